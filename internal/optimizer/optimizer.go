@@ -1,0 +1,173 @@
+// Package optimizer turns a study's configuration and history into what a constrained bandit algorithm
+// believes and what it would try next. It is pure: no input or output, no clock, no global randomness. The same
+// configuration and history give the same state and the same suggestion everywhere.
+//
+// Rounds are counted from 1. Round t is: choose x_t, later observe its metrics. A reading "revealed during
+// round τ" was told after decision τ and before decision τ+1, so decision t sees the readings with τ < t.
+//
+// Quantities are in one of two units. Metric units are those the readings were told in. Modelled units are
+//
+//	modelled = (metric − centre)/scale,
+//
+// centre 0 and scale 1 until a fit says otherwise. The reward r is ±modelled (− when the objective is
+// minimised), a cost g is ±(metric − threshold)/scale and holds when g ≤ 0.
+package optimizer
+
+// Engine is the version of the optimizer that a decision records. It changes whenever the same history could
+// lead to a different suggestion.
+const Engine = "1"
+
+// Config is everything an algorithm is told about a study. It is immutable once made.
+type Config struct {
+	Space     Space
+	Metrics   []Metric  // the modelled metrics: the objective's and those of learned constraints
+	Objective Objective // what to improve
+	Costs     []Cost    // one for each constraint, in the order of the study
+	Algorithm string    // a name from Algorithms
+	Settings  Settings  // that algorithm's settings, resolved by ResolveSettings
+	Horizon   int       // T ≥ 1, the number of rounds planned
+	Seed      uint64
+
+	// Standardize models (metric − centre)/scale; otherwise readings are modelled as they are, an objective
+	// with prior mean 0 and a constraint's g with prior mean 0.
+	Standardize bool
+	// Fit asks for maximum a posteriori hyperparameters (the metrics say which are free).
+	Fit bool
+}
+
+// Space is the set 𝒳 of settings that can be tried, in unit coordinates: one number u ∈ [0,1] per parameter
+// (for a categorical parameter with k choices, the number i/k + 1/(2k) of choice i).
+type Space struct {
+	Dims []Dim
+	// Settle snaps u, in place, to settings that can be made (steps, integers, choices, remainders) and
+	// reports whether they are allowed (input constraints, choices that have run out). It must be pure.
+	Settle func(u []float64) bool
+	// Arms, when not nil, is the finite set of candidates, in order, and nothing else may be suggested.
+	Arms [][]float64
+	// Available says which arms may be suggested; nil means all.
+	Available []bool
+}
+
+// DimKind says how one parameter enters the kernel.
+type DimKind int
+
+const (
+	Linear      DimKind = iota // kernel input Low + u·(High − Low)
+	Logarithmic                // kernel input Low·(High/Low)^u
+	Categorical                // one-hot: Choices inputs, 1 at the chosen one
+)
+
+// Dim is one parameter as the kernel and the search see it. With unit inputs Low = 0 and High = 1 and Kind is
+// Linear; with raw inputs they are the parameter's own.
+type Dim struct {
+	Kind      DimKind
+	Low, High float64
+	Choices   int  // for Categorical
+	Levels    int  // number of values Settle leaves for a stepped or integer parameter; 0 = continuous
+	Derived   bool // filled in by Settle from the others (a mixture's remainder); not searched
+}
+
+// Kernel is a prior covariance k(x, x′). Names: se, matern12, matern32, matern52, linear, covariance; the formulas stand
+// in package kernel.
+type Kernel struct {
+	Name         string
+	Lengthscales []float64 // one per parameter, in kernel inputs; the choices of a category share one
+	Variance     float64
+	Matrix       [][]float64 // for covariance: the arms' prior covariance, symmetric, positive semidefinite
+}
+
+// Metric is one modelled metric.
+type Metric struct {
+	Name   string
+	Kernel Kernel
+	// Lambda is λ in K + λI in modelled units; NoiseVariance, when positive, is the same in metric units
+	// and takes its place: λ = NoiseVariance/scale².
+	Lambda        float64
+	NoiseVariance float64
+	// With Config.Fit: which hyperparameters the fit may move.
+	FreeLengthscales, FreeNoise bool
+}
+
+// Objective says which metric to improve.
+type Objective struct {
+	Metric int
+	Sign   float64 // +1 maximise, −1 minimise
+}
+
+// Knowledge says where a constraint's value comes from.
+type Knowledge int
+
+const (
+	Learned Knowledge = iota // its metric is modelled from readings
+	Known                    // its value at every point is known when the decision is made
+)
+
+// Cost is one constraint, g = Sign·(metric − Threshold) ≤ 0.
+type Cost struct {
+	Name      string // the constraint's name; multipliers and settings are keyed by it
+	Metric    int    // index into Config.Metrics; −1 when Known
+	Sign      float64
+	Threshold float64
+	Margin    float64 // in scales: the algorithm sees g + Margin ≤ 0 in modelled units
+	Knowledge Knowledge
+}
+
+// History is what happened, as it is known now: corrected readings stand where they were told, excluded rounds
+// are marked. It is immutable once made; a longer history is a new value that may share slices.
+type History struct {
+	Rounds []Round // round t at index t−1
+	Fits   []Fit   // in order of From
+}
+
+// Round is one chosen trial.
+type Round struct {
+	Point     []float64 // unit coordinates
+	Arm       int       // index of the candidate, −1 without candidates
+	Suggested bool      // false for a person's own choice and for imported rows
+	Excluded  bool      // leaves the data, the kernel matrix and the multipliers
+	// Closed lists the spells during which the trial was failed or abandoned and thus not pending:
+	// decisions From ≤ t < To (To = 0: still).
+	Closed []Spell
+	// Readings, one per Config.Metrics.
+	Readings []Reading
+	// Costs holds, for each Known constraint, its value in metric units at the point in this round, indexed like
+	// Config.Costs; entries of Learned constraints are ignored. Nil without known constraints.
+	Costs []float64
+	// Draw is what chance contributed to this decision.
+	Draw Draw
+}
+
+// Spell is a half-open interval of decisions, From ≤ t < To; To = 0 means it has not ended.
+type Spell struct{ From, To int }
+
+// Reading is one metric's value for one round.
+type Reading struct {
+	Told     bool
+	Value    float64 // metric units
+	SD       float64 // told standard deviation in metric units, 0 if none
+	Revealed int     // the round during which it was told, ≥ the round it belongs to
+}
+
+// Draw records the randomness of one decision, so that replay never draws again.
+type Draw struct {
+	Seed uint64
+	// Z, when the algorithm draws one number per function: the objective's first, then one per constraint;
+	// f_t(x) = μ + Z₀σ, g_t(x) = μ − Z_jσ. For an algorithm that draws whole functions: (draw − μ)/σ at the chosen point.
+	Z []float64
+}
+
+// Fit holds hyperparameters fitted to the data, in force from decision From on.
+type Fit struct {
+	From    int
+	Metrics []FittedMetric // like Config.Metrics; one with Set false keeps what it had
+}
+
+// FittedMetric is one metric's share of a fit.
+type FittedMetric struct {
+	Set           bool
+	Centre, Scale float64
+	// Lengthscales and Lambda when hyperparameters were fitted, else nil and 0 (centre and scale only).
+	Lengthscales []float64
+	Lambda       float64
+	Count        int // number of readings it was made from
+}

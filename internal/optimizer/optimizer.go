@@ -26,6 +26,7 @@ type Config struct {
 	Algorithm string    // a name from Algorithms
 	Settings  Settings  // that algorithm's settings, resolved by ResolveSettings
 	Horizon   int       // T ≥ 1, the number of rounds planned
+	SafeSeeds []Place   // points known to be within every limit, for the algorithms that need them
 	Seed      uint64
 
 	// Standardize models (metric − centre)/scale; otherwise readings are modelled as they are, an objective
@@ -99,13 +100,13 @@ type Knowledge int
 
 const (
 	Learned Knowledge = iota // its metric is modelled from readings
-	Known                    // its value at every point is known when the decision is made
+	Given                    // its value at every point is known when the decision is made
 )
 
 // Cost is one constraint, g = Sign·(metric − Threshold) ≤ 0.
 type Cost struct {
 	Name      string // the constraint's name; multipliers and settings are keyed by it
-	Metric    int    // index into Config.Metrics; −1 when Known
+	Metric    int    // index into Config.Metrics; −1 when Given
 	Sign      float64
 	Threshold float64
 	Margin    float64 // in scales: the algorithm sees g + Margin ≤ 0 in modelled units
@@ -130,8 +131,8 @@ type Round struct {
 	Closed []Spell
 	// Readings, one per Config.Metrics.
 	Readings []Reading
-	// Costs holds, for each Known constraint, its value in metric units at the point in this round, indexed like
-	// Config.Costs; entries of Learned constraints are ignored. Nil without known constraints.
+	// Costs holds, for each Given constraint, its value in metric units at the point in this round, indexed like
+	// Config.Costs; entries of Learned constraints are ignored. Nil without given constraints.
 	Costs []float64
 	// Draw is what chance contributed to this decision.
 	Draw Draw

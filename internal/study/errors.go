@@ -1,0 +1,33 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What can be wrong with a request beyond its form. Wrap them with fmt.Errorf("…: %w") to add the sentence that
+// people read; the HTTP layer turns them into a status.
+var (
+	ErrNotFound = errors.New("not found")                          // 404
+	ErrConflict = errors.New("conflict with the present state")    // 409
+	ErrStale    = errors.New("the study has changed since")        // 412
+	ErrTooLarge = errors.New("too large")                          // 413
+	ErrReused   = errors.New("retry key used for another request") // 422
+)
+
+// Fault is one thing wrong with what was sent. Location is a path such as "body.parameters[1].high".
+type Fault struct {
+	Location string `json:"location"`
+	Message  string `json:"message"`
+	Value    any    `json:"value,omitempty"`
+}
+
+// Invalid is well-formed input that breaks rules; it names every fault found.
+type Invalid struct{ Faults []Fault }
+
+func (e *Invalid) Error() string {
+	if len(e.Faults) == 1 {
+		return fmt.Sprintf("%s: %s", e.Faults[0].Location, e.Faults[0].Message)
+	}
+	return fmt.Sprintf("%d things are wrong, first %s: %s", len(e.Faults), e.Faults[0].Location, e.Faults[0].Message)
+}

@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// Beta is how a confidence width β_t is set for one metric.
+//
+//	constant: Value;  sqrt_log: Value·√ln(1+t);  theory: the algorithm's own formula with B, R and p.
+type Beta struct {
+	Schedule string  `json:"schedule"`
+	Value    float64 `json:"value,omitempty"`
+	B        float64 `json:"B,omitempty"` // bound on the function's norm
+	R        float64 `json:"R,omitempty"` // the noise is R-sub-Gaussian
+	P        float64 `json:"p,omitempty"` // failure probability
+}
+
+func (r *resolver) parseBeta(_ Setting, path string, raw json.RawMessage) (Beta, bool) {
+	var number float64
+	if json.Unmarshal(raw, &number) == nil {
+		raw, _ = json.Marshal(Beta{Schedule: "constant", Value: number})
+		if number == 0 {
+			return Beta{Schedule: "constant"}, true
+		}
+	}
+	b := Beta{P: 0.1}
+	word, given, ok := r.object(path, raw, "schedule", map[string]*float64{"value": &b.Value, "B": &b.B, "R": &b.R, "p": &b.P})
+	if !ok {
+		return b, false
+	}
+	b.Schedule = word
+	switch word {
+	case "constant", "sqrt_log":
+		return b, r.want(given["value"] && b.Value >= 0, path+".value", "a width of at least 0 is needed") &&
+			r.want(!given["B"] && !given["R"] && !given["p"], path, "B, R and p belong to the theory schedule")
+	case "theory":
+		return b, r.want(given["B"] && b.B >= 0, path+".B", "a bound on the function's norm is needed, at least 0") &&
+			r.want(given["R"] && b.R >= 0, path+".R", "the noise scale is needed, at least 0") &&
+			r.want(b.P > 0 && b.P < 1, path+".p", "must be between 0 and 1") &&
+			r.want(!given["value"], path+".value", "belongs to the constant and sqrt_log schedules")
+	}
+	r.fault(path+".schedule", "must be theory, constant or sqrt_log")
+	return b, false
+}
+
+func (r *resolver) want(ok bool, path, message string) bool {
+	if !ok {
+		r.fault(path, "%s", message)
+	}
+	return ok
+}
+
+// widths are the schedules of an algorithm's targets.
+type widths struct {
+	of    []Beta  // per target
+	union float64 // m + 1
+}
+
+func newWidths(c Context, s Settings) widths {
+	w := widths{union: float64(len(c.Constraints) + 1)}
+	w.of = append(w.of, s.BetaFor(c.Metrics[0]))
+	for _, metric := range c.CostMetrics {
+		w.of = append(w.of, s.BetaFor(metric))
+	}
+	return w
+}
+
+// each returns β_t per target; theory gives the paper's formula for one target from its B, R, p, γ_t and λ.
+func (w widths) each(in Width, theory func(b Beta, gain, lambda float64) float64) []float64 {
+	beta := make([]float64, len(w.of))
+	for k, b := range w.of {
+		switch b.Schedule {
+		case "constant":
+			beta[k] = b.Value
+		case "sqrt_log":
+			beta[k] = b.Value * math.Sqrt(math.Log(1+float64(in.Round)))
+		default:
+			beta[k] = theory(b, in.Gain[k], in.Lambda[k])
+		}
+	}
+	return beta
+}
+
+// standard is β_t = B + R√(2(γ_t + 1 + ln((m+1)/p))).
+func (w widths) standard(in Width) []float64 {
+	return w.each(in, func(b Beta, gain, _ float64) float64 {
+		return b.B + b.R*math.Sqrt(2*(gain+1+math.Log(w.union/b.P)))
+	})
+}

@@ -1,0 +1,115 @@
+package policy
+
+// Description describes one algorithm to people, to the settings form and to the API.
+type Description struct {
+	Name     string // the name the API uses
+	Title    string // in words
+	Source   string // the paper
+	Feedback string // what it assumes of the readings
+	Summary  string // when to use it, one sentence
+	Settings []Setting
+	// What a study must offer before the algorithm can run.
+	NeedsGivenConstraint bool // at least one known-form or sampled constraint
+	NeedsSafeSeeds       bool
+
+	build func(Context, Settings) Policy
+	check func(Context, Settings) []Fault // rules between settings; nil for none
+}
+
+// SettingType is how a setting is written.
+type SettingType string
+
+const (
+	Number   SettingType = "number"
+	Integer  SettingType = "integer"
+	Boolean  SettingType = "boolean"
+	Text     SettingType = "text"     // one of Choices
+	Schedule SettingType = "schedule" // {"schedule": "constant", "value": 2} and the like
+	Form     SettingType = "form"     // {"form": "exponential", "rate": 1} and the like
+	Points   SettingType = "points"   // a list of parameter objects
+)
+
+// Per says whether a setting may be an object keyed by metric or constraint name, with "default" for the rest.
+type Per string
+
+const (
+	PerStudy      Per = ""
+	PerMetric     Per = "metric"
+	PerConstraint Per = "constraint"
+)
+
+// Setting is one thing that can be set about an algorithm. Low and High are nil where there is no limit.
+type Setting struct {
+	Name         string
+	Type         SettingType
+	Per          Per
+	Default      any    // nil: worked out, as DefaultMeans says
+	DefaultMeans string // how an absent value is worked out
+	Low, High    *float64
+	LowExclusive bool
+	Choices      []string
+	Meaning      string
+	Paper        any // the value with preset "paper"; nil = Default
+}
+
+// Context is what the meaning of an absent setting depends on.
+type Context struct {
+	Metrics      []string // the modelled metrics; the objective's first
+	Constraints  []string // names, in order
+	CostMetrics  []string // the metric of each constraint
+	Horizon      int      // T
+	Dimensions   int      // number of parameters searched
+	Paper        bool     // preset "paper"
+	Standardized bool     // outputs are standardised
+	Fitted       bool     // hyperparameters are fitted
+}
+
+// Fault is one thing wrong; Path is relative to the settings, like "beta.value".
+type Fault struct{ Path, Message string }
+
+// registry is every algorithm, in the order to offer them.
+var registry = []Description{
+	rpolUCB,
+}
+
+// Descriptions lists every algorithm, in the order to offer them.
+func Descriptions() []Description { return registry }
+
+// Find returns the description of the algorithm of that name.
+func Find(name string) (Description, bool) {
+	for _, d := range registry {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return Description{}, false
+}
+
+// New returns the algorithm of that name with resolved settings.
+func New(name string, c Context, s Settings) (Policy, bool) {
+	d, ok := Find(name)
+	if !ok {
+		return nil, false
+	}
+	return d.build(c, s), true
+}
+
+func limit(v float64) *float64 { return &v }
+
+// common are the settings that every algorithm understands.
+var common = []Setting{
+	{Name: "initial_design", Type: Integer, Low: limit(0), High: limit(1000), Paper: 0,
+		DefaultMeans: "max(4, parameters + 2) when the model is fitted, otherwise 0",
+		Meaning:      "number of scrambled Halton points tried before the algorithm decides"},
+	{Name: "pending", Type: Text, Default: "variance", Choices: []string{"variance", "ignore"}, Paper: "variance",
+		Meaning: "whether trials without a result yet narrow the uncertainty, so that the same point is not asked twice"},
+	{Name: "margin", Type: Number, Per: PerConstraint, Default: 0.0, Low: limit(0), High: limit(10), Paper: 0.0,
+		Meaning: "distance to keep from the limit, in standard deviations of the metric"},
+}
+
+var betaSetting = Setting{Name: "beta", Type: Schedule, Per: PerMetric,
+	Default: Beta{Schedule: "constant", Value: 2}, Paper: Beta{Schedule: "theory", B: 1, R: 0.1, P: 0.1},
+	Meaning: "confidence width: constant, sqrt_log (value·√ln(1+t)), or the paper's formula with norm bound B, noise scale R and confidence p"}
+
+// settings completes an algorithm's own settings with the common ones.
+func settings(own ...Setting) []Setting { return append(own, common...) }

@@ -1,0 +1,129 @@
+// Package policy holds the algorithms, one small file each that reads like its pseudo-code.
+//
+// Everything is in modelled units: a reward to maximise and costs that hold when g ≤ 0, margins included. Functions are numbered
+// as targets: 0 is the reward, 1+j is cost j.
+package policy
+
+// Policy is one algorithm with its settings. Policies are immutable; all that moves is in their arguments.
+type Policy interface {
+	// First returns the earliest round whose data enter decision t (1 unless the algorithm forgets).
+	First(t int) int
+	// Start returns the multipliers of round 1, one per cost, or nil for an algorithm without.
+	Start() []float64
+	// Beta returns β_t per target, or nil for an algorithm without a confidence width.
+	Beta(w Width) []float64
+	// Score returns the acquisition at the places in sight.
+	Score(s *Sight) Scores
+	// Estimates returns what the acquisition made of place i: the reward's estimate, then each cost's.
+	Estimates(s *Sight, i int) []float64
+	// Step returns the multipliers of round t+1 from those of round t; it does not write to q.
+	Step(q []float64, r *Revealed) []float64
+}
+
+// Width is what β_t may depend on.
+type Width struct {
+	Round       int       // t
+	Gain        []float64 // γ_t per target, realised information gain of the data in sight
+	Lambda      []float64 // λ per target
+	Multipliers []float64
+}
+
+// Sight is what an algorithm sees when it decides round t.
+type Sight struct {
+	Round       int // t
+	Horizon     int // T
+	Beta        []float64
+	Multipliers []float64
+	Reward      Estimate
+	Costs       []Estimate
+	Draw        Draw
+	Past        []Past // rounds 1..t−1
+	Set         *Set   // for algorithms that look at the whole set of candidates; nil for the others
+}
+
+// Estimate is a posterior at the places in sight: mean and standard deviation of the latent function. A cost whose value is given has SD 0.
+type Estimate struct{ Mean, SD []float64 }
+
+// Past is one earlier round as decision t sees it.
+type Past struct {
+	Point     []float64
+	Suggested bool
+	Excluded  bool
+	Complete  bool      // every target's reading is in sight
+	Reward    float64   // the reading, when Complete
+	Costs     []float64 // likewise
+}
+
+// Set is the finite list of places in sight, for algorithms that compare or draw over all of them.
+type Set struct {
+	Points [][]float64 // unit coordinates
+	Seeds  []int       // indices of the safe seeds
+	Free   []bool      // free[k]: parameter k is one that can be varied
+	// Joint returns a draw of the target's latent function over all places from its posterior widened by width:
+	// μ + width·chol(Cov)·n, n standard normal numbers from source.
+	Joint func(target int, width float64, normal func() float64) []float64
+	// Reread returns the posterior of the targets at place x′ if a reading equal to value were added at place x of that target.
+	Reread func(target, x int, value float64) Estimate
+	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants refer to.
+	Distance func(i, j int) float64
+}
+
+// Draw is what chance contributes to a decision.
+type Draw struct {
+	Seed uint64
+	Z    []float64
+}
+
+// Scores is an acquisition over the places in sight.
+type Scores struct {
+	Value []float64
+	// Untruncated breaks ties of Value; nil where nothing is truncated.
+	Untruncated []float64
+	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is maximised instead.
+	Allowed  []bool
+	Fallback []float64
+	// Relative ties compare to |max| alone instead of max(1, |max|).
+	Relative bool
+	Reason   string
+}
+
+// Revealed is what round t brought, for the multipliers.
+type Revealed struct {
+	Round    int
+	Excluded bool
+	// Costs[j] holds the readings of cost j told during round t, of whatever round; excluded rounds' are left out.
+	Costs [][]float64
+	// Own[j] is the estimate of cost j at x_t made before round t's data (as Estimates gives it); nil unless the policy is an Estimator.
+	Own []float64
+	// Given[j] is the value of cost j at x_t where it was known at the decision.
+	Given []float64
+	// Epoch holds the costs of the epoch's rounds told by the end of round t, for policies that move once an epoch: Epoch(j) may be called for any cost.
+	Epoch func(j int) []float64
+}
+
+// Estimator is a policy whose multipliers move by the estimate at the chosen point.
+type Estimator interface{ MovesByEstimate() }
+
+// Random is a policy that draws numbers for a decision; Draws fills in Draw.Z from the seed.
+type Random interface {
+	Draws(seed uint64, round int) []float64
+}
+
+// Global is a policy that needs Sight.Set: it scores a finite set as a whole, so on a continuous space a fixed
+// space-filling set stands in for it.
+type Global interface{ LooksAtAll() }
+
+// Censored is a policy whose responses count as 0 until they arrive, and for good when they come late.
+type Censored interface {
+	// DelayWindow is m: a reading with delay > m counts as 0.
+	DelayWindow() int
+	// Widen returns the width v_t from β_t and Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s), per target.
+	Widen(beta, sums []float64) []float64
+}
+
+// Penalised is a policy that regresses one response made of reward and costs, F(r, c; κ).
+type Penalised interface {
+	Response(reward float64, costs, multipliers []float64) float64
+	// Constrained tells whether the costs enter at all (then a round counts only once all its metrics are told).
+	Constrained() bool
+}

@@ -1,0 +1,42 @@
+package policy
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// Psi is the penalty function of penalty-noiseless: ψ(x) = 1 for x ≤ 0, else e^{ax} or (ax+1)ⁿ.
+type Psi struct {
+	Form  string  `json:"form"`
+	Rate  float64 `json:"rate"`            // a > 0
+	Power float64 `json:"power,omitempty"` // n > 1
+}
+
+// At returns ψ(x).
+func (p Psi) At(x float64) float64 {
+	switch {
+	case x <= 0:
+		return 1
+	case p.Form == "polynomial":
+		return math.Pow(p.Rate*x+1, p.Power)
+	}
+	return math.Exp(p.Rate * x)
+}
+
+func (r *resolver) resolvePsi(s Setting, raw json.RawMessage) Psi {
+	p, _ := r.fallback(s).(Psi)
+	if absent(raw) {
+		return p
+	}
+	p = Psi{Rate: 1, Power: 2}
+	word, given, ok := r.object(s.Name, raw, "form", map[string]*float64{"rate": &p.Rate, "power": &p.Power})
+	if !ok {
+		return p
+	}
+	p.Form = word
+	r.want(word == "exponential" || word == "polynomial", s.Name+".form", "must be exponential or polynomial")
+	r.want(p.Rate > 0, s.Name+".rate", "must be above 0")
+	r.want(p.Power > 1, s.Name+".power", "must be above 1")
+	r.want(word != "exponential" || !given["power"], s.Name+".power", "belongs to the polynomial form")
+	return p
+}

@@ -1,0 +1,60 @@
+package policy
+
+import "math"
+
+var rpolUCB = Description{
+	Name: "rpol-ucb", Title: "Rectified pessimistic-optimistic learning",
+	Source:   "Guo, Zhu, Liu: Rectified Pessimistic-Optimistic Learning for Stochastic Continuum-armed Bandit with Constraints, 2022",
+	Feedback: "noisy readings of the objective and of every constraint, in any order; late readings count when they arrive",
+	Summary:  "The default: finds the best settings while the summed violation of every limit stays small, without having to start from a safe point.",
+	Settings: settings(betaSetting, etaSetting),
+	build:    func(c Context, s Settings) Policy { return newRPOL(c, s) },
+}
+
+var etaSetting = Setting{Name: "eta", Type: Number, Default: 1.0, Low: limit(0),
+	Meaning: "least price of violation at the end of round t, as a multiple of √t"}
+
+// rpol is rectified pessimistic-optimistic learning:
+//
+//	f̂ = μ^f + β^f σ^f,   ǧ_j = μ^{g_j} − β^{g_j} σ^{g_j},   x_t = argmax f̂ − Σ_j Q_j [ǧ_j]⁺,
+//	Q_j ← max(Q_j + Σ_{costs revealed} [c_j]⁺, η√t),   Q_j = 1 at first.
+type rpol struct {
+	widths
+	eta   float64
+	costs int
+}
+
+func newRPOL(c Context, s Settings) rpol {
+	return rpol{widths: newWidths(c, s), eta: s.NumberOr("eta", "", 1), costs: len(c.Constraints)}
+}
+
+func (rpol) First(int) int { return 1 }
+
+func (a rpol) Start() []float64 { return filled(a.costs, 1) }
+
+func (a rpol) Beta(w Width) []float64 { return a.standard(w) }
+
+func (a rpol) Score(s *Sight) Scores {
+	scores := Scores{Value: upper(s.Reward, s.Beta[0]), Reason: TradeOff}
+	for j, g := range s.Costs {
+		for i, optimistic := range lower(g, s.Beta[1+j]) {
+			scores.Value[i] -= s.Multipliers[j] * positive(optimistic)
+		}
+	}
+	return scores
+}
+
+func (rpol) Estimates(s *Sight, i int) []float64 { return optimistic(s, i) }
+
+func (a rpol) Step(q []float64, r *Revealed) []float64 {
+	floor := a.eta * math.Sqrt(float64(r.Round))
+	next := make([]float64, len(q))
+	for j := range q {
+		sum := q[j]
+		for _, c := range r.Costs[j] {
+			sum += positive(c)
+		}
+		next[j] = math.Max(sum, floor)
+	}
+	return next
+}

@@ -13,6 +13,8 @@ var (
 	ErrStale    = errors.New("the study has changed since")        // 412
 	ErrTooLarge = errors.New("too large")                          // 413
 	ErrReused   = errors.New("retry key used for another request") // 422
+	// ErrUnavailable wraps what went wrong between here and the database; trying again later may help. 503
+	ErrUnavailable = errors.New("the database is away")
 )
 
 // Fault is one thing wrong with what was sent. Location is a path such as "body.parameters[1].high".

@@ -1,0 +1,123 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What can be wrong with a credential or a change.
+var (
+	ErrNoCredentials = errors.New("no such credential")                             // 401
+	ErrExpired       = errors.New("this credential has expired or was revoked")     // 401
+	ErrUsed          = errors.New("this link has been used")                        // 401 on a link
+	ErrNotFound      = errors.New("no such person, token, session, link or share")  // 404
+	ErrLastAdmin     = errors.New("this is the last admin: make another one first") // 409
+	ErrNameTaken     = errors.New("somebody has that name already")                 // 409
+)
+
+// Invalid is one faulty field of what was asked for.
+type Invalid struct {
+	Field   string // its name in JSON
+	Message string
+}
+
+func (e *Invalid) Error() string { return e.Field + ": " + e.Message }
+
+// longestName in characters.
+const longestName = 200
+
+// NewToken is a token to be made.
+type NewToken struct {
+	Name      string     `json:"name"`
+	Role      Role       `json:"role"`
+	StudyID   string     `json:"study_id,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+// Check returns *Invalid for the first faulty field.
+func (n NewToken) Check(now time.Time) error {
+	if err := checkName(n.Name); err != nil {
+		return err
+	}
+	if err := checkRole(n.Role); err != nil {
+		return err
+	}
+	if n.StudyID != "" && n.Role == Admin {
+		return &Invalid{"role", "a token for one study is operator or viewer: an admin is admin of everything"}
+	}
+	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {
+		return &Invalid{"expires_at", "lies in the past"}
+	}
+	return nil
+}
+
+// NewInvite is an invite to be made.
+type NewInvite struct {
+	Name      string     `json:"name"`
+	Role      Role       `json:"role"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"` // nil: InviteLife from now
+}
+
+// Check returns *Invalid for the first faulty field.
+func (n NewInvite) Check(now time.Time) error {
+	if err := checkName(n.Name); err != nil {
+		return err
+	}
+	if err := checkRole(n.Role); err != nil {
+		return err
+	}
+	if n.ExpiresAt == nil {
+		return nil
+	}
+	return checkExpiry(*n.ExpiresAt, now, LongestInvite)
+}
+
+// NewShare is a read-only link to be made.
+type NewShare struct {
+	StudyID   string    `json:"study_id"`
+	Name      string    `json:"name"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Check returns *Invalid for the first faulty field.
+func (n NewShare) Check(now time.Time) error {
+	if err := checkName(n.Name); err != nil {
+		return err
+	}
+	return checkExpiry(n.ExpiresAt, now, LongestShare)
+}
+
+func checkName(name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return &Invalid{"name", "give a name"}
+	case strings.TrimSpace(name) != name:
+		return &Invalid{"name", "remove the spaces around it"}
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return &Invalid{"name", "use printable characters only"}
+	case utf8.RuneCountInString(name) > longestName:
+		return &Invalid{"name", fmt.Sprintf("use at most %d characters", longestName)}
+	}
+	return nil
+}
+
+func checkRole(role Role) error {
+	if _, err := ParseRole(string(role)); err != nil {
+		return &Invalid{"role", err.Error()}
+	}
+	return nil
+}
+
+func checkExpiry(at, now time.Time, longest time.Duration) error {
+	if !at.After(now) {
+		return &Invalid{"expires_at", "lies in the past"}
+	}
+	if at.After(now.Add(longest)) {
+		return &Invalid{"expires_at", fmt.Sprintf("is more than %d days away", int(longest.Hours()/24))}
+	}
+	return nil
+}

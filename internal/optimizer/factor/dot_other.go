@@ -1,0 +1,13 @@
+//go:build !amd64
+
+package factor
+
+func dot1(s *[1]partial, a, b *float64, n int) { dot1Go(s, a, b, n) }
+
+func dot4(s *[4]partial, a0, a1, a2, a3, b *float64, n int) { dot4Go(s, a0, a1, a2, a3, b, n) }
+
+func dot12(s *[12]partial, a0, a1, a2, a3, b0, b1, b2 *float64, n int) {
+	dot12Go(s, a0, a1, a2, a3, b0, b1, b2, n)
+}
+
+func axpy(alpha float64, x, y *float64, n int) { axpyGo(alpha, x, y, n) }

@@ -1,0 +1,30 @@
+package factor
+
+import "math"
+
+// DropFirst removes the first row and column of A in O(n²). With L = [l₀₀ 0; l M], the rest of A is
+// M Mᵀ + l lᵀ, and the new factor comes from M by rotating l into it (Golub & Van Loan, Matrix Computations, 6.5.4).
+// It agrees with the factor worked out from nothing to rounding, not to the bit. The result has memory of its
+// own: prefixes taken before keep theirs.
+func (c *Cholesky) DropFirst() {
+	n := c.n - 1
+	if n < 0 {
+		panic("factor: nothing to drop")
+	}
+	var packed Vector
+	values := packed.Extend(triangle(n))
+	cosines, sines := make([]float64, n), make([]float64, n)
+	for i := range n {
+		old := c.Row(i + 1)
+		row := values[triangle(i):triangle(i+1)]
+		l := old[0]
+		for k, m := range old[1 : i+1] {
+			row[k] = math.FMA(cosines[k], m, float64(sines[k]*l))
+			l = math.FMA(cosines[k], l, -float64(sines[k]*m))
+		}
+		diagonal := math.Hypot(old[i+1], l)
+		row[i] = diagonal
+		cosines[i], sines[i] = old[i+1]/diagonal, l/diagonal
+	}
+	c.n, c.packed = n, packed
+}

@@ -1,0 +1,72 @@
+package factor
+
+import "math"
+
+// Gram writes the products of all pairs of rows, dst[i][j] = Σ_k rows[i][k] rows[j][k] for j ≤ i, in the order of Dot. Rows
+// have one length; dst[i] has at least i+1 entries.
+func Gram(dst, rows [][]float64) { gram(dst, rows, false) }
+
+// Inverse writes the lower triangle of A⁻¹ = L⁻ᵀ L⁻¹ to dst, whose row i has at least i+1 entries. It costs about
+// as much as the factor did twice over.
+func (c *Cholesky) Inverse(dst [][]float64) {
+	// Row j of columns is column j of L⁻¹, which is zero before entry j.
+	columns := make([][]float64, c.n)
+	memory := make([]float64, c.n*c.n)
+	for j := range columns {
+		columns[j] = memory[j*c.n : (j+1)*c.n]
+		columns[j][j] = 1
+	}
+	for first := 0; first < c.n; first += panelRows {
+		c.solveUnits(columns[first:min(first+panelRows, c.n)], first)
+	}
+	gram(dst, columns, true)
+}
+
+// solveUnits solves L v = e_j in place for consecutive unit vectors, the first of them e_first.
+func (c *Cholesky) solveUnits(units [][]float64, first int) {
+	for r, b := range units {
+		c.solveFrom(b[:min(first+len(units), c.n)], first+r)
+	}
+	c.solvePanelFrom(units, first+len(units), c.n)
+}
+
+// gram is Gram; rising tells that row i is zero before entry i, so that those products need not be formed.
+func gram(dst, rows [][]float64, rising bool) {
+	for i := 0; i < len(rows); i += 4 {
+		height := min(4, len(rows)-i)
+		for j := 0; j < i+height; j += 3 {
+			width := min(3, i+height-j)
+			start := 0
+			if rising {
+				start = i &^ (lanes - 1)
+			}
+			var s [12]partial
+			products(&s, rows[i:i+height], rows[j:j+width], start)
+			for r := range height {
+				for c := range width {
+					if j+c <= i+r {
+						dst[i+r][j+c] = s[3*r+c].total()
+					}
+				}
+			}
+		}
+	}
+}
+
+// products fills s_{3r+c} with the lanes of a_r·b_c for up to four a and three b, from entry start, a multiple of lanes, on.
+func products(s *[12]partial, a, b [][]float64, start int) {
+	n := len(a[0])
+	whole := n &^ (lanes - 1)
+	if whole > start {
+		// Absent rows repeat the last one; their sums are not looked at.
+		row := func(m [][]float64, r int) *float64 { return &m[min(r, len(m)-1)][start] }
+		dot12(s, row(a, 0), row(a, 1), row(a, 2), row(a, 3), row(b, 0), row(b, 1), row(b, 2), whole-start)
+	}
+	for r := range a {
+		for c := range b {
+			for k := max(whole, start); k < n; k++ {
+				s[3*r+c][k-whole] = math.FMA(a[r][k], b[c][k], s[3*r+c][k-whole])
+			}
+		}
+	}
+}

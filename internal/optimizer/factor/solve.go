@@ -1,0 +1,132 @@
+package factor
+
+import "math"
+
+// panelRows is how many right-hand sides pass over a row of L while both stay in the processor's cache.
+const panelRows = 24
+
+// SolveLower solves L v = b for the leading len(b) rows, writing v to dst (which may be b).
+func (c *Cholesky) SolveLower(dst, b []float64) { c.SolveLowerFrom(dst, b, 0) }
+
+// SolveLowerFrom solves L v = b when dst already holds the first from entries of v, in the same way to the last
+// bit. Only b[from:] is read.
+func (c *Cholesky) SolveLowerFrom(dst, b []float64, from int) {
+	dst = dst[:len(b)]
+	copy(dst[from:], b[from:])
+	c.solveFrom(dst, from)
+}
+
+// SolveLowerMany solves L v = b in place for every b of B, each for its own leading len(b) rows and to the same
+// bits as SolveLower.
+func (c *Cholesky) SolveLowerMany(B [][]float64) {
+	for len(B) > 0 {
+		panel := B[:min(panelRows, len(B))]
+		B = B[len(panel):]
+		shortest := len(panel[0])
+		for _, b := range panel {
+			shortest = min(shortest, len(b))
+		}
+		c.solvePanelFrom(panel, 0, shortest)
+		for _, b := range panel {
+			c.solveFrom(b, shortest)
+		}
+	}
+}
+
+// solvePanelFrom solves L v = b in place up to entry n of every b, whose entries before from are solved already.
+func (c *Cholesky) solvePanelFrom(B [][]float64, from, n int) {
+	j := min((from+3)&^3, n)
+	for _, b := range B {
+		c.solveFrom(b[:j], from)
+	}
+	for ; j+4 <= n; j += 4 {
+		rows := c.tile(j)
+		r := 0
+		for ; r+3 <= len(B); r += 3 {
+			rows.solve3(B[r], B[r+1], B[r+2], j)
+		}
+		for ; r < len(B); r++ {
+			rows.solve1(B[r], j)
+		}
+	}
+	for _, b := range B {
+		c.solveFrom(b[:n], j)
+	}
+}
+
+// solveFrom solves L v = b in place for the leading len(b) rows, b already holding the first from entries of v.
+func (c *Cholesky) solveFrom(b []float64, from int) {
+	j := from
+	for ; j < len(b) && j&3 != 0; j++ {
+		c.solveRow(b, j)
+	}
+	for ; j+4 <= len(b); j += 4 {
+		rows := c.tile(j)
+		rows.solve1(b, j)
+	}
+	for ; j < len(b); j++ {
+		c.solveRow(b, j)
+	}
+}
+
+// solveRow solves row j alone: v_j = (b_j − L[j,:j]·v[:j])/L[j,j].
+func (c *Cholesky) solveRow(b []float64, j int) {
+	row := c.Row(j)
+	b[j] = (b[j] - Dot(row[:j], b)) / row[j]
+}
+
+// tile is four rows of L, the first of them a multiple of four so that the sums over the columns before it fill whole lanes.
+type tile [4][]float64
+
+func (c *Cholesky) tile(j int) tile {
+	return tile{c.Row(j), c.Row(j + 1), c.Row(j + 2), c.Row(j + 3)}
+}
+
+// solve1 solves the tile's four rows, j to j+3, for one right-hand side.
+func (t *tile) solve1(b []float64, j int) {
+	var s [4]partial
+	if j > 0 {
+		dot4(&s, &t[0][0], &t[1][0], &t[2][0], &t[3][0], &b[0], j)
+	}
+	t.finish(b[j:j+4], j, &s[0], &s[1], &s[2], &s[3])
+}
+
+// solve3 solves the tile's four rows, j to j+3, for three right-hand sides.
+func (t *tile) solve3(b0, b1, b2 []float64, j int) {
+	var s [12]partial
+	if j > 0 {
+		dot12(&s, &t[0][0], &t[1][0], &t[2][0], &t[3][0], &b0[0], &b1[0], &b2[0], j)
+	}
+	t.finish(b0[j:j+4], j, &s[0], &s[3], &s[6], &s[9])
+	t.finish(b1[j:j+4], j, &s[1], &s[4], &s[7], &s[10])
+	t.finish(b2[j:j+4], j, &s[2], &s[5], &s[8], &s[11])
+}
+
+// finish takes the sums over columns before j on through the tile's own triangle: b holds entries j to j+3.
+func (t *tile) finish(b []float64, j int, s0, s1, s2, s3 *partial) {
+	b = b[:4]
+	l1, l2, l3 := t[1][j:j+2], t[2][j:j+3], t[3][j:j+4]
+	v0 := (b[0] - s0.total()) / t[0][j]
+	s1[0] = math.FMA(l1[0], v0, s1[0])
+	v1 := (b[1] - s1.total()) / l1[1]
+	s2[0] = math.FMA(l2[0], v0, s2[0])
+	s2[1] = math.FMA(l2[1], v1, s2[1])
+	v2 := (b[2] - s2.total()) / l2[2]
+	s3[0] = math.FMA(l3[0], v0, s3[0])
+	s3[1] = math.FMA(l3[1], v1, s3[1])
+	s3[2] = math.FMA(l3[2], v2, s3[2])
+	v3 := (b[3] - s3.total()) / l3[3]
+	b[0], b[1], b[2], b[3] = v0, v1, v2, v3
+}
+
+// SolveUpper solves Lᵀ x = b for the leading len(b) rows, writing x to dst (which may be b):
+// x_i = (b_i − Σ_{k>i} L[k,i] x_k)/L[i,i], the sum taken by descending k.
+func (c *Cholesky) SolveUpper(dst, b []float64) {
+	dst = dst[:len(b)]
+	copy(dst, b)
+	for i := len(dst) - 1; i >= 0; i-- {
+		row := c.Row(i)
+		dst[i] /= row[i]
+		Axpy(-dst[i], row[:i], dst)
+	}
+}

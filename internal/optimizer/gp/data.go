@@ -1,0 +1,165 @@
+// Package gp regresses a function on noisy readings with a Gaussian process of prior mean 0.
+//
+// For points X, readings y with noise variances Λ = diag(λ), and prior covariance k, with K = k(X, X) and L Lᵀ = K + Λ:
+//
+//	z = L⁻¹ y,   v(x) = L⁻¹ k(X, x)
+//	mean(x) = v(x)ᵀ z,   variance(x) = k(x, x) − v(x)ᵀ v(x)
+//	information gain = ½ ln det(I + Λ^{−½} K Λ^{−½}) = Σ ln L_ss − ½ Σ ln λ_s
+//
+// (Rasmussen & Williams, Gaussian Processes for Machine Learning, algorithm 2.1). Variances are those of the latent function,
+// without noise. Because row s of L knows only the points before it, one factor holds the posterior of every
+// round at once.
+package gp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/kernel"
+)
+
+// Data are the points that condition a posterior, in the order their readings arrived, with their noise and one
+// factor L. Readings themselves are kept outside, as z, so that metrics with the same points share one Data. Reading is safe for
+// many goroutines, changing one Data is not; a prefix never changes.
+type Data struct {
+	kernel *kernel.Function
+	inputs *kernel.Inputs
+	noise  factor.Vector // λ_s
+	gains  factor.Vector // information gain of the first s+1 points, nats
+	factor *factor.Cholesky
+}
+
+// NewData returns no points, of p input coordinates each.
+func NewData(k *kernel.Function, p int) *Data {
+	return &Data{kernel: k, inputs: kernel.NewInputs(p), factor: new(factor.Cholesky)}
+}
+
+// Len is the number n of points.
+func (d *Data) Len() int { return d.inputs.Len() }
+
+// Inputs are the points, to be read only.
+func (d *Data) Inputs() *kernel.Inputs { return d.inputs }
+
+// Kernel is the prior covariance.
+func (d *Data) Kernel() *kernel.Function { return d.kernel }
+
+// Noise returns λ_i of point i.
+func (d *Data) Noise(i int) float64 { return d.noise.Values()[i] }
+
+// Factor is L, to be read only.
+func (d *Data) Factor() *factor.Cholesky { return d.factor }
+
+// Append adds a point whose reading has noise variance lambda > 0. It costs O(n²). On an error d is unchanged.
+func (d *Data) Append(x []float64, lambda float64) error {
+	return d.AppendAll([][]float64{x}, []float64{lambda})
+}
+
+// AppendAll adds points in order, to the same bits as Append does one by one, but faster. The error says which
+// point cannot be used and why; d is then unchanged.
+func (d *Data) AppendAll(xs [][]float64, lambdas []float64) error {
+	if len(xs) != len(lambdas) {
+		return fmt.Errorf("%d points have %d noise variances", len(xs), len(lambdas))
+	}
+	n := d.Len()
+	for i, x := range xs {
+		if err := d.check(x, lambdas[i]); err != nil {
+			return fmt.Errorf("point %d: %w", n+i+1, err)
+		}
+	}
+	grown := d.Prefix(n)
+	rows := make([][]float64, len(xs))
+	for i, x := range xs {
+		grown.inputs.Append(x)
+		rows[i] = make([]float64, n+i+1)
+		grown.kernel.Row(rows[i], x, grown.inputs)
+		rows[i][n+i] += lambdas[i]
+	}
+	if err := grown.factor.AppendRows(rows); err != nil {
+		if errors.Is(err, factor.ErrNotPositiveDefinite) {
+			return fmt.Errorf("the kernel and noise variances of the points do not fit together; a larger noise variance helps: %w", err)
+		}
+		return err
+	}
+	grown.noise.Append(lambdas...)
+	grown.addGains(n)
+	*d = *grown
+	return nil
+}
+
+func (d *Data) check(x []float64, lambda float64) error {
+	if len(x) != d.inputs.Coordinates() {
+		return fmt.Errorf("it has %d coordinates; the others have %d", len(x), d.inputs.Coordinates())
+	}
+	for c, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("coordinate %d is %g; it must be finite", c+1, v)
+		}
+	}
+	if !(lambda > 0) || math.IsInf(lambda, 1) {
+		return fmt.Errorf("its noise variance is %g; it must be a positive number", lambda)
+	}
+	return nil
+}
+
+// addGains works out the information gains from point from on.
+func (d *Data) addGains(from int) {
+	gain := d.Gain(from)
+	for i := from; i < d.Len(); i++ {
+		gain += math.Log(d.factor.Row(i)[i]) - 0.5*math.Log(d.Noise(i))
+		d.gains.Append(gain)
+	}
+}
+
+// Prefix returns the first n points, sharing memory with d.
+func (d *Data) Prefix(n int) *Data {
+	return &Data{d.kernel, d.inputs.Prefix(n), d.noise.Prefix(n), d.gains.Prefix(min(n, d.gains.Len())), d.factor.Prefix(n)}
+}
+
+// Clone returns the same points in memory that d does not share.
+func (d *Data) Clone() *Data {
+	clone := &Data{kernel: d.kernel, inputs: d.inputs.Clone(), factor: d.factor.Clone()}
+	clone.noise.Append(d.noise.Values()...)
+	clone.gains.Append(d.gains.Values()...)
+	return clone
+}
+
+// DropFirst removes the oldest point in O(n²), for sliding windows. Prefixes taken before keep it.
+func (d *Data) DropFirst() {
+	var noise factor.Vector
+	noise.Append(d.noise.Values()[1:]...)
+	rest := &Data{kernel: d.kernel, inputs: d.inputs.Slice(1, d.Len()), noise: noise, factor: d.factor.Prefix(d.Len())}
+	rest.factor.DropFirst()
+	rest.addGains(0)
+	*d = *rest
+}
+
+// Gain returns the information gain of the first n points, in nats.
+func (d *Data) Gain(n int) float64 {
+	if n == 0 {
+		return 0
+	}
+	return d.gains.Values()[n-1]
+}
+
+// Whiten returns z = L⁻¹ y for the first len(y) points. When z already holds the first entries of the answer, only
+// the rest is worked out, in O(n) an entry and to the same bits; z itself is left as it is.
+func (d *Data) Whiten(z, y []float64) []float64 {
+	whole := make([]float64, len(y))
+	copy(whole, z)
+	d.factor.SolveLowerFrom(whole, y, len(z))
+	return whole
+}
+
+// AheadMean returns the mean predicted for point i from the points before it, Σ_{s<i} L_is z_s; z may be
+// shorter than i, the points after its end then having no reading.
+func (d *Data) AheadMean(i int, z []float64) float64 {
+	return factor.Dot(z[:min(i, len(z))], d.factor.Row(i))
+}
+
+// AheadVariance returns the latent variance predicted for point i from the points before it, L_ii² − λ_i.
+func (d *Data) AheadVariance(i int) float64 {
+	pivot := d.factor.Row(i)[i]
+	return max(0, math.FMA(pivot, pivot, -d.Noise(i)))
+}

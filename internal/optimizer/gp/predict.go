@@ -1,0 +1,104 @@
+package gp
+
+import (
+	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/kernel"
+)
+
+// In this file every z is L⁻¹y of one response. A z shorter than the data leaves the points after its end without
+// a reading: like pending trials, they shrink the variance and leave the mean alone.
+
+// blockPoints is how many points are predicted at a time; with 1000 data their solutions fill a few megabytes at most.
+const blockPoints = 96
+
+// Predict returns the posterior mean of each response and the latent variance at x. It costs O(n²).
+func (d *Data) Predict(x []float64, zs ...[]float64) (means []float64, variance float64) {
+	v := make([]float64, d.Len())
+	d.kernel.Row(v, x, d.inputs)
+	d.factor.SolveLower(v, v)
+	means = make([]float64, len(zs))
+	for r, z := range zs {
+		means[r] = factor.Dot(z, v)
+	}
+	return means, d.variance(x, v)
+}
+
+// variance is k(x,x) − vᵀv, at least 0. Adding data adds to vᵀv without changing the terms before, and rounding is
+// monotone, so it never rises.
+func (d *Data) variance(x, v []float64) float64 {
+	return max(0, d.kernel.Diagonal(x)-factor.Dot(v, v))
+}
+
+// PredictMany returns the posterior means, one slice per response, and the latent variances at the points X, to the same bits as
+// Predict. It costs O(n²) a point.
+func (d *Data) PredictMany(X *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64) {
+	means, variances = matrix(len(zs), X.Len()), make([]float64, X.Len())
+	d.solveBlocks(X, func(i int, v []float64) {
+		for r, z := range zs {
+			means[r][i] = factor.Dot(z, v)
+		}
+		variances[i] = d.variance(X.Row(i), v)
+	})
+	return means, variances
+}
+
+// solveBlocks calls use with v(X_i) for each point in turn; v is overwritten afterwards.
+func (d *Data) solveBlocks(X *kernel.Inputs, use func(i int, v []float64)) {
+	block := matrix(min(blockPoints, X.Len()), d.Len())
+	for first := 0; first < X.Len(); first += blockPoints {
+		block = block[:min(blockPoints, X.Len()-first)]
+		for i, v := range block {
+			d.kernel.Row(v, X.Row(first+i), d.inputs)
+		}
+		d.factor.SolveLowerMany(block)
+		for i, v := range block {
+			use(first+i, v)
+		}
+	}
+}
+
+// MeanMany returns the posterior means, one slice per response, at the points X in O(n) a point. They are k(x, X) L⁻ᵀz and agree with
+// Predict to rounding.
+func (d *Data) MeanMany(X *kernel.Inputs, zs [][]float64) [][]float64 {
+	means, weights := matrix(len(zs), X.Len()), make([][]float64, len(zs))
+	for r, z := range zs {
+		weights[r] = make([]float64, len(z))
+		d.factor.SolveUpper(weights[r], z)
+	}
+	row := make([]float64, d.Len())
+	for i := range X.Len() {
+		d.kernel.Row(row, X.Row(i), d.inputs)
+		for r, w := range weights {
+			means[r][i] = factor.Dot(w, row)
+		}
+	}
+	return means
+}
+
+// Covariance returns the joint posterior covariance of the latent function at the M points X, a symmetric M×M
+// matrix. It costs O(n²M + nM²).
+func (d *Data) Covariance(X *kernel.Inputs) [][]float64 {
+	M := X.Len()
+	solved := matrix(M, d.Len())
+	d.solveBlocks(X, func(i int, v []float64) { copy(solved[i], v) })
+	explained, posterior := matrix(M, M), matrix(M, M)
+	factor.Gram(explained, solved)
+	for i := range M {
+		d.kernel.Row(posterior[i], X.Row(i), X)
+		for j := range i {
+			posterior[i][j] -= explained[i][j]
+			posterior[j][i] = posterior[i][j]
+		}
+		posterior[i][i] = max(0, posterior[i][i]-explained[i][i])
+	}
+	return posterior
+}
+
+// matrix returns rows×columns zeros in one piece.
+func matrix(rows, columns int) [][]float64 {
+	memory, m := make([]float64, rows*columns), make([][]float64, rows)
+	for i := range m {
+		m[i] = memory[i*columns : (i+1)*columns : (i+1)*columns]
+	}
+	return m
+}

@@ -1,0 +1,192 @@
+// Package kernel evaluates prior covariances. With w = √Σ_c ((x_c − x′_c)/ℓ_c)², the distance after dividing each
+// coordinate by its lengthscale, and σ² the variance:
+//
+//	se        σ² e^{−w²/2}
+//	matern12  σ² e^{−w}
+//	matern32  σ² (1 + s) e^{−s},          s = √3 w
+//	matern52  σ² (1 + s + s²/3) e^{−s},   s = √5 w
+//	linear    σ² Σ_c x_c x′_c / ℓ_c²
+//	covariance  σ² M[i][j], the inputs being arm numbers i and j
+//
+// (Rasmussen & Williams, Gaussian Processes for Machine Learning, chapter 4.) Values are the same to the last bit
+// on every machine, one at a time or a row at a time.
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer/factor"
+)
+
+// Names are the kernels that New makes.
+var Names = []string{"se", "matern12", "matern32", "matern52", "linear"}
+
+type form int
+
+const (
+	squaredExponential form = iota
+	matern12
+	matern32
+	matern52
+	linear
+	covariance
+)
+
+// Function is a prior covariance k(x, x′) over input vectors. It is immutable.
+type Function struct {
+	form     form
+	inverse  []float64 // 1/ℓ, one per coordinate
+	variance float64
+	matrix   [][]float64 // for covariance
+}
+
+// New returns the kernel of that name with one lengthscale per input coordinate. The error names what is wrong: an unknown
+// name, a lengthscale or variance that is not a positive number.
+func New(name string, lengthscales []float64, variance float64) (*Function, error) {
+	known := slices.Index(Names, name)
+	if known < 0 {
+		return nil, fmt.Errorf("there is no kernel %q with lengthscales; there are %v", name, Names)
+	}
+	if len(lengthscales) == 0 {
+		return nil, fmt.Errorf("the kernel %s needs a lengthscale for each input coordinate", name)
+	}
+	if err := checkVariance(variance); err != nil {
+		return nil, err
+	}
+	inverse := make([]float64, len(lengthscales))
+	for c, length := range lengthscales {
+		inverse[c] = 1 / length
+		if !(length > 0) || math.IsInf(length, 1) || math.IsInf(inverse[c], 1) {
+			return nil, fmt.Errorf("lengthscale %d is %g; it must be a positive number", c+1, length)
+		}
+	}
+	return &Function{form: form(known), inverse: inverse, variance: variance}, nil
+}
+
+// roundingShare is how far below zero, relative to the largest variance, an eigenvalue may lie for
+// a matrix to count as positive semidefinite: sample covariances written with some ten digits are that far off.
+const roundingShare = 1e-9
+
+// NewCovariance returns the kernel of a given covariance between arms, σ² = variance times the matrix; inputs are
+// vectors of one coordinate, the arm's index. The matrix must be square, finite, symmetric and positive semidefinite, the
+// last two up to rounding; the error says which entry is not.
+func NewCovariance(matrix [][]float64, variance float64) (*Function, error) {
+	if err := checkVariance(variance); err != nil {
+		return nil, err
+	}
+	if len(matrix) == 0 {
+		return nil, fmt.Errorf("the covariance matrix is empty; it needs a row for each candidate")
+	}
+	largest := 0.0
+	for i, row := range matrix {
+		if len(row) != len(matrix) {
+			return nil, fmt.Errorf("row %d of the covariance matrix has %d entries; it needs %d", i+1, len(row), len(matrix))
+		}
+		for j, v := range row {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("entry (%d, %d) of the covariance matrix is not a finite number", i+1, j+1)
+			}
+		}
+		if row[i] < 0 {
+			return nil, fmt.Errorf("entry (%d, %d) of the covariance matrix is %g; a variance cannot be negative", i+1, i+1, row[i])
+		}
+		largest = max(largest, row[i])
+	}
+	if largest == 0 {
+		return nil, fmt.Errorf("the diagonal of the covariance matrix is zero; some candidate needs a positive variance")
+	}
+	own := make([][]float64, len(matrix))
+	lifted := make([][]float64, len(matrix))
+	for i, row := range matrix {
+		own[i] = slices.Clone(row)
+		for j := range i {
+			if math.Abs(row[j]-matrix[j][i]) > roundingShare*largest {
+				return nil, fmt.Errorf("entries (%d, %d) and (%d, %d) of the covariance matrix are %g and %g; they must be equal", i+1, j+1, j+1, i+1, row[j], matrix[j][i])
+			}
+			own[i][j] = own[j][i]
+		}
+		lifted[i] = slices.Clone(own[i][:i+1])
+		lifted[i][i] += roundingShare * largest
+	}
+	var check factor.Cholesky
+	for i, row := range lifted {
+		if check.Append(row) != nil {
+			return nil, fmt.Errorf("the covariance matrix is not positive semidefinite: row %d contradicts the rows before it", i+1)
+		}
+	}
+	return &Function{form: covariance, variance: variance, matrix: own}, nil
+}
+
+func checkVariance(variance float64) error {
+	if !(variance > 0) || math.IsInf(variance, 1) {
+		return fmt.Errorf("the kernel's variance is %g; it must be a positive number", variance)
+	}
+	return nil
+}
+
+// Coordinates is the number of coordinates of an input vector.
+func (f *Function) Coordinates() int {
+	if f.form == covariance {
+		return 1
+	}
+	return len(f.inverse)
+}
+
+// Diagonal returns k(x, x).
+func (f *Function) Diagonal(x []float64) float64 {
+	if f.form == linear || f.form == covariance {
+		return f.At(x, x)
+	}
+	return f.variance
+}
+
+// At returns k(x, y).
+func (f *Function) At(x, y []float64) float64 {
+	var value [1]float64
+	f.fill(value[:], x, y)
+	return value[0]
+}
+
+// Row writes k(x, X_i) to dst[i] for every i < X.Len().
+func (f *Function) Row(dst []float64, x []float64, X *Inputs) {
+	f.fill(dst[:X.Len()], x, X.values.Values())
+}
+
+// fill writes k(x, y_i) to dst[i], the vectors y_i lying one after another in ys.
+func (f *Function) fill(dst, x, ys []float64) {
+	p := f.Coordinates()
+	if len(x) != p || len(ys) != p*len(dst) {
+		panic(fmt.Sprintf("kernel: %d values from vectors of %d and %d coordinates, for a kernel of %d", len(dst), len(x), len(ys), p))
+	}
+	if len(dst) == 0 {
+		return
+	}
+	switch f.form {
+	case covariance:
+		row := f.matrix[arm(x)]
+		for i := range dst {
+			dst[i] = f.variance * row[arm(ys[i:i+1])]
+		}
+	case linear:
+		f.products(dst, x, ys)
+	default:
+		squaredDistances(dst, x, f.inverse, ys)
+		shapes[f.form](dst, f.variance)
+	}
+}
+
+func arm(x []float64) int { return int(x[0]) }
+
+// products writes σ² Σ_c x_c y_c/ℓ_c² to dst.
+func (f *Function) products(dst, x, ys []float64) {
+	for i := range dst {
+		y := ys[i*len(x) : (i+1)*len(x)]
+		sum := 0.0
+		for c, v := range y {
+			sum = math.FMA(float64(x[c]*f.inverse[c]), float64(v*f.inverse[c]), sum)
+		}
+		dst[i] = f.variance * sum
+	}
+}

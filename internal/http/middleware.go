@@ -1,0 +1,163 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+)
+
+// maxBody is the largest request body, in bytes.
+const maxBody = 8 << 20
+
+// contentPolicy lets pages use this server's own scripts, styles and pictures, and nothing else. Charts set style attributes
+// and export pictures, hence style-src-attr, data: and blob:.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; " +
+	"img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// withRequestID names each request, in the answer and in the log.
+func withRequestID(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := rand.Text()[:16]
+		w.Header().Set("X-Request-Id", id)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestIDKey, id)))
+	})
+}
+
+func requestID(r *http.Request) string {
+	id, _ := r.Context().Value(requestIDKey).(string)
+	return id
+}
+
+// clientAddresses decides whose word counts for a client's address.
+func clientAddresses(proxies []string) (func(http.Handler) http.Handler, error) {
+	for _, network := range proxies {
+		if _, err := netip.ParsePrefix(network); err != nil {
+			return nil, fmt.Errorf("trusted proxy %q must be a network such as 10.0.0.0/8: %w", network, err)
+		}
+	}
+	if len(proxies) == 0 {
+		return middleware.ClientIPFromRemoteAddr, nil
+	}
+	return middleware.ClientIPFromXFF(proxies...), nil
+}
+
+// observe writes the access log and counts requests by route. It never logs paths, which may hold a link's secret.
+func (s *Server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		seen := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		next.ServeHTTP(seen, r)
+		status, took := max(seen.Status(), http.StatusOK), time.Since(start)
+		pattern := routePattern(r)
+		s.metrics.request(r.Method, pattern, status, took)
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "request",
+			slog.String("request", requestID(r)),
+			slog.String("method", r.Method),
+			slog.String("route", pattern),
+			slog.String("study", chi.URLParam(r, "id")),
+			slog.Int("status", status),
+			slog.Int("bytes", seen.BytesWritten()),
+			slog.Duration("took", took),
+			slog.String("client", middleware.GetClientIP(r.Context())))
+	})
+}
+
+// routePattern is the route that served r; requests that met none share one name, so that strangers cannot make metrics.
+func routePattern(r *http.Request) string {
+	if pattern := chi.RouteContext(r.Context()).RoutePattern(); pattern != "" {
+		return pattern
+	}
+	return "(none)"
+}
+
+// recoverPanics turns a panic into a 500 that tells nothing; the log has the rest.
+func (s *Server) recoverPanics(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			cause := recover()
+			if cause == nil {
+				return
+			}
+			if cause == http.ErrAbortHandler {
+				panic(cause)
+			}
+			s.log.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("request", requestID(r)),
+				slog.String("cause", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
+			if begun, ok := w.(middleware.WrapResponseWriter); ok && begun.Status() != 0 {
+				panic(http.ErrAbortHandler) // too late to say so: break the connection
+			}
+			s.fail(w, r, fmt.Errorf("panic: %v", cause))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// securityHeaders holds for every answer. Handlers of what may be kept replace Cache-Control.
+func (s *Server) securityHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if s.secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sameOrigin refuses unsafe requests that another site made a browser send. Scripts bring their token themselves.
+func (s *Server) sameOrigin(protection *http.CrossOriginProtection) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "" {
+				if err := protection.Check(r); err != nil {
+					s.fail(w, r, newProblem(http.StatusForbidden, "This request came from another site."))
+					return
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// limitBody keeps every handler from reading more than maxBody.
+func limitBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// withoutDeadline lets an answer take longer than the server's write timeout.
+func withoutDeadline(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		next.ServeHTTP(w, r)
+	})
+}
+
+// methodNotAllowed names the methods that the path does have.
+func methodNotAllowed(routes chi.Routes) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var allowed []string
+		for _, method := range []string{"GET", "POST", "PATCH", "PUT", "DELETE"} {
+			if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
+				allowed = append(allowed, method)
+			}
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		return newProblem(http.StatusMethodNotAllowed, r.Method+" is not possible here; use "+orList(allowed)+".")
+	}
+}

@@ -1,0 +1,119 @@
+// Package server is the web server: the route table, who may use which route, the JSON API, the event streams and the
+// pages. It parses syntax and knows who is asking; package study knows the rules.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/go-chi/httprate"
+
+	"headroom/internal/account"
+	"headroom/internal/study"
+)
+
+// Database is what the server needs of package db beyond the stores.
+type Database interface {
+	Ready(ctx context.Context) error
+	Subscribe(studyID string) (changes <-chan int64, cancel func())
+	SubscribeAccounts() (pokes <-chan struct{}, cancel func())
+	Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (study.Answer, error)) error
+	Answered(ctx context.Context, retry *study.Retry) error
+}
+
+// Options are what the server is made of.
+type Options struct {
+	Studies   *study.Service
+	Accounts  account.Store
+	Database  Database
+	PublicURL string       // where people reach the server: links, QR codes, trusted origin, Secure cookies when https
+	Log       *slog.Logger // nil: slog.Default()
+	// TrustedProxies are the networks (CIDR) whose X-Forwarded-For is believed. Empty: the connection's address counts.
+	TrustedProxies []string
+	Version        string // of the program, for the OpenAPI document
+	// Stopping is closed when the program shuts down: streams end then, so that the rest can drain. Nil: never.
+	Stopping <-chan struct{}
+}
+
+// Server holds what handlers share.
+type Server struct {
+	studies        *study.Service
+	accounts       account.Store
+	db             Database
+	publicURL      *url.URL
+	secure         bool
+	log            *slog.Logger
+	version        string
+	stopping       <-chan struct{}
+	metrics        *metrics
+	badCredentials *httprate.RateLimiter
+	signIns        *httprate.RateLimiter
+	table          []route
+	document       []byte // the OpenAPI document
+}
+
+// New makes the handler of the whole site.
+func New(options Options) (http.Handler, error) {
+	public, err := url.Parse(options.PublicURL)
+	if err != nil || public.Host == "" || (public.Scheme != "http" && public.Scheme != "https") {
+		return nil, fmt.Errorf("the public URL %q must look like https://headroom.example.org", options.PublicURL)
+	}
+	if options.Studies == nil || options.Accounts == nil || options.Database == nil {
+		return nil, errors.New("the server needs studies, accounts and a database")
+	}
+	s := &Server{
+		studies:        options.Studies,
+		accounts:       options.Accounts,
+		db:             options.Database,
+		publicURL:      public,
+		secure:         public.Scheme == "https",
+		log:            options.Log,
+		version:        options.Version,
+		stopping:       options.Stopping,
+		metrics:        newMetrics(),
+		badCredentials: httprate.NewRateLimiter(60, time.Minute),
+		signIns:        httprate.NewRateLimiter(30, time.Minute),
+	}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	s.table = s.routes()
+	if s.document, err = s.openAPI(); err != nil {
+		return nil, err
+	}
+	return s.router(options.TrustedProxies)
+}
+
+// router puts the middlewares, outermost first, around the route table.
+func (s *Server) router(proxies []string) (http.Handler, error) {
+	address, err := clientAddresses(proxies)
+	if err != nil {
+		return nil, err
+	}
+	sameOrigin := http.NewCrossOriginProtection()
+	if err := sameOrigin.AddTrustedOrigin(s.publicURL.Scheme + "://" + s.publicURL.Host); err != nil {
+		return nil, err
+	}
+	r := chi.NewRouter()
+	r.Use(withRequestID, address, s.observe, s.recoverPanics, s.securityHeaders, s.sameOrigin(sameOrigin), limitBody, middleware.GetHead)
+	r.NotFound(s.handle(func(http.ResponseWriter, *http.Request) error { return errNoSuchThing }).ServeHTTP)
+	r.MethodNotAllowed(s.handle(methodNotAllowed(r)).ServeHTTP)
+	compress := middleware.Compress(5, "application/json", "application/problem+json", "text/html", "text/css", "text/csv", "text/javascript", "text/plain", "image/svg+xml")
+	for _, rt := range s.table {
+		handler := s.handle(s.guard(rt))
+		if rt.Stream {
+			handler = withoutDeadline(handler)
+		} else {
+			handler = compress(handler)
+		}
+		r.Method(rt.Method, rt.Pattern, handler)
+	}
+	return r, nil
+}

@@ -22,7 +22,7 @@ func (c *Cholesky) DropFirst() {
 			row[k] = math.FMA(cosines[k], m, float64(sines[k]*l))
 			l = math.FMA(cosines[k], l, -float64(sines[k]*m))
 		}
-		diagonal := math.Hypot(old[i+1], l)
+		diagonal := math.Sqrt(math.FMA(l, l, float64(old[i+1]*old[i+1])))
 		row[i] = diagonal
 		cosines[i], sines[i] = old[i+1]/diagonal, l/diagonal
 	}

@@ -190,3 +190,45 @@ func (f *Function) products(dst, x, ys []float64) {
 		dst[i] = f.variance * sum
 	}
 }
+
+// Slopes writes −2 ∂k/∂(w²) between x and X_i to dst[i], so that for a stationary kernel
+//
+//	∂k/∂ln ℓ_c = slope · (x_c − x′_c)²/ℓ_c².
+//
+// Where points coincide under matern12, whose slope has a pole there, it writes 0: the derivative itself is 0. It must not
+// be called on linear and covariance kernels.
+func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
+	dst = dst[:X.Len()]
+	if len(dst) == 0 {
+		return
+	}
+	squaredDistances(dst, x, f.inverse, X.values.Values())
+	switch f.form {
+	case squaredExponential: // σ² e^{−w²/2}
+		shapes[squaredExponential](dst, f.variance)
+	case matern12: // σ² e^{−w}/w
+		for i, w2 := range dst {
+			if w2 > 0 {
+				w := math.Sqrt(w2)
+				dst[i] = f.variance * exp(-w) / w
+			}
+		}
+	case matern32: // 3 σ² e^{−√3 w}
+		scale(dst, 3)
+		shapes[matern12](dst, 3*f.variance)
+	case matern52: // (5/3) σ² (1 + √5 w) e^{−√5 w}
+		scale(dst, 5./3)
+		shapes[matern32](dst, 5./3*f.variance)
+	default:
+		panic("kernel: slopes of a kernel without distances")
+	}
+}
+
+func scale(values []float64, by float64) {
+	for i := range values {
+		values[i] *= by
+	}
+}
+
+// Stationary tells whether k depends on the points only through their distance.
+func (f *Function) Stationary() bool { return f.form < linear }

@@ -1,0 +1,175 @@
+// Package fit finds the maximum a posteriori hyperparameters of a Gaussian process: lengthscales and noise variance.
+//
+// With A = σ² C(ℓ) + Λ, L Lᵀ = A and α = A⁻¹y, it maximises
+//
+//	−½ yᵀα − Σ ln L_ii − (n/2) ln 2π − ½ Σ_g (ln ℓ_g − ln m_g)²/s_ℓ² − ½ (ln λ − ln m_λ)²/s_λ²
+//
+// over ln ℓ and ln λ, that is, under log-normal priors and with the mode taken in logarithms, where it does not
+// depend on units. Gradients are exact, ½ tr((ααᵀ − A⁻¹) ∂A/∂θ) (Rasmussen & Williams, equation 5.9).
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer/kernel"
+)
+
+// The priors. Readings are standardised, so λ is the share of their variance that is noise.
+const (
+	// spreadLengthscale is s_ℓ: 95 % of lengthscales within a factor 4.3 of the median, 0.07 to 1.3 ranges for a median of 0.3.
+	// The handful of points of a first design cannot tell a lengthscale; a wider prior lets them claim pure noise or a flat function.
+	spreadLengthscale = 0.75
+	// medianNoise m_λ is a noise sd of 14 % of the readings' own; spreadNoise s_λ leaves 0.001 to 0.4 within 95 %, so a few dozen
+	// readings overrule it.
+	medianNoise = 0.02
+	spreadNoise = 1.5
+)
+
+// Limits of the search.
+const (
+	// LeastNoise is the smallest λ, fitted or told: below it the factor gains nothing but rounding error.
+	LeastNoise = 1e-4
+	mostNoise  = 10
+	// farLengthscale is how many times a lengthscale may exceed its median or fall below it; beyond it a parameter does not matter
+	// at all, or every point is alone.
+	farLengthscale = 50
+	// MostPoints is how many readings take part; see subset for which.
+	MostPoints = 500
+)
+
+// Problem says what to fit. It is not changed.
+type Problem struct {
+	Kernel string      // se, matern12, matern32, matern52 or linear
+	Inputs [][]float64 // n points of p coordinates, by arrival
+	// Dims says, for each coordinate, which lengthscale it belongs to, counted from 0: the one-hot coordinates of a category share one.
+	Dims    []int
+	Y       []float64 // n readings, standardised, prior mean 0
+	NoiseSD []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all
+	Median  []float64 // prior median of each lengthscale, in the units of Inputs
+	// What may move. What may not stays as Start has it.
+	FreeLengthscales, FreeNoise bool
+	Start                       Start
+	Variance                    float64 // σ², fixed; 0 stands for 1
+}
+
+// Start holds hyperparameters to start from, such as those of the previous fit; Lengthscales nil and Lambda 0 stand for the
+// prior medians.
+type Start struct {
+	Lengthscales []float64
+	Lambda       float64
+}
+
+// Result is the best mode found.
+type Result struct {
+	Lengthscales []float64
+	Lambda       float64
+	LogPosterior float64 // nats, without the priors' constants
+	Evaluations  int     // of the posterior, over all starts
+}
+
+// MAP returns the best of the modes that several starts lead to. It is deterministic: the same problem gives the same bits on
+// one machine. When ctx ends it returns the best of the starts that finished, or the error of ctx if none has. Other errors name the
+// field that cannot be used.
+func MAP(ctx context.Context, problem Problem) (Result, error) {
+	if problem.Variance == 0 {
+		problem.Variance = 1
+	}
+	if err := problem.check(); err != nil {
+		return Result{}, err
+	}
+	posterior := newPosterior(&problem)
+	var best mode
+	evaluations := 0
+	for _, start := range posterior.starts() {
+		found, err := minimise(ctx, posterior, start)
+		evaluations += found.evaluations
+		if err != nil {
+			break
+		}
+		if best.at == nil || found.value < best.value {
+			best = found
+		}
+	}
+	if best.at == nil {
+		if err := ctx.Err(); err != nil {
+			return Result{}, err
+		}
+		return Result{}, fmt.Errorf("no hyperparameters near the prior give a positive definite kernel matrix")
+	}
+	lengthscales, lambda := posterior.hyperparameters(best.at)
+	return Result{lengthscales, lambda, -best.value, evaluations}, nil
+}
+
+func (p *Problem) check() error {
+	if !slices.Contains(kernel.Names, p.Kernel) {
+		return fmt.Errorf("kernel %q has no lengthscales to fit; those that have are %v", p.Kernel, kernel.Names)
+	}
+	if len(p.Y) == 0 || len(p.Y) != len(p.Inputs) {
+		return fmt.Errorf("%d readings at %d inputs; a fit needs one reading for each input, and at least one", len(p.Y), len(p.Inputs))
+	}
+	if p.NoiseSD != nil && len(p.NoiseSD) != len(p.Y) {
+		return fmt.Errorf("%d noise standard deviations for %d readings", len(p.NoiseSD), len(p.Y))
+	}
+	for _, g := range p.Dims {
+		if g < 0 || g >= len(p.Median) {
+			return fmt.Errorf("a coordinate belongs to lengthscale %d; there are %d medians", g+1, len(p.Median))
+		}
+	}
+	for i, x := range p.Inputs {
+		if len(x) != len(p.Dims) {
+			return fmt.Errorf("input %d has %d coordinates; dims names %d", i+1, len(x), len(p.Dims))
+		}
+		if !finite(x...) || !finite(p.Y[i]) {
+			return fmt.Errorf("input or reading %d is not finite", i+1)
+		}
+	}
+	for i, sd := range p.NoiseSD {
+		if !(sd >= 0) || !finite(sd) {
+			return fmt.Errorf("noise standard deviation %d is %g; it must be 0 or positive", i+1, sd)
+		}
+	}
+	return p.checkHyperparameters()
+}
+
+func (p *Problem) checkHyperparameters() error {
+	if len(p.Median) == 0 {
+		return fmt.Errorf("a fit needs the median of each lengthscale")
+	}
+	for g, m := range p.Median {
+		if !positive(m) {
+			return fmt.Errorf("median lengthscale %d is %g; it must be positive", g+1, m)
+		}
+	}
+	if p.Start.Lengthscales != nil && len(p.Start.Lengthscales) != len(p.Median) {
+		return fmt.Errorf("%d starting lengthscales; there are %d medians", len(p.Start.Lengthscales), len(p.Median))
+	}
+	for g, l := range p.Start.Lengthscales {
+		if !positive(l) {
+			return fmt.Errorf("starting lengthscale %d is %g; it must be positive", g+1, l)
+		}
+	}
+	if p.Start.Lambda != 0 && !positive(p.Start.Lambda) {
+		return fmt.Errorf("the starting noise variance is %g; it must be positive", p.Start.Lambda)
+	}
+	if !p.FreeNoise && p.Start.Lambda == 0 {
+		return fmt.Errorf("the noise variance is neither free nor given")
+	}
+	if !positive(p.Variance) {
+		return fmt.Errorf("the kernel's variance is %g; it must be positive", p.Variance)
+	}
+	return nil
+}
+
+func finite(values ...float64) bool {
+	for _, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+func positive(v float64) bool { return v > 0 && finite(v) }

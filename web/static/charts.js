@@ -1,0 +1,205 @@
+// Draws the charts from the JSON beside them. Shape first, then colour; limits are red and dashed with their value at the end.
+// Charts are drawn when they come into view, and redrawn in place after a refresh, so that zoom stays.
+"use strict";
+
+(() => {
+  const shapes = { feasible: "circle", violated: "triangle-up", unknown: "circle-open", waiting: "diamond-open", recommended: "star" };
+  const sizes = { feasible: 9, violated: 10, unknown: 9, waiting: 11, recommended: 17 };
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+
+  function palette() {
+    const names = ["ink", "muted", "grid", "surface", "line-strong", "feasible", "violated", "unknown", "star", "star-edge", "limit", "second", "band"];
+    return Object.fromEntries(names.map((name) => [name, colour(name)]));
+  }
+
+  function points(trace, c) {
+    const colours = { feasible: c.feasible, violated: c.violated, unknown: c.unknown, waiting: c.ink, recommended: c.star };
+    const edge = { feasible: c.surface, violated: c.surface, recommended: c["star-edge"] }[trace.style];
+    return {
+      type: "scatter", mode: "markers", cliponaxis: false,
+      marker: { symbol: shapes[trace.style], size: sizes[trace.style], color: colours[trace.style], line: { width: edge ? 1 : 2, color: edge || colours[trace.style] } },
+    };
+  }
+
+  const lines = {
+    step: (c) => ({ line: { color: c.ink, width: 2, shape: "hv" } }),
+    line: (c) => ({ line: { color: c.feasible, width: 2 } }),
+    second: (c) => ({ line: { color: c.second, width: 2, dash: "dash" } }),
+    bound: (c) => ({ line: { color: c.muted, width: 2, dash: "dot" } }),
+  };
+
+  function traceOf(trace, c) {
+    const common = { name: trace.name, x: trace.x, y: trace.y, text: trace.text, customdata: trace.link, hoverinfo: trace.text ? "text" : "x+y+name" };
+    if (trace.style === "band") return bandOf(trace, c);
+    if (trace.style === "bars") {
+      const up = trace.high.map((v, i) => v - trace.y[i]);
+      const down = trace.low.map((v, i) => trace.y[i] - v);
+      return [{ ...common, type: "scatter", mode: "markers", marker: { symbol: "line-ew-open", size: 22, color: c.feasible, line: { width: 3 } }, error_y: { type: "data", symmetric: false, array: up, arrayminus: down, color: c.feasible, thickness: 2, width: 8 } }];
+    }
+    if (lines[trace.style]) return [{ ...common, type: "scatter", mode: "lines", ...lines[trace.style](c) }];
+    return [{ ...common, ...points(trace, c) }];
+  }
+
+  function bandOf(trace, c) {
+    const edge = { type: "scatter", mode: "lines", line: { width: 0 }, hoverinfo: "skip", x: trace.x };
+    return [
+      { ...edge, y: trace.low, showlegend: false },
+      { ...edge, y: trace.high, fill: "tonexty", fillcolor: c.band, name: trace.name },
+    ];
+  }
+
+  function surfaceOf(surface, c) {
+    const heat = { type: "heatmap", x: surface.x, y: surface.y, z: surface.mean, text: surface.text, hoverinfo: "text", colorscale: "Cividis", colorbar: { title: { text: surface.meanName, side: "right" }, thickness: 14, outlinewidth: 0, tickfont: { color: c.muted } } };
+    const all = [heat];
+    if (!surface.chance) return all;
+    const contour = { type: "contour", x: surface.x, y: surface.y, z: surface.chance, hoverinfo: "skip", showscale: false, autocontour: false };
+    for (const [level, width, dash] of [[0.1, 1, "dot"], [0.5, 1.5, "dash"], [0.9, 3, "solid"]]) {
+      all.push({ ...contour, contours: { coloring: "none", start: level, end: level, size: 1, showlabels: true, labelfont: { size: 13, color: "#ffffff" }, labelformat: ".0%" }, line: { color: "#ffffff", width, dash }, name: "chance to stay within limits " + Math.round(level * 100) + "\u202f%", showlegend: true });
+    }
+    return all;
+  }
+
+  function axisOf(axis, c) {
+    const out = {
+      title: { text: axis.title, standoff: 8 }, color: c.muted, gridcolor: c.grid, zeroline: false, linecolor: c["line-strong"], showline: true, automargin: true, ticks: "outside", tickcolor: c["line-strong"],
+    };
+    if (axis.log) { out.type = "log"; out.dtick = undefined; }
+    if (axis.categories) { out.type = "category"; out.categoryorder = "array"; out.categoryarray = axis.categories; }
+    if (axis.fromZero) out.rangemode = "tozero";
+    if (axis.whole) { out.tickformat = "d"; out.nticks = 8; }
+    return out;
+  }
+
+  // hatch shades the side of a limit that breaks it, as far as the data go.
+  function hatch(drawing, limit, c) {
+    let values = drawing.traces.flatMap((t) => [...(t.y || []), ...(t.low || []), ...(t.high || [])]).filter(Number.isFinite);
+    values = values.concat(drawing.limits.map((l) => l.value));
+    const low = Math.min(...values), high = Math.max(...values), room = (high - low || Math.abs(high) || 1) * 0.08;
+    const far = limit.above ? high + room : low - room;
+    return {
+      type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, xaxis: "x2", x: [0, 1, 1, 0], y: [limit.value, limit.value, far, far],
+      fill: "toself", line: { width: 0 }, fillcolor: "rgba(0,0,0,0)", fillpattern: { shape: "/", size: 9, solidity: 0.12, fgcolor: c.limit, bgcolor: "rgba(0,0,0,0)", fillmode: "overlay" },
+    };
+  }
+
+  function layoutOf(drawing, c, narrow) {
+    const layout = {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: c.ink },
+      margin: { l: 48, r: 16, t: 8, b: 40 }, xaxis: axisOf(drawing.x, c), yaxis: axisOf(drawing.y, c), uirevision: "kept", hovermode: "closest",
+      legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0, font: { size: 12 } }, dragmode: narrow ? false : "zoom", hoverlabel: { align: "left" }, shapes: [], annotations: [],
+    };
+    for (const limit of drawing.limits || []) {
+      layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: limit.value, y1: limit.value, line: { color: c.limit, width: 2, dash: "dash" } });
+      layout.annotations.push({ xref: "paper", x: 1, xanchor: "right", y: limit.value, yanchor: limit.above ? "bottom" : "top", text: limit.label, showarrow: false, font: { color: c.limit, size: 13 } });
+    }
+    if (drawing.limits) layout.xaxis2 = { overlaying: "x", range: [0, 1], visible: false, fixedrange: true };
+    return layout;
+  }
+
+  function figureOf(drawing, node) {
+    const c = palette();
+    const data = [
+      ...(drawing.limits || []).map((limit) => hatch(drawing, limit, c)),
+      ...(drawing.surface ? surfaceOf(drawing.surface, c) : []),
+      ...drawing.traces.flatMap((trace) => traceOf(trace, c)),
+    ];
+    return { data, layout: layoutOf(drawing, c, matchMedia("(pointer: coarse)").matches || node.clientWidth < 360) };
+  }
+
+  function drawingOf(node) {
+    const data = document.getElementById(node.id + "-data");
+    return data && JSON.parse(data.textContent);
+  }
+
+  async function draw(node) {
+    const drawing = drawingOf(node);
+    if (!drawing) return;
+    const { data, layout } = figureOf(drawing, node);
+    const fresh = !node.classList.contains("js-plotly-plot");
+    await Plotly.react(node, data, layout, { displayModeBar: false, responsive: true, doubleClick: "reset", showTips: false });
+    if (fresh) listen(node, drawing);
+  }
+
+  function listen(node, drawing) {
+    node.on("plotly_click", (event) => {
+      const link = event.points[0].customdata;
+      if (typeof link === "string") location.assign(link);
+    });
+    if (!drawing.group) return;
+    node.dataset.group = drawing.group;
+    const others = () => [...document.querySelectorAll("[data-group]")].filter((o) => o !== node && o.dataset.group === drawing.group && o.classList.contains("js-plotly-plot"));
+    let moving = false;
+    node.on("plotly_hover", (event) => { if (event.event) for (const other of others()) mark(other, event.points[0].x); });
+    node.on("plotly_unhover", () => { for (const other of others()) mark(other, null); });
+    node.on("plotly_relayout", (change) => {
+      if (moving || node.following) return;
+      const range = change["xaxis.autorange"] ? { "xaxis.autorange": true } : "xaxis.range[0]" in change ? { "xaxis.range[0]": change["xaxis.range[0]"], "xaxis.range[1]": change["xaxis.range[1]"] } : null;
+      if (!range) return;
+      for (const other of others()) {
+        other.following = true;
+        Plotly.relayout(other, range).finally(() => { other.following = false; });
+      }
+    });
+  }
+
+  // mark shows the same trial in a neighbouring chart.
+  function mark(node, x) {
+    const at = [];
+    if (x !== null) {
+      node.data.forEach((trace, curveNumber) => {
+        if (!trace.x || trace.hoverinfo === "skip") return;
+        const pointNumber = trace.x.indexOf(x);
+        if (pointNumber >= 0) at.push({ curveNumber, pointNumber });
+      });
+    }
+    if (at.length) Plotly.Fx.hover(node, at.slice(0, 3)); else Plotly.Fx.unhover(node);
+  }
+
+  const inView = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      inView.unobserve(entry.target);
+      draw(entry.target);
+    }
+  }, { rootMargin: "400px" });
+
+  function drawAll(root) {
+    const nodes = [...root.querySelectorAll("[data-chart]")];
+    for (const node of nodes) {
+      if (node.classList.contains("js-plotly-plot")) draw(node); else inView.observe(node);
+    }
+  }
+
+  // A saved picture carries its title and caption, on white, so that it can stand alone.
+  function save(id, format) {
+    const node = document.getElementById(id);
+    const drawing = drawingOf(node);
+    const { data, layout } = figureOf(drawing, node);
+    const ink = "#191c20";
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    Object.assign(layout, {
+      title: { text: drawing.title, x: 0, xref: "paper", xanchor: "left" }, paper_bgcolor: dark ? colour("surface") : "#ffffff", margin: { l: 72, r: 32, t: 64, b: 120 }, width: 1000, height: 640,
+    });
+    if (!dark) layout.font.color = ink;
+    layout.annotations.push({ text: wrap(drawing.caption, 120), showarrow: false, xref: "paper", yref: "paper", x: 0, y: -0.34, xanchor: "left", yanchor: "top", align: "left" });
+    Plotly.downloadImage({ data, layout }, { format, filename: drawing.title, width: 1000, height: 640, scale: format === "png" ? 2 : 1 });
+  }
+
+  function wrap(text, width) {
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      if ((lines.at(-1) + word).length > width) lines.push("");
+      lines[lines.length - 1] += word + " ";
+    }
+    return lines.join("<br>");
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-save]");
+    if (button) save(button.dataset.save, button.dataset.format);
+  });
+  document.addEventListener("htmx:afterSettle", (event) => drawAll(event.detail.elt));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(document));
+  addEventListener("beforeprint", () => { for (const node of document.querySelectorAll("[data-chart]")) draw(node); });
+  drawAll(document);
+})();

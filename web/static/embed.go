@@ -1,0 +1,50 @@
+// Package static holds what browsers fetch besides pages: styles, scripts and the vendored libraries listed, with versions
+// and checksums, in vendor/manifest.json.
+package static
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+)
+
+//go:embed *.css *.js *.svg vendor
+var files embed.FS
+
+// Files are the assets by path, as URL names them.
+func Files() fs.FS { return files }
+
+var stamps = stampAll()
+
+// URL is the address of an asset. It changes with the content, so browsers may keep the answer for good.
+func URL(path string) string {
+	stamp, ok := stamps[path]
+	if !ok {
+		panic("static: no asset " + path)
+	}
+	return "/static/" + path + "?v=" + stamp
+}
+
+// Stamp is what the v of an asset's URL must be for the answer to be kept, "" when there is no such asset.
+func Stamp(path string) string { return stamps[path] }
+
+func stampAll() map[string]string {
+	stamps := make(map[string]string)
+	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := files.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(content)
+		stamps[path] = hex.EncodeToString(sum[:8])
+		return nil
+	})
+	if err != nil {
+		panic("static: " + err.Error()) // the embedded tree cannot fail to be read
+	}
+	return stamps
+}

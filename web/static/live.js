@@ -1,0 +1,77 @@
+// The page listens to its study. The stream says only that something changed; the parts of the page then fetch themselves
+// again. A hidden page closes its stream, since a browser has few connections, and catches up when it is shown.
+"use strict";
+
+(() => {
+  const live = document.getElementById("live");
+  const place = document.createComment("live");
+  live.after(place);
+  const spare = live.cloneNode(false);
+  let seen = Number(live.dataset.version);
+  let waiting = 0;
+  let opened = false;
+
+  const states = {
+    on: "live",
+    off: "connection lost, trying again",
+    wait: "connecting",
+    rest: "resting while hidden",
+  };
+  let state = "wait";
+
+  function show(name) {
+    state = name;
+    for (const element of document.querySelectorAll("[data-live]")) {
+      element.dataset.state = name;
+      element.querySelector("[data-live-text]").textContent = states[name];
+    }
+  }
+
+  // refresh lets a burst of changes become one round of fetching.
+  function refresh() {
+    if (waiting) return;
+    waiting = setTimeout(() => {
+      waiting = 0;
+      htmx.trigger(document.body, "changed");
+    }, 150);
+  }
+
+  document.addEventListener("htmx:sseBeforeMessage", (event) => {
+    event.preventDefault(); // nothing is swapped in: the message is only a number
+    const seq = Number(event.detail.data);
+    if (seq > seen || !seq) {
+      seen = seq;
+      refresh();
+    }
+  });
+
+  document.addEventListener("htmx:sseOpen", () => {
+    show("on");
+    headroom.tell("");
+    if (opened) refresh(); // whatever was missed meanwhile
+    opened = true;
+  });
+
+  document.addEventListener("htmx:sseError", () => {
+    if (document.visibilityState === "hidden") return;
+    show("off");
+    headroom.tell("Connection lost. What you enter is kept; this page catches up by itself.");
+  });
+
+  document.addEventListener("htmx:afterSettle", () => show(state));
+
+  document.addEventListener("visibilitychange", () => {
+    const current = document.getElementById("live");
+    if (document.visibilityState === "hidden") {
+      if (current) htmx.swap(current, "", { swapStyle: "delete" });
+      show("rest");
+    } else if (!current) {
+      const element = spare.cloneNode(false);
+      place.before(element);
+      show("wait");
+      htmx.process(element);
+    }
+  });
+
+  show("wait");
+})();

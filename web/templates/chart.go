@@ -1,0 +1,78 @@
+package templates
+
+// Chart is one chart: what is drawn, the sentence under it, and the table behind it. The script charts.js draws it.
+type Chart struct {
+	ID      string
+	Title   string
+	Caption string
+	Tall    bool
+	Drawing Drawing
+	Table   Table
+}
+
+// Drawing is what charts.js gets, as JSON.
+type Drawing struct {
+	Title   string   `json:"title"`
+	Caption string   `json:"caption"`
+	Group   string   `json:"group,omitempty"` // charts of one group share their x axis and hover together
+	X       Axis     `json:"x"`
+	Y       Axis     `json:"y"`
+	Traces  []Trace  `json:"traces"`
+	Limits  []Limit  `json:"limits,omitempty"`
+	Surface *Surface `json:"surface,omitempty"`
+}
+
+// Axis is an axis with its name and unit.
+type Axis struct {
+	Title      string   `json:"title"`
+	Log        bool     `json:"log,omitempty"`
+	Categories []string `json:"categories,omitempty"`
+	FromZero   bool     `json:"fromZero,omitempty"`
+	Whole      bool     `json:"whole,omitempty"` // ticks at whole numbers only
+}
+
+// Style is how a trace looks; shape first, then colour.
+type Style string
+
+const (
+	Feasible    Style = "feasible"    // ●
+	Violated    Style = "violated"    // ▲
+	Unknown     Style = "unknown"     // ○
+	Waiting     Style = "waiting"     // ◇
+	Recommended Style = "recommended" // ★
+	Step        Style = "step"        // a line that holds its value until the next trial
+	Line        Style = "line"
+	Second      Style = "second" // a second line, dashed
+	Bound       Style = "bound"  // a bound, dotted
+	BandStyle   Style = "band"   // between Low and High
+	Bars        Style = "bars"   // means with error bars, for categories
+)
+
+// Trace is one series.
+type Trace struct {
+	Name  string   `json:"name"`
+	Style Style    `json:"style"`
+	X     []any    `json:"x"`
+	Y     []any    `json:"y,omitempty"`
+	Low   []any    `json:"low,omitempty"`
+	High  []any    `json:"high,omitempty"`
+	Text  []string `json:"text,omitempty"` // what hovering says
+	Link  []string `json:"link,omitempty"` // where clicking leads
+}
+
+// Limit is a threshold, drawn as a dashed line with its value at its end; the side that breaks it is hatched.
+type Limit struct {
+	Value float64 `json:"value"`
+	Label string  `json:"label"`
+	Above bool    `json:"above"` // values above it break it
+}
+
+// Surface is a map of two parameters: row i is at Y[i], column j at X[j].
+type Surface struct {
+	X        []any       `json:"x"`
+	Y        []any       `json:"y"`
+	Mean     [][]float64 `json:"mean"`
+	MeanName string      `json:"meanName"`
+	Chance   [][]float64 `json:"chance,omitempty"` // of being within every limit
+	Text     [][]string  `json:"text,omitempty"`
+}

@@ -1,0 +1,32 @@
+package templates
+
+import "strconv"
+
+// DefinePage makes a study or reconfigures one.
+type DefinePage struct {
+	Page
+	Study       StudyHead // zero for a new study
+	Reconfigure bool
+	Form        Form
+	Parameters  []string // the types of the rows
+	Constraints []string // "learned", "known" or "sampled" for each row
+	Recorded    int
+	Algorithms  []Option
+	Summary     string // of the chosen algorithm
+	Source      string
+	Settings    []SettingGroup
+	Kernels     []Option
+	Advanced    bool // the fold is open
+	Key         string
+}
+
+// SettingGroup is one setting of the algorithm with its inputs.
+type SettingGroup struct {
+	Title   string
+	Meaning string
+	Inputs  []Input
+}
+
+func rowName(list string, row int, field string) string {
+	return list + "." + strconv.Itoa(row) + "." + field
+}

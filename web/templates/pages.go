@@ -1,0 +1,215 @@
+package templates
+
+import "headroom/internal/account"
+
+// StudiesPage lists the studies.
+type StudiesPage struct {
+	Page
+	Lines    []StudyLine
+	Archived bool // archived ones are shown too
+	Hidden   int  // archived ones not shown
+}
+
+// StudyLine is one study of the list.
+type StudyLine struct {
+	ID, Name, State string
+	Trials, Waiting string
+	Oldest          Stamp
+	Algorithm       string
+	Updated         Stamp
+}
+
+// TrialPage is one trial with everything behind it.
+type TrialPage struct {
+	Page
+	Study     StudyHead
+	Card      Card
+	State     string
+	Mark      string
+	Excluded  bool
+	Reason    string
+	Metrics   []MetricFact
+	Facts     []Fact // the decision, number by number
+	Because   string
+	Model     Table
+	Closed    bool // failed or abandoned
+	Waiting   bool
+	History   []LedgerEntry
+	Previous  int
+	Following int
+	Key       string // Idempotency-Key for a replicate
+}
+
+// MetricFact is one reading with what was predicted for it.
+type MetricFact struct {
+	Name, Value, Original, Limit, Headroom, Predicted, By string
+	At                                                    Stamp
+	Broken                                                bool
+}
+
+// Fact is a named number with what it means.
+type Fact struct{ Name, Value, Meaning string }
+
+// OwnPage is a person's own point.
+type OwnPage struct {
+	Page
+	Study    StudyHead
+	Form     Form
+	Settings []Input
+	Metrics  []Input
+	Context  []Input
+	Key      string
+}
+
+// CorrectPage corrects a trial.
+type CorrectPage struct {
+	Page
+	Study    StudyHead
+	Number   int
+	Form     Form
+	Metrics  []Input
+	Settings []Input
+	Preview  *Consequences
+	Key      string
+}
+
+// Consequences is what a correction would change.
+type Consequences struct {
+	Summary string
+	Changes []BeforeAfter
+}
+
+// BeforeAfter is one thing that would change.
+type BeforeAfter struct{ Name, Before, After string }
+
+// EditPage changes name, description and state.
+type EditPage struct {
+	Page
+	Study StudyHead
+	Form  Form
+}
+
+// BoardPage is the reviewer's board.
+type BoardPage struct {
+	Page
+	Study       StudyHead
+	Description string
+	Status      Status
+	At, Last    int64
+	Moment      Stamp
+	Event       string // what event At was
+	Verified    Verified
+	Progress    Progress
+	Beliefs     Beliefs
+	Trials      Trials
+	Ledger      Ledger
+}
+
+// Verified is the outcome of the last verification.
+type Verified struct {
+	Study     StudyHead
+	Known     bool
+	OK        bool
+	At        Stamp
+	Text      string
+	Different []string
+}
+
+// ImportPage brings results in from a spreadsheet.
+type ImportPage struct {
+	Page
+	Study   StudyHead
+	Form    Form
+	Columns string
+	Example string
+	Faults  []FileFault
+	Unknown []string
+	Ready   string // what would be imported
+	Key     string
+}
+
+// FileFault is one thing wrong with a file.
+type FileFault struct{ Where, What, Value string }
+
+// PeoplePage is for admins: people, invites and tokens.
+type PeoplePage struct {
+	Page
+	People  []PersonLine
+	Invites []InviteLine
+	Tokens  []TokenLine
+	Studies []Option
+	Invite  Form
+	Token   Form
+	Secret  *Secret
+}
+
+// Secret is shown once.
+type Secret struct{ Title, Text, Help string }
+
+// PersonLine is one person.
+type PersonLine struct {
+	account.Person
+	Seen Stamp
+	Self bool
+}
+
+// InviteLine is one invite that is open.
+type InviteLine struct {
+	account.Link
+	Expires Stamp
+}
+
+// TokenLine is one token.
+type TokenLine struct {
+	account.Token
+	Study   string
+	Used    Stamp
+	Expires string
+}
+
+// SharesPage manages the read-only links to one study.
+type SharesPage struct {
+	Page
+	Study  StudyHead
+	Shares []ShareLine
+	Form   Form
+	Secret *Secret
+}
+
+// ShareLine is one read-only link.
+type ShareLine struct {
+	account.Share
+	Expires, Used Stamp
+}
+
+// AccountPage shows a person their devices.
+type AccountPage struct {
+	Page
+	Sessions []SessionLine
+	Secret   *Secret
+}
+
+// SessionLine is one signed-in browser.
+type SessionLine struct {
+	ID, Device string
+	Seen       Stamp
+	This       bool
+}
+
+// LinkPage asks before a single-use link is used up.
+type LinkPage struct {
+	Page
+	Heading, Text, Button, Action string
+	Usable                        bool
+}
+
+// ProblemPage is an error.
+type ProblemPage struct {
+	Page
+	Status   int
+	Heading  string
+	Detail   string
+	Faults   []string
+	Back     string
+	BackText string
+}

@@ -1,0 +1,212 @@
+package templates
+
+import "headroom/internal/study"
+
+// StudyHead names the study a page is about.
+type StudyHead struct {
+	ID        string
+	Name      string
+	State     study.State
+	Operates  bool // the viewer may ask, tell and correct
+	Shares    bool // the viewer may make read-only links
+	Clones    bool // the viewer may make studies
+	ReadsMore bool // the viewer may follow links out of this study
+}
+
+// URL is an address under the study.
+func (h StudyHead) URL(rest string) string { return "/studies/" + h.ID + rest }
+
+// StudyPage is the study page.
+type StudyPage struct {
+	Page
+	Study       StudyHead
+	Description string // HTML made from Markdown, safe
+	Status      Status
+	Next        Next
+	Progress    Progress
+	Beliefs     Beliefs
+	Trials      Trials
+	Ledger      Ledger
+}
+
+// Status is the strip on top.
+type Status struct {
+	Study      StudyHead
+	Trial      string // "trial 23 of 60"
+	Waiting    string // "4 waiting"
+	Oldest     Stamp  // of the waiting ones
+	Feasible   string // "feasible 14 of 19"
+	Best       string // "best feasible 81.4 %"
+	BestNumber int
+	Violations []ViolationLine
+	Refitting  bool
+	Version    int64
+}
+
+// ViolationLine is how far one limit has been exceeded so far.
+type ViolationLine struct{ Name, Text string }
+
+// Next is what to do next.
+type Next struct {
+	Study     StudyHead
+	Cards     []Card
+	More      int    // waiting trials not shown
+	Any       bool   // there are trials at all
+	Metrics   string // the names that a first design leads to
+	FirstLeft int    // suggestions of the first design still to come
+	AskKey    string
+	Ask       Form
+	Context   []Input // values a known limit needs with each ask
+	Candidate bool    // constraint values for each candidate are needed, so asking goes through the API
+	Nothing   bool    // nothing within the limits is known yet, though trials were made
+	Fit       bool    // a fit is being made
+}
+
+// Setting is one setting of a trial as the bench needs it.
+type Setting struct {
+	Name, Value, Unit string
+	Was               string // as chosen, when the settings used were different
+}
+
+// Card is one waiting trial.
+type Card struct {
+	Study       StudyHead
+	Number      int
+	Origin      string
+	Created     Stamp
+	By          string
+	Note        string
+	ReplicateOf int
+	Settings    []Setting
+	Copy        string // the settings as tab-separated text
+	Why         string
+	Told        []ToldValue
+	Entry       Entry
+	Status      study.Status
+}
+
+// ToldValue is a reading that is there.
+type ToldValue struct {
+	Name, Value string
+	Mark        string
+	Original    string // the first value told, when corrected
+}
+
+// Entry is the form in which results are typed.
+type Entry struct {
+	ID     string // changes when what is asked for changes, so that a half-typed form is kept otherwise
+	Keep   bool   // let a refresh keep the form that is in the page
+	Form   Form
+	Key    string // Idempotency-Key of this saving
+	Fields []EntryField
+	Used   []Input // settings actually used
+	Doubts []Doubt // values that look wrong; saving asks once more
+}
+
+// EntryField is one metric to be read.
+type EntryField struct {
+	Name, Label, Unit string
+	Limits            []string
+	Recorded          bool // kept, not modelled
+}
+
+// Doubt is a value that does not look right.
+type Doubt struct{ Field, Text string }
+
+// Progress is "how well".
+type Progress struct {
+	Study       StudyHead
+	Empty       string // what will appear, when there is nothing yet
+	Best        Chart
+	Constraints []ConstraintProgress
+	Calibration string
+}
+
+// ConstraintProgress is one constraint's row of charts.
+type ConstraintProgress struct {
+	Title      string
+	Value      Chart
+	Violation  Chart
+	Multiplier *Chart // nil for algorithms without
+}
+
+// Beliefs is "what the model believes".
+type Beliefs struct {
+	Study   StudyHead
+	Empty   string
+	Through string // which point the slices pass through
+	Slices  []SliceRow
+	Map     *Chart
+	Form    Form
+	Pins    []Input
+	Axes    [2]Input
+	Metric  Input
+	At      int64
+	Action  string
+}
+
+// SliceRow is one metric's slices.
+type SliceRow struct {
+	Metric string
+	Charts []Chart
+}
+
+// Trials is the trials table.
+type Trials struct {
+	Study    StudyHead
+	Filters  []Filter
+	Settings []Column
+	Metrics  []Column
+	Rows     []TrialRow
+	Older    string // address of the next page, "" at the end
+	Newer    string
+	Shown    string // "1–50 of 312"
+	Total    int
+}
+
+// Filter is one choice of what to list.
+type Filter struct {
+	Label, URL string
+	Current    bool
+}
+
+// TrialRow is one line of the table.
+type TrialRow struct {
+	Number      int
+	URL         string
+	Mark        string
+	State       string // in words
+	Excluded    bool
+	Recommended bool
+	Settings    []Cell
+	Metrics     []Cell
+	Note        string
+	When        Stamp
+	Operates    bool
+}
+
+// Cell is a value in a table, with the one it replaced.
+type Cell struct {
+	Text, Was string
+	Broken    bool // outside a limit
+	Missing   bool
+}
+
+// Ledger is what happened, in plain words.
+type Ledger struct {
+	Study   StudyHead
+	Entries []LedgerEntry
+	Older   string
+}
+
+// LedgerEntry is one event.
+type LedgerEntry struct {
+	Seq    int64
+	At     Stamp
+	Time   string
+	By     string
+	Text   string
+	Number int // the trial it concerns, 0 for none
+	Reason string
+	Hash   string
+}

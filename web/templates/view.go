@@ -1,0 +1,111 @@
+// Package templates draws the pages: templ components and the view models they take. View models hold text that is ready to
+// be read; the handlers in package server fill them in.
+package templates
+
+import "time"
+
+// Page is what every page needs around its content.
+type Page struct {
+	Title  string
+	Viewer Viewer
+	Now    time.Time
+	Width  string // "narrow", "medium" or "" for all there is
+	Live   Live
+	Charts bool   // the page draws charts
+	Error  string // what went wrong with the last thing done, for a notice on top
+	Done   string // what has just been done
+}
+
+// Viewer is who looks at the page.
+type Viewer struct {
+	Name      string // "" when not signed in
+	Role      string
+	Creates   bool // may make studies
+	Admin     bool
+	Person    bool // has a session that can be ended
+	OneStudy  bool // came by a link or token to one study
+	ShareName string
+}
+
+// Live is the stream a page listens to.
+type Live struct {
+	URL     string
+	Version int64
+}
+
+// Form is what a person typed, and what is wrong with it by field name.
+type Form struct {
+	Values map[string][]string
+	Errors map[string]string
+	// First is the name of the first faulty field, which gets the focus.
+	First string
+	// General is what is wrong with the whole.
+	General string
+}
+
+// Value returns the text typed into a field.
+func (f Form) Value(name string) string {
+	if values := f.Values[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// Fault returns what is wrong with a field, "" when nothing is.
+func (f Form) Fault(name string) string { return f.Errors[name] }
+
+// Faulty tells whether anything is wrong.
+func (f Form) Faulty() bool { return len(f.Errors) > 0 || f.General != "" }
+
+// Option is one choice of a list.
+type Option struct{ Value, Label string }
+
+// Input is one field of a form.
+type Input struct {
+	Name        string
+	Label       string
+	Help        string
+	Unit        string
+	Kind        string // "text" (default), "number", "area", "select", "check", "date"
+	Options     []Option
+	Placeholder string
+	Class       string
+	Required    bool
+	Refreshes   bool // changing it redraws the form, since other fields depend on it
+	HideLabel   bool
+}
+
+// ID is the input's id in the page.
+func (i Input) ID() string { return fieldID(i.Name) }
+
+func fieldID(name string) string {
+	id := []byte("f-")
+	for _, c := range []byte(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
+			id = append(id, c)
+		default:
+			id = append(id, '_')
+		}
+	}
+	return string(id)
+}
+
+// Stamp is a moment, as it reads now and exactly.
+type Stamp struct {
+	Ago   string
+	Exact string
+	ISO   string
+}
+
+// Table is a table with everything in it already text.
+type Table struct {
+	Head []Column
+	Rows [][]string
+}
+
+// Column is a table's column.
+type Column struct {
+	Name, Unit string
+	Number     bool
+}

@@ -3,40 +3,158 @@ package db
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"headroom/internal/account"
 	"headroom/internal/study"
+)
+
+var (
+	_ study.Store   = (*Studies)(nil)
+	_ account.Store = (*Accounts)(nil)
 )
 
 // DB is an open database with the background work that belongs to it: a listener, a notifier, a cleaner.
 // Studies is the study.Store, Accounts the account.Store.
-type DB struct{}
+type DB struct {
+	Studies  *Studies
+	Accounts *Accounts
 
-// Open connects to the database at url, which must have been migrated, and starts the background work.
-func Open(ctx context.Context, url string) (*DB, error) { panic("unwritten") }
+	pool     *pgxpool.Pool
+	listener *listener
+	notifier *notifier
+	now      func() time.Time
 
-// Close ends the background work and closes every connection.
-func (d *DB) Close() { panic("unwritten") }
-
-// Ready reports whether the database answers and has this program's schema.
-func (d *DB) Ready(ctx context.Context) error { panic("unwritten") }
-
-// Subscribe returns a channel that receives the study's newest seq after each change, or 0 after the listener
-// reconnected ("look for yourself"). Values not yet taken are replaced by newer ones. Call cancel when done.
-func (d *DB) Subscribe(studyID string) (changes <-chan int64, cancel func()) { panic("unwritten") }
-
-// SubscribeAccounts returns a channel that is poked whenever a person, token, session or share changed, so that whoever
-// serves a long answer can authenticate its caller again.
-func (d *DB) SubscribeAccounts() (pokes <-chan struct{}, cancel func()) { panic("unwritten") }
-
-// Once runs do at most once for a retry key, for writes that are not a study's (those pass Retry in study.Command): do's
-// writes through Accounts with the ctx it is given and the answer it returns commit together. The answer is stored without
-// secrets; do hands those to its caller by other means. Errors: *study.AlreadyAnswered, study.ErrReused, or do's own.
-// Without a retry key (nil) do's writes still commit together.
-func (d *DB) Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (study.Answer, error)) error {
-	panic("unwritten")
+	background sync.WaitGroup
+	stop       context.CancelFunc
 }
 
-// Answered returns *study.AlreadyAnswered when the request was answered before, study.ErrReused when its key was used for
-// another, else nil. Ask it before checking a request against the present state, which may have moved on
-// since the first answer.
-func (d *DB) Answered(ctx context.Context, retry *study.Retry) error { panic("unwritten") }
+// Connections a server opens at most, unless the URL says otherwise (pool_max_conns): together with the listener's one well
+// below PostgreSQL's default limit of 100, so that two servers and a person with psql fit.
+const (
+	maxConnections = 16
+	maxChoosing    = 8
+)
+
+// connectTimeout bounds a connection attempt, unless the URL says otherwise (connect_timeout).
+const connectTimeout = 5 * time.Second
+
+// Open connects to the database at url, which must have been migrated, and starts the background work.
+func Open(ctx context.Context, url string) (*DB, error) {
+	config, err := poolConfig(url, maxConnections)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, away(ctx, err)
+	}
+	choosing := config.Copy()
+	choosing.MaxConns, choosing.MinConns = maxChoosing, 0
+	choosingPool, err := pgxpool.NewWithConfig(ctx, choosing)
+	if err != nil {
+		pool.Close()
+		return nil, away(ctx, err)
+	}
+	d := &DB{
+		pool:     pool,
+		listener: newListener(config.ConnConfig),
+		notifier: newNotifier(pool),
+		now:      func() time.Time { return time.Now().UTC() },
+	}
+	d.Studies = &Studies{db: d, choosing: newChoosing(choosingPool)}
+	d.Accounts = &Accounts{db: d}
+	if err := d.Ready(ctx); err != nil {
+		d.closePools()
+		return nil, err
+	}
+	d.start()
+	return d, nil
+}
+
+// poolConfig reads url and fills in what it leaves open.
+func poolConfig(url string, connections int32) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("HEADROOM_DATABASE_URL: %w", err)
+	}
+	if !strings.Contains(url, "pool_max_conns") {
+		config.MaxConns = connections
+	}
+	prepareConfig(&config.ConnConfig.Config)
+	return config, nil
+}
+
+func prepareConfig(config *pgconn.Config) {
+	if config.ConnectTimeout == 0 || config.ConnectTimeout > time.Minute {
+		config.ConnectTimeout = connectTimeout
+	}
+	config.RuntimeParams["application_name"] = "headroom"
+	config.RuntimeParams["timezone"] = "UTC"
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = "0" // a choosing lock is held as long as choosing takes
+}
+
+// start runs the background work until Close.
+func (d *DB) start() {
+	ctx, stop := context.WithCancel(context.Background())
+	d.stop = stop
+	for _, work := range []func(context.Context){d.listener.run, d.notifier.run, d.cleanUp} {
+		d.background.Go(func() { work(ctx) })
+	}
+}
+
+// Close ends the background work and closes every connection. Callers must have ended their requests.
+func (d *DB) Close() {
+	d.stop()
+	d.background.Wait()
+	d.closePools()
+}
+
+func (d *DB) closePools() {
+	d.Studies.choosing.pool.Close()
+	d.pool.Close()
+}
+
+// transact runs do in a transaction: the one that Once put in ctx, else its own. Errors of a lost connection wrap study.ErrUnavailable.
+func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
+	if outer, ok := ctx.Value(transactionKey{}).(pgx.Tx); ok {
+		return away(ctx, do(outer))
+	}
+	return away(ctx, pgx.BeginFunc(ctx, d.pool, do))
+}
+
+// transactionKey finds the transaction that Once put in a context.
+type transactionKey struct{}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
+}
+
+// in returns what statements of ctx run in.
+func (d *DB) in(ctx context.Context) querier {
+	if outer, ok := ctx.Value(transactionKey{}).(pgx.Tx); ok {
+		return outer
+	}
+	return d.pool
+}
+
+// list runs a query and collects its rows by the columns' names.
+func list[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, away(ctx, err)
+	}
+	found, err := pgx.CollectRows(rows, scan)
+	return found, away(ctx, err)
+}

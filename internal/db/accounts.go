@@ -1,0 +1,92 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headroom/internal/account"
+)
+
+// Accounts is the account.Store. Its methods take part in the transaction of DB.Once when their context comes from there.
+type Accounts struct {
+	db *DB
+}
+
+// usedToWithin is how exactly last uses are kept, so that not every request writes.
+const usedToWithin = time.Minute
+
+// Authenticate recognises a token, session or share by its secret, and takes note of the use.
+func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Identity, error) {
+	var who account.Identity
+	var expires, used *time.Time
+	var ended bool
+	err := a.db.in(ctx).QueryRow(ctx, `
+		SELECT 'token', id, '', name, role, coalesce(study_id, ''), expires_at, last_used, revoked_at IS NOT NULL FROM tokens WHERE hash = $1
+		UNION ALL
+		SELECT 'session', s.id, p.id, p.name, p.role, '', s.expires_at, s.last_seen, p.disabled_at IS NOT NULL
+			FROM sessions s JOIN people p ON p.id = s.person_id WHERE s.hash = $1
+		UNION ALL
+		SELECT 'share', id, '', name, 'viewer', study_id, expires_at, last_used, revoked_at IS NOT NULL FROM shares WHERE hash = $1`,
+		account.Hash(secret),
+	).Scan(&who.Kind, &who.ID, &who.PersonID, &who.Name, &who.Role, &who.StudyID, &expires, &used, &ended)
+	now := a.db.now()
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return account.Identity{}, account.ErrNoCredentials
+	case err != nil:
+		return account.Identity{}, away(ctx, err)
+	case ended || (expires != nil && !expires.After(now)):
+		return account.Identity{}, account.ErrExpired
+	}
+	if used == nil || used.Before(now.Add(-usedToWithin)) {
+		if err := a.noteUse(ctx, who, now); err != nil {
+			return account.Identity{}, err
+		}
+	}
+	if expires != nil {
+		who.ExpiresAt = expires.UTC()
+	}
+	return who, nil
+}
+
+// noteUse keeps when a credential was last used; a session's use prolongs it.
+func (a *Accounts) noteUse(ctx context.Context, who account.Identity, now time.Time) error {
+	q := a.db.in(ctx)
+	var err error
+	switch who.Kind {
+	case account.ByToken:
+		_, err = q.Exec(ctx, `UPDATE tokens SET last_used = $2 WHERE id = $1`, who.ID, now)
+	case account.ByShare:
+		_, err = q.Exec(ctx, `UPDATE shares SET last_used = $2 WHERE id = $1`, who.ID, now)
+	case account.BySession:
+		_, err = q.Exec(ctx, `UPDATE sessions SET last_seen = $2, expires_at = least($3, created_at + $4) WHERE id = $1`,
+			who.ID, now, now.Add(account.SessionIdleLife), account.SessionLife)
+	}
+	return away(ctx, err)
+}
+
+// change runs a write and tells whoever serves a long answer to look at its caller again. Unlike those of studies
+// these notifications are part of the transaction: changes of accounts are rare.
+func (a *Accounts) change(ctx context.Context, do func(tx pgx.Tx) error) error {
+	return a.db.transact(ctx, func(tx pgx.Tx) error {
+		if err := do(tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `SELECT pg_notify($1, '')`, accountChannel)
+		return err
+	})
+}
+
+// changeOne is change by one statement, which must find a row.
+func (a *Accounts) changeOne(ctx context.Context, statement string, args ...any) error {
+	return a.change(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, statement, args...)
+		if err == nil && tag.RowsAffected() == 0 {
+			return account.ErrNotFound
+		}
+		return err
+	})
+}

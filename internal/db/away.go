@@ -1,0 +1,65 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+
+	"headroom/internal/study"
+)
+
+// away wraps err with study.ErrUnavailable when it says that the database cannot be reached or is going down, so that
+// callers can tell "try again" from a mistake. A caller who left keeps the error of its context.
+func away(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, study.ErrUnavailable) {
+		return err
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return err
+	}
+	if lostConnection(err) {
+		return fmt.Errorf("%w: %w", study.ErrUnavailable, err)
+	}
+	return err
+}
+
+func lostConnection(err error) bool {
+	var answered *pgconn.PgError
+	if errors.As(err, &answered) {
+		return goingDown(answered.Code)
+	}
+	var connecting *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connecting) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool)
+}
+
+// goingDown knows the SQLSTATE classes of a server that starts, stops, is full or is a standby: 08 connection exception, 53
+// insufficient resources, 57P operator intervention; and 25006, a write sent to a standby. PostgreSQL manual, appendix A.
+func goingDown(code string) bool {
+	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P") || code == "25006"
+}
+
+// constraintOf returns the name of the constraint that err says was broken, else "".
+func constraintOf(err error) string {
+	var answered *pgconn.PgError
+	if errors.As(err, &answered) {
+		return answered.ConstraintName
+	}
+	return ""
+}
+
+// sqlState returns PostgreSQL's code for err, else "".
+func sqlState(err error) string {
+	var answered *pgconn.PgError
+	if errors.As(err, &answered) {
+		return answered.Code
+	}
+	return ""
+}

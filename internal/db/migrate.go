@@ -1,0 +1,97 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/golang-migrate/migrate/v4"
+	migratepgx "github.com/golang-migrate/migrate/v4/database/pgx/v5"
+	"github.com/golang-migrate/migrate/v4/source/iofs"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"headroom/internal/study"
+	"headroom/migrations"
+)
+
+// Migrate brings the database at url to this program's schema. It refuses a database that a newer program has migrated.
+func Migrate(ctx context.Context, url string) error {
+	latest, err := migrations.Latest()
+	if err != nil {
+		return err
+	}
+	return migrateTo(ctx, url, latest)
+}
+
+// migrateTo brings the database to schema version target.
+func migrateTo(ctx context.Context, url string, target uint) error {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return fmt.Errorf("HEADROOM_DATABASE_URL: %w", err)
+	}
+	prepareConfig(&config.Config)
+	pool := stdlib.OpenDB(*config)
+	defer pool.Close()
+	if err := pool.PingContext(ctx); err != nil {
+		return away(ctx, err)
+	}
+	steps, err := newMigrate(pool)
+	if err != nil {
+		return away(ctx, err)
+	}
+	defer steps.Close()
+	present, dirty, err := steps.Version()
+	switch {
+	case errors.Is(err, migrate.ErrNilVersion):
+	case err != nil:
+		return away(ctx, err)
+	case dirty:
+		return fmt.Errorf("migration %d of the database was interrupted: restore a backup, or mend it by hand and set schema_migrations", present)
+	case present > target:
+		return newerDatabase(present, target)
+	}
+	if err := steps.Migrate(target); err != nil && !errors.Is(err, migrate.ErrNoChange) {
+		return away(ctx, fmt.Errorf("migrating the database: %w", err))
+	}
+	return nil
+}
+
+func newMigrate(pool *sql.DB) (*migrate.Migrate, error) {
+	files, err := iofs.New(migrations.Files, ".")
+	if err != nil {
+		return nil, err
+	}
+	target, err := migratepgx.WithInstance(pool, &migratepgx.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return migrate.NewWithInstance("migrations", files, "headroom", target)
+}
+
+func newerDatabase(present, latest uint) error {
+	return fmt.Errorf("the database is newer than this program: it is at schema %d, this program knows %d; run the newer program", present, latest)
+}
+
+// Ready reports whether the database answers and has this program's schema.
+func (d *DB) Ready(ctx context.Context) error {
+	latest, err := migrations.Latest()
+	if err != nil {
+		return err
+	}
+	var present uint
+	var dirty bool
+	err = d.pool.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&present, &dirty)
+	switch {
+	case sqlState(err) == "42P01", errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("the database has not been migrated: %w", study.ErrUnavailable)
+	case err != nil:
+		return away(ctx, err)
+	case present > latest:
+		return newerDatabase(present, latest)
+	case dirty || present < latest:
+		return fmt.Errorf("the database is at schema %d, this program needs %d: %w", present, latest, study.ErrUnavailable)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package db
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"headroom/internal/account"
+)
+
+const selectPeople = `
+	SELECT id, name, role, created_at, disabled_at,
+		(SELECT max(last_seen) FROM sessions WHERE person_id = people.id)
+	FROM people`
+
+// People lists everybody, by name.
+func (a *Accounts) People(ctx context.Context) ([]account.Person, error) {
+	return list(ctx, a.db.in(ctx), scanPerson, selectPeople+` ORDER BY lower(name)`)
+}
+
+func scanPerson(row pgx.CollectableRow) (account.Person, error) {
+	var p account.Person
+	err := row.Scan(&p.ID, &p.Name, &p.Role, &p.CreatedAt, &p.DisabledAt, &p.LastSeen)
+	p.CreatedAt, p.DisabledAt, p.LastSeen = p.CreatedAt.UTC(), utc(p.DisabledAt), utc(p.LastSeen)
+	return p, err
+}
+
+// person finds somebody who may sign in.
+func (a *Accounts) person(ctx context.Context, q querier, id string) (account.Person, error) {
+	found, err := list(ctx, q, scanPerson, selectPeople+` WHERE id = $1 AND disabled_at IS NULL`, id)
+	if err == nil && len(found) == 0 {
+		err = account.ErrNotFound
+	}
+	if err != nil {
+		return account.Person{}, err
+	}
+	return found[0], nil
+}
+
+func (a *Accounts) addPerson(ctx context.Context, q querier, name string, role account.Role) (account.Person, error) {
+	p := account.Person{ID: account.NewID(), Name: name, Role: role, CreatedAt: a.db.now()}
+	_, err := q.Exec(ctx, `INSERT INTO people (id, name, role, created_at) VALUES ($1, $2, $3, $4)`, p.ID, p.Name, p.Role, p.CreatedAt)
+	if constraintOf(err) == "people_by_name" {
+		return p, account.ErrNameTaken
+	}
+	return p, err
+}
+
+// SetRole changes what a person may do, from their next request on.
+func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Role) error {
+	if _, err := account.ParseRole(string(role)); err != nil {
+		return &account.Invalid{Field: "role", Message: err.Error()}
+	}
+	return a.change(ctx, func(tx pgx.Tx) error {
+		if role != account.Admin {
+			if err := a.keepAnAdmin(ctx, tx, personID); err != nil {
+				return err
+			}
+		}
+		return changePerson(ctx, tx, `UPDATE people SET role = $2 WHERE id = $1`, personID, role)
+	})
+}
+
+// SetDisabled shuts a person out and ends their sessions and links, or lets them be invited in again by a sign-in link.
+func (a *Accounts) SetDisabled(ctx context.Context, personID string, disabled bool) error {
+	return a.change(ctx, func(tx pgx.Tx) error {
+		if !disabled {
+			return changePerson(ctx, tx, `UPDATE people SET disabled_at = NULL WHERE id = $1`, personID)
+		}
+		if err := a.keepAnAdmin(ctx, tx, personID); err != nil {
+			return err
+		}
+		now := a.db.now()
+		if err := changePerson(ctx, tx, `UPDATE people SET disabled_at = coalesce(disabled_at, $2) WHERE id = $1`, personID, now); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE links SET revoked_at = $2 WHERE person_id = $1 AND used_at IS NULL AND revoked_at IS NULL`, personID, now); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM sessions WHERE person_id = $1`, personID)
+		return err
+	})
+}
+
+func changePerson(ctx context.Context, tx pgx.Tx, statement string, args ...any) error {
+	tag, err := tx.Exec(ctx, statement, args...)
+	if err == nil && tag.RowsAffected() == 0 {
+		return account.ErrNotFound
+	}
+	return err
+}
+
+// keepAnAdmin locks the admins' rows and makes sure that somebody else than this person is one.
+func (a *Accounts) keepAnAdmin(ctx context.Context, tx pgx.Tx, personID string) error {
+	admins, err := list(ctx, tx, pgx.RowTo[string], `
+		SELECT id FROM people WHERE role = 'admin' AND disabled_at IS NULL ORDER BY id FOR UPDATE`)
+	if err != nil {
+		return err
+	}
+	if len(admins) == 1 && admins[0] == personID {
+		return account.ErrLastAdmin
+	}
+	return nil
+}
+
+// nameIsFree makes sure that nobody has the name.
+func (a *Accounts) nameIsFree(ctx context.Context, name string) error {
+	var taken bool
+	err := a.db.in(ctx).QueryRow(ctx, `SELECT true FROM people WHERE lower(name) = lower($1)`, name).Scan(&taken)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err != nil:
+		return away(ctx, err)
+	}
+	return account.ErrNameTaken
+}

@@ -1,0 +1,270 @@
+package pglocal
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const (
+	superuser  = "headroom"
+	socketPort = "5432" // names the socket; nothing listens on TCP
+)
+
+// cluster is the files of a private server, and the programs and the user that serve them.
+type cluster struct {
+	dir   string // the data folder, absolute
+	data  string // PostgreSQL's own folder in it
+	bin   string // folder of initdb and postgres
+	major string // "15"
+	as    *syscall.Credential
+	user  string
+}
+
+// openCluster finds what serves dir, and makes dir when it is missing.
+func openCluster(dir string) (cluster, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return cluster{}, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return cluster{}, err
+	}
+	c := cluster{dir: dir, data: filepath.Join(dir, "postgres")}
+	if err := c.findUser(); err != nil {
+		return c, err
+	}
+	if err := c.findPrograms(); err != nil {
+		return c, err
+	}
+	return c, c.admitUser()
+}
+
+// findUser chooses whom the server runs as: this user, or, as PostgreSQL refuses to run as root, postgres or nobody.
+func (c *cluster) findUser() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		found, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(found.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(found.Gid, 10, 32)
+		if uidErr != nil || gidErr != nil {
+			continue
+		}
+		c.as, c.user = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, name
+		return nil
+	}
+	return errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody: start headroom as another user, or set HEADROOM_DATABASE_URL")
+}
+
+// findPrograms chooses the newest PostgreSQL installed, or the one that made the cluster.
+func (c *cluster) findPrograms() error {
+	wanted, err := os.ReadFile(filepath.Join(c.data, "PG_VERSION"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	made := strings.TrimSpace(string(wanted))
+	installed := installations()
+	if len(installed) == 0 {
+		return errors.New("no PostgreSQL server is installed: run “apt-get install postgresql” (or “brew install postgresql”), or set HEADROOM_DATABASE_URL")
+	}
+	for _, one := range installed {
+		if made == "" || one.major == made {
+			c.bin, c.major = one.bin, one.major
+			return nil
+		}
+	}
+	return fmt.Errorf("%s was made by PostgreSQL %s, but PostgreSQL %s is installed: run “apt-get install postgresql-%s”, or back up with the old one and restore here",
+		c.data, made, installed[0].major, made)
+}
+
+// installation is a PostgreSQL server on this machine.
+type installation struct{ bin, major string }
+
+// installations lists PostgreSQL servers, those on PATH first, then newest first.
+func installations() []installation {
+	var folders []string
+	if onPath, err := exec.LookPath("initdb"); err == nil {
+		if real, err := filepath.EvalSymlinks(onPath); err == nil {
+			folders = append(folders, filepath.Dir(real))
+		}
+	}
+	folders = append(folders, newestFirst("/usr/lib/postgresql/*/bin")...) // Debian, Ubuntu
+	folders = append(folders, newestFirst("/usr/pgsql-*/bin")...)          // Fedora, Red Hat
+	folders = append(folders, newestFirst("/opt/homebrew/opt/postgresql*/bin")...)
+	folders = append(folders, newestFirst("/usr/local/opt/postgresql*/bin")...)
+	var found []installation
+	for _, folder := range folders {
+		if major := majorOf(folder); major != "" {
+			found = append(found, installation{folder, major})
+		}
+	}
+	return found
+}
+
+// newestFirst lists the folders that match pattern, by the number in their name.
+func newestFirst(pattern string) []string {
+	folders, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil
+	}
+	sortByNumber(folders)
+	return folders
+}
+
+// majorOf asks the programs in bin for their major version; "" when they are not all there.
+func majorOf(bin string) string {
+	if _, err := os.Stat(filepath.Join(bin, "initdb")); err != nil {
+		return ""
+	}
+	said, err := exec.Command(filepath.Join(bin, "postgres"), "--version").Output()
+	if err != nil {
+		return ""
+	}
+	for _, word := range strings.Fields(string(said)) {
+		if major, _, _ := strings.Cut(word, "."); isNumber(major) {
+			return major
+		}
+	}
+	return ""
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 32)
+	return err == nil
+}
+
+// admitUser lets the server's user into the data folder, where it may pass but not look around. The folders above are not ours to open.
+func (c *cluster) admitUser() error {
+	if c.as == nil || c.mayEnter() == nil {
+		return nil
+	}
+	info, err := os.Stat(c.dir)
+	if err != nil {
+		return err
+	}
+	if err := os.Chown(c.dir, -1, int(c.as.Gid)); err != nil {
+		return err
+	}
+	if err := os.Chmod(c.dir, info.Mode().Perm()|0o010); err != nil {
+		return err
+	}
+	if err := c.mayEnter(); err != nil {
+		return fmt.Errorf("PostgreSQL runs as user %s, who may not enter %s: set HEADROOM_DATA_DIR to a folder outside, such as /var/lib/headroom", c.user, c.dir)
+	}
+	return nil
+}
+
+func (c *cluster) mayEnter() error {
+	cmd := c.command(context.Background(), "postgres", "--version")
+	cmd.Dir = c.dir
+	return cmd.Run()
+}
+
+// command prepares one of PostgreSQL's programs, as the server's user, apart from this program's terminal so that Ctrl-C
+// does not reach it.
+func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: c.as}
+	return cmd
+}
+
+// create makes the cluster when there is none. It is made beside its place and then moved there whole, so that an
+// interrupted attempt leaves nothing that looks like a cluster.
+func (c *cluster) create(ctx context.Context) error {
+	if _, err := os.Stat(c.data); err == nil {
+		return nil
+	}
+	draft := c.data + ".new"
+	if err := os.RemoveAll(draft); err != nil {
+		return err
+	}
+	if err := os.Mkdir(draft, 0o700); err != nil {
+		return err
+	}
+	if err := c.own(draft); err != nil {
+		return err
+	}
+	password := rand.Text()
+	if err := c.initialise(ctx, draft, password); err != nil {
+		return err
+	}
+	kept := filepath.Join(draft, "password")
+	if err := os.WriteFile(kept, []byte(password), 0o600); err != nil {
+		return err
+	}
+	if err := c.own(kept); err != nil {
+		return err
+	}
+	return os.Rename(draft, c.data)
+}
+
+// initialise runs initdb, which reads the password from a file that lives no longer than it.
+func (c *cluster) initialise(ctx context.Context, folder, password string) error {
+	temp, err := c.privateTemp("headroom-initdb-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	file := filepath.Join(temp, "password")
+	if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
+		return err
+	}
+	if err := c.own(file); err != nil {
+		return err
+	}
+	said, err := c.command(ctx, "initdb", "-D", folder, "--username="+superuser, "--pwfile="+file,
+		"--auth-local=scram-sha-256", "--auth-host=reject", "--encoding=UTF8", "--locale=C").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, lastLine(said))
+	}
+	return nil
+}
+
+// privateTemp makes a temporary folder that only the server's user (and root) may enter. Its path is short, as paths of sockets must be.
+func (c *cluster) privateTemp(prefix string) (string, error) {
+	folder, err := os.MkdirTemp("", prefix)
+	if err != nil {
+		return "", err
+	}
+	return folder, c.own(folder)
+}
+
+func (c *cluster) own(path string) error {
+	if c.as == nil {
+		return nil
+	}
+	return os.Chown(path, int(c.as.Uid), int(c.as.Gid))
+}
+
+// url is how to connect over the socket in folder sockets.
+func (c *cluster) url(sockets string) (string, error) {
+	password, err := os.ReadFile(filepath.Join(c.data, "password"))
+	if err != nil {
+		return "", fmt.Errorf("the private PostgreSQL's password is missing: %w", err)
+	}
+	u := url.URL{
+		Scheme:   "postgres",
+		User:     url.UserPassword(superuser, string(bytes.TrimSpace(password))),
+		Path:     "/postgres",
+		RawQuery: url.Values{"host": {sockets}, "port": {socketPort}, "sslmode": {"disable"}}.Encode(),
+	}
+	return u.String(), nil
+}

@@ -1,0 +1,283 @@
+// Package pglocal runs a private PostgreSQL server for this program alone: its files lie in the data folder, it listens on
+// a Unix socket in a folder of its own and wants a password that only the data folder knows.
+//
+//	DIR/lock             held while a program uses DIR
+//	DIR/postgres/        the cluster, with the file "password" beside PostgreSQL's own
+//	DIR/postgres.log     what the server says
+package pglocal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+const (
+	// startTimeout bounds a start, which may have to recover from a crash first.
+	startTimeout = 5 * time.Minute
+	// stopTimeout bounds an orderly stop; then the server is stopped at once, and recovers at its next start.
+	stopTimeout = 60 * time.Second
+	// A server that died is started again after firstRestart, then ever later up to lastRestart.
+	firstRestart = 200 * time.Millisecond
+	lastRestart  = 10 * time.Second
+	// largestLog is where the log of earlier runs is put aside.
+	largestLog = 10 << 20
+)
+
+// ErrInUse says that another program has the data folder.
+var ErrInUse = errors.New("is in use by another copy of headroom")
+
+// Server is a running private PostgreSQL.
+type Server struct {
+	URL string // with the password: for connections, never for people
+
+	cluster  cluster
+	settings []string
+	lock     *os.File
+	sockets  string
+	log      *os.File
+
+	stopping chan syscall.Signal // asks the supervisor to send it to the server, and not to start it again
+	ended    chan struct{}       // closed when the server will not be started again
+}
+
+// Start starts the private server of the data folder dir, which is made when it is missing. It is started again should it die,
+// and it stops when this program does, even by kill -9. settings are PostgreSQL's own, name=value.
+func Start(ctx context.Context, dir string, settings ...string) (*Server, error) {
+	c, err := openCluster(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cluster: c, settings: settings, stopping: make(chan syscall.Signal), ended: make(chan struct{})}
+	if err := s.prepare(ctx); err != nil {
+		s.cleanUp()
+		return nil, err
+	}
+	started := make(chan error, 1)
+	go s.supervise(ctx, started)
+	if err := <-started; err != nil {
+		<-s.ended
+		s.cleanUp()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare takes the folder, makes the cluster when there is none, and stops a server that outlived its program.
+func (s *Server) prepare(ctx context.Context) (err error) {
+	if s.lock, err = lockFolder(s.cluster.dir); err != nil {
+		return err
+	}
+	if err := s.cluster.stopLeftover(ctx); err != nil {
+		return err
+	}
+	if err := s.cluster.create(ctx); err != nil {
+		return err
+	}
+	if s.sockets, err = s.cluster.privateTemp("headroom-sockets-"); err != nil {
+		return err
+	}
+	if s.URL, err = s.cluster.url(s.sockets); err != nil {
+		return err
+	}
+	s.log, err = openLog(filepath.Join(s.cluster.dir, "postgres.log"))
+	return err
+}
+
+func (s *Server) cleanUp() {
+	if s.sockets != "" {
+		_ = os.RemoveAll(s.sockets)
+	}
+	if s.log != nil {
+		_ = s.log.Close()
+	}
+	if s.lock != nil {
+		_ = s.lock.Close() // gives the lock back
+	}
+}
+
+// lockFolder takes dir for this process. The kernel gives the lock back when the process ends, however it ends.
+func lockFolder(dir string) (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = fmt.Errorf("the data folder %s %w", dir, ErrInUse)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func openLog(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > largestLog {
+		if err := os.Rename(path, path+".old"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+// supervise runs the server until Stop, starting it again when it dies. It keeps its thread: the kernel signals the server
+// when the thread that started it ends.
+func (s *Server) supervise(ctx context.Context, started chan<- error) {
+	runtime.LockOSThread()
+	defer close(s.ended)
+	first, err := s.launchAndWait(ctx)
+	started <- err
+	if err == nil {
+		s.keepRunning(first)
+	}
+}
+
+// keepRunning starts the server again whenever it dies, until Stop.
+func (s *Server) keepRunning(p *process) {
+	for backoff := firstRestart; ; backoff = min(2*backoff, lastRestart) {
+		born := time.Now()
+		if s.waitUntilEnd(p) {
+			return
+		}
+		if time.Since(born) > time.Minute {
+			backoff = firstRestart
+		}
+		slog.Error("the private PostgreSQL ended; starting it again", "log", s.log.Name(), "in", backoff)
+		if s.stoppedWithin(backoff) {
+			return
+		}
+		var err error
+		if p, err = s.launch(); err != nil {
+			slog.Error("the private PostgreSQL could not be started", "error", err)
+		}
+	}
+}
+
+// process is one run of the server.
+type process struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+}
+
+// launch starts the server without waiting for it to answer.
+func (s *Server) launch() (*process, error) {
+	args := []string{
+		"-D", s.cluster.data,
+		"-c", "listen_addresses=",
+		"-c", "unix_socket_directories=" + s.sockets,
+		"-c", "unix_socket_permissions=0700",
+		"-c", "port=" + socketPort,
+		"-c", "logging_collector=off",
+		"-c", "log_destination=stderr",
+	}
+	for _, setting := range s.settings {
+		args = append(args, "-c", setting)
+	}
+	cmd := s.cluster.command(context.Background(), "postgres", args...)
+	cmd.Stdout, cmd.Stderr = s.log, s.log
+	dieWithParent(cmd.SysProcAttr)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, done: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // how it ended is in its log
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// launchAndWait starts the server and waits until it answers.
+func (s *Server) launchAndWait(ctx context.Context) (*process, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for giveUp := time.Now().Add(stopTimeout); ; {
+		from, err := s.log.Seek(0, 2)
+		if err != nil {
+			return nil, err
+		}
+		p, err := s.launch()
+		if err != nil {
+			return nil, err
+		}
+		err = awaitAnswer(ctx, s.URL, p.done)
+		if err == nil {
+			return p, nil
+		}
+		p.stop()
+		complaint := lastComplaint(s.log.Name(), from)
+		if !leftoverStillThere(complaint) || time.Now().After(giveUp) || ctx.Err() != nil {
+			return nil, fmt.Errorf("the private PostgreSQL in %s did not start: %w%s", s.cluster.data, err, complaint)
+		}
+		wait(ctx, firstRestart)
+	}
+}
+
+// stop stops the server at once, when it would not start.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	<-p.done
+}
+
+// waitUntilEnd waits until the server has ended; true means that Stop wanted it.
+func (s *Server) waitUntilEnd(p *process) (stopped bool) {
+	if p == nil {
+		return false
+	}
+	for {
+		select {
+		case <-p.done:
+			return stopped
+		case signal := <-s.stopping:
+			stopped = true
+			_ = p.cmd.Process.Signal(signal)
+		}
+	}
+}
+
+// stoppedWithin waits for d; true means that Stop came meanwhile.
+func (s *Server) stoppedWithin(d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return false
+	case <-s.stopping:
+		return true
+	}
+}
+
+// Stop stops the server in order, and gives the folder back. Connections must be closed before.
+func (s *Server) Stop() {
+	s.send(syscall.SIGINT) // PostgreSQL's "fast": end sessions, write everything out, stop
+	select {
+	case <-s.ended:
+	case <-time.After(stopTimeout):
+		s.send(syscall.SIGQUIT)
+		<-s.ended
+	}
+	s.cleanUp()
+}
+
+func (s *Server) send(signal syscall.Signal) {
+	select {
+	case s.stopping <- signal:
+	case <-s.ended:
+	}
+}
+
+// wait waits for d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,50 @@
+package db
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"headroom/internal/account"
+)
+
+// CreateShare makes a read-only link to one study.
+func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want account.NewShare) (account.Share, string, error) {
+	now := a.db.now()
+	if err := want.Check(now); err != nil {
+		return account.Share{}, "", err
+	}
+	share := account.Share{
+		ID: account.NewID(), StudyID: want.StudyID, Name: want.Name, By: by.By(), CreatedAt: now, ExpiresAt: want.ExpiresAt.UTC(),
+	}
+	secret := account.NewSecret()
+	_, err := a.db.in(ctx).Exec(ctx, `
+		INSERT INTO shares (id, hash, study_id, name, by, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		share.ID, account.Hash(secret), share.StudyID, share.Name, share.By, share.CreatedAt, share.ExpiresAt)
+	if constraintOf(err) == "shares_study_id_fkey" {
+		return account.Share{}, "", account.ErrNotFound
+	}
+	if err != nil {
+		return account.Share{}, "", away(ctx, err)
+	}
+	return share, secret, nil
+}
+
+// Shares lists a study's links, newest first.
+func (a *Accounts) Shares(ctx context.Context, studyID string) ([]account.Share, error) {
+	return list(ctx, a.db.in(ctx), scanShare, `
+		SELECT id, study_id, name, by, created_at, expires_at, last_used, revoked_at FROM shares
+		WHERE study_id = $1 ORDER BY created_at DESC, id`, studyID)
+}
+
+func scanShare(row pgx.CollectableRow) (account.Share, error) {
+	var s account.Share
+	err := row.Scan(&s.ID, &s.StudyID, &s.Name, &s.By, &s.CreatedAt, &s.ExpiresAt, &s.LastUsed, &s.RevokedAt)
+	s.CreatedAt, s.ExpiresAt, s.LastUsed, s.RevokedAt = s.CreatedAt.UTC(), s.ExpiresAt.UTC(), utc(s.LastUsed), utc(s.RevokedAt)
+	return s, err
+}
+
+// RevokeShare ends a link at once, for everybody who has it open.
+func (a *Accounts) RevokeShare(ctx context.Context, studyID, id string) error {
+	return a.changeOne(ctx, `UPDATE shares SET revoked_at = coalesce(revoked_at, $3) WHERE study_id = $1 AND id = $2`, studyID, id, a.db.now())
+}

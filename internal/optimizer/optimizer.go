@@ -29,6 +29,8 @@ type Config struct {
 	SafeSeeds []Place   // points known to be within every limit, for the algorithms that need them
 	Seed      uint64
 
+	// Paper tells that absent settings mean the published ones.
+	Paper bool
 	// Standardize models (metric − centre)/scale; otherwise readings are modelled as they are, an objective
 	// with prior mean 0 and a constraint's g with prior mean 0.
 	Standardize bool
@@ -118,6 +120,8 @@ type Cost struct {
 type History struct {
 	Rounds []Round // round t at index t−1
 	Fits   []Fit   // in order of From
+	// Rewritten tells that the past has changed since the last fit (a correction, an exclusion), so that a new fit is due.
+	Rewritten bool
 }
 
 // Round is one chosen trial.

@@ -1,6 +1,6 @@
 package optimizer
 
-import "context"
+import "headroom/internal/optimizer/policy"
 
 // Place is one point to ask about: unit coordinates, and the candidate's index (−1 without candidates).
 type Place struct {
@@ -35,6 +35,8 @@ type RoundTrace struct {
 	// Ahead is, per metric, the one-step-ahead prediction of the reading of round t in metric units, made
 	// from what decision t saw; its standard deviation includes the noise.
 	Ahead []Prediction
+
+	latent []float64 // per metric, the latent standard deviation of Ahead in modelled units
 }
 
 // Prediction is a predicted reading.
@@ -94,15 +96,15 @@ type RunnerUp struct {
 type Reason string
 
 const (
-	ReasonFirstDesign Reason = "first-design" // spread over the space before a model exists
-	ReasonOptimistic  Reason = "optimistic"   // best optimistic value among points that could be within every limit
-	ReasonTradeOff    Reason = "trade-off"    // best optimistic value after the multipliers' price of possible violation
-	ReasonLeastBad    Reason = "least-bad"    // nothing could be within the limits; the point closest to them
-	ReasonExplore     Reason = "explore"      // chosen to learn where the limits lie
-	ReasonSample      Reason = "sample"       // best in a random draw from the posterior
-	ReasonImprove     Reason = "improve"      // largest expected improvement
-	ReasonSpace       Reason = "space"        // space filling or random by design
-	ReasonOwn         Reason = "own"          // a person's choice
+	ReasonFirstDesign Reason = policy.FirstDesign // spread over the space before a model exists
+	ReasonOptimistic  Reason = policy.Optimistic  // best optimistic value among points that could be within every limit
+	ReasonTradeOff    Reason = policy.TradeOff    // best optimistic value after the multipliers' price of possible violation
+	ReasonLeastBad    Reason = policy.LeastBad    // nothing could be within the limits; the point closest to them
+	ReasonExplore     Reason = policy.Explore     // chosen to learn where the limits lie
+	ReasonSample      Reason = policy.Sample      // best in a random draw from the posterior
+	ReasonImprove     Reason = policy.Improve     // largest expected improvement
+	ReasonSpace       Reason = policy.Space       // space filling or random by design
+	ReasonOwn         Reason = policy.Own         // a person's choice
 )
 
 // Scores is an acquisition over places.
@@ -112,65 +114,9 @@ type Scores struct {
 	Argmax  int       // −1 when none may be chosen
 }
 
-// State is what an algorithm makes of a history.
-type State struct{}
-
-// Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must be valid (package
-// study checks what people typed); a Config that cannot be computed with, such as a covariance matrix that is not
-// positive definite with its λ, is an error. The result is immutable and safe for concurrent use.
-func Replay(cfg *Config, h *History) (*State, error) { panic("unwritten") }
-
-// Extend is Replay(cfg, h), reusing what prior worked out where h agrees with prior's history. The result is the
-// same to the last bit, except that windows and candidate updates may differ by 1e-9.
-func (prior *State) Extend(h *History) (*State, error) { panic("unwritten") }
-
-// Round is the number of the next decision.
-func (s *State) Round() int { panic("unwritten") }
-
-// Models returns one Model per metric, for the next decision.
-func (s *State) Models() []Model { panic("unwritten") }
-
-// Multipliers returns one per constraint, for the next decision, or nil for algorithms without.
-func (s *State) Multipliers() []float64 { panic("unwritten") }
-
-// Trace returns one entry per round.
-func (s *State) Trace() []RoundTrace { panic("unwritten") }
-
-// Calibrations returns one per metric.
-func (s *State) Calibrations() []Calibration { panic("unwritten") }
-
-// Violations returns one per constraint, after all rounds; ViolationTrace the running figures, [round][constraint].
-func (s *State) Violations() []Violation       { panic("unwritten") }
-func (s *State) ViolationTrace() [][]Violation { panic("unwritten") }
-
-// Posterior returns one Belief per metric, from the data that arrived. A metric that serves several raw
-// constraints is regressed towards the threshold of the first.
-func (s *State) Posterior(at []Place) []Belief { panic("unwritten") }
-
-// FeasibilityProbability returns Π_j P(g_j(x) ≤ 0) over the learned constraints (latent function, true thresholds);
-// known, when not nil, holds for each place one value per constraint in metric units for the Given ones.
-func (s *State) FeasibilityProbability(at []Place, known [][]float64) []float64 { panic("unwritten") }
-
-// Recommendation returns the round of the told, included point with the highest posterior mean reward among those whose
-// feasibility probability is at least 0.9, or 0 if there is none.
-func (s *State) Recommendation() int { panic("unwritten") }
-
 // Known gives the values of Given constraints for one decision, in metric units: for arms, Arms[j][i] is
 // constraint j at arm i; elsewhere At(j, u). Either may be nil when no constraint needs it.
 type Known struct {
 	Arms [][]float64
 	At   func(constraint int, u []float64) float64
 }
-
-// Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose nothing.
-func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) { panic("unwritten") }
-
-// Own returns the decision record of a point that somebody else chose as the next round.
-func (s *State) Own(at Place, known Known) Decision { panic("unwritten") }
-
-// Acquisition returns what the next Suggest would maximise, at the given places.
-func (s *State) Acquisition(at []Place, known Known) Scores { panic("unwritten") }
-
-// FitDue tells whether the next decision should be preceded by a fit, and FitNow makes it. FitNow obeys ctx.
-func (s *State) FitDue() bool                            { panic("unwritten") }
-func (s *State) FitNow(ctx context.Context) (Fit, error) { panic("unwritten") }

@@ -70,6 +70,8 @@ type Fault struct{ Path, Message string }
 // registry is every algorithm, in the order to offer them.
 var registry = []Description{
 	rpolUCB,
+	ckbUCB,
+	ckbTS,
 }
 
 // Descriptions lists every algorithm, in the order to offer them.

@@ -10,7 +10,7 @@ type Policy interface {
 	First(t int) int
 	// Start returns the multipliers of round 1, one per cost, or nil for an algorithm without.
 	Start() []float64
-	// Beta returns β_t per target, or nil for an algorithm without a confidence width.
+	// Beta returns β_t per target, or only for the first targets, or nil, where an algorithm has no confidence width.
 	Beta(w Width) []float64
 	// Score returns the acquisition at the places in sight.
 	Score(s *Sight) Scores
@@ -36,8 +36,9 @@ type Sight struct {
 	Multipliers []float64
 	Reward      Estimate
 	Costs       []Estimate
+	Given       []bool // per cost: its value is known at the decision
 	Draw        Draw
-	Past        []Past // rounds 1..t−1
+	Past        []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
 	Set         *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
@@ -97,17 +98,26 @@ type Revealed struct {
 	Own []float64
 	// Given[j] is the value of cost j at x_t where it was known at the decision.
 	Given []float64
-	// Epoch holds the costs of the epoch's rounds told by the end of round t, for policies that move once an epoch: Epoch(j) may be called for any cost.
-	Epoch func(j int) []float64
+	// Since returns the readings of cost j of rounds first..t that were told by the end of round t.
+	Since func(first, j int) []float64
 }
 
 // Estimator is a policy whose multipliers move by the estimate at the chosen point.
 type Estimator interface{ MovesByEstimate() }
 
-// Random is a policy that draws numbers for a decision; Draws fills in Draw.Z from the seed.
+// Random is a policy that draws numbers for a decision; Draws returns Draw.Z for a seed.
 type Random interface {
-	Draws(seed uint64, round int) []float64
+	Draws(seed uint64) []float64
 }
+
+// Sampler is a policy that draws whole functions; Drawn returns, for the chosen place i, the standardised draws
+// (draw − μ)/σ to keep as Draw.Z.
+type Sampler interface {
+	Drawn(s *Sight, i int) []float64
+}
+
+// Looker is a policy that needs Sight.Past.
+type Looker interface{ LooksAtPast() }
 
 // Global is a policy that needs Sight.Set: it scores a finite set as a whole, so on a continuous space a fixed
 // space-filling set stands in for it.
@@ -126,4 +136,20 @@ type Penalised interface {
 	Response(reward float64, costs, multipliers []float64) float64
 	// Constrained tells whether the costs enter at all (then a round counts only once all its metrics are told).
 	Constrained() bool
+}
+
+// Bounded is a policy with a bound on the cumulative violation to draw.
+type Bounded interface {
+	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric units.
+	Bound(j int, rounds []Footstep) []float64
+	// Guaranteed tells whether the widths are those the bound was proved for; otherwise it shows a growth rate only.
+	Guaranteed() bool
+}
+
+// Footstep is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the decision, Scale
+// brings a modelled quantity to metric units.
+type Footstep struct {
+	Suggested             bool
+	Beta, SD, Gain, Scale []float64
+	Multipliers           []float64
 }

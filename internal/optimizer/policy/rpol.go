@@ -58,3 +58,34 @@ func (a rpol) Step(q []float64, r *Revealed) []float64 {
 	}
 	return next
 }
+
+// Bound is P0's proof of Theorem 1 with the Q actually used, over suggested rounds:
+//
+//	Σ_s [2β^g σ^g(x_s) + (2β^f σ^f(x_s) + 2B_f)/Q_s],
+//
+// where a schedule that states no B_f has β^f in its place.
+func (a rpol) Bound(j int, rounds []Footstep) []float64 {
+	out := make([]float64, len(rounds))
+	sum := 0.0
+	for i, r := range rounds {
+		if r.Suggested {
+			norm := a.of[0].B
+			if a.of[0].Schedule != "theory" {
+				norm = r.Beta[0]
+			}
+			sum += r.Scale[1+j] * (2*r.Beta[1+j]*r.SD[1+j] + (2*r.Beta[0]*r.SD[0]+2*norm)/r.Multipliers[j])
+		}
+		out[i] = sum
+	}
+	return out
+}
+
+// Guaranteed tells whether every width follows the theory.
+func (w widths) Guaranteed() bool {
+	for _, b := range w.of {
+		if b.Schedule != "theory" {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,275 @@
+package optimizer
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
+)
+
+// metricModel is a metric's hyperparameters during an era.
+type metricModel struct {
+	kernel        Kernel
+	lambda        float64
+	centre, scale float64
+	fitted        bool // hyperparameters, not only centre and scale
+	count         int  // readings the last fit was made from
+}
+
+// era is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its regressions hold the readings
+// that its last decision sees, in the order of their arrival, so that each decision's data are a prefix.
+type era struct {
+	from, until int
+	models      []metricModel
+	affines     []affine    // per target
+	groups      []*group    // distinct regressions
+	groupOf     []int       // by metric
+	whitened    [][]float64 // per target: z = L⁻¹y; nil for given ones
+}
+
+// group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
+type group struct {
+	model    metricModel
+	function *kernel.Function
+	order    []arrival
+	data     *gp.Data
+}
+
+// arrival is a reading in the order the readings came.
+type arrival struct {
+	round    int
+	revealed int
+	lambda   float64
+}
+
+// eras cuts the history at its fits.
+func (s *State) eras() []*era {
+	next := len(s.history.Rounds) + 1
+	list := []*era{{from: 1, models: s.firstModels()}}
+	for _, fit := range s.history.Fits {
+		last := list[len(list)-1]
+		models := s.refitted(last.models, fit)
+		if fit.From <= last.from {
+			last.models = models
+			continue
+		}
+		last.until = fit.From
+		list = append(list, &era{from: fit.From, models: models})
+	}
+	list[len(list)-1].until = next + 1
+	return list
+}
+
+func (s *State) firstModels() []metricModel {
+	models := make([]metricModel, len(s.cfg.Metrics))
+	for i, m := range s.cfg.Metrics {
+		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1}
+	}
+	return models
+}
+
+// lambdaAt is λ in modelled units when the scale is known.
+func (m Metric) lambdaAt(scale float64) float64 {
+	if m.NoiseVariance > 0 {
+		return m.NoiseVariance / (scale * scale)
+	}
+	return m.Lambda
+}
+
+func (s *State) refitted(models []metricModel, fit Fit) []metricModel {
+	models = slices.Clone(models)
+	for i, f := range fit.Metrics {
+		if !f.Set {
+			continue
+		}
+		m := &models[i]
+		m.count = f.Count
+		if s.cfg.Standardize {
+			m.centre, m.scale = f.Centre, f.Scale
+		}
+		m.lambda = s.cfg.Metrics[i].lambdaAt(m.scale)
+		if f.Lambda > 0 && s.cfg.Fit {
+			m.fitted = true
+			if s.cfg.Metrics[i].FreeNoise {
+				m.lambda = f.Lambda
+			}
+			if s.cfg.Metrics[i].FreeLengthscales && f.Lengthscales != nil {
+				m.kernel.Lengthscales = f.Lengthscales
+			}
+		}
+	}
+	return models
+}
+
+// arrivals lists the readings of a metric that are in the data of the era's last decision.
+func (s *State) arrivals(metric int, m metricModel, until int) []arrival {
+	var order []arrival
+	for i, r := range s.history.Rounds {
+		reading := r.Readings[metric]
+		if r.Excluded || !reading.Told || reading.Revealed >= until-1 {
+			continue
+		}
+		order = append(order, arrival{i + 1, reading.Revealed, s.readingLambda(reading, m)})
+	}
+	sort.SliceStable(order, func(a, b int) bool { return order[a].revealed < order[b].revealed })
+	return order
+}
+
+// leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled units.
+const leastNoise = 1e-4
+
+func (s *State) readingLambda(r Reading, m metricModel) float64 {
+	if !s.cfg.Fit || r.SD <= 0 {
+		return m.lambda
+	}
+	sd := r.SD / m.scale
+	return max(sd*sd, leastNoise)
+}
+
+// seen is the number of leading arrivals that decision t sees.
+func (g *group) seen(t int) int {
+	return sort.Search(len(g.order), func(i int) bool { return g.order[i].revealed >= t })
+}
+
+// build works out the regressions of an era, taking over what the prior state's worked out for the same rounds.
+func (s *State) build(e *era) error {
+	e.groupOf = make([]int, len(s.cfg.Metrics))
+	for i, m := range e.models {
+		order := s.arrivals(i, m, e.until)
+		found := slices.IndexFunc(e.groups, func(g *group) bool { return g.model.sameRegression(m) && slices.Equal(g.order, order) })
+		if found < 0 {
+			g, err := s.regress(m, order)
+			if err != nil {
+				return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
+			}
+			found = len(e.groups)
+			e.groups = append(e.groups, g)
+		}
+		e.groupOf[i] = found
+	}
+	for _, k := range s.targets {
+		var m metricModel
+		if k.metric >= 0 {
+			m = e.models[k.metric]
+		} else {
+			m.scale = 1
+		}
+		e.affines = append(e.affines, s.cfg.transform(k, m))
+	}
+	e.whitened = make([][]float64, len(s.targets))
+	for k, t := range s.targets {
+		if t.metric < 0 {
+			continue
+		}
+		g := e.groups[e.groupOf[t.metric]]
+		e.whitened[k] = g.data.Whiten(nil, s.responses(e, k, g.order))
+	}
+	return nil
+}
+
+func (m metricModel) sameRegression(o metricModel) bool {
+	return m.lambda == o.lambda && sameKernel(m.kernel, o.kernel)
+}
+
+func sameKernel(a, b Kernel) bool {
+	if a.Name != b.Name || a.Variance != b.Variance {
+		return false
+	}
+	if a.Matrix != nil || b.Matrix != nil {
+		return len(a.Matrix) == len(b.Matrix) && len(a.Matrix) > 0 && &a.Matrix[0] == &b.Matrix[0]
+	}
+	return slices.Equal(a.Lengthscales, b.Lengthscales)
+}
+
+// regress factorises K + Λ for the arrivals, appending to a factor of the prior state that agrees with their beginning.
+func (s *State) regress(m metricModel, order []arrival) (*group, error) {
+	f, err := s.function(m.kernel)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{model: m, function: f, order: order, data: gp.NewData(f, s.inputWidth(m.kernel))}
+	known := 0
+	for _, e := range s.priorEras() {
+		for _, old := range e.groups {
+			if same := s.agreeing(old, g); same > known {
+				g.function, g.data, known = old.function, old.data.Prefix(same), same
+			}
+		}
+	}
+	return g, s.appendRounds(g.data, m.kernel, order[known:])
+}
+
+func (s *State) priorEras() []*era {
+	if s.prior == nil {
+		return nil
+	}
+	return s.prior.eraList
+}
+
+// agreeing is the number of leading arrivals whose points and noise are the same in an earlier regression.
+func (s *State) agreeing(old, now *group) int {
+	if !old.model.sameRegression(now.model) {
+		return 0
+	}
+	n := 0
+	for n < len(old.order) && n < len(now.order) {
+		a, b := old.order[n], now.order[n]
+		if a.round != b.round || a.lambda != b.lambda || !s.samePoint(a.round) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// samePoint tells whether a round was played at the same point in the history this state extends.
+func (s *State) samePoint(round int) bool {
+	if s.prior == nil || round > len(s.prior.history.Rounds) {
+		return false
+	}
+	a, b := s.prior.history.Rounds[round-1], s.history.Rounds[round-1]
+	return a.Arm == b.Arm && slices.Equal(a.Point, b.Point)
+}
+
+func (s *State) appendRounds(d *gp.Data, k Kernel, order []arrival) error {
+	xs := make([][]float64, len(order))
+	lambdas := make([]float64, len(order))
+	for i, a := range order {
+		r := s.history.Rounds[a.round-1]
+		xs[i], lambdas[i] = s.input(k, Place{r.Point, r.Arm}), a.lambda
+	}
+	return d.AppendAll(xs, lambdas)
+}
+
+func (s *State) function(k Kernel) (*kernel.Function, error) {
+	if k.Name == "covariance" {
+		return kernel.NewCovariance(k.Matrix, k.Variance)
+	}
+	return kernel.New(k.Name, s.cfg.Space.spread(k.Lengthscales), k.Variance)
+}
+
+func (s *State) inputWidth(k Kernel) int {
+	if k.Name == "covariance" {
+		return 1
+	}
+	return s.cfg.Space.width()
+}
+
+// input is what the kernel sees of a place: its features, or its arm's index.
+func (s *State) input(k Kernel, at Place) []float64 {
+	if k.Name == "covariance" {
+		return []float64{float64(at.Arm)}
+	}
+	return s.cfg.Space.features(at.U)
+}
+
+// responses are target k's responses for the arrivals, in modelled units.
+func (s *State) responses(e *era, k int, order []arrival) []float64 {
+	y := make([]float64, len(order))
+	for i, a := range order {
+		y[i] = e.affines[k].response(s.history.Rounds[a.round-1].Readings[s.targets[k].metric].Value)
+	}
+	return y
+}

@@ -1,0 +1,134 @@
+package optimizer
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"headroom/internal/optimizer/fit"
+)
+
+// refitGrowth is how much a metric's data grow before its hyperparameters are fitted again.
+const refitGrowth = 1.5
+
+// FitDue tells whether the next decision should be preceded by a fit: at the first decision with max(2, initial design) rounds past
+// and two readings of a metric, and, where hyperparameters are fitted, when its readings have grown 1.5-fold or the past was rewritten.
+func (s *State) FitDue() bool {
+	for i := range s.cfg.Metrics {
+		if s.fitDue(i) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) fitDue(metric int) bool {
+	if !s.cfg.Standardize && !s.cfg.Fit {
+		return false
+	}
+	past := len(s.history.Rounds)
+	count := len(s.told(metric))
+	if past < max(2, s.settings.InitialDesign(s.cfg.context())) || count < 2 {
+		return false
+	}
+	last := s.next.era.models[metric].count
+	switch {
+	case last == 0:
+		return true
+	case !s.cfg.Fit:
+		return false
+	}
+	changed := s.history.Rewritten || !s.next.era.models[metric].fitted && s.fittable(metric)
+	return changed || float64(count) >= refitGrowth*float64(last)
+}
+
+// fittable tells whether a metric has hyperparameters to fit.
+func (s *State) fittable(metric int) bool {
+	m := s.cfg.Metrics[metric]
+	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise) && m.Kernel.Name != "covariance"
+}
+
+// told lists the included rounds with a reading of the metric that the next decision sees.
+func (s *State) told(metric int) []int {
+	var rounds []int
+	for i, r := range s.history.Rounds {
+		if !r.Excluded && r.Readings[metric].Told {
+			rounds = append(rounds, i+1)
+		}
+	}
+	return rounds
+}
+
+// FitNow fits the metrics that are due, for the next decision on. It obeys ctx.
+func (s *State) FitNow(ctx context.Context) (Fit, error) {
+	f := Fit{From: s.Round(), Metrics: make([]FittedMetric, len(s.cfg.Metrics))}
+	for i := range s.cfg.Metrics {
+		if !s.fitDue(i) {
+			continue
+		}
+		fitted, err := s.fitMetric(ctx, i)
+		if err != nil {
+			return Fit{}, fmt.Errorf("fitting %s: %w", s.cfg.Metrics[i].Name, err)
+		}
+		f.Metrics[i] = fitted
+	}
+	return f, nil
+}
+
+func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error) {
+	rounds := s.told(metric)
+	f := FittedMetric{Set: true, Scale: 1, Count: len(rounds)}
+	if s.cfg.Standardize {
+		f.Centre, f.Scale = s.standard(metric, rounds)
+	}
+	if !s.fittable(metric) {
+		return f, nil
+	}
+	result, err := fit.MAP(ctx, s.fitProblem(metric, rounds, f))
+	f.Lengthscales, f.Lambda = result.Lengthscales, result.Lambda
+	return f, err
+}
+
+// standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are all equal.
+func (s *State) standard(metric int, rounds []int) (centre, scale float64) {
+	n := float64(len(rounds))
+	for _, r := range rounds {
+		centre += s.history.Rounds[r-1].Readings[metric].Value / n
+	}
+	for _, r := range rounds {
+		d := s.history.Rounds[r-1].Readings[metric].Value - centre
+		scale += d * d / n
+	}
+	scale = math.Sqrt(scale)
+	// Equal readings of a large size leave a deviation that is rounding only.
+	if scale <= 1e-14*math.Abs(centre) {
+		scale = 1
+	}
+	if scale == 0 {
+		scale = 1
+	}
+	return centre, scale
+}
+
+func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem {
+	m := s.cfg.Metrics[metric]
+	now := s.next.era.models[metric]
+	k := s.targetOf(metric)
+	a := s.cfg.transform(s.targets[k], metricModel{centre: f.Centre, scale: f.Scale})
+	p := fit.Problem{Kernel: m.Kernel.Name, Dims: s.cfg.Space.owners(), Variance: m.Kernel.Variance,
+		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise,
+		Start: fit.Start{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale)}}
+	if now.fitted && m.FreeNoise {
+		p.Start.Lambda = now.lambda
+	}
+	for _, d := range s.cfg.Space.Dims {
+		p.Median = append(p.Median, 0.3*d.inputRange())
+	}
+	for _, n := range rounds {
+		r := s.history.Rounds[n-1]
+		p.Inputs = append(p.Inputs, s.cfg.Space.features(r.Point))
+		p.Y = append(p.Y, a.response(r.Readings[metric].Value))
+		p.NoiseSD = append(p.NoiseSD, r.Readings[metric].SD/f.Scale)
+	}
+	return p
+}

@@ -1,0 +1,251 @@
+package optimizer
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
+)
+
+// maximum is what the search for the largest acquisition found.
+type maximum struct {
+	place    Place
+	value    float64
+	runnerUp *RunnerUp
+	reason   string
+	draw     Draw
+}
+
+func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
+	at := s.cfg.Space.places()
+	_, global := s.policy.(policy.Global)
+	if at == nil {
+		at = s.screeningPlaces()
+	}
+	if s.cfg.Space.Arms != nil || global {
+		return s.best(at, known)
+	}
+	return s.climb(ctx, at, known)
+}
+
+// places lists the arms, nil on a continuous space.
+func (s Space) places() []Place {
+	if s.Arms == nil {
+		return nil
+	}
+	at := make([]Place, len(s.Arms))
+	for i, u := range s.Arms {
+		at[i] = Place{U: u, Arm: i}
+	}
+	return at
+}
+
+// best takes the largest score of a finite list.
+func (s *State) best(at []Place, known Known) (maximum, error) {
+	if len(at) == 0 {
+		return maximum{}, ErrNoneAllowed
+	}
+	draw := s.draw(s.Round())
+	sight := s.sight(s.next, at, known.at(at), draw)
+	scores := s.policy.Score(sight)
+	values, allowed, fellBack := s.effective(scores, at)
+	chosen := argmax(values, scores.Untruncated, allowed, scores.Relative)
+	if chosen < 0 {
+		return maximum{}, ErrNoneAllowed
+	}
+	found := maximum{place: at[chosen], value: values[chosen], reason: reason(scores.Reason, fellBack), draw: draw}
+	if p, ok := s.policy.(policy.Sampler); ok {
+		found.draw.Z = p.Drawn(sight, chosen)
+	}
+	allowed[chosen] = false
+	if second := argmax(values, scores.Untruncated, allowed, scores.Relative); second >= 0 {
+		found.runnerUp = &RunnerUp{Place: at[second], Acquisition: values[second]}
+	}
+	return found, nil
+}
+
+func reason(usual string, fellBack bool) string {
+	if fellBack {
+		return policy.LeastBad
+	}
+	return usual
+}
+
+// How the search over a continuous space is sized.
+const (
+	screenPoints = 2000 // space-filling points scored first
+	starts       = 8    // of which the best are polished
+	firstStep    = 0.1  // in unit coordinates, of the 1-dimensional space; see spacing
+	finestStep   = 1e-5
+)
+
+// climber is one polished start.
+type climber struct {
+	u     []float64
+	score search.Score
+}
+
+// climb screens the space and polishes the best points found, each on its own.
+func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, error) {
+	draw := s.draw(s.Round())
+	if len(at) == 0 {
+		return maximum{}, ErrNoneAllowed
+	}
+	screened, reasonGiven := s.scoreAll(at, known, draw)
+	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle,
+		Score: func(points [][]float64) []search.Score {
+			scores, _ := s.scoreAll(asPlaces(points), known, draw)
+			return scores
+		}}
+	climbers := leaders(at, screened, starts)
+	budget := s.polishBudget()
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range climbers {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if ctx.Err() == nil {
+				c := &climbers[i]
+				c.u, c.score = problem.Polish(c.u, c.score, s.spacing(), finestStep, budget, draw.Seed+uint64(i))
+			}
+		}()
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return maximum{}, err
+	}
+	slices.SortStableFunc(climbers, byScore)
+	top := climbers[0]
+	if !top.score.Allowed && math.IsInf(top.score.Value, -1) {
+		return maximum{}, ErrNoneAllowed
+	}
+	found := maximum{place: Place{U: top.u, Arm: -1}, value: top.score.Value, draw: draw, reason: reason(reasonGiven, !top.score.Allowed)}
+	for _, c := range climbers[1:] {
+		if distinct(c.u, top.u) {
+			found.runnerUp = &RunnerUp{Place: Place{U: c.u, Arm: -1}, Acquisition: c.score.Value}
+			break
+		}
+	}
+	return found, nil
+}
+
+func byScore(a, b climber) int {
+	switch {
+	case a.score.Above(b.score):
+		return -1
+	case b.score.Above(a.score):
+		return 1
+	}
+	return 0
+}
+
+// polishBudget is how many evaluations one start gets: an evaluation costs O(n²), so fewer as the data grow.
+func (s *State) polishBudget() int {
+	d := len(s.cfg.Space.Dims)
+	n := len(s.history.Rounds)
+	return max(60*d, min(400*d, 400*d*150/(n+1)))
+}
+
+// spacing is the typical distance between neighbouring screening points in unit coordinates.
+func (s *State) spacing() float64 {
+	return math.Max(0.02, 0.5*math.Pow(screenPoints, -1/float64(len(s.cfg.Space.Dims))))
+}
+
+func (s Space) axes() []search.Axis {
+	axes := make([]search.Axis, len(s.Dims))
+	for k, d := range s.Dims {
+		axes[k] = search.Axis{Fixed: d.Derived, Levels: d.Levels}
+		if d.Choices > 0 {
+			axes[k].Levels, axes[k].Choice = d.Choices, true
+		}
+	}
+	return axes
+}
+
+func asPlaces(points [][]float64) []Place {
+	at := make([]Place, len(points))
+	for i, u := range points {
+		at[i] = Place{U: u, Arm: -1}
+	}
+	return at
+}
+
+// scoreAll scores places one by one in the order that climbing needs: fallbacks below everything allowed.
+func (s *State) scoreAll(at []Place, known Known, draw Draw) ([]search.Score, string) {
+	raw := s.policy.Score(s.sight(s.next, at, known.at(at), draw))
+	scores := make([]search.Score, len(at))
+	for i := range at {
+		scores[i] = search.Score{Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i]}
+		if !scores[i].Allowed {
+			scores[i].Value = math.Inf(-1)
+			if raw.Fallback != nil {
+				scores[i].Value = raw.Fallback[i]
+			}
+		} else if raw.Untruncated != nil {
+			scores[i].Tie = raw.Untruncated[i]
+		}
+	}
+	return scores, raw.Reason
+}
+
+// leaders are the best scored places, no two of them alike.
+func leaders(at []Place, scores []search.Score, count int) []climber {
+	order := make([]int, len(at))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if scores[a].Above(scores[b]) {
+			return -1
+		}
+		if scores[b].Above(scores[a]) {
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
+	var list []climber
+	for _, i := range order {
+		if len(list) == count {
+			break
+		}
+		if !slices.ContainsFunc(list, func(c climber) bool { return !distinct(c.u, at[i].U) }) {
+			list = append(list, climber{at[i].U, scores[i]})
+		}
+	}
+	return list
+}
+
+// distinct tells whether two points differ by more than a hundredth of the range of some parameter.
+func distinct(a, b []float64) bool {
+	for k := range a {
+		if math.Abs(a[k]-b[k]) > 0.01 {
+			return true
+		}
+	}
+	return false
+}
+
+// screeningPlaces are the space-filling points that are allowed, and the points tried before.
+func (s *State) screeningPlaces() []Place {
+	space := s.cfg.Space
+	var at []Place
+	for _, u := range search.Halton(screenPoints, len(space.Dims), s.cfg.Seed) {
+		if v, ok := space.settle(u); ok {
+			at = append(at, Place{U: v, Arm: -1})
+		}
+	}
+	for _, r := range s.history.Rounds {
+		if v, ok := space.settle(r.Point); ok {
+			at = append(at, Place{U: v, Arm: -1})
+		}
+	}
+	return at
+}

@@ -1,0 +1,193 @@
+package policy
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+var ckbSettings = []Setting{
+	{Name: "objective_bound", Type: Number, Default: 5.0, Low: limit(0), LowExclusive: true, Meaning: "B: estimates of the objective are cut at ±B"},
+	{Name: "constraint_bound", Type: Number, Per: PerConstraint, Default: 5.0, Low: limit(0), LowExclusive: true, Meaning: "G: estimates of a constraint are cut at ±G"},
+	{Name: "multiplier_cap", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "4B/δ when δ is given, otherwise 10", Meaning: "ρ: the largest multiplier"},
+	{Name: "step", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "G√T/ρ", Meaning: "V: the multiplier moves by the estimate divided by V"},
+	{Name: "slack", Type: Number, Per: PerConstraint, Low: limit(0), DefaultMeans: "0.05 on standardised outputs without the paper preset, otherwise 0", Meaning: "ε: added to the estimate when the multiplier moves; 0 < ε ≤ δ/2 buys bounded or zero violation"},
+	{Name: "truncate", Type: Boolean, Default: true, Meaning: "whether estimates are cut at ±B and ±G"},
+	{Name: "slater", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used", Meaning: "δ: some point keeps every constraint by at least this much"},
+}
+
+func ckbCheck(c Context, s Settings) []Fault {
+	if _, ok := s.Number("slater", ""); c.Paper && !ok {
+		if _, capped := s.Number("multiplier_cap", ""); !capped && s.numbers["multiplier_cap"].by == nil {
+			return []Fault{{"slater", "the published multiplier cap is 4B/δ: give δ, or multiplier_cap itself"}}
+		}
+	}
+	return nil
+}
+
+var ckbUCB = Description{
+	Name: "ckb-ucb", Title: "Primal-dual with upper confidence bounds",
+	Source:   "Zhou, Ji: On Kernelized Multi-Armed Bandits with Constraints, 2022",
+	Feedback: "noisy readings of the objective and of every constraint",
+	Summary:  "When violation in one trial may be paid back by another: keeps the average of every limit, not each trial.",
+	Settings: settings(append([]Setting{betaSetting}, ckbSettings...)...),
+	check:    ckbCheck,
+	build:    func(c Context, s Settings) Policy { return newCKB(c, s) },
+}
+
+// ckb is the primal-dual method for constrained kernelized bandits with optimistic estimates f_t = μ+βσ, g_t = μ−βσ:
+//
+//	f̄ = clip(f_t, ±B),  ḡ_j = clip(g_{j,t}, ±G_j),  x_t = argmax f̄ − Σ_j φ_j ḡ_j,
+//	φ_j ← clip(φ_j + (ḡ_j(x_t) + ε_j)/V_j, 0, ρ_j),   φ_j = 0 at first,
+//
+// the estimate being the one made before round t's data.
+type ckb struct {
+	widths
+	bound            float64   // B
+	bounds           []float64 // G per cost
+	cap, step, slack []float64 // ρ, V, ε per cost
+	truncate         bool
+}
+
+func newCKB(c Context, s Settings) ckb {
+	a := ckb{widths: newWidths(c, s), bound: s.NumberOr("objective_bound", "", 5), truncate: s.Flag("truncate")}
+	rootT := math.Sqrt(float64(c.Horizon))
+	for _, name := range c.Constraints {
+		g := s.NumberOr("constraint_bound", name, 5)
+		rho := s.NumberOr("multiplier_cap", name, 10)
+		if delta, ok := s.Number("slater", ""); ok {
+			rho = s.NumberOr("multiplier_cap", name, 4*a.bound/delta)
+		}
+		slack := 0.0
+		if c.Standardized && !c.Paper {
+			slack = 0.05
+		}
+		a.bounds = append(a.bounds, g)
+		a.cap = append(a.cap, rho)
+		a.step = append(a.step, s.NumberOr("step", name, g*rootT/rho))
+		a.slack = append(a.slack, s.NumberOr("slack", name, slack))
+	}
+	return a
+}
+
+func (ckb) First(int) int { return 1 }
+
+func (ckb) MovesByEstimate() {}
+
+func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }
+
+func (a ckb) Beta(w Width) []float64 { return a.standard(w) }
+
+func (a ckb) Score(s *Sight) Scores {
+	return a.lagrangian(upper(s.Reward, s.Beta[0]), func(j int) []float64 { return lower(s.Costs[j], s.Beta[1+j]) }, s.Multipliers)
+}
+
+// lagrangian is f̄ − Σ_j φ_j ḡ_j, ties broken by the same without truncation.
+func (a ckb) lagrangian(f []float64, g func(j int) []float64, phi []float64) Scores {
+	scores := Scores{Value: make([]float64, len(f)), Untruncated: append([]float64(nil), f...), Reason: TradeOff}
+	for i, v := range f {
+		scores.Value[i] = a.cutReward(v)
+	}
+	for j := range a.bounds {
+		for i, v := range g(j) {
+			scores.Value[i] -= phi[j] * a.cutCost(j, v)
+			scores.Untruncated[i] -= phi[j] * v
+		}
+	}
+	return scores
+}
+
+func (a ckb) cutReward(v float64) float64 {
+	if !a.truncate {
+		return v
+	}
+	return clip(v, -a.bound, a.bound)
+}
+
+func (a ckb) cutCost(j int, v float64) float64 {
+	if !a.truncate {
+		return v
+	}
+	return clip(v, -a.bounds[j], a.bounds[j])
+}
+
+func (a ckb) Estimates(s *Sight, i int) []float64 { return a.cut(optimistic(s, i)) }
+
+func (a ckb) cut(v []float64) []float64 {
+	v[0] = a.cutReward(v[0])
+	for j := range a.bounds {
+		v[1+j] = a.cutCost(j, v[1+j])
+	}
+	return v
+}
+
+func (a ckb) Step(phi []float64, r *Revealed) []float64 {
+	next := append([]float64(nil), phi...)
+	if r.Excluded {
+		return next
+	}
+	for j := range next {
+		next[j] = clip(phi[j]+(r.Own[j]+a.slack[j])/a.step[j], 0, a.cap[j])
+	}
+	return next
+}
+
+var ckbTS = Description{
+	Name: "ckb-ts", Title: "Primal-dual with Thompson sampling",
+	Source:   ckbUCB.Source,
+	Feedback: ckbUCB.Feedback,
+	Summary:  "Primal-dual with random draws of whole functions: explores without a confidence width to argue about.",
+	Settings: settings(append([]Setting{betaSetting}, ckbSettings...)...),
+	check:    ckbCheck,
+	build:    func(c Context, s Settings) Policy { return thompson{newCKB(c, s)} },
+}
+
+// thompson is ckb with f_t ~ GP(μ, β²k_t) and g_t likewise, drawn jointly over the candidates and independently of each other.
+type thompson struct{ ckb }
+
+func (thompson) LooksAtAll() {}
+
+func (a thompson) Score(s *Sight) Scores {
+	f, g := a.draws(s)
+	scores := a.lagrangian(f, func(j int) []float64 { return g[j] }, s.Multipliers)
+	scores.Reason = Sample
+	return scores
+}
+
+func (a thompson) draws(s *Sight) (f []float64, g [][]float64) {
+	random := rand.New(rand.NewPCG(s.Draw.Seed, 0))
+	f = s.Set.Joint(0, s.Beta[0], random.NormFloat64)
+	for j, cost := range s.Costs {
+		if s.Given[j] {
+			g = append(g, cost.Mean)
+		} else {
+			g = append(g, s.Set.Joint(1+j, s.Beta[1+j], random.NormFloat64))
+		}
+	}
+	return f, g
+}
+
+// Drawn standardises the draws at the chosen place, so that replay has them without drawing again.
+func (a thompson) Drawn(s *Sight, i int) []float64 {
+	f, g := a.draws(s)
+	z := []float64{standardise(f[i], s.Reward, i)}
+	for j := range g {
+		z = append(z, standardise(g[j][i], s.Costs[j], i))
+	}
+	return z
+}
+
+func standardise(drawn float64, e Estimate, i int) float64 {
+	if e.SD[i] == 0 {
+		return 0
+	}
+	return (drawn - e.Mean[i]) / e.SD[i]
+}
+
+// Estimates are the draws at the place, μ + Zσ with the recorded Z.
+func (a thompson) Estimates(s *Sight, i int) []float64 {
+	v := []float64{s.Reward.Mean[i] + s.Draw.Z[0]*s.Reward.SD[i]}
+	for j, g := range s.Costs {
+		v = append(v, g.Mean[i]+s.Draw.Z[1+j]*g.SD[i])
+	}
+	return a.cut(v)
+}

@@ -1,0 +1,190 @@
+package optimizer
+
+import (
+	"fmt"
+	"sync"
+
+	"headroom/internal/optimizer/policy"
+)
+
+// State is what an algorithm makes of a history: immutable, safe for concurrent use.
+type State struct {
+	cfg      *Config
+	history  *History
+	policy   policy.Policy
+	settings Settings
+	targets  []target
+	eraList  []*era
+	prior    *State // while building only
+
+	path        [][]float64 // multipliers of rounds 1..n, before each round's feedback
+	multipliers []float64   // of the next decision
+	next        *view       // what the next decision acts on
+	display     *view       // what posteriors are shown from
+
+	traceOnce     sync.Once
+	trace         []RoundTrace
+	violationOnce sync.Once
+	violations    [][]Violation
+}
+
+// Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must be valid (package
+// study checks what people typed); a Config that cannot be computed with, such as a kernel matrix that is not
+// positive definite with its λ, is an error.
+func Replay(cfg *Config, h *History) (*State, error) { return replay(cfg, h, nil) }
+
+// Extend is Replay(cfg, h), reusing what prior worked out where h agrees with prior's history. The result is the
+// same to the last bit, except that cached candidates may differ by 1e-9.
+func (prior *State) Extend(h *History) (*State, error) { return replay(prior.cfg, h, prior) }
+
+func replay(cfg *Config, h *History, prior *State) (*State, error) {
+	p, ok := policy.New(cfg.Algorithm, cfg.context(), cfg.Settings)
+	if !ok {
+		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
+	}
+	s := &State{cfg: cfg, history: h, policy: p, settings: cfg.Settings, targets: targets(cfg), prior: prior}
+	s.eraList = s.eras()
+	for _, e := range s.eraList {
+		if err := s.build(e); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.walk(); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.next, err = s.acting(s.Round(), s.multipliers); err != nil {
+		return nil, err
+	}
+	if s.display, err = s.shown(s.Round()); err != nil {
+		return nil, err
+	}
+	s.prior = nil
+	return s, nil
+}
+
+// context is what the algorithm's settings are read against.
+func (cfg *Config) context() policy.Context {
+	c := policy.Context{Horizon: cfg.Horizon, Dimensions: len(cfg.Space.Dims), Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit}
+	for _, m := range cfg.Metrics {
+		c.Metrics = append(c.Metrics, m.Name)
+	}
+	for _, cost := range cfg.Costs {
+		c.Constraints = append(c.Constraints, cost.Name)
+		metric := ""
+		if cost.Metric >= 0 {
+			metric = cfg.Metrics[cost.Metric].Name
+		}
+		c.CostMetrics = append(c.CostMetrics, metric)
+	}
+	return c
+}
+
+// Round is the number of the next decision.
+func (s *State) Round() int { return len(s.history.Rounds) + 1 }
+
+// Multipliers returns one per constraint, for the next decision, or nil for algorithms without.
+func (s *State) Multipliers() []float64 { return s.multipliers }
+
+// walk moves the multipliers through the rounds.
+func (s *State) walk() error {
+	q := s.policy.Start()
+	_, estimator := s.policy.(policy.Estimator)
+	revealed := s.revealed()
+	for t := 1; t < s.Round(); t++ {
+		s.path = append(s.path, q)
+		r := policy.Revealed{Round: t, Excluded: s.history.Rounds[t-1].Excluded,
+			Costs: s.costs(t, revealed[t]), Given: s.givenAt(t),
+			Since: func(first, j int) []float64 { return s.costsSince(first, t, j) }}
+		if estimator {
+			estimates, err := s.ownEstimates(t, q)
+			if err != nil {
+				return err
+			}
+			r.Own = estimates[1:]
+		}
+		q = s.policy.Step(q, &r)
+	}
+	s.multipliers = q
+	return nil
+}
+
+// revealed lists, by the round during which they were told, the rounds with readings told then.
+func (s *State) revealed() [][]int {
+	by := make([][]int, s.Round())
+	for i, r := range s.history.Rounds {
+		last := 0
+		for m, reading := range r.Readings {
+			if !reading.Told || reading.Revealed == last && m > 0 {
+				continue
+			}
+			last = reading.Revealed
+			if list := by[reading.Revealed]; len(list) == 0 || list[len(list)-1] != i+1 {
+				by[reading.Revealed] = append(list, i+1)
+			}
+		}
+	}
+	return by
+}
+
+// costs are the readings of every cost that were told during round t, in the units of the moment.
+func (s *State) costs(t int, rounds []int) [][]float64 {
+	out := make([][]float64, len(s.cfg.Costs))
+	e := s.eraAt(t)
+	for j := range s.cfg.Costs {
+		k := s.targets[1+j]
+		if k.metric < 0 {
+			if r := &s.history.Rounds[t-1]; !r.Excluded {
+				out[j] = []float64{s.cfg.Costs[j].given(r.Costs[j])}
+			}
+			continue
+		}
+		for _, n := range rounds {
+			r := &s.history.Rounds[n-1]
+			if reading := r.Readings[k.metric]; !r.Excluded && reading.Told && reading.Revealed == t {
+				out[j] = append(out[j], e.affines[1+j].function(reading.Value))
+			}
+		}
+	}
+	return out
+}
+
+// givenAt are the given constraints' values at x_t, 0 for learned ones.
+func (s *State) givenAt(t int) []float64 {
+	out := make([]float64, len(s.cfg.Costs))
+	for j, c := range s.cfg.Costs {
+		if c.Knowledge == Given {
+			out[j] = c.given(s.history.Rounds[t-1].Costs[j])
+		}
+	}
+	return out
+}
+
+// costsSince are the readings of cost j of rounds first..t told by the end of round t.
+func (s *State) costsSince(first, t, j int) []float64 {
+	var out []float64
+	e := s.eraAt(t)
+	for n := first; n <= t; n++ {
+		r := &s.history.Rounds[n-1]
+		if r.Excluded {
+			continue
+		}
+		if m := s.targets[1+j].metric; m < 0 {
+			out = append(out, s.cfg.Costs[j].given(r.Costs[j]))
+		} else if reading := r.Readings[m]; reading.Told && reading.Revealed <= t {
+			out = append(out, e.affines[1+j].function(reading.Value))
+		}
+	}
+	return out
+}
+
+// ownEstimates is what decision t made of the point it chose, as the algorithm's multipliers need it.
+func (s *State) ownEstimates(t int, q []float64) ([]float64, error) {
+	v, err := s.acting(t, q)
+	if err != nil {
+		return nil, err
+	}
+	r := &s.history.Rounds[t-1]
+	sight := s.sightOf(v, Place{r.Point, r.Arm}, func(j, _ int) float64 { return r.Costs[j] }, s.draw(t))
+	return s.policy.Estimates(sight, 0), nil
+}

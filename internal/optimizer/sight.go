@@ -1,0 +1,124 @@
+package optimizer
+
+import (
+	"math"
+
+	"headroom/internal/optimizer/policy"
+)
+
+// estimate is the posterior of every target at some places, in modelled units, margins included. known gives the values
+// of given constraints: known(j, i) is constraint j at place i in metric units; nil leaves their means 0.
+func (s *State) estimate(v *view, at []Place, known func(j, i int) float64) []policy.Estimate {
+	out := make([]policy.Estimate, len(s.targets))
+	for i := range v.sources {
+		src := &v.sources[i]
+		means, variances := src.data.PredictMany(s.inputs(src.kernel, at), src.z)
+		sd := roots(variances)
+		for n, k := range src.targets {
+			shift(means[n], v.era.affines[k].shift)
+			out[k] = policy.Estimate{Mean: means[n], SD: sd}
+		}
+	}
+	for k, t := range s.targets {
+		if v.sourceOf[k] >= 0 {
+			continue
+		}
+		out[k] = policy.Estimate{Mean: make([]float64, len(at)), SD: make([]float64, len(at))}
+		if t.metric < 0 && known != nil {
+			for i := range at {
+				out[k].Mean[i] = s.cfg.Costs[t.cost].given(known(t.cost, i))
+			}
+		}
+	}
+	return out
+}
+
+func roots(variances []float64) []float64 {
+	sd := make([]float64, len(variances))
+	for i, v := range variances {
+		sd[i] = math.Sqrt(max(v, 0))
+	}
+	return sd
+}
+
+func shift(values []float64, by float64) {
+	if by == 0 {
+		return
+	}
+	for i := range values {
+		values[i] += by
+	}
+}
+
+// sight is what the algorithm sees at some places when it makes the decision of view v.
+func (s *State) sight(v *view, at []Place, known func(j, i int) float64, draw Draw) *policy.Sight {
+	estimates := s.estimate(v, at, known)
+	sight := &policy.Sight{
+		Round: v.round, Horizon: s.cfg.Horizon, Beta: v.beta, Multipliers: v.multipliers,
+		Reward: estimates[0], Costs: estimates[1:], Draw: policy.Draw{Seed: draw.Seed, Z: draw.Z},
+	}
+	for _, c := range s.cfg.Costs {
+		sight.Given = append(sight.Given, c.Knowledge == Given)
+	}
+	if _, ok := s.policy.(policy.Looker); ok {
+		sight.Past = s.past(v)
+	}
+	if _, ok := s.policy.(policy.Global); ok {
+		sight.Set = s.set(v, at)
+	}
+	return sight
+}
+
+// sightOf is the sight of one place that was or is to be played. A policy that draws whole functions and whose draw was not
+// recorded draws at that place alone.
+func (s *State) sightOf(v *view, at Place, known func(j, i int) float64, draw Draw) *policy.Sight {
+	sight := s.sight(v, []Place{at}, known, draw)
+	if p, ok := s.policy.(policy.Sampler); ok && len(draw.Z) != len(s.targets) {
+		sight.Draw.Z = p.Drawn(sight, 0)
+	}
+	return sight
+}
+
+// past lists the earlier rounds as the decision sees them.
+func (s *State) past(v *view) []policy.Past {
+	var list []policy.Past
+	for n := 1; n < v.round; n++ {
+		r := &s.history.Rounds[n-1]
+		p := policy.Past{Point: r.Point, Suggested: r.Suggested, Excluded: r.Excluded}
+		p.Reward, p.Costs, p.Complete = s.outcome(v.era, n, v.round, true)
+		list = append(list, p)
+	}
+	return list
+}
+
+// at looks up the given constraints' values for some places of one decision.
+func (k Known) at(places []Place) func(j, i int) float64 {
+	return func(j, i int) float64 {
+		if places[i].Arm >= 0 && j < len(k.Arms) && k.Arms[j] != nil {
+			return k.Arms[j][places[i].Arm]
+		}
+		return k.At(j, places[i].U)
+	}
+}
+
+// seed is the random seed of decision t, below 2⁵³ so that every JSON reader keeps it (SplitMix64 of study seed and round).
+func (cfg *Config) seed(t int) uint64 {
+	z := cfg.Seed + uint64(t)*0x9e3779b97f4a7c15
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb
+	return (z ^ (z >> 31)) >> 11
+}
+
+// draw is what chance contributes to decision t: what was recorded, else what its seed gives.
+func (s *State) draw(t int) Draw {
+	d := Draw{Seed: s.cfg.seed(t)}
+	if t <= len(s.history.Rounds) {
+		if recorded := s.history.Rounds[t-1].Draw; recorded.Z != nil || recorded.Seed != 0 {
+			d = recorded
+		}
+	}
+	if p, ok := s.policy.(policy.Random); ok && len(d.Z) != len(s.targets) {
+		d.Z = p.Draws(d.Seed)
+	}
+	return d
+}

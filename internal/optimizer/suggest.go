@@ -1,0 +1,209 @@
+package optimizer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
+)
+
+// ErrNoneAllowed is returned by Suggest when the algorithm may choose nothing.
+var ErrNoneAllowed = errors.New("the algorithm may choose none of the points")
+
+// Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose nothing, or ctx's.
+func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return Decision{}, err
+	}
+	if s.Round() <= s.settings.InitialDesign(s.cfg.context()) {
+		return s.firstDesign(known)
+	}
+	found, err := s.maximise(ctx, known)
+	if err != nil {
+		return Decision{}, err
+	}
+	d := s.decision(found.place, known, found.draw)
+	d.Acquisition, d.HasScore, d.RunnerUp, d.Reason = found.value, true, found.runnerUp, Reason(found.reason)
+	return d, nil
+}
+
+// Own returns the decision record of a point that somebody else chose as the next round.
+func (s *State) Own(at Place, known Known) Decision {
+	d := s.decision(at, known, s.draw(s.Round()))
+	d.Reason = ReasonOwn
+	return d
+}
+
+// decision writes down the numbers behind choosing a place.
+func (s *State) decision(at Place, known Known, draw Draw) Decision {
+	places := []Place{at}
+	sight := s.sightOf(s.next, at, known.at(places), draw)
+	draw.Z = sight.Draw.Z
+	d := Decision{Place: at, Round: s.Round(), Multipliers: s.multipliers, Draw: draw, Estimates: s.policy.Estimates(sight, 0)}
+	for i, b := range s.Posterior(places) {
+		d.Mean, d.SD = append(d.Mean, b.Mean[0]), append(d.SD, b.SD[0])
+		if k := s.targetOf(i); k < len(s.next.beta) {
+			d.Beta = append(d.Beta, s.next.beta[k])
+		}
+	}
+	d.FeasibilityProbability = s.FeasibilityProbability(places, s.knownRows(places, known))[0]
+	return d
+}
+
+// knownRows tabulates the given constraints' values; nil when there are none.
+func (s *State) knownRows(places []Place, known Known) [][]float64 {
+	if !slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
+		return nil
+	}
+	value := known.at(places)
+	rows := make([][]float64, len(places))
+	for i := range rows {
+		rows[i] = make([]float64, len(s.cfg.Costs))
+		for j, c := range s.cfg.Costs {
+			if c.Knowledge == Given {
+				rows[i][j] = value(j, i)
+			}
+		}
+	}
+	return rows
+}
+
+// firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm nearest to it that has not been tried.
+func (s *State) firstDesign(known Known) (Decision, error) {
+	place, ok := s.designPlace()
+	if !ok {
+		return Decision{}, ErrNoneAllowed
+	}
+	d := s.decision(place, known, s.draw(s.Round()))
+	d.FirstDesign, d.Reason = true, ReasonFirstDesign
+	return d, nil
+}
+
+// designTries bounds how many points of the sequence are tried for one that the input constraints allow.
+const designTries = 4096
+
+func (s *State) designPlace() (Place, bool) {
+	space := s.cfg.Space
+	t := s.Round()
+	if space.Arms != nil {
+		return s.nearestFreshArm(search.Halton(t, len(space.Dims), s.cfg.Seed)[t-1])
+	}
+	accepted := 0
+	for _, u := range search.Halton(designTries+t, len(space.Dims), s.cfg.Seed) {
+		if v, ok := space.settle(u); ok {
+			if accepted++; accepted == t {
+				return Place{U: v, Arm: -1}, true
+			}
+		}
+	}
+	return s.anyPlace()
+}
+
+// anyPlace is an allowed point of a finer search, for spaces that the sequence hardly meets.
+func (s *State) anyPlace() (Place, bool) {
+	places := s.screeningPlaces()
+	if len(places) == 0 {
+		return Place{}, false
+	}
+	return places[s.Round()%len(places)], true
+}
+
+func (s *State) nearestFreshArm(u []float64) (Place, bool) {
+	space := s.cfg.Space
+	tried := map[int]bool{}
+	for _, r := range s.history.Rounds {
+		tried[r.Arm] = true
+	}
+	best, arm := math.Inf(1), -1
+	for _, fresh := range []bool{true, false} {
+		for i, a := range space.Arms {
+			if !space.available(i) || fresh && tried[i] {
+				continue
+			}
+			distance := 0.0
+			for k := range a {
+				distance += (a[k] - u[k]) * (a[k] - u[k])
+			}
+			if distance < best {
+				best, arm = distance, i
+			}
+		}
+		if arm >= 0 {
+			return Place{U: space.Arms[arm], Arm: arm}, true
+		}
+	}
+	return Place{}, false
+}
+
+// Acquisition returns what the next Suggest would maximise, at the given places.
+func (s *State) Acquisition(at []Place, known Known) Scores {
+	draw := s.draw(s.Round())
+	scores := s.policy.Score(s.sight(s.next, at, known.at(at), draw))
+	values, allowed, _ := s.effective(scores, at)
+	return Scores{Values: values, Allowed: allowed, Argmax: argmax(values, scores.Untruncated, allowed, scores.Relative)}
+}
+
+// effective resolves which places may be chosen: those the algorithm allows, else by its fallback; never an arm that has run out.
+func (s *State) effective(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
+	allowed = make([]bool, len(at))
+	any := false
+	for i, p := range at {
+		ok := p.Arm < 0 || s.cfg.Space.available(p.Arm)
+		allowed[i] = ok && (scores.Allowed == nil || scores.Allowed[i])
+		any = any || allowed[i]
+	}
+	if any || scores.Fallback == nil {
+		return scores.Value, allowed, false
+	}
+	for i, p := range at {
+		allowed[i] = p.Arm < 0 || s.cfg.Space.available(p.Arm)
+	}
+	return scores.Fallback, allowed, true
+}
+
+// tie is how close scores count as equal, times max(1, |largest|).
+const tie = 1e-9
+
+// argmax is the lowest index among the largest values, ties going to the largest untruncated value; −1 if none is allowed.
+func argmax(values, untruncated []float64, allowed []bool, relative bool) int {
+	candidates := ties(values, nil, allowed, relative)
+	if untruncated != nil && len(candidates) > 1 {
+		candidates = ties(untruncated, candidates, allowed, relative)
+	}
+	if len(candidates) == 0 {
+		return -1
+	}
+	return candidates[0]
+}
+
+// ties lists, in order, the indices (among some, or all) whose values come within the tolerance of the largest.
+func ties(values []float64, among []int, allowed []bool, relative bool) []int {
+	if among == nil {
+		for i := range values {
+			if allowed[i] {
+				among = append(among, i)
+			}
+		}
+	}
+	if len(among) == 0 {
+		return nil
+	}
+	largest := math.Inf(-1)
+	for _, i := range among {
+		largest = math.Max(largest, values[i])
+	}
+	size := math.Abs(largest)
+	if !relative {
+		size = math.Max(1, size)
+	}
+	var out []int
+	for _, i := range among {
+		if values[i] >= largest-tie*size {
+			out = append(out, i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,369 @@
+package optimizer
+
+import (
+	"slices"
+
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
+)
+
+// view is what the algorithm acts on at decision t: per target a regression, its affine map and γ.
+type view struct {
+	round       int
+	era         *era
+	sources     []source // distinct regressions
+	sourceOf    []int    // by target; −1 when given
+	beta        []float64
+	gain        []float64 // per target
+	multipliers []float64
+}
+
+// source conditions the functions of one or more targets. The first arrived points carry responses, the rest
+// are pending and narrow the variance only.
+type source struct {
+	kernel  Kernel
+	data    *gp.Data
+	rounds  []int // of the points
+	arrived int
+	targets []int
+	z       [][]float64 // per target in targets, as long as data, 0 for pending points
+}
+
+// acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's window, and what is pending.
+func (s *State) acting(t int, q []float64) (*view, error) {
+	v := &view{round: t, era: s.eraAt(t), multipliers: q}
+	var err error
+	switch p := s.policy.(type) {
+	case policy.Censored:
+		err = s.sourcesCensored(v, p)
+	case policy.Penalised:
+		err = s.sourcePenalised(v, p)
+	default:
+		err = s.sourcesArrived(v, s.settings.PendingNarrows())
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.finish(v)
+	return v, nil
+}
+
+// shown returns the view that posteriors are shown from: arrived data in the window, nothing else.
+func (s *State) shown(t int) (*view, error) {
+	v := &view{round: t, era: s.eraAt(t)}
+	return v, s.sourcesArrived(v, false)
+}
+
+func (s *State) eraAt(t int) *era {
+	for _, e := range s.eraList {
+		if t < e.until {
+			return e
+		}
+	}
+	return s.eraList[len(s.eraList)-1]
+}
+
+// sourcesArrived gives each metric its arrived readings in the window, and its pending points after them.
+func (s *State) sourcesArrived(v *view, withPending bool) error {
+	v.sourceOf = make([]int, len(s.targets))
+	made := map[int]int{} // metric → source
+	for k, t := range s.targets {
+		if t.metric < 0 {
+			v.sourceOf[k] = -1
+			continue
+		}
+		i, ok := s.shareable(v, made, t.metric, withPending)
+		if !ok {
+			src, err := s.arrivedSource(v, t.metric, withPending)
+			if err != nil {
+				return err
+			}
+			v.sources = append(v.sources, src)
+			i = len(v.sources) - 1
+		}
+		made[t.metric] = i
+		v.sourceOf[k] = i
+		v.sources[i].targets = append(v.sources[i].targets, k)
+		v.sources[i].z = append(v.sources[i].z, s.whitenedFor(v, &v.sources[i], k))
+	}
+	return nil
+}
+
+// shareable finds a source made for a metric with the same regression and the same pending points.
+func (s *State) shareable(v *view, made map[int]int, metric int, withPending bool) (int, bool) {
+	for other, i := range made {
+		if v.era.groupOf[other] != v.era.groupOf[metric] {
+			continue
+		}
+		if !withPending || slices.Equal(s.pending(v.round, other), s.pending(v.round, metric)) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func (s *State) arrivedSource(v *view, metric int, withPending bool) (source, error) {
+	g := v.era.groups[v.era.groupOf[metric]]
+	order := g.order[:g.seen(v.round)]
+	src := source{kernel: g.model.kernel}
+	first := s.policy.First(v.round)
+	if first <= 1 {
+		src.data = g.data.Prefix(len(order))
+	} else {
+		order = since(order, first)
+		src.data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
+		if err := s.appendRounds(src.data, g.model.kernel, order); err != nil {
+			return src, err
+		}
+	}
+	for _, a := range order {
+		src.rounds = append(src.rounds, a.round)
+	}
+	src.arrived = len(order)
+	if !withPending {
+		return src, nil
+	}
+	return src, s.appendPending(&src, g.model, s.pending(v.round, metric))
+}
+
+func since(order []arrival, first int) []arrival {
+	var kept []arrival
+	for _, a := range order {
+		if a.round >= first {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
+
+func (s *State) appendPending(src *source, m metricModel, rounds []int) error {
+	if len(rounds) == 0 {
+		return nil
+	}
+	order := make([]arrival, len(rounds))
+	for i, r := range rounds {
+		order[i] = arrival{round: r, lambda: m.lambda}
+	}
+	src.data = src.data.Clone()
+	src.rounds = append(src.rounds, rounds...)
+	return s.appendRounds(src.data, m.kernel, order)
+}
+
+// pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
+// decision t does not see.
+func (s *State) pending(t, metric int) []int {
+	var rounds []int
+	for n := max(s.policy.First(t), 1); n < t && n <= len(s.history.Rounds); n++ {
+		r := &s.history.Rounds[n-1]
+		if !r.Excluded && !r.closedAt(t) && !r.Readings[metric].seenAt(t) {
+			rounds = append(rounds, n)
+		}
+	}
+	return rounds
+}
+
+func (r *Round) closedAt(t int) bool {
+	for _, c := range r.Closed {
+		if c.From <= t && (c.To == 0 || t < c.To) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
+
+// whitenedFor is z for target k, padded with zeros for pending points.
+func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
+	z := make([]float64, src.data.Len())
+	if s.policy.First(v.round) <= 1 {
+		copy(z, v.era.whitened[k][:src.arrived])
+		return z
+	}
+	y := make([]float64, src.arrived)
+	for i := range y {
+		y[i] = v.era.affines[k].response(s.history.Rounds[src.rounds[i]-1].Readings[s.targets[k].metric].Value)
+	}
+	copy(z, src.data.Prefix(src.arrived).Whiten(nil, y))
+	return z
+}
+
+// sourcesCensored puts every chosen point into K. Round n's response counts as its value if decision t sees it and it
+// came within the delay window, else as 0.
+func (s *State) sourcesCensored(v *view, p policy.Censored) error {
+	v.sourceOf = make([]int, len(s.targets))
+	var chosen []int
+	for n := 1; n < v.round && n <= len(s.history.Rounds); n++ {
+		if !s.history.Rounds[n-1].Excluded {
+			chosen = append(chosen, n)
+		}
+	}
+	for k, t := range s.targets {
+		if t.metric < 0 {
+			v.sourceOf[k] = -1
+			continue
+		}
+		m := v.era.models[t.metric]
+		i := slices.IndexFunc(v.sources, func(o source) bool {
+			return v.era.models[s.targets[o.targets[0]].metric].sameRegression(m)
+		})
+		if i < 0 {
+			src, err := s.pointsSource(m, chosen)
+			if err != nil {
+				return err
+			}
+			v.sources = append(v.sources, src)
+			i = len(v.sources) - 1
+		}
+		v.sourceOf[k] = i
+		src := &v.sources[i]
+		src.targets = append(src.targets, k)
+		src.z = append(src.z, src.data.Whiten(nil, s.censoredResponses(v, k, chosen, p.DelayWindow())))
+	}
+	return nil
+}
+
+func (s *State) censoredResponses(v *view, k int, chosen []int, window int) []float64 {
+	y := make([]float64, len(chosen))
+	for i, n := range chosen {
+		r := s.history.Rounds[n-1].Readings[s.targets[k].metric]
+		if r.seenAt(v.round) && r.Revealed-n <= window {
+			y[i] = v.era.affines[k].response(r.Value)
+		}
+	}
+	return y
+}
+
+// pointsSource conditions on the given rounds, all of them with a response.
+func (s *State) pointsSource(m metricModel, rounds []int) (source, error) {
+	src := source{kernel: m.kernel, arrived: len(rounds), rounds: rounds}
+	f, err := s.function(m.kernel)
+	if err != nil {
+		return src, err
+	}
+	src.data = gp.NewData(f, s.inputWidth(m.kernel))
+	order := make([]arrival, len(rounds))
+	for i, n := range rounds {
+		order[i] = arrival{round: n, lambda: m.lambda}
+	}
+	return src, s.appendRounds(src.data, m.kernel, order)
+}
+
+// sourcePenalised regresses the one penalised response with the objective's model.
+func (s *State) sourcePenalised(v *view, p policy.Penalised) error {
+	v.sourceOf = make([]int, len(s.targets))
+	for k := range v.sourceOf {
+		v.sourceOf[k] = -1
+	}
+	m := v.era.models[s.targets[0].metric]
+	var rounds []int
+	var y []float64
+	for n := max(s.policy.First(v.round), 1); n < v.round && n <= len(s.history.Rounds); n++ {
+		reward, costs, ok := s.outcome(v.era, n, v.round, p.Constrained())
+		if !ok || s.history.Rounds[n-1].Excluded {
+			continue
+		}
+		rounds = append(rounds, n)
+		y = append(y, p.Response(reward, costs, v.multipliers))
+	}
+	src, err := s.pointsSource(m, rounds)
+	if err != nil {
+		return err
+	}
+	src.targets = []int{0}
+	v.sourceOf[0] = 0
+	if s.settings.PendingNarrows() {
+		if err := s.appendPending(&src, m, s.incomplete(v.round, p.Constrained())); err != nil {
+			return err
+		}
+	}
+	z := make([]float64, src.data.Len())
+	copy(z, src.data.Prefix(src.arrived).Whiten(nil, y))
+	src.z = [][]float64{z}
+	v.sources = []source{src}
+	return nil
+}
+
+// incomplete lists the rounds in the window that wait for a reading the penalised response needs.
+func (s *State) incomplete(t int, constrained bool) []int {
+	var rounds []int
+	for _, k := range s.targets {
+		if k.metric >= 0 && (k.cost < 0 || constrained) {
+			rounds = append(rounds, s.pending(t, k.metric)...)
+		}
+	}
+	slices.Sort(rounds)
+	return slices.Compact(rounds)
+}
+
+// outcome is round n's reward and costs in modelled units, as decision t sees them.
+func (s *State) outcome(e *era, n, t int, withCosts bool) (reward float64, costs []float64, ok bool) {
+	r := &s.history.Rounds[n-1]
+	for k, target := range s.targets {
+		if k > 0 && !withCosts {
+			break
+		}
+		var value float64
+		if target.metric < 0 {
+			value = s.cfg.Costs[target.cost].given(r.Costs[target.cost])
+		} else {
+			reading := r.Readings[target.metric]
+			if !reading.seenAt(t) {
+				return 0, nil, false
+			}
+			value = e.affines[k].function(reading.Value)
+		}
+		if k == 0 {
+			reward = value
+		} else {
+			costs = append(costs, value)
+		}
+	}
+	return reward, costs, true
+}
+
+// finish adds γ_t and β_t.
+func (s *State) finish(v *view) {
+	w := policy.Width{Round: v.round, Multipliers: v.multipliers,
+		Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets))}
+	for k, t := range s.targets {
+		if t.metric >= 0 {
+			w.Lambda[k] = v.era.models[t.metric].lambda
+		}
+		if i := v.sourceOf[k]; i >= 0 {
+			w.Gain[k] = v.sources[i].data.Gain(v.sources[i].arrived)
+		}
+	}
+	v.gain = w.Gain
+	v.beta = s.policy.Beta(w)
+	if p, ok := s.policy.(policy.Censored); ok {
+		v.beta = p.Widen(v.beta, s.recentDeviations(v, p.DelayWindow()))
+	}
+}
+
+// recentDeviations is Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s) per target.
+func (s *State) recentDeviations(v *view, window int) []float64 {
+	sums := make([]float64, len(s.targets))
+	var places []Place
+	for n := max(1, v.round-window); n < v.round; n++ {
+		if r := s.history.Rounds[n-1]; !r.Excluded {
+			places = append(places, Place{r.Point, r.Arm})
+		}
+	}
+	for k, e := range s.estimate(v, places, nil) {
+		for _, sd := range e.SD {
+			sums[k] += sd
+		}
+	}
+	return sums
+}
+
+// inputs lists places as kernel inputs.
+func (s *State) inputs(k Kernel, at []Place) *kernel.Inputs {
+	in := kernel.NewInputs(s.inputWidth(k))
+	for _, p := range at {
+		in.Append(s.input(k, p))
+	}
+	return in
+}

@@ -115,3 +115,35 @@ const (
 	Finished State = "finished"
 	Archived State = "archived"
 )
+
+// MetricInfo describes one metric of a study.
+type MetricInfo struct {
+	Name        string
+	Unit        string
+	Modelled    bool
+	Known       bool // of known form or sampled: its value comes with the decision
+	IsObjective bool
+	Constraints []Constraint // the limits on it
+}
+
+// Metrics lists the metrics of a checked definition: the objective, the constraints' metrics, the recorded ones.
+func (d Definition) Metrics() []MetricInfo {
+	all := []MetricInfo{{Name: d.Objective.Metric, Unit: d.Objective.Unit, Modelled: true, IsObjective: true}}
+	index := map[string]int{d.Objective.Metric: 0}
+	for _, k := range d.Constraints {
+		i, listed := index[k.Metric]
+		if !listed {
+			i = len(all)
+			index[k.Metric] = i
+			all = append(all, MetricInfo{Name: k.Metric, Modelled: !k.given(), Known: k.given()})
+		}
+		if all[i].Unit == "" {
+			all[i].Unit = k.Unit
+		}
+		all[i].Constraints = append(all[i].Constraints, k)
+	}
+	for _, r := range d.RecordedMetrics {
+		all = append(all, MetricInfo{Name: r.Metric, Unit: r.Unit})
+	}
+	return all
+}

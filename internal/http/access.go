@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
@@ -40,6 +42,9 @@ func (a Access) role() account.Role {
 // guard lets through only the audience of the route.
 func (s *Server) guard(rt route) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		if !plain(r.URL.Path) {
+			return errNoSuchThing
+		}
 		who, err := s.recognise(r)
 		switch {
 		case err == nil:
@@ -47,7 +52,7 @@ func (s *Server) guard(rt route) func(http.ResponseWriter, *http.Request) error 
 		case rt.Access != Public:
 			return s.refuse(w, r, err)
 		}
-		if err := admit(rt.Access, who, chi.URLParam(r, "id")); err != nil {
+		if err := admit(rt.audience(r), who, chi.URLParam(r, "id")); err != nil {
 			return err
 		}
 		return rt.Handler(w, r)
@@ -123,4 +128,9 @@ func admit(a Access, who account.Identity, studyID string) error {
 		return errForbidden
 	}
 	return nil
+}
+
+// plain tells whether a path could name something: no stored identifier has control characters or broken UTF-8.
+func plain(path string) bool {
+	return utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl)
 }

@@ -21,6 +21,19 @@ const (
 	StudyAdmin                  // shares one study
 )
 
+// String names the audience for people.
+func (a Access) String() string {
+	switch a {
+	case Public:
+		return "nothing, open to all"
+	case SignedIn:
+		return "any credentials"
+	case StudyViewer, StudyOperator, StudyAdmin:
+		return string(a.role()) + " of the study"
+	}
+	return string(a.role())
+}
+
 // forStudy tells whether the audience is that of one study.
 func (a Access) forStudy() bool { return a >= StudyViewer }
 
@@ -34,6 +47,8 @@ type route struct {
 	Doc *operation
 	// Stream marks answers that stay open: no write deadline, no compression.
 	Stream bool
+	// DryRun: with ?dry_run=true the request only reads, and viewers may make it.
+	DryRun bool
 }
 
 // routes is the whole table.
@@ -53,3 +68,14 @@ func (s *Server) routes() []route {
 
 // inAPI tells whether a route belongs to the documented API.
 func (rt route) inAPI() bool { return strings.HasPrefix(rt.Pattern, "/api/v1/") }
+
+// audience is who may make this request.
+func (rt route) audience(r *http.Request) Access {
+	if rt.DryRun && dryRun(r) {
+		return StudyViewer
+	}
+	return rt.Access
+}
+
+// dryRun tells whether a request asks to store nothing.
+func dryRun(r *http.Request) bool { return r.URL.Query().Get("dry_run") == "true" }

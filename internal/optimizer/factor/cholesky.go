@@ -60,13 +60,21 @@ func (c *Cholesky) Append(row []float64) error { return c.AppendRows([][]float64
 // as if they were appended one by one, but works on many rows at once. On an error, ErrNotPositiveDefinite, c is
 // unchanged.
 func (c *Cholesky) AppendRows(rows [][]float64) error {
-	first, added := c.n, 0
-	for len(rows) > 0 {
-		panel := rows[:min(panelRows, len(rows))]
-		rows = rows[len(panel):]
-		added += triangle(c.n+len(panel)) - triangle(c.n)
-		if err := c.appendPanel(panel); err != nil {
-			c.packed.withdraw(added)
+	first := c.n
+	values := c.packed.Extend(triangle(first+len(rows)) - triangle(first))
+	own := make([][]float64, len(rows))
+	for r, row := range rows {
+		if len(row) < first+r+1 {
+			panic(fmt.Sprintf("factor: row %d has %d entries", first+r, len(row)))
+		}
+		own[r], values = values[:first+r+1], values[first+r+1:]
+		copy(own[r], row)
+	}
+	for len(own) > 0 {
+		panel := own[:min(panelRows, len(own))]
+		own = own[len(panel):]
+		if err := c.factorise(panel); err != nil {
+			c.packed.withdraw(triangle(first+len(rows)) - triangle(first))
 			c.n = first
 			return err
 		}
@@ -74,29 +82,25 @@ func (c *Cholesky) AppendRows(rows [][]float64) error {
 	return nil
 }
 
-// appendPanel appends a few rows. Row i of L solves L[:i] v = A[i,:i], and L[i,i]² = A[i,i] − vᵀv. On an error the
-// numbers added to c.packed are left for the caller to withdraw.
-func (c *Cholesky) appendPanel(rows [][]float64) error {
-	n := c.n
-	values := c.packed.Extend(triangle(n+len(rows)) - triangle(n))
-	panel := make([][]float64, len(rows))
-	for r, row := range rows {
-		if len(row) < n+r+1 {
-			panic(fmt.Sprintf("factor: row %d has %d entries", n+r, len(row)))
+// factorise turns the next few rows of A, in place, into those of L: row i of L solves L[:i] v = A[i,:i], and
+// L[i,i]² = A[i,i] − vᵀv. Finished rows are put to use on the rest four at a time.
+func (c *Cholesky) factorise(rows [][]float64) error {
+	c.solvePanelFrom(rows, 0, c.n)
+	for len(rows) > 0 {
+		n := c.n
+		height := min(4-n&3, len(rows))
+		for i := n; i < n+height; i++ {
+			row := rows[i-n]
+			c.solveFrom(row[:i], n)
+			pivot := row[i] - Dot(row[:i], row)
+			if !(pivot > 0) || math.IsInf(pivot, 1) {
+				return fmt.Errorf("%w: row %d leaves the pivot %g", ErrNotPositiveDefinite, i, pivot)
+			}
+			row[i] = math.Sqrt(pivot)
+			c.n++
 		}
-		panel[r], values = values[:n+r+1], values[n+r+1:]
-		copy(panel[r], row)
-	}
-	c.solvePanelFrom(panel, 0, n)
-	for r, row := range panel {
-		i := n + r
-		c.solveFrom(row[:i], n)
-		pivot := row[i] - Dot(row[:i], row[:i])
-		if !(pivot > 0) || math.IsInf(pivot, 1) {
-			return fmt.Errorf("%w: row %d leaves the pivot %g", ErrNotPositiveDefinite, i, pivot)
-		}
-		row[i] = math.Sqrt(pivot)
-		c.n++
+		rows = rows[height:]
+		c.solvePanelFrom(rows, n, c.n)
 	}
 	return nil
 }

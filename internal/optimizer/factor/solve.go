@@ -3,7 +3,7 @@ package factor
 import "math"
 
 // panelRows is how many right-hand sides pass over a row of L while both stay in the processor's cache.
-const panelRows = 24
+const panelRows = 48
 
 // SolveLower solves L v = b for the leading len(b) rows, writing v to dst (which may be b).
 func (c *Cholesky) SolveLower(dst, b []float64) { c.SolveLowerFrom(dst, b, 0) }

@@ -31,8 +31,11 @@ type Data struct {
 	factor *factor.Cholesky
 }
 
-// NewData returns no points, of p input coordinates each.
+// NewData returns no points, of p input coordinates each, as many as the kernel takes.
 func NewData(k *kernel.Function, p int) *Data {
+	if p != k.Coordinates() {
+		panic(fmt.Sprintf("gp: points of %d coordinates for a kernel that takes %d", p, k.Coordinates()))
+	}
 	return &Data{kernel: k, inputs: kernel.NewInputs(p), factor: new(factor.Cholesky)}
 }
 
@@ -89,13 +92,8 @@ func (d *Data) AppendAll(xs [][]float64, lambdas []float64) error {
 }
 
 func (d *Data) check(x []float64, lambda float64) error {
-	if len(x) != d.inputs.Coordinates() {
-		return fmt.Errorf("it has %d coordinates; the others have %d", len(x), d.inputs.Coordinates())
-	}
-	for c, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("coordinate %d is %g; it must be finite", c+1, v)
-		}
+	if err := d.kernel.Check(x); err != nil {
+		return err
 	}
 	if !(lambda > 0) || math.IsInf(lambda, 1) {
 		return fmt.Errorf("its noise variance is %g; it must be a positive number", lambda)
@@ -158,8 +156,8 @@ func (d *Data) AheadMean(i int, z []float64) float64 {
 	return factor.Dot(z[:min(i, len(z))], d.factor.Row(i))
 }
 
-// AheadVariance returns the latent variance predicted for point i from the points before it, L_ii² − λ_i.
+// AheadVariance returns the latent variance predicted for point i from the points before it, L_ii² − λ_i. It is worked out as
+// k(x_i, x_i) − Σ_{s<i} L_is², which does not cancel and has the bits of Predict on the first i points.
 func (d *Data) AheadVariance(i int) float64 {
-	pivot := d.factor.Row(i)[i]
-	return max(0, math.FMA(pivot, pivot, -d.Noise(i)))
+	return d.variance(d.inputs.Row(i), d.factor.Row(i)[:i])
 }

@@ -134,6 +134,23 @@ func (f *Function) Coordinates() int {
 	return len(f.inverse)
 }
 
+// Check tells what is wrong with an input vector: a wrong number of coordinates, one that is not finite, or an arm
+// that does not exist. The other methods take vectors that pass.
+func (f *Function) Check(x []float64) error {
+	if len(x) != f.Coordinates() {
+		return fmt.Errorf("it has %d coordinates; the kernel takes %d", len(x), f.Coordinates())
+	}
+	for c, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("coordinate %d is %g; it must be finite", c+1, v)
+		}
+	}
+	if f.form == covariance && (x[0] != math.Trunc(x[0]) || x[0] < 0 || x[0] >= float64(len(f.matrix))) {
+		return fmt.Errorf("there is no arm %g; arms are numbered from 0 to %d", x[0], len(f.matrix)-1)
+	}
+	return nil
+}
+
 // Diagonal returns k(x, x).
 func (f *Function) Diagonal(x []float64) float64 {
 	if f.form == linear || f.form == covariance {
@@ -173,7 +190,7 @@ func (f *Function) fill(dst, x, ys []float64) {
 		f.products(dst, x, ys)
 	default:
 		squaredDistances(dst, x, f.inverse, ys)
-		shapes[f.form](dst, f.variance)
+		shape(f.form, dst, f.variance)
 	}
 }
 
@@ -205,7 +222,7 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	squaredDistances(dst, x, f.inverse, X.values.Values())
 	switch f.form {
 	case squaredExponential: // σ² e^{−w²/2}
-		shapes[squaredExponential](dst, f.variance)
+		shape(squaredExponential, dst, f.variance)
 	case matern12: // σ² e^{−w}/w
 		for i, w2 := range dst {
 			if w2 > 0 {
@@ -215,10 +232,10 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 		}
 	case matern32: // 3 σ² e^{−√3 w}
 		scale(dst, 3)
-		shapes[matern12](dst, 3*f.variance)
+		shape(matern12, dst, 3*f.variance)
 	case matern52: // (5/3) σ² (1 + √5 w) e^{−√5 w}
 		scale(dst, 5./3)
-		shapes[matern32](dst, 5./3*f.variance)
+		shape(matern32, dst, 5./3*f.variance)
 	default:
 		panic("kernel: slopes of a kernel without distances")
 	}

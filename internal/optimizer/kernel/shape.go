@@ -1,10 +1,65 @@
 package kernel
 
-var shapes = [...]func(values []float64, variance float64){
-	squaredExponential: squaredExponentialGo,
-	matern12:           matern12Go,
-	matern32:           matern32Go,
-	matern52:           matern52Go,
+import "math"
+
+// farthest bounds squared distances, so that far points have correlation 0 and not ∞·0.
+const farthest = 1e300
+
+// squaredDistancesGo writes w² = Σ_c ((x_c − y_c)/ℓ_c)² to dst, at most farthest; ℓ is given by its inverses.
+func squaredDistancesGo(dst, x, inverse, ys []float64) {
+	p := len(x)
+	for i := range dst {
+		y := ys[i*p : (i+1)*p]
+		sum := 0.0
+		for c, v := range y {
+			d := float64((x[c] - v) * inverse[c])
+			sum = math.FMA(d, d, sum)
+		}
+		dst[i] = min(sum, farthest)
+	}
 }
 
-func squaredDistances(dst, x, inverse, ys []float64) { squaredDistancesGo(dst, x, inverse, ys) }
+// The pure Go forms of the inner loops; those in assembly take the same steps on four values at a time.
+
+// The shapes, each turning squared distances w² into σ² times the correlation, in place.
+
+func squaredExponentialGo(values []float64, variance float64) {
+	for i, w2 := range values {
+		values[i] = variance * exp(-0.5*w2)
+	}
+}
+
+func matern12Go(values []float64, variance float64) {
+	for i, w2 := range values {
+		values[i] = variance * exp(-math.Sqrt(w2))
+	}
+}
+
+func matern32Go(values []float64, variance float64) {
+	for i, w2 := range values {
+		s := math.Sqrt(float64(3 * w2))
+		values[i] = float64(variance*(1+s)) * exp(-s)
+	}
+}
+
+func matern52Go(values []float64, variance float64) {
+	for i, w2 := range values {
+		t := float64(5 * w2) // s²
+		s := math.Sqrt(t)
+		values[i] = float64(variance*math.FMA(t, 1./3, 1+s)) * exp(-s)
+	}
+}
+
+// shapeGo turns squared distances into covariances of a stationary form, in place.
+func shapeGo(form form, values []float64, variance float64) {
+	switch form {
+	case squaredExponential:
+		squaredExponentialGo(values, variance)
+	case matern12:
+		matern12Go(values, variance)
+	case matern32:
+		matern32Go(values, variance)
+	case matern52:
+		matern52Go(values, variance)
+	}
+}

@@ -2,52 +2,6 @@ package kernel
 
 import "math"
 
-// farthest bounds squared distances, so that far points have correlation 0 and not ∞·0.
-const farthest = 1e300
-
-// squaredDistancesGo writes w² = Σ_c ((x_c − y_c)/ℓ_c)² to dst, at most farthest; ℓ is given by its inverses.
-func squaredDistancesGo(dst, x, inverse, ys []float64) {
-	p := len(x)
-	for i := range dst {
-		y := ys[i*p : (i+1)*p]
-		sum := 0.0
-		for c, v := range y {
-			d := float64((x[c] - v) * inverse[c])
-			sum = math.FMA(d, d, sum)
-		}
-		dst[i] = min(sum, farthest)
-	}
-}
-
-// The shapes, each turning squared distances w² into σ² times the correlation, in place.
-
-func squaredExponentialGo(values []float64, variance float64) {
-	for i, w2 := range values {
-		values[i] = variance * exp(-0.5*w2)
-	}
-}
-
-func matern12Go(values []float64, variance float64) {
-	for i, w2 := range values {
-		values[i] = variance * exp(-math.Sqrt(w2))
-	}
-}
-
-func matern32Go(values []float64, variance float64) {
-	for i, w2 := range values {
-		s := math.Sqrt(float64(3 * w2))
-		values[i] = float64(variance*(1+s)) * exp(-s)
-	}
-}
-
-func matern52Go(values []float64, variance float64) {
-	for i, w2 := range values {
-		t := float64(5 * w2) // s²
-		s := math.Sqrt(t)
-		values[i] = float64(variance*math.FMA(t, 1./3, 1+s)) * exp(-s)
-	}
-}
-
 // Constants of exp: log₂e, and ln 2 in two parts, the first with zeros at its end so that n·ln2High is exact.
 const (
 	log2e   = 1.44269504088896338700e+00

@@ -1,0 +1,364 @@
+package gp_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
+)
+
+// scene is a random regression problem: n points, some of them repeated, with their own noise variances, and readings.
+type scene struct {
+	kernel  *kernel.Function
+	points  [][]float64
+	lambdas []float64
+	y       []float64
+}
+
+func drawScene(t *rapid.T, least float64) scene {
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	n := rapid.IntRange(0, 40).Draw(t, "n")
+	name := rapid.SampledFrom(kernel.Names).Draw(t, "kernel")
+	k, err := kernel.New(name, []float64{0.3, 0.6}, 1.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := scene{kernel: k}
+	for i := range n {
+		x := []float64{random.Float64(), random.Float64()}
+		if i > 0 && random.IntN(4) == 0 {
+			x = s.points[random.IntN(i)]
+		}
+		s.points = append(s.points, x)
+		s.lambdas = append(s.lambdas, least*math.Pow(10, 2*random.Float64()))
+		s.y = append(s.y, random.NormFloat64())
+	}
+	return s
+}
+
+func (s scene) data(t rapid.TB) *gp.Data {
+	t.Helper()
+	d := gp.NewData(s.kernel, 2)
+	if err := d.AppendAll(s.points, s.lambdas); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// places are 150 points, among them those of the scene.
+func (s scene) places() *kernel.Inputs {
+	random := rand.New(rand.NewPCG(5, 6))
+	X := kernel.NewInputs(2)
+	for _, x := range s.points {
+		X.Append(x)
+	}
+	for X.Len() < 150 {
+		X.Append([]float64{1.4*random.Float64() - 0.2, random.Float64()})
+	}
+	return X
+}
+
+func near(t rapid.TB, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+	}
+	for i := range want {
+		if !(math.Abs(got[i]-want[i]) <= tolerance) {
+			t.Fatalf("%s[%d] = %.15g, want %.15g", what, i, got[i], want[i])
+		}
+	}
+}
+
+func TestPredictManyIsPredict(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-3)
+		d, X := s.data(t), s.places()
+		z := d.Whiten(nil, s.y)
+		short := z[:rapid.IntRange(0, len(z)).Draw(t, "told")] // the others are pending
+		means, variances := d.PredictMany(X, [][]float64{z, short})
+		alone := d.MeanMany(X, [][]float64{z, short})
+		for i := range X.Len() {
+			mean, variance := d.Predict(X.Row(i), z, short)
+			if mean[0] != means[0][i] || mean[1] != means[1][i] || variance != variances[i] {
+				t.Fatalf("point %d: %v, %v alone, %v %v, %v among many", i, mean, variance, means[0][i], means[1][i], variances[i])
+			}
+		}
+		near(t, "mean from weights", alone[0], means[0], 1e-9)
+		// Pending points leave the mean alone.
+		want, _ := d.Prefix(len(short)).PredictMany(X, [][]float64{short})
+		near(t, "mean with pending points", means[1], want[0], 0)
+		near(t, "mean from weights with pending points", alone[1], want[0], 1e-9)
+	})
+}
+
+func TestVariancesNeverRiseAndAreNeverNegative(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, rapid.SampledFrom([]float64{1.5e-10, 1e-4, 1}).Draw(t, "λ"))
+		d, X := s.data(t), s.places()
+		c := gp.NewCandidates(d.Prefix(0), X, nil)
+		_, before := d.Prefix(0).PredictMany(X, nil)
+		followed := slices.Clone(c.Variances())
+		for n := 1; n <= d.Len(); n++ {
+			_, after := d.Prefix(n).PredictMany(X, nil)
+			c.Update(d.Prefix(n), nil)
+			for i := range after {
+				if !(after[i] >= 0 && after[i] <= before[i]) {
+					t.Fatalf("point %d has variance %g after %d points, %g before", i, after[i], n, before[i])
+				}
+				if v := c.Variances()[i]; !(v >= 0 && v <= followed[i]) {
+					t.Fatalf("candidate %d has variance %g after %d points, %g before", i, v, n, followed[i])
+				}
+			}
+			if ahead := d.AheadVariance(n - 1); !(ahead >= 0 && ahead <= s.kernel.Diagonal(s.points[n-1])) {
+				t.Fatalf("point %d is predicted with variance %g", n, ahead)
+			}
+			before = after
+			copy(followed, c.Variances())
+		}
+	})
+}
+
+func TestAppendingGivesTheBitsOfFromNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-3)
+		whole, grown := s.data(t), gp.NewData(s.kernel, 2)
+		var z []float64
+		for i, x := range s.points {
+			if err := grown.Append(x, s.lambdas[i]); err != nil {
+				t.Fatal(err)
+			}
+			z = grown.Whiten(z, s.y[:i+1])
+		}
+		near(t, "z", z, whole.Whiten(nil, s.y), 0)
+		for i := range s.points {
+			near(t, "row of L", grown.Factor().Row(i), whole.Factor().Row(i), 0)
+			if grown.Gain(i+1) != whole.Gain(i+1) || whole.Prefix(i+1).Gain(i+1) != whole.Gain(i+1) {
+				t.Fatalf("gain of %d: %v grown, %v whole", i+1, grown.Gain(i+1), whole.Gain(i+1))
+			}
+		}
+	})
+}
+
+func TestAheadIsThePosteriorOfThePrefix(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-2)
+		d := s.data(t)
+		z := d.Whiten(nil, s.y)
+		told := rapid.IntRange(0, len(z)).Draw(t, "told")
+		for i, x := range s.points {
+			mean, variance := d.Prefix(i).Predict(x, z[:i], z[:min(i, told)])
+			near(t, "ahead", []float64{d.AheadMean(i, z), d.AheadMean(i, z[:told]), d.AheadVariance(i)}, append(mean, variance), 0)
+		}
+	})
+}
+
+func TestDropFirstForgets(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-2)
+		d := s.data(t)
+		kept, drop := d.Prefix(d.Len()), rapid.IntRange(0, d.Len()).Draw(t, "drop")
+		for range drop {
+			d.DropFirst()
+		}
+		rest := scene{s.kernel, s.points[drop:], s.lambdas[drop:], s.y[drop:]}
+		want, X := rest.data(t), s.places()
+		gotMean, gotVariance := d.PredictMany(X, [][]float64{d.Whiten(nil, rest.y)})
+		wantMean, wantVariance := want.PredictMany(X, [][]float64{want.Whiten(nil, rest.y)})
+		near(t, "mean", gotMean[0], wantMean[0], 1e-9)
+		near(t, "variance", gotVariance, wantVariance, 1e-9)
+		near(t, "gain", []float64{d.Gain(d.Len())}, []float64{want.Gain(want.Len())}, 1e-9)
+		near(t, "the prefix taken before", kept.Whiten(nil, s.y), s.data(t).Whiten(nil, s.y), 0)
+	})
+}
+
+func TestCandidatesFollowPredictMany(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-3)
+		d, X := s.data(t), s.places()
+		z, other := d.Whiten(nil, s.y), d.Whiten(nil, slices.Repeat([]float64{1}, len(s.y)))
+		n := rapid.IntRange(0, d.Len()).Draw(t, "start")
+		c := gp.NewCandidates(d.Prefix(n), X, [][]float64{z[:n], other[:n]})
+		for n < d.Len() {
+			n += rapid.IntRange(1, d.Len()-n).Draw(t, "more")
+			c.Update(d.Prefix(n), [][]float64{z[:n], other[:n]})
+			means, variances := d.Prefix(n).PredictMany(X, [][]float64{z[:n], other[:n]})
+			near(t, "mean", c.Means()[0], means[0], 1e-9)
+			near(t, "other mean", c.Means()[1], means[1], 1e-9)
+			near(t, "variance", c.Variances(), variances, 1e-9)
+		}
+	})
+}
+
+func TestPendingCandidatesShrinkOnlyTheVariance(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-3)
+		d, X := s.data(t), s.places()
+		told := rapid.IntRange(0, d.Len()).Draw(t, "told")
+		z := d.Whiten(nil, s.y[:told])
+		c := gp.NewCandidates(d.Prefix(told), X, [][]float64{z})
+		pending := c.Clone()
+		pending.Update(d, [][]float64{z})
+		means, variances := d.PredictMany(X, [][]float64{z})
+		near(t, "mean", pending.Means()[0], means[0], 1e-9)
+		near(t, "mean left alone", pending.Means()[0], c.Means()[0], 0)
+		near(t, "variance", pending.Variances(), variances, 1e-9)
+		_, untouched := d.Prefix(told).PredictMany(X, nil)
+		near(t, "variance of the original", c.Variances(), untouched, 0)
+	})
+}
+
+func TestCovarianceIsJoint(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-2)
+		d, X := s.data(t), s.places()
+		covariance := d.Covariance(X)
+		_, variances := d.PredictMany(X, nil)
+		// Conditioning on one more point moves variances by its covariance: σ²_c − cov(c, i)²/(σ²_i + λ).
+		i := rapid.IntRange(0, X.Len()-1).Draw(t, "i")
+		const lambda = 0.1
+		more := d.Prefix(d.Len())
+		if err := more.Append(X.Row(i), lambda); err != nil {
+			t.Fatal(err)
+		}
+		_, after := more.PredictMany(X, nil)
+		for c := range X.Len() {
+			if covariance[c][c] != variances[c] || covariance[c][i] != covariance[i][c] {
+				t.Fatalf("entry (%d, %d) is %v with variance %v; (%d, %d) is %v, across %v", c, c, covariance[c][c], variances[c], c, i, covariance[c][i], covariance[i][c])
+			}
+			want := variances[c] - covariance[c][i]*covariance[c][i]/(covariance[i][i]+lambda)
+			near(t, "variance after one more", after[c:c+1], []float64{want}, 1e-10)
+		}
+	})
+}
+
+func TestArmsAreThePosteriorOverArms(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-2)
+		X := s.places().Prefix(30)
+		d := gp.NewData(s.kernel, 2)
+		arms := gp.NewArms(s.kernel, X, 2)
+		var y []float64
+		for i := range s.points {
+			arm := rapid.IntRange(0, X.Len()-1).Draw(t, "arm")
+			if err := d.Append(X.Row(arm), s.lambdas[i]); err != nil {
+				t.Fatal(err)
+			}
+			before := arms.Clone()
+			if err := arms.Update(arm, []float64{s.y[i], -2 * s.y[i]}, s.lambdas[i]); err != nil {
+				t.Fatal(err)
+			}
+			for a := range X.Len() {
+				if v := arms.Variance(a); !(v >= 0 && v <= before.Variance(a)) {
+					t.Fatalf("arm %d has variance %g, before %g", a, v, before.Variance(a))
+				}
+			}
+			y = append(y, s.y[i])
+		}
+		z := d.Whiten(nil, y)
+		means, _ := d.PredictMany(X, [][]float64{z})
+		near(t, "mean", arms.Means(0), means[0], 1e-9)
+		for a, m := range arms.Means(1) {
+			near(t, "other mean", []float64{m}, []float64{-2 * means[0][a]}, 1e-9)
+		}
+		for a, row := range d.Covariance(X) {
+			near(t, "covariance", arms.Covariance()[a], row, 1e-9)
+		}
+		near(t, "gain", []float64{arms.Gain()}, []float64{d.Gain(d.Len())}, 1e-9)
+	})
+}
+
+func TestOnePointInClosedForm(t *testing.T) {
+	t.Parallel()
+	k, err := kernel.New("se", []float64{0.5}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := gp.NewData(k, 1)
+	if err := d.Append([]float64{0.3}, 0.25); err != nil {
+		t.Fatal(err)
+	}
+	c := 2 * math.Exp(-0.5*math.Pow(0.4/0.5, 2))
+	means, variance := d.Predict([]float64{0.7}, d.Whiten(nil, []float64{1.5}))
+	near(t, "mean", means, []float64{c * 1.5 / 2.25}, 1e-14)
+	near(t, "variance", []float64{variance}, []float64{2 - c*c/2.25}, 1e-14)
+	near(t, "gain", []float64{d.Gain(1)}, []float64{0.5 * math.Log(1+2/0.25)}, 1e-14)
+}
+
+func TestRepeatedPointsWithTinyNoise(t *testing.T) {
+	t.Parallel()
+	k, err := kernel.New("matern52", []float64{0.5}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := gp.NewData(k, 1)
+	var y []float64
+	for i := range 300 {
+		if err := d.Append([]float64{float64(i % 3)}, 1e-10); err != nil {
+			t.Fatal(err)
+		}
+		y = append(y, float64(i%3)+1e-6*float64(i/3-50))
+	}
+	means, variance := d.Predict([]float64{1}, d.Whiten(nil, y))
+	near(t, "mean", means, []float64{1 - 0.5e-6}, 1e-8)
+	near(t, "variance", []float64{variance}, []float64{1e-12}, 1e-12)
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	k, err := kernel.NewCovariance([][]float64{{1, 1}, {1, 1}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := gp.NewData(k, 1)
+	if err := d.Append([]float64{0}, 1e-3); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		x      []float64
+		lambda float64
+		says   string
+	}{
+		{[]float64{2}, 1, "point 2: there is no arm 2"},
+		{[]float64{0.5}, 1, "point 2: there is no arm 0.5"},
+		{[]float64{0, 1}, 1, "point 2: it has 2 coordinates"},
+		{[]float64{math.NaN()}, 1, "point 2: coordinate 1 is NaN"},
+		{[]float64{1}, 0, "point 2: its noise variance is 0"},
+		{[]float64{1}, math.Inf(1), "point 2: its noise variance is +Inf"},
+	} {
+		if err := d.Append(c.x, c.lambda); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("Append(%v, %g): error %v, want one that says %q", c.x, c.lambda, err, c.says)
+		}
+	}
+	// Arms 0 and 1 are the same: without noise worth the name the matrix is singular.
+	if err := d.AppendAll([][]float64{{0}, {1}, {0}}, []float64{1e-20, 1e-20, 1e-20}); err == nil || !strings.Contains(err.Error(), "larger noise variance") {
+		t.Errorf("a singular matrix: error %v", err)
+	}
+	if d.Len() != 1 || d.Factor().Len() != 1 {
+		t.Errorf("%d points and %d rows after refusals, want 1", d.Len(), d.Factor().Len())
+	}
+	arms := gp.NewArms(k, kernel.InputsOf([][]float64{{0}, {1}}), 1)
+	for _, err := range []error{arms.Update(2, nil, 1), arms.Update(0, []float64{1, 2}, 1), arms.Update(0, nil, 0)} {
+		if err == nil {
+			t.Error("an impossible reading of an arm was taken")
+		}
+	}
+	if arms.Count() != 0 || arms.Gain() != 0 {
+		t.Errorf("count %d, gain %g after refusals", arms.Count(), arms.Gain())
+	}
+}

@@ -1,0 +1,197 @@
+package kernel_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"headroom/internal/optimizer/kernel"
+)
+
+// formula is the textbook form of each kernel with math.Exp.
+func formula(name string, x, y, lengthscales []float64, variance float64) float64 {
+	w2, inner := 0.0, 0.0
+	for c := range x {
+		w2 += math.Pow((x[c]-y[c])/lengthscales[c], 2)
+		inner += x[c] * y[c] / (lengthscales[c] * lengthscales[c])
+	}
+	w := math.Sqrt(w2)
+	switch name {
+	case "se":
+		return variance * math.Exp(-w2/2)
+	case "matern12":
+		return variance * math.Exp(-w)
+	case "matern32":
+		return variance * (1 + math.Sqrt(3)*w) * math.Exp(-math.Sqrt(3)*w)
+	case "matern52":
+		return variance * (1 + math.Sqrt(5)*w + 5*w2/3) * math.Exp(-math.Sqrt(5)*w)
+	default:
+		return variance * inner
+	}
+}
+
+func TestRowAndAtFollowTheFormula(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(kernel.Names).Draw(t, "name")
+		p, n := rapid.IntRange(1, 5).Draw(t, "p"), rapid.IntRange(0, 23).Draw(t, "n")
+		number := rapid.Float64Range(-5, 5)
+		lengthscales := rapid.SliceOfN(rapid.Float64Range(0.05, 5), p, p).Draw(t, "lengthscales")
+		variance := rapid.Float64Range(0.1, 4).Draw(t, "variance")
+		k, err := kernel.New(name, lengthscales, variance)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := rapid.SliceOfN(number, p, p).Draw(t, "x")
+		X := kernel.NewInputs(p)
+		for range n {
+			X.Append(rapid.SliceOfN(number, p, p).Draw(t, "y"))
+		}
+		row := make([]float64, n)
+		k.Row(row, x, X)
+		for i, got := range row {
+			want := formula(name, x, X.Row(i), lengthscales, variance)
+			scale := variance
+			if name == "linear" {
+				scale = math.Sqrt(k.Diagonal(x)*k.Diagonal(X.Row(i))) + variance
+			}
+			if !(math.Abs(got-want) <= 1e-13*scale) {
+				t.Fatalf("k(%v, %v) = %.17g, want %.17g", x, X.Row(i), got, want)
+			}
+			if at := k.At(x, X.Row(i)); at != got {
+				t.Fatalf("At gives %.17g, Row %.17g", at, got)
+			}
+			if back := k.At(X.Row(i), x); back != got {
+				t.Fatalf("k(y, x) = %.17g, k(x, y) = %.17g", back, got)
+			}
+		}
+		if diagonal := k.Diagonal(x); diagonal != k.At(x, x) {
+			t.Fatalf("Diagonal gives %g, At(x, x) %g", diagonal, k.At(x, x))
+		}
+	})
+}
+
+func TestSlopesAreTheDerivative(t *testing.T) {
+	t.Parallel()
+	x, X := []float64{0.2, 0.7}, kernel.InputsOf([][]float64{{0.5, 0.1}, {0.21, 0.69}, {0.2, 0.7}, {3, -2}, {0.2, 0.1}})
+	for _, name := range kernel.Names[:4] {
+		at := func(l0 float64) *kernel.Function {
+			k, err := kernel.New(name, []float64{l0, 0.6}, 1.4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return k
+		}
+		slopes := make([]float64, X.Len())
+		at(0.3).Slopes(slopes, x, X)
+		for i, slope := range slopes {
+			const step = 1e-5
+			y := X.Row(i)
+			want := (at(0.3*math.Exp(step)).At(x, y) - at(0.3*math.Exp(-step)).At(x, y)) / (2 * step)
+			got := slope * math.Pow((x[0]-y[0])/0.3, 2)
+			if !(math.Abs(got-want) <= 1e-8) {
+				t.Errorf("%s: slope towards %v is %g, finite difference %g", name, y, got, want)
+			}
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name         string
+		lengthscales []float64
+		variance     float64
+		says         string
+	}{
+		{"rbf", []float64{1}, 1, `"rbf"`},
+		{"se", nil, 1, "needs a lengthscale"},
+		{"se", []float64{1, 0}, 1, "lengthscale 2 is 0"},
+		{"se", []float64{math.NaN()}, 1, "lengthscale 1 is NaN"},
+		{"se", []float64{math.Inf(1)}, 1, "lengthscale 1 is +Inf"},
+		{"se", []float64{1e-320}, 1, "lengthscale 1 is"},
+		{"se", []float64{1}, -1, "variance is -1"},
+		{"se", []float64{1}, math.NaN(), "variance is NaN"},
+	} {
+		if _, err := kernel.New(c.name, c.lengthscales, c.variance); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("New(%q, %v, %g): error %v, want one that says %q", c.name, c.lengthscales, c.variance, err, c.says)
+		}
+	}
+}
+
+func TestCovariance(t *testing.T) {
+	t.Parallel()
+	k, err := kernel.NewCovariance([][]float64{{2, 1, 2}, {1, 3, 1}, {2, 1, 2}}, 0.5) // arms 0 and 2 are the same
+	if err != nil {
+		t.Fatal(err)
+	}
+	X, row := kernel.InputsOf([][]float64{{0}, {1}, {2}}), make([]float64, 3)
+	k.Row(row, []float64{1}, X)
+	if row[0] != 0.5 || row[1] != 1.5 || row[2] != 0.5 || k.Diagonal([]float64{2}) != 1 {
+		t.Errorf("row %v, diagonal %v", row, k.Diagonal([]float64{2}))
+	}
+	for _, c := range []struct {
+		matrix [][]float64
+		says   string
+	}{
+		{nil, "empty"},
+		{[][]float64{{1, 0}, {0}}, "row 2 of the covariance matrix has 1 entries; it needs 2"},
+		{[][]float64{{1, 0.5}, {0.4, 1}}, "entries (2, 1) and (1, 2)"},
+		{[][]float64{{1, 0}, {math.Inf(1), 1}}, "entry (2, 1)"},
+		{[][]float64{{1, 0}, {0, -1}}, "entry (2, 2)"},
+		{[][]float64{{0, 0}, {0, 0}}, "diagonal"},
+		{[][]float64{{1, 0, 0}, {0, 1, 2}, {0, 2, 1}}, "row 3 contradicts"},
+	} {
+		if _, err := kernel.NewCovariance(c.matrix, 1); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("NewCovariance(%v): error %v, want one that says %q", c.matrix, err, c.says)
+		}
+	}
+}
+
+func TestFarPointsAreUncorrelated(t *testing.T) {
+	t.Parallel()
+	for _, name := range kernel.Names[:4] {
+		k, err := kernel.New(name, []float64{1e-200}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := make([]float64, 5)
+		k.Row(row, []float64{0}, kernel.InputsOf([][]float64{{1}, {1e200}, {-1e300}, {math.MaxFloat64}, {-1}}))
+		for i, v := range row {
+			if v != 0 {
+				t.Errorf("%s: value %d is %v, want 0", name, i, v)
+			}
+		}
+	}
+}
+
+func BenchmarkRow(b *testing.B) {
+	for _, name := range kernel.Names[:4] {
+		for _, p := range []int{2, 10} {
+			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {
+				random := rand.New(rand.NewPCG(1, 2))
+				lengthscales, x := make([]float64, p), make([]float64, p)
+				X := kernel.NewInputs(p)
+				for range 1001 {
+					for c := range x {
+						x[c], lengthscales[c] = random.Float64(), 0.3
+					}
+					X.Append(x)
+				}
+				k, err := kernel.New(name, lengthscales, 1)
+				if err != nil {
+					b.Fatal(err)
+				}
+				row := make([]float64, 1001)
+				for b.Loop() {
+					k.Row(row, x, X)
+				}
+				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/1001, "ns/value")
+			})
+		}
+	}
+}

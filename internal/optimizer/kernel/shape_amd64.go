@@ -1,0 +1,64 @@
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+// fast tells that the processor has the instructions of shape_amd64.s.
+var fast = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+
+// constants are those of shape_amd64.s, four times each to fill a register. Their order is the assembly's.
+var constants = fourTimes(append([]float64{
+	log2e, ln2High, ln2Low, smallest, farthest, 1, -0.5, 3, 5, 1. / 3,
+}, inverseFactorials[:]...))
+
+func fourTimes(values []float64) (table [22][4]float64) {
+	for i, v := range values {
+		table[i] = [4]float64{v, v, v, v}
+	}
+	return table
+}
+
+// In what follows n is a positive multiple of 4.
+
+// squaredDistancesAVX2 is squaredDistancesGo for n vectors of p ≥ 1 coordinates.
+//
+//go:noescape
+func squaredDistancesAVX2(dst, x, inverse, ys *float64, p, n int)
+
+//go:noescape
+func squaredExponentialAVX2(values *float64, variance float64, n int)
+
+//go:noescape
+func matern12AVX2(values *float64, variance float64, n int)
+
+//go:noescape
+func matern32AVX2(values *float64, variance float64, n int)
+
+//go:noescape
+func matern52AVX2(values *float64, variance float64, n int)
+
+func squaredDistances(dst, x, inverse, ys []float64) {
+	whole := 0
+	if fast && len(dst) >= 4 {
+		whole = len(dst) &^ 3
+		squaredDistancesAVX2(&dst[0], &x[0], &inverse[0], &ys[0], len(x), whole)
+	}
+	squaredDistancesGo(dst[whole:], x, inverse, ys[whole*len(x):])
+}
+
+func shape(form form, values []float64, variance float64) {
+	whole := 0
+	if fast && len(values) >= 4 {
+		whole = len(values) &^ 3
+		switch form {
+		case squaredExponential:
+			squaredExponentialAVX2(&values[0], variance, whole)
+		case matern12:
+			matern12AVX2(&values[0], variance, whole)
+		case matern32:
+			matern32AVX2(&values[0], variance, whole)
+		case matern52:
+			matern52AVX2(&values[0], variance, whole)
+		}
+	}
+	shapeGo(form, values[whole:], variance)
+}

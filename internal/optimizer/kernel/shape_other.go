@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package kernel
+
+func squaredDistances(dst, x, inverse, ys []float64) { squaredDistancesGo(dst, x, inverse, ys) }
+
+func shape(form form, values []float64, variance float64) { shapeGo(form, values, variance) }

@@ -79,9 +79,9 @@ func reason(usual string, fellBack bool) string {
 // How the search over a continuous space is sized.
 const (
 	screenPoints = 2000 // space-filling points scored first
-	starts       = 8    // of which the best are polished
-	firstStep    = 0.1  // in unit coordinates, of the 1-dimensional space; see spacing
-	finestStep   = 1e-5
+	starts       = 8    // of which the best are polished, coarsely
+	finalists    = 2    // of which the best are polished to the end
+	finestStep   = 1e-5 // in unit coordinates
 )
 
 // climber is one polished start.
@@ -90,35 +90,22 @@ type climber struct {
 	score search.Score
 }
 
-// climb screens the space and polishes the best points found, each on its own.
+// climb screens the space, polishes the best points found coarsely, and the best of those to the end.
 func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, error) {
 	draw := s.draw(s.Round())
 	if len(at) == 0 {
 		return maximum{}, ErrNoneAllowed
 	}
-	screened, reasonGiven := s.scoreAll(at, known, draw)
+	climbers, reasonGiven := s.screen(at, known, draw)
 	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle,
 		Score: func(points [][]float64) []search.Score {
 			scores, _ := s.scoreAll(asPlaces(points), known, draw)
 			return scores
 		}}
-	climbers := leaders(at, screened, starts)
 	budget := s.polishBudget()
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range climbers {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			if ctx.Err() == nil {
-				c := &climbers[i]
-				c.u, c.score = problem.Polish(c.u, c.score, s.spacing(), finestStep, budget, draw.Seed+uint64(i))
-			}
-		}()
-	}
-	wait.Wait()
+	polish(ctx, problem, climbers, s.spacing(), s.spacing()/16, budget/4, draw.Seed)
+	slices.SortStableFunc(climbers, byScore)
+	polish(ctx, problem, climbers[:min(finalists, len(climbers))], s.spacing()/8, finestStep, budget, draw.Seed+starts)
 	if err := ctx.Err(); err != nil {
 		return maximum{}, err
 	}
@@ -135,6 +122,23 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 		}
 	}
 	return found, nil
+}
+
+// polish moves every climber up, on all cores; each is deterministic by itself.
+func polish(ctx context.Context, problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) {
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range climbers {
+		wait.Add(1)
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots; wait.Done() }()
+			if c := &climbers[i]; ctx.Err() == nil {
+				c.u, c.score = problem.Polish(c.u, c.score, step, finest, budget, seed+uint64(i))
+			}
+		}()
+	}
+	wait.Wait()
 }
 
 func byScore(a, b climber) int {
@@ -178,11 +182,15 @@ func asPlaces(points [][]float64) []Place {
 	return at
 }
 
-// scoreAll scores places one by one in the order that climbing needs: fallbacks below everything allowed.
+// scoreAll scores places for climbing.
 func (s *State) scoreAll(at []Place, known Known, draw Draw) ([]search.Score, string) {
-	raw := s.policy.Score(s.sight(s.next, at, known.at(at), draw))
-	scores := make([]search.Score, len(at))
-	for i := range at {
+	return s.order(s.policy.Score(s.sight(s.next, at, known.at(at), draw)), len(at))
+}
+
+// order puts scores in the order that climbing needs: fallbacks below everything allowed.
+func (s *State) order(raw policy.Scores, places int) ([]search.Score, string) {
+	scores := make([]search.Score, places)
+	for i := range scores {
 		scores[i] = search.Score{Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i]}
 		if !scores[i].Allowed {
 			scores[i].Value = math.Inf(-1)

@@ -9,7 +9,7 @@ import (
 // estimate is the posterior of every target at some places, in modelled units, margins included. known gives the values
 // of given constraints: known(j, i) is constraint j at place i in metric units; nil leaves their means 0.
 func (s *State) estimate(v *view, at []Place, known func(j, i int) float64) []policy.Estimate {
-	out := make([]policy.Estimate, len(s.targets))
+	out := s.givenEstimates(v, at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
 		means, variances := src.data.PredictMany(s.inputs(src.kernel, at), src.z)
@@ -19,6 +19,12 @@ func (s *State) estimate(v *view, at []Place, known func(j, i int) float64) []po
 			out[k] = policy.Estimate{Mean: means[n], SD: sd}
 		}
 	}
+	return out
+}
+
+// givenEstimates are the estimates of the targets that are not regressed: a given constraint's value with certainty, otherwise 0.
+func (s *State) givenEstimates(v *view, at []Place, known func(j, i int) float64) []policy.Estimate {
+	out := make([]policy.Estimate, len(s.targets))
 	for k, t := range s.targets {
 		if v.sourceOf[k] >= 0 {
 			continue
@@ -53,18 +59,23 @@ func shift(values []float64, by float64) {
 // sight is what the algorithm sees at some places when it makes the decision of view v.
 func (s *State) sight(v *view, at []Place, known func(j, i int) float64, draw Draw) *policy.Sight {
 	estimates := s.estimate(v, at, known)
-	sight := &policy.Sight{
-		Round: v.round, Horizon: s.cfg.Horizon, Beta: v.beta, Multipliers: v.multipliers,
-		Reward: estimates[0], Costs: estimates[1:], Draw: policy.Draw{Seed: draw.Seed, Z: draw.Z},
-	}
-	for _, c := range s.cfg.Costs {
-		sight.Given = append(sight.Given, c.Knowledge == Given)
-	}
+	sight := s.bareSight(v, draw)
+	sight.Reward, sight.Costs = estimates[0], estimates[1:]
 	if _, ok := s.policy.(policy.Looker); ok {
 		sight.Past = s.past(v)
 	}
 	if _, ok := s.policy.(policy.Global); ok {
 		sight.Set = s.set(v, at)
+	}
+	return sight
+}
+
+// bareSight is a sight of no places yet.
+func (s *State) bareSight(v *view, draw Draw) *policy.Sight {
+	sight := &policy.Sight{Round: v.round, Horizon: s.cfg.Horizon, Beta: v.beta, Multipliers: v.multipliers,
+		Draw: policy.Draw{Seed: draw.Seed, Z: draw.Z}}
+	for _, c := range s.cfg.Costs {
+		sight.Given = append(sight.Given, c.Knowledge == Given)
 	}
 	return sight
 }

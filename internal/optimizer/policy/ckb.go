@@ -71,6 +71,8 @@ func newCKB(c Context, s Settings) ckb {
 
 func (ckb) First(int) int { return 1 }
 
+func (ckb) RisesWithUncertainty() {}
+
 func (ckb) MovesByEstimate() {}
 
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }

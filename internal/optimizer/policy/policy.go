@@ -116,6 +116,9 @@ type Sampler interface {
 	Drawn(s *Sight, i int) []float64
 }
 
+// Rising is a policy whose score at a place never falls when a standard deviation there rises.
+type Rising interface{ RisesWithUncertainty() }
+
 // Looker is a policy that needs Sight.Past.
 type Looker interface{ LooksAtPast() }
 

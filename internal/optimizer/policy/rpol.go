@@ -30,6 +30,8 @@ func newRPOL(c Context, s Settings) rpol {
 
 func (rpol) First(int) int { return 1 }
 
+func (rpol) RisesWithUncertainty() {}
+
 func (a rpol) Start() []float64 { return filled(a.costs, 1) }
 
 func (a rpol) Beta(w Width) []float64 { return a.standard(w) }

@@ -1,0 +1,94 @@
+package optimizer
+
+import (
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
+)
+
+// pruneFrom is the number of rounds from which screening prunes; below it every point is solved for.
+const pruneFrom = 200
+
+// screen scores places and returns the leaders. A policy whose score rises with uncertainty is screened by bounds: the variance
+// after the first m rows of the factor is at least the final one, so the score it gives is at least the final one, and most
+// places are ruled out without a full solve. The leaders are the same as without.
+func (s *State) screen(at []Place, known Known, draw Draw) ([]climber, string) {
+	_, rising := s.policy.(policy.Rising)
+	_, random := s.policy.(policy.Random) // a drawn width may be negative
+	if !rising || random || len(s.history.Rounds) < pruneFrom {
+		scores, reason := s.scoreAll(at, known, draw)
+		return leaders(at, scores, starts), reason
+	}
+	means := s.screenMeans(at)
+	for _, rows := range []int{64, 256} {
+		at, means = s.prune(at, means, rows, known, draw)
+	}
+	scores, reason := s.scoreAll(at, known, draw)
+	return leaders(at, scores, starts), reason
+}
+
+// screenMeans are the posterior means of every target at all places, exact to rounding, in O(n) a place.
+func (s *State) screenMeans(at []Place) [][]float64 {
+	means := make([][]float64, len(s.targets))
+	for i := range s.next.sources {
+		src := &s.next.sources[i]
+		for n, m := range src.data.MeanMany(s.inputs(src.kernel, at), src.z) {
+			means[src.targets[n]] = m
+		}
+	}
+	return means
+}
+
+// prune keeps the places whose bound from the first rows of the factor reaches the best exact score among a few promising ones.
+func (s *State) prune(at []Place, means [][]float64, rows int, known Known, draw Draw) ([]Place, [][]float64) {
+	bounds := s.boundScores(at, means, rows, known, draw)
+	order := make([]int, len(at))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return byScore(climber{score: bounds[a]}, climber{score: bounds[b]}) })
+	var probe []Place
+	for _, i := range order[:min(8*starts, len(order))] {
+		probe = append(probe, at[i])
+	}
+	exact, _ := s.scoreAll(probe, known, draw)
+	list := leaders(probe, exact, starts)
+	least := list[len(list)-1].score
+	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
+	least.Tie = math.Inf(-1)
+	var kept []Place
+	keptMeans := make([][]float64, len(means))
+	for i, bound := range bounds {
+		if least.Above(bound) {
+			continue
+		}
+		kept = append(kept, at[i])
+		for k := range means {
+			if means[k] != nil {
+				keptMeans[k] = append(keptMeans[k], means[k][i])
+			}
+		}
+	}
+	return kept, keptMeans
+}
+
+// boundScores scores places with the given means and the standard deviations that the first rows of each factor leave.
+func (s *State) boundScores(at []Place, means [][]float64, rows int, known Known, draw Draw) []search.Score {
+	sight := s.bareSight(s.next, draw)
+	estimates := s.givenEstimates(s.next, at, known.at(at))
+	for i := range s.next.sources {
+		src := &s.next.sources[i]
+		_, variances := src.data.Prefix(min(rows, src.data.Len())).PredictMany(s.inputs(src.kernel, at), nil)
+		sd := roots(variances)
+		for _, k := range src.targets {
+			mean := slices.Clone(means[k])
+			shift(mean, s.next.era.affines[k].shift)
+			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
+		}
+	}
+	sight.Reward, sight.Costs = estimates[0], estimates[1:]
+	scores, _ := s.order(s.policy.Score(sight), len(at))
+	return scores
+}

@@ -1,0 +1,171 @@
+package optimizer
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// plain is a study of d continuous parameters with one cost a metric, rpol-ucb with a constant width.
+func plain(t testing.TB, d, costs int, change func(*Config), settings string) *Config {
+	t.Helper()
+	cfg := &Config{Objective: Objective{Sign: 1}, Algorithm: "rpol-ucb", Horizon: 100, Seed: 7}
+	lengthscales := make([]float64, d)
+	for k := range d {
+		cfg.Space.Dims = append(cfg.Space.Dims, Dim{High: 1})
+		lengthscales[k] = 0.3
+	}
+	kernel := Kernel{Name: "matern52", Lengthscales: lengthscales, Variance: 1}
+	cfg.Metrics = []Metric{{Name: "yield", Kernel: kernel, Lambda: 0.01}}
+	for j := range costs {
+		name := string(rune('a' + j))
+		cfg.Metrics = append(cfg.Metrics, Metric{Name: name, Kernel: kernel, Lambda: 0.01})
+		cfg.Costs = append(cfg.Costs, Cost{Name: name, Metric: 1 + j, Sign: 1, Threshold: 0.2 * float64(j)})
+	}
+	if change != nil {
+		change(cfg)
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(settings), &raw); err != nil {
+		t.Fatal(err)
+	}
+	var faults []Fault
+	if cfg.Settings, faults = ResolveSettings(cfg.Algorithm, raw, cfg.context()); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return cfg
+}
+
+// played is a history of n rounds at scattered points, every reading told in its own round.
+func played(cfg *Config, n int, seed uint64) *History {
+	random := rand.New(rand.NewPCG(seed, 0))
+	h := &History{}
+	for t := 1; t <= n; t++ {
+		u := make([]float64, len(cfg.Space.Dims))
+		for k := range u {
+			u[k] = random.Float64()
+		}
+		u, _ = cfg.Space.settle(u)
+		h.Rounds = append(h.Rounds, Round{Point: u, Arm: -1, Suggested: true, Readings: readings(cfg, u, t, random)})
+	}
+	return h
+}
+
+func readings(cfg *Config, u []float64, t int, random *rand.Rand) []Reading {
+	out := make([]Reading, len(cfg.Metrics))
+	for i := range out {
+		v := 0.05 * random.NormFloat64()
+		for k, c := range u {
+			v += math.Sin(5*c+float64(i+k)) / math.Sqrt(float64(len(u)))
+		}
+		out[i] = Reading{Told: true, Value: v, Revealed: t}
+	}
+	return out
+}
+
+func mustReplay(t testing.TB, cfg *Config, h *History) *State {
+	t.Helper()
+	s, err := Replay(cfg, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// grid is a dense grid of allowed points, side points along each of two parameters.
+func grid(cfg *Config, side int) []Place {
+	var at []Place
+	for i := range side {
+		for j := range side {
+			u := []float64{float64(i) / float64(side-1), float64(j) / float64(side-1)}
+			if len(cfg.Space.Dims) == 1 {
+				u = u[:1]
+			}
+			if v, ok := cfg.Space.settle(u); ok {
+				at = append(at, Place{U: v, Arm: -1})
+			}
+		}
+	}
+	return at
+}
+
+// TestSuggestionIsTheMaximum compares suggestions with dense grids: they must come within a thousandth of the acquisition's range.
+func TestSuggestionIsTheMaximum(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		d := rapid.IntRange(1, 2).Draw(rt, "parameters")
+		n := rapid.IntRange(0, 60).Draw(rt, "rounds")
+		costs := rapid.IntRange(0, 2).Draw(rt, "constraints")
+		cfg := plain(t, d, costs, func(c *Config) {
+			switch rapid.IntRange(0, 3).Draw(rt, "space") {
+			case 1:
+				c.Space.Settle = func(u []float64) bool { u[0] = math.Round(u[0]*7) / 7; return true }
+				c.Space.Dims[0].Levels = 8
+			case 2:
+				c.Space.Settle = func(u []float64) bool { return u[0]+2*u[len(u)-1] <= 1.3 }
+			case 3:
+				c.Space.Dims[0] = Dim{Kind: Categorical, Choices: 3}
+				c.Space.Settle = func(u []float64) bool { u[0] = (float64(c.Space.Dims[0].Choice(u[0])) + 0.5) / 3; return true }
+			}
+		}, `{"beta": 1.5}`)
+		s := mustReplay(t, cfg, played(cfg, n, rapid.Uint64().Draw(rt, "seed")))
+		decision, err := s.Suggest(context.Background(), Known{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		at := grid(cfg, 151)
+		values := s.Acquisition(at, Known{}).Values
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, v := range values {
+			low, high = math.Min(low, v), math.Max(high, v)
+		}
+		if decision.Acquisition < high-1e-3*(high-low) {
+			rt.Fatalf("suggested %v with acquisition %v, the grid reaches %v (range %v)", decision.Place.U, decision.Acquisition, high, high-low)
+		}
+		if recomputed := s.Acquisition([]Place{decision.Place}, Known{}).Values[0]; math.Abs(recomputed-decision.Acquisition) > 1e-9 {
+			rt.Fatalf("the decision says %v, the acquisition there is %v", decision.Acquisition, recomputed)
+		}
+	})
+}
+
+func BenchmarkReplayToSuggestion(b *testing.B) {
+	cfg := plain(b, 4, 2, nil, `{}`)
+	h := played(cfg, 1000, 1)
+	for b.Loop() {
+		s := mustReplay(b, cfg, h)
+		if _, err := s.Suggest(context.Background(), Known{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkReplay(b *testing.B) {
+	cfg := plain(b, 4, 2, nil, `{}`)
+	h := played(cfg, 1000, 1)
+	for b.Loop() {
+		mustReplay(b, cfg, h)
+	}
+}
+
+// BenchmarkTellThenAsk is the warm path: one more round on a state of 1000.
+func BenchmarkTellThenAsk(b *testing.B) {
+	cfg := plain(b, 4, 2, nil, `{}`)
+	h := played(cfg, 1001, 1)
+	s := mustReplay(b, cfg, &History{Rounds: h.Rounds[:1000]})
+	if _, err := s.Suggest(context.Background(), Known{}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		next, err := s.Extend(h)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := next.Suggest(context.Background(), Known{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

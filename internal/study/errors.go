@@ -33,3 +33,35 @@ func (e *Invalid) Error() string {
 	}
 	return fmt.Sprintf("%d things are wrong, first %s: %s", len(e.Faults), e.Faults[0].Location, e.Faults[0].Message)
 }
+
+// fault is one thing wrong with what was sent.
+func fault(location, message string, value any) error {
+	return &Invalid{Faults: []Fault{{Location: location, Message: message, Value: value}}}
+}
+
+// invalid returns nil when there are no faults.
+func invalid(faults []Fault) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	return &Invalid{Faults: faults}
+}
+
+// refusal is one of the errors above with the sentence that people read.
+type refusal struct {
+	sentence string
+	because  error
+}
+
+func (r *refusal) Error() string { return r.sentence }
+func (r *refusal) Unwrap() error { return r.because }
+
+// conflict is what cannot be done with the study as it is now.
+func conflict(format string, values ...any) error {
+	return &refusal{fmt.Sprintf(format, values...), ErrConflict}
+}
+
+// notFound is a thing that the study does not have.
+func notFound(format string, values ...any) error {
+	return &refusal{fmt.Sprintf(format, values...), ErrNotFound}
+}

@@ -179,8 +179,11 @@ type FittedData struct {
 }
 
 // FittedMetric is one metric's share of a fit; Lengthscales nil and Lambda 0 when only centre and scale were taken.
+// Kernel, Inputs and Outputs name what they belong to.
 type FittedMetric struct {
 	Kernel       string    `json:"kernel"`
+	Inputs       string    `json:"inputs"`
+	Outputs      string    `json:"outputs"`
 	Centre       float64   `json:"centre"`
 	Scale        float64   `json:"scale"`
 	Lengthscales []float64 `json:"lengthscales,omitempty"`

@@ -1,5 +1,13 @@
 package study
 
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"headroom/internal/optimizer"
+)
+
 // What the replayed state says, in physical units, keyed by metric and constraint name. The JSON is that of the API.
 
 // Readout is GET …/state.
@@ -132,18 +140,264 @@ type Difference struct {
 	Replayed any    `json:"replayed"`
 }
 
-// Slice is the posterior along one parameter, the others held.
-type Slice struct {
-	Parameter string          `json:"parameter"`
-	At        []Value         `json:"at"`
-	Metrics   map[string]Band `json:"metrics"`
-	Feasible  []float64       `json:"feasibility_probability"`
+// The two kinds of bound on violation.
+const (
+	boundGuarantee  = "guarantee"
+	boundGrowthRate = "growth rate only, no guarantee"
+)
+
+// quantile95 is the half width, in standard deviations, of a central 95 % interval.
+const quantile95 = 1.96
+
+// mostPoints is how many points one request can ask about.
+const mostPoints = 10000
+
+// StateOf says what the algorithm makes of snap: what its next decision would use.
+func (s *Service) StateOf(ctx context.Context, snap *Snapshot) (Readout, error) {
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return Readout{}, err
+	}
+	c := snap.compiled
+	out := Readout{
+		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
+		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
+		Calibration: map[string]Calibration{}, Violation: violations(c, state.Violations()),
+		Recommendation: recommendation(snap, state),
+	}
+	for k, m := range state.Models() {
+		out.Metrics[c.MetricNames[k]] = metricState(c.Def, m)
+	}
+	for k, calibration := range state.Calibrations() {
+		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
+	}
+	return out, nil
 }
 
-// Map is the posterior over two parameters: row i is Y[i], column j is X[j].
-type Map struct {
-	X, Y     []Value
-	Mean     map[string][][]float64
-	SD       map[string][][]float64
-	Feasible [][]float64
+func metricState(d Definition, m optimizer.Model) MetricState {
+	out := MetricState{
+		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance},
+		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
+	}
+	if m.HasBeta {
+		out.Beta = &m.Beta
+	}
+	if len(m.Kernel.Lengthscales) == len(d.Parameters) {
+		out.Kernel.Lengthscales = map[string]float64{}
+		for i, p := range d.Parameters {
+			out.Kernel.Lengthscales[p.Name] = m.Kernel.Lengthscales[i]
+		}
+	}
+	return out
 }
+
+func calibrated(c optimizer.Calibration) Calibration {
+	out := Calibration{Count: c.Count, Coverage50: c.Coverage50, Coverage80: c.Coverage80, Coverage95: c.Coverage95}
+	n := float64(len(c.Residuals))
+	for _, r := range c.Residuals {
+		out.ResidualMean += r / n
+	}
+	for _, r := range c.Residuals {
+		out.ResidualSD += (r - out.ResidualMean) * (r - out.ResidualMean) / n
+	}
+	out.ResidualSD = math.Sqrt(out.ResidualSD)
+	return out
+}
+
+func violations(c *compiled, by []optimizer.Violation) map[string]ViolationOut {
+	out := map[string]ViolationOut{}
+	for j, v := range by {
+		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
+		if v.HasBound {
+			told.Bound, told.BoundKind = finiteOrNil(v.Bound), boundGrowthRate
+			if v.Guarantee {
+				told.BoundKind = boundGuarantee
+			}
+		}
+		out[c.ConstraintNames[j]] = told
+	}
+	return out
+}
+
+func finiteOrNil(x float64) *float64 {
+	if !finite(x) {
+		return nil
+	}
+	return &x
+}
+
+func recommendation(snap *Snapshot, state *optimizer.State) *Recommendation {
+	t := snap.Trial(state.Recommendation())
+	if t == nil {
+		return nil
+	}
+	at := []optimizer.Place{snap.records[t.Number-1].place}
+	var known [][]float64
+	if costs := givenCosts(snap.Definition, snap.records[t.Number-1].known); costs != nil {
+		known = [][]float64{costs}
+	}
+	out := &Recommendation{Number: t.Number, Parameters: t.Parameters, Mean: map[string]float64{}, SD: map[string]float64{},
+		FeasibilityProbability: state.FeasibilityProbability(at, known)[0]}
+	for k, belief := range state.Posterior(at) {
+		name := snap.compiled.MetricNames[k]
+		out.Mean[name], out.SD[name] = belief.Mean[0], belief.SD[0]
+	}
+	return out
+}
+
+// PosteriorAt is what the model believes at some points, whether they may be tried or not.
+func (s *Service) PosteriorAt(ctx context.Context, snap *Snapshot, points []Settings) (Posterior, error) {
+	if len(points) == 0 || len(points) > mostPoints {
+		return Posterior{}, fault("body.points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
+	}
+	places, faults := snap.compiled.viewpoints(points, "body.points")
+	if err := invalid(faults); err != nil {
+		return Posterior{}, err
+	}
+	return s.posterior(ctx, snap, places, points)
+}
+
+func (s *Service) posterior(ctx context.Context, snap *Snapshot, places []optimizer.Place, points []Settings) (Posterior, error) {
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return Posterior{}, err
+	}
+	release, err := s.computing(ctx)
+	if err != nil {
+		return Posterior{}, err
+	}
+	defer release()
+	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: state.FeasibilityProbability(places, knownWithoutContext(snap.compiled, places, points))}
+	for k, belief := range state.Posterior(places) {
+		out.Metrics[snap.compiled.MetricNames[k]] = band(belief)
+	}
+	return out, nil
+}
+
+// knownWithoutContext tabulates the known constraints where settings alone decide them; otherwise nil, which leaves them out.
+func knownWithoutContext(c *compiled, places []optimizer.Place, points []Settings) [][]float64 {
+	if len(c.given) == 0 {
+		return nil
+	}
+	rows := make([][]float64, len(points))
+	for i := range points {
+		known, faults := c.knownAt(points[i], places[i], nil, nil, "body")
+		if len(faults) > 0 {
+			return nil
+		}
+		rows[i] = givenCosts(c.Def, known)
+	}
+	return rows
+}
+
+func band(b optimizer.Belief) Band {
+	out := Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper,
+		Lower95: make([]float64, len(b.Mean)), Upper95: make([]float64, len(b.Mean))}
+	for i, mean := range b.Mean {
+		out.Lower95[i], out.Upper95[i] = mean-quantile95*b.SD[i], mean+quantile95*b.SD[i]
+	}
+	return out
+}
+
+// AcquisitionAt is what the next decision would maximise: at the given points, or at the candidates.
+func (s *Service) AcquisitionAt(ctx context.Context, snap *Snapshot, q AcquisitionQuery) (Acquisition, error) {
+	places, known, err := acquisitionPlaces(snap.compiled, q)
+	if err != nil {
+		return Acquisition{}, err
+	}
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return Acquisition{}, err
+	}
+	release, err := s.computing(ctx)
+	if err != nil {
+		return Acquisition{}, err
+	}
+	defer release()
+	c := snap.compiled
+	scores := state.Acquisition(places, known)
+	out := Acquisition{Values: make([]*float64, len(places)), Beta: map[string]float64{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers())}
+	for i, v := range scores.Values {
+		if scores.Allowed == nil || scores.Allowed[i] {
+			out.Values[i] = finiteOrNil(v)
+		}
+	}
+	if scores.Argmax >= 0 {
+		out.Argmax = &scores.Argmax
+	}
+	for k, m := range state.Models() {
+		if m.HasBeta {
+			out.Beta[c.MetricNames[k]] = m.Beta
+		}
+	}
+	return out, nil
+}
+
+func acquisitionPlaces(c *compiled, q AcquisitionQuery) ([]optimizer.Place, optimizer.Known, error) {
+	if len(q.Points) > mostPoints {
+		return nil, optimizer.Known{}, fault("body.points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
+	}
+	if len(q.Points) == 0 {
+		if c.arms == nil {
+			return nil, optimizer.Known{}, fault("body.points", "points are needed, because the study has no candidates", nil)
+		}
+		places := make([]optimizer.Place, len(c.arms))
+		for i := range places {
+			places[i] = c.arm(i)
+		}
+		known, faults := c.known(q.Context, q.ConstraintValues, "body")
+		return places, known, invalid(faults)
+	}
+	places, faults := make([]optimizer.Place, len(q.Points)), []Fault(nil)
+	for i, point := range q.Points {
+		_, place, wrong := c.place(point, indexed("body.points", i))
+		if places[i] = place; len(faults) <= mostFaults {
+			faults = append(faults, wrong...)
+		}
+	}
+	if err := invalid(faults); err != nil {
+		return nil, optimizer.Known{}, err
+	}
+	known, faults := c.knownFor(places, q.Context, q.ConstraintValues, "body")
+	return places, known, invalid(faults)
+}
+
+// HistoryOf tells, round by round, what was chosen, read and believed.
+func (s *Service) HistoryOf(ctx context.Context, snap *Snapshot) ([]HistoryRow, error) {
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	release, err := s.computing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	trace, running := state.Trace(), state.ViolationTrace()
+	rows := make([]HistoryRow, len(snap.Trials))
+	for i := range snap.Trials {
+		rows[i] = historyRow(snap, i, trace[i])
+		rows[i].Violation = violations(snap.compiled, running[i])
+	}
+	return rows, nil
+}
+
+func historyRow(snap *Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
+	t, c := &snap.Trials[i], snap.compiled
+	row := HistoryRow{
+		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
+		Values: map[string]float64{}, Ahead: map[string]Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),
+		Multipliers: keyed(c.ConstraintNames, trace.Multipliers), InformationGain: keyed(c.MetricNames, trace.InformationGain),
+	}
+	for name, m := range t.Metrics {
+		row.Values[name] = m.Value
+	}
+	for k, p := range trace.Ahead {
+		if finite(p.Mean) && finite(p.SD) {
+			row.Ahead[c.MetricNames[k]] = Predicted{p.Mean, p.SD}
+		}
+	}
+	return row
+}
+
+func indexed(location string, i int) string { return fmt.Sprintf("%s[%d]", location, i) }

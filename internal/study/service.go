@@ -2,166 +2,238 @@ package study
 
 import (
 	"context"
-	"io"
+	"crypto/rand"
+	"fmt"
+	"runtime"
+	"strings"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // Service is what the program does with studies: every write goes through it, every page and answer reads from it.
 // All methods are safe for concurrent use. Writes return *Invalid for faulty input, the errors of errors.go, and *AlreadyAnswered.
 type Service struct {
-	// store, snapshot cache (by study, bounded in bytes), singleflight, replay semaphore, background fitter
+	store      Store
+	now        func() time.Time
+	cache      *cache
+	loading    singleflight.Group
+	processors chan struct{} // a place for each replay that may run at once
+	fits       *fitter
 }
 
-// NewService …; now is the clock (time.Now in production).
-func NewService(store Store, options Options) *Service { panic("unwritten") }
-
+// Options of a Service; the zero value is useful.
 type Options struct {
-	Now        func() time.Time
-	CacheBytes int64 // for snapshots and replayed states; default 1 GiB
-	Replays    int   // concurrent replays; default GOMAXPROCS
+	Now        func() time.Time // the clock; default time.Now
+	CacheBytes int64            // for snapshots and replayed states; default 1 GiB
+	Replays    int              // concurrent replays; default GOMAXPROCS
 }
 
-// --- reading
+// NewService returns a service on store. Call Stop when done with it.
+func NewService(store Store, options Options) *Service {
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.CacheBytes <= 0 {
+		options.CacheBytes = 1 << 30
+	}
+	if options.Replays <= 0 {
+		options.Replays = runtime.GOMAXPROCS(0)
+	}
+	return &Service{
+		store: store, now: options.Now, cache: newCache(options.CacheBytes),
+		processors: make(chan struct{}, options.Replays), fits: newFitter(),
+	}
+}
+
+// Stop ends the work in the background and waits for it.
+func (s *Service) Stop() { s.fits.stop() }
 
 // Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at location "query.at".
 func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*Snapshot, error) {
-	panic("unwritten")
+	if at < 0 {
+		return nil, fault("query.at", "an event's number, 1 or more", at)
+	}
+	now, err := s.latest(ctx, id)
+	if err != nil || at == 0 || at == now.Version {
+		return now, err
+	}
+	if at > now.Version {
+		return nil, fault("query.at", fmt.Sprintf("the study has %d events so far", now.Version), at)
+	}
+	base := s.cache.upTo(id, at)
+	if base != nil && base.Version == at {
+		return base, nil
+	}
+	events, err := s.store.Events(ctx, id, base.version(), int(at-base.version()))
+	if err != nil {
+		return nil, err
+	}
+	past, err := fold(id, base, events, now)
+	if err != nil {
+		return nil, fmt.Errorf("study %s: %w", id, err)
+	}
+	if past.Version != at {
+		return nil, fmt.Errorf("study %s: the ledger ends at event %d instead of %d", id, past.Version, at)
+	}
+	return s.cache.put(past), nil
 }
-func (s *Service) Summaries(ctx context.Context, ids []string) ([]Summary, error) { panic("unwritten") }
+
+// version is 0 for a study without events.
+func (snap *Snapshot) version() int64 {
+	if snap == nil {
+		return 0
+	}
+	return snap.Version
+}
+
+// latest returns the study as it is now. Reading a whole ledger is shared by all who wait for it.
+func (s *Service) latest(ctx context.Context, id string) (*Snapshot, error) {
+	base := s.cache.upTo(id, 0)
+	if base == nil {
+		var err error
+		if base, err = s.load(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	news, err := s.store.Events(ctx, id, base.Version, 0)
+	if err != nil {
+		return nil, err
+	}
+	return s.foldNews(base, news)
+}
+
+// loadTime bounds the reading of a whole ledger.
+const loadTime = time.Minute
+
+func (s *Service) load(ctx context.Context, id string) (*Snapshot, error) {
+	loaded := s.loading.DoChan(id, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
+		defer cancel()
+		events, err := s.store.Events(ctx, id, 0, 0)
+		if err != nil {
+			return nil, err
+		}
+		return s.foldNews(&Snapshot{ID: id}, events)
+	})
+	select {
+	case result := <-loaded:
+		if result.Err != nil {
+			return nil, result.Err
+		}
+		return result.Val.(*Snapshot), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// foldNews adds events to base, which may be a study without any, and keeps the result.
+func (s *Service) foldNews(base *Snapshot, news []Event) (*Snapshot, error) {
+	prior := base
+	if base.Version == 0 {
+		prior = nil
+	}
+	snap, err := fold(base.ID, prior, news, nil)
+	if err != nil {
+		return nil, fmt.Errorf("study %s: %w", base.ID, err)
+	}
+	return s.cache.put(snap), nil
+}
+
+// recent returns some version of the study, if possible without asking the store: a write brings it up to date.
+func (s *Service) recent(ctx context.Context, id string) (*Snapshot, error) {
+	if snap := s.cache.upTo(id, 0); snap != nil {
+		return snap, nil
+	}
+	return s.load(ctx, id)
+}
+
+// Summaries lists studies, the last changed first; only those in ids when ids is not nil.
+func (s *Service) Summaries(ctx context.Context, ids []string) ([]Summary, error) {
+	return s.store.Summaries(ctx, ids)
+}
+
+// Events returns the ledger after event after, at most limit entries (0 = all).
 func (s *Service) Events(ctx context.Context, id string, after int64, limit int) ([]Event, error) {
-	panic("unwritten")
+	return s.store.Events(ctx, id, after, limit)
 }
 
-// The replayed state of a snapshot, worked out at most once for each version, cached and extended.
-func (s *Service) StateOf(ctx context.Context, snap *Snapshot) (Readout, error) { panic("unwritten") } // GET /state
-func (s *Service) PosteriorAt(ctx context.Context, snap *Snapshot, points []Settings) (Posterior, error) {
-	panic("unwritten")
-} // POST /posterior
-func (s *Service) AcquisitionAt(ctx context.Context, snap *Snapshot, q AcquisitionQuery) (Acquisition, error) {
-	panic("unwritten")
-} // POST /acquisition
-func (s *Service) HistoryOf(ctx context.Context, snap *Snapshot) ([]HistoryRow, error) {
-	panic("unwritten")
-} // GET /history
-func (s *Service) Compare(ctx context.Context, snap *Snapshot, with []Algorithm) ([]Choice, error) {
-	panic("unwritten")
-}                                                                              // POST /compare
-func (s *Service) Verify(ctx context.Context, id string) (Verification, error) { panic("unwritten") } // POST /verify
-
-// Slices and Map are what the charts draw: the posterior along each parameter through a point, and over two parameters.
-func (s *Service) Slices(ctx context.Context, snap *Snapshot, through Settings, samples int) ([]Slice, error) {
-	panic("unwritten")
-}
-func (s *Service) Map(ctx context.Context, snap *Snapshot, x, y string, pins Settings, samples int) (Map, error) {
-	panic("unwritten")
+// decision is what a rule makes of a command: what to add to the ledger, and the trials concerned, in the order to answer them.
+type ruling struct {
+	drafts  []draft
+	numbers []int
 }
 
-// --- writing
-
-func (s *Service) Create(ctx context.Context, cmd Command, def Definition) (*Snapshot, error) {
-	panic("unwritten")
-}
-func (s *Service) Edit(ctx context.Context, cmd Command, id string, edit EditedData) (*Snapshot, error) {
-	panic("unwritten")
-}
-func (s *Service) Reconfigure(ctx context.Context, cmd Command, id string, change Reconfiguration) (*Snapshot, error) {
-	panic("unwritten")
-}
-func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*Snapshot, []int, error) {
-	panic("unwritten")
-}
-func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnTrial) (*Snapshot, int, error) {
-	panic("unwritten")
-}
-func (s *Service) Replicate(ctx context.Context, cmd Command, id string, number int) (*Snapshot, int, error) {
-	panic("unwritten")
-}
-func (s *Service) Tell(ctx context.Context, cmd Command, id string, told []Telling) (*Snapshot, error) {
-	panic("unwritten")
-} // all or none
-func (s *Service) Correct(ctx context.Context, cmd Command, id string, c Correction) (*Snapshot, error) {
-	panic("unwritten")
-}
-func (s *Service) PreviewCorrection(ctx context.Context, id string, c Correction) (Impact, error) {
-	panic("unwritten")
-}
-func (s *Service) Close(ctx context.Context, cmd Command, id string, kind Kind, number int, reason string) (*Snapshot, error) {
-	panic("unwritten")
-} // Failed, Abandoned, Excluded, Included
-func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io.Reader, opt ImportOptions) (ImportResult, error) {
-	panic("unwritten")
-}
-func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader) (*Snapshot, error) {
-	panic("unwritten")
+// write brings base up to date under the study's lock, lets decide rule on it, and appends what it ruled.
+func (s *Service) write(ctx context.Context, cmd Command, base *Snapshot, decide func(now *Snapshot) (ruling, error)) (*Snapshot, []int, error) {
+	var after *Snapshot
+	var numbers []int
+	err := s.store.Write(ctx, base.ID, cmd, base.Version, func(news []Event) (Append, error) {
+		now, err := fold(base.ID, base, news, nil)
+		if err != nil {
+			return Append{}, fmt.Errorf("study %s: %w", base.ID, err)
+		}
+		ruled, err := decide(now)
+		if err != nil {
+			return Append{}, err
+		}
+		appended, err := s.append(cmd, base.ID, now, ruled)
+		after, numbers = appended.After, ruled.numbers
+		return appended, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.cache.put(after), numbers, nil
 }
 
-// --- what enters
-
-// Ask asks for Count suggestions, each a round of its own.
-type Ask struct {
-	Count            int                  `json:"count,omitempty"` // 0 means 1; at most 50
-	Context          map[string]float64   `json:"context,omitempty"`
-	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+// append turns a ruling on the study now (nil before its first event) into what the store writes.
+func (s *Service) append(cmd Command, id string, now *Snapshot, ruled ruling) (Append, error) {
+	events, err := chain(now.link(), s.now(), cmd.By, ruled.drafts...)
+	if err != nil {
+		return Append{}, err
+	}
+	return appendEvents(cmd, id, now, events, ruled.numbers)
 }
 
-// OwnTrial is a person's own choice, with results if they are there already.
-type OwnTrial struct {
-	Parameters       Settings             `json:"parameters"`
-	Metrics          map[string]Reading   `json:"metrics,omitempty"`
-	Note             string               `json:"note,omitempty"`
-	Context          map[string]float64   `json:"context,omitempty"`
-	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+func appendEvents(cmd Command, id string, now *Snapshot, events []Event, numbers []int) (Append, error) {
+	after, err := fold(id, now, events, nil)
+	if err != nil {
+		return Append{}, fmt.Errorf("study %s: %w", id, err)
+	}
+	appended := Append{Events: events, After: after, Touched: numbers}
+	if cmd.Retry != nil {
+		answer, err := cmd.Retry.Answer(after, numbers)
+		if err != nil {
+			return Append{}, err
+		}
+		appended.Answer = &answer
+	}
+	return appended, nil
 }
 
-// Telling reports results of one trial. Faults are located under Location ("body" or "body.trials[3]").
-type Telling struct {
-	Number     int                `json:"number"`
-	Metrics    map[string]Reading `json:"metrics"`
-	Parameters Settings           `json:"parameters,omitempty"`
-	ObservedAt *time.Time         `json:"observed_at,omitempty"`
-	Note       string             `json:"note,omitempty"`
-	Location   string             `json:"-"`
+// choose makes decisions of a study one after another: prepare works on the study as it is while no other decision is being made,
+// then its ruling is written. What prepare refuses is still offered to the store, which knows whether the request was answered before.
+func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare func(ctx context.Context, snap *Snapshot) (ruling, error)) (after *Snapshot, numbers []int, err error) {
+	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
+		snap, err := s.latest(ctx, id)
+		if err != nil {
+			return err
+		}
+		prepared, refused := prepare(ctx, snap)
+		if refused != nil && ctx.Err() != nil {
+			return refused
+		}
+		after, numbers, err = s.write(ctx, cmd, snap, func(now *Snapshot) (ruling, error) {
+			if refused != nil {
+				return ruling{}, refused
+			}
+			return prepared, mayChoose(now)
+		})
+		return err
+	})
+	return after, numbers, err
 }
 
-// Correction changes what was told. A nil reading takes the value back.
-type Correction struct {
-	Number     int                 `json:"number"`
-	Metrics    map[string]*Reading `json:"metrics,omitempty"`
-	Parameters Settings            `json:"parameters,omitempty"`
-	Reason     string              `json:"reason"`
-}
-
-// Impact is what a correction would change, before it is made.
-type Impact struct {
-	Trial          Trial                      `json:"trial"`       // as it would be
-	Multipliers    map[string][2]float64      `json:"multipliers"` // before, after
-	Violation      map[string][2]ViolationOut `json:"violation"`
-	Recommendation [2]*Recommendation         `json:"recommendation"`
-	DecisionsAfter int                        `json:"decisions_after"` // decisions that had seen the old value
-	NextBefore     *Settings                  `json:"next_before"`     // what the next ask would suggest
-	NextAfter      *Settings                  `json:"next_after"`
-}
-
-// Reconfiguration changes parts of the definition; nil parts stay.
-type Reconfiguration struct {
-	Parameters       []Parameter        `json:"parameters,omitempty"`  // same names and types: units, bounds, choices
-	Constraints      []Constraint       `json:"constraints,omitempty"` // thresholds, by name
-	Objective        *Objective         `json:"objective,omitempty"`   // unit
-	Algorithm        *Algorithm         `json:"algorithm,omitempty"`
-	Model            *Model             `json:"model,omitempty"`
-	InputConstraints *[]string          `json:"input_constraints,omitempty"`
-	Unavailable      map[string][]Value `json:"unavailable,omitempty"`
-	Reason           string             `json:"reason"`
-}
-
-// ImportOptions are those of POST …/import.
-type ImportOptions struct{ DryRun, IgnoreUnknown bool }
-
-// ImportResult says what was, or would be, imported.
-type ImportResult struct {
-	Snapshot       *Snapshot `json:"-"`
-	Rows           int       `json:"rows"`
-	Numbers        []int     `json:"numbers"`
-	UnknownColumns []string  `json:"unknown_columns,omitempty"`
-	DryRun         bool      `json:"dry_run"`
-}
+// newID makes an unguessable name for a study that is safe in a URL.
+func newID() string { return strings.ToLower(rand.Text()[:16]) }

@@ -1,6 +1,10 @@
 package study
 
-import "time"
+import (
+	"time"
+
+	"headroom/internal/optimizer"
+)
 
 // Snapshot is a study as it was after one ledger event: the fold of the events up to Version. It is immutable and
 // shared; nobody may write to what it holds.
@@ -15,9 +19,24 @@ type Snapshot struct {
 	Trials     []Trial // trial number n at index n−1
 	Fits       []FittedData
 
-	// at is set when this is a time-travel view of a study that has gone on.
-	// plus unexported: compiled definition, replayed optimizer state (once, de-duplicated)
+	compiled  *compiled
+	records   []record // trial number n at index n−1
+	defined   int64    // seq of the event that set the definition's algorithmic part
+	rewritten int64    // seq of the last event that changed the past or the model, after which earlier fits no longer apply
+	fitted    int64    // seq of the last Fitted event
+	replay    *replay  // the optimizer's state, worked out when first asked for
 }
+
+// record is what the fold keeps of a trial beyond what people are shown.
+type record struct {
+	chosen Settings           // as chosen; Trial.Parameters are those used
+	place  optimizer.Place    // of Trial.Parameters under the present definition
+	known  map[string]float64 // values of known constraints at the point, by constraint name
+	spells []spell            // when the trial was failed or abandoned
+}
+
+// spell is the events during which a trial was closed: from ≤ seq < to; to = 0 while it still is.
+type spell struct{ from, to int64 }
 
 // Status says how far a trial is.
 type Status string
@@ -66,4 +85,123 @@ type Measurement struct {
 	Original   *float64   `json:"original,omitempty"` // the first value told, when corrected
 	Known      bool       `json:"known,omitempty"`    // came with the decision, not from a reading
 	ToldSeq    int64      `json:"-"`
+}
+
+// Trial returns trial number, or nil if there is none.
+func (snap *Snapshot) Trial(number int) *Trial {
+	if number < 1 || number > len(snap.Trials) {
+		return nil
+	}
+	return &snap.Trials[number-1]
+}
+
+// Waiting tells whether results of the trial are still expected.
+func (t *Trial) Waiting() bool { return t.Status == StatusSuggested || t.Status == StatusPartial }
+
+// WaitingTrials lists the trials whose results are still expected, oldest first.
+func (snap *Snapshot) WaitingTrials() []Trial {
+	var waiting []Trial
+	for i := range snap.Trials {
+		if snap.Trials[i].Waiting() {
+			waiting = append(waiting, snap.Trials[i])
+		}
+	}
+	return waiting
+}
+
+// Feasibility counts the trials known to be within every limit, and those of which it is known whether they are.
+func (snap *Snapshot) Feasibility() (feasible, known int) {
+	for i := range snap.Trials {
+		if f := snap.Trials[i].Feasible; f != nil {
+			known++
+			if *f {
+				feasible++
+			}
+		}
+	}
+	return feasible, known
+}
+
+// BestSoFar gives, for each trial, the number of the best trial up to it: the best told objective among
+// included trials known to be within every limit; 0 while there is none. The earlier wins a tie.
+func (snap *Snapshot) BestSoFar() []int {
+	best, bestValue := 0, 0.0
+	running := make([]int, len(snap.Trials))
+	for i := range snap.Trials {
+		t := &snap.Trials[i]
+		m, told := t.Metrics[snap.Definition.Objective.Metric]
+		if told && !t.Excluded && t.Feasible != nil && *t.Feasible &&
+			(best == 0 || snap.Definition.Objective.better(m.Value, bestValue)) {
+			best, bestValue = t.Number, m.Value
+		}
+		running[i] = best
+	}
+	return running
+}
+
+// Best is the best trial so far, nil while none is known to be within every limit.
+func (snap *Snapshot) Best() *Trial {
+	running := snap.BestSoFar()
+	if len(running) == 0 {
+		return nil
+	}
+	return snap.Trial(running[len(running)-1])
+}
+
+// better tells whether value a improves on b.
+func (o Objective) better(a, b float64) bool {
+	if o.Direction == "minimize" {
+		return a < b
+	}
+	return a > b
+}
+
+// ToldViolation is how far one limit was broken by the trials whose value is known, in the metric's units. Excluded trials count:
+// they happened.
+//
+//	Soft = [Σ g]⁺,  Hard = Σ [g]⁺,  Rounds = #{g > 0}
+type ToldViolation struct {
+	Soft, Hard    float64
+	Rounds, Known int
+}
+
+// ViolationSoFar gives, for each trial and constraint (in the order of the study), the violation up to it.
+func (snap *Snapshot) ViolationSoFar() [][]ToldViolation {
+	constraints := snap.Definition.Constraints
+	sums, now := make([]float64, len(constraints)), make([]ToldViolation, len(constraints))
+	running := make([][]ToldViolation, len(snap.Trials))
+	for i := range snap.Trials {
+		for j, c := range constraints {
+			v, known := snap.value(i, c)
+			if !known {
+				continue
+			}
+			g := c.excess(v)
+			sums[j] += g
+			now[j].Known++
+			now[j].Soft = max(sums[j], 0)
+			if g > 0 {
+				now[j].Hard += g
+				now[j].Rounds++
+			}
+		}
+		running[i] = append([]ToldViolation(nil), now...)
+	}
+	return running
+}
+
+// Summary is the study's line in a list.
+func (snap *Snapshot) Summary() Summary {
+	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
+		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name}
+	for i := range snap.Trials {
+		if t := &snap.Trials[i]; t.Waiting() {
+			s.Waiting++
+			if s.OldestWaiting == nil {
+				created := t.CreatedAt
+				s.OldestWaiting = &created
+			}
+		}
+	}
+	return s
 }

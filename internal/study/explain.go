@@ -1,0 +1,210 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/optimizer"
+)
+
+// chosenBy is what the sentence about a decision needs to know beside its numbers.
+type chosenBy struct {
+	by           string
+	replicateOf  int
+	withinLimits bool // some trial so far is known to be within every limit
+}
+
+// explain says in plain words what a trial tries, what the model expects of it and why it was chosen.
+func explain(d Definition, number int, p chosenPoint, who chosenBy) string {
+	tries := fmt.Sprintf("Trial %d tries %s", number, describeSettings(d, p.settings))
+	reason := optimizer.Reason(p.decision.Reason)
+	if reason == optimizer.ReasonFirstDesign || reason == optimizer.ReasonSpace {
+		return tries + ". " + because(d, p, who)
+	}
+	return tries + ": " + predictions(d, p) + ". " + because(d, p, who)
+}
+
+// mostSettings is how many settings a sentence names; the card above it shows them all.
+const mostSettings = 6
+
+func describeSettings(d Definition, s Settings) string {
+	var parts []string
+	for _, p := range d.Parameters {
+		if v, ok := s[p.Name]; ok {
+			parts = append(parts, describeSetting(d, p, v))
+		}
+	}
+	if len(parts) > mostSettings {
+		more := len(parts) - mostSettings + 1
+		parts = append(parts[:mostSettings-1], fmt.Sprintf("%d more settings", more))
+	}
+	return listWords(parts, "and")
+}
+
+// describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a count, else the name before the value.
+func describeSetting(d Definition, p Parameter, v Value) string {
+	value := WithUnit(FormatSetting(p, v), p.Unit, " ")
+	switch {
+	case p.Unit != "" && unitIsUnique(d, p):
+		return value
+	case p.Unit == "" && p.Type == Integer:
+		return value + " " + p.Name
+	default:
+		return p.Name + " " + value
+	}
+}
+
+func unitIsUnique(d Definition, p Parameter) bool {
+	return !slices.ContainsFunc(d.Parameters, func(other Parameter) bool { return other.Name != p.Name && other.Unit == p.Unit })
+}
+
+// predictions lists the objective and every constraint: mean ± sd, the limit, the chance to stay within it.
+func predictions(d Definition, p chosenPoint) string {
+	o := d.Objective
+	var parts []string
+	if mean, ok := p.decision.Mean[o.Metric]; ok {
+		number, deviation := FormatValue(mean, p.decision.SD[o.Metric])
+		parts = append(parts, fmt.Sprintf("predicted %s %s", o.Metric, WithUnit(number+" ± "+deviation, o.Unit, " ")))
+	}
+	for _, c := range d.Constraints {
+		if text := predictConstraint(c, p); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func predictConstraint(c Constraint, p chosenPoint) string {
+	if value, ok := p.known[c.Name]; ok {
+		return fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
+			WithUnit(FormatNumber(value), c.Unit, " "), WithUnit(FormatNumber(c.Threshold), c.Unit, " "))
+	}
+	mean, ok := p.decision.Mean[c.Metric]
+	if !ok {
+		return ""
+	}
+	sd := p.decision.SD[c.Metric]
+	number, deviation := FormatValue(mean, sd)
+	return fmt.Sprintf("%s %s (limit %s, chance to stay within %s)", c.Name, WithUnit(number+" ± "+deviation, c.Unit, " "),
+		WithUnit(formatLimit(c.Threshold, sd), c.Unit, " "), FormatPercent(chanceWithin(c, mean, sd)))
+}
+
+// formatLimit writes a limit with the decimals of the prediction beside it, unless that would round it.
+func formatLimit(threshold, sd float64) string {
+	exact := FormatNumber(threshold)
+	like := FormatLike(threshold, sd)
+	if trimZeros(like) == exact {
+		return like
+	}
+	return exact
+}
+
+// chanceWithin is P(g ≤ 0) of a normal metric, Φ(−excess(mean)/sd).
+func chanceWithin(c Constraint, mean, sd float64) float64 {
+	g := c.excess(mean)
+	if !(sd > 0) {
+		if g <= 0 {
+			return 1
+		}
+		return 0
+	}
+	return 0.5 * math.Erfc(g/(sd*math.Sqrt2))
+}
+
+func because(d Definition, p chosenPoint, who chosenBy) string {
+	highest, objective := "highest", d.Objective.Metric
+	if d.Objective.Direction == "minimize" {
+		highest = "lowest"
+	}
+	limits := limitNames(d)
+	switch optimizer.Reason(p.decision.Reason) {
+	case optimizer.ReasonFirstDesign:
+		return "Chosen to spread the first trials over the whole space, before there is enough data for the model."
+	case optimizer.ReasonSpace:
+		return "Chosen to fill the space; this algorithm does not use the results."
+	case optimizer.ReasonOwn:
+		return ownChoice(who)
+	case optimizer.ReasonOptimistic:
+		if limits == "" {
+			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
+		}
+		return fmt.Sprintf("Chosen because its optimistic %s is the %s among points whose %s could still be within the limit.", objective, highest, limits) + noneYet(who)
+	case optimizer.ReasonTradeOff:
+		if limits == "" {
+			return fmt.Sprintf("Chosen because its optimistic %s is the %s of all.", objective, highest)
+		}
+		return fmt.Sprintf("Chosen because its optimistic %s is the best after a price for possibly breaking the limit on %s%s.", objective, limits, prices(d, p)) + noneYet(who)
+	case optimizer.ReasonLeastBad:
+		return fmt.Sprintf("Chosen because no point looks able to stay within the limit on %s, and this one comes closest.", limits) + noneYet(who)
+	case optimizer.ReasonExplore:
+		return fmt.Sprintf("Chosen to learn where the limit on %s lies: it is where the model is least sure among the points it may try.", limits) + noneYet(who)
+	case optimizer.ReasonSample:
+		if limits == "" {
+			return fmt.Sprintf("Chosen because it is the best in one random draw of what %s could be, given the results so far.", objective)
+		}
+		return fmt.Sprintf("Chosen because it is the best in one random draw of what %s and %s could be, given the results so far.", objective, limits) + noneYet(who)
+	case optimizer.ReasonImprove:
+		if limits == "" {
+			return fmt.Sprintf("Chosen because it promises the largest improvement of %s.", objective)
+		}
+		if !who.withinLimits {
+			return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
+		}
+		return fmt.Sprintf("Chosen because it promises the largest improvement of %s, weighed with the chance that %s stays within the limit.", objective, limits)
+	}
+	return fmt.Sprintf("Chosen by %s.", p.decision.Algorithm)
+}
+
+func ownChoice(who chosenBy) string {
+	person := "a person"
+	if who.by != "" {
+		person = who.by
+	}
+	if who.replicateOf > 0 {
+		return fmt.Sprintf("Repeats trial %d on purpose; asked for by %s, not chosen by the algorithm.", who.replicateOf, person)
+	}
+	return fmt.Sprintf("Chosen by %s, not by the algorithm.", person)
+}
+
+func noneYet(who chosenBy) string {
+	if who.withinLimits {
+		return ""
+	}
+	return " No trial is known to be within every limit yet."
+}
+
+// prices tells the multipliers of the decision, when the algorithm has any.
+func prices(d Definition, p chosenPoint) string {
+	var parts []string
+	for _, c := range d.Constraints {
+		if q, ok := p.decision.Multipliers[c.Name]; ok {
+			text := trimZeros(fixed(q, max(0, 1-exponentOf(q))))
+			if len(d.Constraints) > 1 {
+				text = c.Name + " " + text
+			}
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (multiplier " + strings.Join(parts, ", ") + ")"
+}
+
+// limitNames lists the constraints' names, as "impurity" or "pH low or pH high".
+func limitNames(d Definition) string {
+	var names []string
+	for _, c := range d.Constraints {
+		names = append(names, c.Name)
+	}
+	return listWords(names, "and")
+}
+
+func listWords(words []string, last string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " " + last + " " + words[len(words)-1]
+}

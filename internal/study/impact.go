@@ -1,0 +1,110 @@
+package study
+
+import (
+	"context"
+	"errors"
+
+	"headroom/internal/optimizer"
+)
+
+// Impact is what a correction would change, before it is made.
+type Impact struct {
+	Trial          Trial                      `json:"trial"`       // as it would be
+	Multipliers    map[string][2]float64      `json:"multipliers"` // before, after
+	Violation      map[string][2]ViolationOut `json:"violation"`
+	Recommendation [2]*Recommendation         `json:"recommendation"`
+	DecisionsAfter int                        `json:"decisions_after"` // decisions that had seen the old value
+	NextBefore     *Settings                  `json:"next_before"`     // what the next ask would suggest
+	NextAfter      *Settings                  `json:"next_after"`
+}
+
+// PreviewCorrection works out what a correction would change and stores nothing.
+func (s *Service) PreviewCorrection(ctx context.Context, id string, c Correction) (Impact, error) {
+	before, err := s.latest(ctx, id)
+	if err != nil {
+		return Impact{}, err
+	}
+	ruled, err := ruleCorrect(before, c)
+	if err != nil {
+		return Impact{}, err
+	}
+	appended, err := s.append(Command{}, id, before, ruled)
+	if err != nil {
+		return Impact{}, err
+	}
+	after := appended.After
+	was, err := s.StateOf(ctx, before)
+	if err != nil {
+		return Impact{}, err
+	}
+	would, err := s.StateOf(ctx, after)
+	if err != nil {
+		return Impact{}, err
+	}
+	impact := Impact{
+		Trial: *after.Trial(c.Number), Multipliers: map[string][2]float64{}, Violation: map[string][2]ViolationOut{},
+		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, DecisionsAfter: decisionsAfter(before, c),
+	}
+	for name, q := range was.Multipliers {
+		impact.Multipliers[name] = [2]float64{q, would.Multipliers[name]}
+	}
+	for name, v := range was.Violation {
+		impact.Violation[name] = [2]ViolationOut{v, would.Violation[name]}
+	}
+	if impact.NextBefore, err = s.nextChoice(ctx, before); err != nil {
+		return Impact{}, err
+	}
+	impact.NextAfter, err = s.nextChoice(ctx, after)
+	return impact, err
+}
+
+// decisionsAfter counts the decisions that had seen what is to be corrected.
+func decisionsAfter(snap *Snapshot, c Correction) int {
+	trial := snap.Trial(c.Number)
+	first := int64(0) // the earliest event that is corrected
+	note := func(seq int64) {
+		if first == 0 || seq < first {
+			first = seq
+		}
+	}
+	for name := range c.Metrics {
+		note(trial.Metrics[name].ToldSeq)
+	}
+	if c.Parameters != nil {
+		note(trial.ChosenSeq)
+	}
+	count := 0
+	for i := range snap.Trials {
+		if t := &snap.Trials[i]; t.Decision != nil && t.Number > c.Number && t.Seen >= first {
+			count++
+		}
+	}
+	return count
+}
+
+// nextChoice is what the algorithm would choose now, with the model as it is; nil when it may choose nothing, or when the choice needs a context
+// that only the next ask brings.
+func (s *Service) nextChoice(ctx context.Context, snap *Snapshot) (*Settings, error) {
+	known, faults := snap.compiled.known(nil, nil, "body")
+	if len(faults) > 0 {
+		return nil, nil
+	}
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	release, err := s.computing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	d, err := state.Suggest(ctx, known)
+	if errors.Is(err, optimizer.ErrNoneAllowed) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	settings := snap.compiled.settings(d.Place)
+	return &settings, nil
+}

@@ -1,0 +1,57 @@
+package study
+
+import (
+	"context"
+
+	"headroom/internal/optimizer"
+)
+
+// replay is the optimizer's state of one snapshot. Whoever holds the turn may work it out; others wait for it.
+type replay struct {
+	turn    chan struct{}
+	history *optimizer.History
+	state   *optimizer.State
+	err     error
+}
+
+func newReplay() *replay { return &replay{turn: make(chan struct{}, 1)} }
+
+// state returns what the algorithm makes of snap, worked out at most once for each version and, where possible, from the state of
+// another version of the study.
+func (s *Service) state(ctx context.Context, snap *Snapshot) (*optimizer.State, error) {
+	r := snap.replay
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if r.state != nil || r.err != nil {
+		return r.state, r.err
+	}
+	release, err := s.computing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	r.history = snap.history(snap.compiled)
+	if prior := s.cache.toExtend(snap); prior != nil {
+		r.state, r.err = prior.Extend(r.history)
+	} else {
+		r.state, r.err = optimizer.Replay(snap.compiled.Config, r.history)
+	}
+	if r.err == nil {
+		s.cache.replayed(snap, r.state)
+	}
+	return r.state, r.err
+}
+
+// computing waits until one of the processors is free for numerical work.
+func (s *Service) computing(ctx context.Context) (release func(), err error) {
+	select {
+	case s.processors <- struct{}{}:
+		return func() { <-s.processors }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

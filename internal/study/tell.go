@@ -1,0 +1,200 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits on what people write and what instruments read.
+const (
+	maximalNote    = 10000 // characters
+	maximalReason  = 1000
+	maximalReading = 1e100 // beyond it, squares leave the range of a float64
+)
+
+// Telling reports results of one trial. Faults are located under Location ("body" or "body.trials[3]").
+type Telling struct {
+	Number     int                `json:"number"`
+	Metrics    map[string]Reading `json:"metrics"`
+	Parameters Settings           `json:"parameters,omitempty"`
+	ObservedAt *time.Time         `json:"observed_at,omitempty"`
+	Note       string             `json:"note,omitempty"`
+	Location   string             `json:"-"`
+}
+
+// Tell reports results: all of them are stored, or none.
+func (s *Service) Tell(ctx context.Context, cmd Command, id string, told []Telling) (*Snapshot, error) {
+	base, err := s.recent(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	after, _, err := s.write(ctx, cmd, base, func(now *Snapshot) (ruling, error) { return ruleTell(now, told) })
+	return after, err
+}
+
+// ruleTell accepts results of trials, each in turn, or none of them.
+func ruleTell(snap *Snapshot, told []Telling) (ruling, error) {
+	if err := mayTell(snap); err != nil {
+		return ruling{}, err
+	}
+	if len(told) == 0 {
+		return ruling{}, fault("body.trials", "at least one trial is needed", nil)
+	}
+	var ruled ruling
+	var faults []Fault
+	var refused error
+	before := map[int]map[string]bool{} // metrics told earlier in the same request
+	for _, telling := range told {
+		data, wrong, err := checkTelling(snap, telling, before)
+		faults = append(faults, wrong...)
+		if refused == nil {
+			refused = err
+		}
+		ruled.drafts = append(ruled.drafts, draft{Told, data})
+		if !slices.Contains(ruled.numbers, telling.Number) {
+			ruled.numbers = append(ruled.numbers, telling.Number)
+		}
+	}
+	if err := invalid(faults); err != nil {
+		return ruling{}, err
+	}
+	return ruled, refused
+}
+
+func mayTell(snap *Snapshot) error {
+	if snap.State == Archived {
+		return conflict("The study is archived; nothing can be told or corrected. Set its state to open, paused or finished first.")
+	}
+	return nil
+}
+
+// checkTelling returns the event's data, what is wrong with the telling itself, and what stands against it as the study is.
+func checkTelling(snap *Snapshot, t Telling, before map[int]map[string]bool) (ToldData, []Fault, error) {
+	at := t.Location
+	if at == "" {
+		at = "body"
+	}
+	data := ToldData{Number: t.Number, Metrics: t.Metrics, ObservedAt: t.ObservedAt, Note: t.Note}
+	trial := snap.Trial(t.Number)
+	if trial == nil {
+		if at != "body" {
+			return data, []Fault{{at + ".number", noSuchTrial(snap, t.Number), t.Number}}, nil
+		}
+		return data, nil, notFound("%s", noSuchTrial(snap, t.Number))
+	}
+	faults := checkNote(t.Note, at)
+	if len(t.Metrics) == 0 && t.Parameters == nil && t.Note == "" {
+		faults = append(faults, Fault{at + ".metrics", "at least one metric is needed", nil})
+	}
+	var refused error
+	for _, name := range sortedKeys(t.Metrics) {
+		wrong, err := checkMetric(snap, trial, name, t.Metrics[name], at, before[t.Number][name])
+		faults = append(faults, wrong...)
+		if refused == nil {
+			refused = err
+		}
+		if before[t.Number] == nil {
+			before[t.Number] = map[string]bool{}
+		}
+		before[t.Number][name] = true
+	}
+	if t.Parameters != nil {
+		used, wrong := settingsUsed(snap, trial, t.Parameters, at)
+		faults = append(faults, wrong...)
+		data.Parameters, data.Candidate, data.KnownValues = used.settings, used.candidate, used.known
+	}
+	return data, faults, refused
+}
+
+func checkMetric(snap *Snapshot, trial *Trial, name string, reading Reading, at string, again bool) ([]Fault, error) {
+	faults := checkMetricName(snap, name, at)
+	faults = append(faults, checkReading(reading, at+".metrics."+name)...)
+	if len(faults) > 0 {
+		return faults, nil
+	}
+	if err := mustBeTold(snap, name); err != nil {
+		return nil, err
+	}
+	if _, told := trial.Metrics[name]; told || again {
+		return nil, conflict("%s of trial %d has been told already. To change it, use the corrections: POST /api/v1/studies/%s/trials/%d/corrections.",
+			name, trial.Number, snap.ID, trial.Number)
+	}
+	return nil, nil
+}
+
+// checkMetricName returns a fault for a name that is no metric of the study.
+func checkMetricName(snap *Snapshot, name, at string) []Fault {
+	kind, meant := snap.compiled.metric(name)
+	if kind != metricUnknown {
+		return nil
+	}
+	message := "the study has no such metric; it has " + strings.Join(snap.Definition.metricNames(), ", ")
+	if meant != "" {
+		message = fmt.Sprintf("the study has no such metric; did you mean %q?", meant)
+	}
+	return []Fault{{at + ".metrics." + name, message, nil}}
+}
+
+// mustBeTold refuses a metric whose value comes with the decision.
+func mustBeTold(snap *Snapshot, name string) error {
+	if kind, _ := snap.compiled.metric(name); kind == metricKnown {
+		return conflict("%s is worked out from the settings when a trial is chosen; it cannot be told.", name)
+	}
+	return nil
+}
+
+// checkReading refuses what is not a finite number of reasonable size.
+func checkReading(r Reading, at string) []Fault {
+	var faults []Fault
+	if !finite(r.Value) || math.Abs(r.Value) > maximalReading {
+		faults = append(faults, Fault{at, "a finite number of at most 1e100 is needed", nil})
+	}
+	if r.StdDev != nil && !(*r.StdDev > 0 && *r.StdDev <= maximalReading) {
+		faults = append(faults, Fault{at + ".stddev", "a standard deviation above 0 is needed; leave it out when it is not known", nil})
+	}
+	return faults
+}
+
+func checkNote(note, at string) []Fault {
+	if n := utf8.RuneCountInString(note); n > maximalNote {
+		return []Fault{{at + ".note", fmt.Sprintf("at most %d characters are kept, these are %d", maximalNote, n), nil}}
+	}
+	return nil
+}
+
+func checkReason(reason string) []Fault {
+	n := utf8.RuneCountInString(reason)
+	switch {
+	case strings.TrimSpace(reason) == "":
+		return []Fault{{"body.reason", "a reason is needed; the ledger keeps it", nil}}
+	case n > maximalReason:
+		return []Fault{{"body.reason", fmt.Sprintf("at most %d characters are kept, these are %d", maximalReason, n), nil}}
+	}
+	return nil
+}
+
+func noSuchTrial(snap *Snapshot, number int) string {
+	return fmt.Sprintf("There is no trial %d; the study has %d.", number, len(snap.Trials))
+}
+
+// usedSettings are settings placed in the space, with what follows from them.
+type usedSettings struct {
+	settings  Settings
+	candidate *int
+	known     map[string]float64
+}
+
+// settingsUsed places the settings that were used in a trial instead of those chosen.
+func settingsUsed(snap *Snapshot, trial *Trial, settings Settings, at string) (usedSettings, []Fault) {
+	placed, place, faults := snap.compiled.placeUsed(settings, at+".parameters")
+	if len(faults) > 0 {
+		return usedSettings{}, faults
+	}
+	known, faults := snap.compiled.knownAt(placed, place, trial.Context, trial.ConstraintValues, at)
+	return usedSettings{placed, candidateOf(place), known}, faults
+}

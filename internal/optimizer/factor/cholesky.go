@@ -9,17 +9,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ErrNotPositiveDefinite tells that a matrix has no Cholesky factor: a pivot came out zero, negative or not a number.
 var ErrNotPositiveDefinite = errors.New("the matrix is not positive definite")
 
-// Cholesky is the lower triangle L with L Lᵀ = A, kept row after row, so that the factor of a leading block of A is
-// a prefix. The zero value is the factor of the empty matrix. A prefix shares memory with the factor it was taken
-// from and is never overwritten; reading is safe for many goroutines, changing one Cholesky is not.
+// Cholesky is the lower triangle L with L Lᵀ = A, kept by rows, so that the factor of a leading block of A is a
+// prefix. The zero value is the factor of the empty matrix. Rows once worked out are never overwritten and are shared by all
+// prefixes: taking one is free, and a prefix that is appended to copies pointers, not numbers. Reading is safe for many
+// goroutines, changing one Cholesky is not. Do not copy a Cholesky; take a Prefix.
 type Cholesky struct {
-	n      int
-	packed Vector // row i starts at i(i+1)/2
+	rows [][]float64 // row i has i+1 entries
 }
 
 // New returns the factor of a matrix given by rows, row i holding at least A[i,0..i].
@@ -29,28 +30,13 @@ func New(rows [][]float64) (*Cholesky, error) {
 }
 
 // Len is the number of rows n.
-func (c *Cholesky) Len() int { return c.n }
+func (c *Cholesky) Len() int { return len(c.rows) }
 
 // Row returns L[i,0..i], to be read only.
-func (c *Cholesky) Row(i int) []float64 {
-	start := triangle(i)
-	return c.packed.values[start : start+i+1 : start+i+1]
-}
+func (c *Cholesky) Row(i int) []float64 { return c.rows[i] }
 
 // Prefix returns the factor of the leading n×n block.
-func (c *Cholesky) Prefix(n int) *Cholesky {
-	if n < 0 || n > c.n {
-		panic(fmt.Sprintf("factor: prefix of %d rows of a factor of %d", n, c.n))
-	}
-	return &Cholesky{n: n, packed: c.packed.Prefix(triangle(n))}
-}
-
-// Clone returns a factor that shares no memory with c.
-func (c *Cholesky) Clone() *Cholesky {
-	clone := &Cholesky{n: c.n}
-	clone.packed.Append(c.packed.values...)
-	return clone
-}
+func (c *Cholesky) Prefix(n int) *Cholesky { return &Cholesky{c.rows[:n:n]} }
 
 // Append grows A by one row and column: row holds A[n,0..n], its last entry the diagonal. It costs O(n²). On an
 // error, ErrNotPositiveDefinite, c is unchanged.
@@ -60,34 +46,46 @@ func (c *Cholesky) Append(row []float64) error { return c.AppendRows([][]float64
 // as if they were appended one by one, but works on many rows at once. On an error, ErrNotPositiveDefinite, c is
 // unchanged.
 func (c *Cholesky) AppendRows(rows [][]float64) error {
-	first := c.n
-	values := c.packed.Extend(triangle(first+len(rows)) - triangle(first))
-	own := make([][]float64, len(rows))
-	for r, row := range rows {
-		if len(row) < first+r+1 {
-			panic(fmt.Sprintf("factor: row %d has %d entries", first+r, len(row)))
-		}
-		own[r], values = values[:first+r+1], values[first+r+1:]
-		copy(own[r], row)
-	}
-	for len(own) > 0 {
-		panel := own[:min(panelRows, len(own))]
-		own = own[len(panel):]
-		if err := c.factorise(panel); err != nil {
-			c.packed.withdraw(triangle(first+len(rows)) - triangle(first))
-			c.n = first
+	grown := c.Prefix(c.Len())
+	grown.rows = slices.Grow(grown.rows, len(rows))
+	for len(rows) > 0 {
+		height := min(panelRows, len(rows))
+		panel := grown.copyRows(rows[:height])
+		rows = rows[height:]
+		if err := grown.factorise(panel); err != nil {
 			return err
 		}
 	}
+	c.rows = grown.rows
 	return nil
+}
+
+// copyRows copies the next rows of A, without what lies above the diagonal, each starting on a cache line.
+func (c *Cholesky) copyRows(rows [][]float64) [][]float64 {
+	const line = 8
+	n, size := c.Len(), 0
+	for r := range rows {
+		size += (n + r + line) &^ (line - 1)
+	}
+	memory, own := make([]float64, size), make([][]float64, len(rows))
+	for r, row := range rows {
+		length := n + r + 1
+		if len(row) < length {
+			panic(fmt.Sprintf("factor: row %d has %d entries", n+r, len(row)))
+		}
+		own[r] = memory[:length:length]
+		memory = memory[(length+line-1)&^(line-1):]
+		copy(own[r], row)
+	}
+	return own
 }
 
 // factorise turns the next few rows of A, in place, into those of L: row i of L solves L[:i] v = A[i,:i], and
 // L[i,i]² = A[i,i] − vᵀv. Finished rows are put to use on the rest four at a time.
 func (c *Cholesky) factorise(rows [][]float64) error {
-	c.solvePanelFrom(rows, 0, c.n)
+	c.solvePanelFrom(rows, 0, c.Len())
 	for len(rows) > 0 {
-		n := c.n
+		n := c.Len()
 		height := min(4-n&3, len(rows))
 		for i := n; i < n+height; i++ {
 			row := rows[i-n]
@@ -97,13 +95,10 @@ func (c *Cholesky) factorise(rows [][]float64) error {
 				return fmt.Errorf("%w: row %d leaves the pivot %g", ErrNotPositiveDefinite, i, pivot)
 			}
 			row[i] = math.Sqrt(pivot)
-			c.n++
+			c.rows = append(c.rows, row)
 		}
 		rows = rows[height:]
-		c.solvePanelFrom(rows, n, c.n)
+		c.solvePanelFrom(rows, n, c.Len())
 	}
 	return nil
 }
-
-// triangle is the number of entries in the first n rows.
-func triangle(n int) int { return n * (n + 1) / 2 }

@@ -10,14 +10,15 @@ func Gram(dst, rows [][]float64) { gram(dst, rows, false) }
 // as much as the factor did twice over.
 func (c *Cholesky) Inverse(dst [][]float64) {
 	// Row j of columns is column j of L⁻¹, which is zero before entry j.
-	columns := make([][]float64, c.n)
-	memory := make([]float64, c.n*c.n)
+	n := c.Len()
+	columns := make([][]float64, n)
+	memory := make([]float64, n*n)
 	for j := range columns {
-		columns[j] = memory[j*c.n : (j+1)*c.n]
+		columns[j] = memory[j*n : (j+1)*n]
 		columns[j][j] = 1
 	}
-	for first := 0; first < c.n; first += panelRows {
-		c.solveUnits(columns[first:min(first+panelRows, c.n)], first)
+	for first := 0; first < n; first += panelRows {
+		c.solveUnits(columns[first:min(first+panelRows, n)], first)
 	}
 	gram(dst, columns, true)
 }
@@ -25,9 +26,9 @@ func (c *Cholesky) Inverse(dst [][]float64) {
 // solveUnits solves L v = e_j in place for consecutive unit vectors, the first of them e_first.
 func (c *Cholesky) solveUnits(units [][]float64, first int) {
 	for r, b := range units {
-		c.solveFrom(b[:min(first+len(units), c.n)], first+r)
+		c.solveFrom(b[:min(first+len(units), c.Len())], first+r)
 	}
-	c.solvePanelFrom(units, first+len(units), c.n)
+	c.solvePanelFrom(units, first+len(units), c.Len())
 }
 
 // gram is Gram; rising tells that row i is zero before entry i, so that those products need not be formed.

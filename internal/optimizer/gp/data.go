@@ -26,8 +26,8 @@ import (
 type Data struct {
 	kernel *kernel.Function
 	inputs *kernel.Inputs
-	noise  factor.Vector // λ_s
-	gains  factor.Vector // information gain of the first s+1 points, nats
+	noise  []float64 // λ_s
+	gains  []float64 // information gain of the first s+1 points, nats
 	factor *factor.Cholesky
 }
 
@@ -49,7 +49,7 @@ func (d *Data) Inputs() *kernel.Inputs { return d.inputs }
 func (d *Data) Kernel() *kernel.Function { return d.kernel }
 
 // Noise returns λ_i of point i.
-func (d *Data) Noise(i int) float64 { return d.noise.Values()[i] }
+func (d *Data) Noise(i int) float64 { return d.noise[i] }
 
 // Factor is L, to be read only.
 func (d *Data) Factor() *factor.Cholesky { return d.factor }
@@ -85,7 +85,7 @@ func (d *Data) AppendAll(xs [][]float64, lambdas []float64) error {
 		}
 		return err
 	}
-	grown.noise.Append(lambdas...)
+	grown.noise = append(grown.noise, lambdas...)
 	grown.addGains(n)
 	*d = *grown
 	return nil
@@ -106,31 +106,24 @@ func (d *Data) addGains(from int) {
 	gain := d.Gain(from)
 	for i := from; i < d.Len(); i++ {
 		gain += math.Log(d.factor.Row(i)[i]) - 0.5*math.Log(d.Noise(i))
-		d.gains.Append(gain)
+		d.gains = append(d.gains, gain)
 	}
 }
 
-// Prefix returns the first n points, sharing memory with d.
+// Prefix returns the first n points, sharing memory with d, at no cost. It may be appended to: d does not notice.
 func (d *Data) Prefix(n int) *Data {
-	return &Data{d.kernel, d.inputs.Prefix(n), d.noise.Prefix(n), d.gains.Prefix(min(n, d.gains.Len())), d.factor.Prefix(n)}
+	return &Data{d.kernel, d.inputs.Prefix(n), d.noise[:n:n], d.gains[:n:n], d.factor.Prefix(n)}
 }
 
-// Clone returns the same points in memory that d does not share.
-func (d *Data) Clone() *Data {
-	clone := &Data{kernel: d.kernel, inputs: d.inputs.Clone(), factor: d.factor.Clone()}
-	clone.noise.Append(d.noise.Values()...)
-	clone.gains.Append(d.gains.Values()...)
-	return clone
-}
+// Clone returns the same points as a Data that can be changed without d noticing, at no cost.
+func (d *Data) Clone() *Data { return d.Prefix(d.Len()) }
 
 // DropFirst removes the oldest point in O(n²), for sliding windows. Prefixes taken before keep it.
 func (d *Data) DropFirst() {
-	var noise factor.Vector
-	noise.Append(d.noise.Values()[1:]...)
-	rest := &Data{kernel: d.kernel, inputs: d.inputs.Slice(1, d.Len()), noise: noise, factor: d.factor.Prefix(d.Len())}
-	rest.factor.DropFirst()
-	rest.addGains(0)
-	*d = *rest
+	n := d.Len()
+	d.inputs, d.noise, d.gains = d.inputs.Slice(1, n), d.noise[1:n:n], nil
+	d.factor.DropFirst()
+	d.addGains(0)
 }
 
 // Gain returns the information gain of the first n points, in nats.
@@ -138,7 +131,7 @@ func (d *Data) Gain(n int) float64 {
 	if n == 0 {
 		return 0
 	}
-	return d.gains.Values()[n-1]
+	return d.gains[n-1]
 }
 
 // Whiten returns z = L⁻¹ y for the first len(y) points. When z already holds the first entries of the answer, only

@@ -1,17 +1,13 @@
 package kernel
 
-import (
-	"fmt"
+import "fmt"
 
-	"headroom/internal/optimizer/factor"
-)
-
-// Inputs are n input vectors of p coordinates, row after row. They grow at the end; a prefix is a value of its
-// own that is never overwritten (see factor.Vector). Coordinates are kept as given, not divided by lengthscales, so
+// Inputs are n input vectors of p coordinates, row after row. They grow at the end; a prefix shares what it has and is
+// never overwritten: appended to, it copies. Do not copy Inputs; take a Prefix. Coordinates are kept as given, not divided by lengthscales, so
 // that metrics with different kernels share them.
 type Inputs struct {
 	p      int
-	values factor.Vector
+	values []float64
 }
 
 // NewInputs returns no input vectors, of p ≥ 1 coordinates each.
@@ -32,7 +28,7 @@ func InputsOf(rows [][]float64) *Inputs {
 }
 
 // Len is the number n of input vectors.
-func (X *Inputs) Len() int { return X.values.Len() / X.p }
+func (X *Inputs) Len() int { return len(X.values) / X.p }
 
 // Coordinates is the number p of coordinates of each.
 func (X *Inputs) Coordinates() int { return X.p }
@@ -42,21 +38,16 @@ func (X *Inputs) Append(x []float64) {
 	if len(x) != X.p {
 		panic(fmt.Sprintf("kernel: an input vector of %d coordinates among ones of %d", len(x), X.p))
 	}
-	X.values.Append(x...)
+	X.values = append(X.values, x...)
 }
 
 // Row returns input vector i, to be read only.
-func (X *Inputs) Row(i int) []float64 { return X.values.Values()[i*X.p : (i+1)*X.p : (i+1)*X.p] }
+func (X *Inputs) Row(i int) []float64 { return X.values[i*X.p : (i+1)*X.p : (i+1)*X.p] }
 
 // Prefix returns the first n input vectors.
-func (X *Inputs) Prefix(n int) *Inputs { return &Inputs{X.p, X.values.Prefix(n * X.p)} }
+func (X *Inputs) Prefix(n int) *Inputs { return &Inputs{X.p, X.values[: n*X.p : n*X.p]} }
 
-// Slice returns a copy of the input vectors from, …, to−1.
+// Slice returns the input vectors from, …, to−1.
 func (X *Inputs) Slice(from, to int) *Inputs {
-	var part factor.Vector
-	part.Append(X.values.Values()[from*X.p : to*X.p]...)
-	return &Inputs{X.p, part}
+	return &Inputs{X.p, X.values[from*X.p : to*X.p : to*X.p]}
 }
-
-// Clone returns the same input vectors in memory that X does not share.
-func (X *Inputs) Clone() *Inputs { return X.Slice(0, X.Len()) }

@@ -168,7 +168,7 @@ func (f *Function) At(x, y []float64) float64 {
 
 // Row writes k(x, X_i) to dst[i] for every i < X.Len().
 func (f *Function) Row(dst []float64, x []float64, X *Inputs) {
-	f.fill(dst[:X.Len()], x, X.values.Values())
+	f.fill(dst[:X.Len()], x, X.values)
 }
 
 // fill writes k(x, y_i) to dst[i], the vectors y_i lying one after another in ys.
@@ -219,7 +219,7 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	if len(dst) == 0 {
 		return
 	}
-	squaredDistances(dst, x, f.inverse, X.values.Values())
+	squaredDistances(dst, x, f.inverse, X.values)
 	switch f.form {
 	case squaredExponential: // σ² e^{−w²/2}
 		shape(squaredExponential, dst, f.variance)

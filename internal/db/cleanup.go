@@ -16,7 +16,7 @@ func (d *DB) cleanUp(ctx context.Context) {
 	ticker := time.NewTicker(cleanUpEvery)
 	defer ticker.Stop()
 	for {
-		if err := d.removeExpired(ctx); err != nil && ctx.Err() == nil {
+		if err := d.removeExpired(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			slog.Warn("what has expired could not be removed", "error", err)
 		}
 		select {
@@ -29,8 +29,7 @@ func (d *DB) cleanUp(ctx context.Context) {
 
 // removeExpired removes old answers, ended sessions, and links nobody used. Tokens and shares stay: people want to
 // see whom they once let in.
-func (d *DB) removeExpired(ctx context.Context) error {
-	now := d.now()
+func (d *DB) removeExpired(ctx context.Context, now time.Time) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM retries WHERE created_at < $1`, now.Add(-answersKept))
 	batch.Queue(`DELETE FROM sessions WHERE expires_at < $1`, now)

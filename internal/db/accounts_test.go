@@ -1,0 +1,335 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"headroom/internal/account"
+	"headroom/internal/db"
+	"headroom/internal/db/dbtest"
+	"headroom/internal/study"
+)
+
+var terminal = account.Identity{Kind: account.ByToken, Name: "terminal", Role: account.Admin}
+
+func TestTokenIsRecognisedUntilItIsRevoked(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	token, secret, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Operator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := d.Accounts.Authenticate(ctx, secret)
+	if err != nil || who.Kind != account.ByToken || who.ID != token.ID || who.Name != "robot" || who.Role != account.Operator {
+		t.Fatalf("got %+v, %v", who, err)
+	}
+	if tokens, err := d.Accounts.Tokens(ctx); err != nil || len(tokens) != 1 || tokens[0].LastUsed == nil {
+		t.Fatalf("the use was not noted: %+v, %v", tokens, err)
+	}
+	pokes, cancel := d.SubscribeAccounts()
+	defer cancel()
+	if err := d.Accounts.RevokeToken(ctx, token.ID); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, pokes)
+	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
+		t.Fatalf("a revoked token got %v", err)
+	}
+	if _, err := d.Accounts.Authenticate(ctx, secret+"x"); !errors.Is(err, account.ErrNoCredentials) {
+		t.Fatalf("an unknown token got %v", err)
+	}
+	if err := d.Accounts.RevokeToken(ctx, "nobody"); !errors.Is(err, account.ErrNotFound) {
+		t.Fatalf("revoking an unknown token got %v", err)
+	}
+}
+
+func TestSecretsAreNotStored(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	_, secret, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Viewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored string
+	if err := d.Pool().QueryRow(ctx, `SELECT tokens::text || encode(hash, 'escape') FROM tokens`).Scan(&stored); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(stored, secret) {
+		t.Fatalf("the secret is in the database: %s", stored)
+	}
+}
+
+func TestExpiredTokenIsRefused(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	soon := time.Now().Add(time.Hour)
+	_, secret, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Viewer, ExpiresAt: &soon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.SetClock(func() time.Time { return soon })
+	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestTokenForAnUnknownStudyNamesTheField(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	_, _, err := d.Accounts.CreateToken(t.Context(), terminal, account.NewToken{Name: "robot", Role: account.Viewer, StudyID: "nowhere"})
+	var invalid *account.Invalid
+	if !errors.As(err, &invalid) || invalid.Field != "study_id" {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestInviteMakesAPersonOnce(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	_, secret, err := d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "Ana", Role: account.Operator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if link, err := d.Accounts.Look(ctx, secret); err != nil || link.Name != "Ana" || link.Kind != account.Invite {
+		t.Fatalf("looking got %+v, %v", link, err)
+	}
+	var wait sync.WaitGroup
+	secrets := make(chan string, 10)
+	for range 10 {
+		wait.Go(func() {
+			_, session, err := d.Accounts.Redeem(ctx, secret, "Firefox\x00")
+			if err == nil {
+				secrets <- session
+			} else if !errors.Is(err, account.ErrUsed) {
+				t.Errorf("a second redemption got %v", err)
+			}
+		})
+	}
+	wait.Wait()
+	if len(secrets) != 1 {
+		t.Fatalf("the link worked %d times", len(secrets))
+	}
+	who, err := d.Accounts.Authenticate(ctx, <-secrets)
+	if err != nil || who.Name != "Ana" || who.Role != account.Operator || who.Kind != account.BySession {
+		t.Fatalf("got %+v, %v", who, err)
+	}
+	if _, _, err := d.Accounts.CreateInvite(ctx, terminal, account.NewInvite{Name: "ANA", Role: account.Viewer}); !errors.Is(err, account.ErrNameTaken) {
+		t.Fatalf("a second Ana got %v", err)
+	}
+}
+
+func TestSignInLinkLastsTenMinutes(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	admin := firstAdmin(t, d)
+	_, secret, err := d.Accounts.CreateSignInLink(ctx, terminal, admin.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.SetClock(func() time.Time { return time.Now().Add(account.SignInLinkLife) })
+	if _, _, err := d.Accounts.Redeem(ctx, secret, ""); !errors.Is(err, account.ErrExpired) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestSessionSlidesAndEnds(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	admin := firstAdmin(t, d)
+	session, secret := signIn(t, d, admin.ID)
+	later := time.Now().Add(account.SessionIdleLife - time.Hour)
+	d.SetClock(func() time.Time { return later })
+	if _, err := d.Accounts.Authenticate(ctx, secret); err != nil {
+		t.Fatal(err)
+	}
+	later = later.Add(account.SessionIdleLife - time.Hour) // would be over but for the visit
+	if _, err := d.Accounts.Authenticate(ctx, secret); err != nil {
+		t.Fatalf("the visit did not prolong the session: %v", err)
+	}
+	if err := d.Accounts.EndSession(ctx, admin.ID, session.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrNoCredentials) {
+		t.Fatalf("a signed-out session got %v", err)
+	}
+	_, secret = signIn(t, d, admin.ID)
+	later = later.Add(account.SessionIdleLife)
+	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
+		t.Fatalf("an idle session got %v", err)
+	}
+}
+
+func TestLastAdminStays(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	admin := firstAdmin(t, d)
+	if err := d.Accounts.SetRole(ctx, admin.ID, account.Viewer); !errors.Is(err, account.ErrLastAdmin) {
+		t.Fatalf("demoting the last admin got %v", err)
+	}
+	if err := d.Accounts.SetDisabled(ctx, admin.ID, true); !errors.Is(err, account.ErrLastAdmin) {
+		t.Fatalf("disabling the last admin got %v", err)
+	}
+	second := invited(t, d, "Bo", account.Admin)
+	// Each demotes the other at once: one must fail.
+	var wait sync.WaitGroup
+	errs := make([]error, 2)
+	for i, id := range []string{admin.ID, second} {
+		wait.Go(func() { errs[i] = d.Accounts.SetRole(ctx, id, account.Viewer) })
+	}
+	wait.Wait()
+	if errors.Is(errs[0], account.ErrLastAdmin) == errors.Is(errs[1], account.ErrLastAdmin) {
+		t.Fatalf("got %v and %v", errs[0], errs[1])
+	}
+}
+
+func TestDisabledPersonIsOutAtOnce(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	firstAdmin(t, d)
+	bo := invited(t, d, "Bo", account.Operator)
+	_, secret := signIn(t, d, bo)
+	_, link, err := d.Accounts.CreateSignInLink(ctx, terminal, bo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Accounts.SetDisabled(ctx, bo, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrNoCredentials) {
+		t.Fatalf("the session of a disabled person got %v", err)
+	}
+	if _, _, err := d.Accounts.Redeem(ctx, link, ""); !errors.Is(err, account.ErrExpired) {
+		t.Fatalf("the link of a disabled person got %v", err)
+	}
+}
+
+func TestShareReadsOneStudy(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	createStudy(t, d, "one")
+	expires := time.Now().Add(time.Hour)
+	share, secret, err := d.Accounts.CreateShare(ctx, terminal, account.NewShare{StudyID: "one", Name: "reviewers", ExpiresAt: expires})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := d.Accounts.Authenticate(ctx, secret)
+	if err != nil || !who.MayRead("one") || who.MayRead("two") || who.MayOperate("one") || who.MayCreateStudies() {
+		t.Fatalf("got %+v, %v", who, err)
+	}
+	if err := d.Accounts.RevokeShare(ctx, "two", share.ID); !errors.Is(err, account.ErrNotFound) {
+		t.Fatalf("revoking through another study got %v", err)
+	}
+	if err := d.Accounts.RevokeShare(ctx, "one", share.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
+		t.Fatalf("a revoked share got %v", err)
+	}
+	_, _, err = d.Accounts.CreateShare(ctx, terminal, account.NewShare{StudyID: "nowhere", Name: "x", ExpiresAt: expires})
+	if !errors.Is(err, account.ErrNotFound) {
+		t.Fatalf("sharing no study got %v", err)
+	}
+}
+
+func TestNewAdminTokenEndsTheOldOne(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	first := firstAdmin(t, d)
+	again, err := d.Accounts.EnsureAdmin(ctx, "another secret")
+	if err != nil || again.ID != first.ID {
+		t.Fatalf("got %+v, %v", again, err)
+	}
+	if _, err := d.Accounts.Authenticate(ctx, "first secret"); !errors.Is(err, account.ErrNoCredentials) {
+		t.Fatalf("the old secret got %v", err)
+	}
+	if who, err := d.Accounts.Authenticate(ctx, "another secret"); err != nil || !who.MayAdminister() {
+		t.Fatalf("the new secret got %+v, %v", who, err)
+	}
+}
+
+func TestOnceMakesOneToken(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	retry := &study.Retry{Caller: "person:a", Method: "POST", Path: "/api/v1/tokens", Key: "k", Body: [32]byte{1}}
+	var wait sync.WaitGroup
+	results := make([]error, 10)
+	for i := range results {
+		wait.Go(func() {
+			results[i] = d.Once(ctx, retry, func(ctx context.Context) (study.Answer, error) {
+				_, _, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Viewer})
+				return study.Answer{Status: 201, Body: []byte("made")}, err
+			})
+		})
+	}
+	wait.Wait()
+	made := 0
+	for _, err := range results {
+		var first *study.AlreadyAnswered
+		switch {
+		case err == nil:
+			made++
+		case !errors.As(err, &first) || first.Answer.Status != 201 || string(first.Answer.Body) != "made":
+			t.Errorf("got %v", err)
+		}
+	}
+	if tokens, err := d.Accounts.Tokens(ctx); err != nil || made != 1 || len(tokens) != 1 {
+		t.Fatalf("made %d, stored %d, %v", made, len(tokens), err)
+	}
+	failing := *retry
+	failing.Key = "fails"
+	want := errors.New("no")
+	err := d.Once(ctx, &failing, func(ctx context.Context) (study.Answer, error) {
+		if _, _, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "lost", Role: account.Viewer}); err != nil {
+			t.Error(err)
+		}
+		return study.Answer{}, want
+	})
+	if tokens, listErr := d.Accounts.Tokens(ctx); !errors.Is(err, want) || listErr != nil || len(tokens) != 1 {
+		t.Fatalf("a failed request left %d tokens, %v, %v", len(tokens), err, listErr)
+	}
+	if err := d.Answered(ctx, &failing); err != nil {
+		t.Fatalf("a failed request was kept: %v", err)
+	}
+}
+
+// firstAdmin sets the admin token to "first secret".
+func firstAdmin(t *testing.T, d *db.DB) account.Person {
+	t.Helper()
+	admin, err := d.Accounts.EnsureAdmin(t.Context(), "first secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return admin
+}
+
+// signIn gives a person a session.
+func signIn(t *testing.T, d *db.DB, personID string) (account.Session, string) {
+	t.Helper()
+	_, link, err := d.Accounts.CreateSignInLink(t.Context(), terminal, personID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, secret, err := d.Accounts.Redeem(t.Context(), link, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session, secret
+}
+
+// invited makes a person by an invite.
+func invited(t *testing.T, d *db.DB, name string, role account.Role) string {
+	t.Helper()
+	_, link, err := d.Accounts.CreateInvite(t.Context(), terminal, account.NewInvite{Name: name, Role: role})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, _, err := d.Accounts.Redeem(t.Context(), link, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session.PersonID
+}

@@ -1,0 +1,19 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Pool lets tests look at the tables.
+func (d *DB) Pool() *pgxpool.Pool { return d.pool }
+
+// SetClock sets the time that expiries are measured against.
+func (d *DB) SetClock(now func() time.Time) { d.now = now }
+
+// RemoveExpired runs the cleaner once, as if it were now.
+func (d *DB) RemoveExpired(ctx context.Context, now time.Time) error {
+	return d.removeExpired(ctx, now)
+}

@@ -1,0 +1,162 @@
+package db_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"headroom/internal/db"
+	"headroom/internal/db/dbtest"
+	"headroom/internal/study"
+)
+
+func open(t *testing.T, url string) *db.DB {
+	t.Helper()
+	d, err := db.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return d
+}
+
+// until polls a query for true.
+func until(t *testing.T, d *db.DB, what, query string) {
+	t.Helper()
+	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); {
+		var yes bool
+		if err := d.Pool().QueryRow(t.Context(), query).Scan(&yes); err != nil {
+			t.Fatal(err)
+		}
+		if yes {
+			return
+		}
+	}
+	t.Fatalf("%s did not happen", what)
+}
+
+func awaitLockWait(t *testing.T, d *db.DB) {
+	t.Helper()
+	until(t, d, "waiting for the choosing lock", `
+		SELECT count(*) > 0 FROM pg_locks JOIN pg_database ON pg_database.oid = database
+		WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted`)
+}
+
+func awaitListener(t *testing.T, d *db.DB) {
+	t.Helper()
+	until(t, d, "listening", `
+		SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN headroom_account' AND state = 'idle'`)
+}
+
+// hears waits until the subscriber was told seq.
+func hears(t *testing.T, changes <-chan int64, seq int64) {
+	t.Helper()
+	for receive(t, changes) != seq {
+		continue
+	}
+}
+
+func TestEveryServerHearsOfChanges(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	writer, reader := open(t, url), open(t, url)
+	awaitListener(t, reader)
+	l, state := createStudy(t, writer, "with:colon")
+	changes, cancel := reader.Subscribe("with:colon")
+	defer cancel()
+	other, cancelOther := reader.Subscribe("another")
+	defer cancelOther()
+	for range 30 {
+		add := l.noted(state, `{"name":"a"}`)
+		state = add.After
+		if err := writer.Studies.Write(t.Context(), "with:colon", study.Command{}, state.Version-1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hears(t, changes, 31)
+	select {
+	case seq := <-other:
+		if seq != 0 {
+			t.Fatalf("another study heard of %d", seq)
+		}
+	default:
+	}
+}
+
+func TestListenerComesBackAndPokes(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	awaitListener(t, d)
+	l, state := createStudy(t, d, "one")
+	changes, cancel := d.Subscribe("one")
+	defer cancel()
+	if _, err := d.Pool().Exec(t.Context(), `
+		SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'`); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, changes, 0) // whatever was missed, look
+	add := l.noted(state, `{"name":"a"}`)
+	if err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, changes, 2)
+}
+
+func TestLostConnectionIsUnavailable(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	l, state := createStudy(t, d, "one")
+	add := l.noted(state, `{"name":"a"}`)
+	err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]study.Event) (study.Append, error) {
+		// The connection that holds the row's lock is cut, as by a restart of the server.
+		_, err := d.Pool().Exec(t.Context(), `
+			SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND state = 'idle in transaction' AND pid <> pg_backend_pid()`)
+		return add, err
+	})
+	if !errors.Is(err, study.ErrUnavailable) {
+		t.Fatalf("got %v", err)
+	}
+	if err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+		t.Fatalf("after the loss nothing was stored, and the next write works; but got %v", err)
+	}
+	if _, err := db.Open(t.Context(), "postgres://nobody@127.0.0.1:1/nothing"); !errors.Is(err, study.ErrUnavailable) {
+		t.Fatalf("no server got %v", err)
+	}
+}
+
+func TestUnsupportedSchemasAreRefused(t *testing.T) {
+	t.Parallel()
+	empty := dbtest.EmptyURL(t)
+	if _, err := db.Open(t.Context(), empty); err == nil {
+		t.Fatal("a database without tables was opened")
+	}
+	url := dbtest.URL(t)
+	d := open(t, url)
+	if _, err := d.Pool().Exec(t.Context(), `UPDATE schema_migrations SET version = 9999`); err != nil {
+		t.Fatal(err)
+	}
+	for name, try := range map[string]func() error{
+		"Migrate": func() error { return db.Migrate(t.Context(), url) },
+		"Ready":   func() error { return d.Ready(t.Context()) },
+	} {
+		if err := try(); err == nil || errors.Is(err, study.ErrUnavailable) {
+			t.Errorf("%s of a newer database got %v", name, err)
+		}
+	}
+}
+
+func TestServersMayMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	url := dbtest.EmptyURL(t)
+	results := make(chan error, 4)
+	for range cap(results) {
+		go func() { results <- db.Migrate(t.Context(), url) }()
+	}
+	for range cap(results) {
+		if err := receive(t, results); err != nil {
+			t.Error(err)
+		}
+	}
+	open(t, url)
+}

@@ -1,0 +1,9 @@
+package db_test
+
+import (
+	"testing"
+
+	"headroom/internal/db/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }

@@ -114,7 +114,10 @@ func (p *posterior) hyperparameters(theta []float64) (lengthscales []float64, la
 	for g := range lengthscales {
 		lengthscales[g] = math.Exp(theta[g])
 	}
-	lambda = max(math.Exp(theta[G]), LeastNoise)
+	lambda = math.Exp(theta[G])
+	if theta[G] == p.low[G] {
+		lambda = LeastNoise // to the bit, as e^ln may round off it
+	}
 	if !p.problem.FreeLengthscales {
 		copy(lengthscales, p.problem.Median)
 		copy(lengthscales, p.problem.Start.Lengthscales)

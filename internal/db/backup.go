@@ -1,0 +1,164 @@
+package db
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A backup is one gzip file of JSON lines: what it is, then of each table its name and columns followed by its rows, each an array of
+// PostgreSQL's text for the values, and last the SHA-256 of all lines before. It holds everything, and of credentials only
+// hashes. Any PostgreSQL can take it, as can any later version of this program.
+const (
+	backupFormat  = "headroom-backup"
+	backupVersion = 1
+)
+
+// backupTables in an order in which rows only refer to earlier ones.
+var backupTables = []struct{ name, order string }{
+	{"studies", "id"},
+	{"events", "study_id, seq"},
+	{"trials", "study_id, number"},
+	{"observations", "study_id, number, metric"},
+	{"retries", "created_at, caller, method, path, key"},
+	{"people", "created_at, id"},
+	{"tokens", "created_at, id"},
+	{"sessions", "created_at, id"},
+	{"links", "created_at, id"},
+	{"shares", "created_at, id"},
+}
+
+// backupLine is one line; rows are bare arrays.
+type backupLine struct {
+	Format  string     `json:"format,omitempty"`
+	Version int        `json:"version,omitempty"`
+	Schema  uint       `json:"schema,omitempty"`
+	Made    *time.Time `json:"made,omitempty"`
+	Table   string     `json:"table,omitempty"`
+	Columns []string   `json:"columns,omitempty"`
+	SHA256  string     `json:"sha256,omitempty"`
+}
+
+// Backup writes everything, as it was at one instant, to w.
+func (d *DB) Backup(ctx context.Context, w io.Writer) error {
+	out := newBackupWriter(w)
+	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, d.pool, snapshot, func(tx pgx.Tx) error {
+		var schema uint
+		if err := tx.QueryRow(ctx, `SELECT version FROM schema_migrations`).Scan(&schema); err != nil {
+			return err
+		}
+		made := d.now().Truncate(time.Second)
+		if err := out.line(backupLine{Format: backupFormat, Version: backupVersion, Schema: schema, Made: &made}); err != nil {
+			return err
+		}
+		for _, table := range backupTables {
+			if err := backUpTable(ctx, tx, out, table.name, table.order); err != nil {
+				return fmt.Errorf("table %s: %w", table.name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return away(ctx, err)
+	}
+	return out.close()
+}
+
+func backUpTable(ctx context.Context, tx pgx.Tx, out *backupWriter, table, order string) error {
+	columns, err := columnsOf(ctx, tx, table)
+	if err != nil {
+		return err
+	}
+	names, texts := make([]string, len(columns)), make([]string, len(columns))
+	for i, c := range columns {
+		names[i], texts[i] = c.name, pgx.Identifier{c.name}.Sanitize()+"::text"
+	}
+	if err := out.line(backupLine{Table: table, Columns: names}); err != nil {
+		return err
+	}
+	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT json_build_array(%s)::text FROM %s ORDER BY %s`, strings.Join(texts, ", "), table, order))
+	if err != nil {
+		return err
+	}
+	var row string
+	_, err = pgx.ForEachRow(rows, []any{&row}, func() error { return out.write([]byte(row)) })
+	return err
+}
+
+// column is a table's column with its SQL type.
+type column struct{ name, kind string }
+
+func columnsOf(ctx context.Context, q querier, table string) ([]column, error) {
+	return list(ctx, q, func(row pgx.CollectableRow) (c column, err error) {
+		return c, row.Scan(&c.name, &c.kind)
+	}, `
+		SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute
+		WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, table)
+}
+
+// backupWriter writes lines and sums them up.
+type backupWriter struct {
+	packed *gzip.Writer
+	lines  *bufio.Writer
+	sum    hash.Hash
+}
+
+func newBackupWriter(w io.Writer) *backupWriter {
+	packed, sum := gzip.NewWriter(w), sha256.New()
+	return &backupWriter{packed: packed, sum: sum, lines: bufio.NewWriter(io.MultiWriter(packed, sum))}
+}
+
+func (b *backupWriter) line(l backupLine) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return b.write(text)
+}
+
+func (b *backupWriter) write(text []byte) error {
+	if _, err := b.lines.Write(text); err != nil {
+		return err
+	}
+	return b.lines.WriteByte('\n')
+}
+
+// close writes the sum, which says that the file is whole.
+func (b *backupWriter) close() error {
+	if err := b.lines.Flush(); err != nil {
+		return err
+	}
+	if err := b.line(backupLine{SHA256: hex.EncodeToString(b.sum.Sum(nil))}); err != nil {
+		return err
+	}
+	if err := b.lines.Flush(); err != nil {
+		return err
+	}
+	return b.packed.Close()
+}
+
+// CheckLedgers checks every study's ledger from its first event to its last.
+func (d *DB) CheckLedgers(ctx context.Context) (checked int, err error) {
+	studies, err := d.Studies.Summaries(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	for _, one := range studies {
+		if err := d.Studies.CheckLedger(ctx, one.ID); err != nil {
+			return checked, err
+		}
+		checked++
+	}
+	return checked, nil
+}

@@ -38,7 +38,7 @@ func Replay(cfg *Config, h *History) (*State, error) { return replay(cfg, h, nil
 func (prior *State) Extend(h *History) (*State, error) { return replay(prior.cfg, h, prior) }
 
 func replay(cfg *Config, h *History, prior *State) (*State, error) {
-	p, ok := policy.New(cfg.Algorithm, cfg.context(), cfg.Settings)
+	p, ok := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
 	if !ok {
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}
@@ -63,9 +63,14 @@ func replay(cfg *Config, h *History, prior *State) (*State, error) {
 	return s, nil
 }
 
-// context is what the algorithm's settings are read against.
-func (cfg *Config) context() policy.Context {
-	c := policy.Context{Horizon: cfg.Horizon, Dimensions: len(cfg.Space.Dims), Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit}
+// Context is what the algorithm's settings are read against.
+func (cfg *Config) Context() SettingsContext {
+	c := SettingsContext{Horizon: cfg.Horizon, Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit}
+	for _, d := range cfg.Space.Dims {
+		if !d.Derived {
+			c.Dimensions++
+		}
+	}
 	for _, m := range cfg.Metrics {
 		c.Metrics = append(c.Metrics, m.Name)
 	}

@@ -18,7 +18,7 @@ func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
-	if s.Round() <= s.settings.InitialDesign(s.cfg.context()) {
+	if s.Round() <= s.settings.InitialDesign(s.cfg.Context()) {
 		return s.firstDesign(known)
 	}
 	found, err := s.maximise(ctx, known)

@@ -34,7 +34,7 @@ func plain(t testing.TB, d, costs int, change func(*Config), settings string) *C
 		t.Fatal(err)
 	}
 	var faults []Fault
-	if cfg.Settings, faults = ResolveSettings(cfg.Algorithm, raw, cfg.context()); len(faults) > 0 {
+	if cfg.Settings, faults = ResolveSettings(cfg.Algorithm, raw, cfg.Context()); len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	return cfg

@@ -136,7 +136,7 @@ func vectorConfig(t *testing.T, v vectors, i int) *Config {
 		raw[key], _ = json.Marshal(value)
 	}
 	var faults []Fault
-	cfg.Settings, faults = ResolveSettings(algorithm, raw, cfg.context())
+	cfg.Settings, faults = ResolveSettings(algorithm, raw, cfg.Context())
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}

@@ -61,6 +61,7 @@ func newCompiler(d Definition, f *faults) *compiler {
 		Seed:        d.Seed,
 		Standardize: d.Model.Outputs == outputsScaled,
 		Fit:         d.Model.Fit == fitMAP,
+		Paper:       d.Algorithm.Preset == presetPaper,
 	}}
 	return &compiler{out: c, faults: f}
 }
@@ -219,7 +220,7 @@ func (b *compiler) settings() {
 		return // Check has said so
 	}
 	const at = "body.algorithm.settings"
-	settings, wrong := optimizer.ResolveSettings(c.Def.Algorithm.Name, c.Def.Algorithm.Settings, c.settingsContext())
+	settings, wrong := optimizer.ResolveSettings(c.Def.Algorithm.Name, c.Def.Algorithm.Settings, c.Config.Context())
 	for _, fault := range wrong {
 		location := at
 		if fault.Path != "" {
@@ -237,22 +238,6 @@ func (b *compiler) settings() {
 		b.faults.add("body.algorithm.name", c.Def.Algorithm.Name, "%s needs at least one constraint of known form: give one an expression, or sampled values", c.Def.Algorithm.Name)
 	}
 	b.safeSeeds(at+".safe_seeds", algorithms[found].NeedsSafeSeeds)
-}
-
-func (c *compiled) settingsContext() optimizer.SettingsContext {
-	context := optimizer.SettingsContext{
-		Metrics: c.MetricNames, Constraints: c.ConstraintNames, Horizon: c.Def.Algorithm.Horizon,
-		Paper: c.Def.Algorithm.Preset == presetPaper, Standardized: c.Config.Standardize, Fitted: c.Config.Fit,
-	}
-	for _, k := range c.Def.Constraints {
-		context.CostMetrics = append(context.CostMetrics, k.Metric)
-	}
-	for _, d := range c.Config.Space.Dims {
-		if !d.Derived {
-			context.Dimensions++
-		}
-	}
-	return context
 }
 
 // maxSafeSeeds keeps the list one that a person wrote.

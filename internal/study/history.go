@@ -29,7 +29,7 @@ func (snap *Snapshot) history(c *compiled) *optimizer.History {
 		}
 		rounds[i] = optimizer.Round{
 			Point: r.place.U, Arm: r.place.Arm, Suggested: t.Origin == Suggested, Excluded: t.Excluded,
-			Closed: closedDuring(seen, r.spells), Readings: own, Costs: givenCosts(c.Def, r.known), Draw: drawOf(t.Decision),
+			Closed: closedDuring(seen, r.spells), Readings: own, Costs: givenCosts(c.Def, r.known), Draw: drawOf(t.Decision, c.Def.Algorithm.Name),
 		}
 	}
 	return &optimizer.History{Rounds: rounds, Fits: fitsFor(c, snap.Fits), Rewritten: snap.fitted > 0 && snap.rewritten > snap.fitted}
@@ -68,9 +68,13 @@ func givenCosts(d Definition, known map[string]float64) []float64 {
 	return costs
 }
 
-func drawOf(d *Decision) optimizer.Draw {
-	if d == nil {
+// drawOf is the recorded chance of a decision; numbers that another algorithm drew mean nothing to this one.
+func drawOf(d *Decision, algorithm string) optimizer.Draw {
+	switch {
+	case d == nil:
 		return optimizer.Draw{}
+	case d.Algorithm != algorithm:
+		return optimizer.Draw{Seed: d.RandomSeed}
 	}
 	return optimizer.Draw{Seed: d.RandomSeed, Z: d.Draws}
 }

@@ -95,7 +95,7 @@ func (v *verifier) decision(ctx context.Context, chosen ChosenData) error {
 		}
 	}
 	v.pending = append(v.pending, optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: chosen.Origin == Suggested,
-		Readings: make([]optimizer.Reading, len(c.MetricNames)), Costs: givenCosts(c.Def, chosen.KnownValues), Draw: drawOf(chosen.Decision)})
+		Readings: make([]optimizer.Reading, len(c.MetricNames)), Costs: givenCosts(c.Def, chosen.KnownValues), Draw: drawOf(chosen.Decision, c.Def.Algorithm.Name)})
 	return nil
 }
 
@@ -251,7 +251,7 @@ func (v *verifier) compareNumbers(number int, stored *Decision, replayed Decisio
 	}
 	switch {
 	case stored.Acquisition == nil && replayed.Acquisition == nil:
-	case stored.Acquisition == nil || replayed.Acquisition == nil || !near(*stored.Acquisition, *replayed.Acquisition):
+	case stored.Acquisition == nil || replayed.Acquisition == nil || !agrees(*stored.Acquisition, *replayed.Acquisition):
 		v.differ(number, "acquisition", stored.Acquisition, replayed.Acquisition)
 	}
 	v.compareModels(number, stored.Model, replayed.Model)
@@ -272,7 +272,7 @@ func (v *verifier) compareModels(number int, stored, replayed map[string]MetricM
 			continue
 		}
 		for i := range a.Lengthscales {
-			if !near(a.Lengthscales[i], b.Lengthscales[i]) {
+			if !agrees(a.Lengthscales[i], b.Lengthscales[i]) {
 				v.differ(number, at+"lengthscales", a.Lengthscales, b.Lengthscales)
 				break
 			}
@@ -291,7 +291,7 @@ func (v *verifier) compareMaps(number int, field string, stored, replayed map[st
 	for _, name := range sortedKeys(names) {
 		a, hasA := stored[name]
 		b, hasB := replayed[name]
-		if hasA && hasB && near(a, b) {
+		if hasA && hasB && agrees(a, b) {
 			continue
 		}
 		at := field
@@ -309,7 +309,7 @@ func numberOrNil(x float64, there bool) any {
 	return x
 }
 
-func near(stored, replayed float64) bool {
+func agrees(stored, replayed float64) bool {
 	return math.Abs(stored-replayed) <= numberTolerance*max(1, math.Abs(stored))
 }
 

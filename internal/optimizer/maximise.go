@@ -54,7 +54,7 @@ func (s *State) best(at []Place, known Known) (maximum, error) {
 	sight := s.sight(s.next, at, known.at(at), draw)
 	scores := s.policy.Score(sight)
 	values, allowed, fellBack := s.effective(scores, at)
-	chosen := argmax(values, scores.Untruncated, allowed, scores.Relative)
+	chosen := Argmax(values, scores.Untruncated, allowed, scores.Relative)
 	if chosen < 0 {
 		return maximum{}, ErrNoneAllowed
 	}
@@ -63,7 +63,7 @@ func (s *State) best(at []Place, known Known) (maximum, error) {
 		found.draw.Z = p.Drawn(sight, chosen)
 	}
 	allowed[chosen] = false
-	if second := argmax(values, scores.Untruncated, allowed, scores.Relative); second >= 0 {
+	if second := Argmax(values, scores.Untruncated, allowed, scores.Relative); second >= 0 {
 		found.runnerUp = &RunnerUp{Place: at[second], Acquisition: values[second]}
 	}
 	return found, nil

@@ -112,8 +112,8 @@ func (k Known) at(places []Place) func(j, i int) float64 {
 	}
 }
 
-// seed is the random seed of decision t, below 2⁵³ so that every JSON reader keeps it (SplitMix64 of study seed and round).
-func (cfg *Config) seed(t int) uint64 {
+// DecisionSeed is the random seed of decision t, below 2⁵³ so that every JSON reader keeps it (SplitMix64 of study seed and round).
+func (cfg *Config) DecisionSeed(t int) uint64 {
 	z := cfg.Seed + uint64(t)*0x9e3779b97f4a7c15
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb
@@ -122,7 +122,7 @@ func (cfg *Config) seed(t int) uint64 {
 
 // draw is what chance contributes to decision t: what was recorded, else what its seed gives.
 func (s *State) draw(t int) Draw {
-	d := Draw{Seed: s.cfg.seed(t)}
+	d := Draw{Seed: s.cfg.DecisionSeed(t)}
 	if t <= len(s.history.Rounds) {
 		if recorded := s.history.Rounds[t-1].Draw; recorded.Z != nil || recorded.Seed != 0 {
 			d = recorded

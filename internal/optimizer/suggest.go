@@ -143,7 +143,7 @@ func (s *State) Acquisition(at []Place, known Known) Scores {
 	draw := s.draw(s.Round())
 	scores := s.policy.Score(s.sight(s.next, at, known.at(at), draw))
 	values, allowed, _ := s.effective(scores, at)
-	return Scores{Values: values, Allowed: allowed, Argmax: argmax(values, scores.Untruncated, allowed, scores.Relative)}
+	return Scores{Values: values, Allowed: allowed, Argmax: Argmax(values, scores.Untruncated, allowed, scores.Relative)}
 }
 
 // effective resolves which places may be chosen: those the algorithm allows, else by its fallback; never an arm that has run out.
@@ -167,8 +167,8 @@ func (s *State) effective(scores policy.Scores, at []Place) (values []float64, a
 // tie is how close scores count as equal, times max(1, |largest|).
 const tie = 1e-9
 
-// argmax is the lowest index among the largest values, ties going to the largest untruncated value; −1 if none is allowed.
-func argmax(values, untruncated []float64, allowed []bool, relative bool) int {
+// Argmax is the lowest index among the largest values, ties going to the largest untruncated value; −1 if none is allowed.
+func Argmax(values, untruncated []float64, allowed []bool, relative bool) int {
 	candidates := ties(values, nil, allowed, relative)
 	if untruncated != nil && len(candidates) > 1 {
 		candidates = ties(untruncated, candidates, allowed, relative)

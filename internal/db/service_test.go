@@ -1,0 +1,556 @@
+package db_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/db/dbtest"
+	"headroom/internal/study"
+)
+
+// These tests run the domain's service on the real store.
+
+func newService(t testing.TB) *study.Service {
+	t.Helper()
+	s := study.NewService(dbtest.New(t).Studies, study.Options{})
+	t.Cleanup(s.Stop)
+	return s
+}
+
+var ana = study.Command{By: "Ana"}
+
+func number(x float64) *float64 { return &x }
+
+// reactor is a study of two settings with one limit and the practical defaults.
+func reactor() study.Definition {
+	return study.Definition{
+		Name: "Reactor",
+		Parameters: []study.Parameter{
+			{Name: "temperature", Type: study.Real, Low: number(20), High: number(60), Unit: "°C"},
+			{Name: "cycles", Type: study.Integer, Low: number(1), High: number(12)},
+		},
+		Objective:       study.Objective{Metric: "yield", Direction: "maximize", Unit: "%"},
+		Constraints:     []study.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.5, Unit: "%"}},
+		RecordedMetrics: []study.RecordedMetric{{Metric: "colour"}},
+		Algorithm:       study.Algorithm{Name: "rpol-ucb", Horizon: 60},
+		Seed:            7,
+	}
+}
+
+// run is the reactor: what an experiment with these settings reads.
+func run(settings study.Settings) map[string]study.Reading {
+	x := (settings["temperature"].Number - 20) / 40
+	y := settings["cycles"].Number / 12
+	return map[string]study.Reading{
+		"yield":    {Value: 80 - 60*(x-0.7)*(x-0.7) - 20*(y-0.5)*(y-0.5) + 0.3*math.Sin(37*x+11*y)},
+		"impurity": {Value: 0.2 + 0.6*x*y + 0.02*math.Cos(23*x-5*y)},
+	}
+}
+
+func create(t testing.TB, s *study.Service, d study.Definition) *study.Snapshot {
+	t.Helper()
+	snap, err := s.Create(t.Context(), ana, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+func ask(t testing.TB, s *study.Service, id string, count int) (*study.Snapshot, []int) {
+	t.Helper()
+	snap, numbers, err := s.Ask(t.Context(), ana, id, study.Ask{Count: count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap, numbers
+}
+
+func tell(t testing.TB, s *study.Service, id string, number int, metrics map[string]study.Reading) *study.Snapshot {
+	t.Helper()
+	snap, err := s.Tell(t.Context(), ana, id, []study.Telling{{Number: number, Metrics: metrics}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+// play asks and tells rounds times.
+func play(t testing.TB, s *study.Service, id string, rounds int) *study.Snapshot {
+	t.Helper()
+	var snap *study.Snapshot
+	for range rounds {
+		asked, numbers := ask(t, s, id, 1)
+		snap = tell(t, s, id, numbers[0], run(asked.Trial(numbers[0]).Parameters))
+	}
+	return snap
+}
+
+func wantVerified(t testing.TB, s *study.Service, id string, checked int) {
+	t.Helper()
+	v, err := s.Verify(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.OK || !v.LedgerIntact || v.Checked != checked {
+		shown, _ := json.MarshalIndent(v, "", " ")
+		t.Fatalf("want %d decisions verified, got %s", checked, shown)
+	}
+}
+
+// wantError fails unless err is of the kind and its sentence contains text.
+func wantError(t testing.TB, err, kind error, text string) {
+	t.Helper()
+	if !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
+		t.Fatalf("want %v with %q, got %v", kind, text, err)
+	}
+}
+
+func wantFault(t testing.TB, err error, location string) {
+	t.Helper()
+	var faulty *study.Invalid
+	if !errors.As(err, &faulty) {
+		t.Fatalf("want a fault at %s, got %v", location, err)
+	}
+	for _, f := range faulty.Faults {
+		if f.Location == location {
+			return
+		}
+	}
+	t.Fatalf("want a fault at %s, got %v", location, faulty.Faults)
+}
+
+func TestServicePlaysAStudyThatVerifies(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	id := create(t, s, reactor()).ID
+	snap := play(t, s, id, 14)
+	if len(snap.Trials) != 14 || len(snap.Fits) == 0 {
+		t.Fatalf("%d trials, %d fits", len(snap.Trials), len(snap.Fits))
+	}
+	for _, trial := range snap.Trials {
+		if trial.Status != study.StatusCompleted || trial.Feasible == nil || trial.Decision == nil || trial.Decision.Because == "" {
+			t.Fatalf("trial %+v", trial)
+		}
+	}
+	state, err := s.StateOf(t.Context(), snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Round != 15 || state.Multipliers["impurity"] < 1 || state.Metrics["yield"].Beta == nil || state.Recommendation == nil {
+		t.Fatalf("state %+v", state)
+	}
+	wantVerified(t, s, id, 14)
+	t.Log(snap.Trials[2].Decision.Because)
+	t.Log(snap.Trials[12].Decision.Because)
+}
+
+func TestVerifyHoldsThroughEverythingThatCanHappen(t *testing.T) {
+	t.Parallel()
+	s, ctx := newService(t), t.Context()
+	id := create(t, s, reactor()).ID
+	play(t, s, id, 7)
+	must := func(_ *study.Snapshot, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	snap, batch := ask(t, s, id, 3)
+	must(s.Tell(ctx, ana, id, []study.Telling{{Number: batch[2], Metrics: run(snap.Trial(batch[2]).Parameters)}}))
+	must(s.Close(ctx, ana, id, study.Failed, batch[0], "stirrer broke"))
+	ask(t, s, id, 1)
+	must(s.Correct(ctx, ana, id, study.Correction{Number: 3, Metrics: map[string]*study.Reading{"yield": {Value: 60}}, Reason: "typo"}))
+	ask(t, s, id, 1)
+	must(s.Close(ctx, ana, id, study.Excluded, 2, "wrong bottle"))
+	play(t, s, id, 2)
+	must(s.Close(ctx, ana, id, study.Included, 2, "right bottle after all"))
+	must(s.Correct(ctx, ana, id, study.Correction{Number: 5, Metrics: map[string]*study.Reading{"impurity": nil}, Reason: "not measured"}))
+	must(s.Tell(ctx, ana, id, []study.Telling{{Number: batch[0], Metrics: map[string]study.Reading{"yield": {Value: 70}}}}))
+	if _, _, err := s.AddTrial(ctx, ana, id, study.OwnTrial{Parameters: study.Settings{"temperature": {Number: 41.5}, "cycles": {Number: 4}},
+		Metrics: map[string]study.Reading{"yield": {Value: 71}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Replicate(ctx, ana, id, 4); err != nil {
+		t.Fatal(err)
+	}
+	must(s.Reconfigure(ctx, ana, id, study.Reconfiguration{Constraints: []study.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.45, Unit: "%"}},
+		Algorithm: &study.Algorithm{Name: "ckb-ucb", Horizon: 60}, Reason: "stricter customer"}))
+	now := play(t, s, id, 3)
+	decisions := 0
+	for _, trial := range now.Trials {
+		if trial.Decision != nil {
+			decisions++
+		}
+	}
+	wantVerified(t, s, id, decisions)
+	// A service that knows nothing but the ledger agrees.
+	state, err := s.StateOf(ctx, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Export(ctx, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := newService(t)
+	moved, err := other.ImportBundle(ctx, study.Command{By: "Bo"}, bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if moved.Hash != now.Hash || moved.Version != now.Version || moved.ID == now.ID {
+		t.Fatalf("moved to %s %d %s", moved.ID, moved.Version, moved.Hash)
+	}
+	fresh, err := other.StateOf(ctx, moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(state, fresh, approximately(1e-9)); diff != "" {
+		t.Fatalf("(-grown +replayed)\n%s", diff)
+	}
+	verified, err := study.VerifyBundle(ctx, text)
+	if err != nil || !verified.OK {
+		t.Fatalf("offline: %v %+v", err, verified)
+	}
+}
+
+func approximately(tolerance float64) cmp.Option {
+	return cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= tolerance*max(1, math.Abs(a)) })
+}
+
+func TestVerifyFindsWhatWasChanged(t *testing.T) {
+	t.Parallel()
+	s, ctx := newService(t), t.Context()
+	id := create(t, s, reactor()).ID
+	bundle, err := s.Export(ctx, play(t, s, id, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range bundle.Events {
+		if e.Kind == study.Told {
+			bundle.Events[i].Data = bytes.Replace(e.Data, []byte(`"value":`), []byte(`"value":1`), 1)
+			break
+		}
+	}
+	text, err := json.Marshal(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := study.VerifyBundle(ctx, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.OK || v.LedgerIntact || len(v.Different) < 2 {
+		t.Fatalf("a changed reading breaks the hash and the decisions after it, got %+v", v)
+	}
+	if _, err := s.ImportBundle(ctx, ana, bytes.NewReader(text)); err == nil {
+		t.Fatal("a broken ledger must not be imported")
+	}
+}
+
+func TestTellTakesSubsetsOnceAndRefusesTheRest(t *testing.T) {
+	t.Parallel()
+	s, ctx := newService(t), t.Context()
+	id := create(t, s, reactor()).ID
+	ask(t, s, id, 2)
+	snap := tell(t, s, id, 1, map[string]study.Reading{"yield": {Value: 70, StdDev: number(0.5)}})
+	if trial := snap.Trial(1); trial.Status != study.StatusPartial || trial.Feasible != nil {
+		t.Fatalf("after one metric: %+v", trial)
+	}
+	snap = tell(t, s, id, 1, map[string]study.Reading{"impurity": {Value: 0.6}})
+	if trial := snap.Trial(1); trial.Status != study.StatusCompleted || trial.Feasible == nil || *trial.Feasible || *trial.Metrics["impurity"].Headroom >= 0 {
+		t.Fatalf("after both: %+v", trial)
+	}
+	before := snap.Version
+	_, err := s.Tell(ctx, ana, id, []study.Telling{{Number: 1, Metrics: map[string]study.Reading{"yield": {Value: 71}}}})
+	wantError(t, err, study.ErrConflict, "/trials/1/corrections")
+	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 2, Metrics: map[string]study.Reading{"yeild": {Value: 71}}}})
+	wantFault(t, err, "body.metrics.yeild")
+	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 2, Metrics: map[string]study.Reading{"yield": {Value: math.NaN()}}}})
+	wantFault(t, err, "body.metrics.yield")
+	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 9, Metrics: map[string]study.Reading{"yield": {Value: 1}}}})
+	wantError(t, err, study.ErrNotFound, "9")
+	// All or none: the second is wrong, so the first is not stored either.
+	_, err = s.Tell(ctx, ana, id, []study.Telling{
+		{Number: 2, Metrics: map[string]study.Reading{"yield": {Value: 1}}, Location: "body.trials[0]"},
+		{Number: 3, Metrics: map[string]study.Reading{"yield": {Value: 1}}, Location: "body.trials[1]"}})
+	wantFault(t, err, "body.trials[1].number")
+	_, err = s.Tell(ctx, ana, id, []study.Telling{
+		{Number: 2, Metrics: map[string]study.Reading{"yield": {Value: 1}}, Location: "body.trials[0]"},
+		{Number: 2, Metrics: map[string]study.Reading{"yield": {Value: 2}}, Location: "body.trials[1]"}})
+	wantError(t, err, study.ErrConflict, "yield of trial 2")
+	now, err := s.Snapshot(ctx, id, 0)
+	if err != nil || now.Version != before {
+		t.Fatalf("refused requests left version %d instead of %d (%v)", now.Version, before, err)
+	}
+	// Failing closes, telling reopens.
+	if _, err := s.Close(ctx, ana, id, study.Failed, 1, "late"); err == nil {
+		t.Fatal("a completed trial cannot fail")
+	}
+	if _, err := s.Close(ctx, ana, id, study.Abandoned, 2, ""); err == nil {
+		t.Fatal("a reason is needed")
+	}
+	snap, err = s.Close(ctx, ana, id, study.Abandoned, 2, "no time")
+	if err != nil || snap.Trial(2).Status != study.StatusAbandoned || snap.Trial(2).Reason != "no time" {
+		t.Fatalf("%v %+v", err, snap)
+	}
+	snap = tell(t, s, id, 2, map[string]study.Reading{"colour": {Value: 3}})
+	if trial := snap.Trial(2); trial.Status != study.StatusPartial || trial.Reason != "" {
+		t.Fatalf("telling reopens, got %+v", trial)
+	}
+}
+
+func TestStatesGovernWhatMayBeDone(t *testing.T) {
+	t.Parallel()
+	s, ctx := newService(t), t.Context()
+	id := create(t, s, reactor()).ID
+	ask(t, s, id, 1)
+	set := func(state study.State) {
+		t.Helper()
+		if _, err := s.Edit(ctx, ana, id, study.EditedData{State: &state}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(study.Paused)
+	_, _, err := s.Ask(ctx, ana, id, study.Ask{})
+	wantError(t, err, study.ErrConflict, "paused")
+	_, _, err = s.AddTrial(ctx, ana, id, study.OwnTrial{Parameters: study.Settings{"temperature": {Number: 30}, "cycles": {Number: 2}}})
+	wantError(t, err, study.ErrConflict, "paused")
+	set(study.Finished)
+	tell(t, s, id, 1, map[string]study.Reading{"yield": {Value: 3}})
+	set(study.Archived)
+	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 1, Metrics: map[string]study.Reading{"impurity": {Value: 3}}}})
+	wantError(t, err, study.ErrConflict, "archived")
+	set(study.Open)
+	ask(t, s, id, 1)
+}
+
+func TestRetriesAndStaleWrites(t *testing.T) {
+	t.Parallel()
+	s, ctx := newService(t), t.Context()
+	snap := create(t, s, reactor())
+	retry := &study.Retry{Caller: "ana", Method: "POST", Path: "/ask", Key: "1", Answer: func(after *study.Snapshot, numbers []int) (study.Answer, error) {
+		return study.Answer{Status: 201, Body: []byte(fmt.Sprint(numbers, after.Version))}, nil
+	}}
+	if _, _, err := s.Ask(ctx, study.Command{By: "Ana", Retry: retry, IfMatch: 1}, snap.ID, study.Ask{}); err != nil {
+		t.Fatal(err)
+	}
+	paused := study.Paused
+	if _, err := s.Edit(ctx, ana, snap.ID, study.EditedData{State: &paused}); err != nil {
+		t.Fatal(err)
+	}
+	// The first answer comes again although asking is no longer possible.
+	_, _, err := s.Ask(ctx, study.Command{By: "Ana", Retry: retry}, snap.ID, study.Ask{})
+	var again *study.AlreadyAnswered
+	if !errors.As(err, &again) || string(again.Answer.Body) != "[1] 2" {
+		t.Fatalf("got %v", err)
+	}
+	_, err = s.Tell(ctx, study.Command{By: "Ana", IfMatch: 2}, snap.ID, []study.Telling{{Number: 1, Metrics: map[string]study.Reading{"yield": {Value: 1}}}})
+	wantError(t, err, study.ErrStale, "")
+}
+
+func TestAsksAtOnceBecomeRoundsOneAfterAnother(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	id := create(t, s, reactor()).ID
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			snap, numbers, err := s.Ask(context.Background(), ana, id, study.Ask{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := s.Tell(context.Background(), ana, id, []study.Telling{{Number: numbers[0], Metrics: run(snap.Trial(numbers[0]).Parameters)}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	snap, err := s.Snapshot(t.Context(), id, 0)
+	if err != nil || len(snap.Trials) != 8 {
+		t.Fatalf("%v, %d trials", err, len(snap.Trials))
+	}
+	wantVerified(t, s, id, 8)
+}
+
+func TestTimeTravelShowsWhatWas(t *testing.T) {
+	t.Parallel()
+	store, ctx := dbtest.New(t).Studies, t.Context()
+	s := study.NewService(store, study.Options{})
+	t.Cleanup(s.Stop)
+	id := create(t, s, reactor()).ID
+	then := play(t, s, id, 6)
+	before, err := s.StateOf(ctx, then)
+	if err != nil {
+		t.Fatal(err)
+	}
+	play(t, s, id, 2)
+	if _, err := s.Correct(ctx, ana, id, study.Correction{Number: 1, Metrics: map[string]*study.Reading{"yield": {Value: 1}}, Reason: "typo"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, reader := range []*study.Service{s, study.NewService(store, study.Options{CacheBytes: 1})} {
+		past, err := reader.Snapshot(ctx, id, then.Version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := reader.StateOf(ctx, past)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, state, approximately(1e-9)); diff != "" {
+			t.Fatalf("(-then +travelled)\n%s", diff)
+		}
+	}
+	_, err = s.Snapshot(ctx, id, 10000)
+	wantFault(t, err, "query.at")
+}
+
+func TestCorrectionPreviewSaysWhatItWouldChange(t *testing.T) {
+	t.Parallel()
+	s, ctx := newService(t), t.Context()
+	id := create(t, s, reactor()).ID
+	snap := play(t, s, id, 8)
+	change := study.Correction{Number: 2, Metrics: map[string]*study.Reading{"impurity": {Value: 2}}, Reason: "typo"}
+	impact, err := s.PreviewCorrection(ctx, id, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := s.Snapshot(ctx, id, 0); err != nil || now.Version != snap.Version {
+		t.Fatalf("a preview stored something: %v", err)
+	}
+	if impact.DecisionsAfter != 6 || impact.Trial.Metrics["impurity"].Value != 2 || impact.NextBefore == nil || impact.NextAfter == nil {
+		t.Fatalf("%+v", impact)
+	}
+	after, err := s.Correct(ctx, ana, id, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := s.StateOf(ctx, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(impact.Multipliers["impurity"][1], state.Multipliers["impurity"], approximately(1e-12)); diff != "" || impact.Multipliers["impurity"][0] == state.Multipliers["impurity"] {
+		t.Fatalf("multiplier %v, then %v", impact.Multipliers, state.Multipliers)
+	}
+	if !state.FitPending {
+		t.Fatal("a correction makes a new fit due")
+	}
+	if m := after.Trial(2).Metrics["impurity"]; !m.Corrected || m.Original == nil || *m.Original == 2 {
+		t.Fatalf("%+v", m)
+	}
+}
+
+func TestImportedRowsAreRounds(t *testing.T) {
+	t.Parallel()
+	s, ctx := newService(t), t.Context()
+	id := create(t, s, reactor()).ID
+	table := "temperature,cycles,yield,impurity,note\n30,2,61,0.3,first\n40,6,72,PENDING,\n50,8,,,\n"
+	dry, err := s.ImportCSV(ctx, ana, id, strings.NewReader(table), study.ImportOptions{DryRun: true})
+	if err != nil || dry.Rows != 3 || !cmp.Equal(dry.Numbers, []int{1, 2, 3}) {
+		t.Fatalf("%v %+v", err, dry)
+	}
+	done, err := s.ImportCSV(ctx, ana, id, strings.NewReader(table), study.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var statuses []study.Status
+	for _, trial := range done.Snapshot.Trials {
+		statuses = append(statuses, trial.Status)
+	}
+	if want := []study.Status{study.StatusCompleted, study.StatusPartial, study.StatusSuggested}; !cmp.Equal(statuses, want) {
+		t.Fatalf("got %v", statuses)
+	}
+	if done.Snapshot.Version != 6 || done.Snapshot.Trial(3).Seen != 5 {
+		t.Fatalf("version %d, third row decided from event %d", done.Snapshot.Version, done.Snapshot.Trial(3).Seen)
+	}
+	_, err = s.ImportCSV(ctx, ana, id, strings.NewReader("temperature,cycles,yield\n30,2,61\n99,2,61\n"), study.ImportOptions{})
+	if err == nil {
+		t.Fatal("a row outside the space must be refused")
+	}
+	if now, err := s.Snapshot(ctx, id, 0); err != nil || len(now.Trials) != 3 {
+		t.Fatal("the good row of a refused table was stored")
+	}
+	play(t, s, id, 4)
+	wantVerified(t, s, id, 4)
+}
+
+func TestReadingsOfTheModelAreInPhysicalUnits(t *testing.T) {
+	t.Parallel()
+	s, ctx := newService(t), t.Context()
+	id := create(t, s, reactor()).ID
+	snap := play(t, s, id, 12)
+	points := []study.Settings{snap.Trial(8).Parameters, {"temperature": {Number: 20}, "cycles": {Number: 12}}}
+	posterior, err := s.PosteriorAt(ctx, snap, points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yield := posterior.Metrics["yield"]
+	if told := snap.Trial(8).Metrics["yield"].Value; math.Abs(yield.Mean[0]-told) > 5 || math.Abs(yield.Upper95[0]-yield.Mean[0]-1.96*yield.SD[0]) > 1e-9 {
+		t.Fatalf("told %g, believed %+v", told, yield)
+	}
+	acquisition, err := s.AcquisitionAt(ctx, snap, study.AcquisitionQuery{Points: points})
+	if err != nil || acquisition.Argmax == nil || len(acquisition.Values) != 2 {
+		t.Fatalf("%v %+v", err, acquisition)
+	}
+	_, err = s.AcquisitionAt(ctx, snap, study.AcquisitionQuery{})
+	wantFault(t, err, "body.points")
+	_, err = s.PosteriorAt(ctx, snap, []study.Settings{{"temperature": {Number: 90}, "cycles": {Number: 1}}})
+	wantFault(t, err, "body.points[0].temperature")
+	rows, err := s.HistoryOf(ctx, snap)
+	if err != nil || len(rows) != 12 {
+		t.Fatalf("%v, %d rows", err, len(rows))
+	}
+	told := snap.ViolationSoFar()
+	for i, row := range rows {
+		if v := row.Violation["impurity"]; math.Abs(v.Hard-told[i][0].Hard) > 1e-9 || math.Abs(v.Soft-told[i][0].Soft) > 1e-9 || v.Rounds != told[i][0].Rounds {
+			t.Fatalf("round %d: %+v, told %+v", row.Number, v, told[i])
+		}
+	}
+	choices, err := s.Compare(ctx, snap, []study.Algorithm{{Name: "ckb-ucb"}, {Name: "rpol-ucb"}})
+	if err != nil || len(choices) != 2 || choices[0].Because == "" || choices[0].Parameters == nil {
+		t.Fatalf("%v %+v", err, choices)
+	}
+	slices, err := s.Slices(ctx, snap, points[0], 21)
+	if err != nil || len(slices) != 2 || len(slices[0].At) != 21 || len(slices[1].At) != 12 {
+		t.Fatalf("%v, %d slices", err, len(slices))
+	}
+	field, err := s.Map(ctx, snap, "temperature", "cycles", points[0], 15)
+	if err != nil || len(field.Feasible) != 12 || len(field.Feasible[0]) != 15 {
+		t.Fatalf("%v, map %dx%d", err, len(field.Feasible), len(field.X))
+	}
+}
+
+func TestFeedbackIsReadAsOneReadingPerRound(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	snap := create(t, s, reactor())
+	if summary := snap.Summary(); summary.Trials != 0 || summary.OldestWaiting != nil {
+		t.Fatalf("%+v", summary)
+	}
+	if state, err := s.StateOf(t.Context(), snap); err != nil || state.Round != 1 || state.Recommendation != nil {
+		t.Fatalf("%v %+v", err, state)
+	}
+	play(t, s, snap.ID, 1)
+	after, _ := ask(t, s, snap.ID, 2)
+	listed, err := s.Summaries(t.Context(), []string{snap.ID})
+	if err != nil || len(listed) != 1 {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(after.Summary(), listed[0], cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })); diff != "" {
+		t.Fatalf("(-snapshot +table)\n%s", diff)
+	}
+}

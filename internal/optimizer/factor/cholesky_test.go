@@ -272,6 +272,14 @@ func TestDotAndAxpy(t *testing.T) {
 		if got := factor.Dot(a, b); !(math.Abs(got-sum) <= 1e-14*magnitude) {
 			t.Fatalf("Dot = %v, want %v", got, sum)
 		}
+		// The order is part of what Dot promises: decisions are replayed to the bit.
+		var lanes [4]float64
+		for i := range a {
+			lanes[i%4] = math.FMA(a[i], b[i], lanes[i%4])
+		}
+		if got, want := factor.Dot(a, b), (lanes[0]+lanes[1])+(lanes[2]+lanes[3]); got != want {
+			t.Fatalf("Dot = %v, in its own order %v", got, want)
+		}
 		y := slices.Clone(b)
 		factor.Axpy(0.7, a, y)
 		for i := range y {

@@ -182,8 +182,12 @@ func TestNoiseStopsAtItsFloor(t *testing.T) {
 	for i, x := range p.Inputs {
 		p.Y[i] = math.Sin(2 * x[0])
 	}
-	if got := mustFit(t, p); got.Lambda != fit.LeastNoise {
+	got := mustFit(t, p)
+	if got.Lambda != fit.LeastNoise {
 		t.Errorf("λ = %g of readings without noise, want the floor %g", got.Lambda, fit.LeastNoise)
+	}
+	if got.Evaluations > 60 {
+		t.Errorf("%d evaluations; a search at the floor should not go on pushing against it", got.Evaluations)
 	}
 }
 
@@ -198,13 +202,17 @@ func TestToldNoise(t *testing.T) {
 	if r := told.Lengthscales[0] / 0.3; r < 0.5 || r > 2 {
 		t.Errorf("lengthscale %g, want about 0.3", told.Lengthscales[0])
 	}
-	// Told noise below the floor counts as the floor.
+	// Told noise below the floor counts as the floor. The readings are smooth but for noise of about that size.
+	random := rand.New(rand.NewPCG(5, 5))
+	for i, x := range p.Inputs {
+		p.Y[i] = math.Sin(5*x[0]) + 0.01*random.NormFloat64()
+	}
 	p.NoiseSD = slices.Repeat([]float64{1e-12}, 40)
 	tiny := mustFit(t, p)
 	p.NoiseSD = slices.Repeat([]float64{0.01}, 40)
 	floor := mustFit(t, p)
 	if tiny.Lengthscales[0] != floor.Lengthscales[0] || tiny.Lengthscales[0] == told.Lengthscales[0] {
-		t.Errorf("lengthscales %g with tiny noise, %g with noise at the floor, %g with honest noise", tiny.Lengthscales[0], floor.Lengthscales[0], told.Lengthscales[0])
+		t.Errorf("lengthscales %g with tiny noise, %g with noise at the floor, %g before", tiny.Lengthscales[0], floor.Lengthscales[0], told.Lengthscales[0])
 	}
 }
 

@@ -163,6 +163,75 @@ func TestAheadIsThePosteriorOfThePrefix(t *testing.T) {
 	})
 }
 
+func TestBranchesOfAPrefixGoTheirOwnWays(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-2)
+		m := rapid.IntRange(0, len(s.points)).Draw(t, "m")
+		turned := scene{s.kernel, slices.Clone(s.points), slices.Clone(s.lambdas), s.y}
+		slices.Reverse(turned.points[m:])
+		slices.Reverse(turned.lambdas[m:])
+		trunk := gp.NewData(s.kernel, 2)
+		for i, x := range s.points {
+			if err := trunk.Append(x, s.lambdas[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		branch := trunk.Prefix(m)
+		for i := m; i < len(s.points); i++ {
+			if err := branch.Append(turned.points[i], turned.lambdas[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []struct {
+			got  *gp.Data
+			want scene
+		}{{trunk, s}, {branch, turned}} {
+			whole := c.want.data(t)
+			for i, x := range c.want.points {
+				near(t, "point", c.got.Inputs().Row(i), x, 0)
+				near(t, "noise, gain", []float64{c.got.Noise(i), c.got.Gain(i + 1)}, []float64{c.want.lambdas[i], whole.Gain(i + 1)}, 0)
+				near(t, "row of L", c.got.Factor().Row(i), whole.Factor().Row(i), 0)
+			}
+		}
+	})
+}
+
+// TestVariancesWithoutNoise looks where rounding alone decides the sign: at points whose readings have next to no noise.
+func TestVariancesWithoutNoise(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(400) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		k, err := kernel.New("matern12", []float64{0.7}, 1.3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, X := gp.NewData(k, 1), kernel.NewInputs(1)
+		for range 6 {
+			X.Append([]float64{random.Float64()})
+		}
+		arms, candidates := gp.NewArms(k, X, 1), gp.NewCandidates(d, X, nil)
+		for i := range X.Len() {
+			if err := d.Append(X.Row(i), 1e-17); err != nil {
+				t.Fatal(err)
+			}
+			if err := arms.Update(i, nil, 1e-17); err != nil {
+				t.Fatal(err)
+			}
+			candidates.Update(d, nil)
+		}
+		_, variances := d.PredictMany(X, nil)
+		covariance := d.Covariance(X)
+		for i := range X.Len() {
+			for what, v := range map[string]float64{"predicted": variances[i], "joint": covariance[i][i], "followed": candidates.Variances()[i], "of the arm": arms.Variance(i)} {
+				if !(v >= 0 && v < 1e-12) {
+					t.Fatalf("seed %d: the variance %s at point %d is %g", seed, what, i, v)
+				}
+			}
+		}
+	}
+}
+
 func TestDropFirstForgets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -263,6 +332,10 @@ func TestArmsAreThePosteriorOverArms(t *testing.T) {
 			if err := arms.Update(arm, []float64{s.y[i], -2 * s.y[i]}, s.lambdas[i]); err != nil {
 				t.Fatal(err)
 			}
+			if before.Gain() >= arms.Gain() || before.Count() != i || arms.Count() != i+1 {
+				t.Fatalf("gain %g, then %g; count %d, then %d", before.Gain(), arms.Gain(), before.Count(), arms.Count())
+			}
+			near(t, "gain so far", []float64{before.Gain()}, []float64{d.Gain(i)}, 1e-9)
 			for a := range X.Len() {
 				if v := arms.Variance(a); !(v >= 0 && v <= before.Variance(a)) {
 					t.Fatalf("arm %d has variance %g, before %g", a, v, before.Variance(a))

@@ -8,7 +8,7 @@ import (
 // In this file every z is L⁻¹y of one response. A z shorter than the data leaves the points after its end without
 // a reading: like pending trials, they shrink the variance and leave the mean alone.
 
-// blockPoints is how many points are predicted at a time; with 1000 data their solutions fill a few megabytes at most.
+// blockPoints is how many points are predicted at a time; with 1000 data their solutions fill a megabyte.
 const blockPoints = 96
 
 // Predict returns the posterior mean of each response and the latent variance at x. It costs O(n²).

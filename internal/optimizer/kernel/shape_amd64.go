@@ -6,10 +6,13 @@ import "golang.org/x/sys/cpu"
 var fast = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
 // constants are those of shape_amd64.s, four times each to fill a register. Their order is the assembly's.
+//
+//lint:ignore U1000 the assembly reads it
 var constants = fourTimes(append([]float64{
 	log2e, ln2High, ln2Low, smallest, farthest, 1, -0.5, 3, 5, 1. / 3,
 }, inverseFactorials[:]...))
 
+//lint:ignore U1000 constants uses it
 func fourTimes(values []float64) (table [22][4]float64) {
 	for i, v := range values {
 		table[i] = [4]float64{v, v, v, v}

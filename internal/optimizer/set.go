@@ -45,7 +45,7 @@ func (s *State) joint(v *view, at []Place, k int, width float64, normal func() f
 	src := &v.sources[v.sourceOf[k]]
 	inputs := s.inputs(src.kernel, at)
 	mean := src.data.MeanMany(inputs, [][]float64{src.z[slices.Index(src.targets, k)]})[0]
-	root := semidefiniteRoot(src.data.Covariance(inputs))
+	root := SemidefiniteRoot(src.data.Covariance(inputs))
 	n := make([]float64, len(at))
 	for i := range n {
 		n[i] = normal()
@@ -60,9 +60,9 @@ func (s *State) joint(v *view, at []Place, k int, width float64, normal func() f
 	return mean
 }
 
-// semidefiniteRoot returns the lower-triangular L with L Lᵀ = A for a symmetric positive semidefinite A, taking pivots
+// SemidefiniteRoot returns the lower-triangular L with L Lᵀ = A for a symmetric positive semidefinite A, taking pivots
 // below 1e-10 of the largest diagonal as 0.
-func semidefiniteRoot(a [][]float64) [][]float64 {
+func SemidefiniteRoot(a [][]float64) [][]float64 {
 	largest := 0.0
 	for i := range a {
 		largest = max(largest, a[i][i])

@@ -123,7 +123,11 @@ func (c *checker) word(word *string, location string, words ...string) {
 		*word = words[0]
 	}
 	if !slices.Contains(words, *word) {
-		c.faults.add(location, *word, "must be %s", orList(words))
+		optional := ""
+		if words[0] == "" {
+			optional = " or left out"
+		}
+		c.faults.add(location, *word, "must be %s%s", orList(words), optional)
 	}
 }
 

@@ -117,7 +117,7 @@ func closest(name string, names []string) string {
 		if strings.EqualFold(candidate, name) {
 			return candidate
 		}
-		if slips := editDistance(foldCase(name), foldCase(candidate)); slips < bestSlips && slips*3 <= length {
+		if slips := editDistance(foldCase(name), foldCase(candidate)); slips < bestSlips && 5*slips <= 2*length {
 			best, bestSlips = candidate, slips
 		}
 	}

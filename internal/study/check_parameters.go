@@ -125,7 +125,7 @@ func (c *checker) step(p *Parameter, at string) {
 	case !(step > 0) || !finite(step):
 		c.faults.add(at+".step", nil, "must be above 0")
 	case p.Low == nil || p.High == nil:
-	case step > *p.High-*p.Low:
+	case step > (*p.High-*p.Low)*(1+1e-9):
 		c.faults.add(at+".step", step, "step %s is wider than the range from %s to %s", formatNumber(step), formatNumber(*p.Low), formatNumber(*p.High))
 	case step*maxSteps < *p.High-*p.Low:
 		c.faults.add(at+".step", step, "step %s is too fine for the range; leave it out for a continuous parameter", formatNumber(step))

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"headroom/internal/optimizer"
 )
 
 // pending is what people write for a result that is not there yet.
@@ -32,7 +30,8 @@ const (
 type importRow struct {
 	Line     int      // in the file, from 1
 	Settings Settings // as they will be kept
-	Place    optimizer.Place
+	Arm      int      // candidate, −1 without candidates
+	Point    []float64
 	Readings map[string]Reading // by metric; only told ones
 	Known    map[string]float64 // values in columns of known-form or sampled metrics, by metric
 	Note     string
@@ -262,7 +261,7 @@ func (t *table) readRow(c *compiled, cells []string, line int) (row importRow, o
 	for _, fault := range wrong {
 		t.faults.add(fault.Location, fault.Value, "line %d, %s: %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Location, at), "."), fault.Message)
 	}
-	row.Settings, row.Place = settings, place
+	row.Settings, row.Point, row.Arm = settings, place.U, place.Arm
 	return row, len(wrong) == 0
 }
 

@@ -72,7 +72,7 @@ func (a *axis) setStep() {
 		a.step = *a.Step
 		a.decimals = max(decimalsOf(a.low), decimalsOf(a.step))
 	case a.log:
-		a.decimals = 12
+		a.decimals = max(12, min(10+magnitude(a.high/(a.high-a.low)), 15))
 	default:
 		// Ten digits across the range, as far as floating point has them.
 		a.decimals = max(0, min(15-magnitude(size), 10-magnitude(a.high-a.low)))
@@ -95,7 +95,7 @@ func decimalsOf(x float64) int {
 func (a *axis) snap(x float64) float64 {
 	if a.step > 0 {
 		k := math.Round((x - a.low) / a.step)
-		return a.low + a.step*math.Max(0, math.Min(k, float64(a.levels-1)))
+		return math.Min(a.low+a.step*math.Max(0, math.Min(k, float64(a.levels-1))), a.high)
 	}
 	return math.Max(a.low, math.Min(x, a.high))
 }
@@ -158,8 +158,11 @@ func (a *axis) value(x float64) Value {
 	if a.Type == Categorical {
 		return TextValue(a.Choices[int(x)])
 	}
-	return NumberValue(math.Max(a.low, math.Min(a.clean(x), a.high)))
+	return NumberValue(a.tidy(x))
 }
+
+// tidy is x in clean decimals within the bounds.
+func (a *axis) tidy(x float64) float64 { return math.Max(a.low, math.Min(a.clean(x), a.high)) }
 
 // space is the set of settings that can be tried, in physical values: one number per parameter.
 type space struct {
@@ -257,7 +260,7 @@ func (s *space) available(x []float64) bool {
 			if a.goneLevels[int(x[i])] {
 				return false
 			}
-		case a.gone[NumberValue(a.clean(x[i]))]:
+		case a.gone[NumberValue(a.tidy(x[i]))]:
 			return false
 		}
 	}
@@ -363,7 +366,7 @@ func (s *space) describe(x []float64) string {
 
 // read turns settings into physical values, reporting every setting that is missing, unknown, of the wrong kind or out of
 // range. A missing remainder is filled in, and any remainder is set to exactly what the others leave. Steps are enforced
-// (rounded to) unless the settings are a candidate.
+// (rounded to) unless the settings are a candidate. x is of use only if ok.
 func (s *space) read(settings Settings, location string, round bool, f *faults) (x []float64, ok bool) {
 	before := len(*f)
 	x = make([]float64, len(s.axes))
@@ -383,7 +386,7 @@ func (s *space) read(settings Settings, location string, round bool, f *faults) 
 		}
 	}
 	if len(*f) > before {
-		return nil, false
+		return x, false
 	}
 	s.readRemainders(x, settings, location, f)
 	return x, len(*f) == before
@@ -408,7 +411,7 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 		case x[i] > a.high+forgiven:
 			f.add(at, left, "the others leave %s of %s, above the highest, %s", left, formatNumber(*a.Total), formatNumber(a.high))
 		default:
-			x[i] = math.Max(a.low, math.Min(a.clean(x[i]), a.high))
+			x[i] = a.tidy(x[i])
 		}
 	}
 }
@@ -442,7 +445,7 @@ func (a *axis) read(v Value, location string, round bool, f *faults) float64 {
 	case x > a.high && a.Type != Remainder:
 		f.add(location, v, "%s is above the highest, %s", formatNumber(x), formatNumber(a.high))
 	case round && a.step > 0:
-		return a.clean(a.snap(x))
+		return a.tidy(a.snap(x))
 	}
 	return v.Number + 0
 }

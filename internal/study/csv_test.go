@@ -1,0 +1,249 @@
+package study
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+const screenHeader = "temperature,cycles,salt,time,catalyst,yield,impurity,pH,note\n"
+
+func TestImportReadsWhatPeopleWrite(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, bufferScreen())
+	want := importRow{
+		Line:     2,
+		Settings: Settings{"temperature": NumberValue(47.5), "cycles": NumberValue(3), "salt": NumberValue(0.1), "time": NumberValue(0.8), "catalyst": TextValue("B")},
+		Arm:      -1,
+		Readings: map[string]Reading{"yield": {Value: -71.25}, "pH": {Value: 7}},
+		Note:     `first, "ok"`,
+	}
+	for name, text := range map[string]string{
+		"plain":              screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
+		"pending":            screenHeader + `47.5,3,0.1,0.8,B,-71.25,pending,7,"first, ""ok"""` + "\n",
+		"byte order mark":    "\ufeff" + screenHeader + `47.5,3,0.1,0.8,B,-71.25,PENDING,7,"first, ""ok"""`,
+		"other case, CRLF":   strings.ToUpper(strings.ReplaceAll(screenHeader, "\n", "\r\n")) + `47.5,3,1e-1,0.8,B,-71.25, ,7.0,"first, ""ok"""` + "\r\n",
+		"semicolons":         strings.ReplaceAll(screenHeader, ",", ";") + `47.5;3;0.1;0.8;B;-71.25;;7;"first, ""ok"""`,
+		"decimal comma":      strings.ReplaceAll(screenHeader, ",", ";") + `47,5;3;0,1;0,8;B;−71,25;;7,0;"first, ""ok"""`,
+		"number and status":  "number,status," + screenHeader + `9,failed,47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
+		"other order":        "note,pH,yield,catalyst,time,salt,cycles,temperature\n" + `"first, ""ok""",7,-71.25,B,0.8,0.1,3,47.5`,
+		"spaces":             strings.ReplaceAll(screenHeader, ",", " , ") + ` 47.5 , 3 , 0.1 , 0.8 , B , -71.25 ,  , 7 ,"first, ""ok"""`,
+		"rounding to a step": screenHeader + `47.5,3,0.1,0.81,B,-71.25,,7,"first, ""ok"""`,
+		"an empty column":    strings.ReplaceAll(screenHeader, "\n", ",\n") + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok""",`,
+		"empty rows":         screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""` + "\n\n,,,,,,,,\n",
+	} {
+		rows, unknown, err := c.parseCSV(strings.NewReader(text), false)
+		if err != nil || len(unknown) > 0 || len(rows) != 1 {
+			t.Errorf("%s: %d rows, unknown %v, %v", name, len(rows), unknown, err)
+			continue
+		}
+		got := rows[0]
+		if got.Line != want.Line || got.Arm != -1 || !got.Settings.Equal(want.Settings) || len(got.Readings) != 2 || got.Readings["yield"] != want.Readings["yield"] || got.Readings["pH"] != want.Readings["pH"] || got.Note != want.Note || len(got.Point) != 5 {
+			t.Errorf("%s: %+v\nwant %+v", name, got, want)
+		}
+	}
+}
+
+func TestImportFaults(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, bufferScreen())
+	for _, test := range []struct{ name, text, location, message string }{
+		{"nothing", "", "body", "is empty"},
+		{"a quote left open", screenHeader + `47.5,"3`, "body.lines[2]", "line 2, character"},
+		{"a missing parameter", "temperature,cycles,salt,time,yield\n", "body.columns", `no column for the parameter "catalyst"`},
+		{"a column twice", "Temperature," + screenHeader, "body.columns[1]", `columns 1 and 2 are both "temperature"`},
+		{"an unknown column", "yeild," + screenHeader, "body.columns[0]", `did you mean "yield"?`},
+		{"too few cells", screenHeader + "47.5,3\n", "body.lines[2]", "line 2 has 2 cells; the first line names 9 columns"},
+		{"a value out of range", screenHeader + "47.5,3,0.1,0.8,B,1,1,1,\n99,3,0.1,0.8,B,,,,\n", "body.lines[3].temperature", "line 3, temperature: 99 is above the highest, 60"},
+		{"text for a number", screenHeader + "warm,3,0.1,0.8,B,,,,", "body.lines[2].temperature", `line 2, column temperature: "warm" is not a number; it must be a number from 20 to 60`},
+		{"an unmeasured parameter", screenHeader + "PENDING,3,0.1,0.8,B,,,,", "body.lines[2].temperature", "is not a number"},
+		{"an empty parameter", screenHeader + ",3,0.1,0.8,B,,,,", "body.lines[2].temperature", "every parameter needs a value"},
+		{"an unknown choice", screenHeader + "47.5,3,0.1,0.8,b,,,,", "body.lines[2].catalyst", `"b" is unknown; it must be one of "A", "B", "=C"`},
+		{"a reading that is no number", screenHeader + "47.5,3,0.1,0.8,B,12%,,,", "body.lines[2].yield", `"12%" is not a number; leave it blank or write PENDING`},
+		{"a reading that is infinite", screenHeader + "47.5,3,0.1,0.8,B,Inf,,,", "body.lines[2].yield", "is not a number"},
+		{"a reading that overflows", screenHeader + "47.5,3,0.1,0.8,B,1e999,,,", "body.lines[2].yield", "is not a number"},
+		{"a huge reading", screenHeader + "47.5,3,0.1,0.8,B,1e101,,,", "body.lines[2].yield", "1e100"},
+		{"a decimal comma between commas", screenHeader + "47,5,3,0.1,0.8,B,,,,", "body.lines[2]", "numbers with a decimal comma need ; between"},
+		{"a thousands separator", strings.ReplaceAll(screenHeader, ",", ";") + "47,5;3;0,1;0,8;B;1.234,5;;;", "body.lines[2].yield", "is not a number"},
+		{"an input constraint", screenHeader + "60,12,0.1,0.8,B,,,,", "body.lines[2]", "breaks the input constraint"},
+		{"a value without a column name", strings.ReplaceAll(screenHeader, "\n", ",\n") + "47.5,3,0.1,0.8,B,,,,,7", "body.lines[2].10", "the column has no name"},
+		{"no UTF-8", screenHeader + "47.5,3,0.1,0.8,B,,,,\xff", "body", "not UTF-8"},
+		{"a long note", screenHeader + "47.5,3,0.1,0.8,B,,,," + strings.Repeat("x", 10_001), "body.lines[2].note", "at most 10000"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			rows, _, err := c.parseCSV(strings.NewReader(test.text), false)
+			wantFault(t, faultsOf(t, err), test.location, test.message)
+			if rows != nil {
+				t.Errorf("%d rows in spite of a fault", len(rows))
+			}
+		})
+	}
+	_, _, err := c.parseCSV(strings.NewReader(screenHeader+"1,3,0.1,0.8,B,x,,,\n47.5,3.5,0.1,0.8,D,,,,\n"), false)
+	var at []string
+	for _, f := range faultsOf(t, err) {
+		at = append(at, f.Location)
+	}
+	if want := []string{"body.lines[2].yield", "body.lines[3].catalyst"}; !slices.Equal(at, want) {
+		t.Errorf("faults at %v, want %v", at, want)
+	}
+}
+
+func TestImportLimits(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, bufferScreen())
+	_, _, err := c.parseCSV(strings.NewReader(screenHeader+strings.Repeat("47.5,3,0.1,0.8,B,,,,\n", maxRows+1)), false)
+	wantFault(t, faultsOf(t, err), "body", "more than 10000 rows")
+	_, _, err = c.parseCSV(strings.NewReader(strings.Repeat("x", maxTable+1)), false)
+	if !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a large table: %v", err)
+	}
+}
+
+func TestImportLeavesUnknownColumnsOut(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, bufferScreen())
+	text := "operator," + screenHeader + "Ana,47.5,3,0.1,0.8,B,71,,,\n"
+	_, unknown, err := c.parseCSV(strings.NewReader(text), false)
+	wantFault(t, faultsOf(t, err), "body.columns[0]", "ignore_unknown=true leaves the column out")
+	if !slices.Equal(unknown, []string{"operator"}) {
+		t.Errorf("unknown columns %v", unknown)
+	}
+	rows, unknown, err := c.parseCSV(strings.NewReader(text), true)
+	if err != nil || len(rows) != 1 || !slices.Equal(unknown, []string{"operator"}) || rows[0].Readings["yield"].Value != 71 {
+		t.Errorf("rows %v, unknown %v, %v", rows, unknown, err)
+	}
+}
+
+func TestImportOfKnownMetricsAndCandidates(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, queue())
+	rows, _, err := c.parseCSV(strings.NewReader("x,mode,rate,load,backlog\n3,fast,1,-2,5\n1,slow,,,\n"), false)
+	if err != nil || len(rows) != 2 || rows[0].Arm != 3 || rows[1].Arm != 1 || rows[0].Known["load"] != -2 || rows[0].Known["backlog"] != 5 || len(rows[0].Readings) != 1 || len(rows[1].Known) != 0 {
+		t.Errorf("rows %+v, %v", rows, err)
+	}
+	_, _, err = c.parseCSV(strings.NewReader("x,mode\n2,fast\n"), false)
+	wantFault(t, faultsOf(t, err), "body.lines[2]", "is not one of the 4 candidates")
+	mix := mustCompile(t, mixture())
+	rows, _, err = mix.parseCSV(strings.NewReader("a,b,water,strength\n30,20,,5\n"), false)
+	if err != nil || rows[0].Settings["water"] != NumberValue(50) {
+		t.Errorf("rows %+v, %v", rows, err)
+	}
+	if _, _, err = mix.parseCSV(strings.NewReader("a,b\n30,20\n"), false); err != nil {
+		t.Errorf("without the remainder's column: %v", err)
+	}
+}
+
+// drawTrials draws trials as a study could hold them.
+func drawTrials(t *rapid.T, c *compiled) []Trial {
+	var trials []Trial
+	for n := range rapid.IntRange(0, 5).Draw(t, "trials") {
+		u := drawUnits(t, len(c.space.axes))
+		if !c.Config.Space.Settle(u) {
+			continue
+		}
+		trial := Trial{Number: n + 1, Status: StatusPartial, Parameters: c.space.settings(c.space.physicals(u)), Metrics: map[string]Measurement{}}
+		for _, m := range c.metrics {
+			if rapid.Bool().Draw(t, "told") {
+				trial.Metrics[m.Name] = Measurement{Value: NumberValue(rapid.Float64Range(-1e100, 1e100).Draw(t, "value")).Number}
+			}
+		}
+		// Within quoted cells, encoding/csv reads CRLF as LF.
+		trial.Note = strings.ReplaceAll(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"=1+1", "'=x", "''", "-3", "@a", "a\nb", "; ,\"", "PENDING"})).Draw(t, "note"), "\r", "")
+		trials = append(trials, trial)
+	}
+	return trials
+}
+
+func TestExportCanBeImportedAgain(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, bufferScreen())
+	rapid.Check(t, func(t *rapid.T) {
+		trials := drawTrials(t, c)
+		var file bytes.Buffer
+		if err := WriteCSV(&file, c.Def, trials); err != nil {
+			t.Fatal(err)
+		}
+		text := file.String()
+		rows, unknown, err := c.parseCSV(&file, false)
+		if err != nil || len(unknown) > 0 || len(rows) != len(trials) {
+			t.Fatalf("%d rows of %d, unknown %v, %v in\n%s", len(rows), len(trials), unknown, err, text)
+		}
+		for i, row := range rows {
+			want := trials[i]
+			if !row.Settings.Equal(want.Parameters) || row.Note != want.Note || len(row.Readings) != len(want.Metrics) {
+				t.Fatalf("row %+v\nwant %+v in\n%s", row, want, text)
+			}
+			for name, m := range want.Metrics {
+				if row.Readings[name].Value != m.Value {
+					t.Fatalf("%s: %v, want %v", name, row.Readings[name].Value, m.Value)
+				}
+			}
+		}
+	})
+}
+
+func TestExportIsHarmlessInSpreadsheets(t *testing.T) {
+	t.Parallel()
+	d := bufferScreen()
+	d.Parameters[2].Name = "=salt"
+	checked, err := d.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := Trial{Number: 1, Status: StatusCompleted, Note: "@SUM(A1)", Metrics: map[string]Measurement{"yield": {Value: -71.5}},
+		Parameters: Settings{"temperature": NumberValue(20), "cycles": NumberValue(3), "=salt": NumberValue(1e-7), "time": NumberValue(0.5), "catalyst": TextValue("=C")}}
+	var file bytes.Buffer
+	if err := WriteCSV(&file, checked, []Trial{trial}); err != nil {
+		t.Fatal(err)
+	}
+	want := "number,status,temperature,cycles,'=salt,time,catalyst,yield,impurity,pH,colour,note\n" +
+		"1,completed,20,3,1e-07,0.5,'=C,-71.5,,,,'@SUM(A1)\n"
+	if file.String() != want {
+		t.Errorf("exported\n%swant\n%s", file.String(), want)
+	}
+}
+
+func TestHarmlessComesOffAgain(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`'{0,3}[=+@a-]?.{0,3}`).Draw(t, "text")
+		safe := harmless(text)
+		if got := plain(safe); got != text {
+			t.Fatalf("%q became %q and then %q", text, safe, got)
+		}
+		if safe != "" && strings.ContainsRune(formulaStarts, rune(safe[0])) {
+			t.Fatalf("%q is still a formula", safe)
+		}
+	})
+}
+
+func FuzzImport(f *testing.F) {
+	c := mustCompile(f, bufferScreen())
+	for _, seed := range []string{"", screenHeader, screenHeader + "47.5,3,0.1,0.8,B,1,,7,x\n", "\ufeffa;b\n1,5;2", "\"", ",\n,", "number;status;temperature;cycles;salt;time;catalyst\n1;x;47,5;3;0,1;0,8;'=C\n", "x\r\n\"a\"b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, _, err := c.parseCSV(strings.NewReader(text), true)
+		if err != nil {
+			if len(rows) > 0 || !errors.Is(err, ErrTooLarge) && len(faultsOf(t, err)) == 0 {
+				t.Errorf("rows %v and %v", rows, err)
+			}
+			return
+		}
+		for _, row := range rows {
+			if _, _, wrong := c.place(row.Settings, "at"); len(wrong) > 0 {
+				t.Errorf("an imported row cannot be placed: %v", wrong)
+			}
+			for name, reading := range row.Readings {
+				if kind, _ := c.metric(name); kind != metricModelled && kind != metricRecorded || !finite(reading.Value) {
+					t.Errorf("%s read as %v", name, reading)
+				}
+			}
+		}
+	})
+}

@@ -170,7 +170,13 @@ func (s *Server) openShare(w http.ResponseWriter, r *http.Request) error {
 		err = account.ErrNoCredentials
 	}
 	if err != nil {
-		return s.refuse(w, r, err)
+		err = s.refuse(w, r, err)
+	}
+	if refused(err) {
+		return newProblem(http.StatusNotFound, "This link has expired, was revoked, or never was. Ask whoever sent it for a new one.")
+	}
+	if err != nil {
+		return err
 	}
 	s.setCookie(w, shareCookie, secret, who.ExpiresAt)
 	http.Redirect(w, r, "/studies/"+who.StudyID, http.StatusSeeOther)

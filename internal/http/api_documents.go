@@ -13,21 +13,21 @@ import (
 )
 
 type algorithmList struct {
-	Algorithms []algorithmDocument `json:"algorithms"`
+	Algorithms []algorithmDescription `json:"algorithms"`
 }
 
-type algorithmDocument struct {
-	Name                 string            `json:"name"`
-	Title                string            `json:"title"`
-	Source               string            `json:"source"`
-	Feedback             string            `json:"feedback"`
-	Summary              string            `json:"summary"`
-	NeedsGivenConstraint bool              `json:"needs_given_constraint"`
-	NeedsSafeSeeds       bool              `json:"needs_safe_seeds"`
-	Settings             []settingDocument `json:"settings"`
+type algorithmDescription struct {
+	Name                 string               `json:"name"`
+	Title                string               `json:"title"`
+	Source               string               `json:"source"`
+	Feedback             string               `json:"feedback"`
+	Summary              string               `json:"summary"`
+	NeedsGivenConstraint bool                 `json:"needs_given_constraint"`
+	NeedsSafeSeeds       bool                 `json:"needs_safe_seeds"`
+	Settings             []settingDescription `json:"settings"`
 }
 
-type settingDocument struct {
+type settingDescription struct {
 	Name         string       `json:"name"`
 	Type         string       `json:"type"`
 	Per          string       `json:"per,omitempty"` // metric or constraint: may be an object by its name
@@ -57,24 +57,24 @@ func (s *Server) documentRoutes() []route {
 }
 
 func listAlgorithms(w http.ResponseWriter, r *http.Request) error {
-	list := algorithmList{Algorithms: []algorithmDocument{}}
+	list := algorithmList{Algorithms: []algorithmDescription{}}
 	for _, a := range optimizer.Algorithms() {
-		list.Algorithms = append(list.Algorithms, algorithmDocument{
+		list.Algorithms = append(list.Algorithms, algorithmDescription{
 			Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Summary,
-			NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Settings: settingDocuments(a.Settings),
+			NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Settings: settingDescriptions(a.Settings),
 		})
 	}
 	return writeJSON(w, http.StatusOK, list)
 }
 
-func settingDocuments(settings []optimizer.Setting) []settingDocument {
-	list := make([]settingDocument, len(settings))
+func settingDescriptions(settings []optimizer.Setting) []settingDescription {
+	list := make([]settingDescription, len(settings))
 	for i, setting := range settings {
 		paper := setting.Paper
 		if paper == nil {
 			paper = setting.Default
 		}
-		list[i] = settingDocument{
+		list[i] = settingDescription{
 			Name: setting.Name, Type: string(setting.Type), Per: string(setting.Per),
 			Default: setting.Default, DefaultMeans: setting.DefaultMeans, Paper: paper, Meaning: setting.Meaning,
 			Range: settingRange{Low: setting.Low, High: setting.High, LowExclusive: setting.LowExclusive, Choices: setting.Choices},

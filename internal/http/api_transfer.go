@@ -97,7 +97,7 @@ func (s *Server) importCSV(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) importBundle(w http.ResponseWriter, r *http.Request) error {
-	body, err := readBody(r, "application/json")
+	body, err := readJSON(r, &study.Bundle{}) // for faults by location; the service reads the bytes that the hashes are of
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type trialPage struct {
 	Next   *int          `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
-type impactDocument struct {
+type correctionPreview struct {
 	Impact study.Impact `json:"impact"`
 }
 
@@ -46,7 +46,7 @@ func (s *Server) trialRoutes() []route {
 			Summary: "Report results of several trials, all or none", Tag: "The loop", Body: bulkTellRequest{}, Status: 200, Answer: trialList{}, Writes: true}},
 		{Method: "POST", Pattern: trial + "/corrections", Access: StudyOperator, DryRun: true, Handler: s.correct, Doc: &operation{
 			Summary: "Correct what was told; with dry_run, say what that would change", Tag: "The loop", Body: correctionRequest{}, Status: 200,
-			Answer: oneOf{study.Trial{}, impactDocument{}}, Writes: true, Query: []queryParameter{{"dry_run", "Store nothing, answer the impact", false}}}},
+			Answer: oneOf{study.Trial{}, correctionPreview{}}, Writes: true, Query: []queryParameter{{"dry_run", "Store nothing, answer the impact", false}}}},
 		{Method: "POST", Pattern: trial + "/replicates", Access: StudyOperator, Handler: s.replicate, Doc: &operation{
 			Summary: "Ask for the same settings again on purpose", Tag: "The loop", Body: struct{}{}, BodyOptional: true, Status: 201, Answer: study.Trial{}, Writes: true}},
 	}
@@ -204,7 +204,7 @@ func (s *Server) correct(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return writeJSON(w, http.StatusOK, impactDocument{impact})
+		return writeJSON(w, http.StatusOK, correctionPreview{impact})
 	}
 	return s.write(w, r, body, changedTrial, func(cmd study.Command) (*study.Snapshot, []int, error) {
 		after, err := s.studies.Correct(r.Context(), cmd, chi.URLParam(r, "id"), correction)

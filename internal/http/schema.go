@@ -12,10 +12,11 @@ import (
 
 // schemas makes JSON Schemas (2020-12) of Go types, the same types that decodeJSON and encoding/json work on.
 type schemas struct {
-	named object // finished, by name
+	named object                  // finished, by name
+	types map[string]reflect.Type // whose they are
 }
 
-func newSchemas() *schemas { return &schemas{named: object{}} }
+func newSchemas() *schemas { return &schemas{named: object{}, types: map[string]reflect.Type{}} }
 
 // words lists the values of the types that take one of a few words.
 var words = map[reflect.Type][]string{
@@ -89,9 +90,12 @@ func scalar(kind reflect.Kind) object {
 func (s *schemas) structure(t reflect.Type, request bool) object {
 	name := schemaName(t, request)
 	ref := object{"$ref": "#/components/schemas/" + name}
-	if s.named[name] != nil {
+	if known := s.types[name]; known != nil && known != t {
+		panic("server: " + known.String() + " and " + t.String() + " would both be called " + name)
+	} else if known != nil {
 		return ref
 	}
+	s.types[name] = t
 	schema := object{"type": "object"}
 	s.named[name] = schema
 	properties, needed := object{}, []string{}

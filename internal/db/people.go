@@ -28,7 +28,12 @@ func scanPerson(row pgx.CollectableRow) (account.Person, error) {
 
 // person finds somebody who may sign in.
 func (a *Accounts) person(ctx context.Context, q querier, id string) (account.Person, error) {
-	found, err := list(ctx, q, scanPerson, selectPeople+` WHERE id = $1 AND disabled_at IS NULL`, id)
+	return onePerson(ctx, q, `WHERE id = $1 AND disabled_at IS NULL`, id)
+}
+
+// onePerson finds the one person whom a condition names, or ErrNotFound.
+func onePerson(ctx context.Context, q querier, condition string, args ...any) (account.Person, error) {
+	found, err := list(ctx, q, scanPerson, selectPeople+" "+condition, args...)
 	if err == nil && len(found) == 0 {
 		err = account.ErrNotFound
 	}

@@ -68,18 +68,22 @@ func (a *Accounts) EnsureAdmin(ctx context.Context, secret string) (account.Pers
 		if err := a.setAdminToken(ctx, tx, secret); err != nil {
 			return err
 		}
-		admins, err := list(ctx, tx, scanPerson, selectPeople+` WHERE role = 'admin' AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1`)
-		if err != nil {
-			return err
-		}
-		if len(admins) == 0 {
+		var err error
+		if first, err = firstAdmin(ctx, tx); errors.Is(err, account.ErrNotFound) {
 			first, err = a.addPerson(ctx, tx, "Admin", account.Admin)
-			return err
 		}
-		first = admins[0]
-		return nil
+		return err
 	})
 	return first, err
+}
+
+// FirstAdmin returns the person who was admin first, or ErrNotFound.
+func (a *Accounts) FirstAdmin(ctx context.Context) (account.Person, error) {
+	return firstAdmin(ctx, a.db.in(ctx))
+}
+
+func firstAdmin(ctx context.Context, q querier) (account.Person, error) {
+	return onePerson(ctx, q, `WHERE role = 'admin' AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1`)
 }
 
 func (a *Accounts) setAdminToken(ctx context.Context, tx pgx.Tx, secret string) error {

@@ -32,6 +32,15 @@ type cluster struct {
 	user  string
 }
 
+// ErrUnreachable says that the user whom the server runs as cannot get to the data folder.
+var ErrUnreachable = errors.New("is out of reach")
+
+// Usable makes the data folder when it is missing, and says whether a server could run there.
+func Usable(dir string) error {
+	_, err := openCluster(dir)
+	return err
+}
+
 // openCluster finds what serves dir, and makes dir when it is missing.
 func openCluster(dir string) (cluster, error) {
 	dir, err := filepath.Abs(dir)
@@ -165,7 +174,7 @@ func (c *cluster) admitUser() error {
 		return err
 	}
 	if err := c.mayEnter(); err != nil {
-		return fmt.Errorf("PostgreSQL runs as user %s, who may not enter %s: set HEADROOM_DATA_DIR to a folder outside, such as /var/lib/headroom", c.user, c.dir)
+		return fmt.Errorf("PostgreSQL runs as user %s, for whom %s %w: set HEADROOM_DATA_DIR to a folder such as /var/lib/headroom", c.user, c.dir, ErrUnreachable)
 	}
 	return nil
 }
@@ -245,6 +254,24 @@ func (c *cluster) privateTemp(prefix string) (string, error) {
 		return "", err
 	}
 	return folder, c.own(folder)
+}
+
+// socketPrefix begins the names of socket folders.
+const socketPrefix = "headroom-sockets-"
+
+// newSockets makes a folder for the socket. A link to it in the data folder finds the one that a killed program left, to remove it.
+func (c *cluster) newSockets() (string, error) {
+	link := filepath.Join(c.dir, "sockets")
+	if old, err := os.Readlink(link); err == nil && strings.HasPrefix(filepath.Base(old), socketPrefix) {
+		if err := errors.Join(os.RemoveAll(old), os.Remove(link)); err != nil {
+			return "", err
+		}
+	}
+	folder, err := c.privateTemp(socketPrefix)
+	if err != nil {
+		return "", err
+	}
+	return folder, os.Symlink(folder, link)
 }
 
 func (c *cluster) own(path string) error {

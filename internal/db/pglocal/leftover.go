@@ -84,12 +84,7 @@ func (c *cluster) stopLeftover(ctx context.Context) error {
 	}
 	var refused *pgconn.PgError // "is shutting down": it is there too
 	if err := answers(ctx, url); err == nil || errors.As(err, &refused) {
-		if err := c.stopProcess(ctx, pid); err != nil {
-			return err
-		}
-	}
-	if strings.HasPrefix(filepath.Base(sockets), "headroom-sockets-") {
-		return os.RemoveAll(sockets)
+		return c.stopProcess(ctx, pid)
 	}
 	return nil
 }

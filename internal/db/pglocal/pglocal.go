@@ -3,6 +3,7 @@
 //
 //	DIR/lock             held while a program uses DIR
 //	DIR/postgres/        the cluster, with the file "password" beside PostgreSQL's own
+//	DIR/sockets          a link to the folder of the socket, while the server runs
 //	DIR/postgres.log     what the server says
 package pglocal
 
@@ -82,7 +83,7 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if err := s.cluster.create(ctx); err != nil {
 		return err
 	}
-	if s.sockets, err = s.cluster.privateTemp("headroom-sockets-"); err != nil {
+	if s.sockets, err = s.cluster.newSockets(); err != nil {
 		return err
 	}
 	if s.URL, err = s.cluster.url(s.sockets); err != nil {
@@ -94,7 +95,7 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 
 func (s *Server) cleanUp() {
 	if s.sockets != "" {
-		_ = os.RemoveAll(s.sockets)
+		_ = errors.Join(os.RemoveAll(s.sockets), os.Remove(filepath.Join(s.cluster.dir, "sockets")))
 	}
 	if s.log != nil {
 		_ = s.log.Close()

@@ -1,0 +1,40 @@
+# make run    a server on http://127.0.0.1:8080 with a database of its own in ./data
+# make test   everything that must hold before a change is shared
+# Both install what is missing through the system's package manager.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+SOURCES := $(shell find cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
+
+.PHONY: build run test check generate tools
+
+build: bin/headroom
+
+bin/headroom: $(SOURCES)
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/web
+
+run: bin/headroom
+	[ -n "$${HEADROOM_DATABASE_URL:-}" ] || scripts/install postgresql
+	exec bin/headroom
+
+# templ components become Go; what they become is committed, so that running needs no generator.
+generate:
+	go tool templ generate
+
+test: tools check
+	go test -race ./...
+
+tools:
+	scripts/install postgresql chromium gcc
+
+# check finds what the compiler does not: stale generated code, untidy modules, unformatted or suspicious source.
+check:
+	go tool templ generate
+	git diff --exit-code -- '*_templ.go' || { echo 'The generated code is stale: run “make generate” and commit it.'; exit 1; }
+	go mod tidy -diff
+	unformatted=$$(gofmt -l cmd internal migrations web e2e); [ -z "$$unformatted" ] || { echo "Not formatted: $$unformatted"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...

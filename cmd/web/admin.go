@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"headroom/internal/account"
+	"headroom/internal/db"
+)
+
+// shortSecret is below what nobody can guess.
+const shortSecret = 20
+
+// ensureAdmin gives the admin token its secret, and makes the first admin when there is none.
+func ensureAdmin(ctx context.Context, c config, store *db.DB) (account.Person, error) {
+	secret := c.adminToken
+	if secret == "" {
+		var err error
+		if secret, err = keptAdminToken(c); err != nil {
+			return account.Person{}, fmt.Errorf("the admin token: %w", err)
+		}
+	} else if len(secret) < shortSecret {
+		slog.Warn("HEADROOM_ADMIN_TOKEN is short enough to be guessed", "characters", len(secret), "better", shortSecret)
+	}
+	return store.Accounts.EnsureAdmin(ctx, secret)
+}
+
+// keptAdminToken reads the token kept in the data folder, and makes it the first time.
+func keptAdminToken(c config) (string, error) {
+	folder, err := c.folder()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "admin-token")
+	kept, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		secret := account.NewSecret()
+		slog.Info("made an admin token", "file", path)
+		return secret, writeWhole(path, []byte(secret+"\n"))
+	}
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimSpace(string(kept))
+	if secret == "" {
+		return "", fmt.Errorf("%s is empty: remove it, and a new one is made", path)
+	}
+	return secret, nil
+}
+
+// writeWhole writes a file that only this user can read, whole or not at all.
+func writeWhole(path string, content []byte) error {
+	draft, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(draft.Name()) // once it is renamed there is nothing to remove
+	if _, err := draft.Write(content); err != nil {
+		return errors.Join(err, draft.Close())
+	}
+	if err := errors.Join(draft.Sync(), draft.Close()); err != nil {
+		return err
+	}
+	return os.Rename(draft.Name(), path)
+}
+
+// printLink prints a sign-in link for the first admin.
+func printLink(ctx context.Context, store *db.DB, first account.Person, publicURL string) error {
+	starter := account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}
+	link, secret, err := store.Accounts.CreateSignInLink(ctx, starter, first.ID)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Printf("\n  Sign in as %s (once, until %s):\n  %s/sign-in/%s\n\n", link.Name, link.ExpiresAt.Local().Format("15:04"), publicURL, secret)
+	return err
+}
+
+// onTerminal says whether somebody sees what is printed.
+func onTerminal() bool {
+	info, err := os.Stdout.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

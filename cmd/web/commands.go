@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"headroom/internal/account"
+	"headroom/internal/db"
+	"headroom/internal/study"
+)
+
+// link prints a sign-in link, for an admin who lost their session or a server that no terminal sees.
+func link(ctx context.Context, c config, args []string) error {
+	if err := parse(flags("link"), args); err != nil {
+		return err
+	}
+	return withStore(ctx, c, func(store *db.DB) error {
+		first, err := store.Accounts.FirstAdmin(ctx)
+		if err != nil {
+			return err
+		}
+		return printLink(ctx, store, first, c.public(c.listen))
+	})
+}
+
+// token makes an API token and prints it, this once.
+func token(ctx context.Context, c config, args []string) error {
+	set := flags("token")
+	name := set.String("name", "", "what the ledger calls it")
+	role := set.String("role", string(account.Operator), "admin, operator or viewer")
+	studyID := set.String("study", "", "the only study it may see")
+	days := set.Int("days", 0, "how long it lasts; 0 = until revoked")
+	if err := parse(set, args); err != nil {
+		return err
+	}
+	want := account.NewToken{Name: *name, Role: account.Role(*role), StudyID: *studyID}
+	if *days != 0 {
+		expires := time.Now().AddDate(0, 0, *days)
+		want.ExpiresAt = &expires
+	}
+	return withStore(ctx, c, func(store *db.DB) error {
+		terminal := account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}
+		_, secret, err := store.Accounts.CreateToken(ctx, terminal, want)
+		if err != nil {
+			return err
+		}
+		return say(secret)
+	})
+}
+
+func migrate(ctx context.Context, c config, args []string) error {
+	if err := parse(flags("migrate"), args); err != nil {
+		return err
+	}
+	return withDatabase(ctx, c, func(url string) error { return db.Migrate(ctx, url) })
+}
+
+// backup writes everything to a file that must not exist yet, whole or not at all.
+func backup(ctx context.Context, c config, args []string) error {
+	set := flags("backup")
+	if err := parse(set, args, "FILE"); err != nil {
+		return err
+	}
+	path := set.Arg(0)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is there already: name a new file", path)
+	}
+	return withStore(ctx, c, func(store *db.DB) error {
+		draft, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-") // mode 0600
+		if err != nil {
+			return err
+		}
+		defer os.Remove(draft.Name()) // once it is renamed there is nothing to remove
+		if err := store.Backup(ctx, draft); err != nil {
+			return errors.Join(err, draft.Close())
+		}
+		if err := errors.Join(draft.Sync(), draft.Close()); err != nil {
+			return err
+		}
+		if err := os.Rename(draft.Name(), path); err != nil {
+			return err
+		}
+		return say("Wrote " + path)
+	})
+}
+
+func restore(ctx context.Context, c config, args []string) error {
+	set := flags("restore")
+	if err := parse(set, args, "FILE"); err != nil {
+		return err
+	}
+	file, err := os.Open(set.Arg(0))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return withDatabase(ctx, c, func(url string) error {
+		if err := db.Restore(ctx, url, file); err != nil {
+			return err
+		}
+		return say("Restored " + set.Arg(0) + ": every ledger is intact")
+	})
+}
+
+// largestBundle bounds an exported study.
+const largestBundle = 1 << 30
+
+// verify checks an exported study without a server or a database.
+func verify(ctx context.Context, _ config, args []string) error {
+	set := flags("verify")
+	if err := parse(set, args, "FILE"); err != nil {
+		return err
+	}
+	file, err := os.Open(set.Arg(0))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, largestBundle+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > largestBundle {
+		return fmt.Errorf("%s is larger than %d MiB", set.Arg(0), largestBundle>>20)
+	}
+	found, err := study.VerifyBundle(ctx, text)
+	if err != nil {
+		return err
+	}
+	report, err := json.MarshalIndent(found, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := say(string(report)); err != nil {
+		return err
+	}
+	if !found.OK {
+		return fmt.Errorf("%s does not hold: the ledger is intact: %t, numbers that differ: %d", set.Arg(0), found.LedgerIntact, len(found.Different))
+	}
+	return nil
+}

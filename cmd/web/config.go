@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+
+	"headroom/internal/db/pglocal"
+)
+
+// config is what the environment says.
+type config struct {
+	listen         string
+	publicURL      string // "" = derived from the address listened on
+	databaseURL    string // "" = a private PostgreSQL in dataDir
+	dataDir        string // "" = see folder
+	adminToken     string
+	tlsCert        string
+	tlsKey         string
+	trustedProxies []string
+}
+
+// fallbackDataDir is used by root when the default folder lies where PostgreSQL's user may not go, as under /root.
+const fallbackDataDir = "/var/lib/headroom"
+
+func readConfig(env func(string) string) (config, error) {
+	c := config{
+		listen:      env("HEADROOM_LISTEN"),
+		publicURL:   strings.TrimRight(env("HEADROOM_PUBLIC_URL"), "/"),
+		databaseURL: env("HEADROOM_DATABASE_URL"),
+		dataDir:     env("HEADROOM_DATA_DIR"),
+		adminToken:  strings.TrimSpace(env("HEADROOM_ADMIN_TOKEN")),
+		tlsCert:     env("HEADROOM_TLS_CERT"),
+		tlsKey:      env("HEADROOM_TLS_KEY"),
+	}
+	if c.listen == "" {
+		c.listen = "127.0.0.1:8080"
+	}
+	for network := range strings.SplitSeq(env("HEADROOM_TRUSTED_PROXIES"), ",") {
+		if network = strings.TrimSpace(network); network != "" {
+			c.trustedProxies = append(c.trustedProxies, network)
+		}
+	}
+	if (c.tlsCert == "") != (c.tlsKey == "") {
+		return c, errors.New("HEADROOM_TLS_CERT and HEADROOM_TLS_KEY go together: set both or neither")
+	}
+	if _, _, err := net.SplitHostPort(c.listen); err != nil {
+		return c, fmt.Errorf("HEADROOM_LISTEN must look like 127.0.0.1:8080: %w", err)
+	}
+	if c.publicURL != "" {
+		u, err := url.Parse(c.publicURL)
+		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return c, fmt.Errorf("HEADROOM_PUBLIC_URL must look like https://headroom.example.org, not %q", c.publicURL)
+		}
+	}
+	return c, nil
+}
+
+// folder is the data folder: the one that was set, ./data, or what root can use instead.
+func (c config) folder() (string, error) {
+	if c.dataDir != "" {
+		return c.dataDir, nil
+	}
+	const usual = "data"
+	if os.Geteuid() != 0 || c.databaseURL != "" {
+		return usual, nil
+	}
+	err := pglocal.Usable(usual)
+	if errors.Is(err, pglocal.ErrUnreachable) {
+		_ = os.Remove(usual) // only if it is empty
+		return fallbackDataDir, nil
+	}
+	return usual, err
+}
+
+// public is where people reach a server that listens on address.
+func (c config) public(address string) string {
+	if c.publicURL != "" {
+		return c.publicURL
+	}
+	scheme := "http"
+	if c.tlsCert != "" {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return scheme + "://" + address
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		host = "localhost"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}

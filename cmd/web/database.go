@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"headroom/internal/db"
+	"headroom/internal/db/pglocal"
+)
+
+// withDatabase runs do with the URL of the database: the one that was set, the private one that another copy of this program
+// runs, or a private one of its own, which is stopped after do.
+func withDatabase(ctx context.Context, c config, do func(url string) error) error {
+	if c.databaseURL != "" {
+		return do(c.databaseURL)
+	}
+	folder, err := c.folder()
+	if err != nil {
+		return err
+	}
+	url, err := pglocal.Attach(ctx, folder)
+	if err == nil {
+		return do(url)
+	}
+	if !errors.Is(err, pglocal.ErrNotRunning) {
+		return err
+	}
+	return withPrivateDatabase(ctx, folder, do)
+}
+
+// withPrivateDatabase runs do with a private PostgreSQL that stops after it.
+func withPrivateDatabase(ctx context.Context, folder string, do func(url string) error) error {
+	server, err := pglocal.Start(ctx, folder)
+	if err != nil {
+		return err
+	}
+	slog.Info("started the private PostgreSQL", "folder", folder)
+	defer func() {
+		server.Stop()
+		slog.Info("stopped the private PostgreSQL")
+	}()
+	return do(server.URL)
+}
+
+// withStore is withDatabase, migrated and open.
+func withStore(ctx context.Context, c config, do func(store *db.DB) error) error {
+	return withDatabase(ctx, c, func(url string) error {
+		store, err := openStore(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		return do(store)
+	})
+}
+
+func openStore(ctx context.Context, url string) (*db.DB, error) {
+	if err := db.Migrate(ctx, url); err != nil {
+		return nil, fmt.Errorf("the database cannot be used: %w", err)
+	}
+	return db.Open(ctx, url)
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// layers says which of our packages each of ours may import, most special first. A path stands for itself and all below it.
+var layers = []struct {
+	path string
+	may  []string
+}{
+	{"headroom/internal/optimizer", []string{"headroom/internal/optimizer"}},
+	{"headroom/internal/account", nil},
+	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer"}},
+	{"headroom/migrations", nil},
+	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/migrations"}},
+	{"headroom/web/static", nil},
+	{"headroom/web/templates", []string{"headroom/web", "headroom/internal/study", "headroom/internal/account"}},
+	{"headroom/internal/http", []string{"headroom/internal/http", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer"}},
+	{"headroom/cmd", []string{"headroom"}},
+	{"headroom/e2e", nil}, // its tests alone need others
+}
+
+func TestImportsRunOneWay(t *testing.T) {
+	t.Parallel()
+	list := exec.Command("go", "list", "-f", `{{$from := .ImportPath}}{{range .Imports}}{{$from}} {{.}}{{"\n"}}{{end}}`, "headroom/...")
+	list.Dir = "../.."
+	said, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := 0
+	for line := range strings.Lines(string(said)) {
+		from, to, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !within(to, "headroom") {
+			continue
+		}
+		ours++
+		if !allowed(t, from, to) {
+			t.Errorf("%s must not import %s", from, to)
+		}
+	}
+	if ours < 10 {
+		t.Fatalf("only %d imports were looked at", ours)
+	}
+}
+
+func allowed(t *testing.T, from, to string) bool {
+	for _, layer := range layers {
+		if !within(from, layer.path) {
+			continue
+		}
+		for _, may := range layer.may {
+			if within(to, may) {
+				return true
+			}
+		}
+		return false
+	}
+	t.Errorf("%s has no place in the table", from)
+	return true
+}
+
+// within says whether path is folder or lies below it.
+func within(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+func TestImportTableForbids(t *testing.T) {
+	t.Parallel()
+	for from, to := range map[string]string{
+		"headroom/internal/optimizer/gp": "headroom/internal/study",
+		"headroom/internal/study":        "headroom/internal/db",
+		"headroom/internal/http":         "headroom/internal/db",
+		"headroom/internal/db":           "headroom/internal/http",
+		"headroom/internal/account":      "headroom/internal/study",
+		"headroom/web/templates":         "headroom/internal/http",
+	} {
+		if allowed(t, from, to) {
+			t.Errorf("%s may import %s", from, to)
+		}
+	}
+}

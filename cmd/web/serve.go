@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"headroom/internal/db"
+	server "headroom/internal/http"
+	"headroom/internal/study"
+)
+
+// Times that bound a connection. Long answers (event streams, waiting for a trial, large replays) lift the write deadline themselves.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 2 * time.Minute
+	writeTimeout  = 5 * time.Minute
+	idleTimeout   = 2 * time.Minute
+	drainTimeout  = 20 * time.Second
+	largestHeader = 64 << 10
+)
+
+// serve runs the server until a signal.
+func serve(ctx context.Context, c config, args []string) error {
+	set := flags("serve")
+	wantsLink := set.Bool("print-link", false, "print a sign-in link even when nobody seems to be looking")
+	if err := parse(set, args); err != nil {
+		return err
+	}
+	setLog()
+	listener, err := listen(c) // first, so that a busy port is known before anything starts
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	return withOwnDatabase(ctx, c, func(url string) error {
+		store, err := openStore(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		first, err := ensureAdmin(ctx, c, store)
+		if err != nil {
+			return err
+		}
+		public := c.public(listener.Addr().String())
+		if *wantsLink || onTerminal() {
+			if err := printLink(ctx, store, first, public); err != nil {
+				return err
+			}
+		}
+		return answer(ctx, c, listener, store, public)
+	})
+}
+
+// withOwnDatabase is withDatabase, but never shares another copy's private PostgreSQL, which would stop with that copy.
+func withOwnDatabase(ctx context.Context, c config, do func(url string) error) error {
+	if c.databaseURL != "" {
+		return do(c.databaseURL)
+	}
+	folder, err := c.folder()
+	if err != nil {
+		return err
+	}
+	return withPrivateDatabase(ctx, folder, do)
+}
+
+// answer answers requests until ctx ends, and then lets those under way finish.
+func answer(ctx context.Context, c config, listener net.Listener, store *db.DB, public string) error {
+	studies := study.NewService(store.Studies, study.Options{})
+	defer studies.Stop()
+	stopping := make(chan struct{})
+	handler, err := server.New(server.Options{
+		Studies: studies, Accounts: store.Accounts, Database: store, PublicURL: public,
+		TrustedProxies: c.trustedProxies, Version: version, Stopping: stopping,
+	})
+	if err != nil {
+		return err
+	}
+	site := &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: largestHeader, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- serveOn(site, listener, c) }()
+	slog.Info("serving", "url", public, "address", listener.Addr().String(), "version", version)
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	slog.Info("stopping: requests under way may finish")
+	close(stopping)
+	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	if err := site.Shutdown(drain); err != nil {
+		slog.Warn("some requests did not finish in time", "error", err)
+		return site.Close()
+	}
+	return nil
+}
+
+// serveOn serves until the site is shut down, with TLS when there is a certificate.
+func serveOn(site *http.Server, listener net.Listener, c config) error {
+	if c.tlsCert == "" {
+		return site.Serve(listener)
+	}
+	return site.ServeTLS(listener, c.tlsCert, c.tlsKey)
+}
+
+// listen opens the address, and makes sure that there is a certificate when one was named.
+func listen(c config) (net.Listener, error) {
+	if c.tlsCert != "" {
+		if _, err := tls.LoadX509KeyPair(c.tlsCert, c.tlsKey); err != nil {
+			return nil, fmt.Errorf("HEADROOM_TLS_CERT, HEADROOM_TLS_KEY: %w", err)
+		}
+	}
+	listener, err := net.Listen("tcp", c.listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use by another program: stop it, or set HEADROOM_LISTEN to another address", c.listen)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("HEADROOM_LISTEN: %w", err)
+	}
+	return listener, nil
+}
+
+// setLog logs for people on a terminal, for programs elsewhere.
+func setLog() {
+	var handler slog.Handler = slog.NewJSONHandler(os.Stderr, nil)
+	if onTerminal() {
+		handler = slog.NewTextHandler(os.Stderr, nil)
+	}
+	slog.SetDefault(slog.New(handler))
+}

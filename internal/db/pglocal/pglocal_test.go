@@ -1,0 +1,237 @@
+package pglocal_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headroom/internal/db/pglocal"
+)
+
+// patience bounds what a test waits for.
+const patience = time.Minute
+
+// childFolder tells this test binary to be a program that runs a private server and is then killed.
+const childFolder = "PGLOCAL_TEST_CHILD_FOLDER"
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(childFolder); folder != "" {
+		os.Exit(child(folder))
+	}
+	os.Exit(m.Run())
+}
+
+func child(folder string) int {
+	server, err := pglocal.Start(context.Background(), folder)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(server.URL)
+	select {} // until it is killed
+}
+
+// newFolder makes a folder that only this user may enter. t.TempDir would put it into another such folder, out of
+// reach of the user that PostgreSQL runs as when root runs the tests.
+func newFolder(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "headroom-pglocal-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
+}
+
+func start(t *testing.T, folder string) *pglocal.Server {
+	t.Helper()
+	server, err := pglocal.Start(t.Context(), folder, "fsync=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// query runs one statement on a connection of its own and returns its text.
+func query(ctx context.Context, url, statement string) (string, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	var text string
+	err = conn.QueryRow(ctx, statement).Scan(&text)
+	return text, err
+}
+
+// eventually repeats a query until it succeeds.
+func eventually(t *testing.T, url, statement string) string {
+	t.Helper()
+	var err error
+	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); {
+		var text string
+		if text, err = query(t.Context(), url, statement); err == nil {
+			return text
+		}
+	}
+	t.Fatal(err)
+	return ""
+}
+
+func postmaster(t *testing.T, folder string) int {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(folder, "postgres", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(string(content), &pid); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func TestStartsStopsAndStartsAgain(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	server := start(t, folder)
+	if fsync, err := query(t.Context(), server.URL, `SELECT current_setting('fsync')`); err != nil || fsync != "off" {
+		t.Fatalf("the setting is %q, %v", fsync, err)
+	}
+	if address, err := query(t.Context(), server.URL, `SELECT current_setting('listen_addresses')`); err != nil || address != "" {
+		t.Fatalf("it listens on %q, %v", address, err)
+	}
+	if _, err := query(t.Context(), strings.Replace(server.URL, "headroom:", "headroom:x", 1), `SELECT ''`); err == nil {
+		t.Fatal("it lets a wrong password in")
+	}
+	if _, err := pglocal.Start(t.Context(), folder); !errors.Is(err, pglocal.ErrInUse) {
+		t.Fatalf("a second copy got %v", err)
+	}
+	if url, err := pglocal.Attach(t.Context(), folder); err != nil || url != server.URL {
+		t.Fatalf("attaching got %v", err)
+	}
+	pid := postmaster(t, folder)
+	server.Stop()
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Fatalf("the server is still there: %v", err)
+	}
+	if _, err := pglocal.Attach(t.Context(), folder); !errors.Is(err, pglocal.ErrNotRunning) {
+		t.Fatalf("attaching to nothing got %v", err)
+	}
+	start(t, folder).Stop()
+}
+
+func TestServerThatDiesIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	server := start(t, folder)
+	defer server.Stop()
+	pid := postmaster(t, folder)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, server.URL, `SELECT 'back' WHERE pg_postmaster_start_time() > now() - interval '1 hour'`)
+	if postmaster(t, folder) == pid {
+		t.Fatal("it is still the same server")
+	}
+}
+
+// kill -9 of the program leaves its data whole and its folder free, and takes the server along.
+func TestKilledProgramCanStartAgain(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 2 {
+		cmd := exec.Command(program)
+		cmd.Env = append(os.Environ(), childFolder+"="+folder)
+		cmd.Stderr = os.Stderr
+		said, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		url, err := bufio.NewReader(said).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := pgx.Connect(t.Context(), strings.TrimSpace(url))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Exec(t.Context(), fmt.Sprintf(`CREATE TABLE kept_%d ()`, round)); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Fatal("the child ended well")
+		}
+		_ = conn.Close(t.Context())
+	}
+	server := start(t, folder)
+	if kept, err := query(t.Context(), server.URL, `SELECT count(*)::text FROM pg_tables WHERE tablename LIKE 'kept%'`); err != nil || kept != "2" {
+		t.Fatalf("%q tables were kept, %v", kept, err)
+	}
+	server.Stop()
+}
+
+func TestInterruptedFirstStartLeavesNothing(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := pglocal.Start(ctx, folder); err == nil {
+		t.Fatal("it started after the interruption")
+	}
+	start(t, folder).Stop()
+}
+
+func TestClusterOfAnotherVersionIsNamed(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	if err := os.MkdirAll(filepath.Join(folder, "postgres"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "postgres", "PG_VERSION"), []byte("8\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pglocal.Start(t.Context(), folder); err == nil || !strings.Contains(err.Error(), "PostgreSQL 8") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// As root, PostgreSQL's user is let into the data folder itself, but folders above it are not opened.
+func TestFolderOutOfReachIsNamed(t *testing.T) {
+	t.Parallel()
+	above := newFolder(t)
+	err := pglocal.Usable(filepath.Join(above, "data"))
+	if asRoot := os.Geteuid() == 0; errors.Is(err, pglocal.ErrUnreachable) != asRoot {
+		t.Fatalf("as root: %t, got %v", asRoot, err)
+	}
+	if err := pglocal.Usable(above); err != nil {
+		t.Fatalf("the data folder itself got %v", err)
+	}
+	if info, err := os.Stat(above); err != nil || info.Mode().Perm()&0o007 != 0 {
+		t.Fatalf("the data folder is open to everybody: %v, %v", info.Mode(), err)
+	}
+}

@@ -228,3 +228,6 @@ func eventually(t *testing.T, what string, done func() bool) {
 		}
 	}
 }
+
+// quietLog is a logger that writes where the site's log is read.
+func (s *site) quietLog() *slog.Logger { return slog.New(slog.NewJSONHandler(s.log, nil)) }

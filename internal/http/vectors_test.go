@@ -1,0 +1,137 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"testing"
+)
+
+// publishedVectors are rounds worked out by an independent implementation, with the study that plays them.
+type publishedVectors struct {
+	T          int         `json:"T"`
+	Candidates [][]float64 `json:"candidates"`
+	Algorithms []struct {
+		Name    string         `json:"name"`
+		Kernel  map[string]any `json:"kernel"`
+		KernelG map[string]any `json:"kernel_g"`
+		Lambda  float64        `json:"lam"`
+		LambdaG *float64       `json:"lam_g"`
+		Params  map[string]any `json:"params"`
+		Metrics struct{ Hard, Soft, N float64 }
+		Rounds  []struct {
+			Index int
+			BetaF float64 `json:"beta_f"`
+			BetaG float64 `json:"beta_g"`
+			Mult  float64
+			Acq   []*float64
+			MeanF []float64 `json:"mu_f"`
+			SDF   []float64 `json:"sd_f"`
+			GainF float64   `json:"gain_f"`
+			Y, C  float64
+		}
+	} `json:"algorithms"`
+}
+
+// TestVectorsThroughTheAPI plays the vectors of several algorithms as a script would and compares /state, /acquisition and /posterior.
+func TestVectorsThroughTheAPI(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../optimizer/testdata/algorithms.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v publishedVectors
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	theory := func(p map[string]any) any {
+		return map[string]any{
+			"default": map[string]any{"schedule": "theory", "B": p["B_f"], "R": p["R"], "p": p["p"]},
+			"cost":    map[string]any{"schedule": "theory", "B": p["B_g"], "R": p["R"], "p": p["p"]}}
+	}
+	constant := func(value any) any { return map[string]any{"schedule": "constant", "value": value} }
+	settings := map[string]func(p map[string]any) (string, map[string]any){
+		"rpol_ucb_theory": func(p map[string]any) (string, map[string]any) {
+			return "rpol-ucb", map[string]any{"beta": theory(p)}
+		},
+		"rpol_ucb_pair": func(p map[string]any) (string, map[string]any) {
+			return "rpol-ucb", map[string]any{"beta": map[string]any{"gain": constant(p["value_f"]), "cost": constant(p["value_g"])}}
+		},
+		"ckb_ucb_slack": func(p map[string]any) (string, map[string]any) {
+			return "ckb-ucb", map[string]any{"beta": constant(p["value"]), "objective_bound": p["B"], "constraint_bound": p["G"],
+				"multiplier_cap": p["rho"], "step": map[string]any{"limit": p["V"]}, "slack": p["eps"]}
+		},
+	}
+	played := 0
+	for _, a := range v.Algorithms {
+		translate, ok := settings[a.Name]
+		if !ok {
+			continue
+		}
+		played++
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			algorithm, values := translate(a.Params)
+			kernels := map[string]any{"default": a.Kernel["name"]}
+			lengths := map[string]any{"default": a.Kernel["lengthscale"]}
+			lambdas := map[string]any{"default": a.Lambda}
+			if a.KernelG != nil {
+				kernels["cost"], lengths["cost"], lambdas["cost"] = a.KernelG["name"], a.KernelG["lengthscale"], *a.LambdaG
+			}
+			var candidates []map[string]float64
+			for _, x := range v.Candidates {
+				candidates = append(candidates, map[string]float64{"u": x[0], "v": x[1]})
+			}
+			id, _ := s.api("POST", "/studies", map[string]any{
+				"name": a.Name,
+				"parameters": []map[string]any{{"name": "u", "type": "real", "low": 0, "high": 1},
+					{"name": "v", "type": "real", "low": 0, "high": 1}},
+				"candidates":  candidates,
+				"objective":   map[string]any{"metric": "gain", "direction": "maximize"},
+				"constraints": []map[string]any{{"name": "limit", "metric": "cost", "op": "<=", "threshold": 0}},
+				"algorithm":   map[string]any{"name": algorithm, "horizon": v.T, "settings": values},
+				"model":       map[string]any{"kernel": kernels, "lengthscales": lengths, "lambda": lambdas, "fit": "fixed", "outputs": "raw"},
+				"seed":        1,
+			}).want(201).json()["id"].(string)
+			at := "/studies/" + id
+			for n, want := range a.Rounds {
+				state := s.api("GET", at+"/state", nil).want(200).json()
+				metrics := state["metrics"].(map[string]any)
+				gain, cost := metrics["gain"].(map[string]any), metrics["cost"].(map[string]any)
+				close9(t, n, "beta", gain["beta"], want.BetaF)
+				close9(t, n, "beta of the cost", cost["beta"], want.BetaG)
+				close9(t, n, "information gain", gain["information_gain"], want.GainF)
+				close9(t, n, "multiplier", state["multipliers"].(map[string]any)["limit"], want.Mult)
+				acquisition := s.api("POST", at+"/acquisition", map[string]any{}).want(200).json()
+				for i, value := range acquisition["values"].([]any) {
+					close9(t, n, "acquisition", value, *want.Acq[i])
+				}
+				posterior := s.api("POST", at+"/posterior", map[string]any{"points": candidates}).want(200).json()
+				band := posterior["metrics"].(map[string]any)["gain"].(map[string]any)
+				for i := range candidates {
+					close9(t, n, "mean", band["mean"].([]any)[i], want.MeanF[i])
+					close9(t, n, "sd", band["sd"].([]any)[i], want.SDF[i])
+				}
+				s.api("POST", at+"/trials", map[string]any{"parameters": candidates[want.Index],
+					"metrics": map[string]any{"gain": want.Y, "cost": map[string]any{"value": want.C, "stddev": 0.1}}}).want(201)
+			}
+			verified := s.api("POST", at+"/verify", map[string]any{}).want(200).json()
+			if verified["ok"] != true || verified["checked"] != float64(len(a.Rounds)) {
+				t.Errorf("verify says %v", verified)
+			}
+		})
+	}
+	if played != len(settings) {
+		t.Fatalf("played %d of %d algorithms", played, len(settings))
+	}
+}
+
+func close9(t *testing.T, round int, what string, got any, want float64) {
+	t.Helper()
+	value, ok := got.(float64)
+	if !ok || !(math.Abs(value-want) <= 1e-9) {
+		t.Error(fmt.Sprintf("round %d: %s is %v, want %v", round+1, what, got, want))
+	}
+}

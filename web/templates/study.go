@@ -143,6 +143,7 @@ type Beliefs struct {
 	Metric  Input
 	At      int64
 	Action  string
+	Part    string // address of the part alone, "" when the whole page has to be fetched
 }
 
 // SliceRow is one metric's slices.
@@ -158,8 +159,10 @@ type Trials struct {
 	Settings []Column
 	Metrics  []Column
 	Rows     []TrialRow
-	Older    string // address of the next page, "" at the end
-	Newer    string
+	Older    Filter // the next page; its URL is "" at the end
+	Newer    Filter
+	Show     string // the filter in force
+	Below    int
 	Shown    string // "1–50 of 312"
 	Total    int
 }
@@ -167,6 +170,7 @@ type Trials struct {
 // Filter is one choice of what to list.
 type Filter struct {
 	Label, URL string
+	Part       string // address of the part alone, "" when the whole page has to be fetched
 	Current    bool
 }
 
@@ -196,7 +200,7 @@ type Cell struct {
 type Ledger struct {
 	Study   StudyHead
 	Entries []LedgerEntry
-	Older   string
+	Older   Filter
 }
 
 // LedgerEntry is one event.

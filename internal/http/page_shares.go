@@ -1,0 +1,71 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"headroom/internal/account"
+	"headroom/web/templates"
+)
+
+func (s *Server) sharesPage(w http.ResponseWriter, r *http.Request) error {
+	form := templates.Form{Values: url.Values{"expires_at": {time.Now().Add(usualShareLife).UTC().Format(time.DateOnly)}}}
+	return s.showShares(w, r, http.StatusOK, form, nil)
+}
+
+func (s *Server) showShares(w http.ResponseWriter, r *http.Request, status int, form templates.Form, secret *templates.Secret) error {
+	snap, err := s.studyNow(r)
+	if err != nil {
+		return err
+	}
+	shares, err := s.accounts.Shares(r.Context(), snap.ID)
+	if err != nil {
+		return err
+	}
+	page := templates.SharesPage{Page: newPage(r, "Share "+snap.Definition.Name), Study: studyHead(r, snap), Form: form, Secret: secret}
+	page.Width = "medium"
+	for _, share := range shares {
+		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: stamp(share.ExpiresAt, page.Now), Used: optionalStamp(share.LastUsed, page.Now)})
+	}
+	return show(w, r, status, templates.SharesView(page))
+}
+
+// makeShare makes a read-only link, shown once.
+func (s *Server) makeShare(w http.ResponseWriter, r *http.Request) error {
+	values, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	form := newTyped(values)
+	want := account.NewShare{StudyID: chi.URLParam(r, "id"), Name: form.text("name")}
+	if at := form.day("expires_at"); at != nil {
+		want.ExpiresAt = *at
+	} else if form.ok() {
+		form.fault("expires_at", "choose the day it ends")
+	}
+	if !form.ok() {
+		return s.showShares(w, r, http.StatusUnprocessableEntity, form.form(""), nil)
+	}
+	who, _ := identity(r)
+	_, secret, err := s.accounts.CreateShare(r.Context(), who, want)
+	general, placed := form.accountFault("", err)
+	if !placed {
+		return err
+	}
+	if err != nil {
+		return s.showShares(w, r, http.StatusUnprocessableEntity, form.form(general), nil)
+	}
+	made := &templates.Secret{Title: "Link for " + want.Name, Text: s.publicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}
+	return s.showShares(w, r, http.StatusOK, templates.Form{Values: url.Values{"expires_at": {values.Get("expires_at")}}}, made)
+}
+
+func (s *Server) revokeShareOnPage(w http.ResponseWriter, r *http.Request) error {
+	id := chi.URLParam(r, "id")
+	if err := s.accounts.RevokeShare(r.Context(), id, chi.URLParam(r, "share")); err != nil {
+		return err
+	}
+	return goTo(w, r, "/studies/"+id+"/shares?done=revoked")
+}

@@ -2,6 +2,7 @@ package study
 
 import (
 	"container/list"
+	"math"
 	"sync"
 
 	"headroom/internal/optimizer"
@@ -14,6 +15,7 @@ type cache struct {
 	limit, used int64
 	recent      *list.List // of *cached, the most recently used first
 	versions    map[string]map[int64]*list.Element
+	newest      map[string]int64 // the highest of versions
 	prior       map[string]priorState
 }
 
@@ -30,25 +32,33 @@ type priorState struct {
 }
 
 func newCache(limit int64) *cache {
-	return &cache{limit: limit, recent: list.New(), versions: map[string]map[int64]*list.Element{}, prior: map[string]priorState{}}
+	return &cache{limit: limit, recent: list.New(), versions: map[string]map[int64]*list.Element{}, newest: map[string]int64{}, prior: map[string]priorState{}}
 }
 
 // upTo returns the snapshot of the highest version ≤ at (at = 0: of any), or nil.
 func (c *cache) upTo(id string, at int64) *Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var best *list.Element
-	var version int64
-	for v, element := range c.versions[id] {
-		if v > version && (at == 0 || v <= at) {
-			best, version = element, v
-		}
+	version := c.newest[id]
+	if at != 0 && at < version {
+		version = highest(c.versions[id], at)
 	}
-	if best == nil {
+	element, ok := c.versions[id][version]
+	if !ok {
 		return nil
 	}
-	c.recent.MoveToFront(best)
-	return best.Value.(*cached).snap
+	c.recent.MoveToFront(element)
+	return element.Value.(*cached).snap
+}
+
+// highest returns the highest version ≤ at, or 0.
+func highest[V any](versions map[int64]V, at int64) (best int64) {
+	for v := range versions {
+		if v > best && v <= at {
+			best = v
+		}
+	}
+	return best
 }
 
 // put keeps snap and returns the one to use: the same one, or that which was there before.
@@ -64,6 +74,7 @@ func (c *cache) put(snap *Snapshot) *Snapshot {
 	}
 	entry := &cached{snap: snap, bytes: snap.bytes()}
 	c.versions[snap.ID][snap.Version] = c.recent.PushFront(entry)
+	c.newest[snap.ID] = max(c.newest[snap.ID], snap.Version)
 	c.used += entry.bytes
 	c.shrink()
 	return snap
@@ -101,12 +112,22 @@ func (c *cache) shrink() {
 	for c.used > c.limit && c.recent.Len() > 1 {
 		entry := c.recent.Remove(c.recent.Back()).(*cached)
 		c.used -= entry.bytes
-		id := entry.snap.ID
-		delete(c.versions[id], entry.snap.Version)
-		if len(c.versions[id]) == 0 {
-			delete(c.versions, id)
-			delete(c.prior, id)
-		}
+		c.forget(entry.snap)
+	}
+}
+
+func (c *cache) forget(snap *Snapshot) {
+	versions := c.versions[snap.ID]
+	delete(versions, snap.Version)
+	if c.prior[snap.ID].version == snap.Version {
+		delete(c.prior, snap.ID)
+	}
+	switch {
+	case len(versions) == 0:
+		delete(c.versions, snap.ID)
+		delete(c.newest, snap.ID)
+	case snap.Version == c.newest[snap.ID]:
+		c.newest[snap.ID] = highest(versions, math.MaxInt64)
 	}
 }
 

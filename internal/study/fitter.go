@@ -2,21 +2,23 @@ package study
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
 	"headroom/internal/optimizer"
 )
 
-const (
-	// patience is how long a request waits for a fit before it goes on with the model as it was.
-	patience = 300 * time.Millisecond
-	// fitTime bounds a fit in the background.
-	fitTime = 2 * time.Minute
-)
+// fitTime bounds a fit in the background.
+const fitTime = 2 * time.Minute
 
-// fitter makes fits in the background, at most one for each study at a time.
+// fitter makes fits in the background, one at a time and at most one for each study, beside the replays that requests wait for.
 type fitter struct {
+	patience time.Duration // how long a request waits for a fit before it goes on with the model as it was
+	log      *slog.Logger
+	turn     chan struct{}
+
 	mu      sync.Mutex
 	running map[string]*fitting
 	ctx     context.Context
@@ -34,8 +36,8 @@ type fitting struct {
 	waiting int
 }
 
-func newFitter() *fitter {
-	f := &fitter{running: map[string]*fitting{}}
+func newFitter(patience time.Duration, log *slog.Logger) *fitter {
+	f := &fitter{patience: patience, log: log, turn: make(chan struct{}, 1), running: map[string]*fitting{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f
 }
@@ -65,7 +67,7 @@ func (f *fitter) within(ctx context.Context, s *Service, snap *Snapshot, state *
 	job.waiting++
 	f.mu.Unlock()
 
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(f.patienceOf(ctx))
 	defer timer.Stop()
 	select {
 	case <-job.done:
@@ -82,6 +84,14 @@ func (f *fitter) within(ctx context.Context, s *Service, snap *Snapshot, state *
 	return &result
 }
 
+// patienceOf leaves a request at least half of the time it has left.
+func (f *fitter) patienceOf(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(f.patience, time.Until(deadline)/2)
+	}
+	return f.patience
+}
+
 // appliesTo tells whether the fit may still be used: the data it was made from stand, and no other fit came between.
 func (job *fitting) appliesTo(snap *Snapshot) bool {
 	return snap.defined == job.base.defined && snap.rewritten == job.base.rewritten && snap.fitted == job.base.fitted
@@ -91,34 +101,41 @@ func (f *fitter) run(s *Service, job *fitting, state *optimizer.State) {
 	defer f.all.Done()
 	ctx, cancel := context.WithTimeout(f.ctx, fitTime)
 	defer cancel()
-	result := makeFit(ctx, s, job.base, state)
+	result, err := f.make(ctx, job.base, state)
+	if err != nil && f.ctx.Err() == nil {
+		f.log.Warn("a fit failed; the model stays as it was", "study", job.base.ID, "error", err)
+	}
 	f.mu.Lock()
 	job.result = result
 	nobody := job.waiting == 0
 	delete(f.running, job.base.ID)
 	close(job.done)
 	f.mu.Unlock()
-	if result != nil && nobody {
-		f.write(ctx, s, job)
+	if result == nil || !nobody {
+		return
+	}
+	if err := f.write(ctx, s, job); err != nil && f.ctx.Err() == nil && !errors.Is(err, ErrConflict) {
+		f.log.Warn("a fit could not be kept; the next decision makes it again", "study", job.base.ID, "error", err)
 	}
 }
 
-func makeFit(ctx context.Context, s *Service, snap *Snapshot, state *optimizer.State) *FittedData {
-	release, err := s.computing(ctx)
-	if err != nil {
-		return nil
+func (f *fitter) make(ctx context.Context, snap *Snapshot, state *optimizer.State) (*FittedData, error) {
+	select {
+	case f.turn <- struct{}{}:
+		defer func() { <-f.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	defer release()
 	fit, err := state.FitNow(ctx)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return fittedData(snap, fit)
+	return fittedData(snap, fit), nil
 }
 
 // write appends the fit to the ledger, before the next decision. It is dropped when it no longer applies: the next decision makes a new one.
-func (f *fitter) write(ctx context.Context, s *Service, job *fitting) {
-	_ = s.store.Choosing(ctx, job.base.ID, func(ctx context.Context) error {
+func (f *fitter) write(ctx context.Context, s *Service, job *fitting) error {
+	return s.store.Choosing(ctx, job.base.ID, func(ctx context.Context) error {
 		snap, err := s.latest(ctx, job.base.ID)
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ func FormatNumber(x float64) string {
 	return trimZeros(fixed(x, decimals))
 }
 
-// FormatValue writes value and sd rounded to the digits of sd that mean something: two when they lie below 35, else one.
+// FormatValue writes value and sd rounded to the digits of sd that mean something, one or two.
 // An sd that is 0 or unknown leaves FormatNumber(value) and "0".
 func FormatValue(value, sd float64) (number, deviation string) {
 	if !(sd > 0) || !finite(sd) || !finite(value) {
@@ -31,20 +31,16 @@ func FormatValue(value, sd float64) (number, deviation string) {
 }
 
 // DecimalsFor is the number of decimals to which a number with standard deviation sd means something; negative ones are
-// zeros before the point. It keeps two digits of an sd whose first digits lie below 35 and one of others (the rule of the Particle Data Group).
+// zeros before the point. It keeps two digits of an sd that starts below 3.55 and one of others, so that 0.96 is written 1.0 (the rule of the Particle Data Group).
 func DecimalsFor(sd float64) int {
 	if !(sd > 0) || !finite(sd) {
 		return significantDigits
 	}
 	m := exponentOf(sd)
-	switch leading := sd / math.Pow(10, float64(m)); {
-	case leading < 3.55:
+	if sd/math.Pow(10, float64(m)) < 3.55 {
 		return 1 - m
-	case leading < 9.5:
-		return -m
-	default: // rounds up to the next power of ten
-		return -m
 	}
+	return -m
 }
 
 // FormatLike writes x with as many decimals as value has in FormatValue(value, sd).

@@ -40,10 +40,12 @@ func (s *Service) state(ctx context.Context, snap *Snapshot) (*optimizer.State, 
 	} else {
 		r.state, r.err = optimizer.Replay(snap.compiled.Config, r.history)
 	}
-	if r.err == nil {
-		s.cache.replayed(snap, r.state)
+	if r.err != nil {
+		r.err = conflict("The model cannot be computed: %v. Change the model or its settings.", r.err)
+		return nil, r.err
 	}
-	return r.state, r.err
+	s.cache.replayed(snap, r.state)
+	return r.state, nil
 }
 
 // computing waits until one of the processors is free for numerical work.

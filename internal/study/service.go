@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"time"
@@ -27,6 +28,9 @@ type Options struct {
 	Now        func() time.Time // the clock; default time.Now
 	CacheBytes int64            // for snapshots and replayed states; default 1 GiB
 	Replays    int              // concurrent replays; default GOMAXPROCS
+	// FitPatience is how long a request waits for a fit of the model before it goes on without; default 300 ms.
+	FitPatience time.Duration
+	Log         *slog.Logger // for what goes wrong in the background; default slog.Default()
 }
 
 // NewService returns a service on store. Call Stop when done with it.
@@ -40,9 +44,15 @@ func NewService(store Store, options Options) *Service {
 	if options.Replays <= 0 {
 		options.Replays = runtime.GOMAXPROCS(0)
 	}
+	if options.FitPatience <= 0 {
+		options.FitPatience = 300 * time.Millisecond
+	}
+	if options.Log == nil {
+		options.Log = slog.Default()
+	}
 	return &Service{
 		store: store, now: options.Now, cache: newCache(options.CacheBytes),
-		processors: make(chan struct{}, options.Replays), fits: newFitter(),
+		processors: make(chan struct{}, options.Replays), fits: newFitter(options.FitPatience, options.Log),
 	}
 }
 
@@ -158,7 +168,7 @@ func (s *Service) Events(ctx context.Context, id string, after int64, limit int)
 	return s.store.Events(ctx, id, after, limit)
 }
 
-// decision is what a rule makes of a command: what to add to the ledger, and the trials concerned, in the order to answer them.
+// ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in the order to answer them.
 type ruling struct {
 	drafts  []draft
 	numbers []int

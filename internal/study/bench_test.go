@@ -1,0 +1,84 @@
+package study
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// bench runs rules on a study in memory, as Service.write does on the store's.
+type bench struct {
+	testing.TB
+	service *Service
+	snap    *Snapshot
+	events  []Event
+	clock   time.Time
+}
+
+func newBench(t testing.TB, d Definition) *bench {
+	t.Helper()
+	checked, err := d.Check()
+	if err != nil {
+		t.Fatalf("Check: %v", err)
+	}
+	b := &bench{TB: t, service: NewService(nil, Options{FitPatience: time.Minute}), clock: time.Date(2026, 3, 1, 9, 0, 0, 123456789, time.UTC)}
+	t.Cleanup(b.service.Stop)
+	b.must(ruling{drafts: []draft{{Created, CreatedData{checked}}}}, nil)
+	return b
+}
+
+// must adds what was ruled to the ledger.
+func (b *bench) must(ruled ruling, err error) *Snapshot {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.clock = b.clock.Add(time.Second)
+	events, err := chain(b.snap.link(), b.clock, "Ana", ruled.drafts...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	after, err := fold("bench", b.snap, events, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.snap, b.events = b.service.cache.put(after), append(b.events, events...)
+	return b.snap
+}
+
+func (b *bench) ask(count int) *Snapshot {
+	b.Helper()
+	return b.must(b.service.ruleAsk(b.Context(), Command{By: "Ana"}, b.snap, Ask{Count: count}))
+}
+
+func (b *bench) tell(number int, metrics map[string]float64) *Snapshot {
+	b.Helper()
+	readings := map[string]Reading{}
+	for name, value := range metrics {
+		readings[name] = Reading{Value: value}
+	}
+	return b.must(ruleTell(b.snap, []Telling{{Number: number, Metrics: readings}}))
+}
+
+// refused fails unless err is of the kind and its sentence contains text.
+func (b *bench) refused(ruled ruling, err, kind error, text string) {
+	b.Helper()
+	if !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
+		b.Errorf("got %v, %d drafts; want %v with %q", err, len(ruled.drafts), kind, text)
+	}
+}
+
+// oven is a small study: two settings, one limit.
+func oven() Definition {
+	return Definition{
+		Name: "Oven",
+		Parameters: []Parameter{
+			{Name: "temperature", Type: Real, Low: pointer(20.0), High: pointer(60.0), Unit: "°C"},
+			{Name: "cycles", Type: Integer, Low: pointer(1.0), High: pointer(12.0)},
+		},
+		Objective:   Objective{Metric: "yield", Direction: "maximize", Unit: "%"},
+		Constraints: []Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.5, Unit: "%"}},
+		Algorithm:   Algorithm{Name: "rpol-ucb", Horizon: 50},
+	}
+}

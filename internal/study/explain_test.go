@@ -1,0 +1,70 @@
+package study
+
+import (
+	"strings"
+	"testing"
+
+	"headroom/internal/optimizer"
+)
+
+// predicted is a decision at 47 °C and 6 cycles with a prediction for every metric of the oven.
+func predicted(reason optimizer.Reason) chosenPoint {
+	return chosenPoint{
+		settings: Settings{"temperature": NumberValue(47), "cycles": NumberValue(6)},
+		decision: Decision{Algorithm: "rpol-ucb", Reason: string(reason), Mean: map[string]float64{"yield": 82.2, "impurity": 0.441},
+			SD: map[string]float64{"yield": 5.1, "impurity": 0.0502}, Multipliers: map[string]float64{"impurity": 1.73}},
+	}
+}
+
+func TestTheSentenceOfThePages(t *testing.T) {
+	t.Parallel()
+	got := explain(oven(), 24, predicted(optimizer.ReasonOptimistic), chosenBy{by: "Ana", withinLimits: true})
+	want := "Trial 24 tries 47 °C and 6 cycles: predicted yield 82 ± 5 %, impurity 0.44 ± 0.05 % (limit 0.50 %, chance to stay within 88 %). " +
+		"Chosen because its optimistic yield is the highest among points whose impurity could still be within the limit."
+	d := oven()
+	d.Constraints[0].Name = "impurity"
+	if got = explain(d, 24, predicted(optimizer.ReasonOptimistic), chosenBy{by: "Ana", withinLimits: true}); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestEveryReasonHasItsSentence(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Constraints[0].Name = "impurity"
+	for reason, want := range map[optimizer.Reason]string{
+		optimizer.ReasonFirstDesign: "tries 47 °C and 6 cycles. Chosen to spread the first trials over the whole space",
+		optimizer.ReasonOptimistic:  "optimistic yield is the highest among points whose impurity could still be within the limit. No trial is known to be within every limit yet.",
+		optimizer.ReasonTradeOff:    "after a price for possibly breaking the limit on impurity (multiplier 1.7).",
+		optimizer.ReasonLeastBad:    "no point looks able to stay within the limit on impurity",
+		optimizer.ReasonExplore:     "to learn where the limit on impurity lies",
+		optimizer.ReasonSample:      "best in one random draw of what yield and impurity could be",
+		optimizer.ReasonImprove:     "best chance to keep impurity within the limit",
+		optimizer.ReasonSpace:       "Chosen to fill the space",
+		optimizer.ReasonOwn:         "Chosen by Ana, not by the algorithm.",
+	} {
+		got := explain(d, 24, predicted(reason), chosenBy{by: "Ana"})
+		if !strings.Contains(got, want) || strings.Contains(got, "e-") || !strings.HasSuffix(got, ".") {
+			t.Errorf("%s: got %s\nwant %s", reason, got, want)
+		}
+	}
+	if got := explain(d, 24, predicted(optimizer.ReasonOwn), chosenBy{by: "Ana", replicateOf: 12}); !strings.Contains(got, "Repeats trial 12 on purpose") {
+		t.Error(got)
+	}
+	free := Definition{Parameters: d.Parameters, Objective: Objective{Metric: "cost", Direction: "minimize"}}
+	if got := explain(free, 2, predicted(optimizer.ReasonOptimistic), chosenBy{}); !strings.Contains(got, "its optimistic cost is the lowest of all") {
+		t.Error(got)
+	}
+}
+
+func TestManySettingsAndSharedUnits(t *testing.T) {
+	t.Parallel()
+	d, s := Definition{}, Settings{}
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		d.Parameters = append(d.Parameters, Parameter{Name: name, Type: Real, Low: pointer(0.0), High: pointer(1.0), Unit: "mol"})
+		s[name] = NumberValue(0.5)
+	}
+	if got, want := describeSettings(d, s), "a 0.5 mol, b 0.5 mol, c 0.5 mol, d 0.5 mol, e 0.5 mol and 2 more settings"; got != want {
+		t.Errorf("got %s", got)
+	}
+}

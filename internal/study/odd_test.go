@@ -1,0 +1,113 @@
+package study
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+)
+
+// readEverything asks for everything that pages and answers show, and fails unless all of it can be written as JSON.
+func readEverything(t testing.TB, b *bench) {
+	t.Helper()
+	s, ctx, snap := b.service, b.Context(), b.snap
+	through := Settings{}
+	for _, p := range snap.Definition.Parameters {
+		if p.Type != Remainder {
+			through[p.Name] = levels(p, 3)[1]
+		}
+	}
+	through = snap.moved(through, nil)
+	state, err := s.StateOf(ctx, snap)
+	must(t, state, err)
+	posterior, err := s.PosteriorAt(ctx, snap, []Settings{through})
+	must(t, posterior, err)
+	acquisition, err := s.AcquisitionAt(ctx, snap, AcquisitionQuery{Points: []Settings{through}})
+	must(t, acquisition, err)
+	rows, err := s.HistoryOf(ctx, snap)
+	must(t, rows, err)
+	choices, err := s.Compare(ctx, snap, []Algorithm{{Name: "rpol-ucb"}, {Name: "ckb-ucb"}})
+	must(t, choices, err)
+	slices, err := s.Slices(ctx, snap, through, 5)
+	must(t, slices, err)
+	must(t, snap.Summary(), nil)
+	must(t, snap.Trials, nil)
+	snap.BestSoFar()
+	snap.ViolationSoFar()
+	verified, err := verifyEvents(ctx, b.events, CheckChain(b.events))
+	if must(t, verified, err); !verified.OK {
+		text, _ := json.Marshal(verified)
+		t.Errorf("not verified: %s", text)
+	}
+}
+
+func must(t testing.TB, value any, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal(value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOddStudiesCanBeReadAndContinued(t *testing.T) {
+	t.Parallel()
+	for name, readings := range map[string]func(i int) map[string]float64{
+		"nothing told":       func(int) map[string]float64 { return nil },
+		"only the objective": func(i int) map[string]float64 { return map[string]float64{"yield": float64(i)} },
+		"only the limit":     func(i int) map[string]float64 { return map[string]float64{"impurity": float64(i)} },
+		"all equal":          func(int) map[string]float64 { return map[string]float64{"yield": 3, "impurity": 0.5} },
+		"huge": func(i int) map[string]float64 {
+			return map[string]float64{"yield": 1e9 * float64(i), "impurity": -1e9 * float64(i)}
+		},
+		"tiny": func(i int) map[string]float64 {
+			return map[string]float64{"yield": 1e-9 * float64(i), "impurity": 1e-9 * float64(i*i)}
+		},
+		"huge and nearly same": func(i int) map[string]float64 {
+			return map[string]float64{"yield": 1e9 + 1e-6*float64(i), "impurity": 1e9}
+		},
+		"as large as allowed": func(i int) map[string]float64 {
+			return map[string]float64{"yield": math.Copysign(1e100, float64(i%2)-0.5), "impurity": 1e100}
+		},
+		"never feasible": func(i int) map[string]float64 {
+			return map[string]float64{"yield": float64(i), "impurity": 10 + float64(i%3)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, oven())
+			readEverything(t, b)
+			for i := range 8 {
+				b.ask(1)
+				if metrics := readings(i); metrics != nil {
+					b.tell(i+1, metrics)
+				}
+				if i == 0 {
+					readEverything(t, b)
+				}
+			}
+			readEverything(t, b)
+		})
+	}
+}
+
+func TestStudiesOfEveryShapeCanBePlayed(t *testing.T) {
+	t.Parallel()
+	noLimits := oven()
+	noLimits.Constraints = nil
+	for name, d := range map[string]Definition{"every type": bufferScreen(), "a mixture": mixture(), "no limits": noLimits} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, d)
+			for i := range 9 {
+				b.ask(1)
+				metrics := map[string]float64{}
+				for k, name := range b.snap.compiled.MetricNames {
+					metrics[name] = math.Sin(float64(3*i + k))
+				}
+				b.tell(i+1, metrics)
+			}
+			readEverything(t, b)
+		})
+	}
+}

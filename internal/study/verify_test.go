@@ -1,0 +1,158 @@
+package study
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"headroom/internal/optimizer"
+)
+
+// rewritten is the ledger of b with the data of decision number changed and every hash made anew, as a forger would.
+func (b *bench) rewritten(number int, change func(*ChosenData)) []Event {
+	b.Helper()
+	var forged []Event
+	last := link{hash: noHash}
+	for _, e := range b.events {
+		d := draft{e.Kind, e.Data}
+		if e.Kind == Chosen {
+			var data ChosenData
+			if err := decodeExactly(e.Data, &data); err != nil {
+				b.Fatal(err)
+			}
+			if data.Number == number {
+				change(&data)
+				d.data = data
+			}
+		}
+		next, err := chain(last, e.At, e.By, d)
+		if err != nil {
+			b.Fatal(err)
+		}
+		last = link{next[0].Seq, next[0].At, next[0].Hash}
+		forged = append(forged, next...)
+	}
+	return forged
+}
+
+// played is an oven after ten rounds, of which the first six are the first design.
+func played(t testing.TB) *bench {
+	b := newBench(t, oven())
+	for i := range 10 {
+		b.ask(1)
+		x := b.snap.Trial(i + 1).Parameters["temperature"].Number / 60
+		b.tell(i+1, map[string]float64{"yield": 70 + 20*x - 30*x*x, "impurity": x * x})
+	}
+	return b
+}
+
+func TestVerifyFindsForgedDecisions(t *testing.T) {
+	t.Parallel()
+	b := played(t)
+	for field, change := range map[string]func(*ChosenData){
+		"multipliers.impurity":    func(c *ChosenData) { c.Decision.Multipliers["impurity"] += 1e-4 },
+		"beta.yield":              func(c *ChosenData) { c.Decision.Beta["yield"] = 3 },
+		"mean.yield":              func(c *ChosenData) { c.Decision.Mean["yield"] *= 1.001 },
+		"sd.impurity":             func(c *ChosenData) { c.Decision.SD["impurity"] += 1e-3 },
+		"estimates.yield":         func(c *ChosenData) { delete(c.Decision.Estimates, "yield") },
+		"acquisition":             func(c *ChosenData) { *c.Decision.Acquisition += 0.01 },
+		"random_seed":             func(c *ChosenData) { c.Decision.RandomSeed++ },
+		"feasibility_probability": func(c *ChosenData) { c.Decision.FeasibilityProbability += 0.01 },
+		"model.yield.lambda":      func(c *ChosenData) { m := c.Decision.Model["yield"]; m.Lambda *= 1.1; c.Decision.Model["yield"] = m },
+		"mean.impurity":           func(c *ChosenData) { c.Parameters = Settings{"temperature": NumberValue(20), "cycles": NumberValue(1)} },
+	} {
+		events := b.rewritten(9, change)
+		v, err := verifyEvents(t.Context(), events, CheckChain(events))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, d := range v.Different {
+			found = found || d.Number == 9 && d.Field == field
+		}
+		if v.OK || !v.LedgerIntact || !found {
+			text, _ := json.Marshal(v)
+			t.Errorf("%s: %s", field, text)
+		}
+	}
+	v, err := verifyEvents(t.Context(), b.events, CheckChain(b.events))
+	if err != nil || !v.OK || v.Checked != 10 {
+		t.Errorf("%v %+v", err, v)
+	}
+}
+
+func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
+	t.Parallel()
+	b := played(t)
+	// A suggestion somewhere else, with every number as it is there: only the maximum tells.
+	state, err := b.service.state(t.Context(), b.snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, place, _ := b.snap.compiled.place(Settings{"temperature": NumberValue(20), "cycles": NumberValue(1)}, "")
+	kept := decisionRecord(b.snap.compiled, state, state.Own(place, optimizer.Known{}))
+	kept.Acquisition = scoreAt(state, place, optimizer.Known{})
+	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
+	p := chosenPoint{settings: settings, place: place, decision: kept}
+	b.must(ruling{drafts: []draft{{Chosen, p.event(11, Suggested, knownInputs{})}}}, nil)
+	v, err := verifyEvents(t.Context(), b.events, CheckChain(b.events))
+	if err != nil || len(v.Different) != 1 || v.Different[0].Number != 11 || v.Different[0].Field != "acquisition" {
+		text, _ := json.Marshal(v)
+		t.Errorf("%v %s", err, text)
+	}
+}
+
+func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
+	t.Parallel()
+	b := played(t)
+	state, err := b.service.state(t.Context(), b.snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, err := state.Suggest(t.Context(), optimizer.Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := best.Place
+	near.U = append([]float64(nil), near.U...)
+	near.U[0] += 1e-6
+	settings := b.snap.compiled.settings(near)
+	place := b.snap.compiled.locate(settings, -1)
+	kept := decisionRecord(b.snap.compiled, state, state.Own(place, optimizer.Known{}))
+	kept.Acquisition = scoreAt(state, place, optimizer.Known{})
+	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
+	p := chosenPoint{settings: settings, place: place, decision: kept}
+	b.must(ruling{drafts: []draft{{Chosen, p.event(11, Suggested, knownInputs{})}}}, nil)
+	if v, err := verifyEvents(t.Context(), b.events, CheckChain(b.events)); err != nil || !v.OK {
+		text, _ := json.Marshal(v)
+		t.Errorf("%v %s", err, text)
+	}
+}
+
+func TestBundlesAreCheckedBeforeTheyAreTaken(t *testing.T) {
+	t.Parallel()
+	b := played(t)
+	whole := Bundle{BundleFormat, b.snap.Definition, b.snap.State, b.snap.Version, b.snap.Hash, b.events}
+	write := func(bundle Bundle) string {
+		text, err := json.Marshal(bundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if _, err := ReadBundle(strings.NewReader(write(whole))); err != nil {
+		t.Fatal(err)
+	}
+	shorter, newer := whole, whole
+	shorter.Events, newer.Format = whole.Events[:5], "headroom-study/2"
+	for location, text := range map[string]string{
+		"body.events": write(shorter), "body.format": write(newer), "body": write(whole) + "{}",
+	} {
+		_, err := ReadBundle(strings.NewReader(text))
+		if err == nil {
+			t.Errorf("%s: accepted", location)
+			continue
+		}
+		wantFault(t, faultsOf(t, err), location, "")
+	}
+}

@@ -97,7 +97,11 @@ func play(t testing.TB, s *study.Service, id string, rounds int) *study.Snapshot
 
 func wantVerified(t testing.TB, s *study.Service, id string, checked int) {
 	t.Helper()
-	v, err := s.Verify(t.Context(), id)
+	snap, err := s.Snapshot(t.Context(), id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.Verify(t.Context(), snap)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,6 +90,6 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	return s.question(w, r, &struct{}{}, func(ctx context.Context, snap *study.Snapshot) (any, error) {
-		return s.studies.Verify(ctx, snap.ID)
+		return s.studies.Verify(ctx, snap)
 	})
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -477,7 +478,38 @@ func TestLedgerInPagesAndAsStream(t *testing.T) {
 		t.Errorf("changes say %q, %q", event, data)
 	}
 	s.api("GET", "/studies/"+id+"/events", nil, "Last-Event-ID", "x").faults(400)
+	s.api("HEAD", "/studies/"+id+"/events", nil).want(200)
+	for query, want := range map[string]int{"?at=1": 1, "": 6} {
+		if got := s.api("POST", "/studies/"+id+"/verify"+query, nil).want(200).json(); got["ledger_intact"] != true || got["checked"] != float64(want-1) {
+			t.Errorf("verified%s %v", query, got)
+		}
+	}
 	s.api("GET", "/studies/nosuch/events", nil).faults(404)
+}
+
+// TestStreamsOutliveTheServersTimeouts: the deadlines that bound other answers do not cut a stream.
+func TestStreamsOutliveTheServersTimeouts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.newStudy(screen)
+	const timeout = 200 * time.Millisecond
+	impatient := httptest.NewUnstartedServer(s.router)
+	impatient.Config.ReadTimeout, impatient.Config.WriteTimeout = timeout, timeout
+	impatient.Start()
+	t.Cleanup(impatient.Close)
+	t.Cleanup(impatient.CloseClientConnections)
+	started := time.Now()
+	s.url = impatient.URL
+	stream := s.listen("/studies/"+id+"/stream", s.admin)
+	stream.next(t)
+	eventually(t, "the timeouts pass", func() bool { return time.Since(started) > 3*timeout })
+	s.api("POST", "/studies/"+id+"/trials", own).want(201)
+	for range 3 { // the rest of the first event, then the news
+		if got := stream.next(t); got == "id: 2" {
+			return
+		}
+	}
+	t.Error("no news after the timeouts")
 }
 
 func TestStreamsEndWhenTheServerStops(t *testing.T) {

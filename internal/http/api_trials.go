@@ -76,11 +76,12 @@ func trialNumber(r *http.Request) (int, error) {
 }
 
 // trialOf returns trial number of the snapshot.
-func trialOf(snap *study.Snapshot, number int) (study.Trial, error) {
-	if number > len(snap.Trials) {
-		return study.Trial{}, fmt.Errorf("there is no trial %d, the last is %d: %w", number, len(snap.Trials), study.ErrNotFound)
+func trialOf(snap *study.Snapshot, number int) (*study.Trial, error) {
+	trial := snap.Trial(number)
+	if trial == nil {
+		return nil, fmt.Errorf("there is no trial %d, the last is %d: %w", number, len(snap.Trials), study.ErrNotFound)
 	}
-	return snap.Trials[number-1], nil
+	return trial, nil
 }
 
 func trialsOf(snap *study.Snapshot, numbers []int) []study.Trial {
@@ -311,7 +312,7 @@ func (s *Server) awaitTrial(r *http.Request, number int, wait time.Duration) err
 			return err
 		}
 		trial, err := trialOf(snap, number)
-		if err != nil || (trial.Status != study.StatusSuggested && trial.Status != study.StatusPartial) {
+		if err != nil || !trial.Waiting() {
 			return err
 		}
 		select {

@@ -140,10 +140,13 @@ func limitBody(next http.Handler) http.Handler {
 	})
 }
 
-// withoutDeadline lets an answer take longer than the server's write timeout.
+// withoutDeadline lets an answer take longer than the server's timeouts. The one for reading must go too: when it passes, net/http
+// takes a caller who only listens for one who has gone.
 func withoutDeadline(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		control := http.NewResponseController(w)
+		control.SetReadDeadline(time.Time{})
+		control.SetWriteDeadline(time.Time{})
 		next.ServeHTTP(w, r)
 	})
 }

@@ -60,7 +60,7 @@ func (s *Server) verifyOnPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	outcome, err := s.studies.Verify(r.Context(), snap.ID)
+	outcome, err := s.studies.Verify(r.Context(), snap)
 	if err != nil {
 		return err
 	}

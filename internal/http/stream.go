@@ -116,6 +116,9 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(*strea
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
 	out := &stream{w: w, control: http.NewResponseController(w)}
 	err := out.send("retry: 2000\n\n")
 	if err == nil {

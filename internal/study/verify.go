@@ -15,9 +15,10 @@ const (
 	searchTolerance = 1e-3 // of the acquisition's range, below the replayed maximum
 )
 
-// Verify checks the study's hashes and replays every decision from what it had seen, under the definition then in force.
-func (s *Service) Verify(ctx context.Context, id string) (Verification, error) {
-	events, err := s.store.Events(ctx, id, 0, 0)
+// Verify checks the hashes of the study up to the snapshot and replays every decision from what it had seen, under the definition
+// then in force.
+func (s *Service) Verify(ctx context.Context, snap *Snapshot) (Verification, error) {
+	events, err := s.store.Events(ctx, snap.ID, 0, int(snap.Version))
 	if err != nil {
 		return Verification{}, err
 	}

@@ -228,10 +228,15 @@ func TestWritersTakeTurns(t *testing.T) {
 	l, state := createStudy(t, d, "one")
 	const writers = 20
 	var wait sync.WaitGroup
+	var alone sync.Mutex
 	for range writers {
 		wait.Go(func() {
 			if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func(news []study.Event) (study.Append, error) {
-				// The row's lock makes this ours alone.
+				if !alone.TryLock() {
+					t.Error("two writers decided at once")
+					alone.Lock()
+				}
+				defer alone.Unlock()
 				if int64(len(news))+1 != l.last.Seq {
 					t.Errorf("%d news, but the ledger is at %d", len(news), l.last.Seq)
 				}

@@ -1,0 +1,196 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"headroom/internal/db"
+	"headroom/internal/db/dbtest"
+	"headroom/internal/study"
+)
+
+// crowd is how many callers do the same thing at once.
+const crowd = 20
+
+// bench is two servers on one database, with one study.
+type bench struct {
+	stores   []*db.DB
+	services []*study.Service
+	id       string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	url := dbtest.URL(t)
+	b := &bench{}
+	for range 2 {
+		store := open(t, url)
+		service := study.NewService(store.Studies, study.Options{})
+		t.Cleanup(service.Stop)
+		b.stores, b.services = append(b.stores, store), append(b.services, service)
+	}
+	snap, err := b.services[0].Create(t.Context(), study.Command{By: "Ana"}, definition())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.id = snap.ID
+	return b
+}
+
+func definition() study.Definition {
+	low, high := 0.0, 1.0
+	return study.Definition{
+		Name:        "Race",
+		Parameters:  []study.Parameter{{Name: "x", Type: study.Real, Low: &low, High: &high}},
+		Objective:   study.Objective{Metric: "y", Direction: "maximize"},
+		Constraints: []study.Constraint{{Metric: "c", Op: "<=", Threshold: 0.5}},
+		Algorithm:   study.Algorithm{Name: "rpol-ucb", Horizon: 100},
+		Seed:        7,
+	}
+}
+
+// atOnce runs do for every member of the crowd, spread over both servers, and returns the errors.
+func (b *bench) atOnce(do func(i int, s *study.Service) error) []error {
+	errs := make([]error, crowd)
+	var start, wait sync.WaitGroup
+	start.Add(1)
+	for i := range errs {
+		wait.Go(func() {
+			start.Wait()
+			errs[i] = do(i, b.services[i%len(b.services)])
+		})
+	}
+	start.Done()
+	wait.Wait()
+	return errs
+}
+
+// intact checks the ledger and returns the study.
+func (b *bench) intact(t *testing.T) *study.Snapshot {
+	t.Helper()
+	if err := b.stores[1].Studies.CheckLedger(t.Context(), b.id); err != nil {
+		t.Fatal(err)
+	}
+	snap, err := b.services[1].Snapshot(t.Context(), b.id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+func TestCrowdAsksAndTells(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var mutex sync.Mutex
+	var numbers []int
+	for _, err := range b.atOnce(func(i int, s *study.Service) error {
+		_, got, err := s.Ask(t.Context(), study.Command{By: fmt.Sprint("asker ", i)}, b.id, study.Ask{})
+		mutex.Lock()
+		defer mutex.Unlock()
+		numbers = append(numbers, got...)
+		return err
+	}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	slices.Sort(numbers)
+	for i, number := range numbers {
+		if number != i+1 {
+			t.Fatalf("the numbers are %v", numbers)
+		}
+	}
+	if len(numbers) != crowd {
+		t.Fatalf("%d trials were asked for, %d came", crowd, len(numbers))
+	}
+	// Each trial is told by two callers, a metric each, while others ask for more.
+	for _, err := range b.atOnce(func(i int, s *study.Service) error {
+		metrics := map[string]study.Reading{[]string{"y", "c"}[i%2]: {Value: float64(i) / crowd}}
+		if i >= crowd/2 {
+			_, _, err := s.Ask(t.Context(), study.Command{By: "asker"}, b.id, study.Ask{})
+			return err
+		}
+		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, []study.Telling{{Number: i/2 + 1, Metrics: metrics}})
+		return err
+	}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	snap := b.intact(t)
+	if len(snap.Trials) != crowd+crowd/2 {
+		t.Fatalf("there are %d trials", len(snap.Trials))
+	}
+	for i := range crowd / 2 {
+		metric := []string{"y", "c"}[i%2]
+		if got := snap.Trials[i/2].Metrics[metric]; got.Value != float64(i)/crowd {
+			t.Errorf("%s of trial %d is %v", metric, i/2+1, got.Value)
+		}
+	}
+}
+
+func TestCrowdTellsTheSameTrial(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if _, _, err := b.services[0].Ask(t.Context(), study.Command{By: "Ana"}, b.id, study.Ask{}); err != nil {
+		t.Fatal(err)
+	}
+	accepted := 0
+	for _, err := range b.atOnce(func(i int, s *study.Service) error {
+		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, []study.Telling{{Number: 1, Metrics: map[string]study.Reading{"y": {Value: float64(i)}}}})
+		return err
+	}) {
+		switch {
+		case err == nil:
+			accepted++
+		case !errors.Is(err, study.ErrConflict):
+			t.Error(err)
+		}
+	}
+	if accepted != 1 {
+		t.Fatalf("%d values were accepted for one metric", accepted)
+	}
+	b.intact(t)
+}
+
+func TestCrowdRetriesOneAsk(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	retry := &study.Retry{Caller: "token:a", Method: "POST", Path: "/ask", Key: "k", Answer: func(_ *study.Snapshot, numbers []int) (study.Answer, error) {
+		return study.Answer{Status: 201, Body: fmt.Append(nil, numbers)}, nil
+	}}
+	for _, err := range b.atOnce(func(_ int, s *study.Service) error {
+		_, _, err := s.Ask(t.Context(), study.Command{By: "Ana", Retry: retry}, b.id, study.Ask{})
+		return err
+	}) {
+		var first *study.AlreadyAnswered
+		if err != nil && (!errors.As(err, &first) || string(first.Answer.Body) != "[1]") {
+			t.Error(err)
+		}
+	}
+	if snap := b.intact(t); len(snap.Trials) != 1 {
+		t.Fatalf("one ask made %d trials", len(snap.Trials))
+	}
+}
+
+func TestCrowdCreatesStudies(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, err := range b.atOnce(func(_ int, s *study.Service) error {
+		_, err := s.Create(t.Context(), study.Command{By: "Ana"}, definition())
+		return err
+	}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if all, err := b.stores[0].Studies.Summaries(t.Context(), nil); err != nil || len(all) != crowd+1 {
+		t.Fatalf("there are %d studies, %v", len(all), err)
+	}
+	if checked, err := b.stores[0].CheckLedgers(t.Context()); err != nil || checked != crowd+1 {
+		t.Fatalf("%d ledgers are intact, %v", checked, err)
+	}
+}

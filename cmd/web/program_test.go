@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds what a test waits for.
+const patience = time.Minute
+
+// asProgram tells this test binary to be the program itself.
+const asProgram = "HEADROOM_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// newFolder makes a data folder outside t.TempDir, which PostgreSQL's user could not enter when root runs the tests.
+func newFolder(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "headroom-web-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
+}
+
+// program prepares the program with a data folder and further settings.
+func program(t *testing.T, folder string, settings []string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = append([]string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),
+		"HEADROOM_LISTEN=127.0.0.1:0", "HEADROOM_DATA_DIR=" + folder}, settings...)
+	return cmd
+}
+
+// output runs the program to its end.
+func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}
+
+// running is a server under test.
+type running struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	url  string
+	link string // to sign in
+}
+
+// serving starts a server and waits until it answers.
+func serving(t *testing.T, folder string, settings ...string) *running {
+	t.Helper()
+	r := &running{t: t, cmd: program(t, folder, settings, "-print-link")}
+	said, err := r.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	logged, err := r.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
+	lines := bufio.NewScanner(logged)
+	for r.url == "" && lines.Scan() {
+		var line struct{ Msg, URL string }
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
+			r.url = line.URL
+		} else if strings.HasPrefix(lines.Text(), "headroom: ") {
+			t.Fatal(lines.Text())
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, logged) }()
+	words := bufio.NewScanner(said)
+	for r.link == "" && words.Scan() {
+		if _, link, found := strings.Cut(words.Text(), "http"); found {
+			r.link = "http" + link
+		}
+	}
+	if r.url == "" || r.link == "" {
+		t.Fatalf("it serves at %q and prints the link %q", r.url, r.link)
+	}
+	return r
+}
+
+// get asks with the admin token of the folder.
+func (r *running) get(folder, path string) (int, string) {
+	r.t.Helper()
+	token, err := os.ReadFile(filepath.Join(folder, "admin-token"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.send(http.MethodGet, path, strings.TrimSpace(string(token)), "")
+}
+
+func (r *running) send(method, path, token, body string) (int, string) {
+	r.t.Helper()
+	request, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// interrupt is Ctrl-C; the program must end well.
+func (r *running) interrupt() {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.cmd.Wait(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+const newStudy = `{"name": "kept", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "y", "direction": "maximize"}}`
+
+// The life of a server: first start, kill -9, start again, backup while it runs, orderly stop, restore elsewhere.
+func TestServerKeepsWhatItWasTold(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	first := serving(t, folder)
+	if status, _ := first.get(folder, "/api/v1/studies"); status != http.StatusOK {
+		t.Fatalf("the kept admin token got %d", status)
+	}
+	if info, err := os.Stat(filepath.Join(folder, "admin-token")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the admin token's file: %v, %v", info, err)
+	}
+	if response, err := http.Get(first.link); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("the sign-in link: %v, %v", response, err)
+	}
+	token, _, err := output(t, program(t, folder, nil, "token", "-name", "robot", "-role", "operator"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token = strings.TrimSpace(token)
+	if status, text := first.send(http.MethodPost, "/api/v1/studies", token, newStudy); status != http.StatusCreated {
+		t.Fatalf("creating got %d: %s", status, text)
+	}
+	if _, complaint, err := output(t, program(t, folder, nil)); err == nil || !isOneLine(complaint, "in use by another copy") {
+		t.Fatalf("a second copy said %q, %v", complaint, err)
+	}
+	if err := first.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.cmd.Wait() // killed
+
+	second := serving(t, folder)
+	if status, text := second.get(folder, "/api/v1/studies"); status != http.StatusOK || !strings.Contains(text, `"kept"`) {
+		t.Fatalf("after kill -9 the studies are %d: %s", status, text)
+	}
+	file := filepath.Join(t.TempDir(), "backup.gz")
+	if _, complaint, err := output(t, program(t, folder, nil, "backup", file)); err != nil {
+		t.Fatal(complaint, err)
+	}
+	if _, complaint, err := output(t, program(t, folder, nil, "restore", file)); err == nil || !strings.Contains(complaint, "not empty") {
+		t.Fatalf("restoring over data said %q, %v", complaint, err)
+	}
+	second.interrupt()
+
+	other := newFolder(t)
+	if _, complaint, err := output(t, program(t, other, nil, "restore", file)); err != nil {
+		t.Fatal(complaint, err)
+	}
+	third := serving(t, other, "HEADROOM_ADMIN_TOKEN=a secret of my own choosing")
+	if status, text := third.send(http.MethodGet, "/api/v1/studies", "a secret of my own choosing", ""); status != http.StatusOK || !strings.Contains(text, `"kept"`) {
+		t.Fatalf("after restoring the studies are %d: %s", status, text)
+	}
+	if status, _ := third.send(http.MethodGet, "/api/v1/studies", token, ""); status != http.StatusOK {
+		t.Fatalf("after restoring the robot's token got %d", status)
+	}
+	if _, err := os.Stat(filepath.Join(other, "admin-token")); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("a token that was given must not be kept: %v", err)
+	}
+	third.interrupt()
+	if err := syscall.Kill(third.cmd.Process.Pid, 0); err == nil {
+		t.Fatal("it is still there")
+	}
+}
+
+func TestWrongStartsSayWhyInOneLine(t *testing.T) {
+	t.Parallel()
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	oldCluster := newFolder(t)
+	if err := os.MkdirAll(filepath.Join(oldCluster, "postgres"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(oldCluster, "postgres", "PG_VERSION"), []byte("9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		folder   string
+		settings []string
+		args     []string
+		says     string
+	}{
+		"busy port":        {settings: []string{"HEADROOM_LISTEN=" + busy.Addr().String()}, says: "in use by another program"},
+		"no server":        {settings: []string{"HEADROOM_DATABASE_URL=postgres://me:hunter2@127.0.0.1:1/db"}, says: "connection refused"},
+		"no URL":           {settings: []string{"HEADROOM_DATABASE_URL=nonsense"}, says: "HEADROOM_DATABASE_URL"},
+		"half a key":       {settings: []string{"HEADROOM_TLS_CERT=cert.pem"}, says: "HEADROOM_TLS_KEY"},
+		"no certificate":   {settings: []string{"HEADROOM_TLS_CERT=no.pem", "HEADROOM_TLS_KEY=no.pem"}, says: "HEADROOM_TLS_CERT"},
+		"no public URL":    {settings: []string{"HEADROOM_PUBLIC_URL=headroom"}, says: "HEADROOM_PUBLIC_URL"},
+		"no address":       {settings: []string{"HEADROOM_LISTEN=8080"}, says: "HEADROOM_LISTEN"},
+		"another major":    {folder: oldCluster, says: "PostgreSQL 9"},
+		"no such command":  {args: []string{"nonsense"}, says: "nonsense"},
+		"no such flag":     {args: []string{"serve", "-nonsense"}, says: "nonsense"},
+		"missing argument": {args: []string{"backup"}, says: "backup FILE"},
+		"missing file":     {args: []string{"verify", "nowhere.json"}, says: "nowhere.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := c.folder
+			if folder == "" {
+				folder = newFolder(t)
+			}
+			_, complaint, err := output(t, program(t, folder, c.settings, c.args...))
+			if err == nil || !isOneLine(complaint, c.says) || strings.Contains(complaint, "hunter2") {
+				t.Fatalf("it said %q, %v", complaint, err)
+			}
+		})
+	}
+}
+
+// isOneLine says whether text is one line of the program that contains part.
+func isOneLine(text, part string) bool {
+	return strings.HasPrefix(text, "headroom: ") && strings.Count(text, "\n") == 1 && strings.Contains(text, part)
+}

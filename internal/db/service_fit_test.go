@@ -8,8 +8,8 @@ import (
 	"headroom/internal/study"
 )
 
-// until polls for something that happens in the background.
-func until(t *testing.T, s *study.Service, id string, holds func(*study.Snapshot) bool) *study.Snapshot {
+// snapshotWhere polls for something that happens in the background.
+func snapshotWhere(t *testing.T, s *study.Service, id string, holds func(*study.Snapshot) bool) *study.Snapshot {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -37,7 +37,7 @@ func TestAFitThatTakesLongIsKeptWhenItIsReady(t *testing.T) {
 	id := create(t, s, reactor()).ID
 	play(t, s, id, 4) // the first design; the next decision is due a fit and does not wait for it
 	ask(t, s, id, 1)
-	snap := until(t, s, id, func(now *study.Snapshot) bool { return len(now.Fits) > 0 })
+	snap := snapshotWhere(t, s, id, func(now *study.Snapshot) bool { return len(now.Fits) > 0 })
 	if fit := snap.Fits[0]; fit.From != len(snap.Trials)+1 || len(fit.Metrics["yield"].Lengthscales) != 2 {
 		t.Fatalf("after trial %d: %+v", len(snap.Trials), fit)
 	}

@@ -68,6 +68,7 @@ func TestImportFaults(t *testing.T) {
 		{"a reading that overflows", screenHeader + "47.5,3,0.1,0.8,B,1e999,,,", "body.lines[2].yield", "is not a number"},
 		{"a huge reading", screenHeader + "47.5,3,0.1,0.8,B,1e101,,,", "body.lines[2].yield", "1e100"},
 		{"a decimal comma between commas", screenHeader + "47,5,3,0.1,0.8,B,,,,", "body.lines[2]", "numbers with a decimal comma need ; between"},
+		{"a quoted decimal comma between commas", screenHeader + `"47,5",3,0.1,0.8,B,,,,`, "body.lines[2].temperature", "is not a number"},
 		{"a thousands separator", strings.ReplaceAll(screenHeader, ",", ";") + "47,5;3;0,1;0,8;B;1.234,5;;;", "body.lines[2].yield", "is not a number"},
 		{"an input constraint", screenHeader + "60,12,0.1,0.8,B,,,,", "body.lines[2]", "breaks the input constraint"},
 		{"a value without a column name", strings.ReplaceAll(screenHeader, "\n", ",\n") + "47.5,3,0.1,0.8,B,,,,,7", "body.lines[2].10", "the column has no name"},

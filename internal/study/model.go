@@ -109,7 +109,7 @@ func isKernel(m map[string]json.RawMessage) bool {
 
 func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice {
 	var k kernelChoice
-	if json.Unmarshal(raw, &k.name) == nil {
+	if raw[0] == '"' && json.Unmarshal(raw, &k.name) == nil {
 		return r.named(k, location)
 	}
 	m := object(raw)

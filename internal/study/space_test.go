@@ -121,6 +121,35 @@ func TestMixtureRoundTrip(t *testing.T) {
 	}
 }
 
+// 0.1 + 69.9 and the like are not exactly 70 in floating point; on paper they are.
+func TestEdgesForgiveRounding(t *testing.T) {
+	t.Parallel()
+	d := mixture()
+	d.InputConstraints = []string{"a + b <= 70", "a - 70 + b <= 0"}
+	d.Parameters[2].Low = pointer(30.0)
+	c := mustCompile(t, d)
+	dust := 0
+	for k := range 701 {
+		a, b := float64(k)/10, float64(700-k)/10
+		if a+b > 70 || a-70+b > 0 || 100-a-b < 30 {
+			dust++
+		}
+		if _, _, wrong := c.place(Settings{"a": NumberValue(a), "b": NumberValue(b)}, "at"); len(wrong) > 0 {
+			t.Errorf("%v and %v: %v", a, b, wrong)
+		}
+		if u := []float64{a / 80, b / 80, 0}; !c.Config.Space.Settle(u) {
+			t.Errorf("%v and %v are not settled on", a, b)
+		}
+	}
+	if dust == 0 {
+		t.Error("no sum is off by rounding; the test says nothing")
+	}
+	_, _, wrong := c.place(Settings{"a": NumberValue(35), "b": NumberValue(35.001)}, "at")
+	if len(wrong) == 0 {
+		t.Error("35 and 35.001 are allowed")
+	}
+}
+
 func TestUnitCoordinates(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())

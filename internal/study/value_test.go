@@ -29,7 +29,7 @@ func TestValueJSON(t *testing.T) {
 		}
 	}
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if text, err := json.Marshal(Value{Number: x}); err == nil {
+		if text, err := (Value{Number: x}).MarshalJSON(); err == nil {
 			t.Errorf("%v was written as %s", x, text)
 		}
 	}

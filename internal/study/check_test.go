@@ -125,6 +125,7 @@ var checkFaults = []struct {
 	}, "body.unavailable", "nothing is left"},
 	{"an unknown choice has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"catalyst": {TextValue("D")}} }, "body.unavailable.catalyst[0]", "must be one of"},
 	{"an unknown parameter has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"ligand": {TextValue("D")}} }, "body.unavailable.ligand", "there is no parameter"},
+	{"a value between steps has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"time": {NumberValue(0.55)}} }, "body.unavailable.time[0]", "its steps are 0.1 from 0.5"},
 	{"a point of a range has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"temperature": {NumberValue(30)}} }, "body.unavailable.temperature", "any value in its range"},
 
 	{"empty candidates", func(d *Definition) { d.Candidates = []Settings{} }, "body.candidates", "give 1 to 10000"},

@@ -166,7 +166,11 @@ func (b *compiler) unavailable() {
 			continue
 		}
 		for j, v := range values {
-			a.read(v, fmt.Sprintf("%s[%d]", at, j), false, b.faults)
+			location := fmt.Sprintf("%s[%d]", at, j)
+			x := a.read(v, location, false, b.faults)
+			if a.step > 0 && c.Def.Candidates == nil && a.tidy(a.snap(x)) != x {
+				b.faults.add(location, v, "%s has no such value; its steps are %s from %s", name, formatNumber(a.step), formatNumber(a.low))
+			}
 		}
 	}
 }

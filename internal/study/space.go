@@ -260,7 +260,7 @@ func (s *space) available(x []float64) bool {
 			if a.goneLevels[int(x[i])] {
 				return false
 			}
-		case a.gone[NumberValue(a.tidy(x[i]))]:
+		case a.gone[NumberValue(x[i])]:
 			return false
 		}
 	}
@@ -279,6 +279,9 @@ func (s *space) settle(u []float64) bool {
 		if a.step > 0 {
 			x[i] = a.snap(x[i])
 			u[i] = a.unit(x[i])
+			if a.gone != nil {
+				x[i] = a.tidy(x[i]) // as the values that have run out are written
+			}
 		} else if a.Type == Categorical {
 			u[i] = a.unit(x[i])
 		}

@@ -177,7 +177,7 @@ func TestUnitCoordinates(t *testing.T) {
 func TestSettleObeysEverything(t *testing.T) {
 	t.Parallel()
 	d := bufferScreen()
-	d.Unavailable = map[string][]Value{"catalyst": {TextValue("A")}, "cycles": {NumberValue(2)}}
+	d.Unavailable = map[string][]Value{"catalyst": {TextValue("A")}, "cycles": {NumberValue(2)}, "time": {NumberValue(0.8)}}
 	c := mustCompile(t, d)
 	for _, test := range []struct {
 		name    string
@@ -188,6 +188,7 @@ func TestSettleObeysEverything(t *testing.T) {
 		{"an input constraint", []float64{1, 1, 0.5, 0.5, 0.5}, []float64{1, 1, 0.5, 8.0 / 15, 0.5}, false},
 		{"on an input constraint", []float64{0.75, 0.8, 0.5, 0, 0.5}, []float64{0.75, 9.0 / 11, 0.5, 0, 0.5}, true},
 		{"a choice that has run out", []float64{0, 0.3, 0.5, 0, 0}, []float64{0, 3.0 / 11, 0.5, 0, 1.0 / 6}, false},
+		{"a step that has run out", []float64{0, 0.3, 0.5, 0.2, 0.5}, []float64{0, 3.0 / 11, 0.5, 0.2, 0.5}, false},
 		{"a whole number that has run out", []float64{0, 0.09, 0.5, 0, 0.5}, []float64{0, 1.0 / 11, 0.5, 0, 0.5}, false},
 	} {
 		u := slices.Clone(test.u)
@@ -195,7 +196,7 @@ func TestSettleObeysEverything(t *testing.T) {
 			t.Errorf("%s: %v settles to %v, %v; want %v, %v", test.name, test.u, u, got, test.want, test.allowed)
 		}
 	}
-	s := Settings{"temperature": NumberValue(30), "cycles": NumberValue(2), "salt": NumberValue(1), "time": NumberValue(1), "catalyst": TextValue("A")}
+	s := Settings{"temperature": NumberValue(30), "cycles": NumberValue(2), "salt": NumberValue(1), "time": NumberValue(0.8), "catalyst": TextValue("A")}
 	if _, _, wrong := c.place(s, "body"); len(wrong) > 0 {
 		t.Errorf("what has run out was used before it did, yet cannot be recorded: %v", wrong)
 	}
@@ -318,6 +319,10 @@ func TestCandidatesNeedNoSteps(t *testing.T) {
 	d.Parameters[0].Step = pointer(5.0)
 	d.Candidates = []Settings{{"a": NumberValue(12), "b": NumberValue(1)}, {"a": NumberValue(0), "b": NumberValue(20), "water": NumberValue(80)}}
 	c := mustCompile(t, d)
+	d.Unavailable = map[string][]Value{"a": {NumberValue(12)}}
+	if available := mustCompile(t, d).Config.Space.Available; !slices.Equal(available, []bool{false, true}) {
+		t.Errorf("without a = 12, available: %v", available)
+	}
 	if c.Def.Candidates[0]["water"] != NumberValue(87) || c.Def.Candidates[0]["a"] != NumberValue(12) {
 		t.Errorf("candidate 0 is %v", c.Def.Candidates[0])
 	}

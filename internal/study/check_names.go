@@ -21,12 +21,11 @@ type faults []Fault
 
 // add notes a fault; value is what was sent, nil if nothing was.
 func (f *faults) add(location string, value any, format string, args ...any) {
-	switch len(*f) {
-	case maxFaults:
-		*f = append(*f, Fault{Location: location, Message: fmt.Sprintf("more than %d things are wrong; these are the first", maxFaults)})
-	default:
+	switch n := len(*f); {
+	case n < maxFaults:
 		*f = append(*f, Fault{Location: location, Message: fmt.Sprintf(format, args...), Value: value})
-	case maxFaults + 1:
+	case n == maxFaults:
+		*f = append(*f, Fault{Location: location, Message: fmt.Sprintf("more than %d things are wrong; these are the first", maxFaults)})
 	}
 }
 

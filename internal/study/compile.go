@@ -287,6 +287,3 @@ func (c *compiled) metric(name string) (kind metricKind, meant string) {
 	}
 	return metricUnknown, closest(name, names)
 }
-
-// allMetrics lists the metrics in the order of the study: the objective, constraints' metrics, recorded ones.
-func (c *compiled) allMetrics() []MetricInfo { return c.metrics }

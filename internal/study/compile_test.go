@@ -46,16 +46,16 @@ func TestCostsAndMetrics(t *testing.T) {
 		}
 	}
 	var names []string
-	for _, m := range c.allMetrics() {
+	for _, m := range c.metrics {
 		names = append(names, m.Name)
 	}
 	if !slices.Equal(names, []string{"yield", "impurity", "pH", "heat", "colour"}) {
 		t.Errorf("all metrics %v", names)
 	}
-	if m := c.allMetrics()[0]; !m.IsObjective || !m.Modelled || m.Unit != "%" || len(m.Constraints) != 1 {
+	if m := c.metrics[0]; !m.IsObjective || !m.Modelled || m.Unit != "%" || len(m.Constraints) != 1 {
 		t.Errorf("the objective's metric %+v", m)
 	}
-	if m := c.allMetrics()[3]; !m.Known || m.Modelled {
+	if m := c.metrics[3]; !m.Known || m.Modelled {
 		t.Errorf("the known metric %+v", m)
 	}
 }

@@ -27,6 +27,8 @@ type era struct {
 	groups      []*group    // distinct regressions
 	groupOf     []int       // by metric
 	whitened    [][]float64 // per target: z = L⁻¹y; nil for given ones
+	own         []*group    // regressions on other points than the arrived readings', where the algorithm has such
+	ownOf       []int       // by target; −1 for none
 }
 
 // group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
@@ -166,7 +168,7 @@ func (s *State) build(e *era) error {
 		g := e.groups[e.groupOf[t.metric]]
 		e.whitened[k] = g.data.Whiten(nil, s.responses(e, k, g.order))
 	}
-	return nil
+	return s.buildOwn(e)
 }
 
 func (m metricModel) sameRegression(o metricModel) bool {
@@ -192,7 +194,7 @@ func (s *State) regress(m metricModel, order []arrival) (*group, error) {
 	g := &group{model: m, function: f, order: order, data: gp.NewData(f, s.inputWidth(m.kernel))}
 	known := 0
 	for _, e := range s.priorEras() {
-		for _, old := range e.groups {
+		for _, old := range slices.Concat(e.groups, e.own) {
 			if same := s.agreeing(old, g); same > known {
 				g.function, g.data, known = old.function, old.data.Prefix(same), same
 			}

@@ -22,15 +22,13 @@ type maximum struct {
 }
 
 func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
-	at := s.cfg.Space.places()
-	_, global := s.policy.(policy.Global)
-	if at == nil {
-		at = s.screeningPlaces()
-	}
-	if s.cfg.Space.Arms != nil || global {
+	if at := s.cfg.Space.places(); at != nil {
 		return s.best(at, known)
 	}
-	return s.climb(ctx, at, known)
+	if _, ok := s.policy.(policy.Global); ok {
+		return s.best(s.finitePlaces(s.draw(s.Round())), known)
+	}
+	return s.climb(ctx, s.screeningPlaces(), known)
 }
 
 // places lists the arms, nil on a continuous space.
@@ -70,7 +68,7 @@ func (s *State) best(at []Place, known Known) (maximum, error) {
 }
 
 func reason(usual string, fellBack bool) string {
-	if fellBack {
+	if fellBack && usual == policy.Optimistic {
 		return policy.LeastBad
 	}
 	return usual

@@ -13,7 +13,7 @@ func (s *State) Models() []Model {
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
 		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Fitted: m.fitted,
-			Count: s.countShown(k), InformationGain: s.gainShown(k)}
+			Count: s.countShown(k), InformationGain: gainOf(s.next, s.display, k)}
 		if !math.IsNaN(beta) {
 			out[i].Beta, out[i].HasBeta = beta, true
 		}
@@ -22,14 +22,6 @@ func (s *State) Models() []Model {
 }
 
 func (s *State) countShown(k int) int { return s.display.sources[s.display.sourceOf[k]].arrived }
-
-// gainShown is γ of the data the algorithm acts on, or of the arrived readings of a metric it does not regress by itself.
-func (s *State) gainShown(k int) float64 {
-	if s.next.sourceOf[k] >= 0 {
-		return s.next.gain[k]
-	}
-	return s.display.sources[s.display.sourceOf[k]].data.Gain(s.countShown(k))
-}
 
 // Posterior returns one Belief per metric, from the data that arrived (in the algorithm's window, if it has one). A metric that
 // serves several raw constraints is regressed towards the threshold of the first.

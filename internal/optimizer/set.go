@@ -1,14 +1,18 @@
 package optimizer
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"sync"
 
+	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 )
 
-// set lets an algorithm look at all places together.
-func (s *State) set(v *view, at []Place) *policy.Set {
+// set lets an algorithm look at all places together. What it asks for is worked out when it asks.
+func (s *State) set(v *view, at []Place, known func(j, i int) float64) *policy.Set {
 	set := &policy.Set{Free: make([]bool, len(s.cfg.Space.Dims))}
 	for k, d := range s.cfg.Space.Dims {
 		set.Free[k] = !d.Derived
@@ -21,10 +25,22 @@ func (s *State) set(v *view, at []Place) *policy.Set {
 			set.Seeds = append(set.Seeds, i)
 		}
 	}
-	set.Joint = func(k int, width float64, normal func() float64) []float64 { return s.joint(v, at, k, width, normal) }
-	set.Reread = func(k, x int, value float64) policy.Estimate { return s.reread(v, at, k, x, value) }
-	set.Distance = func(i, j int) float64 { return s.distance(at[i], at[j]) }
+	set.Joint = s.joint(v, at)
+	set.Reread = func(k int, among []int) func(x int, value float64) policy.Estimate { return s.reread(v, at, k, among) }
+	features := sync.OnceValue(func() [][]float64 { return s.features(at) })
+	set.Distance = func(i, j int) float64 { return distance(features()[i], features()[j]) }
+	set.Earlier = func(t int) *policy.Sight { return s.earlier(t, at, known) }
+	set.Design = sync.OnceValue(s.designPoint)
 	return set
+}
+
+// earlier is what decision t saw of the places. What could be regressed once can be again; should it not, nothing is known there.
+func (s *State) earlier(t int, at []Place, known func(j, i int) float64) *policy.Sight {
+	v, err := s.acting(t, s.path[t-1])
+	if err != nil {
+		v = &view{round: t, era: s.eraAt(t), multipliers: s.path[t-1]}
+	}
+	return s.sight(v, at, known, s.draw(t))
 }
 
 func samePlace(a, b Place) bool {
@@ -39,25 +55,27 @@ func samePlace(a, b Place) bool {
 	return true
 }
 
-// joint draws target k's function over the places: μ + width·chol(Cov)·n. Places that the data determine fully
-// (or that repeat) add a vanishing pivot, which counts as 0.
-func (s *State) joint(v *view, at []Place, k int, width float64, normal func() float64) []float64 {
-	src := &v.sources[v.sourceOf[k]]
-	inputs := s.inputs(src.kernel, at)
-	mean := src.data.MeanMany(inputs, [][]float64{src.z[slices.Index(src.targets, k)]})[0]
-	root := SemidefiniteRoot(src.data.Covariance(inputs))
-	n := make([]float64, len(at))
-	for i := range n {
-		n[i] = normal()
-	}
-	for i := range mean {
-		sum := 0.0
-		for c, l := range root[i] {
-			sum += l * n[c]
+// joint returns how to draw target k's function over the places: μ + width·chol(Cov)·n. Places that the data determine fully
+// (or that repeat) add a vanishing pivot, which counts as 0. Targets of one regression share the root.
+func (s *State) joint(v *view, at []Place) func(k int, width float64, normal func() float64) []float64 {
+	roots := make([][][]float64, len(v.sources))
+	return func(k int, width float64, normal func() float64) []float64 {
+		i := v.sourceOf[k]
+		src := &v.sources[i]
+		inputs := s.inputs(src.kernel, at)
+		if roots[i] == nil {
+			roots[i] = SemidefiniteRoot(src.data.Covariance(inputs))
 		}
-		mean[i] += v.era.affines[k].shift + width*sum
+		mean := src.data.MeanMany(inputs, [][]float64{src.z[slices.Index(src.targets, k)]})[0]
+		n := make([]float64, len(at))
+		for i := range n {
+			n[i] = normal()
+		}
+		for c, row := range roots[i] {
+			mean[c] += v.era.affines[k].shift + width*factor.Dot(row, n)
+		}
+		return mean
 	}
-	return mean
 }
 
 // SemidefiniteRoot returns the lower-triangular L with L Lᵀ = A for a symmetric positive semidefinite A, taking pivots
@@ -86,29 +104,84 @@ func SemidefiniteRoot(a [][]float64) [][]float64 {
 	return l
 }
 
-// reread is target k's posterior at all places after a reading equal to value at place x.
-func (s *State) reread(v *view, at []Place, k, x int, value float64) policy.Estimate {
+// reread prepares target k's posterior at some of the places after one more reading at place x. With c(y) the posterior covariance of
+// places x and y, and s = c(x) + λ,
+//
+//	μ′(y) = μ(y) + c(y)(value − μ(x))/s,   σ′²(y) = σ²(y) − c(y)²/s.
+func (s *State) reread(v *view, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
 	src := &v.sources[v.sourceOf[k]]
-	a := v.era.affines[k]
-	data := src.data.Clone()
 	lambda := v.era.models[s.targets[k].metric].lambda
-	if err := data.Append(s.input(src.kernel, at[x]), lambda); err != nil {
-		return s.estimate(v, at, nil)[k] // the point adds nothing: its variance is zero already
+	inputs := s.inputs(src.kernel, at)
+	some := kernel.NewInputs(inputs.Coordinates())
+	for _, y := range among {
+		some.Append(inputs.Row(y))
 	}
-	z := append([]float64(nil), src.z[slices.Index(src.targets, k)]...)
-	mean, variance := src.data.Predict(s.input(src.kernel, at[x]), z)
-	z = append(z, (value-a.shift-mean[0])/math.Sqrt(variance+lambda))
-	means, variances := data.PredictMany(s.inputs(src.kernel, at), [][]float64{z})
-	shift(means[0], a.shift)
-	return policy.Estimate{Mean: means[0], SD: roots(variances)}
+	before := src.data.Conditioned(some)
+	at0 := s.estimateOf(v, k, at)
+	return func(x int, value float64) policy.Estimate {
+		c := before.Covariances(inputs.Row(x))
+		total := at0.SD[x]*at0.SD[x] + lambda
+		after := policy.Estimate{Mean: make([]float64, len(among)), SD: make([]float64, len(among))}
+		for i, y := range among {
+			after.Mean[i] = at0.Mean[y] + c[i]*(value-at0.Mean[x])/total
+			after.SD[i] = math.Sqrt(max(0, at0.SD[y]*at0.SD[y]-c[i]*c[i]/total))
+		}
+		return after
+	}
 }
 
-// distance is the euclidean distance of two places in kernel inputs.
-func (s *State) distance(a, b Place) float64 {
-	x, y := s.cfg.Space.features(a.U), s.cfg.Space.features(b.U)
+// estimateOf is the posterior of target k alone.
+func (s *State) estimateOf(v *view, k int, at []Place) policy.Estimate {
+	return s.estimate(v, at, nil)[k]
+}
+
+// features are the places' kernel inputs.
+func (s *State) features(at []Place) [][]float64 {
+	x := make([][]float64, len(at))
+	for i, p := range at {
+		x[i] = s.cfg.Space.features(p.U)
+	}
+	return x
+}
+
+// distance is the euclidean distance of two points.
+func distance(x, y []float64) float64 {
 	sum := 0.0
 	for i := range x {
 		sum += (x[i] - y[i]) * (x[i] - y[i])
 	}
 	return math.Sqrt(sum)
+}
+
+// finitePlaces are the places that an algorithm which looks at all of them together chooses among on a continuous space: those it
+// proposes, else the screening points and the safe seeds. No place is listed twice.
+func (s *State) finitePlaces(draw Draw) []Place {
+	if p, ok := s.policy.(policy.Proposer); ok {
+		none := s.sight(s.next, nil, nil, draw)
+		if at := s.allowedPlaces(p.Propose(none)); len(at) > 0 {
+			return at
+		}
+	}
+	var points [][]float64
+	for _, seed := range s.cfg.SafeSeeds {
+		points = append(points, seed.U)
+	}
+	for _, p := range s.screeningPlaces() {
+		points = append(points, p.U)
+	}
+	return s.allowedPlaces(points)
+}
+
+// allowedPlaces settles points and keeps the allowed ones, each once.
+func (s *State) allowedPlaces(points [][]float64) []Place {
+	var at []Place
+	listed := map[string]bool{}
+	for _, u := range points {
+		v, ok := s.cfg.Space.settle(u)
+		if name := fmt.Sprint(v); ok && !listed[name] {
+			listed[name] = true
+			at = append(at, Place{U: v, Arm: -1})
+		}
+	}
+	return at
 }

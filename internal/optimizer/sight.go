@@ -65,15 +65,18 @@ func (s *State) sight(v *view, at []Place, known func(j, i int) float64, draw Dr
 		sight.Past = s.past(v)
 	}
 	if _, ok := s.policy.(policy.Global); ok {
-		sight.Set = s.set(v, at)
+		sight.Set = s.set(v, at, known)
 	}
 	return sight
 }
 
 // bareSight is a sight of no places yet.
 func (s *State) bareSight(v *view, draw Draw) *policy.Sight {
-	sight := &policy.Sight{Round: v.round, Horizon: s.cfg.Horizon, Beta: v.beta, Multipliers: v.multipliers,
+	sight := &policy.Sight{Round: v.round, Horizon: s.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers,
 		Draw: policy.Draw{Seed: draw.Seed, Z: draw.Z}}
+	if p, ok := s.policy.(policy.Random); ok && len(draw.Z) != len(s.targets) {
+		sight.Draw.Z = p.Draws(draw.Seed, v.beta)
+	}
 	for _, c := range s.cfg.Costs {
 		sight.Given = append(sight.Given, c.Knowledge == Given)
 	}
@@ -96,7 +99,7 @@ func (s *State) past(v *view) []policy.Past {
 	for n := 1; n < v.round; n++ {
 		r := &s.history.Rounds[n-1]
 		p := policy.Past{Point: r.Point, Suggested: r.Suggested, Excluded: r.Excluded}
-		p.Reward, p.Costs, p.Complete = s.outcome(v.era, n, v.round, true)
+		p.Reward, p.Costs, p.Complete = s.outcome(v.era, n, v.round)
 		list = append(list, p)
 	}
 	return list
@@ -120,16 +123,13 @@ func (cfg *Config) DecisionSeed(t int) uint64 {
 	return (z ^ (z >> 31)) >> 11
 }
 
-// draw is what chance contributes to decision t: what was recorded, else what its seed gives.
+// draw is what chance contributes to decision t: what was recorded, else its seed, from which numbers are drawn when they are needed.
 func (s *State) draw(t int) Draw {
 	d := Draw{Seed: s.cfg.DecisionSeed(t)}
 	if t <= len(s.history.Rounds) {
 		if recorded := s.history.Rounds[t-1].Draw; recorded.Z != nil || recorded.Seed != 0 {
 			d = recorded
 		}
-	}
-	if p, ok := s.policy.(policy.Random); ok && len(d.Z) != len(s.targets) {
-		d.Z = p.Draws(d.Seed)
 	}
 	return d
 }

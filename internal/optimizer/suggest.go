@@ -89,7 +89,7 @@ func (s *State) designPlace() (Place, bool) {
 	space := s.cfg.Space
 	t := s.Round()
 	if space.Arms != nil {
-		return s.nearestFreshArm(search.Halton(t, len(space.Dims), s.cfg.Seed)[t-1])
+		return s.nearestFreshArm(s.designPoint())
 	}
 	accepted := 0
 	for _, u := range search.Halton(designTries+t, len(space.Dims), s.cfg.Seed) {
@@ -100,6 +100,19 @@ func (s *State) designPlace() (Place, bool) {
 		}
 	}
 	return s.anyPlace()
+}
+
+// designPoint is the point of the sequence whose turn it is: with arms as it comes, elsewhere the one that is allowed.
+func (s *State) designPoint() []float64 {
+	t, d := s.Round(), len(s.cfg.Space.Dims)
+	if s.cfg.Space.Arms != nil {
+		return search.Halton(t, d, s.cfg.Seed)[t-1]
+	}
+	place, ok := s.designPlace()
+	if !ok {
+		return make([]float64, d)
+	}
+	return place.U
 }
 
 // anyPlace is an allowed point of a finer search, for spaces that the sequence hardly meets.

@@ -37,8 +37,11 @@ func (s *State) traceRound(t int) RoundTrace {
 	for i := range s.cfg.Metrics {
 		k := s.targetOf(i)
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
-		trace.InformationGain = append(trace.InformationGain, acted.gain[k])
+		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
 		prediction, latent := s.ahead(shown, t, k)
+		if i := acted.sourceOf[k]; acted != shown && i >= 0 {
+			latent = s.estimateOf(acted, k, []Place{s.placeOf(t)}).SD[0]
+		}
 		trace.Ahead, trace.latent = append(trace.Ahead, prediction), append(trace.latent, latent)
 	}
 	return trace
@@ -56,6 +59,21 @@ func (s *State) actsOnOwnData() bool {
 // targetOf is the first target that a metric serves.
 func (s *State) targetOf(metric int) int {
 	return slices.IndexFunc(s.targets, func(t target) bool { return t.metric == metric })
+}
+
+// gainOf is γ of what the algorithm regresses for target k, or of the arrived readings where it regresses nothing.
+func gainOf(acted, shown *view, k int) float64 {
+	if acted.sourceOf[k] >= 0 {
+		return acted.gain[k]
+	}
+	src := &shown.sources[shown.sourceOf[k]]
+	return src.data.Gain(src.arrived)
+}
+
+// placeOf is where round t was played.
+func (s *State) placeOf(t int) Place {
+	r := &s.history.Rounds[t-1]
+	return Place{r.Point, r.Arm}
 }
 
 // betaOf is target k's confidence width, NaN where the algorithm has none.

@@ -16,6 +16,7 @@ type view struct {
 	sourceOf    []int    // by target; −1 when given
 	beta        []float64
 	gain        []float64 // per target
+	lambda      []float64 // per target
 	multipliers []float64
 }
 
@@ -105,10 +106,18 @@ func (s *State) shareable(v *view, made map[int]int, metric int, withPending boo
 
 func (s *State) arrivedSource(v *view, metric int, withPending bool) (source, error) {
 	g := v.era.groups[v.era.groupOf[metric]]
-	order := g.order[:g.seen(v.round)]
+	src, err := s.inSight(g, v.round)
+	if err != nil || !withPending {
+		return src, err
+	}
+	return src, s.appendPending(&src, g.model, s.pending(v.round, metric))
+}
+
+// inSight conditions on the points of a regression that decision t sees, in the algorithm's window.
+func (s *State) inSight(g *group, t int) (source, error) {
+	order := g.order[:g.seen(t)]
 	src := source{kernel: g.model.kernel}
-	first := s.policy.First(v.round)
-	if first <= 1 {
+	if first := s.policy.First(t); first <= 1 {
 		src.data = g.data.Prefix(len(order))
 	} else {
 		order = since(order, first)
@@ -121,10 +130,7 @@ func (s *State) arrivedSource(v *view, metric int, withPending bool) (source, er
 		src.rounds = append(src.rounds, a.round)
 	}
 	src.arrived = len(order)
-	if !withPending {
-		return src, nil
-	}
-	return src, s.appendPending(&src, g.model, s.pending(v.round, metric))
+	return src, nil
 }
 
 func since(order []arrival, first int) []arrival {
@@ -192,34 +198,21 @@ func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
 // sourcesCensored puts every chosen point into K. Round n's response counts as its value if decision t sees it and it
 // came within the delay window, else as 0.
 func (s *State) sourcesCensored(v *view, p policy.Censored) error {
-	v.sourceOf = make([]int, len(s.targets))
-	var chosen []int
-	for n := 1; n < v.round && n <= len(s.history.Rounds); n++ {
-		if !s.history.Rounds[n-1].Excluded {
-			chosen = append(chosen, n)
+	v.sourceOf = v.era.ownOf
+	for _, g := range v.era.own {
+		src, err := s.inSight(g, v.round)
+		if err != nil {
+			return err
 		}
+		v.sources = append(v.sources, src)
 	}
-	for k, t := range s.targets {
-		if t.metric < 0 {
-			v.sourceOf[k] = -1
+	for k, i := range v.sourceOf {
+		if i < 0 {
 			continue
 		}
-		m := v.era.models[t.metric]
-		i := slices.IndexFunc(v.sources, func(o source) bool {
-			return v.era.models[s.targets[o.targets[0]].metric].sameRegression(m)
-		})
-		if i < 0 {
-			src, err := s.pointsSource(m, chosen)
-			if err != nil {
-				return err
-			}
-			v.sources = append(v.sources, src)
-			i = len(v.sources) - 1
-		}
-		v.sourceOf[k] = i
 		src := &v.sources[i]
 		src.targets = append(src.targets, k)
-		src.z = append(src.z, src.data.Whiten(nil, s.censoredResponses(v, k, chosen, p.DelayWindow())))
+		src.z = append(src.z, src.data.Whiten(nil, s.censoredResponses(v, k, src.rounds, p.DelayWindow())))
 	}
 	return nil
 }
@@ -235,61 +228,36 @@ func (s *State) censoredResponses(v *view, k int, chosen []int, window int) []fl
 	return y
 }
 
-// pointsSource conditions on the given rounds, all of them with a response.
-func (s *State) pointsSource(m metricModel, rounds []int) (source, error) {
-	src := source{kernel: m.kernel, arrived: len(rounds), rounds: rounds}
-	f, err := s.function(m.kernel)
-	if err != nil {
-		return src, err
-	}
-	src.data = gp.NewData(f, s.inputWidth(m.kernel))
-	order := make([]arrival, len(rounds))
-	for i, n := range rounds {
-		order[i] = arrival{round: n, lambda: m.lambda}
-	}
-	return src, s.appendRounds(src.data, m.kernel, order)
-}
-
 // sourcePenalised regresses the one penalised response with the objective's model.
 func (s *State) sourcePenalised(v *view, p policy.Penalised) error {
-	v.sourceOf = make([]int, len(s.targets))
-	for k := range v.sourceOf {
-		v.sourceOf[k] = -1
-	}
-	m := v.era.models[s.targets[0].metric]
-	var rounds []int
-	var y []float64
-	for n := max(s.policy.First(v.round), 1); n < v.round && n <= len(s.history.Rounds); n++ {
-		reward, costs, ok := s.outcome(v.era, n, v.round, p.Constrained())
-		if !ok || s.history.Rounds[n-1].Excluded {
-			continue
-		}
-		rounds = append(rounds, n)
-		y = append(y, p.Response(reward, costs, v.multipliers))
-	}
-	src, err := s.pointsSource(m, rounds)
+	v.sourceOf = v.era.ownOf
+	g := v.era.own[0]
+	src, err := s.inSight(g, v.round)
 	if err != nil {
 		return err
 	}
-	src.targets = []int{0}
-	v.sourceOf[0] = 0
+	var y []float64
+	for _, n := range src.rounds {
+		reward, costs, _ := s.outcome(v.era, n, v.round)
+		y = append(y, p.Response(reward, costs, v.multipliers))
+	}
 	if s.settings.PendingNarrows() {
-		if err := s.appendPending(&src, m, s.incomplete(v.round, p.Constrained())); err != nil {
+		if err := s.appendPending(&src, g.model, s.incomplete(v.round)); err != nil {
 			return err
 		}
 	}
 	z := make([]float64, src.data.Len())
 	copy(z, src.data.Prefix(src.arrived).Whiten(nil, y))
-	src.z = [][]float64{z}
+	src.targets, src.z = []int{0}, [][]float64{z}
 	v.sources = []source{src}
 	return nil
 }
 
 // incomplete lists the rounds in the window that wait for a reading the penalised response needs.
-func (s *State) incomplete(t int, constrained bool) []int {
+func (s *State) incomplete(t int) []int {
 	var rounds []int
 	for _, k := range s.targets {
-		if k.metric >= 0 && (k.cost < 0 || constrained) {
+		if k.metric >= 0 {
 			rounds = append(rounds, s.pending(t, k.metric)...)
 		}
 	}
@@ -298,12 +266,9 @@ func (s *State) incomplete(t int, constrained bool) []int {
 }
 
 // outcome is round n's reward and costs in modelled units, as decision t sees them.
-func (s *State) outcome(e *era, n, t int, withCosts bool) (reward float64, costs []float64, ok bool) {
+func (s *State) outcome(e *era, n, t int) (reward float64, costs []float64, ok bool) {
 	r := &s.history.Rounds[n-1]
 	for k, target := range s.targets {
-		if k > 0 && !withCosts {
-			break
-		}
 		var value float64
 		if target.metric < 0 {
 			value = s.cfg.Costs[target.cost].given(r.Costs[target.cost])
@@ -335,7 +300,7 @@ func (s *State) finish(v *view) {
 			w.Gain[k] = v.sources[i].data.Gain(v.sources[i].arrived)
 		}
 	}
-	v.gain = w.Gain
+	v.gain, v.lambda = w.Gain, w.Lambda
 	v.beta = s.policy.Beta(w)
 	if p, ok := s.policy.(policy.Censored); ok {
 		v.beta = p.Widen(v.beta, s.recentDeviations(v, p.DelayWindow()))

@@ -121,12 +121,13 @@ func (s *State) bounds() *bounds {
 // footstep is what the bound needs to know of one round.
 func (s *State) footstep(t int, trace RoundTrace) policy.Footstep {
 	f := policy.Footstep{Suggested: s.history.Rounds[t-1].Suggested && !s.history.Rounds[t-1].Excluded, Multipliers: trace.Multipliers,
-		Beta: make([]float64, len(s.targets)), SD: make([]float64, len(s.targets)), Gain: make([]float64, len(s.targets)), Scale: make([]float64, len(s.targets))}
+		Beta: make([]float64, len(s.targets)), SD: make([]float64, len(s.targets)), Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets)), Scale: make([]float64, len(s.targets))}
 	e := s.eraAt(t)
 	for k, target := range s.targets {
 		f.Scale[k] = 1
 		if m := target.metric; m >= 0 && trace.latent != nil {
 			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], e.affines[k].scale
+			f.Lambda[k] = e.models[m].lambda
 		}
 	}
 	return f

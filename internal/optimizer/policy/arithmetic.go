@@ -45,3 +45,11 @@ func optimistic(s *Sight, i int) []float64 {
 	}
 	return v
 }
+
+// required is the fault of a setting that must be given and was not.
+func required(s Settings, name, message string) []Fault {
+	if _, ok := s.Number(name, ""); ok {
+		return nil
+	}
+	return []Fault{{name, message}}
+}

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"math"
+	"slices"
 )
 
 // Beta is how a confidence width β_t is set for one metric.
@@ -53,21 +54,22 @@ func (r *resolver) want(ok bool, path, message string) bool {
 
 // widths are the schedules of an algorithm's targets.
 type widths struct {
-	of    []Beta  // per target
-	union float64 // m + 1
+	of      []Beta  // per target
+	learned []bool  // per target: it has a posterior, so its width matters
+	union   float64 // m + 1
 }
 
 func newWidths(c Context, s Settings) widths {
 	w := widths{union: float64(len(c.Constraints) + 1)}
-	w.of = append(w.of, s.BetaFor(c.Metrics[0]))
-	for _, metric := range c.CostMetrics {
+	for _, metric := range append([]string{c.Metrics[0]}, c.CostMetrics...) {
 		w.of = append(w.of, s.BetaFor(metric))
+		w.learned = append(w.learned, slices.Contains(c.Metrics, metric))
 	}
 	return w
 }
 
-// each returns β_t per target; theory gives the paper's formula for one target from its B, R, p, γ_t and λ.
-func (w widths) each(in Width, theory func(b Beta, gain, lambda float64) float64) []float64 {
+// each returns β_t per target; theory gives the paper's formula for target k from its B, R, p, γ_t and λ.
+func (w widths) each(in Width, theory func(k int, b Beta, gain, lambda float64) float64) []float64 {
 	beta := make([]float64, len(w.of))
 	for k, b := range w.of {
 		switch b.Schedule {
@@ -76,15 +78,28 @@ func (w widths) each(in Width, theory func(b Beta, gain, lambda float64) float64
 		case "sqrt_log":
 			beta[k] = b.Value * math.Sqrt(math.Log(1+float64(in.Round)))
 		default:
-			beta[k] = theory(b, in.Gain[k], in.Lambda[k])
+			beta[k] = theory(k, b, in.Gain[k], in.Lambda[k])
 		}
 	}
 	return beta
 }
 
-// standard is β_t = B + R√(2(γ_t + 1 + ln((m+1)/p))).
-func (w widths) standard(in Width) []float64 {
-	return w.each(in, func(b Beta, gain, _ float64) float64 {
-		return b.B + b.R*math.Sqrt(2*(gain+1+math.Log(w.union/b.P)))
-	})
+// Beta is β_t = B + R√(2(γ_t + 1 + ln((m+1)/p))) where it follows the theory.
+func (w widths) Beta(in Width) []float64 {
+	return w.each(in, func(_ int, b Beta, gain, _ float64) float64 { return b.width(b.R, gain, w.union) })
+}
+
+// width is B + R√(2(γ + 1 + ln(union/p))) for a noise scale R.
+func (b Beta) width(noise, gain, union float64) float64 {
+	return b.B + noise*math.Sqrt(2*(gain+1+math.Log(union/b.P)))
+}
+
+// Guaranteed tells whether the width of every target with a posterior follows the theory.
+func (w widths) Guaranteed() bool {
+	for k, b := range w.of {
+		if w.learned[k] && b.Schedule != "theory" {
+			return false
+		}
+	}
+	return true
 }

@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"math"
-	"math/rand/v2"
-)
+import "math"
 
 var ckbSettings = []Setting{
 	{Name: "objective_bound", Type: Number, Default: 5.0, Low: limit(0), LowExclusive: true, Meaning: "B: estimates of the objective are cut at ±B"},
@@ -15,9 +12,17 @@ var ckbSettings = []Setting{
 	{Name: "slater", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used", Meaning: "δ: some point keeps every constraint by at least this much"},
 }
 
+// ckbWith are the settings of a primal-dual algorithm, its own ones between the width and the common ones.
+func ckbWith(own ...Setting) []Setting {
+	return settings(append(append([]Setting{betaSetting}, own...), ckbSettings...)...)
+}
+
 func ckbCheck(c Context, s Settings) []Fault {
-	if _, ok := s.Number("slater", ""); c.Paper && !ok {
-		if _, capped := s.Number("multiplier_cap", ""); !capped && s.numbers["multiplier_cap"].by == nil {
+	if _, ok := s.Number("slater", ""); !c.Paper || ok {
+		return nil
+	}
+	for _, name := range c.Constraints {
+		if _, capped := s.Number("multiplier_cap", name); !capped {
 			return []Fault{{"slater", "the published multiplier cap is 4B/δ: give δ, or multiplier_cap itself"}}
 		}
 	}
@@ -29,7 +34,7 @@ var ckbUCB = Description{
 	Source:   "Zhou, Ji: On Kernelized Multi-Armed Bandits with Constraints, 2022",
 	Feedback: "noisy readings of the objective and of every constraint",
 	Summary:  "When violation in one trial may be paid back by another: keeps the average of every limit, not each trial.",
-	Settings: settings(append([]Setting{betaSetting}, ckbSettings...)...),
+	Settings: ckbWith(),
 	check:    ckbCheck,
 	build:    func(c Context, s Settings) Policy { return newCKB(c, s) },
 }
@@ -71,13 +76,10 @@ func newCKB(c Context, s Settings) ckb {
 
 func (ckb) First(int) int { return 1 }
 
+func (ckb) MovesByEstimate()      {}
 func (ckb) RisesWithUncertainty() {}
 
-func (ckb) MovesByEstimate() {}
-
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }
-
-func (a ckb) Beta(w Width) []float64 { return a.standard(w) }
 
 func (a ckb) Score(s *Sight) Scores {
 	return a.lagrangian(upper(s.Reward, s.Beta[0]), func(j int) []float64 { return lower(s.Costs[j], s.Beta[1+j]) }, s.Multipliers)
@@ -133,63 +135,30 @@ func (a ckb) Step(phi []float64, r *Revealed) []float64 {
 	return next
 }
 
-var ckbTS = Description{
-	Name: "ckb-ts", Title: "Primal-dual with Thompson sampling",
-	Source:   ckbUCB.Source,
-	Feedback: ckbUCB.Feedback,
-	Summary:  "Primal-dual with random draws of whole functions: explores without a confidence width to argue about.",
-	Settings: settings(append([]Setting{betaSetting}, ckbSettings...)...),
-	check:    ckbCheck,
-	build:    func(c Context, s Settings) Policy { return thompson{newCKB(c, s)} },
-}
-
-// thompson is ckb with f_t ~ GP(μ, β²k_t) and g_t likewise, drawn jointly over the candidates and independently of each other.
-type thompson struct{ ckb }
-
-func (thompson) LooksAtAll() {}
-
-func (a thompson) Score(s *Sight) Scores {
-	f, g := a.draws(s)
-	scores := a.lagrangian(f, func(j int) []float64 { return g[j] }, s.Multipliers)
-	scores.Reason = Sample
-	return scores
-}
-
-func (a thompson) draws(s *Sight) (f []float64, g [][]float64) {
-	random := rand.New(rand.NewPCG(s.Draw.Seed, 0))
-	f = s.Set.Joint(0, s.Beta[0], random.NormFloat64)
-	for j, cost := range s.Costs {
-		if s.Given[j] {
-			g = append(g, cost.Mean)
-		} else {
-			g = append(g, s.Set.Joint(1+j, s.Beta[1+j], random.NormFloat64))
+// Bound bounds the soft violation [Σ_s g_j(x_s)]⁺ over suggested rounds s = 1..n. The proof of Zhou and Ji's Theorem 1, written for
+// several constraints and with the slack, gives
+//
+//	χ_n = Σ_s 2β^f σ^f(x_s) + Σ_k [ρ_k Σ_s 2β^{g_k} σ^{g_k}(x_s) + V_k ρ_k²/2 + n(G_k + ε_k)²/(2V_k)],
+//	[Σ_s g_j(x_s)]⁺ ≤ [2χ_n/ρ_j − n ε_j]⁺   if ρ_j ≥ 4B/δ,
+//
+// with the widths and deviations of the decisions themselves, thus with γ as realised.
+func (a ckb) Bound(j int, rounds []Footstep) []float64 {
+	out := make([]float64, len(rounds))
+	n, deviations := 0.0, 0.0
+	for i, r := range rounds {
+		if r.Suggested {
+			n++
+			deviations += 2 * r.Beta[0] * r.SD[0]
+			for k, rho := range a.cap {
+				deviations += rho * 2 * r.Beta[1+k] * r.SD[1+k]
+			}
 		}
+		chi := deviations
+		for k, rho := range a.cap {
+			estimate := a.bounds[k] + a.slack[k]
+			chi += a.step[k]*rho*rho/2 + n*estimate*estimate/(2*a.step[k])
+		}
+		out[i] = r.Scale[1+j] * positive(2*chi/a.cap[j]-n*a.slack[j])
 	}
-	return f, g
-}
-
-// Drawn standardises the draws at the chosen place, so that replay has them without drawing again.
-func (a thompson) Drawn(s *Sight, i int) []float64 {
-	f, g := a.draws(s)
-	z := []float64{standardise(f[i], s.Reward, i)}
-	for j := range g {
-		z = append(z, standardise(g[j][i], s.Costs[j], i))
-	}
-	return z
-}
-
-func standardise(drawn float64, e Estimate, i int) float64 {
-	if e.SD[i] == 0 {
-		return 0
-	}
-	return (drawn - e.Mean[i]) / e.SD[i]
-}
-
-// Estimates are the draws at the place, μ + Zσ with the recorded Z.
-func (a thompson) Estimates(s *Sight, i int) []float64 {
-	v := []float64{s.Reward.Mean[i] + s.Draw.Z[0]*s.Reward.SD[i]}
-	for j, g := range s.Costs {
-		v = append(v, g.Mean[i]+s.Draw.Z[1+j]*g.SD[i])
-	}
-	return a.cut(v)
+	return out
 }

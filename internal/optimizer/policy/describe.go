@@ -69,9 +69,13 @@ type Fault struct{ Path, Message string }
 
 // registry is every algorithm, in the order to offer them.
 var registry = []Description{
-	rpolUCB,
-	ckbUCB,
-	ckbTS,
+	rpolUCB, rpolCensored, rpolSW,
+	ckbUCB, ckbTS, ckbRand, ckbLyapunov, ckbRestart, ckbSW,
+	scgpUCB,
+	penaltyNoiseless, penaltyNoisy, igpUCB,
+	config, epbo, cei, scbo,
+	safeOpt, stageOpt, sgpUCB,
+	randomSearch, halton,
 }
 
 // Descriptions lists every algorithm, in the order to offer them.

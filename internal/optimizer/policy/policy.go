@@ -33,6 +33,7 @@ type Sight struct {
 	Round       int // t
 	Horizon     int // T
 	Beta        []float64
+	Lambda      []float64 // λ per target
 	Multipliers []float64
 	Reward      Estimate
 	Costs       []Estimate
@@ -63,10 +64,15 @@ type Set struct {
 	// Joint returns a draw of the target's latent function over all places from its posterior widened by width:
 	// μ + width·chol(Cov)·n, n standard normal numbers from source.
 	Joint func(target int, width float64, normal func() float64) []float64
-	// Reread returns the posterior of the targets at place x′ if a reading equal to value were added at place x of that target.
-	Reread func(target, x int, value float64) Estimate
+	// Reread prepares to say what one more reading of the target would change at some of the places: the function it returns
+	// gives the posterior there if a reading equal to value were added at place x.
+	Reread func(target int, among []int) func(x int, value float64) Estimate
 	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants refer to.
 	Distance func(i, j int) float64
+	// Earlier returns what the decision of an earlier round saw of the same places; given constraints keep their present values.
+	Earlier func(round int) *Sight
+	// Design is the point of the space-filling sequence whose turn it is, in unit coordinates.
+	Design func() []float64
 }
 
 // Draw is what chance contributes to a decision.
@@ -105,9 +111,9 @@ type Revealed struct {
 // Estimator is a policy whose multipliers move by the estimate at the chosen point.
 type Estimator interface{ MovesByEstimate() }
 
-// Random is a policy that draws numbers for a decision; Draws returns Draw.Z for a seed.
+// Random is a policy that draws one number per function for a decision; Draws returns Draw.Z for a seed and the widths β_t.
 type Random interface {
-	Draws(seed uint64) []float64
+	Draws(seed uint64, beta []float64) []float64
 }
 
 // Sampler is a policy that draws whole functions; Drawn returns, for the chosen place i, the standardised draws
@@ -123,8 +129,13 @@ type Rising interface{ RisesWithUncertainty() }
 type Looker interface{ LooksAtPast() }
 
 // Global is a policy that needs Sight.Set: it scores a finite set as a whole, so on a continuous space a fixed
-// space-filling set stands in for it.
+// space-filling set stands in for it, unless it proposes one.
 type Global interface{ LooksAtAll() }
+
+// Proposer is a Global policy that lists, on a continuous space, the points it wants to choose among. s has no places.
+type Proposer interface {
+	Propose(s *Sight) [][]float64
+}
 
 // Censored is a policy whose responses count as 0 until they arrive, and for good when they come late.
 type Censored interface {
@@ -134,11 +145,10 @@ type Censored interface {
 	Widen(beta, sums []float64) []float64
 }
 
-// Penalised is a policy that regresses one response made of reward and costs, F(r, c; κ).
+// Penalised is a policy that regresses one response made of reward and costs, F(r, c; κ), which a round has once all its
+// metrics are told.
 type Penalised interface {
 	Response(reward float64, costs, multipliers []float64) float64
-	// Constrained tells whether the costs enter at all (then a round counts only once all its metrics are told).
-	Constrained() bool
 }
 
 // Bounded is a policy with a bound on the cumulative violation to draw.
@@ -152,7 +162,7 @@ type Bounded interface {
 // Footstep is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the decision, Scale
 // brings a modelled quantity to metric units.
 type Footstep struct {
-	Suggested             bool
-	Beta, SD, Gain, Scale []float64
-	Multipliers           []float64
+	Suggested                     bool
+	Beta, SD, Gain, Lambda, Scale []float64
+	Multipliers                   []float64
 }

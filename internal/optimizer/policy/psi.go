@@ -5,7 +5,10 @@ import (
 	"math"
 )
 
-// Psi is the penalty function of penalty-noiseless: ψ(x) = 1 for x ≤ 0, else e^{ax} or (ax+1)ⁿ.
+// largestPsi keeps one reading far beyond a limit from overflowing the regression.
+const largestPsi = 1e12
+
+// Psi is the penalty function of penalty-noiseless: ψ(x) = 1 for x ≤ 0, else e^{ax} or (ax+1)ⁿ, up to 10¹².
 type Psi struct {
 	Form  string  `json:"form"`
 	Rate  float64 `json:"rate"`            // a > 0
@@ -18,9 +21,9 @@ func (p Psi) At(x float64) float64 {
 	case x <= 0:
 		return 1
 	case p.Form == "polynomial":
-		return math.Pow(p.Rate*x+1, p.Power)
+		return math.Min(math.Pow(p.Rate*x+1, p.Power), largestPsi)
 	}
-	return math.Exp(p.Rate * x)
+	return math.Min(math.Exp(p.Rate*x), largestPsi)
 }
 
 func (r *resolver) resolvePsi(s Setting, raw json.RawMessage) Psi {

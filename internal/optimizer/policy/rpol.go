@@ -34,13 +34,14 @@ func (rpol) RisesWithUncertainty() {}
 
 func (a rpol) Start() []float64 { return filled(a.costs, 1) }
 
-func (a rpol) Beta(w Width) []float64 { return a.standard(w) }
+func (a rpol) Score(s *Sight) Scores { return rectified(s, s.Multipliers) }
 
-func (a rpol) Score(s *Sight) Scores {
+// rectified is μ+βσ of the reward less the priced optimistic violation, Σ_j price_j [μ−βσ]⁺.
+func rectified(s *Sight, prices []float64) Scores {
 	scores := Scores{Value: upper(s.Reward, s.Beta[0]), Reason: TradeOff}
 	for j, g := range s.Costs {
 		for i, optimistic := range lower(g, s.Beta[1+j]) {
-			scores.Value[i] -= s.Multipliers[j] * positive(optimistic)
+			scores.Value[i] -= prices[j] * positive(optimistic)
 		}
 	}
 	return scores
@@ -61,12 +62,17 @@ func (a rpol) Step(q []float64, r *Revealed) []float64 {
 	return next
 }
 
-// Bound is P0's proof of Theorem 1 with the Q actually used, over suggested rounds:
+// Bound is the violation bound in the proof of Guo, Zhu and Liu's Theorem 1 with the Q actually used, over suggested rounds:
 //
 //	Σ_s [2β^g σ^g(x_s) + (2β^f σ^f(x_s) + 2B_f)/Q_s],
 //
 // where a schedule that states no B_f has β^f in its place.
 func (a rpol) Bound(j int, rounds []Footstep) []float64 {
+	return a.bound(j, rounds, func(r Footstep, k int) float64 { return 2 * r.Beta[k] * r.SD[k] })
+}
+
+// bound is Σ_s [e^g + (e^f + 2B_f)/Q_s], e being the error of the band of target k in a round.
+func (a rpol) bound(j int, rounds []Footstep, e func(r Footstep, k int) float64) []float64 {
 	out := make([]float64, len(rounds))
 	sum := 0.0
 	for i, r := range rounds {
@@ -75,19 +81,9 @@ func (a rpol) Bound(j int, rounds []Footstep) []float64 {
 			if a.of[0].Schedule != "theory" {
 				norm = r.Beta[0]
 			}
-			sum += r.Scale[1+j] * (2*r.Beta[1+j]*r.SD[1+j] + (2*r.Beta[0]*r.SD[0]+2*norm)/r.Multipliers[j])
+			sum += r.Scale[1+j] * (e(r, 1+j) + (e(r, 0)+2*norm)/r.Multipliers[j])
 		}
 		out[i] = sum
 	}
 	return out
-}
-
-// Guaranteed tells whether every width follows the theory.
-func (w widths) Guaranteed() bool {
-	for _, b := range w.of {
-		if b.Schedule != "theory" {
-			return false
-		}
-	}
-	return true
 }

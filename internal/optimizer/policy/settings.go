@@ -46,6 +46,9 @@ func (s Settings) NumberOr(setting, name string, absent float64) float64 {
 func (s Settings) Flag(setting string) bool   { return s.flags[setting] }
 func (s Settings) Text(setting string) string { return s.texts[setting] }
 
+// Psi returns the penalty function.
+func (s Settings) Psi() Psi { return s.psi }
+
 // InitialDesign is the number of space-filling rounds.
 func (s Settings) InitialDesign(c Context) int {
 	absent := 0.0

@@ -1,0 +1,68 @@
+package policy
+
+var ckbLyapunov = Description{
+	Name: "ckb-lyapunov", Title: "Primal-dual with virtual queues",
+	Source:   ckbUCB.Source + ", appendix on the Lyapunov-drift method",
+	Feedback: ckbUCB.Feedback,
+	Summary:  "Primal-dual whose price of violation has no ceiling: use it when no cap on the multiplier can be justified.",
+	Settings: lyapunovSettings(),
+	check:    ckbCheck,
+	build:    func(c Context, s Settings) Policy { return lyapunov{newCKB(c, s)} },
+}
+
+// lyapunovSettings says what ρ and V mean without a cap.
+func lyapunovSettings() []Setting {
+	list := ckbWith()
+	for i := range list {
+		switch list[i].Name {
+		case "multiplier_cap":
+			list[i].Meaning = "ρ: only sets the default of V; the queue has no cap"
+		case "step":
+			list[i].Meaning = "V: the queue is divided by V to price a constraint"
+		}
+	}
+	return list
+}
+
+// lyapunov is ckb with a virtual queue in place of the capped multiplier:
+//
+//	x_t = argmax f̄ − Σ_j (Q_j/V_j) ḡ_j,   Q_j ← [Q_j + ḡ_j(x_t) + ε_j]⁺,   Q_j = 0 at first.
+type lyapunov struct{ ckb }
+
+func (a lyapunov) Score(s *Sight) Scores {
+	priced := *s
+	priced.Multipliers = make([]float64, len(s.Multipliers))
+	for j, q := range s.Multipliers {
+		priced.Multipliers[j] = q / a.step[j]
+	}
+	return a.ckb.Score(&priced)
+}
+
+func (a lyapunov) Step(queue []float64, r *Revealed) []float64 {
+	next := append([]float64(nil), queue...)
+	if r.Excluded {
+		return next
+	}
+	for j := range next {
+		next[j] = positive(queue[j] + r.Own[j] + a.slack[j])
+	}
+	return next
+}
+
+// Bound follows from the queue itself: Q_{n+1} ≥ Σ_s (ḡ_j(x_s) + ε_j) and g − ḡ ≤ 2βσ, so over the rounds s = 1..n
+//
+//	[Σ_s g_j(x_s)]⁺ ≤ [Q_{j,n} + G_j + ε_j + Σ_s 2β^{g_j} σ^{g_j}(x_s) − n ε_j]⁺,
+//
+// Q_{j,n} + G_j + ε_j standing for Q_{j,n+1}, which it exceeds.
+func (a lyapunov) Bound(j int, rounds []Footstep) []float64 {
+	out := make([]float64, len(rounds))
+	n, deviations := 0.0, 0.0
+	for i, r := range rounds {
+		if r.Suggested {
+			n++
+			deviations += 2 * r.Beta[1+j] * r.SD[1+j]
+		}
+		out[i] = r.Scale[1+j] * positive(r.Multipliers[j]+a.bounds[j]+a.slack[j]+deviations-n*a.slack[j])
+	}
+	return out
+}

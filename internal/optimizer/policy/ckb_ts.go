@@ -1,0 +1,69 @@
+package policy
+
+import "math/rand/v2"
+
+var ckbTS = Description{
+	Name: "ckb-ts", Title: "Primal-dual with Thompson sampling",
+	Source:   ckbUCB.Source,
+	Feedback: ckbUCB.Feedback,
+	Summary:  "Primal-dual with random draws of whole functions: explores without a confidence width to argue about.",
+	Settings: ckbWith(),
+	check:    ckbCheck,
+	build:    func(c Context, s Settings) Policy { return thompson{newCKB(c, s)} },
+}
+
+// thompson is ckb with f_t ~ GP(μ, β²k_t) and g_t likewise, drawn jointly over the candidates and independently of each other.
+type thompson struct{ ckb }
+
+func (thompson) LooksAtAll() {}
+
+// Guaranteed is false: Theorem 1 is for upper confidence bounds, and Theorem 2 only says that the same rate holds up to logarithms.
+func (thompson) Guaranteed() bool { return false }
+
+func (a thompson) Score(s *Sight) Scores {
+	drawn := drawFunctions(s, s.Beta)
+	scores := a.lagrangian(drawn[0], func(j int) []float64 { return drawn[1+j] }, s.Multipliers)
+	scores.Reason = Sample
+	return scores
+}
+
+func (a thompson) Drawn(s *Sight, i int) []float64 {
+	return standardised(s, drawFunctions(s, s.Beta), i)
+}
+
+// Estimates are the draws at the place, μ + Zσ with the recorded Z.
+func (a thompson) Estimates(s *Sight, i int) []float64 { return a.cut(drawnAt(s, i)) }
+
+// drawFunctions draws every target's function over the places from its posterior widened by width; a given cost is what it is.
+func drawFunctions(s *Sight, width []float64) [][]float64 {
+	random := rand.New(rand.NewPCG(s.Draw.Seed, 0))
+	drawn := [][]float64{s.Set.Joint(0, width[0], random.NormFloat64)}
+	for j, cost := range s.Costs {
+		if s.Given[j] {
+			drawn = append(drawn, cost.Mean)
+		} else {
+			drawn = append(drawn, s.Set.Joint(1+j, width[1+j], random.NormFloat64))
+		}
+	}
+	return drawn
+}
+
+// standardised is (draw − μ)/σ of every target at place i, so that replay has the draws without drawing again.
+func standardised(s *Sight, drawn [][]float64, i int) []float64 {
+	z := make([]float64, len(drawn))
+	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
+		if e.SD[i] > 0 {
+			z[k] = (drawn[k][i] - e.Mean[i]) / e.SD[i]
+		}
+	}
+	return z
+}
+
+// drawnAt is μ + Zσ of every target at place i, with the recorded Z.
+func drawnAt(s *Sight, i int) []float64 {
+	v := make([]float64, len(s.Draw.Z))
+	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
+		v[k] = e.Mean[i] + s.Draw.Z[k]*e.SD[i]
+	}
+	return v
+}

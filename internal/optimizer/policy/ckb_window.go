@@ -1,0 +1,28 @@
+package policy
+
+var ckbSW = Description{
+	Name: "ckb-sw-ucb", Title: "Primal-dual with a sliding window",
+	Source:   "after " + ckbRestart.Source + "; window after Zhou, Shroff: No-Regret Algorithms for Time-Varying Bayesian Optimization, 2021",
+	Feedback: ckbRestart.Feedback,
+	Summary:  "For drifting functions when violation may be paid back over time: ckb-ucb on the last W rounds.",
+	Settings: ckbWith(windowSetting),
+	check: func(c Context, s Settings) []Fault {
+		return append(ckbCheck(c, s), required(s, "window", "say how many of the last rounds count")...)
+	},
+	build: func(c Context, s Settings) Policy {
+		return windowed{newCKB(c, s), int(s.NumberOr("window", "", 1))}
+	},
+}
+
+var windowSetting = Setting{Name: "window", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "none: must be given", Meaning: "W: only the last W rounds count"}
+
+// windowed is ckb-ucb on the last W rounds.
+type windowed struct {
+	ckb
+	window int
+}
+
+func (a windowed) First(t int) int { return max(1, t-a.window) }
+
+// Guaranteed is false: the bound is for functions that stay the same.
+func (windowed) Guaranteed() bool { return false }

@@ -1,0 +1,28 @@
+package policy
+
+var epbo = Description{
+	Name: "epbo", Title: "Exact penalty with a fixed price",
+	Source:   "Lu, Paulson: No-Regret Bayesian Optimization with Unknown Equality and Inequality Constraints using Exact Penalty Functions, 2022",
+	Feedback: rpolUCB.Feedback,
+	Summary:  "A comparison: like the default, but the price of violation is a number you have to know.",
+	Settings: settings(betaSetting,
+		Setting{Name: "penalty", Type: Number, Default: 1.0, Low: limit(0), Meaning: "ρ: the price of optimistic violation"}),
+	build: func(c Context, s Settings) Policy {
+		return exactPenalty{widths: newWidths(c, s), penalty: s.NumberOr("penalty", "", 1)}
+	},
+}
+
+// exactPenalty is x_t = argmax u_f − ρ Σ_j [l_{g_j}]⁺, u = μ+βσ and l = μ−βσ.
+type exactPenalty struct {
+	unpriced
+	widths
+	penalty float64
+}
+
+func (exactPenalty) RisesWithUncertainty() {}
+
+func (a exactPenalty) Score(s *Sight) Scores {
+	return rectified(s, filled(len(s.Costs), a.penalty))
+}
+
+func (exactPenalty) Estimates(s *Sight, i int) []float64 { return optimistic(s, i) }

@@ -1,0 +1,37 @@
+package policy
+
+import "slices"
+
+var halton = Description{
+	Name: "halton", Title: "Space filling",
+	Source:   "Owen: A Randomized Halton Algorithm in R, 2017",
+	Feedback: "none",
+	Summary:  "Spreads the trials evenly: for a map of the space rather than for its best point.",
+	Settings: settings(),
+	build:    func(Context, Settings) Policy { return spread{} },
+}
+
+// spread takes the next point of the scrambled Halton sequence, or the place nearest to it, untried places first.
+type spread struct{ unbanded }
+
+func (spread) LooksAtAll()  {}
+func (spread) LooksAtPast() {}
+
+func (spread) Propose(s *Sight) [][]float64 { return [][]float64{s.Set.Design()} }
+
+// Score is the squared distance to the point, negated; a place tried before counts as further away than any untried one.
+func (spread) Score(s *Sight) Scores {
+	target := s.Set.Design()
+	scores := Scores{Value: make([]float64, len(s.Set.Points)), Relative: true, Reason: Space}
+	for i, point := range s.Set.Points {
+		if slices.ContainsFunc(s.Past, func(p Past) bool { return slices.Equal(p.Point, point) }) {
+			scores.Value[i] -= float64(len(point) + 1)
+		}
+		for k := range point {
+			scores.Value[i] -= (point[k] - target[k]) * (point[k] - target[k])
+		}
+	}
+	return scores
+}
+
+func (spread) Estimates(s *Sight, i int) []float64 { return means(s, i) }

@@ -1,0 +1,22 @@
+package policy
+
+// unpriced is an algorithm without multipliers that remembers everything.
+type unpriced struct{}
+
+func (unpriced) First(int) int                       { return 1 }
+func (unpriced) Start() []float64                    { return nil }
+func (unpriced) Step([]float64, *Revealed) []float64 { return nil }
+
+// unbanded is an unpriced algorithm without a confidence width.
+type unbanded struct{ unpriced }
+
+func (unbanded) Beta(Width) []float64 { return nil }
+
+// means are the posterior means of the reward and of each cost at place i.
+func means(s *Sight, i int) []float64 {
+	v := []float64{s.Reward.Mean[i]}
+	for _, g := range s.Costs {
+		v = append(v, g.Mean[i])
+	}
+	return v
+}

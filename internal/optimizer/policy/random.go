@@ -1,0 +1,43 @@
+package policy
+
+import "math/rand/v2"
+
+var randomSearch = Description{
+	Name: "random", Title: "Random search",
+	Source:   "none needed",
+	Feedback: "none",
+	Summary:  "The least one can do: every point equally likely.",
+	Settings: settings(),
+	build:    func(Context, Settings) Policy { return uniform{} },
+}
+
+// uniform gives every place a random score.
+type uniform struct{ unbanded }
+
+func (uniform) LooksAtAll() {}
+
+// uniformTries is how many random points are proposed for one that the input constraints allow.
+const uniformTries = 1024
+
+func (uniform) Propose(s *Sight) [][]float64 {
+	source := rand.New(rand.NewPCG(s.Draw.Seed, 1))
+	points := make([][]float64, uniformTries)
+	for i := range points {
+		points[i] = make([]float64, len(s.Set.Free))
+		for k := range points[i] {
+			points[i][k] = source.Float64()
+		}
+	}
+	return points
+}
+
+func (uniform) Score(s *Sight) Scores {
+	source := rand.New(rand.NewPCG(s.Draw.Seed, 0))
+	scores := Scores{Value: make([]float64, len(s.Set.Points)), Relative: true, Reason: Space}
+	for i := range scores.Value {
+		scores.Value[i] = source.Float64()
+	}
+	return scores
+}
+
+func (uniform) Estimates(s *Sight, i int) []float64 { return means(s, i) }

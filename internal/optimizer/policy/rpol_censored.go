@@ -1,0 +1,65 @@
+package policy
+
+import "math"
+
+var rpolCensored = Description{
+	Name: "rpol-censored-ucb", Title: "Rectified learning with censored late readings",
+	Source:   rpolUCB.Source,
+	Feedback: "noisy readings that come late; one later than the delay window counts as 0 for good",
+	Summary:  "The published way with delays; in practice rpol-ucb, which narrows the uncertainty of waiting trials, usually violates less.",
+	Settings: settings(betaSetting, etaSetting,
+		Setting{Name: "delay_window", Type: Integer, Low: limit(0), High: limit(1e6), DefaultMeans: "none: must be given",
+			Meaning: "m: a reading counts if it came at most this many rounds after its trial"},
+		Setting{Name: "response_bound", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "B + R√(2 ln T) with a theory width; must be given otherwise",
+			Meaning: "B_r: bound on what is read, which widens the band by the uncertainty of the trials still waiting; 0 gives the practical form"}),
+	check: func(c Context, s Settings) []Fault {
+		faults := required(s, "delay_window", "say how many rounds to wait for a reading")
+		for _, metric := range c.Metrics {
+			if _, ok := s.Number("response_bound", metric); !ok && s.BetaFor(metric).Schedule != "theory" {
+				return append(faults, Fault{"response_bound", "must be given for " + metric + ", whose width states no B and R; 0 gives the practical form"})
+			}
+		}
+		return faults
+	},
+	build: func(c Context, s Settings) Policy { return newCensored(c, s) },
+}
+
+// censored is rpol on responses r̃_{s,t} that are r_s when it came with a delay of at most m, else 0, all chosen points being in K:
+//
+//	f̂ = μ^f + v^f σ^f,   ǧ = μ^g − v^g σ^g,   v_t = B_r Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s) + β_t,
+//	theory β_t = B + (R + B_r)√(2(γ_t + 1 + ln(2(m+1)/p))) with m constraints.
+//
+// Every cost that arrives moves Q, also a late one.
+type censored struct {
+	rpol
+	window   int
+	response []float64 // B_r per target
+}
+
+func newCensored(c Context, s Settings) censored {
+	a := censored{rpol: newRPOL(c, s), window: int(s.NumberOr("delay_window", "", 0)), response: make([]float64, len(c.Constraints)+1)}
+	rootLog := math.Sqrt(2 * math.Log(float64(c.Horizon)))
+	for k, metric := range append([]string{c.Metrics[0]}, c.CostMetrics...) {
+		if b := a.of[k]; a.learned[k] {
+			a.response[k] = s.NumberOr("response_bound", metric, b.B+b.R*rootLog)
+		}
+	}
+	return a
+}
+
+func (a censored) DelayWindow() int { return a.window }
+
+func (a censored) Beta(w Width) []float64 {
+	return a.each(w, func(k int, b Beta, gain, _ float64) float64 { return b.width(b.R+a.response[k], gain, 2*a.union) })
+}
+
+func (a censored) Widen(beta, sums []float64) []float64 {
+	v := make([]float64, len(beta))
+	for k := range v {
+		v[k] = a.response[k]*sums[k] + beta[k]
+	}
+	return v
+}
+
+// Guaranteed is false: the bound would have to be divided by the probability that a reading comes in time, which nobody knows.
+func (censored) Guaranteed() bool { return false }

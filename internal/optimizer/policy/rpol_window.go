@@ -1,0 +1,128 @@
+package policy
+
+import "math"
+
+var rpolSW = Description{
+	Name: "rpol-sw-ucb", Title: "Rectified learning with a sliding window",
+	Source:   rpolUCB.Source,
+	Feedback: "noisy readings of functions that drift with time",
+	Summary:  "For functions that drift (ageing columns, seasons, fouling): the default algorithm on the last W rounds.",
+	Settings: settings(betaSetting, etaSetting,
+		Setting{Name: "window", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "⌈γ_T^{1/4}√(T/P_T)⌉, at most T, when variation_budget and gamma_T are given; must be given otherwise",
+			Meaning: "W: only the last W rounds count"},
+		Setting{Name: "variation_budget", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used",
+			Meaning: "P_T: how much the functions change over the horizon, in norm; sets the window where none is given"},
+		Setting{Name: "gamma_T", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used",
+			Meaning: "γ_T: largest information gain of T readings"},
+		Setting{Name: "drift_width", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "from drift_per_round if that is given, otherwise 0",
+			Meaning: "Γ: added to the band for the drift within the window"},
+		Setting{Name: "drift_per_round", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "not used",
+			Meaning: "change of the function from one round to the next, in norm; gives Γ = (1/λ)√(2W(1+λ)γ_T)·W·drift"}),
+	check: checkWindow,
+	build: func(c Context, s Settings) Policy { return newSliding(c, s) },
+}
+
+func checkWindow(c Context, s Settings) []Fault {
+	var faults []Fault
+	_, gain := s.Number("gamma_T", "")
+	_, window := s.Number("window", "")
+	_, budget := s.Number("variation_budget", "")
+	switch {
+	case !window && !budget:
+		faults = append(faults, Fault{"window", "say how many of the last rounds count, or give variation_budget and gamma_T"})
+	case !window && !gain:
+		faults = append(faults, Fault{"gamma_T", "variation_budget sets the window only together with gamma_T"})
+	}
+	for _, metric := range c.Metrics {
+		_, perRound := s.Number("drift_per_round", metric)
+		_, width := s.Number("drift_width", metric)
+		if perRound && !gain {
+			return append(faults, Fault{"gamma_T", "drift_per_round needs it"})
+		}
+		if perRound && width {
+			return append(faults, Fault{"drift_per_round", "give it or drift_width for " + metric + ", not both"})
+		}
+	}
+	return faults
+}
+
+// sliding is rpol on the last W rounds, with a band widened for the drift within them:
+//
+//	f̂ = μ^f + β^f σ^f + Γ^f,   ǧ = μ^g − β^g σ^g − Γ^g,   theory β_t = B + (R/√λ)√(2γ_t + 2 ln((m+1)T/p)).
+//
+// Q is not reset.
+type sliding struct {
+	rpol
+	window   int
+	horizon  float64
+	gain     float64   // γ_T
+	drift    []float64 // Γ per target where perRound is 0
+	perRound []float64 // drift per target and round
+}
+
+func newSliding(c Context, s Settings) sliding {
+	a := sliding{rpol: newRPOL(c, s), horizon: float64(c.Horizon), gain: s.NumberOr("gamma_T", "", 0)}
+	a.window = int(s.NumberOr("window", "", publishedWindow(a.horizon, a.gain, s.NumberOr("variation_budget", "", 1))))
+	for k, metric := range append([]string{c.Metrics[0]}, c.CostMetrics...) {
+		drift, perRound := 0.0, 0.0
+		if a.learned[k] {
+			drift, perRound = s.NumberOr("drift_width", metric, 0), s.NumberOr("drift_per_round", metric, 0)
+		}
+		a.drift, a.perRound = append(a.drift, drift), append(a.perRound, perRound)
+	}
+	return a
+}
+
+// publishedWindow is ⌈γ_T^{1/4}√(T/P_T)⌉, from 1 to T.
+func publishedWindow(horizon, gain, budget float64) float64 {
+	return clip(math.Ceil(math.Pow(gain, 0.25)*math.Sqrt(horizon/budget)), 1, horizon)
+}
+
+func (a sliding) First(t int) int { return max(1, t-a.window) }
+
+func (a sliding) Beta(w Width) []float64 {
+	return a.each(w, func(_ int, b Beta, gain, lambda float64) float64 {
+		return b.B + b.R/math.Sqrt(lambda)*math.Sqrt(2*gain+2*math.Log(a.union*a.horizon/b.P))
+	})
+}
+
+// widening is Γ of target k.
+func (a sliding) widening(k int, lambda float64) float64 {
+	if a.perRound[k] == 0 {
+		return a.drift[k]
+	}
+	w := float64(a.window)
+	return math.Sqrt(2*w*(1+lambda)*a.gain) / lambda * w * a.perRound[k]
+}
+
+// drifted moves the means outwards by Γ.
+func (a sliding) drifted(s *Sight) *Sight {
+	moved := *s
+	moved.Reward = s.Reward.shifted(a.widening(0, s.Lambda[0]))
+	moved.Costs = make([]Estimate, len(s.Costs))
+	for j, g := range s.Costs {
+		moved.Costs[j] = g.shifted(-a.widening(1+j, s.Lambda[1+j]))
+	}
+	return &moved
+}
+
+// shifted is the estimate with by added to its mean.
+func (e Estimate) shifted(by float64) Estimate {
+	if by == 0 {
+		return e
+	}
+	moved := Estimate{Mean: make([]float64, len(e.Mean)), SD: e.SD}
+	for i, mean := range e.Mean {
+		moved.Mean[i] = mean + by
+	}
+	return moved
+}
+
+func (a sliding) Score(s *Sight) Scores { return a.rpol.Score(a.drifted(s)) }
+
+func (a sliding) Estimates(s *Sight, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
+
+// Bound is rpol's with the error of the window added: Γ widens each of the bands once more on either side, 2βσ becoming 2βσ + 2Γ.
+func (a sliding) Bound(j int, rounds []Footstep) []float64 {
+	return a.bound(j, rounds, func(r Footstep, k int) float64 { return 2*r.Beta[k]*r.SD[k] + 2*a.widening(k, r.Lambda[k]) })
+}

@@ -1,0 +1,153 @@
+package policy
+
+var safeSettings = []Setting{betaSetting,
+	{Name: "safe_seeds", Type: Points, DefaultMeans: "none: must be given", Meaning: "points known to be within every limit, from which safe ones are reached"},
+	{Name: "lipschitz", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used: a point is safe when its own band says so",
+		Meaning: "L: the constraints change by at most this much per unit of distance in kernel inputs; points are then safe by their distance to safe ones"}}
+
+// safe is what algorithms share that only choose points believed to be within every limit: u = μ+βσ, l = μ−βσ, and the safe set
+//
+//	S = seeds ∪ {x: u_{g_j}(x) ≤ 0 for all j},
+//
+// or, with a Lipschitz constant L, what the seeds lead to: x ∈ S and u_{g_j}(x) + L‖x − x′‖ ≤ 0 for all j put x′ into S.
+type safe struct {
+	unpriced
+	widths
+	lipschitz float64 // 0: not used
+}
+
+func newSafe(c Context, s Settings) safe {
+	return safe{widths: newWidths(c, s), lipschitz: s.NumberOr("lipschitz", "", 0)}
+}
+
+func (safe) LooksAtAll() {}
+
+// Estimates are the upper ones: a point is safe when even they are within the limit.
+func (safe) Estimates(s *Sight, i int) []float64 { return pessimistic(s, i) }
+
+// members marks the safe set.
+func (a safe) members(s *Sight) []bool {
+	worst := worstOf(s, s.Beta)
+	in := make([]bool, len(worst))
+	for _, i := range s.Set.Seeds {
+		in[i] = true
+	}
+	if a.lipschitz == 0 || len(s.Costs) == 0 {
+		for i, u := range worst {
+			in[i] = in[i] || u <= 0
+		}
+		return in
+	}
+	reached := append([]int(nil), s.Set.Seeds...)
+	for len(reached) > 0 {
+		x := reached[0]
+		reached = reached[1:]
+		for y := range in {
+			if !in[y] && worst[x]+a.lipschitz*s.Set.Distance(x, y) <= 0 {
+				in[y] = true
+				reached = append(reached, y)
+			}
+		}
+	}
+	return in
+}
+
+// worstOf is max_j μ_{g_j} + w_j σ_{g_j} at every place, w being the widths per target.
+func worstOf(s *Sight, widths []float64) []float64 {
+	worst := filled(len(s.Reward.Mean), -1)
+	for j, g := range s.Costs {
+		for i, v := range upper(g, widths[1+j]) {
+			if j == 0 || v > worst[i] {
+				worst[i] = v
+			}
+		}
+	}
+	return worst
+}
+
+// pessimistic is the upper estimate of the reward and of each cost at place i.
+func pessimistic(s *Sight, i int) []float64 {
+	v := []float64{s.Reward.Mean[i] + s.Beta[0]*s.Reward.SD[i]}
+	for j, g := range s.Costs {
+		v = append(v, g.Mean[i]+s.Beta[1+j]*g.SD[i])
+	}
+	return v
+}
+
+// widest is the width u − l of the band at every place, the largest over targets first to last.
+func widest(s *Sight, first, last int) []float64 {
+	w := make([]float64, len(s.Reward.Mean))
+	for k, e := range append([]Estimate{s.Reward}, s.Costs...)[first : last+1] {
+		for i, sd := range e.SD {
+			w[i] = max(w[i], 2*s.Beta[first+k]*sd)
+		}
+	}
+	return w
+}
+
+// expanders marks the points of S whose optimistic reading l_g would make some point outside S safe. A point outside with some
+// l_{g_j} > 0 is left out: a reading moves its u_{g_j} no lower than l_{g_j}.
+func (a safe) expanders(s *Sight, in []bool) []bool {
+	expands := make([]bool, len(in))
+	lowest := worstOf(s, negated(s.Beta))
+	var outside []int
+	for y, l := range lowest {
+		if !in[y] && (l <= 0 || a.lipschitz > 0) {
+			outside = append(outside, y)
+		}
+	}
+	if len(outside) == 0 {
+		return expands
+	}
+	would := a.rereading(s, outside)
+	if a.lipschitz > 0 {
+		would = func(x int) bool {
+			for _, y := range outside {
+				if lowest[x]+a.lipschitz*s.Set.Distance(x, y) <= 0 {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	for x := range in {
+		expands[x] = in[x] && would(x)
+	}
+	return expands
+}
+
+// rereading tells of a place x whether readings of l_g there would make one of the places safe.
+func (a safe) rereading(s *Sight, among []int) func(x int) bool {
+	readers := make([]func(x int, value float64) Estimate, len(s.Costs))
+	for j := range s.Costs {
+		if !s.Given[j] {
+			readers[j] = s.Set.Reread(1+j, among)
+		}
+	}
+	return func(x int) bool {
+		unsafe := make([]bool, len(among))
+		for j, read := range readers {
+			if read == nil {
+				continue // its value is known, and within the limit where l_g is
+			}
+			g, beta := s.Costs[j], s.Beta[1+j]
+			for i, u := range upper(read(x, g.Mean[x]-beta*g.SD[x]), beta) {
+				unsafe[i] = unsafe[i] || u > 0
+			}
+		}
+		for _, u := range unsafe {
+			if !u {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func negated(v []float64) []float64 {
+	out := make([]float64, len(v))
+	for i := range v {
+		out[i] = -v[i]
+	}
+	return out
+}

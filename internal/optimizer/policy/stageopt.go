@@ -1,0 +1,62 @@
+package policy
+
+import "math"
+
+var stageOpt = Description{
+	Name: "stageopt", Title: "Safe exploration in two stages",
+	Source:         "Sui, Zhuang, Burdick, Yue: Stagewise Safe Bayesian Optimization with Gaussian Processes, 2018",
+	Feedback:       safeOpt.Feedback,
+	Summary:        "Like safeopt, but first widens the safe region and then optimises within it.",
+	Settings:       settings(safeSettings...),
+	NeedsSafeSeeds: true,
+	build:          func(c Context, s Settings) Policy { return stages{newSafe(c, s)} },
+}
+
+// stages chooses the expander whose constraints' band is widest while t ≤ T0 = min(T/10, 100) and S has grown, beyond the largest it
+// was, within the last 10 rounds; then argmax_S u_f, also when nothing expands.
+//
+// How large S was is worked out anew from what each earlier decision saw, so there is nothing to record.
+type stages struct{ safe }
+
+// patience is how many rounds without growth end the first stage.
+const patience = 10
+
+func (a stages) Score(s *Sight) Scores {
+	in := a.members(s)
+	if float64(s.Round) <= math.Min(float64(s.Horizon)/10, 100) && !a.stalled(s, in) {
+		if allowed := a.expanders(s, in); count(allowed) > 0 {
+			return Scores{Value: widest(s, 1, len(s.Costs)), Allowed: allowed, Reason: Explore}
+		}
+	}
+	scores := upperScores(s)
+	scores.Allowed = in
+	return scores
+}
+
+// stalled tells whether, at this or an earlier decision, S had not grown for 10 rounds.
+func (a stages) stalled(s *Sight, in []bool) bool {
+	largest, grown := 0, 0
+	for t := 1; t <= s.Round; t++ {
+		size := count(in)
+		if t < s.Round {
+			size = count(a.members(s.Set.Earlier(t)))
+		}
+		if size > largest {
+			largest, grown = size, t
+		}
+		if t-grown >= patience {
+			return true
+		}
+	}
+	return false
+}
+
+func count(marked []bool) int {
+	n := 0
+	for _, m := range marked {
+		if m {
+			n++
+		}
+	}
+	return n
+}

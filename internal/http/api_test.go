@@ -264,7 +264,9 @@ func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
 	s.api("POST", path, own, "Idempotency-Key", "two words").faults(400)
 	// The same key elsewhere, or from somebody else, is another request.
 	s.api("POST", path+"/1/tell", `{"metrics": {"yield": 1}}`, "Idempotency-Key", "mine").want(200)
-	s.call("POST", "/api/v1"+path, s.token(account.Operator, ""), own, "Idempotency-Key", "mine").want(201)
+	if other := s.call("POST", "/api/v1"+path, s.token(account.Operator, ""), own, "Idempotency-Key", "mine").want(201); other.json()["number"] != 2.0 {
+		t.Errorf("somebody else's answer: %s", other.body)
+	}
 	// Failures are not kept.
 	s.api("POST", path+"/9/tell", `{"metrics": {"yield": 1}}`, "Idempotency-Key", "early").want(404)
 	for s.version(id) < 9 {
@@ -487,7 +489,7 @@ func TestLedgerInPagesAndAsStream(t *testing.T) {
 	s.api("GET", "/studies/nosuch/events", nil).faults(404)
 }
 
-// TestStreamsOutliveTheServersTimeouts: the deadlines that bound other answers do not cut a stream.
+// TestStreamsOutliveTheServersTimeouts: the deadlines that bound other answers do not cut a stream or a wait.
 func TestStreamsOutliveTheServersTimeouts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -504,6 +506,7 @@ func TestStreamsOutliveTheServersTimeouts(t *testing.T) {
 	stream.next(t)
 	eventually(t, "the timeouts pass", func() bool { return time.Since(started) > 3*timeout })
 	s.api("POST", "/studies/"+id+"/trials", own).want(201)
+	s.api("GET", "/studies/"+id+"/trials/1?wait=1", nil).want(200)
 	for range 3 { // the rest of the first event, then the news
 		if got := stream.next(t); got == "id: 2" {
 			return

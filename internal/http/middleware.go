@@ -140,13 +140,10 @@ func limitBody(next http.Handler) http.Handler {
 	})
 }
 
-// withoutDeadline lets an answer take longer than the server's timeouts. The one for reading must go too: when it passes, net/http
-// takes a caller who only listens for one who has gone.
+// withoutDeadline lets an answer take longer than the server's write timeout.
 func withoutDeadline(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		control := http.NewResponseController(w)
-		control.SetReadDeadline(time.Time{})
-		control.SetWriteDeadline(time.Time{})
+		http.NewResponseController(w).SetWriteDeadline(time.Time{})
 		next.ServeHTTP(w, r)
 	})
 }

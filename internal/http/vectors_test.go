@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"testing"
@@ -132,6 +131,6 @@ func close9(t *testing.T, round int, what string, got any, want float64) {
 	t.Helper()
 	value, ok := got.(float64)
 	if !ok || !(math.Abs(value-want) <= 1e-9) {
-		t.Error(fmt.Sprintf("round %d: %s is %v, want %v", round+1, what, got, want))
+		t.Errorf("round %d: %s is %v, want %v", round+1, what, got, want)
 	}
 }

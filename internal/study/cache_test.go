@@ -35,3 +35,16 @@ func TestCacheDropsWhatWasUsedLongestAgo(t *testing.T) {
 		t.Errorf("%d bytes of %d in %d studies", c.used, c.limit, len(c.versions))
 	}
 }
+
+func TestStatesAreExtendedNotMadeAnew(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(1)
+	if b.service.cache.toExtend(b.snap) == nil {
+		t.Error("the state that the decision was made from is there to extend")
+	}
+	b.must(ruleReconfigure(b.snap, Reconfiguration{Algorithm: &Algorithm{Name: "ckb-ucb", Horizon: 50}, Reason: "x"}))
+	if b.service.cache.toExtend(b.snap) != nil {
+		t.Error("a state under another definition is no use")
+	}
+}

@@ -43,13 +43,13 @@ func describeSettings(d Definition, s Settings) string {
 	return listWords(parts, "and")
 }
 
-// describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a count, else the name before the value.
+// describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a count (but "cycles 1"), else the name before the value.
 func describeSetting(d Definition, p Parameter, v Value) string {
 	value := WithUnit(FormatSetting(p, v), p.Unit, " ")
 	switch {
 	case p.Unit != "" && unitIsUnique(d, p):
 		return value
-	case p.Unit == "" && p.Type == Integer:
+	case p.Unit == "" && p.Type == Integer && v.Number != 1:
 		return value + " " + p.Name
 	default:
 		return p.Name + " " + value

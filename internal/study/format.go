@@ -72,9 +72,9 @@ func FormatSetting(p Parameter, v Value) string {
 // FormatPercent writes a probability in percent, without claiming certainty.
 func FormatPercent(probability float64) string {
 	switch percent := 100 * probability; {
-	case percent > 99 && percent < 100:
+	case percent > 99:
 		return "over 99 %"
-	case percent > 0 && percent < 1:
+	case percent < 1:
 		return "under 1 %"
 	default:
 		return fixed(percent, 0) + " %"

@@ -27,7 +27,7 @@ func TestNumbersHaveTheDigitsThatMeanSomething(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", number, got, want)
 		}
 	}
-	for p, want := range map[float64]string{0: "0 %", 0.001: "under 1 %", 0.876: "88 %", 0.999: "over 99 %", 1: "100 %"} {
+	for p, want := range map[float64]string{0: "under 1 %", 0.001: "under 1 %", 0.876: "88 %", 0.999: "over 99 %", 1: "over 99 %"} {
 		if got := FormatPercent(p); got != want {
 			t.Errorf("%g: got %s, want %s", p, got, want)
 		}

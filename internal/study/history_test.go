@@ -102,8 +102,8 @@ func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 	}
 	whole := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Count: 9}
 	units := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Count: 9}
-	noise := units
-	noise.Lambda = 0.01
+	noise, lengths := units, whole
+	noise.Lambda, lengths.Lambda = 0.01, 0
 	for name, c := range map[string]struct {
 		model Model
 		want  optimizer.FittedMetric
@@ -112,6 +112,7 @@ func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 		"another kernel":      {Model{Kernel: rawJSON(`"se"`)}, units},
 		"other inputs":        {Model{Inputs: "raw"}, units},
 		"lengthscales given":  {Model{Lengthscales: rawJSON(`0.4`)}, noise},
+		"noise given":         {Model{NoiseVariance: rawJSON(`0.1`)}, lengths},
 		"hyperparameters set": {Model{Fit: "fixed", Outputs: "standardize"}, units},
 		"raw outputs":         {Model{Fit: "fixed", Outputs: "raw"}, optimizer.FittedMetric{}},
 	} {

@@ -39,7 +39,7 @@ func TestSettingsReallyUsedAreKeptAsTheyWere(t *testing.T) {
 	b.ask(1)
 	used := b.snap.Trial(1).Parameters.Clone()
 	used["time"] = NumberValue(1.234) // the step is 0.1
-	b.must(ruleTell(b.snap, []Telling{{Number: 1, Parameters: used, Metrics: map[string]Reading{"pH": {Value: 7.5}}, Note: "clock ran slow"}}))
+	b.must(ruleTell(b.snap, []Telling{{Number: 1, Parameters: used, Metrics: map[string]Reading{"pH": {Value: 7.75}}, Note: "clock ran slow"}}))
 	trial := b.snap.Trial(1)
 	if trial.Parameters["time"].Number != 1.234 || !trial.SettingsChanged || trial.Note != "clock ran slow" {
 		t.Errorf("%+v", trial)
@@ -47,8 +47,8 @@ func TestSettingsReallyUsedAreKeptAsTheyWere(t *testing.T) {
 	if place := b.snap.records[0].place; math.Abs(place.U[3]-(1.234-0.5)/1.5) > 1e-12 {
 		t.Errorf("placed at %v", place)
 	}
-	if m := trial.Metrics["pH"]; m.Headroom == nil || *m.Headroom != 0.5 {
-		t.Errorf("the nearest of two limits is 0.5 away: %+v", m)
+	if m := trial.Metrics["pH"]; m.Headroom == nil || *m.Headroom != 0.25 {
+		t.Errorf("the nearest of two limits is 0.25 away: %+v", m)
 	}
 }
 

@@ -1,0 +1,66 @@
+package study
+
+import (
+	"encoding/json"
+	"testing"
+
+	"headroom/internal/optimizer"
+)
+
+// ovenWith is the oven on a grid of candidates, with what the algorithm needs.
+func ovenWith(a optimizer.Algorithm) Definition {
+	d := oven()
+	for i := range 6 {
+		for j := range 6 {
+			d.Candidates = append(d.Candidates, Settings{"temperature": NumberValue(20 + 8*float64(i)), "cycles": NumberValue(1 + 2*float64(j))})
+		}
+	}
+	d.Algorithm.Name, d.Algorithm.Settings = a.Name, map[string]json.RawMessage{}
+	if a.NeedsSafeSeeds {
+		d.Algorithm.Settings["safe_seeds"] = rawJSON(`[{"temperature": 20, "cycles": 1}, {"temperature": 28, "cycles": 3}]`)
+	}
+	if a.NeedsGivenConstraint {
+		d.Constraints = []Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles - slack", Context: []string{"slack"}}}
+		d.RecordedMetrics = []RecordedMetric{{Metric: "impurity"}}
+	}
+	for _, needed := range a.Settings {
+		switch needed.Name {
+		case "window", "delay_window", "restart_every":
+			d.Algorithm.Settings[needed.Name] = rawJSON(`5`)
+		case "response_bound":
+			d.Algorithm.Settings[needed.Name] = rawJSON(`0`)
+		}
+	}
+	return d
+}
+
+func TestEveryAlgorithmPlaysExplainsAndVerifies(t *testing.T) {
+	t.Parallel()
+	for _, a := range optimizer.Algorithms() {
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, ovenWith(a))
+			for i := range 12 {
+				question := Ask{Count: 1 + i%3}
+				if a.NeedsGivenConstraint {
+					question.Context = map[string]float64{"slack": float64(i)}
+				}
+				b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, question))
+				asked := b.snap.Trial(len(b.snap.Trials))
+				if asked.Decision.Because == "" || asked.Decision.Algorithm != a.Name {
+					t.Errorf("%+v", asked.Decision)
+				}
+				x := asked.Parameters["temperature"].Number / 60
+				b.tell(asked.Number, map[string]float64{"yield": 70 + 20*x - 30*x*x, "impurity": x * x})
+			}
+			v, err := verifyEvents(t.Context(), b.events, CheckChain(b.events))
+			if text, _ := json.Marshal(v); err != nil || !v.OK || v.Checked != len(b.snap.Trials) {
+				t.Errorf("%v %s", err, text)
+			}
+			state, err := b.service.StateOf(t.Context(), b.snap)
+			must(t, state, err)
+			rows, err := b.service.HistoryOf(t.Context(), b.snap)
+			must(t, rows, err)
+		})
+	}
+}

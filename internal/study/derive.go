@@ -118,13 +118,3 @@ func (d Definition) metricNames() []string {
 	}
 	return names
 }
-
-// isGiven tells whether readings of metric come with the decision and are never told.
-func (d Definition) isGiven(metric string) bool {
-	for _, c := range d.Constraints {
-		if c.Metric == metric && c.given() {
-			return true
-		}
-	}
-	return false
-}

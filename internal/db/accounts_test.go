@@ -99,6 +99,7 @@ func TestInviteMakesAPersonOnce(t *testing.T) {
 	}
 	var wait sync.WaitGroup
 	secrets := make(chan string, 10)
+	release := hold(t, d, "links")
 	for range 10 {
 		wait.Go(func() {
 			_, session, err := d.Accounts.Redeem(ctx, secret, "Firefox\x00")
@@ -109,6 +110,7 @@ func TestInviteMakesAPersonOnce(t *testing.T) {
 			}
 		})
 	}
+	release(10)
 	wait.Wait()
 	if len(secrets) != 1 {
 		t.Fatalf("the link worked %d times", len(secrets))
@@ -177,9 +179,11 @@ func TestLastAdminStays(t *testing.T) {
 	// Each demotes the other at once: one must fail.
 	var wait sync.WaitGroup
 	errs := make([]error, 2)
+	release := hold(t, d, "people")
 	for i, id := range []string{admin.ID, second} {
 		wait.Go(func() { errs[i] = d.Accounts.SetRole(ctx, id, account.Viewer) })
 	}
+	release(2)
 	wait.Wait()
 	if errors.Is(errs[0], account.ErrLastAdmin) == errors.Is(errs[1], account.ErrLastAdmin) {
 		t.Fatalf("got %v and %v", errs[0], errs[1])
@@ -260,6 +264,7 @@ func TestOnceMakesOneToken(t *testing.T) {
 	for i := range results {
 		wait.Go(func() {
 			results[i] = d.Once(ctx, retry, func(ctx context.Context) (study.Answer, error) {
+				awaitLockWait(t, d) // another one has come and waits
 				_, _, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Viewer})
 				return study.Answer{Status: 201, Body: []byte("made")}, err
 			})

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -26,20 +27,41 @@ func until(t *testing.T, d *db.DB, what, query string) {
 	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); {
 		var yes bool
 		if err := d.Pool().QueryRow(t.Context(), query).Scan(&yes); err != nil {
-			t.Fatal(err)
+			t.Error(err)
+			return
 		}
 		if yes {
 			return
 		}
 	}
-	t.Fatalf("%s did not happen", what)
+	t.Errorf("%s did not happen", what)
 }
 
 func awaitLockWait(t *testing.T, d *db.DB) {
 	t.Helper()
-	until(t, d, "waiting for the choosing lock", `
+	until(t, d, "waiting for a lock", `
 		SELECT count(*) > 0 FROM pg_locks JOIN pg_database ON pg_database.oid = database
 		WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted`)
+}
+
+// hold locks rows until the returned function is called, once that many statements wait for them: so all of a crowd have started
+// before the first gets on.
+func hold(t *testing.T, d *db.DB, table string) (release func(waiting int)) {
+	t.Helper()
+	tx, err := d.Pool().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), `SELECT FROM `+table+` FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	return func(waiting int) {
+		until(t, d, "waiting for rows", fmt.Sprintf(`
+			SELECT count(*) >= %d FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, waiting))
+		if err := tx.Rollback(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func awaitListener(t *testing.T, d *db.DB) {

@@ -37,6 +37,18 @@ func migrateTo(ctx context.Context, url string, target uint) error {
 	if err := pool.PingContext(ctx); err != nil {
 		return away(ctx, err)
 	}
+	// Servers that start together migrate one after another: in the middle of a step the database looks interrupted.
+	alone, err := pool.Conn(ctx)
+	if err != nil {
+		return away(ctx, err)
+	}
+	defer alone.Close()
+	if _, err := alone.ExecContext(ctx, `SELECT pg_advisory_lock(hashtext('headroom migration'))`); err != nil {
+		return away(ctx, err)
+	}
+	defer func() {
+		_, _ = alone.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock(hashtext('headroom migration'))`)
+	}()
 	steps, err := newMigrate(pool)
 	if err != nil {
 		return away(ctx, err)

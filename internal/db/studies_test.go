@@ -353,6 +353,8 @@ func TestChoosingIsSerialAndBlocksNoWrites(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	release, entered := make(chan struct{}), make(chan struct{}, 1)
+	let := sync.OnceFunc(func() { close(release) })
+	defer let() // or a failure here would wait for ever
 	var inside, most, done atomic.Int32
 	var wait sync.WaitGroup
 	for range 60 {
@@ -386,7 +388,7 @@ func TestChoosingIsSerialAndBlocksNoWrites(t *testing.T) {
 	if err := d.Studies.Choosing(impatient, "one", func(context.Context) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Fatalf("a caller who left got %v", err)
 	}
-	close(release)
+	let()
 	wait.Wait()
 	if most.Load() != 1 || done.Load() != 60 {
 		t.Fatalf("%d chose, %d at once", done.Load(), most.Load())
@@ -399,6 +401,8 @@ func TestChoosingIsSerialAmongServers(t *testing.T) {
 	url := dbtest.URL(t)
 	one, two := open(t, url), open(t, url)
 	inside, release := make(chan struct{}), make(chan struct{})
+	let := sync.OnceFunc(func() { close(release) })
+	defer let() // or a failure here would wait for ever
 	first := make(chan error, 1)
 	go func() {
 		first <- one.Studies.Choosing(t.Context(), "s", func(context.Context) error { close(inside); <-release; return nil })
@@ -417,7 +421,7 @@ func TestChoosingIsSerialAmongServers(t *testing.T) {
 	}()
 	awaitLockWait(t, one)
 	early.Store(false)
-	close(release)
+	let()
 	for _, result := range []chan error{first, second} {
 		if err := receive(t, result); err != nil {
 			t.Error(err)

@@ -25,6 +25,7 @@ const usage = `headroom: experiments under limits, one decision after another
   headroom backup FILE             write everything to one file
   headroom restore FILE            fill an empty database from such a file
   headroom verify FILE             check an exported study (export.json) offline
+  headroom simulate -help          play an algorithm on a test problem with a known optimum
   headroom health                  ask the running server whether it is ready
   headroom version
 
@@ -40,16 +41,17 @@ Settings come from the environment:
 
 // commands by name. Each gets the arguments after its name.
 var commands = map[string]func(ctx context.Context, c config, args []string) error{
-	"serve":   serve,
-	"link":    link,
-	"token":   token,
-	"migrate": migrate,
-	"backup":  backup,
-	"restore": restore,
-	"verify":  verify,
-	"health":  health,
-	"version": func(context.Context, config, []string) error { return say(version) },
-	"help":    func(context.Context, config, []string) error { return say(usage) },
+	"serve":    serve,
+	"link":     link,
+	"token":    token,
+	"migrate":  migrate,
+	"backup":   backup,
+	"restore":  restore,
+	"verify":   verify,
+	"health":   health,
+	"simulate": simulate,
+	"version":  func(context.Context, config, []string) error { return say(version) },
+	"help":     func(context.Context, config, []string) error { return say(usage) },
 }
 
 func main() {

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"headroom/internal/optimizer/problems"
+)
+
+const simulateUsage = `headroom simulate -problem P -algorithm A[,B...] [flags]
+
+Plays algorithms on a test problem with a known optimum, over several seeds, and writes runs.csv, summary.csv, summary.json, figure.svg and
+figure.png to -out. Finished seeds are kept there: the same command goes on where it was stopped. An algorithm can be given a
+label, as in "a=ckb-ucb,b=ckb-ucb", to be played with different settings.
+
+  headroom simulate -list          names the problems and the algorithms
+
+Flags:
+`
+
+// simulation is what the command line asks for.
+type simulation struct {
+	base       problems.Experiment
+	algorithms []labelled
+	seeds      int
+	workers    int
+	fresh      bool
+	folder     string
+	plot       []string
+}
+
+// labelled is one algorithm under the name that tables and figures use.
+type labelled struct {
+	label      string
+	experiment problems.Experiment
+}
+
+func simulate(ctx context.Context, _ config, args []string) error {
+	s, done, err := readSimulation(args)
+	if err != nil || done {
+		return err
+	}
+	folder, err := openFolder(s)
+	if err != nil {
+		return err
+	}
+	if err := s.play(ctx, folder); err != nil {
+		if errors.Is(err, context.Canceled) {
+			return fmt.Errorf("interrupted; finished seeds are kept in %s, and the same command goes on from there", s.folder)
+		}
+		return err
+	}
+	return s.report(folder)
+}
+
+// optionalNumber is a flag that may be absent.
+type optionalNumber struct{ to **float64 }
+
+func (o optionalNumber) String() string { return "" }
+
+func (o optionalNumber) Set(text string) error {
+	var v float64
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		return errors.New("it must be a number")
+	}
+	*o.to = &v
+	return nil
+}
+
+// readSimulation reads the command line; done tells that it only asked for help or a list, or wrote readings.
+func readSimulation(args []string) (s simulation, done bool, err error) {
+	set := flags("simulate")
+	e := &s.base
+	set.StringVar(&e.Problem, "problem", "", "what to play")
+	names := set.String("algorithm", "", "who plays: names, separated by commas, each perhaps as label=name")
+	settings := set.String("settings", "{}", "the algorithms' settings as JSON, for all, or by label with \"all\" for the rest; @file reads a file")
+	set.IntVar(&e.Horizon, "horizon", 0, "number of rounds T; 0 = the problem's")
+	set.IntVar(&s.seeds, "seeds", 10, "number of seeds: 1, 2, …")
+	set.IntVar(&e.Grid, "grid", 0, "play on a grid of so many points along each continuous parameter, with exact maxima; 0 = search the continuous space")
+	preset := set.String("preset", "", "paper: λ = 1 + 2/T, and absent settings as published")
+	set.BoolVar(&e.Fit, "fit", false, "standardise outputs and fit hyperparameters, as a study does")
+	set.StringVar(&e.Kernel, "kernel", "", "the model's kernel; absent: the problem's")
+	set.Float64Var(&e.Lengthscale, "lengthscale", 0, "its lengthscale in the problem's units; 0 = the problem's")
+	set.Float64Var(&e.KernelVariance, "kernel-variance", 0, "its variance; 0 = the problem's")
+	set.Float64Var(&e.Lambda, "lambda", 0, "λ of every metric; 0 = its noise variance")
+	set.StringVar(&e.Noise, "noise", "", strings.Join(problems.NoiseKinds, ", ")+"; absent: the problem's")
+	set.Var(optionalNumber{&e.NoiseVariance}, "noise-variance", "of a reading of the reward")
+	set.Var(optionalNumber{&e.CostNoise}, "cost-noise-variance", "of a reading of a cost; 0 = noiseless")
+	set.Var(optionalNumber{&e.Delay}, "delay", "mean of the Poisson distributed delay in rounds")
+	set.BoolVar(&e.Replay, "replay", false, "replay the history every round even on arms, as a study does")
+	readings := set.String("readings", "", "CSV file of readings for sensors and finance; absent: the substitute")
+	written := set.String("write-readings", "", "write the substitute readings of the problem to this file, and stop")
+	list := set.Bool("list", false, "name the problems and the algorithms, and stop")
+	set.StringVar(&s.folder, "out", "", "folder to write to; absent: simulation-PROBLEM")
+	set.BoolVar(&s.fresh, "fresh", false, "start over: remove what the folder holds of an earlier simulation")
+	set.IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "how many seeds to play at once")
+	plot := set.String("plot", "regret/t,hard/t", "what the figure shows, one panel each; with /t the average so far")
+	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Print(simulateUsage)
+			set.SetOutput(os.Stdout)
+			set.PrintDefaults()
+			return s, true, nil
+		}
+		return s, false, fmt.Errorf("simulate: %w: see “headroom simulate -help”", err)
+	}
+	switch {
+	case set.NArg() > 0:
+		return s, false, fmt.Errorf("simulate: what is %q? flags begin with -: see “headroom simulate -help”", set.Arg(0))
+	case *list:
+		return s, true, listProblems()
+	case *written != "":
+		return s, true, writeReadings(e.Problem, *written)
+	case *preset != "" && *preset != "paper":
+		return s, false, fmt.Errorf("there is no preset %q; there is paper", *preset)
+	case s.seeds < 1 || s.workers < 1:
+		return s, false, errors.New("simulate: -seeds and -workers must be at least 1")
+	}
+	e.Paper = *preset == "paper"
+	if _, err := problems.Find(e.Problem); err != nil {
+		return s, false, err
+	}
+	if s.folder == "" {
+		s.folder = "simulation-" + e.Problem
+	}
+	if s.plot, err = plotted(*plot); err != nil {
+		return s, false, err
+	}
+	if *readings != "" {
+		if e.Readings, err = readReadings(*readings); err != nil {
+			return s, false, err
+		}
+	}
+	s.algorithms, err = s.label(*names, *settings)
+	return s, false, err
+}
+
+func listProblems() error {
+	for _, p := range problems.Menu() {
+		fmt.Printf("%-20s T = %-6d %s (%s)\n", p.Name, p.Horizon, p.Summary, p.Source)
+	}
+	fmt.Println("\nalgorithms:", strings.Join(problems.Algorithms(), ", "))
+	return nil
+}
+
+func readReadings(path string) (*problems.Readings, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	table, err := problems.ReadReadings(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return table, nil
+}
+
+func writeReadings(problem, path string) error {
+	substitutes := map[string]func() *problems.Readings{"sensors": problems.SubstituteSensors, "finance": problems.SubstitutePrices}
+	make, ok := substitutes[problem]
+	if !ok {
+		return fmt.Errorf("there are readings to write for -problem sensors and finance, not for %q", problem)
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(make().Write(file), file.Close())
+}
+
+func plotted(list string) ([]string, error) {
+	var known []string
+	for _, q := range problems.Quantities {
+		known = append(known, q.Name)
+	}
+	names := strings.Split(list, ",")
+	for _, name := range names {
+		if !slices.Contains(known, strings.TrimSuffix(name, "/t")) {
+			return nil, fmt.Errorf("%q cannot be plotted; there are %s, each also with /t", name, strings.Join(known, ", "))
+		}
+	}
+	return names, nil
+}
+
+// label reads who plays with which settings, and checks every experiment.
+func (s simulation) label(names, settings string) ([]labelled, error) {
+	if names == "" {
+		return nil, fmt.Errorf("say who plays with -algorithm; there are %s", strings.Join(problems.Algorithms(), ", "))
+	}
+	var list []labelled
+	for _, part := range strings.Split(names, ",") {
+		label, name, given := strings.Cut(part, "=")
+		if !given {
+			name = label
+		}
+		if label == "" || strings.ContainsAny(label, `/\. `) || slices.ContainsFunc(list, func(l labelled) bool { return l.label == label }) {
+			return nil, fmt.Errorf("%q is no label to tell algorithms apart: it needs letters, digits or -, and to be used once", label)
+		}
+		e := s.base
+		e.Algorithm = name
+		list = append(list, labelled{label, e})
+	}
+	if err := assign(list, settings); err != nil {
+		return nil, err
+	}
+	for _, l := range list {
+		if err := l.experiment.Check(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// assign gives every algorithm its settings: all the same object, or one by label.
+func assign(list []labelled, text string) error {
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		text = string(content)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return fmt.Errorf("-settings must be a JSON object: %w", err)
+	}
+	byLabel := len(all) > 0
+	for key := range all {
+		byLabel = byLabel && (key == "all" || slices.ContainsFunc(list, func(l labelled) bool { return l.label == key }))
+	}
+	for i := range list {
+		list[i].experiment.Settings = map[string]json.RawMessage{}
+		sources := []map[string]json.RawMessage{all}
+		if byLabel {
+			sources = nil
+			for _, key := range []string{"all", list[i].label} {
+				var own map[string]json.RawMessage
+				if err := json.Unmarshal(all[key], &own); len(all[key]) > 0 && err != nil {
+					return fmt.Errorf("-settings of %s must be a JSON object: %w", key, err)
+				}
+				sources = append(sources, own)
+			}
+		}
+		for _, source := range sources {
+			for name, value := range source {
+				list[i].experiment.Settings[name] = value
+			}
+		}
+	}
+	return nil
+}
+
+// task is one game to play.
+type task struct {
+	labelled
+	seed uint64
+}
+
+// play plays what the folder does not hold yet.
+func (s simulation) play(ctx context.Context, f *folder) error {
+	var tasks []task
+	for seed := 1; seed <= s.seeds; seed++ {
+		for _, l := range s.algorithms {
+			if !f.has(l.label, uint64(seed)) {
+				tasks = append(tasks, task{l, uint64(seed)})
+			}
+		}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	bar := newProgress(len(tasks), s.base.T(), s.seeds*len(s.algorithms)-len(tasks))
+	defer bar.finish()
+	queue := make(chan task)
+	var workers sync.WaitGroup
+	for range min(s.workers, len(tasks)) {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for t := range queue {
+				if err := playOne(ctx, f, t, bar); err != nil {
+					stop(err)
+				}
+			}
+		}()
+	}
+	for _, t := range tasks {
+		select {
+		case queue <- t:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(queue)
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+func playOne(ctx context.Context, f *folder, t task, bar *progress) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	run, err := t.experiment.Play(ctx, t.seed, func(int) { bar.round() })
+	if err != nil {
+		return err
+	}
+	return f.keep(t.label, run.Record(t.seed))
+}

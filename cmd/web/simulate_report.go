@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"headroom/internal/optimizer/problems"
+	"headroom/internal/optimizer/problems/plot"
+)
+
+// played is a label with its finished seeds.
+type played struct {
+	labelled
+	records []*problems.Record
+}
+
+// report writes the tables and the figure, and prints the last round's figures.
+func (s simulation) report(f *folder) error {
+	var all []played
+	for _, l := range s.algorithms {
+		records, err := f.read(l.label, s.seeds)
+		if err != nil {
+			return err
+		}
+		all = append(all, played{l, records})
+	}
+	figure := s.figure(all)
+	image, err := figure.PNG()
+	if err != nil {
+		return err
+	}
+	summary, err := s.summary(all)
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{"runs.csv": table(runRows(all)), "summary.csv": table(summaryRows(all)),
+		"summary.json": summary, "figure.svg": figure.SVG(), "figure.png": image} {
+		if err := replace(f.file(name), content); err != nil {
+			return err
+		}
+	}
+	return s.print(all)
+}
+
+func table(rows [][]string) []byte {
+	var out bytes.Buffer
+	_ = csv.NewWriter(&out).WriteAll(rows) // a buffer never fails
+	return out.Bytes()
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
+
+// runRows are the rounds kept of every seed.
+func runRows(all []played) [][]string {
+	header := []string{"algorithm", "seed", "round"}
+	for _, q := range problems.Quantities {
+		header = append(header, q.Name)
+	}
+	rows := [][]string{append(header, "point")}
+	for _, p := range all {
+		for _, r := range p.records {
+			for i, t := range r.Rounds {
+				row := []string{p.label, strconv.FormatUint(r.Seed, 10), strconv.Itoa(t)}
+				for _, q := range problems.Quantities {
+					row = append(row, number(r.Values[q.Name][i]))
+				}
+				var point []string
+				for _, x := range r.Points[i] {
+					point = append(point, number(x))
+				}
+				rows = append(rows, append(row, strings.Join(point, " ")))
+			}
+		}
+	}
+	return rows
+}
+
+// summaryRows are means and standard errors over seeds.
+func summaryRows(all []played) [][]string {
+	header := []string{"algorithm", "round", "seeds"}
+	for _, q := range problems.Quantities {
+		header = append(header, q.Name, q.Name+"_se")
+	}
+	rows := [][]string{header}
+	for _, p := range all {
+		var series []problems.Series
+		for _, q := range problems.Quantities {
+			series = append(series, problems.Summarise(p.records, q.Name, false))
+		}
+		for i, t := range p.records[0].Rounds {
+			row := []string{p.label, strconv.Itoa(t), strconv.Itoa(len(p.records))}
+			for _, s := range series {
+				row = append(row, number(s.Mean[i]), number(s.Error[i]))
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// final is a mean with its standard error after the last round.
+type final struct {
+	Mean  float64 `json:"mean"`
+	Error float64 `json:"standard_error"`
+}
+
+func finalOf(p played, quantity string, averaged bool) final {
+	s := problems.Summarise(p.records, quantity, averaged)
+	return final{s.Mean[len(s.Mean)-1], s.Error[len(s.Error)-1]}
+}
+
+// summary is the plan and the last round's figures.
+func (s simulation) summary(all []played) ([]byte, error) {
+	type entry struct {
+		Experiment  json.RawMessage  `json:"experiment"`
+		Seeds       int              `json:"seeds"`
+		MeanOptimum float64          `json:"mean_optimum"`
+		Final       map[string]final `json:"final"`
+	}
+	out := map[string]entry{}
+	for _, p := range all {
+		plan, err := describe(p.experiment)
+		if err != nil {
+			return nil, err
+		}
+		e := entry{plan, len(p.records), 0, map[string]final{"regret/t": finalOf(p, "regret", true)}}
+		for _, r := range p.records {
+			e.MeanOptimum += r.Optimum / float64(len(p.records))
+		}
+		for _, q := range problems.Quantities {
+			e.Final[q.Name] = finalOf(p, q.Name, false)
+		}
+		out[p.label] = e
+	}
+	content, err := json.MarshalIndent(out, "", "  ")
+	return append(content, '\n'), err
+}
+
+func (s simulation) figure(all []played) plot.Figure {
+	f := plot.Figure{Title: fmt.Sprintf("%s, %d rounds, %d seeds", s.base.Problem, s.base.T(), s.seeds)}
+	for _, name := range s.plot {
+		quantity, averaged := strings.CutSuffix(name, "/t")
+		panel := plot.Panel{X: "round t", Y: title(quantity)}
+		if averaged {
+			panel.Y += " / t"
+		}
+		for _, p := range all {
+			series := problems.Summarise(p.records, quantity, averaged)
+			line := plot.Line{Name: p.label, Y: series.Mean}
+			if s.seeds > 1 {
+				line.Band = series.Error
+			}
+			for _, t := range p.records[0].Rounds {
+				line.X = append(line.X, float64(t))
+			}
+			panel.Lines = append(panel.Lines, line)
+		}
+		f.Panels = append(f.Panels, panel)
+	}
+	return f
+}
+
+func title(quantity string) string {
+	for _, q := range problems.Quantities {
+		if q.Name == quantity {
+			return q.Title
+		}
+	}
+	return quantity
+}
+
+// print shows the last round's figures, mean ± standard error.
+func (s simulation) print(all []played) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "%s, T = %d, %d seeds\tregret/t\thard\tsoft\tsum of g\trounds in violation\t\n", s.base.Problem, s.base.T(), s.seeds)
+	for _, p := range all {
+		fmt.Fprintf(w, "%s\t", p.label)
+		for _, q := range []string{"regret", "hard", "soft", "balance", "violated"} {
+			f := finalOf(p, q, q == "regret")
+			fmt.Fprintf(w, "%.4g ± %.2g\t", f.Mean, f.Error)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "written to %s\n", s.folder)
+	return w.Flush()
+}

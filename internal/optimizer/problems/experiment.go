@@ -1,0 +1,310 @@
+package problems
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/kernel"
+)
+
+// Experiment says what is played. The zero values of the optional fields mean the problem's own.
+type Experiment struct {
+	Problem   string
+	Algorithm string
+	Settings  map[string]json.RawMessage `json:",omitempty"`
+	Horizon   int                        `json:",omitempty"` // T
+	// Grid is the number of points along each continuous parameter among which the maximum is exact; 0 searches the
+	// continuous space as a study does.
+	Grid  int  `json:",omitempty"`
+	Paper bool `json:",omitempty"` // absent settings and λ = 1 + 2/T as published
+	Fit   bool `json:",omitempty"` // outputs standardised and hyperparameters fitted, as a study does
+	// The model: a kernel name, its lengthscale in the problem's units, its variance, and λ, by default the noise variance.
+	Kernel         string   `json:",omitempty"`
+	Lengthscale    float64  `json:",omitempty"`
+	KernelVariance float64  `json:",omitempty"`
+	Lambda         float64  `json:",omitempty"`
+	Noise          string   `json:",omitempty"` // one of NoiseKinds, for both variances given here
+	NoiseVariance  *float64 `json:",omitempty"` // of a reading of the reward
+	CostNoise      *float64 `json:",omitempty"` // variance of a reading of a cost
+	Delay          *float64 `json:",omitempty"` // mean number of rounds until a reading arrives
+	// Replay plays by replaying the history each round, as a study does, even where keeping the arms' posterior would be faster.
+	Replay bool `json:",omitempty"`
+
+	Readings *Readings `json:"-"`
+}
+
+// rewardName is the name of the reward's metric; each cost's metric has its limit's name.
+const rewardName = "reward"
+
+// Algorithms lists what can be played: every algorithm of a study, and opponents that only the simulator plays.
+func Algorithms() []string {
+	var names []string
+	for _, d := range optimizer.Algorithms() {
+		names = append(names, d.Name)
+	}
+	for name := range opponents {
+		names = append(names, name)
+	}
+	slices.Sort(names[len(names)-len(opponents):])
+	return names
+}
+
+// Check tells what is wrong with an experiment without playing it.
+func (e Experiment) Check() error {
+	in, err := e.instance(1)
+	if err != nil {
+		return err
+	}
+	if opponent, ok := opponents[e.Algorithm]; ok {
+		return opponent.check(e, in)
+	}
+	_, err = e.config(in, 1)
+	return err
+}
+
+// T is the number of rounds played.
+func (e Experiment) T() int {
+	if e.Horizon > 0 {
+		return e.Horizon
+	}
+	p, _ := Find(e.Problem)
+	return p.Horizon
+}
+
+// instance settles the problem's functions as they are played.
+func (e Experiment) instance(seed uint64) (*Instance, error) {
+	problem, err := Find(e.Problem)
+	if err != nil {
+		return nil, err
+	}
+	if e.Horizon < 0 {
+		return nil, fmt.Errorf("a horizon of %d is impossible; it must be at least 1", e.Horizon)
+	}
+	in, err := problem.New(seed, e.Readings)
+	if err != nil {
+		return nil, err
+	}
+	if e.Grid != 0 {
+		if in, err = in.Grid(e.Grid); err != nil {
+			return nil, err
+		}
+	}
+	return in, e.vary(in)
+}
+
+// vary replaces what the experiment sets otherwise.
+func (e Experiment) vary(in *Instance) error {
+	kind := e.Noise
+	if kind == "" {
+		kind = "gaussian"
+	}
+	in.Noise = slices.Clone(in.Noise)
+	for i := range in.Noise {
+		variance := e.CostNoise
+		if i == 0 {
+			variance = e.NoiseVariance
+		}
+		if variance == nil {
+			if e.Noise == "" {
+				continue
+			}
+			variance = &in.Noise[i].Variance
+		}
+		noise, err := noiseOf(kind, *variance)
+		if err != nil {
+			return err
+		}
+		in.Noise[i] = noise
+	}
+	if e.Delay != nil {
+		if !(*e.Delay >= 0 && *e.Delay <= 500) {
+			return fmt.Errorf("a mean delay of %g rounds is out of range: it must be between 0 and 500", *e.Delay)
+		}
+		in.Delay = *e.Delay
+	}
+	if e.Kernel != "" {
+		if !slices.Contains(kernel.Names, e.Kernel) {
+			return fmt.Errorf("there is no kernel %q; there are %s", e.Kernel, strings.Join(kernel.Names, ", "))
+		}
+		in.Kernel, in.Matrix = e.Kernel, nil
+	}
+	if e.Lengthscale != 0 {
+		in.Lengthscale = e.Lengthscale
+	}
+	if e.KernelVariance != 0 {
+		in.Variance = e.KernelVariance
+	}
+	return nil
+}
+
+// config is the study that the algorithm is told about.
+func (e Experiment) config(in *Instance, seed uint64) (*optimizer.Config, error) {
+	fitted := e.Fit || in.Fitted
+	cfg := &optimizer.Config{Objective: optimizer.Objective{Sign: 1}, Algorithm: e.Algorithm, Horizon: e.T(),
+		Seed: seed, Paper: e.Paper, Standardize: fitted, Fit: fitted, Space: in.space()}
+	prior, err := in.prior()
+	if err != nil {
+		return nil, err
+	}
+	names := append([]string{rewardName}, in.Limits...)
+	for i, name := range names {
+		m := optimizer.Metric{Name: name, Kernel: prior, Lambda: e.lambda(in, i), FreeLengthscales: fitted, FreeNoise: fitted}
+		given := i > 0 && in.Sample != nil
+		if !given {
+			cfg.Metrics = append(cfg.Metrics, m)
+		}
+		if i > 0 {
+			cost := optimizer.Cost{Name: name, Metric: i, Sign: 1}
+			if given {
+				cost.Metric, cost.Knowledge = -1, optimizer.Given
+			}
+			cfg.Costs = append(cfg.Costs, cost)
+		}
+	}
+	cfg.SafeSeeds = in.safePlaces(cfg.Space)
+	var faults []optimizer.Fault
+	cfg.Settings, faults = optimizer.ResolveSettings(e.Algorithm, e.Settings, cfg.Context())
+	if err := e.refuse(faults); err != nil {
+		return nil, err
+	}
+	for j := range cfg.Costs {
+		cfg.Costs[j].Margin = cfg.Settings.Margin(cfg.Costs[j].Name)
+	}
+	return cfg, e.suits(in, cfg)
+}
+
+// refuse makes one error of faults.
+func (e Experiment) refuse(faults []optimizer.Fault) error {
+	if !slices.Contains(Algorithms(), e.Algorithm) {
+		return fmt.Errorf("there is no algorithm %q; there are %s", e.Algorithm, strings.Join(Algorithms(), ", "))
+	}
+	var parts []string
+	for _, f := range faults {
+		parts = append(parts, strings.TrimSpace(f.Path+": "+f.Message))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return fmt.Errorf("settings of %s: %s", e.Algorithm, strings.Join(parts, "; "))
+}
+
+// suits tells whether the algorithm can be played on the problem.
+func (e Experiment) suits(in *Instance, cfg *optimizer.Config) error {
+	for _, d := range optimizer.Algorithms() {
+		if d.Name != e.Algorithm {
+			continue
+		}
+		if d.NeedsGivenConstraint && in.Sample == nil {
+			return fmt.Errorf("%s needs a constraint known before each round, as the problem queue has", e.Algorithm)
+		}
+		if d.NeedsSafeSeeds && len(cfg.SafeSeeds) == 0 {
+			return fmt.Errorf("%s needs safe seeds, and %s has none on this grid", e.Algorithm, e.Problem)
+		}
+	}
+	return nil
+}
+
+// leastLambda stands in for the noise variance of noiseless readings.
+const leastLambda = 1e-4
+
+func (e Experiment) lambda(in *Instance, metric int) float64 {
+	switch {
+	case e.Lambda > 0:
+		return e.Lambda
+	case e.Paper:
+		return 1 + 2/float64(e.T())
+	}
+	return math.Max(in.Noise[metric].Variance, leastLambda)
+}
+
+func (in *Instance) prior() (optimizer.Kernel, error) {
+	k := optimizer.Kernel{Name: in.Kernel, Variance: in.Variance, Matrix: in.Matrix}
+	for range in.Axes {
+		k.Lengthscales = append(k.Lengthscales, in.Lengthscale)
+	}
+	if in.Matrix != nil {
+		_, err := kernel.NewCovariance(in.Matrix, in.Variance)
+		return k, err
+	}
+	_, err := kernel.New(k.Name, k.Lengthscales, k.Variance)
+	return k, err
+}
+
+// space is 𝒳 in unit coordinates; the kernel sees the problem's own.
+func (in *Instance) space() optimizer.Space {
+	var s optimizer.Space
+	stepped := false
+	for _, a := range in.Axes {
+		d := optimizer.Dim{Low: a.Low, High: a.High}
+		if a.Step > 0 {
+			d.Levels = len(a.values(0))
+			stepped = true
+		}
+		s.Dims = append(s.Dims, d)
+	}
+	for _, x := range in.Arms {
+		s.Arms = append(s.Arms, in.unit(x))
+	}
+	if stepped {
+		s.Settle = func(u []float64) bool {
+			for k, d := range s.Dims {
+				if d.Levels > 0 {
+					u[k] = math.Round(u[k]*float64(d.Levels-1)) / float64(d.Levels-1)
+				}
+			}
+			return true
+		}
+	}
+	return s
+}
+
+// unit maps a point to unit coordinates.
+func (in *Instance) unit(x []float64) []float64 {
+	u := make([]float64, len(x))
+	for k, a := range in.Axes {
+		u[k] = (x[k] - a.Low) / (a.High - a.Low)
+	}
+	return u
+}
+
+// point is the point that a place stands for.
+func (in *Instance) point(at optimizer.Place) []float64 {
+	if at.Arm >= 0 {
+		return in.Arms[at.Arm]
+	}
+	x := make([]float64, len(at.U))
+	for k, a := range in.Axes {
+		x[k] = a.Low + at.U[k]*(a.High-a.Low)
+	}
+	return x
+}
+
+// safePlaces are the places of the safe points; among arms, the nearest ones that are within the limits.
+func (in *Instance) safePlaces(s optimizer.Space) []optimizer.Place {
+	var places []optimizer.Place
+	for _, x := range in.Safe {
+		at := optimizer.Place{U: in.unit(x), Arm: -1}
+		if in.Arms != nil {
+			at.Arm = in.nearestArm(x)
+			at.U = s.Arms[at.Arm]
+		}
+		if within(in.costs(1, in.point(at))) {
+			places = append(places, at)
+		}
+	}
+	return places
+}
+
+func (in *Instance) nearestArm(x []float64) int {
+	distances := make([]float64, len(in.Arms))
+	for i, arm := range in.Arms {
+		for k := range x {
+			distances[i] += square(arm[k] - x[k])
+		}
+	}
+	return lowest(distances)
+}

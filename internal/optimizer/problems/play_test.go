@@ -1,0 +1,260 @@
+package problems
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+// settingsFor are settings that the algorithms cannot do without.
+var settingsFor = map[string]string{
+	"rpol-censored-ucb": `{"delay_window": 3, "response_bound": 0.5}`, "rpol-sw-ucb": `{"window": 8}`, "ckb-sw-ucb": `{"window": 8}`,
+	"ckb-restart-ucb": `{"restart_every": 7}`,
+}
+
+// cannot lists what cannot be played, and a word of the reason.
+var cannot = map[string]string{
+	"scgp-ucb on sine-pocket": "needs to know", "scgp-ucb on sine-pocket-delayed": "needs to know", "scgp-ucb on rkhs-100": "needs to know",
+}
+
+func settingsOf(t testing.TB, text string) map[string]json.RawMessage {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &raw); err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func play(t testing.TB, e Experiment, seed uint64) *Run {
+	t.Helper()
+	run, err := e.Play(context.Background(), seed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// TestDriversAgree plays every algorithm on a small grid by keeping the arms' posterior and by replaying the history, on time and late.
+func TestDriversAgree(t *testing.T) {
+	t.Parallel()
+	for _, name := range Algorithms() {
+		if _, ok := opponents[name]; ok {
+			continue
+		}
+		for _, problem := range []string{"sine-pocket", "sine-pocket-delayed", "queue", "rkhs-100"} {
+			e := Experiment{Problem: problem, Algorithm: name, Settings: settingsOf(t, settingsFor[name]), Horizon: 24, Grid: 13}
+			if problem == "rkhs-100" {
+				e.Grid = 0
+			}
+			if name == "ckb-ts" || name == "scbo" {
+				e.Kernel = "matern12" // draws of smooth functions over arms this close are settled by rounding
+			}
+			if problem == "sine-pocket-delayed" {
+				delay := 3.0
+				e.Delay = &delay
+			}
+			if err := e.Check(); err != nil {
+				if cannot[name+" on "+problem] == "" || !strings.Contains(err.Error(), cannot[name+" on "+problem]) {
+					t.Errorf("%s on %s: %v", name, problem, err)
+				}
+				continue
+			}
+			t.Run(name+" on "+problem, func(t *testing.T) {
+				t.Parallel()
+				direct := play(t, e, 3)
+				e.Replay = true
+				replayed := play(t, e, 3)
+				agree(t, direct, replayed)
+			})
+		}
+	}
+}
+
+func agree(t *testing.T, a, b *Run) {
+	t.Helper()
+	for i := range a.Regret {
+		for k := range a.Points[i] {
+			if a.Points[i][k] != b.Points[i][k] {
+				t.Fatalf("round %d: plays %v, replayed %v", i+1, a.Points[i], b.Points[i])
+			}
+		}
+		if math.Abs(a.Regret[i]-b.Regret[i]) > 1e-9 || math.Abs(a.Hard[i]-b.Hard[i]) > 1e-9 {
+			t.Fatalf("round %d: regret %v and %v, hard violation %v and %v", i+1, a.Regret[i], b.Regret[i], a.Hard[i], b.Hard[i])
+		}
+		for j := range a.Multipliers[i] {
+			if math.Abs(a.Multipliers[i][j]-b.Multipliers[i][j]) > 1e-9 {
+				t.Fatalf("round %d: multiplier %v, replayed %v", i+1, a.Multipliers[i][j], b.Multipliers[i][j])
+			}
+		}
+	}
+}
+
+// TestEveryProblem plays rpol-ucb on every problem for ten rounds: on its continuous space or its arms, as the menu says.
+func TestEveryProblem(t *testing.T) {
+	t.Parallel()
+	for _, p := range Menu() {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			e := Experiment{Problem: p.Name, Algorithm: "rpol-ucb", Horizon: 10}
+			run := play(t, e, 2)
+			in := instance(t, p.Name, 2)
+			if len(run.Regret) != 10 {
+				t.Fatalf("%d rounds were played", len(run.Regret))
+			}
+			regret, hard := 0.0, 0.0
+			for i, x := range run.Points {
+				for k, a := range in.Axes {
+					if x[k] < a.Low-1e-9 || x[k] > a.High+1e-9 {
+						t.Errorf("round %d: %s = %v is out of range", i+1, a.Name, x[k])
+					}
+					if steps := (x[k] - a.Low) / a.Step; a.Step > 0 && math.Abs(steps-math.Round(steps)) > 1e-9 {
+						t.Errorf("round %d: %s = %v is between steps", i+1, a.Name, x[k])
+					}
+				}
+				regret += in.Optimum(i+1).Value - in.Reward(i+1, x)
+				if in.Sample == nil {
+					for _, g := range in.costs(i+1, x) {
+						hard += math.Max(g, 0)
+					}
+					if math.Abs(hard-run.Hard[i]) > 1e-9*math.Max(1, hard) {
+						t.Errorf("round %d: hard violation %v, recomputed %v", i+1, run.Hard[i], hard)
+					}
+				}
+				if math.Abs(regret-run.Regret[i]) > 1e-9*math.Max(1, math.Abs(regret)) {
+					t.Errorf("round %d: regret %v, recomputed %v", i+1, run.Regret[i], regret)
+				}
+			}
+		})
+	}
+}
+
+// TestDeterminism plays a late, drawn and an opponent's game twice.
+func TestDeterminism(t *testing.T) {
+	t.Parallel()
+	for _, e := range []Experiment{
+		{Problem: "sine-pocket-delayed", Algorithm: "ckb-rand", Horizon: 40, Grid: 13},
+		{Problem: "sine-pocket", Algorithm: "rpol-ucb", Horizon: 12},
+		{Problem: "sine-pocket", Algorithm: "admmbo", Horizon: 90},
+		{Problem: "rate-allocation", Algorithm: "oco-bandit", Horizon: 60},
+	} {
+		first, second, other := play(t, e, 4), play(t, e, 4), play(t, e, 5)
+		agree(t, first, second)
+		if last(first.Regret) == last(other.Regret) {
+			t.Errorf("%s on %s: two seeds give the same regret", e.Algorithm, e.Problem)
+		}
+	}
+}
+
+// TestSameWorld checks that algorithms meet the same noise: two that play one arm only read the same values.
+func TestSameWorld(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"sine-pocket-delayed", "sensors"} {
+		a, b := newGame(instance(t, name, 1), 9, 7), newGame(instance(t, name, 1), 9, 7)
+		for round := 1; round <= 9; round++ {
+			x := []float64{1, 2}[:len(a.in.Axes)]
+			y := []float64{3, 4}[:len(a.in.Axes)]
+			if round%2 == 1 {
+				y = x
+			}
+			a.read(round, choice{}, x, a.in.costs(round, x))
+			b.read(round, choice{}, y, b.in.costs(round, y))
+			left, right := a.history.Rounds[round-1].Readings[0], b.history.Rounds[round-1].Readings[0]
+			if round%2 == 1 && left.Value != right.Value || left.Revealed != right.Revealed {
+				t.Errorf("%s, round %d: %+v and %+v", name, round, left, right)
+			}
+		}
+	}
+}
+
+// TestLateReadings checks that a reading is told during the round that its delay says, and not before.
+func TestLateReadings(t *testing.T) {
+	t.Parallel()
+	in := instance(t, "sine-pocket-delayed", 1)
+	g := newGame(in, 60, 3)
+	told, lateness := 0, 0
+	for round := 1; round <= 60; round++ {
+		x := []float64{1, 2}
+		for _, a := range g.read(round, choice{}, x, in.costs(round, x)) {
+			told++
+			lateness += round - a.round
+			if r := g.history.Rounds[a.round-1].Readings[a.metric]; !r.Told || r.Revealed != round {
+				t.Errorf("round %d: told %+v", round, r)
+			}
+		}
+		for n, r := range g.history.Rounds {
+			for _, reading := range r.Readings {
+				if reading.Told != (reading.Revealed <= round) {
+					t.Errorf("after round %d, round %d has %+v", round, n+1, reading)
+				}
+			}
+		}
+	}
+	if told < 60 || lateness < 10*told {
+		t.Errorf("%d readings arrived, %d rounds late together", told, lateness)
+	}
+}
+
+// TestUnconstrainedViolates makes sure the simulator tells good from bad: the unconstrained reference must violate far more than rpol-ucb, and
+// rpol-ucb must come close to the optimum.
+func TestUnconstrainedViolates(t *testing.T) {
+	t.Parallel()
+	e := Experiment{Problem: "sine-pocket", Algorithm: "rpol-ucb", Grid: 31, Horizon: 300}
+	good := play(t, e, 1)
+	e.Algorithm = "igp-ucb"
+	bad := play(t, e, 1)
+	if last(good.Hard) > 0.3*last(bad.Hard) {
+		t.Errorf("hard violation %v against %v without limits", last(good.Hard), last(bad.Hard))
+	}
+	if late := (good.Positive[299] - good.Positive[199]) / 100; late > 0.3 {
+		t.Errorf("regret in the last third is %v a round", late)
+	}
+}
+
+func TestSummarise(t *testing.T) {
+	t.Parallel()
+	records := []*Record{
+		{Rounds: []int{1, 4}, Values: map[string][]float64{"hard": {1, 8}}},
+		{Rounds: []int{1, 4}, Values: map[string][]float64{"hard": {3, 16}}},
+		{Rounds: []int{1, 4}, Values: map[string][]float64{"hard": {5, 24}}},
+	}
+	sum, average := Summarise(records, "hard", false), Summarise(records, "hard", true)
+	if sum.Mean[1] != 16 || average.Mean[1] != 4 {
+		t.Errorf("means %v and %v", sum.Mean[1], average.Mean[1])
+	}
+	// sd 8, over √3
+	if want := 8 / math.Sqrt(3); math.Abs(sum.Error[1]-want) > 1e-12 || math.Abs(average.Error[1]-want/4) > 1e-12 {
+		t.Errorf("standard errors %v and %v, want %v and a quarter of it", sum.Error[1], average.Error[1], want)
+	}
+	if kept := Kept(10_000); kept[0] != 1 || kept[len(kept)-1] != 10_000 || len(kept) != 201 {
+		t.Errorf("keeps %d rounds from %d to %d", len(kept), kept[0], kept[len(kept)-1])
+	}
+}
+
+// TestRefusals checks that errors list what exists.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		e      Experiment
+		reason string
+	}{
+		{Experiment{Problem: "sine"}, "sine-pocket-drift"},
+		{Experiment{Problem: "sine-pocket", Algorithm: "rpol"}, "rpol-ucb"},
+		{Experiment{Problem: "sine-pocket", Algorithm: "rpol-ucb", Settings: settingsOf(t, `{"etta": 1}`)}, "no such setting"},
+		{Experiment{Problem: "sine-pocket", Algorithm: "rpol-ucb", Kernel: "cosine"}, "matern52"},
+		{Experiment{Problem: "sine-pocket", Algorithm: "rpol-ucb", Grid: 3}, "finer grid"},
+		{Experiment{Problem: "hartmann6", Algorithm: "rpol-ucb", Grid: 30}, "fewer"},
+		{Experiment{Problem: "rkhs-100", Algorithm: "admmbo"}, "continuous"},
+		{Experiment{Problem: "sine-pocket", Algorithm: "oco-bandit", Settings: settingsOf(t, `{"eta": 1}`)}, "step, exploration"},
+		{Experiment{Problem: "sine-pocket", Algorithm: "scgp-ucb"}, "needs to know"},
+	} {
+		if err := c.e.Check(); err == nil || !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%+v gives %v, want a word about %s", c.e, err, c.reason)
+		}
+	}
+}

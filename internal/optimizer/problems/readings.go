@@ -1,0 +1,185 @@
+package problems
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+)
+
+var readingProblems = []Problem{
+	{Name: "sensors", Horizon: 10_000, TakesReadings: true, Source: "Zhou, Ji (2022), section 5: light sensors of the CMU Intelligent Workplace, h = B/2",
+		Summary: "which of some sensors reads highest on average, from a table of readings",
+		build: func(o options) (*Instance, error) {
+			return fromReadings(o.readings, SubstituteSensors, func(best float64) float64 { return best / 2 })
+		}},
+	{Name: "finance", Horizon: 10_000, TakesReadings: true, Source: "Zhou, Ji (2022), section 5: adjusted closing prices of 29 stocks, h = 100",
+		Summary: "which of some stocks is dearest on average, from a table of prices with heavy tails",
+		build: func(o options) (*Instance, error) {
+			return fromReadings(o.readings, SubstitutePrices, func(float64) float64 { return 100 })
+		}},
+}
+
+// Readings is a table of readings: a row is a moment, a column an arm.
+type Readings struct {
+	Names []string
+	Rows  [][]float64
+}
+
+// Sizes of a table that can be played.
+const (
+	leastRows, leastArms  = 10, 2
+	largestRows, mostArms = 100_000, 1000
+	readingsSafe          = 5 // safe seeds
+)
+
+// ReadReadings reads a table from CSV with a header that names the arms.
+func ReadReadings(r io.Reader) (*Readings, error) {
+	lines := csv.NewReader(r)
+	header, err := lines.Read()
+	if err != nil {
+		return nil, fmt.Errorf("the table needs a header that names the arms: %w", err)
+	}
+	table := &Readings{Names: header}
+	for {
+		fields, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			return table, table.check()
+		}
+		if err != nil {
+			return nil, err
+		}
+		row := make([]float64, len(fields))
+		for i, field := range fields {
+			row[i], err = strconv.ParseFloat(field, 64)
+			if err != nil || math.IsNaN(row[i]) || math.IsInf(row[i], 0) {
+				return nil, fmt.Errorf("row %d, column %s: %q is not a finite number", len(table.Rows)+2, header[i], field)
+			}
+		}
+		if table.Rows = append(table.Rows, row); len(table.Rows) > largestRows {
+			return nil, fmt.Errorf("the table has more than %d rows", largestRows)
+		}
+	}
+}
+
+func (r *Readings) check() error {
+	if len(r.Names) < leastArms || len(r.Names) > mostArms {
+		return fmt.Errorf("the table has %d columns; it needs %d to %d, one an arm", len(r.Names), leastArms, mostArms)
+	}
+	if len(r.Rows) < leastRows {
+		return fmt.Errorf("the table has %d rows; it needs at least %d", len(r.Rows), leastRows)
+	}
+	return nil
+}
+
+// Write writes the table as CSV.
+func (r *Readings) Write(w io.Writer) error {
+	lines := csv.NewWriter(w)
+	if err := lines.Write(r.Names); err != nil {
+		return err
+	}
+	for _, row := range r.Rows {
+		fields := make([]string, len(row))
+		for i, v := range row {
+			fields[i] = strconv.FormatFloat(v, 'g', -1, 64)
+		}
+		if err := lines.Write(fields); err != nil {
+			return err
+		}
+	}
+	lines.Flush()
+	return lines.Error()
+}
+
+// fromReadings plays a table: f = column means, a reading's noise = a random row − mean, g = −f + h with noise of another row,
+// the arms' prior covariance the correlation of the columns. The prior's variance is the mean of f², so that it spans the values there are.
+func fromReadings(table *Readings, substitute func() *Readings, limit func(best float64) float64) (*Instance, error) {
+	if table == nil {
+		table = substitute()
+	}
+	means, residuals := table.centred()
+	h := limit(slices.Max(means))
+	matrix, err := correlation(table.Names, residuals)
+	if err != nil {
+		return nil, err
+	}
+	arm := func(x []float64) int { return int(math.Round(x[0])) }
+	noise := Noise{meanSquare(residuals), func(random *rand.Rand, x []float64) float64 {
+		return residuals[random.IntN(len(residuals))][arm(x)]
+	}}
+	in := &Instance{
+		Axes: []Axis{{Name: "arm", High: float64(len(means) - 1), Step: 1}}, Limits: []string{"g"},
+		Reward: func(_ int, x []float64) float64 { return means[arm(x)] },
+		Costs:  func(_ int, x, g []float64) { g[0] = h - means[arm(x)] },
+		Noise:  []Noise{noise, noise},
+		Kernel: "covariance", Matrix: matrix, Variance: meanSquare([][]float64{means}), Lengthscale: 1,
+	}
+	for i := range means {
+		in.Arms = append(in.Arms, []float64{float64(i)})
+	}
+	best, err := in.bestArm(1)
+	if err != nil {
+		return nil, fmt.Errorf("no column's mean reaches the limit %g", h)
+	}
+	in.Optima, in.Safe = []Optimum{best}, in.safest(readingsSafe)
+	return in, nil
+}
+
+// centred returns the column means and the rows less them.
+func (r *Readings) centred() (means []float64, residuals [][]float64) {
+	means = make([]float64, len(r.Names))
+	for _, row := range r.Rows {
+		for i, v := range row {
+			means[i] += v / float64(len(r.Rows))
+		}
+	}
+	for _, row := range r.Rows {
+		rest := make([]float64, len(row))
+		for i, v := range row {
+			rest[i] = v - means[i]
+		}
+		residuals = append(residuals, rest)
+	}
+	return means, residuals
+}
+
+func meanSquare(rows [][]float64) float64 {
+	sum, count := 0.0, 0
+	for _, row := range rows {
+		for _, v := range row {
+			sum += v * v
+			count++
+		}
+	}
+	return sum / float64(count)
+}
+
+// correlation is the columns' correlation matrix.
+func correlation(names []string, residuals [][]float64) ([][]float64, error) {
+	m := make([][]float64, len(names))
+	for i := range m {
+		m[i] = make([]float64, len(names))
+		for j := range i + 1 {
+			for _, row := range residuals {
+				m[i][j] += row[i] * row[j]
+			}
+		}
+		if !(m[i][i] > 0) {
+			return nil, fmt.Errorf("column %s is constant; an arm's readings must vary", names[i])
+		}
+	}
+	for i := range m {
+		for j := range i {
+			m[i][j] /= math.Sqrt(m[i][i] * m[j][j])
+			m[j][i] = m[i][j]
+		}
+	}
+	for i := range m {
+		m[i][i] = 1
+	}
+	return m, nil
+}

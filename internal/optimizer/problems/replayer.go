@@ -1,0 +1,50 @@
+package problems
+
+import (
+	"context"
+
+	"headroom/internal/optimizer"
+)
+
+// replayer decides as a study does: by replaying the history, fitting when a fit is due.
+type replayer struct {
+	state   *optimizer.State
+	history optimizer.History
+	fits    []optimizer.Fit
+}
+
+func newReplayer(cfg *optimizer.Config) (player, error) {
+	state, err := optimizer.Replay(cfg, &optimizer.History{})
+	return &replayer{state: state}, err
+}
+
+func (r *replayer) choose(ctx context.Context, known optimizer.Known) (choice, error) {
+	if r.state.FitDue() {
+		fit, err := r.state.FitNow(ctx)
+		if err != nil {
+			return choice{}, err
+		}
+		r.fits = append(r.fits, fit)
+		if err := r.extend(); err != nil {
+			return choice{}, err
+		}
+	}
+	d, err := r.state.Suggest(ctx, known)
+	return choice{d.Place, d.Multipliers, d.Draw}, err
+}
+
+func (r *replayer) learn(h *optimizer.History, _ []arrival) error {
+	r.history = *h
+	return r.extend()
+}
+
+func (r *replayer) extend() error {
+	h := r.history
+	h.Fits = r.fits
+	state, err := r.state.Extend(&h)
+	if err != nil {
+		return err
+	}
+	r.state = state
+	return nil
+}

@@ -85,7 +85,8 @@ func (c *chooser) keep(settings Settings, d optimizer.Decision, values knownInpu
 	}
 	kept := decisionRecord(c.compiled, c.state, d)
 	kept.Seen = c.seen
-	return chosenPoint{settings, d.Place, kept, known}, nil
+	// Settings are written in clean decimals; later decisions must see the point that the ledger gives back, to the last bit.
+	return chosenPoint{settings, c.compiled.locate(settings, d.Place.Arm), kept, known}, nil
 }
 
 // took adds the choice to the history, so that the next decision sees it as pending.

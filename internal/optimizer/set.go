@@ -89,10 +89,7 @@ func SemidefiniteRoot(a [][]float64) [][]float64 {
 	for i := range a {
 		l[i] = make([]float64, i+1)
 		for j := 0; j <= i; j++ {
-			sum := a[i][j]
-			for c := 0; c < j; c++ {
-				sum -= l[i][c] * l[j][c]
-			}
+			sum := a[i][j] - factor.Dot(l[i][:j], l[j])
 			switch {
 			case i != j && l[j][j] > 0:
 				l[i][j] = sum / l[j][j]

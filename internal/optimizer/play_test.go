@@ -1,0 +1,319 @@
+package optimizer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"headroom/internal/optimizer/policy"
+)
+
+// ground is a space to play on.
+type ground struct {
+	name  string
+	space Space
+	safe  Place // keeps every limit of the toy below
+}
+
+func grounds() []ground {
+	grid := Space{Dims: []Dim{{High: 1}, {High: 1}}}
+	for i := range 36 {
+		grid.Arms = append(grid.Arms, []float64{float64(i%6) / 5, float64(i/6) / 5})
+	}
+	mixed := Space{Dims: []Dim{{High: 1}, {Kind: Categorical, Choices: 3}, {High: 1, Levels: 5}}, Settle: func(u []float64) bool {
+		u[1] = (math.Floor(math.Min(u[1], 0.999)*3) + 0.5) / 3
+		u[2] = math.Round(u[2]*4) / 4
+		return u[0]+u[2] <= 1.8
+	}}
+	return []ground{
+		{"arms", grid, Place{U: grid.Arms[0], Arm: 0}},
+		{"one dimension", Space{Dims: []Dim{{High: 1}}}, Place{U: []float64{0}, Arm: -1}},
+		{"two dimensions", Space{Dims: []Dim{{High: 1}, {High: 1}}}, Place{U: []float64{0, 0}, Arm: -1}},
+		{"mixed", mixed, Place{U: []float64{0, 0.5 / 3, 0}, Arm: -1}},
+	}
+}
+
+// toy is the reward and the costs at a point, with a fixed ripple in place of noise.
+func toy(u []float64, round, costs int) []float64 {
+	sum := 0.0
+	for _, x := range u {
+		sum += x
+	}
+	mean := sum / float64(len(u))
+	ripple := 0.05 * math.Sin(float64(7*round))
+	values := []float64{math.Sin(5*mean) + mean + ripple, mean - 0.6 - ripple, 0.5*u[0] - 0.35 + ripple}
+	return values[:1+costs]
+}
+
+// givenValue is the toy's first cost as a formula.
+func givenValue(_ int, u []float64) float64 { return toy(u, 0, 1)[1] }
+
+// toySettings are the settings without which an algorithm does not start.
+func toySettings(algorithm string) map[string]any {
+	switch algorithm {
+	case "rpol-censored-ucb":
+		return map[string]any{"delay_window": 3, "response_bound": 0.1}
+	case "rpol-sw-ucb", "ckb-sw-ucb":
+		return map[string]any{"window": 6}
+	case "ckb-restart-ucb":
+		return map[string]any{"restart_every": 5}
+	case "penalty-noiseless", "penalty-noisy":
+		return map[string]any{"epoch_length": 4, "reuse": false}
+	}
+	return nil
+}
+
+// toyConfig is a study of the toy under an algorithm.
+func toyConfig(t *testing.T, algorithm string, g ground, costs int) *Config {
+	t.Helper()
+	cfg := &Config{Space: g.space, Algorithm: algorithm, Horizon: 40, Seed: 11, SafeSeeds: []Place{g.safe},
+		Objective: Objective{Sign: 1}, Metrics: []Metric{{Name: "yield"}}}
+	for j := range costs {
+		c := Cost{Name: fmt.Sprint("limit ", j), Metric: 1 + j, Sign: 1}
+		if algorithm == "scgp-ucb" {
+			c.Metric, c.Knowledge = -1, Given
+		} else {
+			cfg.Metrics = append(cfg.Metrics, Metric{Name: fmt.Sprint("cost ", j)})
+		}
+		cfg.Costs = append(cfg.Costs, c)
+	}
+	for i := range cfg.Metrics {
+		cfg.Metrics[i].Kernel = Kernel{Name: "matern52", Lengthscales: slices.Repeat([]float64{0.4}, len(g.space.Dims)), Variance: 1}
+		cfg.Metrics[i].Lambda = 0.02
+	}
+	cfg.Settings = resolved(t, cfg, toySettings(algorithm))
+	return cfg
+}
+
+func toyKnown() Known { return Known{At: givenValue} }
+
+// play makes a decision, tells the readings of it late for every third round, and goes on.
+func play(t *testing.T, cfg *Config, rounds int) (*History, []Decision) {
+	t.Helper()
+	h := &History{}
+	state, err := Replay(cfg, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var decisions []Decision
+	for n := 1; n <= rounds; n++ {
+		d, err := state.Suggest(context.Background(), toyKnown())
+		if err != nil {
+			t.Fatalf("round %d: %v", n, err)
+		}
+		decisions = append(decisions, d)
+		h = told(cfg, h, d)
+		if state, err = state.Extend(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h, decisions
+}
+
+// told is the history after decision d and its readings; those of every third round come one round late.
+func told(cfg *Config, h *History, d Decision) *History {
+	n := len(h.Rounds) + 1
+	next := &History{Rounds: slices.Clone(h.Rounds)}
+	costs := make([]float64, len(cfg.Costs))
+	for j := range costs {
+		costs[j] = givenValue(j, d.Place.U)
+	}
+	next.Rounds = append(next.Rounds, Round{Point: d.Place.U, Arm: d.Place.Arm, Suggested: true, Costs: costs, Draw: d.Draw,
+		Readings: make([]Reading, len(cfg.Metrics))})
+	for s := max(1, n-1); s <= n; s++ {
+		if s == n && n%3 == 0 || s < n && s%3 != 0 {
+			continue
+		}
+		r := &next.Rounds[s-1]
+		r.Readings = nil
+		for _, value := range toy(r.Point, s, len(cfg.Metrics)-1) {
+			r.Readings = append(r.Readings, Reading{Told: true, Value: value, Revealed: n})
+		}
+	}
+	return next
+}
+
+func TestEveryAlgorithmPlays(t *testing.T) {
+	t.Parallel()
+	for _, a := range Algorithms() {
+		for _, g := range grounds() {
+			for costs := range 3 {
+				cfg := toyConfig(t, a.Name, g, costs)
+				if a.NeedsGivenConstraint && costs == 0 || samples(cfg) && costs != 1 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%s/%d", a.Name, g.name, costs), func(t *testing.T) {
+					t.Parallel()
+					playAndReplay(t, cfg)
+				})
+			}
+		}
+	}
+}
+
+// samples tells whether a decision draws functions over thousands of places, which takes long.
+func samples(cfg *Config) bool {
+	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
+	_, sampler := p.(policy.Sampler)
+	return sampler && cfg.Space.Arms == nil
+}
+
+func playAndReplay(t *testing.T, cfg *Config) {
+	t.Helper()
+	rounds := 15
+	if samples(cfg) {
+		rounds = 4
+	}
+	h, decisions := play(t, cfg, rounds)
+	for i, d := range decisions {
+		if u, ok := cfg.Space.settle(d.Place.U); !ok || !slices.Equal(u, d.Place.U) {
+			t.Errorf("round %d is played at %v, which cannot be made", i+1, d.Place.U)
+		}
+		for _, v := range slices.Concat(d.Estimates, d.Mean, d.SD, d.Multipliers, d.Beta, []float64{d.Acquisition, d.FeasibilityProbability}) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				t.Fatalf("round %d: %+v is not finite", i+1, d)
+			}
+		}
+	}
+	anew, err := Replay(cfg, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSameTrace(t, anew, decisions)
+	checkTwoParts(t, cfg, h, anew)
+	checkDecidedAgain(t, cfg, h, decisions)
+}
+
+// seenAt is the history that decision t saw.
+func seenAt(h *History, t int) *History {
+	seen := &History{Rounds: slices.Clone(h.Rounds[:t-1])}
+	for i := range seen.Rounds {
+		r := &seen.Rounds[i]
+		r.Readings = slices.Clone(r.Readings)
+		for m, reading := range r.Readings {
+			if reading.Revealed >= t {
+				r.Readings[m] = Reading{}
+			}
+		}
+	}
+	return seen
+}
+
+// checkSameTrace compares what each decision recorded with what replay makes of that round.
+func checkSameTrace(t *testing.T, state *State, decisions []Decision) {
+	t.Helper()
+	for i, trace := range state.Trace() {
+		d := decisions[i]
+		close := func(what string, got, want []float64) {
+			if !cmp.Equal(got, want, near9, cmpopts.EquateEmpty()) {
+				t.Errorf("round %d: %s replays as %v, was %v", i+1, what, got, want)
+			}
+		}
+		close("multipliers", trace.Multipliers, d.Multipliers)
+		close("beta", trace.Beta[:len(d.Beta)], d.Beta)
+	}
+}
+
+var near9 = cmp.Comparer(func(a, b float64) bool {
+	return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(a)) || math.IsNaN(a) && math.IsNaN(b)
+})
+
+// checkTwoParts replays a history at once and in two parts.
+func checkTwoParts(t *testing.T, cfg *Config, h *History, whole *State) {
+	t.Helper()
+	part, err := Replay(cfg, seenAt(h, len(h.Rounds)/2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined, err := part.Extend(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cmp.Equal(joined.Multipliers(), whole.Multipliers(), near9) {
+		t.Errorf("in two parts the multipliers are %v, at once %v", joined.Multipliers(), whole.Multipliers())
+	}
+	if diff := cmp.Diff(joined.Models(), whole.Models(), near9); diff != "" {
+		t.Errorf("the models differ in two parts:\n%s", diff)
+	}
+	places := []Place{{U: h.Rounds[0].Point, Arm: h.Rounds[0].Arm}, {U: h.Rounds[2].Point, Arm: h.Rounds[2].Arm}}
+	if diff := cmp.Diff(joined.Acquisition(places, toyKnown()), whole.Acquisition(places, toyKnown()), near9); diff != "" {
+		t.Errorf("the acquisition differs in two parts:\n%s", diff)
+	}
+}
+
+// checkDecidedAgain makes one decision again from what it saw.
+func checkDecidedAgain(t *testing.T, cfg *Config, h *History, decisions []Decision) {
+	t.Helper()
+	n := 3 * len(decisions) / 4
+	state, err := Replay(cfg, seenAt(h, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := state.Suggest(context.Background(), toyKnown())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(decisions[n-1], again, near9); diff != "" {
+		t.Errorf("decision %d made again differs:\n%s", n, diff)
+	}
+}
+
+// TestCorrectedIsToldRight corrects a reading, and excludes a round, in the middle; the state must be that of a history told right at once.
+func TestCorrectedIsToldRight(t *testing.T) {
+	t.Parallel()
+	for _, a := range Algorithms() {
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			cfg := toyConfig(t, a.Name, grounds()[0], 1)
+			h, _ := play(t, cfg, 12)
+			wrong := &History{Rounds: slices.Clone(h.Rounds)}
+			wrong.Rounds[4].Readings = slices.Clone(wrong.Rounds[4].Readings)
+			wrong.Rounds[4].Readings[0].Value += 3
+			wrong.Rounds[6].Excluded = true
+			state, err := Replay(cfg, wrong)
+			if err != nil {
+				t.Fatal(err)
+			}
+			corrected, err := state.Extend(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			right, err := Replay(cfg, h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(right.Multipliers(), corrected.Multipliers()); diff != "" {
+				t.Errorf("multipliers:\n%s", diff)
+			}
+			places := cfg.Space.places()
+			known := toyKnown()
+			if diff := cmp.Diff(right.Acquisition(places, known), corrected.Acquisition(places, known), near9); diff != "" {
+				t.Errorf("acquisition:\n%s", diff)
+			}
+			if diff := cmp.Diff(right.Trace(), corrected.Trace(), near9, cmp.AllowUnexported(RoundTrace{})); diff != "" {
+				t.Errorf("trace:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNothingAllowed(t *testing.T) {
+	t.Parallel()
+	g := grounds()[0]
+	g.space.Available = make([]bool, len(g.space.Arms))
+	for _, a := range Algorithms() {
+		state, err := Replay(toyConfig(t, a.Name, g, 1), &History{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := state.Suggest(context.Background(), toyKnown()); !errors.Is(err, ErrNoneAllowed) {
+			t.Errorf("%s with no arm left: %v", a.Name, err)
+		}
+	}
+}

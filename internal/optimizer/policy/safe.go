@@ -1,5 +1,7 @@
 package policy
 
+import "slices"
+
 var safeSettings = []Setting{betaSetting,
 	{Name: "safe_seeds", Type: Points, DefaultMeans: "none: must be given", Meaning: "points known to be within every limit, from which safe ones are reached"},
 	{Name: "lipschitz", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used: a point is safe when its own band says so",
@@ -99,21 +101,23 @@ func (a safe) expanders(s *Sight, in []bool) []bool {
 	if len(outside) == 0 {
 		return expands
 	}
-	would := a.rereading(s, outside)
+	would := a.rereading
 	if a.lipschitz > 0 {
-		would = func(x int) bool {
-			for _, y := range outside {
-				if lowest[x]+a.lipschitz*s.Set.Distance(x, y) <= 0 {
-					return true
-				}
-			}
-			return false
-		}
+		would = a.reaching
 	}
+	does := would(s, outside)
 	for x := range in {
-		expands[x] = in[x] && would(x)
+		expands[x] = in[x] && does(x)
 	}
 	return expands
+}
+
+// reaching tells of a place x whether l_g there would make one of the places safe by its distance.
+func (a safe) reaching(s *Sight, among []int) func(x int) bool {
+	lowest := worstOf(s, negated(s.Beta))
+	return func(x int) bool {
+		return slices.ContainsFunc(among, func(y int) bool { return lowest[x]+a.lipschitz*s.Set.Distance(x, y) <= 0 })
+	}
 }
 
 // rereading tells of a place x whether readings of l_g there would make one of the places safe.
@@ -135,12 +139,7 @@ func (a safe) rereading(s *Sight, among []int) func(x int) bool {
 				unsafe[i] = unsafe[i] || u > 0
 			}
 		}
-		for _, u := range unsafe {
-			if !u {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(unsafe, false)
 	}
 }
 

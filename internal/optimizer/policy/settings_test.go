@@ -1,0 +1,242 @@
+package policy
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	paper := studyOf(1)
+	paper.Paper = true
+	for _, c := range []struct {
+		algorithm, settings string
+		study               Context
+		paths               string // of the faults, in order
+	}{
+		{"rpol-ucb", `{}`, studyOf(1), ""},
+		{"rpol-ucb", `{"beta": 2, "eta": 0.5, "initial_design": 3, "pending": "ignore", "margin": {"limit1": 0.1}}`, studyOf(1), ""},
+		{"rpol-ucb", `{"beta": {"F": 3, "default": null}}`, studyOf(1), ""},
+		{"rpol-ucb", `{"beta": -1}`, studyOf(1), "beta.value"},
+		{"rpol-ucb", `{"beta": "wide"}`, studyOf(1), "beta"},
+		{"rpol-ucb", `{"beta": {"schedule": "constant"}}`, studyOf(1), "beta.value"},
+		{"rpol-ucb", `{"beta": {"schedule": "theory", "B": 1, "p": 0.1}}`, studyOf(1), "beta.R"},
+		{"rpol-ucb", `{"beta": {"schedule": "theory", "B": 1, "R": 1, "p": 1}}`, studyOf(1), "beta.p"},
+		{"rpol-ucb", `{"beta": {"schedule": "theory", "B": 1, "R": 1, "value": 2}}`, studyOf(1), "beta.value"},
+		{"rpol-ucb", `{"beta": {"schedule": "sqrt_log", "value": 1, "B": 2}}`, studyOf(1), "beta"},
+		{"rpol-ucb", `{"beta": {"schedule": "sometimes", "value": 1}}`, studyOf(1), "beta.schedule"},
+		{"rpol-ucb", `{"beta": {"schedule": "constant", "value": 1, "width": 1}}`, studyOf(1), "beta.width"},
+		{"rpol-ucb", `{"beta": {"taste": 1}}`, studyOf(1), "beta.taste"},
+		{"rpol-ucb", `{"eta": -1}`, studyOf(1), "eta"},
+		{"rpol-ucb", `{"eta": "1"}`, studyOf(1), "eta"},
+		{"rpol-ucb", `{"eta": {"limit1": 1}}`, studyOf(1), "eta"},
+		{"rpol-ucb", `{"initial_design": 2.5}`, studyOf(1), "initial_design"},
+		{"rpol-ucb", `{"pending": "maybe"}`, studyOf(1), "pending"},
+		{"rpol-ucb", `{"margin": {"g1": 1}}`, studyOf(1), "margin.g1"},
+		{"rpol-ucb", `{"window": 3}`, studyOf(1), "window"},
+		{"rpol-censored-ucb", `{"delay_window": 3, "response_bound": 0}`, studyOf(2), ""},
+		{"rpol-censored-ucb", `{"delay_window": 3, "response_bound": {"g1": 1}}`, studyOf(1), "response_bound"},
+		{"rpol-censored-ucb", `{"response_bound": 0}`, studyOf(1), "delay_window"},
+		{"rpol-censored-ucb", `{"delay_window": 3}`, studyOf(1), "response_bound"},
+		{"rpol-censored-ucb", `{"delay_window": 3}`, paper, ""},
+		{"rpol-sw-ucb", `{}`, studyOf(1), "window"},
+		{"rpol-sw-ucb", `{"window": 5}`, studyOf(1), ""},
+		{"rpol-sw-ucb", `{"window": 0}`, studyOf(1), "window"},
+		{"rpol-sw-ucb", `{"variation_budget": 1}`, studyOf(1), "gamma_T"},
+		{"rpol-sw-ucb", `{"variation_budget": 1, "gamma_T": 5}`, studyOf(1), ""},
+		{"rpol-sw-ucb", `{"variation_budget": 0, "gamma_T": 5}`, studyOf(1), "variation_budget"},
+		{"rpol-sw-ucb", `{"window": 5, "drift_per_round": {"g1": 1}}`, studyOf(1), "gamma_T"},
+		{"rpol-sw-ucb", `{"window": 5, "drift_per_round": 1, "gamma_T": 2}`, studyOf(1), ""},
+		{"rpol-sw-ucb", `{"window": 5, "drift_per_round": 1, "gamma_T": 2, "drift_width": 1}`, studyOf(1), "drift_per_round"},
+		{"ckb-ucb", `{}`, paper, "slater"},
+		{"ckb-ucb", `{"slater": 0.5}`, paper, ""},
+		{"ckb-ucb", `{"multiplier_cap": {"limit1": 4}}`, paper, ""},
+		{"ckb-ts", `{}`, paper, "slater"},
+		{"ckb-ucb", `{"multiplier_cap": 0}`, studyOf(1), "multiplier_cap"},
+		{"ckb-ucb", `{"truncate": "no"}`, studyOf(1), "truncate"},
+		{"ckb-rand", `{"distribution": "cauchy", "points": 1, "spread": 0}`, studyOf(1), "distribution points spread"},
+		{"ckb-restart-ucb", `{}`, studyOf(1), "restart_every"},
+		{"ckb-restart-ucb", `{}`, paper, "slater restart_every"},
+		{"ckb-sw-ucb", `{}`, studyOf(1), "window"},
+		{"scgp-ucb", `{}`, studyOf(1), ""},
+		{"scgp-ucb", `{}`, knownBefore(studyOf(1)), ""},
+		{"scgp-ucb", `{"variant": "ii"}`, knownBefore(studyOf(1)), "slater"},
+		{"scgp-ucb", `{"variant": "iii"}`, knownBefore(studyOf(1)), "variant"},
+		{"scgp-ucb", `{}`, knownBefore(paper), "slater"},
+		{"scgp-ucb", `{"slater": 1}`, knownBefore(paper), ""},
+		{"scgp-ucb", `{"schedule_bound": -1}`, knownBefore(studyOf(1)), "schedule_bound"},
+		{"penalty-noiseless", `{"psi": {"form": "exponential", "rate": 0}}`, studyOf(1), "psi.rate"},
+		{"penalty-noiseless", `{"psi": {"form": "polynomial", "power": 1}}`, studyOf(1), "psi.power"},
+		{"penalty-noiseless", `{"psi": {"form": "exponential", "power": 2}}`, studyOf(1), "psi.power"},
+		{"penalty-noiseless", `{"psi": {"form": "square"}}`, studyOf(1), "psi.form"},
+		{"penalty-noiseless", `{"psi": 3}`, studyOf(1), "psi"},
+		{"penalty-noiseless", `{"kappa_max": 0.5, "epoch_length": 0, "reuse": 1}`, studyOf(1), "epoch_length reuse kappa_max"},
+		{"penalty-noisy", `{"step": {"limit1": 0.2}}`, studyOf(1), ""},
+		{"penalty-noisy", `{"step": {"limit9": 0.2}}`, studyOf(1), "step.limit9"},
+		{"igp-ucb", `{"beta": {"f": 1}}`, studyOf(1), ""},
+		{"config", `{"on_infeasible": "pray"}`, studyOf(1), "on_infeasible"},
+		{"epbo", `{"penalty": -1}`, studyOf(1), "penalty"},
+		{"cei", `{"beta": 1}`, studyOf(1), "beta"},
+		{"scbo", `{"beta": 1}`, studyOf(1), "beta"},
+		{"safeopt", `{"safe_seeds": [{"x": 1}], "lipschitz": 2}`, studyOf(1), ""},
+		{"safeopt", `{"safe_seeds": {"x": 1}, "lipschitz": 0}`, studyOf(1), "safe_seeds lipschitz"},
+		{"stageopt", `{"seed_rounds": 1}`, studyOf(1), "seed_rounds"},
+		{"sgp-ucb", `{"seed_rounds": -1}`, studyOf(1), "seed_rounds"},
+		{"random", `{"beta": 1}`, studyOf(1), "beta"},
+		{"halton", `{}`, studyOf(0), ""},
+		{"simulated-annealing", `{}`, studyOf(1), ""},
+	} {
+		_, faults := settle(t, c.algorithm, c.settings, c.study)
+		var paths []string
+		for _, f := range faults {
+			paths = append(paths, f.Path)
+			if f.Message == "" {
+				t.Errorf("%s %s: the fault at %q says nothing", c.algorithm, c.settings, f.Path)
+			}
+		}
+		if got := strings.Join(paths, " "); got != c.paths {
+			t.Errorf("%s %s: faults at %q, want %q: %v", c.algorithm, c.settings, got, c.paths, faults)
+		}
+	}
+	if _, faults := settle(t, "scgp-ucb", `{}`, studyOf(1)); len(faults) != 1 || !strings.Contains(faults[0].Message, "limit1") {
+		t.Errorf("scgp-ucb with a learned constraint: %v", faults)
+	}
+	if _, faults := settle(t, "simulated-annealing", `{}`, studyOf(1)); len(faults) != 1 {
+		t.Errorf("an unknown algorithm: %v", faults)
+	}
+}
+
+// TestDescriptions holds what the API, the form and the documentation rely on.
+func TestDescriptions(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, d := range Descriptions() {
+		if names[d.Name] {
+			t.Errorf("%s is listed twice", d.Name)
+		}
+		names[d.Name] = true
+		if d.Title == "" || d.Source == "" || d.Feedback == "" || !strings.HasSuffix(d.Summary, ".") {
+			t.Errorf("%s is not described: %+v", d.Name, d)
+		}
+		text, err := json.Marshal(d.Settings)
+		if err != nil || strings.Contains(string(text), "null,\"DefaultMeans\":\"\"") {
+			t.Errorf("%s: %v %s", d.Name, err, text)
+		}
+		seen := map[string]bool{}
+		for _, s := range d.Settings {
+			if s.Meaning == "" || seen[s.Name] || s.Default == nil && s.DefaultMeans == "" {
+				t.Errorf("%s: setting %s is not described once: %+v", d.Name, s.Name, s)
+			}
+			seen[s.Name] = true
+			if n, ok := s.Default.(float64); ok && (s.Low != nil && n < *s.Low || s.High != nil && n > *s.High) {
+				t.Errorf("%s: the default of %s is out of its range", d.Name, s.Name)
+			}
+			if s.Type == Text && !slices.Contains(s.Choices, s.Default.(string)) {
+				t.Errorf("%s: the default of %s is none of its choices", d.Name, s.Name)
+			}
+		}
+		if d.NeedsSafeSeeds != seen["safe_seeds"] {
+			t.Errorf("%s needs safe seeds: %v, has the setting: %v", d.Name, d.NeedsSafeSeeds, seen["safe_seeds"])
+		}
+	}
+	want := "rpol-ucb rpol-censored-ucb rpol-sw-ucb ckb-ucb ckb-ts ckb-rand ckb-lyapunov ckb-restart-ucb ckb-sw-ucb scgp-ucb " +
+		"penalty-noiseless penalty-noisy igp-ucb config epbo safeopt stageopt sgp-ucb cei scbo random halton"
+	for _, name := range strings.Fields(want) {
+		if !names[name] {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	if len(names) != len(strings.Fields(want)) {
+		t.Errorf("there are %d algorithms: %v", len(names), names)
+	}
+}
+
+// TestDefaultsRoundTrip gives every default explicitly, which must change nothing.
+func TestDefaultsRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, d := range Descriptions() {
+		for _, setting := range d.Settings {
+			if setting.Default == nil {
+				continue
+			}
+			value, err := json.Marshal(setting.Default)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, faults := Resolve(d.Name, map[string]json.RawMessage{setting.Name: value}, studyOf(1))
+			for _, f := range faults {
+				if strings.HasPrefix(f.Path, setting.Name) {
+					t.Errorf("%s refuses its own default %s = %s: %s", d.Name, setting.Name, value, f.Message)
+				}
+			}
+		}
+	}
+}
+
+// anyJSON is a JSON value, mostly of the kinds that settings take.
+func anyJSON() *rapid.Generator[string] {
+	words := []string{`"theory"`, `"constant"`, `"sqrt_log"`, `"gaussian"`, `"uniform"`, `"ii"`, `"stop"`, `"exponential"`, `"polynomial"`, `"ignore"`, `""`}
+	numbers := []string{"0", "-1", "1", "2.5", "1e-300", "1e300", "1e999", "1e5", "0.1", "7", "null", "true", "false"}
+	keys := []string{"schedule", "value", "B", "R", "p", "form", "rate", "power", "default", "f", "g1", "limit1", "name", "Limit1", "?"}
+	return rapid.Custom(func(t *rapid.T) string {
+		scalar := rapid.SampledFrom(append(slices.Clone(words), numbers...))
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			return scalar.Draw(t, "scalar")
+		case 1:
+			return "[" + strings.Join(rapid.SliceOfN(scalar, 0, 3).Draw(t, "list"), ",") + "]"
+		}
+		var fields []string
+		for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom(keys), 0, 4, rapid.ID[string]).Draw(t, "keys") {
+			fields = append(fields, `"`+key+`":`+scalar.Draw(t, "field"))
+		}
+		return "{" + strings.Join(fields, ",") + "}"
+	})
+}
+
+// TestAnySettings resolves arbitrary JSON: either it names a fault, or the algorithm works with it without a panic or a number that is none.
+func TestAnySettings(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SampledFrom(Descriptions()).Draw(t, "algorithm")
+		study := studyOf(rapid.IntRange(0, 2).Draw(t, "constraints"))
+		if d.NeedsGivenConstraint {
+			study = knownBefore(study)
+		}
+		study.Horizon = rapid.SampledFrom([]int{1, 2, 50, 10000}).Draw(t, "horizon")
+		study.Paper, study.Standardized = rapid.Bool().Draw(t, "paper"), rapid.Bool().Draw(t, "standardized")
+		raw := map[string]json.RawMessage{}
+		for _, s := range d.Settings {
+			if rapid.Bool().Draw(t, s.Name) {
+				raw[s.Name] = json.RawMessage(anyJSON().Draw(t, s.Name+" value"))
+			}
+		}
+		s, faults := Resolve(d.Name, raw, study)
+		if len(faults) > 0 {
+			return
+		}
+		p, _ := New(d.Name, study, s)
+		q := p.Start()
+		w := Width{Round: 3, Gain: filled(3, 1), Lambda: filled(3, 0.5), Multipliers: q}
+		for _, v := range slices.Concat(q, p.Beta(w)) {
+			if math.IsNaN(v) {
+				t.Fatalf("%s with %s: multipliers %v and widths %v", d.Name, raw, q, p.Beta(w))
+			}
+		}
+		if first := p.First(9); first < 1 || first > 9 {
+			t.Fatalf("%s with %s: decision 9 sees rounds from %d", d.Name, raw, first)
+		}
+		r := &Revealed{Round: 3, Costs: make([][]float64, len(q)), Own: make([]float64, len(q)), Given: make([]float64, len(q)),
+			Since: func(int, int) []float64 { return []float64{0.5} }}
+		for _, v := range p.Step(q, r) {
+			if math.IsNaN(v) {
+				t.Fatalf("%s with %s steps to %v", d.Name, raw, v)
+			}
+		}
+	})
+}

@@ -139,6 +139,9 @@ func (t *typed) ok() bool { return len(t.faults) == 0 }
 // place puts an error of the domain beside the fields it is about; names turns a location into a field's name, "" when the
 // form has no such field. The result is false when the error needs a page of its own.
 func (t *typed) place(err error, names func(location string) string) (general string, ok bool) {
+	if err == nil {
+		return "", true
+	}
 	var faulty *study.Invalid
 	if !errors.As(err, &faulty) {
 		return refusal(err)

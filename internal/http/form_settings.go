@@ -3,8 +3,10 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 
 	"headroom/internal/optimizer"
@@ -56,6 +58,10 @@ func settingGroups(a optimizer.Algorithm, values url.Values) []templates.Setting
 		default:
 			group.Inputs = settingInputs(setting)
 		}
+		if len(group.Inputs) == 1 {
+			in := &group.Inputs[0]
+			in.Label, in.Help = group.Title, strings.TrimSpace(group.Meaning+" "+in.Help)
+		}
 		groups = append(groups, group)
 	}
 	return groups
@@ -80,7 +86,7 @@ func settingInputs(setting optimizer.Setting) []templates.Input {
 		in.Kind, in.Help = "area", "paste from a spreadsheet: parameter names in the first row, one point in each further row"
 	}
 	if setting.Per != optimizer.PerStudy && setting.Type != optimizer.Points {
-		in.Help = "one value for all, or JSON by " + string(setting.Per) + `, such as {"default": 1}`
+		in.Help = "One value for all, or JSON by " + string(setting.Per) + `, such as {"default": 1}`
 	}
 	return []templates.Input{in}
 }
@@ -100,10 +106,27 @@ func settingMeaning(setting optimizer.Setting) string {
 		meaning += ". Default: " + setting.DefaultMeans
 	case setting.Default != nil:
 		if text, err := json.Marshal(setting.Default); err == nil {
-			meaning += ". Default: " + jsonText(text)
+			meaning += ". Default: " + plainSetting(text)
 		}
 	}
 	return meaning + "."
+}
+
+// plainSetting is a setting's value in words: "constant, value 2".
+func plainSetting(raw json.RawMessage) string {
+	var object map[string]any
+	if json.Unmarshal(raw, &object) != nil {
+		return jsonText(raw)
+	}
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if text, ok := object[name].(string); ok {
+			words = append([]string{text}, words...)
+		} else {
+			words = append(words, fmt.Sprintf("%s %v", name, object[name]))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // showSettings fills the fields of the settings form from a definition.

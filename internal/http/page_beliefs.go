@@ -24,6 +24,7 @@ const (
 type outlook struct {
 	point   study.Settings
 	through string
+	held    string // the same, of the settings that a chart has no axis for
 	metrics []string
 	metric  string // of the map
 	x, y    string
@@ -92,9 +93,10 @@ func (v sight) outlook(query url.Values, recommended *study.Recommendation) outl
 	if recommended != nil {
 		trial, o.through = v.snap.Trial(recommended.Number), fmt.Sprintf("through the recommended point, trial %d", recommended.Number)
 	}
-	o.point = trial.Parameters.Clone()
-	if o.readPins(d, query) {
-		o.through = "through the point you set"
+	o.point, o.held = trial.Parameters.Clone(), fmt.Sprintf("as in trial %d", trial.Number)
+	o.form.Values["from"] = []string{fmt.Sprint(trial.Number)}
+	if o.readPins(d, query, v.pinnedFrom(query, trial)) {
+		o.through, o.held = "through the point you set", "at the point you set"
 	}
 	o.metric = query.Get("metric")
 	if !slices.Contains(modelled(d), o.metric) {
@@ -109,14 +111,24 @@ func (v sight) outlook(query url.Values, recommended *study.Recommendation) outl
 	return o
 }
 
-// readPins takes the point from the form's fields and tells whether any differs from what it was.
-func (o *outlook) readPins(d study.Definition, query url.Values) bool {
+// pinnedFrom is the trial whose settings the form showed when it was sent. Fields that still hold them were not set by the person,
+// and follow the recommendation.
+func (v sight) pinnedFrom(query url.Values, now *study.Trial) study.Settings {
+	var number int
+	fmt.Sscan(query.Get("from"), &number)
+	if trial := v.snap.Trial(number); trial != nil {
+		return trial.Parameters
+	}
+	return now.Parameters
+}
+
+// readPins takes the point from the form's fields and tells whether any was set by the person.
+func (o *outlook) readPins(d study.Definition, query url.Values, shown study.Settings) bool {
 	changed := false
 	for i, p := range d.Parameters {
 		field := pinField(i)
-		before := o.point[p.Name]
-		o.form.Values[field] = []string{before.String()}
-		if !query.Has(field) || p.Type == study.Remainder {
+		o.form.Values[field] = []string{study.FormatSetting(p, o.point[p.Name])}
+		if !query.Has(field) || p.Type == study.Remainder || query.Get(field) == study.FormatSetting(p, shown[p.Name]) {
 			continue
 		}
 		o.form.Values[field] = query[field]
@@ -125,8 +137,8 @@ func (o *outlook) readPins(d study.Definition, query url.Values) bool {
 			o.form.Errors[field] = err.Error()
 			continue
 		}
+		changed = changed || value != o.point[p.Name]
 		o.point[p.Name] = value
-		changed = changed || value != before
 	}
 	return changed
 }
@@ -258,7 +270,7 @@ func (v sight) sliceChart(d study.Definition, o outlook, metric string, slice st
 		mean.X, mean.Y = append(mean.X, x), append(mean.Y, band.Mean[i])
 		spread.X, spread.Low, spread.High = append(spread.X, x), append(spread.Low, band.Lower95[i]), append(spread.High, band.Upper95[i])
 		if i%5 == 0 || len(slice.At) < 30 {
-			table.Rows = append(table.Rows, []string{settingText(p, at), rough(band.Mean[i]), rough(band.Lower95[i]), rough(band.Upper95[i]), study.FormatPercent(slice.Feasible[i])})
+			table.Rows = append(table.Rows, []string{settingText(p, at), rough(band.Mean[i]), rough(band.Lower95[i]), rough(band.Upper95[i]), percent(slice.Feasible[i])})
 		}
 	}
 	traces := []templates.Trace{spread, mean}
@@ -271,7 +283,7 @@ func (v sight) sliceChart(d study.Definition, o outlook, metric string, slice st
 	title := capitalised(metric) + " along " + p.Name
 	caption := sliceCaption(d, p, metric, slice, band)
 	chart := v.chart("slice-"+shortHash([]string{metric, p.Name}), title, caption, axisOf(p), templates.Axis{Title: axisName(metric, unit)}, traces, limitsOn(d, metric), table)
-	chart.Drawing.Group = ""
+	chart.Drawing.Group, chart.Drawing.X.Range = "", nil
 	return chart
 }
 
@@ -319,7 +331,7 @@ func sliceCaption(d study.Definition, p study.Parameter, metric string, slice st
 				likely++
 			}
 		}
-		caption += fmt.Sprintf(" Along this line %s of the range has a 90"+thin+"%% chance to stay within every limit.", study.FormatPercent(float64(likely)/float64(len(slice.Feasible))))
+		caption += fmt.Sprintf(" Along this line %s of the range has a 90"+thin+"%% chance to stay within every limit.", percent(float64(likely)/float64(len(slice.Feasible))))
 	}
 	return caption
 }
@@ -347,7 +359,7 @@ func (v sight) mapChart(o outlook, drawn study.Map) templates.Chart {
 	d := v.snap.Definition
 	px, py := parameter(d, o.x), parameter(d, o.y)
 	unit := unitOf(d, o.metric)
-	surface := templates.Surface{Mean: drawn.Mean[o.metric], MeanName: axisName(o.metric, unit)}
+	surface := templates.Surface{Smooth: px.Type != study.Categorical && py.Type != study.Categorical, Mean: drawn.Mean[o.metric], MeanName: axisName(o.metric, unit)}
 	if len(d.Constraints) > 0 {
 		surface.Chance = drawn.Feasible
 	}
@@ -361,9 +373,9 @@ func (v sight) mapChart(o outlook, drawn study.Map) templates.Chart {
 		line := make([]string, len(drawn.X))
 		for j, x := range drawn.X {
 			mean, sd, chance := drawn.Mean[o.metric][i][j], drawn.SD[o.metric][i][j], drawn.Feasible[i][j]
-			line[j] = fmt.Sprintf("%s %s, %s %s<br>%s<br>chance within every limit %s", o.x, settingText(px, x), o.y, settingText(py, y), uncertain(mean, sd, unit), study.FormatPercent(chance))
+			line[j] = fmt.Sprintf("%s %s, %s %s<br>%s<br>chance within every limit %s", o.x, settingText(px, x), o.y, settingText(py, y), uncertain(mean, sd, unit), percent(chance))
 			if i%5 == 0 && j%5 == 0 {
-				table.Rows = append(table.Rows, []string{settingText(px, x), settingText(py, y), rough(mean), study.FormatPercent(chance)})
+				table.Rows = append(table.Rows, []string{settingText(px, x), settingText(py, y), rough(mean), percent(chance)})
 			}
 			if chance > drawn.Feasible[bi][bj] {
 				bi, bj = i, j
@@ -371,14 +383,18 @@ func (v sight) mapChart(o outlook, drawn study.Map) templates.Chart {
 		}
 		surface.Text = append(surface.Text, line)
 	}
-	caption := fmt.Sprintf("Colour is the expected %s; the other settings are held %s.", o.metric, o.through)
+	caption := fmt.Sprintf("Colour is the expected %s", o.metric)
+	if len(axisNames(d)) > 2 {
+		caption += ", the other settings held " + o.held
+	}
+	caption += "."
 	if surface.Chance != nil {
-		caption += fmt.Sprintf(" White lines: chance of 10, 50 and 90"+thin+"%% to stay within every limit; it is best, %s, at %s and %s.", study.FormatPercent(drawn.Feasible[bi][bj]),
-			study.WithUnit(settingText(px, drawn.X[bj]), px.Unit, thin), study.WithUnit(settingText(py, drawn.Y[bi]), py.Unit, thin))
+		caption += fmt.Sprintf(" Lines: a chance of 10, 50 (dashed) and 90"+thin+"%% (bold) to stay within every limit; it is best, %s, at %s %s and %s %s.", percent(drawn.Feasible[bi][bj]),
+			o.x, study.WithUnit(settingText(px, drawn.X[bj]), px.Unit, thin), o.y, study.WithUnit(settingText(py, drawn.Y[bi]), py.Unit, thin))
 	}
 	title := capitalised(o.metric) + " over " + o.x + " and " + o.y
 	chart := v.chart("map-"+shortHash([]string{o.metric, o.x, o.y}), title, caption, axisOf(px), axisOf(py), v.observedOn(o), nil, table)
-	chart.Tall, chart.Drawing.Group, chart.Drawing.Surface = true, "", &surface
+	chart.Tall, chart.Drawing.Group, chart.Drawing.X.Range, chart.Drawing.Surface = true, "", nil, &surface
 	return chart
 }
 

@@ -134,7 +134,7 @@ func (s *Server) makeStudy(w http.ResponseWriter, r *http.Request) error {
 		err = checked // so that everything that is wrong is said at once
 	}
 	general, placed := form.place(err, defineNames(formFields(form.form(""))))
-	if !placed && err != nil {
+	if !placed {
 		return err
 	}
 	return s.showDefine(w, r, http.StatusUnprocessableEntity, templates.DefinePage{Form: form.form(general)})

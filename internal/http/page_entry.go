@@ -175,6 +175,10 @@ func (t *typed) settings(d study.Definition, field func(int) string, base study.
 			continue
 		}
 		any = true
+		if kept, there := base[p.Name]; there && t.text(name) == study.FormatSetting(p, kept) {
+			settings[p.Name] = kept // as it was shown, which may be rounded
+			continue
+		}
 		if p.Type == study.Categorical {
 			settings[p.Name] = study.TextValue(t.values.Get(name))
 			continue

@@ -174,7 +174,7 @@ func usedInputs(d study.Definition, values study.Settings, filled map[string][]s
 		in := settingInput(settingField(i), p)
 		if _, typed := filled[in.Name]; !typed {
 			if value, there := values[p.Name]; there {
-				filled[in.Name] = []string{value.String()}
+				filled[in.Name] = []string{study.FormatSetting(p, value)}
 			}
 		}
 		inputs = append(inputs, in)

@@ -46,11 +46,11 @@ func calibrationLine(d study.Definition, calibrations map[string]study.Calibrati
 			continue
 		}
 		if line == "" {
-			line = "How sure the model may be (calibration): of the readings it predicted, its 95" + thin + "% band held "
+			line = "How far to trust its bands (calibration): the 95" + thin + "% band drawn beforehand held "
 		} else {
 			line += ", "
 		}
-		line += fmt.Sprintf("%.0f%s%% for %s (%d readings)", 100*c.Coverage95, thin, metric, c.Count)
+		line += fmt.Sprintf("%.0f%s%% of %d readings of %s", 100*c.Coverage95, thin, c.Count, metric)
 	}
 	if line == "" {
 		return ""
@@ -173,7 +173,7 @@ func (v sight) bestCaption(recommended *study.Recommendation) string {
 		return caption + " Nothing is recommended yet: no trial has a 90" + thin + "% chance to stay within every limit."
 	}
 	return caption + fmt.Sprintf(" Recommended: trial %d, predicted %s, chance to stay within every limit %s.", recommended.Number,
-		uncertain(recommended.Mean[d.Objective.Metric], recommended.SD[d.Objective.Metric], d.Objective.Unit), study.FormatPercent(recommended.FeasibilityProbability))
+		uncertain(recommended.Mean[d.Objective.Metric], recommended.SD[d.Objective.Metric], d.Objective.Unit), percent(recommended.FeasibilityProbability))
 }
 
 // valueChart is a constraint's metric over trials against its limit.
@@ -265,6 +265,7 @@ func (v sight) violationChart(c study.Constraint, rows []study.HistoryRow, reado
 		}
 		table.Rows = append(table.Rows, []string{strconv.Itoa(row.Number), rough(now.Hard), rough(now.Soft), optional(now.Estimated), optional(now.Bound)})
 	}
+	bound.Off = dwarfs(readout.Violation[c.Name])
 	return v.chart("violation-"+shortHash([]string{c.Name}), "Cumulative violation of "+c.Name, violationCaption(c, readout.Violation[c.Name]),
 		templates.Axis{Title: trialAxis, Whole: true}, templates.Axis{Title: axisName("sum of excess", c.Unit), FromZero: true},
 		drawable(hard, soft, estimated, bound), nil, table)
@@ -281,8 +282,16 @@ func violationCaption(c study.Constraint, now study.ViolationOut) string {
 	}
 	if now.Bound != nil {
 		caption += fmt.Sprintf(" The algorithm’s bound is %s%s (%s).", rough(*now.Bound), unitAfter(c.Unit), now.BoundKind)
+		if dwarfs(now) {
+			caption += " Press its name to draw it."
+		}
 	}
 	return caption
+}
+
+// dwarfs tells whether the bound is so far away that drawing it would flatten everything else.
+func dwarfs(now study.ViolationOut) bool {
+	return now.Bound != nil && *now.Bound > 10*max(now.Hard, now.Soft)
 }
 
 // push adds a point when there is one.
@@ -339,6 +348,7 @@ func (v sight) multiplierChart(c study.Constraint, rows []study.HistoryRow, read
 
 // chart puts the parts of a chart over trials together.
 func (v sight) chart(id, title, caption string, x, y templates.Axis, traces []templates.Trace, limits []templates.Limit, table templates.Table) templates.Chart {
+	x.Range = []float64{0.5, float64(len(v.snap.Trials)) + 1.5}
 	return templates.Chart{
 		ID: "chart-" + id, Title: title, Caption: caption, Table: table,
 		Drawing: templates.Drawing{Title: title, Caption: caption, Group: "trials", X: x, Y: y, Traces: traces, Limits: limits},

@@ -81,7 +81,7 @@ func (s *Server) reconfigureOnPage(w http.ResponseWriter, r *http.Request) error
 		}
 	}
 	general, placed := form.place(err, defineNames(formFields(form.form(""))))
-	if !placed && err != nil {
+	if !placed {
 		return err
 	}
 	return s.showReconfigure(w, r, http.StatusUnprocessableEntity, snap, form.form(general))

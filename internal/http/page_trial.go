@@ -117,7 +117,7 @@ func (v sight) decisionFacts(decision *study.Decision) []templates.Fact {
 		}
 	}
 	facts = append(facts, estimateFacts(d, decision)...)
-	facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: study.FormatPercent(decision.FeasibilityProbability)})
+	facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
 	if decision.Acquisition != nil {
 		facts = append(facts, templates.Fact{Name: "Score (acquisition)", Value: rough(*decision.Acquisition), Meaning: "what was maximised, modelled units"})
 	}

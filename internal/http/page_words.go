@@ -19,13 +19,13 @@ const thin = "\u202f"
 // number is a value as pages show it.
 func number(x float64) string { return study.Typeset(study.FormatNumber(x)) }
 
-// rough is a value to four digits, for figures that are only estimates.
+// rough is a value to three digits, for figures that are only estimates.
 func rough(x float64) string {
 	if x == 0 {
 		return "0"
 	}
-	number, _ := study.FormatValue(x, math.Abs(x)/300)
-	return study.Typeset(number)
+	size := math.Pow(10, 3-math.Ceil(math.Log10(math.Abs(x))))
+	return number(math.Round(x*size) / size)
 }
 
 // quantity is a value with its unit.
@@ -35,6 +35,11 @@ func quantity(x float64, unit string) string { return study.WithUnit(number(x), 
 func uncertain(mean, sd float64, unit string) string {
 	value, deviation := study.FormatValue(mean, sd)
 	return study.WithUnit(study.Typeset(value)+" ± "+study.Typeset(deviation), unit, thin)
+}
+
+// percent is a probability.
+func percent(probability float64) string {
+	return strings.ReplaceAll(study.FormatPercent(probability), " %", thin+"%")
 }
 
 // count is a number of things, in the plural where that is right.

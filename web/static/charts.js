@@ -4,7 +4,7 @@
 
 (() => {
   const shapes = { feasible: "circle", violated: "triangle-up", unknown: "circle-open", waiting: "diamond-open", recommended: "star" };
-  const sizes = { feasible: 9, violated: 10, unknown: 9, waiting: 11, recommended: 17 };
+  const sizes = { feasible: 9, violated: 12, unknown: 9, waiting: 11, recommended: 17 };
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
   function palette() {
@@ -29,7 +29,7 @@
   };
 
   function traceOf(trace, c) {
-    const common = { name: trace.name, x: trace.x, y: trace.y, text: trace.text, customdata: trace.link, hoverinfo: trace.text ? "text" : "x+y+name" };
+    const common = { name: trace.name, x: trace.x, y: trace.y, text: trace.text, visible: trace.off ? "legendonly" : true, customdata: trace.link, hoverinfo: trace.text ? "text" : "x+y+name" };
     if (trace.style === "band") return bandOf(trace, c);
     if (trace.style === "bars") {
       const up = trace.high.map((v, i) => v - trace.y[i]);
@@ -49,12 +49,14 @@
   }
 
   function surfaceOf(surface, c) {
-    const heat = { type: "heatmap", x: surface.x, y: surface.y, z: surface.mean, text: surface.text, hoverinfo: "text", colorscale: "Cividis", colorbar: { title: { text: surface.meanName, side: "right" }, thickness: 14, outlinewidth: 0, tickfont: { color: c.muted } } };
+    const heat = { type: "heatmap", x: surface.x, y: surface.y, z: surface.mean, text: surface.text, hoverinfo: "text", colorscale: "Cividis", zsmooth: surface.smooth ? "best" : false, colorbar: { title: { text: surface.meanName, side: "right" }, thickness: 14, outlinewidth: 0, tickfont: { color: c.muted } } };
     const all = [heat];
     if (!surface.chance) return all;
-    const contour = { type: "contour", x: surface.x, y: surface.y, z: surface.chance, hoverinfo: "skip", showscale: false, autocontour: false };
-    for (const [level, width, dash] of [[0.1, 1, "dot"], [0.5, 1.5, "dash"], [0.9, 3, "solid"]]) {
-      all.push({ ...contour, contours: { coloring: "none", start: level, end: level, size: 1, showlabels: true, labelfont: { size: 13, color: "#ffffff" }, labelformat: ".0%" }, line: { color: "#ffffff", width, dash }, name: "chance to stay within limits " + Math.round(level * 100) + "\u202f%", showlegend: true });
+    const contour = { type: "contour", x: surface.x, y: surface.y, z: surface.chance, hoverinfo: "skip", showscale: false, showlegend: false, autocontour: false };
+    for (const [level, width, dash] of [[0.1, 1.5, "dot"], [0.5, 2, "dash"], [0.9, 3, "solid"]]) {
+      const at = { coloring: "none", start: level, end: level, size: 1 };
+      all.push({ ...contour, contours: at, line: { color: "#ffffff", width: width + 3 } });
+      all.push({ ...contour, contours: { ...at, showlabels: true, labelfont: { size: 13, color: "#ffffff" }, labelformat: ".0%" }, line: { color: "#111111", width, dash } });
     }
     return all;
   }
@@ -66,6 +68,7 @@
     if (axis.log) { out.type = "log"; out.dtick = undefined; }
     if (axis.categories) { out.type = "category"; out.categoryorder = "array"; out.categoryarray = axis.categories; }
     if (axis.fromZero) out.rangemode = "tozero";
+    if (axis.range) out.range = axis.range;
     if (axis.whole) { out.tickformat = "d"; out.nticks = 8; }
     return out;
   }
@@ -85,12 +88,12 @@
   function layoutOf(drawing, c, narrow) {
     const layout = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: c.ink },
-      margin: { l: 48, r: 16, t: 8, b: 40 }, xaxis: axisOf(drawing.x, c), yaxis: axisOf(drawing.y, c), uirevision: "kept", hovermode: "closest",
+      margin: { l: 48, r: 16, t: 8, b: 40 }, xaxis: axisOf(drawing.x, c), yaxis: axisOf(drawing.y, c), hovermode: "closest",
       legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0, font: { size: 12 } }, dragmode: narrow ? false : "zoom", hoverlabel: { align: "left" }, shapes: [], annotations: [],
     };
     for (const limit of drawing.limits || []) {
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: limit.value, y1: limit.value, line: { color: c.limit, width: 2, dash: "dash" } });
-      layout.annotations.push({ xref: "paper", x: 1, xanchor: "right", y: limit.value, yanchor: limit.above ? "bottom" : "top", text: limit.label, showarrow: false, font: { color: c.limit, size: 13 } });
+      layout.annotations.push({ xref: "paper", x: 1, xanchor: "right", y: limit.value, yanchor: limit.above ? "bottom" : "top", text: limit.label, showarrow: false, font: { color: c.limit, size: 13 }, bgcolor: c.surface, opacity: 0.9, borderpad: 1 });
     }
     if (drawing.limits) layout.xaxis2 = { overlaying: "x", range: [0, 1], visible: false, fixedrange: true };
     return layout;
@@ -115,12 +118,22 @@
     const drawing = drawingOf(node);
     if (!drawing) return;
     const { data, layout } = figureOf(drawing, node);
+    if (node.zoomed) keepZoom(node, layout);
     const fresh = !node.classList.contains("js-plotly-plot");
-    await Plotly.react(node, data, layout, { displayModeBar: false, responsive: true, doubleClick: "reset", showTips: false });
+    await Plotly.react(node, data, layout, { displayModeBar: false, responsive: true, doubleClick: "autosize", showTips: false });
     if (fresh) listen(node, drawing);
   }
 
+  // keepZoom lets a redrawn chart show what the person had zoomed into.
+  function keepZoom(node, layout) {
+    for (const axis of ["xaxis", "yaxis"]) if (!node.layout[axis].autorange) layout[axis].range = [...node.layout[axis].range];
+  }
+
   function listen(node, drawing) {
+    node.on("plotly_relayout", (change) => {
+      if ("xaxis.autorange" in change) node.zoomed = false;
+      else if ("xaxis.range[0]" in change || "yaxis.range[0]" in change) node.zoomed = true;
+    });
     node.on("plotly_click", (event) => {
       const link = event.points[0].customdata;
       if (typeof link === "string") location.assign(link);
@@ -128,11 +141,10 @@
     if (!drawing.group) return;
     node.dataset.group = drawing.group;
     const others = () => [...document.querySelectorAll("[data-group]")].filter((o) => o !== node && o.dataset.group === drawing.group && o.classList.contains("js-plotly-plot"));
-    let moving = false;
     node.on("plotly_hover", (event) => { if (event.event) for (const other of others()) mark(other, event.points[0].x); });
     node.on("plotly_unhover", () => { for (const other of others()) mark(other, null); });
     node.on("plotly_relayout", (change) => {
-      if (moving || node.following) return;
+      if (node.following) return;
       const range = change["xaxis.autorange"] ? { "xaxis.autorange": true } : "xaxis.range[0]" in change ? { "xaxis.range[0]": change["xaxis.range[0]"], "xaxis.range[1]": change["xaxis.range[1]"] } : null;
       if (!range) return;
       for (const other of others()) {

@@ -25,7 +25,7 @@ const drafts = {
       if (field.type === "checkbox") field.checked = true;
       else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
       const fold = field.closest("details");
-      if (fold && value && value !== field.defaultValue && fold !== form.closest("details")) fold.open = true;
+      if (fold && field.tagName !== "SELECT" && value && value !== field.defaultValue && fold !== form.closest("details")) fold.open = true;
     }
   },
 
@@ -41,9 +41,11 @@ document.addEventListener("input", (event) => {
 
 document.addEventListener("htmx:load", (event) => {
   const root = event.detail.elt;
-  const forms = [...root.querySelectorAll("form[data-draft]")];
-  if (root.matches?.("form[data-draft]")) forms.push(root);
-  for (const form of forms) {
+  if (root.matches?.("form[data-draft]")) { // the server's answer to this very form: what it holds is newer than the draft
+    drafts.save(root);
+    return;
+  }
+  for (const form of root.querySelectorAll("form[data-draft]")) {
     if (form.dataset.restored || form.querySelector("[aria-invalid], [role=alert]")) continue; // the server's copy is newer
     form.dataset.restored = "yes";
     drafts.restore(form);
@@ -51,16 +53,22 @@ document.addEventListener("htmx:load", (event) => {
 });
 
 // Enter moves to the next result; in the last one it saves.
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || !event.target.matches("input.result") || event.isComposing) return;
+function nextResult(event) {
+  if (event.key !== "Enter" || !event.target.matches("input.result") || event.isComposing) return null;
   const results = [...event.target.form.querySelectorAll("input.result")];
-  const next = results[results.indexOf(event.target) + 1];
-  if (next) {
-    event.preventDefault();
+  return results[results.indexOf(event.target) + 1];
+}
+
+document.addEventListener("keydown", (event) => {
+  const next = nextResult(event);
+  if (!next) return;
+  event.preventDefault();
+  setTimeout(() => { // once this key is done with, or it would count for the next field too
     next.focus();
     next.select();
-  }
+  });
 });
+document.addEventListener("keypress", (event) => { if (nextResult(event)) event.preventDefault(); });
 
 const unsent = new Set();
 
@@ -83,7 +91,10 @@ async function again() {
   const forms = [...unsent];
   unsent.clear();
   headroom.tell("");
-  for (const form of forms) if (form.isConnected) form.requestSubmit(form.sentWith?.isConnected ? form.sentWith : undefined);
+  for (const form of forms) {
+    if (!form.isConnected) continue;
+    if (form.sentWith?.isConnected) form.sentWith.click(); else form.requestSubmit();
+  }
 }
 
 document.addEventListener("submit", (event) => { event.target.sentWith = event.submitter; });

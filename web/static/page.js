@@ -82,7 +82,7 @@ document.addEventListener("change", (event) => {
   const form = event.target.form;
   const button = form.querySelector("button[value=refresh]") || Object.assign(document.createElement("button"), { name: "do", value: "refresh", hidden: true, formNoValidate: true });
   form.append(button);
-  form.requestSubmit(button);
+  button.click(); // htmx sends the button that was clicked
 });
 
 document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.elt));

@@ -24,11 +24,12 @@ type Drawing struct {
 
 // Axis is an axis with its name and unit.
 type Axis struct {
-	Title      string   `json:"title"`
-	Log        bool     `json:"log,omitempty"`
-	Categories []string `json:"categories,omitempty"`
-	FromZero   bool     `json:"fromZero,omitempty"`
-	Whole      bool     `json:"whole,omitempty"` // ticks at whole numbers only
+	Title      string    `json:"title"`
+	Log        bool      `json:"log,omitempty"`
+	Categories []string  `json:"categories,omitempty"`
+	FromZero   bool      `json:"fromZero,omitempty"`
+	Whole      bool      `json:"whole,omitempty"` // ticks at whole numbers only
+	Range      []float64 `json:"range,omitempty"` // from, to; worked out when empty
 }
 
 // Style is how a trace looks; shape first, then colour.
@@ -57,6 +58,7 @@ type Trace struct {
 	Low   []any    `json:"low,omitempty"`
 	High  []any    `json:"high,omitempty"`
 	Text  []string `json:"text,omitempty"` // what hovering says
+	Off   bool     `json:"off,omitempty"`  // shown only when its name is pressed
 	Link  []string `json:"link,omitempty"` // where clicking leads
 }
 
@@ -73,6 +75,7 @@ type Surface struct {
 	Y        []any       `json:"y"`
 	Mean     [][]float64 `json:"mean"`
 	MeanName string      `json:"meanName"`
+	Smooth   bool        `json:"smooth"`           // both axes have numbers
 	Chance   [][]float64 `json:"chance,omitempty"` // of being within every limit
 	Text     [][]string  `json:"text,omitempty"`
 }

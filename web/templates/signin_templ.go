@@ -42,7 +42,7 @@ func SignInView(p Page) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<h1>Sign in</h1><div class=\"panel\"><p>Headroom has no passwords. You sign in with a link that works once.</p><h3>How to get one</h3><ul><li>Signed in on another device? Open <b>Your devices</b> there and press “Sign in on another device”.</li><li>New here, or locked out? Ask an admin of this Headroom for an invite link.</li><li>You run the server? Restart it on a terminal: each start prints a sign-in link that is good for ten minutes.</li></ul></div><p><a href=\"/studies\">I am signed in already: go to the studies</a></p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<h1>Sign in</h1><div class=\"panel\"><p>Headroom has no passwords. You sign in with a link that works once.</p><h2>How to get one</h2><ul><li>Signed in on another device? Open <b>Your devices</b> there and press “Sign in on another device”.</li><li>New here, or locked out? Ask an admin of this Headroom for an invite link.</li><li>You run the server? Restart it on a terminal: each start prints a sign-in link that is good for ten minutes.</li></ul></div><p><a href=\"/studies\">I am signed in already: go to the studies</a></p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -152,7 +152,7 @@ func LinkView(p LinkPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<h3>What to do now</h3><ul><li>If you used it in this browser, <a href=\"/studies\">go to the studies</a>: you are signed in still.</li><li>On another device where you are signed in, open <b>Your devices</b> and make a new link.</li><li>Otherwise ask an admin for a new one. If you run the server, restart it on a terminal: it prints one.</li></ul>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<h2>What to do now</h2><ul><li>If you used it in this browser, <a href=\"/studies\">go to the studies</a>: you are signed in still.</li><li>On another device where you are signed in, open <b>Your devices</b> and make a new link.</li><li>Otherwise ask an admin for a new one. If you run the server, restart it on a terminal: it prints one.</li></ul>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -59,7 +59,7 @@ func StudiesView(p StudiesPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Lines) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"panel empty\"><h3>No studies yet</h3><p>A study is one thing to improve, the settings you can change, and the limits that must hold. Each will be a line here with how far it is and what is waiting.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"panel empty\"><h2>No studies yet</h2><p>A study is one thing to improve, the settings you can change, and the limits that must hold. Each will be a line here with how far it is and what is waiting.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -1,0 +1,408 @@
+package e2e
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// This is the one file that knows chromedp.
+
+//go:embed testdata/axe-4.14.1.min.js
+var axe string
+
+// browser is the context of the one browser; journeys have windows of their own in it, without each other's cookies.
+var browser context.Context
+
+// patience is how long a journey waits for what must come.
+const patience = 30 * time.Second
+
+func startBrowser() (func(), error) {
+	path, err := findChromium()
+	if err != nil {
+		return nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, stop := chromedp.NewContext(allocator)
+	if err := chromedp.Do(ctx); err != nil {
+		stop()
+		stopAllocator()
+		return nil, fmt.Errorf("starting %s: %w", path, err)
+	}
+	browser = ctx
+	return func() { stop(); stopAllocator() }, nil
+}
+
+func findChromium() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("these tests need a browser; install it with: apt-get install -y chromium")
+}
+
+// window is a browser window with its own cookies; tab one page in it.
+type tab struct {
+	t       *testing.T
+	ctx     context.Context
+	base    string
+	mutex   sync.Mutex
+	wrong   []string
+	lenient bool // the connection is being cut on purpose
+}
+
+// newTab opens a page of a new person at 1440 × 1000. When the test fails, its picture is kept.
+func newTab(t *testing.T, base string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	return watch(t, ctx, base)
+}
+
+// another opens a second tab of the same person.
+func (p *tab) another() *tab {
+	p.t.Helper()
+	ctx, cancel := chromedp.NewContext(p.ctx)
+	p.t.Cleanup(cancel)
+	return watch(p.t, ctx, p.base)
+}
+
+var tabs struct {
+	sync.Mutex
+	count int
+}
+
+// watch listens for what no page may do: errors on the console, and requests to other hosts.
+func watch(t *testing.T, ctx context.Context, base string) *tab {
+	t.Helper()
+	p := &tab{t: t, ctx: ctx, base: base}
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Listen(ctx, p.hear); err != nil {
+		t.Fatal(err)
+	}
+	p.size(1440, 1000)
+	t.Cleanup(func() {
+		p.mutex.Lock()
+		wrong := p.wrong
+		p.mutex.Unlock()
+		for _, w := range wrong {
+			t.Error(w)
+		}
+		if t.Failed() {
+			tabs.Lock()
+			tabs.count++
+			name := fmt.Sprintf("failed-%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), tabs.count)
+			tabs.Unlock()
+			p.shot(name)
+		}
+	})
+	return p
+}
+
+func (p *tab) hear(event any) {
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.object("exception: " + e.ExceptionDetails.Text + " " + describe(e.ExceptionDetails.Exception))
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" {
+			var words []string
+			for _, argument := range e.Args {
+				words = append(words, describe(argument))
+			}
+			p.object("console: " + strings.Join(words, " "))
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == "error" && !expectedAnswer(e.Entry.Text) {
+			p.object("browser: " + e.Entry.Text + " " + e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		asked, err := url.Parse(e.Request.URL)
+		if err == nil && (asked.Scheme == "http" || asked.Scheme == "https" || asked.Scheme == "ws") && "http://"+asked.Host != p.base {
+			p.object("asked another host: " + e.Request.URL)
+		}
+	}
+}
+
+// expectedAnswer tells of the refusals that pages show to people: the browser logs them as errors.
+func expectedAnswer(text string) bool {
+	for _, status := range []string{"401", "403", "404", "409", "422"} {
+		if strings.Contains(text, "the server responded with a status of "+status) {
+			return true
+		}
+	}
+	return false
+}
+
+func describe(o *runtime.RemoteObject) string {
+	if o == nil {
+		return ""
+	}
+	if o.Description != "" {
+		return o.Description
+	}
+	return string(o.Value)
+}
+
+func (p *tab) object(text string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if !p.lenient {
+		p.wrong = append(p.wrong, text)
+	}
+}
+
+// forgive lets the console complain, while the connection is cut on purpose.
+func (p *tab) forgive(yes bool) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.lenient = yes
+}
+
+func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		p.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// open goes to a path of the site, or to a whole address.
+func (p *tab) open(path string) {
+	p.t.Helper()
+	if strings.HasPrefix(path, "/") {
+		path = p.base + path
+	}
+	p.do("opening "+path, chromedp.Navigate(path))
+}
+
+func (p *tab) reload() {
+	p.t.Helper()
+	p.do("reloading", chromedp.Reload())
+}
+
+// click presses the first visible element that the selector finds.
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	p.do("clicking "+selector, chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+// press clicks the button or link with that text.
+func (p *tab) press(text string) {
+	p.t.Helper()
+	path := fmt.Sprintf(`//*[self::button or self::a or self::summary][normalize-space(.)=%q]`, text)
+	p.do("pressing "+text, chromedp.ScrollIntoView(chromedp.Search(path)), chromedp.Click(chromedp.Search(path), chromedp.NodeVisible))
+}
+
+// fill types a text into a field, in place of what it holds.
+func (p *tab) fill(selector, text string) {
+	p.t.Helper()
+	field := chromedp.CSS(selector)
+	p.do("finding "+selector, chromedp.ScrollIntoView(field), chromedp.WaitVisible(field))
+	ask[any](p, fmt.Sprintf(`document.querySelector(%q).value = ""; 0`, selector))
+	p.do("filling "+selector, chromedp.SendKeys(field, text))
+}
+
+// keys types into whatever has the focus.
+func (p *tab) keys(text string) {
+	p.t.Helper()
+	p.do("typing", chromedp.KeyEvent(text))
+}
+
+// choose picks an option of a list.
+func (p *tab) choose(selector, value string) {
+	p.t.Helper()
+	script := fmt.Sprintf(`(() => { const s = document.querySelector(%q); s.value = %q; s.dispatchEvent(new Event("change", {bubbles: true})); return s.value })()`, selector, value)
+	if got := ask[string](p, script); got != value {
+		p.t.Fatalf("%s has no option %q", selector, value)
+	}
+}
+
+// ask evaluates an expression in the page.
+func ask[T any](p *tab, expression string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		p.t.Fatalf("evaluating %s: %v", expression, err)
+	}
+	return value
+}
+
+// until waits for an expression of the page to become true. Pages may be left meanwhile.
+func (p *tab) until(what, expression string) {
+	p.t.Helper()
+	err := eventually(patience, func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
+		defer cancel()
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errors.New("it is not so")
+		}
+		return nil
+	})
+	if err != nil {
+		p.t.Fatalf("waited for %s: %v\n%s", what, err, p.text("main"))
+	}
+}
+
+// sees waits for a text somewhere on the page.
+func (p *tab) sees(text string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("the text %q", text), fmt.Sprintf(`document.body?.innerText.replace(/\s+/g, " ").includes(%s)`, quoted(text)))
+}
+
+// seesNot asserts that a text is nowhere on the page.
+func (p *tab) seesNot(text string) {
+	p.t.Helper()
+	if ask[bool](p, fmt.Sprintf(`document.body.innerText.replace(/\s+/g, " ").includes(%s)`, quoted(text))) {
+		p.t.Errorf("the page says %q", text)
+	}
+}
+
+func quoted(text string) string {
+	out, _ := json.Marshal(text) // a string always has JSON
+	return string(out)
+}
+
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return ask[string](p, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector))
+}
+
+func (p *tab) value(selector string) string {
+	p.t.Helper()
+	return ask[string](p, fmt.Sprintf(`document.querySelector(%q)?.value ?? "(no such field)"`, selector))
+}
+
+func (p *tab) count(selector string) int {
+	p.t.Helper()
+	return ask[int](p, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
+}
+
+func (p *tab) path() string {
+	p.t.Helper()
+	return ask[string](p, "location.pathname")
+}
+
+func (p *tab) size(width, height int64) {
+	p.t.Helper()
+	p.do("resizing", chromedp.EmulateViewport(width, height))
+}
+
+func (p *tab) dark() {
+	p.t.Helper()
+	p.media(emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+}
+
+func (p *tab) print() {
+	p.t.Helper()
+	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
+}
+
+func (p *tab) media(want emulation.SetEmulatedMediaParams) {
+	p.t.Helper()
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, want); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// withoutScripts lets the pages opened from now on run no scripts.
+func (p *tab) withoutScripts() {
+	p.t.Helper()
+	if _, err := chromedp.Call(p.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// signIn uses a sign-in link as a person does: open it, press the button.
+func (p *tab) signIn(link string) {
+	p.t.Helper()
+	p.open(link)
+	p.click("main form button")
+	p.until("the studies", `location.pathname === "/studies"`)
+}
+
+// shot keeps a picture of the whole page in screenshots/.
+func (p *tab) shot(name string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		p.t.Logf("no picture of %s: %v", name, err)
+		return
+	}
+	if err := os.MkdirAll("screenshots", 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("screenshots", name+".png"), picture, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+type violation struct {
+	ID    string `json:"id"`
+	Help  string `json:"help"`
+	Nodes []struct {
+		HTML    string `json:"html"`
+		Summary string `json:"failureSummary"`
+	} `json:"nodes"`
+}
+
+// audit lets axe look for what people with disabilities would stumble over, and for a page wider than its window.
+func (p *tab) audit(what string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	defer cancel()
+	run := `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](axe+";"+run, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("axe on %s: %v", what, err)
+	}
+	var violations []violation
+	if err := json.Unmarshal([]byte(found), &violations); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, v := range violations {
+		for _, node := range v.Nodes {
+			p.t.Errorf("%s: %s (%s): %.300s\n%s", what, v.ID, v.Help, node.HTML, node.Summary)
+		}
+	}
+	if extra := ask[int](p, "document.documentElement.scrollWidth - innerWidth"); extra > 0 {
+		p.t.Errorf("%s: the page is %d pixels wider than its window", what, extra)
+	}
+}
+
+func (p *tab) light() {
+	p.t.Helper()
+	p.media(emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}})
+}

@@ -1,0 +1,370 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// result is the field of a trial's metric at that place among the told ones.
+func result(trial, metric int) string { return fmt.Sprintf("#r-%d-f-metric_%d", trial, metric) }
+
+// column are the cells of a chart's table.
+func (p *tab) tableRows(chart string) int {
+	p.t.Helper()
+	return ask[int](p, fmt.Sprintf(`document.querySelectorAll("#%s ~ .under tbody tr").length`, chart))
+}
+
+func TestFirstLight(t *testing.T) {
+	t.Parallel()
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.press("New study")
+	p.until("the form", `document.querySelector("#define")`)
+
+	p.fill("#f-name", "First light")
+	p.fill("#f-parameters_0_name", "temperature")
+	p.fill("#f-parameters_0_low", "20")
+	p.fill("#f-parameters_0_unit", "°C")
+	p.fill("#f-parameters_1_name", "catalyst")
+	p.choose("#f-parameters_1_type", "categorical")
+	p.until("the choices", `document.querySelector("#f-parameters_1_choices")`)
+	p.fill("#f-parameters_1_choices", "A, B")
+	p.press("+ Add a parameter")
+	p.until("a third parameter", `document.querySelector("#f-parameters_2_name")`)
+	if got := p.value("#f-parameters_0_name"); got != "temperature" {
+		t.Fatalf("adding a line lost what was typed: the first parameter is %q", got)
+	}
+	p.fill("#f-objective_metric", "yield")
+	p.fill("#f-objective_unit", "%")
+	p.fill("#f-constraints_0_metric", "impurity")
+	p.fill("#f-constraints_0_threshold", "0,5")
+	p.press("Make the study")
+	p.until("the missing limit beside its field", `document.querySelector("#f-parameters_0_high[aria-invalid]") && document.activeElement.id === "f-parameters_0_high"`)
+	p.audit("faulty form")
+	p.fill("#f-parameters_0_high", "60")
+	p.press("Make the study")
+	p.sees("The study is made.")
+	p.sees("No trials yet")
+
+	p.press("Ask for next trial")
+	p.until("the card", `document.querySelector("#card-1")`)
+	p.click(result(1, 0))
+	p.keys("71,25" + kb.Enter)
+	p.until("the next field", fmt.Sprintf(`document.activeElement.matches(%q)`, result(1, 1)))
+	p.keys("0.31" + kb.Enter)
+	p.sees("Nothing is waiting")
+	p.until("the result in the table", `/71\.25[\s\S]*0\.31/.test(document.querySelector("#trial-1").innerText)`)
+	p.until("the chart", `document.querySelector("#chart-best.js-plotly-plot")?.data.some((trace) => trace.y?.includes(71.25))`)
+	p.sees("best feasible 71.25")
+
+	p.press("Ask for next trial")
+	p.until("the second card", `document.querySelector("#card-2")`)
+	p.fill(result(2, 0), "75")
+	p.fill(result(2, 1), "0.7")
+	p.press("Save result")
+	p.until("the second mark, a broken limit", `document.querySelector("#chart-best").data.some((trace) => trace.name === "a limit broken" && trace.y.includes(75))`)
+	p.sees("feasible 1 of 2")
+}
+
+func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Two tabs"))
+	site.play(t, id, 6)
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 2}, nil)
+	mine := newTab(t, site.base)
+	mine.signIn(site.link(t))
+	mine.open("/studies/" + id)
+	mine.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+	mine.drawn()
+	ask[any](mine, `Plotly.relayout("chart-best", {"xaxis.range[0]": 2, "xaxis.range[1]": 5}).then(() => 0)`)
+	mine.fill(result(7, 0), "64.")
+
+	theirs := mine.another()
+	theirs.open("/studies/" + id)
+	theirs.fill(result(8, 0), "66.5")
+	theirs.fill(result(8, 1), "0.42")
+	theirs.click("#card-8 button[type=submit]")
+	theirs.until("the card gone", `!document.querySelector("#card-8")`)
+
+	mine.until("the other's result", `document.querySelector("#trial-8").innerText.includes("66.5")`)
+	mine.until("the other's card gone", `!document.querySelector("#card-8")`)
+	mine.until("the redrawn chart", `document.querySelector("#chart-best").data.some((trace) => trace.y?.includes(66.5))`)
+	if got := mine.value(result(7, 0)); got != "64." {
+		t.Errorf("the half-typed value became %q", got)
+	}
+	if !ask[bool](mine, fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 0))) {
+		t.Errorf("the cursor left the field")
+	}
+	if got := ask[[]float64](mine, `document.querySelector("#chart-best").layout.xaxis.range`); got[0] != 2 || got[1] != 5 {
+		t.Errorf("the zoom was lost: %v", got)
+	}
+	mine.keys("5")
+	mine.reload()
+	mine.until("the draft", fmt.Sprintf(`document.querySelector(%q)?.value === "64.5"`, result(7, 0)))
+	mine.fill(result(7, 1), "0.4")
+	mine.click("#card-7 button[type=submit]")
+	mine.sees("Nothing is waiting")
+	if got := ask[int](mine, `Object.keys(localStorage).length`); got != 0 {
+		t.Errorf("%d drafts remain after saving", got)
+	}
+}
+
+func TestHiddenTabRestsAndCatchesUp(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Hidden"))
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+	ask[any](p, `Object.defineProperty(document, "visibilityState", {get: () => window.pretend, configurable: true}); window.pretend = "hidden"; document.dispatchEvent(new Event("visibilitychange")); 0`)
+	p.until("no stream", `!document.querySelector("#live") && document.querySelector("[data-live]").dataset.state === "rest"`)
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	if p.count("#card-1") != 0 {
+		t.Error("a hidden page fetched")
+	}
+	ask[any](p, `window.pretend = "visible"; document.dispatchEvent(new Event("visibilitychange")); 0`)
+	p.until("what was missed", `document.querySelector("#card-1")`)
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	p.until("what comes after", `document.querySelector("#card-2")`)
+}
+
+func TestCorrectionWithPreview(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Correction"))
+	site.play(t, id, 7)
+	before := site.makeCorrectable(t, id)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id + "/trials/2/correct")
+	p.fill("#f-metric_1", "0.05")
+	p.press("See what this would change")
+	p.until("the missing reason", `document.querySelector("#f-reason[aria-invalid]")`)
+	p.fill("#f-reason", "typo")
+	p.press("See what this would change")
+	p.sees("What this would change")
+	p.sees("Violation of impurity")
+	p.sees("Next suggestion")
+	p.audit("preview")
+	if after := site.makeCorrectable(t, id); after != before {
+		t.Fatalf("the preview stored something: version %d became %d", before, after)
+	}
+	p.press("Correct it")
+	p.sees("Corrected. Both values stand in the ledger.")
+	p.until("both values", `document.querySelector("main table").innerText.includes("0.05") && document.querySelector("main table s.was")`)
+	p.open("/studies/" + id)
+	p.until("the mark in the table", `document.querySelector("#trial-2 s.was")`)
+	p.sees("corrected impurity of trial 2")
+}
+
+// makeCorrectable returns the study's version.
+func (s *server) makeCorrectable(t *testing.T, id string) int64 {
+	t.Helper()
+	var state struct {
+		Version int64 `json:"version"`
+	}
+	s.api(t, "GET", "/studies/"+id+"/state", nil, &state)
+	return state.Version
+}
+
+func TestOddValueIsAskedBack(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Odd value"))
+	site.play(t, id, 6)
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.fill(result(7, 0), "60")
+	p.fill(result(7, 1), "5.1")
+	p.press("Save result")
+	p.sees("Impurity 5.1 %? The highest so far is")
+	if got := p.value(result(7, 1)); got != "5.1" {
+		t.Errorf("the value became %q", got)
+	}
+	p.press("Change")
+	p.until("the field", fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 1)))
+	p.keys("4.9")
+	p.press("Save anyway")
+	p.sees("Nothing is waiting")
+	p.until("the value", `document.querySelector("#trial-7").innerText.includes("4.9")`)
+}
+
+func TestWithoutScripts(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("No scripts"))
+	site.play(t, id, 5)
+	p := newTab(t, site.base)
+	p.withoutScripts()
+	p.open(site.link(t))
+	p.click("main form button")
+	p.sees("Studies")
+	p.open("/studies/" + id)
+	p.click(".ask button")
+	p.sees("Here is what to try next.")
+	p.fill(result(6, 0), "abc")
+	p.click("#card-6 button[type=submit]")
+	p.sees("write a number such as 0.31 or 0,31")
+	p.fill(result(6, 0), "61.5")
+	p.fill(result(6, 1), "0.44")
+	p.click("main .entry button[type=submit]")
+	p.sees("Saved. Thank you.")
+	p.until("the result in the table", `document.querySelector("#trial-6").innerText.includes("61.5")`)
+	if rows := p.tableRows("chart-best"); rows != 6 {
+		t.Errorf("the table behind the chart has %d rows, not 6", rows)
+	}
+	p.open("/studies/new")
+	p.fill("#f-name", "By hand")
+	p.click(`button[value="add-constraint"]`)
+	p.until("a second limit", `document.querySelector("#f-constraints_1_metric")`)
+	if got := p.value("#f-name"); got != "By hand" {
+		t.Errorf("the name became %q", got)
+	}
+	p.click(`button[value="remove-parameters.1"]`)
+	p.until("one parameter", `!document.querySelector("#f-parameters_1_name")`)
+	p.fill("#f-parameters_0_name", "x")
+	p.fill("#f-parameters_0_low", "0")
+	p.fill("#f-parameters_0_high", "1")
+	p.fill("#f-objective_metric", "y")
+	p.click(".actions button.primary")
+	p.sees("The study is made.")
+}
+
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Roles"))
+	site.play(t, id, 2)
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	admin := newTab(t, site.base)
+	admin.signIn(site.link(t))
+	admin.open("/people")
+	admin.fill("#f-invite_name", "Vera")
+	admin.choose("#f-invite_role", "viewer")
+	admin.press("Make invite link")
+	admin.sees("Invite link for Vera")
+	link := strings.TrimSpace(admin.text(".secret"))
+
+	vera := newTab(t, site.base)
+	vera.open(link)
+	vera.sees("Welcome, Vera")
+	vera.reload() // looking does not use the link up
+	vera.press("Join")
+	vera.until("the studies", `location.pathname === "/studies"`)
+	if vera.count(`a[href="/studies/new"]`) != 0 || vera.count(`a[href="/people"]`) != 0 {
+		t.Error("a viewer is offered what they may not do")
+	}
+	vera.open("/studies/" + id)
+	vera.sees("Trial 3 tries")
+	if vera.count("form.entry") != 0 || vera.count(".ask") != 0 {
+		t.Error("a viewer is offered to enter results")
+	}
+	vera.audit("viewer")
+	for _, path := range []string{"/people", "/studies/new", "/studies/" + id + "/edit"} {
+		vera.open(path)
+		vera.sees("Not allowed")
+	}
+	vera.open(link)
+	vera.sees("This link has been used")
+
+	admin.open("/people")
+	admin.fill("#f-token_name", "HPLC upload")
+	admin.press("Make token")
+	admin.sees("it cannot be shown again")
+	secret := strings.TrimSpace(admin.text(".secret"))
+	admin.open("/people")
+	admin.seesNot(secret)
+
+	admin.open("/studies/" + id + "/shares")
+	admin.fill("#f-name", "Auditor")
+	admin.press("Make link")
+	admin.sees("Link for Auditor")
+	share := strings.TrimSpace(admin.text(".secret"))
+	auditor := newTab(t, site.base)
+	auditor.open(share)
+	auditor.sees("Trial 3 tries")
+	auditor.open("/studies/" + id + "/board?at=3")
+	auditor.sees("As it was right after")
+	if got := auditor.count("#trials tbody tr"); got != 1 {
+		t.Errorf("after event 3 there is 1 trial, the board shows %d", got)
+	}
+	auditor.press("Verify")
+	auditor.sees("✓")
+	auditor.open("/people")
+	auditor.sees("Not allowed")
+
+	admin.open("/people")
+	admin.click(`tr:has(label[for^="role-"]):not(:has(.badge)) form[action$="/disable"] button`)
+	admin.sees("every session of theirs has ended")
+}
+
+func TestConnectionLostAndServerRestart(t *testing.T) {
+	t.Parallel()
+	own, err := start(filepath.Join(filepath.Dir(program), "restarted"), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { own.stop() })
+	id := own.makeStudy(t, buffer("Restart"))
+	own.play(t, id, 3)
+	own.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	p := newTab(t, own.base)
+	p.signIn(own.link(t))
+	p.open("/studies/" + id)
+	p.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+	p.fill(result(4, 0), "63.5")
+	p.fill(result(4, 1), "0.41")
+	p.forgive(true)
+	if err := own.stop(); err != nil {
+		t.Fatal(err)
+	}
+	p.press("Save result")
+	p.sees("Connection lost.")
+	if got := p.value(result(4, 0)); got != "63.5" {
+		t.Fatalf("the entry became %q", got)
+	}
+	if err := own.run(); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the result saved by itself", `document.querySelector("#trial-4").innerText.includes("63.5")`)
+	p.until("the stream again", `document.querySelector("[data-live]").dataset.state === "on"`)
+	p.until("no banner", `document.querySelector("#connection").hidden`)
+	p.forgive(false)
+	var ledger struct {
+		Events []struct {
+			Kind string `json:"kind"`
+		} `json:"events"`
+	}
+	own.api(t, "GET", "/studies/"+id+"/ledger?after=0&limit=100", nil, &ledger)
+	told := 0
+	for _, event := range ledger.Events {
+		if event.Kind == "told" {
+			told++
+		}
+	}
+	if told != 4 {
+		t.Errorf("the ledger has %d readings told, not 4", told)
+	}
+	own.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	p.until("life after the restart", `document.querySelector("#card-5")`)
+}
+
+func TestImport(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Import"))
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id + "/import")
+	p.fill("#f-text", "temperature;cycles;yield;impurity\n40,5;3;61,2;0,3\n99;4;70;0,4\n")
+	p.press("Check")
+	p.sees("Nothing was imported")
+	p.sees("line 3")
+	p.fill("#f-text", "temperature;cycles;yield;impurity\n40,5;3;61,2;0,3\n50;4;70;PENDING\n")
+	p.press("Check")
+	p.sees("2 rows are ready to be imported")
+	p.press("Import")
+	p.sees("The rows are imported.")
+	p.until("the rows", `document.querySelector("#trial-1").innerText.includes("61.2") && document.querySelector("#trial-2")`)
+}

@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"os"
+	"testing"
+)
+
+// look audits a page in every guise, and keeps its pictures when HEADROOM_SCREENSHOTS is set.
+func (p *tab) look(name, path string) {
+	p.t.Helper()
+	for _, guise := range []struct {
+		name          string
+		width, height int64
+		dark          bool
+	}{{"wide", 1440, 1000, false}, {"wide-dark", 1440, 1000, true}, {"phone", 390, 844, false}, {"huge", 2560, 1400, false}} {
+		p.size(guise.width, guise.height)
+		if guise.dark {
+			p.dark()
+		} else {
+			p.light()
+		}
+		p.open(path)
+		p.drawn()
+		p.audit(name + " " + guise.name)
+		if os.Getenv("HEADROOM_SCREENSHOTS") != "" {
+			p.shot(name + "-" + guise.name)
+		}
+	}
+	p.light()
+	p.size(1440, 1000)
+}
+
+// drawn waits until every chart of the page has been scrolled to and drawn.
+func (p *tab) drawn() {
+	p.t.Helper()
+	p.until("the charts", `[...document.querySelectorAll("[data-chart]")].every((c) => { if (c.classList.contains("js-plotly-plot") && c.querySelector(".main-svg")) return true; c.scrollIntoView(); return false }) && (scrollTo(0, 0), true)`)
+}
+
+func TestEveryPageInEveryGuise(t *testing.T) {
+	t.Parallel()
+	full := site.makeStudy(t, buffer("Buffer screen"))
+	site.play(t, full, 12)
+	site.api(t, "POST", "/studies/"+full+"/trials/3/corrections", map[string]any{"metrics": map[string]any{"yield": 12.5}, "reason": "typo"}, nil)
+	site.api(t, "POST", "/studies/"+full+"/trials/5/exclude", map[string]any{"reason": "instrument was not calibrated"}, nil)
+	site.api(t, "POST", "/studies/"+full+"/ask", map[string]any{"count": 3}, nil)
+	site.api(t, "POST", "/studies/"+full+"/trials/13/fail", map[string]any{"reason": "column broke"}, nil)
+	site.api(t, "POST", "/studies/"+full+"/trials/14/tell", map[string]any{"metrics": map[string]any{"yield": 70.5}}, nil)
+	empty := site.makeStudy(t, buffer("Nothing yet"))
+
+	p := newTab(t, site.base)
+	p.look("sign-in", "/sign-in")
+	p.look("dead-link", "/sign-in/headroom_NOSUCHLINK")
+	p.signIn(site.link(t))
+	p.look("studies", "/studies")
+	p.look("new", "/studies/new")
+	p.look("study", "/studies/"+full)
+	p.look("study-empty", "/studies/"+empty)
+	p.look("trial", "/studies/"+full+"/trials/12")
+	p.look("trial-excluded", "/studies/"+full+"/trials/5")
+	p.look("correct", "/studies/"+full+"/trials/4/correct")
+	p.look("own", "/studies/"+full+"/own")
+	p.look("edit", "/studies/"+full+"/edit")
+	p.look("reconfigure", "/studies/"+full+"/reconfigure")
+	p.look("board", "/studies/"+full+"/board?at=20")
+	p.look("import", "/studies/"+full+"/import")
+	p.look("shares", "/studies/"+full+"/shares")
+	p.look("people", "/people")
+	p.look("account", "/account")
+	p.look("nothing-here", "/studies/nosuchstudy")
+}

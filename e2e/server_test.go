@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const adminToken = "headroom_E2EADMINTOKENE2EADMINTOKE"
+
+// server is the program serving, with a private PostgreSQL of its own.
+type server struct {
+	folder, address, base string
+	process               *exec.Cmd
+	log                   *os.File
+}
+
+// start runs the program in folder and waits until it is ready. Port 0 takes a free port.
+func start(folder, address string) (*server, error) {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(folder, 0o777); err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(address, ":0") {
+		free, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		address = free.Addr().String()
+		free.Close()
+	}
+	log, err := os.OpenFile(folder+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{folder: folder, address: address, base: "http://" + address, log: log}
+	return s, s.run()
+}
+
+func (s *server) environment() []string {
+	return append(os.Environ(), "HEADROOM_LISTEN="+s.address, "HEADROOM_PUBLIC_URL="+s.base, "HEADROOM_DATA_DIR="+s.folder, "HEADROOM_ADMIN_TOKEN="+adminToken, "HEADROOM_DATABASE_URL=")
+}
+
+// run starts the process, also again after stop.
+func (s *server) run() error {
+	s.process = exec.Command(program, "serve")
+	s.process.Env, s.process.Stdout, s.process.Stderr = s.environment(), s.log, s.log
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	err := eventually(30*time.Second, func() error {
+		answer, err := http.Get(s.base + "/readyz")
+		if err != nil {
+			return err
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return fmt.Errorf("readyz answers %s", answer.Status)
+		}
+		return nil
+	})
+	if err != nil {
+		s.stop()
+		log, _ := os.ReadFile(s.folder + ".log")
+		return fmt.Errorf("the server did not become ready: %w\n%s", err, log)
+	}
+	return nil
+}
+
+func (s *server) stop() error {
+	if err := s.process.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	s.process.Wait()
+	return nil
+}
+
+var signInLink = regexp.MustCompile(`http\S+/sign-in/\S+`)
+
+// link makes a sign-in link for the admin, as somebody at the server's terminal would.
+func (s *server) link(t *testing.T) string {
+	t.Helper()
+	command := exec.Command(program, "link")
+	command.Env = s.environment()
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("headroom link: %v\n%s", err, out)
+	}
+	link := signInLink.Find(out)
+	if link == nil {
+		t.Fatalf("headroom link printed no link:\n%s", out)
+	}
+	return string(link)
+}
+
+// api calls the JSON API as the admin and reads the answer into out, unless that is nil.
+func (s *server) api(t *testing.T, method, path string, in, out any) {
+	t.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, s.base+"/api/v1"+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+adminToken)
+	if in != nil {
+		request.Header.Set("Content-Type", "application/json")
+	} else {
+		request.Body = http.NoBody
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.StatusCode >= 300 {
+		t.Fatalf("%s %s answers %s: %s", method, path, answer.Status, text)
+	}
+	if out != nil {
+		if err := json.Unmarshal(text, out); err != nil {
+			t.Fatalf("%s %s: %v in %s", method, path, err, text)
+		}
+	}
+}
+
+// eventually tries until check succeeds or the time is up, and returns the last failure.
+func eventually(limit time.Duration, check func() error) error {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-deadline.C:
+			return err
+		case <-again.C:
+		}
+	}
+}

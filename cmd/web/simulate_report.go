@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -40,12 +39,13 @@ func (s simulation) report(f *folder) error {
 		return err
 	}
 	for name, content := range map[string][]byte{"runs.csv": table(runRows(all)), "summary.csv": table(summaryRows(all)),
-		"summary.json": summary, "figure.svg": figure.SVG(), "figure.png": image} {
+		"summary.json": summary, "summary.txt": s.final(all), "figure.svg": figure.SVG(), "figure.png": image} {
 		if err := replace(f.file(name), content); err != nil {
 			return err
 		}
 	}
-	return s.print(all)
+	_, err = fmt.Printf("%swritten to %s\n", s.final(all), s.folder)
+	return err
 }
 
 func table(rows [][]string) []byte {
@@ -81,6 +81,11 @@ func runRows(all []played) [][]string {
 	return rows
 }
 
+// summaryEvery leaves out of the summary most of the rounds that the runs keep.
+const summaryEvery = 4
+
+func brief(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
+
 // summaryRows are means and standard errors over seeds.
 func summaryRows(all []played) [][]string {
 	header := []string{"algorithm", "round", "seeds"}
@@ -93,10 +98,14 @@ func summaryRows(all []played) [][]string {
 		for _, q := range problems.Quantities {
 			series = append(series, problems.Summarise(p.records, q.Name, false))
 		}
-		for i, t := range p.records[0].Rounds {
+		rounds := p.records[0].Rounds
+		for i, t := range rounds {
+			if i%summaryEvery != 0 && i != len(rounds)-1 {
+				continue
+			}
 			row := []string{p.label, strconv.Itoa(t), strconv.Itoa(len(p.records))}
 			for _, s := range series {
-				row = append(row, number(s.Mean[i]), number(s.Error[i]))
+				row = append(row, brief(s.Mean[i]), brief(s.Error[i]))
 			}
 			rows = append(rows, row)
 		}
@@ -104,24 +113,24 @@ func summaryRows(all []played) [][]string {
 	return rows
 }
 
-// final is a mean with its standard error after the last round.
-type final struct {
+// outcome is a mean with its standard error after the last round.
+type outcome struct {
 	Mean  float64 `json:"mean"`
 	Error float64 `json:"standard_error"`
 }
 
-func finalOf(p played, quantity string, averaged bool) final {
+func finalOf(p played, quantity string, averaged bool) outcome {
 	s := problems.Summarise(p.records, quantity, averaged)
-	return final{s.Mean[len(s.Mean)-1], s.Error[len(s.Error)-1]}
+	return outcome{s.Mean[len(s.Mean)-1], s.Error[len(s.Error)-1]}
 }
 
 // summary is the plan and the last round's figures.
 func (s simulation) summary(all []played) ([]byte, error) {
 	type entry struct {
-		Experiment  json.RawMessage  `json:"experiment"`
-		Seeds       int              `json:"seeds"`
-		MeanOptimum float64          `json:"mean_optimum"`
-		Final       map[string]final `json:"final"`
+		Experiment  json.RawMessage    `json:"experiment"`
+		Seeds       int                `json:"seeds"`
+		MeanOptimum float64            `json:"mean_optimum"`
+		Final       map[string]outcome `json:"final"`
 	}
 	out := map[string]entry{}
 	for _, p := range all {
@@ -129,7 +138,7 @@ func (s simulation) summary(all []played) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := entry{plan, len(p.records), 0, map[string]final{"regret/t": finalOf(p, "regret", true)}}
+		e := entry{plan, len(p.records), 0, map[string]outcome{"regret/t": finalOf(p, "regret", true)}}
 		for _, r := range p.records {
 			e.MeanOptimum += r.Optimum / float64(len(p.records))
 		}
@@ -175,9 +184,10 @@ func title(quantity string) string {
 	return quantity
 }
 
-// print shows the last round's figures, mean ± standard error.
-func (s simulation) print(all []played) error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+// final is a table of the last round's figures, mean ± standard error.
+func (s simulation) final(all []played) []byte {
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s, T = %d, %d seeds\tregret/t\thard\tsoft\tsum of g\trounds in violation\t\n", s.base.Problem, s.base.T(), s.seeds)
 	for _, p := range all {
 		fmt.Fprintf(w, "%s\t", p.label)
@@ -187,6 +197,6 @@ func (s simulation) print(all []played) error {
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "written to %s\n", s.folder)
-	return w.Flush()
+	_ = w.Flush() // a buffer never fails
+	return out.Bytes()
 }

@@ -91,6 +91,20 @@ func (s *State) Round() int { return len(s.history.Rounds) + 1 }
 // Multipliers returns one per constraint, for the next decision, or nil for algorithms without.
 func (s *State) Multipliers() []float64 { return s.multipliers }
 
+// AtCeiling tells, per constraint, whether its multiplier for the next decision has reached the largest value the algorithm lets it
+// have (ρ of the primal-dual algorithms, kappa_max of penalty-noiseless); nil for algorithms without one.
+func (s *State) AtCeiling() []bool {
+	p, ok := s.policy.(policy.Capped)
+	if !ok {
+		return nil
+	}
+	at := make([]bool, len(s.multipliers))
+	for j, m := range s.multipliers {
+		at[j] = m >= p.Ceiling(j)
+	}
+	return at
+}
+
 // walk moves the multipliers through the rounds.
 func (s *State) walk() error {
 	q := s.policy.Start()

@@ -20,10 +20,8 @@ type Beta struct {
 func (r *resolver) parseBeta(_ Setting, path string, raw json.RawMessage) (Beta, bool) {
 	var number float64
 	if json.Unmarshal(raw, &number) == nil {
-		raw, _ = json.Marshal(Beta{Schedule: "constant", Value: number})
-		if number == 0 {
-			return Beta{Schedule: "constant"}, true
-		}
+		return Beta{Schedule: "constant", Value: number},
+			r.sensible(path, number) && r.want(number >= 0, path, "a width of at least 0 is needed")
 	}
 	b := Beta{P: 0.1}
 	word, given, ok := r.object(path, raw, "schedule", map[string]*float64{"value": &b.Value, "B": &b.B, "R": &b.R, "p": &b.P})

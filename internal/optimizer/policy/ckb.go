@@ -124,6 +124,8 @@ func (a ckb) cut(v []float64) []float64 {
 	return v
 }
 
+func (a ckb) Ceiling(cost int) float64 { return a.cap[cost] }
+
 func (a ckb) Step(phi []float64, r *Revealed) []float64 {
 	next := append([]float64(nil), phi...)
 	if r.Excluded {

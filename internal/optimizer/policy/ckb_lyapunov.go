@@ -1,5 +1,7 @@
 package policy
 
+import "math"
+
 var ckbLyapunov = Description{
 	Name: "ckb-lyapunov", Title: "Primal-dual with virtual queues",
 	Source:   ckbUCB.Source + ", appendix on the Lyapunov-drift method",
@@ -37,6 +39,9 @@ func (a lyapunov) Score(s *Sight) Scores {
 	}
 	return a.ckb.Score(&priced)
 }
+
+// Ceiling is infinite: the queue has no cap.
+func (lyapunov) Ceiling(int) float64 { return math.Inf(1) }
 
 func (a lyapunov) Step(queue []float64, r *Revealed) []float64 {
 	next := append([]float64(nil), queue...)

@@ -36,5 +36,4 @@ func (a noiseless) Step(kappa []float64, r *Revealed) []float64 {
 	return a.step(kappa, r, func(_ int, k, mean float64) float64 { return min(k*a.psi.At(mean), a.max) })
 }
 
-// Ceiling is the value no multiplier exceeds.
-func (a noiseless) Ceiling() float64 { return a.max }
+func (a noiseless) Ceiling(int) float64 { return a.max }

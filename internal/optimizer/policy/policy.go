@@ -151,6 +151,11 @@ type Penalised interface {
 	Response(reward float64, costs, multipliers []float64) float64
 }
 
+// Capped is a policy whose multipliers have a largest value; Ceiling returns it for a cost.
+type Capped interface {
+	Ceiling(cost int) float64
+}
+
 // Bounded is a policy with a bound on the cumulative violation to draw.
 type Bounded interface {
 	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric units.

@@ -228,6 +228,9 @@ func (r *resolver) parseNumber(s Setting, path string, raw json.RawMessage) (flo
 		r.fault(path, "must be a number%s", rangeText(s))
 		return 0, false
 	}
+	if !r.sensible(path, v) {
+		return 0, false
+	}
 	if s.Type == Integer && v != math.Trunc(v) {
 		r.fault(path, "must be a whole number%s", rangeText(s))
 		return 0, false
@@ -237,6 +240,12 @@ func (r *resolver) parseNumber(s Setting, path string, raw json.RawMessage) (flo
 		return 0, false
 	}
 	return v, true
+}
+
+// sensible refuses numbers whose products and quotients could overflow.
+func (r *resolver) sensible(path string, v float64) bool {
+	size := math.Abs(v)
+	return r.want(size == 0 || size >= 1e-12 && size <= 1e12, path, "a number other than 0 must have a size from 1e-12 to 1e12")
 }
 
 func rangeText(s Setting) string {
@@ -308,8 +317,10 @@ func (r *resolver) object(path string, raw json.RawMessage, word string, fields 
 		if absent(m[key]) {
 			continue
 		}
-		if json.Unmarshal(m[key], target) != nil || math.IsInf(*target, 0) {
+		if json.Unmarshal(m[key], target) != nil {
 			r.fault(path+"."+key, "must be a number")
+			good = false
+		} else if !r.sensible(path+"."+key, *target) {
 			good = false
 		}
 		given[key] = true

@@ -1,0 +1,264 @@
+package optimizer
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/optimizer/policy"
+)
+
+// stateOf plays a few rounds of an algorithm on arms and returns the state with what its next decision sees of all of them.
+func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *policy.Sight) {
+	t.Helper()
+	cfg := toyConfig(t, algorithm, grounds()[0], 2)
+	h, _ := play(t, cfg, rounds)
+	state, err := Replay(cfg, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := cfg.Space.places()
+	return state, h, state.sight(state.next, places, toyKnown().at(places), state.draw(state.Round()))
+}
+
+// TestReread compares the posterior that one more reading would give with that of a history that has it.
+func TestReread(t *testing.T) {
+	t.Parallel()
+	state, h, sight := stateOf(t, "safeopt", 7)
+	const x, value = 14, 0.37
+	among := []int{3, 14, 30}
+	const cost = 1 // the second constraint, target 2, metric 2
+	a := state.next.era.affines[1+cost]
+	longer := &History{Rounds: append(slices.Clone(h.Rounds), Round{Point: state.cfg.Space.Arms[x], Arm: x,
+		Readings: []Reading{{}, {}, {Told: true, Value: a.metricMean(value - a.shift), Revealed: 8}}})}
+	// A pending round narrows the others' variance; only the cost that was read is compared.
+	after, err := Replay(state.cfg, longer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := after.estimate(after.next, state.cfg.Space.places(), nil)[1+cost]
+	got := sight.Set.Reread(1+cost, among)(x, value)
+	for i, y := range among {
+		near(t, 8, "reread mean", got.Mean[i], want.Mean[y])
+		near(t, 8, "reread sd", got.SD[i], want.SD[y])
+	}
+}
+
+// TestEarlier compares what an earlier decision is said to have seen with what a history of that length shows.
+func TestEarlier(t *testing.T) {
+	t.Parallel()
+	state, h, sight := stateOf(t, "stageopt", 9)
+	for n := 1; n < 9; n++ {
+		then, err := Replay(state.cfg, seenAt(h, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		places := state.cfg.Space.places()
+		want := then.sight(then.next, places, toyKnown().at(places), then.draw(n))
+		got := sight.Set.Earlier(n)
+		if got.Round != n || !cmp.Equal(got.Reward, want.Reward, near9) || !cmp.Equal(got.Costs, want.Costs, near9) || !cmp.Equal(got.Beta, want.Beta) {
+			t.Errorf("decision %d is said to have seen something else than it did", n)
+		}
+		if !slices.Equal(got.Set.Seeds, want.Set.Seeds) {
+			t.Errorf("decision %d had the seeds %v, said to have %v", n, want.Set.Seeds, got.Set.Seeds)
+		}
+	}
+}
+
+// TestJoint draws many functions: their mean and covariance must be the posterior's, the latter times the square of the width.
+func TestJoint(t *testing.T) {
+	t.Parallel()
+	state, _, sight := stateOf(t, "ckb-ts", 6)
+	const width, draws = 1.5, 40000
+	source := rand.New(rand.NewPCG(5, 0))
+	i, j := 8, 9
+	var sum, square, product, other float64
+	for range draws {
+		f := sight.Set.Joint(0, width, source.NormFloat64)
+		sum, other = sum+f[i], other+f[j]
+		square, product = square+f[i]*f[i], product+f[i]*f[j]
+	}
+	mean, otherMean := sum/draws, other/draws
+	src := &state.next.sources[state.next.sourceOf[0]]
+	covariance := src.data.Covariance(state.inputs(src.kernel, state.cfg.Space.places()))
+	within := func(what string, got, want, tolerance float64) {
+		if math.Abs(got-want) > tolerance {
+			t.Errorf("%s of the draws is %g, want %g", what, got, want)
+		}
+	}
+	within("mean", mean, sight.Reward.Mean[i], 5*width*sight.Reward.SD[i]/math.Sqrt(draws))
+	within("variance", square/draws-mean*mean, width*width*covariance[i][i], 0.05*width*width*covariance[i][i])
+	within("covariance", product/draws-mean*otherMean, width*width*covariance[i][j], 0.05*width*width*math.Sqrt(covariance[i][i]*covariance[j][j]))
+}
+
+// TestSemidefiniteRoot takes the root of a singular matrix.
+func TestSemidefiniteRoot(t *testing.T) {
+	t.Parallel()
+	source := rand.New(rand.NewPCG(2, 0))
+	factors := make([][]float64, 12)
+	for i := range factors {
+		factors[i] = []float64{source.NormFloat64(), source.NormFloat64(), source.NormFloat64()}
+	}
+	a := make([][]float64, len(factors))
+	for i := range a {
+		for j := range factors {
+			a[i] = append(a[i], dot(factors[i], factors[j]))
+		}
+	}
+	l := SemidefiniteRoot(a)
+	for i := range a {
+		for j := range i + 1 {
+			if got := dot(l[i][:j+1], l[j][:j+1]); math.Abs(got-a[i][j]) > 1e-9 {
+				t.Errorf("entry %d, %d of L Lᵀ is %g, want %g", i, j, got, a[i][j])
+			}
+		}
+	}
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+// TestSafePlaces holds that safe seeds are among the places of a continuous space, each place once, and that safe algorithms start there.
+func TestSafePlaces(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"safeopt", "stageopt", "sgp-ucb"} {
+		cfg := toyConfig(t, algorithm, grounds()[3], 1)
+		h, decisions := play(t, cfg, 5)
+		if !samePlace(decisions[0].Place, cfg.SafeSeeds[0]) {
+			t.Errorf("%s starts at %v", algorithm, decisions[0].Place)
+		}
+		state, err := Replay(cfg, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places := state.finitePlaces(state.draw(6))
+		seeds := 0
+		for i, p := range places {
+			if samePlace(p, cfg.SafeSeeds[0]) {
+				seeds++
+			}
+			for _, q := range places[i+1:] {
+				if slices.Equal(p.U, q.U) {
+					t.Fatalf("%v is listed twice", p.U)
+				}
+			}
+		}
+		if seeds != 1 || len(places) < 1000 {
+			t.Errorf("%d places with the seed %d times", len(places), seeds)
+		}
+	}
+}
+
+// TestQueueOfEstimates follows ckb-lyapunov's queue by hand from what each decision recorded.
+func TestQueueOfEstimates(t *testing.T) {
+	t.Parallel()
+	cfg := toyConfig(t, "ckb-lyapunov", grounds()[0], 2)
+	cfg.Settings = resolved(t, cfg, map[string]any{"slack": map[string]any{"limit 0": 0.1}, "constraint_bound": 0.7})
+	_, decisions := play(t, cfg, 15)
+	queue := []float64{0, 0}
+	for i, d := range decisions {
+		for j, slack := range []float64{0.1, 0} {
+			near(t, i+1, "queue", d.Multipliers[j], queue[j])
+			if math.Abs(d.Estimates[1+j]) > 0.7 {
+				t.Errorf("round %d: the estimate %g is not cut", i+1, d.Estimates[1+j])
+			}
+			queue[j] = max(queue[j]+d.Estimates[1+j]+slack, 0)
+		}
+	}
+}
+
+// TestForgetting compares algorithms that forget with a history that never had the forgotten rounds.
+func TestForgetting(t *testing.T) {
+	t.Parallel()
+	for algorithm, first := range map[string]int{"rpol-sw-ucb": 8, "ckb-sw-ucb": 8, "ckb-restart-ucb": 11, "penalty-noisy": 13} {
+		cfg := toyConfig(t, algorithm, grounds()[0], 1)
+		h, _ := play(t, cfg, 13)
+		state, err := Replay(cfg, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := state.policy.First(14); got != first {
+			t.Fatalf("%s: decision 14 sees rounds from %d, want %d", algorithm, got, first)
+		}
+		forgotten := &History{Rounds: slices.Clone(h.Rounds)}
+		for i := range first - 1 {
+			forgotten.Rounds[i].Excluded = true
+		}
+		blank, err := Replay(cfg, forgotten)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := blank.acting(14, state.Multipliers())
+		if err != nil {
+			t.Fatal(err)
+		}
+		places := cfg.Space.places()
+		got, want := state.estimate(state.next, places, nil), blank.estimate(v, places, nil)
+		if !cmp.Equal(got, want, near9) || !cmp.Equal(state.next.gain, v.gain, near9) {
+			t.Errorf("%s remembers what it should have forgotten", algorithm)
+		}
+	}
+}
+
+// TestCeiling raises a multiplier until its cap.
+func TestCeiling(t *testing.T) {
+	t.Parallel()
+	for algorithm, settings := range map[string]map[string]any{
+		"penalty-noiseless": {"epoch_length": 1, "kappa_max": 1.2},
+		"ckb-ucb":           {"beta": 0, "multiplier_cap": 0.1, "step": 0.01, "slack": 1},
+	} {
+		cfg := toyConfig(t, algorithm, grounds()[0], 1)
+		cfg.Settings = resolved(t, cfg, settings)
+		h, _ := play(t, cfg, 2)
+		for i := range h.Rounds {
+			h.Rounds[i].Readings = []Reading{{Told: true, Revealed: i + 1}, {Told: true, Value: 5, Revealed: i + 1}}
+		}
+		state, err := Replay(cfg, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := state.AtCeiling(); len(at) != 1 || !at[0] {
+			t.Errorf("%s with the multiplier %v is not at its ceiling", algorithm, state.Multipliers())
+		}
+	}
+	free, _, _ := stateOf(t, "ckb-lyapunov", 3)
+	if slices.Contains(free.AtCeiling(), true) {
+		t.Error("a queue has a ceiling")
+	}
+}
+
+// TestBoundsHold plays algorithms with the widths of the theory on a function of the assumed norm; their bounds must hold at every round.
+func TestBoundsHold(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"rpol-ucb", "ckb-ucb", "ckb-lyapunov"} {
+		cfg := toyConfig(t, algorithm, grounds()[0], 1)
+		settings := map[string]any{"beta": map[string]any{"schedule": "theory", "B": 6, "R": 0.05, "p": 0.1}}
+		if algorithm != "rpol-ucb" {
+			settings["slater"], settings["slack"] = 0.6, 0
+		}
+		cfg.Settings = resolved(t, cfg, settings)
+		h, _ := play(t, cfg, 20)
+		state, err := Replay(cfg, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range state.ViolationTrace() {
+			v := row[0]
+			suffered := v.Soft
+			if algorithm == "rpol-ucb" {
+				suffered = v.Hard
+			}
+			if !v.HasBound || !v.Guarantee || suffered > v.Bound {
+				t.Errorf("%s round %d: %+v", algorithm, i+1, v)
+			}
+		}
+	}
+}

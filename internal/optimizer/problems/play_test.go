@@ -76,6 +76,28 @@ func TestDriversAgree(t *testing.T) {
 	}
 }
 
+// TestDriversAgreeOnWidths plays the published widths, which depend on the information gain, and pending points that are ignored.
+func TestDriversAgreeOnWidths(t *testing.T) {
+	t.Parallel()
+	delay := 3.0
+	for _, e := range []Experiment{
+		{Algorithm: "rpol-ucb", Paper: true}, {Algorithm: "igp-ucb", Paper: true, Delay: &delay}, {Algorithm: "config", Paper: true},
+		{Algorithm: "rpol-sw-ucb", Paper: true, Settings: settingsOf(t, `{"window": 8}`)},
+		{Algorithm: "rpol-censored-ucb", Paper: true, Delay: &delay, Settings: settingsOf(t, `{"delay_window": 3}`)},
+		{Algorithm: "penalty-noisy", Paper: true, Settings: settingsOf(t, `{"epoch_length": 6}`)},
+		{Algorithm: "rpol-ucb", Delay: &delay, Settings: settingsOf(t, `{"pending": "ignore", "margin": 0.1}`)},
+		{Algorithm: "penalty-noisy", Delay: &delay, Settings: settingsOf(t, `{"epoch_length": 6, "pending": "ignore"}`)},
+	} {
+		e.Problem, e.Horizon, e.Grid = "sine-pocket", 24, 13
+		t.Run(e.Algorithm, func(t *testing.T) {
+			t.Parallel()
+			direct := play(t, e, 3)
+			e.Replay = true
+			agree(t, direct, play(t, e, 3))
+		})
+	}
+}
+
 func agree(t *testing.T, a, b *Run) {
 	t.Helper()
 	for i := range a.Regret {
@@ -256,5 +278,27 @@ func TestRefusals(t *testing.T) {
 		if err := c.e.Check(); err == nil || !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%+v gives %v, want a word about %s", c.e, err, c.reason)
 		}
+	}
+}
+
+// TestOpponentsFindSomething checks that ADMMBO stops about when its authors' did on this problem, close to the pocket, and that the bandit
+// gradient method learns to keep the limit.
+func TestOpponentsFindSomething(t *testing.T) {
+	t.Parallel()
+	reward, cost := 0.01, 0.0
+	e := Experiment{Problem: "sine-pocket", Algorithm: "admmbo", Horizon: 140, Kernel: "matern52", Lambda: 0.01, NoiseVariance: &reward, CostNoise: &cost}
+	run := play(t, e, 2)
+	end := run.Points[139]
+	if run.Points[119][0] != end[0] || run.Points[60][0] == end[0] {
+		t.Error("ADMMBO plays its incumbent neither too early nor too late")
+	}
+	if g := instance(t, "sine-pocket", 1).costs(1, end)[0]; g > 0.1 {
+		t.Errorf("ADMMBO ends at %v, %v beyond the limit", end, g)
+	}
+	e = Experiment{Problem: "rate-allocation", Algorithm: "oco-bandit", Horizon: 2000, Settings: settingsOf(t, `{"step": 0.02}`)}
+	run = play(t, e, 1)
+	early, late := run.Balance[99]/100, (run.Balance[1999]-run.Balance[1499])/500
+	if early < 0.3 || late > 0.1 {
+		t.Errorf("the gradient method passes the limit by %v a round at first, by %v in the end", early, late)
 	}
 }

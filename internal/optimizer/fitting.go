@@ -122,7 +122,7 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 		p.Start.Lambda = now.lambda
 	}
 	for _, d := range s.cfg.Space.Dims {
-		p.Median = append(p.Median, 0.3*d.inputRange())
+		p.Median = append(p.Median, d.priorLengthscale())
 	}
 	for _, n := range rounds {
 		r := s.history.Rounds[n-1]
@@ -131,4 +131,19 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 		p.NoiseSD = append(p.NoiseSD, r.Readings[metric].SD/f.Scale)
 	}
 	return p
+}
+
+// Prior medians of lengthscales. A category's choices are √2 apart in one-hot inputs; with 0.3 they would share nothing (a matern52
+// correlation of 0.001), with 2 they share much (0.7) until the readings say otherwise.
+const (
+	rangeShare     = 0.3 // of a parameter's range
+	categoryMedian = 2.0
+)
+
+// priorLengthscale is the prior median of a parameter's lengthscale.
+func (d Dim) priorLengthscale() float64 {
+	if d.Kind == Categorical {
+		return categoryMedian
+	}
+	return rangeShare * d.inputRange()
 }

@@ -85,7 +85,7 @@ func logPosterior(p fit.Problem, lengthscales []float64, lambda float64) float64
 	value := -0.5*mat.Dot(y, &alpha) - 0.5*c.LogDet() - 0.5*float64(len(p.Y))*math.Log(2*math.Pi)
 	if p.FreeLengthscales {
 		for g, l := range lengthscales {
-			value -= 0.5 * math.Pow(math.Log(l/p.Median[g])/0.75, 2)
+			value -= 0.5 * math.Pow(math.Log(l/p.Median[g])/1.25, 2)
 		}
 	}
 	if p.FreeNoise {

@@ -53,7 +53,7 @@ func simulate(ctx context.Context, _ config, args []string) error {
 		return err
 	}
 	if err := s.play(ctx, folder); err != nil {
-		if errors.Is(err, context.Canceled) {
+		if ctx.Err() != nil {
 			return fmt.Errorf("interrupted; finished seeds are kept in %s, and the same command goes on from there", s.folder)
 		}
 		return err

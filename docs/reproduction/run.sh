@@ -22,7 +22,7 @@ for name in "$@"; do
   figure1) play $name -problem sine-pocket -grid 61 -seeds 50 \
     -algorithm rpol-ucb,config,ckb-5=ckb-ucb,ckb-slater=ckb-ucb,rpol-beta1=rpol-ucb,igp-ucb ;;
   figure1-theory) play $name -problem sine-pocket -grid 61 -seeds 50 -preset paper -algorithm rpol-ucb,config,ckb=ckb-ucb ;;
-  figure1-continuous) play $name -problem sine-pocket -seeds 5 -algorithm rpol-ucb,config ;;
+  figure1-continuous) play $name -problem sine-pocket -seeds 20 -algorithm rpol-ucb,config ;;
   wrong-pocket) play $name -problem sine-pocket -grid 61 -seeds 40 -algorithm rpol-ucb,config ;;
   figure2) play $name -problem sine-pocket-delayed -grid 61 -seeds 50 \
     -algorithm rpol-ucb,rpol-arrived=rpol-ucb,censored-0=rpol-censored-ucb,censored-1=rpol-censored-ucb,ckb-arrived=ckb-ucb,config-arrived=config ;;
@@ -55,7 +55,7 @@ for name in "$@"; do
   rates-noisy-opponents) play $name -problem rate-allocation -lambda 0.01 -seeds 50 -plot utility/t,balance/t \
     -algorithm admmbo,oco-a=oco-bandit,oco-b=oco-bandit,oco-c=oco-bandit,oco-d=oco-bandit,oco-e=oco-bandit ;;
   queue) play $name -problem queue -grid 41 -seeds 50 -plot regret/t,balance -algorithm published=scgp-ucb,ii=scgp-ucb,root-t=scgp-ucb ;;
-  margin) play $name -problem sine-pocket -horizon 200 -fit -seeds 3 -algorithm none=rpol-ucb,m05=rpol-ucb,m10=rpol-ucb ;;
+  margin) play $name -problem sine-pocket -horizon 200 -fit -seeds 20 -algorithm none=rpol-ucb,m05=rpol-ucb,m10=rpol-ucb ;;
   *) echo "there is no experiment $name" >&2; exit 1 ;;
   esac
 done

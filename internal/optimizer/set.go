@@ -55,8 +55,8 @@ func samePlace(a, b Place) bool {
 	return true
 }
 
-// joint returns how to draw target k's function over the places: μ + width·chol(Cov)·n. Places that the data determine fully
-// (or that repeat) add a vanishing pivot, which counts as 0. Targets of one regression share the root.
+// joint returns how to draw target k's function over the places: μ + width·chol(Cov)·n. Targets of one
+// regression share the root.
 func (s *State) joint(v *view, at []Place) func(k int, width float64, normal func() float64) []float64 {
 	roots := make([][][]float64, len(v.sources))
 	return func(k int, width float64, normal func() float64) []float64 {
@@ -78,27 +78,34 @@ func (s *State) joint(v *view, at []Place) func(k int, width float64, normal fun
 	}
 }
 
-// SemidefiniteRoot returns the lower-triangular L with L Lᵀ = A for a symmetric positive semidefinite A, taking pivots
-// below 1e-10 of the largest diagonal as 0.
+// jitter is what SemidefiniteRoot adds to the diagonal, in units of the largest variance: enough for rounding, and in a draw no more
+// than 3e-5 of the widest standard deviation.
+const jitter = 1e-9
+
+// SemidefiniteRoot returns the rows of the lower-triangular L with L Lᵀ = A + 1e-9·max(diag A)·I for a symmetric positive
+// semidefinite A, which it overwrites. Places that the data determine, or that repeat, make A singular.
 func SemidefiniteRoot(a [][]float64) [][]float64 {
 	largest := 0.0
 	for i := range a {
 		largest = max(largest, a[i][i])
 	}
-	l := make([][]float64, len(a))
-	for i := range a {
-		l[i] = make([]float64, i+1)
-		for j := 0; j <= i; j++ {
-			sum := a[i][j] - factor.Dot(l[i][:j], l[j])
-			switch {
-			case i != j && l[j][j] > 0:
-				l[i][j] = sum / l[j][j]
-			case i == j && sum > 1e-10*largest:
-				l[i][i] = math.Sqrt(sum)
-			}
-		}
+	if largest == 0 {
+		return a
 	}
-	return l
+	rows := make([][]float64, len(a))
+	for i := range a {
+		a[i][i] += jitter * largest
+		rows[i] = a[i][:i+1]
+	}
+	l, err := factor.New(rows)
+	if err != nil {
+		// Rounding outweighed the jitter, as with a matrix given by hand that is barely semidefinite.
+		return SemidefiniteRoot(a)
+	}
+	for i := range rows {
+		rows[i] = l.Row(i)
+	}
+	return rows
 }
 
 // reread prepares target k's posterior at some of the places after one more reading at place x. With c(y) the posterior covariance of

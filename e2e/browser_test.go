@@ -186,9 +186,23 @@ func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
+	err := chromedp.Do(ctx, steps...)
+	for err != nil && replaced(err) { // by a refresh, between finding an element and using it
+		err = chromedp.Do(ctx, steps...)
+	}
+	if err != nil {
 		p.t.Fatalf("%s: %v", what, err)
 	}
+}
+
+func replaced(err error) bool {
+	return strings.Contains(err.Error(), "Could not find node") || strings.Contains(err.Error(), "does not belong to the document") || strings.Contains(err.Error(), "No node")
+}
+
+// ready waits until the page and its scripts are there, as a person does.
+func (p *tab) ready() {
+	p.t.Helper()
+	p.until("the page", `document.readyState === "complete"`)
 }
 
 // open goes to a path of the site, or to a whole address.
@@ -208,12 +222,14 @@ func (p *tab) reload() {
 // click presses the first visible element that the selector finds.
 func (p *tab) click(selector string) {
 	p.t.Helper()
+	p.ready()
 	p.do("clicking "+selector, chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
 // press clicks the button or link with that text.
 func (p *tab) press(text string) {
 	p.t.Helper()
+	p.ready()
 	path := fmt.Sprintf(`//*[self::button or self::a or self::summary][normalize-space(.)=%q]`, text)
 	p.do("pressing "+text, chromedp.ScrollIntoView(chromedp.Search(path)), chromedp.Click(chromedp.Search(path), chromedp.NodeVisible))
 }
@@ -221,6 +237,7 @@ func (p *tab) press(text string) {
 // fill types a text into a field, in place of what it holds.
 func (p *tab) fill(selector, text string) {
 	p.t.Helper()
+	p.ready()
 	field := chromedp.CSS(selector)
 	p.do("finding "+selector, chromedp.ScrollIntoView(field), chromedp.WaitVisible(field))
 	ask[any](p, fmt.Sprintf(`document.querySelector(%q).value = ""; 0`, selector))

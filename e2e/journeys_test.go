@@ -49,6 +49,9 @@ func TestFirstLight(t *testing.T) {
 	p.press("Make the study")
 	p.sees("The study is made.")
 	p.sees("No trials yet")
+	if drafts := ask[int](p, "Object.keys(localStorage).length"); drafts != 0 {
+		t.Errorf("%d drafts remain after the study was made", drafts)
+	}
 
 	p.press("Ask for next trial")
 	p.until("the card", `document.querySelector("#card-1")`)
@@ -147,7 +150,7 @@ func TestCorrectionWithPreview(t *testing.T) {
 	p.press("See what this would change")
 	p.sees("What this would change")
 	p.sees("Violation of impurity")
-	p.sees("Next suggestion")
+	p.sees("Recommended")
 	p.audit("preview")
 	if after := site.makeCorrectable(t, id); after != before {
 		t.Fatalf("the preview stored something: version %d became %d", before, after)

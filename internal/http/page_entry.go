@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -247,7 +248,8 @@ func (s *Server) afterTelling(w http.ResponseWriter, r *http.Request, number int
 		w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
 		return nil
 	}
-	return goTo(w, r, "/studies/"+chi.URLParam(r, "id")+"?done=saved#next")
+	id := chi.URLParam(r, "id")
+	return goTo(w, r, "/studies/"+id+"?done=saved&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", id, number))+"#next")
 }
 
 // currentPath is the path of the page that htmx sends from.

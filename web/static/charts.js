@@ -3,6 +3,13 @@
 "use strict";
 
 (() => {
+  // The library is large; it is fetched when the first chart comes into view, so that entering results never waits for it.
+  const address = document.currentScript.dataset.library;
+  let fetched;
+  const library = () => fetched ??= new Promise((done, failed) => {
+    document.head.append(Object.assign(document.createElement("script"), { src: address, onload: done, onerror: failed }));
+  });
+
   const shapes = { feasible: "circle", violated: "triangle-up", unknown: "circle-open", waiting: "diamond-open", recommended: "star" };
   const sizes = { feasible: 9, violated: 12, unknown: 9, waiting: 11, recommended: 17 };
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
@@ -89,7 +96,7 @@
     const layout = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: c.ink },
       margin: { l: 48, r: 16, t: 8, b: 40 }, xaxis: axisOf(drawing.x, c), yaxis: axisOf(drawing.y, c), hovermode: "closest",
-      legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0, font: { size: 12 } }, dragmode: narrow ? false : "zoom", hoverlabel: { align: "left" }, shapes: [], annotations: [],
+      legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0, font: { size: 12 } }, dragmode: narrow ? false : "zoom", hoverlabel: { align: "left" }, shapes: [], annotations: [],
     };
     for (const limit of drawing.limits || []) {
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: limit.value, y1: limit.value, line: { color: c.limit, width: 2, dash: "dash" } });
@@ -115,6 +122,7 @@
   }
 
   async function draw(node) {
+    await library();
     const drawing = drawingOf(node);
     if (!drawing) return;
     const { data, layout } = figureOf(drawing, node);
@@ -183,7 +191,8 @@
   }
 
   // A saved picture carries its title and caption, on white, so that it can stand alone.
-  function save(id, format) {
+  async function save(id, format) {
+    await library();
     const node = document.getElementById(id);
     const drawing = drawingOf(node);
     const { data, layout } = figureOf(drawing, node);
@@ -212,6 +221,14 @@
   });
   document.addEventListener("htmx:afterSettle", (event) => drawAll(event.detail.elt));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(document));
-  addEventListener("beforeprint", () => { for (const node of document.querySelectorAll("[data-chart]")) draw(node); });
+
+  // Paper is narrower than screens. Printing does not wait, so a page of few charts draws them all while it has nothing else to do.
+  const drawn = () => document.querySelectorAll("[data-chart].js-plotly-plot");
+  const fewCharts = 16;
+  if (document.querySelectorAll("[data-chart]").length <= fewCharts) {
+    setTimeout(() => { for (const node of document.querySelectorAll("[data-chart]:not(.js-plotly-plot)")) draw(node); }, 2000);
+  }
+  addEventListener("beforeprint", () => { for (const node of drawn()) Plotly.relayout(node, { width: node.closest(".two, .three") ? 320 : 660 }); });
+  addEventListener("afterprint", () => { for (const node of drawn()) Plotly.relayout(node, { width: null, autosize: true }); });
   drawAll(document);
 })();

@@ -111,8 +111,16 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   const form = event.detail.elt;
   if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) drafts.drop(form);
 });
-for (const saved of document.querySelectorAll("[data-saved]")) {
-  try { localStorage.removeItem("headroom draft " + saved.dataset.saved); } catch { /* there was none */ }
+
+// After a form that led to another page, the address says which draft is done with, and what to tell once.
+{
+  const here = new URL(location.href);
+  if (here.searchParams.has("saved")) drafts.drop({ dataset: { draft: here.searchParams.get("saved") } });
+  if (here.searchParams.has("done") || here.searchParams.has("saved")) {
+    here.searchParams.delete("done");
+    here.searchParams.delete("saved");
+    history.replaceState(null, "", here);
+  }
 }
 
 addEventListener("beforeunload", (event) => { if (unsent.size > 0) event.preventDefault(); });

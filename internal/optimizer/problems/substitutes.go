@@ -18,8 +18,8 @@ func SubstituteSensors() *Readings {
 	table := &Readings{}
 	for i := range sensors {
 		depth := 30 * random.Float64() // metres from the windows
-		daylight[i] = 220 * math.Exp(-depth/8)
-		level[i] = 90 + 60*random.Float64()
+		daylight[i] = 400 * math.Exp(-depth/8)
+		level[i] = 15 + 80*random.Float64()
 		table.Names = append(table.Names, fmt.Sprintf("sensor%d", i+1))
 	}
 	cloud := 0.0

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
 )
 
 // ground is a space to play on.
@@ -116,7 +117,8 @@ func play(t *testing.T, cfg *Config, rounds int) (*History, []Decision) {
 	return h, decisions
 }
 
-// told is the history after decision d and its readings; those of every third round come one round late.
+// told is the history after decision d and its readings; the last metric of every third round and the first of every fifth come one
+// round late.
 func told(cfg *Config, h *History, d Decision) *History {
 	n := len(h.Rounds) + 1
 	next := &History{Rounds: slices.Clone(h.Rounds)}
@@ -126,14 +128,15 @@ func told(cfg *Config, h *History, d Decision) *History {
 	}
 	next.Rounds = append(next.Rounds, Round{Point: d.Place.U, Arm: d.Place.Arm, Suggested: true, Costs: costs, Draw: d.Draw,
 		Readings: make([]Reading, len(cfg.Metrics))})
+	last := len(cfg.Metrics) - 1
 	for s := max(1, n-1); s <= n; s++ {
-		if s == n && n%3 == 0 || s < n && s%3 != 0 {
-			continue
-		}
 		r := &next.Rounds[s-1]
-		r.Readings = nil
-		for _, value := range toy(r.Point, s, len(cfg.Metrics)-1) {
-			r.Readings = append(r.Readings, Reading{Told: true, Value: value, Revealed: n})
+		r.Readings = slices.Clone(r.Readings)
+		for m, value := range toy(r.Point, s, last) {
+			late := m == last && s%3 == 0 || m == 0 && s%5 == 0
+			if late == (s < n) {
+				r.Readings[m] = Reading{Told: true, Value: value, Revealed: n}
+			}
 		}
 	}
 	return next
@@ -186,6 +189,7 @@ func playAndReplay(t *testing.T, cfg *Config) {
 		t.Fatal(err)
 	}
 	checkSameTrace(t, anew, decisions)
+	checkLookingBack(t, anew, h)
 	checkTwoParts(t, cfg, h, anew)
 	checkDecidedAgain(t, cfg, h, decisions)
 }
@@ -224,6 +228,25 @@ var near9 = cmp.Comparer(func(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(a)) || math.IsNaN(a) && math.IsNaN(b)
 })
 
+// checkLookingBack compares what replay says that earlier decisions acted on with what they did act on.
+func checkLookingBack(t *testing.T, state *State, h *History) {
+	t.Helper()
+	places := []Place{{U: h.Rounds[0].Point, Arm: h.Rounds[0].Arm}, {U: h.Rounds[2].Point, Arm: h.Rounds[2].Arm}}
+	for n := 2; n < state.Round(); n++ {
+		then, err := Replay(state.cfg, seenAt(h, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := state.acting(n, state.path[n-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !cmp.Equal(state.estimate(back, places, nil), then.estimate(then.next, places, nil), near9) || !cmp.Equal(back.gain, then.next.gain, near9) {
+			t.Errorf("decision %d acted on something else than replay says", n)
+		}
+	}
+}
+
 // checkTwoParts replays a history at once and in two parts.
 func checkTwoParts(t *testing.T, cfg *Config, h *History, whole *State) {
 	t.Helper()
@@ -261,6 +284,66 @@ func checkDecidedAgain(t *testing.T, cfg *Config, h *History, decisions []Decisi
 	}
 	if diff := cmp.Diff(decisions[n-1], again, near9); diff != "" {
 		t.Errorf("decision %d made again differs:\n%s", n, diff)
+	}
+}
+
+// TestSamplesAreRecorded holds that the recorded draws give back what a Thompson sample was worth at the chosen point.
+func TestSamplesAreRecorded(t *testing.T) {
+	t.Parallel()
+	_, decisions := play(t, toyConfig(t, "ckb-ts", grounds()[0], 2), 12)
+	for i, d := range decisions {
+		worth := d.Estimates[0]
+		for j, phi := range d.Multipliers {
+			worth -= phi * d.Estimates[1+j]
+		}
+		near(t, i+1, "worth of the sample", worth, d.Acquisition)
+	}
+}
+
+// TestHaltonSpreads tries every arm once before any twice, and takes the points of the sequence elsewhere.
+func TestHaltonSpreads(t *testing.T) {
+	t.Parallel()
+	_, decisions := play(t, toyConfig(t, "halton", grounds()[0], 1), 40)
+	first := search.Halton(1, 2, 11)[0]
+	if got, want := decisions[0].Place.U, []float64{math.Round(5*first[0]) / 5, math.Round(5*first[1]) / 5}; !cmp.Equal(got, want, near9) {
+		t.Errorf("the first arm is %v; %v is nearest to %v", got, want, first)
+	}
+	tried := map[int]int{}
+	for i, d := range decisions {
+		tried[d.Place.Arm]++
+		if i == 35 && len(tried) != 36 {
+			t.Errorf("36 rounds try %d of 36 arms", len(tried))
+		}
+	}
+	cfg := toyConfig(t, "halton", grounds()[2], 1)
+	_, decisions = play(t, cfg, 5)
+	for i, u := range search.Halton(5, 2, cfg.Seed) {
+		if !slices.Equal(decisions[i].Place.U, u) {
+			t.Errorf("round %d is at %v, the sequence at %v", i+1, decisions[i].Place.U, u)
+		}
+	}
+}
+
+// TestRandomIsUniform counts where random search goes.
+func TestRandomIsUniform(t *testing.T) {
+	t.Parallel()
+	_, decisions := play(t, toyConfig(t, "random", grounds()[2], 0), 200)
+	counts := map[[2]bool]int{}
+	for _, d := range decisions {
+		counts[[2]bool{d.Place.U[0] < 0.5, d.Place.U[1] < 0.5}]++
+	}
+	for quarter, n := range counts {
+		if n < 25 || n > 75 {
+			t.Errorf("%d of 200 points are in quarter %v", n, quarter)
+		}
+	}
+	arms := map[int]bool{}
+	_, decisions = play(t, toyConfig(t, "random", grounds()[0], 0), 100)
+	for _, d := range decisions {
+		arms[d.Place.Arm] = true
+	}
+	if len(arms) < 25 {
+		t.Errorf("100 rounds try %d of 36 arms", len(arms))
 	}
 }
 

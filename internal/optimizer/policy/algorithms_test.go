@@ -316,6 +316,8 @@ func TestSafeSet(t *testing.T) {
 	stage := made(t, "stageopt", `{"beta": 1}`, studyOf(1))
 	if first := stage.Score(s); !same(first.Allowed, []bool{false, true, false, false, false}) || first.Reason != Explore {
 		t.Errorf("the first stage allows %v", first.Allowed)
+	} else {
+		equal(t, "width of the constraint", first.Value, filled(5, 1))
 	}
 	s.Round = 6 // T/10 = 5
 	if second := stage.Score(s); !same(second.Allowed, in) || second.Value[4] != 4.9 {

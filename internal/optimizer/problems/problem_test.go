@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
 )
 
 func instance(t testing.TB, name string, seed uint64) *Instance {
@@ -235,5 +238,33 @@ func TestRKHS(t *testing.T) {
 	}
 	if a, b := instance(t, "rkhs-100", 1), instance(t, "rkhs-100", 2); a.Optima[0].Value == b.Optima[0].Value {
 		t.Error("two seeds draw the same functions")
+	}
+}
+
+// TestNorms works out lower bounds of the sine functions' norms in the kernel's space, √(yᵀK⁻¹y) on a grid of 16×16 points: what an honest B
+// of the published confidence widths has to be at least.
+func TestNorms(t *testing.T) {
+	t.Parallel()
+	grid, err := instance(t, "sine-pocket", 1).Grid(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := kernel.New(grid.Kernel, []float64{grid.Lengthscale, grid.Lengthscale}, grid.Variance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const jitter = 1e-6
+	data := gp.NewData(k, 2)
+	var f, g []float64
+	for _, x := range grid.Arms {
+		if err := data.Append(x, jitter); err != nil {
+			t.Fatal(err)
+		}
+		f, g = append(f, grid.Reward(1, x)), append(g, grid.costs(1, x)[0])
+	}
+	first, second := norm(data.Whiten(nil, f)), norm(data.Whiten(nil, g))
+	t.Logf("‖f‖ ≥ %.1f, ‖g‖ ≥ %.1f", first, second)
+	if first < 15 || first > 16 || second < 4.5 || second > 4.8 {
+		t.Errorf("the norms are at least %v and %v", first, second)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
 )
 
 // Experiment says what is played. The zero values of the optional fields mean the problem's own.
@@ -192,8 +193,15 @@ func (e Experiment) refuse(faults []optimizer.Fault) error {
 	return fmt.Errorf("settings of %s: %s", e.Algorithm, strings.Join(parts, "; "))
 }
 
+// mostDrawn is the largest number of arms for algorithms that draw whole functions, at O(M³) a round.
+const mostDrawn = 2000
+
 // suits tells whether the algorithm can be played on the problem.
 func (e Experiment) suits(in *Instance, cfg *optimizer.Config) error {
+	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
+	if _, draws := p.(policy.Sampler); draws && len(in.Arms) > mostDrawn {
+		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", e.Algorithm, len(in.Arms), mostDrawn)
+	}
 	for _, d := range optimizer.Algorithms() {
 		if d.Name != e.Algorithm {
 			continue

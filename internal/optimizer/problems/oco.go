@@ -65,7 +65,7 @@ func onSphere(random *rand.Rand, d int) []float64 {
 	return u
 }
 
-// learn reads both ends of the ray as if they arrived at once; delays are for algorithms that know of them.
+// learn moves once both ends of the ray are read.
 func (p *oco) learn(h *optimizer.History, _ []arrival) error {
 	readings := h.Rounds[len(h.Rounds)-1].Readings
 	if p.second = !p.second; p.second {

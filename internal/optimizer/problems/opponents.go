@@ -24,6 +24,9 @@ func (o opponent) check(e Experiment, in *Instance) error {
 	if in.Arms != nil || in.Sample != nil || in.Matrix != nil {
 		return fmt.Errorf("%s plays continuous problems without a grid, with limits that are learned from readings", e.Algorithm)
 	}
+	if in.Delay > 0 {
+		return fmt.Errorf("%s plays problems whose readings come at once", e.Algorithm)
+	}
 	_, err := o.read(e)
 	return err
 }

@@ -272,6 +272,8 @@ func TestRefusals(t *testing.T) {
 		{Experiment{Problem: "sine-pocket", Algorithm: "rpol-ucb", Grid: 3}, "finer grid"},
 		{Experiment{Problem: "hartmann6", Algorithm: "rpol-ucb", Grid: 30}, "fewer"},
 		{Experiment{Problem: "rkhs-100", Algorithm: "admmbo"}, "continuous"},
+		{Experiment{Problem: "sine-pocket-delayed", Algorithm: "admmbo"}, "at once"},
+		{Experiment{Problem: "sine-pocket", Algorithm: "ckb-ts", Grid: 61}, "at most 2000"},
 		{Experiment{Problem: "sine-pocket", Algorithm: "oco-bandit", Settings: settingsOf(t, `{"eta": 1}`)}, "step, exploration"},
 		{Experiment{Problem: "sine-pocket", Algorithm: "scgp-ucb"}, "needs to know"},
 	} {

@@ -156,7 +156,7 @@ func band(f frame, l Line) []point {
 	return edge
 }
 
-// frame spans every line and band, with a little air above and below.
+// frame spans every line and band, with a little air above and below, or down to 0 where that is not far.
 func (p Panel) frame(offset float64) frame {
 	f := frame{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1), offset}
 	for _, l := range p.Lines {
@@ -176,7 +176,11 @@ func (p Panel) frame(offset float64) frame {
 		f.y0, f.y1 = f.y0-1, f.y0+1
 	}
 	air := 0.03 * (f.y1 - f.y0)
-	f.y0, f.y1 = f.y0-air, f.y1+air
+	if f.y0 >= 0 && f.y0 < f.y1/2 {
+		f.y0, f.y1 = 0, f.y1+air
+	} else {
+		f.y0, f.y1 = f.y0-air, f.y1+air
+	}
 	return f
 }
 

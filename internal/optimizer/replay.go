@@ -15,7 +15,8 @@ type State struct {
 	settings Settings
 	targets  []target
 	eraList  []*era
-	prior    *State // while building only
+	prior    *State  // while building only
+	windows  windows // while going through the rounds in order only
 
 	path        [][]float64 // multipliers of rounds 1..n, before each round's feedback
 	multipliers []float64   // of the next decision
@@ -26,6 +27,8 @@ type State struct {
 	trace         []RoundTrace
 	violationOnce sync.Once
 	violations    [][]Violation
+	lookBack      func() []policy.Estimate // the posteriors shown, at the points of all rounds
+	recommended   func() int
 }
 
 // Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must be valid (package
@@ -43,6 +46,7 @@ func replay(cfg *Config, h *History, prior *State) (*State, error) {
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}
 	s := &State{cfg: cfg, history: h, policy: p, settings: cfg.Settings, targets: targets(cfg), prior: prior}
+	s.lookBack, s.recommended = sync.OnceValue(s.estimatesPlayed), sync.OnceValue(s.recommend)
 	s.eraList = s.eras()
 	for _, e := range s.eraList {
 		if err := s.build(e); err != nil {
@@ -110,6 +114,8 @@ func (s *State) walk() error {
 	q := s.policy.Start()
 	_, estimator := s.policy.(policy.Estimator)
 	revealed := s.revealed()
+	s.windows = windows{}
+	defer func() { s.windows = nil }()
 	for t := 1; t < s.Round(); t++ {
 		s.path = append(s.path, q)
 		r := policy.Revealed{Round: t, Excluded: s.history.Rounds[t-1].Excluded,

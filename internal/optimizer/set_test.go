@@ -262,3 +262,60 @@ func TestBoundsHold(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowsSlide compares windows made from the ones before with windows regressed from nothing.
+func TestWindowsSlide(t *testing.T) {
+	t.Parallel()
+	cfg := toyConfig(t, "ckb-sw-ucb", grounds()[0], 1)
+	cfg.Costs[0].Threshold = -0.35
+	cfg.Settings = resolved(t, cfg, map[string]any{"window": 24, "beta": 0.5, "slack": 0.2, "step": 1})
+	h, _ := play(t, cfg, 150)
+	for i, r := range h.Rounds {
+		if i%40 == 30 { // a reading that comes late leaves out of turn
+			r.Readings[0].Revealed += 9
+		}
+	}
+	state, err := Replay(cfg, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := 0
+	for n, trace := range state.Trace() {
+		round := n + 1
+		anew, err := state.acting(round, state.path[n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
+		estimates, err := state.ownEstimates(round, state.path[n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := state.policy.Step(state.path[n], &policy.Revealed{Round: round, Own: estimates[1:]})
+		if round < len(state.path) {
+			near(t, round, "multiplier", state.path[round][0], next[0])
+		}
+		if next[0] != 0 {
+			moved++
+		}
+	}
+	if moved < 50 {
+		t.Errorf("the multiplier is above 0 in %d rounds only", moved)
+	}
+	for _, c := range []struct {
+		last, now []int
+		want      int
+	}{{[]int{1, 2, 3}, []int{1, 2, 3, 4}, 0}, {[]int{1, 2, 3}, []int{2, 3, 4}, 1}, {[]int{1, 2, 3}, []int{1, 3, 4}, 6}, {nil, []int{1}, 1}} {
+		if got := leaving(inOrder(c.last), inOrder(c.now)); got != c.want {
+			t.Errorf("from %v to %v %d leave, want %d", c.last, c.now, got, c.want)
+		}
+	}
+}
+
+func inOrder(rounds []int) []arrival {
+	var order []arrival
+	for _, n := range rounds {
+		order = append(order, arrival{round: n})
+	}
+	return order
+}

@@ -10,6 +10,8 @@ import (
 // Trace returns one entry per round.
 func (s *State) Trace() []RoundTrace {
 	s.traceOnce.Do(func() {
+		s.windows = windows{}
+		defer func() { s.windows = nil }()
 		for t := 1; t < s.Round(); t++ {
 			s.trace = append(s.trace, s.traceRound(t))
 		}

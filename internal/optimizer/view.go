@@ -121,8 +121,8 @@ func (s *State) inSight(g *group, t int) (source, error) {
 		src.data = g.data.Prefix(len(order))
 	} else {
 		order = since(order, first)
-		src.data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
-		if err := s.appendRounds(src.data, g.model.kernel, order); err != nil {
+		var err error
+		if src.data, err = s.windowed(g, order); err != nil {
 			return src, err
 		}
 	}

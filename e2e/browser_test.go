@@ -63,7 +63,7 @@ func findChromium() (string, error) {
 	return "", errors.New("these tests need a browser; install it with: apt-get install -y chromium")
 }
 
-// window is a browser window with its own cookies; tab one page in it.
+// tab is one page of a browser window with its own cookies.
 type tab struct {
 	t       *testing.T
 	ctx     context.Context

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // result is the field of a trial's metric at that place among the told ones.
 func result(trial, metric int) string { return fmt.Sprintf("#r-%d-f-metric_%d", trial, metric) }
 
-// column are the cells of a chart's table.
+// tableRows counts the lines of the table behind a chart.
 func (p *tab) tableRows(chart string) int {
 	p.t.Helper()
 	return ask[int](p, fmt.Sprintf(`document.querySelectorAll("#%s ~ .under tbody tr").length`, chart))
@@ -139,7 +140,7 @@ func TestCorrectionWithPreview(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Correction"))
 	site.play(t, id, 7)
-	before := site.makeCorrectable(t, id)
+	before := site.version(t, id)
 	p := newTab(t, site.base)
 	p.signIn(site.link(t))
 	p.open("/studies/" + id + "/trials/2/correct")
@@ -152,7 +153,7 @@ func TestCorrectionWithPreview(t *testing.T) {
 	p.sees("Violation of impurity")
 	p.sees("Recommended")
 	p.audit("preview")
-	if after := site.makeCorrectable(t, id); after != before {
+	if after := site.version(t, id); after != before {
 		t.Fatalf("the preview stored something: version %d became %d", before, after)
 	}
 	p.press("Correct it")
@@ -163,8 +164,8 @@ func TestCorrectionWithPreview(t *testing.T) {
 	p.sees("corrected impurity of trial 2")
 }
 
-// makeCorrectable returns the study's version.
-func (s *server) makeCorrectable(t *testing.T, id string) int64 {
+// version returns the seq of the study's last event.
+func (s *server) version(t *testing.T, id string) int64 {
 	t.Helper()
 	var state struct {
 		Version int64 `json:"version"`
@@ -244,15 +245,16 @@ func TestRoles(t *testing.T) {
 	admin := newTab(t, site.base)
 	admin.signIn(site.link(t))
 	admin.open("/people")
-	admin.fill("#f-invite_name", "Vera")
+	name := "Vera " + rand.Text()[:6]
+	admin.fill("#f-invite_name", name)
 	admin.choose("#f-invite_role", "viewer")
 	admin.press("Make invite link")
-	admin.sees("Invite link for Vera")
+	admin.sees("Invite link for " + name)
 	link := strings.TrimSpace(admin.text(".secret"))
 
 	vera := newTab(t, site.base)
 	vera.open(link)
-	vera.sees("Welcome, Vera")
+	vera.sees("Welcome, " + name)
 	vera.reload() // looking does not use the link up
 	vera.press("Join")
 	vera.until("the studies", `location.pathname === "/studies"`)

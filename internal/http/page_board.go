@@ -38,6 +38,7 @@ func (s *Server) boardPage(w http.ResponseWriter, r *http.Request) error {
 	if page.Status, err = s.status(r.Context(), v); err != nil {
 		return err
 	}
+	page.Status.Still = true
 	if page.Progress, err = s.progress(r.Context(), v); err != nil {
 		return err
 	}

@@ -172,8 +172,11 @@ func (v sight) bestCaption(recommended *study.Recommendation) string {
 	if recommended == nil {
 		return caption + " Nothing is recommended yet: no trial has a 90" + thin + "% chance to stay within every limit."
 	}
-	return caption + fmt.Sprintf(" Recommended: trial %d, predicted %s, chance to stay within every limit %s.", recommended.Number,
-		uncertain(recommended.Mean[d.Objective.Metric], recommended.SD[d.Objective.Metric], d.Objective.Unit), percent(recommended.FeasibilityProbability))
+	caption += fmt.Sprintf(" Recommended: trial %d, predicted %s", recommended.Number, uncertain(recommended.Mean[d.Objective.Metric], recommended.SD[d.Objective.Metric], d.Objective.Unit))
+	if len(d.Constraints) == 0 {
+		return caption + "."
+	}
+	return caption + fmt.Sprintf(", chance to stay within every limit %s.", percent(recommended.FeasibilityProbability))
 }
 
 // valueChart is a constraint's metric over trials against its limit.

@@ -114,13 +114,17 @@ func (s *Server) status(ctx context.Context, v sight) (templates.Status, error) 
 		strip.Feasible = "feasible " + strconv.Itoa(feasible) + " of " + strconv.Itoa(known)
 	}
 	if best := v.snap.Best(); best != nil {
-		strip.Best = "best feasible " + quantity(best.Metrics[d.Objective.Metric].Value, d.Objective.Unit)
+		strip.Best = "best feasible "
+		if len(d.Constraints) == 0 {
+			strip.Best = "best "
+		}
+		strip.Best += quantity(best.Metrics[d.Objective.Metric].Value, d.Objective.Unit)
 		strip.BestNumber = best.Number
 	}
 	if running := v.snap.ViolationSoFar(); len(running) > 0 {
 		for j, c := range d.Constraints {
 			now := running[len(running)-1][j]
-			if now.Known > 0 {
+			if now.Known > 0 && (now.Rounds > 0 || len(d.Constraints) <= mostQuietLimits) {
 				strip.Violations = append(strip.Violations, templates.ViolationLine{Name: c.Name, Text: rough(now.Hard) + unitAfter(c.Unit) + " (" + count(now.Rounds, "trial", "trials") + ")"})
 			}
 		}
@@ -135,6 +139,9 @@ func (s *Server) status(ctx context.Context, v sight) (templates.Status, error) 
 	strip.Refitting = readout.FitPending
 	return strip, nil
 }
+
+// mostQuietLimits is up to how many limits the strip also names those that were never broken.
+const mostQuietLimits = 2
 
 func unitAfter(unit string) string {
 	if unit == "" {

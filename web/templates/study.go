@@ -40,6 +40,7 @@ type Status struct {
 	BestNumber int
 	Violations []ViolationLine
 	Refitting  bool
+	Still      bool // the page does not follow changes
 	Version    int64
 }
 

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 
 // site is the real server on a database of its own.
 type site struct {
-	t       *testing.T
+	t       testing.TB
 	db      *db.DB
 	router  chi.Router
 	url     string
@@ -53,22 +53,10 @@ func (b *logBuffer) String() string {
 }
 
 // newSite starts a server; change, when given, changes its options.
-func newSite(t *testing.T, change ...func(*Options)) *site {
+func newSite(t testing.TB, change ...func(*Options)) *site {
 	t.Helper()
 	s := &site{t: t, db: dbtest.New(t), log: &logBuffer{}}
-	service := study.NewService(s.db.Studies, study.Options{})
-	t.Cleanup(service.Stop)
-	options := Options{
-		Studies: service, Accounts: s.db.Accounts, Database: s.db, PublicURL: "http://headroom.test", Version: "test",
-		Log: slog.New(slog.NewJSONHandler(s.log, nil)),
-	}
-	for _, c := range change {
-		c(&options)
-	}
-	handler, err := New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := s.server(change...)
 	s.router = handler.(chi.Router)
 	web := httptest.NewServer(handler)
 	t.Cleanup(func() {
@@ -79,6 +67,25 @@ func newSite(t *testing.T, change ...func(*Options)) *site {
 	s.admin = s.token(account.Admin, "")
 	s.answers = newAnswerCheck(t, s)
 	return s
+}
+
+// server is the whole program's handler on the site's database, with nothing cached.
+func (s *site) server(change ...func(*Options)) http.Handler {
+	s.t.Helper()
+	service := study.NewService(s.db.Studies, study.Options{})
+	s.t.Cleanup(service.Stop)
+	options := Options{
+		Studies: service, Accounts: s.db.Accounts, Database: s.db, PublicURL: "http://headroom.test", Version: "test",
+		Log: slog.New(slog.NewJSONHandler(s.log, nil)),
+	}
+	for _, c := range change {
+		c(&options)
+	}
+	handler, err := New(options)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return handler
 }
 
 // token makes an API token straight in the store.
@@ -94,7 +101,7 @@ func (s *site) token(role account.Role, studyID string) string {
 
 // answer is what came back.
 type answer struct {
-	t      *testing.T
+	t      testing.TB
 	status int
 	header http.Header
 	body   []byte

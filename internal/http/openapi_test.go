@@ -21,7 +21,7 @@ import (
 
 // answerCheck holds every answer of the API against the schema that the served OpenAPI document has for it.
 type answerCheck struct {
-	t        *testing.T
+	t        testing.TB
 	router   chi.Router
 	document map[string]any
 	mu       sync.Mutex
@@ -29,7 +29,7 @@ type answerCheck struct {
 	seen     map[string]bool // operations whose success was checked
 }
 
-func newAnswerCheck(t *testing.T, s *site) *answerCheck {
+func newAnswerCheck(t testing.TB, s *site) *answerCheck {
 	t.Helper()
 	text := s.call("GET", "/api/v1/openapi.json", s.admin, nil).want(200).body
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))

@@ -28,7 +28,7 @@ func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
 	if _, ok := s.policy.(policy.Global); ok {
 		return s.best(s.finitePlaces(s.draw(s.Round())), known)
 	}
-	return s.climb(ctx, s.screeningPlaces(), known)
+	return s.climb(ctx, s.startingPlaces(), known)
 }
 
 // places lists the arms, nil on a continuous space.
@@ -77,9 +77,11 @@ func reason(usual string, fellBack bool) string {
 // How the search over a continuous space is sized.
 const (
 	screenPoints = 2000 // space-filling points scored first
-	starts       = 8    // of which the best are polished, coarsely
-	finalists    = 2    // of which the best are polished to the end
+	starts       = 12   // of which the best are polished, coarsely
+	finalists    = 3    // of which the best are polished to the end
 	finestStep   = 1e-5 // in unit coordinates
+	apart        = 0.1  // between starts, in some coordinate, so that they lie on different hills
+	overhang     = 0.1  // of the space-filling points beyond each side; see startingPlaces
 )
 
 // climber is one polished start.
@@ -222,7 +224,7 @@ func leaders(at []Place, scores []search.Score, count int) []climber {
 		if len(list) == count {
 			break
 		}
-		if !slices.ContainsFunc(list, func(c climber) bool { return !distinct(c.u, at[i].U) }) {
+		if !slices.ContainsFunc(list, func(c climber) bool { return !differ(c.u, at[i].U, apart) }) {
 			list = append(list, climber{at[i].U, scores[i]})
 		}
 	}
@@ -230,9 +232,12 @@ func leaders(at []Place, scores []search.Score, count int) []climber {
 }
 
 // distinct tells whether two points differ by more than a hundredth of the range of some parameter.
-func distinct(a, b []float64) bool {
+func distinct(a, b []float64) bool { return differ(a, b, 0.01) }
+
+// differ tells whether two points are further apart than distance in some coordinate.
+func differ(a, b []float64, distance float64) bool {
 	for k := range a {
-		if math.Abs(a[k]-b[k]) > 0.01 {
+		if math.Abs(a[k]-b[k]) > distance {
 			return true
 		}
 	}
@@ -241,9 +246,26 @@ func distinct(a, b []float64) bool {
 
 // screeningPlaces are the space-filling points that are allowed, and the points tried before.
 func (s *State) screeningPlaces() []Place {
+	return s.placesFrom(search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed))
+}
+
+// startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and drawn back to its sides: a maximum often lies
+// on a side or in a corner, where points from within hardly come.
+func (s *State) startingPlaces() []Place {
+	points := search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed)
+	for _, u := range points {
+		for k := range u {
+			u[k] = min(max((1+2*overhang)*u[k]-overhang, 0), 1)
+		}
+	}
+	return s.placesFrom(points)
+}
+
+// placesFrom are the points that are allowed, settled, and the points tried before.
+func (s *State) placesFrom(points [][]float64) []Place {
 	space := s.cfg.Space
 	var at []Place
-	for _, u := range search.Halton(screenPoints, len(space.Dims), s.cfg.Seed) {
+	for _, u := range points {
 		if v, ok := space.settle(u); ok {
 			at = append(at, Place{U: v, Arm: -1})
 		}

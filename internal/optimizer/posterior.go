@@ -3,6 +3,8 @@ package optimizer
 import (
 	"math"
 	"slices"
+
+	"headroom/internal/optimizer/policy"
 )
 
 // Models returns one Model per metric, for the next decision.
@@ -26,17 +28,30 @@ func (s *State) countShown(k int) int { return s.display.sources[s.display.sourc
 // Posterior returns one Belief per metric, from the data that arrived (in the algorithm's window, if it has one). A metric that
 // serves several raw constraints is regressed towards the threshold of the first.
 func (s *State) Posterior(at []Place) []Belief {
+	beliefs, _ := s.Believe(at, nil)
+	return beliefs
+}
+
+// FeasibilityProbability returns Π_j P(g_j(x) ≤ 0) (latent function, true thresholds); known, when not nil, holds for each
+// place one value per constraint in metric units for the Given ones, which otherwise are left out.
+func (s *State) FeasibilityProbability(at []Place, known [][]float64) []float64 {
+	_, chances := s.Believe(at, known)
+	return chances
+}
+
+// Believe returns Posterior and FeasibilityProbability from one regression.
+func (s *State) Believe(at []Place, known [][]float64) ([]Belief, []float64) {
 	estimates := s.estimate(s.display, at, nil)
-	out := make([]Belief, len(s.cfg.Metrics))
-	for i := range out {
+	beliefs := make([]Belief, len(s.cfg.Metrics))
+	for i := range beliefs {
 		k := s.targetOf(i)
 		width := betaOf(s.next, k)
 		if math.IsNaN(width) {
 			width = band95
 		}
-		out[i] = beliefOf(s.display.era.affines[k], estimates[k].Mean, estimates[k].SD, width)
+		beliefs[i] = beliefOf(s.display.era.affines[k], estimates[k].Mean, estimates[k].SD, width)
 	}
-	return out
+	return beliefs, s.chances(estimates, len(at), known)
 }
 
 func beliefOf(a affine, mean, sd []float64, width float64) Belief {
@@ -49,12 +64,10 @@ func beliefOf(a affine, mean, sd []float64, width float64) Belief {
 	return b
 }
 
-// FeasibilityProbability returns Π_j P(g_j(x) ≤ 0) (latent function, true thresholds); known, when not nil, holds for each
-// place one value per constraint in metric units for the Given ones, which otherwise are left out.
-func (s *State) FeasibilityProbability(at []Place, known [][]float64) []float64 {
-	estimates := s.estimate(s.display, at, nil)
-	out := make([]float64, len(at))
-	for i := range at {
+// chances are the feasibility probabilities at places with these estimates.
+func (s *State) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
+	out := make([]float64, places)
+	for i := range out {
 		out[i] = 1
 		for j, c := range s.cfg.Costs {
 			switch {
@@ -86,27 +99,33 @@ const safeEnough = 0.9
 // Recommendation returns the round of the told, included point with the highest posterior mean reward among those whose
 // feasibility probability is at least 0.9, or 0 if there is none.
 func (s *State) Recommendation() int {
-	var rounds []int
-	var at []Place
+	return s.recommended()
+}
+
+func (s *State) recommend() int {
+	estimates := s.lookBack()
 	var known [][]float64
-	for n, r := range s.history.Rounds {
-		if !r.Excluded && r.Readings[s.cfg.Objective.Metric].Told {
-			rounds, at, known = append(rounds, n+1), append(at, Place{r.Point, r.Arm}), append(known, r.Costs)
+	if slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
+		for _, r := range s.history.Rounds {
+			known = append(known, r.Costs)
 		}
 	}
-	if len(rounds) == 0 {
-		return 0
-	}
-	if !slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
-		known = nil
-	}
-	rewards := s.estimate(s.display, at, nil)[0].Mean
-	chances := s.FeasibilityProbability(at, known)
+	chances := s.chances(estimates, len(s.history.Rounds), known)
 	best, round := math.Inf(-1), 0
-	for i, n := range rounds {
-		if chances[i] >= safeEnough && rewards[i] > best {
-			best, round = rewards[i], n
+	for i, r := range s.history.Rounds {
+		told := !r.Excluded && r.Readings[s.cfg.Objective.Metric].Told
+		if told && chances[i] >= safeEnough && estimates[0].Mean[i] > best {
+			best, round = estimates[0].Mean[i], i+1
 		}
 	}
 	return round
+}
+
+// estimatesPlayed are the posteriors shown, at the points of all rounds.
+func (s *State) estimatesPlayed() []policy.Estimate {
+	at := make([]Place, len(s.history.Rounds))
+	for i, r := range s.history.Rounds {
+		at[i] = Place{r.Point, r.Arm}
+	}
+	return s.estimate(s.display, at, nil)
 }

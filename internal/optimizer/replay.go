@@ -27,6 +27,8 @@ type State struct {
 	trace         []RoundTrace
 	violationOnce sync.Once
 	violations    [][]Violation
+	lookBack      func() []policy.Estimate // the posteriors shown, at the points of all rounds
+	recommended   func() int
 }
 
 // Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must be valid (package
@@ -44,6 +46,7 @@ func replay(cfg *Config, h *History, prior *State) (*State, error) {
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}
 	s := &State{cfg: cfg, history: h, policy: p, settings: cfg.Settings, targets: targets(cfg), prior: prior}
+	s.lookBack, s.recommended = sync.OnceValue(s.estimatesPlayed), sync.OnceValue(s.recommend)
 	s.eraList = s.eras()
 	for _, e := range s.eraList {
 		if err := s.build(e); err != nil {

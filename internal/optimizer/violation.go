@@ -64,11 +64,7 @@ func (s *State) excess(round int, c Cost, j int) (float64, bool) {
 
 // expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, in metric units.
 func (s *State) expectedExcess() func(i, j int) float64 {
-	var at []Place
-	for _, r := range s.history.Rounds {
-		at = append(at, Place{r.Point, r.Arm})
-	}
-	estimates := s.estimate(s.display, at, nil)
+	estimates := s.lookBack()
 	return func(i, j int) float64 {
 		c := s.cfg.Costs[j]
 		if c.Knowledge == Given {

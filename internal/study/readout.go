@@ -236,9 +236,10 @@ func recommendation(snap *Snapshot, state *optimizer.State) *Recommendation {
 	if costs := givenCosts(snap.Definition, snap.records[t.Number-1].known); costs != nil {
 		known = [][]float64{costs}
 	}
+	beliefs, chances := state.Believe(at, known)
 	out := &Recommendation{Number: t.Number, Parameters: t.Parameters, Mean: map[string]float64{}, SD: map[string]float64{},
-		FeasibilityProbability: state.FeasibilityProbability(at, known)[0]}
-	for k, belief := range state.Posterior(at) {
+		FeasibilityProbability: chances[0]}
+	for k, belief := range beliefs {
 		name := snap.compiled.MetricNames[k]
 		out.Mean[name], out.SD[name] = belief.Mean[0], belief.SD[0]
 	}
@@ -267,8 +268,9 @@ func (s *Service) posterior(ctx context.Context, snap *Snapshot, places []optimi
 		return Posterior{}, err
 	}
 	defer release()
-	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: state.FeasibilityProbability(places, knownWithoutContext(snap.compiled, places, points))}
-	for k, belief := range state.Posterior(places) {
+	beliefs, chances := state.Believe(places, knownWithoutContext(snap.compiled, places, points))
+	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances}
+	for k, belief := range beliefs {
 		out.Metrics[snap.compiled.MetricNames[k]] = band(belief)
 	}
 	return out, nil

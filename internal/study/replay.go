@@ -12,6 +12,7 @@ type replay struct {
 	history *optimizer.History
 	state   *optimizer.State
 	err     error
+	charts  charts
 }
 
 func newReplay() *replay { return &replay{turn: make(chan struct{}, 1)} }

@@ -114,7 +114,7 @@ func (s *Service) viewed(ctx context.Context, snap *Snapshot, points []Settings)
 	for _, settings := range points {
 		places = append(places, snap.compiled.locate(settings, -1))
 	}
-	return s.posterior(ctx, snap, places, points)
+	return snap.replay.charts.at(places, func() (Posterior, error) { return s.posterior(ctx, snap, places, points) })
 }
 
 func (snap *Snapshot) hasRemainder() bool {

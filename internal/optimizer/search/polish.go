@@ -42,33 +42,37 @@ type Problem struct {
 
 // Polish improves start, whose score is known, by polling around it: along every axis and, because a maximum often lies on a kink that
 // runs across the axes, along randomly turned orthogonal directions. The step doubles after a success and halves
-// after a failure until it is below finest or the evaluations are used up. It returns the best point found.
+// after some failures until it is below finest or the evaluations are used up. It returns the best point found.
 //
 // See Audet & Dennis (2006), Mesh adaptive direct search.
 func (p Problem) Polish(start []float64, score Score, step, finest float64, evaluations int, seed uint64) ([]float64, Score) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	best := start
+	failures := 0
 	for turn := 0; step > finest && evaluations > 0; turn++ {
 		polls := p.poll(best, step, random, turn)
-		if len(polls) == 0 {
-			step /= 2
-			continue
-		}
-		evaluations -= len(polls)
+		evaluations -= max(len(polls), 1)
 		moved := false
-		for i, s := range p.Score(polls) {
-			if s.Above(score) {
-				best, score, moved = polls[i], s, true
+		if len(polls) > 0 {
+			for i, s := range p.Score(polls) {
+				if s.Above(score) {
+					best, score, moved = polls[i], s, true
+				}
 			}
 		}
-		if moved {
-			step = math.Min(2*step, 0.5)
-		} else {
-			step /= 2
+		switch failures++; {
+		case moved:
+			step, failures = math.Min(2*step, 0.5), 0
+		case failures == patience:
+			step, failures = step/2, 0
 		}
 	}
 	return best, score
 }
+
+// patience is how many polls in a row must fail before the step halves. On a kink the directions that lead upwards fill a narrow
+// cone, which one turned basis easily misses.
+const patience = 4
 
 // poll lists the allowed points around best.
 func (p Problem) poll(best []float64, step float64, random *rand.Rand, turn int) [][]float64 {

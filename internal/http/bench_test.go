@@ -1,0 +1,177 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// benchStudy is a study of four settings and two limits with n trials told.
+func benchStudy(b *testing.B, s *site, n int) string {
+	b.Helper()
+	id := s.newStudy(`{"name": "Large", "parameters": [
+		{"name": "a", "type": "real", "low": 0, "high": 1}, {"name": "b", "type": "real", "low": 0, "high": 1},
+		{"name": "c", "type": "real", "low": 0, "high": 1}, {"name": "d", "type": "real", "low": 0, "high": 1}],
+		"objective": {"metric": "yield", "direction": "maximize"},
+		"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5}, {"metric": "pressure", "op": "<=", "threshold": 0.7}],
+		"algorithm": {"name": "rpol-ucb", "horizon": 2000},
+		"model": {"fit": "fixed", "outputs": "standardize", "lambda": 0.01}, "seed": 1}`)
+	var rows strings.Builder
+	rows.WriteString("a,b,c,d,yield,impurity,pressure\n")
+	for i := range n {
+		x := func(k int) float64 {
+			_, f := math.Modf(float64(i+1) * []float64{0.7548, 0.5698, 0.8191, 0.6710}[k])
+			return f
+		}
+		fmt.Fprintf(&rows, "%.4f,%.4f,%.4f,%.4f,%.5f,%.5f,%.5f\n", x(0), x(1), x(2), x(3),
+			math.Sin(3*x(0))+x(1), x(0)*x(2), x(3)*math.Cos(x(1)))
+	}
+	s.api("POST", "/studies/"+id+"/import", rows.String(), "Content-Type", "text/csv").want(200)
+	return id
+}
+
+// benchSite is a site whose answers are not checked against the document, which takes longer than answering.
+func benchSite(b *testing.B) *site {
+	b.Helper()
+	s := newSite(b)
+	s.answers = nil
+	return s
+}
+
+// viewer is a request for a page by somebody with a share link.
+func (s *site) viewer(ctx context.Context, id, cookie, path string) *http.Request {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/studies/"+id+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Cookie", cookie)
+	return request
+}
+
+// viewerCookie opens a share link.
+func (s *site) viewerCookie(id string) string {
+	s.t.Helper()
+	cookie := s.call("GET", "/share/"+s.share(id), "", nil).want(303).header.Get("Set-Cookie")
+	sent, _, _ := strings.Cut(cookie, ";")
+	return sent
+}
+
+// studyPage lets handler answer the study page.
+func studyPage(b *testing.B, s *site, handler http.Handler, id, cookie string) {
+	b.Helper()
+	answered := httptest.NewRecorder()
+	handler.ServeHTTP(answered, s.viewer(b.Context(), id, cookie, ""))
+	if answered.Code != http.StatusOK {
+		b.Fatalf("%d: %s", answered.Code, answered.Body)
+	}
+}
+
+// BenchmarkStudyPageCold is the study page at 1000 trials on a server that has nothing cached.
+func BenchmarkStudyPageCold(b *testing.B) {
+	s := benchSite(b)
+	id := benchStudy(b, s, 1000)
+	cookie := s.viewerCookie(id)
+	for b.Loop() {
+		studyPage(b, s, s.server(), id, cookie)
+	}
+}
+
+// BenchmarkStudyPageWarm is the same page again.
+func BenchmarkStudyPageWarm(b *testing.B) {
+	s := benchSite(b)
+	id := benchStudy(b, s, 1000)
+	cookie, handler := s.viewerCookie(id), s.server()
+	studyPage(b, s, handler, id, cookie)
+	for b.Loop() {
+		studyPage(b, s, handler, id, cookie)
+	}
+}
+
+// BenchmarkStudyPageAfterEntry is the page at 1000 trials after one more result.
+func BenchmarkStudyPageAfterEntry(b *testing.B) {
+	s := benchSite(b)
+	id := benchStudy(b, s, 1000)
+	cookie := s.viewerCookie(id)
+	studyPage(b, s, s.router, id, cookie)
+	for i := 0; b.Loop(); i++ {
+		b.StopTimer()
+		s.api("POST", "/studies/"+id+"/trials", map[string]any{
+			"parameters": map[string]any{"a": float64(i%97) / 97, "b": 0.5, "c": 0.25, "d": 0.75},
+			"metrics":    map[string]any{"yield": 1, "impurity": 0.3, "pressure": 0.2}}).want(201)
+		b.StartTimer()
+		studyPage(b, s, s.router, id, cookie)
+	}
+}
+
+// BenchmarkHundredBoards has 100 boards open on one study of 100 trials. Each fetches its parts again whenever it hears of a change, while
+// one person enters a result a second. It reports the 99th percentile of entering, and how long the slowest board took to hear of it.
+func BenchmarkHundredBoards(b *testing.B) {
+	s := benchSite(b)
+	id := benchStudy(b, s, 100)
+	cookie := s.viewerCookie(id)
+	ctx, stop := context.WithCancel(b.Context())
+	defer stop()
+	var boards sync.WaitGroup
+	for range 100 {
+		open := make(chan struct{})
+		boards.Add(1)
+		go func() {
+			defer boards.Done()
+			watchBoard(ctx, s, cookie, id, open)
+		}()
+		<-open
+	}
+	var took []time.Duration
+	for b.Loop() {
+		numbers := s.api("POST", "/studies/"+id+"/ask", map[string]any{"count": 1}).want(201).json()["trials"].([]any)
+		number := numbers[0].(map[string]any)["number"]
+		begin := time.Now()
+		s.api("POST", fmt.Sprintf("/studies/%s/trials/%v/tell", id, number),
+			map[string]any{"metrics": map[string]any{"yield": 1, "impurity": 0.3, "pressure": 0.2}}).want(200)
+		took = append(took, time.Since(begin))
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+	stop()
+	boards.Wait()
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "entry-p99-ms")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "entry-p50-ms")
+}
+
+// watchBoard is one open board: it closes open once its stream is up, and fetches the parts of the page at every change.
+func watchBoard(ctx context.Context, s *site, cookie, id string, open chan struct{}) {
+	get := func(path string) (*http.Response, error) {
+		return http.DefaultClient.Do(s.viewer(ctx, id, cookie, path))
+	}
+	stream, err := get("/stream")
+	close(open)
+	if err != nil {
+		return
+	}
+	defer stream.Body.Close()
+	lines := bufio.NewScanner(stream.Body)
+	for lines.Scan() {
+		if !strings.HasPrefix(lines.Text(), "data:") {
+			continue
+		}
+		for _, part := range []string{"status", "next", "progress", "beliefs", "trials", "ledger"} {
+			if response, err := get("/parts/" + part); err == nil {
+				_, _ = io.Copy(io.Discard, response.Body)
+				response.Body.Close()
+			}
+		}
+	}
+}

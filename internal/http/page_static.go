@@ -15,7 +15,7 @@ import (
 	"headroom/web/static"
 )
 
-// asset is one static file, plain and compressed.
+// asset is something served to many, plain and compressed.
 type asset struct{ plain, packed []byte }
 
 // assets are compressed once, when the first is asked for.
@@ -56,17 +56,22 @@ func (s *Server) staticFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	h := w.Header()
 	h.Set("Content-Type", mediaType(name))
-	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "public, max-age=300")
 	if r.URL.Query().Get("v") == static.Stamp(name) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	body := file.plain
+	return file.write(w, r)
+}
+
+// write answers with the form that the browser takes.
+func (a asset) write(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Add("Vary", "Accept-Encoding")
+	body := a.plain
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		body = file.packed
+		w.Header().Set("Content-Encoding", "gzip")
+		body = a.packed
 	}
-	_, err = w.Write(body)
+	_, err := w.Write(body)
 	return err
 }
 

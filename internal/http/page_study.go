@@ -71,7 +71,11 @@ func (s *Server) studyPart(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	part, err := s.part(r, look(r, snap))
+	v := look(r, snap)
+	if chi.URLParam(r, "part") != "next" { // whose forms carry keys of their own
+		return s.showShared(w, r, v)
+	}
+	part, err := s.part(r, v)
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,7 @@ type Server struct {
 	signIns        *httprate.RateLimiter
 	table          []route
 	document       []byte // the OpenAPI document
+	shared         sharedParts
 }
 
 // New makes the handler of the whole site.

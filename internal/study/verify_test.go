@@ -59,7 +59,7 @@ func TestVerifyFindsForgedDecisions(t *testing.T) {
 		"random_seed":             func(c *ChosenData) { c.Decision.RandomSeed++ },
 		"feasibility_probability": func(c *ChosenData) { c.Decision.FeasibilityProbability += 0.01 },
 		"model.yield.lambda":      func(c *ChosenData) { m := c.Decision.Model["yield"]; m.Lambda *= 1.1; c.Decision.Model["yield"] = m },
-		"mean.impurity":           func(c *ChosenData) { c.Parameters = Settings{"temperature": NumberValue(20), "cycles": NumberValue(1)} },
+		"mean.impurity":           func(c *ChosenData) { c.Parameters = Settings{"temperature": NumberValue(33), "cycles": NumberValue(7)} },
 	} {
 		events := b.rewritten(9, change)
 		v, err := verifyEvents(t.Context(), events, CheckChain(events))
@@ -89,7 +89,7 @@ func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, place, _ := b.snap.compiled.place(Settings{"temperature": NumberValue(20), "cycles": NumberValue(1)}, "")
+	settings, place, _ := b.snap.compiled.place(Settings{"temperature": NumberValue(33), "cycles": NumberValue(7)}, "")
 	kept := decisionRecord(b.snap.compiled, state, state.Own(place, optimizer.Known{}))
 	kept.Acquisition = scoreAt(state, place, optimizer.Known{})
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"

@@ -325,11 +325,6 @@ func (p *tab) count(selector string) int {
 	return ask[int](p, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
 }
 
-func (p *tab) path() string {
-	p.t.Helper()
-	return ask[string](p, "location.pathname")
-}
-
 func (p *tab) size(width, height int64) {
 	p.t.Helper()
 	p.do("resizing", chromedp.EmulateViewport(width, height))
@@ -338,11 +333,6 @@ func (p *tab) size(width, height int64) {
 func (p *tab) dark() {
 	p.t.Helper()
 	p.media(emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
-}
-
-func (p *tab) print() {
-	p.t.Helper()
-	p.media(emulation.SetEmulatedMediaParams{Media: "print"})
 }
 
 func (p *tab) media(want emulation.SetEmulatedMediaParams) {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"headroom/internal/study"
@@ -344,6 +345,9 @@ func (v sight) multiplierChart(c study.Constraint, rows []study.HistoryRow, read
 		case now < first:
 			caption += fmt.Sprintf(" It has fallen from %s.", rough(first))
 		}
+	}
+	if slices.Contains(readout.AtCeiling, c.Name) {
+		caption += " That is the most the algorithm's settings allow."
 	}
 	return v.chart("multiplier-"+shortHash([]string{c.Name}), "Price of breaking it (multiplier)", caption,
 		templates.Axis{Title: trialAxis, Whole: true}, templates.Axis{Title: "multiplier", FromZero: true}, []templates.Trace{trace}, nil, table)

@@ -17,6 +17,7 @@ type Readout struct {
 	Algorithm      string                  `json:"algorithm"`
 	Metrics        map[string]MetricState  `json:"metrics"`
 	Multipliers    map[string]float64      `json:"multipliers"` // {} for algorithms without
+	AtCeiling      []string                `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
 	Calibration    map[string]Calibration  `json:"calibration"`
 	Recommendation *Recommendation         `json:"recommendation"`
 	Violation      map[string]ViolationOut `json:"violation"`
@@ -163,7 +164,12 @@ func (s *Service) StateOf(ctx context.Context, snap *Snapshot) (Readout, error) 
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
 		Calibration: map[string]Calibration{}, Violation: violations(c, state.Violations()),
-		Recommendation: recommendation(snap, state),
+		Recommendation: recommendation(snap, state), AtCeiling: []string{},
+	}
+	for j, at := range state.AtCeiling() {
+		if at {
+			out.AtCeiling = append(out.AtCeiling, c.ConstraintNames[j])
+		}
 	}
 	for k, m := range state.Models() {
 		out.Metrics[c.MetricNames[k]] = metricState(c.Def, m)

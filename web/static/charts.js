@@ -63,7 +63,7 @@
     for (const [level, width, dash] of [[0.1, 1.5, "dot"], [0.5, 2, "dash"], [0.9, 3, "solid"]]) {
       const at = { coloring: "none", start: level, end: level, size: 1 };
       all.push({ ...contour, contours: at, line: { color: "#ffffff", width: width + 3 } });
-      all.push({ ...contour, contours: { ...at, showlabels: true, labelfont: { size: 13, color: "#ffffff" }, labelformat: ".0%" }, line: { color: "#111111", width, dash } });
+      all.push({ ...contour, contours: { ...at, showlabels: true, labelfont: { size: 13, color: "#111111" }, labelformat: ".0%" }, line: { color: "#111111", width, dash } });
     }
     return all;
   }

@@ -77,8 +77,7 @@ func reason(usual string, fellBack bool) string {
 // How the search over a continuous space is sized.
 const (
 	screenPoints = 2000 // space-filling points scored first
-	starts       = 12   // of which the best are polished, coarsely
-	finalists    = 3    // of which the best are polished to the end
+	starts       = 12   // of which the best are polished; see effort
 	finestStep   = 1e-5 // in unit coordinates
 	apart        = 0.1  // between starts, in some coordinate, so that they lie on different hills
 	overhang     = 0.1  // of the space-filling points beyond each side; see startingPlaces
@@ -102,10 +101,11 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 			scores, _ := s.scoreAll(asPlaces(points), known, draw)
 			return scores
 		}}
-	budget := s.polishBudget()
-	polish(ctx, problem, climbers, s.spacing(), s.spacing()/16, budget/4, draw.Seed)
+	e := s.effort()
+	climbers = climbers[:min(e.coarse, len(climbers))]
+	polish(ctx, problem, climbers, s.spacing(), s.spacing()/16, e.budget/4, draw.Seed)
 	slices.SortStableFunc(climbers, byScore)
-	polish(ctx, problem, climbers[:min(finalists, len(climbers))], s.spacing()/8, finestStep, budget, draw.Seed+starts)
+	polish(ctx, problem, climbers[:min(e.fine, len(climbers))], s.spacing()/8, finestStep, e.budget, draw.Seed+starts)
 	if err := ctx.Err(); err != nil {
 		return maximum{}, err
 	}
@@ -151,11 +151,18 @@ func byScore(a, b climber) int {
 	return 0
 }
 
-// polishBudget is how many evaluations one start gets: an evaluation costs O(n²), so fewer as the data grow.
-func (s *State) polishBudget() int {
-	d := len(s.cfg.Space.Dims)
-	n := len(s.history.Rounds)
-	return max(60*d, min(400*d, 400*d*150/(n+1)))
+// effort is how much a search may spend: starts polished coarsely, of which the best are polished to the end, and evaluations for each.
+type effort struct{ coarse, fine, budget int }
+
+// effort falls as the data grow, since an evaluation costs O(n²): all of it up to a few hundred rounds, and at most about 25 million
+// multiplications a parameter beyond.
+func (s *State) effort() effort {
+	d, n := len(s.cfg.Space.Dims), len(s.history.Rounds)
+	if n <= 300 {
+		return effort{starts, 3, 400 * d}
+	}
+	budget := max(16, 50_000_000/(n*n)) * d
+	return effort{6, 2, min(budget, 400*d)}
 }
 
 // spacing is the typical distance between neighbouring screening points in unit coordinates.

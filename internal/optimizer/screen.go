@@ -22,7 +22,7 @@ func (s *State) screen(at []Place, known Known, draw Draw) ([]climber, string) {
 		return leaders(at, scores, starts), reason
 	}
 	means := s.screenMeans(at)
-	for _, rows := range []int{64, 256} {
+	for rows := 64; rows < len(s.history.Rounds); rows *= 4 {
 		at, means = s.prune(at, means, rows, known, draw)
 	}
 	scores, reason := s.scoreAll(at, known, draw)
@@ -34,7 +34,7 @@ func (s *State) screenMeans(at []Place) [][]float64 {
 	means := make([][]float64, len(s.targets))
 	for i := range s.next.sources {
 		src := &s.next.sources[i]
-		for n, m := range src.data.MeanMany(s.inputs(src.kernel, at), src.z) {
+		for n, m := range predictMeans(src.data, s.inputs(src.kernel, at), src.z) {
 			means[src.targets[n]] = m
 		}
 	}
@@ -50,7 +50,7 @@ func (s *State) prune(at []Place, means [][]float64, rows int, known Known, draw
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return byScore(climber{score: bounds[a]}, climber{score: bounds[b]}) })
 	var probe []Place
-	for _, i := range order[:min(8*starts, len(order))] {
+	for _, i := range order[:min(4*starts, len(order))] {
 		probe = append(probe, at[i])
 	}
 	exact, _ := s.scoreAll(probe, known, draw)
@@ -80,7 +80,7 @@ func (s *State) boundScores(at []Place, means [][]float64, rows int, known Known
 	estimates := s.givenEstimates(s.next, at, known.at(at))
 	for i := range s.next.sources {
 		src := &s.next.sources[i]
-		_, variances := src.data.Prefix(min(rows, src.data.Len())).PredictMany(s.inputs(src.kernel, at), nil)
+		_, variances := predict(src.data.Prefix(min(rows, src.data.Len())), s.inputs(src.kernel, at), nil)
 		sd := roots(variances)
 		for _, k := range src.targets {
 			mean := slices.Clone(means[k])

@@ -12,7 +12,7 @@ func (s *State) estimate(v *view, at []Place, known func(j, i int) float64) []po
 	out := s.givenEstimates(v, at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, variances := src.data.PredictMany(s.inputs(src.kernel, at), src.z)
+		means, variances := predict(src.data, s.inputs(src.kernel, at), src.z)
 		sd := roots(variances)
 		for n, k := range src.targets {
 			shift(means[n], v.era.affines[k].shift)

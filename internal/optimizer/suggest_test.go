@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -135,40 +136,21 @@ func TestSuggestionIsTheMaximum(t *testing.T) {
 	})
 }
 
-func BenchmarkReplayToSuggestion(b *testing.B) {
-	cfg := plain(b, 4, 2, nil, `{}`)
-	h := played(cfg, 1000, 1)
-	for b.Loop() {
-		s := mustReplay(b, cfg, h)
-		if _, err := s.Suggest(context.Background(), Known{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkReplay(b *testing.B) {
-	cfg := plain(b, 4, 2, nil, `{}`)
-	h := played(cfg, 1000, 1)
-	for b.Loop() {
-		mustReplay(b, cfg, h)
-	}
-}
-
-// BenchmarkTellThenAsk is the warm path: one more round on a state of 1000.
-func BenchmarkTellThenAsk(b *testing.B) {
-	cfg := plain(b, 4, 2, nil, `{}`)
-	h := played(cfg, 1001, 1)
-	s := mustReplay(b, cfg, &History{Rounds: h.Rounds[:1000]})
-	if _, err := s.Suggest(context.Background(), Known{}); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		next, err := s.Extend(h)
+// TestLargeStudiesKeepTheirMaximum compares suggestions after a thousand rounds, where most places are ruled out by bounds and the search may
+// spend less, with a dense grid.
+func TestLargeStudiesKeepTheirMaximum(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(2) {
+		cfg := plain(t, 2, 2, func(c *Config) { c.Seed = seed }, `{"beta": 1.5}`)
+		s := mustReplay(t, cfg, played(cfg, 1000, seed))
+		decision, err := s.Suggest(context.Background(), Known{})
 		if err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
-		if _, err := next.Suggest(context.Background(), Known{}); err != nil {
-			b.Fatal(err)
+		values := s.Acquisition(grid(cfg, 101), Known{}).Values
+		low, high := slices.Min(values), slices.Max(values)
+		if decision.Acquisition < high-1e-3*(high-low) {
+			t.Errorf("seed %d: suggested %v with acquisition %v, the grid reaches %v (range %v)", seed, decision.Place.U, decision.Acquisition, high, high-low)
 		}
 	}
 }

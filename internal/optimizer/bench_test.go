@@ -1,0 +1,92 @@
+package optimizer
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"headroom/internal/optimizer/factor"
+)
+
+// sizes are the studies benchmarked: rounds and parameters, one objective and two constraints on a fixed model.
+var sizes = []struct{ rounds, parameters int }{{100, 2}, {1000, 2}, {2000, 2}, {5000, 2}, {100, 6}, {1000, 4}, {1000, 6}, {2000, 6}, {5000, 6}}
+
+func eachSize(b *testing.B, run func(b *testing.B, cfg *Config, h *History)) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("rounds=%d/parameters=%d", size.rounds, size.parameters), func(b *testing.B) {
+			cfg := plain(b, size.parameters, 2, nil, `{}`)
+			run(b, cfg, played(cfg, size.rounds+1, 1))
+		})
+	}
+}
+
+// BenchmarkCholesky1000 is the machine's measure to compare the others with.
+func BenchmarkCholesky1000(b *testing.B) {
+	const n = 1000
+	random := rand.New(rand.NewPCG(1, 0))
+	rows := make([][]float64, n)
+	for i := range rows {
+		rows[i] = make([]float64, i+1)
+		for j := range i {
+			rows[i][j] = random.Float64() / n
+		}
+		rows[i][i] = 2
+	}
+	for b.Loop() {
+		if _, err := factor.New(rows); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkReplay goes from nothing to a state.
+func BenchmarkReplay(b *testing.B) {
+	eachSize(b, func(b *testing.B, cfg *Config, h *History) {
+		for b.Loop() {
+			mustReplay(b, cfg, h)
+		}
+	})
+}
+
+// BenchmarkReplayToSuggestion goes from nothing to a suggestion.
+func BenchmarkReplayToSuggestion(b *testing.B) {
+	eachSize(b, func(b *testing.B, cfg *Config, h *History) {
+		for b.Loop() {
+			suggest(b, mustReplay(b, cfg, h))
+		}
+	})
+}
+
+// BenchmarkTell adds one round to a state.
+func BenchmarkTell(b *testing.B) {
+	eachSize(b, func(b *testing.B, cfg *Config, h *History) {
+		s := mustReplay(b, cfg, &History{Rounds: h.Rounds[:len(h.Rounds)-1]})
+		for b.Loop() {
+			if _, err := s.Extend(h); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkTellThenAsk adds one round to a state and suggests the next.
+func BenchmarkTellThenAsk(b *testing.B) {
+	eachSize(b, func(b *testing.B, cfg *Config, h *History) {
+		s := mustReplay(b, cfg, &History{Rounds: h.Rounds[:len(h.Rounds)-1]})
+		for b.Loop() {
+			next, err := s.Extend(h)
+			if err != nil {
+				b.Fatal(err)
+			}
+			suggest(b, next)
+		}
+	})
+}
+
+func suggest(b *testing.B, s *State) {
+	b.Helper()
+	if _, err := s.Suggest(context.Background(), Known{}); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -127,9 +127,10 @@ func (s *Server) browseDocument(w http.ResponseWriter, r *http.Request) error {
 	var page bytes.Buffer
 	err := docsPage.Execute(&page, struct {
 		Style    string
+		Icon     string
 		Sections []*docsSection
 		Schemas  map[string]string
-	}{static.URL("app.css"), sections, pretty(all.named)})
+	}{static.URL("app.css"), static.URL("icon.svg"), sections, pretty(all.named)})
 	if err != nil {
 		return err
 	}

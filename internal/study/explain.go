@@ -152,7 +152,7 @@ func because(d Definition, p chosenPoint, who chosenBy) string {
 		if !who.withinLimits {
 			return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
 		}
-		return fmt.Sprintf("Chosen because it promises the largest improvement of %s, weighed with the chance that %s stays within the limit.", objective, limits)
+		return fmt.Sprintf("Chosen because it promises the largest improvement of %s, weighed with the chance to stay within the limit on %s.", objective, limits)
 	}
 	return fmt.Sprintf("Chosen by %s.", p.decision.Algorithm)
 }

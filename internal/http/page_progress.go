@@ -264,8 +264,8 @@ func (v sight) violationChart(c study.Constraint, rows []study.HistoryRow, reado
 		push(&soft, row.Number, &now.Soft)
 		push(&estimated, row.Number, now.Estimated)
 		push(&bound, row.Number, now.Bound)
-		if now.BoundKind != "" {
-			bound.Name = "bound (" + now.BoundKind + ")"
+		if now.BoundKind != nil {
+			bound.Name = "bound (" + *now.BoundKind + ")"
 		}
 		table.Rows = append(table.Rows, []string{strconv.Itoa(row.Number), rough(now.Hard), rough(now.Soft), optional(now.Estimated), optional(now.Bound)})
 	}
@@ -285,7 +285,7 @@ func violationCaption(c study.Constraint, now study.ViolationOut) string {
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", rough(*now.Estimated), unitAfter(c.Unit))
 	}
 	if now.Bound != nil {
-		caption += fmt.Sprintf(" The algorithm’s bound is %s%s (%s).", rough(*now.Bound), unitAfter(c.Unit), now.BoundKind)
+		caption += fmt.Sprintf(" The algorithm’s bound is %s%s (%s).", rough(*now.Bound), unitAfter(c.Unit), *now.BoundKind)
 		if dwarfs(now) {
 			caption += " Press its name to draw it."
 		}

@@ -64,7 +64,7 @@ type ViolationOut struct {
 	Rounds    int      `json:"rounds"`
 	Estimated *float64 `json:"estimated"`
 	Bound     *float64 `json:"bound"`
-	BoundKind string   `json:"bound_kind,omitempty"` // "guarantee" or "growth rate only, no guarantee"
+	BoundKind *string  `json:"bound_kind"` // "guarantee" or "growth rate only, no guarantee"; null without a bound
 }
 
 // Posterior is POST …/posterior.
@@ -215,10 +215,11 @@ func violations(c *compiled, by []optimizer.Violation) map[string]ViolationOut {
 	for j, v := range by {
 		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
 		if v.HasBound {
-			told.Bound, told.BoundKind = finiteOrNil(v.Bound), boundGrowthRate
+			kind := boundGrowthRate
 			if v.Guarantee {
-				told.BoundKind = boundGuarantee
+				kind = boundGuarantee
 			}
+			told.Bound, told.BoundKind = finiteOrNil(v.Bound), &kind
 		}
 		out[c.ConstraintNames[j]] = told
 	}

@@ -285,7 +285,7 @@ func violationCaption(c study.Constraint, now study.ViolationOut) string {
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", rough(*now.Estimated), unitAfter(c.Unit))
 	}
 	if now.Bound != nil {
-		caption += fmt.Sprintf(" The algorithm’s bound is %s%s (%s).", rough(*now.Bound), unitAfter(c.Unit), *now.BoundKind)
+		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", rough(*now.Bound), unitAfter(c.Unit), *now.BoundKind)
 		if dwarfs(now) {
 			caption += " Press its name to draw it."
 		}

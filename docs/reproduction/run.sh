@@ -22,7 +22,7 @@ for name in "$@"; do
   figure1) play $name -problem sine-pocket -grid 61 -seeds 50 \
     -algorithm rpol-ucb,config,ckb-5=ckb-ucb,ckb-slater=ckb-ucb,rpol-beta1=rpol-ucb,igp-ucb ;;
   figure1-theory) play $name -problem sine-pocket -grid 61 -seeds 50 -preset paper -algorithm rpol-ucb,config,ckb=ckb-ucb ;;
-  figure1-continuous) play $name -problem sine-pocket -seeds 20 -algorithm rpol-ucb,config ;;
+  figure1-continuous) play $name -problem sine-pocket -seeds 10 -algorithm rpol-ucb,config ;;
   wrong-pocket) play $name -problem sine-pocket -grid 61 -seeds 40 -algorithm rpol-ucb,config ;;
   figure2) play $name -problem sine-pocket-delayed -grid 61 -seeds 50 \
     -algorithm rpol-ucb,rpol-arrived=rpol-ucb,censored-0=rpol-censored-ucb,censored-1=rpol-censored-ucb,ckb-arrived=ckb-ucb,config-arrived=config ;;
@@ -31,9 +31,9 @@ for name in "$@"; do
   rkhs-independent) play $name -problem rkhs-100 -seeds 50 -plot positive,hard \
     -algorithm rpol-ucb,config,ckb-ucb,ckb-ts,ckb-rand,stageopt,sgp-ucb,igp-ucb ;;
   rkhs-half) play $name -problem rkhs-100-half -seeds 50 -plot regret,hard \
-    -algorithm ckb-ucb,ckb-ts,ckb-rand,stageopt,sgp-ucb,rpol-ucb,igp-ucb ;;
+    -algorithm ckb-ucb,ckb-ts,ckb-ts-1=ckb-ts,ckb-rand,stageopt,sgp-ucb,rpol-ucb,igp-ucb ;;
   rkhs-quarter) play $name -problem rkhs-100-quarter -seeds 50 -plot regret,hard \
-    -algorithm ckb-ucb,ckb-ts,ckb-rand,stageopt,sgp-ucb,rpol-ucb,igp-ucb ;;
+    -algorithm ckb-ucb,ckb-ts,ckb-ts-1=ckb-ts,ckb-rand,stageopt,sgp-ucb,rpol-ucb,igp-ucb ;;
   rkhs-theory) play $name -problem rkhs-100-half -seeds 50 -preset paper -plot regret,hard \
     -algorithm ckb-ucb,ckb-rand,stageopt,sgp-ucb,rpol-ucb ;;
   sensors) play $name -problem sensors -horizon 1000 -seeds 50 -plot regret,hard -algorithm ckb-ucb,ckb-ts,ckb-rand,stageopt,sgp-ucb,rpol-ucb ;;

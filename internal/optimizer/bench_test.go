@@ -90,3 +90,16 @@ func suggest(b *testing.B, s *State) {
 		b.Fatal(err)
 	}
 }
+
+// BenchmarkSamplers suggests on a continuous space with the algorithms that draw whole functions over 2000 places.
+func BenchmarkSamplers(b *testing.B) {
+	for _, algorithm := range []string{"ckb-ts", "scbo"} {
+		b.Run(algorithm, func(b *testing.B) {
+			cfg := plain(b, 2, 2, func(c *Config) { c.Algorithm = algorithm }, `{}`)
+			s := mustReplay(b, cfg, played(cfg, 100, 1))
+			for b.Loop() {
+				suggest(b, s)
+			}
+		})
+	}
+}

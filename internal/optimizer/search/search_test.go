@@ -1,0 +1,78 @@
+package search
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestHaltonPrefixes(t *testing.T) {
+	t.Parallel()
+	few, many := Halton(10, 3, 5), Halton(200, 3, 5)
+	if diff := cmp.Diff(few, many[:10]); diff != "" {
+		t.Errorf("fewer points are not a prefix of more: %s", diff)
+	}
+	if cmp.Equal(few, Halton(10, 3, 6)) {
+		t.Error("another seed gives the same points")
+	}
+}
+
+// TestHaltonFillsSpace counts points in boxes of equal size: far more even than chance.
+func TestHaltonFillsSpace(t *testing.T) {
+	t.Parallel()
+	counts := map[[2]int]int{}
+	for _, u := range Halton(900, 2, 3) {
+		for _, c := range u {
+			if c < 0 || c >= 1 {
+				t.Fatalf("%v is outside the unit square", u)
+			}
+		}
+		counts[[2]int{int(3 * u[0]), int(3 * u[1])}]++
+	}
+	for box, n := range counts {
+		if n < 90 || n > 110 {
+			t.Errorf("box %v holds %d of 900 points, want about 100", box, n)
+		}
+	}
+}
+
+// TestPolishFollowsAKink climbs a ridge that runs across the axes and ends in a maximum on it.
+func TestPolishFollowsAKink(t *testing.T) {
+	t.Parallel()
+	p := Problem{Axes: make([]Axis, 2), Score: func(points [][]float64) []Score {
+		scores := make([]Score, len(points))
+		for i, u := range points {
+			scores[i] = Score{Allowed: true, Value: -8*math.Abs(u[1]-0.7*u[0]-0.1) - math.Pow(u[0]-0.62, 2)}
+		}
+		return scores
+	}}
+	start := []float64{0.1, 0.8}
+	best, score := p.Polish(start, p.Score([][]float64{start})[0], 0.1, 1e-6, 4000, 1)
+	if score.Value < -1e-3 {
+		t.Errorf("ended at %v with %v, the maximum is 0 at 0.62, 0.534", best, score.Value)
+	}
+}
+
+// TestPolishKeepsToWhatCanBeChosen moves in whole levels, among choices, and within the limits.
+func TestPolishKeepsToWhatCanBeChosen(t *testing.T) {
+	t.Parallel()
+	settle := func(u []float64) bool {
+		u[0] = math.Round(u[0]*10) / 10
+		u[1] = (math.Floor(math.Min(u[1], 0.999)*3) + 0.5) / 3
+		return u[0] <= 0.7
+	}
+	p := Problem{Axes: []Axis{{Levels: 11}, {Levels: 3, Choice: true}, {Fixed: true}}, Settle: settle,
+		Score: func(points [][]float64) []Score {
+			scores := make([]Score, len(points))
+			for i, u := range points {
+				scores[i] = Score{Allowed: u[1] < 0.8, Value: u[0] + u[1]}
+			}
+			return scores
+		}}
+	start := []float64{0.2, 1.0 / 6, 0.4}
+	best, score := p.Polish(start, p.Score([][]float64{start})[0], 0.1, 1e-4, 500, 1)
+	if want := []float64{0.7, 0.5, 0.4}; !cmp.Equal(best, want) || !score.Allowed {
+		t.Errorf("ended at %v (%+v), want %v: one more level is not allowed, the last choice neither", best, score, want)
+	}
+}

@@ -203,3 +203,23 @@ func finite(t *testing.T, values ...float64) {
 		}
 	}
 }
+
+// TestCalibrationStartsWithTheScale plays readings far from 0: predictions count from the first fit on.
+func TestCalibrationStartsWithTheScale(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 0, func(c *Config) { c.Standardize = true }, `{}`)
+	h := played(cfg, 10, 4)
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[0].Value += 80
+	}
+	h.Fits = []Fit{{From: 5, Metrics: []FittedMetric{{Set: true, Centre: 80, Scale: 0.5, Count: 4}}}}
+	c := mustReplay(t, cfg, h).Calibrations()[0]
+	if c.Count != 6 || c.ResidualRounds[0] != 5 {
+		t.Errorf("counts %d predictions from round %v on, want 6 from round 5 on", c.Count, c.ResidualRounds)
+	}
+	for _, r := range c.Residuals {
+		if math.Abs(r) > 10 {
+			t.Errorf("a residual of %v standard deviations: the prediction was in other units", r)
+		}
+	}
+}

@@ -110,13 +110,15 @@ func (s *State) ahead(v *view, t, k int) (p Prediction, latentSD float64) {
 // Bands of a standard normal residual: |z| below which 50, 80 and 95 % of it lie.
 const band50, band80, band95 = 0.6744897501960817, 1.2815515655446004, 1.959963984540054
 
-// Calibrations returns one per metric.
+// Calibrations returns one per metric. With standardised outputs, rounds decided before the metric had a centre and a scale
+// are left out: nothing was predicted in its units.
 func (s *State) Calibrations() []Calibration {
 	out := make([]Calibration, len(s.cfg.Metrics))
 	trace := s.Trace()
 	for i := range out {
 		for n, r := range s.history.Rounds {
-			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil {
+			unscaled := s.cfg.Standardize && s.eraAt(n + 1).models[i].count == 0
+			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || unscaled {
 				continue
 			}
 			p := trace[n].Ahead[i]

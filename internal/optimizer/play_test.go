@@ -237,7 +237,7 @@ func checkLookingBack(t *testing.T, state *State, h *History) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := state.acting(n, state.path[n-1])
+		back, err := state.acting(n, state.path[n-1], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

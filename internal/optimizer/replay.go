@@ -15,8 +15,7 @@ type State struct {
 	settings Settings
 	targets  []target
 	eraList  []*era
-	prior    *State  // while building only
-	windows  windows // while going through the rounds in order only
+	prior    *State // while building only
 
 	path        [][]float64 // multipliers of rounds 1..n, before each round's feedback
 	multipliers []float64   // of the next decision
@@ -37,7 +36,7 @@ type State struct {
 func Replay(cfg *Config, h *History) (*State, error) { return replay(cfg, h, nil) }
 
 // Extend is Replay(cfg, h), reusing what prior worked out where h agrees with prior's history. The result is the
-// same to the last bit, except that cached candidates may differ by 1e-9.
+// same to the last bit, except that sliding windows may differ by 1e-9.
 func (prior *State) Extend(h *History) (*State, error) { return replay(prior.cfg, h, prior) }
 
 func replay(cfg *Config, h *History, prior *State) (*State, error) {
@@ -57,10 +56,10 @@ func replay(cfg *Config, h *History, prior *State) (*State, error) {
 		return nil, err
 	}
 	var err error
-	if s.next, err = s.acting(s.Round(), s.multipliers); err != nil {
+	if s.next, err = s.acting(s.Round(), s.multipliers, nil); err != nil {
 		return nil, err
 	}
-	if s.display, err = s.shown(s.Round()); err != nil {
+	if s.display, err = s.shown(s.Round(), nil); err != nil {
 		return nil, err
 	}
 	s.prior = nil
@@ -114,15 +113,14 @@ func (s *State) walk() error {
 	q := s.policy.Start()
 	_, estimator := s.policy.(policy.Estimator)
 	revealed := s.revealed()
-	s.windows = windows{}
-	defer func() { s.windows = nil }()
+	slid := windows{}
 	for t := 1; t < s.Round(); t++ {
 		s.path = append(s.path, q)
 		r := policy.Revealed{Round: t, Excluded: s.history.Rounds[t-1].Excluded,
 			Costs: s.costs(t, revealed[t]), Given: s.givenAt(t),
 			Since: func(first, j int) []float64 { return s.costsSince(first, t, j) }}
 		if estimator {
-			estimates, err := s.ownEstimates(t, q)
+			estimates, err := s.ownEstimates(t, q, slid)
 			if err != nil {
 				return err
 			}
@@ -204,8 +202,8 @@ func (s *State) costsSince(first, t, j int) []float64 {
 }
 
 // ownEstimates is what decision t made of the point it chose, as the algorithm's multipliers need it.
-func (s *State) ownEstimates(t int, q []float64) ([]float64, error) {
-	v, err := s.acting(t, q)
+func (s *State) ownEstimates(t int, q []float64, slid windows) ([]float64, error) {
+	v, err := s.acting(t, q, slid)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (s *State) set(v *view, at []Place, known func(j, i int) float64) *policy.S
 
 // earlier is what decision t saw of the places. What could be regressed once can be again; should it not, nothing is known there.
 func (s *State) earlier(t int, at []Place, known func(j, i int) float64) *policy.Sight {
-	v, err := s.acting(t, s.path[t-1])
+	v, err := s.acting(t, s.path[t-1], nil)
 	if err != nil {
 		v = &view{round: t, era: s.eraAt(t), multipliers: s.path[t-1]}
 	}

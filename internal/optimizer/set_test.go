@@ -196,7 +196,7 @@ func TestForgetting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := blank.acting(14, state.Multipliers())
+		v, err := blank.acting(14, state.Multipliers(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,12 +282,12 @@ func TestWindowsSlide(t *testing.T) {
 	moved := 0
 	for n, trace := range state.Trace() {
 		round := n + 1
-		anew, err := state.acting(round, state.path[n])
+		anew, err := state.acting(round, state.path[n], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
-		estimates, err := state.ownEstimates(round, state.path[n])
+		estimates, err := state.ownEstimates(round, state.path[n], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,10 +10,9 @@ import (
 // Trace returns one entry per round.
 func (s *State) Trace() []RoundTrace {
 	s.traceOnce.Do(func() {
-		s.windows = windows{}
-		defer func() { s.windows = nil }()
+		slid := windows{}
 		for t := 1; t < s.Round(); t++ {
-			s.trace = append(s.trace, s.traceRound(t))
+			s.trace = append(s.trace, s.traceRound(t, slid))
 		}
 	})
 	return s.trace
@@ -21,16 +20,16 @@ func (s *State) Trace() []RoundTrace {
 
 // traceRound looks back at decision t. Regressions that were possible once are possible again, so an error here would
 // have shown in Replay; such a round is traced without numbers.
-func (s *State) traceRound(t int) RoundTrace {
+func (s *State) traceRound(t int, slid windows) RoundTrace {
 	trace := RoundTrace{Multipliers: s.path[t-1]}
-	shown, err := s.shown(t)
+	shown, err := s.shown(t, slid)
 	if err != nil {
 		return trace
 	}
 	acted := shown
 	acted.multipliers = s.path[t-1]
 	if s.actsOnOwnData() {
-		if acted, err = s.acting(t, s.path[t-1]); err != nil {
+		if acted, err = s.acting(t, s.path[t-1], slid); err != nil {
 			return trace
 		}
 	} else {

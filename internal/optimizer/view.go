@@ -18,6 +18,7 @@ type view struct {
 	gain        []float64 // per target
 	lambda      []float64 // per target
 	multipliers []float64
+	slid        windows // what earlier rounds left, while rounds are gone through in order; else nil
 }
 
 // source conditions the functions of one or more targets. The first arrived points carry responses, the rest
@@ -32,8 +33,8 @@ type source struct {
 }
 
 // acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's window, and what is pending.
-func (s *State) acting(t int, q []float64) (*view, error) {
-	v := &view{round: t, era: s.eraAt(t), multipliers: q}
+func (s *State) acting(t int, q []float64, slid windows) (*view, error) {
+	v := &view{round: t, era: s.eraAt(t), multipliers: q, slid: slid}
 	var err error
 	switch p := s.policy.(type) {
 	case policy.Censored:
@@ -51,8 +52,8 @@ func (s *State) acting(t int, q []float64) (*view, error) {
 }
 
 // shown returns the view that posteriors are shown from: arrived data in the window, nothing else.
-func (s *State) shown(t int) (*view, error) {
-	v := &view{round: t, era: s.eraAt(t)}
+func (s *State) shown(t int, slid windows) (*view, error) {
+	v := &view{round: t, era: s.eraAt(t), slid: slid}
 	return v, s.sourcesArrived(v, false)
 }
 
@@ -106,23 +107,23 @@ func (s *State) shareable(v *view, made map[int]int, metric int, withPending boo
 
 func (s *State) arrivedSource(v *view, metric int, withPending bool) (source, error) {
 	g := v.era.groups[v.era.groupOf[metric]]
-	src, err := s.inSight(g, v.round)
+	src, err := s.inSight(v, g)
 	if err != nil || !withPending {
 		return src, err
 	}
 	return src, s.appendPending(&src, g.model, s.pending(v.round, metric))
 }
 
-// inSight conditions on the points of a regression that decision t sees, in the algorithm's window.
-func (s *State) inSight(g *group, t int) (source, error) {
-	order := g.order[:g.seen(t)]
+// inSight conditions on the points of a regression that the view's decision sees, in the algorithm's window.
+func (s *State) inSight(v *view, g *group) (source, error) {
+	order := g.order[:g.seen(v.round)]
 	src := source{kernel: g.model.kernel}
-	if first := s.policy.First(t); first <= 1 {
+	if first := s.policy.First(v.round); first <= 1 {
 		src.data = g.data.Prefix(len(order))
 	} else {
 		order = since(order, first)
 		var err error
-		if src.data, err = s.windowed(g, order); err != nil {
+		if src.data, err = s.windowed(v.slid, g, order); err != nil {
 			return src, err
 		}
 	}
@@ -200,7 +201,7 @@ func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
 func (s *State) sourcesCensored(v *view, p policy.Censored) error {
 	v.sourceOf = v.era.ownOf
 	for _, g := range v.era.own {
-		src, err := s.inSight(g, v.round)
+		src, err := s.inSight(v, g)
 		if err != nil {
 			return err
 		}
@@ -232,7 +233,7 @@ func (s *State) censoredResponses(v *view, k int, chosen []int, window int) []fl
 func (s *State) sourcePenalised(v *view, p policy.Penalised) error {
 	v.sourceOf = v.era.ownOf
 	g := v.era.own[0]
-	src, err := s.inSight(g, v.round)
+	src, err := s.inSight(v, g)
 	if err != nil {
 		return err
 	}

@@ -77,12 +77,6 @@ func BenchmarkPosterior(b *testing.B) {
 			d.MeanMany(X, zs)
 		}
 	})
-	b.Run("update candidates n=1000 M=2000", func(b *testing.B) {
-		before := gp.NewCandidates(d.Prefix(999), X, [][]float64{z[:999]})
-		for b.Loop() {
-			before.Clone().Update(d, zs)
-		}
-	})
 	b.Run("covariance n=1000 M=500", func(b *testing.B) {
 		for b.Loop() {
 			d.Covariance(X.Prefix(500))

@@ -104,25 +104,18 @@ func TestVariancesNeverRiseAndAreNeverNegative(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t, rapid.SampledFrom([]float64{1.5e-10, 1e-4, 1}).Draw(t, "λ"))
 		d, X := s.data(t), s.places()
-		c := gp.NewCandidates(d.Prefix(0), X, nil)
 		_, before := d.Prefix(0).PredictMany(X, nil)
-		followed := slices.Clone(c.Variances())
 		for n := 1; n <= d.Len(); n++ {
 			_, after := d.Prefix(n).PredictMany(X, nil)
-			c.Update(d.Prefix(n), nil)
 			for i := range after {
 				if !(after[i] >= 0 && after[i] <= before[i]) {
 					t.Fatalf("point %d has variance %g after %d points, %g before", i, after[i], n, before[i])
-				}
-				if v := c.Variances()[i]; !(v >= 0 && v <= followed[i]) {
-					t.Fatalf("candidate %d has variance %g after %d points, %g before", i, v, n, followed[i])
 				}
 			}
 			if ahead := d.AheadVariance(n - 1); !(ahead >= 0 && ahead <= s.kernel.Diagonal(s.points[n-1])) {
 				t.Fatalf("point %d is predicted with variance %g", n, ahead)
 			}
 			before = after
-			copy(followed, c.Variances())
 		}
 	})
 }
@@ -210,7 +203,7 @@ func TestVariancesWithoutNoise(t *testing.T) {
 		for range 6 {
 			X.Append([]float64{random.Float64()})
 		}
-		arms, candidates := gp.NewArms(k, X, 1), gp.NewCandidates(d, X, nil)
+		arms := gp.NewArms(k, X, 1)
 		for i := range X.Len() {
 			if err := d.Append(X.Row(i), 1e-17); err != nil {
 				t.Fatal(err)
@@ -218,12 +211,11 @@ func TestVariancesWithoutNoise(t *testing.T) {
 			if err := arms.Update(i, nil, 1e-17); err != nil {
 				t.Fatal(err)
 			}
-			candidates.Update(d, nil)
 		}
 		_, variances := d.PredictMany(X, nil)
 		covariance := d.Covariance(X)
 		for i := range X.Len() {
-			for what, v := range map[string]float64{"predicted": variances[i], "joint": covariance[i][i], "followed": candidates.Variances()[i], "of the arm": arms.Variance(i)} {
+			for what, v := range map[string]float64{"predicted": variances[i], "joint": covariance[i][i], "of the arm": arms.Variance(i)} {
 				if !(v >= 0 && v < 1e-12) {
 					t.Fatalf("seed %d: the variance %s at point %d is %g", seed, what, i, v)
 				}
@@ -252,41 +244,21 @@ func TestDropFirstForgets(t *testing.T) {
 	})
 }
 
-func TestCandidatesFollowPredictMany(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		s := drawScene(t, 1e-3)
-		d, X := s.data(t), s.places()
-		z, other := d.Whiten(nil, s.y), d.Whiten(nil, slices.Repeat([]float64{1}, len(s.y)))
-		n := rapid.IntRange(0, d.Len()).Draw(t, "start")
-		c := gp.NewCandidates(d.Prefix(n), X, [][]float64{z[:n], other[:n]})
-		for n < d.Len() {
-			n += rapid.IntRange(1, d.Len()-n).Draw(t, "more")
-			c.Update(d.Prefix(n), [][]float64{z[:n], other[:n]})
-			means, variances := d.Prefix(n).PredictMany(X, [][]float64{z[:n], other[:n]})
-			near(t, "mean", c.Means()[0], means[0], 1e-9)
-			near(t, "other mean", c.Means()[1], means[1], 1e-9)
-			near(t, "variance", c.Variances(), variances, 1e-9)
-		}
-	})
-}
-
-func TestPendingCandidatesShrinkOnlyTheVariance(t *testing.T) {
+func TestPendingPointsShrinkOnlyTheVariance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t, 1e-3)
 		d, X := s.data(t), s.places()
 		told := rapid.IntRange(0, d.Len()).Draw(t, "told")
 		z := d.Whiten(nil, s.y[:told])
-		c := gp.NewCandidates(d.Prefix(told), X, [][]float64{z})
-		pending := c.Clone()
-		pending.Update(d, [][]float64{z})
 		means, variances := d.PredictMany(X, [][]float64{z})
-		near(t, "mean", pending.Means()[0], means[0], 1e-9)
-		near(t, "mean left alone", pending.Means()[0], c.Means()[0], 0)
-		near(t, "variance", pending.Variances(), variances, 1e-9)
-		_, untouched := d.Prefix(told).PredictMany(X, nil)
-		near(t, "variance of the original", c.Variances(), untouched, 0)
+		toldMeans, toldVariances := d.Prefix(told).PredictMany(X, [][]float64{z})
+		near(t, "mean", means[0], toldMeans[0], 0)
+		for i := range variances {
+			if variances[i] > toldVariances[i] {
+				t.Fatalf("pending points raise the variance at %d from %g to %g", i, toldVariances[i], variances[i])
+			}
+		}
 	})
 }
 

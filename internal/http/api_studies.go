@@ -67,16 +67,21 @@ func madeStudy(after *study.Snapshot, _ []int) reply {
 }
 
 func (s *Server) listStudies(w http.ResponseWriter, r *http.Request) error {
+	list, err := s.visibleStudies(r)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, studyList{some(list)})
+}
+
+// visibleStudies are those that the caller may know of: all, or the one the caller is limited to.
+func (s *Server) visibleStudies(r *http.Request) ([]study.Summary, error) {
 	who, _ := identity(r)
 	var ids []string
 	if who.StudyID != "" {
 		ids = []string{who.StudyID}
 	}
-	list, err := s.studies.Summaries(r.Context(), ids)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, studyList{some(list)})
+	return s.studies.Summaries(r.Context(), ids)
 }
 
 func (s *Server) readStudy(w http.ResponseWriter, r *http.Request) error {

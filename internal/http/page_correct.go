@@ -12,11 +12,7 @@ import (
 
 // correctPage is the form in which a trial is corrected, filled in with what is kept.
 func (s *Server) correctPage(w http.ResponseWriter, r *http.Request) error {
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	trial, err := trialInPath(r, snap)
+	snap, trial, err := s.trialNow(r)
 	if err != nil {
 		return err
 	}
@@ -49,11 +45,7 @@ func (s *Server) correctOnPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	trial, err := trialInPath(r, snap)
+	snap, trial, err := s.trialNow(r)
 	if err != nil {
 		return err
 	}

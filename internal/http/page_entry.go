@@ -14,13 +14,17 @@ import (
 	"headroom/web/templates"
 )
 
-// trialInPath is the trial that the path names.
-func trialInPath(r *http.Request, snap *study.Snapshot) (*study.Trial, error) {
+// trialNow is the study and the trial that the path names.
+func (s *Server) trialNow(r *http.Request) (*study.Snapshot, *study.Trial, error) {
+	snap, err := s.studyNow(r)
+	if err != nil {
+		return nil, nil, err
+	}
 	n, err := strconv.Atoi(chi.URLParam(r, "number"))
 	if err != nil || snap.Trial(n) == nil {
-		return nil, errNoSuchThing
+		return nil, nil, errNoSuchThing
 	}
-	return snap.Trial(n), nil
+	return snap, snap.Trial(n), nil
 }
 
 // askOnPage asks for the next trials.
@@ -89,11 +93,7 @@ func (s *Server) tellOnPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	trial, err := trialInPath(r, snap)
+	snap, trial, err := s.trialNow(r)
 	if err != nil {
 		return err
 	}
@@ -267,11 +267,7 @@ func (s *Server) closeOnPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	trial, err := trialInPath(r, snap)
+	snap, trial, err := s.trialNow(r)
 	if err != nil {
 		return err
 	}
@@ -294,11 +290,7 @@ func (s *Server) replicateOnPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	trial, err := trialInPath(r, snap)
+	snap, trial, err := s.trialNow(r)
 	if err != nil {
 		return err
 	}

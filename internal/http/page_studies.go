@@ -13,12 +13,7 @@ import (
 
 // studiesPage lists the studies that the caller may see.
 func (s *Server) studiesPage(w http.ResponseWriter, r *http.Request) error {
-	who, _ := identity(r)
-	var ids []string
-	if who.StudyID != "" {
-		ids = []string{who.StudyID}
-	}
-	list, err := s.studies.Summaries(r.Context(), ids)
+	list, err := s.visibleStudies(r)
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,7 @@ import (
 
 // trialPage is one trial with everything behind it.
 func (s *Server) trialPage(w http.ResponseWriter, r *http.Request) error {
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	trial, err := trialInPath(r, snap)
+	snap, trial, err := s.trialNow(r)
 	if err != nil {
 		return err
 	}

@@ -154,8 +154,8 @@ func byScore(a, b climber) int {
 // effort is how much a search may spend: starts polished coarsely, of which the best are polished to the end, and evaluations for each.
 type effort struct{ coarse, fine, budget int }
 
-// effort falls as the data grow, since an evaluation costs O(n²): all of it up to a few hundred rounds, and at most about 25 million
-// multiplications a parameter beyond.
+// effort falls as the data grow, since an evaluation costs O(n²): all of it up to 300 rounds; beyond, about 25 million multiplications for
+// each parameter of a start, but at least 16 evaluations.
 func (s *State) effort() effort {
 	d, n := len(s.cfg.Space.Dims), len(s.history.Rounds)
 	if n <= 300 {

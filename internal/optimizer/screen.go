@@ -13,7 +13,7 @@ const pruneFrom = 200
 
 // screen scores places and returns the leaders. A policy whose score rises with uncertainty is screened by bounds: the variance
 // after the first m rows of the factor is at least the final one, so the score it gives is at least the final one, and most
-// places are ruled out without a full solve. The leaders are the same as without.
+// places are ruled out without a full solve. The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
 func (s *State) screen(at []Place, known Known, draw Draw) ([]climber, string) {
 	_, rising := s.policy.(policy.Rising)
 	_, random := s.policy.(policy.Random) // a drawn width may be negative

@@ -33,7 +33,7 @@ type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
 	Database  Database
-	PublicURL string       // where people reach the server: links, QR codes, trusted origin, Secure cookies when https
+	PublicURL string       // where people reach the server: links, trusted origin, Secure cookies when https
 	Log       *slog.Logger // nil: slog.Default()
 	// TrustedProxies are the networks (CIDR) whose X-Forwarded-For is believed. Empty: the connection's address counts.
 	TrustedProxies []string

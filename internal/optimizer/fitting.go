@@ -8,11 +8,16 @@ import (
 	"headroom/internal/optimizer/fit"
 )
 
-// refitGrowth is how much a metric's data grow before its hyperparameters are fitted again.
-const refitGrowth = 1.5
+// Up to everyReading readings of a metric its hyperparameters are fitted again for every new one: a fit takes milliseconds, and few
+// readings say much. Beyond, its data grow by refitGrowth first.
+const (
+	everyReading = 60
+	refitGrowth  = 1.1
+)
 
 // FitDue tells whether the next decision should be preceded by a fit: at the first decision with max(2, initial design) rounds past
-// and two readings of a metric, and, where hyperparameters are fitted, when its readings have grown 1.5-fold or the past was rewritten.
+// and two readings of a metric, and, where hyperparameters are fitted, when there are new readings (of more than 60, a tenth more) or the
+// past was rewritten.
 func (s *State) FitDue() bool {
 	for i := range s.cfg.Metrics {
 		if s.fitDue(i) {
@@ -39,13 +44,16 @@ func (s *State) fitDue(metric int) bool {
 		return false
 	}
 	changed := s.history.Rewritten || !s.next.era.models[metric].fitted && s.fittable(metric)
+	if last <= everyReading {
+		return changed || s.fittable(metric) && count > last
+	}
 	return changed || float64(count) >= refitGrowth*float64(last)
 }
 
 // fittable tells whether a metric has hyperparameters to fit.
 func (s *State) fittable(metric int) bool {
 	m := s.cfg.Metrics[metric]
-	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise) && m.Kernel.Name != "covariance"
+	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise || m.FreeVariance) && m.Kernel.Name != "covariance"
 }
 
 // told lists the included rounds with a reading of the metric that the next decision sees.
@@ -85,8 +93,32 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 		return f, nil
 	}
 	result, err := fit.MAP(ctx, s.fitProblem(metric, rounds, f))
-	f.Lengthscales, f.Lambda = result.Lengthscales, result.Lambda
+	f.Lengthscales, f.Lambda, f.Variance = result.Lengthscales, result.Lambda, result.Variance
+	f.Inflation, f.Freedom = s.inflation(metric), freedom
 	return f, err
+}
+
+// freedom is the degrees of freedom of the bands around what fitted hyperparameters predict.
+const freedom = 8
+
+// inflation is how much wider than the fitted model says the study's own predictions should have been: with z the residuals of the
+// readings that decisions with a fit predicted, as they would have been without inflation,
+//
+//	(5 + Σ min(z², 9)) / (5 + n),   within 0.5 and 4.
+//
+// The 5 are readings predicted perfectly well that stand for what is known before any; the 9 keeps one wrong reading from widening everything.
+func (s *State) inflation(metric int) float64 {
+	sum, count := 5.0, 5.0
+	for i, t := range s.Trace() {
+		r, m := &s.history.Rounds[i], s.eraAt(i + 1).models[metric]
+		if !m.fitted || r.Excluded || !r.Readings[metric].Told || t.residuals == nil {
+			continue
+		}
+		z := t.residuals[metric]
+		sum += min(z*z*m.inflation, 9)
+		count++
+	}
+	return min(max(sum/count, 0.5), 4)
 }
 
 // standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are all equal.
@@ -114,21 +146,25 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 	m := s.cfg.Metrics[metric]
 	now := s.next.era.models[metric]
 	k := s.targetOf(metric)
-	a := s.cfg.transform(s.targets[k], metricModel{centre: f.Centre, scale: f.Scale})
+	a := s.cfg.transform(s.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
 	p := fit.Problem{Kernel: m.Kernel.Name, Dims: s.cfg.Space.owners(), Variance: m.Kernel.Variance,
-		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise,
+		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise, FreeVariance: m.FreeVariance,
 		Start: fit.Start{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale)}}
 	if now.fitted && m.FreeNoise {
-		p.Start.Lambda = now.lambda
+		p.Start.Lambda = now.lambda / now.inflation
+	}
+	if now.fitted && m.FreeVariance {
+		p.Start.Variance = now.kernel.Variance / now.inflation
 	}
 	for _, d := range s.cfg.Space.Dims {
 		p.Median = append(p.Median, d.priorLengthscale())
 	}
 	for _, n := range rounds {
 		r := s.history.Rounds[n-1]
+		reading := r.Readings[metric]
 		p.Inputs = append(p.Inputs, s.cfg.Space.features(r.Point))
-		p.Y = append(p.Y, a.response(r.Readings[metric].Value))
-		p.NoiseSD = append(p.NoiseSD, r.Readings[metric].SD/f.Scale)
+		p.Y = append(p.Y, a.response(reading.Value))
+		p.NoiseSD = append(p.NoiseSD, reading.SD/f.Scale*a.warp.Slope((reading.Value-f.Centre)/f.Scale))
 	}
 	return p
 }
@@ -136,8 +172,8 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 // Prior medians of lengthscales. A category's choices are √2 apart in one-hot inputs; with 0.3 they would share nothing (a matern52
 // correlation of 0.001), with 2 they share much (0.7) until the readings say otherwise.
 const (
-	rangeShare     = 0.3 // of a parameter's range
-	categoryMedian = 2.0
+	rangeShare     = 0.5 // of a parameter's range
+	categoryMedian = math.Sqrt2
 )
 
 // priorLengthscale is the prior median of a parameter's lengthscale.

@@ -164,7 +164,7 @@ func (s *State) costs(t int, rounds []int) [][]float64 {
 		for _, n := range rounds {
 			r := &s.history.Rounds[n-1]
 			if reading := r.Readings[k.metric]; !r.Excluded && reading.Told && reading.Revealed == t {
-				out[j] = append(out[j], e.affines[1+j].function(reading.Value))
+				out[j] = append(out[j], e.transforms[1+j].function(reading.Value))
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func (s *State) costsSince(first, t, j int) []float64 {
 		if m := s.targets[1+j].metric; m < 0 {
 			out = append(out, s.cfg.Costs[j].given(r.Costs[j]))
 		} else if reading := r.Readings[m]; reading.Told && reading.Revealed <= t {
-			out = append(out, e.affines[1+j].function(reading.Value))
+			out = append(out, e.transforms[1+j].function(reading.Value))
 		}
 	}
 	return out

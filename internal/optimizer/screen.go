@@ -82,7 +82,7 @@ func (s *State) boundScores(at []Place, means [][]float64, rows int, known Known
 		sd := roots(variances)
 		for _, k := range src.targets {
 			mean := slices.Clone(means[k])
-			shift(mean, s.next.era.affines[k].shift)
+			shift(mean, s.next.era.transforms[k].shift)
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
 		}
 	}

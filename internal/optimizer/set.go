@@ -72,7 +72,7 @@ func (s *State) joint(v *view, at []Place) func(k int, width float64, normal fun
 			n[i] = normal()
 		}
 		for c, row := range roots[i] {
-			mean[c] += v.era.affines[k].shift + width*factor.Dot(row, n)
+			mean[c] += v.era.transforms[k].shift + width*factor.Dot(row, n)
 		}
 		return mean
 	}

@@ -15,7 +15,7 @@ func (s *State) estimate(v *view, at []Place, known func(j, i int) float64) []po
 		means, variances := predict(src.data, s.inputs(src.kernel, at), src.z)
 		sd := roots(variances)
 		for n, k := range src.targets {
-			shift(means[n], v.era.affines[k].shift)
+			shift(means[n], v.era.transforms[k].shift)
 			out[k] = policy.Estimate{Mean: means[n], SD: sd}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// view is what the algorithm acts on at decision t: per target a regression, its affine map and γ.
+// view is what the algorithm acts on at decision t: per target a regression, how it is modelled, and γ.
 type view struct {
 	round       int
 	era         *era
@@ -190,7 +190,7 @@ func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
 	}
 	y := make([]float64, src.arrived)
 	for i := range y {
-		y[i] = v.era.affines[k].response(s.history.Rounds[src.rounds[i]-1].Readings[s.targets[k].metric].Value)
+		y[i] = v.era.transforms[k].response(s.history.Rounds[src.rounds[i]-1].Readings[s.targets[k].metric].Value)
 	}
 	copy(z, src.data.Prefix(src.arrived).Whiten(nil, y))
 	return z
@@ -223,7 +223,7 @@ func (s *State) censoredResponses(v *view, k int, chosen []int, window int) []fl
 	for i, n := range chosen {
 		r := s.history.Rounds[n-1].Readings[s.targets[k].metric]
 		if r.seenAt(v.round) && r.Revealed-n <= window {
-			y[i] = v.era.affines[k].response(r.Value)
+			y[i] = v.era.transforms[k].response(r.Value)
 		}
 	}
 	return y
@@ -278,7 +278,7 @@ func (s *State) outcome(e *era, n, t int) (reward float64, costs []float64, ok b
 			if !reading.seenAt(t) {
 				return 0, nil, false
 			}
-			value = e.affines[k].function(reading.Value)
+			value = e.transforms[k].function(reading.Value)
 		}
 		if k == 0 {
 			reward = value

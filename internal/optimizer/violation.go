@@ -71,7 +71,8 @@ func (s *State) expectedExcess() func(i, j int) float64 {
 			return max(c.Sign*(s.history.Rounds[i].Costs[j]-c.Threshold), 0)
 		}
 		e := estimates[1+j]
-		return s.display.era.affines[1+j].scale * expectedPositive(e.Mean[i]-c.Margin, e.SD[i])
+		t := s.display.era.transforms[1+j]
+		return t.excess(e.Mean[i]-t.margin, e.SD[i], c.Threshold)
 	}
 }
 
@@ -121,7 +122,7 @@ func (s *State) footstep(t int, trace RoundTrace) policy.Footstep {
 	for k, target := range s.targets {
 		f.Scale[k] = 1
 		if m := target.metric; m >= 0 && trace.latent != nil {
-			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], e.affines[k].scale
+			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], e.transforms[k].scale
 			f.Lambda[k] = e.models[m].lambda
 		}
 	}

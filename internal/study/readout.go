@@ -43,13 +43,22 @@ type KernelReadout struct {
 	Variance     float64            `json:"variance"`
 }
 
+// Calibration compares one-step-ahead predictions with what was read: over all readings, and apart for settings read for the first time
+// and for repeated ones, of which more is known. Residuals are in standard deviations.
 type Calibration struct {
-	Count        int     `json:"count"`
-	Coverage50   float64 `json:"coverage50"`
-	Coverage80   float64 `json:"coverage80"`
-	Coverage95   float64 `json:"coverage95"`
-	ResidualMean float64 `json:"residual_mean"`
-	ResidualSD   float64 `json:"residual_sd"`
+	Coverage
+	New          Coverage `json:"new"`
+	Repeated     Coverage `json:"repeated"`
+	ResidualMean float64  `json:"residual_mean"`
+	ResidualSD   float64  `json:"residual_sd"`
+}
+
+// Coverage is how many readings there are and which share of them fell into the central bands predicted for them.
+type Coverage struct {
+	Count      int     `json:"count"`
+	Coverage50 float64 `json:"coverage50"`
+	Coverage80 float64 `json:"coverage80"`
+	Coverage95 float64 `json:"coverage95"`
 }
 
 type Recommendation struct {
@@ -149,9 +158,6 @@ const (
 	boundGrowthRate = "growth rate only, no guarantee"
 )
 
-// quantile95 is the half width, in standard deviations, of a central 95 % interval.
-const quantile95 = 1.96
-
 // mostPoints is how many points one request can ask about.
 const mostPoints = 10000
 
@@ -204,7 +210,7 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 }
 
 func calibrated(c optimizer.Calibration) Calibration {
-	out := Calibration{Count: c.Count, Coverage50: c.Coverage50, Coverage80: c.Coverage80, Coverage95: c.Coverage95}
+	out := Calibration{Coverage: Coverage(c.Coverage), New: Coverage(c.New), Repeated: Coverage(c.Repeated)}
 	n := float64(len(c.Residuals))
 	for _, r := range c.Residuals {
 		out.ResidualMean += r / n
@@ -290,12 +296,7 @@ func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places [
 }
 
 func band(b optimizer.Belief) Band {
-	out := Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper,
-		Lower95: make([]float64, len(b.Mean)), Upper95: make([]float64, len(b.Mean))}
-	for i, mean := range b.Mean {
-		out.Lower95[i], out.Upper95[i] = mean-quantile95*b.SD[i], mean+quantile95*b.SD[i]
-	}
-	return out
+	return Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper, Lower95: b.Lower95, Upper95: b.Upper95}
 }
 
 // AcquisitionAt is what the next decision would maximise: at the given points, or at the candidates.

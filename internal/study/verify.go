@@ -257,8 +257,7 @@ func (v *verifier) compareModels(number int, stored, replayed map[string]ledger.
 			v.differ(number, at+"kernel", a.Kernel, b.Kernel)
 		}
 		v.compareMaps(number, at[:len(at)-1],
-			map[string]float64{"variance": a.Variance, "lambda": a.Lambda, "centre": a.Centre, "scale": a.Scale},
-			map[string]float64{"variance": b.Variance, "lambda": b.Lambda, "centre": b.Centre, "scale": b.Scale})
+			modelNumbers(a), modelNumbers(b))
 		if len(a.Lengthscales) != len(b.Lengthscales) {
 			v.differ(number, at+"lengthscales", a.Lengthscales, b.Lengthscales)
 			continue
@@ -270,6 +269,16 @@ func (v *verifier) compareModels(number int, stored, replayed map[string]ledger.
 			}
 		}
 	}
+}
+
+// modelNumbers are the hyperparameters that are one number each.
+func modelNumbers(m ledger.MetricModel) map[string]float64 {
+	numbers := map[string]float64{"variance": m.Variance, "lambda": m.Lambda, "centre": m.Centre, "scale": m.Scale,
+		"inflation": m.Inflation, "freedom": m.Freedom}
+	if m.Warp != nil {
+		numbers["warp.power"], numbers["warp.centre"], numbers["warp.scale"] = m.Warp.Power, m.Warp.Centre, m.Warp.Scale
+	}
+	return numbers
 }
 
 func (v *verifier) compareMaps(number int, field string, stored, replayed map[string]float64) {

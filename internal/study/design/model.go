@@ -278,12 +278,13 @@ func (b *compiler) models() {
 			Lambda:           1 + 2/float64(c.Def.Algorithm.Horizon),
 			FreeLengthscales: c.Config.Fit,
 			FreeNoise:        c.Config.Fit,
+			FreeVariance:     c.Config.Fit,
 		}
 		if k := kernels.at(name); k != nil {
 			metric.Kernel.Name, metric.Kernel.Matrix = k.name, k.matrix
 		}
 		if v := variances.at(name); v != nil {
-			metric.Kernel.Variance = *v
+			metric.Kernel.Variance, metric.FreeVariance = *v, false
 		}
 		b.lengthscales(&metric, lengths)
 		b.noise(&metric, lambdas.at(name), noises.at(name))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
@@ -122,6 +123,27 @@ type MetricModel struct {
 	Lambda       float64   `json:"lambda"`
 	Centre       float64   `json:"centre"`
 	Scale        float64   `json:"scale"`
+	// Warp bends standardised readings, Inflation is the part of variance and lambda that earlier predictions' errors ask for, Freedom the
+	// degrees of freedom of the bands; absent: none, 1 and normal bands.
+	Warp      *Warp   `json:"warp,omitempty"`
+	Inflation float64 `json:"inflation,omitempty"`
+	Freedom   float64 `json:"freedom,omitempty"`
+}
+
+// Warp bends standardised readings z to (ψ(z) − centre)/scale, ψ being the transform of Yeo and Johnson with that power.
+type Warp struct {
+	Power  float64 `json:"power"`
+	Centre float64 `json:"centre"`
+	Scale  float64 `json:"scale"`
+}
+
+// WarpOf is how a warp is written, nil for one that changes nothing.
+func WarpOf(w warp.Warp) *Warp {
+	if w == warp.Identity || w == (warp.Warp{}) {
+		return nil
+	}
+	kept := Warp(w)
+	return &kept
 }
 
 // ToldData reports readings, and the settings actually used when they differ.
@@ -188,5 +210,10 @@ type FittedMetric struct {
 	Scale        float64   `json:"scale"`
 	Lengthscales []float64 `json:"lengthscales,omitempty"`
 	Lambda       float64   `json:"lambda,omitempty"`
-	Count        int       `json:"count"`
+	// Absent from fits that left the kernel's variance, the readings and the bands as they were.
+	Variance  float64 `json:"variance,omitempty"`
+	Warp      *Warp   `json:"warp,omitempty"`
+	Inflation float64 `json:"inflation,omitempty"` // multiplies variance and lambda
+	Freedom   float64 `json:"freedom,omitempty"`   // degrees of freedom of the bands
+	Count     int     `json:"count"`
 }

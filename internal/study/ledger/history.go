@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
@@ -89,6 +90,13 @@ func fittedUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) op
 	}
 	fitted := optimizer.FittedMetric{Set: true, Centre: m.Centre, Scale: m.Scale, Count: m.Count}
 	if c.Config.Fit && m.Kernel == metric.Kernel.Name && m.Inputs == c.Def.Model.Inputs {
+		fitted.Inflation, fitted.Freedom = m.Inflation, m.Freedom
+		if m.Warp != nil && metric.Warp {
+			fitted.Warp = warp.Warp(*m.Warp)
+		}
+		if metric.FreeVariance {
+			fitted.Variance = m.Variance
+		}
 		if metric.FreeLengthscales {
 			fitted.Lengthscales = m.Lengthscales
 		}

@@ -92,16 +92,16 @@ func TestClosedSpellsAndExclusion(t *testing.T) {
 
 func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 	t.Parallel()
-	fit := FittedMetric{Kernel: "matern52", Inputs: "unit", Outputs: "standardize", Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Count: 9}
+	fit := FittedMetric{Kernel: "matern52", Inputs: "unit", Outputs: "standardize", Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Inflation: 1.2, Freedom: 8, Count: 9}
 	under := func(model design.Model) optimizer.FittedMetric {
 		d := oven(t)
 		d.Model = model
 		return FitsUnder(newBench(t, d).snap.Compiled(), []FittedData{{From: 3, Metrics: map[string]FittedMetric{"yield": fit}}})[0].Metrics[0]
 	}
-	whole := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Count: 9}
+	whole := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Inflation: 1.2, Freedom: 8, Count: 9}
 	units := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Count: 9}
-	noise, lengths := units, whole
-	noise.Lambda, lengths.Lambda = 0.01, 0
+	noise, lengths, variance := whole, whole, whole
+	noise.Lengthscales, lengths.Lambda, variance.Variance = nil, 0, 0
 	for name, c := range map[string]struct {
 		model design.Model
 		want  optimizer.FittedMetric
@@ -111,6 +111,7 @@ func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 		"other inputs":        {design.Model{Inputs: "raw"}, units},
 		"lengthscales given":  {design.Model{Lengthscales: json.RawMessage(`0.4`)}, noise},
 		"noise given":         {design.Model{NoiseVariance: json.RawMessage(`0.1`)}, lengths},
+		"variance given":      {design.Model{Variance: json.RawMessage(`2`)}, variance},
 		"hyperparameters set": {design.Model{Fit: "fixed", Outputs: "standardize"}, units},
 		"raw outputs":         {design.Model{Fit: "fixed", Outputs: "raw"}, optimizer.FittedMetric{}},
 	} {

@@ -227,7 +227,9 @@ func TestNewcomersStartLevel(t *testing.T) {
 			there = time.Since(start)
 		})
 		time.Sleep(time.Second)
-		all.Go(func() { _ = s.Do(t.Context(), "newcomer", turns.Reading, compute(200)) })
+		for range 3 {
+			all.Go(func() { _ = s.Do(t.Context(), "newcomer", turns.Reading, compute(200)) })
+		}
 		all.Wait()
 		if there > 1300*time.Millisecond {
 			t.Errorf("the study that was there was done after %v; sharing evenly it is 1.2 s", there)

@@ -56,7 +56,7 @@ type request struct {
 // is there, so that nobody saves up turns by being away.
 type share struct {
 	used time.Duration
-	here int // requests waiting or running
+	here int // pieces of work waiting or running
 }
 
 // New returns a scheduler with so many places, at least one.
@@ -71,6 +71,8 @@ type Pause func(ctx context.Context) error
 
 // Do runs work for a study once it has a place, and returns its error, or that of ctx if ctx ends before. Work must not call Do.
 func (s *Scheduler) Do(ctx context.Context, study string, urgency Urgency, work func(ctx context.Context, pause Pause) error) error {
+	s.arrive(study)
+	defer s.leave(study)
 	if err := s.take(ctx, study, urgency); err != nil {
 		return err
 	}
@@ -146,7 +148,6 @@ func (s *Scheduler) take(ctx context.Context, study string, urgency Urgency) err
 	}
 	r := &request{study: study, urgency: urgency, granted: make(chan struct{})}
 	s.mu.Lock()
-	s.arrive(study)
 	s.waiting = append(s.waiting, r)
 	s.figures[urgency].Waiting++
 	s.grant()
@@ -164,7 +165,6 @@ func (s *Scheduler) take(ctx context.Context, study string, urgency Urgency) err
 	default:
 		s.drop(r)
 		s.figures[urgency].Waiting--
-		s.leave(study)
 	}
 	return ctx.Err()
 }
@@ -219,12 +219,13 @@ func (s *Scheduler) account(h *holding) {
 func (s *Scheduler) release(h *holding) {
 	s.account(h)
 	s.figures[h.urgency].Running--
-	s.leave(h.study)
 	s.free++
 	s.grant()
 }
 
 func (s *Scheduler) arrive(study string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	own := s.studies[study]
 	if own == nil {
 		own = &share{used: s.least()}
@@ -245,6 +246,8 @@ func (s *Scheduler) least() time.Duration {
 }
 
 func (s *Scheduler) leave(study string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	own := s.studies[study]
 	if own.here--; own.here == 0 {
 		delete(s.studies, study)

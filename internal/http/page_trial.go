@@ -130,7 +130,7 @@ func estimateFacts(d design.Definition, decision *ledger.Decision) []templates.F
 		facts = append(facts, templates.Fact{Name: "Optimistic " + d.Objective.Metric, Value: rough(x), Meaning: "estimate used, modelled units"})
 	}
 	for _, c := range d.Constraints {
-		if x, there := decision.Estimates[c.Name]; there {
+		if x, there := decision.LimitEstimate(d, c); there {
 			facts = append(facts, templates.Fact{Name: "Estimate for " + c.Name, Value: rough(x), Meaning: "modelled units; 0 or less stays within the limit"})
 		}
 		if x, there := decision.Multipliers[c.Name]; there {

@@ -3,7 +3,6 @@ package study
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"headroom/internal/optimizer"
@@ -133,7 +132,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	kept := ledger.Decision{
 		Engine: optimizer.Engine, Algorithm: c.Def.Algorithm.Name,
 		Beta: keyed(c.MetricNames, d.Beta), Multipliers: keyed(c.ConstraintNames, d.Multipliers),
-		Mean: keyed(c.MetricNames, d.Mean), SD: keyed(c.MetricNames, d.SD), Estimates: estimates(c, d.Estimates),
+		Mean: keyed(c.MetricNames, d.Mean), SD: keyed(c.MetricNames, d.SD), Estimates: ledger.Estimates(c.Def, d.Estimates),
 		RandomSeed: d.Draw.Seed, Draws: d.Draw.Z, Model: map[string]ledger.MetricModel{},
 		FeasibilityProbability: d.FeasibilityProbability, Reason: string(d.Reason),
 	}
@@ -158,23 +157,6 @@ func keyed(names []string, values []float64) map[string]float64 {
 	for i, v := range values {
 		if i < len(names) && design.Finite(v) {
 			by[names[i]] = v
-		}
-	}
-	return by
-}
-
-// estimates are the reward's, under the objective's metric, and each constraint's under its name.
-func estimates(c *design.Compiled, values []float64) map[string]float64 {
-	by := map[string]float64{}
-	for i, v := range values {
-		switch name := c.Def.Objective.Metric; {
-		case !design.Finite(v):
-		case i == 0:
-			by[name] = v
-		case c.ConstraintNames[i-1] == name: // a limit on the objective itself
-			by[fmt.Sprintf("%s (limit)", name)] = v
-		default:
-			by[c.ConstraintNames[i-1]] = v
 		}
 	}
 	return by

@@ -1,0 +1,226 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study"
+	"headroom/web/templates"
+)
+
+// NewStudyPage is the form of a new study, blank or filled in from another study.
+func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
+	values := url.Values{"objective.direction": {"maximize"}, "model.kernel": {"matern52"}}
+	setRows(values, "parameters", []formRow{{"type": "real", "scale": "linear"}, {"type": "real", "scale": "linear"}})
+	setRows(values, "constraints", []formRow{{"op": "<="}})
+	if from := r.URL.Query().Get("from"); from != "" {
+		original, err := s.Studies.Snapshot(r.Context(), from, 0)
+		if err != nil {
+			return err
+		}
+		values = definitionValues(original.Definition)
+		values.Set("name", "Copy of "+original.Definition.Name)
+		values.Del("seed")
+	}
+	values.Set("key", newKey())
+	return s.showDefine(w, r, http.StatusOK, templates.DefinePage{Form: templates.Form{Values: values}})
+}
+
+// showDefine draws the form, alone when htmx asks for it.
+func (s *Site) showDefine(w http.ResponseWriter, r *http.Request, status int, page templates.DefinePage) error {
+	title := "New study"
+	if page.Reconfigure {
+		title = "Change limits or algorithm"
+	}
+	page.Page = newPage(r, title)
+	page.Width = "medium"
+	page.Key = page.Form.Value("key")
+	fillDefine(&page)
+	if isPart(r) {
+		return show(w, r, status, templates.DefineForm(page))
+	}
+	return show(w, r, status, templates.DefineView(page))
+}
+
+// fillDefine works out what the form looks like from what it holds.
+func fillDefine(page *templates.DefinePage) {
+	values := url.Values(page.Form.Values)
+	for _, row := range rowsOf(values, "parameters") {
+		page.Parameters = append(page.Parameters, row["type"])
+	}
+	for _, row := range rowsOf(values, "constraints") {
+		kind := "learned"
+		if row["expression"] != "" || row["sampled"] != "" {
+			kind = "known"
+		}
+		page.Constraints = append(page.Constraints, kind)
+	}
+	page.Recorded = len(rowsOf(values, "recorded_metrics"))
+	for _, a := range optimizer.Algorithms() {
+		page.Algorithms = append(page.Algorithms, templates.Option{Value: a.Name, Label: a.Title})
+	}
+	chosen := describedAlgorithm(values.Get("algorithm.name"))
+	page.Summary, page.Source = chosen.Summary, chosen.Source
+	page.Settings = settingGroups(chosen, values)
+	for _, kernel := range []string{"matern52", "matern32", "matern12", "se", "linear"} {
+		page.Kernels = append(page.Kernels, templates.Option{Value: kernel, Label: kernel})
+	}
+	if kernel := values.Get("model.kernel"); !slices.ContainsFunc(page.Kernels, func(o templates.Option) bool { return o.Value == kernel }) {
+		page.Kernels = append(page.Kernels, templates.Option{Value: kernel, Label: "as it is"})
+	}
+	page.Advanced = page.Advanced || page.Reconfigure || advancedFault(page.Form)
+}
+
+func advancedFault(form templates.Form) bool {
+	for name := range form.Errors {
+		for _, prefix := range []string{"algorithm.", "settings.", "model.", "seed", "input_constraints"} {
+			if strings.HasPrefix(name, prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// formFields are the names of all fields that the form has.
+func formFields(form templates.Form) map[string]bool {
+	fields := map[string]bool{}
+	for name := range form.Values {
+		fields[name] = true
+	}
+	for _, name := range []string{"name", "description", "candidates", "objective.metric", "objective.direction", "objective.unit", "algorithm.name", "algorithm.horizon", "algorithm.preset",
+		"model.kernel", "model.fit", "model.outputs", "model.inputs", "model.lengthscales", "model.noise_variance", "model.lambda", "seed", "input_constraints", "reason"} {
+		fields[name] = true
+	}
+	for _, group := range settingGroups(describedAlgorithm(form.Value("algorithm.name")), form.Values) {
+		for _, in := range group.Inputs {
+			fields[in.Name] = true
+		}
+	}
+	return fields
+}
+
+// MakeStudy makes the study, or redraws the form with a line more or less.
+func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request) error {
+	values, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	do := values.Get("do")
+	values.Del("do")
+	if rearrange(values, do) {
+		return s.showDefine(w, r, http.StatusOK, templates.DefinePage{Form: templates.Form{Values: values}, Advanced: do == "refresh" && values.Has("algorithm.name")})
+	}
+	sent := pageCommand(r, values) // before blank lines go, so that a repeated request is the same
+	dropBlank(values)
+	form := newTyped(values)
+	d := form.definition()
+	if form.ok() {
+		var made *study.Snapshot
+		made, err = s.Studies.Create(r.Context(), sent, d)
+		if answer, twice := answeredBefore(err); twice {
+			return GoTo(w, r, answer.Location)
+		}
+		if err == nil {
+			return GoTo(w, r, "/studies/"+made.ID+"?done=made&saved=new-study")
+		}
+	} else if _, checked := d.Check(); checked != nil {
+		err = checked // so that everything that is wrong is said at once
+	}
+	general, placed := form.place(err, defineNames(formFields(form.form(""))))
+	if !placed {
+		return err
+	}
+	return s.showDefine(w, r, http.StatusUnprocessableEntity, templates.DefinePage{Form: form.form(general)})
+}
+
+// definitionValues fills the form from a definition.
+func definitionValues(d study.Definition) url.Values {
+	values := url.Values{}
+	set := func(name, text string) { values.Set(name, text) }
+	set("name", d.Name)
+	set("description", d.Description)
+	for i, p := range d.Parameters {
+		at := fmt.Sprintf("parameters.%d.", i)
+		set(at+"name", p.Name)
+		set(at+"type", string(p.Type))
+		set(at+"unit", p.Unit)
+		set(at+"scale", p.Scale)
+		set(at+"choices", strings.Join(p.Choices, ", "))
+		set(at+"of", strings.Join(p.Of, ", "))
+		for field, x := range map[string]*float64{"low": p.Low, "high": p.High, "step": p.Step, "total": p.Total} {
+			set(at+field, plainNumber(x))
+		}
+	}
+	set("objective.metric", d.Objective.Metric)
+	set("objective.direction", d.Objective.Direction)
+	set("objective.unit", d.Objective.Unit)
+	for i, c := range d.Constraints {
+		constraintValues(values, i, c)
+	}
+	for i, m := range d.RecordedMetrics {
+		set(fmt.Sprintf("recorded_metrics.%d.metric", i), m.Metric)
+		set(fmt.Sprintf("recorded_metrics.%d.unit", i), m.Unit)
+	}
+	set("algorithm.name", d.Algorithm.Name)
+	set("algorithm.preset", d.Algorithm.Preset)
+	set("algorithm.horizon", strconv.Itoa(d.Algorithm.Horizon))
+	showSettings(values, d.Algorithm)
+	set("model.fit", d.Model.Fit)
+	set("model.outputs", d.Model.Outputs)
+	set("model.inputs", d.Model.Inputs)
+	for name, raw := range map[string]json.RawMessage{"kernel": d.Model.Kernel, "lengthscales": d.Model.Lengthscales, "noise_variance": d.Model.NoiseVariance, "lambda": d.Model.Lambda} {
+		set("model."+name, jsonText(raw))
+	}
+	set("input_constraints", strings.Join(d.InputConstraints, "\n"))
+	set("candidates", candidatesText(d))
+	return values
+}
+
+func plainNumber(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return study.NumberValue(*x).String()
+}
+
+func constraintValues(values url.Values, i int, c study.Constraint) {
+	at := fmt.Sprintf("constraints.%d.", i)
+	values.Set(at+"metric", c.Metric)
+	values.Set(at+"op", c.Op)
+	values.Set(at+"threshold", plainNumber(&c.Threshold))
+	values.Set(at+"unit", c.Unit)
+	values.Set(at+"name", c.Name)
+	values.Set(at+"expression", c.Expression)
+	values.Set(at+"context", strings.Join(c.Context, ", "))
+	if c.Sampled {
+		values.Set(at+"sampled", "yes")
+	}
+}
+
+// candidatesText is the candidates as they could have been pasted.
+func candidatesText(d study.Definition) string {
+	if len(d.Candidates) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	for i, p := range d.Parameters {
+		if i > 0 {
+			text.WriteByte('\t')
+		}
+		text.WriteString(p.Name)
+	}
+	for _, candidate := range d.Candidates {
+		for i, p := range d.Parameters {
+			text.WriteByte("\n\t"[min(i, 1)])
+			text.WriteString(candidate[p.Name].String())
+		}
+	}
+	return text.String()
+}

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/study"
 	"headroom/web/templates"
 )
 
@@ -67,11 +68,18 @@ func (s *Site) LinkMyDevice(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, secret, err := s.Accounts.CreateSignInLink(r.Context(), who, who.PersonID)
-	if err != nil {
-		return err
-	}
-	return s.showAccount(w, r, s.linkSecret("Your sign-in link", secret, "Open it on the other device within "+minutes(account.SignInLinkLife)+". It works once."))
+	return submit(w, r, func(*typed) submission {
+		var secret string
+		return submission{
+			do: func(study.Command) (err error) {
+				_, secret, err = s.Accounts.CreateSignInLink(r.Context(), who, who.PersonID)
+				return err
+			},
+			done: func() error {
+				return s.showAccount(w, r, s.linkSecret("Your sign-in link", secret, "Open it on the other device within "+minutes(account.SignInLinkLife)+". It works once."))
+			},
+		}
+	})
 }
 
 func minutes(d time.Duration) string { return count(int(d.Minutes()), "minute", "minutes") }
@@ -81,13 +89,18 @@ func (s *Site) linkSecret(title, secret, help string) *templates.Secret {
 	return &templates.Secret{Title: title, Text: s.PublicURL.JoinPath("sign-in", secret).String(), Help: help}
 }
 
+// EndSession signs one of the person's browsers out.
 func (s *Site) EndSession(w http.ResponseWriter, r *http.Request) error {
 	who, err := person(r)
 	if err != nil {
 		return err
 	}
-	if err := s.Accounts.EndSession(r.Context(), who.PersonID, chi.URLParam(r, "session")); err != nil {
-		return err
-	}
-	return GoTo(w, r, "/account?done=ended")
+	return submit(w, r, func(*typed) submission {
+		return submission{
+			do: func(study.Command) error {
+				return s.Accounts.EndSession(r.Context(), who.PersonID, chi.URLParam(r, "session"))
+			},
+			to: "/account?done=ended",
+		}
+	})
 }

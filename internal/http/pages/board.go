@@ -54,7 +54,7 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 	if page.Ledger, err = s.ledgerOf(r, v); err != nil {
 		return err
 	}
-	page.Verified = verifications.read(v)
+	page.Verified = s.verifications.read(v)
 	return show(w, r, http.StatusOK, templates.BoardView(page))
 }
 
@@ -64,15 +64,23 @@ func (s *Site) Verify(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	outcome, err := s.Studies.Verify(r.Context(), snap)
-	if err != nil {
-		return err
-	}
-	verifications.keep(snap, outcome)
-	if !isPart(r) {
-		return GoTo(w, r, "/studies/"+request.StudyID(r)+"/board#verified")
-	}
-	return show(w, r, http.StatusOK, templates.VerifiedLine(verifications.read(visiting(r, snap))))
+	return submit(w, r, func(*typed) submission {
+		return submission{
+			do: func(study.Command) error {
+				outcome, err := s.Studies.Verify(r.Context(), snap)
+				if err == nil {
+					s.verifications.keep(snap, outcome)
+				}
+				return err
+			},
+			done: func() error {
+				if !isPart(r) {
+					return GoTo(w, r, "/studies/"+snap.ID+"/board#verified")
+				}
+				return show(w, r, http.StatusOK, templates.VerifiedLine(s.verifications.read(visiting(r, snap))))
+			},
+		}
+	})
 }
 
 // verification is the outcome of verifying a study at one version.
@@ -91,13 +99,11 @@ type verificationBook struct {
 // mostVerifications bounds the memory of the book.
 const mostVerifications = 10_000
 
-var verifications = verificationBook{last: map[string]verification{}}
-
 func (b *verificationBook) keep(snap *study.Snapshot, outcome study.Verification) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	if len(b.last) >= mostVerifications {
-		clear(b.last)
+	if b.last == nil || len(b.last) >= mostVerifications {
+		b.last = map[string]verification{}
 	}
 	b.last[snap.ID] = verification{outcome, snap.Version, time.Now()}
 }

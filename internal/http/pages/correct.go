@@ -41,33 +41,37 @@ func (s *Site) showCorrect(w http.ResponseWriter, r *http.Request, status int, v
 
 // Correct previews a correction, or makes it.
 func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(r)
-	if err != nil {
-		return err
-	}
 	snap, trial, err := s.trialNow(r)
 	if err != nil {
 		return err
 	}
-	form := newTyped(values)
-	correction := form.correction(snap.Definition, trial)
 	v := visiting(r, snap)
-	if form.ok() && values.Get("do") == "correct" {
-		_, err = s.Studies.Correct(r.Context(), pageCommand(r, values), snap.ID, correction)
-		if _, twice := answeredBefore(err); twice || err == nil {
-			return GoTo(w, r, trialURL(snap.ID, trial.Number)+"?done=corrected")
+	return submit(w, r, func(form *typed) submission {
+		correction := form.correction(snap.Definition, trial)
+		asked := submission{
+			do: func(cmd study.Command) error {
+				_, err := s.Studies.Correct(r.Context(), cmd, snap.ID, correction)
+				return err
+			},
+			to:    trialURL(snap.ID, trial.Number) + "?done=corrected",
+			names: formNames(snap.Definition, metricField, settingField),
+			again: func(form templates.Form) error {
+				return s.showCorrect(w, r, http.StatusUnprocessableEntity, v, trial, form, nil)
+			},
 		}
-	} else if form.ok() {
+		if form.pressed() == "correct" {
+			return asked
+		}
 		var impact study.Impact
-		if impact, err = s.Studies.PreviewCorrection(r.Context(), snap.ID, correction); err == nil {
-			return s.showCorrect(w, r, http.StatusOK, v, trial, form.form(""), v.consequences(impact))
+		asked.do = func(study.Command) (err error) {
+			impact, err = s.Studies.PreviewCorrection(r.Context(), snap.ID, correction)
+			return err
 		}
-	}
-	general, placed := form.place(err, formNames(snap.Definition, metricField, settingField))
-	if !placed {
-		return err
-	}
-	return s.showCorrect(w, r, http.StatusUnprocessableEntity, v, trial, form.form(general), nil)
+		asked.done = func() error {
+			return s.showCorrect(w, r, http.StatusOK, v, trial, form.shown(), v.consequences(impact))
+		}
+		return asked
+	})
 }
 
 // correction reads the form: only what differs from what is kept is corrected, an emptied result is taken back.

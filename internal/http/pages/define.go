@@ -106,38 +106,38 @@ func formFields(form templates.Form) map[string]bool {
 	return fields
 }
 
-// MakeStudy makes the study, or redraws the form with a line more or less.
+// MakeStudy makes a study of the form, or does to the form what a button beside its lines asks.
 func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(r)
-	if err != nil {
-		return err
-	}
-	do := values.Get("do")
-	values.Del("do")
-	if rearrange(values, do) {
-		return s.showDefine(w, r, http.StatusOK, templates.DefinePage{Form: templates.Form{Values: values}, Advanced: do == "refresh" && values.Has("algorithm.name")})
-	}
-	sent := pageCommand(r, values) // before blank lines go, so that a repeated request is the same
-	dropBlank(values)
-	form := newTyped(values)
-	d := form.definition()
-	if form.ok() {
-		var made *study.Snapshot
-		made, err = s.Studies.Create(r.Context(), sent, d)
-		if answer, twice := answeredBefore(err); twice {
-			return GoTo(w, r, answer.Location)
+	return submit(w, r, func(form *typed) submission {
+		pressed := form.pressed()
+		if rearrange(form.values, pressed) {
+			page := templates.DefinePage{Form: form.shown(), Advanced: pressed == "refresh" && form.values.Has("algorithm.name")}
+			return submission{done: func() error { return s.showDefine(w, r, http.StatusOK, page) }}
 		}
-		if err == nil {
-			return GoTo(w, r, "/studies/"+made.ID+"?done=made&saved=new-study")
+		dropBlank(form.values)
+		d := form.definition()
+		names := defineNames(formFields(form.shown()))
+		if _, err := d.Check(); !form.ok() {
+			form.place(err, names) // so that everything that is wrong is said at once
 		}
-	} else if _, checked := d.Check(); checked != nil {
-		err = checked // so that everything that is wrong is said at once
-	}
-	general, placed := form.place(err, defineNames(formFields(form.form(""))))
-	if !placed {
-		return err
-	}
-	return s.showDefine(w, r, http.StatusUnprocessableEntity, templates.DefinePage{Form: form.form(general)})
+		var made string
+		return submission{
+			do: func(cmd study.Command) error {
+				after, err := s.Studies.Create(r.Context(), cmd, d)
+				if first := answeredBefore(err); first != nil {
+					made = first.Location
+				} else if err == nil {
+					made = "/studies/" + after.ID + "?done=made&saved=new-study"
+				}
+				return err
+			},
+			done:  func() error { return GoTo(w, r, made) },
+			names: names,
+			again: func(form templates.Form) error {
+				return s.showDefine(w, r, http.StatusUnprocessableEntity, templates.DefinePage{Form: form})
+			},
+		}
+	})
 }
 
 // definitionValues fills the form from a definition.

@@ -7,25 +7,25 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
+	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/web/templates"
 )
 
-// readForm reads a posted form. What it holds is kept as typed, so that nothing is lost when something is wrong.
-func readForm(r *http.Request) (url.Values, error) {
+// readForm reads a posted form.
+func readForm(r *http.Request) (*typed, error) {
+	parse := r.ParseForm
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
-		if err := r.ParseMultipartForm(request.MaxBody); err != nil {
-			return nil, formError(err)
-		}
-		return r.PostForm, nil
+		parse = func() error { return r.ParseMultipartForm(request.MaxBody) }
 	}
-	if err := r.ParseForm(); err != nil {
+	if err := parse(); err != nil {
 		return nil, formError(err)
 	}
-	return r.PostForm, nil
+	return newTyped(r.PostForm), nil
 }
 
 func formError(err error) error {
@@ -64,16 +64,21 @@ func decimal(text string) (float64, error) {
 
 var errNotDecimal = errors.New("write a number such as 0.31 or 0,31")
 
-// typed is a form being read: values taken from it, faults found on the way.
+// typed is a form being read: values taken from it, faults found on the way. What it holds is kept as typed, so that nothing is lost
+// when something is wrong.
 type typed struct {
-	values url.Values
-	faults map[string]string
-	order  []string // of the faults
+	values  url.Values
+	faults  map[string]string
+	order   []string // of the faults
+	general []string // what is wrong with the whole
 }
 
 func newTyped(values url.Values) *typed {
 	return &typed{values: values, faults: map[string]string{}}
 }
+
+// pressed is which of the form's buttons sent it.
+func (t *typed) pressed() string { return t.values.Get("do") }
 
 func (t *typed) text(name string) string { return strings.TrimSpace(t.values.Get(name)) }
 
@@ -110,6 +115,21 @@ func (t *typed) required(name, missing string) float64 {
 	return 0
 }
 
+// day reads a date as its end; nil when the field is empty.
+func (t *typed) day(name string) *time.Time {
+	text := t.text(name)
+	if text == "" {
+		return nil
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		t.fault(name, "write a date such as 2027-01-31")
+		return nil
+	}
+	end := at.Add(24*time.Hour - time.Second)
+	return &end
+}
+
 // whole reads an optional whole number, absent when the field is empty.
 func (t *typed) whole(name string, absent int) int {
 	text := t.text(name)
@@ -138,32 +158,61 @@ func (t *typed) list(name string) []string {
 // ok tells whether nothing is wrong so far.
 func (t *typed) ok() bool { return len(t.faults) == 0 }
 
-// place puts an error of the domain beside the fields it is about; names turns a location into a field's name, "" when the
-// form has no such field. The result is false when the error needs a page of its own.
-func (t *typed) place(err error, names func(location string) string) (general string, ok bool) {
+// err is what is wrong, for a form that is not shown again.
+func (t *typed) err() error {
+	var faults []study.Fault
+	for _, name := range t.order {
+		faults = append(faults, study.Fault{Location: "body." + name, Message: t.faults[name]})
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return &study.Invalid{Faults: faults}
+}
+
+// place puts an error of the domain beside the fields it is about; names turns a location into a field's name, "" when the form has no
+// such field, and is nil when the page shows faults in a way of its own. It returns false when the error needs a page of its own.
+func (t *typed) place(err error, names func(location string) string) bool {
 	if err == nil {
-		return "", true
+		return true
 	}
-	var faulty *study.Invalid
-	if !errors.As(err, &faulty) {
-		return refusal(err)
+	p := problem.Of(err)
+	switch p.Status {
+	case http.StatusUnprocessableEntity, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge:
+	default:
+		return false
 	}
-	var rest []string
-	for _, fault := range faulty.Faults {
+	faults := p.Errors
+	if errors.Is(err, account.ErrNameTaken) {
+		faults = []study.Fault{{Location: "body.name", Message: p.Detail}}
+	}
+	if len(faults) == 0 {
+		t.general = append(t.general, p.Detail)
+	}
+	for _, fault := range faults {
+		if names == nil {
+			break
+		}
 		if name := names(fault.Location); name != "" {
 			t.fault(name, fault.Message)
 		} else {
-			rest = append(rest, strings.TrimPrefix(fault.Location, "body.")+": "+fault.Message)
+			t.general = append(t.general, strings.TrimPrefix(fault.Location, "body.")+": "+fault.Message)
 		}
 	}
-	return strings.Join(rest, "; "), true
+	return true
 }
 
-// form is what the page shows again.
-func (t *typed) form(general string) templates.Form {
-	form := templates.Form{Values: t.values, Errors: t.faults, General: general}
+// shown is what the page shows again.
+func (t *typed) shown() templates.Form {
+	form := templates.Form{Values: t.values, Errors: t.faults, General: strings.Join(t.general, "; ")}
 	if len(t.order) > 0 {
 		form.First = t.order[0]
 	}
 	return form
 }
+
+// inBody is the field of a form whose fields are named as those of the API's body.
+func inBody(location string) string { return strings.TrimPrefix(location, "body.") }
+
+// nowhere is for forms that show faults as a whole.
+func nowhere(string) string { return "" }

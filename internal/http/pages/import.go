@@ -48,36 +48,41 @@ func exampleCell(p study.Parameter) string {
 
 // Import checks rows, or imports them.
 func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(r)
-	if err != nil {
-		return err
-	}
 	snap, err := s.studyNow(r)
 	if err != nil {
 		return err
 	}
-	rows, err := importedText(r, values)
-	if err != nil {
-		return err
-	}
-	values.Set("text", rows) // the next press of a button has them too
-	page := templates.ImportPage{Form: templates.Form{Values: values}}
-	if strings.TrimSpace(rows) == "" {
-		page.Form.Errors, page.Form.First = map[string]string{"text": "choose a file above, or paste rows here"}, "text"
-		return s.showImport(w, r, http.StatusUnprocessableEntity, snap, page)
-	}
-	options := study.ImportOptions{DryRun: values.Get("do") != "import", IgnoreUnknown: values.Get("ignore") != ""}
-	result, err := s.Studies.ImportCSV(r.Context(), pageCommand(r, values), snap.ID, strings.NewReader(rows), options)
-	_, twice := answeredBefore(err)
-	if !options.DryRun && (err == nil || twice) {
-		return GoTo(w, r, "/studies/"+snap.ID+"?done=imported#trials")
-	}
-	if err != nil {
-		return s.importFaults(w, r, snap, page, err)
-	}
-	page.Ready = "All good: " + count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
-	page.Unknown = result.UnknownColumns
-	return s.showImport(w, r, http.StatusOK, snap, page)
+	return submit(w, r, func(form *typed) submission {
+		rows, unread := importedText(r, form.values)
+		form.values.Set("text", rows) // the next press of a button has them too
+		if unread == nil && strings.TrimSpace(rows) == "" {
+			form.fault("text", "choose a file above, or paste rows here")
+		}
+		options := study.ImportOptions{DryRun: form.pressed() != "import", IgnoreUnknown: form.text("ignore") != ""}
+		var page templates.ImportPage
+		asked := submission{
+			do: func(cmd study.Command) error {
+				if unread != nil {
+					return unread
+				}
+				result, err := s.Studies.ImportCSV(r.Context(), cmd, snap.ID, strings.NewReader(rows), options)
+				page.Ready = "All good: " + count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
+				page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
+				return err
+			},
+			to: "/studies/" + snap.ID + "?done=imported#trials",
+			again: func(form templates.Form) error {
+				return s.showImport(w, r, http.StatusUnprocessableEntity, snap, templates.ImportPage{Form: form, Faults: page.Faults})
+			},
+		}
+		if options.DryRun {
+			asked.done = func() error {
+				page.Form = form.shown()
+				return s.showImport(w, r, http.StatusOK, snap, page)
+			}
+		}
+		return asked
+	})
 }
 
 // importedText is the file, or else what was pasted.
@@ -102,18 +107,14 @@ func importedText(r *http.Request, values url.Values) (string, error) {
 
 var lineLocation = regexp.MustCompile(`^body\.lines\[(\d+)\](?:\.(.*))?$`)
 
-// importFaults shows what is wrong with the rows, by line and column.
-func (s *Site) importFaults(w http.ResponseWriter, r *http.Request, snap *study.Snapshot, page templates.ImportPage, err error) error {
+// fileFaults are what is wrong with the rows, by line and column.
+func fileFaults(err error) []templates.FileFault {
 	var faulty *study.Invalid
 	if !errors.As(err, &faulty) {
-		sentence, ok := refusal(err)
-		if !ok {
-			return err
-		}
-		page.Form.General = sentence
-		return s.showImport(w, r, http.StatusUnprocessableEntity, snap, page)
+		return nil
 	}
-	for _, fault := range faulty.Faults {
+	faults := make([]templates.FileFault, len(faulty.Faults))
+	for i, fault := range faulty.Faults {
 		shown := templates.FileFault{Where: "the file", What: fault.Message}
 		if at := lineLocation.FindStringSubmatch(fault.Location); at != nil {
 			shown.Where = "line " + at[1]
@@ -125,7 +126,7 @@ func (s *Site) importFaults(w http.ResponseWriter, r *http.Request, snap *study.
 		if text, ok := fault.Value.(string); ok {
 			shown.Value = text
 		}
-		page.Faults = append(page.Faults, shown)
+		faults[i] = shown
 	}
-	return s.showImport(w, r, http.StatusUnprocessableEntity, snap, page)
+	return faults
 }

@@ -19,7 +19,8 @@ type Options struct {
 // Site holds what the handlers share.
 type Site struct {
 	Options
-	shared sharedParts
+	shared        sharedParts
+	verifications verificationBook
 }
 
 // New makes the site.

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/study"
 	"headroom/web/templates"
 )
 
@@ -84,135 +84,129 @@ func optionalStamp(at *time.Time, now time.Time) templates.Stamp {
 	return stamp(*at, now)
 }
 
-// accountFault puts a refusal of package account beside its field; ok is false for errors that need a page of their own.
-func (t *typed) accountFault(prefix string, err error) (general string, ok bool) {
-	var faulty *account.Invalid
-	switch {
-	case err == nil:
-		return "", true
-	case errors.As(err, &faulty):
-		t.fault(prefix+faulty.Field, faulty.Message)
-		return "", true
-	case errors.Is(err, account.ErrNameTaken):
-		t.fault(prefix+"name", err.Error())
-		return "", true
-	}
-	return "", false
-}
-
-// day reads a date as its end; nil when the field is empty.
-func (t *typed) day(name string) *time.Time {
-	text := t.text(name)
-	if text == "" {
-		return nil
-	}
-	at, err := time.Parse(time.DateOnly, text)
-	if err != nil {
-		t.fault(name, "write a date such as 2027-01-31")
-		return nil
-	}
-	end := at.Add(24*time.Hour - time.Second)
-	return &end
-}
-
 // InvitePerson makes an invite link, shown once.
 func (s *Site) InvitePerson(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(r)
-	if err != nil {
-		return err
-	}
-	form := newTyped(values)
-	who, _ := request.Caller(r)
-	_, secret, err := s.Accounts.CreateInvite(r.Context(), who, account.NewInvite{Name: form.text("invite.name"), Role: account.Role(form.text("invite.role"))})
-	general, placed := form.accountFault("invite.", err)
-	if !placed {
-		return err
-	}
-	if err != nil {
-		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form.form(general) })
-	}
-	made := s.linkSecret("Invite link for "+form.text("invite.name"), secret, "Send it to them. It works once, within seven days, and cannot be shown again.")
-	return s.showPeople(w, r, http.StatusOK, func(page *templates.PeoplePage) { page.Secret = made })
+	return submit(w, r, func(form *typed) submission {
+		want := account.NewInvite{Name: form.text("invite.name"), Role: account.Role(form.text("invite.role"))}
+		var secret string
+		return submission{
+			do: func(study.Command) (err error) {
+				who, _ := request.Caller(r)
+				_, secret, err = s.Accounts.CreateInvite(r.Context(), who, want)
+				return err
+			},
+			done: func() error {
+				return s.showSecret(w, r, s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."))
+			},
+			names: under("invite."),
+			again: func(form templates.Form) error {
+				return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form })
+			},
+		}
+	})
 }
 
+// under is the field of a form whose fields are named as those of the API's body, behind a word.
+func under(word string) func(location string) string {
+	return func(location string) string { return word + inBody(location) }
+}
+
+// showSecret shows the people with something that is told this once.
+func (s *Site) showSecret(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
+	return s.showPeople(w, r, http.StatusOK, func(page *templates.PeoplePage) { page.Secret = secret })
+}
+
+// RevokeInvite ends an invite that has not been used.
 func (s *Site) RevokeInvite(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link")); err != nil {
-		return err
-	}
-	return GoTo(w, r, "/people?done=revoked")
+	return submit(w, r, func(*typed) submission {
+		return submission{
+			do: func(study.Command) error { return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link")) },
+			to: "/people?done=revoked",
+		}
+	})
 }
 
 // MakeToken makes a token, shown once.
 func (s *Site) MakeToken(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(r)
-	if err != nil {
-		return err
-	}
-	form := newTyped(values)
-	who, _ := request.Caller(r)
-	want := account.NewToken{Name: form.text("token.name"), Role: account.Role(form.text("token.role")), StudyID: form.text("token.study_id"), ExpiresAt: form.day("token.expires_at")}
-	var secret, general string
-	if form.ok() {
-		_, secret, err = s.Accounts.CreateToken(r.Context(), who, want)
-		var placed bool
-		if general, placed = form.accountFault("token.", err); !placed {
-			return err
+	return submit(w, r, func(form *typed) submission {
+		want := account.NewToken{Name: form.text("token.name"), Role: account.Role(form.text("token.role")), StudyID: form.text("token.study_id"), ExpiresAt: form.day("token.expires_at")}
+		var secret string
+		return submission{
+			do: func(study.Command) (err error) {
+				who, _ := request.Caller(r)
+				_, secret, err = s.Accounts.CreateToken(r.Context(), who, want)
+				return err
+			},
+			done: func() error {
+				return s.showSecret(w, r, &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."})
+			},
+			names: under("token."),
+			again: func(form templates.Form) error {
+				return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form })
+			},
 		}
-	}
-	if !form.ok() || err != nil {
-		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form.form(general) })
-	}
-	made := &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."}
-	return s.showPeople(w, r, http.StatusOK, func(page *templates.PeoplePage) { page.Secret = made })
+	})
 }
 
+// RevokeToken ends a token.
 func (s *Site) RevokeToken(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")); err != nil {
-		return err
-	}
-	return GoTo(w, r, "/people?done=revoked")
+	return submit(w, r, func(*typed) submission {
+		return submission{
+			do: func(study.Command) error { return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) },
+			to: "/people?done=revoked",
+		}
+	})
 }
 
+// ChangeRole gives somebody another role.
 func (s *Site) ChangeRole(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(r)
-	if err != nil {
-		return err
-	}
-	role, err := account.ParseRole(values.Get("role"))
-	if err != nil {
-		return problem.Malformed("body.role", err.Error())
-	}
-	return s.changePerson(w, r, s.Accounts.SetRole(r.Context(), chi.URLParam(r, "person"), role), "role")
+	return s.changePerson(w, r, "role", func(form *typed, id string) error {
+		role, err := account.ParseRole(form.text("role"))
+		if err != nil {
+			return problem.Malformed("body.role", err.Error())
+		}
+		return s.Accounts.SetRole(r.Context(), id, role)
+	})
 }
 
 // Disable ends somebody's access for now.
 func (s *Site) Disable(w http.ResponseWriter, r *http.Request) error {
-	return s.changePerson(w, r, s.Accounts.SetDisabled(r.Context(), chi.URLParam(r, "person"), true), "disabled")
+	return s.changePerson(w, r, "disabled", func(_ *typed, id string) error { return s.Accounts.SetDisabled(r.Context(), id, true) })
 }
 
 // Enable gives it back.
 func (s *Site) Enable(w http.ResponseWriter, r *http.Request) error {
-	return s.changePerson(w, r, s.Accounts.SetDisabled(r.Context(), chi.URLParam(r, "person"), false), "enabled")
+	return s.changePerson(w, r, "enabled", func(_ *typed, id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
 }
 
-// changePerson shows the people again; that somebody must stay admin is said there.
-func (s *Site) changePerson(w http.ResponseWriter, r *http.Request, err error, done string) error {
-	if errors.Is(err, account.ErrLastAdmin) {
-		return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = capitalised(err.Error()) + "." })
-	}
-	if err != nil {
-		return err
-	}
-	return GoTo(w, r, "/people?done="+done)
+// changePerson changes the person in the path; that somebody must stay admin is said above the list.
+func (s *Site) changePerson(w http.ResponseWriter, r *http.Request, done string, change func(form *typed, id string) error) error {
+	return submit(w, r, func(form *typed) submission {
+		return submission{
+			do:    func(study.Command) error { return change(form, chi.URLParam(r, "person")) },
+			to:    "/people?done=" + done,
+			names: nowhere,
+			again: func(form templates.Form) error {
+				return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = capitalised(form.General) + "." })
+			},
+		}
+	})
 }
 
 // LinkPerson makes a sign-in link for somebody who is locked out.
 func (s *Site) LinkPerson(w http.ResponseWriter, r *http.Request) error {
-	who, _ := request.Caller(r)
-	link, secret, err := s.Accounts.CreateSignInLink(r.Context(), who, chi.URLParam(r, "person"))
-	if err != nil {
-		return err
-	}
-	made := s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+".")
-	return s.showPeople(w, r, http.StatusOK, func(page *templates.PeoplePage) { page.Secret = made })
+	return submit(w, r, func(*typed) submission {
+		var link account.Link
+		var secret string
+		return submission{
+			do: func(study.Command) (err error) {
+				who, _ := request.Caller(r)
+				link, secret, err = s.Accounts.CreateSignInLink(r.Context(), who, chi.URLParam(r, "person"))
+				return err
+			},
+			done: func() error {
+				return s.showSecret(w, r, s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."))
+			},
+		}
+	})
 }

@@ -59,32 +59,26 @@ func copyFields(into, from url.Values, at string, fields ...string) {
 
 // Reconfigure changes the study from the next decision on.
 func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(r)
-	if err != nil {
-		return err
-	}
 	snap, err := s.studyNow(r)
 	if err != nil {
 		return err
 	}
-	do := values.Get("do")
-	values.Del("do")
-	if do == "refresh" {
-		return s.showReconfigure(w, r, http.StatusOK, snap, templates.Form{Values: values})
-	}
-	form := newTyped(values)
-	change := form.reconfiguration(snap.Definition)
-	if form.ok() {
-		_, err = s.Studies.Reconfigure(r.Context(), pageCommand(r, values), snap.ID, change)
-		if _, twice := answeredBefore(err); twice || err == nil {
-			return GoTo(w, r, "/studies/"+snap.ID+"?done=changed")
+	again := func(status int, form templates.Form) error { return s.showReconfigure(w, r, status, snap, form) }
+	return submit(w, r, func(form *typed) submission {
+		if form.pressed() == "refresh" {
+			return submission{done: func() error { return again(http.StatusOK, form.shown()) }}
 		}
-	}
-	general, placed := form.place(err, defineNames(formFields(form.form(""))))
-	if !placed {
-		return err
-	}
-	return s.showReconfigure(w, r, http.StatusUnprocessableEntity, snap, form.form(general))
+		change := form.reconfiguration(snap.Definition)
+		return submission{
+			do: func(cmd study.Command) error {
+				_, err := s.Studies.Reconfigure(r.Context(), cmd, snap.ID, change)
+				return err
+			},
+			to:    "/studies/" + snap.ID + "?done=changed",
+			names: defineNames(formFields(form.shown())),
+			again: func(form templates.Form) error { return again(http.StatusUnprocessableEntity, form) },
+		}
+	})
 }
 
 // reconfiguration reads the form; what it has no field for stays.

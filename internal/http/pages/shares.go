@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/request"
+	"headroom/internal/study"
 	"headroom/web/templates"
 )
 
@@ -36,37 +37,37 @@ func (s *Site) showShares(w http.ResponseWriter, r *http.Request, status int, fo
 
 // MakeShare makes a read-only link, shown once.
 func (s *Site) MakeShare(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(r)
-	if err != nil {
-		return err
-	}
-	form := newTyped(values)
-	want := account.NewShare{StudyID: request.StudyID(r), Name: form.text("name")}
-	if at := form.day("expires_at"); at != nil {
-		want.ExpiresAt = *at
-	} else if form.ok() {
-		form.fault("expires_at", "choose the day it ends")
-	}
-	if !form.ok() {
-		return s.showShares(w, r, http.StatusUnprocessableEntity, form.form(""), nil)
-	}
-	who, _ := request.Caller(r)
-	_, secret, err := s.Accounts.CreateShare(r.Context(), who, want)
-	general, placed := form.accountFault("", err)
-	if !placed {
-		return err
-	}
-	if err != nil {
-		return s.showShares(w, r, http.StatusUnprocessableEntity, form.form(general), nil)
-	}
-	made := &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}
-	return s.showShares(w, r, http.StatusOK, templates.Form{Values: url.Values{"expires_at": {values.Get("expires_at")}}}, made)
+	return submit(w, r, func(form *typed) submission {
+		want := account.NewShare{StudyID: request.StudyID(r), Name: form.text("name")}
+		if at := form.day("expires_at"); at != nil {
+			want.ExpiresAt = *at
+		} else if form.ok() {
+			form.fault("expires_at", "choose the day it ends")
+		}
+		var secret string
+		return submission{
+			do: func(study.Command) (err error) {
+				who, _ := request.Caller(r)
+				_, secret, err = s.Accounts.CreateShare(r.Context(), who, want)
+				return err
+			},
+			done: func() error {
+				made := &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}
+				return s.showShares(w, r, http.StatusOK, templates.Form{Values: url.Values{"expires_at": {form.text("expires_at")}}}, made)
+			},
+			names: inBody,
+			again: func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) },
+		}
+	})
 }
 
+// RevokeShare ends a read-only link.
 func (s *Site) RevokeShare(w http.ResponseWriter, r *http.Request) error {
 	id := request.StudyID(r)
-	if err := s.Accounts.RevokeShare(r.Context(), id, chi.URLParam(r, "share")); err != nil {
-		return err
-	}
-	return GoTo(w, r, "/studies/"+id+"/shares?done=revoked")
+	return submit(w, r, func(*typed) submission {
+		return submission{
+			do: func(study.Command) error { return s.Accounts.RevokeShare(r.Context(), id, chi.URLParam(r, "share")) },
+			to: "/studies/" + id + "/shares?done=revoked",
+		}
+	})
 }

@@ -2,17 +2,12 @@ package pages
 
 import (
 	"bytes"
-	"crypto/rand"
-	"crypto/sha256"
-	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/a-h/templ"
 
 	"headroom/internal/account"
-	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/web/templates"
@@ -87,48 +82,6 @@ func GoTo(w http.ResponseWriter, r *http.Request, address string) error {
 	}
 	http.Redirect(w, r, address, http.StatusSeeOther)
 	return nil
-}
-
-// newKey makes the Idempotency-Key that a form carries: sending the same form twice does its work once.
-func newKey() string { return rand.Text() }
-
-// pageCommand is how a form's write enters. Its retry key is the form's own; what it answers is where to go.
-func pageCommand(r *http.Request, form url.Values) study.Command {
-	who, _ := request.Caller(r)
-	cmd := study.Command{By: who.By()}
-	key := form.Get("key")
-	if key == "" || len(key) > 255 {
-		return cmd
-	}
-	rest := url.Values{}
-	for name, values := range form {
-		if name != "key" {
-			rest[name] = values
-		}
-	}
-	cmd.Retry = &study.Retry{
-		Caller: who.Caller(), Method: r.Method, Path: r.URL.Path, Key: key, Body: sha256.Sum256([]byte(rest.Encode())),
-		Answer: func(after *study.Snapshot, _ []int) (study.Answer, error) {
-			return study.Answer{Status: http.StatusSeeOther, Location: "/studies/" + after.ID}, nil
-		},
-	}
-	return cmd
-}
-
-// answeredBefore tells whether a form was sent twice, which counts as having worked.
-func answeredBefore(err error) (*study.Answer, bool) {
-	var before *study.AlreadyAnswered
-	if errors.As(err, &before) {
-		return &before.Answer, true
-	}
-	return nil, false
-}
-
-// refusal is what a person is told about an error that belongs beside a form; ok is false for errors that need a page
-// of their own.
-func refusal(err error) (sentence string, ok bool) {
-	p := problem.Of(err)
-	return p.Detail, p.Status == http.StatusConflict || p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusPreconditionFailed || p.Status == http.StatusRequestEntityTooLarge
 }
 
 // studyNow is the study in the path as it is now.

@@ -2,9 +2,7 @@ package pages
 
 import (
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 
 	"headroom/internal/http/request"
 	"headroom/internal/optimizer"
@@ -42,59 +40,4 @@ func algorithmTitles() map[string]string {
 		titles[a.Name] = a.Title
 	}
 	return titles
-}
-
-// EditPage changes what does not touch the algorithm.
-func (s *Site) EditPage(w http.ResponseWriter, r *http.Request) error {
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	d := snap.Definition
-	return s.showEdit(w, r, http.StatusOK, snap, templates.Form{Values: url.Values{"name": {d.Name}, "description": {d.Description}, "state": {string(snap.State)}}})
-}
-
-func (s *Site) showEdit(w http.ResponseWriter, r *http.Request, status int, snap *study.Snapshot, form templates.Form) error {
-	page := templates.EditPage{Page: narrowPage(r, "Name and state"), Study: studyHead(r, snap), Form: form}
-	return show(w, r, status, templates.EditView(page))
-}
-
-func (s *Site) Edit(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(r)
-	if err != nil {
-		return err
-	}
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	form := newTyped(values)
-	edit := changedParts(snap, form)
-	if edit == (study.EditedData{}) {
-		return GoTo(w, r, "/studies/"+snap.ID)
-	}
-	_, err = s.Studies.Edit(r.Context(), pageCommand(r, values), snap.ID, edit)
-	if err == nil {
-		return GoTo(w, r, "/studies/"+snap.ID+"?done=edited")
-	}
-	general, placed := form.place(err, func(location string) string { return strings.TrimPrefix(location, "body.") })
-	if !placed {
-		return err
-	}
-	return s.showEdit(w, r, http.StatusUnprocessableEntity, snap, form.form(general))
-}
-
-// changedParts are the parts of the form that differ from the study.
-func changedParts(snap *study.Snapshot, form *typed) study.EditedData {
-	var edit study.EditedData
-	if name := form.text("name"); name != snap.Definition.Name {
-		edit.Name = &name
-	}
-	if description := strings.ReplaceAll(form.text("description"), "\r\n", "\n"); description != snap.Definition.Description {
-		edit.Description = &description
-	}
-	if state := study.State(form.text("state")); state != snap.State {
-		edit.State = &state
-	}
-	return edit
 }

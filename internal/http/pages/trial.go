@@ -3,8 +3,11 @@ package pages
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/web/templates"
 )
@@ -39,6 +42,61 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 		change(&page)
 	}
 	return show(w, r, status, templates.TrialView(page))
+}
+
+// trialNow is the study and the trial that the path names.
+func (s *Site) trialNow(r *http.Request) (*study.Snapshot, *study.Trial, error) {
+	snap, err := s.studyNow(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	number, err := request.TrialNumber(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	trial := snap.Trial(number)
+	if trial == nil {
+		return nil, nil, problem.NoSuchThing
+	}
+	return snap, trial, nil
+}
+
+// Close ends a trial or sets it aside.
+func (s *Site) Close(w http.ResponseWriter, r *http.Request) error {
+	snap, trial, err := s.trialNow(r)
+	if err != nil {
+		return err
+	}
+	return submit(w, r, func(form *typed) submission {
+		return submission{
+			do: func(cmd study.Command) error {
+				kind := study.Kind(form.text("kind"))
+				if !slices.Contains([]study.Kind{study.Failed, study.Abandoned, study.Excluded, study.Included}, kind) {
+					return problem.Malformed("body.kind", "The form must say whether the trial failed, was not run, is excluded or included.")
+				}
+				_, err := s.Studies.Close(r.Context(), cmd, snap.ID, kind, trial.Number, form.text("reason"))
+				return err
+			},
+			to: trialURL(snap.ID, trial.Number) + "?done=closed",
+		}
+	})
+}
+
+// Replicate asks for the same settings again.
+func (s *Site) Replicate(w http.ResponseWriter, r *http.Request) error {
+	snap, trial, err := s.trialNow(r)
+	if err != nil {
+		return err
+	}
+	return submit(w, r, func(*typed) submission {
+		return submission{
+			do: func(cmd study.Command) error {
+				_, _, err := s.Studies.Replicate(r.Context(), cmd, snap.ID, trial.Number)
+				return err
+			},
+			to: "/studies/" + snap.ID + "?done=replicated#next",
+		}
+	})
 }
 
 func reasonLine(t *study.Trial) string {

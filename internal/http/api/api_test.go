@@ -13,12 +13,13 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // trialList is a list of trials as programs read it.
 type trialList struct {
-	Trials []study.Trial `json:"trials"`
-	Next   *int          `json:"next"`
+	Trials []ledger.Trial `json:"trials"`
+	Next   *int           `json:"next"`
 }
 
 const own = `{"parameters": {"temperature": 30, "catalyst": "A"}}`
@@ -464,8 +465,8 @@ func TestLedgerInPages(t *testing.T) {
 		s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	}
 	type ledgerPage struct {
-		Events []study.Event `json:"events"`
-		Next   *int64        `json:"next"`
+		Events []ledger.Event `json:"events"`
+		Next   *int64         `json:"next"`
 	}
 	var page ledgerPage
 	for query, want := range map[string]struct {

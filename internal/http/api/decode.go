@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"headroom/internal/http/problem"
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // readBody returns the whole body, which must be of one of the given media types; the router limits its size. An empty body has no type.
@@ -75,7 +75,7 @@ func decodeJSON(text []byte, into any) error {
 		return problem.New(http.StatusBadRequest, "A key stands twice in one object.", check.duplicates...)
 	}
 	if len(check.faults) > 0 {
-		return &study.Invalid{Faults: check.faults}
+		return &design.Invalid{Faults: check.faults}
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return problem.Invalid("body", err.Error(), nil)

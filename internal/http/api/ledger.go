@@ -5,12 +5,12 @@ import (
 	"net/http"
 
 	"headroom/internal/http/request"
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 type ledgerPage struct {
-	Events []study.Event `json:"events"`
-	Next   *int64        `json:"next"` // ask for ?after=next to go on; null at the end
+	Events []ledger.Event `json:"events"`
+	Next   *int64         `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
 // Ledger is GET …/ledger.
@@ -29,15 +29,15 @@ func (a *API) ledger(w http.ResponseWriter, r *http.Request) error {
 	if err := q.Err(); err != nil {
 		return err
 	}
-	return a.read(w, r, func(snap *study.Snapshot) (any, error) {
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) {
 		return a.ledgerPage(r, snap, after, limit)
 	})
 }
 
-func (a *API) ledgerPage(r *http.Request, snap *study.Snapshot, after, limit int64) (ledgerPage, error) {
+func (a *API) ledgerPage(r *http.Request, snap *ledger.Snapshot, after, limit int64) (ledgerPage, error) {
 	limit = min(limit, snap.Version-after) // never past the version that the ETag names
 	if limit <= 0 {
-		return ledgerPage{Events: []study.Event{}}, nil
+		return ledgerPage{Events: []ledger.Event{}}, nil
 	}
 	events, err := a.Studies.Events(r.Context(), request.StudyID(r), after, int(limit))
 	if err != nil {

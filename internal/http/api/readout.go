@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 type historyDocument struct {
@@ -17,7 +18,7 @@ type choiceList struct {
 }
 
 // replayed times what needs the replayed state.
-func replayed[T any](a *API, r *http.Request, snap *study.Snapshot, of func(context.Context, *study.Snapshot) (T, error)) (T, error) {
+func replayed[T any](a *API, r *http.Request, snap *ledger.Snapshot, of func(context.Context, *ledger.Snapshot) (T, error)) (T, error) {
 	start := time.Now()
 	defer func() { a.Replays.Observe(time.Since(start).Seconds()) }()
 	return of(r.Context(), snap)
@@ -29,7 +30,7 @@ func (a *API) ReadState() Operation {
 }
 
 func (a *API) readState(w http.ResponseWriter, r *http.Request) error {
-	return a.read(w, r, func(snap *study.Snapshot) (any, error) { return replayed(a, r, snap, a.Studies.StateOf) })
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) { return replayed(a, r, snap, a.Studies.StateOf) })
 }
 
 // History is GET …/history.
@@ -38,14 +39,14 @@ func (a *API) History() Operation {
 }
 
 func (a *API) history(w http.ResponseWriter, r *http.Request) error {
-	return a.read(w, r, func(snap *study.Snapshot) (any, error) {
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) {
 		rows, err := replayed(a, r, snap, a.Studies.HistoryOf)
 		return historyDocument{some(rows)}, err
 	})
 }
 
 // question answers a POST that only reads: its body goes into asked, answer works on the study at ?at.
-func (a *API) question(w http.ResponseWriter, r *http.Request, asked any, answer func(context.Context, *study.Snapshot) (any, error)) error {
+func (a *API) question(w http.ResponseWriter, r *http.Request, asked any, answer func(context.Context, *ledger.Snapshot) (any, error)) error {
 	if _, err := readJSON(r, asked); err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (a *API) Posterior() Operation {
 
 func (a *API) posterior(w http.ResponseWriter, r *http.Request) error {
 	var asked pointsRequest
-	return a.question(w, r, &asked, func(ctx context.Context, snap *study.Snapshot) (any, error) {
+	return a.question(w, r, &asked, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
 		return a.Studies.PosteriorAt(ctx, snap, asked.Points)
 	})
 }
@@ -80,7 +81,7 @@ func (a *API) Acquisition() Operation {
 
 func (a *API) acquisition(w http.ResponseWriter, r *http.Request) error {
 	var asked study.AcquisitionQuery
-	return a.question(w, r, &asked, func(ctx context.Context, snap *study.Snapshot) (any, error) {
+	return a.question(w, r, &asked, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
 		return a.Studies.AcquisitionAt(ctx, snap, asked)
 	})
 }
@@ -92,7 +93,7 @@ func (a *API) Compare() Operation {
 
 func (a *API) compare(w http.ResponseWriter, r *http.Request) error {
 	var asked compareRequest
-	return a.question(w, r, &asked, func(ctx context.Context, snap *study.Snapshot) (any, error) {
+	return a.question(w, r, &asked, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
 		choices, err := a.Studies.Compare(ctx, snap, asked.Algorithms)
 		return choiceList{some(choices)}, err
 	})
@@ -104,7 +105,7 @@ func (a *API) Verify() Operation {
 }
 
 func (a *API) verify(w http.ResponseWriter, r *http.Request) error {
-	return a.question(w, r, &struct{}{}, func(ctx context.Context, snap *study.Snapshot) (any, error) {
+	return a.question(w, r, &struct{}{}, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
 		return a.Studies.Verify(ctx, snap)
 	})
 }

@@ -6,22 +6,24 @@ import (
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // studyDocument is a study as the API shows it.
 type studyDocument struct {
 	ID string `json:"id"`
-	study.Definition
-	State     study.State `json:"state"`
-	Version   int64       `json:"version"`
-	Hash      string      `json:"hash"`
-	Trials    int         `json:"trials"`
-	CreatedAt time.Time   `json:"created_at"`
-	UpdatedAt time.Time   `json:"updated_at"`
+	design.Definition
+	State     ledger.State `json:"state"`
+	Version   int64        `json:"version"`
+	Hash      string       `json:"hash"`
+	Trials    int          `json:"trials"`
+	CreatedAt time.Time    `json:"created_at"`
+	UpdatedAt time.Time    `json:"updated_at"`
 }
 
 type studyList struct {
-	Studies []study.Summary `json:"studies"`
+	Studies []ledger.Summary `json:"studies"`
 }
 
 var (
@@ -29,7 +31,7 @@ var (
 	atOnly      = []queryParameter{atParameter}
 )
 
-func documentOf(snap *study.Snapshot) studyDocument {
+func documentOf(snap *ledger.Snapshot) studyDocument {
 	return studyDocument{
 		ID: snap.ID, Definition: snap.Definition, State: snap.State, Version: snap.Version, Hash: snap.Hash,
 		Trials: len(snap.Trials), CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt,
@@ -38,22 +40,22 @@ func documentOf(snap *study.Snapshot) studyDocument {
 
 // CreateStudy is POST …/studies.
 func (a *API) CreateStudy() Operation {
-	return Operation{Handle: a.createStudy, Summary: "Make a study", Tag: "Studies", Body: study.Definition{}, Status: 201, Answer: studyDocument{}, Writes: true}
+	return Operation{Handle: a.createStudy, Summary: "Make a study", Tag: "Studies", Body: design.Definition{}, Status: 201, Answer: studyDocument{}, Writes: true}
 }
 
 func (a *API) createStudy(w http.ResponseWriter, r *http.Request) error {
-	var def study.Definition
+	var def design.Definition
 	body, err := readJSON(r, &def)
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, body, madeStudy, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, madeStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Create(r.Context(), cmd, def)
 		return after, nil, err
 	})
 }
 
-func madeStudy(after *study.Snapshot, _ []int) reply {
+func madeStudy(after *ledger.Snapshot, _ []int) reply {
 	return reply{http.StatusCreated, "/api/v1/studies/" + after.ID, documentOf(after)}
 }
 
@@ -76,21 +78,21 @@ func (a *API) ReadStudy() Operation {
 }
 
 func (a *API) readStudy(w http.ResponseWriter, r *http.Request) error {
-	return a.read(w, r, func(snap *study.Snapshot) (any, error) { return documentOf(snap), nil })
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) { return documentOf(snap), nil })
 }
 
 // EditStudy is PATCH …/{id}.
 func (a *API) EditStudy() Operation {
-	return Operation{Handle: a.editStudy, Summary: "Change name, description or state", Tag: "Studies", Body: study.EditedData{}, Status: 200, Answer: studyDocument{}, Writes: true}
+	return Operation{Handle: a.editStudy, Summary: "Change name, description or state", Tag: "Studies", Body: ledger.EditedData{}, Status: 200, Answer: studyDocument{}, Writes: true}
 }
 
 func (a *API) editStudy(w http.ResponseWriter, r *http.Request) error {
-	var edit study.EditedData
+	var edit ledger.EditedData
 	body, err := readJSON(r, &edit)
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, body, changedStudy, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, changedStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Edit(r.Context(), cmd, request.StudyID(r), edit)
 		return after, nil, err
 	})
@@ -99,27 +101,27 @@ func (a *API) editStudy(w http.ResponseWriter, r *http.Request) error {
 // ReconfigureStudy is POST …/reconfigure.
 func (a *API) ReconfigureStudy() Operation {
 	return Operation{Handle: a.reconfigureStudy, Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on", Tag: "Studies",
-		Body: study.Reconfiguration{}, Status: 200, Answer: studyDocument{}, Writes: true}
+		Body: design.Reconfiguration{}, Status: 200, Answer: studyDocument{}, Writes: true}
 }
 
 func (a *API) reconfigureStudy(w http.ResponseWriter, r *http.Request) error {
-	var change study.Reconfiguration
+	var change design.Reconfiguration
 	body, err := readJSON(r, &change)
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, body, changedStudy, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, changedStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Reconfigure(r.Context(), cmd, request.StudyID(r), change)
 		return after, nil, err
 	})
 }
 
-func changedStudy(after *study.Snapshot, _ []int) reply {
+func changedStudy(after *ledger.Snapshot, _ []int) reply {
 	return reply{status: http.StatusOK, body: documentOf(after)}
 }
 
 // read answers a GET about one study: the study at ?at, 304 when the caller has that version, else what answer makes of it.
-func (a *API) read(w http.ResponseWriter, r *http.Request, answer func(*study.Snapshot) (any, error)) error {
+func (a *API) read(w http.ResponseWriter, r *http.Request, answer func(*ledger.Snapshot) (any, error)) error {
 	snap, err := a.snapshot(r)
 	if err != nil {
 		return err
@@ -135,7 +137,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, answer func(*study.Sn
 }
 
 // snapshot is the study in the path, as it was after event ?at when that is given.
-func (a *API) snapshot(r *http.Request) (*study.Snapshot, error) {
+func (a *API) snapshot(r *http.Request) (*ledger.Snapshot, error) {
 	at, err := request.At(r)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // importDocument says what was imported.
@@ -18,7 +19,7 @@ type importDocument struct {
 }
 
 // download names the file that a browser saves an answer as.
-func download(w http.ResponseWriter, snap *study.Snapshot, mediaType, extension string) {
+func download(w http.ResponseWriter, snap *ledger.Snapshot, mediaType, extension string) {
 	w.Header().Set("Content-Type", mediaType)
 	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="study-%s.%s"`, snap.ID, extension))
 }
@@ -44,7 +45,7 @@ func (a *API) exportCSV(w http.ResponseWriter, r *http.Request) error {
 
 // ExportBundle is GET …/export.json.
 func (a *API) ExportBundle() Operation {
-	return Operation{Handle: a.exportBundle, Summary: "The study with its ledger", Tag: "In and out", Query: atOnly, Status: 200, Answer: study.Bundle{}}
+	return Operation{Handle: a.exportBundle, Summary: "The study with its ledger", Tag: "In and out", Query: atOnly, Status: 200, Answer: ledger.Bundle{}}
 }
 
 func (a *API) exportBundle(w http.ResponseWriter, r *http.Request) error {
@@ -87,10 +88,10 @@ func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
 		}
 		return writeJSON(w, http.StatusOK, importDocument{result.Rows, some(result.Numbers), result.UnknownColumns, true})
 	}
-	render := func(_ *study.Snapshot, numbers []int) reply {
+	render := func(_ *ledger.Snapshot, numbers []int) reply {
 		return reply{status: http.StatusOK, body: importDocument{Rows: len(numbers), Numbers: some(numbers)}}
 	}
-	return a.write(w, r, body, render, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		result, err := a.Studies.ImportCSV(r.Context(), cmd, id, bytes.NewReader(body), options)
 		return result.Snapshot, result.Numbers, err
 	})
@@ -98,15 +99,15 @@ func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
 
 // ImportBundle is POST …/import.
 func (a *API) ImportBundle() Operation {
-	return Operation{Handle: a.importBundle, Summary: "Make a study of an exported one, with the same ledger and hashes", Tag: "In and out", Body: study.Bundle{}, Status: 201, Answer: studyDocument{}, Writes: true}
+	return Operation{Handle: a.importBundle, Summary: "Make a study of an exported one, with the same ledger and hashes", Tag: "In and out", Body: ledger.Bundle{}, Status: 201, Answer: studyDocument{}, Writes: true}
 }
 
 func (a *API) importBundle(w http.ResponseWriter, r *http.Request) error {
-	body, err := readJSON(r, &study.Bundle{}) // for faults by location; the service reads the bytes that the hashes are of
+	body, err := readJSON(r, &ledger.Bundle{}) // for faults by location; the service reads the bytes that the hashes are of
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, body, madeStudy, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, madeStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.ImportBundle(r.Context(), cmd, bytes.NewReader(body))
 		return after, nil, err
 	})

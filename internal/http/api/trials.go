@@ -9,15 +9,16 @@ import (
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 type trialList struct {
-	Trials []study.Trial `json:"trials"`
+	Trials []ledger.Trial `json:"trials"`
 }
 
 type trialPage struct {
-	Trials []study.Trial `json:"trials"`
-	Next   *int          `json:"next"` // ask for ?after=next to go on; null at the end
+	Trials []ledger.Trial `json:"trials"`
+	Next   *int           `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
 type correctionPreview struct {
@@ -25,7 +26,7 @@ type correctionPreview struct {
 }
 
 // trialOf returns trial number of the snapshot.
-func trialOf(snap *study.Snapshot, number int) (*study.Trial, error) {
+func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	trial := snap.Trial(number)
 	if trial == nil {
 		return nil, fmt.Errorf("there is no trial %d, the last is %d: %w", number, len(snap.Trials), study.ErrNotFound)
@@ -33,19 +34,19 @@ func trialOf(snap *study.Snapshot, number int) (*study.Trial, error) {
 	return trial, nil
 }
 
-func trialsOf(snap *study.Snapshot, numbers []int) []study.Trial {
-	trials := make([]study.Trial, len(numbers))
+func trialsOf(snap *ledger.Snapshot, numbers []int) []ledger.Trial {
+	trials := make([]ledger.Trial, len(numbers))
 	for i, number := range numbers {
 		trials[i] = snap.Trials[number-1]
 	}
 	return trials
 }
 
-func changedTrial(after *study.Snapshot, numbers []int) reply {
+func changedTrial(after *ledger.Snapshot, numbers []int) reply {
 	return reply{status: http.StatusOK, body: after.Trials[numbers[0]-1]}
 }
 
-func madeTrial(after *study.Snapshot, numbers []int) reply {
+func madeTrial(after *ledger.Snapshot, numbers []int) reply {
 	made := after.Trials[numbers[0]-1]
 	return reply{http.StatusCreated, fmt.Sprintf("/api/v1/studies/%s/trials/%d", after.ID, made.Number), made}
 }
@@ -61,19 +62,19 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	render := func(after *study.Snapshot, numbers []int) reply {
+	render := func(after *ledger.Snapshot, numbers []int) reply {
 		return reply{status: http.StatusCreated, body: trialList{trialsOf(after, numbers)}}
 	}
 	start := time.Now()
 	defer func() { a.Asks.Observe(time.Since(start).Seconds()) }()
-	return a.write(w, r, body, render, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		return a.Studies.Ask(r.Context(), cmd, request.StudyID(r), ask)
 	})
 }
 
 // AddTrial is POST …/trials.
 func (a *API) AddTrial() Operation {
-	return Operation{Handle: a.addTrial, Summary: "Add a trial of your own choice", Tag: "The loop", Body: trialRequest{}, Status: 201, Answer: study.Trial{}, Writes: true}
+	return Operation{Handle: a.addTrial, Summary: "Add a trial of your own choice", Tag: "The loop", Body: trialRequest{}, Status: 201, Answer: ledger.Trial{}, Writes: true}
 }
 
 func (a *API) addTrial(w http.ResponseWriter, r *http.Request) error {
@@ -82,7 +83,7 @@ func (a *API) addTrial(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, body, madeTrial, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, madeTrial, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, number, err := a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own.domain())
 		return after, []int{number}, err
 	})
@@ -90,7 +91,7 @@ func (a *API) addTrial(w http.ResponseWriter, r *http.Request) error {
 
 // Replicate is POST …/trials/{number}/replicates.
 func (a *API) Replicate() Operation {
-	return Operation{Handle: a.replicate, Summary: "Ask for the same settings again on purpose", Tag: "The loop", Body: struct{}{}, BodyOptional: true, Status: 201, Answer: study.Trial{}, Writes: true}
+	return Operation{Handle: a.replicate, Summary: "Ask for the same settings again on purpose", Tag: "The loop", Body: struct{}{}, BodyOptional: true, Status: 201, Answer: ledger.Trial{}, Writes: true}
 }
 
 func (a *API) replicate(w http.ResponseWriter, r *http.Request) error {
@@ -102,7 +103,7 @@ func (a *API) replicate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, body, madeTrial, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, madeTrial, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, made, err := a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number)
 		return after, []int{made}, err
 	})
@@ -110,7 +111,7 @@ func (a *API) replicate(w http.ResponseWriter, r *http.Request) error {
 
 // Tell is POST …/trials/{number}/tell.
 func (a *API) Tell() Operation {
-	return Operation{Handle: a.tell, Summary: "Report results of a trial", Tag: "The loop", Body: tellRequest{}, Status: 200, Answer: study.Trial{}, Writes: true}
+	return Operation{Handle: a.tell, Summary: "Report results of a trial", Tag: "The loop", Body: tellRequest{}, Status: 200, Answer: ledger.Trial{}, Writes: true}
 }
 
 func (a *API) tell(w http.ResponseWriter, r *http.Request) error {
@@ -123,7 +124,7 @@ func (a *API) tell(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, body, changedTrial, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, changedTrial, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Tell(r.Context(), cmd, request.StudyID(r), []study.Telling{told.domain(number, "body")})
 		return after, []int{number}, err
 	})
@@ -146,10 +147,10 @@ func (a *API) tellMany(w http.ResponseWriter, r *http.Request) error {
 		numbers[i] = t.Number
 		tellings[i] = t.domain(t.Number, fmt.Sprintf("body.trials[%d]", i))
 	}
-	render := func(after *study.Snapshot, numbers []int) reply {
+	render := func(after *ledger.Snapshot, numbers []int) reply {
 		return reply{status: http.StatusOK, body: trialList{trialsOf(after, numbers)}}
 	}
-	return a.write(w, r, body, render, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Tell(r.Context(), cmd, request.StudyID(r), tellings)
 		return after, numbers, err
 	})
@@ -158,7 +159,7 @@ func (a *API) tellMany(w http.ResponseWriter, r *http.Request) error {
 // Correct is POST …/trials/{number}/corrections.
 func (a *API) Correct() Operation {
 	return Operation{Handle: a.correct, Summary: "Correct what was told; with dry_run, say what that would change", Tag: "The loop", Body: correctionRequest{}, Status: 200,
-		Answer: oneOf{study.Trial{}, correctionPreview{}}, Writes: true, Query: []queryParameter{{"dry_run", "Store nothing, answer the impact", false}}}
+		Answer: oneOf{ledger.Trial{}, correctionPreview{}}, Writes: true, Query: []queryParameter{{"dry_run", "Store nothing, answer the impact", false}}}
 }
 
 func (a *API) correct(w http.ResponseWriter, r *http.Request) error {
@@ -187,35 +188,39 @@ func (a *API) correct(w http.ResponseWriter, r *http.Request) error {
 		}
 		return writeJSON(w, http.StatusOK, correctionPreview{impact})
 	}
-	return a.write(w, r, body, changedTrial, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, changedTrial, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Correct(r.Context(), cmd, request.StudyID(r), correction)
 		return after, []int{number}, err
 	})
 }
 
 // Fail is POST …/trials/{number}/fail.
-func (a *API) Fail() Operation { return a.closing(study.Failed, "Close a trial that failed") }
+func (a *API) Fail() Operation { return a.closing(ledger.Failed, "Close a trial that failed") }
 
 // Abandon is POST …/trials/{number}/abandon.
 func (a *API) Abandon() Operation {
-	return a.closing(study.Abandoned, "Close a trial that will not be run")
+	return a.closing(ledger.Abandoned, "Close a trial that will not be run")
 }
 
 // Exclude is POST …/trials/{number}/exclude.
-func (a *API) Exclude() Operation { return a.closing(study.Excluded, "Leave a trial out of the model") }
+func (a *API) Exclude() Operation {
+	return a.closing(ledger.Excluded, "Leave a trial out of the model")
+}
 
 // Include is POST …/trials/{number}/include.
-func (a *API) Include() Operation { return a.closing(study.Included, "Take an excluded trial back in") }
+func (a *API) Include() Operation {
+	return a.closing(ledger.Included, "Take an excluded trial back in")
+}
 
 // closing ends a trial, or sets it aside, for a reason.
-func (a *API) closing(kind study.Kind, summary string) Operation {
+func (a *API) closing(kind ledger.Kind, summary string) Operation {
 	return Operation{
-		Summary: summary, Tag: "The loop", Body: reasonRequest{}, Status: 200, Answer: study.Trial{}, Writes: true,
+		Summary: summary, Tag: "The loop", Body: reasonRequest{}, Status: 200, Answer: ledger.Trial{}, Writes: true,
 		Handle: func(w http.ResponseWriter, r *http.Request) error { return a.close(w, r, kind) },
 	}
 }
 
-func (a *API) close(w http.ResponseWriter, r *http.Request, kind study.Kind) error {
+func (a *API) close(w http.ResponseWriter, r *http.Request, kind ledger.Kind) error {
 	number, err := request.TrialNumber(r)
 	if err != nil {
 		return err
@@ -225,7 +230,7 @@ func (a *API) close(w http.ResponseWriter, r *http.Request, kind study.Kind) err
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, body, changedTrial, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return a.write(w, r, body, changedTrial, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Close(r.Context(), cmd, request.StudyID(r), kind, number, why.Reason)
 		return after, []int{number}, err
 	})
@@ -248,18 +253,18 @@ func (a *API) listTrials(w http.ResponseWriter, r *http.Request) error {
 	}
 	after := int(q.Whole("after", 0, request.MaxSeq, 0))
 	limit := int(q.Whole("limit", 1, maxPage, maxPage))
-	statuses := request.Among(q, "status", study.StatusSuggested, study.StatusPartial, study.StatusCompleted, study.StatusFailed, study.StatusAbandoned)
+	statuses := request.Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)
 	if err := q.Err(); err != nil {
 		return err
 	}
-	return a.read(w, r, func(snap *study.Snapshot) (any, error) {
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) {
 		return pageOf(snap.Trials, after, limit, statuses), nil
 	})
 }
 
 // pageOf takes the first limit trials with a number above after and one of the statuses (none: any).
-func pageOf(trials []study.Trial, after, limit int, statuses []study.Status) trialPage {
-	page := trialPage{Trials: []study.Trial{}}
+func pageOf(trials []ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
+	page := trialPage{Trials: []ledger.Trial{}}
 	for _, t := range trials[min(after, len(trials)):] {
 		if len(statuses) > 0 && !slices.Contains(statuses, t.Status) {
 			continue
@@ -276,7 +281,7 @@ func pageOf(trials []study.Trial, after, limit int, statuses []study.Status) tri
 
 // ReadTrial is GET …/trial.
 func (a *API) ReadTrial() Operation {
-	return Operation{Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: study.Trial{}, Query: []queryParameter{
+	return Operation{Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{}, Query: []queryParameter{
 		{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter}}
 }
 

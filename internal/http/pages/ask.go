@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/web/templates"
 )
 
@@ -57,7 +58,7 @@ func (s *Site) afterAsking(w http.ResponseWriter, r *http.Request) error {
 }
 
 // context reads the values that limits of known form need.
-func (t *typed) context(d study.Definition) map[string]float64 {
+func (t *typed) context(d design.Definition) map[string]float64 {
 	var context map[string]float64
 	for _, in := range contextInputs(d) {
 		value := t.required(in.Name, in.Label+" is needed")

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -99,7 +100,7 @@ type verificationBook struct {
 // mostVerifications bounds the memory of the book.
 const mostVerifications = 10_000
 
-func (b *verificationBook) keep(snap *study.Snapshot, outcome study.Verification) {
+func (b *verificationBook) keep(snap *ledger.Snapshot, outcome study.Verification) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.last == nil || len(b.last) >= mostVerifications {

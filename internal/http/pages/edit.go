@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -19,7 +20,7 @@ func (s *Site) EditPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showEdit(w, r, http.StatusOK, snap, templates.Form{Values: url.Values{"name": {d.Name}, "description": {d.Description}, "state": {string(snap.State)}}})
 }
 
-func (s *Site) showEdit(w http.ResponseWriter, r *http.Request, status int, snap *study.Snapshot, form templates.Form) error {
+func (s *Site) showEdit(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, form templates.Form) error {
 	page := templates.EditPage{Page: narrowPage(r, "Name and state"), Study: studyHead(r, snap), Form: form}
 	return show(w, r, status, templates.EditView(page))
 }
@@ -37,7 +38,7 @@ func (s *Site) Edit(w http.ResponseWriter, r *http.Request) error {
 			names: inBody,
 			again: func(form templates.Form) error { return s.showEdit(w, r, http.StatusUnprocessableEntity, snap, form) },
 		}
-		if edit != (study.EditedData{}) {
+		if edit != (ledger.EditedData{}) {
 			asked.do = func(cmd study.Command) error {
 				_, err := s.Studies.Edit(r.Context(), cmd, snap.ID, edit)
 				return err
@@ -48,15 +49,15 @@ func (s *Site) Edit(w http.ResponseWriter, r *http.Request) error {
 }
 
 // changedParts are the parts of the form that differ from the study.
-func changedParts(snap *study.Snapshot, form *typed) study.EditedData {
-	var edit study.EditedData
+func changedParts(snap *ledger.Snapshot, form *typed) ledger.EditedData {
+	var edit ledger.EditedData
 	if name := form.text("name"); name != snap.Definition.Name {
 		edit.Name = &name
 	}
 	if description := strings.ReplaceAll(form.text("description"), "\r\n", "\n"); description != snap.Definition.Description {
 		edit.Description = &description
 	}
-	if state := study.State(form.text("state")); state != snap.State {
+	if state := ledger.State(form.text("state")); state != snap.State {
 		edit.State = &state
 	}
 	return edit

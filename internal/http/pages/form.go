@@ -12,7 +12,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/web/templates"
 )
 
@@ -160,14 +160,14 @@ func (t *typed) ok() bool { return len(t.faults) == 0 }
 
 // err is what is wrong, for a form that is not shown again.
 func (t *typed) err() error {
-	var faults []study.Fault
+	var faults []design.Fault
 	for _, name := range t.order {
-		faults = append(faults, study.Fault{Location: "body." + name, Message: t.faults[name]})
+		faults = append(faults, design.Fault{Location: "body." + name, Message: t.faults[name]})
 	}
 	if len(faults) == 0 {
 		return nil
 	}
-	return &study.Invalid{Faults: faults}
+	return &design.Invalid{Faults: faults}
 }
 
 // place puts an error of the domain beside the fields it is about; names turns a location into a field's name, "" when the form has no
@@ -184,7 +184,7 @@ func (t *typed) place(err error, names func(location string) string) bool {
 	}
 	faults := p.Errors
 	if errors.Is(err, account.ErrNameTaken) {
-		faults = []study.Fault{{Location: "body.name", Message: p.Detail}}
+		faults = []design.Fault{{Location: "body.name", Message: p.Detail}}
 	}
 	if len(faults) == 0 {
 		t.general = append(t.general, p.Detail)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -62,11 +64,11 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func (t *typed) own(d study.Definition) study.OwnTrial {
-	own := study.OwnTrial{Parameters: t.settings(d, settingField, nil), Note: t.text("note"), Context: t.context(d), Metrics: map[string]study.Reading{}}
+func (t *typed) own(d design.Definition) study.OwnTrial {
+	own := study.OwnTrial{Parameters: t.settings(d, settingField, nil), Note: t.text("note"), Context: t.context(d), Metrics: map[string]ledger.Reading{}}
 	for i, metric := range told(d) {
 		if x := t.number(metricField(i)); x != nil {
-			own.Metrics[metric] = study.Reading{Value: *x}
+			own.Metrics[metric] = ledger.Reading{Value: *x}
 		}
 	}
 	return own

@@ -9,7 +9,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/request"
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -46,7 +46,7 @@ func viewerOf(r *http.Request) templates.Viewer {
 }
 
 // studyHead names a study to the pages about it, with what the viewer may do there.
-func studyHead(r *http.Request, snap *study.Snapshot) templates.StudyHead {
+func studyHead(r *http.Request, snap *ledger.Snapshot) templates.StudyHead {
 	who, _ := request.Caller(r)
 	return templates.StudyHead{
 		ID: snap.ID, Name: snap.Definition.Name, State: snap.State,
@@ -85,6 +85,6 @@ func GoTo(w http.ResponseWriter, r *http.Request, address string) error {
 }
 
 // studyNow is the study in the path as it is now.
-func (s *Site) studyNow(r *http.Request) (*study.Snapshot, error) {
+func (s *Site) studyNow(r *http.Request) (*ledger.Snapshot, error) {
 	return s.Studies.Snapshot(r.Context(), request.StudyID(r), 0)
 }

@@ -6,7 +6,7 @@ import (
 
 	"headroom/internal/http/request"
 	"headroom/internal/optimizer"
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -20,7 +20,7 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	page.Width = "medium"
 	titles := algorithmTitles()
 	for _, one := range list {
-		if one.State == study.Archived && !page.Archived {
+		if one.State == ledger.Archived && !page.Archived {
 			page.Hidden++
 			continue
 		}

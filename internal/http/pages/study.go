@@ -10,21 +10,21 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"headroom/internal/http/problem"
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
 // visit is a study as one request sees it: what all parts of its pages are made from.
 type visit struct {
 	head templates.StudyHead
-	snap *study.Snapshot
+	snap *ledger.Snapshot
 	now  time.Time
 	url  string // of the page, for links that stay on it
 	// parts tells that the page fetches its parts one by one.
 	parts bool
 }
 
-func visiting(r *http.Request, snap *study.Snapshot) visit {
+func visiting(r *http.Request, snap *ledger.Snapshot) visit {
 	head := studyHead(r, snap)
 	return visit{head: head, snap: snap, now: time.Now(), url: head.URL(""), parts: true}
 }

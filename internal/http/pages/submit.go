@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -69,7 +70,7 @@ func command(r *http.Request, values url.Values) study.Command {
 	}
 	cmd.Retry = &study.Retry{
 		Caller: who.Caller(), Method: r.Method, Path: r.URL.Path, Key: key, Body: sha256.Sum256([]byte(withoutButtons(values).Encode())),
-		Answer: func(after *study.Snapshot, _ []int) (study.Answer, error) {
+		Answer: func(after *ledger.Snapshot, _ []int) (study.Answer, error) {
 			return study.Answer{Status: http.StatusSeeOther, Location: "/studies/" + after.ID}, nil
 		},
 	}

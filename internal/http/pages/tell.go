@@ -10,6 +10,8 @@ import (
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -39,7 +41,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func plainValues(readings map[string]study.Reading) map[string]float64 {
+func plainValues(readings map[string]ledger.Reading) map[string]float64 {
 	values := make(map[string]float64, len(readings))
 	for metric, reading := range readings {
 		values[metric] = reading.Value
@@ -48,12 +50,12 @@ func plainValues(readings map[string]study.Reading) map[string]float64 {
 }
 
 // telling reads the entry form of a trial.
-func (t *typed) telling(d study.Definition, trial *study.Trial) study.Telling {
-	telling := study.Telling{Number: trial.Number, Metrics: map[string]study.Reading{}, Note: t.text("note")}
+func (t *typed) telling(d design.Definition, trial *ledger.Trial) study.Telling {
+	telling := study.Telling{Number: trial.Number, Metrics: map[string]ledger.Reading{}, Note: t.text("note")}
 	metrics := told(d)
 	for i, metric := range metrics {
 		if x := t.number(metricField(i)); x != nil {
-			telling.Metrics[metric] = study.Reading{Value: *x}
+			telling.Metrics[metric] = ledger.Reading{Value: *x}
 		}
 	}
 	if used := t.settings(d, settingField, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
@@ -76,8 +78,8 @@ func (t *typed) firstAsked(metrics []string) string {
 }
 
 // settings reads a field for each parameter; nil when the form has none of them. base fills what it has not.
-func (t *typed) settings(d study.Definition, field func(int) string, base study.Settings) study.Settings {
-	settings, any := study.Settings{}, false
+func (t *typed) settings(d design.Definition, field func(int) string, base design.Settings) design.Settings {
+	settings, any := design.Settings{}, false
 	for i, p := range d.Parameters {
 		name := field(i)
 		if !t.values.Has(name) {
@@ -87,22 +89,22 @@ func (t *typed) settings(d study.Definition, field func(int) string, base study.
 			continue
 		}
 		any = true
-		if kept, there := base[p.Name]; there && t.text(name) == study.FormatSetting(p, kept) {
+		if kept, there := base[p.Name]; there && t.text(name) == design.FormatSetting(p, kept) {
 			settings[p.Name] = kept // as it was shown, which may be rounded
 			continue
 		}
-		if p.Type == study.Categorical {
-			settings[p.Name] = study.TextValue(t.values.Get(name))
+		if p.Type == design.Categorical {
+			settings[p.Name] = design.TextValue(t.values.Get(name))
 			continue
 		}
 		if t.text(name) == "" {
-			if p.Type != study.Remainder {
+			if p.Type != design.Remainder {
 				t.fault(name, "a value is needed")
 			}
 			continue
 		}
 		if x := t.number(name); x != nil {
-			settings[p.Name] = study.NumberValue(*x)
+			settings[p.Name] = design.NumberValue(*x)
 		}
 	}
 	if !any {
@@ -112,7 +114,7 @@ func (t *typed) settings(d study.Definition, field func(int) string, base study.
 }
 
 // formNames turns locations of faults in a telling, a correction or an own trial into the names of fields.
-func formNames(d study.Definition, metric, setting func(int) string) func(string) string {
+func formNames(d design.Definition, metric, setting func(int) string) func(string) string {
 	return func(location string) string {
 		location = strings.TrimPrefix(location, "body.")
 		if name, ok := strings.CutPrefix(location, "metrics."); ok {
@@ -139,7 +141,7 @@ func formNames(d study.Definition, metric, setting func(int) string) func(string
 }
 
 // tellAgain shows the entry form again, as typed, with what is wrong or odd.
-func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v visit, trial *study.Trial, form templates.Form, doubts []templates.Doubt) error {
+func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v visit, trial *ledger.Trial, form templates.Form, doubts []templates.Doubt) error {
 	entry := v.entry(trial, form)
 	entry.Doubts = doubts
 	if isPart(r) {

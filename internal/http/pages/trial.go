@@ -9,6 +9,8 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -22,7 +24,7 @@ func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // showTrial draws the page of a trial; change may put a form with its faults into it.
-func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v visit, t *study.Trial, change func(*templates.TrialPage)) error {
+func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v visit, t *ledger.Trial, change func(*templates.TrialPage)) error {
 	page := templates.TrialPage{
 		Page: newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.head.Name)), Study: v.head, Card: v.card(t), State: stateWords(t), Mark: markOf(t),
 		Excluded: t.Excluded, Reason: reasonLine(t), Waiting: t.Waiting(), Because: whyOf(t), Key: newKey(), Previous: t.Number - 1,
@@ -45,7 +47,7 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 }
 
 // trialNow is the study and the trial that the path names.
-func (s *Site) trialNow(r *http.Request) (*study.Snapshot, *study.Trial, error) {
+func (s *Site) trialNow(r *http.Request) (*ledger.Snapshot, *ledger.Trial, error) {
 	snap, err := s.studyNow(r)
 	if err != nil {
 		return nil, nil, err
@@ -70,8 +72,8 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request) error {
 	return submit(w, r, func(form *typed) submission {
 		return submission{
 			do: func(cmd study.Command) error {
-				kind := study.Kind(form.text("kind"))
-				if !slices.Contains([]study.Kind{study.Failed, study.Abandoned, study.Excluded, study.Included}, kind) {
+				kind := ledger.Kind(form.text("kind"))
+				if !slices.Contains([]ledger.Kind{ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included}, kind) {
 					return problem.Malformed("body.kind", "The form must say whether the trial failed, was not run, is excluded or included.")
 				}
 				_, err := s.Studies.Close(r.Context(), cmd, snap.ID, kind, trial.Number, form.text("reason"))
@@ -99,7 +101,7 @@ func (s *Site) Replicate(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func reasonLine(t *study.Trial) string {
+func reasonLine(t *ledger.Trial) string {
 	if t.Reason == "" {
 		return ""
 	}
@@ -107,7 +109,7 @@ func reasonLine(t *study.Trial) string {
 }
 
 // metricFacts are a trial's readings beside what was predicted for them.
-func (v visit) metricFacts(t *study.Trial) []templates.MetricFact {
+func (v visit) metricFacts(t *ledger.Trial) []templates.MetricFact {
 	d := v.snap.Definition
 	var facts []templates.MetricFact
 	for _, metric := range tableMetrics(d) {
@@ -139,7 +141,7 @@ func (v visit) metricFacts(t *study.Trial) []templates.MetricFact {
 	return facts
 }
 
-func limitsText(d study.Definition, metric string) string {
+func limitsText(d design.Definition, metric string) string {
 	text := ""
 	for _, c := range d.Constraints {
 		if c.Metric == metric {
@@ -153,7 +155,7 @@ func limitsText(d study.Definition, metric string) string {
 }
 
 // decisionFacts are the numbers behind a decision.
-func (v visit) decisionFacts(decision *study.Decision) []templates.Fact {
+func (v visit) decisionFacts(decision *ledger.Decision) []templates.Fact {
 	if decision == nil {
 		return nil
 	}
@@ -181,7 +183,7 @@ func (v visit) decisionFacts(decision *study.Decision) []templates.Fact {
 	return append(facts, templates.Fact{Name: "Random seed", Value: strconv.FormatUint(decision.RandomSeed, 10)}, templates.Fact{Name: "Engine", Value: decision.Engine, Meaning: "version of the optimizer"})
 }
 
-func estimateFacts(d study.Definition, decision *study.Decision) []templates.Fact {
+func estimateFacts(d design.Definition, decision *ledger.Decision) []templates.Fact {
 	var facts []templates.Fact
 	if x, there := decision.Estimates[d.Objective.Metric]; there {
 		facts = append(facts, templates.Fact{Name: "Optimistic " + d.Objective.Metric, Value: rough(x), Meaning: "estimate used, modelled units"})
@@ -197,7 +199,7 @@ func estimateFacts(d study.Definition, decision *study.Decision) []templates.Fac
 	return facts
 }
 
-func modelTable(d study.Definition, decision *study.Decision) templates.Table {
+func modelTable(d design.Definition, decision *ledger.Decision) templates.Table {
 	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Kernel"}, {Name: "Lengthscales"}, {Name: "Variance", Number: true}, {Name: "λ", Number: true}, {Name: "Centre", Number: true}, {Name: "Scale", Number: true}}}
 	if decision == nil {
 		return table

@@ -9,32 +9,33 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // Problem is an error as RFC 9457 describes it. Handlers return it, or any error that Of knows.
 type Problem struct {
-	Title      string        `json:"title"`
-	Status     int           `json:"status"`
-	Detail     string        `json:"detail"`
-	Errors     []study.Fault `json:"errors,omitempty"`
-	RetryAfter int           `json:"-"` // seconds; 0 says nothing
+	Title      string         `json:"title"`
+	Status     int            `json:"status"`
+	Detail     string         `json:"detail"`
+	Errors     []design.Fault `json:"errors,omitempty"`
+	RetryAfter int            `json:"-"` // seconds; 0 says nothing
 }
 
 func (p *Problem) Error() string { return p.Detail }
 
 // New is a problem of that status.
-func New(status int, detail string, faults ...study.Fault) *Problem {
+func New(status int, detail string, faults ...design.Fault) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: faults}
 }
 
 // Malformed is a request that cannot be read at all.
 func Malformed(location, detail string) *Problem {
-	return New(http.StatusBadRequest, detail, study.Fault{Location: location, Message: detail})
+	return New(http.StatusBadRequest, detail, design.Fault{Location: location, Message: detail})
 }
 
 // Invalid is a request that can be read and breaks one rule.
-func Invalid(location, message string, value any) *study.Invalid {
-	return &study.Invalid{Faults: []study.Fault{{Location: location, Message: message, Value: value}}}
+func Invalid(location, message string, value any) *design.Invalid {
+	return &design.Invalid{Faults: []design.Fault{{Location: location, Message: message, Value: value}}}
 }
 
 // Unavailable is what works again in a moment.
@@ -75,13 +76,13 @@ func Of(err error) *Problem {
 	if errors.As(err, &p) {
 		return p
 	}
-	var faulty *study.Invalid
+	var faulty *design.Invalid
 	if errors.As(err, &faulty) {
 		return New(http.StatusUnprocessableEntity, faulty.Error(), faulty.Faults...)
 	}
 	var faultyAccount *account.Invalid
 	if errors.As(err, &faultyAccount) {
-		fault := study.Fault{Location: "body." + faultyAccount.Field, Message: faultyAccount.Message}
+		fault := design.Fault{Location: "body." + faultyAccount.Field, Message: faultyAccount.Message}
 		return New(http.StatusUnprocessableEntity, faultyAccount.Error(), fault)
 	}
 	var tooLarge *http.MaxBytesError

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"headroom/internal/http/problem"
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // Query reads query parameters and collects what is wrong with them.
 type Query struct {
 	values url.Values
-	faults []study.Fault
+	faults []design.Fault
 }
 
 // ReadQuery parses the query string; one that cannot be parsed is malformed.
@@ -27,13 +27,13 @@ func ReadQuery(u *url.URL) (*Query, error) {
 }
 
 func (q *Query) fault(name, message string, value any) {
-	q.faults = append(q.faults, study.Fault{Location: "query." + name, Message: message, Value: value})
+	q.faults = append(q.faults, design.Fault{Location: "query." + name, Message: message, Value: value})
 }
 
-// Err returns *study.Invalid when any parameter was faulty.
+// Err returns *design.Invalid when any parameter was faulty.
 func (q *Query) Err() error {
 	if len(q.faults) > 0 {
-		return &study.Invalid{Faults: q.faults}
+		return &design.Invalid{Faults: q.faults}
 	}
 	return nil
 }

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"headroom/internal/http/problem"
-	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // faultsOf returns the status and the locations and messages of what a Query found.
@@ -54,9 +55,9 @@ func TestQueryParameters(t *testing.T) {
 }
 
 // readAll reads every kind of parameter.
-func readAll(q *Query) (at, limit, wait int64, dry bool, statuses []study.Status) {
+func readAll(q *Query) (at, limit, wait int64, dry bool, statuses []ledger.Status) {
 	return q.Whole("at", 1, MaxSeq, 0), q.Whole("limit", 1, 1000, 1000), q.Whole("wait", 0, 60, 0), q.Yes("dry_run"),
-		Among(q, "status", study.StatusSuggested, study.StatusPartial, study.StatusCompleted)
+		Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted)
 }
 
 func FuzzQuery(f *testing.F) {
@@ -74,7 +75,7 @@ func FuzzQuery(f *testing.F) {
 		if at < 0 || at > MaxSeq || limit < 1 || limit > 1000 || wait < 0 || wait > 60 {
 			t.Fatalf("%q: at %d, limit %d, wait %d", text, at, limit, wait)
 		}
-		var faulty *study.Invalid
+		var faulty *design.Invalid
 		if err := q.Err(); err != nil && !errors.As(err, &faulty) {
 			t.Fatalf("%q: %v", text, err)
 		}

@@ -45,67 +45,58 @@ func (a *API) history(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// question answers a POST that only reads: its body goes into asked, answer works on the study at ?at.
-func (a *API) question(w http.ResponseWriter, r *http.Request, asked any, answer func(context.Context, *ledger.Snapshot) (any, error)) error {
-	if _, err := readJSON(r, asked); err != nil {
-		return err
+// asking is the operation that only reads: its body is a Q, and answer works on the study at ?at.
+func asking[Q any](a *API, operation Operation, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (any, error)) Operation {
+	var none Q
+	operation.Body, operation.Tag, operation.Query, operation.Status = none, "Replayed state", atOnly, http.StatusOK
+	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		var asked Q
+		if _, err := readJSON(r, &asked); err != nil {
+			return err
+		}
+		snap, err := a.snapshot(r)
+		if err != nil {
+			return err
+		}
+		out, err := replayed(a, r, snap, func(ctx context.Context, snap *ledger.Snapshot) (any, error) { return answer(ctx, snap, asked) })
+		if err != nil {
+			return err
+		}
+		w.Header().Set("ETag", etag(snap.Version))
+		return writeJSON(w, http.StatusOK, out)
 	}
-	snap, err := a.snapshot(r)
-	if err != nil {
-		return err
-	}
-	out, err := replayed(a, r, snap, answer)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("ETag", etag(snap.Version))
-	return writeJSON(w, http.StatusOK, out)
+	return operation
 }
 
 // Posterior is POST …/posterior.
 func (a *API) Posterior() Operation {
-	return Operation{Handle: a.posterior, Summary: "What the model believes at some points", Tag: "Replayed state", Query: atOnly, Body: pointsRequest{}, Status: 200, Answer: study.Posterior{}}
-}
-
-func (a *API) posterior(w http.ResponseWriter, r *http.Request) error {
-	var asked pointsRequest
-	return a.question(w, r, &asked, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
-		return a.Studies.PosteriorAt(ctx, snap, asked.Points)
-	})
+	return asking(a, Operation{Summary: "What the model believes at some points", Answer: study.Posterior{}},
+		func(ctx context.Context, snap *ledger.Snapshot, asked pointsRequest) (any, error) {
+			return a.Studies.PosteriorAt(ctx, snap, asked.Points)
+		})
 }
 
 // Acquisition is POST …/acquisition.
 func (a *API) Acquisition() Operation {
-	return Operation{Handle: a.acquisition, Summary: "What the next ask would maximise", Tag: "Replayed state", Query: atOnly, Body: study.AcquisitionQuery{}, BodyOptional: true, Status: 200, Answer: study.Acquisition{}}
-}
-
-func (a *API) acquisition(w http.ResponseWriter, r *http.Request) error {
-	var asked study.AcquisitionQuery
-	return a.question(w, r, &asked, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
-		return a.Studies.AcquisitionAt(ctx, snap, asked)
-	})
+	return asking(a, Operation{Summary: "What the next ask would maximise", BodyOptional: true, Answer: study.Acquisition{}},
+		func(ctx context.Context, snap *ledger.Snapshot, asked study.AcquisitionQuery) (any, error) {
+			return a.Studies.AcquisitionAt(ctx, snap, asked)
+		})
 }
 
 // Compare is POST …/compare.
 func (a *API) Compare() Operation {
-	return Operation{Handle: a.compare, Summary: "What other algorithms would choose on this same history", Tag: "Replayed state", Query: atOnly, Body: compareRequest{}, Status: 200, Answer: choiceList{}}
-}
-
-func (a *API) compare(w http.ResponseWriter, r *http.Request) error {
-	var asked compareRequest
-	return a.question(w, r, &asked, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
-		choices, err := a.Studies.Compare(ctx, snap, asked.Algorithms)
-		return choiceList{some(choices)}, err
-	})
+	return asking(a, Operation{Summary: "What other algorithms would choose on this same history", Answer: choiceList{}},
+		func(ctx context.Context, snap *ledger.Snapshot, asked compareRequest) (any, error) {
+			choices, err := a.Studies.Compare(ctx, snap, asked.Algorithms)
+			return choiceList{some(choices)}, err
+		})
 }
 
 // Verify is POST …/verify.
 func (a *API) Verify() Operation {
-	return Operation{Handle: a.verify, Summary: "Replay every decision and check the ledger's hashes", Tag: "Replayed state", Query: atOnly, Body: struct{}{}, BodyOptional: true, Status: 200, Answer: study.Verification{}}
-}
-
-func (a *API) verify(w http.ResponseWriter, r *http.Request) error {
-	return a.question(w, r, &struct{}{}, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
-		return a.Studies.Verify(ctx, snap)
-	})
+	return asking(a, Operation{Summary: "Replay every decision and check the ledger's hashes", BodyOptional: true, Answer: study.Verification{}},
+		func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (any, error) {
+			return a.Studies.Verify(ctx, snap)
+		})
 }

@@ -19,8 +19,8 @@ type schemas struct {
 
 func newSchemas() *schemas { return &schemas{named: object{}, types: map[string]reflect.Type{}} }
 
-// words lists the values of the types that take one of a few words.
-var words = map[reflect.Type][]string{
+// wordsOf lists the values of the types that take one of a few words.
+var wordsOf = map[reflect.Type][]string{
 	reflect.TypeFor[ledger.State]():         {"open", "paused", "finished", "archived"},
 	reflect.TypeFor[design.ParameterType](): {"real", "integer", "categorical", "remainder"},
 	reflect.TypeFor[ledger.Origin]():        {"suggested", "manual", "imported"},
@@ -53,7 +53,7 @@ func (s *schemas) of(t reflect.Type, request bool) object {
 	case readingType:
 		return object{"anyOf": []object{{"type": "number"}, s.of(reflect.TypeFor[readingObject](), request)}}
 	}
-	if list, ok := words[t]; ok {
+	if list, ok := wordsOf[t]; ok {
 		return object{"type": "string", "enum": list}
 	}
 	switch t.Kind() {

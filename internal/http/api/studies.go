@@ -40,17 +40,10 @@ func documentOf(snap *ledger.Snapshot) studyDocument {
 
 // CreateStudy is POST …/studies.
 func (a *API) CreateStudy() Operation {
-	return Operation{Handle: a.createStudy, Summary: "Make a study", Tag: "Studies", Body: design.Definition{}, Status: 201, Answer: studyDocument{}, Writes: true}
-}
-
-func (a *API) createStudy(w http.ResponseWriter, r *http.Request) error {
-	var def design.Definition
-	body, err := readJSON(r, &def)
-	if err != nil {
-		return err
-	}
-	return a.write(w, r, body, madeStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
-		after, err := a.Studies.Create(r.Context(), cmd, def)
+	return changing(a, madeStudy, Operation{
+		Summary: "Make a study", Tag: "Studies", Status: 201, Answer: studyDocument{},
+	}, func(r *http.Request, cmd study.Command, d design.Definition) (*ledger.Snapshot, []int, error) {
+		after, err := a.Studies.Create(r.Context(), cmd, d)
 		return after, nil, err
 	})
 }
@@ -72,7 +65,7 @@ func (a *API) listStudies(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, studyList{some(list)})
 }
 
-// ReadStudy is GET …/{id}.
+// ReadStudy is GET …/studies/{id}.
 func (a *API) ReadStudy() Operation {
 	return Operation{Handle: a.readStudy, Summary: "Read a study", Tag: "Studies", Query: []queryParameter{atParameter}, Status: 200, Answer: studyDocument{}}
 }
@@ -81,18 +74,11 @@ func (a *API) readStudy(w http.ResponseWriter, r *http.Request) error {
 	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) { return documentOf(snap), nil })
 }
 
-// EditStudy is PATCH …/{id}.
+// EditStudy is PATCH …/studies/{id}.
 func (a *API) EditStudy() Operation {
-	return Operation{Handle: a.editStudy, Summary: "Change name, description or state", Tag: "Studies", Body: ledger.EditedData{}, Status: 200, Answer: studyDocument{}, Writes: true}
-}
-
-func (a *API) editStudy(w http.ResponseWriter, r *http.Request) error {
-	var edit ledger.EditedData
-	body, err := readJSON(r, &edit)
-	if err != nil {
-		return err
-	}
-	return a.write(w, r, body, changedStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
+	return changing(a, changedStudy, Operation{
+		Summary: "Change name, description or state", Tag: "Studies", Status: 200, Answer: studyDocument{},
+	}, func(r *http.Request, cmd study.Command, edit ledger.EditedData) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Edit(r.Context(), cmd, request.StudyID(r), edit)
 		return after, nil, err
 	})
@@ -100,17 +86,9 @@ func (a *API) editStudy(w http.ResponseWriter, r *http.Request) error {
 
 // ReconfigureStudy is POST …/reconfigure.
 func (a *API) ReconfigureStudy() Operation {
-	return Operation{Handle: a.reconfigureStudy, Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on", Tag: "Studies",
-		Body: design.Reconfiguration{}, Status: 200, Answer: studyDocument{}, Writes: true}
-}
-
-func (a *API) reconfigureStudy(w http.ResponseWriter, r *http.Request) error {
-	var change design.Reconfiguration
-	body, err := readJSON(r, &change)
-	if err != nil {
-		return err
-	}
-	return a.write(w, r, body, changedStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
+	return changing(a, changedStudy, Operation{
+		Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on", Tag: "Studies", Status: 200, Answer: studyDocument{},
+	}, func(r *http.Request, cmd study.Command, change design.Reconfiguration) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Reconfigure(r.Context(), cmd, request.StudyID(r), change)
 		return after, nil, err
 	})

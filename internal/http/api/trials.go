@@ -46,111 +46,80 @@ func changedTrial(after *ledger.Snapshot, numbers []int) reply {
 	return reply{status: http.StatusOK, body: after.Trials[numbers[0]-1]}
 }
 
+func changedTrials(after *ledger.Snapshot, numbers []int) reply {
+	return reply{status: http.StatusOK, body: trialList{trialsOf(after, numbers)}}
+}
+
 func madeTrial(after *ledger.Snapshot, numbers []int) reply {
 	made := after.Trials[numbers[0]-1]
 	return reply{http.StatusCreated, fmt.Sprintf("/api/v1/studies/%s/trials/%d", after.ID, made.Number), made}
 }
 
-// Ask is POST …/ask.
-func (a *API) Ask() Operation {
-	return Operation{Handle: a.ask, Summary: "Ask for suggestions, each a round of its own", Tag: "The loop", Body: study.Ask{}, BodyOptional: true, Status: 201, Answer: trialList{}, Writes: true}
+func madeTrials(after *ledger.Snapshot, numbers []int) reply {
+	return reply{status: http.StatusCreated, body: trialList{trialsOf(after, numbers)}}
 }
 
-func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
-	var ask study.Ask
-	body, err := readJSON(r, &ask)
-	if err != nil {
-		return err
-	}
-	render := func(after *ledger.Snapshot, numbers []int) reply {
-		return reply{status: http.StatusCreated, body: trialList{trialsOf(after, numbers)}}
-	}
-	start := time.Now()
-	defer func() { a.Asks.Observe(time.Since(start).Seconds()) }()
-	return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
+// Ask is POST …/ask.
+func (a *API) Ask() Operation {
+	return changing(a, madeTrials, Operation{
+		Summary: "Ask for suggestions, each a round of its own", Tag: "The loop", BodyOptional: true, Status: 201, Answer: trialList{},
+	}, func(r *http.Request, cmd study.Command, ask study.Ask) (*ledger.Snapshot, []int, error) {
+		start := time.Now()
+		defer func() { a.Asks.Observe(time.Since(start).Seconds()) }()
 		return a.Studies.Ask(r.Context(), cmd, request.StudyID(r), ask)
 	})
 }
 
 // AddTrial is POST …/trials.
 func (a *API) AddTrial() Operation {
-	return Operation{Handle: a.addTrial, Summary: "Add a trial of your own choice", Tag: "The loop", Body: trialRequest{}, Status: 201, Answer: ledger.Trial{}, Writes: true}
+	return changing(a, madeTrial, Operation{
+		Summary: "Add a trial of your own choice", Tag: "The loop", Status: 201, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, own trialRequest) (*ledger.Snapshot, []int, error) {
+		return one(a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own.domain()))
+	})
 }
 
-func (a *API) addTrial(w http.ResponseWriter, r *http.Request) error {
-	var own trialRequest
-	body, err := readJSON(r, &own)
-	if err != nil {
-		return err
-	}
-	return a.write(w, r, body, madeTrial, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
-		after, number, err := a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own.domain())
-		return after, []int{number}, err
-	})
+// one is a change that concerns one trial.
+func one(after *ledger.Snapshot, number int, err error) (*ledger.Snapshot, []int, error) {
+	return after, []int{number}, err
 }
 
 // Replicate is POST …/trials/{number}/replicates.
 func (a *API) Replicate() Operation {
-	return Operation{Handle: a.replicate, Summary: "Ask for the same settings again on purpose", Tag: "The loop", Body: struct{}{}, BodyOptional: true, Status: 201, Answer: ledger.Trial{}, Writes: true}
-}
-
-func (a *API) replicate(w http.ResponseWriter, r *http.Request) error {
-	number, err := request.TrialNumber(r)
-	if err != nil {
-		return err
-	}
-	body, err := readJSON(r, &struct{}{})
-	if err != nil {
-		return err
-	}
-	return a.write(w, r, body, madeTrial, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
-		after, made, err := a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number)
-		return after, []int{made}, err
+	return changing(a, madeTrial, Operation{
+		Summary: "Ask for the same settings again on purpose", Tag: "The loop", BodyOptional: true, Status: 201, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, _ struct{}) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		return one(a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number))
 	})
 }
 
 // Tell is POST …/trials/{number}/tell.
 func (a *API) Tell() Operation {
-	return Operation{Handle: a.tell, Summary: "Report results of a trial", Tag: "The loop", Body: tellRequest{}, Status: 200, Answer: ledger.Trial{}, Writes: true}
-}
-
-func (a *API) tell(w http.ResponseWriter, r *http.Request) error {
-	number, err := request.TrialNumber(r)
-	if err != nil {
-		return err
-	}
-	var told tellRequest
-	body, err := readJSON(r, &told)
-	if err != nil {
-		return err
-	}
-	return a.write(w, r, body, changedTrial, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
+	return changing(a, changedTrial, Operation{
+		Summary: "Report results of a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, told tellRequest) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
 		after, err := a.Studies.Tell(r.Context(), cmd, request.StudyID(r), []study.Telling{told.domain(number, "body")})
-		return after, []int{number}, err
+		return one(after, number, err)
 	})
 }
 
 // TellMany is POST …/tell.
 func (a *API) TellMany() Operation {
-	return Operation{Handle: a.tellMany, Summary: "Report results of several trials, all or none", Tag: "The loop", Body: bulkTellRequest{}, Status: 200, Answer: trialList{}, Writes: true}
-}
-
-func (a *API) tellMany(w http.ResponseWriter, r *http.Request) error {
-	var told bulkTellRequest
-	body, err := readJSON(r, &told)
-	if err != nil {
-		return err
-	}
-	tellings := make([]study.Telling, len(told.Trials))
-	numbers := make([]int, len(told.Trials))
-	for i, t := range told.Trials {
-		numbers[i] = t.Number
-		tellings[i] = t.domain(t.Number, fmt.Sprintf("body.trials[%d]", i))
-	}
-	render := func(after *ledger.Snapshot, numbers []int) reply {
-		return reply{status: http.StatusOK, body: trialList{trialsOf(after, numbers)}}
-	}
-	return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
+	return changing(a, changedTrials, Operation{
+		Summary: "Report results of several trials, all or none", Tag: "The loop", Status: 200, Answer: trialList{},
+	}, func(r *http.Request, cmd study.Command, told bulkTellRequest) (*ledger.Snapshot, []int, error) {
+		tellings, numbers := make([]study.Telling, len(told.Trials)), make([]int, len(told.Trials))
+		for i, t := range told.Trials {
+			numbers[i], tellings[i] = t.Number, t.domain(t.Number, fmt.Sprintf("body.trials[%d]", i))
+		}
 		after, err := a.Studies.Tell(r.Context(), cmd, request.StudyID(r), tellings)
 		return after, numbers, err
 	})
@@ -158,40 +127,49 @@ func (a *API) tellMany(w http.ResponseWriter, r *http.Request) error {
 
 // Correct is POST …/trials/{number}/corrections.
 func (a *API) Correct() Operation {
-	return Operation{Handle: a.correct, Summary: "Correct what was told; with dry_run, say what that would change", Tag: "The loop", Body: correctionRequest{}, Status: 200,
-		Answer: oneOf{ledger.Trial{}, correctionPreview{}}, Writes: true, Query: []queryParameter{{"dry_run", "Store nothing, answer the impact", false}}}
+	correcting := changing(a, changedTrial, Operation{
+		Summary: "Correct what was told; with dry_run, say what that would change", Tag: "The loop", Status: 200, Answer: oneOf{ledger.Trial{}, correctionPreview{}},
+		Query: []queryParameter{{"dry_run", "Store nothing, answer the impact", false}},
+	}, func(r *http.Request, cmd study.Command, given correctionRequest) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		after, err := a.Studies.Correct(r.Context(), cmd, request.StudyID(r), given.domain(number))
+		return one(after, number, err)
+	})
+	correct := correcting.Handle
+	correcting.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		q, err := request.ReadQuery(r.URL)
+		if err != nil {
+			return err
+		}
+		preview := q.Yes("dry_run")
+		if err := q.Err(); err != nil {
+			return err
+		}
+		if preview {
+			return a.previewCorrection(w, r)
+		}
+		return correct(w, r)
+	}
+	return correcting
 }
 
-func (a *API) correct(w http.ResponseWriter, r *http.Request) error {
+func (a *API) previewCorrection(w http.ResponseWriter, r *http.Request) error {
 	number, err := request.TrialNumber(r)
 	if err != nil {
 		return err
 	}
 	var given correctionRequest
-	body, err := readJSON(r, &given)
+	if _, err := readJSON(r, &given); err != nil {
+		return err
+	}
+	impact, err := a.Studies.PreviewCorrection(r.Context(), request.StudyID(r), given.domain(number))
 	if err != nil {
 		return err
 	}
-	q, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return err
-	}
-	preview := q.Yes("dry_run")
-	if err := q.Err(); err != nil {
-		return err
-	}
-	correction := given.domain(number)
-	if preview {
-		impact, err := a.Studies.PreviewCorrection(r.Context(), request.StudyID(r), correction)
-		if err != nil {
-			return err
-		}
-		return writeJSON(w, http.StatusOK, correctionPreview{impact})
-	}
-	return a.write(w, r, body, changedTrial, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
-		after, err := a.Studies.Correct(r.Context(), cmd, request.StudyID(r), correction)
-		return after, []int{number}, err
-	})
+	return writeJSON(w, http.StatusOK, correctionPreview{impact})
 }
 
 // Fail is POST …/trials/{number}/fail.
@@ -214,25 +192,15 @@ func (a *API) Include() Operation {
 
 // closing ends a trial, or sets it aside, for a reason.
 func (a *API) closing(kind ledger.Kind, summary string) Operation {
-	return Operation{
-		Summary: summary, Tag: "The loop", Body: reasonRequest{}, Status: 200, Answer: ledger.Trial{}, Writes: true,
-		Handle: func(w http.ResponseWriter, r *http.Request) error { return a.close(w, r, kind) },
-	}
-}
-
-func (a *API) close(w http.ResponseWriter, r *http.Request, kind ledger.Kind) error {
-	number, err := request.TrialNumber(r)
-	if err != nil {
-		return err
-	}
-	var why reasonRequest
-	body, err := readJSON(r, &why)
-	if err != nil {
-		return err
-	}
-	return a.write(w, r, body, changedTrial, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
+	return changing(a, changedTrial, Operation{
+		Summary: summary, Tag: "The loop", Status: 200, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, why reasonRequest) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
 		after, err := a.Studies.Close(r.Context(), cmd, request.StudyID(r), kind, number, why.Reason)
-		return after, []int{number}, err
+		return one(after, number, err)
 	})
 }
 
@@ -279,7 +247,7 @@ func pageOf(trials []ledger.Trial, after, limit int, statuses []ledger.Status) t
 	return page
 }
 
-// ReadTrial is GET …/trial.
+// ReadTrial is GET …/trials/{number}.
 func (a *API) ReadTrial() Operation {
 	return Operation{Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{}, Query: []queryParameter{
 		{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter}}

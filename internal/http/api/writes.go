@@ -20,6 +20,23 @@ type reply struct {
 	body     any
 }
 
+// changing is the operation that reads a Q, changes a study by it and answers with what render makes of the study afterwards.
+func changing[Q any](a *API, render func(after *ledger.Snapshot, numbers []int) reply, operation Operation,
+	do func(r *http.Request, cmd study.Command, given Q) (*ledger.Snapshot, []int, error),
+) Operation {
+	var none Q
+	operation.Body, operation.Writes = none, true
+	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		var given Q
+		body, err := readJSON(r, &given)
+		if err != nil {
+			return err
+		}
+		return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) { return do(r, cmd, given) })
+	}
+	return operation
+}
+
 // write is the way every change of a study takes: it makes the command, lets do carry it out, and answers with what render makes of
 // the study afterwards and the trials concerned. With an Idempotency-Key that same answer is stored with the effect.
 func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte,

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func TestDecimalReadsWhatPeopleType(t *testing.T) {
@@ -108,20 +109,13 @@ func TestLinesComeAndGo(t *testing.T) {
 	}
 }
 
-func TestDoubtAsksBackFarOutside(t *testing.T) {
+func TestDoubtsNameTheExtreme(t *testing.T) {
 	t.Parallel()
-	sofar := []float64{0.3, 0.62, 0.41, 0.5}
-	if got := doubt("impurity", "%", 5.1, sofar); got != "Impurity 5.1\u202f%? The highest so far is 0.62\u202f%." {
+	if got := doubtText("impurity", "%", 5.1, ledger.Doubt{Above: true, Extreme: 0.62}); got != "Impurity 5.1\u202f%? The highest so far is 0.62\u202f%." {
 		t.Errorf("got %q", got)
 	}
-	if got := doubt("pH", "", -2, []float64{6, 7, 7.5, 8}); got != "pH −2? The lowest so far is 6." {
+	if got := doubtText("pH", "", -2, ledger.Doubt{Extreme: 6}); got != "pH −2? The lowest so far is 6." {
 		t.Errorf("got %q", got)
-	}
-	if got := doubt("impurity", "%", 0.9, sofar); got != "" {
-		t.Errorf("a plausible value is doubted: %q", got)
-	}
-	if got := doubt("impurity", "%", 5.1, sofar[:3]); got != "" {
-		t.Errorf("three values are too few to doubt: %q", got)
 	}
 }
 

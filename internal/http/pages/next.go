@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"sort"
 	"strings"
 
 	"headroom/internal/study/design"
@@ -63,7 +62,7 @@ func (v visit) card(t *ledger.Trial) templates.Card {
 		ReplicateOf: t.ReplicateOf, Status: t.Status, Settings: settingsOf(d, t.Parameters), Why: whyOf(t),
 	}
 	card.Copy = copyText(d, t.Parameters)
-	for _, metric := range append(told(d), knownMetrics(d)...) {
+	for _, metric := range tableMetrics(d) {
 		if m, there := t.Metrics[metric]; there {
 			card.Told = append(card.Told, v.toldValue(metric, m))
 		}
@@ -78,17 +77,6 @@ func whyOf(t *ledger.Trial) string {
 		return t.Decision.Because
 	}
 	return fmt.Sprintf("Trial %d was chosen by %s.", t.Number, t.By)
-}
-
-// knownMetrics are those worked out when a trial is chosen.
-func knownMetrics(d design.Definition) []string {
-	var metrics []string
-	for _, c := range d.Constraints {
-		if c.Expression != "" || c.Sampled {
-			metrics = append(metrics, c.Metric)
-		}
-	}
-	return metrics
 }
 
 func (v visit) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
@@ -138,11 +126,10 @@ func (v visit) entry(t *ledger.Trial, form templates.Form) templates.Entry {
 		if _, there := t.Metrics[metric]; there {
 			continue
 		}
-		field := templates.EntryField{Name: metricField(i), Label: metric, Unit: unitOf(d, metric), Recorded: isRecorded(d, metric)}
-		for _, c := range d.Constraints {
-			if c.Metric == metric {
-				field.Limits = append(field.Limits, limitLine(c))
-			}
+		known := metricOf(d, metric)
+		field := templates.EntryField{Name: metricField(i), Label: metric, Unit: known.Unit, Recorded: !known.Modelled}
+		for _, c := range known.Constraints {
+			field.Limits = append(field.Limits, limitLine(c))
 		}
 		entry.Fields = append(entry.Fields, field)
 		asked = append(asked, metric, field.Unit, strings.Join(field.Limits, "\n"))
@@ -205,55 +192,26 @@ func shortHash(words []string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// doubts finds values that are far outside what was told so far: "Impurity 5.1 %? The highest so far is 0.62 %."
-func (v visit) doubts(values map[string]float64) []templates.Doubt {
+// doubts asks back about values that are far outside what was told so far: "Impurity 5.1 %? The highest so far is 0.62 %."
+func (v visit) doubts(readings map[string]ledger.Reading) []templates.Doubt {
 	d := v.snap.Definition
 	var doubts []templates.Doubt
 	for i, metric := range told(d) {
-		value, typed := values[metric]
+		reading, typed := readings[metric]
 		if !typed {
 			continue
 		}
-		if text := doubt(metric, unitOf(d, metric), value, v.toldValues(metric)); text != "" {
-			doubts = append(doubts, templates.Doubt{Field: metricField(i), Text: text})
+		if doubt := v.snap.Doubt(metric, reading.Value); doubt != nil {
+			doubts = append(doubts, templates.Doubt{Field: metricField(i), Text: doubtText(metric, unitOf(d, metric), reading.Value, *doubt)})
 		}
 	}
 	return doubts
 }
 
-// fewestToJudge is how many values must be known before a new one can look odd.
-const fewestToJudge = 4
-
-// doubt asks back when a value lies further outside the values so far than twice their spread.
-func doubt(metric, unit string, value float64, sofar []float64) string {
-	if len(sofar) < fewestToJudge {
-		return ""
+func doubtText(metric, unit string, value float64, doubt ledger.Doubt) string {
+	extreme := "lowest"
+	if doubt.Above {
+		extreme = "highest"
 	}
-	sort.Float64s(sofar)
-	low, high := sofar[0], sofar[len(sofar)-1]
-	room := 2 * (high - low)
-	if room == 0 {
-		room = max(abs(high), abs(low))
-	}
-	capital := capitalised(metric)
-	switch {
-	case value > high+room:
-		return fmt.Sprintf("%s %s? The highest so far is %s.", capital, quantity(value, unit), quantity(high, unit))
-	case value < low-room:
-		return fmt.Sprintf("%s %s? The lowest so far is %s.", capital, quantity(value, unit), quantity(low, unit))
-	}
-	return ""
-}
-
-func abs(x float64) float64 { return max(x, -x) }
-
-// toldValues are all included values of a metric.
-func (v visit) toldValues(metric string) []float64 {
-	var values []float64
-	for i := range v.snap.Trials {
-		if m, there := v.snap.Trials[i].Metrics[metric]; there && !v.snap.Trials[i].Excluded {
-			values = append(values, m.Value)
-		}
-	}
-	return values
+	return fmt.Sprintf("%s %s? The %s so far is %s.", capitalised(metric), quantity(value, unit), extreme, quantity(doubt.Extreme, unit))
 }

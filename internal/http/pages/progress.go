@@ -201,7 +201,7 @@ func (v visit) valueChart(c design.Constraint) templates.Chart {
 			within++
 		}
 		known++
-		if worst == 0 || excess(c, m.Value) > excess(c, v.snap.Trial(worst).Metrics[c.Metric].Value) {
+		if worst == 0 || c.Excess(m.Value) > c.Excess(v.snap.Trial(worst).Metrics[c.Metric].Value) {
 			worst = t.Number
 		}
 		points.add(style, t.Number, m.Value, fmt.Sprintf("Trial %d: %s, limit %s", t.Number, v.measured(c.Metric, m), words), trialURL(v.snap.ID, t.Number))
@@ -240,13 +240,6 @@ func (v visit) plotPredicted(points *marks, t *ledger.Trial, c design.Constraint
 	if mean, predicted := t.Decision.Mean[c.Metric]; predicted {
 		points.add(templates.Waiting, t.Number, mean, fmt.Sprintf("Trial %d waits; predicted %s", t.Number, uncertain(mean, t.Decision.SD[c.Metric], c.Unit)), trialURL(v.snap.ID, t.Number))
 	}
-}
-
-func excess(c design.Constraint, value float64) float64 {
-	if c.Op == ">=" {
-		return c.Threshold - value
-	}
-	return value - c.Threshold
 }
 
 func limitLineOf(c design.Constraint) templates.Limit {

@@ -25,7 +25,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 	return submit(w, r, func(form *typed) submission {
 		telling := form.telling(snap.Definition, trial)
 		if form.text("sure") == "" {
-			if doubts := v.doubts(plainValues(telling.Metrics)); form.ok() && len(doubts) > 0 {
+			if doubts := v.doubts(telling.Metrics); form.ok() && len(doubts) > 0 {
 				return submission{done: func() error { return s.tellAgain(w, r, v, trial, form.shown(), doubts) }}
 			}
 		}
@@ -39,14 +39,6 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 			again: func(form templates.Form) error { return s.tellAgain(w, r, v, trial, form, nil) },
 		}
 	})
-}
-
-func plainValues(readings map[string]ledger.Reading) map[string]float64 {
-	values := make(map[string]float64, len(readings))
-	for metric, reading := range readings {
-		values[metric] = reading.Value
-	}
-	return values
 }
 
 // telling reads the entry form of a trial.

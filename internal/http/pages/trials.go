@@ -8,7 +8,6 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
-	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
@@ -80,9 +79,6 @@ func markRecommended(rows []templates.TrialRow, recommended *study.Recommendatio
 		rows[i].Recommended = recommended != nil && recommended.Number == rows[i].Number
 	}
 }
-
-// tableMetrics are all metrics that a trial can have a value of.
-func tableMetrics(d design.Definition) []string { return append(told(d), knownMetrics(d)...) }
 
 // fillTrials puts one page of trials into the table.
 func (v visit) fillTrials(r *http.Request, table *templates.Trials, keep func(*ledger.Trial) bool, chosen string, below int) {

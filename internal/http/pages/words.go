@@ -52,21 +52,15 @@ func count(n int, one, many string) string {
 }
 
 // unitOf is a metric's unit.
-func unitOf(d design.Definition, metric string) string {
-	if d.Objective.Metric == metric {
-		return d.Objective.Unit
-	}
-	for _, c := range d.Constraints {
-		if c.Metric == metric && c.Unit != "" {
-			return c.Unit
+func unitOf(d design.Definition, metric string) string { return metricOf(d, metric).Unit }
+
+func metricOf(d design.Definition, metric string) design.MetricInfo {
+	for _, m := range d.Metrics() {
+		if m.Name == metric {
+			return m
 		}
 	}
-	for _, m := range d.RecordedMetrics {
-		if m.Metric == metric {
-			return m.Unit
-		}
-	}
-	return ""
+	return design.MetricInfo{}
 }
 
 // axisName is a name with its unit, as axes carry it.
@@ -98,53 +92,31 @@ func constraintTitle(c design.Constraint) string {
 }
 
 // broken tells whether a value is outside the limit.
-func broken(c design.Constraint, value float64) bool {
-	if c.Op == ">=" {
-		return value < c.Threshold
-	}
-	return value > c.Threshold
-}
+func broken(c design.Constraint, value float64) bool { return c.Excess(value) > 0 }
 
-// told lists the metrics that people tell, in the order of the study: the objective, the learned constraints', the recorded ones.
+// told lists the metrics that people tell, in the order of the study.
 func told(d design.Definition) []string {
-	metrics := []string{d.Objective.Metric}
-	seen := map[string]bool{d.Objective.Metric: true}
-	add := func(metric string) {
-		if !seen[metric] {
-			seen[metric] = true
-			metrics = append(metrics, metric)
-		}
-	}
-	for _, c := range d.Constraints {
-		if c.Expression == "" && !c.Sampled {
-			add(c.Metric)
-		}
-	}
-	for _, m := range d.RecordedMetrics {
-		add(m.Metric)
-	}
-	return metrics
+	return metricNames(d, func(m design.MetricInfo) bool { return !m.Known })
 }
 
 // modelled lists the metrics that have a model.
 func modelled(d design.Definition) []string {
-	all := told(d)
-	var kept []string
-	for _, metric := range all {
-		if !isRecorded(d, metric) {
-			kept = append(kept, metric)
-		}
-	}
-	return kept
+	return metricNames(d, func(m design.MetricInfo) bool { return m.Modelled })
 }
 
-func isRecorded(d design.Definition, metric string) bool {
-	for _, m := range d.RecordedMetrics {
-		if m.Metric == metric {
-			return true
+// tableMetrics are all metrics that a trial can have a value of: those told, then those worked out when it is chosen.
+func tableMetrics(d design.Definition) []string {
+	return append(told(d), metricNames(d, func(m design.MetricInfo) bool { return m.Known })...)
+}
+
+func metricNames(d design.Definition, keep func(design.MetricInfo) bool) []string {
+	var names []string
+	for _, m := range d.Metrics() {
+		if keep(m) {
+			names = append(names, m.Name)
 		}
 	}
-	return false
+	return names
 }
 
 // stamp is a moment as people read it.

@@ -1,12 +1,18 @@
 package optimizer
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // Calibrations returns one per metric. With standardised outputs, rounds decided before the metric had a centre and a scale
-// are left out: nothing was predicted in its units.
-func (s *State) Calibrations() []Calibration {
+// are left out: nothing was predicted in its units. The error is that of ctx.
+func (s *State) Calibrations(ctx context.Context) ([]Calibration, error) {
 	out := make([]Calibration, len(s.cfg.Metrics))
-	trace := s.Trace()
+	trace, err := s.Trace(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for i := range out {
 		for n, r := range s.history.Rounds {
 			e := s.eraAt(n + 1)
@@ -20,7 +26,7 @@ func (s *State) Calibrations() []Calibration {
 			c.divide()
 		}
 	}
-	return out
+	return out, nil
 }
 
 // readBefore tells whether decision t had seen a reading of the metric at the point it chose.

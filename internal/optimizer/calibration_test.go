@@ -15,7 +15,7 @@ func TestCalibrationCountsRepeatedSettingsApart(t *testing.T) {
 	}
 	h.Rounds[4].Excluded = true          // not counted at all
 	h.Rounds[0].Readings[0].Told = false // round 3 is then the first reading there
-	c := mustReplay(t, cfg, h).Calibrations()[0]
+	c := sure(mustReplay(t, cfg, h).Calibrations(background))[0]
 	if c.Count != 7 || c.New.Count != 6 || c.Repeated.Count != 1 {
 		t.Errorf("%d readings, %d new, %d repeated; want 7, 6 and 1", c.Count, c.New.Count, c.Repeated.Count)
 	}
@@ -35,7 +35,7 @@ func TestAReadingStillToComeDoesNotMakeASettingKnown(t *testing.T) {
 	h := played(cfg, 3, 4)
 	h.Rounds[1].Point = h.Rounds[0].Point
 	h.Rounds[0].Readings[0].Revealed = 2
-	if c := mustReplay(t, cfg, h).Calibrations()[0]; c.New.Count != 3 {
+	if c := sure(mustReplay(t, cfg, h).Calibrations(background))[0]; c.New.Count != 3 {
 		t.Errorf("%d new settings, want 3", c.New.Count)
 	}
 }

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
@@ -18,7 +19,7 @@ type metricModel struct {
 	warp          warp.Warp
 	inflation     float64 // the part of lambda and of the kernel's variance that is not fitted
 	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
-	fitted        bool    // hyperparameters, not only centre and scale
+	fitted        bool    // all free hyperparameters, not only centre and scale
 	count         int     // readings the last fit was made from
 }
 
@@ -96,17 +97,11 @@ func (s *State) refitted(models []metricModel, fit Fit) []metricModel {
 			m.centre, m.scale = f.Centre, f.Scale
 		}
 		m.lambda = metric.lambdaAt(m.scale)
-		if s.cfg.Fit && f.hyperparameters() {
-			m.fitted = true
-			m.take(metric, f)
+		if s.cfg.Fit {
+			m.take(f, metric)
 		}
 	}
 	return models
-}
-
-// hyperparameters tells whether the fit holds more than centre and scale.
-func (f FittedMetric) hyperparameters() bool {
-	return f.Lengthscales != nil || f.Lambda > 0 || f.Variance > 0
 }
 
 // warp is how the readings are bent; a fit that says nothing leaves them as they are.
@@ -117,24 +112,31 @@ func (f FittedMetric) warp() warp.Warp {
 	return warp.Identity
 }
 
-// take puts what was fitted and is free in force.
-func (m *metricModel) take(metric Metric, f FittedMetric) {
-	if metric.FreeLengthscales && f.Lengthscales != nil {
+// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is a fitted one when all lengthscales and
+// noise that are free, and something at all, was fitted.
+func (m *metricModel) take(f FittedMetric, free Metric) {
+	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
+	variance := free.FreeVariance && f.Variance > 0
+	if lengthscales {
 		m.kernel.Lengthscales = f.Lengthscales
 	}
-	if metric.FreeNoise && f.Lambda > 0 {
+	if noise {
 		m.lambda = f.Lambda
 	}
-	m.kernel.Variance = metric.Kernel.Variance
-	if metric.FreeVariance && f.Variance > 0 {
+	m.kernel.Variance = free.Kernel.Variance
+	if variance {
 		m.kernel.Variance = f.Variance
 	}
-	m.warp, m.inflation, m.freedom = f.warp(), 1, f.Freedom
+	m.warp, m.inflation, m.freedom = warp.Identity, 1, f.Freedom
+	if free.Warp {
+		m.warp = f.warp()
+	}
 	if f.Inflation > 0 {
 		m.inflation = f.Inflation
 		m.kernel.Variance *= f.Inflation
 		m.lambda *= f.Inflation
 	}
+	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
 }
 
 // arrivals lists the readings of a metric that are in the data of the era's last decision.
@@ -168,13 +170,13 @@ func (g *group) seen(t int) int {
 }
 
 // build works out the regressions of an era, taking over what the prior state's worked out for the same rounds.
-func (s *State) build(e *era) error {
+func (s *State) build(ctx context.Context, e *era) error {
 	e.groupOf = make([]int, len(s.cfg.Metrics))
 	for i, m := range e.models {
 		order := s.arrivals(i, m, e.until)
 		found := slices.IndexFunc(e.groups, func(g *group) bool { return g.model.sameRegression(m) && slices.Equal(g.order, order) })
 		if found < 0 {
-			g, err := s.regress(m, order)
+			g, err := s.regress(ctx, m, order)
 			if err != nil {
 				return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
 			}
@@ -200,7 +202,7 @@ func (s *State) build(e *era) error {
 		g := e.groups[e.groupOf[t.metric]]
 		e.whitened[k] = g.data.Whiten(nil, s.responses(e, k, g.order))
 	}
-	return s.buildOwn(e)
+	return s.buildOwn(ctx, e)
 }
 
 func (m metricModel) sameRegression(o metricModel) bool {
@@ -218,7 +220,7 @@ func sameKernel(a, b Kernel) bool {
 }
 
 // regress factorises K + Λ for the arrivals, appending to a factor of the prior state that agrees with their beginning.
-func (s *State) regress(m metricModel, order []arrival) (*group, error) {
+func (s *State) regress(ctx context.Context, m metricModel, order []arrival) (*group, error) {
 	f, err := s.function(m.kernel)
 	if err != nil {
 		return nil, err
@@ -232,7 +234,7 @@ func (s *State) regress(m metricModel, order []arrival) (*group, error) {
 			}
 		}
 	}
-	return g, s.appendRounds(g.data, m.kernel, order[known:])
+	return g, s.appendRounds(ctx, g.data, m.kernel, order[known:])
 }
 
 func (s *State) priorEras() []*era {
@@ -267,14 +269,14 @@ func (s *State) samePoint(round int) bool {
 	return a.Arm == b.Arm && slices.Equal(a.Point, b.Point)
 }
 
-func (s *State) appendRounds(d *gp.Data, k Kernel, order []arrival) error {
+func (s *State) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival) error {
 	xs := make([][]float64, len(order))
 	lambdas := make([]float64, len(order))
 	for i, a := range order {
 		r := s.history.Rounds[a.round-1]
 		xs[i], lambdas[i] = s.input(k, Place{r.Point, r.Arm}), a.lambda
 	}
-	return d.AppendAll(xs, lambdas)
+	return d.AppendAll(ctx, xs, lambdas)
 }
 
 func (s *State) function(k Kernel) (*kernel.Function, error) {

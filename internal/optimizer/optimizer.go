@@ -17,7 +17,7 @@ import "headroom/internal/optimizer/warp"
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same history could
 // lead to a different suggestion.
-const Engine = "1"
+const Engine = "2"
 
 // Config is everything an algorithm is told about a study. It is immutable once made.
 type Config struct {
@@ -175,7 +175,8 @@ type Fit struct {
 type FittedMetric struct {
 	Set           bool
 	Centre, Scale float64
-	// Lengthscales, Lambda and Variance (the kernel's) when hyperparameters were fitted, else nil and 0 (centre and scale only).
+	// Lengthscales, Lambda and Variance (the kernel's) when hyperparameters were fitted, else nil and 0 (centre and scale only). Those
+	// that the metric does not leave free are not used.
 	Lengthscales     []float64
 	Lambda, Variance float64
 	// Warp bends standardised readings; the zero value leaves them as they are.

@@ -8,11 +8,15 @@ import (
 	"headroom/internal/optimizer/fit"
 )
 
-// refitGrowth is how much a metric's data grow before its hyperparameters are fitted again.
-const refitGrowth = 1.5
+// When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which costs milliseconds and tells much; beyond,
+// when they have grown by refitGrowth.
+const (
+	fewReadings = 20
+	refitGrowth = 1.1
+)
 
 // FitDue tells whether the next decision should be preceded by a fit: at the first decision with max(2, initial design) rounds past
-// and two readings of a metric, and, where hyperparameters are fitted, when its readings have grown 1.5-fold or the past was rewritten.
+// and two readings of a metric, and, where hyperparameters are fitted, when a reading is new among few, when the readings have grown by a tenth, or when the past was rewritten.
 func (s *State) FitDue() bool {
 	for i := range s.cfg.Metrics {
 		if s.fitDue(i) {
@@ -39,7 +43,7 @@ func (s *State) fitDue(metric int) bool {
 		return false
 	}
 	changed := s.history.Rewritten || !s.next.era.models[metric].fitted && s.fittable(metric)
-	return changed || float64(count) >= refitGrowth*float64(last)
+	return changed || count > last && (count <= fewReadings || float64(count) >= refitGrowth*float64(last))
 }
 
 // fittable tells whether a metric has hyperparameters to fit.

@@ -9,17 +9,31 @@ import (
 // estimate is the posterior of every target at some places, in modelled units, margins included. known gives the values
 // of given constraints: known(j, i) is constraint j at place i in metric units; nil leaves their means 0.
 func (s *State) estimate(v *view, at []Place, known func(j, i int) float64) []policy.Estimate {
-	out := s.givenEstimates(v, at, known)
+	out, _ := s.compare(v, at, known)
+	return out
+}
+
+// compare is estimate, with the lead over the incumbent, nil where there is none.
+func (s *State) compare(v *view, at []Place, known func(j, i int) float64) (out []policy.Estimate, lead *policy.Estimate) {
+	out = s.givenEstimates(v, at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, variances := predict(src.data, s.inputs(src.kernel, at), src.z)
+		inputs, zs := s.inputs(src.kernel, at), src.z
+		ahead := v.incumbent != nil && v.sourceOf[0] == i
+		if ahead {
+			zs = append(zs[:len(zs):len(zs)], v.incumbent.solved)
+		}
+		means, variances := predict(src.data, inputs, zs)
 		sd := roots(variances)
 		for n, k := range src.targets {
 			shift(means[n], v.era.affines[k].shift)
 			out[k] = policy.Estimate{Mean: means[n], SD: sd}
 		}
+		if ahead {
+			lead = v.incumbent.lead(inputs, out[0].Mean, variances, means[len(means)-1])
+		}
 	}
-	return out
+	return out, lead
 }
 
 // givenEstimates are the estimates of the targets that are not regressed: a given constraint's value with certainty, otherwise 0.
@@ -58,9 +72,9 @@ func shift(values []float64, by float64) {
 
 // sight is what the algorithm sees at some places when it makes the decision of view v.
 func (s *State) sight(v *view, at []Place, known func(j, i int) float64, draw Draw) *policy.Sight {
-	estimates := s.estimate(v, at, known)
+	estimates, lead := s.compare(v, at, known)
 	sight := s.bareSight(v, draw)
-	sight.Reward, sight.Costs = estimates[0], estimates[1:]
+	sight.Reward, sight.Costs, sight.Lead = estimates[0], estimates[1:], lead
 	if _, ok := s.policy.(policy.Looker); ok {
 		sight.Past = s.past(v)
 	}

@@ -18,6 +18,7 @@ type view struct {
 	gain        []float64 // per target
 	lambda      []float64 // per target
 	multipliers []float64
+	incumbent   *incumbent
 	slid        windows // what earlier rounds left, while rounds are gone through in order; else nil
 }
 
@@ -305,6 +306,9 @@ func (s *State) finish(v *view) {
 	v.beta = s.policy.Beta(w)
 	if p, ok := s.policy.(policy.Censored); ok {
 		v.beta = p.Widen(v.beta, s.recentDeviations(v, p.DelayWindow()))
+	}
+	if p, ok := s.policy.(policy.Comparer); ok {
+		v.incumbent = s.findIncumbent(v, p)
 	}
 }
 

@@ -37,10 +37,13 @@ type Sight struct {
 	Multipliers []float64
 	Reward      Estimate
 	Costs       []Estimate
-	Given       []bool // per cost: its value is known at the decision
-	Draw        Draw
-	Past        []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
-	Set         *Set   // for algorithms that look at the whole set of candidates; nil for the others
+	// Lead is the posterior of f(x) − f(x*), x* the incumbent, both uncertain together; nil for policies that are no Comparer, and
+	// while there is no incumbent.
+	Lead  *Estimate
+	Given []bool // per cost: its value is known at the decision
+	Draw  Draw
+	Past  []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
+	Set   *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
 // Estimate is a posterior at the places in sight: mean and standard deviation of the latent function. A cost whose value is given has SD 0.
@@ -124,6 +127,15 @@ type Sampler interface {
 
 // Rising is a policy whose score at a place never falls when a standard deviation there rises.
 type Rising interface{ RisesWithUncertainty() }
+
+// Comparer is a policy that compares places with one played before, the incumbent. Incumbent returns its index among those played, in
+// whose sight the posterior means are (no deviations), or −1 for none.
+type Comparer interface {
+	Incumbent(played *Sight) int
+}
+
+// Fresh is a policy that does not choose a candidate again while no reading has shown that it would teach anything.
+type Fresh interface{ AvoidsKnown() }
 
 // Looker is a policy that needs Sight.Past.
 type Looker interface{ LooksAtPast() }

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
@@ -136,13 +137,13 @@ func (g *group) seen(t int) int {
 }
 
 // build works out the regressions of an era, taking over what the prior state's worked out for the same rounds.
-func (s *State) build(e *era) error {
+func (s *State) build(ctx context.Context, e *era) error {
 	e.groupOf = make([]int, len(s.cfg.Metrics))
 	for i, m := range e.models {
 		order := s.arrivals(i, m, e.until)
 		found := slices.IndexFunc(e.groups, func(g *group) bool { return g.model.sameRegression(m) && slices.Equal(g.order, order) })
 		if found < 0 {
-			g, err := s.regress(m, order)
+			g, err := s.regress(ctx, m, order)
 			if err != nil {
 				return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
 			}
@@ -168,7 +169,7 @@ func (s *State) build(e *era) error {
 		g := e.groups[e.groupOf[t.metric]]
 		e.whitened[k] = g.data.Whiten(nil, s.responses(e, k, g.order))
 	}
-	return s.buildOwn(e)
+	return s.buildOwn(ctx, e)
 }
 
 func (m metricModel) sameRegression(o metricModel) bool {
@@ -186,7 +187,7 @@ func sameKernel(a, b Kernel) bool {
 }
 
 // regress factorises K + Λ for the arrivals, appending to a factor of the prior state that agrees with their beginning.
-func (s *State) regress(m metricModel, order []arrival) (*group, error) {
+func (s *State) regress(ctx context.Context, m metricModel, order []arrival) (*group, error) {
 	f, err := s.function(m.kernel)
 	if err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func (s *State) regress(m metricModel, order []arrival) (*group, error) {
 			}
 		}
 	}
-	return g, s.appendRounds(g.data, m.kernel, order[known:])
+	return g, s.appendRounds(ctx, g.data, m.kernel, order[known:])
 }
 
 func (s *State) priorEras() []*era {
@@ -235,14 +236,14 @@ func (s *State) samePoint(round int) bool {
 	return a.Arm == b.Arm && slices.Equal(a.Point, b.Point)
 }
 
-func (s *State) appendRounds(d *gp.Data, k Kernel, order []arrival) error {
+func (s *State) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival) error {
 	xs := make([][]float64, len(order))
 	lambdas := make([]float64, len(order))
 	for i, a := range order {
 		r := s.history.Rounds[a.round-1]
 		xs[i], lambdas[i] = s.input(k, Place{r.Point, r.Arm}), a.lambda
 	}
-	return d.AppendAll(xs, lambdas)
+	return d.AppendAll(ctx, xs, lambdas)
 }
 
 func (s *State) function(k Kernel) (*kernel.Function, error) {

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -17,24 +18,28 @@ type incumbent struct {
 	variance float64
 }
 
-// findIncumbent lets the policy pick among the included rounds whose reward the decision sees; nil when it picks none.
-func (s *State) findIncumbent(v *view, p policy.Comparer) *incumbent {
+// findIncumbent lets the policy pick among the included rounds whose reward the decision sees; it may pick none.
+func (s *State) findIncumbent(ctx context.Context, v *view) error {
 	places, known := s.contenders(v)
 	if len(places) == 0 {
 		return nil
 	}
 	played := s.bareSight(v, Draw{})
-	estimates := s.meansAt(v, places, known)
+	estimates, err := s.meansAt(ctx, v, places, known)
+	if err != nil {
+		return err
+	}
 	played.Reward, played.Costs = estimates[0], estimates[1:]
-	i := p.Incumbent(played)
+	i := s.traits.Incumbent(played)
 	if i < 0 {
 		return nil
 	}
 	src := &v.sources[v.sourceOf[0]]
 	x := s.inputs(src.kernel, places[i:i+1])
 	means, variance := src.data.Predict(x.Row(0), src.z[slices.Index(src.targets, 0)])
-	return &incumbent{kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
+	v.incumbent = &incumbent{kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
 		mean: means[0] + v.era.affines[0].shift, variance: variance}
+	return nil
 }
 
 // contenders are the points of the included rounds whose reward decision t sees, and the values there of constraints that were known
@@ -42,7 +47,7 @@ func (s *State) findIncumbent(v *view, p policy.Comparer) *incumbent {
 func (s *State) contenders(v *view) ([]Place, func(j, i int) float64) {
 	var places []Place
 	var rounds []*Round
-	for n := max(s.policy.First(v.round), 1); n < v.round; n++ {
+	for n := s.traits.Earliest(v.round); n < v.round; n++ {
 		r := &s.history.Rounds[n-1]
 		if !r.Excluded && r.Readings[s.targets[0].metric].seenAt(v.round) {
 			places, rounds = append(places, Place{r.Point, r.Arm}), append(rounds, r)
@@ -52,17 +57,21 @@ func (s *State) contenders(v *view) ([]Place, func(j, i int) float64) {
 }
 
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates have no deviations.
-func (s *State) meansAt(v *view, at []Place, known func(j, i int) float64) []policy.Estimate {
+func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
 	out := s.givenEstimates(v, at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		for n, mean := range predictMeans(src.data, s.inputs(src.kernel, at), src.z) {
+		means, err := predictMeans(ctx, src.data, s.inputs(src.kernel, at), src.z)
+		if err != nil {
+			return nil, err
+		}
+		for n, mean := range means {
 			k := src.targets[n]
 			shift(mean, v.era.affines[k].shift)
 			out[k] = policy.Estimate{Mean: mean}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // lead is the posterior of f(x) − f(x*) at the places with these inputs, where f(x) has the means and variances and explained is v(x)ᵀv(x*):

@@ -1,15 +1,11 @@
 package optimizer
 
-import (
-	"fmt"
-
-	"headroom/internal/optimizer/policy"
-)
+import "fmt"
 
 // teaches tells which places a policy that avoids known candidates may choose: those that are left, and were not played or whose reading may
 // differ from the last.
 func (s *State) teaches() func(Place) bool {
-	if _, ok := s.policy.(policy.Fresh); !ok || s.cfg.Space.Arms == nil || s.readingsVary() {
+	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil || s.readingsVary() {
 		return s.left
 	}
 	played := map[string]bool{}

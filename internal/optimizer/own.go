@@ -1,44 +1,43 @@
 package optimizer
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
-
-	"headroom/internal/optimizer/policy"
 )
 
 // buildOwn works out the regressions of an algorithm that does not act on the arrived readings of each metric.
-func (s *State) buildOwn(e *era) error {
+func (s *State) buildOwn(ctx context.Context, e *era) error {
 	e.ownOf = make([]int, len(s.targets))
 	for k := range e.ownOf {
 		e.ownOf[k] = -1
 	}
-	switch s.policy.(type) {
-	case policy.Censored:
+	switch {
+	case s.traits.Censoring != nil:
 		for k, t := range s.targets {
 			if t.metric < 0 {
 				continue
 			}
-			if err := s.addOwn(e, k, s.chosenOrder(e.models[t.metric], e.until)); err != nil {
+			if err := s.addOwn(ctx, e, k, s.chosenOrder(e.models[t.metric], e.until)); err != nil {
 				return err
 			}
 		}
-	case policy.Penalised:
-		return s.addOwn(e, 0, s.completeOrder(e.models[s.targets[0].metric], e.until))
+	case s.traits.Response != nil:
+		return s.addOwn(ctx, e, 0, s.completeOrder(e.models[s.targets[0].metric], e.until))
 	}
 	return nil
 }
 
 // addOwn regresses target k on the points in that order, with its metric's model.
-func (s *State) addOwn(e *era, k int, order []arrival) error {
+func (s *State) addOwn(ctx context.Context, e *era, k int, order []arrival) error {
 	metric := s.targets[k].metric
 	m := e.models[metric]
 	e.ownOf[k] = slices.IndexFunc(e.own, func(g *group) bool { return g.model.sameRegression(m) })
 	if e.ownOf[k] >= 0 {
 		return nil
 	}
-	g, err := s.regress(m, order)
+	g, err := s.regress(ctx, m, order)
 	if err != nil {
 		return fmt.Errorf("metric %s: %w", s.cfg.Metrics[metric].Name, err)
 	}

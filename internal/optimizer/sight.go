@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"context"
 	"math"
 
 	"headroom/internal/optimizer/policy"
@@ -8,13 +9,13 @@ import (
 
 // estimate is the posterior of every target at some places, in modelled units, margins included. known gives the values
 // of given constraints: known(j, i) is constraint j at place i in metric units; nil leaves their means 0.
-func (s *State) estimate(v *view, at []Place, known func(j, i int) float64) []policy.Estimate {
-	out, _ := s.compare(v, at, known)
-	return out
+func (s *State) estimate(ctx context.Context, v *view, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
+	out, _, err := s.compare(ctx, v, at, known)
+	return out, err
 }
 
 // compare is estimate, with the lead over the incumbent, nil where there is none.
-func (s *State) compare(v *view, at []Place, known func(j, i int) float64) (out []policy.Estimate, lead *policy.Estimate) {
+func (s *State) compare(ctx context.Context, v *view, at []Place, known func(j, i int) float64) (out []policy.Estimate, lead *policy.Estimate, err error) {
 	out = s.givenEstimates(v, at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
@@ -23,7 +24,10 @@ func (s *State) compare(v *view, at []Place, known func(j, i int) float64) (out 
 		if ahead {
 			zs = append(zs[:len(zs):len(zs)], v.incumbent.solved)
 		}
-		means, variances := predict(src.data, inputs, zs)
+		means, variances, err := predict(ctx, src.data, inputs, zs)
+		if err != nil {
+			return nil, nil, err
+		}
 		sd := roots(variances)
 		for n, k := range src.targets {
 			shift(means[n], v.era.affines[k].shift)
@@ -33,7 +37,7 @@ func (s *State) compare(v *view, at []Place, known func(j, i int) float64) (out 
 			lead = v.incumbent.lead(inputs, out[0].Mean, variances, means[len(means)-1])
 		}
 	}
-	return out, lead
+	return out, lead, nil
 }
 
 // givenEstimates are the estimates of the targets that are not regressed: a given constraint's value with certainty, otherwise 0.
@@ -71,25 +75,28 @@ func shift(values []float64, by float64) {
 }
 
 // sight is what the algorithm sees at some places when it makes the decision of view v.
-func (s *State) sight(v *view, at []Place, known func(j, i int) float64, draw Draw) *policy.Sight {
-	estimates, lead := s.compare(v, at, known)
+func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
+	estimates, lead, err := s.compare(ctx, v, at, known)
+	if err != nil {
+		return nil, err
+	}
 	sight := s.bareSight(v, draw)
 	sight.Reward, sight.Costs, sight.Lead = estimates[0], estimates[1:], lead
-	if _, ok := s.policy.(policy.Looker); ok {
+	if s.traits.LooksBack {
 		sight.Past = s.past(v)
 	}
-	if _, ok := s.policy.(policy.Global); ok {
-		sight.Set = s.set(v, at, known)
+	if s.traits.LooksAtAll {
+		sight.Set = s.set(ctx, v, at, known)
 	}
-	return sight
+	return sight, nil
 }
 
 // bareSight is a sight of no places yet.
 func (s *State) bareSight(v *view, draw Draw) *policy.Sight {
 	sight := &policy.Sight{Round: v.round, Horizon: s.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers,
 		Draw: policy.Draw{Seed: draw.Seed, Z: draw.Z}}
-	if p, ok := s.policy.(policy.Random); ok && len(draw.Z) != len(s.targets) {
-		sight.Draw.Z = p.Draws(draw.Seed, v.beta)
+	if s.traits.Draws != nil && len(draw.Z) != len(s.targets) {
+		sight.Draw.Z = s.traits.Draws(draw.Seed, v.beta)
 	}
 	for _, c := range s.cfg.Costs {
 		sight.Given = append(sight.Given, c.Knowledge == Given)
@@ -99,12 +106,43 @@ func (s *State) bareSight(v *view, draw Draw) *policy.Sight {
 
 // sightOf is the sight of one place that was or is to be played. A policy that draws whole functions and whose draw was not
 // recorded draws at that place alone.
-func (s *State) sightOf(v *view, at Place, known func(j, i int) float64, draw Draw) *policy.Sight {
-	sight := s.sight(v, []Place{at}, known, draw)
-	if p, ok := s.policy.(policy.Sampler); ok && len(draw.Z) != len(s.targets) {
-		sight.Draw.Z = p.Drawn(sight, 0)
+func (s *State) sightOf(ctx context.Context, v *view, at Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
+	sight, err := s.sight(ctx, v, []Place{at}, known, draw)
+	if err == nil && s.traits.Drawn != nil && len(draw.Z) != len(s.targets) {
+		err = interruptible(func() { sight.Draw.Z = s.traits.Drawn(sight, 0) })
 	}
-	return sight
+	return sight, err
+}
+
+// score is the algorithm's acquisition at the places in sight.
+func (s *State) score(sight *policy.Sight) (scores policy.Scores, err error) {
+	err = interruptible(func() { scores = s.policy.Score(sight) })
+	return scores, err
+}
+
+// interruption is how what an algorithm asks of its Set ends the algorithm's work, which knows no errors.
+type interruption struct{ err error }
+
+// must interrupts the algorithm's work on an error.
+func must(err error) {
+	if err != nil {
+		panic(interruption{err})
+	}
+}
+
+// interruptible lets an algorithm work and returns the error that interrupted it.
+func interruptible(work func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case interruption:
+			err = r.err
+		default:
+			panic(r)
+		}
+	}()
+	work()
+	return nil
 }
 
 // past lists the earlier rounds as the decision sees them.

@@ -1,34 +1,40 @@
 package optimizer
 
 import (
+	"context"
 	"math"
 
 	"headroom/internal/optimizer/policy"
 )
 
-// Violations returns one per constraint, after all rounds.
-func (s *State) Violations() []Violation {
-	trace := s.ViolationTrace()
-	if len(trace) == 0 {
-		return make([]Violation, len(s.cfg.Costs))
+// Violations returns one per constraint, after all rounds. The error is that of ctx.
+func (s *State) Violations(ctx context.Context) ([]Violation, error) {
+	trace, err := s.ViolationTrace(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return trace[len(trace)-1]
+	if len(trace) == 0 {
+		return make([]Violation, len(s.cfg.Costs)), nil
+	}
+	return trace[len(trace)-1], nil
 }
 
-// ViolationTrace returns the running figures, [round][constraint].
-func (s *State) ViolationTrace() [][]Violation {
-	s.violationOnce.Do(func() { s.violations = s.violationTrace() })
-	return s.violations
-}
-
-func (s *State) violationTrace() [][]Violation {
+// ViolationTrace returns the running figures, [round][constraint]. The error is that of ctx.
+func (s *State) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	n := len(s.history.Rounds)
 	trace := make([][]Violation, n)
 	for i := range trace {
 		trace[i] = make([]Violation, len(s.cfg.Costs))
 	}
-	bounds := s.bounds()
-	expected := s.expectedExcess()
+	bounds, err := s.bounds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	estimates, err := s.lookingBack(ctx)
+	if err != nil {
+		return nil, err
+	}
+	expected := s.expectedExcess(estimates)
 	for j, c := range s.cfg.Costs {
 		var v Violation
 		signed := 0.0
@@ -49,7 +55,7 @@ func (s *State) violationTrace() [][]Violation {
 			trace[i][j] = v
 		}
 	}
-	return trace
+	return trace, nil
 }
 
 // excess is g_j of a round's reading in metric units, against the true threshold.
@@ -62,9 +68,8 @@ func (s *State) excess(round int, c Cost, j int) (float64, bool) {
 	return c.Sign * (reading.Value - c.Threshold), reading.Told
 }
 
-// expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, in metric units.
-func (s *State) expectedExcess() func(i, j int) float64 {
-	estimates := s.lookBack()
+// expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates at all rounds are given, in metric units.
+func (s *State) expectedExcess(estimates []policy.Estimate) func(i, j int) float64 {
 	return func(i, j int) float64 {
 		c := s.cfg.Costs[j]
 		if c.Knowledge == Given {
@@ -92,26 +97,25 @@ type bounds struct {
 }
 
 // bounds follows the algorithm's own bound along the rounds; nil for algorithms without one.
-func (s *State) bounds() *bounds {
-	p, ok := s.policy.(policy.Bounded)
-	if !ok || len(s.history.Rounds) == 0 || len(s.cfg.Costs) == 0 {
-		return nil
+func (s *State) bounds(ctx context.Context) (*bounds, error) {
+	if s.traits.Bound == nil || len(s.history.Rounds) == 0 || len(s.cfg.Costs) == 0 {
+		return nil, nil
 	}
-	b := &bounds{guarantee: p.Guaranteed() && !s.cfg.Fit, upTo: make([][]float64, len(s.history.Rounds))}
-	trace := s.Trace()
-	for i := range b.upTo {
-		b.upTo[i] = make([]float64, len(s.cfg.Costs))
+	b := &bounds{guarantee: s.traits.Guaranteed && !s.cfg.Fit, upTo: make([][]float64, len(s.history.Rounds))}
+	trace, err := s.Trace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]policy.Footstep, len(trace))
+	for i, t := range trace {
+		b.upTo[i], steps[i] = make([]float64, len(s.cfg.Costs)), s.footstep(i+1, t)
 	}
 	for j := range s.cfg.Costs {
-		steps := make([]policy.Footstep, len(trace))
-		for i, t := range trace {
-			steps[i] = s.footstep(i+1, t)
-		}
-		for i, bound := range p.Bound(j, steps) {
+		for i, bound := range s.traits.Bound(j, steps) {
 			b.upTo[i][j] = bound
 		}
 	}
-	return b
+	return b, nil
 }
 
 // footstep is what the bound needs to know of one round.

@@ -155,7 +155,7 @@ func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *Snapshot,
 	if err != nil {
 		return ruling{}, err
 	}
-	point, err := c.own(p.settings, p.place, p.known, p.values)
+	point, err := c.own(ctx, p.settings, p.place, p.known, p.values)
 	if err != nil {
 		return ruling{}, err
 	}

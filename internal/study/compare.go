@@ -57,7 +57,7 @@ func (s *Service) choiceOf(ctx context.Context, snap *Snapshot, c *compiled, kno
 		return Choice{}, err
 	}
 	defer release()
-	state, err := optimizer.Replay(c.Config, snap.history(c))
+	state, err := optimizer.Replay(ctx, c.Config, snap.history(c))
 	if err != nil {
 		return Choice{}, fmt.Errorf("%s: %w", c.Def.Algorithm.Name, err)
 	}

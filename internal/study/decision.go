@@ -52,7 +52,7 @@ func (c *chooser) extend(ctx context.Context, s *Service) error {
 		return err
 	}
 	defer release()
-	c.state, err = c.state.Extend(c.history)
+	c.state, err = c.state.Extend(ctx, c.history)
 	return err
 }
 
@@ -74,8 +74,12 @@ func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known
 }
 
 // own records what the algorithm makes of a person's choice.
-func (c *chooser) own(settings Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
-	return c.keep(settings, c.state.Own(place, known), values)
+func (c *chooser) own(ctx context.Context, settings Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
+	d, err := c.state.Own(ctx, place, known)
+	if err != nil {
+		return chosenPoint{}, err
+	}
+	return c.keep(settings, d, values)
 }
 
 func (c *chooser) keep(settings Settings, d optimizer.Decision, values knownInputs) (chosenPoint, error) {

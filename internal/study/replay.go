@@ -37,9 +37,13 @@ func (s *Service) state(ctx context.Context, snap *Snapshot) (*optimizer.State, 
 	defer release()
 	r.history = snap.history(snap.compiled)
 	if prior := s.cache.toExtend(snap); prior != nil {
-		r.state, r.err = prior.Extend(r.history)
+		r.state, r.err = prior.Extend(ctx, r.history)
 	} else {
-		r.state, r.err = optimizer.Replay(snap.compiled.Config, r.history)
+		r.state, r.err = optimizer.Replay(ctx, snap.compiled.Config, r.history)
+	}
+	if r.err != nil && ctx.Err() != nil {
+		r.err = nil // it was not worked out to the end
+		return nil, ctx.Err()
 	}
 	if r.err != nil {
 		r.err = conflict("The model cannot be computed: %v. Change the model or its settings.", r.err)

@@ -81,6 +81,20 @@ func TestVerifyFindsForgedDecisions(t *testing.T) {
 	}
 }
 
+// asIfSuggested is the record of a decision for a place that the algorithm did not choose.
+func (b *bench) asIfSuggested(t *testing.T, state *optimizer.State, place optimizer.Place) Decision {
+	t.Helper()
+	own, err := state.Own(t.Context(), place, optimizer.Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := decisionRecord(b.snap.compiled, state, own)
+	if kept.Acquisition, err = scoreAt(t.Context(), state, place, optimizer.Known{}); err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
 func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 	t.Parallel()
 	b := played(t)
@@ -90,8 +104,7 @@ func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings, place, _ := b.snap.compiled.place(Settings{"temperature": NumberValue(33), "cycles": NumberValue(7)}, "")
-	kept := decisionRecord(b.snap.compiled, state, state.Own(place, optimizer.Known{}))
-	kept.Acquisition = scoreAt(state, place, optimizer.Known{})
+	kept := b.asIfSuggested(t, state, place)
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	p := chosenPoint{settings: settings, place: place, decision: kept}
 	b.must(ruling{drafts: []draft{{Chosen, p.event(11, Suggested, knownInputs{})}}}, nil)
@@ -118,8 +131,7 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 	near.U[0] += 1e-6
 	settings := b.snap.compiled.settings(near)
 	place := b.snap.compiled.locate(settings, -1)
-	kept := decisionRecord(b.snap.compiled, state, state.Own(place, optimizer.Known{}))
-	kept.Acquisition = scoreAt(state, place, optimizer.Known{})
+	kept := b.asIfSuggested(t, state, place)
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	p := chosenPoint{settings: settings, place: place, decision: kept}
 	b.must(ruling{drafts: []draft{{Chosen, p.event(11, Suggested, knownInputs{})}}}, nil)

@@ -37,9 +37,10 @@ func newCautious(s Settings) cautious {
 	return cautious{weight: s.NumberOr("caution", "", 1), risk: s.NumberOr("most_risk", "", 1)}
 }
 
-func (cautious) AvoidsKnown() {}
+func (cautious) Traits() Traits { return Traits{AvoidsKnown: true, Incumbent: likelyBest} }
 
-func (cautious) Incumbent(played *Sight) int {
+// likelyBest is the point of the largest mean reward among those where the mean of every cost keeps its limit.
+func likelyBest(played *Sight) int {
 	best := -1
 	for i, mean := range played.Reward.Mean {
 		if keeps(played, i) && (best < 0 || mean > played.Reward.Mean[best]) {

@@ -22,7 +22,7 @@ func newSafe(c Context, s Settings) safe {
 	return safe{widths: newWidths(c, s), lipschitz: s.NumberOr("lipschitz", "", 0)}
 }
 
-func (safe) LooksAtAll() {}
+func (safe) Traits() Traits { return Traits{LooksAtAll: true} }
 
 // Estimates are the upper ones: a point is safe when even they are within the limit.
 func (safe) Estimates(s *Sight, i int) []float64 { return pessimistic(s, i) }
@@ -44,6 +44,7 @@ func (a safe) members(s *Sight) []bool {
 	for len(reached) > 0 {
 		x := reached[0]
 		reached = reached[1:]
+		s.Set.pause()
 		for y := range in {
 			if !in[y] && worst[x]+a.lipschitz*s.Set.Distance(x, y) <= 0 {
 				in[y] = true
@@ -107,6 +108,7 @@ func (a safe) expanders(s *Sight, in []bool) []bool {
 	}
 	does := would(s, outside)
 	for x := range in {
+		s.Set.pause()
 		expands[x] = in[x] && does(x)
 	}
 	return expands

@@ -15,6 +15,7 @@ import (
 type armsPlayer struct {
 	cfg      *optimizer.Config
 	policy   policy.Policy
+	traits   policy.Traits
 	arms     *kernel.Inputs
 	targets  []armsTarget // the reward, then each cost
 	history  optimizer.History
@@ -43,7 +44,7 @@ type armsTarget struct {
 // armsSuffice tells whether an armsPlayer can play the study.
 func armsSuffice(cfg *optimizer.Config) bool {
 	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
-	if _, compares := p.(policy.Comparer); compares {
+	if p.Traits().Incumbent != nil {
 		return false
 	}
 	return cfg.Space.Arms != nil && !cfg.Standardize && !cfg.Fit && cfg.Settings.InitialDesign(cfg.Context()) == 0
@@ -52,7 +53,7 @@ func armsSuffice(cfg *optimizer.Config) bool {
 func newArmsPlayer(cfg *optimizer.Config) (player, error) {
 	p := &armsPlayer{cfg: cfg, arrivals: make([][]int, len(cfg.Metrics))}
 	p.policy, _ = policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
-	p.multipliers = p.policy.Start()
+	p.traits, p.multipliers = p.policy.Traits(), p.policy.Start()
 	p.arms = armsInputs(cfg)
 	metrics := []int{cfg.Objective.Metric}
 	for _, c := range cfg.Costs {
@@ -156,8 +157,8 @@ func (p *armsPlayer) choose(_ context.Context, known optimizer.Known) (choice, e
 	if p.chosen < 0 {
 		return choice{}, optimizer.ErrNoneAllowed
 	}
-	if sampler, ok := p.policy.(policy.Sampler); ok {
-		p.sight.Draw.Z = sampler.Drawn(p.sight, p.chosen)
+	if p.traits.Drawn != nil {
+		p.sight.Draw.Z = p.traits.Drawn(p.sight, p.chosen)
 	}
 	place := optimizer.Place{U: p.cfg.Space.Arms[p.chosen], Arm: p.chosen}
 	return choice{place, p.multipliers, optimizer.Draw{Seed: p.sight.Draw.Seed, Z: p.sight.Draw.Z}}, nil
@@ -175,7 +176,7 @@ func everyArm(n int) []bool {
 func (p *armsPlayer) round() int { return len(p.history.Rounds) + 1 }
 
 // learn takes in the readings and moves the multipliers.
-func (p *armsPlayer) learn(h *optimizer.History, told []arrival) error {
+func (p *armsPlayer) learn(_ context.Context, h *optimizer.History, told []arrival) error {
 	p.history = *h
 	t := len(h.Rounds)
 	if !p.late && len(told) < len(p.cfg.Metrics) {
@@ -198,7 +199,7 @@ func (p *armsPlayer) learn(h *optimizer.History, told []arrival) error {
 			}
 		}
 	}
-	if _, ok := p.policy.(policy.Estimator); ok {
+	if p.traits.MovesByEstimate {
 		revealed.Own = p.policy.Estimates(p.sight, p.chosen)[1:]
 	}
 	p.multipliers = p.policy.Step(p.multipliers, &revealed)

@@ -11,6 +11,7 @@ import (
 
 // incumbent is the played point x* that a decision compares the others with.
 type incumbent struct {
+	place    Place
 	kernel   *kernel.Function
 	inputs   *kernel.Inputs // of x* alone
 	solved   []float64      // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*)
@@ -37,8 +38,8 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 	src := &v.sources[v.sourceOf[0]]
 	x := s.inputs(src.kernel, places[i:i+1])
 	means, variance := src.data.Predict(x.Row(0), src.z[slices.Index(src.targets, 0)])
-	v.incumbent = &incumbent{kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
-		mean: means[0] + v.era.affines[0].shift, variance: variance}
+	v.incumbent = &incumbent{place: places[i], kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
+		mean: means[0] + v.affines[0].shift, variance: variance}
 	return nil
 }
 
@@ -67,7 +68,7 @@ func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, 
 		}
 		for n, mean := range means {
 			k := src.targets[n]
-			shift(mean, v.era.affines[k].shift)
+			shift(mean, v.affines[k].shift)
 			out[k] = policy.Estimate{Mean: mean}
 		}
 	}

@@ -30,7 +30,7 @@ func (s *State) compare(ctx context.Context, v *view, at []Place, known func(j, 
 		}
 		sd := roots(variances)
 		for n, k := range src.targets {
-			shift(means[n], v.era.affines[k].shift)
+			shift(means[n], v.affines[k].shift)
 			out[k] = policy.Estimate{Mean: means[n], SD: sd}
 		}
 		if ahead {
@@ -151,7 +151,7 @@ func (s *State) past(v *view) []policy.Past {
 	for n := 1; n < v.round; n++ {
 		r := &s.history.Rounds[n-1]
 		p := policy.Past{Point: r.Point, Suggested: r.Suggested, Excluded: r.Excluded}
-		p.Reward, p.Costs, p.Complete = s.outcome(v.era, n, v.round)
+		p.Reward, p.Costs, p.Complete = s.outcome(v, n)
 		list = append(list, p)
 	}
 	return list

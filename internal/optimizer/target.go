@@ -24,9 +24,17 @@ func targets(cfg *Config) []target {
 //	response = sign·(value − centre)/scale,   target = response + shift,
 //
 // the response having prior mean 0. shift holds the distance of the prior mean to the limit, and the margin.
-type affine struct{ sign, centre, scale, shift float64 }
+type affine struct {
+	sign, centre, scale, shift float64
+	blind                      bool // readings are not looked at: the response is the prior's 0
+}
 
-func (a affine) response(value float64) float64 { return a.sign * (value - a.centre) / a.scale }
+func (a affine) response(value float64) float64 {
+	if a.blind {
+		return 0
+	}
+	return a.sign * (value - a.centre) / a.scale
+}
 func (a affine) function(value float64) float64 { return a.response(value) + a.shift }
 
 // metricMean and metricSD bring a response's posterior back to metric units.

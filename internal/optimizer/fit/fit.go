@@ -32,7 +32,7 @@ const (
 // Limits of the search.
 const (
 	// LeastNoise is the smallest λ, fitted or told: below it the factor gains nothing but rounding error.
-	LeastNoise = 1e-4
+	LeastNoise = 1e-6
 	mostNoise  = 10
 	// farLengthscale is how many times a lengthscale may exceed its median or fall below it; beyond it a parameter does not matter
 	// at all, or every point is alone.

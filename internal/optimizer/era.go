@@ -73,9 +73,15 @@ func (s *State) firstModels() []metricModel {
 	models := make([]metricModel, len(s.cfg.Metrics))
 	for i, m := range s.cfg.Metrics {
 		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, inflation: 1}
+		if s.cfg.Standardize && m.Lambda > 0 {
+			models[i].lambda = m.Lambda
+		}
 	}
 	return models
 }
+
+// scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has given a scale.
+func (s *State) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
 
 // lambdaAt is λ in modelled units when the scale is known.
 func (m Metric) lambdaAt(scale float64) float64 {
@@ -157,7 +163,7 @@ func (s *State) arrivals(metric int, m metricModel, until int) []arrival {
 const leastNoise = 1e-4
 
 func (s *State) readingLambda(r Reading, m metricModel) float64 {
-	if !s.cfg.Fit || r.SD <= 0 {
+	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
 		return m.lambda
 	}
 	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)

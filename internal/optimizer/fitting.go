@@ -8,16 +8,15 @@ import (
 	"headroom/internal/optimizer/fit"
 )
 
-// Up to everyReading readings of a metric its hyperparameters are fitted again for every new one: a fit takes milliseconds, and few
-// readings say much. Beyond, its data grow by refitGrowth first.
+// When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which costs milliseconds and tells much; beyond,
+// when they have grown by refitGrowth.
 const (
-	everyReading = 60
-	refitGrowth  = 1.1
+	fewReadings = 20
+	refitGrowth = 1.1
 )
 
 // FitDue tells whether the next decision should be preceded by a fit: at the first decision with max(2, initial design) rounds past
-// and two readings of a metric, and, where hyperparameters are fitted, when there are new readings (of more than 60, a tenth more) or the
-// past was rewritten.
+// and two readings of a metric, and, where hyperparameters are fitted, when a reading is new among few, when the readings have grown by a tenth, or when the past was rewritten.
 func (s *State) FitDue() bool {
 	for i := range s.cfg.Metrics {
 		if s.fitDue(i) {
@@ -44,10 +43,7 @@ func (s *State) fitDue(metric int) bool {
 		return false
 	}
 	changed := s.history.Rewritten || !s.next.era.models[metric].fitted && s.fittable(metric)
-	if last <= everyReading {
-		return changed || s.fittable(metric) && count > last
-	}
-	return changed || float64(count) >= refitGrowth*float64(last)
+	return changed || count > last && (count <= fewReadings || float64(count) >= refitGrowth*float64(last))
 }
 
 // fittable tells whether a metric has hyperparameters to fit.

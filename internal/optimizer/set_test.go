@@ -255,7 +255,7 @@ func TestWindowsSlide(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
-		estimates, err := state.ownEstimates(background, round, state.path[n], nil)
+		estimates, err := state.ownEstimates(background, round, state.path[n], moment{era: state.eraAt(round)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ const (
 // Limits of the search.
 const (
 	// LeastNoise is the smallest λ, fitted or told: below it the factor gains nothing but rounding error.
-	LeastNoise = 1e-4
+	LeastNoise = 1e-6
 	mostNoise  = 10
 	// leastVariance and mostVariance bound a free σ².
 	leastVariance, mostVariance = 0.01, 100

@@ -37,10 +37,13 @@ type Sight struct {
 	Multipliers []float64
 	Reward      Estimate
 	Costs       []Estimate
-	Given       []bool // per cost: its value is known at the decision
-	Draw        Draw
-	Past        []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
-	Set         *Set   // for algorithms that look at the whole set of candidates; nil for the others
+	// Lead is the posterior of f(x) − f(x*), x* the incumbent, both uncertain together; nil for algorithms without one, and while
+	// there is none.
+	Lead  *Estimate
+	Given []bool // per cost: its value is known at the decision
+	Draw  Draw
+	Past  []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
+	Set   *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
 // Estimate is a posterior at the places in sight: mean and standard deviation of the latent function. A cost whose value is given has SD 0.

@@ -16,7 +16,7 @@ const (
 	// MaxSeed is the largest seed: beyond it JSON readers that hold numbers as float64 would change it.
 	MaxSeed = 1<<53 - 1
 
-	defaultAlgorithm = "rpol-ucb"
+	defaultAlgorithm = "log-cei"
 	defaultHorizon   = 100
 	presetPaper      = "paper"
 

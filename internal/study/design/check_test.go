@@ -18,7 +18,7 @@ func TestCheckWritesOutDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := []string{d.Parameters[0].Scale, d.Constraints[0].Name, d.Algorithm.Name, d.Model.Inputs, d.Model.Outputs, d.Model.Fit, string(d.Model.Kernel)}; !slices.Equal(got,
-		[]string{"linear", "impurity", "rpol-ucb", "unit", "standardize", "marginal_likelihood", `"matern52"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
+		[]string{"linear", "impurity", "log-cei", "unit", "standardize", "marginal_likelihood", `"matern52"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
 		t.Errorf("defaults %v, horizon %d, seed %d", got, d.Algorithm.Horizon, d.Seed)
 	}
 	if diff := cmp.Diff(bufferScreen(), given); diff != "" {
@@ -170,11 +170,11 @@ var checkFaults = []struct {
 	}, "body.constraints[0].context[1]", "twice"},
 
 	{"unknown algorithm", func(d *Definition) { d.Algorithm.Name = "rpol-ucp" }, "body.algorithm.name", `did you mean "rpol-ucb"?`},
-	{"unheard-of algorithm", func(d *Definition) { d.Algorithm.Name = "gradient descent" }, "body.algorithm.name", "there are rpol-ucb"},
+	{"unheard-of algorithm", func(d *Definition) { d.Algorithm.Name = "gradient descent" }, "body.algorithm.name", "there are log-cei"},
 	{"unknown preset", func(d *Definition) { d.Algorithm.Preset = "fast" }, "body.algorithm.preset", `must be "paper" or left out`},
 	{"negative horizon", func(d *Definition) { d.Algorithm.Horizon = -1 }, "body.algorithm.horizon", "from 1 to 1000000"},
 	{"unknown setting", func(d *Definition) { d.Algorithm.Settings = map[string]json.RawMessage{"speed": rawJSON("1")} }, "body.algorithm.settings.speed", "no such setting"},
-	{"setting of a wrong kind", func(d *Definition) { d.Algorithm.Settings = map[string]json.RawMessage{"eta": rawJSON(`"x"`)} }, "body.algorithm.settings.eta", "must be a number"},
+	{"setting of a wrong kind", func(d *Definition) { d.Algorithm.Settings = map[string]json.RawMessage{"caution": rawJSON(`"x"`)} }, "body.algorithm.settings.caution", "must be a number"},
 	{"margin of an unknown constraint", func(d *Definition) {
 		d.Algorithm.Settings = map[string]json.RawMessage{"margin": rawJSON(`{"pH": 0.1}`)}
 	}, "body.algorithm.settings.margin.pH", "there is no constraint"},

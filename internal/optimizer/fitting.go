@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"headroom/internal/optimizer/fit"
+	"headroom/internal/optimizer/warp"
 )
 
 // When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which costs milliseconds and tells much; beyond,
@@ -88,6 +89,9 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if !s.fittable(metric) {
 		return f, nil
 	}
+	if s.cfg.Metrics[metric].Warp {
+		f.Warp = s.fitWarp(metric, rounds, f)
+	}
 	result, err := fit.MAP(ctx, s.fitProblem(metric, rounds, f))
 	f.Lengthscales, f.Lambda, f.Variance = result.Lengthscales, result.Lambda, result.Variance
 	if err != nil {
@@ -98,6 +102,15 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	return f, err
 }
 
+// fitWarp bends the readings, standardised by f.
+func (s *State) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
+	z := make([]float64, len(rounds))
+	for i, n := range rounds {
+		z[i] = (s.history.Rounds[n-1].Readings[metric].Value - f.Centre) / f.Scale
+	}
+	return warp.Fit(z)
+}
+
 // freedom is the degrees of freedom ν of the distribution that a fitted model's predictions are taken from: hyperparameters are estimated,
 // and what a table holds is rarely a Gaussian process. Of 4 to 8, 5 held what it says on new settings of 37 problems.
 const freedom = 5
@@ -105,9 +118,10 @@ const freedom = 5
 // inflation is the scale c of the Student-t distribution with ν degrees of freedom that the study's own one-step-ahead residuals z come
 // from, as they would have been without inflation: the fixed point of
 //
-//	c = (5 + Σ w z²) / (5 + n),   w = (ν + 1) / (ν + z²/c),
+//	c = (5 + Σ min(w z², 9)) / (5 + n),   w = (ν + 1) / (ν + z²/c),
 //
-// within 0.25 and 4. The 5 stand for what is believed before there are residuals; w keeps a wrong reading from widening everything.
+// within 0.25 and 4. The 5 stand for what is believed before there are residuals; w, and the 9 while there are few, keep a wrong
+// reading from widening everything.
 func (s *State) inflation(ctx context.Context, metric int) (float64, error) {
 	trace, err := s.Trace(ctx)
 	if err != nil {
@@ -127,12 +141,12 @@ func (s *State) inflation(ctx context.Context, metric int) (float64, error) {
 
 // scaleOf is the fixed point that inflation describes, for squared residuals.
 func scaleOf(squares []float64) float64 {
-	const before = 5
+	const before, most = 5, 9
 	c := 1.0
 	for range 30 {
 		sum := float64(before)
 		for _, square := range squares {
-			sum += square * (freedom + 1) / (freedom + square/c)
+			sum += min(square*(freedom+1)/(freedom+square/c), most)
 		}
 		c = min(max(sum/(before+float64(len(squares))), 0.25), 4)
 	}

@@ -17,6 +17,23 @@ type incumbent struct {
 	solved   []float64      // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*)
 	mean     float64        // of f(x*)
 	variance float64
+	again    float64 // what asking it again is worth: see askAgain
+}
+
+// Where readings vary, x* is asked again, until it is certain to be within its limits, when nothing else promises this share of what has been
+// gained so far: of the difference between its reward and the least one played. On 15 settings of a lathe the settings recommended
+// after 60 trials were beyond the limit in 6 of 20 runs without, in none with.
+const (
+	certain    = 0.999
+	againShare = 0.05
+)
+
+// askAgain is what asking the chosen one of the points played again is worth.
+func askAgain(played *policy.Sight, chosen int) float64 {
+	if played.Chance == nil || played.Chance[chosen] >= certain {
+		return 0
+	}
+	return againShare * (played.Reward.Mean[chosen] - slices.Min(played.Reward.Mean))
 }
 
 // findIncumbent lets the policy pick among the included rounds whose reward the decision sees; it may pick none.
@@ -31,6 +48,11 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 		return err
 	}
 	played.Reward, played.Costs = estimates[0], estimates[1:]
+	if s.readingsVary() {
+		if played.Chance, err = s.chancesAt(ctx, v, places); err != nil {
+			return err
+		}
+	}
 	i := s.traits.Incumbent(played)
 	if i < 0 {
 		return nil
@@ -39,8 +61,17 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 	x := s.inputs(src.kernel, places[i:i+1])
 	means, variance := src.data.Predict(x.Row(0), src.z[slices.Index(src.targets, 0)])
 	v.incumbent = &incumbent{place: places[i], kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
-		mean: means[0] + v.transforms[0].shift, variance: variance}
+		mean: means[0] + v.transforms[0].shift, variance: variance, again: askAgain(played, i)}
 	return nil
+}
+
+// chancesAt are the probabilities to be within every learned limit, as the view's decision sees them.
+func (s *State) chancesAt(ctx context.Context, v *view, at []Place) ([]float64, error) {
+	estimates, err := s.estimate(ctx, v, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.chances(v.era, estimates, len(at), nil), nil
 }
 
 // contenders are the points of the included rounds whose reward decision t sees, and the values there of constraints that were known

@@ -26,7 +26,8 @@ var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Low: limit(0), Hi
 //	x_t = argmax ln EI(x) + w Σ_j ln P(g_j(x) ≤ 0),   EI(x) = E[f(x) − f(x*)]⁺,
 //
 // f(x) and f(x*) being uncertain together. x* is the played point of the largest posterior mean among those where the posterior mean of
-// every cost keeps its limit; before there is one, Σ_j ln P alone counts. Given costs are limits to keep, not chances.
+// every cost keeps its limit, and, where readings vary, all do with probability 0.9; before there is one, Σ_j ln P alone counts. Given costs are
+// limits to keep, not chances. Where readings vary, asking x* again counts as Sight.Again in place of what it could gain.
 type cautious struct {
 	unbanded
 	weight float64 // w
@@ -39,11 +40,16 @@ func newCautious(s Settings) cautious {
 
 func (cautious) Traits() Traits { return Traits{AvoidsKnown: true, Incumbent: likelyBest} }
 
-// likelyBest is the point of the largest mean reward among those where the mean of every cost keeps its limit.
+// safeEnough is how probably a point keeps its limits that others are compared with: a lucky reading makes no incumbent.
+const safeEnough = 0.9
+
+// likelyBest is the point of the largest mean reward among those where the mean of every cost keeps its limit, and readings that vary leave
+// little doubt of it.
 func likelyBest(played *Sight) int {
 	best := -1
 	for i, mean := range played.Reward.Mean {
-		if keeps(played, i) && (best < 0 || mean > played.Reward.Mean[best]) {
+		sure := played.Chance == nil || played.Chance[i] >= safeEnough
+		if sure && keeps(played, i) && (best < 0 || mean > played.Reward.Mean[best]) {
 			best = i
 		}
 	}
@@ -70,6 +76,9 @@ func (a cautious) Score(s *Sight) Scores {
 		scores.Value[i] = bounded(a.weight * chance)
 		if s.Lead != nil {
 			scores.Value[i] = bounded(logExpectedImprovement(s.Lead.Mean[i], s.Lead.SD[i]) + a.weight*chance)
+			if s.Lead.SD[i] == 0 && s.Again > 0 {
+				scores.Value[i] = math.Log(s.Again)
+			}
 		}
 	}
 	return scores

@@ -148,7 +148,7 @@ func (v *verifier) compare(ctx context.Context, chosen ledger.ChosenData, place 
 		return err
 	}
 	c := v.snap.Compiled()
-	known, faults := c.Known(chosen.Context, chosen.ConstraintValues, "")
+	known, faults := c.Known(chosen.Brought, "")
 	if err := faults.Err(); err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (b *bench) tell(number int, metrics map[string]float64) {
 	for name, value := range metrics {
 		readings[name] = Reading{Value: value}
 	}
-	b.add(Told, ToldData{Number: number, Metrics: readings})
+	b.add(Told, ToldData{Number: number, Telling: Telling{Metrics: readings}})
 }
 
 // correct changes the yield of a trial; nil takes it back.

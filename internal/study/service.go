@@ -24,6 +24,7 @@ type Service struct {
 	now        func() time.Time
 	cache      *cache
 	loading    singleflight.Group
+	catchingUp singleflight.Group
 	processors chan struct{} // a place for each replay that may run at once
 	fits       *fitter
 }
@@ -116,6 +117,34 @@ func (s *Service) latest(ctx context.Context, id string) (*ledger.Snapshot, erro
 		return nil, err
 	}
 	return s.foldNews(base, news)
+}
+
+// Since returns the study as it is, or as it was after event seen or later: a version that is at hand will do, for whoever names an event
+// has heard of it. Those who hear of it together read it once. seen 0 asks the store.
+func (s *Service) Since(ctx context.Context, id string, seen int64) (*ledger.Snapshot, error) {
+	if seen <= 0 {
+		return s.latest(ctx, id)
+	}
+	if snap := s.cache.upTo(id, 0); snap != nil && snap.Version >= seen {
+		return snap, nil
+	}
+	read := s.catchingUp.DoChan(id, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
+		defer cancel()
+		return s.latest(ctx, id)
+	})
+	select {
+	case result := <-read:
+		if result.Err != nil {
+			return nil, result.Err
+		}
+		if snap := result.Val.(*ledger.Snapshot); snap.Version >= seen {
+			return snap, nil
+		}
+		return s.latest(ctx, id) // the others began before the event
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // loadTime bounds the reading of a whole ledger.

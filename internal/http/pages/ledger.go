@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -18,21 +19,24 @@ import (
 // ledgerLines is how many entries are shown at a time.
 const ledgerLines = 25
 
-// ledgerOf is what happened last, in plain words, newest first. The query says before which entry to begin.
-func (s *Site) ledgerOf(r *http.Request, v visit) (templates.Ledger, error) {
-	q, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return templates.Ledger{}, err
+// ledgerQuery keeps before which entry to begin.
+func (v visit) ledgerQuery() url.Values {
+	kept := url.Values{}
+	if before := v.query.Get("before"); !pointless(before, v.snap.Version) {
+		kept.Set("before", before)
 	}
-	before := min(q.Whole("before", 0, request.MaxSeq, 0), v.snap.Version+1)
+	return kept
+}
+
+// ledger is what happened last, in plain words, newest first.
+func (s *Site) ledger(ctx context.Context, v visit) (templates.Ledger, error) {
+	q := request.QueryOf(v.ledgerQuery())
+	before := q.Whole("before", 1, v.snap.Version, v.snap.Version+1)
 	if err := q.Err(); err != nil {
 		return templates.Ledger{}, err
 	}
-	if before == 0 {
-		before = v.snap.Version + 1
-	}
 	after := max(0, before-1-ledgerLines)
-	events, err := s.Studies.Events(r.Context(), v.snap.ID, after, int(before-1-after))
+	events, err := s.Studies.Events(ctx, v.snap.ID, after, int(before-1-after))
 	if err != nil {
 		return templates.Ledger{}, err
 	}
@@ -45,7 +49,7 @@ func (s *Site) ledgerOf(r *http.Request, v visit) (templates.Ledger, error) {
 		ledger.Entries = append(ledger.Entries, entry)
 	}
 	if after > 0 {
-		ledger.Older = v.link(r, "ledger", url.Values{"before": {fmt.Sprint(after + 1)}})
+		ledger.Older = v.link("ledger", url.Values{"before": {fmt.Sprint(after + 1)}})
 	}
 	return ledger, nil
 }

@@ -205,6 +205,24 @@ func (s *Service) Events(ctx context.Context, id string, after int64, limit int)
 	return s.store.Events(ctx, id, after, limit)
 }
 
+// EventsOf returns the last events about trial number of snap, at most limit, in order, and how many were before them.
+func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, limit int) (events []ledger.Event, before int, err error) {
+	seqs := snap.EventsOf(number)
+	before = max(0, len(seqs)-limit)
+	for seqs = seqs[before:]; len(seqs) > 0; {
+		run := 1 // of events that follow each other
+		for run < len(seqs) && seqs[run] == seqs[0]+int64(run) {
+			run++
+		}
+		read, err := s.store.Events(ctx, snap.ID, seqs[0]-1, run)
+		if err != nil {
+			return nil, 0, err
+		}
+		events, seqs = append(events, read...), seqs[run:]
+	}
+	return events, before, nil
+}
+
 // ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in the order to answer them.
 type ruling struct {
 	drafts  []ledger.Draft

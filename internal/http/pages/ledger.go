@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -54,23 +53,20 @@ func (s *Site) ledger(ctx context.Context, v visit) (templates.Ledger, error) {
 	return ledger, nil
 }
 
-// trialEvents are the entries that concern one trial, newest first.
-func (s *Site) trialEvents(r *http.Request, v visit, number int) ([]templates.LedgerEntry, error) {
-	events, err := s.Studies.Events(r.Context(), v.snap.ID, v.snap.Trial(number).ChosenSeq-1, 0)
+// eventsOf are the last entries about one trial, newest first, and how many were before them.
+func (s *Site) eventsOf(ctx context.Context, v visit, number int) (entries []templates.LedgerEntry, before int, err error) {
+	events, before, err := s.Studies.EventsOf(ctx, v.snap, number, ledgerLines)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var entries []templates.LedgerEntry
 	for _, event := range slices.Backward(events) {
 		entry, err := v.entryOf(event)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if entry.Number == number {
-			entries = append(entries, entry)
-		}
+		entries = append(entries, entry)
 	}
-	return entries, nil
+	return entries, before, nil
 }
 
 // entryOf puts one event into words.

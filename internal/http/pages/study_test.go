@@ -1,13 +1,19 @@
 package pages_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"headroom/internal/db"
+	server "headroom/internal/http"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // toldStudy is a study with results, and its address.
@@ -80,4 +86,51 @@ func TestPartsShowWhatTheQueryAsksFor(t *testing.T) {
 		s.Call("GET", study+"/parts/"+query, s.Admin, nil).Want(422)
 	}
 	s.Call("GET", study+"/parts/nosuch", s.Admin, nil).Want(404)
+}
+
+// TestTrialPageReadsItsOwnEvents: however much happens afterwards, the page of a trial reads what is about it.
+func TestTrialPageReadsItsOwnEvents(t *testing.T) {
+	t.Parallel()
+	store := &weighedStore{}
+	s := sitetest.New(t, func(o *server.Options) {
+		store.Store = o.Database.(*db.DB).Studies
+		service := study.NewService(store, study.Options{})
+		t.Cleanup(service.Stop)
+		o.Studies = service
+	})
+	at := toldStudy(s)
+	for i := range 30 {
+		s.API("POST", at+"/trials/2/corrections", fmt.Sprintf(`{"metrics": {"yield": %d}, "reason": "reading %d"}`, 50+i, i)).Want(200)
+	}
+	s.API("POST", at+"/trials/1/exclude", `{"reason": "wrong batch"}`).Want(200)
+	store.events.Store(0)
+	first := string(s.Call("GET", at+"/trials/1", s.Admin, nil).Want(200).Body)
+	if read := store.events.Load(); read != 3 { // chosen, told, excluded
+		t.Errorf("%d events were read", read)
+	}
+	for _, sign := range []string{"imported trial 1", "saved yield 71.2", "excluded trial 1", "wrong batch"} {
+		if !strings.Contains(first, sign) {
+			t.Errorf("the history lacks %q", sign)
+		}
+	}
+	if strings.Contains(first, "corrected yield") {
+		t.Error("the history is another trial's too")
+	}
+	store.events.Store(0)
+	second := string(s.Call("GET", at+"/trials/2", s.Admin, nil).Want(200).Body)
+	if read := store.events.Load(); read != 25 || !strings.Contains(second, "reading 29") || strings.Contains(second, "reading 4<") || !strings.Contains(second, "7 earlier entries are") {
+		t.Errorf("of a long history %d events were read", read)
+	}
+}
+
+// weighedStore counts the events that are read.
+type weighedStore struct {
+	study.Store
+	events atomic.Int64
+}
+
+func (w *weighedStore) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
+	events, err := w.Store.Events(ctx, id, after, limit)
+	w.events.Add(int64(len(events)))
+	return events, err
 }

@@ -34,6 +34,7 @@ type record struct {
 	place  optimizer.Place    // of Trial.Parameters under the present definition
 	known  map[string]float64 // values of known constraints at the point, by constraint name
 	spells []spell            // when the trial was failed or abandoned
+	events []int64            // seqs of the events about the trial
 }
 
 // spell is the events during which a trial was closed: from ≤ seq < to; to = 0 while it still is.
@@ -95,6 +96,9 @@ func (snap *Snapshot) Trial(number int) *Trial {
 	}
 	return &snap.Trials[number-1]
 }
+
+// EventsOf lists the seqs of the events about trial number, its choice first.
+func (snap *Snapshot) EventsOf(number int) []int64 { return snap.records[number-1].events }
 
 // Compiled is the definition made ready to compute with.
 func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }

@@ -11,7 +11,7 @@ import (
 	"headroom/internal/study"
 )
 
-func open(t *testing.T, url string) *db.DB {
+func open(t testing.TB, url string) *db.DB {
 	t.Helper()
 	d, err := db.Open(t.Context(), url)
 	if err != nil {

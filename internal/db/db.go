@@ -71,7 +71,11 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	}
 	d.Studies = &Studies{db: d, choosing: newChoosing(choosingPool)}
 	d.Accounts = &Accounts{db: d}
-	if err := d.Ready(ctx); err != nil {
+	err = d.Ready(ctx)
+	if err == nil {
+		err = d.Studies.count(ctx)
+	}
+	if err != nil {
 		d.closePools()
 		return nil, err
 	}

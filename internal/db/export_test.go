@@ -10,6 +10,9 @@ import (
 // Pool lets tests look at the tables.
 func (d *DB) Pool() *pgxpool.Pool { return d.pool }
 
+// ListStudies is the statement that lists studies.
+const ListStudies = listStudies
+
 // SetClock sets the time that expiries are measured against.
 func (d *DB) SetClock(now func() time.Time) { d.now = now }
 

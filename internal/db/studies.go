@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -120,20 +119,14 @@ func checkAppend(last head, add study.Append) error {
 	if (head{add.After.Version, add.After.Hash}) != end {
 		return fmt.Errorf("the study after the append is at event %d, the ledger at %d", add.After.Version, end.version)
 	}
-	for _, number := range add.Touched {
-		if number < 1 || number > len(add.After.Trials) {
-			return fmt.Errorf("trial %d was touched but is not in the study after the append", number)
-		}
-	}
 	return nil
 }
 
-// append writes the study's row, the events, the touched trials and the answer, in one round trip.
+// append writes the study's row, the events and the answer, in one round trip.
 func (s *Studies) append(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, add study.Append) error {
 	batch := &pgx.Batch{}
 	queueStudy(batch, id, add.After)
 	queueAppend(batch, id, add.Events)
-	queueTrials(batch, id, add.After, add.Touched)
 	if retry != nil && add.Answer != nil {
 		queueAnswer(batch, *retry, *add.Answer, s.db.now())
 	}
@@ -144,13 +137,17 @@ func (s *Studies) append(ctx context.Context, tx pgx.Tx, id string, retry *study
 	return err
 }
 
+// queueStudy brings the study's row up to the study after the append.
 func queueStudy(batch *pgx.Batch, id string, after *study.Snapshot) {
+	now := after.Summary()
 	batch.Queue(`
-		INSERT INTO studies (id, name, state, algorithm, version, hash, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		INSERT INTO studies (id, name, state, algorithm, version, hash, created_at, updated_at, trials, waiting, oldest_waiting, feasible, known, best)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, state = excluded.state, algorithm = excluded.algorithm,
-			version = excluded.version, hash = excluded.hash, updated_at = excluded.updated_at`,
-		id, after.Definition.Name, string(after.State), after.Definition.Algorithm.Name, after.Version, after.Hash, after.CreatedAt, after.UpdatedAt)
+			version = excluded.version, hash = excluded.hash, updated_at = excluded.updated_at, trials = excluded.trials,
+			waiting = excluded.waiting, oldest_waiting = excluded.oldest_waiting, feasible = excluded.feasible, known = excluded.known, best = excluded.best`,
+		id, now.Name, string(now.State), now.Algorithm, now.Version, after.Hash, now.CreatedAt, now.UpdatedAt,
+		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best)
 }
 
 // Version returns the seq of the last event.
@@ -161,31 +158,4 @@ func (s *Studies) Version(ctx context.Context, id string) (int64, error) {
 		return 0, noStudy(id)
 	}
 	return version, away(ctx, err)
-}
-
-// Summaries lists studies, newest change first. Only those in ids when ids is not nil.
-func (s *Studies) Summaries(ctx context.Context, ids []string) ([]study.Summary, error) {
-	return list(ctx, s.db.in(ctx), scanSummary, `
-		SELECT id, name, state, version, created_at, updated_at, algorithm, coalesce(every.count, 0), coalesce(waiting.count, 0), waiting.oldest
-		FROM studies
-		LEFT JOIN (SELECT study_id, count(*) FROM trials GROUP BY study_id) every ON every.study_id = id
-		LEFT JOIN (SELECT study_id, count(*), min(created_at) AS oldest FROM trials
-			WHERE status IN ('suggested', 'partial') GROUP BY study_id) waiting ON waiting.study_id = id
-		WHERE $1::text[] IS NULL OR id = ANY ($1)
-		ORDER BY updated_at DESC, id`, ids)
-}
-
-func scanSummary(row pgx.CollectableRow) (study.Summary, error) {
-	var one study.Summary
-	err := row.Scan(&one.ID, &one.Name, &one.State, &one.Version, &one.CreatedAt, &one.UpdatedAt, &one.Algorithm, &one.Trials, &one.Waiting, &one.OldestWaiting)
-	one.CreatedAt, one.UpdatedAt, one.OldestWaiting = one.CreatedAt.UTC(), one.UpdatedAt.UTC(), utc(one.OldestWaiting)
-	return one, err
-}
-
-func utc(at *time.Time) *time.Time {
-	if at == nil {
-		return nil
-	}
-	in := at.UTC()
-	return &in
 }

@@ -95,7 +95,6 @@ func TestWriteRefusesEventsThatDoNotContinue(t *testing.T) {
 		"other data":        func(a *study.Append) { a.Events[0].Data = json.RawMessage(`{"name":"b"}`) },
 		"no state":          func(a *study.Append) { a.After = nil },
 		"another state":     func(a *study.Append) { a.After.Version = 1 },
-		"a missing trial":   func(a *study.Append) { a.Touched = []int{1} },
 		"events left out":   func(a *study.Append) { a.Events = nil },
 		"an event repeated": func(a *study.Append) { a.Events = append(a.Events, a.Events[0]) },
 	} {
@@ -157,28 +156,38 @@ func TestTamperingIsFound(t *testing.T) {
 	}
 }
 
-func TestReadTablesFollow(t *testing.T) {
+func TestRowFollowsTheLedger(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
+	before.Definition.Objective = study.Objective{Metric: "y", Direction: "maximize", Unit: "%"}
 	add := l.noted(before, `{"name":"a"}`)
-	feasible, sd := true, 0.25
+	yes, no, sd := true, false, 0.25
+	told := func(y float64) map[string]study.Measurement {
+		return map[string]study.Measurement{"y": {Value: y, StdDev: &sd, ToldAt: l.now, By: "Bo"}}
+	}
 	add.After.Trials = []study.Trial{
-		{Number: 1, Origin: study.Suggested, Status: study.StatusCompleted, Feasible: &feasible, CreatedAt: l.now, By: "Ana",
-			Parameters: study.Settings{"x": {Number: 1.5}}, Metrics: map[string]study.Measurement{"y": {Value: 3, StdDev: &sd, ToldAt: l.now, By: "Bo"}}},
-		{Number: 2, Origin: study.Manual, Status: study.StatusPartial, CreatedAt: l.now.Add(time.Minute), By: "Ana", Parameters: study.Settings{"x": {Number: 2}}},
-		{Number: 3, Origin: study.Manual, Status: study.StatusSuggested, CreatedAt: l.now, By: "Ana", Parameters: study.Settings{"x": {Number: 2}}},
+		{Number: 1, Status: study.StatusCompleted, Feasible: &yes, CreatedAt: l.now, Metrics: told(3)},
+		{Number: 2, Status: study.StatusPartial, CreatedAt: l.now.Add(time.Minute), Metrics: told(9)},
+		{Number: 3, Status: study.StatusSuggested, CreatedAt: l.now.Add(2 * time.Minute)},
+		{Number: 4, Status: study.StatusCompleted, Feasible: &no, CreatedAt: l.now, Metrics: told(8)},
+		{Number: 5, Status: study.StatusCompleted, Feasible: &yes, CreatedAt: l.now, Metrics: told(4)},
+		{Number: 6, Status: study.StatusCompleted, Feasible: &yes, Excluded: true, CreatedAt: l.now, Metrics: told(7)},
 	}
-	add.Touched = []int{1, 2, 3}
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
-		t.Fatal(err)
+	write := func(add study.Append) {
+		t.Helper()
+		if err := d.Studies.Write(ctx, "one", study.Command{}, add.After.Version-1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+			t.Fatal(err)
+		}
 	}
-	waitingSince := l.now
+	write(add)
+	waitingSince := l.now.Add(time.Minute)
 	want := study.Summary{ID: "one", Name: "Buffer screen", State: study.Open, Version: 2, CreatedAt: before.CreatedAt, UpdatedAt: l.now,
-		Trials: 3, Waiting: 2, OldestWaiting: &waitingSince, Algorithm: "rpol-ucb"}
+		Trials: 6, Waiting: 2, OldestWaiting: &waitingSince, Feasible: 3, Known: 4,
+		Best: &study.BestTrial{Number: 5, Metric: "y", Value: 4, Unit: "%"}, Algorithm: "rpol-ucb"}
 	createStudy(t, d, "two")
 	for _, ids := range [][]string{nil, {"one"}, {"two", "one"}} {
-		got, err := d.Studies.Summaries(ctx, ids)
+		got, err := d.Studies.Summaries(ctx, study.Listing{Only: ids})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,20 +198,76 @@ func TestReadTablesFollow(t *testing.T) {
 			t.Fatalf("%d summaries of %v", len(got), ids)
 		}
 	}
-	if none, err := d.Studies.Summaries(ctx, []string{}); err != nil || len(none) != 0 {
+	if none, err := d.Studies.Summaries(ctx, study.Listing{Only: []string{}}); err != nil || len(none) != 0 {
 		t.Fatalf("no ids got %v, %v", none, err)
 	}
-	// The reading is taken back.
+	// Nothing waits any more, and nothing is within the limits.
 	again := l.noted(add.After, `{"name":"b"}`)
-	again.After.Trials = append([]study.Trial{}, add.After.Trials...)
-	again.After.Trials[0].Metrics = nil
-	again.Touched = []int{1}
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 2, func([]study.Event) (study.Append, error) { return again, nil }); err != nil {
+	again.After.Trials = add.After.Trials[3:4]
+	write(again)
+	want.Version, want.UpdatedAt, want.Trials, want.Waiting, want.OldestWaiting, want.Feasible, want.Known, want.Best = 3, l.now, 1, 0, nil, 0, 1, nil
+	got, err := d.Studies.Summaries(ctx, study.Listing{Only: []string{"one"}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	var observations int
-	if err := d.Pool().QueryRow(ctx, `SELECT count(*) FROM observations`).Scan(&observations); err != nil || observations != 0 {
-		t.Fatalf("%d observations are left, %v", observations, err)
+	if diff := cmp.Diff([]study.Summary{want}, got); diff != "" {
+		t.Fatalf("(-want +got)\n%s", diff)
+	}
+}
+
+// Pages together give every study once, newest change first, also where several changed at the same instant.
+func TestListGoesOnWhereAPageEnded(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	service := study.NewService(d.Studies, study.Options{})
+	t.Cleanup(service.Stop)
+	var want []string
+	for i := range 7 {
+		l := newLedger()
+		l.now = l.now.Add(time.Duration(i/3) * time.Hour) // three at a time
+		first := l.created()
+		if i == 4 {
+			first.After.State = study.Archived
+		}
+		id := string(rune('a' + i))
+		if err := d.Studies.Create(ctx, id, study.Command{By: "Ana"}, first); err != nil {
+			t.Fatal(err)
+		}
+		want = append([]string{id}, want...)
+	}
+	pages := func(list study.Listing) (ids []string) {
+		t.Helper()
+		for {
+			page, next, err := service.Summaries(ctx, list)
+			if err != nil || len(page) > 2 {
+				t.Fatalf("%d studies, %v", len(page), err)
+			}
+			for _, one := range page {
+				ids = append(ids, one.ID)
+			}
+			if next == nil {
+				return ids
+			}
+			mark, err := study.ParseMark(next.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			list.After = &mark
+		}
+	}
+	if diff := cmp.Diff(want, pages(study.Listing{Limit: 2})); diff != "" {
+		t.Fatalf("all (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"g", "f", "d", "c", "b", "a"}, pages(study.Listing{Limit: 2, States: []study.State{study.Open}})); diff != "" {
+		t.Fatalf("open ones (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"e"}, pages(study.Listing{Limit: 1, States: []study.State{study.Archived}})); diff != "" {
+		t.Fatalf("archived ones (-want +got)\n%s", diff)
+	}
+	for _, wrong := range []string{"", "1", ".a", "1.", "x.a", "-1.a", "999999999999999999.a"} {
+		if mark, err := study.ParseMark(wrong); err == nil {
+			t.Errorf("%q was read as %v", wrong, mark)
+		}
 	}
 }
 
@@ -210,11 +275,12 @@ func TestNoNumberThatIsNoneGetsIn(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
+	before.Definition.Objective = study.Objective{Metric: "y", Direction: "maximize"}
+	yes := true
 	for _, value := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		branch := *l
 		add := branch.noted(before, `{"name":"a"}`)
-		add.After.Trials = []study.Trial{{Number: 1, Metrics: map[string]study.Measurement{"y": {Value: value}}}}
-		add.Touched = []int{1}
+		add.After.Trials = []study.Trial{{Number: 1, Feasible: &yes, Metrics: map[string]study.Measurement{"y": {Value: value}}}}
 		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err == nil {
 			t.Errorf("%v was stored", value)
 		}
@@ -342,7 +408,7 @@ func TestConcurrentCreatesUnderOneKeyMakeOneStudy(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if all, err := d.Studies.Summaries(ctx, nil); err != nil || len(all) != 1 {
+	if all, err := d.Studies.Summaries(ctx, study.Listing{}); err != nil || len(all) != 1 {
 		t.Fatalf("%d studies, %v", len(all), err)
 	}
 }

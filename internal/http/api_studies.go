@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -23,6 +24,7 @@ type studyDocument struct {
 
 type studyList struct {
 	Studies []study.Summary `json:"studies"`
+	Next    *string         `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
 func (s *Server) studyRoutes() []route {
@@ -30,7 +32,8 @@ func (s *Server) studyRoutes() []route {
 		{Method: "POST", Pattern: "/api/v1/studies", Access: Operator, Handler: s.createStudy, Doc: &operation{
 			Summary: "Make a study", Tag: "Studies", Body: study.Definition{}, Status: 201, Answer: studyDocument{}, Writes: true}},
 		{Method: "GET", Pattern: "/api/v1/studies", Access: SignedIn, Handler: s.listStudies, Doc: &operation{
-			Summary: "List the studies, newest change first", Tag: "Studies", Status: 200, Answer: studyList{}}},
+			Summary: "List the studies, newest change first", Tag: "Studies", Status: 200, Answer: studyList{}, Query: []queryParameter{
+				{"after", "Go on where a page ended: its next", ""}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}}}},
 		{Method: "GET", Pattern: "/api/v1/studies/{id}", Access: StudyViewer, Handler: s.readStudy, Doc: &operation{
 			Summary: "Read a study", Tag: "Studies", Query: []queryParameter{atParameter}, Status: 200, Answer: studyDocument{}}},
 		{Method: "PATCH", Pattern: "/api/v1/studies/{id}", Access: StudyOperator, Handler: s.editStudy, Doc: &operation{
@@ -67,21 +70,32 @@ func madeStudy(after *study.Snapshot, _ []int) reply {
 }
 
 func (s *Server) listStudies(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.visibleStudies(r)
+	q, err := readQuery(r.URL)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, studyList{some(list)})
+	wanted := study.Listing{After: q.mark("after"), Limit: int(q.whole("limit", 1, maxPage, maxPage))}
+	if err := q.err(); err != nil {
+		return err
+	}
+	list, next, err := s.visibleStudies(r, wanted)
+	if err != nil {
+		return err
+	}
+	page := studyList{Studies: some(list)}
+	if next != nil {
+		mark := next.String()
+		page.Next = &mark
+	}
+	return writeJSON(w, http.StatusOK, page)
 }
 
-// visibleStudies are those that the caller may know of: all, or the one the caller is limited to.
-func (s *Server) visibleStudies(r *http.Request) ([]study.Summary, error) {
-	who, _ := identity(r)
-	var ids []string
-	if who.StudyID != "" {
-		ids = []string{who.StudyID}
+// visibleStudies are those of the wanted that the caller may know of: all, or the one the caller is limited to.
+func (s *Server) visibleStudies(r *http.Request, wanted study.Listing) (page []study.Summary, next *study.Mark, err error) {
+	if who, _ := identity(r); who.StudyID != "" {
+		wanted.Only = []string{who.StudyID}
 	}
-	return s.studies.Summaries(r.Context(), ids)
+	return s.studies.Summaries(r.Context(), wanted)
 }
 
 func (s *Server) readStudy(w http.ResponseWriter, r *http.Request) error {

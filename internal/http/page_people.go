@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"headroom/internal/account"
+	"headroom/internal/study"
 	"headroom/web/templates"
 )
 
@@ -51,7 +52,7 @@ func (s *Server) listInvites(r *http.Request, page *templates.PeoplePage) error 
 }
 
 func (s *Server) listTokensOn(r *http.Request, page *templates.PeoplePage) error {
-	studies, err := s.studies.Summaries(r.Context(), nil)
+	studies, _, err := s.studies.Summaries(r.Context(), study.Listing{})
 	if err != nil {
 		return err
 	}

@@ -11,20 +11,38 @@ import (
 	"headroom/web/templates"
 )
 
+// studiesOnPage is how many studies a page of the list shows.
+const studiesOnPage = 100
+
 // studiesPage lists the studies that the caller may see.
 func (s *Server) studiesPage(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.visibleStudies(r)
+	q, err := readQuery(r.URL)
 	if err != nil {
 		return err
 	}
-	page := templates.StudiesPage{Page: newPage(r, "Studies"), Archived: r.URL.Query().Get("archived") == "yes"}
+	wanted := study.Listing{After: q.mark("after"), Limit: studiesOnPage}
+	if err := q.err(); err != nil {
+		return err
+	}
+	page := templates.StudiesPage{Page: newPage(r, "Studies"), Archived: r.URL.Query().Get("archived") == "yes", Later: wanted.After != nil}
 	page.Width = "medium"
+	if !page.Archived {
+		wanted.States = []study.State{study.Open, study.Paused, study.Finished}
+		hidden, _, err := s.visibleStudies(r, study.Listing{States: []study.State{study.Archived}, Limit: 1})
+		if err != nil {
+			return err
+		}
+		page.Hides = len(hidden) > 0
+	}
+	list, next, err := s.visibleStudies(r, wanted)
+	if err != nil {
+		return err
+	}
+	if next != nil {
+		page.Next = next.String()
+	}
 	titles := algorithmTitles()
 	for _, one := range list {
-		if one.State == study.Archived && !page.Archived {
-			page.Hidden++
-			continue
-		}
 		line := templates.StudyLine{ID: one.ID, Name: one.Name, State: string(one.State), Trials: count(one.Trials, "trial", "trials"), Algorithm: titles[one.Algorithm], Updated: stamp(one.UpdatedAt, page.Now)}
 		if one.Waiting > 0 {
 			line.Waiting = strconv.Itoa(one.Waiting) + " waiting"

@@ -63,6 +63,19 @@ func (q *query) whole(name string, low, high, absent int64) int64 {
 	return n
 }
 
+// mark returns a place in the list of studies, nil when it is not given.
+func (q *query) mark(name string) *study.Mark {
+	text, given := q.one(name)
+	if !given {
+		return nil
+	}
+	mark, err := study.ParseMark(text)
+	if err != nil {
+		q.fault(name, "must be the next of a page", text)
+	}
+	return &mark
+}
+
 // yes returns a parameter that is true or false, false when it is not given.
 func (q *query) yes(name string) bool {
 	text, _ := q.one(name)

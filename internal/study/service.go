@@ -158,11 +158,6 @@ func (s *Service) recent(ctx context.Context, id string) (*Snapshot, error) {
 	return s.load(ctx, id)
 }
 
-// Summaries lists studies, the last changed first; only those in ids when ids is not nil.
-func (s *Service) Summaries(ctx context.Context, ids []string) ([]Summary, error) {
-	return s.store.Summaries(ctx, ids)
-}
-
 // Events returns the ledger after event after, at most limit entries (0 = all).
 func (s *Service) Events(ctx context.Context, id string, after int64, limit int) ([]Event, error) {
 	return s.store.Events(ctx, id, after, limit)
@@ -211,7 +206,7 @@ func appendEvents(cmd Command, id string, now *Snapshot, events []Event, numbers
 	if err != nil {
 		return Append{}, fmt.Errorf("study %s: %w", id, err)
 	}
-	appended := Append{Events: events, After: after, Touched: numbers}
+	appended := Append{Events: events, After: after}
 	if cmd.Retry != nil {
 		answer, err := cmd.Retry.Answer(after, numbers)
 		if err != nil {

@@ -189,19 +189,3 @@ func (snap *Snapshot) ViolationSoFar() [][]ToldViolation {
 	}
 	return running
 }
-
-// Summary is the study's line in a list.
-func (snap *Snapshot) Summary() Summary {
-	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
-		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name}
-	for i := range snap.Trials {
-		if t := &snap.Trials[i]; t.Waiting() {
-			s.Waiting++
-			if s.OldestWaiting == nil {
-				created := t.CreatedAt
-				s.OldestWaiting = &created
-			}
-		}
-	}
-	return s
-}

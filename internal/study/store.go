@@ -1,17 +1,14 @@
 package study
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Store keeps studies. Package db implements it on PostgreSQL.
 type Store interface {
 	// Create writes a new study with its first events, in one transaction with cmd's retry key.
 	Create(ctx context.Context, id string, cmd Command, first Append) error
 
-	// Write locks the study's row, gives decide the events with seq > known, appends what it returns, updates the read
-	// tables and stores the answer under the retry key: all in one transaction. After the commit it notifies
+	// Write locks the study's row, gives decide the events with seq > known, appends what it returns, updates the
+	// study's row and stores the answer under the retry key: all in one transaction. After the commit it notifies
 	// listeners. decide is called at most once.
 	// Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyAnswered, or whatever decide returned (nothing is stored then).
 	Write(ctx context.Context, id string, cmd Command, known int64, decide func(news []Event) (Append, error)) error
@@ -26,30 +23,15 @@ type Store interface {
 	// Version returns the seq of the last event.
 	Version(ctx context.Context, id string) (int64, error)
 
-	// Summaries lists studies, newest change first. Only those in ids when ids is not nil.
-	Summaries(ctx context.Context, ids []string) ([]Summary, error)
+	// Summaries lists studies, newest change first.
+	Summaries(ctx context.Context, list Listing) ([]Summary, error)
 }
 
-// Append is what a write adds: complete events (seq, at and hash filled in by Chain) and the read-table rows that changed.
+// Append is what a write adds: complete events (seq, at and hash filled in by Chain).
 type Append struct {
-	Events  []Event
-	After   *Snapshot // the study with the events folded in; read tables are brought up to it
-	Touched []int     // numbers of the trials whose rows changed
-	Answer  *Answer   // stored under the retry key, when there is one
-}
-
-// Summary is one line of the study list.
-type Summary struct {
-	ID            string     `json:"id"`
-	Name          string     `json:"name"`
-	State         State      `json:"state"`
-	Version       int64      `json:"version"`
-	CreatedAt     time.Time  `json:"created_at"`
-	UpdatedAt     time.Time  `json:"updated_at"`
-	Trials        int        `json:"trials"`
-	Waiting       int        `json:"waiting"` // suggested or partial
-	OldestWaiting *time.Time `json:"oldest_waiting,omitempty"`
-	Algorithm     string     `json:"algorithm"`
+	Events []Event
+	After  *Snapshot // the study with the events folded in; its row is brought up to it
+	Answer *Answer   // stored under the retry key, when there is one
 }
 
 // Command is how a write enters.

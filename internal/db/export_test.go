@@ -16,6 +16,12 @@ const ListStudies = listStudies
 // SetClock sets the time that expiries are measured against.
 func (d *DB) SetClock(now func() time.Time) { d.now = now }
 
+// StopBackground ends the listener, the notifier and the cleaner, as if the program had died after a commit.
+func (d *DB) StopBackground() {
+	d.stop()
+	d.background.Wait()
+}
+
 // RemoveExpired runs the cleaner once, as if it were now.
 func (d *DB) RemoveExpired(ctx context.Context, now time.Time) error {
 	return d.removeExpired(ctx, now)

@@ -105,6 +105,24 @@ func TestEveryServerHearsOfChanges(t *testing.T) {
 	}
 }
 
+// A writer may die between its commit and its notice: those who watch hear of it at the next heartbeat.
+func TestChangesWithoutNoticeAreFound(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	writer, reader := open(t, url), open(t, url)
+	awaitListener(t, reader)
+	changes, cancel := reader.Subscribe("one")
+	defer cancel()
+	l, state := createStudy(t, reader, "one")
+	hears(t, changes, 1)
+	writer.StopBackground()
+	add := l.noted(state, `{"name":"a"}`)
+	if err := writer.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, changes, 2)
+}
+
 func TestListenerComesBackAndPokes(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)

@@ -13,6 +13,11 @@ func (d *DB) Pool() *pgxpool.Pool { return d.pool }
 // ListStudies is the statement that lists studies.
 const ListStudies = listStudies
 
+// Connections is how many connections reading and writing, and holding choosing locks, may open.
+func (d *DB) Connections() (general, choosing int32) {
+	return d.pool.Config().MaxConns, d.Studies.choosing.pool.Config().MaxConns
+}
+
 // SetClock sets the time that expiries are measured against.
 func (d *DB) SetClock(now func() time.Time) { d.now = now }
 

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 func TestPoolsShareTheConnectionsOfTheURL(t *testing.T) {
@@ -55,7 +56,7 @@ func TestFewConnectionsAreEnough(t *testing.T) {
 			}
 			asked, numbers, err := service.Ask(ctx, by, made.ID, study.Ask{})
 			if err == nil {
-				_, err = service.Tell(ctx, by, asked.ID, []study.Telling{{Number: numbers[0], Metrics: map[string]study.Reading{"y": {Value: 1}}}})
+				_, err = service.Tell(ctx, by, asked.ID, []study.Telling{{Number: numbers[0], Metrics: map[string]ledger.Reading{"y": {Value: 1}}}})
 			}
 			if err != nil {
 				t.Error(err)

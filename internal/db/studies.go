@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // Studies is the study.Store.
@@ -40,7 +41,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, firs
 }
 
 // Write appends to a study what decide makes of the events it did not know.
-func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known int64, decide func(news []study.Event) (study.Append, error)) error {
+func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known int64, decide func(news []ledger.Event) (study.Append, error)) error {
 	var refused error // decide's own error, which is nobody's lost connection
 	err := s.write(ctx, id, func(tx pgx.Tx) (study.Append, error) {
 		last, news, err := lockStudy(ctx, tx, id, cmd.Retry, known)
@@ -82,10 +83,10 @@ func (s *Studies) write(ctx context.Context, id string, do func(tx pgx.Tx) (stud
 // lockStudy claims the retry key, locks the study's row until the transaction ends and returns the end of its ledger with
 // the events after known. One round trip: each statement sees what was committed when its turn came, so the events are
 // those of the locked row.
-func lockStudy(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, known int64) (head, []study.Event, error) {
+func lockStudy(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, known int64) (head, []ledger.Event, error) {
 	var answered error
 	var last head
-	var news []study.Event
+	var news []ledger.Event
 	batch := &pgx.Batch{}
 	queueClaim(batch, retry, &answered)
 	batch.Queue(`SELECT version, hash FROM studies WHERE id = $1 FOR NO KEY UPDATE`, id).QueryRow(func(row pgx.Row) error {
@@ -109,7 +110,7 @@ func checkAppend(last head, add study.Append) error {
 	if add.After == nil {
 		return errors.New("an append must come with the study after it")
 	}
-	if err := study.CheckContinues(last.version, last.hash, add.Events); err != nil {
+	if err := ledger.CheckContinues(last.version, last.hash, add.Events); err != nil {
 		return fmt.Errorf("the ledger would break: %w", err)
 	}
 	end := last
@@ -138,7 +139,7 @@ func (s *Studies) append(ctx context.Context, tx pgx.Tx, id string, retry *study
 }
 
 // queueStudy brings the study's row up to the study after the append.
-func queueStudy(batch *pgx.Batch, id string, after *study.Snapshot) {
+func queueStudy(batch *pgx.Batch, id string, after *ledger.Snapshot) {
 	now := after.Summary()
 	batch.Queue(`
 		INSERT INTO studies (id, name, state, algorithm, version, hash, created_at, updated_at, trials, waiting, oldest_waiting, feasible, known, best)

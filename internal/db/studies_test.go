@@ -15,6 +15,8 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func TestEventsComeBackAsTheyWere(t *testing.T) {
@@ -23,12 +25,12 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 	l, before := createStudy(t, d, "one")
 	// Numbers that jsonb would rewrite, and characters that must survive.
 	add := l.noted(before, `{"description":"µ \u0000 \"q\" 🜁","numbers":[1e-7,1e+300,0.1,-0,5e-324,12345678901234567]}`)
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err == nil {
+	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err == nil {
 		t.Fatal("data that is not canonical has another hash, and must be refused")
 	}
 	l, before = createStudy(t, d, "two")
 	add = l.noted(before, `{"description":"µ \u0000 \"q\" 🜁","numbers":[1e-7,1e+300,0.1,5e-324]}`)
-	if err := d.Studies.Write(ctx, "two", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := d.Studies.Write(ctx, "two", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
 		t.Fatal(err)
 	}
 	got, err := d.Studies.Events(ctx, "two", 1, 0)
@@ -48,31 +50,31 @@ func TestWriteGivesTheNewsAndChecksTheVersion(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"name":"a"}`)
-	write := func(cmd study.Command, known int64, decide func([]study.Event) (study.Append, error)) error {
+	write := func(cmd study.Command, known int64, decide func([]ledger.Event) (study.Append, error)) error {
 		return d.Studies.Write(ctx, "one", cmd, known, decide)
 	}
-	if err := write(study.Command{IfMatch: 1}, 0, func(news []study.Event) (study.Append, error) {
-		if len(news) != 1 || news[0].Kind != study.Created {
+	if err := write(study.Command{IfMatch: 1}, 0, func(news []ledger.Event) (study.Append, error) {
+		if len(news) != 1 || news[0].Kind != ledger.Created {
 			t.Errorf("got the news %v", news)
 		}
 		return add, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(study.Command{IfMatch: 1}, 1, func([]study.Event) (study.Append, error) {
+	if err := write(study.Command{IfMatch: 1}, 1, func([]ledger.Event) (study.Append, error) {
 		t.Error("a stale write was decided")
 		return study.Append{}, nil
 	}); !errors.Is(err, study.ErrStale) {
 		t.Fatalf("a stale write got %v", err)
 	}
 	refusal := errors.New("no")
-	if err := write(study.Command{}, 2, func([]study.Event) (study.Append, error) { return study.Append{}, refusal }); !errors.Is(err, refusal) {
+	if err := write(study.Command{}, 2, func([]ledger.Event) (study.Append, error) { return study.Append{}, refusal }); !errors.Is(err, refusal) {
 		t.Fatalf("a refused write got %v", err)
 	}
 	if version, err := d.Studies.Version(ctx, "one"); err != nil || version != 2 {
 		t.Fatalf("at version %d, %v", version, err)
 	}
-	err := d.Studies.Write(ctx, "nowhere", study.Command{}, 0, func([]study.Event) (study.Append, error) {
+	err := d.Studies.Write(ctx, "nowhere", study.Command{}, 0, func([]ledger.Event) (study.Append, error) {
 		t.Error("a study that is not there was decided")
 		return study.Append{}, nil
 	})
@@ -99,13 +101,13 @@ func TestWriteRefusesEventsThatDoNotContinue(t *testing.T) {
 		"an event repeated": func(a *study.Append) { a.Events = append(a.Events, a.Events[0]) },
 	} {
 		after := *good.After
-		bad := study.Append{Events: []study.Event{good.Events[0]}, After: &after}
+		bad := study.Append{Events: []ledger.Event{good.Events[0]}, After: &after}
 		spoil(&bad)
-		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return bad, nil }); err == nil {
+		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return bad, nil }); err == nil {
 			t.Errorf("%s was written", name)
 		}
 	}
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return good, nil }); err != nil {
+	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return good, nil }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -114,7 +116,7 @@ func TestCreatingAStudyTwiceIsAConflict(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	createStudy(t, d, "one")
-	if err := d.Studies.Create(t.Context(), "one", study.Command{}, newLedger().created()); !errors.Is(err, study.ErrConflict) {
+	if err := d.Studies.Create(t.Context(), "one", study.Command{}, newBook().created()); !errors.Is(err, study.ErrConflict) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -135,7 +137,7 @@ func TestTamperingIsFound(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"name":"a"}`)
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Studies.CheckLedger(ctx, "one"); err != nil {
@@ -160,31 +162,31 @@ func TestRowFollowsTheLedger(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
-	before.Definition.Objective = study.Objective{Metric: "y", Direction: "maximize", Unit: "%"}
+	before.Definition.Objective = design.Objective{Metric: "y", Direction: "maximize", Unit: "%"}
 	add := l.noted(before, `{"name":"a"}`)
 	yes, no, sd := true, false, 0.25
-	told := func(y float64) map[string]study.Measurement {
-		return map[string]study.Measurement{"y": {Value: y, StdDev: &sd, ToldAt: l.now, By: "Bo"}}
+	told := func(y float64) map[string]ledger.Measurement {
+		return map[string]ledger.Measurement{"y": {Value: y, StdDev: &sd, ToldAt: l.now, By: "Bo"}}
 	}
-	add.After.Trials = []study.Trial{
-		{Number: 1, Status: study.StatusCompleted, Feasible: &yes, CreatedAt: l.now, Metrics: told(3)},
-		{Number: 2, Status: study.StatusPartial, CreatedAt: l.now.Add(time.Minute), Metrics: told(9)},
-		{Number: 3, Status: study.StatusSuggested, CreatedAt: l.now.Add(2 * time.Minute)},
-		{Number: 4, Status: study.StatusCompleted, Feasible: &no, CreatedAt: l.now, Metrics: told(8)},
-		{Number: 5, Status: study.StatusCompleted, Feasible: &yes, CreatedAt: l.now, Metrics: told(4)},
-		{Number: 6, Status: study.StatusCompleted, Feasible: &yes, Excluded: true, CreatedAt: l.now, Metrics: told(7)},
+	add.After.Trials = []ledger.Trial{
+		{Number: 1, Status: ledger.StatusCompleted, Feasible: &yes, CreatedAt: l.now, Metrics: told(3)},
+		{Number: 2, Status: ledger.StatusPartial, CreatedAt: l.now.Add(time.Minute), Metrics: told(9)},
+		{Number: 3, Status: ledger.StatusSuggested, CreatedAt: l.now.Add(2 * time.Minute)},
+		{Number: 4, Status: ledger.StatusCompleted, Feasible: &no, CreatedAt: l.now, Metrics: told(8)},
+		{Number: 5, Status: ledger.StatusCompleted, Feasible: &yes, CreatedAt: l.now, Metrics: told(4)},
+		{Number: 6, Status: ledger.StatusCompleted, Feasible: &yes, Excluded: true, CreatedAt: l.now, Metrics: told(7)},
 	}
 	write := func(add study.Append) {
 		t.Helper()
-		if err := d.Studies.Write(ctx, "one", study.Command{}, add.After.Version-1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+		if err := d.Studies.Write(ctx, "one", study.Command{}, add.After.Version-1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	write(add)
 	waitingSince := l.now.Add(time.Minute)
-	want := study.Summary{ID: "one", Name: "Buffer screen", State: study.Open, Version: 2, CreatedAt: before.CreatedAt, UpdatedAt: l.now,
+	want := ledger.Summary{ID: "one", Name: "Buffer screen", State: ledger.Open, Version: 2, CreatedAt: before.CreatedAt, UpdatedAt: l.now,
 		Trials: 6, Waiting: 2, OldestWaiting: &waitingSince, Feasible: 3, Known: 4,
-		Best: &study.BestTrial{Number: 5, Metric: "y", Value: 4, Unit: "%"}, Algorithm: "rpol-ucb"}
+		Best: &ledger.BestTrial{Number: 5, Metric: "y", Value: 4, Unit: "%"}, Algorithm: "rpol-ucb"}
 	createStudy(t, d, "two")
 	for _, ids := range [][]string{nil, {"one"}, {"two", "one"}} {
 		got, err := d.Studies.Summaries(ctx, study.Listing{Only: ids})
@@ -210,7 +212,7 @@ func TestRowFollowsTheLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]study.Summary{want}, got); diff != "" {
+	if diff := cmp.Diff([]ledger.Summary{want}, got); diff != "" {
 		t.Fatalf("(-want +got)\n%s", diff)
 	}
 }
@@ -223,11 +225,11 @@ func TestListGoesOnWhereAPageEnded(t *testing.T) {
 	t.Cleanup(service.Stop)
 	var want []string
 	for i := range 7 {
-		l := newLedger()
+		l := newBook()
 		l.now = l.now.Add(time.Duration(i/3) * time.Hour) // three at a time
 		first := l.created()
 		if i == 4 {
-			first.After.State = study.Archived
+			first.After.State = ledger.Archived
 		}
 		id := string(rune('a' + i))
 		if err := d.Studies.Create(ctx, id, study.Command{By: "Ana"}, first); err != nil {
@@ -258,10 +260,10 @@ func TestListGoesOnWhereAPageEnded(t *testing.T) {
 	if diff := cmp.Diff(want, pages(study.Listing{Limit: 2})); diff != "" {
 		t.Fatalf("all (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"g", "f", "d", "c", "b", "a"}, pages(study.Listing{Limit: 2, States: []study.State{study.Open}})); diff != "" {
+	if diff := cmp.Diff([]string{"g", "f", "d", "c", "b", "a"}, pages(study.Listing{Limit: 2, States: []ledger.State{ledger.Open}})); diff != "" {
 		t.Fatalf("open ones (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"e"}, pages(study.Listing{Limit: 1, States: []study.State{study.Archived}})); diff != "" {
+	if diff := cmp.Diff([]string{"e"}, pages(study.Listing{Limit: 1, States: []ledger.State{ledger.Archived}})); diff != "" {
 		t.Fatalf("archived ones (-want +got)\n%s", diff)
 	}
 	for _, wrong := range []string{"", "1", ".a", "1.", "x.a", "-1.a", "999999999999999999.a"} {
@@ -275,13 +277,13 @@ func TestNoNumberThatIsNoneGetsIn(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
-	before.Definition.Objective = study.Objective{Metric: "y", Direction: "maximize"}
+	before.Definition.Objective = design.Objective{Metric: "y", Direction: "maximize"}
 	yes := true
 	for _, value := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		branch := *l
 		add := branch.noted(before, `{"name":"a"}`)
-		add.After.Trials = []study.Trial{{Number: 1, Feasible: &yes, Metrics: map[string]study.Measurement{"y": {Value: value}}}}
-		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err == nil {
+		add.After.Trials = []ledger.Trial{{Number: 1, Feasible: &yes, Metrics: map[string]ledger.Measurement{"y": {Value: value}}}}
+		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err == nil {
 			t.Errorf("%v was stored", value)
 		}
 	}
@@ -297,7 +299,7 @@ func TestWritersTakeTurns(t *testing.T) {
 	var alone sync.Mutex
 	for range writers {
 		wait.Go(func() {
-			if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func(news []study.Event) (study.Append, error) {
+			if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func(news []ledger.Event) (study.Append, error) {
 				if !alone.TryLock() {
 					t.Error("two writers decided at once")
 					alone.Lock()
@@ -331,7 +333,7 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 	retry := study.Retry{Caller: "token:a", Method: "POST", Path: "/api/v1/studies/one/ask", Key: "k", Body: [32]byte{7}}
 	var effects atomic.Int32
 	ask := func(retry study.Retry) error {
-		return d.Studies.Write(ctx, "one", study.Command{Retry: &retry}, 1, func([]study.Event) (study.Append, error) {
+		return d.Studies.Write(ctx, "one", study.Command{Retry: &retry}, 1, func([]ledger.Event) (study.Append, error) {
 			effects.Add(1)
 			add := l.noted(before, `{"name":"a"}`)
 			add.Answer = &study.Answer{Status: 201, Location: "/there", ETag: `"2"`, Body: []byte(`{"trials":[]}`)}
@@ -398,7 +400,7 @@ func TestConcurrentCreatesUnderOneKeyMakeOneStudy(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 20 {
 		wait.Go(func() {
-			first := newLedger().created()
+			first := newBook().created()
 			first.Answer = &study.Answer{Status: 201}
 			err := d.Studies.Create(ctx, string(rune('a'+i)), study.Command{Retry: retry}, first)
 			var before *study.AlreadyAnswered
@@ -443,7 +445,7 @@ func TestChoosingIsSerialAndBlocksNoWrites(t *testing.T) {
 	receive(t, entered)
 	write, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := d.Studies.Write(write, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return l.noted(before, `{"name":"a"}`), nil }); err != nil {
+	if err := d.Studies.Write(write, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return l.noted(before, `{"name":"a"}`), nil }); err != nil {
 		t.Fatalf("a write waited for the choosers: %v", err)
 	}
 	if err := d.Studies.Choosing(write, "two", func(context.Context) error { return nil }); err != nil {

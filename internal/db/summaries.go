@@ -9,10 +9,11 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // Summaries lists studies, newest change first: one read of the studies' rows, of a page as many as it has.
-func (s *Studies) Summaries(ctx context.Context, wanted study.Listing) ([]study.Summary, error) {
+func (s *Studies) Summaries(ctx context.Context, wanted study.Listing) ([]ledger.Summary, error) {
 	before, id := pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}, ""
 	if wanted.After != nil {
 		before, id = pgtype.Timestamptz{Time: wanted.After.UpdatedAt, Valid: true}, wanted.After.ID
@@ -26,8 +27,8 @@ const listStudies = `
 	WHERE (updated_at, id) < ($1, $2) AND ($3::text[] IS NULL OR id = ANY ($3)) AND ($4::text[] IS NULL OR state = ANY ($4))
 	ORDER BY updated_at DESC, id DESC LIMIT nullif($5::bigint, 0)`
 
-func scanSummary(row pgx.CollectableRow) (study.Summary, error) {
-	var one study.Summary
+func scanSummary(row pgx.CollectableRow) (ledger.Summary, error) {
+	var one ledger.Summary
 	err := row.Scan(&one.ID, &one.Name, &one.State, &one.Algorithm, &one.Version, &one.CreatedAt, &one.UpdatedAt,
 		&one.Trials, &one.Waiting, &one.OldestWaiting, &one.Feasible, &one.Known, &one.Best)
 	one.CreatedAt, one.UpdatedAt, one.OldestWaiting = one.CreatedAt.UTC(), one.UpdatedAt.UTC(), utc(one.OldestWaiting)
@@ -50,11 +51,11 @@ func (s *Studies) count(ctx context.Context) error {
 		return err
 	}
 	for _, id := range ids {
-		ledger, err := s.Events(ctx, id, 0, 0)
+		events, err := s.Events(ctx, id, 0, 0)
 		if err != nil {
 			return err
 		}
-		now, err := study.Summarise(id, ledger)
+		now, err := ledger.Summarise(id, events)
 		if err != nil {
 			slog.Error("the trials of a study cannot be counted", "study", id, "error", err)
 			continue

@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // The load of the write benchmarks: clients tell results to studies, each the next of its own, on a server that keeps what it commits.
@@ -81,7 +82,7 @@ func (l *load) fill(trials int) {
 // tell tells the next waiting trial, as POST …/tell does.
 func (l *load) tell(ctx context.Context, i int) error {
 	number := l.first + i/loadStudies
-	_, err := l.service.Tell(ctx, ana, l.ids[i%loadStudies], []study.Telling{{Number: number, Metrics: map[string]study.Reading{
+	_, err := l.service.Tell(ctx, ana, l.ids[i%loadStudies], []study.Telling{{Number: number, Metrics: map[string]ledger.Reading{
 		"yield": {Value: 71.25}, "impurity": {Value: 0.31}}}})
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -27,8 +28,8 @@ func (s *Server) studiesPage(w http.ResponseWriter, r *http.Request) error {
 	page := templates.StudiesPage{Page: newPage(r, "Studies"), Archived: r.URL.Query().Get("archived") == "yes", Later: wanted.After != nil}
 	page.Width = "medium"
 	if !page.Archived {
-		wanted.States = []study.State{study.Open, study.Paused, study.Finished}
-		hidden, _, err := s.visibleStudies(r, study.Listing{States: []study.State{study.Archived}, Limit: 1})
+		wanted.States = []ledger.State{ledger.Open, ledger.Paused, ledger.Finished}
+		hidden, _, err := s.visibleStudies(r, study.Listing{States: []ledger.State{ledger.Archived}, Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func (s *Server) editPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showEdit(w, r, http.StatusOK, snap, templates.Form{Values: url.Values{"name": {d.Name}, "description": {d.Description}, "state": {string(snap.State)}}})
 }
 
-func (s *Server) showEdit(w http.ResponseWriter, r *http.Request, status int, snap *study.Snapshot, form templates.Form) error {
+func (s *Server) showEdit(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, form templates.Form) error {
 	page := templates.EditPage{Page: narrowPage(r, "Name and state"), Study: studyHead(r, snap), Form: form}
 	return show(w, r, status, templates.EditView(page))
 }
@@ -87,7 +88,7 @@ func (s *Server) editOnPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	form := newTyped(values)
 	edit := changedParts(snap, form)
-	if edit == (study.EditedData{}) {
+	if edit == (ledger.EditedData{}) {
 		return goTo(w, r, "/studies/"+snap.ID)
 	}
 	_, err = s.studies.Edit(r.Context(), pageCommand(r, values), snap.ID, edit)
@@ -102,15 +103,15 @@ func (s *Server) editOnPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // changedParts are the parts of the form that differ from the study.
-func changedParts(snap *study.Snapshot, form *typed) study.EditedData {
-	var edit study.EditedData
+func changedParts(snap *ledger.Snapshot, form *typed) ledger.EditedData {
+	var edit ledger.EditedData
 	if name := form.text("name"); name != snap.Definition.Name {
 		edit.Name = &name
 	}
 	if description := strings.ReplaceAll(form.text("description"), "\r\n", "\n"); description != snap.Definition.Description {
 		edit.Description = &description
 	}
-	if state := study.State(form.text("state")); state != snap.State {
+	if state := ledger.State(form.text("state")); state != snap.State {
 		edit.State = &state
 	}
 	return edit

@@ -1,6 +1,10 @@
 package study
 
-import "context"
+import (
+	"context"
+
+	"headroom/internal/study/ledger"
+)
 
 // Store keeps studies. Package db implements it on PostgreSQL.
 type Store interface {
@@ -11,27 +15,27 @@ type Store interface {
 	// study's row and stores the answer under the retry key: all in one transaction. After the commit it notifies
 	// listeners. decide is called at most once.
 	// Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyAnswered, or whatever decide returned (nothing is stored then).
-	Write(ctx context.Context, id string, cmd Command, known int64, decide func(news []Event) (Append, error)) error
+	Write(ctx context.Context, id string, cmd Command, known int64, decide func(news []ledger.Event) (Append, error)) error
 
 	// Choosing runs choose while holding the study's choosing lock, so that decisions of one study are made one after another,
 	// on all servers. Tells do not wait for it.
 	Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error
 
 	// Events returns the events with after < seq, at most limit (0 = all), in order. ErrNotFound when there is no such study.
-	Events(ctx context.Context, id string, after int64, limit int) ([]Event, error)
+	Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error)
 
 	// Version returns the seq of the last event.
 	Version(ctx context.Context, id string) (int64, error)
 
 	// Summaries lists studies, newest change first.
-	Summaries(ctx context.Context, list Listing) ([]Summary, error)
+	Summaries(ctx context.Context, list Listing) ([]ledger.Summary, error)
 }
 
 // Append is what a write adds: complete events (seq, at and hash filled in by Chain).
 type Append struct {
-	Events []Event
-	After  *Snapshot // the study with the events folded in; its row is brought up to it
-	Answer *Answer   // stored under the retry key, when there is one
+	Events []ledger.Event
+	After  *ledger.Snapshot // the study with the events folded in; its row is brought up to it
+	Answer *Answer          // stored under the retry key, when there is one
 }
 
 // Command is how a write enters.
@@ -46,7 +50,7 @@ type Retry struct {
 	Caller, Method, Path, Key string
 	Body                      [32]byte
 	// Answer makes the response that is stored with the effect, from the study after it and the trials concerned.
-	Answer func(after *Snapshot, numbers []int) (Answer, error)
+	Answer func(after *ledger.Snapshot, numbers []int) (Answer, error)
 }
 
 // Answer is a stored response.

@@ -65,7 +65,7 @@ func filled(t *testing.T) *db.DB {
 		Parameters: design.Settings{"x": {Number: 0.1}}, Metrics: map[string]ledger.Measurement{"y": {Value: 0.1 + 0.2, StdDev: &sd, ToldAt: l.now, By: "Ana"}}}}
 	add.Answer = &study.Answer{Status: 200, Body: []byte{0, 255, 10}}
 	retry := &study.Retry{Caller: "a", Method: "POST", Path: "/", Key: "k"}
-	if err := d.Studies.Write(ctx, "one", study.Command{Retry: retry}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := write(t, d, "one", before, study.Command{Retry: retry}, add); err != nil {
 		t.Fatal(err)
 	}
 	admin := firstAdmin(t, d)

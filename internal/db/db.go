@@ -76,7 +76,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 		notifier: newNotifier(pool),
 		now:      func() time.Time { return time.Now().UTC() },
 	}
-	d.Studies = &Studies{db: d, choosing: newChoosing(choosingPool)}
+	d.Studies = &Studies{db: d, choosing: &decisions{pool: choosingPool}}
 	d.Accounts = &Accounts{db: d}
 	err = d.Ready(ctx)
 	if err == nil {

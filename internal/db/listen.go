@@ -225,8 +225,11 @@ func replace[T any](channel chan T, value T) {
 }
 
 // pause waits about d, or until ctx ends. The spread keeps servers from coming back all at once.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d/2 + rand.N(d/2+1))
+func pause(ctx context.Context, d time.Duration) { rest(ctx, d/2+rand.N(d/2+1)) }
+
+// rest waits d, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

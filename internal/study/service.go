@@ -26,6 +26,7 @@ type Service struct {
 	loading    singleflight.Group
 	processors chan struct{} // a place for each replay that may run at once
 	fits       *fitter
+	writing    Queues
 }
 
 // Options of a Service; the zero value is useful.
@@ -177,11 +178,20 @@ type ruling struct {
 	numbers []int
 }
 
-// write brings base up to date under the study's lock, lets decide rule on it, and appends what it ruled.
+// write lets decide rule on the study as it is, of which base is some version, and appends what it ruled. Writers of one study take turns, so
+// that each knows what the one before it wrote.
 func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot, decide func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, []int, error) {
+	leave, err := s.writing.Enter(ctx, base.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
+	if newer := s.cache.upTo(base.ID, 0); newer != nil && newer.Version > base.Version {
+		base = newer
+	}
 	var after *ledger.Snapshot
 	var numbers []int
-	err := s.store.Write(ctx, base.ID, cmd, base.Version, func(news []ledger.Event) (Append, error) {
+	err = s.store.Write(ctx, base.ID, cmd, Known{base.Version, base.Hash}, func(news []ledger.Event) (Append, error) {
 		now, err := ledger.Fold(base.ID, base, news, nil)
 		if err != nil {
 			return Append{}, fmt.Errorf("study %s: %w", base.ID, err)

@@ -11,11 +11,12 @@ type Store interface {
 	// Create writes a new study with its first events, in one transaction with cmd's retry key.
 	Create(ctx context.Context, id string, cmd Command, first Append) error
 
-	// Write locks the study's row, gives decide the events with seq > known, appends what it returns, updates the
-	// study's row and stores the answer under the retry key: all in one transaction. After the commit it notifies
-	// listeners. decide is called at most once.
-	// Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyAnswered, or whatever decide returned (nothing is stored then).
-	Write(ctx context.Context, id string, cmd Command, known int64, decide func(news []ledger.Event) (Append, error)) error
+	// Write appends to a study what decide makes of the events after known, updates the study's row and stores the answer under the
+	// retry key: all in one transaction, after which it notifies listeners. It first takes the caller's word that nothing has
+	// happened since known, and has what decide makes of no news stored only if that is so; else, or when decide refuses, decide is
+	// called again with the news while the study is locked. So decide may be called twice, and its second call counts.
+	// Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyAnswered, or whatever decide returned last (nothing is stored then).
+	Write(ctx context.Context, id string, cmd Command, known Known, decide func(news []ledger.Event) (Append, error)) error
 
 	// Choosing runs choose while holding the study's choosing lock, so that decisions of one study are made one after another,
 	// on all servers. Tells do not wait for it.
@@ -29,6 +30,12 @@ type Store interface {
 
 	// Summaries lists studies, newest change first.
 	Summaries(ctx context.Context, list Listing) ([]ledger.Summary, error)
+}
+
+// Known is the end of a study's ledger as a caller knows it: the last event's seq and hash.
+type Known struct {
+	Version int64
+	Hash    string
 }
 
 // Append is what a write adds: complete events (seq, at and hash filled in by Chain).

@@ -20,7 +20,12 @@ var layers = []struct {
 	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/migrations"}},
 	{"headroom/web/static", nil},
 	{"headroom/web/templates", []string{"headroom/web", "headroom/internal/study", "headroom/internal/account"}},
-	{"headroom/internal/http", []string{"headroom/internal/http", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer"}},
+	{"headroom/internal/http/problem", []string{"headroom/internal/study", "headroom/internal/account"}},
+	{"headroom/internal/http/request", []string{"headroom/internal/http/problem", "headroom/internal/study", "headroom/internal/account"}},
+	{"headroom/internal/http/api", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web/static", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer"}},
+	{"headroom/internal/http/pages", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer"}},
+	{"headroom/internal/http/sitetest", []string{"headroom/internal"}}, // the whole site, for tests
+	{"headroom/internal/http", []string{"headroom/internal/http/api", "headroom/internal/http/pages", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/internal/study", "headroom/internal/account"}},
 	{"headroom/cmd", []string{"headroom"}},
 	{"headroom/e2e", nil}, // its tests alone need others
 }
@@ -78,6 +83,9 @@ func TestImportTableForbids(t *testing.T) {
 		"headroom/internal/study/ledger": {"headroom/internal/study"},
 		"headroom/internal/study":        {"headroom/internal/db"},
 		"headroom/internal/http":         {"headroom/internal/db"},
+		"headroom/internal/http/api":     {"headroom/web/templates", "headroom/internal/http/pages"},
+		"headroom/internal/http/pages":   {"headroom/internal/http/api", "headroom/internal/http"},
+		"headroom/internal/http/request": {"headroom/internal/http"},
 		"headroom/internal/db":           {"headroom/internal/http"},
 		"headroom/internal/account":      {"headroom/internal/study", "headroom/internal/study/design"},
 		"headroom/web/templates":         {"headroom/internal/http"},

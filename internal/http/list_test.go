@@ -1,22 +1,24 @@
-package server
+package http_test
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+
+	"headroom/internal/http/sitetest"
 )
 
 func TestStudiesAreListedInPages(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := sitetest.New(t)
 	for i := range 5 {
-		s.newStudy(strings.Replace(screen, "Buffer screen", fmt.Sprint("Study ", i), 1))
+		s.NewStudy(strings.Replace(sitetest.Screen, "Buffer screen", fmt.Sprint("Study ", i), 1))
 	}
 	var names []string
 	after := ""
 	for range 3 {
-		page := s.api("GET", "/studies?limit=2"+after, nil).want(200).json()
+		page := s.API("GET", "/studies?limit=2"+after, nil).Want(200).JSON()
 		for _, one := range page["studies"].([]any) {
 			names = append(names, one.(map[string]any)["name"].(string))
 		}
@@ -30,7 +32,7 @@ func TestStudiesAreListedInPages(t *testing.T) {
 		t.Fatalf("listed %s, next %q", got, after)
 	}
 	for query, location := range map[string]string{"limit=0": "query.limit", "limit=1001": "query.limit", "after=x": "query.after", "after=": "query.after"} {
-		if faults := s.api("GET", "/studies?"+query, nil).faults(422); faults[location] == "" {
+		if faults := s.API("GET", "/studies?"+query, nil).Faults(422); faults[location] == "" {
 			t.Errorf("%s: %v", query, faults)
 		}
 	}
@@ -38,10 +40,10 @@ func TestStudiesAreListedInPages(t *testing.T) {
 
 func TestListCountsWithoutReadingTrials(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	id := s.newStudy(screen)
-	s.api("POST", "/studies/"+id+"/import", "temperature,catalyst,yield,impurity\n30,A,71.2,0.3\n31,A,80,0.9\n32,B,60,0.4\n33,B,,\n", "Content-Type", "text/csv").want(200)
-	one := s.api("GET", "/studies", nil).want(200).json()["studies"].([]any)[0].(map[string]any)
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/import", "temperature,catalyst,yield,impurity\n30,A,71.2,0.3\n31,A,80,0.9\n32,B,60,0.4\n33,B,,\n", "Content-Type", "text/csv").Want(200)
+	one := s.API("GET", "/studies", nil).Want(200).JSON()["studies"].([]any)[0].(map[string]any)
 	if got := fmt.Sprint(one["trials"], one["waiting"], one["feasible"], one["feasibility_known"], one["best"]); got != "4 1 2 3 map[metric:yield number:1 unit:% value:71.2]" {
 		t.Fatalf("the list says %s", got)
 	}
@@ -49,17 +51,17 @@ func TestListCountsWithoutReadingTrials(t *testing.T) {
 
 func TestStudiesPageGoesOn(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	for i := range studiesOnPage + 1 {
-		id := s.newStudy(strings.Replace(screen, "Buffer screen", fmt.Sprintf("Study %03d", i), 1))
+	s := sitetest.New(t)
+	for i := range 101 {
+		id := s.NewStudy(strings.Replace(sitetest.Screen, "Buffer screen", fmt.Sprintf("Study %03d", i), 1))
 		if i == 0 {
-			s.api("PATCH", "/studies/"+id, `{"state": "archived"}`).want(200)
+			s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
 		}
 	}
-	s.newStudy(strings.Replace(screen, "Buffer screen", "The last one", 1))
+	s.NewStudy(strings.Replace(sitetest.Screen, "Buffer screen", "The last one", 1))
 	page := func(path string) string {
 		t.Helper()
-		return string(s.call("GET", path, s.admin, nil, "Accept", "text/html").want(200).body)
+		return string(s.Call("GET", path, s.Admin, nil, "Accept", "text/html").Want(200).Body)
 	}
 	first := page("/studies")
 	on := regexp.MustCompile(`href="(/studies\?after=[^"]+)"`).FindStringSubmatch(first)
@@ -73,5 +75,5 @@ func TestStudiesPageGoesOn(t *testing.T) {
 	if all := page(strings.Replace(on[1], "?", "?archived=yes&", 1)); !strings.Contains(all, "Study 000") || strings.Contains(all, "Show archived") {
 		t.Fatalf("with archived ones: %s", all)
 	}
-	s.call("GET", "/studies?after=x", s.admin, nil, "Accept", "text/html").want(422)
+	s.Call("GET", "/studies?after=x", s.Admin, nil, "Accept", "text/html").Want(422)
 }

@@ -58,7 +58,7 @@ func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design
 		return Choice{}, err
 	}
 	defer release()
-	state, err := optimizer.Replay(c.Config, snap.History(c))
+	state, err := optimizer.Replay(ctx, c.Config, snap.History(c))
 	if err != nil {
 		return Choice{}, fmt.Errorf("%s: %w", c.Def.Algorithm.Name, err)
 	}

@@ -3,7 +3,6 @@ package study
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"headroom/internal/optimizer"
@@ -55,7 +54,7 @@ func (c *chooser) extend(ctx context.Context, s *Service) error {
 		return err
 	}
 	defer release()
-	c.state, err = c.state.Extend(c.history)
+	c.state, err = c.state.Extend(ctx, c.history)
 	return err
 }
 
@@ -77,8 +76,12 @@ func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known
 }
 
 // own records what the algorithm makes of a person's choice.
-func (c *chooser) own(settings design.Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
-	return c.keep(settings, c.state.Own(place, known), values)
+func (c *chooser) own(ctx context.Context, settings design.Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
+	d, err := c.state.Own(ctx, place, known)
+	if err != nil {
+		return chosenPoint{}, err
+	}
+	return c.keep(settings, d, values)
 }
 
 func (c *chooser) keep(settings design.Settings, d optimizer.Decision, values knownInputs) (chosenPoint, error) {
@@ -133,7 +136,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	kept := ledger.Decision{
 		Engine: optimizer.Engine, Algorithm: c.Def.Algorithm.Name,
 		Beta: keyed(c.MetricNames, d.Beta), Multipliers: keyed(c.ConstraintNames, d.Multipliers),
-		Mean: keyed(c.MetricNames, d.Mean), SD: keyed(c.MetricNames, d.SD), Estimates: estimates(c, d.Estimates),
+		Mean: keyed(c.MetricNames, d.Mean), SD: keyed(c.MetricNames, d.SD), Estimates: ledger.Estimates(c.Def, d.Estimates),
 		RandomSeed: d.Draw.Seed, Draws: d.Draw.Z, Model: map[string]ledger.MetricModel{},
 		FeasibilityProbability: d.FeasibilityProbability, Reason: string(d.Reason),
 	}
@@ -158,23 +161,6 @@ func keyed(names []string, values []float64) map[string]float64 {
 	for i, v := range values {
 		if i < len(names) && design.Finite(v) {
 			by[names[i]] = v
-		}
-	}
-	return by
-}
-
-// estimates are the reward's, under the objective's metric, and each constraint's under its name.
-func estimates(c *design.Compiled, values []float64) map[string]float64 {
-	by := map[string]float64{}
-	for i, v := range values {
-		switch name := c.Def.Objective.Metric; {
-		case !design.Finite(v):
-		case i == 0:
-			by[name] = v
-		case c.ConstraintNames[i-1] == name: // a limit on the objective itself
-			by[fmt.Sprintf("%s (limit)", name)] = v
-		default:
-			by[c.ConstraintNames[i-1]] = v
 		}
 	}
 	return by

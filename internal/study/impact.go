@@ -43,7 +43,14 @@ func (s *Service) PreviewCorrection(ctx context.Context, id string, c Correction
 	if err != nil {
 		return Impact{}, err
 	}
-	was, would := readout(before, stateBefore), readout(after, stateAfter)
+	was, err := readout(ctx, before, stateBefore)
+	if err != nil {
+		return Impact{}, err
+	}
+	would, err := readout(ctx, after, stateAfter)
+	if err != nil {
+		return Impact{}, err
+	}
 	impact := Impact{
 		Trial: *after.Trial(c.Number), Multipliers: map[string][2]float64{}, Violation: map[string][2]ViolationOut{},
 		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, DecisionsAfter: decisionsAfter(before, c),

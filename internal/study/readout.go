@@ -161,16 +161,28 @@ func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, 
 	if err != nil {
 		return Readout{}, err
 	}
-	return readout(snap, state), nil
+	return readout(ctx, snap, state)
 }
 
-func readout(snap *ledger.Snapshot, state *optimizer.State) Readout {
+func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
+	violated, err := state.Violations(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
+	recommended, err := recommendation(ctx, snap, state)
+	if err != nil {
+		return Readout{}, err
+	}
+	calibrations, err := state.Calibrations(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
 	c := snap.Compiled()
 	out := Readout{
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
-		Calibration: map[string]Calibration{}, Violation: violations(c, state.Violations()),
-		Recommendation: recommendation(snap, state), AtCeiling: []string{},
+		Calibration: map[string]Calibration{}, Violation: violations(c, violated),
+		Recommendation: recommended, AtCeiling: []string{},
 	}
 	for j, at := range state.AtCeiling() {
 		if at {
@@ -180,10 +192,10 @@ func readout(snap *ledger.Snapshot, state *optimizer.State) Readout {
 	for k, m := range state.Models() {
 		out.Metrics[c.MetricNames[k]] = metricState(c.Def, m)
 	}
-	for k, calibration := range state.Calibrations() {
+	for k, calibration := range calibrations {
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
 	}
-	return out
+	return out, nil
 }
 
 func metricState(d design.Definition, m optimizer.Model) MetricState {
@@ -239,24 +251,31 @@ func finiteOrNil(x float64) *float64 {
 	return &x
 }
 
-func recommendation(snap *ledger.Snapshot, state *optimizer.State) *Recommendation {
-	t := snap.Trial(state.Recommendation())
+func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Recommendation, error) {
+	round, err := state.Recommendation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := snap.Trial(round)
 	if t == nil {
-		return nil
+		return nil, nil
 	}
 	at := []optimizer.Place{snap.Place(t.Number)}
 	var known [][]float64
 	if costs := snap.Definition.KnownInOrder(snap.KnownValues(t.Number)); costs != nil {
 		known = [][]float64{costs}
 	}
-	beliefs, chances := state.Believe(at, known)
+	beliefs, chances, err := state.Believe(ctx, at, known)
+	if err != nil {
+		return nil, err
+	}
 	out := &Recommendation{Number: t.Number, Parameters: t.Parameters, Mean: map[string]float64{}, SD: map[string]float64{},
 		FeasibilityProbability: chances[0]}
 	for k, belief := range beliefs {
 		name := snap.Compiled().MetricNames[k]
 		out.Mean[name], out.SD[name] = belief.Mean[0], belief.SD[0]
 	}
-	return out
+	return out, nil
 }
 
 // PosteriorAt is what the model believes at some points, whether they may be tried or not.
@@ -281,7 +300,10 @@ func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places [
 		return Posterior{}, err
 	}
 	defer release()
-	beliefs, chances := state.Believe(places, snap.Compiled().KnownOfSettings(places, points))
+	beliefs, chances, err := state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points))
+	if err != nil {
+		return Posterior{}, err
+	}
 	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances}
 	for k, belief := range beliefs {
 		out.Metrics[snap.Compiled().MetricNames[k]] = band(belief)
@@ -314,7 +336,10 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Ac
 	}
 	defer release()
 	c := snap.Compiled()
-	scores := state.Acquisition(places, known)
+	scores, err := state.Acquisition(ctx, places, known)
+	if err != nil {
+		return Acquisition{}, err
+	}
 	out := Acquisition{Values: make([]*float64, len(places)), Beta: map[string]float64{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers())}
 	for i, v := range scores.Values {
 		if scores.Allowed == nil || scores.Allowed[i] {
@@ -363,7 +388,14 @@ func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histo
 		return nil, err
 	}
 	defer release()
-	trace, running := state.Trace(), state.ViolationTrace()
+	trace, err := state.Trace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running, err := state.ViolationTrace(ctx)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]HistoryRow, len(snap.Trials))
 	for i := range snap.Trials {
 		rows[i] = historyRow(snap, i, trace[i])

@@ -37,9 +37,13 @@ func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.
 	defer release()
 	history := snap.History(snap.Compiled())
 	if prior := s.cache.toExtend(snap); prior != nil {
-		r.state, r.err = prior.Extend(history)
+		r.state, r.err = prior.Extend(ctx, history)
 	} else {
-		r.state, r.err = optimizer.Replay(snap.Compiled().Config, history)
+		r.state, r.err = optimizer.Replay(ctx, snap.Compiled().Config, history)
+	}
+	if r.err != nil && ctx.Err() != nil { // whoever waits next begins again
+		r.err = nil
+		return nil, ctx.Err()
 	}
 	if r.err != nil {
 		r.err = conflict("The model cannot be computed: %v. Change the model or its settings.", r.err)

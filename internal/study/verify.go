@@ -119,7 +119,7 @@ func (v *verifier) advance(seq int64) error {
 }
 
 // replayed is the state that decision number was made from.
-func (v *verifier) replayed(number int) (*optimizer.State, error) {
+func (v *verifier) replayed(ctx context.Context, number int) (*optimizer.State, error) {
 	c := v.snap.Compiled()
 	if v.replay == nil {
 		v.replay = v.snap.History(c)
@@ -131,9 +131,9 @@ func (v *verifier) replayed(number int) (*optimizer.State, error) {
 	h := &optimizer.History{Rounds: append(rounds, v.pending...), Fits: ledger.FitsUnder(c, v.fits)}
 	var err error
 	if v.state != nil && v.under == c {
-		v.state, err = v.state.Extend(h)
+		v.state, err = v.state.Extend(ctx, h)
 	} else {
-		v.state, err = optimizer.Replay(c.Config, h)
+		v.state, err = optimizer.Replay(ctx, c.Config, h)
 	}
 	v.under = c
 	return v.state, err
@@ -143,7 +143,7 @@ func (v *verifier) replayed(number int) (*optimizer.State, error) {
 func (v *verifier) compare(ctx context.Context, chosen ledger.ChosenData, place optimizer.Place) error {
 	v.result.Checked++
 	number, stored := chosen.Number, chosen.Decision
-	state, err := v.replayed(number)
+	state, err := v.replayed(ctx, number)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,11 @@ func (v *verifier) compare(ctx context.Context, chosen ledger.ChosenData, place 
 		return err
 	}
 	if stored.Reason == string(optimizer.ReasonOwn) {
-		v.compareNumbers(number, stored, decisionRecord(c, state, state.Own(place, known)))
+		own, err := state.Own(ctx, place, known)
+		if err != nil {
+			return err
+		}
+		v.compareNumbers(number, stored, decisionRecord(c, state, own))
 		return nil
 	}
 	again, err := state.Suggest(ctx, known)
@@ -168,11 +172,16 @@ func (v *verifier) compare(ctx context.Context, chosen ledger.ChosenData, place 
 		v.compareNumbers(number, stored, decisionRecord(c, state, again))
 		return nil
 	}
-	replayed := decisionRecord(c, state, state.Own(place, known))
-	replayed.Acquisition = scoreAt(state, place, known)
+	own, err := state.Own(ctx, place, known)
+	if err != nil {
+		return err
+	}
+	replayed := decisionRecord(c, state, own)
+	if replayed.Acquisition, err = scoreAt(ctx, state, place, known); err != nil {
+		return err
+	}
 	v.compareNumbers(number, stored, replayed)
-	v.compareMaximum(state, number, stored, replayed, again, chosen, known)
-	return nil
+	return v.compareMaximum(ctx, state, number, stored, replayed, again, chosen, known)
 }
 
 func samePoint(a, b optimizer.Place) bool {
@@ -188,27 +197,32 @@ func samePoint(a, b optimizer.Place) bool {
 }
 
 // scoreAt is the acquisition at one place, nil where it may not be chosen.
-func scoreAt(state *optimizer.State, place optimizer.Place, known optimizer.Known) *float64 {
-	scores := state.Acquisition([]optimizer.Place{place}, known)
-	if scores.Allowed != nil && !scores.Allowed[0] {
-		return nil
+func scoreAt(ctx context.Context, state *optimizer.State, place optimizer.Place, known optimizer.Known) (*float64, error) {
+	scores, err := state.Acquisition(ctx, []optimizer.Place{place}, known)
+	if err != nil || scores.Allowed != nil && !scores.Allowed[0] {
+		return nil, err
 	}
-	return finiteOrNil(scores.Values[0])
+	return finiteOrNil(scores.Values[0]), nil
 }
 
 // compareMaximum accepts a recorded point other than the replayed one if its acquisition comes near enough to the maximum.
-func (v *verifier) compareMaximum(state *optimizer.State, number int, stored *ledger.Decision, replayed ledger.Decision, again optimizer.Decision, chosen ledger.ChosenData, known optimizer.Known) {
+func (v *verifier) compareMaximum(ctx context.Context, state *optimizer.State, number int, stored *ledger.Decision, replayed ledger.Decision, again optimizer.Decision, chosen ledger.ChosenData, known optimizer.Known) error {
 	if replayed.Acquisition == nil || !again.HasScore {
 		v.differ(number, "parameters", chosen.Parameters, v.snap.Compiled().Settings(again.Place))
-		return
+		return nil
 	}
-	if short := again.Acquisition - *replayed.Acquisition; short > searchTolerance*v.acquisitionRange(state, known, again.Acquisition) {
+	spread, err := v.acquisitionRange(ctx, state, known, again.Acquisition)
+	if err != nil {
+		return err
+	}
+	if short := again.Acquisition - *replayed.Acquisition; short > searchTolerance*spread {
 		v.differ(number, "acquisition", stored.Acquisition, again.Acquisition)
 	}
+	return nil
 }
 
 // acquisitionRange is the maximum less the smallest value among the candidates, or among the points tried and probes spread over the space.
-func (v *verifier) acquisitionRange(state *optimizer.State, known optimizer.Known, maximum float64) float64 {
+func (v *verifier) acquisitionRange(ctx context.Context, state *optimizer.State, known optimizer.Known, maximum float64) (float64, error) {
 	places := v.snap.Compiled().Arms()
 	if places == nil {
 		places = v.snap.Compiled().Probes()
@@ -217,16 +231,19 @@ func (v *verifier) acquisitionRange(state *optimizer.State, known optimizer.Know
 		}
 	}
 	if len(places) == 0 {
-		return 0
+		return 0, nil
 	}
-	scores := state.Acquisition(places, known)
+	scores, err := state.Acquisition(ctx, places, known)
+	if err != nil {
+		return 0, err
+	}
 	smallest := maximum
 	for i, value := range scores.Values {
 		if (scores.Allowed == nil || scores.Allowed[i]) && design.Finite(value) {
 			smallest = min(smallest, value)
 		}
 	}
-	return maximum - smallest
+	return maximum - smallest, nil
 }
 
 // compareNumbers notes every recorded number that the replay does not give again.

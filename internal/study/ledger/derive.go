@@ -64,7 +64,7 @@ func (snap *Snapshot) feasible(i int) *bool {
 		if !ok {
 			return nil
 		}
-		holds = holds && c.Excess(v) <= 0
+		holds = holds && c.Holds(v)
 	}
 	return &holds
 }

@@ -97,7 +97,7 @@ type Decision struct {
 	Multipliers            map[string]float64     `json:"multipliers"`
 	Mean                   map[string]float64     `json:"mean"`
 	SD                     map[string]float64     `json:"sd"`
-	Estimates              map[string]float64     `json:"estimates"` // the objective's metric, and each constraint by name
+	Estimates              map[string]float64     `json:"estimates"` // see Estimates and LimitEstimate
 	Acquisition            *float64               `json:"acquisition"`
 	RunnerUp               *RunnerUp              `json:"runner_up"`
 	RandomSeed             uint64                 `json:"random_seed"` // below 2⁵³, so that every JSON reader keeps it

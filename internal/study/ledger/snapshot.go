@@ -190,33 +190,3 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 	}
 	return running
 }
-
-// Summary is the study's line in a list.
-func (snap *Snapshot) Summary() Summary {
-	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
-		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name}
-	for i := range snap.Trials {
-		if t := &snap.Trials[i]; t.Waiting() {
-			s.Waiting++
-			if s.OldestWaiting == nil {
-				created := t.CreatedAt
-				s.OldestWaiting = &created
-			}
-		}
-	}
-	return s
-}
-
-// Summary is one line of the study list.
-type Summary struct {
-	ID            string     `json:"id"`
-	Name          string     `json:"name"`
-	State         State      `json:"state"`
-	Version       int64      `json:"version"`
-	CreatedAt     time.Time  `json:"created_at"`
-	UpdatedAt     time.Time  `json:"updated_at"`
-	Trials        int        `json:"trials"`
-	Waiting       int        `json:"waiting"` // suggested or partial
-	OldestWaiting *time.Time `json:"oldest_waiting,omitempty"`
-	Algorithm     string     `json:"algorithm"`
-}

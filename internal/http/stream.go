@@ -1,4 +1,4 @@
-package server
+package http
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
 	"headroom/internal/study"
 )
 
@@ -43,10 +43,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id := chi.URLParam(r, "id")
-	return s.follow(w, r, func(out *stream) error {
-		for {
-			events, err := s.studies.Events(r.Context(), id, sent, streamPage)
+	return s.follow(w, r, func(out *stream, heard int64) error {
+		for heard == 0 || heard > sent {
+			events, err := s.studies.Events(r.Context(), request.StudyID(r), sent, streamPage)
 			if err != nil {
 				return err
 			}
@@ -64,6 +63,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 				return nil
 			}
 		}
+		return nil
 	})
 }
 
@@ -73,40 +73,46 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.follow(w, r, func(out *stream) error {
-		snap, err := s.studies.Snapshot(r.Context(), chi.URLParam(r, "id"), 0)
-		if err != nil || snap.Version <= sent {
-			return err
+	return s.follow(w, r, func(out *stream, heard int64) error {
+		if heard == 0 {
+			snap, err := s.studies.Snapshot(r.Context(), request.StudyID(r), 0)
+			if err != nil {
+				return err
+			}
+			heard = snap.Version
 		}
-		sent = snap.Version
+		if heard <= sent {
+			return nil
+		}
+		sent = heard
 		return out.send(fmt.Sprintf("id: %d\nevent: changed\ndata: %d\n\n", sent, sent))
 	})
 }
 
 // resumeAfter is the last event that the caller has: Last-Event-ID, else ?after, else absent.
 func (s *Server) resumeAfter(r *http.Request, absent int64) (int64, error) {
-	q, err := readQuery(r.URL)
+	q, err := request.ReadQuery(r.URL)
 	if err != nil {
 		return 0, err
 	}
-	after := q.whole("after", 0, maxSeq, absent)
+	after := q.Whole("after", 0, request.MaxSeq, absent)
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		after, err = strconv.ParseInt(last, 10, 64)
 		if err != nil || after < 0 {
-			return 0, malformed("header.Last-Event-ID", "Last-Event-ID must be the id of an event of this stream, such as 17.")
+			return 0, problem.Malformed("header.Last-Event-ID", "Last-Event-ID must be the id of an event of this stream, such as 17.")
 		}
 	}
-	return after, q.err()
+	return after, q.Err()
 }
 
-// follow opens a stream and calls news first and whenever the study changed, until the caller goes, the credential ends or
-// the server stops. Errors before the first byte are answered; later ones end the stream, and the caller resumes.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(*stream) error) error {
-	changes, unsubscribe := s.db.Subscribe(chi.URLParam(r, "id"))
+// follow opens a stream and calls news first and whenever the study changed, with the seq that it is said to have reached or 0 when nobody
+// said, until the caller goes, the credential ends or the server stops. Errors before the first byte are answered; later ones end the stream, and the caller resumes.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *stream, heard int64) error) error {
+	changes, unsubscribe := s.db.Subscribe(request.StudyID(r))
 	defer unsubscribe()
 	accounts, unwatch := s.db.SubscribeAccounts()
 	defer unwatch()
-	if _, err := s.studies.Snapshot(r.Context(), chi.URLParam(r, "id"), 0); err != nil {
+	if _, err := s.studies.Snapshot(r.Context(), request.StudyID(r), 0); err != nil {
 		return err
 	}
 	s.metrics.streams.Inc()
@@ -122,7 +128,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(*strea
 	out := &stream{w: w, control: http.NewResponseController(w)}
 	err := out.send("retry: 2000\n\n")
 	if err == nil {
-		err = news(out)
+		err = news(out, 0)
 	}
 	ctx, cancel := s.untilExpiry(r)
 	defer cancel()
@@ -130,8 +136,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(*strea
 	defer beat.Stop()
 	for err == nil {
 		select {
-		case <-changes:
-			err = news(out)
+		case heard := <-changes:
+			err = news(out, heard)
 		case <-accounts:
 			err = s.stillWelcome(r)
 		case <-beat.C:
@@ -149,7 +155,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(*strea
 
 // untilExpiry ends with the request or the caller's credential.
 func (s *Server) untilExpiry(r *http.Request) (context.Context, context.CancelFunc) {
-	who, _ := identity(r)
+	who, _ := request.Caller(r)
 	if who.ExpiresAt.IsZero() {
 		return context.WithCancel(r.Context())
 	}
@@ -162,7 +168,7 @@ func (s *Server) stillWelcome(r *http.Request) error {
 	if err != nil && !refused(err) {
 		return nil
 	}
-	if err != nil || !who.MayRead(chi.URLParam(r, "id")) {
+	if err != nil || !who.MayRead(request.StudyID(r)) {
 		return study.ErrNotFound
 	}
 	return nil

@@ -15,7 +15,7 @@ type metricModel struct {
 	kernel        Kernel
 	lambda        float64
 	centre, scale float64
-	fitted        bool // hyperparameters, not only centre and scale
+	fitted        bool // all free hyperparameters, not only centre and scale
 	count         int  // readings the last fit was made from
 }
 
@@ -96,17 +96,24 @@ func (s *State) refitted(models []metricModel, fit Fit) []metricModel {
 			m.centre, m.scale = f.Centre, f.Scale
 		}
 		m.lambda = s.cfg.Metrics[i].lambdaAt(m.scale)
-		if f.Lambda > 0 && s.cfg.Fit {
-			m.fitted = true
-			if s.cfg.Metrics[i].FreeNoise {
-				m.lambda = f.Lambda
-			}
-			if s.cfg.Metrics[i].FreeLengthscales && f.Lengthscales != nil {
-				m.kernel.Lengthscales = f.Lengthscales
-			}
+		if s.cfg.Fit {
+			m.take(f, s.cfg.Metrics[i])
 		}
 	}
 	return models
+}
+
+// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is a fitted one when all that is
+// free, of which there is some, was fitted.
+func (m *metricModel) take(f FittedMetric, free Metric) {
+	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
+	if lengthscales {
+		m.kernel.Lengthscales = f.Lengthscales
+	}
+	if noise {
+		m.lambda = f.Lambda
+	}
+	m.fitted = (lengthscales || noise) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
 }
 
 // arrivals lists the readings of a metric that are in the data of the era's last decision.

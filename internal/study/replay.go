@@ -4,23 +4,23 @@ import (
 	"context"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/ledger"
 )
 
 // replay is the optimizer's state of one snapshot. Whoever holds the turn may work it out; others wait for it.
 type replay struct {
-	turn    chan struct{}
-	history *optimizer.History
-	state   *optimizer.State
-	err     error
-	charts  charts
+	turn       chan struct{}
+	state      *optimizer.State
+	err        error
+	posteriors posteriors
 }
 
 func newReplay() *replay { return &replay{turn: make(chan struct{}, 1)} }
 
-// state returns what the algorithm makes of snap, worked out at most once for each version and, where possible, from the state of
-// another version of the study.
-func (s *Service) state(ctx context.Context, snap *Snapshot) (*optimizer.State, error) {
-	r := snap.replay
+// state returns what the algorithm makes of snap, worked out at most once for each version in the cache and, where possible, from
+// the state of another version of the study.
+func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
+	r := s.cache.replayOf(snap)
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
@@ -30,19 +30,17 @@ func (s *Service) state(ctx context.Context, snap *Snapshot) (*optimizer.State, 
 	if r.state != nil || r.err != nil {
 		return r.state, r.err
 	}
-	release, err := s.computing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	r.history = snap.history(snap.compiled)
-	if prior := s.cache.toExtend(snap); prior != nil {
-		r.state, r.err = prior.Extend(ctx, r.history)
-	} else {
-		r.state, r.err = optimizer.Replay(ctx, snap.compiled.Config, r.history)
-	}
-	if r.err != nil && ctx.Err() != nil {
-		r.err = nil // it was not worked out to the end
+	r.err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		history := snap.History(snap.Compiled())
+		if prior := s.cache.toExtend(snap); prior != nil {
+			r.state, err = prior.Extend(ctx, history)
+		} else {
+			r.state, err = optimizer.Replay(ctx, snap.Compiled().Config, history)
+		}
+		return err
+	})
+	if r.err != nil && ctx.Err() != nil { // whoever waits next begins again
+		r.state, r.err = nil, nil
 		return nil, ctx.Err()
 	}
 	if r.err != nil {
@@ -51,14 +49,4 @@ func (s *Service) state(ctx context.Context, snap *Snapshot) (*optimizer.State, 
 	}
 	s.cache.replayed(snap, r.state)
 	return r.state, nil
-}
-
-// computing waits until one of the processors is free for numerical work.
-func (s *Service) computing(ctx context.Context) (release func(), err error) {
-	select {
-	case s.processors <- struct{}{}:
-		return func() { <-s.processors }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }

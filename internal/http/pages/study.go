@@ -1,0 +1,210 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/go-chi/chi/v5"
+
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// visit is a study as one request sees it: what all parts of its pages are made from.
+type visit struct {
+	head  templates.StudyHead
+	snap  *ledger.Snapshot
+	now   time.Time
+	url   string     // of the page, for links that stay on it
+	query url.Values // which rows and charts to show
+	at    int64      // the moment that links keep to, 0 for now
+	// parts tells that the page fetches its parts one by one.
+	parts bool
+}
+
+func visiting(r *http.Request, snap *ledger.Snapshot) visit {
+	head := studyHead(r, snap)
+	return visit{head: head, snap: snap, now: time.Now(), url: head.URL(""), query: r.URL.Query(), parts: true}
+}
+
+// StudyPage is the study, top to bottom.
+func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request) error {
+	snap, err := s.studyNow(r)
+	if err != nil {
+		return err
+	}
+	return s.showStudy(w, r, http.StatusOK, visiting(r, snap), nil)
+}
+
+// showStudy draws the study page; change may put a form with its faults into it.
+func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v visit, change func(*templates.StudyPage)) error {
+	page := templates.StudyPage{Page: newPage(r, v.head.Name), Study: v.head, Description: markdown(v.snap.Definition.Description)}
+	page.Charts = true
+	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(v.snap.Version, 10)), Version: v.snap.Version}
+	var err error
+	page.Next = v.next()
+	if page.Status, err = s.status(r.Context(), v); err != nil {
+		return err
+	}
+	if page.Progress, err = s.progress(r.Context(), v); err != nil {
+		return err
+	}
+	if page.Beliefs, err = s.beliefs(r.Context(), v); err != nil {
+		return err
+	}
+	if page.Trials, err = s.trials(r.Context(), v); err != nil {
+		return err
+	}
+	if page.Ledger, err = s.ledger(r.Context(), v); err != nil {
+		return err
+	}
+	if change != nil {
+		change(&page)
+	}
+	return show(w, r, status, templates.StudyView(page))
+}
+
+// part is a section of the study page, fetched again when the study has changed.
+type part struct {
+	// query is what of a query the section depends on, in one form for all that mean the same; nothing else of it reaches draw.
+	query func(v visit) url.Values
+	draw  func(s *Site, ctx context.Context, v visit) (templ.Component, error)
+	// personal sections have forms with keys of their own, and are not shared.
+	personal bool
+}
+
+// parts are the sections by name.
+var parts = map[string]part{
+	"status": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		status, err := s.status(ctx, v)
+		return templates.StatusStrip(status), err
+	}},
+	"next": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
+		return templates.NextSection(v.next()), nil
+	}},
+	"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		progress, err := s.progress(ctx, v)
+		return templates.ProgressSection(progress), err
+	}},
+	"beliefs": {query: visit.beliefsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		beliefs, err := s.beliefs(ctx, v)
+		return templates.BeliefsSection(beliefs), err
+	}},
+	"trials": {query: visit.trialsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		trials, err := s.trials(ctx, v)
+		return templates.TrialsSection(trials), err
+	}},
+	"ledger": {query: visit.ledgerQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		ledger, err := s.ledger(ctx, v)
+		return templates.LedgerSection(ledger), err
+	}},
+}
+
+func nothing(visit) url.Values { return nil }
+
+// StudyPart is one section of the study page, as it is after the event that the page has heard of, or later.
+func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
+	name := chi.URLParam(r, "part")
+	part, there := parts[name]
+	if !there {
+		return problem.NoSuchThing
+	}
+	seen, err := request.Seen(r)
+	if err != nil {
+		return err
+	}
+	snap, err := s.Studies.Since(r.Context(), request.StudyID(r), seen)
+	if err != nil {
+		return err
+	}
+	v := visiting(r, snap)
+	v.query = part.query(v)
+	section := func() (templ.Component, error) { return part.draw(s, r.Context(), v) }
+	if part.personal {
+		drawn, err := section()
+		if err != nil {
+			return err
+		}
+		return show(w, r, http.StatusOK, drawn)
+	}
+	return s.showShared(w, r, partKey{v.head, snap.Version, name, v.query.Encode()}, section)
+}
+
+// showShared answers with a section that is the same for everybody with the same rights.
+func (s *Site) showShared(w http.ResponseWriter, r *http.Request, key partKey, section func() (templ.Component, error)) error {
+	drawn, err := s.shared.get(key, func(out *bytes.Buffer) error {
+		fresh, err := section()
+		if err != nil {
+			return err
+		}
+		return fresh.Render(r.Context(), out)
+	})
+	if err != nil {
+		return err
+	}
+	beHTML(w)
+	return drawn.write(w, r)
+}
+
+// status is the strip on top.
+func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
+	d := v.snap.Definition
+	summary := v.snap.Summary()
+	strip := templates.Status{Study: v.head, Version: v.snap.Version, Trial: trialCount(summary.Trials, d.Algorithm.Horizon)}
+	if summary.Waiting > 0 {
+		strip.Waiting = strconv.Itoa(summary.Waiting) + " waiting"
+		strip.Oldest = stamp(*summary.OldestWaiting, v.now)
+	}
+	if feasible, known := v.snap.Feasibility(); known > 0 && len(d.Constraints) > 0 {
+		strip.Feasible = "feasible " + strconv.Itoa(feasible) + " of " + strconv.Itoa(known)
+	}
+	if best := v.snap.Best(); best != nil {
+		strip.Best = "best feasible "
+		if len(d.Constraints) == 0 {
+			strip.Best = "best "
+		}
+		strip.Best += quantity(best.Metrics[d.Objective.Metric].Value, d.Objective.Unit)
+		strip.BestNumber = best.Number
+	}
+	if running := v.snap.ViolationSoFar(); len(running) > 0 {
+		for j, c := range d.Constraints {
+			now := running[len(running)-1][j]
+			if now.Known > 0 && (now.Rounds > 0 || len(d.Constraints) <= mostQuietLimits) {
+				strip.Violations = append(strip.Violations, templates.ViolationLine{Name: c.Name, Text: rough(now.Hard) + unitAfter(c.Unit) + " (" + count(now.Rounds, "trial", "trials") + ")"})
+			}
+		}
+	}
+	if summary.Trials == 0 {
+		return strip, nil
+	}
+	readout, err := s.Studies.StateOf(ctx, v.snap)
+	if err != nil {
+		return strip, err
+	}
+	strip.Refitting = readout.FitPending
+	return strip, nil
+}
+
+// mostQuietLimits is up to how many limits the strip also names those that were never broken.
+const mostQuietLimits = 2
+
+func unitAfter(unit string) string {
+	if unit == "" {
+		return ""
+	}
+	return thin + unit
+}
+
+func trialCount(n, horizon int) string {
+	if n == 0 {
+		return "no trials yet, " + strconv.Itoa(horizon) + " planned"
+	}
+	return "trial " + strconv.Itoa(n) + " of " + strconv.Itoa(horizon)
+}

@@ -152,7 +152,7 @@ func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sn
 	if err != nil {
 		return ruling{}, err
 	}
-	point, err := c.own(ctx, p)
+	point, err := c.own(ctx, s, p)
 	if err != nil {
 		return ruling{}, err
 	}

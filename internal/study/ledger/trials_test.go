@@ -157,6 +157,11 @@ func TestKnownValuesStandAndFallWithTheSettings(t *testing.T) {
 	if trial := b.snap.Trial(1); *trial.Feasible || trial.Metrics["load"].Value != 5 || b.snap.Place(1).Arm != 3 || b.round(1).Costs[0] != 5 {
 		t.Errorf("%+v at %+v", trial, b.snap.Place(1))
 	}
+	first := design.Settings{"x": design.NumberValue(0), "mode": design.TextValue("slow")}
+	b.add(Corrected, CorrectedData{Number: 1, Parameters: &CorrectedSettings{Before: moved.Parameters.After, After: first}, Candidate: pointer(0), KnownValues: within})
+	if b.snap.Place(1).Arm != 0 {
+		t.Errorf("the first candidate is at %+v", b.snap.Place(1))
+	}
 	oven := newBench(t, oven(t))
 	data := oven.chosen(1)
 	data.KnownValues = map[string]float64{"impurity": 0.1}

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/warp"
 )
 
 // metricModel is a metric's hyperparameters during an era.
@@ -15,8 +16,11 @@ type metricModel struct {
 	kernel        Kernel
 	lambda        float64
 	centre, scale float64
-	fitted        bool // hyperparameters, not only centre and scale
-	count         int  // readings the last fit was made from
+	warp          warp.Warp
+	inflation     float64 // the part of lambda and of the kernel's variance that is not fitted
+	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
+	fitted        bool    // all free hyperparameters, not only centre and scale
+	count         int     // readings the last fit was made from
 }
 
 // era is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its regressions hold the readings
@@ -24,7 +28,7 @@ type metricModel struct {
 type era struct {
 	from, until int
 	models      []metricModel
-	affines     []affine    // per target
+	transforms  []transform // per target
 	groups      []*group    // distinct regressions
 	groupOf     []int       // by metric
 	whitened    [][]float64 // per target: z = L⁻¹y; nil for given ones
@@ -68,7 +72,7 @@ func (s *State) eras() []*era {
 func (s *State) firstModels() []metricModel {
 	models := make([]metricModel, len(s.cfg.Metrics))
 	for i, m := range s.cfg.Metrics {
-		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1}
+		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, inflation: 1}
 		if s.cfg.Standardize && m.Lambda > 0 {
 			models[i].lambda = m.Lambda
 		}
@@ -93,23 +97,52 @@ func (s *State) refitted(models []metricModel, fit Fit) []metricModel {
 		if !f.Set {
 			continue
 		}
-		m := &models[i]
+		m, metric := &models[i], s.cfg.Metrics[i]
 		m.count = f.Count
 		if s.cfg.Standardize {
 			m.centre, m.scale = f.Centre, f.Scale
 		}
-		m.lambda = s.cfg.Metrics[i].lambdaAt(m.scale)
-		if f.Lambda > 0 && s.cfg.Fit {
-			m.fitted = true
-			if s.cfg.Metrics[i].FreeNoise {
-				m.lambda = f.Lambda
-			}
-			if s.cfg.Metrics[i].FreeLengthscales && f.Lengthscales != nil {
-				m.kernel.Lengthscales = f.Lengthscales
-			}
+		m.lambda = metric.lambdaAt(m.scale)
+		if s.cfg.Fit {
+			m.take(f, metric)
 		}
 	}
 	return models
+}
+
+// warp is how the readings are bent; a fit that says nothing leaves them as they are.
+func (f FittedMetric) warp() warp.Warp {
+	if f.Warp.Scale > 0 {
+		return f.Warp
+	}
+	return warp.Identity
+}
+
+// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is a fitted one when all lengthscales and
+// noise that are free, and something at all, was fitted.
+func (m *metricModel) take(f FittedMetric, free Metric) {
+	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
+	variance := free.FreeVariance && f.Variance > 0
+	if lengthscales {
+		m.kernel.Lengthscales = f.Lengthscales
+	}
+	if noise {
+		m.lambda = f.Lambda
+	}
+	m.kernel.Variance = free.Kernel.Variance
+	if variance {
+		m.kernel.Variance = f.Variance
+	}
+	m.warp, m.inflation, m.freedom = warp.Identity, 1, f.Freedom
+	if free.Warp {
+		m.warp = f.warp()
+	}
+	if f.Inflation > 0 {
+		m.inflation = f.Inflation
+		m.kernel.Variance *= f.Inflation
+		m.lambda *= f.Inflation
+	}
+	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
 }
 
 // arrivals lists the readings of a metric that are in the data of the era's last decision.
@@ -133,7 +166,7 @@ func (s *State) readingLambda(r Reading, m metricModel) float64 {
 	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
 		return m.lambda
 	}
-	sd := r.SD / m.scale
+	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
 	return max(sd*sd, leastNoise)
 }
 
@@ -163,9 +196,9 @@ func (s *State) build(ctx context.Context, e *era) error {
 		if k.metric >= 0 {
 			m = e.models[k.metric]
 		} else {
-			m.scale = 1
+			m.scale, m.warp = 1, warp.Identity
 		}
-		e.affines = append(e.affines, s.cfg.transform(k, m))
+		e.transforms = append(e.transforms, s.cfg.transform(k, m))
 	}
 	e.whitened = make([][]float64, len(s.targets))
 	for k, t := range s.targets {
@@ -278,7 +311,7 @@ func (s *State) input(k Kernel, at Place) []float64 {
 func (s *State) responses(e *era, k int, order []arrival) []float64 {
 	y := make([]float64, len(order))
 	for i, a := range order {
-		y[i] = e.affines[k].response(s.history.Rounds[a.round-1].Readings[s.targets[k].metric].Value)
+		y[i] = e.transforms[k].response(s.history.Rounds[a.round-1].Readings[s.targets[k].metric].Value)
 	}
 	return y
 }

@@ -39,7 +39,7 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 	x := s.inputs(src.kernel, places[i:i+1])
 	means, variance := src.data.Predict(x.Row(0), src.z[slices.Index(src.targets, 0)])
 	v.incumbent = &incumbent{place: places[i], kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
-		mean: means[0] + v.affines[0].shift, variance: variance}
+		mean: means[0] + v.transforms[0].shift, variance: variance}
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, 
 		}
 		for n, mean := range means {
 			k := src.targets[n]
-			shift(mean, v.affines[k].shift)
+			shift(mean, v.transforms[k].shift)
 			out[k] = policy.Estimate{Mean: mean}
 		}
 	}

@@ -246,7 +246,7 @@ func (s *State) costs(t int, m moment) [][]float64 {
 		for _, n := range m.rounds {
 			r := &s.history.Rounds[n-1]
 			if reading := r.Readings[k.metric]; !r.Excluded && reading.Told && reading.Revealed == t {
-				out[j] = append(out[j], m.era.affines[1+j].function(reading.Value))
+				out[j] = append(out[j], m.era.transforms[1+j].function(reading.Value))
 			}
 		}
 	}
@@ -278,7 +278,7 @@ func (s *State) costsSince(first, t, j int, m moment) []float64 {
 		if metric := s.targets[1+j].metric; metric < 0 {
 			out = append(out, s.cfg.Costs[j].given(r.Costs[j]))
 		} else if reading := r.Readings[metric]; reading.Told && reading.Revealed <= t {
-			out = append(out, m.era.affines[1+j].function(reading.Value))
+			out = append(out, m.era.transforms[1+j].function(reading.Value))
 		}
 	}
 	return out

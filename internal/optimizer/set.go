@@ -45,7 +45,7 @@ func (s *State) earlier(ctx context.Context, t int, at []Place, known func(j, i 
 	v, err := s.acting(ctx, t, s.path[t-1], nil)
 	must(ctx.Err())
 	if err != nil {
-		v = &view{round: t, era: s.eraAt(t), affines: s.eraAt(t).affines, multipliers: s.path[t-1]}
+		v = &view{round: t, era: s.eraAt(t), transforms: s.eraAt(t).transforms, multipliers: s.path[t-1]}
 	}
 	sight, err := s.sight(ctx, v, at, known, s.draw(t))
 	must(err)
@@ -86,7 +86,7 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(k int, widt
 			n[i] = normal()
 		}
 		for c, row := range roots[i] {
-			mean[c] += v.affines[k].shift + width*factor.Dot(row, n)
+			mean[c] += v.transforms[k].shift + width*factor.Dot(row, n)
 		}
 		return mean
 	}

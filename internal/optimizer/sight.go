@@ -30,7 +30,7 @@ func (s *State) compare(ctx context.Context, v *view, at []Place, known func(j, 
 		}
 		sd := roots(variances)
 		for n, k := range src.targets {
-			shift(means[n], v.affines[k].shift)
+			shift(means[n], v.transforms[k].shift)
 			out[k] = policy.Estimate{Mean: means[n], SD: sd}
 		}
 		if ahead {

@@ -7,15 +7,16 @@ import (
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/warp"
 )
 
-// view is what the algorithm acts on at decision t: per target a regression, its affine map and γ.
+// view is what the algorithm acts on at decision t: per target a regression, how it is modelled, and γ.
 type view struct {
 	round       int
 	era         *era
-	affines     []affine // per target
-	sources     []source // distinct regressions
-	sourceOf    []int    // by target; −1 when given
+	transforms  []transform // per target
+	sources     []source    // distinct regressions
+	sourceOf    []int       // by target; −1 when given
 	beta        []float64
 	gain        []float64 // per target
 	lambda      []float64 // per target
@@ -43,13 +44,15 @@ func (s *State) acting(ctx context.Context, t int, q []float64, slid windows) (*
 // actingIn is acting with the hyperparameters of an era. A metric without a scale yet is seen by its prior alone, centred on the limit: its
 // readings have units of which nothing is known.
 func (s *State) actingIn(ctx context.Context, e *era, t int, q []float64, slid windows) (*view, error) {
-	v := &view{round: t, era: e, affines: slices.Clone(e.affines), multipliers: q, slid: slid}
+	v := &view{round: t, era: e, transforms: slices.Clone(e.transforms), multipliers: q, slid: slid}
 	for k, target := range s.targets {
 		if target.metric >= 0 && !s.scaled(e.models[target.metric]) {
-			v.affines[k] = affine{blind: true}
+			blind := transform{warp: warp.Identity, blind: true}
 			if target.cost >= 0 {
-				v.affines[k].shift = s.cfg.Costs[target.cost].Margin
+				blind.margin = s.cfg.Costs[target.cost].Margin
+				blind.shift = blind.margin
 			}
+			v.transforms[k] = blind
 		}
 	}
 	var err error
@@ -70,7 +73,7 @@ func (s *State) actingIn(ctx context.Context, e *era, t int, q []float64, slid w
 // shown returns the view that posteriors are shown from: arrived data in the window, nothing else.
 func (s *State) shown(ctx context.Context, t int, slid windows) (*view, error) {
 	e := s.eraAt(t)
-	v := &view{round: t, era: e, affines: e.affines, slid: slid}
+	v := &view{round: t, era: e, transforms: e.transforms, slid: slid}
 	return v, s.sourcesArrived(ctx, v, false)
 }
 
@@ -202,7 +205,7 @@ func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
 func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
 	z := make([]float64, src.data.Len())
 	switch {
-	case v.affines[k].blind:
+	case v.transforms[k].blind:
 		return z
 	case s.traits.Earliest(v.round) <= 1:
 		copy(z, v.era.whitened[k][:src.arrived])
@@ -210,7 +213,7 @@ func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
 	}
 	y := make([]float64, src.arrived)
 	for i := range y {
-		y[i] = v.affines[k].response(s.history.Rounds[src.rounds[i]-1].Readings[s.targets[k].metric].Value)
+		y[i] = v.transforms[k].response(s.history.Rounds[src.rounds[i]-1].Readings[s.targets[k].metric].Value)
 	}
 	copy(z, src.data.Prefix(src.arrived).Whiten(nil, y))
 	return z
@@ -243,7 +246,7 @@ func (s *State) censoredResponses(v *view, k int, chosen []int, window int) []fl
 	for i, n := range chosen {
 		r := s.history.Rounds[n-1].Readings[s.targets[k].metric]
 		if r.seenAt(v.round) && r.Revealed-n <= window {
-			y[i] = v.affines[k].response(r.Value)
+			y[i] = v.transforms[k].response(r.Value)
 		}
 	}
 	return y
@@ -298,7 +301,7 @@ func (s *State) outcome(v *view, n int) (reward float64, costs []float64, ok boo
 			if !reading.seenAt(v.round) {
 				return 0, nil, false
 			}
-			value = v.affines[k].function(reading.Value)
+			value = v.transforms[k].function(reading.Value)
 		}
 		if k == 0 {
 			reward = value

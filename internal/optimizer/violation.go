@@ -37,16 +37,9 @@ func (s *State) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	expected := s.expectedExcess(estimates)
 	for j, c := range s.cfg.Costs {
 		var v Violation
-		signed := 0.0
 		for i := range n {
 			if excess, ok := s.excess(i+1, c, j); ok {
-				v.Known++
-				signed += excess
-				v.Hard += max(excess, 0)
-				if excess > 0 {
-					v.Rounds++
-				}
-				v.Soft = max(signed, 0)
+				v.Add(excess)
 				v.Estimated += expected(i, j)
 			}
 			if bounds != nil {
@@ -62,10 +55,10 @@ func (s *State) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 func (s *State) excess(round int, c Cost, j int) (float64, bool) {
 	r := &s.history.Rounds[round-1]
 	if c.Knowledge == Given {
-		return c.Sign * (r.Costs[j] - c.Threshold), true
+		return c.Excess(r.Costs[j]), true
 	}
 	reading := r.Readings[c.Metric]
-	return c.Sign * (reading.Value - c.Threshold), reading.Told
+	return c.Excess(reading.Value), reading.Told
 }
 
 // expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates at all rounds are given, in metric units.
@@ -73,10 +66,11 @@ func (s *State) expectedExcess(estimates []policy.Estimate) func(i, j int) float
 	return func(i, j int) float64 {
 		c := s.cfg.Costs[j]
 		if c.Knowledge == Given {
-			return max(c.Sign*(s.history.Rounds[i].Costs[j]-c.Threshold), 0)
+			return max(c.Excess(s.history.Rounds[i].Costs[j]), 0)
 		}
 		e := estimates[1+j]
-		return s.display.era.affines[1+j].scale * expectedPositive(e.Mean[i]-c.Margin, e.SD[i])
+		t := s.display.era.transforms[1+j]
+		return t.excess(e.Mean[i]-t.margin, e.SD[i], c.Threshold)
 	}
 }
 
@@ -126,7 +120,7 @@ func (s *State) footstep(t int, trace RoundTrace) policy.Footstep {
 	for k, target := range s.targets {
 		f.Scale[k] = 1
 		if m := target.metric; m >= 0 && trace.latent != nil {
-			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], e.affines[k].scale
+			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], e.transforms[k].scale
 			f.Lambda[k] = e.models[m].lambda
 		}
 	}

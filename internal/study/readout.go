@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // What the replayed state says, in physical units, keyed by metric and constraint name. The JSON is that of the API.
@@ -41,18 +43,27 @@ type KernelReadout struct {
 	Variance     float64            `json:"variance"`
 }
 
+// Calibration compares one-step-ahead predictions with what was read: over all readings, and apart for settings read for the first time
+// and for repeated ones, of which more is known. Residuals are in standard deviations.
 type Calibration struct {
-	Count        int     `json:"count"`
-	Coverage50   float64 `json:"coverage50"`
-	Coverage80   float64 `json:"coverage80"`
-	Coverage95   float64 `json:"coverage95"`
-	ResidualMean float64 `json:"residual_mean"`
-	ResidualSD   float64 `json:"residual_sd"`
+	Coverage
+	New          Coverage `json:"new"`
+	Repeated     Coverage `json:"repeated"`
+	ResidualMean float64  `json:"residual_mean"`
+	ResidualSD   float64  `json:"residual_sd"`
+}
+
+// Coverage is how many readings there are and which share of them fell into the central bands predicted for them.
+type Coverage struct {
+	Count      int     `json:"count"`
+	Coverage50 float64 `json:"coverage50"`
+	Coverage80 float64 `json:"coverage80"`
+	Coverage95 float64 `json:"coverage95"`
 }
 
 type Recommendation struct {
 	Number                 int                `json:"number"`
-	Parameters             Settings           `json:"parameters"`
+	Parameters             design.Settings    `json:"parameters"`
 	Mean                   map[string]float64 `json:"mean"`
 	SD                     map[string]float64 `json:"sd"`
 	FeasibilityProbability float64            `json:"feasibility_probability"`
@@ -85,7 +96,7 @@ type Band struct {
 
 // AcquisitionQuery is the body of POST …/acquisition.
 type AcquisitionQuery struct {
-	Points           []Settings           `json:"points,omitempty"` // default: the candidates
+	Points           []design.Settings    `json:"points,omitempty"` // default: the candidates
 	Context          map[string]float64   `json:"context,omitempty"`
 	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
 }
@@ -101,11 +112,11 @@ type Acquisition struct {
 // HistoryRow is one round of GET …/history.
 type HistoryRow struct {
 	Number          int                     `json:"number"`
-	Origin          Origin                  `json:"origin"`
-	Status          Status                  `json:"status"`
+	Origin          ledger.Origin           `json:"origin"`
+	Status          ledger.Status           `json:"status"`
 	Excluded        bool                    `json:"excluded"`
 	Feasible        *bool                   `json:"feasible"`
-	Parameters      Settings                `json:"parameters"`
+	Parameters      design.Settings         `json:"parameters"`
 	Values          map[string]float64      `json:"values"`
 	Beta            map[string]float64      `json:"beta"`
 	Multipliers     map[string]float64      `json:"multipliers"`
@@ -121,9 +132,9 @@ type Predicted struct {
 
 // Choice is one algorithm's choice on the same history.
 type Choice struct {
-	Name       string   `json:"name"`
-	Parameters Settings `json:"parameters"`
-	Because    string   `json:"because"`
+	Name       string          `json:"name"`
+	Parameters design.Settings `json:"parameters"`
+	Because    string          `json:"because"`
 }
 
 // Verification is POST …/verify.
@@ -147,18 +158,19 @@ const (
 	boundGrowthRate = "growth rate only, no guarantee"
 )
 
-// quantile95 is the half width, in standard deviations, of a central 95 % interval.
-const quantile95 = 1.96
-
 // mostPoints is how many points one request can ask about.
 const mostPoints = 10000
 
 // StateOf says what the algorithm makes of snap: what its next decision would use.
-func (s *Service) StateOf(ctx context.Context, snap *Snapshot) (Readout, error) {
+func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return Readout{}, err
 	}
+	return readout(ctx, snap, state)
+}
+
+func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
 	violated, err := state.Violations(ctx)
 	if err != nil {
 		return Readout{}, err
@@ -171,7 +183,7 @@ func (s *Service) StateOf(ctx context.Context, snap *Snapshot) (Readout, error) 
 	if err != nil {
 		return Readout{}, err
 	}
-	c := snap.compiled
+	c := snap.Compiled()
 	out := Readout{
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
@@ -192,7 +204,7 @@ func (s *Service) StateOf(ctx context.Context, snap *Snapshot) (Readout, error) 
 	return out, nil
 }
 
-func metricState(d Definition, m optimizer.Model) MetricState {
+func metricState(d design.Definition, m optimizer.Model) MetricState {
 	out := MetricState{
 		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance},
 		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
@@ -210,7 +222,7 @@ func metricState(d Definition, m optimizer.Model) MetricState {
 }
 
 func calibrated(c optimizer.Calibration) Calibration {
-	out := Calibration{Count: c.Count, Coverage50: c.Coverage50, Coverage80: c.Coverage80, Coverage95: c.Coverage95}
+	out := Calibration{Coverage: Coverage(c.Coverage), New: Coverage(c.New), Repeated: Coverage(c.Repeated)}
 	n := float64(len(c.Residuals))
 	for _, r := range c.Residuals {
 		out.ResidualMean += r / n
@@ -222,7 +234,7 @@ func calibrated(c optimizer.Calibration) Calibration {
 	return out
 }
 
-func violations(c *compiled, by []optimizer.Violation) map[string]ViolationOut {
+func violations(c *design.Compiled, by []optimizer.Violation) map[string]ViolationOut {
 	out := map[string]ViolationOut{}
 	for j, v := range by {
 		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
@@ -239,13 +251,13 @@ func violations(c *compiled, by []optimizer.Violation) map[string]ViolationOut {
 }
 
 func finiteOrNil(x float64) *float64 {
-	if !finite(x) {
+	if !design.Finite(x) {
 		return nil
 	}
 	return &x
 }
 
-func recommendation(ctx context.Context, snap *Snapshot, state *optimizer.State) (*Recommendation, error) {
+func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Recommendation, error) {
 	round, err := state.Recommendation(ctx)
 	if err != nil {
 		return nil, err
@@ -254,9 +266,9 @@ func recommendation(ctx context.Context, snap *Snapshot, state *optimizer.State)
 	if t == nil {
 		return nil, nil
 	}
-	at := []optimizer.Place{snap.records[t.Number-1].place}
+	at := []optimizer.Place{snap.Place(t.Number)}
 	var known [][]float64
-	if costs := givenCosts(snap.Definition, snap.records[t.Number-1].known); costs != nil {
+	if costs := snap.Definition.KnownInOrder(snap.KnownValues(t.Number)); costs != nil {
 		known = [][]float64{costs}
 	}
 	beliefs, chances, err := state.Believe(ctx, at, known)
@@ -266,25 +278,25 @@ func recommendation(ctx context.Context, snap *Snapshot, state *optimizer.State)
 	out := &Recommendation{Number: t.Number, Parameters: t.Parameters, Mean: map[string]float64{}, SD: map[string]float64{},
 		FeasibilityProbability: chances[0]}
 	for k, belief := range beliefs {
-		name := snap.compiled.MetricNames[k]
+		name := snap.Compiled().MetricNames[k]
 		out.Mean[name], out.SD[name] = belief.Mean[0], belief.SD[0]
 	}
 	return out, nil
 }
 
 // PosteriorAt is what the model believes at some points, whether they may be tried or not.
-func (s *Service) PosteriorAt(ctx context.Context, snap *Snapshot, points []Settings) (Posterior, error) {
+func (s *Service) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
 	if len(points) == 0 || len(points) > mostPoints {
-		return Posterior{}, fault("body.points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
+		return Posterior{}, design.NewInvalid("body.points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
 	}
-	places, faults := snap.compiled.viewpoints(points, "body.points")
-	if err := invalid(faults); err != nil {
+	places, faults := snap.Compiled().Viewpoints(points, "body.points")
+	if err := faults.Err(); err != nil {
 		return Posterior{}, err
 	}
 	return s.posterior(ctx, snap, places, points)
 }
 
-func (s *Service) posterior(ctx context.Context, snap *Snapshot, places []optimizer.Place, points []Settings) (Posterior, error) {
+func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places []optimizer.Place, points []design.Settings) (Posterior, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return Posterior{}, err
@@ -294,45 +306,24 @@ func (s *Service) posterior(ctx context.Context, snap *Snapshot, places []optimi
 		return Posterior{}, err
 	}
 	defer release()
-	beliefs, chances, err := state.Believe(ctx, places, knownWithoutContext(snap.compiled, places, points))
+	beliefs, chances, err := state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points))
 	if err != nil {
 		return Posterior{}, err
 	}
 	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances}
 	for k, belief := range beliefs {
-		out.Metrics[snap.compiled.MetricNames[k]] = band(belief)
+		out.Metrics[snap.Compiled().MetricNames[k]] = band(belief)
 	}
 	return out, nil
 }
 
-// knownWithoutContext tabulates the known constraints where settings alone decide them; otherwise nil, which leaves them out.
-func knownWithoutContext(c *compiled, places []optimizer.Place, points []Settings) [][]float64 {
-	if len(c.given) == 0 {
-		return nil
-	}
-	rows := make([][]float64, len(points))
-	for i := range points {
-		known, faults := c.knownAt(points[i], places[i], nil, nil, "body")
-		if len(faults) > 0 {
-			return nil
-		}
-		rows[i] = givenCosts(c.Def, known)
-	}
-	return rows
-}
-
 func band(b optimizer.Belief) Band {
-	out := Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper,
-		Lower95: make([]float64, len(b.Mean)), Upper95: make([]float64, len(b.Mean))}
-	for i, mean := range b.Mean {
-		out.Lower95[i], out.Upper95[i] = mean-quantile95*b.SD[i], mean+quantile95*b.SD[i]
-	}
-	return out
+	return Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper, Lower95: b.Lower95, Upper95: b.Upper95}
 }
 
 // AcquisitionAt is what the next decision would maximise: at the given points, or at the candidates.
-func (s *Service) AcquisitionAt(ctx context.Context, snap *Snapshot, q AcquisitionQuery) (Acquisition, error) {
-	places, known, err := acquisitionPlaces(snap.compiled, q)
+func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q AcquisitionQuery) (Acquisition, error) {
+	places, known, err := acquisitionPlaces(snap.Compiled(), q)
 	if err != nil {
 		return Acquisition{}, err
 	}
@@ -345,7 +336,7 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *Snapshot, q Acquisiti
 		return Acquisition{}, err
 	}
 	defer release()
-	c := snap.compiled
+	c := snap.Compiled()
 	scores, err := state.Acquisition(ctx, places, known)
 	if err != nil {
 		return Acquisition{}, err
@@ -367,37 +358,28 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *Snapshot, q Acquisiti
 	return out, nil
 }
 
-func acquisitionPlaces(c *compiled, q AcquisitionQuery) ([]optimizer.Place, optimizer.Known, error) {
+func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Place, optimizer.Known, error) {
 	if len(q.Points) > mostPoints {
-		return nil, optimizer.Known{}, fault("body.points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
+		return nil, optimizer.Known{}, design.NewInvalid("body.points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
 	}
 	if len(q.Points) == 0 {
-		if c.arms == nil {
-			return nil, optimizer.Known{}, fault("body.points", "points are needed, because the study has no candidates", nil)
+		places := c.Arms()
+		if places == nil {
+			return nil, optimizer.Known{}, design.NewInvalid("body.points", "points are needed, because the study has no candidates", nil)
 		}
-		places := make([]optimizer.Place, len(c.arms))
-		for i := range places {
-			places[i] = c.arm(i)
-		}
-		known, faults := c.known(q.Context, q.ConstraintValues, "body")
-		return places, known, invalid(faults)
+		known, faults := c.Known(q.Context, q.ConstraintValues, "body")
+		return places, known, faults.Err()
 	}
-	places, faults := make([]optimizer.Place, len(q.Points)), []Fault(nil)
-	for i, point := range q.Points {
-		_, place, wrong := c.place(point, indexed("body.points", i))
-		if places[i] = place; len(faults) <= mostFaults {
-			faults = append(faults, wrong...)
-		}
-	}
-	if err := invalid(faults); err != nil {
+	places, faults := c.Places(q.Points, "body.points")
+	if err := faults.Err(); err != nil {
 		return nil, optimizer.Known{}, err
 	}
-	known, faults := c.knownFor(places, q.Context, q.ConstraintValues, "body")
-	return places, known, invalid(faults)
+	known, faults := c.KnownFor(places, q.Context, q.ConstraintValues, "body")
+	return places, known, faults.Err()
 }
 
 // HistoryOf tells, round by round, what was chosen, read and believed.
-func (s *Service) HistoryOf(ctx context.Context, snap *Snapshot) ([]HistoryRow, error) {
+func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]HistoryRow, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return nil, err
@@ -418,13 +400,13 @@ func (s *Service) HistoryOf(ctx context.Context, snap *Snapshot) ([]HistoryRow, 
 	rows := make([]HistoryRow, len(snap.Trials))
 	for i := range snap.Trials {
 		rows[i] = historyRow(snap, i, trace[i])
-		rows[i].Violation = violations(snap.compiled, running[i])
+		rows[i].Violation = violations(snap.Compiled(), running[i])
 	}
 	return rows, nil
 }
 
-func historyRow(snap *Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
-	t, c := &snap.Trials[i], snap.compiled
+func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
+	t, c := &snap.Trials[i], snap.Compiled()
 	row := HistoryRow{
 		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
 		Values: map[string]float64{}, Ahead: map[string]Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),
@@ -434,11 +416,9 @@ func historyRow(snap *Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
 		row.Values[name] = m.Value
 	}
 	for k, p := range trace.Ahead {
-		if finite(p.Mean) && finite(p.SD) {
+		if design.Finite(p.Mean) && design.Finite(p.SD) {
 			row.Ahead[c.MetricNames[k]] = Predicted{p.Mean, p.SD}
 		}
 	}
 	return row
 }
-
-func indexed(location string, i int) string { return fmt.Sprintf("%s[%d]", location, i) }

@@ -116,7 +116,7 @@ func (s *State) designPlace() (Place, bool) {
 func (s *State) designPoint() []float64 {
 	t, d := s.Round(), len(s.cfg.Space.Dims)
 	if s.cfg.Space.Arms != nil {
-		return search.Halton(t, d, s.cfg.Seed)[t-1]
+		return s.cfg.Space.relabelled(search.Halton(t, d, s.cfg.Seed)[t-1])
 	}
 	place, ok := s.designPlace()
 	if !ok {
@@ -146,10 +146,7 @@ func (s *State) nearestFreshArm(u []float64) (Place, bool) {
 			if !space.available(i) || fresh && tried[i] {
 				continue
 			}
-			distance := 0.0
-			for k := range a {
-				distance += (a[k] - u[k]) * (a[k] - u[k])
-			}
+			distance := space.unlike(a, u)
 			if distance < best {
 				best, arm = distance, i
 			}

@@ -313,10 +313,11 @@ func TestCovarianceIsJoint(t *testing.T) {
 		}
 		_, after := predictMany(t, more, X, nil)
 		for c := range X.Len() {
-			if covariance[c][c] != variances[c] || covariance[c][i] != covariance[i][c] {
-				t.Fatalf("entry (%d, %d) is %v with variance %v; (%d, %d) is %v, across %v", c, c, covariance[c][c], variances[c], c, i, covariance[c][i], covariance[i][c])
+			if covariance[c][c] != variances[c] {
+				t.Fatalf("entry (%d, %d) is %v with variance %v", c, c, covariance[c][c], variances[c])
 			}
-			want := variances[c] - covariance[c][i]*covariance[c][i]/(covariance[i][i]+lambda)
+			shared := covariance[max(c, i)][min(c, i)]
+			want := variances[c] - shared*shared/(covariance[i][i]+lambda)
 			near(t, "variance after one more", after[c:c+1], []float64{want}, 1e-10)
 		}
 	})
@@ -357,7 +358,7 @@ func TestArmsAreThePosteriorOverArms(t *testing.T) {
 			near(t, "other mean", []float64{m}, []float64{-2 * means[0][a]}, 1e-9)
 		}
 		for a, row := range covarianceOf(t, d, X) {
-			near(t, "covariance", arms.Covariance()[a], row, 1e-9)
+			near(t, "covariance", arms.Covariance()[a][:a+1], row[:a+1], 1e-9)
 		}
 		near(t, "gain", []float64{arms.Gain()}, []float64{d.Gain(d.Len())}, 1e-9)
 	})

@@ -14,7 +14,7 @@ func describe(t Traits) string {
 		word string
 	}{
 		{t.LooksBack, "back"}, {t.LooksAtAll, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {t.Guaranteed, "guaranteed"},
-		{t.First != nil, "forgets"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.Propose != nil, "proposes"},
+		{t.First != nil, "forgets"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil, "compares"}, {t.Propose != nil, "proposes"},
 		{t.Censoring != nil, "censored"}, {t.Response != nil, "penalised"}, {t.Ceiling != nil, "capped"}, {t.Bound != nil, "bounded"},
 	} {
 		if w.is {
@@ -52,6 +52,7 @@ func ordinary(t *testing.T, d Description) Policy {
 func TestTraits(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
+		"log-cei":           "new compares",
 		"rpol-ucb":          "rises guaranteed bounded",
 		"rpol-censored-ucb": "rises censored bounded",
 		"rpol-sw-ucb":       "rises guaranteed forgets bounded",
@@ -68,7 +69,7 @@ func TestTraits(t *testing.T) {
 		"config":            "rises",
 		"epbo":              "rises",
 		"cei":               "back",
-		"scbo":              "back all functions proposes",
+		"scbo":              "back all functions new proposes",
 		"safeopt":           "all",
 		"stageopt":          "all",
 		"sgp-ucb":           "all",

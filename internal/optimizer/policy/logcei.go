@@ -37,7 +37,25 @@ func newCautious(s Settings) cautious {
 	return cautious{weight: s.NumberOr("caution", "", 1), risk: s.NumberOr("most_risk", "", 1)}
 }
 
-func (cautious) Traits() Traits { return Traits{AvoidsKnown: true, Incumbent: likelyBest} }
+func (a cautious) Traits() Traits {
+	return Traits{AvoidsKnown: true, Incumbent: likelyBest, Upper: a.upper}
+}
+
+// upper bounds the score: EI rises with the deviation of the lead, and the chance to keep a limit rises with its deviation where the mean is
+// beyond it; where the mean keeps it, the chance is at most 1.
+func (a cautious) upper(s *Sight) Scores {
+	bound := *s
+	bound.Costs = make([]Estimate, len(s.Costs))
+	for j, g := range s.Costs {
+		bound.Costs[j] = Estimate{Mean: g.Mean, SD: make([]float64, len(g.SD))}
+		for i, mean := range g.Mean {
+			if mean > 0 {
+				bound.Costs[j].SD[i] = g.SD[i]
+			}
+		}
+	}
+	return a.Score(&bound)
+}
 
 // likelyBest is the point of the largest mean reward among those where the mean of every cost keeps its limit.
 func likelyBest(played *Sight) int {

@@ -6,18 +6,18 @@ import (
 	"math"
 
 	"headroom/internal/optimizer/fit"
+	"headroom/internal/optimizer/warp"
 )
 
-// Up to everyReading readings of a metric its hyperparameters are fitted again for every new one: a fit takes milliseconds, and few
-// readings say much. Beyond, its data grow by refitGrowth first.
+// When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which costs milliseconds and tells much; beyond,
+// when they have grown by refitGrowth.
 const (
-	everyReading = 60
-	refitGrowth  = 1.1
+	fewReadings = 20
+	refitGrowth = 1.1
 )
 
 // FitDue tells whether the next decision should be preceded by a fit: at the first decision with max(2, initial design) rounds past
-// and two readings of a metric, and, where hyperparameters are fitted, when there are new readings (of more than 60, a tenth more) or the
-// past was rewritten.
+// and two readings of a metric, and, where hyperparameters are fitted, when a reading is new among few, when the readings have grown by a tenth, or when the past was rewritten.
 func (s *State) FitDue() bool {
 	for i := range s.cfg.Metrics {
 		if s.fitDue(i) {
@@ -44,10 +44,7 @@ func (s *State) fitDue(metric int) bool {
 		return false
 	}
 	changed := s.history.Rewritten || !s.next.era.models[metric].fitted && s.fittable(metric)
-	if last <= everyReading {
-		return changed || s.fittable(metric) && count > last
-	}
-	return changed || float64(count) >= refitGrowth*float64(last)
+	return changed || count > last && (count <= fewReadings || float64(count) >= refitGrowth*float64(last))
 }
 
 // fittable tells whether a metric has hyperparameters to fit.
@@ -92,6 +89,9 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if !s.fittable(metric) {
 		return f, nil
 	}
+	if s.cfg.Metrics[metric].Warp {
+		f.Warp = s.fitWarp(metric, rounds, f)
+	}
 	result, err := fit.MAP(ctx, s.fitProblem(metric, rounds, f))
 	f.Lengthscales, f.Lambda, f.Variance = result.Lengthscales, result.Lambda, result.Variance
 	if err != nil {
@@ -102,6 +102,15 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	return f, err
 }
 
+// fitWarp bends the readings, standardised by f.
+func (s *State) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
+	z := make([]float64, len(rounds))
+	for i, n := range rounds {
+		z[i] = (s.history.Rounds[n-1].Readings[metric].Value - f.Centre) / f.Scale
+	}
+	return warp.Fit(z)
+}
+
 // freedom is the degrees of freedom ν of the distribution that a fitted model's predictions are taken from: hyperparameters are estimated,
 // and what a table holds is rarely a Gaussian process. Of 4 to 8, 5 held what it says on new settings of 37 problems.
 const freedom = 5
@@ -109,9 +118,10 @@ const freedom = 5
 // inflation is the scale c of the Student-t distribution with ν degrees of freedom that the study's own one-step-ahead residuals z come
 // from, as they would have been without inflation: the fixed point of
 //
-//	c = (5 + Σ w z²) / (5 + n),   w = (ν + 1) / (ν + z²/c),
+//	c = (5 + Σ min(w z², 9)) / (5 + n),   w = (ν + 1) / (ν + z²/c),
 //
-// within 0.25 and 4. The 5 stand for what is believed before there are residuals; w keeps a wrong reading from widening everything.
+// within 0.25 and 4. The 5 stand for what is believed before there are residuals; w, and the 9 while there are few, keep a wrong
+// reading from widening everything.
 func (s *State) inflation(ctx context.Context, metric int) (float64, error) {
 	trace, err := s.Trace(ctx)
 	if err != nil {
@@ -131,12 +141,12 @@ func (s *State) inflation(ctx context.Context, metric int) (float64, error) {
 
 // scaleOf is the fixed point that inflation describes, for squared residuals.
 func scaleOf(squares []float64) float64 {
-	const before = 5
+	const before, most = 5, 9
 	c := 1.0
 	for range 30 {
 		sum := float64(before)
 		for _, square := range squares {
-			sum += square * (freedom + 1) / (freedom + square/c)
+			sum += min(square*(freedom+1)/(freedom+square/c), most)
 		}
 		c = min(max(sum/(before+float64(len(squares))), 0.25), 4)
 	}

@@ -1,6 +1,12 @@
 package optimizer
 
-import "headroom/internal/optimizer/warp"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/integrate/quad"
+
+	"headroom/internal/optimizer/warp"
+)
 
 // target is one function that the algorithm reasons about: the reward (target 0), or a cost (target 1+j).
 type target struct {
@@ -69,10 +75,24 @@ func (t transform) excess(mean, sd, threshold float64) float64 {
 	if t.warp == warp.Identity {
 		return t.scale * expectedPositive(mean, sd)
 	}
-	response := t.sign * (mean + t.margin - t.shift)
-	return t.warp.Expect(response, sd, func(z float64) float64 {
-		return max(t.sign*(t.centre+t.scale*z-threshold), 0)
-	})
+	limit := t.margin - t.shift
+	return expectAbove(limit+mean, sd, limit, func(response float64) float64 { return t.sign * (t.metric(response) - threshold) })
+}
+
+// expectAbove is E[f(U); U > from] for U ~ N(mean, sd²), by the 64-point Gauss–Legendre rule from there to 8 standard deviations above the
+// mean; what lies beyond has a probability of 1e-15.
+func expectAbove(mean, sd, from float64, f func(u float64) float64) float64 {
+	const reach = 8.0
+	low := max((from-mean)/max(sd, math.SmallestNonzeroFloat64), -reach)
+	switch {
+	case sd == 0 && mean > from:
+		return f(mean)
+	case sd == 0 || low >= reach:
+		return 0
+	}
+	return quad.Fixed(func(x float64) float64 {
+		return f(mean+sd*x) * math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
+	}, low, reach, 64, quad.Legendre{}, 0)
 }
 
 // transform gives the map of target k under the hyperparameters m. Raw outputs have prior mean 0 for the reward and

@@ -78,7 +78,7 @@ func playTable(t *testing.T, a optimizer.Algorithm, settings string, late int, i
 		cfg.Space.Arms = append(cfg.Space.Arms, []float64{random.Float64(), random.Float64(), (float64(in.order[choices[len(choices)-1]]) + 0.5) / 5})
 	}
 	for i, name := range []string{"f", "g", "h"} {
-		cfg.Metrics = append(cfg.Metrics, optimizer.Metric{Name: name, Lambda: 1.1, FreeLengthscales: true, FreeNoise: true,
+		cfg.Metrics = append(cfg.Metrics, optimizer.Metric{Name: name, Lambda: 1.1, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, Warp: true,
 			Kernel: optimizer.Kernel{Name: "matern52", Variance: 1, Lengthscales: lengthscales}})
 		if i > 0 {
 			sign := float64(3 - 2*i)

@@ -19,6 +19,55 @@ type Warp struct{ Power, Centre, Scale float64 }
 // Identity changes nothing.
 var Identity = Warp{Power: 1, Scale: 1}
 
+// Limits of the powers that Fit considers, between a square root and a square of one tail or the other: within them, the mean of a wide
+// posterior stays near its median.
+const (
+	leastPower = 0.5
+	mostPower  = 1.5
+	powerStep  = 0.05
+	// spreadPower is the standard deviation of the prior N(1, spreadPower²) of the power.
+	spreadPower = 0.5
+)
+
+// Fit is the warp that makes readings z most like a normal sample, with the warped readings' mean and standard deviation (÷n) as Centre and
+// Scale: of the powers 0.5, 0.55, …, 1.5 the one with the largest
+//
+//	−n ln Scale + Σ ln dψ_p/dz − (p − 1)²/(2·0.5²),
+//
+// the profile likelihood with the prior; the identity for readings that are all equal.
+func Fit(z []float64) Warp {
+	best, most := Identity, math.Inf(-1)
+	for step := range int(math.Round((mostPower-leastPower)/powerStep)) + 1 {
+		power := math.Round(100*(leastPower+powerStep*float64(step))) / 100
+		w, likelihood := standardised(z, power)
+		if !(w.Scale > 0) {
+			return Identity
+		}
+		deviation := (power - 1) / spreadPower
+		if value := likelihood - deviation*deviation/2; value > most {
+			best, most = w, value
+		}
+	}
+	return best
+}
+
+// standardised is the warp of that power whose readings have mean 0 and variance 1, and its log likelihood up to a constant.
+func standardised(z []float64, power float64) (w Warp, likelihood float64) {
+	n := float64(len(z))
+	w.Power = power
+	for _, v := range z {
+		w.Centre += psi(v, power) / n
+		likelihood += logSlope(v, power)
+	}
+	variance := 0.0
+	for _, v := range z {
+		d := psi(v, power) - w.Centre
+		variance += d * d / n
+	}
+	w.Scale = math.Sqrt(variance)
+	return w, likelihood - n*math.Log(w.Scale)
+}
+
 // To is w(z).
 func (w Warp) To(z float64) float64 {
 	if w == Identity {

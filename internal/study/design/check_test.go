@@ -57,6 +57,33 @@ func TestCheckDefaultsOfTheModel(t *testing.T) {
 	}
 }
 
+// TestWhatAFitMayMove lists, for models as written, whether the kernel's variance is fitted and readings are bent.
+func TestWhatAFitMayMove(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		preset         string
+		model          Model
+		word           string
+		variance, warp bool
+	}{
+		{"", Model{}, "yeo_johnson", true, true},
+		{"", Model{Warp: "none"}, "none", true, false},
+		{"", Model{Variance: rawJSON("2")}, "yeo_johnson", false, true},
+		{"", Model{NoiseVariance: rawJSON("2")}, "yeo_johnson", true, false},
+		{"", Model{Outputs: "raw"}, "", true, false},
+		{"", Model{Fit: "fixed", Outputs: "standardize"}, "", false, false},
+		{"", Model{Fit: "fixed", Warp: "none"}, "none", false, false},
+		{"paper", Model{}, "", false, false},
+	} {
+		d := bufferScreen()
+		d.Algorithm.Preset, d.Model = test.preset, test.model
+		c := mustCompile(t, d)
+		if m := c.Config.Metrics[0]; c.Def.Model.Warp != test.word || m.FreeVariance != test.variance || m.Warp != test.warp {
+			t.Errorf("%+v: warp %q, variance free %v, warped %v", test, c.Def.Model.Warp, m.FreeVariance, m.Warp)
+		}
+	}
+}
+
 func TestCheckOfRemainderFillsInBounds(t *testing.T) {
 	t.Parallel()
 	d := mixture()
@@ -99,6 +126,8 @@ var checkFaults = []struct {
 	{"huge bound", func(d *Definition) { d.Parameters[2].High = pointer(1e31) }, "body.parameters[2].high", "between -1e30 and 1e30"},
 	{"indistinguishable bounds", func(d *Definition) { d.Parameters[2].Low, d.Parameters[2].High = pointer(1.0), pointer(1+1e-12) }, "body.parameters[2].high", "too close together"},
 	{"log scale from 0", func(d *Definition) { d.Parameters[2].Low = pointer(0.0) }, "body.parameters[2].low", "low 0 must be above 0 for a log scale"},
+	{"unknown warp", func(d *Definition) { d.Model.Warp = "log" }, "body.model.warp", `must be "yeo_johnson" or "none"`},
+	{"a warp nobody fits", func(d *Definition) { d.Model.Warp, d.Model.Fit = "yeo_johnson", "fixed" }, "body.model.warp", `needs outputs "standardize" and fit "marginal_likelihood"`},
 	{"unknown scale", func(d *Definition) { d.Parameters[2].Scale = "log10" }, "body.parameters[2].scale", `must be "linear" or "log"`},
 	{"fractional bound of an integer", func(d *Definition) { d.Parameters[1].Low = pointer(1.5) }, "body.parameters[1].low", "1.5 must be a whole number"},
 	{"step of an integer", func(d *Definition) { d.Parameters[1].Step = pointer(2.0) }, "body.parameters[1].step", "steps of 1"},

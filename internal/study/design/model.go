@@ -288,6 +288,8 @@ func (b *compiler) models() {
 		}
 		b.lengthscales(&metric, lengths)
 		b.noise(&metric, lambdas.at(name), noises.at(name))
+		// A noise that is given is one for all readings as they are; bent, it would differ between them.
+		metric.Warp = m.Warp == warpYeoJohnson && metric.FreeNoise && metric.Kernel.Matrix == nil
 		c.Config.Metrics = append(c.Config.Metrics, metric)
 	}
 }

@@ -83,7 +83,7 @@ func (s *State) best(ctx context.Context, at []Place, known Known) (maximum, err
 }
 
 func reason(usual string, fellBack bool) string {
-	if fellBack && usual == policy.Optimistic {
+	if fellBack && (usual == policy.Optimistic || usual == policy.Improve) {
 		return policy.LeastBad
 	}
 	return usual

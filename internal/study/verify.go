@@ -221,6 +221,10 @@ func (v *verifier) compareMaximum(ctx context.Context, state *optimizer.State, n
 	return nil
 }
 
+// logRange stands for the range of scores that are logarithms, whose smallest value means nothing: within the search tolerance of it, a
+// twentieth of what is maximised.
+const logRange = 50
+
 // acquisitionRange is the maximum less the smallest value among the candidates, or among the points tried and probes spread over the space.
 func (v *verifier) acquisitionRange(ctx context.Context, state *optimizer.State, known optimizer.Known, maximum float64) (float64, error) {
 	places := v.snap.Compiled().Arms()
@@ -236,6 +240,9 @@ func (v *verifier) acquisitionRange(ctx context.Context, state *optimizer.State,
 	scores, err := state.Acquisition(ctx, places, known)
 	if err != nil {
 		return 0, err
+	}
+	if scores.Logarithmic {
+		return logRange, nil
 	}
 	smallest := maximum
 	for i, value := range scores.Values {
@@ -255,6 +262,7 @@ func (v *verifier) compareNumbers(number int, stored *ledger.Decision, replayed 
 	v.compareMaps(number, "estimates", stored.Estimates, replayed.Estimates)
 	v.compareMaps(number, "feasibility_probability",
 		map[string]float64{"": stored.FeasibilityProbability}, map[string]float64{"": replayed.FeasibilityProbability})
+	v.compareMaps(number, "expected_improvement", improvementOf(stored), improvementOf(&replayed))
 	if stored.RandomSeed != replayed.RandomSeed {
 		v.differ(number, "random_seed", stored.RandomSeed, replayed.RandomSeed)
 	}
@@ -264,6 +272,14 @@ func (v *verifier) compareNumbers(number int, stored *ledger.Decision, replayed 
 		v.differ(number, "acquisition", stored.Acquisition, replayed.Acquisition)
 	}
 	v.compareModels(number, stored.Model, replayed.Model)
+}
+
+// improvementOf is the expected improvement by the trial it is over; empty where there is none.
+func improvementOf(d *ledger.Decision) map[string]float64 {
+	if d.ExpectedImprovement == nil {
+		return nil
+	}
+	return map[string]float64{fmt.Sprintf("over trial %d", d.Incumbent): *d.ExpectedImprovement}
 }
 
 func (v *verifier) compareModels(number int, stored, replayed map[string]ledger.MetricModel) {

@@ -273,7 +273,7 @@ func TestExpectedImprovement(t *testing.T) {
 	if !a.Score(s).Relative {
 		t.Error("ties must be relative")
 	}
-	if v := expectedImprovement(-30, 1); !(v > 0) || v > 1e-190 {
+	if v := ExpectedImprovement(-30, 1); !(v > 0) || v > 1e-190 {
 		t.Errorf("far below the best the improvement is %g", v)
 	}
 }

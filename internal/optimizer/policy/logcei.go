@@ -80,7 +80,7 @@ func keeps(s *Sight, i int) bool {
 
 func (a cautious) Score(s *Sight) Scores {
 	n := len(s.Reward.Mean)
-	scores := Scores{Value: make([]float64, n), Allowed: make([]bool, n), Fallback: make([]float64, n), Reason: Improve}
+	scores := Scores{Value: make([]float64, n), Allowed: make([]bool, n), Fallback: make([]float64, n), Logarithmic: true, Reason: Improve}
 	for i := range scores.Value {
 		chance, within := a.chance(s, i)
 		scores.Fallback[i] = chance

@@ -77,7 +77,7 @@ func TestLogCEIScores(t *testing.T) {
 	cautious := careful.Score(s)
 	for i := range mean {
 		chance := normal(-costMean[i] / costSD[i])
-		improvement := expectedImprovement(lead.Mean[i], lead.SD[i])
+		improvement := ExpectedImprovement(lead.Mean[i], lead.SD[i])
 		near := func(what string, got, want float64) {
 			t.Helper()
 			if want > 1e-200 && math.Abs(math.Exp(got)-want) > 1e-9*want {

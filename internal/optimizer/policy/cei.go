@@ -3,7 +3,7 @@ package policy
 import "math"
 
 var cei = Description{
-	Name: "cei", Title: "Constrained expected improvement",
+	Name: "cei", Title: "Constrained expected improvement over readings",
 	Source:   "Schonlau, Welch, Jones: Global versus Local Search in Constrained Optimization of Computer Models, 1998; Gardner et al., 2014",
 	Feedback: rpolUCB.Feedback,
 	Summary:  "What most tools ship: looks for one best point, and counts no violation on the way.",

@@ -3,7 +3,7 @@ package policy
 import "math"
 
 var logCEI = Description{
-	Name: "log-cei", Title: "Constrained expected improvement",
+	Name: "log-cei", Title: "Expected improvement within limits",
 	Source: "Schonlau, Welch, Jones: Global versus Local Search in Constrained Optimization of Computer Models, 1998; " +
 		"Letham, Karrer, Ottoni, Bakshy: Constrained Bayesian Optimization with Noisy Experiments, 2019; " +
 		"Ament, Daulton, Eriksson, Balandat, Bakshy: Unexpected Improvements to Expected Improvement for Bayesian Optimization, 2023",

@@ -6,7 +6,7 @@ var rpolSW = Description{
 	Name: "rpol-sw-ucb", Title: "Rectified learning with a sliding window",
 	Source:   rpolUCB.Source,
 	Feedback: "noisy readings of functions that drift with time",
-	Summary:  "For functions that drift (ageing columns, seasons, fouling): the default algorithm on the last W rounds.",
+	Summary:  "For functions that drift (ageing columns, seasons, fouling): rectified learning on the last W rounds.",
 	Settings: keepingClear(settings(betaSetting, etaSetting,
 		Setting{Name: "window", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "⌈γ_T^{1/4}√(T/P_T)⌉, at most T, when variation_budget and gamma_T are given; must be given otherwise",
 			Meaning: "W: only the last W rounds count"},

@@ -12,6 +12,7 @@ import (
 // incumbent is the played point x* that a decision compares the others with.
 type incumbent struct {
 	place    Place
+	round    int // the first that played it
 	kernel   *kernel.Function
 	inputs   *kernel.Inputs // of x* alone
 	solved   []float64      // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*)
@@ -38,7 +39,7 @@ func askAgain(played *policy.Sight, chosen int) float64 {
 
 // findIncumbent lets the policy pick among the included rounds whose reward the decision sees; it may pick none.
 func (s *State) findIncumbent(ctx context.Context, v *view) error {
-	places, known := s.contenders(v)
+	places, rounds, known := s.contenders(v)
 	if len(places) == 0 {
 		return nil
 	}
@@ -60,7 +61,7 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 	src := &v.sources[v.sourceOf[0]]
 	x := s.inputs(src.kernel, places[i:i+1])
 	means, variance := src.data.Predict(x.Row(0), src.z[slices.Index(src.targets, 0)])
-	v.incumbent = &incumbent{place: places[i], kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
+	v.incumbent = &incumbent{place: places[i], round: rounds[i], kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
 		mean: means[0] + v.transforms[0].shift, variance: variance, again: askAgain(played, i)}
 	return nil
 }
@@ -76,16 +77,14 @@ func (s *State) chancesAt(ctx context.Context, v *view, at []Place) ([]float64, 
 
 // contenders are the points of the included rounds whose reward decision t sees, and the values there of constraints that were known
 // beforehand.
-func (s *State) contenders(v *view) ([]Place, func(j, i int) float64) {
-	var places []Place
-	var rounds []*Round
+func (s *State) contenders(v *view) (places []Place, rounds []int, known func(j, i int) float64) {
 	for n := s.traits.Earliest(v.round); n < v.round; n++ {
 		r := &s.history.Rounds[n-1]
 		if !r.Excluded && r.Readings[s.targets[0].metric].seenAt(v.round) {
-			places, rounds = append(places, Place{r.Point, r.Arm}), append(rounds, r)
+			places, rounds = append(places, Place{r.Point, r.Arm}), append(rounds, n)
 		}
 	}
-	return places, func(j, i int) float64 { return rounds[i].Costs[j] }
+	return places, rounds, func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].Costs[j] }
 }
 
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates have no deviations.

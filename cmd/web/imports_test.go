@@ -14,6 +14,7 @@ var layers = []struct {
 	{"headroom/internal/optimizer", []string{"headroom/internal/optimizer"}},
 	{"headroom/internal/account", nil},
 	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer"}},
+	{"headroom/internal/rehearsal", []string{"headroom/internal/rehearsal", "headroom/internal/study", "headroom/internal/optimizer"}},
 	{"headroom/migrations", nil},
 	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/migrations"}},
 	{"headroom/web/static", nil},

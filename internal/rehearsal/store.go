@@ -1,0 +1,104 @@
+package rehearsal
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"headroom/internal/study"
+)
+
+// ledgers is a study.Store in memory, for one program that plays and forgets. Retry keys are not kept: nobody calls it over a network.
+type ledgers struct {
+	mutex sync.Mutex
+	of    map[string]*ledger
+}
+
+type ledger struct {
+	choosing sync.Mutex
+	events   []study.Event
+	after    *study.Snapshot
+}
+
+func newLedgers() *ledgers { return &ledgers{of: map[string]*ledger{}} }
+
+func (s *ledgers) find(id string) (*ledger, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if l, ok := s.of[id]; ok {
+		return l, nil
+	}
+	return nil, study.ErrNotFound
+}
+
+func (s *ledgers) Create(_ context.Context, id string, _ study.Command, first study.Append) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.of[id] = &ledger{events: slices.Clone(first.Events), after: first.After}
+	return nil
+}
+
+func (s *ledgers) Write(_ context.Context, id string, cmd study.Command, known int64, decide func(news []study.Event) (study.Append, error)) error {
+	l, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if cmd.IfMatch != 0 && cmd.IfMatch != int64(len(l.events)) {
+		return study.ErrStale
+	}
+	added, err := decide(l.events[known:])
+	if err != nil {
+		return err
+	}
+	l.events, l.after = append(l.events, added.Events...), added.After
+	return nil
+}
+
+func (s *ledgers) Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error {
+	l, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	l.choosing.Lock()
+	defer l.choosing.Unlock()
+	return choose(ctx)
+}
+
+func (s *ledgers) Events(_ context.Context, id string, after int64, limit int) ([]study.Event, error) {
+	l, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	events := l.events[min(after, int64(len(l.events))):]
+	if limit > 0 {
+		events = events[:min(limit, len(events))]
+	}
+	return slices.Clone(events), nil
+}
+
+func (s *ledgers) Version(_ context.Context, id string) (int64, error) {
+	l, err := s.find(id)
+	if err != nil {
+		return 0, err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return int64(len(l.events)), nil
+}
+
+func (s *ledgers) Summaries(_ context.Context, ids []string) ([]study.Summary, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	var list []study.Summary
+	for id, l := range s.of {
+		if ids == nil || slices.Contains(ids, id) {
+			list = append(list, l.after.Summary())
+		}
+	}
+	slices.SortFunc(list, func(a, b study.Summary) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	return list, nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -45,7 +46,10 @@ func keptAdminToken(c config) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		secret := account.NewSecret()
 		slog.Info("made an admin token", "file", path)
-		return secret, writeWhole(path, []byte(secret+"\n"))
+		return secret, createWhole(path, func(draft io.Writer) error {
+			_, err := io.WriteString(draft, secret+"\n")
+			return err
+		})
 	}
 	if err != nil {
 		return "", err
@@ -57,14 +61,14 @@ func keptAdminToken(c config) (string, error) {
 	return secret, nil
 }
 
-// writeWhole writes a file that only this user can read, whole or not at all.
-func writeWhole(path string, content []byte) error {
-	draft, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".") // mode 0600
+// createWhole makes a file that only this user can read, whole or not at all.
+func createWhole(path string, write func(draft io.Writer) error) error {
+	draft, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-") // mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(draft.Name()) // once it is renamed there is nothing to remove
-	if _, err := draft.Write(content); err != nil {
+	if err := write(draft); err != nil {
 		return errors.Join(err, draft.Close())
 	}
 	if err := errors.Join(draft.Sync(), draft.Close()); err != nil {
@@ -80,7 +84,7 @@ func printLink(ctx context.Context, store *db.DB, first account.Person, publicUR
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Printf("\n  Sign in as %s (once, until %s):\n  %s/sign-in/%s\n\n", link.Name, link.ExpiresAt.Local().Format("15:04"), publicURL, secret)
+	_, err = fmt.Printf("\n  Sign in as %s (once, until %s):\n  %s/sign-in/%s\n\n", link.Name, link.ExpiresAt.Local().Format("15:04 MST"), publicURL, secret)
 	return err
 }
 

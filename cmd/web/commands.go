@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"headroom/internal/account"
@@ -62,29 +61,24 @@ func migrate(ctx context.Context, c config, args []string) error {
 	return withDatabase(ctx, c, func(url string) error { return db.Migrate(ctx, url) })
 }
 
-// backup writes everything to a file that must not exist yet, whole or not at all.
+// standardStream stands for standard output, or input, in place of a file's name: a container's file system is read-only.
+const standardStream = "-"
+
+// backup writes everything to a file that must not exist yet, whole or not at all, or to standard output.
 func backup(ctx context.Context, c config, args []string) error {
 	set := flags("backup")
 	if err := parse(set, args, "FILE"); err != nil {
 		return err
 	}
 	path := set.Arg(0)
+	if path == standardStream {
+		return withStore(ctx, c, func(store *db.DB) error { return store.Backup(ctx, os.Stdout) })
+	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is there already: name a new file", path)
 	}
 	return withStore(ctx, c, func(store *db.DB) error {
-		draft, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-") // mode 0600
-		if err != nil {
-			return err
-		}
-		defer os.Remove(draft.Name()) // once it is renamed there is nothing to remove
-		if err := store.Backup(ctx, draft); err != nil {
-			return errors.Join(err, draft.Close())
-		}
-		if err := errors.Join(draft.Sync(), draft.Close()); err != nil {
-			return err
-		}
-		if err := os.Rename(draft.Name(), path); err != nil {
+		if err := createWhole(path, func(draft io.Writer) error { return store.Backup(ctx, draft) }); err != nil {
 			return err
 		}
 		return say("Wrote " + path)
@@ -96,16 +90,19 @@ func restore(ctx context.Context, c config, args []string) error {
 	if err := parse(set, args, "FILE"); err != nil {
 		return err
 	}
-	file, err := os.Open(set.Arg(0))
-	if err != nil {
-		return err
+	file := os.Stdin
+	if name := set.Arg(0); name != standardStream {
+		var err error
+		if file, err = os.Open(name); err != nil {
+			return err
+		}
+		defer file.Close()
 	}
-	defer file.Close()
 	return withDatabase(ctx, c, func(url string) error {
 		if err := db.Restore(ctx, url, file); err != nil {
 			return err
 		}
-		return say("Restored " + set.Arg(0) + ": every ledger is intact")
+		return say("Restored everything: every ledger is intact")
 	})
 }
 

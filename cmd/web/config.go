@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"headroom/internal/db/pglocal"
 )
@@ -21,7 +22,11 @@ type config struct {
 	tlsCert        string
 	tlsKey         string
 	trustedProxies []string
+	databaseWait   time.Duration // how long a starting server waits for its database
 }
+
+// usualDatabaseWait is long enough for a database that is started together with the server.
+const usualDatabaseWait = 30 * time.Second
 
 // fallbackDataDir is used by root when the default folder lies where PostgreSQL's user may not go, as under /root.
 const fallbackDataDir = "/var/lib/headroom"
@@ -35,6 +40,10 @@ func readConfig(env func(string) string) (config, error) {
 		adminToken:  strings.TrimSpace(env("HEADROOM_ADMIN_TOKEN")),
 		tlsCert:     env("HEADROOM_TLS_CERT"),
 		tlsKey:      env("HEADROOM_TLS_KEY"),
+	}
+	var err error
+	if c.databaseWait, err = durationOr(env("HEADROOM_DATABASE_WAIT"), usualDatabaseWait); err != nil {
+		return c, fmt.Errorf("HEADROOM_DATABASE_WAIT must look like 30s or 2m: %w", err)
 	}
 	if c.listen == "" {
 		c.listen = "127.0.0.1:8080"
@@ -57,6 +66,14 @@ func readConfig(env func(string) string) (config, error) {
 		}
 	}
 	return c, nil
+}
+
+// durationOr reads a time such as 30s, or takes usual where none is given.
+func durationOr(text string, usual time.Duration) (time.Duration, error) {
+	if text == "" {
+		return usual, nil
+	}
+	return time.ParseDuration(text)
 }
 
 // folder is the data folder: the one that was set, ./data, or what root can use instead.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"headroom/internal/db"
 	"headroom/internal/db/pglocal"
+	"headroom/internal/study"
 )
 
 // withDatabase runs do with the URL of the database: the one that was set, the private one that another copy of this program
@@ -54,6 +56,33 @@ func withStore(ctx context.Context, c config, do func(store *db.DB) error) error
 		defer store.Close()
 		return do(store)
 	})
+}
+
+// databasePace is how often a starting server asks for its database again.
+const databasePace = 500 * time.Millisecond
+
+// awaitStore is openStore for a server that is started together with its database: while that cannot be reached it asks again.
+func awaitStore(ctx context.Context, c config, url string) (*db.DB, error) {
+	pace := time.NewTicker(databasePace)
+	defer pace.Stop()
+	patience := time.NewTimer(c.databaseWait)
+	defer patience.Stop()
+	for first := true; ; first = false {
+		store, err := openStore(ctx, url)
+		if err == nil || !errors.Is(err, study.ErrUnavailable) || c.databaseWait <= 0 {
+			return store, err
+		}
+		if first {
+			slog.Warn("the database cannot be reached yet; asking again", "for", c.databaseWait, "error", err)
+		}
+		select {
+		case <-pace.C:
+		case <-patience.C:
+			return nil, err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 func openStore(ctx context.Context, url string) (*db.DB, error) {

@@ -22,8 +22,8 @@ const usage = `headroom: experiments under limits, one decision after another
   headroom link                    print a new sign-in link for the first admin
   headroom token -name N -role R   make an API token; -study ID limits it, -days D lets it expire
   headroom migrate                 bring the database to this program's schema
-  headroom backup FILE             write everything to one file
-  headroom restore FILE            fill an empty database from such a file
+  headroom backup FILE             write everything to one file; - is standard output
+  headroom restore FILE            fill an empty database from such a file; - is standard input
   headroom verify FILE             check an exported study (export.json) offline
   headroom simulate -help          play an algorithm on a test problem with a known optimum
   headroom rehearse -help          play whole studies of a table or problem whose truth is known, and judge them
@@ -34,6 +34,7 @@ Settings come from the environment:
   HEADROOM_LISTEN           address to listen on (127.0.0.1:8080)
   HEADROOM_PUBLIC_URL       where people reach the server (http://HEADROOM_LISTEN)
   HEADROOM_DATABASE_URL     a PostgreSQL to use; without it a private one runs in the data folder
+  HEADROOM_DATABASE_WAIT    how long a starting server waits for that PostgreSQL to answer (30s)
   HEADROOM_DATA_DIR         the data folder (./data)
   HEADROOM_ADMIN_TOKEN      the first admin's API token (else made once, in the file admin-token of the data folder)
   HEADROOM_TLS_CERT, _KEY   files of a certificate and its key, to serve https

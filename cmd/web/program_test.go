@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"headroom/internal/db/pglocal"
 )
 
 // patience bounds what a test waits for.
@@ -201,10 +204,19 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 	if _, complaint, err := output(t, program(t, folder, nil, "restore", file)); err == nil || !strings.Contains(complaint, "not empty") {
 		t.Fatalf("restoring over data said %q, %v", complaint, err)
 	}
+	stream, complaint, err := output(t, program(t, folder, nil, "backup", "-"))
+	if err != nil {
+		t.Fatal(complaint, err)
+	}
 	second.interrupt()
 
-	other := newFolder(t)
-	if _, complaint, err := output(t, program(t, other, nil, "restore", file)); err != nil {
+	fromFile, other := newFolder(t), newFolder(t)
+	if _, complaint, err := output(t, program(t, fromFile, nil, "restore", file)); err != nil {
+		t.Fatal(complaint, err)
+	}
+	restoring := program(t, other, nil, "restore", "-")
+	restoring.Stdin = strings.NewReader(stream)
+	if _, complaint, err := output(t, restoring); err != nil {
 		t.Fatal(complaint, err)
 	}
 	third := serving(t, other, "HEADROOM_ADMIN_TOKEN=a secret of my own choosing")
@@ -220,6 +232,76 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 	third.interrupt()
 	if err := syscall.Kill(third.cmd.Process.Pid, 0); err == nil {
 		t.Fatal("it is still there")
+	}
+}
+
+// A server that is started before its database waits for it.
+func TestServerWaitsForItsDatabase(t *testing.T) {
+	t.Parallel()
+	late, err := pglocal.Start(t.Context(), newFolder(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(late.Stop)
+	database, err := url.Parse(late.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(database.Query().Get("host"), ".s.PGSQL."+database.Query().Get("port"))
+	gate, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := gate.Addr().String()
+	database.Host, database.RawQuery = address, "sslmode=disable"
+	if err := gate.Close(); err != nil { // nobody answers there yet
+		t.Fatal(err)
+	}
+	early := program(t, newFolder(t), []string{"HEADROOM_DATABASE_URL=" + database.String()})
+	logged, err := early.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := early.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = early.Process.Kill() })
+	lines := bufio.NewScanner(logged)
+	await := func(said string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), said) {
+				return
+			}
+			if strings.HasPrefix(lines.Text(), "headroom: ") {
+				t.Fatal(lines.Text())
+			}
+		}
+		t.Fatalf("it never said %q", said)
+	}
+	await("cannot be reached yet")
+	if gate, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	defer gate.Close()
+	go forward(gate, socket)
+	await("serving")
+}
+
+// forward hands connections on to a Unix socket.
+func forward(from net.Listener, socket string) {
+	for {
+		client, err := from.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("unix", socket)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+		go func() { _, _ = io.Copy(client, server); _ = client.Close() }()
 	}
 }
 
@@ -244,8 +326,9 @@ func TestWrongStartsSayWhyInOneLine(t *testing.T) {
 		says     string
 	}{
 		"busy port":        {settings: []string{"HEADROOM_LISTEN=" + busy.Addr().String()}, says: "in use by another program"},
-		"no server":        {settings: []string{"HEADROOM_DATABASE_URL=postgres://me:hunter2@127.0.0.1:1/db"}, says: "connection refused"},
+		"no server":        {settings: []string{"HEADROOM_DATABASE_WAIT=0s", "HEADROOM_DATABASE_URL=postgres://me:hunter2@127.0.0.1:1/db"}, says: "connection refused"},
 		"no URL":           {settings: []string{"HEADROOM_DATABASE_URL=nonsense"}, says: "HEADROOM_DATABASE_URL"},
+		"no wait":          {settings: []string{"HEADROOM_DATABASE_WAIT=soon"}, says: "HEADROOM_DATABASE_WAIT"},
 		"half a key":       {settings: []string{"HEADROOM_TLS_CERT=cert.pem"}, says: "HEADROOM_TLS_KEY"},
 		"no certificate":   {settings: []string{"HEADROOM_TLS_CERT=no.pem", "HEADROOM_TLS_KEY=no.pem"}, says: "HEADROOM_TLS_CERT"},
 		"no public URL":    {settings: []string{"HEADROOM_PUBLIC_URL=headroom"}, says: "HEADROOM_PUBLIC_URL"},

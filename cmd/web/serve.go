@@ -41,7 +41,7 @@ func serve(ctx context.Context, c config, args []string) error {
 	}
 	defer listener.Close()
 	return withOwnDatabase(ctx, c, func(url string) error {
-		store, err := openStore(ctx, url)
+		store, err := awaitStore(ctx, c, url)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,8 @@ import (
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func backup(t *testing.T, d *db.DB) []byte {
@@ -59,12 +61,12 @@ func filled(t *testing.T) *db.DB {
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"description":"tab\t \\N \u0000 µ","numbers":[1e-7,0.1]}`)
 	sd := 0.1
-	add.After.Trials = []study.Trial{{Number: 1, Origin: study.Manual, Status: study.StatusPartial, CreatedAt: l.now, By: "Ana", Note: "line\nbreak",
-		Parameters: study.Settings{"x": {Number: 0.1}}, Metrics: map[string]study.Measurement{"y": {Value: 0.1 + 0.2, StdDev: &sd, ToldAt: l.now, By: "Ana"}}}}
+	add.After.Trials = []ledger.Trial{{Number: 1, Origin: ledger.Manual, Status: ledger.StatusPartial, CreatedAt: l.now, By: "Ana", Note: "line\nbreak",
+		Parameters: design.Settings{"x": {Number: 0.1}}, Metrics: map[string]ledger.Measurement{"y": {Value: 0.1 + 0.2, StdDev: &sd, ToldAt: l.now, By: "Ana"}}}}
 	add.Touched = []int{1}
 	add.Answer = &study.Answer{Status: 200, Body: []byte{0, 255, 10}}
 	retry := &study.Retry{Caller: "a", Method: "POST", Path: "/", Key: "k"}
-	if err := d.Studies.Write(ctx, "one", study.Command{Retry: retry}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := d.Studies.Write(ctx, "one", study.Command{Retry: retry}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
 		t.Fatal(err)
 	}
 	admin := firstAdmin(t, d)

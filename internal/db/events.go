@@ -8,13 +8,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // Events returns the events with after < seq, at most limit (0 = all), in order.
-func (s *Studies) Events(ctx context.Context, id string, after int64, limit int) ([]study.Event, error) {
+func (s *Studies) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
 	var exists bool
-	var found []study.Event
+	var found []ledger.Event
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT true FROM studies WHERE id = $1`, id).QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
 	queueEvents(batch, id, after, limit, &found)
@@ -29,7 +29,7 @@ func (s *Studies) Events(ctx context.Context, id string, after int64, limit int)
 }
 
 // queueEvents reads the events with after < seq into found, at most limit (0 = all), in order.
-func queueEvents(batch *pgx.Batch, id string, after int64, limit int, found *[]study.Event) {
+func queueEvents(batch *pgx.Batch, id string, after int64, limit int, found *[]ledger.Event) {
 	batch.Queue(`
 		SELECT seq, at, by, kind, data, hash FROM events
 		WHERE study_id = $1 AND seq > $2 ORDER BY seq LIMIT nullif($3::bigint, 0)`, id, after, limit,
@@ -39,15 +39,15 @@ func queueEvents(batch *pgx.Batch, id string, after int64, limit int, found *[]s
 	})
 }
 
-func scanEvent(row pgx.CollectableRow) (study.Event, error) {
-	var e study.Event
+func scanEvent(row pgx.CollectableRow) (ledger.Event, error) {
+	var e ledger.Event
 	err := row.Scan(&e.Seq, &e.At, &e.By, &e.Kind, (*[]byte)(&e.Data), &e.Hash)
 	e.At = e.At.UTC()
 	return e, err
 }
 
 // queueAppend writes events, in one statement however many they are.
-func queueAppend(batch *pgx.Batch, id string, events []study.Event) {
+func queueAppend(batch *pgx.Batch, id string, events []ledger.Event) {
 	n := len(events)
 	seqs, times := make([]int64, n), make([]time.Time, n)
 	bys, kinds, data, hashes := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
@@ -67,7 +67,7 @@ func (s *Studies) CheckLedger(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := study.CheckChain(events); err != nil {
+	if err := ledger.CheckChain(events); err != nil {
 		return fmt.Errorf("study %s: %w", id, err)
 	}
 	version, err := s.Version(ctx, id)

@@ -11,25 +11,26 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // patience bounds what a test waits for something that happens elsewhere.
 const patience = 30 * time.Second
 
 // ledger makes events by hand, so that these tests do not lean on how package study makes them.
-type ledger struct {
-	last study.Event
+type book struct {
+	last ledger.Event
 	now  time.Time
 }
 
-func newLedger() *ledger {
-	return &ledger{last: study.Event{Hash: strings.Repeat("0", 64)}, now: time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)}
+func newBook() *book {
+	return &book{last: ledger.Event{Hash: strings.Repeat("0", 64)}, now: time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)}
 }
 
 // next makes the following event. data must be canonical already: members sorted, no spaces.
-func (l *ledger) next(kind study.Kind, data string) study.Event {
+func (l *book) next(kind ledger.Kind, data string) ledger.Event {
 	l.now = l.now.Add(time.Second)
-	e := study.Event{Seq: l.last.Seq + 1, At: l.now, By: "Ana", Kind: kind, Data: json.RawMessage(data)}
+	e := ledger.Event{Seq: l.last.Seq + 1, At: l.now, By: "Ana", Kind: kind, Data: json.RawMessage(data)}
 	canonical := fmt.Sprintf(`{"at":%q,"by":%q,"data":%s,"kind":%q,"seq":%d}`, e.At.Format(time.RFC3339Nano), e.By, data, kind, e.Seq)
 	sum := sha256.Sum256([]byte(l.last.Hash + canonical))
 	e.Hash = hex.EncodeToString(sum[:])
@@ -38,25 +39,25 @@ func (l *ledger) next(kind study.Kind, data string) study.Event {
 }
 
 // created starts a study's ledger.
-func (l *ledger) created() study.Append {
-	e := l.next(study.Created, `{"definition":{"name":"Buffer screen"}}`)
-	after := &study.Snapshot{State: study.Open, Version: e.Seq, Hash: e.Hash, CreatedAt: e.At, UpdatedAt: e.At}
+func (l *book) created() study.Append {
+	e := l.next(ledger.Created, `{"definition":{"name":"Buffer screen"}}`)
+	after := &ledger.Snapshot{State: ledger.Open, Version: e.Seq, Hash: e.Hash, CreatedAt: e.At, UpdatedAt: e.At}
 	after.Definition.Name, after.Definition.Algorithm.Name = "Buffer screen", "rpol-ucb"
-	return study.Append{Events: []study.Event{e}, After: after}
+	return study.Append{Events: []ledger.Event{e}, After: after}
 }
 
 // noted appends one event that changes no trial.
-func (l *ledger) noted(before *study.Snapshot, data string) study.Append {
-	e := l.next(study.Edited, data)
+func (l *book) noted(before *ledger.Snapshot, data string) study.Append {
+	e := l.next(ledger.Edited, data)
 	after := *before
 	after.Version, after.Hash, after.UpdatedAt = e.Seq, e.Hash, e.At
-	return study.Append{Events: []study.Event{e}, After: &after}
+	return study.Append{Events: []ledger.Event{e}, After: &after}
 }
 
 // createStudy puts a study into the database and returns its ledger and its state.
-func createStudy(t *testing.T, d *db.DB, id string) (*ledger, *study.Snapshot) {
+func createStudy(t *testing.T, d *db.DB, id string) (*book, *ledger.Snapshot) {
 	t.Helper()
-	l := newLedger()
+	l := newBook()
 	first := l.created()
 	if err := d.Studies.Create(t.Context(), id, study.Command{By: "Ana"}, first); err != nil {
 		t.Fatal(err)

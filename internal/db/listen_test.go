@@ -9,6 +9,7 @@ import (
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 func open(t *testing.T, url string) *db.DB {
@@ -91,7 +92,7 @@ func TestEveryServerHearsOfChanges(t *testing.T) {
 	for range 30 {
 		add := l.noted(state, `{"name":"a"}`)
 		state = add.After
-		if err := writer.Studies.Write(t.Context(), "with:colon", study.Command{}, state.Version-1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+		if err := writer.Studies.Write(t.Context(), "with:colon", study.Command{}, state.Version-1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +119,7 @@ func TestListenerComesBackAndPokes(t *testing.T) {
 	}
 	hears(t, changes, 0) // whatever was missed, look
 	add := l.noted(state, `{"name":"a"}`)
-	if err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
 		t.Fatal(err)
 	}
 	hears(t, changes, 2)
@@ -129,7 +130,7 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	d := dbtest.New(t)
 	l, state := createStudy(t, d, "one")
 	add := l.noted(state, `{"name":"a"}`)
-	err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]study.Event) (study.Append, error) {
+	err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) {
 		// The connection that holds the row's lock is cut, as by a restart of the server.
 		_, err := d.Pool().Exec(t.Context(), `
 			SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -139,7 +140,7 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	if !errors.Is(err, study.ErrUnavailable) {
 		t.Fatalf("got %v", err)
 	}
-	if err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
 		t.Fatalf("after the loss nothing was stored, and the next write works; but got %v", err)
 	}
 	if _, err := db.Open(t.Context(), "postgres://nobody@127.0.0.1:1/nothing"); !errors.Is(err, study.ErrUnavailable) {

@@ -6,10 +6,11 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // snapshotWhere polls for something that happens in the background.
-func snapshotWhere(t *testing.T, s *study.Service, id string, holds func(*study.Snapshot) bool) *study.Snapshot {
+func snapshotWhere(t *testing.T, s *study.Service, id string, holds func(*ledger.Snapshot) bool) *ledger.Snapshot {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -37,12 +38,12 @@ func TestAFitThatTakesLongIsKeptWhenItIsReady(t *testing.T) {
 	id := create(t, s, reactor()).ID
 	play(t, s, id, 4) // the first design; the next decision is due a fit and does not wait for it
 	ask(t, s, id, 1)
-	snap := snapshotWhere(t, s, id, func(now *study.Snapshot) bool { return len(now.Fits) > 0 })
+	snap := snapshotWhere(t, s, id, func(now *ledger.Snapshot) bool { return len(now.Fits) > 0 })
 	if fit := snap.Fits[0]; fit.From != len(snap.Trials)+1 || len(fit.Metrics["yield"].Lengthscales) != 2 {
 		t.Fatalf("after trial %d: %+v", len(snap.Trials), fit)
 	}
 	for _, e := range mustEvents(t, s, id) {
-		if e.Kind == study.Fitted && e.By != "optimizer" {
+		if e.Kind == ledger.Fitted && e.By != "optimizer" {
 			t.Fatalf("a fit nobody waited for is the optimizer's own, not %s's", e.By)
 		}
 	}
@@ -64,7 +65,7 @@ func TestStopEndsFits(t *testing.T) {
 	s.Stop()
 }
 
-func mustEvents(t *testing.T, s *study.Service, id string) []study.Event {
+func mustEvents(t *testing.T, s *study.Service, id string) []ledger.Event {
 	t.Helper()
 	events, err := s.Events(t.Context(), id, 0, 0)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // crowd is how many callers do the same thing at once.
@@ -40,14 +42,14 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func definition() study.Definition {
+func definition() design.Definition {
 	low, high := 0.0, 1.0
-	return study.Definition{
+	return design.Definition{
 		Name:        "Race",
-		Parameters:  []study.Parameter{{Name: "x", Type: study.Real, Low: &low, High: &high}},
-		Objective:   study.Objective{Metric: "y", Direction: "maximize"},
-		Constraints: []study.Constraint{{Metric: "c", Op: "<=", Threshold: 0.5}},
-		Algorithm:   study.Algorithm{Name: "rpol-ucb", Horizon: 100},
+		Parameters:  []design.Parameter{{Name: "x", Type: design.Real, Low: &low, High: &high}},
+		Objective:   design.Objective{Metric: "y", Direction: "maximize"},
+		Constraints: []design.Constraint{{Metric: "c", Op: "<=", Threshold: 0.5}},
+		Algorithm:   design.Algorithm{Name: "rpol-ucb", Horizon: 100},
 		Seed:        7,
 	}
 }
@@ -69,7 +71,7 @@ func (b *bench) atOnce(do func(i int, s *study.Service) error) []error {
 }
 
 // intact checks the ledger and returns the study.
-func (b *bench) intact(t *testing.T) *study.Snapshot {
+func (b *bench) intact(t *testing.T) *ledger.Snapshot {
 	t.Helper()
 	if err := b.stores[1].Studies.CheckLedger(t.Context(), b.id); err != nil {
 		t.Fatal(err)
@@ -108,7 +110,7 @@ func TestCrowdAsksAndTells(t *testing.T) {
 	}
 	// Each trial is told by two callers, a metric each, while others ask for more.
 	for _, err := range b.atOnce(func(i int, s *study.Service) error {
-		metrics := map[string]study.Reading{[]string{"y", "c"}[i%2]: {Value: float64(i) / crowd}}
+		metrics := map[string]ledger.Reading{[]string{"y", "c"}[i%2]: {Value: float64(i) / crowd}}
 		if i >= crowd/2 {
 			_, _, err := s.Ask(t.Context(), study.Command{By: "asker"}, b.id, study.Ask{})
 			return err
@@ -140,7 +142,7 @@ func TestCrowdTellsTheSameTrial(t *testing.T) {
 	}
 	accepted := 0
 	for _, err := range b.atOnce(func(i int, s *study.Service) error {
-		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, []study.Telling{{Number: 1, Metrics: map[string]study.Reading{"y": {Value: float64(i)}}}})
+		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, []study.Telling{{Number: 1, Metrics: map[string]ledger.Reading{"y": {Value: float64(i)}}}})
 		return err
 	}) {
 		switch {
@@ -159,7 +161,7 @@ func TestCrowdTellsTheSameTrial(t *testing.T) {
 func TestCrowdRetriesOneAsk(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	retry := &study.Retry{Caller: "token:a", Method: "POST", Path: "/ask", Key: "k", Answer: func(_ *study.Snapshot, numbers []int) (study.Answer, error) {
+	retry := &study.Retry{Caller: "token:a", Method: "POST", Path: "/ask", Key: "k", Answer: func(_ *ledger.Snapshot, numbers []int) (study.Answer, error) {
 		return study.Answer{Status: 201, Body: fmt.Append(nil, numbers)}, nil
 	}}
 	for _, err := range b.atOnce(func(_ int, s *study.Service) error {

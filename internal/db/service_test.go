@@ -16,6 +16,8 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // These tests run the domain's service on the real store.
@@ -32,32 +34,32 @@ var ana = study.Command{By: "Ana"}
 func number(x float64) *float64 { return &x }
 
 // reactor is a study of two settings with one limit and the practical defaults.
-func reactor() study.Definition {
-	return study.Definition{
+func reactor() design.Definition {
+	return design.Definition{
 		Name: "Reactor",
-		Parameters: []study.Parameter{
-			{Name: "temperature", Type: study.Real, Low: number(20), High: number(60), Unit: "°C"},
-			{Name: "cycles", Type: study.Integer, Low: number(1), High: number(12)},
+		Parameters: []design.Parameter{
+			{Name: "temperature", Type: design.Real, Low: number(20), High: number(60), Unit: "°C"},
+			{Name: "cycles", Type: design.Integer, Low: number(1), High: number(12)},
 		},
-		Objective:       study.Objective{Metric: "yield", Direction: "maximize", Unit: "%"},
-		Constraints:     []study.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.5, Unit: "%"}},
-		RecordedMetrics: []study.RecordedMetric{{Metric: "colour"}},
-		Algorithm:       study.Algorithm{Name: "rpol-ucb", Horizon: 60},
+		Objective:       design.Objective{Metric: "yield", Direction: "maximize", Unit: "%"},
+		Constraints:     []design.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.5, Unit: "%"}},
+		RecordedMetrics: []design.RecordedMetric{{Metric: "colour"}},
+		Algorithm:       design.Algorithm{Name: "rpol-ucb", Horizon: 60},
 		Seed:            7,
 	}
 }
 
 // run is the reactor: what an experiment with these settings reads.
-func run(settings study.Settings) map[string]study.Reading {
+func run(settings design.Settings) map[string]ledger.Reading {
 	x := (settings["temperature"].Number - 20) / 40
 	y := settings["cycles"].Number / 12
-	return map[string]study.Reading{
+	return map[string]ledger.Reading{
 		"yield":    {Value: 80 - 60*(x-0.7)*(x-0.7) - 20*(y-0.5)*(y-0.5) + 0.3*math.Sin(37*x+11*y)},
 		"impurity": {Value: 0.2 + 0.6*x*y + 0.02*math.Cos(23*x-5*y)},
 	}
 }
 
-func create(t testing.TB, s *study.Service, d study.Definition) *study.Snapshot {
+func create(t testing.TB, s *study.Service, d design.Definition) *ledger.Snapshot {
 	t.Helper()
 	snap, err := s.Create(t.Context(), ana, d)
 	if err != nil {
@@ -66,7 +68,7 @@ func create(t testing.TB, s *study.Service, d study.Definition) *study.Snapshot 
 	return snap
 }
 
-func ask(t testing.TB, s *study.Service, id string, count int) (*study.Snapshot, []int) {
+func ask(t testing.TB, s *study.Service, id string, count int) (*ledger.Snapshot, []int) {
 	t.Helper()
 	snap, numbers, err := s.Ask(t.Context(), ana, id, study.Ask{Count: count})
 	if err != nil {
@@ -75,7 +77,7 @@ func ask(t testing.TB, s *study.Service, id string, count int) (*study.Snapshot,
 	return snap, numbers
 }
 
-func tell(t testing.TB, s *study.Service, id string, number int, metrics map[string]study.Reading) *study.Snapshot {
+func tell(t testing.TB, s *study.Service, id string, number int, metrics map[string]ledger.Reading) *ledger.Snapshot {
 	t.Helper()
 	snap, err := s.Tell(t.Context(), ana, id, []study.Telling{{Number: number, Metrics: metrics}})
 	if err != nil {
@@ -85,9 +87,9 @@ func tell(t testing.TB, s *study.Service, id string, number int, metrics map[str
 }
 
 // play asks and tells rounds times.
-func play(t testing.TB, s *study.Service, id string, rounds int) *study.Snapshot {
+func play(t testing.TB, s *study.Service, id string, rounds int) *ledger.Snapshot {
 	t.Helper()
-	var snap *study.Snapshot
+	var snap *ledger.Snapshot
 	for range rounds {
 		asked, numbers := ask(t, s, id, 1)
 		snap = tell(t, s, id, numbers[0], run(asked.Trial(numbers[0]).Parameters))
@@ -121,7 +123,7 @@ func wantError(t testing.TB, err, kind error, text string) {
 
 func wantFault(t testing.TB, err error, location string) {
 	t.Helper()
-	var faulty *study.Invalid
+	var faulty *design.Invalid
 	if !errors.As(err, &faulty) {
 		t.Fatalf("want a fault at %s, got %v", location, err)
 	}
@@ -142,7 +144,7 @@ func TestServicePlaysAStudyThatVerifies(t *testing.T) {
 		t.Fatalf("%d trials, %d fits", len(snap.Trials), len(snap.Fits))
 	}
 	for _, trial := range snap.Trials {
-		if trial.Status != study.StatusCompleted || trial.Feasible == nil || trial.Decision == nil || trial.Decision.Because == "" {
+		if trial.Status != ledger.StatusCompleted || trial.Feasible == nil || trial.Decision == nil || trial.Decision.Because == "" {
 			t.Fatalf("trial %+v", trial)
 		}
 	}
@@ -163,7 +165,7 @@ func TestVerifyHoldsThroughEverythingThatCanHappen(t *testing.T) {
 	s, ctx := newService(t), t.Context()
 	id := create(t, s, reactor()).ID
 	play(t, s, id, 7)
-	must := func(_ *study.Snapshot, err error) {
+	must := func(_ *ledger.Snapshot, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -171,24 +173,24 @@ func TestVerifyHoldsThroughEverythingThatCanHappen(t *testing.T) {
 	}
 	snap, batch := ask(t, s, id, 3)
 	must(s.Tell(ctx, ana, id, []study.Telling{{Number: batch[2], Metrics: run(snap.Trial(batch[2]).Parameters)}}))
-	must(s.Close(ctx, ana, id, study.Failed, batch[0], "stirrer broke"))
+	must(s.Close(ctx, ana, id, ledger.Failed, batch[0], "stirrer broke"))
 	ask(t, s, id, 1)
-	must(s.Correct(ctx, ana, id, study.Correction{Number: 3, Metrics: map[string]*study.Reading{"yield": {Value: 60}}, Reason: "typo"}))
+	must(s.Correct(ctx, ana, id, study.Correction{Number: 3, Metrics: map[string]*ledger.Reading{"yield": {Value: 60}}, Reason: "typo"}))
 	ask(t, s, id, 1)
-	must(s.Close(ctx, ana, id, study.Excluded, 2, "wrong bottle"))
+	must(s.Close(ctx, ana, id, ledger.Excluded, 2, "wrong bottle"))
 	play(t, s, id, 2)
-	must(s.Close(ctx, ana, id, study.Included, 2, "right bottle after all"))
-	must(s.Correct(ctx, ana, id, study.Correction{Number: 5, Metrics: map[string]*study.Reading{"impurity": nil}, Reason: "not measured"}))
-	must(s.Tell(ctx, ana, id, []study.Telling{{Number: batch[0], Metrics: map[string]study.Reading{"yield": {Value: 70}}}}))
-	if _, _, err := s.AddTrial(ctx, ana, id, study.OwnTrial{Parameters: study.Settings{"temperature": {Number: 41.5}, "cycles": {Number: 4}},
-		Metrics: map[string]study.Reading{"yield": {Value: 71}}}); err != nil {
+	must(s.Close(ctx, ana, id, ledger.Included, 2, "right bottle after all"))
+	must(s.Correct(ctx, ana, id, study.Correction{Number: 5, Metrics: map[string]*ledger.Reading{"impurity": nil}, Reason: "not measured"}))
+	must(s.Tell(ctx, ana, id, []study.Telling{{Number: batch[0], Metrics: map[string]ledger.Reading{"yield": {Value: 70}}}}))
+	if _, _, err := s.AddTrial(ctx, ana, id, study.OwnTrial{Parameters: design.Settings{"temperature": {Number: 41.5}, "cycles": {Number: 4}},
+		Metrics: map[string]ledger.Reading{"yield": {Value: 71}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := s.Replicate(ctx, ana, id, 4); err != nil {
 		t.Fatal(err)
 	}
-	must(s.Reconfigure(ctx, ana, id, study.Reconfiguration{Constraints: []study.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.45, Unit: "%"}},
-		Algorithm: &study.Algorithm{Name: "ckb-ucb", Horizon: 60}, Reason: "stricter customer"}))
+	must(s.Reconfigure(ctx, ana, id, design.Reconfiguration{Constraints: []design.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.45, Unit: "%"}},
+		Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 60}, Reason: "stricter customer"}))
 	now := play(t, s, id, 3)
 	decisions := 0
 	for _, trial := range now.Trials {
@@ -244,7 +246,7 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, e := range bundle.Events {
-		if e.Kind == study.Told {
+		if e.Kind == ledger.Told {
 			bundle.Events[i].Data = bytes.Replace(e.Data, []byte(`"value":`), []byte(`"value":1`), 1)
 			break
 		}
@@ -270,49 +272,49 @@ func TestTellTakesSubsetsOnceAndRefusesTheRest(t *testing.T) {
 	s, ctx := newService(t), t.Context()
 	id := create(t, s, reactor()).ID
 	ask(t, s, id, 2)
-	snap := tell(t, s, id, 1, map[string]study.Reading{"yield": {Value: 70, StdDev: number(0.5)}})
-	if trial := snap.Trial(1); trial.Status != study.StatusPartial || trial.Feasible != nil {
+	snap := tell(t, s, id, 1, map[string]ledger.Reading{"yield": {Value: 70, StdDev: number(0.5)}})
+	if trial := snap.Trial(1); trial.Status != ledger.StatusPartial || trial.Feasible != nil {
 		t.Fatalf("after one metric: %+v", trial)
 	}
-	snap = tell(t, s, id, 1, map[string]study.Reading{"impurity": {Value: 0.6}})
-	if trial := snap.Trial(1); trial.Status != study.StatusCompleted || trial.Feasible == nil || *trial.Feasible || *trial.Metrics["impurity"].Headroom >= 0 {
+	snap = tell(t, s, id, 1, map[string]ledger.Reading{"impurity": {Value: 0.6}})
+	if trial := snap.Trial(1); trial.Status != ledger.StatusCompleted || trial.Feasible == nil || *trial.Feasible || *trial.Metrics["impurity"].Headroom >= 0 {
 		t.Fatalf("after both: %+v", trial)
 	}
 	before := snap.Version
-	_, err := s.Tell(ctx, ana, id, []study.Telling{{Number: 1, Metrics: map[string]study.Reading{"yield": {Value: 71}}}})
+	_, err := s.Tell(ctx, ana, id, []study.Telling{{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: 71}}}})
 	wantError(t, err, study.ErrConflict, "/trials/1/corrections")
-	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 2, Metrics: map[string]study.Reading{"yeild": {Value: 71}}}})
+	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 2, Metrics: map[string]ledger.Reading{"yeild": {Value: 71}}}})
 	wantFault(t, err, "body.metrics.yeild")
-	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 2, Metrics: map[string]study.Reading{"yield": {Value: math.NaN()}}}})
+	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 2, Metrics: map[string]ledger.Reading{"yield": {Value: math.NaN()}}}})
 	wantFault(t, err, "body.metrics.yield")
-	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 9, Metrics: map[string]study.Reading{"yield": {Value: 1}}}})
+	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 9, Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}})
 	wantError(t, err, study.ErrNotFound, "9")
 	// All or none: the second is wrong, so the first is not stored either.
 	_, err = s.Tell(ctx, ana, id, []study.Telling{
-		{Number: 2, Metrics: map[string]study.Reading{"yield": {Value: 1}}, Location: "body.trials[0]"},
-		{Number: 3, Metrics: map[string]study.Reading{"yield": {Value: 1}}, Location: "body.trials[1]"}})
+		{Number: 2, Metrics: map[string]ledger.Reading{"yield": {Value: 1}}, Location: "body.trials[0]"},
+		{Number: 3, Metrics: map[string]ledger.Reading{"yield": {Value: 1}}, Location: "body.trials[1]"}})
 	wantFault(t, err, "body.trials[1].number")
 	_, err = s.Tell(ctx, ana, id, []study.Telling{
-		{Number: 2, Metrics: map[string]study.Reading{"yield": {Value: 1}}, Location: "body.trials[0]"},
-		{Number: 2, Metrics: map[string]study.Reading{"yield": {Value: 2}}, Location: "body.trials[1]"}})
+		{Number: 2, Metrics: map[string]ledger.Reading{"yield": {Value: 1}}, Location: "body.trials[0]"},
+		{Number: 2, Metrics: map[string]ledger.Reading{"yield": {Value: 2}}, Location: "body.trials[1]"}})
 	wantError(t, err, study.ErrConflict, "yield of trial 2")
 	now, err := s.Snapshot(ctx, id, 0)
 	if err != nil || now.Version != before {
 		t.Fatalf("refused requests left version %d instead of %d (%v)", now.Version, before, err)
 	}
 	// Failing closes, telling reopens.
-	if _, err := s.Close(ctx, ana, id, study.Failed, 1, "late"); err == nil {
+	if _, err := s.Close(ctx, ana, id, ledger.Failed, 1, "late"); err == nil {
 		t.Fatal("a completed trial cannot fail")
 	}
-	if _, err := s.Close(ctx, ana, id, study.Abandoned, 2, ""); err == nil {
+	if _, err := s.Close(ctx, ana, id, ledger.Abandoned, 2, ""); err == nil {
 		t.Fatal("a reason is needed")
 	}
-	snap, err = s.Close(ctx, ana, id, study.Abandoned, 2, "no time")
-	if err != nil || snap.Trial(2).Status != study.StatusAbandoned || snap.Trial(2).Reason != "no time" {
+	snap, err = s.Close(ctx, ana, id, ledger.Abandoned, 2, "no time")
+	if err != nil || snap.Trial(2).Status != ledger.StatusAbandoned || snap.Trial(2).Reason != "no time" {
 		t.Fatalf("%v %+v", err, snap)
 	}
-	snap = tell(t, s, id, 2, map[string]study.Reading{"colour": {Value: 3}})
-	if trial := snap.Trial(2); trial.Status != study.StatusPartial || trial.Reason != "" {
+	snap = tell(t, s, id, 2, map[string]ledger.Reading{"colour": {Value: 3}})
+	if trial := snap.Trial(2); trial.Status != ledger.StatusPartial || trial.Reason != "" {
 		t.Fatalf("telling reopens, got %+v", trial)
 	}
 }
@@ -322,23 +324,23 @@ func TestStatesGovernWhatMayBeDone(t *testing.T) {
 	s, ctx := newService(t), t.Context()
 	id := create(t, s, reactor()).ID
 	ask(t, s, id, 1)
-	set := func(state study.State) {
+	set := func(state ledger.State) {
 		t.Helper()
-		if _, err := s.Edit(ctx, ana, id, study.EditedData{State: &state}); err != nil {
+		if _, err := s.Edit(ctx, ana, id, ledger.EditedData{State: &state}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	set(study.Paused)
+	set(ledger.Paused)
 	_, _, err := s.Ask(ctx, ana, id, study.Ask{})
 	wantError(t, err, study.ErrConflict, "paused")
-	_, _, err = s.AddTrial(ctx, ana, id, study.OwnTrial{Parameters: study.Settings{"temperature": {Number: 30}, "cycles": {Number: 2}}})
+	_, _, err = s.AddTrial(ctx, ana, id, study.OwnTrial{Parameters: design.Settings{"temperature": {Number: 30}, "cycles": {Number: 2}}})
 	wantError(t, err, study.ErrConflict, "paused")
-	set(study.Finished)
-	tell(t, s, id, 1, map[string]study.Reading{"yield": {Value: 3}})
-	set(study.Archived)
-	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 1, Metrics: map[string]study.Reading{"impurity": {Value: 3}}}})
+	set(ledger.Finished)
+	tell(t, s, id, 1, map[string]ledger.Reading{"yield": {Value: 3}})
+	set(ledger.Archived)
+	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 1, Metrics: map[string]ledger.Reading{"impurity": {Value: 3}}}})
 	wantError(t, err, study.ErrConflict, "archived")
-	set(study.Open)
+	set(ledger.Open)
 	ask(t, s, id, 1)
 }
 
@@ -346,14 +348,14 @@ func TestRetriesAndStaleWrites(t *testing.T) {
 	t.Parallel()
 	s, ctx := newService(t), t.Context()
 	snap := create(t, s, reactor())
-	retry := &study.Retry{Caller: "ana", Method: "POST", Path: "/ask", Key: "1", Answer: func(after *study.Snapshot, numbers []int) (study.Answer, error) {
+	retry := &study.Retry{Caller: "ana", Method: "POST", Path: "/ask", Key: "1", Answer: func(after *ledger.Snapshot, numbers []int) (study.Answer, error) {
 		return study.Answer{Status: 201, Body: []byte(fmt.Sprint(numbers, after.Version))}, nil
 	}}
 	if _, _, err := s.Ask(ctx, study.Command{By: "Ana", Retry: retry, IfMatch: 1}, snap.ID, study.Ask{}); err != nil {
 		t.Fatal(err)
 	}
-	paused := study.Paused
-	if _, err := s.Edit(ctx, ana, snap.ID, study.EditedData{State: &paused}); err != nil {
+	paused := ledger.Paused
+	if _, err := s.Edit(ctx, ana, snap.ID, ledger.EditedData{State: &paused}); err != nil {
 		t.Fatal(err)
 	}
 	// The first answer comes again although asking is no longer possible.
@@ -362,7 +364,7 @@ func TestRetriesAndStaleWrites(t *testing.T) {
 	if !errors.As(err, &again) || string(again.Answer.Body) != "[1] 2" {
 		t.Fatalf("got %v", err)
 	}
-	_, err = s.Tell(ctx, study.Command{By: "Ana", IfMatch: 2}, snap.ID, []study.Telling{{Number: 1, Metrics: map[string]study.Reading{"yield": {Value: 1}}}})
+	_, err = s.Tell(ctx, study.Command{By: "Ana", IfMatch: 2}, snap.ID, []study.Telling{{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}})
 	wantError(t, err, study.ErrStale, "")
 }
 
@@ -403,7 +405,7 @@ func TestTimeTravelShowsWhatWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	play(t, s, id, 2)
-	if _, err := s.Correct(ctx, ana, id, study.Correction{Number: 1, Metrics: map[string]*study.Reading{"yield": {Value: 1}}, Reason: "typo"}); err != nil {
+	if _, err := s.Correct(ctx, ana, id, study.Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 1}}, Reason: "typo"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, reader := range []*study.Service{s, study.NewService(store, study.Options{CacheBytes: 1})} {
@@ -428,7 +430,7 @@ func TestCorrectionPreviewSaysWhatItWouldChange(t *testing.T) {
 	s, ctx := newService(t), t.Context()
 	id := create(t, s, reactor()).ID
 	snap := play(t, s, id, 8)
-	change := study.Correction{Number: 2, Metrics: map[string]*study.Reading{"impurity": {Value: 2}}, Reason: "typo"}
+	change := study.Correction{Number: 2, Metrics: map[string]*ledger.Reading{"impurity": {Value: 2}}, Reason: "typo"}
 	impact, err := s.PreviewCorrection(ctx, id, change)
 	if err != nil {
 		t.Fatal(err)
@@ -471,11 +473,11 @@ func TestImportedRowsAreRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var statuses []study.Status
+	var statuses []ledger.Status
 	for _, trial := range done.Snapshot.Trials {
 		statuses = append(statuses, trial.Status)
 	}
-	if want := []study.Status{study.StatusCompleted, study.StatusPartial, study.StatusSuggested}; !cmp.Equal(statuses, want) {
+	if want := []ledger.Status{ledger.StatusCompleted, ledger.StatusPartial, ledger.StatusSuggested}; !cmp.Equal(statuses, want) {
 		t.Fatalf("got %v", statuses)
 	}
 	if done.Snapshot.Version != 6 || done.Snapshot.Trial(3).Seen != 5 {
@@ -497,7 +499,7 @@ func TestReadingsOfTheModelAreInPhysicalUnits(t *testing.T) {
 	s, ctx := newService(t), t.Context()
 	id := create(t, s, reactor()).ID
 	snap := play(t, s, id, 12)
-	points := []study.Settings{snap.Trial(8).Parameters, {"temperature": {Number: 20}, "cycles": {Number: 12}}}
+	points := []design.Settings{snap.Trial(8).Parameters, {"temperature": {Number: 20}, "cycles": {Number: 12}}}
 	posterior, err := s.PosteriorAt(ctx, snap, points)
 	if err != nil {
 		t.Fatal(err)
@@ -512,7 +514,7 @@ func TestReadingsOfTheModelAreInPhysicalUnits(t *testing.T) {
 	}
 	_, err = s.AcquisitionAt(ctx, snap, study.AcquisitionQuery{})
 	wantFault(t, err, "body.points")
-	_, err = s.PosteriorAt(ctx, snap, []study.Settings{{"temperature": {Number: 90}, "cycles": {Number: 1}}})
+	_, err = s.PosteriorAt(ctx, snap, []design.Settings{{"temperature": {Number: 90}, "cycles": {Number: 1}}})
 	wantFault(t, err, "body.points[0].temperature")
 	rows, err := s.HistoryOf(ctx, snap)
 	if err != nil || len(rows) != 12 {
@@ -524,7 +526,7 @@ func TestReadingsOfTheModelAreInPhysicalUnits(t *testing.T) {
 			t.Fatalf("round %d: %+v, told %+v", row.Number, v, told[i])
 		}
 	}
-	choices, err := s.Compare(ctx, snap, []study.Algorithm{{Name: "ckb-ucb"}, {Name: "rpol-ucb"}})
+	choices, err := s.Compare(ctx, snap, []design.Algorithm{{Name: "ckb-ucb"}, {Name: "rpol-ucb"}})
 	if err != nil || len(choices) != 2 || choices[0].Because == "" || choices[0].Parameters == nil {
 		t.Fatalf("%v %+v", err, choices)
 	}

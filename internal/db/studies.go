@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // Studies is the study.Store.
@@ -41,7 +42,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, firs
 }
 
 // Write appends to a study what decide makes of the events it did not know.
-func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known int64, decide func(news []study.Event) (study.Append, error)) error {
+func (s *Studies) Write(ctx context.Context, id string, cmd study.Command, known int64, decide func(news []ledger.Event) (study.Append, error)) error {
 	var refused error // decide's own error, which is nobody's lost connection
 	err := s.write(ctx, id, func(tx pgx.Tx) (study.Append, error) {
 		last, news, err := lockStudy(ctx, tx, id, cmd.Retry, known)
@@ -83,10 +84,10 @@ func (s *Studies) write(ctx context.Context, id string, do func(tx pgx.Tx) (stud
 // lockStudy claims the retry key, locks the study's row until the transaction ends and returns the end of its ledger with
 // the events after known. One round trip: each statement sees what was committed when its turn came, so the events are
 // those of the locked row.
-func lockStudy(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, known int64) (head, []study.Event, error) {
+func lockStudy(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, known int64) (head, []ledger.Event, error) {
 	var answered error
 	var last head
-	var news []study.Event
+	var news []ledger.Event
 	batch := &pgx.Batch{}
 	queueClaim(batch, retry, &answered)
 	batch.Queue(`SELECT version, hash FROM studies WHERE id = $1 FOR NO KEY UPDATE`, id).QueryRow(func(row pgx.Row) error {
@@ -110,7 +111,7 @@ func checkAppend(last head, add study.Append) error {
 	if add.After == nil {
 		return errors.New("an append must come with the study after it")
 	}
-	if err := study.CheckContinues(last.version, last.hash, add.Events); err != nil {
+	if err := ledger.CheckContinues(last.version, last.hash, add.Events); err != nil {
 		return fmt.Errorf("the ledger would break: %w", err)
 	}
 	end := last
@@ -144,7 +145,7 @@ func (s *Studies) append(ctx context.Context, tx pgx.Tx, id string, retry *study
 	return err
 }
 
-func queueStudy(batch *pgx.Batch, id string, after *study.Snapshot) {
+func queueStudy(batch *pgx.Batch, id string, after *ledger.Snapshot) {
 	batch.Queue(`
 		INSERT INTO studies (id, name, state, algorithm, version, hash, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -164,7 +165,7 @@ func (s *Studies) Version(ctx context.Context, id string) (int64, error) {
 }
 
 // Summaries lists studies, newest change first. Only those in ids when ids is not nil.
-func (s *Studies) Summaries(ctx context.Context, ids []string) ([]study.Summary, error) {
+func (s *Studies) Summaries(ctx context.Context, ids []string) ([]ledger.Summary, error) {
 	return list(ctx, s.db.in(ctx), scanSummary, `
 		SELECT id, name, state, version, created_at, updated_at, algorithm, coalesce(every.count, 0), coalesce(waiting.count, 0), waiting.oldest
 		FROM studies
@@ -175,8 +176,8 @@ func (s *Studies) Summaries(ctx context.Context, ids []string) ([]study.Summary,
 		ORDER BY updated_at DESC, id`, ids)
 }
 
-func scanSummary(row pgx.CollectableRow) (study.Summary, error) {
-	var one study.Summary
+func scanSummary(row pgx.CollectableRow) (ledger.Summary, error) {
+	var one ledger.Summary
 	err := row.Scan(&one.ID, &one.Name, &one.State, &one.Version, &one.CreatedAt, &one.UpdatedAt, &one.Algorithm, &one.Trials, &one.Waiting, &one.OldestWaiting)
 	one.CreatedAt, one.UpdatedAt, one.OldestWaiting = one.CreatedAt.UTC(), one.UpdatedAt.UTC(), utc(one.OldestWaiting)
 	return one, err

@@ -15,6 +15,8 @@ import (
 
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func TestEventsComeBackAsTheyWere(t *testing.T) {
@@ -23,12 +25,12 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 	l, before := createStudy(t, d, "one")
 	// Numbers that jsonb would rewrite, and characters that must survive.
 	add := l.noted(before, `{"description":"µ \u0000 \"q\" 🜁","numbers":[1e-7,1e+300,0.1,-0,5e-324,12345678901234567]}`)
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err == nil {
+	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err == nil {
 		t.Fatal("data that is not canonical has another hash, and must be refused")
 	}
 	l, before = createStudy(t, d, "two")
 	add = l.noted(before, `{"description":"µ \u0000 \"q\" 🜁","numbers":[1e-7,1e+300,0.1,5e-324]}`)
-	if err := d.Studies.Write(ctx, "two", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := d.Studies.Write(ctx, "two", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
 		t.Fatal(err)
 	}
 	got, err := d.Studies.Events(ctx, "two", 1, 0)
@@ -48,31 +50,31 @@ func TestWriteGivesTheNewsAndChecksTheVersion(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"name":"a"}`)
-	write := func(cmd study.Command, known int64, decide func([]study.Event) (study.Append, error)) error {
+	write := func(cmd study.Command, known int64, decide func([]ledger.Event) (study.Append, error)) error {
 		return d.Studies.Write(ctx, "one", cmd, known, decide)
 	}
-	if err := write(study.Command{IfMatch: 1}, 0, func(news []study.Event) (study.Append, error) {
-		if len(news) != 1 || news[0].Kind != study.Created {
+	if err := write(study.Command{IfMatch: 1}, 0, func(news []ledger.Event) (study.Append, error) {
+		if len(news) != 1 || news[0].Kind != ledger.Created {
 			t.Errorf("got the news %v", news)
 		}
 		return add, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(study.Command{IfMatch: 1}, 1, func([]study.Event) (study.Append, error) {
+	if err := write(study.Command{IfMatch: 1}, 1, func([]ledger.Event) (study.Append, error) {
 		t.Error("a stale write was decided")
 		return study.Append{}, nil
 	}); !errors.Is(err, study.ErrStale) {
 		t.Fatalf("a stale write got %v", err)
 	}
 	refusal := errors.New("no")
-	if err := write(study.Command{}, 2, func([]study.Event) (study.Append, error) { return study.Append{}, refusal }); !errors.Is(err, refusal) {
+	if err := write(study.Command{}, 2, func([]ledger.Event) (study.Append, error) { return study.Append{}, refusal }); !errors.Is(err, refusal) {
 		t.Fatalf("a refused write got %v", err)
 	}
 	if version, err := d.Studies.Version(ctx, "one"); err != nil || version != 2 {
 		t.Fatalf("at version %d, %v", version, err)
 	}
-	err := d.Studies.Write(ctx, "nowhere", study.Command{}, 0, func([]study.Event) (study.Append, error) {
+	err := d.Studies.Write(ctx, "nowhere", study.Command{}, 0, func([]ledger.Event) (study.Append, error) {
 		t.Error("a study that is not there was decided")
 		return study.Append{}, nil
 	})
@@ -100,13 +102,13 @@ func TestWriteRefusesEventsThatDoNotContinue(t *testing.T) {
 		"an event repeated": func(a *study.Append) { a.Events = append(a.Events, a.Events[0]) },
 	} {
 		after := *good.After
-		bad := study.Append{Events: []study.Event{good.Events[0]}, After: &after}
+		bad := study.Append{Events: []ledger.Event{good.Events[0]}, After: &after}
 		spoil(&bad)
-		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return bad, nil }); err == nil {
+		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return bad, nil }); err == nil {
 			t.Errorf("%s was written", name)
 		}
 	}
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return good, nil }); err != nil {
+	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return good, nil }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -115,7 +117,7 @@ func TestCreatingAStudyTwiceIsAConflict(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	createStudy(t, d, "one")
-	if err := d.Studies.Create(t.Context(), "one", study.Command{}, newLedger().created()); !errors.Is(err, study.ErrConflict) {
+	if err := d.Studies.Create(t.Context(), "one", study.Command{}, newBook().created()); !errors.Is(err, study.ErrConflict) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -136,7 +138,7 @@ func TestTamperingIsFound(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"name":"a"}`)
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Studies.CheckLedger(ctx, "one"); err != nil {
@@ -163,18 +165,18 @@ func TestReadTablesFollow(t *testing.T) {
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"name":"a"}`)
 	feasible, sd := true, 0.25
-	add.After.Trials = []study.Trial{
-		{Number: 1, Origin: study.Suggested, Status: study.StatusCompleted, Feasible: &feasible, CreatedAt: l.now, By: "Ana",
-			Parameters: study.Settings{"x": {Number: 1.5}}, Metrics: map[string]study.Measurement{"y": {Value: 3, StdDev: &sd, ToldAt: l.now, By: "Bo"}}},
-		{Number: 2, Origin: study.Manual, Status: study.StatusPartial, CreatedAt: l.now.Add(time.Minute), By: "Ana", Parameters: study.Settings{"x": {Number: 2}}},
-		{Number: 3, Origin: study.Manual, Status: study.StatusSuggested, CreatedAt: l.now, By: "Ana", Parameters: study.Settings{"x": {Number: 2}}},
+	add.After.Trials = []ledger.Trial{
+		{Number: 1, Origin: ledger.Suggested, Status: ledger.StatusCompleted, Feasible: &feasible, CreatedAt: l.now, By: "Ana",
+			Parameters: design.Settings{"x": {Number: 1.5}}, Metrics: map[string]ledger.Measurement{"y": {Value: 3, StdDev: &sd, ToldAt: l.now, By: "Bo"}}},
+		{Number: 2, Origin: ledger.Manual, Status: ledger.StatusPartial, CreatedAt: l.now.Add(time.Minute), By: "Ana", Parameters: design.Settings{"x": {Number: 2}}},
+		{Number: 3, Origin: ledger.Manual, Status: ledger.StatusSuggested, CreatedAt: l.now, By: "Ana", Parameters: design.Settings{"x": {Number: 2}}},
 	}
 	add.Touched = []int{1, 2, 3}
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
 		t.Fatal(err)
 	}
 	waitingSince := l.now
-	want := study.Summary{ID: "one", Name: "Buffer screen", State: study.Open, Version: 2, CreatedAt: before.CreatedAt, UpdatedAt: l.now,
+	want := ledger.Summary{ID: "one", Name: "Buffer screen", State: ledger.Open, Version: 2, CreatedAt: before.CreatedAt, UpdatedAt: l.now,
 		Trials: 3, Waiting: 2, OldestWaiting: &waitingSince, Algorithm: "rpol-ucb"}
 	createStudy(t, d, "two")
 	for _, ids := range [][]string{nil, {"one"}, {"two", "one"}} {
@@ -194,10 +196,10 @@ func TestReadTablesFollow(t *testing.T) {
 	}
 	// The reading is taken back.
 	again := l.noted(add.After, `{"name":"b"}`)
-	again.After.Trials = append([]study.Trial{}, add.After.Trials...)
+	again.After.Trials = append([]ledger.Trial{}, add.After.Trials...)
 	again.After.Trials[0].Metrics = nil
 	again.Touched = []int{1}
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 2, func([]study.Event) (study.Append, error) { return again, nil }); err != nil {
+	if err := d.Studies.Write(ctx, "one", study.Command{}, 2, func([]ledger.Event) (study.Append, error) { return again, nil }); err != nil {
 		t.Fatal(err)
 	}
 	var observations int
@@ -213,9 +215,9 @@ func TestNoNumberThatIsNoneGetsIn(t *testing.T) {
 	for _, value := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		branch := *l
 		add := branch.noted(before, `{"name":"a"}`)
-		add.After.Trials = []study.Trial{{Number: 1, Metrics: map[string]study.Measurement{"y": {Value: value}}}}
+		add.After.Trials = []ledger.Trial{{Number: 1, Metrics: map[string]ledger.Measurement{"y": {Value: value}}}}
 		add.Touched = []int{1}
-		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return add, nil }); err == nil {
+		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err == nil {
 			t.Errorf("%v was stored", value)
 		}
 	}
@@ -231,7 +233,7 @@ func TestWritersTakeTurns(t *testing.T) {
 	var alone sync.Mutex
 	for range writers {
 		wait.Go(func() {
-			if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func(news []study.Event) (study.Append, error) {
+			if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func(news []ledger.Event) (study.Append, error) {
 				if !alone.TryLock() {
 					t.Error("two writers decided at once")
 					alone.Lock()
@@ -265,7 +267,7 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 	retry := study.Retry{Caller: "token:a", Method: "POST", Path: "/api/v1/studies/one/ask", Key: "k", Body: [32]byte{7}}
 	var effects atomic.Int32
 	ask := func(retry study.Retry) error {
-		return d.Studies.Write(ctx, "one", study.Command{Retry: &retry}, 1, func([]study.Event) (study.Append, error) {
+		return d.Studies.Write(ctx, "one", study.Command{Retry: &retry}, 1, func([]ledger.Event) (study.Append, error) {
 			effects.Add(1)
 			add := l.noted(before, `{"name":"a"}`)
 			add.Answer = &study.Answer{Status: 201, Location: "/there", ETag: `"2"`, Body: []byte(`{"trials":[]}`)}
@@ -332,7 +334,7 @@ func TestConcurrentCreatesUnderOneKeyMakeOneStudy(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 20 {
 		wait.Go(func() {
-			first := newLedger().created()
+			first := newBook().created()
 			first.Answer = &study.Answer{Status: 201}
 			err := d.Studies.Create(ctx, string(rune('a'+i)), study.Command{Retry: retry}, first)
 			var before *study.AlreadyAnswered
@@ -377,7 +379,7 @@ func TestChoosingIsSerialAndBlocksNoWrites(t *testing.T) {
 	receive(t, entered)
 	write, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := d.Studies.Write(write, "one", study.Command{}, 1, func([]study.Event) (study.Append, error) { return l.noted(before, `{"name":"a"}`), nil }); err != nil {
+	if err := d.Studies.Write(write, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return l.noted(before, `{"name":"a"}`), nil }); err != nil {
 		t.Fatalf("a write waited for the choosers: %v", err)
 	}
 	if err := d.Studies.Choosing(write, "two", func(context.Context) error { return nil }); err != nil {

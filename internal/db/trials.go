@@ -3,11 +3,11 @@ package db
 import (
 	"github.com/jackc/pgx/v5"
 
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // queueTrials brings the read tables of the touched trials up to the study after the append.
-func queueTrials(batch *pgx.Batch, id string, after *study.Snapshot, touched []int) {
+func queueTrials(batch *pgx.Batch, id string, after *ledger.Snapshot, touched []int) {
 	if len(touched) == 0 {
 		return
 	}
@@ -21,7 +21,7 @@ func queueTrials(batch *pgx.Batch, id string, after *study.Snapshot, touched []i
 	}
 }
 
-func queueTrial(batch *pgx.Batch, id string, t study.Trial) {
+func queueTrial(batch *pgx.Batch, id string, t ledger.Trial) {
 	var replicateOf *int
 	if t.ReplicateOf != 0 {
 		replicateOf = &t.ReplicateOf
@@ -34,7 +34,7 @@ func queueTrial(batch *pgx.Batch, id string, t study.Trial) {
 		id, t.Number, string(t.Origin), string(t.Status), t.Excluded, t.Feasible, t.Parameters, replicateOf, t.Note, t.Reason, t.CreatedAt, t.By)
 }
 
-func queueObservation(batch *pgx.Batch, id string, number int, metric string, m study.Measurement) {
+func queueObservation(batch *pgx.Batch, id string, number int, metric string, m ledger.Measurement) {
 	batch.Queue(`
 		INSERT INTO observations (study_id, number, metric, value, stddev, observed_at, told_at, by, corrected, known)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,

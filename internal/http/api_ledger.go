@@ -6,12 +6,12 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 type ledgerPage struct {
-	Events []study.Event `json:"events"`
-	Next   *int64        `json:"next"` // ask for ?after=next to go on; null at the end
+	Events []ledger.Event `json:"events"`
+	Next   *int64         `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
 func (s *Server) ledgerRoutes() []route {
@@ -36,15 +36,15 @@ func (s *Server) ledger(w http.ResponseWriter, r *http.Request) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	return s.read(w, r, func(snap *study.Snapshot) (any, error) {
+	return s.read(w, r, func(snap *ledger.Snapshot) (any, error) {
 		return s.ledgerPage(r, snap, after, limit)
 	})
 }
 
-func (s *Server) ledgerPage(r *http.Request, snap *study.Snapshot, after, limit int64) (ledgerPage, error) {
+func (s *Server) ledgerPage(r *http.Request, snap *ledger.Snapshot, after, limit int64) (ledgerPage, error) {
 	limit = min(limit, snap.Version-after) // never past the version that the ETag names
 	if limit <= 0 {
-		return ledgerPage{Events: []study.Event{}}, nil
+		return ledgerPage{Events: []ledger.Event{}}, nil
 	}
 	events, err := s.studies.Events(r.Context(), chi.URLParam(r, "id"), after, int(limit))
 	if err != nil {

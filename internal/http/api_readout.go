@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 type historyDocument struct {
@@ -34,23 +35,23 @@ func (s *Server) readoutRoutes() []route {
 }
 
 // replayed times what needs the replayed state.
-func replayed[T any](s *Server, r *http.Request, snap *study.Snapshot, of func(context.Context, *study.Snapshot) (T, error)) (T, error) {
+func replayed[T any](s *Server, r *http.Request, snap *ledger.Snapshot, of func(context.Context, *ledger.Snapshot) (T, error)) (T, error) {
 	return timed(s.metrics.replays, func() (T, error) { return of(r.Context(), snap) })
 }
 
 func (s *Server) readState(w http.ResponseWriter, r *http.Request) error {
-	return s.read(w, r, func(snap *study.Snapshot) (any, error) { return replayed(s, r, snap, s.studies.StateOf) })
+	return s.read(w, r, func(snap *ledger.Snapshot) (any, error) { return replayed(s, r, snap, s.studies.StateOf) })
 }
 
 func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
-	return s.read(w, r, func(snap *study.Snapshot) (any, error) {
+	return s.read(w, r, func(snap *ledger.Snapshot) (any, error) {
 		rows, err := replayed(s, r, snap, s.studies.HistoryOf)
 		return historyDocument{some(rows)}, err
 	})
 }
 
 // question answers a POST that only reads: its body goes into request, answer works on the study at ?at.
-func (s *Server) question(w http.ResponseWriter, r *http.Request, request any, answer func(context.Context, *study.Snapshot) (any, error)) error {
+func (s *Server) question(w http.ResponseWriter, r *http.Request, request any, answer func(context.Context, *ledger.Snapshot) (any, error)) error {
 	if _, err := readJSON(r, request); err != nil {
 		return err
 	}
@@ -68,28 +69,28 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request, request any, a
 
 func (s *Server) posterior(w http.ResponseWriter, r *http.Request) error {
 	var request pointsRequest
-	return s.question(w, r, &request, func(ctx context.Context, snap *study.Snapshot) (any, error) {
+	return s.question(w, r, &request, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
 		return s.studies.PosteriorAt(ctx, snap, request.Points)
 	})
 }
 
 func (s *Server) acquisition(w http.ResponseWriter, r *http.Request) error {
 	var request study.AcquisitionQuery
-	return s.question(w, r, &request, func(ctx context.Context, snap *study.Snapshot) (any, error) {
+	return s.question(w, r, &request, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
 		return s.studies.AcquisitionAt(ctx, snap, request)
 	})
 }
 
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	var request compareRequest
-	return s.question(w, r, &request, func(ctx context.Context, snap *study.Snapshot) (any, error) {
+	return s.question(w, r, &request, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
 		choices, err := s.studies.Compare(ctx, snap, request.Algorithms)
 		return choiceList{some(choices)}, err
 	})
 }
 
 func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
-	return s.question(w, r, &struct{}{}, func(ctx context.Context, snap *study.Snapshot) (any, error) {
+	return s.question(w, r, &struct{}{}, func(ctx context.Context, snap *ledger.Snapshot) (any, error) {
 		return s.studies.Verify(ctx, snap)
 	})
 }

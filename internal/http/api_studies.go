@@ -7,43 +7,45 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // studyDocument is a study as the API shows it.
 type studyDocument struct {
 	ID string `json:"id"`
-	study.Definition
-	State     study.State `json:"state"`
-	Version   int64       `json:"version"`
-	Hash      string      `json:"hash"`
-	Trials    int         `json:"trials"`
-	CreatedAt time.Time   `json:"created_at"`
-	UpdatedAt time.Time   `json:"updated_at"`
+	design.Definition
+	State     ledger.State `json:"state"`
+	Version   int64        `json:"version"`
+	Hash      string       `json:"hash"`
+	Trials    int          `json:"trials"`
+	CreatedAt time.Time    `json:"created_at"`
+	UpdatedAt time.Time    `json:"updated_at"`
 }
 
 type studyList struct {
-	Studies []study.Summary `json:"studies"`
+	Studies []ledger.Summary `json:"studies"`
 }
 
 func (s *Server) studyRoutes() []route {
 	return []route{
 		{Method: "POST", Pattern: "/api/v1/studies", Access: Operator, Handler: s.createStudy, Doc: &operation{
-			Summary: "Make a study", Tag: "Studies", Body: study.Definition{}, Status: 201, Answer: studyDocument{}, Writes: true}},
+			Summary: "Make a study", Tag: "Studies", Body: design.Definition{}, Status: 201, Answer: studyDocument{}, Writes: true}},
 		{Method: "GET", Pattern: "/api/v1/studies", Access: SignedIn, Handler: s.listStudies, Doc: &operation{
 			Summary: "List the studies, newest change first", Tag: "Studies", Status: 200, Answer: studyList{}}},
 		{Method: "GET", Pattern: "/api/v1/studies/{id}", Access: StudyViewer, Handler: s.readStudy, Doc: &operation{
 			Summary: "Read a study", Tag: "Studies", Query: []queryParameter{atParameter}, Status: 200, Answer: studyDocument{}}},
 		{Method: "PATCH", Pattern: "/api/v1/studies/{id}", Access: StudyOperator, Handler: s.editStudy, Doc: &operation{
-			Summary: "Change name, description or state", Tag: "Studies", Body: study.EditedData{}, Status: 200, Answer: studyDocument{}, Writes: true}},
+			Summary: "Change name, description or state", Tag: "Studies", Body: ledger.EditedData{}, Status: 200, Answer: studyDocument{}, Writes: true}},
 		{Method: "POST", Pattern: "/api/v1/studies/{id}/reconfigure", Access: StudyOperator, Handler: s.reconfigureStudy, Doc: &operation{
 			Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on", Tag: "Studies",
-			Body: study.Reconfiguration{}, Status: 200, Answer: studyDocument{}, Writes: true}},
+			Body: design.Reconfiguration{}, Status: 200, Answer: studyDocument{}, Writes: true}},
 	}
 }
 
 var atParameter = queryParameter{Name: "at", Meaning: "The study as it was after this ledger event", Type: int64(0)}
 
-func documentOf(snap *study.Snapshot) studyDocument {
+func documentOf(snap *ledger.Snapshot) studyDocument {
 	return studyDocument{
 		ID: snap.ID, Definition: snap.Definition, State: snap.State, Version: snap.Version, Hash: snap.Hash,
 		Trials: len(snap.Trials), CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt,
@@ -51,18 +53,18 @@ func documentOf(snap *study.Snapshot) studyDocument {
 }
 
 func (s *Server) createStudy(w http.ResponseWriter, r *http.Request) error {
-	var def study.Definition
+	var def design.Definition
 	body, err := readJSON(r, &def)
 	if err != nil {
 		return err
 	}
-	return s.write(w, r, body, madeStudy, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return s.write(w, r, body, madeStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := s.studies.Create(r.Context(), cmd, def)
 		return after, nil, err
 	})
 }
 
-func madeStudy(after *study.Snapshot, _ []int) reply {
+func madeStudy(after *ledger.Snapshot, _ []int) reply {
 	return reply{http.StatusCreated, "/api/v1/studies/" + after.ID, documentOf(after)}
 }
 
@@ -75,7 +77,7 @@ func (s *Server) listStudies(w http.ResponseWriter, r *http.Request) error {
 }
 
 // visibleStudies are those that the caller may know of: all, or the one the caller is limited to.
-func (s *Server) visibleStudies(r *http.Request) ([]study.Summary, error) {
+func (s *Server) visibleStudies(r *http.Request) ([]ledger.Summary, error) {
 	who, _ := identity(r)
 	var ids []string
 	if who.StudyID != "" {
@@ -85,39 +87,39 @@ func (s *Server) visibleStudies(r *http.Request) ([]study.Summary, error) {
 }
 
 func (s *Server) readStudy(w http.ResponseWriter, r *http.Request) error {
-	return s.read(w, r, func(snap *study.Snapshot) (any, error) { return documentOf(snap), nil })
+	return s.read(w, r, func(snap *ledger.Snapshot) (any, error) { return documentOf(snap), nil })
 }
 
 func (s *Server) editStudy(w http.ResponseWriter, r *http.Request) error {
-	var edit study.EditedData
+	var edit ledger.EditedData
 	body, err := readJSON(r, &edit)
 	if err != nil {
 		return err
 	}
-	return s.write(w, r, body, changedStudy, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return s.write(w, r, body, changedStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := s.studies.Edit(r.Context(), cmd, chi.URLParam(r, "id"), edit)
 		return after, nil, err
 	})
 }
 
 func (s *Server) reconfigureStudy(w http.ResponseWriter, r *http.Request) error {
-	var change study.Reconfiguration
+	var change design.Reconfiguration
 	body, err := readJSON(r, &change)
 	if err != nil {
 		return err
 	}
-	return s.write(w, r, body, changedStudy, func(cmd study.Command) (*study.Snapshot, []int, error) {
+	return s.write(w, r, body, changedStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		after, err := s.studies.Reconfigure(r.Context(), cmd, chi.URLParam(r, "id"), change)
 		return after, nil, err
 	})
 }
 
-func changedStudy(after *study.Snapshot, _ []int) reply {
+func changedStudy(after *ledger.Snapshot, _ []int) reply {
 	return reply{status: http.StatusOK, body: documentOf(after)}
 }
 
 // read answers a GET about one study: the study at ?at, 304 when the caller has that version, else what answer makes of it.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, answer func(*study.Snapshot) (any, error)) error {
+func (s *Server) read(w http.ResponseWriter, r *http.Request, answer func(*ledger.Snapshot) (any, error)) error {
 	snap, err := s.snapshot(r)
 	if err != nil {
 		return err
@@ -133,7 +135,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, answer func(*study
 }
 
 // snapshot is the study in the path, as it was after event ?at when that is given.
-func (s *Server) snapshot(r *http.Request) (*study.Snapshot, error) {
+func (s *Server) snapshot(r *http.Request) (*ledger.Snapshot, error) {
 	q, err := readQuery(r.URL)
 	if err != nil {
 		return nil, err

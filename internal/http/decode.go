@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // readBody returns the whole body, which must be of one of the given media types; the router limits its size. An empty body has no type.
@@ -74,7 +74,7 @@ func decodeJSON(text []byte, into any) error {
 		return newProblem(http.StatusBadRequest, "A key stands twice in one object.", check.duplicates...)
 	}
 	if len(check.faults) > 0 {
-		return &study.Invalid{Faults: check.faults}
+		return &design.Invalid{Faults: check.faults}
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return invalid("body", err.Error(), nil)

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // faultsOf returns the status and the locations and messages of what decodeJSON found.
@@ -39,12 +41,12 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 		"not UTF-8":          {&tellRequest{}, "{\"metrics\": {\"\xff\": 1}}", 400, map[string]string{"body": "UTF-8"}},
 		"same key twice":     {&tellRequest{}, `{"metrics": {"y": 1, "y": 2}}`, 400, map[string]string{"body.metrics.y": "twice"}},
 		"twice in a reading": {&tellRequest{}, `{"metrics": {"y": {"value": 1, "value": 2}}}`, 400, map[string]string{"body.metrics.y.value": "twice"}},
-		"twice in free form": {&study.Definition{}, `{"name":"a","parameters":[],"objective":{"metric":"y"},"model":{"kernel":{"name":"se","name":"linear"}}}`, 400,
+		"twice in free form": {&design.Definition{}, `{"name":"a","parameters":[],"objective":{"metric":"y"},"model":{"kernel":{"name":"se","name":"linear"}}}`, 400,
 			map[string]string{"body.model.kernel.name": "twice"}},
 		"unknown field":      {&tellRequest{}, `{"metrics": {}, "metric": 1}`, 422, map[string]string{"body.metric": "metrics, note, observed_at, parameters"}},
 		"other case":         {&tellRequest{}, `{"Metrics": {}}`, 422, map[string]string{"body.Metrics": "no such field", "body.metrics": "required"}},
 		"overflow":           {&tellRequest{}, `{"metrics": {"y": 1e999, "z": {"value": -1e999}}}`, 422, map[string]string{"body.metrics.y": "too large", "body.metrics.z.value": "too large"}},
-		"overflow in free":   {&study.Model{}, `{"lambda": {"default": [1e400]}}`, 422, map[string]string{"body.lambda.default[0]": "too large"}},
+		"overflow in free":   {&design.Model{}, `{"lambda": {"default": [1e400]}}`, 422, map[string]string{"body.lambda.default[0]": "too large"}},
 		"null reading":       {&tellRequest{}, `{"metrics": {"y": null}}`, 422, map[string]string{"body.metrics.y": "not null"}},
 		"null inside":        {&tellRequest{}, `{"metrics": {"y": {"value": null}}}`, 422, map[string]string{"body.metrics.y.value": "not null"}},
 		"reading unfinished": {&tellRequest{}, `{"metrics": {"y": {"stddev": 2}}}`, 422, map[string]string{"body.metrics.y.value": "required"}},
@@ -55,9 +57,9 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 		"text for number":    {&study.Ask{}, `{"count": "2"}`, 422, map[string]string{"body.count": "whole number, not text"}},
 		"list for object":    {&study.Ask{}, `[]`, 422, map[string]string{"body": "an object, not a list"}},
 		"null body":          {&study.Ask{}, `null`, 422, map[string]string{"body": "an object, not null"}},
-		"negative seed": {&study.Definition{}, `{"name":"a","parameters":[{"name":"x","type":"real","low":[0]}],"objective":{"metric":"y"},"seed":-1}`, 422,
+		"negative seed": {&design.Definition{}, `{"name":"a","parameters":[{"name":"x","type":"real","low":[0]}],"objective":{"metric":"y"},"seed":-1}`, 422,
 			map[string]string{"body.seed": "not negative", "body.parameters[0].low": "a number, not a list"}},
-		"limit without number": {&study.Definition{}, `{"name":"a","parameters":[],"objective":{"metric":"y"},"constraints":[{"metric":"p","op":"<="},{"metric":"q","threshold":null}]}`, 422,
+		"limit without number": {&design.Definition{}, `{"name":"a","parameters":[],"objective":{"metric":"y"},"constraints":[{"metric":"p","op":"<="},{"metric":"q","threshold":null}]}`, 422,
 			map[string]string{"body.constraints[0].threshold": "required", "body.constraints[1].threshold": "not null"}},
 		"NUL in a name": {&reasonRequest{}, `{"reason": "a\u0000b"}`, 422, map[string]string{"body.reason": "U+0000"}},
 		"setting null":  {&pointsRequest{}, `{"points": [{"x": null}]}`, 422, map[string]string{"body.points[0].x": "not null"}},
@@ -85,7 +87,7 @@ func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 		t.Fatal(err)
 	}
 	sd := 0.02
-	want := map[string]study.Reading{"yield": {Value: 71.2}, "impurity": {Value: 0.31, StdDev: &sd}}
+	want := map[string]ledger.Reading{"yield": {Value: 71.2}, "impurity": {Value: 0.31, StdDev: &sd}}
 	if diff := cmp.Diff(want, readings(told.Metrics)); diff != "" {
 		t.Error(diff)
 	}
@@ -93,10 +95,10 @@ func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 	if err := decodeJSON([]byte(`{"metrics": {"yield": 17.2, "impurity": null}, "reason": "typo"}`), &correction); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]*study.Reading{"yield": {Value: 17.2}, "impurity": nil}, correction.domain(1).Metrics); diff != "" {
+	if diff := cmp.Diff(map[string]*ledger.Reading{"yield": {Value: 17.2}, "impurity": nil}, correction.domain(1).Metrics); diff != "" {
 		t.Error(diff)
 	}
-	var def study.Definition
+	var def design.Definition
 	text := `{"name": "a", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1, "step": null}], "candidates": null,
 		"objective": {"metric": "y", "unit": null}, "recorded_metrics": [{"metric": "colour", "unit": null}], "algorithm": {"name": "rpol-ucb", "preset": null},
 		"model": {"kernel": "matern52", "lengthscales": null}, "seed": null}`
@@ -110,7 +112,7 @@ func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 
 // requestTypes are the types that bodies are read into.
 var requestTypes = []reflect.Type{
-	reflect.TypeFor[study.Definition](), reflect.TypeFor[study.Reconfiguration](), reflect.TypeFor[study.EditedData](), reflect.TypeFor[study.Ask](),
+	reflect.TypeFor[design.Definition](), reflect.TypeFor[design.Reconfiguration](), reflect.TypeFor[ledger.EditedData](), reflect.TypeFor[study.Ask](),
 	reflect.TypeFor[trialRequest](), reflect.TypeFor[tellRequest](), reflect.TypeFor[bulkTellRequest](), reflect.TypeFor[correctionRequest](),
 	reflect.TypeFor[pointsRequest](), reflect.TypeFor[compareRequest](), reflect.TypeFor[study.AcquisitionQuery](),
 }
@@ -188,9 +190,9 @@ func TestQueryParameters(t *testing.T) {
 }
 
 // readAll reads every kind of parameter.
-func readAll(q *query) (at, limit, wait int64, dry bool, statuses []study.Status) {
+func readAll(q *query) (at, limit, wait int64, dry bool, statuses []ledger.Status) {
 	return q.whole("at", 1, maxSeq, 0), q.whole("limit", 1, maxPage, maxPage), q.whole("wait", 0, 60, 0), q.yes("dry_run"),
-		among(q, "status", study.StatusSuggested, study.StatusPartial, study.StatusCompleted)
+		among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted)
 }
 
 func FuzzQuery(f *testing.F) {
@@ -208,7 +210,7 @@ func FuzzQuery(f *testing.F) {
 		if at < 0 || at > maxSeq || limit < 1 || limit > maxPage || wait < 0 || wait > 60 {
 			t.Fatalf("%q: at %d, limit %d, wait %d", text, at, limit, wait)
 		}
-		var faulty *study.Invalid
+		var faulty *design.Invalid
 		if err := q.err(); err != nil && !errors.As(err, &faulty) {
 			t.Fatalf("%q: %v", text, err)
 		}

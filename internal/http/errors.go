@@ -11,32 +11,33 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // problem is an error as RFC 9457 describes it, and what a person reads on an error page. Handlers return it, or
 // any error that asProblem knows.
 type problem struct {
-	Title      string        `json:"title"`
-	Status     int           `json:"status"`
-	Detail     string        `json:"detail"`
-	Errors     []study.Fault `json:"errors,omitempty"`
-	retryAfter int           // seconds; 0 sends no header
+	Title      string         `json:"title"`
+	Status     int            `json:"status"`
+	Detail     string         `json:"detail"`
+	Errors     []design.Fault `json:"errors,omitempty"`
+	retryAfter int            // seconds; 0 sends no header
 }
 
 func (p *problem) Error() string { return p.Detail }
 
-func newProblem(status int, detail string, faults ...study.Fault) *problem {
+func newProblem(status int, detail string, faults ...design.Fault) *problem {
 	return &problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: faults}
 }
 
 // malformed is a request that cannot be read at all.
 func malformed(location, detail string) *problem {
-	return newProblem(http.StatusBadRequest, detail, study.Fault{Location: location, Message: detail})
+	return newProblem(http.StatusBadRequest, detail, design.Fault{Location: location, Message: detail})
 }
 
 // invalid is a request that can be read and breaks one rule.
-func invalid(location, message string, value any) *study.Invalid {
-	return &study.Invalid{Faults: []study.Fault{{Location: location, Message: message, Value: value}}}
+func invalid(location, message string, value any) *design.Invalid {
+	return &design.Invalid{Faults: []design.Fault{{Location: location, Message: message, Value: value}}}
 }
 
 var (
@@ -71,13 +72,13 @@ func asProblem(err error) *problem {
 	if errors.As(err, &p) {
 		return p
 	}
-	var faulty *study.Invalid
+	var faulty *design.Invalid
 	if errors.As(err, &faulty) {
 		return newProblem(http.StatusUnprocessableEntity, faulty.Error(), faulty.Faults...)
 	}
 	var faultyAccount *account.Invalid
 	if errors.As(err, &faultyAccount) {
-		fault := study.Fault{Location: "body." + faultyAccount.Field, Message: faultyAccount.Message}
+		fault := design.Fault{Location: "body." + faultyAccount.Field, Message: faultyAccount.Message}
 		return newProblem(http.StatusUnprocessableEntity, faultyAccount.Error(), fault)
 	}
 	var tooLarge *http.MaxBytesError

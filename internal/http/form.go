@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/web/templates"
 )
 
@@ -142,7 +142,7 @@ func (t *typed) place(err error, names func(location string) string) (general st
 	if err == nil {
 		return "", true
 	}
-	var faulty *study.Invalid
+	var faulty *design.Invalid
 	if !errors.As(err, &faulty) {
 		return refusal(err)
 	}

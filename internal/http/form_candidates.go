@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // sheet is a table pasted from a spreadsheet: names in the first row, one combination in each further row.
@@ -100,33 +100,33 @@ func (s *sheet) add(row []string) error {
 }
 
 // candidates are the combinations, numbers where a column has nothing else.
-func (s sheet) candidates() []study.Settings {
-	all := make([]study.Settings, len(s.rows))
+func (s sheet) candidates() []design.Settings {
+	all := make([]design.Settings, len(s.rows))
 	for k, row := range s.rows {
-		all[k] = study.Settings{}
+		all[k] = design.Settings{}
 		for i, cell := range row {
 			if s.texts[i] {
-				all[k][s.names[i]] = study.TextValue(cell)
+				all[k][s.names[i]] = design.TextValue(cell)
 				continue
 			}
 			x, _ := decimal(cell) // add has seen that it is one
-			all[k][s.names[i]] = study.NumberValue(x)
+			all[k][s.names[i]] = design.NumberValue(x)
 		}
 	}
 	return all
 }
 
 // column says what a parameter of that column is: its choices, or its range.
-func (s sheet) column(i int) (kind study.ParameterType, choices []string, low, high float64) {
+func (s sheet) column(i int) (kind design.ParameterType, choices []string, low, high float64) {
 	if s.texts[i] {
 		for _, row := range s.rows {
 			if !slices.Contains(choices, row[i]) {
 				choices = append(choices, row[i])
 			}
 		}
-		return study.Categorical, choices, 0, 0
+		return design.Categorical, choices, 0, 0
 	}
-	kind = study.Integer
+	kind = design.Integer
 	for k, row := range s.rows {
 		x, _ := decimal(row[i])
 		if k == 0 {
@@ -134,7 +134,7 @@ func (s sheet) column(i int) (kind study.ParameterType, choices []string, low, h
 		}
 		low, high = min(low, x), max(high, x)
 		if x != float64(int64(x)) {
-			kind = study.Real
+			kind = design.Real
 		}
 	}
 	return kind, nil, low, high

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // rowFields are the fields of each list in the form of a study; a row in which all of them but the chosen ones are empty is blank.
@@ -97,8 +97,8 @@ func rearrange(values url.Values, do string) bool {
 }
 
 // definition reads the form of a new study.
-func (t *typed) definition() study.Definition {
-	d := study.Definition{Name: t.text("name"), Description: strings.ReplaceAll(t.text("description"), "\r\n", "\n")}
+func (t *typed) definition() design.Definition {
+	d := design.Definition{Name: t.text("name"), Description: strings.ReplaceAll(t.text("description"), "\r\n", "\n")}
 	d.Candidates = t.candidates()
 	for i := range rowsOf(t.values, "parameters") {
 		d.Parameters = append(d.Parameters, t.parameter(i))
@@ -107,16 +107,16 @@ func (t *typed) definition() study.Definition {
 		setRows(t.values, "parameters", []formRow{{"type": "real"}})
 		t.fault("parameters.0.name", "name at least one thing that you can set")
 	}
-	d.Objective = study.Objective{Metric: t.text("objective.metric"), Direction: t.text("objective.direction"), Unit: t.text("objective.unit")}
+	d.Objective = design.Objective{Metric: t.text("objective.metric"), Direction: t.text("objective.direction"), Unit: t.text("objective.unit")}
 	for i := range rowsOf(t.values, "constraints") {
 		d.Constraints = append(d.Constraints, t.constraint(i))
 	}
 	for i := range rowsOf(t.values, "recorded_metrics") {
 		at := fmt.Sprintf("recorded_metrics.%d.", i)
-		d.RecordedMetrics = append(d.RecordedMetrics, study.RecordedMetric{Metric: t.text(at + "metric"), Unit: t.text(at + "unit")})
+		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{Metric: t.text(at + "metric"), Unit: t.text(at + "unit")})
 	}
-	d.Algorithm = t.algorithm(study.Algorithm{})
-	d.Model = t.model(study.Model{})
+	d.Algorithm = t.algorithm(design.Algorithm{})
+	d.Model = t.model(design.Model{})
 	d.InputConstraints = t.lines("input_constraints")
 	if text := t.text("seed"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -141,25 +141,25 @@ func (t *typed) lines(name string) []string {
 	return lines
 }
 
-func (t *typed) parameter(i int) study.Parameter {
+func (t *typed) parameter(i int) design.Parameter {
 	at := fmt.Sprintf("parameters.%d.", i)
-	p := study.Parameter{Name: t.text(at + "name"), Type: study.ParameterType(t.text(at + "type")), Unit: t.text(at + "unit")}
+	p := design.Parameter{Name: t.text(at + "name"), Type: design.ParameterType(t.text(at + "type")), Unit: t.text(at + "unit")}
 	switch p.Type {
-	case study.Categorical:
+	case design.Categorical:
 		p.Choices, p.Unit = t.list(at+"choices"), ""
 		return p
-	case study.Remainder:
+	case design.Remainder:
 		p.Total, p.Of = t.number(at+"total"), t.list(at+"of")
-	case study.Real:
+	case design.Real:
 		p.Scale, p.Step = t.text(at+"scale"), t.number(at+"step")
 	}
 	p.Low, p.High = t.number(at+"low"), t.number(at+"high")
 	return p
 }
 
-func (t *typed) constraint(i int) study.Constraint {
+func (t *typed) constraint(i int) design.Constraint {
 	at := fmt.Sprintf("constraints.%d.", i)
-	return study.Constraint{
+	return design.Constraint{
 		Name: t.text(at + "name"), Metric: t.text(at + "metric"), Op: t.text(at + "op"), Unit: t.text(at + "unit"),
 		Threshold:  t.required(at+"threshold", "write the limit"),
 		Expression: t.text(at + "expression"), Context: t.list(at + "context"), Sampled: t.text(at+"sampled") != "",
@@ -167,7 +167,7 @@ func (t *typed) constraint(i int) study.Constraint {
 }
 
 // candidates reads the pasted combinations and fills in the parameters they tell of.
-func (t *typed) candidates() []study.Settings {
+func (t *typed) candidates() []design.Settings {
 	if t.text("candidates") == "" {
 		return nil
 	}
@@ -193,20 +193,20 @@ func (t *typed) candidates() []study.Settings {
 // fill completes a parameter's line from a column: what the person wrote stays.
 func (s sheet) fill(row formRow, column int) {
 	kind, choices, low, high := s.column(column)
-	if row["type"] == "" || kind == study.Categorical {
+	if row["type"] == "" || kind == design.Categorical {
 		row["type"] = string(kind)
 	}
-	if kind == study.Categorical {
+	if kind == design.Categorical {
 		if row["choices"] == "" {
 			row["choices"] = strings.Join(choices, ", ")
 		}
 		return
 	}
 	if row["low"] == "" {
-		row["low"] = study.NumberValue(low).String()
+		row["low"] = design.NumberValue(low).String()
 	}
 	if row["high"] == "" {
-		row["high"] = study.NumberValue(high).String()
+		row["high"] = design.NumberValue(high).String()
 	}
 }
 
@@ -283,7 +283,7 @@ func (t *typed) numbersJSON(name string, before json.RawMessage) json.RawMessage
 			t.fault(name, err.Error())
 			return nil
 		}
-		written = append(written, study.NumberValue(x).String())
+		written = append(written, design.NumberValue(x).String())
 	}
 	if len(written) == 1 {
 		return json.RawMessage(written[0])

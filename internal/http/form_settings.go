@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"headroom/internal/optimizer"
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/web/templates"
 )
 
@@ -130,7 +130,7 @@ func plainSetting(raw json.RawMessage) string {
 }
 
 // showSettings fills the fields of the settings form from a definition.
-func showSettings(values url.Values, algorithm study.Algorithm) {
+func showSettings(values url.Values, algorithm design.Algorithm) {
 	for _, setting := range describedAlgorithm(algorithm.Name).Settings {
 		raw, given := algorithm.Settings[setting.Name]
 		if !given {
@@ -152,8 +152,8 @@ func showSettings(values url.Values, algorithm study.Algorithm) {
 }
 
 // algorithm reads the algorithm with its settings. A setting whose fields stand as before showed them stays as it was.
-func (t *typed) algorithm(before study.Algorithm) study.Algorithm {
-	a := study.Algorithm{Name: t.text("algorithm.name"), Preset: t.text("algorithm.preset"), Horizon: t.whole("algorithm.horizon", 0)}
+func (t *typed) algorithm(before design.Algorithm) design.Algorithm {
+	a := design.Algorithm{Name: t.text("algorithm.name"), Preset: t.text("algorithm.preset"), Horizon: t.whole("algorithm.horizon", 0)}
 	shown := url.Values{}
 	if before.Name == a.Name {
 		showSettings(shown, before)
@@ -253,8 +253,8 @@ func asJSON(value any) json.RawMessage {
 }
 
 // model reads the model. What stands as before showed it stays as it was.
-func (t *typed) model(before study.Model) study.Model {
-	m := study.Model{Fit: t.text("model.fit"), Outputs: t.text("model.outputs"), Inputs: t.text("model.inputs"), Variance: before.Variance}
+func (t *typed) model(before design.Model) design.Model {
+	m := design.Model{Fit: t.text("model.fit"), Outputs: t.text("model.outputs"), Inputs: t.text("model.inputs"), Variance: before.Variance}
 	m.Kernel = before.Kernel
 	if kernel := t.text("model.kernel"); kernel != "" && kernel != jsonText(before.Kernel) {
 		m.Kernel = asJSON(kernel)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 func TestDecimalReadsWhatPeopleType(t *testing.T) {
@@ -39,20 +39,20 @@ func TestSheetTellsChoicesAndRanges(t *testing.T) {
 		if s.names[0] != "temp" || s.units[0] != "°C" {
 			t.Errorf("%q: the first column is %q in %q", text, s.names[0], s.units[0])
 		}
-		want := []study.Settings{
-			{"temp": study.NumberValue(20.5), "ligand": study.TextValue("A"), "n": study.NumberValue(1)},
-			{"temp": study.NumberValue(60), "ligand": study.TextValue("B"), "n": study.NumberValue(3)},
+		want := []design.Settings{
+			{"temp": design.NumberValue(20.5), "ligand": design.TextValue("A"), "n": design.NumberValue(1)},
+			{"temp": design.NumberValue(60), "ligand": design.TextValue("B"), "n": design.NumberValue(3)},
 		}
 		if diff := cmp.Diff(want, s.candidates()); diff != "" {
 			t.Errorf("%q: %s", text, diff)
 		}
-		if kind, _, low, high := s.column(0); kind != study.Real || low != 20.5 || high != 60 {
+		if kind, _, low, high := s.column(0); kind != design.Real || low != 20.5 || high != 60 {
 			t.Errorf("%q: the first column is %s from %v to %v", text, kind, low, high)
 		}
-		if kind, choices, _, _ := s.column(1); kind != study.Categorical || len(choices) != 2 {
+		if kind, choices, _, _ := s.column(1); kind != design.Categorical || len(choices) != 2 {
 			t.Errorf("%q: the second column is %s %v", text, kind, choices)
 		}
-		if kind, _, _, _ := s.column(2); kind != study.Integer {
+		if kind, _, _, _ := s.column(2); kind != design.Integer {
 			t.Errorf("%q: the third column is %s", text, kind)
 		}
 	}

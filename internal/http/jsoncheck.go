@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // jsonCheck walks valid JSON along the Go type it is meant for and collects what is wrong with it.
 type jsonCheck struct {
 	read       *json.Decoder
-	faults     []study.Fault
-	duplicates []study.Fault
+	faults     []design.Fault
+	duplicates []design.Fault
 }
 
 // maxFaults bounds how many faults one answer lists.
@@ -25,7 +25,7 @@ const maxFaults = 100
 
 func (c *jsonCheck) fault(at, message string, value any) {
 	if len(c.faults) < maxFaults {
-		c.faults = append(c.faults, study.Fault{Location: at, Message: message, Value: value})
+		c.faults = append(c.faults, design.Fault{Location: at, Message: message, Value: value})
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *jsonCheck) custom(t reflect.Type, at string, nullAllowed bool) {
 		return
 	}
 	err := reflect.New(t).Interface().(json.Unmarshaler).UnmarshalJSON(raw)
-	var inner *study.Invalid
+	var inner *design.Invalid
 	switch {
 	case err == nil:
 	case errors.As(err, &inner):
@@ -103,7 +103,7 @@ func (c *jsonCheck) object(t reflect.Type, at string) {
 		here := at + "." + key
 		c.text(key, here)
 		if seen[key] {
-			c.duplicates = append(c.duplicates, study.Fault{Location: here, Message: "this key stands twice"})
+			c.duplicates = append(c.duplicates, design.Fault{Location: here, Message: "this key stands twice"})
 		}
 		seen[key] = true
 		c.member(fields, element, key, here)

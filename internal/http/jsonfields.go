@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 var (
@@ -16,15 +16,15 @@ var (
 	anyType         = reflect.TypeFor[any]()
 	timeType        = reflect.TypeFor[time.Time]()
 	readingType     = reflect.TypeFor[reading]()
-	valueType       = reflect.TypeFor[study.Value]()
+	valueType       = reflect.TypeFor[design.Value]()
 )
 
 // required lists the fields that a request must bring because their absence could pass for a value.
 var required = map[reflect.Type][]string{
-	reflect.TypeFor[study.Definition]():  {"name", "parameters", "objective"},
-	reflect.TypeFor[study.Parameter]():   {"name", "type"},
-	reflect.TypeFor[study.Objective]():   {"metric"},
-	reflect.TypeFor[study.Constraint]():  {"threshold"},
+	reflect.TypeFor[design.Definition](): {"name", "parameters", "objective"},
+	reflect.TypeFor[design.Parameter]():  {"name", "type"},
+	reflect.TypeFor[design.Objective]():  {"metric"},
+	reflect.TypeFor[design.Constraint](): {"threshold"},
 	reflect.TypeFor[readingObject]():     {"value"},
 	reflect.TypeFor[tellRequest]():       {"metrics"},
 	reflect.TypeFor[correctionRequest](): {"reason"},

@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // answerCheck holds every answer of the API against the schema that the served OpenAPI document has for it.
@@ -183,7 +184,7 @@ func TestRequestSchemasAgreeWithDecoder(t *testing.T) {
 		`{"parameters": {"x": true}}`, `{"parameters": {"x": "A"}, "metrics": {"y": 1}}`,
 	}
 	for pattern, which := range map[string]reflect.Type{
-		"/api/v1/studies": reflect.TypeFor[study.Definition](), "/api/v1/studies/{id}/ask": reflect.TypeFor[study.Ask](),
+		"/api/v1/studies": reflect.TypeFor[design.Definition](), "/api/v1/studies/{id}/ask": reflect.TypeFor[study.Ask](),
 		"/api/v1/studies/{id}/trials/{number}/tell": reflect.TypeFor[tellRequest](), "/api/v1/studies/{id}/tell": reflect.TypeFor[bulkTellRequest](),
 		"/api/v1/studies/{id}/trials": reflect.TypeFor[trialRequest](), "/api/v1/studies/{id}/trials/{number}/corrections": reflect.TypeFor[correctionRequest](),
 		"/api/v1/studies/{id}/posterior": reflect.TypeFor[pointsRequest](), "/api/v1/studies/{id}/compare": reflect.TypeFor[compareRequest](),

@@ -14,6 +14,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -50,7 +51,7 @@ func viewerOf(r *http.Request) templates.Viewer {
 }
 
 // studyHead names a study to the pages about it, with what the viewer may do there.
-func studyHead(r *http.Request, snap *study.Snapshot) templates.StudyHead {
+func studyHead(r *http.Request, snap *ledger.Snapshot) templates.StudyHead {
 	who, _ := identity(r)
 	return templates.StudyHead{
 		ID: snap.ID, Name: snap.Definition.Name, State: snap.State,
@@ -107,7 +108,7 @@ func pageCommand(r *http.Request, form url.Values) study.Command {
 	}
 	cmd.Retry = &study.Retry{
 		Caller: who.Caller(), Method: r.Method, Path: r.URL.Path, Key: key, Body: sha256.Sum256([]byte(rest.Encode())),
-		Answer: func(after *study.Snapshot, _ []int) (study.Answer, error) {
+		Answer: func(after *ledger.Snapshot, _ []int) (study.Answer, error) {
 			return study.Answer{Status: http.StatusSeeOther, Location: "/studies/" + after.ID}, nil
 		},
 	}
@@ -131,6 +132,6 @@ func refusal(err error) (sentence string, ok bool) {
 }
 
 // studyNow is the study in the path as it is now.
-func (s *Server) studyNow(r *http.Request) (*study.Snapshot, error) {
+func (s *Server) studyNow(r *http.Request) (*ledger.Snapshot, error) {
 	return s.studies.Snapshot(r.Context(), chi.URLParam(r, "id"), 0)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -22,7 +24,7 @@ const (
 
 // outlook is what the beliefs section was asked to show.
 type outlook struct {
-	point   study.Settings
+	point   design.Settings
 	through string
 	held    string // the same, of the settings that a chart has no axis for
 	metrics []string
@@ -76,7 +78,7 @@ func atOf(r *http.Request) int64 {
 // anyTold tells whether any modelled metric has a value yet.
 func (v sight) anyTold() bool {
 	metrics := modelled(v.snap.Definition)
-	return slices.ContainsFunc(v.snap.Trials, func(t study.Trial) bool {
+	return slices.ContainsFunc(v.snap.Trials, func(t ledger.Trial) bool {
 		return slices.ContainsFunc(metrics, func(metric string) bool { _, there := t.Metrics[metric]; return there && !t.Excluded })
 	})
 }
@@ -113,7 +115,7 @@ func (v sight) outlook(query url.Values, recommended *study.Recommendation) outl
 
 // pinnedFrom is the trial whose settings the form showed when it was sent. Fields that still hold them were not set by the person,
 // and follow the recommendation.
-func (v sight) pinnedFrom(query url.Values, now *study.Trial) study.Settings {
+func (v sight) pinnedFrom(query url.Values, now *ledger.Trial) design.Settings {
 	var number int
 	fmt.Sscan(query.Get("from"), &number)
 	if trial := v.snap.Trial(number); trial != nil {
@@ -123,12 +125,12 @@ func (v sight) pinnedFrom(query url.Values, now *study.Trial) study.Settings {
 }
 
 // readPins takes the point from the form's fields and tells whether any was set by the person.
-func (o *outlook) readPins(d study.Definition, query url.Values, shown study.Settings) bool {
+func (o *outlook) readPins(d design.Definition, query url.Values, shown design.Settings) bool {
 	changed := false
 	for i, p := range d.Parameters {
 		field := pinField(i)
-		o.form.Values[field] = []string{study.FormatSetting(p, o.point[p.Name])}
-		if !query.Has(field) || p.Type == study.Remainder || query.Get(field) == study.FormatSetting(p, shown[p.Name]) {
+		o.form.Values[field] = []string{design.FormatSetting(p, o.point[p.Name])}
+		if !query.Has(field) || p.Type == design.Remainder || query.Get(field) == design.FormatSetting(p, shown[p.Name]) {
 			continue
 		}
 		o.form.Values[field] = query[field]
@@ -145,28 +147,28 @@ func (o *outlook) readPins(d study.Definition, query url.Values, shown study.Set
 
 func pinField(i int) string { return fmt.Sprintf("pin.%d", i) }
 
-func pinned(p study.Parameter, text string) (study.Value, error) {
-	if p.Type == study.Categorical {
+func pinned(p design.Parameter, text string) (design.Value, error) {
+	if p.Type == design.Categorical {
 		if slices.Contains(p.Choices, text) {
-			return study.TextValue(text), nil
+			return design.TextValue(text), nil
 		}
-		return study.Value{}, fmt.Errorf("choose one of the list")
+		return design.Value{}, fmt.Errorf("choose one of the list")
 	}
 	x, err := decimal(text)
 	if err != nil {
-		return study.Value{}, err
+		return design.Value{}, err
 	}
 	if p.Low != nil && x < *p.Low || p.High != nil && x > *p.High {
-		return study.Value{}, fmt.Errorf("between %s and %s", number(*p.Low), number(*p.High))
+		return design.Value{}, fmt.Errorf("between %s and %s", number(*p.Low), number(*p.High))
 	}
-	return study.NumberValue(x), nil
+	return design.NumberValue(x), nil
 }
 
 // axisNames are the parameters that can be set, which charts can have along an axis.
-func axisNames(d study.Definition) []string {
+func axisNames(d design.Definition) []string {
 	var names []string
 	for _, p := range d.Parameters {
-		if p.Type != study.Remainder {
+		if p.Type != design.Remainder {
 			names = append(names, p.Name)
 		}
 	}
@@ -174,7 +176,7 @@ func axisNames(d study.Definition) []string {
 }
 
 // mapAxes chooses the two parameters of the map; "" when there are fewer than two.
-func mapAxes(d study.Definition, x, y string) (string, string) {
+func mapAxes(d design.Definition, x, y string) (string, string) {
 	names := axisNames(d)
 	if len(names) < 2 {
 		return "", ""
@@ -199,7 +201,7 @@ func (v sight) beliefInputs(section *templates.Beliefs, o outlook) {
 		section.Metric.Label = "Metric"
 	}
 	for i, p := range d.Parameters {
-		if p.Type == study.Remainder {
+		if p.Type == design.Remainder {
 			continue
 		}
 		in := settingInput(pinField(i), p)
@@ -238,28 +240,28 @@ func (s *Server) sliceRows(ctx context.Context, v sight, o outlook, readout stud
 	return rows, nil
 }
 
-func parameter(d study.Definition, name string) study.Parameter {
+func parameter(d design.Definition, name string) design.Parameter {
 	for _, p := range d.Parameters {
 		if p.Name == name {
 			return p
 		}
 	}
-	return study.Parameter{}
+	return design.Parameter{}
 }
 
-func plotValue(v study.Value) any {
+func plotValue(v design.Value) any {
 	if v.IsText {
 		return v.Text
 	}
 	return v.Number
 }
 
-func axisOf(p study.Parameter) templates.Axis {
+func axisOf(p design.Parameter) templates.Axis {
 	return templates.Axis{Title: axisName(p.Name, p.Unit), Log: p.Scale == "log", Categories: p.Choices}
 }
 
 // sliceChart is one metric along one parameter, the others held.
-func (v sight) sliceChart(d study.Definition, o outlook, metric string, slice study.Slice, band study.Band, readout study.Readout) templates.Chart {
+func (v sight) sliceChart(d design.Definition, o outlook, metric string, slice study.Slice, band study.Band, readout study.Readout) templates.Chart {
 	p := parameter(d, slice.Parameter)
 	unit := unitOf(d, metric)
 	mean := templates.Trace{Name: "expected", Style: templates.Line}
@@ -274,7 +276,7 @@ func (v sight) sliceChart(d study.Definition, o outlook, metric string, slice st
 		}
 	}
 	traces := []templates.Trace{spread, mean}
-	if p.Type == study.Categorical {
+	if p.Type == design.Categorical {
 		mean.Style, mean.Name = templates.Bars, "expected, with the model’s 95"+thin+"% band"
 		mean.Low, mean.High = spread.Low, spread.High
 		traces = []templates.Trace{mean}
@@ -306,7 +308,7 @@ func (v sight) observed(name, metric string, recommended *study.Recommendation) 
 	return points.all()
 }
 
-func limitsOn(d study.Definition, metric string) []templates.Limit {
+func limitsOn(d design.Definition, metric string) []templates.Limit {
 	var limits []templates.Limit
 	for _, c := range d.Constraints {
 		if c.Metric == metric {
@@ -316,14 +318,14 @@ func limitsOn(d study.Definition, metric string) []templates.Limit {
 	return limits
 }
 
-func sliceCaption(d study.Definition, p study.Parameter, metric string, slice study.Slice, band study.Band) string {
+func sliceCaption(d design.Definition, p design.Parameter, metric string, slice study.Slice, band study.Band) string {
 	low, high := extremes(band.Mean)
 	best, word := high, "highest"
 	if metric == d.Objective.Metric && d.Objective.Direction == "minimize" || isLimited(d, metric, "<=") {
 		best, word = low, "lowest"
 	}
 	unit := unitOf(d, metric)
-	caption := fmt.Sprintf("Expected %s is %s (%s) at %s.", metric, word, uncertain(band.Mean[best], band.SD[best], unit), study.WithUnit(settingText(p, slice.At[best]), p.Unit, thin))
+	caption := fmt.Sprintf("Expected %s is %s (%s) at %s.", metric, word, uncertain(band.Mean[best], band.SD[best], unit), design.WithUnit(settingText(p, slice.At[best]), p.Unit, thin))
 	if len(d.Constraints) > 0 {
 		likely := 0
 		for _, chance := range slice.Feasible {
@@ -337,8 +339,8 @@ func sliceCaption(d study.Definition, p study.Parameter, metric string, slice st
 }
 
 // isLimited tells whether a metric other than the objective has a limit of that kind.
-func isLimited(d study.Definition, metric, op string) bool {
-	return metric != d.Objective.Metric && slices.ContainsFunc(d.Constraints, func(c study.Constraint) bool { return c.Metric == metric && c.Op == op })
+func isLimited(d design.Definition, metric, op string) bool {
+	return metric != d.Objective.Metric && slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Metric == metric && c.Op == op })
 }
 
 // extremes are the places of the smallest and the largest value.
@@ -359,7 +361,7 @@ func (v sight) mapChart(o outlook, drawn study.Map) templates.Chart {
 	d := v.snap.Definition
 	px, py := parameter(d, o.x), parameter(d, o.y)
 	unit := unitOf(d, o.metric)
-	surface := templates.Surface{Smooth: px.Type != study.Categorical && py.Type != study.Categorical, Mean: drawn.Mean[o.metric], MeanName: axisName(o.metric, unit)}
+	surface := templates.Surface{Smooth: px.Type != design.Categorical && py.Type != design.Categorical, Mean: drawn.Mean[o.metric], MeanName: axisName(o.metric, unit)}
 	if len(d.Constraints) > 0 {
 		surface.Chance = drawn.Feasible
 	}
@@ -390,7 +392,7 @@ func (v sight) mapChart(o outlook, drawn study.Map) templates.Chart {
 	caption += "."
 	if surface.Chance != nil {
 		caption += fmt.Sprintf(" Lines: a chance of 10, 50 (dashed) and 90"+thin+"%% (bold) to stay within every limit; it is best, %s, at %s %s and %s %s.", percent(drawn.Feasible[bi][bj]),
-			o.x, study.WithUnit(settingText(px, drawn.X[bj]), px.Unit, thin), o.y, study.WithUnit(settingText(py, drawn.Y[bi]), py.Unit, thin))
+			o.x, design.WithUnit(settingText(px, drawn.X[bj]), px.Unit, thin), o.y, design.WithUnit(settingText(py, drawn.Y[bi]), py.Unit, thin))
 	}
 	title := capitalised(o.metric) + " over " + o.x + " and " + o.y
 	chart := v.chart("map-"+shortHash([]string{o.metric, o.x, o.y}), title, caption, axisOf(px), axisOf(py), v.observedOn(o), nil, table)

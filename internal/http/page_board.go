@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -90,7 +91,7 @@ const mostVerifications = 10_000
 
 var verifications = verificationBook{last: map[string]verification{}}
 
-func (b *verificationBook) keep(snap *study.Snapshot, outcome study.Verification) {
+func (b *verificationBook) keep(snap *ledger.Snapshot, outcome study.Verification) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if len(b.last) >= mostVerifications {

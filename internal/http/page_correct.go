@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -20,13 +22,13 @@ func (s *Server) correctPage(w http.ResponseWriter, r *http.Request) error {
 	values := url.Values{"key": {newKey()}}
 	for i, metric := range told(d) {
 		if m, there := trial.Metrics[metric]; there {
-			values.Set(metricField(i), study.NumberValue(m.Value).String())
+			values.Set(metricField(i), design.NumberValue(m.Value).String())
 		}
 	}
 	return s.showCorrect(w, r, http.StatusOK, look(r, snap), trial, templates.Form{Values: values}, nil)
 }
 
-func (s *Server) showCorrect(w http.ResponseWriter, r *http.Request, status int, v sight, t *study.Trial, form templates.Form, preview *templates.Consequences) error {
+func (s *Server) showCorrect(w http.ResponseWriter, r *http.Request, status int, v sight, t *ledger.Trial, form templates.Form, preview *templates.Consequences) error {
 	d := v.snap.Definition
 	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", t.Number)), Study: v.head, Number: t.Number, Form: form, Preview: preview, Key: form.Value("key")}
 	page.Width = "medium"
@@ -71,8 +73,8 @@ func (s *Server) correctOnPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // correction reads the form: only what differs from what is kept is corrected, an emptied result is taken back.
-func (t *typed) correction(d study.Definition, trial *study.Trial) study.Correction {
-	c := study.Correction{Number: trial.Number, Reason: t.text("reason"), Metrics: map[string]*study.Reading{}}
+func (t *typed) correction(d design.Definition, trial *ledger.Trial) study.Correction {
+	c := study.Correction{Number: trial.Number, Reason: t.text("reason"), Metrics: map[string]*ledger.Reading{}}
 	for i, metric := range told(d) {
 		m, there := trial.Metrics[metric]
 		if !there || !t.values.Has(metricField(i)) {
@@ -83,7 +85,7 @@ func (t *typed) correction(d study.Definition, trial *study.Trial) study.Correct
 			continue
 		}
 		if x := t.number(metricField(i)); x != nil && *x != m.Value {
-			c.Metrics[metric] = &study.Reading{Value: *x, StdDev: m.StdDev}
+			c.Metrics[metric] = &ledger.Reading{Value: *x, StdDev: m.StdDev}
 		}
 	}
 	if used := t.settings(d, settingField, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
@@ -137,7 +139,7 @@ func (v sight) recommended(r *study.Recommendation) string {
 	return fmt.Sprintf("trial %d, predicted %s", r.Number, uncertain(r.Mean[o.Metric], r.SD[o.Metric], o.Unit))
 }
 
-func nextText(d study.Definition, next *study.Settings) string {
+func nextText(d design.Definition, next *design.Settings) string {
 	if next == nil {
 		return "none"
 	}

@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"headroom/internal/optimizer"
-	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -122,7 +123,7 @@ func (s *Server) makeStudy(w http.ResponseWriter, r *http.Request) error {
 	form := newTyped(values)
 	d := form.definition()
 	if form.ok() {
-		var made *study.Snapshot
+		var made *ledger.Snapshot
 		made, err = s.studies.Create(r.Context(), sent, d)
 		if answer, twice := answeredBefore(err); twice {
 			return goTo(w, r, answer.Location)
@@ -141,7 +142,7 @@ func (s *Server) makeStudy(w http.ResponseWriter, r *http.Request) error {
 }
 
 // definitionValues fills the form from a definition.
-func definitionValues(d study.Definition) url.Values {
+func definitionValues(d design.Definition) url.Values {
 	values := url.Values{}
 	set := func(name, text string) { values.Set(name, text) }
 	set("name", d.Name)
@@ -187,10 +188,10 @@ func plainNumber(x *float64) string {
 	if x == nil {
 		return ""
 	}
-	return study.NumberValue(*x).String()
+	return design.NumberValue(*x).String()
 }
 
-func constraintValues(values url.Values, i int, c study.Constraint) {
+func constraintValues(values url.Values, i int, c design.Constraint) {
 	at := fmt.Sprintf("constraints.%d.", i)
 	values.Set(at+"metric", c.Metric)
 	values.Set(at+"op", c.Op)
@@ -205,7 +206,7 @@ func constraintValues(values url.Values, i int, c study.Constraint) {
 }
 
 // candidatesText is the candidates as they could have been pasted.
-func candidatesText(d study.Definition) string {
+func candidatesText(d design.Definition) string {
 	if len(d.Candidates) == 0 {
 		return ""
 	}

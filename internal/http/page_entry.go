@@ -11,11 +11,13 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
 // trialNow is the study and the trial that the path names.
-func (s *Server) trialNow(r *http.Request) (*study.Snapshot, *study.Trial, error) {
+func (s *Server) trialNow(r *http.Request) (*ledger.Snapshot, *ledger.Trial, error) {
 	snap, err := s.studyNow(r)
 	if err != nil {
 		return nil, nil, err
@@ -75,7 +77,7 @@ func (s *Server) afterAsking(w http.ResponseWriter, r *http.Request) error {
 }
 
 // context reads the values that limits of known form need.
-func (t *typed) context(d study.Definition) map[string]float64 {
+func (t *typed) context(d design.Definition) map[string]float64 {
 	var context map[string]float64
 	for _, in := range contextInputs(d) {
 		value := t.required(in.Name, in.Label+" is needed")
@@ -128,7 +130,7 @@ func withoutSure(values url.Values) url.Values {
 	return rest
 }
 
-func plainValues(readings map[string]study.Reading) map[string]float64 {
+func plainValues(readings map[string]ledger.Reading) map[string]float64 {
 	values := make(map[string]float64, len(readings))
 	for metric, reading := range readings {
 		values[metric] = reading.Value
@@ -137,12 +139,12 @@ func plainValues(readings map[string]study.Reading) map[string]float64 {
 }
 
 // telling reads the entry form of a trial.
-func (t *typed) telling(d study.Definition, trial *study.Trial) study.Telling {
-	telling := study.Telling{Number: trial.Number, Metrics: map[string]study.Reading{}, Note: t.text("note")}
+func (t *typed) telling(d design.Definition, trial *ledger.Trial) study.Telling {
+	telling := study.Telling{Number: trial.Number, Metrics: map[string]ledger.Reading{}, Note: t.text("note")}
 	metrics := told(d)
 	for i, metric := range metrics {
 		if x := t.number(metricField(i)); x != nil {
-			telling.Metrics[metric] = study.Reading{Value: *x}
+			telling.Metrics[metric] = ledger.Reading{Value: *x}
 		}
 	}
 	if used := t.settings(d, settingField, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
@@ -165,8 +167,8 @@ func (t *typed) firstAsked(metrics []string) string {
 }
 
 // settings reads a field for each parameter; nil when the form has none of them. base fills what it has not.
-func (t *typed) settings(d study.Definition, field func(int) string, base study.Settings) study.Settings {
-	settings, any := study.Settings{}, false
+func (t *typed) settings(d design.Definition, field func(int) string, base design.Settings) design.Settings {
+	settings, any := design.Settings{}, false
 	for i, p := range d.Parameters {
 		name := field(i)
 		if !t.values.Has(name) {
@@ -176,22 +178,22 @@ func (t *typed) settings(d study.Definition, field func(int) string, base study.
 			continue
 		}
 		any = true
-		if kept, there := base[p.Name]; there && t.text(name) == study.FormatSetting(p, kept) {
+		if kept, there := base[p.Name]; there && t.text(name) == design.FormatSetting(p, kept) {
 			settings[p.Name] = kept // as it was shown, which may be rounded
 			continue
 		}
-		if p.Type == study.Categorical {
-			settings[p.Name] = study.TextValue(t.values.Get(name))
+		if p.Type == design.Categorical {
+			settings[p.Name] = design.TextValue(t.values.Get(name))
 			continue
 		}
 		if t.text(name) == "" {
-			if p.Type != study.Remainder {
+			if p.Type != design.Remainder {
 				t.fault(name, "a value is needed")
 			}
 			continue
 		}
 		if x := t.number(name); x != nil {
-			settings[p.Name] = study.NumberValue(*x)
+			settings[p.Name] = design.NumberValue(*x)
 		}
 	}
 	if !any {
@@ -201,7 +203,7 @@ func (t *typed) settings(d study.Definition, field func(int) string, base study.
 }
 
 // formNames turns locations of faults in a telling, a correction or an own trial into the names of fields.
-func formNames(d study.Definition, metric, setting func(int) string) func(string) string {
+func formNames(d design.Definition, metric, setting func(int) string) func(string) string {
 	return func(location string) string {
 		location = strings.TrimPrefix(location, "body.")
 		if name, ok := strings.CutPrefix(location, "metrics."); ok {
@@ -228,7 +230,7 @@ func formNames(d study.Definition, metric, setting func(int) string) func(string
 }
 
 // tellAgain shows the entry form again, as typed, with what is wrong or odd.
-func (s *Server) tellAgain(w http.ResponseWriter, r *http.Request, v sight, trial *study.Trial, form templates.Form, doubts []templates.Doubt) error {
+func (s *Server) tellAgain(w http.ResponseWriter, r *http.Request, v sight, trial *ledger.Trial, form templates.Form, doubts []templates.Doubt) error {
 	entry := v.entry(trial, form)
 	entry.Doubts = doubts
 	if isPart(r) {
@@ -271,8 +273,8 @@ func (s *Server) closeOnPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	kind := study.Kind(values.Get("kind"))
-	if !slices.Contains([]study.Kind{study.Failed, study.Abandoned, study.Excluded, study.Included}, kind) {
+	kind := ledger.Kind(values.Get("kind"))
+	if !slices.Contains([]ledger.Kind{ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included}, kind) {
 		return malformed("body.kind", "The form must say whether the trial failed, was not run, is excluded or included.")
 	}
 	_, err = s.studies.Close(r.Context(), pageCommand(r, values), snap.ID, kind, trial.Number, strings.TrimSpace(values.Get("reason")))
@@ -359,11 +361,11 @@ func (s *Server) addOwn(w http.ResponseWriter, r *http.Request) error {
 	return s.showOwn(w, r, http.StatusUnprocessableEntity, look(r, snap), form.form(general))
 }
 
-func (t *typed) own(d study.Definition) study.OwnTrial {
-	own := study.OwnTrial{Parameters: t.settings(d, settingField, nil), Note: t.text("note"), Context: t.context(d), Metrics: map[string]study.Reading{}}
+func (t *typed) own(d design.Definition) study.OwnTrial {
+	own := study.OwnTrial{Parameters: t.settings(d, settingField, nil), Note: t.text("note"), Context: t.context(d), Metrics: map[string]ledger.Reading{}}
 	for i, metric := range told(d) {
 		if x := t.number(metricField(i)); x != nil {
-			own.Metrics[metric] = study.Reading{Value: *x}
+			own.Metrics[metric] = ledger.Reading{Value: *x}
 		}
 	}
 	return own

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -20,7 +22,7 @@ func (s *Server) importPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showImport(w, r, http.StatusOK, snap, templates.ImportPage{Form: templates.Form{Values: url.Values{"key": {newKey()}}}})
 }
 
-func (s *Server) showImport(w http.ResponseWriter, r *http.Request, status int, snap *study.Snapshot, page templates.ImportPage) error {
+func (s *Server) showImport(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.ImportPage) error {
 	d := snap.Definition
 	page.Page, page.Study, page.Key = newPage(r, "Import results"), studyHead(r, snap), page.Form.Value("key")
 	page.Width = "medium"
@@ -36,12 +38,12 @@ func (s *Server) showImport(w http.ResponseWriter, r *http.Request, status int, 
 	return show(w, r, status, templates.ImportView(page))
 }
 
-func exampleCell(p study.Parameter) string {
+func exampleCell(p design.Parameter) string {
 	switch {
 	case len(p.Choices) > 0:
 		return p.Choices[0]
 	case p.Low != nil:
-		return study.NumberValue(*p.Low).String()
+		return design.NumberValue(*p.Low).String()
 	}
 	return "1"
 }
@@ -103,8 +105,8 @@ func importedText(r *http.Request, values url.Values) (string, error) {
 var lineLocation = regexp.MustCompile(`^body\.lines\[(\d+)\](?:\.(.*))?$`)
 
 // importFaults shows what is wrong with the rows, by line and column.
-func (s *Server) importFaults(w http.ResponseWriter, r *http.Request, snap *study.Snapshot, page templates.ImportPage, err error) error {
-	var faulty *study.Invalid
+func (s *Server) importFaults(w http.ResponseWriter, r *http.Request, snap *ledger.Snapshot, page templates.ImportPage, err error) error {
+	var faulty *design.Invalid
 	if !errors.As(err, &faulty) {
 		sentence, ok := refusal(err)
 		if !ok {

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -68,7 +69,7 @@ func (s *Server) trialEvents(r *http.Request, v sight, number int) ([]templates.
 }
 
 // entryOf puts one event into words.
-func (v sight) entryOf(event study.Event) (templates.LedgerEntry, error) {
+func (v sight) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
 	entry := templates.LedgerEntry{Seq: event.Seq, At: stamp(event.At, v.now), By: event.By, Hash: event.Hash}
 	entry.At.Ago = clock(event.At, v.now)
 	var err error
@@ -85,40 +86,40 @@ func clock(at, now time.Time) string {
 }
 
 // words say what an event did, which trial it concerns, and why.
-func (v sight) words(event study.Event) (text string, number int, reason string, err error) {
+func (v sight) words(event ledger.Event) (text string, number int, reason string, err error) {
 	switch event.Kind {
-	case study.Created:
+	case ledger.Created:
 		return "made the study", 0, "", nil
-	case study.Edited:
-		data, err := eventData[study.EditedData](event)
+	case ledger.Edited:
+		data, err := eventData[ledger.EditedData](event)
 		return editedWords(data), 0, "", err
-	case study.Reconfigured:
-		data, err := eventData[study.ReconfiguredData](event)
+	case ledger.Reconfigured:
+		data, err := eventData[ledger.ReconfiguredData](event)
 		return "changed " + changesWords(data.Changes), 0, data.Reason, err
-	case study.Chosen:
-		data, err := eventData[study.ChosenData](event)
+	case ledger.Chosen:
+		data, err := eventData[ledger.ChosenData](event)
 		return chosenWords(data), data.Number, data.Note, err
-	case study.Told:
-		data, err := eventData[study.ToldData](event)
+	case ledger.Told:
+		data, err := eventData[ledger.ToldData](event)
 		return v.toldWords(data), data.Number, data.Note, err
-	case study.Corrected:
-		data, err := eventData[study.CorrectedData](event)
+	case ledger.Corrected:
+		data, err := eventData[ledger.CorrectedData](event)
 		return v.correctedWords(data), data.Number, data.Reason, err
-	case study.Fitted:
+	case ledger.Fitted:
 		return "refitted the model", 0, "", nil
 	}
-	data, err := eventData[study.ClosedData](event)
-	verbs := map[study.Kind]string{study.Failed: "said that trial %d failed", study.Abandoned: "gave up trial %d", study.Excluded: "excluded trial %d", study.Included: "included trial %d again"}
+	data, err := eventData[ledger.ClosedData](event)
+	verbs := map[ledger.Kind]string{ledger.Failed: "said that trial %d failed", ledger.Abandoned: "gave up trial %d", ledger.Excluded: "excluded trial %d", ledger.Included: "included trial %d again"}
 	return fmt.Sprintf(verbs[event.Kind], data.Number), data.Number, data.Reason, err
 }
 
-func eventData[T any](event study.Event) (T, error) {
+func eventData[T any](event ledger.Event) (T, error) {
 	var data T
 	err := json.Unmarshal(event.Data, &data)
 	return data, err
 }
 
-func editedWords(data study.EditedData) string {
+func editedWords(data ledger.EditedData) string {
 	var parts []string
 	if data.Name != nil {
 		parts = append(parts, fmt.Sprintf("renamed the study to “%s”", *data.Name))
@@ -132,7 +133,7 @@ func editedWords(data study.EditedData) string {
 	return strings.Join(parts, " and ")
 }
 
-func changesWords(changes []study.Change) string {
+func changesWords(changes []design.Change) string {
 	var parts []string
 	for i, change := range changes {
 		if i == 4 {
@@ -157,19 +158,19 @@ func plainJSON(raw json.RawMessage) string {
 	return strings.Trim(text, `"`)
 }
 
-func chosenWords(data study.ChosenData) string {
+func chosenWords(data ledger.ChosenData) string {
 	switch {
 	case data.ReplicateOf > 0:
 		return fmt.Sprintf("asked for trial %d, the same settings as trial %d", data.Number, data.ReplicateOf)
-	case data.Origin == study.Manual:
+	case data.Origin == ledger.Manual:
 		return fmt.Sprintf("chose the settings of trial %d", data.Number)
-	case data.Origin == study.Imported:
+	case data.Origin == ledger.Imported:
 		return fmt.Sprintf("imported trial %d", data.Number)
 	}
 	return fmt.Sprintf("asked for trial %d", data.Number)
 }
 
-func (v sight) toldWords(data study.ToldData) string {
+func (v sight) toldWords(data ledger.ToldData) string {
 	var parts []string
 	for _, metric := range inOrder(v.snap.Definition, data.Metrics) {
 		parts = append(parts, metric+" "+quantity(data.Metrics[metric].Value, unitOf(v.snap.Definition, metric)))
@@ -184,7 +185,7 @@ func (v sight) toldWords(data study.ToldData) string {
 	return text
 }
 
-func (v sight) correctedWords(data study.CorrectedData) string {
+func (v sight) correctedWords(data ledger.CorrectedData) string {
 	var parts []string
 	for _, metric := range inOrder(v.snap.Definition, data.Metrics) {
 		value := data.Metrics[metric]
@@ -202,7 +203,7 @@ func (v sight) correctedWords(data study.CorrectedData) string {
 }
 
 // inOrder lists the metrics of m in the order of the study.
-func inOrder[T any](d study.Definition, m map[string]T) []string {
+func inOrder[T any](d design.Definition, m map[string]T) []string {
 	var names []string
 	for _, metric := range tableMetrics(d) {
 		if _, there := m[metric]; there {

@@ -7,7 +7,8 @@ import (
 	"sort"
 	"strings"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -33,14 +34,14 @@ func (v sight) next() templates.Next {
 }
 
 // firstDesign is how many trials spread over the space before the model chooses; 0 when the definition does not say.
-func firstDesign(d study.Definition) int {
+func firstDesign(d design.Definition) int {
 	n := 0
 	fmt.Sscan(string(d.Algorithm.Settings["initial_design"]), &n)
 	return n
 }
 
 // contextInputs are the values that limits of known form need with each trial.
-func contextInputs(d study.Definition) []templates.Input {
+func contextInputs(d design.Definition) []templates.Input {
 	var inputs []templates.Input
 	seen := map[string]bool{}
 	for _, c := range d.Constraints {
@@ -55,7 +56,7 @@ func contextInputs(d study.Definition) []templates.Input {
 }
 
 // card is one waiting trial, or any trial on its own page.
-func (v sight) card(t *study.Trial) templates.Card {
+func (v sight) card(t *ledger.Trial) templates.Card {
 	d := v.snap.Definition
 	card := templates.Card{
 		Study: v.head, Number: t.Number, Origin: originWords(t.Origin), Created: stamp(t.CreatedAt, v.now), By: t.By, Note: t.Note,
@@ -72,7 +73,7 @@ func (v sight) card(t *study.Trial) templates.Card {
 	return card
 }
 
-func whyOf(t *study.Trial) string {
+func whyOf(t *ledger.Trial) string {
 	if t.Decision != nil && t.Decision.Because != "" {
 		return t.Decision.Because
 	}
@@ -80,7 +81,7 @@ func whyOf(t *study.Trial) string {
 }
 
 // knownMetrics are those worked out when a trial is chosen.
-func knownMetrics(d study.Definition) []string {
+func knownMetrics(d design.Definition) []string {
 	var metrics []string
 	for _, c := range d.Constraints {
 		if c.Expression != "" || c.Sampled {
@@ -90,7 +91,7 @@ func knownMetrics(d study.Definition) []string {
 	return metrics
 }
 
-func (v sight) toldValue(metric string, m study.Measurement) templates.ToldValue {
+func (v sight) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
 	shown := templates.ToldValue{Name: metric, Value: v.measured(metric, m), Mark: "unknown"}
 	if m.Headroom != nil {
 		shown.Mark = "feasible"
@@ -105,7 +106,7 @@ func (v sight) toldValue(metric string, m study.Measurement) templates.ToldValue
 }
 
 // measured is a reading with its unit, and its own standard deviation if one was told.
-func (v sight) measured(metric string, m study.Measurement) string {
+func (v sight) measured(metric string, m ledger.Measurement) string {
 	unit := unitOf(v.snap.Definition, metric)
 	if m.StdDev != nil {
 		return uncertain(m.Value, *m.StdDev, unit)
@@ -114,7 +115,7 @@ func (v sight) measured(metric string, m study.Measurement) string {
 }
 
 // copyText is the settings as two rows of a spreadsheet.
-func copyText(d study.Definition, values study.Settings) string {
+func copyText(d design.Definition, values design.Settings) string {
 	var names, cells []string
 	for _, p := range d.Parameters {
 		if value, there := values[p.Name]; there {
@@ -126,7 +127,7 @@ func copyText(d study.Definition, values study.Settings) string {
 }
 
 // entry is the form for what is still to be told of a trial. Its id changes with what it asks for.
-func (v sight) entry(t *study.Trial, form templates.Form) templates.Entry {
+func (v sight) entry(t *ledger.Trial, form templates.Form) templates.Entry {
 	d := v.snap.Definition
 	entry := templates.Entry{Form: form, Key: form.Value("key")}
 	if entry.Key == "" {
@@ -154,7 +155,7 @@ func (v sight) entry(t *study.Trial, form templates.Form) templates.Entry {
 	return entry
 }
 
-func limitLine(c study.Constraint) string {
+func limitLine(c design.Constraint) string {
 	if c.Name != c.Metric {
 		return "limit " + limitText(c) + " (" + c.Name + ")"
 	}
@@ -168,13 +169,13 @@ func metricField(i int) string { return fmt.Sprintf("metric.%d", i) }
 func settingField(i int) string { return fmt.Sprintf("used.%d", i) }
 
 // usedInputs are fields for the settings of a trial, filled in with those it has.
-func usedInputs(d study.Definition, values study.Settings, filled map[string][]string) []templates.Input {
+func usedInputs(d design.Definition, values design.Settings, filled map[string][]string) []templates.Input {
 	inputs := make([]templates.Input, 0, len(d.Parameters))
 	for i, p := range d.Parameters {
 		in := settingInput(settingField(i), p)
 		if _, typed := filled[in.Name]; !typed {
 			if value, there := values[p.Name]; there {
-				filled[in.Name] = []string{study.FormatSetting(p, value)}
+				filled[in.Name] = []string{design.FormatSetting(p, value)}
 			}
 		}
 		inputs = append(inputs, in)
@@ -183,15 +184,15 @@ func usedInputs(d study.Definition, values study.Settings, filled map[string][]s
 }
 
 // settingInput is a field for one parameter's value.
-func settingInput(name string, p study.Parameter) templates.Input {
+func settingInput(name string, p design.Parameter) templates.Input {
 	in := templates.Input{Name: name, Label: p.Name, Unit: p.Unit, Kind: "number"}
 	switch {
-	case p.Type == study.Categorical:
+	case p.Type == design.Categorical:
 		in.Kind = "select"
 		for _, choice := range p.Choices {
 			in.Options = append(in.Options, templates.Option{Value: choice, Label: choice})
 		}
-	case p.Type == study.Remainder && p.Total != nil:
+	case p.Type == design.Remainder && p.Total != nil:
 		in.Help = fmt.Sprintf("what is left of %s", quantity(*p.Total, p.Unit))
 	case p.Low != nil && p.High != nil:
 		in.Help = number(*p.Low) + " to " + number(*p.High)

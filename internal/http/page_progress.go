@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -39,7 +41,7 @@ func (s *Server) progress(ctx context.Context, v sight) (templates.Progress, err
 }
 
 // calibrationLine says how often readings fell inside the band predicted for them.
-func calibrationLine(d study.Definition, calibrations map[string]study.Calibration) string {
+func calibrationLine(d design.Definition, calibrations map[string]study.Calibration) string {
 	line := ""
 	for _, metric := range modelled(d) {
 		c, there := calibrations[metric]
@@ -96,7 +98,7 @@ func (m *marks) all() []templates.Trace {
 }
 
 // styleOf is the mark of a trial whose value is known.
-func styleOf(t *study.Trial) templates.Style {
+func styleOf(t *ledger.Trial) templates.Style {
 	switch {
 	case t.Feasible == nil:
 		return templates.Unknown
@@ -139,7 +141,7 @@ func (v sight) bestChart(recommended *study.Recommendation) templates.Chart {
 }
 
 // plotObjective marks a trial's objective, or what is predicted while it waits, and returns it as text.
-func (v sight) plotObjective(points *marks, t *study.Trial) string {
+func (v sight) plotObjective(points *marks, t *ledger.Trial) string {
 	o := v.snap.Definition.Objective
 	if m, told := t.Metrics[o.Metric]; told {
 		points.add(styleOf(t), t.Number, m.Value, fmt.Sprintf("Trial %d: %s, %s", t.Number, v.measured(o.Metric, m), stateWords(t)), trialURL(v.snap.ID, t.Number))
@@ -181,7 +183,7 @@ func (v sight) bestCaption(recommended *study.Recommendation) string {
 }
 
 // valueChart is a constraint's metric over trials against its limit.
-func (v sight) valueChart(c study.Constraint) templates.Chart {
+func (v sight) valueChart(c design.Constraint) templates.Chart {
 	var points marks
 	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: capitalised(c.Metric), Unit: c.Unit, Number: true}, {Name: "Limit"}}}
 	within, known, worst := 0, 0, 0
@@ -231,7 +233,7 @@ func renamed(traces []templates.Trace) []templates.Trace {
 	return traces
 }
 
-func (v sight) plotPredicted(points *marks, t *study.Trial, c study.Constraint) {
+func (v sight) plotPredicted(points *marks, t *ledger.Trial, c design.Constraint) {
 	if !t.Waiting() || t.Decision == nil {
 		return
 	}
@@ -240,19 +242,19 @@ func (v sight) plotPredicted(points *marks, t *study.Trial, c study.Constraint) 
 	}
 }
 
-func excess(c study.Constraint, value float64) float64 {
+func excess(c design.Constraint, value float64) float64 {
 	if c.Op == ">=" {
 		return c.Threshold - value
 	}
 	return value - c.Threshold
 }
 
-func limitLineOf(c study.Constraint) templates.Limit {
+func limitLineOf(c design.Constraint) templates.Limit {
 	return templates.Limit{Value: c.Threshold, Label: "limit " + quantity(c.Threshold, c.Unit), Above: c.Op == "<="}
 }
 
 // violationChart is how far a limit was exceeded in sum, with the model's estimate and the algorithm's bound.
-func (v sight) violationChart(c study.Constraint, rows []study.HistoryRow, readout study.Readout) templates.Chart {
+func (v sight) violationChart(c design.Constraint, rows []study.HistoryRow, readout study.Readout) templates.Chart {
 	hard := templates.Trace{Name: "hard: every excess counts", Style: templates.Step}
 	soft := templates.Trace{Name: "soft: margin pays back", Style: templates.Second}
 	estimated := templates.Trace{Name: "model’s estimate", Style: templates.Line}
@@ -275,7 +277,7 @@ func (v sight) violationChart(c study.Constraint, rows []study.HistoryRow, reado
 		drawable(hard, soft, estimated, bound), nil, table)
 }
 
-func violationCaption(c study.Constraint, now study.ViolationOut) string {
+func violationCaption(c design.Constraint, now study.ViolationOut) string {
 	caption := fmt.Sprintf("Readings exceeded the limit by %s%s in sum, over %s (hard); counting margin against it leaves %s%s (soft).",
 		rough(now.Hard), unitAfter(c.Unit), count(now.Rounds, "trial", "trials"), rough(now.Soft), unitAfter(c.Unit))
 	if now.Hard == 0 {
@@ -324,7 +326,7 @@ func drawable(traces ...templates.Trace) []templates.Trace {
 }
 
 // multiplierChart is a constraint's price over trials.
-func (v sight) multiplierChart(c study.Constraint, rows []study.HistoryRow, readout study.Readout) templates.Chart {
+func (v sight) multiplierChart(c design.Constraint, rows []study.HistoryRow, readout study.Readout) templates.Chart {
 	trace := templates.Trace{Name: "multiplier", Style: templates.Step}
 	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "Multiplier", Number: true}}}
 	for _, row := range rows {

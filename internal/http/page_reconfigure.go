@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -28,7 +29,7 @@ func (s *Server) reconfigurePage(w http.ResponseWriter, r *http.Request) error {
 
 func unavailableField(i int) string { return fmt.Sprintf("unavailable.%d.choices", i) }
 
-func texts(values []study.Value) []string {
+func texts(values []design.Value) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
 		out[i] = v.String()
@@ -37,7 +38,7 @@ func texts(values []study.Value) []string {
 }
 
 // showReconfigure draws the form. What cannot be changed is shown from the study, whatever was sent.
-func (s *Server) showReconfigure(w http.ResponseWriter, r *http.Request, status int, snap *study.Snapshot, form templates.Form) error {
+func (s *Server) showReconfigure(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, form templates.Form) error {
 	fixed := definitionValues(snap.Definition)
 	shown := url.Values(maps.Clone(form.Values))
 	for i := range snap.Definition.Parameters {
@@ -88,14 +89,14 @@ func (s *Server) reconfigureOnPage(w http.ResponseWriter, r *http.Request) error
 }
 
 // reconfiguration reads the form; what it has no field for stays.
-func (t *typed) reconfiguration(d study.Definition) study.Reconfiguration {
-	change := study.Reconfiguration{Reason: t.text("reason"), Unavailable: maps.Clone(d.Unavailable)}
+func (t *typed) reconfiguration(d design.Definition) design.Reconfiguration {
+	change := design.Reconfiguration{Reason: t.text("reason"), Unavailable: maps.Clone(d.Unavailable)}
 	if change.Unavailable == nil {
-		change.Unavailable = map[string][]study.Value{}
+		change.Unavailable = map[string][]design.Value{}
 	}
 	for i, p := range d.Parameters {
 		change.Parameters = append(change.Parameters, t.changedParameter(i, p))
-		if p.Type == study.Categorical {
+		if p.Type == design.Categorical {
 			t.runOut(i, p, change.Unavailable)
 		}
 	}
@@ -115,26 +116,26 @@ func (t *typed) reconfiguration(d study.Definition) study.Reconfiguration {
 	return change
 }
 
-func (t *typed) changedParameter(i int, p study.Parameter) study.Parameter {
+func (t *typed) changedParameter(i int, p design.Parameter) design.Parameter {
 	at := fmt.Sprintf("parameters.%d.", i)
-	if p.Type == study.Categorical {
+	if p.Type == design.Categorical {
 		return p
 	}
 	p.Unit, p.Low, p.High = t.text(at+"unit"), t.number(at+"low"), t.number(at+"high")
-	if p.Type == study.Remainder {
+	if p.Type == design.Remainder {
 		p.Total, p.Of = t.number(at+"total"), t.list(at+"of")
 	}
 	return p
 }
 
 // runOut reads which choices cannot be used for now.
-func (t *typed) runOut(i int, p study.Parameter, unavailable map[string][]study.Value) {
+func (t *typed) runOut(i int, p design.Parameter, unavailable map[string][]design.Value) {
 	delete(unavailable, p.Name)
 	for _, choice := range t.list(unavailableField(i)) {
 		if !slices.Contains(p.Choices, choice) {
 			t.fault(unavailableField(i), fmt.Sprintf("%s is none of the choices", choice))
 			continue
 		}
-		unavailable[p.Name] = append(unavailable[p.Name], study.TextValue(choice))
+		unavailable[p.Name] = append(unavailable[p.Name], design.TextValue(choice))
 	}
 }

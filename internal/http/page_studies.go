@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/optimizer"
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -21,7 +21,7 @@ func (s *Server) studiesPage(w http.ResponseWriter, r *http.Request) error {
 	page.Width = "medium"
 	titles := algorithmTitles()
 	for _, one := range list {
-		if one.State == study.Archived && !page.Archived {
+		if one.State == ledger.Archived && !page.Archived {
 			page.Hidden++
 			continue
 		}
@@ -53,7 +53,7 @@ func (s *Server) editPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showEdit(w, r, http.StatusOK, snap, templates.Form{Values: url.Values{"name": {d.Name}, "description": {d.Description}, "state": {string(snap.State)}}})
 }
 
-func (s *Server) showEdit(w http.ResponseWriter, r *http.Request, status int, snap *study.Snapshot, form templates.Form) error {
+func (s *Server) showEdit(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, form templates.Form) error {
 	page := templates.EditPage{Page: narrowPage(r, "Name and state"), Study: studyHead(r, snap), Form: form}
 	return show(w, r, status, templates.EditView(page))
 }
@@ -69,7 +69,7 @@ func (s *Server) editOnPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	form := newTyped(values)
 	edit := changedParts(snap, form)
-	if edit == (study.EditedData{}) {
+	if edit == (ledger.EditedData{}) {
 		return goTo(w, r, "/studies/"+snap.ID)
 	}
 	_, err = s.studies.Edit(r.Context(), pageCommand(r, values), snap.ID, edit)
@@ -84,15 +84,15 @@ func (s *Server) editOnPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // changedParts are the parts of the form that differ from the study.
-func changedParts(snap *study.Snapshot, form *typed) study.EditedData {
-	var edit study.EditedData
+func changedParts(snap *ledger.Snapshot, form *typed) ledger.EditedData {
+	var edit ledger.EditedData
 	if name := form.text("name"); name != snap.Definition.Name {
 		edit.Name = &name
 	}
 	if description := strings.ReplaceAll(form.text("description"), "\r\n", "\n"); description != snap.Definition.Description {
 		edit.Description = &description
 	}
-	if state := study.State(form.text("state")); state != snap.State {
+	if state := ledger.State(form.text("state")); state != snap.State {
 		edit.State = &state
 	}
 	return edit

@@ -9,21 +9,21 @@ import (
 	"github.com/a-h/templ"
 	"github.com/go-chi/chi/v5"
 
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
 // sight is a study as one request sees it: what all parts of its pages are made from.
 type sight struct {
 	head templates.StudyHead
-	snap *study.Snapshot
+	snap *ledger.Snapshot
 	now  time.Time
 	url  string // of the page, for links that stay on it
 	// parts tells that the page fetches its parts one by one.
 	parts bool
 }
 
-func look(r *http.Request, snap *study.Snapshot) sight {
+func look(r *http.Request, snap *ledger.Snapshot) sight {
 	head := studyHead(r, snap)
 	return sight{head: head, snap: snap, now: time.Now(), url: head.URL(""), parts: true}
 }

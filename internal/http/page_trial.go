@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -19,7 +20,7 @@ func (s *Server) trialPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // showTrial draws the page of a trial; change may put a form with its faults into it.
-func (s *Server) showTrial(w http.ResponseWriter, r *http.Request, status int, v sight, t *study.Trial, change func(*templates.TrialPage)) error {
+func (s *Server) showTrial(w http.ResponseWriter, r *http.Request, status int, v sight, t *ledger.Trial, change func(*templates.TrialPage)) error {
 	page := templates.TrialPage{
 		Page: newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.head.Name)), Study: v.head, Card: v.card(t), State: stateWords(t), Mark: markOf(t),
 		Excluded: t.Excluded, Reason: reasonLine(t), Waiting: t.Waiting(), Because: whyOf(t), Key: newKey(), Previous: t.Number - 1,
@@ -41,7 +42,7 @@ func (s *Server) showTrial(w http.ResponseWriter, r *http.Request, status int, v
 	return show(w, r, status, templates.TrialView(page))
 }
 
-func reasonLine(t *study.Trial) string {
+func reasonLine(t *ledger.Trial) string {
 	if t.Reason == "" {
 		return ""
 	}
@@ -49,7 +50,7 @@ func reasonLine(t *study.Trial) string {
 }
 
 // metricFacts are a trial's readings beside what was predicted for them.
-func (v sight) metricFacts(t *study.Trial) []templates.MetricFact {
+func (v sight) metricFacts(t *ledger.Trial) []templates.MetricFact {
 	d := v.snap.Definition
 	var facts []templates.MetricFact
 	for _, metric := range tableMetrics(d) {
@@ -81,7 +82,7 @@ func (v sight) metricFacts(t *study.Trial) []templates.MetricFact {
 	return facts
 }
 
-func limitsText(d study.Definition, metric string) string {
+func limitsText(d design.Definition, metric string) string {
 	text := ""
 	for _, c := range d.Constraints {
 		if c.Metric == metric {
@@ -95,7 +96,7 @@ func limitsText(d study.Definition, metric string) string {
 }
 
 // decisionFacts are the numbers behind a decision.
-func (v sight) decisionFacts(decision *study.Decision) []templates.Fact {
+func (v sight) decisionFacts(decision *ledger.Decision) []templates.Fact {
 	if decision == nil {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (v sight) decisionFacts(decision *study.Decision) []templates.Fact {
 	return append(facts, templates.Fact{Name: "Random seed", Value: strconv.FormatUint(decision.RandomSeed, 10)}, templates.Fact{Name: "Engine", Value: decision.Engine, Meaning: "version of the optimizer"})
 }
 
-func estimateFacts(d study.Definition, decision *study.Decision) []templates.Fact {
+func estimateFacts(d design.Definition, decision *ledger.Decision) []templates.Fact {
 	var facts []templates.Fact
 	if x, there := decision.Estimates[d.Objective.Metric]; there {
 		facts = append(facts, templates.Fact{Name: "Optimistic " + d.Objective.Metric, Value: rough(x), Meaning: "estimate used, modelled units"})
@@ -139,7 +140,7 @@ func estimateFacts(d study.Definition, decision *study.Decision) []templates.Fac
 	return facts
 }
 
-func modelTable(d study.Definition, decision *study.Decision) templates.Table {
+func modelTable(d design.Definition, decision *ledger.Decision) templates.Table {
 	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Kernel"}, {Name: "Lengthscales"}, {Name: "Variance", Number: true}, {Name: "λ", Number: true}, {Name: "Centre", Number: true}, {Name: "Scale", Number: true}}}
 	if decision == nil {
 		return table

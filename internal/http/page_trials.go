@@ -6,6 +6,8 @@ import (
 	"net/url"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -15,15 +17,17 @@ const tablePage = 50
 // trialFilters are the choices above the table.
 var trialFilters = []struct {
 	word, label string
-	keep        func(*study.Trial) bool
+	keep        func(*ledger.Trial) bool
 }{
-	{"", "All", func(*study.Trial) bool { return true }},
-	{"waiting", "Waiting", (*study.Trial).Waiting},
-	{"feasible", "Within limits", func(t *study.Trial) bool { return t.Feasible != nil && *t.Feasible }},
-	{"violated", "Limit broken", func(t *study.Trial) bool { return t.Feasible != nil && !*t.Feasible }},
-	{"unknown", "Not known", func(t *study.Trial) bool { return t.Feasible == nil }},
-	{"closed", "Failed or not run", func(t *study.Trial) bool { return t.Status == study.StatusFailed || t.Status == study.StatusAbandoned }},
-	{"excluded", "Excluded", func(t *study.Trial) bool { return t.Excluded }},
+	{"", "All", func(*ledger.Trial) bool { return true }},
+	{"waiting", "Waiting", (*ledger.Trial).Waiting},
+	{"feasible", "Within limits", func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }},
+	{"violated", "Limit broken", func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }},
+	{"unknown", "Not known", func(t *ledger.Trial) bool { return t.Feasible == nil }},
+	{"closed", "Failed or not run", func(t *ledger.Trial) bool {
+		return t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned
+	}},
+	{"excluded", "Excluded", func(t *ledger.Trial) bool { return t.Excluded }},
 }
 
 // trials is the table, newest first. The query says which to show and below which number to begin.
@@ -38,7 +42,7 @@ func (s *Server) trials(r *http.Request, v sight) (templates.Trials, error) {
 		return templates.Trials{}, err
 	}
 	table := templates.Trials{Study: v.head, Total: len(v.snap.Trials), Show: chosen, Below: below}
-	var keep func(*study.Trial) bool
+	var keep func(*ledger.Trial) bool
 	for _, f := range trialFilters {
 		current := f.word == chosen
 		if current {
@@ -76,10 +80,10 @@ func markRecommended(rows []templates.TrialRow, recommended *study.Recommendatio
 }
 
 // tableMetrics are all metrics that a trial can have a value of.
-func tableMetrics(d study.Definition) []string { return append(told(d), knownMetrics(d)...) }
+func tableMetrics(d design.Definition) []string { return append(told(d), knownMetrics(d)...) }
 
 // fillTrials puts one page of trials into the table.
-func (v sight) fillTrials(r *http.Request, table *templates.Trials, keep func(*study.Trial) bool, chosen string, below int) {
+func (v sight) fillTrials(r *http.Request, table *templates.Trials, keep func(*ledger.Trial) bool, chosen string, below int) {
 	matching, before := 0, 0
 	var last int
 	for i := len(v.snap.Trials) - 1; i >= 0; i-- {
@@ -133,7 +137,7 @@ func (v sight) link(r *http.Request, part string, query url.Values) templates.Fi
 	return link
 }
 
-func (v sight) trialRow(t *study.Trial) templates.TrialRow {
+func (v sight) trialRow(t *ledger.Trial) templates.TrialRow {
 	d := v.snap.Definition
 	row := templates.TrialRow{
 		Number: t.Number, URL: trialURL(v.snap.ID, t.Number), Mark: markOf(t), State: stateWords(t), Excluded: t.Excluded,
@@ -149,7 +153,7 @@ func (v sight) trialRow(t *study.Trial) templates.TrialRow {
 	return row
 }
 
-func (v sight) metricCell(t *study.Trial, metric string) templates.Cell {
+func (v sight) metricCell(t *ledger.Trial, metric string) templates.Cell {
 	m, there := t.Metrics[metric]
 	if !there {
 		return templates.Cell{Missing: true}

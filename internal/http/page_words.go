@@ -9,7 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -17,7 +18,7 @@ import (
 const thin = "\u202f"
 
 // number is a value as pages show it.
-func number(x float64) string { return study.Typeset(study.FormatNumber(x)) }
+func number(x float64) string { return design.Typeset(design.FormatNumber(x)) }
 
 // rough is a value to three digits, for figures that are only estimates.
 func rough(x float64) string {
@@ -29,17 +30,17 @@ func rough(x float64) string {
 }
 
 // quantity is a value with its unit.
-func quantity(x float64, unit string) string { return study.WithUnit(number(x), unit, thin) }
+func quantity(x float64, unit string) string { return design.WithUnit(number(x), unit, thin) }
 
 // uncertain is a value with its standard deviation and unit.
 func uncertain(mean, sd float64, unit string) string {
-	value, deviation := study.FormatValue(mean, sd)
-	return study.WithUnit(study.Typeset(value)+" ± "+study.Typeset(deviation), unit, thin)
+	value, deviation := design.FormatValue(mean, sd)
+	return design.WithUnit(design.Typeset(value)+" ± "+design.Typeset(deviation), unit, thin)
 }
 
 // percent is a probability.
 func percent(probability float64) string {
-	return strings.ReplaceAll(study.FormatPercent(probability), " %", thin+"%")
+	return strings.ReplaceAll(design.FormatPercent(probability), " %", thin+"%")
 }
 
 // count is a number of things, in the plural where that is right.
@@ -47,11 +48,11 @@ func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return study.Typeset(strconv.Itoa(n)) + " " + many
+	return design.Typeset(strconv.Itoa(n)) + " " + many
 }
 
 // unitOf is a metric's unit.
-func unitOf(d study.Definition, metric string) string {
+func unitOf(d design.Definition, metric string) string {
 	if d.Objective.Metric == metric {
 		return d.Objective.Unit
 	}
@@ -77,7 +78,7 @@ func axisName(name, unit string) string {
 }
 
 // limitText says what a constraint asks.
-func limitText(c study.Constraint) string {
+func limitText(c design.Constraint) string {
 	return opSign(c.Op) + " " + quantity(c.Threshold, c.Unit)
 }
 
@@ -89,7 +90,7 @@ func opSign(op string) string {
 }
 
 // constraintTitle names a constraint with what it asks.
-func constraintTitle(c study.Constraint) string {
+func constraintTitle(c design.Constraint) string {
 	if c.Name != c.Metric {
 		return c.Name + ": " + c.Metric + " " + limitText(c)
 	}
@@ -97,7 +98,7 @@ func constraintTitle(c study.Constraint) string {
 }
 
 // broken tells whether a value is outside the limit.
-func broken(c study.Constraint, value float64) bool {
+func broken(c design.Constraint, value float64) bool {
 	if c.Op == ">=" {
 		return value < c.Threshold
 	}
@@ -105,7 +106,7 @@ func broken(c study.Constraint, value float64) bool {
 }
 
 // told lists the metrics that people tell, in the order of the study: the objective, the learned constraints', the recorded ones.
-func told(d study.Definition) []string {
+func told(d design.Definition) []string {
 	metrics := []string{d.Objective.Metric}
 	seen := map[string]bool{d.Objective.Metric: true}
 	add := func(metric string) {
@@ -126,7 +127,7 @@ func told(d study.Definition) []string {
 }
 
 // modelled lists the metrics that have a model.
-func modelled(d study.Definition) []string {
+func modelled(d design.Definition) []string {
 	all := told(d)
 	var kept []string
 	for _, metric := range all {
@@ -137,7 +138,7 @@ func modelled(d study.Definition) []string {
 	return kept
 }
 
-func isRecorded(d study.Definition, metric string) bool {
+func isRecorded(d design.Definition, metric string) bool {
 	for _, m := range d.RecordedMetrics {
 		if m.Metric == metric {
 			return true
@@ -174,7 +175,7 @@ func span(d time.Duration) string {
 }
 
 // markOf is the shape that says how a trial stands.
-func markOf(t *study.Trial) string {
+func markOf(t *ledger.Trial) string {
 	switch {
 	case t.Feasible != nil && *t.Feasible:
 		return string(templates.Feasible)
@@ -187,16 +188,16 @@ func markOf(t *study.Trial) string {
 }
 
 // stateWords say how a trial stands.
-func stateWords(t *study.Trial) string {
+func stateWords(t *ledger.Trial) string {
 	var words string
 	switch {
-	case t.Status == study.StatusFailed:
+	case t.Status == ledger.StatusFailed:
 		words = "failed"
-	case t.Status == study.StatusAbandoned:
+	case t.Status == ledger.StatusAbandoned:
 		words = "not run"
-	case t.Status == study.StatusSuggested:
+	case t.Status == ledger.StatusSuggested:
 		words = "waiting"
-	case t.Status == study.StatusPartial && t.Feasible == nil:
+	case t.Status == ledger.StatusPartial && t.Feasible == nil:
 		words = "waiting for the rest"
 	case t.Feasible == nil:
 		words = "not known"
@@ -212,18 +213,18 @@ func stateWords(t *study.Trial) string {
 }
 
 // originWords say who chose a trial.
-func originWords(o study.Origin) string {
+func originWords(o ledger.Origin) string {
 	switch o {
-	case study.Suggested:
+	case ledger.Suggested:
 		return "suggested"
-	case study.Manual:
+	case ledger.Manual:
 		return "a person’s choice"
 	}
 	return string(o)
 }
 
 // settingsOf are a trial's settings in the order of the study.
-func settingsOf(d study.Definition, values study.Settings) []templates.Setting {
+func settingsOf(d design.Definition, values design.Settings) []templates.Setting {
 	settings := make([]templates.Setting, 0, len(d.Parameters))
 	for _, p := range d.Parameters {
 		if v, there := values[p.Name]; there {
@@ -233,21 +234,21 @@ func settingsOf(d study.Definition, values study.Settings) []templates.Setting {
 	return settings
 }
 
-func settingText(p study.Parameter, v study.Value) string {
+func settingText(p design.Parameter, v design.Value) string {
 	if v.IsText {
 		return v.Text
 	}
-	return study.Typeset(study.FormatSetting(p, v))
+	return design.Typeset(design.FormatSetting(p, v))
 }
 
 // settingsLine is settings in one line.
-func settingsLine(d study.Definition, values study.Settings) string {
+func settingsLine(d design.Definition, values design.Settings) string {
 	line := ""
 	for i, s := range settingsOf(d, values) {
 		if i > 0 {
 			line += ", "
 		}
-		line += s.Name + " " + study.WithUnit(s.Value, s.Unit, thin)
+		line += s.Name + " " + design.WithUnit(s.Value, s.Unit, thin)
 	}
 	return line
 }

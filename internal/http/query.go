@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // query reads query parameters and collects what is wrong with them.
 type query struct {
 	values url.Values
-	faults []study.Fault
+	faults []design.Fault
 }
 
 // readQuery parses the query string; one that cannot be parsed is malformed.
@@ -26,13 +26,13 @@ func readQuery(u *url.URL) (*query, error) {
 }
 
 func (q *query) fault(name, message string, value any) {
-	q.faults = append(q.faults, study.Fault{Location: "query." + name, Message: message, Value: value})
+	q.faults = append(q.faults, design.Fault{Location: "query." + name, Message: message, Value: value})
 }
 
-// err returns *study.Invalid when any parameter was faulty.
+// err returns *design.Invalid when any parameter was faulty.
 func (q *query) err() error {
 	if len(q.faults) > 0 {
-		return &study.Invalid{Faults: q.faults}
+		return &design.Invalid{Faults: q.faults}
 	}
 	return nil
 }

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // What enters and leaves the API where it differs from the domain's own types.
 
 // reading is a number, or a number with its standard deviation.
-type reading study.Reading
+type reading ledger.Reading
 
 type readingObject struct {
 	Value  float64  `json:"value"`
@@ -30,19 +32,19 @@ func (m *reading) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &m.Value)
 }
 
-func readings(in map[string]reading) map[string]study.Reading {
+func readings(in map[string]reading) map[string]ledger.Reading {
 	if in == nil {
 		return nil
 	}
-	out := make(map[string]study.Reading, len(in))
+	out := make(map[string]ledger.Reading, len(in))
 	for metric, r := range in {
-		out[metric] = study.Reading(r)
+		out[metric] = ledger.Reading(r)
 	}
 	return out
 }
 
 type trialRequest struct {
-	Parameters       study.Settings       `json:"parameters"`
+	Parameters       design.Settings      `json:"parameters"`
 	Metrics          map[string]reading   `json:"metrics,omitempty"`
 	Note             string               `json:"note,omitempty"`
 	Context          map[string]float64   `json:"context,omitempty"`
@@ -55,7 +57,7 @@ func (q trialRequest) domain() study.OwnTrial {
 
 type tellRequest struct {
 	Metrics    map[string]reading `json:"metrics"`
-	Parameters study.Settings     `json:"parameters,omitempty"`
+	Parameters design.Settings    `json:"parameters,omitempty"`
 	ObservedAt *time.Time         `json:"observed_at,omitempty"`
 	Note       string             `json:"note,omitempty"`
 }
@@ -75,17 +77,17 @@ type bulkTellRequest struct {
 
 type correctionRequest struct {
 	Metrics    map[string]*reading `json:"metrics,omitempty"`
-	Parameters study.Settings      `json:"parameters,omitempty"`
+	Parameters design.Settings     `json:"parameters,omitempty"`
 	Reason     string              `json:"reason"`
 }
 
 func (q correctionRequest) domain(number int) study.Correction {
 	c := study.Correction{Number: number, Parameters: q.Parameters, Reason: q.Reason}
 	if q.Metrics != nil {
-		c.Metrics = make(map[string]*study.Reading, len(q.Metrics))
+		c.Metrics = make(map[string]*ledger.Reading, len(q.Metrics))
 	}
 	for metric, r := range q.Metrics {
-		c.Metrics[metric] = (*study.Reading)(r)
+		c.Metrics[metric] = (*ledger.Reading)(r)
 	}
 	return c
 }
@@ -95,9 +97,9 @@ type reasonRequest struct {
 }
 
 type pointsRequest struct {
-	Points []study.Settings `json:"points"`
+	Points []design.Settings `json:"points"`
 }
 
 type compareRequest struct {
-	Algorithms []study.Algorithm `json:"algorithms"`
+	Algorithms []design.Algorithm `json:"algorithms"`
 }

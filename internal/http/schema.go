@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 
 	"headroom/internal/account"
-	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // schemas makes JSON Schemas (2020-12) of Go types, the same types that decodeJSON and encoding/json work on.
@@ -20,11 +21,11 @@ func newSchemas() *schemas { return &schemas{named: object{}, types: map[string]
 
 // words lists the values of the types that take one of a few words.
 var words = map[reflect.Type][]string{
-	reflect.TypeFor[study.State]():         {"open", "paused", "finished", "archived"},
-	reflect.TypeFor[study.ParameterType](): {"real", "integer", "categorical", "remainder"},
-	reflect.TypeFor[study.Origin]():        {"suggested", "manual", "imported"},
-	reflect.TypeFor[study.Status]():        {"suggested", "partial", "completed", "failed", "abandoned"},
-	reflect.TypeFor[account.Role]():        {"viewer", "operator", "admin"},
+	reflect.TypeFor[ledger.State]():         {"open", "paused", "finished", "archived"},
+	reflect.TypeFor[design.ParameterType](): {"real", "integer", "categorical", "remainder"},
+	reflect.TypeFor[ledger.Origin]():        {"suggested", "manual", "imported"},
+	reflect.TypeFor[ledger.Status]():        {"suggested", "partial", "completed", "failed", "abandoned"},
+	reflect.TypeFor[account.Role]():         {"viewer", "operator", "admin"},
 }
 
 // answer is the schema of an answer, which may be one of several types.

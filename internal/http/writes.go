@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // reply is what a write answers, worked out from the study after it.
@@ -20,14 +21,14 @@ type reply struct {
 // write is the way every change of a study takes: it makes the command, lets do carry it out, and answers with what render makes of
 // the study afterwards and the trials concerned. With an Idempotency-Key that same answer is stored with the effect.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, body []byte,
-	render func(after *study.Snapshot, numbers []int) reply,
-	do func(study.Command) (*study.Snapshot, []int, error),
+	render func(after *ledger.Snapshot, numbers []int) reply,
+	do func(study.Command) (*ledger.Snapshot, []int, error),
 ) error {
 	cmd, err := s.command(r, body)
 	if err != nil {
 		return err
 	}
-	answer := func(after *study.Snapshot, numbers []int) (study.Answer, error) {
+	answer := func(after *ledger.Snapshot, numbers []int) (study.Answer, error) {
 		out := render(after, numbers)
 		text, err := json.Marshal(out.body)
 		return study.Answer{Status: out.status, Location: out.location, ETag: etag(after.Version), Body: text}, err

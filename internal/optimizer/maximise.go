@@ -25,7 +25,7 @@ func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
 	if at := s.cfg.Space.places(); at != nil {
 		return s.best(at, known)
 	}
-	if _, ok := s.policy.(policy.Global); ok {
+	if s.traits.LooksAtAll {
 		return s.best(s.finitePlaces(s.draw(s.Round())), known)
 	}
 	return s.climb(ctx, s.startingPlaces(), known)
@@ -57,8 +57,8 @@ func (s *State) best(at []Place, known Known) (maximum, error) {
 		return maximum{}, ErrNoneAllowed
 	}
 	found := maximum{place: at[chosen], value: values[chosen], reason: reason(scores.Reason, fellBack), draw: draw}
-	if p, ok := s.policy.(policy.Sampler); ok {
-		found.draw.Z = p.Drawn(sight, chosen)
+	if s.traits.Drawn != nil {
+		found.draw.Z = s.traits.Drawn(sight, chosen)
 	}
 	allowed[chosen] = false
 	if second := Argmax(values, scores.Untruncated, allowed, scores.Relative); second >= 0 {

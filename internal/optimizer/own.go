@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-
-	"headroom/internal/optimizer/policy"
 )
 
 // buildOwn works out the regressions of an algorithm that does not act on the arrived readings of each metric.
@@ -14,8 +12,8 @@ func (s *State) buildOwn(e *era) error {
 	for k := range e.ownOf {
 		e.ownOf[k] = -1
 	}
-	switch s.policy.(type) {
-	case policy.Censored:
+	switch {
+	case s.traits.Censoring != nil:
 		for k, t := range s.targets {
 			if t.metric < 0 {
 				continue
@@ -24,7 +22,7 @@ func (s *State) buildOwn(e *era) error {
 				return err
 			}
 		}
-	case policy.Penalised:
+	case s.traits.Response != nil:
 		return s.addOwn(e, 0, s.completeOrder(e.models[s.targets[0].metric], e.until))
 	}
 	return nil

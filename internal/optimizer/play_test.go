@@ -163,7 +163,7 @@ func TestEveryAlgorithmPlays(t *testing.T) {
 // samples tells whether a decision draws functions over thousands of places, which takes long.
 func samples(cfg *Config) bool {
 	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
-	_, sampler := p.(policy.Sampler)
+	sampler := p.Traits().Drawn != nil
 	return sampler && cfg.Space.Arms == nil
 }
 

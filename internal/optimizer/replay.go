@@ -12,6 +12,7 @@ type State struct {
 	cfg      *Config
 	history  *History
 	policy   policy.Policy
+	traits   policy.Traits // of the policy
 	settings Settings
 	targets  []target
 	eraList  []*era
@@ -44,7 +45,7 @@ func replay(cfg *Config, h *History, prior *State) (*State, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}
-	s := &State{cfg: cfg, history: h, policy: p, settings: cfg.Settings, targets: targets(cfg), prior: prior}
+	s := &State{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), prior: prior}
 	s.lookBack, s.recommended = sync.OnceValue(s.estimatesPlayed), sync.OnceValue(s.recommend)
 	s.eraList = s.eras()
 	for _, e := range s.eraList {
@@ -97,13 +98,12 @@ func (s *State) Multipliers() []float64 { return s.multipliers }
 // AtCeiling tells, per constraint, whether its multiplier for the next decision has reached the largest value the algorithm lets it
 // have (ρ of the primal-dual algorithms, kappa_max of penalty-noiseless); nil for algorithms without one.
 func (s *State) AtCeiling() []bool {
-	p, ok := s.policy.(policy.Capped)
-	if !ok {
+	if s.traits.Ceiling == nil {
 		return nil
 	}
 	at := make([]bool, len(s.multipliers))
 	for j, m := range s.multipliers {
-		at[j] = m >= p.Ceiling(j)
+		at[j] = m >= s.traits.Ceiling(j)
 	}
 	return at
 }
@@ -111,7 +111,6 @@ func (s *State) AtCeiling() []bool {
 // walk moves the multipliers through the rounds.
 func (s *State) walk() error {
 	q := s.policy.Start()
-	_, estimator := s.policy.(policy.Estimator)
 	revealed := s.revealed()
 	slid := windows{}
 	for t := 1; t < s.Round(); t++ {
@@ -119,7 +118,7 @@ func (s *State) walk() error {
 		r := policy.Revealed{Round: t, Excluded: s.history.Rounds[t-1].Excluded,
 			Costs: s.costs(t, revealed[t]), Given: s.givenAt(t),
 			Since: func(first, j int) []float64 { return s.costsSince(first, t, j) }}
-		if estimator {
+		if s.traits.MovesByEstimate {
 			estimates, err := s.ownEstimates(t, q, slid)
 			if err != nil {
 				return err

@@ -15,9 +15,7 @@ const pruneFrom = 200
 // after the first m rows of the factor is at least the final one, so the score it gives is at least the final one, and most
 // places are ruled out without a full solve. The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
 func (s *State) screen(at []Place, known Known, draw Draw) ([]climber, string) {
-	_, rising := s.policy.(policy.Rising)
-	_, random := s.policy.(policy.Random) // a drawn width may be negative
-	if !rising || random || len(s.history.Rounds) < pruneFrom {
+	if !s.traits.RisesWithUncertainty || len(s.history.Rounds) < pruneFrom {
 		scores, reason := s.scoreAll(at, known, draw)
 		return leaders(at, scores, starts), reason
 	}

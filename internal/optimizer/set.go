@@ -160,9 +160,9 @@ func distance(x, y []float64) float64 {
 // finitePlaces are the places that an algorithm which looks at all of them together chooses among on a continuous space: those it
 // proposes, else the screening points and the safe seeds. No place is listed twice.
 func (s *State) finitePlaces(draw Draw) []Place {
-	if p, ok := s.policy.(policy.Proposer); ok {
+	if s.traits.Propose != nil {
 		none := s.sight(s.next, nil, nil, draw)
-		if at := s.allowedPlaces(p.Propose(none)); len(at) > 0 {
+		if at := s.allowedPlaces(s.traits.Propose(none)); len(at) > 0 {
 			return at
 		}
 	}

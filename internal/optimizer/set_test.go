@@ -185,7 +185,7 @@ func TestForgetting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := state.policy.First(14); got != first {
+		if got := state.traits.Earliest(14); got != first {
 			t.Fatalf("%s: decision 14 sees rounds from %d, want %d", algorithm, got, first)
 		}
 		forgotten := &History{Rounds: slices.Clone(h.Rounds)}

@@ -61,10 +61,10 @@ func (s *State) sight(v *view, at []Place, known func(j, i int) float64, draw Dr
 	estimates := s.estimate(v, at, known)
 	sight := s.bareSight(v, draw)
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
-	if _, ok := s.policy.(policy.Looker); ok {
+	if s.traits.LooksBack {
 		sight.Past = s.past(v)
 	}
-	if _, ok := s.policy.(policy.Global); ok {
+	if s.traits.LooksAtAll {
 		sight.Set = s.set(v, at, known)
 	}
 	return sight
@@ -74,8 +74,8 @@ func (s *State) sight(v *view, at []Place, known func(j, i int) float64, draw Dr
 func (s *State) bareSight(v *view, draw Draw) *policy.Sight {
 	sight := &policy.Sight{Round: v.round, Horizon: s.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers,
 		Draw: policy.Draw{Seed: draw.Seed, Z: draw.Z}}
-	if p, ok := s.policy.(policy.Random); ok && len(draw.Z) != len(s.targets) {
-		sight.Draw.Z = p.Draws(draw.Seed, v.beta)
+	if s.traits.Draws != nil && len(draw.Z) != len(s.targets) {
+		sight.Draw.Z = s.traits.Draws(draw.Seed, v.beta)
 	}
 	for _, c := range s.cfg.Costs {
 		sight.Given = append(sight.Given, c.Knowledge == Given)
@@ -87,8 +87,8 @@ func (s *State) bareSight(v *view, draw Draw) *policy.Sight {
 // recorded draws at that place alone.
 func (s *State) sightOf(v *view, at Place, known func(j, i int) float64, draw Draw) *policy.Sight {
 	sight := s.sight(v, []Place{at}, known, draw)
-	if p, ok := s.policy.(policy.Sampler); ok && len(draw.Z) != len(s.targets) {
-		sight.Draw.Z = p.Drawn(sight, 0)
+	if s.traits.Drawn != nil && len(draw.Z) != len(s.targets) {
+		sight.Draw.Z = s.traits.Drawn(sight, 0)
 	}
 	return sight
 }

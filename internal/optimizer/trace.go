@@ -3,8 +3,6 @@ package optimizer
 import (
 	"math"
 	"slices"
-
-	"headroom/internal/optimizer/policy"
 )
 
 // Trace returns one entry per round.
@@ -28,7 +26,7 @@ func (s *State) traceRound(t int, slid windows) RoundTrace {
 	}
 	acted := shown
 	acted.multipliers = s.path[t-1]
-	if s.actsOnOwnData() {
+	if s.traits.ActsOnOwnData() {
 		if acted, err = s.acting(t, s.path[t-1], slid); err != nil {
 			return trace
 		}
@@ -46,15 +44,6 @@ func (s *State) traceRound(t int, slid windows) RoundTrace {
 		trace.Ahead, trace.latent = append(trace.Ahead, prediction), append(trace.latent, latent)
 	}
 	return trace
-}
-
-// actsOnOwnData tells whether the algorithm's regressions are others than the arrived readings'.
-func (s *State) actsOnOwnData() bool {
-	switch s.policy.(type) {
-	case policy.Censored, policy.Penalised:
-		return true
-	}
-	return false
 }
 
 // targetOf is the first target that a metric serves.
@@ -96,7 +85,7 @@ func (s *State) ahead(v *view, t, k int) (p Prediction, latentSD float64) {
 	lambda := s.readingLambda(r.Readings[metric], m)
 	var mean, variance float64
 	g := v.era.groups[v.era.groupOf[metric]]
-	if n := src.arrived; s.policy.First(t) <= 1 && n < len(g.order) && g.order[n].round == t {
+	if n := src.arrived; s.traits.Earliest(t) <= 1 && n < len(g.order) && g.order[n].round == t {
 		mean, variance = g.data.AheadMean(n, v.era.whitened[k]), g.data.AheadVariance(n)
 	} else {
 		means, latent := src.data.Predict(s.input(src.kernel, Place{r.Point, r.Arm}), z)

@@ -257,7 +257,7 @@ func compareRound(t *testing.T, state *State, want vectorRound, known Known, dra
 			near(t, n, "mean of the cost", acted[1].Mean[arm], want.MeanG[arm])
 			near(t, n, "sd of the cost", acted[1].SD[arm], want.SDG[arm])
 		}
-		if !state.actsOnOwnData() {
+		if !state.traits.ActsOnOwnData() {
 			near(t, n, "mean shown", shown[0].Mean[arm], want.MeanF[arm])
 			near(t, n, "sd shown", shown[0].SD[arm], want.SDF[arm])
 		}

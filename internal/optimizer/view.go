@@ -36,11 +36,11 @@ type source struct {
 func (s *State) acting(t int, q []float64, slid windows) (*view, error) {
 	v := &view{round: t, era: s.eraAt(t), multipliers: q, slid: slid}
 	var err error
-	switch p := s.policy.(type) {
-	case policy.Censored:
-		err = s.sourcesCensored(v, p)
-	case policy.Penalised:
-		err = s.sourcePenalised(v, p)
+	switch {
+	case s.traits.Censoring != nil:
+		err = s.sourcesCensored(v)
+	case s.traits.Response != nil:
+		err = s.sourcePenalised(v)
 	default:
 		err = s.sourcesArrived(v, s.settings.PendingNarrows())
 	}
@@ -118,7 +118,7 @@ func (s *State) arrivedSource(v *view, metric int, withPending bool) (source, er
 func (s *State) inSight(v *view, g *group) (source, error) {
 	order := g.order[:g.seen(v.round)]
 	src := source{kernel: g.model.kernel}
-	if first := s.policy.First(v.round); first <= 1 {
+	if first := s.traits.Earliest(v.round); first <= 1 {
 		src.data = g.data.Prefix(len(order))
 	} else {
 		order = since(order, first)
@@ -161,7 +161,7 @@ func (s *State) appendPending(src *source, m metricModel, rounds []int) error {
 // decision t does not see.
 func (s *State) pending(t, metric int) []int {
 	var rounds []int
-	for n := max(s.policy.First(t), 1); n < t && n <= len(s.history.Rounds); n++ {
+	for n := s.traits.Earliest(t); n < t && n <= len(s.history.Rounds); n++ {
 		r := &s.history.Rounds[n-1]
 		if !r.Excluded && !r.closedAt(t) && !r.Readings[metric].seenAt(t) {
 			rounds = append(rounds, n)
@@ -184,7 +184,7 @@ func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
 // whitenedFor is z for target k, padded with zeros for pending points.
 func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
 	z := make([]float64, src.data.Len())
-	if s.policy.First(v.round) <= 1 {
+	if s.traits.Earliest(v.round) <= 1 {
 		copy(z, v.era.whitened[k][:src.arrived])
 		return z
 	}
@@ -198,7 +198,7 @@ func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
 
 // sourcesCensored puts every chosen point into K. Round n's response counts as its value if decision t sees it and it
 // came within the delay window, else as 0.
-func (s *State) sourcesCensored(v *view, p policy.Censored) error {
+func (s *State) sourcesCensored(v *view) error {
 	v.sourceOf = v.era.ownOf
 	for _, g := range v.era.own {
 		src, err := s.inSight(v, g)
@@ -213,7 +213,7 @@ func (s *State) sourcesCensored(v *view, p policy.Censored) error {
 		}
 		src := &v.sources[i]
 		src.targets = append(src.targets, k)
-		src.z = append(src.z, src.data.Whiten(nil, s.censoredResponses(v, k, src.rounds, p.DelayWindow())))
+		src.z = append(src.z, src.data.Whiten(nil, s.censoredResponses(v, k, src.rounds, s.traits.Censoring.Window)))
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (s *State) censoredResponses(v *view, k int, chosen []int, window int) []fl
 }
 
 // sourcePenalised regresses the one penalised response with the objective's model.
-func (s *State) sourcePenalised(v *view, p policy.Penalised) error {
+func (s *State) sourcePenalised(v *view) error {
 	v.sourceOf = v.era.ownOf
 	g := v.era.own[0]
 	src, err := s.inSight(v, g)
@@ -240,7 +240,7 @@ func (s *State) sourcePenalised(v *view, p policy.Penalised) error {
 	var y []float64
 	for _, n := range src.rounds {
 		reward, costs, _ := s.outcome(v.era, n, v.round)
-		y = append(y, p.Response(reward, costs, v.multipliers))
+		y = append(y, s.traits.Response(reward, costs, v.multipliers))
 	}
 	if s.settings.PendingNarrows() {
 		if err := s.appendPending(&src, g.model, s.incomplete(v.round)); err != nil {
@@ -303,8 +303,8 @@ func (s *State) finish(v *view) {
 	}
 	v.gain, v.lambda = w.Gain, w.Lambda
 	v.beta = s.policy.Beta(w)
-	if p, ok := s.policy.(policy.Censored); ok {
-		v.beta = p.Widen(v.beta, s.recentDeviations(v, p.DelayWindow()))
+	if c := s.traits.Censoring; c != nil {
+		v.beta = c.Widen(v.beta, s.recentDeviations(v, c.Window))
 	}
 }
 

@@ -93,11 +93,10 @@ type bounds struct {
 
 // bounds follows the algorithm's own bound along the rounds; nil for algorithms without one.
 func (s *State) bounds() *bounds {
-	p, ok := s.policy.(policy.Bounded)
-	if !ok || len(s.history.Rounds) == 0 || len(s.cfg.Costs) == 0 {
+	if s.traits.Bound == nil || len(s.history.Rounds) == 0 || len(s.cfg.Costs) == 0 {
 		return nil
 	}
-	b := &bounds{guarantee: p.Guaranteed() && !s.cfg.Fit, upTo: make([][]float64, len(s.history.Rounds))}
+	b := &bounds{guarantee: s.traits.Guaranteed && !s.cfg.Fit, upTo: make([][]float64, len(s.history.Rounds))}
 	trace := s.Trace()
 	for i := range b.upTo {
 		b.upTo[i] = make([]float64, len(s.cfg.Costs))
@@ -107,7 +106,7 @@ func (s *State) bounds() *bounds {
 		for i, t := range trace {
 			steps[i] = s.footstep(i+1, t)
 		}
-		for i, bound := range p.Bound(j, steps) {
+		for i, bound := range s.traits.Bound(j, steps) {
 			b.upTo[i][j] = bound
 		}
 	}

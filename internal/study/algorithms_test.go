@@ -5,14 +5,16 @@ import (
 	"testing"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // ovenWith is the oven on a grid of candidates, with what the algorithm needs.
-func ovenWith(a optimizer.Algorithm) Definition {
+func ovenWith(a optimizer.Algorithm) design.Definition {
 	d := oven()
 	for i := range 6 {
 		for j := range 6 {
-			d.Candidates = append(d.Candidates, Settings{"temperature": NumberValue(20 + 8*float64(i)), "cycles": NumberValue(1 + 2*float64(j))})
+			d.Candidates = append(d.Candidates, design.Settings{"temperature": design.NumberValue(20 + 8*float64(i)), "cycles": design.NumberValue(1 + 2*float64(j))})
 		}
 	}
 	d.Algorithm.Name, d.Algorithm.Settings = a.Name, map[string]json.RawMessage{}
@@ -20,8 +22,8 @@ func ovenWith(a optimizer.Algorithm) Definition {
 		d.Algorithm.Settings["safe_seeds"] = rawJSON(`[{"temperature": 20, "cycles": 1}, {"temperature": 28, "cycles": 3}]`)
 	}
 	if a.NeedsGivenConstraint {
-		d.Constraints = []Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles - slack", Context: []string{"slack"}}}
-		d.RecordedMetrics = []RecordedMetric{{Metric: "impurity"}}
+		d.Constraints = []design.Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles - slack", Context: []string{"slack"}}}
+		d.RecordedMetrics = []design.RecordedMetric{{Metric: "impurity"}}
 	}
 	for _, needed := range a.Settings {
 		switch needed.Name {
@@ -53,7 +55,7 @@ func TestEveryAlgorithmPlaysExplainsAndVerifies(t *testing.T) {
 				x := asked.Parameters["temperature"].Number / 60
 				b.tell(asked.Number, map[string]float64{"yield": 70 + 20*x - 30*x*x, "impurity": x * x})
 			}
-			v, err := verifyEvents(t.Context(), b.events, CheckChain(b.events))
+			v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
 			if text, _ := json.Marshal(v); err != nil || !v.OK || v.Checked != len(b.snap.Trials) {
 				t.Errorf("%v %s", err, text)
 			}

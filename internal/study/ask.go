@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // maximalCount is the number of suggestions in one request.
@@ -19,30 +21,30 @@ type Ask struct {
 
 // OwnTrial is a person's own choice, with results if they are there already.
 type OwnTrial struct {
-	Parameters       Settings             `json:"parameters"`
-	Metrics          map[string]Reading   `json:"metrics,omitempty"`
-	Note             string               `json:"note,omitempty"`
-	Context          map[string]float64   `json:"context,omitempty"`
-	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+	Parameters       design.Settings           `json:"parameters"`
+	Metrics          map[string]ledger.Reading `json:"metrics,omitempty"`
+	Note             string                    `json:"note,omitempty"`
+	Context          map[string]float64        `json:"context,omitempty"`
+	ConstraintValues map[string][]float64      `json:"constraint_values,omitempty"`
 }
 
 // Ask lets the algorithm choose. It returns the numbers of the new trials.
-func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*Snapshot, []int, error) {
-	return s.choose(ctx, cmd, id, func(ctx context.Context, snap *Snapshot) (ruling, error) {
+func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
+	return s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		return s.ruleAsk(ctx, cmd, snap, ask)
 	})
 }
 
-func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *Snapshot, ask Ask) (ruling, error) {
+func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot, ask Ask) (ruling, error) {
 	if ask.Count < 0 || ask.Count > maximalCount {
-		return ruling{}, fault("body.count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), ask.Count)
+		return ruling{}, design.NewInvalid("body.count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), ask.Count)
 	}
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
 	values := knownInputs{ask.Context, ask.ConstraintValues}
-	known, faults := snap.compiled.known(ask.Context, ask.ConstraintValues, "body")
-	if err := invalid(faults); err != nil {
+	known, faults := snap.Compiled().Known(ask.Context, ask.ConstraintValues, "body")
+	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
 	c, err := s.chooser(ctx, snap)
@@ -62,7 +64,7 @@ func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *Snapshot, ask 
 		}
 		number := len(snap.Trials) + 1 + i
 		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told})
-		ruled.add(number, point.event(number, Suggested, values))
+		ruled.add(number, point.event(number, ledger.Suggested, values))
 		ruled.last = point
 	}
 	return ruled.ruling, nil
@@ -78,55 +80,55 @@ type choices struct {
 func (c *chooser) begin() choices {
 	var ruled choices
 	if c.fit != nil {
-		ruled.drafts = append(ruled.drafts, draft{Fitted, *c.fit})
+		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Fitted, Data: *c.fit})
 	}
 	return ruled
 }
 
-func (r *choices) add(number int, data ChosenData) {
-	r.drafts = append(r.drafts, draft{Chosen, data})
+func (r *choices) add(number int, data ledger.ChosenData) {
+	r.drafts = append(r.drafts, ledger.Draft{Kind: ledger.Chosen, Data: data})
 	r.numbers = append(r.numbers, number)
 }
 
 // mayChoose refuses new trials unless the study is open.
-func mayChoose(snap *Snapshot) error {
-	if snap.State == Open {
+func mayChoose(snap *ledger.Snapshot) error {
+	if snap.State == ledger.Open {
 		return nil
 	}
 	return conflict("The study is %s; new trials are possible only while it is open. Set its state to open first.", snap.State)
 }
 
 // AddTrial adds a person's own choice. It returns the number of the new trial.
-func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnTrial) (*Snapshot, int, error) {
-	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *Snapshot) (ruling, error) {
+func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnTrial) (*ledger.Snapshot, int, error) {
+	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		return s.ruleOwn(ctx, cmd, snap, own)
 	}))
 }
 
 // first is the answer to a command that begins one trial.
-func first(snap *Snapshot, numbers []int, err error) (*Snapshot, int, error) {
+func first(snap *ledger.Snapshot, numbers []int, err error) (*ledger.Snapshot, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
 	return snap, numbers[0], nil
 }
 
-func (s *Service) ruleOwn(ctx context.Context, cmd Command, snap *Snapshot, own OwnTrial) (ruling, error) {
+func (s *Service) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot, own OwnTrial) (ruling, error) {
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	settings, place, faults := snap.compiled.place(own.Parameters, "body.parameters")
-	known, wrong := snap.compiled.known(own.Context, own.ConstraintValues, "body")
+	settings, place, faults := snap.Compiled().Place(own.Parameters, "body.parameters")
+	known, wrong := snap.Compiled().Known(own.Context, own.ConstraintValues, "body")
 	faults = append(append(faults, wrong...), checkNote(own.Note, "body")...)
 	var refused error
 	for _, name := range sortedKeys(own.Metrics) {
-		wrong, err := checkMetric(snap, &Trial{Number: len(snap.Trials) + 1}, name, own.Metrics[name], "body", false)
+		wrong, err := checkMetric(snap, &ledger.Trial{Number: len(snap.Trials) + 1}, name, own.Metrics[name], "body", false)
 		faults = append(faults, wrong...)
 		if refused == nil {
 			refused = err
 		}
 	}
-	if err := invalid(faults); err != nil {
+	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
 	if refused != nil {
@@ -135,14 +137,14 @@ func (s *Service) ruleOwn(ctx context.Context, cmd Command, snap *Snapshot, own 
 	begin := personal{settings: settings, place: place, known: known, values: knownInputs{own.Context, own.ConstraintValues}, note: own.Note}
 	ruled, err := s.rulePersonal(ctx, cmd, snap, begin)
 	if err == nil && len(own.Metrics) > 0 {
-		ruled.drafts = append(ruled.drafts, draft{Told, ToldData{Number: ruled.numbers[0], Metrics: own.Metrics}})
+		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: ruled.numbers[0], Metrics: own.Metrics}})
 	}
 	return ruled, err
 }
 
 // personal is a trial that a person begins.
 type personal struct {
-	settings    Settings
+	settings    design.Settings
 	place       optimizer.Place
 	known       optimizer.Known
 	values      knownInputs
@@ -150,7 +152,7 @@ type personal struct {
 	replicateOf int
 }
 
-func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *Snapshot, p personal) (ruling, error) {
+func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Snapshot, p personal) (ruling, error) {
 	c, err := s.chooser(ctx, snap)
 	if err != nil {
 		return ruling{}, err
@@ -161,7 +163,7 @@ func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *Snapshot,
 	}
 	number := len(snap.Trials) + 1
 	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told})
-	data := point.event(number, Manual, p.values)
+	data := point.event(number, ledger.Manual, p.values)
 	data.Note, data.ReplicateOf = p.note, p.replicateOf
 	ruled := c.begin()
 	ruled.add(number, data)
@@ -169,14 +171,14 @@ func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *Snapshot,
 }
 
 // Replicate begins a trial with the settings of an earlier one. It returns the number of the new trial.
-func (s *Service) Replicate(ctx context.Context, cmd Command, id string, number int) (*Snapshot, int, error) {
-	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *Snapshot) (ruling, error) {
+func (s *Service) Replicate(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, int, error) {
+	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		return s.ruleReplicate(ctx, cmd, snap, number)
 	}))
 }
 
 // ruleReplicate takes over what the caller brought for known constraints with the earlier trial.
-func (s *Service) ruleReplicate(ctx context.Context, cmd Command, snap *Snapshot, number int) (ruling, error) {
+func (s *Service) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Snapshot, number int) (ruling, error) {
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
@@ -184,12 +186,12 @@ func (s *Service) ruleReplicate(ctx context.Context, cmd Command, snap *Snapshot
 	if trial == nil {
 		return ruling{}, notFound("%s", noSuchTrial(snap, number))
 	}
-	settings, place, faults := snap.compiled.place(trial.Parameters, "body.parameters")
+	settings, place, faults := snap.Compiled().Place(trial.Parameters, "body.parameters")
 	if len(faults) > 0 {
 		return ruling{}, conflict("The settings of trial %d are no longer possible: %s.", number, faults[0].Message)
 	}
 	values := knownInputs{trial.Context, trial.ConstraintValues}
-	known, faults := snap.compiled.known(values.context, values.values, "body")
+	known, faults := snap.Compiled().Known(values.context, values.values, "body")
 	if len(faults) > 0 {
 		return ruling{}, conflict("Trial %d cannot be repeated as it was: %s.", number, faults[0].Message)
 	}

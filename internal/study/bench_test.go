@@ -5,18 +5,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // bench runs rules on a study in memory, as Service.write does on the store's.
 type bench struct {
 	testing.TB
 	service *Service
-	snap    *Snapshot
-	events  []Event
+	snap    *ledger.Snapshot
+	events  []ledger.Event
 	clock   time.Time
 }
 
-func newBench(t testing.TB, d Definition) *bench {
+func newBench(t testing.TB, d design.Definition) *bench {
 	t.Helper()
 	checked, err := d.Check()
 	if err != nil {
@@ -24,22 +27,22 @@ func newBench(t testing.TB, d Definition) *bench {
 	}
 	b := &bench{TB: t, service: NewService(nil, Options{FitPatience: time.Minute}), clock: time.Date(2026, 3, 1, 9, 0, 0, 123456789, time.UTC)}
 	t.Cleanup(b.service.Stop)
-	b.must(ruling{drafts: []draft{{Created, CreatedData{checked}}}}, nil)
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked}}}}, nil)
 	return b
 }
 
 // must adds what was ruled to the ledger.
-func (b *bench) must(ruled ruling, err error) *Snapshot {
+func (b *bench) must(ruled ruling, err error) *ledger.Snapshot {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.clock = b.clock.Add(time.Second)
-	events, err := chain(b.snap.link(), b.clock, "Ana", ruled.drafts...)
+	events, err := ledger.Next(b.snap, b.clock, "Ana", ruled.drafts...)
 	if err != nil {
 		b.Fatal(err)
 	}
-	after, err := fold("bench", b.snap, events, nil)
+	after, err := ledger.Fold("bench", b.snap, events, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -47,16 +50,16 @@ func (b *bench) must(ruled ruling, err error) *Snapshot {
 	return b.snap
 }
 
-func (b *bench) ask(count int) *Snapshot {
+func (b *bench) ask(count int) *ledger.Snapshot {
 	b.Helper()
 	return b.must(b.service.ruleAsk(b.Context(), Command{By: "Ana"}, b.snap, Ask{Count: count}))
 }
 
-func (b *bench) tell(number int, metrics map[string]float64) *Snapshot {
+func (b *bench) tell(number int, metrics map[string]float64) *ledger.Snapshot {
 	b.Helper()
-	readings := map[string]Reading{}
+	readings := map[string]ledger.Reading{}
 	for name, value := range metrics {
-		readings[name] = Reading{Value: value}
+		readings[name] = ledger.Reading{Value: value}
 	}
 	return b.must(ruleTell(b.snap, []Telling{{Number: number, Metrics: readings}}))
 }
@@ -70,15 +73,4 @@ func (b *bench) refused(ruled ruling, err, kind error, text string) {
 }
 
 // oven is a small study: two settings, one limit.
-func oven() Definition {
-	return Definition{
-		Name: "Oven",
-		Parameters: []Parameter{
-			{Name: "temperature", Type: Real, Low: pointer(20.0), High: pointer(60.0), Unit: "°C"},
-			{Name: "cycles", Type: Integer, Low: pointer(1.0), High: pointer(12.0)},
-		},
-		Objective:   Objective{Metric: "yield", Direction: "maximize", Unit: "%"},
-		Constraints: []Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.5, Unit: "%"}},
-		Algorithm:   Algorithm{Name: "rpol-ucb", Horizon: 50},
-	}
-}
+func oven() design.Definition { return example("oven") }

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // cache keeps snapshots, with what was replayed from them, by study and version. It is bounded in bytes: what was used longest ago goes
@@ -20,13 +22,14 @@ type cache struct {
 }
 
 type cached struct {
-	snap  *Snapshot
-	bytes int64
+	snap   *ledger.Snapshot
+	replay *replay // worked out when first asked for
+	bytes  int64
 }
 
 // priorState is the latest state replayed of a study, which the next one extends.
 type priorState struct {
-	compiled *compiled
+	compiled *design.Compiled
 	version  int64
 	state    *optimizer.State
 }
@@ -36,7 +39,7 @@ func newCache(limit int64) *cache {
 }
 
 // upTo returns the snapshot of the highest version ≤ at (at = 0: of any), or nil.
-func (c *cache) upTo(id string, at int64) *Snapshot {
+func (c *cache) upTo(id string, at int64) *ledger.Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	version := c.newest[id]
@@ -62,7 +65,7 @@ func highest[V any](versions map[int64]V, at int64) (best int64) {
 }
 
 // put keeps snap and returns the one to use: the same one, or that which was there before.
-func (c *cache) put(snap *Snapshot) *Snapshot {
+func (c *cache) put(snap *ledger.Snapshot) *ledger.Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if element, ok := c.versions[snap.ID][snap.Version]; ok {
@@ -72,7 +75,7 @@ func (c *cache) put(snap *Snapshot) *Snapshot {
 	if c.versions[snap.ID] == nil {
 		c.versions[snap.ID] = map[int64]*list.Element{}
 	}
-	entry := &cached{snap: snap, bytes: snap.bytes()}
+	entry := &cached{snap: snap, replay: newReplay(), bytes: snapshotBytes(snap)}
 	c.versions[snap.ID][snap.Version] = c.recent.PushFront(entry)
 	c.newest[snap.ID] = max(c.newest[snap.ID], snap.Version)
 	c.used += entry.bytes
@@ -80,28 +83,48 @@ func (c *cache) put(snap *Snapshot) *Snapshot {
 	return snap
 }
 
-// replayed accounts for the state that was worked out for snap, and keeps it to extend if it is the study's latest.
-func (c *cache) replayed(snap *Snapshot, state *optimizer.State) {
+// replayOf returns the place for the state replayed from snap: one for all who hold the same version, one of its own for a study
+// as it might be and for one dropped meanwhile.
+func (c *cache) replayOf(snap *ledger.Snapshot) *replay {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if entry := c.entry(snap); entry != nil {
+		return entry.Value.(*cached).replay
+	}
+	return newReplay()
+}
+
+// entry is where snap is kept, nil if it is not; the hash tells a study as it is from one as it might be.
+func (c *cache) entry(snap *ledger.Snapshot) *list.Element {
 	element, ok := c.versions[snap.ID][snap.Version]
-	if !ok || element.Value.(*cached).snap != snap { // a study as it might be, or one dropped meanwhile
+	if !ok || element.Value.(*cached).snap.Hash != snap.Hash {
+		return nil
+	}
+	return element
+}
+
+// replayed accounts for the state that was worked out for snap, and keeps it to extend if it is the study's latest.
+func (c *cache) replayed(snap *ledger.Snapshot, state *optimizer.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element := c.entry(snap)
+	if element == nil {
 		return
 	}
 	if p, ok := c.prior[snap.ID]; !ok || snap.Version >= p.version {
-		c.prior[snap.ID] = priorState{snap.compiled, snap.Version, state}
+		c.prior[snap.ID] = priorState{snap.Compiled(), snap.Version, state}
 	}
-	entry, extra := element.Value.(*cached), snap.stateBytes()
+	entry, extra := element.Value.(*cached), stateBytes(snap)
 	entry.bytes += extra
 	c.used += extra
 	c.shrink()
 }
 
 // toExtend returns a state of the same study under the same definition, or nil.
-func (c *cache) toExtend(snap *Snapshot) *optimizer.State {
+func (c *cache) toExtend(snap *ledger.Snapshot) *optimizer.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.prior[snap.ID]; p.compiled == snap.compiled {
+	if p := c.prior[snap.ID]; p.compiled == snap.Compiled() {
 		return p.state
 	}
 	return nil
@@ -116,7 +139,7 @@ func (c *cache) shrink() {
 	}
 }
 
-func (c *cache) forget(snap *Snapshot) {
+func (c *cache) forget(snap *ledger.Snapshot) {
 	versions := c.versions[snap.ID]
 	delete(versions, snap.Version)
 	if c.prior[snap.ID].version == snap.Version {
@@ -138,26 +161,26 @@ const (
 	searchSpace = 2000 // points that a search keeps on a continuous space
 )
 
-// bytes estimates what snap holds, counting what versions share each time.
-func (snap *Snapshot) bytes() int64 {
+// snapshotBytes estimates what snap holds, counting what versions share each time.
+func snapshotBytes(snap *ledger.Snapshot) int64 {
 	n := int64(len(snap.Trials))
-	size := n*trialBytes + n*int64(len(snap.compiled.MetricNames))*metricBytes
+	size := n*trialBytes + n*int64(len(snap.Compiled().MetricNames))*metricBytes
 	for i := range snap.Trials {
 		for _, values := range snap.Trials[i].ConstraintValues {
 			size += 8 * int64(len(values))
 		}
 	}
-	for _, m := range snap.compiled.Config.Metrics {
+	for _, m := range snap.Compiled().Config.Metrics {
 		size += 8 * int64(len(m.Kernel.Matrix)) * int64(len(m.Kernel.Matrix))
 	}
 	return size + int64(len(snap.Definition.Candidates))*metricBytes
 }
 
 // stateBytes estimates the replayed state: a packed triangle a metric, and mean and variance of the points searched.
-func (snap *Snapshot) stateBytes() int64 {
+func stateBytes(snap *ledger.Snapshot) int64 {
 	n, points := int64(len(snap.Trials)), int64(len(snap.Definition.Candidates))
 	if points == 0 {
 		points = searchSpace
 	}
-	return int64(len(snap.compiled.MetricNames)) * (4*n*(n+1) + 32*points)
+	return int64(len(snap.Compiled().MetricNames)) * (4*n*(n+1) + 32*points)
 }

@@ -3,15 +3,18 @@ package study
 import (
 	"fmt"
 	"testing"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func TestCacheDropsWhatWasUsedLongestAgo(t *testing.T) {
 	t.Parallel()
 	empty := newBench(t, oven()).snap
-	one := empty.bytes() + trialBytes // a version with one trial, without metrics
-	version := func(id string, v int64) *Snapshot {
+	one := snapshotBytes(empty) + trialBytes // a version with one trial, without metrics
+	version := func(id string, v int64) *ledger.Snapshot {
 		snap := *empty
-		snap.ID, snap.Version, snap.Trials = id, v, make([]Trial, 1)
+		snap.ID, snap.Version, snap.Trials = id, v, make([]ledger.Trial, 1)
 		return &snap
 	}
 	c := newCache(3 * (one + 3*metricBytes))
@@ -43,7 +46,7 @@ func TestStatesAreExtendedNotMadeAnew(t *testing.T) {
 	if b.service.cache.toExtend(b.snap) == nil {
 		t.Error("the state that the decision was made from is there to extend")
 	}
-	b.must(ruleReconfigure(b.snap, Reconfiguration{Algorithm: &Algorithm{Name: "ckb-ucb", Horizon: 50}, Reason: "x"}))
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 50}, Reason: "x"}))
 	if b.service.cache.toExtend(b.snap) != nil {
 		t.Error("a state under another definition is no use")
 	}

@@ -6,25 +6,27 @@ import (
 	"fmt"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // mostCompared is how many algorithms one comparison can name.
 const mostCompared = 20
 
 // Compare asks each of the algorithms what it would choose next on the history of snap.
-func (s *Service) Compare(ctx context.Context, snap *Snapshot, with []Algorithm) ([]Choice, error) {
+func (s *Service) Compare(ctx context.Context, snap *ledger.Snapshot, with []design.Algorithm) ([]Choice, error) {
 	if len(with) == 0 || len(with) > mostCompared {
-		return nil, fault("body.algorithms", fmt.Sprintf("1 to %d algorithms are needed", mostCompared), len(with))
+		return nil, design.NewInvalid("body.algorithms", fmt.Sprintf("1 to %d algorithms are needed", mostCompared), len(with))
 	}
-	known, faults := snap.compiled.known(nil, nil, "body")
+	known, faults := snap.Compiled().Known(nil, nil, "body")
 	if len(faults) > 0 {
-		return nil, fault("body.algorithms", "a study whose constraints need a context or sampled values at each decision cannot be compared", nil)
+		return nil, design.NewInvalid("body.algorithms", "a study whose constraints need a context or sampled values at each decision cannot be compared", nil)
 	}
-	others := make([]*compiled, len(with))
+	others := make([]*design.Compiled, len(with))
 	for i, algorithm := range with {
 		var err error
-		if others[i], err = snap.compileWith(algorithm); err != nil {
-			return nil, relocate(err, "body.algorithm", indexed("body.algorithms", i))
+		if others[i], err = compileWith(snap.Definition, algorithm); err != nil {
+			return nil, relocate(err, "body.algorithm", fmt.Sprintf("body.algorithms[%d]", i))
 		}
 	}
 	choices := make([]Choice, len(with))
@@ -37,9 +39,8 @@ func (s *Service) Compare(ctx context.Context, snap *Snapshot, with []Algorithm)
 	return choices, nil
 }
 
-// compileWith is the study under another algorithm.
-func (snap *Snapshot) compileWith(algorithm Algorithm) (*compiled, error) {
-	d := snap.Definition
+// compileWith makes a study ready to compute with under another algorithm.
+func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compiled, error) {
 	if algorithm.Horizon == 0 {
 		algorithm.Horizon = d.Algorithm.Horizon
 	}
@@ -48,16 +49,16 @@ func (snap *Snapshot) compileWith(algorithm Algorithm) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compile(checked)
+	return design.Compile(checked)
 }
 
-func (s *Service) choiceOf(ctx context.Context, snap *Snapshot, c *compiled, known optimizer.Known) (Choice, error) {
+func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, known optimizer.Known) (Choice, error) {
 	release, err := s.computing(ctx)
 	if err != nil {
 		return Choice{}, err
 	}
 	defer release()
-	state, err := optimizer.Replay(c.Config, snap.history(c))
+	state, err := optimizer.Replay(c.Config, snap.History(c))
 	if err != nil {
 		return Choice{}, fmt.Errorf("%s: %w", c.Def.Algorithm.Name, err)
 	}
@@ -68,9 +69,9 @@ func (s *Service) choiceOf(ctx context.Context, snap *Snapshot, c *compiled, kno
 	if err != nil {
 		return Choice{}, err
 	}
-	settings := c.settings(d.Place)
-	kept, faults := c.knownAt(settings, d.Place, nil, nil, "body")
-	if err := invalid(faults); err != nil {
+	settings := c.Settings(d.Place)
+	kept, faults := c.KnownAt(settings, d.Place, nil, nil, "body")
+	if err := faults.Err(); err != nil {
 		return Choice{}, err
 	}
 	feasible, _ := snap.Feasibility()
@@ -81,11 +82,11 @@ func (s *Service) choiceOf(ctx context.Context, snap *Snapshot, c *compiled, kno
 
 // relocate moves the faults of err from one place in the request to another.
 func relocate(err error, from, to string) error {
-	var faulty *Invalid
+	var faulty *design.Invalid
 	if !errors.As(err, &faulty) {
 		return err
 	}
-	moved := &Invalid{}
+	moved := &design.Invalid{}
 	for _, f := range faulty.Faults {
 		if len(f.Location) >= len(from) && f.Location[:len(from)] == from {
 			f.Location = to + f.Location[len(from):]

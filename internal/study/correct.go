@@ -5,27 +5,30 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // Correction changes what was told. A nil reading takes the value back.
 type Correction struct {
-	Number     int                 `json:"number"`
-	Metrics    map[string]*Reading `json:"metrics,omitempty"`
-	Parameters Settings            `json:"parameters,omitempty"`
-	Reason     string              `json:"reason"`
+	Number     int                        `json:"number"`
+	Metrics    map[string]*ledger.Reading `json:"metrics,omitempty"`
+	Parameters design.Settings            `json:"parameters,omitempty"`
+	Reason     string                     `json:"reason"`
 }
 
 // Correct changes what was told of a trial. The ledger keeps both values and the reason.
-func (s *Service) Correct(ctx context.Context, cmd Command, id string, c Correction) (*Snapshot, error) {
+func (s *Service) Correct(ctx context.Context, cmd Command, id string, c Correction) (*ledger.Snapshot, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	after, _, err := s.write(ctx, cmd, base, func(now *Snapshot) (ruling, error) { return ruleCorrect(now, c) })
+	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) { return ruleCorrect(now, c) })
 	return after, err
 }
 
-func ruleCorrect(snap *Snapshot, c Correction) (ruling, error) {
+func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 	if err := mayTell(snap); err != nil {
 		return ruling{}, err
 	}
@@ -33,10 +36,10 @@ func ruleCorrect(snap *Snapshot, c Correction) (ruling, error) {
 	if trial == nil {
 		return ruling{}, notFound("%s", noSuchTrial(snap, c.Number))
 	}
-	data := CorrectedData{Number: c.Number, Reason: c.Reason}
+	data := ledger.CorrectedData{Number: c.Number, Reason: c.Reason}
 	faults := checkReason(c.Reason)
 	if len(c.Metrics) == 0 && c.Parameters == nil {
-		faults = append(faults, Fault{"body.metrics", "what is to be corrected? Give metrics or parameters", nil})
+		faults.Add("body.metrics", nil, "what is to be corrected? Give metrics or parameters")
 	}
 	var refused error
 	for _, name := range sortedKeys(c.Metrics) {
@@ -46,7 +49,7 @@ func ruleCorrect(snap *Snapshot, c Correction) (ruling, error) {
 			refused = err
 		}
 		if data.Metrics == nil {
-			data.Metrics = map[string]CorrectedValue{}
+			data.Metrics = map[string]ledger.CorrectedValue{}
 		}
 		data.Metrics[name] = value
 	}
@@ -54,49 +57,49 @@ func ruleCorrect(snap *Snapshot, c Correction) (ruling, error) {
 		used, wrong := settingsUsed(snap, trial, c.Parameters, "body")
 		faults = append(faults, wrong...)
 		if len(wrong) == 0 && maps.Equal(used.settings, trial.Parameters) {
-			faults = append(faults, Fault{"body.parameters", "these are the settings already kept", nil})
+			faults.Add("body.parameters", nil, "these are the settings already kept")
 		}
-		data.Parameters = &CorrectedSettings{Before: trial.Parameters, After: used.settings}
+		data.Parameters = &ledger.CorrectedSettings{Before: trial.Parameters, After: used.settings}
 		data.Candidate, data.KnownValues = used.candidate, used.known
 	}
-	if err := invalid(faults); err != nil {
+	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
-	return ruling{[]draft{{Corrected, data}}, []int{c.Number}}, refused
+	return ruling{drafts: []ledger.Draft{{Kind: ledger.Corrected, Data: data}}, numbers: []int{c.Number}}, refused
 }
 
-func correctedValue(snap *Snapshot, trial *Trial, name string, after *Reading) (CorrectedValue, []Fault, error) {
+func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, after *ledger.Reading) (ledger.CorrectedValue, design.Faults, error) {
 	faults := checkMetricName(snap, name, "body")
 	if after != nil {
 		faults = append(faults, checkReading(*after, "body.metrics."+name)...)
 	}
 	if len(faults) > 0 {
-		return CorrectedValue{}, faults, nil
+		return ledger.CorrectedValue{}, faults, nil
 	}
 	if err := mustBeTold(snap, name); err != nil {
-		return CorrectedValue{}, nil, err
+		return ledger.CorrectedValue{}, nil, err
 	}
 	m, told := trial.Metrics[name]
 	if !told {
-		return CorrectedValue{}, nil, conflict("%s of trial %d has not been told, so there is nothing to correct. Tell it instead.", name, trial.Number)
+		return ledger.CorrectedValue{}, nil, conflict("%s of trial %d has not been told, so there is nothing to correct. Tell it instead.", name, trial.Number)
 	}
-	if after != nil && m.reads(*after) {
-		return CorrectedValue{}, []Fault{{"body.metrics." + name, fmt.Sprintf("%s is the value already kept", FormatNumber(m.Value)), after.Value}}, nil
+	if after != nil && m.Reads(*after) {
+		return ledger.CorrectedValue{}, design.Faults{{Location: "body.metrics." + name, Message: design.FormatNumber(m.Value) + " is the value already kept", Value: after.Value}}, nil
 	}
-	return CorrectedValue{Before: &Reading{m.Value, m.StdDev}, After: after}, nil, nil
+	return ledger.CorrectedValue{Before: &ledger.Reading{Value: m.Value, StdDev: m.StdDev}, After: after}, nil, nil
 }
 
 // Close ends or sets aside a trial: kind is Failed, Abandoned, Excluded or Included.
-func (s *Service) Close(ctx context.Context, cmd Command, id string, kind Kind, number int, reason string) (*Snapshot, error) {
+func (s *Service) Close(ctx context.Context, cmd Command, id string, kind ledger.Kind, number int, reason string) (*ledger.Snapshot, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	after, _, err := s.write(ctx, cmd, base, func(now *Snapshot) (ruling, error) { return ruleClose(now, kind, number, reason) })
+	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) { return ruleClose(now, kind, number, reason) })
 	return after, err
 }
 
-func ruleClose(snap *Snapshot, kind Kind, number int, reason string) (ruling, error) {
+func ruleClose(snap *ledger.Snapshot, kind ledger.Kind, number int, reason string) (ruling, error) {
 	if err := mayTell(snap); err != nil {
 		return ruling{}, err
 	}
@@ -104,29 +107,29 @@ func ruleClose(snap *Snapshot, kind Kind, number int, reason string) (ruling, er
 	if trial == nil {
 		return ruling{}, notFound("%s", noSuchTrial(snap, number))
 	}
-	if err := invalid(checkReason(reason)); err != nil {
+	if err := checkReason(reason).Err(); err != nil {
 		return ruling{}, err
 	}
 	if err := mayClose(trial, kind); err != nil {
 		return ruling{}, err
 	}
-	return ruling{[]draft{{kind, ClosedData{number, reason}}}, []int{number}}, nil
+	return ruling{drafts: []ledger.Draft{{Kind: kind, Data: ledger.ClosedData{Number: number, Reason: reason}}}, numbers: []int{number}}, nil
 }
 
-func mayClose(trial *Trial, kind Kind) error {
+func mayClose(trial *ledger.Trial, kind ledger.Kind) error {
 	switch kind {
-	case Failed, Abandoned:
-		if trial.Status == StatusCompleted {
+	case ledger.Failed, ledger.Abandoned:
+		if trial.Status == ledger.StatusCompleted {
 			return conflict("Trial %d is completed. To leave its results out, exclude it.", trial.Number)
 		}
 		if !trial.Waiting() {
 			return conflict("Trial %d is %s already.", trial.Number, trial.Status)
 		}
-	case Excluded:
+	case ledger.Excluded:
 		if trial.Excluded {
 			return conflict("Trial %d is excluded already.", trial.Number)
 		}
-	case Included:
+	case ledger.Included:
 		if !trial.Excluded {
 			return conflict("Trial %d is not excluded.", trial.Number)
 		}

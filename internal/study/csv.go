@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // pending is what people write for a result that is not there yet.
@@ -28,34 +31,34 @@ const (
 
 // importRow is one row of an imported table: a round, and what was read in it.
 type importRow struct {
-	Line     int      // in the file, from 1
-	Settings Settings // as they will be kept
-	Arm      int      // candidate, −1 without candidates
+	Line     int             // in the file, from 1
+	Settings design.Settings // as they will be kept
+	Arm      int             // candidate, −1 without candidates
 	Point    []float64
-	Readings map[string]Reading // by metric; only told ones
-	Known    map[string]float64 // values in columns of known-form or sampled metrics, by metric
+	Readings map[string]ledger.Reading // by metric; only told ones
+	Known    map[string]float64        // values in columns of known-form or sampled metrics, by metric
 	Note     string
 }
 
 // parseCSV reads an imported table. The error is *Invalid with every bad cell by line and column (locations like
 // "body.lines[12].yield"); unknown columns are a fault unless ignoreUnknown, and are listed either way.
-func (c *compiled) parseCSV(file io.Reader, ignoreUnknown bool) (rows []importRow, unknown []string, err error) {
+func parseCSV(c *design.Compiled, file io.Reader, ignoreUnknown bool) (rows []importRow, unknown []string, err error) {
 	text, err := readTable(file)
 	if err != nil {
 		return nil, nil, err
 	}
 	var t table
 	for _, separator := range []rune{',', ';'} {
-		if candidate := c.readHeader(text, separator); t.cells == nil || candidate.better(t) {
+		if candidate := readHeader(c, text, separator); t.cells == nil || candidate.better(t) {
 			t = candidate
 		}
 	}
 	unknown = t.checkHeader(c, ignoreUnknown)
-	if err := t.faults.invalid(); err != nil {
+	if err := t.faults.Err(); err != nil {
 		return nil, unknown, err
 	}
 	rows = t.readRows(c)
-	if err := t.faults.invalid(); err != nil {
+	if err := t.faults.Err(); err != nil {
 		return nil, unknown, err
 	}
 	return rows, unknown, nil
@@ -71,7 +74,7 @@ func readTable(file io.Reader) ([]byte, error) {
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if !utf8.Valid(text) {
-		return nil, &Invalid{Faults: []Fault{{Location: "body", Message: "the table is not UTF-8; save it as “CSV UTF-8”"}}}
+		return nil, design.NewInvalid("body", "the table is not UTF-8; save it as “CSV UTF-8”", nil)
 	}
 	return text, nil
 }
@@ -89,9 +92,10 @@ const (
 )
 
 type column struct {
-	title string // as in the file
-	name  string // the parameter's or metric's own name
-	kind  columnKind
+	title     string // as in the file
+	name      string // the parameter's or metric's own name
+	kind      columnKind
+	parameter int // index into the study's
 }
 
 // table is a table being read.
@@ -101,10 +105,10 @@ type table struct {
 	columns      []column
 	known        int // columns that mean something
 	broken       error
-	faults       faults
+	faults       design.Faults
 }
 
-func (c *compiled) readHeader(text []byte, separator rune) table {
+func readHeader(c *design.Compiled, text []byte, separator rune) table {
 	cells := csv.NewReader(bytes.NewReader(text))
 	cells.Comma = separator
 	cells.FieldsPerRecord = -1
@@ -113,7 +117,7 @@ func (c *compiled) readHeader(text []byte, separator rune) table {
 	var titles []string
 	titles, t.broken = cells.Read()
 	for _, title := range titles {
-		col := c.column(strings.Clone(title))
+		col := columnOf(c.Def, strings.Clone(title))
 		if col.kind != columnUnknown {
 			t.known++
 		}
@@ -130,39 +134,39 @@ func (t table) better(other table) bool {
 	return len(t.columns) > len(other.columns)
 }
 
-// column finds what a title means, ignoring case.
-func (c *compiled) column(title string) column {
+// columnOf finds what a title means, ignoring case.
+func columnOf(d design.Definition, title string) column {
 	name := plain(strings.TrimSpace(title))
 	col := column{title: title, name: name}
-	switch foldCase(name) {
-	case foldCase(columnNumber), foldCase(columnStatus):
+	switch design.FoldCase(name) {
+	case design.FoldCase(columnNumber), design.FoldCase(columnStatus):
 		col.kind = columnIgnored
 		return col
-	case foldCase(columnNote):
+	case design.FoldCase(columnNote):
 		col.kind = columnOfNotes
 		return col
 	}
-	for i := range c.space.axes {
-		if p := c.space.axes[i].Name; foldCase(p) == foldCase(name) {
-			return column{title, p, columnParameter}
+	for i, p := range d.Parameters {
+		if design.FoldCase(p.Name) == design.FoldCase(name) {
+			return column{title: title, name: p.Name, kind: columnParameter, parameter: i}
 		}
 	}
-	for _, m := range c.metrics {
-		if foldCase(m.Name) != foldCase(name) {
+	for _, m := range d.Metrics() {
+		if design.FoldCase(m.Name) != design.FoldCase(name) {
 			continue
 		}
 		if m.Known {
-			return column{title, m.Name, columnGiven}
+			return column{title: title, name: m.Name, kind: columnGiven}
 		}
-		return column{title, m.Name, columnMetric}
+		return column{title: title, name: m.Name, kind: columnMetric}
 	}
 	return col
 }
 
 // checkHeader reports a header that cannot be used and returns the titles that mean nothing.
-func (t *table) checkHeader(c *compiled, ignoreUnknown bool) (unknown []string) {
+func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []string) {
 	if errors.Is(t.broken, io.EOF) {
-		t.faults.add("body", nil, "the table is empty; its first line names the columns")
+		t.faults.Add("body", nil, "the table is empty; its first line names the columns")
 		return nil
 	}
 	if t.broken != nil {
@@ -172,23 +176,23 @@ func (t *table) checkHeader(c *compiled, ignoreUnknown bool) (unknown []string) 
 	first := map[string]int{}
 	for i, col := range t.columns {
 		at := fmt.Sprintf("body.columns[%d]", i)
-		j, twice := first[foldCase(col.name)]
+		j, twice := first[design.FoldCase(col.name)]
 		switch {
 		case col.kind == columnUnknown && strings.TrimSpace(col.title) == "":
 			continue // an empty column, as spreadsheets leave behind; its cells are checked
 		case col.kind == columnUnknown:
 			unknown = append(unknown, col.title)
 			if !ignoreUnknown {
-				t.faults.add(at, shorten(col.title), "%s; ignore_unknown=true leaves the column out", unknownName("parameter or metric", col.name, c.columnNames()))
+				t.faults.Add(at, design.Shorten(col.title), "%s; ignore_unknown=true leaves the column out", design.UnknownName("parameter or metric", col.name, columnNames(c.Def)))
 			}
 		case twice && col.kind != columnIgnored:
-			t.faults.add(at, col.title, "columns %d and %d are both %q", j+1, i+1, col.name)
+			t.faults.Add(at, col.title, "columns %d and %d are both %q", j+1, i+1, col.name)
 		}
-		first[foldCase(col.name)] = i
+		first[design.FoldCase(col.name)] = i
 	}
-	for i := range c.space.axes {
-		if a := &c.space.axes[i]; a.Type != Remainder && !t.has(a.Name) {
-			t.faults.add("body.columns", nil, "there is no column for the parameter %q", a.Name)
+	for _, p := range c.Def.Parameters {
+		if p.Type != design.Remainder && !t.has(p.Name) {
+			t.faults.Add("body.columns", nil, "there is no column for the parameter %q", p.Name)
 		}
 	}
 	return unknown
@@ -198,24 +202,24 @@ func (t *table) has(name string) bool {
 	return slices.ContainsFunc(t.columns, func(col column) bool { return col.kind != columnUnknown && col.name == name })
 }
 
-func (c *compiled) columnNames() []string {
-	names := c.space.names()
-	for _, m := range c.metrics {
-		names = append(names, m.Name)
+func columnNames(d design.Definition) []string {
+	var names []string
+	for _, p := range d.Parameters {
+		names = append(names, p.Name)
 	}
-	return append(names, columnNumber, columnStatus, columnNote)
+	return append(append(names, d.MetricNames()...), columnNumber, columnStatus, columnNote)
 }
 
 func (t *table) unreadable(err error) {
 	var at *csv.ParseError
 	if errors.As(err, &at) {
-		t.faults.add(fmt.Sprintf("body.lines[%d]", at.Line), nil, "line %d, character %d: %s", at.Line, at.Column, at.Err)
+		t.faults.Add(fmt.Sprintf("body.lines[%d]", at.Line), nil, "line %d, character %d: %s", at.Line, at.Column, at.Err)
 		return
 	}
-	t.faults.add("body", nil, "the table cannot be read: %s", err)
+	t.faults.Add("body", nil, "the table cannot be read: %s", err)
 }
 
-func (t *table) readRows(c *compiled) []importRow {
+func (t *table) readRows(c *design.Compiled) []importRow {
 	var rows []importRow
 	for len(rows) <= maxRows {
 		cells, err := t.cells.Read()
@@ -234,7 +238,7 @@ func (t *table) readRows(c *compiled) []importRow {
 			rows = append(rows, row)
 		}
 	}
-	t.faults.add("body", nil, "the table has more than %d rows; import it in parts", maxRows)
+	t.faults.Add("body", nil, "the table has more than %d rows; import it in parts", maxRows)
 	return nil
 }
 
@@ -243,23 +247,23 @@ func blank(cells []string) bool {
 }
 
 // readRow reads one row; ok is false when it has faults, all of which are noted.
-func (t *table) readRow(c *compiled, cells []string, line int) (row importRow, ok bool) {
+func (t *table) readRow(c *design.Compiled, cells []string, line int) (row importRow, ok bool) {
 	before := len(t.faults)
 	at := fmt.Sprintf("body.lines[%d]", line)
 	if len(cells) != len(t.columns) {
-		t.faults.add(at, len(cells), "line %d has %d cells; the first line names %d columns%s", line, len(cells), len(t.columns), t.commaHint())
+		t.faults.Add(at, len(cells), "line %d has %d cells; the first line names %d columns%s", line, len(cells), len(t.columns), t.commaHint())
 		return row, false
 	}
-	row = importRow{Line: line, Settings: Settings{}, Readings: map[string]Reading{}, Known: map[string]float64{}}
+	row = importRow{Line: line, Settings: design.Settings{}, Readings: map[string]ledger.Reading{}, Known: map[string]float64{}}
 	for i, cell := range cells {
 		t.readCell(c, &row, i, strings.Clone(cell))
 	}
 	if len(t.faults) > before {
 		return row, false
 	}
-	settings, place, wrong := c.place(row.Settings, at)
+	settings, place, wrong := c.Place(row.Settings, at)
 	for _, fault := range wrong {
-		t.faults.add(fault.Location, fault.Value, "line %d, %s: %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Location, at), "."), fault.Message)
+		t.faults.Add(fault.Location, fault.Value, "line %d, %s: %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Location, at), "."), fault.Message)
 	}
 	row.Settings, row.Point, row.Arm = settings, place.U, place.Arm
 	return row, len(wrong) == 0
@@ -272,7 +276,7 @@ func (t *table) commaHint() string {
 	return "; numbers with a decimal comma need ; between the columns"
 }
 
-func (t *table) readCell(c *compiled, row *importRow, i int, cell string) {
+func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string) {
 	col, trimmed := t.columns[i], strings.TrimSpace(cell)
 	empty := trimmed == "" || strings.EqualFold(trimmed, pending)
 	switch col.kind {
@@ -283,8 +287,8 @@ func (t *table) readCell(c *compiled, row *importRow, i int, cell string) {
 		row.Note = plain(cell)
 	case columnParameter:
 		if trimmed != "" {
-			t.readSetting(&c.space.axes[c.space.index[col.name]], row, i, trimmed)
-		} else if c.space.axes[c.space.index[col.name]].Type != Remainder {
+			t.readSetting(c, row, i, trimmed)
+		} else if c.Def.Parameters[col.parameter].Type != design.Remainder {
 			t.cellFault(row.Line, i, cell, "is empty; every parameter needs a value")
 		}
 	case columnMetric, columnGiven:
@@ -294,14 +298,14 @@ func (t *table) readCell(c *compiled, row *importRow, i int, cell string) {
 		value, err := t.number(trimmed)
 		switch {
 		case err != nil:
-			t.cellFault(row.Line, i, cell, "%q is not a number; leave it blank or write %s if it is not measured", shorten(trimmed), pending)
+			t.cellFault(row.Line, i, cell, "%q is not a number; leave it blank or write %s if it is not measured", design.Shorten(trimmed), pending)
 		case col.kind == columnGiven:
 			row.Known[col.name] = value
 		default:
-			for _, wrong := range checkReading(Reading{Value: value}, col.name) {
+			for _, wrong := range checkReading(ledger.Reading{Value: value}, col.name) {
 				t.cellFault(row.Line, i, cell, "%s", wrong.Message)
 			}
-			row.Readings[col.name] = Reading{Value: value}
+			row.Readings[col.name] = ledger.Reading{Value: value}
 		}
 	case columnUnknown:
 		if strings.TrimSpace(col.title) == "" && trimmed != "" {
@@ -311,24 +315,25 @@ func (t *table) readCell(c *compiled, row *importRow, i int, cell string) {
 	}
 }
 
-func (t *table) readSetting(a *axis, row *importRow, i int, cell string) {
-	if a.Type == Categorical {
+func (t *table) readSetting(c *design.Compiled, row *importRow, i int, cell string) {
+	p := c.Def.Parameters[t.columns[i].parameter]
+	if p.Type == design.Categorical {
 		text := plain(cell)
-		if !slices.Contains(a.Choices, text) {
+		if !slices.Contains(p.Choices, text) {
 			text = cell
 		}
-		row.Settings[a.Name] = TextValue(text)
-		if !slices.Contains(a.Choices, text) {
-			t.cellFault(row.Line, i, cell, "%q is unknown; it must be %s", shorten(cell), a.wanted())
+		row.Settings[p.Name] = design.TextValue(text)
+		if !slices.Contains(p.Choices, text) {
+			t.cellFault(row.Line, i, cell, "%q is unknown; it must be %s", design.Shorten(cell), c.Wanted(p.Name))
 		}
 		return
 	}
 	x, err := t.number(cell)
 	if err != nil {
-		t.cellFault(row.Line, i, cell, "%q is not a number; it must be %s", shorten(cell), a.wanted())
+		t.cellFault(row.Line, i, cell, "%q is not a number; it must be %s", design.Shorten(cell), c.Wanted(p.Name))
 		return
 	}
-	row.Settings[a.Name] = NumberValue(x)
+	row.Settings[p.Name] = design.NumberValue(x)
 }
 
 func (t *table) cellFault(line, i int, cell, format string, args ...any) {
@@ -339,9 +344,9 @@ func (t *table) cellFault(line, i int, cell, format string, args ...any) {
 	}
 	var value any
 	if cell != "" {
-		value = shorten(cell)
+		value = design.Shorten(cell)
 	}
-	t.faults.add(fmt.Sprintf("body.lines[%d].%s", line, name), value, "line %d, column %s: %s", line, name, fmt.Sprintf(format, args...))
+	t.faults.Add(fmt.Sprintf("body.lines[%d].%s", line, name), value, "line %d, column %s: %s", line, name, fmt.Sprintf(format, args...))
 }
 
 // number reads a decimal number, with a decimal comma where columns are separated by semicolons, and with the minus
@@ -351,14 +356,14 @@ func (t *table) number(cell string) (float64, error) {
 	if t.decimalComma && !strings.Contains(cell, ".") {
 		cell = strings.Replace(cell, ",", ".", 1)
 	}
-	return parseNumber(cell)
+	return design.ParseNumber(cell)
 }
 
 // WriteCSV writes the trials as a table that can be imported again: blank cells are not measured.
-func WriteCSV(w io.Writer, d Definition, trials []Trial) error {
+func WriteCSV(w io.Writer, d design.Definition, trials []ledger.Trial) error {
 	out := csv.NewWriter(w)
 	titles := []string{columnNumber, columnStatus}
-	metrics := d.metricNames()
+	metrics := d.MetricNames()
 	for _, p := range d.Parameters {
 		titles = append(titles, harmless(p.Name))
 	}
@@ -377,7 +382,7 @@ func WriteCSV(w io.Writer, d Definition, trials []Trial) error {
 	return out.Error()
 }
 
-func cellsOf(t *Trial, parameters []Parameter, metrics []string) []string {
+func cellsOf(t *ledger.Trial, parameters []design.Parameter, metrics []string) []string {
 	cells := []string{strconv.Itoa(t.Number), string(t.Status)}
 	for _, p := range parameters {
 		v := t.Parameters[p.Name]
@@ -390,7 +395,7 @@ func cellsOf(t *Trial, parameters []Parameter, metrics []string) []string {
 	for _, m := range metrics {
 		cell := ""
 		if measured, ok := t.Metrics[m]; ok {
-			cell = formatNumber(measured.Value)
+			cell = design.NumberValue(measured.Value).String()
 		}
 		cells = append(cells, cell)
 	}

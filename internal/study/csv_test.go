@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 const screenHeader = "temperature,cycles,salt,time,catalyst,yield,impurity,pH,note\n"
@@ -17,9 +21,9 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 	c := mustCompile(t, bufferScreen())
 	want := importRow{
 		Line:     2,
-		Settings: Settings{"temperature": NumberValue(47.5), "cycles": NumberValue(3), "salt": NumberValue(0.1), "time": NumberValue(0.8), "catalyst": TextValue("B")},
+		Settings: design.Settings{"temperature": design.NumberValue(47.5), "cycles": design.NumberValue(3), "salt": design.NumberValue(0.1), "time": design.NumberValue(0.8), "catalyst": design.TextValue("B")},
 		Arm:      -1,
-		Readings: map[string]Reading{"yield": {Value: -71.25}, "pH": {Value: 7}},
+		Readings: map[string]ledger.Reading{"yield": {Value: -71.25}, "pH": {Value: 7}},
 		Note:     `first, "ok"`,
 	}
 	for name, text := range map[string]string{
@@ -36,7 +40,7 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 		"an empty column":    strings.ReplaceAll(screenHeader, "\n", ",\n") + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok""",`,
 		"empty rows":         screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""` + "\n\n,,,,,,,,\n",
 	} {
-		rows, unknown, err := c.parseCSV(strings.NewReader(text), false)
+		rows, unknown, err := parseCSV(c, strings.NewReader(text), false)
 		if err != nil || len(unknown) > 0 || len(rows) != 1 {
 			t.Errorf("%s: %d rows, unknown %v, %v", name, len(rows), unknown, err)
 			continue
@@ -77,14 +81,14 @@ func TestImportFaults(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			rows, _, err := c.parseCSV(strings.NewReader(test.text), false)
+			rows, _, err := parseCSV(c, strings.NewReader(test.text), false)
 			wantFault(t, faultsOf(t, err), test.location, test.message)
 			if rows != nil {
 				t.Errorf("%d rows in spite of a fault", len(rows))
 			}
 		})
 	}
-	_, _, err := c.parseCSV(strings.NewReader(screenHeader+"1,3,0.1,0.8,B,x,,,\n47.5,3.5,0.1,0.8,D,,,,\n"), false)
+	_, _, err := parseCSV(c, strings.NewReader(screenHeader+"1,3,0.1,0.8,B,x,,,\n47.5,3.5,0.1,0.8,D,,,,\n"), false)
 	var at []string
 	for _, f := range faultsOf(t, err) {
 		at = append(at, f.Location)
@@ -97,9 +101,9 @@ func TestImportFaults(t *testing.T) {
 func TestImportLimits(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
-	_, _, err := c.parseCSV(strings.NewReader(screenHeader+strings.Repeat("47.5,3,0.1,0.8,B,,,,\n", maxRows+1)), false)
+	_, _, err := parseCSV(c, strings.NewReader(screenHeader+strings.Repeat("47.5,3,0.1,0.8,B,,,,\n", maxRows+1)), false)
 	wantFault(t, faultsOf(t, err), "body", "more than 10000 rows")
-	_, _, err = c.parseCSV(strings.NewReader(strings.Repeat("x", maxTable+1)), false)
+	_, _, err = parseCSV(c, strings.NewReader(strings.Repeat("x", maxTable+1)), false)
 	if !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a large table: %v", err)
 	}
@@ -109,12 +113,12 @@ func TestImportLeavesUnknownColumnsOut(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
 	text := "operator," + screenHeader + "Ana,47.5,3,0.1,0.8,B,71,,,\n"
-	_, unknown, err := c.parseCSV(strings.NewReader(text), false)
+	_, unknown, err := parseCSV(c, strings.NewReader(text), false)
 	wantFault(t, faultsOf(t, err), "body.columns[0]", "ignore_unknown=true leaves the column out")
 	if !slices.Equal(unknown, []string{"operator"}) {
 		t.Errorf("unknown columns %v", unknown)
 	}
-	rows, unknown, err := c.parseCSV(strings.NewReader(text), true)
+	rows, unknown, err := parseCSV(c, strings.NewReader(text), true)
 	if err != nil || len(rows) != 1 || !slices.Equal(unknown, []string{"operator"}) || rows[0].Readings["yield"].Value != 71 {
 		t.Errorf("rows %v, unknown %v, %v", rows, unknown, err)
 	}
@@ -123,34 +127,34 @@ func TestImportLeavesUnknownColumnsOut(t *testing.T) {
 func TestImportOfKnownMetricsAndCandidates(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, queue())
-	rows, _, err := c.parseCSV(strings.NewReader("x,mode,rate,load,backlog\n3,fast,1,-2,5\n1,slow,,,\n"), false)
+	rows, _, err := parseCSV(c, strings.NewReader("x,mode,rate,load,backlog\n3,fast,1,-2,5\n1,slow,,,\n"), false)
 	if err != nil || len(rows) != 2 || rows[0].Arm != 3 || rows[1].Arm != 1 || rows[0].Known["load"] != -2 || rows[0].Known["backlog"] != 5 || len(rows[0].Readings) != 1 || len(rows[1].Known) != 0 {
 		t.Errorf("rows %+v, %v", rows, err)
 	}
-	_, _, err = c.parseCSV(strings.NewReader("x,mode\n2,fast\n"), false)
+	_, _, err = parseCSV(c, strings.NewReader("x,mode\n2,fast\n"), false)
 	wantFault(t, faultsOf(t, err), "body.lines[2]", "is not one of the 4 candidates")
 	mix := mustCompile(t, mixture())
-	rows, _, err = mix.parseCSV(strings.NewReader("a,b,water,strength\n30,20,,5\n"), false)
-	if err != nil || rows[0].Settings["water"] != NumberValue(50) {
+	rows, _, err = parseCSV(mix, strings.NewReader("a,b,water,strength\n30,20,,5\n"), false)
+	if err != nil || rows[0].Settings["water"] != design.NumberValue(50) {
 		t.Errorf("rows %+v, %v", rows, err)
 	}
-	if _, _, err = mix.parseCSV(strings.NewReader("a,b\n30,20\n"), false); err != nil {
+	if _, _, err = parseCSV(mix, strings.NewReader("a,b\n30,20\n"), false); err != nil {
 		t.Errorf("without the remainder's column: %v", err)
 	}
 }
 
 // drawTrials draws trials as a study could hold them.
-func drawTrials(t *rapid.T, c *compiled) []Trial {
-	var trials []Trial
+func drawTrials(t *rapid.T, c *design.Compiled) []ledger.Trial {
+	var trials []ledger.Trial
 	for n := range rapid.IntRange(0, 5).Draw(t, "trials") {
-		u := drawUnits(t, len(c.space.axes))
+		u := rapid.SliceOfN(rapid.Float64Range(0, 1), len(c.Def.Parameters), len(c.Def.Parameters)).Draw(t, "u")
 		if !c.Config.Space.Settle(u) {
 			continue
 		}
-		trial := Trial{Number: n + 1, Status: StatusPartial, Parameters: c.space.settings(c.space.physicals(u)), Metrics: map[string]Measurement{}}
-		for _, m := range c.metrics {
+		trial := ledger.Trial{Number: n + 1, Status: ledger.StatusPartial, Parameters: c.Settings(optimizer.Place{U: u, Arm: -1}), Metrics: map[string]ledger.Measurement{}}
+		for _, m := range c.Def.Metrics() {
 			if rapid.Bool().Draw(t, "told") {
-				trial.Metrics[m.Name] = Measurement{Value: NumberValue(rapid.Float64Range(-1e100, 1e100).Draw(t, "value")).Number}
+				trial.Metrics[m.Name] = ledger.Measurement{Value: design.NumberValue(rapid.Float64Range(-1e100, 1e100).Draw(t, "value")).Number}
 			}
 		}
 		// Within quoted cells, encoding/csv reads CRLF as LF.
@@ -170,7 +174,7 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := file.String()
-		rows, unknown, err := c.parseCSV(&file, false)
+		rows, unknown, err := parseCSV(c, &file, false)
 		if err != nil || len(unknown) > 0 || len(rows) != len(trials) {
 			t.Fatalf("%d rows of %d, unknown %v, %v in\n%s", len(rows), len(trials), unknown, err, text)
 		}
@@ -196,10 +200,10 @@ func TestExportIsHarmlessInSpreadsheets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trial := Trial{Number: 1, Status: StatusCompleted, Note: "@SUM(A1)", Metrics: map[string]Measurement{"yield": {Value: -71.5}},
-		Parameters: Settings{"temperature": NumberValue(20), "cycles": NumberValue(3), "=salt": NumberValue(1e-7), "time": NumberValue(0.5), "catalyst": TextValue("=C")}}
+	trial := ledger.Trial{Number: 1, Status: ledger.StatusCompleted, Note: "@SUM(A1)", Metrics: map[string]ledger.Measurement{"yield": {Value: -71.5}},
+		Parameters: design.Settings{"temperature": design.NumberValue(20), "cycles": design.NumberValue(3), "=salt": design.NumberValue(1e-7), "time": design.NumberValue(0.5), "catalyst": design.TextValue("=C")}}
 	var file bytes.Buffer
-	if err := WriteCSV(&file, checked, []Trial{trial}); err != nil {
+	if err := WriteCSV(&file, checked, []ledger.Trial{trial}); err != nil {
 		t.Fatal(err)
 	}
 	want := "number,status,temperature,cycles,'=salt,time,catalyst,yield,impurity,pH,colour,note\n" +
@@ -229,7 +233,7 @@ func FuzzImport(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		rows, _, err := c.parseCSV(strings.NewReader(text), true)
+		rows, _, err := parseCSV(c, strings.NewReader(text), true)
 		if err != nil {
 			if len(rows) > 0 || !errors.Is(err, ErrTooLarge) && len(faultsOf(t, err)) == 0 {
 				t.Errorf("rows %v and %v", rows, err)
@@ -237,11 +241,11 @@ func FuzzImport(f *testing.F) {
 			return
 		}
 		for _, row := range rows {
-			if _, _, wrong := c.place(row.Settings, "at"); len(wrong) > 0 {
+			if _, _, wrong := c.Place(row.Settings, "at"); len(wrong) > 0 {
 				t.Errorf("an imported row cannot be placed: %v", wrong)
 			}
 			for name, reading := range row.Readings {
-				if kind, _ := c.metric(name); kind != metricModelled && kind != metricRecorded || !finite(reading.Value) {
+				if kind, _ := c.Metric(name); kind != design.MetricModelled && kind != design.MetricRecorded || !design.Finite(reading.Value) {
 					t.Errorf("%s read as %v", name, reading)
 				}
 			}

@@ -4,43 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // chooser makes decisions one after another on a history that grows in memory: each sees the earlier ones as pending.
 type chooser struct {
-	compiled *compiled
+	compiled *design.Compiled
 	history  *optimizer.History
 	state    *optimizer.State
 	seen     int64
-	fit      *FittedData // made just now, to be written before the decisions
-	told     bool        // whether any trial is known to be within every limit
+	fit      *ledger.FittedData // made just now, to be written before the decisions
+	told     bool               // whether any trial is known to be within every limit
 }
 
 // chosenPoint is a decision with what the ledger keeps of it.
 type chosenPoint struct {
-	settings Settings
+	settings design.Settings
 	place    optimizer.Place
-	decision Decision
+	decision ledger.Decision
 	known    map[string]float64
 }
 
 // chooser starts from snap, after the fit that is due, if it is ready in time.
-func (s *Service) chooser(ctx context.Context, snap *Snapshot) (*chooser, error) {
+func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
 	feasible, _ := snap.Feasibility()
-	c := &chooser{compiled: snap.compiled, history: snap.replay.history, state: state, seen: snap.Version, told: feasible > 0}
+	c := &chooser{compiled: snap.Compiled(), history: snap.History(snap.Compiled()), state: state, seen: snap.Version, told: feasible > 0}
 	if !state.FitDue() {
 		return c, nil
 	}
 	if fit := s.fits.within(ctx, s, snap, state); fit != nil {
 		fit.From = state.Round()
 		c.fit = fit
-		c.history = &optimizer.History{Rounds: c.history.Rounds, Fits: fitsFor(c.compiled, append(snap.Fits[:len(snap.Fits):len(snap.Fits)], *fit))}
+		c.history = &optimizer.History{Rounds: c.history.Rounds, Fits: ledger.FitsUnder(c.compiled, append(snap.Fits[:len(snap.Fits):len(snap.Fits)], *fit))}
 		return c, c.extend(ctx, s)
 	}
 	return c, nil
@@ -70,35 +73,41 @@ func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known
 	if err != nil {
 		return chosenPoint{}, err
 	}
-	return c.keep(c.compiled.settings(d.Place), d, values)
+	return c.keep(c.compiled.Settings(d.Place), d, values)
 }
 
 // own records what the algorithm makes of a person's choice.
-func (c *chooser) own(settings Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
+func (c *chooser) own(settings design.Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
 	return c.keep(settings, c.state.Own(place, known), values)
 }
 
-func (c *chooser) keep(settings Settings, d optimizer.Decision, values knownInputs) (chosenPoint, error) {
-	known, faults := c.compiled.knownAt(settings, d.Place, values.context, values.values, "body")
-	if err := invalid(faults); err != nil {
+func (c *chooser) keep(settings design.Settings, d optimizer.Decision, values knownInputs) (chosenPoint, error) {
+	known, faults := c.compiled.KnownAt(settings, d.Place, values.context, values.values, "body")
+	if err := faults.Err(); err != nil {
 		return chosenPoint{}, err
 	}
 	kept := decisionRecord(c.compiled, c.state, d)
 	kept.Seen = c.seen
 	// Settings are written in clean decimals; later decisions must see the point that the ledger gives back, to the last bit.
-	return chosenPoint{settings, c.compiled.locate(settings, d.Place.Arm), kept, known}, nil
+	return chosenPoint{settings, c.compiled.Locate(settings, candidateOf(d.Place)), kept, known}, nil
 }
 
 // took adds the choice to the history, so that the next decision sees it as pending.
 func (c *chooser) took(ctx context.Context, s *Service, p chosenPoint, suggested bool) error {
 	draw := optimizer.Draw{Seed: p.decision.RandomSeed, Z: p.decision.Draws}
-	c.history = withChoice(c.history, p.place, suggested, givenCosts(c.compiled.Def, p.known), draw, len(c.compiled.MetricNames))
+	c.history = withChoice(c.history, p.place, suggested, c.compiled.Def.KnownInOrder(p.known), draw, len(c.compiled.MetricNames))
 	return c.extend(ctx, s)
 }
 
+// withChoice is h after one more decision, whose results are not known yet.
+func withChoice(h *optimizer.History, place optimizer.Place, suggested bool, costs []float64, draw optimizer.Draw, metrics int) *optimizer.History {
+	next := optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: suggested, Readings: make([]optimizer.Reading, metrics), Costs: costs, Draw: draw}
+	return &optimizer.History{Rounds: append(slices.Clip(h.Rounds), next), Fits: h.Fits, Rewritten: h.Rewritten}
+}
+
 // event is the ledger's account of the choice.
-func (p chosenPoint) event(number int, origin Origin, values knownInputs) ChosenData {
-	return ChosenData{
+func (p chosenPoint) event(number int, origin ledger.Origin, values knownInputs) ledger.ChosenData {
+	return ledger.ChosenData{
 		Number: number, Origin: origin, Parameters: p.settings, Candidate: candidateOf(p.place), Decision: &p.decision,
 		Seen: p.decision.Seen, Engine: p.decision.Engine,
 		Context: values.context, ConstraintValues: values.values, KnownValues: p.known,
@@ -120,22 +129,22 @@ func candidateOf(place optimizer.Place) *int {
 }
 
 // decisionRecord keys the numbers of a decision by metric and constraint.
-func decisionRecord(c *compiled, state *optimizer.State, d optimizer.Decision) Decision {
-	kept := Decision{
+func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Decision) ledger.Decision {
+	kept := ledger.Decision{
 		Engine: optimizer.Engine, Algorithm: c.Def.Algorithm.Name,
 		Beta: keyed(c.MetricNames, d.Beta), Multipliers: keyed(c.ConstraintNames, d.Multipliers),
 		Mean: keyed(c.MetricNames, d.Mean), SD: keyed(c.MetricNames, d.SD), Estimates: estimates(c, d.Estimates),
-		RandomSeed: d.Draw.Seed, Draws: d.Draw.Z, Model: map[string]MetricModel{},
+		RandomSeed: d.Draw.Seed, Draws: d.Draw.Z, Model: map[string]ledger.MetricModel{},
 		FeasibilityProbability: d.FeasibilityProbability, Reason: string(d.Reason),
 	}
-	if d.HasScore && finite(d.Acquisition) {
+	if d.HasScore && design.Finite(d.Acquisition) {
 		kept.Acquisition = &d.Acquisition
 	}
-	if r := d.RunnerUp; r != nil && finite(r.Acquisition) {
-		kept.RunnerUp = &RunnerUp{Parameters: c.settings(r.Place), Acquisition: r.Acquisition}
+	if r := d.RunnerUp; r != nil && design.Finite(r.Acquisition) {
+		kept.RunnerUp = &ledger.RunnerUp{Parameters: c.Settings(r.Place), Acquisition: r.Acquisition}
 	}
 	for k, m := range state.Models() {
-		kept.Model[c.MetricNames[k]] = MetricModel{
+		kept.Model[c.MetricNames[k]] = ledger.MetricModel{
 			Kernel: m.Kernel.Name, Lengthscales: m.Kernel.Lengthscales, Variance: m.Kernel.Variance,
 			Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale,
 		}
@@ -147,7 +156,7 @@ func decisionRecord(c *compiled, state *optimizer.State, d optimizer.Decision) D
 func keyed(names []string, values []float64) map[string]float64 {
 	by := make(map[string]float64, len(values))
 	for i, v := range values {
-		if i < len(names) && finite(v) {
+		if i < len(names) && design.Finite(v) {
 			by[names[i]] = v
 		}
 	}
@@ -155,11 +164,11 @@ func keyed(names []string, values []float64) map[string]float64 {
 }
 
 // estimates are the reward's, under the objective's metric, and each constraint's under its name.
-func estimates(c *compiled, values []float64) map[string]float64 {
+func estimates(c *design.Compiled, values []float64) map[string]float64 {
 	by := map[string]float64{}
 	for i, v := range values {
 		switch name := c.Def.Objective.Metric; {
-		case !finite(v):
+		case !design.Finite(v):
 		case i == 0:
 			by[name] = v
 		case c.ConstraintNames[i-1] == name: // a limit on the objective itself

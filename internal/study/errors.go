@@ -17,36 +17,6 @@ var (
 	ErrUnavailable = errors.New("the database is away")
 )
 
-// Fault is one thing wrong with what was sent. Location is a path such as "body.parameters[1].high".
-type Fault struct {
-	Location string `json:"location"`
-	Message  string `json:"message"`
-	Value    any    `json:"value,omitempty"`
-}
-
-// Invalid is well-formed input that breaks rules; it names every fault found.
-type Invalid struct{ Faults []Fault }
-
-func (e *Invalid) Error() string {
-	if len(e.Faults) == 1 {
-		return fmt.Sprintf("%s: %s", e.Faults[0].Location, e.Faults[0].Message)
-	}
-	return fmt.Sprintf("%d things are wrong, first %s: %s", len(e.Faults), e.Faults[0].Location, e.Faults[0].Message)
-}
-
-// fault is one thing wrong with what was sent.
-func fault(location, message string, value any) error {
-	return &Invalid{Faults: []Fault{{Location: location, Message: message, Value: value}}}
-}
-
-// invalid returns nil when there are no faults.
-func invalid(faults []Fault) error {
-	if len(faults) == 0 {
-		return nil
-	}
-	return &Invalid{Faults: faults}
-}
-
 // refusal is one of the errors above with the sentence that people read.
 type refusal struct {
 	sentence string

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
 )
 
 // chosenBy is what the sentence about a decision needs to know beside its numbers.
@@ -17,7 +18,7 @@ type chosenBy struct {
 }
 
 // explain says in plain words what a trial tries, what the model expects of it and why it was chosen.
-func explain(d Definition, number int, p chosenPoint, who chosenBy) string {
+func explain(d design.Definition, number int, p chosenPoint, who chosenBy) string {
 	tries := fmt.Sprintf("Trial %d tries %s", number, describeSettings(d, p.settings))
 	reason := optimizer.Reason(p.decision.Reason)
 	if reason == optimizer.ReasonFirstDesign || reason == optimizer.ReasonSpace {
@@ -29,7 +30,7 @@ func explain(d Definition, number int, p chosenPoint, who chosenBy) string {
 // mostSettings is how many settings a sentence names; the card above it shows them all.
 const mostSettings = 6
 
-func describeSettings(d Definition, s Settings) string {
+func describeSettings(d design.Definition, s design.Settings) string {
 	var parts []string
 	for _, p := range d.Parameters {
 		if v, ok := s[p.Name]; ok {
@@ -44,29 +45,29 @@ func describeSettings(d Definition, s Settings) string {
 }
 
 // describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a count (but "cycles 1"), else the name before the value.
-func describeSetting(d Definition, p Parameter, v Value) string {
-	value := WithUnit(FormatSetting(p, v), p.Unit, " ")
+func describeSetting(d design.Definition, p design.Parameter, v design.Value) string {
+	value := design.WithUnit(design.FormatSetting(p, v), p.Unit, " ")
 	switch {
 	case p.Unit != "" && unitIsUnique(d, p):
 		return value
-	case p.Unit == "" && p.Type == Integer && v.Number != 1:
+	case p.Unit == "" && p.Type == design.Integer && v.Number != 1:
 		return value + " " + p.Name
 	default:
 		return p.Name + " " + value
 	}
 }
 
-func unitIsUnique(d Definition, p Parameter) bool {
-	return !slices.ContainsFunc(d.Parameters, func(other Parameter) bool { return other.Name != p.Name && other.Unit == p.Unit })
+func unitIsUnique(d design.Definition, p design.Parameter) bool {
+	return !slices.ContainsFunc(d.Parameters, func(other design.Parameter) bool { return other.Name != p.Name && other.Unit == p.Unit })
 }
 
 // predictions lists the objective and every constraint: mean ± sd, the limit, the chance to stay within it.
-func predictions(d Definition, p chosenPoint) string {
+func predictions(d design.Definition, p chosenPoint) string {
 	o := d.Objective
 	var parts []string
 	if mean, ok := p.decision.Mean[o.Metric]; ok {
-		number, deviation := FormatValue(mean, p.decision.SD[o.Metric])
-		parts = append(parts, fmt.Sprintf("predicted %s %s", o.Metric, WithUnit(number+" ± "+deviation, o.Unit, " ")))
+		number, deviation := design.FormatValue(mean, p.decision.SD[o.Metric])
+		parts = append(parts, fmt.Sprintf("predicted %s %s", o.Metric, design.WithUnit(number+" ± "+deviation, o.Unit, " ")))
 	}
 	for _, c := range d.Constraints {
 		if text := predictConstraint(c, p); text != "" {
@@ -76,34 +77,24 @@ func predictions(d Definition, p chosenPoint) string {
 	return strings.Join(parts, ", ")
 }
 
-func predictConstraint(c Constraint, p chosenPoint) string {
+func predictConstraint(c design.Constraint, p chosenPoint) string {
 	if value, ok := p.known[c.Name]; ok {
 		return fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
-			WithUnit(FormatNumber(value), c.Unit, " "), WithUnit(FormatNumber(c.Threshold), c.Unit, " "))
+			design.WithUnit(design.FormatNumber(value), c.Unit, " "), design.WithUnit(design.FormatNumber(c.Threshold), c.Unit, " "))
 	}
 	mean, ok := p.decision.Mean[c.Metric]
 	if !ok {
 		return ""
 	}
 	sd := p.decision.SD[c.Metric]
-	number, deviation := FormatValue(mean, sd)
-	return fmt.Sprintf("%s %s (limit %s, chance to stay within %s)", c.Name, WithUnit(number+" ± "+deviation, c.Unit, " "),
-		WithUnit(formatLimit(c.Threshold, sd), c.Unit, " "), FormatPercent(chanceWithin(c, mean, sd)))
-}
-
-// formatLimit writes a limit with the decimals of the prediction beside it, unless that would round it.
-func formatLimit(threshold, sd float64) string {
-	exact := FormatNumber(threshold)
-	like := FormatLike(threshold, sd)
-	if trimZeros(like) == exact {
-		return like
-	}
-	return exact
+	number, deviation := design.FormatValue(mean, sd)
+	return fmt.Sprintf("%s %s (limit %s, chance to stay within %s)", c.Name, design.WithUnit(number+" ± "+deviation, c.Unit, " "),
+		design.WithUnit(design.FormatLimit(c.Threshold, sd), c.Unit, " "), design.FormatPercent(chanceWithin(c, mean, sd)))
 }
 
 // chanceWithin is P(g ≤ 0) of a normal metric, Φ(−excess(mean)/sd).
-func chanceWithin(c Constraint, mean, sd float64) float64 {
-	g := c.excess(mean)
+func chanceWithin(c design.Constraint, mean, sd float64) float64 {
+	g := c.Excess(mean)
 	if !(sd > 0) {
 		if g <= 0 {
 			return 1
@@ -113,7 +104,7 @@ func chanceWithin(c Constraint, mean, sd float64) float64 {
 	return 0.5 * math.Erfc(g/(sd*math.Sqrt2))
 }
 
-func because(d Definition, p chosenPoint, who chosenBy) string {
+func because(d design.Definition, p chosenPoint, who chosenBy) string {
 	highest, objective := "highest", d.Objective.Metric
 	if d.Objective.Direction == "minimize" {
 		highest = "lowest"
@@ -176,11 +167,11 @@ func noneYet(who chosenBy) string {
 }
 
 // prices tells the multipliers of the decision, when the algorithm has any.
-func prices(d Definition, p chosenPoint) string {
+func prices(d design.Definition, p chosenPoint) string {
 	var parts []string
 	for _, c := range d.Constraints {
 		if q, ok := p.decision.Multipliers[c.Name]; ok {
-			text := trimZeros(fixed(q, max(0, 1-exponentOf(q))))
+			text := design.FormatBrief(q)
 			if len(d.Constraints) > 1 {
 				text = c.Name + " " + text
 			}
@@ -194,7 +185,7 @@ func prices(d Definition, p chosenPoint) string {
 }
 
 // limitNames lists the constraints' names, as "impurity" or "pH low or pH high".
-func limitNames(d Definition) string {
+func limitNames(d design.Definition) string {
 	var names []string
 	for _, c := range d.Constraints {
 		names = append(names, c.Name)

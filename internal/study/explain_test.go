@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // predicted is a decision at 47 °C and 6 cycles with a prediction for every metric of the oven.
 func predicted(reason optimizer.Reason) chosenPoint {
 	return chosenPoint{
-		settings: Settings{"temperature": NumberValue(47), "cycles": NumberValue(6)},
-		decision: Decision{Algorithm: "rpol-ucb", Reason: string(reason), Mean: map[string]float64{"yield": 82.2, "impurity": 0.441},
+		settings: design.Settings{"temperature": design.NumberValue(47), "cycles": design.NumberValue(6)},
+		decision: ledger.Decision{Algorithm: "rpol-ucb", Reason: string(reason), Mean: map[string]float64{"yield": 82.2, "impurity": 0.441},
 			SD: map[string]float64{"yield": 5.1, "impurity": 0.0502}, Multipliers: map[string]float64{"impurity": 1.73}},
 	}
 }
@@ -50,7 +52,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	if got := explain(d, 24, predicted(optimizer.ReasonOwn), chosenBy{by: "Ana", replicateOf: 12}); !strings.Contains(got, "Repeats trial 12 on purpose") {
 		t.Error(got)
 	}
-	free := Definition{Parameters: d.Parameters, Objective: Objective{Metric: "cost", Direction: "minimize"}}
+	free := design.Definition{Parameters: d.Parameters, Objective: design.Objective{Metric: "cost", Direction: "minimize"}}
 	if got := explain(free, 2, predicted(optimizer.ReasonOptimistic), chosenBy{}); !strings.Contains(got, "its optimistic cost is the lowest of all") {
 		t.Error(got)
 	}
@@ -58,10 +60,10 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 
 func TestManySettingsAndSharedUnits(t *testing.T) {
 	t.Parallel()
-	d, s := Definition{}, Settings{}
+	d, s := design.Definition{}, design.Settings{}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		d.Parameters = append(d.Parameters, Parameter{Name: name, Type: Real, Low: pointer(0.0), High: pointer(1.0), Unit: "mol"})
-		s[name] = NumberValue(0.5)
+		d.Parameters = append(d.Parameters, design.Parameter{Name: name, Type: design.Real, Low: pointer(0.0), High: pointer(1.0), Unit: "mol"})
+		s[name] = design.NumberValue(0.5)
 	}
 	if got, want := describeSettings(d, s), "a 0.5 mol, b 0.5 mol, c 0.5 mol, d 0.5 mol, e 0.5 mol and 2 more settings"; got != want {
 		t.Errorf("got %s", got)

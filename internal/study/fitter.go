@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/ledger"
 )
 
 // fitTime bounds a fit in the background.
@@ -28,11 +29,11 @@ type fitter struct {
 
 // fitting is one fit under way.
 type fitting struct {
-	base *Snapshot
+	base *ledger.Snapshot
 	done chan struct{}
 	// Under fitter.mu: what came of it, and how many requests wait for it. Who waits when it is done writes it to the ledger;
 	// if nobody does, the fitting itself does.
-	result  *FittedData
+	result  *ledger.FittedData
 	waiting int
 }
 
@@ -51,7 +52,7 @@ func (f *fitter) stop() {
 
 // within starts the fit that is due, or joins the one that runs, and returns it if it is ready within patience. Later, the
 // background writes it.
-func (f *fitter) within(ctx context.Context, s *Service, snap *Snapshot, state *optimizer.State) *FittedData {
+func (f *fitter) within(ctx context.Context, s *Service, snap *ledger.Snapshot, state *optimizer.State) *ledger.FittedData {
 	f.mu.Lock()
 	if f.ctx.Err() != nil {
 		f.mu.Unlock()
@@ -77,7 +78,7 @@ func (f *fitter) within(ctx context.Context, s *Service, snap *Snapshot, state *
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	job.waiting--
-	if job.result == nil || !job.appliesTo(snap) {
+	if job.result == nil || !snap.FitStands(job.base) {
 		return nil
 	}
 	result := *job.result
@@ -90,11 +91,6 @@ func (f *fitter) patienceOf(ctx context.Context) time.Duration {
 		return min(f.patience, time.Until(deadline)/2)
 	}
 	return f.patience
-}
-
-// appliesTo tells whether the fit may still be used: the data it was made from stand, and no other fit came between.
-func (job *fitting) appliesTo(snap *Snapshot) bool {
-	return snap.defined == job.base.defined && snap.rewritten == job.base.rewritten && snap.fitted == job.base.fitted
 }
 
 func (f *fitter) run(s *Service, job *fitting, state *optimizer.State) {
@@ -119,7 +115,7 @@ func (f *fitter) run(s *Service, job *fitting, state *optimizer.State) {
 	}
 }
 
-func (f *fitter) make(ctx context.Context, snap *Snapshot, state *optimizer.State) (*FittedData, error) {
+func (f *fitter) make(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*ledger.FittedData, error) {
 	select {
 	case f.turn <- struct{}{}:
 		defer func() { <-f.turn }()
@@ -140,13 +136,13 @@ func (f *fitter) write(ctx context.Context, s *Service, job *fitting) error {
 		if err != nil {
 			return err
 		}
-		_, _, err = s.write(ctx, Command{By: optimizerName}, snap, func(now *Snapshot) (ruling, error) {
-			if !job.appliesTo(now) {
+		_, _, err = s.write(ctx, Command{By: optimizerName}, snap, func(now *ledger.Snapshot) (ruling, error) {
+			if !now.FitStands(job.base) {
 				return ruling{}, conflict("The fit no longer applies.")
 			}
 			data := *job.result
 			data.From = len(now.Trials) + 1
-			return ruling{drafts: []draft{{Fitted, data}}}, nil
+			return ruling{drafts: []ledger.Draft{{Kind: ledger.Fitted, Data: data}}}, nil
 		})
 		return err
 	})
@@ -156,14 +152,14 @@ func (f *fitter) write(ctx context.Context, s *Service, job *fitting) error {
 const optimizerName = "optimizer"
 
 // fittedData keys a fit by metric.
-func fittedData(snap *Snapshot, fit optimizer.Fit) *FittedData {
-	c := snap.compiled
-	data := &FittedData{From: fit.From, Seen: snap.Version, Engine: optimizer.Engine, Metrics: map[string]FittedMetric{}}
+func fittedData(snap *ledger.Snapshot, fit optimizer.Fit) *ledger.FittedData {
+	c := snap.Compiled()
+	data := &ledger.FittedData{From: fit.From, Seen: snap.Version, Engine: optimizer.Engine, Metrics: map[string]ledger.FittedMetric{}}
 	for k, m := range fit.Metrics {
 		if !m.Set {
 			continue
 		}
-		data.Metrics[c.MetricNames[k]] = FittedMetric{
+		data.Metrics[c.MetricNames[k]] = ledger.FittedMetric{
 			Kernel: c.Config.Metrics[k].Kernel.Name, Inputs: c.Def.Model.Inputs, Outputs: c.Def.Model.Outputs,
 			Centre: m.Centre, Scale: m.Scale, Lengthscales: m.Lengthscales, Lambda: m.Lambda, Count: m.Count,
 		}

@@ -5,17 +5,19 @@ import (
 	"errors"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // Impact is what a correction would change, before it is made.
 type Impact struct {
-	Trial          Trial                      `json:"trial"`       // as it would be
+	Trial          ledger.Trial               `json:"trial"`       // as it would be
 	Multipliers    map[string][2]float64      `json:"multipliers"` // before, after
 	Violation      map[string][2]ViolationOut `json:"violation"`
 	Recommendation [2]*Recommendation         `json:"recommendation"`
 	DecisionsAfter int                        `json:"decisions_after"` // decisions that had seen the old value
-	NextBefore     *Settings                  `json:"next_before"`     // what the next ask would suggest
-	NextAfter      *Settings                  `json:"next_after"`
+	NextBefore     *design.Settings           `json:"next_before"`     // what the next ask would suggest
+	NextAfter      *design.Settings           `json:"next_after"`
 }
 
 // PreviewCorrection works out what a correction would change and stores nothing.
@@ -33,14 +35,15 @@ func (s *Service) PreviewCorrection(ctx context.Context, id string, c Correction
 		return Impact{}, err
 	}
 	after := appended.After
-	was, err := s.StateOf(ctx, before)
+	stateBefore, err := s.state(ctx, before)
 	if err != nil {
 		return Impact{}, err
 	}
-	would, err := s.StateOf(ctx, after)
+	stateAfter, err := s.state(ctx, after)
 	if err != nil {
 		return Impact{}, err
 	}
+	was, would := readout(before, stateBefore), readout(after, stateAfter)
 	impact := Impact{
 		Trial: *after.Trial(c.Number), Multipliers: map[string][2]float64{}, Violation: map[string][2]ViolationOut{},
 		Recommendation: [2]*Recommendation{was.Recommendation, would.Recommendation}, DecisionsAfter: decisionsAfter(before, c),
@@ -51,15 +54,15 @@ func (s *Service) PreviewCorrection(ctx context.Context, id string, c Correction
 	for name, v := range was.Violation {
 		impact.Violation[name] = [2]ViolationOut{v, would.Violation[name]}
 	}
-	if impact.NextBefore, err = s.nextChoice(ctx, before); err != nil {
+	if impact.NextBefore, err = s.nextChoice(ctx, before, stateBefore); err != nil {
 		return Impact{}, err
 	}
-	impact.NextAfter, err = s.nextChoice(ctx, after)
+	impact.NextAfter, err = s.nextChoice(ctx, after, stateAfter)
 	return impact, err
 }
 
 // decisionsAfter counts the decisions that had seen what is to be corrected.
-func decisionsAfter(snap *Snapshot, c Correction) int {
+func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 	trial := snap.Trial(c.Number)
 	first := int64(0) // the earliest event that is corrected
 	note := func(seq int64) {
@@ -84,14 +87,10 @@ func decisionsAfter(snap *Snapshot, c Correction) int {
 
 // nextChoice is what the algorithm would choose now, with the model as it is; nil when it may choose nothing, or when the choice needs a context
 // that only the next ask brings.
-func (s *Service) nextChoice(ctx context.Context, snap *Snapshot) (*Settings, error) {
-	known, faults := snap.compiled.known(nil, nil, "body")
+func (s *Service) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*design.Settings, error) {
+	known, faults := snap.Compiled().Known(nil, nil, "body")
 	if len(faults) > 0 {
 		return nil, nil
-	}
-	state, err := s.state(ctx, snap)
-	if err != nil {
-		return nil, err
 	}
 	release, err := s.computing(ctx)
 	if err != nil {
@@ -105,6 +104,6 @@ func (s *Service) nextChoice(ctx context.Context, snap *Snapshot) (*Settings, er
 	if err != nil {
 		return nil, err
 	}
-	settings := snap.compiled.settings(d.Place)
+	settings := snap.Compiled().Settings(d.Place)
 	return &settings, nil
 }

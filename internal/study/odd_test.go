@@ -4,28 +4,31 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // readEverything asks for everything that pages and answers show, and fails unless all of it can be written as JSON.
 func readEverything(t testing.TB, b *bench) {
 	t.Helper()
 	s, ctx, snap := b.service, b.Context(), b.snap
-	through := Settings{}
+	through := design.Settings{}
 	for _, p := range snap.Definition.Parameters {
-		if p.Type != Remainder {
+		if p.Type != design.Remainder {
 			through[p.Name] = levels(p, 3)[1]
 		}
 	}
-	through = snap.moved(through, nil)
+	through = moved(snap.Definition, through, nil)
 	state, err := s.StateOf(ctx, snap)
 	must(t, state, err)
-	posterior, err := s.PosteriorAt(ctx, snap, []Settings{through})
+	posterior, err := s.PosteriorAt(ctx, snap, []design.Settings{through})
 	must(t, posterior, err)
-	acquisition, err := s.AcquisitionAt(ctx, snap, AcquisitionQuery{Points: []Settings{through}})
+	acquisition, err := s.AcquisitionAt(ctx, snap, AcquisitionQuery{Points: []design.Settings{through}})
 	must(t, acquisition, err)
 	rows, err := s.HistoryOf(ctx, snap)
 	must(t, rows, err)
-	choices, err := s.Compare(ctx, snap, []Algorithm{{Name: "rpol-ucb"}, {Name: "ckb-ucb"}})
+	choices, err := s.Compare(ctx, snap, []design.Algorithm{{Name: "rpol-ucb"}, {Name: "ckb-ucb"}})
 	must(t, choices, err)
 	slices, err := s.Slices(ctx, snap, through, 5)
 	must(t, slices, err)
@@ -33,7 +36,7 @@ func readEverything(t testing.TB, b *bench) {
 	must(t, snap.Trials, nil)
 	snap.BestSoFar()
 	snap.ViolationSoFar()
-	verified, err := verifyEvents(ctx, b.events, CheckChain(b.events))
+	verified, err := verifyEvents(ctx, b.events, ledger.CheckChain(b.events))
 	if must(t, verified, err); !verified.OK {
 		text, _ := json.Marshal(verified)
 		t.Errorf("not verified: %s", text)
@@ -95,14 +98,14 @@ func TestStudiesOfEveryShapeCanBePlayed(t *testing.T) {
 	t.Parallel()
 	noLimits := oven()
 	noLimits.Constraints = nil
-	for name, d := range map[string]Definition{"every type": bufferScreen(), "a mixture": mixture(), "no limits": noLimits} {
+	for name, d := range map[string]design.Definition{"every type": bufferScreen(), "a mixture": mixture(), "no limits": noLimits} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, d)
 			for i := range 9 {
 				b.ask(1)
 				metrics := map[string]float64{}
-				for k, name := range b.snap.compiled.MetricNames {
+				for k, name := range b.snap.Compiled().MetricNames {
 					metrics[name] = math.Sin(float64(3*i + k))
 				}
 				b.tell(i+1, metrics)

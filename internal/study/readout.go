@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // What the replayed state says, in physical units, keyed by metric and constraint name. The JSON is that of the API.
@@ -52,7 +54,7 @@ type Calibration struct {
 
 type Recommendation struct {
 	Number                 int                `json:"number"`
-	Parameters             Settings           `json:"parameters"`
+	Parameters             design.Settings    `json:"parameters"`
 	Mean                   map[string]float64 `json:"mean"`
 	SD                     map[string]float64 `json:"sd"`
 	FeasibilityProbability float64            `json:"feasibility_probability"`
@@ -85,7 +87,7 @@ type Band struct {
 
 // AcquisitionQuery is the body of POST …/acquisition.
 type AcquisitionQuery struct {
-	Points           []Settings           `json:"points,omitempty"` // default: the candidates
+	Points           []design.Settings    `json:"points,omitempty"` // default: the candidates
 	Context          map[string]float64   `json:"context,omitempty"`
 	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
 }
@@ -101,11 +103,11 @@ type Acquisition struct {
 // HistoryRow is one round of GET …/history.
 type HistoryRow struct {
 	Number          int                     `json:"number"`
-	Origin          Origin                  `json:"origin"`
-	Status          Status                  `json:"status"`
+	Origin          ledger.Origin           `json:"origin"`
+	Status          ledger.Status           `json:"status"`
 	Excluded        bool                    `json:"excluded"`
 	Feasible        *bool                   `json:"feasible"`
-	Parameters      Settings                `json:"parameters"`
+	Parameters      design.Settings         `json:"parameters"`
 	Values          map[string]float64      `json:"values"`
 	Beta            map[string]float64      `json:"beta"`
 	Multipliers     map[string]float64      `json:"multipliers"`
@@ -121,9 +123,9 @@ type Predicted struct {
 
 // Choice is one algorithm's choice on the same history.
 type Choice struct {
-	Name       string   `json:"name"`
-	Parameters Settings `json:"parameters"`
-	Because    string   `json:"because"`
+	Name       string          `json:"name"`
+	Parameters design.Settings `json:"parameters"`
+	Because    string          `json:"because"`
 }
 
 // Verification is POST …/verify.
@@ -154,12 +156,16 @@ const quantile95 = 1.96
 const mostPoints = 10000
 
 // StateOf says what the algorithm makes of snap: what its next decision would use.
-func (s *Service) StateOf(ctx context.Context, snap *Snapshot) (Readout, error) {
+func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return Readout{}, err
 	}
-	c := snap.compiled
+	return readout(snap, state), nil
+}
+
+func readout(snap *ledger.Snapshot, state *optimizer.State) Readout {
+	c := snap.Compiled()
 	out := Readout{
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
@@ -177,10 +183,10 @@ func (s *Service) StateOf(ctx context.Context, snap *Snapshot) (Readout, error) 
 	for k, calibration := range state.Calibrations() {
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
 	}
-	return out, nil
+	return out
 }
 
-func metricState(d Definition, m optimizer.Model) MetricState {
+func metricState(d design.Definition, m optimizer.Model) MetricState {
 	out := MetricState{
 		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance},
 		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
@@ -210,7 +216,7 @@ func calibrated(c optimizer.Calibration) Calibration {
 	return out
 }
 
-func violations(c *compiled, by []optimizer.Violation) map[string]ViolationOut {
+func violations(c *design.Compiled, by []optimizer.Violation) map[string]ViolationOut {
 	out := map[string]ViolationOut{}
 	for j, v := range by {
 		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
@@ -227,45 +233,45 @@ func violations(c *compiled, by []optimizer.Violation) map[string]ViolationOut {
 }
 
 func finiteOrNil(x float64) *float64 {
-	if !finite(x) {
+	if !design.Finite(x) {
 		return nil
 	}
 	return &x
 }
 
-func recommendation(snap *Snapshot, state *optimizer.State) *Recommendation {
+func recommendation(snap *ledger.Snapshot, state *optimizer.State) *Recommendation {
 	t := snap.Trial(state.Recommendation())
 	if t == nil {
 		return nil
 	}
-	at := []optimizer.Place{snap.records[t.Number-1].place}
+	at := []optimizer.Place{snap.Place(t.Number)}
 	var known [][]float64
-	if costs := givenCosts(snap.Definition, snap.records[t.Number-1].known); costs != nil {
+	if costs := snap.Definition.KnownInOrder(snap.KnownValues(t.Number)); costs != nil {
 		known = [][]float64{costs}
 	}
 	beliefs, chances := state.Believe(at, known)
 	out := &Recommendation{Number: t.Number, Parameters: t.Parameters, Mean: map[string]float64{}, SD: map[string]float64{},
 		FeasibilityProbability: chances[0]}
 	for k, belief := range beliefs {
-		name := snap.compiled.MetricNames[k]
+		name := snap.Compiled().MetricNames[k]
 		out.Mean[name], out.SD[name] = belief.Mean[0], belief.SD[0]
 	}
 	return out
 }
 
 // PosteriorAt is what the model believes at some points, whether they may be tried or not.
-func (s *Service) PosteriorAt(ctx context.Context, snap *Snapshot, points []Settings) (Posterior, error) {
+func (s *Service) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
 	if len(points) == 0 || len(points) > mostPoints {
-		return Posterior{}, fault("body.points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
+		return Posterior{}, design.NewInvalid("body.points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
 	}
-	places, faults := snap.compiled.viewpoints(points, "body.points")
-	if err := invalid(faults); err != nil {
+	places, faults := snap.Compiled().Viewpoints(points, "body.points")
+	if err := faults.Err(); err != nil {
 		return Posterior{}, err
 	}
 	return s.posterior(ctx, snap, places, points)
 }
 
-func (s *Service) posterior(ctx context.Context, snap *Snapshot, places []optimizer.Place, points []Settings) (Posterior, error) {
+func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places []optimizer.Place, points []design.Settings) (Posterior, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return Posterior{}, err
@@ -275,28 +281,12 @@ func (s *Service) posterior(ctx context.Context, snap *Snapshot, places []optimi
 		return Posterior{}, err
 	}
 	defer release()
-	beliefs, chances := state.Believe(places, knownWithoutContext(snap.compiled, places, points))
+	beliefs, chances := state.Believe(places, snap.Compiled().KnownOfSettings(places, points))
 	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances}
 	for k, belief := range beliefs {
-		out.Metrics[snap.compiled.MetricNames[k]] = band(belief)
+		out.Metrics[snap.Compiled().MetricNames[k]] = band(belief)
 	}
 	return out, nil
-}
-
-// knownWithoutContext tabulates the known constraints where settings alone decide them; otherwise nil, which leaves them out.
-func knownWithoutContext(c *compiled, places []optimizer.Place, points []Settings) [][]float64 {
-	if len(c.given) == 0 {
-		return nil
-	}
-	rows := make([][]float64, len(points))
-	for i := range points {
-		known, faults := c.knownAt(points[i], places[i], nil, nil, "body")
-		if len(faults) > 0 {
-			return nil
-		}
-		rows[i] = givenCosts(c.Def, known)
-	}
-	return rows
 }
 
 func band(b optimizer.Belief) Band {
@@ -309,8 +299,8 @@ func band(b optimizer.Belief) Band {
 }
 
 // AcquisitionAt is what the next decision would maximise: at the given points, or at the candidates.
-func (s *Service) AcquisitionAt(ctx context.Context, snap *Snapshot, q AcquisitionQuery) (Acquisition, error) {
-	places, known, err := acquisitionPlaces(snap.compiled, q)
+func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q AcquisitionQuery) (Acquisition, error) {
+	places, known, err := acquisitionPlaces(snap.Compiled(), q)
 	if err != nil {
 		return Acquisition{}, err
 	}
@@ -323,7 +313,7 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *Snapshot, q Acquisiti
 		return Acquisition{}, err
 	}
 	defer release()
-	c := snap.compiled
+	c := snap.Compiled()
 	scores := state.Acquisition(places, known)
 	out := Acquisition{Values: make([]*float64, len(places)), Beta: map[string]float64{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers())}
 	for i, v := range scores.Values {
@@ -342,37 +332,28 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *Snapshot, q Acquisiti
 	return out, nil
 }
 
-func acquisitionPlaces(c *compiled, q AcquisitionQuery) ([]optimizer.Place, optimizer.Known, error) {
+func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Place, optimizer.Known, error) {
 	if len(q.Points) > mostPoints {
-		return nil, optimizer.Known{}, fault("body.points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
+		return nil, optimizer.Known{}, design.NewInvalid("body.points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
 	}
 	if len(q.Points) == 0 {
-		if c.arms == nil {
-			return nil, optimizer.Known{}, fault("body.points", "points are needed, because the study has no candidates", nil)
+		places := c.Arms()
+		if places == nil {
+			return nil, optimizer.Known{}, design.NewInvalid("body.points", "points are needed, because the study has no candidates", nil)
 		}
-		places := make([]optimizer.Place, len(c.arms))
-		for i := range places {
-			places[i] = c.arm(i)
-		}
-		known, faults := c.known(q.Context, q.ConstraintValues, "body")
-		return places, known, invalid(faults)
+		known, faults := c.Known(q.Context, q.ConstraintValues, "body")
+		return places, known, faults.Err()
 	}
-	places, faults := make([]optimizer.Place, len(q.Points)), []Fault(nil)
-	for i, point := range q.Points {
-		_, place, wrong := c.place(point, indexed("body.points", i))
-		if places[i] = place; len(faults) <= mostFaults {
-			faults = append(faults, wrong...)
-		}
-	}
-	if err := invalid(faults); err != nil {
+	places, faults := c.Places(q.Points, "body.points")
+	if err := faults.Err(); err != nil {
 		return nil, optimizer.Known{}, err
 	}
-	known, faults := c.knownFor(places, q.Context, q.ConstraintValues, "body")
-	return places, known, invalid(faults)
+	known, faults := c.KnownFor(places, q.Context, q.ConstraintValues, "body")
+	return places, known, faults.Err()
 }
 
 // HistoryOf tells, round by round, what was chosen, read and believed.
-func (s *Service) HistoryOf(ctx context.Context, snap *Snapshot) ([]HistoryRow, error) {
+func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]HistoryRow, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return nil, err
@@ -386,13 +367,13 @@ func (s *Service) HistoryOf(ctx context.Context, snap *Snapshot) ([]HistoryRow, 
 	rows := make([]HistoryRow, len(snap.Trials))
 	for i := range snap.Trials {
 		rows[i] = historyRow(snap, i, trace[i])
-		rows[i].Violation = violations(snap.compiled, running[i])
+		rows[i].Violation = violations(snap.Compiled(), running[i])
 	}
 	return rows, nil
 }
 
-func historyRow(snap *Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
-	t, c := &snap.Trials[i], snap.compiled
+func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
+	t, c := &snap.Trials[i], snap.Compiled()
 	row := HistoryRow{
 		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
 		Values: map[string]float64{}, Ahead: map[string]Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),
@@ -402,11 +383,9 @@ func historyRow(snap *Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
 		row.Values[name] = m.Value
 	}
 	for k, p := range trace.Ahead {
-		if finite(p.Mean) && finite(p.SD) {
+		if design.Finite(p.Mean) && design.Finite(p.SD) {
 			row.Ahead[c.MetricNames[k]] = Predicted{p.Mean, p.SD}
 		}
 	}
 	return row
 }
-
-func indexed(location string, i int) string { return fmt.Sprintf("%s[%d]", location, i) }

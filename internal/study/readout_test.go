@@ -5,18 +5,19 @@ import (
 	"testing"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
 )
 
 func TestCandidatesCanBeLookedAtFromBetween(t *testing.T) {
 	t.Parallel()
-	ctx, between := t.Context(), Settings{"temperature": NumberValue(23.4), "cycles": NumberValue(4)}
+	ctx, between := t.Context(), design.Settings{"temperature": design.NumberValue(23.4), "cycles": design.NumberValue(4)}
 	d := ovenWith(optimizer.Algorithm{Name: "rpol-ucb"})
 	b := newBench(t, d)
 	for i := range 8 {
 		b.ask(1)
 		b.tell(i+1, map[string]float64{"yield": float64(i % 5), "impurity": 0.1 * float64(i)})
 	}
-	posterior, err := b.service.PosteriorAt(ctx, b.snap, []Settings{between, d.Candidates[0]})
+	posterior, err := b.service.PosteriorAt(ctx, b.snap, []design.Settings{between, d.Candidates[0]})
 	if err != nil || len(posterior.Metrics["yield"].Mean) != 2 || !(posterior.Metrics["yield"].SD[0] > 0) {
 		t.Errorf("%v %+v", err, posterior)
 	}
@@ -31,7 +32,7 @@ func TestCandidatesCanBeLookedAtFromBetween(t *testing.T) {
 	if _, err := b.service.Slices(ctx, b.snap, between, 7); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.service.AcquisitionAt(ctx, b.snap, AcquisitionQuery{Points: []Settings{between}}); err == nil {
+	if _, err := b.service.AcquisitionAt(ctx, b.snap, AcquisitionQuery{Points: []design.Settings{between}}); err == nil {
 		t.Error("the acquisition is that of candidates only")
 	}
 }
@@ -44,14 +45,14 @@ func TestACovarianceKnowsOnlyItsCandidates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Model = Model{Kernel: matrix, Fit: "fixed"}
+	d.Model = design.Model{Kernel: matrix, Fit: "fixed"}
 	b := newBench(t, d)
 	b.ask(1)
 	b.tell(1, map[string]float64{"yield": 1})
 	if _, err := b.service.PosteriorAt(t.Context(), b.snap, d.Candidates); err != nil {
 		t.Error(err)
 	}
-	_, err = b.service.PosteriorAt(t.Context(), b.snap, []Settings{{"temperature": NumberValue(23.4), "cycles": NumberValue(4)}})
+	_, err = b.service.PosteriorAt(t.Context(), b.snap, []design.Settings{{"temperature": design.NumberValue(23.4), "cycles": design.NumberValue(4)}})
 	wantFault(t, faultsOf(t, err), "body.points[0]", "not one of the 2 candidates")
 	if slices, err := b.service.Slices(t.Context(), b.snap, d.Candidates[0], 7); err != nil || slices != nil {
 		t.Errorf("%v %v", slices, err)

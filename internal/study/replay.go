@@ -4,23 +4,23 @@ import (
 	"context"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/ledger"
 )
 
 // replay is the optimizer's state of one snapshot. Whoever holds the turn may work it out; others wait for it.
 type replay struct {
-	turn    chan struct{}
-	history *optimizer.History
-	state   *optimizer.State
-	err     error
-	charts  charts
+	turn       chan struct{}
+	state      *optimizer.State
+	err        error
+	posteriors posteriors
 }
 
 func newReplay() *replay { return &replay{turn: make(chan struct{}, 1)} }
 
-// state returns what the algorithm makes of snap, worked out at most once for each version and, where possible, from the state of
-// another version of the study.
-func (s *Service) state(ctx context.Context, snap *Snapshot) (*optimizer.State, error) {
-	r := snap.replay
+// state returns what the algorithm makes of snap, worked out at most once for each version in the cache and, where possible, from
+// the state of another version of the study.
+func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
+	r := s.cache.replayOf(snap)
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
@@ -35,11 +35,11 @@ func (s *Service) state(ctx context.Context, snap *Snapshot) (*optimizer.State, 
 		return nil, err
 	}
 	defer release()
-	r.history = snap.history(snap.compiled)
+	history := snap.History(snap.Compiled())
 	if prior := s.cache.toExtend(snap); prior != nil {
-		r.state, r.err = prior.Extend(r.history)
+		r.state, r.err = prior.Extend(history)
 	} else {
-		r.state, r.err = optimizer.Replay(snap.compiled.Config, r.history)
+		r.state, r.err = optimizer.Replay(snap.Compiled().Config, history)
 	}
 	if r.err != nil {
 		r.err = conflict("The model cannot be computed: %v. Change the model or its settings.", r.err)

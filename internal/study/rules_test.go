@@ -4,6 +4,9 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func TestTellingRules(t *testing.T) {
@@ -16,12 +19,12 @@ func TestTellingRules(t *testing.T) {
 		message  string
 	}{
 		"nothing":            {Telling{Number: 1}, "body.metrics", "at least one"},
-		"unknown metric":     {Telling{Number: 1, Metrics: map[string]Reading{"yeild": {Value: 1}}}, "body.metrics.yeild", `did you mean "yield"`},
-		"not finite":         {Telling{Number: 1, Metrics: map[string]Reading{"yield": {Value: math.Inf(1)}}}, "body.metrics.yield", "finite"},
-		"beyond computing":   {Telling{Number: 1, Metrics: map[string]Reading{"yield": {Value: -2e100}}}, "body.metrics.yield", "1e100"},
-		"no deviation":       {Telling{Number: 1, Metrics: map[string]Reading{"yield": {Value: 1, StdDev: pointer(0.0)}}}, "body.metrics.yield.stddev", "above 0"},
-		"settings outside":   {Telling{Number: 1, Parameters: Settings{"temperature": NumberValue(61), "cycles": NumberValue(2)}}, "body.parameters.temperature", "above"},
-		"half the settings":  {Telling{Number: 1, Parameters: Settings{"temperature": NumberValue(50)}}, "body.parameters.cycles", "missing"},
+		"unknown metric":     {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yeild": {Value: 1}}}, "body.metrics.yeild", `did you mean "yield"`},
+		"not finite":         {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "body.metrics.yield", "finite"},
+		"beyond computing":   {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "body.metrics.yield", "1e100"},
+		"no deviation":       {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: pointer(0.0)}}}, "body.metrics.yield.stddev", "above 0"},
+		"settings outside":   {Telling{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(61), "cycles": design.NumberValue(2)}}, "body.parameters.temperature", "above"},
+		"half the settings":  {Telling{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "body.parameters.cycles", "missing"},
 		"a note like a book": {Telling{Number: 1, Note: strings.Repeat("µ", 10001)}, "body.note", "10000"},
 	} {
 		_, err := ruleTell(b.snap, []Telling{c.telling})
@@ -38,13 +41,13 @@ func TestSettingsReallyUsedAreKeptAsTheyWere(t *testing.T) {
 	b := newBench(t, bufferScreen())
 	b.ask(1)
 	used := b.snap.Trial(1).Parameters.Clone()
-	used["time"] = NumberValue(1.234) // the step is 0.1
-	b.must(ruleTell(b.snap, []Telling{{Number: 1, Parameters: used, Metrics: map[string]Reading{"pH": {Value: 7.75}}, Note: "clock ran slow"}}))
+	used["time"] = design.NumberValue(1.234) // the step is 0.1
+	b.must(ruleTell(b.snap, []Telling{{Number: 1, Parameters: used, Metrics: map[string]ledger.Reading{"pH": {Value: 7.75}}, Note: "clock ran slow"}}))
 	trial := b.snap.Trial(1)
 	if trial.Parameters["time"].Number != 1.234 || !trial.SettingsChanged || trial.Note != "clock ran slow" {
 		t.Errorf("%+v", trial)
 	}
-	if place := b.snap.records[0].place; math.Abs(place.U[3]-(1.234-0.5)/1.5) > 1e-12 {
+	if place := b.snap.Place(1); math.Abs(place.U[3]-(1.234-0.5)/1.5) > 1e-12 {
 		t.Errorf("placed at %v", place)
 	}
 	if m := trial.Metrics["pH"]; m.Headroom == nil || *m.Headroom != 0.25 {
@@ -56,24 +59,24 @@ func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, queue())
 	values := map[string][]float64{"backlog": {0, 2, 3, 4}}
-	own := OwnTrial{Parameters: Settings{"x": NumberValue(1), "mode": TextValue("slow")}, Context: map[string]float64{"omega": 2}, ConstraintValues: values}
+	own := OwnTrial{Parameters: design.Settings{"x": design.NumberValue(1), "mode": design.TextValue("slow")}, Context: map[string]float64{"omega": 2}, ConstraintValues: values}
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, own))
 	trial := b.snap.Trial(1)
 	if *trial.Candidate != 1 || trial.Metrics["load"].Value != -1 || !trial.Metrics["load"].Known || trial.Metrics["backlog"].Value != 2 {
 		t.Fatalf("%+v", trial)
 	}
-	if trial.Feasible == nil || !*trial.Feasible || trial.Status != StatusSuggested {
+	if trial.Feasible == nil || !*trial.Feasible || trial.Status != ledger.StatusSuggested {
 		t.Errorf("both limits are known and hold: %+v", trial)
 	}
-	_, err := ruleTell(b.snap, []Telling{{Number: 1, Metrics: map[string]Reading{"load": {Value: 1}}}})
+	_, err := ruleTell(b.snap, []Telling{{Number: 1, Metrics: map[string]ledger.Reading{"load": {Value: 1}}}})
 	b.refused(ruling{}, err, ErrConflict, "cannot be told")
 	_, err = b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{Context: map[string]float64{"omega": 2}})
 	wantFault(t, faultsOf(t, err), "body.constraint_values.backlog", "missing")
-	own.Parameters = Settings{"x": NumberValue(2), "mode": TextValue("slow")}
+	own.Parameters = design.Settings{"x": design.NumberValue(2), "mode": design.TextValue("slow")}
 	_, err = b.service.ruleOwn(t.Context(), Command{}, b.snap, own)
 	wantFault(t, faultsOf(t, err), "body.parameters", "not one of the 4 candidates")
 	// Another arm was really used: its own values of the same moment count.
-	b.must(ruleTell(b.snap, []Telling{{Number: 1, Parameters: Settings{"x": NumberValue(3), "mode": TextValue("fast")}}}))
+	b.must(ruleTell(b.snap, []Telling{{Number: 1, Parameters: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}}))
 	if trial := b.snap.Trial(1); *trial.Candidate != 3 || trial.Metrics["load"].Value != -7 || trial.Metrics["backlog"].Value != 4 {
 		t.Errorf("%+v", trial)
 	}
@@ -84,20 +87,20 @@ func TestCorrectionRules(t *testing.T) {
 	b := newBench(t, oven())
 	b.ask(1)
 	b.tell(1, map[string]float64{"yield": 70})
-	_, err := ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*Reading{"yield": {Value: 71}}})
+	_, err := ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 71}}})
 	wantFault(t, faultsOf(t, err), "body.reason", "reason")
 	_, err = ruleCorrect(b.snap, Correction{Number: 1, Reason: "x"})
 	wantFault(t, faultsOf(t, err), "body.metrics", "corrected")
-	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*Reading{"yield": {Value: 70}}, Reason: "x"})
+	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 70}}, Reason: "x"})
 	wantFault(t, faultsOf(t, err), "body.metrics.yield", "already")
-	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*Reading{"smell": nil}, Reason: "x"})
+	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"smell": nil}, Reason: "x"})
 	wantFault(t, faultsOf(t, err), "body.metrics.smell", "no such metric")
-	ruled, err := ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*Reading{"impurity": nil}, Reason: "x"})
+	ruled, err := ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"impurity": nil}, Reason: "x"})
 	b.refused(ruled, err, ErrConflict, "nothing to correct")
-	ruled, err = ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*Reading{"yield": nil}, Reason: "x"})
+	ruled, err = ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": nil}, Reason: "x"})
 	b.refused(ruled, err, ErrNotFound, "no trial 2")
 	chosen := b.snap.Trial(1).Parameters
-	b.must(ruleCorrect(b.snap, Correction{Number: 1, Parameters: Settings{"temperature": NumberValue(33), "cycles": NumberValue(3)}, Reason: "misread"}))
+	b.must(ruleCorrect(b.snap, Correction{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(3)}, Reason: "misread"}))
 	if trial := b.snap.Trial(1); trial.Parameters["temperature"].Number != 33 || !trial.SettingsChanged {
 		t.Errorf("%+v", trial)
 	}
@@ -113,18 +116,18 @@ func TestClosingRules(t *testing.T) {
 	b.ask(2)
 	b.tell(1, map[string]float64{"yield": 70, "impurity": 1})
 	for _, c := range []struct {
-		kind   Kind
+		kind   ledger.Kind
 		number int
 		want   string
-	}{{Failed, 1, "exclude it"}, {Abandoned, 1, "exclude it"}, {Included, 1, "not excluded"}} {
+	}{{ledger.Failed, 1, "exclude it"}, {ledger.Abandoned, 1, "exclude it"}, {ledger.Included, 1, "not excluded"}} {
 		ruled, err := ruleClose(b.snap, c.kind, c.number, "x")
 		b.refused(ruled, err, ErrConflict, c.want)
 	}
-	b.must(ruleClose(b.snap, Failed, 2, "x"))
-	ruled, err := ruleClose(b.snap, Abandoned, 2, "x")
+	b.must(ruleClose(b.snap, ledger.Failed, 2, "x"))
+	ruled, err := ruleClose(b.snap, ledger.Abandoned, 2, "x")
 	b.refused(ruled, err, ErrConflict, "failed already")
-	b.must(ruleClose(b.snap, Excluded, 2, "x"))
-	ruled, err = ruleClose(b.snap, Excluded, 2, "x")
+	b.must(ruleClose(b.snap, ledger.Excluded, 2, "x"))
+	ruled, err = ruleClose(b.snap, ledger.Excluded, 2, "x")
 	b.refused(ruled, err, ErrConflict, "excluded already")
 }
 
@@ -135,10 +138,10 @@ func TestReconfigurationNamesWhatChanged(t *testing.T) {
 	b.tell(1, map[string]float64{"yield": 70, "impurity": 0.4})
 	hot := b.snap.Definition.Parameters[0]
 	hot.High = pointer(50.0)
-	b.must(ruleReconfigure(b.snap, Reconfiguration{Parameters: []Parameter{hot}, Reason: "the heater is weak",
-		Constraints: []Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.3, Unit: "%"}}}))
-	var data ReconfiguredData
-	if err := decodeExactly(b.events[len(b.events)-1].Data, &data); err != nil {
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Parameters: []design.Parameter{hot}, Reason: "the heater is weak",
+		Constraints: []design.Constraint{{Metric: "impurity", Op: "<=", Threshold: 0.3, Unit: "%"}}}))
+	var data ledger.ReconfiguredData
+	if err := b.events[len(b.events)-1].Decode(&data); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -151,11 +154,11 @@ func TestReconfigurationNamesWhatChanged(t *testing.T) {
 	if trial := b.snap.Trial(1); *trial.Feasible {
 		t.Error("feasibility follows the present limit")
 	}
-	for name, change := range map[string]Reconfiguration{
-		"body.parameters[0].name":  {Parameters: []Parameter{{Name: "speed", Type: Real, Low: pointer(0.0), High: pointer(1.0)}}, Reason: "x"},
-		"body.constraints[0].name": {Constraints: []Constraint{{Metric: "smell", Op: "<="}}, Reason: "x"},
-		"body":                     {Objective: &Objective{Metric: "speed", Direction: "maximize"}, Reason: "x"},
-		"body.reason":              {Objective: &Objective{Metric: "yield", Direction: "minimize"}},
+	for name, change := range map[string]design.Reconfiguration{
+		"body.parameters[0].name":  {Parameters: []design.Parameter{{Name: "speed", Type: design.Real, Low: pointer(0.0), High: pointer(1.0)}}, Reason: "x"},
+		"body.constraints[0].name": {Constraints: []design.Constraint{{Metric: "smell", Op: "<="}}, Reason: "x"},
+		"body":                     {Objective: &design.Objective{Metric: "speed", Direction: "maximize"}, Reason: "x"},
+		"body.reason":              {Objective: &design.Objective{Metric: "yield", Direction: "minimize"}},
 	} {
 		_, err := ruleReconfigure(b.snap, change)
 		if err == nil {
@@ -164,37 +167,6 @@ func TestReconfigurationNamesWhatChanged(t *testing.T) {
 		}
 		wantFault(t, faultsOf(t, err), name, "")
 	}
-	ruled, err := ruleReconfigure(b.snap, Reconfiguration{Reason: "nothing"})
+	ruled, err := ruleReconfigure(b.snap, design.Reconfiguration{Reason: "nothing"})
 	b.refused(ruled, err, ErrConflict, "nothing would change")
-}
-
-func TestSnapshotFiguresForPages(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, oven())
-	if b.snap.Best() != nil {
-		t.Error("best of nothing")
-	}
-	readings := []map[string]float64{{"yield": 90, "impurity": 0.9}, {"yield": 60, "impurity": 0.4}, {"yield": 70}, {"yield": 65, "impurity": 0.1}, {}, {"yield": 64, "impurity": 0.5}}
-	for i, metrics := range readings {
-		b.ask(1)
-		if len(metrics) > 0 {
-			b.tell(i+1, metrics)
-		}
-	}
-	feasible, known := b.snap.Feasibility()
-	if best := b.snap.BestSoFar(); feasible != 3 || known != 4 || b.snap.Best().Number != 4 ||
-		best[0] != 0 || best[1] != 2 || best[2] != 2 || best[3] != 4 || best[5] != 4 {
-		t.Errorf("%d of %d, best %v", feasible, known, best)
-	}
-	if waiting := b.snap.WaitingTrials(); len(waiting) != 2 || waiting[0].Number != 3 || waiting[1].Number != 5 {
-		t.Errorf("waiting %v", waiting)
-	}
-	last := b.snap.ViolationSoFar()[5][0]
-	if math.Abs(last.Hard-0.4) > 1e-12 || last.Soft != 0 || last.Rounds != 1 || last.Known != 4 {
-		t.Errorf("%+v", last)
-	}
-	b.must(ruleClose(b.snap, Excluded, 4, "x"))
-	if b.snap.Best().Number != 6 {
-		t.Error("an excluded trial is never best")
-	}
 }

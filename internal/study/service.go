@@ -1,3 +1,5 @@
+// Package study is the service: the rules by which a command becomes events, and what can be read of a study. Package design says
+// what a study is, package ledger what happened in it, package optimizer computes, package db keeps what is decided here.
 package study
 
 import (
@@ -10,6 +12,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // Service is what the program does with studies: every write goes through it, every page and answer reads from it.
@@ -60,26 +65,26 @@ func NewService(store Store, options Options) *Service {
 func (s *Service) Stop() { s.fits.stop() }
 
 // Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at location "query.at".
-func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*Snapshot, error) {
+func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Snapshot, error) {
 	if at < 0 {
-		return nil, fault("query.at", "an event's number, 1 or more", at)
+		return nil, design.NewInvalid("query.at", "an event's number, 1 or more", at)
 	}
 	now, err := s.latest(ctx, id)
 	if err != nil || at == 0 || at == now.Version {
 		return now, err
 	}
 	if at > now.Version {
-		return nil, fault("query.at", fmt.Sprintf("the study has %d events so far", now.Version), at)
+		return nil, design.NewInvalid("query.at", fmt.Sprintf("the study has %d events so far", now.Version), at)
 	}
 	base := s.cache.upTo(id, at)
 	if base != nil && base.Version == at {
 		return base, nil
 	}
-	events, err := s.store.Events(ctx, id, base.version(), int(at-base.version()))
+	events, err := s.store.Events(ctx, id, versionOf(base), int(at-versionOf(base)))
 	if err != nil {
 		return nil, err
 	}
-	past, err := fold(id, base, events, now)
+	past, err := ledger.Fold(id, base, events, now)
 	if err != nil {
 		return nil, fmt.Errorf("study %s: %w", id, err)
 	}
@@ -89,8 +94,8 @@ func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*Snapshot,
 	return s.cache.put(past), nil
 }
 
-// version is 0 for a study without events.
-func (snap *Snapshot) version() int64 {
+// versionOf is 0 for a study without events.
+func versionOf(snap *ledger.Snapshot) int64 {
 	if snap == nil {
 		return 0
 	}
@@ -98,7 +103,7 @@ func (snap *Snapshot) version() int64 {
 }
 
 // latest returns the study as it is now. Reading a whole ledger is shared by all who wait for it.
-func (s *Service) latest(ctx context.Context, id string) (*Snapshot, error) {
+func (s *Service) latest(ctx context.Context, id string) (*ledger.Snapshot, error) {
 	base := s.cache.upTo(id, 0)
 	if base == nil {
 		var err error
@@ -116,7 +121,7 @@ func (s *Service) latest(ctx context.Context, id string) (*Snapshot, error) {
 // loadTime bounds the reading of a whole ledger.
 const loadTime = time.Minute
 
-func (s *Service) load(ctx context.Context, id string) (*Snapshot, error) {
+func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error) {
 	loaded := s.loading.DoChan(id, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
 		defer cancel()
@@ -124,26 +129,29 @@ func (s *Service) load(ctx context.Context, id string) (*Snapshot, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.foldNews(&Snapshot{ID: id}, events)
+		if len(events) == 0 {
+			return nil, fmt.Errorf("study %s: %w", id, ErrNotFound)
+		}
+		return s.foldNews(&ledger.Snapshot{ID: id}, events)
 	})
 	select {
 	case result := <-loaded:
 		if result.Err != nil {
 			return nil, result.Err
 		}
-		return result.Val.(*Snapshot), nil
+		return result.Val.(*ledger.Snapshot), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
 // foldNews adds events to base, which may be a study without any, and keeps the result.
-func (s *Service) foldNews(base *Snapshot, news []Event) (*Snapshot, error) {
+func (s *Service) foldNews(base *ledger.Snapshot, news []ledger.Event) (*ledger.Snapshot, error) {
 	prior := base
 	if base.Version == 0 {
 		prior = nil
 	}
-	snap, err := fold(base.ID, prior, news, nil)
+	snap, err := ledger.Fold(base.ID, prior, news, nil)
 	if err != nil {
 		return nil, fmt.Errorf("study %s: %w", base.ID, err)
 	}
@@ -151,7 +159,7 @@ func (s *Service) foldNews(base *Snapshot, news []Event) (*Snapshot, error) {
 }
 
 // recent returns some version of the study, if possible without asking the store: a write brings it up to date.
-func (s *Service) recent(ctx context.Context, id string) (*Snapshot, error) {
+func (s *Service) recent(ctx context.Context, id string) (*ledger.Snapshot, error) {
 	if snap := s.cache.upTo(id, 0); snap != nil {
 		return snap, nil
 	}
@@ -159,27 +167,27 @@ func (s *Service) recent(ctx context.Context, id string) (*Snapshot, error) {
 }
 
 // Summaries lists studies, the last changed first; only those in ids when ids is not nil.
-func (s *Service) Summaries(ctx context.Context, ids []string) ([]Summary, error) {
+func (s *Service) Summaries(ctx context.Context, ids []string) ([]ledger.Summary, error) {
 	return s.store.Summaries(ctx, ids)
 }
 
 // Events returns the ledger after event after, at most limit entries (0 = all).
-func (s *Service) Events(ctx context.Context, id string, after int64, limit int) ([]Event, error) {
+func (s *Service) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
 	return s.store.Events(ctx, id, after, limit)
 }
 
 // ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in the order to answer them.
 type ruling struct {
-	drafts  []draft
+	drafts  []ledger.Draft
 	numbers []int
 }
 
 // write brings base up to date under the study's lock, lets decide rule on it, and appends what it ruled.
-func (s *Service) write(ctx context.Context, cmd Command, base *Snapshot, decide func(now *Snapshot) (ruling, error)) (*Snapshot, []int, error) {
-	var after *Snapshot
+func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot, decide func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, []int, error) {
+	var after *ledger.Snapshot
 	var numbers []int
-	err := s.store.Write(ctx, base.ID, cmd, base.Version, func(news []Event) (Append, error) {
-		now, err := fold(base.ID, base, news, nil)
+	err := s.store.Write(ctx, base.ID, cmd, base.Version, func(news []ledger.Event) (Append, error) {
+		now, err := ledger.Fold(base.ID, base, news, nil)
 		if err != nil {
 			return Append{}, fmt.Errorf("study %s: %w", base.ID, err)
 		}
@@ -198,16 +206,16 @@ func (s *Service) write(ctx context.Context, cmd Command, base *Snapshot, decide
 }
 
 // append turns a ruling on the study now (nil before its first event) into what the store writes.
-func (s *Service) append(cmd Command, id string, now *Snapshot, ruled ruling) (Append, error) {
-	events, err := chain(now.link(), s.now(), cmd.By, ruled.drafts...)
+func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled ruling) (Append, error) {
+	events, err := ledger.Next(now, s.now(), cmd.By, ruled.drafts...)
 	if err != nil {
 		return Append{}, err
 	}
 	return appendEvents(cmd, id, now, events, ruled.numbers)
 }
 
-func appendEvents(cmd Command, id string, now *Snapshot, events []Event, numbers []int) (Append, error) {
-	after, err := fold(id, now, events, nil)
+func appendEvents(cmd Command, id string, now *ledger.Snapshot, events []ledger.Event, numbers []int) (Append, error) {
+	after, err := ledger.Fold(id, now, events, nil)
 	if err != nil {
 		return Append{}, fmt.Errorf("study %s: %w", id, err)
 	}
@@ -224,7 +232,7 @@ func appendEvents(cmd Command, id string, now *Snapshot, events []Event, numbers
 
 // choose makes decisions of a study one after another: prepare works on the study as it is while no other decision is being made,
 // then its ruling is written. What prepare refuses is still offered to the store, which knows whether the request was answered before.
-func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare func(ctx context.Context, snap *Snapshot) (ruling, error)) (after *Snapshot, numbers []int, err error) {
+func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare func(ctx context.Context, snap *ledger.Snapshot) (ruling, error)) (after *ledger.Snapshot, numbers []int, err error) {
 	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
 		snap, err := s.latest(ctx, id)
 		if err != nil {
@@ -234,7 +242,7 @@ func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare fu
 		if refused != nil && ctx.Err() != nil {
 			return refused
 		}
-		after, numbers, err = s.write(ctx, cmd, snap, func(now *Snapshot) (ruling, error) {
+		after, numbers, err = s.write(ctx, cmd, snap, func(now *ledger.Snapshot) (ruling, error) {
 			if refused != nil {
 				return ruling{}, refused
 			}

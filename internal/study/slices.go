@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // Bounds on how finely a chart can ask the model.
@@ -16,14 +19,14 @@ const (
 // Slice is the posterior along one parameter, the others held.
 type Slice struct {
 	Parameter string          `json:"parameter"`
-	At        []Value         `json:"at"`
+	At        []design.Value  `json:"at"`
 	Metrics   map[string]Band `json:"metrics"`
 	Feasible  []float64       `json:"feasibility_probability"`
 }
 
 // Map is the posterior over two parameters: row i is Y[i], column j is X[j].
 type Map struct {
-	X, Y     []Value
+	X, Y     []design.Value
 	Mean     map[string][][]float64
 	SD       map[string][][]float64
 	Feasible [][]float64
@@ -31,22 +34,22 @@ type Map struct {
 
 // Slices is the posterior along each parameter through a point, what a mixture leaves following the others. There are none when the prior
 // knows only the candidates.
-func (s *Service) Slices(ctx context.Context, snap *Snapshot, through Settings, samples int) ([]Slice, error) {
+func (s *Service) Slices(ctx context.Context, snap *ledger.Snapshot, through design.Settings, samples int) ([]Slice, error) {
 	if samples < 2 || samples > mostSamples {
-		return nil, fault("query.samples", fmt.Sprintf("2 to %d samples are possible", mostSamples), samples)
+		return nil, design.NewInvalid("query.samples", fmt.Sprintf("2 to %d samples are possible", mostSamples), samples)
 	}
-	if snap.compiled.onlyArms() {
+	if snap.Compiled().OnlyArms() {
 		return nil, nil
 	}
 	var out []Slice
 	for _, p := range snap.Definition.Parameters {
-		if p.Type == Remainder {
+		if p.Type == design.Remainder {
 			continue
 		}
 		slice := Slice{Parameter: p.Name, At: levels(p, samples)}
-		var points []Settings
+		var points []design.Settings
 		for _, v := range slice.At {
-			points = append(points, snap.moved(through, Settings{p.Name: v}))
+			points = append(points, moved(snap.Definition, through, design.Settings{p.Name: v}))
 		}
 		posterior, err := s.viewed(ctx, snap, points)
 		if err != nil {
@@ -59,26 +62,26 @@ func (s *Service) Slices(ctx context.Context, snap *Snapshot, through Settings, 
 }
 
 // Map is the posterior over parameters x and y, the others held at pins.
-func (s *Service) Map(ctx context.Context, snap *Snapshot, x, y string, pins Settings, samples int) (Map, error) {
+func (s *Service) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pins design.Settings, samples int) (Map, error) {
 	if samples < 2 || samples > mostMapSamples {
-		return Map{}, fault("query.samples", fmt.Sprintf("2 to %d samples are possible", mostMapSamples), samples)
+		return Map{}, design.NewInvalid("query.samples", fmt.Sprintf("2 to %d samples are possible", mostMapSamples), samples)
 	}
-	across, err := snap.mapAxis("query.x", x)
+	across, err := mapAxis(snap.Compiled(), "query.x", x)
 	if err != nil {
 		return Map{}, err
 	}
-	up, err := snap.mapAxis("query.y", y)
+	up, err := mapAxis(snap.Compiled(), "query.y", y)
 	if err != nil {
 		return Map{}, err
 	}
 	if x == y {
-		return Map{}, fault("query.y", "two different parameters are needed", y)
+		return Map{}, design.NewInvalid("query.y", "two different parameters are needed", y)
 	}
 	out := Map{X: levels(across, samples), Y: levels(up, samples), Mean: map[string][][]float64{}, SD: map[string][][]float64{}}
-	var points []Settings
+	var points []design.Settings
 	for _, v := range out.Y {
 		for _, u := range out.X {
-			points = append(points, snap.moved(pins, Settings{x: u, y: v}))
+			points = append(points, moved(snap.Definition, pins, design.Settings{x: u, y: v}))
 		}
 	}
 	posterior, err := s.viewed(ctx, snap, points)
@@ -92,34 +95,34 @@ func (s *Service) Map(ctx context.Context, snap *Snapshot, x, y string, pins Set
 	return out, nil
 }
 
-func (snap *Snapshot) mapAxis(location, name string) (Parameter, error) {
-	if snap.compiled.onlyArms() {
-		return Parameter{}, fault(location, "the prior knows only the candidates, so there is no map", name)
+func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error) {
+	if c.OnlyArms() {
+		return design.Parameter{}, design.NewInvalid(location, "the prior knows only the candidates, so there is no map", name)
 	}
-	for _, p := range snap.Definition.Parameters {
-		if p.Name == name && p.Type != Remainder {
+	for _, p := range c.Def.Parameters {
+		if p.Name == name && p.Type != design.Remainder {
 			return p, nil
 		}
 	}
-	return Parameter{}, fault(location, "a parameter that can be set is needed", name)
+	return design.Parameter{}, design.NewInvalid(location, "a parameter that can be set is needed", name)
 }
 
 // viewed is the posterior at settings that a chart made up; a mixture's remainder may leave its range there.
-func (s *Service) viewed(ctx context.Context, snap *Snapshot, points []Settings) (Posterior, error) {
-	places, faults := snap.compiled.viewpoints(points[:1], "query.through")
-	if err := invalid(faults); err != nil && len(snap.Definition.Parameters) > 0 && !snap.hasRemainder() {
+func (s *Service) viewed(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
+	places, faults := snap.Compiled().Viewpoints(points[:1], "query.through")
+	if err := faults.Err(); err != nil && len(snap.Definition.Parameters) > 0 && !hasRemainder(snap.Definition) {
 		return Posterior{}, err
 	}
 	places = places[:0]
 	for _, settings := range points {
-		places = append(places, snap.compiled.locate(settings, -1))
+		places = append(places, snap.Compiled().Locate(settings, nil))
 	}
-	return snap.replay.charts.at(places, func() (Posterior, error) { return s.posterior(ctx, snap, places, points) })
+	return s.cache.replayOf(snap).posteriors.get(places, func() (Posterior, error) { return s.posterior(ctx, snap, places, points) })
 }
 
-func (snap *Snapshot) hasRemainder() bool {
-	for _, p := range snap.Definition.Parameters {
-		if p.Type == Remainder {
+func hasRemainder(d design.Definition) bool {
+	for _, p := range d.Parameters {
+		if p.Type == design.Remainder {
 			return true
 		}
 	}
@@ -127,36 +130,36 @@ func (snap *Snapshot) hasRemainder() bool {
 }
 
 // moved is settings with some of them changed and remainders following.
-func (snap *Snapshot) moved(settings, to Settings) Settings {
+func moved(d design.Definition, settings, to design.Settings) design.Settings {
 	out := maps.Clone(settings)
 	maps.Copy(out, to)
-	for _, p := range snap.Definition.Parameters {
-		if p.Type != Remainder || p.Total == nil {
+	for _, p := range d.Parameters {
+		if p.Type != design.Remainder || p.Total == nil {
 			continue
 		}
 		left := *p.Total
 		for _, name := range p.Of {
 			left -= out[name].Number
 		}
-		out[p.Name] = NumberValue(left)
+		out[p.Name] = design.NumberValue(left)
 	}
 	return out
 }
 
 // levels are the values of a parameter to look at: at most samples of them, evenly spread on its scale.
-func levels(p Parameter, samples int) []Value {
-	if p.Type == Categorical {
-		values := make([]Value, len(p.Choices))
+func levels(p design.Parameter, samples int) []design.Value {
+	if p.Type == design.Categorical {
+		values := make([]design.Value, len(p.Choices))
 		for i, choice := range p.Choices {
-			values[i] = TextValue(choice)
+			values[i] = design.TextValue(choice)
 		}
 		return values
 	}
 	low, high := *p.Low, *p.High
-	if p.Type == Integer && high-low < float64(samples) {
+	if p.Type == design.Integer && high-low < float64(samples) {
 		samples = int(high-low) + 1
 	}
-	var values []Value
+	var values []design.Value
 	for i := range samples {
 		x := low
 		switch share := float64(i) / float64(max(samples-1, 1)); {
@@ -167,10 +170,10 @@ func levels(p Parameter, samples int) []Value {
 		default:
 			x = low + share*(high-low)
 		}
-		if p.Type == Integer {
+		if p.Type == design.Integer {
 			x = math.Round(x)
 		}
-		values = append(values, NumberValue(x))
+		values = append(values, design.NumberValue(x))
 	}
 	return values
 }

@@ -2,7 +2,8 @@ package study
 
 import (
 	"context"
-	"time"
+
+	"headroom/internal/study/ledger"
 )
 
 // Store keeps studies. Package db implements it on PostgreSQL.
@@ -14,42 +15,28 @@ type Store interface {
 	// tables and stores the answer under the retry key: all in one transaction. After the commit it notifies
 	// listeners. decide is called at most once.
 	// Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyAnswered, or whatever decide returned (nothing is stored then).
-	Write(ctx context.Context, id string, cmd Command, known int64, decide func(news []Event) (Append, error)) error
+	Write(ctx context.Context, id string, cmd Command, known int64, decide func(news []ledger.Event) (Append, error)) error
 
 	// Choosing runs choose while holding the study's choosing lock, so that decisions of one study are made one after another,
 	// on all servers. Tells do not wait for it.
 	Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error
 
 	// Events returns the events with after < seq, at most limit (0 = all), in order. ErrNotFound when there is no such study.
-	Events(ctx context.Context, id string, after int64, limit int) ([]Event, error)
+	Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error)
 
 	// Version returns the seq of the last event.
 	Version(ctx context.Context, id string) (int64, error)
 
 	// Summaries lists studies, newest change first. Only those in ids when ids is not nil.
-	Summaries(ctx context.Context, ids []string) ([]Summary, error)
+	Summaries(ctx context.Context, ids []string) ([]ledger.Summary, error)
 }
 
 // Append is what a write adds: complete events (seq, at and hash filled in by Chain) and the read-table rows that changed.
 type Append struct {
-	Events  []Event
-	After   *Snapshot // the study with the events folded in; read tables are brought up to it
-	Touched []int     // numbers of the trials whose rows changed
-	Answer  *Answer   // stored under the retry key, when there is one
-}
-
-// Summary is one line of the study list.
-type Summary struct {
-	ID            string     `json:"id"`
-	Name          string     `json:"name"`
-	State         State      `json:"state"`
-	Version       int64      `json:"version"`
-	CreatedAt     time.Time  `json:"created_at"`
-	UpdatedAt     time.Time  `json:"updated_at"`
-	Trials        int        `json:"trials"`
-	Waiting       int        `json:"waiting"` // suggested or partial
-	OldestWaiting *time.Time `json:"oldest_waiting,omitempty"`
-	Algorithm     string     `json:"algorithm"`
+	Events  []ledger.Event
+	After   *ledger.Snapshot // the study with the events folded in; read tables are brought up to it
+	Touched []int            // numbers of the trials whose rows changed
+	Answer  *Answer          // stored under the retry key, when there is one
 }
 
 // Command is how a write enters.
@@ -64,7 +51,7 @@ type Retry struct {
 	Caller, Method, Path, Key string
 	Body                      [32]byte
 	// Answer makes the response that is stored with the effect, from the study after it and the trials concerned.
-	Answer func(after *Snapshot, numbers []int) (Answer, error)
+	Answer func(after *ledger.Snapshot, numbers []int) (Answer, error)
 }
 
 // Answer is a stored response.

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // Limits on what people write and what instruments read.
@@ -19,34 +22,34 @@ const (
 
 // Telling reports results of one trial. Faults are located under Location ("body" or "body.trials[3]").
 type Telling struct {
-	Number     int                `json:"number"`
-	Metrics    map[string]Reading `json:"metrics"`
-	Parameters Settings           `json:"parameters,omitempty"`
-	ObservedAt *time.Time         `json:"observed_at,omitempty"`
-	Note       string             `json:"note,omitempty"`
-	Location   string             `json:"-"`
+	Number     int                       `json:"number"`
+	Metrics    map[string]ledger.Reading `json:"metrics"`
+	Parameters design.Settings           `json:"parameters,omitempty"`
+	ObservedAt *time.Time                `json:"observed_at,omitempty"`
+	Note       string                    `json:"note,omitempty"`
+	Location   string                    `json:"-"`
 }
 
 // Tell reports results: all of them are stored, or none.
-func (s *Service) Tell(ctx context.Context, cmd Command, id string, told []Telling) (*Snapshot, error) {
+func (s *Service) Tell(ctx context.Context, cmd Command, id string, told []Telling) (*ledger.Snapshot, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	after, _, err := s.write(ctx, cmd, base, func(now *Snapshot) (ruling, error) { return ruleTell(now, told) })
+	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) { return ruleTell(now, told) })
 	return after, err
 }
 
 // ruleTell accepts results of trials, each in turn, or none of them.
-func ruleTell(snap *Snapshot, told []Telling) (ruling, error) {
+func ruleTell(snap *ledger.Snapshot, told []Telling) (ruling, error) {
 	if err := mayTell(snap); err != nil {
 		return ruling{}, err
 	}
 	if len(told) == 0 {
-		return ruling{}, fault("body.trials", "at least one trial is needed", nil)
+		return ruling{}, design.NewInvalid("body.trials", "at least one trial is needed", nil)
 	}
 	var ruled ruling
-	var faults []Fault
+	var faults design.Faults
 	var refused error
 	before := map[int]map[string]bool{} // metrics told earlier in the same request
 	for _, telling := range told {
@@ -55,41 +58,41 @@ func ruleTell(snap *Snapshot, told []Telling) (ruling, error) {
 		if refused == nil {
 			refused = err
 		}
-		ruled.drafts = append(ruled.drafts, draft{Told, data})
+		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: data})
 		if !slices.Contains(ruled.numbers, telling.Number) {
 			ruled.numbers = append(ruled.numbers, telling.Number)
 		}
 	}
-	if err := invalid(faults); err != nil {
+	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
 	return ruled, refused
 }
 
-func mayTell(snap *Snapshot) error {
-	if snap.State == Archived {
+func mayTell(snap *ledger.Snapshot) error {
+	if snap.State == ledger.Archived {
 		return conflict("The study is archived; nothing can be told or corrected. Set its state to open, paused or finished first.")
 	}
 	return nil
 }
 
 // checkTelling returns the event's data, what is wrong with the telling itself, and what stands against it as the study is.
-func checkTelling(snap *Snapshot, t Telling, before map[int]map[string]bool) (ToldData, []Fault, error) {
+func checkTelling(snap *ledger.Snapshot, t Telling, before map[int]map[string]bool) (ledger.ToldData, design.Faults, error) {
 	at := t.Location
 	if at == "" {
 		at = "body"
 	}
-	data := ToldData{Number: t.Number, Metrics: t.Metrics, ObservedAt: t.ObservedAt, Note: t.Note}
+	data := ledger.ToldData{Number: t.Number, Metrics: t.Metrics, ObservedAt: t.ObservedAt, Note: t.Note}
 	trial := snap.Trial(t.Number)
 	if trial == nil {
 		if at != "body" {
-			return data, []Fault{{at + ".number", noSuchTrial(snap, t.Number), t.Number}}, nil
+			return data, design.Faults{{Location: at + ".number", Message: noSuchTrial(snap, t.Number), Value: t.Number}}, nil
 		}
 		return data, nil, notFound("%s", noSuchTrial(snap, t.Number))
 	}
 	faults := checkNote(t.Note, at)
 	if len(t.Metrics) == 0 && t.Parameters == nil && t.Note == "" {
-		faults = append(faults, Fault{at + ".metrics", "at least one metric is needed", nil})
+		faults.Add(at+".metrics", nil, "at least one metric is needed")
 	}
 	var refused error
 	for _, name := range sortedKeys(t.Metrics) {
@@ -111,7 +114,7 @@ func checkTelling(snap *Snapshot, t Telling, before map[int]map[string]bool) (To
 	return data, faults, refused
 }
 
-func checkMetric(snap *Snapshot, trial *Trial, name string, reading Reading, at string, again bool) ([]Fault, error) {
+func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, reading ledger.Reading, at string, again bool) (design.Faults, error) {
 	faults := checkMetricName(snap, name, at)
 	faults = append(faults, checkReading(reading, at+".metrics."+name)...)
 	if len(faults) > 0 {
@@ -128,73 +131,73 @@ func checkMetric(snap *Snapshot, trial *Trial, name string, reading Reading, at 
 }
 
 // checkMetricName returns a fault for a name that is no metric of the study.
-func checkMetricName(snap *Snapshot, name, at string) []Fault {
-	kind, meant := snap.compiled.metric(name)
-	if kind != metricUnknown {
+func checkMetricName(snap *ledger.Snapshot, name, at string) design.Faults {
+	kind, meant := snap.Compiled().Metric(name)
+	if kind != design.MetricUnknown {
 		return nil
 	}
-	message := "the study has no such metric; it has " + strings.Join(snap.Definition.metricNames(), ", ")
+	message := "the study has no such metric; it has " + strings.Join(snap.Definition.MetricNames(), ", ")
 	if meant != "" {
 		message = fmt.Sprintf("the study has no such metric; did you mean %q?", meant)
 	}
-	return []Fault{{at + ".metrics." + name, message, nil}}
+	return design.Faults{{Location: at + ".metrics." + name, Message: message}}
 }
 
 // mustBeTold refuses a metric whose value comes with the decision.
-func mustBeTold(snap *Snapshot, name string) error {
-	if kind, _ := snap.compiled.metric(name); kind == metricKnown {
+func mustBeTold(snap *ledger.Snapshot, name string) error {
+	if kind, _ := snap.Compiled().Metric(name); kind == design.MetricKnown {
 		return conflict("%s is worked out from the settings when a trial is chosen; it cannot be told.", name)
 	}
 	return nil
 }
 
 // checkReading refuses what is not a finite number of reasonable size.
-func checkReading(r Reading, at string) []Fault {
-	var faults []Fault
-	if !finite(r.Value) || math.Abs(r.Value) > maximalReading {
-		faults = append(faults, Fault{at, "a finite number of at most 1e100 is needed", nil})
+func checkReading(r ledger.Reading, at string) design.Faults {
+	var faults design.Faults
+	if !design.Finite(r.Value) || math.Abs(r.Value) > maximalReading {
+		faults.Add(at, nil, "a finite number of at most 1e100 is needed")
 	}
 	if r.StdDev != nil && !(*r.StdDev > 0 && *r.StdDev <= maximalReading) {
-		faults = append(faults, Fault{at + ".stddev", "a standard deviation above 0 is needed; leave it out when it is not known", nil})
+		faults.Add(at+".stddev", nil, "a standard deviation above 0 is needed; leave it out when it is not known")
 	}
 	return faults
 }
 
-func checkNote(note, at string) []Fault {
+func checkNote(note, at string) (faults design.Faults) {
 	if n := utf8.RuneCountInString(note); n > maximalNote {
-		return []Fault{{at + ".note", fmt.Sprintf("at most %d characters are kept, these are %d", maximalNote, n), nil}}
+		faults.Add(at+".note", nil, "at most %d characters are kept, these are %d", maximalNote, n)
 	}
-	return nil
+	return faults
 }
 
-func checkReason(reason string) []Fault {
+func checkReason(reason string) (faults design.Faults) {
 	n := utf8.RuneCountInString(reason)
 	switch {
 	case strings.TrimSpace(reason) == "":
-		return []Fault{{"body.reason", "a reason is needed; the ledger keeps it", nil}}
+		faults.Add("body.reason", nil, "a reason is needed; the ledger keeps it")
 	case n > maximalReason:
-		return []Fault{{"body.reason", fmt.Sprintf("at most %d characters are kept, these are %d", maximalReason, n), nil}}
+		faults.Add("body.reason", nil, "at most %d characters are kept, these are %d", maximalReason, n)
 	}
-	return nil
+	return faults
 }
 
-func noSuchTrial(snap *Snapshot, number int) string {
+func noSuchTrial(snap *ledger.Snapshot, number int) string {
 	return fmt.Sprintf("There is no trial %d; the study has %d.", number, len(snap.Trials))
 }
 
 // usedSettings are settings placed in the space, with what follows from them.
 type usedSettings struct {
-	settings  Settings
+	settings  design.Settings
 	candidate *int
 	known     map[string]float64
 }
 
 // settingsUsed places the settings that were used in a trial instead of those chosen.
-func settingsUsed(snap *Snapshot, trial *Trial, settings Settings, at string) (usedSettings, []Fault) {
-	placed, place, faults := snap.compiled.placeUsed(settings, at+".parameters")
+func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings, at string) (usedSettings, design.Faults) {
+	placed, place, faults := snap.Compiled().PlaceUsed(settings, at+".parameters")
 	if len(faults) > 0 {
 		return usedSettings{}, faults
 	}
-	known, faults := snap.compiled.knownAt(placed, place, trial.Context, trial.ConstraintValues, at)
+	known, faults := snap.Compiled().KnownAt(placed, place, trial.Context, trial.ConstraintValues, at)
 	return usedSettings{placed, candidateOf(place), known}, faults
 }

@@ -1,12 +1,16 @@
 package study
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // How far a replayed decision may be from the recorded one.
@@ -17,7 +21,7 @@ const (
 
 // Verify checks the hashes of the study up to the snapshot and replays every decision from what it had seen, under the definition
 // then in force.
-func (s *Service) Verify(ctx context.Context, snap *Snapshot) (Verification, error) {
+func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verification, error) {
 	events, err := s.store.Events(ctx, snap.ID, 0, int(snap.Version))
 	if err != nil {
 		return Verification{}, err
@@ -27,11 +31,11 @@ func (s *Service) Verify(ctx context.Context, snap *Snapshot) (Verification, err
 		return Verification{}, err
 	}
 	defer release()
-	return verifyEvents(ctx, events, CheckChain(events))
+	return verifyEvents(ctx, events, ledger.CheckChain(events))
 }
 
 // verifyEvents replays the decisions of a ledger whose hashes were found broken or not.
-func verifyEvents(ctx context.Context, events []Event, broken error) (Verification, error) {
+func verifyEvents(ctx context.Context, events []ledger.Event, broken error) (Verification, error) {
 	v := verifier{events: events, result: Verification{Different: []Difference{}, LedgerIntact: broken == nil}}
 	if broken != nil {
 		v.differ(0, "ledger", nil, broken.Error())
@@ -48,29 +52,29 @@ func verifyEvents(ctx context.Context, events []Event, broken error) (Verificati
 
 // verifier walks a ledger once. Two places move along it: the event it is at, and behind it the study as the decision there saw it.
 type verifier struct {
-	events []Event
+	events []ledger.Event
 	result Verification
 
-	snap    *Snapshot // after event snap.Version, the one that the decision had seen
+	snap    *ledger.Snapshot // after event snap.Version, the one that the decision had seen
 	state   *optimizer.State
-	under   *compiled          // what state was replayed under
-	fits    []FittedData       // of all events so far
-	pending []optimizer.Round  // chosen after snap
-	replay  *optimizer.History // what state was made from
+	under   *design.Compiled    // what state was replayed under
+	fits    []ledger.FittedData // of all events so far
+	pending []optimizer.Round   // chosen after snap
+	replay  *optimizer.History  // what state was made from
 }
 
 func (v *verifier) walk(ctx context.Context) error {
 	for _, e := range v.events {
 		switch e.Kind {
-		case Fitted:
-			var fit FittedData
-			if err := decodeExactly(e.Data, &fit); err != nil {
+		case ledger.Fitted:
+			var fit ledger.FittedData
+			if err := e.Decode(&fit); err != nil {
 				return fmt.Errorf("event %d: %w", e.Seq, err)
 			}
 			v.fits = append(v.fits, fit)
-		case Chosen:
-			var chosen ChosenData
-			if err := decodeExactly(e.Data, &chosen); err != nil {
+		case ledger.Chosen:
+			var chosen ledger.ChosenData
+			if err := e.Decode(&chosen); err != nil {
 				return fmt.Errorf("event %d: %w", e.Seq, err)
 			}
 			if err := v.decision(ctx, chosen); err != nil {
@@ -82,38 +86,31 @@ func (v *verifier) walk(ctx context.Context) error {
 }
 
 // decision replays one, and adds it to what later ones with the same view see as pending.
-func (v *verifier) decision(ctx context.Context, chosen ChosenData) error {
+func (v *verifier) decision(ctx context.Context, chosen ledger.ChosenData) error {
 	if v.snap == nil || v.snap.Version != chosen.Seen {
 		if err := v.advance(chosen.Seen); err != nil {
 			return err
 		}
 	}
-	c := v.snap.compiled
-	place := c.locate(chosen.Parameters, candidateIndex(chosen.Candidate))
+	c := v.snap.Compiled()
+	place := c.Locate(chosen.Parameters, chosen.Candidate)
 	if chosen.Decision != nil {
 		if err := v.compare(ctx, chosen, place); err != nil {
 			return err
 		}
 	}
-	v.pending = append(v.pending, optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: chosen.Origin == Suggested,
-		Readings: make([]optimizer.Reading, len(c.MetricNames)), Costs: givenCosts(c.Def, chosen.KnownValues), Draw: drawOf(chosen.Decision, c.Def.Algorithm.Name)})
+	v.pending = append(v.pending, optimizer.Round{Point: place.U, Arm: place.Arm, Suggested: chosen.Origin == ledger.Suggested,
+		Readings: make([]optimizer.Reading, len(c.MetricNames)), Costs: c.Def.KnownInOrder(chosen.KnownValues), Draw: chosen.Decision.Draw(c.Def.Algorithm.Name)})
 	return nil
-}
-
-func candidateIndex(candidate *int) int {
-	if candidate == nil {
-		return -1
-	}
-	return *candidate
 }
 
 // advance folds the ledger up to event seq; what was chosen by then is part of it.
 func (v *verifier) advance(seq int64) error {
-	from := v.snap.version()
+	from := versionOf(v.snap)
 	if seq < from || seq > int64(len(v.events)) {
 		return fmt.Errorf("a decision made from event %d", seq)
 	}
-	snap, err := fold("verified", v.snap, v.events[from:seq], v.snap)
+	snap, err := ledger.Fold("verified", v.snap, v.events[from:seq], nil)
 	if err != nil {
 		return err
 	}
@@ -123,15 +120,15 @@ func (v *verifier) advance(seq int64) error {
 
 // replayed is the state that decision number was made from.
 func (v *verifier) replayed(number int) (*optimizer.State, error) {
-	c := v.snap.compiled
+	c := v.snap.Compiled()
 	if v.replay == nil {
-		v.replay = v.snap.history(c)
+		v.replay = v.snap.History(c)
 	}
 	if len(v.replay.Rounds)+len(v.pending) != number-1 {
 		return nil, fmt.Errorf("trial %d was decided when %d were chosen", number, len(v.replay.Rounds)+len(v.pending))
 	}
 	rounds := v.replay.Rounds[:len(v.replay.Rounds):len(v.replay.Rounds)]
-	h := &optimizer.History{Rounds: append(rounds, v.pending...), Fits: fitsFor(c, v.fits)}
+	h := &optimizer.History{Rounds: append(rounds, v.pending...), Fits: ledger.FitsUnder(c, v.fits)}
 	var err error
 	if v.state != nil && v.under == c {
 		v.state, err = v.state.Extend(h)
@@ -143,16 +140,16 @@ func (v *verifier) replayed(number int) (*optimizer.State, error) {
 }
 
 // compare replays a recorded decision and notes what differs.
-func (v *verifier) compare(ctx context.Context, chosen ChosenData, place optimizer.Place) error {
+func (v *verifier) compare(ctx context.Context, chosen ledger.ChosenData, place optimizer.Place) error {
 	v.result.Checked++
 	number, stored := chosen.Number, chosen.Decision
 	state, err := v.replayed(number)
 	if err != nil {
 		return err
 	}
-	c := v.snap.compiled
-	known, faults := c.known(chosen.Context, chosen.ConstraintValues, "")
-	if err := invalid(faults); err != nil {
+	c := v.snap.Compiled()
+	known, faults := c.Known(chosen.Context, chosen.ConstraintValues, "")
+	if err := faults.Err(); err != nil {
 		return err
 	}
 	if stored.Reason == string(optimizer.ReasonOwn) {
@@ -200,9 +197,9 @@ func scoreAt(state *optimizer.State, place optimizer.Place, known optimizer.Know
 }
 
 // compareMaximum accepts a recorded point other than the replayed one if its acquisition comes near enough to the maximum.
-func (v *verifier) compareMaximum(state *optimizer.State, number int, stored *Decision, replayed Decision, again optimizer.Decision, chosen ChosenData, known optimizer.Known) {
+func (v *verifier) compareMaximum(state *optimizer.State, number int, stored *ledger.Decision, replayed ledger.Decision, again optimizer.Decision, chosen ledger.ChosenData, known optimizer.Known) {
 	if replayed.Acquisition == nil || !again.HasScore {
-		v.differ(number, "parameters", chosen.Parameters, v.snap.compiled.settings(again.Place))
+		v.differ(number, "parameters", chosen.Parameters, v.snap.Compiled().Settings(again.Place))
 		return
 	}
 	if short := again.Acquisition - *replayed.Acquisition; short > searchTolerance*v.acquisitionRange(state, known, again.Acquisition) {
@@ -212,15 +209,9 @@ func (v *verifier) compareMaximum(state *optimizer.State, number int, stored *De
 
 // acquisitionRange is the maximum less the smallest value among the candidates, or among the points tried and probes spread over the space.
 func (v *verifier) acquisitionRange(state *optimizer.State, known optimizer.Known, maximum float64) float64 {
-	c := v.snap.compiled
-	var places []optimizer.Place
-	for i := range c.arms {
-		places = append(places, c.arm(i))
-	}
-	if c.arms == nil {
-		for _, x := range c.space.probes {
-			places = append(places, optimizer.Place{U: c.space.units(x), Arm: -1})
-		}
+	places := v.snap.Compiled().Arms()
+	if places == nil {
+		places = v.snap.Compiled().Probes()
 		for _, r := range v.replay.Rounds {
 			places = append(places, optimizer.Place{U: r.Point, Arm: r.Arm})
 		}
@@ -231,7 +222,7 @@ func (v *verifier) acquisitionRange(state *optimizer.State, known optimizer.Know
 	scores := state.Acquisition(places, known)
 	smallest := maximum
 	for i, value := range scores.Values {
-		if (scores.Allowed == nil || scores.Allowed[i]) && finite(value) {
+		if (scores.Allowed == nil || scores.Allowed[i]) && design.Finite(value) {
 			smallest = min(smallest, value)
 		}
 	}
@@ -239,7 +230,7 @@ func (v *verifier) acquisitionRange(state *optimizer.State, known optimizer.Know
 }
 
 // compareNumbers notes every recorded number that the replay does not give again.
-func (v *verifier) compareNumbers(number int, stored *Decision, replayed Decision) {
+func (v *verifier) compareNumbers(number int, stored *ledger.Decision, replayed ledger.Decision) {
 	v.compareMaps(number, "beta", stored.Beta, replayed.Beta)
 	v.compareMaps(number, "multipliers", stored.Multipliers, replayed.Multipliers)
 	v.compareMaps(number, "mean", stored.Mean, replayed.Mean)
@@ -258,7 +249,7 @@ func (v *verifier) compareNumbers(number int, stored *Decision, replayed Decisio
 	v.compareModels(number, stored.Model, replayed.Model)
 }
 
-func (v *verifier) compareModels(number int, stored, replayed map[string]MetricModel) {
+func (v *verifier) compareModels(number int, stored, replayed map[string]ledger.MetricModel) {
 	for _, name := range sortedKeys(stored) {
 		a, b := stored[name], replayed[name]
 		at := "model." + name + "."
@@ -316,4 +307,16 @@ func agrees(stored, replayed float64) bool {
 
 func (v *verifier) differ(number int, field string, stored, replayed any) {
 	v.result.Different = append(v.result.Different, Difference{Number: number, Field: field, Stored: stored, Replayed: replayed})
+}
+
+// VerifyBundle checks an exported study offline: its hashes, and every decision replayed.
+func VerifyBundle(ctx context.Context, text []byte) (Verification, error) {
+	var bundle ledger.Bundle
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&bundle); err != nil {
+		return Verification{}, fmt.Errorf("this is not an exported study: %w", err)
+	}
+	if bundle.Format != ledger.BundleFormat {
+		return Verification{}, fmt.Errorf("this is not an exported study: its format is %q, not %q", bundle.Format, ledger.BundleFormat)
+	}
+	return verifyEvents(ctx, bundle.Events, bundle.Check())
 }

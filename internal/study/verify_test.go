@@ -2,34 +2,35 @@ package study
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // rewritten is the ledger of b with the data of decision number changed and every hash made anew, as a forger would.
-func (b *bench) rewritten(number int, change func(*ChosenData)) []Event {
+func (b *bench) rewritten(number int, change func(*ledger.ChosenData)) []ledger.Event {
 	b.Helper()
-	var forged []Event
-	last := link{hash: noHash}
+	var forged []ledger.Event
+	var last *ledger.Snapshot
 	for _, e := range b.events {
-		d := draft{e.Kind, e.Data}
-		if e.Kind == Chosen {
-			var data ChosenData
-			if err := decodeExactly(e.Data, &data); err != nil {
+		d := ledger.Draft{Kind: e.Kind, Data: e.Data}
+		if e.Kind == ledger.Chosen {
+			var data ledger.ChosenData
+			if err := e.Decode(&data); err != nil {
 				b.Fatal(err)
 			}
 			if data.Number == number {
 				change(&data)
-				d.data = data
+				d.Data = data
 			}
 		}
-		next, err := chain(last, e.At, e.By, d)
+		next, err := ledger.Next(last, e.At, e.By, d)
 		if err != nil {
 			b.Fatal(err)
 		}
-		last = link{next[0].Seq, next[0].At, next[0].Hash}
+		last = &ledger.Snapshot{Version: next[0].Seq, UpdatedAt: next[0].At, Hash: next[0].Hash}
 		forged = append(forged, next...)
 	}
 	return forged
@@ -49,20 +50,26 @@ func played(t testing.TB) *bench {
 func TestVerifyFindsForgedDecisions(t *testing.T) {
 	t.Parallel()
 	b := played(t)
-	for field, change := range map[string]func(*ChosenData){
-		"multipliers.impurity":    func(c *ChosenData) { c.Decision.Multipliers["impurity"] += 1e-4 },
-		"beta.yield":              func(c *ChosenData) { c.Decision.Beta["yield"] = 3 },
-		"mean.yield":              func(c *ChosenData) { c.Decision.Mean["yield"] *= 1.001 },
-		"sd.impurity":             func(c *ChosenData) { c.Decision.SD["impurity"] += 1e-3 },
-		"estimates.yield":         func(c *ChosenData) { delete(c.Decision.Estimates, "yield") },
-		"acquisition":             func(c *ChosenData) { *c.Decision.Acquisition += 0.01 },
-		"random_seed":             func(c *ChosenData) { c.Decision.RandomSeed++ },
-		"feasibility_probability": func(c *ChosenData) { c.Decision.FeasibilityProbability += 0.01 },
-		"model.yield.lambda":      func(c *ChosenData) { m := c.Decision.Model["yield"]; m.Lambda *= 1.1; c.Decision.Model["yield"] = m },
-		"mean.impurity":           func(c *ChosenData) { c.Parameters = Settings{"temperature": NumberValue(33), "cycles": NumberValue(7)} },
+	for field, change := range map[string]func(*ledger.ChosenData){
+		"multipliers.impurity":    func(c *ledger.ChosenData) { c.Decision.Multipliers["impurity"] += 1e-4 },
+		"beta.yield":              func(c *ledger.ChosenData) { c.Decision.Beta["yield"] = 3 },
+		"mean.yield":              func(c *ledger.ChosenData) { c.Decision.Mean["yield"] *= 1.001 },
+		"sd.impurity":             func(c *ledger.ChosenData) { c.Decision.SD["impurity"] += 1e-3 },
+		"estimates.yield":         func(c *ledger.ChosenData) { delete(c.Decision.Estimates, "yield") },
+		"acquisition":             func(c *ledger.ChosenData) { *c.Decision.Acquisition += 0.01 },
+		"random_seed":             func(c *ledger.ChosenData) { c.Decision.RandomSeed++ },
+		"feasibility_probability": func(c *ledger.ChosenData) { c.Decision.FeasibilityProbability += 0.01 },
+		"model.yield.lambda": func(c *ledger.ChosenData) {
+			m := c.Decision.Model["yield"]
+			m.Lambda *= 1.1
+			c.Decision.Model["yield"] = m
+		},
+		"mean.impurity": func(c *ledger.ChosenData) {
+			c.Parameters = design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(7)}
+		},
 	} {
 		events := b.rewritten(9, change)
-		v, err := verifyEvents(t.Context(), events, CheckChain(events))
+		v, err := verifyEvents(t.Context(), events, ledger.CheckChain(events))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +82,7 @@ func TestVerifyFindsForgedDecisions(t *testing.T) {
 			t.Errorf("%s: %s", field, text)
 		}
 	}
-	v, err := verifyEvents(t.Context(), b.events, CheckChain(b.events))
+	v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
 	if err != nil || !v.OK || v.Checked != 10 {
 		t.Errorf("%v %+v", err, v)
 	}
@@ -89,13 +96,13 @@ func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, place, _ := b.snap.compiled.place(Settings{"temperature": NumberValue(33), "cycles": NumberValue(7)}, "")
-	kept := decisionRecord(b.snap.compiled, state, state.Own(place, optimizer.Known{}))
+	settings, place, _ := b.snap.Compiled().Place(design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(7)}, "")
+	kept := decisionRecord(b.snap.Compiled(), state, state.Own(place, optimizer.Known{}))
 	kept.Acquisition = scoreAt(state, place, optimizer.Known{})
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	p := chosenPoint{settings: settings, place: place, decision: kept}
-	b.must(ruling{drafts: []draft{{Chosen, p.event(11, Suggested, knownInputs{})}}}, nil)
-	v, err := verifyEvents(t.Context(), b.events, CheckChain(b.events))
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, knownInputs{})}}}, nil)
+	v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
 	if err != nil || len(v.Different) != 1 || v.Different[0].Number != 11 || v.Different[0].Field != "acquisition" {
 		text, _ := json.Marshal(v)
 		t.Errorf("%v %s", err, text)
@@ -116,14 +123,14 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 	near := best.Place
 	near.U = append([]float64(nil), near.U...)
 	near.U[0] += 1e-6
-	settings := b.snap.compiled.settings(near)
-	place := b.snap.compiled.locate(settings, -1)
-	kept := decisionRecord(b.snap.compiled, state, state.Own(place, optimizer.Known{}))
+	settings := b.snap.Compiled().Settings(near)
+	place := b.snap.Compiled().Locate(settings, nil)
+	kept := decisionRecord(b.snap.Compiled(), state, state.Own(place, optimizer.Known{}))
 	kept.Acquisition = scoreAt(state, place, optimizer.Known{})
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	p := chosenPoint{settings: settings, place: place, decision: kept}
-	b.must(ruling{drafts: []draft{{Chosen, p.event(11, Suggested, knownInputs{})}}}, nil)
-	if v, err := verifyEvents(t.Context(), b.events, CheckChain(b.events)); err != nil || !v.OK {
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, knownInputs{})}}}, nil)
+	if v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events)); err != nil || !v.OK {
 		text, _ := json.Marshal(v)
 		t.Errorf("%v %s", err, text)
 	}
@@ -132,15 +139,15 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 func TestBundlesAreCheckedBeforeTheyAreTaken(t *testing.T) {
 	t.Parallel()
 	b := played(t)
-	whole := Bundle{BundleFormat, b.snap.Definition, b.snap.State, b.snap.Version, b.snap.Hash, b.events}
-	write := func(bundle Bundle) string {
+	whole := ledger.Bundle{Format: ledger.BundleFormat, Definition: b.snap.Definition, State: b.snap.State, Version: b.snap.Version, Hash: b.snap.Hash, Events: b.events}
+	write := func(bundle ledger.Bundle) string {
 		text, err := json.Marshal(bundle)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
 	}
-	if _, err := ReadBundle(strings.NewReader(write(whole))); err != nil {
+	if _, err := ledger.ReadBundle([]byte(write(whole))); err != nil {
 		t.Fatal(err)
 	}
 	shorter, newer := whole, whole
@@ -148,7 +155,7 @@ func TestBundlesAreCheckedBeforeTheyAreTaken(t *testing.T) {
 	for location, text := range map[string]string{
 		"body.events": write(shorter), "body.format": write(newer), "body": write(whole) + "{}",
 	} {
-		_, err := ReadBundle(strings.NewReader(text))
+		_, err := ledger.ReadBundle([]byte(text))
 		if err == nil {
 			t.Errorf("%s: accepted", location)
 			continue

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"strconv"
 )
 
@@ -39,7 +39,7 @@ func NextSection(n Next) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if n.Study.Operates && n.Study.State == study.Open && !n.Candidate {
+		if n.Study.Operates && n.Study.State == ledger.Open && !n.Candidate {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<form class=\"ask\" method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -217,24 +217,24 @@ func NextSection(n Next) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if n.Candidate && n.Study.State == study.Open {
+		if n.Candidate && n.Study.State == ledger.Open {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"notice\"><p>Each decision of this study needs the sampled limit’s value at every candidate, so new trials are asked for through the API. Results can be saved here.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
 		switch n.Study.State {
-		case study.Paused:
+		case ledger.Paused:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<div class=\"notice\"><p>This study is paused: results can still be saved, new trials cannot be asked for. Open it again under “Name and state”.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case study.Finished:
+		case ledger.Finished:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<div class=\"notice\"><p>This study is finished: late results can still be saved, new trials cannot be asked for.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case study.Archived:
+		case ledger.Archived:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<div class=\"notice\"><p>This study is archived. It can be read, and copied as a new study.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -303,7 +303,7 @@ func NextSection(n Next) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if n.Study.Operates && n.Study.State == study.Open {
+				if n.Study.Operates && n.Study.State == ledger.Open {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "Press “Ask for next trial” for the next settings to try.")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -654,7 +654,7 @@ func TrialCard(c Card) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if c.Study.Operates && c.Study.State != study.Archived {
+		if c.Study.Operates && c.Study.State != ledger.Archived {
 			templ_7745c5c3_Err = EntryForm(c.Study, c.Number, c.Entry).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

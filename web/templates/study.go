@@ -1,12 +1,12 @@
 package templates
 
-import "headroom/internal/study"
+import "headroom/internal/study/ledger"
 
 // StudyHead names the study a page is about.
 type StudyHead struct {
 	ID        string
 	Name      string
-	State     study.State
+	State     ledger.State
 	Operates  bool // the viewer may ask, tell and correct
 	Shares    bool // the viewer may make read-only links
 	Clones    bool // the viewer may make studies
@@ -83,7 +83,7 @@ type Card struct {
 	Why         string
 	Told        []ToldValue
 	Entry       Entry
-	Status      study.Status
+	Status      ledger.Status
 }
 
 // ToldValue is a reading that is there.

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"strconv"
 )
 
@@ -451,7 +451,7 @@ func TrialView(p TrialPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if p.Study.Operates && p.Study.State != study.Archived && len(p.Card.Entry.Fields) > 0 {
+			if p.Study.Operates && p.Study.State != ledger.Archived && len(p.Card.Entry.Fields) > 0 {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<div class=\"panel\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -465,7 +465,7 @@ func TrialView(p TrialPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if p.Study.Operates && p.Study.State != study.Archived {
+			if p.Study.Operates && p.Study.State != ledger.Archived {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<div class=\"actions no-print\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -489,7 +489,7 @@ func TrialView(p TrialPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				if p.Study.State == study.Open {
+				if p.Study.State == ledger.Open {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "<form method=\"post\" action=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -156,7 +156,7 @@ func TestRestart(t *testing.T) {
 	kept := made(t, "ckb-restart-ucb", `{"restart_every": 3, "step": 2, "slack": 0}`, studyOf(1))
 	reset := made(t, "ckb-restart-ucb", `{"restart_every": 3, "step": 2, "slack": 0, "reset_multiplier": true}`, studyOf(1))
 	for round, first := range map[int]int{1: 1, 3: 1, 4: 4, 6: 4, 7: 7} {
-		if got := kept.First(round); got != first {
+		if got := kept.Traits().First(round); got != first {
 			t.Errorf("decision %d forgets what came before round %d, want %d", round, got, first)
 		}
 	}
@@ -167,7 +167,7 @@ func TestRestart(t *testing.T) {
 	}
 	window := made(t, "ckb-sw-ucb", `{"window": 3}`, studyOf(1))
 	for round, first := range map[int]int{1: 1, 4: 1, 5: 2, 9: 6} {
-		if got := window.First(round); got != first {
+		if got := window.Traits().First(round); got != first {
 			t.Errorf("with a window of 3, decision %d sees rounds from %d, want %d", round, got, first)
 		}
 	}
@@ -189,7 +189,7 @@ func TestSlidingWindow(t *testing.T) {
 	s.Costs[0].Mean[0] = 2 + width
 	equal(t, "score", drifting.Score(s).Value, []float64{2.2 - 1.5})
 	step := Footstep{Suggested: true, Beta: []float64{1, 1}, SD: []float64{0.5, 0.5}, Lambda: []float64{0.1, 0.1}, Scale: []float64{1, 2}, Multipliers: []float64{4}}
-	equal(t, "bound", drifting.(Bounded).Bound(0, []Footstep{step}), []float64{2 * (2*0.5 + 2*width + (2*0.5+2*0.7+2*1)/4)})
+	equal(t, "bound", drifting.Traits().Bound(0, []Footstep{step}), []float64{2 * (2*0.5 + 2*width + (2*0.5+2*0.7+2*1)/4)})
 }
 
 func TestSampledConstraintSchedules(t *testing.T) {
@@ -224,8 +224,8 @@ func TestEpochs(t *testing.T) {
 	}
 	noiseless := made(t, "penalty-noiseless", `{"epoch_length": 3, "psi": {"form": "polynomial", "rate": 2, "power": 3}, "kappa_max": 40, "reuse": false}`, studyOf(1))
 	equal(t, "start", noiseless.Start(), []float64{1})
-	equal(t, "response", []float64{noiseless.(Penalised).Response(1, []float64{0.5}, []float64{4})}, []float64{1 - 4*(8-1)})
-	equal(t, "within", []float64{noiseless.(Penalised).Response(1, []float64{-0.5}, []float64{4})}, []float64{1})
+	equal(t, "response", []float64{noiseless.Traits().Response(1, []float64{0.5}, []float64{4})}, []float64{1 - 4*(8-1)})
+	equal(t, "within", []float64{noiseless.Traits().Response(1, []float64{-0.5}, []float64{4})}, []float64{1})
 	equal(t, "step", noiseless.Step([]float64{1.5}, told(1, 0)), []float64{1.5 * 8})
 	equal(t, "capped", noiseless.Step([]float64{20}, told(1, 0)), []float64{40})
 	equal(t, "nothing told", noiseless.Step([]float64{20}, told()), []float64{20})
@@ -235,11 +235,11 @@ func TestEpochs(t *testing.T) {
 	equal(t, "start", noisy.Start(), []float64{0})
 	equal(t, "step", noisy.Step([]float64{0.5}, told(0.4, 0.8)), []float64{0.5 + step*0.6})
 	equal(t, "never negative", noisy.Step([]float64{0.1}, told(-4)), []float64{0})
-	equal(t, "response", []float64{noisy.(Penalised).Response(1, []float64{-0.5}, []float64{4})}, []float64{3})
-	if noisy.First(6) != 1 || noiseless.First(6) != 4 {
+	equal(t, "response", []float64{noisy.Traits().Response(1, []float64{-0.5}, []float64{4})}, []float64{3})
+	if noisy.Traits().Earliest(6) != 1 || noiseless.Traits().Earliest(6) != 4 {
 		t.Error("rounds of earlier epochs count with reuse, and only then")
 	}
-	if v := noiseless.(Penalised).Response(0, []float64{1e300}, []float64{1}); math.IsInf(v, 0) {
+	if v := noiseless.Traits().Response(0, []float64{1e300}, []float64{1}); math.IsInf(v, 0) {
 		t.Error("a huge cost makes an infinite response")
 	}
 }
@@ -426,7 +426,7 @@ func TestTrustRegion(t *testing.T) {
 
 	centre := []float64{0.5, 0.9, 0.3}
 	s.Past = []Past{{Point: centre, Complete: true, Suggested: true}}
-	for _, u := range a.Propose(s) {
+	for _, u := range a.propose(s) {
 		if math.Abs(u[0]-0.5) > 0.4 || u[1] < 0.5 || u[1] > 1 {
 			t.Fatalf("proposes %v, outside the region around %v", u, centre)
 		}
@@ -434,7 +434,7 @@ func TestTrustRegion(t *testing.T) {
 	wide := &Sight{Set: &Set{Free: make([]bool, 40)}}
 	wide.Past = []Past{{Point: filled(40, 0.5), Complete: true}}
 	changed := 0
-	for _, u := range a.Propose(wide)[:100] {
+	for _, u := range a.propose(wide)[:100] {
 		for _, x := range u {
 			if x != 0.5 {
 				changed++
@@ -479,7 +479,7 @@ func TestRandomWidths(t *testing.T) {
 	grid := made(t, "ckb-rand", `{"distribution": "uniform", "points": 5}`, studyOf(1)).(randomised)
 	counts := map[float64]int{}
 	for seed := range uint64(2000) {
-		z := grid.Draws(seed, beta)
+		z := grid.draws(seed, beta)
 		counts[z[0]]++
 	}
 	for k := range 5 {
@@ -497,7 +497,7 @@ func TestRandomWidths(t *testing.T) {
 	}
 	gaussian := made(t, "ckb-rand", `{}`, studyOf(1)).(randomised)
 	source := rand.New(rand.NewPCG(7, 0))
-	equal(t, "Gaussian", gaussian.Draws(7, beta), []float64{2 * source.NormFloat64(), 0.5 * source.NormFloat64()})
+	equal(t, "Gaussian", gaussian.draws(7, beta), []float64{2 * source.NormFloat64(), 0.5 * source.NormFloat64()})
 }
 
 func TestViolationBounds(t *testing.T) {
@@ -506,24 +506,24 @@ func TestViolationBounds(t *testing.T) {
 		{Suggested: true, Beta: []float64{2, 3}, SD: []float64{0.5, 0.25}, Scale: []float64{1, 10}, Multipliers: []float64{4}},
 		{Beta: []float64{9, 9}, SD: []float64{9, 9}, Scale: []float64{1, 10}, Multipliers: []float64{5}},
 	}
-	rpol := made(t, "rpol-ucb", "{"+theory+"}", studyOf(1)).(Bounded)
+	rpol := made(t, "rpol-ucb", "{"+theory+"}", studyOf(1)).Traits()
 	equal(t, "rpol", rpol.Bound(0, steps), filled(2, 10*(2*3*0.25+(2*2*0.5+2*2)/4)))
-	primal := made(t, "ckb-ucb", `{`+theory+`, "constraint_bound": 3, "multiplier_cap": 2, "step": 5, "slack": 0.1}`, studyOf(1)).(Bounded)
+	primal := made(t, "ckb-ucb", `{`+theory+`, "constraint_bound": 3, "multiplier_cap": 2, "step": 5, "slack": 0.1}`, studyOf(1)).Traits()
 	chi := 2*2*0.5 + 2*2*3*0.25 + 5*2*2/2.0 + 3.1*3.1/10
 	equal(t, "ckb", primal.Bound(0, steps), filled(2, 10*(2*chi/2-0.1)))
-	queue := made(t, "ckb-lyapunov", `{`+theory+`, "constraint_bound": 3, "slack": 0.1}`, studyOf(1)).(Bounded)
+	queue := made(t, "ckb-lyapunov", `{`+theory+`, "constraint_bound": 3, "slack": 0.1}`, studyOf(1)).Traits()
 	equal(t, "lyapunov", queue.Bound(0, steps), []float64{10 * (4 + 3 + 2*3*0.25), 10 * (5 + 3 + 2*3*0.25)})
 	for algorithm, settings := range map[string]string{"ckb-ts": "", "ckb-rand": "", "ckb-sw-ucb": `, "window": 3`, "ckb-restart-ucb": `, "restart_every": 3`, "rpol-censored-ucb": `, "delay_window": 3`} {
-		if made(t, algorithm, "{"+theory+settings+"}", studyOf(1)).(Bounded).Guaranteed() {
+		if made(t, algorithm, "{"+theory+settings+"}", studyOf(1)).Traits().Guaranteed {
 			t.Errorf("%s promises a bound that was not proved for it", algorithm)
 		}
 	}
-	for _, b := range []Bounded{rpol, primal, queue} {
-		if !b.Guaranteed() {
-			t.Errorf("%T does not promise the bound that was proved for it", b)
+	for name, b := range map[string]Traits{"rpol": rpol, "ckb": primal, "lyapunov": queue} {
+		if !b.Guaranteed {
+			t.Errorf("%s does not promise the bound that was proved for it", name)
 		}
 	}
-	if made(t, "rpol-ucb", `{"beta": {"f": {"schedule": "theory", "B": 1, "R": 1}}}`, studyOf(1)).(Bounded).Guaranteed() {
+	if made(t, "rpol-ucb", `{"beta": {"f": {"schedule": "theory", "B": 1, "R": 1}}}`, studyOf(1)).Traits().Guaranteed {
 		t.Error("a constant width promises a bound")
 	}
 }

@@ -15,7 +15,7 @@ var cei = Description{
 // within its limit; before there is one, Π_j P alone.
 type improvement struct{ unbanded }
 
-func (improvement) LooksAtPast() {}
+func (improvement) Traits() Traits { return Traits{LooksBack: true} }
 
 func (improvement) Score(s *Sight) Scores {
 	scores := Scores{Value: filled(len(s.Reward.Mean), 1), Relative: true, Reason: Improve}

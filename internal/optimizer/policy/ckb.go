@@ -74,10 +74,9 @@ func newCKB(c Context, s Settings) ckb {
 	return a
 }
 
-func (ckb) First(int) int { return 1 }
-
-func (ckb) MovesByEstimate()      {}
-func (ckb) RisesWithUncertainty() {}
+func (a ckb) Traits() Traits {
+	return Traits{RisesWithUncertainty: true, MovesByEstimate: true, Ceiling: a.ceiling, Bound: a.violationBound, Guaranteed: a.theoretical()}
+}
 
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }
 
@@ -124,7 +123,7 @@ func (a ckb) cut(v []float64) []float64 {
 	return v
 }
 
-func (a ckb) Ceiling(cost int) float64 { return a.cap[cost] }
+func (a ckb) ceiling(cost int) float64 { return a.cap[cost] }
 
 func (a ckb) Step(phi []float64, r *Revealed) []float64 {
 	next := append([]float64(nil), phi...)
@@ -137,14 +136,14 @@ func (a ckb) Step(phi []float64, r *Revealed) []float64 {
 	return next
 }
 
-// Bound bounds the soft violation [Σ_s g_j(x_s)]⁺ over suggested rounds s = 1..n. The proof of Zhou and Ji's Theorem 1, written for
+// violationBound bounds the soft violation [Σ_s g_j(x_s)]⁺ over suggested rounds s = 1..n. The proof of Zhou and Ji's Theorem 1, written for
 // several constraints and with the slack, gives
 //
 //	χ_n = Σ_s 2β^f σ^f(x_s) + Σ_k [ρ_k Σ_s 2β^{g_k} σ^{g_k}(x_s) + V_k ρ_k²/2 + n(G_k + ε_k)²/(2V_k)],
 //	[Σ_s g_j(x_s)]⁺ ≤ [2χ_n/ρ_j − n ε_j]⁺   if ρ_j ≥ 4B/δ,
 //
 // with the widths and deviations of the decisions themselves, thus with γ as realised.
-func (a ckb) Bound(j int, rounds []Footstep) []float64 {
+func (a ckb) violationBound(j int, rounds []Footstep) []float64 {
 	out := make([]float64, len(rounds))
 	n, deviations := 0.0, 0.0
 	for i, r := range rounds {

@@ -1,7 +1,5 @@
 package policy
 
-import "math"
-
 var ckbLyapunov = Description{
 	Name: "ckb-lyapunov", Title: "Primal-dual with virtual queues",
 	Source:   ckbUCB.Source + ", appendix on the Lyapunov-drift method",
@@ -40,8 +38,12 @@ func (a lyapunov) Score(s *Sight) Scores {
 	return a.ckb.Score(&priced)
 }
 
-// Ceiling is infinite: the queue has no cap.
-func (lyapunov) Ceiling(int) float64 { return math.Inf(1) }
+// Traits: the queue has no ceiling.
+func (a lyapunov) Traits() Traits {
+	t := a.ckb.Traits()
+	t.Ceiling, t.Bound = nil, a.violationBound
+	return t
+}
 
 func (a lyapunov) Step(queue []float64, r *Revealed) []float64 {
 	next := append([]float64(nil), queue...)
@@ -54,12 +56,12 @@ func (a lyapunov) Step(queue []float64, r *Revealed) []float64 {
 	return next
 }
 
-// Bound follows from the queue itself: Q_{n+1} ≥ Σ_s (ḡ_j(x_s) + ε_j) and g − ḡ ≤ 2βσ, so over the rounds s = 1..n
+// violationBound follows from the queue itself: Q_{n+1} ≥ Σ_s (ḡ_j(x_s) + ε_j) and g − ḡ ≤ 2βσ, so over the rounds s = 1..n
 //
 //	[Σ_s g_j(x_s)]⁺ ≤ [Q_{j,n} + G_j + ε_j + Σ_s 2β^{g_j} σ^{g_j}(x_s) − n ε_j]⁺,
 //
 // Q_{j,n} + G_j + ε_j standing for Q_{j,n+1}, which it exceeds.
-func (a lyapunov) Bound(j int, rounds []Footstep) []float64 {
+func (a lyapunov) violationBound(j int, rounds []Footstep) []float64 {
 	out := make([]float64, len(rounds))
 	n, deviations := 0.0, 0.0
 	for i, r := range rounds {

@@ -29,8 +29,13 @@ type randomised struct {
 	spread       float64
 }
 
-// Guaranteed is false: Theorem 1 is for upper confidence bounds, and Theorem 2 only says that the same rate holds up to logarithms.
-func (randomised) Guaranteed() bool { return false }
+// Traits: there is no guarantee, since Theorem 1 is for upper confidence bounds, and Theorem 2 only says that the same rate holds up to
+// logarithms. A drawn width may be negative, so the score does not always rise with the uncertainty.
+func (a randomised) Traits() Traits {
+	t := a.ckb.Traits()
+	t.RisesWithUncertainty, t.Draws, t.Guaranteed = false, a.draws, false
+	return t
+}
 
 func (a randomised) Score(s *Sight) Scores {
 	z := s.Draw.Z
@@ -45,8 +50,8 @@ func (a randomised) Estimates(s *Sight, i int) []float64 {
 	return a.cut(optimistic(&drawn, i))
 }
 
-// Draws are the Z of a decision: a standard normal number per function times β, or β times the point that a uniform number picks.
-func (a randomised) Draws(seed uint64, beta []float64) []float64 {
+// draws are the Z of a decision: a standard normal number per function times β, or β times the point that a uniform number picks.
+func (a randomised) draws(seed uint64, beta []float64) []float64 {
 	random := rand.New(rand.NewPCG(seed, 0))
 	z := make([]float64, len(beta))
 	for k, b := range beta {

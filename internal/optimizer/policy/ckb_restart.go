@@ -23,10 +23,12 @@ type restarting struct {
 	reset bool
 }
 
-func (a restarting) First(t int) int { return epochStart(t, a.every) }
-
-// Guaranteed is false: the bound is for functions that stay the same.
-func (restarting) Guaranteed() bool { return false }
+// Traits: there is no guarantee, since the bound is for functions that stay the same.
+func (a restarting) Traits() Traits {
+	t := a.ckb.Traits()
+	t.First, t.Guaranteed = func(t int) int { return epochStart(t, a.every) }, false
+	return t
+}
 
 func (a restarting) Step(phi []float64, r *Revealed) []float64 {
 	if a.reset && r.Round%a.every == 0 {

@@ -15,10 +15,13 @@ var ckbTS = Description{
 // thompson is ckb with f_t ~ GP(μ, β²k_t) and g_t likewise, drawn jointly over the candidates and independently of each other.
 type thompson struct{ ckb }
 
-func (thompson) LooksAtAll() {}
-
-// Guaranteed is false: Theorem 1 is for upper confidence bounds, and Theorem 2 only says that the same rate holds up to logarithms.
-func (thompson) Guaranteed() bool { return false }
+// Traits: there is no guarantee, since Theorem 1 is for upper confidence bounds, and Theorem 2 only says that the same rate holds up to
+// logarithms.
+func (a thompson) Traits() Traits {
+	t := a.ckb.Traits()
+	t.LooksAtAll, t.RisesWithUncertainty, t.Drawn, t.Guaranteed = true, false, a.drawn, false
+	return t
+}
 
 func (a thompson) Score(s *Sight) Scores {
 	drawn := drawFunctions(s, s.Beta)
@@ -27,7 +30,7 @@ func (a thompson) Score(s *Sight) Scores {
 	return scores
 }
 
-func (a thompson) Drawn(s *Sight, i int) []float64 {
+func (a thompson) drawn(s *Sight, i int) []float64 {
 	return standardised(s, drawFunctions(s, s.Beta), i)
 }
 

@@ -22,7 +22,14 @@ type windowed struct {
 	window int
 }
 
-func (a windowed) First(t int) int { return max(1, t-a.window) }
+// Traits: there is no guarantee, since the bound is for functions that stay the same.
+func (a windowed) Traits() Traits {
+	t := a.ckb.Traits()
+	t.First, t.Guaranteed = lastRounds(a.window), false
+	return t
+}
 
-// Guaranteed is false: the bound is for functions that stay the same.
-func (windowed) Guaranteed() bool { return false }
+// lastRounds forgets all but the last rounds.
+func lastRounds(window int) func(t int) int {
+	return func(t int) int { return max(1, t-window) }
+}

@@ -23,7 +23,7 @@ type optimisticSearch struct {
 	stop bool
 }
 
-func (optimisticSearch) RisesWithUncertainty() {}
+func (optimisticSearch) Traits() Traits { return Traits{RisesWithUncertainty: true} }
 
 func (a optimisticSearch) Score(s *Sight) Scores {
 	scores := upperScores(s)

@@ -19,7 +19,7 @@ type exactPenalty struct {
 	penalty float64
 }
 
-func (exactPenalty) RisesWithUncertainty() {}
+func (exactPenalty) Traits() Traits { return Traits{RisesWithUncertainty: true} }
 
 func (a exactPenalty) Score(s *Sight) Scores {
 	return rectified(s, filled(len(s.Costs), a.penalty))

@@ -14,10 +14,11 @@ var halton = Description{
 // spread takes the next point of the scrambled Halton sequence, or the place nearest to it, untried places first.
 type spread struct{ unbanded }
 
-func (spread) LooksAtAll()  {}
-func (spread) LooksAtPast() {}
+func (a spread) Traits() Traits {
+	return Traits{LooksBack: true, LooksAtAll: true, Propose: a.propose}
+}
 
-func (spread) Propose(s *Sight) [][]float64 { return [][]float64{s.Set.Design()} }
+func (spread) propose(s *Sight) [][]float64 { return [][]float64{s.Set.Design()} }
 
 // Score is the squared distance to the point, negated; a place tried before counts as further away than any untried one.
 func (spread) Score(s *Sight) Scores {

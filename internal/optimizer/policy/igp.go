@@ -15,11 +15,10 @@ type igp struct {
 	objectiveWidth
 }
 
+func (igp) Traits() Traits                      { return Traits{RisesWithUncertainty: true} }
 func (a igp) Beta(w Width) []float64            { return a.width(w, 1, 1) }
 func (igp) Score(s *Sight) Scores               { return upperScores(s) }
 func (igp) Estimates(s *Sight, i int) []float64 { return upperEstimate(s, i) }
-
-func (objectiveWidth) RisesWithUncertainty() {}
 
 // objectiveWidth is the schedule of an algorithm that regresses one response with the objective's model.
 type objectiveWidth struct{ schedule widths }

@@ -29,11 +29,12 @@ func newEpochs(c Context, s Settings) epochs {
 		reuse: s.Flag("reuse"), costs: len(c.Constraints)}
 }
 
-func (a epochs) First(t int) int {
-	if a.reuse {
-		return 1
+func (a epochs) Traits() Traits {
+	t := Traits{RisesWithUncertainty: true}
+	if !a.reuse {
+		t.First = func(t int) int { return epochStart(t, a.length) }
 	}
-	return epochStart(t, a.length)
+	return t
 }
 
 func (epochs) Score(s *Sight) Scores {

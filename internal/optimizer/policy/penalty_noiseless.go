@@ -21,11 +21,17 @@ type noiseless struct {
 	max float64
 }
 
+func (a noiseless) Traits() Traits {
+	t := a.epochs.Traits()
+	t.Response, t.Ceiling = a.respond, func(int) float64 { return a.max }
+	return t
+}
+
 func (a noiseless) Start() []float64 { return filled(a.costs, 1) }
 
 func (a noiseless) Beta(w Width) []float64 { return a.width(w, 1, a.count) }
 
-func (a noiseless) Response(reward float64, costs, kappa []float64) float64 {
+func (a noiseless) respond(reward float64, costs, kappa []float64) float64 {
 	for j, c := range costs {
 		reward -= kappa[j] * (a.psi.At(c) - 1)
 	}
@@ -35,5 +41,3 @@ func (a noiseless) Response(reward float64, costs, kappa []float64) float64 {
 func (a noiseless) Step(kappa []float64, r *Revealed) []float64 {
 	return a.step(kappa, r, func(_ int, k, mean float64) float64 { return min(k*a.psi.At(mean), a.max) })
 }
-
-func (a noiseless) Ceiling(int) float64 { return a.max }

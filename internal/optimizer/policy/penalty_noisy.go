@@ -25,6 +25,12 @@ type noisy struct {
 	step []float64 // μ per cost
 }
 
+func (a noisy) Traits() Traits {
+	t := a.epochs.Traits()
+	t.Response = a.respond
+	return t
+}
+
 func (a noisy) Start() []float64 { return make([]float64, a.costs) }
 
 func (a noisy) Beta(w Width) []float64 {
@@ -35,7 +41,7 @@ func (a noisy) Beta(w Width) []float64 {
 	return a.width(w, math.Sqrt(squares), 2*a.count)
 }
 
-func (noisy) Response(reward float64, costs, kappa []float64) float64 {
+func (noisy) respond(reward float64, costs, kappa []float64) float64 {
 	for j, c := range costs {
 		reward -= kappa[j] * c
 	}

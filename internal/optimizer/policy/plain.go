@@ -1,9 +1,8 @@
 package policy
 
-// unpriced is an algorithm without multipliers that remembers everything.
+// unpriced is an algorithm without multipliers.
 type unpriced struct{}
 
-func (unpriced) First(int) int                       { return 1 }
 func (unpriced) Start() []float64                    { return nil }
 func (unpriced) Step([]float64, *Revealed) []float64 { return nil }
 

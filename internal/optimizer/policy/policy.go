@@ -6,8 +6,8 @@ package policy
 
 // Policy is one algorithm with its settings. Policies are immutable; all that moves is in their arguments.
 type Policy interface {
-	// First returns the earliest round whose data enter decision t (1 unless the algorithm forgets).
-	First(t int) int
+	// Traits returns what the algorithm is.
+	Traits() Traits
 	// Start returns the multipliers of round 1, one per cost, or nil for an algorithm without.
 	Start() []float64
 	// Beta returns β_t per target, or only for the first targets, or nil, where an algorithm has no confidence width.
@@ -100,74 +100,10 @@ type Revealed struct {
 	Excluded bool
 	// Costs[j] holds the readings of cost j told during round t, of whatever round; excluded rounds' are left out.
 	Costs [][]float64
-	// Own[j] is the estimate of cost j at x_t made before round t's data (as Estimates gives it); nil unless the policy is an Estimator.
+	// Own[j] is the estimate of cost j at x_t made before round t's data (as Estimates gives it); nil unless the policy moves by estimate.
 	Own []float64
 	// Given[j] is the value of cost j at x_t where it was known at the decision.
 	Given []float64
 	// Since returns the readings of cost j of rounds first..t that were told by the end of round t.
 	Since func(first, j int) []float64
-}
-
-// Estimator is a policy whose multipliers move by the estimate at the chosen point.
-type Estimator interface{ MovesByEstimate() }
-
-// Random is a policy that draws one number per function for a decision; Draws returns Draw.Z for a seed and the widths β_t.
-type Random interface {
-	Draws(seed uint64, beta []float64) []float64
-}
-
-// Sampler is a policy that draws whole functions; Drawn returns, for the chosen place i, the standardised draws
-// (draw − μ)/σ to keep as Draw.Z.
-type Sampler interface {
-	Drawn(s *Sight, i int) []float64
-}
-
-// Rising is a policy whose score at a place never falls when a standard deviation there rises.
-type Rising interface{ RisesWithUncertainty() }
-
-// Looker is a policy that needs Sight.Past.
-type Looker interface{ LooksAtPast() }
-
-// Global is a policy that needs Sight.Set: it scores a finite set as a whole, so on a continuous space a fixed
-// space-filling set stands in for it, unless it proposes one.
-type Global interface{ LooksAtAll() }
-
-// Proposer is a Global policy that lists, on a continuous space, the points it wants to choose among. s has no places.
-type Proposer interface {
-	Propose(s *Sight) [][]float64
-}
-
-// Censored is a policy whose responses count as 0 until they arrive, and for good when they come late.
-type Censored interface {
-	// DelayWindow is m: a reading with delay > m counts as 0.
-	DelayWindow() int
-	// Widen returns the width v_t from β_t and Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s), per target.
-	Widen(beta, sums []float64) []float64
-}
-
-// Penalised is a policy that regresses one response made of reward and costs, F(r, c; κ), which a round has once all its
-// metrics are told.
-type Penalised interface {
-	Response(reward float64, costs, multipliers []float64) float64
-}
-
-// Capped is a policy whose multipliers have a largest value; Ceiling returns it for a cost.
-type Capped interface {
-	Ceiling(cost int) float64
-}
-
-// Bounded is a policy with a bound on the cumulative violation to draw.
-type Bounded interface {
-	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric units.
-	Bound(j int, rounds []Footstep) []float64
-	// Guaranteed tells whether the widths are those the bound was proved for; otherwise it shows a growth rate only.
-	Guaranteed() bool
-}
-
-// Footstep is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the decision, Scale
-// brings a modelled quantity to metric units.
-type Footstep struct {
-	Suggested                     bool
-	Beta, SD, Gain, Lambda, Scale []float64
-	Multipliers                   []float64
 }

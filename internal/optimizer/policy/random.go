@@ -14,12 +14,12 @@ var randomSearch = Description{
 // uniform gives every place a random score.
 type uniform struct{ unbanded }
 
-func (uniform) LooksAtAll() {}
+func (a uniform) Traits() Traits { return Traits{LooksAtAll: true, Propose: a.propose} }
 
 // uniformTries is how many random points are proposed for one that the input constraints allow.
 const uniformTries = 1024
 
-func (uniform) Propose(s *Sight) [][]float64 {
+func (uniform) propose(s *Sight) [][]float64 {
 	source := rand.New(rand.NewPCG(s.Draw.Seed, 1))
 	points := make([][]float64, uniformTries)
 	for i := range points {

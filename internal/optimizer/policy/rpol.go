@@ -28,9 +28,9 @@ func newRPOL(c Context, s Settings) rpol {
 	return rpol{widths: newWidths(c, s), eta: s.NumberOr("eta", "", 1), costs: len(c.Constraints)}
 }
 
-func (rpol) First(int) int { return 1 }
-
-func (rpol) RisesWithUncertainty() {}
+func (a rpol) Traits() Traits {
+	return Traits{RisesWithUncertainty: true, Bound: a.violationBound, Guaranteed: a.theoretical()}
+}
 
 func (a rpol) Start() []float64 { return filled(a.costs, 1) }
 
@@ -62,12 +62,12 @@ func (a rpol) Step(q []float64, r *Revealed) []float64 {
 	return next
 }
 
-// Bound is the violation bound in the proof of Guo, Zhu and Liu's Theorem 1 with the Q actually used, over suggested rounds:
+// violationBound is the violation bound in the proof of Guo, Zhu and Liu's Theorem 1 with the Q actually used, over suggested rounds:
 //
 //	Σ_s [2β^g σ^g(x_s) + (2β^f σ^f(x_s) + 2B_f)/Q_s],
 //
 // where a schedule that states no B_f has β^f in its place.
-func (a rpol) Bound(j int, rounds []Footstep) []float64 {
+func (a rpol) violationBound(j int, rounds []Footstep) []float64 {
 	return a.bound(j, rounds, func(r Footstep, k int) float64 { return 2 * r.Beta[k] * r.SD[k] })
 }
 

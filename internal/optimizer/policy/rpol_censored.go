@@ -47,19 +47,21 @@ func newCensored(c Context, s Settings) censored {
 	return a
 }
 
-func (a censored) DelayWindow() int { return a.window }
+// Traits: there is no guarantee, since the bound would have to be divided by the probability that a reading comes in time, which nobody knows.
+func (a censored) Traits() Traits {
+	t := a.rpol.Traits()
+	t.Censoring, t.Guaranteed = &Censoring{Window: a.window, Widen: a.widen}, false
+	return t
+}
 
 func (a censored) Beta(w Width) []float64 {
 	return a.each(w, func(k int, b Beta, gain, _ float64) float64 { return b.width(b.R+a.response[k], gain, 2*a.union) })
 }
 
-func (a censored) Widen(beta, sums []float64) []float64 {
+func (a censored) widen(beta, sums []float64) []float64 {
 	v := make([]float64, len(beta))
 	for k := range v {
 		v[k] = a.response[k]*sums[k] + beta[k]
 	}
 	return v
 }
-
-// Guaranteed is false: the bound would have to be divided by the probability that a reading comes in time, which nobody knows.
-func (censored) Guaranteed() bool { return false }

@@ -78,7 +78,11 @@ func publishedWindow(horizon, gain, budget float64) float64 {
 	return clip(math.Ceil(math.Pow(gain, 0.25)*math.Sqrt(horizon/budget)), 1, horizon)
 }
 
-func (a sliding) First(t int) int { return max(1, t-a.window) }
+func (a sliding) Traits() Traits {
+	t := a.rpol.Traits()
+	t.First, t.Bound = lastRounds(a.window), a.violationBound
+	return t
+}
 
 func (a sliding) Beta(w Width) []float64 {
 	return a.each(w, func(_ int, b Beta, gain, lambda float64) float64 {
@@ -122,7 +126,7 @@ func (a sliding) Score(s *Sight) Scores { return a.rpol.Score(a.drifted(s)) }
 
 func (a sliding) Estimates(s *Sight, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
 
-// Bound is rpol's with the error of the window added: Γ widens each of the bands once more on either side, 2βσ becoming 2βσ + 2Γ.
-func (a sliding) Bound(j int, rounds []Footstep) []float64 {
+// violationBound is rpol's with the error of the window added: Γ widens each of the bands once more on either side, 2βσ becoming 2βσ + 2Γ.
+func (a sliding) violationBound(j int, rounds []Footstep) []float64 {
 	return a.bound(j, rounds, func(r Footstep, k int) float64 { return 2*r.Beta[k]*r.SD[k] + 2*a.widening(k, r.Lambda[k]) })
 }

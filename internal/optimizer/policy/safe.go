@@ -22,7 +22,7 @@ func newSafe(c Context, s Settings) safe {
 	return safe{widths: newWidths(c, s), lipschitz: s.NumberOr("lipschitz", "", 0)}
 }
 
-func (safe) LooksAtAll() {}
+func (safe) Traits() Traits { return Traits{LooksAtAll: true} }
 
 // Estimates are the upper ones: a point is safe when even they are within the limit.
 func (safe) Estimates(s *Sight, i int) []float64 { return pessimistic(s, i) }

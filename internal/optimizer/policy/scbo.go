@@ -27,8 +27,9 @@ type trustRegion struct {
 	design int // rounds of the first design, which do not move L
 }
 
-func (trustRegion) LooksAtAll()  {}
-func (trustRegion) LooksAtPast() {}
+func (a trustRegion) Traits() Traits {
+	return Traits{LooksBack: true, LooksAtAll: true, Propose: a.propose, Drawn: a.drawn}
+}
 
 const (
 	firstSide, leastSide, largestSide = 0.8, 1.0 / 128, 1.6
@@ -100,9 +101,9 @@ func (r region) contains(u []float64, free []bool) bool {
 	return true
 }
 
-// Propose fills the region with Halton points, each of which changes every coordinate of the incumbent with probability min(1, 20/d),
+// propose fills the region with Halton points, each of which changes every coordinate of the incumbent with probability min(1, 20/d),
 // and adds the points tried before.
-func (a trustRegion) Propose(s *Sight) [][]float64 {
+func (a trustRegion) propose(s *Sight) [][]float64 {
 	d := len(s.Set.Free)
 	r := a.region(s)
 	points := search.Halton(proposals, d, s.Draw.Seed)
@@ -145,7 +146,7 @@ func (a trustRegion) Score(s *Sight) Scores {
 	return scores
 }
 
-func (a trustRegion) Drawn(s *Sight, i int) []float64 {
+func (a trustRegion) drawn(s *Sight, i int) []float64 {
 	return standardised(s, drawFunctions(s, filled(1+len(s.Costs), 1)), i)
 }
 

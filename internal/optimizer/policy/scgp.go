@@ -64,9 +64,7 @@ func newSCGP(c Context, s Settings) scgp {
 	return a
 }
 
-func (scgp) RisesWithUncertainty() {}
-
-func (scgp) First(int) int { return 1 }
+func (scgp) Traits() Traits { return Traits{RisesWithUncertainty: true} }
 
 func (a scgp) Start() []float64 { return make([]float64, a.costs) }
 

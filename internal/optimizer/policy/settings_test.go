@@ -232,7 +232,7 @@ func TestAnySettings(t *testing.T) {
 				t.Fatalf("%s with %s: multipliers %v and widths %v", d.Name, raw, q, p.Beta(w))
 			}
 		}
-		if first := p.First(9); first < 1 || first > 9 {
+		if first := p.Traits().Earliest(9); first < 1 || first > 9 {
 			t.Fatalf("%s with %s: decision 9 sees rounds from %d", d.Name, raw, first)
 		}
 		r := &Revealed{Round: 3, Costs: make([][]float64, len(q)), Own: make([]float64, len(q)), Given: make([]float64, len(q)),

@@ -15,6 +15,7 @@ import (
 type armsPlayer struct {
 	cfg      *optimizer.Config
 	policy   policy.Policy
+	traits   policy.Traits
 	arms     *kernel.Inputs
 	targets  []armsTarget // the reward, then each cost
 	history  optimizer.History
@@ -48,7 +49,7 @@ func armsSuffice(cfg *optimizer.Config) bool {
 func newArmsPlayer(cfg *optimizer.Config) (player, error) {
 	p := &armsPlayer{cfg: cfg, arrivals: make([][]int, len(cfg.Metrics))}
 	p.policy, _ = policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
-	p.multipliers = p.policy.Start()
+	p.traits, p.multipliers = p.policy.Traits(), p.policy.Start()
 	p.arms = armsInputs(cfg)
 	metrics := []int{cfg.Objective.Metric}
 	for _, c := range cfg.Costs {
@@ -152,8 +153,8 @@ func (p *armsPlayer) choose(_ context.Context, known optimizer.Known) (choice, e
 	if p.chosen < 0 {
 		return choice{}, optimizer.ErrNoneAllowed
 	}
-	if sampler, ok := p.policy.(policy.Sampler); ok {
-		p.sight.Draw.Z = sampler.Drawn(p.sight, p.chosen)
+	if p.traits.Drawn != nil {
+		p.sight.Draw.Z = p.traits.Drawn(p.sight, p.chosen)
 	}
 	place := optimizer.Place{U: p.cfg.Space.Arms[p.chosen], Arm: p.chosen}
 	return choice{place, p.multipliers, optimizer.Draw{Seed: p.sight.Draw.Seed, Z: p.sight.Draw.Z}}, nil
@@ -194,7 +195,7 @@ func (p *armsPlayer) learn(h *optimizer.History, told []arrival) error {
 			}
 		}
 	}
-	if _, ok := p.policy.(policy.Estimator); ok {
+	if p.traits.MovesByEstimate {
 		revealed.Own = p.policy.Estimates(p.sight, p.chosen)[1:]
 	}
 	p.multipliers = p.policy.Step(p.multipliers, &revealed)

@@ -199,7 +199,7 @@ const mostDrawn = 2000
 // suits tells whether the algorithm can be played on the problem.
 func (e Experiment) suits(in *Instance, cfg *optimizer.Config) error {
 	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
-	if _, draws := p.(policy.Sampler); draws && len(in.Arms) > mostDrawn {
+	if p.Traits().Drawn != nil && len(in.Arms) > mostDrawn {
 		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", e.Algorithm, len(in.Arms), mostDrawn)
 	}
 	for _, d := range optimizer.Algorithms() {

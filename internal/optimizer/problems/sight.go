@@ -56,11 +56,11 @@ func (p *armsPlayer) look() error {
 	for k, target := range p.targets {
 		width.Lambda[k] = target.lambda
 	}
-	switch a := p.policy.(type) {
-	case policy.Censored:
-		estimates, err = p.censored(a, width.Gain)
-	case policy.Penalised:
-		estimates, err = p.penalised(a, t, width.Gain)
+	switch {
+	case p.traits.Censoring != nil:
+		estimates, err = p.censored(width.Gain)
+	case p.traits.Response != nil:
+		estimates, err = p.penalised(t, width.Gain)
 	default:
 		estimates, err = p.arrived(t, width.Gain)
 	}
@@ -69,16 +69,16 @@ func (p *armsPlayer) look() error {
 	}
 	p.sight.Reward, p.sight.Costs = estimates[0], estimates[1:]
 	p.sight.Beta, p.sight.Lambda = p.policy.Beta(width), width.Lambda
-	if a, ok := p.policy.(policy.Censored); ok {
-		p.sight.Beta = a.Widen(p.sight.Beta, p.recentDeviations(t, a.DelayWindow()))
+	if c := p.traits.Censoring; c != nil {
+		p.sight.Beta = c.Widen(p.sight.Beta, p.recentDeviations(t, c.Window))
 	}
-	if a, ok := p.policy.(policy.Random); ok {
-		p.sight.Draw.Z = a.Draws(p.sight.Draw.Seed, p.sight.Beta)
+	if p.traits.Draws != nil {
+		p.sight.Draw.Z = p.traits.Draws(p.sight.Draw.Seed, p.sight.Beta)
 	}
-	if _, ok := p.policy.(policy.Looker); ok {
+	if p.traits.LooksBack {
 		p.sight.Past = p.past()
 	}
-	if _, ok := p.policy.(policy.Global); ok {
+	if p.traits.LooksAtAll {
 		p.sight.Set = p.set()
 		p.earlier = append(p.earlier, p.sight)
 	}
@@ -87,7 +87,7 @@ func (p *armsPlayer) look() error {
 
 // arrived regresses every target on its arrived readings, pending points narrowing the variance.
 func (p *armsPlayer) arrived(t int, gain []float64) ([]policy.Estimate, error) {
-	first := max(p.policy.First(t), 1)
+	first := p.traits.Earliest(t)
 	estimates := make([]policy.Estimate, len(p.targets))
 	for k, target := range p.targets {
 		data := p.data[k]
@@ -155,7 +155,7 @@ func (p *armsPlayer) givenEstimate(k int) policy.Estimate {
 }
 
 // censored regresses every target on all chosen points, responses counting as 0 until they arrive and for good when they come late.
-func (p *armsPlayer) censored(a policy.Censored, gain []float64) ([]policy.Estimate, error) {
+func (p *armsPlayer) censored(gain []float64) ([]policy.Estimate, error) {
 	if p.zeroed == nil {
 		p.zeroed = map[int]*rows{}
 	}
@@ -170,7 +170,7 @@ func (p *armsPlayer) censored(a policy.Censored, gain []float64) ([]policy.Estim
 			data = newRows(target.function, p.arms, 1)
 			p.zeroed[k] = data
 		}
-		if err := p.countArrived(a, data, target); err != nil {
+		if err := p.countArrived(data, target); err != nil {
 			return nil, err
 		}
 		gain[k] = data.gain
@@ -180,7 +180,7 @@ func (p *armsPlayer) censored(a policy.Censored, gain []float64) ([]policy.Estim
 }
 
 // countArrived takes in the points chosen since, with responses 0, and then the responses that arrived since and in time.
-func (p *armsPlayer) countArrived(a policy.Censored, data *rows, target armsTarget) error {
+func (p *armsPlayer) countArrived(data *rows, target armsTarget) error {
 	for n := len(data.ranks); n < len(p.history.Rounds); n++ {
 		if err := data.Update(p.history.Rounds[n].Arm, []float64{0}, target.lambda); err != nil {
 			return err
@@ -189,7 +189,7 @@ func (p *armsPlayer) countArrived(a policy.Censored, data *rows, target armsTarg
 	for ; data.revised < len(p.arrivals[target.metric]); data.revised++ {
 		n := p.arrivals[target.metric][data.revised]
 		r := &p.history.Rounds[n-1]
-		if reading := r.Readings[target.metric]; reading.Revealed-n <= a.DelayWindow() {
+		if reading := r.Readings[target.metric]; reading.Revealed-n <= p.traits.Censoring.Window {
 			data.revise(r.Arm, 0, reading.Value/target.lambda)
 		}
 	}
@@ -210,8 +210,8 @@ func (p *armsPlayer) recentDeviations(t, window int) []float64 {
 }
 
 // penalised regresses the one penalised response with the reward's model.
-func (p *armsPlayer) penalised(a policy.Penalised, t int, gain []float64) ([]policy.Estimate, error) {
-	first := max(p.policy.First(t), 1)
+func (p *armsPlayer) penalised(t int, gain []float64) ([]policy.Estimate, error) {
+	first := p.traits.Earliest(t)
 	data := p.data[0]
 	if len(data.targets) > 1 {
 		data = p.regression(p.targets[0])
@@ -220,7 +220,7 @@ func (p *armsPlayer) penalised(a policy.Penalised, t int, gain []float64) ([]pol
 	}
 	err := data.sync(p.complete(), first, p.multipliers, func(round int) (int, []float64) {
 		reward, costs := p.outcome(round)
-		return p.history.Rounds[round-1].Arm, []float64{a.Response(reward, costs, p.multipliers)}
+		return p.history.Rounds[round-1].Arm, []float64{p.traits.Response(reward, costs, p.multipliers)}
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,62 @@
+package policy
+
+// Traits are what an algorithm is, and what it can do beyond what every algorithm does; a function it does not have is nil. An algorithm
+// made from another takes that one's traits and changes what differs.
+type Traits struct {
+	// LooksBack: it needs Sight.Past.
+	LooksBack bool
+	// LooksAtAll: it needs Sight.Set. It scores a finite set as a whole, so on a continuous space a fixed space-filling set stands in for
+	// the space, unless it proposes one.
+	LooksAtAll bool
+	// RisesWithUncertainty: its score at a place never falls when a standard deviation there rises.
+	RisesWithUncertainty bool
+	// MovesByEstimate: its multipliers move by the estimate at the chosen point, Revealed.Own.
+	MovesByEstimate bool
+	// Guaranteed: the widths are those that Bound was proved for; otherwise the bound shows a growth rate only.
+	Guaranteed bool
+
+	// First returns the earliest round whose data enter decision t; nil for an algorithm that never forgets.
+	First func(t int) int
+	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
+	Draws func(seed uint64, beta []float64) []float64
+	// Drawn returns, of an algorithm that draws whole functions, the standardised draws (draw − μ)/σ at the chosen place i, to keep
+	// as Draw.Z.
+	Drawn func(s *Sight, i int) []float64
+	// Propose lists, on a continuous space, the points that an algorithm which looks at all wants to choose among. s has no places.
+	Propose func(s *Sight) [][]float64
+	// Censoring: responses count as 0 until they arrive, and for good when they come late.
+	Censoring *Censoring
+	// Response returns the one response F(r, c; κ) that the algorithm regresses in place of reward and costs; a round has it once all its
+	// metrics are told.
+	Response func(reward float64, costs, multipliers []float64) float64
+	// Ceiling returns the largest value that a cost's multiplier can have.
+	Ceiling func(cost int) float64
+	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric units.
+	Bound func(j int, rounds []Footstep) []float64
+}
+
+// ActsOnOwnData tells whether the algorithm's regressions are others than the arrived readings' of each metric.
+func (t Traits) ActsOnOwnData() bool { return t.Censoring != nil || t.Response != nil }
+
+// Earliest is the earliest round whose data enter decision t, 1 for an algorithm that never forgets.
+func (t Traits) Earliest(decision int) int {
+	if t.First == nil {
+		return 1
+	}
+	return max(t.First(decision), 1)
+}
+
+// Censoring is how late responses count.
+type Censoring struct {
+	Window int // m: a reading with delay > m counts as 0
+	// Widen returns the width v_t from β_t and Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s), per target.
+	Widen func(beta, sums []float64) []float64
+}
+
+// Footstep is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the decision, Scale
+// brings a modelled quantity to metric units.
+type Footstep struct {
+	Suggested                     bool
+	Beta, SD, Gain, Lambda, Scale []float64
+	Multipliers                   []float64
+}

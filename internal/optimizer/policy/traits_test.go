@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// describe spells traits in words.
+func describe(t Traits) string {
+	var words []string
+	for _, w := range []struct {
+		is   bool
+		word string
+	}{
+		{t.LooksBack, "back"}, {t.LooksAtAll, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {t.Guaranteed, "guaranteed"},
+		{t.First != nil, "forgets"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.Propose != nil, "proposes"},
+		{t.Censoring != nil, "censored"}, {t.Response != nil, "penalised"}, {t.Ceiling != nil, "capped"}, {t.Bound != nil, "bounded"},
+	} {
+		if w.is {
+			words = append(words, w.word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// needed are the settings that algorithms cannot do without, with widths from theory.
+var needed = map[string]string{
+	"rpol-censored-ucb": `"delay_window": 2`, "rpol-sw-ucb": `"window": 3`, "ckb-restart-ucb": `"restart_every": 3`, "ckb-sw-ucb": `"window": 3`,
+	"penalty-noiseless": `"reuse": false`, "safeopt": `"safe_seeds": [{}]`, "stageopt": `"safe_seeds": [{}]`, "sgp-ucb": `"safe_seeds": [{}]`,
+}
+
+// ordinary makes an algorithm with the settings it needs and, where it has one, a width from theory.
+func ordinary(t *testing.T, d Description) Policy {
+	t.Helper()
+	study := studyOf(1)
+	if d.NeedsGivenConstraint {
+		study = knownBefore(study)
+	}
+	var parts []string
+	for _, s := range d.Settings {
+		if s.Name == "beta" {
+			parts = append(parts, theory)
+		}
+	}
+	if needed[d.Name] != "" {
+		parts = append(parts, needed[d.Name])
+	}
+	return made(t, d.Name, "{"+strings.Join(parts, ", ")+"}", study)
+}
+
+func TestTraits(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"rpol-ucb":          "rises guaranteed bounded",
+		"rpol-censored-ucb": "rises censored bounded",
+		"rpol-sw-ucb":       "rises guaranteed forgets bounded",
+		"ckb-ucb":           "rises estimate guaranteed capped bounded",
+		"ckb-ts":            "all estimate functions capped bounded",
+		"ckb-rand":          "estimate numbers capped bounded",
+		"ckb-lyapunov":      "rises estimate guaranteed bounded",
+		"ckb-restart-ucb":   "rises estimate forgets capped bounded",
+		"ckb-sw-ucb":        "rises estimate forgets capped bounded",
+		"scgp-ucb":          "rises",
+		"penalty-noiseless": "rises forgets penalised capped",
+		"penalty-noisy":     "rises penalised",
+		"igp-ucb":           "rises",
+		"config":            "rises",
+		"epbo":              "rises",
+		"cei":               "back",
+		"scbo":              "back all functions proposes",
+		"safeopt":           "all",
+		"stageopt":          "all",
+		"sgp-ucb":           "all",
+		"random":            "all proposes",
+		"halton":            "back all proposes",
+	}
+	for _, d := range Descriptions() {
+		if expected, listed := want[d.Name]; !listed {
+			continue // an algorithm that says its traits in a test of its own
+		} else if got := describe(ordinary(t, d).Traits()); got != expected {
+			t.Errorf("%s is %q, want %q", d.Name, got, expected)
+		}
+		delete(want, d.Name)
+	}
+	for name := range want {
+		t.Errorf("%s is not listed", name)
+	}
+}
+
+// A policy that says its score rises with uncertainty is screened by upper bounds of the deviation, so it must never fall.
+func TestScoresRiseWithUncertainty(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 0))
+	for _, d := range Descriptions() {
+		p := ordinary(t, d)
+		if !p.Traits().RisesWithUncertainty {
+			continue
+		}
+		for range 2000 {
+			s := line(1, []float64{3 * random.NormFloat64()}, []float64{random.Float64()}, []float64{2 * random.NormFloat64()}, []float64{random.Float64()})
+			s.Multipliers[0] = 3 * random.Float64()
+			less := p.Score(s)
+			if random.IntN(2) == 0 {
+				s.Reward.SD[0] += random.Float64()
+			} else if !d.NeedsGivenConstraint {
+				s.Costs[0].SD[0] += random.Float64()
+			}
+			more := p.Score(s)
+			switch {
+			case allowed(less) && !allowed(more):
+				t.Fatalf("%s forbids a place for its uncertainty: %+v", d.Name, s)
+			case allowed(less) == allowed(more) && valueOf(more) < valueOf(less)-1e-12:
+				t.Fatalf("the score of %s falls from %g to %g: %+v", d.Name, valueOf(less), valueOf(more), s)
+			}
+		}
+	}
+}
+
+func allowed(s Scores) bool { return s.Allowed == nil || s.Allowed[0] }
+
+func valueOf(s Scores) float64 {
+	if allowed(s) {
+		return s.Value[0]
+	}
+	return s.Fallback[0]
+}

@@ -1,0 +1,203 @@
+package design
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Change is one difference, for people to read.
+type Change struct {
+	Path   string          `json:"path"`
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
+}
+
+// Reconfiguration changes parts of the definition; nil parts stay.
+type Reconfiguration struct {
+	Parameters       []Parameter        `json:"parameters,omitempty"`  // same names and types: units, bounds, choices
+	Constraints      []Constraint       `json:"constraints,omitempty"` // thresholds, by name
+	Objective        *Objective         `json:"objective,omitempty"`   // unit
+	Algorithm        *Algorithm         `json:"algorithm,omitempty"`
+	Model            *Model             `json:"model,omitempty"`
+	InputConstraints *[]string          `json:"input_constraints,omitempty"`
+	Unavailable      map[string][]Value `json:"unavailable,omitempty"`
+	Reason           string             `json:"reason"`
+}
+
+// Apply returns d with the changes. A list of parameters or constraints may leave out those that stay.
+func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
+	var faults Faults
+	d.Parameters, d.Constraints = slices.Clone(d.Parameters), slices.Clone(d.Constraints)
+	for i, p := range change.Parameters {
+		at := slices.IndexFunc(d.Parameters, func(q Parameter) bool { return q.Name == p.Name })
+		if at < 0 {
+			faults.Add(fmt.Sprintf("body.parameters[%d].name", i), p.Name, "the study has no such parameter; parameters cannot be added or renamed")
+			continue
+		}
+		d.Parameters[at] = p
+	}
+	for i, c := range change.Constraints {
+		name := c.Name
+		if name == "" {
+			name = c.Metric
+		}
+		at := slices.IndexFunc(d.Constraints, func(q Constraint) bool { return q.Name == name })
+		if at < 0 {
+			faults.Add(fmt.Sprintf("body.constraints[%d].name", i), name, "the study has no such constraint; constraints cannot be added or renamed")
+			continue
+		}
+		c.Name = name
+		d.Constraints[at] = c
+	}
+	if change.Objective != nil {
+		d.Objective = *change.Objective
+	}
+	if change.Algorithm != nil {
+		d.Algorithm = *change.Algorithm
+	}
+	if change.Model != nil {
+		d.Model = *change.Model
+	}
+	if change.InputConstraints != nil {
+		d.InputConstraints = *change.InputConstraints
+	}
+	if change.Unavailable != nil {
+		d.Unavailable = change.Unavailable
+	}
+	return d, faults
+}
+
+// SameShape refuses a definition that past trials would not fit: other parameters, types, choices taken away, other metrics.
+func SameShape(before, after Definition) error {
+	if len(before.Parameters) != len(after.Parameters) || len(before.Constraints) != len(after.Constraints) ||
+		len(before.Candidates) != len(after.Candidates) {
+		return errors.New("parameters, constraints and candidates cannot be added or taken away")
+	}
+	for i, p := range before.Parameters {
+		q := after.Parameters[i]
+		if p.Name != q.Name || p.Type != q.Type {
+			return fmt.Errorf("parameter %q cannot get another name or type", p.Name)
+		}
+		for _, choice := range p.Choices {
+			if !slices.Contains(q.Choices, choice) {
+				return fmt.Errorf("choice %q of %q cannot be taken away; list it under unavailable instead", choice, p.Name)
+			}
+		}
+	}
+	for i, c := range before.Constraints {
+		if q := after.Constraints[i]; c.Name != q.Name || c.Metric != q.Metric || c.Given() != q.Given() {
+			return fmt.Errorf("constraint %q cannot get another name, metric or kind", c.Name)
+		}
+	}
+	if before.Objective.Metric != after.Objective.Metric {
+		return fmt.Errorf("the objective's metric %q cannot be replaced", before.Objective.Metric)
+	}
+	for i, candidate := range before.Candidates {
+		if !maps.Equal(candidate, after.Candidates[i]) {
+			return fmt.Errorf("candidate %d cannot be replaced", i)
+		}
+	}
+	return nil
+}
+
+// Differences lists what differs in the JSON of two definitions, by path.
+func Differences(before, after Definition) ([]Change, error) {
+	a, err := asTree(before)
+	if err != nil {
+		return nil, err
+	}
+	b, err := asTree(after)
+	if err != nil {
+		return nil, err
+	}
+	return appendDifferences(nil, "", a, b)
+}
+
+func asTree(d Definition) (tree any, err error) {
+	text, err := json.Marshal(d)
+	if err == nil {
+		err = json.Unmarshal(text, &tree)
+	}
+	return tree, err
+}
+
+func appendDifferences(changes []Change, path string, a, b any) ([]Change, error) {
+	before, isObject := a.(map[string]any)
+	after, isObjectToo := b.(map[string]any)
+	if isObject && isObjectToo {
+		return differencesByName(changes, path, before, after)
+	}
+	if list, other, ok := sameLists(a, b); ok {
+		var err error
+		for i := range list {
+			if changes, err = appendDifferences(changes, fmt.Sprintf("%s[%s]", path, itemName(list[i], i)), list[i], other[i]); err != nil {
+				return nil, err
+			}
+		}
+		return changes, nil
+	}
+	was, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	is, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(was, is) {
+		return changes, nil
+	}
+	return append(changes, Change{Path: path, Before: was, After: is}), nil
+}
+
+func differencesByName(changes []Change, path string, before, after map[string]any) ([]Change, error) {
+	names := map[string]bool{}
+	for name := range before {
+		names[name] = true
+	}
+	for name := range after {
+		names[name] = true
+	}
+	var err error
+	for name := range sortedByKey(names) {
+		at := name
+		if path != "" {
+			at = path + "." + name
+		}
+		if changes, err = appendDifferences(changes, at, before[name], after[name]); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+// sameLists tells whether a and b are lists of equally many objects, which are compared one by one.
+func sameLists(a, b any) (before, after []any, ok bool) {
+	before, isList := a.([]any)
+	after, isListToo := b.([]any)
+	if !isList || !isListToo || len(before) != len(after) {
+		return nil, nil, false
+	}
+	for i := range before {
+		_, isObject := before[i].(map[string]any)
+		_, isObjectToo := after[i].(map[string]any)
+		if !isObject || !isObjectToo {
+			return nil, nil, false
+		}
+	}
+	return before, after, true
+}
+
+// itemName is the name of a listed object, or its place.
+func itemName(item any, i int) string {
+	if object, ok := item.(map[string]any); ok {
+		if name, ok := object["name"].(string); ok {
+			return name
+		}
+	}
+	return fmt.Sprint(i)
+}

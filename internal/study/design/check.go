@@ -1,0 +1,175 @@
+package design
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"headroom/internal/optimizer"
+)
+
+const (
+	maxDescription = 100_000 // characters
+	maxUnit        = 50      // characters
+	maxHorizon     = 1_000_000
+	// MaxSeed is the largest seed: beyond it JSON readers that hold numbers as float64 would change it.
+	MaxSeed = 1<<53 - 1
+
+	defaultAlgorithm = "rpol-ucb"
+	defaultHorizon   = 100
+	presetPaper      = "paper"
+
+	fitFixed       = "fixed"
+	fitMAP         = "marginal_likelihood"
+	outputsRaw     = "raw"
+	outputsScaled  = "standardize"
+	inputsUnit     = "unit"
+	inputsRaw      = "raw"
+	defaultKernel  = "matern52"
+	kernelOfMatrix = "covariance"
+)
+
+// Check returns the definition complete, with its defaults written out, or *Invalid naming every fault. A seed is not
+// drawn here. A definition that Check returned passes Check unchanged.
+func (d Definition) Check() (Definition, error) {
+	c := checker{d: d, names: nameBook{taken: map[string]string{}}}
+	c.general()
+	parametersGood := c.parameters()
+	metricsGood := c.metrics()
+	c.algorithm()
+	c.modelWords()
+	if parametersGood {
+		b := newCompiler(c.d, &c.faults)
+		b.space()
+		if metricsGood {
+			b.costs()
+			b.models()
+			b.settings()
+		}
+		b.verify(metricsGood)
+		c.d = b.out.Def
+	}
+	return c.d, c.faults.Err()
+}
+
+// checker goes through a definition part by part, writing out defaults. It changes only copies.
+type checker struct {
+	d      Definition
+	names  nameBook
+	faults Faults
+}
+
+// part runs check and tells whether it found nothing wrong.
+func (c *checker) part(check func()) bool {
+	before := len(c.faults)
+	check()
+	return len(c.faults) == before
+}
+
+func (c *checker) general() {
+	if wrong := checkText(c.d.Name); wrong != "" {
+		c.faults.Add("body.name", c.d.Name, "the study's name %s", wrong)
+	}
+	switch n := utf8.RuneCountInString(c.d.Description); {
+	case n > maxDescription:
+		c.faults.Add("body.description", nil, "has %d characters; at most %d are allowed", n, maxDescription)
+	case strings.ContainsRune(c.d.Description, 0):
+		c.faults.Add("body.description", nil, "must not contain the character NUL")
+	}
+	if c.d.Seed > MaxSeed {
+		c.faults.Add("body.seed", c.d.Seed, "must be at most %d", int64(MaxSeed))
+	}
+}
+
+func (c *checker) unit(unit, location string) {
+	switch {
+	case utf8.RuneCountInString(unit) > maxUnit:
+		c.faults.Add(location, unit, "a unit has at most %d characters", maxUnit)
+	case strings.ContainsFunc(unit, unicode.IsControl):
+		c.faults.Add(location, unit, "must not contain tabs, line breaks or other control characters")
+	}
+}
+
+func (c *checker) algorithm() {
+	a := &c.d.Algorithm
+	if a.Name == "" {
+		a.Name = defaultAlgorithm
+	}
+	names := algorithmNames()
+	if !slices.Contains(names, a.Name) {
+		c.faults.Add("body.algorithm.name", a.Name, "%s", UnknownName("algorithm", a.Name, names))
+	}
+	c.word(&a.Preset, "body.algorithm.preset", "", presetPaper)
+	if a.Horizon == 0 {
+		a.Horizon = defaultHorizon
+	}
+	if a.Horizon < 1 || a.Horizon > maxHorizon {
+		c.faults.Add("body.algorithm.horizon", a.Horizon, "must be a whole number of rounds from 1 to %d", maxHorizon)
+	}
+}
+
+func algorithmNames() []string {
+	var names []string
+	for _, a := range optimizer.Algorithms() {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// word checks a choice among words; the first is the default.
+func (c *checker) word(word *string, location string, words ...string) {
+	if *word == "" {
+		*word = words[0]
+	}
+	if !slices.Contains(words, *word) {
+		optional := ""
+		if words[0] == "" {
+			optional = " or left out"
+		}
+		c.faults.Add(location, *word, "must be %s%s", orList(words), optional)
+	}
+}
+
+// modelWords writes out the model's defaults and checks its words; its numbers are checked where they are resolved.
+func (c *checker) modelWords() {
+	m := &c.d.Model
+	for _, raw := range []*[]byte{(*[]byte)(&m.Kernel), (*[]byte)(&m.Lengthscales), (*[]byte)(&m.Variance), (*[]byte)(&m.Lambda), (*[]byte)(&m.NoiseVariance)} {
+		if absent(*raw) {
+			*raw = nil
+		}
+	}
+	if m.Kernel == nil {
+		m.Kernel = []byte(`"` + defaultKernel + `"`)
+	}
+	c.word(&m.Inputs, "body.model.inputs", inputsUnit, inputsRaw)
+	paper := c.d.Algorithm.Preset == presetPaper
+	if paper {
+		c.word(&m.Fit, "body.model.fit", fitFixed, fitMAP)
+	} else {
+		c.word(&m.Fit, "body.model.fit", fitMAP, fitFixed)
+	}
+	if paper || m.Fit == fitFixed {
+		c.word(&m.Outputs, "body.model.outputs", outputsRaw, outputsScaled)
+	} else {
+		c.word(&m.Outputs, "body.model.outputs", outputsScaled, outputsRaw)
+	}
+}
+
+// absent tells whether an optional JSON value was left out.
+func absent(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// orList writes choices for a sentence: "a", "b" or "c"; an empty word is not mentioned.
+func orList(words []string) string {
+	var quoted []string
+	for _, w := range words {
+		if w != "" {
+			quoted = append(quoted, `"`+w+`"`)
+		}
+	}
+	last := len(quoted) - 1
+	if last < 1 {
+		return strings.Join(quoted, "")
+	}
+	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+}

@@ -1,0 +1,150 @@
+package design
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+const (
+	maxMetrics     = 20
+	maxConstraints = 50
+	maxThreshold   = 1e30
+)
+
+// metrics checks objective, constraints and recorded metrics and writes out the constraints' names.
+func (c *checker) metrics() bool {
+	return c.part(func() {
+		c.objective()
+		c.d.Constraints = slices.Clone(c.d.Constraints)
+		if n := len(c.d.Constraints); n > maxConstraints {
+			c.faults.Add("body.constraints", n, "there are %d constraints; at most %d are allowed", n, maxConstraints)
+		}
+		c.constraintMetrics()
+		c.constraintNames()
+		for i := range c.d.Constraints {
+			c.constraint(&c.d.Constraints[i], constraintAt(i))
+		}
+		c.contextNames()
+		c.sharedMetrics()
+		c.recorded()
+		if n := len(c.d.MetricNames()); n > maxMetrics {
+			c.faults.Add("body.recorded_metrics", n, "there are %d metrics in all; at most %d are allowed", n, maxMetrics)
+		}
+	})
+}
+
+func constraintAt(i int) string { return fmt.Sprintf("body.constraints[%d]", i) }
+
+func (c *checker) objective() {
+	o := c.d.Objective
+	c.names.claim(o.Metric, "the objective's metric", "body.objective.metric", &c.faults)
+	c.unit(o.Unit, "body.objective.unit")
+	if o.Direction != "maximize" && o.Direction != "minimize" {
+		c.faults.Add("body.objective.direction", o.Direction, `must be "maximize" or "minimize"`)
+	}
+}
+
+// constraintMetrics claims the name of every metric once.
+func (c *checker) constraintMetrics() {
+	seen := map[string]bool{c.d.Objective.Metric: true}
+	for i, k := range c.d.Constraints {
+		if !seen[k.Metric] {
+			c.names.claim(k.Metric, "the metric of "+constraintAt(i)[len("body."):], constraintAt(i)+".metric", &c.faults)
+		}
+		seen[k.Metric] = true
+	}
+}
+
+// constraintNames writes out default names. A name may be that of the constraint's own metric.
+func (c *checker) constraintNames() {
+	seen := map[string]bool{}
+	for i := range c.d.Constraints {
+		k := &c.d.Constraints[i]
+		if k.Name == "" {
+			k.Name = k.Metric
+		}
+		switch {
+		case k.Name != k.Metric:
+			c.names.claim(k.Name, "the name of "+constraintAt(i)[len("body."):], constraintAt(i)+".name", &c.faults)
+		case seen[k.Name] && k.Name != "":
+			c.faults.Add(constraintAt(i)+".name", k.Name, "%s has another limit; give each limit on it a name of its own", k.Metric)
+		}
+		seen[k.Name] = true
+	}
+}
+
+func (c *checker) constraint(k *Constraint, at string) {
+	c.unit(k.Unit, at+".unit")
+	if k.Op != "<=" && k.Op != ">=" {
+		c.faults.Add(at+".op", k.Op, `must be "<=" or ">="`)
+	}
+	if !Finite(k.Threshold) || math.Abs(k.Threshold) > maxThreshold {
+		c.faults.Add(at+".threshold", nil, "must be a number between -1e30 and 1e30")
+	}
+	switch {
+	case k.Sampled && k.Expression != "":
+		c.faults.Add(at+".sampled", true, "a constraint has either an expression or sampled values, not both")
+	case k.Sampled && c.d.Candidates == nil:
+		c.faults.Add(at+".sampled", true, "sampled values are one per candidate; give candidates")
+	case k.Context != nil && k.Expression == "":
+		c.faults.Add(at+".context", k.Context, "context goes with an expression; give one or leave context out")
+	}
+	if k.Given() && k.Metric == c.d.Objective.Metric {
+		c.faults.Add(at+".metric", k.Metric, "the objective's metric must be measured; it cannot be of known form or sampled")
+	}
+}
+
+func (c *checker) contextNames() {
+	all := map[string]bool{}
+	for i, k := range c.d.Constraints {
+		seen := map[string]bool{}
+		for j, name := range k.Context {
+			location := fmt.Sprintf("%s.context[%d]", constraintAt(i), j)
+			switch {
+			case checkText(name) != "":
+				c.faults.Add(location, name, "the name %s", checkText(name))
+			case !isIdentifier(name):
+				c.faults.Add(location, name, "%q cannot be used in an expression; it needs to be letters, digits and _ beginning with a letter, and no word like and, or, not, in", name)
+			case slices.Contains(c.parameterNames(), name):
+				c.faults.Add(location, name, "%q is a parameter; expressions can use it without naming it here", name)
+			case seen[name]:
+				c.faults.Add(location, name, "%q stands in the list twice", name)
+			}
+			seen[name], all[name] = true, true
+		}
+	}
+	if len(all) > maxContext {
+		c.faults.Add("body.constraints", len(all), "there are %d context names; at most %d are allowed", len(all), maxContext)
+	}
+}
+
+// sharedMetrics checks that constraints on one metric agree on what it is.
+func (c *checker) sharedMetrics() {
+	first := map[string]int{}
+	units := map[string]string{c.d.Objective.Metric: c.d.Objective.Unit}
+	for i, k := range c.d.Constraints {
+		if unit := units[k.Metric]; unit != "" && k.Unit != "" && k.Unit != unit {
+			c.faults.Add(constraintAt(i)+".unit", k.Unit, "%s is in %s elsewhere; a metric has one unit", k.Metric, unit)
+		} else if unit == "" {
+			units[k.Metric] = k.Unit
+		}
+		j, shared := first[k.Metric]
+		if !shared {
+			first[k.Metric] = i
+			continue
+		}
+		other := c.d.Constraints[j]
+		if k.Expression != other.Expression || k.Sampled != other.Sampled || !slices.Equal(k.Context, other.Context) {
+			c.faults.Add(constraintAt(i)+".metric", k.Metric, "%s is shared with %s and must come from the same place: give both the same expression and context, or sampled", k.Metric, constraintAt(j)[len("body."):])
+		}
+	}
+}
+
+func (c *checker) recorded() {
+	for i, r := range c.d.RecordedMetrics {
+		at := fmt.Sprintf("body.recorded_metrics[%d]", i)
+		c.names.claim(r.Metric, "another recorded metric", at+".metric", &c.faults)
+		c.unit(r.Unit, at+".unit")
+	}
+}

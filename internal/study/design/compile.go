@@ -1,0 +1,289 @@
+package design
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer"
+)
+
+// Compiled is a checked definition made ready to compute with. It is immutable and safe for concurrent use.
+type Compiled struct {
+	Def             Definition
+	Config          *optimizer.Config
+	MetricNames     []string // order of Config.Metrics: the objective's, then those of learned constraints
+	ConstraintNames []string // order of Config.Costs
+
+	space    *space
+	arms     [][]float64    // candidates' physical values
+	armIndex map[string]int // by the bytes of the physical values; the first of equal ones
+	given    []givenCost
+	metrics  []MetricInfo
+}
+
+// MetricKind says where a metric's values come from.
+type MetricKind int
+
+const (
+	MetricUnknown  MetricKind = iota // no such metric
+	MetricModelled                   // told, and modelled
+	MetricRecorded                   // told and kept
+	MetricKnown                      // worked out at the decision; telling it is a conflict
+)
+
+// Compile makes a checked definition ready to compute with.
+func Compile(d Definition) (*Compiled, error) {
+	var f Faults
+	b := newCompiler(d, &f)
+	b.space()
+	b.costs()
+	b.models()
+	b.settings()
+	if err := f.Err(); err != nil {
+		return nil, fmt.Errorf("the stored definition of %q cannot be computed with: %w", d.Name, err)
+	}
+	return b.out, nil
+}
+
+// compiler compiles a definition whose parameters and names are in order, noting faults in what is left to check.
+type compiler struct {
+	out    *Compiled
+	faults *Faults
+}
+
+func newCompiler(d Definition, f *Faults) *compiler {
+	c := &Compiled{Def: d, Config: &optimizer.Config{
+		Algorithm:   d.Algorithm.Name,
+		Horizon:     d.Algorithm.Horizon,
+		Seed:        d.Seed,
+		Standardize: d.Model.Outputs == outputsScaled,
+		Fit:         d.Model.Fit == fitMAP,
+		Paper:       d.Algorithm.Preset == presetPaper,
+	}}
+	return &compiler{out: c, faults: f}
+}
+
+// space makes Config.Space: axes, input constraints and candidates.
+func (b *compiler) space() {
+	c := b.out
+	c.space = newSpace(c.Def.Parameters, c.Def.Unavailable)
+	b.unavailable()
+	for i := range c.space.axes {
+		c.Config.Space.Dims = append(c.Config.Space.Dims, c.space.axes[i].dim(c.Def.Model.Inputs == inputsRaw))
+	}
+	b.candidates()
+	b.limits()
+	c.Config.Space.Settle = c.space.settle
+	if c.arms == nil {
+		return
+	}
+	c.Config.Space.Arms = make([][]float64, len(c.arms))
+	c.Config.Space.Available = make([]bool, len(c.arms))
+	for i, x := range c.arms {
+		c.Config.Space.Arms[i] = c.space.units(x)
+		c.Config.Space.Available[i] = c.space.available(x) && c.space.broken(x, personSlack) < 0
+	}
+}
+
+const maxLimits = 50
+
+func (b *compiler) limits() {
+	c := b.out
+	if n := len(c.Def.InputConstraints); n > maxLimits {
+		b.faults.Add("body.input_constraints", n, "there are %d input constraints; at most %d are allowed", n, maxLimits)
+		return
+	}
+	for i, text := range c.Def.InputConstraints {
+		limit, err := parseComparison(text, c.space.variables(nil))
+		if err != nil {
+			b.faults.Add(fmt.Sprintf("body.input_constraints[%d]", i), text, "%s", err)
+			continue
+		}
+		limit.number = i
+		c.space.limits = append(c.space.limits, limit)
+	}
+	c.space.sample(c.arms)
+}
+
+const (
+	maxCandidates = 10_000
+	maxMatrixArms = 1000
+)
+
+func (b *compiler) candidates() {
+	c := b.out
+	if c.Def.Candidates == nil {
+		return
+	}
+	if n := len(c.Def.Candidates); n == 0 || n > maxCandidates {
+		b.faults.Add("body.candidates", n, "there are %d candidates; give 1 to %d", n, maxCandidates)
+		return
+	}
+	whole := make([]Settings, len(c.Def.Candidates))
+	c.arms = make([][]float64, len(whole))
+	c.armIndex = make(map[string]int, len(whole))
+	for i, candidate := range c.Def.Candidates {
+		x, _ := c.space.read(candidate, fmt.Sprintf("body.candidates[%d]", i), false, b.faults)
+		c.arms[i] = x
+		whole[i] = c.space.exactly(x)
+		if key := keyOf(x); !has(c.armIndex, key) {
+			c.armIndex[key] = i
+		}
+	}
+	c.Def.Candidates = whole
+}
+
+func has(m map[string]int, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+// keyOf makes physical values comparable.
+func keyOf(x []float64) string {
+	key := make([]byte, 0, 8*len(x))
+	for _, v := range x {
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
+	}
+	return string(key)
+}
+
+func (b *compiler) unavailable() {
+	c := b.out
+	names := c.space.names()
+	for name, values := range sortedByKey(c.Def.Unavailable) {
+		at := "body.unavailable." + Shorten(name)
+		i, known := c.space.index[name]
+		if !known {
+			b.faults.Add(at, nil, "%s", UnknownName("parameter", name, names))
+			continue
+		}
+		a := &c.space.axes[i]
+		if a.Type == Remainder || a.Type == Real && a.step == 0 && c.Def.Candidates == nil {
+			b.faults.Add(at, nil, "%s takes any value in its range; only choices, whole numbers, steps and candidates can run out", name)
+			continue
+		}
+		for j, v := range values {
+			location := fmt.Sprintf("%s[%d]", at, j)
+			x := a.read(v, location, false, b.faults)
+			if a.step > 0 && c.Def.Candidates == nil && a.tidy(a.snap(x)) != x {
+				b.faults.Add(location, v, "%s has no such value; its steps are %s from %s", name, formatNumber(a.step), formatNumber(a.low))
+			}
+		}
+	}
+}
+
+// costs makes Config.Costs and Config.Objective, and the formulas of known-form constraints.
+func (b *compiler) costs() {
+	c := b.out
+	c.metrics = c.Def.Metrics()
+	c.Config.Objective = optimizer.Objective{Metric: 0, Sign: 1}
+	if c.Def.Objective.Direction == "minimize" {
+		c.Config.Objective.Sign = -1
+	}
+	for _, m := range c.metrics {
+		if m.Modelled {
+			c.MetricNames = append(c.MetricNames, m.Name)
+		}
+	}
+	for i, k := range c.Def.Constraints {
+		cost := optimizer.Cost{Name: k.Name, Metric: slices.Index(c.MetricNames, k.Metric), Sign: 1, Threshold: k.Threshold}
+		if k.Op == ">=" {
+			cost.Sign = -1
+		}
+		if k.Given() {
+			cost.Knowledge = optimizer.Given
+			b.given(i, k)
+		}
+		c.ConstraintNames = append(c.ConstraintNames, k.Name)
+		c.Config.Costs = append(c.Config.Costs, cost)
+	}
+}
+
+func (b *compiler) given(i int, k Constraint) {
+	g := givenCost{cost: i, Constraint: k}
+	if k.Expression != "" {
+		var err error
+		g.value, err = parseFormula(k.Expression, b.out.space.variables(k.Context))
+		if err != nil {
+			b.faults.Add(constraintAt(i)+".expression", k.Expression, "%s", err)
+			return
+		}
+	}
+	b.out.given = append(b.out.given, g)
+}
+
+// settings resolves the algorithm's settings and what the algorithm needs of the study.
+func (b *compiler) settings() {
+	c := b.out
+	algorithms := optimizer.Algorithms()
+	found := slices.IndexFunc(algorithms, func(a optimizer.Algorithm) bool { return a.Name == c.Def.Algorithm.Name })
+	if found < 0 {
+		return // Check has said so
+	}
+	const at = "body.algorithm.settings"
+	settings, wrong := optimizer.ResolveSettings(c.Def.Algorithm.Name, c.Def.Algorithm.Settings, c.Config.Context())
+	for _, fault := range wrong {
+		location := at
+		if fault.Path != "" {
+			location += "." + fault.Path
+		}
+		b.faults.Add(location, nil, "%s", fault.Message)
+	}
+	c.Config.Settings = settings
+	if len(wrong) == 0 {
+		for i := range c.Config.Costs {
+			c.Config.Costs[i].Margin = settings.Margin(c.ConstraintNames[i])
+		}
+	}
+	if algorithms[found].NeedsGivenConstraint && len(c.given) == 0 {
+		b.faults.Add("body.algorithm.name", c.Def.Algorithm.Name, "%s needs at least one constraint of known form: give one an expression, or sampled values", c.Def.Algorithm.Name)
+	}
+	b.safeSeeds(at+".safe_seeds", algorithms[found].NeedsSafeSeeds)
+}
+
+// maxSafeSeeds keeps the list one that a person wrote.
+const maxSafeSeeds = 1000
+
+func (b *compiler) safeSeeds(at string, needed bool) {
+	raw := b.out.Def.Algorithm.Settings["safe_seeds"]
+	var seeds []Settings
+	if !absent(raw) && json.Unmarshal(raw, &seeds) != nil {
+		b.faults.Add(at, nil, "must be a list of points, each an object of parameter values")
+		return
+	}
+	switch n := len(seeds); {
+	case n == 0 && needed:
+		b.faults.Add(at, nil, "%s starts from points known to be within every limit; give at least one", b.out.Def.Algorithm.Name)
+	case n > maxSafeSeeds:
+		b.faults.Add(at, n, "there are %d points; at most %d are allowed", n, maxSafeSeeds)
+		return
+	}
+	for i, seed := range seeds {
+		_, place, wrong := b.out.Place(seed, fmt.Sprintf("%s[%d]", at, i))
+		for _, fault := range wrong {
+			b.faults.Add(fault.Location, fault.Value, "%s", fault.Message)
+		}
+		b.out.Config.SafeSeeds = append(b.out.Config.SafeSeeds, place)
+	}
+}
+
+// Metric tells what kind of metric name is; for an unknown one it also returns the name that was probably meant, or "".
+func (c *Compiled) Metric(name string) (kind MetricKind, meant string) {
+	names := make([]string, len(c.metrics))
+	for i, m := range c.metrics {
+		switch {
+		case m.Name != name:
+		case m.Modelled:
+			return MetricModelled, ""
+		case m.Known:
+			return MetricKnown, ""
+		default:
+			return MetricRecorded, ""
+		}
+		names[i] = m.Name
+	}
+	return MetricUnknown, closest(name, names)
+}

@@ -1,0 +1,207 @@
+package design
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+
+	"headroom/internal/optimizer"
+)
+
+func TestCostsAndMetrics(t *testing.T) {
+	t.Parallel()
+	d := bufferScreen()
+	d.Objective.Direction = "minimize"
+	d.Constraints = append(d.Constraints,
+		Constraint{Name: "worth it", Metric: "yield", Op: ">=", Threshold: 20},
+		Constraint{Metric: "heat", Op: "<=", Threshold: 5, Expression: "temperature/10"})
+	d.Algorithm.Settings = map[string]json.RawMessage{"margin": rawJSON(`{"default": 0.05, "pH high": 0.1}`)}
+	d.Seed = 7
+	c := mustCompile(t, d)
+	if !slices.Equal(c.MetricNames, []string{"yield", "impurity", "pH"}) || !slices.Equal(c.ConstraintNames, []string{"impurity", "pH low", "pH high", "worth it", "heat"}) {
+		t.Errorf("metrics %v, constraints %v", c.MetricNames, c.ConstraintNames)
+	}
+	want := []optimizer.Cost{
+		{Name: "impurity", Metric: 1, Sign: 1, Threshold: 0.5, Margin: 0.05},
+		{Name: "pH low", Metric: 2, Sign: -1, Threshold: 7, Margin: 0.05},
+		{Name: "pH high", Metric: 2, Sign: 1, Threshold: 8, Margin: 0.1},
+		{Name: "worth it", Metric: 0, Sign: -1, Threshold: 20, Margin: 0.05},
+		{Name: "heat", Metric: -1, Sign: 1, Threshold: 5, Margin: 0.05, Knowledge: optimizer.Given},
+	}
+	if !slices.Equal(c.Config.Costs, want) {
+		t.Errorf("costs %+v\nwant %+v", c.Config.Costs, want)
+	}
+	if c.Config.Objective != (optimizer.Objective{Metric: 0, Sign: -1}) || c.Config.Seed != 7 || c.Config.Algorithm != "rpol-ucb" || c.Config.Horizon != 100 {
+		t.Errorf("config %+v", c.Config)
+	}
+	for name, kind := range map[string]MetricKind{"yield": MetricModelled, "pH": MetricModelled, "heat": MetricKnown, "colour": MetricRecorded, "pH low": MetricUnknown} {
+		if got, _ := c.Metric(name); got != kind {
+			t.Errorf("%s is of kind %v, want %v", name, got, kind)
+		}
+	}
+	for wrong, meant := range map[string]string{"Yield": "yield", "PH": "pH", "impurty": "impurity", "pressure": ""} {
+		if kind, got := c.Metric(wrong); kind != MetricUnknown || got != meant {
+			t.Errorf("%s: kind %v, meant %q, want %q", wrong, kind, got, meant)
+		}
+	}
+	var names []string
+	for _, m := range c.metrics {
+		names = append(names, m.Name)
+	}
+	if !slices.Equal(names, []string{"yield", "impurity", "pH", "heat", "colour"}) {
+		t.Errorf("all metrics %v", names)
+	}
+	if m := c.metrics[0]; !m.IsObjective || !m.Modelled || m.Unit != "%" || len(m.Constraints) != 1 {
+		t.Errorf("the objective's metric %+v", m)
+	}
+	if m := c.metrics[3]; !m.Known || m.Modelled {
+		t.Errorf("the known metric %+v", m)
+	}
+}
+
+func TestConstraintsOfOneKnownMetricShareIt(t *testing.T) {
+	t.Parallel()
+	d := bufferScreen()
+	for i := 1; i <= 2; i++ {
+		d.Constraints[i].Expression = "5 + time"
+	}
+	c := mustCompile(t, d)
+	if !slices.Equal(c.MetricNames, []string{"yield", "impurity"}) {
+		t.Errorf("modelled metrics %v", c.MetricNames)
+	}
+	s := Settings{"temperature": NumberValue(30), "cycles": NumberValue(3), "salt": NumberValue(0.1), "time": NumberValue(0.8), "catalyst": TextValue("B")}
+	_, place, _ := c.Place(s, "at")
+	known, wrong := c.KnownAt(s, place, nil, nil, "body")
+	if len(wrong) > 0 || known["pH low"] != 5.8 || known["pH high"] != 5.8 || len(known) != 2 {
+		t.Errorf("known %v %v", known, wrong)
+	}
+}
+
+func TestKnownOfCandidates(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, queue())
+	backlog := map[string][]float64{"backlog": {1, 2, 3, 4}}
+	known, wrong := c.Known(map[string]float64{"omega": 2}, backlog, "body")
+	if len(wrong) > 0 || known.At != nil || len(known.Arms) != 2 || !slices.Equal(known.Arms[0], []float64{2, -1, -1, -7}) || !slices.Equal(known.Arms[1], []float64{1, 2, 3, 4}) {
+		t.Errorf("known %v %v", known, wrong)
+	}
+	s, place, _ := c.Place(queue().Candidates[3], "at")
+	at, wrong := c.KnownAt(s, place, map[string]float64{"omega": 2}, backlog, "body")
+	if len(wrong) > 0 || at["load"] != -7 || at["backlog limit"] != 4 || len(at) != 2 {
+		t.Errorf("known at candidate 3: %v %v", at, wrong)
+	}
+	known, wrong = c.KnownFor([]optimizer.Place{place, {Arm: 0}}, map[string]float64{"omega": 2}, map[string][]float64{"backlog": {40, 10}}, "body")
+	if len(wrong) > 0 || known.Arms[1][3] != 40 || known.Arms[1][0] != 10 || known.Arms[0][3] != -7 {
+		t.Errorf("known for two points: %v %v", known, wrong)
+	}
+}
+
+func TestKnownFaults(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, queue())
+	omega, backlog := map[string]float64{"omega": 2}, map[string][]float64{"backlog": {1, 2, 3, 4}}
+	for _, test := range []struct {
+		name              string
+		context           map[string]float64
+		values            map[string][]float64
+		location, message string
+	}{
+		{"no context", nil, backlog, "body.context.omega", "is missing; the constraint load needs it"},
+		{"more context", map[string]float64{"omega": 2, "Omega": 1}, backlog, "body.context.Omega", `did you mean "omega"?`},
+		{"infinite context", map[string]float64{"omega": math.Inf(1)}, backlog, "body.context.omega", "finite"},
+		{"no values", omega, nil, "body.constraint_values.backlog", "is missing; give 4 numbers"},
+		{"too few values", omega, map[string][]float64{"backlog": {1, 2, 3}}, "body.constraint_values.backlog", "has 3 numbers; give 4"},
+		{"values of another metric", omega, map[string][]float64{"backlog": {1, 2, 3, 4}, "load": {1}}, "body.constraint_values.load", "there is no sampled metric"},
+		{"a value that is no number", omega, map[string][]float64{"backlog": {1, 2, math.NaN(), 4}}, "body.constraint_values.backlog[2]", "finite"},
+	} {
+		known, wrong := c.Known(test.context, test.values, "body")
+		wantFault(t, wrong, test.location, test.message)
+		at, wrong := c.KnownAt(queue().Candidates[0], c.arm(0), test.context, test.values, "body")
+		wantFault(t, wrong, test.location, test.message)
+		if known.Arms != nil || known.At != nil || at != nil {
+			t.Errorf("%s: values in spite of faults: %v, %v", test.name, known, at)
+		}
+	}
+	screen := mustCompile(t, bufferScreen())
+	if known, wrong := screen.Known(nil, nil, "body"); len(wrong) > 0 || known.Arms != nil || known.At != nil {
+		t.Errorf("a study without known constraints: %v %v", known, wrong)
+	}
+	_, wrong := screen.Known(map[string]float64{"omega": 1}, nil, "body")
+	wantFault(t, wrong, "body.context.omega", "the study has none")
+}
+
+func TestKnownAnywhere(t *testing.T) {
+	t.Parallel()
+	d := mixture()
+	d.Constraints = []Constraint{{Metric: "price", Op: "<=", Threshold: 3, Expression: "omega*a/b", Context: []string{"omega"}}}
+	d.Parameters[1].Low = pointer(1.0)
+	d.Constraints[0].Expression = "omega*a/(b - shift)"
+	d.Constraints[0].Context = []string{"omega", "shift"}
+	c := mustCompile(t, d)
+	known, wrong := c.Known(map[string]float64{"omega": 2, "shift": 0}, nil, "body")
+	if len(wrong) > 0 || known.Arms != nil {
+		t.Fatalf("known %v %v", known, wrong)
+	}
+	s := Settings{"a": NumberValue(20), "b": NumberValue(40)}
+	kept, place, _ := c.Place(s, "at")
+	if v := known.At(0, place.U); math.Abs(v-1) > 1e-12 {
+		t.Errorf("price %v, want 1", v)
+	}
+	if at, wrong := c.KnownAt(kept, place, map[string]float64{"omega": 2, "shift": 0}, nil, "body"); len(wrong) > 0 || at["price"] != 1 {
+		t.Errorf("price %v %v", at, wrong)
+	}
+	_, wrong = c.Known(map[string]float64{"omega": 2, "shift": 1}, nil, "body")
+	wantFault(t, wrong, "body.context", "the expression of price has no finite value at")
+	_, wrong = c.KnownAt(kept, place, map[string]float64{"omega": 2, "shift": 40}, nil, "body")
+	wantFault(t, wrong, "body", "the expression of price has no finite value at a = 20, b = 40")
+	known, _ = c.Known(map[string]float64{"omega": 2, "shift": 40}, nil, "body")
+	if v := known.At(0, place.U); v != farOutside {
+		t.Errorf("where the price has no value it is %v", v)
+	}
+}
+
+func TestSafeSeedsArePlaced(t *testing.T) {
+	t.Parallel()
+	var name string
+	for _, a := range optimizer.Algorithms() {
+		if a.NeedsSafeSeeds {
+			name = a.Name
+			break
+		}
+	}
+	if name == "" {
+		t.Fatal("no algorithm needs safe seeds")
+	}
+	d := bufferScreen()
+	d.Algorithm.Name = name
+	_, err := d.Check()
+	wantFault(t, faultsOf(t, err), "body.algorithm.settings.safe_seeds", "give at least one")
+	d.Algorithm.Settings = map[string]json.RawMessage{"safe_seeds": rawJSON(`[{"temperature": 30, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}, {"temperature": 300, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}]`)}
+	_, err = d.Check()
+	wantFault(t, faultsOf(t, err), "body.algorithm.settings.safe_seeds[1].temperature", "300 is above the highest, 60")
+	d.Algorithm.Settings["safe_seeds"] = rawJSON(`[{"temperature": 30, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}]`)
+	if seeds := mustCompile(t, d).Config.SafeSeeds; len(seeds) != 1 || !allNear(seeds[0].U, []float64{0.25, 2.0 / 11, 0.5, 0.2, 0.5}, 1e-12) {
+		t.Errorf("safe seeds %v", seeds)
+	}
+}
+
+func TestKnownConstraintIsNeeded(t *testing.T) {
+	t.Parallel()
+	var name string
+	for _, a := range optimizer.Algorithms() {
+		if a.NeedsGivenConstraint {
+			name = a.Name
+			break
+		}
+	}
+	if name == "" {
+		t.Fatal("no algorithm needs a constraint of known form")
+	}
+	d := bufferScreen()
+	d.Algorithm = Algorithm{Name: name, Preset: "paper"}
+	_, err := d.Check()
+	if !slices.ContainsFunc(faultsOf(t, err), func(f Fault) bool { return f.Location == "body.algorithm.name" }) {
+		t.Errorf("%v does not ask for a constraint of known form", err)
+	}
+}

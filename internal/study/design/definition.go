@@ -1,0 +1,159 @@
+// Package design is what a study is and may be: its definition as a person describes it, the checks it must pass, and the
+// definition made ready to compute with: settings to coordinates and back, constraints to costs, model words to priors. It knows
+// nothing of what happens in a study.
+package design
+
+import (
+	"encoding/json"
+)
+
+// Definition is a study as a person describes it. Its JSON is that of the API; a Definition that
+// passed Check is complete: defaults are written out, names are unique.
+type Definition struct {
+	Name             string           `json:"name"`
+	Description      string           `json:"description,omitempty"`
+	Parameters       []Parameter      `json:"parameters"`
+	InputConstraints []string         `json:"input_constraints,omitempty"`
+	Candidates       []Settings       `json:"candidates,omitempty"`
+	Objective        Objective        `json:"objective"`
+	Constraints      []Constraint     `json:"constraints,omitempty"`
+	RecordedMetrics  []RecordedMetric `json:"recorded_metrics,omitempty"`
+	Algorithm        Algorithm        `json:"algorithm"`
+	Model            Model            `json:"model"`
+	Seed             uint64           `json:"seed"`
+	// Unavailable lists settings that have run out ("out of ligand X"), by parameter.
+	Unavailable map[string][]Value `json:"unavailable,omitempty"`
+}
+
+// ParameterType is what values a parameter takes.
+type ParameterType string
+
+const (
+	Real        ParameterType = "real"
+	Integer     ParameterType = "integer"
+	Categorical ParameterType = "categorical"
+	Remainder   ParameterType = "remainder" // Total minus the parameters named in Of
+)
+
+// Parameter is one setting of the experiment.
+type Parameter struct {
+	Name    string        `json:"name"`
+	Type    ParameterType `json:"type"`
+	Low     *float64      `json:"low,omitempty"`
+	High    *float64      `json:"high,omitempty"`
+	Unit    string        `json:"unit,omitempty"`
+	Scale   string        `json:"scale,omitempty"` // linear (default) or log
+	Step    *float64      `json:"step,omitempty"`
+	Choices []string      `json:"choices,omitempty"`
+	Total   *float64      `json:"total,omitempty"`
+	Of      []string      `json:"of,omitempty"`
+}
+
+// Value is a parameter's value: a finite number, or the text of a choice. Its JSON is a number or a string.
+type Value struct {
+	Number float64
+	Text   string
+	IsText bool
+}
+
+// Settings are parameter values by parameter name.
+type Settings map[string]Value
+
+// Objective is the metric to improve.
+type Objective struct {
+	Metric    string `json:"metric"`
+	Direction string `json:"direction"` // maximize or minimize
+	Unit      string `json:"unit,omitempty"`
+}
+
+// Constraint is a limit on a metric: it holds when the metric is Op Threshold.
+type Constraint struct {
+	Name      string  `json:"name,omitempty"` // defaults to the metric
+	Metric    string  `json:"metric"`
+	Op        string  `json:"op"` // <= or >=
+	Threshold float64 `json:"threshold"`
+	Unit      string  `json:"unit,omitempty"`
+	// Expression gives the metric's value from the parameters and the Context of the decision instead of readings.
+	Expression string   `json:"expression,omitempty"`
+	Context    []string `json:"context,omitempty"`
+	// Sampled: each decision brings the metric's value at every candidate.
+	Sampled bool `json:"sampled,omitempty"`
+}
+
+// RecordedMetric is kept but not modelled.
+type RecordedMetric struct {
+	Metric string `json:"metric"`
+	Unit   string `json:"unit,omitempty"`
+}
+
+// Algorithm names the algorithm and its settings.
+type Algorithm struct {
+	Name     string                     `json:"name"`
+	Preset   string                     `json:"preset,omitempty"` // "" or "paper"
+	Horizon  int                        `json:"horizon"`
+	Settings map[string]json.RawMessage `json:"settings,omitempty"`
+}
+
+// Model says how metrics are modelled. Kernel, Lengthscales, Variance, Lambda and NoiseVariance may each be an object by metric
+// name with "default", so they stay as written here; Check verifies them.
+type Model struct {
+	Kernel        json.RawMessage `json:"kernel,omitempty"`
+	Inputs        string          `json:"inputs,omitempty"` // unit or raw
+	Lengthscales  json.RawMessage `json:"lengthscales,omitempty"`
+	Variance      json.RawMessage `json:"variance,omitempty"`
+	Outputs       string          `json:"outputs,omitempty"` // raw or standardize
+	Fit           string          `json:"fit,omitempty"`     // fixed or marginal_likelihood
+	Lambda        json.RawMessage `json:"lambda,omitempty"`
+	NoiseVariance json.RawMessage `json:"noise_variance,omitempty"`
+}
+
+// MetricInfo describes one metric of a study.
+type MetricInfo struct {
+	Name        string
+	Unit        string
+	Modelled    bool
+	Known       bool // of known form or sampled: its value comes with the decision
+	IsObjective bool
+	Constraints []Constraint // the limits on it
+}
+
+// Metrics lists the metrics of a checked definition: the objective, the constraints' metrics, the recorded ones.
+func (d Definition) Metrics() []MetricInfo {
+	all := []MetricInfo{{Name: d.Objective.Metric, Unit: d.Objective.Unit, Modelled: true, IsObjective: true}}
+	index := map[string]int{d.Objective.Metric: 0}
+	for _, k := range d.Constraints {
+		i, listed := index[k.Metric]
+		if !listed {
+			i = len(all)
+			index[k.Metric] = i
+			all = append(all, MetricInfo{Name: k.Metric, Modelled: !k.Given(), Known: k.Given()})
+		}
+		if all[i].Unit == "" {
+			all[i].Unit = k.Unit
+		}
+		all[i].Constraints = append(all[i].Constraints, k)
+	}
+	for _, r := range d.RecordedMetrics {
+		all = append(all, MetricInfo{Name: r.Metric, Unit: r.Unit})
+	}
+	return all
+}
+
+// MetricNames lists every metric once: the objective's, the constraints', the recorded ones.
+func (d Definition) MetricNames() []string {
+	names, seen := []string{}, map[string]bool{}
+	add := func(name string) {
+		if name != "" && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	add(d.Objective.Metric)
+	for _, c := range d.Constraints {
+		add(c.Metric)
+	}
+	for _, m := range d.RecordedMetrics {
+		add(m.Metric)
+	}
+	return names
+}

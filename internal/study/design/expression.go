@@ -1,0 +1,271 @@
+package design
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+)
+
+// maxExpressionLength, in characters, bounds what a person can make the server compute for every candidate point.
+const maxExpressionLength = 1000
+
+// formula is arithmetic over a row of numbers. It is pure, allocates nothing and is safe for concurrent use. Where it has
+// no value (division by zero, overflow) the result is not finite.
+type formula func(x []float64) float64
+
+// variables are the names a formula may use and where their values stand in the row.
+type variables struct {
+	index   map[string]int
+	choices map[string]bool // parameters that have no number
+}
+
+func (v variables) names() []string {
+	names := make([]string, 0, len(v.index))
+	for name := range v.index {
+		names = append(names, name)
+	}
+	sort.Slice(names, func(i, j int) bool { return v.index[names[i]] < v.index[names[j]] })
+	return names
+}
+
+// comparison is one limit on settings, left ≤ right (or left < right).
+type comparison struct {
+	number      int // in the study's list
+	text        string
+	left, right formula
+	strict      bool
+}
+
+// sides returns both values, and false where either has none.
+func (c comparison) sides(x []float64) (left, right float64, defined bool) {
+	left, right = c.left(x), c.right(x)
+	return left, right, Finite(left) && Finite(right)
+}
+
+// holds tells whether the comparison holds at x, forgiving slack of rounding. It does not hold where it has no value.
+func (c comparison) holds(x []float64, slack float64) bool {
+	left, right, defined := c.sides(x)
+	switch {
+	case !defined:
+		return false
+	case c.strict:
+		return left < right
+	default:
+		return left <= right+slack
+	}
+}
+
+// explain says which comparison it is and what its sides are at x.
+func (c comparison) explain(x []float64) string {
+	left, right, defined := c.sides(x)
+	if !defined {
+		return fmt.Sprintf("%q, which has no finite value there", c.text)
+	}
+	sign := "≤"
+	if c.strict {
+		sign = "<"
+	}
+	return fmt.Sprintf("%q: %.6g is not %s %.6g", c.text, left, sign, right)
+}
+
+// parseFormula reads bounded arithmetic over the variables.
+func parseFormula(text string, v variables) (formula, error) {
+	node, err := parseExpression(text)
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := node.(*ast.BinaryNode); ok && slices.Contains(comparisonSigns, b.Operator) {
+		return nil, fmt.Errorf("it must be the metric's value, not a comparison; the limit goes in op and threshold")
+	}
+	return compileNode(node, v)
+}
+
+var comparisonSigns = []string{"<=", ">=", "<", ">"}
+
+// parseComparison reads a comparison of two formulas.
+func parseComparison(text string, v variables) (comparison, error) {
+	node, err := parseExpression(text)
+	if err != nil {
+		return comparison{}, err
+	}
+	b, ok := node.(*ast.BinaryNode)
+	if !ok || !slices.Contains(comparisonSigns, b.Operator) {
+		return comparison{}, errors.New(`it must compare two sides with one of <= >= < >, like "a + 2*b <= 70"; give each comparison an entry of its own`)
+	}
+	left, err := compileNode(b.Left, v)
+	if err != nil {
+		return comparison{}, err
+	}
+	right, err := compileNode(b.Right, v)
+	if err != nil {
+		return comparison{}, err
+	}
+	if b.Operator[0] == '>' {
+		left, right = right, left
+	}
+	return comparison{text: text, left: left, right: right, strict: len(b.Operator) == 1}, nil
+}
+
+func parseExpression(text string) (ast.Node, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, errors.New("it is empty")
+	}
+	if n := utf8.RuneCountInString(text); n > maxExpressionLength {
+		return nil, fmt.Errorf("it has %d characters; at most %d are allowed", n, maxExpressionLength)
+	}
+	tree, err := parser.Parse(text)
+	if err != nil {
+		return nil, readingError(err)
+	}
+	return tree.Node, nil
+}
+
+func readingError(err error) error {
+	var at *file.Error
+	if errors.As(err, &at) {
+		return fmt.Errorf("it cannot be read at character %d: %s", at.Column+1, at.Message)
+	}
+	return fmt.Errorf("it cannot be read: %w", err)
+}
+
+// compileNode turns the few kinds of node that are arithmetic into a formula and refuses everything else.
+func compileNode(node ast.Node, v variables) (formula, error) {
+	switch n := node.(type) {
+	case *ast.IntegerNode:
+		return constant(float64(n.Value)), nil
+	case *ast.FloatNode:
+		return constant(n.Value), nil
+	case *ast.IdentifierNode:
+		return compileName(n.Value, v)
+	case *ast.UnaryNode:
+		return compileSign(n, v)
+	case *ast.BinaryNode:
+		return compileOperator(n, v)
+	case *ast.BuiltinNode:
+		return compileCall(n.Name, n.Arguments, v)
+	case *ast.CallNode:
+		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
+			return compileCall(callee.Value, n.Arguments, v)
+		}
+	}
+	return nil, fmt.Errorf("only numbers, names, + - * / ^, parentheses and the functions %s are understood", functionNames())
+}
+
+func constant(value float64) formula { return func([]float64) float64 { return value } }
+
+func compileName(name string, v variables) (formula, error) {
+	if i, ok := v.index[name]; ok {
+		return func(x []float64) float64 { return x[i] }, nil
+	}
+	if v.choices[name] {
+		return nil, fmt.Errorf("%q is a choice, not a number, and cannot be computed with", name)
+	}
+	names := v.names()
+	if len(names) == 0 {
+		return nil, fmt.Errorf("the name %q is unknown; there are no numbers to compute with", name)
+	}
+	if meant := closest(name, names); meant != "" {
+		return nil, fmt.Errorf("the name %q is unknown; did you mean %q?", name, meant)
+	}
+	return nil, fmt.Errorf("the name %q is unknown; it may use %s", name, strings.Join(names, ", "))
+}
+
+func compileSign(n *ast.UnaryNode, v variables) (formula, error) {
+	of, err := compileNode(n.Node, v)
+	if err != nil {
+		return nil, err
+	}
+	switch n.Operator {
+	case "-":
+		return func(x []float64) float64 { return -of(x) }, nil
+	case "+":
+		return of, nil
+	}
+	return nil, operatorError(n.Operator)
+}
+
+func compileOperator(n *ast.BinaryNode, v variables) (formula, error) {
+	if !slices.Contains([]string{"+", "-", "*", "/", "^"}, n.Operator) {
+		return nil, operatorError(n.Operator)
+	}
+	a, err := compileNode(n.Left, v)
+	if err != nil {
+		return nil, err
+	}
+	b, err := compileNode(n.Right, v)
+	if err != nil {
+		return nil, err
+	}
+	switch n.Operator {
+	case "+":
+		return func(x []float64) float64 { return a(x) + b(x) }, nil
+	case "-":
+		return func(x []float64) float64 { return a(x) - b(x) }, nil
+	case "*":
+		return func(x []float64) float64 { return a(x) * b(x) }, nil
+	case "/":
+		return func(x []float64) float64 { return a(x) / b(x) }, nil
+	default:
+		return func(x []float64) float64 { return math.Pow(a(x), b(x)) }, nil
+	}
+}
+
+func operatorError(operator string) error {
+	switch operator {
+	case "**":
+		return errors.New(`powers are written with ^, like "x^2"`)
+	case "==", "!=":
+		return fmt.Errorf("%s is not possible here; for settings that must add up to a total, make one of them a remainder", operator)
+	case "and", "or", "&&", "||":
+		return fmt.Errorf("%q is not possible here; give each comparison an entry of its own", operator)
+	case "<=", ">=", "<", ">":
+		return fmt.Errorf("one comparison is possible, with arithmetic on both sides; %s is one too many", operator)
+	}
+	return fmt.Errorf("%q is not possible here; + - * / ^ are", operator)
+}
+
+var unaryFunctions = map[string]func(float64) float64{
+	"abs": math.Abs, "sqrt": math.Sqrt, "exp": math.Exp, "ln": math.Log, "log10": math.Log10,
+}
+
+var listFunctions = map[string]func(a, b float64) float64{"min": math.Min, "max": math.Max}
+
+func functionNames() string { return "abs, exp, ln, log10, max, min, sqrt" }
+
+func compileCall(name string, arguments []ast.Node, v variables) (formula, error) {
+	single, isSingle := unaryFunctions[name]
+	combine, isList := listFunctions[name]
+	switch {
+	case !isSingle && !isList:
+		return nil, fmt.Errorf("there is no function %q; there are %s", name, functionNames())
+	case isSingle && len(arguments) != 1:
+		return nil, fmt.Errorf("%s takes one number, not %d", name, len(arguments))
+	case len(arguments) == 0:
+		return nil, fmt.Errorf("%s needs at least one number", name)
+	}
+	of := make([]formula, len(arguments))
+	for i, argument := range arguments {
+		var err error
+		if of[i], err = compileNode(argument, v); err != nil {
+			return nil, err
+		}
+	}
+	if isSingle {
+		return func(x []float64) float64 { return single(of[0](x)) }, nil
+	}
+	return func(x []float64) float64 {
+		value := of[0](x)
+		for _, f := range of[1:] {
+			value = combine(value, f(x))
+		}
+		return value
+	}, nil
+}

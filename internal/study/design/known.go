@@ -1,0 +1,250 @@
+package design
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"headroom/internal/optimizer"
+)
+
+// givenCost is a constraint whose metric is known when a decision is made.
+type givenCost struct {
+	cost int // index into Config.Costs
+	Constraint
+	value formula // of parameters and context; nil when sampled
+}
+
+// farOutside stands for the metric where a known form has no value: a search must stay away from there.
+const farOutside = 1e100
+
+// Known makes the values of known-form and sampled constraints for one decision: values holds, by metric, one number
+// per candidate. Faults are located under location, e.g. "body".
+func (c *Compiled) Known(context map[string]float64, values map[string][]float64, location string) (optimizer.Known, Faults) {
+	places := make([]optimizer.Place, len(c.arms))
+	for i := range places {
+		places[i].Arm = i
+	}
+	return c.KnownFor(places, context, values, location)
+}
+
+// KnownFor is known where values holds one number for each of the given places instead of each candidate.
+func (c *Compiled) KnownFor(places []optimizer.Place, context map[string]float64, values map[string][]float64, location string) (optimizer.Known, Faults) {
+	var f Faults
+	c.checkContext(context, location, &f)
+	c.checkValues(values, len(places), location, &f)
+	if len(f) > 0 {
+		return optimizer.Known{}, f
+	}
+	if len(c.given) == 0 {
+		return optimizer.Known{}, nil
+	}
+	if c.arms == nil {
+		return optimizer.Known{At: c.knownFunction(context, location, &f)}, f
+	}
+	known := optimizer.Known{Arms: make([][]float64, len(c.ConstraintNames))}
+	for _, g := range c.given {
+		if g.Sampled {
+			known.Arms[g.cost] = make([]float64, len(c.arms))
+			for i, p := range places {
+				known.Arms[g.cost][p.Arm] = values[g.Metric][i]
+			}
+		} else {
+			known.Arms[g.cost] = c.tabulate(g, context, location, &f)
+		}
+	}
+	return known, f
+}
+
+// tabulate evaluates a known form at every candidate.
+func (c *Compiled) tabulate(g givenCost, context map[string]float64, location string, f *Faults) []float64 {
+	var r row
+	table := make([]float64, len(c.arms))
+	undefined := -1
+	for i, x := range c.arms {
+		v := g.at(&r, x, context)
+		if !Finite(v) {
+			v = g.outside()
+			if undefined < 0 && c.Config.Space.Available[i] {
+				undefined = i
+			}
+		}
+		table[i] = v
+	}
+	if undefined >= 0 {
+		f.Add(location+".context", context, "with this context the expression of %s has no finite value at candidate %d (%s)", g.Name, undefined, c.space.describe(c.arms[undefined]))
+	}
+	return table
+}
+
+// knownFunction evaluates known forms anywhere in the space.
+func (c *Compiled) knownFunction(context map[string]float64, location string, f *Faults) func(int, []float64) float64 {
+	byCost := make([]*givenCost, len(c.ConstraintNames))
+	for i := range c.given {
+		g := &c.given[i]
+		byCost[g.cost] = g
+		var r row
+		for _, x := range c.space.probes {
+			if !Finite(g.at(&r, x, context)) {
+				f.Add(location+".context", context, "with this context the expression of %s has no finite value at %s", g.Name, c.space.describe(x))
+				break
+			}
+		}
+	}
+	brought := maps.Clone(context)
+	return func(constraint int, u []float64) float64 {
+		g := byCost[constraint]
+		r := c.space.rows.Get().(*row)
+		defer c.space.rows.Put(r)
+		for i := range c.space.axes {
+			r[i] = c.space.axes[i].physical(u[i])
+		}
+		v := g.value(g.complete(r, len(c.space.axes), brought))
+		if !Finite(v) {
+			return g.outside()
+		}
+		return v
+	}
+}
+
+// outside is a value that breaks the limit by far.
+func (g givenCost) outside() float64 {
+	if g.Op == ">=" {
+		return -farOutside
+	}
+	return farOutside
+}
+
+// at evaluates the known form at physical values x, using r as working space.
+func (g givenCost) at(r *row, x []float64, context map[string]float64) float64 {
+	copy(r[:], x)
+	return g.value(g.complete(r, len(x), context))
+}
+
+// complete puts the context's numbers behind the n parameters.
+func (g givenCost) complete(r *row, n int, context map[string]float64) []float64 {
+	for i, name := range g.Context {
+		r[n+i] = context[name]
+	}
+	return r[:n+len(g.Context)]
+}
+
+// KnownAt returns the known constraints' metric values at one point, by constraint name.
+func (c *Compiled) KnownAt(s Settings, place optimizer.Place, context map[string]float64, values map[string][]float64, location string) (map[string]float64, Faults) {
+	var f Faults
+	c.checkContext(context, location, &f)
+	c.checkValues(values, len(c.arms), location, &f)
+	if len(f) > 0 || len(c.given) == 0 {
+		return nil, f
+	}
+	var r row
+	x := c.space.lookup(s)
+	out := make(map[string]float64, len(c.given))
+	for _, g := range c.given {
+		if g.Sampled {
+			out[g.Name] = values[g.Metric][place.Arm]
+			continue
+		}
+		v := g.at(&r, x, context)
+		if !Finite(v) {
+			f.Add(location, nil, "the expression of %s has no finite value at %s", g.Name, c.space.describe(x))
+		}
+		out[g.Name] = v
+	}
+	if len(f) > 0 {
+		return nil, f
+	}
+	return out, nil
+}
+
+// KnownInOrder are known constraints' values, given by constraint name, in the order of the study, nil when there are none.
+func (d Definition) KnownInOrder(known map[string]float64) []float64 {
+	if len(known) == 0 {
+		return nil
+	}
+	costs := make([]float64, len(d.Constraints))
+	for j, c := range d.Constraints {
+		costs[j] = known[c.Name]
+	}
+	return costs
+}
+
+// KnownOfSettings tabulates the known constraints at settings placed in the space, one row per point in the order of the study, where
+// settings alone decide them; otherwise, and without such constraints, nil.
+func (c *Compiled) KnownOfSettings(places []optimizer.Place, points []Settings) [][]float64 {
+	if len(c.given) == 0 {
+		return nil
+	}
+	rows := make([][]float64, len(points))
+	for i := range points {
+		known, faults := c.KnownAt(points[i], places[i], nil, nil, "body")
+		if len(faults) > 0 {
+			return nil
+		}
+		rows[i] = c.Def.KnownInOrder(known)
+	}
+	return rows
+}
+
+// checkContext compares the context that was brought with what the expressions need.
+func (c *Compiled) checkContext(context map[string]float64, location string, f *Faults) {
+	var needed []string
+	for _, g := range c.given {
+		for _, name := range g.Context {
+			if !slices.Contains(needed, name) {
+				needed = append(needed, name)
+			}
+			if _, given := context[name]; !given {
+				f.Add(location+".context."+name, nil, "is missing; the constraint %s needs it", g.Name)
+			}
+		}
+	}
+	for name, v := range sortedByKey(context) {
+		at := location + ".context." + Shorten(name)
+		switch {
+		case !slices.Contains(needed, name):
+			f.Add(at, v, "%s", UnknownName("context", name, needed))
+		case !Finite(v):
+			f.Add(at, nil, "must be a finite number")
+		}
+	}
+}
+
+// checkValues compares the sampled values that were brought with what is needed: count numbers for each sampled metric.
+func (c *Compiled) checkValues(values map[string][]float64, count int, location string, f *Faults) {
+	var needed []string
+	for _, g := range c.given {
+		if !g.Sampled || slices.Contains(needed, g.Metric) {
+			continue
+		}
+		needed = append(needed, g.Metric)
+		at := location + ".constraint_values." + g.Metric
+		brought, given := values[g.Metric]
+		switch {
+		case !given:
+			f.Add(at, nil, "is missing; give %d numbers, one per point in order", count)
+		case len(brought) != count:
+			f.Add(at, len(brought), "has %d numbers; give %d, one per point in order", len(brought), count)
+		}
+		if i := slices.IndexFunc(brought, func(v float64) bool { return !Finite(v) }); i >= 0 {
+			f.Add(fmt.Sprintf("%s[%d]", at, i), nil, "must be a finite number")
+		}
+	}
+	for name := range sortedByKey(values) {
+		if !slices.Contains(needed, name) {
+			f.Add(location+".constraint_values."+Shorten(name), nil, "%s", UnknownName("sampled metric", name, needed))
+		}
+	}
+}
+
+// sortedByKey ranges over m in the order of its keys, so that messages come in the same order every time.
+func sortedByKey[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if !yield(key, m[key]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,336 @@
+package design
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/kernel"
+)
+
+const (
+	// lengthscaleShare of each range is the lengthscale of a parameter that was given none.
+	lengthscaleShare = 0.3
+	// Limits that keep squares and quotients of hyperparameters finite.
+	leastLengthscale = 1e-6 // of the range
+	mostLengthscale  = 1e6  // ranges
+	leastVariance    = 1e-12
+	mostVariance     = 1e12
+	leastNoise       = 1e-30
+	mostNoise        = 1e30
+)
+
+// byMetric is a model setting: one value for all metrics, or one for each, with a default for the rest.
+type byMetric[T any] struct {
+	rest *T
+	by   map[string]*T
+}
+
+func (k byMetric[T]) at(metric string) *T {
+	if v, ok := k.by[metric]; ok {
+		return v
+	}
+	return k.rest
+}
+
+// modelReader reads the model's settings, noting faults.
+type modelReader struct {
+	axes    []axis
+	dims    []optimizer.Dim
+	metrics []string // modelled ones
+	arms    int      // number of candidates, 0 without
+	faults  *Faults
+}
+
+// readKeyed reads a setting that may be one value or an object by metric. isOne tells an object that is itself one value.
+func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne func(map[string]json.RawMessage) bool, one func(json.RawMessage, string) *T) byMetric[T] {
+	if absent(raw) {
+		return byMetric[T]{}
+	}
+	byName := object(raw)
+	if byName == nil || isOne(byName) {
+		return byMetric[T]{rest: one(raw, location)}
+	}
+	k := byMetric[T]{by: map[string]*T{}}
+	for name, value := range sortedByKey(byName) {
+		at := location + "." + Shorten(name)
+		switch {
+		case absent(value):
+		case name == "default":
+			k.rest = one(value, at)
+		case slices.Contains(r.metrics, name):
+			k.by[name] = one(value, at)
+		default:
+			r.faults.Add(at, nil, "%s", UnknownName("modelled metric", name, r.metrics))
+		}
+	}
+	return k
+}
+
+func object(raw json.RawMessage) map[string]json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	return m
+}
+
+func never(map[string]json.RawMessage) bool { return false }
+
+// number reads a number between bounds.
+func (r modelReader) number(low, high float64) func(json.RawMessage, string) *float64 {
+	return func(raw json.RawMessage, location string) *float64 {
+		var x float64
+		if absent(raw) || json.Unmarshal(raw, &x) != nil || !Finite(x) {
+			r.faults.Add(location, raw, "must be a number, or an object of numbers by metric with \"default\" for the rest")
+			return nil
+		}
+		if x < low || x > high {
+			r.faults.Add(location, x, "%s must be between %s and %s", formatNumber(x), formatNumber(low), formatNumber(high))
+			return nil
+		}
+		return &x
+	}
+}
+
+// kernelChoice is a kernel as written: a name, or a covariance between candidates.
+type kernelChoice struct {
+	name   string
+	matrix [][]float64
+}
+
+func isKernel(m map[string]json.RawMessage) bool {
+	_, named := m["name"]
+	_, matrix := m["matrix"]
+	return named || matrix
+}
+
+func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice {
+	var k kernelChoice
+	if raw[0] == '"' && json.Unmarshal(raw, &k.name) == nil {
+		return r.named(k, location)
+	}
+	m := object(raw)
+	if m == nil {
+		r.faults.Add(location, nil, "must be the name of a kernel, %s, or an object with a name", orList(kernel.Names))
+		return nil
+	}
+	for key := range sortedByKey(m) {
+		if key != "name" && key != "matrix" {
+			r.faults.Add(location+"."+Shorten(key), nil, "a kernel has a name, and a matrix if it is a covariance")
+			return nil
+		}
+	}
+	if name, given := m["name"]; given && json.Unmarshal(name, &k.name) != nil {
+		r.faults.Add(location+".name", nil, "must be the name of a kernel")
+		return nil
+	}
+	matrix := m["matrix"]
+	if absent(matrix) {
+		return r.named(k, location+".name")
+	}
+	if k.name == "" {
+		k.name = kernelOfMatrix
+	}
+	if k.name != kernelOfMatrix {
+		r.faults.Add(location+".matrix", nil, "only the kernel \"covariance\" has a matrix")
+		return nil
+	}
+	if json.Unmarshal(matrix, &k.matrix) != nil || k.matrix == nil {
+		r.faults.Add(location+".matrix", nil, "must be a list of rows of numbers")
+		return nil
+	}
+	return r.covariance(k, location)
+}
+
+func (r modelReader) named(k kernelChoice, location string) *kernelChoice {
+	switch {
+	case slices.Contains(kernel.Names, k.name):
+		return &k
+	case k.name == kernelOfMatrix:
+		r.faults.Add(location, k.name, `a covariance needs its matrix: {"name": "covariance", "matrix": [[…]]}`)
+	default:
+		r.faults.Add(location, Shorten(k.name), "%s", UnknownName("kernel", k.name, append(slices.Clone(kernel.Names), kernelOfMatrix)))
+	}
+	return nil
+}
+
+func (r modelReader) covariance(k kernelChoice, location string) *kernelChoice {
+	switch n := len(k.matrix); {
+	case r.arms == 0:
+		r.faults.Add(location, nil, "a covariance is between candidates; give candidates")
+	case r.arms > maxMatrixArms:
+		r.faults.Add(location, nil, "a covariance is possible for at most %d candidates; there are %d", maxMatrixArms, r.arms)
+	case n != r.arms:
+		r.faults.Add(location+".matrix", n, "has %d rows; there are %d candidates", n, r.arms)
+	default:
+		for i, row := range k.matrix {
+			if len(row) != r.arms {
+				r.faults.Add(fmt.Sprintf("%s.matrix[%d]", location, i), len(row), "has %d numbers; there are %d candidates", len(row), r.arms)
+				return nil
+			}
+			if variance := row[i]; variance > mostVariance {
+				r.faults.Add(fmt.Sprintf("%s.matrix[%d][%d]", location, i, i), variance, "must be at most %s; use other units", formatNumber(mostVariance))
+				return nil
+			}
+		}
+		return &k
+	}
+	return nil
+}
+
+// lengthscales reads one number for all parameters, a list, or an object by parameter.
+func (r modelReader) lengthscales(raw json.RawMessage, location string) *[]float64 {
+	before := len(*r.faults)
+	lengths := make([]float64, len(r.dims))
+	var list []json.RawMessage
+	byName := object(raw)
+	switch {
+	case json.Unmarshal(raw, &list) == nil && list != nil:
+		if len(list) != len(lengths) {
+			r.faults.Add(location, len(list), "has %d lengthscales; there are %d parameters", len(list), len(lengths))
+			return nil
+		}
+		for i, value := range list {
+			lengths[i] = r.lengthscale(i, value, fmt.Sprintf("%s[%d]", location, i))
+		}
+	case byName != nil:
+		r.lengthscalesByName(lengths, byName, location)
+	default:
+		for i := range lengths {
+			if lengths[i] = r.lengthscale(i, raw, location); len(*r.faults) > before {
+				break
+			}
+		}
+	}
+	if len(*r.faults) > before {
+		return nil
+	}
+	return &lengths
+}
+
+func (r modelReader) lengthscalesByName(lengths []float64, byName map[string]json.RawMessage, location string) {
+	var names []string
+	for i := range r.axes {
+		name := r.axes[i].Name
+		names = append(names, name)
+		value, given := byName[name]
+		if !given {
+			r.faults.Add(location+"."+name, nil, "is missing; give a lengthscale for every parameter")
+			continue
+		}
+		lengths[i] = r.lengthscale(i, value, location+"."+name)
+	}
+	for name := range sortedByKey(byName) {
+		if !slices.Contains(names, name) {
+			r.faults.Add(location+"."+Shorten(name), nil, "%s", UnknownName("parameter", name, names))
+		}
+	}
+}
+
+func (r modelReader) lengthscale(i int, raw json.RawMessage, location string) float64 {
+	var x float64
+	extent := extentOf(r.dims[i])
+	switch {
+	case absent(raw) || json.Unmarshal(raw, &x) != nil:
+		r.faults.Add(location, raw, "must be a number, a list with one per parameter, an object by parameter, or an object of these by metric")
+	case x < leastLengthscale*extent || x > mostLengthscale*extent:
+		r.faults.Add(location, x, "%s must be between %.3g and %.3g, the range of %s being %.3g in the kernel's inputs",
+			formatNumber(x), leastLengthscale*extent, mostLengthscale*extent, r.axes[i].Name, extent)
+	}
+	return x
+}
+
+// extentOf is how far apart two kernel inputs of a parameter can be, 1 for categories.
+func extentOf(d optimizer.Dim) float64 {
+	if d.Kind == optimizer.Categorical {
+		return 1
+	}
+	return d.High - d.Low
+}
+
+// isByParameter tells an object of lengthscales by parameter from one by metric: names are unique over both.
+func (r modelReader) isByParameter(m map[string]json.RawMessage) bool {
+	for name := range m {
+		if name == "default" || slices.Contains(r.metrics, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// models makes Config.Metrics.
+func (b *compiler) models() {
+	c := b.out
+	m := c.Def.Model
+	r := modelReader{axes: c.space.axes, dims: c.Config.Space.Dims, metrics: c.MetricNames, arms: len(c.arms), faults: b.faults}
+	kernels := readKeyed(r, m.Kernel, "body.model.kernel", isKernel, r.kernel)
+	lengths := readKeyed(r, m.Lengthscales, "body.model.lengthscales", r.isByParameter, r.lengthscales)
+	variances := readKeyed(r, m.Variance, "body.model.variance", never, r.number(leastVariance, mostVariance))
+	lambdas := readKeyed(r, m.Lambda, "body.model.lambda", never, r.number(leastVariance, mostVariance))
+	noises := readKeyed(r, m.NoiseVariance, "body.model.noise_variance", never, r.number(leastNoise, mostNoise))
+	for _, name := range c.MetricNames {
+		metric := optimizer.Metric{
+			Name:             name,
+			Kernel:           optimizer.Kernel{Name: defaultKernel, Variance: 1},
+			Lambda:           1 + 2/float64(c.Def.Algorithm.Horizon),
+			FreeLengthscales: c.Config.Fit,
+			FreeNoise:        c.Config.Fit,
+		}
+		if k := kernels.at(name); k != nil {
+			metric.Kernel.Name, metric.Kernel.Matrix = k.name, k.matrix
+		}
+		if v := variances.at(name); v != nil {
+			metric.Kernel.Variance = *v
+		}
+		b.lengthscales(&metric, lengths)
+		b.noise(&metric, lambdas.at(name), noises.at(name))
+		c.Config.Metrics = append(c.Config.Metrics, metric)
+	}
+}
+
+func (b *compiler) lengthscales(metric *optimizer.Metric, given byMetric[[]float64]) {
+	if metric.Kernel.Matrix != nil {
+		metric.FreeLengthscales = false
+		if given.by[metric.Name] != nil {
+			b.faults.Add("body.model.lengthscales."+metric.Name, nil, "a covariance between candidates has no lengthscales; leave them out")
+		}
+		return
+	}
+	if lengths := given.at(metric.Name); lengths != nil {
+		metric.Kernel.Lengthscales, metric.FreeLengthscales = slices.Clone(*lengths), false
+		return
+	}
+	for _, d := range b.out.Config.Space.Dims {
+		metric.Kernel.Lengthscales = append(metric.Kernel.Lengthscales, lengthscaleShare*extentOf(d))
+	}
+}
+
+func (b *compiler) noise(metric *optimizer.Metric, lambda, noise *float64) {
+	if lambda != nil && noise != nil {
+		b.faults.Add("body.model.noise_variance", *noise, "%s is given both lambda and noise_variance, which say the same in different units; give one", metric.Name)
+	}
+	if lambda != nil {
+		metric.Lambda, metric.FreeNoise = *lambda, false
+	}
+	if noise != nil {
+		metric.NoiseVariance, metric.FreeNoise = *noise, false
+	}
+}
+
+// verifyMatrices reports matrices that are not covariances.
+func (b *compiler) verifyMatrices() {
+	var seen []*float64
+	for _, metric := range b.out.Config.Metrics {
+		matrix := metric.Kernel.Matrix
+		if matrix == nil || slices.Contains(seen, &matrix[0][0]) {
+			continue
+		}
+		seen = append(seen, &matrix[0][0])
+		if _, err := kernel.NewCovariance(matrix, metric.Kernel.Variance); err != nil {
+			b.faults.Add("body.model.kernel", nil, "%s: %s", metric.Name, strings.TrimSuffix(err.Error(), "."))
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package design
+
+import (
+	"slices"
+
+	"headroom/internal/optimizer"
+)
+
+// Place turns settings into unit coordinates. It returns the settings as they will be kept: steps rounded, a
+// remainder filled in. With candidates it is the first one with equal settings. What has run out may still be placed.
+// Faults are located under location, e.g. "body.parameters".
+func (c *Compiled) Place(s Settings, location string) (Settings, optimizer.Place, Faults) {
+	var f Faults
+	finiteSet := c.arms != nil
+	x, good := c.space.read(s, location, !finiteSet, &f)
+	if !good {
+		return nil, optimizer.Place{Arm: -1}, f
+	}
+	if finiteSet {
+		arm, listed := c.armIndex[keyOf(x)]
+		if !listed {
+			f.Add(location, s, "is not one of the %d candidates", len(c.arms))
+			return nil, optimizer.Place{Arm: -1}, f
+		}
+		return c.Def.Candidates[arm].Clone(), c.arm(arm), nil
+	}
+	if i := c.space.broken(x, personSlack); i >= 0 {
+		f.Add(location, s, "breaks the input constraint %s", c.space.limits[i].explain(x))
+		return nil, optimizer.Place{Arm: -1}, f
+	}
+	return c.space.exactly(x), optimizer.Place{U: c.space.units(x), Arm: -1}, nil
+}
+
+func (c *Compiled) arm(i int) optimizer.Place {
+	return optimizer.Place{U: slices.Clone(c.Config.Space.Arms[i]), Arm: i}
+}
+
+// Arms are the places of all candidates, in their order; nil when the study has none.
+func (c *Compiled) Arms() []optimizer.Place {
+	var places []optimizer.Place
+	for i := range c.arms {
+		places = append(places, c.arm(i))
+	}
+	return places
+}
+
+// Probes are some allowed places spread over the space; with candidates, some of theirs.
+func (c *Compiled) Probes() []optimizer.Place {
+	places := make([]optimizer.Place, len(c.space.probes))
+	for i, x := range c.space.probes {
+		places[i] = optimizer.Place{U: c.space.units(x), Arm: -1}
+	}
+	return places
+}
+
+// Locate is Place for settings that were accepted once: bounds and limits may have been changed since, so the
+// coordinates may lie outside the unit cube. candidate is the index kept with the trial, nil without candidates.
+func (c *Compiled) Locate(s Settings, candidate *int) optimizer.Place {
+	if candidate != nil {
+		return c.arm(*candidate)
+	}
+	return optimizer.Place{U: c.space.units(c.space.lookup(s)), Arm: -1}
+}
+
+// Settings turns unit coordinates back into physical values that a person can set.
+func (c *Compiled) Settings(p optimizer.Place) Settings {
+	if p.Arm >= 0 {
+		return c.Def.Candidates[p.Arm].Clone()
+	}
+	return c.space.settings(c.space.physicals(p.U))
+}

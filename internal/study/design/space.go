@@ -1,0 +1,475 @@
+package design
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"headroom/internal/optimizer"
+)
+
+// Rounding forgiven when a point is held against limits, relative to the numbers that the limit compares. People's
+// points get more of it than searched ones, so that a suggestion written down in clean decimals is still allowed.
+const (
+	searchSlack = 1e-12
+	personSlack = 1e-9
+)
+
+const (
+	maxParameters = 50
+	maxContext    = 50
+)
+
+// row holds the physical values of a point and the context's numbers.
+type row [maxParameters + maxContext]float64
+
+// axis is one parameter between its physical values and the unit interval. A choice's physical value is its index.
+type axis struct {
+	Parameter
+	low, high  float64
+	log        bool
+	step       float64 // distance of neighbouring values, 0 for a continuous parameter
+	levels     int     // number of values of a stepped one
+	decimals   int     // that its values are written with (significant digits with log)
+	of         []int   // for a remainder: the parameters it depends on
+	gone       map[Value]bool
+	goneLevels []bool // by choice, for the search
+}
+
+func newAxis(p Parameter, index map[string]int, gone []Value) axis {
+	a := axis{Parameter: p}
+	if p.Type == Categorical {
+		a.levels = len(p.Choices)
+		a.goneLevels = make([]bool, len(p.Choices))
+		for i, choice := range p.Choices {
+			a.goneLevels[i] = slices.Contains(gone, TextValue(choice))
+		}
+	} else {
+		a.low, a.high, a.log = *p.Low, *p.High, p.Scale == "log"
+		a.setStep()
+	}
+	for _, name := range p.Of {
+		a.of = append(a.of, index[name])
+	}
+	if len(gone) > 0 {
+		a.gone = map[Value]bool{}
+		for _, v := range gone {
+			a.gone[v] = true
+		}
+	}
+	return a
+}
+
+func (a *axis) setStep() {
+	size := math.Max(math.Abs(a.low), math.Abs(a.high))
+	switch {
+	case a.Type == Integer:
+		a.step = 1
+	case a.Step != nil:
+		a.step = *a.Step
+		a.decimals = max(decimalsOf(a.low), decimalsOf(a.step))
+	case a.log:
+		a.decimals = max(12, min(10+magnitude(a.high/(a.high-a.low)), 15))
+	default:
+		// Ten digits across the range, as far as floating point has them.
+		a.decimals = max(0, min(15-magnitude(size), 10-magnitude(a.high-a.low)))
+	}
+	if a.step > 0 {
+		a.levels = int(math.Floor((a.high-a.low)/a.step+1e-9)) + 1
+	}
+}
+
+// magnitude is the number of digits before the decimal point, negative for small numbers.
+func magnitude(x float64) int { return int(math.Ceil(math.Log10(x))) }
+
+// decimalsOf is the number of digits after the decimal point that x is written with.
+func decimalsOf(x float64) int {
+	_, fraction, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
+	return len(fraction)
+}
+
+// snap returns the nearest physical value that can be set.
+func (a *axis) snap(x float64) float64 {
+	if a.step > 0 {
+		k := math.Round((x - a.low) / a.step)
+		return math.Min(a.low+a.step*math.Max(0, math.Min(k, float64(a.levels-1))), a.high)
+	}
+	return math.Max(a.low, math.Min(x, a.high))
+}
+
+// clean is x in the decimals that people write.
+func (a *axis) clean(x float64) float64 {
+	format, digits := byte('f'), a.decimals
+	if a.log && a.step == 0 {
+		format, digits = 'e', a.decimals-1
+	}
+	cleaned, err := strconv.ParseFloat(strconv.FormatFloat(x, format, digits, 64), 64)
+	if err != nil {
+		return x
+	}
+	return cleaned + 0
+}
+
+// physical maps u ∈ [0,1] to the physical value.
+func (a *axis) physical(u float64) float64 {
+	switch {
+	case a.Type == Categorical:
+		return math.Max(0, math.Min(math.Floor(u*float64(a.levels)), float64(a.levels-1)))
+	case a.log:
+		return a.low * math.Pow(a.high/a.low, u)
+	default:
+		return a.low + u*(a.high-a.low)
+	}
+}
+
+// unit is the inverse of physical.
+func (a *axis) unit(x float64) float64 {
+	switch {
+	case a.Type == Categorical:
+		k := float64(a.levels)
+		return x/k + 1/(2*k)
+	case a.log:
+		return math.Log(x/a.low) / math.Log(a.high/a.low)
+	default:
+		return (x - a.low) / (a.high - a.low)
+	}
+}
+
+// dim is the parameter as the kernel and the search see it.
+func (a *axis) dim(rawInputs bool) optimizer.Dim {
+	d := optimizer.Dim{Kind: optimizer.Linear, Low: 0, High: 1, Levels: a.levels, Derived: a.Type == Remainder}
+	switch {
+	case a.Type == Categorical:
+		d.Kind, d.Choices, d.Levels = optimizer.Categorical, a.levels, 0
+	case rawInputs:
+		d.Low, d.High = a.low, a.high
+		if a.log {
+			d.Kind = optimizer.Logarithmic
+		}
+	}
+	return d
+}
+
+// value is the physical value x as a setting.
+func (a *axis) value(x float64) Value {
+	if a.Type == Categorical {
+		return TextValue(a.Choices[int(x)])
+	}
+	return NumberValue(a.tidy(x))
+}
+
+// tidy is x in clean decimals within the bounds.
+func (a *axis) tidy(x float64) float64 { return math.Max(a.low, math.Min(a.clean(x), a.high)) }
+
+// space is the set of settings that can be tried, in physical values: one number per parameter.
+type space struct {
+	axes   []axis
+	index  map[string]int // by parameter name
+	limits []comparison
+	scales []float64   // of the numbers each limit compares, for its slack
+	probes [][]float64 // allowed points spread over the space, or the candidates
+	rows   *sync.Pool
+}
+
+func newSpace(parameters []Parameter, gone map[string][]Value) *space {
+	s := &space{index: map[string]int{}, rows: &sync.Pool{New: func() any { return new(row) }}}
+	for i, p := range parameters {
+		s.index[p.Name] = i
+	}
+	for _, p := range parameters {
+		s.axes = append(s.axes, newAxis(p, s.index, gone[p.Name]))
+	}
+	return s
+}
+
+func (s *space) names() []string {
+	names := make([]string, len(s.axes))
+	for i := range s.axes {
+		names[i] = s.axes[i].Name
+	}
+	return names
+}
+
+// variables are what expressions can use: the parameters' numbers, then the context's.
+func (s *space) variables(context []string) variables {
+	v := variables{index: map[string]int{}, choices: map[string]bool{}}
+	for i := range s.axes {
+		if s.axes[i].Type == Categorical {
+			v.choices[s.axes[i].Name] = true
+		} else {
+			v.index[s.axes[i].Name] = i
+		}
+	}
+	for i, name := range context {
+		v.index[name] = len(s.axes) + i
+	}
+	return v
+}
+
+// remainders fills in what the other parameters leave.
+func (s *space) remainders(x []float64) {
+	for i := range s.axes {
+		if a := &s.axes[i]; a.Type == Remainder {
+			x[i] = *a.Total
+			for _, j := range a.of {
+				x[i] -= x[j]
+			}
+		}
+	}
+}
+
+// inBounds tells whether the remainders stay within their bounds.
+func (s *space) inBounds(x []float64, slack float64) bool {
+	for i := range s.axes {
+		a := &s.axes[i]
+		if a.Type != Remainder {
+			continue
+		}
+		if forgiven := slack * a.size(); x[i] < a.low-forgiven || x[i] > a.high+forgiven {
+			return false
+		}
+	}
+	return true
+}
+
+// size is the magnitude of the numbers a remainder is worked out from.
+func (a *axis) size() float64 {
+	return math.Max(math.Abs(*a.Total), math.Max(math.Abs(a.low), math.Abs(a.high)))
+}
+
+// broken returns the first limit that x breaks, or −1.
+func (s *space) broken(x []float64, slack float64) int {
+	for i, limit := range s.limits {
+		if !limit.holds(x, slack*s.scales[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// available tells whether nothing that x needs has run out.
+func (s *space) available(x []float64) bool {
+	for i := range s.axes {
+		a := &s.axes[i]
+		switch {
+		case a.gone == nil:
+		case a.Type == Categorical:
+			if a.goneLevels[int(x[i])] {
+				return false
+			}
+		case a.gone[NumberValue(x[i])]:
+			return false
+		}
+	}
+	return true
+}
+
+// settle is optimizer.Space.Settle.
+func (s *space) settle(u []float64) bool {
+	r := s.rows.Get().(*row)
+	defer s.rows.Put(r)
+	x := r[:len(s.axes)]
+	for i := range s.axes {
+		a := &s.axes[i]
+		u[i] = math.Max(0, math.Min(u[i], 1))
+		x[i] = a.physical(u[i])
+		if a.step > 0 {
+			x[i] = a.snap(x[i])
+			u[i] = a.unit(x[i])
+			if a.gone != nil {
+				x[i] = a.tidy(x[i]) // as the values that have run out are written
+			}
+		} else if a.Type == Categorical {
+			u[i] = a.unit(x[i])
+		}
+	}
+	s.remainders(x)
+	inBounds := s.inBounds(x, searchSlack)
+	for i := range s.axes {
+		if a := &s.axes[i]; a.Type == Remainder {
+			x[i] = a.snap(x[i])
+			u[i] = a.unit(x[i])
+		}
+	}
+	return inBounds && s.available(x) && s.broken(x, searchSlack) < 0
+}
+
+// physicals returns the physical values at unit coordinates, clean, as settings would hold them.
+func (s *space) physicals(u []float64) []float64 {
+	x := make([]float64, len(s.axes))
+	for i := range s.axes {
+		if a := &s.axes[i]; a.Type == Categorical {
+			x[i] = a.physical(u[i])
+		} else {
+			x[i] = a.value(a.physical(u[i])).Number
+		}
+	}
+	s.remainders(x)
+	return x
+}
+
+func (s *space) settings(x []float64) Settings {
+	out := make(Settings, len(x))
+	for i := range s.axes {
+		out[s.axes[i].Name] = s.axes[i].value(x[i])
+	}
+	return out
+}
+
+func (s *space) units(x []float64) []float64 {
+	u := make([]float64, len(x))
+	for i := range s.axes {
+		u[i] = s.axes[i].unit(x[i])
+	}
+	return u
+}
+
+// exactly holds physical values as settings without tidying the numbers that people gave.
+func (s *space) exactly(x []float64) Settings {
+	out := make(Settings, len(x))
+	for i := range s.axes {
+		if a := &s.axes[i]; a.Type == Categorical {
+			out[a.Name] = a.value(x[i])
+		} else {
+			out[a.Name] = NumberValue(x[i])
+		}
+	}
+	return out
+}
+
+// lookup returns the physical values of settings that were read once.
+func (s *space) lookup(settings Settings) []float64 {
+	x := make([]float64, len(s.axes))
+	for i := range s.axes {
+		a := &s.axes[i]
+		v := settings[a.Name]
+		x[i] = v.Number
+		if a.Type == Categorical {
+			x[i] = float64(max(0, slices.Index(a.Choices, v.Text)))
+		}
+	}
+	return x
+}
+
+// describe writes a point for a message.
+func (s *space) describe(x []float64) string {
+	const shown = 4
+	var parts []string
+	for i := range s.axes[:min(len(s.axes), shown)] {
+		parts = append(parts, s.axes[i].Name+" = "+s.axes[i].value(x[i]).String())
+	}
+	if len(s.axes) > shown {
+		parts = append(parts, "…")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// read turns settings into physical values, reporting every setting that is missing, unknown, of the wrong kind or out of
+// range. A missing remainder is filled in, and any remainder is set to exactly what the others leave. Steps are enforced
+// (rounded to) unless the settings are a candidate. x is of use only if ok.
+func (s *space) read(settings Settings, location string, round bool, f *Faults) (x []float64, ok bool) {
+	before := len(*f)
+	x = make([]float64, len(s.axes))
+	for i := range s.axes {
+		a := &s.axes[i]
+		v, given := settings[a.Name]
+		switch {
+		case given:
+			x[i] = a.read(v, location+"."+a.Name, round, f)
+		case a.Type != Remainder:
+			f.Add(location+"."+a.Name, nil, "is missing; give %s", a.wanted())
+		}
+	}
+	for name := range sortedByKey(settings) {
+		if _, known := s.index[name]; !known {
+			f.Add(location+"."+Shorten(name), nil, "%s", UnknownName("parameter", name, s.names()))
+		}
+	}
+	if len(*f) > before {
+		return x, false
+	}
+	s.readRemainders(x, settings, location, f)
+	return x, len(*f) == before
+}
+
+func (s *space) readRemainders(x []float64, settings Settings, location string, f *Faults) {
+	given := slices.Clone(x)
+	s.remainders(x)
+	for i := range s.axes {
+		a := &s.axes[i]
+		if a.Type != Remainder {
+			continue
+		}
+		at := location + "." + a.Name
+		left := formatNumber(a.clean(x[i]))
+		forgiven := personSlack * a.size()
+		switch _, told := settings[a.Name]; {
+		case told && math.Abs(given[i]-x[i]) > 1e-6*a.size():
+			f.Add(at, given[i], "must be %s, what the others leave of %s; it may be left out", left, formatNumber(*a.Total))
+		case x[i] < a.low-forgiven:
+			f.Add(at, left, "the others leave %s of %s, below the lowest, %s", left, formatNumber(*a.Total), formatNumber(a.low))
+		case x[i] > a.high+forgiven:
+			f.Add(at, left, "the others leave %s of %s, above the highest, %s", left, formatNumber(*a.Total), formatNumber(a.high))
+		default:
+			x[i] = a.tidy(x[i])
+		}
+	}
+}
+
+// wanted says what values the parameter takes.
+func (a *axis) wanted() string {
+	switch a.Type {
+	case Categorical:
+		return "one of " + quotedList(a.Choices)
+	case Integer:
+		return fmt.Sprintf("a whole number from %s to %s", formatNumber(a.low), formatNumber(a.high))
+	}
+	return fmt.Sprintf("a number from %s to %s", formatNumber(a.low), formatNumber(a.high))
+}
+
+// read returns the physical value of one setting.
+func (a *axis) read(v Value, location string, round bool, f *Faults) float64 {
+	if a.Type == Categorical {
+		i := slices.Index(a.Choices, v.Text)
+		if !v.IsText || i < 0 {
+			f.Add(location, v, "must be %s", a.wanted())
+			return 0
+		}
+		return float64(i)
+	}
+	switch x := v.Number; {
+	case v.IsText, !Finite(x), a.Type == Integer && x != math.Trunc(x):
+		f.Add(location, v, "must be %s", a.wanted())
+	case x < a.low && a.Type != Remainder:
+		f.Add(location, v, "%s is below the lowest, %s", formatNumber(x), formatNumber(a.low))
+	case x > a.high && a.Type != Remainder:
+		f.Add(location, v, "%s is above the highest, %s", formatNumber(x), formatNumber(a.high))
+	case round && a.step > 0:
+		return a.tidy(a.snap(x))
+	}
+	return v.Number + 0
+}
+
+// Wanted says, for a message, what values a parameter of the study takes; "" when there is no such parameter.
+func (c *Compiled) Wanted(parameter string) string {
+	i, known := c.space.index[parameter]
+	if !known {
+		return ""
+	}
+	return c.space.axes[i].wanted()
+}
+
+func quotedList(texts []string) string {
+	const shown = 20
+	quoted := make([]string, 0, shown)
+	for _, t := range texts[:min(len(texts), shown)] {
+		quoted = append(quoted, strconv.Quote(t))
+	}
+	if len(texts) > shown {
+		return strings.Join(quoted, ", ") + fmt.Sprintf(" and %d more", len(texts)-shown)
+	}
+	return strings.Join(quoted, ", ")
+}

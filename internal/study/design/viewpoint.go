@@ -1,0 +1,79 @@
+package design
+
+import (
+	"fmt"
+	"slices"
+
+	"headroom/internal/optimizer"
+)
+
+// PlaceUsed is place for settings that were really used: a step does not round them.
+func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.Place, Faults) {
+	if c.arms != nil {
+		return c.Place(s, location)
+	}
+	var f Faults
+	x, good := c.space.read(s, location, false, &f)
+	if !good {
+		return nil, optimizer.Place{Arm: -1}, f
+	}
+	if i := c.space.broken(x, personSlack); i >= 0 {
+		f.Add(location, s, "breaks the input constraint %s", c.space.limits[i].explain(x))
+		return nil, optimizer.Place{Arm: -1}, f
+	}
+	return c.space.exactly(x), optimizer.Place{U: c.space.units(x), Arm: -1}, nil
+}
+
+// viewpoint is where the model is looked at: any settings within the parameters' ranges, whether they may be tried or not. With
+// candidates it is the one with equal settings, and with an arms' covariance it must be one.
+func (c *Compiled) viewpoint(s Settings, location string) (optimizer.Place, Faults) {
+	var f Faults
+	x, good := c.space.read(s, location, false, &f)
+	if !good {
+		return optimizer.Place{Arm: -1}, f
+	}
+	if c.arms != nil {
+		if arm, listed := c.armIndex[keyOf(x)]; listed {
+			return c.arm(arm), nil
+		}
+		if c.OnlyArms() {
+			f.Add(location, s, "is not one of the %d candidates, and their covariance says nothing about other settings", len(c.arms))
+			return optimizer.Place{Arm: -1}, f
+		}
+	}
+	return optimizer.Place{U: c.space.units(x), Arm: -1}, nil
+}
+
+// OnlyArms tells whether some metric's prior is a covariance of the candidates, which knows no other points.
+func (c *Compiled) OnlyArms() bool {
+	return slices.ContainsFunc(c.Config.Metrics, func(m optimizer.Metric) bool { return m.Kernel.Name == "covariance" })
+}
+
+// Viewpoints places several settings to look at; faults are located by their index in a list.
+func (c *Compiled) Viewpoints(points []Settings, location string) ([]optimizer.Place, Faults) {
+	return eachPlaced(points, location, c.viewpoint)
+}
+
+// Places is Place for several settings; faults are located by their index in a list.
+func (c *Compiled) Places(points []Settings, location string) ([]optimizer.Place, Faults) {
+	return eachPlaced(points, location, func(s Settings, at string) (optimizer.Place, Faults) {
+		_, place, wrong := c.Place(s, at)
+		return place, wrong
+	})
+}
+
+func eachPlaced(points []Settings, location string, place func(Settings, string) (optimizer.Place, Faults)) ([]optimizer.Place, Faults) {
+	places := make([]optimizer.Place, len(points))
+	var faults Faults
+	for i, s := range points {
+		var wrong Faults
+		places[i], wrong = place(s, fmt.Sprintf("%s[%d]", location, i))
+		if faults = append(faults, wrong...); len(faults) > mostFaults {
+			break
+		}
+	}
+	return places, faults
+}
+
+// mostFaults is how many faults of one request are worth telling.
+const mostFaults = 50

@@ -1,0 +1,68 @@
+package study
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"headroom/internal/study/design"
+)
+
+func pointer[T any](v T) *T { return &v }
+
+// example is one of the studies in testdata, which the tests of all packages about studies share.
+func example(name string) (d design.Definition) {
+	text, err := os.ReadFile(filepath.Join("design", "testdata", name+".json"))
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// bufferScreen is a study with every type of parameter but a remainder, and a metric with two limits.
+func bufferScreen() design.Definition { return example("buffer-screen") }
+
+// mixture is three components that add up to 100.
+func mixture() design.Definition { return example("mixture") }
+
+// queue has four candidates, one constraint of known form and one sampled.
+func queue() design.Definition { return example("queue") }
+
+func mustCompile(t testing.TB, d design.Definition) *design.Compiled {
+	t.Helper()
+	checked, err := d.Check()
+	if err != nil {
+		t.Fatalf("Check: %v", err)
+	}
+	c, err := design.Compile(checked)
+	if err != nil {
+		t.Fatalf("Compile: %v", err)
+	}
+	return c
+}
+
+// faultsOf returns the faults of err, which must be *Invalid.
+func faultsOf(t testing.TB, err error) design.Faults {
+	t.Helper()
+	var invalid *design.Invalid
+	if !errors.As(err, &invalid) {
+		t.Fatalf("error %v is not *Invalid", err)
+	}
+	return invalid.Faults
+}
+
+// wantFault fails unless there is exactly one fault, at location, whose message contains message.
+func wantFault(t testing.TB, faults design.Faults, location, message string) {
+	t.Helper()
+	if len(faults) != 1 || faults[0].Location != location || !strings.Contains(faults[0].Message, message) {
+		t.Errorf("faults %v\nwant one at %s containing %q", faults, location, message)
+	}
+}
+
+func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }

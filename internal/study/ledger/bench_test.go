@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"headroom/internal/study/design"
+)
+
+func pointer[T any](v T) *T { return &v }
+
+// bench is a ledger in memory to which a test adds events.
+type bench struct {
+	testing.TB
+	snap   *Snapshot
+	events []Event
+	clock  time.Time
+}
+
+// oven is a small study: two settings, one limit.
+func oven(t testing.TB) (d design.Definition) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "design", "testdata", "oven.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func newBench(t testing.TB, d design.Definition) *bench {
+	t.Helper()
+	checked, err := d.Check()
+	if err != nil {
+		t.Fatalf("Check: %v", err)
+	}
+	b := &bench{TB: t, clock: time.Date(2026, 3, 1, 9, 0, 0, 123456789, time.UTC)}
+	b.add(Created, CreatedData{checked})
+	return b
+}
+
+// add adds one event to the ledger.
+func (b *bench) add(kind Kind, data any) {
+	b.Helper()
+	b.clock = b.clock.Add(time.Second)
+	events, err := Next(b.snap, b.clock, "Ana", Draft{kind, data})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if b.snap, err = Fold("bench", b.snap, events, nil); err != nil {
+		b.Fatal(err)
+	}
+	b.events = append(b.events, events...)
+}
+
+// chosen is the next trial of an oven, decided from event seen.
+func (b *bench) chosen(seen int64) ChosenData {
+	number := len(b.snap.Trials) + 1
+	return ChosenData{Number: number, Origin: Suggested, Seen: seen, Engine: "1",
+		Parameters: design.Settings{"temperature": design.NumberValue(20 + float64(number)), "cycles": design.NumberValue(1 + float64(number%12))}}
+}
+
+// choose begins trials that were decided together.
+func (b *bench) choose(count int) {
+	b.Helper()
+	seen := b.snap.Version
+	for range count {
+		b.add(Chosen, b.chosen(seen))
+	}
+}
+
+func (b *bench) tell(number int, metrics map[string]float64) {
+	b.Helper()
+	readings := map[string]Reading{}
+	for name, value := range metrics {
+		readings[name] = Reading{Value: value}
+	}
+	b.add(Told, ToldData{Number: number, Metrics: readings})
+}
+
+// correct changes the yield of a trial; nil takes it back.
+func (b *bench) correct(number int, after *Reading) {
+	b.Helper()
+	m := b.snap.Trial(number).Metrics["yield"]
+	b.add(Corrected, CorrectedData{Number: number, Reason: "typo",
+		Metrics: map[string]CorrectedValue{"yield": {Before: &Reading{m.Value, m.StdDev}, After: after}}})
+}
+
+func (b *bench) close(kind Kind, number int, reason string) {
+	b.Helper()
+	b.add(kind, ClosedData{number, reason})
+}
+
+// reconfigure changes the definition.
+func (b *bench) reconfigure(change func(*design.Definition)) {
+	b.Helper()
+	after := b.snap.Definition
+	after.Parameters = append([]design.Parameter(nil), after.Parameters...)
+	after.Constraints = append([]design.Constraint(nil), after.Constraints...)
+	change(&after)
+	checked, err := after.Check()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.add(Reconfigured, ReconfiguredData{Definition: checked, Reason: "x"})
+}

@@ -1,0 +1,103 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// noHash stands for the hash before the first event.
+var noHash = strings.Repeat("0", 2*sha256.Size)
+
+// Draft is an event before it has its place in a ledger. Data is what goes with Kind, such as ToldData.
+type Draft struct {
+	Kind Kind
+	Data any
+}
+
+// link is the end of a ledger, which the next event continues.
+type link struct {
+	seq  int64
+	at   time.Time
+	hash string
+}
+
+// Next makes events of drafts that continue the ledger of snap (nil before its first event): numbered, timed and hashed. Time never
+// goes back within a study, even if the clock does.
+func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, error) {
+	last := link{hash: noHash}
+	if snap != nil {
+		last = link{seq: snap.Version, at: snap.UpdatedAt, hash: snap.Hash}
+	}
+	return chain(last, now, by, drafts...)
+}
+
+// chain makes events of drafts, continuing last.
+func chain(last link, now time.Time, by string, drafts ...Draft) ([]Event, error) {
+	at := now.UTC().Truncate(time.Microsecond)
+	if at.Before(last.at) {
+		at = last.at
+	}
+	events := make([]Event, 0, len(drafts))
+	for _, d := range drafts {
+		data, err := json.Marshal(d.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s event: %w", d.Kind, err)
+		}
+		event := Event{Seq: last.seq + 1, At: at, By: by, Kind: d.Kind, Data: data}
+		if event.Hash, err = hashEvent(last.hash, event); err != nil {
+			return nil, fmt.Errorf("%s event: %w", d.Kind, err)
+		}
+		events = append(events, event)
+		last = link{seq: event.Seq, at: at, hash: event.Hash}
+	}
+	return events, nil
+}
+
+// hashEvent returns hex SHA-256(previous ‖ RFC 8785 JSON of {seq, at, by, kind, data}).
+func hashEvent(previous string, e Event) (string, error) {
+	text, err := json.Marshal(struct {
+		Seq  int64           `json:"seq"`
+		At   time.Time       `json:"at"`
+		By   string          `json:"by"`
+		Kind Kind            `json:"kind"`
+		Data json.RawMessage `json:"data"`
+	}{e.Seq, e.At.UTC(), e.By, e.Kind, e.Data})
+	if err != nil {
+		return "", err
+	}
+	canonical, err := canonicalJSON(text)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(append([]byte(previous), canonical...))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// CheckChain checks the numbering, times and hashes of a whole ledger. The error names the first event that does not fit.
+func CheckChain(events []Event) error { return CheckContinues(0, noHash, events) }
+
+// CheckContinues checks the same of events that follow event seq, which has that hash.
+func CheckContinues(seq int64, hash string, events []Event) error {
+	last := link{seq: seq, hash: hash}
+	for _, e := range events {
+		if e.Seq != last.seq+1 {
+			return fmt.Errorf("event %d: follows event %d", e.Seq, last.seq)
+		}
+		if e.At.Before(last.at) {
+			return fmt.Errorf("event %d: is earlier than the one before it", e.Seq)
+		}
+		hash, err := hashEvent(last.hash, e)
+		if err != nil {
+			return fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		if hash != e.Hash {
+			return fmt.Errorf("event %d: its hash is %s, but its content gives %s", e.Seq, e.Hash, hash)
+		}
+		last = link{seq: e.Seq, at: e.At, hash: e.Hash}
+	}
+	return nil
+}

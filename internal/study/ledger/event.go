@@ -1,0 +1,192 @@
+// Package ledger is what happens in a study: events in a hash-chained order that nobody changes, and the study as it stands after
+// any of them, which is a pure function of the events up to there.
+package ledger
+
+import (
+	"encoding/json"
+	"time"
+
+	"headroom/internal/study/design"
+)
+
+// Kind names what an event says happened.
+type Kind string
+
+const (
+	Created      Kind = "created"      // CreatedData
+	Edited       Kind = "edited"       // EditedData: name, description, state
+	Reconfigured Kind = "reconfigured" // ReconfiguredData
+	Chosen       Kind = "chosen"       // ChosenData: a trial begins, whoever chose it
+	Told         Kind = "told"         // ToldData
+	Corrected    Kind = "corrected"    // CorrectedData
+	Failed       Kind = "failed"       // ClosedData
+	Abandoned    Kind = "abandoned"    // ClosedData
+	Excluded     Kind = "excluded"     // ClosedData
+	Included     Kind = "included"     // ClosedData
+	Fitted       Kind = "fitted"       // FittedData
+)
+
+// Event is one entry of the ledger, never changed once written.
+//
+//	Hash = hex SHA-256( previous hash in hex (64 zeros at first) ‖ RFC 8785 JSON of {seq, at, by, kind, data} )
+type Event struct {
+	Seq  int64           `json:"seq"`
+	At   time.Time       `json:"at"` // UTC, microseconds
+	By   string          `json:"by"`
+	Kind Kind            `json:"kind"`
+	Data json.RawMessage `json:"data"`
+	Hash string          `json:"hash"`
+}
+
+// Decode reads the event's data into what goes with its kind, refusing members that do not belong there.
+func (e Event) Decode(into any) error { return decodeExactly(e.Data, into) }
+
+// CreatedData starts a study.
+type CreatedData struct {
+	Definition design.Definition `json:"definition"`
+}
+
+// EditedData changes what does not touch the algorithm. Nil fields stay.
+type EditedData struct {
+	Name        *string `json:"name,omitempty"`
+	Description *string `json:"description,omitempty"`
+	State       *State  `json:"state,omitempty"`
+}
+
+// ReconfiguredData replaces the definition from the next decision on; Before and After hold what changed, by path.
+type ReconfiguredData struct {
+	Definition design.Definition `json:"definition"`
+	Changes    []design.Change   `json:"changes"`
+	Reason     string            `json:"reason"`
+}
+
+// ChosenData begins trial Number.
+type ChosenData struct {
+	Number      int             `json:"number"`
+	Origin      Origin          `json:"origin"`
+	Parameters  design.Settings `json:"parameters"`
+	Candidate   *int            `json:"candidate,omitempty"` // index into the candidates
+	ReplicateOf int             `json:"replicate_of,omitempty"`
+	Note        string          `json:"note,omitempty"`
+	Decision    *Decision       `json:"decision,omitempty"`
+	// Seen is the last event the decision was made from, Engine the version of the optimizer that made it.
+	Seen   int64  `json:"seen"`
+	Engine string `json:"engine"`
+	// Context and ConstraintValues are what the caller brought; KnownValues the known constraints' values at the point, by constraint name.
+	Context          map[string]float64   `json:"context,omitempty"`
+	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+	KnownValues      map[string]float64   `json:"known_values,omitempty"`
+}
+
+// Origin is who chose a trial.
+type Origin string
+
+const (
+	Suggested Origin = "suggested"
+	Manual    Origin = "manual"
+	Imported  Origin = "imported"
+)
+
+// Decision is what the algorithm saw and chose, as kept with the trial and shown by the API. Maps are keyed by metric or
+// constraint name; mean and sd are physical, beta, multipliers, estimates and acquisition are in modelled units.
+type Decision struct {
+	Seen                   int64                  `json:"seen"`
+	Engine                 string                 `json:"engine"`
+	Algorithm              string                 `json:"algorithm"`
+	Beta                   map[string]float64     `json:"beta"`
+	Multipliers            map[string]float64     `json:"multipliers"`
+	Mean                   map[string]float64     `json:"mean"`
+	SD                     map[string]float64     `json:"sd"`
+	Estimates              map[string]float64     `json:"estimates"` // the objective's metric, and each constraint by name
+	Acquisition            *float64               `json:"acquisition"`
+	RunnerUp               *RunnerUp              `json:"runner_up"`
+	RandomSeed             uint64                 `json:"random_seed"` // below 2⁵³, so that every JSON reader keeps it
+	Draws                  []float64              `json:"draws,omitempty"`
+	Model                  map[string]MetricModel `json:"model"`
+	FeasibilityProbability float64                `json:"feasibility_probability"`
+	Reason                 string                 `json:"reason"`
+	Because                string                 `json:"because"`
+}
+
+// RunnerUp is the second best point.
+type RunnerUp struct {
+	Parameters  design.Settings `json:"parameters"`
+	Acquisition float64         `json:"acquisition"`
+}
+
+// MetricModel are the hyperparameters in force for a metric.
+type MetricModel struct {
+	Kernel       string    `json:"kernel"`
+	Lengthscales []float64 `json:"lengthscales,omitempty"`
+	Variance     float64   `json:"variance"`
+	Lambda       float64   `json:"lambda"`
+	Centre       float64   `json:"centre"`
+	Scale        float64   `json:"scale"`
+}
+
+// ToldData reports readings, and the settings actually used when they differ.
+type ToldData struct {
+	Number     int                `json:"number"`
+	Metrics    map[string]Reading `json:"metrics"`
+	Parameters design.Settings    `json:"parameters,omitempty"`
+	ObservedAt *time.Time         `json:"observed_at,omitempty"`
+	Note       string             `json:"note,omitempty"`
+	// Candidate and KnownValues follow Parameters when those are given.
+	Candidate   *int               `json:"candidate,omitempty"`
+	KnownValues map[string]float64 `json:"known_values,omitempty"`
+}
+
+// Reading is a value as told.
+type Reading struct {
+	Value  float64  `json:"value"`
+	StdDev *float64 `json:"stddev,omitempty"`
+}
+
+// CorrectedData keeps both values.
+type CorrectedData struct {
+	Number      int                       `json:"number"`
+	Metrics     map[string]CorrectedValue `json:"metrics,omitempty"`
+	Parameters  *CorrectedSettings        `json:"parameters,omitempty"`
+	Candidate   *int                      `json:"candidate,omitempty"`
+	KnownValues map[string]float64        `json:"known_values,omitempty"`
+	Reason      string                    `json:"reason"`
+}
+
+// CorrectedValue is a reading before and after; After nil takes the value back.
+type CorrectedValue struct {
+	Before *Reading `json:"before"`
+	After  *Reading `json:"after"`
+}
+
+// CorrectedSettings are a trial's settings before and after.
+type CorrectedSettings struct {
+	Before design.Settings `json:"before"`
+	After  design.Settings `json:"after"`
+}
+
+// ClosedData goes with Failed, Abandoned, Excluded and Included.
+type ClosedData struct {
+	Number int    `json:"number"`
+	Reason string `json:"reason"`
+}
+
+// FittedData records hyperparameters in force from decision From on.
+type FittedData struct {
+	From    int                     `json:"from"`
+	Seen    int64                   `json:"seen"`
+	Engine  string                  `json:"engine"`
+	Metrics map[string]FittedMetric `json:"metrics"`
+}
+
+// FittedMetric is one metric's share of a fit; Lengthscales nil and Lambda 0 when only centre and scale were taken.
+// Kernel, Inputs and Outputs name what they belong to.
+type FittedMetric struct {
+	Kernel       string    `json:"kernel"`
+	Inputs       string    `json:"inputs"`
+	Outputs      string    `json:"outputs"`
+	Centre       float64   `json:"centre"`
+	Scale        float64   `json:"scale"`
+	Lengthscales []float64 `json:"lengthscales,omitempty"`
+	Lambda       float64   `json:"lambda,omitempty"`
+	Count        int       `json:"count"`
+}

@@ -1,0 +1,405 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+
+	"headroom/internal/study/design"
+)
+
+// Fold adds events to the study as it was after them, prior (nil before the first). prior is left as it is. An event that makes
+// no sense where it stands is an error naming its seq. like, when not nil, is another snapshot of the same study
+// whose compiled definition is taken over if it is the same one.
+func Fold(id string, prior *Snapshot, events []Event, like *Snapshot) (*Snapshot, error) {
+	if len(events) == 0 {
+		if prior == nil {
+			return nil, errors.New("a ledger starts with its created event")
+		}
+		return prior, nil
+	}
+	b := newBuilder(id, prior)
+	for _, e := range events {
+		if err := b.add(e); err != nil {
+			return nil, fmt.Errorf("event %d (%s): %w", e.Seq, e.Kind, err)
+		}
+	}
+	return b.publish(prior, like)
+}
+
+// builder is a snapshot in the making. What prior holds is shared until it is written to.
+type builder struct {
+	snap    *Snapshot
+	touched map[int]bool // indices of trials whose maps belong to snap alone
+	names   map[string]bool
+	last    Event // the event being added
+}
+
+func newBuilder(id string, prior *Snapshot) *builder {
+	snap := &Snapshot{ID: id, State: Open, Hash: noHash}
+	if prior != nil {
+		shared := *prior
+		snap = &shared
+		snap.Trials = slices.Clone(prior.Trials)
+		snap.records = slices.Clone(prior.records)
+		snap.Fits = slices.Clip(prior.Fits)
+	}
+	b := &builder{snap: snap, touched: map[int]bool{}}
+	b.nameMetrics()
+	return b
+}
+
+func (b *builder) nameMetrics() {
+	b.names = map[string]bool{}
+	for _, name := range b.snap.Definition.MetricNames() {
+		b.names[name] = true
+	}
+}
+
+func (b *builder) add(e Event) error {
+	snap := b.snap
+	switch {
+	case e.Seq != snap.Version+1:
+		return fmt.Errorf("follows event %d", snap.Version)
+	case e.At.Before(snap.UpdatedAt):
+		return errors.New("is earlier than the event before it")
+	case (e.Kind == Created) != (snap.Version == 0):
+		return errors.New("a ledger starts with its only created event")
+	}
+	b.last = e
+	if err := b.apply(e); err != nil {
+		return err
+	}
+	snap.Version, snap.Hash, snap.UpdatedAt = e.Seq, e.Hash, e.At
+	return nil
+}
+
+func (b *builder) apply(e Event) error {
+	switch e.Kind {
+	case Created:
+		return applied(e, b.created)
+	case Edited:
+		return applied(e, b.edited)
+	case Reconfigured:
+		return applied(e, b.reconfigured)
+	case Chosen:
+		return applied(e, b.chosen)
+	case Told:
+		return applied(e, b.told)
+	case Corrected:
+		return applied(e, b.corrected)
+	case Failed, Abandoned:
+		return applied(e, b.closed)
+	case Excluded, Included:
+		return applied(e, b.setExcluded)
+	case Fitted:
+		return applied(e, b.fit)
+	default:
+		return errors.New("no such kind of event")
+	}
+}
+
+// applied decodes the data of e and hands them on.
+func applied[Data any](e Event, apply func(Data) error) error {
+	var data Data
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	return apply(data)
+}
+
+// decodeExactly refuses unknown members and trailing text.
+func decodeExactly(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the data")
+	}
+	return nil
+}
+
+func (b *builder) created(data CreatedData) error {
+	b.snap.CreatedAt = b.last.At
+	b.define(data.Definition)
+	return nil
+}
+
+func (b *builder) define(d design.Definition) {
+	b.snap.Definition = d
+	b.snap.defined = b.last.Seq
+	b.nameMetrics()
+}
+
+func (b *builder) edited(data EditedData) error {
+	if data.Name != nil {
+		b.snap.Definition.Name = *data.Name
+	}
+	if data.Description != nil {
+		b.snap.Definition.Description = *data.Description
+	}
+	if data.State != nil {
+		if !data.State.Valid() {
+			return fmt.Errorf("no such state: %q", *data.State)
+		}
+		b.snap.State = *data.State
+	}
+	return nil
+}
+
+func (b *builder) reconfigured(data ReconfiguredData) error {
+	before, after := b.snap.Definition, data.Definition
+	if err := design.SameShape(before, after); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(before.Model, after.Model) || !reflect.DeepEqual(before.Parameters, after.Parameters) {
+		b.snap.rewritten = b.last.Seq
+	}
+	b.define(after)
+	return nil
+}
+
+func (b *builder) chosen(data ChosenData) error {
+	snap := b.snap
+	switch n := len(snap.Trials); {
+	case snap.State != Open:
+		return fmt.Errorf("the study is %s", snap.State)
+	case data.Number != n+1:
+		return fmt.Errorf("trial %d follows trial %d", data.Number, n)
+	case data.Seen < 1 || data.Seen >= b.last.Seq || n > 0 && data.Seen < snap.Trials[n-1].Seen:
+		return fmt.Errorf("was decided from event %d", data.Seen)
+	case data.Origin != Suggested && data.Origin != Manual && data.Origin != Imported:
+		return fmt.Errorf("no such origin: %q", data.Origin)
+	case data.ReplicateOf < 0 || data.ReplicateOf > n:
+		return fmt.Errorf("repeats trial %d", data.ReplicateOf)
+	}
+	b.touched[len(snap.Trials)] = true
+	snap.records = append(snap.records, record{chosen: data.Parameters})
+	snap.Trials = append(snap.Trials, Trial{
+		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
+		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf,
+		Context: data.Context, ConstraintValues: data.ConstraintValues,
+		CreatedAt: b.last.At, By: b.last.By, ChosenSeq: b.last.Seq, Seen: data.Seen,
+	})
+	return b.settle(data.Number-1, data.Parameters, data.Candidate, data.KnownValues)
+}
+
+// settle gives trial i its settings and the known constraints' values at them.
+func (b *builder) settle(i int, settings design.Settings, candidate *int, known map[string]float64) error {
+	t, r := &b.snap.Trials[i], &b.snap.records[i]
+	t.Parameters, t.Candidate, t.SettingsChanged = settings, candidate, !maps.Equal(settings, r.chosen)
+	if candidate != nil && (*candidate < 0 || *candidate >= len(b.snap.Definition.Candidates)) {
+		return fmt.Errorf("no candidate %d", *candidate)
+	}
+	r.known, r.place.U = known, nil
+	for _, c := range b.snap.Definition.Constraints {
+		value, is := known[c.Name]
+		if c.Given() != is {
+			return fmt.Errorf("constraint %q: a value comes with the decision exactly when its form is known", c.Name)
+		}
+		if is {
+			t.Metrics[c.Metric] = Measurement{Value: value, ToldAt: b.last.At, By: b.last.By, Known: true, ToldSeq: b.last.Seq}
+		}
+	}
+	return nil
+}
+
+// touch returns the index of trial number, whose maps may be written to from now on.
+func (b *builder) touch(number int) (int, error) {
+	i := number - 1
+	if i < 0 || i >= len(b.snap.Trials) {
+		return 0, fmt.Errorf("no trial %d", number)
+	}
+	if !b.touched[i] {
+		b.touched[i] = true
+		b.snap.Trials[i].Metrics = maps.Clone(b.snap.Trials[i].Metrics)
+		b.snap.records[i].spells = slices.Clone(b.snap.records[i].spells)
+	}
+	return i, nil
+}
+
+func (b *builder) told(data ToldData) error {
+	i, err := b.touch(data.Number)
+	if err != nil {
+		return err
+	}
+	if b.snap.State == Archived {
+		return errors.New("the study is archived")
+	}
+	t, r := &b.snap.Trials[i], &b.snap.records[i]
+	if data.Parameters != nil {
+		if err := b.settle(i, data.Parameters, data.Candidate, data.KnownValues); err != nil {
+			return err
+		}
+		if b.anyTold(i) {
+			b.snap.rewritten = b.last.Seq
+		}
+	}
+	for name, reading := range data.Metrics {
+		if !b.names[name] {
+			return fmt.Errorf("no metric %q", name)
+		}
+		if _, told := t.Metrics[name]; told {
+			return fmt.Errorf("%s of trial %d is already there", name, t.Number)
+		}
+		t.Metrics[name] = Measurement{Value: reading.Value, StdDev: reading.StdDev, ObservedAt: data.ObservedAt,
+			ToldAt: b.last.At, By: b.last.By, ToldSeq: b.last.Seq}
+	}
+	if data.Note != "" {
+		t.Note = joinNotes(t.Note, data.Note)
+	}
+	if n := len(r.spells); n > 0 && r.spells[n-1].to == 0 {
+		r.spells[n-1].to = b.last.Seq
+		t.Status, t.Reason = StatusPartial, ""
+	}
+	return nil
+}
+
+func joinNotes(before, more string) string {
+	if before == "" {
+		return more
+	}
+	return before + "\n" + more
+}
+
+func (b *builder) anyTold(i int) bool {
+	for _, m := range b.snap.Trials[i].Metrics {
+		if !m.Known {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *builder) corrected(data CorrectedData) error {
+	i, err := b.touch(data.Number)
+	if err != nil {
+		return err
+	}
+	if b.snap.State == Archived {
+		return errors.New("the study is archived")
+	}
+	t := &b.snap.Trials[i]
+	for name, value := range data.Metrics {
+		if err := correctMetric(t, name, value); err != nil {
+			return err
+		}
+	}
+	if p := data.Parameters; p != nil {
+		if !maps.Equal(p.Before, t.Parameters) {
+			return fmt.Errorf("the settings before the correction are not those of trial %d", t.Number)
+		}
+		if err := b.settle(i, p.After, data.Candidate, data.KnownValues); err != nil {
+			return err
+		}
+	}
+	b.snap.rewritten = b.last.Seq
+	return nil
+}
+
+// correctMetric keeps the place in time of the first telling; a value taken back was never told.
+func correctMetric(t *Trial, name string, value CorrectedValue) error {
+	m, told := t.Metrics[name]
+	if !told || m.Known || value.Before == nil || !m.Reads(*value.Before) {
+		return fmt.Errorf("the value of %s before the correction is not that of trial %d", name, t.Number)
+	}
+	if value.After == nil {
+		delete(t.Metrics, name)
+		return nil
+	}
+	if !m.Corrected {
+		original := m.Value
+		m.Corrected, m.Original = true, &original
+	}
+	m.Value, m.StdDev = value.After.Value, value.After.StdDev
+	t.Metrics[name] = m
+	return nil
+}
+
+// Reads tells whether m holds reading.
+func (m Measurement) Reads(reading Reading) bool {
+	if (m.StdDev == nil) != (reading.StdDev == nil) || m.StdDev != nil && *m.StdDev != *reading.StdDev {
+		return false
+	}
+	return m.Value == reading.Value
+}
+
+func (b *builder) closed(data ClosedData) error {
+	i, err := b.touch(data.Number)
+	if err != nil {
+		return err
+	}
+	t, r := &b.snap.Trials[i], &b.snap.records[i]
+	if n := len(r.spells); n > 0 && r.spells[n-1].to == 0 {
+		return fmt.Errorf("trial %d is already %s", t.Number, t.Status)
+	}
+	r.spells = append(r.spells, spell{from: b.last.Seq})
+	t.Reason, t.Status = data.Reason, StatusFailed
+	if b.last.Kind == Abandoned {
+		t.Status = StatusAbandoned
+	}
+	return nil
+}
+
+func (b *builder) setExcluded(data ClosedData) error {
+	i, err := b.touch(data.Number)
+	if err != nil {
+		return err
+	}
+	t, excluded := &b.snap.Trials[i], b.last.Kind == Excluded
+	if t.Excluded == excluded {
+		return fmt.Errorf("trial %d already is so", t.Number)
+	}
+	t.Excluded, t.Reason = excluded, data.Reason
+	b.snap.rewritten = b.last.Seq
+	return nil
+}
+
+func (b *builder) fit(data FittedData) error {
+	n := len(b.snap.Fits)
+	if data.From != len(b.snap.Trials)+1 || n > 0 && data.From < b.snap.Fits[n-1].From || data.Seen >= b.last.Seq {
+		return fmt.Errorf("a fit from decision %d made from event %d", data.From, data.Seen)
+	}
+	for name := range data.Metrics {
+		if !b.names[name] {
+			return fmt.Errorf("no metric %q", name)
+		}
+	}
+	b.snap.Fits = append(b.snap.Fits, data)
+	b.snap.fitted = b.last.Seq
+	return nil
+}
+
+// publish finishes the snapshot: it compiles a new definition and works out what follows from readings and limits.
+func (b *builder) publish(prior, like *Snapshot) (*Snapshot, error) {
+	snap := b.snap
+	redefined := prior == nil || snap.defined != prior.defined
+	if redefined {
+		if like != nil && like.defined == snap.defined {
+			snap.compiled = like.compiled
+		} else {
+			c, err := design.Compile(snap.Definition)
+			if err != nil {
+				return nil, fmt.Errorf("event %d: the definition: %w", snap.defined, err)
+			}
+			snap.compiled = c
+		}
+		for i := range snap.Trials {
+			if _, err := b.touch(i + 1); err != nil {
+				return nil, err
+			}
+			snap.records[i].place.U = nil
+		}
+	}
+	for i := range b.touched {
+		snap.derive(i)
+	}
+	return snap, nil
+}

@@ -1,0 +1,121 @@
+package ledger
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+)
+
+func (b *bench) round(number int) optimizer.Round {
+	return b.snap.History(b.snap.compiled).Rounds[number-1]
+}
+
+func (b *bench) yieldRevealed(number int) int { return b.round(number).Readings[0].Revealed }
+
+func TestReadingsAreRevealedInTheRoundOfTheLastDecisionThatMissedThem(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	b.choose(1)
+	b.tell(1, map[string]float64{"yield": 1}) // told between decisions 1 and 2
+	b.choose(3)                               // 2, 3 and 4 all see it
+	b.tell(3, map[string]float64{"yield": 3}) // told after decision 4
+	b.choose(1)                               // 5
+	b.tell(2, map[string]float64{"yield": 2}) // told after decision 5
+	for number, want := range map[int]int{1: 1, 2: 5, 3: 4} {
+		if got := b.yieldRevealed(number); got != want {
+			t.Errorf("yield of trial %d was revealed during round %d, want %d", number, got, want)
+		}
+	}
+	// A tell that comes while decision 6 is being made belongs to round 6: decision 6 has not seen it.
+	sixth := b.chosen(b.snap.Version)
+	b.tell(5, map[string]float64{"yield": 5})
+	if got := b.yieldRevealed(5); got != 5 {
+		t.Errorf("before decision 6 is written: %d", got)
+	}
+	b.add(Chosen, sixth)
+	if got := b.yieldRevealed(5); got != 6 {
+		t.Errorf("after decision 6 was written: %d", got)
+	}
+}
+
+func TestCorrectionsKeepTheirRoundAndTakenBackValuesDoNot(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	b.choose(1)
+	b.tell(1, map[string]float64{"yield": 1})
+	b.choose(2)
+	b.correct(1, &Reading{Value: 10, StdDev: pointer(0.5)})
+	if want := (optimizer.Reading{Told: true, Value: 10, SD: 0.5, Revealed: 1}); b.round(1).Readings[0] != want {
+		t.Errorf("corrected: %+v", b.round(1).Readings[0])
+	}
+	b.correct(1, nil)
+	if b.round(1).Readings[0] != (optimizer.Reading{}) {
+		t.Errorf("taken back: %+v", b.round(1).Readings[0])
+	}
+	b.tell(1, map[string]float64{"yield": 11})
+	if want := (optimizer.Reading{Told: true, Value: 11, Revealed: 3}); b.round(1).Readings[0] != want {
+		t.Errorf("told again: %+v", b.round(1).Readings[0])
+	}
+}
+
+func TestClosedSpellsAndExclusion(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	b.choose(1)
+	b.close(Failed, 1, "spilled")
+	if want := []optimizer.Spell{{From: 2}}; !cmp.Equal(b.round(1).Closed, want) {
+		t.Errorf("failed: %v", b.round(1).Closed)
+	}
+	b.choose(2)
+	b.tell(1, map[string]float64{"yield": 1})
+	if want := []optimizer.Spell{{From: 2, To: 4}}; !cmp.Equal(b.round(1).Closed, want) {
+		t.Errorf("reopened: %v", b.round(1).Closed)
+	}
+	b.close(Abandoned, 2, "no time")
+	b.tell(2, map[string]float64{"yield": 2})
+	if len(b.round(2).Closed) != 0 {
+		t.Errorf("reopened before any decision noticed: %v", b.round(2).Closed)
+	}
+	b.close(Excluded, 2, "wrong bottle")
+	if !b.round(2).Excluded {
+		t.Error("excluded")
+	}
+	b.close(Included, 2, "right bottle")
+	if b.round(2).Excluded {
+		t.Error("included again")
+	}
+}
+
+func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
+	t.Parallel()
+	fit := FittedMetric{Kernel: "matern52", Inputs: "unit", Outputs: "standardize", Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Count: 9}
+	under := func(model design.Model) optimizer.FittedMetric {
+		d := oven(t)
+		d.Model = model
+		return FitsUnder(newBench(t, d).snap.Compiled(), []FittedData{{From: 3, Metrics: map[string]FittedMetric{"yield": fit}}})[0].Metrics[0]
+	}
+	whole := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Count: 9}
+	units := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Count: 9}
+	noise, lengths := units, whole
+	noise.Lambda, lengths.Lambda = 0.01, 0
+	for name, c := range map[string]struct {
+		model design.Model
+		want  optimizer.FittedMetric
+	}{
+		"the same model":      {design.Model{}, whole},
+		"another kernel":      {design.Model{Kernel: json.RawMessage(`"se"`)}, units},
+		"other inputs":        {design.Model{Inputs: "raw"}, units},
+		"lengthscales given":  {design.Model{Lengthscales: json.RawMessage(`0.4`)}, noise},
+		"noise given":         {design.Model{NoiseVariance: json.RawMessage(`0.1`)}, lengths},
+		"hyperparameters set": {design.Model{Fit: "fixed", Outputs: "standardize"}, units},
+		"raw outputs":         {design.Model{Fit: "fixed", Outputs: "raw"}, optimizer.FittedMetric{}},
+	} {
+		if diff := cmp.Diff(c.want, under(c.model)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package ledger
+
+import (
+	"time"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+)
+
+// Snapshot is a study as it was after one ledger event: the fold of the events up to Version. It is immutable and
+// shared; nobody may write to what it holds.
+type Snapshot struct {
+	ID         string
+	Definition design.Definition
+	State      State
+	Version    int64  // seq of the last event folded in
+	Hash       string // of that event
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	Trials     []Trial // trial number n at index n−1
+	Fits       []FittedData
+
+	compiled  *design.Compiled
+	records   []record // trial number n at index n−1
+	defined   int64    // seq of the event that set the definition's algorithmic part
+	rewritten int64    // seq of the last event that changed the past or the model, after which earlier fits no longer apply
+	fitted    int64    // seq of the last Fitted event
+}
+
+// record is what the fold keeps of a trial beyond what people are shown.
+type record struct {
+	chosen design.Settings    // as chosen; Trial.Parameters are those used
+	place  optimizer.Place    // of Trial.Parameters under the present definition
+	known  map[string]float64 // values of known constraints at the point, by constraint name
+	spells []spell            // when the trial was failed or abandoned
+}
+
+// spell is the events during which a trial was closed: from ≤ seq < to; to = 0 while it still is.
+type spell struct{ from, to int64 }
+
+// Status says how far a trial is.
+type Status string
+
+const (
+	StatusSuggested Status = "suggested" // chosen (by anybody), nothing told yet
+	StatusPartial   Status = "partial"   // some metrics told
+	StatusCompleted Status = "completed" // all modelled metrics told (recorded metrics do not count)
+	StatusFailed    Status = "failed"
+	StatusAbandoned Status = "abandoned"
+)
+
+// Trial is one round as it stands now. Its JSON is that of the API.
+type Trial struct {
+	Number           int                    `json:"number"`
+	Round            int                    `json:"round"`
+	Origin           Origin                 `json:"origin"`
+	Status           Status                 `json:"status"`
+	Excluded         bool                   `json:"excluded"`
+	Parameters       design.Settings        `json:"parameters"`
+	Metrics          map[string]Measurement `json:"metrics"`
+	Feasible         *bool                  `json:"feasible"`
+	Decision         *Decision              `json:"decision"`
+	Note             string                 `json:"note"`
+	Reason           string                 `json:"reason,omitempty"` // of failing, abandoning or excluding
+	ReplicateOf      int                    `json:"replicate_of,omitempty"`
+	Candidate        *int                   `json:"candidate,omitempty"`
+	Context          map[string]float64     `json:"context,omitempty"`
+	ConstraintValues map[string][]float64   `json:"-"`
+	SettingsChanged  bool                   `json:"settings_changed"` // differ from those chosen
+	CreatedAt        time.Time              `json:"created_at"`
+	By               string                 `json:"by"`
+	ChosenSeq        int64                  `json:"-"`
+	Seen             int64                  `json:"-"`
+}
+
+// Measurement is a metric's value in a trial as it stands now.
+type Measurement struct {
+	Value      float64    `json:"value"`
+	StdDev     *float64   `json:"stddev,omitempty"`
+	Headroom   *float64   `json:"headroom,omitempty"` // distance to the nearest limit on this metric, negative when broken
+	ObservedAt *time.Time `json:"observed_at,omitempty"`
+	ToldAt     time.Time  `json:"told_at"`
+	By         string     `json:"by"`
+	Corrected  bool       `json:"corrected"`
+	Original   *float64   `json:"original,omitempty"` // the first value told, when corrected
+	Known      bool       `json:"known,omitempty"`    // came with the decision, not from a reading
+	ToldSeq    int64      `json:"-"`
+}
+
+// Trial returns trial number, or nil if there is none.
+func (snap *Snapshot) Trial(number int) *Trial {
+	if number < 1 || number > len(snap.Trials) {
+		return nil
+	}
+	return &snap.Trials[number-1]
+}
+
+// Compiled is the definition made ready to compute with.
+func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
+
+// Place is where trial number lies under the present definition.
+func (snap *Snapshot) Place(number int) optimizer.Place { return snap.records[number-1].place }
+
+// KnownValues are the values of known constraints at trial number's settings, by constraint name.
+func (snap *Snapshot) KnownValues(number int) map[string]float64 { return snap.records[number-1].known }
+
+// SameDefinition tells whether what matters to the algorithm was defined by the same event of the same study in both.
+func (snap *Snapshot) SameDefinition(other *Snapshot) bool { return snap.defined == other.defined }
+
+// FitStands tells whether a fit that was begun at base may still be used at snap, a later version of the same study: the data
+// it was made from stand, and no other fit came between.
+func (snap *Snapshot) FitStands(base *Snapshot) bool {
+	return snap.defined == base.defined && snap.rewritten == base.rewritten && snap.fitted == base.fitted
+}
+
+// Waiting tells whether results of the trial are still expected.
+func (t *Trial) Waiting() bool { return t.Status == StatusSuggested || t.Status == StatusPartial }
+
+// WaitingTrials lists the trials whose results are still expected, oldest first.
+func (snap *Snapshot) WaitingTrials() []Trial {
+	var waiting []Trial
+	for i := range snap.Trials {
+		if snap.Trials[i].Waiting() {
+			waiting = append(waiting, snap.Trials[i])
+		}
+	}
+	return waiting
+}
+
+// Feasibility counts the trials known to be within every limit, and those of which it is known whether they are.
+func (snap *Snapshot) Feasibility() (feasible, known int) {
+	for i := range snap.Trials {
+		if f := snap.Trials[i].Feasible; f != nil {
+			known++
+			if *f {
+				feasible++
+			}
+		}
+	}
+	return feasible, known
+}
+
+// BestSoFar gives, for each trial, the number of the best trial up to it: the best told objective among
+// included trials known to be within every limit; 0 while there is none. The earlier wins a tie.
+func (snap *Snapshot) BestSoFar() []int {
+	best, bestValue := 0, 0.0
+	running := make([]int, len(snap.Trials))
+	for i := range snap.Trials {
+		t := &snap.Trials[i]
+		m, told := t.Metrics[snap.Definition.Objective.Metric]
+		if told && !t.Excluded && t.Feasible != nil && *t.Feasible &&
+			(best == 0 || snap.Definition.Objective.Better(m.Value, bestValue)) {
+			best, bestValue = t.Number, m.Value
+		}
+		running[i] = best
+	}
+	return running
+}
+
+// Best is the best trial so far, nil while none is known to be within every limit.
+func (snap *Snapshot) Best() *Trial {
+	running := snap.BestSoFar()
+	if len(running) == 0 {
+		return nil
+	}
+	return snap.Trial(running[len(running)-1])
+}
+
+// ToldViolation is how far one limit was broken by the trials whose value is known, in the metric's units. Excluded trials count:
+// they happened.
+//
+//	Soft = [Σ g]⁺,  Hard = Σ [g]⁺,  Rounds = #{g > 0}
+type ToldViolation struct {
+	Soft, Hard    float64
+	Rounds, Known int
+}
+
+// ViolationSoFar gives, for each trial and constraint (in the order of the study), the violation up to it.
+func (snap *Snapshot) ViolationSoFar() [][]ToldViolation {
+	constraints := snap.Definition.Constraints
+	sums, now := make([]float64, len(constraints)), make([]ToldViolation, len(constraints))
+	running := make([][]ToldViolation, len(snap.Trials))
+	for i := range snap.Trials {
+		for j, c := range constraints {
+			v, known := snap.value(i, c)
+			if !known {
+				continue
+			}
+			g := c.Excess(v)
+			sums[j] += g
+			now[j].Known++
+			now[j].Soft = max(sums[j], 0)
+			if g > 0 {
+				now[j].Hard += g
+				now[j].Rounds++
+			}
+		}
+		running[i] = append([]ToldViolation(nil), now...)
+	}
+	return running
+}
+
+// Summary is the study's line in a list.
+func (snap *Snapshot) Summary() Summary {
+	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
+		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name}
+	for i := range snap.Trials {
+		if t := &snap.Trials[i]; t.Waiting() {
+			s.Waiting++
+			if s.OldestWaiting == nil {
+				created := t.CreatedAt
+				s.OldestWaiting = &created
+			}
+		}
+	}
+	return s
+}
+
+// Summary is one line of the study list.
+type Summary struct {
+	ID            string     `json:"id"`
+	Name          string     `json:"name"`
+	State         State      `json:"state"`
+	Version       int64      `json:"version"`
+	CreatedAt     time.Time  `json:"created_at"`
+	UpdatedAt     time.Time  `json:"updated_at"`
+	Trials        int        `json:"trials"`
+	Waiting       int        `json:"waiting"` // suggested or partial
+	OldestWaiting *time.Time `json:"oldest_waiting,omitempty"`
+	Algorithm     string     `json:"algorithm"`
+}

@@ -1,0 +1,16 @@
+package ledger
+
+// State is what may be done with a study.
+type State string
+
+const (
+	Open     State = "open"
+	Paused   State = "paused"
+	Finished State = "finished"
+	Archived State = "archived"
+)
+
+// Valid tells whether s is one of the states.
+func (s State) Valid() bool {
+	return s == Open || s == Paused || s == Finished || s == Archived
+}

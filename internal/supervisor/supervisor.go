@@ -1,0 +1,127 @@
+// Package supervisor runs the work behind requests: every job recovers from its panics, is bounded by a time of its own, ends when the
+// program does, and is counted.
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// Supervisor runs jobs. Its methods are safe for concurrent use.
+type Supervisor struct {
+	log    *slog.Logger
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu    sync.Mutex
+	all   sync.WaitGroup
+	kinds map[string]*Figures
+}
+
+// Figures count the jobs of one kind.
+type Figures struct {
+	Running                          int
+	Done, Failed, TimedOut, Panicked int
+	Took                             time.Duration // all jobs that have ended, added up
+}
+
+// ErrPanicked is what became of a job that panicked; errors of jobs wrap it.
+var ErrPanicked = errors.New("the job panicked")
+
+// New returns a supervisor that logs to log what goes wrong.
+func New(log *slog.Logger) *Supervisor {
+	s := &Supervisor{log: log, kinds: map[string]*Figures{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Go runs job in the background with a context that ends after limit or when the supervisor stops, and hands what became of it to ended, if
+// that is not nil. It reports false, and runs nothing, once the supervisor stops. Kind groups jobs in the figures; subject says in the log what it was
+// about.
+func (s *Supervisor) Go(kind, subject string, limit time.Duration, job func(ctx context.Context) error, ended func(error)) bool {
+	figures := s.begin(kind)
+	if figures == nil {
+		return false
+	}
+	go func() {
+		defer s.all.Done()
+		ctx, cancel := context.WithTimeout(s.ctx, limit)
+		defer cancel()
+		start := time.Now()
+		err := recovered(ctx, job)
+		s.end(figures, kind, subject, err, time.Since(start))
+		if ended != nil {
+			ended(err)
+		}
+	}()
+	return true
+}
+
+func (s *Supervisor) begin(kind string) *Figures {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return nil
+	}
+	if s.kinds[kind] == nil {
+		s.kinds[kind] = &Figures{}
+	}
+	s.kinds[kind].Running++
+	s.all.Add(1)
+	return s.kinds[kind]
+}
+
+// recovered runs job and turns a panic into an error with its stack.
+func recovered(ctx context.Context, job func(ctx context.Context) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v\n%s", ErrPanicked, p, debug.Stack())
+		}
+	}()
+	return job(ctx)
+}
+
+func (s *Supervisor) end(figures *Figures, kind, subject string, err error, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	figures.Running--
+	figures.Took += took
+	switch {
+	case err == nil || s.ctx.Err() != nil:
+		figures.Done++
+		return
+	case errors.Is(err, ErrPanicked):
+		figures.Panicked++
+		s.log.Error("a job panicked", "job", kind, "subject", subject, "error", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		figures.TimedOut++
+		s.log.Warn("a job took too long and was ended", "job", kind, "subject", subject, "took", took)
+	default:
+		figures.Failed++
+		s.log.Warn("a job failed", "job", kind, "subject", subject, "error", err)
+	}
+}
+
+// Stop ends the jobs under way and waits for them. No job starts afterwards.
+func (s *Supervisor) Stop() {
+	s.mu.Lock()
+	s.cancel()
+	s.mu.Unlock()
+	s.all.Wait()
+}
+
+// Figures are those of every kind of job so far.
+func (s *Supervisor) Figures() map[string]Figures {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	by := make(map[string]Figures, len(s.kinds))
+	for kind, f := range s.kinds {
+		by[kind] = *f
+	}
+	return by
+}

@@ -1,0 +1,74 @@
+package supervisor_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headroom/internal/supervisor"
+)
+
+func TestJobsEndInTheirOwnWays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := supervisor.New(slog.New(slog.NewTextHandler(&log, nil)))
+		wrong := errors.New("no luck")
+		jobs := map[string]func(ctx context.Context) error{
+			"fine":   func(context.Context) error { return nil },
+			"failed": func(context.Context) error { return wrong },
+			"panics": func(context.Context) error { panic("out of range") },
+			"slow":   func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		}
+		ended := map[string]error{}
+		for kind, job := range jobs {
+			if !s.Go(kind, "study x", time.Second, job, func(err error) { ended[kind] = err }) {
+				t.Fatalf("%s was not begun", kind)
+			}
+			synctest.Wait()
+		}
+		if f := s.Figures()["slow"]; f.Running != 1 {
+			t.Errorf("under way: %+v", f)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		want := map[string]supervisor.Figures{"fine": {Done: 1}, "failed": {Failed: 1}, "panics": {Panicked: 1}, "slow": {TimedOut: 1, Took: time.Second}}
+		for kind, f := range s.Figures() {
+			if f != want[kind] {
+				t.Errorf("%s: %+v, want %+v", kind, f, want[kind])
+			}
+		}
+		if ended["fine"] != nil || !errors.Is(ended["failed"], wrong) || !errors.Is(ended["panics"], supervisor.ErrPanicked) || !errors.Is(ended["slow"], context.DeadlineExceeded) {
+			t.Errorf("told %v", ended)
+		}
+		for _, said := range []string{"no luck", "out of range", "took too long", "study x"} {
+			if !strings.Contains(log.String(), said) {
+				t.Errorf("the log does not say %q: %s", said, &log)
+			}
+		}
+	})
+}
+
+func TestStopEndsJobsAndBeginsNoMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := supervisor.New(slog.New(slog.DiscardHandler))
+		var ended error
+		s.Go("fit", "", time.Hour, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, func(err error) { ended = err })
+		s.Stop()
+		if !errors.Is(ended, context.Canceled) {
+			t.Errorf("Stop came back with the job's end %v", ended)
+		}
+		if s.Go("fit", "", time.Hour, func(context.Context) error { return nil }, nil) {
+			t.Error("a job began after the stop")
+		}
+		if f := s.Figures()["fit"]; f.Failed != 0 || f.Running != 0 {
+			t.Errorf("a job that was ended by the stop counts as %+v", f)
+		}
+	})
+}

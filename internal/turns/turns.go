@@ -1,0 +1,266 @@
+// Package turns shares the processors among studies. Numerical work holds a place while it computes and gives it up, at points of its
+// own choosing, when its turn is over and others wait: so nobody's long computation keeps another study waiting for more than a turn.
+package turns
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Urgency orders those who wait. Within one urgency the study that has computed least comes first.
+type Urgency int
+
+const (
+	Choosing Urgency = iota // somebody at the bench waits for it: asks, tells, corrections
+	Reading                 // pages and answers that show what is believed
+	Checking                // verification, comparisons, fits that nobody waits for
+	urgencies
+)
+
+// String names the urgency for metrics.
+func (u Urgency) String() string { return [...]string{"choosing", "reading", "checking"}[u] }
+
+const (
+	// turn is how long work may go on while others wait.
+	turn = 10 * time.Millisecond
+	// anyonesGrant: every so many grants the one who has waited longest is served, however little urgent, so that nobody starves.
+	anyonesGrant = 8
+)
+
+// Scheduler gives out the places. Its methods are safe for concurrent use.
+type Scheduler struct {
+	mu      sync.Mutex
+	free    int
+	grants  int
+	waiting []*request // in the order in which they came
+	studies map[string]*share
+	figures [urgencies]Figures
+}
+
+// Figures count what was done with one urgency.
+type Figures struct {
+	Waiting, Running int
+	Turns            int           // taken so far
+	Computed         time.Duration // places held so far
+}
+
+// request is one wait for a place.
+type request struct {
+	study   string
+	urgency Urgency
+	granted chan struct{}
+}
+
+// share is what a study has had of the processors, in virtual time: a study that comes new starts level with the least served one that
+// is there, so that nobody saves up turns by being away.
+type share struct {
+	used time.Duration
+	here int // pieces of work waiting or running
+}
+
+// New returns a scheduler with so many places, at least one.
+func New(places int) *Scheduler {
+	return &Scheduler{free: max(places, 1), studies: map[string]*share{}}
+}
+
+// Pause is called by work at points where it may be interrupted. When its turn is over and others wait it gives up the place and comes
+// back with one. It returns the error of ctx once that has ended; the work must then stop. It may be called from several goroutines of
+// one piece of work.
+type Pause func(ctx context.Context) error
+
+// Do runs work for a study once it has a place, and returns its error, or that of ctx if ctx ends before. Work must not call Do.
+func (s *Scheduler) Do(ctx context.Context, study string, urgency Urgency, work func(ctx context.Context, pause Pause) error) error {
+	s.arrive(study)
+	defer s.leave(study)
+	if err := s.take(ctx, study, urgency); err != nil {
+		return err
+	}
+	held := &holding{scheduler: s, study: study, urgency: urgency, since: time.Now(), own: make(chan struct{}, 1)}
+	defer held.end()
+	return work(ctx, held.pause)
+}
+
+// holding is a place in use.
+type holding struct {
+	scheduler *Scheduler
+	study     string
+	urgency   Urgency
+
+	own   chan struct{} // held by the goroutine that pauses, so that all goroutines of one work pause together
+	since time.Time     // the turn began
+	lost  bool          // ctx ended while waiting to come back
+}
+
+func (h *holding) pause(ctx context.Context) error {
+	h.own <- struct{}{}
+	defer func() { <-h.own }()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if h.lost {
+		return context.Canceled
+	}
+	if time.Since(h.since) < turn {
+		return nil
+	}
+	if !h.scheduler.yields(h) {
+		return nil
+	}
+	if err := h.scheduler.take(ctx, h.study, h.urgency); err != nil {
+		h.lost = true
+		return err
+	}
+	h.since = time.Now()
+	return nil
+}
+
+func (h *holding) end() {
+	h.own <- struct{}{}
+	defer func() { <-h.own }()
+	if !h.lost {
+		h.scheduler.give(h)
+	}
+}
+
+// yields gives the place up if somebody waits for one; else the next turn begins at once.
+func (s *Scheduler) yields(h *holding) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		s.account(h)
+		return false
+	}
+	s.release(h)
+	return true
+}
+
+func (s *Scheduler) give(h *holding) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release(h)
+}
+
+// take waits for a place.
+func (s *Scheduler) take(ctx context.Context, study string, urgency Urgency) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := &request{study: study, urgency: urgency, granted: make(chan struct{})}
+	s.mu.Lock()
+	s.waiting = append(s.waiting, r)
+	s.figures[urgency].Waiting++
+	s.grant()
+	s.mu.Unlock()
+	select {
+	case <-r.granted:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-r.granted: // just before; pass it on
+		s.release(&holding{study: study, urgency: urgency, since: time.Now()})
+	default:
+		s.drop(r)
+		s.figures[urgency].Waiting--
+	}
+	return ctx.Err()
+}
+
+// grant serves those who wait while there are places.
+func (s *Scheduler) grant() {
+	for s.free > 0 && len(s.waiting) > 0 {
+		r := s.next()
+		s.drop(r)
+		s.free--
+		s.grants++
+		f := &s.figures[r.urgency]
+		f.Waiting--
+		f.Running++
+		f.Turns++
+		close(r.granted)
+	}
+}
+
+// next is the most urgent request, of the study that has computed least, the earliest of these; now and then the earliest of all.
+func (s *Scheduler) next() *request {
+	best := s.waiting[0]
+	if s.grants%anyonesGrant == anyonesGrant-1 {
+		return best
+	}
+	for _, r := range s.waiting[1:] {
+		if r.urgency < best.urgency || r.urgency == best.urgency && s.studies[r.study].used < s.studies[best.study].used {
+			best = r
+		}
+	}
+	return best
+}
+
+func (s *Scheduler) drop(r *request) {
+	for i, other := range s.waiting {
+		if other == r {
+			s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
+			return
+		}
+	}
+}
+
+// account adds the turn that ends now to what its study has had.
+func (s *Scheduler) account(h *holding) {
+	now := time.Now()
+	took := now.Sub(h.since)
+	h.since = now
+	s.studies[h.study].used += took
+	s.figures[h.urgency].Computed += took
+}
+
+func (s *Scheduler) release(h *holding) {
+	s.account(h)
+	s.figures[h.urgency].Running--
+	s.free++
+	s.grant()
+}
+
+func (s *Scheduler) arrive(study string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := s.studies[study]
+	if own == nil {
+		own = &share{used: s.least()}
+		s.studies[study] = own
+	}
+	own.here++
+}
+
+// least is what the least served study that is here has had.
+func (s *Scheduler) least() time.Duration {
+	least, found := time.Duration(0), false
+	for _, other := range s.studies {
+		if !found || other.used < least {
+			least, found = other.used, true
+		}
+	}
+	return least
+}
+
+func (s *Scheduler) leave(study string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := s.studies[study]
+	if own.here--; own.here == 0 {
+		delete(s.studies, study)
+	}
+}
+
+// Figures tells what is going on, by urgency.
+func (s *Scheduler) Figures() map[Urgency]Figures {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	by := map[Urgency]Figures{}
+	for u, f := range s.figures {
+		by[Urgency(u)] = f
+	}
+	return by
+}

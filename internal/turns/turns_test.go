@@ -1,0 +1,238 @@
+package turns_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headroom/internal/turns"
+)
+
+// compute holds a place for so many slices of 5 ms, pausing between them.
+func compute(slices int) func(ctx context.Context, pause turns.Pause) error {
+	return func(ctx context.Context, pause turns.Pause) error {
+		for range slices {
+			time.Sleep(5 * time.Millisecond) // of the test's own clock
+			if err := pause(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func TestLongWorkKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := turns.New(1)
+		long := make(chan error, 1)
+		go func() { long <- s.Do(t.Context(), "verified", turns.Checking, compute(2000)) }()
+		synctest.Wait()
+		for range 20 {
+			start := time.Now()
+			if err := s.Do(t.Context(), "bench", turns.Choosing, compute(1)); err != nil {
+				t.Fatal(err)
+			}
+			if waited := time.Since(start); waited > 20*time.Millisecond {
+				t.Fatalf("5 ms of work took %v beside a long one", waited)
+			}
+		}
+		if err := <-long; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestStudiesShareEvenly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := turns.New(1)
+		var mu sync.Mutex
+		done := map[string]time.Time{}
+		var all sync.WaitGroup
+		run := func(study string) {
+			all.Go(func() {
+				if err := s.Do(t.Context(), study, turns.Reading, compute(20)); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if last := done[study]; time.Now().After(last) {
+					done[study] = time.Now()
+				}
+			})
+		}
+		start := time.Now()
+		for range 10 { // one study asks for ten times as much
+			run("greedy")
+		}
+		run("modest")
+		all.Wait()
+		if took := done["modest"].Sub(start); took > 250*time.Millisecond {
+			t.Errorf("100 ms of work beside another study's took %v; half of the processor is 200 ms", took)
+		}
+		if took := done["greedy"].Sub(start); took < time.Second {
+			t.Errorf("1.1 s of work on one place was done after %v", took)
+		}
+	})
+}
+
+func TestUrgentWorkComesFirstAndNobodyStarves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := turns.New(1)
+		ctx, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for _, study := range []string{"a", "b", "c"} { // choosing without end
+			all.Go(func() {
+				for ctx.Err() == nil {
+					_ = s.Do(ctx, study, turns.Choosing, compute(1))
+				}
+			})
+		}
+		synctest.Wait()
+		start := time.Now()
+		if err := s.Do(ctx, "d", turns.Checking, compute(4)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took > 500*time.Millisecond {
+			t.Errorf("20 ms of checking beside others' choosing took %v", took)
+		}
+		if f := s.Figures()[turns.Choosing]; f.Turns < 5 || f.Running != 1 {
+			t.Errorf("choosing beside it: %+v", f)
+		}
+		stop()
+		all.Wait()
+	})
+}
+
+func TestTheOrderOfThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := turns.New(1)
+		hold, order := make(chan struct{}), []string{}
+		var all sync.WaitGroup
+		all.Go(func() {
+			_ = s.Do(t.Context(), "first", turns.Reading, func(context.Context, turns.Pause) error { <-hold; return nil })
+		})
+		synctest.Wait()
+		for _, w := range []struct {
+			study   string
+			urgency turns.Urgency
+		}{{"check", turns.Checking}, {"read", turns.Reading}, {"choose", turns.Choosing}} {
+			all.Go(func() {
+				_ = s.Do(t.Context(), w.study, w.urgency, func(context.Context, turns.Pause) error { order = append(order, w.study); return nil })
+			})
+			synctest.Wait()
+		}
+		close(hold)
+		all.Wait()
+		if want := []string{"choose", "read", "check"}; !slices.Equal(order, want) {
+			t.Errorf("served %v, want %v", order, want)
+		}
+	})
+}
+
+func TestWhoeverLeavesGivesThePlaceBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := turns.New(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error, 2)
+		go func() { left <- s.Do(ctx, "a", turns.Checking, compute(1000)) }()
+		synctest.Wait()
+		go func() { left <- s.Do(ctx, "b", turns.Checking, compute(1000)) }()
+		time.Sleep(100 * time.Millisecond)
+		cancel()
+		for range 2 {
+			if err := <-left; !errors.Is(err, context.Canceled) {
+				t.Errorf("left with %v", err)
+			}
+		}
+		if err := s.Do(ctx, "c", turns.Choosing, compute(1)); !errors.Is(err, context.Canceled) {
+			t.Errorf("came with an ended context and got %v", err)
+		}
+		if err := s.Do(t.Context(), "c", turns.Choosing, compute(1)); err != nil {
+			t.Fatal(err)
+		}
+		for u, f := range s.Figures() {
+			if f.Running != 0 || f.Waiting != 0 {
+				t.Errorf("%v after all have left: %+v", u, f)
+			}
+		}
+	})
+}
+
+// Several goroutines of one piece of work pause together, and none of them goes on without the place.
+func TestPausesOfOneWorkGoTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := turns.New(1)
+		var mu sync.Mutex
+		active := map[string]int{}
+		enter := func(study string, by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			active[study] += by
+			if active["wide"] > 0 && active["other"] > 0 {
+				t.Error("two studies compute in one place")
+			}
+		}
+		var all sync.WaitGroup
+		all.Go(func() {
+			_ = s.Do(t.Context(), "wide", turns.Reading, func(ctx context.Context, pause turns.Pause) error {
+				for range 50 {
+					var parts sync.WaitGroup
+					for range 4 {
+						parts.Go(func() {
+							if pause(ctx) == nil {
+								enter("wide", 1)
+								time.Sleep(5 * time.Millisecond)
+								enter("wide", -1)
+							}
+						})
+					}
+					parts.Wait()
+				}
+				return nil
+			})
+		})
+		synctest.Wait()
+		for range 10 {
+			_ = s.Do(t.Context(), "other", turns.Choosing, func(context.Context, turns.Pause) error {
+				enter("other", 1)
+				time.Sleep(5 * time.Millisecond)
+				enter("other", -1)
+				return nil
+			})
+		}
+		all.Wait()
+	})
+}
+
+// A study that comes new has saved up nothing by having been away.
+func TestNewcomersStartLevel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := turns.New(1)
+		var there time.Duration
+		var all sync.WaitGroup
+		start := time.Now()
+		all.Go(func() {
+			_ = s.Do(t.Context(), "there", turns.Reading, compute(220)) // 1.1 s, the last 0.1 s of it beside the newcomer
+			there = time.Since(start)
+		})
+		time.Sleep(time.Second)
+		for range 3 {
+			all.Go(func() { _ = s.Do(t.Context(), "newcomer", turns.Reading, compute(200)) })
+		}
+		all.Wait()
+		if there > 1300*time.Millisecond {
+			t.Errorf("the study that was there was done after %v; sharing evenly it is 1.2 s", there)
+		}
+	})
+}

@@ -18,7 +18,7 @@ import (
 
 	"headroom/internal/optimizer/problems"
 	"headroom/internal/rehearsal"
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 const rehearseUsage = `headroom rehearse (-problem P[,P...] | -spec FILE)... [-algorithm A[,label=B...]] [flags]
@@ -53,8 +53,8 @@ type rehearsing struct {
 // rehearsed is one algorithm under the name that reports use.
 type rehearsed struct {
 	label     string
-	algorithm study.Algorithm
-	model     study.Model
+	algorithm design.Algorithm
+	model     design.Model
 }
 
 func rehearse(ctx context.Context, _ config, args []string) error {
@@ -233,7 +233,7 @@ func labelAlgorithms(names, settings, model string, horizon int) ([]rehearsed, e
 			name = ""
 		}
 		labels = append(labels, label)
-		list = append(list, rehearsed{label: label, algorithm: study.Algorithm{Name: name, Horizon: horizon}})
+		list = append(list, rehearsed{label: label, algorithm: design.Algorithm{Name: name, Horizon: horizon}})
 	}
 	own, err := byLabel(labels, "-settings", settings)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"headroom/internal/optimizer/problems"
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // rewardName is the objective's metric of a simulator's problem; a limit's metric has the limit's name.
@@ -31,12 +31,12 @@ func NewFunction(name string) (*Problem, error) {
 	f := function{in}
 	p := &Problem{
 		Name: name, Study: f.definition(name), fingerprint: "simulator " + name,
-		truth: func(at study.Settings, _ *int) Values { return f.truth(at) },
-		read:  func(at study.Settings, _ *int, random *rand.Rand) Values { return f.read(at, random) },
+		truth: func(at design.Settings, _ *int) Values { return f.truth(at) },
+		read:  func(at design.Settings, _ *int, random *rand.Rand) Values { return f.read(at, random) },
 	}
 	p.draw = f.draw
 	if in.Arms != nil {
-		p.draw = func(count int, random *rand.Rand) []study.Settings { return drawn(p.Study.Candidates, count, random) }
+		p.draw = func(count int, random *rand.Rand) []design.Settings { return drawn(p.Study.Candidates, count, random) }
 	}
 	truths := make([]Values, 0, sampled)
 	for _, at := range p.draw(sampled, rand.New(rand.NewPCG(1, 0))) {
@@ -47,13 +47,13 @@ func NewFunction(name string) (*Problem, error) {
 
 type function struct{ in *problems.Instance }
 
-func (f function) definition(name string) study.Definition {
-	d := study.Definition{Name: name, Objective: study.Objective{Metric: rewardName, Direction: "maximize"}}
+func (f function) definition(name string) design.Definition {
+	d := design.Definition{Name: name, Objective: design.Objective{Metric: rewardName, Direction: "maximize"}}
 	for _, a := range f.in.Axes {
-		p := study.Parameter{Name: a.Name, Type: study.Real, Low: &a.Low, High: &a.High}
+		p := design.Parameter{Name: a.Name, Type: design.Real, Low: &a.Low, High: &a.High}
 		switch {
 		case a.Step == 1 && a.Low == math.Trunc(a.Low):
-			p.Type = study.Integer
+			p.Type = design.Integer
 		case a.Step > 0:
 			p.Step = &a.Step
 		}
@@ -63,20 +63,20 @@ func (f function) definition(name string) study.Definition {
 		d.Candidates = append(d.Candidates, f.settings(x))
 	}
 	for _, limit := range f.in.Limits {
-		d.Constraints = append(d.Constraints, study.Constraint{Metric: limit, Op: "<=", Threshold: 0})
+		d.Constraints = append(d.Constraints, design.Constraint{Metric: limit, Op: "<=", Threshold: 0})
 	}
 	return d
 }
 
-func (f function) settings(x []float64) study.Settings {
-	s := study.Settings{}
+func (f function) settings(x []float64) design.Settings {
+	s := design.Settings{}
 	for i, a := range f.in.Axes {
-		s[a.Name] = study.NumberValue(x[i])
+		s[a.Name] = design.NumberValue(x[i])
 	}
 	return s
 }
 
-func (f function) point(at study.Settings) []float64 {
+func (f function) point(at design.Settings) []float64 {
 	x := make([]float64, len(f.in.Axes))
 	for i, a := range f.in.Axes {
 		x[i] = at[a.Name].Number
@@ -84,7 +84,7 @@ func (f function) point(at study.Settings) []float64 {
 	return x
 }
 
-func (f function) truth(at study.Settings) Values {
+func (f function) truth(at design.Settings) Values {
 	x := f.point(at)
 	g := make([]float64, len(f.in.Limits))
 	f.in.Costs(1, x, g)
@@ -95,7 +95,7 @@ func (f function) truth(at study.Settings) Values {
 	return v
 }
 
-func (f function) read(at study.Settings, random *rand.Rand) Values {
+func (f function) read(at design.Settings, random *rand.Rand) Values {
 	x, v := f.point(at), f.truth(at)
 	v[rewardName] += f.in.Noise[0].Draw(random, x)
 	for j, name := range f.in.Limits {
@@ -105,8 +105,8 @@ func (f function) read(at study.Settings, random *rand.Rand) Values {
 }
 
 // draw takes settings uniformly, on their steps.
-func (f function) draw(count int, random *rand.Rand) []study.Settings {
-	list := make([]study.Settings, count)
+func (f function) draw(count int, random *rand.Rand) []design.Settings {
+	list := make([]design.Settings, count)
 	for i := range list {
 		x := make([]float64, len(f.in.Axes))
 		for k, a := range f.in.Axes {

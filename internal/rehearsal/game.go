@@ -13,13 +13,15 @@ import (
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // Game is one study to be played to its end.
 type Game struct {
 	Problem   *Problem
-	Algorithm study.Algorithm // the server's default where it is left out
-	Model     study.Model
+	Algorithm design.Algorithm // the server's default where it is left out
+	Model     design.Model
 	Start     int // rows drawn by seed and imported before the first ask
 	Asks      int
 	Batch     int // trials asked for at once; their results are told before the next request
@@ -30,13 +32,13 @@ type Game struct {
 
 // Trial is one trial played.
 type Trial struct {
-	Settings  study.Settings `json:"settings"`
-	Candidate *int           `json:"candidate,omitempty"`
-	Read      Values         `json:"read"`
-	Truth     Values         `json:"truth"`
-	Feasible  bool           `json:"feasible"` // in truth
-	Known     bool           `json:"known"`    // the setting had been tried or asked for before
-	Reason    string         `json:"reason,omitempty"`
+	Settings  design.Settings `json:"settings"`
+	Candidate *int            `json:"candidate,omitempty"`
+	Read      Values          `json:"read"`
+	Truth     Values          `json:"truth"`
+	Feasible  bool            `json:"feasible"` // in truth
+	Known     bool            `json:"known"`    // the setting had been tried or asked for before
+	Reason    string          `json:"reason,omitempty"`
 	// Ahead is what was predicted of the reading, by metric, before the trial was chosen; nothing before there was a model.
 	Ahead   map[string]study.Predicted `json:"ahead,omitempty"`
 	Seconds float64                    `json:"seconds"` // its share of the request
@@ -58,7 +60,7 @@ type Record struct {
 func (g Game) Key(program string) (string, error) {
 	text, err := json.Marshal(struct {
 		Engine, Program, Truth           string
-		Study                            study.Definition
+		Study                            design.Definition
 		Start, Asks, Batch, Delay, Noise any
 	}{optimizer.Engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise})
 	if err != nil {
@@ -69,7 +71,7 @@ func (g Game) Key(program string) (string, error) {
 }
 
 // definition is the study that is played.
-func (g Game) definition() study.Definition {
+func (g Game) definition() design.Definition {
 	d := g.Problem.Study
 	d.Algorithm, d.Model, d.Seed = g.Algorithm, g.Model, g.Seed
 	return d
@@ -88,8 +90,8 @@ func (g Game) Check() error {
 		return fmt.Errorf("a delay of %d requests is impossible; it must be at least 0", g.Delay)
 	case !(g.Noise.Size >= 0) || math.IsInf(g.Noise.Size, 1):
 		return fmt.Errorf("a noise of %g standard deviations is impossible; it must be at least 0", g.Noise.Size)
-	case g.Seed > study.MaxSeed:
-		return fmt.Errorf("seed %d is too large; it must be at most %d", g.Seed, uint64(study.MaxSeed))
+	case g.Seed > design.MaxSeed:
+		return fmt.Errorf("seed %d is too large; it must be at most %d", g.Seed, uint64(design.MaxSeed))
 	}
 	_, err := g.definition().Check()
 	return err
@@ -152,7 +154,7 @@ type player struct {
 func (p *player) by() study.Command { return study.Command{By: "rehearsal"} }
 
 // visit reads a setting once more.
-func (p *player) visit(at study.Settings, candidate *int) Trial {
+func (p *player) visit(at design.Settings, candidate *int) Trial {
 	key := keyOf(at)
 	truth := p.Problem.truth(at, candidate)
 	t := Trial{
@@ -165,17 +167,17 @@ func (p *player) visit(at study.Settings, candidate *int) Trial {
 }
 
 // start imports rows drawn by seed, as a lab brings what it has measured before.
-func (p *player) start(ctx context.Context, snap *study.Snapshot) error {
+func (p *player) start(ctx context.Context, snap *ledger.Snapshot) error {
 	if p.Start == 0 {
 		return nil
 	}
-	var trials []study.Trial
+	var trials []ledger.Trial
 	for _, at := range p.Problem.draw(p.Start, rand.New(rand.NewPCG(p.Seed, 0))) {
-		trials = append(trials, study.Trial{Parameters: at, Metrics: map[string]study.Measurement{}})
+		trials = append(trials, ledger.Trial{Parameters: at, Metrics: map[string]ledger.Measurement{}})
 		t := p.visit(at, p.Problem.candidate(at))
 		p.record.Start = append(p.record.Start, t)
 		for name, x := range t.Read {
-			trials[len(trials)-1].Metrics[name] = study.Measurement{Value: x}
+			trials[len(trials)-1].Metrics[name] = ledger.Measurement{Value: x}
 		}
 	}
 	var table bytes.Buffer
@@ -207,10 +209,10 @@ func (p *player) ask(ctx context.Context) error {
 	return nil
 }
 
-func readings(v Values) map[string]study.Reading {
-	out := map[string]study.Reading{}
+func readings(v Values) map[string]ledger.Reading {
+	out := map[string]ledger.Reading{}
 	for name, x := range v {
-		out[name] = study.Reading{Value: x}
+		out[name] = ledger.Reading{Value: x}
 	}
 	return out
 }
@@ -258,7 +260,7 @@ func (p *player) judge(ctx context.Context) error {
 
 // modelled tells whether predictions of the metric were made in its own units when the trial was chosen: with standardised outputs, none are before
 // the first scale.
-func modelled(snap *study.Snapshot, metric string, number int) bool {
+func modelled(snap *ledger.Snapshot, metric string, number int) bool {
 	if snap.Definition.Model.Outputs != "standardize" {
 		return true
 	}
@@ -271,7 +273,7 @@ func modelled(snap *study.Snapshot, metric string, number int) bool {
 }
 
 // candidate is the index of a setting among the candidates, nil where there are none.
-func (p *Problem) candidate(at study.Settings) *int {
+func (p *Problem) candidate(at design.Settings) *int {
 	for i, c := range p.Study.Candidates {
 		if c.Equal(at) {
 			return &i

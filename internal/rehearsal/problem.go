@@ -9,14 +9,14 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // Problem is an experiment whose truth is known.
 type Problem struct {
 	Name string
 	// Study is what a lab would write down: parameters, candidates, objective and limits, without algorithm, model and seed.
-	Study study.Definition
+	Study design.Definition
 	// Scale says how far a value is from the best one that may be used.
 	Scale Scale
 	// Spread is each metric's standard deviation over the settings, the unit of noise that is added.
@@ -24,9 +24,9 @@ type Problem struct {
 
 	fingerprint string // names the truth: two problems with the same fingerprint read the same
 	metrics     []string
-	truth       func(at study.Settings, candidate *int) Values
-	read        func(at study.Settings, candidate *int, random *rand.Rand) Values
-	draw        func(count int, random *rand.Rand) []study.Settings // rows to begin with
+	truth       func(at design.Settings, candidate *int) Values
+	read        func(at design.Settings, candidate *int, random *rand.Rand) Values
+	draw        func(count int, random *rand.Rand) []design.Settings // rows to begin with
 }
 
 // Values are numbers by metric.
@@ -78,7 +78,7 @@ func spread(metrics []string, truths []Values) Values {
 // feasible tells whether values keep every limit.
 func (p *Problem) feasible(v Values) bool {
 	for _, c := range p.Study.Constraints {
-		if x := v[c.Metric]; c.Op == ">=" && x < c.Threshold || c.Op != ">=" && x > c.Threshold {
+		if c.Excess(v[c.Metric]) > 0 {
 			return false
 		}
 	}
@@ -114,7 +114,7 @@ var NoiseKinds = []string{OwnNoise, NoNoise, Gaussian, Outliers}
 const outlyingShare, outlyingSize = 0.1, 10
 
 // reading is the nth reading of a setting under a seed: the same for every algorithm that asks for it.
-func (p *Problem) reading(at study.Settings, candidate *int, nth int, noise Noise, seed uint64) Values {
+func (p *Problem) reading(at design.Settings, candidate *int, nth int, noise Noise, seed uint64) Values {
 	random := rand.New(rand.NewPCG(seed, hashOf(at, nth)))
 	if noise.Kind == OwnNoise {
 		return p.read(at, candidate, random)
@@ -134,14 +134,14 @@ func (p *Problem) reading(at study.Settings, candidate *int, nth int, noise Nois
 }
 
 // hashOf tells readings apart.
-func hashOf(at study.Settings, nth int) uint64 {
+func hashOf(at design.Settings, nth int) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", keyOf(at), nth)
 	return h.Sum64()
 }
 
 // keyOf names a setting.
-func keyOf(at study.Settings) string {
+func keyOf(at design.Settings) string {
 	text, err := json.Marshal(at) // sorted by name
 	if err != nil {
 		panic(err) // settings of a study are finite

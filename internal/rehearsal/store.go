@@ -6,23 +6,24 @@ import (
 	"sync"
 
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 )
 
 // ledgers is a study.Store in memory, for one program that plays and forgets. Retry keys are not kept: nobody calls it over a network.
 type ledgers struct {
 	mutex sync.Mutex
-	of    map[string]*ledger
+	of    map[string]*book
 }
 
-type ledger struct {
+type book struct {
 	choosing sync.Mutex
-	events   []study.Event
-	after    *study.Snapshot
+	events   []ledger.Event
+	after    *ledger.Snapshot
 }
 
-func newLedgers() *ledgers { return &ledgers{of: map[string]*ledger{}} }
+func newLedgers() *ledgers { return &ledgers{of: map[string]*book{}} }
 
-func (s *ledgers) find(id string) (*ledger, error) {
+func (s *ledgers) find(id string) (*book, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if l, ok := s.of[id]; ok {
@@ -34,11 +35,11 @@ func (s *ledgers) find(id string) (*ledger, error) {
 func (s *ledgers) Create(_ context.Context, id string, _ study.Command, first study.Append) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.of[id] = &ledger{events: slices.Clone(first.Events), after: first.After}
+	s.of[id] = &book{events: slices.Clone(first.Events), after: first.After}
 	return nil
 }
 
-func (s *ledgers) Write(_ context.Context, id string, cmd study.Command, known int64, decide func(news []study.Event) (study.Append, error)) error {
+func (s *ledgers) Write(_ context.Context, id string, cmd study.Command, known int64, decide func(news []ledger.Event) (study.Append, error)) error {
 	l, err := s.find(id)
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func (s *ledgers) Choosing(ctx context.Context, id string, choose func(ctx conte
 	return choose(ctx)
 }
 
-func (s *ledgers) Events(_ context.Context, id string, after int64, limit int) ([]study.Event, error) {
+func (s *ledgers) Events(_ context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
 	l, err := s.find(id)
 	if err != nil {
 		return nil, err
@@ -90,15 +91,15 @@ func (s *ledgers) Version(_ context.Context, id string) (int64, error) {
 	return int64(len(l.events)), nil
 }
 
-func (s *ledgers) Summaries(_ context.Context, ids []string) ([]study.Summary, error) {
+func (s *ledgers) Summaries(_ context.Context, ids []string) ([]ledger.Summary, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	var list []study.Summary
+	var list []ledger.Summary
 	for id, l := range s.of {
 		if ids == nil || slices.Contains(ids, id) {
 			list = append(list, l.after.Summary())
 		}
 	}
-	slices.SortFunc(list, func(a, b study.Summary) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	slices.SortFunc(list, func(a, b ledger.Summary) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	return list, nil
 }

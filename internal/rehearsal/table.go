@@ -15,18 +15,18 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // Spec says how a table of recorded rows becomes a study. Parameters and metrics are named as their columns; bounds, choices and types
 // that are left out are taken from the rows.
 type Spec struct {
-	Name        string                 `json:"name"`
-	Table       string                 `json:"table,omitempty"` // path of the CSV file, relative to the spec's
-	Where       map[string]study.Value `json:"where,omitempty"` // only rows with these values, by column
-	Parameters  []study.Parameter      `json:"parameters"`
-	Objective   study.Objective        `json:"objective"`
-	Constraints []study.Constraint     `json:"constraints,omitempty"`
+	Name        string                  `json:"name"`
+	Table       string                  `json:"table,omitempty"` // path of the CSV file, relative to the spec's
+	Where       map[string]design.Value `json:"where,omitempty"` // only rows with these values, by column
+	Parameters  []design.Parameter      `json:"parameters"`
+	Objective   design.Objective        `json:"objective"`
+	Constraints []design.Constraint     `json:"constraints,omitempty"`
 }
 
 // ReadSpec reads a spec and refuses fields that it does not know.
@@ -43,7 +43,7 @@ func ReadSpec(file io.Reader) (Spec, error) {
 
 // Row is one recorded reading at a setting.
 type Row struct {
-	Settings study.Settings
+	Settings design.Settings
 	Values   Values
 }
 
@@ -70,7 +70,7 @@ func ReadTable(file io.Reader, spec Spec) (*Problem, error) {
 	if len(t.rows) == 0 {
 		return nil, errors.New("no row has the values that “where” asks for")
 	}
-	d := study.Definition{Name: spec.Name, Parameters: slices.Clone(spec.Parameters), Objective: spec.Objective, Constraints: spec.Constraints}
+	d := design.Definition{Name: spec.Name, Parameters: slices.Clone(spec.Parameters), Objective: spec.Objective, Constraints: spec.Constraints}
 	for i := range d.Parameters {
 		if err := t.describe(&d.Parameters[i]); err != nil {
 			return nil, err
@@ -107,7 +107,7 @@ func (t *recorded) column(name string) (int, error) {
 }
 
 // filter keeps the rows with the values wanted; numbers are compared as numbers.
-func (t *recorded) filter(records [][]string, where map[string]study.Value) ([]line, error) {
+func (t *recorded) filter(records [][]string, where map[string]design.Value) ([]line, error) {
 	var kept []line
 	for name := range where {
 		if _, err := t.column(name); err != nil {
@@ -133,7 +133,7 @@ func (t *recorded) filter(records [][]string, where map[string]study.Value) ([]l
 }
 
 // describe fills in what the spec leaves out of a parameter.
-func (t *recorded) describe(p *study.Parameter) error {
+func (t *recorded) describe(p *design.Parameter) error {
 	column, err := t.column(p.Name)
 	if err != nil {
 		return fmt.Errorf("parameters: %w", err)
@@ -150,12 +150,12 @@ func (t *recorded) describe(p *study.Parameter) error {
 		low, high = math.Min(low, x), math.Max(high, x)
 	}
 	if p.Type == "" {
-		p.Type = study.Categorical
+		p.Type = design.Categorical
 		if numeric {
-			p.Type = study.Real
+			p.Type = design.Real
 		}
 	}
-	if p.Type == study.Categorical {
+	if p.Type == design.Categorical {
 		if p.Choices == nil {
 			slices.Sort(choices)
 			p.Choices = choices
@@ -177,21 +177,21 @@ func (t *recorded) describe(p *study.Parameter) error {
 	return nil
 }
 
-func (t *recorded) read(d study.Definition) ([]Row, error) {
+func (t *recorded) read(d design.Definition) ([]Row, error) {
 	rows := make([]Row, len(t.rows))
 	for i, from := range t.rows {
-		rows[i] = Row{study.Settings{}, Values{}}
+		rows[i] = Row{design.Settings{}, Values{}}
 		for _, p := range d.Parameters {
 			cell := strings.TrimSpace(from.cells[t.header[p.Name]])
-			if p.Type == study.Categorical {
-				rows[i].Settings[p.Name] = study.TextValue(cell)
+			if p.Type == design.Categorical {
+				rows[i].Settings[p.Name] = design.TextValue(cell)
 				continue
 			}
 			x, err := strconv.ParseFloat(cell, 64)
 			if err != nil {
 				return nil, fmt.Errorf("row %d, column %s: %q is not a number", from.number, p.Name, cell)
 			}
-			rows[i].Settings[p.Name] = study.NumberValue(x)
+			rows[i].Settings[p.Name] = design.NumberValue(x)
 		}
 		for _, m := range d.Metrics() {
 			column, err := t.column(m.Name)
@@ -210,7 +210,7 @@ func (t *recorded) read(d study.Definition) ([]Row, error) {
 
 // NewTable makes a problem of rows: the different settings are the candidates, in the order of their first row. Rows with the same settings are
 // readings of one setting, whose truth is their mean.
-func NewTable(d study.Definition, rows []Row) (*Problem, error) {
+func NewTable(d design.Definition, rows []Row) (*Problem, error) {
 	index := map[string]int{}
 	var readings [][]Values
 	d.Candidates = nil
@@ -237,18 +237,18 @@ func NewTable(d study.Definition, rows []Row) (*Problem, error) {
 	candidates := d.Candidates
 	p := &Problem{
 		Name: d.Name, Study: d, fingerprint: hex.EncodeToString(sum[:]),
-		truth: func(_ study.Settings, at *int) Values { return means[*at] },
-		read: func(_ study.Settings, at *int, random *rand.Rand) Values {
+		truth: func(_ design.Settings, at *int) Values { return means[*at] },
+		read: func(_ design.Settings, at *int, random *rand.Rand) Values {
 			return readings[*at][random.IntN(len(readings[*at]))]
 		},
-		draw: func(count int, random *rand.Rand) []study.Settings { return drawn(candidates, count, random) },
+		draw: func(count int, random *rand.Rand) []design.Settings { return drawn(candidates, count, random) },
 	}
 	return p, p.complete(means, math.NaN())
 }
 
 // drawn takes count different settings at random, all of them where there are fewer.
-func drawn(from []study.Settings, count int, random *rand.Rand) []study.Settings {
-	var list []study.Settings
+func drawn(from []design.Settings, count int, random *rand.Rand) []design.Settings {
+	var list []design.Settings
 	for _, i := range random.Perm(len(from))[:min(count, len(from))] {
 		list = append(list, from[i])
 	}

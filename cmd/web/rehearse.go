@@ -150,9 +150,10 @@ func readRehearsal(args []string) (r rehearsing, done bool, err error) {
 }
 
 func listRehearsals() error {
-	for _, name := range rehearsal.Names() {
-		fmt.Println(name)
+	for _, p := range rehearsal.Menu() {
+		fmt.Printf("%-20s %s\n", p.Name, p.Summary)
 	}
+	fmt.Println("A made-up table can be drawn again: made-mixed-2, made-mixed-3, …")
 	fmt.Println("\nalgorithms:", strings.Join(problems.Algorithms(), ", "))
 	return nil
 }

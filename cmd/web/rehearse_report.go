@@ -48,7 +48,11 @@ func (r rehearsing) report(games []planned) error {
 	if err != nil {
 		return err
 	}
-	for name, content := range map[string][]byte{"report.md": page, "report.json": summary, "games.csv": table(r.gameRows(all)), "asks.csv": table(r.askRows(all))} {
+	files := map[string][]byte{"report.md": page, "report.json": summary, "games.csv": table(r.gameRows(all)), "asks.csv": table(r.askRows(all))}
+	if figure := r.sharesFigure(all); len(figure.Panels) > 0 {
+		files["figure.svg"] = figure.SVG()
+	}
+	for name, content := range files {
 		if err := replace(filepath.Join(r.folder, name), content); err != nil {
 			return err
 		}
@@ -101,17 +105,22 @@ func (r rehearsing) tableOf(out *bytes.Buffer, cell func(label string, f rehears
 	}
 }
 
-// cell is a figure of a label, with its paired difference from the one it is compared with.
-func (r rehearsing) cell(f rehearsal.Figure, all []contest, label string) string {
-	var own, difference []rehearsal.Estimate
+// estimates are a figure of a label over problems, and its paired difference from the label that it is compared with.
+func (r rehearsing) estimates(f rehearsal.Figure, all []contest, label string) (own, difference rehearsal.Estimate) {
+	var each, paired []rehearsal.Estimate
 	for _, c := range all {
 		mine, theirs := f.Values(c.problem, c.records[label]), f.Values(c.problem, c.records[r.against])
-		own = append(own, rehearsal.EstimateOf(mine))
-		difference = append(difference, rehearsal.Paired(mine, theirs))
+		each = append(each, rehearsal.EstimateOf(mine))
+		paired = append(paired, rehearsal.Paired(mine, theirs))
 	}
-	text := estimated(f, rehearsal.Over(own))
-	if d := rehearsal.Over(difference); label != r.against && d.N > 0 && !math.IsInf(d.Mean, 0) && !math.IsNaN(d.Mean) {
-		text += fmt.Sprintf(" (%+.3g ± %.2g)", d.Mean, d.Error)
+	return rehearsal.Over(each), rehearsal.Over(paired)
+}
+
+func (r rehearsing) cell(f rehearsal.Figure, all []contest, label string) string {
+	own, difference := r.estimates(f, all, label)
+	text := estimated(f, own)
+	if label != r.against && finiteOnly(difference.Mean) != nil {
+		text += fmt.Sprintf(" (%+.3g ± %.2g)", difference.Mean, difference.Error)
 	}
 	return text
 }
@@ -176,15 +185,10 @@ func (r rehearsing) judge(all []contest) map[string]map[string]judged {
 	for _, a := range r.algorithms {
 		out[a.label] = map[string]judged{}
 		for _, f := range rehearsal.Figures {
-			var own, difference []rehearsal.Estimate
-			for _, c := range all {
-				mine, theirs := f.Values(c.problem, c.records[a.label]), f.Values(c.problem, c.records[r.against])
-				own = append(own, rehearsal.EstimateOf(mine))
-				difference = append(difference, rehearsal.Paired(mine, theirs))
-			}
-			j := judged{estimate: jsonOf(rehearsal.Over(own))}
+			own, difference := r.estimates(f, all, a.label)
+			j := judged{estimate: jsonOf(own)}
 			if a.label != r.against {
-				d := jsonOf(rehearsal.Over(difference))
+				d := jsonOf(difference)
 				j.Against = &d
 			}
 			out[a.label][f.Name] = j

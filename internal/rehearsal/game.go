@@ -248,14 +248,24 @@ func (p *player) judge(ctx context.Context) error {
 	}
 	for i := range p.record.Asks {
 		number := len(p.record.Start) + i + 1
-		p.record.Asks[i].Ahead = map[string]study.Predicted{}
-		for name, predicted := range rows[number-1].Ahead {
-			if modelled(snap, name, number) {
-				p.record.Asks[i].Ahead[name] = predicted
-			}
-		}
+		p.record.Asks[i].Ahead = predictions(snap, rows[number-1])
 	}
 	return nil
+}
+
+// predictions are what was predicted of a trial before it was chosen; nil where there was no model yet.
+func predictions(snap *ledger.Snapshot, row study.HistoryRow) map[string]study.Predicted {
+	var ahead map[string]study.Predicted
+	for name, predicted := range row.Ahead {
+		if !modelled(snap, name, row.Number) {
+			continue
+		}
+		if ahead == nil {
+			ahead = map[string]study.Predicted{}
+		}
+		ahead[name] = predicted
+	}
+	return ahead
 }
 
 // modelled tells whether predictions of the metric were made in its own units when the trial was chosen: with standardised outputs, none are before

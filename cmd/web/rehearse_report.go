@@ -118,21 +118,32 @@ func (r rehearsing) estimates(f rehearsal.Figure, all []contest, label string) (
 
 func (r rehearsing) cell(f rehearsal.Figure, all []contest, label string) string {
 	own, difference := r.estimates(f, all, label)
+	if f.Name == "regret" && len(all) > 1 { // in as many units as there are problems
+		return "–"
+	}
 	text := estimated(f, own)
 	if label != r.against && finiteOnly(difference.Mean) != nil {
-		text += fmt.Sprintf(" (%+.3g ± %.2g)", difference.Mean, difference.Error)
+		text += fmt.Sprintf(" (%+.3g%s)", difference.Mean, plusMinus(difference.Error))
 	}
 	return text
 }
 
 func estimated(f rehearsal.Figure, e rehearsal.Estimate) string {
 	switch {
-	case e.N == 0 || math.IsNaN(e.Mean):
+	case e.N == 0:
 		return "–"
 	case f.Name == "regret":
 		return fmt.Sprintf("median %.3g", e.Median)
 	}
-	return fmt.Sprintf("%.3g ± %.2g", e.Mean, e.Error)
+	return fmt.Sprintf("%.3g%s", e.Mean, plusMinus(e.Error))
+}
+
+// plusMinus is nothing for a single game, which has no error.
+func plusMinus(deviation float64) string {
+	if math.IsNaN(deviation) {
+		return ""
+	}
+	return fmt.Sprintf(" ± %.2g", deviation)
 }
 
 // estimate is an Estimate that JSON can hold.

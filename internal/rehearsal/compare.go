@@ -54,18 +54,21 @@ func Paired(a, b []float64) Estimate {
 	return EstimateOf(differences)
 }
 
-// Over is the mean of independent estimates, one a problem, each of the same weight; its error is √(Σ s²)/n.
+// Over is the mean of independent estimates, one a problem, each of the same weight; its error is √(Σ s²) over their number. Problems where a figure
+// has no meaning are left out.
 func Over(estimates []Estimate) Estimate {
-	all, square := Estimate{}, 0.0
-	for _, e := range estimates {
-		if math.IsNaN(e.Mean) {
-			continue
-		}
-		all.N++
-		all.Mean += e.Mean
-		all.Median += e.Median
+	kept := slices.DeleteFunc(slices.Clone(estimates), func(e Estimate) bool { return math.IsNaN(e.Mean) })
+	var all Estimate
+	square, n := 0.0, float64(len(kept))
+	for _, e := range kept {
+		all.N += e.N
+		all.Mean += e.Mean / n
+		all.Median += e.Median / n
 		square += e.Error * e.Error
 	}
-	n := float64(all.N)
-	return Estimate{Mean: all.Mean / n, Error: math.Sqrt(square) / n, Median: all.Median / n, N: all.N}
+	if n == 0 {
+		return EstimateOf(nil)
+	}
+	all.Error = math.Sqrt(square) / n
+	return all
 }

@@ -167,8 +167,11 @@ func TestEstimates(t *testing.T) {
 	if d := Paired([]float64{5, 7, 9}, []float64{1, 3, 5}); d.Mean != 4 || d.Error != 0 {
 		t.Errorf("a constant difference is %+v", d)
 	}
-	over := Over([]Estimate{{Mean: 1, Error: 3, N: 5}, {Mean: 2, Error: 4, N: 5}, {Mean: math.NaN()}})
-	if over.N != 2 || over.Mean != 1.5 || over.Error != 2.5 {
+	over := Over([]Estimate{{Mean: 1, Error: 3, N: 5}, {Mean: 2, Error: 4, N: 4}, {Mean: math.NaN()}})
+	if over.N != 9 || over.Mean != 1.5 || over.Error != 2.5 {
 		t.Errorf("over problems: %+v", over)
+	}
+	if none := Over([]Estimate{{Mean: math.NaN()}}); none.N != 0 || !math.IsNaN(none.Mean) {
+		t.Errorf("over nothing: %+v", none)
 	}
 }

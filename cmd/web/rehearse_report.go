@@ -118,22 +118,42 @@ func (r rehearsing) estimates(f rehearsal.Figure, all []contest, label string) (
 
 func (r rehearsing) cell(f rehearsal.Figure, all []contest, label string) string {
 	own, difference := r.estimates(f, all, label)
-	if f.Name == "regret" && len(all) > 1 { // in as many units as there are problems
-		return "–"
+	if f.Name == "regret" {
+		return r.regretCell(f, all, label)
 	}
-	text := estimated(f, own)
+	text := estimated(own)
 	if label != r.against && finiteOnly(difference.Mean) != nil {
 		text += fmt.Sprintf(" (%+.3g%s)", difference.Mean, plusMinus(difference.Error))
 	}
 	return text
 }
 
-func estimated(f rehearsal.Figure, e rehearsal.Estimate) string {
-	switch {
-	case e.N == 0:
+// regretCell is a median, since a game that found nothing feasible has no finite regret, and nothing over problems, whose units differ.
+func (r rehearsing) regretCell(f rehearsal.Figure, all []contest, label string) string {
+	if len(all) > 1 || !all[0].problem.Scale.Any {
 		return "–"
-	case f.Name == "regret":
-		return fmt.Sprintf("median %.3g", e.Median)
+	}
+	values := f.Values(all[0].problem, all[0].records[label])
+	text := fmt.Sprintf("median %.3g", rehearsal.EstimateOf(values).Median)
+	if never := infinite(values); never > 0 {
+		text += fmt.Sprintf(", nothing feasible in %d of %d games", never, len(values))
+	}
+	return text
+}
+
+func infinite(values []float64) int {
+	count := 0
+	for _, v := range values {
+		if math.IsInf(v, 0) {
+			count++
+		}
+	}
+	return count
+}
+
+func estimated(e rehearsal.Estimate) string {
+	if e.N == 0 {
+		return "–"
 	}
 	return fmt.Sprintf("%.3g%s", e.Mean, plusMinus(e.Error))
 }

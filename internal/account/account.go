@@ -17,6 +17,7 @@ const (
 	LongestInvite   = 30 * 24 * time.Hour  // the most an admin may give
 	SessionIdleLife = 14 * 24 * time.Hour  // without a visit; each visit starts it anew
 	SessionLife     = 180 * 24 * time.Hour // with visits
+	UsualShareLife  = 30 * 24 * time.Hour  // when nobody says
 	LongestShare    = 366 * 24 * time.Hour
 )
 

@@ -1,32 +1,50 @@
-package server
+package http
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/httprate"
 
 	"headroom/internal/account"
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
 )
 
-type contextKey int
+// Access is a route's audience. The Study… audiences are for routes with {id} in their pattern: a caller limited to
+// one study passes for that study and is told 404 for any other.
+type Access int
 
 const (
-	identityKey contextKey = iota
-	requestIDKey
+	Public        Access = iota // nobody need sign in
+	SignedIn                    // any credentials, share links too; the handler shows what concerns the caller
+	Viewer                      // reads; not for callers limited to one study
+	Operator                    // makes studies; not for callers limited to one study
+	Admin                       // everything else; not for callers limited to one study
+	StudyViewer                 // reads one study
+	StudyOperator               // asks, tells and corrects in one study
+	StudyAdmin                  // shares one study
 )
 
-// identity returns who is asking; ok is false for a stranger on a public route.
-func identity(r *http.Request) (who account.Identity, ok bool) {
-	who, ok = r.Context().Value(identityKey).(account.Identity)
-	return who, ok
+// String names the audience for people.
+func (a Access) String() string {
+	switch a {
+	case Public:
+		return "nothing, open to all"
+	case SignedIn:
+		return "any credentials"
+	case StudyViewer, StudyOperator, StudyAdmin:
+		return string(a.role()) + " of the study"
+	}
+	return string(a.role())
 }
+
+// forStudy tells whether the audience is that of one study.
+func (a Access) forStudy() bool { return a >= StudyViewer }
 
 // role is the least role of an audience.
 func (a Access) role() account.Role {
@@ -40,22 +58,22 @@ func (a Access) role() account.Role {
 }
 
 // guard lets through only the audience of the route.
-func (s *Server) guard(rt route) func(http.ResponseWriter, *http.Request) error {
+func (s *Server) guard(rt route) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !plain(r.URL.Path) {
-			return errNoSuchThing
+			return problem.NoSuchThing
 		}
 		who, err := s.recognise(r)
 		switch {
 		case err == nil:
-			r = r.WithContext(context.WithValue(r.Context(), identityKey, who))
-		case rt.Access != Public:
+			r = request.From(r, who)
+		case rt.access != Public:
 			return s.refuse(w, r, err)
 		}
-		if err := admit(rt.audience(r), who, chi.URLParam(r, "id")); err != nil {
+		if err := admit(rt.audience(r), who, request.StudyID(r)); err != nil {
 			return err
 		}
-		return rt.Handler(w, r)
+		return rt.handle(w, r)
 	}
 }
 
@@ -65,7 +83,7 @@ func (s *Server) recognise(r *http.Request) (account.Identity, error) {
 	if err != nil {
 		return account.Identity{}, err
 	}
-	err = errSignIn
+	err = problem.SignIn
 	for _, secret := range secrets {
 		var who account.Identity
 		if who, err = s.accounts.Authenticate(r.Context(), secret); err == nil {
@@ -83,7 +101,7 @@ func (s *Server) credentials(r *http.Request) ([]string, error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, secret, _ := strings.Cut(header, " ")
 		if !strings.EqualFold(scheme, "Bearer") {
-			return nil, errSignIn
+			return nil, problem.SignIn
 		}
 		return []string{strings.TrimSpace(secret)}, nil
 	}
@@ -104,7 +122,7 @@ func refused(err error) bool {
 // refuse answers a stranger. Wrong credentials count against the client's address; having none does not.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) error {
 	if refused(err) && s.badCredentials.OnLimit(w, r, clientAddress(r)) {
-		return errTooMany
+		return problem.TooMany
 	}
 	return err
 }
@@ -121,11 +139,11 @@ func admit(a Access, who account.Identity, studyID string) error {
 	case a == Public:
 		return nil
 	case a.forStudy() && !who.MayRead(studyID):
-		return errNoSuchThing
+		return problem.NoSuchThing
 	case !a.forStudy() && a != SignedIn && who.StudyID != "":
-		return errForbidden
+		return problem.Forbidden
 	case !who.Role.Includes(a.role()):
-		return errForbidden
+		return problem.Forbidden
 	}
 	return nil
 }

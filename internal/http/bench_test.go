@@ -1,4 +1,4 @@
-package server
+package http_test
 
 import (
 	"bufio"
@@ -13,12 +13,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"headroom/internal/http/sitetest"
 )
 
 // benchStudy is a study of four settings and two limits with n trials told.
-func benchStudy(b *testing.B, s *site, n int) string {
+func benchStudy(b *testing.B, s *sitetest.Site, n int) string {
 	b.Helper()
-	id := s.newStudy(`{"name": "Large", "parameters": [
+	id := s.NewStudy(`{"name": "Large", "parameters": [
 		{"name": "a", "type": "real", "low": 0, "high": 1}, {"name": "b", "type": "real", "low": 0, "high": 1},
 		{"name": "c", "type": "real", "low": 0, "high": 1}, {"name": "d", "type": "real", "low": 0, "high": 1}],
 		"objective": {"metric": "yield", "direction": "maximize"},
@@ -35,42 +37,36 @@ func benchStudy(b *testing.B, s *site, n int) string {
 		fmt.Fprintf(&rows, "%.4f,%.4f,%.4f,%.4f,%.5f,%.5f,%.5f\n", x(0), x(1), x(2), x(3),
 			math.Sin(3*x(0))+x(1), x(0)*x(2), x(3)*math.Cos(x(1)))
 	}
-	s.api("POST", "/studies/"+id+"/import", rows.String(), "Content-Type", "text/csv").want(200)
+	s.API("POST", "/studies/"+id+"/import", rows.String(), "Content-Type", "text/csv").Want(200)
 	return id
 }
 
 // benchSite is a site whose answers are not checked against the document, which takes longer than answering.
-func benchSite(b *testing.B) *site {
+func benchSite(b *testing.B) *sitetest.Site {
 	b.Helper()
-	s := newSite(b)
-	s.answers = nil
+	s := sitetest.New(b)
+	s.Document = nil
 	return s
 }
 
-// viewer is a request for a page by somebody with a share link.
-func (s *site) viewer(ctx context.Context, id, cookie, path string) *http.Request {
-	s.t.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/studies/"+id+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	request.Header.Set("Cookie", cookie)
-	return request
+// reviewing is a request for a page by somebody with a share link.
+func reviewing(ctx context.Context, s *sitetest.Site, id, cookie, path string) *http.Request {
+	return s.Request(ctx, http.MethodGet, "/studies/"+id+path, "", nil, "Cookie", cookie)
 }
 
-// viewerCookie opens a share link.
-func (s *site) viewerCookie(id string) string {
-	s.t.Helper()
-	cookie := s.call("GET", "/share/"+s.share(id), "", nil).want(303).header.Get("Set-Cookie")
+// reviewerCookie opens a share link.
+func reviewerCookie(b *testing.B, s *sitetest.Site, id string) string {
+	b.Helper()
+	cookie := s.Call("GET", "/share/"+s.Share(id), "", nil).Want(303).Header.Get("Set-Cookie")
 	sent, _, _ := strings.Cut(cookie, ";")
 	return sent
 }
 
 // studyPage lets handler answer the study page.
-func studyPage(b *testing.B, s *site, handler http.Handler, id, cookie string) {
+func studyPage(b *testing.B, s *sitetest.Site, handler http.Handler, id, cookie string) {
 	b.Helper()
 	answered := httptest.NewRecorder()
-	handler.ServeHTTP(answered, s.viewer(b.Context(), id, cookie, ""))
+	handler.ServeHTTP(answered, reviewing(b.Context(), s, id, cookie, ""))
 	if answered.Code != http.StatusOK {
 		b.Fatalf("%d: %s", answered.Code, answered.Body)
 	}
@@ -80,9 +76,9 @@ func studyPage(b *testing.B, s *site, handler http.Handler, id, cookie string) {
 func BenchmarkStudyPageCold(b *testing.B) {
 	s := benchSite(b)
 	id := benchStudy(b, s, 1000)
-	cookie := s.viewerCookie(id)
+	cookie := reviewerCookie(b, s, id)
 	for b.Loop() {
-		studyPage(b, s, s.server(), id, cookie)
+		studyPage(b, s, s.Server(), id, cookie)
 	}
 }
 
@@ -90,7 +86,7 @@ func BenchmarkStudyPageCold(b *testing.B) {
 func BenchmarkStudyPageWarm(b *testing.B) {
 	s := benchSite(b)
 	id := benchStudy(b, s, 1000)
-	cookie, handler := s.viewerCookie(id), s.server()
+	cookie, handler := reviewerCookie(b, s, id), s.Server()
 	studyPage(b, s, handler, id, cookie)
 	for b.Loop() {
 		studyPage(b, s, handler, id, cookie)
@@ -101,15 +97,15 @@ func BenchmarkStudyPageWarm(b *testing.B) {
 func BenchmarkStudyPageAfterEntry(b *testing.B) {
 	s := benchSite(b)
 	id := benchStudy(b, s, 1000)
-	cookie := s.viewerCookie(id)
-	studyPage(b, s, s.router, id, cookie)
+	cookie := reviewerCookie(b, s, id)
+	studyPage(b, s, s.Router, id, cookie)
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
-		s.api("POST", "/studies/"+id+"/trials", map[string]any{
+		s.API("POST", "/studies/"+id+"/trials", map[string]any{
 			"parameters": map[string]any{"a": float64(i%97) / 97, "b": 0.5, "c": 0.25, "d": 0.75},
-			"metrics":    map[string]any{"yield": 1, "impurity": 0.3, "pressure": 0.2}}).want(201)
+			"metrics":    map[string]any{"yield": 1, "impurity": 0.3, "pressure": 0.2}}).Want(201)
 		b.StartTimer()
-		studyPage(b, s, s.router, id, cookie)
+		studyPage(b, s, s.Router, id, cookie)
 	}
 }
 
@@ -118,7 +114,7 @@ func BenchmarkStudyPageAfterEntry(b *testing.B) {
 func BenchmarkHundredBoards(b *testing.B) {
 	s := benchSite(b)
 	id := benchStudy(b, s, 100)
-	cookie := s.viewerCookie(id)
+	cookie := reviewerCookie(b, s, id)
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
 	var boards sync.WaitGroup
@@ -133,11 +129,11 @@ func BenchmarkHundredBoards(b *testing.B) {
 	}
 	var took []time.Duration
 	for b.Loop() {
-		numbers := s.api("POST", "/studies/"+id+"/ask", map[string]any{"count": 1}).want(201).json()["trials"].([]any)
+		numbers := s.API("POST", "/studies/"+id+"/ask", map[string]any{"count": 1}).Want(201).JSON()["trials"].([]any)
 		number := numbers[0].(map[string]any)["number"]
 		begin := time.Now()
-		s.api("POST", fmt.Sprintf("/studies/%s/trials/%v/tell", id, number),
-			map[string]any{"metrics": map[string]any{"yield": 1, "impurity": 0.3, "pressure": 0.2}}).want(200)
+		s.API("POST", fmt.Sprintf("/studies/%s/trials/%v/tell", id, number),
+			map[string]any{"metrics": map[string]any{"yield": 1, "impurity": 0.3, "pressure": 0.2}}).Want(200)
 		took = append(took, time.Since(begin))
 		select {
 		case <-time.After(time.Second):
@@ -152,9 +148,9 @@ func BenchmarkHundredBoards(b *testing.B) {
 }
 
 // watchBoard is one open board: it closes open once its stream is up, and fetches the parts of the page at every change.
-func watchBoard(ctx context.Context, s *site, cookie, id string, open chan struct{}) {
+func watchBoard(ctx context.Context, s *sitetest.Site, cookie, id string, open chan struct{}) {
 	get := func(path string) (*http.Response, error) {
-		return http.DefaultClient.Do(s.viewer(ctx, id, cookie, path))
+		return http.DefaultClient.Do(reviewing(ctx, s, id, cookie, path))
 	}
 	stream, err := get("/stream")
 	close(open)

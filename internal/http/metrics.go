@@ -1,4 +1,4 @@
-package server
+package http
 
 import (
 	"net/http"
@@ -52,14 +52,6 @@ func knownMethod(method string) string {
 		return method
 	}
 	return "other"
-}
-
-// timed observes how long do takes.
-func timed[T any](histogram prometheus.Histogram, do func() (T, error)) (T, error) {
-	start := time.Now()
-	out, err := do()
-	histogram.Observe(time.Since(start).Seconds())
-	return out, err
 }
 
 func (m *metrics) handler() http.Handler {

@@ -1,4 +1,4 @@
-package server
+package http
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
-)
 
-// maxBody is the largest request body, in bytes.
-const maxBody = 8 << 20
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
+)
 
 // contentPolicy lets pages use this server's own scripts, styles and pictures, and nothing else. Charts set style attributes
 // and export pictures, hence style-src-attr, data: and blob:.
@@ -28,12 +28,14 @@ func withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()[:16]
 		w.Header().Set("X-Request-Id", id)
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestIDKey, id)))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), contextKey{}, id)))
 	})
 }
 
+type contextKey struct{}
+
 func requestID(r *http.Request) string {
-	id, _ := r.Context().Value(requestIDKey).(string)
+	id, _ := r.Context().Value(contextKey{}).(string)
 	return id
 }
 
@@ -123,7 +125,7 @@ func (s *Server) sameOrigin(protection *http.CrossOriginProtection) func(http.Ha
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") == "" {
 				if err := protection.Check(r); err != nil {
-					s.fail(w, r, newProblem(http.StatusForbidden, "This request came from another site."))
+					s.fail(w, r, problem.New(http.StatusForbidden, "This request came from another site."))
 					return
 				}
 			}
@@ -132,10 +134,10 @@ func (s *Server) sameOrigin(protection *http.CrossOriginProtection) func(http.Ha
 	}
 }
 
-// limitBody keeps every handler from reading more than maxBody.
+// limitBody keeps every handler from reading too much.
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, request.MaxBody)
 		next.ServeHTTP(w, r)
 	})
 }
@@ -149,7 +151,7 @@ func withoutDeadline(next http.Handler) http.Handler {
 }
 
 // methodNotAllowed names the methods that the path does have.
-func methodNotAllowed(routes chi.Routes) func(http.ResponseWriter, *http.Request) error {
+func methodNotAllowed(routes chi.Routes) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var allowed []string
 		for _, method := range []string{"GET", "POST", "PATCH", "PUT", "DELETE"} {
@@ -158,6 +160,6 @@ func methodNotAllowed(routes chi.Routes) func(http.ResponseWriter, *http.Request
 			}
 		}
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		return newProblem(http.StatusMethodNotAllowed, r.Method+" is not possible here; use "+orList(allowed)+".")
+		return problem.New(http.StatusMethodNotAllowed, r.Method+" is not possible here; use "+strings.Join(allowed, " or ")+".")
 	}
 }

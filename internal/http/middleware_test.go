@@ -1,24 +1,21 @@
-package server
+package http_test
 
 import (
 	"compress/gzip"
-	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"headroom/internal/account"
-	"headroom/internal/study"
+	"headroom/internal/http/sitetest"
 )
 
 func TestEveryAnswerIsGuarded(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	id := s.newStudy(screen)
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
 	for _, path := range []string{"/healthz", "/api/v1/studies", "/api/v1/studies/" + id, "/api/v1/docs", "/nosuch", "/api/v1/nosuch"} {
-		h := s.call("GET", path, s.admin, nil).header
+		h := s.Call("GET", path, s.Admin, nil).Header
 		if policy := h.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self';") || strings.Contains(policy, "unsafe-eval") {
 			t.Errorf("%s: policy %q", path, policy)
 		}
@@ -38,12 +35,12 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 
 func TestCompression(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	packed := s.call("GET", "/api/v1/openapi.json", s.admin, nil, "Accept-Encoding", "gzip")
-	if packed.header.Get("Content-Encoding") != "gzip" || !strings.Contains(packed.header.Get("Vary"), "Accept-Encoding") {
-		t.Fatalf("headers %v", packed.header)
+	s := sitetest.New(t)
+	packed := s.Call("GET", "/api/v1/openapi.json", s.Admin, nil, "Accept-Encoding", "gzip")
+	if packed.Header.Get("Content-Encoding") != "gzip" || !strings.Contains(packed.Header.Get("Vary"), "Accept-Encoding") {
+		t.Fatalf("headers %v", packed.Header)
 	}
-	unpack, err := gzip.NewReader(strings.NewReader(string(packed.body)))
+	unpack, err := gzip.NewReader(strings.NewReader(string(packed.Body)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,14 +52,14 @@ func TestCompression(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	id := s.newStudy(screen)
-	s.api("POST", "/studies/"+id+"/ask", nil).want(201)
-	s.api("GET", "/studies/"+id+"/state", nil).want(200)
-	s.api("GET", "/nosuch/"+id, nil).want(404)
-	s.listen("/studies/"+id+"/stream", s.admin).next(t)
-	s.call("GET", "/metrics", "", nil).want(401)
-	text := string(s.call("GET", "/metrics", s.token(account.Viewer, ""), nil).want(200).body)
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	s.API("GET", "/studies/"+id+"/state", nil).Want(200)
+	s.API("GET", "/nosuch/"+id, nil).Want(404)
+	s.Listen("/studies/"+id+"/stream", s.Admin).Next()
+	s.Call("GET", "/metrics", "", nil).Want(401)
+	text := string(s.Call("GET", "/metrics", s.Token(account.Viewer, ""), nil).Want(200).Body)
 	for _, sign := range []string{
 		`headroom_http_request_duration_seconds_count{method="POST",route="/api/v1/studies/{id}/ask",status="201"} 1`,
 		"headroom_ask_duration_seconds_count 1", "headroom_replay_duration_seconds_count 1", "headroom_open_streams 1", "go_goroutines",
@@ -78,54 +75,19 @@ func TestMetrics(t *testing.T) {
 
 func TestLogNamesRequestsButNoSecrets(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	id := s.newStudy(screen)
-	secret := s.share(id)
-	opened := s.call("GET", "/share/"+secret, "", nil).want(303)
-	log := s.log.String()
-	for _, sign := range []string{opened.header.Get("X-Request-Id"), `"route":"/share/{secret}"`, `"status":303`, `"client":"127.0.0.1"`} {
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	secret := s.Share(id)
+	opened := s.Call("GET", "/share/"+secret, "", nil).Want(303)
+	log := s.Log.String()
+	for _, sign := range []string{opened.Header.Get("X-Request-Id"), `"route":"/share/{secret}"`, `"status":303`, `"client":"127.0.0.1"`} {
 		if !strings.Contains(log, sign) {
 			t.Errorf("the log lacks %s", sign)
 		}
 	}
-	for _, hidden := range []string{secret, s.admin} {
+	for _, hidden := range []string{secret, s.Admin} {
 		if strings.Contains(log, hidden) {
 			t.Errorf("the log tells a secret")
-		}
-	}
-}
-
-// TestPanicsAndUnknownErrorsTellNothing: the log has the cause, the answer has not.
-func TestPanicsAndUnknownErrorsTellNothing(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	server := &Server{log: s.quietLog(), metrics: newMetrics()}
-	for name, handler := range map[string]http.Handler{
-		"panic": server.recoverPanics(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the password is swordfish") })),
-		"error": server.handle(func(http.ResponseWriter, *http.Request) error { return errors.New("the password is swordfish") }),
-	} {
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/studies", nil))
-		a := answer{t, w.Code, w.Header(), w.Body.Bytes()}
-		if a.faults(500); strings.Contains(string(a.body), "swordfish") {
-			t.Errorf("%s: told %s", name, a.body)
-		}
-	}
-	if strings.Count(s.log.String(), "swordfish") < 2 {
-		t.Error("the log does not know")
-	}
-}
-
-func TestStatusTable(t *testing.T) {
-	t.Parallel()
-	for err, want := range map[error]int{
-		study.ErrNotFound: 404, study.ErrConflict: 409, study.ErrStale: 412, study.ErrTooLarge: 413, study.ErrReused: 422, study.ErrUnavailable: 503,
-		account.ErrNoCredentials: 401, account.ErrExpired: 401, account.ErrNotFound: 404, account.ErrLastAdmin: 409, account.ErrNameTaken: 409,
-		&account.Invalid{Field: "name", Message: "give a name"}: 422, invalid("body.x", "is wrong", 1): 422, &http.MaxBytesError{Limit: maxBody}: 413,
-		errors.New("anything else"): 500,
-	} {
-		if got := asProblem(err).Status; got != want {
-			t.Errorf("%v: %d, want %d", err, got, want)
 		}
 	}
 }

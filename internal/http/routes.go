@@ -1,81 +1,172 @@
-package server
+package http
 
 import (
 	"net/http"
-	"slices"
-	"strings"
+
+	"headroom/internal/http/api"
+	"headroom/internal/http/pages"
 )
 
-// Access is a route's audience. The Study… audiences are for routes with {id} in their pattern: a caller limited to
-// one study passes for that study and is told 404 for any other.
-type Access int
+// routes is the whole table: every address, who may use it, and what answers.
+func (s *Server) routes(a *api.API, p *pages.Site) []route {
+	const aStudy, aTrial = "/api/v1/studies/{id}", "/api/v1/studies/{id}/trials/{number}"
+	const study, trial = "/studies/{id}", "/studies/{id}/trials/{number}"
+	return []route{
+		// For whoever runs the server.
+		page("GET", "/healthz", Public, s.healthy),
+		page("GET", "/readyz", Public, s.ready),
+		page("GET", "/metrics", Viewer, s.figures),
 
-const (
-	Public        Access = iota // nobody need sign in
-	SignedIn                    // any credentials, share links too; the handler shows what concerns the caller
-	Viewer                      // reads; not for callers limited to one study
-	Operator                    // makes studies; not for callers limited to one study
-	Admin                       // everything else; not for callers limited to one study
-	StudyViewer                 // reads one study
-	StudyOperator               // asks, tells and corrects in one study
-	StudyAdmin                  // shares one study
-)
+		// The API.
+		call("POST", "/api/v1/studies", Operator, a.CreateStudy()),
+		call("GET", "/api/v1/studies", SignedIn, a.ListStudies()),
+		call("GET", aStudy, StudyViewer, a.ReadStudy()),
+		call("PATCH", aStudy, StudyOperator, a.EditStudy()),
+		call("POST", aStudy+"/reconfigure", StudyOperator, a.ReconfigureStudy()),
 
-// String names the audience for people.
-func (a Access) String() string {
-	switch a {
-	case Public:
-		return "nothing, open to all"
-	case SignedIn:
-		return "any credentials"
-	case StudyViewer, StudyOperator, StudyAdmin:
-		return string(a.role()) + " of the study"
+		call("POST", aStudy+"/ask", StudyOperator, a.Ask()),
+		call("POST", aStudy+"/trials", StudyOperator, a.AddTrial()),
+		call("GET", aStudy+"/trials", StudyViewer, a.ListTrials()),
+		call("GET", aTrial, StudyViewer, a.ReadTrial()),
+		call("POST", aTrial+"/tell", StudyOperator, a.Tell()),
+		call("POST", aStudy+"/tell", StudyOperator, a.TellMany()),
+		call("POST", aTrial+"/corrections", StudyOperator, a.Correct()).dryRunBy(StudyViewer),
+		call("POST", aTrial+"/replicates", StudyOperator, a.Replicate()),
+		call("POST", aTrial+"/fail", StudyOperator, a.Fail()),
+		call("POST", aTrial+"/abandon", StudyOperator, a.Abandon()),
+		call("POST", aTrial+"/exclude", StudyOperator, a.Exclude()),
+		call("POST", aTrial+"/include", StudyOperator, a.Include()),
+
+		call("GET", aStudy+"/state", StudyViewer, a.ReadState()),
+		call("POST", aStudy+"/posterior", StudyViewer, a.Posterior()),
+		call("POST", aStudy+"/acquisition", StudyViewer, a.Acquisition()),
+		call("POST", aStudy+"/compare", StudyViewer, a.Compare()),
+		call("GET", aStudy+"/history", StudyViewer, a.History()),
+		call("POST", aStudy+"/verify", StudyViewer, a.Verify()),
+
+		call("GET", aStudy+"/export.csv", StudyViewer, a.ExportCSV()),
+		call("GET", aStudy+"/export.json", StudyViewer, a.ExportBundle()),
+		call("POST", aStudy+"/import", StudyOperator, a.ImportCSV()).dryRunBy(StudyViewer),
+		call("POST", "/api/v1/studies/import", Operator, a.ImportBundle()),
+
+		call("GET", aStudy+"/ledger", StudyViewer, a.Ledger()),
+		call("GET", aStudy+"/events", StudyViewer, a.Events(s.events)),
+
+		call("POST", "/api/v1/tokens", Admin, a.CreateToken()),
+		call("GET", "/api/v1/tokens", Admin, a.ListTokens()),
+		call("DELETE", "/api/v1/tokens/{token}", Admin, a.RevokeToken()),
+		call("POST", aStudy+"/shares", StudyAdmin, a.CreateShare()),
+		call("GET", aStudy+"/shares", StudyAdmin, a.ListShares()),
+		call("DELETE", aStudy+"/shares/{share}", StudyAdmin, a.RevokeShare()),
+
+		call("GET", "/api/v1/algorithms", SignedIn, a.ListAlgorithms()),
+		call("GET", "/api/v1/openapi.json", SignedIn, a.ReadDocument()),
+		call("GET", "/api/v1/docs", SignedIn, a.BrowseDocument()),
+
+		// The pages and forms of browsers, and what pages are made with.
+		page("GET", "/static/*", Public, p.StaticFile),
+		page("GET", "/", SignedIn, p.Home),
+
+		page("GET", "/sign-in", Public, s.signInPage),
+		page("GET", "/sign-in/{secret}", Public, s.linkPage),
+		page("POST", "/sign-in/{secret}", Public, s.useLink),
+		page("POST", "/sign-out", SignedIn, s.signOut),
+		page("GET", "/share/{secret}", Public, s.openShare),
+		page("GET", "/account", SignedIn, p.AccountPage),
+		page("POST", "/account/link", SignedIn, p.LinkMyDevice),
+		page("POST", "/account/sessions/{session}/end", SignedIn, p.EndSession),
+
+		page("GET", "/people", Admin, p.PeoplePage),
+		page("POST", "/people/invites", Admin, p.InvitePerson),
+		page("POST", "/people/invites/{link}/revoke", Admin, p.RevokeInvite),
+		page("POST", "/people/tokens", Admin, p.MakeToken),
+		page("POST", "/people/tokens/{token}/revoke", Admin, p.RevokeToken),
+		page("POST", "/people/{person}/role", Admin, p.ChangeRole),
+		page("POST", "/people/{person}/disable", Admin, p.Disable),
+		page("POST", "/people/{person}/enable", Admin, p.Enable),
+		page("POST", "/people/{person}/link", Admin, p.LinkPerson),
+
+		page("GET", "/studies", SignedIn, p.StudiesPage),
+		page("GET", "/studies/new", Operator, p.NewStudyPage),
+		page("POST", "/studies/new", Operator, p.MakeStudy),
+
+		page("GET", study, StudyViewer, p.StudyPage),
+		page("GET", study+"/parts/{part}", StudyViewer, p.StudyPart),
+		page("GET", study+"/stream", StudyViewer, s.changes).open(),
+		page("GET", study+"/edit", StudyOperator, p.EditPage),
+		page("POST", study+"/edit", StudyOperator, p.Edit),
+		page("GET", study+"/reconfigure", StudyOperator, p.ReconfigurePage),
+		page("POST", study+"/reconfigure", StudyOperator, p.Reconfigure),
+		page("GET", study+"/board", StudyViewer, p.BoardPage),
+		page("POST", study+"/board/verify", StudyViewer, p.Verify),
+		page("GET", study+"/shares", StudyAdmin, p.SharesPage),
+		page("POST", study+"/shares", StudyAdmin, p.MakeShare),
+		page("POST", study+"/shares/{share}/revoke", StudyAdmin, p.RevokeShare),
+		page("GET", study+"/import", StudyOperator, p.ImportPage),
+		page("POST", study+"/import", StudyOperator, p.Import),
+
+		page("POST", study+"/ask", StudyOperator, p.Ask),
+		page("GET", study+"/own", StudyOperator, p.OwnPage),
+		page("POST", study+"/own", StudyOperator, p.AddOwn),
+		page("GET", trial, StudyViewer, p.TrialPage),
+		page("POST", trial+"/tell", StudyOperator, p.Tell),
+		page("POST", trial+"/close", StudyOperator, p.Close),
+		page("POST", trial+"/replicate", StudyOperator, p.Replicate),
+		page("GET", trial+"/correct", StudyOperator, p.CorrectPage),
+		page("POST", trial+"/correct", StudyOperator, p.Correct),
 	}
-	return string(a.role())
 }
 
-// forStudy tells whether the audience is that of one study.
-func (a Access) forStudy() bool { return a >= StudyViewer }
+// handler answers a request, or says why not.
+type handler func(http.ResponseWriter, *http.Request) error
 
-// route is one line of the route table.
+// route is one line of the table.
 type route struct {
-	Method  string
-	Pattern string
-	Access  Access
-	Handler func(http.ResponseWriter, *http.Request) error
-	// Doc describes routes of the API; nil elsewhere.
-	Doc *operation
-	// Stream marks answers that stay open: no write deadline, no compression.
-	Stream bool
-	// DryRun: with ?dry_run=true the request only reads, and viewers may make it.
-	DryRun bool
+	method, pattern string
+	access          Access
+	handle          handler
+	operation       *api.Operation // nil outside the API
+	dryRun          Access         // who may make the request when it asks to store nothing
+	staysOpen       bool           // no write deadline, no compression
 }
 
-// routes is the whole table.
-func (s *Server) routes() []route {
-	return slices.Concat(
-		s.systemRoutes(),
-		s.studyRoutes(),
-		s.trialRoutes(),
-		s.readoutRoutes(),
-		s.transferRoutes(),
-		s.ledgerRoutes(),
-		s.accountRoutes(),
-		s.documentRoutes(),
-		s.pageRoutes(),
-	)
+// call is a line of the API.
+func call(method, pattern string, access Access, o api.Operation) route {
+	return route{method: method, pattern: pattern, access: access, handle: o.Handle, operation: &o, dryRun: access, staysOpen: o.StaysOpen}
 }
 
-// inAPI tells whether a route belongs to the documented API.
-func (rt route) inAPI() bool { return strings.HasPrefix(rt.Pattern, "/api/v1/") }
+// page is a line outside the API.
+func page(method, pattern string, access Access, handle handler) route {
+	return route{method: method, pattern: pattern, access: access, handle: handle, dryRun: access}
+}
+
+// dryRunBy lets others make the request with ?dry_run=true, which only reads.
+func (rt route) dryRunBy(access Access) route {
+	rt.dryRun = access
+	return rt
+}
+
+// open marks an answer that stays open.
+func (rt route) open() route {
+	rt.staysOpen = true
+	return rt
+}
 
 // audience is who may make this request.
 func (rt route) audience(r *http.Request) Access {
-	if rt.DryRun && dryRun(r) {
-		return StudyViewer
+	if r.URL.Query().Get("dry_run") == "true" {
+		return rt.dryRun
 	}
-	return rt.Access
+	return rt.access
 }
 
-// dryRun tells whether a request asks to store nothing.
-func dryRun(r *http.Request) bool { return r.URL.Query().Get("dry_run") == "true" }
+// published are the routes of the API as its document tells of them.
+func published(table []route) []api.Route {
+	var routes []api.Route
+	for _, rt := range table {
+		if rt.operation != nil {
+			routes = append(routes, api.Route{Method: rt.method, Pattern: rt.pattern, Audience: rt.access.String(), OneStudy: rt.access.forStudy(), Operation: *rt.operation})
+		}
+	}
+	return routes
+}

@@ -1,6 +1,7 @@
-// Package server is the web server: the route table, who may use which route, the JSON API, the event streams and the
-// pages. It parses syntax and knows who is asking; package study knows the rules.
-package server
+// Package http is the web server: one table of routes with who may call them, middlewares, sign-in, live streams, metrics, and errors as
+// pages or problems. Inside it, http.X is net/http's X, as in every other package of ours: a package never names itself. Package api
+// answers programs, package pages people, and package study knows the rules.
+package http
 
 import (
 	"context"
@@ -16,16 +17,17 @@ import (
 	"github.com/go-chi/httprate"
 
 	"headroom/internal/account"
+	"headroom/internal/http/api"
+	"headroom/internal/http/pages"
+	"headroom/internal/http/problem"
 	"headroom/internal/study"
 )
 
 // Database is what the server needs of package db beyond the stores.
 type Database interface {
+	api.Database
 	Ready(ctx context.Context) error
-	Subscribe(studyID string) (changes <-chan int64, cancel func())
 	SubscribeAccounts() (pokes <-chan struct{}, cancel func())
-	Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (study.Answer, error)) error
-	Answered(ctx context.Context, retry *study.Retry) error
 }
 
 // Options are what the server is made of.
@@ -42,7 +44,7 @@ type Options struct {
 	Stopping <-chan struct{}
 }
 
-// Server holds what handlers share.
+// Server holds what the middlewares, streams and sign-in share.
 type Server struct {
 	studies        *study.Service
 	accounts       account.Store
@@ -50,14 +52,10 @@ type Server struct {
 	publicURL      *url.URL
 	secure         bool
 	log            *slog.Logger
-	version        string
 	stopping       <-chan struct{}
 	metrics        *metrics
 	badCredentials *httprate.RateLimiter
 	signIns        *httprate.RateLimiter
-	table          []route
-	document       []byte // the OpenAPI document
-	shared         sharedParts
 }
 
 // New makes the handler of the whole site.
@@ -76,7 +74,6 @@ func New(options Options) (http.Handler, error) {
 		publicURL:      public,
 		secure:         public.Scheme == "https",
 		log:            options.Log,
-		version:        options.Version,
 		stopping:       options.Stopping,
 		metrics:        newMetrics(),
 		badCredentials: httprate.NewRateLimiter(60, time.Minute),
@@ -85,15 +82,20 @@ func New(options Options) (http.Handler, error) {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
-	s.table = s.routes()
-	if s.document, err = s.openAPI(); err != nil {
+	programs := api.New(api.Options{
+		Studies: s.studies, Accounts: s.accounts, Database: s.db, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
+		Version: options.Version, Stopping: s.stopping, Asks: s.metrics.asks, Replays: s.metrics.replays,
+	})
+	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public})
+	table := s.routes(programs, people)
+	if err := programs.Publish(published(table)); err != nil {
 		return nil, err
 	}
-	return s.router(options.TrustedProxies)
+	return s.router(table, options.TrustedProxies)
 }
 
 // router puts the middlewares, outermost first, around the route table.
-func (s *Server) router(proxies []string) (http.Handler, error) {
+func (s *Server) router(table []route, proxies []string) (http.Handler, error) {
 	address, err := clientAddresses(proxies)
 	if err != nil {
 		return nil, err
@@ -104,17 +106,17 @@ func (s *Server) router(proxies []string) (http.Handler, error) {
 	}
 	r := chi.NewRouter()
 	r.Use(withRequestID, address, s.observe, s.recoverPanics, s.securityHeaders, s.sameOrigin(sameOrigin), limitBody, middleware.GetHead)
-	r.NotFound(s.handle(func(http.ResponseWriter, *http.Request) error { return errNoSuchThing }).ServeHTTP)
+	r.NotFound(s.handle(func(http.ResponseWriter, *http.Request) error { return problem.NoSuchThing }).ServeHTTP)
 	r.MethodNotAllowed(s.handle(methodNotAllowed(r)).ServeHTTP)
 	compress := middleware.Compress(5, "application/json", "application/problem+json", "text/html", "text/css", "text/csv", "text/javascript", "text/plain", "image/svg+xml")
-	for _, rt := range s.table {
+	for _, rt := range table {
 		handler := s.handle(s.guard(rt))
-		if rt.Stream {
+		if rt.staysOpen {
 			handler = withoutDeadline(handler)
 		} else {
 			handler = compress(handler)
 		}
-		r.Method(rt.Method, rt.Pattern, handler)
+		r.Method(rt.method, rt.pattern, handler)
 	}
 	return r, nil
 }

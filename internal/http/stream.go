@@ -1,4 +1,4 @@
-package server
+package http
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
 	"headroom/internal/study"
 )
 
@@ -43,7 +43,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id := chi.URLParam(r, "id")
+	id := request.StudyID(r)
 	return s.follow(w, r, func(out *stream) error {
 		for {
 			events, err := s.studies.Events(r.Context(), id, sent, streamPage)
@@ -74,7 +74,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.follow(w, r, func(out *stream) error {
-		snap, err := s.studies.Snapshot(r.Context(), chi.URLParam(r, "id"), 0)
+		snap, err := s.studies.Snapshot(r.Context(), request.StudyID(r), 0)
 		if err != nil || snap.Version <= sent {
 			return err
 		}
@@ -85,28 +85,28 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 
 // resumeAfter is the last event that the caller has: Last-Event-ID, else ?after, else absent.
 func (s *Server) resumeAfter(r *http.Request, absent int64) (int64, error) {
-	q, err := readQuery(r.URL)
+	q, err := request.ReadQuery(r.URL)
 	if err != nil {
 		return 0, err
 	}
-	after := q.whole("after", 0, maxSeq, absent)
+	after := q.Whole("after", 0, request.MaxSeq, absent)
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		after, err = strconv.ParseInt(last, 10, 64)
 		if err != nil || after < 0 {
-			return 0, malformed("header.Last-Event-ID", "Last-Event-ID must be the id of an event of this stream, such as 17.")
+			return 0, problem.Malformed("header.Last-Event-ID", "Last-Event-ID must be the id of an event of this stream, such as 17.")
 		}
 	}
-	return after, q.err()
+	return after, q.Err()
 }
 
 // follow opens a stream and calls news first and whenever the study changed, until the caller goes, the credential ends or
 // the server stops. Errors before the first byte are answered; later ones end the stream, and the caller resumes.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(*stream) error) error {
-	changes, unsubscribe := s.db.Subscribe(chi.URLParam(r, "id"))
+	changes, unsubscribe := s.db.Subscribe(request.StudyID(r))
 	defer unsubscribe()
 	accounts, unwatch := s.db.SubscribeAccounts()
 	defer unwatch()
-	if _, err := s.studies.Snapshot(r.Context(), chi.URLParam(r, "id"), 0); err != nil {
+	if _, err := s.studies.Snapshot(r.Context(), request.StudyID(r), 0); err != nil {
 		return err
 	}
 	s.metrics.streams.Inc()
@@ -149,7 +149,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(*strea
 
 // untilExpiry ends with the request or the caller's credential.
 func (s *Server) untilExpiry(r *http.Request) (context.Context, context.CancelFunc) {
-	who, _ := identity(r)
+	who, _ := request.Caller(r)
 	if who.ExpiresAt.IsZero() {
 		return context.WithCancel(r.Context())
 	}
@@ -162,7 +162,7 @@ func (s *Server) stillWelcome(r *http.Request) error {
 	if err != nil && !refused(err) {
 		return nil
 	}
-	if err != nil || !who.MayRead(chi.URLParam(r, "id")) {
+	if err != nil || !who.MayRead(request.StudyID(r)) {
 		return study.ErrNotFound
 	}
 	return nil

@@ -1,29 +1,20 @@
-package server
+package http
 
 import (
 	"net/http"
-)
 
-// systemRoutes are for whoever runs the server.
-func (s *Server) systemRoutes() []route {
-	return []route{
-		{Method: "GET", Pattern: "/healthz", Access: Public, Handler: s.healthy},
-		{Method: "GET", Pattern: "/readyz", Access: Public, Handler: s.readyNow},
-		{Method: "GET", Pattern: "/metrics", Access: Viewer, Handler: s.figures},
-	}
-}
+	"headroom/internal/http/problem"
+)
 
 // healthy says that the process is up.
 func (s *Server) healthy(w http.ResponseWriter, r *http.Request) error {
 	return writeText(w, "ok\n")
 }
 
-// readyNow says whether the database can be reached and has this program's schema.
-func (s *Server) readyNow(w http.ResponseWriter, r *http.Request) error {
+// ready says whether the database can be reached and has this program's schema.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	if err := s.db.Ready(r.Context()); err != nil {
-		away := newProblem(http.StatusServiceUnavailable, "The database cannot be reached, or has not been migrated.")
-		away.retryAfter = 5
-		return away
+		return problem.Unavailable("The database cannot be reached, or has not been migrated.")
 	}
 	return writeText(w, "ready\n")
 }

@@ -1,7 +1,6 @@
 package optimizer
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -63,7 +62,7 @@ func BenchmarkTell(b *testing.B) {
 	eachSize(b, func(b *testing.B, cfg *Config, h *History) {
 		s := mustReplay(b, cfg, &History{Rounds: h.Rounds[:len(h.Rounds)-1]})
 		for b.Loop() {
-			if _, err := s.Extend(h); err != nil {
+			if _, err := s.Extend(background, h); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -75,7 +74,7 @@ func BenchmarkTellThenAsk(b *testing.B) {
 	eachSize(b, func(b *testing.B, cfg *Config, h *History) {
 		s := mustReplay(b, cfg, &History{Rounds: h.Rounds[:len(h.Rounds)-1]})
 		for b.Loop() {
-			next, err := s.Extend(h)
+			next, err := s.Extend(background, h)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -86,7 +85,7 @@ func BenchmarkTellThenAsk(b *testing.B) {
 
 func suggest(b *testing.B, s *State) {
 	b.Helper()
-	if _, err := s.Suggest(context.Background(), Known{}); err != nil {
+	if _, err := s.Suggest(background, Known{}); err != nil {
 		b.Fatal(err)
 	}
 }

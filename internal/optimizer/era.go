@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
@@ -14,7 +15,7 @@ type metricModel struct {
 	kernel        Kernel
 	lambda        float64
 	centre, scale float64
-	fitted        bool // hyperparameters, not only centre and scale
+	fitted        bool // all free hyperparameters, not only centre and scale
 	count         int  // readings the last fit was made from
 }
 
@@ -92,17 +93,24 @@ func (s *State) refitted(models []metricModel, fit Fit) []metricModel {
 			m.centre, m.scale = f.Centre, f.Scale
 		}
 		m.lambda = s.cfg.Metrics[i].lambdaAt(m.scale)
-		if f.Lambda > 0 && s.cfg.Fit {
-			m.fitted = true
-			if s.cfg.Metrics[i].FreeNoise {
-				m.lambda = f.Lambda
-			}
-			if s.cfg.Metrics[i].FreeLengthscales && f.Lengthscales != nil {
-				m.kernel.Lengthscales = f.Lengthscales
-			}
+		if s.cfg.Fit {
+			m.take(f, s.cfg.Metrics[i])
 		}
 	}
 	return models
+}
+
+// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is a fitted one when all that is
+// free, of which there is some, was fitted.
+func (m *metricModel) take(f FittedMetric, free Metric) {
+	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
+	if lengthscales {
+		m.kernel.Lengthscales = f.Lengthscales
+	}
+	if noise {
+		m.lambda = f.Lambda
+	}
+	m.fitted = (lengthscales || noise) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
 }
 
 // arrivals lists the readings of a metric that are in the data of the era's last decision.
@@ -136,13 +144,13 @@ func (g *group) seen(t int) int {
 }
 
 // build works out the regressions of an era, taking over what the prior state's worked out for the same rounds.
-func (s *State) build(e *era) error {
+func (s *State) build(ctx context.Context, e *era) error {
 	e.groupOf = make([]int, len(s.cfg.Metrics))
 	for i, m := range e.models {
 		order := s.arrivals(i, m, e.until)
 		found := slices.IndexFunc(e.groups, func(g *group) bool { return g.model.sameRegression(m) && slices.Equal(g.order, order) })
 		if found < 0 {
-			g, err := s.regress(m, order)
+			g, err := s.regress(ctx, m, order)
 			if err != nil {
 				return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
 			}
@@ -168,7 +176,7 @@ func (s *State) build(e *era) error {
 		g := e.groups[e.groupOf[t.metric]]
 		e.whitened[k] = g.data.Whiten(nil, s.responses(e, k, g.order))
 	}
-	return s.buildOwn(e)
+	return s.buildOwn(ctx, e)
 }
 
 func (m metricModel) sameRegression(o metricModel) bool {
@@ -186,7 +194,7 @@ func sameKernel(a, b Kernel) bool {
 }
 
 // regress factorises K + Λ for the arrivals, appending to a factor of the prior state that agrees with their beginning.
-func (s *State) regress(m metricModel, order []arrival) (*group, error) {
+func (s *State) regress(ctx context.Context, m metricModel, order []arrival) (*group, error) {
 	f, err := s.function(m.kernel)
 	if err != nil {
 		return nil, err
@@ -200,7 +208,7 @@ func (s *State) regress(m metricModel, order []arrival) (*group, error) {
 			}
 		}
 	}
-	return g, s.appendRounds(g.data, m.kernel, order[known:])
+	return g, s.appendRounds(ctx, g.data, m.kernel, order[known:])
 }
 
 func (s *State) priorEras() []*era {
@@ -235,14 +243,14 @@ func (s *State) samePoint(round int) bool {
 	return a.Arm == b.Arm && slices.Equal(a.Point, b.Point)
 }
 
-func (s *State) appendRounds(d *gp.Data, k Kernel, order []arrival) error {
+func (s *State) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival) error {
 	xs := make([][]float64, len(order))
 	lambdas := make([]float64, len(order))
 	for i, a := range order {
 		r := s.history.Rounds[a.round-1]
 		xs[i], lambdas[i] = s.input(k, Place{r.Point, r.Arm}), a.lambda
 	}
-	return d.AppendAll(xs, lambdas)
+	return d.AppendAll(ctx, xs, lambdas)
 }
 
 func (s *State) function(k Kernel) (*kernel.Function, error) {

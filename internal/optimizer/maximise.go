@@ -6,8 +6,10 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 
+	"golang.org/x/sync/errgroup"
+
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -23,10 +25,14 @@ type maximum struct {
 
 func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
 	if at := s.cfg.Space.places(); at != nil {
-		return s.best(at, known)
+		return s.best(ctx, at, known)
 	}
 	if s.traits.LooksAtAll {
-		return s.best(s.finitePlaces(s.draw(s.Round())), known)
+		at, err := s.finitePlaces(ctx, s.draw(s.Round()))
+		if err != nil {
+			return maximum{}, err
+		}
+		return s.best(ctx, at, known)
 	}
 	return s.climb(ctx, s.startingPlaces(), known)
 }
@@ -44,13 +50,19 @@ func (s Space) places() []Place {
 }
 
 // best takes the largest score of a finite list.
-func (s *State) best(at []Place, known Known) (maximum, error) {
+func (s *State) best(ctx context.Context, at []Place, known Known) (maximum, error) {
 	if len(at) == 0 {
 		return maximum{}, ErrNoneAllowed
 	}
 	draw := s.draw(s.Round())
-	sight := s.sight(s.next, at, known.at(at), draw)
-	scores := s.policy.Score(sight)
+	sight, err := s.sight(ctx, s.next, at, known.at(at), draw)
+	if err != nil {
+		return maximum{}, err
+	}
+	scores, err := s.score(sight)
+	if err != nil {
+		return maximum{}, err
+	}
 	values, allowed, fellBack := s.effective(scores, at)
 	chosen := Argmax(values, scores.Untruncated, allowed, scores.Relative)
 	if chosen < 0 {
@@ -58,7 +70,9 @@ func (s *State) best(at []Place, known Known) (maximum, error) {
 	}
 	found := maximum{place: at[chosen], value: values[chosen], reason: reason(scores.Reason, fellBack), draw: draw}
 	if s.traits.Drawn != nil {
-		found.draw.Z = s.traits.Drawn(sight, chosen)
+		if err := interruptible(func() { found.draw.Z = s.traits.Drawn(sight, chosen) }); err != nil {
+			return maximum{}, err
+		}
 	}
 	allowed[chosen] = false
 	if second := Argmax(values, scores.Untruncated, allowed, scores.Relative); second >= 0 {
@@ -95,18 +109,25 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 	if len(at) == 0 {
 		return maximum{}, ErrNoneAllowed
 	}
-	climbers, reasonGiven := s.screen(at, known, draw)
+	climbers, reasonGiven, err := s.screen(ctx, at, known, draw)
+	if err != nil {
+		return maximum{}, err
+	}
 	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle,
-		Score: func(points [][]float64) []search.Score {
-			scores, _ := s.scoreAll(asPlaces(points), known, draw)
-			return scores
+		Score: func(points [][]float64) ([]search.Score, error) {
+			if err := checkpoint.Reach(ctx); err != nil {
+				return nil, err
+			}
+			scores, _, err := s.scoreAll(ctx, asPlaces(points), known, draw)
+			return scores, err
 		}}
 	e := s.effort()
 	climbers = climbers[:min(e.coarse, len(climbers))]
-	polish(ctx, problem, climbers, s.spacing(), s.spacing()/16, e.budget/4, draw.Seed)
+	if err := polish(problem, climbers, s.spacing(), s.spacing()/16, e.budget/4, draw.Seed); err != nil {
+		return maximum{}, err
+	}
 	slices.SortStableFunc(climbers, byScore)
-	polish(ctx, problem, climbers[:min(e.fine, len(climbers))], s.spacing()/8, finestStep, e.budget, draw.Seed+starts)
-	if err := ctx.Err(); err != nil {
+	if err := polish(problem, climbers[:min(e.fine, len(climbers))], s.spacing()/8, finestStep, e.budget, draw.Seed+starts); err != nil {
 		return maximum{}, err
 	}
 	slices.SortStableFunc(climbers, byScore)
@@ -125,20 +146,17 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 }
 
 // polish moves every climber up, on all cores; each is deterministic by itself.
-func polish(ctx context.Context, problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) {
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+func polish(problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) error {
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range climbers {
-		wait.Add(1)
-		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; wait.Done() }()
-			if c := &climbers[i]; ctx.Err() == nil {
-				c.u, c.score = problem.Polish(c.u, c.score, step, finest, budget, seed+uint64(i))
-			}
-		}()
+		work.Go(func() (err error) {
+			c := &climbers[i]
+			c.u, c.score, err = problem.Polish(c.u, c.score, step, finest, budget, seed+uint64(i))
+			return err
+		})
 	}
-	wait.Wait()
+	return work.Wait()
 }
 
 func byScore(a, b climber) int {
@@ -190,8 +208,17 @@ func asPlaces(points [][]float64) []Place {
 }
 
 // scoreAll scores places for climbing.
-func (s *State) scoreAll(at []Place, known Known, draw Draw) ([]search.Score, string) {
-	return s.order(s.policy.Score(s.sight(s.next, at, known.at(at), draw)), len(at))
+func (s *State) scoreAll(ctx context.Context, at []Place, known Known, draw Draw) ([]search.Score, string, error) {
+	sight, err := s.sight(ctx, s.next, at, known.at(at), draw)
+	if err != nil {
+		return nil, "", err
+	}
+	raw, err := s.score(sight)
+	if err != nil {
+		return nil, "", err
+	}
+	scores, reason := s.order(raw, len(at))
+	return scores, reason, nil
 }
 
 // order puts scores in the order that climbing needs: fallbacks below everything allowed.

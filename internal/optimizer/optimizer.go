@@ -15,7 +15,7 @@ package optimizer
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same history could
 // lead to a different suggestion.
-const Engine = "1"
+const Engine = "2"
 
 // Config is everything an algorithm is told about a study. It is immutable once made.
 type Config struct {
@@ -171,7 +171,8 @@ type Fit struct {
 type FittedMetric struct {
 	Set           bool
 	Centre, Scale float64
-	// Lengthscales and Lambda when hyperparameters were fitted, else nil and 0 (centre and scale only).
+	// Lengthscales and Lambda when hyperparameters were fitted, else nil and 0 (centre and scale only). Those that the metric
+	// does not leave free are not used.
 	Lengthscales []float64
 	Lambda       float64
 	Count        int // number of readings it was made from

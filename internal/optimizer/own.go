@@ -1,13 +1,14 @@
 package optimizer
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
 )
 
 // buildOwn works out the regressions of an algorithm that does not act on the arrived readings of each metric.
-func (s *State) buildOwn(e *era) error {
+func (s *State) buildOwn(ctx context.Context, e *era) error {
 	e.ownOf = make([]int, len(s.targets))
 	for k := range e.ownOf {
 		e.ownOf[k] = -1
@@ -18,25 +19,25 @@ func (s *State) buildOwn(e *era) error {
 			if t.metric < 0 {
 				continue
 			}
-			if err := s.addOwn(e, k, s.chosenOrder(e.models[t.metric], e.until)); err != nil {
+			if err := s.addOwn(ctx, e, k, s.chosenOrder(e.models[t.metric], e.until)); err != nil {
 				return err
 			}
 		}
 	case s.traits.Response != nil:
-		return s.addOwn(e, 0, s.completeOrder(e.models[s.targets[0].metric], e.until))
+		return s.addOwn(ctx, e, 0, s.completeOrder(e.models[s.targets[0].metric], e.until))
 	}
 	return nil
 }
 
 // addOwn regresses target k on the points in that order, with its metric's model.
-func (s *State) addOwn(e *era, k int, order []arrival) error {
+func (s *State) addOwn(ctx context.Context, e *era, k int, order []arrival) error {
 	metric := s.targets[k].metric
 	m := e.models[metric]
 	e.ownOf[k] = slices.IndexFunc(e.own, func(g *group) bool { return g.model.sameRegression(m) })
 	if e.ownOf[k] >= 0 {
 		return nil
 	}
-	g, err := s.regress(m, order)
+	g, err := s.regress(ctx, m, order)
 	if err != nil {
 		return fmt.Errorf("metric %s: %w", s.cfg.Metrics[metric].Name, err)
 	}

@@ -1,7 +1,6 @@
 package optimizer
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -98,19 +97,19 @@ func toyKnown() Known { return Known{At: givenValue} }
 func play(t *testing.T, cfg *Config, rounds int) (*History, []Decision) {
 	t.Helper()
 	h := &History{}
-	state, err := Replay(cfg, h)
+	state, err := Replay(background, cfg, h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var decisions []Decision
 	for n := 1; n <= rounds; n++ {
-		d, err := state.Suggest(context.Background(), toyKnown())
+		d, err := state.Suggest(background, toyKnown())
 		if err != nil {
 			t.Fatalf("round %d: %v", n, err)
 		}
 		decisions = append(decisions, d)
 		h = told(cfg, h, d)
-		if state, err = state.Extend(h); err != nil {
+		if state, err = state.Extend(background, h); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,7 +183,7 @@ func playAndReplay(t *testing.T, cfg *Config) {
 			}
 		}
 	}
-	anew, err := Replay(cfg, h)
+	anew, err := Replay(background, cfg, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +211,7 @@ func seenAt(h *History, t int) *History {
 // checkSameTrace compares what each decision recorded with what replay makes of that round.
 func checkSameTrace(t *testing.T, state *State, decisions []Decision) {
 	t.Helper()
-	for i, trace := range state.Trace() {
+	for i, trace := range sure(state.Trace(background)) {
 		d := decisions[i]
 		close := func(what string, got, want []float64) {
 			if !cmp.Equal(got, want, near9, cmpopts.EquateEmpty()) {
@@ -233,15 +232,15 @@ func checkLookingBack(t *testing.T, state *State, h *History) {
 	t.Helper()
 	places := []Place{{U: h.Rounds[0].Point, Arm: h.Rounds[0].Arm}, {U: h.Rounds[2].Point, Arm: h.Rounds[2].Arm}}
 	for n := 2; n < state.Round(); n++ {
-		then, err := Replay(state.cfg, seenAt(h, n))
+		then, err := Replay(background, state.cfg, seenAt(h, n))
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := state.acting(n, state.path[n-1], nil)
+		back, err := state.acting(background, n, state.path[n-1], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !cmp.Equal(state.estimate(back, places, nil), then.estimate(then.next, places, nil), near9) || !cmp.Equal(back.gain, then.next.gain, near9) {
+		if !cmp.Equal(sure(state.estimate(background, back, places, nil)), sure(then.estimate(background, then.next, places, nil)), near9) || !cmp.Equal(back.gain, then.next.gain, near9) {
 			t.Errorf("decision %d acted on something else than replay says", n)
 		}
 	}
@@ -250,11 +249,11 @@ func checkLookingBack(t *testing.T, state *State, h *History) {
 // checkTwoParts replays a history at once and in two parts.
 func checkTwoParts(t *testing.T, cfg *Config, h *History, whole *State) {
 	t.Helper()
-	part, err := Replay(cfg, seenAt(h, len(h.Rounds)/2))
+	part, err := Replay(background, cfg, seenAt(h, len(h.Rounds)/2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	joined, err := part.Extend(h)
+	joined, err := part.Extend(background, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +264,7 @@ func checkTwoParts(t *testing.T, cfg *Config, h *History, whole *State) {
 		t.Errorf("the models differ in two parts:\n%s", diff)
 	}
 	places := []Place{{U: h.Rounds[0].Point, Arm: h.Rounds[0].Arm}, {U: h.Rounds[2].Point, Arm: h.Rounds[2].Arm}}
-	if diff := cmp.Diff(joined.Acquisition(places, toyKnown()), whole.Acquisition(places, toyKnown()), near9); diff != "" {
+	if diff := cmp.Diff(sure(joined.Acquisition(background, places, toyKnown())), sure(whole.Acquisition(background, places, toyKnown())), near9); diff != "" {
 		t.Errorf("the acquisition differs in two parts:\n%s", diff)
 	}
 }
@@ -274,11 +273,11 @@ func checkTwoParts(t *testing.T, cfg *Config, h *History, whole *State) {
 func checkDecidedAgain(t *testing.T, cfg *Config, h *History, decisions []Decision) {
 	t.Helper()
 	n := 3 * len(decisions) / 4
-	state, err := Replay(cfg, seenAt(h, n))
+	state, err := Replay(background, cfg, seenAt(h, n))
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := state.Suggest(context.Background(), toyKnown())
+	again, err := state.Suggest(background, toyKnown())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,15 +358,15 @@ func TestCorrectedIsToldRight(t *testing.T) {
 			wrong.Rounds[4].Readings = slices.Clone(wrong.Rounds[4].Readings)
 			wrong.Rounds[4].Readings[0].Value += 3
 			wrong.Rounds[6].Excluded = true
-			state, err := Replay(cfg, wrong)
+			state, err := Replay(background, cfg, wrong)
 			if err != nil {
 				t.Fatal(err)
 			}
-			corrected, err := state.Extend(h)
+			corrected, err := state.Extend(background, h)
 			if err != nil {
 				t.Fatal(err)
 			}
-			right, err := Replay(cfg, h)
+			right, err := Replay(background, cfg, h)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -376,10 +375,10 @@ func TestCorrectedIsToldRight(t *testing.T) {
 			}
 			places := cfg.Space.places()
 			known := toyKnown()
-			if diff := cmp.Diff(right.Acquisition(places, known), corrected.Acquisition(places, known), near9); diff != "" {
+			if diff := cmp.Diff(sure(right.Acquisition(background, places, known)), sure(corrected.Acquisition(background, places, known)), near9); diff != "" {
 				t.Errorf("acquisition:\n%s", diff)
 			}
-			if diff := cmp.Diff(right.Trace(), corrected.Trace(), near9, cmp.AllowUnexported(RoundTrace{})); diff != "" {
+			if diff := cmp.Diff(sure(right.Trace(background)), sure(corrected.Trace(background)), near9, cmp.AllowUnexported(RoundTrace{})); diff != "" {
 				t.Errorf("trace:\n%s", diff)
 			}
 		})
@@ -391,11 +390,11 @@ func TestNothingAllowed(t *testing.T) {
 	g := grounds()[0]
 	g.space.Available = make([]bool, len(g.space.Arms))
 	for _, a := range Algorithms() {
-		state, err := Replay(toyConfig(t, a.Name, g, 1), &History{})
+		state, err := Replay(background, toyConfig(t, a.Name, g, 1), &History{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := state.Suggest(context.Background(), toyKnown()); !errors.Is(err, ErrNoneAllowed) {
+		if _, err := state.Suggest(background, toyKnown()); !errors.Is(err, ErrNoneAllowed) {
 			t.Errorf("%s with no arm left: %v", a.Name, err)
 		}
 	}

@@ -1,9 +1,12 @@
 package optimizer
 
 import (
+	"context"
 	"math"
 	"slices"
+	"sync"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -26,22 +29,25 @@ func (s *State) Models() []Model {
 func (s *State) countShown(k int) int { return s.display.sources[s.display.sourceOf[k]].arrived }
 
 // Posterior returns one Belief per metric, from the data that arrived (in the algorithm's window, if it has one). A metric that
-// serves several raw constraints is regressed towards the threshold of the first.
-func (s *State) Posterior(at []Place) []Belief {
-	beliefs, _ := s.Believe(at, nil)
-	return beliefs
+// serves several raw constraints is regressed towards the threshold of the first. The error is that of ctx.
+func (s *State) Posterior(ctx context.Context, at []Place) ([]Belief, error) {
+	beliefs, _, err := s.Believe(ctx, at, nil)
+	return beliefs, err
 }
 
 // FeasibilityProbability returns Π_j P(g_j(x) ≤ 0) (latent function, true thresholds); known, when not nil, holds for each
-// place one value per constraint in metric units for the Given ones, which otherwise are left out.
-func (s *State) FeasibilityProbability(at []Place, known [][]float64) []float64 {
-	_, chances := s.Believe(at, known)
-	return chances
+// place one value per constraint in metric units for the Given ones, which otherwise are left out. The error is that of ctx.
+func (s *State) FeasibilityProbability(ctx context.Context, at []Place, known [][]float64) ([]float64, error) {
+	_, chances, err := s.Believe(ctx, at, known)
+	return chances, err
 }
 
-// Believe returns Posterior and FeasibilityProbability from one regression.
-func (s *State) Believe(at []Place, known [][]float64) ([]Belief, []float64) {
-	estimates := s.estimate(s.display, at, nil)
+// Believe returns Posterior and FeasibilityProbability from one regression. The error is that of ctx.
+func (s *State) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
+	estimates, err := s.estimate(ctx, s.display, at, nil)
+	if err != nil {
+		return nil, nil, err
+	}
 	beliefs := make([]Belief, len(s.cfg.Metrics))
 	for i := range beliefs {
 		k := s.targetOf(i)
@@ -51,7 +57,7 @@ func (s *State) Believe(at []Place, known [][]float64) ([]Belief, []float64) {
 		}
 		beliefs[i] = beliefOf(s.display.era.affines[k], estimates[k].Mean, estimates[k].SD, width)
 	}
-	return beliefs, s.chances(estimates, len(at), known)
+	return beliefs, s.chances(estimates, len(at), known), nil
 }
 
 func beliefOf(a affine, mean, sd []float64, width float64) Belief {
@@ -97,13 +103,12 @@ func below(mean, sd float64) float64 {
 const safeEnough = 0.9
 
 // Recommendation returns the round of the told, included point with the highest posterior mean reward among those whose
-// feasibility probability is at least 0.9, or 0 if there is none.
-func (s *State) Recommendation() int {
-	return s.recommended()
-}
-
-func (s *State) recommend() int {
-	estimates := s.lookBack()
+// feasibility probability is at least 0.9, or 0 if there is none. The error is that of ctx.
+func (s *State) Recommendation(ctx context.Context) (int, error) {
+	estimates, err := s.lookingBack(ctx)
+	if err != nil {
+		return 0, err
+	}
 	var known [][]float64
 	if slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
 		for _, r := range s.history.Rounds {
@@ -118,14 +123,52 @@ func (s *State) recommend() int {
 			best, round = estimates[0].Mean[i], i+1
 		}
 	}
-	return round
+	return round, nil
 }
 
-// estimatesPlayed are the posteriors shown, at the points of all rounds.
-func (s *State) estimatesPlayed() []policy.Estimate {
-	at := make([]Place, len(s.history.Rounds))
-	for i, r := range s.history.Rounds {
-		at[i] = Place{r.Point, r.Arm}
+// looking is how far looking back has come: the posteriors shown, at the points of the first rounds, per target. Callers that need it at the
+// same time work on it in turns.
+type looking struct {
+	mu        sync.Mutex
+	rounds    int
+	estimates []policy.Estimate
+}
+
+// lookingBack returns the posteriors shown, at the points of all rounds. The error is that of ctx, later calls going on from there.
+func (s *State) lookingBack(ctx context.Context) ([]policy.Estimate, error) {
+	for {
+		if done, err := s.lookFurther(ctx); done || err != nil {
+			return s.lookBack.estimates, err
+		}
+		if err := checkpoint.Reach(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return s.estimate(s.display, at, nil)
+}
+
+// lookFurther takes the next rounds, a slice of work for a core or two, and tells whether they were the last.
+func (s *State) lookFurther(ctx context.Context) (done bool, err error) {
+	l := &s.lookBack
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(s.history.Rounds)
+	if l.estimates != nil && l.rounds == n {
+		return true, nil
+	}
+	if l.estimates == nil {
+		l.estimates = make([]policy.Estimate, len(s.targets))
+	}
+	var at []Place
+	for _, r := range s.history.Rounds[l.rounds:min(n, l.rounds+max(1, 20*checkpoint.Slice/(n*n+1)))] {
+		at = append(at, Place{r.Point, r.Arm})
+	}
+	further, err := s.estimate(checkpoint.Without(ctx), s.display, at, nil)
+	if err != nil {
+		return false, err
+	}
+	for k, e := range further {
+		l.estimates[k].Mean, l.estimates[k].SD = append(l.estimates[k].Mean, e.Mean...), append(l.estimates[k].SD, e.SD...)
+	}
+	l.rounds += len(at)
+	return l.rounds == n, nil
 }

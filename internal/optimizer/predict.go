@@ -1,8 +1,10 @@
 package optimizer
 
 import (
+	"context"
 	"runtime"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
@@ -12,23 +14,23 @@ import (
 const splitFrom = 256
 
 // predict is gp.Data.PredictMany on all cores. Points are independent of each other, so the result is the same to the last bit.
-func predict(d *gp.Data, at *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64) {
+func predict(ctx context.Context, d *gp.Data, at *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
 	variances = make([]float64, at.Len())
-	means = onAllCores(at, len(zs), func(part *kernel.Inputs, from int) [][]float64 {
-		m, v := d.PredictMany(part, zs)
+	means, err = onAllCores(at, len(zs), func(part *kernel.Inputs, from int) ([][]float64, error) {
+		m, v, err := d.PredictMany(ctx, part, zs)
 		copy(variances[from:], v)
-		return m
+		return m, err
 	})
-	return means, variances
+	return means, variances, err
 }
 
 // predictMeans is gp.Data.MeanMany on all cores.
-func predictMeans(d *gp.Data, at *kernel.Inputs, zs [][]float64) [][]float64 {
-	return onAllCores(at, len(zs), func(part *kernel.Inputs, _ int) [][]float64 { return d.MeanMany(part, zs) })
+func predictMeans(ctx context.Context, d *gp.Data, at *kernel.Inputs, zs [][]float64) ([][]float64, error) {
+	return onAllCores(at, len(zs), func(part *kernel.Inputs, _ int) ([][]float64, error) { return d.MeanMany(ctx, part, zs) })
 }
 
 // onAllCores computes rows of values, one value a point, a share of the points on each core.
-func onAllCores(at *kernel.Inputs, rows int, compute func(part *kernel.Inputs, from int) [][]float64) [][]float64 {
+func onAllCores(at *kernel.Inputs, rows int, compute func(part *kernel.Inputs, from int) ([][]float64, error)) ([][]float64, error) {
 	shares := runtime.GOMAXPROCS(0)
 	if at.Len() < splitFrom || shares == 1 {
 		return compute(at, 0)
@@ -37,17 +39,16 @@ func onAllCores(at *kernel.Inputs, rows int, compute func(part *kernel.Inputs, f
 	for r := range out {
 		out[r] = make([]float64, at.Len())
 	}
-	var wait sync.WaitGroup
+	var work errgroup.Group
 	for share := range shares {
 		from, to := share*at.Len()/shares, (share+1)*at.Len()/shares
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			for r, values := range compute(at.Slice(from, to), from) {
+		work.Go(func() error {
+			part, err := compute(at.Slice(from, to), from)
+			for r, values := range part {
 				copy(out[r][from:], values)
 			}
-		}()
+			return err
+		})
 	}
-	wait.Wait()
-	return out
+	return out, work.Wait()
 }

@@ -1,9 +1,10 @@
 package optimizer
 
 import (
+	"context"
 	"fmt"
-	"sync"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -23,44 +24,50 @@ type State struct {
 	next        *view       // what the next decision acts on
 	display     *view       // what posteriors are shown from
 
-	traceOnce     sync.Once
-	trace         []RoundTrace
-	violationOnce sync.Once
-	violations    [][]Violation
-	lookBack      func() []policy.Estimate // the posteriors shown, at the points of all rounds
-	recommended   func() int
+	trace    tracing
+	lookBack looking
+}
+
+// WithCheckpoint returns a context under which the optimizer calls hook between slices of at most some 10 ms of work, from one goroutine at a
+// time and without holding a lock that other work waits for: a caller who has a processor on loan can give way there. See
+// checkpoint.With for what the hook may do.
+func WithCheckpoint(ctx context.Context, hook func(ctx context.Context) error) context.Context {
+	return checkpoint.With(ctx, hook)
 }
 
 // Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must be valid (package
 // study checks what people typed); a Config that cannot be computed with, such as a kernel matrix that is not
-// positive definite with its λ, is an error.
-func Replay(cfg *Config, h *History) (*State, error) { return replay(cfg, h, nil) }
+// positive definite with its λ, is an error. So is that of ctx, which ends the work early.
+func Replay(ctx context.Context, cfg *Config, h *History) (*State, error) {
+	return replay(ctx, cfg, h, nil)
+}
 
 // Extend is Replay(cfg, h), reusing what prior worked out where h agrees with prior's history. The result is the
 // same to the last bit, except that sliding windows may differ by 1e-9.
-func (prior *State) Extend(h *History) (*State, error) { return replay(prior.cfg, h, prior) }
+func (prior *State) Extend(ctx context.Context, h *History) (*State, error) {
+	return replay(ctx, prior.cfg, h, prior)
+}
 
-func replay(cfg *Config, h *History, prior *State) (*State, error) {
+func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State, error) {
 	p, ok := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
 	if !ok {
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}
 	s := &State{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), prior: prior}
-	s.lookBack, s.recommended = sync.OnceValue(s.estimatesPlayed), sync.OnceValue(s.recommend)
 	s.eraList = s.eras()
 	for _, e := range s.eraList {
-		if err := s.build(e); err != nil {
+		if err := s.build(ctx, e); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.walk(); err != nil {
+	if err := s.walk(ctx); err != nil {
 		return nil, err
 	}
 	var err error
-	if s.next, err = s.acting(s.Round(), s.multipliers, nil); err != nil {
+	if s.next, err = s.acting(ctx, s.Round(), s.multipliers, nil); err != nil {
 		return nil, err
 	}
-	if s.display, err = s.shown(s.Round(), nil); err != nil {
+	if s.display, err = s.shown(ctx, s.Round(), nil); err != nil {
 		return nil, err
 	}
 	s.prior = nil
@@ -109,17 +116,20 @@ func (s *State) AtCeiling() []bool {
 }
 
 // walk moves the multipliers through the rounds.
-func (s *State) walk() error {
+func (s *State) walk(ctx context.Context) error {
 	q := s.policy.Start()
 	revealed := s.revealed()
 	slid := windows{}
 	for t := 1; t < s.Round(); t++ {
+		if err := checkpoint.Reach(ctx); err != nil {
+			return err
+		}
 		s.path = append(s.path, q)
 		r := policy.Revealed{Round: t, Excluded: s.history.Rounds[t-1].Excluded,
 			Costs: s.costs(t, revealed[t]), Given: s.givenAt(t),
 			Since: func(first, j int) []float64 { return s.costsSince(first, t, j) }}
 		if s.traits.MovesByEstimate {
-			estimates, err := s.ownEstimates(t, q, slid)
+			estimates, err := s.ownEstimates(ctx, t, q, slid)
 			if err != nil {
 				return err
 			}
@@ -201,12 +211,15 @@ func (s *State) costsSince(first, t, j int) []float64 {
 }
 
 // ownEstimates is what decision t made of the point it chose, as the algorithm's multipliers need it.
-func (s *State) ownEstimates(t int, q []float64, slid windows) ([]float64, error) {
-	v, err := s.acting(t, q, slid)
+func (s *State) ownEstimates(ctx context.Context, t int, q []float64, slid windows) ([]float64, error) {
+	v, err := s.acting(ctx, t, q, slid)
 	if err != nil {
 		return nil, err
 	}
 	r := &s.history.Rounds[t-1]
-	sight := s.sightOf(v, Place{r.Point, r.Arm}, func(j, _ int) float64 { return r.Costs[j] }, s.draw(t))
+	sight, err := s.sightOf(ctx, v, Place{r.Point, r.Arm}, func(j, _ int) float64 { return r.Costs[j] }, s.draw(t))
+	if err != nil {
+		return nil, err
+	}
 	return s.policy.Estimates(sight, 0), nil
 }

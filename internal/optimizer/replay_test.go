@@ -1,7 +1,6 @@
 package optimizer
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -55,12 +54,12 @@ func sameState(t rapid.TB, a, b *State) {
 	equal("multipliers", a.Multipliers(), b.Multipliers())
 	for i := range a.Models() {
 		equal("model", []float64{a.Models()[i].Beta, a.Models()[i].InformationGain}, []float64{b.Models()[i].Beta, b.Models()[i].InformationGain})
-		equal("mean", a.Posterior(at)[i].Mean, b.Posterior(at)[i].Mean)
-		equal("sd", a.Posterior(at)[i].SD, b.Posterior(at)[i].SD)
+		equal("mean", sure(a.Posterior(background, at))[i].Mean, sure(b.Posterior(background, at))[i].Mean)
+		equal("sd", sure(a.Posterior(background, at))[i].SD, sure(b.Posterior(background, at))[i].SD)
 	}
-	equal("acquisition", a.Acquisition(at, Known{}).Values, b.Acquisition(at, Known{}).Values)
-	for t1, x := range a.Trace() {
-		y := b.Trace()[t1]
+	equal("acquisition", sure(a.Acquisition(background, at, Known{})).Values, sure(b.Acquisition(background, at, Known{})).Values)
+	for t1, x := range sure(a.Trace(background)) {
+		y := sure(b.Trace(background))[t1]
 		equal("trace", x.Beta, y.Beta)
 		for i := range x.Ahead {
 			equal("ahead", []float64{x.Ahead[i].Mean, x.Ahead[i].SD}, []float64{y.Ahead[i].Mean, y.Ahead[i].SD})
@@ -80,7 +79,7 @@ func TestExtendEqualsReplay(t *testing.T) {
 			copy(after.Rounds, before.Rounds[:n])
 			after.Fits = before.Fits
 		}
-		extended, err := mustReplay(t, cfg, before).Extend(after)
+		extended, err := mustReplay(t, cfg, before).Extend(background, after)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -102,7 +101,7 @@ func TestPosteriorIgnoresTheOrderOfArrival(t *testing.T) {
 			}
 		}
 		at := grid(cfg, 5)
-		a, b := mustReplay(t, cfg, h).Posterior(at), mustReplay(t, cfg, late).Posterior(at)
+		a, b := sure(mustReplay(t, cfg, h).Posterior(background, at)), sure(mustReplay(t, cfg, late).Posterior(background, at))
 		for i := range a {
 			for p := range at {
 				if math.Abs(a[i].Mean[p]-b[i].Mean[p]) > 1e-9 || math.Abs(a[i].SD[p]-b[i].SD[p]) > 1e-9 {
@@ -120,7 +119,7 @@ func TestPendingTrialsAreNotRepeated(t *testing.T) {
 	h := played(cfg, 10, 3)
 	var asked [][]float64
 	for range 5 {
-		d, err := mustReplay(t, cfg, h).Suggest(context.Background(), Known{})
+		d, err := mustReplay(t, cfg, h).Suggest(background, Known{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +164,7 @@ func TestOddHistories(t *testing.T) {
 			for i := range 9 {
 				s := mustReplay(t, cfg, h)
 				h = withFit(t, s, h)
-				d, err := mustReplay(t, cfg, h).Suggest(context.Background(), Known{})
+				d, err := mustReplay(t, cfg, h).Suggest(background, Known{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -188,7 +187,7 @@ func withFit(t *testing.T, s *State, h *History) *History {
 	if !s.FitDue() {
 		return h
 	}
-	fit, err := s.FitNow(context.Background())
+	fit, err := s.FitNow(background)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +212,7 @@ func TestCalibrationStartsWithTheScale(t *testing.T) {
 		h.Rounds[i].Readings[0].Value += 80
 	}
 	h.Fits = []Fit{{From: 5, Metrics: []FittedMetric{{Set: true, Centre: 80, Scale: 0.5, Count: 4}}}}
-	c := mustReplay(t, cfg, h).Calibrations()[0]
+	c := sure(mustReplay(t, cfg, h).Calibrations(background))[0]
 	if c.Count != 6 || c.ResidualRounds[0] != 5 {
 		t.Errorf("counts %d predictions from round %v on, want 6 from round 5 on", c.Count, c.ResidualRounds)
 	}

@@ -50,12 +50,9 @@ type Calibration struct {
 	ResidualRounds                     []int
 }
 
-// Violation is how far a constraint was broken, in metric units, over the trials whose value is known.
+// Violation is how far a constraint was broken, with what the model and the algorithm's theory say of it.
 type Violation struct {
-	Soft   float64 // [Σ c_t]⁺
-	Hard   float64 // Σ [c_t]⁺
-	Rounds int     // #{c_t > 0}
-	Known  int     // number of trials counted
+	Tally
 	// Estimated is the model's own Σ_s E[g⁺(x_s)] over the same trials.
 	Estimated float64
 	// Bound is the algorithm's bound on it; HasBound is false where there is none to draw.

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -14,34 +15,46 @@ const pruneFrom = 200
 // screen scores places and returns the leaders. A policy whose score rises with uncertainty is screened by bounds: the variance
 // after the first m rows of the factor is at least the final one, so the score it gives is at least the final one, and most
 // places are ruled out without a full solve. The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
-func (s *State) screen(at []Place, known Known, draw Draw) ([]climber, string) {
+func (s *State) screen(ctx context.Context, at []Place, known Known, draw Draw) ([]climber, string, error) {
 	if !s.traits.RisesWithUncertainty || len(s.history.Rounds) < pruneFrom {
-		scores, reason := s.scoreAll(at, known, draw)
-		return leaders(at, scores, starts), reason
+		scores, reason, err := s.scoreAll(ctx, at, known, draw)
+		return leaders(at, scores, starts), reason, err
 	}
-	means := s.screenMeans(at)
+	means, err := s.screenMeans(ctx, at)
+	if err != nil {
+		return nil, "", err
+	}
 	for rows := 64; rows < len(s.history.Rounds); rows *= 4 {
-		at, means = s.prune(at, means, rows, known, draw)
+		if at, means, err = s.prune(ctx, at, means, rows, known, draw); err != nil {
+			return nil, "", err
+		}
 	}
-	scores, reason := s.scoreAll(at, known, draw)
-	return leaders(at, scores, starts), reason
+	scores, reason, err := s.scoreAll(ctx, at, known, draw)
+	return leaders(at, scores, starts), reason, err
 }
 
 // screenMeans are the posterior means of every target at all places, exact to rounding, in O(n) a place.
-func (s *State) screenMeans(at []Place) [][]float64 {
+func (s *State) screenMeans(ctx context.Context, at []Place) ([][]float64, error) {
 	means := make([][]float64, len(s.targets))
 	for i := range s.next.sources {
 		src := &s.next.sources[i]
-		for n, m := range predictMeans(src.data, s.inputs(src.kernel, at), src.z) {
+		of, err := predictMeans(ctx, src.data, s.inputs(src.kernel, at), src.z)
+		if err != nil {
+			return nil, err
+		}
+		for n, m := range of {
 			means[src.targets[n]] = m
 		}
 	}
-	return means
+	return means, nil
 }
 
 // prune keeps the places whose bound from the first rows of the factor reaches the best exact score among a few promising ones.
-func (s *State) prune(at []Place, means [][]float64, rows int, known Known, draw Draw) ([]Place, [][]float64) {
-	bounds := s.boundScores(at, means, rows, known, draw)
+func (s *State) prune(ctx context.Context, at []Place, means [][]float64, rows int, known Known, draw Draw) ([]Place, [][]float64, error) {
+	bounds, err := s.boundScores(ctx, at, means, rows, known, draw)
+	if err != nil {
+		return nil, nil, err
+	}
 	order := make([]int, len(at))
 	for i := range order {
 		order[i] = i
@@ -51,7 +64,10 @@ func (s *State) prune(at []Place, means [][]float64, rows int, known Known, draw
 	for _, i := range order[:min(4*starts, len(order))] {
 		probe = append(probe, at[i])
 	}
-	exact, _ := s.scoreAll(probe, known, draw)
+	exact, _, err := s.scoreAll(ctx, probe, known, draw)
+	if err != nil {
+		return nil, nil, err
+	}
 	list := leaders(probe, exact, starts)
 	least := list[len(list)-1].score
 	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
@@ -69,16 +85,19 @@ func (s *State) prune(at []Place, means [][]float64, rows int, known Known, draw
 			}
 		}
 	}
-	return kept, keptMeans
+	return kept, keptMeans, nil
 }
 
 // boundScores scores places with the given means and the standard deviations that the first rows of each factor leave.
-func (s *State) boundScores(at []Place, means [][]float64, rows int, known Known, draw Draw) []search.Score {
+func (s *State) boundScores(ctx context.Context, at []Place, means [][]float64, rows int, known Known, draw Draw) ([]search.Score, error) {
 	sight := s.bareSight(s.next, draw)
 	estimates := s.givenEstimates(s.next, at, known.at(at))
 	for i := range s.next.sources {
 		src := &s.next.sources[i]
-		_, variances := predict(src.data.Prefix(min(rows, src.data.Len())), s.inputs(src.kernel, at), nil)
+		_, variances, err := predict(ctx, src.data.Prefix(min(rows, src.data.Len())), s.inputs(src.kernel, at), nil)
+		if err != nil {
+			return nil, err
+		}
 		sd := roots(variances)
 		for _, k := range src.targets {
 			mean := slices.Clone(means[k])
@@ -87,6 +106,10 @@ func (s *State) boundScores(at []Place, means [][]float64, rows int, known Known
 		}
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
-	scores, _ := s.order(s.policy.Score(sight), len(at))
-	return scores
+	raw, err := s.score(sight)
+	if err != nil {
+		return nil, err
+	}
+	scores, _ := s.order(raw, len(at))
+	return scores, nil
 }

@@ -1,18 +1,20 @@
 package optimizer
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 )
 
 // set lets an algorithm look at all places together. What it asks for is worked out when it asks.
-func (s *State) set(v *view, at []Place, known func(j, i int) float64) *policy.Set {
+func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i int) float64) *policy.Set {
 	set := &policy.Set{Free: make([]bool, len(s.cfg.Space.Dims))}
 	for k, d := range s.cfg.Space.Dims {
 		set.Free[k] = !d.Derived
@@ -25,22 +27,29 @@ func (s *State) set(v *view, at []Place, known func(j, i int) float64) *policy.S
 			set.Seeds = append(set.Seeds, i)
 		}
 	}
-	set.Joint = s.joint(v, at)
-	set.Reread = func(k int, among []int) func(x int, value float64) policy.Estimate { return s.reread(v, at, k, among) }
+	set.Joint = s.joint(ctx, v, at)
+	set.Reread = func(k int, among []int) func(x int, value float64) policy.Estimate {
+		return s.reread(ctx, v, at, k, among)
+	}
 	features := sync.OnceValue(func() [][]float64 { return s.features(at) })
 	set.Distance = func(i, j int) float64 { return distance(features()[i], features()[j]) }
-	set.Earlier = func(t int) *policy.Sight { return s.earlier(t, at, known) }
+	set.Earlier = func(t int) *policy.Sight { return s.earlier(ctx, t, at, known) }
 	set.Design = sync.OnceValue(s.designPoint)
+	set.Pause = func() { must(checkpoint.Reach(ctx)) }
 	return set
 }
 
 // earlier is what decision t saw of the places. What could be regressed once can be again; should it not, nothing is known there.
-func (s *State) earlier(t int, at []Place, known func(j, i int) float64) *policy.Sight {
-	v, err := s.acting(t, s.path[t-1], nil)
+func (s *State) earlier(ctx context.Context, t int, at []Place, known func(j, i int) float64) *policy.Sight {
+	must(checkpoint.Reach(ctx))
+	v, err := s.acting(ctx, t, s.path[t-1], nil)
+	must(ctx.Err())
 	if err != nil {
 		v = &view{round: t, era: s.eraAt(t), multipliers: s.path[t-1]}
 	}
-	return s.sight(v, at, known, s.draw(t))
+	sight, err := s.sight(ctx, v, at, known, s.draw(t))
+	must(err)
+	return sight
 }
 
 func samePlace(a, b Place) bool {
@@ -57,16 +66,21 @@ func samePlace(a, b Place) bool {
 
 // joint returns how to draw target k's function over the places: μ + width·chol(Cov)·n. Targets of one
 // regression share the root.
-func (s *State) joint(v *view, at []Place) func(k int, width float64, normal func() float64) []float64 {
+func (s *State) joint(ctx context.Context, v *view, at []Place) func(k int, width float64, normal func() float64) []float64 {
 	roots := make([][][]float64, len(v.sources))
 	return func(k int, width float64, normal func() float64) []float64 {
 		i := v.sourceOf[k]
 		src := &v.sources[i]
 		inputs := s.inputs(src.kernel, at)
 		if roots[i] == nil {
-			roots[i] = SemidefiniteRoot(src.data.Covariance(inputs))
+			covariance, err := src.data.Covariance(ctx, inputs)
+			must(err)
+			roots[i], err = factor.SemidefiniteRoot(ctx, covariance)
+			must(err)
 		}
-		mean := src.data.MeanMany(inputs, [][]float64{src.z[slices.Index(src.targets, k)]})[0]
+		means, err := src.data.MeanMany(ctx, inputs, [][]float64{src.z[slices.Index(src.targets, k)]})
+		must(err)
+		mean := means[0]
 		n := make([]float64, len(at))
 		for i := range n {
 			n[i] = normal()
@@ -78,41 +92,11 @@ func (s *State) joint(v *view, at []Place) func(k int, width float64, normal fun
 	}
 }
 
-// jitter is what SemidefiniteRoot adds to the diagonal, in units of the largest variance: enough for rounding, and in a draw no more
-// than 3e-5 of the widest standard deviation.
-const jitter = 1e-9
-
-// SemidefiniteRoot returns the rows of the lower-triangular L with L Lᵀ = A + 1e-9·max(diag A)·I for a symmetric positive
-// semidefinite A, which it overwrites. Places that the data determine, or that repeat, make A singular.
-func SemidefiniteRoot(a [][]float64) [][]float64 {
-	largest := 0.0
-	for i := range a {
-		largest = max(largest, a[i][i])
-	}
-	if largest == 0 {
-		return a
-	}
-	rows := make([][]float64, len(a))
-	for i := range a {
-		a[i][i] += jitter * largest
-		rows[i] = a[i][:i+1]
-	}
-	l, err := factor.New(rows)
-	if err != nil {
-		// Rounding outweighed the jitter, as with a matrix given by hand that is barely semidefinite.
-		return SemidefiniteRoot(a)
-	}
-	for i := range rows {
-		rows[i] = l.Row(i)
-	}
-	return rows
-}
-
 // reread prepares target k's posterior at some of the places after one more reading at place x. With c(y) the posterior covariance of
 // places x and y, and s = c(x) + λ,
 //
 //	μ′(y) = μ(y) + c(y)(value − μ(x))/s,   σ′²(y) = σ²(y) − c(y)²/s.
-func (s *State) reread(v *view, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
+func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
 	src := &v.sources[v.sourceOf[k]]
 	lambda := v.era.models[s.targets[k].metric].lambda
 	inputs := s.inputs(src.kernel, at)
@@ -120,9 +104,13 @@ func (s *State) reread(v *view, at []Place, k int, among []int) func(x int, valu
 	for _, y := range among {
 		some.Append(inputs.Row(y))
 	}
-	before := src.data.Conditioned(some)
-	at0 := s.estimateOf(v, k, at)
+	before, err := src.data.Conditioned(ctx, some)
+	must(err)
+	estimates, err := s.estimate(ctx, v, at, nil)
+	must(err)
+	at0 := estimates[k]
 	return func(x int, value float64) policy.Estimate {
+		must(checkpoint.Reach(ctx))
 		c := before.Covariances(inputs.Row(x))
 		total := at0.SD[x]*at0.SD[x] + lambda
 		after := policy.Estimate{Mean: make([]float64, len(among)), SD: make([]float64, len(among))}
@@ -132,11 +120,6 @@ func (s *State) reread(v *view, at []Place, k int, among []int) func(x int, valu
 		}
 		return after
 	}
-}
-
-// estimateOf is the posterior of target k alone.
-func (s *State) estimateOf(v *view, k int, at []Place) policy.Estimate {
-	return s.estimate(v, at, nil)[k]
 }
 
 // features are the places' kernel inputs.
@@ -159,11 +142,14 @@ func distance(x, y []float64) float64 {
 
 // finitePlaces are the places that an algorithm which looks at all of them together chooses among on a continuous space: those it
 // proposes, else the screening points and the safe seeds. No place is listed twice.
-func (s *State) finitePlaces(draw Draw) []Place {
+func (s *State) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
 	if s.traits.Propose != nil {
-		none := s.sight(s.next, nil, nil, draw)
+		none, err := s.sight(ctx, s.next, nil, nil, draw)
+		if err != nil {
+			return nil, err
+		}
 		if at := s.allowedPlaces(s.traits.Propose(none)); len(at) > 0 {
-			return at
+			return at, nil
 		}
 	}
 	var points [][]float64
@@ -173,7 +159,7 @@ func (s *State) finitePlaces(draw Draw) []Place {
 	for _, p := range s.screeningPlaces() {
 		points = append(points, p.U)
 	}
-	return s.allowedPlaces(points)
+	return s.allowedPlaces(points), nil
 }
 
 // allowedPlaces settles points and keeps the allowed ones, each once.

@@ -16,12 +16,12 @@ func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *pol
 	t.Helper()
 	cfg := toyConfig(t, algorithm, grounds()[0], 2)
 	h, _ := play(t, cfg, rounds)
-	state, err := Replay(cfg, h)
+	state, err := Replay(background, cfg, h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	places := cfg.Space.places()
-	return state, h, state.sight(state.next, places, toyKnown().at(places), state.draw(state.Round()))
+	return state, h, sure(state.sight(background, state.next, places, toyKnown().at(places), state.draw(state.Round())))
 }
 
 // TestReread compares the posterior that one more reading would give with that of a history that has it.
@@ -35,11 +35,11 @@ func TestReread(t *testing.T) {
 	longer := &History{Rounds: append(slices.Clone(h.Rounds), Round{Point: state.cfg.Space.Arms[x], Arm: x,
 		Readings: []Reading{{}, {}, {Told: true, Value: a.metricMean(value - a.shift), Revealed: 8}}})}
 	// A pending round narrows the others' variance; only the cost that was read is compared.
-	after, err := Replay(state.cfg, longer)
+	after, err := Replay(background, state.cfg, longer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := after.estimate(after.next, state.cfg.Space.places(), nil)[1+cost]
+	want := sure(after.estimate(background, after.next, state.cfg.Space.places(), nil))[1+cost]
 	got := sight.Set.Reread(1+cost, among)(x, value)
 	for i, y := range among {
 		near(t, 8, "reread mean", got.Mean[i], want.Mean[y])
@@ -52,12 +52,12 @@ func TestEarlier(t *testing.T) {
 	t.Parallel()
 	state, h, sight := stateOf(t, "stageopt", 9)
 	for n := 1; n < 9; n++ {
-		then, err := Replay(state.cfg, seenAt(h, n))
+		then, err := Replay(background, state.cfg, seenAt(h, n))
 		if err != nil {
 			t.Fatal(err)
 		}
 		places := state.cfg.Space.places()
-		want := then.sight(then.next, places, toyKnown().at(places), then.draw(n))
+		want := sure(then.sight(background, then.next, places, toyKnown().at(places), then.draw(n)))
 		got := sight.Set.Earlier(n)
 		if got.Round != n || !cmp.Equal(got.Reward, want.Reward, near9) || !cmp.Equal(got.Costs, want.Costs, near9) || !cmp.Equal(got.Beta, want.Beta) {
 			t.Errorf("decision %d is said to have seen something else than it did", n)
@@ -83,7 +83,7 @@ func TestJoint(t *testing.T) {
 	}
 	mean, otherMean := sum/draws, other/draws
 	src := &state.next.sources[state.next.sourceOf[0]]
-	covariance := src.data.Covariance(state.inputs(src.kernel, state.cfg.Space.places()))
+	covariance := sure(src.data.Covariance(background, state.inputs(src.kernel, state.cfg.Space.places())))
 	within := func(what string, got, want, tolerance float64) {
 		if math.Abs(got-want) > tolerance {
 			t.Errorf("%s of the draws is %g, want %g", what, got, want)
@@ -92,38 +92,6 @@ func TestJoint(t *testing.T) {
 	within("mean", mean, sight.Reward.Mean[i], 5*width*sight.Reward.SD[i]/math.Sqrt(draws))
 	within("variance", square/draws-mean*mean, width*width*covariance[i][i], 0.05*width*width*covariance[i][i])
 	within("covariance", product/draws-mean*otherMean, width*width*covariance[i][j], 0.05*width*width*math.Sqrt(covariance[i][i]*covariance[j][j]))
-}
-
-// TestSemidefiniteRoot takes the root of a singular matrix.
-func TestSemidefiniteRoot(t *testing.T) {
-	t.Parallel()
-	source := rand.New(rand.NewPCG(2, 0))
-	factors := make([][]float64, 12)
-	for i := range factors {
-		factors[i] = []float64{source.NormFloat64(), source.NormFloat64(), source.NormFloat64()}
-	}
-	a := make([][]float64, len(factors))
-	for i := range a {
-		for j := range factors {
-			a[i] = append(a[i], dot(factors[i], factors[j]))
-		}
-	}
-	l := SemidefiniteRoot(a)
-	for i := range a {
-		for j := range i + 1 {
-			if got := dot(l[i][:j+1], l[j][:j+1]); math.Abs(got-a[i][j]) > 1e-9 {
-				t.Errorf("entry %d, %d of L Lᵀ is %g, want %g", i, j, got, a[i][j])
-			}
-		}
-	}
-}
-
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i := range a {
-		sum += a[i] * b[i]
-	}
-	return sum
 }
 
 // TestSafePlaces holds that safe seeds are among the places of a continuous space, each place once, and that safe algorithms start there.
@@ -135,11 +103,11 @@ func TestSafePlaces(t *testing.T) {
 		if !samePlace(decisions[0].Place, cfg.SafeSeeds[0]) {
 			t.Errorf("%s starts at %v", algorithm, decisions[0].Place)
 		}
-		state, err := Replay(cfg, h)
+		state, err := Replay(background, cfg, h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		places := state.finitePlaces(state.draw(6))
+		places := sure(state.finitePlaces(background, state.draw(6)))
 		seeds := 0
 		for i, p := range places {
 			if samePlace(p, cfg.SafeSeeds[0]) {
@@ -181,7 +149,7 @@ func TestForgetting(t *testing.T) {
 	for algorithm, first := range map[string]int{"rpol-sw-ucb": 8, "ckb-sw-ucb": 8, "ckb-restart-ucb": 11, "penalty-noisy": 13} {
 		cfg := toyConfig(t, algorithm, grounds()[0], 1)
 		h, _ := play(t, cfg, 13)
-		state, err := Replay(cfg, h)
+		state, err := Replay(background, cfg, h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,16 +160,16 @@ func TestForgetting(t *testing.T) {
 		for i := range first - 1 {
 			forgotten.Rounds[i].Excluded = true
 		}
-		blank, err := Replay(cfg, forgotten)
+		blank, err := Replay(background, cfg, forgotten)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := blank.acting(14, state.Multipliers(), nil)
+		v, err := blank.acting(background, 14, state.Multipliers(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		places := cfg.Space.places()
-		got, want := state.estimate(state.next, places, nil), blank.estimate(v, places, nil)
+		got, want := sure(state.estimate(background, state.next, places, nil)), sure(blank.estimate(background, v, places, nil))
 		if !cmp.Equal(got, want, near9) || !cmp.Equal(state.next.gain, v.gain, near9) {
 			t.Errorf("%s remembers what it should have forgotten", algorithm)
 		}
@@ -221,7 +189,7 @@ func TestCeiling(t *testing.T) {
 		for i := range h.Rounds {
 			h.Rounds[i].Readings = []Reading{{Told: true, Revealed: i + 1}, {Told: true, Value: 5, Revealed: i + 1}}
 		}
-		state, err := Replay(cfg, h)
+		state, err := Replay(background, cfg, h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,11 +214,11 @@ func TestBoundsHold(t *testing.T) {
 		}
 		cfg.Settings = resolved(t, cfg, settings)
 		h, _ := play(t, cfg, 20)
-		state, err := Replay(cfg, h)
+		state, err := Replay(background, cfg, h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, row := range state.ViolationTrace() {
+		for i, row := range sure(state.ViolationTrace(background)) {
 			v := row[0]
 			suffered := v.Soft
 			if algorithm == "rpol-ucb" {
@@ -275,19 +243,19 @@ func TestWindowsSlide(t *testing.T) {
 			r.Readings[0].Revealed += 9
 		}
 	}
-	state, err := Replay(cfg, h)
+	state, err := Replay(background, cfg, h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	moved := 0
-	for n, trace := range state.Trace() {
+	for n, trace := range sure(state.Trace(background)) {
 		round := n + 1
-		anew, err := state.acting(round, state.path[n], nil)
+		anew, err := state.acting(background, round, state.path[n], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
-		estimates, err := state.ownEstimates(round, state.path[n], nil)
+		estimates, err := state.ownEstimates(background, round, state.path[n], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"context"
 	"math"
 
 	"headroom/internal/optimizer/policy"
@@ -8,18 +9,21 @@ import (
 
 // estimate is the posterior of every target at some places, in modelled units, margins included. known gives the values
 // of given constraints: known(j, i) is constraint j at place i in metric units; nil leaves their means 0.
-func (s *State) estimate(v *view, at []Place, known func(j, i int) float64) []policy.Estimate {
+func (s *State) estimate(ctx context.Context, v *view, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
 	out := s.givenEstimates(v, at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, variances := predict(src.data, s.inputs(src.kernel, at), src.z)
+		means, variances, err := predict(ctx, src.data, s.inputs(src.kernel, at), src.z)
+		if err != nil {
+			return nil, err
+		}
 		sd := roots(variances)
 		for n, k := range src.targets {
 			shift(means[n], v.era.affines[k].shift)
 			out[k] = policy.Estimate{Mean: means[n], SD: sd}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // givenEstimates are the estimates of the targets that are not regressed: a given constraint's value with certainty, otherwise 0.
@@ -57,17 +61,20 @@ func shift(values []float64, by float64) {
 }
 
 // sight is what the algorithm sees at some places when it makes the decision of view v.
-func (s *State) sight(v *view, at []Place, known func(j, i int) float64, draw Draw) *policy.Sight {
-	estimates := s.estimate(v, at, known)
+func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
+	estimates, err := s.estimate(ctx, v, at, known)
+	if err != nil {
+		return nil, err
+	}
 	sight := s.bareSight(v, draw)
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
 	if s.traits.LooksBack {
 		sight.Past = s.past(v)
 	}
 	if s.traits.LooksAtAll {
-		sight.Set = s.set(v, at, known)
+		sight.Set = s.set(ctx, v, at, known)
 	}
-	return sight
+	return sight, nil
 }
 
 // bareSight is a sight of no places yet.
@@ -85,12 +92,43 @@ func (s *State) bareSight(v *view, draw Draw) *policy.Sight {
 
 // sightOf is the sight of one place that was or is to be played. A policy that draws whole functions and whose draw was not
 // recorded draws at that place alone.
-func (s *State) sightOf(v *view, at Place, known func(j, i int) float64, draw Draw) *policy.Sight {
-	sight := s.sight(v, []Place{at}, known, draw)
-	if s.traits.Drawn != nil && len(draw.Z) != len(s.targets) {
-		sight.Draw.Z = s.traits.Drawn(sight, 0)
+func (s *State) sightOf(ctx context.Context, v *view, at Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
+	sight, err := s.sight(ctx, v, []Place{at}, known, draw)
+	if err == nil && s.traits.Drawn != nil && len(draw.Z) != len(s.targets) {
+		err = interruptible(func() { sight.Draw.Z = s.traits.Drawn(sight, 0) })
 	}
-	return sight
+	return sight, err
+}
+
+// score is the algorithm's acquisition at the places in sight.
+func (s *State) score(sight *policy.Sight) (scores policy.Scores, err error) {
+	err = interruptible(func() { scores = s.policy.Score(sight) })
+	return scores, err
+}
+
+// interruption is how what an algorithm asks of its Set ends the algorithm's work, which knows no errors.
+type interruption struct{ err error }
+
+// must interrupts the algorithm's work on an error.
+func must(err error) {
+	if err != nil {
+		panic(interruption{err})
+	}
+}
+
+// interruptible lets an algorithm work and returns the error that interrupted it.
+func interruptible(work func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case interruption:
+			err = r.err
+		default:
+			panic(r)
+		}
+	}()
+	work()
+	return nil
 }
 
 // past lists the earlier rounds as the decision sees them.

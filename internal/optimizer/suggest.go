@@ -19,38 +19,48 @@ func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
 		return Decision{}, err
 	}
 	if s.Round() <= s.settings.InitialDesign(s.cfg.Context()) {
-		return s.firstDesign(known)
+		return s.firstDesign(ctx, known)
 	}
 	found, err := s.maximise(ctx, known)
 	if err != nil {
 		return Decision{}, err
 	}
-	d := s.decision(found.place, known, found.draw)
+	d, err := s.decision(ctx, found.place, known, found.draw)
+	if err != nil {
+		return Decision{}, err
+	}
 	d.Acquisition, d.HasScore, d.RunnerUp, d.Reason = found.value, true, found.runnerUp, Reason(found.reason)
 	return d, nil
 }
 
-// Own returns the decision record of a point that somebody else chose as the next round.
-func (s *State) Own(at Place, known Known) Decision {
-	d := s.decision(at, known, s.draw(s.Round()))
+// Own returns the decision record of a point that somebody else chose as the next round. The error is that of ctx.
+func (s *State) Own(ctx context.Context, at Place, known Known) (Decision, error) {
+	d, err := s.decision(ctx, at, known, s.draw(s.Round()))
 	d.Reason = ReasonOwn
-	return d
+	return d, err
 }
 
 // decision writes down the numbers behind choosing a place.
-func (s *State) decision(at Place, known Known, draw Draw) Decision {
+func (s *State) decision(ctx context.Context, at Place, known Known, draw Draw) (Decision, error) {
 	places := []Place{at}
-	sight := s.sightOf(s.next, at, known.at(places), draw)
+	sight, err := s.sightOf(ctx, s.next, at, known.at(places), draw)
+	if err != nil {
+		return Decision{}, err
+	}
+	beliefs, chances, err := s.Believe(ctx, places, s.knownRows(places, known))
+	if err != nil {
+		return Decision{}, err
+	}
 	draw.Z = sight.Draw.Z
 	d := Decision{Place: at, Round: s.Round(), Multipliers: s.multipliers, Draw: draw, Estimates: s.policy.Estimates(sight, 0)}
-	for i, b := range s.Posterior(places) {
+	for i, b := range beliefs {
 		d.Mean, d.SD = append(d.Mean, b.Mean[0]), append(d.SD, b.SD[0])
 		if k := s.targetOf(i); k < len(s.next.beta) {
 			d.Beta = append(d.Beta, s.next.beta[k])
 		}
 	}
-	d.FeasibilityProbability = s.FeasibilityProbability(places, s.knownRows(places, known))[0]
-	return d
+	d.FeasibilityProbability = chances[0]
+	return d, nil
 }
 
 // knownRows tabulates the given constraints' values; nil when there are none.
@@ -72,14 +82,14 @@ func (s *State) knownRows(places []Place, known Known) [][]float64 {
 }
 
 // firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm nearest to it that has not been tried.
-func (s *State) firstDesign(known Known) (Decision, error) {
+func (s *State) firstDesign(ctx context.Context, known Known) (Decision, error) {
 	place, ok := s.designPlace()
 	if !ok {
 		return Decision{}, ErrNoneAllowed
 	}
-	d := s.decision(place, known, s.draw(s.Round()))
+	d, err := s.decision(ctx, place, known, s.draw(s.Round()))
 	d.FirstDesign, d.Reason = true, ReasonFirstDesign
-	return d, nil
+	return d, err
 }
 
 // designTries bounds how many points of the sequence are tried for one that the input constraints allow.
@@ -151,12 +161,18 @@ func (s *State) nearestFreshArm(u []float64) (Place, bool) {
 	return Place{}, false
 }
 
-// Acquisition returns what the next Suggest would maximise, at the given places.
-func (s *State) Acquisition(at []Place, known Known) Scores {
-	draw := s.draw(s.Round())
-	scores := s.policy.Score(s.sight(s.next, at, known.at(at), draw))
+// Acquisition returns what the next Suggest would maximise, at the given places. The error is that of ctx.
+func (s *State) Acquisition(ctx context.Context, at []Place, known Known) (Scores, error) {
+	sight, err := s.sight(ctx, s.next, at, known.at(at), s.draw(s.Round()))
+	if err != nil {
+		return Scores{}, err
+	}
+	scores, err := s.score(sight)
+	if err != nil {
+		return Scores{}, err
+	}
 	values, allowed, _ := s.effective(scores, at)
-	return Scores{Values: values, Allowed: allowed, Argmax: Argmax(values, scores.Untruncated, allowed, scores.Relative)}
+	return Scores{Values: values, Allowed: allowed, Argmax: Argmax(values, scores.Untruncated, allowed, scores.Relative)}, nil
 }
 
 // effective resolves which places may be chosen: those the algorithm allows, else by its fallback; never an arm that has run out.

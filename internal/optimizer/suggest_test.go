@@ -68,9 +68,20 @@ func readings(cfg *Config, u []float64, t int, random *rand.Rand) []Reading {
 	return out
 }
 
+// background is the context of tests that nobody ends.
+var background = context.Background()
+
+// sure is a result that cannot fail.
+func sure[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 func mustReplay(t testing.TB, cfg *Config, h *History) *State {
 	t.Helper()
-	s, err := Replay(cfg, h)
+	s, err := Replay(background, cfg, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +125,12 @@ func TestSuggestionIsTheMaximum(t *testing.T) {
 			}
 		}, `{"beta": 1.5}`)
 		s := mustReplay(t, cfg, played(cfg, n, rapid.Uint64().Draw(rt, "seed")))
-		decision, err := s.Suggest(context.Background(), Known{})
+		decision, err := s.Suggest(background, Known{})
 		if err != nil {
 			rt.Fatal(err)
 		}
 		at := grid(cfg, 151)
-		values := s.Acquisition(at, Known{}).Values
+		values := sure(s.Acquisition(background, at, Known{})).Values
 		low, high, best := math.Inf(1), math.Inf(-1), 0
 		for i, v := range values {
 			if v > high {
@@ -130,7 +141,7 @@ func TestSuggestionIsTheMaximum(t *testing.T) {
 		if decision.Acquisition < high-1e-3*(high-low) {
 			rt.Fatalf("suggested %v with acquisition %v, the grid reaches %v at %v (range %v)", decision.Place.U, decision.Acquisition, high, at[best].U, high-low)
 		}
-		if recomputed := s.Acquisition([]Place{decision.Place}, Known{}).Values[0]; math.Abs(recomputed-decision.Acquisition) > 1e-9 {
+		if recomputed := sure(s.Acquisition(background, []Place{decision.Place}, Known{})).Values[0]; math.Abs(recomputed-decision.Acquisition) > 1e-9 {
 			rt.Fatalf("the decision says %v, the acquisition there is %v", decision.Acquisition, recomputed)
 		}
 	})
@@ -143,11 +154,11 @@ func TestLargeStudiesKeepTheirMaximum(t *testing.T) {
 	for seed := range uint64(2) {
 		cfg := plain(t, 2, 2, func(c *Config) { c.Seed = seed }, `{"beta": 1.5}`)
 		s := mustReplay(t, cfg, played(cfg, 1000, seed))
-		decision, err := s.Suggest(context.Background(), Known{})
+		decision, err := s.Suggest(background, Known{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := s.Acquisition(grid(cfg, 101), Known{}).Values
+		values := sure(s.Acquisition(background, grid(cfg, 101), Known{})).Values
 		low, high := slices.Min(values), slices.Max(values)
 		if decision.Acquisition < high-1e-3*(high-low) {
 			t.Errorf("seed %d: suggested %v with acquisition %v, the grid reaches %v (range %v)", seed, decision.Place.U, decision.Acquisition, high, high-low)

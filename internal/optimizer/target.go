@@ -49,4 +49,4 @@ func (cfg *Config) transform(k target, m metricModel) affine {
 }
 
 // given is a cost's value in the units the algorithm sees, when it is known at the decision.
-func (c Cost) given(value float64) float64 { return c.Sign*(value-c.Threshold) + c.Margin }
+func (c Cost) given(value float64) float64 { return c.Excess(value) + c.Margin }

@@ -1,37 +1,72 @@
 package optimizer
 
 import (
+	"context"
 	"math"
 	"slices"
+	"sync"
+
+	"headroom/internal/optimizer/checkpoint"
 )
 
-// Trace returns one entry per round.
-func (s *State) Trace() []RoundTrace {
-	s.traceOnce.Do(func() {
-		slid := windows{}
-		for t := 1; t < s.Round(); t++ {
-			s.trace = append(s.trace, s.traceRound(t, slid))
-		}
-	})
-	return s.trace
+// tracing is how far the trace has come. Callers that need it at the same time work on it in turns, a round each.
+type tracing struct {
+	mu     sync.Mutex
+	rounds []RoundTrace
+	slid   windows
 }
 
-// traceRound looks back at decision t. Regressions that were possible once are possible again, so an error here would
-// have shown in Replay; such a round is traced without numbers.
-func (s *State) traceRound(t int, slid windows) RoundTrace {
-	trace := RoundTrace{Multipliers: s.path[t-1]}
-	shown, err := s.shown(t, slid)
+// Trace returns one entry per round. The error is that of ctx, later calls going on from there.
+func (s *State) Trace(ctx context.Context) ([]RoundTrace, error) {
+	for {
+		if done, err := s.traceFurther(ctx); done || err != nil {
+			return s.trace.rounds, err
+		}
+		if err := checkpoint.Reach(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// traceFurther traces the next round and tells whether there was none left.
+func (s *State) traceFurther(ctx context.Context) (done bool, err error) {
+	l := &s.trace
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.rounds) == len(s.history.Rounds) {
+		return true, nil
+	}
+	if l.slid == nil {
+		l.slid = windows{}
+	}
+	round, err := s.traceRound(checkpoint.Without(ctx), len(l.rounds)+1, l.slid)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
 	if err != nil {
-		return trace
+		// What was regressed once can be again, so an error would have shown in Replay. Should it not, the round is traced without numbers.
+		round = RoundTrace{Multipliers: round.Multipliers}
+	}
+	l.rounds = append(l.rounds, round)
+	return false, nil
+}
+
+// traceRound looks back at decision t.
+func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace, error) {
+	trace := RoundTrace{Multipliers: s.path[t-1]}
+	shown, err := s.shown(ctx, t, slid)
+	if err != nil {
+		return trace, err
 	}
 	acted := shown
 	acted.multipliers = s.path[t-1]
 	if s.traits.ActsOnOwnData() {
-		if acted, err = s.acting(t, s.path[t-1], slid); err != nil {
-			return trace
-		}
+		acted, err = s.acting(ctx, t, s.path[t-1], slid)
 	} else {
-		s.finish(acted)
+		err = s.finish(ctx, acted)
+	}
+	if err != nil {
+		return trace, err
 	}
 	for i := range s.cfg.Metrics {
 		k := s.targetOf(i)
@@ -39,11 +74,15 @@ func (s *State) traceRound(t int, slid windows) RoundTrace {
 		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
 		prediction, latent := s.ahead(shown, t, k)
 		if i := acted.sourceOf[k]; acted != shown && i >= 0 {
-			latent = s.estimateOf(acted, k, []Place{s.placeOf(t)}).SD[0]
+			estimates, err := s.estimate(ctx, acted, []Place{s.placeOf(t)}, nil)
+			if err != nil {
+				return trace, err
+			}
+			latent = estimates[k].SD[0]
 		}
 		trace.Ahead, trace.latent = append(trace.Ahead, prediction), append(trace.latent, latent)
 	}
-	return trace
+	return trace, nil
 }
 
 // targetOf is the first target that a metric serves.
@@ -99,10 +138,13 @@ func (s *State) ahead(v *view, t, k int) (p Prediction, latentSD float64) {
 const band50, band80, band95 = 0.6744897501960817, 1.2815515655446004, 1.959963984540054
 
 // Calibrations returns one per metric. With standardised outputs, rounds decided before the metric had a centre and a scale
-// are left out: nothing was predicted in its units.
-func (s *State) Calibrations() []Calibration {
+// are left out: nothing was predicted in its units. The error is that of ctx.
+func (s *State) Calibrations(ctx context.Context) ([]Calibration, error) {
 	out := make([]Calibration, len(s.cfg.Metrics))
-	trace := s.Trace()
+	trace, err := s.Trace(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for i := range out {
 		for n, r := range s.history.Rounds {
 			unscaled := s.cfg.Standardize && s.eraAt(n + 1).models[i].count == 0
@@ -114,7 +156,7 @@ func (s *State) Calibrations() []Calibration {
 		}
 		out[i].divide()
 	}
-	return out
+	return out, nil
 }
 
 func (c *Calibration) add(round int, residual float64) {

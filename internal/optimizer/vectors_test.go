@@ -210,13 +210,13 @@ func replayVector(t *testing.T, v vectors, i int, cfg *Config) {
 	var grown *State
 	for n, want := range a.Rounds {
 		h := vectorHistory(t, v, i, n)
-		anew, err := Replay(cfg, h)
+		anew, err := Replay(background, cfg, h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if grown == nil {
 			grown = anew
-		} else if grown, err = grown.Extend(h); err != nil {
+		} else if grown, err = grown.Extend(background, h); err != nil {
 			t.Fatal(err)
 		}
 		for _, state := range []*State{grown, anew} {
@@ -246,9 +246,9 @@ func compareRound(t *testing.T, state *State, want vectorRound, known Known, dra
 	}
 	near(t, n, "multiplier", multiplier, wantedMultiplier(want))
 	places := state.cfg.Space.places()
-	acted := state.estimate(state.next, places, nil)
-	shown := state.Posterior(places)
-	raw := state.policy.Score(state.sight(state.next, places, known.at(places), draw))
+	acted := sure(state.estimate(background, state.next, places, nil))
+	shown := sure(state.Posterior(background, places))
+	raw := state.policy.Score(sure(state.sight(background, state.next, places, known.at(places), draw)))
 	values, allowed, _ := state.effective(raw, places)
 	for arm := range places {
 		near(t, n, "mean", acted[0].Mean[arm], want.MeanF[arm])
@@ -273,7 +273,7 @@ func compareRound(t *testing.T, state *State, want vectorRound, known Known, dra
 	if draw.Z != nil {
 		return // Acquisition draws from the seed
 	}
-	scores := state.Acquisition(places, known)
+	scores := sure(state.Acquisition(background, places, known))
 	for arm := range places {
 		if scores.Allowed[arm] {
 			near(t, n, "acquisition asked for", scores.Values[arm], *want.Acq[arm])
@@ -295,11 +295,11 @@ func compareViolation(t *testing.T, v vectors, i int) {
 		h.Rounds = append(h.Rounds, Round{Point: v.Candidates[r.Index], Arm: r.Index, Suggested: true,
 			Readings: []Reading{{Told: true, Value: r.Y, Revealed: n + 1}, {Told: true, Value: g, Revealed: n + 1}}})
 	}
-	state, err := Replay(cfg, h)
+	state, err := Replay(background, cfg, h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := state.Violations()[0]
+	got := sure(state.Violations(background))[0]
 	near(t, len(a.Rounds), "hard violation", got.Hard, a.Metrics.Hard)
 	near(t, len(a.Rounds), "soft violation", got.Soft, a.Metrics.Soft)
 	near(t, len(a.Rounds), "rounds in violation", float64(got.Rounds), a.Metrics.N)

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"context"
 	"slices"
 
 	"headroom/internal/optimizer/gp"
@@ -33,28 +34,27 @@ type source struct {
 }
 
 // acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's window, and what is pending.
-func (s *State) acting(t int, q []float64, slid windows) (*view, error) {
+func (s *State) acting(ctx context.Context, t int, q []float64, slid windows) (*view, error) {
 	v := &view{round: t, era: s.eraAt(t), multipliers: q, slid: slid}
 	var err error
 	switch {
 	case s.traits.Censoring != nil:
-		err = s.sourcesCensored(v)
+		err = s.sourcesCensored(ctx, v)
 	case s.traits.Response != nil:
-		err = s.sourcePenalised(v)
+		err = s.sourcePenalised(ctx, v)
 	default:
-		err = s.sourcesArrived(v, s.settings.PendingNarrows())
+		err = s.sourcesArrived(ctx, v, s.settings.PendingNarrows())
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.finish(v)
-	return v, nil
+	return v, s.finish(ctx, v)
 }
 
 // shown returns the view that posteriors are shown from: arrived data in the window, nothing else.
-func (s *State) shown(t int, slid windows) (*view, error) {
+func (s *State) shown(ctx context.Context, t int, slid windows) (*view, error) {
 	v := &view{round: t, era: s.eraAt(t), slid: slid}
-	return v, s.sourcesArrived(v, false)
+	return v, s.sourcesArrived(ctx, v, false)
 }
 
 func (s *State) eraAt(t int) *era {
@@ -67,7 +67,7 @@ func (s *State) eraAt(t int) *era {
 }
 
 // sourcesArrived gives each metric its arrived readings in the window, and its pending points after them.
-func (s *State) sourcesArrived(v *view, withPending bool) error {
+func (s *State) sourcesArrived(ctx context.Context, v *view, withPending bool) error {
 	v.sourceOf = make([]int, len(s.targets))
 	made := map[int]int{} // metric → source
 	for k, t := range s.targets {
@@ -77,7 +77,7 @@ func (s *State) sourcesArrived(v *view, withPending bool) error {
 		}
 		i, ok := s.shareable(v, made, t.metric, withPending)
 		if !ok {
-			src, err := s.arrivedSource(v, t.metric, withPending)
+			src, err := s.arrivedSource(ctx, v, t.metric, withPending)
 			if err != nil {
 				return err
 			}
@@ -105,17 +105,17 @@ func (s *State) shareable(v *view, made map[int]int, metric int, withPending boo
 	return 0, false
 }
 
-func (s *State) arrivedSource(v *view, metric int, withPending bool) (source, error) {
+func (s *State) arrivedSource(ctx context.Context, v *view, metric int, withPending bool) (source, error) {
 	g := v.era.groups[v.era.groupOf[metric]]
-	src, err := s.inSight(v, g)
+	src, err := s.inSight(ctx, v, g)
 	if err != nil || !withPending {
 		return src, err
 	}
-	return src, s.appendPending(&src, g.model, s.pending(v.round, metric))
+	return src, s.appendPending(ctx, &src, g.model, s.pending(v.round, metric))
 }
 
 // inSight conditions on the points of a regression that the view's decision sees, in the algorithm's window.
-func (s *State) inSight(v *view, g *group) (source, error) {
+func (s *State) inSight(ctx context.Context, v *view, g *group) (source, error) {
 	order := g.order[:g.seen(v.round)]
 	src := source{kernel: g.model.kernel}
 	if first := s.traits.Earliest(v.round); first <= 1 {
@@ -123,7 +123,7 @@ func (s *State) inSight(v *view, g *group) (source, error) {
 	} else {
 		order = since(order, first)
 		var err error
-		if src.data, err = s.windowed(v.slid, g, order); err != nil {
+		if src.data, err = s.windowed(ctx, v.slid, g, order); err != nil {
 			return src, err
 		}
 	}
@@ -144,7 +144,7 @@ func since(order []arrival, first int) []arrival {
 	return kept
 }
 
-func (s *State) appendPending(src *source, m metricModel, rounds []int) error {
+func (s *State) appendPending(ctx context.Context, src *source, m metricModel, rounds []int) error {
 	if len(rounds) == 0 {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (s *State) appendPending(src *source, m metricModel, rounds []int) error {
 	}
 	src.data = src.data.Clone()
 	src.rounds = append(src.rounds, rounds...)
-	return s.appendRounds(src.data, m.kernel, order)
+	return s.appendRounds(ctx, src.data, m.kernel, order)
 }
 
 // pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
@@ -198,10 +198,10 @@ func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
 
 // sourcesCensored puts every chosen point into K. Round n's response counts as its value if decision t sees it and it
 // came within the delay window, else as 0.
-func (s *State) sourcesCensored(v *view) error {
+func (s *State) sourcesCensored(ctx context.Context, v *view) error {
 	v.sourceOf = v.era.ownOf
 	for _, g := range v.era.own {
-		src, err := s.inSight(v, g)
+		src, err := s.inSight(ctx, v, g)
 		if err != nil {
 			return err
 		}
@@ -230,10 +230,10 @@ func (s *State) censoredResponses(v *view, k int, chosen []int, window int) []fl
 }
 
 // sourcePenalised regresses the one penalised response with the objective's model.
-func (s *State) sourcePenalised(v *view) error {
+func (s *State) sourcePenalised(ctx context.Context, v *view) error {
 	v.sourceOf = v.era.ownOf
 	g := v.era.own[0]
-	src, err := s.inSight(v, g)
+	src, err := s.inSight(ctx, v, g)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (s *State) sourcePenalised(v *view) error {
 		y = append(y, s.traits.Response(reward, costs, v.multipliers))
 	}
 	if s.settings.PendingNarrows() {
-		if err := s.appendPending(&src, g.model, s.incomplete(v.round)); err != nil {
+		if err := s.appendPending(ctx, &src, g.model, s.incomplete(v.round)); err != nil {
 			return err
 		}
 	}
@@ -290,7 +290,7 @@ func (s *State) outcome(e *era, n, t int) (reward float64, costs []float64, ok b
 }
 
 // finish adds γ_t and β_t.
-func (s *State) finish(v *view) {
+func (s *State) finish(ctx context.Context, v *view) error {
 	w := policy.Width{Round: v.round, Multipliers: v.multipliers,
 		Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets))}
 	for k, t := range s.targets {
@@ -304,12 +304,17 @@ func (s *State) finish(v *view) {
 	v.gain, v.lambda = w.Gain, w.Lambda
 	v.beta = s.policy.Beta(w)
 	if c := s.traits.Censoring; c != nil {
-		v.beta = c.Widen(v.beta, s.recentDeviations(v, c.Window))
+		sums, err := s.recentDeviations(ctx, v, c.Window)
+		if err != nil {
+			return err
+		}
+		v.beta = c.Widen(v.beta, sums)
 	}
+	return nil
 }
 
 // recentDeviations is Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s) per target.
-func (s *State) recentDeviations(v *view, window int) []float64 {
+func (s *State) recentDeviations(ctx context.Context, v *view, window int) ([]float64, error) {
 	sums := make([]float64, len(s.targets))
 	var places []Place
 	for n := max(1, v.round-window); n < v.round; n++ {
@@ -317,12 +322,16 @@ func (s *State) recentDeviations(v *view, window int) []float64 {
 			places = append(places, Place{r.Point, r.Arm})
 		}
 	}
-	for k, e := range s.estimate(v, places, nil) {
+	estimates, err := s.estimate(ctx, v, places, nil)
+	if err != nil {
+		return nil, err
+	}
+	for k, e := range estimates {
 		for _, sd := range e.SD {
 			sums[k] += sd
 		}
 	}
-	return sums
+	return sums, nil
 }
 
 // inputs lists places as kernel inputs.

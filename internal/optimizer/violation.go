@@ -1,46 +1,45 @@
 package optimizer
 
 import (
+	"context"
 	"math"
 
 	"headroom/internal/optimizer/policy"
 )
 
-// Violations returns one per constraint, after all rounds.
-func (s *State) Violations() []Violation {
-	trace := s.ViolationTrace()
-	if len(trace) == 0 {
-		return make([]Violation, len(s.cfg.Costs))
+// Violations returns one per constraint, after all rounds. The error is that of ctx.
+func (s *State) Violations(ctx context.Context) ([]Violation, error) {
+	trace, err := s.ViolationTrace(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return trace[len(trace)-1]
+	if len(trace) == 0 {
+		return make([]Violation, len(s.cfg.Costs)), nil
+	}
+	return trace[len(trace)-1], nil
 }
 
-// ViolationTrace returns the running figures, [round][constraint].
-func (s *State) ViolationTrace() [][]Violation {
-	s.violationOnce.Do(func() { s.violations = s.violationTrace() })
-	return s.violations
-}
-
-func (s *State) violationTrace() [][]Violation {
+// ViolationTrace returns the running figures, [round][constraint]. The error is that of ctx.
+func (s *State) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	n := len(s.history.Rounds)
 	trace := make([][]Violation, n)
 	for i := range trace {
 		trace[i] = make([]Violation, len(s.cfg.Costs))
 	}
-	bounds := s.bounds()
-	expected := s.expectedExcess()
+	bounds, err := s.bounds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	estimates, err := s.lookingBack(ctx)
+	if err != nil {
+		return nil, err
+	}
+	expected := s.expectedExcess(estimates)
 	for j, c := range s.cfg.Costs {
 		var v Violation
-		signed := 0.0
 		for i := range n {
 			if excess, ok := s.excess(i+1, c, j); ok {
-				v.Known++
-				signed += excess
-				v.Hard += max(excess, 0)
-				if excess > 0 {
-					v.Rounds++
-				}
-				v.Soft = max(signed, 0)
+				v.Add(excess)
 				v.Estimated += expected(i, j)
 			}
 			if bounds != nil {
@@ -49,26 +48,25 @@ func (s *State) violationTrace() [][]Violation {
 			trace[i][j] = v
 		}
 	}
-	return trace
+	return trace, nil
 }
 
 // excess is g_j of a round's reading in metric units, against the true threshold.
 func (s *State) excess(round int, c Cost, j int) (float64, bool) {
 	r := &s.history.Rounds[round-1]
 	if c.Knowledge == Given {
-		return c.Sign * (r.Costs[j] - c.Threshold), true
+		return c.Excess(r.Costs[j]), true
 	}
 	reading := r.Readings[c.Metric]
-	return c.Sign * (reading.Value - c.Threshold), reading.Told
+	return c.Excess(reading.Value), reading.Told
 }
 
-// expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, in metric units.
-func (s *State) expectedExcess() func(i, j int) float64 {
-	estimates := s.lookBack()
+// expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates at all rounds are given, in metric units.
+func (s *State) expectedExcess(estimates []policy.Estimate) func(i, j int) float64 {
 	return func(i, j int) float64 {
 		c := s.cfg.Costs[j]
 		if c.Knowledge == Given {
-			return max(c.Sign*(s.history.Rounds[i].Costs[j]-c.Threshold), 0)
+			return max(c.Excess(s.history.Rounds[i].Costs[j]), 0)
 		}
 		e := estimates[1+j]
 		return s.display.era.affines[1+j].scale * expectedPositive(e.Mean[i]-c.Margin, e.SD[i])
@@ -92,25 +90,25 @@ type bounds struct {
 }
 
 // bounds follows the algorithm's own bound along the rounds; nil for algorithms without one.
-func (s *State) bounds() *bounds {
+func (s *State) bounds(ctx context.Context) (*bounds, error) {
 	if s.traits.Bound == nil || len(s.history.Rounds) == 0 || len(s.cfg.Costs) == 0 {
-		return nil
+		return nil, nil
 	}
 	b := &bounds{guarantee: s.traits.Guaranteed && !s.cfg.Fit, upTo: make([][]float64, len(s.history.Rounds))}
-	trace := s.Trace()
-	for i := range b.upTo {
-		b.upTo[i] = make([]float64, len(s.cfg.Costs))
+	trace, err := s.Trace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]policy.Footstep, len(trace))
+	for i, t := range trace {
+		b.upTo[i], steps[i] = make([]float64, len(s.cfg.Costs)), s.footstep(i+1, t)
 	}
 	for j := range s.cfg.Costs {
-		steps := make([]policy.Footstep, len(trace))
-		for i, t := range trace {
-			steps[i] = s.footstep(i+1, t)
-		}
 		for i, bound := range s.traits.Bound(j, steps) {
 			b.upTo[i][j] = bound
 		}
 	}
-	return b
+	return b, nil
 }
 
 // footstep is what the bound needs to know of one round.

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"context"
 	"slices"
 
 	"headroom/internal/optimizer/gp"
@@ -16,23 +17,23 @@ type window struct {
 }
 
 // windowed conditions on the given readings of a regression, from the last window where that is remembered and begins alike.
-func (s *State) windowed(slid windows, g *group, order []arrival) (*gp.Data, error) {
+func (s *State) windowed(ctx context.Context, slid windows, g *group, order []arrival) (*gp.Data, error) {
 	last, ok := slid[g]
 	left := leaving(last.order, order)
 	if !ok || left > len(order)/8 {
 		data := gp.NewData(g.function, s.inputWidth(g.model.kernel))
-		return s.remember(slid, g, order, data, order)
+		return s.remember(ctx, slid, g, order, data, order)
 	}
 	data := last.data.Prefix(last.data.Len())
 	for range left {
 		data.DropFirst()
 	}
-	return s.remember(slid, g, order, data, order[len(last.order)-left:])
+	return s.remember(ctx, slid, g, order, data, order[len(last.order)-left:])
 }
 
 // remember appends the readings that have come and keeps the window for the next one.
-func (s *State) remember(slid windows, g *group, order []arrival, data *gp.Data, come []arrival) (*gp.Data, error) {
-	err := s.appendRounds(data, g.model.kernel, come)
+func (s *State) remember(ctx context.Context, slid windows, g *group, order []arrival, data *gp.Data, come []arrival) (*gp.Data, error) {
+	err := s.appendRounds(ctx, data, g.model.kernel, come)
 	if err == nil && slid != nil {
 		slid[g] = window{order, data}
 	}

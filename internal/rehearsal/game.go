@@ -148,7 +148,7 @@ type player struct {
 	id      string
 	visits  map[string]int // how often a setting was tried or asked for
 	record  *Record
-	waiting [][]study.Telling // results by request, oldest first
+	waiting [][]study.NumberedTelling // results by request, oldest first
 }
 
 func (p *player) by() study.Command { return study.Command{By: "rehearsal"} }
@@ -197,13 +197,13 @@ func (p *player) ask(ctx context.Context) error {
 		return err
 	}
 	took := time.Since(began).Seconds() / float64(count)
-	var results []study.Telling
+	var results []study.NumberedTelling
 	for _, n := range numbers {
 		chosen := snap.Trial(n)
 		t := p.visit(chosen.Parameters, chosen.Candidate)
 		t.Reason, t.Seconds = chosen.Decision.Reason, took
 		p.record.Asks = append(p.record.Asks, t)
-		results = append(results, study.Telling{Number: n, Metrics: readings(t.Read), Location: fmt.Sprintf("body.trials[%d]", len(results))})
+		results = append(results, study.NumberedTelling{Number: n, Telling: ledger.Telling{Metrics: readings(t.Read)}})
 	}
 	p.waiting = append(p.waiting, results)
 	return nil
@@ -220,7 +220,7 @@ func readings(v Values) map[string]ledger.Reading {
 // tell reports the results of all requests but the last few.
 func (p *player) tell(ctx context.Context, keep int) error {
 	for len(p.waiting) > keep {
-		if _, err := p.service.Tell(ctx, p.by(), p.id, p.waiting[0]); err != nil {
+		if _, err := p.service.TellMany(ctx, p.by(), p.id, p.waiting[0]); err != nil {
 			return err
 		}
 		p.waiting = p.waiting[1:]

@@ -113,7 +113,7 @@ func repeated(t testing.TB, s *study.Service, g Game, record *Record) *ledger.Sn
 			due = asked
 		}
 		for ; told < due; told++ {
-			if _, err := s.Tell(t.Context(), by, snap.ID, []study.Telling{{Number: g.Start + told + 1, Metrics: readings(record.Asks[told].Read)}}); err != nil {
+			if _, err := s.Tell(t.Context(), by, snap.ID, g.Start+told+1, ledger.Telling{Metrics: readings(record.Asks[told].Read)}); err != nil {
 				t.Fatal(err)
 			}
 		}

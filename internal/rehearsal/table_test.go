@@ -107,6 +107,29 @@ func TestNoise(t *testing.T) {
 	}
 }
 
+// TestReadingsDiffer from visit to visit of a setting, from setting to setting and from seed to seed, and are the same otherwise.
+func TestReadingsDiffer(t *testing.T) {
+	t.Parallel()
+	p := ladder(t, "maximize")
+	noise := func(x, visit int, seed uint64) float64 {
+		player := player{Game: Game{Problem: p, Noise: Noise{Gaussian, 1}, Seed: seed}, visits: map[string]int{}}
+		var read Trial
+		for range visit {
+			read = player.visit(p.Study.Candidates[x-1], new(x-1))
+		}
+		return read.Read["yield"] - read.Truth["yield"]
+	}
+	first := noise(5, 1, 1)
+	if again := noise(5, 1, 1); first != again {
+		t.Errorf("the same reading is off by %v and by %v", first, again)
+	}
+	for what, other := range map[string]float64{"visit": noise(5, 2, 1), "setting": noise(6, 1, 1), "seed": noise(5, 1, 2)} {
+		if math.Abs(first-other) < 1e-6 {
+			t.Errorf("another %s is off by %v as well", what, other)
+		}
+	}
+}
+
 func TestMadeTables(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds {

@@ -94,14 +94,13 @@ func predictConstraint(c design.Constraint, p chosenPoint) string {
 
 // chanceWithin is P(g ≤ 0) of a normal metric, Φ(−excess(mean)/sd).
 func chanceWithin(c design.Constraint, mean, sd float64) float64 {
-	g := c.Excess(mean)
 	if !(sd > 0) {
-		if g <= 0 {
+		if c.Holds(mean) {
 			return 1
 		}
 		return 0
 	}
-	return 0.5 * math.Erfc(g/(sd*math.Sqrt2))
+	return 0.5 * math.Erfc(c.Excess(mean)/(sd*math.Sqrt2))
 }
 
 func because(d design.Definition, p chosenPoint, who chosenBy) string {

@@ -1,8 +1,11 @@
 package study
 
 import (
+	"maps"
+	"math"
 	"testing"
 
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
@@ -27,6 +30,54 @@ func TestAFitIsUsedOnlyWhileItsDataStand(t *testing.T) {
 	b.must(ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 3}}, Reason: "typo"}))
 	if within() != nil {
 		t.Error("corrected data do")
+	}
+}
+
+// What is given stays as it is given; what is fitted beside it is in force from the fit on, and no fit is made anew for want of the rest.
+func TestWhatIsFittedIsInForceBesideWhatIsGiven(t *testing.T) {
+	t.Parallel()
+	for name, model := range map[string]design.Model{
+		"nothing given":      {},
+		"noise given":        {NoiseVariance: rawJSON(`0.01`)},
+		"lambda given":       {Lambda: rawJSON(`0.02`)},
+		"lengthscales given": {Lengthscales: rawJSON(`0.4`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := oven()
+			d.Model = model
+			b := newBench(t, d)
+			for i := range 14 {
+				b.ask(1)
+				x := b.snap.Trial(i + 1).Parameters
+				b.tell(i+1, map[string]float64{"yield": math.Sin(x["temperature"].Number/8) + 0.1*x["cycles"].Number, "impurity": math.Cos(x["temperature"].Number / 9)})
+			}
+			if n := len(b.snap.Fits); n < 1 || n > 3 {
+				t.Errorf("%d fits in 14 trials", n)
+			}
+			state, err := b.service.StateOf(t.Context(), b.snap)
+			if err != nil {
+				t.Fatal(err)
+			}
+			recorded, now := b.snap.Fits[len(b.snap.Fits)-1].Metrics["yield"], state.Metrics["yield"]
+			if !now.Fitted {
+				t.Error("shown as not fitted")
+			}
+			want := map[string]float64{"temperature": recorded.Lengthscales[0], "cycles": recorded.Lengthscales[1]}
+			if model.Lengthscales != nil {
+				want = map[string]float64{"temperature": 0.4, "cycles": 0.4}
+			}
+			lambda := recorded.Lambda
+			switch {
+			case model.NoiseVariance != nil:
+				lambda = 0.01 / (recorded.Scale * recorded.Scale)
+			case model.Lambda != nil:
+				lambda = 0.02
+			}
+			if !maps.Equal(now.Kernel.Lengthscales, want) || now.Lambda != lambda {
+				t.Errorf("in force are %v and λ = %v, want %v and %v", now.Kernel.Lengthscales, now.Lambda, want, lambda)
+			}
+		})
 	}
 }
 

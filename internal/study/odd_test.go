@@ -35,7 +35,14 @@ func readEverything(t testing.TB, b *bench) {
 	must(t, snap.Summary(), nil)
 	must(t, snap.Trials, nil)
 	snap.BestSoFar()
-	snap.ViolationSoFar()
+	for i, told := range snap.ViolationSoFar() {
+		for j, c := range snap.Definition.Constraints {
+			replayed := rows[i].Violation[c.Name]
+			if told[j].Soft != replayed.Soft || told[j].Hard != replayed.Hard || told[j].Rounds != replayed.Rounds {
+				t.Errorf("trial %d, %s: the ledger says %+v, the replay %+v", i+1, c.Name, told[j], replayed)
+			}
+		}
+	}
 	verified, err := verifyEvents(ctx, b.events, ledger.CheckChain(b.events))
 	if must(t, verified, err); !verified.OK {
 		text, _ := json.Marshal(verified)

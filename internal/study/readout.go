@@ -87,9 +87,8 @@ type Band struct {
 
 // AcquisitionQuery is the body of POST …/acquisition.
 type AcquisitionQuery struct {
-	Points           []design.Settings    `json:"points,omitempty"` // default: the candidates
-	Context          map[string]float64   `json:"context,omitempty"`
-	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+	Points []design.Settings `json:"points,omitempty"` // default: the candidates
+	design.Brought
 }
 
 // Acquisition is its answer. A nil value may not be chosen.
@@ -161,16 +160,36 @@ func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, 
 	if err != nil {
 		return Readout{}, err
 	}
-	return readout(snap, state), nil
+	return s.readout(ctx, snap, state)
 }
 
-func readout(snap *ledger.Snapshot, state *optimizer.State) Readout {
+func (s *Service) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (out Readout, err error) {
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		out, err = readout(ctx, snap, state)
+		return err
+	})
+	return out, err
+}
+
+func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
+	violated, err := state.Violations(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
+	recommended, err := recommendation(ctx, snap, state)
+	if err != nil {
+		return Readout{}, err
+	}
+	calibrations, err := state.Calibrations(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
 	c := snap.Compiled()
 	out := Readout{
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
-		Calibration: map[string]Calibration{}, Violation: violations(c, state.Violations()),
-		Recommendation: recommendation(snap, state), AtCeiling: []string{},
+		Calibration: map[string]Calibration{}, Violation: violations(c, violated),
+		Recommendation: recommended, AtCeiling: []string{},
 	}
 	for j, at := range state.AtCeiling() {
 		if at {
@@ -180,10 +199,10 @@ func readout(snap *ledger.Snapshot, state *optimizer.State) Readout {
 	for k, m := range state.Models() {
 		out.Metrics[c.MetricNames[k]] = metricState(c.Def, m)
 	}
-	for k, calibration := range state.Calibrations() {
+	for k, calibration := range calibrations {
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
 	}
-	return out
+	return out, nil
 }
 
 func metricState(d design.Definition, m optimizer.Model) MetricState {
@@ -239,24 +258,31 @@ func finiteOrNil(x float64) *float64 {
 	return &x
 }
 
-func recommendation(snap *ledger.Snapshot, state *optimizer.State) *Recommendation {
-	t := snap.Trial(state.Recommendation())
+func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Recommendation, error) {
+	round, err := state.Recommendation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := snap.Trial(round)
 	if t == nil {
-		return nil
+		return nil, nil
 	}
 	at := []optimizer.Place{snap.Place(t.Number)}
 	var known [][]float64
 	if costs := snap.Definition.KnownInOrder(snap.KnownValues(t.Number)); costs != nil {
 		known = [][]float64{costs}
 	}
-	beliefs, chances := state.Believe(at, known)
+	beliefs, chances, err := state.Believe(ctx, at, known)
+	if err != nil {
+		return nil, err
+	}
 	out := &Recommendation{Number: t.Number, Parameters: t.Parameters, Mean: map[string]float64{}, SD: map[string]float64{},
 		FeasibilityProbability: chances[0]}
 	for k, belief := range beliefs {
 		name := snap.Compiled().MetricNames[k]
 		out.Mean[name], out.SD[name] = belief.Mean[0], belief.SD[0]
 	}
-	return out
+	return out, nil
 }
 
 // PosteriorAt is what the model believes at some points, whether they may be tried or not.
@@ -276,12 +302,15 @@ func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places [
 	if err != nil {
 		return Posterior{}, err
 	}
-	release, err := s.computing(ctx)
+	var beliefs []optimizer.Belief
+	var chances []float64
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points))
+		return err
+	})
 	if err != nil {
 		return Posterior{}, err
 	}
-	defer release()
-	beliefs, chances := state.Believe(places, snap.Compiled().KnownOfSettings(places, points))
 	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances}
 	for k, belief := range beliefs {
 		out.Metrics[snap.Compiled().MetricNames[k]] = band(belief)
@@ -308,13 +337,15 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Ac
 	if err != nil {
 		return Acquisition{}, err
 	}
-	release, err := s.computing(ctx)
+	c := snap.Compiled()
+	var scores optimizer.Scores
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		scores, err = state.Acquisition(ctx, places, known)
+		return err
+	})
 	if err != nil {
 		return Acquisition{}, err
 	}
-	defer release()
-	c := snap.Compiled()
-	scores := state.Acquisition(places, known)
 	out := Acquisition{Values: make([]*float64, len(places)), Beta: map[string]float64{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers())}
 	for i, v := range scores.Values {
 		if scores.Allowed == nil || scores.Allowed[i] {
@@ -341,14 +372,14 @@ func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Plac
 		if places == nil {
 			return nil, optimizer.Known{}, design.NewInvalid("body.points", "points are needed, because the study has no candidates", nil)
 		}
-		known, faults := c.Known(q.Context, q.ConstraintValues, "body")
+		known, faults := c.Known(q.Brought, "body")
 		return places, known, faults.Err()
 	}
 	places, faults := c.Places(q.Points, "body.points")
 	if err := faults.Err(); err != nil {
 		return nil, optimizer.Known{}, err
 	}
-	known, faults := c.KnownFor(places, q.Context, q.ConstraintValues, "body")
+	known, faults := c.KnownFor(places, q.Brought, "body")
 	return places, known, faults.Err()
 }
 
@@ -358,12 +389,18 @@ func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histo
 	if err != nil {
 		return nil, err
 	}
-	release, err := s.computing(ctx)
+	var trace []optimizer.RoundTrace
+	var running [][]optimizer.Violation
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		if trace, err = state.Trace(ctx); err != nil {
+			return err
+		}
+		running, err = state.ViolationTrace(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	trace, running := state.Trace(), state.ViolationTrace()
 	rows := make([]HistoryRow, len(snap.Trials))
 	for i := range snap.Trials {
 		rows[i] = historyRow(snap, i, trace[i])

@@ -88,6 +88,20 @@ func TestVerifyFindsForgedDecisions(t *testing.T) {
 	}
 }
 
+// asIfSuggested is the record of a decision for a place that the algorithm did not choose.
+func (b *bench) asIfSuggested(t *testing.T, state *optimizer.State, place optimizer.Place) ledger.Decision {
+	t.Helper()
+	own, err := state.Own(t.Context(), place, optimizer.Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := decisionRecord(b.snap.Compiled(), state, own)
+	if kept.Acquisition, err = scoreAt(t.Context(), state, place, optimizer.Known{}); err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
 func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 	t.Parallel()
 	b := played(t)
@@ -97,11 +111,10 @@ func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings, place, _ := b.snap.Compiled().Place(design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(7)}, "")
-	kept := decisionRecord(b.snap.Compiled(), state, state.Own(place, optimizer.Known{}))
-	kept.Acquisition = scoreAt(state, place, optimizer.Known{})
+	kept := b.asIfSuggested(t, state, place)
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	p := chosenPoint{settings: settings, place: place, decision: kept}
-	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, knownInputs{})}}}, nil)
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, design.Brought{})}}}, nil)
 	v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
 	if err != nil || len(v.Different) != 1 || v.Different[0].Number != 11 || v.Different[0].Field != "acquisition" {
 		text, _ := json.Marshal(v)
@@ -125,11 +138,10 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 	near.U[0] += 1e-6
 	settings := b.snap.Compiled().Settings(near)
 	place := b.snap.Compiled().Locate(settings, nil)
-	kept := decisionRecord(b.snap.Compiled(), state, state.Own(place, optimizer.Known{}))
-	kept.Acquisition = scoreAt(state, place, optimizer.Known{})
+	kept := b.asIfSuggested(t, state, place)
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	p := chosenPoint{settings: settings, place: place, decision: kept}
-	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, knownInputs{})}}}, nil)
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, design.Brought{})}}}, nil)
 	if v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events)); err != nil || !v.OK {
 		text, _ := json.Marshal(v)
 		t.Errorf("%v %s", err, text)

@@ -1,5 +1,5 @@
 // Package templates draws the pages: templ components and the view models they take. View models hold text that is ready to
-// be read; the handlers in package server fill them in.
+// be read; the handlers in package pages fill them in.
 package templates
 
 import "time"

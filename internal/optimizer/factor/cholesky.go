@@ -6,10 +6,13 @@
 package factor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+
+	"headroom/internal/optimizer/checkpoint"
 )
 
 // ErrNotPositiveDefinite tells that a matrix has no Cholesky factor: a pivot came out zero, negative or not a number.
@@ -26,7 +29,7 @@ type Cholesky struct {
 // New returns the factor of a matrix given by rows, row i holding at least A[i,0..i].
 func New(rows [][]float64) (*Cholesky, error) {
 	c := new(Cholesky)
-	return c, c.AppendRows(rows)
+	return c, c.AppendRows(context.Background(), rows)
 }
 
 // Len is the number of rows n.
@@ -40,19 +43,22 @@ func (c *Cholesky) Prefix(n int) *Cholesky { return &Cholesky{c.rows[:n:n]} }
 
 // Append grows A by one row and column: row holds A[n,0..n], its last entry the diagonal. It costs O(n²). On an
 // error, ErrNotPositiveDefinite, c is unchanged.
-func (c *Cholesky) Append(row []float64) error { return c.AppendRows([][]float64{row}) }
+func (c *Cholesky) Append(row []float64) error {
+	return c.AppendRows(context.Background(), [][]float64{row})
+}
 
 // AppendRows appends one row after another, row i of them holding at least A[n+i,0..n+i]. The factor is the same to the last bit
-// as if they were appended one by one, but works on many rows at once. On an error, ErrNotPositiveDefinite, c is
-// unchanged.
-func (c *Cholesky) AppendRows(rows [][]float64) error {
+// as if they were appended one by one, but works on many rows at once. It reaches checkpoints on the way. On an error, that of ctx or
+// ErrNotPositiveDefinite, c is unchanged.
+func (c *Cholesky) AppendRows(ctx context.Context, rows [][]float64) error {
+	work := checkpoint.NewMeter(ctx)
 	grown := c.Prefix(c.Len())
 	grown.rows = slices.Grow(grown.rows, len(rows))
 	for len(rows) > 0 {
 		height := min(panelRows, len(rows))
 		panel := grown.copyRows(rows[:height])
 		rows = rows[height:]
-		if err := grown.factorise(panel); err != nil {
+		if err := grown.factorise(work, panel); err != nil {
 			return err
 		}
 	}
@@ -82,8 +88,10 @@ func (c *Cholesky) copyRows(rows [][]float64) [][]float64 {
 
 // factorise turns the next few rows of A, in place, into those of L: row i of L solves L[:i] v = A[i,:i], and
 // L[i,i]² = A[i,i] − vᵀv. Finished rows are put to use on the rest four at a time.
-func (c *Cholesky) factorise(rows [][]float64) error {
-	c.solvePanelFrom(rows, 0, c.Len())
+func (c *Cholesky) factorise(work *checkpoint.Meter, rows [][]float64) error {
+	if err := c.solvePanelFrom(work, rows, 0, c.Len()); err != nil {
+		return err
+	}
 	for len(rows) > 0 {
 		n := c.Len()
 		height := min(4-n&3, len(rows))
@@ -98,7 +106,9 @@ func (c *Cholesky) factorise(rows [][]float64) error {
 			c.rows = append(c.rows, row)
 		}
 		rows = rows[height:]
-		c.solvePanelFrom(rows, n, c.Len())
+		if err := c.solvePanelFrom(work, rows, n, c.Len()); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func TestAppendingInAnyBlocksGivesTheSameBits(t *testing.T) {
 		}
 		for rest := rows; len(rest) > 0; {
 			height := rapid.IntRange(1, len(rest)).Draw(t, "block")
-			if err := blocks.AppendRows(rest[:height]); err != nil {
+			if err := blocks.AppendRows(t.Context(), rest[:height]); err != nil {
 				t.Fatal(err)
 			}
 			rest = rest[height:]
@@ -129,7 +129,9 @@ func TestSolves(t *testing.T) {
 			}
 			many[r] = slices.Clone(given[r])
 		}
-		c.SolveLowerMany(many)
+		if err := c.SolveLowerMany(t.Context(), many); err != nil {
+			t.Fatal(err)
+		}
 		for r, b := range given {
 			v := make([]float64, len(b))
 			c.SolveLower(v, b)
@@ -177,7 +179,7 @@ func TestPrefixIsTheFactorOfTheLeadingBlock(t *testing.T) {
 			lifted[i] = slices.Clone(branch[i])
 			lifted[i][i] += 20 * float64(n*n) // the two halves come from different matrices
 		}
-		if err := prefix.AppendRows(lifted[m:]); err != nil {
+		if err := prefix.AppendRows(t.Context(), lifted[m:]); err != nil {
 			t.Fatal(err)
 		}
 		sameBits(t, "branch", prefix, factorOf(t, lifted))
@@ -193,7 +195,7 @@ func TestRefusedRowsLeaveTheFactorUnchanged(t *testing.T) {
 		c := factorOf(t, rows[:n])
 		more := [][]float64{slices.Clone(rows[n]), append(slices.Clone(rows[n]), rows[n][n])}
 		more[1][n+1] -= rapid.SampledFrom([]float64{0.5, 1e9, math.NaN(), math.Inf(-1)}).Draw(t, "spoil")
-		if err := c.AppendRows(more); !errors.Is(err, factor.ErrNotPositiveDefinite) {
+		if err := c.AppendRows(t.Context(), more); !errors.Is(err, factor.ErrNotPositiveDefinite) {
 			t.Fatalf("error %v, want ErrNotPositiveDefinite", err)
 		}
 		sameBits(t, "after refusal", c, factorOf(t, rows[:n]))
@@ -246,7 +248,9 @@ func TestGram(t *testing.T) {
 				rows[i][k] = random.NormFloat64()
 			}
 		}
-		factor.Gram(got, rows)
+		if err := factor.Gram(t.Context(), got, rows); err != nil {
+			t.Fatal(err)
+		}
 		for i := range rows {
 			for j := range i + 1 {
 				if got[i][j] != factor.Dot(rows[i], rows[j]) {

@@ -1,13 +1,20 @@
 package factor
 
-import "math"
+import (
+	"context"
+	"math"
+
+	"headroom/internal/optimizer/checkpoint"
+)
 
 // Gram writes the products of all pairs of rows, dst[i][j] = Σ_k rows[i][k] rows[j][k] for j ≤ i, in the order of Dot. Rows
-// have one length; dst[i] has at least i+1 entries.
-func Gram(dst, rows [][]float64) { gram(dst, rows, false) }
+// have one length; dst[i] has at least i+1 entries. It reaches checkpoints on the way; on an error, that of ctx, dst is useless.
+func Gram(ctx context.Context, dst, rows [][]float64) error {
+	return gram(checkpoint.NewMeter(ctx), dst, rows, false)
+}
 
 // Inverse writes the lower triangle of A⁻¹ = L⁻ᵀ L⁻¹ to dst, whose row i has at least i+1 entries. It costs about
-// as much as the factor did twice over.
+// as much as the factor did twice over, in one slice: it is for some hundred rows.
 func (c *Cholesky) Inverse(dst [][]float64) {
 	// Row j of columns is column j of L⁻¹, which is zero before entry j.
 	n := c.Len()
@@ -20,7 +27,7 @@ func (c *Cholesky) Inverse(dst [][]float64) {
 	for first := 0; first < n; first += panelRows {
 		c.solveUnits(columns[first:min(first+panelRows, n)], first)
 	}
-	gram(dst, columns, true)
+	gram(nil, dst, columns, true)
 }
 
 // solveUnits solves L v = e_j in place for consecutive unit vectors, the first of them e_first.
@@ -28,11 +35,11 @@ func (c *Cholesky) solveUnits(units [][]float64, first int) {
 	for r, b := range units {
 		c.solveFrom(b[:min(first+len(units), c.Len())], first+r)
 	}
-	c.solvePanelFrom(units, first+len(units), c.Len())
+	c.solvePanelFrom(nil, units, first+len(units), c.Len())
 }
 
 // gram is Gram; rising tells that row i is zero before entry i, so that those products need not be formed.
-func gram(dst, rows [][]float64, rising bool) {
+func gram(work *checkpoint.Meter, dst, rows [][]float64, rising bool) error {
 	for i := 0; i < len(rows); i += 4 {
 		height := min(4, len(rows)-i)
 		for j := 0; j < i+height; j += 3 {
@@ -51,7 +58,11 @@ func gram(dst, rows [][]float64, rising bool) {
 				}
 			}
 		}
+		if err := work.Spend(height * (i + height) * len(rows[0])); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // products fills s_{3r+c} with the lanes of a_r·b_c for up to four a and three b, from entry start, a multiple of lanes, on.

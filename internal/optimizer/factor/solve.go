@@ -1,6 +1,11 @@
 package factor
 
-import "math"
+import (
+	"context"
+	"math"
+
+	"headroom/internal/optimizer/checkpoint"
+)
 
 // panelRows is how many right-hand sides pass over a row of L while both stay in the processor's cache.
 const panelRows = 48
@@ -17,8 +22,9 @@ func (c *Cholesky) SolveLowerFrom(dst, b []float64, from int) {
 }
 
 // SolveLowerMany solves L v = b in place for every b of B, each for its own leading len(b) rows and to the same
-// bits as SolveLower.
-func (c *Cholesky) SolveLowerMany(B [][]float64) {
+// bits as SolveLower. It reaches checkpoints on the way; on an error, that of ctx, B is useless.
+func (c *Cholesky) SolveLowerMany(ctx context.Context, B [][]float64) error {
+	work := checkpoint.NewMeter(ctx)
 	for len(B) > 0 {
 		panel := B[:min(panelRows, len(B))]
 		B = B[len(panel):]
@@ -26,15 +32,18 @@ func (c *Cholesky) SolveLowerMany(B [][]float64) {
 		for _, b := range panel {
 			shortest = min(shortest, len(b))
 		}
-		c.solvePanelFrom(panel, 0, shortest)
+		if err := c.solvePanelFrom(work, panel, 0, shortest); err != nil {
+			return err
+		}
 		for _, b := range panel {
 			c.solveFrom(b, shortest)
 		}
 	}
+	return nil
 }
 
 // solvePanelFrom solves L v = b in place up to entry n of every b, whose entries before from are solved already.
-func (c *Cholesky) solvePanelFrom(B [][]float64, from, n int) {
+func (c *Cholesky) solvePanelFrom(work *checkpoint.Meter, B [][]float64, from, n int) error {
 	j := min((from+3)&^3, n)
 	for _, b := range B {
 		c.solveFrom(b[:j], from)
@@ -48,10 +57,14 @@ func (c *Cholesky) solvePanelFrom(B [][]float64, from, n int) {
 		for ; r < len(B); r++ {
 			rows.solve1(B[r], j)
 		}
+		if err := work.Spend(4 * len(B) * (j + 4)); err != nil {
+			return err
+		}
 	}
 	for _, b := range B {
 		c.solveFrom(b[:n], j)
 	}
+	return nil
 }
 
 // solveFrom solves L v = b in place for the leading len(b) rows, b already holding the first from entries of v.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"headroom/internal/optimizer/checkpoint"
 )
 
 // mode is where a search ended.
@@ -34,7 +36,7 @@ func minimise(ctx context.Context, p *posterior, start []float64) (mode, error) 
 	gradient := p.gradient()
 	var curvature *inverseHessian
 	for range mostSteps {
-		if err := ctx.Err(); err != nil {
+		if err := checkpoint.Reach(ctx); err != nil {
 			return m, err
 		}
 		free := p.free(x, gradient)

@@ -1,6 +1,8 @@
 package gp
 
 import (
+	"context"
+
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 )
@@ -12,11 +14,11 @@ type Conditioned struct {
 	solved [][]float64 // v(X_i)
 }
 
-// Conditioned solves for the points X, in O(n²) each.
-func (d *Data) Conditioned(X *kernel.Inputs) *Conditioned {
+// Conditioned solves for the points X, in O(n²) each. It reaches checkpoints on the way; the error is that of ctx.
+func (d *Data) Conditioned(ctx context.Context, X *kernel.Inputs) (*Conditioned, error) {
 	c := &Conditioned{data: d, points: X, solved: matrix(X.Len(), d.Len())}
-	d.solveBlocks(X, func(i int, v []float64) { copy(c.solved[i], v) })
-	return c
+	err := d.solveBlocks(ctx, X, func(i int, v []float64) { copy(c.solved[i], v) })
+	return c, err
 }
 
 // Covariances returns the posterior covariance of the latent function at x and at each of the points, k(x, X_i) − v(x)ᵀ v(X_i). It costs

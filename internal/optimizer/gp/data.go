@@ -12,10 +12,12 @@
 package gp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 )
@@ -56,12 +58,12 @@ func (d *Data) Factor() *factor.Cholesky { return d.factor }
 
 // Append adds a point whose reading has noise variance lambda > 0. It costs O(n²). On an error d is unchanged.
 func (d *Data) Append(x []float64, lambda float64) error {
-	return d.AppendAll([][]float64{x}, []float64{lambda})
+	return d.AppendAll(context.Background(), [][]float64{x}, []float64{lambda})
 }
 
-// AppendAll adds points in order, to the same bits as Append does one by one, but faster. The error says which
-// point cannot be used and why; d is then unchanged.
-func (d *Data) AppendAll(xs [][]float64, lambdas []float64) error {
+// AppendAll adds points in order, to the same bits as Append does one by one, but faster. It reaches checkpoints on the way. The error is
+// that of ctx, or says which point cannot be used and why; d is then unchanged.
+func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64) error {
 	if len(xs) != len(lambdas) {
 		return fmt.Errorf("%d points have %d noise variances", len(xs), len(lambdas))
 	}
@@ -72,14 +74,18 @@ func (d *Data) AppendAll(xs [][]float64, lambdas []float64) error {
 		}
 	}
 	grown := d.Prefix(n)
+	work := checkpoint.NewMeter(ctx)
 	rows := make([][]float64, len(xs))
 	for i, x := range xs {
 		grown.inputs.Append(x)
 		rows[i] = make([]float64, n+i+1)
 		grown.kernel.Row(rows[i], x, grown.inputs)
 		rows[i][n+i] += lambdas[i]
+		if err := work.Spend(kernelWork * (n + i)); err != nil {
+			return err
+		}
 	}
-	if err := grown.factor.AppendRows(rows); err != nil {
+	if err := grown.factor.AppendRows(ctx, rows); err != nil {
 		if errors.Is(err, factor.ErrNotPositiveDefinite) {
 			return fmt.Errorf("the kernel and noise variances of the points do not fit together; a larger noise variance helps: %w", err)
 		}

@@ -1,6 +1,7 @@
 package gp_test
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -42,10 +43,44 @@ func drawScene(t *rapid.T, least float64) scene {
 	return s
 }
 
-func (s scene) data(t rapid.TB) *gp.Data {
+// tester is a test, a benchmark or a property under test.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Context() context.Context
+}
+
+func predictMany(t tester, d *gp.Data, X *kernel.Inputs, zs [][]float64) ([][]float64, []float64) {
+	t.Helper()
+	means, variances, err := d.PredictMany(t.Context(), X, zs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return means, variances
+}
+
+func meanMany(t tester, d *gp.Data, X *kernel.Inputs, zs [][]float64) [][]float64 {
+	t.Helper()
+	means, err := d.MeanMany(t.Context(), X, zs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return means
+}
+
+func covarianceOf(t tester, d *gp.Data, X *kernel.Inputs) [][]float64 {
+	t.Helper()
+	covariance, err := d.Covariance(t.Context(), X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return covariance
+}
+
+func (s scene) data(t tester) *gp.Data {
 	t.Helper()
 	d := gp.NewData(s.kernel, 2)
-	if err := d.AppendAll(s.points, s.lambdas); err != nil {
+	if err := d.AppendAll(t.Context(), s.points, s.lambdas); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -83,8 +118,8 @@ func TestPredictManyIsPredict(t *testing.T) {
 		d, X := s.data(t), s.places()
 		z := d.Whiten(nil, s.y)
 		short := z[:rapid.IntRange(0, len(z)).Draw(t, "told")] // the others are pending
-		means, variances := d.PredictMany(X, [][]float64{z, short})
-		alone := d.MeanMany(X, [][]float64{z, short})
+		means, variances := predictMany(t, d, X, [][]float64{z, short})
+		alone := meanMany(t, d, X, [][]float64{z, short})
 		for i := range X.Len() {
 			mean, variance := d.Predict(X.Row(i), z, short)
 			if mean[0] != means[0][i] || mean[1] != means[1][i] || variance != variances[i] {
@@ -93,7 +128,7 @@ func TestPredictManyIsPredict(t *testing.T) {
 		}
 		near(t, "mean from weights", alone[0], means[0], 1e-9)
 		// Pending points leave the mean alone.
-		want, _ := d.Prefix(len(short)).PredictMany(X, [][]float64{short})
+		want, _ := predictMany(t, d.Prefix(len(short)), X, [][]float64{short})
 		near(t, "mean with pending points", means[1], want[0], 0)
 		near(t, "mean from weights with pending points", alone[1], want[0], 1e-9)
 	})
@@ -104,9 +139,9 @@ func TestVariancesNeverRiseAndAreNeverNegative(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t, rapid.SampledFrom([]float64{1.5e-10, 1e-4, 1}).Draw(t, "λ"))
 		d, X := s.data(t), s.places()
-		_, before := d.Prefix(0).PredictMany(X, nil)
+		_, before := predictMany(t, d.Prefix(0), X, nil)
 		for n := 1; n <= d.Len(); n++ {
-			_, after := d.Prefix(n).PredictMany(X, nil)
+			_, after := predictMany(t, d.Prefix(n), X, nil)
 			for i := range after {
 				if !(after[i] >= 0 && after[i] <= before[i]) {
 					t.Fatalf("point %d has variance %g after %d points, %g before", i, after[i], n, before[i])
@@ -212,8 +247,8 @@ func TestVariancesWithoutNoise(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, variances := d.PredictMany(X, nil)
-		covariance := d.Covariance(X)
+		_, variances := predictMany(t, d, X, nil)
+		covariance := covarianceOf(t, d, X)
 		for i := range X.Len() {
 			for what, v := range map[string]float64{"predicted": variances[i], "joint": covariance[i][i], "of the arm": arms.Variance(i)} {
 				if !(v >= 0 && v < 1e-12) {
@@ -235,8 +270,8 @@ func TestDropFirstForgets(t *testing.T) {
 		}
 		rest := scene{s.kernel, s.points[drop:], s.lambdas[drop:], s.y[drop:]}
 		want, X := rest.data(t), s.places()
-		gotMean, gotVariance := d.PredictMany(X, [][]float64{d.Whiten(nil, rest.y)})
-		wantMean, wantVariance := want.PredictMany(X, [][]float64{want.Whiten(nil, rest.y)})
+		gotMean, gotVariance := predictMany(t, d, X, [][]float64{d.Whiten(nil, rest.y)})
+		wantMean, wantVariance := predictMany(t, want, X, [][]float64{want.Whiten(nil, rest.y)})
 		near(t, "mean", gotMean[0], wantMean[0], 1e-9)
 		near(t, "variance", gotVariance, wantVariance, 1e-9)
 		near(t, "gain", []float64{d.Gain(d.Len())}, []float64{want.Gain(want.Len())}, 1e-9)
@@ -251,8 +286,8 @@ func TestPendingPointsShrinkOnlyTheVariance(t *testing.T) {
 		d, X := s.data(t), s.places()
 		told := rapid.IntRange(0, d.Len()).Draw(t, "told")
 		z := d.Whiten(nil, s.y[:told])
-		means, variances := d.PredictMany(X, [][]float64{z})
-		toldMeans, toldVariances := d.Prefix(told).PredictMany(X, [][]float64{z})
+		means, variances := predictMany(t, d, X, [][]float64{z})
+		toldMeans, toldVariances := predictMany(t, d.Prefix(told), X, [][]float64{z})
 		near(t, "mean", means[0], toldMeans[0], 0)
 		for i := range variances {
 			if variances[i] > toldVariances[i] {
@@ -267,8 +302,8 @@ func TestCovarianceIsJoint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t, 1e-2)
 		d, X := s.data(t), s.places()
-		covariance := d.Covariance(X)
-		_, variances := d.PredictMany(X, nil)
+		covariance := covarianceOf(t, d, X)
+		_, variances := predictMany(t, d, X, nil)
 		// Conditioning on one more point moves variances by its covariance: σ²_c − cov(c, i)²/(σ²_i + λ).
 		i := rapid.IntRange(0, X.Len()-1).Draw(t, "i")
 		const lambda = 0.1
@@ -276,7 +311,7 @@ func TestCovarianceIsJoint(t *testing.T) {
 		if err := more.Append(X.Row(i), lambda); err != nil {
 			t.Fatal(err)
 		}
-		_, after := more.PredictMany(X, nil)
+		_, after := predictMany(t, more, X, nil)
 		for c := range X.Len() {
 			if covariance[c][c] != variances[c] || covariance[c][i] != covariance[i][c] {
 				t.Fatalf("entry (%d, %d) is %v with variance %v; (%d, %d) is %v, across %v", c, c, covariance[c][c], variances[c], c, i, covariance[c][i], covariance[i][c])
@@ -316,12 +351,12 @@ func TestArmsAreThePosteriorOverArms(t *testing.T) {
 			y = append(y, s.y[i])
 		}
 		z := d.Whiten(nil, y)
-		means, _ := d.PredictMany(X, [][]float64{z})
+		means, _ := predictMany(t, d, X, [][]float64{z})
 		near(t, "mean", arms.Means(0), means[0], 1e-9)
 		for a, m := range arms.Means(1) {
 			near(t, "other mean", []float64{m}, []float64{-2 * means[0][a]}, 1e-9)
 		}
-		for a, row := range d.Covariance(X) {
+		for a, row := range covarianceOf(t, d, X) {
 			near(t, "covariance", arms.Covariance()[a], row, 1e-9)
 		}
 		near(t, "gain", []float64{arms.Gain()}, []float64{d.Gain(d.Len())}, 1e-9)
@@ -391,7 +426,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	// Arms 0 and 1 are the same: without noise worth the name the matrix is singular.
-	if err := d.AppendAll([][]float64{{0}, {1}, {0}}, []float64{1e-20, 1e-20, 1e-20}); err == nil || !strings.Contains(err.Error(), "larger noise variance") {
+	if err := d.AppendAll(t.Context(), [][]float64{{0}, {1}, {0}}, []float64{1e-20, 1e-20, 1e-20}); err == nil || !strings.Contains(err.Error(), "larger noise variance") {
 		t.Errorf("a singular matrix: error %v", err)
 	}
 	if d.Len() != 1 || d.Factor().Len() != 1 {

@@ -1,6 +1,9 @@
 package gp
 
 import (
+	"context"
+
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 )
@@ -10,6 +13,9 @@ import (
 
 // blockPoints is how many points are predicted at a time; with 1000 data their solutions fill a megabyte.
 const blockPoints = 96
+
+// kernelWork is about how many multiplications of a solve take as long as one covariance.
+const kernelWork = 20
 
 // Predict returns the posterior mean of each response and the latent variance at x. It costs O(n²).
 func (d *Data) Predict(x []float64, zs ...[]float64) (means []float64, variance float64) {
@@ -30,36 +36,44 @@ func (d *Data) variance(x, v []float64) float64 {
 }
 
 // PredictMany returns the posterior means, one slice per response, and the latent variances at the points X, to the same bits as
-// Predict. It costs O(n²) a point.
-func (d *Data) PredictMany(X *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64) {
+// Predict. It costs O(n²) a point and reaches checkpoints on the way; the error is that of ctx.
+func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
 	means, variances = matrix(len(zs), X.Len()), make([]float64, X.Len())
-	d.solveBlocks(X, func(i int, v []float64) {
+	err = d.solveBlocks(ctx, X, func(i int, v []float64) {
 		for r, z := range zs {
 			means[r][i] = factor.Dot(z, v)
 		}
 		variances[i] = d.variance(X.Row(i), v)
 	})
-	return means, variances
+	return means, variances, err
 }
 
 // solveBlocks calls use with v(X_i) for each point in turn; v is overwritten afterwards.
-func (d *Data) solveBlocks(X *kernel.Inputs, use func(i int, v []float64)) {
+func (d *Data) solveBlocks(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
+	work := checkpoint.NewMeter(ctx)
 	block := matrix(min(blockPoints, X.Len()), d.Len())
 	for first := 0; first < X.Len(); first += blockPoints {
 		block = block[:min(blockPoints, X.Len()-first)]
 		for i, v := range block {
 			d.kernel.Row(v, X.Row(first+i), d.inputs)
+			if err := work.Spend(kernelWork * d.Len()); err != nil {
+				return err
+			}
 		}
-		d.factor.SolveLowerMany(block)
+		if err := d.factor.SolveLowerMany(ctx, block); err != nil {
+			return err
+		}
 		for i, v := range block {
 			use(first+i, v)
 		}
 	}
+	return nil
 }
 
 // MeanMany returns the posterior means, one slice per response, at the points X in O(n) a point. They are k(x, X) L⁻ᵀz and agree with
-// Predict to rounding.
-func (d *Data) MeanMany(X *kernel.Inputs, zs [][]float64) [][]float64 {
+// Predict to rounding. It reaches checkpoints on the way; the error is that of ctx.
+func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) ([][]float64, error) {
+	work := checkpoint.NewMeter(ctx)
 	means, weights := matrix(len(zs), X.Len()), make([][]float64, len(zs))
 	for r, z := range zs {
 		weights[r] = make([]float64, len(z))
@@ -71,18 +85,26 @@ func (d *Data) MeanMany(X *kernel.Inputs, zs [][]float64) [][]float64 {
 		for r, w := range weights {
 			means[r][i] = factor.Dot(w, row)
 		}
+		if err := work.Spend((kernelWork + len(zs)) * len(row)); err != nil {
+			return nil, err
+		}
 	}
-	return means
+	return means, nil
 }
 
 // Covariance returns the joint posterior covariance of the latent function at the M points X, a symmetric M×M
-// matrix. It costs O(n²M + nM²).
-func (d *Data) Covariance(X *kernel.Inputs) [][]float64 {
+// matrix. It costs O(n²M + nM²) and reaches checkpoints on the way; the error is that of ctx.
+func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
+	work := checkpoint.NewMeter(ctx)
 	M := X.Len()
 	solved := matrix(M, d.Len())
-	d.solveBlocks(X, func(i int, v []float64) { copy(solved[i], v) })
+	if err := d.solveBlocks(ctx, X, func(i int, v []float64) { copy(solved[i], v) }); err != nil {
+		return nil, err
+	}
 	explained, posterior := matrix(M, M), matrix(M, M)
-	factor.Gram(explained, solved)
+	if err := factor.Gram(ctx, explained, solved); err != nil {
+		return nil, err
+	}
 	for i := range M {
 		d.kernel.Row(posterior[i], X.Row(i), X)
 		for j := range i {
@@ -90,8 +112,11 @@ func (d *Data) Covariance(X *kernel.Inputs) [][]float64 {
 			posterior[j][i] = posterior[i][j]
 		}
 		posterior[i][i] = max(0, posterior[i][i]-explained[i][i])
+		if err := work.Spend(kernelWork * M); err != nil {
+			return nil, err
+		}
 	}
-	return posterior
+	return posterior, nil
 }
 
 // matrix returns rows×columns zeros in one piece.

@@ -73,6 +73,14 @@ type Set struct {
 	Earlier func(round int) *Sight
 	// Design is the point of the space-filling sequence whose turn it is, in unit coordinates.
 	Design func() []float64
+	// Pause, when not nil, is called between pieces of long work; it ends the work when nobody waits for it any more.
+	Pause func()
+}
+
+func (s *Set) pause() {
+	if s.Pause != nil {
+		s.Pause()
+	}
 }
 
 // Draw is what chance contributes to a decision.

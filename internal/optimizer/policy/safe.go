@@ -44,6 +44,7 @@ func (a safe) members(s *Sight) []bool {
 	for len(reached) > 0 {
 		x := reached[0]
 		reached = reached[1:]
+		s.Set.pause()
 		for y := range in {
 			if !in[y] && worst[x]+a.lipschitz*s.Set.Distance(x, y) <= 0 {
 				in[y] = true
@@ -107,6 +108,7 @@ func (a safe) expanders(s *Sight, in []bool) []bool {
 	}
 	does := would(s, outside)
 	for x := range in {
+		s.Set.pause()
 		expands[x] = in[x] && does(x)
 	}
 	return expands

@@ -83,10 +83,13 @@ func newADMMBO(e Experiment, in *Instance, seed uint64, _ map[string]float64) (p
 
 func (p *admmbo) copies() [][]float64 { return append([][]float64(nil), p.z...) }
 
-func (p *admmbo) choose(context.Context, optimizer.Known) (choice, error) {
+func (p *admmbo) choose(ctx context.Context, _ optimizer.Known) (choice, error) {
 	p.place = p.x
 	if !p.done {
-		p.place = p.mostPromising()
+		var err error
+		if p.place, err = p.mostPromising(ctx); err != nil {
+			return choice{}, err
+		}
 	}
 	return choice{place: optimizer.Place{U: p.in.unit(p.place), Arm: -1}}, nil
 }
@@ -143,21 +146,24 @@ func (p *admmbo) incumbent() (at []float64, value float64) {
 }
 
 // mostPromising maximises the step's expected improvement.
-func (p *admmbo) mostPromising() []float64 {
+func (p *admmbo) mostPromising(ctx context.Context) ([]float64, error) {
 	f := p.function()
 	if len(f.points) == 0 {
-		return p.candidates[0]
+		return p.candidates[0], nil
 	}
 	_, best := p.incumbent()
 	X := kernel.InputsOf(p.candidates)
-	means, variances := f.data.PredictMany(X, [][]float64{f.data.Whiten(nil, f.values)})
+	means, variances, err := f.data.PredictMany(ctx, X, [][]float64{f.data.Whiten(nil, f.values)})
+	if err != nil {
+		return nil, err
+	}
 	at, most := p.candidates[0], math.Inf(-1)
 	for i, x := range p.candidates {
 		if v := p.improvement(best-p.quadratic(x), means[0][i], math.Sqrt(variances[i])); v > most {
 			at, most = x, v
 		}
 	}
-	return at
+	return at, nil
 }
 
 // improvement is the expected excess of room over the step's contribution: E[room − f]⁺ of a normal, or of an indicator.
@@ -173,7 +179,7 @@ func (p *admmbo) improvement(room, mean, sd float64) float64 {
 	return (room-mean)*0.5*math.Erfc(-z/math.Sqrt2) + sd*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
 }
 
-func (p *admmbo) learn(h *optimizer.History, _ []arrival) error {
+func (p *admmbo) learn(_ context.Context, h *optimizer.History, _ []arrival) error {
 	if p.done {
 		return nil
 	}

@@ -172,7 +172,7 @@ func everyArm(n int) []bool {
 func (p *armsPlayer) round() int { return len(p.history.Rounds) + 1 }
 
 // learn takes in the readings and moves the multipliers.
-func (p *armsPlayer) learn(h *optimizer.History, told []arrival) error {
+func (p *armsPlayer) learn(_ context.Context, h *optimizer.History, told []arrival) error {
 	p.history = *h
 	t := len(h.Rounds)
 	if !p.late && len(told) < len(p.cfg.Metrics) {

@@ -14,7 +14,7 @@ type replayer struct {
 }
 
 func newReplayer(cfg *optimizer.Config) (player, error) {
-	state, err := optimizer.Replay(cfg, &optimizer.History{})
+	state, err := optimizer.Replay(context.Background(), cfg, &optimizer.History{})
 	return &replayer{state: state}, err
 }
 
@@ -25,7 +25,7 @@ func (r *replayer) choose(ctx context.Context, known optimizer.Known) (choice, e
 			return choice{}, err
 		}
 		r.fits = append(r.fits, fit)
-		if err := r.extend(); err != nil {
+		if err := r.extend(ctx); err != nil {
 			return choice{}, err
 		}
 	}
@@ -33,15 +33,15 @@ func (r *replayer) choose(ctx context.Context, known optimizer.Known) (choice, e
 	return choice{d.Place, d.Multipliers, d.Draw}, err
 }
 
-func (r *replayer) learn(h *optimizer.History, _ []arrival) error {
+func (r *replayer) learn(ctx context.Context, h *optimizer.History, _ []arrival) error {
 	r.history = *h
-	return r.extend()
+	return r.extend(ctx)
 }
 
-func (r *replayer) extend() error {
+func (r *replayer) extend(ctx context.Context) error {
 	h := r.history
 	h.Fits = r.fits
-	state, err := r.state.Extend(&h)
+	state, err := r.state.Extend(ctx, &h)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,10 @@
 package problems
 
 import (
+	"context"
 	"math"
 	"slices"
 
-	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
@@ -47,7 +47,7 @@ func (p *armsPlayer) joint() func(k int, width float64, normal func() float64) [
 			for i := range covariance {
 				covariance[i] = narrowed.post.row(i)
 			}
-			roots[narrowed] = optimizer.SemidefiniteRoot(covariance)
+			roots[narrowed], _ = factor.SemidefiniteRoot(context.Background(), covariance)
 		}
 		n := make([]float64, p.arms.Len())
 		for i := range n {

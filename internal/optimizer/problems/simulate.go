@@ -28,7 +28,7 @@ type player interface {
 	// choose makes the next decision.
 	choose(ctx context.Context, known optimizer.Known) (choice, error)
 	// learn takes in the history after the round; told are the readings that arrived during it, in order of their rounds.
-	learn(h *optimizer.History, told []arrival) error
+	learn(ctx context.Context, h *optimizer.History, told []arrival) error
 }
 
 // choice is one decision.
@@ -125,7 +125,7 @@ func (g *game) round(ctx context.Context, t int, p player) error {
 	g.record(t, c, x, truth)
 	told := g.read(t, c, x, truth)
 	h := g.history
-	return p.learn(&h, told)
+	return p.learn(ctx, &h, told)
 }
 
 // known makes the round's constraint functions known everywhere.

@@ -37,15 +37,15 @@ type Problem struct {
 	// Settle snaps u in place to a point that can be chosen and reports whether it is allowed.
 	Settle func(u []float64) bool
 	// Score scores many points at once.
-	Score func(points [][]float64) []Score
+	Score func(points [][]float64) ([]Score, error)
 }
 
 // Polish improves start, whose score is known, by polling around it: along every axis and, because a maximum often lies on a kink that
 // runs across the axes, along randomly turned orthogonal directions. The step doubles after a success and halves
-// after some failures until it is below finest or the evaluations are used up. It returns the best point found.
+// after some failures until it is below finest or the evaluations are used up. It returns the best point found, or the error of Score.
 //
 // See Audet & Dennis (2006), Mesh adaptive direct search.
-func (p Problem) Polish(start []float64, score Score, step, finest float64, evaluations int, seed uint64) ([]float64, Score) {
+func (p Problem) Polish(start []float64, score Score, step, finest float64, evaluations int, seed uint64) ([]float64, Score, error) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	best := start
 	failures := 0
@@ -54,7 +54,11 @@ func (p Problem) Polish(start []float64, score Score, step, finest float64, eval
 		evaluations -= max(len(polls), 1)
 		moved := false
 		if len(polls) > 0 {
-			for i, s := range p.Score(polls) {
+			scores, err := p.Score(polls)
+			if err != nil {
+				return nil, Score{}, err
+			}
+			for i, s := range scores {
 				if s.Above(score) {
 					best, score, moved = polls[i], s, true
 				}
@@ -67,7 +71,7 @@ func (p Problem) Polish(start []float64, score Score, step, finest float64, eval
 			step, failures = step/2, 0
 		}
 	}
-	return best, score
+	return best, score, nil
 }
 
 // patience is how many polls in a row must fail before the step halves. On a kink the directions that lead upwards fill a narrow

@@ -37,18 +37,32 @@ func TestHaltonFillsSpace(t *testing.T) {
 	}
 }
 
+// polished is what polishing start comes to.
+func polished(t *testing.T, p Problem, start []float64, step, finest float64, evaluations int, seed uint64) ([]float64, Score) {
+	t.Helper()
+	scores, err := p.Score([][]float64{start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, score, err := p.Polish(start, scores[0], step, finest, evaluations, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return best, score
+}
+
 // TestPolishFollowsAKink climbs a ridge that runs across the axes and ends in a maximum on it.
 func TestPolishFollowsAKink(t *testing.T) {
 	t.Parallel()
-	p := Problem{Axes: make([]Axis, 2), Score: func(points [][]float64) []Score {
+	p := Problem{Axes: make([]Axis, 2), Score: func(points [][]float64) ([]Score, error) {
 		scores := make([]Score, len(points))
 		for i, u := range points {
 			scores[i] = Score{Allowed: true, Value: -8*math.Abs(u[1]-0.7*u[0]-0.1) - math.Pow(u[0]-0.62, 2)}
 		}
-		return scores
+		return scores, nil
 	}}
 	start := []float64{0.1, 0.8}
-	best, score := p.Polish(start, p.Score([][]float64{start})[0], 0.1, 1e-6, 4000, 1)
+	best, score := polished(t, p, start, 0.1, 1e-6, 4000, 1)
 	if score.Value < -1e-3 {
 		t.Errorf("ended at %v with %v, the maximum is 0 at 0.62, 0.534", best, score.Value)
 	}
@@ -63,15 +77,15 @@ func TestPolishKeepsToWhatCanBeChosen(t *testing.T) {
 		return u[0] <= 0.7
 	}
 	p := Problem{Axes: []Axis{{Levels: 11}, {Levels: 3, Choice: true}, {Fixed: true}}, Settle: settle,
-		Score: func(points [][]float64) []Score {
+		Score: func(points [][]float64) ([]Score, error) {
 			scores := make([]Score, len(points))
 			for i, u := range points {
 				scores[i] = Score{Allowed: u[1] < 0.8, Value: u[0] + u[1]}
 			}
-			return scores
+			return scores, nil
 		}}
 	start := []float64{0.2, 1.0 / 6, 0.4}
-	best, score := p.Polish(start, p.Score([][]float64{start})[0], 0.1, 1e-4, 500, 1)
+	best, score := polished(t, p, start, 0.1, 1e-4, 500, 1)
 	if want := []float64{0.7, 0.5, 0.4}; !cmp.Equal(best, want) || !score.Allowed {
 		t.Errorf("ended at %v (%+v), want %v: one more level is not allowed, the last choice neither", best, score, want)
 	}

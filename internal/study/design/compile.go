@@ -189,10 +189,8 @@ func (b *compiler) costs() {
 		}
 	}
 	for i, k := range c.Def.Constraints {
-		cost := optimizer.Cost{Name: k.Name, Metric: slices.Index(c.MetricNames, k.Metric), Sign: 1, Threshold: k.Threshold}
-		if k.Op == ">=" {
-			cost.Sign = -1
-		}
+		cost := k.cost()
+		cost.Metric = slices.Index(c.MetricNames, k.Metric)
 		if k.Given() {
 			cost.Knowledge = optimizer.Given
 			b.given(i, k)

@@ -1,12 +1,21 @@
 package design
 
-// Excess is g = value − threshold for ≤ and threshold − value for ≥, in the metric's units: the limit holds when g ≤ 0.
-func (c Constraint) Excess(value float64) float64 {
+import "headroom/internal/optimizer"
+
+// cost is the limit as the optimizer has it, but for the metric's place among the others.
+func (c Constraint) cost() optimizer.Cost {
+	sign := 1.0
 	if c.Op == ">=" {
-		return c.Threshold - value
+		sign = -1
 	}
-	return value - c.Threshold
+	return optimizer.Cost{Name: c.Name, Sign: sign, Threshold: c.Threshold}
 }
+
+// Excess is g = value − threshold for ≤ and threshold − value for ≥, in the metric's units: how far value is beyond the limit.
+func (c Constraint) Excess(value float64) float64 { return c.cost().Excess(value) }
+
+// Holds tells whether value is within the limit, g ≤ 0.
+func (c Constraint) Holds(value float64) bool { return c.Excess(value) <= 0 }
 
 // Given tells whether the constraint's value is known when a decision is made, instead of being learned.
 func (c Constraint) Given() bool { return c.Expression != "" || c.Sampled }
@@ -18,7 +27,7 @@ func (d Definition) Headroom(metric string, value float64) *float64 {
 		if c.Metric != metric {
 			continue
 		}
-		if room := -c.Excess(value); nearest == nil || room < *nearest {
+		if room := 0 - c.Excess(value); nearest == nil || room < *nearest {
 			nearest = &room
 		}
 	}

@@ -67,8 +67,8 @@ func (d *Decision) Draw(algorithm string) optimizer.Draw {
 	return optimizer.Draw{Seed: d.RandomSeed, Z: d.Draws}
 }
 
-// FitsUnder keeps of recorded fits what still means something under the model in force: centre and scale when outputs are
-// standardised, hyperparameters when they are fitted and belong to the same kernel and inputs.
+// FitsUnder keeps of recorded fits what still means something under the model in force: all of it in the same outputs, but
+// hyperparameters only of the same kernel and inputs. Which of them are free is for the optimizer to know.
 func FitsUnder(c *design.Compiled, recorded []FittedData) []optimizer.Fit {
 	fits := make([]optimizer.Fit, 0, len(recorded))
 	for _, f := range recorded {
@@ -88,13 +88,8 @@ func fittedUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) op
 		return optimizer.FittedMetric{}
 	}
 	fitted := optimizer.FittedMetric{Set: true, Centre: m.Centre, Scale: m.Scale, Count: m.Count}
-	if c.Config.Fit && m.Kernel == metric.Kernel.Name && m.Inputs == c.Def.Model.Inputs {
-		if metric.FreeLengthscales {
-			fitted.Lengthscales = m.Lengthscales
-		}
-		if metric.FreeNoise {
-			fitted.Lambda = m.Lambda
-		}
+	if m.Kernel == metric.Kernel.Name && m.Inputs == c.Def.Model.Inputs {
+		fitted.Lengthscales, fitted.Lambda = m.Lengthscales, m.Lambda
 	}
 	return fitted
 }

@@ -100,8 +100,6 @@ func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 	}
 	whole := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Count: 9}
 	units := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Count: 9}
-	noise, lengths := units, whole
-	noise.Lambda, lengths.Lambda = 0.01, 0
 	for name, c := range map[string]struct {
 		model design.Model
 		want  optimizer.FittedMetric
@@ -109,9 +107,9 @@ func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 		"the same model":      {design.Model{}, whole},
 		"another kernel":      {design.Model{Kernel: json.RawMessage(`"se"`)}, units},
 		"other inputs":        {design.Model{Inputs: "raw"}, units},
-		"lengthscales given":  {design.Model{Lengthscales: json.RawMessage(`0.4`)}, noise},
-		"noise given":         {design.Model{NoiseVariance: json.RawMessage(`0.1`)}, lengths},
-		"hyperparameters set": {design.Model{Fit: "fixed", Outputs: "standardize"}, units},
+		"lengthscales given":  {design.Model{Lengthscales: json.RawMessage(`0.4`)}, whole},
+		"noise given":         {design.Model{NoiseVariance: json.RawMessage(`0.1`)}, whole},
+		"hyperparameters set": {design.Model{Fit: "fixed", Outputs: "standardize"}, whole},
 		"raw outputs":         {design.Model{Fit: "fixed", Outputs: "raw"}, optimizer.FittedMetric{}},
 	} {
 		if diff := cmp.Diff(c.want, under(c.model)); diff != "" {

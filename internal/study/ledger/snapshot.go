@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"headroom/internal/optimizer"
@@ -113,6 +114,11 @@ func (snap *Snapshot) FitStands(base *Snapshot) bool {
 	return snap.defined == base.defined && snap.rewritten == base.rewritten && snap.fitted == base.fitted
 }
 
+// Brought is what the caller brought when the trial was chosen.
+func (t *Trial) Brought() design.Brought {
+	return design.Brought{Context: t.Context, ConstraintValues: t.ConstraintValues}
+}
+
 // Waiting tells whether results of the trial are still expected.
 func (t *Trial) Waiting() bool { return t.Status == StatusSuggested || t.Status == StatusPartial }
 
@@ -166,36 +172,17 @@ func (snap *Snapshot) Best() *Trial {
 	return snap.Trial(running[len(running)-1])
 }
 
-// ToldViolation is how far one limit was broken by the trials whose value is known, in the metric's units. Excluded trials count:
-// they happened.
-//
-//	Soft = [Σ g]⁺,  Hard = Σ [g]⁺,  Rounds = #{g > 0}
-type ToldViolation struct {
-	Soft, Hard    float64
-	Rounds, Known int
-}
-
 // ViolationSoFar gives, for each trial and constraint (in the order of the study), the violation up to it.
-func (snap *Snapshot) ViolationSoFar() [][]ToldViolation {
+func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 	constraints := snap.Definition.Constraints
-	sums, now := make([]float64, len(constraints)), make([]ToldViolation, len(constraints))
-	running := make([][]ToldViolation, len(snap.Trials))
+	now, running := make([]optimizer.Tally, len(constraints)), make([][]optimizer.Tally, len(snap.Trials))
 	for i := range snap.Trials {
 		for j, c := range constraints {
-			v, known := snap.value(i, c)
-			if !known {
-				continue
-			}
-			g := c.Excess(v)
-			sums[j] += g
-			now[j].Known++
-			now[j].Soft = max(sums[j], 0)
-			if g > 0 {
-				now[j].Hard += g
-				now[j].Rounds++
+			if v, known := snap.value(i, c); known {
+				now[j].Add(c.Excess(v))
 			}
 		}
-		running[i] = append([]ToldViolation(nil), now...)
+		running[i] = slices.Clone(now)
 	}
 	return running
 }

@@ -1,0 +1,45 @@
+// Package api is /api/v1: strict JSON in, the service's answer out, and the OpenAPI document made from the same Go types. Which route
+// leads to which operation, and who may call it, package http says in its table.
+package api
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"headroom/internal/account"
+	"headroom/internal/study"
+)
+
+// Database is what the API needs of package db beyond the stores: answers kept under retry keys, and news of changes.
+type Database interface {
+	Subscribe(studyID string) (changes <-chan int64, cancel func())
+	Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (study.Answer, error)) error
+	Answered(ctx context.Context, retry *study.Retry) error
+}
+
+// Options are what the API is made of.
+type Options struct {
+	Studies   *study.Service
+	Accounts  account.Store
+	Database  Database
+	PublicURL *url.URL // where people reach the server: links, and the OpenAPI document
+	// SessionCookie is the name of the cookie that may stand for a token, for the OpenAPI document.
+	SessionCookie string
+	Version       string // of the program
+	// Stopping is closed when the program shuts down: whoever waits for a trial is answered then.
+	Stopping <-chan struct{}
+	// Asks and Replays observe how many seconds choosing, and answering from the replayed state, take.
+	Asks, Replays prometheus.Observer
+}
+
+// API holds what the handlers share.
+type API struct {
+	Options
+	document []byte // the OpenAPI document
+	page     []byte // the same for people
+}
+
+// New makes the API. Publish it before serving.
+func New(options Options) *API { return &API{Options: options} }

@@ -1,0 +1,489 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/account"
+	"headroom/internal/http/sitetest"
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
+)
+
+// trialList is a list of trials as programs read it.
+type trialList struct {
+	Trials []ledger.Trial `json:"trials"`
+	Next   *int           `json:"next"`
+}
+
+const own = `{"parameters": {"temperature": 30, "catalyst": "A"}}`
+
+func TestStudyIsMadeReadAndChanged(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	made := s.API("POST", "/studies", sitetest.Screen).Want(201)
+	id := made.JSON()["id"].(string)
+	if made.Header.Get("Location") != "/api/v1/studies/"+id || made.Header.Get("ETag") != `"1"` || made.JSON()["state"] != "open" || made.JSON()["version"] != 1.0 {
+		t.Errorf("made %s with %v", made.Body, made.Header)
+	}
+	read := s.API("GET", "/studies/"+id, nil).Want(200)
+	if diff := cmp.Diff(made.JSON(), read.JSON()); diff != "" {
+		t.Error(diff)
+	}
+	changed := s.API("PATCH", "/studies/"+id, `{"name": "Buffer screen 2", "state": "paused"}`, "If-Match", `"1"`).Want(200)
+	if changed.JSON()["name"] != "Buffer screen 2" || changed.JSON()["state"] != "paused" || changed.Header.Get("ETag") != `"2"` {
+		t.Errorf("changed %s", changed.Body)
+	}
+	s.API("POST", "/studies/"+id+"/ask", `{}`).Faults(409)
+	s.API("PATCH", "/studies/"+id, `{"name": "Too late"}`, "If-Match", `"1"`).Faults(412)
+	s.API("PATCH", "/studies/"+id, `{"name": "Which?"}`, "If-Match", `1`).Faults(400)
+	s.API("PATCH", "/studies/"+id, `{"state": "open"}`).Want(200)
+	after := s.API("POST", "/studies/"+id+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.4, "unit": "%"}], "reason": "stricter"}`).Want(200)
+	if limit := after.JSON()["constraints"].([]any)[0].(map[string]any)["threshold"]; limit != 0.4 {
+		t.Errorf("limit %v", limit)
+	}
+	if before := s.API("GET", "/studies/"+id+"?at=1", nil).Want(200); before.JSON()["name"] != "Buffer screen" || before.Header.Get("ETag") != `"1"` {
+		t.Errorf("at 1: %s", before.Body)
+	}
+	for query, at := range map[string]string{"?at=0": "query.at", "?at=99": "query.at", "?at=x": "query.at"} {
+		if faults := s.API("GET", "/studies/"+id+query, nil).Faults(422); faults[at] == "" {
+			t.Errorf("%s: %v", query, faults)
+		}
+	}
+	list := s.API("GET", "/studies", nil).Want(200).JSON()["studies"].([]any)
+	if len(list) != 1 || list[0].(map[string]any)["name"] != "Buffer screen 2" {
+		t.Errorf("list %v", list)
+	}
+	s.API("GET", "/studies/nosuch", nil).Faults(404)
+	s.API("GET", "/studies/no%00such", nil).Faults(404)
+	s.API("GET", "/nosuch", nil).Faults(404)
+	if a := s.API("PUT", "/studies/"+id, `{}`); a.Status != 405 || a.Header.Get("Allow") != "GET, PATCH" {
+		t.Errorf("PUT: %d, Allow %q", a.Status, a.Header.Get("Allow"))
+	}
+}
+
+func TestFaultyDefinitionsAreRefusedFieldByField(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	for body, locations := range map[string][]string{
+		`{`: {"body"},
+		strings.Replace(sitetest.Screen, `"low": 20`, `"low": 80`, 1):                {"body.parameters[0].low"},
+		strings.Replace(sitetest.Screen, `"metric": "impurity"`, `"metric": ""`, 1):  {"body.constraints[0].metric"},
+		strings.Replace(sitetest.Screen, `"op": "<="`, `"op": "<"`, 1):               {"body.constraints[0].op"},
+		strings.Replace(sitetest.Screen, `rpol-ucb`, `magic`, 1):                     {"body.algorithm.name"},
+		strings.Replace(sitetest.Screen, `"name": "catalyst"`, `"name": "Yield"`, 1): nil, // somewhere: names are unique ignoring case
+		`{"name": "a", "nmae": "b"}`:                                                 {"body.nmae", "body.parameters", "body.objective"},
+	} {
+		status := 422
+		if body == "{" {
+			status = 400
+		}
+		faults := s.API("POST", "/studies", body).Faults(status)
+		if len(faults) == 0 {
+			t.Errorf("%s: no fault is named", body)
+		}
+		for _, at := range locations {
+			if faults[at] == "" {
+				t.Errorf("%s: no fault at %s but %v", body, at, faults)
+			}
+		}
+	}
+	s.API("POST", "/studies", sitetest.Screen, "Content-Type", "text/plain").Faults(415)
+	s.API("POST", "/studies", sitetest.Screen, "Content-Type", "application/json; charset=latin1").Faults(415)
+	s.API("POST", "/studies", sitetest.Screen, "Content-Encoding", "gzip").Faults(415)
+	s.API("POST", "/studies", `{"name": "`+strings.Repeat("x", 9<<20)+`"}`).Faults(413)
+	if list := s.API("GET", "/studies", nil).JSON()["studies"].([]any); len(list) != 0 {
+		t.Errorf("something was stored: %v", list)
+	}
+}
+
+func TestTheLoop(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	base := "/studies/" + id
+	asked := s.API("POST", base+"/ask", `{"count": 2}`).Want(201)
+	var suggested trialList
+	if err := json.Unmarshal(asked.Body, &suggested); err != nil || len(suggested.Trials) != 2 || suggested.Trials[1].Number != 2 || suggested.Trials[0].Decision == nil {
+		t.Fatalf("asked: %s", asked.Body)
+	}
+	s.API("POST", base+"/ask", nil).Want(201) // no body means one
+	s.API("POST", base+"/ask", `{"count": 51}`).Faults(422)
+	told := s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200).JSON()
+	if told["status"] != "partial" || told["feasible"] != nil {
+		t.Errorf("told %v", told)
+	}
+	told = s.API("POST", base+"/trials/1/tell", `{"metrics": {"impurity": {"value": 0.31, "stddev": 0.02}}}`).Want(200).JSON()
+	if told["status"] != "completed" || told["feasible"] != true {
+		t.Errorf("told %v", told)
+	}
+	if detail := s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 17.2}}`).Want(409).JSON()["detail"]; !strings.Contains(detail.(string), "corrections") {
+		t.Errorf("detail %v", detail)
+	}
+	if faults := s.API("POST", base+"/trials/2/tell", `{"metrics": {"purity": 1}}`).Faults(422); faults["body.metrics.purity"] == "" {
+		t.Errorf("faults %v", faults)
+	}
+	s.API("POST", base+"/trials/99/tell", `{"metrics": {"yield": 1}}`).Faults(404)
+	s.API("POST", base+"/trials/01/tell", `{"metrics": {"yield": 1}}`).Faults(404)
+
+	now := version(t, s, id)
+	if faults := s.API("POST", base+"/tell", `{"trials": [{"number": 2, "metrics": {"yield": 5}}, {"number": 3, "metrics": {"nosuch": 5}}]}`).Faults(422); faults["body.trials[1].metrics.nosuch"] == "" {
+		t.Errorf("faults %v", faults)
+	}
+	if version(t, s, id) != now {
+		t.Error("half a bulk tell was stored")
+	}
+	both := s.API("POST", base+"/tell", `{"trials": [{"number": 3, "metrics": {"yield": 6}}, {"number": 2, "metrics": {"yield": 5, "impurity": 0.7}}]}`).Want(200)
+	if err := json.Unmarshal(both.Body, &suggested); err != nil || suggested.Trials[0].Number != 3 || *suggested.Trials[1].Feasible {
+		t.Errorf("both: %s", both.Body)
+	}
+
+	added := s.API("POST", base+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}, "metrics": {"yield": 60}, "note": "mine"}`).Want(201)
+	if got := added.JSON(); got["origin"] != "manual" || got["number"] != 4.0 || added.Header.Get("Location") != "/api/v1"+base+"/trials/4" {
+		t.Errorf("added %s", added.Body)
+	}
+	for body, at := range map[string]string{
+		`{"parameters": {"temperature": 90, "catalyst": "A"}}`: "body.parameters.temperature", `{"parameters": {"temperature": 30, "catalyst": "Z"}}`: "body.parameters.catalyst",
+		`{"parameters": {"temperature": 30}}`: "body.parameters.catalyst", `{"parameters": {"temperature": 30, "catalyst": "A", "pressure": 1}}`: "body.parameters.pressure",
+		`{"metrics": {}}`: "body.parameters",
+	} {
+		if faults := s.API("POST", base+"/trials", body).Faults(422); faults[at] == "" {
+			t.Errorf("%s: %v", body, faults)
+		}
+	}
+	again := s.API("POST", base+"/trials/4/replicates", nil).Want(201).JSON()
+	if again["replicate_of"] != 4.0 || again["number"] != 5.0 {
+		t.Errorf("replicate %v", again)
+	}
+	for path, want := range map[string]string{"/trials/5/fail": "failed", "/trials/4/abandon": "abandoned"} {
+		if got := s.API("POST", base+path, `{"reason": "leaked"}`).Want(200).JSON(); got["status"] != want || got["reason"] != "leaked" {
+			t.Errorf("%s: %v", path, got)
+		}
+		if faults := s.API("POST", base+path, `{}`).Faults(422); faults["body.reason"] == "" {
+			t.Errorf("%s: %v", path, faults)
+		}
+	}
+	if got := s.API("POST", base+"/trials/1/exclude", `{"reason": "wrong batch"}`).Want(200).JSON(); got["excluded"] != true {
+		t.Errorf("excluded %v", got)
+	}
+	if got := s.API("POST", base+"/trials/1/include", `{"reason": "right after all"}`).Want(200).JSON(); got["excluded"] != false {
+		t.Errorf("included %v", got)
+	}
+	checkPages(t, s, id)
+}
+
+// checkPages reads the trials in pages and by status.
+func checkPages(t *testing.T, s *sitetest.Site, id string) {
+	t.Helper()
+	var page trialList
+	read := func(query string) []int {
+		page = trialList{}
+		if err := json.Unmarshal(s.API("GET", "/studies/"+id+"/trials"+query, nil).Want(200).Body, &page); err != nil {
+			t.Fatal(err)
+		}
+		var numbers []int
+		for _, trial := range page.Trials {
+			numbers = append(numbers, trial.Number)
+		}
+		return numbers
+	}
+	for query, want := range map[string][]int{
+		"": {1, 2, 3, 4, 5}, "?limit=2": {1, 2}, "?after=2&limit=2": {3, 4}, "?after=4&limit=2": {5}, "?after=99": nil, "?status=completed": {1, 2}, "?status=partial,failed": {3, 5}, "?status=completed&limit=1": {1},
+	} {
+		got := read(query)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", query, diff)
+		}
+		more := query == "?limit=2" || query == "?after=2&limit=2" || strings.HasSuffix(query, "limit=1")
+		if more != (page.Next != nil) || more && *page.Next != got[len(got)-1] {
+			t.Errorf("%s: next %v", query, page.Next)
+		}
+	}
+}
+
+func version(t *testing.T, s *sitetest.Site, id string) float64 {
+	t.Helper()
+	return s.API("GET", "/studies/"+id, nil).Want(200).JSON()["version"].(float64)
+}
+
+func TestCorrections(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	path := "/studies/" + id + "/trials/1/corrections"
+	s.API("POST", "/studies/"+id+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}, "metrics": {"yield": 712, "impurity": 0.3}}`).Want(201)
+	before := version(t, s, id)
+	impact := s.API("POST", path+"?dry_run=true", `{"metrics": {"yield": 71.2}, "reason": "typo"}`).Want(200).JSON()["impact"].(map[string]any)
+	if got := impact["trial"].(map[string]any)["metrics"].(map[string]any)["yield"].(map[string]any)["value"]; got != 71.2 || version(t, s, id) != before {
+		t.Errorf("impact %v", impact)
+	}
+	corrected := s.API("POST", path, `{"metrics": {"yield": 71.2, "impurity": null}, "reason": "typo"}`).Want(200).JSON()
+	metrics := corrected["metrics"].(map[string]any)
+	if got := metrics["yield"].(map[string]any); got["value"] != 71.2 || got["corrected"] != true || got["original"] != 712.0 {
+		t.Errorf("corrected %v", got)
+	}
+	if metrics["impurity"] != nil || corrected["status"] != "partial" || corrected["feasible"] != nil {
+		t.Errorf("taken back: %v", corrected)
+	}
+	for body, at := range map[string]string{`{"metrics": {"yield": 1}}`: "body.reason", `{"metrics": {"nosuch": 1}, "reason": "r"}`: "body.metrics.nosuch"} {
+		if faults := s.API("POST", path, body).Faults(422); faults[at] == "" {
+			t.Errorf("%s: %v", body, faults)
+		}
+	}
+	if ledger := string(s.API("GET", "/studies/"+id+"/ledger", nil).Body); !strings.Contains(ledger, "712") || !strings.Contains(ledger, "typo") {
+		t.Errorf("the old value or the reason is lost: %s", ledger)
+	}
+}
+
+func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	first := s.API("POST", "/studies", sitetest.Screen, "Idempotency-Key", "make").Want(201)
+	again := s.API("POST", "/studies", sitetest.Screen, "Idempotency-Key", "make").Want(201)
+	if string(first.Body) != string(again.Body) || again.Header.Get("Location") != first.Header.Get("Location") || again.Header.Get("ETag") != `"1"` {
+		t.Errorf("first %s, again %s", first.Body, again.Body)
+	}
+	id := first.JSON()["id"].(string)
+	path := "/studies/" + id + "/trials"
+	if detail := s.API("POST", "/studies", strings.Replace(sitetest.Screen, "Buffer", "Other", 1), "Idempotency-Key", "make").Want(422).JSON()["detail"]; detail == "" {
+		t.Error("no detail")
+	}
+	var wait sync.WaitGroup
+	answers := make([]sitetest.Answer, 6)
+	for i := range answers {
+		wait.Go(func() { answers[i] = s.API("POST", path, own, "Idempotency-Key", "mine") })
+	}
+	wait.Wait()
+	for _, a := range answers {
+		if a.Want(201); string(a.Body) != string(answers[0].Body) {
+			t.Errorf("answers differ: %s and %s", a.Body, answers[0].Body)
+		}
+	}
+	if now := version(t, s, id); now != 2 {
+		t.Errorf("version %v after one trial", now)
+	}
+	s.API("POST", path, own, "Idempotency-Key", "two words").Faults(400)
+	// The same key elsewhere, or from somebody else, is another request.
+	s.API("POST", path+"/1/tell", `{"metrics": {"yield": 1}}`, "Idempotency-Key", "mine").Want(200)
+	if other := s.Call("POST", "/api/v1"+path, s.Token(account.Operator, ""), own, "Idempotency-Key", "mine").Want(201); other.JSON()["number"] != 2.0 {
+		t.Errorf("somebody else's answer: %s", other.Body)
+	}
+	// Failures are not kept.
+	s.API("POST", path+"/9/tell", `{"metrics": {"yield": 1}}`, "Idempotency-Key", "early").Want(404)
+	for version(t, s, id) < 9 {
+		s.API("POST", path, own).Want(201)
+	}
+	// Answered before, although the study has moved on.
+	s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
+	if late := s.API("POST", path, own, "Idempotency-Key", "mine").Want(201); string(late.Body) != string(answers[0].Body) {
+		t.Errorf("late %s", late.Body)
+	}
+}
+
+func TestConditionalReads(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
+	for _, path := range []string{"", "/trials", "/trials/1", "/state", "/history", "/ledger", "/export.csv", "/export.json"} {
+		read := s.API("GET", "/studies/"+id+path, nil).Want(200)
+		tag := read.Header.Get("ETag")
+		if tag != `"2"` {
+			t.Errorf("%s: ETag %s", path, tag)
+		}
+		if same := s.API("GET", "/studies/"+id+path, nil, "If-None-Match", `"1", `+tag); same.Status != 304 || len(same.Body) != 0 {
+			t.Errorf("%s: %d", path, same.Status)
+		}
+		s.API("GET", "/studies/"+id+path+"?at=1", nil, "If-None-Match", tag).Want(map[bool]int{true: 404, false: 200}[path == "/trials/1"])
+		if head := s.API("HEAD", "/studies/"+id+path, nil).Want(200); len(head.Body) != 0 || head.Header.Get("ETag") != tag {
+			t.Errorf("HEAD %s: %v", path, head.Header)
+		}
+	}
+	s.API("POST", "/studies/"+id+"/trials", own, "If-Match", `"1"`).Faults(412)
+	s.API("POST", "/studies/"+id+"/trials", own, "If-Match", `"2"`).Want(201)
+}
+
+func TestReplayedState(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	base := "/studies/" + id
+	for range 8 {
+		s.API("POST", base+"/ask", nil).Want(201)
+	}
+	for i := 1; i <= 7; i++ {
+		s.API("POST", base+"/tell", map[string]any{"trials": []any{map[string]any{"number": i, "metrics": map[string]float64{"yield": 60 + float64(i*i%7), "impurity": 0.1 * float64(i)}}}}).Want(200)
+	}
+	var state study.Readout
+	if err := json.Unmarshal(s.API("GET", base+"/state", nil).Want(200).Body, &state); err != nil || state.Round != 9 || state.Metrics["yield"].Count != 7 {
+		t.Errorf("state %+v (%v)", state, err)
+	}
+	early := s.API("GET", base+"/state?at=1", nil).Want(200).JSON()
+	if early["round"] != 1.0 || early["recommendation"] != nil {
+		t.Errorf("at 1: %v", early)
+	}
+	posterior := s.API("POST", base+"/posterior", `{"points": [{"temperature": 30, "catalyst": "A"}, {"temperature": 50, "catalyst": "B"}]}`).Want(200).JSON()
+	if mean := posterior["metrics"].(map[string]any)["yield"].(map[string]any)["mean"].([]any); len(mean) != 2 {
+		t.Errorf("posterior %v", posterior)
+	}
+	if faults := s.API("POST", base+"/posterior", `{"points": [{"temperature": 30}]}`).Faults(422); faults["body.points[0].catalyst"] == "" {
+		t.Errorf("faults %v", faults)
+	}
+	acquisition := s.API("POST", base+"/acquisition", `{"points": [{"temperature": 30, "catalyst": "A"}, {"temperature": 50, "catalyst": "B"}]}`).Want(200).JSON()
+	if values := acquisition["values"].([]any); len(values) != 2 {
+		t.Errorf("acquisition %v", acquisition)
+	}
+	choices := s.API("POST", base+"/compare", `{"algorithms": [{"name": "rpol-ucb", "settings": {"eta": 2}}]}`).Want(200).JSON()["choices"].([]any)
+	if len(choices) != 1 || choices[0].(map[string]any)["because"] == "" {
+		t.Errorf("choices %v", choices)
+	}
+	if faults := s.API("POST", base+"/compare", `{"algorithms": [{"name": "magic"}]}`).Faults(422); faults["body.algorithms[0].name"] == "" {
+		t.Errorf("faults %v", faults)
+	}
+	if rounds := s.API("GET", base+"/history", nil).Want(200).JSON()["rounds"].([]any); len(rounds) != 8 {
+		t.Errorf("%d rounds", len(rounds))
+	}
+	verified := s.API("POST", base+"/verify", nil).Want(200).JSON()
+	if verified["ok"] != true || verified["ledger_intact"] != true || verified["checked"] != 8.0 {
+		t.Errorf("verified %v", verified)
+	}
+}
+
+func TestWaitingForATrial(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	path := "/studies/" + id + "/trials/1"
+	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
+	start := time.Now()
+	if got := s.API("GET", path+"?wait=1", nil).Want(200).JSON(); got["status"] != "suggested" || time.Since(start) < time.Second {
+		t.Errorf("after %v: %v", time.Since(start), got["status"])
+	}
+	waited := make(chan sitetest.Answer, 1)
+	go func() { waited <- s.API("GET", path+"?wait=60", nil) }()
+	s.API("POST", path+"/tell", `{"metrics": {"yield": 1}}`).Want(200)
+	s.API("POST", path+"/tell", `{"metrics": {"impurity": 1}}`).Want(200)
+	select {
+	case a := <-waited:
+		if got := a.Want(200).JSON()["status"]; got != "completed" {
+			t.Errorf("answered %v", got)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("no answer although the trial is complete")
+	}
+	if faults := s.API("GET", path+"?wait=61", nil).Faults(422); faults["query.wait"] == "" {
+		t.Errorf("faults %v", faults)
+	}
+	s.API("GET", "/studies/"+id+"/trials/2?wait=60", nil).Faults(404)
+}
+
+func TestTableGoesOutAndIn(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	path := "/studies/" + id
+	table := "Temperature;CATALYST;yield;impurity;colour\n30,5;A;71,2;0,3;red\n40;B;PENDING;;blue\n"
+	in := func(query, body string) sitetest.Answer {
+		return s.API("POST", path+"/import"+query, body, "Content-Type", "text/csv")
+	}
+	if faults := in("", table).Faults(422); len(faults) == 0 {
+		t.Error("an unknown column was accepted")
+	}
+	dry := in("?dry_run=true&ignore_unknown=true", table).Want(200).JSON()
+	if dry["rows"] != 2.0 || dry["dry_run"] != true || version(t, s, id) != 1 || cmp.Diff(dry["unknown_columns"], []any{"colour"}) != "" {
+		t.Errorf("dry run %v", dry)
+	}
+	done := in("?ignore_unknown=true", table).Want(200).JSON()
+	if cmp.Diff(done["numbers"], []any{1.0, 2.0}) != "" || done["dry_run"] != false {
+		t.Errorf("imported %v", done)
+	}
+	if faults := in("", "temperature,catalyst,yield\n30,A,1\n99,A,2\n30,Z,nought\n").Faults(422); len(faults) < 3 {
+		t.Errorf("faults %v", faults)
+	}
+	s.API("POST", path+"/import", table).Faults(415)
+	out := s.API("GET", path+"/export.csv", nil).Want(200)
+	if got := out.Header.Get("Content-Disposition"); !strings.HasPrefix(got, "attachment; filename=") {
+		t.Errorf("Content-Disposition %q", got)
+	}
+	copied := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+copied+"/import", string(out.Body), "Content-Type", "text/csv").Want(200)
+	if back := s.API("GET", "/studies/"+copied+"/export.csv", nil).Want(200); string(back.Body) != string(out.Body) {
+		t.Errorf("out\n%s\nback\n%s", out.Body, back.Body)
+	}
+}
+
+func TestBundleGoesOutAndIn(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
+	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200)
+	bundle := s.API("GET", "/studies/"+id+"/export.json", nil).Want(200)
+	made := s.API("POST", "/studies/import", bundle.Body).Want(201).JSON()
+	copied := made["id"].(string)
+	if copied == id || made["version"] != 3.0 {
+		t.Errorf("made %v", made)
+	}
+	for _, path := range []string{"/ledger", "/trials", "/export.json"} {
+		if diff := cmp.Diff(s.API("GET", "/studies/"+id+path, nil).JSON(), s.API("GET", "/studies/"+copied+path, nil).JSON()); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+	forged := strings.Replace(string(bundle.Body), "71.2", "81.2", 1)
+	if faults := s.API("POST", "/studies/import", forged).Faults(422); len(faults) == 0 {
+		t.Error("no fault")
+	}
+	s.API("POST", "/studies/import", `{"format": 1`).Faults(400)
+}
+
+func TestDatabaseAway(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.Call("GET", "/readyz", "", nil).Want(200)
+	s.DB.Close()
+	a := s.API("POST", "/studies/"+id+"/trials", own)
+	a.Faults(http.StatusServiceUnavailable)
+	if a.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	s.Call("GET", "/readyz", "", nil).Faults(503)
+	s.Call("GET", "/healthz", "", nil).Want(200)
+}
+
+func TestLedgerInPages(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	for range 4 {
+		s.API("POST", "/studies/"+id+"/trials", own).Want(201)
+	}
+	type ledgerPage struct {
+		Events []ledger.Event `json:"events"`
+		Next   *int64         `json:"next"`
+	}
+	var page ledgerPage
+	for query, want := range map[string]struct {
+		first, count int
+		more         bool
+	}{"": {1, 5, false}, "?limit=2": {1, 2, true}, "?after=2&limit=2": {3, 2, true}, "?after=3&limit=2": {4, 2, false}, "?after=5": {0, 0, false}, "?at=3": {1, 3, false}, "?at=3&after=1&limit=1": {2, 1, true}} {
+		page = ledgerPage{}
+		if err := json.Unmarshal(s.API("GET", "/studies/"+id+"/ledger"+query, nil).Want(200).Body, &page); err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Events) != want.count || want.count > 0 && page.Events[0].Seq != int64(want.first) || (page.Next != nil) != want.more {
+			t.Errorf("%s: %d events, next %v", query, len(page.Events), page.Next)
+		}
+	}
+	for query, want := range map[string]int{"?at=1": 1, "": 5} {
+		if got := s.API("POST", "/studies/"+id+"/verify"+query, nil).Want(200).JSON(); got["ledger_intact"] != true || got["checked"] != float64(want-1) {
+			t.Errorf("verified%s %v", query, got)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"headroom/internal/http/problem"
+)
+
+// Operation is what one route of the API does, and what its OpenAPI document says about it.
+type Operation struct {
+	Handle  func(http.ResponseWriter, *http.Request) error
+	Summary string
+	Tag     string
+	Query   []queryParameter
+	// Body is a value of the type that the body is read into, nil when there is none. BodyType is its media type when that is not JSON.
+	Body         any
+	BodyType     string
+	BodyOptional bool
+	// Status and Answer are those of success; AnswerType is the media type when that is not JSON.
+	Status     int
+	Answer     any
+	AnswerType string
+	// Writes marks what changes something: it takes Idempotency-Key.
+	Writes bool
+	// StaysOpen marks answers that may take long to come to an end: no write deadline, no compression.
+	StaysOpen bool
+}
+
+// Route is where an operation is served, and for whom.
+type Route struct {
+	Method, Pattern string
+	Audience        string // in words
+	OneStudy        bool   // the pattern names a study, so the caller may insist on its version
+	Operation
+}
+
+// queryParameter describes one query parameter; Type is a value of its type.
+type queryParameter struct {
+	Name    string
+	Meaning string
+	Type    any
+}
+
+// oneOf is an answer of one of several types.
+type oneOf []any
+
+type object = map[string]any
+
+// Publish makes the OpenAPI document of the routes, for programs and for people.
+func (a *API) Publish(routes []Route) (err error) {
+	if a.document, err = a.openAPI(routes); err != nil {
+		return err
+	}
+	a.page, err = docsPage(routes)
+	return err
+}
+
+// openAPI writes the OpenAPI 3.1 document of the routes.
+func (a *API) openAPI(routes []Route) ([]byte, error) {
+	schemas := newSchemas()
+	paths := map[string]object{}
+	for _, rt := range routes {
+		if rt.Summary == "" || rt.Status == 0 {
+			return nil, fmt.Errorf("%s %s is not described", rt.Method, rt.Pattern)
+		}
+		if paths[rt.Pattern] == nil {
+			paths[rt.Pattern] = object{}
+		}
+		paths[rt.Pattern][strings.ToLower(rt.Method)] = operationObject(rt, schemas)
+	}
+	problemSchema := schemas.of(reflect.TypeFor[problem.Problem](), false)
+	return json.Marshal(object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "Headroom", "version": a.Version,
+			"description": "Constrained bandit optimisation of experiments. Numbers are finite, times RFC 3339 in UTC; unknown fields, duplicate keys and trailing data are refused.",
+		},
+		"servers":  []object{{"url": strings.TrimSuffix(a.PublicURL.String(), "/")}},
+		"security": []object{{"token": []string{}}, {"session": []string{}}},
+		"paths":    paths,
+		"components": object{
+			"schemas":   schemas.named,
+			"responses": object{"Problem": object{"description": "What went wrong (RFC 9457)", "content": object{"application/problem+json": object{"schema": problemSchema}}}},
+			"securitySchemes": object{
+				"token":   object{"type": "http", "scheme": "bearer"},
+				"session": object{"type": "apiKey", "in": "cookie", "name": a.SessionCookie},
+			},
+		},
+	})
+}
+
+// operationObject is what OpenAPI calls the Operation Object of a route.
+func operationObject(rt Route, schemas *schemas) object {
+	operation := object{
+		"operationId": operationID(rt),
+		"summary":     rt.Summary,
+		"description": "Needs: " + rt.Audience + ".",
+		"tags":        []string{rt.Tag},
+		"parameters":  parameters(rt, schemas),
+		"responses": object{
+			strconv.Itoa(rt.Status): success(rt, schemas),
+			"default":               object{"$ref": "#/components/responses/Problem"},
+		},
+	}
+	if rt.Body != nil {
+		media := "application/json"
+		if rt.BodyType != "" {
+			media = rt.BodyType
+		}
+		schema := schemas.of(reflect.TypeOf(rt.Body), true)
+		operation["requestBody"] = object{"required": !rt.BodyOptional, "content": object{media: object{"schema": schema}}}
+	}
+	return operation
+}
+
+func success(rt Route, schemas *schemas) object {
+	out := object{"description": http.StatusText(rt.Status)}
+	if rt.Answer == nil {
+		return out
+	}
+	media := "application/json"
+	if rt.AnswerType != "" {
+		media = rt.AnswerType
+	}
+	out["content"] = object{media: object{"schema": schemas.answer(rt.Answer)}}
+	return out
+}
+
+var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
+
+func parameters(rt Route, schemas *schemas) []object {
+	list := []object{}
+	add := func(in, name, meaning string, schema object) {
+		list = append(list, object{"in": in, "name": name, "description": meaning, "required": in == "path", "schema": schema})
+	}
+	for _, match := range pathParameter.FindAllStringSubmatch(rt.Pattern, -1) {
+		schema := object{"type": "string"}
+		if match[1] == "number" {
+			schema = object{"type": "integer", "minimum": 1}
+		}
+		add("path", match[1], "", schema)
+	}
+	for _, q := range rt.Query {
+		add("query", q.Name, q.Meaning, schemas.of(reflect.TypeOf(q.Type), false))
+	}
+	if rt.Writes && rt.Method == http.MethodPost {
+		add("header", "Idempotency-Key", "Makes the request safe to repeat for 48 hours", object{"type": "string", "minLength": 1, "maxLength": 255})
+	}
+	if rt.Writes && rt.OneStudy {
+		add("header", "If-Match", "The study's ETag; 412 when it has changed since", object{"type": "string"})
+	}
+	return list
+}
+
+// operationID is post-studies-id-ask for POST /api/v1/studies/{id}/ask.
+func operationID(rt Route) string {
+	words := strings.FieldsFunc(strings.TrimPrefix(rt.Pattern, "/api/v1/"), func(r rune) bool { return strings.ContainsRune("/{}.", r) })
+	return strings.ToLower(rt.Method) + "-" + strings.Join(words, "-")
+}

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
+)
+
+type historyDocument struct {
+	Rounds []study.HistoryRow `json:"rounds"`
+}
+
+type choiceList struct {
+	Choices []study.Choice `json:"choices"`
+}
+
+// replayed times what needs the replayed state.
+func replayed[T any](a *API, r *http.Request, snap *ledger.Snapshot, of func(context.Context, *ledger.Snapshot) (T, error)) (T, error) {
+	start := time.Now()
+	defer func() { a.Replays.Observe(time.Since(start).Seconds()) }()
+	return of(r.Context(), snap)
+}
+
+// ReadState is GET …/state.
+func (a *API) ReadState() Operation {
+	return Operation{Handle: a.readState, Summary: "What the next decision would use, recommendation and violation so far", Tag: "Replayed state", Query: atOnly, Status: 200, Answer: study.Readout{}}
+}
+
+func (a *API) readState(w http.ResponseWriter, r *http.Request) error {
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) { return replayed(a, r, snap, a.Studies.StateOf) })
+}
+
+// History is GET …/history.
+func (a *API) History() Operation {
+	return Operation{Handle: a.history, Summary: "One row a round", Tag: "Replayed state", Query: atOnly, Status: 200, Answer: historyDocument{}}
+}
+
+func (a *API) history(w http.ResponseWriter, r *http.Request) error {
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) {
+		rows, err := replayed(a, r, snap, a.Studies.HistoryOf)
+		return historyDocument{some(rows)}, err
+	})
+}
+
+// asking is the operation that only reads: its body is a Q, and answer works on the study at ?at.
+func asking[Q any](a *API, operation Operation, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (any, error)) Operation {
+	var none Q
+	operation.Body, operation.Tag, operation.Query, operation.Status = none, "Replayed state", atOnly, http.StatusOK
+	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		var asked Q
+		if _, err := readJSON(r, &asked); err != nil {
+			return err
+		}
+		snap, err := a.snapshot(r)
+		if err != nil {
+			return err
+		}
+		out, err := replayed(a, r, snap, func(ctx context.Context, snap *ledger.Snapshot) (any, error) { return answer(ctx, snap, asked) })
+		if err != nil {
+			return err
+		}
+		w.Header().Set("ETag", etag(snap.Version))
+		return writeJSON(w, http.StatusOK, out)
+	}
+	return operation
+}
+
+// Posterior is POST …/posterior.
+func (a *API) Posterior() Operation {
+	return asking(a, Operation{Summary: "What the model believes at some points", Answer: study.Posterior{}},
+		func(ctx context.Context, snap *ledger.Snapshot, asked pointsRequest) (any, error) {
+			return a.Studies.PosteriorAt(ctx, snap, asked.Points)
+		})
+}
+
+// Acquisition is POST …/acquisition.
+func (a *API) Acquisition() Operation {
+	return asking(a, Operation{Summary: "What the next ask would maximise", BodyOptional: true, Answer: study.Acquisition{}},
+		func(ctx context.Context, snap *ledger.Snapshot, asked study.AcquisitionQuery) (any, error) {
+			return a.Studies.AcquisitionAt(ctx, snap, asked)
+		})
+}
+
+// Compare is POST …/compare.
+func (a *API) Compare() Operation {
+	return asking(a, Operation{Summary: "What other algorithms would choose on this same history", Answer: choiceList{}},
+		func(ctx context.Context, snap *ledger.Snapshot, asked compareRequest) (any, error) {
+			choices, err := a.Studies.Compare(ctx, snap, asked.Algorithms)
+			return choiceList{some(choices)}, err
+		})
+}
+
+// Verify is POST …/verify.
+func (a *API) Verify() Operation {
+	return asking(a, Operation{Summary: "Replay every decision and check the ledger's hashes", BodyOptional: true, Answer: study.Verification{}},
+		func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (any, error) {
+			return a.Studies.Verify(ctx, snap)
+		})
+}

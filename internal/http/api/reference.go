@@ -1,0 +1,167 @@
+package api
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"slices"
+
+	"headroom/internal/optimizer"
+	"headroom/web/static"
+)
+
+type algorithmList struct {
+	Algorithms []algorithmDescription `json:"algorithms"`
+}
+
+type algorithmDescription struct {
+	Name                 string               `json:"name"`
+	Title                string               `json:"title"`
+	Source               string               `json:"source"`
+	Feedback             string               `json:"feedback"`
+	Summary              string               `json:"summary"`
+	NeedsGivenConstraint bool                 `json:"needs_given_constraint"`
+	NeedsSafeSeeds       bool                 `json:"needs_safe_seeds"`
+	Settings             []settingDescription `json:"settings"`
+}
+
+type settingDescription struct {
+	Name         string       `json:"name"`
+	Type         string       `json:"type"`
+	Per          string       `json:"per,omitempty"` // metric or constraint: may be an object by its name
+	Default      any          `json:"default"`
+	DefaultMeans string       `json:"default_means,omitempty"`
+	Paper        any          `json:"paper"` // the default with preset "paper"
+	Range        settingRange `json:"range"`
+	Meaning      string       `json:"meaning"`
+}
+
+type settingRange struct {
+	Low          *float64 `json:"low"`
+	High         *float64 `json:"high"`
+	LowExclusive bool     `json:"low_exclusive"`
+	Choices      []string `json:"choices,omitempty"`
+}
+
+// ListAlgorithms is GET …/algorithms.
+func (a *API) ListAlgorithms() Operation {
+	return Operation{Handle: listAlgorithms, Summary: "Every algorithm with its settings, source and the feedback it assumes", Tag: "Reference", Status: 200, Answer: algorithmList{}}
+}
+
+func listAlgorithms(w http.ResponseWriter, r *http.Request) error {
+	list := algorithmList{Algorithms: []algorithmDescription{}}
+	for _, a := range optimizer.Algorithms() {
+		list.Algorithms = append(list.Algorithms, algorithmDescription{
+			Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Summary,
+			NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Settings: settingDescriptions(a.Settings),
+		})
+	}
+	return writeJSON(w, http.StatusOK, list)
+}
+
+func settingDescriptions(settings []optimizer.Setting) []settingDescription {
+	list := make([]settingDescription, len(settings))
+	for i, setting := range settings {
+		paper := setting.Paper
+		if paper == nil {
+			paper = setting.Default
+		}
+		list[i] = settingDescription{
+			Name: setting.Name, Type: string(setting.Type), Per: string(setting.Per),
+			Default: setting.Default, DefaultMeans: setting.DefaultMeans, Paper: paper, Meaning: setting.Meaning,
+			Range: settingRange{Low: setting.Low, High: setting.High, LowExclusive: setting.LowExclusive, Choices: setting.Choices},
+		}
+	}
+	return list
+}
+
+// ReadDocument is GET …/openapi.json.
+func (a *API) ReadDocument() Operation {
+	return Operation{Handle: a.readDocument, Summary: "This document", Tag: "Reference", Status: 200, Answer: map[string]any{}}
+}
+
+func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Type", "application/json")
+	_, err := w.Write(a.document)
+	return err
+}
+
+// BrowseDocument is GET …/docs.
+func (a *API) BrowseDocument() Operation {
+	return Operation{Handle: a.browseDocument, Summary: "This document as a page", Tag: "Reference", Status: 200, Answer: "", AnswerType: "text/html"}
+}
+
+func (a *API) browseDocument(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, err := w.Write(a.page)
+	return err
+}
+
+//go:embed docs.html
+var docsText string
+
+var docsTemplate = template.Must(template.New("docs").Parse(docsText))
+
+// docsSection is the operations under one tag.
+type docsSection struct {
+	Tag        string
+	Operations []docsOperation
+}
+
+type docsOperation struct {
+	Route
+	ID         string
+	Parameters []object
+	Body       string
+	Answer     string
+}
+
+// docsPage writes the OpenAPI document as a page: no script, nothing from elsewhere.
+func docsPage(routes []Route) ([]byte, error) {
+	all := newSchemas()
+	var sections []*docsSection
+	for _, rt := range routes {
+		i := slices.IndexFunc(sections, func(section *docsSection) bool { return section.Tag == rt.Tag })
+		if i < 0 {
+			i = len(sections)
+			sections = append(sections, &docsSection{Tag: rt.Tag})
+		}
+		sections[i].Operations = append(sections[i].Operations, docsOperationOf(rt, all))
+	}
+	var page bytes.Buffer
+	err := docsTemplate.Execute(&page, struct {
+		Style    string
+		Icon     string
+		Sections []*docsSection
+		Schemas  map[string]string
+	}{static.URL("app.css"), static.URL("icon.svg"), sections, pretty(all.named)})
+	return page.Bytes(), err
+}
+
+func docsOperationOf(rt Route, all *schemas) docsOperation {
+	out := docsOperation{Route: rt, ID: operationID(rt), Parameters: parameters(rt, all)}
+	if body, ok := operationObject(rt, all)["requestBody"]; ok {
+		out.Body = indented(body)
+	}
+	out.Answer = indented(success(rt, all))
+	return out
+}
+
+func pretty(named object) map[string]string {
+	out := make(map[string]string, len(named))
+	for name, schema := range named {
+		out[name] = indented(schema)
+	}
+	return out
+}
+
+// indented writes what was made to be JSON for people to read.
+func indented(value any) string {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		panic("server: " + err.Error()) // only maps, lists and text come here
+	}
+	return string(text)
+}

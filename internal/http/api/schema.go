@@ -1,0 +1,148 @@
+package api
+
+import (
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"headroom/internal/account"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// schemas makes JSON Schemas (2020-12) of Go types, the same types that decodeJSON and encoding/json work on.
+type schemas struct {
+	named object                  // finished, by name
+	types map[string]reflect.Type // whose they are
+}
+
+func newSchemas() *schemas { return &schemas{named: object{}, types: map[string]reflect.Type{}} }
+
+// wordsOf lists the values of the types that take one of a few words.
+var wordsOf = map[reflect.Type][]string{
+	reflect.TypeFor[ledger.State]():         {"open", "paused", "finished", "archived"},
+	reflect.TypeFor[design.ParameterType](): {"real", "integer", "categorical", "remainder"},
+	reflect.TypeFor[ledger.Origin]():        {"suggested", "manual", "imported"},
+	reflect.TypeFor[ledger.Status]():        {"suggested", "partial", "completed", "failed", "abandoned"},
+	reflect.TypeFor[account.Role]():         {"viewer", "operator", "admin"},
+}
+
+// answer is the schema of an answer, which may be one of several types.
+func (s *schemas) answer(value any) object {
+	several, ok := value.(oneOf)
+	if !ok {
+		return s.of(reflect.TypeOf(value), false)
+	}
+	var list []object
+	for _, one := range several {
+		list = append(list, s.of(reflect.TypeOf(one), false))
+	}
+	return object{"anyOf": list}
+}
+
+// of is the schema of t; request says in which direction: requests refuse unknown fields, answers may gain some.
+func (s *schemas) of(t reflect.Type, request bool) object {
+	switch t {
+	case timeType:
+		return object{"type": "string", "format": "date-time"}
+	case valueType:
+		return object{"type": []string{"number", "string"}}
+	case rawMessageType, anyType:
+		return object{}
+	case readingType:
+		return object{"anyOf": []object{{"type": "number"}, s.of(readingObject, request)}}
+	}
+	if list, ok := wordsOf[t]; ok {
+		return object{"type": "string", "enum": list}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return orNull(s.of(t.Elem(), request))
+	case reflect.Struct:
+		return s.structure(t, request)
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": s.of(t.Elem(), request)}
+	case reflect.Slice:
+		return object{"type": "array", "items": s.of(t.Elem(), request)}
+	case reflect.Array:
+		return object{"type": "array", "items": s.of(t.Elem(), request), "minItems": t.Len(), "maxItems": t.Len()}
+	}
+	return scalar(t.Kind())
+}
+
+func scalar(kind reflect.Kind) object {
+	switch kind {
+	case reflect.Int, reflect.Int64:
+		return object{"type": "integer"}
+	case reflect.Uint64:
+		return object{"type": "integer", "minimum": 0}
+	case reflect.Float64:
+		return object{"type": "number"}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.String:
+		return object{"type": "string"}
+	}
+	panic("server: no schema for " + kind.String())
+}
+
+// structure is a reference to the schema of struct type t, which is made the first time it is met.
+func (s *schemas) structure(t reflect.Type, request bool) object {
+	name := schemaName(t, request)
+	ref := object{"$ref": "#/components/schemas/" + name}
+	if known := s.types[name]; known != nil && known != t {
+		panic("server: " + known.String() + " and " + t.String() + " would both be called " + name)
+	} else if known != nil {
+		return ref
+	}
+	s.types[name] = t
+	schema := object{"type": "object"}
+	s.named[name] = schema
+	properties, needed := object{}, []string{}
+	for _, f := range fieldsOf(t) {
+		property := s.of(f.kind, request)
+		if request && !f.required {
+			property = orNull(property)
+		}
+		properties[f.name] = property
+		if request && f.required || !request && !f.optional {
+			needed = append(needed, f.name)
+		}
+	}
+	schema["properties"] = properties
+	schema["required"] = needed
+	if request {
+		schema["additionalProperties"] = false
+	}
+	return ref
+}
+
+// schemaName is the type's name as readers know it: TrialRequest, Trial.
+func schemaName(t reflect.Type, request bool) string {
+	first, size := utf8.DecodeRuneInString(t.Name())
+	name := strings.TrimSuffix(string(unicode.ToUpper(first))+t.Name()[size:], "Request")
+	if t.Name() == "" {
+		name = "Nothing"
+	}
+	if request {
+		return name + "Request"
+	}
+	return strings.TrimSuffix(name, "Document")
+}
+
+// orNull lets a schema also be null.
+func orNull(schema object) object {
+	if len(schema) == 0 {
+		return schema
+	}
+	if one, ok := schema["type"].(string); ok && schema["enum"] == nil {
+		nullable := object{}
+		for key, value := range schema {
+			nullable[key] = value
+		}
+		nullable["type"] = []string{one, "null"}
+		return nullable
+	}
+	return object{"anyOf": []object{schema, {"type": "null"}}}
+}

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"headroom/internal/http/request"
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// studyDocument is a study as the API shows it.
+type studyDocument struct {
+	ID string `json:"id"`
+	design.Definition
+	State     ledger.State `json:"state"`
+	Version   int64        `json:"version"`
+	Hash      string       `json:"hash"`
+	Trials    int          `json:"trials"`
+	CreatedAt time.Time    `json:"created_at"`
+	UpdatedAt time.Time    `json:"updated_at"`
+}
+
+type studyList struct {
+	Studies []ledger.Summary `json:"studies"`
+}
+
+var (
+	atParameter = queryParameter{Name: "at", Meaning: "The study as it was after this ledger event", Type: int64(0)}
+	atOnly      = []queryParameter{atParameter}
+)
+
+func documentOf(snap *ledger.Snapshot) studyDocument {
+	return studyDocument{
+		ID: snap.ID, Definition: snap.Definition, State: snap.State, Version: snap.Version, Hash: snap.Hash,
+		Trials: len(snap.Trials), CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt,
+	}
+}
+
+// CreateStudy is POST …/studies.
+func (a *API) CreateStudy() Operation {
+	return changing(a, madeStudy, Operation{
+		Summary: "Make a study", Tag: "Studies", Status: 201, Answer: studyDocument{},
+	}, func(r *http.Request, cmd study.Command, d design.Definition) (*ledger.Snapshot, []int, error) {
+		after, err := a.Studies.Create(r.Context(), cmd, d)
+		return after, nil, err
+	})
+}
+
+func madeStudy(after *ledger.Snapshot, _ []int) reply {
+	return reply{http.StatusCreated, "/api/v1/studies/" + after.ID, documentOf(after)}
+}
+
+// ListStudies is GET …/studies.
+func (a *API) ListStudies() Operation {
+	return Operation{Handle: a.listStudies, Summary: "List the studies, newest change first", Tag: "Studies", Status: 200, Answer: studyList{}}
+}
+
+func (a *API) listStudies(w http.ResponseWriter, r *http.Request) error {
+	list, err := a.Studies.Summaries(r.Context(), request.Studies(r))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, studyList{some(list)})
+}
+
+// ReadStudy is GET …/studies/{id}.
+func (a *API) ReadStudy() Operation {
+	return Operation{Handle: a.readStudy, Summary: "Read a study", Tag: "Studies", Query: []queryParameter{atParameter}, Status: 200, Answer: studyDocument{}}
+}
+
+func (a *API) readStudy(w http.ResponseWriter, r *http.Request) error {
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) { return documentOf(snap), nil })
+}
+
+// EditStudy is PATCH …/studies/{id}.
+func (a *API) EditStudy() Operation {
+	return changing(a, changedStudy, Operation{
+		Summary: "Change name, description or state", Tag: "Studies", Status: 200, Answer: studyDocument{},
+	}, func(r *http.Request, cmd study.Command, edit ledger.EditedData) (*ledger.Snapshot, []int, error) {
+		after, err := a.Studies.Edit(r.Context(), cmd, request.StudyID(r), edit)
+		return after, nil, err
+	})
+}
+
+// ReconfigureStudy is POST …/reconfigure.
+func (a *API) ReconfigureStudy() Operation {
+	return changing(a, changedStudy, Operation{
+		Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on", Tag: "Studies", Status: 200, Answer: studyDocument{},
+	}, func(r *http.Request, cmd study.Command, change design.Reconfiguration) (*ledger.Snapshot, []int, error) {
+		after, err := a.Studies.Reconfigure(r.Context(), cmd, request.StudyID(r), change)
+		return after, nil, err
+	})
+}
+
+func changedStudy(after *ledger.Snapshot, _ []int) reply {
+	return reply{status: http.StatusOK, body: documentOf(after)}
+}
+
+// read answers a GET about one study: the study at ?at, 304 when the caller has that version, else what answer makes of it.
+func (a *API) read(w http.ResponseWriter, r *http.Request, answer func(*ledger.Snapshot) (any, error)) error {
+	snap, err := a.snapshot(r)
+	if err != nil {
+		return err
+	}
+	if unchanged(w, r, snap.Version) {
+		return nil
+	}
+	out, err := answer(snap)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, out)
+}
+
+// snapshot is the study in the path, as it was after event ?at when that is given.
+func (a *API) snapshot(r *http.Request) (*ledger.Snapshot, error) {
+	at, err := request.At(r)
+	if err != nil {
+		return nil, err
+	}
+	return a.Studies.Snapshot(r.Context(), request.StudyID(r), at)
+}
+
+// some makes an empty list of nothing, so that JSON says [].
+func some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,313 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"headroom/internal/http/request"
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
+)
+
+type trialList struct {
+	Trials []ledger.Trial `json:"trials"`
+}
+
+type trialPage struct {
+	Trials []ledger.Trial `json:"trials"`
+	Next   *int           `json:"next"` // ask for ?after=next to go on; null at the end
+}
+
+type correctionPreview struct {
+	Impact study.Impact `json:"impact"`
+}
+
+// trialOf returns trial number of the snapshot.
+func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
+	trial := snap.Trial(number)
+	if trial == nil {
+		return nil, fmt.Errorf("there is no trial %d, the last is %d: %w", number, len(snap.Trials), study.ErrNotFound)
+	}
+	return trial, nil
+}
+
+func trialsOf(snap *ledger.Snapshot, numbers []int) []ledger.Trial {
+	trials := make([]ledger.Trial, len(numbers))
+	for i, number := range numbers {
+		trials[i] = snap.Trials[number-1]
+	}
+	return trials
+}
+
+func changedTrial(after *ledger.Snapshot, numbers []int) reply {
+	return reply{status: http.StatusOK, body: after.Trials[numbers[0]-1]}
+}
+
+func changedTrials(after *ledger.Snapshot, numbers []int) reply {
+	return reply{status: http.StatusOK, body: trialList{trialsOf(after, numbers)}}
+}
+
+func madeTrial(after *ledger.Snapshot, numbers []int) reply {
+	made := after.Trials[numbers[0]-1]
+	return reply{http.StatusCreated, fmt.Sprintf("/api/v1/studies/%s/trials/%d", after.ID, made.Number), made}
+}
+
+func madeTrials(after *ledger.Snapshot, numbers []int) reply {
+	return reply{status: http.StatusCreated, body: trialList{trialsOf(after, numbers)}}
+}
+
+// Ask is POST …/ask.
+func (a *API) Ask() Operation {
+	return changing(a, madeTrials, Operation{
+		Summary: "Ask for suggestions, each a round of its own", Tag: "The loop", BodyOptional: true, Status: 201, Answer: trialList{},
+	}, func(r *http.Request, cmd study.Command, ask study.Ask) (*ledger.Snapshot, []int, error) {
+		start := time.Now()
+		defer func() { a.Asks.Observe(time.Since(start).Seconds()) }()
+		return a.Studies.Ask(r.Context(), cmd, request.StudyID(r), ask)
+	})
+}
+
+// AddTrial is POST …/trials.
+func (a *API) AddTrial() Operation {
+	return changing(a, madeTrial, Operation{
+		Summary: "Add a trial of your own choice", Tag: "The loop", Status: 201, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, own study.OwnTrial) (*ledger.Snapshot, []int, error) {
+		return one(a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own))
+	})
+}
+
+// one is a change that concerns one trial.
+func one(after *ledger.Snapshot, number int, err error) (*ledger.Snapshot, []int, error) {
+	return after, []int{number}, err
+}
+
+// Replicate is POST …/trials/{number}/replicates.
+func (a *API) Replicate() Operation {
+	return changing(a, madeTrial, Operation{
+		Summary: "Ask for the same settings again on purpose", Tag: "The loop", BodyOptional: true, Status: 201, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, _ struct{}) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		return one(a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number))
+	})
+}
+
+// Tell is POST …/trials/{number}/tell.
+func (a *API) Tell() Operation {
+	return changing(a, changedTrial, Operation{
+		Summary: "Report results of a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, told ledger.Telling) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		after, err := a.Studies.Tell(r.Context(), cmd, request.StudyID(r), number, told)
+		return one(after, number, err)
+	})
+}
+
+// TellMany is POST …/tell.
+func (a *API) TellMany() Operation {
+	return changing(a, changedTrials, Operation{
+		Summary: "Report results of several trials, all or none", Tag: "The loop", Status: 200, Answer: trialList{},
+	}, func(r *http.Request, cmd study.Command, told bulkTellRequest) (*ledger.Snapshot, []int, error) {
+		numbers := make([]int, len(told.Trials))
+		for i, t := range told.Trials {
+			numbers[i] = t.Number
+		}
+		after, err := a.Studies.TellMany(r.Context(), cmd, request.StudyID(r), told.Trials)
+		return after, numbers, err
+	})
+}
+
+// Correct is POST …/trials/{number}/corrections.
+func (a *API) Correct() Operation {
+	correcting := changing(a, changedTrial, Operation{
+		Summary: "Correct what was told; with dry_run, say what that would change", Tag: "The loop", Status: 200, Answer: oneOf{ledger.Trial{}, correctionPreview{}},
+		Query: []queryParameter{{"dry_run", "Store nothing, answer the impact", false}},
+	}, func(r *http.Request, cmd study.Command, given study.Correction) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		given.Number = number
+		after, err := a.Studies.Correct(r.Context(), cmd, request.StudyID(r), given)
+		return one(after, number, err)
+	})
+	correct := correcting.Handle
+	correcting.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		q, err := request.ReadQuery(r.URL)
+		if err != nil {
+			return err
+		}
+		preview := q.Yes("dry_run")
+		if err := q.Err(); err != nil {
+			return err
+		}
+		if preview {
+			return a.previewCorrection(w, r)
+		}
+		return correct(w, r)
+	}
+	return correcting
+}
+
+func (a *API) previewCorrection(w http.ResponseWriter, r *http.Request) error {
+	number, err := request.TrialNumber(r)
+	if err != nil {
+		return err
+	}
+	var given study.Correction
+	if _, err := readJSON(r, &given); err != nil {
+		return err
+	}
+	given.Number = number
+	impact, err := a.Studies.PreviewCorrection(r.Context(), request.StudyID(r), given)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, correctionPreview{impact})
+}
+
+// Fail is POST …/trials/{number}/fail.
+func (a *API) Fail() Operation { return a.closing(ledger.Failed, "Close a trial that failed") }
+
+// Abandon is POST …/trials/{number}/abandon.
+func (a *API) Abandon() Operation {
+	return a.closing(ledger.Abandoned, "Close a trial that will not be run")
+}
+
+// Exclude is POST …/trials/{number}/exclude.
+func (a *API) Exclude() Operation {
+	return a.closing(ledger.Excluded, "Leave a trial out of the model")
+}
+
+// Include is POST …/trials/{number}/include.
+func (a *API) Include() Operation {
+	return a.closing(ledger.Included, "Take an excluded trial back in")
+}
+
+// closing ends a trial, or sets it aside, for a reason.
+func (a *API) closing(kind ledger.Kind, summary string) Operation {
+	return changing(a, changedTrial, Operation{
+		Summary: summary, Tag: "The loop", Status: 200, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, why reasonRequest) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		after, err := a.Studies.Close(r.Context(), cmd, request.StudyID(r), kind, number, why.Reason)
+		return one(after, number, err)
+	})
+}
+
+// maxPage is the longest page of a list, and the usual one.
+const maxPage = 1000
+
+// ListTrials is GET …/trials.
+func (a *API) ListTrials() Operation {
+	return Operation{Handle: a.listTrials, Summary: "List trials by number", Tag: "The loop", Status: 200, Answer: trialPage{}, Query: []queryParameter{
+		{"after", "Only trials with a higher number", 0}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0},
+		{"status", "Only trials of these states, comma-separated", ""}, atParameter}}
+}
+
+func (a *API) listTrials(w http.ResponseWriter, r *http.Request) error {
+	q, err := request.ReadQuery(r.URL)
+	if err != nil {
+		return err
+	}
+	after := int(q.Whole("after", 0, request.MaxSeq, 0))
+	limit := int(q.Whole("limit", 1, maxPage, maxPage))
+	statuses := request.Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)
+	if err := q.Err(); err != nil {
+		return err
+	}
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) {
+		return pageOf(snap.Trials, after, limit, statuses), nil
+	})
+}
+
+// pageOf takes the first limit trials with a number above after and one of the statuses (none: any).
+func pageOf(trials []ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
+	page := trialPage{Trials: []ledger.Trial{}}
+	for _, t := range trials[min(after, len(trials)):] {
+		if len(statuses) > 0 && !slices.Contains(statuses, t.Status) {
+			continue
+		}
+		if len(page.Trials) == limit {
+			last := page.Trials[limit-1].Number
+			page.Next = &last
+			break
+		}
+		page.Trials = append(page.Trials, t)
+	}
+	return page
+}
+
+// ReadTrial is GET …/trials/{number}.
+func (a *API) ReadTrial() Operation {
+	return Operation{Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{}, Query: []queryParameter{
+		{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter}}
+}
+
+func (a *API) readTrial(w http.ResponseWriter, r *http.Request) error {
+	number, err := request.TrialNumber(r)
+	if err != nil {
+		return err
+	}
+	q, err := request.ReadQuery(r.URL)
+	if err != nil {
+		return err
+	}
+	wait := time.Duration(q.Whole("wait", 0, 60, 0)) * time.Second
+	if err := q.Err(); err != nil {
+		return err
+	}
+	if wait > 0 {
+		if err := a.awaitTrial(r, number, wait); err != nil {
+			return err
+		}
+	}
+	snap, err := a.snapshot(r)
+	if err != nil {
+		return err
+	}
+	trial, err := trialOf(snap, number)
+	if err != nil {
+		return err
+	}
+	if unchanged(w, r, snap.Version) {
+		return nil
+	}
+	return writeJSON(w, http.StatusOK, trial)
+}
+
+// awaitTrial returns when nothing more is expected of the trial, when the time is up, or when the server stops.
+func (a *API) awaitTrial(r *http.Request, number int, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	changes, unsubscribe := a.Database.Subscribe(request.StudyID(r))
+	defer unsubscribe()
+	for {
+		snap, err := a.snapshot(r)
+		if err != nil {
+			return err
+		}
+		trial, err := trialOf(snap, number)
+		if err != nil || !trial.Waiting() {
+			return err
+		}
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return nil
+		case <-a.Stopping:
+			return nil
+		}
+	}
+}

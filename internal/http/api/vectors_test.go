@@ -1,0 +1,205 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"testing"
+
+	"headroom/internal/http/sitetest"
+)
+
+// publishedVectors are rounds worked out by an independent implementation, with the study that plays them.
+type publishedVectors struct {
+	T          int         `json:"T"`
+	Candidates [][]float64 `json:"candidates"`
+	Samples    [][]float64 `json:"g_t"` // of a constraint known before each choice
+	Algorithms []struct {
+		Name    string         `json:"name"`
+		Kernel  map[string]any `json:"kernel"`
+		KernelG map[string]any `json:"kernel_g"`
+		Lambda  float64        `json:"lam"`
+		LambdaG *float64       `json:"lam_g"`
+		Params  map[string]any `json:"params"`
+		Metrics struct{ Hard, Soft, N float64 }
+		Rounds  []struct {
+			Index int
+			BetaF float64 `json:"beta_f"`
+			BetaG float64 `json:"beta_g"`
+			Mult  float64
+			Q     *float64
+			Acq   []*float64
+			MeanF []float64 `json:"mu_f"`
+			SDF   []float64 `json:"sd_f"`
+			GainF float64   `json:"gain_f"`
+			Y, C  float64
+		}
+	} `json:"algorithms"`
+}
+
+// TestVectorsThroughTheAPI plays the vectors of several algorithms as a script would and compares /state, /acquisition and /posterior.
+func TestVectorsThroughTheAPI(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../optimizer/testdata/algorithms.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v publishedVectors
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	theory := func(p map[string]any) any {
+		return map[string]any{
+			"default": map[string]any{"schedule": "theory", "B": p["B_f"], "R": p["R"], "p": p["p"]},
+			"cost":    map[string]any{"schedule": "theory", "B": p["B_g"], "R": p["R"], "p": p["p"]}}
+	}
+	constant := func(value any) any { return map[string]any{"schedule": "constant", "value": value} }
+	settings := map[string]func(p map[string]any) (string, map[string]any){
+		"rpol_ucb_theory": func(p map[string]any) (string, map[string]any) {
+			return "rpol-ucb", map[string]any{"beta": theory(p)}
+		},
+		"rpol_ucb_pair": func(p map[string]any) (string, map[string]any) {
+			return "rpol-ucb", map[string]any{"beta": map[string]any{"gain": constant(p["value_f"]), "cost": constant(p["value_g"])}}
+		},
+		"rpol_censored_scaled": func(p map[string]any) (string, map[string]any) {
+			return "rpol-censored-ucb", map[string]any{"beta": constant(p["value"]), "delay_window": p["m"],
+				"response_bound": map[string]any{"gain": p["B_r"], "cost": p["B_c"]}}
+		},
+		"rpol_sw_const": func(p map[string]any) (string, map[string]any) {
+			return "rpol-sw-ucb", map[string]any{"beta": constant(p["value"]), "window": p["W"]}
+		},
+		"config_const": func(p map[string]any) (string, map[string]any) {
+			return "config", map[string]any{"beta": constant(p["value"])}
+		},
+		"scgp_case1_const": func(p map[string]any) (string, map[string]any) {
+			return "scgp-ucb", map[string]any{"beta": constant(p["value"]), "objective_bound": p["B"], "slater": p["slater"],
+				"schedule_bound": p["schedule_B"], "variant": "i"}
+		},
+		"alg3_reuse": func(p map[string]any) (string, map[string]any) {
+			return "penalty-noisy", map[string]any{"beta": map[string]any{"schedule": "theory", "B": p["B"], "R": p["R"], "p": p["delta"]},
+				"epoch_length": p["S"], "reuse": p["reuse"], "step": p["mu"]}
+		},
+		"ckb_ucb_slack": func(p map[string]any) (string, map[string]any) {
+			return "ckb-ucb", map[string]any{"beta": constant(p["value"]), "objective_bound": p["B"], "constraint_bound": p["G"],
+				"multiplier_cap": p["rho"], "step": map[string]any{"limit": p["V"]}, "slack": p["eps"]}
+		},
+	}
+	played := 0
+	for _, a := range v.Algorithms {
+		translate, ok := settings[a.Name]
+		if !ok {
+			continue
+		}
+		played++
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			s := sitetest.New(t)
+			algorithm, values := translate(a.Params)
+			kernels := map[string]any{"default": a.Kernel["name"]}
+			lengths := map[string]any{"default": a.Kernel["lengthscale"]}
+			lambdas := map[string]any{"default": a.Lambda}
+			if a.KernelG != nil {
+				kernels["cost"], lengths["cost"], lambdas["cost"] = a.KernelG["name"], a.KernelG["lengthscale"], *a.LambdaG
+			}
+			limit := map[string]any{"name": "limit", "metric": "cost", "op": "<=", "threshold": 0}
+			sampled := algorithm == "scgp-ucb"
+			if sampled {
+				limit["sampled"] = true
+				delete(kernels, "cost")
+			}
+			var candidates []map[string]float64
+			for _, x := range v.Candidates {
+				candidates = append(candidates, map[string]float64{"u": x[0], "v": x[1]})
+			}
+			id, _ := s.API("POST", "/studies", map[string]any{
+				"name": a.Name,
+				"parameters": []map[string]any{{"name": "u", "type": "real", "low": 0, "high": 1},
+					{"name": "v", "type": "real", "low": 0, "high": 1}},
+				"candidates":  candidates,
+				"objective":   map[string]any{"metric": "gain", "direction": "maximize"},
+				"constraints": []map[string]any{limit},
+				"algorithm":   map[string]any{"name": algorithm, "horizon": v.T, "settings": values},
+				"model":       map[string]any{"kernel": kernels, "lengthscales": lengths, "lambda": lambdas, "fit": "fixed", "outputs": "raw"},
+				"seed":        1,
+			}).Want(201).JSON()["id"].(string)
+			at := "/studies/" + id
+			for n, want := range a.Rounds {
+				state := s.API("GET", at+"/state", nil).Want(200).JSON()
+				metrics := state["metrics"].(map[string]any)
+				gain := metrics["gain"].(map[string]any)
+				close9(t, n, "beta", gain["beta"], want.BetaF)
+				close9(t, n, "information gain", gain["information_gain"], want.GainF)
+				if cost, learned := metrics["cost"].(map[string]any); learned && want.BetaG != 0 {
+					close9(t, n, "beta of the cost", cost["beta"], want.BetaG)
+				}
+				if algorithm != "config" {
+					multiplier := want.Mult
+					if want.Q != nil {
+						multiplier = *want.Q
+					}
+					close9(t, n, "multiplier", state["multipliers"].(map[string]any)["limit"], multiplier)
+				}
+				query := map[string]any{}
+				if sampled {
+					query["constraint_values"] = map[string]any{"cost": v.Samples[n]}
+				}
+				acquisition := s.API("POST", at+"/acquisition", query).Want(200).JSON()
+				for i, value := range acquisition["values"].([]any) {
+					if want.Acq[i] != nil {
+						close9(t, n, "acquisition", value, *want.Acq[i])
+					} else if value != nil {
+						t.Errorf("round %d: arm %d may be chosen", n+1, i)
+					}
+				}
+				if algorithm == "rpol-ucb" || algorithm == "ckb-ucb" {
+					posterior := s.API("POST", at+"/posterior", map[string]any{"points": candidates}).Want(200).JSON()
+					band := posterior["metrics"].(map[string]any)["gain"].(map[string]any)
+					for i := range candidates {
+						close9(t, n, "mean", band["mean"].([]any)[i], want.MeanF[i])
+						close9(t, n, "sd", band["sd"].([]any)[i], want.SDF[i])
+					}
+				}
+				query["parameters"] = candidates[want.Index]
+				s.API("POST", at+"/trials", query).Want(201)
+				// What has arrived by the end of this round is told now, late readings of earlier trials included.
+				for earlier := range n + 1 {
+					told := map[string]any{}
+					if earlier+delay(a.Params["delay_f"], earlier) == n {
+						told["gain"] = a.Rounds[earlier].Y
+					}
+					if !sampled && earlier+delay(a.Params["delay_g"], earlier) == n {
+						told["cost"] = map[string]any{"value": a.Rounds[earlier].C, "stddev": 0.1}
+					}
+					if len(told) > 0 {
+						s.API("POST", fmt.Sprintf("%s/trials/%d/tell", at, earlier+1), map[string]any{"metrics": told}).Want(200)
+					}
+				}
+			}
+			verified := s.API("POST", at+"/verify", map[string]any{}).Want(200).JSON()
+			if verified["ok"] != true || verified["checked"] != float64(len(a.Rounds)) {
+				t.Errorf("verify says %v", verified)
+			}
+		})
+	}
+	if played != len(settings) {
+		t.Fatalf("played %d of %d algorithms", played, len(settings))
+	}
+}
+
+// delay is how many rounds late the reading of a round comes; nil means none.
+func delay(delays any, round int) int {
+	list, _ := delays.([]any)
+	if round >= len(list) {
+		return 0
+	}
+	return int(list[round].(float64))
+}
+
+func close9(t *testing.T, round int, what string, got any, want float64) {
+	t.Helper()
+	value, ok := got.(float64)
+	if !ok || !(math.Abs(value-want) <= 1e-9) {
+		t.Errorf("round %d: %s is %v, want %v", round+1, what, got, want)
+	}
+}

@@ -1,0 +1,32 @@
+package http
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestPanicsAndUnknownErrorsTellNothing: the log has the cause, the answer has not.
+func TestPanicsAndUnknownErrorsTellNothing(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := &Server{log: slog.New(slog.NewJSONHandler(&log, nil)), metrics: newMetrics()}
+	for name, handler := range map[string]http.Handler{
+		"panic": s.recoverPanics(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the password is swordfish") })),
+		"error": s.handle(func(http.ResponseWriter, *http.Request) error { return errors.New("the password is swordfish") }),
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/studies", nil))
+		told := w.Body.String()
+		if w.Code != http.StatusInternalServerError || w.Header().Get("Content-Type") != "application/problem+json" || strings.Contains(told, "swordfish") {
+			t.Errorf("%s: %d, told %s", name, w.Code, told)
+		}
+	}
+	if strings.Count(log.String(), "swordfish") < 2 {
+		t.Error("the log does not know")
+	}
+}

@@ -1,0 +1,227 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/web/templates"
+)
+
+// NewStudyPage is the form of a new study, blank or filled in from another study.
+func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
+	values := url.Values{"objective.direction": {"maximize"}, "model.kernel": {"matern52"}}
+	setRows(values, "parameters", []formRow{{"type": "real", "scale": "linear"}, {"type": "real", "scale": "linear"}})
+	setRows(values, "constraints", []formRow{{"op": "<="}})
+	if from := r.URL.Query().Get("from"); from != "" {
+		original, err := s.Studies.Snapshot(r.Context(), from, 0)
+		if err != nil {
+			return err
+		}
+		values = definitionValues(original.Definition)
+		values.Set("name", "Copy of "+original.Definition.Name)
+		values.Del("seed")
+	}
+	values.Set("key", newKey())
+	return s.showDefine(w, r, http.StatusOK, templates.DefinePage{Form: templates.Form{Values: values}})
+}
+
+// showDefine draws the form, alone when htmx asks for it.
+func (s *Site) showDefine(w http.ResponseWriter, r *http.Request, status int, page templates.DefinePage) error {
+	title := "New study"
+	if page.Reconfigure {
+		title = "Change limits or algorithm"
+	}
+	page.Page = newPage(r, title)
+	page.Width = "medium"
+	page.Key = page.Form.Value("key")
+	fillDefine(&page)
+	if isPart(r) {
+		return show(w, r, status, templates.DefineForm(page))
+	}
+	return show(w, r, status, templates.DefineView(page))
+}
+
+// fillDefine works out what the form looks like from what it holds.
+func fillDefine(page *templates.DefinePage) {
+	values := url.Values(page.Form.Values)
+	for _, row := range rowsOf(values, "parameters") {
+		page.Parameters = append(page.Parameters, row["type"])
+	}
+	for _, row := range rowsOf(values, "constraints") {
+		kind := "learned"
+		if row["expression"] != "" || row["sampled"] != "" {
+			kind = "known"
+		}
+		page.Constraints = append(page.Constraints, kind)
+	}
+	page.Recorded = len(rowsOf(values, "recorded_metrics"))
+	for _, a := range optimizer.Algorithms() {
+		page.Algorithms = append(page.Algorithms, templates.Option{Value: a.Name, Label: a.Title})
+	}
+	chosen := describedAlgorithm(values.Get("algorithm.name"))
+	page.Summary, page.Source = chosen.Summary, chosen.Source
+	page.Settings = settingGroups(chosen, values)
+	for _, kernel := range []string{"matern52", "matern32", "matern12", "se", "linear"} {
+		page.Kernels = append(page.Kernels, templates.Option{Value: kernel, Label: kernel})
+	}
+	if kernel := values.Get("model.kernel"); !slices.ContainsFunc(page.Kernels, func(o templates.Option) bool { return o.Value == kernel }) {
+		page.Kernels = append(page.Kernels, templates.Option{Value: kernel, Label: "as it is"})
+	}
+	page.Advanced = page.Advanced || page.Reconfigure || advancedFault(page.Form)
+}
+
+func advancedFault(form templates.Form) bool {
+	for name := range form.Errors {
+		for _, prefix := range []string{"algorithm.", "settings.", "model.", "seed", "input_constraints"} {
+			if strings.HasPrefix(name, prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// formFields are the names of all fields that the form has.
+func formFields(form templates.Form) map[string]bool {
+	fields := map[string]bool{}
+	for name := range form.Values {
+		fields[name] = true
+	}
+	for _, name := range []string{"name", "description", "candidates", "objective.metric", "objective.direction", "objective.unit", "algorithm.name", "algorithm.horizon", "algorithm.preset",
+		"model.kernel", "model.fit", "model.outputs", "model.inputs", "model.lengthscales", "model.noise_variance", "model.lambda", "seed", "input_constraints", "reason"} {
+		fields[name] = true
+	}
+	for _, group := range settingGroups(describedAlgorithm(form.Value("algorithm.name")), form.Values) {
+		for _, in := range group.Inputs {
+			fields[in.Name] = true
+		}
+	}
+	return fields
+}
+
+// MakeStudy makes a study of the form, or does to the form what a button beside its lines asks.
+func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request) error {
+	return submit(w, r, func(form *typed) submission {
+		pressed := form.pressed()
+		if rearrange(form.values, pressed) {
+			page := templates.DefinePage{Form: form.shown(), Advanced: pressed == "refresh" && form.values.Has("algorithm.name")}
+			return submission{done: func() error { return s.showDefine(w, r, http.StatusOK, page) }}
+		}
+		dropBlank(form.values)
+		d := form.definition()
+		names := defineNames(formFields(form.shown()))
+		if _, err := d.Check(); !form.ok() {
+			form.place(err, names) // so that everything that is wrong is said at once
+		}
+		var made string
+		return submission{
+			do: func(cmd study.Command) error {
+				after, err := s.Studies.Create(r.Context(), cmd, d)
+				if first := answeredBefore(err); first != nil {
+					made = first.Location
+				} else if err == nil {
+					made = "/studies/" + after.ID + "?done=made&saved=new-study"
+				}
+				return err
+			},
+			done:  func() error { return GoTo(w, r, made) },
+			names: names,
+			again: func(form templates.Form) error {
+				return s.showDefine(w, r, http.StatusUnprocessableEntity, templates.DefinePage{Form: form})
+			},
+		}
+	})
+}
+
+// definitionValues fills the form from a definition.
+func definitionValues(d design.Definition) url.Values {
+	values := url.Values{}
+	set := func(name, text string) { values.Set(name, text) }
+	set("name", d.Name)
+	set("description", d.Description)
+	for i, p := range d.Parameters {
+		at := fmt.Sprintf("parameters.%d.", i)
+		set(at+"name", p.Name)
+		set(at+"type", string(p.Type))
+		set(at+"unit", p.Unit)
+		set(at+"scale", p.Scale)
+		set(at+"choices", strings.Join(p.Choices, ", "))
+		set(at+"of", strings.Join(p.Of, ", "))
+		for field, x := range map[string]*float64{"low": p.Low, "high": p.High, "step": p.Step, "total": p.Total} {
+			set(at+field, plainNumber(x))
+		}
+	}
+	set("objective.metric", d.Objective.Metric)
+	set("objective.direction", d.Objective.Direction)
+	set("objective.unit", d.Objective.Unit)
+	for i, c := range d.Constraints {
+		constraintValues(values, i, c)
+	}
+	for i, m := range d.RecordedMetrics {
+		set(fmt.Sprintf("recorded_metrics.%d.metric", i), m.Metric)
+		set(fmt.Sprintf("recorded_metrics.%d.unit", i), m.Unit)
+	}
+	set("algorithm.name", d.Algorithm.Name)
+	set("algorithm.preset", d.Algorithm.Preset)
+	set("algorithm.horizon", strconv.Itoa(d.Algorithm.Horizon))
+	showSettings(values, d.Algorithm)
+	set("model.fit", d.Model.Fit)
+	set("model.outputs", d.Model.Outputs)
+	set("model.inputs", d.Model.Inputs)
+	for name, raw := range map[string]json.RawMessage{"kernel": d.Model.Kernel, "lengthscales": d.Model.Lengthscales, "noise_variance": d.Model.NoiseVariance, "lambda": d.Model.Lambda} {
+		set("model."+name, jsonText(raw))
+	}
+	set("input_constraints", strings.Join(d.InputConstraints, "\n"))
+	set("candidates", candidatesText(d))
+	return values
+}
+
+func plainNumber(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return design.NumberValue(*x).String()
+}
+
+func constraintValues(values url.Values, i int, c design.Constraint) {
+	at := fmt.Sprintf("constraints.%d.", i)
+	values.Set(at+"metric", c.Metric)
+	values.Set(at+"op", c.Op)
+	values.Set(at+"threshold", plainNumber(&c.Threshold))
+	values.Set(at+"unit", c.Unit)
+	values.Set(at+"name", c.Name)
+	values.Set(at+"expression", c.Expression)
+	values.Set(at+"context", strings.Join(c.Context, ", "))
+	if c.Sampled {
+		values.Set(at+"sampled", "yes")
+	}
+}
+
+// candidatesText is the candidates as they could have been pasted.
+func candidatesText(d design.Definition) string {
+	if len(d.Candidates) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	for i, p := range d.Parameters {
+		if i > 0 {
+			text.WriteByte('\t')
+		}
+		text.WriteString(p.Name)
+	}
+	for _, candidate := range d.Candidates {
+		for i, p := range d.Parameters {
+			text.WriteByte("\n\t"[min(i, 1)])
+			text.WriteString(candidate[p.Name].String())
+		}
+	}
+	return text.String()
+}

@@ -1,0 +1,292 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/study/design"
+)
+
+// rowFields are the fields of each list in the form of a study; a row in which all of them but the chosen ones are empty is blank.
+var rowFields = map[string][]string{
+	"parameters":       {"name", "type", "low", "high", "unit", "scale", "step", "choices", "total", "of"},
+	"constraints":      {"metric", "op", "threshold", "unit", "name", "expression", "context", "sampled"},
+	"recorded_metrics": {"metric", "unit"},
+}
+
+var chosenFields = []string{"type", "scale", "op"}
+
+// formRow is one line of a list, by field.
+type formRow map[string]string
+
+func (row formRow) blank() bool {
+	for name, text := range row {
+		if strings.TrimSpace(text) != "" && !slices.Contains(chosenFields, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// rowsOf reads the lines of a list in order.
+func rowsOf(values url.Values, list string) []formRow {
+	var rows []formRow
+	for i := 0; ; i++ {
+		row, there := formRow{}, false
+		for _, field := range rowFields[list] {
+			if name := list + "." + strconv.Itoa(i) + "." + field; values.Has(name) {
+				row[field], there = values.Get(name), true
+			}
+		}
+		if !there {
+			return rows
+		}
+		rows = append(rows, row)
+	}
+}
+
+// setRows replaces the lines of a list.
+func setRows(values url.Values, list string, rows []formRow) {
+	for name := range values {
+		if strings.HasPrefix(name, list+".") {
+			values.Del(name)
+		}
+	}
+	for i, row := range rows {
+		for _, field := range rowFields[list] {
+			values.Set(list+"."+strconv.Itoa(i)+"."+field, row[field])
+		}
+	}
+}
+
+// dropBlank takes blank lines out, so that faults are counted as people see the lines.
+func dropBlank(values url.Values) {
+	for list := range rowFields {
+		setRows(values, list, slices.DeleteFunc(rowsOf(values, list), formRow.blank))
+	}
+}
+
+var newRows = map[string]struct {
+	list string
+	row  formRow
+}{
+	"add-parameter":  {"parameters", formRow{"type": "real", "scale": "linear"}},
+	"add-constraint": {"constraints", formRow{"op": "<="}},
+	"add-recorded":   {"recorded_metrics", formRow{}},
+}
+
+// rearrange does what the buttons beside the lines ask, and tells whether one was pressed.
+func rearrange(values url.Values, do string) bool {
+	if add, ok := newRows[do]; ok {
+		setRows(values, add.list, append(rowsOf(values, add.list), add.row))
+		return true
+	}
+	list, at, ok := strings.Cut(strings.TrimPrefix(do, "remove-"), ".")
+	row, err := strconv.Atoi(at)
+	rows := rowsOf(values, list)
+	if !ok || err != nil || row < 0 || row >= len(rows) {
+		return do == "refresh"
+	}
+	setRows(values, list, slices.Delete(rows, row, row+1))
+	return true
+}
+
+// definition reads the form of a new study.
+func (t *typed) definition() design.Definition {
+	d := design.Definition{Name: t.text("name"), Description: strings.ReplaceAll(t.text("description"), "\r\n", "\n")}
+	d.Candidates = t.candidates()
+	for i := range rowsOf(t.values, "parameters") {
+		d.Parameters = append(d.Parameters, t.parameter(i))
+	}
+	if len(d.Parameters) == 0 {
+		setRows(t.values, "parameters", []formRow{{"type": "real"}})
+		t.fault("parameters.0.name", "name at least one thing that you can set")
+	}
+	d.Objective = design.Objective{Metric: t.text("objective.metric"), Direction: t.text("objective.direction"), Unit: t.text("objective.unit")}
+	for i := range rowsOf(t.values, "constraints") {
+		d.Constraints = append(d.Constraints, t.constraint(i))
+	}
+	for i := range rowsOf(t.values, "recorded_metrics") {
+		at := fmt.Sprintf("recorded_metrics.%d.", i)
+		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{Metric: t.text(at + "metric"), Unit: t.text(at + "unit")})
+	}
+	d.Algorithm = t.algorithm(design.Algorithm{})
+	d.Model = t.model(design.Model{})
+	d.InputConstraints = t.lines("input_constraints")
+	if text := t.text("seed"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.fault("seed", "write a whole number, 0 or more")
+		}
+		d.Seed = seed
+	} else {
+		d.Seed = randomSeed()
+	}
+	return d
+}
+
+// lines are the texts of an area, one a line.
+func (t *typed) lines(name string) []string {
+	var lines []string
+	for line := range strings.Lines(t.values.Get(name)) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func (t *typed) parameter(i int) design.Parameter {
+	at := fmt.Sprintf("parameters.%d.", i)
+	p := design.Parameter{Name: t.text(at + "name"), Type: design.ParameterType(t.text(at + "type")), Unit: t.text(at + "unit")}
+	switch p.Type {
+	case design.Categorical:
+		p.Choices, p.Unit = t.list(at+"choices"), ""
+		return p
+	case design.Remainder:
+		p.Total, p.Of = t.number(at+"total"), t.list(at+"of")
+	case design.Real:
+		p.Scale, p.Step = t.text(at+"scale"), t.number(at+"step")
+	}
+	p.Low, p.High = t.number(at+"low"), t.number(at+"high")
+	return p
+}
+
+func (t *typed) constraint(i int) design.Constraint {
+	at := fmt.Sprintf("constraints.%d.", i)
+	return design.Constraint{
+		Name: t.text(at + "name"), Metric: t.text(at + "metric"), Op: t.text(at + "op"), Unit: t.text(at + "unit"),
+		Threshold:  t.required(at+"threshold", "write the limit"),
+		Expression: t.text(at + "expression"), Context: t.list(at + "context"), Sampled: t.text(at+"sampled") != "",
+	}
+}
+
+// candidates reads the pasted combinations and fills in the parameters they tell of.
+func (t *typed) candidates() []design.Settings {
+	if t.text("candidates") == "" {
+		return nil
+	}
+	pasted, err := readSheet(t.values.Get("candidates"))
+	if err != nil {
+		t.fault("candidates", err.Error())
+		return nil
+	}
+	rows := rowsOf(t.values, "parameters")
+	for i, name := range pasted.names {
+		at := slices.IndexFunc(rows, func(row formRow) bool { return strings.EqualFold(strings.TrimSpace(row["name"]), name) })
+		if at < 0 {
+			rows = append(rows, formRow{"name": name, "unit": pasted.units[i], "scale": "linear"})
+			at = len(rows) - 1
+		}
+		pasted.names[i] = strings.TrimSpace(rows[at]["name"])
+		pasted.fill(rows[at], i)
+	}
+	setRows(t.values, "parameters", rows)
+	return pasted.candidates()
+}
+
+// fill completes a parameter's line from a column: what the person wrote stays.
+func (s sheet) fill(row formRow, column int) {
+	kind, choices, low, high := s.column(column)
+	if row["type"] == "" || kind == design.Categorical {
+		row["type"] = string(kind)
+	}
+	if kind == design.Categorical {
+		if row["choices"] == "" {
+			row["choices"] = strings.Join(choices, ", ")
+		}
+		return
+	}
+	if row["low"] == "" {
+		row["low"] = design.NumberValue(low).String()
+	}
+	if row["high"] == "" {
+		row["high"] = design.NumberValue(high).String()
+	}
+}
+
+var indexInPath = regexp.MustCompile(`\[(\d+)\]`)
+
+// defineNames turns the location of a fault in a definition into the field it is about: the longest part of the path that is one.
+func defineNames(fields map[string]bool) func(string) string {
+	return func(location string) string {
+		name := strings.TrimPrefix(location, "body.")
+		name = indexInPath.ReplaceAllString(name, ".$1")
+		name = strings.TrimPrefix(name, "algorithm.settings.")
+		if strings.HasPrefix(location, "body.algorithm.settings.") {
+			name = "settings." + name
+		}
+		for name != "" {
+			for _, field := range []string{name, name + ".name", name + ".metric", name + ".schedule", name + ".form"} {
+				if fields[field] {
+					return field
+				}
+			}
+			end := strings.LastIndexByte(name, '.')
+			name = name[:max(end, 0)]
+		}
+		return ""
+	}
+}
+
+// jsonText is what a field shows of a JSON value: text and numbers plainly, lists by commas, the rest as JSON.
+func jsonText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var numbers []json.Number
+	if json.Unmarshal(raw, &numbers) == nil {
+		parts := make([]string, len(numbers))
+		for i, n := range numbers {
+			parts[i] = n.String()
+		}
+		return strings.Join(parts, ", ")
+	}
+	if string(raw) == "null" {
+		return ""
+	}
+	return string(raw)
+}
+
+// numbersJSON reads one number, several separated by commas, or JSON.
+func (t *typed) numbersJSON(name string, before json.RawMessage) json.RawMessage {
+	text := t.text(name)
+	switch {
+	case text == "":
+		return nil
+	case text == jsonText(before):
+		return before
+	case strings.HasPrefix(text, "{"):
+		if !json.Valid([]byte(text)) {
+			t.fault(name, "this is not JSON")
+			return nil
+		}
+		return json.RawMessage(text)
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == ' ' })
+	if len(parts) == 1 {
+		parts = strings.Split(text, ",")
+	}
+	var written []string
+	for _, part := range parts {
+		if part = strings.Trim(part, ", []"); part == "" {
+			continue
+		}
+		x, err := decimal(part)
+		if err != nil {
+			t.fault(name, err.Error())
+			return nil
+		}
+		written = append(written, design.NumberValue(x).String())
+	}
+	if len(written) == 1 {
+		return json.RawMessage(written[0])
+	}
+	return json.RawMessage("[" + strings.Join(written, ",") + "]")
+}

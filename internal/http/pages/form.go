@@ -1,0 +1,218 @@
+package pages
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/account"
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
+	"headroom/internal/study/design"
+	"headroom/web/templates"
+)
+
+// readForm reads a posted form.
+func readForm(r *http.Request) (*typed, error) {
+	parse := r.ParseForm
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
+		parse = func() error { return r.ParseMultipartForm(request.MaxBody) }
+	}
+	if err := parse(); err != nil {
+		return nil, formError(err)
+	}
+	return newTyped(r.PostForm), nil
+}
+
+func formError(err error) error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return err
+	}
+	return problem.Malformed("body", "The form cannot be read.")
+}
+
+// decimal reads a number as people type it: decimal point or comma, thin spaces between thousands.
+func decimal(text string) (float64, error) {
+	plain := strings.Map(func(r rune) rune {
+		switch r {
+		case ' ', '\u00a0', '\u2009', '\u202f':
+			return -1
+		case '−':
+			return '-'
+		}
+		return r
+	}, text)
+	if strings.Count(plain, ",") == 1 && !strings.Contains(plain, ".") {
+		plain = strings.Replace(plain, ",", ".", 1)
+	}
+	for _, r := range plain {
+		if !strings.ContainsRune("0123456789.eE+-", r) {
+			return 0, errNotDecimal
+		}
+	}
+	x, err := strconv.ParseFloat(plain, 64)
+	if err != nil || math.IsInf(x, 0) {
+		return 0, errNotDecimal
+	}
+	return x + 0, nil // −0 becomes 0
+}
+
+var errNotDecimal = errors.New("write a number such as 0.31 or 0,31")
+
+// typed is a form being read: values taken from it, faults found on the way. What it holds is kept as typed, so that nothing is lost
+// when something is wrong.
+type typed struct {
+	values  url.Values
+	faults  map[string]string
+	order   []string // of the faults
+	general []string // what is wrong with the whole
+}
+
+func newTyped(values url.Values) *typed {
+	return &typed{values: values, faults: map[string]string{}}
+}
+
+// pressed is which of the form's buttons sent it.
+func (t *typed) pressed() string { return t.values.Get("do") }
+
+func (t *typed) text(name string) string { return strings.TrimSpace(t.values.Get(name)) }
+
+func (t *typed) fault(name, message string) {
+	if _, known := t.faults[name]; !known {
+		t.faults[name] = message
+		t.order = append(t.order, name)
+	}
+}
+
+// number reads an optional number; nil when the field is empty or faulty.
+func (t *typed) number(name string) *float64 {
+	text := t.text(name)
+	if text == "" {
+		return nil
+	}
+	x, err := decimal(text)
+	if err != nil {
+		t.fault(name, err.Error())
+		return nil
+	}
+	return &x
+}
+
+// required reads a number that must be there.
+func (t *typed) required(name, missing string) float64 {
+	if t.text(name) == "" {
+		t.fault(name, missing)
+		return 0
+	}
+	if x := t.number(name); x != nil {
+		return *x
+	}
+	return 0
+}
+
+// day reads a date as its end; nil when the field is empty.
+func (t *typed) day(name string) *time.Time {
+	text := t.text(name)
+	if text == "" {
+		return nil
+	}
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		t.fault(name, "write a date such as 2027-01-31")
+		return nil
+	}
+	end := at.Add(24*time.Hour - time.Second)
+	return &end
+}
+
+// whole reads an optional whole number, absent when the field is empty.
+func (t *typed) whole(name string, absent int) int {
+	text := t.text(name)
+	if text == "" {
+		return absent
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.fault(name, "write a whole number")
+		return absent
+	}
+	return n
+}
+
+// list reads texts separated by commas, semicolons or line ends.
+func (t *typed) list(name string) []string {
+	var items []string
+	for _, item := range strings.FieldsFunc(t.values.Get(name), func(r rune) bool { return r == ',' || r == ';' || r == '\n' || r == '\r' }) {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// ok tells whether nothing is wrong so far.
+func (t *typed) ok() bool { return len(t.faults) == 0 }
+
+// err is what is wrong, for a form that is not shown again.
+func (t *typed) err() error {
+	var faults []design.Fault
+	for _, name := range t.order {
+		faults = append(faults, design.Fault{Location: "body." + name, Message: t.faults[name]})
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return &design.Invalid{Faults: faults}
+}
+
+// place puts an error of the domain beside the fields it is about; names turns a location into a field's name, "" when the form has no
+// such field, and is nil when the page shows faults in a way of its own. It returns false when the error needs a page of its own.
+func (t *typed) place(err error, names func(location string) string) bool {
+	if err == nil {
+		return true
+	}
+	p := problem.Of(err)
+	switch p.Status {
+	case http.StatusUnprocessableEntity, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge:
+	default:
+		return false
+	}
+	faults := p.Errors
+	if errors.Is(err, account.ErrNameTaken) {
+		faults = []design.Fault{{Location: "body.name", Message: p.Detail}}
+	}
+	if len(faults) == 0 {
+		t.general = append(t.general, p.Detail)
+	}
+	for _, fault := range faults {
+		if names == nil {
+			break
+		}
+		if name := names(fault.Location); name != "" {
+			t.fault(name, fault.Message)
+		} else {
+			t.general = append(t.general, strings.TrimPrefix(fault.Location, "body.")+": "+fault.Message)
+		}
+	}
+	return true
+}
+
+// shown is what the page shows again.
+func (t *typed) shown() templates.Form {
+	form := templates.Form{Values: t.values, Errors: t.faults, General: strings.Join(t.general, "; ")}
+	if len(t.order) > 0 {
+		form.First = t.order[0]
+	}
+	return form
+}
+
+// inBody is the field of a form whose fields are named as those of the API's body.
+func inBody(location string) string { return strings.TrimPrefix(location, "body.") }
+
+// nowhere is for forms that show faults as a whole.
+func nowhere(string) string { return "" }

@@ -1,0 +1,130 @@
+package pages
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+func TestDecimalReadsWhatPeopleType(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]float64{"0.31": 0.31, "0,31": 0.31, "−4": -4, "1\u202f234,5": 1234.5, "2e-3": 0.002, "-0": 0} {
+		if got, err := decimal(text); err != nil || got != want {
+			t.Errorf("decimal(%q) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "abc", "1.2,3", "1,2,3", "NaN", "Inf", "1e999", "0x10", "1_000"} {
+		if got, err := decimal(text); err == nil {
+			t.Errorf("decimal(%q) = %v; want a refusal", text, got)
+		}
+	}
+}
+
+func TestSheetTellsChoicesAndRanges(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"temp (°C)\tligand\tn\n20,5\tA\t1\n60\tB\t3\n\n",
+		"temp (°C);ligand;n\r\n20,5;A;1\r\n60;B;3\r\n",
+		"temp (°C),ligand,n\n20.5,A,1\n60,B,3",
+	} {
+		s, err := readSheet(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if s.names[0] != "temp" || s.units[0] != "°C" {
+			t.Errorf("%q: the first column is %q in %q", text, s.names[0], s.units[0])
+		}
+		want := []design.Settings{
+			{"temp": design.NumberValue(20.5), "ligand": design.TextValue("A"), "n": design.NumberValue(1)},
+			{"temp": design.NumberValue(60), "ligand": design.TextValue("B"), "n": design.NumberValue(3)},
+		}
+		if diff := cmp.Diff(want, s.candidates()); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+		if kind, _, low, high := s.column(0); kind != design.Real || low != 20.5 || high != 60 {
+			t.Errorf("%q: the first column is %s from %v to %v", text, kind, low, high)
+		}
+		if kind, choices, _, _ := s.column(1); kind != design.Categorical || len(choices) != 2 {
+			t.Errorf("%q: the second column is %s %v", text, kind, choices)
+		}
+		if kind, _, _, _ := s.column(2); kind != design.Integer {
+			t.Errorf("%q: the third column is %s", text, kind)
+		}
+	}
+	for _, text := range []string{"", "a,b\n", "a,\n1,2", "a,b\n1", "a,b\n1,\n"} {
+		if _, err := readSheet(text); err == nil {
+			t.Errorf("readSheet(%q) found nothing wrong", text)
+		}
+	}
+}
+
+func TestFaultsFindTheirFields(t *testing.T) {
+	t.Parallel()
+	name := defineNames(map[string]bool{"name": true, "parameters.1.high": true, "parameters.1.name": true, "constraints.0.metric": true, "settings.beta.schedule": true, "settings.beta.value": true, "settings.eta": true, "candidates": true})
+	for location, want := range map[string]string{
+		"body.name":                               "name",
+		"body.parameters[1].high":                 "parameters.1.high",
+		"body.parameters[1]":                      "parameters.1.name",
+		"body.constraints[0]":                     "constraints.0.metric",
+		"body.algorithm.settings.beta":            "settings.beta.schedule",
+		"body.algorithm.settings.beta.value":      "settings.beta.value",
+		"body.algorithm.settings.eta":             "settings.eta",
+		"body.candidates[17].temperature":         "candidates",
+		"body.nothing":                            "",
+		"body.algorithm.settings.nothing.of.this": "",
+	} {
+		if got := name(location); got != want {
+			t.Errorf("a fault at %s is shown at %q, want %q", location, got, want)
+		}
+	}
+}
+
+func TestLinesComeAndGo(t *testing.T) {
+	t.Parallel()
+	values := url.Values{"name": {"x"}}
+	setRows(values, "parameters", []formRow{{"name": "a", "type": "real"}, {"type": "real"}, {"name": "c", "type": "real"}})
+	if !rearrange(values, "remove-parameters.0") || values.Get("parameters.1.name") != "c" {
+		t.Errorf("removing the first line left %v", values)
+	}
+	if !rearrange(values, "add-constraint") || values.Get("constraints.0.op") != "<=" {
+		t.Errorf("adding a limit left %v", values)
+	}
+	dropBlank(values)
+	if rows := rowsOf(values, "parameters"); len(rows) != 1 || rows[0]["name"] != "c" {
+		t.Errorf("without blank lines there are %v", rows)
+	}
+	if len(rowsOf(values, "constraints")) != 0 {
+		t.Error("the blank limit stayed")
+	}
+	for _, do := range []string{"", "save", "remove-parameters.7", "remove-nothing.0", "remove-parameters.-1"} {
+		if rearrange(values, do) {
+			t.Errorf("%q rearranged lines", do)
+		}
+	}
+}
+
+func TestDoubtsNameTheExtreme(t *testing.T) {
+	t.Parallel()
+	if got := doubtText("impurity", "%", 5.1, ledger.Doubt{Above: true, Extreme: 0.62}); got != "Impurity 5.1\u202f%? The highest so far is 0.62\u202f%." {
+		t.Errorf("got %q", got)
+	}
+	if got := doubtText("pH", "", -2, ledger.Doubt{Extreme: 6}); got != "pH −2? The lowest so far is 6." {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestDescriptionsReachNoOtherHost(t *testing.T) {
+	t.Parallel()
+	got := markdown("![logo **x**](https://evil.example/a.png) <script>alert(1)</script> [link](javascript:alert(1))")
+	for _, bad := range []string{"<img", "<script", "javascript:", "evil.example"} {
+		if strings.Contains(got, bad) {
+			t.Errorf("%q holds %q", got, bad)
+		}
+	}
+}

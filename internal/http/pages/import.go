@@ -1,0 +1,134 @@
+package pages
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request) error {
+	snap, err := s.studyNow(r)
+	if err != nil {
+		return err
+	}
+	return s.showImport(w, r, http.StatusOK, snap, templates.ImportPage{Form: templates.Form{Values: url.Values{"key": {newKey()}}}})
+}
+
+func (s *Site) showImport(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.ImportPage) error {
+	d := snap.Definition
+	page.Page, page.Study, page.Key = newPage(r, "Import results"), studyHead(r, snap), page.Form.Value("key")
+	page.Width = "medium"
+	var names, cells []string
+	for _, p := range d.Parameters {
+		names, cells = append(names, p.Name), append(cells, exampleCell(p))
+	}
+	for _, metric := range told(d) {
+		names, cells = append(names, metric), append(cells, "1.5")
+	}
+	page.Columns = strings.Join(names, ", ")
+	page.Example = strings.Join(append(names, "note"), ",") + "\n" + strings.Join(append(cells, "first run"), ",")
+	return show(w, r, status, templates.ImportView(page))
+}
+
+func exampleCell(p design.Parameter) string {
+	switch {
+	case len(p.Choices) > 0:
+		return p.Choices[0]
+	case p.Low != nil:
+		return design.NumberValue(*p.Low).String()
+	}
+	return "1"
+}
+
+// Import checks rows, or imports them.
+func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
+	snap, err := s.studyNow(r)
+	if err != nil {
+		return err
+	}
+	return submit(w, r, func(form *typed) submission {
+		rows, unread := importedText(r, form.values)
+		form.values.Set("text", rows) // the next press of a button has them too
+		if unread == nil && strings.TrimSpace(rows) == "" {
+			form.fault("text", "choose a file above, or paste rows here")
+		}
+		options := study.ImportOptions{DryRun: form.pressed() != "import", IgnoreUnknown: form.text("ignore") != ""}
+		var page templates.ImportPage
+		asked := submission{
+			do: func(cmd study.Command) error {
+				if unread != nil {
+					return unread
+				}
+				result, err := s.Studies.ImportCSV(r.Context(), cmd, snap.ID, strings.NewReader(rows), options)
+				page.Ready = "All good: " + count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
+				page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
+				return err
+			},
+			to: "/studies/" + snap.ID + "?done=imported#trials",
+			again: func(form templates.Form) error {
+				return s.showImport(w, r, http.StatusUnprocessableEntity, snap, templates.ImportPage{Form: form, Faults: page.Faults})
+			},
+		}
+		if options.DryRun {
+			asked.done = func() error {
+				page.Form = form.shown()
+				return s.showImport(w, r, http.StatusOK, snap, page)
+			}
+		}
+		return asked
+	})
+}
+
+// importedText is the file, or else what was pasted.
+func importedText(r *http.Request, values url.Values) (string, error) {
+	file, _, err := r.FormFile("file")
+	if errors.Is(err, http.ErrMissingFile) || errors.Is(err, http.ErrNotMultipart) {
+		return values.Get("text"), nil
+	}
+	if err != nil {
+		return "", formError(err)
+	}
+	defer file.Close()
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return "", formError(err)
+	}
+	if len(content) == 0 {
+		return values.Get("text"), nil
+	}
+	return strings.TrimPrefix(strings.ToValidUTF8(string(content), "\ufffd"), "\ufeff"), nil
+}
+
+var lineLocation = regexp.MustCompile(`^body\.lines\[(\d+)\](?:\.(.*))?$`)
+
+// fileFaults are what is wrong with the rows, by line and column.
+func fileFaults(err error) []templates.FileFault {
+	var faulty *design.Invalid
+	if !errors.As(err, &faulty) {
+		return nil
+	}
+	faults := make([]templates.FileFault, len(faulty.Faults))
+	for i, fault := range faulty.Faults {
+		shown := templates.FileFault{Where: "the file", What: fault.Message}
+		if at := lineLocation.FindStringSubmatch(fault.Location); at != nil {
+			shown.Where = "line " + at[1]
+			if at[2] != "" {
+				shown.Where += ", " + at[2]
+			}
+			shown.What = strings.TrimPrefix(shown.What, "line "+at[1]+", column "+at[2]+": ")
+		}
+		if text, ok := fault.Value.(string); ok {
+			shown.Value = text
+		}
+		faults[i] = shown
+	}
+	return faults
+}

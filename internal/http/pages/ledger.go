@@ -1,0 +1,215 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/http/request"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// ledgerLines is how many entries are shown at a time.
+const ledgerLines = 25
+
+// ledgerOf is what happened last, in plain words, newest first. The query says before which entry to begin.
+func (s *Site) ledgerOf(r *http.Request, v visit) (templates.Ledger, error) {
+	q, err := request.ReadQuery(r.URL)
+	if err != nil {
+		return templates.Ledger{}, err
+	}
+	before := min(q.Whole("before", 0, request.MaxSeq, 0), v.snap.Version+1)
+	if err := q.Err(); err != nil {
+		return templates.Ledger{}, err
+	}
+	if before == 0 {
+		before = v.snap.Version + 1
+	}
+	after := max(0, before-1-ledgerLines)
+	events, err := s.Studies.Events(r.Context(), v.snap.ID, after, int(before-1-after))
+	if err != nil {
+		return templates.Ledger{}, err
+	}
+	ledger := templates.Ledger{Study: v.head}
+	for _, event := range slices.Backward(events) {
+		entry, err := v.entryOf(event)
+		if err != nil {
+			return ledger, err
+		}
+		ledger.Entries = append(ledger.Entries, entry)
+	}
+	if after > 0 {
+		ledger.Older = v.link(r, "ledger", url.Values{"before": {fmt.Sprint(after + 1)}})
+	}
+	return ledger, nil
+}
+
+// trialEvents are the entries that concern one trial, newest first.
+func (s *Site) trialEvents(r *http.Request, v visit, number int) ([]templates.LedgerEntry, error) {
+	events, err := s.Studies.Events(r.Context(), v.snap.ID, v.snap.Trial(number).ChosenSeq-1, 0)
+	if err != nil {
+		return nil, err
+	}
+	var entries []templates.LedgerEntry
+	for _, event := range slices.Backward(events) {
+		entry, err := v.entryOf(event)
+		if err != nil {
+			return nil, err
+		}
+		if entry.Number == number {
+			entries = append(entries, entry)
+		}
+	}
+	return entries, nil
+}
+
+// entryOf puts one event into words.
+func (v visit) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
+	entry := templates.LedgerEntry{Seq: event.Seq, At: stamp(event.At, v.now), By: event.By, Hash: event.Hash}
+	entry.At.Ago = clock(event.At, v.now)
+	var err error
+	entry.Text, entry.Number, entry.Reason, err = v.words(event)
+	return entry, err
+}
+
+// clock is the time of day, with the date when it was another day.
+func clock(at, now time.Time) string {
+	if at.UTC().Format(time.DateOnly) == now.UTC().Format(time.DateOnly) {
+		return at.UTC().Format("15:04") + " UTC"
+	}
+	return at.UTC().Format("2 Jan 15:04")
+}
+
+// words say what an event did, which trial it concerns, and why.
+func (v visit) words(event ledger.Event) (text string, number int, reason string, err error) {
+	switch event.Kind {
+	case ledger.Created:
+		return "made the study", 0, "", nil
+	case ledger.Edited:
+		data, err := eventData[ledger.EditedData](event)
+		return editedWords(data), 0, "", err
+	case ledger.Reconfigured:
+		data, err := eventData[ledger.ReconfiguredData](event)
+		return "changed " + changesWords(data.Changes), 0, data.Reason, err
+	case ledger.Chosen:
+		data, err := eventData[ledger.ChosenData](event)
+		return chosenWords(data), data.Number, data.Note, err
+	case ledger.Told:
+		data, err := eventData[ledger.ToldData](event)
+		return v.toldWords(data), data.Number, data.Note, err
+	case ledger.Corrected:
+		data, err := eventData[ledger.CorrectedData](event)
+		return v.correctedWords(data), data.Number, data.Reason, err
+	case ledger.Fitted:
+		return "refitted the model", 0, "", nil
+	}
+	data, err := eventData[ledger.ClosedData](event)
+	verbs := map[ledger.Kind]string{ledger.Failed: "said that trial %d failed", ledger.Abandoned: "gave up trial %d", ledger.Excluded: "excluded trial %d", ledger.Included: "included trial %d again"}
+	return fmt.Sprintf(verbs[event.Kind], data.Number), data.Number, data.Reason, err
+}
+
+func eventData[T any](event ledger.Event) (T, error) {
+	var data T
+	err := json.Unmarshal(event.Data, &data)
+	return data, err
+}
+
+func editedWords(data ledger.EditedData) string {
+	var parts []string
+	if data.Name != nil {
+		parts = append(parts, fmt.Sprintf("renamed the study to “%s”", *data.Name))
+	}
+	if data.Description != nil {
+		parts = append(parts, "rewrote the description")
+	}
+	if data.State != nil {
+		parts = append(parts, fmt.Sprintf("set the study to %s", *data.State))
+	}
+	return strings.Join(parts, " and ")
+}
+
+func changesWords(changes []design.Change) string {
+	var parts []string
+	for i, change := range changes {
+		if i == 4 {
+			parts = append(parts, fmt.Sprintf("%d more", len(changes)-i))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s from %s to %s", change.Path, plainJSON(change.Before), plainJSON(change.After)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// plainJSON is a changed value as text.
+func plainJSON(raw json.RawMessage) string {
+	text := string(raw)
+	if text == "" || text == "null" {
+		return "nothing"
+	}
+	const most = 60
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return strings.Trim(text, `"`)
+}
+
+func chosenWords(data ledger.ChosenData) string {
+	switch {
+	case data.ReplicateOf > 0:
+		return fmt.Sprintf("asked for trial %d, the same settings as trial %d", data.Number, data.ReplicateOf)
+	case data.Origin == ledger.Manual:
+		return fmt.Sprintf("chose the settings of trial %d", data.Number)
+	case data.Origin == ledger.Imported:
+		return fmt.Sprintf("imported trial %d", data.Number)
+	}
+	return fmt.Sprintf("asked for trial %d", data.Number)
+}
+
+func (v visit) toldWords(data ledger.ToldData) string {
+	var parts []string
+	for _, metric := range inOrder(v.snap.Definition, data.Metrics) {
+		parts = append(parts, metric+" "+quantity(data.Metrics[metric].Value, unitOf(v.snap.Definition, metric)))
+	}
+	text := fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number)
+	if len(parts) == 0 {
+		text = fmt.Sprintf("added to trial %d", data.Number)
+	}
+	if data.Parameters != nil {
+		text += " with the settings really used: " + settingsLine(v.snap.Definition, data.Parameters)
+	}
+	return text
+}
+
+func (v visit) correctedWords(data ledger.CorrectedData) string {
+	var parts []string
+	for _, metric := range inOrder(v.snap.Definition, data.Metrics) {
+		value := data.Metrics[metric]
+		switch {
+		case value.After == nil && value.Before != nil:
+			parts = append(parts, fmt.Sprintf("took back %s of trial %d (it was %s)", metric, data.Number, number(value.Before.Value)))
+		case value.Before != nil:
+			parts = append(parts, fmt.Sprintf("corrected %s of trial %d from %s to %s", metric, data.Number, number(value.Before.Value), number(value.After.Value)))
+		}
+	}
+	if data.Parameters != nil {
+		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, settingsLine(v.snap.Definition, data.Parameters.After)))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// inOrder lists the metrics of m in the order of the study.
+func inOrder[T any](d design.Definition, m map[string]T) []string {
+	var names []string
+	for _, metric := range tableMetrics(d) {
+		if _, there := m[metric]; there {
+			names = append(names, metric)
+		}
+	}
+	return names
+}

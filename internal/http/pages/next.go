@@ -1,0 +1,217 @@
+package pages
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// mostCards is how many waiting trials have a card; the others are in the table.
+const mostCards = 50
+
+// next is what to do next.
+func (v visit) next() templates.Next {
+	d := v.snap.Definition
+	next := templates.Next{Study: v.head, AskKey: newKey(), Any: len(v.snap.Trials) > 0, FirstLeft: firstDesign(d) - len(v.snap.Trials), Context: contextInputs(d)}
+	next.Ask.Values = map[string][]string{}
+	waiting := v.snap.WaitingTrials()
+	for i := range waiting[:min(mostCards, len(waiting))] {
+		next.Cards = append(next.Cards, v.card(&waiting[i]))
+	}
+	next.More = max(0, len(waiting)-mostCards)
+	feasible, known := v.snap.Feasibility()
+	next.Nothing = known > 0 && feasible == 0 && len(d.Constraints) > 0
+	for _, c := range d.Constraints {
+		next.Candidate = next.Candidate || c.Sampled
+	}
+	return next
+}
+
+// firstDesign is how many trials spread over the space before the model chooses; 0 when the definition does not say.
+func firstDesign(d design.Definition) int {
+	n := 0
+	fmt.Sscan(string(d.Algorithm.Settings["initial_design"]), &n)
+	return n
+}
+
+// contextInputs are the values that limits of known form need with each trial.
+func contextInputs(d design.Definition) []templates.Input {
+	var inputs []templates.Input
+	seen := map[string]bool{}
+	for _, c := range d.Constraints {
+		for _, name := range c.Context {
+			if !seen[name] {
+				seen[name] = true
+				inputs = append(inputs, templates.Input{Name: "context." + name, Label: name, Kind: "number", Required: true})
+			}
+		}
+	}
+	return inputs
+}
+
+// card is one waiting trial, or any trial on its own page.
+func (v visit) card(t *ledger.Trial) templates.Card {
+	d := v.snap.Definition
+	card := templates.Card{
+		Study: v.head, Number: t.Number, Origin: originWords(t.Origin), Created: stamp(t.CreatedAt, v.now), By: t.By, Note: t.Note,
+		ReplicateOf: t.ReplicateOf, Status: t.Status, Settings: settingsOf(d, t.Parameters), Why: whyOf(t),
+	}
+	card.Copy = copyText(d, t.Parameters)
+	for _, metric := range tableMetrics(d) {
+		if m, there := t.Metrics[metric]; there {
+			card.Told = append(card.Told, v.toldValue(metric, m))
+		}
+	}
+	card.Entry = v.entry(t, templates.Form{Values: map[string][]string{}})
+	card.Entry.Keep = true
+	return card
+}
+
+func whyOf(t *ledger.Trial) string {
+	if t.Decision != nil && t.Decision.Because != "" {
+		return t.Decision.Because
+	}
+	return fmt.Sprintf("Trial %d was chosen by %s.", t.Number, t.By)
+}
+
+func (v visit) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
+	shown := templates.ToldValue{Name: metric, Value: v.measured(metric, m), Mark: "unknown"}
+	if m.Headroom != nil {
+		shown.Mark = "feasible"
+		if *m.Headroom < 0 {
+			shown.Mark = "violated"
+		}
+	}
+	if m.Corrected && m.Original != nil {
+		shown.Original = number(*m.Original)
+	}
+	return shown
+}
+
+// measured is a reading with its unit, and its own standard deviation if one was told.
+func (v visit) measured(metric string, m ledger.Measurement) string {
+	unit := unitOf(v.snap.Definition, metric)
+	if m.StdDev != nil {
+		return uncertain(m.Value, *m.StdDev, unit)
+	}
+	return quantity(m.Value, unit)
+}
+
+// copyText is the settings as two rows of a spreadsheet.
+func copyText(d design.Definition, values design.Settings) string {
+	var names, cells []string
+	for _, p := range d.Parameters {
+		if value, there := values[p.Name]; there {
+			names = append(names, axisName(p.Name, p.Unit))
+			cells = append(cells, value.String())
+		}
+	}
+	return strings.Join(names, "\t") + "\n" + strings.Join(cells, "\t")
+}
+
+// entry is the form for what is still to be told of a trial. Its id changes with what it asks for.
+func (v visit) entry(t *ledger.Trial, form templates.Form) templates.Entry {
+	d := v.snap.Definition
+	entry := templates.Entry{Form: form, Key: form.Value("key")}
+	if entry.Key == "" {
+		entry.Key = newKey()
+	}
+	asked := []string{string(v.snap.State)}
+	for i, metric := range told(d) {
+		if _, there := t.Metrics[metric]; there {
+			continue
+		}
+		known := metricOf(d, metric)
+		field := templates.EntryField{Name: metricField(i), Label: metric, Unit: known.Unit, Recorded: !known.Modelled}
+		for _, c := range known.Constraints {
+			field.Limits = append(field.Limits, limitLine(c))
+		}
+		entry.Fields = append(entry.Fields, field)
+		asked = append(asked, metric, field.Unit, strings.Join(field.Limits, "\n"))
+	}
+	entry.Used = usedInputs(d, t.Parameters, entry.Form.Values)
+	for _, p := range d.Parameters {
+		asked = append(asked, p.Name, p.Unit, t.Parameters[p.Name].String())
+	}
+	entry.ID = fmt.Sprintf("entry-%d-%s", t.Number, shortHash(asked))
+	return entry
+}
+
+func limitLine(c design.Constraint) string {
+	if c.Name != c.Metric {
+		return "limit " + limitText(c) + " (" + c.Name + ")"
+	}
+	return "limit " + limitText(c)
+}
+
+// metricField is the field for the metric at that place among the told ones; metrics may have any name, fields not.
+func metricField(i int) string { return fmt.Sprintf("metric.%d", i) }
+
+// settingField is the field for the parameter at that place.
+func settingField(i int) string { return fmt.Sprintf("used.%d", i) }
+
+// usedInputs are fields for the settings of a trial, filled in with those it has.
+func usedInputs(d design.Definition, values design.Settings, filled map[string][]string) []templates.Input {
+	inputs := make([]templates.Input, 0, len(d.Parameters))
+	for i, p := range d.Parameters {
+		in := settingInput(settingField(i), p)
+		if _, typed := filled[in.Name]; !typed {
+			if value, there := values[p.Name]; there {
+				filled[in.Name] = []string{design.FormatSetting(p, value)}
+			}
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs
+}
+
+// settingInput is a field for one parameter's value.
+func settingInput(name string, p design.Parameter) templates.Input {
+	in := templates.Input{Name: name, Label: p.Name, Unit: p.Unit, Kind: "number"}
+	switch {
+	case p.Type == design.Categorical:
+		in.Kind = "select"
+		for _, choice := range p.Choices {
+			in.Options = append(in.Options, templates.Option{Value: choice, Label: choice})
+		}
+	case p.Type == design.Remainder && p.Total != nil:
+		in.Help = fmt.Sprintf("what is left of %s", quantity(*p.Total, p.Unit))
+	case p.Low != nil && p.High != nil:
+		in.Help = number(*p.Low) + " to " + number(*p.High)
+	}
+	return in
+}
+
+func shortHash(words []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
+	return hex.EncodeToString(sum[:6])
+}
+
+// doubts asks back about values that are far outside what was told so far: "Impurity 5.1 %? The highest so far is 0.62 %."
+func (v visit) doubts(readings map[string]ledger.Reading) []templates.Doubt {
+	d := v.snap.Definition
+	var doubts []templates.Doubt
+	for i, metric := range told(d) {
+		reading, typed := readings[metric]
+		if !typed {
+			continue
+		}
+		if doubt := v.snap.Doubt(metric, reading.Value); doubt != nil {
+			doubts = append(doubts, templates.Doubt{Field: metricField(i), Text: doubtText(metric, unitOf(d, metric), reading.Value, *doubt)})
+		}
+	}
+	return doubts
+}
+
+func doubtText(metric, unit string, value float64, doubt ledger.Doubt) string {
+	extreme := "lowest"
+	if doubt.Above {
+		extreme = "highest"
+	}
+	return fmt.Sprintf("%s %s? The %s so far is %s.", capitalised(metric), quantity(value, unit), extreme, quantity(doubt.Extreme, unit))
+}

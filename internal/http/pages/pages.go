@@ -1,0 +1,27 @@
+// Package pages is what people see: pages and forms, the words and numbers in them. Handlers turn what the service says into view
+// models of package templates, and forms into commands. Which route leads to which handler, and for whom, package http says in its table.
+package pages
+
+import (
+	"net/url"
+
+	"headroom/internal/account"
+	"headroom/internal/study"
+)
+
+// Options are what the pages are made of.
+type Options struct {
+	Studies   *study.Service
+	Accounts  account.Store
+	PublicURL *url.URL // where people reach the server
+}
+
+// Site holds what the handlers share.
+type Site struct {
+	Options
+	shared        sharedParts
+	verifications verificationBook
+}
+
+// New makes the site.
+func New(options Options) *Site { return &Site{Options: options} }

@@ -1,0 +1,212 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"headroom/internal/account"
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
+	"headroom/internal/study"
+	"headroom/web/templates"
+)
+
+func (s *Site) PeoplePage(w http.ResponseWriter, r *http.Request) error {
+	return s.showPeople(w, r, http.StatusOK, func(*templates.PeoplePage) {})
+}
+
+// showPeople draws the page of people and tokens; change puts a form with its faults or a new secret into it.
+func (s *Site) showPeople(w http.ResponseWriter, r *http.Request, status int, change func(*templates.PeoplePage)) error {
+	page := templates.PeoplePage{Page: newPage(r, "People and tokens")}
+	page.Width = "medium"
+	page.Invite.Values = url.Values{"invite.role": {string(account.Operator)}}
+	page.Token.Values = url.Values{"token.role": {string(account.Operator)}}
+	for _, fill := range []func(*http.Request, *templates.PeoplePage) error{s.listPeople, s.listInvites, s.listTokensOn} {
+		if err := fill(r, &page); err != nil {
+			return err
+		}
+	}
+	change(&page)
+	return show(w, r, status, templates.PeopleView(page))
+}
+
+func (s *Site) listPeople(r *http.Request, page *templates.PeoplePage) error {
+	who, _ := request.Caller(r)
+	people, err := s.Accounts.People(r.Context())
+	for _, p := range people {
+		page.People = append(page.People, templates.PersonLine{Person: p, Seen: optionalStamp(p.LastSeen, page.Now), Self: p.ID == who.PersonID})
+	}
+	return err
+}
+
+func (s *Site) listInvites(r *http.Request, page *templates.PeoplePage) error {
+	invites, err := s.Accounts.Invites(r.Context())
+	for _, link := range invites {
+		if link.UsedAt == nil && link.RevokedAt == nil && link.ExpiresAt.After(page.Now) {
+			page.Invites = append(page.Invites, templates.InviteLine{Link: link, Expires: stamp(link.ExpiresAt, page.Now)})
+		}
+	}
+	return err
+}
+
+func (s *Site) listTokensOn(r *http.Request, page *templates.PeoplePage) error {
+	studies, err := s.Studies.Summaries(r.Context(), nil)
+	if err != nil {
+		return err
+	}
+	names := map[string]string{"": "every study"}
+	page.Studies = []templates.Option{{Value: "", Label: "every study"}}
+	for _, one := range studies {
+		names[one.ID] = one.Name
+		page.Studies = append(page.Studies, templates.Option{Value: one.ID, Label: one.Name})
+	}
+	tokens, err := s.Accounts.Tokens(r.Context())
+	for _, t := range tokens {
+		if t.RevokedAt != nil {
+			continue
+		}
+		line := templates.TokenLine{Token: t, Study: names[t.StudyID], Used: optionalStamp(t.LastUsed, page.Now), Expires: "never"}
+		if t.ExpiresAt != nil {
+			line.Expires = t.ExpiresAt.UTC().Format("2 January 2006")
+		}
+		page.Tokens = append(page.Tokens, line)
+	}
+	return err
+}
+
+func optionalStamp(at *time.Time, now time.Time) templates.Stamp {
+	if at == nil {
+		return templates.Stamp{}
+	}
+	return stamp(*at, now)
+}
+
+// InvitePerson makes an invite link, shown once.
+func (s *Site) InvitePerson(w http.ResponseWriter, r *http.Request) error {
+	return submit(w, r, func(form *typed) submission {
+		want := account.NewInvite{Name: form.text("invite.name"), Role: account.Role(form.text("invite.role"))}
+		var secret string
+		return submission{
+			do: func(study.Command) (err error) {
+				who, _ := request.Caller(r)
+				_, secret, err = s.Accounts.CreateInvite(r.Context(), who, want)
+				return err
+			},
+			done: func() error {
+				return s.showSecret(w, r, s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."))
+			},
+			names: under("invite."),
+			again: func(form templates.Form) error {
+				return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form })
+			},
+		}
+	})
+}
+
+// under is the field of a form whose fields are named as those of the API's body, behind a word.
+func under(word string) func(location string) string {
+	return func(location string) string { return word + inBody(location) }
+}
+
+// showSecret shows the people with something that is told this once.
+func (s *Site) showSecret(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
+	return s.showPeople(w, r, http.StatusOK, func(page *templates.PeoplePage) { page.Secret = secret })
+}
+
+// RevokeInvite ends an invite that has not been used.
+func (s *Site) RevokeInvite(w http.ResponseWriter, r *http.Request) error {
+	return submit(w, r, func(*typed) submission {
+		return submission{
+			do: func(study.Command) error { return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link")) },
+			to: "/people?done=revoked",
+		}
+	})
+}
+
+// MakeToken makes a token, shown once.
+func (s *Site) MakeToken(w http.ResponseWriter, r *http.Request) error {
+	return submit(w, r, func(form *typed) submission {
+		want := account.NewToken{Name: form.text("token.name"), Role: account.Role(form.text("token.role")), StudyID: form.text("token.study_id"), ExpiresAt: form.day("token.expires_at")}
+		var secret string
+		return submission{
+			do: func(study.Command) (err error) {
+				who, _ := request.Caller(r)
+				_, secret, err = s.Accounts.CreateToken(r.Context(), who, want)
+				return err
+			},
+			done: func() error {
+				return s.showSecret(w, r, &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."})
+			},
+			names: under("token."),
+			again: func(form templates.Form) error {
+				return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form })
+			},
+		}
+	})
+}
+
+// RevokeToken ends a token.
+func (s *Site) RevokeToken(w http.ResponseWriter, r *http.Request) error {
+	return submit(w, r, func(*typed) submission {
+		return submission{
+			do: func(study.Command) error { return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) },
+			to: "/people?done=revoked",
+		}
+	})
+}
+
+// ChangeRole gives somebody another role.
+func (s *Site) ChangeRole(w http.ResponseWriter, r *http.Request) error {
+	return s.changePerson(w, r, "role", func(form *typed, id string) error {
+		role, err := account.ParseRole(form.text("role"))
+		if err != nil {
+			return problem.Malformed("body.role", err.Error())
+		}
+		return s.Accounts.SetRole(r.Context(), id, role)
+	})
+}
+
+// Disable ends somebody's access for now.
+func (s *Site) Disable(w http.ResponseWriter, r *http.Request) error {
+	return s.changePerson(w, r, "disabled", func(_ *typed, id string) error { return s.Accounts.SetDisabled(r.Context(), id, true) })
+}
+
+// Enable gives it back.
+func (s *Site) Enable(w http.ResponseWriter, r *http.Request) error {
+	return s.changePerson(w, r, "enabled", func(_ *typed, id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
+}
+
+// changePerson changes the person in the path; that somebody must stay admin is said above the list.
+func (s *Site) changePerson(w http.ResponseWriter, r *http.Request, done string, change func(form *typed, id string) error) error {
+	return submit(w, r, func(form *typed) submission {
+		return submission{
+			do:    func(study.Command) error { return change(form, chi.URLParam(r, "person")) },
+			to:    "/people?done=" + done,
+			names: nowhere,
+			again: func(form templates.Form) error {
+				return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = capitalised(form.General) + "." })
+			},
+		}
+	})
+}
+
+// LinkPerson makes a sign-in link for somebody who is locked out.
+func (s *Site) LinkPerson(w http.ResponseWriter, r *http.Request) error {
+	return submit(w, r, func(*typed) submission {
+		var link account.Link
+		var secret string
+		return submission{
+			do: func(study.Command) (err error) {
+				who, _ := request.Caller(r)
+				link, secret, err = s.Accounts.CreateSignInLink(r.Context(), who, chi.URLParam(r, "person"))
+				return err
+			},
+			done: func() error {
+				return s.showSecret(w, r, s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."))
+			},
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package pages
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"headroom/internal/study/design"
+)
+
+// sheet is a table pasted from a spreadsheet: names in the first row, one combination in each further row.
+type sheet struct {
+	names, units []string
+	rows         [][]string
+	texts        []bool // by column: whether any cell is not a number
+}
+
+// readSheet reads what was pasted. Tabs, semicolons or commas stand between columns, whichever the first row has.
+func readSheet(text string) (sheet, error) {
+	reader := csv.NewReader(strings.NewReader(strings.ReplaceAll(text, "\r\n", "\n")))
+	reader.Comma, reader.LazyQuotes, reader.TrimLeadingSpace = delimiter(text), true, true
+	header, err := reader.Read()
+	if err != nil {
+		return sheet{}, errors.New("the first row must name the parameters")
+	}
+	var s sheet
+	for _, cell := range header {
+		name, unit := nameAndUnit(cell)
+		if name == "" {
+			return sheet{}, errors.New("a column has no name in the first row")
+		}
+		s.names, s.units = append(s.names, name), append(s.units, unit)
+	}
+	s.texts = make([]bool, len(s.names))
+	for {
+		row, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil && !errors.Is(err, csv.ErrFieldCount) {
+			return sheet{}, fmt.Errorf("cannot be read: %w", err)
+		}
+		if err := s.add(row); err != nil {
+			return sheet{}, err
+		}
+	}
+	if len(s.rows) == 0 {
+		return sheet{}, errors.New("below the names there must be at least one combination")
+	}
+	return s, nil
+}
+
+func delimiter(text string) rune {
+	first, _, _ := strings.Cut(text, "\n")
+	for _, mark := range "\t;" {
+		if strings.ContainsRune(first, mark) {
+			return mark
+		}
+	}
+	return ','
+}
+
+var unitInBrackets = regexp.MustCompile(`^(.*?)\s*[\(\[]([^()\[\]]+)[\)\]]$`)
+
+// nameAndUnit splits "temperature (°C)".
+func nameAndUnit(cell string) (name, unit string) {
+	cell = strings.TrimSpace(strings.TrimPrefix(cell, "\ufeff"))
+	if parts := unitInBrackets.FindStringSubmatch(cell); parts != nil && parts[1] != "" {
+		return parts[1], parts[2]
+	}
+	return cell, ""
+}
+
+// add takes one more row; empty ones are passed over.
+func (s *sheet) add(row []string) error {
+	for i := range row {
+		row[i] = strings.TrimSpace(row[i])
+	}
+	if !slices.ContainsFunc(row, func(cell string) bool { return cell != "" }) {
+		return nil
+	}
+	line := len(s.rows) + 2
+	if len(row) != len(s.names) {
+		return fmt.Errorf("row %d has %s; the first row names %d", line, count(len(row), "cell", "cells"), len(s.names))
+	}
+	for i, cell := range row {
+		if cell == "" {
+			return fmt.Errorf("row %d has nothing under %s", line, s.names[i])
+		}
+		if _, err := decimal(cell); err != nil {
+			s.texts[i] = true
+		}
+	}
+	s.rows = append(s.rows, row)
+	return nil
+}
+
+// candidates are the combinations, numbers where a column has nothing else.
+func (s sheet) candidates() []design.Settings {
+	all := make([]design.Settings, len(s.rows))
+	for k, row := range s.rows {
+		all[k] = design.Settings{}
+		for i, cell := range row {
+			if s.texts[i] {
+				all[k][s.names[i]] = design.TextValue(cell)
+				continue
+			}
+			x, _ := decimal(cell) // add has seen that it is one
+			all[k][s.names[i]] = design.NumberValue(x)
+		}
+	}
+	return all
+}
+
+// column says what a parameter of that column is: its choices, or its range.
+func (s sheet) column(i int) (kind design.ParameterType, choices []string, low, high float64) {
+	if s.texts[i] {
+		for _, row := range s.rows {
+			if !slices.Contains(choices, row[i]) {
+				choices = append(choices, row[i])
+			}
+		}
+		return design.Categorical, choices, 0, 0
+	}
+	kind = design.Integer
+	for k, row := range s.rows {
+		x, _ := decimal(row[i])
+		if k == 0 {
+			low, high = x, x
+		}
+		low, high = min(low, x), max(high, x)
+		if x != float64(int64(x)) {
+			kind = design.Real
+		}
+	}
+	return kind, nil, low, high
+}

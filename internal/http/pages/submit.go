@@ -1,0 +1,98 @@
+package pages
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"headroom/internal/http/request"
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// submission is what a posted form asks for, once it is read.
+type submission struct {
+	// do carries it out; nil when there is nothing to carry out.
+	do func(study.Command) error
+	// to is the page to see then. done shows something else.
+	to   string
+	done func() error
+	// names turns the location of a fault into the name of the field it is about, "" when the form has no such field; nil when again
+	// shows faults in a way of its own.
+	names func(location string) string
+	// again shows the form again with what was typed and what is wrong; nil lets that have a page of its own.
+	again func(templates.Form) error
+}
+
+// submit is the way of every form: what was typed is read, becomes a command with the form's own retry key, and is answered: by the page
+// to see next, or by the form again with its faults. Sending the same form twice counts as having worked.
+func submit(w http.ResponseWriter, r *http.Request, read func(*typed) submission) error {
+	form, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	asked := read(form)
+	if asked.do != nil && form.ok() {
+		err = asked.do(command(r, form.values))
+	}
+	if form.ok() && (err == nil || answeredBefore(err) != nil) {
+		return asked.answer(w, r)
+	}
+	if asked.again == nil {
+		return errors.Join(err, form.err())
+	}
+	if !form.place(err, asked.names) {
+		return err
+	}
+	return asked.again(form.shown())
+}
+
+func (asked submission) answer(w http.ResponseWriter, r *http.Request) error {
+	if asked.done != nil {
+		return asked.done()
+	}
+	return GoTo(w, r, asked.to)
+}
+
+// newKey makes the Idempotency-Key that a form carries.
+func newKey() string { return rand.Text() }
+
+// command is how a form's write enters.
+func command(r *http.Request, values url.Values) study.Command {
+	who, _ := request.Caller(r)
+	cmd := study.Command{By: who.By()}
+	key := values.Get("key")
+	if key == "" || len(key) > 255 {
+		return cmd
+	}
+	cmd.Retry = &study.Retry{
+		Caller: who.Caller(), Method: r.Method, Path: r.URL.Path, Key: key, Body: sha256.Sum256([]byte(withoutButtons(values).Encode())),
+		Answer: func(after *ledger.Snapshot, _ []int) (study.Answer, error) {
+			return study.Answer{Status: http.StatusSeeOther, Location: "/studies/" + after.ID}, nil
+		},
+	}
+	return cmd
+}
+
+// withoutButtons is what a form says, whichever button sent it: a saving that was asked back is the same request as one that was not.
+func withoutButtons(values url.Values) url.Values {
+	said := url.Values{}
+	for name, list := range values {
+		if name != "key" && name != "do" && name != "sure" {
+			said[name] = list
+		}
+	}
+	return said
+}
+
+// answeredBefore is the first answer to a form that was sent twice, else nil.
+func answeredBefore(err error) *study.Answer {
+	var before *study.AlreadyAnswered
+	if errors.As(err, &before) {
+		return &before.Answer
+	}
+	return nil
+}

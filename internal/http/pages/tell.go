@@ -1,0 +1,167 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/http/request"
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// Tell saves what was measured. Values that look wrong are asked back once.
+func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
+	snap, trial, err := s.trialNow(r)
+	if err != nil {
+		return err
+	}
+	v := visiting(r, snap)
+	return submit(w, r, func(form *typed) submission {
+		telling := form.telling(snap.Definition, trial)
+		if form.text("sure") == "" {
+			if doubts := v.doubts(telling.Metrics); form.ok() && len(doubts) > 0 {
+				return submission{done: func() error { return s.tellAgain(w, r, v, trial, form.shown(), doubts) }}
+			}
+		}
+		return submission{
+			do: func(cmd study.Command) error {
+				_, err := s.Studies.Tell(r.Context(), cmd, snap.ID, trial.Number, telling)
+				return err
+			},
+			done:  func() error { return s.afterTelling(w, r, trial.Number) },
+			names: formNames(snap.Definition, metricField, settingField),
+			again: func(form templates.Form) error { return s.tellAgain(w, r, v, trial, form, nil) },
+		}
+	})
+}
+
+// telling reads the entry form of a trial.
+func (t *typed) telling(d design.Definition, trial *ledger.Trial) ledger.Telling {
+	telling := ledger.Telling{Metrics: map[string]ledger.Reading{}, Note: t.text("note")}
+	metrics := told(d)
+	for i, metric := range metrics {
+		if x := t.number(metricField(i)); x != nil {
+			telling.Metrics[metric] = ledger.Reading{Value: *x}
+		}
+	}
+	if used := t.settings(d, settingField, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
+		telling.Parameters = used
+	}
+	if t.ok() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
+		t.fault(t.firstAsked(metrics), "type the value that was measured")
+	}
+	return telling
+}
+
+// firstAsked is the first of the metrics' fields that the form has.
+func (t *typed) firstAsked(metrics []string) string {
+	for i := range metrics {
+		if t.values.Has(metricField(i)) {
+			return metricField(i)
+		}
+	}
+	return metricField(0)
+}
+
+// settings reads a field for each parameter; nil when the form has none of them. base fills what it has not.
+func (t *typed) settings(d design.Definition, field func(int) string, base design.Settings) design.Settings {
+	settings, any := design.Settings{}, false
+	for i, p := range d.Parameters {
+		name := field(i)
+		if !t.values.Has(name) {
+			if value, there := base[p.Name]; there {
+				settings[p.Name] = value
+			}
+			continue
+		}
+		any = true
+		if kept, there := base[p.Name]; there && t.text(name) == design.FormatSetting(p, kept) {
+			settings[p.Name] = kept // as it was shown, which may be rounded
+			continue
+		}
+		if p.Type == design.Categorical {
+			settings[p.Name] = design.TextValue(t.values.Get(name))
+			continue
+		}
+		if t.text(name) == "" {
+			if p.Type != design.Remainder {
+				t.fault(name, "a value is needed")
+			}
+			continue
+		}
+		if x := t.number(name); x != nil {
+			settings[p.Name] = design.NumberValue(*x)
+		}
+	}
+	if !any {
+		return nil
+	}
+	return settings
+}
+
+// formNames turns locations of faults in a telling, a correction or an own trial into the names of fields.
+func formNames(d design.Definition, metric, setting func(int) string) func(string) string {
+	return func(location string) string {
+		location = strings.TrimPrefix(location, "body.")
+		if name, ok := strings.CutPrefix(location, "metrics."); ok {
+			name = strings.TrimSuffix(name, ".stddev")
+			if i := slices.Index(told(d), name); i >= 0 {
+				return metric(i)
+			}
+		}
+		if name, ok := strings.CutPrefix(location, "parameters."); ok {
+			for i, p := range d.Parameters {
+				if p.Name == name {
+					return setting(i)
+				}
+			}
+		}
+		if name, ok := strings.CutPrefix(location, "context."); ok {
+			return "context." + name
+		}
+		if location == "note" || location == "reason" {
+			return location
+		}
+		return ""
+	}
+}
+
+// tellAgain shows the entry form again, as typed, with what is wrong or odd.
+func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v visit, trial *ledger.Trial, form templates.Form, doubts []templates.Doubt) error {
+	entry := v.entry(trial, form)
+	entry.Doubts = doubts
+	if isPart(r) {
+		return show(w, r, http.StatusUnprocessableEntity, templates.EntryForm(v.head, trial.Number, entry))
+	}
+	return s.showTrial(w, r, http.StatusUnprocessableEntity, v, trial, func(page *templates.TrialPage) { page.Card.Entry = entry })
+}
+
+// afterTelling shows the study again, or lets its parts fetch themselves.
+func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int) error {
+	w.Header().Set("X-Saved", strconv.Itoa(number))
+	if isPart(r) {
+		w.Header().Set("HX-Trigger", "changed")
+		if !strings.HasSuffix(currentPath(r), "/studies/"+request.StudyID(r)) {
+			return GoTo(w, r, trialURL(request.StudyID(r), number)+"?done=saved")
+		}
+		w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
+		return nil
+	}
+	id := request.StudyID(r)
+	return GoTo(w, r, "/studies/"+id+"?done=saved&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", id, number))+"#next")
+}
+
+// currentPath is the path of the page that htmx sends from.
+func currentPath(r *http.Request) string {
+	page, err := url.Parse(r.Header.Get("HX-Current-URL"))
+	if err != nil {
+		return ""
+	}
+	return page.Path
+}

@@ -1,0 +1,222 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// TrialPage is one trial with everything behind it.
+func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request) error {
+	snap, trial, err := s.trialNow(r)
+	if err != nil {
+		return err
+	}
+	return s.showTrial(w, r, http.StatusOK, visiting(r, snap), trial, nil)
+}
+
+// showTrial draws the page of a trial; change may put a form with its faults into it.
+func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v visit, t *ledger.Trial, change func(*templates.TrialPage)) error {
+	page := templates.TrialPage{
+		Page: newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.head.Name)), Study: v.head, Card: v.card(t), State: stateWords(t), Mark: markOf(t),
+		Excluded: t.Excluded, Reason: reasonLine(t), Waiting: t.Waiting(), Because: whyOf(t), Key: newKey(), Previous: t.Number - 1,
+	}
+	page.Width = "medium"
+	if t.Number < len(v.snap.Trials) {
+		page.Following = t.Number + 1
+	}
+	page.Metrics = v.metricFacts(t)
+	page.Facts = v.decisionFacts(t.Decision)
+	page.Model = modelTable(v.snap.Definition, t.Decision)
+	var err error
+	if page.History, err = s.trialEvents(r, v, t.Number); err != nil {
+		return err
+	}
+	if change != nil {
+		change(&page)
+	}
+	return show(w, r, status, templates.TrialView(page))
+}
+
+// trialNow is the study and the trial that the path names.
+func (s *Site) trialNow(r *http.Request) (*ledger.Snapshot, *ledger.Trial, error) {
+	snap, err := s.studyNow(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	number, err := request.TrialNumber(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	trial := snap.Trial(number)
+	if trial == nil {
+		return nil, nil, problem.NoSuchThing
+	}
+	return snap, trial, nil
+}
+
+// Close ends a trial or sets it aside.
+func (s *Site) Close(w http.ResponseWriter, r *http.Request) error {
+	snap, trial, err := s.trialNow(r)
+	if err != nil {
+		return err
+	}
+	return submit(w, r, func(form *typed) submission {
+		return submission{
+			do: func(cmd study.Command) error {
+				kind := ledger.Kind(form.text("kind"))
+				if !slices.Contains([]ledger.Kind{ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included}, kind) {
+					return problem.Malformed("body.kind", "The form must say whether the trial failed, was not run, is excluded or included.")
+				}
+				_, err := s.Studies.Close(r.Context(), cmd, snap.ID, kind, trial.Number, form.text("reason"))
+				return err
+			},
+			to: trialURL(snap.ID, trial.Number) + "?done=closed",
+		}
+	})
+}
+
+// Replicate asks for the same settings again.
+func (s *Site) Replicate(w http.ResponseWriter, r *http.Request) error {
+	snap, trial, err := s.trialNow(r)
+	if err != nil {
+		return err
+	}
+	return submit(w, r, func(*typed) submission {
+		return submission{
+			do: func(cmd study.Command) error {
+				_, _, err := s.Studies.Replicate(r.Context(), cmd, snap.ID, trial.Number)
+				return err
+			},
+			to: "/studies/" + snap.ID + "?done=replicated#next",
+		}
+	})
+}
+
+func reasonLine(t *ledger.Trial) string {
+	if t.Reason == "" {
+		return ""
+	}
+	return capitalised(stateWords(t)) + ": " + t.Reason
+}
+
+// metricFacts are a trial's readings beside what was predicted for them.
+func (v visit) metricFacts(t *ledger.Trial) []templates.MetricFact {
+	d := v.snap.Definition
+	var facts []templates.MetricFact
+	for _, metric := range tableMetrics(d) {
+		m, there := t.Metrics[metric]
+		if !there {
+			continue
+		}
+		unit := unitOf(d, metric)
+		fact := templates.MetricFact{Name: metric, Value: v.measured(metric, m), By: m.By, At: stamp(m.ToldAt, v.now), Predicted: "–", Limit: "–", Headroom: "–"}
+		if m.Known {
+			fact.By = ""
+		}
+		if m.Corrected && m.Original != nil {
+			fact.Original = number(*m.Original)
+		}
+		if t.Decision != nil {
+			if mean, predicted := t.Decision.Mean[metric]; predicted {
+				fact.Predicted = uncertain(mean, t.Decision.SD[metric], unit)
+			}
+		}
+		if limit := limitsText(d, metric); limit != "" {
+			fact.Limit = limit
+		}
+		if m.Headroom != nil {
+			fact.Headroom, fact.Broken = quantity(*m.Headroom, unit), *m.Headroom < 0
+		}
+		facts = append(facts, fact)
+	}
+	return facts
+}
+
+func limitsText(d design.Definition, metric string) string {
+	text := ""
+	for _, c := range d.Constraints {
+		if c.Metric == metric {
+			if text != "" {
+				text += ", "
+			}
+			text += limitText(c)
+		}
+	}
+	return text
+}
+
+// decisionFacts are the numbers behind a decision.
+func (v visit) decisionFacts(decision *ledger.Decision) []templates.Fact {
+	if decision == nil {
+		return nil
+	}
+	d := v.snap.Definition
+	facts := []templates.Fact{
+		{Name: "Algorithm", Value: decision.Algorithm},
+		{Name: "Decided from", Value: fmt.Sprintf("ledger entry %d", decision.Seen), Meaning: "the last one it saw"},
+	}
+	for _, metric := range modelled(d) {
+		if mean, there := decision.Mean[metric]; there {
+			facts = append(facts, templates.Fact{Name: "Predicted " + metric, Value: uncertain(mean, decision.SD[metric], unitOf(d, metric)), Meaning: "posterior mean ± standard deviation at this point"})
+		}
+		if beta, there := decision.Beta[metric]; there {
+			facts = append(facts, templates.Fact{Name: "Width for " + metric + " (β)", Value: rough(beta), Meaning: "how many standard deviations of doubt it allowed for"})
+		}
+	}
+	facts = append(facts, estimateFacts(d, decision)...)
+	facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
+	if decision.Acquisition != nil {
+		facts = append(facts, templates.Fact{Name: "Score (acquisition)", Value: rough(*decision.Acquisition), Meaning: "what was maximised, modelled units"})
+	}
+	if decision.RunnerUp != nil {
+		facts = append(facts, templates.Fact{Name: "Runner-up", Value: settingsLine(d, decision.RunnerUp.Parameters), Meaning: "score " + rough(decision.RunnerUp.Acquisition)})
+	}
+	return append(facts, templates.Fact{Name: "Random seed", Value: strconv.FormatUint(decision.RandomSeed, 10)}, templates.Fact{Name: "Engine", Value: decision.Engine, Meaning: "version of the optimizer"})
+}
+
+func estimateFacts(d design.Definition, decision *ledger.Decision) []templates.Fact {
+	var facts []templates.Fact
+	if x, there := decision.Estimates[d.Objective.Metric]; there {
+		facts = append(facts, templates.Fact{Name: "Optimistic " + d.Objective.Metric, Value: rough(x), Meaning: "estimate used, modelled units"})
+	}
+	for _, c := range d.Constraints {
+		if x, there := decision.LimitEstimate(d, c); there {
+			facts = append(facts, templates.Fact{Name: "Estimate for " + c.Name, Value: rough(x), Meaning: "modelled units; 0 or less stays within the limit"})
+		}
+		if x, there := decision.Multipliers[c.Name]; there {
+			facts = append(facts, templates.Fact{Name: "Multiplier of " + c.Name, Value: rough(x), Meaning: "the price of breaking the limit"})
+		}
+	}
+	return facts
+}
+
+func modelTable(d design.Definition, decision *ledger.Decision) templates.Table {
+	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Kernel"}, {Name: "Lengthscales"}, {Name: "Variance", Number: true}, {Name: "λ", Number: true}, {Name: "Centre", Number: true}, {Name: "Scale", Number: true}}}
+	if decision == nil {
+		return table
+	}
+	for _, metric := range modelled(d) {
+		m, there := decision.Model[metric]
+		if !there {
+			continue
+		}
+		lengthscales := ""
+		for i, l := range m.Lengthscales {
+			if i > 0 {
+				lengthscales += ", "
+			}
+			lengthscales += rough(l)
+		}
+		table.Rows = append(table.Rows, []string{metric, m.Kernel, lengthscales, rough(m.Variance), rough(m.Lambda), rough(m.Centre), rough(m.Scale)})
+	}
+	return table
+}

@@ -1,0 +1,167 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// tablePage is how many trials the table shows at a time.
+const tablePage = 50
+
+// trialFilters are the choices above the table.
+var trialFilters = []struct {
+	word, label string
+	keep        func(*ledger.Trial) bool
+}{
+	{"", "All", func(*ledger.Trial) bool { return true }},
+	{"waiting", "Waiting", (*ledger.Trial).Waiting},
+	{"feasible", "Within limits", func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }},
+	{"violated", "Limit broken", func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }},
+	{"unknown", "Not known", func(t *ledger.Trial) bool { return t.Feasible == nil }},
+	{"closed", "Failed or not run", func(t *ledger.Trial) bool {
+		return t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned
+	}},
+	{"excluded", "Excluded", func(t *ledger.Trial) bool { return t.Excluded }},
+}
+
+// trials is the table, newest first. The query says which to show and below which number to begin.
+func (s *Site) trials(r *http.Request, v visit) (templates.Trials, error) {
+	q, err := request.ReadQuery(r.URL)
+	if err != nil {
+		return templates.Trials{}, err
+	}
+	chosen, _ := q.One("show")
+	below := int(q.Whole("below", 0, 1<<31, 0))
+	if err := q.Err(); err != nil {
+		return templates.Trials{}, err
+	}
+	table := templates.Trials{Study: v.head, Total: len(v.snap.Trials), Show: chosen, Below: below}
+	var keep func(*ledger.Trial) bool
+	for _, f := range trialFilters {
+		current := f.word == chosen
+		if current {
+			keep = f.keep
+		}
+		filter := v.trialsLink(r, f.word, 0)
+		filter.Label, filter.Current = f.label, current
+		table.Filters = append(table.Filters, filter)
+	}
+	if keep == nil {
+		return table, problem.Invalid("query.show", "must be one of the filters above the table", chosen)
+	}
+	v.fillTrials(r, &table, keep, chosen, below)
+	d := v.snap.Definition
+	for _, p := range d.Parameters {
+		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
+	}
+	for _, metric := range tableMetrics(d) {
+		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
+	}
+	if len(table.Rows) > 0 {
+		readout, err := s.Studies.StateOf(r.Context(), v.snap)
+		if err != nil {
+			return table, err
+		}
+		markRecommended(table.Rows, readout.Recommendation)
+	}
+	return table, nil
+}
+
+func markRecommended(rows []templates.TrialRow, recommended *study.Recommendation) {
+	for i := range rows {
+		rows[i].Recommended = recommended != nil && recommended.Number == rows[i].Number
+	}
+}
+
+// fillTrials puts one page of trials into the table.
+func (v visit) fillTrials(r *http.Request, table *templates.Trials, keep func(*ledger.Trial) bool, chosen string, below int) {
+	matching, before := 0, 0
+	var last int
+	for i := len(v.snap.Trials) - 1; i >= 0; i-- {
+		t := &v.snap.Trials[i]
+		if !keep(t) {
+			continue
+		}
+		matching++
+		switch {
+		case below > 0 && t.Number >= below:
+			before++
+		case len(table.Rows) < tablePage:
+			table.Rows = append(table.Rows, v.trialRow(t))
+			last = t.Number
+		}
+	}
+	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(table.Rows), count(matching, "trial", "trials"))
+	if before+len(table.Rows) < matching {
+		table.Older = v.trialsLink(r, chosen, last)
+	}
+	if before > 0 {
+		table.Newer = v.trialsLink(r, chosen, 0)
+	}
+}
+
+// trialsLink leads to the table with that filter, in place where the page can.
+func (v visit) trialsLink(r *http.Request, show string, below int) templates.Filter {
+	query := url.Values{}
+	if show != "" {
+		query.Set("show", show)
+	}
+	if below > 0 {
+		query.Set("below", fmt.Sprint(below))
+	}
+	return v.link(r, "trials", query)
+}
+
+// link is an address of this page with a query, and of one of its parts.
+func (v visit) link(r *http.Request, part string, query url.Values) templates.Filter {
+	if at := r.URL.Query().Get("at"); at != "" {
+		query.Set("at", at)
+	}
+	suffix := ""
+	if len(query) > 0 {
+		suffix = "?" + query.Encode()
+	}
+	link := templates.Filter{URL: v.url + suffix + "#" + part}
+	if v.parts {
+		link.Part = v.head.URL("/parts/"+part) + suffix
+	}
+	return link
+}
+
+func (v visit) trialRow(t *ledger.Trial) templates.TrialRow {
+	d := v.snap.Definition
+	row := templates.TrialRow{
+		Number: t.Number, URL: trialURL(v.snap.ID, t.Number), Mark: markOf(t), State: stateWords(t), Excluded: t.Excluded,
+		Note: t.Note, When: stamp(t.CreatedAt, v.now), Operates: v.head.Operates,
+	}
+	for _, p := range d.Parameters {
+		value, there := t.Parameters[p.Name]
+		row.Settings = append(row.Settings, templates.Cell{Text: settingText(p, value), Missing: !there})
+	}
+	for _, metric := range tableMetrics(d) {
+		row.Metrics = append(row.Metrics, v.metricCell(t, metric))
+	}
+	return row
+}
+
+func (v visit) metricCell(t *ledger.Trial, metric string) templates.Cell {
+	m, there := t.Metrics[metric]
+	if !there {
+		return templates.Cell{Missing: true}
+	}
+	cell := templates.Cell{Text: number(m.Value), Broken: m.Headroom != nil && *m.Headroom < 0}
+	if m.StdDev != nil {
+		cell.Text = uncertain(m.Value, *m.StdDev, "")
+	}
+	if m.Corrected && m.Original != nil {
+		cell.Was = number(*m.Original)
+	}
+	return cell
+}

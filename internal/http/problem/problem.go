@@ -1,0 +1,115 @@
+// Package problem says what a caller is told about an error: a problem of RFC 9457, which programs read and pages show.
+package problem
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"headroom/internal/account"
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+)
+
+// Problem is an error as RFC 9457 describes it. Handlers return it, or any error that Of knows.
+type Problem struct {
+	Title      string         `json:"title"`
+	Status     int            `json:"status"`
+	Detail     string         `json:"detail"`
+	Errors     []design.Fault `json:"errors,omitempty"`
+	RetryAfter int            `json:"-"` // seconds; 0 says nothing
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+// New is a problem of that status.
+func New(status int, detail string, faults ...design.Fault) *Problem {
+	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: faults}
+}
+
+// Malformed is a request that cannot be read at all.
+func Malformed(location, detail string) *Problem {
+	return New(http.StatusBadRequest, detail, design.Fault{Location: location, Message: detail})
+}
+
+// Invalid is a request that can be read and breaks one rule.
+func Invalid(location, message string, value any) *design.Invalid {
+	return &design.Invalid{Faults: []design.Fault{{Location: location, Message: message, Value: value}}}
+}
+
+// Unavailable is what works again in a moment.
+func Unavailable(detail string) *Problem {
+	return &Problem{Title: http.StatusText(http.StatusServiceUnavailable), Status: http.StatusServiceUnavailable, Detail: detail, RetryAfter: 5}
+}
+
+// What any route may answer.
+var (
+	NoSuchThing = New(http.StatusNotFound, "There is nothing here, or nothing that you may know of.")
+	Forbidden   = New(http.StatusForbidden, "Your role does not allow this.")
+	SignIn      = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
+	TooMany     = &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, RetryAfter: 60,
+		Detail: "Too many attempts from this address. Wait a minute."}
+)
+
+// statusOf is the table of the domain's errors.
+var statusOf = []struct {
+	err    error
+	status int
+}{
+	{study.ErrNotFound, http.StatusNotFound},
+	{study.ErrConflict, http.StatusConflict},
+	{study.ErrStale, http.StatusPreconditionFailed},
+	{study.ErrTooLarge, http.StatusRequestEntityTooLarge},
+	{study.ErrReused, http.StatusUnprocessableEntity},
+	{account.ErrNoCredentials, http.StatusUnauthorized},
+	{account.ErrExpired, http.StatusUnauthorized},
+	{account.ErrUsed, http.StatusUnauthorized},
+	{account.ErrNotFound, http.StatusNotFound},
+	{account.ErrLastAdmin, http.StatusConflict},
+	{account.ErrNameTaken, http.StatusConflict},
+}
+
+// Of says what a caller is told about err. Anything unknown is a 500 whose cause only the log has.
+func Of(err error) *Problem {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	var faulty *design.Invalid
+	if errors.As(err, &faulty) {
+		return New(http.StatusUnprocessableEntity, faulty.Error(), faulty.Faults...)
+	}
+	var faultyAccount *account.Invalid
+	if errors.As(err, &faultyAccount) {
+		fault := design.Fault{Location: "body." + faultyAccount.Field, Message: faultyAccount.Message}
+		return New(http.StatusUnprocessableEntity, faultyAccount.Error(), fault)
+	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return New(http.StatusRequestEntityTooLarge, "The request is larger than the limit of "+strconv.FormatInt(tooLarge.Limit>>20, 10)+" MiB.")
+	}
+	for _, known := range statusOf {
+		if errors.Is(err, known.err) {
+			return New(known.status, err.Error())
+		}
+	}
+	if errors.Is(err, study.ErrUnavailable) {
+		return Unavailable("The database cannot be reached. Nothing was stored; please try again.")
+	}
+	return New(http.StatusInternalServerError, "Something went wrong here. The log has the details under the request's id.")
+}
+
+// Write answers a program with a problem.
+func Write(w http.ResponseWriter, p *Problem) {
+	body, err := json.Marshal(p)
+	if err != nil { // a fault's value that JSON cannot say; the rest still can be told
+		body, _ = json.Marshal(New(p.Status, p.Detail))
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="headroom"`)
+	}
+	w.WriteHeader(p.Status)
+	w.Write(body)
+}

@@ -1,0 +1,86 @@
+package request
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"headroom/internal/http/problem"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// faultsOf returns the status and the locations and messages of what a Query found.
+func faultsOf(err error) (status int, faults map[string]string) {
+	p := problem.Of(err)
+	faults = map[string]string{}
+	for _, f := range p.Errors {
+		faults[f.Location] = f.Message
+	}
+	return p.Status, faults
+}
+
+func TestQueryParameters(t *testing.T) {
+	t.Parallel()
+	cases := map[string]map[string]string{ // query → location → part of the message
+		"at=3&limit=10&wait=60&dry_run=true&status=partial,completed": {},
+		"at=0":                    {"query.at": "from 1 to"},
+		"at=1.5&limit=1001":       {"query.at": "whole number", "query.limit": "1000"},
+		"at=1&at=2":               {"query.at": "more than once"},
+		"dry_run=1":               {"query.dry_run": "true or false"},
+		"wait=61&status=running":  {"query.wait": "60", "query.status": "suggested"},
+		"at=99999999999999999999": {"query.at": "whole number"},
+	}
+	for text, want := range cases {
+		q, err := ReadQuery(&url.URL{RawQuery: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		readAll(q)
+		_, faults := faultsOf(q.Err())
+		if len(want) == 0 && q.Err() == nil {
+			continue
+		}
+		if len(faults) != len(want) {
+			t.Errorf("%s: %v", text, faults)
+		}
+		for at, part := range want {
+			if !strings.Contains(faults[at], part) {
+				t.Errorf("%s: %s says %q, not %q", text, at, faults[at], part)
+			}
+		}
+	}
+}
+
+// readAll reads every kind of parameter.
+func readAll(q *Query) (at, limit, wait int64, dry bool, statuses []ledger.Status) {
+	return q.Whole("at", 1, MaxSeq, 0), q.Whole("limit", 1, 1000, 1000), q.Whole("wait", 0, 60, 0), q.Yes("dry_run"),
+		Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted)
+}
+
+func FuzzQuery(f *testing.F) {
+	f.Add("at=3&limit=10")
+	f.Add("at=%zz;&status=,,partial&dry_run=TRUE&wait=-0")
+	f.Fuzz(func(t *testing.T, text string) {
+		q, err := ReadQuery(&url.URL{RawQuery: text})
+		if err != nil {
+			if status, _ := faultsOf(err); status != http.StatusBadRequest {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		at, limit, wait, _, statuses := readAll(q)
+		if at < 0 || at > MaxSeq || limit < 1 || limit > 1000 || wait < 0 || wait > 60 {
+			t.Fatalf("%q: at %d, limit %d, wait %d", text, at, limit, wait)
+		}
+		var faulty *design.Invalid
+		if err := q.Err(); err != nil && !errors.As(err, &faulty) {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if q.Err() == nil && len(statuses) > 0 && !strings.Contains(text, "status") && !strings.Contains(text, "%") {
+			t.Fatalf("%q: statuses %v from nothing", text, statuses)
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package sitetest
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Document is the OpenAPI document that a site serves, against which all its answers are held.
+type Document struct {
+	t        testing.TB
+	router   chi.Router
+	tree     map[string]any
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+}
+
+func newDocument(t testing.TB, s *Site) *Document {
+	t.Helper()
+	text := s.Call("GET", "/api/v1/openapi.json", s.Admin, nil).Want(http.StatusOK).Body
+	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("openapi.json", tree); err != nil {
+		t.Fatal(err)
+	}
+	return &Document{t: t, router: s.Router, tree: tree.(map[string]any), compiler: compiler}
+}
+
+// Tree is the whole document.
+func (d *Document) Tree() map[string]any { return d.tree }
+
+// At is the object that the keys lead to.
+func (d *Document) At(keys ...string) map[string]any {
+	node := d.tree
+	for _, key := range keys {
+		next, ok := node[key].(map[string]any)
+		if !ok {
+			d.t.Errorf("the document has nothing at %v", keys)
+			return map[string]any{"responses": map[string]any{}}
+		}
+		node = next
+	}
+	return node
+}
+
+// Schema compiles the schema that the keys lead to.
+func (d *Document) Schema(keys ...string) (*jsonschema.Schema, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	pointer := "openapi.json#"
+	for _, key := range keys {
+		pointer += "/" + escaped.Replace(key)
+	}
+	return d.compiler.Compile(pointer)
+}
+
+var escaped = strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
+
+// check holds an answer against the document, whatever it is.
+func (d *Document) check(method, target string, a Answer) {
+	d.t.Helper()
+	path, _, _ := strings.Cut(target, "?")
+	route := chi.NewRouteContext()
+	if !strings.HasPrefix(path, "/api/") || a.Status == http.StatusNotModified || a.Header.Get("Content-Encoding") != "" || !d.router.Match(route, method, path) {
+		return
+	}
+	pattern, verb, status := route.RoutePattern(), strings.ToLower(method), strconv.Itoa(a.Status)
+	success, told := d.At("paths", pattern, verb)["responses"].(map[string]any)[status].(map[string]any)
+	if !told && a.Status < http.StatusBadRequest {
+		d.t.Errorf("%s %s answers %d, which the document does not say", method, pattern, a.Status)
+		return
+	}
+	if !told {
+		d.validate(a, "components", "responses", "Problem", "content", "application/problem+json", "schema")
+		return
+	}
+	content, _ := success["content"].(map[string]any)
+	media, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	if len(a.Body) == 0 && content == nil {
+		return
+	}
+	if content[media] == nil {
+		d.t.Errorf("%s %s answers %s, which the document does not say", method, pattern, media)
+		return
+	}
+	if media == "application/json" {
+		d.validate(a, "paths", pattern, verb, "responses", status, "content", media, "schema")
+	}
+}
+
+func (d *Document) validate(a Answer, keys ...string) {
+	d.t.Helper()
+	schema, err := d.Schema(keys...)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.Body))
+	if err != nil {
+		d.t.Errorf("%v in %s", err, a.Body)
+		return
+	}
+	if err := schema.Validate(value); err != nil {
+		d.t.Errorf("%v\nin %s", err, a.Body)
+	}
+}

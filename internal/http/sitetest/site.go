@@ -1,0 +1,263 @@
+// Package sitetest gives tests the whole site on a database of its own, and holds every answer of the API against the OpenAPI document.
+package sitetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"headroom/internal/account"
+	"headroom/internal/db"
+	"headroom/internal/db/dbtest"
+	server "headroom/internal/http"
+	"headroom/internal/http/problem"
+	"headroom/internal/study"
+)
+
+// Site is the real server on a database of its own.
+type Site struct {
+	DB       *db.DB
+	Router   chi.Router
+	URL      string
+	Admin    string // a token
+	Log      *Log
+	Document *Document // nil: answers are not held against it
+	t        testing.TB
+}
+
+// Log keeps the log for tests to read.
+type Log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *Log) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *Log) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// New starts a server; change, when given, changes its options.
+func New(t testing.TB, change ...func(*server.Options)) *Site {
+	t.Helper()
+	s := &Site{t: t, DB: dbtest.New(t), Log: &Log{}}
+	handler := s.Server(change...)
+	s.Router = handler.(chi.Router)
+	web := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	s.URL = web.URL
+	s.Admin = s.Token(account.Admin, "")
+	s.Document = newDocument(t, s)
+	return s
+}
+
+// Server is the whole program's handler on the site's database, with nothing cached.
+func (s *Site) Server(change ...func(*server.Options)) http.Handler {
+	s.t.Helper()
+	service := study.NewService(s.DB.Studies, study.Options{})
+	s.t.Cleanup(service.Stop)
+	options := server.Options{
+		Studies: service, Accounts: s.DB.Accounts, Database: s.DB, PublicURL: "http://headroom.test", Version: "test",
+		Log: slog.New(slog.NewJSONHandler(s.Log, nil)),
+	}
+	for _, c := range change {
+		c(&options)
+	}
+	handler, err := server.New(options)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return handler
+}
+
+// Token makes an API token straight in the store.
+func (s *Site) Token(role account.Role, studyID string) string {
+	s.t.Helper()
+	_, secret, err := s.DB.Accounts.CreateToken(s.t.Context(), account.Identity{Name: "Setup", Role: account.Admin},
+		account.NewToken{Name: "Test " + string(role), Role: role, StudyID: studyID})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return secret
+}
+
+// Answer is what came back.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	t      testing.TB
+}
+
+// Call makes a request as token (none when empty). body is text, or a value to send as JSON, or nil. headers come in pairs.
+func (s *Site) Call(method, path, token string, body any, headers ...string) Answer {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	response, err := NoRedirects.Do(s.Request(ctx, method, path, token, body, headers...))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	out := Answer{response.StatusCode, response.Header, text, s.t}
+	if s.Document != nil {
+		s.Document.check(method, path, out)
+	}
+	return out
+}
+
+// NoRedirects is a client that stays where it is sent from.
+var NoRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+func (s *Site) Request(ctx context.Context, method, path, token string, body any, headers ...string) *http.Request {
+	s.t.Helper()
+	var reader io.Reader
+	switch body := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(body)
+	case []byte:
+		reader = bytes.NewReader(body)
+	default:
+		text, err := json.Marshal(body)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		reader = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, s.URL+path, reader)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if reader != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	return request
+}
+
+// Want fails the test unless the status is as given.
+func (a Answer) Want(status int) Answer {
+	a.t.Helper()
+	if a.Status != status {
+		a.t.Fatalf("status %d, want %d: %s", a.Status, status, a.Body)
+	}
+	return a
+}
+
+// JSON reads the body.
+func (a Answer) JSON() map[string]any {
+	a.t.Helper()
+	var out map[string]any
+	if err := json.Unmarshal(a.Body, &out); err != nil {
+		a.t.Fatalf("%v in %s", err, a.Body)
+	}
+	return out
+}
+
+// Faults returns the problem's errors, location → message, after checking its form.
+func (a Answer) Faults(status int) map[string]string {
+	a.t.Helper()
+	a.Want(status)
+	if got := a.Header.Get("Content-Type"); got != "application/problem+json" {
+		a.t.Fatalf("Content-Type %q: %s", got, a.Body)
+	}
+	var p problem.Problem
+	if err := json.Unmarshal(a.Body, &p); err != nil || p.Status != status || p.Title == "" || p.Detail == "" {
+		a.t.Fatalf("not a problem: %s (%v)", a.Body, err)
+	}
+	out := map[string]string{}
+	for _, f := range p.Errors {
+		out[f.Location] = f.Message
+	}
+	return out
+}
+
+// API makes an admin's request to the API.
+func (s *Site) API(method, path string, body any, headers ...string) Answer {
+	s.t.Helper()
+	return s.Call(method, "/api/v1"+path, s.Admin, body, headers...)
+}
+
+// Screen is a small study: two parameters and a limit.
+const Screen = `{"name": "Buffer screen",
+	"parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60, "unit": "°C"}, {"name": "catalyst", "type": "categorical", "choices": ["A", "B"]}],
+	"objective": {"metric": "yield", "direction": "maximize", "unit": "%"},
+	"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}],
+	"algorithm": {"name": "rpol-ucb", "horizon": 20}, "seed": 7}`
+
+// NewStudy makes a study and returns its id.
+func (s *Site) NewStudy(definition string) string {
+	s.t.Helper()
+	id, _ := s.API("POST", "/studies", definition).Want(201).JSON()["id"].(string)
+	if id == "" {
+		s.t.Fatal("no id")
+	}
+	return id
+}
+
+// Eventually polls until true, for what other goroutines do.
+func Eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	deadline, tick := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-deadline:
+			t.Fatal("in vain: " + what)
+		case <-tick.C:
+		}
+	}
+}
+
+// Share makes a share link and returns its secret.
+func (s *Site) Share(id string) string {
+	s.t.Helper()
+	address, _ := s.API("POST", "/studies/"+id+"/shares", `{"name": "Reviewer"}`).Want(http.StatusCreated).JSON()["url"].(string)
+	_, secret, found := strings.Cut(address, "http://headroom.test/share/")
+	if !found {
+		s.t.Fatalf("share at %q", address)
+	}
+	return secret
+}
+
+// Knock makes a request and returns the status without reading the body, which may be a stream.
+func (s *Site) Knock(method, path, secret string) int {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	response, err := NoRedirects.Do(s.Request(ctx, method, path, secret, nil))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	response.Body.Close()
+	return response.StatusCode
+}

@@ -1,0 +1,74 @@
+package sitetest
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Stream reads an event stream line by line.
+type Stream struct {
+	lines chan string
+	t     testing.TB
+}
+
+// Listen opens a stream.
+func (s *Site) Listen(path, secret string, headers ...string) *Stream {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	s.t.Cleanup(cancel)
+	response, err := NoRedirects.Do(s.Request(ctx, "GET", path, secret, nil, headers...))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
+		s.t.Fatalf("status %d, %v", response.StatusCode, response.Header)
+	}
+	out := &Stream{make(chan string, 1000), s.t}
+	go func() {
+		defer response.Body.Close()
+		defer close(out.lines)
+		for scan := bufio.NewScanner(response.Body); scan.Scan(); {
+			out.lines <- scan.Text()
+		}
+	}()
+	return out
+}
+
+// Next returns the next line that says something.
+func (l *Stream) Next() string {
+	l.t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		select {
+		case line, open := <-l.lines:
+			if !open {
+				l.t.Fatal("the stream ended")
+			}
+			if line != "" && !slices.Contains([]string{":", "retry: 2000"}, line) {
+				return line
+			}
+		case <-deadline:
+			l.t.Fatal("the stream is silent")
+		}
+	}
+}
+
+// UntilEnd waits until the server ends the stream.
+func (l *Stream) UntilEnd() {
+	l.t.Helper()
+	deadline := time.After(10 * time.Second)
+	for {
+		select {
+		case _, open := <-l.lines:
+			if !open {
+				return
+			}
+		case <-deadline:
+			l.t.Fatal("the stream did not end")
+		}
+	}
+}

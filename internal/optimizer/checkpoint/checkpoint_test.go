@@ -1,0 +1,69 @@
+package checkpoint_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"headroom/internal/optimizer/checkpoint"
+)
+
+func TestReach(t *testing.T) {
+	t.Parallel()
+	if err := checkpoint.Reach(t.Context()); err != nil {
+		t.Errorf("without a hook: %v", err)
+	}
+	stop := errors.New("stop")
+	hooked := checkpoint.With(t.Context(), func(context.Context) error { return stop })
+	if err := checkpoint.Reach(hooked); !errors.Is(err, stop) {
+		t.Errorf("the hook's error is lost: %v", err)
+	}
+	if err := checkpoint.Reach(checkpoint.Without(hooked)); err != nil {
+		t.Errorf("the hook is called although it was taken away: %v", err)
+	}
+	ended, cancel := context.WithCancel(hooked)
+	cancel()
+	if err := checkpoint.Reach(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended gives %v", err)
+	}
+	if err := checkpoint.Reach(checkpoint.Without(ended)); !errors.Is(err, context.Canceled) {
+		t.Errorf("without a hook, a context that has ended gives %v", err)
+	}
+}
+
+func TestMeter(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	ctx := checkpoint.With(t.Context(), func(context.Context) error { calls++; return nil })
+	m := checkpoint.NewMeter(ctx)
+	for range 7 {
+		if err := m.Spend(checkpoint.Slice / 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls != 3 {
+		t.Errorf("three and a half slices of work reached %d checkpoints", calls)
+	}
+}
+
+// The race detector watches that one goroutine at a time is with the hook.
+func TestOneAtATime(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	ctx := checkpoint.With(t.Context(), func(context.Context) error { calls++; return nil })
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				if err := checkpoint.Reach(ctx); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if calls != 800 {
+		t.Errorf("the hook counted %d of 800 calls", calls)
+	}
+}

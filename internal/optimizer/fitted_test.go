@@ -1,0 +1,35 @@
+package optimizer
+
+import (
+	"slices"
+	"testing"
+)
+
+// What is free takes the values of a fit, what is given stays, and a model counts as fitted when nothing free was left out.
+func TestAFitTakesForceWhereHyperparametersAreFree(t *testing.T) {
+	t.Parallel()
+	const given, fitted = 0.5, 0.1
+	for _, c := range []struct {
+		freeLengthscales, freeNoise bool
+		fit                         FittedMetric
+		lengthscale, lambda         float64
+		fitted                      bool
+	}{
+		{true, true, FittedMetric{Lengthscales: []float64{fitted}, Lambda: fitted}, fitted, fitted, true},
+		{true, false, FittedMetric{Lengthscales: []float64{fitted}, Lambda: fitted}, fitted, given, true},
+		{true, false, FittedMetric{Lengthscales: []float64{fitted}}, fitted, given, true},
+		{false, true, FittedMetric{Lengthscales: []float64{fitted}, Lambda: fitted}, given, fitted, true},
+		{false, true, FittedMetric{Lambda: fitted}, given, fitted, true},
+		{true, true, FittedMetric{Lambda: fitted}, given, fitted, false},
+		{true, true, FittedMetric{Lengthscales: []float64{fitted}}, fitted, given, false},
+		{true, true, FittedMetric{}, given, given, false},
+		{true, false, FittedMetric{Lambda: fitted}, given, given, false},
+		{false, false, FittedMetric{Lengthscales: []float64{fitted}, Lambda: fitted}, given, given, false},
+	} {
+		m := metricModel{kernel: Kernel{Lengthscales: []float64{given}}, lambda: given}
+		m.take(c.fit, Metric{FreeLengthscales: c.freeLengthscales, FreeNoise: c.freeNoise})
+		if !slices.Equal(m.kernel.Lengthscales, []float64{c.lengthscale}) || m.lambda != c.lambda || m.fitted != c.fitted {
+			t.Errorf("%+v\nℓ %v, λ %v, fitted %v", c, m.kernel.Lengthscales, m.lambda, m.fitted)
+		}
+	}
+}

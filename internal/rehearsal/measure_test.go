@@ -146,7 +146,7 @@ func TestScales(t *testing.T) {
 		{scaleOf(-10, 0), Range, -5, 0.5}, // a best of 0 has no ratios
 		{scaleOf(3, 3), Ratio, 3, 1},
 	} {
-		if c.scale.Kind != c.kind || math.Abs(c.scale.Share(c.value)-c.want) > 1e-12 {
+		if c.scale.Kind != c.kind || !(math.Abs(c.scale.Share(c.value)-c.want) <= 1e-12) {
 			t.Errorf("%+v: the share of %v is %v, want %v by %s", c.scale, c.value, c.scale.Share(c.value), c.want, c.kind)
 		}
 	}

@@ -64,7 +64,7 @@ func TestServerDecidesTheSame(t *testing.T) {
 // only is the one study of a service.
 func only(t testing.TB, s *study.Service) *ledger.Snapshot {
 	t.Helper()
-	all, err := s.Summaries(t.Context(), nil)
+	all, _, err := s.Summaries(t.Context(), study.Listing{})
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d studies, %v", len(all), err)
 	}

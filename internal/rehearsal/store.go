@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -39,7 +40,7 @@ func (s *ledgers) Create(_ context.Context, id string, _ study.Command, first st
 	return nil
 }
 
-func (s *ledgers) Write(_ context.Context, id string, cmd study.Command, known int64, decide func(news []ledger.Event) (study.Append, error)) error {
+func (s *ledgers) Write(_ context.Context, id string, cmd study.Command, known study.Known, decide func(news []ledger.Event) (study.Append, error)) error {
 	l, err := s.find(id)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (s *ledgers) Write(_ context.Context, id string, cmd study.Command, known i
 	if cmd.IfMatch != 0 && cmd.IfMatch != int64(len(l.events)) {
 		return study.ErrStale
 	}
-	added, err := decide(l.events[known:])
+	added, err := decide(l.events[known.Version:])
 	if err != nil {
 		return err
 	}
@@ -91,15 +92,25 @@ func (s *ledgers) Version(_ context.Context, id string) (int64, error) {
 	return int64(len(l.events)), nil
 }
 
-func (s *ledgers) Summaries(_ context.Context, ids []string) ([]ledger.Summary, error) {
+func (s *ledgers) Summaries(_ context.Context, wanted study.Listing) ([]ledger.Summary, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	var list []ledger.Summary
 	for id, l := range s.of {
-		if ids == nil || slices.Contains(ids, id) {
-			list = append(list, l.after.Summary())
+		one := l.after.Summary()
+		if (wanted.Only == nil || slices.Contains(wanted.Only, id)) && (wanted.States == nil || slices.Contains(wanted.States, one.State)) &&
+			(wanted.After == nil || newerFirst(ledger.Summary{UpdatedAt: wanted.After.UpdatedAt, ID: wanted.After.ID}, one) < 0) {
+			list = append(list, one)
 		}
 	}
-	slices.SortFunc(list, func(a, b ledger.Summary) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	slices.SortFunc(list, newerFirst)
+	if wanted.Limit > 0 {
+		list = list[:min(wanted.Limit, len(list))]
+	}
 	return list, nil
+}
+
+// newerFirst orders studies by their last change, and where that is the same by name, backwards.
+func newerFirst(a, b ledger.Summary) int {
+	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(b.ID, a.ID))
 }

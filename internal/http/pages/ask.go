@@ -53,7 +53,7 @@ func (s *Site) afterAsking(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("HX-Trigger", "changed")
+	letPartsFollow(w, snap)
 	return show(w, r, http.StatusOK, templates.NextSection(visiting(r, snap).next()))
 }
 

@@ -181,7 +181,7 @@ func (b *builder) chosen(data ChosenData) error {
 		return fmt.Errorf("repeats trial %d", data.ReplicateOf)
 	}
 	b.touched[len(snap.Trials)] = true
-	snap.records = append(snap.records, record{chosen: data.Parameters})
+	snap.records = append(snap.records, record{chosen: data.Parameters, events: []int64{b.last.Seq}})
 	snap.Trials = append(snap.Trials, Trial{
 		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
 		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf,
@@ -221,12 +221,22 @@ func (b *builder) touch(number int) (int, error) {
 		b.touched[i] = true
 		b.snap.Trials[i].Metrics = maps.Clone(b.snap.Trials[i].Metrics)
 		b.snap.records[i].spells = slices.Clone(b.snap.records[i].spells)
+		b.snap.records[i].events = slices.Clip(b.snap.records[i].events)
 	}
 	return i, nil
 }
 
+// concern is touch for the trial that the event being added is about.
+func (b *builder) concern(number int) (int, error) {
+	i, err := b.touch(number)
+	if err == nil {
+		b.snap.records[i].events = append(b.snap.records[i].events, b.last.Seq)
+	}
+	return i, err
+}
+
 func (b *builder) told(data ToldData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
@@ -279,7 +289,7 @@ func (b *builder) anyTold(i int) bool {
 }
 
 func (b *builder) corrected(data CorrectedData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
@@ -332,7 +342,7 @@ func (m Measurement) Reads(reading Reading) bool {
 }
 
 func (b *builder) closed(data ClosedData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
@@ -349,7 +359,7 @@ func (b *builder) closed(data ClosedData) error {
 }
 
 func (b *builder) setExcluded(data ClosedData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}

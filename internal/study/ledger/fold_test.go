@@ -82,6 +82,34 @@ func shown(t testing.TB, snap *Snapshot) string {
 	return string(text) + fmt.Sprint(snap.History(snap.compiled))
 }
 
+func TestEventsOfATrialAreThoseAboutIt(t *testing.T) {
+	t.Parallel()
+	b := eventful(t)
+	about := map[int][]int64{}
+	for _, e := range b.events {
+		var data struct{ Number int }
+		if err := json.Unmarshal(e.Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		if data.Number > 0 {
+			about[data.Number] = append(about[data.Number], e.Seq)
+		}
+	}
+	for number, want := range about {
+		if diff := cmp.Diff(want, b.snap.EventsOf(number)); diff != "" {
+			t.Errorf("trial %d: %s", number, diff)
+		}
+	}
+	// Two futures of one past do not write over each other.
+	one, other := *b, *b
+	one.close(Excluded, 1, "contaminated")
+	other.add(Edited, EditedData{})
+	other.close(Excluded, 1, "contaminated")
+	if first, second := one.snap.EventsOf(1), other.snap.EventsOf(1); first[3] != second[3]-1 {
+		t.Errorf("one future has events %v, the other %v", first, second)
+	}
+}
+
 func TestFoldShowsTrialsAsTheyStand(t *testing.T) {
 	t.Parallel()
 	snap := eventful(t).snap

@@ -34,6 +34,7 @@ type record struct {
 	place  optimizer.Place    // of Trial.Parameters under the present definition
 	known  map[string]float64 // values of known constraints at the point, by constraint name
 	spells []spell            // when the trial was failed or abandoned
+	events []int64            // seqs of the events about the trial
 }
 
 // spell is the events during which a trial was closed: from ≤ seq < to; to = 0 while it still is.
@@ -95,6 +96,9 @@ func (snap *Snapshot) Trial(number int) *Trial {
 	}
 	return &snap.Trials[number-1]
 }
+
+// EventsOf lists the seqs of the events about trial number, its choice first.
+func (snap *Snapshot) EventsOf(number int) []int64 { return snap.records[number-1].events }
 
 // Compiled is the definition made ready to compute with.
 func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
@@ -185,34 +189,4 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 		running[i] = slices.Clone(now)
 	}
 	return running
-}
-
-// Summary is the study's line in a list.
-func (snap *Snapshot) Summary() Summary {
-	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
-		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name}
-	for i := range snap.Trials {
-		if t := &snap.Trials[i]; t.Waiting() {
-			s.Waiting++
-			if s.OldestWaiting == nil {
-				created := t.CreatedAt
-				s.OldestWaiting = &created
-			}
-		}
-	}
-	return s
-}
-
-// Summary is one line of the study list.
-type Summary struct {
-	ID            string     `json:"id"`
-	Name          string     `json:"name"`
-	State         State      `json:"state"`
-	Version       int64      `json:"version"`
-	CreatedAt     time.Time  `json:"created_at"`
-	UpdatedAt     time.Time  `json:"updated_at"`
-	Trials        int        `json:"trials"`
-	Waiting       int        `json:"waiting"` // suggested or partial
-	OldestWaiting *time.Time `json:"oldest_waiting,omitempty"`
-	Algorithm     string     `json:"algorithm"`
 }

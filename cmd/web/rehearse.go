@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,7 +15,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"headroom/internal/optimizer/problems"
 	"headroom/internal/rehearsal"
@@ -220,85 +220,38 @@ func readSpec(path, table string) (*rehearsal.Problem, error) {
 
 // labelAlgorithms reads who plays with which settings and which model.
 func labelAlgorithms(names, settings, model string, horizon int) ([]rehearsed, error) {
-	var list []rehearsed
-	var labels []string
-	for _, part := range strings.Split(names, ",") {
-		label, name, given := strings.Cut(part, "=")
-		if !given {
-			name = label
-		}
-		if label == "" || strings.ContainsAny(label, `/\. |`) || slices.Contains(labels, label) {
-			return nil, fmt.Errorf("%q is no label to tell algorithms apart: it needs letters, digits or -, and to be used once", label)
-		}
-		if name == defaultAlgorithm {
-			name = ""
-		}
-		labels = append(labels, label)
-		list = append(list, rehearsed{label: label, algorithm: design.Algorithm{Name: name, Horizon: horizon}})
-	}
-	own, err := byLabel(labels, "-settings", settings)
+	players, err := readPlayers(names)
 	if err != nil {
 		return nil, err
 	}
-	models, err := byLabel(labels, "-model", model)
+	own, err := byLabel(players, "-settings", settings)
 	if err != nil {
 		return nil, err
 	}
-	for i, label := range labels {
-		if len(own[label]) > 0 {
-			list[i].algorithm.Settings = own[label]
+	models, err := byLabel(players, "-model", model)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]rehearsed, len(players))
+	for i, p := range players {
+		if p.name == defaultAlgorithm {
+			p.name = ""
 		}
-		text, err := json.Marshal(models[label])
+		list[i] = rehearsed{label: p.label, algorithm: design.Algorithm{Name: p.name, Horizon: horizon}}
+		if len(own[i]) > 0 {
+			list[i].algorithm.Settings = own[i]
+		}
+		text, err := json.Marshal(models[i])
 		if err != nil {
 			return nil, err
 		}
-		decoder := json.NewDecoder(strings.NewReader(string(text)))
+		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&list[i].model); err != nil {
-			return nil, fmt.Errorf("-model of %s: %w", label, err)
+			return nil, fmt.Errorf("-model of %s: %w", p.label, err)
 		}
 	}
 	return list, nil
-}
-
-// byLabel reads an object meant for all labels, or one by label with "all" for the rest.
-func byLabel(labels []string, what, text string) (map[string]map[string]json.RawMessage, error) {
-	if path, ok := strings.CutPrefix(text, "@"); ok {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		text = string(content)
-	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &all); err != nil {
-		return nil, fmt.Errorf("%s must be a JSON object: %w", what, err)
-	}
-	keyed := len(all) > 0
-	for key := range all {
-		keyed = keyed && (key == "all" || slices.Contains(labels, key))
-	}
-	out := map[string]map[string]json.RawMessage{}
-	for _, label := range labels {
-		out[label] = map[string]json.RawMessage{}
-		sources := []map[string]json.RawMessage{all}
-		if keyed {
-			sources = nil
-			for _, key := range []string{"all", label} {
-				var own map[string]json.RawMessage
-				if err := json.Unmarshal(all[key], &own); len(all[key]) > 0 && err != nil {
-					return nil, fmt.Errorf("%s of %s must be a JSON object: %w", what, key, err)
-				}
-				sources = append(sources, own)
-			}
-		}
-		for _, source := range sources {
-			for name, value := range source {
-				out[label][name] = value
-			}
-		}
-	}
-	return out, nil
 }
 
 // program names this build, so that what another one played is not taken for its own.
@@ -359,38 +312,17 @@ func (r rehearsing) play(ctx context.Context, games []planned) error {
 		_, err := os.Stat(g.file)
 		return err == nil
 	})
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	bar := newProgress(len(todo), r.base.Asks, len(games)-len(todo))
 	defer bar.finish()
-	queue := make(chan planned)
-	var workers sync.WaitGroup
-	for range min(r.workers, len(todo)) {
-		workers.Go(func() {
-			for g := range queue {
-				if err := playGame(ctx, g, bar); err != nil {
-					stop(fmt.Errorf("%s on %s, seed %d: %w", g.label, g.Problem.Name, g.Seed, err))
-				}
-			}
-		})
-	}
-	for _, g := range todo {
-		select {
-		case queue <- g:
-			continue
-		case <-ctx.Done():
+	return inParallel(ctx, r.workers, todo, func(ctx context.Context, g planned) error {
+		if err := playGame(ctx, g, bar); err != nil {
+			return fmt.Errorf("%s on %s, seed %d: %w", g.label, g.Problem.Name, g.Seed, err)
 		}
-		break
-	}
-	close(queue)
-	workers.Wait()
-	return context.Cause(ctx)
+		return nil
+	})
 }
 
 func playGame(ctx context.Context, g planned, bar *progress) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	record, err := g.Play(ctx, bar.round)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/optimizer/problems"
+	"headroom/internal/optimizer"
 	"headroom/internal/rehearsal"
 	"headroom/internal/study/design"
 )
@@ -154,7 +154,11 @@ func listRehearsals() error {
 		fmt.Printf("%-20s %s\n", p.Name, p.Summary)
 	}
 	fmt.Println("A made-up table can be drawn again: made-mixed-2, made-mixed-3, …")
-	fmt.Println("\nalgorithms:", strings.Join(problems.Algorithms(), ", "))
+	names := []string{defaultAlgorithm}
+	for _, a := range optimizer.Algorithms() {
+		names = append(names, a.Name)
+	}
+	fmt.Println("\nalgorithms:", strings.Join(names, ", "))
 	return nil
 }
 

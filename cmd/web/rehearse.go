@@ -110,7 +110,7 @@ func readRehearsal(args []string) (r rehearsing, done bool, err error) {
 	set.StringVar(&r.against, "against", "", "the label that the others are compared with; absent: the first")
 	set.StringVar(&r.folder, "out", "rehearsal", "folder to write to")
 	set.IntVar(&r.workers, "workers", runtime.GOMAXPROCS(0), "how many games to play at once")
-	set.BoolVar(&r.anyBuild, "any-build", false, "take games that another build of the same engine played")
+	set.BoolVar(&r.anyBuild, "any-build", false, "name games by the engine alone, so that another build of it does not play them again")
 	list := set.Bool("list", false, "name the problems and the algorithms, and stop")
 	if err := set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

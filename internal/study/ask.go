@@ -157,7 +157,7 @@ func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sn
 	if err != nil {
 		return ruling{}, err
 	}
-	point, err := c.own(ctx, p.settings, p.place, p.known, p.values)
+	point, err := c.own(ctx, s, p.settings, p.place, p.known, p.values)
 	if err != nil {
 		return ruling{}, err
 	}

@@ -12,6 +12,7 @@ import (
 
 // chooser makes decisions one after another on a history that grows in memory: each sees the earlier ones as pending.
 type chooser struct {
+	id       string
 	compiled *design.Compiled
 	history  *optimizer.History
 	state    *optimizer.State
@@ -35,7 +36,7 @@ func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser,
 		return nil, err
 	}
 	feasible, _ := snap.Feasibility()
-	c := &chooser{compiled: snap.Compiled(), history: snap.History(snap.Compiled()), state: state, seen: snap.Version, told: feasible > 0}
+	c := &chooser{id: snap.ID, compiled: snap.Compiled(), history: snap.History(snap.Compiled()), state: state, seen: snap.Version, told: feasible > 0}
 	if !state.FitDue() {
 		return c, nil
 	}
@@ -49,23 +50,22 @@ func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser,
 }
 
 func (c *chooser) extend(ctx context.Context, s *Service) error {
-	release, err := s.computing(ctx)
-	if err != nil {
+	return s.compute(ctx, c.id, func(ctx context.Context) error {
+		state, err := c.state.Extend(ctx, c.history)
+		if err == nil {
+			c.state = state
+		}
 		return err
-	}
-	defer release()
-	c.state, err = c.state.Extend(ctx, c.history)
-	return err
+	})
 }
 
 // suggest lets the algorithm make the next decision.
 func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known, values knownInputs) (chosenPoint, error) {
-	release, err := s.computing(ctx)
-	if err != nil {
-		return chosenPoint{}, err
-	}
-	d, err := c.state.Suggest(ctx, known)
-	release()
+	var d optimizer.Decision
+	err := s.compute(ctx, c.id, func(ctx context.Context) (err error) {
+		d, err = c.state.Suggest(ctx, known)
+		return err
+	})
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
 		return chosenPoint{}, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.compiled.Def.Algorithm.Name)
 	}
@@ -76,8 +76,12 @@ func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known
 }
 
 // own records what the algorithm makes of a person's choice.
-func (c *chooser) own(ctx context.Context, settings design.Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
-	d, err := c.state.Own(ctx, place, known)
+func (c *chooser) own(ctx context.Context, s *Service, settings design.Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
+	var d optimizer.Decision
+	err := s.compute(ctx, c.id, func(ctx context.Context) (err error) {
+		d, err = c.state.Own(ctx, place, known)
+		return err
+	})
 	if err != nil {
 		return chosenPoint{}, err
 	}

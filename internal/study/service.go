@@ -15,18 +15,22 @@ import (
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/supervisor"
+	"headroom/internal/turns"
 )
 
 // Service is what the program does with studies: every write goes through it, every page and answer reads from it.
 // All methods are safe for concurrent use. Writes return *Invalid for faulty input, the errors of errors.go, and *AlreadyAnswered.
 type Service struct {
-	store      Store
-	now        func() time.Time
-	cache      *cache
-	loading    singleflight.Group
-	catchingUp singleflight.Group
-	processors chan struct{} // a place for each replay that may run at once
-	fits       *fitter
+	store         Store
+	now           func() time.Time
+	cache         *cache
+	loading       singleflight.Group
+	catchingUp    singleflight.Group
+	turns         *turns.Scheduler
+	jobs          *supervisor.Supervisor
+	fits          *fitter
+	verifications *verifications
 }
 
 // Options of a Service; the zero value is useful.
@@ -56,14 +60,15 @@ func NewService(store Store, options Options) *Service {
 	if options.Log == nil {
 		options.Log = slog.Default()
 	}
+	jobs := supervisor.New(options.Log)
 	return &Service{
 		store: store, now: options.Now, cache: newCache(options.CacheBytes),
-		processors: make(chan struct{}, options.Replays), fits: newFitter(options.FitPatience, options.Log),
+		turns: turns.New(options.Replays), jobs: jobs, fits: newFitter(options.FitPatience, jobs), verifications: newVerifications(),
 	}
 }
 
 // Stop ends the work in the background and waits for it.
-func (s *Service) Stop() { s.fits.stop() }
+func (s *Service) Stop() { s.jobs.Stop() }
 
 // Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at location "query.at".
 func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Snapshot, error) {
@@ -280,6 +285,7 @@ func appendEvents(cmd Command, id string, now *ledger.Snapshot, events []ledger.
 // choose makes decisions of a study one after another: prepare works on the study as it is while no other decision is being made,
 // then its ruling is written. What prepare refuses is still offered to the store, which knows whether the request was answered before.
 func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare func(ctx context.Context, snap *ledger.Snapshot) (ruling, error)) (after *ledger.Snapshot, numbers []int, err error) {
+	ctx = withUrgency(ctx, turns.Choosing)
 	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
 		snap, err := s.latest(ctx, id)
 		if err != nil {

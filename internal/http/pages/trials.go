@@ -85,7 +85,7 @@ func (v visit) fillTrials(r *http.Request, table *templates.Trials, keep func(*l
 	matching, before := 0, 0
 	var last int
 	for i := len(v.snap.Trials) - 1; i >= 0; i-- {
-		t := &v.snap.Trials[i]
+		t := v.snap.Trials[i]
 		if !keep(t) {
 			continue
 		}

@@ -21,7 +21,7 @@ const usage = `headroom: experiments under limits, one decision after another
   headroom [serve] [-print-link]   run the server (what is said without a command)
   headroom link                    print a new sign-in link for the first admin
   headroom token -name N -role R   make an API token; -study ID limits it, -days D lets it expire
-  headroom migrate                 bring the database to this program's schema
+  headroom migrate                 bring the database to this program's schema; -to N goes to schema N, for an older program
   headroom backup FILE             write everything to one file; - is standard output
   headroom restore FILE            fill an empty database from such a file; - is standard input
   headroom verify FILE             check an exported study (export.json) offline

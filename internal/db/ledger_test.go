@@ -65,6 +65,17 @@ func createStudy(t *testing.T, d *db.DB, id string) (*book, *ledger.Snapshot) {
 	return l, first.After
 }
 
+// known is the end of the ledger that snap is the fold of.
+func known(snap *ledger.Snapshot) study.Known {
+	return study.Known{Version: snap.Version, Hash: snap.Hash}
+}
+
+// write appends to a study that is as before says.
+func write(t *testing.T, d *db.DB, id string, before *ledger.Snapshot, cmd study.Command, add study.Append) error {
+	t.Helper()
+	return d.Studies.Write(t.Context(), id, cmd, known(before), func([]ledger.Event) (study.Append, error) { return add, nil })
+}
+
 // receive waits for a value.
 func receive[T any](t *testing.T, channel <-chan T) T {
 	t.Helper()

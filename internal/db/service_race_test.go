@@ -189,7 +189,7 @@ func TestCrowdCreatesStudies(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if all, err := b.stores[0].Studies.Summaries(t.Context(), nil); err != nil || len(all) != crowd+1 {
+	if all, err := b.stores[0].Studies.Summaries(t.Context(), study.Listing{}); err != nil || len(all) != crowd+1 {
 		t.Fatalf("there are %d studies, %v", len(all), err)
 	}
 	if checked, err := b.stores[0].CheckLedgers(t.Context()); err != nil || checked != crowd+1 {

@@ -552,7 +552,7 @@ func TestFeedbackIsReadAsOneReadingPerRound(t *testing.T) {
 	}
 	play(t, s, snap.ID, 1)
 	after, _ := ask(t, s, snap.ID, 2)
-	listed, err := s.Summaries(t.Context(), []string{snap.ID})
+	listed, _, err := s.Summaries(t.Context(), study.Listing{Only: []string{snap.ID}})
 	if err != nil || len(listed) != 1 {
 		t.Fatal(err)
 	}

@@ -165,9 +165,9 @@ const (
 func snapshotBytes(snap *ledger.Snapshot) int64 {
 	n := int64(len(snap.Trials))
 	size := n*trialBytes + n*int64(len(snap.Compiled().MetricNames))*metricBytes
-	for i := range snap.Trials {
-		for _, values := range snap.Trials[i].ConstraintValues {
-			size += 8 * int64(len(values))
+	for _, c := range snap.Definition.Constraints {
+		if c.Sampled { // each trial came with a value for each candidate
+			size += 8 * n * int64(len(snap.Definition.Candidates))
 		}
 	}
 	for _, m := range snap.Compiled().Config.Metrics {

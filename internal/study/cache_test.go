@@ -14,7 +14,7 @@ func TestCacheDropsWhatWasUsedLongestAgo(t *testing.T) {
 	one := snapshotBytes(empty) + trialBytes // a version with one trial, without metrics
 	version := func(id string, v int64) *ledger.Snapshot {
 		snap := *empty
-		snap.ID, snap.Version, snap.Trials = id, v, make([]ledger.Trial, 1)
+		snap.ID, snap.Version, snap.Trials = id, v, []*ledger.Trial{{}}
 		return &snap
 	}
 	c := newCache(3 * (one + 3*metricBytes))

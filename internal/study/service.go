@@ -31,6 +31,7 @@ type Service struct {
 	jobs          *supervisor.Supervisor
 	fits          *fitter
 	verifications *verifications
+	writing       Queues
 }
 
 // Options of a Service; the zero value is useful.
@@ -200,11 +201,6 @@ func (s *Service) recent(ctx context.Context, id string) (*ledger.Snapshot, erro
 	return s.load(ctx, id)
 }
 
-// Summaries lists studies, the last changed first; only those in ids when ids is not nil.
-func (s *Service) Summaries(ctx context.Context, ids []string) ([]ledger.Summary, error) {
-	return s.store.Summaries(ctx, ids)
-}
-
 // Events returns the ledger after event after, at most limit entries (0 = all).
 func (s *Service) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
 	return s.store.Events(ctx, id, after, limit)
@@ -234,11 +230,20 @@ type ruling struct {
 	numbers []int
 }
 
-// write brings base up to date under the study's lock, lets decide rule on it, and appends what it ruled.
+// write lets decide rule on the study as it is, of which base is some version, and appends what it ruled. Writers of one study take turns, so
+// that each knows what the one before it wrote.
 func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot, decide func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, []int, error) {
+	leave, err := s.writing.Enter(ctx, base.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
+	if newer := s.cache.upTo(base.ID, 0); newer != nil && newer.Version > base.Version {
+		base = newer
+	}
 	var after *ledger.Snapshot
 	var numbers []int
-	err := s.store.Write(ctx, base.ID, cmd, base.Version, func(news []ledger.Event) (Append, error) {
+	err = s.store.Write(ctx, base.ID, cmd, Known{base.Version, base.Hash}, func(news []ledger.Event) (Append, error) {
 		now, err := ledger.Fold(base.ID, base, news, nil)
 		if err != nil {
 			return Append{}, fmt.Errorf("study %s: %w", base.ID, err)
@@ -271,7 +276,7 @@ func appendEvents(cmd Command, id string, now *ledger.Snapshot, events []ledger.
 	if err != nil {
 		return Append{}, fmt.Errorf("study %s: %w", id, err)
 	}
-	appended := Append{Events: events, After: after, Touched: numbers}
+	appended := Append{Events: events, After: after}
 	if cmd.Retry != nil {
 		answer, err := cmd.Retry.Answer(after, numbers)
 		if err != nil {

@@ -37,7 +37,7 @@ func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 func trialsOf(snap *ledger.Snapshot, numbers []int) []ledger.Trial {
 	trials := make([]ledger.Trial, len(numbers))
 	for i, number := range numbers {
-		trials[i] = snap.Trials[number-1]
+		trials[i] = *snap.Trials[number-1]
 	}
 	return trials
 }
@@ -231,7 +231,7 @@ func (a *API) listTrials(w http.ResponseWriter, r *http.Request) error {
 }
 
 // pageOf takes the first limit trials with a number above after and one of the statuses (none: any).
-func pageOf(trials []ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
+func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
 	page := trialPage{Trials: []ledger.Trial{}}
 	for _, t := range trials[min(after, len(trials)):] {
 		if len(statuses) > 0 && !slices.Contains(statuses, t.Status) {
@@ -242,7 +242,7 @@ func pageOf(trials []ledger.Trial, after, limit int, statuses []ledger.Status) t
 			page.Next = &last
 			break
 		}
-		page.Trials = append(page.Trials, t)
+		page.Trials = append(page.Trials, *t)
 	}
 	return page
 }

@@ -98,7 +98,7 @@ func (v visit) trialNamed(text string) *ledger.Trial {
 // anyTold tells whether any modelled metric has a value yet.
 func (v visit) anyTold() bool {
 	metrics := modelled(v.snap.Definition)
-	return slices.ContainsFunc(v.snap.Trials, func(t ledger.Trial) bool {
+	return slices.ContainsFunc(v.snap.Trials, func(t *ledger.Trial) bool {
 		return slices.ContainsFunc(metrics, func(metric string) bool { _, there := t.Metrics[metric]; return there && !t.Excluded })
 	})
 }
@@ -312,7 +312,7 @@ func (v visit) observed(name, metric string, recommended *study.Recommendation) 
 	var points marks
 	from := max(0, len(v.snap.Trials)-mostObservations)
 	for i := range v.snap.Trials[from:] {
-		t := &v.snap.Trials[from+i]
+		t := v.snap.Trials[from+i]
 		m, there := t.Metrics[metric]
 		if !there || t.Excluded {
 			continue
@@ -423,7 +423,7 @@ func (v visit) observedOn(o outlook) []templates.Trace {
 	var points marks
 	from := max(0, len(v.snap.Trials)-mostObservations)
 	for i := range v.snap.Trials[from:] {
-		t := &v.snap.Trials[from+i]
+		t := v.snap.Trials[from+i]
 		if t.Excluded {
 			continue
 		}

@@ -82,8 +82,8 @@ func (l *load) fill(trials int) {
 // tell tells the next waiting trial, as POST …/tell does.
 func (l *load) tell(ctx context.Context, i int) error {
 	number := l.first + i/loadStudies
-	_, err := l.service.Tell(ctx, ana, l.ids[i%loadStudies], []study.Telling{{Number: number, Metrics: map[string]ledger.Reading{
-		"yield": {Value: 71.25}, "impurity": {Value: 0.31}}}})
+	_, err := l.service.Tell(ctx, ana, l.ids[i%loadStudies], number, ledger.Telling{Metrics: map[string]ledger.Reading{
+		"yield": {Value: 71.25}, "impurity": {Value: 0.31}}})
 	return err
 }
 

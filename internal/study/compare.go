@@ -19,7 +19,7 @@ func (s *Service) Compare(ctx context.Context, snap *ledger.Snapshot, with []des
 	if len(with) == 0 || len(with) > mostCompared {
 		return nil, design.NewInvalid("body.algorithms", fmt.Sprintf("1 to %d algorithms are needed", mostCompared), len(with))
 	}
-	known, faults := snap.Compiled().Known(nil, nil, "body")
+	known, faults := snap.Compiled().Known(design.Brought{}, "body")
 	if len(faults) > 0 {
 		return nil, design.NewInvalid("body.algorithms", "a study whose constraints need a context or sampled values at each decision cannot be compared", nil)
 	}
@@ -70,7 +70,7 @@ func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design
 		return Choice{}, err
 	}
 	settings := c.Settings(d.Place)
-	kept, faults := c.KnownAt(settings, d.Place, nil, nil, "body")
+	kept, faults := c.KnownAt(settings, d.Place, design.Brought{}, "body")
 	if err := faults.Err(); err != nil {
 		return Choice{}, err
 	}

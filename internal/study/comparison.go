@@ -31,7 +31,7 @@ func (c *comparison) run(ctx context.Context) error {
 	}
 	compiled := c.seen.snap.Compiled()
 	place := compiled.Locate(c.chosen.Parameters, c.chosen.Candidate)
-	known, faults := compiled.Known(c.chosen.Context, c.chosen.ConstraintValues, "")
+	known, faults := compiled.Known(c.chosen.Brought, "")
 	if err := faults.Err(); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (c *chooser) extend(ctx context.Context, s *Service) error {
 }
 
 // suggest lets the algorithm make the next decision.
-func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known, values knownInputs) (chosenPoint, error) {
+func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known, brought design.Brought) (chosenPoint, error) {
 	var d optimizer.Decision
 	err := s.compute(ctx, c.id, func(ctx context.Context) (err error) {
 		d, err = c.state.Suggest(ctx, known)
@@ -72,24 +72,24 @@ func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known
 	if err != nil {
 		return chosenPoint{}, err
 	}
-	return c.keep(c.compiled.Settings(d.Place), d, values)
+	return c.keep(c.compiled.Settings(d.Place), d, brought)
 }
 
 // own records what the algorithm makes of a person's choice.
-func (c *chooser) own(ctx context.Context, s *Service, settings design.Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
+func (c *chooser) own(ctx context.Context, s *Service, p personal) (chosenPoint, error) {
 	var d optimizer.Decision
 	err := s.compute(ctx, c.id, func(ctx context.Context) (err error) {
-		d, err = c.state.Own(ctx, place, known)
+		d, err = c.state.Own(ctx, p.place, p.known)
 		return err
 	})
 	if err != nil {
 		return chosenPoint{}, err
 	}
-	return c.keep(settings, d, values)
+	return c.keep(p.Parameters, d, p.Brought)
 }
 
-func (c *chooser) keep(settings design.Settings, d optimizer.Decision, values knownInputs) (chosenPoint, error) {
-	known, faults := c.compiled.KnownAt(settings, d.Place, values.context, values.values, "body")
+func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought design.Brought) (chosenPoint, error) {
+	known, faults := c.compiled.KnownAt(settings, d.Place, brought, "body")
 	if err := faults.Err(); err != nil {
 		return chosenPoint{}, err
 	}
@@ -113,18 +113,12 @@ func withChoice(h *optimizer.History, place optimizer.Place, suggested bool, cos
 }
 
 // event is the ledger's account of the choice.
-func (p chosenPoint) event(number int, origin ledger.Origin, values knownInputs) ledger.ChosenData {
+func (p chosenPoint) event(number int, origin ledger.Origin, brought design.Brought) ledger.ChosenData {
 	return ledger.ChosenData{
 		Number: number, Origin: origin, Parameters: p.settings, Candidate: candidateOf(p.place), Decision: &p.decision,
 		Seen: p.decision.Seen, Engine: p.decision.Engine,
-		Context: values.context, ConstraintValues: values.values, KnownValues: p.known,
+		Brought: brought, KnownValues: p.known,
 	}
-}
-
-// knownInputs are what a caller brings for constraints of known form.
-type knownInputs struct {
-	context map[string]float64
-	values  map[string][]float64
 }
 
 func candidateOf(place optimizer.Place) *int {

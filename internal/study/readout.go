@@ -87,9 +87,8 @@ type Band struct {
 
 // AcquisitionQuery is the body of POST …/acquisition.
 type AcquisitionQuery struct {
-	Points           []design.Settings    `json:"points,omitempty"` // default: the candidates
-	Context          map[string]float64   `json:"context,omitempty"`
-	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+	Points []design.Settings `json:"points,omitempty"` // default: the candidates
+	design.Brought
 }
 
 // Acquisition is its answer. A nil value may not be chosen.
@@ -373,14 +372,14 @@ func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Plac
 		if places == nil {
 			return nil, optimizer.Known{}, design.NewInvalid("body.points", "points are needed, because the study has no candidates", nil)
 		}
-		known, faults := c.Known(q.Context, q.ConstraintValues, "body")
+		known, faults := c.Known(q.Brought, "body")
 		return places, known, faults.Err()
 	}
 	places, faults := c.Places(q.Points, "body.points")
 	if err := faults.Err(); err != nil {
 		return nil, optimizer.Known{}, err
 	}
-	known, faults := c.KnownFor(places, q.Context, q.ConstraintValues, "body")
+	known, faults := c.KnownFor(places, q.Brought, "body")
 	return places, known, faults.Err()
 }
 

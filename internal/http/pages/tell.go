@@ -32,7 +32,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 		var after *ledger.Snapshot
 		return submission{
 			do: func(cmd study.Command) (err error) {
-				after, err = s.Studies.Tell(r.Context(), cmd, snap.ID, []study.Telling{telling})
+				after, err = s.Studies.Tell(r.Context(), cmd, snap.ID, trial.Number, telling)
 				return err
 			},
 			done:  func() error { return s.afterTelling(w, r, trial.Number, after) },
@@ -43,8 +43,8 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 }
 
 // telling reads the entry form of a trial.
-func (t *typed) telling(d design.Definition, trial *ledger.Trial) study.Telling {
-	telling := study.Telling{Number: trial.Number, Metrics: map[string]ledger.Reading{}, Note: t.text("note")}
+func (t *typed) telling(d design.Definition, trial *ledger.Trial) ledger.Telling {
+	telling := ledger.Telling{Metrics: map[string]ledger.Reading{}, Note: t.text("note")}
 	metrics := told(d)
 	for i, metric := range metrics {
 		if x := t.number(metricField(i)); x != nil {

@@ -373,8 +373,7 @@ func (b *builder) setExcluded(data ClosedData) error {
 }
 
 func (b *builder) fit(data FittedData) error {
-	n := len(b.snap.Fits)
-	if data.From != len(b.snap.Trials)+1 || n > 0 && data.From < b.snap.Fits[n-1].From || data.Seen >= b.last.Seq {
+	if data.From != len(b.snap.Trials)+1 || data.Seen >= b.last.Seq {
 		return fmt.Errorf("a fit from decision %d made from event %d", data.From, data.Seen)
 	}
 	for name := range data.Metrics {

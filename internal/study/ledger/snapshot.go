@@ -119,6 +119,11 @@ func (snap *Snapshot) FitStands(base *Snapshot) bool {
 	return snap.defined == base.defined && snap.rewritten == base.rewritten && snap.fitted == base.fitted
 }
 
+// Brought is what the caller brought when the trial was chosen.
+func (t *Trial) Brought() design.Brought {
+	return design.Brought{Context: t.Context, ConstraintValues: t.ConstraintValues}
+}
+
 // Waiting tells whether results of the trial are still expected.
 func (t *Trial) Waiting() bool { return t.Status == StatusSuggested || t.Status == StatusPartial }
 

@@ -56,7 +56,7 @@ func TestFewConnectionsAreEnough(t *testing.T) {
 			}
 			asked, numbers, err := service.Ask(ctx, by, made.ID, study.Ask{})
 			if err == nil {
-				_, err = service.Tell(ctx, by, asked.ID, []study.Telling{{Number: numbers[0], Metrics: map[string]ledger.Reading{"y": {Value: 1}}}})
+				_, err = service.Tell(ctx, by, asked.ID, numbers[0], ledger.Telling{Metrics: map[string]ledger.Reading{"y": {Value: 1}}})
 			}
 			if err != nil {
 				t.Error(err)

@@ -30,8 +30,8 @@ func BenchmarkTell(b *testing.B) {
 				return ids
 			}
 			dbtest.CompareWithBare(b, url, fill, func(ctx context.Context, id string, i int) error {
-				_, err := service.Tell(ctx, ana, id, []study.Telling{{Number: trials + 1 + i, Metrics: map[string]ledger.Reading{
-					"yield": {Value: 71.25}, "impurity": {Value: 0.31}}}})
+				_, err := service.Tell(ctx, ana, id, trials+1+i, ledger.Telling{Metrics: map[string]ledger.Reading{
+					"yield": {Value: 71.25}, "impurity": {Value: 0.31}}})
 				return err
 			})
 		})

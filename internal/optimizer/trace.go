@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/policy"
 )
 
 // tracing is how far the trace has come. Callers that need it at the same time work on it in turns, a round each.
@@ -26,6 +27,18 @@ func (s *State) Trace(ctx context.Context) ([]RoundTrace, error) {
 			return nil, err
 		}
 	}
+}
+
+// keepTrace takes over what the prior state has traced of rounds of which nothing differs.
+func (s *State) keepTrace() {
+	if s.prior == nil {
+		return
+	}
+	l := &s.prior.trace
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(len(l.rounds), s.agreed.decision-1, s.agreed.record-1)
+	s.trace.rounds = l.rounds[:n:n]
 }
 
 // traceFurther traces the next round and tells whether there was none left.
@@ -68,19 +81,26 @@ func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace
 	if err != nil {
 		return trace, err
 	}
+	predicted, err := s.played(ctx, shown, t, nil)
+	if err != nil {
+		return trace, err
+	}
+	believed := predicted
+	if acted != shown {
+		if believed, err = s.played(ctx, acted, t, nil); err != nil {
+			return trace, err
+		}
+	}
 	for i := range s.cfg.Metrics {
 		k := s.targetOf(i)
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
 		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
-		prediction, latent := s.ahead(shown, t, k)
-		if i := acted.sourceOf[k]; acted != shown && i >= 0 {
-			estimates, err := s.estimate(ctx, acted, []Place{s.placeOf(t)}, nil)
-			if err != nil {
-				return trace, err
-			}
-			latent = estimates[k].SD[0]
+		trace.Ahead = append(trace.Ahead, s.ahead(shown, t, k, predicted[k]))
+		latent := predicted[k].SD[0]
+		if acted.sourceOf[k] >= 0 {
+			latent = believed[k].SD[0]
 		}
-		trace.Ahead, trace.latent = append(trace.Ahead, prediction), append(trace.latent, latent)
+		trace.latent = append(trace.latent, latent)
 	}
 	return trace, nil
 }
@@ -113,25 +133,11 @@ func betaOf(v *view, k int) float64 {
 	return math.NaN()
 }
 
-// ahead predicts the reading of round t's own point from what decision t saw. When that reading was the next to arrive, its
-// prediction already stands in the factor's row. latentSD is in modelled units, without the noise.
-func (s *State) ahead(v *view, t, k int) (p Prediction, latentSD float64) {
-	metric := s.targets[k].metric
-	src := &v.sources[v.sourceOf[k]]
-	z := src.z[slices.Index(src.targets, k)]
-	m := v.era.models[metric]
-	r := &s.history.Rounds[t-1]
-	lambda := s.readingLambda(r.Readings[metric], m)
-	var mean, variance float64
-	g := v.era.groups[v.era.groupOf[metric]]
-	if n := src.arrived; s.traits.Earliest(t) <= 1 && n < len(g.order) && g.order[n].round == t {
-		mean, variance = g.data.AheadMean(n, v.era.whitened[k]), g.data.AheadVariance(n)
-	} else {
-		means, latent := src.data.Predict(s.input(src.kernel, Place{r.Point, r.Arm}), z)
-		mean, variance = means[0], latent
-	}
-	a := v.era.affines[k]
-	return Prediction{Mean: a.metricMean(mean), SD: a.metricSD(math.Sqrt(variance + lambda))}, math.Sqrt(variance)
+// ahead predicts the reading of round t's own point from what decision t expected of the function there.
+func (s *State) ahead(v *view, t, k int, latent policy.Estimate) Prediction {
+	metric, a := s.targets[k].metric, v.era.affines[k]
+	lambda := s.readingLambda(s.history.Rounds[t-1].Readings[metric], v.era.models[metric])
+	return Prediction{Mean: a.metricMean(latent.Mean[0] - a.shift), SD: a.metricSD(math.Sqrt(latent.SD[0]*latent.SD[0] + lambda))}
 }
 
 // Bands of a standard normal residual: |z| below which 50, 80 and 95 % of it lie.

@@ -1,9 +1,12 @@
 package study
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -49,5 +52,67 @@ func TestStatesAreExtendedNotMadeAnew(t *testing.T) {
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 50}, Reason: "x"}))
 	if b.service.cache.toExtend(b.snap) != nil {
 		t.Error("a state under another definition is no use")
+	}
+}
+
+func TestOneVersionIsReplayedOnceAndAStudyAsItMightBeApart(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(1)
+	c, again, mightBe := b.service.cache, *b.snap, *b.snap
+	if c.replayOf(&again) != c.replayOf(b.snap) {
+		t.Error("the same version read twice has two states")
+	}
+	mightBe.Hash = "of a correction that is only looked at"
+	if c.replayOf(&mightBe) == c.replayOf(b.snap) {
+		t.Error("a study as it might be has the state of the study as it is")
+	}
+	used := c.used
+	state, err := b.service.state(t.Context(), &mightBe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.toExtend(b.snap) == state || used != c.used {
+		t.Error("a study as it might be is kept")
+	}
+}
+
+func TestAPosteriorIsWorkedOutOnceAsLongAsItIsKept(t *testing.T) {
+	t.Parallel()
+	var kept posteriors
+	computed := 0
+	at := func(u float64, arm int, err error) (Posterior, error) {
+		return kept.get([]optimizer.Place{{U: []float64{u}, Arm: arm}}, func() (Posterior, error) {
+			computed++
+			return Posterior{FeasibilityProbability: []float64{u}}, err
+		})
+	}
+	if _, err := at(0.5, -1, context.Canceled); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	for range 3 { // a failure is not kept, a posterior is
+		if p, err := at(0.5, -1, nil); err != nil || p.FeasibilityProbability[0] != 0.5 {
+			t.Errorf("%v, %v", p, err)
+		}
+	}
+	if computed != 2 {
+		t.Errorf("worked out %d times", computed)
+	}
+	for range 2 {
+		if p, _ := at(0.25, -1, nil); p.FeasibilityProbability[0] != 0.25 {
+			t.Errorf("the posterior of another place: %v", p)
+		}
+		if p, _ := at(0.75, 3, nil); p.FeasibilityProbability[0] != 0.75 {
+			t.Errorf("the posterior of another place: %v", p)
+		}
+	}
+	if computed != 4 {
+		t.Errorf("worked out %d times", computed)
+	}
+	for i := range 2 * mostPosteriors {
+		at(float64(i), -1, nil)
+	}
+	if len(kept.at) > mostPosteriors {
+		t.Errorf("%d are kept", len(kept.at))
 	}
 }

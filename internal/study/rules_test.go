@@ -14,20 +14,20 @@ func TestTellingRules(t *testing.T) {
 	b := newBench(t, oven())
 	b.ask(1)
 	for name, c := range map[string]struct {
-		telling  Telling
+		telling  ledger.Telling
 		location string
 		message  string
 	}{
-		"nothing":            {Telling{Number: 1}, "body.metrics", "at least one"},
-		"unknown metric":     {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yeild": {Value: 1}}}, "body.metrics.yeild", `did you mean "yield"`},
-		"not finite":         {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "body.metrics.yield", "finite"},
-		"beyond computing":   {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "body.metrics.yield", "1e100"},
-		"no deviation":       {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: pointer(0.0)}}}, "body.metrics.yield.stddev", "above 0"},
-		"settings outside":   {Telling{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(61), "cycles": design.NumberValue(2)}}, "body.parameters.temperature", "above"},
-		"half the settings":  {Telling{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "body.parameters.cycles", "missing"},
-		"a note like a book": {Telling{Number: 1, Note: strings.Repeat("µ", 10001)}, "body.note", "10000"},
+		"nothing":            {ledger.Telling{}, "body.metrics", "at least one"},
+		"unknown metric":     {ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 1}}}, "body.metrics.yeild", `did you mean "yield"`},
+		"not finite":         {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "body.metrics.yield", "finite"},
+		"beyond computing":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "body.metrics.yield", "1e100"},
+		"no deviation":       {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: pointer(0.0)}}}, "body.metrics.yield.stddev", "above 0"},
+		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(61), "cycles": design.NumberValue(2)}}, "body.parameters.temperature", "above"},
+		"half the settings":  {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "body.parameters.cycles", "missing"},
+		"a note like a book": {ledger.Telling{Note: strings.Repeat("µ", 10001)}, "body.note", "10000"},
 	} {
-		_, err := ruleTell(b.snap, []Telling{c.telling})
+		_, err := ruleTell(b.snap, 1, c.telling)
 		if err == nil {
 			t.Errorf("%s: accepted", name)
 			continue
@@ -42,7 +42,7 @@ func TestSettingsReallyUsedAreKeptAsTheyWere(t *testing.T) {
 	b.ask(1)
 	used := b.snap.Trial(1).Parameters.Clone()
 	used["time"] = design.NumberValue(1.234) // the step is 0.1
-	b.must(ruleTell(b.snap, []Telling{{Number: 1, Parameters: used, Metrics: map[string]ledger.Reading{"pH": {Value: 7.75}}, Note: "clock ran slow"}}))
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: used, Metrics: map[string]ledger.Reading{"pH": {Value: 7.75}}, Note: "clock ran slow"}))
 	trial := b.snap.Trial(1)
 	if trial.Parameters["time"].Number != 1.234 || !trial.SettingsChanged || trial.Note != "clock ran slow" {
 		t.Errorf("%+v", trial)
@@ -59,7 +59,7 @@ func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, queue())
 	values := map[string][]float64{"backlog": {0, 2, 3, 4}}
-	own := OwnTrial{Parameters: design.Settings{"x": design.NumberValue(1), "mode": design.TextValue("slow")}, Context: map[string]float64{"omega": 2}, ConstraintValues: values}
+	own := OwnTrial{Parameters: design.Settings{"x": design.NumberValue(1), "mode": design.TextValue("slow")}, Brought: design.Brought{Context: map[string]float64{"omega": 2}, ConstraintValues: values}}
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, own))
 	trial := b.snap.Trial(1)
 	if *trial.Candidate != 1 || trial.Metrics["load"].Value != -1 || !trial.Metrics["load"].Known || trial.Metrics["backlog"].Value != 2 {
@@ -68,15 +68,15 @@ func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
 	if trial.Feasible == nil || !*trial.Feasible || trial.Status != ledger.StatusSuggested {
 		t.Errorf("both limits are known and hold: %+v", trial)
 	}
-	_, err := ruleTell(b.snap, []Telling{{Number: 1, Metrics: map[string]ledger.Reading{"load": {Value: 1}}}})
+	_, err := ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"load": {Value: 1}}})
 	b.refused(ruling{}, err, ErrConflict, "cannot be told")
-	_, err = b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{Context: map[string]float64{"omega": 2}})
+	_, err = b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{Brought: design.Brought{Context: map[string]float64{"omega": 2}}})
 	wantFault(t, faultsOf(t, err), "body.constraint_values.backlog", "missing")
 	own.Parameters = design.Settings{"x": design.NumberValue(2), "mode": design.TextValue("slow")}
 	_, err = b.service.ruleOwn(t.Context(), Command{}, b.snap, own)
 	wantFault(t, faultsOf(t, err), "body.parameters", "not one of the 4 candidates")
 	// Another arm was really used: its own values of the same moment count.
-	b.must(ruleTell(b.snap, []Telling{{Number: 1, Parameters: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}}))
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}))
 	if trial := b.snap.Trial(1); *trial.Candidate != 3 || trial.Metrics["load"].Value != -7 || trial.Metrics["backlog"].Value != 4 {
 		t.Errorf("%+v", trial)
 	}

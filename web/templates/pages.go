@@ -55,6 +55,7 @@ type TrialPage struct {
 	Closed    bool // failed or abandoned
 	Waiting   bool
 	History   []LedgerEntry
+	Earlier   string // what History leaves out
 	Previous  int
 	Following int
 	Key       string // Idempotency-Key for a replicate

@@ -3,9 +3,9 @@ package pages
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -34,8 +34,8 @@ type outlook struct {
 }
 
 // beliefs is what the model believes: a map of two parameters and a slice along each.
-func (s *Site) beliefs(r *http.Request, v visit) (templates.Beliefs, error) {
-	section := templates.Beliefs{Study: v.head, Action: v.url, At: atOf(r)}
+func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) {
+	section := templates.Beliefs{Study: v.head, Action: v.url, At: v.at}
 	if v.parts {
 		section.Part = v.head.URL("/parts/beliefs")
 	}
@@ -43,14 +43,14 @@ func (s *Site) beliefs(r *http.Request, v visit) (templates.Beliefs, error) {
 		section.Empty = "After the first result, the model’s picture of each metric will be drawn here: what it expects, how sure it is, and where the limits leave room."
 		return section, nil
 	}
-	readout, err := s.Studies.StateOf(r.Context(), v.snap)
+	readout, err := s.Studies.StateOf(ctx, v.snap)
 	if err != nil {
 		return section, err
 	}
-	o := v.outlook(r.URL.Query(), readout.Recommendation)
+	o := v.outlook(readout.Recommendation)
 	section.Form, section.Through = o.form, o.through
 	v.beliefInputs(&section, o)
-	if section.Slices, err = s.sliceRows(r.Context(), v, o, readout); err != nil {
+	if section.Slices, err = s.sliceRows(ctx, v, o, readout); err != nil {
 		return section, err
 	}
 	if len(section.Slices) == 0 {
@@ -60,7 +60,7 @@ func (s *Site) beliefs(r *http.Request, v visit) (templates.Beliefs, error) {
 	if o.x == "" {
 		return section, nil
 	}
-	drawn, err := s.Studies.Map(r.Context(), v.snap, o.x, o.y, o.point, mapSamples)
+	drawn, err := s.Studies.Map(ctx, v.snap, o.x, o.y, o.point, mapSamples)
 	if err != nil {
 		return section, err
 	}
@@ -69,10 +69,30 @@ func (s *Site) beliefs(r *http.Request, v visit) (templates.Beliefs, error) {
 	return section, nil
 }
 
-func atOf(r *http.Request) int64 {
-	var at int64
-	fmt.Sscan(r.URL.Query().Get("at"), &at)
-	return at
+// beliefsQuery keeps what chooses the charts: a metric, two parameters and the point that the slices pass through.
+func (v visit) beliefsQuery() url.Values {
+	d := v.snap.Definition
+	kept := url.Values{}
+	keep := func(name string, matters func(text string) bool) {
+		if text := v.query.Get(name); v.query.Has(name) && matters(text) {
+			kept.Set(name, text)
+		}
+	}
+	axis := func(text string) bool { return slices.Contains(axisNames(d), text) }
+	keep("metric", func(text string) bool { return slices.Contains(modelled(d), text) })
+	keep("x", axis)
+	keep("y", axis)
+	keep("from", func(text string) bool { return v.trialNamed(text) != nil })
+	for i, p := range d.Parameters {
+		keep(pinField(i), func(string) bool { return p.Type != design.Remainder })
+	}
+	return kept
+}
+
+// trialNamed is the trial of that number, nil when there is none.
+func (v visit) trialNamed(text string) *ledger.Trial {
+	number, _ := strconv.Atoi(text)
+	return v.snap.Trial(number)
 }
 
 // anyTold tells whether any modelled metric has a value yet.
@@ -84,8 +104,8 @@ func (v visit) anyTold() bool {
 }
 
 // outlook reads what to show from the query; what is missing or senseless is replaced by a good choice.
-func (v visit) outlook(query url.Values, recommended *study.Recommendation) outlook {
-	d := v.snap.Definition
+func (v visit) outlook(recommended *study.Recommendation) outlook {
+	d, query := v.snap.Definition, v.query
 	o := outlook{form: templates.Form{Values: map[string][]string{}, Errors: map[string]string{}}}
 	trial := v.snap.Trial(len(v.snap.Trials))
 	o.through = fmt.Sprintf("through the last trial, %d", trial.Number)
@@ -97,7 +117,7 @@ func (v visit) outlook(query url.Values, recommended *study.Recommendation) outl
 	}
 	o.point, o.held = trial.Parameters.Clone(), fmt.Sprintf("as in trial %d", trial.Number)
 	o.form.Values["from"] = []string{fmt.Sprint(trial.Number)}
-	if o.readPins(d, query, v.pinnedFrom(query, trial)) {
+	if o.readPins(d, query, v.pinnedFrom(trial)) {
 		o.through, o.held = "through the point you set", "at the point you set"
 	}
 	o.metric = query.Get("metric")
@@ -115,10 +135,8 @@ func (v visit) outlook(query url.Values, recommended *study.Recommendation) outl
 
 // pinnedFrom is the trial whose settings the form showed when it was sent. Fields that still hold them were not set by the person,
 // and follow the recommendation.
-func (v visit) pinnedFrom(query url.Values, now *ledger.Trial) design.Settings {
-	var number int
-	fmt.Sscan(query.Get("from"), &number)
-	if trial := v.snap.Trial(number); trial != nil {
+func (v visit) pinnedFrom(now *ledger.Trial) design.Settings {
+	if trial := v.trialNamed(v.query.Get("from")); trial != nil {
 		return trial.Parameters
 	}
 	return now.Parameters

@@ -24,8 +24,11 @@ func ReadQuery(u *url.URL) (*Query, error) {
 	if err != nil {
 		return nil, problem.Malformed("query", "The query string cannot be read: "+err.Error()+".")
 	}
-	return &Query{values: values}, nil
+	return QueryOf(values), nil
 }
+
+// QueryOf reads values that were parsed before.
+func QueryOf(values url.Values) *Query { return &Query{values: values} }
 
 func (q *Query) fault(name, message string, value any) {
 	q.faults = append(q.faults, design.Fault{Location: "query." + name, Message: message, Value: value})

@@ -46,12 +46,8 @@ func (t *Trial) progress(modelled []string) Status {
 	}
 }
 
-// value is the value of constraint c in trial i, if it is known by now.
+// value is the value of constraint c in trial i, told or known beforehand, if it is known by now.
 func (snap *Snapshot) value(i int, c design.Constraint) (float64, bool) {
-	if c.Given() {
-		v, ok := snap.records[i].known[c.Name]
-		return v, ok
-	}
 	m, ok := snap.Trials[i].Metrics[c.Metric]
 	return m.Value, ok
 }

@@ -181,7 +181,7 @@ func (b *builder) chosen(data ChosenData) error {
 		return fmt.Errorf("repeats trial %d", data.ReplicateOf)
 	}
 	b.touched[len(snap.Trials)] = true
-	snap.records = append(snap.records, &record{chosen: data.Parameters})
+	snap.records = append(snap.records, &record{chosen: data.Parameters, events: []int64{b.last.Seq}})
 	snap.Trials = append(snap.Trials, &Trial{
 		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
 		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf,
@@ -220,14 +220,23 @@ func (b *builder) touch(number int) (int, error) {
 	if !b.touched[i] {
 		b.touched[i] = true
 		t, r := *b.snap.Trials[i], *b.snap.records[i]
-		t.Metrics, r.spells = maps.Clone(t.Metrics), slices.Clone(r.spells)
+		t.Metrics, r.spells, r.events = maps.Clone(t.Metrics), slices.Clone(r.spells), slices.Clip(r.events)
 		b.snap.Trials[i], b.snap.records[i] = &t, &r
 	}
 	return i, nil
 }
 
+// concern is touch for the trial that the event being added is about.
+func (b *builder) concern(number int) (int, error) {
+	i, err := b.touch(number)
+	if err == nil {
+		b.snap.records[i].events = append(b.snap.records[i].events, b.last.Seq)
+	}
+	return i, err
+}
+
 func (b *builder) told(data ToldData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
@@ -280,7 +289,7 @@ func (b *builder) anyTold(i int) bool {
 }
 
 func (b *builder) corrected(data CorrectedData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
@@ -333,7 +342,7 @@ func (m Measurement) Reads(reading Reading) bool {
 }
 
 func (b *builder) closed(data ClosedData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
@@ -350,7 +359,7 @@ func (b *builder) closed(data ClosedData) error {
 }
 
 func (b *builder) setExcluded(data ClosedData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
@@ -364,8 +373,7 @@ func (b *builder) setExcluded(data ClosedData) error {
 }
 
 func (b *builder) fit(data FittedData) error {
-	n := len(b.snap.Fits)
-	if data.From != len(b.snap.Trials)+1 || n > 0 && data.From < b.snap.Fits[n-1].From || data.Seen >= b.last.Seq {
+	if data.From != len(b.snap.Trials)+1 || data.Seen >= b.last.Seq {
 		return fmt.Errorf("a fit from decision %d made from event %d", data.From, data.Seen)
 	}
 	for name := range data.Metrics {

@@ -35,6 +35,7 @@ type record struct {
 	place  optimizer.Place    // of Trial.Parameters under the present definition
 	known  map[string]float64 // values of known constraints at the point, by constraint name
 	spells []spell            // when the trial was failed or abandoned
+	events []int64            // seqs of the events about the trial
 }
 
 // spell is the events during which a trial was closed: from ≤ seq < to; to = 0 while it still is.
@@ -97,6 +98,9 @@ func (snap *Snapshot) Trial(number int) *Trial {
 	return snap.Trials[number-1]
 }
 
+// EventsOf lists the seqs of the events about trial number, its choice first.
+func (snap *Snapshot) EventsOf(number int) []int64 { return snap.records[number-1].events }
+
 // Compiled is the definition made ready to compute with.
 func (snap *Snapshot) Compiled() *design.Compiled { return snap.compiled }
 
@@ -113,6 +117,11 @@ func (snap *Snapshot) SameDefinition(other *Snapshot) bool { return snap.defined
 // it was made from stand, and no other fit came between.
 func (snap *Snapshot) FitStands(base *Snapshot) bool {
 	return snap.defined == base.defined && snap.rewritten == base.rewritten && snap.fitted == base.fitted
+}
+
+// Brought is what the caller brought when the trial was chosen.
+func (t *Trial) Brought() design.Brought {
+	return design.Brought{Context: t.Context, ConstraintValues: t.ConstraintValues}
 }
 
 // Waiting tells whether results of the trial are still expected.

@@ -37,7 +37,7 @@ func WithCheckpoint(ctx context.Context, hook func(ctx context.Context) error) c
 }
 
 // Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must be valid (package
-// study checks what people typed); a Config that cannot be computed with, such as a kernel matrix that is not
+// design checks what people typed); a Config that cannot be computed with, such as a kernel matrix that is not
 // positive definite with its λ, is an error. So is that of ctx, which ends the work early.
 func Replay(ctx context.Context, cfg *Config, h *History) (*State, error) {
 	return replay(ctx, cfg, h, nil)

@@ -358,7 +358,7 @@ func (t *table) number(cell string) (float64, error) {
 }
 
 // WriteCSV writes the trials as a table that can be imported again: blank cells are not measured.
-func WriteCSV(w io.Writer, d design.Definition, trials []ledger.Trial) error {
+func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial) error {
 	out := csv.NewWriter(w)
 	titles := []string{columnNumber, columnStatus}
 	metrics := d.MetricNames()
@@ -371,8 +371,8 @@ func WriteCSV(w io.Writer, d design.Definition, trials []ledger.Trial) error {
 	if err := out.Write(append(titles, columnNote)); err != nil {
 		return err
 	}
-	for i := range trials {
-		if err := out.Write(cellsOf(&trials[i], d.Parameters, metrics)); err != nil {
+	for _, t := range trials {
+		if err := out.Write(cellsOf(t, d.Parameters, metrics)); err != nil {
 			return err
 		}
 	}

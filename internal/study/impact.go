@@ -85,7 +85,7 @@ func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 	}
 	count := 0
 	for i := range snap.Trials {
-		if t := &snap.Trials[i]; t.Decision != nil && t.Number > c.Number && t.Seen >= first {
+		if t := snap.Trials[i]; t.Decision != nil && t.Number > c.Number && t.Seen >= first {
 			count++
 		}
 	}

@@ -410,7 +410,7 @@ func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histo
 }
 
 func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
-	t, c := &snap.Trials[i], snap.Compiled()
+	t, c := snap.Trials[i], snap.Compiled()
 	row := HistoryRow{
 		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
 		Values: map[string]float64{}, Ahead: map[string]Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),

@@ -102,7 +102,7 @@ func (v visit) fillTrials(table *templates.Trials, keep func(*ledger.Trial) bool
 	matching, before := 0, 0
 	var last int
 	for i := len(v.snap.Trials) - 1; i >= 0; i-- {
-		t := &v.snap.Trials[i]
+		t := v.snap.Trials[i]
 		if !keep(t) {
 			continue
 		}

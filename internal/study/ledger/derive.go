@@ -4,7 +4,7 @@ import "headroom/internal/study/design"
 
 // derive works out what of trial i follows from its readings, its settings and the present definition.
 func (snap *Snapshot) derive(i int) {
-	t, r := &snap.Trials[i], &snap.records[i]
+	t, r := snap.Trials[i], snap.records[i]
 	if r.place.U == nil {
 		r.place = snap.compiled.Locate(t.Parameters, t.Candidate)
 	}

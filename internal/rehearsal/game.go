@@ -171,9 +171,9 @@ func (p *player) start(ctx context.Context, snap *ledger.Snapshot) error {
 	if p.Start == 0 {
 		return nil
 	}
-	var trials []ledger.Trial
+	var trials []*ledger.Trial
 	for _, at := range p.Problem.draw(p.Start, rand.New(rand.NewPCG(p.Seed, 0))) {
-		trials = append(trials, ledger.Trial{Parameters: at, Metrics: map[string]ledger.Measurement{}})
+		trials = append(trials, &ledger.Trial{Parameters: at, Metrics: map[string]ledger.Measurement{}})
 		t := p.visit(at, p.Problem.candidate(at))
 		p.record.Start = append(p.record.Start, t)
 		for name, x := range t.Read {

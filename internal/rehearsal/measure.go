@@ -3,6 +3,8 @@ package rehearsal
 import (
 	"math"
 	"slices"
+
+	"headroom/internal/study"
 )
 
 // Figure is one number by which a game is judged.
@@ -24,11 +26,11 @@ var Figures = []Figure{
 	{"after", "of them after", func(p *Problem, r *Record) float64 { return float64(infeasible(r, firstFeasible(r), len(r.Asks))) }},
 	{"repeats", "asks to known rows", func(_ *Problem, r *Record) float64 { return count(r.Asks, func(t Trial) bool { return t.Known }) }},
 	{"regret", "regret of the best feasible setting", func(p *Problem, r *Record) float64 { return regret(p, r) }},
-	{"new50", "coverage of the 50 % band, new settings", func(_ *Problem, r *Record) float64 { return covered(r, false, band50) }},
-	{"new80", "coverage of the 80 % band, new settings", func(_ *Problem, r *Record) float64 { return covered(r, false, band80) }},
-	{"new95", "coverage of the 95 % band, new settings", func(_ *Problem, r *Record) float64 { return covered(r, false, band95) }},
-	{"known95", "coverage of the 95 % band, repeated settings", func(_ *Problem, r *Record) float64 { return covered(r, true, band95) }},
-	{"shown95", "coverage of the 95 % band as the product shows it", func(_ *Problem, r *Record) float64 { return shown95(r) }},
+	{"new50", "coverage of the 50 % band, new settings", func(_ *Problem, r *Record) float64 { return covered(r, newSettings, share50) }},
+	{"new80", "coverage of the 80 % band, new settings", func(_ *Problem, r *Record) float64 { return covered(r, newSettings, share80) }},
+	{"new95", "coverage of the 95 % band, new settings", func(_ *Problem, r *Record) float64 { return covered(r, newSettings, share95) }},
+	{"known95", "coverage of the 95 % band, repeated settings", func(_ *Problem, r *Record) float64 { return covered(r, repeatedSettings, share95) }},
+	{"shown95", "coverage of the 95 % band as the product shows it", func(_ *Problem, r *Record) float64 { return covered(r, allSettings, share95) }},
 	{"best", "the best feasible setting is recommended", func(p *Problem, r *Record) float64 { return isVerdict(p, r, RecommendedBest) }},
 	{"wrong", "an infeasible setting is recommended", func(p *Problem, r *Record) float64 { return isVerdict(p, r, RecommendedInfeasible) }},
 	{"none", "nothing is recommended", func(p *Problem, r *Record) float64 { return isVerdict(p, r, RecommendedNone) }},
@@ -152,30 +154,21 @@ func regret(p *Problem, r *Record) float64 {
 	return p.Scale.Best - best
 }
 
-// Half widths of the central bands of a standard normal.
-const band50, band80, band95 = 0.6744897501960817, 1.2815515655446004, 1.959963984540054
+// Whose readings a coverage is of, and of which band.
+func newSettings(c study.Calibration) study.Coverage      { return c.New }
+func repeatedSettings(c study.Calibration) study.Coverage { return c.Repeated }
+func allSettings(c study.Calibration) study.Coverage      { return c.Coverage }
+func share50(c study.Coverage) float64                    { return c.Coverage50 }
+func share80(c study.Coverage) float64                    { return c.Coverage80 }
+func share95(c study.Coverage) float64                    { return c.Coverage95 }
 
-// covered is the share of readings inside the central band predicted of them, over all metrics.
-func covered(r *Record, known bool, width float64) float64 {
-	inside, all := 0.0, 0.0
-	for _, t := range r.Asks {
-		if t.Known != known {
-			continue
-		}
-		for name, ahead := range t.Ahead {
-			all++
-			inside += indicator(math.Abs(t.Read[name]-ahead.Mean) <= width*ahead.SD)
-		}
-	}
-	return inside / all
-}
-
-// shown95 is the product's own figure, over all metrics.
-func shown95(r *Record) float64 {
+// covered is the share of readings inside the band that the product itself predicted for them, over all metrics.
+func covered(r *Record, whose func(study.Calibration) study.Coverage, share func(study.Coverage) float64) float64 {
 	inside, all := 0.0, 0.0
 	for _, c := range r.Shown {
-		inside += c.Coverage95 * float64(c.Count)
-		all += float64(c.Count)
+		found := whose(c)
+		inside += share(found) * float64(found.Count)
+		all += float64(found.Count)
 	}
 	return inside / all
 }

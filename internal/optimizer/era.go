@@ -15,6 +15,7 @@ import (
 type metricModel struct {
 	kernel        Kernel
 	lambda        float64
+	noise         *noise // where λ differs from lambda
 	centre, scale float64
 	warp          warp.Warp
 	inflation     float64 // the part of lambda and of the kernel's variance that is not fitted
@@ -105,6 +106,9 @@ func (s *State) refitted(models []metricModel, fit Fit) []metricModel {
 		m.lambda = metric.lambdaAt(m.scale)
 		if s.cfg.Fit {
 			m.take(f, metric)
+			if metric.FreeNoise {
+				m.noise = s.noiseKnown(f, m.inflation)
+			}
 		}
 	}
 	return models
@@ -139,8 +143,12 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 	}
 	if f.Inflation > 0 {
 		m.inflation = f.Inflation
-		m.kernel.Variance *= f.Inflation
-		m.lambda *= f.Inflation
+	}
+	if variance {
+		m.kernel.Variance *= m.inflation
+	}
+	if noise {
+		m.lambda *= m.inflation
 	}
 	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
 }
@@ -153,7 +161,7 @@ func (s *State) arrivals(metric int, m metricModel, until int) []arrival {
 		if r.Excluded || !reading.Told || reading.Revealed >= until-1 {
 			continue
 		}
-		order = append(order, arrival{i + 1, reading.Revealed, s.readingLambda(reading, m)})
+		order = append(order, arrival{i + 1, reading.Revealed, s.readingLambda(i+1, reading, m)})
 	}
 	sort.SliceStable(order, func(a, b int) bool { return order[a].revealed < order[b].revealed })
 	return order
@@ -162,9 +170,10 @@ func (s *State) arrivals(metric int, m metricModel, until int) []arrival {
 // leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled units.
 const leastNoise = 1e-4
 
-func (s *State) readingLambda(r Reading, m metricModel) float64 {
+// readingLambda is λ of round's reading: what was told with it, else what is known of it and of the settings.
+func (s *State) readingLambda(round int, r Reading, m metricModel) float64 {
 	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
-		return m.lambda
+		return m.noise.of(round, s.placeOf(round), m.lambda)
 	}
 	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
 	return max(sd*sd, leastNoise)
@@ -212,7 +221,7 @@ func (s *State) build(ctx context.Context, e *era) error {
 }
 
 func (m metricModel) sameRegression(o metricModel) bool {
-	return m.lambda == o.lambda && sameKernel(m.kernel, o.kernel)
+	return m.lambda == o.lambda && m.noise.same(o.noise) && sameKernel(m.kernel, o.kernel)
 }
 
 func sameKernel(a, b Kernel) bool {

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"headroom/internal/optimizer/fit"
-	"headroom/internal/optimizer/warp"
 )
 
 // When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which costs milliseconds and tells much; beyond,
@@ -89,7 +88,11 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if !s.fittable(metric) {
 		return f, nil
 	}
-	if s.cfg.Metrics[metric].Warp {
+	noisy, err := s.fitNoise(ctx, metric, rounds, &f)
+	if err != nil {
+		return f, err
+	}
+	if s.cfg.Metrics[metric].Warp && !noisy {
 		f.Warp = s.fitWarp(metric, rounds, f)
 	}
 	result, err := fit.MAP(ctx, s.fitProblem(metric, rounds, f))
@@ -100,57 +103,6 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	f.Freedom = freedom
 	f.Inflation, err = s.inflation(ctx, metric)
 	return f, err
-}
-
-// fitWarp bends the readings, standardised by f.
-func (s *State) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
-	z := make([]float64, len(rounds))
-	for i, n := range rounds {
-		z[i] = (s.history.Rounds[n-1].Readings[metric].Value - f.Centre) / f.Scale
-	}
-	return warp.Fit(z)
-}
-
-// freedom is the degrees of freedom ν of the distribution that a fitted model's predictions are taken from: hyperparameters are estimated,
-// and what a table holds is rarely a Gaussian process. Of 4 to 8, 5 held what it says on new settings of 37 problems.
-const freedom = 5
-
-// inflation is the scale c of the Student-t distribution with ν degrees of freedom that the study's own one-step-ahead residuals z come
-// from, as they would have been without inflation: the fixed point of
-//
-//	c = (5 + Σ min(w z², 9)) / (5 + n),   w = (ν + 1) / (ν + z²/c),
-//
-// within 0.25 and 4. The 5 stand for what is believed before there are residuals; w, and the 9 while there are few, keep a wrong
-// reading from widening everything.
-func (s *State) inflation(ctx context.Context, metric int) (float64, error) {
-	trace, err := s.Trace(ctx)
-	if err != nil {
-		return 0, err
-	}
-	var squares []float64
-	for i, t := range trace {
-		r, m := &s.history.Rounds[i], s.eraAt(i + 1).models[metric]
-		if !m.fitted || r.Excluded || !r.Readings[metric].Told || t.residuals == nil {
-			continue
-		}
-		z := t.residuals[metric]
-		squares = append(squares, z*z*m.inflation)
-	}
-	return scaleOf(squares), nil
-}
-
-// scaleOf is the fixed point that inflation describes, for squared residuals.
-func scaleOf(squares []float64) float64 {
-	const before, most = 5, 9
-	c := 1.0
-	for range 30 {
-		sum := float64(before)
-		for _, square := range squares {
-			sum += min(square*(freedom+1)/(freedom+square/c), most)
-		}
-		c = min(max(sum/(before+float64(len(squares))), 0.25), 4)
-	}
-	return c
 }
 
 // standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are all equal.
@@ -191,12 +143,20 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 	for _, d := range s.cfg.Space.Dims {
 		p.Median = append(p.Median, d.priorLengthscale())
 	}
+	if f.Settings != nil {
+		p.FreeNoise, p.Start.Lambda = false, f.Lambda
+	}
+	known := s.noiseKnown(f, 1)
 	for _, n := range rounds {
 		r := s.history.Rounds[n-1]
 		reading := r.Readings[metric]
 		p.Inputs = append(p.Inputs, s.cfg.Space.features(r.Point))
 		p.Y = append(p.Y, a.response(reading.Value))
-		p.NoiseSD = append(p.NoiseSD, reading.SD/f.Scale*a.warp.Slope((reading.Value-f.Centre)/f.Scale))
+		sd := reading.SD / f.Scale * a.warp.Slope((reading.Value-f.Centre)/f.Scale)
+		if sd == 0 {
+			sd = math.Sqrt(known.of(n, s.placeOf(n), 0))
+		}
+		p.NoiseSD = append(p.NoiseSD, sd)
 	}
 	return p
 }

@@ -181,10 +181,19 @@ type FittedMetric struct {
 	Lambda, Variance float64
 	// Warp bends standardised readings; the zero value leaves them as they are.
 	Warp warp.Warp
-	// Inflation multiplies the kernel's variance and λ, so that the study's own earlier predictions would have been as wide as they were
+	// Inflation multiplies the kernel's variance and λ where they are fitted, so that the study's own earlier predictions would have been as wide as they were
 	// wrong; 0 stands for 1.
 	Inflation float64
 	// Freedom is the degrees of freedom of the Student-t distribution that bands are taken from; 0 for a normal one.
 	Freedom float64
-	Count   int // number of readings it was made from
+	// Where replicates show that noise differs between settings: λ of every setting with some, named by the first of its rounds, in place of
+	// Lambda. Wrong are readings that their replicates contradict, with the λ that leaves them next to no say.
+	Settings, Wrong []NoiseAt
+	Count           int // number of readings it was made from
+}
+
+// NoiseAt is λ of a round's reading, or of all readings at the settings of the round.
+type NoiseAt struct {
+	Round  int
+	Lambda float64
 }

@@ -19,7 +19,7 @@ func (s *State) Models() []Model {
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
 		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Warp: m.warp, Inflation: m.inflation,
-			Freedom: m.freedom, Fitted: m.fitted, Count: s.countShown(k), InformationGain: gainOf(s.next, s.display, k)}
+			Freedom: m.freedom, Settings: m.noise.listed(), Wrong: m.noise.contradicted(), Fitted: m.fitted, Count: s.countShown(k), InformationGain: gainOf(s.next, s.display, k)}
 		if !math.IsNaN(beta) {
 			out[i].Beta, out[i].HasBeta = beta, true
 		}
@@ -62,7 +62,7 @@ func (s *State) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 		}
 		beliefs[i] = beliefOf(s.display.era.transforms[k], estimates[k].Mean, estimates[k].SD, width, width95)
 	}
-	return beliefs, s.chances(estimates, len(at), known), nil
+	return beliefs, s.chances(s.display.era, estimates, len(at), known), nil
 }
 
 // quantile95 is the half width, in standard deviations, of the 95 % interval shown where fits name no degrees of freedom.
@@ -82,15 +82,15 @@ func beliefOf(t transform, mean, sd []float64, width, width95 float64) Belief {
 }
 
 // chances are the feasibility probabilities at places with these estimates.
-func (s *State) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
+func (s *State) chances(e *era, estimates []policy.Estimate, places int, known [][]float64) []float64 {
 	out := make([]float64, places)
 	for i := range out {
 		out[i] = 1
 		for j, c := range s.cfg.Costs {
 			switch {
 			case c.Knowledge == Learned:
-				e := estimates[1+j]
-				out[i] *= below(e.Mean[i]-s.display.era.transforms[1+j].margin, e.SD[i], s.display.era.models[c.Metric].freedom)
+				g := estimates[1+j]
+				out[i] *= below(g.Mean[i]-e.transforms[1+j].margin, g.SD[i], e.models[c.Metric].freedom)
 			case known != nil && c.given(known[i][j])-c.Margin > 0:
 				out[i] = 0
 			}
@@ -115,7 +115,7 @@ func (s *State) Recommendation(ctx context.Context) (int, error) {
 			known = append(known, r.Costs)
 		}
 	}
-	chances := s.chances(estimates, len(s.history.Rounds), known)
+	chances := s.chances(s.display.era, estimates, len(s.history.Rounds), known)
 	best, round := math.Inf(-1), 0
 	for i, r := range s.history.Rounds {
 		if r.Excluded || !r.Readings[s.cfg.Objective.Metric].Told || chances[i] < safeEnough {

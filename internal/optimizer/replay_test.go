@@ -35,6 +35,7 @@ func scattered(rt *rapid.T, cfg *Config, n int) *History {
 		if rapid.Bool().Draw(rt, "whole fit") {
 			m := &h.Fits[0].Metrics[0]
 			m.Variance, m.Inflation, m.Freedom, m.Warp = 1.7, 1.3, 8, warp.Warp{Power: 0.6, Centre: -0.1, Scale: 1.2}
+			m.Settings, m.Wrong = []NoiseAt{{1, 0.2}, {2, 0.004}}, []NoiseAt{{3, 5}}
 		}
 	}
 	return h

@@ -13,12 +13,14 @@ type Place struct {
 
 // Model is one metric's prior and regression as the next decision would use them.
 type Model struct {
-	Kernel          Kernel
-	Lambda          float64 // λ, modelled units
-	Centre, Scale   float64
-	Warp            warp.Warp
-	Inflation       float64 // by which the fitted variances were multiplied: Kernel.Variance and Lambda hold it
-	Freedom         float64 // degrees of freedom of the bands, 0 for normal ones
+	Kernel        Kernel
+	Lambda        float64 // λ, modelled units
+	Centre, Scale float64
+	Warp          warp.Warp
+	Inflation     float64 // by which the fitted variances were multiplied: Kernel.Variance and Lambda hold it
+	Freedom       float64 // degrees of freedom of the bands, 0 for normal ones
+	// Settings and Wrong are the settings and readings with a λ of their own: see FittedMetric.
+	Settings, Wrong []NoiseAt
 	Fitted          bool    // hyperparameters come from a fit
 	Count           int     // readings in the posterior
 	Beta            float64 // the confidence width β_t; 0 for algorithms without one

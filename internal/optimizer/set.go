@@ -136,7 +136,7 @@ func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]floa
 //	μ′(y) = μ(y) + c(y)(value − μ(x))/s,   σ′²(y) = σ²(y) − c(y)²/s.
 func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
 	src := &v.sources[v.sourceOf[k]]
-	lambda := v.era.models[s.targets[k].metric].lambda
+	m := v.era.models[s.targets[k].metric]
 	inputs := s.inputs(src.kernel, at)
 	some := kernel.NewInputs(inputs.Coordinates())
 	for _, y := range among {
@@ -150,7 +150,7 @@ func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []
 	return func(x int, value float64) policy.Estimate {
 		must(checkpoint.Reach(ctx))
 		c := before.Covariances(inputs.Row(x))
-		total := at0.SD[x]*at0.SD[x] + lambda
+		total := at0.SD[x]*at0.SD[x] + m.noise.at(at[x], m.lambda)
 		after := policy.Estimate{Mean: make([]float64, len(among)), SD: make([]float64, len(among))}
 		for i, y := range among {
 			after.Mean[i] = at0.Mean[y] + c[i]*(value-at0.Mean[x])/total

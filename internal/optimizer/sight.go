@@ -82,6 +82,9 @@ func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i 
 	}
 	sight := s.bareSight(v, draw)
 	sight.Reward, sight.Costs, sight.Lead = estimates[0], estimates[1:], lead
+	if lead != nil {
+		sight.Again = v.incumbent.again
+	}
 	if s.traits.LooksBack {
 		sight.Past = s.past(v)
 	}

@@ -127,7 +127,7 @@ func (s *State) ahead(v *view, t, k int) forecast {
 	z := src.z[slices.Index(src.targets, k)]
 	m := v.era.models[metric]
 	r := &s.history.Rounds[t-1]
-	lambda := s.readingLambda(r.Readings[metric], m)
+	lambda := s.readingLambda(t, r.Readings[metric], m)
 	var mean, variance float64
 	g := v.era.groups[v.era.groupOf[metric]]
 	if n := src.arrived; s.traits.Earliest(t) <= 1 && n < len(g.order) && g.order[n].round == t {

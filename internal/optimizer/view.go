@@ -170,7 +170,7 @@ func (s *State) appendPending(ctx context.Context, src *source, m metricModel, r
 	}
 	order := make([]arrival, len(rounds))
 	for i, r := range rounds {
-		order[i] = arrival{round: r, lambda: m.lambda}
+		order[i] = arrival{round: r, lambda: m.noise.at(s.placeOf(r), m.lambda)}
 	}
 	src.data = src.data.Clone()
 	src.rounds = append(src.rounds, rounds...)

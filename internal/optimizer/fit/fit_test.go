@@ -225,11 +225,11 @@ func TestToldNoise(t *testing.T) {
 	// Told noise below the floor counts as the floor. The readings are smooth but for noise of about that size.
 	random := rand.New(rand.NewPCG(5, 5))
 	for i, x := range p.Inputs {
-		p.Y[i] = math.Sin(5*x[0]) + 0.01*random.NormFloat64()
+		p.Y[i] = math.Sin(5*x[0]) + math.Sqrt(fit.LeastNoise)*random.NormFloat64()
 	}
 	p.NoiseSD = slices.Repeat([]float64{1e-12}, 40)
 	tiny := mustFit(t, p)
-	p.NoiseSD = slices.Repeat([]float64{0.01}, 40)
+	p.NoiseSD = slices.Repeat([]float64{math.Sqrt(fit.LeastNoise)}, 40)
 	floor := mustFit(t, p)
 	if tiny.Lengthscales[0] != floor.Lengthscales[0] || tiny.Lengthscales[0] == told.Lengthscales[0] {
 		t.Errorf("lengthscales %g with tiny noise, %g with noise at the floor, %g before", tiny.Lengthscales[0], floor.Lengthscales[0], told.Lengthscales[0])

@@ -1,6 +1,10 @@
 package policy
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 var logCEI = Description{
 	Name: "log-cei", Title: "Expected improvement within limits",
@@ -26,7 +30,8 @@ var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Low: limit(0), Hi
 //	x_t = argmax ln EI(x) + w Σ_j ln P(g_j(x) ≤ 0),   EI(x) = E[f(x) − f(x*)]⁺,
 //
 // f(x) and f(x*) being uncertain together. x* is the played point of the largest posterior mean among those where the posterior mean of
-// every cost keeps its limit; before there is one, Σ_j ln P alone counts. Given costs are limits to keep, not chances.
+// every cost keeps its limit, and, where readings vary, all do with probability 0.9; before there is one, Σ_j ln P alone counts. Given costs are
+// limits to keep, not chances. Where readings vary, asking x* again counts as Sight.Again in place of what it could gain.
 type cautious struct {
 	unbanded
 	weight float64 // w
@@ -57,15 +62,28 @@ func (a cautious) upper(s *Sight) Scores {
 	return a.Score(&bound)
 }
 
-// likelyBest is the point of the largest mean reward among those where the mean of every cost keeps its limit.
+// safeEnough is how probably a point keeps its limits that others are compared with: a lucky reading makes no incumbent.
+const safeEnough = 0.9
+
+// mostDoubted is how many points may be found too doubtful before none is taken.
+const mostDoubted = 100
+
+// likelyBest is the point of the largest mean reward among those where the mean of every cost keeps its limit, and readings that vary leave
+// little doubt of it.
 func likelyBest(played *Sight) int {
-	best := -1
-	for i, mean := range played.Reward.Mean {
-		if keeps(played, i) && (best < 0 || mean > played.Reward.Mean[best]) {
-			best = i
+	var order []int
+	for i := range played.Reward.Mean {
+		if keeps(played, i) {
+			order = append(order, i)
 		}
 	}
-	return best
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(played.Reward.Mean[b], played.Reward.Mean[a]) })
+	for _, i := range order[:min(mostDoubted, len(order))] {
+		if played.Chance == nil || played.Chance(i) >= safeEnough {
+			return i
+		}
+	}
+	return -1
 }
 
 // keeps tells whether the mean of every cost is within its limit at place i.
@@ -88,6 +106,9 @@ func (a cautious) Score(s *Sight) Scores {
 		scores.Value[i] = bounded(a.weight * chance)
 		if s.Lead != nil {
 			scores.Value[i] = bounded(logExpectedImprovement(s.Lead.Mean[i], s.Lead.SD[i]) + a.weight*chance)
+			if s.Lead.SD[i] == 0 && s.Again > 0 {
+				scores.Value[i] = math.Log(s.Again)
+			}
 		}
 	}
 	return scores

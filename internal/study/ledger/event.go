@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
@@ -139,6 +140,30 @@ type Warp struct {
 	Scale  float64 `json:"scale"`
 }
 
+// NoiseAt is the noise of a trial's reading, or of all readings with its settings, in modelled units.
+type NoiseAt struct {
+	Number int     `json:"number"`
+	Lambda float64 `json:"lambda"`
+}
+
+// NoisesOf are how noises are written.
+func NoisesOf(list []optimizer.NoiseAt) []NoiseAt {
+	var kept []NoiseAt
+	for _, at := range list {
+		kept = append(kept, NoiseAt{at.Round, at.Lambda})
+	}
+	return kept
+}
+
+// noises reads them again.
+func noises(list []NoiseAt) []optimizer.NoiseAt {
+	var read []optimizer.NoiseAt
+	for _, at := range list {
+		read = append(read, optimizer.NoiseAt{Round: at.Number, Lambda: at.Lambda})
+	}
+	return read
+}
+
 // WarpOf is how a warp is written, nil for one that changes nothing.
 func WarpOf(w warp.Warp) *Warp {
 	if w == warp.Identity || w == (warp.Warp{}) {
@@ -217,5 +242,8 @@ type FittedMetric struct {
 	Warp      *Warp   `json:"warp,omitempty"`
 	Inflation float64 `json:"inflation,omitempty"` // multiplies variance and lambda
 	Freedom   float64 `json:"freedom,omitempty"`   // degrees of freedom of the bands
-	Count     int     `json:"count"`
+	// Where noise differs by setting: lambda of every setting with replicates, named by its first trial, and of readings that their replicates contradict.
+	NoiseBySetting []NoiseAt `json:"noise_by_setting,omitempty"`
+	WrongReadings  []NoiseAt `json:"wrong_readings,omitempty"`
+	Count          int       `json:"count"`
 }

@@ -76,9 +76,6 @@ func TestWhatIsFittedIsInForceBesideWhatIsGiven(t *testing.T) {
 			case model.Lambda != nil:
 				lambda = 0.02
 			}
-			if recorded.Inflation > 0 {
-				lambda *= recorded.Inflation
-			}
 			if !maps.Equal(now.Kernel.Lengthscales, want) || now.Lambda != lambda {
 				t.Errorf("in force are %v and λ = %v, want %v and %v", now.Kernel.Lengthscales, now.Lambda, want, lambda)
 			}

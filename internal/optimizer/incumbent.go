@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 )
@@ -12,6 +13,7 @@ import (
 // incumbent is the played point x* that a decision compares the others with.
 type incumbent struct {
 	place    Place
+	round    int // the first that played it
 	kernel   *kernel.Function
 	inputs   *kernel.Inputs // of x* alone
 	solved   []float64      // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*)
@@ -30,7 +32,7 @@ const (
 
 // askAgain is what asking the chosen one of the points played again is worth.
 func askAgain(played *policy.Sight, chosen int) float64 {
-	if played.Chance == nil || played.Chance[chosen] >= certain {
+	if played.Chance == nil || played.Chance(chosen) >= certain {
 		return 0
 	}
 	return againShare * (played.Reward.Mean[chosen] - slices.Min(played.Reward.Mean))
@@ -38,7 +40,7 @@ func askAgain(played *policy.Sight, chosen int) float64 {
 
 // findIncumbent lets the policy pick among the included rounds whose reward the decision sees; it may pick none.
 func (s *State) findIncumbent(ctx context.Context, v *view) error {
-	places, known := s.contenders(v)
+	places, rounds, known := s.contenders(v)
 	if len(places) == 0 {
 		return nil
 	}
@@ -49,43 +51,50 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 	}
 	played.Reward, played.Costs = estimates[0], estimates[1:]
 	if s.readingsVary() {
-		if played.Chance, err = s.chancesAt(ctx, v, places); err != nil {
-			return err
-		}
+		played.Chance = s.chanceAt(ctx, v, places)
 	}
-	i := s.traits.Incumbent(played)
-	if i < 0 {
-		return nil
+	i, again := -1, 0.0
+	err = interruptible(func() {
+		if i = s.traits.Incumbent(played); i >= 0 {
+			again = askAgain(played, i)
+		}
+	})
+	if err != nil || i < 0 {
+		return err
 	}
 	src := &v.sources[v.sourceOf[0]]
 	x := s.inputs(src.kernel, places[i:i+1])
 	means, variance := src.data.Predict(x.Row(0), src.z[slices.Index(src.targets, 0)])
-	v.incumbent = &incumbent{place: places[i], kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
-		mean: means[0] + v.transforms[0].shift, variance: variance, again: askAgain(played, i)}
+	v.incumbent = &incumbent{place: places[i], round: rounds[i], kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
+		mean: means[0] + v.transforms[0].shift, variance: variance, again: again}
 	return nil
 }
 
-// chancesAt are the probabilities to be within every learned limit, as the view's decision sees them.
-func (s *State) chancesAt(ctx context.Context, v *view, at []Place) ([]float64, error) {
-	estimates, err := s.estimate(ctx, v, at, nil)
-	if err != nil {
-		return nil, err
+// chanceAt returns how to work out the probability of a place to be within every learned limit, as the view's decision sees it.
+func (s *State) chanceAt(ctx context.Context, v *view, at []Place) func(i int) float64 {
+	known := map[int]float64{}
+	return func(i int) float64 {
+		if chance, ok := known[i]; ok {
+			return chance
+		}
+		must(checkpoint.Reach(ctx))
+		estimates, err := s.estimate(ctx, v, at[i:i+1], nil)
+		must(err)
+		known[i] = s.chances(v.era, estimates, 1, nil)[0]
+		return known[i]
 	}
-	return s.chances(v.era, estimates, len(at), nil), nil
 }
 
 // contenders are the points of the included rounds whose reward decision t sees, and the values there of constraints that were known
 // beforehand.
-func (s *State) contenders(v *view) ([]Place, func(j, i int) float64) {
-	var places []Place
-	var rounds []*Round
+func (s *State) contenders(v *view) (places []Place, rounds []int, known func(j, i int) float64) {
 	for n := s.traits.Earliest(v.round); n < v.round; n++ {
 		r := &s.history.Rounds[n-1]
 		if !r.Excluded && r.Readings[s.targets[0].metric].seenAt(v.round) {
-			places, rounds = append(places, Place{r.Point, r.Arm}), append(rounds, r)
+			places, rounds = append(places, Place{r.Point, r.Arm}), append(rounds, n)
 		}
 	}
-	return places, func(j, i int) float64 { return rounds[i].Costs[j] }
+	return places, rounds, func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].Costs[j] }
 }
 
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates have no deviations.

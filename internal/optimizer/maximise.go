@@ -83,7 +83,7 @@ func (s *State) best(ctx context.Context, at []Place, known Known) (maximum, err
 }
 
 func reason(usual string, fellBack bool) string {
-	if fellBack && usual == policy.Optimistic {
+	if fellBack && (usual == policy.Optimistic || usual == policy.Improve) {
 		return policy.LeastBad
 	}
 	return usual
@@ -170,18 +170,19 @@ func byScore(a, b climber) int {
 	return 0
 }
 
-// effort is how much a search may spend: starts polished coarsely, of which the best are polished to the end, and evaluations for each.
-type effort struct{ coarse, fine, budget int }
+// effort is how much a search may spend: starts polished coarsely, of which the best are polished to the end, evaluations for each, and
+// starting points near the incumbent at each distance.
+type effort struct{ coarse, fine, budget, near int }
 
 // effort falls as the data grow, since an evaluation costs O(n²): all of it up to 300 rounds; beyond, about 25 million multiplications for
 // each parameter of a start, but at least 16 evaluations.
 func (s *State) effort() effort {
 	d, n := len(s.cfg.Space.Dims), len(s.history.Rounds)
 	if n <= 300 {
-		return effort{starts, 3, 400 * d}
+		return effort{starts, 3, 400 * d, 24}
 	}
 	budget := max(16, 50_000_000/(n*n)) * d
-	return effort{6, 2, min(budget, 400*d)}
+	return effort{6, 2, min(budget, 400*d), 6}
 }
 
 // spacing is the typical distance between neighbouring screening points in unit coordinates.
@@ -296,10 +297,9 @@ func (s *State) startingPlaces() []Place {
 	return s.placesFrom(append(points, s.nearIncumbent()...))
 }
 
-// Points around the incumbent: as many at each of a few distances, from a fifth of the range down. A narrow peak beside the best point known is
-// missed by points spread over the space.
+// Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak beside the best point known is missed by
+// points spread over the space.
 const (
-	nearPoints  = 24
 	farthest    = 0.2
 	nearScales  = 5
 	scaleFactor = 0.2
@@ -314,7 +314,7 @@ func (s *State) nearIncumbent() [][]float64 {
 	var points [][]float64
 	distance := farthest
 	for range nearScales {
-		for range nearPoints {
+		for range s.effort().near {
 			u := slices.Clone(s.next.incumbent.place.U)
 			always := random.IntN(len(u))
 			for k := range u {

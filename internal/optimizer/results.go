@@ -96,6 +96,10 @@ type Decision struct {
 	Draw     Draw
 	// FeasibilityProbability of the chosen point: Π_j P(g_j ≤ 0), latent, true thresholds.
 	FeasibilityProbability float64
+	// ExpectedImprovement is E[f(x) − f(x*)]⁺ in units of the objective, brought there at the incumbent x*, the point of round Incumbent; 0 and 0
+	// for algorithms that do not compare, and while there is none.
+	ExpectedImprovement float64
+	Incumbent           int
 	// Reason says which rule decided; Explain turns the decision into a sentence.
 	Reason Reason
 }
@@ -123,9 +127,10 @@ const (
 
 // Scores is an acquisition over places.
 type Scores struct {
-	Values  []float64 // modelled units
-	Allowed []bool    // false: may not be chosen, its value is meaningless
-	Argmax  int       // −1 when none may be chosen
+	Logarithmic bool      // differences are ratios of what is maximised
+	Values      []float64 // modelled units
+	Allowed     []bool    // false: may not be chosen, its value is meaningless
+	Argmax      int       // −1 when none may be chosen
 }
 
 // Known gives the values of Given constraints for one decision, in metric units: for arms, Arms[j][i] is

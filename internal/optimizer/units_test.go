@@ -20,15 +20,19 @@ func (u unit) of(v float64) float64 { return u.factor*v + u.offset }
 // units are those of a study's metrics and parameters.
 type units struct {
 	metrics, parameters []unit
-	extend              bool // the state is extended round by round, not replayed
+	order               []int // where each choice of the categorical parameter is listed
+	extend              bool  // the state is extended round by round, not replayed
 }
 
-// TestUnitsDoNotMatter plays every algorithm on a small table in two units of every metric, thresholds moved along, and of every parameter. What is suggested, and
+// TestUnitsDoNotMatter plays every algorithm on a small table in two units of every metric, thresholds moved along, and of every parameter, and
+// with the choices of a category listed in two orders. What is suggested, and
 // the multipliers, must be the same, also before the first fit and with late readings. (A constraint of known form is no metric: its unit stays.)
 func TestUnitsDoNotMatter(t *testing.T) {
 	t.Parallel()
-	plain := units{metrics: []unit{{1, 0}, {1, 0}, {1, 0}}, parameters: []unit{{1, 0}, {1, 0}}}
-	other := units{metrics: []unit{{1000, -17}, {0.002, 40}, {3e6, 5e5}}, parameters: []unit{{40, -3}, {0.01, 7}}, extend: true}
+	none := []int{0, 1, 2, 3, 4}
+	plain := units{metrics: []unit{{1, 0}, {1, 0}, {1, 0}}, parameters: []unit{{1, 0}, {1, 0}}, order: none}
+	other := units{metrics: []unit{{1000, -17}, {0.002, 40}, {3e6, 5e5}}, parameters: []unit{{40, -3}, {0.01, 7}}, order: none, extend: true}
+	relisted := units{metrics: plain.metrics, parameters: plain.parameters, order: []int{3, 0, 4, 2, 1}}
 	for _, a := range optimizer.Algorithms() {
 		for _, c := range []struct {
 			name, settings string
@@ -37,14 +41,16 @@ func TestUnitsDoNotMatter(t *testing.T) {
 			t.Run(a.Name+" "+c.name, func(t *testing.T) {
 				t.Parallel()
 				want, wantPrices := playTable(t, a, c.settings, c.late, plain)
-				got, gotPrices := playTable(t, a, c.settings, c.late, other)
-				if !slices.Equal(got, want) {
-					t.Errorf("in other units it suggests %v, not %v", got, want)
-				}
-				for i, p := range wantPrices {
-					for j := range p {
-						if math.Abs(gotPrices[i][j]-p[j]) > 1e-6*max(1, math.Abs(p[j])) {
-							t.Fatalf("round %d: multipliers %v in other units, %v in these", i+1, gotPrices[i], p)
+				for what, in := range map[string]units{"in other units": other, "with choices in another order": relisted} {
+					got, gotPrices := playTable(t, a, c.settings, c.late, in)
+					if !slices.Equal(got, want) {
+						t.Errorf("%s it suggests %v, not %v", what, got, want)
+					}
+					for i, p := range wantPrices {
+						for j := range p {
+							if math.Abs(gotPrices[i][j]-p[j]) > 1e-6*max(1, math.Abs(p[j])) {
+								t.Fatalf("round %d: multipliers %v %s, %v as it was", i+1, gotPrices[i], what, p)
+							}
 						}
 					}
 				}
@@ -64,8 +70,12 @@ func playTable(t *testing.T, a optimizer.Algorithm, settings string, late int, i
 		cfg.Space.Dims = append(cfg.Space.Dims, optimizer.Dim{Low: u.of(0), High: u.of(1)})
 		lengthscales = append(lengthscales, 0.3*u.factor)
 	}
+	cfg.Space.Dims = append(cfg.Space.Dims, optimizer.Dim{Kind: optimizer.Categorical, Choices: 5})
+	lengthscales = append(lengthscales, 2)
+	var choices []int
 	for range 30 {
-		cfg.Space.Arms = append(cfg.Space.Arms, []float64{random.Float64(), random.Float64()})
+		choices = append(choices, random.IntN(5))
+		cfg.Space.Arms = append(cfg.Space.Arms, []float64{random.Float64(), random.Float64(), (float64(in.order[choices[len(choices)-1]]) + 0.5) / 5})
 	}
 	for i, name := range []string{"f", "g", "h"} {
 		cfg.Metrics = append(cfg.Metrics, optimizer.Metric{Name: name, Lambda: 1.1, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, Warp: true,
@@ -84,7 +94,7 @@ func playTable(t *testing.T, a optimizer.Algorithm, settings string, late int, i
 	cfg.SafeSeeds = []optimizer.Place{{U: cfg.Space.Arms[4], Arm: 4}}
 	value := func(metric, arm int) float64 {
 		u := cfg.Space.Arms[arm]
-		return math.Sin(5*u[0]+float64(metric)) * math.Cos(4*u[1]-2*float64(metric))
+		return math.Sin(5*u[0]+float64(metric)) * math.Cos(4*u[1]-2*float64(metric)+float64(choices[arm]*choices[arm]))
 	}
 	raw := map[string]json.RawMessage{}
 	if err := json.Unmarshal([]byte(settings), &raw); err != nil {

@@ -48,10 +48,12 @@ func (s *State) actingIn(ctx context.Context, e *era, t int, q []float64, slid w
 	v := &view{round: t, era: e, transforms: slices.Clone(e.transforms), multipliers: q, slid: slid}
 	for k, target := range s.targets {
 		if target.metric >= 0 && !s.scaled(e.models[target.metric]) {
-			v.transforms[k] = transform{blind: true, warp: warp.Identity}
+			blind := transform{warp: warp.Identity, blind: true}
 			if target.cost >= 0 {
-				v.transforms[k].shift = s.cfg.Costs[target.cost].Margin
+				blind.margin = s.cfg.Costs[target.cost].Margin
+				blind.shift = blind.margin
 			}
+			v.transforms[k] = blind
 		}
 	}
 	var err error

@@ -141,6 +141,9 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	if d.HasScore && design.Finite(d.Acquisition) {
 		kept.Acquisition = &d.Acquisition
 	}
+	if d.Incumbent > 0 && design.Finite(d.ExpectedImprovement) {
+		kept.ExpectedImprovement, kept.Incumbent = &d.ExpectedImprovement, d.Incumbent
+	}
 	if r := d.RunnerUp; r != nil && design.Finite(r.Acquisition) {
 		kept.RunnerUp = &ledger.RunnerUp{Parameters: c.Settings(r.Place), Acquisition: r.Acquisition}
 	}

@@ -14,6 +14,7 @@ type Description struct {
 
 	build  func(Context, Settings) Policy
 	design func(dimensions int) int        // rounds of the first design of a fitted model, by default; nil for spreadDesign
+	margin float64                         // to keep from learned limits by default, on standardised outputs without the paper preset
 	check  func(Context, Settings) []Fault // rules between settings; nil for none
 }
 
@@ -112,6 +113,30 @@ func designSetting(absent string) Setting {
 	return Setting{Name: "initial_design", Type: Integer, Low: limit(0), High: limit(1000), Paper: 0,
 		DefaultMeans: absent + " when the model is fitted, otherwise 0",
 		Meaning:      "number of scrambled Halton points tried before the algorithm decides; rounds of any origin count, imported ones too"}
+}
+
+// margins is the distance to keep from each limit by default. What is known before the choice needs none.
+func (d Description) margins(c Context) map[string]float64 {
+	margins := map[string]float64{}
+	for j, name := range c.Constraints {
+		if c.CostMetrics[j] != "" {
+			margins[name] = d.margin
+		}
+	}
+	return margins
+}
+
+// clearMargin is the practical margin of rectified learning: at 0 it ends just outside the limit.
+const clearMargin = 0.05
+
+// keepingClear are the settings with clearMargin for limits without a margin.
+func keepingClear(list []Setting) []Setting {
+	for i := range list {
+		if list[i].Name == "margin" {
+			list[i].Default, list[i].DefaultMeans = nil, "0.05 on standardised outputs without the paper preset, otherwise 0"
+		}
+	}
+	return list
 }
 
 // common are the settings that every algorithm understands, beside designSetting.

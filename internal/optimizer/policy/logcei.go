@@ -1,9 +1,13 @@
 package policy
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 var logCEI = Description{
-	Name: "log-cei", Title: "Constrained expected improvement",
+	Name: "log-cei", Title: "Expected improvement within limits",
 	Source: "Schonlau, Welch, Jones: Global versus Local Search in Constrained Optimization of Computer Models, 1998; " +
 		"Letham, Karrer, Ottoni, Bakshy: Constrained Bayesian Optimization with Noisy Experiments, 2019; " +
 		"Ament, Daulton, Eriksson, Balandat, Bakshy: Unexpected Improvements to Expected Improvement for Bayesian Optimization, 2023",
@@ -38,22 +42,48 @@ func newCautious(s Settings) cautious {
 	return cautious{weight: s.NumberOr("caution", "", 1), risk: s.NumberOr("most_risk", "", 1)}
 }
 
-func (cautious) Traits() Traits { return Traits{AvoidsKnown: true, Incumbent: likelyBest} }
+func (a cautious) Traits() Traits {
+	return Traits{AvoidsKnown: true, Incumbent: likelyBest, Upper: a.upper}
+}
+
+// upper bounds the score: EI rises with the deviation of the lead, and the chance to keep a limit rises with its deviation where the mean is
+// beyond it; where the mean keeps it, the chance is at most 1.
+func (a cautious) upper(s *Sight) Scores {
+	bound := *s
+	bound.Costs = make([]Estimate, len(s.Costs))
+	for j, g := range s.Costs {
+		bound.Costs[j] = Estimate{Mean: g.Mean, SD: make([]float64, len(g.SD))}
+		for i, mean := range g.Mean {
+			if mean > 0 {
+				bound.Costs[j].SD[i] = g.SD[i]
+			}
+		}
+	}
+	return a.Score(&bound)
+}
 
 // safeEnough is how probably a point keeps its limits that others are compared with: a lucky reading makes no incumbent.
 const safeEnough = 0.9
 
+// mostDoubted is how many points may be found too doubtful before none is taken.
+const mostDoubted = 100
+
 // likelyBest is the point of the largest mean reward among those where the mean of every cost keeps its limit, and readings that vary leave
 // little doubt of it.
 func likelyBest(played *Sight) int {
-	best := -1
-	for i, mean := range played.Reward.Mean {
-		sure := played.Chance == nil || played.Chance[i] >= safeEnough
-		if sure && keeps(played, i) && (best < 0 || mean > played.Reward.Mean[best]) {
-			best = i
+	var order []int
+	for i := range played.Reward.Mean {
+		if keeps(played, i) {
+			order = append(order, i)
 		}
 	}
-	return best
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(played.Reward.Mean[b], played.Reward.Mean[a]) })
+	for _, i := range order[:min(mostDoubted, len(order))] {
+		if played.Chance == nil || played.Chance(i) >= safeEnough {
+			return i
+		}
+	}
+	return -1
 }
 
 // keeps tells whether the mean of every cost is within its limit at place i.
@@ -68,7 +98,7 @@ func keeps(s *Sight, i int) bool {
 
 func (a cautious) Score(s *Sight) Scores {
 	n := len(s.Reward.Mean)
-	scores := Scores{Value: make([]float64, n), Allowed: make([]bool, n), Fallback: make([]float64, n), Reason: Improve}
+	scores := Scores{Value: make([]float64, n), Allowed: make([]bool, n), Fallback: make([]float64, n), Logarithmic: true, Reason: Improve}
 	for i := range scores.Value {
 		chance, within := a.chance(s, i)
 		scores.Fallback[i] = chance

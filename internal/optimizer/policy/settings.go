@@ -16,6 +16,7 @@ type Settings struct {
 	flags   map[string]bool
 	psi     Psi
 	design  func(dimensions int) int // rounds of the first design of a fitted model where none are set
+	margin  map[string]float64       // by constraint, where none is set
 }
 
 // keyed is one value for all, or one for each name.
@@ -60,7 +61,9 @@ func (s Settings) InitialDesign(c Context) int {
 }
 
 // Margin is the distance kept from a constraint's limit, in scales.
-func (s Settings) Margin(constraint string) float64 { return s.NumberOr("margin", constraint, 0) }
+func (s Settings) Margin(constraint string) float64 {
+	return s.NumberOr("margin", constraint, s.margin[constraint])
+}
 
 // PendingNarrows tells whether waiting trials enter the variance.
 func (s Settings) PendingNarrows() bool { return s.Text("pending") != "ignore" }
@@ -80,6 +83,9 @@ func Resolve(algorithm string, raw map[string]json.RawMessage, c Context) (Setti
 	r := resolver{context: c, out: Settings{numbers: map[string]keyed[float64]{}, texts: map[string]string{}, flags: map[string]bool{}, design: spreadDesign}}
 	if d.design != nil {
 		r.out.design = d.design
+	}
+	if c.Standardized && !c.Paper {
+		r.out.margin = d.margins(c)
 	}
 	for _, setting := range d.Settings {
 		r.resolve(setting, raw[setting.Name])

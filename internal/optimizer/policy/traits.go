@@ -17,6 +17,9 @@ type Traits struct {
 	// Guaranteed: the widths are those that Bound was proved for; otherwise the bound shows a growth rate only.
 	Guaranteed bool
 
+	// Upper returns scores that are at least those of Score whenever every deviation is at most the one in sight, for an algorithm whose
+	// score may fall when a deviation rises; nil where none is known.
+	Upper func(s *Sight) Scores
 	// First returns the earliest round whose data enter decision t; nil for an algorithm that never forgets.
 	First func(t int) int
 	// Incumbent returns which of the points played, whose posterior means are in sight (no deviations), the others are compared with in

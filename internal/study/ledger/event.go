@@ -106,6 +106,8 @@ type Decision struct {
 	Draws                  []float64              `json:"draws,omitempty"`
 	Model                  map[string]MetricModel `json:"model"`
 	FeasibilityProbability float64                `json:"feasibility_probability"`
+	ExpectedImprovement    *float64               `json:"expected_improvement,omitempty"` // over trial Incumbent, in units of the objective
+	Incumbent              int                    `json:"incumbent,omitempty"`            // the trial that is best so far as the model sees it, compared with
 	Reason                 string                 `json:"reason"`
 	Because                string                 `json:"because"`
 }

@@ -37,7 +37,7 @@ func newPosterior(k *kernel.Function, arms *kernel.Inputs, responses, rounds int
 type whole struct{ *gp.Arms }
 
 func (w whole) Variance(i int) float64 { return w.Variances()[i] }
-func (w whole) row(i int) []float64   { return w.Covariances(i) }
+func (w whole) row(i int) []float64    { return w.Covariances(i) }
 
 func (w whole) Update(i int, ys []float64, lambda float64) error {
 	return w.Arms.Update(context.Background(), i, ys, lambda)

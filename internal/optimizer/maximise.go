@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 
@@ -292,8 +293,44 @@ func (s *State) startingPlaces() []Place {
 			u[k] = min(max((1+2*overhang)*u[k]-overhang, 0), 1)
 		}
 	}
-	return s.placesFrom(points)
+	return s.placesFrom(append(points, s.nearIncumbent()...))
 }
+
+// Points around the incumbent: as many at each of a few distances, from a fifth of the range down. A narrow peak beside the best point known is
+// missed by points spread over the space.
+const (
+	nearPoints  = 24
+	farthest    = 0.2
+	nearScales  = 5
+	scaleFactor = 0.2
+)
+
+// nearIncumbent scatters points around the incumbent, if there is one, at several scales. Half of the coordinates stay as they are.
+func (s *State) nearIncumbent() [][]float64 {
+	if s.next.incumbent == nil {
+		return nil
+	}
+	random := rand.New(rand.NewPCG(s.draw(s.Round()).Seed, nearStream))
+	var points [][]float64
+	distance := farthest
+	for range nearScales {
+		for range nearPoints {
+			u := slices.Clone(s.next.incumbent.place.U)
+			always := random.IntN(len(u))
+			for k := range u {
+				if step := distance * random.NormFloat64(); k == always || random.IntN(2) == 0 {
+					u[k] = min(max(u[k]+step, 0), 1)
+				}
+			}
+			points = append(points, u)
+		}
+		distance *= scaleFactor
+	}
+	return points
+}
+
+// nearStream keeps these draws apart from others of the same seed.
+const nearStream = 0x6e656172
 
 // placesFrom are the points that are allowed, settled, and the points tried before.
 func (s *State) placesFrom(points [][]float64) []Place {

@@ -101,7 +101,7 @@ func (s *State) boundScores(ctx context.Context, at []Place, means [][]float64, 
 		sd := roots(variances)
 		for _, k := range src.targets {
 			mean := slices.Clone(means[k])
-			shift(mean, s.next.era.affines[k].shift)
+			shift(mean, s.next.transforms[k].shift)
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
 		}
 	}

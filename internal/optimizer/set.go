@@ -45,7 +45,7 @@ func (s *State) earlier(ctx context.Context, t int, at []Place, known func(j, i 
 	v, err := s.acting(ctx, t, s.path[t-1], nil)
 	must(ctx.Err())
 	if err != nil {
-		v = &view{round: t, era: s.eraAt(t), multipliers: s.path[t-1]}
+		v = &view{round: t, era: s.eraAt(t), transforms: s.eraAt(t).transforms, multipliers: s.path[t-1]}
 	}
 	sight, err := s.sight(ctx, v, at, known, s.draw(t))
 	must(err)
@@ -86,7 +86,7 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(k int, widt
 			n[i] = normal()
 		}
 		for c, row := range roots[i] {
-			mean[c] += v.era.affines[k].shift + width*factor.Dot(row, n)
+			mean[c] += v.transforms[k].shift + width*factor.Dot(row, n)
 		}
 		return mean
 	}
@@ -98,7 +98,7 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(k int, widt
 //	μ′(y) = μ(y) + c(y)(value − μ(x))/s,   σ′²(y) = σ²(y) − c(y)²/s.
 func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
 	src := &v.sources[v.sourceOf[k]]
-	lambda := v.era.models[s.targets[k].metric].lambda
+	m := v.era.models[s.targets[k].metric]
 	inputs := s.inputs(src.kernel, at)
 	some := kernel.NewInputs(inputs.Coordinates())
 	for _, y := range among {
@@ -112,7 +112,7 @@ func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []
 	return func(x int, value float64) policy.Estimate {
 		must(checkpoint.Reach(ctx))
 		c := before.Covariances(inputs.Row(x))
-		total := at0.SD[x]*at0.SD[x] + lambda
+		total := at0.SD[x]*at0.SD[x] + m.noise.at(at[x], m.lambda)
 		after := policy.Estimate{Mean: make([]float64, len(among)), SD: make([]float64, len(among))}
 		for i, y := range among {
 			after.Mean[i] = at0.Mean[y] + c[i]*(value-at0.Mean[x])/total

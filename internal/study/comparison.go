@@ -161,9 +161,7 @@ func (c *comparison) compareModels(stored, replayed map[string]ledger.MetricMode
 		if a.Kernel != b.Kernel {
 			c.differ(at+"kernel", a.Kernel, b.Kernel)
 		}
-		c.compareMaps(at[:len(at)-1],
-			map[string]float64{"variance": a.Variance, "lambda": a.Lambda, "centre": a.Centre, "scale": a.Scale},
-			map[string]float64{"variance": b.Variance, "lambda": b.Lambda, "centre": b.Centre, "scale": b.Scale})
+		c.compareMaps(at[:len(at)-1], modelNumbers(a), modelNumbers(b))
 		if len(a.Lengthscales) != len(b.Lengthscales) {
 			c.differ(at+"lengthscales", a.Lengthscales, b.Lengthscales)
 			continue
@@ -175,6 +173,16 @@ func (c *comparison) compareModels(stored, replayed map[string]ledger.MetricMode
 			}
 		}
 	}
+}
+
+// modelNumbers are the hyperparameters that are one number each.
+func modelNumbers(m ledger.MetricModel) map[string]float64 {
+	numbers := map[string]float64{"variance": m.Variance, "lambda": m.Lambda, "centre": m.Centre, "scale": m.Scale,
+		"inflation": m.Inflation, "freedom": m.Freedom}
+	if m.Warp != nil {
+		numbers["warp.power"], numbers["warp.centre"], numbers["warp.scale"] = m.Warp.Power, m.Warp.Centre, m.Warp.Scale
+	}
+	return numbers
 }
 
 func (c *comparison) compareMaps(field string, stored, replayed map[string]float64) {

@@ -148,9 +148,18 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		kept.Model[c.MetricNames[k]] = ledger.MetricModel{
 			Kernel: m.Kernel.Name, Lengthscales: m.Kernel.Lengthscales, Variance: m.Kernel.Variance,
 			Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale,
+			Warp: ledger.WarpOf(m.Warp), Inflation: unlessOne(m.Inflation), Freedom: m.Freedom,
 		}
 	}
 	return kept
+}
+
+// unlessOne leaves a factor of 1 out of the record.
+func unlessOne(factor float64) float64 {
+	if factor == 1 {
+		return 0
+	}
+	return factor
 }
 
 // keyed is values by name; empty where the algorithm has none.

@@ -19,14 +19,21 @@ const kernelWork = 20
 
 // Predict returns the posterior mean of each response and the latent variance at x. It costs O(n²).
 func (d *Data) Predict(x []float64, zs ...[]float64) (means []float64, variance float64) {
-	v := make([]float64, d.Len())
-	d.kernel.Row(v, x, d.inputs)
-	d.factor.SolveLower(v, v)
+	v := d.Solve(x)
 	means = make([]float64, len(zs))
 	for r, z := range zs {
 		means[r] = factor.Dot(z, v)
 	}
 	return means, d.variance(x, v)
+}
+
+// Solve returns v(x) = L⁻¹k(X, x), so that the posterior covariance of the latent function at x and x′ is k(x, x′) − v(x)ᵀv(x′), and v(x)
+// as a z gives v(x′)ᵀv(x) as a mean at x′. It costs O(n²).
+func (d *Data) Solve(x []float64) []float64 {
+	v := make([]float64, d.Len())
+	d.kernel.Row(v, x, d.inputs)
+	d.factor.SolveLower(v, v)
+	return v
 }
 
 // variance is k(x,x) − vᵀv, at least 0. Adding data adds to vᵀv without changing the terms before, and rounding is

@@ -37,10 +37,18 @@ type Sight struct {
 	Multipliers []float64
 	Reward      Estimate
 	Costs       []Estimate
-	Given       []bool // per cost: its value is known at the decision
-	Draw        Draw
-	Past        []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
-	Set         *Set   // for algorithms that look at the whole set of candidates; nil for the others
+	// Lead is the posterior of f(x) − f(x*), x* the incumbent, both uncertain together; nil for algorithms without one, and while
+	// there is none.
+	Lead *Estimate
+	// Again is what asking x* again is worth, in units of the reward: readings vary, and it is not certain to be within every limit. 0 where a
+	// reading would teach nothing.
+	Again float64
+	// Chance is, at the points played, the probability to be within every learned limit; nil where readings do not vary.
+	Chance []float64
+	Given  []bool // per cost: its value is known at the decision
+	Draw   Draw
+	Past   []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
+	Set    *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
 // Estimate is a posterior at the places in sight: mean and standard deviation of the latent function. A cost whose value is given has SD 0.

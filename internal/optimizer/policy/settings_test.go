@@ -148,7 +148,7 @@ func TestDescriptions(t *testing.T) {
 			t.Errorf("%s needs safe seeds: %v, has the setting: %v", d.Name, d.NeedsSafeSeeds, seen["safe_seeds"])
 		}
 	}
-	want := "rpol-ucb rpol-censored-ucb rpol-sw-ucb ckb-ucb ckb-ts ckb-rand ckb-lyapunov ckb-restart-ucb ckb-sw-ucb scgp-ucb " +
+	want := "log-cei rpol-ucb rpol-censored-ucb rpol-sw-ucb ckb-ucb ckb-ts ckb-rand ckb-lyapunov ckb-restart-ucb ckb-sw-ucb scgp-ucb " +
 		"penalty-noiseless penalty-noisy igp-ucb config epbo safeopt stageopt sgp-ucb cei scbo random halton"
 	for _, name := range strings.Fields(want) {
 		if !names[name] {

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"math"
 	"reflect"
 	"slices"
 )
@@ -26,7 +27,8 @@ func (s *State) agree() agreement {
 			}
 		}
 	}
-	a.decision = min(a.decision, firstOtherModel(s.prior.eraList, s.eraList, a.decision))
+	// A first scale takes in, at the end of the round before, the costs that have waited for it.
+	a.decision = max(1, min(a.decision, firstOtherModel(s.prior.eraList, s.eraList)-1))
 	return a
 }
 
@@ -74,13 +76,11 @@ func firstEffect(n int, a, b *Round) int {
 	return first
 }
 
-// firstOtherModel is the first decision, up to end, that is made with other hyperparameters.
-func firstOtherModel(old, now []*era, end int) int {
+// firstOtherModel is the first decision that is made with other hyperparameters.
+func firstOtherModel(old, now []*era) int {
 	for i, j := 0, 0; i < len(old) && j < len(now); {
-		if from := max(old[i].from, now[j].from); from >= end {
-			break
-		} else if !reflect.DeepEqual(old[i].models, now[j].models) {
-			return from
+		if !reflect.DeepEqual(old[i].models, now[j].models) {
+			return max(old[i].from, now[j].from)
 		}
 		switch a, b := old[i].until, now[j].until; {
 		case a < b:
@@ -91,5 +91,5 @@ func firstOtherModel(old, now []*era, end int) int {
 			i, j = i+1, j+1
 		}
 	}
-	return end
+	return math.MaxInt
 }

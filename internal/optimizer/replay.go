@@ -125,9 +125,6 @@ func (s *State) walk(ctx context.Context) error {
 	revealed, scaled := s.revealed(), s.scaledFrom()
 	if s.prior != nil {
 		first = s.agreed.decision
-		if first > 1 && slices.Contains(scaled, first) {
-			first-- // what waited for a scale is taken in at the end of the round before
-		}
 		known := append(s.prior.path[:len(s.prior.path):len(s.prior.path)], s.prior.multipliers)
 		s.path, q = known[:first-1:first-1], known[first-1]
 	}

@@ -17,7 +17,7 @@ import (
 // patience bounds what a test waits for something that happens elsewhere.
 const patience = 30 * time.Second
 
-// ledger makes events by hand, so that these tests do not lean on how package study makes them.
+// book makes events by hand, so that these tests do not lean on how package study makes them.
 type book struct {
 	last ledger.Event
 	now  time.Time

@@ -161,11 +161,12 @@ func watchBoard(ctx context.Context, s *sitetest.Site, cookie, id string, open c
 	defer stream.Body.Close()
 	lines := bufio.NewScanner(stream.Body)
 	for lines.Scan() {
-		if !strings.HasPrefix(lines.Text(), "data:") {
+		seen, news := strings.CutPrefix(lines.Text(), "data: ")
+		if !news {
 			continue
 		}
 		for _, part := range []string{"status", "next", "progress", "beliefs", "trials", "ledger"} {
-			if response, err := get("/parts/" + part); err == nil {
+			if response, err := get("/parts/" + part + "?seen=" + seen); err == nil {
 				_, _ = io.Copy(io.Discard, response.Body)
 				response.Body.Close()
 			}

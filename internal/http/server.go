@@ -88,6 +88,8 @@ func New(options Options) (http.Handler, error) {
 	})
 	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public})
 	s.metrics.watch("rendered", people.Shared)
+	s.metrics.watch("studies", s.studies.CacheSize)
+	s.metrics.registry.MustRegister(serviceFigures{s.studies.Figures})
 	table := s.routes(programs, people)
 	if err := programs.Publish(published(table)); err != nil {
 		return nil, err

@@ -11,20 +11,34 @@ import (
 // estimate is the posterior of every target at some places, in modelled units, margins included. known gives the values
 // of given constraints: known(j, i) is constraint j at place i in metric units; nil leaves their means 0.
 func (s *State) estimate(ctx context.Context, v *view, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	out := s.givenEstimates(v, at, known)
+	out, _, err := s.compare(ctx, v, at, known)
+	return out, err
+}
+
+// compare is estimate, with the lead over the incumbent, nil where there is none.
+func (s *State) compare(ctx context.Context, v *view, at []Place, known func(j, i int) float64) (out []policy.Estimate, lead *policy.Estimate, err error) {
+	out = s.givenEstimates(v, at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, variances, err := predict(ctx, src.data, s.inputs(src.kernel, at), src.z)
+		inputs, zs := s.inputs(src.kernel, at), src.z
+		ahead := v.incumbent != nil && v.sourceOf[0] == i
+		if ahead {
+			zs = append(zs[:len(zs):len(zs)], v.incumbent.solved)
+		}
+		means, variances, err := predict(ctx, src.data, inputs, zs)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		sd := roots(variances)
 		for n, k := range src.targets {
-			shift(means[n], v.era.affines[k].shift)
+			shift(means[n], v.transforms[k].shift)
 			out[k] = policy.Estimate{Mean: means[n], SD: sd}
 		}
+		if ahead {
+			lead = v.incumbent.lead(inputs, out[0].Mean, variances, means[len(means)-1])
+		}
 	}
-	return out, nil
+	return out, lead, nil
 }
 
 // givenEstimates are the estimates of the targets that are not regressed: a given constraint's value with certainty, otherwise 0.
@@ -77,7 +91,7 @@ func (s *State) played(ctx context.Context, v *view, t int, known func(j, i int)
 			means, variance = src.data.Predict(row, src.z...)
 		}
 		for n, k := range src.targets {
-			out[k] = policy.Estimate{Mean: []float64{means[n] + v.era.affines[k].shift}, SD: []float64{math.Sqrt(max(variance, 0))}}
+			out[k] = policy.Estimate{Mean: []float64{means[n] + v.transforms[k].shift}, SD: []float64{math.Sqrt(max(variance, 0))}}
 		}
 	}
 	return out, nil
@@ -97,11 +111,15 @@ func (src *source) next(t int) (means []float64, variance float64) {
 
 // sight is what the algorithm sees at some places when it makes the decision of view v.
 func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
-	estimates, err := s.estimate(ctx, v, at, known)
+	estimates, lead, err := s.compare(ctx, v, at, known)
 	if err != nil {
 		return nil, err
 	}
-	return s.sightFrom(ctx, v, at, known, draw, estimates), nil
+	sight := s.sightFrom(ctx, v, at, known, draw, estimates)
+	if lead != nil {
+		sight.Lead, sight.Again = lead, v.incumbent.again
+	}
+	return sight, nil
 }
 
 // sightFrom is the sight with the estimates known.
@@ -186,7 +204,7 @@ func (s *State) past(v *view) []policy.Past {
 	for n := 1; n < v.round; n++ {
 		r := &s.history.Rounds[n-1]
 		p := policy.Past{Point: r.Point, Suggested: r.Suggested, Excluded: r.Excluded}
-		p.Reward, p.Costs, p.Complete = s.outcome(v.era, n, v.round)
+		p.Reward, p.Costs, p.Complete = s.outcome(v, n)
 		list = append(list, p)
 	}
 	return list

@@ -95,12 +95,14 @@ func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace
 		k := s.targetOf(i)
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
 		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
-		trace.Ahead = append(trace.Ahead, s.ahead(shown, t, k, predicted[k]))
+		f := s.ahead(shown, t, k, predicted[k])
+		mean, sd := shown.era.transforms[k].moments(f.mean, f.sd)
 		latent := predicted[k].SD[0]
 		if acted.sourceOf[k] >= 0 {
 			latent = believed[k].SD[0]
 		}
-		trace.latent = append(trace.latent, latent)
+		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
+		trace.residuals = append(trace.residuals, s.residual(shown.era, t, k, f))
 	}
 	return trace, nil
 }
@@ -133,57 +135,22 @@ func betaOf(v *view, k int) float64 {
 	return math.NaN()
 }
 
+// forecast is a prediction of one reading in modelled units: of its response, with the noise.
+type forecast struct{ mean, sd float64 }
+
 // ahead predicts the reading of round t's own point from what decision t expected of the function there.
-func (s *State) ahead(v *view, t, k int, latent policy.Estimate) Prediction {
-	metric, a := s.targets[k].metric, v.era.affines[k]
-	lambda := s.readingLambda(s.history.Rounds[t-1].Readings[metric], v.era.models[metric])
-	return Prediction{Mean: a.metricMean(latent.Mean[0] - a.shift), SD: a.metricSD(math.Sqrt(latent.SD[0]*latent.SD[0] + lambda))}
+func (s *State) ahead(v *view, t, k int, latent policy.Estimate) forecast {
+	metric := s.targets[k].metric
+	lambda := s.readingLambda(t, s.history.Rounds[t-1].Readings[metric], v.era.models[metric])
+	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
 }
 
-// Bands of a standard normal residual: |z| below which 50, 80 and 95 % of it lie.
-const band50, band80, band95 = 0.6744897501960817, 1.2815515655446004, 1.959963984540054
-
-// Calibrations returns one per metric. With standardised outputs, rounds decided before the metric had a centre and a scale
-// are left out: nothing was predicted in its units. The error is that of ctx.
-func (s *State) Calibrations(ctx context.Context) ([]Calibration, error) {
-	out := make([]Calibration, len(s.cfg.Metrics))
-	trace, err := s.Trace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for i := range out {
-		for n, r := range s.history.Rounds {
-			unscaled := s.cfg.Standardize && s.eraAt(n + 1).models[i].count == 0
-			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || unscaled {
-				continue
-			}
-			p := trace[n].Ahead[i]
-			out[i].add(n+1, (r.Readings[i].Value-p.Mean)/p.SD)
-		}
-		out[i].divide()
-	}
-	return out, nil
-}
-
-func (c *Calibration) add(round int, residual float64) {
-	c.Count++
-	c.Residuals = append(c.Residuals, residual)
-	c.ResidualRounds = append(c.ResidualRounds, round)
-	inside := func(band float64) float64 {
-		if math.Abs(residual) <= band {
-			return 1
-		}
+// residual is how many standard deviations round t's reading of target k's metric came out above its forecast; 0 without a reading.
+func (s *State) residual(e *era, t, k int, f forecast) float64 {
+	r := s.history.Rounds[t-1].Readings[s.targets[k].metric]
+	if !r.Told {
 		return 0
 	}
-	c.Coverage50 += inside(band50)
-	c.Coverage80 += inside(band80)
-	c.Coverage95 += inside(band95)
-}
-
-func (c *Calibration) divide() {
-	if c.Count == 0 {
-		return
-	}
-	n := float64(c.Count)
-	c.Coverage50, c.Coverage80, c.Coverage95 = c.Coverage50/n, c.Coverage80/n, c.Coverage95/n
+	transform := e.transforms[k]
+	return transform.sign * (transform.response(r.Value) - f.mean) / f.sd
 }

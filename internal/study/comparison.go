@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"headroom/internal/optimizer"
@@ -108,6 +109,10 @@ func (c *comparison) compareMaximum(ctx context.Context, state *optimizer.State,
 	return nil
 }
 
+// logRange stands for the range of scores that are logarithms, whose smallest value means nothing: within the search tolerance of it, a
+// twentieth of what is maximised.
+const logRange = 50
+
 // acquisitionRange is the maximum less the smallest value among the candidates, or among the points tried and probes spread over the space.
 func (c *comparison) acquisitionRange(ctx context.Context, state *optimizer.State, known optimizer.Known, maximum float64) (float64, error) {
 	places := c.seen.snap.Compiled().Arms()
@@ -123,6 +128,9 @@ func (c *comparison) acquisitionRange(ctx context.Context, state *optimizer.Stat
 	scores, err := state.Acquisition(ctx, places, known)
 	if err != nil {
 		return 0, err
+	}
+	if scores.Logarithmic {
+		return logRange, nil
 	}
 	smallest := maximum
 	for i, value := range scores.Values {
@@ -143,6 +151,7 @@ func (c *comparison) compareNumbers(replayed ledger.Decision) {
 	c.compareMaps("estimates", stored.Estimates, replayed.Estimates)
 	c.compareMaps("feasibility_probability",
 		map[string]float64{"": stored.FeasibilityProbability}, map[string]float64{"": replayed.FeasibilityProbability})
+	c.compareMaps("expected_improvement", improvementOf(stored), improvementOf(&replayed))
 	if stored.RandomSeed != replayed.RandomSeed {
 		c.differ("random_seed", stored.RandomSeed, replayed.RandomSeed)
 	}
@@ -154,6 +163,14 @@ func (c *comparison) compareNumbers(replayed ledger.Decision) {
 	c.compareModels(stored.Model, replayed.Model)
 }
 
+// improvementOf is the expected improvement by the trial it is over; empty where there is none.
+func improvementOf(d *ledger.Decision) map[string]float64 {
+	if d.ExpectedImprovement == nil {
+		return nil
+	}
+	return map[string]float64{fmt.Sprintf("over trial %d", d.Incumbent): *d.ExpectedImprovement}
+}
+
 func (c *comparison) compareModels(stored, replayed map[string]ledger.MetricModel) {
 	for _, name := range sortedKeys(stored) {
 		a, b := stored[name], replayed[name]
@@ -161,9 +178,7 @@ func (c *comparison) compareModels(stored, replayed map[string]ledger.MetricMode
 		if a.Kernel != b.Kernel {
 			c.differ(at+"kernel", a.Kernel, b.Kernel)
 		}
-		c.compareMaps(at[:len(at)-1],
-			map[string]float64{"variance": a.Variance, "lambda": a.Lambda, "centre": a.Centre, "scale": a.Scale},
-			map[string]float64{"variance": b.Variance, "lambda": b.Lambda, "centre": b.Centre, "scale": b.Scale})
+		c.compareMaps(at[:len(at)-1], modelNumbers(a), modelNumbers(b))
 		if len(a.Lengthscales) != len(b.Lengthscales) {
 			c.differ(at+"lengthscales", a.Lengthscales, b.Lengthscales)
 			continue
@@ -175,6 +190,16 @@ func (c *comparison) compareModels(stored, replayed map[string]ledger.MetricMode
 			}
 		}
 	}
+}
+
+// modelNumbers are the hyperparameters that are one number each.
+func modelNumbers(m ledger.MetricModel) map[string]float64 {
+	numbers := map[string]float64{"variance": m.Variance, "lambda": m.Lambda, "centre": m.Centre, "scale": m.Scale,
+		"inflation": m.Inflation, "freedom": m.Freedom}
+	if m.Warp != nil {
+		numbers["warp.power"], numbers["warp.centre"], numbers["warp.scale"] = m.Warp.Power, m.Warp.Centre, m.Warp.Scale
+	}
+	return numbers
 }
 
 func (c *comparison) compareMaps(field string, stored, replayed map[string]float64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/supervisor"
 	"headroom/internal/turns"
 )
 
@@ -28,3 +29,15 @@ func urgencyOf(ctx context.Context) turns.Urgency {
 	}
 	return turns.Reading
 }
+
+// Figures say what the service is computing, for those who run the server.
+type Figures struct {
+	Turns map[turns.Urgency]turns.Figures // computations waiting and under way
+	Jobs  map[string]supervisor.Figures   // work behind requests, by kind
+}
+
+// Figures are those of this moment.
+func (s *Service) Figures() Figures { return Figures{Turns: s.turns.Figures(), Jobs: s.jobs.Figures()} }
+
+// CacheSize is how many bytes the service keeps of studies, and of how many versions of them.
+func (s *Service) CacheSize() (bytes int64, versions int) { return s.cache.size() }

@@ -141,6 +141,9 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	if d.HasScore && design.Finite(d.Acquisition) {
 		kept.Acquisition = &d.Acquisition
 	}
+	if d.Incumbent > 0 && design.Finite(d.ExpectedImprovement) {
+		kept.ExpectedImprovement, kept.Incumbent = &d.ExpectedImprovement, d.Incumbent
+	}
 	if r := d.RunnerUp; r != nil && design.Finite(r.Acquisition) {
 		kept.RunnerUp = &ledger.RunnerUp{Parameters: c.Settings(r.Place), Acquisition: r.Acquisition}
 	}
@@ -148,9 +151,18 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		kept.Model[c.MetricNames[k]] = ledger.MetricModel{
 			Kernel: m.Kernel.Name, Lengthscales: m.Kernel.Lengthscales, Variance: m.Kernel.Variance,
 			Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale,
+			Warp: ledger.WarpOf(m.Warp), Inflation: unlessOne(m.Inflation), Freedom: m.Freedom,
 		}
 	}
 	return kept
+}
+
+// unlessOne leaves a factor of 1 out of the record.
+func unlessOne(factor float64) float64 {
+	if factor == 1 {
+		return 0
+	}
+	return factor
 }
 
 // keyed is values by name; empty where the algorithm has none.

@@ -14,16 +14,18 @@ import (
 
 // Readout is GET …/state.
 type Readout struct {
-	Version        int64                   `json:"version"`
-	Round          int                     `json:"round"` // of the next decision
-	Algorithm      string                  `json:"algorithm"`
-	Metrics        map[string]MetricState  `json:"metrics"`
-	Multipliers    map[string]float64      `json:"multipliers"` // {} for algorithms without
-	AtCeiling      []string                `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
-	Calibration    map[string]Calibration  `json:"calibration"`
-	Recommendation *Recommendation         `json:"recommendation"`
-	Violation      map[string]ViolationOut `json:"violation"`
-	FitPending     bool                    `json:"fit_pending"`
+	Version        int64                  `json:"version"`
+	Round          int                    `json:"round"` // of the next decision
+	Algorithm      string                 `json:"algorithm"`
+	Metrics        map[string]MetricState `json:"metrics"`
+	Multipliers    map[string]float64     `json:"multipliers"` // {} for algorithms without
+	AtCeiling      []string               `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
+	Calibration    map[string]Calibration `json:"calibration"`
+	Recommendation *Recommendation        `json:"recommendation"`
+	// Undecided looks better than what is recommended and within the limits, without being known to be.
+	Undecided  *Undecided              `json:"undecided"`
+	Violation  map[string]ViolationOut `json:"violation"`
+	FitPending bool                    `json:"fit_pending"`
 }
 
 type MetricState struct {
@@ -35,6 +37,21 @@ type MetricState struct {
 	Scale           float64       `json:"scale"`
 	Fitted          bool          `json:"fitted"`
 	Count           int           `json:"count"`
+	// Freedom is the degrees of freedom of the bands, 0 for normal ones; Inflation the part of variance and lambda that earlier predictions'
+	// errors asked for; Warp how standardised readings are bent, null where they are not.
+	Freedom   float64      `json:"freedom"`
+	Inflation float64      `json:"inflation"`
+	Warp      *ledger.Warp `json:"warp"`
+	// Where noise differs by setting, its standard deviation in the metric's units, by the first trial of each setting with replicates; and the
+	// trials whose readings their replicates contradict.
+	NoiseBySetting []NoiseSD `json:"noise_by_setting"`
+	WrongReadings  []int     `json:"wrong_readings"`
+}
+
+// NoiseSD is the noise of a trial's settings, in the metric's units.
+type NoiseSD struct {
+	Number int     `json:"number"`
+	SD     float64 `json:"sd"`
 }
 
 type KernelReadout struct {
@@ -43,13 +60,29 @@ type KernelReadout struct {
 	Variance     float64            `json:"variance"`
 }
 
+// Calibration compares one-step-ahead predictions with what was read: over all readings, and apart for settings read for the first time
+// and for repeated ones, of which more is known. Residuals are in standard deviations.
 type Calibration struct {
-	Count        int     `json:"count"`
-	Coverage50   float64 `json:"coverage50"`
-	Coverage80   float64 `json:"coverage80"`
-	Coverage95   float64 `json:"coverage95"`
-	ResidualMean float64 `json:"residual_mean"`
-	ResidualSD   float64 `json:"residual_sd"`
+	Coverage
+	New          Coverage `json:"new"`
+	Repeated     Coverage `json:"repeated"`
+	ResidualMean float64  `json:"residual_mean"`
+	ResidualSD   float64  `json:"residual_sd"`
+}
+
+// Coverage is how many readings there are and which share of them fell into the central bands predicted for them.
+type Coverage struct {
+	Count      int     `json:"count"`
+	Coverage50 float64 `json:"coverage50"`
+	Coverage80 float64 `json:"coverage80"`
+	Coverage95 float64 `json:"coverage95"`
+}
+
+// Undecided is settings of which Readings more would tell whether they can be recommended, should they leave the expected values as they are;
+// null when a thousand would not.
+type Undecided struct {
+	Recommendation
+	Readings *int `json:"readings"`
 }
 
 type Recommendation struct {
@@ -148,9 +181,6 @@ const (
 	boundGrowthRate = "growth rate only, no guarantee"
 )
 
-// quantile95 is the half width, in standard deviations, of a central 95 % interval.
-const quantile95 = 1.96
-
 // mostPoints is how many points one request can ask about.
 const mostPoints = 10000
 
@@ -180,6 +210,10 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	if err != nil {
 		return Readout{}, err
 	}
+	open, err := undecided(ctx, snap, state)
+	if err != nil {
+		return Readout{}, err
+	}
 	calibrations, err := state.Calibrations(ctx)
 	if err != nil {
 		return Readout{}, err
@@ -189,7 +223,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
 		Calibration: map[string]Calibration{}, Violation: violations(c, violated),
-		Recommendation: recommended, AtCeiling: []string{},
+		Recommendation: recommended, Undecided: open, AtCeiling: []string{},
 	}
 	for j, at := range state.AtCeiling() {
 		if at {
@@ -209,6 +243,13 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 	out := MetricState{
 		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance},
 		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
+		Freedom: m.Freedom, Inflation: m.Inflation, Warp: ledger.WarpOf(m.Warp), NoiseBySetting: []NoiseSD{}, WrongReadings: []int{},
+	}
+	for _, at := range m.Settings {
+		out.NoiseBySetting = append(out.NoiseBySetting, NoiseSD{at.Round, m.Scale * math.Sqrt(at.Lambda)})
+	}
+	for _, at := range m.Wrong {
+		out.WrongReadings = append(out.WrongReadings, at.Round)
 	}
 	if m.HasBeta {
 		out.Beta = &m.Beta
@@ -223,7 +264,7 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 }
 
 func calibrated(c optimizer.Calibration) Calibration {
-	out := Calibration{Count: c.Count, Coverage50: c.Coverage50, Coverage80: c.Coverage80, Coverage95: c.Coverage95}
+	out := Calibration{Coverage: Coverage(c.Coverage), New: Coverage(c.New), Repeated: Coverage(c.Repeated)}
 	n := float64(len(c.Residuals))
 	for _, r := range c.Residuals {
 		out.ResidualMean += r / n
@@ -263,7 +304,29 @@ func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer
 	if err != nil {
 		return nil, err
 	}
-	t := snap.Trial(round)
+	return believed(ctx, snap, state, round)
+}
+
+// undecided is what may turn out to be better than the recommendation, if anything.
+func undecided(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Undecided, error) {
+	found, err := state.Undecided(ctx)
+	if err != nil || found.Round == 0 {
+		return nil, err
+	}
+	r, err := believed(ctx, snap, state, found.Round)
+	if err != nil {
+		return nil, err
+	}
+	out := &Undecided{Recommendation: *r}
+	if found.Readings > 0 {
+		out.Readings = &found.Readings
+	}
+	return out, nil
+}
+
+// believed is what the model says of the settings of a trial; nil for trial 0.
+func believed(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, number int) (*Recommendation, error) {
+	t := snap.Trial(number)
 	if t == nil {
 		return nil, nil
 	}
@@ -319,12 +382,7 @@ func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places [
 }
 
 func band(b optimizer.Belief) Band {
-	out := Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper,
-		Lower95: make([]float64, len(b.Mean)), Upper95: make([]float64, len(b.Mean))}
-	for i, mean := range b.Mean {
-		out.Lower95[i], out.Upper95[i] = mean-quantile95*b.SD[i], mean+quantile95*b.SD[i]
-	}
-	return out
+	return Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper, Lower95: b.Lower95, Upper95: b.Upper95}
 }
 
 // AcquisitionAt is what the next decision would maximise: at the given points, or at the candidates.

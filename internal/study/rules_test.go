@@ -1,7 +1,9 @@
 package study
 
 import (
+	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +36,84 @@ func TestTellingRules(t *testing.T) {
 		}
 		wantFault(t, faultsOf(t, err), c.location, c.message)
 	}
+}
+
+func TestTellingManyIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(3)
+	yield := func(number int, value float64) NumberedTelling {
+		return NumberedTelling{number, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: value}}}}
+	}
+	impurity := NumberedTelling{2, ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 0.1}}}}
+	for location, told := range map[string][]NumberedTelling{
+		"body.trials":                  nil,
+		"body.trials[1].number":        {yield(1, 1), yield(4, 1)},
+		"body.trials[2].metrics.yield": {yield(1, 1), yield(2, 1), yield(3, math.NaN())},
+		"body.trials[0].metrics":       {{Number: 1}, yield(2, 1)},
+	} {
+		_, err := ruleTellMany(b.snap, told)
+		if err == nil {
+			t.Errorf("%s: accepted", location)
+			continue
+		}
+		wantFault(t, faultsOf(t, err), location, "")
+	}
+	ruled, err := ruleTellMany(b.snap, []NumberedTelling{yield(1, 1), yield(2, 2), yield(1, 3)})
+	b.refused(ruled, err, ErrConflict, "yield of trial 1 has been told already")
+	b.must(ruleTellMany(b.snap, []NumberedTelling{yield(2, 2), yield(1, 1), impurity}))
+	if one, two := b.snap.Trial(1), b.snap.Trial(2); one.Metrics["yield"].Value != 1 || two.Metrics["yield"].Value != 2 || two.Status != ledger.StatusCompleted {
+		t.Errorf("%+v\n%+v", one, two)
+	}
+	ruled, err = ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), yield(3, 1), yield(2, 1)})
+	b.refused(ruled, err, ErrConflict, "yield of trial 3")
+	if ruled, _ := ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), {3, ledger.Telling{Note: "x"}}}); !slices.Equal(ruled.numbers, []int{3}) || len(ruled.drafts) != 2 {
+		t.Errorf("%+v", ruled)
+	}
+}
+
+func TestWhatAStudyThatIsNotOpenRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(2)
+	b.tell(1, map[string]float64{"yield": 70})
+	told := ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 1}}}
+	b.must(ruleEdit(ledger.EditedData{State: pointer(ledger.Paused)}))
+	ruled, err := b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{})
+	b.refused(ruled, err, ErrConflict, "is paused")
+	b.must(ruleTell(b.snap, 1, told))
+	b.must(ruleEdit(ledger.EditedData{State: pointer(ledger.Archived)}))
+	for name, rule := range map[string]func() (ruling, error){
+		"tell":      func() (ruling, error) { return ruleTell(b.snap, 2, told) },
+		"tell many": func() (ruling, error) { return ruleTellMany(b.snap, []NumberedTelling{{2, told}}) },
+		"correct": func() (ruling, error) {
+			return ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": nil}, Reason: "x"})
+		},
+		"close": func() (ruling, error) { return ruleClose(b.snap, ledger.Failed, 2, "x") },
+		"reconfigure": func() (ruling, error) {
+			return ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 50}, Reason: "x"})
+		},
+		"import": func() (ruling, error) { return ruleImport(b.snap, b.snap, nil) },
+	} {
+		ruled, err := rule()
+		if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "archived") {
+			t.Errorf("%s: %v, %+v", name, err, ruled)
+		}
+	}
+	ruled, err = ruleTell(b.snap, 3, told)
+	b.refused(ruled, err, ErrConflict, "archived")
+}
+
+func TestTrialsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(1)
+	ruled, err := ruleTell(b.snap, 2, ledger.Telling{Note: "x"})
+	b.refused(ruled, err, ErrNotFound, "There is no trial 2; the study has 1.")
+	ruled, err = ruleClose(b.snap, ledger.Failed, 0, "x")
+	b.refused(ruled, err, ErrNotFound, "no trial 0")
+	ruled, err = b.service.ruleReplicate(t.Context(), Command{}, b.snap, 2)
+	b.refused(ruled, err, ErrNotFound, "no trial 2")
 }
 
 func TestSettingsReallyUsedAreKeptAsTheyWere(t *testing.T) {

@@ -211,9 +211,10 @@ const maxPage = 1000
 
 // ListTrials is GET …/trials.
 func (a *API) ListTrials() Operation {
-	return Operation{Handle: a.listTrials, Summary: "List trials by number", Tag: "The loop", Status: 200, Answer: trialPage{}, Query: []queryParameter{
-		{"after", "Only trials with a higher number", 0}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0},
-		{"status", "Only trials of these states, comma-separated", ""}, atParameter}}
+	return Operation{
+		Handle: a.listTrials, Summary: "List trials by number", Tag: "The loop", Status: 200, Answer: trialPage{},
+		Query: []queryParameter{{"after", "Only trials with a higher number", 0}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}, {"status", "Only trials of these states, comma-separated", ""}, atParameter},
+	}
 }
 
 func (a *API) listTrials(w http.ResponseWriter, r *http.Request) error {
@@ -251,8 +252,10 @@ func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) 
 
 // ReadTrial is GET …/trials/{number}.
 func (a *API) ReadTrial() Operation {
-	return Operation{Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{}, Query: []queryParameter{
-		{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter}}
+	return Operation{
+		Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
+		Query: []queryParameter{{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter},
+	}
 }
 
 func (a *API) readTrial(w http.ResponseWriter, r *http.Request) error {

@@ -69,22 +69,27 @@ func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) 
 	return section, nil
 }
 
-// beliefsQuery keeps what chooses the charts: a metric, two parameters and the point that the slices pass through.
+// beliefsQuery keeps what chooses the charts where that is not the usual choice: a metric, two parameters, and the settings of the point
+// that the slices pass through, with the trial that the form showed before somebody set them.
 func (v visit) beliefsQuery() url.Values {
-	d := v.snap.Definition
-	kept := url.Values{}
-	keep := func(name string, matters func(text string) bool) {
-		if text := v.query.Get(name); v.query.Has(name) && matters(text) {
-			kept.Set(name, text)
-		}
+	d, kept := v.snap.Definition, url.Values{}
+	if metric := v.query.Get("metric"); metric != d.Objective.Metric && slices.Contains(modelled(d), metric) {
+		kept.Set("metric", metric)
 	}
-	axis := func(text string) bool { return slices.Contains(axisNames(d), text) }
-	keep("metric", func(text string) bool { return slices.Contains(modelled(d), text) })
-	keep("x", axis)
-	keep("y", axis)
-	keep("from", func(text string) bool { return v.trialNamed(text) != nil })
+	x, y := mapAxes(d, v.query.Get("x"), v.query.Get("y"))
+	if usualX, usualY := mapAxes(d, "", ""); x != usualX || y != usualY {
+		kept.Set("x", x)
+		kept.Set("y", y)
+	}
+	shown := v.trialNamed(v.query.Get("from"))
 	for i, p := range d.Parameters {
-		keep(pinField(i), func(string) bool { return p.Type != design.Remainder })
+		field := pinField(i)
+		if text := v.query.Get(field); v.query.Has(field) && p.Type != design.Remainder && (shown == nil || text != design.FormatSetting(p, shown.Parameters[p.Name])) {
+			kept.Set(field, text)
+			if shown != nil {
+				kept.Set("from", strconv.Itoa(shown.Number))
+			}
+		}
 	}
 	return kept
 }

@@ -178,6 +178,10 @@ func (v visit) decisionFacts(decision *ledger.Decision) []templates.Fact {
 	}
 	facts = append(facts, estimateFacts(d, decision)...)
 	facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
+	if decision.ExpectedImprovement != nil {
+		facts = append(facts, templates.Fact{Name: "Expected improvement", Value: design.WithUnit(rough(*decision.ExpectedImprovement), unitOf(d, d.Objective.Metric), thin),
+			Meaning: fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent)})
+	}
 	if decision.Acquisition != nil {
 		facts = append(facts, templates.Fact{Name: "Score (acquisition)", Value: rough(*decision.Acquisition), Meaning: "what was maximised, modelled units"})
 	}

@@ -32,7 +32,7 @@ func TestCostsAndMetrics(t *testing.T) {
 	if !slices.Equal(c.Config.Costs, want) {
 		t.Errorf("costs %+v\nwant %+v", c.Config.Costs, want)
 	}
-	if c.Config.Objective != (optimizer.Objective{Metric: 0, Sign: -1}) || c.Config.Seed != 7 || c.Config.Algorithm != "rpol-ucb" || c.Config.Horizon != 100 {
+	if c.Config.Objective != (optimizer.Objective{Metric: 0, Sign: -1}) || c.Config.Seed != 7 || c.Config.Algorithm != "log-cei" || c.Config.Horizon != 100 {
 		t.Errorf("config %+v", c.Config)
 	}
 	for name, kind := range map[string]MetricKind{"yield": MetricModelled, "pH": MetricModelled, "heat": MetricKnown, "colour": MetricRecorded, "pH low": MetricUnknown} {

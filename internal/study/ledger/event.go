@@ -7,6 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
@@ -104,6 +106,8 @@ type Decision struct {
 	Draws                  []float64              `json:"draws,omitempty"`
 	Model                  map[string]MetricModel `json:"model"`
 	FeasibilityProbability float64                `json:"feasibility_probability"`
+	ExpectedImprovement    *float64               `json:"expected_improvement,omitempty"` // over trial Incumbent, in units of the objective
+	Incumbent              int                    `json:"incumbent,omitempty"`            // the trial that is best so far as the model sees it, compared with
 	Reason                 string                 `json:"reason"`
 	Because                string                 `json:"because"`
 }
@@ -122,6 +126,51 @@ type MetricModel struct {
 	Lambda       float64   `json:"lambda"`
 	Centre       float64   `json:"centre"`
 	Scale        float64   `json:"scale"`
+	// Warp bends standardised readings, Inflation is the part of variance and lambda that earlier predictions' errors ask for, Freedom the
+	// degrees of freedom of the bands; absent: none, 1 and normal bands.
+	Warp      *Warp   `json:"warp,omitempty"`
+	Inflation float64 `json:"inflation,omitempty"`
+	Freedom   float64 `json:"freedom,omitempty"`
+}
+
+// Warp bends standardised readings z to (ψ(z) − centre)/scale, ψ being the transform of Yeo and Johnson with that power.
+type Warp struct {
+	Power  float64 `json:"power"`
+	Centre float64 `json:"centre"`
+	Scale  float64 `json:"scale"`
+}
+
+// NoiseAt is the noise of a trial's reading, or of all readings with its settings, in modelled units.
+type NoiseAt struct {
+	Number int     `json:"number"`
+	Lambda float64 `json:"lambda"`
+}
+
+// NoisesOf are how noises are written.
+func NoisesOf(list []optimizer.NoiseAt) []NoiseAt {
+	var kept []NoiseAt
+	for _, at := range list {
+		kept = append(kept, NoiseAt{at.Round, at.Lambda})
+	}
+	return kept
+}
+
+// noises reads them again.
+func noises(list []NoiseAt) []optimizer.NoiseAt {
+	var read []optimizer.NoiseAt
+	for _, at := range list {
+		read = append(read, optimizer.NoiseAt{Round: at.Number, Lambda: at.Lambda})
+	}
+	return read
+}
+
+// WarpOf is how a warp is written, nil for one that changes nothing.
+func WarpOf(w warp.Warp) *Warp {
+	if w == warp.Identity || w == (warp.Warp{}) {
+		return nil
+	}
+	kept := Warp(w)
+	return &kept
 }
 
 // Telling is what is reported of a trial: readings, and the settings actually used when they differ from those chosen.
@@ -214,5 +263,13 @@ type FittedMetric struct {
 	Scale        float64   `json:"scale"`
 	Lengthscales []float64 `json:"lengthscales,omitempty"`
 	Lambda       float64   `json:"lambda,omitempty"`
-	Count        int       `json:"count"`
+	// Absent from fits that left the kernel's variance, the readings and the bands as they were.
+	Variance  float64 `json:"variance,omitempty"`
+	Warp      *Warp   `json:"warp,omitempty"`
+	Inflation float64 `json:"inflation,omitempty"` // multiplies variance and lambda
+	Freedom   float64 `json:"freedom,omitempty"`   // degrees of freedom of the bands
+	// Where noise differs by setting: lambda of every setting with replicates, named by its first trial, and of readings that their replicates contradict.
+	NoiseBySetting []NoiseAt `json:"noise_by_setting,omitempty"`
+	WrongReadings  []NoiseAt `json:"wrong_readings,omitempty"`
+	Count          int       `json:"count"`
 }

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
@@ -89,7 +90,12 @@ func fittedUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) op
 	}
 	fitted := optimizer.FittedMetric{Set: true, Centre: m.Centre, Scale: m.Scale, Count: m.Count}
 	if m.Kernel == metric.Kernel.Name && m.Inputs == c.Def.Model.Inputs {
-		fitted.Lengthscales, fitted.Lambda = m.Lengthscales, m.Lambda
+		fitted.Lengthscales, fitted.Lambda, fitted.Variance = m.Lengthscales, m.Lambda, m.Variance
+		fitted.Inflation, fitted.Freedom = m.Inflation, m.Freedom
+		fitted.Settings, fitted.Wrong = noises(m.NoiseBySetting), noises(m.WrongReadings)
+		if m.Warp != nil {
+			fitted.Warp = warp.Warp(*m.Warp)
+		}
 	}
 	return fitted
 }

@@ -63,15 +63,14 @@ func TestFailedAndAbandonedTrialsComeBackWhenTheyAreTold(t *testing.T) {
 	if one.Status != StatusFailed || one.Reason != "spilled" || two.Status != StatusAbandoned || two.Reason != "no time" || one.Waiting() || two.Waiting() {
 		t.Errorf("%+v\n%+v", one, two)
 	}
-	for name, d := range map[string]Draft{"again": {Abandoned, ClosedData{1, "x"}}, "none": {Failed, ClosedData{3, "x"}}} {
-		b.refuses("closing "+name, d)
-	}
+	b.refuses("closing again", Draft{Abandoned, ClosedData{1, "x"}})
 	b.tell(1, map[string]float64{"yield": 1})
 	b.tell(2, map[string]float64{"yield": 1, "impurity": 0.2})
 	one, two = b.snap.Trial(1), b.snap.Trial(2)
 	if one.Status != StatusPartial || one.Reason != "" || two.Status != StatusCompleted || two.Reason != "" {
 		t.Errorf("%+v\n%+v", one, two)
 	}
+	b.refuses("closing what is not there", Draft{Failed, ClosedData{3, "x"}})
 	b.close(Failed, 1, "spilled again")
 	if one := b.snap.Trial(1); one.Status != StatusFailed || len(b.round(1).Closed) != 1 {
 		t.Errorf("%+v, closed during %v", one, b.round(1).Closed)
@@ -156,6 +155,11 @@ func TestKnownValuesStandAndFallWithTheSettings(t *testing.T) {
 	b.add(Corrected, moved)
 	if trial := b.snap.Trial(1); *trial.Feasible || trial.Metrics["load"].Value != 5 || b.snap.Place(1).Arm != 3 || b.round(1).Costs[0] != 5 {
 		t.Errorf("%+v at %+v", trial, b.snap.Place(1))
+	}
+	first := design.Settings{"x": design.NumberValue(0), "mode": design.TextValue("slow")}
+	b.add(Corrected, CorrectedData{Number: 1, Parameters: &CorrectedSettings{Before: moved.Parameters.After, After: first}, Candidate: pointer(0), KnownValues: within})
+	if b.snap.Place(1).Arm != 0 {
+		t.Errorf("the first candidate is at %+v", b.snap.Place(1))
 	}
 	oven := newBench(t, oven(t))
 	data := oven.chosen(1)

@@ -28,8 +28,6 @@ const (
 var backupTables = []struct{ name, order string }{
 	{"studies", "id"},
 	{"events", "study_id, seq"},
-	{"trials", "study_id, number"},
-	{"observations", "study_id, number, metric"},
 	{"retries", "created_at, caller, method, path, key"},
 	{"people", "created_at, id"},
 	{"tokens", "created_at, id"},
@@ -146,19 +144,4 @@ func (b *backupWriter) close() error {
 		return err
 	}
 	return b.packed.Close()
-}
-
-// CheckLedgers checks every study's ledger from its first event to its last.
-func (d *DB) CheckLedgers(ctx context.Context) (checked int, err error) {
-	studies, err := d.Studies.Summaries(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	for _, one := range studies {
-		if err := d.Studies.CheckLedger(ctx, one.ID); err != nil {
-			return checked, err
-		}
-		checked++
-	}
-	return checked, nil
 }

@@ -36,28 +36,35 @@ type DB struct {
 	stop       context.CancelFunc
 }
 
-// Connections a server opens at most, unless the URL says otherwise (pool_max_conns): together with the listener's one well
-// below PostgreSQL's default limit of 100, so that two servers and a person with psql fit.
+// Connections a server opens at most, all told, unless the URL says otherwise (pool_max_conns): well below PostgreSQL's default
+// limit of 100, so that two servers and a person with psql fit.
 const (
-	maxConnections = 16
-	maxChoosing    = 8
+	maxConnections = 25
+	minConnections = 3 // one to listen, one to hold a choosing lock, one for everything else
 )
+
+// share divides a server's connections: one listens, a third of the others hold choosing locks, the rest read and write.
+func share(connections int32) (general, choosing int32) {
+	choosing = max(1, (connections-1)/3)
+	return connections - 1 - choosing, choosing
+}
 
 // connectTimeout bounds a connection attempt, unless the URL says otherwise (connect_timeout).
 const connectTimeout = 5 * time.Second
 
 // Open connects to the database at url, which must have been migrated, and starts the background work.
 func Open(ctx context.Context, url string) (*DB, error) {
-	config, err := poolConfig(url, maxConnections)
+	config, err := poolConfig(url)
 	if err != nil {
 		return nil, err
 	}
+	choosing := config.Copy()
+	config.MaxConns, choosing.MaxConns = share(config.MaxConns)
+	config.MinConns, choosing.MinConns = min(config.MinConns, config.MaxConns), 0
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, away(ctx, err)
 	}
-	choosing := config.Copy()
-	choosing.MaxConns, choosing.MinConns = maxChoosing, 0
 	choosingPool, err := pgxpool.NewWithConfig(ctx, choosing)
 	if err != nil {
 		pool.Close()
@@ -69,9 +76,13 @@ func Open(ctx context.Context, url string) (*DB, error) {
 		notifier: newNotifier(pool),
 		now:      func() time.Time { return time.Now().UTC() },
 	}
-	d.Studies = &Studies{db: d, choosing: newChoosing(choosingPool)}
+	d.Studies = &Studies{db: d, choosing: &decisions{pool: choosingPool}}
 	d.Accounts = &Accounts{db: d}
-	if err := d.Ready(ctx); err != nil {
+	err = d.Ready(ctx)
+	if err == nil {
+		err = d.Studies.count(ctx)
+	}
+	if err != nil {
 		d.closePools()
 		return nil, err
 	}
@@ -80,13 +91,16 @@ func Open(ctx context.Context, url string) (*DB, error) {
 }
 
 // poolConfig reads url and fills in what it leaves open.
-func poolConfig(url string, connections int32) (*pgxpool.Config, error) {
+func poolConfig(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("HEADROOM_DATABASE_URL: %w", err)
 	}
 	if !strings.Contains(url, "pool_max_conns") {
-		config.MaxConns = connections
+		config.MaxConns = maxConnections
+	}
+	if config.MaxConns < minConnections {
+		return nil, fmt.Errorf("HEADROOM_DATABASE_URL: pool_max_conns must be at least %d, not %d", minConnections, config.MaxConns)
 	}
 	prepareConfig(&config.ConnConfig.Config)
 	return config, nil

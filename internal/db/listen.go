@@ -3,7 +3,9 @@ package db
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,21 +26,27 @@ const (
 	lastBackoff  = 10 * time.Second
 )
 
-// quietTooLong is how long the listener waits in silence before it asks the server whether it is still there: a connection
-// that a firewall forgot says nothing either.
-const quietTooLong = 30 * time.Second
+// heartbeat is how often the listener asks for the versions of the studies that somebody watches: a writer may die between its commit
+// and its notice, and a connection that a firewall forgot says nothing either.
+const heartbeat = 5 * time.Second
 
 // listener is the one connection that hears of changes, and hands them to whoever subscribed.
 type listener struct {
 	config *pgx.ConnConfig
 
 	mutex    sync.Mutex
-	studies  map[string]map[chan int64]struct{}
+	studies  map[string]*watched
 	accounts map[chan struct{}]struct{}
 }
 
+// watched is a study with those who wait for its changes.
+type watched struct {
+	told        int64 // the newest seq that they were told
+	subscribers map[chan int64]struct{}
+}
+
 func newListener(config *pgx.ConnConfig) *listener {
-	return &listener{config: config, studies: map[string]map[chan int64]struct{}{}, accounts: map[chan struct{}]struct{}{}}
+	return &listener{config: config, studies: map[string]*watched{}, accounts: map[chan struct{}]struct{}{}}
 }
 
 // Subscribe returns a channel that receives the study's newest seq after each change, or 0 after the listener
@@ -48,15 +56,17 @@ func (d *DB) Subscribe(studyID string) (changes <-chan int64, cancel func()) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	mine := make(chan int64, 1)
-	if l.studies[studyID] == nil {
-		l.studies[studyID] = map[chan int64]struct{}{}
+	w := l.studies[studyID]
+	if w == nil {
+		w = &watched{subscribers: map[chan int64]struct{}{}}
+		l.studies[studyID] = w
 	}
-	l.studies[studyID][mine] = struct{}{}
+	w.subscribers[mine] = struct{}{}
 	return mine, func() {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
-		delete(l.studies[studyID], mine)
-		if len(l.studies[studyID]) == 0 {
+		delete(w.subscribers, mine)
+		if len(w.subscribers) == 0 && l.studies[studyID] == w {
 			delete(l.studies, studyID)
 		}
 	}
@@ -108,31 +118,58 @@ func (l *listener) listen(ctx context.Context) (connected bool, err error) {
 	}
 	l.pokeAll() // for what was missed while nobody listened
 	for {
-		if err := l.hear(ctx, conn); err != nil {
+		if err := l.hearUntil(ctx, conn, time.Now().Add(heartbeat)); err != nil {
+			return true, err
+		}
+		if err := l.compare(ctx, conn); err != nil {
 			return true, err
 		}
 	}
 }
 
-// hear waits for one notification, or makes sure after a long silence that the connection still works.
-func (l *listener) hear(ctx context.Context, conn *pgx.Conn) error {
-	patience, cancel := context.WithTimeout(ctx, quietTooLong)
+// hearUntil hands on notifications until then.
+func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time) error {
+	patience, cancel := context.WithDeadline(ctx, then)
 	defer cancel()
-	heard, err := conn.WaitForNotification(patience)
-	switch {
-	case err == nil && heard.Channel == studyChannel:
-		l.tellStudy(heard.Payload)
-	case err == nil:
-		l.tellAccounts()
-	case patience.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
-		check, cancel := context.WithTimeout(ctx, connectTimeout)
-		defer cancel()
-		return conn.Ping(check)
+	for {
+		heard, err := conn.WaitForNotification(patience)
+		switch {
+		case err == nil && heard.Channel == studyChannel:
+			l.hearOfStudy(heard.Payload)
+		case err == nil:
+			l.tellAccounts()
+		case patience.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
+			return nil
+		default:
+			return err
+		}
 	}
+}
+
+// compare asks for the versions of the studies that somebody watches, and tells of those that no notice told of.
+func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	rows, err := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies())
+	if err != nil {
+		return err
+	}
+	var id string
+	var version int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
+		l.tellStudy(id, version)
+		return nil
+	})
 	return err
 }
 
-func (l *listener) tellStudy(payload string) {
+func (l *listener) watchedStudies() []string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return slices.Collect(maps.Keys(l.studies))
+}
+
+func (l *listener) hearOfStudy(payload string) {
 	at := strings.LastIndexByte(payload, ':')
 	if at < 0 {
 		return
@@ -141,9 +178,19 @@ func (l *listener) tellStudy(payload string) {
 	if err != nil {
 		return
 	}
+	l.tellStudy(payload[:at], seq)
+}
+
+// tellStudy tells those who watch a study of its newest seq, once.
+func (l *listener) tellStudy(id string, seq int64) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	for subscriber := range l.studies[payload[:at]] {
+	w := l.studies[id]
+	if w == nil || seq <= w.told {
+		return
+	}
+	w.told = seq
+	for subscriber := range w.subscribers {
 		replace(subscriber, seq)
 	}
 }
@@ -158,8 +205,8 @@ func (l *listener) tellAccounts() {
 
 func (l *listener) pokeAll() {
 	l.mutex.Lock()
-	for _, subscribers := range l.studies {
-		for subscriber := range subscribers {
+	for _, w := range l.studies {
+		for subscriber := range w.subscribers {
 			replace(subscriber, 0)
 		}
 	}
@@ -178,8 +225,11 @@ func replace[T any](channel chan T, value T) {
 }
 
 // pause waits about d, or until ctx ends. The spread keeps servers from coming back all at once.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d/2 + rand.N(d/2+1))
+func pause(ctx context.Context, d time.Duration) { rest(ctx, d/2+rand.N(d/2+1)) }
+
+// rest waits d, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

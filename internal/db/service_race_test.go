@@ -115,7 +115,7 @@ func TestCrowdAsksAndTells(t *testing.T) {
 			_, _, err := s.Ask(t.Context(), study.Command{By: "asker"}, b.id, study.Ask{})
 			return err
 		}
-		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, []study.Telling{{Number: i/2 + 1, Metrics: metrics}})
+		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, i/2+1, ledger.Telling{Metrics: metrics})
 		return err
 	}) {
 		if err != nil {
@@ -142,7 +142,7 @@ func TestCrowdTellsTheSameTrial(t *testing.T) {
 	}
 	accepted := 0
 	for _, err := range b.atOnce(func(i int, s *study.Service) error {
-		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, []study.Telling{{Number: 1, Metrics: map[string]ledger.Reading{"y": {Value: float64(i)}}}})
+		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"y": {Value: float64(i)}}})
 		return err
 	}) {
 		switch {
@@ -189,7 +189,7 @@ func TestCrowdCreatesStudies(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if all, err := b.stores[0].Studies.Summaries(t.Context(), nil); err != nil || len(all) != crowd+1 {
+	if all, err := b.stores[0].Studies.Summaries(t.Context(), study.Listing{}); err != nil || len(all) != crowd+1 {
 		t.Fatalf("there are %d studies, %v", len(all), err)
 	}
 	if checked, err := b.stores[0].CheckLedgers(t.Context()); err != nil || checked != crowd+1 {

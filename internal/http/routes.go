@@ -152,6 +152,9 @@ func (rt route) open() route {
 	return rt
 }
 
+// answersBriefly tells whether the answer is so short that compressing it costs more than sending it: what a change of the API answers.
+func (rt route) answersBriefly() bool { return rt.operation != nil && rt.operation.Writes }
+
 // audience is who may make this request.
 func (rt route) audience(r *http.Request) Access {
 	if r.URL.Query().Get("dry_run") == "true" {

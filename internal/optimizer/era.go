@@ -32,6 +32,7 @@ type era struct {
 	transforms  []transform // per target
 	groups      []*group    // distinct regressions
 	groupOf     []int       // by metric
+	answers     [][]float64 // per target: y, the responses in the order of its regression; nil for given ones
 	whitened    [][]float64 // per target: z = L⁻¹y; nil for given ones
 	own         []*group    // regressions on other points than the arrived readings', where the algorithm has such
 	ownOf       []int       // by target; −1 for none
@@ -43,6 +44,8 @@ type group struct {
 	function *kernel.Function
 	order    []arrival
 	data     *gp.Data
+	begun    *group // of the prior state, whose first known rows these continue; nil for none
+	known    int
 }
 
 // arrival is a reading in the order the readings came.
@@ -209,15 +212,31 @@ func (s *State) build(ctx context.Context, e *era) error {
 		}
 		e.transforms = append(e.transforms, s.cfg.transform(k, m))
 	}
-	e.whitened = make([][]float64, len(s.targets))
+	e.answers, e.whitened = make([][]float64, len(s.targets)), make([][]float64, len(s.targets))
 	for k, t := range s.targets {
 		if t.metric < 0 {
 			continue
 		}
 		g := e.groups[e.groupOf[t.metric]]
-		e.whitened[k] = g.data.Whiten(nil, s.responses(e, k, g.order))
+		e.answers[k] = s.responses(e, k, g.order)
+		e.whitened[k] = g.data.Whiten(s.whitenedBefore(k, g, e.answers[k]), e.answers[k])
 	}
 	return s.buildOwn(ctx, e)
+}
+
+// whitenedBefore is the beginning of target k's z that the prior state has worked out already.
+func (s *State) whitenedBefore(k int, g *group, y []float64) []float64 {
+	for _, old := range s.priorEras() {
+		if g.begun == nil || old.groups[old.groupOf[s.targets[k].metric]] != g.begun {
+			continue
+		}
+		n := 0
+		for n < g.known && y[n] == old.answers[k][n] {
+			n++
+		}
+		return old.whitened[k][:n]
+	}
+	return nil
 }
 
 func (m metricModel) sameRegression(o metricModel) bool {
@@ -241,15 +260,14 @@ func (s *State) regress(ctx context.Context, m metricModel, order []arrival) (*g
 		return nil, err
 	}
 	g := &group{model: m, function: f, order: order, data: gp.NewData(f, s.inputWidth(m.kernel))}
-	known := 0
 	for _, e := range s.priorEras() {
 		for _, old := range slices.Concat(e.groups, e.own) {
-			if same := s.agreeing(old, g); same > known {
-				g.function, g.data, known = old.function, old.data.Prefix(same), same
+			if same := s.agreeing(old, g); same > g.known {
+				g.function, g.data, g.begun, g.known = old.function, old.data.Prefix(same), old, same
 			}
 		}
 	}
-	return g, s.appendRounds(ctx, g.data, m.kernel, order[known:])
+	return g, s.appendRounds(ctx, g.data, m.kernel, order[g.known:])
 }
 
 func (s *State) priorEras() []*era {

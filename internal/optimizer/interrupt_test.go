@@ -88,7 +88,7 @@ func TestWorkEnds(t *testing.T) {
 						return nil
 					}), cfg, h)
 					if calls < at {
-						if err != nil || calls < 20 {
+						if err != nil || calls < 15 {
 							t.Errorf("%d checkpoints, ended with %v", calls, err)
 						}
 						return

@@ -18,7 +18,8 @@ type State struct {
 	settings Settings
 	targets  []target
 	eraList  []*era
-	prior    *State // while building only
+	prior    *State    // while building only
+	agreed   agreement // with prior
 
 	path        [][]float64 // multipliers of rounds 1..n, before each round's feedback
 	multipliers []float64   // of the next decision
@@ -37,7 +38,7 @@ func WithCheckpoint(ctx context.Context, hook func(ctx context.Context) error) c
 }
 
 // Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must be valid (package
-// study checks what people typed); a Config that cannot be computed with, such as a kernel matrix that is not
+// design checks what people typed); a Config that cannot be computed with, such as a kernel matrix that is not
 // positive definite with its λ, is an error. So is that of ctx, which ends the work early.
 func Replay(ctx context.Context, cfg *Config, h *History) (*State, error) {
 	return replay(ctx, cfg, h, nil)
@@ -56,6 +57,7 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	}
 	s := &State{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), prior: prior}
 	s.eraList = s.eras()
+	s.agreed = s.agree()
 	for _, e := range s.eraList {
 		if err := s.build(ctx, e); err != nil {
 			return nil, err
@@ -71,7 +73,8 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	if s.display, err = s.shown(ctx, s.Round(), nil); err != nil {
 		return nil, err
 	}
-	s.prior = nil
+	s.keepTrace()
+	s.letGo()
 	return s, nil
 }
 
@@ -116,12 +119,20 @@ func (s *State) AtCeiling() []bool {
 	return at
 }
 
-// walk moves the multipliers through the rounds.
+// walk moves the multipliers through the rounds, from the first on that can move them otherwise than in the prior state.
 func (s *State) walk(ctx context.Context) error {
-	q := s.policy.Start()
+	first, q := 1, s.policy.Start()
 	revealed, scaled := s.revealed(), s.scaledFrom()
+	if s.prior != nil {
+		first = s.agreed.decision
+		if first > 1 && slices.Contains(scaled, first) {
+			first-- // what waited for a scale is taken in at the end of the round before
+		}
+		known := append(s.prior.path[:len(s.prior.path):len(s.prior.path)], s.prior.multipliers)
+		s.path, q = known[:first-1:first-1], known[first-1]
+	}
 	slid := windows{}
-	for t := 1; t < s.Round(); t++ {
+	for t := first; t < s.Round(); t++ {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return err
 		}
@@ -291,7 +302,12 @@ func (s *State) ownEstimates(ctx context.Context, t int, q []float64, m moment) 
 		return nil, err
 	}
 	r := &s.history.Rounds[t-1]
-	sight, err := s.sightOf(ctx, v, Place{r.Point, r.Arm}, func(j, _ int) float64 { return r.Costs[j] }, s.draw(t))
+	known := func(j, _ int) float64 { return r.Costs[j] }
+	estimates, err := s.played(ctx, v, t, known)
+	if err != nil {
+		return nil, err
+	}
+	sight, err := s.drawn(s.sightFrom(ctx, v, []Place{s.placeOf(t)}, known, s.draw(t), estimates))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -74,24 +75,64 @@ func shift(values []float64, by float64) {
 	}
 }
 
+// played is the posterior of every target at the place of round t when decision t was made. Where that round's reading was the next to arrive,
+// it stands in the factor's row already, to the same bits.
+func (s *State) played(ctx context.Context, v *view, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
+	at := []Place{s.placeOf(t)}
+	out := s.givenEstimates(v, at, known)
+	for i := range v.sources {
+		src := &v.sources[i]
+		means, variance := src.next(t)
+		if means == nil {
+			row := s.input(src.kernel, at[0])
+			if err := checkpoint.Reach(ctx); err != nil {
+				return nil, err
+			}
+			means, variance = src.data.Predict(row, src.z...)
+		}
+		for n, k := range src.targets {
+			out[k] = policy.Estimate{Mean: []float64{means[n] + v.transforms[k].shift}, SD: []float64{math.Sqrt(max(variance, 0))}}
+		}
+	}
+	return out, nil
+}
+
+// next predicts round t from the factor's row, when its reading is the next one; else the means are nil.
+func (src *source) next(t int) (means []float64, variance float64) {
+	n := src.arrived
+	if src.group == nil || n >= len(src.group.order) || src.group.order[n].round != t {
+		return nil, 0
+	}
+	for _, z := range src.z {
+		means = append(means, src.group.data.AheadMean(n, z))
+	}
+	return means, src.group.data.AheadVariance(n)
+}
+
 // sight is what the algorithm sees at some places when it makes the decision of view v.
 func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
 	estimates, lead, err := s.compare(ctx, v, at, known)
 	if err != nil {
 		return nil, err
 	}
-	sight := s.bareSight(v, draw)
-	sight.Reward, sight.Costs, sight.Lead = estimates[0], estimates[1:], lead
+	sight := s.sightFrom(ctx, v, at, known, draw, estimates)
 	if lead != nil {
-		sight.Again = v.incumbent.again
+		sight.Lead, sight.Again = lead, v.incumbent.again
 	}
+	return sight, nil
+}
+
+// sightFrom is the sight with the estimates known.
+func (s *State) sightFrom(ctx context.Context, v *view, at []Place, known func(j, i int) float64, draw Draw, estimates []policy.Estimate) *policy.Sight {
+	sight := s.bareSight(v, draw)
+	sight.Reward, sight.Costs = estimates[0], estimates[1:]
 	if s.traits.LooksBack {
 		sight.Past = s.past(v)
 	}
 	if s.traits.LooksAtAll {
 		sight.Set = s.set(ctx, v, at, known)
 	}
-	return sight, nil
+	return sight
 }
 
 // bareSight is a sight of no places yet.
@@ -111,7 +152,16 @@ func (s *State) bareSight(v *view, draw Draw) *policy.Sight {
 // recorded draws at that place alone.
 func (s *State) sightOf(ctx context.Context, v *view, at Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
 	sight, err := s.sight(ctx, v, []Place{at}, known, draw)
-	if err == nil && s.traits.Drawn != nil && len(draw.Z) != len(s.targets) {
+	if err != nil {
+		return nil, err
+	}
+	return s.drawn(sight)
+}
+
+// drawn completes the sight of one place with the draw there of a policy that draws whole functions, where none was recorded.
+func (s *State) drawn(sight *policy.Sight) (*policy.Sight, error) {
+	var err error
+	if s.traits.Drawn != nil && len(sight.Draw.Z) != len(s.targets) {
 		err = interruptible(func() { sight.Draw.Z = s.traits.Drawn(sight, 0) })
 	}
 	return sight, err

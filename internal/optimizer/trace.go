@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/policy"
 )
 
 // tracing is how far the trace has come. Callers that need it at the same time work on it in turns, a round each.
@@ -26,6 +27,18 @@ func (s *State) Trace(ctx context.Context) ([]RoundTrace, error) {
 			return nil, err
 		}
 	}
+}
+
+// keepTrace takes over what the prior state has traced of rounds of which nothing differs.
+func (s *State) keepTrace() {
+	if s.prior == nil {
+		return
+	}
+	l := &s.prior.trace
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(len(l.rounds), s.agreed.decision-1, s.agreed.record-1)
+	s.trace.rounds = l.rounds[:n:n]
 }
 
 // traceFurther traces the next round and tells whether there was none left.
@@ -68,19 +81,25 @@ func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace
 	if err != nil {
 		return trace, err
 	}
+	predicted, err := s.played(ctx, shown, t, nil)
+	if err != nil {
+		return trace, err
+	}
+	believed := predicted
+	if acted != shown {
+		if believed, err = s.played(ctx, acted, t, nil); err != nil {
+			return trace, err
+		}
+	}
 	for i := range s.cfg.Metrics {
 		k := s.targetOf(i)
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
 		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
-		f := s.ahead(shown, t, k)
+		f := s.ahead(shown, t, k, predicted[k])
 		mean, sd := shown.era.transforms[k].moments(f.mean, f.sd)
-		latent := f.latentSD
-		if i := acted.sourceOf[k]; acted != shown && i >= 0 {
-			estimates, err := s.estimate(ctx, acted, []Place{s.placeOf(t)}, nil)
-			if err != nil {
-				return trace, err
-			}
-			latent = estimates[k].SD[0]
+		latent := predicted[k].SD[0]
+		if acted.sourceOf[k] >= 0 {
+			latent = believed[k].SD[0]
 		}
 		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
 		trace.residuals = append(trace.residuals, s.residual(shown.era, t, k, f))
@@ -116,27 +135,14 @@ func betaOf(v *view, k int) float64 {
 	return math.NaN()
 }
 
-// forecast is a prediction of one reading in modelled units.
-type forecast struct{ mean, latentSD, sd float64 }
+// forecast is a prediction of one reading in modelled units: of its response, with the noise.
+type forecast struct{ mean, sd float64 }
 
-// ahead predicts the reading of round t's own point from what decision t saw. When that reading was the next to arrive, its
-// prediction already stands in the factor's row.
-func (s *State) ahead(v *view, t, k int) forecast {
+// ahead predicts the reading of round t's own point from what decision t expected of the function there.
+func (s *State) ahead(v *view, t, k int, latent policy.Estimate) forecast {
 	metric := s.targets[k].metric
-	src := &v.sources[v.sourceOf[k]]
-	z := src.z[slices.Index(src.targets, k)]
-	m := v.era.models[metric]
-	r := &s.history.Rounds[t-1]
-	lambda := s.readingLambda(t, r.Readings[metric], m)
-	var mean, variance float64
-	g := v.era.groups[v.era.groupOf[metric]]
-	if n := src.arrived; s.traits.Earliest(t) <= 1 && n < len(g.order) && g.order[n].round == t {
-		mean, variance = g.data.AheadMean(n, v.era.whitened[k]), g.data.AheadVariance(n)
-	} else {
-		means, latent := src.data.Predict(s.input(src.kernel, Place{r.Point, r.Arm}), z)
-		mean, variance = means[0], latent
-	}
-	return forecast{mean, math.Sqrt(variance), math.Sqrt(variance + lambda)}
+	lambda := s.readingLambda(t, s.history.Rounds[t-1].Readings[metric], v.era.models[metric])
+	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
 }
 
 // residual is how many standard deviations round t's reading of target k's metric came out above its forecast; 0 without a reading.

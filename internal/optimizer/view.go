@@ -30,7 +30,8 @@ type view struct {
 type source struct {
 	kernel  Kernel
 	data    *gp.Data
-	rounds  []int // of the points
+	group   *group // that the data are a beginning of; nil where a window or pending points make them something else
+	rounds  []int  // of the points
 	arrived int
 	targets []int
 	z       [][]float64 // per target in targets, as long as data, 0 for pending points
@@ -139,7 +140,7 @@ func (s *State) inSight(ctx context.Context, v *view, g *group) (source, error) 
 	order := g.order[:g.seen(v.round)]
 	src := source{kernel: g.model.kernel}
 	if first := s.traits.Earliest(v.round); first <= 1 {
-		src.data = g.data.Prefix(len(order))
+		src.data, src.group = g.data.Prefix(len(order)), g
 	} else {
 		order = since(order, first)
 		var err error
@@ -172,7 +173,7 @@ func (s *State) appendPending(ctx context.Context, src *source, m metricModel, r
 	for i, r := range rounds {
 		order[i] = arrival{round: r, lambda: m.noise.at(s.placeOf(r), m.lambda)}
 	}
-	src.data = src.data.Clone()
+	src.data, src.group = src.data.Clone(), nil
 	src.rounds = append(src.rounds, rounds...)
 	return s.appendRounds(ctx, src.data, m.kernel, order)
 }

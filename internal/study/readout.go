@@ -120,9 +120,8 @@ type Band struct {
 
 // AcquisitionQuery is the body of POST …/acquisition.
 type AcquisitionQuery struct {
-	Points           []design.Settings    `json:"points,omitempty"` // default: the candidates
-	Context          map[string]float64   `json:"context,omitempty"`
-	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+	Points []design.Settings `json:"points,omitempty"` // default: the candidates
+	design.Brought
 }
 
 // Acquisition is its answer. A nil value may not be chosen.
@@ -191,7 +190,15 @@ func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, 
 	if err != nil {
 		return Readout{}, err
 	}
-	return readout(ctx, snap, state)
+	return s.readout(ctx, snap, state)
+}
+
+func (s *Service) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (out Readout, err error) {
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		out, err = readout(ctx, snap, state)
+		return err
+	})
+	return out, err
 }
 
 func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
@@ -358,12 +365,12 @@ func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places [
 	if err != nil {
 		return Posterior{}, err
 	}
-	release, err := s.computing(ctx)
-	if err != nil {
-		return Posterior{}, err
-	}
-	defer release()
-	beliefs, chances, err := state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points))
+	var beliefs []optimizer.Belief
+	var chances []float64
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points))
+		return err
+	})
 	if err != nil {
 		return Posterior{}, err
 	}
@@ -388,13 +395,12 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Ac
 	if err != nil {
 		return Acquisition{}, err
 	}
-	release, err := s.computing(ctx)
-	if err != nil {
-		return Acquisition{}, err
-	}
-	defer release()
 	c := snap.Compiled()
-	scores, err := state.Acquisition(ctx, places, known)
+	var scores optimizer.Scores
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		scores, err = state.Acquisition(ctx, places, known)
+		return err
+	})
 	if err != nil {
 		return Acquisition{}, err
 	}
@@ -424,14 +430,14 @@ func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Plac
 		if places == nil {
 			return nil, optimizer.Known{}, design.NewInvalid("body.points", "points are needed, because the study has no candidates", nil)
 		}
-		known, faults := c.Known(q.Context, q.ConstraintValues, "body")
+		known, faults := c.Known(q.Brought, "body")
 		return places, known, faults.Err()
 	}
 	places, faults := c.Places(q.Points, "body.points")
 	if err := faults.Err(); err != nil {
 		return nil, optimizer.Known{}, err
 	}
-	known, faults := c.KnownFor(places, q.Context, q.ConstraintValues, "body")
+	known, faults := c.KnownFor(places, q.Brought, "body")
 	return places, known, faults.Err()
 }
 
@@ -441,16 +447,15 @@ func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histo
 	if err != nil {
 		return nil, err
 	}
-	release, err := s.computing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	trace, err := state.Trace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	running, err := state.ViolationTrace(ctx)
+	var trace []optimizer.RoundTrace
+	var running [][]optimizer.Violation
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		if trace, err = state.Trace(ctx); err != nil {
+			return err
+		}
+		running, err = state.ViolationTrace(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -463,7 +468,7 @@ func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histo
 }
 
 func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
-	t, c := &snap.Trials[i], snap.Compiled()
+	t, c := snap.Trials[i], snap.Compiled()
 	row := HistoryRow{
 		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
 		Values: map[string]float64{}, Ahead: map[string]Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),

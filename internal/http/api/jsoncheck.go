@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -72,23 +71,18 @@ func (c *jsonCheck) custom(t reflect.Type, at string, nullAllowed bool) {
 		c.null(t, at, nullAllowed)
 		return
 	}
-	nested := jsonCheck{read: json.NewDecoder(bytes.NewReader(raw))}
+	nested, as := jsonCheck{read: json.NewDecoder(bytes.NewReader(raw))}, anyType
+	if t == readingType && raw[0] == '{' {
+		as = readingObject
+	}
 	nested.read.UseNumber()
-	nested.value(anyType, at, true)
+	nested.value(as, at, true)
 	c.duplicates = append(c.duplicates, nested.duplicates...)
 	c.faults = append(c.faults, nested.faults...)
 	if len(nested.faults)+len(nested.duplicates) > 0 {
 		return
 	}
-	err := reflect.New(t).Interface().(json.Unmarshaler).UnmarshalJSON(raw)
-	var inner *design.Invalid
-	switch {
-	case err == nil:
-	case errors.As(err, &inner):
-		for _, f := range inner.Faults {
-			c.fault(strings.Replace(f.Location, "body", at, 1), f.Message, f.Value)
-		}
-	default:
+	if reflect.New(t).Interface().(json.Unmarshaler).UnmarshalJSON(raw) != nil {
 		c.fault(at, "must be "+wanted(t), raw)
 	}
 }

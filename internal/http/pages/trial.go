@@ -37,8 +37,12 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 	page.Facts = v.decisionFacts(t.Decision)
 	page.Model = modelTable(v.snap.Definition, t.Decision)
 	var err error
-	if page.History, err = s.trialEvents(r, v, t.Number); err != nil {
+	var before int
+	if page.History, before, err = s.eventsOf(r.Context(), v, t.Number); err != nil {
 		return err
+	}
+	if before > 0 {
+		page.Earlier = count(before, "earlier entry is", "earlier entries are") + " in the study’s ledger."
 	}
 	if change != nil {
 		change(&page)

@@ -9,6 +9,13 @@ import (
 	"headroom/internal/optimizer"
 )
 
+// Brought is what a caller brings with a decision for the constraints whose value is known then: the context that expressions need, by
+// name, and the values of sampled metrics, one number per candidate, by metric.
+type Brought struct {
+	Context          map[string]float64   `json:"context,omitempty"`
+	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+}
+
 // givenCost is a constraint whose metric is known when a decision is made.
 type givenCost struct {
 	cost int // index into Config.Costs
@@ -19,21 +26,20 @@ type givenCost struct {
 // farOutside stands for the metric where a known form has no value: a search must stay away from there.
 const farOutside = 1e100
 
-// Known makes the values of known-form and sampled constraints for one decision: values holds, by metric, one number
-// per candidate. Faults are located under location, e.g. "body".
-func (c *Compiled) Known(context map[string]float64, values map[string][]float64, location string) (optimizer.Known, Faults) {
+// Known makes the values of known-form and sampled constraints for one decision. Faults are located under location, e.g. "body".
+func (c *Compiled) Known(brought Brought, location string) (optimizer.Known, Faults) {
 	places := make([]optimizer.Place, len(c.arms))
 	for i := range places {
 		places[i].Arm = i
 	}
-	return c.KnownFor(places, context, values, location)
+	return c.KnownFor(places, brought, location)
 }
 
-// KnownFor is known where values holds one number for each of the given places instead of each candidate.
-func (c *Compiled) KnownFor(places []optimizer.Place, context map[string]float64, values map[string][]float64, location string) (optimizer.Known, Faults) {
+// KnownFor is Known where sampled values hold one number for each of the given places instead of each candidate.
+func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought, location string) (optimizer.Known, Faults) {
 	var f Faults
-	c.checkContext(context, location, &f)
-	c.checkValues(values, len(places), location, &f)
+	c.checkContext(brought.Context, location, &f)
+	c.checkValues(brought.ConstraintValues, len(places), location, &f)
 	if len(f) > 0 {
 		return optimizer.Known{}, f
 	}
@@ -41,17 +47,17 @@ func (c *Compiled) KnownFor(places []optimizer.Place, context map[string]float64
 		return optimizer.Known{}, nil
 	}
 	if c.arms == nil {
-		return optimizer.Known{At: c.knownFunction(context, location, &f)}, f
+		return optimizer.Known{At: c.knownFunction(brought.Context, location, &f)}, f
 	}
 	known := optimizer.Known{Arms: make([][]float64, len(c.ConstraintNames))}
 	for _, g := range c.given {
 		if g.Sampled {
 			known.Arms[g.cost] = make([]float64, len(c.arms))
 			for i, p := range places {
-				known.Arms[g.cost][p.Arm] = values[g.Metric][i]
+				known.Arms[g.cost][p.Arm] = brought.ConstraintValues[g.Metric][i]
 			}
 		} else {
-			known.Arms[g.cost] = c.tabulate(g, context, location, &f)
+			known.Arms[g.cost] = c.tabulate(g, brought.Context, location, &f)
 		}
 	}
 	return known, f
@@ -131,10 +137,10 @@ func (g givenCost) complete(r *row, n int, context map[string]float64) []float64
 }
 
 // KnownAt returns the known constraints' metric values at one point, by constraint name.
-func (c *Compiled) KnownAt(s Settings, place optimizer.Place, context map[string]float64, values map[string][]float64, location string) (map[string]float64, Faults) {
+func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought, location string) (map[string]float64, Faults) {
 	var f Faults
-	c.checkContext(context, location, &f)
-	c.checkValues(values, len(c.arms), location, &f)
+	c.checkContext(brought.Context, location, &f)
+	c.checkValues(brought.ConstraintValues, len(c.arms), location, &f)
 	if len(f) > 0 || len(c.given) == 0 {
 		return nil, f
 	}
@@ -143,10 +149,10 @@ func (c *Compiled) KnownAt(s Settings, place optimizer.Place, context map[string
 	out := make(map[string]float64, len(c.given))
 	for _, g := range c.given {
 		if g.Sampled {
-			out[g.Name] = values[g.Metric][place.Arm]
+			out[g.Name] = brought.ConstraintValues[g.Metric][place.Arm]
 			continue
 		}
-		v := g.at(&r, x, context)
+		v := g.at(&r, x, brought.Context)
 		if !Finite(v) {
 			f.Add(location, nil, "the expression of %s has no finite value at %s", g.Name, c.space.describe(x))
 		}
@@ -178,7 +184,7 @@ func (c *Compiled) KnownOfSettings(places []optimizer.Place, points []Settings) 
 	}
 	rows := make([][]float64, len(points))
 	for i := range points {
-		known, faults := c.KnownAt(points[i], places[i], nil, nil, "body")
+		known, faults := c.KnownAt(points[i], places[i], Brought{}, "body")
 		if len(faults) > 0 {
 			return nil
 		}

@@ -4,7 +4,7 @@ import "headroom/internal/study/design"
 
 // derive works out what of trial i follows from its readings, its settings and the present definition.
 func (snap *Snapshot) derive(i int) {
-	t, r := &snap.Trials[i], &snap.records[i]
+	t, r := snap.Trials[i], snap.records[i]
 	if r.place.U == nil {
 		r.place = snap.compiled.Locate(t.Parameters, t.Candidate)
 	}
@@ -46,12 +46,8 @@ func (t *Trial) progress(modelled []string) Status {
 	}
 }
 
-// value is the value of constraint c in trial i, if it is known by now.
+// value is the value of constraint c in trial i, told or known beforehand, if it is known by now.
 func (snap *Snapshot) value(i int, c design.Constraint) (float64, bool) {
-	if c.Given() {
-		v, ok := snap.records[i].known[c.Name]
-		return v, ok
-	}
 	m, ok := snap.Trials[i].Metrics[c.Metric]
 	return m.Value, ok
 }

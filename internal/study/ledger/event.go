@@ -4,6 +4,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"headroom/internal/optimizer"
@@ -74,10 +75,9 @@ type ChosenData struct {
 	// Seen is the last event the decision was made from, Engine the version of the optimizer that made it.
 	Seen   int64  `json:"seen"`
 	Engine string `json:"engine"`
-	// Context and ConstraintValues are what the caller brought; KnownValues the known constraints' values at the point, by constraint name.
-	Context          map[string]float64   `json:"context,omitempty"`
-	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
-	KnownValues      map[string]float64   `json:"known_values,omitempty"`
+	design.Brought
+	// KnownValues are the known constraints' values at the point, by constraint name.
+	KnownValues map[string]float64 `json:"known_values,omitempty"`
 }
 
 // Origin is who chose a trial.
@@ -173,22 +173,48 @@ func WarpOf(w warp.Warp) *Warp {
 	return &kept
 }
 
-// ToldData reports readings, and the settings actually used when they differ.
-type ToldData struct {
-	Number     int                `json:"number"`
+// Telling is what is reported of a trial: readings, and the settings actually used when they differ from those chosen.
+type Telling struct {
 	Metrics    map[string]Reading `json:"metrics"`
 	Parameters design.Settings    `json:"parameters,omitempty"`
 	ObservedAt *time.Time         `json:"observed_at,omitempty"`
 	Note       string             `json:"note,omitempty"`
+}
+
+// ToldData is a telling of trial Number, with what follows from it.
+type ToldData struct {
+	Number int `json:"number"`
+	Telling
 	// Candidate and KnownValues follow Parameters when those are given.
 	Candidate   *int               `json:"candidate,omitempty"`
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
 }
 
-// Reading is a value as told.
+// Reading is a value as told. Its JSON is an object; a number alone is read, too.
 type Reading struct {
 	Value  float64  `json:"value"`
 	StdDev *float64 `json:"stddev,omitempty"`
+}
+
+var errNotAReading = errors.New(`a reading is a number or {"value": …, "stddev": …}`)
+
+// UnmarshalJSON reads 71.2 or {"value": 71.2, "stddev": 0.4}, without members of other names.
+func (r *Reading) UnmarshalJSON(text []byte) error {
+	var read struct {
+		Value  *float64 `json:"value"`
+		StdDev *float64 `json:"stddev"`
+	}
+	var err error
+	if len(text) > 0 && text[0] == '{' {
+		err = decodeExactly(text, &read)
+	} else {
+		err = json.Unmarshal(text, &read.Value)
+	}
+	if err != nil || read.Value == nil {
+		return errNotAReading
+	}
+	*r = Reading{*read.Value, read.StdDev}
+	return nil
 }
 
 // CorrectedData keeps both values.

@@ -120,3 +120,16 @@ func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTheAlgorithmThatDrewKnowsItsDraws(t *testing.T) {
+	t.Parallel()
+	decision := &Decision{Algorithm: "ckb-ts", RandomSeed: 7, Draws: []float64{1, 2}}
+	for algorithm, want := range map[string]optimizer.Draw{"ckb-ts": {Seed: 7, Z: []float64{1, 2}}, "rpol-ucb": {Seed: 7}} {
+		if diff := cmp.Diff(want, decision.Draw(algorithm)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", algorithm, diff)
+		}
+	}
+	if diff := cmp.Diff(optimizer.Draw{}, (*Decision)(nil).Draw("ckb-ts")); diff != "" {
+		t.Errorf("a trial without a decision drew %s", diff)
+	}
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -125,8 +124,9 @@ func TestRehearsalReports(t *testing.T) {
 	if err != nil || len(rows) != 1+3*2*2*7 {
 		t.Errorf("asks.csv has %d lines, %v", len(rows), err)
 	}
-	if !bytes.Contains([]byte(fileOf(t, out, "figure.svg")), []byte("<svg")) {
-		t.Error("the figure is no SVG")
+	figure := fileOf(t, out, "figure.svg")
+	if !strings.Contains(figure, "<svg") || !strings.Contains(figure, "made-uneven") || strings.Contains(figure, "made-hopeless") {
+		t.Errorf("the figure must be an SVG that shows what has a share, and nothing else: %.200s", figure)
 	}
 }
 

@@ -173,7 +173,10 @@ func TestPredictions(t *testing.T) {
 		t.Errorf("the first trial was predicted to be %v, out of nothing", r.Asks[0].Ahead)
 	}
 	predicted := 0
-	for _, trial := range r.Asks {
+	for i, trial := range r.Asks {
+		if !(trial.Seconds > 0 && trial.Seconds < 60) {
+			t.Errorf("ask %d took %v seconds", i+1, trial.Seconds)
+		}
 		for metric, ahead := range trial.Ahead {
 			predicted++
 			if !(ahead.SD > 0) {

@@ -84,7 +84,7 @@ type choice struct {
 	Decision   *ledger.Decision
 }
 
-func choiceOf(t ledger.Trial) choice {
+func choiceOf(t *ledger.Trial) choice {
 	return choice{t.Parameters, t.Candidate, t.Origin, t.Seen, t.Decision}
 }
 

@@ -109,7 +109,7 @@ func TestCoverage(t *testing.T) {
 	for i, z := range []float64{0.6, -1.2, 1.9, -2, 3} {
 		r.Asks[i].Ahead = map[string]study.Predicted{"yield": {Mean: r.Asks[i].Read["yield"] - 5*z, SD: 5}}
 	}
-	r.Shown = map[string]study.Calibration{"yield": {Count: 4, Coverage95: 0.5}, "cost": {Count: 1, Coverage95: 1}}
+	r.Shown = map[string]study.Calibration{"yield": {Coverage: study.Coverage{Count: 4, Coverage95: 0.5}}, "cost": {Coverage: study.Coverage{Count: 1, Coverage95: 1}}}
 	wantFigures(t, "coverage", p, r, map[string]float64{"new50": 0.25, "new80": 0.5, "new95": 0.75, "known95": 0, "shown95": 0.6})
 	r.Asks = r.Asks[5:]
 	wantFigures(t, "nothing predicted", p, r, map[string]float64{"new95": math.NaN(), "known95": math.NaN()})

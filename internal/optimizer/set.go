@@ -9,7 +9,6 @@ import (
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/factor"
-	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -71,16 +70,15 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(k int, widt
 	return func(k int, width float64, normal func() float64) []float64 {
 		i := v.sourceOf[k]
 		src := &v.sources[i]
-		inputs := s.inputs(src.kernel, at)
 		if roots[i] == nil {
-			covariance, err := src.data.Covariance(ctx, inputs)
+			covariance, err := s.covariance(ctx, v, src, at)
 			must(err)
 			roots[i], err = factor.SemidefiniteRoot(ctx, covariance)
 			must(err)
 		}
-		means, err := src.data.MeanMany(ctx, inputs, [][]float64{src.z[slices.Index(src.targets, k)]})
+		means, err := s.predictedMeans(ctx, v, src, at)
 		must(err)
-		mean := means[0]
+		mean := means[slices.Index(src.targets, k)]
 		n := make([]float64, len(at))
 		for i := range n {
 			n[i] = normal()
@@ -99,19 +97,14 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(k int, widt
 func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
 	src := &v.sources[v.sourceOf[k]]
 	m := v.era.models[s.targets[k].metric]
-	inputs := s.inputs(src.kernel, at)
-	some := kernel.NewInputs(inputs.Coordinates())
-	for _, y := range among {
-		some.Append(inputs.Row(y))
-	}
-	before, err := src.data.Conditioned(ctx, some)
+	covariances, err := s.covariances(ctx, v, src, at, among)
 	must(err)
 	estimates, err := s.estimate(ctx, v, at, nil)
 	must(err)
 	at0 := estimates[k]
 	return func(x int, value float64) policy.Estimate {
 		must(checkpoint.Reach(ctx))
-		c := before.Covariances(inputs.Row(x))
+		c := covariances(x)
 		total := at0.SD[x]*at0.SD[x] + m.noise.at(at[x], m.lambda)
 		after := policy.Estimate{Mean: make([]float64, len(among)), SD: make([]float64, len(among))}
 		for i, y := range among {

@@ -140,7 +140,7 @@ func compare(t *testing.T, after string, same cmp.Option, got, want *State) {
 	t.Helper()
 	check := func(what string, x, y any) {
 		t.Helper()
-		if diff := cmp.Diff(y, x, same, cmp.AllowUnexported(RoundTrace{})); diff != "" {
+		if diff := cmp.Diff(y, x, same, cmp.AllowUnexported(RoundTrace{}, Tally{})); diff != "" {
 			t.Fatalf("%s after %s:\n%s", what, after, diff)
 		}
 	}

@@ -184,14 +184,6 @@ func (c *comparison) compareModels(stored, replayed map[string]ledger.MetricMode
 	}
 }
 
-// improvementOf is the expected improvement by the trial it is over; empty where there is none.
-func improvementOf(d *ledger.Decision) map[string]float64 {
-	if d.ExpectedImprovement == nil {
-		return nil
-	}
-	return map[string]float64{fmt.Sprintf("over trial %d", d.Incumbent): *d.ExpectedImprovement}
-}
-
 // modelNumbers are the hyperparameters that are one number each.
 func modelNumbers(m ledger.MetricModel) map[string]float64 {
 	numbers := map[string]float64{"variance": m.Variance, "lambda": m.Lambda, "centre": m.Centre, "scale": m.Scale,

@@ -95,7 +95,7 @@ func Of(err error) *Problem {
 		}
 	}
 	if errors.Is(err, study.ErrUnavailable) {
-		return Unavailable("The database cannot be reached. Nothing was stored; please try again.")
+		return Unavailable("The database does not answer. Please try again; a request with an Idempotency-Key is never carried out twice.")
 	}
 	return New(http.StatusInternalServerError, "Something went wrong here. The log has the details under the request's id.")
 }

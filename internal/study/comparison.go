@@ -163,6 +163,14 @@ func (c *comparison) compareNumbers(replayed ledger.Decision) {
 	c.compareModels(stored.Model, replayed.Model)
 }
 
+// improvementOf is the expected improvement by the trial it is over; empty where there is none.
+func improvementOf(d *ledger.Decision) map[string]float64 {
+	if d.ExpectedImprovement == nil {
+		return nil
+	}
+	return map[string]float64{fmt.Sprintf("over trial %d", d.Incumbent): *d.ExpectedImprovement}
+}
+
 func (c *comparison) compareModels(stored, replayed map[string]ledger.MetricModel) {
 	for _, name := range sortedKeys(stored) {
 		a, b := stored[name], replayed[name]

@@ -13,7 +13,7 @@ import (
 // incumbent is the played point x* that a decision compares the others with.
 type incumbent struct {
 	place    Place
-	round    int // the first that played it
+	round    int            // the first that played it
 	inputs   *kernel.Inputs // of x* alone
 	solved   []float64      // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*); nil without rows
 	mean     float64        // of f(x*)

@@ -22,12 +22,7 @@ type readingObject struct {
 // UnmarshalJSON reads 71.2 or {"value": 71.2, "stddev": 0.4}.
 func (m *reading) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '{' {
-		var object readingObject
-		if err := decodeJSON(text, &object); err != nil {
-			return err
-		}
-		*m = reading(object)
-		return nil
+		return json.Unmarshal(text, (*readingObject)(m))
 	}
 	return json.Unmarshal(text, &m.Value)
 }

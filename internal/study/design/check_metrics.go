@@ -19,6 +19,11 @@ func (c *checker) metrics() bool {
 		c.d.Constraints = slices.Clone(c.d.Constraints)
 		if n := len(c.d.Constraints); n > maxConstraints {
 			c.faults.Add("body.constraints", n, "there are %d constraints; at most %d are allowed", n, maxConstraints)
+			return
+		}
+		if n := len(c.d.RecordedMetrics); n > maxMetrics {
+			c.faults.Add("body.recorded_metrics", n, "there are %d recorded metrics; at most %d metrics are allowed in all", n, maxMetrics)
+			return
 		}
 		c.constraintMetrics()
 		c.constraintNames()
@@ -98,12 +103,16 @@ func (c *checker) constraint(k *Constraint, at string) {
 func (c *checker) contextNames() {
 	all := map[string]bool{}
 	for i, k := range c.d.Constraints {
+		if n := len(k.Context); n > maxContext {
+			c.faults.Add(constraintAt(i)+".context", n, "has %d names; at most %d are allowed", n, maxContext)
+			continue
+		}
 		seen := map[string]bool{}
 		for j, name := range k.Context {
 			location := fmt.Sprintf("%s.context[%d]", constraintAt(i), j)
 			switch {
-			case checkText(name) != "":
-				c.faults.Add(location, name, "the name %s", checkText(name))
+			case CheckName(name) != "":
+				c.faults.Add(location, name, "the name %s", CheckName(name))
 			case !isIdentifier(name):
 				c.faults.Add(location, name, "%q cannot be used in an expression; it needs to be letters, digits and _ beginning with a letter, and no word like and, or, not, in", name)
 			case slices.Contains(c.parameterNames(), name):

@@ -26,6 +26,7 @@ func (c *checker) parameters() bool {
 			c.faults.Add("body.parameters", nil, "give at least one parameter")
 		case n > maxParameters:
 			c.faults.Add("body.parameters", n, "there are %d parameters; at most %d are allowed", n, maxParameters)
+			return
 		}
 		for i := range c.d.Parameters {
 			p := &c.d.Parameters[i]
@@ -139,11 +140,12 @@ func (c *checker) choices(p *Parameter, at string) {
 		c.faults.Add(at+".choices", nil, "give at least one choice")
 	case n > maxChoices:
 		c.faults.Add(at+".choices", n, "there are %d choices; at most %d are allowed", n, maxChoices)
+		return
 	}
 	seen := map[string]bool{}
 	for i, choice := range p.Choices {
 		location := fmt.Sprintf("%s.choices[%d]", at, i)
-		if wrong := checkText(choice); wrong != "" {
+		if wrong := CheckName(choice); wrong != "" {
 			c.faults.Add(location, choice, "a choice %s", wrong)
 		} else if seen[choice] {
 			c.faults.Add(location, choice, "%q stands in the list twice", choice)
@@ -176,8 +178,12 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 		}
 		c.bounds(p, at)
 	}
-	if len(p.Of) == 0 {
+	switch n := len(p.Of); {
+	case n == 0:
 		c.faults.Add(at+".of", nil, "name the parameters that share the total with this one")
+	case n > maxParameters:
+		c.faults.Add(at+".of", n, "names %d parameters; there are %d", n, len(c.d.Parameters))
+		return
 	}
 	seen := map[string]bool{}
 	for i, name := range p.Of {

@@ -75,7 +75,7 @@ var checkFaults = []struct {
 }{
 	{"no name", func(d *Definition) { d.Name = "" }, "body.name", "must not be empty"},
 	{"long name", func(d *Definition) { d.Name = strings.Repeat("é", 201) }, "body.name", "201 characters; at most 200"},
-	{"NUL in the description", func(d *Definition) { d.Description = "a\x00b" }, "body.description", "NUL"},
+	{"NUL in the description", func(d *Definition) { d.Description = "a\x00b" }, "body.description", "U+0000"},
 	{"long description", func(d *Definition) { d.Description = strings.Repeat("x", 100_001) }, "body.description", "at most 100000"},
 	{"large seed", func(d *Definition) { d.Seed = 1 << 53 }, "body.seed", "at most 9007199254740991"},
 
@@ -293,7 +293,7 @@ func TestFaultsAreBounded(t *testing.T) {
 	d := bufferScreen()
 	d.Candidates = slices.Repeat([]Settings{{}}, 5000)
 	_, err := d.Check()
-	if n := len(faultsOf(t, err)); n != maxFaults+1 {
+	if n := len(faultsOf(t, err)); n != MostFaults {
 		t.Errorf("%d faults are listed", n)
 	}
 }

@@ -126,6 +126,10 @@ func (b *compiler) candidates() {
 	c.arms = make([][]float64, len(whole))
 	c.armIndex = make(map[string]int, len(whole))
 	for i, candidate := range c.Def.Candidates {
+		if b.faults.Full() {
+			c.arms = nil
+			return
+		}
 		x, _ := c.space.read(candidate, fmt.Sprintf("body.candidates[%d]", i), false, b.faults)
 		c.arms[i] = x
 		whole[i] = c.space.exactly(x)
@@ -154,6 +158,9 @@ func (b *compiler) unavailable() {
 	c := b.out
 	names := c.space.names()
 	for name, values := range sortedByKey(c.Def.Unavailable) {
+		if b.faults.Full() {
+			return
+		}
 		at := "body.unavailable." + Shorten(name)
 		i, known := c.space.index[name]
 		if !known {
@@ -268,20 +275,18 @@ func (b *compiler) safeSeeds(at string, needed bool) {
 	}
 }
 
-// Metric tells what kind of metric name is; for an unknown one it also returns the name that was probably meant, or "".
-func (c *Compiled) Metric(name string) (kind MetricKind, meant string) {
-	names := make([]string, len(c.metrics))
-	for i, m := range c.metrics {
+// Metric tells what kind of metric name is.
+func (c *Compiled) Metric(name string) MetricKind {
+	for _, m := range c.metrics {
 		switch {
 		case m.Name != name:
 		case m.Modelled:
-			return MetricModelled, ""
+			return MetricModelled
 		case m.Known:
-			return MetricKnown, ""
+			return MetricKnown
 		default:
-			return MetricRecorded, ""
+			return MetricRecorded
 		}
-		names[i] = m.Name
 	}
-	return MetricUnknown, closest(name, names)
+	return MetricUnknown
 }

@@ -36,13 +36,13 @@ func TestCostsAndMetrics(t *testing.T) {
 		t.Errorf("config %+v", c.Config)
 	}
 	for name, kind := range map[string]MetricKind{"yield": MetricModelled, "pH": MetricModelled, "heat": MetricKnown, "colour": MetricRecorded, "pH low": MetricUnknown} {
-		if got, _ := c.Metric(name); got != kind {
+		if got := c.Metric(name); got != kind {
 			t.Errorf("%s is of kind %v, want %v", name, got, kind)
 		}
 	}
 	for wrong, meant := range map[string]string{"Yield": "yield", "PH": "pH", "impurty": "impurity", "pressure": ""} {
-		if kind, got := c.Metric(wrong); kind != MetricUnknown || got != meant {
-			t.Errorf("%s: kind %v, meant %q, want %q", wrong, kind, got, meant)
+		if got := closest(wrong, d.MetricNames()); c.Metric(wrong) != MetricUnknown || got != meant {
+			t.Errorf("%s: kind %v, meant %q, want %q", wrong, c.Metric(wrong), got, meant)
 		}
 	}
 	var names []string

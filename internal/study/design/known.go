@@ -187,6 +187,11 @@ func (c *Compiled) KnownOfSettings(places []optimizer.Place, points []Settings) 
 	return rows
 }
 
+// BringsLittle tells whether no more contexts and sampled metrics are named than any study has.
+func BringsLittle(context map[string]float64, values map[string][]float64) bool {
+	return len(context) <= maxContext && len(values) <= maxMetrics
+}
+
 // checkContext compares the context that was brought with what the expressions need.
 func (c *Compiled) checkContext(context map[string]float64, location string, f *Faults) {
 	var needed []string
@@ -201,6 +206,9 @@ func (c *Compiled) checkContext(context map[string]float64, location string, f *
 		}
 	}
 	for name, v := range sortedByKey(context) {
+		if f.Full() {
+			return
+		}
 		at := location + ".context." + Shorten(name)
 		switch {
 		case !slices.Contains(needed, name):
@@ -232,6 +240,9 @@ func (c *Compiled) checkValues(values map[string][]float64, count int, location 
 		}
 	}
 	for name := range sortedByKey(values) {
+		if f.Full() {
+			return
+		}
 		if !slices.Contains(needed, name) {
 			f.Add(location+".constraint_values."+Shorten(name), nil, "%s", UnknownName("sampled metric", name, needed))
 		}

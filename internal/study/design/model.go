@@ -55,6 +55,9 @@ func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne
 	}
 	k := byMetric[T]{by: map[string]*T{}}
 	for name, value := range sortedByKey(byName) {
+		if r.faults.Full() {
+			break
+		}
 		at := location + "." + Shorten(name)
 		switch {
 		case absent(value):
@@ -224,6 +227,9 @@ func (r modelReader) lengthscalesByName(lengths []float64, byName map[string]jso
 		lengths[i] = r.lengthscale(i, value, location+"."+name)
 	}
 	for name := range sortedByKey(byName) {
+		if r.faults.Full() {
+			return
+		}
 		if !slices.Contains(names, name) {
 			r.faults.Add(location+"."+Shorten(name), nil, "%s", UnknownName("parameter", name, names))
 		}

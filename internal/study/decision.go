@@ -55,7 +55,7 @@ func (c *chooser) extend(ctx context.Context, s *Service) error {
 	}
 	defer release()
 	c.state, err = c.state.Extend(ctx, c.history)
-	return err
+	return notComputable(ctx, err)
 }
 
 // suggest lets the algorithm make the next decision.
@@ -70,7 +70,7 @@ func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known
 		return chosenPoint{}, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.compiled.Def.Algorithm.Name)
 	}
 	if err != nil {
-		return chosenPoint{}, err
+		return chosenPoint{}, notComputable(ctx, err)
 	}
 	return c.keep(c.compiled.Settings(d.Place), d, values)
 }
@@ -79,7 +79,7 @@ func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known
 func (c *chooser) own(ctx context.Context, settings design.Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
 	d, err := c.state.Own(ctx, place, known)
 	if err != nil {
-		return chosenPoint{}, err
+		return chosenPoint{}, notComputable(ctx, err)
 	}
 	return c.keep(settings, d, values)
 }

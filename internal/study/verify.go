@@ -148,8 +148,8 @@ func (v *verifier) compare(ctx context.Context, chosen ledger.ChosenData, place 
 		return err
 	}
 	c := v.snap.Compiled()
-	known, faults := c.Known(chosen.Context, chosen.ConstraintValues, "")
-	if err := faults.Err(); err != nil {
+	known, err := c.KnownThen(chosen.Context, chosen.ConstraintValues)
+	if err != nil {
 		return err
 	}
 	if stored.Reason == string(optimizer.ReasonOwn) {
@@ -168,7 +168,8 @@ func (v *verifier) compare(ctx context.Context, chosen ledger.ChosenData, place 
 	if err != nil {
 		return err
 	}
-	if samePoint(again.Place, place) {
+	// What was chosen is compared as it is written down: on a narrow range neighbouring settings lie far apart in unit coordinates.
+	if samePoint(c.Locate(c.Settings(again.Place), candidateOf(again.Place)), place) {
 		v.compareNumbers(number, stored, decisionRecord(c, state, again))
 		return nil
 	}
@@ -319,6 +320,7 @@ func numberOrNil(x float64, there bool) any {
 }
 
 func agrees(stored, replayed float64) bool {
+	stored, replayed = design.Saturated(stored), design.Saturated(replayed)
 	return math.Abs(stored-replayed) <= numberTolerance*max(1, math.Abs(stored))
 }
 

@@ -44,6 +44,9 @@ func (s *Site) beliefs(r *http.Request, v visit) (templates.Beliefs, error) {
 		return section, nil
 	}
 	readout, err := s.Studies.StateOf(r.Context(), v.snap)
+	if section.Empty = withoutModel(err); section.Empty != "" {
+		return section, nil
+	}
 	if err != nil {
 		return section, err
 	}

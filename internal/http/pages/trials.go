@@ -66,7 +66,7 @@ func (s *Site) trials(r *http.Request, v visit) (templates.Trials, error) {
 	}
 	if len(table.Rows) > 0 {
 		readout, err := s.Studies.StateOf(r.Context(), v.snap)
-		if err != nil {
+		if err != nil && withoutModel(err) == "" {
 			return table, err
 		}
 		markRecommended(table.Rows, readout.Recommendation)

@@ -2,14 +2,12 @@ package design
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
 const (
 	maxMetrics     = 20
 	maxConstraints = 50
-	maxThreshold   = 1e30
 )
 
 // metrics checks objective, constraints and recorded metrics and writes out the constraints' names.
@@ -84,8 +82,8 @@ func (c *checker) constraint(k *Constraint, at string) {
 	if k.Op != "<=" && k.Op != ">=" {
 		c.faults.Add(at+".op", k.Op, `must be "<=" or ">="`)
 	}
-	if !Finite(k.Threshold) || math.Abs(k.Threshold) > maxThreshold {
-		c.faults.Add(at+".threshold", nil, "must be a number between -1e30 and 1e30")
+	if !Computable(k.Threshold) {
+		c.faults.Add(at+".threshold", nil, "must be a number between -1e100 and 1e100")
 	}
 	switch {
 	case k.Sampled && k.Expression != "":

@@ -96,7 +96,11 @@ var checkFaults = []struct {
 	{"low above high", func(d *Definition) { d.Parameters[0].Low, d.Parameters[0].High = pointer(60.0), pointer(20.0) }, "body.parameters[0].low", "low 60 must be below high 20"},
 	{"low equals high", func(d *Definition) { d.Parameters[1].Low = pointer(12.0) }, "body.parameters[1].low", "low 12 must be below high 12"},
 	{"no high", func(d *Definition) { d.Parameters[0].High = nil }, "body.parameters[0].high", "is missing"},
-	{"huge bound", func(d *Definition) { d.Parameters[2].High = pointer(1e31) }, "body.parameters[2].high", "between -1e30 and 1e30"},
+	{"huge bound", func(d *Definition) { d.Parameters[2].High = pointer(1e101) }, "body.parameters[2].high", "between -1e100 and 1e100"},
+	{"huge log range", func(d *Definition) {
+		d.Parameters[2].Scale, d.Parameters[2].Low, d.Parameters[2].High = "log", pointer(1e-300), pointer(1e30)
+	}, "body.parameters[2].low", "raise low"},
+	{"huge threshold", func(d *Definition) { d.Constraints[0].Threshold = -1e101 }, "body.constraints[0].threshold", "between -1e100 and 1e100"},
 	{"indistinguishable bounds", func(d *Definition) { d.Parameters[2].Low, d.Parameters[2].High = pointer(1.0), pointer(1+1e-12) }, "body.parameters[2].high", "too close together"},
 	{"log scale from 0", func(d *Definition) { d.Parameters[2].Low = pointer(0.0) }, "body.parameters[2].low", "low 0 must be above 0 for a log scale"},
 	{"unknown scale", func(d *Definition) { d.Parameters[2].Scale = "log10" }, "body.parameters[2].scale", `must be "linear" or "log"`},
@@ -135,7 +139,6 @@ var checkFaults = []struct {
 	{"objective named like a parameter", func(d *Definition) { d.Objective.Metric = "Salt" }, "body.objective.metric", "is taken by another parameter"},
 	{"no direction", func(d *Definition) { d.Objective.Direction = "" }, "body.objective.direction", `"maximize" or "minimize"`},
 	{"no operator", func(d *Definition) { d.Constraints[0].Op = "<" }, "body.constraints[0].op", `"<=" or ">="`},
-	{"huge threshold", func(d *Definition) { d.Constraints[0].Threshold = 1e31 }, "body.constraints[0].threshold", "between"},
 	{"metric named like a parameter", func(d *Definition) { d.Constraints[0].Metric = "cycles" }, "body.constraints[0].metric", "is taken"},
 	{"metrics that differ in case", func(d *Definition) { d.Constraints[0].Metric, d.Constraints[0].Name = "Yield", "limit" }, "body.constraints[0].metric", "is taken by the objective's metric"},
 	{"two limits without names", func(d *Definition) { d.Constraints[1].Name, d.Constraints[2].Name = "", "" }, "body.constraints[2].name", "a name of its own"},

@@ -38,6 +38,7 @@ const (
 func Compile(d Definition) (*Compiled, error) {
 	var f Faults
 	b := newCompiler(d, &f)
+	b.stored = true
 	b.space()
 	b.costs()
 	b.models()
@@ -52,6 +53,7 @@ func Compile(d Definition) (*Compiled, error) {
 type compiler struct {
 	out    *Compiled
 	faults *Faults
+	stored bool // the definition was accepted once
 }
 
 func newCompiler(d Definition, f *Faults) *compiler {

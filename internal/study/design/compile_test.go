@@ -156,7 +156,7 @@ func TestKnownAnywhere(t *testing.T) {
 	_, wrong = c.KnownAt(kept, place, map[string]float64{"omega": 2, "shift": 40}, nil, "body")
 	wantFault(t, wrong, "body", "the expression of price has no finite value at a = 20, b = 40")
 	known, _ = c.Known(map[string]float64{"omega": 2, "shift": 40}, nil, "body")
-	if v := known.At(0, place.U); v != farOutside {
+	if v := known.At(0, place.U); v != Largest {
 		t.Errorf("where the price has no value it is %v", v)
 	}
 }

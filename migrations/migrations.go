@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Files are the steps, named NUMBER_title.up.sql.
+// Files are the steps, named NUMBER_title.up.sql, each with its way back, NUMBER_title.down.sql, which says what it drops.
 //
 //go:embed *.sql
 var Files embed.FS

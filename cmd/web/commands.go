@@ -55,10 +55,17 @@ func token(ctx context.Context, c config, args []string) error {
 }
 
 func migrate(ctx context.Context, c config, args []string) error {
-	if err := parse(flags("migrate"), args); err != nil {
+	set := flags("migrate")
+	target := set.Uint("to", 0, "the schema to go to, up or down; 0 = this program's. A step down says in its file what it drops")
+	if err := parse(set, args); err != nil {
 		return err
 	}
-	return withDatabase(ctx, c, func(url string) error { return db.Migrate(ctx, url) })
+	return withDatabase(ctx, c, func(url string) error {
+		if *target == 0 {
+			return db.Migrate(ctx, url)
+		}
+		return db.MigrateTo(ctx, url, *target)
+	})
 }
 
 // standardStream stands for standard output, or input, in place of a file's name: a container's file system is read-only.

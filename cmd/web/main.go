@@ -21,11 +21,12 @@ const usage = `headroom: experiments under limits, one decision after another
   headroom [serve] [-print-link]   run the server (what is said without a command)
   headroom link                    print a new sign-in link for the first admin
   headroom token -name N -role R   make an API token; -study ID limits it, -days D lets it expire
-  headroom migrate                 bring the database to this program's schema
+  headroom migrate                 bring the database to this program's schema; -to N goes to schema N, for an older program
   headroom backup FILE             write everything to one file; - is standard output
   headroom restore FILE            fill an empty database from such a file; - is standard input
   headroom verify FILE             check an exported study (export.json) offline
   headroom simulate -help          play an algorithm on a test problem with a known optimum
+  headroom rehearse -help          play whole studies of a table or problem whose truth is known, and judge them
   headroom health                  ask the running server whether it is ready
   headroom version
 
@@ -50,6 +51,7 @@ var commands = map[string]func(ctx context.Context, c config, args []string) err
 	"restore":  restore,
 	"verify":   verify,
 	"health":   health,
+	"rehearse": rehearse,
 	"simulate": simulate,
 	"version":  func(context.Context, config, []string) error { return say(version) },
 	"help":     func(context.Context, config, []string) error { return say(usage) },

@@ -14,8 +14,6 @@ import (
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
-	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 )
 
 func backup(t *testing.T, d *db.DB) []byte {
@@ -60,13 +58,9 @@ func filled(t *testing.T) *db.DB {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"description":"tab\t \\N \u0000 µ","numbers":[1e-7,0.1]}`)
-	sd := 0.1
-	add.After.Trials = []ledger.Trial{{Number: 1, Origin: ledger.Manual, Status: ledger.StatusPartial, CreatedAt: l.now, By: "Ana", Note: "line\nbreak",
-		Parameters: design.Settings{"x": {Number: 0.1}}, Metrics: map[string]ledger.Measurement{"y": {Value: 0.1 + 0.2, StdDev: &sd, ToldAt: l.now, By: "Ana"}}}}
-	add.Touched = []int{1}
 	add.Answer = &study.Answer{Status: 200, Body: []byte{0, 255, 10}}
 	retry := &study.Retry{Caller: "a", Method: "POST", Path: "/", Key: "k"}
-	if err := d.Studies.Write(ctx, "one", study.Command{Retry: retry}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := write(t, d, "one", before, study.Command{Retry: retry}, add); err != nil {
 		t.Fatal(err)
 	}
 	admin := firstAdmin(t, d)
@@ -127,8 +121,8 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 		"not gzip":          []byte("hello"),
 		"cut in the middle": file[:len(file)/2],
 		"no last line":      pack(t, strings.Join(lines[:len(lines)-1], "")),
-		"a changed value":   pack(t, strings.Replace(text, "line\\nbreak", "line\\nbroke", 1)),
-		"a newer schema":    pack(t, strings.Replace(text, `"schema":1`, `"schema":999`, 1)),
+		"a changed value":   pack(t, strings.Replace(text, "1e-7", "1e-8", 1)),
+		"a newer schema":    pack(t, strings.Replace(text, `"schema":2`, `"schema":999`, 1)),
 		"another file":      pack(t, "{}\n"),
 	} {
 		url := dbtest.EmptyURL(t)
@@ -139,7 +133,7 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 		if err := db.Migrate(t.Context(), url); err != nil {
 			t.Fatal(err)
 		}
-		if studies, err := open(t, url).Studies.Summaries(t.Context(), nil); err != nil || len(studies) != 0 {
+		if studies, err := open(t, url).Studies.Summaries(t.Context(), study.Listing{}); err != nil || len(studies) != 0 {
 			t.Errorf("%s left %d studies, %v", name, len(studies), err)
 		}
 	}

@@ -2,34 +2,38 @@ package db
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"headroom/internal/study"
 )
 
-// choosing makes decisions of one study follow one another: within this process by a queue in memory, among processes by a lock
+// decisions makes decisions of one study follow one another: within this process by a queue in memory, among processes by a lock
 // in the database. Only the head of each queue holds a connection, one of a pool of their own: however many wait, writes find theirs free.
-type choosing struct {
-	pool *pgxpool.Pool
-
-	mutex  sync.Mutex
-	queues map[string]*queue
+type decisions struct {
+	pool   *pgxpool.Pool
+	queues study.Queues
 }
 
-// queue is the callers of one study. Its one place is taken by sending and given back by receiving.
-type queue struct {
-	place   chan struct{}
-	members int // waiting or choosing; at 0 the queue is forgotten
-}
+// A choosing lock is a lease: PostgreSQL ends it when its holder has been silent for choosingLease, as one that is frozen is, or cut
+// off. Whoever waits for the lock gives up after lockTime.
+const (
+	choosingLease = 10 * time.Second
+	renewal       = choosingLease / 4
+	lockTime      = time.Minute
+)
 
-func newChoosing(pool *pgxpool.Pool) *choosing {
-	return &choosing{pool: pool, queues: map[string]*queue{}}
-}
+// errLeaseLost is why a decision was given up.
+var errLeaseLost = fmt.Errorf("the choosing lock was lost: %w", study.ErrUnavailable)
 
-// Choosing runs choose while holding the study's choosing lock.
+// Choosing runs choose while holding the study's choosing lock. Should the lock be lost, choose's context ends.
 func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error {
-	leave, err := s.choosing.enter(ctx, id)
+	leave, err := s.choosing.queues.Enter(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -39,48 +43,55 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 		return away(ctx, err)
 	}
 	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and writes through the other pool.
-	defer release(lock)
+	defer unlock(lock)
 	if _, err := lock.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom choosing'), hashtext($1))`, id); err != nil {
 		return away(ctx, err)
 	}
-	return choose(ctx)
+	return holding(ctx, lock, choose)
 }
 
-// release gives the lock back. Should that fail the connection is closed, which gives it back too; what was chosen stands either way.
-func release(lock pgx.Tx) {
+// unlock gives the lock back. Should that fail the connection is closed, which gives it back too; what was chosen stands either way.
+func unlock(lock pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
 	_ = lock.Rollback(ctx)
 }
 
-// enter waits for the study's place in this process.
-func (c *choosing) enter(ctx context.Context, id string) (leave func(), err error) {
-	q := c.join(id)
-	select {
-	case q.place <- struct{}{}:
-		return func() { <-q.place; c.part(id, q) }, nil
-	case <-ctx.Done():
-		c.part(id, q)
-		return nil, ctx.Err()
+// holding runs choose and renews the lease meanwhile.
+func holding(ctx context.Context, lock pgx.Tx, choose func(ctx context.Context) error) error {
+	within, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	chosen := make(chan struct{})
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		if renew(ctx, lock, chosen) != nil {
+			lose(errLeaseLost)
+		}
+	})
+	err := choose(within)
+	close(chosen)
+	renewing.Wait()
+	if err != nil && errors.Is(context.Cause(within), errLeaseLost) {
+		return errLeaseLost
 	}
+	return err
 }
 
-func (c *choosing) join(id string) *queue {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	q := c.queues[id]
-	if q == nil {
-		q = &queue{place: make(chan struct{}, 1)}
-		c.queues[id] = q
-	}
-	q.members++
-	return q
-}
-
-func (c *choosing) part(id string, q *queue) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if q.members--; q.members == 0 {
-		delete(c.queues, id)
+// renew says now and then that the holder of lock is alive, until what it holds the lock for is done.
+func renew(ctx context.Context, lock pgx.Tx, done <-chan struct{}) error {
+	ticker := time.NewTicker(renewal)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-ticker.C:
+		}
+		said, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewal)
+		_, err := lock.Exec(said, `SELECT`)
+		cancel()
+		if err != nil {
+			return err
+		}
 	}
 }

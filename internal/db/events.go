@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -44,21 +43,6 @@ func scanEvent(row pgx.CollectableRow) (ledger.Event, error) {
 	err := row.Scan(&e.Seq, &e.At, &e.By, &e.Kind, (*[]byte)(&e.Data), &e.Hash)
 	e.At = e.At.UTC()
 	return e, err
-}
-
-// queueAppend writes events, in one statement however many they are.
-func queueAppend(batch *pgx.Batch, id string, events []ledger.Event) {
-	n := len(events)
-	seqs, times := make([]int64, n), make([]time.Time, n)
-	bys, kinds, data, hashes := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	for i, e := range events {
-		seqs[i], times[i], bys[i], kinds[i], data[i], hashes[i] = e.Seq, e.At, e.By, string(e.Kind), string(e.Data), e.Hash
-	}
-	batch.Queue(`
-		INSERT INTO events (study_id, seq, at, by, kind, data, hash)
-		SELECT $1, e.seq, e.at, e.by, e.kind, e.data::json, e.hash
-		FROM unnest($2::bigint[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[]) AS e (seq, at, by, kind, data, hash)`,
-		id, seqs, times, bys, kinds, data, hashes)
 }
 
 // CheckLedger reads a study's ledger back and checks it from the first event to the last.

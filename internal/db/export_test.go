@@ -10,8 +10,25 @@ import (
 // Pool lets tests look at the tables.
 func (d *DB) Pool() *pgxpool.Pool { return d.pool }
 
+// ListStudies is the statement that lists studies.
+const ListStudies = listStudies
+
+// Connections is how many connections reading and writing, and holding choosing locks, may open.
+func (d *DB) Connections() (general, choosing int32) {
+	return d.pool.Config().MaxConns, d.Studies.choosing.pool.Config().MaxConns
+}
+
+// ChoosingLease is after how long of silence a server loses a study that it chooses for.
+const ChoosingLease = choosingLease
+
 // SetClock sets the time that expiries are measured against.
 func (d *DB) SetClock(now func() time.Time) { d.now = now }
+
+// StopBackground ends the listener, the notifier and the cleaner, as if the program had died after a commit.
+func (d *DB) StopBackground() {
+	d.stop()
+	d.background.Wait()
+}
 
 // RemoveExpired runs the cleaner once, as if it were now.
 func (d *DB) RemoveExpired(ctx context.Context, now time.Time) error {

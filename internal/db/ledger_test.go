@@ -17,7 +17,7 @@ import (
 // patience bounds what a test waits for something that happens elsewhere.
 const patience = 30 * time.Second
 
-// ledger makes events by hand, so that these tests do not lean on how package study makes them.
+// book makes events by hand, so that these tests do not lean on how package study makes them.
 type book struct {
 	last ledger.Event
 	now  time.Time
@@ -63,6 +63,17 @@ func createStudy(t *testing.T, d *db.DB, id string) (*book, *ledger.Snapshot) {
 		t.Fatal(err)
 	}
 	return l, first.After
+}
+
+// known is the end of the ledger that snap is the fold of.
+func known(snap *ledger.Snapshot) study.Known {
+	return study.Known{Version: snap.Version, Hash: snap.Hash}
+}
+
+// write appends to a study that is as before says.
+func write(t *testing.T, d *db.DB, id string, before *ledger.Snapshot, cmd study.Command, add study.Append) error {
+	t.Helper()
+	return d.Studies.Write(t.Context(), id, cmd, known(before), func([]ledger.Event) (study.Append, error) { return add, nil })
 }
 
 // receive waits for a value.

@@ -2,8 +2,12 @@ package db
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,21 +28,33 @@ const (
 	lastBackoff  = 10 * time.Second
 )
 
-// quietTooLong is how long the listener waits in silence before it asks the server whether it is still there: a connection
-// that a firewall forgot says nothing either.
-const quietTooLong = 30 * time.Second
+// Every heartbeat the listener asks for the versions of the studies that somebody watches: a writer may die between its commit and its
+// notice. A database that does not answer that within patience has lost its pulse; together they are how long a request may wait in vain.
+const (
+	heartbeat = time.Second
+	patience  = 2500 * time.Millisecond
+)
 
 // listener is the one connection that hears of changes, and hands them to whoever subscribed.
 type listener struct {
 	config *pgx.ConnConfig
+	pulse  *pulse
 
 	mutex    sync.Mutex
-	studies  map[string]map[chan int64]struct{}
+	studies  map[string]*watched
 	accounts map[chan struct{}]struct{}
 }
 
-func newListener(config *pgx.ConnConfig) *listener {
-	return &listener{config: config, studies: map[string]map[chan int64]struct{}{}, accounts: map[chan struct{}]struct{}{}}
+// watched is a study with those who wait for its changes.
+type watched struct {
+	told        int64 // the newest seq that they were told
+	subscribers map[chan int64]struct{}
+}
+
+func newListener(config *pgx.ConnConfig, pulse *pulse) *listener {
+	config = config.Copy()
+	config.Tracer = nil // it feels the pulse itself
+	return &listener{config: config, pulse: pulse, studies: map[string]*watched{}, accounts: map[chan struct{}]struct{}{}}
 }
 
 // Subscribe returns a channel that receives the study's newest seq after each change, or 0 after the listener
@@ -48,15 +64,17 @@ func (d *DB) Subscribe(studyID string) (changes <-chan int64, cancel func()) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	mine := make(chan int64, 1)
-	if l.studies[studyID] == nil {
-		l.studies[studyID] = map[chan int64]struct{}{}
+	w := l.studies[studyID]
+	if w == nil {
+		w = &watched{subscribers: map[chan int64]struct{}{}}
+		l.studies[studyID] = w
 	}
-	l.studies[studyID][mine] = struct{}{}
+	w.subscribers[mine] = struct{}{}
 	return mine, func() {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
-		delete(l.studies[studyID], mine)
-		if len(l.studies[studyID]) == 0 {
+		delete(w.subscribers, mine)
+		if len(w.subscribers) == 0 && l.studies[studyID] == w {
 			delete(l.studies, studyID)
 		}
 	}
@@ -85,7 +103,7 @@ func (l *listener) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if connected {
+		if connected || errors.Is(err, errSilent) { // who waited in vain need not wait longer
 			backoff = firstBackoff
 		}
 		slog.Warn("lost the connection that listens for changes", "error", err, "retry_in", backoff)
@@ -96,43 +114,102 @@ func (l *listener) run(ctx context.Context) {
 
 // listen connects and hands on what it hears until the connection fails.
 func (l *listener) listen(ctx context.Context) (connected bool, err error) {
-	conn, err := pgx.ConnectConfig(ctx, l.config)
+	conn, err := l.connect(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	for _, channel := range []string{studyChannel, accountChannel} {
-		if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
-			return false, err
-		}
-	}
+	defer hangUp(conn)
 	l.pokeAll() // for what was missed while nobody listened
 	for {
-		if err := l.hear(ctx, conn); err != nil {
+		if err := l.compare(ctx, conn); err != nil {
+			return true, err
+		}
+		if err := l.hearUntil(ctx, conn, time.Now().Add(heartbeat)); err != nil {
 			return true, err
 		}
 	}
 }
 
-// hear waits for one notification, or makes sure after a long silence that the connection still works.
-func (l *listener) hear(ctx context.Context, conn *pgx.Conn) error {
-	patience, cancel := context.WithTimeout(ctx, quietTooLong)
+// connect opens the connection that listens.
+func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {
+	err = l.feel(ctx, func(ctx context.Context) error {
+		if conn, err = pgx.ConnectConfig(ctx, l.config); err != nil {
+			return err
+		}
+		_, err := conn.Exec(ctx, "LISTEN "+studyChannel+"; LISTEN "+accountChannel)
+		return err
+	})
+	if err != nil && conn != nil {
+		hangUp(conn)
+	}
+	return conn, err
+}
+
+// hangUp closes a connection that may lead nowhere any more.
+func hangUp(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	heard, err := conn.WaitForNotification(patience)
+	_ = conn.Close(ctx)
+}
+
+// feel asks the database something, and knows from how long it takes whether there is a pulse.
+func (l *listener) feel(ctx context.Context, ask func(ctx context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := ask(within)
 	switch {
-	case err == nil && heard.Channel == studyChannel:
-		l.tellStudy(heard.Payload)
 	case err == nil:
-		l.tellAccounts()
-	case patience.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
-		check, cancel := context.WithTimeout(ctx, connectTimeout)
-		defer cancel()
-		return conn.Ping(check)
+		l.pulse.found()
+	case ctx.Err() == nil && within.Err() != nil:
+		l.pulse.lost()
+		return fmt.Errorf("%w: %w", errSilent, err)
 	}
 	return err
 }
 
-func (l *listener) tellStudy(payload string) {
+// hearUntil hands on notifications until then.
+func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time) error {
+	patience, cancel := context.WithDeadline(ctx, then)
+	defer cancel()
+	for {
+		heard, err := conn.WaitForNotification(patience)
+		switch {
+		case err == nil && heard.Channel == studyChannel:
+			l.hearOfStudy(heard.Payload)
+		case err == nil:
+			l.tellAccounts()
+		case patience.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// compare asks for the versions of the studies that somebody watches, and tells of those that no notice told of.
+func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
+	return l.feel(ctx, func(ctx context.Context) error {
+		rows, err := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies())
+		if err != nil {
+			return err
+		}
+		var id string
+		var version int64
+		_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
+			l.tellStudy(id, version)
+			return nil
+		})
+		return err
+	})
+}
+
+func (l *listener) watchedStudies() []string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return slices.Collect(maps.Keys(l.studies))
+}
+
+func (l *listener) hearOfStudy(payload string) {
 	at := strings.LastIndexByte(payload, ':')
 	if at < 0 {
 		return
@@ -141,9 +218,19 @@ func (l *listener) tellStudy(payload string) {
 	if err != nil {
 		return
 	}
+	l.tellStudy(payload[:at], seq)
+}
+
+// tellStudy tells those who watch a study of its newest seq, once.
+func (l *listener) tellStudy(id string, seq int64) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	for subscriber := range l.studies[payload[:at]] {
+	w := l.studies[id]
+	if w == nil || seq <= w.told {
+		return
+	}
+	w.told = seq
+	for subscriber := range w.subscribers {
 		replace(subscriber, seq)
 	}
 }
@@ -158,8 +245,8 @@ func (l *listener) tellAccounts() {
 
 func (l *listener) pokeAll() {
 	l.mutex.Lock()
-	for _, subscribers := range l.studies {
-		for subscriber := range subscribers {
+	for _, w := range l.studies {
+		for subscriber := range w.subscribers {
 			replace(subscriber, 0)
 		}
 	}
@@ -178,8 +265,11 @@ func replace[T any](channel chan T, value T) {
 }
 
 // pause waits about d, or until ctx ends. The spread keeps servers from coming back all at once.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d/2 + rand.N(d/2+1))
+func pause(ctx context.Context, d time.Duration) { rest(ctx, d/2+rand.N(d/2+1)) }
+
+// rest waits d, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -12,7 +12,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-func open(t *testing.T, url string) *db.DB {
+func open(t testing.TB, url string) *db.DB {
 	t.Helper()
 	d, err := db.Open(t.Context(), url)
 	if err != nil {
@@ -68,7 +68,7 @@ func hold(t *testing.T, d *db.DB, table string) (release func(waiting int)) {
 func awaitListener(t *testing.T, d *db.DB) {
 	t.Helper()
 	until(t, d, "listening", `
-		SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN headroom_account' AND state = 'idle'`)
+		SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT id, version FROM studies%' AND state = 'idle'`)
 }
 
 // hears waits until the subscriber was told seq.
@@ -91,10 +91,10 @@ func TestEveryServerHearsOfChanges(t *testing.T) {
 	defer cancelOther()
 	for range 30 {
 		add := l.noted(state, `{"name":"a"}`)
-		state = add.After
-		if err := writer.Studies.Write(t.Context(), "with:colon", study.Command{}, state.Version-1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
+		if err := write(t, writer, "with:colon", state, study.Command{}, add); err != nil {
 			t.Fatal(err)
 		}
+		state = add.After
 	}
 	hears(t, changes, 31)
 	select {
@@ -106,6 +106,24 @@ func TestEveryServerHearsOfChanges(t *testing.T) {
 	}
 }
 
+// A writer may die between its commit and its notice: those who watch hear of it at the next heartbeat.
+func TestChangesWithoutNoticeAreFound(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	writer, reader := open(t, url), open(t, url)
+	awaitListener(t, reader)
+	changes, cancel := reader.Subscribe("one")
+	defer cancel()
+	l, state := createStudy(t, reader, "one")
+	hears(t, changes, 1)
+	writer.StopBackground()
+	add := l.noted(state, `{"name":"a"}`)
+	if err := write(t, writer, "one", state, study.Command{}, add); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, changes, 2)
+}
+
 func TestListenerComesBackAndPokes(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
@@ -114,12 +132,12 @@ func TestListenerComesBackAndPokes(t *testing.T) {
 	changes, cancel := d.Subscribe("one")
 	defer cancel()
 	if _, err := d.Pool().Exec(t.Context(), `
-		SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'`); err != nil {
+		SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT id, version FROM studies%'`); err != nil {
 		t.Fatal(err)
 	}
 	hears(t, changes, 0) // whatever was missed, look
 	add := l.noted(state, `{"name":"a"}`)
-	if err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := write(t, d, "one", state, study.Command{}, add); err != nil {
 		t.Fatal(err)
 	}
 	hears(t, changes, 2)
@@ -130,7 +148,10 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	d := dbtest.New(t)
 	l, state := createStudy(t, d, "one")
 	add := l.noted(state, `{"name":"a"}`)
-	err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) {
+	err := d.Studies.Write(t.Context(), "one", study.Command{}, study.Known{}, func(news []ledger.Event) (study.Append, error) {
+		if len(news) == 0 {
+			return add, errors.New("not from what the caller knew")
+		}
 		// The connection that holds the row's lock is cut, as by a restart of the server.
 		_, err := d.Pool().Exec(t.Context(), `
 			SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -140,7 +161,7 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	if !errors.Is(err, study.ErrUnavailable) {
 		t.Fatalf("got %v", err)
 	}
-	if err := d.Studies.Write(t.Context(), "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := write(t, d, "one", state, study.Command{}, add); err != nil {
 		t.Fatalf("after the loss nothing was stored, and the next write works; but got %v", err)
 	}
 	if _, err := db.Open(t.Context(), "postgres://nobody@127.0.0.1:1/nothing"); !errors.Is(err, study.ErrUnavailable) {

@@ -16,17 +16,25 @@ import (
 	"headroom/migrations"
 )
 
-// Migrate brings the database at url to this program's schema. It refuses a database that a newer program has migrated.
+// Migrate brings the database at url to this program's schema; Open then fills in what a step left to be worked out from the
+// ledgers. It refuses a database that a newer program has migrated.
 func Migrate(ctx context.Context, url string) error {
 	latest, err := migrations.Latest()
 	if err != nil {
 		return err
 	}
-	return migrateTo(ctx, url, latest)
+	return MigrateTo(ctx, url, latest)
 }
 
-// migrateTo brings the database to schema version target.
-func migrateTo(ctx context.Context, url string, target uint) error {
+// MigrateTo brings the database to schema version target, up or down; 0 is an empty database. What a step down drops is said in its file.
+func MigrateTo(ctx context.Context, url string, target uint) error {
+	latest, err := migrations.Latest()
+	if err != nil {
+		return err
+	}
+	if target > latest {
+		return fmt.Errorf("there is no schema %d: the last one is %d", target, latest)
+	}
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return fmt.Errorf("HEADROOM_DATABASE_URL: %w", err)
@@ -61,13 +69,20 @@ func migrateTo(ctx context.Context, url string, target uint) error {
 		return away(ctx, err)
 	case dirty:
 		return fmt.Errorf("migration %d of the database was interrupted: restore a backup, or mend it by hand and set schema_migrations", present)
-	case present > target:
-		return newerDatabase(present, target)
+	case present > latest:
+		return newerDatabase(present, latest)
 	}
-	if err := steps.Migrate(target); err != nil && !errors.Is(err, migrate.ErrNoChange) {
+	if err := stepsTo(steps, target); err != nil && !errors.Is(err, migrate.ErrNoChange) {
 		return away(ctx, fmt.Errorf("migrating the database: %w", err))
 	}
 	return nil
+}
+
+func stepsTo(steps *migrate.Migrate, target uint) error {
+	if target == 0 {
+		return steps.Down()
+	}
+	return steps.Migrate(target)
 }
 
 func newMigrate(pool *sql.DB) (*migrate.Migrate, error) {

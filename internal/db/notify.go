@@ -21,6 +21,9 @@ type notifier struct {
 	pending map[string]int64 // newest seq by study
 }
 
+// between is the least time from one announcement to the next: what changes meanwhile goes together.
+const between = 20 * time.Millisecond
+
 // lastWords bounds what is still sent when the program stops.
 const lastWords = 2 * time.Second
 
@@ -66,6 +69,7 @@ func (n *notifier) run(ctx context.Context) {
 			return
 		case <-n.wake:
 			n.sendPending(ctx)
+			rest(ctx, between)
 		}
 	}
 }
@@ -95,6 +99,8 @@ func (n *notifier) send(ctx context.Context, changes map[string]int64) error {
 	for id, seq := range changes {
 		payloads = append(payloads, id+":"+strconv.FormatInt(seq, 10))
 	}
-	_, err := n.pool.Exec(ctx, `SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload`, studyChannel, payloads)
+	// An announcement need not outlive a crash, so its commit does not wait for the disk.
+	_, err := n.pool.Exec(ctx, `
+		SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, payload) FROM unnest($2::text[]) AS payload`, studyChannel, payloads)
 	return err
 }

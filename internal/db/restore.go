@@ -39,7 +39,7 @@ func Restore(ctx context.Context, url string, r io.Reader) error {
 	if err := requireEmpty(ctx, url); err != nil {
 		return err
 	}
-	if err := migrateTo(ctx, url, first.Schema); err != nil {
+	if err := MigrateTo(ctx, url, first.Schema); err != nil {
 		return err
 	}
 	if err := restoreRows(ctx, url, in); err != nil {

@@ -18,25 +18,21 @@ const answersKept = 48 * time.Hour
 // claim makes later requests with the same key wait until this transaction ends, and finds the answer of an earlier one:
 // *study.AlreadyAnswered, or study.ErrReused when that was another request.
 func claim(ctx context.Context, tx pgx.Tx, retry *study.Retry) error {
+	if retry == nil {
+		return nil
+	}
+	scope := strings.Join([]string{retry.Caller, retry.Method, retry.Path, retry.Key}, "\n")
 	var answered error
 	batch := &pgx.Batch{}
-	queueClaim(batch, retry, &answered)
+	batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, scope)
+	queueLookup(batch, retry, &answered)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}
 	return answered
 }
 
-// queueClaim is claim as part of a batch.
-func queueClaim(batch *pgx.Batch, retry *study.Retry, answered *error) {
-	if retry == nil {
-		return
-	}
-	scope := strings.Join([]string{retry.Caller, retry.Method, retry.Path, retry.Key}, "\n")
-	batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, scope)
-	queueLookup(batch, retry, answered)
-}
-
+// queueLookup finds the answer that a request had before.
 func queueLookup(batch *pgx.Batch, retry *study.Retry, answered *error) {
 	batch.Queue(`
 		SELECT body_hash, status, location, etag, body FROM retries
@@ -59,14 +55,12 @@ func queueLookup(batch *pgx.Batch, retry *study.Retry, answered *error) {
 	})
 }
 
-func queueAnswer(batch *pgx.Batch, retry study.Retry, answer study.Answer, now time.Time) {
+// answerColumns are the columns of an answer.
+func answerColumns(retry study.Retry, answer study.Answer, now time.Time) []any {
 	if answer.Body == nil {
 		answer.Body = []byte{}
 	}
-	batch.Queue(`
-		INSERT INTO retries (caller, method, path, key, body_hash, status, location, etag, body, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		retry.Caller, retry.Method, retry.Path, retry.Key, retry.Body[:], answer.Status, answer.Location, answer.ETag, answer.Body, now)
+	return []any{retry.Caller, retry.Method, retry.Path, retry.Key, retry.Body[:], answer.Status, answer.Location, answer.ETag, answer.Body, now}
 }
 
 // Answered returns *study.AlreadyAnswered when the request was answered before, study.ErrReused when its key was used for
@@ -98,8 +92,9 @@ func (d *DB) Once(ctx context.Context, retry *study.Retry, do func(ctx context.C
 		if err != nil || retry == nil {
 			return err
 		}
-		batch := &pgx.Batch{}
-		queueAnswer(batch, *retry, answer, d.now())
-		return tx.SendBatch(ctx, batch).Close()
+		_, err = tx.Exec(ctx, `
+			INSERT INTO retries (caller, method, path, key, body_hash, status, location, etag, body, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, answerColumns(*retry, answer, d.now())...)
+		return err
 	})
 }

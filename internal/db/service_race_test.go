@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -115,7 +116,7 @@ func TestCrowdAsksAndTells(t *testing.T) {
 			_, _, err := s.Ask(t.Context(), study.Command{By: "asker"}, b.id, study.Ask{})
 			return err
 		}
-		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, []study.Telling{{Number: i/2 + 1, Metrics: metrics}})
+		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, i/2+1, ledger.Telling{Metrics: metrics})
 		return err
 	}) {
 		if err != nil {
@@ -142,7 +143,7 @@ func TestCrowdTellsTheSameTrial(t *testing.T) {
 	}
 	accepted := 0
 	for _, err := range b.atOnce(func(i int, s *study.Service) error {
-		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, []study.Telling{{Number: 1, Metrics: map[string]ledger.Reading{"y": {Value: float64(i)}}}})
+		_, err := s.Tell(t.Context(), study.Command{By: "teller"}, b.id, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"y": {Value: float64(i)}}})
 		return err
 	}) {
 		switch {
@@ -189,10 +190,43 @@ func TestCrowdCreatesStudies(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if all, err := b.stores[0].Studies.Summaries(t.Context(), nil); err != nil || len(all) != crowd+1 {
+	if all, err := b.stores[0].Studies.Summaries(t.Context(), study.Listing{}); err != nil || len(all) != crowd+1 {
 		t.Fatalf("there are %d studies, %v", len(all), err)
 	}
 	if checked, err := b.stores[0].CheckLedgers(t.Context()); err != nil || checked != crowd+1 {
 		t.Fatalf("%d ledgers are intact, %v", checked, err)
+	}
+}
+
+// unlocked is a store whose server has lost its choosing lock without knowing it: while it writes what it decided, another decides.
+type unlocked struct {
+	study.Store
+	meanwhile func()
+}
+
+func (u *unlocked) Choosing(ctx context.Context, _ string, choose func(ctx context.Context) error) error {
+	return choose(ctx)
+}
+
+func (u *unlocked) Write(ctx context.Context, id string, cmd study.Command, known study.Known, decide func([]ledger.Event) (study.Append, error)) error {
+	u.meanwhile()
+	return u.Store.Write(ctx, id, cmd, known, decide)
+}
+
+func TestDecisionIsGivenUpWhenAnotherCameFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	meanwhile := func() {
+		if _, _, err := b.services[1].Ask(t.Context(), ana, b.id, study.Ask{}); err != nil {
+			t.Error(err)
+		}
+	}
+	late := study.NewService(&unlocked{b.stores[0].Studies, meanwhile}, study.Options{})
+	t.Cleanup(late.Stop)
+	if _, _, err := late.Ask(t.Context(), ana, b.id, study.Ask{}); !errors.Is(err, study.ErrUnavailable) {
+		t.Fatalf("a decision beside another got %v", err)
+	}
+	if snap := b.intact(t); len(snap.Trials) != 1 {
+		t.Fatalf("there are %d trials", len(snap.Trials))
 	}
 }

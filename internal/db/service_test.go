@@ -79,7 +79,7 @@ func ask(t testing.TB, s *study.Service, id string, count int) (*ledger.Snapshot
 
 func tell(t testing.TB, s *study.Service, id string, number int, metrics map[string]ledger.Reading) *ledger.Snapshot {
 	t.Helper()
-	snap, err := s.Tell(t.Context(), ana, id, []study.Telling{{Number: number, Metrics: metrics}})
+	snap, err := s.Tell(t.Context(), ana, id, number, ledger.Telling{Metrics: metrics})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestVerifyHoldsThroughEverythingThatCanHappen(t *testing.T) {
 		}
 	}
 	snap, batch := ask(t, s, id, 3)
-	must(s.Tell(ctx, ana, id, []study.Telling{{Number: batch[2], Metrics: run(snap.Trial(batch[2]).Parameters)}}))
+	must(s.Tell(ctx, ana, id, batch[2], ledger.Telling{Metrics: run(snap.Trial(batch[2]).Parameters)}))
 	must(s.Close(ctx, ana, id, ledger.Failed, batch[0], "stirrer broke"))
 	ask(t, s, id, 1)
 	must(s.Correct(ctx, ana, id, study.Correction{Number: 3, Metrics: map[string]*ledger.Reading{"yield": {Value: 60}}, Reason: "typo"}))
@@ -181,7 +181,7 @@ func TestVerifyHoldsThroughEverythingThatCanHappen(t *testing.T) {
 	play(t, s, id, 2)
 	must(s.Close(ctx, ana, id, ledger.Included, 2, "right bottle after all"))
 	must(s.Correct(ctx, ana, id, study.Correction{Number: 5, Metrics: map[string]*ledger.Reading{"impurity": nil}, Reason: "not measured"}))
-	must(s.Tell(ctx, ana, id, []study.Telling{{Number: batch[0], Metrics: map[string]ledger.Reading{"yield": {Value: 70}}}}))
+	must(s.Tell(ctx, ana, id, batch[0], ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 70}}}))
 	if _, _, err := s.AddTrial(ctx, ana, id, study.OwnTrial{Parameters: design.Settings{"temperature": {Number: 41.5}, "cycles": {Number: 4}},
 		Metrics: map[string]ledger.Reading{"yield": {Value: 71}}}); err != nil {
 		t.Fatal(err)
@@ -281,22 +281,22 @@ func TestTellTakesSubsetsOnceAndRefusesTheRest(t *testing.T) {
 		t.Fatalf("after both: %+v", trial)
 	}
 	before := snap.Version
-	_, err := s.Tell(ctx, ana, id, []study.Telling{{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: 71}}}})
+	_, err := s.Tell(ctx, ana, id, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71}}})
 	wantError(t, err, study.ErrConflict, "/trials/1/corrections")
-	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 2, Metrics: map[string]ledger.Reading{"yeild": {Value: 71}}}})
+	_, err = s.Tell(ctx, ana, id, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 71}}})
 	wantFault(t, err, "body.metrics.yeild")
-	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 2, Metrics: map[string]ledger.Reading{"yield": {Value: math.NaN()}}}})
+	_, err = s.Tell(ctx, ana, id, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.NaN()}}})
 	wantFault(t, err, "body.metrics.yield")
-	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 9, Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}})
+	_, err = s.Tell(ctx, ana, id, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}})
 	wantError(t, err, study.ErrNotFound, "9")
 	// All or none: the second is wrong, so the first is not stored either.
-	_, err = s.Tell(ctx, ana, id, []study.Telling{
-		{Number: 2, Metrics: map[string]ledger.Reading{"yield": {Value: 1}}, Location: "body.trials[0]"},
-		{Number: 3, Metrics: map[string]ledger.Reading{"yield": {Value: 1}}, Location: "body.trials[1]"}})
+	_, err = s.TellMany(ctx, ana, id, []study.NumberedTelling{
+		{Number: 2, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}},
+		{Number: 3, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}}})
 	wantFault(t, err, "body.trials[1].number")
-	_, err = s.Tell(ctx, ana, id, []study.Telling{
-		{Number: 2, Metrics: map[string]ledger.Reading{"yield": {Value: 1}}, Location: "body.trials[0]"},
-		{Number: 2, Metrics: map[string]ledger.Reading{"yield": {Value: 2}}, Location: "body.trials[1]"}})
+	_, err = s.TellMany(ctx, ana, id, []study.NumberedTelling{
+		{Number: 2, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}},
+		{Number: 2, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 2}}}}})
 	wantError(t, err, study.ErrConflict, "yield of trial 2")
 	now, err := s.Snapshot(ctx, id, 0)
 	if err != nil || now.Version != before {
@@ -338,7 +338,7 @@ func TestStatesGovernWhatMayBeDone(t *testing.T) {
 	set(ledger.Finished)
 	tell(t, s, id, 1, map[string]ledger.Reading{"yield": {Value: 3}})
 	set(ledger.Archived)
-	_, err = s.Tell(ctx, ana, id, []study.Telling{{Number: 1, Metrics: map[string]ledger.Reading{"impurity": {Value: 3}}}})
+	_, err = s.Tell(ctx, ana, id, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 3}}})
 	wantError(t, err, study.ErrConflict, "archived")
 	set(ledger.Open)
 	ask(t, s, id, 1)
@@ -364,7 +364,7 @@ func TestRetriesAndStaleWrites(t *testing.T) {
 	if !errors.As(err, &again) || string(again.Answer.Body) != "[1] 2" {
 		t.Fatalf("got %v", err)
 	}
-	_, err = s.Tell(ctx, study.Command{By: "Ana", IfMatch: 2}, snap.ID, []study.Telling{{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}})
+	_, err = s.Tell(ctx, study.Command{By: "Ana", IfMatch: 2}, snap.ID, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}})
 	wantError(t, err, study.ErrStale, "")
 }
 
@@ -380,7 +380,7 @@ func TestAsksAtOnceBecomeRoundsOneAfterAnother(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if _, err := s.Tell(context.Background(), ana, id, []study.Telling{{Number: numbers[0], Metrics: run(snap.Trial(numbers[0]).Parameters)}}); err != nil {
+			if _, err := s.Tell(context.Background(), ana, id, numbers[0], ledger.Telling{Metrics: run(snap.Trial(numbers[0]).Parameters)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -552,7 +552,7 @@ func TestFeedbackIsReadAsOneReadingPerRound(t *testing.T) {
 	}
 	play(t, s, snap.ID, 1)
 	after, _ := ask(t, s, snap.ID, 2)
-	listed, err := s.Summaries(t.Context(), []string{snap.ID})
+	listed, _, err := s.Summaries(t.Context(), study.Listing{Only: []string{snap.ID}})
 	if err != nil || len(listed) != 1 {
 		t.Fatal(err)
 	}

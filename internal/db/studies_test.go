@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,12 +25,12 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 	l, before := createStudy(t, d, "one")
 	// Numbers that jsonb would rewrite, and characters that must survive.
 	add := l.noted(before, `{"description":"µ \u0000 \"q\" 🜁","numbers":[1e-7,1e+300,0.1,-0,5e-324,12345678901234567]}`)
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err == nil {
+	if err := write(t, d, "one", before, study.Command{}, add); err == nil {
 		t.Fatal("data that is not canonical has another hash, and must be refused")
 	}
 	l, before = createStudy(t, d, "two")
 	add = l.noted(before, `{"description":"µ \u0000 \"q\" 🜁","numbers":[1e-7,1e+300,0.1,5e-324]}`)
-	if err := d.Studies.Write(ctx, "two", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := write(t, d, "two", before, study.Command{}, add); err != nil {
 		t.Fatal(err)
 	}
 	got, err := d.Studies.Events(ctx, "two", 1, 0)
@@ -50,10 +50,10 @@ func TestWriteGivesTheNewsAndChecksTheVersion(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"name":"a"}`)
-	write := func(cmd study.Command, known int64, decide func([]ledger.Event) (study.Append, error)) error {
+	decideOn := func(cmd study.Command, known study.Known, decide func([]ledger.Event) (study.Append, error)) error {
 		return d.Studies.Write(ctx, "one", cmd, known, decide)
 	}
-	if err := write(study.Command{IfMatch: 1}, 0, func(news []ledger.Event) (study.Append, error) {
+	if err := decideOn(study.Command{IfMatch: 1}, study.Known{}, func(news []ledger.Event) (study.Append, error) {
 		if len(news) != 1 || news[0].Kind != ledger.Created {
 			t.Errorf("got the news %v", news)
 		}
@@ -61,20 +61,17 @@ func TestWriteGivesTheNewsAndChecksTheVersion(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(study.Command{IfMatch: 1}, 1, func([]ledger.Event) (study.Append, error) {
-		t.Error("a stale write was decided")
-		return study.Append{}, nil
-	}); !errors.Is(err, study.ErrStale) {
+	if err := decideOn(study.Command{IfMatch: 1}, known(before), func([]ledger.Event) (study.Append, error) { return add, nil }); !errors.Is(err, study.ErrStale) {
 		t.Fatalf("a stale write got %v", err)
 	}
 	refusal := errors.New("no")
-	if err := write(study.Command{}, 2, func([]ledger.Event) (study.Append, error) { return study.Append{}, refusal }); !errors.Is(err, refusal) {
+	if err := decideOn(study.Command{}, known(add.After), func([]ledger.Event) (study.Append, error) { return study.Append{}, refusal }); !errors.Is(err, refusal) {
 		t.Fatalf("a refused write got %v", err)
 	}
 	if version, err := d.Studies.Version(ctx, "one"); err != nil || version != 2 {
 		t.Fatalf("at version %d, %v", version, err)
 	}
-	err := d.Studies.Write(ctx, "nowhere", study.Command{}, 0, func([]ledger.Event) (study.Append, error) {
+	err := d.Studies.Write(ctx, "nowhere", study.Command{}, study.Known{}, func([]ledger.Event) (study.Append, error) {
 		t.Error("a study that is not there was decided")
 		return study.Append{}, nil
 	})
@@ -86,9 +83,41 @@ func TestWriteGivesTheNewsAndChecksTheVersion(t *testing.T) {
 	}
 }
 
-func TestWriteRefusesEventsThatDoNotContinue(t *testing.T) {
+// A caller that knows the study as it was is given the news, and what it made without them leaves no trace: whether it accepted or refused.
+func TestWriteOfOldKnowledgeIsDecidedAgain(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
+	for id, first := range map[string]error{"accepted": nil, "refused": errors.New("no such trial yet")} {
+		l, before := createStudy(t, d, id)
+		old := *l
+		missed := l.noted(before, `{"name":"a"}`)
+		if err := write(t, d, id, before, study.Command{}, missed); err != nil {
+			t.Fatal(err)
+		}
+		premature, right := old.noted(before, `{"name":"b"}`), l.noted(missed.After, `{"name":"b"}`)
+		var seen []int
+		if err := d.Studies.Write(ctx, id, study.Command{}, known(before), func(news []ledger.Event) (study.Append, error) {
+			seen = append(seen, len(news))
+			if len(news) == 0 {
+				return premature, first
+			}
+			return right, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.Studies.Events(ctx, id, 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(append(missed.Events, right.Events...), got); diff != "" || !slices.Equal(seen, []int{0, 1}) {
+			t.Fatalf("%s: decided on %v news; the ledger (-want +got)\n%s", id, seen, diff)
+		}
+	}
+}
+
+func TestWriteRefusesEventsThatDoNotContinue(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
 	l, before := createStudy(t, d, "one")
 	good := l.noted(before, `{"name":"a"}`)
 	for name, spoil := range map[string]func(*study.Append){
@@ -97,18 +126,17 @@ func TestWriteRefusesEventsThatDoNotContinue(t *testing.T) {
 		"other data":        func(a *study.Append) { a.Events[0].Data = json.RawMessage(`{"name":"b"}`) },
 		"no state":          func(a *study.Append) { a.After = nil },
 		"another state":     func(a *study.Append) { a.After.Version = 1 },
-		"a missing trial":   func(a *study.Append) { a.Touched = []int{1} },
 		"events left out":   func(a *study.Append) { a.Events = nil },
 		"an event repeated": func(a *study.Append) { a.Events = append(a.Events, a.Events[0]) },
 	} {
 		after := *good.After
 		bad := study.Append{Events: []ledger.Event{good.Events[0]}, After: &after}
 		spoil(&bad)
-		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return bad, nil }); err == nil {
+		if err := write(t, d, "one", before, study.Command{}, bad); err == nil {
 			t.Errorf("%s was written", name)
 		}
 	}
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return good, nil }); err != nil {
+	if err := write(t, d, "one", before, study.Command{}, good); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -138,7 +166,7 @@ func TestTamperingIsFound(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"name":"a"}`)
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
+	if err := write(t, d, "one", before, study.Command{}, add); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Studies.CheckLedger(ctx, "one"); err != nil {
@@ -159,66 +187,139 @@ func TestTamperingIsFound(t *testing.T) {
 	}
 }
 
-func TestReadTablesFollow(t *testing.T) {
+func TestRowFollowsTheLedger(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	l, before := createStudy(t, d, "one")
-	add := l.noted(before, `{"name":"a"}`)
-	feasible, sd := true, 0.25
-	add.After.Trials = []ledger.Trial{
-		{Number: 1, Origin: ledger.Suggested, Status: ledger.StatusCompleted, Feasible: &feasible, CreatedAt: l.now, By: "Ana",
-			Parameters: design.Settings{"x": {Number: 1.5}}, Metrics: map[string]ledger.Measurement{"y": {Value: 3, StdDev: &sd, ToldAt: l.now, By: "Bo"}}},
-		{Number: 2, Origin: ledger.Manual, Status: ledger.StatusPartial, CreatedAt: l.now.Add(time.Minute), By: "Ana", Parameters: design.Settings{"x": {Number: 2}}},
-		{Number: 3, Origin: ledger.Manual, Status: ledger.StatusSuggested, CreatedAt: l.now, By: "Ana", Parameters: design.Settings{"x": {Number: 2}}},
+	s := study.NewService(d.Studies, study.Options{})
+	t.Cleanup(s.Stop)
+	snap := create(t, s, reactor())
+	add := func(metrics map[string]ledger.Reading) {
+		t.Helper()
+		settings := design.Settings{"temperature": design.NumberValue(40), "cycles": design.NumberValue(3)}
+		var err error
+		if snap, _, err = s.AddTrial(ctx, ana, snap.ID, study.OwnTrial{Parameters: settings, Metrics: metrics}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	add.Touched = []int{1, 2, 3}
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err != nil {
-		t.Fatal(err)
+	reading := func(yield, impurity float64) map[string]ledger.Reading {
+		return map[string]ledger.Reading{"yield": {Value: yield}, "impurity": {Value: impurity}}
 	}
-	waitingSince := l.now
-	want := ledger.Summary{ID: "one", Name: "Buffer screen", State: ledger.Open, Version: 2, CreatedAt: before.CreatedAt, UpdatedAt: l.now,
-		Trials: 3, Waiting: 2, OldestWaiting: &waitingSince, Algorithm: "rpol-ucb"}
-	createStudy(t, d, "two")
-	for _, ids := range [][]string{nil, {"one"}, {"two", "one"}} {
-		got, err := d.Studies.Summaries(ctx, ids)
+	add(reading(3, 0.1))
+	add(map[string]ledger.Reading{"yield": {Value: 9}}) // waits for the impurity
+	waitingSince := snap.UpdatedAt
+	add(nil)
+	add(reading(8, 0.9)) // not within the limit
+	add(reading(4, 0.2))
+	add(reading(7, 0.2))
+	closed := func(kind ledger.Kind, number int) {
+		t.Helper()
+		var err error
+		if snap, err = s.Close(ctx, ana, snap.ID, kind, number, "so"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed(ledger.Excluded, 6)
+	want := ledger.Summary{ID: snap.ID, Name: "Reactor", State: ledger.Open, Version: snap.Version, CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt,
+		Trials: 6, Waiting: 2, OldestWaiting: &waitingSince, Feasible: 3, Known: 4,
+		Best: &ledger.BestTrial{Number: 5, Metric: "yield", Value: 4, Unit: "%"}, Algorithm: "rpol-ucb"}
+	other := create(t, s, reactor())
+	for _, ids := range [][]string{nil, {snap.ID}, {other.ID, snap.ID}} {
+		got, err := d.Studies.Summaries(ctx, study.Listing{Only: ids})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got[0]); diff != "" {
+		if diff := cmp.Diff(want, got[len(got)-1]); diff != "" {
 			t.Fatalf("summaries of %v (-want +got)\n%s", ids, diff)
 		}
 		if ids != nil && len(got) != len(ids) {
 			t.Fatalf("%d summaries of %v", len(got), ids)
 		}
 	}
-	if none, err := d.Studies.Summaries(ctx, []string{}); err != nil || len(none) != 0 {
+	if none, err := d.Studies.Summaries(ctx, study.Listing{Only: []string{}}); err != nil || len(none) != 0 {
 		t.Fatalf("no ids got %v, %v", none, err)
 	}
-	// The reading is taken back.
-	again := l.noted(add.After, `{"name":"b"}`)
-	again.After.Trials = append([]ledger.Trial{}, add.After.Trials...)
-	again.After.Trials[0].Metrics = nil
-	again.Touched = []int{1}
-	if err := d.Studies.Write(ctx, "one", study.Command{}, 2, func([]ledger.Event) (study.Append, error) { return again, nil }); err != nil {
+	// Nothing waits any more, and nothing is the best.
+	for number, kind := range map[int]ledger.Kind{1: ledger.Excluded, 2: ledger.Abandoned, 3: ledger.Failed, 5: ledger.Excluded} {
+		closed(kind, number)
+	}
+	want.Version, want.UpdatedAt, want.Waiting, want.OldestWaiting, want.Best = snap.Version, snap.UpdatedAt, 0, nil, nil
+	got, err := d.Studies.Summaries(ctx, study.Listing{Only: []string{snap.ID}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	var observations int
-	if err := d.Pool().QueryRow(ctx, `SELECT count(*) FROM observations`).Scan(&observations); err != nil || observations != 0 {
-		t.Fatalf("%d observations are left, %v", observations, err)
+	if diff := cmp.Diff([]ledger.Summary{want}, got); diff != "" {
+		t.Fatalf("(-want +got)\n%s", diff)
+	}
+}
+
+// Pages together give every study once, newest change first, also where several changed at the same instant.
+func TestListGoesOnWhereAPageEnded(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	service := study.NewService(d.Studies, study.Options{})
+	t.Cleanup(service.Stop)
+	var want []string
+	for i := range 7 {
+		l := newBook()
+		l.now = l.now.Add(time.Duration(i/3) * time.Hour) // three at a time
+		first := l.created()
+		if i == 4 {
+			first.After.State = ledger.Archived
+		}
+		id := string(rune('a' + i))
+		if err := d.Studies.Create(ctx, id, study.Command{By: "Ana"}, first); err != nil {
+			t.Fatal(err)
+		}
+		want = append([]string{id}, want...)
+	}
+	pages := func(list study.Listing) (ids []string) {
+		t.Helper()
+		for {
+			page, next, err := service.Summaries(ctx, list)
+			if err != nil || len(page) > 2 {
+				t.Fatalf("%d studies, %v", len(page), err)
+			}
+			for _, one := range page {
+				ids = append(ids, one.ID)
+			}
+			if next == nil {
+				return ids
+			}
+			mark, err := study.ParseMark(next.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			list.After = &mark
+		}
+	}
+	if diff := cmp.Diff(want, pages(study.Listing{Limit: 2})); diff != "" {
+		t.Fatalf("all (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"g", "f", "d", "c", "b", "a"}, pages(study.Listing{Limit: 2, States: []ledger.State{ledger.Open}})); diff != "" {
+		t.Fatalf("open ones (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"e"}, pages(study.Listing{Limit: 1, States: []ledger.State{ledger.Archived}})); diff != "" {
+		t.Fatalf("archived ones (-want +got)\n%s", diff)
+	}
+	for _, wrong := range []string{"", "1", ".a", "1.", "x.a", "-1.a", "999999999999999999.a"} {
+		if mark, err := study.ParseMark(wrong); err == nil {
+			t.Errorf("%q was read as %v", wrong, mark)
+		}
 	}
 }
 
 func TestNoNumberThatIsNoneGetsIn(t *testing.T) {
 	t.Parallel()
-	d, ctx := dbtest.New(t), t.Context()
+	d := dbtest.New(t)
 	l, before := createStudy(t, d, "one")
-	for _, value := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+	for _, number := range []string{"NaN", "Infinity", "-Infinity", "1e999"} {
 		branch := *l
-		add := branch.noted(before, `{"name":"a"}`)
-		add.After.Trials = []ledger.Trial{{Number: 1, Metrics: map[string]ledger.Measurement{"y": {Value: value}}}}
-		add.Touched = []int{1}
-		if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return add, nil }); err == nil {
-			t.Errorf("%v was stored", value)
+		add := branch.noted(before, `{"number":`+number+`}`)
+		if err := write(t, d, "one", before, study.Command{}, add); err == nil {
+			t.Errorf("%s was stored", number)
+		}
+		if _, err := d.Pool().Exec(t.Context(), `INSERT INTO events SELECT study_id, 2, at, by, kind, $1::text::json, hash FROM events`, string(add.Events[0].Data)); err == nil && number != "1e999" {
+			t.Errorf("PostgreSQL stored %s", number)
 		}
 	}
 }
@@ -233,13 +334,13 @@ func TestWritersTakeTurns(t *testing.T) {
 	var alone sync.Mutex
 	for range writers {
 		wait.Go(func() {
-			if err := d.Studies.Write(ctx, "one", study.Command{}, 1, func(news []ledger.Event) (study.Append, error) {
+			if err := d.Studies.Write(ctx, "one", study.Command{}, study.Known{}, func(news []ledger.Event) (study.Append, error) {
 				if !alone.TryLock() {
 					t.Error("two writers decided at once")
 					alone.Lock()
 				}
 				defer alone.Unlock()
-				if int64(len(news))+1 != l.last.Seq {
+				if int64(len(news)) != l.last.Seq {
 					t.Errorf("%d news, but the ledger is at %d", len(news), l.last.Seq)
 				}
 				add := l.noted(state, `{"name":"a"}`)
@@ -265,22 +366,17 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	retry := study.Retry{Caller: "token:a", Method: "POST", Path: "/api/v1/studies/one/ask", Key: "k", Body: [32]byte{7}}
-	var effects atomic.Int32
-	ask := func(retry study.Retry) error {
-		return d.Studies.Write(ctx, "one", study.Command{Retry: &retry}, 1, func([]ledger.Event) (study.Append, error) {
-			effects.Add(1)
-			add := l.noted(before, `{"name":"a"}`)
-			add.Answer = &study.Answer{Status: 201, Location: "/there", ETag: `"2"`, Body: []byte(`{"trials":[]}`)}
-			return add, nil
-		})
-	}
+	add := l.noted(before, `{"name":"a"}`)
+	add.Answer = &study.Answer{Status: 201, Location: "/there", ETag: `"2"`, Body: []byte(`{"trials":[]}`)}
+	ask := func(retry study.Retry) error { return write(t, d, "one", before, study.Command{Retry: &retry}, add) }
 	var wait sync.WaitGroup
-	var answered atomic.Int32
+	var effects, answered atomic.Int32
 	for range 20 {
 		wait.Go(func() {
 			var first *study.AlreadyAnswered
 			switch err := ask(retry); {
 			case err == nil:
+				effects.Add(1)
 			case errors.As(err, &first):
 				answered.Add(1)
 				if diff := cmp.Diff(study.Answer{Status: 201, Location: "/there", ETag: `"2"`, Body: []byte(`{"trials":[]}`)}, first.Answer); diff != "" {
@@ -310,7 +406,7 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 	}
 	stale := study.Command{Retry: &retry, IfMatch: 1}
 	var first *study.AlreadyAnswered
-	if err := d.Studies.Write(ctx, "one", stale, 1, nil); !errors.As(err, &first) {
+	if err := write(t, d, "one", add.After, stale, add); !errors.As(err, &first) {
 		t.Fatalf("the answer comes before If-Match, but got %v", err)
 	}
 	if err := d.RemoveExpired(ctx, time.Now().Add(47*time.Hour)); err != nil {
@@ -344,7 +440,7 @@ func TestConcurrentCreatesUnderOneKeyMakeOneStudy(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if all, err := d.Studies.Summaries(ctx, nil); err != nil || len(all) != 1 {
+	if all, err := d.Studies.Summaries(ctx, study.Listing{}); err != nil || len(all) != 1 {
 		t.Fatalf("%d studies, %v", len(all), err)
 	}
 }
@@ -379,7 +475,7 @@ func TestChoosingIsSerialAndBlocksNoWrites(t *testing.T) {
 	receive(t, entered)
 	write, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := d.Studies.Write(write, "one", study.Command{}, 1, func([]ledger.Event) (study.Append, error) { return l.noted(before, `{"name":"a"}`), nil }); err != nil {
+	if err := d.Studies.Write(write, "one", study.Command{}, known(before), func([]ledger.Event) (study.Append, error) { return l.noted(before, `{"name":"a"}`), nil }); err != nil {
 		t.Fatalf("a write waited for the choosers: %v", err)
 	}
 	if err := d.Studies.Choosing(write, "two", func(context.Context) error { return nil }); err != nil {

@@ -128,8 +128,8 @@ func TestAStudyPoisonedBeforeOpensAgain(t *testing.T) {
 	drafts := []ledger.Draft{{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked}}}
 	for n := 1; n <= 3; n++ {
 		drafts = append(drafts, ledger.Draft{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: n, Origin: ledger.Manual, Parameters: design.Settings{"x1": design.NumberValue(0.25 * float64(n))},
-			Seen: 1, Engine: "2", Context: map[string]float64{"w": 1e308}, KnownValues: map[string]float64{"load": 1e308}}})
-		drafts = append(drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: n, Metrics: map[string]ledger.Reading{"yield": {Value: float64(n)}}}})
+			Seen: 1, Engine: "2", Brought: design.Brought{Context: map[string]float64{"w": 1e308}}, KnownValues: map[string]float64{"load": 1e308}}})
+		drafts = append(drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: n, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: float64(n)}}}}})
 	}
 	events, err := ledger.Next(nil, time.Now(), "Ana", drafts...)
 	if err != nil {
@@ -139,7 +139,7 @@ func TestAStudyPoisonedBeforeOpensAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DB.Studies.Create(t.Context(), "poisoned", study.Command{By: "Ana"}, study.Append{Events: events, After: after, Touched: []int{1, 2, 3}}); err != nil {
+	if err := s.DB.Studies.Create(t.Context(), "poisoned", study.Command{By: "Ana"}, study.Append{Events: events, After: after}); err != nil {
 		t.Fatal(err)
 	}
 	s.API("GET", "/studies/poisoned/state", nil).Want(200)

@@ -87,6 +87,9 @@ func New(options Options) (http.Handler, error) {
 		Version: options.Version, Stopping: s.stopping, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
 	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public})
+	s.metrics.watch("rendered", people.Shared)
+	s.metrics.watch("studies", s.studies.CacheSize)
+	s.metrics.registry.MustRegister(serviceFigures{s.studies.Figures})
 	table := s.routes(programs, people)
 	if err := programs.Publish(published(table)); err != nil {
 		return nil, err
@@ -111,9 +114,10 @@ func (s *Server) router(table []route, proxies []string) (http.Handler, error) {
 	compress := middleware.Compress(5, "application/json", "application/problem+json", "text/html", "text/css", "text/csv", "text/javascript", "text/plain", "image/svg+xml")
 	for _, rt := range table {
 		handler := s.handle(s.guard(rt))
-		if rt.staysOpen {
+		switch {
+		case rt.staysOpen:
 			handler = withoutDeadline(handler)
-		} else {
+		case !rt.answersBriefly():
 			handler = compress(handler)
 		}
 		r.Method(rt.method, rt.pattern, handler)

@@ -43,10 +43,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id := request.StudyID(r)
-	return s.follow(w, r, func(out *stream) error {
-		for {
-			events, err := s.studies.Events(r.Context(), id, sent, streamPage)
+	return s.follow(w, r, func(out *stream, heard int64) error {
+		for heard == 0 || heard > sent {
+			events, err := s.studies.Events(r.Context(), request.StudyID(r), sent, streamPage)
 			if err != nil {
 				return err
 			}
@@ -64,6 +63,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 				return nil
 			}
 		}
+		return nil
 	})
 }
 
@@ -73,12 +73,18 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.follow(w, r, func(out *stream) error {
-		snap, err := s.studies.Snapshot(r.Context(), request.StudyID(r), 0)
-		if err != nil || snap.Version <= sent {
-			return err
+	return s.follow(w, r, func(out *stream, heard int64) error {
+		if heard == 0 {
+			snap, err := s.studies.Snapshot(r.Context(), request.StudyID(r), 0)
+			if err != nil {
+				return err
+			}
+			heard = snap.Version
 		}
-		sent = snap.Version
+		if heard <= sent {
+			return nil
+		}
+		sent = heard
 		return out.send(fmt.Sprintf("id: %d\nevent: changed\ndata: %d\n\n", sent, sent))
 	})
 }
@@ -99,9 +105,9 @@ func (s *Server) resumeAfter(r *http.Request, absent int64) (int64, error) {
 	return after, q.Err()
 }
 
-// follow opens a stream and calls news first and whenever the study changed, until the caller goes, the credential ends or
-// the server stops. Errors before the first byte are answered; later ones end the stream, and the caller resumes.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(*stream) error) error {
+// follow opens a stream and calls news first and whenever the study changed, with the seq that it is said to have reached or 0 when nobody
+// said, until the caller goes, the credential ends or the server stops. Errors before the first byte are answered; later ones end the stream, and the caller resumes.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *stream, heard int64) error) error {
 	changes, unsubscribe := s.db.Subscribe(request.StudyID(r))
 	defer unsubscribe()
 	accounts, unwatch := s.db.SubscribeAccounts()
@@ -122,7 +128,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(*strea
 	out := &stream{w: w, control: http.NewResponseController(w)}
 	err := out.send("retry: 2000\n\n")
 	if err == nil {
-		err = news(out)
+		err = news(out, 0)
 	}
 	ctx, cancel := s.untilExpiry(r)
 	defer cancel()
@@ -130,8 +136,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(*strea
 	defer beat.Stop()
 	for err == nil {
 		select {
-		case <-changes:
-			err = news(out)
+		case heard := <-changes:
+			err = news(out, heard)
 		case <-accounts:
 			err = s.stillWelcome(r)
 		case <-beat.C:

@@ -35,7 +35,7 @@ const (
 func Algorithms() []Algorithm { return policy.Descriptions() }
 
 // ResolveSettings checks raw against the algorithm's description and fills in defaults. "safe_seeds" is only checked to be a
-// list: package study translates it into Config.SafeSeeds.
+// list: package design translates it into Config.SafeSeeds.
 func ResolveSettings(algorithm string, raw map[string]json.RawMessage, context SettingsContext) (Settings, []Fault) {
 	return policy.Resolve(algorithm, raw, context)
 }

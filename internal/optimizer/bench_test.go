@@ -102,3 +102,43 @@ func BenchmarkSamplers(b *testing.B) {
 		})
 	}
 }
+
+// family is a study of 2000 rounds under an algorithm: two parameters and two limits, each reading told in its own round, the last as well.
+func family(b *testing.B, algorithm string) (*Config, *History) {
+	b.Helper()
+	settings := map[string]string{"rpol-censored-ucb": `{"delay_window": 3, "response_bound": 0.1}`, "rpol-sw-ucb": `{"window": 100}`,
+		"ckb-sw-ucb": `{"window": 100}`, "ckb-restart-ucb": `{"restart_every": 100}`}
+	raw := settings[algorithm]
+	if raw == "" {
+		raw = `{}`
+	}
+	cfg := plain(b, 2, 2, func(c *Config) {
+		c.Algorithm, c.Horizon = algorithm, 3000
+		c.SafeSeeds = []Place{{U: []float64{0.5, 0.5}, Arm: -1}}
+		if algorithm == "scgp-ucb" {
+			c.Metrics = c.Metrics[:1]
+			for j := range c.Costs {
+				c.Costs[j].Metric, c.Costs[j].Knowledge = -1, Given
+			}
+		}
+	}, raw)
+	h := played(cfg, 2000, 1)
+	for i := range h.Rounds {
+		h.Rounds[i].Costs = []float64{-0.1, 0.1}
+	}
+	return cfg, h
+}
+
+// BenchmarkTellFamilies tells the readings of round 2000, the multipliers and the trace included.
+func BenchmarkTellFamilies(b *testing.B) {
+	for _, a := range Algorithms() {
+		b.Run(a.Name, func(b *testing.B) {
+			cfg, h := family(b, a.Name)
+			s := mustReplay(b, cfg, seenAt(h, len(h.Rounds)))
+			sure(s.Trace(background))
+			for b.Loop() {
+				sure(sure(s.Extend(background, h)).Trace(background))
+			}
+		})
+	}
+}

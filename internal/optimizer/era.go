@@ -8,15 +8,20 @@ import (
 
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/warp"
 )
 
 // metricModel is a metric's hyperparameters during an era.
 type metricModel struct {
 	kernel        Kernel
 	lambda        float64
+	noise         *noise // where λ differs from lambda
 	centre, scale float64
-	fitted        bool // all free hyperparameters, not only centre and scale
-	count         int  // readings the last fit was made from
+	warp          warp.Warp
+	inflation     float64 // the part of lambda and of the kernel's variance that is not fitted
+	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
+	fitted        bool    // all free hyperparameters, not only centre and scale
+	count         int     // readings the last fit was made from
 }
 
 // era is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its regressions hold the readings
@@ -24,9 +29,10 @@ type metricModel struct {
 type era struct {
 	from, until int
 	models      []metricModel
-	affines     []affine    // per target
+	transforms  []transform // per target
 	groups      []*group    // distinct regressions
 	groupOf     []int       // by metric
+	answers     [][]float64 // per target: y, the responses in the order of its regression; nil for given ones
 	whitened    [][]float64 // per target: z = L⁻¹y; nil for given ones
 	own         []*group    // regressions on other points than the arrived readings', where the algorithm has such
 	ownOf       []int       // by target; −1 for none
@@ -38,6 +44,8 @@ type group struct {
 	function *kernel.Function
 	order    []arrival
 	data     *gp.Data
+	begun    *group // of the prior state, whose first known rows these continue; nil for none
+	known    int
 }
 
 // arrival is a reading in the order the readings came.
@@ -68,10 +76,16 @@ func (s *State) eras() []*era {
 func (s *State) firstModels() []metricModel {
 	models := make([]metricModel, len(s.cfg.Metrics))
 	for i, m := range s.cfg.Metrics {
-		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1}
+		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, inflation: 1}
+		if s.cfg.Standardize && m.Lambda > 0 {
+			models[i].lambda = m.Lambda
+		}
 	}
 	return models
 }
+
+// scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has given a scale.
+func (s *State) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
 
 // lambdaAt is λ in modelled units when the scale is known.
 func (m Metric) lambdaAt(scale float64) float64 {
@@ -87,30 +101,59 @@ func (s *State) refitted(models []metricModel, fit Fit) []metricModel {
 		if !f.Set {
 			continue
 		}
-		m := &models[i]
+		m, metric := &models[i], s.cfg.Metrics[i]
 		m.count = f.Count
 		if s.cfg.Standardize {
 			m.centre, m.scale = f.Centre, f.Scale
 		}
-		m.lambda = s.cfg.Metrics[i].lambdaAt(m.scale)
+		m.lambda = metric.lambdaAt(m.scale)
 		if s.cfg.Fit {
-			m.take(f, s.cfg.Metrics[i])
+			m.take(f, metric)
+			if metric.FreeNoise {
+				m.noise = s.noiseKnown(f, m.inflation)
+			}
 		}
 	}
 	return models
 }
 
-// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is a fitted one when all that is
-// free, of which there is some, was fitted.
+// warp is how the readings are bent; a fit that says nothing leaves them as they are.
+func (f FittedMetric) warp() warp.Warp {
+	if f.Warp.Scale > 0 {
+		return f.Warp
+	}
+	return warp.Identity
+}
+
+// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is a fitted one when all lengthscales and
+// noise that are free, and something at all, was fitted.
 func (m *metricModel) take(f FittedMetric, free Metric) {
 	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
+	variance := free.FreeVariance && f.Variance > 0
 	if lengthscales {
 		m.kernel.Lengthscales = f.Lengthscales
 	}
 	if noise {
 		m.lambda = f.Lambda
 	}
-	m.fitted = (lengthscales || noise) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
+	m.kernel.Variance = free.Kernel.Variance
+	if variance {
+		m.kernel.Variance = f.Variance
+	}
+	m.warp, m.inflation, m.freedom = warp.Identity, 1, f.Freedom
+	if free.Warp {
+		m.warp = f.warp()
+	}
+	if f.Inflation > 0 {
+		m.inflation = f.Inflation
+	}
+	if variance {
+		m.kernel.Variance *= m.inflation
+	}
+	if noise {
+		m.lambda *= m.inflation
+	}
+	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
 }
 
 // arrivals lists the readings of a metric that are in the data of the era's last decision.
@@ -121,7 +164,7 @@ func (s *State) arrivals(metric int, m metricModel, until int) []arrival {
 		if r.Excluded || !reading.Told || reading.Revealed >= until-1 {
 			continue
 		}
-		order = append(order, arrival{i + 1, reading.Revealed, s.readingLambda(reading, m)})
+		order = append(order, arrival{i + 1, reading.Revealed, s.readingLambda(i+1, reading, m)})
 	}
 	sort.SliceStable(order, func(a, b int) bool { return order[a].revealed < order[b].revealed })
 	return order
@@ -130,11 +173,12 @@ func (s *State) arrivals(metric int, m metricModel, until int) []arrival {
 // leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled units.
 const leastNoise = 1e-4
 
-func (s *State) readingLambda(r Reading, m metricModel) float64 {
-	if !s.cfg.Fit || r.SD <= 0 {
-		return m.lambda
+// readingLambda is λ of round's reading: what was told with it, else what is known of it and of the settings.
+func (s *State) readingLambda(round int, r Reading, m metricModel) float64 {
+	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
+		return m.noise.of(round, s.placeOf(round), m.lambda)
 	}
-	sd := r.SD / m.scale
+	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
 	return max(sd*sd, leastNoise)
 }
 
@@ -164,23 +208,39 @@ func (s *State) build(ctx context.Context, e *era) error {
 		if k.metric >= 0 {
 			m = e.models[k.metric]
 		} else {
-			m.scale = 1
+			m.scale, m.warp = 1, warp.Identity
 		}
-		e.affines = append(e.affines, s.cfg.transform(k, m))
+		e.transforms = append(e.transforms, s.cfg.transform(k, m))
 	}
-	e.whitened = make([][]float64, len(s.targets))
+	e.answers, e.whitened = make([][]float64, len(s.targets)), make([][]float64, len(s.targets))
 	for k, t := range s.targets {
 		if t.metric < 0 {
 			continue
 		}
 		g := e.groups[e.groupOf[t.metric]]
-		e.whitened[k] = g.data.Whiten(nil, s.responses(e, k, g.order))
+		e.answers[k] = s.responses(e, k, g.order)
+		e.whitened[k] = g.data.Whiten(s.whitenedBefore(k, g, e.answers[k]), e.answers[k])
 	}
 	return s.buildOwn(ctx, e)
 }
 
+// whitenedBefore is the beginning of target k's z that the prior state has worked out already.
+func (s *State) whitenedBefore(k int, g *group, y []float64) []float64 {
+	for _, old := range s.priorEras() {
+		if g.begun == nil || old.groups[old.groupOf[s.targets[k].metric]] != g.begun {
+			continue
+		}
+		n := 0
+		for n < g.known && y[n] == old.answers[k][n] {
+			n++
+		}
+		return old.whitened[k][:n]
+	}
+	return nil
+}
+
 func (m metricModel) sameRegression(o metricModel) bool {
-	return m.lambda == o.lambda && sameKernel(m.kernel, o.kernel)
+	return m.lambda == o.lambda && m.noise.same(o.noise) && sameKernel(m.kernel, o.kernel)
 }
 
 func sameKernel(a, b Kernel) bool {
@@ -200,15 +260,14 @@ func (s *State) regress(ctx context.Context, m metricModel, order []arrival) (*g
 		return nil, err
 	}
 	g := &group{model: m, function: f, order: order, data: gp.NewData(f, s.inputWidth(m.kernel))}
-	known := 0
 	for _, e := range s.priorEras() {
 		for _, old := range slices.Concat(e.groups, e.own) {
-			if same := s.agreeing(old, g); same > known {
-				g.function, g.data, known = old.function, old.data.Prefix(same), same
+			if same := s.agreeing(old, g); same > g.known {
+				g.function, g.data, g.begun, g.known = old.function, old.data.Prefix(same), old, same
 			}
 		}
 	}
-	return g, s.appendRounds(ctx, g.data, m.kernel, order[known:])
+	return g, s.appendRounds(ctx, g.data, m.kernel, order[g.known:])
 }
 
 func (s *State) priorEras() []*era {
@@ -279,7 +338,7 @@ func (s *State) input(k Kernel, at Place) []float64 {
 func (s *State) responses(e *era, k int, order []arrival) []float64 {
 	y := make([]float64, len(order))
 	for i, a := range order {
-		y[i] = e.affines[k].response(s.history.Rounds[a.round-1].Readings[s.targets[k].metric].Value)
+		y[i] = e.transforms[k].response(s.history.Rounds[a.round-1].Readings[s.targets[k].metric].Value)
 	}
 	return y
 }

@@ -8,11 +8,15 @@ import (
 	"headroom/internal/optimizer/fit"
 )
 
-// refitGrowth is how much a metric's data grow before its hyperparameters are fitted again.
-const refitGrowth = 1.5
+// When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which costs milliseconds and tells much; beyond,
+// when they have grown by refitGrowth.
+const (
+	fewReadings = 20
+	refitGrowth = 1.1
+)
 
 // FitDue tells whether the next decision should be preceded by a fit: at the first decision with max(2, initial design) rounds past
-// and two readings of a metric, and, where hyperparameters are fitted, when its readings have grown 1.5-fold or the past was rewritten.
+// and two readings of a metric, and, where hyperparameters are fitted, when a reading is new among few, when the readings have grown by a tenth, or when the past was rewritten.
 func (s *State) FitDue() bool {
 	for i := range s.cfg.Metrics {
 		if s.fitDue(i) {
@@ -39,13 +43,13 @@ func (s *State) fitDue(metric int) bool {
 		return false
 	}
 	changed := s.history.Rewritten || !s.next.era.models[metric].fitted && s.fittable(metric)
-	return changed || float64(count) >= refitGrowth*float64(last)
+	return changed || count > last && (count <= fewReadings || float64(count) >= refitGrowth*float64(last))
 }
 
 // fittable tells whether a metric has hyperparameters to fit.
 func (s *State) fittable(metric int) bool {
 	m := s.cfg.Metrics[metric]
-	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise) && m.Kernel.Name != "covariance"
+	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise || m.FreeVariance) && m.Kernel.Name != "covariance"
 }
 
 // told lists the included rounds with a reading of the metric that the next decision sees.
@@ -84,8 +88,20 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if !s.fittable(metric) {
 		return f, nil
 	}
+	noisy, err := s.fitNoise(ctx, metric, rounds, &f)
+	if err != nil {
+		return f, err
+	}
+	if s.cfg.Metrics[metric].Warp && !noisy {
+		f.Warp = s.fitWarp(metric, rounds, f)
+	}
 	result, err := fit.MAP(ctx, s.fitProblem(metric, rounds, f))
-	f.Lengthscales, f.Lambda = result.Lengthscales, result.Lambda
+	f.Lengthscales, f.Lambda, f.Variance = result.Lengthscales, result.Lambda, result.Variance
+	if err != nil {
+		return f, err
+	}
+	f.Freedom = freedom
+	f.Inflation, err = s.inflation(ctx, metric)
 	return f, err
 }
 
@@ -114,21 +130,33 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 	m := s.cfg.Metrics[metric]
 	now := s.next.era.models[metric]
 	k := s.targetOf(metric)
-	a := s.cfg.transform(s.targets[k], metricModel{centre: f.Centre, scale: f.Scale})
+	a := s.cfg.transform(s.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
 	p := fit.Problem{Kernel: m.Kernel.Name, Dims: s.cfg.Space.owners(), Variance: m.Kernel.Variance,
-		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise,
+		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise, FreeVariance: m.FreeVariance,
 		Start: fit.Start{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale)}}
 	if now.fitted && m.FreeNoise {
-		p.Start.Lambda = now.lambda
+		p.Start.Lambda = now.lambda / now.inflation
+	}
+	if now.fitted && m.FreeVariance {
+		p.Start.Variance = now.kernel.Variance / now.inflation
 	}
 	for _, d := range s.cfg.Space.Dims {
 		p.Median = append(p.Median, d.priorLengthscale())
 	}
+	if f.Settings != nil {
+		p.FreeNoise, p.Start.Lambda = false, f.Lambda
+	}
+	known := s.noiseKnown(f, 1)
 	for _, n := range rounds {
 		r := s.history.Rounds[n-1]
+		reading := r.Readings[metric]
 		p.Inputs = append(p.Inputs, s.cfg.Space.features(r.Point))
-		p.Y = append(p.Y, a.response(r.Readings[metric].Value))
-		p.NoiseSD = append(p.NoiseSD, r.Readings[metric].SD/f.Scale)
+		p.Y = append(p.Y, a.response(reading.Value))
+		sd := reading.SD / f.Scale * a.warp.Slope((reading.Value-f.Centre)/f.Scale)
+		if sd == 0 {
+			sd = math.Sqrt(known.of(n, s.placeOf(n), 0))
+		}
+		p.NoiseSD = append(p.NoiseSD, sd)
 	}
 	return p
 }
@@ -136,8 +164,8 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 // Prior medians of lengthscales. A category's choices are √2 apart in one-hot inputs; with 0.3 they would share nothing (a matern52
 // correlation of 0.001), with 2 they share much (0.7) until the readings say otherwise.
 const (
-	rangeShare     = 0.3 // of a parameter's range
-	categoryMedian = 2.0
+	rangeShare     = 0.5 // of a parameter's range
+	categoryMedian = math.Sqrt2
 )
 
 // priorLengthscale is the prior median of a parameter's lengthscale.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 
@@ -82,7 +83,7 @@ func (s *State) best(ctx context.Context, at []Place, known Known) (maximum, err
 }
 
 func reason(usual string, fellBack bool) string {
-	if fellBack && usual == policy.Optimistic {
+	if fellBack && (usual == policy.Optimistic || usual == policy.Improve) {
 		return policy.LeastBad
 	}
 	return usual
@@ -169,18 +170,19 @@ func byScore(a, b climber) int {
 	return 0
 }
 
-// effort is how much a search may spend: starts polished coarsely, of which the best are polished to the end, and evaluations for each.
-type effort struct{ coarse, fine, budget int }
+// effort is how much a search may spend: starts polished coarsely, of which the best are polished to the end, evaluations for each, and
+// starting points near the incumbent at each distance.
+type effort struct{ coarse, fine, budget, near int }
 
 // effort falls as the data grow, since an evaluation costs O(n²): all of it up to 300 rounds; beyond, about 25 million multiplications for
 // each parameter of a start, but at least 16 evaluations.
 func (s *State) effort() effort {
 	d, n := len(s.cfg.Space.Dims), len(s.history.Rounds)
 	if n <= 300 {
-		return effort{starts, 3, 400 * d}
+		return effort{starts, 3, 400 * d, 24}
 	}
 	budget := max(16, 50_000_000/(n*n)) * d
-	return effort{6, 2, min(budget, 400*d)}
+	return effort{6, 2, min(budget, 400*d), 6}
 }
 
 // spacing is the typical distance between neighbouring screening points in unit coordinates.
@@ -292,8 +294,43 @@ func (s *State) startingPlaces() []Place {
 			u[k] = min(max((1+2*overhang)*u[k]-overhang, 0), 1)
 		}
 	}
-	return s.placesFrom(points)
+	return s.placesFrom(append(points, s.nearIncumbent()...))
 }
+
+// Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak beside the best point known is missed by
+// points spread over the space.
+const (
+	farthest    = 0.2
+	nearScales  = 5
+	scaleFactor = 0.2
+)
+
+// nearIncumbent scatters points around the incumbent, if there is one, at several scales. Half of the coordinates stay as they are.
+func (s *State) nearIncumbent() [][]float64 {
+	if s.next.incumbent == nil {
+		return nil
+	}
+	random := rand.New(rand.NewPCG(s.draw(s.Round()).Seed, nearStream))
+	var points [][]float64
+	distance := farthest
+	for range nearScales {
+		for range s.effort().near {
+			u := slices.Clone(s.next.incumbent.place.U)
+			always := random.IntN(len(u))
+			for k := range u {
+				if step := distance * random.NormFloat64(); k == always || random.IntN(2) == 0 {
+					u[k] = min(max(u[k]+step, 0), 1)
+				}
+			}
+			points = append(points, u)
+		}
+		distance *= scaleFactor
+	}
+	return points
+}
+
+// nearStream keeps these draws apart from others of the same seed.
+const nearStream = 0x6e656172
 
 // placesFrom are the points that are allowed, settled, and the points tried before.
 func (s *State) placesFrom(points [][]float64) []Place {

@@ -7,11 +7,13 @@
 //
 // Quantities are in one of two units. Metric units are those the readings were told in. Modelled units are
 //
-//	modelled = (metric − centre)/scale,
+//	modelled = w((metric − centre)/scale),
 //
-// centre 0 and scale 1 until a fit says otherwise. The reward r is ±modelled (− when the objective is
-// minimised), a cost g is ±(metric − threshold)/scale and holds when g ≤ 0.
+// centre 0, scale 1 and the warp w the identity until a fit says otherwise. The reward r is ±modelled (− when the objective is
+// minimised), a cost g is ±(modelled − modelled threshold) and holds when g ≤ 0.
 package optimizer
+
+import "headroom/internal/optimizer/warp"
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same history could
 // lead to a different suggestion.
@@ -88,7 +90,9 @@ type Metric struct {
 	Lambda        float64
 	NoiseVariance float64
 	// With Config.Fit: which hyperparameters the fit may move.
-	FreeLengthscales, FreeNoise bool
+	FreeLengthscales, FreeNoise, FreeVariance bool
+	// Warp lets a fit bend the readings (package warp) before they are modelled.
+	Warp bool
 }
 
 // Objective says which metric to improve.
@@ -171,9 +175,25 @@ type Fit struct {
 type FittedMetric struct {
 	Set           bool
 	Centre, Scale float64
-	// Lengthscales and Lambda when hyperparameters were fitted, else nil and 0 (centre and scale only). Those that the metric
-	// does not leave free are not used.
-	Lengthscales []float64
-	Lambda       float64
-	Count        int // number of readings it was made from
+	// Lengthscales, Lambda and Variance (the kernel's) when hyperparameters were fitted, else nil and 0 (centre and scale only). Those
+	// that the metric does not leave free are not used.
+	Lengthscales     []float64
+	Lambda, Variance float64
+	// Warp bends standardised readings; the zero value leaves them as they are.
+	Warp warp.Warp
+	// Inflation multiplies the kernel's variance and λ where they are fitted, so that the study's own earlier predictions would have been as wide as they were
+	// wrong; 0 stands for 1.
+	Inflation float64
+	// Freedom is the degrees of freedom of the Student-t distribution that bands are taken from; 0 for a normal one.
+	Freedom float64
+	// Where replicates show that noise differs between settings: λ of every setting with some, named by the first of its rounds, in place of
+	// Lambda. Wrong are readings that their replicates contradict, with the λ that leaves them next to no say.
+	Settings, Wrong []NoiseAt
+	Count           int // number of readings it was made from
+}
+
+// NoiseAt is λ of a round's reading, or of all readings at the settings of the round.
+type NoiseAt struct {
+	Round  int
+	Lambda float64
 }

@@ -51,7 +51,7 @@ func (s *State) chosenOrder(m metricModel, until int) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
 		if !s.history.Rounds[n-1].Excluded {
-			order = append(order, arrival{n, n, m.lambda})
+			order = append(order, arrival{n, n, m.noise.of(n, s.placeOf(n), m.lambda)})
 		}
 	}
 	return order
@@ -62,7 +62,7 @@ func (s *State) completeOrder(m metricModel, until int) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
 		if last, ok := s.completed(n); ok && last < until-1 {
-			order = append(order, arrival{n, last, m.lambda})
+			order = append(order, arrival{n, last, m.noise.of(n, s.placeOf(n), m.lambda)})
 		}
 	}
 	sort.SliceStable(order, func(a, b int) bool { return order[a].revealed < order[b].revealed })

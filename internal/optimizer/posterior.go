@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/warp"
 )
 
 // Models returns one Model per metric, for the next decision.
@@ -17,8 +18,8 @@ func (s *State) Models() []Model {
 		m := s.next.era.models[i]
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
-		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Fitted: m.fitted,
-			Count: s.countShown(k), InformationGain: gainOf(s.next, s.display, k)}
+		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Warp: m.warp, Inflation: m.inflation,
+			Freedom: m.freedom, Settings: m.noise.listed(), Wrong: m.noise.contradicted(), Fitted: m.fitted, Count: s.countShown(k), InformationGain: gainOf(s.next, s.display, k)}
 		if !math.IsNaN(beta) {
 			out[i].Beta, out[i].HasBeta = beta, true
 		}
@@ -51,52 +52,51 @@ func (s *State) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 	beliefs := make([]Belief, len(s.cfg.Metrics))
 	for i := range beliefs {
 		k := s.targetOf(i)
-		width := betaOf(s.next, k)
-		if math.IsNaN(width) {
-			width = band95
+		freedom := s.display.era.models[i].freedom
+		width, width95 := betaOf(s.next, k), quantile95
+		if freedom > 0 {
+			width95 = half(0.95, freedom)
 		}
-		beliefs[i] = beliefOf(s.display.era.affines[k], estimates[k].Mean, estimates[k].SD, width)
+		if math.IsNaN(width) {
+			width = half(0.95, freedom)
+		}
+		beliefs[i] = beliefOf(s.display.era.transforms[k], estimates[k].Mean, estimates[k].SD, width, width95)
 	}
-	return beliefs, s.chances(estimates, len(at), known), nil
+	return beliefs, s.chances(s.display.era, estimates, len(at), known), nil
 }
 
-func beliefOf(a affine, mean, sd []float64, width float64) Belief {
-	b := Belief{Mean: make([]float64, len(mean)), SD: make([]float64, len(mean)),
-		Lower: make([]float64, len(mean)), Upper: make([]float64, len(mean))}
+// quantile95 is the half width, in standard deviations, of the 95 % interval shown where fits name no degrees of freedom.
+const quantile95 = 1.96
+
+func beliefOf(t transform, mean, sd []float64, width, width95 float64) Belief {
+	n := len(mean)
+	b := Belief{Mean: make([]float64, n), SD: make([]float64, n), Lower: make([]float64, n), Upper: make([]float64, n),
+		Lower95: make([]float64, n), Upper95: make([]float64, n)}
 	for i := range mean {
-		b.Mean[i], b.SD[i] = a.metricMean(mean[i]-a.shift), a.metricSD(sd[i])
-		b.Lower[i], b.Upper[i] = b.Mean[i]-width*b.SD[i], b.Mean[i]+width*b.SD[i]
+		response := mean[i] - t.shift
+		b.Mean[i], b.SD[i] = t.moments(response, sd[i])
+		b.Lower[i], b.Upper[i] = t.band(response, sd[i], width)
+		b.Lower95[i], b.Upper95[i] = t.band(response, sd[i], width95)
 	}
 	return b
 }
 
 // chances are the feasibility probabilities at places with these estimates.
-func (s *State) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
+func (s *State) chances(e *era, estimates []policy.Estimate, places int, known [][]float64) []float64 {
 	out := make([]float64, places)
 	for i := range out {
 		out[i] = 1
 		for j, c := range s.cfg.Costs {
 			switch {
 			case c.Knowledge == Learned:
-				e := estimates[1+j]
-				out[i] *= below(e.Mean[i]-c.Margin, e.SD[i])
+				g := estimates[1+j]
+				out[i] *= below(g.Mean[i]-e.transforms[1+j].margin, g.SD[i], e.models[c.Metric].freedom)
 			case known != nil && c.given(known[i][j])-c.Margin > 0:
 				out[i] = 0
 			}
 		}
 	}
 	return out
-}
-
-// below is P(N(mean, sd²) ≤ 0).
-func below(mean, sd float64) float64 {
-	if sd == 0 {
-		if mean <= 0 {
-			return 1
-		}
-		return 0
-	}
-	return 0.5 * math.Erfc(mean/(sd*math.Sqrt2))
 }
 
 // safeEnough is the feasibility probability that a recommendation needs.
@@ -115,15 +115,27 @@ func (s *State) Recommendation(ctx context.Context) (int, error) {
 			known = append(known, r.Costs)
 		}
 	}
-	chances := s.chances(estimates, len(s.history.Rounds), known)
+	chances := s.chances(s.display.era, estimates, len(s.history.Rounds), known)
 	best, round := math.Inf(-1), 0
 	for i, r := range s.history.Rounds {
-		told := !r.Excluded && r.Readings[s.cfg.Objective.Metric].Told
-		if told && chances[i] >= safeEnough && estimates[0].Mean[i] > best {
-			best, round = estimates[0].Mean[i], i+1
+		if r.Excluded || !r.Readings[s.cfg.Objective.Metric].Told || chances[i] < safeEnough {
+			continue
+		}
+		if value := s.expectedReward(estimates[0].Mean[i], estimates[0].SD[i]); value > best {
+			best, round = value, i+1
 		}
 	}
 	return round, nil
+}
+
+// expectedReward is the posterior mean, in metric units and to be made large, of a reward with this estimate.
+func (s *State) expectedReward(mean, sd float64) float64 {
+	t := s.display.era.transforms[0]
+	if t.warp == warp.Identity {
+		return mean
+	}
+	value, _ := t.moments(mean, sd)
+	return t.sign * value
 }
 
 // looking is how far looking back has come: the posteriors shown, at the points of the first rounds, per target. Callers that need it at the

@@ -3,6 +3,7 @@ package optimizer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
@@ -17,7 +18,8 @@ type State struct {
 	settings Settings
 	targets  []target
 	eraList  []*era
-	prior    *State // while building only
+	prior    *State    // while building only
+	agreed   agreement // with prior
 
 	path        [][]float64 // multipliers of rounds 1..n, before each round's feedback
 	multipliers []float64   // of the next decision
@@ -36,7 +38,7 @@ func WithCheckpoint(ctx context.Context, hook func(ctx context.Context) error) c
 }
 
 // Replay plays history h into the algorithm of cfg and returns the state after it. cfg and h must be valid (package
-// study checks what people typed); a Config that cannot be computed with, such as a kernel matrix that is not
+// design checks what people typed); a Config that cannot be computed with, such as a kernel matrix that is not
 // positive definite with its λ, is an error. So is that of ctx, which ends the work early.
 func Replay(ctx context.Context, cfg *Config, h *History) (*State, error) {
 	return replay(ctx, cfg, h, nil)
@@ -55,6 +57,7 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	}
 	s := &State{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), prior: prior}
 	s.eraList = s.eras()
+	s.agreed = s.agree()
 	for _, e := range s.eraList {
 		if err := s.build(ctx, e); err != nil {
 			return nil, err
@@ -70,7 +73,8 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	if s.display, err = s.shown(ctx, s.Round(), nil); err != nil {
 		return nil, err
 	}
-	s.prior = nil
+	s.keepTrace()
+	s.letGo()
 	return s, nil
 }
 
@@ -115,30 +119,104 @@ func (s *State) AtCeiling() []bool {
 	return at
 }
 
-// walk moves the multipliers through the rounds.
+// walk moves the multipliers through the rounds, from the first on that can move them otherwise than in the prior state.
 func (s *State) walk(ctx context.Context) error {
-	q := s.policy.Start()
-	revealed := s.revealed()
+	first, q := 1, s.policy.Start()
+	revealed, scaled := s.revealed(), s.scaledFrom()
+	if s.prior != nil {
+		first = s.agreed.decision
+		known := append(s.prior.path[:len(s.prior.path):len(s.prior.path)], s.prior.multipliers)
+		s.path, q = known[:first-1:first-1], known[first-1]
+	}
 	slid := windows{}
-	for t := 1; t < s.Round(); t++ {
+	for t := first; t < s.Round(); t++ {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return err
 		}
 		s.path = append(s.path, q)
-		r := policy.Revealed{Round: t, Excluded: s.history.Rounds[t-1].Excluded,
-			Costs: s.costs(t, revealed[t]), Given: s.givenAt(t),
-			Since: func(first, j int) []float64 { return s.costsSince(first, t, j) }}
-		if s.traits.MovesByEstimate {
-			estimates, err := s.ownEstimates(ctx, t, q, slid)
-			if err != nil {
+		m := moment{s.eraAt(t), make([]bool, len(scaled)), make([]bool, len(scaled)), revealed[t], slid}
+		for j, from := range scaled {
+			m.waiting[j] = t < from
+			m.still[j] = m.waiting[j] && s.traits.MovesByEstimate
+		}
+		var err error
+		if q, err = s.step(ctx, t, q, m); err != nil {
+			return err
+		}
+		if slices.Contains(scaled, t+1) {
+			if q, err = s.takeIn(ctx, t, q, scaled, revealed); err != nil {
 				return err
 			}
-			r.Own = estimates[1:]
 		}
-		q = s.policy.Step(q, &r)
 	}
 	s.multipliers = q
 	return nil
+}
+
+// moment is what a step of the multipliers is made with.
+type moment struct {
+	era     *era
+	waiting []bool // costs without a scale of their metric yet, whose readings are left out
+	still   []bool // costs whose multipliers do not move at all
+	rounds  []int  // whose readings were told during the round
+	slid    windows
+}
+
+// step moves the multipliers at the end of round t.
+func (s *State) step(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
+	r := policy.Revealed{Round: t, Excluded: s.history.Rounds[t-1].Excluded,
+		Costs: s.costs(t, m), Given: s.givenAt(t),
+		Since: func(first, j int) []float64 { return s.costsSince(first, t, j, m) }}
+	if s.traits.MovesByEstimate {
+		estimates, err := s.ownEstimates(ctx, t, q, m)
+		if err != nil {
+			return nil, err
+		}
+		r.Own = estimates[1:]
+	}
+	next := s.policy.Step(q, &r)
+	for j := range next {
+		if m.still[j] {
+			next[j] = q[j]
+		}
+	}
+	return next, nil
+}
+
+// scaledFrom is, for each cost, the first decision with a scale of its metric: 1 where outputs are as they are and for given costs, beyond
+// the next decision where there is none yet. A price in units that nothing is known of yet would depend on the unit.
+func (s *State) scaledFrom() []int {
+	from := make([]int, len(s.cfg.Costs))
+	for j, c := range s.cfg.Costs {
+		from[j] = 1
+		if c.Knowledge == Given || !s.cfg.Standardize {
+			continue
+		}
+		from[j] = s.Round() + 1
+		for _, e := range s.eraList {
+			if e.models[c.Metric].count > 0 {
+				from[j] = e.from
+				break
+			}
+		}
+	}
+	return from
+}
+
+// takeIn goes through rounds 1 to t once more for the costs that have waited until now, in their order and with their first scale.
+func (s *State) takeIn(ctx context.Context, t int, q []float64, scaled []int, revealed [][]int) ([]float64, error) {
+	others := make([]bool, len(scaled))
+	for j, from := range scaled {
+		others[j] = from != t+1
+	}
+	e := s.eraAt(t + 1)
+	for n := 1; n <= t; n++ {
+		var err error
+		if q, err = s.step(ctx, n, q, moment{e, others, others, revealed[n], nil}); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
 }
 
 // revealed lists, by the round during which they were told, the rounds with readings told then.
@@ -160,21 +238,23 @@ func (s *State) revealed() [][]int {
 }
 
 // costs are the readings of every cost that were told during round t, in the units of the moment.
-func (s *State) costs(t int, rounds []int) [][]float64 {
+func (s *State) costs(t int, m moment) [][]float64 {
 	out := make([][]float64, len(s.cfg.Costs))
-	e := s.eraAt(t)
 	for j := range s.cfg.Costs {
 		k := s.targets[1+j]
-		if k.metric < 0 {
-			if r := &s.history.Rounds[t-1]; !r.Excluded {
+		switch r := &s.history.Rounds[t-1]; {
+		case m.waiting[j]:
+			continue
+		case k.metric < 0:
+			if !r.Excluded {
 				out[j] = []float64{s.cfg.Costs[j].given(r.Costs[j])}
 			}
 			continue
 		}
-		for _, n := range rounds {
+		for _, n := range m.rounds {
 			r := &s.history.Rounds[n-1]
 			if reading := r.Readings[k.metric]; !r.Excluded && reading.Told && reading.Revealed == t {
-				out[j] = append(out[j], e.affines[1+j].function(reading.Value))
+				out[j] = append(out[j], m.era.transforms[1+j].function(reading.Value))
 			}
 		}
 	}
@@ -193,31 +273,38 @@ func (s *State) givenAt(t int) []float64 {
 }
 
 // costsSince are the readings of cost j of rounds first..t told by the end of round t.
-func (s *State) costsSince(first, t, j int) []float64 {
+func (s *State) costsSince(first, t, j int, m moment) []float64 {
+	if m.waiting[j] {
+		return nil
+	}
 	var out []float64
-	e := s.eraAt(t)
 	for n := first; n <= t; n++ {
 		r := &s.history.Rounds[n-1]
 		if r.Excluded {
 			continue
 		}
-		if m := s.targets[1+j].metric; m < 0 {
+		if metric := s.targets[1+j].metric; metric < 0 {
 			out = append(out, s.cfg.Costs[j].given(r.Costs[j]))
-		} else if reading := r.Readings[m]; reading.Told && reading.Revealed <= t {
-			out = append(out, e.affines[1+j].function(reading.Value))
+		} else if reading := r.Readings[metric]; reading.Told && reading.Revealed <= t {
+			out = append(out, m.era.transforms[1+j].function(reading.Value))
 		}
 	}
 	return out
 }
 
 // ownEstimates is what decision t made of the point it chose, as the algorithm's multipliers need it.
-func (s *State) ownEstimates(ctx context.Context, t int, q []float64, slid windows) ([]float64, error) {
-	v, err := s.acting(ctx, t, q, slid)
+func (s *State) ownEstimates(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
+	v, err := s.actingIn(ctx, m.era, t, q, m.slid)
 	if err != nil {
 		return nil, err
 	}
 	r := &s.history.Rounds[t-1]
-	sight, err := s.sightOf(ctx, v, Place{r.Point, r.Arm}, func(j, _ int) float64 { return r.Costs[j] }, s.draw(t))
+	known := func(j, _ int) float64 { return r.Costs[j] }
+	estimates, err := s.played(ctx, v, t, known)
+	if err != nil {
+		return nil, err
+	}
+	sight, err := s.drawn(s.sightFrom(ctx, v, []Place{s.placeOf(t)}, known, s.draw(t), estimates))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/optimizer/warp"
 )
 
 // scattered draws a history with late, missing, excluded and closed rounds and a fit.
@@ -30,6 +32,11 @@ func scattered(rt *rapid.T, cfg *Config, n int) *History {
 	if n > 4 {
 		h.Fits = []Fit{{From: n / 2, Metrics: make([]FittedMetric, len(cfg.Metrics))}}
 		h.Fits[0].Metrics[0] = FittedMetric{Set: true, Centre: 0.3, Scale: 2, Lengthscales: []float64{0.4, 0.2}, Lambda: 0.05, Count: n / 2}
+		if rapid.Bool().Draw(rt, "whole fit") {
+			m := &h.Fits[0].Metrics[0]
+			m.Variance, m.Inflation, m.Freedom, m.Warp = 1.7, 1.3, 8, warp.Warp{Power: 0.6, Centre: -0.1, Scale: 1.2}
+			m.Settings, m.Wrong = []NoiseAt{{1, 0.2}, {2, 0.004}}, []NoiseAt{{3, 5}}
+		}
 	}
 	return h
 }
@@ -37,7 +44,7 @@ func scattered(rt *rapid.T, cfg *Config, n int) *History {
 func adaptive(c *Config) {
 	c.Standardize, c.Fit = true, true
 	for i := range c.Metrics {
-		c.Metrics[i].FreeLengthscales, c.Metrics[i].FreeNoise = true, true
+		c.Metrics[i].FreeLengthscales, c.Metrics[i].FreeNoise, c.Metrics[i].FreeVariance = true, true, true
 	}
 }
 
@@ -56,6 +63,7 @@ func sameState(t rapid.TB, a, b *State) {
 		equal("model", []float64{a.Models()[i].Beta, a.Models()[i].InformationGain}, []float64{b.Models()[i].Beta, b.Models()[i].InformationGain})
 		equal("mean", sure(a.Posterior(background, at))[i].Mean, sure(b.Posterior(background, at))[i].Mean)
 		equal("sd", sure(a.Posterior(background, at))[i].SD, sure(b.Posterior(background, at))[i].SD)
+		equal("band", sure(a.Posterior(background, at))[i].Upper95, sure(b.Posterior(background, at))[i].Upper95)
 	}
 	equal("acquisition", sure(a.Acquisition(background, at, Known{})).Values, sure(b.Acquisition(background, at, Known{})).Values)
 	for t1, x := range sure(a.Trace(background)) {

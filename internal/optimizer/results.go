@@ -1,6 +1,9 @@
 package optimizer
 
-import "headroom/internal/optimizer/policy"
+import (
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/warp"
+)
 
 // Place is one point to ask about: unit coordinates, and the candidate's index (−1 without candidates).
 type Place struct {
@@ -10,9 +13,14 @@ type Place struct {
 
 // Model is one metric's prior and regression as the next decision would use them.
 type Model struct {
-	Kernel          Kernel
-	Lambda          float64 // λ, modelled units
-	Centre, Scale   float64
+	Kernel        Kernel
+	Lambda        float64 // λ, modelled units
+	Centre, Scale float64
+	Warp          warp.Warp
+	Inflation     float64 // by which the fitted variances were multiplied: Kernel.Variance and Lambda hold it
+	Freedom       float64 // degrees of freedom of the bands, 0 for normal ones
+	// Settings and Wrong are the settings and readings with a λ of their own: see FittedMetric.
+	Settings, Wrong []NoiseAt
 	Fitted          bool    // hyperparameters come from a fit
 	Count           int     // readings in the posterior
 	Beta            float64 // the confidence width β_t; 0 for algorithms without one
@@ -23,8 +31,10 @@ type Model struct {
 // Belief is the posterior of one metric's latent function at some places, in metric units.
 type Belief struct {
 	Mean, SD []float64
-	// Lower and Upper are the algorithm's own band, mean ∓ width·SD; 1.96 SD where it has none.
-	Lower, Upper []float64
+	// Lower and Upper are the algorithm's own band, width standard deviations beside the mean in modelled units; the central 95 %
+	// where it has none.
+	Lower, Upper     []float64
+	Lower95, Upper95 []float64 // the central 95 %
 }
 
 // RoundTrace is one round of the replayed history.
@@ -36,7 +46,8 @@ type RoundTrace struct {
 	// from what decision t saw; its standard deviation includes the noise.
 	Ahead []Prediction
 
-	latent []float64 // per metric, the latent standard deviation of Ahead in modelled units
+	latent    []float64 // per metric, the latent standard deviation of Ahead in modelled units
+	residuals []float64 // per metric, (reading − mean)/sd of Ahead in modelled units; 0 without a reading
 }
 
 // Prediction is a predicted reading.
@@ -44,10 +55,16 @@ type Prediction struct{ Mean, SD float64 }
 
 // Calibration compares one-step-ahead predictions of a metric with what was read.
 type Calibration struct {
+	Coverage                 // of all readings
+	New, Repeated  Coverage  // of the first reading at a setting, and of those where earlier ones were seen
+	Residuals      []float64 // (reading − mean)/sd in modelled units, by round; NaN-free: rounds without a reading are left out
+	ResidualRounds []int
+}
+
+// Coverage is the share of readings that fell inside the central bands predicted for them; 0 without readings.
+type Coverage struct {
 	Count                              int
-	Coverage50, Coverage80, Coverage95 float64   // share of readings inside the central band
-	Residuals                          []float64 // (reading − mean)/sd, by round; NaN-free: rounds without a reading are left out
-	ResidualRounds                     []int
+	Coverage50, Coverage80, Coverage95 float64
 }
 
 // Violation is how far a constraint was broken, with what the model and the algorithm's theory say of it.
@@ -79,6 +96,10 @@ type Decision struct {
 	Draw     Draw
 	// FeasibilityProbability of the chosen point: Π_j P(g_j ≤ 0), latent, true thresholds.
 	FeasibilityProbability float64
+	// ExpectedImprovement is E[f(x) − f(x*)]⁺ in units of the objective, brought there at the incumbent x*, the point of round Incumbent; 0 and 0
+	// for algorithms that do not compare, and while there is none.
+	ExpectedImprovement float64
+	Incumbent           int
 	// Reason says which rule decided; Explain turns the decision into a sentence.
 	Reason Reason
 }
@@ -106,9 +127,10 @@ const (
 
 // Scores is an acquisition over places.
 type Scores struct {
-	Values  []float64 // modelled units
-	Allowed []bool    // false: may not be chosen, its value is meaningless
-	Argmax  int       // −1 when none may be chosen
+	Logarithmic bool      // differences are ratios of what is maximised
+	Values      []float64 // modelled units
+	Allowed     []bool    // false: may not be chosen, its value is meaningless
+	Argmax      int       // −1 when none may be chosen
 }
 
 // Known gives the values of Given constraints for one decision, in metric units: for arms, Arms[j][i] is

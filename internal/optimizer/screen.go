@@ -12,104 +12,135 @@ import (
 // pruneFrom is the number of rounds from which screening prunes; below it every point is solved for.
 const pruneFrom = 200
 
-// screen scores places and returns the leaders. A policy whose score rises with uncertainty is screened by bounds: the variance
-// after the first m rows of the factor is at least the final one, so the score it gives is at least the final one, and most
+// screened are the places that are still in question, with the posterior means of every target there, exact to rounding, and v(x)ᵀv(x*) for
+// the incumbent x*, if there is one.
+type screened struct {
+	at        []Place
+	means     [][]float64 // by target
+	explained []float64
+}
+
+// screen scores places and returns the leaders. Where a policy can say how large a score may be, places are screened by bounds: the variance
+// after the first m rows of the factor is at least the final one, so the bound it gives is at least the final score, and most
 // places are ruled out without a full solve. The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
 func (s *State) screen(ctx context.Context, at []Place, known Known, draw Draw) ([]climber, string, error) {
-	if !s.traits.RisesWithUncertainty || len(s.history.Rounds) < pruneFrom {
+	if !s.traits.RisesWithUncertainty && s.traits.Upper == nil || len(s.history.Rounds) < pruneFrom {
 		scores, reason, err := s.scoreAll(ctx, at, known, draw)
 		return leaders(at, scores, starts), reason, err
 	}
-	means, err := s.screenMeans(ctx, at)
+	left, err := s.screenMeans(ctx, at)
 	if err != nil {
 		return nil, "", err
 	}
 	for rows := 64; rows < len(s.history.Rounds); rows *= 4 {
-		if at, means, err = s.prune(ctx, at, means, rows, known, draw); err != nil {
+		if left, err = s.prune(ctx, left, rows, known, draw); err != nil {
 			return nil, "", err
 		}
 	}
-	scores, reason, err := s.scoreAll(ctx, at, known, draw)
-	return leaders(at, scores, starts), reason, err
+	scores, reason, err := s.scoreAll(ctx, left.at, known, draw)
+	return leaders(left.at, scores, starts), reason, err
 }
 
-// screenMeans are the posterior means of every target at all places, exact to rounding, in O(n) a place.
-func (s *State) screenMeans(ctx context.Context, at []Place) ([][]float64, error) {
-	means := make([][]float64, len(s.targets))
+// screenMeans works out what is known of all places in O(n) each.
+func (s *State) screenMeans(ctx context.Context, at []Place) (screened, error) {
+	all := screened{at: at, means: make([][]float64, len(s.targets))}
 	for i := range s.next.sources {
 		src := &s.next.sources[i]
-		of, err := predictMeans(ctx, src.data, s.inputs(src.kernel, at), src.z)
-		if err != nil {
-			return nil, err
+		zs := src.z
+		ahead := s.next.incumbent != nil && s.next.sourceOf[0] == i
+		if ahead {
+			zs = append(zs[:len(zs):len(zs)], s.next.incumbent.solved)
 		}
-		for n, m := range of {
-			means[src.targets[n]] = m
+		of, err := predictMeans(ctx, src.data, s.inputs(src.kernel, at), zs)
+		if err != nil {
+			return all, err
+		}
+		for n, k := range src.targets {
+			all.means[k] = of[n]
+		}
+		if ahead {
+			all.explained = of[len(of)-1]
 		}
 	}
-	return means, nil
+	return all, nil
+}
+
+// keep leaves out the places whose bound is below a score.
+func (c screened) keep(bounds []search.Score, least search.Score) screened {
+	kept := screened{means: make([][]float64, len(c.means))}
+	for i, bound := range bounds {
+		if least.Above(bound) {
+			continue
+		}
+		kept.at = append(kept.at, c.at[i])
+		for k := range c.means {
+			if c.means[k] != nil {
+				kept.means[k] = append(kept.means[k], c.means[k][i])
+			}
+		}
+		if c.explained != nil {
+			kept.explained = append(kept.explained, c.explained[i])
+		}
+	}
+	return kept
 }
 
 // prune keeps the places whose bound from the first rows of the factor reaches the best exact score among a few promising ones.
-func (s *State) prune(ctx context.Context, at []Place, means [][]float64, rows int, known Known, draw Draw) ([]Place, [][]float64, error) {
-	bounds, err := s.boundScores(ctx, at, means, rows, known, draw)
+func (s *State) prune(ctx context.Context, from screened, rows int, known Known, draw Draw) (screened, error) {
+	bounds, err := s.boundScores(ctx, from, rows, known, draw)
 	if err != nil {
-		return nil, nil, err
+		return from, err
 	}
-	order := make([]int, len(at))
+	order := make([]int, len(from.at))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return byScore(climber{score: bounds[a]}, climber{score: bounds[b]}) })
 	var probe []Place
 	for _, i := range order[:min(4*starts, len(order))] {
-		probe = append(probe, at[i])
+		probe = append(probe, from.at[i])
 	}
 	exact, _, err := s.scoreAll(ctx, probe, known, draw)
 	if err != nil {
-		return nil, nil, err
+		return from, err
 	}
 	list := leaders(probe, exact, starts)
 	least := list[len(list)-1].score
 	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
 	least.Tie = math.Inf(-1)
-	var kept []Place
-	keptMeans := make([][]float64, len(means))
-	for i, bound := range bounds {
-		if least.Above(bound) {
-			continue
-		}
-		kept = append(kept, at[i])
-		for k := range means {
-			if means[k] != nil {
-				keptMeans[k] = append(keptMeans[k], means[k][i])
-			}
-		}
-	}
-	return kept, keptMeans, nil
+	return from.keep(bounds, least), nil
 }
 
-// boundScores scores places with the given means and the standard deviations that the first rows of each factor leave.
-func (s *State) boundScores(ctx context.Context, at []Place, means [][]float64, rows int, known Known, draw Draw) ([]search.Score, error) {
+// boundScores bounds the scores of places by the standard deviations that the first rows of each factor leave.
+func (s *State) boundScores(ctx context.Context, of screened, rows int, known Known, draw Draw) ([]search.Score, error) {
 	sight := s.bareSight(s.next, draw)
-	estimates := s.givenEstimates(s.next, at, known.at(at))
+	estimates := s.givenEstimates(s.next, of.at, known.at(of.at))
 	for i := range s.next.sources {
 		src := &s.next.sources[i]
-		_, variances, err := predict(ctx, src.data.Prefix(min(rows, src.data.Len())), s.inputs(src.kernel, at), nil)
+		inputs := s.inputs(src.kernel, of.at)
+		_, variances, err := predict(ctx, src.data.Prefix(min(rows, src.data.Len())), inputs, nil)
 		if err != nil {
 			return nil, err
 		}
 		sd := roots(variances)
 		for _, k := range src.targets {
-			mean := slices.Clone(means[k])
-			shift(mean, s.next.era.affines[k].shift)
+			mean := slices.Clone(of.means[k])
+			shift(mean, s.next.transforms[k].shift)
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
+		}
+		if of.explained != nil && s.next.sourceOf[0] == i {
+			sight.Lead = s.next.incumbent.lead(inputs, estimates[0].Mean, variances, of.explained)
 		}
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
-	raw, err := s.score(sight)
-	if err != nil {
+	upper := s.traits.Upper
+	if upper == nil {
+		upper = s.policy.Score
+	}
+	var raw policy.Scores
+	if err := interruptible(func() { raw = upper(sight) }); err != nil {
 		return nil, err
 	}
-	scores, _ := s.order(raw, len(at))
+	scores, _ := s.order(raw, len(of.at))
 	return scores, nil
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/factor"
@@ -18,6 +21,12 @@ func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i in
 	set := &policy.Set{Free: make([]bool, len(s.cfg.Space.Dims))}
 	for k, d := range s.cfg.Space.Dims {
 		set.Free[k] = !d.Derived
+		set.Choices = append(set.Choices, d.choices())
+	}
+	set.Unlike = s.cfg.Space.unlike
+	teaches := s.teaches()
+	for _, p := range at {
+		set.Known = append(set.Known, s.left(p) && !teaches(p))
 	}
 	for _, p := range at {
 		set.Points = append(set.Points, p.U)
@@ -45,7 +54,7 @@ func (s *State) earlier(ctx context.Context, t int, at []Place, known func(j, i 
 	v, err := s.acting(ctx, t, s.path[t-1], nil)
 	must(ctx.Err())
 	if err != nil {
-		v = &view{round: t, era: s.eraAt(t), multipliers: s.path[t-1]}
+		v = &view{round: t, era: s.eraAt(t), transforms: s.eraAt(t).transforms, multipliers: s.path[t-1]}
 	}
 	sight, err := s.sight(ctx, v, at, known, s.draw(t))
 	must(err)
@@ -64,32 +73,61 @@ func samePlace(a, b Place) bool {
 	return true
 }
 
-// joint returns how to draw target k's function over the places: μ + width·chol(Cov)·n. Targets of one
-// regression share the root.
-func (s *State) joint(ctx context.Context, v *view, at []Place) func(k int, width float64, normal func() float64) []float64 {
-	roots := make([][][]float64, len(v.sources))
-	return func(k int, width float64, normal func() float64) []float64 {
-		i := v.sourceOf[k]
-		src := &v.sources[i]
-		inputs := s.inputs(src.kernel, at)
-		if roots[i] == nil {
-			covariance, err := src.data.Covariance(ctx, inputs)
+// joint prepares to draw targets' functions over some of the places, all if among is nil: μ + width·chol(Cov)·n. Targets of one regression
+// share the root, and so do all draws over the same places.
+func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int) func(k int, width float64, normal func() float64) []float64 {
+	var last []int
+	var roots func() ([][][]float64, error)
+	return func(among []int) func(k int, width float64, normal func() float64) []float64 {
+		some := at
+		if among != nil {
+			some = make([]Place, len(among))
+			for n, i := range among {
+				some[n] = at[i]
+			}
+		}
+		if roots == nil || !slices.Equal(last, among) {
+			last, roots = among, sync.OnceValues(func() ([][][]float64, error) { return s.jointRoots(ctx, v, some) })
+		}
+		rows := roots
+		return func(k int, width float64, normal func() float64) []float64 {
+			roots, err := rows()
 			must(err)
-			roots[i], err = factor.SemidefiniteRoot(ctx, covariance)
+			i := v.sourceOf[k]
+			src := &v.sources[i]
+			means, err := src.data.MeanMany(ctx, s.inputs(src.kernel, some), [][]float64{src.z[slices.Index(src.targets, k)]})
 			must(err)
+			mean := means[0]
+			n := make([]float64, len(some))
+			for i := range n {
+				n[i] = normal()
+			}
+			for c, row := range roots[i] {
+				mean[c] += v.transforms[k].shift + width*factor.Dot(row, n)
+			}
+			return mean
 		}
-		means, err := src.data.MeanMany(ctx, inputs, [][]float64{src.z[slices.Index(src.targets, k)]})
-		must(err)
-		mean := means[0]
-		n := make([]float64, len(at))
-		for i := range n {
-			n[i] = normal()
-		}
-		for c, row := range roots[i] {
-			mean[c] += v.era.affines[k].shift + width*factor.Dot(row, n)
-		}
-		return mean
 	}
+}
+
+// jointRoots are the roots of the posterior covariances over the places, one a regression, worked out beside each other: who draws one
+// function draws them all.
+func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]float64, error) {
+	roots := make([][][]float64, len(v.sources))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range v.sources {
+		group.Go(func() error {
+			src := &v.sources[i]
+			covariance, err := src.data.Covariance(ctx, s.inputs(src.kernel, at))
+			if err != nil {
+				return err
+			}
+			roots[i], err = factor.SemidefiniteRoot(ctx, covariance)
+			return err
+		})
+	}
+	return roots, group.Wait()
 }
 
 // reread prepares target k's posterior at some of the places after one more reading at place x. With c(y) the posterior covariance of
@@ -98,7 +136,7 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(k int, widt
 //	μ′(y) = μ(y) + c(y)(value − μ(x))/s,   σ′²(y) = σ²(y) − c(y)²/s.
 func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
 	src := &v.sources[v.sourceOf[k]]
-	lambda := v.era.models[s.targets[k].metric].lambda
+	m := v.era.models[s.targets[k].metric]
 	inputs := s.inputs(src.kernel, at)
 	some := kernel.NewInputs(inputs.Coordinates())
 	for _, y := range among {
@@ -112,7 +150,7 @@ func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []
 	return func(x int, value float64) policy.Estimate {
 		must(checkpoint.Reach(ctx))
 		c := before.Covariances(inputs.Row(x))
-		total := at0.SD[x]*at0.SD[x] + lambda
+		total := at0.SD[x]*at0.SD[x] + m.noise.at(at[x], m.lambda)
 		after := policy.Estimate{Mean: make([]float64, len(among)), SD: make([]float64, len(among))}
 		for i, y := range among {
 			after.Mean[i] = at0.Mean[y] + c[i]*(value-at0.Mean[x])/total

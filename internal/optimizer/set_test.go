@@ -31,9 +31,9 @@ func TestReread(t *testing.T) {
 	const x, value = 14, 0.37
 	among := []int{3, 14, 30}
 	const cost = 1 // the second constraint, target 2, metric 2
-	a := state.next.era.affines[1+cost]
+	a := state.next.era.transforms[1+cost]
 	longer := &History{Rounds: append(slices.Clone(h.Rounds), Round{Point: state.cfg.Space.Arms[x], Arm: x,
-		Readings: []Reading{{}, {}, {Told: true, Value: a.metricMean(value - a.shift), Revealed: 8}}})}
+		Readings: []Reading{{}, {}, {Told: true, Value: a.metric(value - a.shift), Revealed: 8}}})}
 	// A pending round narrows the others' variance; only the cost that was read is compared.
 	after, err := Replay(background, state.cfg, longer)
 	if err != nil {
@@ -77,7 +77,7 @@ func TestJoint(t *testing.T) {
 	i, j := 8, 9
 	var sum, square, product, other float64
 	for range draws {
-		f := sight.Set.Joint(0, width, source.NormFloat64)
+		f := sight.Set.Joint(nil)(0, width, source.NormFloat64)
 		sum, other = sum+f[i], other+f[j]
 		square, product = square+f[i]*f[i], product+f[i]*f[j]
 	}
@@ -91,7 +91,7 @@ func TestJoint(t *testing.T) {
 	}
 	within("mean", mean, sight.Reward.Mean[i], 5*width*sight.Reward.SD[i]/math.Sqrt(draws))
 	within("variance", square/draws-mean*mean, width*width*covariance[i][i], 0.05*width*width*covariance[i][i])
-	within("covariance", product/draws-mean*otherMean, width*width*covariance[i][j], 0.05*width*width*math.Sqrt(covariance[i][i]*covariance[j][j]))
+	within("covariance", product/draws-mean*otherMean, width*width*covariance[max(i, j)][min(i, j)], 0.05*width*width*math.Sqrt(covariance[i][i]*covariance[j][j]))
 }
 
 // TestSafePlaces holds that safe seeds are among the places of a continuous space, each place once, and that safe algorithms start there.
@@ -255,7 +255,7 @@ func TestWindowsSlide(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
-		estimates, err := state.ownEstimates(background, round, state.path[n], nil)
+		estimates, err := state.ownEstimates(background, round, state.path[n], moment{era: state.eraAt(round)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,26 +4,41 @@ import (
 	"context"
 	"math"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 )
 
 // estimate is the posterior of every target at some places, in modelled units, margins included. known gives the values
 // of given constraints: known(j, i) is constraint j at place i in metric units; nil leaves their means 0.
 func (s *State) estimate(ctx context.Context, v *view, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	out := s.givenEstimates(v, at, known)
+	out, _, err := s.compare(ctx, v, at, known)
+	return out, err
+}
+
+// compare is estimate, with the lead over the incumbent, nil where there is none.
+func (s *State) compare(ctx context.Context, v *view, at []Place, known func(j, i int) float64) (out []policy.Estimate, lead *policy.Estimate, err error) {
+	out = s.givenEstimates(v, at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, variances, err := predict(ctx, src.data, s.inputs(src.kernel, at), src.z)
+		inputs, zs := s.inputs(src.kernel, at), src.z
+		ahead := v.incumbent != nil && v.sourceOf[0] == i
+		if ahead {
+			zs = append(zs[:len(zs):len(zs)], v.incumbent.solved)
+		}
+		means, variances, err := predict(ctx, src.data, inputs, zs)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		sd := roots(variances)
 		for n, k := range src.targets {
-			shift(means[n], v.era.affines[k].shift)
+			shift(means[n], v.transforms[k].shift)
 			out[k] = policy.Estimate{Mean: means[n], SD: sd}
 		}
+		if ahead {
+			lead = v.incumbent.lead(inputs, out[0].Mean, variances, means[len(means)-1])
+		}
 	}
-	return out, nil
+	return out, lead, nil
 }
 
 // givenEstimates are the estimates of the targets that are not regressed: a given constraint's value with certainty, otherwise 0.
@@ -60,12 +75,55 @@ func shift(values []float64, by float64) {
 	}
 }
 
+// played is the posterior of every target at the place of round t when decision t was made. Where that round's reading was the next to arrive,
+// it stands in the factor's row already, to the same bits.
+func (s *State) played(ctx context.Context, v *view, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
+	at := []Place{s.placeOf(t)}
+	out := s.givenEstimates(v, at, known)
+	for i := range v.sources {
+		src := &v.sources[i]
+		means, variance := src.next(t)
+		if means == nil {
+			row := s.input(src.kernel, at[0])
+			if err := checkpoint.Reach(ctx); err != nil {
+				return nil, err
+			}
+			means, variance = src.data.Predict(row, src.z...)
+		}
+		for n, k := range src.targets {
+			out[k] = policy.Estimate{Mean: []float64{means[n] + v.transforms[k].shift}, SD: []float64{math.Sqrt(max(variance, 0))}}
+		}
+	}
+	return out, nil
+}
+
+// next predicts round t from the factor's row, when its reading is the next one; else the means are nil.
+func (src *source) next(t int) (means []float64, variance float64) {
+	n := src.arrived
+	if src.group == nil || n >= len(src.group.order) || src.group.order[n].round != t {
+		return nil, 0
+	}
+	for _, z := range src.z {
+		means = append(means, src.group.data.AheadMean(n, z))
+	}
+	return means, src.group.data.AheadVariance(n)
+}
+
 // sight is what the algorithm sees at some places when it makes the decision of view v.
 func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
-	estimates, err := s.estimate(ctx, v, at, known)
+	estimates, lead, err := s.compare(ctx, v, at, known)
 	if err != nil {
 		return nil, err
 	}
+	sight := s.sightFrom(ctx, v, at, known, draw, estimates)
+	if lead != nil {
+		sight.Lead, sight.Again = lead, v.incumbent.again
+	}
+	return sight, nil
+}
+
+// sightFrom is the sight with the estimates known.
+func (s *State) sightFrom(ctx context.Context, v *view, at []Place, known func(j, i int) float64, draw Draw, estimates []policy.Estimate) *policy.Sight {
 	sight := s.bareSight(v, draw)
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
 	if s.traits.LooksBack {
@@ -74,7 +132,7 @@ func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i 
 	if s.traits.LooksAtAll {
 		sight.Set = s.set(ctx, v, at, known)
 	}
-	return sight, nil
+	return sight
 }
 
 // bareSight is a sight of no places yet.
@@ -94,7 +152,16 @@ func (s *State) bareSight(v *view, draw Draw) *policy.Sight {
 // recorded draws at that place alone.
 func (s *State) sightOf(ctx context.Context, v *view, at Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
 	sight, err := s.sight(ctx, v, []Place{at}, known, draw)
-	if err == nil && s.traits.Drawn != nil && len(draw.Z) != len(s.targets) {
+	if err != nil {
+		return nil, err
+	}
+	return s.drawn(sight)
+}
+
+// drawn completes the sight of one place with the draw there of a policy that draws whole functions, where none was recorded.
+func (s *State) drawn(sight *policy.Sight) (*policy.Sight, error) {
+	var err error
+	if s.traits.Drawn != nil && len(sight.Draw.Z) != len(s.targets) {
 		err = interruptible(func() { sight.Draw.Z = s.traits.Drawn(sight, 0) })
 	}
 	return sight, err
@@ -137,7 +204,7 @@ func (s *State) past(v *view) []policy.Past {
 	for n := 1; n < v.round; n++ {
 		r := &s.history.Rounds[n-1]
 		p := policy.Past{Point: r.Point, Suggested: r.Suggested, Excluded: r.Excluded}
-		p.Reward, p.Costs, p.Complete = s.outcome(v.era, n, v.round)
+		p.Reward, p.Costs, p.Complete = s.outcome(v, n)
 		list = append(list, p)
 	}
 	return list

@@ -1,6 +1,9 @@
 package optimizer
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // width is the number of kernel inputs that the space's parameters become.
 func (s Space) width() int {
@@ -48,6 +51,48 @@ func (d Dim) appendInputs(x []float64, u float64) []float64 {
 // Choice is the index of the choice that unit coordinate u stands for, of a categorical parameter.
 func (d Dim) Choice(u float64) int {
 	return min(max(int(u*float64(d.Choices)), 0), d.Choices-1)
+}
+
+// choices is the number of choices of a categorical parameter, 0 of any other.
+func (d Dim) choices() int {
+	if d.Kind == Categorical {
+		return d.Choices
+	}
+	return 0
+}
+
+// unlike is the squared distance of two points in unit coordinates, two different choices being 1 apart: they have no order.
+func (s Space) unlike(u, v []float64) float64 {
+	sum := 0.0
+	for k, d := range s.Dims {
+		switch difference := u[k] - v[k]; {
+		case d.Kind != Categorical:
+			sum += difference * difference
+		case d.Choice(u[k]) != d.Choice(v[k]):
+			sum++
+		}
+	}
+	return sum
+}
+
+// relabelled takes a point of a space-filling sequence to the arms' choices in the order in which the arms first have them, so that it
+// matters nowhere how choices are listed.
+func (s Space) relabelled(u []float64) []float64 {
+	v := slices.Clone(u)
+	for k, d := range s.Dims {
+		if d.Kind != Categorical {
+			continue
+		}
+		var met []int
+		for _, arm := range s.Arms {
+			if c := d.Choice(arm[k]); !slices.Contains(met, c) {
+				met = append(met, c)
+			}
+		}
+		choice := met[min(int(u[k]*float64(len(met))), len(met)-1)]
+		v[k] = (float64(choice) + 0.5) / float64(d.Choices)
+	}
+	return v
 }
 
 // spread gives each kernel input the lengthscale of its parameter.

@@ -60,6 +60,11 @@ func (s *State) decision(ctx context.Context, at Place, known Known, draw Draw) 
 		}
 	}
 	d.FeasibilityProbability = chances[0]
+	if lead, best := sight.Lead, s.next.incumbent; lead != nil {
+		improvement := policy.ExpectedImprovement(lead.Mean[0], lead.SD[0])
+		t := s.next.transforms[0]
+		d.ExpectedImprovement, d.Incumbent = math.Abs(t.metric(best.mean+improvement)-t.metric(best.mean)), best.round
+	}
 	return d, nil
 }
 
@@ -116,7 +121,7 @@ func (s *State) designPlace() (Place, bool) {
 func (s *State) designPoint() []float64 {
 	t, d := s.Round(), len(s.cfg.Space.Dims)
 	if s.cfg.Space.Arms != nil {
-		return search.Halton(t, d, s.cfg.Seed)[t-1]
+		return s.cfg.Space.relabelled(search.Halton(t, d, s.cfg.Seed)[t-1])
 	}
 	place, ok := s.designPlace()
 	if !ok {
@@ -146,10 +151,7 @@ func (s *State) nearestFreshArm(u []float64) (Place, bool) {
 			if !space.available(i) || fresh && tried[i] {
 				continue
 			}
-			distance := 0.0
-			for k := range a {
-				distance += (a[k] - u[k]) * (a[k] - u[k])
-			}
+			distance := space.unlike(a, u)
 			if distance < best {
 				best, arm = distance, i
 			}
@@ -172,26 +174,38 @@ func (s *State) Acquisition(ctx context.Context, at []Place, known Known) (Score
 		return Scores{}, err
 	}
 	values, allowed, _ := s.effective(scores, at)
-	return Scores{Values: values, Allowed: allowed, Argmax: Argmax(values, scores.Untruncated, allowed, scores.Relative)}, nil
+	return Scores{Values: values, Logarithmic: scores.Logarithmic, Allowed: allowed, Argmax: Argmax(values, scores.Untruncated, allowed, scores.Relative)}, nil
 }
 
-// effective resolves which places may be chosen: those the algorithm allows, else by its fallback; never an arm that has run out.
+// effective resolves which places may be chosen: of those that are left and would teach something, those the algorithm allows, else by its
+// fallback; if nothing would, of all that are left.
 func (s *State) effective(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
+	for _, usable := range []func(Place) bool{s.teaches(), s.left} {
+		if allowed, any := allowing(at, usable, scores.Allowed); any {
+			return scores.Value, allowed, false
+		}
+		if scores.Fallback == nil {
+			continue
+		}
+		if allowed, any := allowing(at, usable, nil); any {
+			return scores.Fallback, allowed, true
+		}
+	}
+	return scores.Value, make([]bool, len(at)), false
+}
+
+// allowing marks the places that are usable and, where that is not nil, permitted.
+func allowing(at []Place, usable func(Place) bool, permitted []bool) (allowed []bool, any bool) {
 	allowed = make([]bool, len(at))
-	any := false
 	for i, p := range at {
-		ok := p.Arm < 0 || s.cfg.Space.available(p.Arm)
-		allowed[i] = ok && (scores.Allowed == nil || scores.Allowed[i])
+		allowed[i] = usable(p) && (permitted == nil || permitted[i])
 		any = any || allowed[i]
 	}
-	if any || scores.Fallback == nil {
-		return scores.Value, allowed, false
-	}
-	for i, p := range at {
-		allowed[i] = p.Arm < 0 || s.cfg.Space.available(p.Arm)
-	}
-	return scores.Fallback, allowed, true
+	return allowed, any
 }
+
+// left tells whether a place has not run out.
+func (s *State) left(p Place) bool { return p.Arm < 0 || s.cfg.Space.available(p.Arm) }
 
 // tie is how close scores count as equal, times max(1, |largest|).
 const tie = 1e-9

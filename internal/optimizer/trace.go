@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/policy"
 )
 
 // tracing is how far the trace has come. Callers that need it at the same time work on it in turns, a round each.
@@ -26,6 +27,18 @@ func (s *State) Trace(ctx context.Context) ([]RoundTrace, error) {
 			return nil, err
 		}
 	}
+}
+
+// keepTrace takes over what the prior state has traced of rounds of which nothing differs.
+func (s *State) keepTrace() {
+	if s.prior == nil {
+		return
+	}
+	l := &s.prior.trace
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(len(l.rounds), s.agreed.decision-1, s.agreed.record-1)
+	s.trace.rounds = l.rounds[:n:n]
 }
 
 // traceFurther traces the next round and tells whether there was none left.
@@ -68,19 +81,28 @@ func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace
 	if err != nil {
 		return trace, err
 	}
+	predicted, err := s.played(ctx, shown, t, nil)
+	if err != nil {
+		return trace, err
+	}
+	believed := predicted
+	if acted != shown {
+		if believed, err = s.played(ctx, acted, t, nil); err != nil {
+			return trace, err
+		}
+	}
 	for i := range s.cfg.Metrics {
 		k := s.targetOf(i)
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
 		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
-		prediction, latent := s.ahead(shown, t, k)
-		if i := acted.sourceOf[k]; acted != shown && i >= 0 {
-			estimates, err := s.estimate(ctx, acted, []Place{s.placeOf(t)}, nil)
-			if err != nil {
-				return trace, err
-			}
-			latent = estimates[k].SD[0]
+		f := s.ahead(shown, t, k, predicted[k])
+		mean, sd := shown.era.transforms[k].moments(f.mean, f.sd)
+		latent := predicted[k].SD[0]
+		if acted.sourceOf[k] >= 0 {
+			latent = believed[k].SD[0]
 		}
-		trace.Ahead, trace.latent = append(trace.Ahead, prediction), append(trace.latent, latent)
+		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
+		trace.residuals = append(trace.residuals, s.residual(shown.era, t, k, f))
 	}
 	return trace, nil
 }
@@ -113,71 +135,22 @@ func betaOf(v *view, k int) float64 {
 	return math.NaN()
 }
 
-// ahead predicts the reading of round t's own point from what decision t saw. When that reading was the next to arrive, its
-// prediction already stands in the factor's row. latentSD is in modelled units, without the noise.
-func (s *State) ahead(v *view, t, k int) (p Prediction, latentSD float64) {
+// forecast is a prediction of one reading in modelled units: of its response, with the noise.
+type forecast struct{ mean, sd float64 }
+
+// ahead predicts the reading of round t's own point from what decision t expected of the function there.
+func (s *State) ahead(v *view, t, k int, latent policy.Estimate) forecast {
 	metric := s.targets[k].metric
-	src := &v.sources[v.sourceOf[k]]
-	z := src.z[slices.Index(src.targets, k)]
-	m := v.era.models[metric]
-	r := &s.history.Rounds[t-1]
-	lambda := s.readingLambda(r.Readings[metric], m)
-	var mean, variance float64
-	g := v.era.groups[v.era.groupOf[metric]]
-	if n := src.arrived; s.traits.Earliest(t) <= 1 && n < len(g.order) && g.order[n].round == t {
-		mean, variance = g.data.AheadMean(n, v.era.whitened[k]), g.data.AheadVariance(n)
-	} else {
-		means, latent := src.data.Predict(s.input(src.kernel, Place{r.Point, r.Arm}), z)
-		mean, variance = means[0], latent
-	}
-	a := v.era.affines[k]
-	return Prediction{Mean: a.metricMean(mean), SD: a.metricSD(math.Sqrt(variance + lambda))}, math.Sqrt(variance)
+	lambda := s.readingLambda(t, s.history.Rounds[t-1].Readings[metric], v.era.models[metric])
+	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
 }
 
-// Bands of a standard normal residual: |z| below which 50, 80 and 95 % of it lie.
-const band50, band80, band95 = 0.6744897501960817, 1.2815515655446004, 1.959963984540054
-
-// Calibrations returns one per metric. With standardised outputs, rounds decided before the metric had a centre and a scale
-// are left out: nothing was predicted in its units. The error is that of ctx.
-func (s *State) Calibrations(ctx context.Context) ([]Calibration, error) {
-	out := make([]Calibration, len(s.cfg.Metrics))
-	trace, err := s.Trace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for i := range out {
-		for n, r := range s.history.Rounds {
-			unscaled := s.cfg.Standardize && s.eraAt(n + 1).models[i].count == 0
-			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || unscaled {
-				continue
-			}
-			p := trace[n].Ahead[i]
-			out[i].add(n+1, (r.Readings[i].Value-p.Mean)/p.SD)
-		}
-		out[i].divide()
-	}
-	return out, nil
-}
-
-func (c *Calibration) add(round int, residual float64) {
-	c.Count++
-	c.Residuals = append(c.Residuals, residual)
-	c.ResidualRounds = append(c.ResidualRounds, round)
-	inside := func(band float64) float64 {
-		if math.Abs(residual) <= band {
-			return 1
-		}
+// residual is how many standard deviations round t's reading of target k's metric came out above its forecast; 0 without a reading.
+func (s *State) residual(e *era, t, k int, f forecast) float64 {
+	r := s.history.Rounds[t-1].Readings[s.targets[k].metric]
+	if !r.Told {
 		return 0
 	}
-	c.Coverage50 += inside(band50)
-	c.Coverage80 += inside(band80)
-	c.Coverage95 += inside(band95)
-}
-
-func (c *Calibration) divide() {
-	if c.Count == 0 {
-		return
-	}
-	n := float64(c.Count)
-	c.Coverage50, c.Coverage80, c.Coverage95 = c.Coverage50/n, c.Coverage80/n, c.Coverage95/n
+	transform := e.transforms[k]
+	return transform.sign * (transform.response(r.Value) - f.mean) / f.sd
 }

@@ -7,18 +7,21 @@ import (
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/warp"
 )
 
-// view is what the algorithm acts on at decision t: per target a regression, its affine map and γ.
+// view is what the algorithm acts on at decision t: per target a regression, how it is modelled, and γ.
 type view struct {
 	round       int
 	era         *era
-	sources     []source // distinct regressions
-	sourceOf    []int    // by target; −1 when given
+	transforms  []transform // per target
+	sources     []source    // distinct regressions
+	sourceOf    []int       // by target; −1 when given
 	beta        []float64
 	gain        []float64 // per target
 	lambda      []float64 // per target
 	multipliers []float64
+	incumbent   *incumbent
 	slid        windows // what earlier rounds left, while rounds are gone through in order; else nil
 }
 
@@ -27,7 +30,8 @@ type view struct {
 type source struct {
 	kernel  Kernel
 	data    *gp.Data
-	rounds  []int // of the points
+	group   *group // that the data are a beginning of; nil where a window or pending points make them something else
+	rounds  []int  // of the points
 	arrived int
 	targets []int
 	z       [][]float64 // per target in targets, as long as data, 0 for pending points
@@ -35,7 +39,23 @@ type source struct {
 
 // acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's window, and what is pending.
 func (s *State) acting(ctx context.Context, t int, q []float64, slid windows) (*view, error) {
-	v := &view{round: t, era: s.eraAt(t), multipliers: q, slid: slid}
+	return s.actingIn(ctx, s.eraAt(t), t, q, slid)
+}
+
+// actingIn is acting with the hyperparameters of an era. A metric without a scale yet is seen by its prior alone, centred on the limit: its
+// readings have units of which nothing is known.
+func (s *State) actingIn(ctx context.Context, e *era, t int, q []float64, slid windows) (*view, error) {
+	v := &view{round: t, era: e, transforms: slices.Clone(e.transforms), multipliers: q, slid: slid}
+	for k, target := range s.targets {
+		if target.metric >= 0 && !s.scaled(e.models[target.metric]) {
+			blind := transform{warp: warp.Identity, blind: true}
+			if target.cost >= 0 {
+				blind.margin = s.cfg.Costs[target.cost].Margin
+				blind.shift = blind.margin
+			}
+			v.transforms[k] = blind
+		}
+	}
 	var err error
 	switch {
 	case s.traits.Censoring != nil:
@@ -53,7 +73,8 @@ func (s *State) acting(ctx context.Context, t int, q []float64, slid windows) (*
 
 // shown returns the view that posteriors are shown from: arrived data in the window, nothing else.
 func (s *State) shown(ctx context.Context, t int, slid windows) (*view, error) {
-	v := &view{round: t, era: s.eraAt(t), slid: slid}
+	e := s.eraAt(t)
+	v := &view{round: t, era: e, transforms: e.transforms, slid: slid}
 	return v, s.sourcesArrived(ctx, v, false)
 }
 
@@ -119,7 +140,7 @@ func (s *State) inSight(ctx context.Context, v *view, g *group) (source, error) 
 	order := g.order[:g.seen(v.round)]
 	src := source{kernel: g.model.kernel}
 	if first := s.traits.Earliest(v.round); first <= 1 {
-		src.data = g.data.Prefix(len(order))
+		src.data, src.group = g.data.Prefix(len(order)), g
 	} else {
 		order = since(order, first)
 		var err error
@@ -150,9 +171,9 @@ func (s *State) appendPending(ctx context.Context, src *source, m metricModel, r
 	}
 	order := make([]arrival, len(rounds))
 	for i, r := range rounds {
-		order[i] = arrival{round: r, lambda: m.lambda}
+		order[i] = arrival{round: r, lambda: m.noise.at(s.placeOf(r), m.lambda)}
 	}
-	src.data = src.data.Clone()
+	src.data, src.group = src.data.Clone(), nil
 	src.rounds = append(src.rounds, rounds...)
 	return s.appendRounds(ctx, src.data, m.kernel, order)
 }
@@ -184,13 +205,16 @@ func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
 // whitenedFor is z for target k, padded with zeros for pending points.
 func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
 	z := make([]float64, src.data.Len())
-	if s.traits.Earliest(v.round) <= 1 {
+	switch {
+	case v.transforms[k].blind:
+		return z
+	case s.traits.Earliest(v.round) <= 1:
 		copy(z, v.era.whitened[k][:src.arrived])
 		return z
 	}
 	y := make([]float64, src.arrived)
 	for i := range y {
-		y[i] = v.era.affines[k].response(s.history.Rounds[src.rounds[i]-1].Readings[s.targets[k].metric].Value)
+		y[i] = v.transforms[k].response(s.history.Rounds[src.rounds[i]-1].Readings[s.targets[k].metric].Value)
 	}
 	copy(z, src.data.Prefix(src.arrived).Whiten(nil, y))
 	return z
@@ -223,7 +247,7 @@ func (s *State) censoredResponses(v *view, k int, chosen []int, window int) []fl
 	for i, n := range chosen {
 		r := s.history.Rounds[n-1].Readings[s.targets[k].metric]
 		if r.seenAt(v.round) && r.Revealed-n <= window {
-			y[i] = v.era.affines[k].response(r.Value)
+			y[i] = v.transforms[k].response(r.Value)
 		}
 	}
 	return y
@@ -239,7 +263,7 @@ func (s *State) sourcePenalised(ctx context.Context, v *view) error {
 	}
 	var y []float64
 	for _, n := range src.rounds {
-		reward, costs, _ := s.outcome(v.era, n, v.round)
+		reward, costs, _ := s.outcome(v, n)
 		y = append(y, s.traits.Response(reward, costs, v.multipliers))
 	}
 	if s.settings.PendingNarrows() {
@@ -266,8 +290,8 @@ func (s *State) incomplete(t int) []int {
 	return slices.Compact(rounds)
 }
 
-// outcome is round n's reward and costs in modelled units, as decision t sees them.
-func (s *State) outcome(e *era, n, t int) (reward float64, costs []float64, ok bool) {
+// outcome is round n's reward and costs in modelled units, as the view's decision sees them.
+func (s *State) outcome(v *view, n int) (reward float64, costs []float64, ok bool) {
 	r := &s.history.Rounds[n-1]
 	for k, target := range s.targets {
 		var value float64
@@ -275,10 +299,10 @@ func (s *State) outcome(e *era, n, t int) (reward float64, costs []float64, ok b
 			value = s.cfg.Costs[target.cost].given(r.Costs[target.cost])
 		} else {
 			reading := r.Readings[target.metric]
-			if !reading.seenAt(t) {
+			if !reading.seenAt(v.round) {
 				return 0, nil, false
 			}
-			value = e.affines[k].function(reading.Value)
+			value = v.transforms[k].function(reading.Value)
 		}
 		if k == 0 {
 			reward = value
@@ -309,6 +333,9 @@ func (s *State) finish(ctx context.Context, v *view) error {
 			return err
 		}
 		v.beta = c.Widen(v.beta, sums)
+	}
+	if s.traits.Incumbent != nil {
+		return s.findIncumbent(ctx, v)
 	}
 	return nil
 }

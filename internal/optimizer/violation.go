@@ -69,7 +69,8 @@ func (s *State) expectedExcess(estimates []policy.Estimate) func(i, j int) float
 			return max(c.Excess(s.history.Rounds[i].Costs[j]), 0)
 		}
 		e := estimates[1+j]
-		return s.display.era.affines[1+j].scale * expectedPositive(e.Mean[i]-c.Margin, e.SD[i])
+		t := s.display.era.transforms[1+j]
+		return t.excess(e.Mean[i]-t.margin, e.SD[i], c.Threshold)
 	}
 }
 
@@ -119,7 +120,7 @@ func (s *State) footstep(t int, trace RoundTrace) policy.Footstep {
 	for k, target := range s.targets {
 		f.Scale[k] = 1
 		if m := target.metric; m >= 0 && trace.latent != nil {
-			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], e.affines[k].scale
+			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], e.transforms[k].scale
 			f.Lambda[k] = e.models[m].lambda
 		}
 	}

@@ -14,23 +14,21 @@ const maximalCount = 50
 
 // Ask asks for Count suggestions, each a round of its own.
 type Ask struct {
-	Count            int                  `json:"count,omitempty"` // 0 means 1; at most 50
-	Context          map[string]float64   `json:"context,omitempty"`
-	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+	Count int `json:"count,omitempty"` // 0 means 1; at most 50
+	design.Brought
 }
 
 // OwnTrial is a person's own choice, with results if they are there already.
 type OwnTrial struct {
-	Parameters       design.Settings           `json:"parameters"`
-	Metrics          map[string]ledger.Reading `json:"metrics,omitempty"`
-	Note             string                    `json:"note,omitempty"`
-	Context          map[string]float64        `json:"context,omitempty"`
-	ConstraintValues map[string][]float64      `json:"constraint_values,omitempty"`
+	Parameters design.Settings           `json:"parameters"`
+	Metrics    map[string]ledger.Reading `json:"metrics,omitempty"`
+	Note       string                    `json:"note,omitempty"`
+	design.Brought
 }
 
 // Ask lets the algorithm choose. It returns the numbers of the new trials.
 func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
-	if !design.BringsLittle(ask.Context, ask.ConstraintValues) { // see sensible
+	if !ask.Little() { // see sensible
 		snap, err := s.recent(ctx, id)
 		if err == nil {
 			_, err = s.ruleAsk(ctx, cmd, snap, ask)
@@ -49,8 +47,7 @@ func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapsho
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	values := knownInputs{ask.Context, ask.ConstraintValues}
-	known, faults := snap.Compiled().Known(ask.Context, ask.ConstraintValues, "body")
+	known, faults := snap.Compiled().Known(ask.Brought, "body")
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
@@ -65,13 +62,13 @@ func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapsho
 				return ruling{}, err
 			}
 		}
-		point, err := c.suggest(ctx, s, known, values)
+		point, err := c.suggest(ctx, s, known, ask.Brought)
 		if err != nil {
 			return ruling{}, err
 		}
 		number := len(snap.Trials) + 1 + i
 		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told})
-		ruled.add(number, point.event(number, ledger.Suggested, values))
+		ruled.add(number, point.event(number, ledger.Suggested, ask.Brought))
 		ruled.last = point
 	}
 	return ruled.ruling, nil
@@ -111,7 +108,7 @@ func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnT
 	if err != nil {
 		return nil, 0, err
 	}
-	if !sensibleMetrics(base, own.Metrics) || !base.Compiled().Names(own.Parameters) || !design.BringsLittle(own.Context, own.ConstraintValues) { // see sensible
+	if !sensibleMetrics(base, own.Metrics) || !base.Compiled().Names(own.Parameters) || !own.Little() { // see sensible
 		_, err := s.ruleOwn(ctx, cmd, base, own)
 		return nil, 0, err
 	}
@@ -133,7 +130,7 @@ func (s *Service) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapsho
 		return ruling{}, err
 	}
 	settings, place, faults := snap.Compiled().Place(own.Parameters, "body.parameters")
-	known, wrong := snap.Compiled().Known(own.Context, own.ConstraintValues, "body")
+	known, wrong := snap.Compiled().Known(own.Brought, "body")
 	faults = append(append(faults, wrong...), checkNote(own.Note, "body")...)
 	var refused error
 	for _, name := range sortedKeys(own.Metrics) {
@@ -152,21 +149,19 @@ func (s *Service) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapsho
 	if refused != nil {
 		return ruling{}, refused
 	}
-	begin := personal{settings: settings, place: place, known: known, values: knownInputs{own.Context, own.ConstraintValues}, note: own.Note}
-	ruled, err := s.rulePersonal(ctx, cmd, snap, begin)
+	own.Parameters = settings
+	ruled, err := s.rulePersonal(ctx, cmd, snap, personal{OwnTrial: own, place: place, known: known})
 	if err == nil && len(own.Metrics) > 0 {
-		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: ruled.numbers[0], Metrics: own.Metrics}})
+		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: ruled.numbers[0], Telling: ledger.Telling{Metrics: own.Metrics}}})
 	}
 	return ruled, err
 }
 
-// personal is a trial that a person begins.
+// personal is a trial that a person begins, placed in the space.
 type personal struct {
-	settings    design.Settings
+	OwnTrial
 	place       optimizer.Place
 	known       optimizer.Known
-	values      knownInputs
-	note        string
 	replicateOf int
 }
 
@@ -175,14 +170,14 @@ func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sn
 	if err != nil {
 		return ruling{}, err
 	}
-	point, err := c.own(ctx, p.settings, p.place, p.known, p.values)
+	point, err := c.own(ctx, s, p)
 	if err != nil {
 		return ruling{}, err
 	}
 	number := len(snap.Trials) + 1
 	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told})
-	data := point.event(number, ledger.Manual, p.values)
-	data.Note, data.ReplicateOf = p.note, p.replicateOf
+	data := point.event(number, ledger.Manual, p.Brought)
+	data.Note, data.ReplicateOf = p.Note, p.replicateOf
 	ruled := c.begin()
 	ruled.add(number, data)
 	return ruled.ruling, nil
@@ -208,10 +203,9 @@ func (s *Service) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.S
 	if len(faults) > 0 {
 		return ruling{}, conflict("The settings of trial %d are no longer possible: %s.", number, faults[0].Message)
 	}
-	values := knownInputs{trial.Context, trial.ConstraintValues}
-	known, faults := snap.Compiled().Known(values.context, values.values, "body")
+	known, faults := snap.Compiled().Known(trial.Brought(), "body")
 	if len(faults) > 0 {
 		return ruling{}, conflict("Trial %d cannot be repeated as it was: %s.", number, faults[0].Message)
 	}
-	return s.rulePersonal(ctx, cmd, snap, personal{settings: settings, place: place, known: known, values: values, replicateOf: number})
+	return s.rulePersonal(ctx, cmd, snap, personal{OwnTrial: OwnTrial{Parameters: settings, Brought: trial.Brought()}, place: place, known: known, replicateOf: number})
 }

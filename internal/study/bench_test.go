@@ -61,7 +61,7 @@ func (b *bench) tell(number int, metrics map[string]float64) *ledger.Snapshot {
 	for name, value := range metrics {
 		readings[name] = ledger.Reading{Value: value}
 	}
-	return b.must(ruleTell(b.snap, []Telling{{Number: number, Metrics: readings}}))
+	return b.must(ruleTell(b.snap, number, ledger.Telling{Metrics: readings}))
 }
 
 // refused fails unless err is of the kind and its sentence contains text.

@@ -23,7 +23,7 @@ func (s locked) Events(_ context.Context, _ string, after int64, _ int) ([]ledge
 	return s.events[after:], nil
 }
 
-func (s locked) Write(context.Context, string, Command, int64, func([]ledger.Event) (Append, error)) error {
+func (s locked) Write(context.Context, string, Command, Known, func([]ledger.Event) (Append, error)) error {
 	return fmt.Errorf("the study was locked")
 }
 
@@ -35,39 +35,39 @@ func (s locked) Choosing(context.Context, string, func(context.Context) error) e
 func TestWhatIsWrongIsToldInLittleAndWithoutALock(t *testing.T) {
 	b := newBench(t, queue())
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1],
-		Context: map[string]float64{"omega": 2}, ConstraintValues: map[string][]float64{"backlog": {0, 2, 3, 4}}}))
+		Brought: design.Brought{Context: map[string]float64{"omega": 2}, ConstraintValues: map[string][]float64{"backlog": {0, 2, 3, 4}}}}))
 	service := NewService(locked{events: b.events}, Options{})
 	t.Cleanup(service.Stop)
 	const many = 60_000
 	name := func(i int) string { return fmt.Sprintf("%s%d", strings.Repeat("backlo", 30), i) }
 	readings, corrections := map[string]ledger.Reading{}, map[string]*ledger.Reading{}
 	context, values, settings := map[string]float64{}, map[string][]float64{}, design.Settings{}
-	var tellings []Telling
+	var tellings []NumberedTelling
 	for i := range many {
 		readings[name(i)], corrections[name(i)] = ledger.Reading{Value: 1}, nil
 		context[name(i)], values[name(i)], settings[name(i)] = 1, nil, design.NumberValue(1)
-		tellings = append(tellings, Telling{Number: 1, Metrics: map[string]ledger.Reading{"backlok": {}}, Location: fmt.Sprintf("body.trials[%d]", i)})
+		tellings = append(tellings, NumberedTelling{1, ledger.Telling{Metrics: map[string]ledger.Reading{"backlok": {}}}})
 	}
 	id := b.snap.ID
 	for what, send := range map[string]func() error{
 		"metrics of a tell": func() error {
-			_, err := service.Tell(t.Context(), Command{}, id, []Telling{{Number: 1, Metrics: readings}})
+			_, err := service.Tell(t.Context(), Command{}, id, 1, ledger.Telling{Metrics: readings})
 			return err
 		},
 		"settings of a tell": func() error {
-			_, err := service.Tell(t.Context(), Command{}, id, []Telling{{Number: 1, Parameters: settings}})
+			_, err := service.Tell(t.Context(), Command{}, id, 1, ledger.Telling{Parameters: settings})
 			return err
 		},
 		"a tell of too many trials": func() error {
-			_, err := service.Tell(t.Context(), Command{}, id, tellings)
+			_, err := service.TellMany(t.Context(), Command{}, id, tellings)
 			return err
 		},
 		"a tell of many trials": func() error {
-			_, err := service.Tell(t.Context(), Command{}, id, tellings[:9000])
+			_, err := service.TellMany(t.Context(), Command{}, id, tellings[:9000])
 			return err
 		},
 		"a note like a library": func() error {
-			_, err := service.Tell(t.Context(), Command{}, id, []Telling{{Number: 1, Note: strings.Repeat("n", 8<<20)}})
+			_, err := service.Tell(t.Context(), Command{}, id, 1, ledger.Telling{Note: strings.Repeat("n", 8<<20)})
 			return err
 		},
 		"metrics of a correction": func() error {
@@ -83,11 +83,11 @@ func TestWhatIsWrongIsToldInLittleAndWithoutALock(t *testing.T) {
 			return err
 		},
 		"context of an ask": func() error {
-			_, _, err := service.Ask(t.Context(), Command{}, id, Ask{Context: context})
+			_, _, err := service.Ask(t.Context(), Command{}, id, Ask{Brought: design.Brought{Context: context}})
 			return err
 		},
 		"values of an ask": func() error {
-			_, _, err := service.Ask(t.Context(), Command{}, id, Ask{Context: map[string]float64{"omega": 1}, ConstraintValues: values})
+			_, _, err := service.Ask(t.Context(), Command{}, id, Ask{Brought: design.Brought{Context: map[string]float64{"omega": 1}, ConstraintValues: values}})
 			return err
 		},
 		"metrics of an own trial": func() error {

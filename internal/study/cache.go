@@ -2,29 +2,37 @@ package study
 
 import (
 	"container/list"
-	"math"
+	"maps"
+	"slices"
 	"sync"
 
+	"headroom/internal/memory"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
-// cache keeps snapshots, with what was replayed from them, by study and version. It is bounded in bytes: what was used longest ago goes
-// first. Everything in it can be worked out again from the ledger.
+// cache keeps snapshots, with what was replayed from them, by study and version. It is bounded in bytes, what versions share being counted once:
+// what was used longest ago goes first. Everything in it can be worked out again from the ledger.
 type cache struct {
 	mu          sync.Mutex
 	limit, used int64
 	recent      *list.List // of *cached, the most recently used first
-	versions    map[string]map[int64]*list.Element
-	newest      map[string]int64 // the highest of versions
-	prior       map[string]priorState
+	studies     map[string]*cachedStudy
+}
+
+// cachedStudy is what is kept of one study.
+type cachedStudy struct {
+	versions map[int64]*list.Element
+	newest   int64 // the highest of versions
+	content  int64 // bytes of all versions' trials and definitions, what they share once
+	prior    priorState
 }
 
 type cached struct {
 	snap   *ledger.Snapshot
 	replay *replay // worked out when first asked for
-	bytes  int64
+	state  int64   // bytes of the replayed state and of the charts drawn from it
 }
 
 // priorState is the latest state replayed of a study, which the next one extends.
@@ -34,19 +42,26 @@ type priorState struct {
 	state    *optimizer.State
 }
 
+// mostVersions is how many versions of one study are kept, the newest and those looked back at last.
+const mostVersions = 32
+
 func newCache(limit int64) *cache {
-	return &cache{limit: limit, recent: list.New(), versions: map[string]map[int64]*list.Element{}, newest: map[string]int64{}, prior: map[string]priorState{}}
+	return &cache{limit: limit, recent: list.New(), studies: map[string]*cachedStudy{}}
 }
 
 // upTo returns the snapshot of the highest version ≤ at (at = 0: of any), or nil.
 func (c *cache) upTo(id string, at int64) *ledger.Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	version := c.newest[id]
-	if at != 0 && at < version {
-		version = highest(c.versions[id], at)
+	study := c.studies[id]
+	if study == nil {
+		return nil
 	}
-	element, ok := c.versions[id][version]
+	version := study.newest
+	if at != 0 && at < version {
+		version = study.highest(at)
+	}
+	element, ok := study.versions[version]
 	if !ok {
 		return nil
 	}
@@ -55,8 +70,8 @@ func (c *cache) upTo(id string, at int64) *ledger.Snapshot {
 }
 
 // highest returns the highest version ≤ at, or 0.
-func highest[V any](versions map[int64]V, at int64) (best int64) {
-	for v := range versions {
+func (study *cachedStudy) highest(at int64) (best int64) {
+	for v := range study.versions {
 		if v > best && v <= at {
 			best = v
 		}
@@ -64,23 +79,48 @@ func highest[V any](versions map[int64]V, at int64) (best int64) {
 	return best
 }
 
+// snapshot is the one kept of a version, nil if there is none.
+func (study *cachedStudy) snapshot(version int64) *ledger.Snapshot {
+	if element, ok := study.versions[version]; ok {
+		return element.Value.(*cached).snap
+	}
+	return nil
+}
+
 // put keeps snap and returns the one to use: the same one, or that which was there before.
 func (c *cache) put(snap *ledger.Snapshot) *ledger.Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element, ok := c.versions[snap.ID][snap.Version]; ok {
+	study := c.studies[snap.ID]
+	if study == nil {
+		study = &cachedStudy{versions: map[int64]*list.Element{}}
+		c.studies[snap.ID] = study
+	}
+	if element, ok := study.versions[snap.Version]; ok {
 		c.recent.MoveToFront(element)
 		return element.Value.(*cached).snap
 	}
-	if c.versions[snap.ID] == nil {
-		c.versions[snap.ID] = map[int64]*list.Element{}
+	more := snap.BytesSince(study.snapshot(study.highest(snap.Version)))
+	study.content += more
+	c.used += more
+	study.versions[snap.Version] = c.recent.PushFront(&cached{snap: snap, replay: newReplay()})
+	study.newest = max(study.newest, snap.Version)
+	if len(study.versions) > mostVersions {
+		c.drop(study.leastRecent(c.recent))
+		c.measure(study)
 	}
-	entry := &cached{snap: snap, replay: newReplay(), bytes: snapshotBytes(snap)}
-	c.versions[snap.ID][snap.Version] = c.recent.PushFront(entry)
-	c.newest[snap.ID] = max(c.newest[snap.ID], snap.Version)
-	c.used += entry.bytes
 	c.shrink()
 	return snap
+}
+
+// leastRecent is the version used longest ago.
+func (study *cachedStudy) leastRecent(recent *list.List) *list.Element {
+	for element := recent.Back(); element != nil; element = element.Prev() {
+		if one := element.Value.(*cached); study.versions[one.snap.Version] == element {
+			return element
+		}
+	}
+	return nil
 }
 
 // replayOf returns the place for the state replayed from snap: one for all who hold the same version, one of its own for a study
@@ -96,36 +136,64 @@ func (c *cache) replayOf(snap *ledger.Snapshot) *replay {
 
 // entry is where snap is kept, nil if it is not; the hash tells a study as it is from one as it might be.
 func (c *cache) entry(snap *ledger.Snapshot) *list.Element {
-	element, ok := c.versions[snap.ID][snap.Version]
+	study := c.studies[snap.ID]
+	if study == nil {
+		return nil
+	}
+	element, ok := study.versions[snap.Version]
 	if !ok || element.Value.(*cached).snap.Hash != snap.Hash {
 		return nil
 	}
 	return element
 }
 
-// replayed accounts for the state that was worked out for snap, and keeps it to extend if it is the study's latest.
+// replayed accounts for the state that was worked out for snap. The study's latest is kept to extend; that of the version before goes, which shares
+// nearly everything with it: whoever still looks at that version holds it, and later it is worked out again.
 func (c *cache) replayed(snap *ledger.Snapshot, state *optimizer.State) {
+	bytes := state.Bytes()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	element := c.entry(snap)
 	if element == nil {
 		return
 	}
-	if p, ok := c.prior[snap.ID]; !ok || snap.Version >= p.version {
-		c.prior[snap.ID] = priorState{snap.Compiled(), snap.Version, state}
+	study := c.studies[snap.ID]
+	if before := study.prior; before.state == nil || snap.Version >= before.version {
+		if old, ok := study.versions[before.version]; ok && old != element {
+			c.forgetState(old.Value.(*cached))
+		}
+		study.prior = priorState{snap.Compiled(), snap.Version, state}
 	}
-	entry, extra := element.Value.(*cached), stateBytes(snap)
-	entry.bytes += extra
-	c.used += extra
+	element.Value.(*cached).state += bytes
+	c.used += bytes
 	c.shrink()
+}
+
+// grew accounts for what is kept beside a version's state, if the cache still keeps it.
+func (c *cache) grew(snap *ledger.Snapshot, r *replay, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element := c.entry(snap)
+	if element == nil || element.Value.(*cached).replay != r {
+		return
+	}
+	element.Value.(*cached).state += bytes
+	c.used += bytes
+	c.shrink()
+}
+
+// forgetState lets go of a version's replayed state.
+func (c *cache) forgetState(entry *cached) {
+	c.used -= entry.state
+	entry.state, entry.replay = 0, newReplay()
 }
 
 // toExtend returns a state of the same study under the same definition, or nil.
 func (c *cache) toExtend(snap *ledger.Snapshot) *optimizer.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.prior[snap.ID]; p.compiled == snap.Compiled() {
-		return p.state
+	if study := c.studies[snap.ID]; study != nil && study.prior.compiled == snap.Compiled() {
+		return study.prior.state
 	}
 	return nil
 }
@@ -133,54 +201,46 @@ func (c *cache) toExtend(snap *ledger.Snapshot) *optimizer.State {
 // shrink drops what was used longest ago until the rest fits. The last one used stays however large it is.
 func (c *cache) shrink() {
 	for c.used > c.limit && c.recent.Len() > 1 {
-		entry := c.recent.Remove(c.recent.Back()).(*cached)
-		c.used -= entry.bytes
-		c.forget(entry.snap)
-	}
-}
-
-func (c *cache) forget(snap *ledger.Snapshot) {
-	versions := c.versions[snap.ID]
-	delete(versions, snap.Version)
-	if c.prior[snap.ID].version == snap.Version {
-		delete(c.prior, snap.ID)
-	}
-	switch {
-	case len(versions) == 0:
-		delete(c.versions, snap.ID)
-		delete(c.newest, snap.ID)
-	case snap.Version == c.newest[snap.ID]:
-		c.newest[snap.ID] = highest(versions, math.MaxInt64)
-	}
-}
-
-// Sizes in bytes, near enough to bound the cache.
-const (
-	trialBytes  = 2000 // a trial with its maps and decision
-	metricBytes = 200
-	searchSpace = 2000 // points that a search keeps on a continuous space
-)
-
-// snapshotBytes estimates what snap holds, counting what versions share each time.
-func snapshotBytes(snap *ledger.Snapshot) int64 {
-	n := int64(len(snap.Trials))
-	size := n*trialBytes + n*int64(len(snap.Compiled().MetricNames))*metricBytes
-	for i := range snap.Trials {
-		for _, values := range snap.Trials[i].ConstraintValues {
-			size += 8 * int64(len(values))
+		study := c.drop(c.recent.Back())
+		if c.used > c.limit || len(study.versions) == 0 {
+			c.measure(study)
 		}
 	}
-	for _, m := range snap.Compiled().Config.Metrics {
-		size += 8 * int64(len(m.Kernel.Matrix)) * int64(len(m.Kernel.Matrix))
-	}
-	return size + int64(len(snap.Definition.Candidates))*metricBytes
 }
 
-// stateBytes estimates the replayed state: a packed triangle a metric, and mean and variance of the points searched.
-func stateBytes(snap *ledger.Snapshot) int64 {
-	n, points := int64(len(snap.Trials)), int64(len(snap.Definition.Candidates))
-	if points == 0 {
-		points = searchSpace
+// drop forgets a version; its share of the study's content is known when the study is measured.
+func (c *cache) drop(element *list.Element) *cachedStudy {
+	entry := c.recent.Remove(element).(*cached)
+	id, version := entry.snap.ID, entry.snap.Version
+	study := c.studies[id]
+	c.used -= entry.state
+	delete(study.versions, version)
+	if study.prior.version == version {
+		study.prior = priorState{}
 	}
-	return int64(len(snap.Compiled().MetricNames)) * (4*n*(n+1) + 32*points)
+	if version == study.newest {
+		study.newest = study.highest(version)
+	}
+	if len(study.versions) == 0 {
+		delete(c.studies, id)
+	}
+	return study
+}
+
+// measure works out what the study's versions hold together.
+func (c *cache) measure(study *cachedStudy) {
+	m := memory.NewMeter()
+	content := int64(0)
+	for _, version := range slices.Sorted(maps.Keys(study.versions)) {
+		content += m.Of(study.snapshot(version))
+	}
+	c.used += content - study.content
+	study.content = content
+}
+
+// size is how many bytes are held, of how many versions of studies.
+func (c *cache) size() (bytes int64, versions int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.used, c.recent.Len()
 }

@@ -8,6 +8,7 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/turns"
 )
 
 // mostCompared is how many algorithms one comparison can name.
@@ -18,7 +19,7 @@ func (s *Service) Compare(ctx context.Context, snap *ledger.Snapshot, with []des
 	if len(with) == 0 || len(with) > mostCompared {
 		return nil, design.NewInvalid("body.algorithms", fmt.Sprintf("1 to %d algorithms are needed", mostCompared), len(with))
 	}
-	known, faults := snap.Compiled().Known(nil, nil, "body")
+	known, faults := snap.Compiled().Known(design.Brought{}, "body")
 	if len(faults) > 0 {
 		return nil, design.NewInvalid("body.algorithms", "a study whose constraints need a context or sampled values at each decision cannot be compared", nil)
 	}
@@ -53,21 +54,19 @@ func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compi
 }
 
 func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, known optimizer.Known) (Choice, error) {
-	release, err := s.computing(ctx)
-	if err != nil {
-		return Choice{}, err
-	}
-	defer release()
-	state, err := optimizer.Replay(ctx, c.Config, snap.History(c))
-	if err != nil {
-		return noChoice(ctx, c, err)
-	}
-	d, err := state.Suggest(ctx, known)
+	var state *optimizer.State
+	var d optimizer.Decision
+	err := s.compute(withUrgency(ctx, turns.Checking), snap.ID, func(ctx context.Context) (err error) {
+		if state, err = optimizer.Replay(ctx, c.Config, snap.History(c)); err == nil {
+			d, err = state.Suggest(ctx, known)
+		}
+		return err
+	})
 	if err != nil {
 		return noChoice(ctx, c, err)
 	}
 	settings := c.Settings(d.Place)
-	kept, faults := c.KnownAt(settings, d.Place, nil, nil, "body")
+	kept, faults := c.KnownAt(settings, d.Place, design.Brought{}, "body")
 	if err := faults.Err(); err != nil {
 		return Choice{}, err
 	}

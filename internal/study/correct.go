@@ -12,7 +12,7 @@ import (
 
 // Correction changes what was told. A nil reading takes the value back.
 type Correction struct {
-	Number     int                        `json:"number"`
+	Number     int                        `json:"-"`
 	Metrics    map[string]*ledger.Reading `json:"metrics,omitempty"`
 	Parameters design.Settings            `json:"parameters,omitempty"`
 	Reason     string                     `json:"reason"`

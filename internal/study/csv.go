@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -31,15 +32,12 @@ const (
 	maxColumns = 1000
 )
 
-// importRow is one row of an imported table: a round, and what was read in it.
+// importRow is one row of an imported table: a trial of a person's own with what was read in it, its settings as they will be kept.
 type importRow struct {
-	Line     int             // in the file, from 1
-	Settings design.Settings // as they will be kept
-	Arm      int             // candidate, −1 without candidates
-	Point    []float64
-	Readings map[string]ledger.Reading // by metric; only told ones
-	Known    map[string]float64        // values in columns of known-form or sampled metrics, by metric
-	Note     string
+	Line int // in the file, from 1
+	OwnTrial
+	Known map[string]float64 // values in columns of known-form or sampled metrics, by metric
+	place optimizer.Place
 }
 
 // parseCSV reads an imported table. The error is *Invalid with every bad cell by line and column (locations like
@@ -267,18 +265,18 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 		t.faults.Add(at, len(cells), "line %d has %d cells; the first line names %d columns%s", line, len(cells), len(t.columns), t.commaHint())
 		return row, false
 	}
-	row = importRow{Line: line, Settings: design.Settings{}, Readings: map[string]ledger.Reading{}, Known: map[string]float64{}}
+	row = importRow{Line: line, OwnTrial: OwnTrial{Parameters: design.Settings{}, Metrics: map[string]ledger.Reading{}}, Known: map[string]float64{}}
 	for i, cell := range cells {
 		t.readCell(c, &row, i, strings.Clone(cell))
 	}
 	if len(t.faults) > before {
 		return row, false
 	}
-	settings, place, wrong := c.Place(row.Settings, at)
+	var wrong design.Faults
+	row.Parameters, row.place, wrong = c.Place(row.Parameters, at)
 	for _, fault := range wrong {
 		t.faults.Add(fault.Location, fault.Value, "line %d, %s: %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Location, at), "."), fault.Message)
 	}
-	row.Settings, row.Point, row.Arm = settings, place.U, place.Arm
 	return row, len(wrong) == 0
 }
 
@@ -318,7 +316,7 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 			for _, wrong := range checkReading(ledger.Reading{Value: value}, col.name) {
 				t.cellFault(row.Line, i, cell, "%s", wrong.Message)
 			}
-			row.Readings[col.name] = ledger.Reading{Value: value}
+			row.Metrics[col.name] = ledger.Reading{Value: value}
 		}
 	case columnUnknown:
 		if strings.TrimSpace(col.title) == "" && trimmed != "" {
@@ -335,7 +333,7 @@ func (t *table) readSetting(c *design.Compiled, row *importRow, i int, cell stri
 		if !slices.Contains(p.Choices, text) {
 			text = cell
 		}
-		row.Settings[p.Name] = design.TextValue(text)
+		row.Parameters[p.Name] = design.TextValue(text)
 		if !slices.Contains(p.Choices, text) {
 			t.cellFault(row.Line, i, cell, "%q is unknown; it must be %s", design.Shorten(cell), c.Wanted(p.Name))
 		}
@@ -346,7 +344,7 @@ func (t *table) readSetting(c *design.Compiled, row *importRow, i int, cell stri
 		t.cellFault(row.Line, i, cell, "%q is not a number; it must be %s", design.Shorten(cell), c.Wanted(p.Name))
 		return
 	}
-	row.Settings[p.Name] = design.NumberValue(x)
+	row.Parameters[p.Name] = design.NumberValue(x)
 }
 
 func (t *table) cellFault(line, i int, cell, format string, args ...any) {
@@ -373,7 +371,7 @@ func (t *table) number(cell string) (float64, error) {
 }
 
 // WriteCSV writes the trials as a table that can be imported again: blank cells are not measured.
-func WriteCSV(w io.Writer, d design.Definition, trials []ledger.Trial) error {
+func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial) error {
 	out := csv.NewWriter(w)
 	titles := []string{columnNumber, columnStatus}
 	metrics := d.MetricNames()
@@ -386,8 +384,8 @@ func WriteCSV(w io.Writer, d design.Definition, trials []ledger.Trial) error {
 	if err := out.Write(append(titles, columnNote)); err != nil {
 		return err
 	}
-	for i := range trials {
-		if err := out.Write(cellsOf(&trials[i], d.Parameters, metrics)); err != nil {
+	for _, t := range trials {
+		if err := out.Write(cellsOf(t, d.Parameters, metrics)); err != nil {
 			return err
 		}
 	}

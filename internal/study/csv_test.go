@@ -20,11 +20,9 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
 	want := importRow{
-		Line:     2,
-		Settings: design.Settings{"temperature": design.NumberValue(47.5), "cycles": design.NumberValue(3), "salt": design.NumberValue(0.1), "time": design.NumberValue(0.8), "catalyst": design.TextValue("B")},
-		Arm:      -1,
-		Readings: map[string]ledger.Reading{"yield": {Value: -71.25}, "pH": {Value: 7}},
-		Note:     `first, "ok"`,
+		Line: 2,
+		OwnTrial: OwnTrial{Parameters: design.Settings{"temperature": design.NumberValue(47.5), "cycles": design.NumberValue(3), "salt": design.NumberValue(0.1), "time": design.NumberValue(0.8), "catalyst": design.TextValue("B")},
+			Metrics: map[string]ledger.Reading{"yield": {Value: -71.25}, "pH": {Value: 7}}, Note: `first, "ok"`},
 	}
 	for name, text := range map[string]string{
 		"plain":              screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""`,
@@ -46,7 +44,7 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 			continue
 		}
 		got := rows[0]
-		if got.Line != want.Line || got.Arm != -1 || !got.Settings.Equal(want.Settings) || len(got.Readings) != 2 || got.Readings["yield"] != want.Readings["yield"] || got.Readings["pH"] != want.Readings["pH"] || got.Note != want.Note || len(got.Point) != 5 {
+		if got.Line != want.Line || got.place.Arm != -1 || !got.Parameters.Equal(want.Parameters) || len(got.Metrics) != 2 || got.Metrics["yield"] != want.Metrics["yield"] || got.Metrics["pH"] != want.Metrics["pH"] || got.Note != want.Note || len(got.place.U) != 5 {
 			t.Errorf("%s: %+v\nwant %+v", name, got, want)
 		}
 	}
@@ -119,7 +117,7 @@ func TestImportLeavesUnknownColumnsOut(t *testing.T) {
 		t.Errorf("unknown columns %v", unknown)
 	}
 	rows, unknown, err := parseCSV(c, strings.NewReader(text), true)
-	if err != nil || len(rows) != 1 || !slices.Equal(unknown, []string{"operator"}) || rows[0].Readings["yield"].Value != 71 {
+	if err != nil || len(rows) != 1 || !slices.Equal(unknown, []string{"operator"}) || rows[0].Metrics["yield"].Value != 71 {
 		t.Errorf("rows %v, unknown %v, %v", rows, unknown, err)
 	}
 }
@@ -128,14 +126,14 @@ func TestImportOfKnownMetricsAndCandidates(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, queue())
 	rows, _, err := parseCSV(c, strings.NewReader("x,mode,rate,load,backlog\n3,fast,1,-2,5\n1,slow,,,\n"), false)
-	if err != nil || len(rows) != 2 || rows[0].Arm != 3 || rows[1].Arm != 1 || rows[0].Known["load"] != -2 || rows[0].Known["backlog"] != 5 || len(rows[0].Readings) != 1 || len(rows[1].Known) != 0 {
+	if err != nil || len(rows) != 2 || rows[0].place.Arm != 3 || rows[1].place.Arm != 1 || rows[0].Known["load"] != -2 || rows[0].Known["backlog"] != 5 || len(rows[0].Metrics) != 1 || len(rows[1].Known) != 0 {
 		t.Errorf("rows %+v, %v", rows, err)
 	}
 	_, _, err = parseCSV(c, strings.NewReader("x,mode\n2,fast\n"), false)
 	wantFault(t, faultsOf(t, err), "body.lines[2]", "is not one of the 4 candidates")
 	mix := mustCompile(t, mixture())
 	rows, _, err = parseCSV(mix, strings.NewReader("a,b,water,strength\n30,20,,5\n"), false)
-	if err != nil || rows[0].Settings["water"] != design.NumberValue(50) {
+	if err != nil || rows[0].Parameters["water"] != design.NumberValue(50) {
 		t.Errorf("rows %+v, %v", rows, err)
 	}
 	if _, _, err = parseCSV(mix, strings.NewReader("a,b\n30,20\n"), false); err != nil {
@@ -144,8 +142,8 @@ func TestImportOfKnownMetricsAndCandidates(t *testing.T) {
 }
 
 // drawTrials draws trials as a study could hold them.
-func drawTrials(t *rapid.T, c *design.Compiled) []ledger.Trial {
-	var trials []ledger.Trial
+func drawTrials(t *rapid.T, c *design.Compiled) []*ledger.Trial {
+	var trials []*ledger.Trial
 	for n := range rapid.IntRange(0, 5).Draw(t, "trials") {
 		u := rapid.SliceOfN(rapid.Float64Range(0, 1), len(c.Def.Parameters), len(c.Def.Parameters)).Draw(t, "u")
 		if !c.Config.Space.Settle(u) {
@@ -160,7 +158,7 @@ func drawTrials(t *rapid.T, c *design.Compiled) []ledger.Trial {
 		// Within quoted cells, encoding/csv reads CRLF as LF.
 		trial.Note = strings.ReplaceAll(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"=1+1", "'=x", "''", "-3", "@a", "a\nb", "; ,\"", "PENDING", "\n=1", " '\u00a0=1", "＝1", "\ufeff＠a"})).Draw(t, "note"), "\r", "")
 		trial.Note = strings.ReplaceAll(trial.Note, "\x00", "") // which no note may hold
-		trials = append(trials, trial)
+		trials = append(trials, &trial)
 	}
 	return trials
 }
@@ -181,12 +179,12 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 		}
 		for i, row := range rows {
 			want := trials[i]
-			if !row.Settings.Equal(want.Parameters) || row.Note != want.Note || len(row.Readings) != len(want.Metrics) {
+			if !row.Parameters.Equal(want.Parameters) || row.Note != want.Note || len(row.Metrics) != len(want.Metrics) {
 				t.Fatalf("row %+v\nwant %+v in\n%s", row, want, text)
 			}
 			for name, m := range want.Metrics {
-				if row.Readings[name].Value != m.Value {
-					t.Fatalf("%s: %v, want %v", name, row.Readings[name].Value, m.Value)
+				if row.Metrics[name].Value != m.Value {
+					t.Fatalf("%s: %v, want %v", name, row.Metrics[name].Value, m.Value)
 				}
 			}
 		}
@@ -204,7 +202,7 @@ func TestExportIsHarmlessInSpreadsheets(t *testing.T) {
 	trial := ledger.Trial{Number: 1, Status: ledger.StatusCompleted, Note: "@SUM(A1)", Metrics: map[string]ledger.Measurement{"yield": {Value: -71.5}},
 		Parameters: design.Settings{"temperature": design.NumberValue(20), "cycles": design.NumberValue(3), "=salt": design.NumberValue(1e-7), "time": design.NumberValue(0.5), "catalyst": design.TextValue("=C")}}
 	var file bytes.Buffer
-	if err := WriteCSV(&file, checked, []ledger.Trial{trial}); err != nil {
+	if err := WriteCSV(&file, checked, []*ledger.Trial{&trial}); err != nil {
 		t.Fatal(err)
 	}
 	want := "number,status,temperature,cycles,'=salt,time,catalyst,yield,impurity,pH,colour,note\n" +
@@ -242,10 +240,10 @@ func FuzzImport(f *testing.F) {
 			return
 		}
 		for _, row := range rows {
-			if _, _, wrong := c.Place(row.Settings, "at"); len(wrong) > 0 {
+			if _, _, wrong := c.Place(row.Parameters, "at"); len(wrong) > 0 {
 				t.Errorf("an imported row cannot be placed: %v", wrong)
 			}
-			for name, reading := range row.Readings {
+			for name, reading := range row.Metrics {
 				if kind := c.Metric(name); kind != design.MetricModelled && kind != design.MetricRecorded || !design.Finite(reading.Value) {
 					t.Errorf("%s read as %v", name, reading)
 				}

@@ -12,6 +12,7 @@ import (
 
 // chooser makes decisions one after another on a history that grows in memory: each sees the earlier ones as pending.
 type chooser struct {
+	id       string
 	compiled *design.Compiled
 	history  *optimizer.History
 	state    *optimizer.State
@@ -35,7 +36,7 @@ func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser,
 		return nil, err
 	}
 	feasible, _ := snap.Feasibility()
-	c := &chooser{compiled: snap.Compiled(), history: snap.History(snap.Compiled()), state: state, seen: snap.Version, told: feasible > 0}
+	c := &chooser{id: snap.ID, compiled: snap.Compiled(), history: snap.History(snap.Compiled()), state: state, seen: snap.Version, told: feasible > 0}
 	if !state.FitDue() {
 		return c, nil
 	}
@@ -49,43 +50,47 @@ func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser,
 }
 
 func (c *chooser) extend(ctx context.Context, s *Service) error {
-	release, err := s.computing(ctx)
-	if err != nil {
+	err := s.compute(ctx, c.id, func(ctx context.Context) error {
+		state, err := c.state.Extend(ctx, c.history)
+		if err == nil {
+			c.state = state
+		}
 		return err
-	}
-	defer release()
-	c.state, err = c.state.Extend(ctx, c.history)
+	})
 	return notComputable(ctx, err)
 }
 
 // suggest lets the algorithm make the next decision.
-func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known, values knownInputs) (chosenPoint, error) {
-	release, err := s.computing(ctx)
-	if err != nil {
-		return chosenPoint{}, err
-	}
-	d, err := c.state.Suggest(ctx, known)
-	release()
+func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known, brought design.Brought) (chosenPoint, error) {
+	var d optimizer.Decision
+	err := s.compute(ctx, c.id, func(ctx context.Context) (err error) {
+		d, err = c.state.Suggest(ctx, known)
+		return err
+	})
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
 		return chosenPoint{}, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.compiled.Def.Algorithm.Name)
 	}
 	if err != nil {
 		return chosenPoint{}, notComputable(ctx, err)
 	}
-	return c.keep(c.compiled.Settings(d.Place), d, values)
+	return c.keep(c.compiled.Settings(d.Place), d, brought)
 }
 
 // own records what the algorithm makes of a person's choice.
-func (c *chooser) own(ctx context.Context, settings design.Settings, place optimizer.Place, known optimizer.Known, values knownInputs) (chosenPoint, error) {
-	d, err := c.state.Own(ctx, place, known)
+func (c *chooser) own(ctx context.Context, s *Service, p personal) (chosenPoint, error) {
+	var d optimizer.Decision
+	err := s.compute(ctx, c.id, func(ctx context.Context) (err error) {
+		d, err = c.state.Own(ctx, p.place, p.known)
+		return err
+	})
 	if err != nil {
 		return chosenPoint{}, notComputable(ctx, err)
 	}
-	return c.keep(settings, d, values)
+	return c.keep(p.Parameters, d, p.Brought)
 }
 
-func (c *chooser) keep(settings design.Settings, d optimizer.Decision, values knownInputs) (chosenPoint, error) {
-	known, faults := c.compiled.KnownAt(settings, d.Place, values.context, values.values, "body")
+func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought design.Brought) (chosenPoint, error) {
+	known, faults := c.compiled.KnownAt(settings, d.Place, brought, "body")
 	if err := faults.Err(); err != nil {
 		return chosenPoint{}, err
 	}
@@ -109,18 +114,12 @@ func withChoice(h *optimizer.History, place optimizer.Place, suggested bool, cos
 }
 
 // event is the ledger's account of the choice.
-func (p chosenPoint) event(number int, origin ledger.Origin, values knownInputs) ledger.ChosenData {
+func (p chosenPoint) event(number int, origin ledger.Origin, brought design.Brought) ledger.ChosenData {
 	return ledger.ChosenData{
 		Number: number, Origin: origin, Parameters: p.settings, Candidate: candidateOf(p.place), Decision: &p.decision,
 		Seen: p.decision.Seen, Engine: p.decision.Engine,
-		Context: values.context, ConstraintValues: values.values, KnownValues: p.known,
+		Brought: brought, KnownValues: p.known,
 	}
-}
-
-// knownInputs are what a caller brings for constraints of known form.
-type knownInputs struct {
-	context map[string]float64
-	values  map[string][]float64
 }
 
 func candidateOf(place optimizer.Place) *int {
@@ -143,6 +142,9 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	if d.HasScore && design.Finite(d.Acquisition) {
 		kept.Acquisition = &d.Acquisition
 	}
+	if d.Incumbent > 0 && design.Finite(d.ExpectedImprovement) {
+		kept.ExpectedImprovement, kept.Incumbent = &d.ExpectedImprovement, d.Incumbent
+	}
 	if r := d.RunnerUp; r != nil && design.Finite(r.Acquisition) {
 		kept.RunnerUp = &ledger.RunnerUp{Parameters: c.Settings(r.Place), Acquisition: r.Acquisition}
 	}
@@ -150,9 +152,18 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		kept.Model[c.MetricNames[k]] = ledger.MetricModel{
 			Kernel: m.Kernel.Name, Lengthscales: m.Kernel.Lengthscales, Variance: m.Kernel.Variance,
 			Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale,
+			Warp: ledger.WarpOf(m.Warp), Inflation: unlessOne(m.Inflation), Freedom: m.Freedom,
 		}
 	}
 	return kept
+}
+
+// unlessOne leaves a factor of 1 out of the record.
+func unlessOne(factor float64) float64 {
+	if factor == 1 {
+		return 0
+	}
+	return factor
 }
 
 // keyed is values by name; empty where the algorithm has none.

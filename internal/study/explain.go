@@ -136,15 +136,39 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 		}
 		return fmt.Sprintf("Chosen because it is the best in one random draw of what %s and %s could be, given the results so far.", objective, limits) + noneYet(who)
 	case optimizer.ReasonImprove:
-		if limits == "" {
-			return fmt.Sprintf("Chosen because it promises the largest improvement of %s.", objective)
-		}
-		if !who.withinLimits {
-			return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
-		}
-		return fmt.Sprintf("Chosen because it promises the largest improvement of %s, weighed with the chance to stay within the limit on %s.", objective, limits)
+		return improves(d, p, who)
 	}
 	return fmt.Sprintf("Chosen by %s.", p.decision.Algorithm)
+}
+
+// improves says what a point promises over the best one so far, or that it has the best chance where none is known to be good.
+func improves(d design.Definition, p chosenPoint, who chosenBy) string {
+	limits := limitNames(d)
+	compared := p.decision.ExpectedImprovement != nil
+	switch {
+	case limits != "" && !compared && (p.decision.Algorithm == "log-cei" || !who.withinLimits):
+		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
+	case limits == "":
+		return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s.", d.Objective.Metric, over(d, p))
+	}
+	return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s, weighed with the chance to stay within the limit on %s.",
+		d.Objective.Metric, over(d, p), limits)
+}
+
+// hardlyAny is the share of the prediction's standard deviation up to which an expected improvement is not worth a number.
+const hardlyAny = 1e-3
+
+// over is how much a point is expected to improve on the best one, counting no improvement where it is worse.
+func over(d design.Definition, p chosenPoint) string {
+	gain := p.decision.ExpectedImprovement
+	if gain == nil {
+		return ""
+	}
+	if *gain <= hardlyAny*p.decision.SD[d.Objective.Metric] {
+		return fmt.Sprintf(", though hardly any over trial %d", p.decision.Incumbent)
+	}
+	number, _ := design.FormatValue(*gain, *gain)
+	return fmt.Sprintf(", on average %s over trial %d", design.WithUnit(number, d.Objective.Unit, " "), p.decision.Incumbent)
 }
 
 func ownChoice(who chosenBy) string {

@@ -49,6 +49,19 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 			t.Errorf("%s: got %s\nwant %s", reason, got, want)
 		}
 	}
+	improving := predicted(optimizer.ReasonImprove)
+	improving.decision.Algorithm, improving.decision.ExpectedImprovement, improving.decision.Incumbent = "log-cei", pointer(1.84), 12
+	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "the largest improvement of yield, on average 1.8 % over trial 12, weighed with the chance to stay within the limit on impurity."; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	improving.decision.ExpectedImprovement = pointer(1e-70)
+	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "improvement of yield, though hardly any over trial 12, weighed"; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	improving.decision.ExpectedImprovement = nil
+	if got, want := explain(d, 24, improving, chosenBy{withinLimits: true}), "best chance to keep impurity within the limit."; !strings.Contains(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
 	if got := explain(d, 24, predicted(optimizer.ReasonOwn), chosenBy{by: "Ana", replicateOf: 12}); !strings.Contains(got, "Repeats trial 12 on purpose") {
 		t.Error(got)
 	}

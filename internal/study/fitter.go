@@ -3,28 +3,25 @@ package study
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/ledger"
+	"headroom/internal/supervisor"
+	"headroom/internal/turns"
 )
 
 // fitTime bounds a fit in the background.
 const fitTime = 2 * time.Minute
 
-// fitter makes fits in the background, one at a time and at most one for each study, beside the replays that requests wait for.
+// fitter makes fits in the background, at most one for each study at a time.
 type fitter struct {
 	patience time.Duration // how long a request waits for a fit before it goes on with the model as it was
-	log      *slog.Logger
-	turn     chan struct{}
+	jobs     *supervisor.Supervisor
 
 	mu      sync.Mutex
 	running map[string]*fitting
-	ctx     context.Context
-	cancel  context.CancelFunc
-	all     sync.WaitGroup
 }
 
 // fitting is one fit under way.
@@ -37,36 +34,17 @@ type fitting struct {
 	waiting int
 }
 
-func newFitter(patience time.Duration, log *slog.Logger) *fitter {
-	f := &fitter{patience: patience, log: log, turn: make(chan struct{}, 1), running: map[string]*fitting{}}
-	f.ctx, f.cancel = context.WithCancel(context.Background())
-	return f
-}
-
-func (f *fitter) stop() {
-	f.mu.Lock()
-	f.cancel()
-	f.mu.Unlock()
-	f.all.Wait()
+func newFitter(patience time.Duration, jobs *supervisor.Supervisor) *fitter {
+	return &fitter{patience: patience, jobs: jobs, running: map[string]*fitting{}}
 }
 
 // within starts the fit that is due, or joins the one that runs, and returns it if it is ready within patience. Later, the
 // background writes it.
 func (f *fitter) within(ctx context.Context, s *Service, snap *ledger.Snapshot, state *optimizer.State) *ledger.FittedData {
-	f.mu.Lock()
-	if f.ctx.Err() != nil {
-		f.mu.Unlock()
+	job := f.join(s, snap, state)
+	if job == nil {
 		return nil
 	}
-	job := f.running[snap.ID]
-	if job == nil {
-		job = &fitting{base: snap, done: make(chan struct{})}
-		f.running[snap.ID] = job
-		f.all.Add(1)
-		go f.run(s, job, state)
-	}
-	job.waiting++
-	f.mu.Unlock()
 
 	timer := time.NewTimer(f.patienceOf(ctx))
 	defer timer.Stop()
@@ -93,40 +71,54 @@ func (f *fitter) patienceOf(ctx context.Context) time.Duration {
 	return f.patience
 }
 
-func (f *fitter) run(s *Service, job *fitting, state *optimizer.State) {
-	defer f.all.Done()
-	ctx, cancel := context.WithTimeout(f.ctx, fitTime)
-	defer cancel()
-	result, err := f.make(ctx, job.base, state)
-	if err != nil && f.ctx.Err() == nil {
-		f.log.Warn("a fit failed; the model stays as it was", "study", job.base.ID, "error", err)
-	}
+// join starts a fit, or waits for the one that runs; nil when the service stops.
+func (f *fitter) join(s *Service, snap *ledger.Snapshot, state *optimizer.State) *fitting {
 	f.mu.Lock()
-	job.result = result
-	nobody := job.waiting == 0
-	delete(f.running, job.base.ID)
-	close(job.done)
-	f.mu.Unlock()
-	if result == nil || !nobody {
-		return
+	defer f.mu.Unlock()
+	job := f.running[snap.ID]
+	if job == nil {
+		job = &fitting{base: snap, done: make(chan struct{})}
+		fit := func(ctx context.Context) error { return f.run(ctx, s, job, state) }
+		ended := func(error) { f.leave(job, nil) } // whatever became of it, nobody waits on
+		if !f.jobs.Go("fit", snap.ID, fitTime, fit, ended) {
+			return nil
+		}
+		f.running[snap.ID] = job
 	}
-	if err := f.write(ctx, s, job); err != nil && f.ctx.Err() == nil && !errors.Is(err, ErrConflict) {
-		f.log.Warn("a fit could not be kept; the next decision makes it again", "study", job.base.ID, "error", err)
-	}
+	job.waiting++
+	return job
 }
 
-func (f *fitter) make(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*ledger.FittedData, error) {
-	select {
-	case f.turn <- struct{}{}:
-		defer func() { <-f.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	fit, err := state.FitNow(ctx)
+// run makes a fit, and writes it if nobody waits for it.
+func (f *fitter) run(ctx context.Context, s *Service, job *fitting, state *optimizer.State) error {
+	var fit optimizer.Fit
+	err := s.compute(withUrgency(ctx, turns.Choosing), job.base.ID, func(ctx context.Context) (err error) {
+		fit, err = state.FitNow(ctx)
+		return err
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return fittedData(snap, fit), nil
+	if waitedFor := f.leave(job, fittedData(job.base, fit)); waitedFor {
+		return nil
+	}
+	err = f.write(ctx, s, job)
+	if errors.Is(err, ErrConflict) {
+		return nil // it no longer applies: the next decision makes a new one
+	}
+	return err
+}
+
+// leave tells those who wait what came of a fit, the first time it is called, and whether there are any.
+func (f *fitter) leave(job *fitting, result *ledger.FittedData) (waitedFor bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.running[job.base.ID] == job {
+		delete(f.running, job.base.ID)
+		job.result = result
+		close(job.done)
+	}
+	return job.waiting > 0
 }
 
 // write appends the fit to the ledger, before the next decision. It is dropped when it no longer applies: the next decision makes a new one.
@@ -161,7 +153,9 @@ func fittedData(snap *ledger.Snapshot, fit optimizer.Fit) *ledger.FittedData {
 		}
 		data.Metrics[c.MetricNames[k]] = ledger.FittedMetric{
 			Kernel: c.Config.Metrics[k].Kernel.Name, Inputs: c.Def.Model.Inputs, Outputs: c.Def.Model.Outputs,
-			Centre: m.Centre, Scale: m.Scale, Lengthscales: m.Lengthscales, Lambda: m.Lambda, Count: m.Count,
+			Centre: m.Centre, Scale: m.Scale, Lengthscales: m.Lengthscales, Lambda: m.Lambda, Variance: m.Variance,
+			Warp: ledger.WarpOf(m.Warp), Inflation: m.Inflation, Freedom: m.Freedom, Count: m.Count,
+			NoiseBySetting: ledger.NoisesOf(m.Settings), WrongReadings: ledger.NoisesOf(m.Wrong),
 		}
 	}
 	return data

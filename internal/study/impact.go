@@ -43,11 +43,11 @@ func (s *Service) PreviewCorrection(ctx context.Context, id string, c Correction
 	if err != nil {
 		return Impact{}, err
 	}
-	was, err := readout(ctx, before, stateBefore)
+	was, err := s.readout(ctx, before, stateBefore)
 	if err != nil {
 		return Impact{}, err
 	}
-	would, err := readout(ctx, after, stateAfter)
+	would, err := s.readout(ctx, after, stateAfter)
 	if err != nil {
 		return Impact{}, err
 	}
@@ -85,7 +85,7 @@ func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 	}
 	count := 0
 	for i := range snap.Trials {
-		if t := &snap.Trials[i]; t.Decision != nil && t.Number > c.Number && t.Seen >= first {
+		if t := snap.Trials[i]; t.Decision != nil && t.Number > c.Number && t.Seen >= first {
 			count++
 		}
 	}
@@ -95,16 +95,15 @@ func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 // nextChoice is what the algorithm would choose now, with the model as it is; nil when it may choose nothing, or when the choice needs a context
 // that only the next ask brings.
 func (s *Service) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*design.Settings, error) {
-	known, faults := snap.Compiled().Known(nil, nil, "body")
+	known, faults := snap.Compiled().Known(design.Brought{}, "body")
 	if len(faults) > 0 {
 		return nil, nil
 	}
-	release, err := s.computing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	d, err := state.Suggest(ctx, known)
+	var d optimizer.Decision
+	err := s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		d, err = state.Suggest(ctx, known)
+		return err
+	})
 	if errors.Is(err, optimizer.ErrNoneAllowed) {
 		return nil, nil
 	}

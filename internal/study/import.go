@@ -71,12 +71,11 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 		number := len(snap.Trials) + 1 + i
 		known, wrong := knownOfRow(snap.Compiled(), row)
 		faults = append(faults, wrong...)
-		place := optimizer.Place{U: row.Point, Arm: row.Arm}
-		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: number, Origin: ledger.Imported, Parameters: row.Settings,
-			Candidate: candidateOf(place), Note: row.Note, Seen: seen, Engine: optimizer.Engine, KnownValues: known}})
+		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: number, Origin: ledger.Imported, Parameters: row.Parameters,
+			Candidate: candidateOf(row.place), Note: row.Note, Seen: seen, Engine: optimizer.Engine, KnownValues: known}})
 		seen++
-		if len(row.Readings) > 0 {
-			ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: number, Metrics: row.Readings}})
+		if len(row.Metrics) > 0 {
+			ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: number, Telling: ledger.Telling{Metrics: row.Metrics}}})
 			seen++
 		}
 		ruled.numbers = append(ruled.numbers, number)
@@ -86,7 +85,7 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 
 // knownOfRow gives a row's known constraints their values: worked out where the settings decide them, else from the row's own column.
 func knownOfRow(c *design.Compiled, row importRow) (map[string]float64, design.Faults) {
-	if known, faults := c.KnownAt(row.Settings, optimizer.Place{U: row.Point, Arm: row.Arm}, nil, nil, "body"); len(faults) == 0 {
+	if known, faults := c.KnownAt(row.Parameters, row.place, design.Brought{}, "body"); len(faults) == 0 {
 		return known, nil
 	}
 	known := map[string]float64{}

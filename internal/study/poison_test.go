@@ -171,12 +171,12 @@ func (d drawn) send() {
 	var err error
 	switch what := pick(d, "command", "ask", "ask", "tell", "tell", "tell", "own", "correct", "exclude", "fail", "replicate", "import", "limit"); what {
 	case "ask":
-		ruled, err = b.service.ruleAsk(b.Context(), Command{By: "Ana"}, s, Ask{Count: pick(d, "count", 1, 2), Context: brought, ConstraintValues: values})
+		ruled, err = b.service.ruleAsk(b.Context(), Command{By: "Ana"}, s, Ask{Count: pick(d, "count", 1, 2), Brought: design.Brought{Context: brought, ConstraintValues: values}})
 	case "tell":
-		ruled, err = ruleTell(s, []Telling{{Number: number, Metrics: readings()}})
+		ruled, err = ruleTell(s, number, ledger.Telling{Metrics: readings()})
 	case "own":
 		settings := s.Compiled().Settings(s.Compiled().Probes()[0])
-		ruled, err = b.service.ruleOwn(b.Context(), Command{By: "Ana"}, s, OwnTrial{Parameters: settings, Metrics: readings(), Context: brought, ConstraintValues: values})
+		ruled, err = b.service.ruleOwn(b.Context(), Command{By: "Ana"}, s, OwnTrial{Parameters: settings, Metrics: readings(), Brought: design.Brought{Context: brought, ConstraintValues: values}})
 	case "correct":
 		corrected := map[string]*ledger.Reading{}
 		for name, reading := range readings() {
@@ -260,7 +260,7 @@ func (d drawn) read() {
 	tell("violation", snap.ViolationSoFar(), nil)
 	tell("best", snap.BestSoFar(), nil)
 	tell("table", nil, WriteCSV(io.Discard, snap.Definition, snap.Trials))
-	acquisition, err := s.AcquisitionAt(ctx, snap, AcquisitionQuery{Points: []design.Settings{settings}, Context: map[string]float64{"w": 1}})
+	acquisition, err := s.AcquisitionAt(ctx, snap, AcquisitionQuery{Points: []design.Settings{settings}, Brought: design.Brought{Context: map[string]float64{"w": 1}}})
 	d.refused(err)
 	tell("acquisition", acquisition, nil)
 	if pick(d, "compare", false, false, false, true) {
@@ -300,14 +300,14 @@ func poisoned(t *testing.T) *bench {
 		b.ask0(t, i+1, 1e308)
 		b.tell(i+1, map[string]float64{"yield": float64(i), "impurity": 0.1})
 	}
-	b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Context: map[string]float64{"w": 1}}))
+	b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Brought: design.Brought{Context: map[string]float64{"w": 1}}}))
 	return b
 }
 
 // ask0 begins a trial whose known value is beyond what is accepted now.
 func (b *bench) ask0(t *testing.T, number int, w float64) {
 	t.Helper()
-	asked, err := b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Context: map[string]float64{"w": 1}})
+	asked, err := b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Brought: design.Brought{Context: map[string]float64{"w": 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"headroom/internal/memory"
 	"headroom/internal/optimizer"
 )
 
@@ -14,8 +15,9 @@ const mostPosteriors = 64
 
 // posteriors keeps what the charts of one version were drawn from, so that a crowd looking at the same board asks the model once.
 type posteriors struct {
-	mu sync.Mutex
-	at map[[sha256.Size]byte]*posteriorAt
+	mu    sync.Mutex
+	at    map[[sha256.Size]byte]*posteriorAt
+	bytes int64
 }
 
 type posteriorAt struct {
@@ -23,34 +25,40 @@ type posteriorAt struct {
 	posterior *Posterior
 }
 
-// get returns the posterior at places, worked out by compute at most once as long as it is kept.
-func (p *posteriors) get(places []optimizer.Place, compute func() (Posterior, error)) (Posterior, error) {
-	entry := p.entry(places)
+// get returns the posterior at places, worked out by compute at most once as long as it is kept, and by how many bytes more are held now.
+func (p *posteriors) get(places []optimizer.Place, compute func() (Posterior, error)) (found Posterior, grown int64, err error) {
+	entry, dropped := p.entry(places)
 	entry.turn.Lock()
 	defer entry.turn.Unlock()
 	if entry.posterior != nil {
-		return *entry.posterior, nil
+		return *entry.posterior, -dropped, nil
 	}
-	posterior, err := compute()
-	if err == nil {
-		entry.posterior = &posterior
+	if found, err = compute(); err != nil {
+		return found, -dropped, err
 	}
-	return posterior, err
+	entry.posterior = &found
+	bytes := memory.NewMeter().Of(entry.posterior)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes += bytes
+	return found, bytes - dropped, nil
 }
 
-func (p *posteriors) entry(places []optimizer.Place) *posteriorAt {
+// entry is where the posterior at places is kept, and how many bytes were let go of to make room.
+func (p *posteriors) entry(places []optimizer.Place) (entry *posteriorAt, dropped int64) {
 	key := keyOfPlaces(places)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if entry, ok := p.at[key]; ok {
-		return entry
+		return entry, 0
 	}
 	if p.at == nil || len(p.at) >= mostPosteriors {
+		dropped, p.bytes = p.bytes, 0
 		p.at = map[[sha256.Size]byte]*posteriorAt{}
 	}
-	entry := new(posteriorAt)
+	entry = new(posteriorAt)
 	p.at[key] = entry
-	return entry
+	return entry, dropped
 }
 
 func keyOfPlaces(places []optimizer.Place) [sha256.Size]byte {

@@ -15,17 +15,19 @@ import (
 
 // Readout is GET …/state.
 type Readout struct {
-	Version        int64                   `json:"version"`
-	Round          int                     `json:"round"` // of the next decision
-	Algorithm      string                  `json:"algorithm"`
-	Metrics        map[string]MetricState  `json:"metrics"`
-	Multipliers    map[string]float64      `json:"multipliers"` // {} for algorithms without
-	AtCeiling      []string                `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
-	Calibration    map[string]Calibration  `json:"calibration"`
-	Recommendation *Recommendation         `json:"recommendation"`
-	Violation      map[string]ViolationOut `json:"violation"`
-	FitPending     bool                    `json:"fit_pending"`
-	Notes          []string                `json:"notes"` // see Notes
+	Version        int64                  `json:"version"`
+	Round          int                    `json:"round"` // of the next decision
+	Algorithm      string                 `json:"algorithm"`
+	Metrics        map[string]MetricState `json:"metrics"`
+	Multipliers    map[string]float64     `json:"multipliers"` // {} for algorithms without
+	AtCeiling      []string               `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
+	Calibration    map[string]Calibration `json:"calibration"`
+	Recommendation *Recommendation        `json:"recommendation"`
+	// Undecided looks better than what is recommended and within the limits, without being known to be.
+	Undecided  *Undecided              `json:"undecided"`
+	Violation  map[string]ViolationOut `json:"violation"`
+	FitPending bool                    `json:"fit_pending"`
+	Notes      []string                `json:"notes"` // see Notes
 }
 
 type MetricState struct {
@@ -37,6 +39,21 @@ type MetricState struct {
 	Scale           float64       `json:"scale"`
 	Fitted          bool          `json:"fitted"`
 	Count           int           `json:"count"`
+	// Freedom is the degrees of freedom of the bands, 0 for normal ones; Inflation the part of variance and lambda that earlier predictions'
+	// errors asked for; Warp how standardised readings are bent, null where they are not.
+	Freedom   float64      `json:"freedom"`
+	Inflation float64      `json:"inflation"`
+	Warp      *ledger.Warp `json:"warp"`
+	// Where noise differs by setting, its standard deviation in the metric's units, by the first trial of each setting with replicates; and the
+	// trials whose readings their replicates contradict.
+	NoiseBySetting []NoiseSD `json:"noise_by_setting"`
+	WrongReadings  []int     `json:"wrong_readings"`
+}
+
+// NoiseSD is the noise of a trial's settings, in the metric's units.
+type NoiseSD struct {
+	Number int     `json:"number"`
+	SD     float64 `json:"sd"`
 }
 
 type KernelReadout struct {
@@ -45,13 +62,29 @@ type KernelReadout struct {
 	Variance     float64            `json:"variance"`
 }
 
+// Calibration compares one-step-ahead predictions with what was read: over all readings, and apart for settings read for the first time
+// and for repeated ones, of which more is known. Residuals are in standard deviations.
 type Calibration struct {
-	Count        int     `json:"count"`
-	Coverage50   float64 `json:"coverage50"`
-	Coverage80   float64 `json:"coverage80"`
-	Coverage95   float64 `json:"coverage95"`
-	ResidualMean float64 `json:"residual_mean"`
-	ResidualSD   float64 `json:"residual_sd"`
+	Coverage
+	New          Coverage `json:"new"`
+	Repeated     Coverage `json:"repeated"`
+	ResidualMean float64  `json:"residual_mean"`
+	ResidualSD   float64  `json:"residual_sd"`
+}
+
+// Coverage is how many readings there are and which share of them fell into the central bands predicted for them.
+type Coverage struct {
+	Count      int     `json:"count"`
+	Coverage50 float64 `json:"coverage50"`
+	Coverage80 float64 `json:"coverage80"`
+	Coverage95 float64 `json:"coverage95"`
+}
+
+// Undecided is settings of which Readings more would tell whether they can be recommended, should they leave the expected values as they are;
+// null when a thousand would not.
+type Undecided struct {
+	Recommendation
+	Readings *int `json:"readings"`
 }
 
 type Recommendation struct {
@@ -89,9 +122,8 @@ type Band struct {
 
 // AcquisitionQuery is the body of POST …/acquisition.
 type AcquisitionQuery struct {
-	Points           []design.Settings    `json:"points,omitempty"` // default: the candidates
-	Context          map[string]float64   `json:"context,omitempty"`
-	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+	Points []design.Settings `json:"points,omitempty"` // default: the candidates
+	design.Brought
 }
 
 // Acquisition is its answer. A nil value may not be chosen.
@@ -151,9 +183,6 @@ const (
 	boundGrowthRate = "growth rate only, no guarantee"
 )
 
-// quantile95 is the half width, in standard deviations, of a central 95 % interval.
-const quantile95 = 1.96
-
 // mostPoints is how many points one request can ask about.
 const mostPoints = 10000
 
@@ -163,7 +192,15 @@ func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, 
 	if err != nil {
 		return Readout{}, err
 	}
-	return readout(ctx, snap, state)
+	return s.readout(ctx, snap, state)
+}
+
+func (s *Service) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (out Readout, err error) {
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		out, err = readout(ctx, snap, state)
+		return err
+	})
+	return out, err
 }
 
 func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
@@ -172,6 +209,10 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		return Readout{}, err
 	}
 	recommended, err := recommendation(ctx, snap, state)
+	if err != nil {
+		return Readout{}, err
+	}
+	open, err := undecided(ctx, snap, state)
 	if err != nil {
 		return Readout{}, err
 	}
@@ -184,7 +225,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
 		Calibration: map[string]Calibration{}, Violation: violations(c, violated),
-		Recommendation: recommended, AtCeiling: []string{}, Notes: Notes(snap),
+		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap),
 	}
 	for j, at := range state.AtCeiling() {
 		if at {
@@ -232,6 +273,13 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 	out := MetricState{
 		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance},
 		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
+		Freedom: m.Freedom, Inflation: m.Inflation, Warp: ledger.WarpOf(m.Warp), NoiseBySetting: []NoiseSD{}, WrongReadings: []int{},
+	}
+	for _, at := range m.Settings {
+		out.NoiseBySetting = append(out.NoiseBySetting, NoiseSD{at.Round, m.Scale * math.Sqrt(at.Lambda)})
+	}
+	for _, at := range m.Wrong {
+		out.WrongReadings = append(out.WrongReadings, at.Round)
 	}
 	if m.HasBeta {
 		out.Beta = &m.Beta
@@ -246,7 +294,7 @@ func metricState(d design.Definition, m optimizer.Model) MetricState {
 }
 
 func calibrated(c optimizer.Calibration) Calibration {
-	out := Calibration{Count: c.Count, Coverage50: c.Coverage50, Coverage80: c.Coverage80, Coverage95: c.Coverage95}
+	out := Calibration{Coverage: Coverage(c.Coverage), New: Coverage(c.New), Repeated: Coverage(c.Repeated)}
 	n := float64(len(c.Residuals))
 	for _, r := range c.Residuals {
 		out.ResidualMean += r / n
@@ -286,7 +334,29 @@ func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer
 	if err != nil {
 		return nil, err
 	}
-	t := snap.Trial(round)
+	return believed(ctx, snap, state, round)
+}
+
+// undecided is what may turn out to be better than the recommendation, if anything.
+func undecided(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Undecided, error) {
+	found, err := state.Undecided(ctx)
+	if err != nil || found.Round == 0 {
+		return nil, err
+	}
+	r, err := believed(ctx, snap, state, found.Round)
+	if err != nil {
+		return nil, err
+	}
+	out := &Undecided{Recommendation: *r}
+	if found.Readings > 0 {
+		out.Readings = &found.Readings
+	}
+	return out, nil
+}
+
+// believed is what the model says of the settings of a trial; nil for trial 0.
+func believed(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, number int) (*Recommendation, error) {
+	t := snap.Trial(number)
 	if t == nil {
 		return nil, nil
 	}
@@ -325,12 +395,12 @@ func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places [
 	if err != nil {
 		return Posterior{}, err
 	}
-	release, err := s.computing(ctx)
-	if err != nil {
-		return Posterior{}, err
-	}
-	defer release()
-	beliefs, chances, err := state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points))
+	var beliefs []optimizer.Belief
+	var chances []float64
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points))
+		return err
+	})
 	if err != nil {
 		return Posterior{}, err
 	}
@@ -342,12 +412,7 @@ func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places [
 }
 
 func band(b optimizer.Belief) Band {
-	out := Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper,
-		Lower95: make([]float64, len(b.Mean)), Upper95: make([]float64, len(b.Mean))}
-	for i, mean := range b.Mean {
-		out.Lower95[i], out.Upper95[i] = mean-quantile95*b.SD[i], mean+quantile95*b.SD[i]
-	}
-	return out
+	return Band{Mean: b.Mean, SD: b.SD, Lower: b.Lower, Upper: b.Upper, Lower95: b.Lower95, Upper95: b.Upper95}
 }
 
 // AcquisitionAt is what the next decision would maximise: at the given points, or at the candidates.
@@ -360,13 +425,12 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Ac
 	if err != nil {
 		return Acquisition{}, err
 	}
-	release, err := s.computing(ctx)
-	if err != nil {
-		return Acquisition{}, err
-	}
-	defer release()
 	c := snap.Compiled()
-	scores, err := state.Acquisition(ctx, places, known)
+	var scores optimizer.Scores
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		scores, err = state.Acquisition(ctx, places, known)
+		return err
+	})
 	if err != nil {
 		return Acquisition{}, err
 	}
@@ -396,14 +460,14 @@ func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Plac
 		if places == nil {
 			return nil, optimizer.Known{}, design.NewInvalid("body.points", "points are needed, because the study has no candidates", nil)
 		}
-		known, faults := c.Known(q.Context, q.ConstraintValues, "body")
+		known, faults := c.Known(q.Brought, "body")
 		return places, known, faults.Err()
 	}
 	places, faults := c.Places(q.Points, "body.points")
 	if err := faults.Err(); err != nil {
 		return nil, optimizer.Known{}, err
 	}
-	known, faults := c.KnownFor(places, q.Context, q.ConstraintValues, "body")
+	known, faults := c.KnownFor(places, q.Brought, "body")
 	return places, known, faults.Err()
 }
 
@@ -413,16 +477,15 @@ func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histo
 	if err != nil {
 		return nil, err
 	}
-	release, err := s.computing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	trace, err := state.Trace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	running, err := state.ViolationTrace(ctx)
+	var trace []optimizer.RoundTrace
+	var running [][]optimizer.Violation
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		if trace, err = state.Trace(ctx); err != nil {
+			return err
+		}
+		running, err = state.ViolationTrace(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -435,7 +498,7 @@ func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histo
 }
 
 func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
-	t, c := &snap.Trials[i], snap.Compiled()
+	t, c := snap.Trials[i], snap.Compiled()
 	row := HistoryRow{
 		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
 		Values: map[string]float64{}, Ahead: map[string]Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),

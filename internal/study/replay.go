@@ -30,19 +30,17 @@ func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.
 	if r.state != nil || r.err != nil {
 		return r.state, r.err
 	}
-	release, err := s.computing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	history := snap.History(snap.Compiled())
-	if prior := s.cache.toExtend(snap); prior != nil {
-		r.state, r.err = prior.Extend(ctx, history)
-	} else {
-		r.state, r.err = optimizer.Replay(ctx, snap.Compiled().Config, history)
-	}
+	r.err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		history := snap.History(snap.Compiled())
+		if prior := s.cache.toExtend(snap); prior != nil {
+			r.state, err = prior.Extend(ctx, history)
+		} else {
+			r.state, err = optimizer.Replay(ctx, snap.Compiled().Config, history)
+		}
+		return err
+	})
 	if r.err != nil && ctx.Err() != nil { // whoever waits next begins again
-		r.err = nil
+		r.state, r.err = nil, nil
 		return nil, ctx.Err()
 	}
 	if r.err != nil {
@@ -51,14 +49,4 @@ func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.
 	}
 	s.cache.replayed(snap, r.state)
 	return r.state, nil
-}
-
-// computing waits until one of the processors is free for numerical work.
-func (s *Service) computing(ctx context.Context) (release func(), err error) {
-	select {
-	case s.processors <- struct{}{}:
-		return func() { <-s.processors }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }

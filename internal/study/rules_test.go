@@ -1,7 +1,9 @@
 package study
 
 import (
+	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,20 +16,20 @@ func TestTellingRules(t *testing.T) {
 	b := newBench(t, oven())
 	b.ask(1)
 	for name, c := range map[string]struct {
-		telling  Telling
+		telling  ledger.Telling
 		location string
 		message  string
 	}{
-		"nothing":            {Telling{Number: 1}, "body.metrics", "at least one"},
-		"unknown metric":     {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yeild": {Value: 1}}}, "body.metrics.yeild", `did you mean "yield"`},
-		"not finite":         {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "body.metrics.yield", "finite"},
-		"beyond computing":   {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "body.metrics.yield", "1e100"},
-		"no deviation":       {Telling{Number: 1, Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: pointer(0.0)}}}, "body.metrics.yield.stddev", "above 0"},
-		"settings outside":   {Telling{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(61), "cycles": design.NumberValue(2)}}, "body.parameters.temperature", "above"},
-		"half the settings":  {Telling{Number: 1, Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "body.parameters.cycles", "missing"},
-		"a note like a book": {Telling{Number: 1, Note: strings.Repeat("µ", 10001)}, "body.note", "10000"},
+		"nothing":            {ledger.Telling{}, "body.metrics", "at least one"},
+		"unknown metric":     {ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 1}}}, "body.metrics.yeild", `did you mean "yield"`},
+		"not finite":         {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "body.metrics.yield", "finite"},
+		"beyond computing":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "body.metrics.yield", "1e100"},
+		"no deviation":       {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: pointer(0.0)}}}, "body.metrics.yield.stddev", "above 0"},
+		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(61), "cycles": design.NumberValue(2)}}, "body.parameters.temperature", "above"},
+		"half the settings":  {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "body.parameters.cycles", "missing"},
+		"a note like a book": {ledger.Telling{Note: strings.Repeat("µ", 10001)}, "body.note", "10000"},
 	} {
-		_, err := ruleTell(b.snap, []Telling{c.telling})
+		_, err := ruleTell(b.snap, 1, c.telling)
 		if err == nil {
 			t.Errorf("%s: accepted", name)
 			continue
@@ -36,13 +38,91 @@ func TestTellingRules(t *testing.T) {
 	}
 }
 
+func TestTellingManyIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(3)
+	yield := func(number int, value float64) NumberedTelling {
+		return NumberedTelling{number, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: value}}}}
+	}
+	impurity := NumberedTelling{2, ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 0.1}}}}
+	for location, told := range map[string][]NumberedTelling{
+		"body.trials":                  nil,
+		"body.trials[1].number":        {yield(1, 1), yield(4, 1)},
+		"body.trials[2].metrics.yield": {yield(1, 1), yield(2, 1), yield(3, math.NaN())},
+		"body.trials[0].metrics":       {{Number: 1}, yield(2, 1)},
+	} {
+		_, err := ruleTellMany(b.snap, told)
+		if err == nil {
+			t.Errorf("%s: accepted", location)
+			continue
+		}
+		wantFault(t, faultsOf(t, err), location, "")
+	}
+	ruled, err := ruleTellMany(b.snap, []NumberedTelling{yield(1, 1), yield(2, 2), yield(1, 3)})
+	b.refused(ruled, err, ErrConflict, "yield of trial 1 has been told already")
+	b.must(ruleTellMany(b.snap, []NumberedTelling{yield(2, 2), yield(1, 1), impurity}))
+	if one, two := b.snap.Trial(1), b.snap.Trial(2); one.Metrics["yield"].Value != 1 || two.Metrics["yield"].Value != 2 || two.Status != ledger.StatusCompleted {
+		t.Errorf("%+v\n%+v", one, two)
+	}
+	ruled, err = ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), yield(3, 1), yield(2, 1)})
+	b.refused(ruled, err, ErrConflict, "yield of trial 3")
+	if ruled, _ := ruleTellMany(b.snap, []NumberedTelling{yield(3, 1), {3, ledger.Telling{Note: "x"}}}); !slices.Equal(ruled.numbers, []int{3}) || len(ruled.drafts) != 2 {
+		t.Errorf("%+v", ruled)
+	}
+}
+
+func TestWhatAStudyThatIsNotOpenRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(2)
+	b.tell(1, map[string]float64{"yield": 70})
+	told := ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 1}}}
+	b.must(ruleEdit(ledger.EditedData{State: pointer(ledger.Paused)}))
+	ruled, err := b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{})
+	b.refused(ruled, err, ErrConflict, "is paused")
+	b.must(ruleTell(b.snap, 1, told))
+	b.must(ruleEdit(ledger.EditedData{State: pointer(ledger.Archived)}))
+	for name, rule := range map[string]func() (ruling, error){
+		"tell":      func() (ruling, error) { return ruleTell(b.snap, 2, told) },
+		"tell many": func() (ruling, error) { return ruleTellMany(b.snap, []NumberedTelling{{2, told}}) },
+		"correct": func() (ruling, error) {
+			return ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": nil}, Reason: "x"})
+		},
+		"close": func() (ruling, error) { return ruleClose(b.snap, ledger.Failed, 2, "x") },
+		"reconfigure": func() (ruling, error) {
+			return ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 50}, Reason: "x"})
+		},
+		"import": func() (ruling, error) { return ruleImport(b.snap, b.snap, nil) },
+	} {
+		ruled, err := rule()
+		if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "archived") {
+			t.Errorf("%s: %v, %+v", name, err, ruled)
+		}
+	}
+	ruled, err = ruleTell(b.snap, 3, told)
+	b.refused(ruled, err, ErrConflict, "archived")
+}
+
+func TestTrialsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(1)
+	ruled, err := ruleTell(b.snap, 2, ledger.Telling{Note: "x"})
+	b.refused(ruled, err, ErrNotFound, "There is no trial 2; the study has 1.")
+	ruled, err = ruleClose(b.snap, ledger.Failed, 0, "x")
+	b.refused(ruled, err, ErrNotFound, "no trial 0")
+	ruled, err = b.service.ruleReplicate(t.Context(), Command{}, b.snap, 2)
+	b.refused(ruled, err, ErrNotFound, "no trial 2")
+}
+
 func TestSettingsReallyUsedAreKeptAsTheyWere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, bufferScreen())
 	b.ask(1)
 	used := b.snap.Trial(1).Parameters.Clone()
 	used["time"] = design.NumberValue(1.234) // the step is 0.1
-	b.must(ruleTell(b.snap, []Telling{{Number: 1, Parameters: used, Metrics: map[string]ledger.Reading{"pH": {Value: 7.75}}, Note: "clock ran slow"}}))
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: used, Metrics: map[string]ledger.Reading{"pH": {Value: 7.75}}, Note: "clock ran slow"}))
 	trial := b.snap.Trial(1)
 	if trial.Parameters["time"].Number != 1.234 || !trial.SettingsChanged || trial.Note != "clock ran slow" {
 		t.Errorf("%+v", trial)
@@ -59,7 +139,7 @@ func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, queue())
 	values := map[string][]float64{"backlog": {0, 2, 3, 4}}
-	own := OwnTrial{Parameters: design.Settings{"x": design.NumberValue(1), "mode": design.TextValue("slow")}, Context: map[string]float64{"omega": 2}, ConstraintValues: values}
+	own := OwnTrial{Parameters: design.Settings{"x": design.NumberValue(1), "mode": design.TextValue("slow")}, Brought: design.Brought{Context: map[string]float64{"omega": 2}, ConstraintValues: values}}
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, own))
 	trial := b.snap.Trial(1)
 	if *trial.Candidate != 1 || trial.Metrics["load"].Value != -1 || !trial.Metrics["load"].Known || trial.Metrics["backlog"].Value != 2 {
@@ -68,15 +148,15 @@ func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
 	if trial.Feasible == nil || !*trial.Feasible || trial.Status != ledger.StatusSuggested {
 		t.Errorf("both limits are known and hold: %+v", trial)
 	}
-	_, err := ruleTell(b.snap, []Telling{{Number: 1, Metrics: map[string]ledger.Reading{"load": {Value: 1}}}})
+	_, err := ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"load": {Value: 1}}})
 	b.refused(ruling{}, err, ErrConflict, "cannot be told")
-	_, err = b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{Context: map[string]float64{"omega": 2}})
+	_, err = b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{Brought: design.Brought{Context: map[string]float64{"omega": 2}}})
 	wantFault(t, faultsOf(t, err), "body.constraint_values.backlog", "missing")
 	own.Parameters = design.Settings{"x": design.NumberValue(2), "mode": design.TextValue("slow")}
 	_, err = b.service.ruleOwn(t.Context(), Command{}, b.snap, own)
 	wantFault(t, faultsOf(t, err), "body.parameters", "not one of the 4 candidates")
 	// Another arm was really used: its own values of the same moment count.
-	b.must(ruleTell(b.snap, []Telling{{Number: 1, Parameters: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}}))
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}))
 	if trial := b.snap.Trial(1); *trial.Candidate != 3 || trial.Metrics["load"].Value != -7 || trial.Metrics["backlog"].Value != 4 {
 		t.Errorf("%+v", trial)
 	}

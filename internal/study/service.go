@@ -15,17 +15,23 @@ import (
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/supervisor"
+	"headroom/internal/turns"
 )
 
 // Service is what the program does with studies: every write goes through it, every page and answer reads from it.
 // All methods are safe for concurrent use. Writes return *Invalid for faulty input, the errors of errors.go, and *AlreadyAnswered.
 type Service struct {
-	store      Store
-	now        func() time.Time
-	cache      *cache
-	loading    singleflight.Group
-	processors chan struct{} // a place for each replay that may run at once
-	fits       *fitter
+	store         Store
+	now           func() time.Time
+	cache         *cache
+	loading       singleflight.Group
+	catchingUp    singleflight.Group
+	turns         *turns.Scheduler
+	jobs          *supervisor.Supervisor
+	fits          *fitter
+	verifications *verifications
+	writing       Queues
 }
 
 // Options of a Service; the zero value is useful.
@@ -55,14 +61,15 @@ func NewService(store Store, options Options) *Service {
 	if options.Log == nil {
 		options.Log = slog.Default()
 	}
+	jobs := supervisor.New(options.Log)
 	return &Service{
 		store: store, now: options.Now, cache: newCache(options.CacheBytes),
-		processors: make(chan struct{}, options.Replays), fits: newFitter(options.FitPatience, options.Log),
+		turns: turns.New(options.Replays), jobs: jobs, fits: newFitter(options.FitPatience, jobs), verifications: newVerifications(),
 	}
 }
 
 // Stop ends the work in the background and waits for it.
-func (s *Service) Stop() { s.fits.stop() }
+func (s *Service) Stop() { s.jobs.Stop() }
 
 // Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at location "query.at".
 func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Snapshot, error) {
@@ -118,6 +125,34 @@ func (s *Service) latest(ctx context.Context, id string) (*ledger.Snapshot, erro
 	return s.foldNews(base, news)
 }
 
+// Since returns the study as it is, or as it was after event seen or later: a version that is at hand will do, for whoever names an event
+// has heard of it. Those who hear of it together read it once. seen 0 asks the store.
+func (s *Service) Since(ctx context.Context, id string, seen int64) (*ledger.Snapshot, error) {
+	if seen <= 0 {
+		return s.latest(ctx, id)
+	}
+	if snap := s.cache.upTo(id, 0); snap != nil && snap.Version >= seen {
+		return snap, nil
+	}
+	read := s.catchingUp.DoChan(id, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
+		defer cancel()
+		return s.latest(ctx, id)
+	})
+	select {
+	case result := <-read:
+		if result.Err != nil {
+			return nil, result.Err
+		}
+		if snap := result.Val.(*ledger.Snapshot); snap.Version >= seen {
+			return snap, nil
+		}
+		return s.latest(ctx, id) // the others began before the event
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // loadTime bounds the reading of a whole ledger.
 const loadTime = time.Minute
 
@@ -166,14 +201,27 @@ func (s *Service) recent(ctx context.Context, id string) (*ledger.Snapshot, erro
 	return s.load(ctx, id)
 }
 
-// Summaries lists studies, the last changed first; only those in ids when ids is not nil.
-func (s *Service) Summaries(ctx context.Context, ids []string) ([]ledger.Summary, error) {
-	return s.store.Summaries(ctx, ids)
-}
-
 // Events returns the ledger after event after, at most limit entries (0 = all).
 func (s *Service) Events(ctx context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
 	return s.store.Events(ctx, id, after, limit)
+}
+
+// EventsOf returns the last events about trial number of snap, at most limit, in order, and how many were before them.
+func (s *Service) EventsOf(ctx context.Context, snap *ledger.Snapshot, number, limit int) (events []ledger.Event, before int, err error) {
+	seqs := snap.EventsOf(number)
+	before = max(0, len(seqs)-limit)
+	for seqs = seqs[before:]; len(seqs) > 0; {
+		run := 1 // of events that follow each other
+		for run < len(seqs) && seqs[run] == seqs[0]+int64(run) {
+			run++
+		}
+		read, err := s.store.Events(ctx, snap.ID, seqs[0]-1, run)
+		if err != nil {
+			return nil, 0, err
+		}
+		events, seqs = append(events, read...), seqs[run:]
+	}
+	return events, before, nil
 }
 
 // ruling is what a rule makes of a command: what to add to the ledger, and the trials concerned, in the order to answer them.
@@ -182,11 +230,20 @@ type ruling struct {
 	numbers []int
 }
 
-// write brings base up to date under the study's lock, lets decide rule on it, and appends what it ruled.
+// write lets decide rule on the study as it is, of which base is some version, and appends what it ruled. Writers of one study take turns, so
+// that each knows what the one before it wrote.
 func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot, decide func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, []int, error) {
+	leave, err := s.writing.Enter(ctx, base.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
+	if newer := s.cache.upTo(base.ID, 0); newer != nil && newer.Version > base.Version {
+		base = newer
+	}
 	var after *ledger.Snapshot
 	var numbers []int
-	err := s.store.Write(ctx, base.ID, cmd, base.Version, func(news []ledger.Event) (Append, error) {
+	err = s.store.Write(ctx, base.ID, cmd, Known{base.Version, base.Hash}, func(news []ledger.Event) (Append, error) {
 		now, err := ledger.Fold(base.ID, base, news, nil)
 		if err != nil {
 			return Append{}, fmt.Errorf("study %s: %w", base.ID, err)
@@ -219,7 +276,7 @@ func appendEvents(cmd Command, id string, now *ledger.Snapshot, events []ledger.
 	if err != nil {
 		return Append{}, fmt.Errorf("study %s: %w", id, err)
 	}
-	appended := Append{Events: events, After: after, Touched: numbers}
+	appended := Append{Events: events, After: after}
 	if cmd.Retry != nil {
 		answer, err := cmd.Retry.Answer(after, numbers)
 		if err != nil {
@@ -233,6 +290,7 @@ func appendEvents(cmd Command, id string, now *ledger.Snapshot, events []ledger.
 // choose makes decisions of a study one after another: prepare works on the study as it is while no other decision is being made,
 // then its ruling is written. What prepare refuses is still offered to the store, which knows whether the request was answered before.
 func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare func(ctx context.Context, snap *ledger.Snapshot) (ruling, error)) (after *ledger.Snapshot, numbers []int, err error) {
+	ctx = withUrgency(ctx, turns.Choosing)
 	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
 		snap, err := s.latest(ctx, id)
 		if err != nil {
@@ -245,6 +303,9 @@ func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare fu
 		after, numbers, err = s.write(ctx, cmd, snap, func(now *ledger.Snapshot) (ruling, error) {
 			if refused != nil {
 				return ruling{}, refused
+			}
+			if len(now.Trials) != len(snap.Trials) {
+				return ruling{}, fmt.Errorf("another server decided meanwhile: %w", ErrUnavailable)
 			}
 			return prepared, mayChoose(now)
 		})

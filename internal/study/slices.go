@@ -117,7 +117,10 @@ func (s *Service) viewed(ctx context.Context, snap *ledger.Snapshot, points []de
 	for _, settings := range points {
 		places = append(places, snap.Compiled().Locate(settings, nil))
 	}
-	return s.cache.replayOf(snap).posteriors.get(places, func() (Posterior, error) { return s.posterior(ctx, snap, places, points) })
+	r := s.cache.replayOf(snap)
+	found, grown, err := r.posteriors.get(places, func() (Posterior, error) { return s.posterior(ctx, snap, places, points) })
+	s.cache.grew(snap, r, grown)
+	return found, err
 }
 
 func hasRemainder(d design.Definition) bool {

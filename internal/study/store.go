@@ -11,11 +11,12 @@ type Store interface {
 	// Create writes a new study with its first events, in one transaction with cmd's retry key.
 	Create(ctx context.Context, id string, cmd Command, first Append) error
 
-	// Write locks the study's row, gives decide the events with seq > known, appends what it returns, updates the read
-	// tables and stores the answer under the retry key: all in one transaction. After the commit it notifies
-	// listeners. decide is called at most once.
-	// Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyAnswered, or whatever decide returned (nothing is stored then).
-	Write(ctx context.Context, id string, cmd Command, known int64, decide func(news []ledger.Event) (Append, error)) error
+	// Write appends to a study what decide makes of the events after known, updates the study's row and stores the answer under the
+	// retry key: all in one transaction, after which it notifies listeners. It first takes the caller's word that nothing has
+	// happened since known, and has what decide makes of no news stored only if that is so; else, or when decide refuses, decide is
+	// called again with the news while the study is locked. So decide may be called twice, and its second call counts.
+	// Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyAnswered, or whatever decide returned last (nothing is stored then).
+	Write(ctx context.Context, id string, cmd Command, known Known, decide func(news []ledger.Event) (Append, error)) error
 
 	// Choosing runs choose while holding the study's choosing lock, so that decisions of one study are made one after another,
 	// on all servers. Tells do not wait for it.
@@ -27,16 +28,21 @@ type Store interface {
 	// Version returns the seq of the last event.
 	Version(ctx context.Context, id string) (int64, error)
 
-	// Summaries lists studies, newest change first. Only those in ids when ids is not nil.
-	Summaries(ctx context.Context, ids []string) ([]ledger.Summary, error)
+	// Summaries lists studies, newest change first.
+	Summaries(ctx context.Context, list Listing) ([]ledger.Summary, error)
 }
 
-// Append is what a write adds: complete events (seq, at and hash filled in by Chain) and the read-table rows that changed.
+// Known is the end of a study's ledger as a caller knows it: the last event's seq and hash.
+type Known struct {
+	Version int64
+	Hash    string
+}
+
+// Append is what a write adds: complete events (seq, at and hash filled in by Chain).
 type Append struct {
-	Events  []ledger.Event
-	After   *ledger.Snapshot // the study with the events folded in; read tables are brought up to it
-	Touched []int            // numbers of the trials whose rows changed
-	Answer  *Answer          // stored under the retry key, when there is one
+	Events []ledger.Event
+	After  *ledger.Snapshot // the study with the events folded in; its row is brought up to it
+	Answer *Answer          // stored under the retry key, when there is one
 }
 
 // Command is how a write enters.

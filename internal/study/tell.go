@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"headroom/internal/study/design"
@@ -20,33 +19,38 @@ const (
 	mostTellings = maxRows
 )
 
-// Telling reports results of one trial. Faults are located under Location ("body" or "body.trials[3]").
-type Telling struct {
-	Number     int                       `json:"number"`
-	Metrics    map[string]ledger.Reading `json:"metrics"`
-	Parameters design.Settings           `json:"parameters,omitempty"`
-	ObservedAt *time.Time                `json:"observed_at,omitempty"`
-	Note       string                    `json:"note,omitempty"`
-	Location   string                    `json:"-"`
+// NumberedTelling is a telling among several.
+type NumberedTelling struct {
+	Number int `json:"number"`
+	ledger.Telling
 }
 
-// Tell reports results: all of them are stored, or none.
-func (s *Service) Tell(ctx context.Context, cmd Command, id string, told []Telling) (*ledger.Snapshot, error) {
+// Tell reports results of one trial.
+func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
+	return s.tell(ctx, cmd, id, []NumberedTelling{{number, told}}, func(now *ledger.Snapshot) (ruling, error) { return ruleTell(now, number, told) })
+}
+
+// TellMany reports results of several trials: all of them are stored, or none.
+func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []NumberedTelling) (*ledger.Snapshot, error) {
+	return s.tell(ctx, cmd, id, told, func(now *ledger.Snapshot) (ruling, error) { return ruleTellMany(now, told) })
+}
+
+func (s *Service) tell(ctx context.Context, cmd Command, id string, told []NumberedTelling, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if !sensible(base, told) {
-		_, err := ruleTell(base, told)
+		_, err := rule(base)
 		return nil, err
 	}
-	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) { return ruleTell(now, told) })
+	after, _, err := s.write(ctx, cmd, base, rule)
 	return after, err
 }
 
 // sensible tells whether the tellings are such that the study could take them at some time: of metrics and parameters that it has, which
 // keep their names. What is not is refused before the study is locked, since it may be as large as a request. What is, is small.
-func sensible(snap *ledger.Snapshot, told []Telling) bool {
+func sensible(snap *ledger.Snapshot, told []NumberedTelling) bool {
 	if len(told) > mostTellings {
 		return false
 	}
@@ -67,8 +71,23 @@ func sensibleMetrics[V any](snap *ledger.Snapshot, metrics map[string]V) bool {
 	return true
 }
 
-// ruleTell accepts results of trials, each in turn, or none of them.
-func ruleTell(snap *ledger.Snapshot, told []Telling) (ruling, error) {
+func ruleTell(snap *ledger.Snapshot, number int, told ledger.Telling) (ruling, error) {
+	if err := mayTell(snap); err != nil {
+		return ruling{}, err
+	}
+	trial := snap.Trial(number)
+	if trial == nil {
+		return ruling{}, notFound("%s", noSuchTrial(snap, number))
+	}
+	data, faults, refused := checkTelling(snap, trial, told, "body", nil)
+	if err := faults.Err(); err != nil {
+		return ruling{}, err
+	}
+	return ruling{drafts: []ledger.Draft{{Kind: ledger.Told, Data: data}}, numbers: []int{number}}, refused
+}
+
+// ruleTellMany accepts results of trials, each in turn, or none of them.
+func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error) {
 	if err := mayTell(snap); err != nil {
 		return ruling{}, err
 	}
@@ -82,18 +101,30 @@ func ruleTell(snap *ledger.Snapshot, told []Telling) (ruling, error) {
 	var faults design.Faults
 	var refused error
 	before := map[int]map[string]bool{} // metrics told earlier in the same request
-	for _, telling := range told {
+	for i, telling := range told {
 		if faults.Full() {
 			break
 		}
-		data, wrong, err := checkTelling(snap, telling, before)
+		at := fmt.Sprintf("body.trials[%d]", i)
+		trial := snap.Trial(telling.Number)
+		if trial == nil {
+			faults.Add(at+".number", telling.Number, "%s", noSuchTrial(snap, telling.Number))
+			continue
+		}
+		data, wrong, err := checkTelling(snap, trial, telling.Telling, at, before[trial.Number])
 		faults = append(faults, wrong...)
+		if before[trial.Number] == nil {
+			before[trial.Number] = map[string]bool{}
+		}
+		for name := range telling.Metrics {
+			before[trial.Number][name] = true
+		}
 		if refused == nil {
 			refused = err
 		}
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: data})
-		if !slices.Contains(ruled.numbers, telling.Number) {
-			ruled.numbers = append(ruled.numbers, telling.Number)
+		if !slices.Contains(ruled.numbers, trial.Number) {
+			ruled.numbers = append(ruled.numbers, trial.Number)
 		}
 	}
 	if err := faults.Err(); err != nil {
@@ -109,20 +140,10 @@ func mayTell(snap *ledger.Snapshot) error {
 	return nil
 }
 
-// checkTelling returns the event's data, what is wrong with the telling itself, and what stands against it as the study is.
-func checkTelling(snap *ledger.Snapshot, t Telling, before map[int]map[string]bool) (ledger.ToldData, design.Faults, error) {
-	at := t.Location
-	if at == "" {
-		at = "body"
-	}
-	data := ledger.ToldData{Number: t.Number, Metrics: t.Metrics, ObservedAt: t.ObservedAt, Note: t.Note}
-	trial := snap.Trial(t.Number)
-	if trial == nil {
-		if at != "body" {
-			return data, design.Faults{{Location: at + ".number", Message: noSuchTrial(snap, t.Number), Value: t.Number}}, nil
-		}
-		return data, nil, notFound("%s", noSuchTrial(snap, t.Number))
-	}
+// checkTelling returns the event's data, what is wrong with the telling itself, and what stands against it as the study is. before
+// names the metrics of the trial that the same request has told already.
+func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, at string, before map[string]bool) (ledger.ToldData, design.Faults, error) {
+	data := ledger.ToldData{Number: trial.Number, Telling: t}
 	faults := checkNote(t.Note, at)
 	if len(t.Metrics) == 0 && t.Parameters == nil && t.Note == "" {
 		faults.Add(at+".metrics", nil, "at least one metric is needed")
@@ -132,15 +153,11 @@ func checkTelling(snap *ledger.Snapshot, t Telling, before map[int]map[string]bo
 		if faults.Full() {
 			break
 		}
-		wrong, err := checkMetric(snap, trial, name, t.Metrics[name], at, before[t.Number][name])
+		wrong, err := checkMetric(snap, trial, name, t.Metrics[name], at, before[name])
 		faults = append(faults, wrong...)
 		if refused == nil {
 			refused = err
 		}
-		if before[t.Number] == nil {
-			before[t.Number] = map[string]bool{}
-		}
-		before[t.Number][name] = true
 	}
 	if t.Parameters != nil {
 		used, wrong := settingsUsed(snap, trial, t.Parameters, at)
@@ -234,6 +251,6 @@ func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Se
 	if len(faults) > 0 {
 		return usedSettings{}, faults
 	}
-	known, faults := snap.Compiled().KnownAt(placed, place, trial.Context, trial.ConstraintValues, at)
+	known, faults := snap.Compiled().KnownAt(placed, place, trial.Brought(), at)
 	return usedSettings{placed, candidateOf(place), known}, faults
 }

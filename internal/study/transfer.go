@@ -38,9 +38,6 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 	if err != nil {
 		return nil, design.NewInvalid("body.events", err.Error(), nil)
 	}
-	for i := range first.After.Trials {
-		first.Touched = append(first.Touched, i+1)
-	}
 	if err := s.store.Create(ctx, first.After.ID, cmd, first); err != nil {
 		return nil, err
 	}

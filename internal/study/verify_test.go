@@ -114,7 +114,7 @@ func TestVerifyRefusesAChoiceThatIsNotTheBest(t *testing.T) {
 	kept := b.asIfSuggested(t, state, place)
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	p := chosenPoint{settings: settings, place: place, decision: kept}
-	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, knownInputs{})}}}, nil)
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, design.Brought{})}}}, nil)
 	v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
 	if err != nil || len(v.Different) != 1 || v.Different[0].Number != 11 || v.Different[0].Field != "acquisition" {
 		text, _ := json.Marshal(v)
@@ -141,7 +141,7 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 	kept := b.asIfSuggested(t, state, place)
 	kept.Seen, kept.Reason = b.snap.Version, "trade-off"
 	p := chosenPoint{settings: settings, place: place, decision: kept}
-	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, knownInputs{})}}}, nil)
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Chosen, Data: p.event(11, ledger.Suggested, design.Brought{})}}}, nil)
 	if v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events)); err != nil || !v.OK {
 		text, _ := json.Marshal(v)
 		t.Errorf("%v %s", err, text)

@@ -10,6 +10,7 @@
   let seen = Number(live.dataset.version);
   let waiting = 0;
   let opened = false;
+  let missed = false;
 
   const states = {
     on: "live",
@@ -32,9 +33,16 @@
     if (waiting) return;
     waiting = setTimeout(() => {
       waiting = 0;
-      htmx.trigger(document.body, "changed");
+      htmx.trigger(document.body, "changed", missed ? {} : { seen });
+      missed = false;
     }, 150);
   }
+
+  // Whoever says how far the study is lets the server answer from what it has at hand.
+  document.addEventListener("htmx:configRequest", (event) => {
+    const heard = event.detail.triggeringEvent?.detail?.seen;
+    if (heard) event.detail.parameters.seen = heard;
+  });
 
   document.addEventListener("htmx:sseBeforeMessage", (event) => {
     event.preventDefault(); // nothing is swapped in: the message is only a number
@@ -48,7 +56,10 @@
   document.addEventListener("htmx:sseOpen", () => {
     show("on");
     headroom.tell("");
-    if (opened) refresh(); // whatever was missed meanwhile
+    if (opened) {
+      missed = true; // whatever happened meanwhile
+      refresh();
+    }
     opened = true;
   });
 

@@ -1,13 +1,33 @@
 package templates
 
-import "headroom/internal/account"
+import (
+	"net/url"
+
+	"github.com/a-h/templ"
+
+	"headroom/internal/account"
+)
 
 // StudiesPage lists the studies.
 type StudiesPage struct {
 	Page
 	Lines    []StudyLine
-	Archived bool // archived ones are shown too
-	Hidden   int  // archived ones not shown
+	Archived bool   // archived ones are shown too
+	Hides    bool   // there are archived ones, which are not shown
+	Later    bool   // this is not the first page
+	Next     string // where the next page goes on; "" at the end
+}
+
+// From is the address of the page of the list that goes on at mark, "" for the first.
+func (p StudiesPage) From(mark string) templ.SafeURL {
+	values := url.Values{}
+	if p.Archived {
+		values.Set("archived", "yes")
+	}
+	if mark != "" {
+		values.Set("after", mark)
+	}
+	return templ.SafeURL("/studies?" + values.Encode())
 }
 
 // StudyLine is one study of the list.
@@ -35,6 +55,7 @@ type TrialPage struct {
 	Closed    bool // failed or abandoned
 	Waiting   bool
 	History   []LedgerEntry
+	Earlier   string // what History leaves out
 	Previous  int
 	Following int
 	Key       string // Idempotency-Key for a replicate

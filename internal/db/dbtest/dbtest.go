@@ -23,14 +23,16 @@ const template = "headroom_template"
 // patience bounds what a test waits for its database.
 const patience = time.Minute
 
-// cluster is the server of this test binary.
-type cluster struct {
+// Cluster is a PostgreSQL server with a migrated template database.
+type Cluster struct {
+	dir    string
 	server *pglocal.Server
 	admin  *pgxpool.Pool
 	count  atomic.Int64
 }
 
-var running *cluster
+// running is the server of this test binary.
+var running *Cluster
 
 // Main runs a package's tests with a PostgreSQL beside them: func TestMain(m *testing.M) { dbtest.Main(m) }.
 func Main(m *testing.M) { os.Exit(run(m)) }
@@ -41,31 +43,60 @@ func run(m *testing.M) int {
 		return complain(err)
 	}
 	defer os.RemoveAll(dir)
-	ctx := context.Background()
 	// What is lost in a crash may be lost: the cluster dies with the tests.
-	server, err := pglocal.Start(ctx, dir, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=500")
+	running, err = start(context.Background(), dir, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=500")
 	if err != nil {
 		return complain(err)
 	}
-	defer server.Stop()
-	admin, err := pgxpool.New(ctx, server.URL)
-	if err != nil {
-		return complain(err)
-	}
-	defer admin.Close()
-	if _, err := admin.Exec(ctx, "CREATE DATABASE "+template); err != nil {
-		return complain(err)
-	}
-	if err := db.Migrate(ctx, onDatabase(server.URL, template)); err != nil {
-		return complain(err)
-	}
-	running = &cluster{server: server, admin: admin}
+	defer running.stop()
 	return m.Run()
 }
 
 func complain(err error) int {
 	fmt.Fprintln(os.Stderr, "the tests need a PostgreSQL server:", err)
 	return 1
+}
+
+func start(ctx context.Context, dir string, settings ...string) (*Cluster, error) {
+	server, err := pglocal.Start(ctx, dir, settings...)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: dir, server: server}
+	if c.admin, err = pgxpool.New(ctx, server.URL); err != nil {
+		server.Stop()
+		return nil, err
+	}
+	if _, err = c.admin.Exec(ctx, "CREATE DATABASE "+template); err == nil {
+		err = db.Migrate(ctx, onDatabase(server.URL, template))
+	}
+	if err != nil {
+		c.stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Cluster) stop() {
+	c.admin.Close()
+	c.server.Stop()
+}
+
+// Own starts a server for one test alone, which may freeze it or needs other settings (PostgreSQL's own, name=value) than the
+// shared one. It keeps what it commits, as a real server does, and stops when the test ends.
+func Own(t testing.TB, settings ...string) *Cluster {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "headroom-dbtest-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	c, err := start(t.Context(), dir, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.stop)
+	return c
 }
 
 // New opens a fresh, migrated, empty database, which is dropped when the test ends.
@@ -82,32 +113,43 @@ func New(t testing.TB) *db.DB {
 // URL makes a fresh, migrated, empty database, which is dropped when the test ends.
 func URL(t testing.TB) string {
 	t.Helper()
-	return create(t, " TEMPLATE "+template)
+	return shared(t).URL(t)
 }
 
 // EmptyURL makes a database without any tables, which is dropped when the test ends.
 func EmptyURL(t testing.TB) string {
 	t.Helper()
-	return create(t, "")
+	return shared(t).create(t, "")
 }
 
-func create(t testing.TB, how string) string {
+func shared(t testing.TB) *Cluster {
 	t.Helper()
 	if running == nil {
 		t.Fatal("this package's TestMain must call dbtest.Main")
 	}
-	name := fmt.Sprintf("test_%d", running.count.Add(1))
+	return running
+}
+
+// URL makes a fresh, migrated, empty database on the cluster, which is dropped when the test ends.
+func (c *Cluster) URL(t testing.TB) string {
+	t.Helper()
+	return c.create(t, " TEMPLATE "+template)
+}
+
+func (c *Cluster) create(t testing.TB, how string) string {
+	t.Helper()
+	name := fmt.Sprintf("test_%d", c.count.Add(1))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, err := running.admin.Exec(ctx, "CREATE DATABASE "+name+how); err != nil {
+	if _, err := c.admin.Exec(ctx, "CREATE DATABASE "+name+how); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := running.admin.Exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if _, err := c.admin.Exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Error(err)
 		}
 	})
-	return onDatabase(running.server.URL, name)
+	return onDatabase(c.server.URL, name)
 }
 
 // onDatabase is the URL of another database on the same server.

@@ -82,7 +82,7 @@ func TestASmallRequestIsNeverLarge(t *testing.T) {
 func TestNamesAreToldWhole(t *testing.T) {
 	t.Parallel()
 	longest := strings.Repeat("ж", 200)
-	_, faults := faultsOf(decodeJSON(t.Context(), []byte(`{"metrics": {"`+longest+`": null, "`+longest+`more": null}}`), &tellRequest{}))
+	_, faults := faultsOf(decodeJSON(t.Context(), []byte(`{"metrics": {"`+longest+`": null, "`+longest+`more": null}}`), &ledger.Telling{}))
 	if faults["body.metrics."+longest] == "" || faults["body.metrics."+longest+"…"] == "" || len(faults) != 2 {
 		t.Errorf("faults %v", faults)
 	}

@@ -33,25 +33,25 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 		status int
 		faults map[string]string // location → part of the message
 	}{
-		"cut short":          {&tellRequest{}, `{"metrics": {`, 400, map[string]string{"body": "line 1, column 13"}},
-		"trailing data":      {&tellRequest{}, `{"metrics": {}} 1`, 400, map[string]string{"body": "after top-level value"}},
-		"not a number":       {&tellRequest{}, "{\"metrics\":\n {\"y\": NaN}}", 400, map[string]string{"body": "line 2, column 8"}},
-		"minus infinity":     {&tellRequest{}, `{"metrics": {"y": -Infinity}}`, 400, map[string]string{"body": "line 1"}},
-		"not UTF-8":          {&tellRequest{}, "{\"metrics\": {\"\xff\": 1}}", 400, map[string]string{"body": "UTF-8"}},
-		"same key twice":     {&tellRequest{}, `{"metrics": {"y": 1, "y": 2}}`, 400, map[string]string{"body.metrics.y": "twice"}},
-		"twice in a reading": {&tellRequest{}, `{"metrics": {"y": {"value": 1, "value": 2}}}`, 400, map[string]string{"body.metrics.y.value": "twice"}},
+		"cut short":          {&ledger.Telling{}, `{"metrics": {`, 400, map[string]string{"body": "line 1, column 13"}},
+		"trailing data":      {&ledger.Telling{}, `{"metrics": {}} 1`, 400, map[string]string{"body": "after top-level value"}},
+		"not a number":       {&ledger.Telling{}, "{\"metrics\":\n {\"y\": NaN}}", 400, map[string]string{"body": "line 2, column 8"}},
+		"minus infinity":     {&ledger.Telling{}, `{"metrics": {"y": -Infinity}}`, 400, map[string]string{"body": "line 1"}},
+		"not UTF-8":          {&ledger.Telling{}, "{\"metrics\": {\"\xff\": 1}}", 400, map[string]string{"body": "UTF-8"}},
+		"same key twice":     {&ledger.Telling{}, `{"metrics": {"y": 1, "y": 2}}`, 400, map[string]string{"body.metrics.y": "twice"}},
+		"twice in a reading": {&ledger.Telling{}, `{"metrics": {"y": {"value": 1, "value": 2}}}`, 400, map[string]string{"body.metrics.y.value": "twice"}},
 		"twice in free form": {&design.Definition{}, `{"name":"a","parameters":[],"objective":{"metric":"y"},"model":{"kernel":{"name":"se","name":"linear"}}}`, 400,
 			map[string]string{"body.model.kernel.name": "twice"}},
-		"unknown field":      {&tellRequest{}, `{"metrics": {}, "metric": 1}`, 422, map[string]string{"body.metric": "metrics, note, observed_at, parameters"}},
-		"other case":         {&tellRequest{}, `{"Metrics": {}}`, 422, map[string]string{"body.Metrics": "no such field", "body.metrics": "required"}},
-		"overflow":           {&tellRequest{}, `{"metrics": {"y": 1e999, "z": {"value": -1e999}}}`, 422, map[string]string{"body.metrics.y": "too large", "body.metrics.z.value": "too large"}},
+		"unknown field":      {&ledger.Telling{}, `{"metrics": {}, "metric": 1}`, 422, map[string]string{"body.metric": "metrics, note, observed_at, parameters"}},
+		"other case":         {&ledger.Telling{}, `{"Metrics": {}}`, 422, map[string]string{"body.Metrics": "no such field", "body.metrics": "required"}},
+		"overflow":           {&ledger.Telling{}, `{"metrics": {"y": 1e999, "z": {"value": -1e999}}}`, 422, map[string]string{"body.metrics.y": "too large", "body.metrics.z.value": "too large"}},
 		"overflow in free":   {&design.Model{}, `{"lambda": {"default": [1e400]}}`, 422, map[string]string{"body.lambda.default[0]": "too large"}},
-		"null reading":       {&tellRequest{}, `{"metrics": {"y": null}}`, 422, map[string]string{"body.metrics.y": "not null"}},
-		"null inside":        {&tellRequest{}, `{"metrics": {"y": {"value": null}}}`, 422, map[string]string{"body.metrics.y.value": "not null"}},
-		"reading unfinished": {&tellRequest{}, `{"metrics": {"y": {"stddev": 2}}}`, 422, map[string]string{"body.metrics.y.value": "required"}},
-		"reading as text":    {&tellRequest{}, `{"metrics": {"y": "71"}}`, 422, map[string]string{"body.metrics.y": "a number or"}},
-		"reading's unknown":  {&tellRequest{}, `{"metrics": {"y": {"value": 2, "sd": 1}}}`, 422, map[string]string{"body.metrics.y.sd": "stddev, value"}},
-		"time":               {&tellRequest{}, `{"metrics": {}, "observed_at": "yesterday"}`, 422, map[string]string{"body.observed_at": "RFC 3339"}},
+		"null reading":       {&ledger.Telling{}, `{"metrics": {"y": null}}`, 422, map[string]string{"body.metrics.y": "not null"}},
+		"null inside":        {&ledger.Telling{}, `{"metrics": {"y": {"value": null}}}`, 422, map[string]string{"body.metrics.y.value": "not null"}},
+		"reading unfinished": {&ledger.Telling{}, `{"metrics": {"y": {"stddev": 2}}}`, 422, map[string]string{"body.metrics.y.value": "required"}},
+		"reading as text":    {&ledger.Telling{}, `{"metrics": {"y": "71"}}`, 422, map[string]string{"body.metrics.y": "a number or"}},
+		"reading's unknown":  {&ledger.Telling{}, `{"metrics": {"y": {"value": 2, "sd": 1}}}`, 422, map[string]string{"body.metrics.y.sd": "stddev, value"}},
+		"time":               {&ledger.Telling{}, `{"metrics": {}, "observed_at": "yesterday"}`, 422, map[string]string{"body.observed_at": "RFC 3339"}},
 		"fraction":           {&study.Ask{}, `{"count": 1.5}`, 422, map[string]string{"body.count": "whole number"}},
 		"text for number":    {&study.Ask{}, `{"count": "2"}`, 422, map[string]string{"body.count": "whole number, not text"}},
 		"list for object":    {&study.Ask{}, `[]`, 422, map[string]string{"body": "an object, not a list"}},
@@ -81,20 +81,20 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 
 func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 	t.Parallel()
-	var told tellRequest
+	var told ledger.Telling
 	if err := decodeJSON(t.Context(), []byte(`{"metrics": {"yield": 71.2, "impurity": {"value": 0.31, "stddev": 0.02}}, "note": null}`), &told); err != nil {
 		t.Fatal(err)
 	}
 	sd := 0.02
 	want := map[string]ledger.Reading{"yield": {Value: 71.2}, "impurity": {Value: 0.31, StdDev: &sd}}
-	if diff := cmp.Diff(want, readings(told.Metrics)); diff != "" {
+	if diff := cmp.Diff(want, told.Metrics); diff != "" {
 		t.Error(diff)
 	}
-	var correction correctionRequest
+	var correction study.Correction
 	if err := decodeJSON(t.Context(), []byte(`{"metrics": {"yield": 17.2, "impurity": null}, "reason": "typo"}`), &correction); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]*ledger.Reading{"yield": {Value: 17.2}, "impurity": nil}, correction.domain(1).Metrics); diff != "" {
+	if diff := cmp.Diff(map[string]*ledger.Reading{"yield": {Value: 17.2}, "impurity": nil}, correction.Metrics); diff != "" {
 		t.Error(diff)
 	}
 	var def design.Definition
@@ -112,7 +112,7 @@ func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 // requestTypes are the types that bodies are read into.
 var requestTypes = []reflect.Type{
 	reflect.TypeFor[design.Definition](), reflect.TypeFor[design.Reconfiguration](), reflect.TypeFor[ledger.EditedData](), reflect.TypeFor[study.Ask](),
-	reflect.TypeFor[trialRequest](), reflect.TypeFor[tellRequest](), reflect.TypeFor[bulkTellRequest](), reflect.TypeFor[correctionRequest](),
+	reflect.TypeFor[study.OwnTrial](), reflect.TypeFor[ledger.Telling](), reflect.TypeFor[bulkTellRequest](), reflect.TypeFor[study.Correction](),
 	reflect.TypeFor[pointsRequest](), reflect.TypeFor[compareRequest](), reflect.TypeFor[study.AcquisitionQuery](),
 }
 

@@ -147,7 +147,7 @@ func (c *jsonCheck) members(t reflect.Type) ([]jsonField, reflect.Type) {
 	case isFree(t):
 		return nil, anyType
 	case t == readingType:
-		return fieldsOf(readingObjectType), nil
+		return fieldsOf(readingObject), nil
 	case readsItself(t):
 		c.fault(nil, "must be %s", wanted(t))
 		return nil, anyType

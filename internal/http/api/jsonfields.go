@@ -7,33 +7,38 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 var (
-	rawMessageType    = reflect.TypeFor[json.RawMessage]()
-	anyType           = reflect.TypeFor[any]()
-	timeType          = reflect.TypeFor[time.Time]()
-	readingType       = reflect.TypeFor[reading]()
-	readingObjectType = reflect.TypeFor[readingObject]()
-	valueType         = reflect.TypeFor[design.Value]()
+	rawMessageType = reflect.TypeFor[json.RawMessage]()
+	anyType        = reflect.TypeFor[any]()
+	timeType       = reflect.TypeFor[time.Time]()
+	readingType    = reflect.TypeFor[ledger.Reading]()
+	readingObject  = reflect.TypeFor[readingMembers]()
+	valueType      = reflect.TypeFor[design.Value]()
 )
+
+// readingMembers is a reading written as an object.
+type readingMembers ledger.Reading
 
 // required lists the fields that a request must bring because their absence could pass for a value.
 var required = map[reflect.Type][]string{
-	reflect.TypeFor[design.Definition](): {"name", "parameters", "objective"},
-	reflect.TypeFor[design.Parameter]():  {"name", "type"},
-	reflect.TypeFor[design.Objective]():  {"metric"},
-	reflect.TypeFor[design.Constraint](): {"threshold"},
-	reflect.TypeFor[readingObject]():     {"value"},
-	reflect.TypeFor[tellRequest]():       {"metrics"},
-	reflect.TypeFor[correctionRequest](): {"reason"},
-	reflect.TypeFor[reasonRequest]():     {"reason"},
-	reflect.TypeFor[bulkTelling]():       {"number"},
-	reflect.TypeFor[bulkTellRequest]():   {"trials"},
-	reflect.TypeFor[trialRequest]():      {"parameters"},
-	reflect.TypeFor[pointsRequest]():     {"points"},
-	reflect.TypeFor[compareRequest]():    {"algorithms"},
+	reflect.TypeFor[design.Definition]():     {"name", "parameters", "objective"},
+	reflect.TypeFor[design.Parameter]():      {"name", "type"},
+	reflect.TypeFor[design.Objective]():      {"metric"},
+	reflect.TypeFor[design.Constraint]():     {"threshold"},
+	readingObject:                            {"value"},
+	reflect.TypeFor[ledger.Telling]():        {"metrics"},
+	reflect.TypeFor[study.Correction]():      {"reason"},
+	reflect.TypeFor[reasonRequest]():         {"reason"},
+	reflect.TypeFor[study.NumberedTelling](): {"number"},
+	reflect.TypeFor[bulkTellRequest]():       {"trials"},
+	reflect.TypeFor[study.OwnTrial]():        {"parameters"},
+	reflect.TypeFor[pointsRequest]():         {"points"},
+	reflect.TypeFor[compareRequest]():        {"algorithms"},
 }
 
 // jsonField is one field of a struct as JSON names it.

@@ -51,7 +51,7 @@ func (s *schemas) of(t reflect.Type, request bool) object {
 	case rawMessageType, anyType:
 		return object{}
 	case readingType:
-		return object{"anyOf": []object{{"type": "number"}, s.of(reflect.TypeFor[readingObject](), request)}}
+		return object{"anyOf": []object{{"type": "number"}, s.of(readingObject, request)}}
 	}
 	if list, ok := wordsOf[t]; ok {
 		return object{"type": "string", "enum": list}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -24,6 +25,7 @@ type studyDocument struct {
 
 type studyList struct {
 	Studies []ledger.Summary `json:"studies"`
+	Next    *string          `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
 var (
@@ -54,20 +56,39 @@ func madeStudy(after *ledger.Snapshot, _ []int) reply {
 
 // ListStudies is GET …/studies.
 func (a *API) ListStudies() Operation {
-	return Operation{Handle: a.listStudies, Summary: "List the studies, newest change first", Tag: "Studies", Status: 200, Answer: studyList{}}
+	return Operation{
+		Handle: a.listStudies, Summary: "List the studies, newest change first", Tag: "Studies", Status: 200, Answer: studyList{},
+		Query: []queryParameter{{"after", "Go on where a page ended: its next", ""}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}},
+	}
 }
 
 func (a *API) listStudies(w http.ResponseWriter, r *http.Request) error {
-	list, err := a.Studies.Summaries(r.Context(), request.Studies(r))
+	q, err := request.ReadQuery(r.URL)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, studyList{some(list)})
+	wanted := study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: int(q.Whole("limit", 1, maxPage, maxPage))}
+	if err := q.Err(); err != nil {
+		return err
+	}
+	list, next, err := a.Studies.Summaries(r.Context(), wanted)
+	if err != nil {
+		return err
+	}
+	page := studyList{Studies: some(list)}
+	if next != nil {
+		mark := next.String()
+		page.Next = &mark
+	}
+	return writeJSON(w, http.StatusOK, page)
 }
 
 // ReadStudy is GET …/studies/{id}.
 func (a *API) ReadStudy() Operation {
-	return Operation{Handle: a.readStudy, Summary: "Read a study", Tag: "Studies", Query: []queryParameter{atParameter}, Status: 200, Answer: studyDocument{}}
+	return Operation{
+		Handle: a.readStudy, Summary: "Read a study", Tag: "Studies",
+		Query: []queryParameter{atParameter}, Status: 200, Answer: studyDocument{},
+	}
 }
 
 func (a *API) readStudy(w http.ResponseWriter, r *http.Request) error {

@@ -37,7 +37,7 @@ func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 func trialsOf(snap *ledger.Snapshot, numbers []int) []ledger.Trial {
 	trials := make([]ledger.Trial, len(numbers))
 	for i, number := range numbers {
-		trials[i] = snap.Trials[number-1]
+		trials[i] = *snap.Trials[number-1]
 	}
 	return trials
 }
@@ -74,8 +74,8 @@ func (a *API) Ask() Operation {
 func (a *API) AddTrial() Operation {
 	return changing(a, madeTrial, Operation{
 		Summary: "Add a trial of your own choice", Tag: "The loop", Status: 201, Answer: ledger.Trial{},
-	}, func(r *http.Request, cmd study.Command, own trialRequest) (*ledger.Snapshot, []int, error) {
-		return one(a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own.domain()))
+	}, func(r *http.Request, cmd study.Command, own study.OwnTrial) (*ledger.Snapshot, []int, error) {
+		return one(a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own))
 	})
 }
 
@@ -101,12 +101,12 @@ func (a *API) Replicate() Operation {
 func (a *API) Tell() Operation {
 	return changing(a, changedTrial, Operation{
 		Summary: "Report results of a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
-	}, func(r *http.Request, cmd study.Command, told tellRequest) (*ledger.Snapshot, []int, error) {
+	}, func(r *http.Request, cmd study.Command, told ledger.Telling) (*ledger.Snapshot, []int, error) {
 		number, err := request.TrialNumber(r)
 		if err != nil {
 			return nil, nil, err
 		}
-		after, err := a.Studies.Tell(r.Context(), cmd, request.StudyID(r), []study.Telling{told.domain(number, "body")})
+		after, err := a.Studies.Tell(r.Context(), cmd, request.StudyID(r), number, told)
 		return one(after, number, err)
 	})
 }
@@ -116,11 +116,11 @@ func (a *API) TellMany() Operation {
 	return changing(a, changedTrials, Operation{
 		Summary: "Report results of several trials, all or none", Tag: "The loop", Status: 200, Answer: trialList{},
 	}, func(r *http.Request, cmd study.Command, told bulkTellRequest) (*ledger.Snapshot, []int, error) {
-		tellings, numbers := make([]study.Telling, len(told.Trials)), make([]int, len(told.Trials))
+		numbers := make([]int, len(told.Trials))
 		for i, t := range told.Trials {
-			numbers[i], tellings[i] = t.Number, t.domain(t.Number, fmt.Sprintf("body.trials[%d]", i))
+			numbers[i] = t.Number
 		}
-		after, err := a.Studies.Tell(r.Context(), cmd, request.StudyID(r), tellings)
+		after, err := a.Studies.TellMany(r.Context(), cmd, request.StudyID(r), told.Trials)
 		return after, numbers, err
 	})
 }
@@ -130,12 +130,13 @@ func (a *API) Correct() Operation {
 	correcting := changing(a, changedTrial, Operation{
 		Summary: "Correct what was told; with dry_run, say what that would change", Tag: "The loop", Status: 200, Answer: oneOf{ledger.Trial{}, correctionPreview{}},
 		Query: []queryParameter{{"dry_run", "Store nothing, answer the impact", false}},
-	}, func(r *http.Request, cmd study.Command, given correctionRequest) (*ledger.Snapshot, []int, error) {
+	}, func(r *http.Request, cmd study.Command, given study.Correction) (*ledger.Snapshot, []int, error) {
 		number, err := request.TrialNumber(r)
 		if err != nil {
 			return nil, nil, err
 		}
-		after, err := a.Studies.Correct(r.Context(), cmd, request.StudyID(r), given.domain(number))
+		given.Number = number
+		after, err := a.Studies.Correct(r.Context(), cmd, request.StudyID(r), given)
 		return one(after, number, err)
 	})
 	correct := correcting.Handle
@@ -161,11 +162,12 @@ func (a *API) previewCorrection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var given correctionRequest
+	var given study.Correction
 	if _, err := readJSON(r, &given); err != nil {
 		return err
 	}
-	impact, err := a.Studies.PreviewCorrection(r.Context(), request.StudyID(r), given.domain(number))
+	given.Number = number
+	impact, err := a.Studies.PreviewCorrection(r.Context(), request.StudyID(r), given)
 	if err != nil {
 		return err
 	}
@@ -209,9 +211,10 @@ const maxPage = 1000
 
 // ListTrials is GET …/trials.
 func (a *API) ListTrials() Operation {
-	return Operation{Handle: a.listTrials, Summary: "List trials by number", Tag: "The loop", Status: 200, Answer: trialPage{}, Query: []queryParameter{
-		{"after", "Only trials with a higher number", 0}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0},
-		{"status", "Only trials of these states, comma-separated", ""}, atParameter}}
+	return Operation{
+		Handle: a.listTrials, Summary: "List trials by number", Tag: "The loop", Status: 200, Answer: trialPage{},
+		Query: []queryParameter{{"after", "Only trials with a higher number", 0}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}, {"status", "Only trials of these states, comma-separated", ""}, atParameter},
+	}
 }
 
 func (a *API) listTrials(w http.ResponseWriter, r *http.Request) error {
@@ -231,7 +234,7 @@ func (a *API) listTrials(w http.ResponseWriter, r *http.Request) error {
 }
 
 // pageOf takes the first limit trials with a number above after and one of the statuses (none: any).
-func pageOf(trials []ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
+func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
 	page := trialPage{Trials: []ledger.Trial{}}
 	for _, t := range trials[min(after, len(trials)):] {
 		if len(statuses) > 0 && !slices.Contains(statuses, t.Status) {
@@ -242,15 +245,17 @@ func pageOf(trials []ledger.Trial, after, limit int, statuses []ledger.Status) t
 			page.Next = &last
 			break
 		}
-		page.Trials = append(page.Trials, t)
+		page.Trials = append(page.Trials, *t)
 	}
 	return page
 }
 
 // ReadTrial is GET …/trials/{number}.
 func (a *API) ReadTrial() Operation {
-	return Operation{Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{}, Query: []queryParameter{
-		{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter}}
+	return Operation{
+		Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
+		Query: []queryParameter{{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter},
+	}
 }
 
 func (a *API) readTrial(w http.ResponseWriter, r *http.Request) error {

@@ -3,9 +3,9 @@ package pages
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -34,8 +34,8 @@ type outlook struct {
 }
 
 // beliefs is what the model believes: a map of two parameters and a slice along each.
-func (s *Site) beliefs(r *http.Request, v visit) (templates.Beliefs, error) {
-	section := templates.Beliefs{Study: v.head, Action: v.url, At: atOf(r)}
+func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) {
+	section := templates.Beliefs{Study: v.head, Action: v.url, At: v.at}
 	if v.parts {
 		section.Part = v.head.URL("/parts/beliefs")
 	}
@@ -43,17 +43,17 @@ func (s *Site) beliefs(r *http.Request, v visit) (templates.Beliefs, error) {
 		section.Empty = "After the first result, the model’s picture of each metric will be drawn here: what it expects, how sure it is, and where the limits leave room."
 		return section, nil
 	}
-	readout, err := s.Studies.StateOf(r.Context(), v.snap)
+	readout, err := s.Studies.StateOf(ctx, v.snap)
 	if section.Empty = withoutModel(err); section.Empty != "" {
 		return section, nil
 	}
 	if err != nil {
 		return section, err
 	}
-	o := v.outlook(r.URL.Query(), readout.Recommendation)
+	o := v.outlook(readout.Recommendation)
 	section.Form, section.Through = o.form, o.through
 	v.beliefInputs(&section, o)
-	if section.Slices, err = s.sliceRows(r.Context(), v, o, readout); err != nil {
+	if section.Slices, err = s.sliceRows(ctx, v, o, readout); err != nil {
 		return section, err
 	}
 	if len(section.Slices) == 0 {
@@ -63,7 +63,7 @@ func (s *Site) beliefs(r *http.Request, v visit) (templates.Beliefs, error) {
 	if o.x == "" {
 		return section, nil
 	}
-	drawn, err := s.Studies.Map(r.Context(), v.snap, o.x, o.y, o.point, mapSamples)
+	drawn, err := s.Studies.Map(ctx, v.snap, o.x, o.y, o.point, mapSamples)
 	if err != nil {
 		return section, err
 	}
@@ -72,23 +72,48 @@ func (s *Site) beliefs(r *http.Request, v visit) (templates.Beliefs, error) {
 	return section, nil
 }
 
-func atOf(r *http.Request) int64 {
-	var at int64
-	fmt.Sscan(r.URL.Query().Get("at"), &at)
-	return at
+// beliefsQuery keeps what chooses the charts where that is not the usual choice: a metric, two parameters, and the settings of the point
+// that the slices pass through, with the trial that the form showed before somebody set them.
+func (v visit) beliefsQuery() url.Values {
+	d, kept := v.snap.Definition, url.Values{}
+	if metric := v.query.Get("metric"); metric != d.Objective.Metric && slices.Contains(modelled(d), metric) {
+		kept.Set("metric", metric)
+	}
+	x, y := mapAxes(d, v.query.Get("x"), v.query.Get("y"))
+	if usualX, usualY := mapAxes(d, "", ""); x != usualX || y != usualY {
+		kept.Set("x", x)
+		kept.Set("y", y)
+	}
+	shown := v.trialNamed(v.query.Get("from"))
+	for i, p := range d.Parameters {
+		field := pinField(i)
+		if text := v.query.Get(field); v.query.Has(field) && p.Type != design.Remainder && (shown == nil || text != design.FormatSetting(p, shown.Parameters[p.Name])) {
+			kept.Set(field, text)
+			if shown != nil {
+				kept.Set("from", strconv.Itoa(shown.Number))
+			}
+		}
+	}
+	return kept
+}
+
+// trialNamed is the trial of that number, nil when there is none.
+func (v visit) trialNamed(text string) *ledger.Trial {
+	number, _ := strconv.Atoi(text)
+	return v.snap.Trial(number)
 }
 
 // anyTold tells whether any modelled metric has a value yet.
 func (v visit) anyTold() bool {
 	metrics := modelled(v.snap.Definition)
-	return slices.ContainsFunc(v.snap.Trials, func(t ledger.Trial) bool {
+	return slices.ContainsFunc(v.snap.Trials, func(t *ledger.Trial) bool {
 		return slices.ContainsFunc(metrics, func(metric string) bool { _, there := t.Metrics[metric]; return there && !t.Excluded })
 	})
 }
 
 // outlook reads what to show from the query; what is missing or senseless is replaced by a good choice.
-func (v visit) outlook(query url.Values, recommended *study.Recommendation) outlook {
-	d := v.snap.Definition
+func (v visit) outlook(recommended *study.Recommendation) outlook {
+	d, query := v.snap.Definition, v.query
 	o := outlook{form: templates.Form{Values: map[string][]string{}, Errors: map[string]string{}}}
 	trial := v.snap.Trial(len(v.snap.Trials))
 	o.through = fmt.Sprintf("through the last trial, %d", trial.Number)
@@ -100,7 +125,7 @@ func (v visit) outlook(query url.Values, recommended *study.Recommendation) outl
 	}
 	o.point, o.held = trial.Parameters.Clone(), fmt.Sprintf("as in trial %d", trial.Number)
 	o.form.Values["from"] = []string{fmt.Sprint(trial.Number)}
-	if o.readPins(d, query, v.pinnedFrom(query, trial)) {
+	if o.readPins(d, query, v.pinnedFrom(trial)) {
 		o.through, o.held = "through the point you set", "at the point you set"
 	}
 	o.metric = query.Get("metric")
@@ -118,10 +143,8 @@ func (v visit) outlook(query url.Values, recommended *study.Recommendation) outl
 
 // pinnedFrom is the trial whose settings the form showed when it was sent. Fields that still hold them were not set by the person,
 // and follow the recommendation.
-func (v visit) pinnedFrom(query url.Values, now *ledger.Trial) design.Settings {
-	var number int
-	fmt.Sscan(query.Get("from"), &number)
-	if trial := v.snap.Trial(number); trial != nil {
+func (v visit) pinnedFrom(now *ledger.Trial) design.Settings {
+	if trial := v.trialNamed(v.query.Get("from")); trial != nil {
 		return trial.Parameters
 	}
 	return now.Parameters
@@ -297,7 +320,7 @@ func (v visit) observed(name, metric string, recommended *study.Recommendation) 
 	var points marks
 	from := max(0, len(v.snap.Trials)-mostObservations)
 	for i := range v.snap.Trials[from:] {
-		t := &v.snap.Trials[from+i]
+		t := v.snap.Trials[from+i]
 		m, there := t.Metrics[metric]
 		if !there || t.Excluded {
 			continue
@@ -408,7 +431,7 @@ func (v visit) observedOn(o outlook) []templates.Trace {
 	var points marks
 	from := max(0, len(v.snap.Trials)-mostObservations)
 	for i := range v.snap.Trials[from:] {
-		t := &v.snap.Trials[from+i]
+		t := v.snap.Trials[from+i]
 		if t.Excluded {
 			continue
 		}

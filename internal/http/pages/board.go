@@ -27,7 +27,7 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := visiting(r, snap)
-	v.head.Operates, v.parts, v.url = false, false, v.head.URL("/board")
+	v.head.Operates, v.parts, v.url, v.at = false, false, v.head.URL("/board"), at
 	page := templates.BoardPage{Page: newPage(r, v.head.Name), Study: v.head, Description: markdown(snap.Definition.Description), At: snap.Version, Last: now.Version}
 	page.Charts = true
 	events, err := s.Studies.Events(r.Context(), snap.ID, snap.Version-1, 1)
@@ -46,13 +46,13 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 	if page.Progress, err = s.progress(r.Context(), v); err != nil {
 		return err
 	}
-	if page.Beliefs, err = s.beliefs(r, v); err != nil {
+	if page.Beliefs, err = s.beliefs(r.Context(), v); err != nil {
 		return err
 	}
-	if page.Trials, err = s.trials(r, v); err != nil {
+	if page.Trials, err = s.trials(r.Context(), v); err != nil {
 		return err
 	}
-	if page.Ledger, err = s.ledgerOf(r, v); err != nil {
+	if page.Ledger, err = s.ledger(r.Context(), v); err != nil {
 		return err
 	}
 	page.Verified = s.verifications.read(v)

@@ -1,9 +1,9 @@
 package pages
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,21 +18,24 @@ import (
 // ledgerLines is how many entries are shown at a time.
 const ledgerLines = 25
 
-// ledgerOf is what happened last, in plain words, newest first. The query says before which entry to begin.
-func (s *Site) ledgerOf(r *http.Request, v visit) (templates.Ledger, error) {
-	q, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return templates.Ledger{}, err
+// ledgerQuery keeps before which entry to begin.
+func (v visit) ledgerQuery() url.Values {
+	kept := url.Values{}
+	if before := v.query.Get("before"); !pointless(before, v.snap.Version) {
+		kept.Set("before", before)
 	}
-	before := min(q.Whole("before", 0, request.MaxSeq, 0), v.snap.Version+1)
+	return kept
+}
+
+// ledger is what happened last, in plain words, newest first.
+func (s *Site) ledger(ctx context.Context, v visit) (templates.Ledger, error) {
+	q := request.QueryOf(v.ledgerQuery())
+	before := q.Whole("before", 1, v.snap.Version, v.snap.Version+1)
 	if err := q.Err(); err != nil {
 		return templates.Ledger{}, err
 	}
-	if before == 0 {
-		before = v.snap.Version + 1
-	}
 	after := max(0, before-1-ledgerLines)
-	events, err := s.Studies.Events(r.Context(), v.snap.ID, after, int(before-1-after))
+	events, err := s.Studies.Events(ctx, v.snap.ID, after, int(before-1-after))
 	if err != nil {
 		return templates.Ledger{}, err
 	}
@@ -45,28 +48,25 @@ func (s *Site) ledgerOf(r *http.Request, v visit) (templates.Ledger, error) {
 		ledger.Entries = append(ledger.Entries, entry)
 	}
 	if after > 0 {
-		ledger.Older = v.link(r, "ledger", url.Values{"before": {fmt.Sprint(after + 1)}})
+		ledger.Older = v.link("ledger", url.Values{"before": {fmt.Sprint(after + 1)}})
 	}
 	return ledger, nil
 }
 
-// trialEvents are the entries that concern one trial, newest first.
-func (s *Site) trialEvents(r *http.Request, v visit, number int) ([]templates.LedgerEntry, error) {
-	events, err := s.Studies.Events(r.Context(), v.snap.ID, v.snap.Trial(number).ChosenSeq-1, 0)
+// eventsOf are the last entries about one trial, newest first, and how many were before them.
+func (s *Site) eventsOf(ctx context.Context, v visit, number int) (entries []templates.LedgerEntry, before int, err error) {
+	events, before, err := s.Studies.EventsOf(ctx, v.snap, number, ledgerLines)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var entries []templates.LedgerEntry
 	for _, event := range slices.Backward(events) {
 		entry, err := v.entryOf(event)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if entry.Number == number {
-			entries = append(entries, entry)
-		}
+		entries = append(entries, entry)
 	}
-	return entries, nil
+	return entries, before, nil
 }
 
 // entryOf puts one event into words.

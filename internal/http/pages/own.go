@@ -65,7 +65,7 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (t *typed) own(d design.Definition) study.OwnTrial {
-	own := study.OwnTrial{Parameters: t.settings(d, settingField, nil), Note: t.text("note"), Context: t.context(d), Metrics: map[string]ledger.Reading{}}
+	own := study.OwnTrial{Parameters: t.settings(d, settingField, nil), Note: t.text("note"), Brought: design.Brought{Context: t.context(d)}, Metrics: map[string]ledger.Reading{}}
 	for i, metric := range told(d) {
 		if x := t.number(metricField(i)); x != nil {
 			own.Metrics[metric] = ledger.Reading{Value: *x}

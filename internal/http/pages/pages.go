@@ -14,14 +14,24 @@ type Options struct {
 	Studies   *study.Service
 	Accounts  account.Store
 	PublicURL *url.URL // where people reach the server
+	// MostShared is how many bytes of rendered sections are kept for everybody who looks at the same. 0: 32 MiB.
+	MostShared int64
 }
 
 // Site holds what the handlers share.
 type Site struct {
 	Options
-	shared        sharedParts
+	shared        *sharedParts
 	verifications verificationBook
 }
 
 // New makes the site.
-func New(options Options) *Site { return &Site{Options: options} }
+func New(options Options) *Site {
+	if options.MostShared == 0 {
+		options.MostShared = 32 << 20
+	}
+	return &Site{Options: options, shared: newSharedParts(options.MostShared)}
+}
+
+// Shared is how many bytes of rendered sections are kept, and in how many sections.
+func (s *Site) Shared() (held int64, sections int) { return s.shared.size() }

@@ -53,7 +53,7 @@ func (s *Site) listInvites(r *http.Request, page *templates.PeoplePage) error {
 }
 
 func (s *Site) listTokensOn(r *http.Request, page *templates.PeoplePage) error {
-	studies, err := s.Studies.Summaries(r.Context(), nil)
+	studies, _, err := s.Studies.Summaries(r.Context(), study.Listing{})
 	if err != nil {
 		return err
 	}

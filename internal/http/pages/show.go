@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -19,15 +20,29 @@ func show(w http.ResponseWriter, r *http.Request, status int, c templ.Component)
 	if err := c.Render(r.Context(), &page); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Add("Vary", "HX-Request")
+	beHTML(w)
 	w.WriteHeader(status)
 	_, err := w.Write(page.Bytes())
 	return err
 }
 
+func beHTML(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Add("Vary", "HX-Request")
+}
+
 // isPart tells whether htmx asks for a part of a page.
 func isPart(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
+
+// letPartsFollow makes the other parts of the page fetch themselves, as they are after the study has become as given; nil is for the store
+// to say.
+func letPartsFollow(w http.ResponseWriter, after *ledger.Snapshot) {
+	trigger := "changed"
+	if after != nil {
+		trigger = fmt.Sprintf(`{"changed": {"seen": %d}}`, after.Version)
+	}
+	w.Header().Set("HX-Trigger", trigger)
+}
 
 // newPage is what every page has.
 func newPage(r *http.Request, title string) templates.Page {

@@ -1,9 +1,11 @@
 package pages
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/web/templates"
@@ -18,17 +21,19 @@ import (
 
 // visit is a study as one request sees it: what all parts of its pages are made from.
 type visit struct {
-	head templates.StudyHead
-	snap *ledger.Snapshot
-	now  time.Time
-	url  string // of the page, for links that stay on it
+	head  templates.StudyHead
+	snap  *ledger.Snapshot
+	now   time.Time
+	url   string     // of the page, for links that stay on it
+	query url.Values // which rows and charts to show
+	at    int64      // the moment that links keep to, 0 for now
 	// parts tells that the page fetches its parts one by one.
 	parts bool
 }
 
 func visiting(r *http.Request, snap *ledger.Snapshot) visit {
 	head := studyHead(r, snap)
-	return visit{head: head, snap: snap, now: time.Now(), url: head.URL(""), parts: true}
+	return visit{head: head, snap: snap, now: time.Now(), url: head.URL(""), query: r.URL.Query(), parts: true}
 }
 
 // StudyPage is the study, top to bottom.
@@ -53,13 +58,13 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	if page.Progress, err = s.progress(r.Context(), v); err != nil {
 		return err
 	}
-	if page.Beliefs, err = s.beliefs(r, v); err != nil {
+	if page.Beliefs, err = s.beliefs(r.Context(), v); err != nil {
 		return err
 	}
-	if page.Trials, err = s.trials(r, v); err != nil {
+	if page.Trials, err = s.trials(r.Context(), v); err != nil {
 		return err
 	}
-	if page.Ledger, err = s.ledgerOf(r, v); err != nil {
+	if page.Ledger, err = s.ledger(r.Context(), v); err != nil {
 		return err
 	}
 	if change != nil {
@@ -68,44 +73,86 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	return show(w, r, status, templates.StudyView(page))
 }
 
-// StudyPart is one part of the study page, fetched again when the study has changed.
+// part is a section of the study page, fetched again when the study has changed.
+type part struct {
+	// query is what of a query the section depends on, in one form for all that mean the same; nothing else of it reaches draw.
+	query func(v visit) url.Values
+	draw  func(s *Site, ctx context.Context, v visit) (templ.Component, error)
+	// personal sections have forms with keys of their own, and are not shared.
+	personal bool
+}
+
+// parts are the sections by name.
+var parts = map[string]part{
+	"status": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		status, err := s.status(ctx, v)
+		return templates.StatusStrip(status), err
+	}},
+	"next": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
+		return templates.NextSection(v.next()), nil
+	}},
+	"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		progress, err := s.progress(ctx, v)
+		return templates.ProgressSection(progress), err
+	}},
+	"beliefs": {query: visit.beliefsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		beliefs, err := s.beliefs(ctx, v)
+		return templates.BeliefsSection(beliefs), err
+	}},
+	"trials": {query: visit.trialsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		trials, err := s.trials(ctx, v)
+		return templates.TrialsSection(trials), err
+	}},
+	"ledger": {query: visit.ledgerQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		ledger, err := s.ledger(ctx, v)
+		return templates.LedgerSection(ledger), err
+	}},
+}
+
+func nothing(visit) url.Values { return nil }
+
+// StudyPart is one section of the study page, as it is after the event that the page has heard of, or later.
 func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
-	snap, err := s.studyNow(r)
+	name := chi.URLParam(r, "part")
+	part, there := parts[name]
+	if !there {
+		return problem.NoSuchThing
+	}
+	seen, err := request.Seen(r)
+	if err != nil {
+		return err
+	}
+	snap, err := s.Studies.Since(r.Context(), request.StudyID(r), seen)
 	if err != nil {
 		return err
 	}
 	v := visiting(r, snap)
-	if chi.URLParam(r, "part") != "next" { // whose forms carry keys of their own
-		return s.showShared(w, r, v)
+	v.query = part.query(v)
+	section := func() (templ.Component, error) { return part.draw(s, r.Context(), v) }
+	if part.personal {
+		drawn, err := section()
+		if err != nil {
+			return err
+		}
+		return show(w, r, http.StatusOK, drawn)
 	}
-	part, err := s.part(r, v)
+	return s.showShared(w, r, partKey{v.head, snap.Version, name, v.query.Encode()}, section)
+}
+
+// showShared answers with a section that is the same for everybody with the same rights.
+func (s *Site) showShared(w http.ResponseWriter, r *http.Request, key partKey, section func() (templ.Component, error)) error {
+	drawn, err := s.shared.get(key, func(out *bytes.Buffer) error {
+		fresh, err := section()
+		if err != nil {
+			return err
+		}
+		return fresh.Render(r.Context(), out)
+	})
 	if err != nil {
 		return err
 	}
-	return show(w, r, http.StatusOK, part)
-}
-
-func (s *Site) part(r *http.Request, v visit) (templ.Component, error) {
-	switch chi.URLParam(r, "part") {
-	case "status":
-		status, err := s.status(r.Context(), v)
-		return templates.StatusStrip(status), err
-	case "next":
-		return templates.NextSection(v.next()), nil
-	case "progress":
-		progress, err := s.progress(r.Context(), v)
-		return templates.ProgressSection(progress), err
-	case "beliefs":
-		beliefs, err := s.beliefs(r, v)
-		return templates.BeliefsSection(beliefs), err
-	case "trials":
-		trials, err := s.trials(r, v)
-		return templates.TrialsSection(trials), err
-	case "ledger":
-		ledger, err := s.ledgerOf(r, v)
-		return templates.LedgerSection(ledger), err
-	}
-	return nil, problem.NoSuchThing
+	beHTML(w)
+	return drawn.write(w, r)
 }
 
 // status is the strip on top.

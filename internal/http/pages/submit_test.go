@@ -120,11 +120,11 @@ func TestPartsAreAnsweredInPlace(t *testing.T) {
 		t.Errorf("a faulty entry answers %s", form)
 	}
 	saved := post(s, study+"/trials/1/tell", url.Values{"metric.0": {"71"}}, inPlace...).Want(200)
-	if len(saved.Body) != 0 || saved.Header.Get("HX-Trigger") != "changed" || saved.Header.Get("X-Saved") != "1" {
+	if len(saved.Body) != 0 || saved.Header.Get("HX-Trigger") != `{"changed": {"seen": 3}}` || saved.Header.Get("X-Saved") != "1" {
 		t.Errorf("saved: %v %s", saved.Header, saved.Body)
 	}
 	asked := post(s, study+"/ask", url.Values{}, inPlace...).Want(200)
-	if asked.Header.Get("HX-Trigger") != "changed" || strings.Contains(string(asked.Body), "<html") {
+	if asked.Header.Get("HX-Trigger") != `{"changed": {"seen": 4}}` || strings.Contains(string(asked.Body), "<html") {
 		t.Errorf("asked: %v", asked.Header)
 	}
 	if to := post(s, study+"/edit", url.Values{"name": {"Other"}, "state": {"open"}}, inPlace...).Want(204).Header.Get("HX-Redirect"); to != study+"?done=edited" {

@@ -29,12 +29,13 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 				return submission{done: func() error { return s.tellAgain(w, r, v, trial, form.shown(), doubts) }}
 			}
 		}
+		var after *ledger.Snapshot
 		return submission{
-			do: func(cmd study.Command) error {
-				_, err := s.Studies.Tell(r.Context(), cmd, snap.ID, []study.Telling{telling})
+			do: func(cmd study.Command) (err error) {
+				after, err = s.Studies.Tell(r.Context(), cmd, snap.ID, trial.Number, telling)
 				return err
 			},
-			done:  func() error { return s.afterTelling(w, r, trial.Number) },
+			done:  func() error { return s.afterTelling(w, r, trial.Number, after) },
 			names: formNames(snap.Definition, metricField, settingField),
 			again: func(form templates.Form) error { return s.tellAgain(w, r, v, trial, form, nil) },
 		}
@@ -42,8 +43,8 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 }
 
 // telling reads the entry form of a trial.
-func (t *typed) telling(d design.Definition, trial *ledger.Trial) study.Telling {
-	telling := study.Telling{Number: trial.Number, Metrics: map[string]ledger.Reading{}, Note: t.text("note")}
+func (t *typed) telling(d design.Definition, trial *ledger.Trial) ledger.Telling {
+	telling := ledger.Telling{Metrics: map[string]ledger.Reading{}, Note: t.text("note")}
 	metrics := told(d)
 	for i, metric := range metrics {
 		if x := t.number(metricField(i)); x != nil {
@@ -142,11 +143,11 @@ func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v visit, trial 
 	return s.showTrial(w, r, http.StatusUnprocessableEntity, v, trial, func(page *templates.TrialPage) { page.Card.Entry = entry })
 }
 
-// afterTelling shows the study again, or lets its parts fetch themselves.
-func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int) error {
+// afterTelling shows the study again, or lets its parts fetch themselves. after is nil when the form had been sent before.
+func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int, after *ledger.Snapshot) error {
 	w.Header().Set("X-Saved", strconv.Itoa(number))
 	if isPart(r) {
-		w.Header().Set("HX-Trigger", "changed")
+		letPartsFollow(w, after)
 		if !strings.HasSuffix(currentPath(r), "/studies/"+request.StudyID(r)) {
 			return GoTo(w, r, trialURL(request.StudyID(r), number)+"?done=saved")
 		}

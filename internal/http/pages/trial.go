@@ -37,8 +37,12 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 	page.Facts = v.decisionFacts(t.Decision)
 	page.Model = modelTable(v.snap.Definition, t.Decision)
 	var err error
-	if page.History, err = s.trialEvents(r, v, t.Number); err != nil {
+	var before int
+	if page.History, before, err = s.eventsOf(r.Context(), v, t.Number); err != nil {
 		return err
+	}
+	if before > 0 {
+		page.Earlier = count(before, "earlier entry is", "earlier entries are") + " in the study’s ledger."
 	}
 	if change != nil {
 		change(&page)
@@ -174,6 +178,10 @@ func (v visit) decisionFacts(decision *ledger.Decision) []templates.Fact {
 	}
 	facts = append(facts, estimateFacts(d, decision)...)
 	facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
+	if decision.ExpectedImprovement != nil {
+		facts = append(facts, templates.Fact{Name: "Expected improvement", Value: design.WithUnit(rough(*decision.ExpectedImprovement), unitOf(d, d.Objective.Metric), thin),
+			Meaning: fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent)})
+	}
 	if decision.Acquisition != nil {
 		facts = append(facts, templates.Fact{Name: "Score (acquisition)", Value: rough(*decision.Acquisition), Meaning: "what was maximised, modelled units"})
 	}

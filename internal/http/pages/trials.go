@@ -1,9 +1,10 @@
 package pages
 
 import (
+	"context"
 	"fmt"
-	"net/http"
 	"net/url"
+	"strconv"
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
@@ -31,14 +32,30 @@ var trialFilters = []struct {
 	{"excluded", "Excluded", func(t *ledger.Trial) bool { return t.Excluded }},
 }
 
-// trials is the table, newest first. The query says which to show and below which number to begin.
-func (s *Site) trials(r *http.Request, v visit) (templates.Trials, error) {
-	q, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return templates.Trials{}, err
+// trialsQuery keeps which trials to show and below which number to begin.
+func (v visit) trialsQuery() url.Values {
+	kept := url.Values{}
+	if show := v.query.Get("show"); show != "" {
+		kept.Set("show", show)
 	}
+	if below := v.query.Get("below"); !pointless(below, int64(len(v.snap.Trials))) {
+		kept.Set("below", below)
+	}
+	return kept
+}
+
+// pointless tells whether a place in a list, counted from its end, means no more than the list's beginning. What is no number has a point:
+// to be refused.
+func pointless(place string, last int64) bool {
+	n, err := strconv.ParseInt(place, 10, 64)
+	return place == "" || err == nil && (n <= 0 || n > last)
+}
+
+// trials is the table, newest first.
+func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
+	q := request.QueryOf(v.trialsQuery())
 	chosen, _ := q.One("show")
-	below := int(q.Whole("below", 0, 1<<31, 0))
+	below := int(q.Whole("below", 0, int64(len(v.snap.Trials)), 0))
 	if err := q.Err(); err != nil {
 		return templates.Trials{}, err
 	}
@@ -49,14 +66,14 @@ func (s *Site) trials(r *http.Request, v visit) (templates.Trials, error) {
 		if current {
 			keep = f.keep
 		}
-		filter := v.trialsLink(r, f.word, 0)
+		filter := v.trialsLink(f.word, 0)
 		filter.Label, filter.Current = f.label, current
 		table.Filters = append(table.Filters, filter)
 	}
 	if keep == nil {
 		return table, problem.Invalid("query.show", "must be one of the filters above the table", chosen)
 	}
-	v.fillTrials(r, &table, keep, chosen, below)
+	v.fillTrials(&table, keep, chosen, below)
 	d := v.snap.Definition
 	for _, p := range d.Parameters {
 		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
@@ -65,7 +82,7 @@ func (s *Site) trials(r *http.Request, v visit) (templates.Trials, error) {
 		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
 	}
 	if len(table.Rows) > 0 {
-		readout, err := s.Studies.StateOf(r.Context(), v.snap)
+		readout, err := s.Studies.StateOf(ctx, v.snap)
 		if err != nil && withoutModel(err) == "" {
 			return table, err
 		}
@@ -81,11 +98,11 @@ func markRecommended(rows []templates.TrialRow, recommended *study.Recommendatio
 }
 
 // fillTrials puts one page of trials into the table.
-func (v visit) fillTrials(r *http.Request, table *templates.Trials, keep func(*ledger.Trial) bool, chosen string, below int) {
+func (v visit) fillTrials(table *templates.Trials, keep func(*ledger.Trial) bool, chosen string, below int) {
 	matching, before := 0, 0
 	var last int
 	for i := len(v.snap.Trials) - 1; i >= 0; i-- {
-		t := &v.snap.Trials[i]
+		t := v.snap.Trials[i]
 		if !keep(t) {
 			continue
 		}
@@ -100,15 +117,15 @@ func (v visit) fillTrials(r *http.Request, table *templates.Trials, keep func(*l
 	}
 	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(table.Rows), count(matching, "trial", "trials"))
 	if before+len(table.Rows) < matching {
-		table.Older = v.trialsLink(r, chosen, last)
+		table.Older = v.trialsLink(chosen, last)
 	}
 	if before > 0 {
-		table.Newer = v.trialsLink(r, chosen, 0)
+		table.Newer = v.trialsLink(chosen, 0)
 	}
 }
 
 // trialsLink leads to the table with that filter, in place where the page can.
-func (v visit) trialsLink(r *http.Request, show string, below int) templates.Filter {
+func (v visit) trialsLink(show string, below int) templates.Filter {
 	query := url.Values{}
 	if show != "" {
 		query.Set("show", show)
@@ -116,13 +133,13 @@ func (v visit) trialsLink(r *http.Request, show string, below int) templates.Fil
 	if below > 0 {
 		query.Set("below", fmt.Sprint(below))
 	}
-	return v.link(r, "trials", query)
+	return v.link("trials", query)
 }
 
 // link is an address of this page with a query, and of one of its parts.
-func (v visit) link(r *http.Request, part string, query url.Values) templates.Filter {
-	if at := r.URL.Query().Get("at"); at != "" {
-		query.Set("at", at)
+func (v visit) link(part string, query url.Values) templates.Filter {
+	if v.at > 0 {
+		query.Set("at", strconv.FormatInt(v.at, 10))
 	}
 	suffix := ""
 	if len(query) > 0 {

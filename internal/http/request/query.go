@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/http/problem"
+	"headroom/internal/study"
 	"headroom/internal/study/design"
 )
 
@@ -23,8 +24,11 @@ func ReadQuery(u *url.URL) (*Query, error) {
 	if err != nil {
 		return nil, problem.Malformed("query", "The query string cannot be read: "+err.Error()+".")
 	}
-	return &Query{values: values}, nil
+	return QueryOf(values), nil
 }
+
+// QueryOf reads values that were parsed before.
+func QueryOf(values url.Values) *Query { return &Query{values: values} }
 
 func (q *Query) fault(name, message string, value any) {
 	q.faults.Add("query."+name, value, "%s", message)
@@ -59,6 +63,19 @@ func (q *Query) Whole(name string, low, high, absent int64) int64 {
 		return absent
 	}
 	return n
+}
+
+// Mark returns a place in the list of studies, nil when it is not given.
+func (q *Query) Mark(name string) *study.Mark {
+	text, given := q.One(name)
+	if !given {
+		return nil
+	}
+	mark, err := study.ParseMark(text)
+	if err != nil {
+		q.fault(name, "must be the next of a page", text)
+	}
+	return &mark
 }
 
 // Yes returns a parameter that is true or false, false when it is not given.

@@ -52,6 +52,16 @@ func At(r *http.Request) (int64, error) {
 	return at, q.Err()
 }
 
+// Seen is the ledger event that the caller has heard of, 0 when it is for the store to say how far the study is.
+func Seen(r *http.Request) (int64, error) {
+	q, err := ReadQuery(r.URL)
+	if err != nil {
+		return 0, err
+	}
+	seen := q.Whole("seen", 0, MaxSeq, 0)
+	return seen, q.Err()
+}
+
 // TrialNumber is the trial in the path; what is no number is no trial.
 func TrialNumber(r *http.Request) (int, error) {
 	number, err := strconv.Atoi(chi.URLParam(r, "number"))

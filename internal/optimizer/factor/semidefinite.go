@@ -12,8 +12,8 @@ import (
 // than 3e-5 of the widest standard deviation.
 const jitter = 1e-9
 
-// SemidefiniteRoot returns rows l with l_i·l_j = A_ij + 1e-9·max(diag A)·[i = j] for a symmetric positive semidefinite A, a shorter row
-// counting as if zeros followed; it writes to the diagonal of A. Places that the data determine, or that repeat, make A singular. Where
+// SemidefiniteRoot returns rows l with l_i·l_j = A_ij + 1e-9·max(diag A)·[i = j] for a symmetric positive semidefinite A given by
+// its lower triangle, a shorter row counting as if zeros followed; it writes to A. Places that the data determine, or that repeat, make A singular. Where
 // rounding outweighs even that, as in a posterior covariance whose prior was ten orders larger, it returns the rows of PivotedRoot. It reaches
 // checkpoints on the way; the error is that of ctx.
 func SemidefiniteRoot(ctx context.Context, a [][]float64) ([][]float64, error) {
@@ -32,6 +32,7 @@ func SemidefiniteRoot(ctx context.Context, a [][]float64) ([][]float64, error) {
 	var l Cholesky
 	switch err := l.AppendRows(ctx, rows); {
 	case errors.Is(err, ErrNotPositiveDefinite):
+		mirror(a)
 		return PivotedRoot(ctx, a)
 	case err != nil:
 		return nil, err
@@ -40,6 +41,15 @@ func SemidefiniteRoot(ctx context.Context, a [][]float64) ([][]float64, error) {
 		rows[i] = l.Row(i)
 	}
 	return rows, nil
+}
+
+// mirror copies the lower triangle of a square matrix to the upper one.
+func mirror(a [][]float64) {
+	for i, row := range a {
+		for j := range i {
+			a[j][i] = row[j]
+		}
+	}
 }
 
 // PivotedRoot returns the rows of an M×r matrix l with l lᵀ = A up to the rounding error that A was given with, r being its numerical rank. It

@@ -1,11 +1,12 @@
-// Package fit finds the maximum a posteriori hyperparameters of a Gaussian process: lengthscales and noise variance.
+// Package fit finds the maximum a posteriori hyperparameters of a Gaussian process: lengthscales, noise variance and the
+// kernel's variance.
 //
 // With A = σ² C(ℓ) + Λ, L Lᵀ = A and α = A⁻¹y, it maximises
 //
-//	−½ yᵀα − Σ ln L_ii − (n/2) ln 2π − ½ Σ_g (ln ℓ_g − ln m_g)²/s_ℓ² − ½ (ln λ − ln m_λ)²/s_λ²
+//	−½ yᵀα − Σ ln L_ii − (n/2) ln 2π − ½ Σ_g (ln ℓ_g − ln m_g)²/s_ℓ² − ½ (ln λ − ln m_λ)²/s_λ² + a ln σ² − b σ²
 //
-// over ln ℓ and ln λ, that is, under log-normal priors and with the mode taken in logarithms, where it does not
-// depend on units. Gradients are exact, ½ tr((ααᵀ − A⁻¹) ∂A/∂θ) (Rasmussen & Williams, equation 5.9).
+// over ln ℓ, ln λ and ln σ², that is, under log-normal priors of ℓ and λ and a Gamma(a, b) prior of σ², and with the mode taken in
+// logarithms, where it does not depend on units. Gradients are exact, ½ tr((ααᵀ − A⁻¹) ∂A/∂θ) (Rasmussen & Williams, equation 5.9).
 package fit
 
 import (
@@ -23,17 +24,21 @@ const (
 	// that a parameter that does not matter can be seen not to. With 0.75 the rehearsal on 1,728 reactions asked for more
 	// settings beyond the limit and sometimes found none good.
 	spreadLengthscale = 1.25
-	// medianNoise m_λ is a noise sd of 14 % of the readings' own; spreadNoise s_λ leaves 0.001 to 0.4 within 95 %, so a few dozen
+	// medianNoise m_λ is a noise sd of 22 % of the readings' own; spreadNoise s_λ leaves 0.003 to 0.95 within 95 %, so a few dozen
 	// readings overrule it.
-	medianNoise = 0.02
+	medianNoise = 0.05
 	spreadNoise = 1.5
+	// The kernel's variance exceeds the readings' own where these lie closer together than a lengthscale: σ² ~ Gamma(2, 1), mean 2.
+	shapeVariance, rateVariance = 2, 1
 )
 
 // Limits of the search.
 const (
 	// LeastNoise is the smallest λ, fitted or told: below it the factor gains nothing but rounding error.
-	LeastNoise = 1e-4
+	LeastNoise = 1e-6
 	mostNoise  = 10
+	// leastVariance and mostVariance bound a free σ².
+	leastVariance, mostVariance = 0.01, 100
 	// farLengthscale is how many times a lengthscale may exceed its median or fall below it; beyond it a parameter does not matter
 	// at all, or every point is alone.
 	farLengthscale = 50
@@ -51,22 +56,24 @@ type Problem struct {
 	NoiseSD []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all
 	Median  []float64 // prior median of each lengthscale, in the units of Inputs
 	// What may move. What may not stays as Start has it.
-	FreeLengthscales, FreeNoise bool
-	Start                       Start
-	Variance                    float64 // σ², fixed; 0 stands for 1
+	FreeLengthscales, FreeNoise, FreeVariance bool
+	Start                                     Start
+	Variance                                  float64 // σ² where it is fixed, and where searches start; 0 stands for 1
 }
 
 // Start holds hyperparameters to start from, such as those of the previous fit; Lengthscales nil and Lambda 0 stand for the
-// prior medians.
+// prior medians, Variance 0 for the problem's.
 type Start struct {
 	Lengthscales []float64
 	Lambda       float64
+	Variance     float64
 }
 
 // Result is the best mode found.
 type Result struct {
 	Lengthscales []float64
 	Lambda       float64
+	Variance     float64
 	LogPosterior float64 // nats, without the priors' constants
 	Evaluations  int     // of the posterior, over all starts
 }
@@ -100,8 +107,8 @@ func MAP(ctx context.Context, problem Problem) (Result, error) {
 		}
 		return Result{}, fmt.Errorf("no hyperparameters near the prior give a positive definite kernel matrix")
 	}
-	lengthscales, lambda := posterior.hyperparameters(best.at)
-	return Result{lengthscales, lambda, -best.value, evaluations}, nil
+	lengthscales, lambda, variance := posterior.hyperparameters(best.at)
+	return Result{lengthscales, lambda, variance, -best.value, evaluations}, nil
 }
 
 func (p *Problem) check() error {
@@ -151,6 +158,9 @@ func (p *Problem) checkHyperparameters() error {
 		if !positive(l) {
 			return fmt.Errorf("starting lengthscale %d is %g; it must be positive", g+1, l)
 		}
+	}
+	if p.Start.Variance != 0 && !positive(p.Start.Variance) {
+		return fmt.Errorf("the starting variance is %g; it must be positive", p.Start.Variance)
 	}
 	if p.Start.Lambda != 0 && !positive(p.Start.Lambda) {
 		return fmt.Errorf("the starting noise variance is %g; it must be positive", p.Start.Lambda)

@@ -31,7 +31,7 @@ func drawn(seed uint64, n int, lengthscales []float64, lambda float64) fit.Probl
 		}
 		p.Inputs = append(p.Inputs, x)
 	}
-	lower := dense(p, lengthscales, lambda)
+	lower := dense(p, lengthscales, lambda, 1)
 	z, y := mat.NewVecDense(n, nil), mat.NewVecDense(n, nil)
 	for i := range n {
 		z.SetVec(i, random.NormFloat64())
@@ -44,14 +44,10 @@ func drawn(seed uint64, n int, lengthscales []float64, lambda float64) fit.Probl
 }
 
 // dense is gonum's factor of the kernel matrix with noise variance lambda, or the one told.
-func dense(p fit.Problem, lengthscales []float64, lambda float64) *mat.Cholesky {
+func dense(p fit.Problem, lengthscales []float64, lambda, variance float64) *mat.Cholesky {
 	each := make([]float64, len(p.Dims))
 	for c, g := range p.Dims {
 		each[c] = lengthscales[g]
-	}
-	variance := p.Variance
-	if variance == 0 {
-		variance = 1
 	}
 	k, err := kernel.New(p.Kernel, each, variance)
 	if err != nil {
@@ -76,8 +72,8 @@ func dense(p fit.Problem, lengthscales []float64, lambda float64) *mat.Cholesky 
 }
 
 // logPosterior is what MAP maximises, written out with gonum.
-func logPosterior(p fit.Problem, lengthscales []float64, lambda float64) float64 {
-	c, y := dense(p, lengthscales, lambda), mat.NewVecDense(len(p.Y), p.Y)
+func logPosterior(p fit.Problem, lengthscales []float64, lambda, variance float64) float64 {
+	c, y := dense(p, lengthscales, lambda, variance), mat.NewVecDense(len(p.Y), p.Y)
 	var alpha mat.VecDense
 	if err := c.SolveVecTo(&alpha, y); err != nil {
 		panic(err)
@@ -89,7 +85,10 @@ func logPosterior(p fit.Problem, lengthscales []float64, lambda float64) float64
 		}
 	}
 	if p.FreeNoise {
-		value -= 0.5 * math.Pow(math.Log(lambda/0.02)/1.5, 2)
+		value -= 0.5 * math.Pow(math.Log(lambda/0.05)/1.5, 2)
+	}
+	if p.FreeVariance {
+		value += 2*math.Log(variance) - variance
 	}
 	return value
 }
@@ -114,8 +113,9 @@ func TestTheResultIsAMode(t *testing.T) {
 			p.NoiseSD = make([]float64, len(p.Y))
 			p.NoiseSD[0] = 0.3
 		}
+		p.FreeVariance = rapid.Bool().Draw(t, "free variance")
 		got := mustFit(t, p)
-		at := logPosterior(p, got.Lengthscales, got.Lambda)
+		at := logPosterior(p, got.Lengthscales, got.Lambda, got.Variance)
 		if !(math.Abs(at-got.LogPosterior) <= 1e-8*(1+math.Abs(at))) {
 			t.Fatalf("log posterior %.12g, by gonum %.12g", got.LogPosterior, at)
 		}
@@ -127,7 +127,7 @@ func TestTheResultIsAMode(t *testing.T) {
 				if other[g] < p.Median[g]/50 || other[g] > p.Median[g]*50 {
 					continue
 				}
-				if better := logPosterior(p, other, got.Lambda); better > at+1e-6 {
+				if better := logPosterior(p, other, got.Lambda, got.Variance); better > at+1e-6 {
 					t.Fatalf("lengthscales %v have %g, fitted %v %g", other, better, got.Lengthscales, at)
 				}
 			}
@@ -136,8 +136,16 @@ func TestTheResultIsAMode(t *testing.T) {
 			if got.Lambda*by < 1e-4 || got.Lambda*by > 10 { // the ends of the search
 				continue
 			}
-			if better := logPosterior(p, got.Lengthscales, got.Lambda*by); better > at+1e-6 {
+			if better := logPosterior(p, got.Lengthscales, got.Lambda*by, got.Variance); better > at+1e-6 {
 				t.Fatalf("λ %g has %g, fitted %g %g", got.Lambda*by, better, got.Lambda, at)
+			}
+		}
+		for _, by := range []float64{0.9, 1.1} {
+			if !p.FreeVariance || got.Variance*by < 0.01 || got.Variance*by > 100 {
+				continue
+			}
+			if better := logPosterior(p, got.Lengthscales, got.Lambda, got.Variance*by); better > at+1e-6 {
+				t.Fatalf("σ² %g has %g, fitted %g %g", got.Variance*by, better, got.Variance, at)
 			}
 		}
 	})
@@ -153,6 +161,18 @@ func TestRecoversWhatTheReadingsWereDrawnFrom(t *testing.T) {
 	}
 	if r := got.Lambda / 0.05; r < 0.7 || r > 1.4 {
 		t.Errorf("λ is %.3g, want about 0.05", got.Lambda)
+	}
+}
+
+func TestRecoversTheVariance(t *testing.T) {
+	t.Parallel()
+	p := drawn(1, 300, []float64{0.2, 1}, 0.05)
+	for i := range p.Y {
+		p.Y[i] *= 2
+	}
+	p.FreeVariance = true
+	if got := mustFit(t, p); got.Variance < 2.5 || got.Variance > 6 || got.Lambda < 0.13 || got.Lambda > 0.3 {
+		t.Errorf("σ² is %.3g and λ %.3g, want about 4 and 0.2", got.Variance, got.Lambda)
 	}
 }
 
@@ -196,8 +216,8 @@ func TestToldNoise(t *testing.T) {
 	p := drawn(5, 40, []float64{0.3}, 0.2)
 	p.NoiseSD = slices.Repeat([]float64{math.Sqrt(0.2)}, 40)
 	told := mustFit(t, p)
-	if !(math.Abs(told.Lambda/0.02-1) < 1e-2) {
-		t.Errorf("λ = %g when every reading told its own noise, want the prior median 0.02", told.Lambda)
+	if !(math.Abs(told.Lambda/0.05-1) < 1e-2) {
+		t.Errorf("λ = %g when every reading told its own noise, want the prior median 0.05", told.Lambda)
 	}
 	if r := told.Lengthscales[0] / 0.3; r < 0.5 || r > 2 {
 		t.Errorf("lengthscale %g, want about 0.3", told.Lengthscales[0])
@@ -205,11 +225,11 @@ func TestToldNoise(t *testing.T) {
 	// Told noise below the floor counts as the floor. The readings are smooth but for noise of about that size.
 	random := rand.New(rand.NewPCG(5, 5))
 	for i, x := range p.Inputs {
-		p.Y[i] = math.Sin(5*x[0]) + 0.01*random.NormFloat64()
+		p.Y[i] = math.Sin(5*x[0]) + math.Sqrt(fit.LeastNoise)*random.NormFloat64()
 	}
 	p.NoiseSD = slices.Repeat([]float64{1e-12}, 40)
 	tiny := mustFit(t, p)
-	p.NoiseSD = slices.Repeat([]float64{0.01}, 40)
+	p.NoiseSD = slices.Repeat([]float64{math.Sqrt(fit.LeastNoise)}, 40)
 	floor := mustFit(t, p)
 	if tiny.Lengthscales[0] != floor.Lengthscales[0] || tiny.Lengthscales[0] == told.Lengthscales[0] {
 		t.Errorf("lengthscales %g with tiny noise, %g with noise at the floor, %g before", tiny.Lengthscales[0], floor.Lengthscales[0], told.Lengthscales[0])
@@ -232,8 +252,13 @@ func TestWhatIsFixedStays(t *testing.T) {
 	}
 	p.FreeLengthscales = false
 	got = mustFit(t, p)
-	if got.Lambda != p.Start.Lambda || !slices.Equal(got.Lengthscales, p.Start.Lengthscales) || got.Evaluations != 1 {
+	if got.Lambda != p.Start.Lambda || !slices.Equal(got.Lengthscales, p.Start.Lengthscales) || got.Variance != 1 || got.Evaluations != 1 {
 		t.Errorf("nothing to fit gave %+v", got)
+	}
+	p.Variance, p.FreeVariance = 3, true
+	got = mustFit(t, p)
+	if got.Lambda != p.Start.Lambda || !slices.Equal(got.Lengthscales, p.Start.Lengthscales) || got.Variance == 3 {
+		t.Errorf("only the variance to fit gave %+v", got)
 	}
 }
 
@@ -250,7 +275,7 @@ func TestAWarmStartIsUsed(t *testing.T) {
 	t.Parallel()
 	p := drawn(8, 60, []float64{0.3, 0.3}, 0.05)
 	cold := mustFit(t, p)
-	p.Start = fit.Start{Lengthscales: cold.Lengthscales, Lambda: cold.Lambda}
+	p.Start = fit.Start{Lengthscales: cold.Lengthscales, Lambda: cold.Lambda, Variance: cold.Variance}
 	warm := mustFit(t, p)
 	if warm.Evaluations != cold.Evaluations+1 || warm.LogPosterior < cold.LogPosterior {
 		t.Errorf("from the mode itself %+v, from nothing %+v", warm, cold)
@@ -326,7 +351,8 @@ func TestRefusals(t *testing.T) {
 		"starting lengthscale 1 is -1":       func(p *fit.Problem) { p.Start.Lengthscales = []float64{-1} },
 		"starting noise variance is -1":      func(p *fit.Problem) { p.Start.Lambda = -1 },
 		"neither free nor given":             func(p *fit.Problem) { p.FreeNoise = false },
-		"variance is -2":                     func(p *fit.Problem) { p.Variance = -2 },
+		"kernel's variance is -2":            func(p *fit.Problem) { p.Variance = -2 },
+		"starting variance is -3":            func(p *fit.Problem) { p.Start.Variance = -3 },
 	} {
 		p := drawn(11, 3, []float64{0.3}, 0.1)
 		spoil(&p)

@@ -8,7 +8,7 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// posterior is the negative log posterior of θ = (ln ℓ_1, …, ln ℓ_G, ln λ), of which only the free ones may move. It keeps the
+// posterior is the negative log posterior of θ = (ln ℓ_1, …, ln ℓ_G, ln λ, ln σ²), of which only the free ones may move. It keeps the
 // factor of the θ evaluated last, for the gradient.
 type posterior struct {
 	problem *Problem
@@ -69,18 +69,24 @@ func (p *posterior) setBounds() {
 		high = low
 	}
 	p.low, p.high = append(p.low, low), append(p.high, high)
+	low, high = math.Log(leastVariance), math.Log(mostVariance)
+	if !p.problem.FreeVariance {
+		low = math.Log(p.problem.Variance)
+		high = low
+	}
+	p.low, p.high = append(p.low, low), append(p.high, high)
 }
 
 // starts are where to search from: the previous hyperparameters, the prior medians, and short and long lengthscales with much and
 // little noise, since the same readings may be explained by a wiggly function or by noise.
 func (p *posterior) starts() [][]float64 {
 	var starts [][]float64
-	add := func(lengthscales []float64, factor, lambda float64) {
+	add := func(lengthscales []float64, factor, lambda, variance float64) {
 		start := make([]float64, 0, len(p.low))
 		for _, l := range lengthscales {
 			start = append(start, math.Log(l*factor))
 		}
-		start = append(start, math.Log(lambda))
+		start = append(start, math.Log(lambda), math.Log(variance))
 		for i := range start {
 			start[i] = min(max(start[i], p.low[i]), p.high[i])
 		}
@@ -92,23 +98,26 @@ func (p *posterior) starts() [][]float64 {
 		starts = append(starts, start)
 	}
 	if before := p.problem.Start; before.Lengthscales != nil || before.Lambda != 0 {
-		lengthscales, lambda := before.Lengthscales, before.Lambda
+		lengthscales, lambda, variance := before.Lengthscales, before.Lambda, before.Variance
 		if lengthscales == nil {
 			lengthscales = p.problem.Median
 		}
 		if lambda == 0 {
 			lambda = medianNoise
 		}
-		add(lengthscales, 1, lambda)
+		if variance == 0 {
+			variance = p.problem.Variance
+		}
+		add(lengthscales, 1, lambda, variance)
 	}
-	add(p.problem.Median, 1, medianNoise)
-	add(p.problem.Median, 0.4, 0.005)
-	add(p.problem.Median, 2.5, 0.2)
+	add(p.problem.Median, 1, medianNoise, p.problem.Variance)
+	add(p.problem.Median, 0.4, 0.005, p.problem.Variance)
+	add(p.problem.Median, 2.5, 0.2, p.problem.Variance)
 	return starts
 }
 
-// hyperparameters are ℓ and λ at θ; those that are fixed come back as they were given.
-func (p *posterior) hyperparameters(theta []float64) (lengthscales []float64, lambda float64) {
+// hyperparameters are ℓ, λ and σ² at θ; those that are fixed come back as they were given.
+func (p *posterior) hyperparameters(theta []float64) (lengthscales []float64, lambda, variance float64) {
 	G := len(p.problem.Median)
 	lengthscales = make([]float64, G)
 	for g := range lengthscales {
@@ -125,17 +134,21 @@ func (p *posterior) hyperparameters(theta []float64) (lengthscales []float64, la
 	if !p.problem.FreeNoise {
 		lambda = p.problem.Start.Lambda
 	}
-	return lengthscales, lambda
+	variance = math.Exp(theta[G+1])
+	if !p.problem.FreeVariance {
+		variance = p.problem.Variance
+	}
+	return lengthscales, lambda, variance
 }
 
 // value returns the negative log posterior at θ, +∞ where the kernel matrix is not positive definite.
 func (p *posterior) value(theta []float64) float64 {
-	lengthscales, lambda := p.hyperparameters(theta)
+	lengthscales, lambda, variance := p.hyperparameters(theta)
 	each := make([]float64, len(p.problem.Dims))
 	for c, g := range p.problem.Dims {
 		each[c] = lengthscales[g]
 	}
-	k, err := kernel.New(p.problem.Kernel, each, p.problem.Variance)
+	k, err := kernel.New(p.problem.Kernel, each, variance)
 	if err != nil {
 		return math.Inf(1)
 	}
@@ -166,55 +179,78 @@ func (p *posterior) value(theta []float64) float64 {
 func (p *posterior) penalty(theta []float64) float64 {
 	sum := 0.0
 	for i, v := range theta {
-		deviation := p.deviation(i, v)
-		sum += 0.5 * deviation * deviation
+		value, _ := p.prior(i, v)
+		sum += value
 	}
 	return sum
 }
 
-// deviation is how many prior standard deviations θ_i lies from its median, 0 where it is fixed.
-func (p *posterior) deviation(i int, theta float64) float64 {
+// prior is the negative log prior of θ_i, without its constant, and its slope; both are 0 where θ_i is fixed.
+func (p *posterior) prior(i int, theta float64) (value, slope float64) {
+	G := len(p.problem.Median)
 	switch {
 	case p.low[i] == p.high[i]:
-		return 0
-	case i < len(p.problem.Median):
-		return (theta - math.Log(p.problem.Median[i])) / spreadLengthscale
+		return 0, 0
+	case i < G:
+		return logNormal(theta, p.problem.Median[i], spreadLengthscale)
+	case i == G:
+		return logNormal(theta, medianNoise, spreadNoise)
 	default:
-		return (theta - math.Log(medianNoise)) / spreadNoise
+		variance := math.Exp(theta)
+		return rateVariance*variance - shapeVariance*theta, rateVariance*variance - shapeVariance
 	}
+}
+
+// logNormal is ½ ((θ − ln median)/spread)² and its slope.
+func logNormal(theta, median, spread float64) (value, slope float64) {
+	deviation := (theta - math.Log(median)) / spread
+	return 0.5 * deviation * deviation, deviation / spread
 }
 
 // gradient returns the derivatives of the negative log posterior at the θ evaluated last, 0 for what is fixed:
 // −½ tr(W ∂A/∂θ) with W = ααᵀ − A⁻¹.
 func (p *posterior) gradient() []float64 {
 	G := len(p.problem.Median)
-	gradient := make([]float64, G+1)
+	gradient := make([]float64, G+2)
 	inverse := p.rows // no longer needed as the kernel matrix
 	p.factor.Inverse(inverse)
 	if p.problem.FreeLengthscales {
 		p.addLengthscales(gradient, inverse)
 	}
 	if p.problem.FreeNoise {
-		_, lambda := p.hyperparameters(p.at)
+		_, lambda, _ := p.hyperparameters(p.at)
 		for i, told := range p.told {
 			if told == 0 {
 				gradient[G] -= 0.5 * lambda * (p.weights[i]*p.weights[i] - inverse[i][i])
 			}
 		}
 	}
+	if p.problem.FreeVariance {
+		gradient[G+1] -= 0.5 * p.signal(inverse)
+	}
 	for i, v := range p.at {
-		spread := spreadLengthscale
-		if i == G {
-			spread = spreadNoise
-		}
-		gradient[i] += p.deviation(i, v) / spread
+		_, slope := p.prior(i, v)
+		gradient[i] += slope
 	}
 	return gradient
 }
 
+// signal is tr(W K), as tr(W A) − Σ W_ii Λ_ii with tr(W A) = yᵀα − n.
+func (p *posterior) signal(inverse [][]float64) float64 {
+	_, lambda, _ := p.hyperparameters(p.at)
+	trace := factor.Dot(p.y, p.weights) - float64(len(p.y))
+	for i, noise := range p.told {
+		if noise == 0 {
+			noise = lambda
+		}
+		trace -= noise * (p.weights[i]*p.weights[i] - inverse[i][i])
+	}
+	return trace
+}
+
 // addLengthscales subtracts ½ Σ_ij W_ij ∂K_ij/∂ln ℓ_g from each entry g.
 func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
-	lengthscales, _ := p.hyperparameters(p.at)
+	lengthscales, _, _ := p.hyperparameters(p.at)
 	weights := make([]float64, len(p.y))
 	for i := range p.y {
 		row := weights[:i+1]
@@ -236,8 +272,9 @@ func (p *posterior) spread(row []float64, i int) {
 		p.kernel.Slopes(row, p.inputs.Row(i), p.inputs.Prefix(i+1))
 		return
 	}
+	_, _, variance := p.hyperparameters(p.at)
 	for j := range row {
-		row[j] = -2 * p.problem.Variance
+		row[j] = -2 * variance
 	}
 	row[i] /= 2
 }

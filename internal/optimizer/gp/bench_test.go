@@ -1,6 +1,7 @@
 package gp_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -10,7 +11,7 @@ import (
 )
 
 // laboratory is n readings of a function of two coordinates under matern52, and M places to predict.
-func laboratory(b *testing.B, n, M int) (d *gp.Data, y []float64, X *kernel.Inputs) {
+func laboratory(b tester, n, M int) (d *gp.Data, y []float64, X *kernel.Inputs) {
 	b.Helper()
 	k, err := kernel.New("matern52", []float64{0.3, 0.3}, 1)
 	if err != nil {
@@ -87,12 +88,17 @@ func BenchmarkPosterior(b *testing.B) {
 			d.Prefix(1000).DropFirst()
 		}
 	})
-	b.Run("arms update M=100", func(b *testing.B) {
-		arms := gp.NewArms(d.Kernel(), X.Prefix(100), 1)
-		for b.Loop() {
-			if err := arms.Update(3, []float64{1}, 0.1); err != nil {
+	for _, M := range []int{100, 1728} {
+		b.Run(fmt.Sprintf("arms update M=%d", M), func(b *testing.B) {
+			arms, err := gp.NewArms(b.Context(), d.Kernel(), X.Prefix(M), 1)
+			if err != nil {
 				b.Fatal(err)
 			}
-		}
-	})
+			for b.Loop() {
+				if err := arms.Update(b.Context(), 3, []float64{1}, 0.1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -19,14 +19,21 @@ const kernelWork = 20
 
 // Predict returns the posterior mean of each response and the latent variance at x. It costs O(n²).
 func (d *Data) Predict(x []float64, zs ...[]float64) (means []float64, variance float64) {
-	v := make([]float64, d.Len())
-	d.kernel.Row(v, x, d.inputs)
-	d.factor.SolveLower(v, v)
+	v := d.Solve(x)
 	means = make([]float64, len(zs))
 	for r, z := range zs {
 		means[r] = factor.Dot(z, v)
 	}
 	return means, d.variance(x, v)
+}
+
+// Solve returns v(x) = L⁻¹k(X, x), so that the posterior covariance of the latent function at x and x′ is k(x, x′) − v(x)ᵀv(x′), and v(x)
+// as a z gives v(x′)ᵀv(x) as a mean at x′. It costs O(n²).
+func (d *Data) Solve(x []float64) []float64 {
+	v := make([]float64, d.Len())
+	d.kernel.Row(v, x, d.inputs)
+	d.factor.SolveLower(v, v)
+	return v
 }
 
 // variance is k(x,x) − vᵀv, at least 0. Adding data adds to vᵀv without changing the terms before, and rounding is
@@ -92,8 +99,7 @@ func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (
 	return means, nil
 }
 
-// Covariance returns the joint posterior covariance of the latent function at the M points X, a symmetric M×M
-// matrix. It costs O(n²M + nM²) and reaches checkpoints on the way; the error is that of ctx.
+// Covariance returns the joint posterior covariance of the latent function at the M points X, the lower triangle of an M×M matrix. It costs O(n²M + nM²) and reaches checkpoints on the way; the error is that of ctx.
 func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
 	work := checkpoint.NewMeter(ctx)
 	M := X.Len()
@@ -101,17 +107,16 @@ func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, e
 	if err := d.solveBlocks(ctx, X, func(i int, v []float64) { copy(solved[i], v) }); err != nil {
 		return nil, err
 	}
-	explained, posterior := matrix(M, M), matrix(M, M)
-	if err := factor.Gram(ctx, explained, solved); err != nil {
+	posterior, prior := matrix(M, M), make([]float64, M)
+	if err := factor.Gram(ctx, posterior, solved); err != nil {
 		return nil, err
 	}
-	for i := range M {
-		d.kernel.Row(posterior[i], X.Row(i), X)
-		for j := range i {
-			posterior[i][j] -= explained[i][j]
-			posterior[j][i] = posterior[i][j]
+	for i, row := range posterior {
+		d.kernel.Row(prior[:i+1], X.Row(i), X.Prefix(i+1))
+		for j := range i + 1 {
+			row[j] = prior[j] - row[j]
 		}
-		posterior[i][i] = max(0, posterior[i][i]-explained[i][i])
+		row[i] = max(0, row[i])
 		if err := work.Spend(kernelWork * M); err != nil {
 			return nil, err
 		}

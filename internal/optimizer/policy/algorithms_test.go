@@ -116,7 +116,7 @@ func TestSchedules(t *testing.T) {
 // line is a sight of places 0 … n−1 with the given posterior of one constraint.
 func line(beta float64, mean, sd, costMean, costSD []float64) *Sight {
 	s := &Sight{Round: 4, Horizon: 50, Beta: []float64{beta, beta}, Lambda: []float64{0.1, 0.1}, Multipliers: []float64{1}, Given: []bool{false},
-		Reward: Estimate{mean, sd}, Costs: []Estimate{{costMean, costSD}}, Draw: Draw{Seed: 3}, Set: &Set{Free: []bool{true}}}
+		Reward: Estimate{mean, sd}, Costs: []Estimate{{costMean, costSD}}, Draw: Draw{Seed: 3}, Set: &Set{Free: []bool{true}, Choices: []int{0}, Known: make([]bool, len(mean))}}
 	for i := range mean {
 		s.Set.Points = append(s.Set.Points, []float64{float64(i) / 10})
 	}
@@ -273,7 +273,7 @@ func TestExpectedImprovement(t *testing.T) {
 	if !a.Score(s).Relative {
 		t.Error("ties must be relative")
 	}
-	if v := expectedImprovement(-30, 1); !(v > 0) || v > 1e-190 {
+	if v := ExpectedImprovement(-30, 1); !(v > 0) || v > 1e-190 {
 		t.Errorf("far below the best the improvement is %g", v)
 	}
 }
@@ -388,7 +388,7 @@ func same(a, b []bool) bool {
 func TestTrustRegion(t *testing.T) {
 	t.Parallel()
 	a := trustRegion{design: 2}
-	s := &Sight{Set: &Set{Free: []bool{true, true, false}}}
+	s := &Sight{Set: &Set{Free: []bool{true, true, false}, Choices: make([]int, 3)}}
 	round := func(reward, cost float64) Past {
 		return Past{Point: []float64{reward, cost, 0}, Suggested: true, Complete: true, Reward: reward, Costs: []float64{cost}}
 	}
@@ -414,7 +414,11 @@ func TestTrustRegion(t *testing.T) {
 	}
 	check("thirteen failures", 0.0125, 10)
 	s.Past = append(s.Past, round(-1, -1))
-	check("too small", 0.8, 10)
+	if r := a.region(s); r.side != 0.8 || r.centre != nil || r.opening != 2 {
+		t.Errorf("too small: a region of side %g around %v after %d rounds, want a new search of 2 space-filling rounds", r.side, r.centre, r.opening)
+	}
+	s.Past = append(s.Past, round(3, -1), round(4, -1))
+	check("started again", 0.8, 4)
 	excluded := round(99, -1)
 	excluded.Excluded = true
 	waiting := round(98, -1)
@@ -422,7 +426,7 @@ func TestTrustRegion(t *testing.T) {
 	own := round(-2, -1)
 	own.Suggested = false
 	s.Past = append(s.Past, excluded, waiting, own, own, own)
-	check("rounds that do not count", 0.8, 10)
+	check("rounds that do not count", 0.8, 4)
 
 	centre := []float64{0.5, 0.9, 0.3}
 	s.Past = []Past{{Point: centre, Complete: true, Suggested: true}}
@@ -431,7 +435,7 @@ func TestTrustRegion(t *testing.T) {
 			t.Fatalf("proposes %v, outside the region around %v", u, centre)
 		}
 	}
-	wide := &Sight{Set: &Set{Free: make([]bool, 40)}}
+	wide := &Sight{Set: &Set{Free: make([]bool, 40), Choices: make([]int, 40)}}
 	wide.Past = []Past{{Point: filled(40, 0.5), Complete: true}}
 	changed := 0
 	for _, u := range a.propose(wide)[:100] {
@@ -450,11 +454,17 @@ func TestTrustRegionScores(t *testing.T) {
 	t.Parallel()
 	s := line(1, filled(4, 0), filled(4, 1), filled(4, 0), filled(4, 1))
 	drawn := [][]float64{{1, 2, 3, 4}, {-1, -1, 0.5, -1}}
-	s.Set.Joint = func(target int, width float64, _ func() float64) []float64 {
-		if width != 1 {
-			t.Errorf("draws with a width of %g", width)
+	s.Set.Joint = func(among []int) func(int, float64, func() float64) []float64 {
+		return func(target int, width float64, _ func() float64) []float64 {
+			if width != 1 {
+				t.Errorf("draws with a width of %g", width)
+			}
+			var some []float64
+			for _, i := range among {
+				some = append(some, drawn[target][i])
+			}
+			return some
 		}
-		return append([]float64(nil), drawn[target]...)
 	}
 	s.Past = []Past{{Point: []float64{0}, Complete: true, Costs: []float64{-1}}}
 	for range 2 { // two failures of one parameter each: a side of 0.2
@@ -471,6 +481,47 @@ func TestTrustRegionScores(t *testing.T) {
 		t.Errorf("allows %v", scores.Allowed)
 	}
 	equal(t, "least violation", scores.Value, []float64{-0.7, -0.2, 0, 0})
+	s.Set.Known = []bool{true, false, false, false}
+	if scores = a.Score(s); !same(scores.Allowed, []bool{false, true, false, false}) {
+		t.Errorf("allows %v, the first of which is known", scores.Allowed)
+	}
+	s.Set.Known = []bool{true, true, false, false}
+	if scores = a.Score(s); !same(scores.Allowed, []bool{false, false, true, true}) {
+		t.Errorf("allows %v when all of the region is known", scores.Allowed)
+	}
+	s.Set.Known = []bool{true, true, true, true}
+	if scores = a.Score(s); !same(scores.Allowed, []bool{true, true, false, false}) {
+		t.Errorf("allows %v when everything is known", scores.Allowed)
+	}
+}
+
+// TestTrustRegionOfCategories counts how many categories differ, however they are numbered.
+func TestTrustRegionOfCategories(t *testing.T) {
+	t.Parallel()
+	set := &Set{Free: []bool{true, true, true, true}, Choices: []int{4, 8, 2, 0}}
+	centre := []float64{0.125, 0.0625, 0.25, 0.5}
+	for _, c := range []struct {
+		side float64
+		u    []float64
+		want bool
+	}{
+		{0.8, []float64{0.875, 0.9375, 0.75, 0.5}, true},  // ⌈0.8·3⌉ = 3 may differ
+		{0.4, []float64{0.875, 0.9375, 0.25, 0.6}, true},  // 2
+		{0.4, []float64{0.375, 0.1875, 0.75, 0.5}, false}, // though all three are listed next to the centre's
+		{0.1, []float64{0.875, 0.0625, 0.25, 0.5}, true},  // 1
+		{0.1, []float64{0.875, 0.0625, 0.75, 0.5}, false},
+		{0.1, []float64{0.125, 0.0625, 0.25, 0.6}, false}, // a number too far away
+	} {
+		if got := (region{centre: centre, side: c.side}).contains(c.u, set); got != c.want {
+			t.Errorf("side %g, %v around %v: inside is %v", c.side, c.u, centre, got)
+		}
+	}
+	s := &Sight{Set: set, Past: []Past{{Point: centre, Complete: true}}}
+	for _, u := range (trustRegion{}).propose(s) {
+		if !(region{centre: centre, side: firstSide}).contains(u, set) {
+			t.Fatalf("proposes %v, outside the region around %v", u, centre)
+		}
+	}
 }
 
 func TestRandomWidths(t *testing.T) {

@@ -3,7 +3,7 @@ package policy
 import "math"
 
 var cei = Description{
-	Name: "cei", Title: "Constrained expected improvement",
+	Name: "cei", Title: "Constrained expected improvement over readings",
 	Source:   "Schonlau, Welch, Jones: Global versus Local Search in Constrained Optimization of Computer Models, 1998; Gardner et al., 2014",
 	Feedback: rpolUCB.Feedback,
 	Summary:  "What most tools ship: looks for one best point, and counts no violation on the way.",
@@ -22,7 +22,7 @@ func (improvement) Score(s *Sight) Scores {
 	best, any := incumbent(s.Past)
 	for i := range scores.Value {
 		if any {
-			scores.Value[i] = expectedImprovement(s.Reward.Mean[i]-best, s.Reward.SD[i])
+			scores.Value[i] = ExpectedImprovement(s.Reward.Mean[i]-best, s.Reward.SD[i])
 		}
 		for _, g := range s.Costs {
 			scores.Value[i] *= normal(ratio(-g.Mean[i], g.SD[i]))
@@ -53,8 +53,8 @@ func excess(costs []float64) float64 {
 	return sum
 }
 
-// expectedImprovement is E[max(N(gain, sd²), 0)] = gain·Φ(gain/sd) + sd·φ(gain/sd).
-func expectedImprovement(gain, sd float64) float64 {
+// ExpectedImprovement is E[max(N(gain, sd²), 0)] = gain·Φ(gain/sd) + sd·φ(gain/sd).
+func ExpectedImprovement(gain, sd float64) float64 {
 	if sd == 0 {
 		return positive(gain)
 	}

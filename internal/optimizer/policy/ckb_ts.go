@@ -24,39 +24,48 @@ func (a thompson) Traits() Traits {
 }
 
 func (a thompson) Score(s *Sight) Scores {
-	drawn := drawFunctions(s, s.Beta)
+	drawn := drawFunctions(s, s.Beta, nil)
 	scores := a.lagrangian(drawn[0], func(j int) []float64 { return drawn[1+j] }, s.Multipliers)
 	scores.Reason = Sample
 	return scores
 }
 
 func (a thompson) drawn(s *Sight, i int) []float64 {
-	return standardised(s, drawFunctions(s, s.Beta), i)
+	return standardised(s, drawFunctions(s, s.Beta, nil), i, i)
 }
 
 // Estimates are the draws at the place, μ + Zσ with the recorded Z.
 func (a thompson) Estimates(s *Sight, i int) []float64 { return a.cut(drawnAt(s, i)) }
 
-// drawFunctions draws every target's function over the places from its posterior widened by width; a given cost is what it is.
-func drawFunctions(s *Sight, width []float64) [][]float64 {
+// drawFunctions draws every target's function over some of the places, all if among is nil, from its posterior widened by width; a given
+// cost is what it is. The draws are in the order of among.
+func drawFunctions(s *Sight, width []float64, among []int) [][]float64 {
 	random := rand.New(rand.NewPCG(s.Draw.Seed, 0))
-	drawn := [][]float64{s.Set.Joint(0, width[0], random.NormFloat64)}
+	joint := s.Set.Joint(among)
+	drawn := [][]float64{joint(0, width[0], random.NormFloat64)}
 	for j, cost := range s.Costs {
-		if s.Given[j] {
+		switch {
+		case !s.Given[j]:
+			drawn = append(drawn, joint(1+j, width[1+j], random.NormFloat64))
+		case among == nil:
 			drawn = append(drawn, cost.Mean)
-		} else {
-			drawn = append(drawn, s.Set.Joint(1+j, width[1+j], random.NormFloat64))
+		default:
+			known := make([]float64, len(among))
+			for n, i := range among {
+				known[n] = cost.Mean[i]
+			}
+			drawn = append(drawn, known)
 		}
 	}
 	return drawn
 }
 
-// standardised is (draw − μ)/σ of every target at place i, so that replay has the draws without drawing again.
-func standardised(s *Sight, drawn [][]float64, i int) []float64 {
+// standardised is (draw − μ)/σ of every target at place i, whose draws are the n-th, so that replay has them without drawing again.
+func standardised(s *Sight, drawn [][]float64, i, n int) []float64 {
 	z := make([]float64, len(drawn))
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
 		if e.SD[i] > 0 {
-			z[k] = (drawn[k][i] - e.Mean[i]) / e.SD[i]
+			z[k] = (drawn[k][n] - e.Mean[i]) / e.SD[i]
 		}
 	}
 	return z

@@ -6,7 +6,7 @@ var config = Description{
 	Name: "config", Title: "Optimistic constrained optimisation",
 	Source:   "Xu, Jiang, Jones: Constrained Efficient Global Optimization of Expensive Black-box Functions, 2022",
 	Feedback: rpolUCB.Feedback,
-	Summary:  "The best optimistic value among points that could be within every limit: like the default, without a price on violation.",
+	Summary:  "The best optimistic value among points that could be within every limit: like rectified learning, without a price on violation.",
 	Settings: settings(betaSetting,
 		Setting{Name: "on_infeasible", Type: Text, Default: "least_violation", Choices: []string{"least_violation", "stop"},
 			Meaning: "when no point could be within every limit: choose the one whose worst optimistic violation is least, or choose none"}),

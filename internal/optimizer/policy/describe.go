@@ -12,8 +12,10 @@ type Description struct {
 	NeedsGivenConstraint bool // at least one known-form or sampled constraint
 	NeedsSafeSeeds       bool
 
-	build func(Context, Settings) Policy
-	check func(Context, Settings) []Fault // rules between settings; nil for none
+	build  func(Context, Settings) Policy
+	design func(dimensions int) int        // rounds of the first design of a fitted model, by default; nil for spreadDesign
+	margin float64                         // to keep from learned limits by default, on standardised outputs without the paper preset
+	check  func(Context, Settings) []Fault // rules between settings; nil for none
 }
 
 // SettingType is how a setting is written.
@@ -69,6 +71,7 @@ type Fault struct{ Path, Message string }
 
 // registry is every algorithm, in the order to offer them.
 var registry = []Description{
+	logCEI,
 	rpolUCB, rpolCensored, rpolSW,
 	ckbUCB, ckbTS, ckbRand, ckbLyapunov, ckbRestart, ckbSW,
 	scgpUCB,
@@ -102,11 +105,42 @@ func New(name string, c Context, s Settings) (Policy, bool) {
 
 func limit(v float64) *float64 { return &v }
 
-// common are the settings that every algorithm understands.
+// spreadDesign is the usual number of rounds of the first design.
+func spreadDesign(dimensions int) int { return max(4, dimensions+2) }
+
+// designSetting is how the first design is set, given what an absent value means.
+func designSetting(absent string) Setting {
+	return Setting{Name: "initial_design", Type: Integer, Low: limit(0), High: limit(1000), Paper: 0,
+		DefaultMeans: absent + " when the model is fitted, otherwise 0",
+		Meaning:      "number of scrambled Halton points tried before the algorithm decides; rounds of any origin count, imported ones too"}
+}
+
+// margins is the distance to keep from each limit by default. What is known before the choice needs none.
+func (d Description) margins(c Context) map[string]float64 {
+	margins := map[string]float64{}
+	for j, name := range c.Constraints {
+		if c.CostMetrics[j] != "" {
+			margins[name] = d.margin
+		}
+	}
+	return margins
+}
+
+// clearMargin is the practical margin of rectified learning: at 0 it ends just outside the limit.
+const clearMargin = 0.05
+
+// keepingClear are the settings with clearMargin for limits without a margin.
+func keepingClear(list []Setting) []Setting {
+	for i := range list {
+		if list[i].Name == "margin" {
+			list[i].Default, list[i].DefaultMeans = nil, "0.05 on standardised outputs without the paper preset, otherwise 0"
+		}
+	}
+	return list
+}
+
+// common are the settings that every algorithm understands, beside designSetting.
 var common = []Setting{
-	{Name: "initial_design", Type: Integer, Low: limit(0), High: limit(1000), Paper: 0,
-		DefaultMeans: "max(4, parameters + 2) when the model is fitted, otherwise 0",
-		Meaning:      "number of scrambled Halton points tried before the algorithm decides"},
 	{Name: "pending", Type: Text, Default: "variance", Choices: []string{"variance", "ignore"}, Paper: "variance",
 		Meaning: "whether trials without a result yet narrow the uncertainty, so that the same point is not asked twice"},
 	{Name: "margin", Type: Number, Per: PerConstraint, Default: 0.0, Low: limit(0), High: limit(10), Paper: 0.0,
@@ -118,4 +152,6 @@ var betaSetting = Setting{Name: "beta", Type: Schedule, Per: PerMetric,
 	Meaning: "confidence width: constant, sqrt_log (value·√ln(1+t)), or the paper's formula with norm bound B, noise scale R and confidence p"}
 
 // settings completes an algorithm's own settings with the common ones.
-func settings(own ...Setting) []Setting { return append(own, common...) }
+func settings(own ...Setting) []Setting {
+	return append(append(own, designSetting("max(4, parameters + 2)")), common...)
+}

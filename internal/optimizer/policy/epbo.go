@@ -4,7 +4,7 @@ var epbo = Description{
 	Name: "epbo", Title: "Exact penalty with a fixed price",
 	Source:   "Lu, Paulson: No-Regret Bayesian Optimization with Unknown Equality and Inequality Constraints using Exact Penalty Functions, 2022",
 	Feedback: rpolUCB.Feedback,
-	Summary:  "A comparison: like the default, but the price of violation is a number you have to know.",
+	Summary:  "A comparison: like rectified learning, but the price of violation is a number you have to know.",
 	Settings: settings(betaSetting,
 		Setting{Name: "penalty", Type: Number, Default: 1.0, Low: limit(0), Meaning: "ρ: the price of optimistic violation"}),
 	build: func(c Context, s Settings) Policy {

@@ -28,9 +28,7 @@ func (spread) Score(s *Sight) Scores {
 		if slices.ContainsFunc(s.Past, func(p Past) bool { return slices.Equal(p.Point, point) }) {
 			scores.Value[i] -= float64(len(point) + 1)
 		}
-		for k := range point {
-			scores.Value[i] -= (point[k] - target[k]) * (point[k] - target[k])
-		}
+		scores.Value[i] -= s.Set.Unlike(point, target)
 	}
 	return scores
 }

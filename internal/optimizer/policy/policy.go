@@ -37,10 +37,18 @@ type Sight struct {
 	Multipliers []float64
 	Reward      Estimate
 	Costs       []Estimate
-	Given       []bool // per cost: its value is known at the decision
-	Draw        Draw
-	Past        []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
-	Set         *Set   // for algorithms that look at the whole set of candidates; nil for the others
+	// Lead is the posterior of f(x) − f(x*), x* the incumbent, both uncertain together; nil for algorithms without one, and while
+	// there is none.
+	Lead *Estimate
+	// Again is what asking x* again is worth, in units of the reward: readings vary, and it is not certain to be within every limit. 0 where a
+	// reading would teach nothing.
+	Again float64
+	// Chance returns the probability of a point played to be within every learned limit, which takes a while; nil where readings do not vary.
+	Chance func(i int) float64
+	Given  []bool // per cost: its value is known at the decision
+	Draw   Draw
+	Past   []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
+	Set    *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
 // Estimate is a posterior at the places in sight: mean and standard deviation of the latent function. A cost whose value is given has SD 0.
@@ -61,9 +69,15 @@ type Set struct {
 	Points [][]float64 // unit coordinates
 	Seeds  []int       // indices of the safe seeds
 	Free   []bool      // free[k]: parameter k is one that can be varied
-	// Joint returns a draw of the target's latent function over all places from its posterior widened by width:
-	// μ + width·chol(Cov)·n, n standard normal numbers from source.
-	Joint func(target int, width float64, normal func() float64) []float64
+	// Choices[k] is the number of choices of a categorical parameter, 0 of any other.
+	Choices []int
+	// Known[i]: place i was played, and nothing says that another reading there would teach anything.
+	Known []bool
+	// Unlike is how far apart two points are: the squared distance in unit coordinates, two different choices being 1 apart whatever their order.
+	Unlike func(u, v []float64) float64
+	// Joint prepares to draw functions over some of the places, all if among is nil. What it returns draws the target's latent function there
+	// from its posterior widened by width: μ + width·chol(Cov)·n, n standard normal numbers from source.
+	Joint func(among []int) func(target int, width float64, normal func() float64) []float64
 	// Reread prepares to say what one more reading of the target would change at some of the places: the function it returns
 	// gives the posterior there if a reading equal to value were added at place x.
 	Reread func(target int, among []int) func(x int, value float64) Estimate
@@ -97,6 +111,8 @@ type Scores struct {
 	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is maximised instead.
 	Allowed  []bool
 	Fallback []float64
+	// Logarithmic tells that differences of values are ratios of what is maximised.
+	Logarithmic bool
 	// Relative ties compare to |max| alone instead of max(1, |max|).
 	Relative bool
 	Reason   string

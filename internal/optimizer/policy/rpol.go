@@ -6,8 +6,9 @@ var rpolUCB = Description{
 	Name: "rpol-ucb", Title: "Rectified pessimistic-optimistic learning",
 	Source:   "Guo, Zhu, Liu: Rectified Pessimistic-Optimistic Learning for Stochastic Continuum-armed Bandit with Constraints, 2022",
 	Feedback: "noisy readings of the objective and of every constraint, in any order; late readings count when they arrive",
-	Summary:  "The default: finds the best settings while the summed violation of every limit stays small, without having to start from a safe point.",
-	Settings: settings(betaSetting, etaSetting),
+	Summary:  "For hundreds of trials: keeps the sum of violation of every limit small on the way to the best settings, without having to start from a safe point.",
+	Settings: keepingClear(settings(betaSetting, etaSetting)),
+	margin:   clearMargin,
 	build:    func(c Context, s Settings) Policy { return newRPOL(c, s) },
 }
 

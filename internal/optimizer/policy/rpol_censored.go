@@ -7,11 +7,11 @@ var rpolCensored = Description{
 	Source:   rpolUCB.Source,
 	Feedback: "noisy readings that come late; one later than the delay window counts as 0 for good",
 	Summary:  "The published way with delays; in practice rpol-ucb, which narrows the uncertainty of waiting trials, usually violates less.",
-	Settings: settings(betaSetting, etaSetting,
+	Settings: keepingClear(settings(betaSetting, etaSetting,
 		Setting{Name: "delay_window", Type: Integer, Low: limit(0), High: limit(1e6), DefaultMeans: "none: must be given",
 			Meaning: "m: a reading counts if it came at most this many rounds after its trial"},
 		Setting{Name: "response_bound", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "B + R√(2 ln T) with a theory width; must be given otherwise",
-			Meaning: "B_r: bound on what is read, which widens the band by the uncertainty of the trials still waiting; 0 gives the practical form"}),
+			Meaning: "B_r: bound on what is read, which widens the band by the uncertainty of the trials still waiting; 0 gives the practical form"})),
 	check: func(c Context, s Settings) []Fault {
 		faults := required(s, "delay_window", "say how many rounds to wait for a reading")
 		for _, metric := range c.Metrics {
@@ -21,7 +21,8 @@ var rpolCensored = Description{
 		}
 		return faults
 	},
-	build: func(c Context, s Settings) Policy { return newCensored(c, s) },
+	margin: clearMargin,
+	build:  func(c Context, s Settings) Policy { return newCensored(c, s) },
 }
 
 // censored is rpol on responses r̃_{s,t} that are r_s when it came with a delay of at most m, else 0, all chosen points being in K:

@@ -6,8 +6,8 @@ var rpolSW = Description{
 	Name: "rpol-sw-ucb", Title: "Rectified learning with a sliding window",
 	Source:   rpolUCB.Source,
 	Feedback: "noisy readings of functions that drift with time",
-	Summary:  "For functions that drift (ageing columns, seasons, fouling): the default algorithm on the last W rounds.",
-	Settings: settings(betaSetting, etaSetting,
+	Summary:  "For functions that drift (ageing columns, seasons, fouling): rectified learning on the last W rounds.",
+	Settings: keepingClear(settings(betaSetting, etaSetting,
 		Setting{Name: "window", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "⌈γ_T^{1/4}√(T/P_T)⌉, at most T, when variation_budget and gamma_T are given; must be given otherwise",
 			Meaning: "W: only the last W rounds count"},
 		Setting{Name: "variation_budget", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used",
@@ -17,9 +17,10 @@ var rpolSW = Description{
 		Setting{Name: "drift_width", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "from drift_per_round if that is given, otherwise 0",
 			Meaning: "Γ: added to the band for the drift within the window"},
 		Setting{Name: "drift_per_round", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "not used",
-			Meaning: "change of the function from one round to the next, in norm; gives Γ = (1/λ)√(2W(1+λ)γ_T)·W·drift"}),
-	check: checkWindow,
-	build: func(c Context, s Settings) Policy { return newSliding(c, s) },
+			Meaning: "change of the function from one round to the next, in norm; gives Γ = (1/λ)√(2W(1+λ)γ_T)·W·drift"})),
+	check:  checkWindow,
+	margin: clearMargin,
+	build:  func(c Context, s Settings) Policy { return newSliding(c, s) },
 }
 
 func checkWindow(c Context, s Settings) []Fault {

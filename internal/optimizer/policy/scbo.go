@@ -3,6 +3,7 @@ package policy
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"headroom/internal/optimizer/search"
 )
@@ -16,19 +17,22 @@ var scbo = Description{
 	build:    func(c Context, s Settings) Policy { return trustRegion{design: s.InitialDesign(c)} },
 }
 
-// trustRegion draws f and all g jointly over the places in a box of side L around the incumbent and takes the best that is feasible in
-// the draw, else the one with the least Σ_j [g_j]⁺.
+// trustRegion draws f and all g jointly over the places in a region of length L around the incumbent and takes the best that is feasible in
+// the draw, else the one with the least Σ_j [g_j]⁺. A place is in the region when none of its numbers is further than L/2 from the incumbent's,
+// in unit coordinates, and at most ⌈L·C⌉ of its C categories differ (Wan, Nguyen, Ha, Ru, Lu, Osborne: Think Global and Act Local, 2021:
+// Hamming distance); how choices are listed matters nowhere. Places that are known are left out while there are others.
 //
 // The incumbent is the past round with the largest reward among those within every limit, else with the least Σ_j [c_j]⁺. L is 0.8 at
-// first, doubles, up to 1.6, after 10 rounds in a row that improved the incumbent and halves after d in a row that did not; below 2⁻⁷ it
-// starts at 0.8 again. All of this is worked out from the readings, so there is nothing to record.
+// first, doubles, up to 1.6, after 10 rounds in a row that improved the incumbent and halves after d in a row that did not. Below 2⁻⁷ the
+// search starts again: as many space-filling rounds as at first, then a region around the best of what came since. The model keeps what
+// was read before. All of this is worked out from the readings, so there is nothing to record.
 type trustRegion struct {
 	unbanded
 	design int // rounds of the first design, which do not move L
 }
 
 func (a trustRegion) Traits() Traits {
-	return Traits{LooksBack: true, LooksAtAll: true, Propose: a.propose, Drawn: a.drawn}
+	return Traits{LooksBack: true, LooksAtAll: true, AvoidsKnown: true, Propose: a.propose, Drawn: a.drawn}
 }
 
 const (
@@ -38,23 +42,22 @@ const (
 	proposals                         = 2000
 )
 
-// region is the box around the incumbent; centre is nil before there is one.
+// region is where the next place is looked for; centre is nil before there is an incumbent.
 type region struct {
-	centre []float64
-	side   float64
+	centre  []float64
+	side    float64 // L
+	opening int     // rounds still to be spread over the space before the region counts
 }
 
 func (a trustRegion) region(s *Sight) region {
 	r := region{side: firstSide}
-	failures := 0
-	for _, free := range s.Set.Free {
-		if free {
-			failures++
-		}
-	}
+	patience := max(1, count(s.Set.Free))
 	var best Past
 	up, down := 0, 0
 	for i, p := range s.Past {
+		if r.opening > 0 {
+			r.opening--
+		}
 		if !p.Complete || p.Excluded {
 			continue
 		}
@@ -63,7 +66,7 @@ func (a trustRegion) region(s *Sight) region {
 			best, r.centre = p, p.Point
 		}
 		switch {
-		case !p.Suggested || i < a.design:
+		case !p.Suggested || i < a.design || r.opening > 0:
 			continue
 		case better:
 			up, down = up+1, 0
@@ -73,11 +76,11 @@ func (a trustRegion) region(s *Sight) region {
 		if up == successes {
 			r.side, up = math.Min(2*r.side, largestSide), 0
 		}
-		if down >= failures {
+		if down == patience {
 			r.side, down = r.side/2, 0
 		}
 		if r.side < leastSide {
-			r.side = firstSide
+			r, up, down = region{side: firstSide, opening: max(1, a.design)}, 0, 0
 		}
 	}
 	return r
@@ -92,34 +95,67 @@ func surpasses(p, best Past) bool {
 	return p.Reward > best.Reward
 }
 
-func (r region) contains(u []float64, free []bool) bool {
+// contains tells whether a place is in the region.
+func (r region) contains(u []float64, set *Set) bool {
+	if r.centre == nil {
+		return true
+	}
+	categories, changed := 0, 0
 	for k := range u {
-		if r.centre != nil && free[k] && math.Abs(u[k]-r.centre[k]) > r.side/2 {
+		switch n := set.Choices[k]; {
+		case !set.Free[k]:
+		case n > 0:
+			categories++
+			if choiceOf(u[k], n) != choiceOf(r.centre[k], n) {
+				changed++
+			}
+		case math.Abs(u[k]-r.centre[k]) > r.side/2:
 			return false
 		}
 	}
-	return true
+	return changed <= r.changes(categories)
 }
 
-// propose fills the region with Halton points, each of which changes every coordinate of the incumbent with probability min(1, 20/d),
-// and adds the points tried before.
+// changes is how many of some categories may differ from the incumbent's.
+func (r region) changes(categories int) int {
+	return min(int(math.Ceil(r.side*float64(categories))), categories)
+}
+
+// choiceOf is the index of the choice that a unit coordinate stands for.
+func choiceOf(u float64, choices int) int { return min(max(int(u*float64(choices)), 0), choices-1) }
+
+// propose fills the region with Halton points, each of which changes every coordinate of the incumbent with probability min(1, 20/d), of
+// the categories no more than the region allows, and adds the points tried before.
 func (a trustRegion) propose(s *Sight) [][]float64 {
-	d := len(s.Set.Free)
 	r := a.region(s)
+	if r.opening > 0 {
+		return [][]float64{s.Set.Design()}
+	}
+	d := len(s.Set.Free)
 	points := search.Halton(proposals, d, s.Draw.Seed)
 	source := rand.New(rand.NewPCG(s.Draw.Seed, 1))
+	categories := 0
+	for k, n := range s.Set.Choices {
+		if n > 0 && s.Set.Free[k] {
+			categories++
+		}
+	}
 	for _, u := range points {
 		if r.centre == nil {
 			break
 		}
-		always := source.IntN(d)
-		for k := range u {
-			if k != always && source.Float64() >= perturbed/float64(d) {
+		always, left := source.IntN(d), r.changes(categories)
+		for _, k := range source.Perm(d) {
+			change := k == always || source.Float64() < perturbed/float64(d)
+			switch category := s.Set.Choices[k] > 0; {
+			case !change || category && left == 0:
 				u[k] = r.centre[k]
-				continue
+			case category:
+				left--
+			default:
+				low, high := math.Max(0, r.centre[k]-r.side/2), math.Min(1, r.centre[k]+r.side/2)
+				u[k] = low + u[k]*(high-low)
 			}
-			low, high := math.Max(0, r.centre[k]-r.side/2), math.Min(1, r.centre[k]+r.side/2)
-			u[k] = low + u[k]*(high-low)
 		}
 	}
 	for _, p := range s.Past {
@@ -129,25 +165,74 @@ func (a trustRegion) propose(s *Sight) [][]float64 {
 }
 
 func (a trustRegion) Score(s *Sight) Scores {
-	drawn := drawFunctions(s, filled(1+len(s.Costs), 1))
 	r := a.region(s)
-	scores := Scores{Value: drawn[0], Fallback: make([]float64, len(s.Set.Points)), Allowed: make([]bool, len(s.Set.Points)), Reason: Sample}
-	inside := make([]bool, len(s.Set.Points))
-	for i, u := range s.Set.Points {
-		for _, g := range drawn[1:] {
-			scores.Fallback[i] -= positive(g[i])
+	among := r.among(s)
+	scores := Scores{Value: make([]float64, len(s.Set.Points)), Allowed: make([]bool, len(s.Set.Points)), Reason: Sample}
+	if r.opening > 0 {
+		scores.Reason = Space
+		for _, i := range among {
+			scores.Value[i], scores.Allowed[i] = -s.Set.Unlike(s.Set.Points[i], s.Set.Design()), true
 		}
-		inside[i] = r.contains(u, s.Set.Free)
-		scores.Allowed[i] = inside[i] && scores.Fallback[i] == 0
+		return scores
+	}
+	drawn := drawFunctions(s, filled(1+len(s.Costs), 1), among)
+	violation := make([]float64, len(s.Set.Points))
+	for n, i := range among {
+		for _, g := range drawn[1:] {
+			violation[i] -= positive(g[n])
+		}
+		scores.Value[i], scores.Allowed[i] = drawn[0][n], violation[i] == 0
 	}
 	if count(scores.Allowed) == 0 {
-		scores.Value, scores.Allowed = scores.Fallback, inside
+		scores.Value = violation
+		for _, i := range among {
+			scores.Allowed[i] = true
+		}
 	}
 	return scores
 }
 
+// considered is the largest number of places that functions are drawn over; of more, as many are taken at random.
+const considered = 1000
+
+// among lists the places to choose from: those of the region that are not known yet; if there are none, those anywhere; if all are known,
+// those of the region.
+func (r region) among(s *Sight) []int {
+	var inside, fresh, both []int
+	for i, u := range s.Set.Points {
+		within := r.opening > 0 || r.contains(u, s.Set)
+		if within {
+			inside = append(inside, i)
+		}
+		if !s.Set.Known[i] {
+			fresh = append(fresh, i)
+			if within {
+				both = append(both, i)
+			}
+		}
+	}
+	for _, list := range [][]int{both, fresh, inside} {
+		if len(list) > considered {
+			random := rand.New(rand.NewPCG(s.Draw.Seed, 2))
+			random.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
+			list = list[:considered]
+			slices.Sort(list)
+		}
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}
+
 func (a trustRegion) drawn(s *Sight, i int) []float64 {
-	return standardised(s, drawFunctions(s, filled(1+len(s.Costs), 1)), i)
+	r := a.region(s)
+	among := r.among(s)
+	n := slices.Index(among, i)
+	if r.opening > 0 || n < 0 {
+		return make([]float64, 1+len(s.Costs))
+	}
+	return standardised(s, drawFunctions(s, filled(1+len(s.Costs), 1), among), i, n)
 }
 
 func (trustRegion) Estimates(s *Sight, i int) []float64 { return drawnAt(s, i) }

@@ -15,6 +15,8 @@ type Settings struct {
 	texts   map[string]string
 	flags   map[string]bool
 	psi     Psi
+	design  func(dimensions int) int // rounds of the first design of a fitted model where none are set
+	margin  map[string]float64       // by constraint, where none is set
 }
 
 // keyed is one value for all, or one for each name.
@@ -51,15 +53,17 @@ func (s Settings) Psi() Psi { return s.psi }
 
 // InitialDesign is the number of space-filling rounds.
 func (s Settings) InitialDesign(c Context) int {
-	absent := 0.0
+	absent := 0
 	if c.Fitted && !c.Paper {
-		absent = math.Max(4, float64(c.Dimensions+2))
+		absent = s.design(c.Dimensions)
 	}
-	return int(s.NumberOr("initial_design", "", absent))
+	return int(s.NumberOr("initial_design", "", float64(absent)))
 }
 
 // Margin is the distance kept from a constraint's limit, in scales.
-func (s Settings) Margin(constraint string) float64 { return s.NumberOr("margin", constraint, 0) }
+func (s Settings) Margin(constraint string) float64 {
+	return s.NumberOr("margin", constraint, s.margin[constraint])
+}
 
 // PendingNarrows tells whether waiting trials enter the variance.
 func (s Settings) PendingNarrows() bool { return s.Text("pending") != "ignore" }
@@ -76,7 +80,13 @@ func Resolve(algorithm string, raw map[string]json.RawMessage, c Context) (Setti
 	if !ok {
 		return Settings{}, []Fault{{"", "there is no algorithm " + algorithm}}
 	}
-	r := resolver{context: c, out: Settings{numbers: map[string]keyed[float64]{}, texts: map[string]string{}, flags: map[string]bool{}}}
+	r := resolver{context: c, out: Settings{numbers: map[string]keyed[float64]{}, texts: map[string]string{}, flags: map[string]bool{}, design: spreadDesign}}
+	if d.design != nil {
+		r.out.design = d.design
+	}
+	if c.Standardized && !c.Paper {
+		r.out.margin = d.margins(c)
+	}
 	for _, setting := range d.Settings {
 		r.resolve(setting, raw[setting.Name])
 	}

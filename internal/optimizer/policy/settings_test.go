@@ -148,7 +148,7 @@ func TestDescriptions(t *testing.T) {
 			t.Errorf("%s needs safe seeds: %v, has the setting: %v", d.Name, d.NeedsSafeSeeds, seen["safe_seeds"])
 		}
 	}
-	want := "rpol-ucb rpol-censored-ucb rpol-sw-ucb ckb-ucb ckb-ts ckb-rand ckb-lyapunov ckb-restart-ucb ckb-sw-ucb scgp-ucb " +
+	want := "log-cei rpol-ucb rpol-censored-ucb rpol-sw-ucb ckb-ucb ckb-ts ckb-rand ckb-lyapunov ckb-restart-ucb ckb-sw-ucb scgp-ucb " +
 		"penalty-noiseless penalty-noisy igp-ucb config epbo safeopt stageopt sgp-ucb cei scbo random halton"
 	for _, name := range strings.Fields(want) {
 		if !names[name] {
@@ -243,4 +243,46 @@ func TestAnySettings(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPracticalMargin keeps rectified learning clear of learned limits, unless it is told otherwise, outputs are raw, or as published.
+func TestPracticalMargin(t *testing.T) {
+	t.Parallel()
+	study := studyOf(3)
+	study.Standardized, study.CostMetrics[2] = true, ""
+	margins := func(algorithm, settings string, c Context) []float64 {
+		t.Helper()
+		s, faults := settle(t, algorithm, settings, c)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		var list []float64
+		for _, name := range c.Constraints {
+			list = append(list, s.Margin(name))
+		}
+		return list
+	}
+	published := study
+	published.Paper = true
+	raw := study
+	raw.Standardized = false
+	equal(t, "practical", margins("rpol-ucb", `{}`, study), []float64{0.05, 0.05, 0})
+	equal(t, "set to 0", margins("rpol-ucb", `{"margin": 0}`, study), []float64{0, 0, 0})
+	equal(t, "set for one", margins("rpol-ucb", `{"margin": {"limit1": 0.3}}`, study), []float64{0.3, 0.05, 0})
+	equal(t, "as published", margins("rpol-ucb", `{}`, published), make([]float64, 3))
+	equal(t, "raw outputs", margins("rpol-ucb", `{}`, raw), make([]float64, 3))
+	equal(t, "log-cei", margins("log-cei", `{}`, study), make([]float64, 3))
+}
+
+// TestFirstDesign is five rounds for the default, and by the number of parameters for the others.
+func TestFirstDesign(t *testing.T) {
+	t.Parallel()
+	study := studyOf(1)
+	study.Fitted, study.Dimensions = true, 9
+	for algorithm, want := range map[string]int{"log-cei": 5, "rpol-ucb": 11} {
+		s, _ := settle(t, algorithm, `{}`, study)
+		if got := s.InitialDesign(study); got != want {
+			t.Errorf("%s starts with %d rounds, want %d", algorithm, got, want)
+		}
+	}
 }

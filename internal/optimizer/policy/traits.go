@@ -12,11 +12,19 @@ type Traits struct {
 	RisesWithUncertainty bool
 	// MovesByEstimate: its multipliers move by the estimate at the chosen point, Revealed.Own.
 	MovesByEstimate bool
+	// AvoidsKnown: it does not choose a candidate again while no reading has shown that it would teach anything.
+	AvoidsKnown bool
 	// Guaranteed: the widths are those that Bound was proved for; otherwise the bound shows a growth rate only.
 	Guaranteed bool
 
+	// Upper returns scores that are at least those of Score whenever every deviation is at most the one in sight, for an algorithm whose
+	// score may fall when a deviation rises; nil where none is known.
+	Upper func(s *Sight) Scores
 	// First returns the earliest round whose data enter decision t; nil for an algorithm that never forgets.
 	First func(t int) int
+	// Incumbent returns which of the points played, whose posterior means are in sight (no deviations), the others are compared with in
+	// Sight.Lead, −1 for none.
+	Incumbent func(played *Sight) int
 	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
 	Draws func(seed uint64, beta []float64) []float64
 	// Drawn returns, of an algorithm that draws whole functions, the standardised draws (draw − μ)/σ at the chosen place i, to keep

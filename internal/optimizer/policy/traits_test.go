@@ -14,7 +14,7 @@ func describe(t Traits) string {
 		word string
 	}{
 		{t.LooksBack, "back"}, {t.LooksAtAll, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {t.Guaranteed, "guaranteed"},
-		{t.First != nil, "forgets"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.Propose != nil, "proposes"},
+		{t.First != nil, "forgets"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil, "compares"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"},
 		{t.Censoring != nil, "censored"}, {t.Response != nil, "penalised"}, {t.Ceiling != nil, "capped"}, {t.Bound != nil, "bounded"},
 	} {
 		if w.is {
@@ -52,6 +52,7 @@ func ordinary(t *testing.T, d Description) Policy {
 func TestTraits(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
+		"log-cei":           "new compares bounds scores",
 		"rpol-ucb":          "rises guaranteed bounded",
 		"rpol-censored-ucb": "rises censored bounded",
 		"rpol-sw-ucb":       "rises guaranteed forgets bounded",
@@ -68,7 +69,7 @@ func TestTraits(t *testing.T) {
 		"config":            "rises",
 		"epbo":              "rises",
 		"cei":               "back",
-		"scbo":              "back all functions proposes",
+		"scbo":              "back all functions new proposes",
 		"safeopt":           "all",
 		"stageopt":          "all",
 		"sgp-ucb":           "all",
@@ -124,4 +125,29 @@ func valueOf(s Scores) float64 {
 		return s.Value[0]
 	}
 	return s.Fallback[0]
+}
+
+// TestUpperScores holds that what an algorithm says its score is at most is never exceeded by the score with smaller deviations.
+func TestUpperScores(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(2, 0))
+	for _, settings := range []string{`{}`, `{"caution": 4}`, `{"most_risk": 0.2}`} {
+		a := made(t, "log-cei", settings, studyOf(1))
+		for range 5000 {
+			s := line(0, []float64{0}, []float64{1}, []float64{2 * random.NormFloat64()}, []float64{random.Float64()})
+			s.Lead = &Estimate{Mean: []float64{2 * random.NormFloat64()}, SD: []float64{random.Float64()}}
+			if random.IntN(4) == 0 {
+				s.Lead = nil
+			}
+			upper := a.Traits().Upper(s)
+			s.Costs[0].SD[0] *= random.Float64()
+			if s.Lead != nil {
+				s.Lead.SD[0] *= random.Float64()
+			}
+			score := a.Score(s)
+			if allowed(score) && !allowed(upper) || allowed(score) == allowed(upper) && valueOf(score) > valueOf(upper)+1e-12*max(1, -valueOf(upper)) {
+				t.Fatalf("%s: a score of %g is bounded by %g: %+v, lead %+v", settings, valueOf(score), valueOf(upper), s, s.Lead)
+			}
+		}
+	}
 }

@@ -43,6 +43,10 @@ type armsTarget struct {
 
 // armsSuffice tells whether an armsPlayer can play the study.
 func armsSuffice(cfg *optimizer.Config) bool {
+	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
+	if traits := p.Traits(); traits.Incumbent != nil || traits.AvoidsKnown {
+		return false
+	}
 	return cfg.Space.Arms != nil && !cfg.Standardize && !cfg.Fit && cfg.Settings.InitialDesign(cfg.Context()) == 0
 }
 

@@ -153,7 +153,7 @@ func (e Experiment) config(in *Instance, seed uint64) (*optimizer.Config, error)
 	}
 	names := append([]string{rewardName}, in.Limits...)
 	for i, name := range names {
-		m := optimizer.Metric{Name: name, Kernel: prior, Lambda: e.lambda(in, i), FreeLengthscales: fitted, FreeNoise: fitted}
+		m := optimizer.Metric{Name: name, Kernel: prior, Lambda: e.lambda(in, i), FreeLengthscales: fitted, FreeNoise: fitted, FreeVariance: fitted, Warp: fitted}
 		given := i > 0 && in.Sample != nil
 		if !given {
 			cfg.Metrics = append(cfg.Metrics, m)

@@ -1,9 +1,9 @@
 package problems
 
 import (
+	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
@@ -24,7 +24,11 @@ type posterior interface {
 // newPosterior keeps the whole covariance where many rounds are played on few arms, else one row a reading.
 func newPosterior(k *kernel.Function, arms *kernel.Inputs, responses, rounds int) posterior {
 	if rounds > 2*arms.Len() {
-		return whole{gp.NewArms(k, arms, responses)}
+		a, err := gp.NewArms(context.Background(), k, arms, responses)
+		if err != nil {
+			panic(err) // it has no other error than its context's
+		}
+		return whole{a}
 	}
 	return newRows(k, arms, responses)
 }
@@ -32,7 +36,12 @@ func newPosterior(k *kernel.Function, arms *kernel.Inputs, responses, rounds int
 // whole is the posterior with its M×M covariance, O(M²) a reading.
 type whole struct{ *gp.Arms }
 
-func (w whole) row(i int) []float64 { return slices.Clone(w.Covariance()[i]) }
+func (w whole) Variance(i int) float64 { return w.Variances()[i] }
+func (w whole) row(i int) []float64    { return w.Covariances(i) }
+
+func (w whole) Update(i int, ys []float64, lambda float64) error {
+	return w.Arms.Update(context.Background(), i, ys, lambda)
+}
 
 // rows is the posterior as the prior less one rank a reading, Σ = K − Σ_s u_s u_sᵀ: O(nM) a reading and in memory. A reading y of arm i with
 // noise variance λ moves it by

@@ -12,12 +12,21 @@ import (
 
 // set lets the algorithm look at all arms together.
 func (p *armsPlayer) set() *policy.Set {
-	set := &policy.Set{Points: p.cfg.Space.Arms, Free: everyArm(len(p.cfg.Space.Dims)),
+	set := &policy.Set{Points: p.cfg.Space.Arms, Free: everyArm(len(p.cfg.Space.Dims)), Unlike: p.unlike,
 		Joint: p.joint(), Reread: p.reread, Distance: p.distance, Earlier: p.sightOf, Design: p.design}
 	for _, seed := range p.cfg.SafeSeeds {
 		set.Seeds = append(set.Seeds, seed.Arm)
 	}
 	return set
+}
+
+// unlike is the squared distance of two points in unit coordinates; the problems have no categories.
+func (p *armsPlayer) unlike(u, v []float64) float64 {
+	sum := 0.0
+	for k := range u {
+		sum += square(u[k] - v[k])
+	}
+	return sum
 }
 
 // sightOf is what the decision of an earlier round saw; given constraints keep their present values.
@@ -38,7 +47,24 @@ func (p *armsPlayer) design() []float64 {
 }
 
 // joint returns how to draw target k's function over the arms, μ + width·chol(Cov)·n. Targets whose variances are the same share the root.
-func (p *armsPlayer) joint() func(k int, width float64, normal func() float64) []float64 {
+func (p *armsPlayer) joint() func(among []int) func(k int, width float64, normal func() float64) []float64 {
+	over := p.jointOver()
+	return func(among []int) func(k int, width float64, normal func() float64) []float64 {
+		return func(k int, width float64, normal func() float64) []float64 {
+			drawn := over(k, width, normal)
+			if among == nil {
+				return drawn
+			}
+			some := make([]float64, len(among))
+			for n, i := range among {
+				some[n] = drawn[i]
+			}
+			return some
+		}
+	}
+}
+
+func (p *armsPlayer) jointOver() func(k int, width float64, normal func() float64) []float64 {
 	roots := map[*regression][][]float64{}
 	return func(k int, width float64, normal func() float64) []float64 {
 		narrowed := p.narrowing(k)

@@ -17,12 +17,14 @@ const (
 	// MaxSeed is the largest seed: beyond it JSON readers that hold numbers as float64 would change it.
 	MaxSeed = 1<<53 - 1
 
-	defaultAlgorithm = "rpol-ucb"
+	defaultAlgorithm = "log-cei"
 	defaultHorizon   = 100
 	presetPaper      = "paper"
 
 	fitFixed       = "fixed"
 	fitMAP         = "marginal_likelihood"
+	warpYeoJohnson = "yeo_johnson"
+	warpNone       = "none"
 	outputsRaw     = "raw"
 	outputsScaled  = "standardize"
 	inputsUnit     = "unit"
@@ -159,6 +161,20 @@ func (c *checker) modelWords() {
 		c.word(&m.Outputs, "body.model.outputs", outputsRaw, outputsScaled)
 	} else {
 		c.word(&m.Outputs, "body.model.outputs", outputsScaled, outputsRaw)
+	}
+	c.warp(m)
+}
+
+// warp is written out where readings can be bent: a fit chooses how, and only standardised readings have no unit.
+func (c *checker) warp(m *Model) {
+	const at = "body.model.warp"
+	switch {
+	case m.Fit == fitMAP && m.Outputs == outputsScaled:
+		c.word(&m.Warp, at, warpYeoJohnson, warpNone)
+	case m.Warp == warpYeoJohnson:
+		c.faults.Add(at, m.Warp, "needs outputs %q and fit %q", outputsScaled, fitMAP)
+	default:
+		c.word(&m.Warp, at, "", warpNone)
 	}
 }
 

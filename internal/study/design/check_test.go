@@ -18,7 +18,7 @@ func TestCheckWritesOutDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := []string{d.Parameters[0].Scale, d.Constraints[0].Name, d.Algorithm.Name, d.Model.Inputs, d.Model.Outputs, d.Model.Fit, string(d.Model.Kernel)}; !slices.Equal(got,
-		[]string{"linear", "impurity", "rpol-ucb", "unit", "standardize", "marginal_likelihood", `"matern52"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
+		[]string{"linear", "impurity", "log-cei", "unit", "standardize", "marginal_likelihood", `"matern52"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
 		t.Errorf("defaults %v, horizon %d, seed %d", got, d.Algorithm.Horizon, d.Seed)
 	}
 	if diff := cmp.Diff(bufferScreen(), given); diff != "" {
@@ -53,6 +53,33 @@ func TestCheckDefaultsOfTheModel(t *testing.T) {
 		}
 		if m := c.Config.Metrics[0]; m.Lambda != test.lambda || m.FreeLengthscales != test.free {
 			t.Errorf("%+v: metric %+v", test, m)
+		}
+	}
+}
+
+// TestWhatAFitMayMove lists, for models as written, whether the kernel's variance is fitted and readings are bent.
+func TestWhatAFitMayMove(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		preset         string
+		model          Model
+		word           string
+		variance, warp bool
+	}{
+		{"", Model{}, "yeo_johnson", true, true},
+		{"", Model{Warp: "none"}, "none", true, false},
+		{"", Model{Variance: rawJSON("2")}, "yeo_johnson", false, true},
+		{"", Model{NoiseVariance: rawJSON("2")}, "yeo_johnson", true, false},
+		{"", Model{Outputs: "raw"}, "", true, false},
+		{"", Model{Fit: "fixed", Outputs: "standardize"}, "", false, false},
+		{"", Model{Fit: "fixed", Warp: "none"}, "none", false, false},
+		{"paper", Model{}, "", false, false},
+	} {
+		d := bufferScreen()
+		d.Algorithm.Preset, d.Model = test.preset, test.model
+		c := mustCompile(t, d)
+		if m := c.Config.Metrics[0]; c.Def.Model.Warp != test.word || m.FreeVariance != test.variance || m.Warp != test.warp {
+			t.Errorf("%+v: warp %q, variance free %v, warped %v", test, c.Def.Model.Warp, m.FreeVariance, m.Warp)
 		}
 	}
 }
@@ -103,6 +130,8 @@ var checkFaults = []struct {
 	{"huge threshold", func(d *Definition) { d.Constraints[0].Threshold = -1e101 }, "body.constraints[0].threshold", "between -1e100 and 1e100"},
 	{"indistinguishable bounds", func(d *Definition) { d.Parameters[2].Low, d.Parameters[2].High = pointer(1.0), pointer(1+1e-12) }, "body.parameters[2].high", "too close together"},
 	{"log scale from 0", func(d *Definition) { d.Parameters[2].Low = pointer(0.0) }, "body.parameters[2].low", "low 0 must be above 0 for a log scale"},
+	{"unknown warp", func(d *Definition) { d.Model.Warp = "log" }, "body.model.warp", `must be "yeo_johnson" or "none"`},
+	{"a warp nobody fits", func(d *Definition) { d.Model.Warp, d.Model.Fit = "yeo_johnson", "fixed" }, "body.model.warp", `needs outputs "standardize" and fit "marginal_likelihood"`},
 	{"unknown scale", func(d *Definition) { d.Parameters[2].Scale = "log10" }, "body.parameters[2].scale", `must be "linear" or "log"`},
 	{"fractional bound of an integer", func(d *Definition) { d.Parameters[1].Low = pointer(1.5) }, "body.parameters[1].low", "1.5 must be a whole number"},
 	{"step of an integer", func(d *Definition) { d.Parameters[1].Step = pointer(2.0) }, "body.parameters[1].step", "steps of 1"},
@@ -173,11 +202,11 @@ var checkFaults = []struct {
 	}, "body.constraints[0].context[1]", "twice"},
 
 	{"unknown algorithm", func(d *Definition) { d.Algorithm.Name = "rpol-ucp" }, "body.algorithm.name", `did you mean "rpol-ucb"?`},
-	{"unheard-of algorithm", func(d *Definition) { d.Algorithm.Name = "gradient descent" }, "body.algorithm.name", "there are rpol-ucb"},
+	{"unheard-of algorithm", func(d *Definition) { d.Algorithm.Name = "gradient descent" }, "body.algorithm.name", "there are log-cei"},
 	{"unknown preset", func(d *Definition) { d.Algorithm.Preset = "fast" }, "body.algorithm.preset", `must be "paper" or left out`},
 	{"negative horizon", func(d *Definition) { d.Algorithm.Horizon = -1 }, "body.algorithm.horizon", "from 1 to 1000000"},
 	{"unknown setting", func(d *Definition) { d.Algorithm.Settings = map[string]json.RawMessage{"speed": rawJSON("1")} }, "body.algorithm.settings.speed", "no such setting"},
-	{"setting of a wrong kind", func(d *Definition) { d.Algorithm.Settings = map[string]json.RawMessage{"eta": rawJSON(`"x"`)} }, "body.algorithm.settings.eta", "must be a number"},
+	{"setting of a wrong kind", func(d *Definition) { d.Algorithm.Settings = map[string]json.RawMessage{"caution": rawJSON(`"x"`)} }, "body.algorithm.settings.caution", "must be a number"},
 	{"margin of an unknown constraint", func(d *Definition) {
 		d.Algorithm.Settings = map[string]json.RawMessage{"margin": rawJSON(`{"pH": 0.1}`)}
 	}, "body.algorithm.settings.margin.pH", "there is no constraint"},

@@ -32,7 +32,7 @@ func TestCostsAndMetrics(t *testing.T) {
 	if !slices.Equal(c.Config.Costs, want) {
 		t.Errorf("costs %+v\nwant %+v", c.Config.Costs, want)
 	}
-	if c.Config.Objective != (optimizer.Objective{Metric: 0, Sign: -1}) || c.Config.Seed != 7 || c.Config.Algorithm != "rpol-ucb" || c.Config.Horizon != 100 {
+	if c.Config.Objective != (optimizer.Objective{Metric: 0, Sign: -1}) || c.Config.Seed != 7 || c.Config.Algorithm != "log-cei" || c.Config.Horizon != 100 {
 		t.Errorf("config %+v", c.Config)
 	}
 	for name, kind := range map[string]MetricKind{"yield": MetricModelled, "pH": MetricModelled, "heat": MetricKnown, "colour": MetricRecorded, "pH low": MetricUnknown} {
@@ -72,7 +72,7 @@ func TestConstraintsOfOneKnownMetricShareIt(t *testing.T) {
 	}
 	s := Settings{"temperature": NumberValue(30), "cycles": NumberValue(3), "salt": NumberValue(0.1), "time": NumberValue(0.8), "catalyst": TextValue("B")}
 	_, place, _ := c.Place(s, "at")
-	known, wrong := c.KnownAt(s, place, nil, nil, "body")
+	known, wrong := c.KnownAt(s, place, Brought{}, "body")
 	if len(wrong) > 0 || known["pH low"] != 5.8 || known["pH high"] != 5.8 || len(known) != 2 {
 		t.Errorf("known %v %v", known, wrong)
 	}
@@ -82,16 +82,16 @@ func TestKnownOfCandidates(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, queue())
 	backlog := map[string][]float64{"backlog": {1, 2, 3, 4}}
-	known, wrong := c.Known(map[string]float64{"omega": 2}, backlog, "body")
+	known, wrong := c.Known(Brought{map[string]float64{"omega": 2}, backlog}, "body")
 	if len(wrong) > 0 || known.At != nil || len(known.Arms) != 2 || !slices.Equal(known.Arms[0], []float64{2, -1, -1, -7}) || !slices.Equal(known.Arms[1], []float64{1, 2, 3, 4}) {
 		t.Errorf("known %v %v", known, wrong)
 	}
 	s, place, _ := c.Place(queue().Candidates[3], "at")
-	at, wrong := c.KnownAt(s, place, map[string]float64{"omega": 2}, backlog, "body")
+	at, wrong := c.KnownAt(s, place, Brought{map[string]float64{"omega": 2}, backlog}, "body")
 	if len(wrong) > 0 || at["load"] != -7 || at["backlog limit"] != 4 || len(at) != 2 {
 		t.Errorf("known at candidate 3: %v %v", at, wrong)
 	}
-	known, wrong = c.KnownFor([]optimizer.Place{place, {Arm: 0}}, map[string]float64{"omega": 2}, map[string][]float64{"backlog": {40, 10}}, "body")
+	known, wrong = c.KnownFor([]optimizer.Place{place, {Arm: 0}}, Brought{map[string]float64{"omega": 2}, map[string][]float64{"backlog": {40, 10}}}, "body")
 	if len(wrong) > 0 || known.Arms[1][3] != 40 || known.Arms[1][0] != 10 || known.Arms[0][3] != -7 {
 		t.Errorf("known for two points: %v %v", known, wrong)
 	}
@@ -115,19 +115,19 @@ func TestKnownFaults(t *testing.T) {
 		{"values of another metric", omega, map[string][]float64{"backlog": {1, 2, 3, 4}, "load": {1}}, "body.constraint_values.load", "there is no sampled metric"},
 		{"a value that is no number", omega, map[string][]float64{"backlog": {1, 2, math.NaN(), 4}}, "body.constraint_values.backlog[2]", "finite"},
 	} {
-		known, wrong := c.Known(test.context, test.values, "body")
+		known, wrong := c.Known(Brought{test.context, test.values}, "body")
 		wantFault(t, wrong, test.location, test.message)
-		at, wrong := c.KnownAt(queue().Candidates[0], c.arm(0), test.context, test.values, "body")
+		at, wrong := c.KnownAt(queue().Candidates[0], c.arm(0), Brought{test.context, test.values}, "body")
 		wantFault(t, wrong, test.location, test.message)
 		if known.Arms != nil || known.At != nil || at != nil {
 			t.Errorf("%s: values in spite of faults: %v, %v", test.name, known, at)
 		}
 	}
 	screen := mustCompile(t, bufferScreen())
-	if known, wrong := screen.Known(nil, nil, "body"); len(wrong) > 0 || known.Arms != nil || known.At != nil {
+	if known, wrong := screen.Known(Brought{}, "body"); len(wrong) > 0 || known.Arms != nil || known.At != nil {
 		t.Errorf("a study without known constraints: %v %v", known, wrong)
 	}
-	_, wrong := screen.Known(map[string]float64{"omega": 1}, nil, "body")
+	_, wrong := screen.Known(Brought{Context: map[string]float64{"omega": 1}}, "body")
 	wantFault(t, wrong, "body.context.omega", "the study has none")
 }
 
@@ -139,7 +139,7 @@ func TestKnownAnywhere(t *testing.T) {
 	d.Constraints[0].Expression = "omega*a/(b - shift)"
 	d.Constraints[0].Context = []string{"omega", "shift"}
 	c := mustCompile(t, d)
-	known, wrong := c.Known(map[string]float64{"omega": 2, "shift": 0}, nil, "body")
+	known, wrong := c.Known(Brought{Context: map[string]float64{"omega": 2, "shift": 0}}, "body")
 	if len(wrong) > 0 || known.Arms != nil {
 		t.Fatalf("known %v %v", known, wrong)
 	}
@@ -148,14 +148,14 @@ func TestKnownAnywhere(t *testing.T) {
 	if v := known.At(0, place.U); math.Abs(v-1) > 1e-12 {
 		t.Errorf("price %v, want 1", v)
 	}
-	if at, wrong := c.KnownAt(kept, place, map[string]float64{"omega": 2, "shift": 0}, nil, "body"); len(wrong) > 0 || at["price"] != 1 {
+	if at, wrong := c.KnownAt(kept, place, Brought{Context: map[string]float64{"omega": 2, "shift": 0}}, "body"); len(wrong) > 0 || at["price"] != 1 {
 		t.Errorf("price %v %v", at, wrong)
 	}
-	_, wrong = c.Known(map[string]float64{"omega": 2, "shift": 1}, nil, "body")
+	_, wrong = c.Known(Brought{Context: map[string]float64{"omega": 2, "shift": 1}}, "body")
 	wantFault(t, wrong, "body.context", "the expression of price has no finite value at")
-	_, wrong = c.KnownAt(kept, place, map[string]float64{"omega": 2, "shift": 40}, nil, "body")
+	_, wrong = c.KnownAt(kept, place, Brought{Context: map[string]float64{"omega": 2, "shift": 40}}, "body")
 	wantFault(t, wrong, "body", "the expression of price has no finite value at a = 20, b = 40")
-	known, _ = c.Known(map[string]float64{"omega": 2, "shift": 40}, nil, "body")
+	known, _ = c.Known(Brought{Context: map[string]float64{"omega": 2, "shift": 40}}, "body")
 	if v := known.At(0, place.U); v != Largest {
 		t.Errorf("where the price has no value it is %v", v)
 	}

@@ -103,6 +103,7 @@ type Model struct {
 	Variance      json.RawMessage `json:"variance,omitempty"`
 	Outputs       string          `json:"outputs,omitempty"` // raw or standardize
 	Fit           string          `json:"fit,omitempty"`     // fixed or marginal_likelihood
+	Warp          string          `json:"warp,omitempty"`    // yeo_johnson or none; only of standardised outputs whose model is fitted
 	Lambda        json.RawMessage `json:"lambda,omitempty"`
 	NoiseVariance json.RawMessage `json:"noise_variance,omitempty"`
 }

@@ -10,6 +10,13 @@ import (
 	"headroom/internal/optimizer"
 )
 
+// Brought is what a caller brings with a decision for the constraints whose value is known then: the context that expressions need, by
+// name, and the values of sampled metrics, one number per candidate, by metric.
+type Brought struct {
+	Context          map[string]float64   `json:"context,omitempty"`
+	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
+}
+
 // givenCost is a constraint whose metric is known when a decision is made.
 type givenCost struct {
 	cost int // index into Config.Costs
@@ -17,56 +24,55 @@ type givenCost struct {
 	value formula // of parameters and context; nil when sampled
 }
 
-// Known makes the values of known-form and sampled constraints for one decision: values holds, by metric, one number
-// per candidate. Faults are located under location, e.g. "body".
-func (c *Compiled) Known(context map[string]float64, values map[string][]float64, location string) (optimizer.Known, Faults) {
+// Known makes the values of known-form and sampled constraints for one decision. Faults are located under location, e.g. "body".
+func (c *Compiled) Known(brought Brought, location string) (optimizer.Known, Faults) {
 	places := make([]optimizer.Place, len(c.arms))
 	for i := range places {
 		places[i].Arm = i
 	}
-	return c.KnownFor(places, context, values, location)
+	return c.KnownFor(places, brought, location)
 }
 
-// KnownFor is known where values holds one number for each of the given places instead of each candidate.
-func (c *Compiled) KnownFor(places []optimizer.Place, context map[string]float64, values map[string][]float64, location string) (optimizer.Known, Faults) {
+// KnownFor is Known where sampled values hold one number for each of the given places instead of each candidate.
+func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought, location string) (optimizer.Known, Faults) {
 	var f Faults
-	c.checkContext(context, Largest, location, &f)
-	c.checkValues(values, len(places), Largest, location, &f)
+	c.checkContext(brought.Context, Largest, location, &f)
+	c.checkValues(brought.ConstraintValues, len(places), Largest, location, &f)
 	if len(f) > 0 {
 		return optimizer.Known{}, f
 	}
-	return c.tell(places, context, values, location, &f), f
+	return c.tell(places, brought, location, &f), f
 }
 
 // KnownThen is Known for a decision of the past: numbers that were accepted when larger ones were count as the largest of now.
-func (c *Compiled) KnownThen(context map[string]float64, values map[string][]float64) (optimizer.Known, error) {
+func (c *Compiled) KnownThen(brought Brought) (optimizer.Known, error) {
 	places := c.Arms()
 	var f, unused Faults
-	c.checkContext(context, math.MaxFloat64, "body", &f)
-	c.checkValues(values, len(places), math.MaxFloat64, "body", &f)
+	c.checkContext(brought.Context, math.MaxFloat64, "body", &f)
+	c.checkValues(brought.ConstraintValues, len(places), math.MaxFloat64, "body", &f)
 	if err := f.Err(); err != nil {
 		return optimizer.Known{}, err
 	}
-	return c.tell(places, context, values, "body", &unused), nil
+	return c.tell(places, brought, "body", &unused), nil
 }
 
 // tell works out the known constraints' values, saturated, and notes where they are not to be computed with.
-func (c *Compiled) tell(places []optimizer.Place, context map[string]float64, values map[string][]float64, location string, f *Faults) optimizer.Known {
+func (c *Compiled) tell(places []optimizer.Place, brought Brought, location string, f *Faults) optimizer.Known {
 	if len(c.given) == 0 {
 		return optimizer.Known{}
 	}
 	if c.arms == nil {
-		return optimizer.Known{At: c.knownFunction(context, location, f)}
+		return optimizer.Known{At: c.knownFunction(brought.Context, location, f)}
 	}
 	known := optimizer.Known{Arms: make([][]float64, len(c.ConstraintNames))}
 	for _, g := range c.given {
 		if g.Sampled {
 			known.Arms[g.cost] = make([]float64, len(c.arms))
 			for i, p := range places {
-				known.Arms[g.cost][p.Arm] = Saturated(values[g.Metric][i])
+				known.Arms[g.cost][p.Arm] = Saturated(brought.ConstraintValues[g.Metric][i])
 			}
 		} else {
-			known.Arms[g.cost] = c.tabulate(g, context, location, f)
+			known.Arms[g.cost] = c.tabulate(g, brought.Context, location, f)
 		}
 	}
 	return known
@@ -152,10 +158,10 @@ func (g givenCost) complete(r *row, n int, context map[string]float64) []float64
 }
 
 // KnownAt returns the known constraints' metric values at one point, by constraint name.
-func (c *Compiled) KnownAt(s Settings, place optimizer.Place, context map[string]float64, values map[string][]float64, location string) (map[string]float64, Faults) {
+func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought, location string) (map[string]float64, Faults) {
 	var f Faults
-	c.checkContext(context, Largest, location, &f)
-	c.checkValues(values, len(c.arms), Largest, location, &f)
+	c.checkContext(brought.Context, Largest, location, &f)
+	c.checkValues(brought.ConstraintValues, len(c.arms), Largest, location, &f)
 	if len(f) > 0 || len(c.given) == 0 {
 		return nil, f
 	}
@@ -164,10 +170,10 @@ func (c *Compiled) KnownAt(s Settings, place optimizer.Place, context map[string
 	out := make(map[string]float64, len(c.given))
 	for _, g := range c.given {
 		if g.Sampled {
-			out[g.Name] = values[g.Metric][place.Arm]
+			out[g.Name] = brought.ConstraintValues[g.Metric][place.Arm]
 			continue
 		}
-		v := g.at(&r, x, context)
+		v := g.at(&r, x, brought.Context)
 		if !Computable(v) {
 			f.Add(location, nil, "the expression of %s %s at %s", g.Name, uncomputable(v), c.space.describe(x))
 		}
@@ -199,7 +205,7 @@ func (c *Compiled) KnownOfSettings(places []optimizer.Place, points []Settings) 
 	}
 	rows := make([][]float64, len(points))
 	for i := range points {
-		known, faults := c.KnownAt(points[i], places[i], nil, nil, "body")
+		known, faults := c.KnownAt(points[i], places[i], Brought{}, "body")
 		if len(faults) > 0 {
 			return nil
 		}
@@ -208,9 +214,9 @@ func (c *Compiled) KnownOfSettings(places []optimizer.Place, points []Settings) 
 	return rows
 }
 
-// BringsLittle tells whether no more contexts and sampled metrics are named than any study has.
-func BringsLittle(context map[string]float64, values map[string][]float64) bool {
-	return len(context) <= maxContext && len(values) <= maxMetrics
+// Little tells whether no more contexts and sampled metrics are named than any study has.
+func (b Brought) Little() bool {
+	return len(b.Context) <= maxContext && len(b.ConstraintValues) <= maxMetrics
 }
 
 // checkContext compares the context that was brought with what the expressions need.

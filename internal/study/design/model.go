@@ -310,15 +310,18 @@ func (b *compiler) models() {
 			Lambda:           1 + 2/float64(c.Def.Algorithm.Horizon),
 			FreeLengthscales: c.Config.Fit,
 			FreeNoise:        c.Config.Fit,
+			FreeVariance:     c.Config.Fit,
 		}
 		if k := kernels.at(name); k != nil {
 			metric.Kernel.Name, metric.Kernel.Matrix = k.name, k.matrix
 		}
 		if v := variances.at(name); v != nil {
-			metric.Kernel.Variance = *v
+			metric.Kernel.Variance, metric.FreeVariance = *v, false
 		}
 		b.lengthscales(&metric, lengths)
 		b.noise(&metric, lambdas.at(name), noises.at(name))
+		// A noise that is given is one for all readings as they are; bent, it would differ between them.
+		metric.Warp = m.Warp == warpYeoJohnson && metric.FreeNoise && metric.Kernel.Matrix == nil
 		c.Config.Metrics = append(c.Config.Metrics, metric)
 	}
 }

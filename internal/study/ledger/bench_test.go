@@ -2,8 +2,11 @@ package ledger
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,10 +23,10 @@ type bench struct {
 	clock  time.Time
 }
 
-// oven is a small study: two settings, one limit.
-func oven(t testing.TB) (d design.Definition) {
+// example is one of the studies that the tests of all packages about studies share.
+func example(t testing.TB, name string) (d design.Definition) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "design", "testdata", "oven.json"))
+	text, err := os.ReadFile(filepath.Join("..", "design", "testdata", name+".json"))
 	if err == nil {
 		err = json.Unmarshal(text, &d)
 	}
@@ -32,6 +35,9 @@ func oven(t testing.TB) (d design.Definition) {
 	}
 	return d
 }
+
+// oven is a small study: two settings, one limit.
+func oven(t testing.TB) design.Definition { return example(t, "oven") }
 
 func newBench(t testing.TB, d design.Definition) *bench {
 	t.Helper()
@@ -80,7 +86,7 @@ func (b *bench) tell(number int, metrics map[string]float64) {
 	for name, value := range metrics {
 		readings[name] = Reading{Value: value}
 	}
-	b.add(Told, ToldData{Number: number, Metrics: readings})
+	b.add(Told, ToldData{Number: number, Telling: Telling{Metrics: readings}})
 }
 
 // correct changes the yield of a trial; nil takes it back.
@@ -89,6 +95,27 @@ func (b *bench) correct(number int, after *Reading) {
 	m := b.snap.Trial(number).Metrics["yield"]
 	b.add(Corrected, CorrectedData{Number: number, Reason: "typo",
 		Metrics: map[string]CorrectedValue{"yield": {Before: &Reading{m.Value, m.StdDev}, After: after}}})
+}
+
+// move says that another value of a setting was used than the ledger has.
+func (b *bench) move(number int, name string, to float64) {
+	b.Helper()
+	before := b.snap.Trial(number).Parameters
+	after := maps.Clone(before)
+	after[name] = design.NumberValue(to)
+	b.add(Corrected, CorrectedData{Number: number, Reason: "misread", Parameters: &CorrectedSettings{Before: before, After: after}})
+}
+
+// refuses fails unless the ledger refuses an event, naming it.
+func (b *bench) refuses(what string, d Draft) {
+	b.Helper()
+	events, err := Next(b.snap, b.clock, "Ana", d)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := Fold("bench", b.snap, events, nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("event %d (%s): ", b.snap.Version+1, d.Kind)) {
+		b.Errorf("%s: got %v", what, err)
+	}
 }
 
 func (b *bench) close(kind Kind, number int, reason string) {

@@ -4,8 +4,11 @@ package ledger
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
+	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
@@ -72,10 +75,9 @@ type ChosenData struct {
 	// Seen is the last event the decision was made from, Engine the version of the optimizer that made it.
 	Seen   int64  `json:"seen"`
 	Engine string `json:"engine"`
-	// Context and ConstraintValues are what the caller brought; KnownValues the known constraints' values at the point, by constraint name.
-	Context          map[string]float64   `json:"context,omitempty"`
-	ConstraintValues map[string][]float64 `json:"constraint_values,omitempty"`
-	KnownValues      map[string]float64   `json:"known_values,omitempty"`
+	design.Brought
+	// KnownValues are the known constraints' values at the point, by constraint name.
+	KnownValues map[string]float64 `json:"known_values,omitempty"`
 }
 
 // Origin is who chose a trial.
@@ -104,6 +106,8 @@ type Decision struct {
 	Draws                  []float64              `json:"draws,omitempty"`
 	Model                  map[string]MetricModel `json:"model"`
 	FeasibilityProbability float64                `json:"feasibility_probability"`
+	ExpectedImprovement    *float64               `json:"expected_improvement,omitempty"` // over trial Incumbent, in units of the objective
+	Incumbent              int                    `json:"incumbent,omitempty"`            // the trial that is best so far as the model sees it, compared with
 	Reason                 string                 `json:"reason"`
 	Because                string                 `json:"because"`
 }
@@ -122,24 +126,95 @@ type MetricModel struct {
 	Lambda       float64   `json:"lambda"`
 	Centre       float64   `json:"centre"`
 	Scale        float64   `json:"scale"`
+	// Warp bends standardised readings, Inflation is the part of variance and lambda that earlier predictions' errors ask for, Freedom the
+	// degrees of freedom of the bands; absent: none, 1 and normal bands.
+	Warp      *Warp   `json:"warp,omitempty"`
+	Inflation float64 `json:"inflation,omitempty"`
+	Freedom   float64 `json:"freedom,omitempty"`
 }
 
-// ToldData reports readings, and the settings actually used when they differ.
-type ToldData struct {
-	Number     int                `json:"number"`
+// Warp bends standardised readings z to (ψ(z) − centre)/scale, ψ being the transform of Yeo and Johnson with that power.
+type Warp struct {
+	Power  float64 `json:"power"`
+	Centre float64 `json:"centre"`
+	Scale  float64 `json:"scale"`
+}
+
+// NoiseAt is the noise of a trial's reading, or of all readings with its settings, in modelled units.
+type NoiseAt struct {
+	Number int     `json:"number"`
+	Lambda float64 `json:"lambda"`
+}
+
+// NoisesOf are how noises are written.
+func NoisesOf(list []optimizer.NoiseAt) []NoiseAt {
+	var kept []NoiseAt
+	for _, at := range list {
+		kept = append(kept, NoiseAt{at.Round, at.Lambda})
+	}
+	return kept
+}
+
+// noises reads them again.
+func noises(list []NoiseAt) []optimizer.NoiseAt {
+	var read []optimizer.NoiseAt
+	for _, at := range list {
+		read = append(read, optimizer.NoiseAt{Round: at.Number, Lambda: at.Lambda})
+	}
+	return read
+}
+
+// WarpOf is how a warp is written, nil for one that changes nothing.
+func WarpOf(w warp.Warp) *Warp {
+	if w == warp.Identity || w == (warp.Warp{}) {
+		return nil
+	}
+	kept := Warp(w)
+	return &kept
+}
+
+// Telling is what is reported of a trial: readings, and the settings actually used when they differ from those chosen.
+type Telling struct {
 	Metrics    map[string]Reading `json:"metrics"`
 	Parameters design.Settings    `json:"parameters,omitempty"`
 	ObservedAt *time.Time         `json:"observed_at,omitempty"`
 	Note       string             `json:"note,omitempty"`
+}
+
+// ToldData is a telling of trial Number, with what follows from it.
+type ToldData struct {
+	Number int `json:"number"`
+	Telling
 	// Candidate and KnownValues follow Parameters when those are given.
 	Candidate   *int               `json:"candidate,omitempty"`
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
 }
 
-// Reading is a value as told.
+// Reading is a value as told. Its JSON is an object; a number alone is read, too.
 type Reading struct {
 	Value  float64  `json:"value"`
 	StdDev *float64 `json:"stddev,omitempty"`
+}
+
+var errNotAReading = errors.New(`a reading is a number or {"value": …, "stddev": …}`)
+
+// UnmarshalJSON reads 71.2 or {"value": 71.2, "stddev": 0.4}, without members of other names.
+func (r *Reading) UnmarshalJSON(text []byte) error {
+	var read struct {
+		Value  *float64 `json:"value"`
+		StdDev *float64 `json:"stddev"`
+	}
+	var err error
+	if len(text) > 0 && text[0] == '{' {
+		err = decodeExactly(text, &read)
+	} else {
+		err = json.Unmarshal(text, &read.Value)
+	}
+	if err != nil || read.Value == nil {
+		return errNotAReading
+	}
+	*r = Reading{*read.Value, read.StdDev}
+	return nil
 }
 
 // CorrectedData keeps both values.
@@ -188,5 +263,13 @@ type FittedMetric struct {
 	Scale        float64   `json:"scale"`
 	Lengthscales []float64 `json:"lengthscales,omitempty"`
 	Lambda       float64   `json:"lambda,omitempty"`
-	Count        int       `json:"count"`
+	// Absent from fits that left the kernel's variance, the readings and the bands as they were.
+	Variance  float64 `json:"variance,omitempty"`
+	Warp      *Warp   `json:"warp,omitempty"`
+	Inflation float64 `json:"inflation,omitempty"` // multiplies variance and lambda
+	Freedom   float64 `json:"freedom,omitempty"`   // degrees of freedom of the bands
+	// Where noise differs by setting: lambda of every setting with replicates, named by its first trial, and of readings that their replicates contradict.
+	NoiseBySetting []NoiseAt `json:"noise_by_setting,omitempty"`
+	WrongReadings  []NoiseAt `json:"wrong_readings,omitempty"`
+	Count          int       `json:"count"`
 }

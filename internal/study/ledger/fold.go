@@ -35,7 +35,7 @@ func Fold(id string, prior *Snapshot, events []Event, like *Snapshot) (*Snapshot
 // builder is a snapshot in the making. What prior holds is shared until it is written to.
 type builder struct {
 	snap    *Snapshot
-	touched map[int]bool // indices of trials whose maps belong to snap alone
+	touched map[int]bool // indices of trials that belong to snap alone
 	names   map[string]bool
 	last    Event // the event being added
 }
@@ -181,8 +181,8 @@ func (b *builder) chosen(data ChosenData) error {
 		return fmt.Errorf("repeats trial %d", data.ReplicateOf)
 	}
 	b.touched[len(snap.Trials)] = true
-	snap.records = append(snap.records, record{chosen: data.Parameters})
-	snap.Trials = append(snap.Trials, Trial{
+	snap.records = append(snap.records, &record{chosen: data.Parameters, events: []int64{b.last.Seq}})
+	snap.Trials = append(snap.Trials, &Trial{
 		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
 		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf,
 		Context: data.Context, ConstraintValues: data.ConstraintValues,
@@ -193,7 +193,7 @@ func (b *builder) chosen(data ChosenData) error {
 
 // settle gives trial i its settings and the known constraints' values at them.
 func (b *builder) settle(i int, settings design.Settings, candidate *int, known map[string]float64) error {
-	t, r := &b.snap.Trials[i], &b.snap.records[i]
+	t, r := b.snap.Trials[i], b.snap.records[i]
 	t.Parameters, t.Candidate, t.SettingsChanged = settings, candidate, !maps.Equal(settings, r.chosen)
 	if candidate != nil && (*candidate < 0 || *candidate >= len(b.snap.Definition.Candidates)) {
 		return fmt.Errorf("no candidate %d", *candidate)
@@ -211,7 +211,7 @@ func (b *builder) settle(i int, settings design.Settings, candidate *int, known 
 	return nil
 }
 
-// touch returns the index of trial number, whose maps may be written to from now on.
+// touch returns the index of trial number, which may be written to from now on: it is prior's no more.
 func (b *builder) touch(number int) (int, error) {
 	i := number - 1
 	if i < 0 || i >= len(b.snap.Trials) {
@@ -219,21 +219,31 @@ func (b *builder) touch(number int) (int, error) {
 	}
 	if !b.touched[i] {
 		b.touched[i] = true
-		b.snap.Trials[i].Metrics = maps.Clone(b.snap.Trials[i].Metrics)
-		b.snap.records[i].spells = slices.Clone(b.snap.records[i].spells)
+		t, r := *b.snap.Trials[i], *b.snap.records[i]
+		t.Metrics, r.spells, r.events = maps.Clone(t.Metrics), slices.Clone(r.spells), slices.Clip(r.events)
+		b.snap.Trials[i], b.snap.records[i] = &t, &r
 	}
 	return i, nil
 }
 
+// concern is touch for the trial that the event being added is about.
+func (b *builder) concern(number int) (int, error) {
+	i, err := b.touch(number)
+	if err == nil {
+		b.snap.records[i].events = append(b.snap.records[i].events, b.last.Seq)
+	}
+	return i, err
+}
+
 func (b *builder) told(data ToldData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
 	if b.snap.State == Archived {
 		return errors.New("the study is archived")
 	}
-	t, r := &b.snap.Trials[i], &b.snap.records[i]
+	t, r := b.snap.Trials[i], b.snap.records[i]
 	if data.Parameters != nil {
 		if err := b.settle(i, data.Parameters, data.Candidate, data.KnownValues); err != nil {
 			return err
@@ -279,14 +289,14 @@ func (b *builder) anyTold(i int) bool {
 }
 
 func (b *builder) corrected(data CorrectedData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
 	if b.snap.State == Archived {
 		return errors.New("the study is archived")
 	}
-	t := &b.snap.Trials[i]
+	t := b.snap.Trials[i]
 	for name, value := range data.Metrics {
 		if err := correctMetric(t, name, value); err != nil {
 			return err
@@ -332,11 +342,11 @@ func (m Measurement) Reads(reading Reading) bool {
 }
 
 func (b *builder) closed(data ClosedData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
-	t, r := &b.snap.Trials[i], &b.snap.records[i]
+	t, r := b.snap.Trials[i], b.snap.records[i]
 	if n := len(r.spells); n > 0 && r.spells[n-1].to == 0 {
 		return fmt.Errorf("trial %d is already %s", t.Number, t.Status)
 	}
@@ -349,11 +359,11 @@ func (b *builder) closed(data ClosedData) error {
 }
 
 func (b *builder) setExcluded(data ClosedData) error {
-	i, err := b.touch(data.Number)
+	i, err := b.concern(data.Number)
 	if err != nil {
 		return err
 	}
-	t, excluded := &b.snap.Trials[i], b.last.Kind == Excluded
+	t, excluded := b.snap.Trials[i], b.last.Kind == Excluded
 	if t.Excluded == excluded {
 		return fmt.Errorf("trial %d already is so", t.Number)
 	}
@@ -363,8 +373,7 @@ func (b *builder) setExcluded(data ClosedData) error {
 }
 
 func (b *builder) fit(data FittedData) error {
-	n := len(b.snap.Fits)
-	if data.From != len(b.snap.Trials)+1 || n > 0 && data.From < b.snap.Fits[n-1].From || data.Seen >= b.last.Seq {
+	if data.From != len(b.snap.Trials)+1 || data.Seen >= b.last.Seq {
 		return fmt.Errorf("a fit from decision %d made from event %d", data.From, data.Seen)
 	}
 	for name := range data.Metrics {
@@ -401,5 +410,6 @@ func (b *builder) publish(prior, like *Snapshot) (*Snapshot, error) {
 	for i := range b.touched {
 		snap.derive(i)
 	}
+	snap.recount(prior, b.touched)
 	return snap, nil
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,6 +82,34 @@ func shown(t testing.TB, snap *Snapshot) string {
 	return string(text) + fmt.Sprint(snap.History(snap.compiled))
 }
 
+func TestEventsOfATrialAreThoseAboutIt(t *testing.T) {
+	t.Parallel()
+	b := eventful(t)
+	about := map[int][]int64{}
+	for _, e := range b.events {
+		var data struct{ Number int }
+		if err := json.Unmarshal(e.Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		if data.Number > 0 {
+			about[data.Number] = append(about[data.Number], e.Seq)
+		}
+	}
+	for number, want := range about {
+		if diff := cmp.Diff(want, b.snap.EventsOf(number)); diff != "" {
+			t.Errorf("trial %d: %s", number, diff)
+		}
+	}
+	// Two futures of one past do not write over each other.
+	one, other := *b, *b
+	one.close(Excluded, 1, "contaminated")
+	other.add(Edited, EditedData{})
+	other.close(Excluded, 1, "contaminated")
+	if first, second := one.snap.EventsOf(1), other.snap.EventsOf(1); first[3] != second[3]-1 {
+		t.Errorf("one future has events %v, the other %v", first, second)
+	}
+}
+
 func TestFoldShowsTrialsAsTheyStand(t *testing.T) {
 	t.Parallel()
 	snap := eventful(t).snap
@@ -107,6 +134,7 @@ func TestFoldShowsTrialsAsTheyStand(t *testing.T) {
 func TestFoldRefusesEventsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	open := newBench(t, oven(t))
+	open.add(Edited, EditedData{Name: pointer("Oven 3")})
 	open.choose(1)
 	open.tell(1, map[string]float64{"yield": 1})
 	choose := func(change func(*ChosenData)) Draft {
@@ -118,17 +146,19 @@ func TestFoldRefusesEventsThatMakeNoSense(t *testing.T) {
 		"is 'created' again":     {Created, CreatedData{open.snap.Definition}},
 		"skips a trial":          choose(func(c *ChosenData) { c.Number = 3 }),
 		"sees the future":        choose(func(c *ChosenData) { c.Seen = open.snap.Version + 1 }),
-		"sees less than before":  choose(func(c *ChosenData) { c.Seen = 0 }),
+		"sees nothing":           choose(func(c *ChosenData) { c.Seen = 0 }),
+		"sees less than before":  choose(func(c *ChosenData) { c.Seen = open.snap.Trial(1).Seen - 1 }),
 		"unknown origin":         choose(func(c *ChosenData) { c.Origin = "fate" }),
 		"unknown candidate":      choose(func(c *ChosenData) { c.Candidate = pointer(0) }),
 		"repeats the future":     choose(func(c *ChosenData) { c.ReplicateOf = 2 }),
-		"tells no trial":         {Told, ToldData{Number: 2, Metrics: map[string]Reading{"yield": {Value: 1}}}},
-		"tells twice":            {Told, ToldData{Number: 1, Metrics: map[string]Reading{"yield": {Value: 1}}}},
-		"tells no metric":        {Told, ToldData{Number: 1, Metrics: map[string]Reading{"smell": {Value: 1}}}},
+		"tells no trial":         {Told, ToldData{Number: 2, Telling: Telling{Metrics: map[string]Reading{"impurity": {Value: 1}}}}},
+		"tells twice":            {Told, ToldData{Number: 1, Telling: Telling{Metrics: map[string]Reading{"yield": {Value: 1}}}}},
+		"tells no metric":        {Told, ToldData{Number: 1, Telling: Telling{Metrics: map[string]Reading{"smell": {Value: 1}}}}},
 		"corrects another value": {Corrected, CorrectedData{Number: 1, Metrics: map[string]CorrectedValue{"yield": {Before: &Reading{Value: 2}}}}},
 		"corrects what is not":   {Corrected, CorrectedData{Number: 1, Metrics: map[string]CorrectedValue{"impurity": {Before: &Reading{Value: 2}}}}},
 		"other settings before":  {Corrected, CorrectedData{Number: 1, Parameters: &CorrectedSettings{Before: design.Settings{}, After: design.Settings{}}}},
 		"includes the included":  {Included, ClosedData{1, "x"}},
+		"excludes no trial":      {Excluded, ClosedData{2, "x"}},
 		"fits the past":          {Fitted, FittedData{From: 1, Seen: 1, Metrics: map[string]FittedMetric{"yield": {Scale: 1}}}},
 		"fits no metric":         {Fitted, FittedData{From: 2, Seen: 1, Metrics: map[string]FittedMetric{"smell": {Scale: 1}}}},
 		"no such kind":           {"eaten", ClosedData{1, "x"}},
@@ -136,13 +166,7 @@ func TestFoldRefusesEventsThatMakeNoSense(t *testing.T) {
 		"unknown member":         {Failed, map[string]any{"number": 1, "reason": "x", "mood": "bad"}},
 		"takes a parameter away": {Reconfigured, ReconfiguredData{Definition: func() design.Definition { d := open.snap.Definition; d.Parameters = d.Parameters[:1]; return d }()}},
 	} {
-		events, err := Next(open.snap, open.clock, "Ana", d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Fold("bench", open.snap, events, nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("event %d", open.snap.Version+1)) {
-			t.Errorf("%s: got %v", name, err)
-		}
+		open.refuses(name, d)
 	}
 	if _, err := Fold("bench", open.snap, open.events, nil); err == nil {
 		t.Error("the whole ledger again does not follow itself")

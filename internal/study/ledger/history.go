@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
@@ -17,7 +18,7 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 	rounds := make([]optimizer.Round, len(snap.Trials))
 	readings := make([]optimizer.Reading, len(snap.Trials)*len(c.MetricNames))
 	for i := range snap.Trials {
-		t, r := &snap.Trials[i], &snap.records[i]
+		t, r := snap.Trials[i], snap.records[i]
 		own := readings[i*len(c.MetricNames) : (i+1)*len(c.MetricNames) : (i+1)*len(c.MetricNames)]
 		for k, name := range c.MetricNames {
 			if m, told := t.Metrics[name]; told {
@@ -89,7 +90,12 @@ func fittedUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) op
 	}
 	fitted := optimizer.FittedMetric{Set: true, Centre: m.Centre, Scale: m.Scale, Count: m.Count}
 	if m.Kernel == metric.Kernel.Name && m.Inputs == c.Def.Model.Inputs {
-		fitted.Lengthscales, fitted.Lambda = m.Lengthscales, m.Lambda
+		fitted.Lengthscales, fitted.Lambda, fitted.Variance = m.Lengthscales, m.Lambda, m.Variance
+		fitted.Inflation, fitted.Freedom = m.Inflation, m.Freedom
+		fitted.Settings, fitted.Wrong = noises(m.NoiseBySetting), noises(m.WrongReadings)
+		if m.Warp != nil {
+			fitted.Warp = warp.Warp(*m.Warp)
+		}
 	}
 	return fitted
 }

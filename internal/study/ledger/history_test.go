@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/warp"
 	"headroom/internal/study/design"
 )
 
@@ -92,13 +93,15 @@ func TestClosedSpellsAndExclusion(t *testing.T) {
 
 func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 	t.Parallel()
-	fit := FittedMetric{Kernel: "matern52", Inputs: "unit", Outputs: "standardize", Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Count: 9}
+	fit := FittedMetric{Kernel: "matern52", Inputs: "unit", Outputs: "standardize", Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Inflation: 1.2, Freedom: 8, Count: 9,
+		Warp: &Warp{Power: 0.7, Centre: 0.1, Scale: 1.1}, NoiseBySetting: []NoiseAt{{2, 0.03}}, WrongReadings: []NoiseAt{{4, 9}}}
 	under := func(model design.Model) optimizer.FittedMetric {
 		d := oven(t)
 		d.Model = model
 		return FitsUnder(newBench(t, d).snap.Compiled(), []FittedData{{From: 3, Metrics: map[string]FittedMetric{"yield": fit}}})[0].Metrics[0]
 	}
-	whole := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Count: 9}
+	whole := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Inflation: 1.2, Freedom: 8, Count: 9,
+		Warp: warp.Warp{Power: 0.7, Centre: 0.1, Scale: 1.1}, Settings: []optimizer.NoiseAt{{Round: 2, Lambda: 0.03}}, Wrong: []optimizer.NoiseAt{{Round: 4, Lambda: 9}}}
 	units := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Count: 9}
 	for name, c := range map[string]struct {
 		model design.Model
@@ -115,5 +118,18 @@ func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 		if diff := cmp.Diff(c.want, under(c.model)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
+	}
+}
+
+func TestOnlyTheAlgorithmThatDrewKnowsItsDraws(t *testing.T) {
+	t.Parallel()
+	decision := &Decision{Algorithm: "ckb-ts", RandomSeed: 7, Draws: []float64{1, 2}}
+	for algorithm, want := range map[string]optimizer.Draw{"ckb-ts": {Seed: 7, Z: []float64{1, 2}}, "rpol-ucb": {Seed: 7}} {
+		if diff := cmp.Diff(want, decision.Draw(algorithm)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", algorithm, diff)
+		}
+	}
+	if diff := cmp.Diff(optimizer.Draw{}, (*Decision)(nil).Draw("ckb-ts")); diff != "" {
+		t.Errorf("a trial without a decision drew %s", diff)
 	}
 }

@@ -1,0 +1,86 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
+)
+
+// A write is one statement, and so one transaction in one round trip: the study's row, then, if that was written, the events and the answer
+// under the retry key. It returns how many rows of studies it wrote.
+const (
+	insertRow = `
+		WITH row AS (
+			INSERT INTO studies (id, name, state, algorithm, version, hash, updated_at, trials, waiting, oldest_waiting, feasible, known, best, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $20)
+			RETURNING id)`
+	// The hash of the last event says that no other was written since: it follows from all events.
+	updateRow = `
+		WITH row AS (
+			UPDATE studies SET name = $2, state = $3, algorithm = $4, version = $5, hash = $6, updated_at = $7,
+				trials = $8, waiting = $9, oldest_waiting = $10, feasible = $11, known = $12, best = $13
+			WHERE id = $1 AND hash = $20
+			RETURNING id)`
+	insertEvents = `, entries AS (
+			INSERT INTO events (study_id, seq, at, by, kind, data, hash)
+			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash
+			FROM row, unnest($14::bigint[], $15::timestamptz[], $16::text[], $17::text[], $18::text[], $19::text[]) AS e (seq, at, by, kind, data, hash))`
+	insertAnswer = `, answer AS (
+			INSERT INTO retries (caller, method, path, key, body_hash, status, location, etag, body, created_at)
+			SELECT $21, $22, $23, $24, $25, $26, $27, $28, $29, $30 FROM row)`
+	countRows = `
+		SELECT count(*) FROM row`
+)
+
+// statement is SQL with its arguments.
+type statement struct {
+	sql       string
+	arguments []any
+}
+
+// appending writes add. row is insertRow or updateRow, last the argument that only it has.
+func appending(row, id string, last any, retry *study.Retry, add study.Append, at time.Time) statement {
+	now := add.After.Summary()
+	s := statement{row + insertEvents, []any{
+		id, now.Name, string(now.State), now.Algorithm, now.Version, add.After.Hash, now.UpdatedAt,
+		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best}}
+	s.arguments = append(append(s.arguments, eventColumns(add.Events)...), last)
+	if retry != nil && add.Answer != nil {
+		s.sql += insertAnswer
+		s.arguments = append(s.arguments, answerColumns(*retry, *add.Answer, at)...)
+	}
+	s.sql += countRows
+	return s
+}
+
+// eventColumns are the columns of events, one array each, however many events there are.
+func eventColumns(events []ledger.Event) []any {
+	n := len(events)
+	seqs, times := make([]int64, n), make([]time.Time, n)
+	bys, kinds, data, hashes := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	for i, e := range events {
+		seqs[i], times[i], bys[i], kinds[i], data[i], hashes[i] = e.Seq, e.At, e.By, string(e.Kind), string(e.Data), e.Hash
+	}
+	return []any{seqs, times, bys, kinds, data, hashes}
+}
+
+// checkAppend refuses events that do not continue the ledger, before anything is written.
+func checkAppend(known study.Known, add study.Append) error {
+	if add.After == nil {
+		return errors.New("an append must come with the study after it")
+	}
+	if err := ledger.CheckContinues(known.Version, known.Hash, add.Events); err != nil {
+		return fmt.Errorf("the ledger would break: %w", err)
+	}
+	end := known
+	if n := len(add.Events); n > 0 {
+		end = study.Known{Version: add.Events[n-1].Seq, Hash: add.Events[n-1].Hash}
+	}
+	if (study.Known{Version: add.After.Version, Hash: add.After.Hash}) != end {
+		return fmt.Errorf("the study after the append is at event %d, the ledger at %d", add.After.Version, end.Version)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package pages_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"headroom/internal/http/sitetest"
+)
+
+// fact is a named number on a page of a trial.
+func fact(t *testing.T, page, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?s)>` + regexp.QuoteMeta(name) + `</\w+>\s*<[^>]*>([^<]*)<`).FindStringSubmatch(page)
+	if found == nil {
+		t.Fatalf("no %q on the page", name)
+	}
+	return strings.TrimSpace(found[1])
+}
+
+func TestALimitOnTheObjectiveIsShownWithItsOwnEstimate(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(`{"name": "Oven", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],
+		"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [{"metric": "yield", "op": ">=", "threshold": 3}],
+		"algorithm": {"name": "rpol-ucb", "horizon": 20}, "model": {"fit": "fixed"}, "seed": 1}`)
+	for i := range 3 {
+		s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+		s.API("POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, i+1), fmt.Sprintf(`{"metrics": {"yield": %d}}`, i+1)).Want(200)
+	}
+	decision := s.API("GET", "/studies/"+id+"/trials/3", nil).Want(200).JSON()["decision"].(map[string]any)
+	estimates := decision["estimates"].(map[string]any)
+	objective, limit := estimates["yield"].(float64), estimates["yield (limit)"].(float64)
+	if objective == limit {
+		t.Fatalf("the test needs two different estimates, not %v", estimates)
+	}
+	page := string(s.Call("GET", "/studies/"+id+"/trials/3", s.Admin, nil, "Accept", "text/html").Want(200).Body)
+	if a, b := fact(t, page, "Optimistic yield"), fact(t, page, "Estimate for yield"); a == b || strings.HasPrefix(b, "−") != (limit < 0) {
+		t.Errorf("objective %v shown as %s, limit %v as %s", objective, a, limit, b)
+	}
+}

@@ -1,0 +1,95 @@
+package optimizer
+
+import (
+	"math"
+	"reflect"
+	"slices"
+)
+
+// agreement is how far a history agrees with the one that the state it extends was made from: what depends on nothing later is the same.
+type agreement struct {
+	decision int // the first whose data, model or draw may differ, or whose round may move the multipliers otherwise
+	record   int // the first round whose own record differs
+}
+
+// agree compares the history with that of the prior state. Eras must be known.
+func (s *State) agree() agreement {
+	if s.prior == nil {
+		return agreement{1, 1}
+	}
+	old, now := s.prior.history.Rounds, s.history.Rounds
+	n := min(len(old), len(now))
+	a := agreement{n + 1, n + 1}
+	if n > 0 && &old[0] != &now[0] {
+		for i := range n {
+			if t := firstEffect(i+1, &old[i], &now[i]); t > 0 {
+				a.decision, a.record = min(a.decision, t), min(a.record, i+1)
+			}
+		}
+	}
+	// A first scale takes in, at the end of the round before, the costs that have waited for it.
+	a.decision = max(1, min(a.decision, firstOtherModel(s.prior.eraList, s.eraList)-1))
+	return a
+}
+
+// letGo forgets the prior state once nothing more is taken from it.
+func (s *State) letGo() {
+	s.prior = nil
+	for _, e := range s.eraList {
+		for _, g := range slices.Concat(e.groups, e.own) {
+			g.begun = nil
+		}
+	}
+}
+
+// firstEffect is the first decision or round that a change of round n's record can affect, 0 when nothing changed. A reading acts from the
+// round on during which it was told.
+func firstEffect(n int, a, b *Round) int {
+	first := 0
+	from := func(t int) {
+		if t = max(t, n); first == 0 || t < first {
+			first = t
+		}
+	}
+	if a.Arm != b.Arm || a.Suggested != b.Suggested || a.Excluded != b.Excluded || a.Draw.Seed != b.Draw.Seed ||
+		!slices.Equal(a.Point, b.Point) || !slices.Equal(a.Draw.Z, b.Draw.Z) || !slices.Equal(a.Costs, b.Costs) {
+		from(n)
+	}
+	for m := range a.Readings {
+		x, y := a.Readings[m], b.Readings[m]
+		if x == y || !x.Told && !y.Told {
+			continue
+		}
+		for _, r := range []Reading{x, y} {
+			if r.Told {
+				from(r.Revealed)
+			}
+		}
+	}
+	if !slices.Equal(a.Closed, b.Closed) {
+		for _, spells := range [][]Spell{a.Closed, b.Closed} {
+			for _, c := range spells {
+				from(c.From)
+			}
+		}
+	}
+	return first
+}
+
+// firstOtherModel is the first decision that is made with other hyperparameters.
+func firstOtherModel(old, now []*era) int {
+	for i, j := 0, 0; i < len(old) && j < len(now); {
+		if !reflect.DeepEqual(old[i].models, now[j].models) {
+			return max(old[i].from, now[j].from)
+		}
+		switch a, b := old[i].until, now[j].until; {
+		case a < b:
+			i++
+		case b < a:
+			j++
+		default:
+			i, j = i+1, j+1
+		}
+	}
+	return math.MaxInt
+}

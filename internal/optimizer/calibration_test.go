@@ -1,0 +1,59 @@
+package optimizer
+
+import (
+	"math"
+	"testing"
+)
+
+// TestCalibrationCountsRepeatedSettingsApart plays one point again and again between others.
+func TestCalibrationCountsRepeatedSettingsApart(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 0, nil, `{}`)
+	h := played(cfg, 9, 4)
+	for _, round := range []int{3, 5, 8} {
+		h.Rounds[round-1].Point = h.Rounds[0].Point
+	}
+	h.Rounds[4].Excluded = true          // not counted at all
+	h.Rounds[0].Readings[0].Told = false // round 3 is then the first reading there
+	c := sure(mustReplay(t, cfg, h).Calibrations(background))[0]
+	if c.Count != 7 || c.New.Count != 6 || c.Repeated.Count != 1 {
+		t.Errorf("%d readings, %d new, %d repeated; want 7, 6 and 1", c.Count, c.New.Count, c.Repeated.Count)
+	}
+	for _, share := range []func(Coverage) float64{
+		func(c Coverage) float64 { return c.Coverage50 }, func(c Coverage) float64 { return c.Coverage80 }, func(c Coverage) float64 { return c.Coverage95 },
+	} {
+		if whole := share(c.Coverage) * 7; math.Abs(whole-share(c.New)*6-share(c.Repeated)) > 1e-9 {
+			t.Errorf("%g readings inside, apart %g and %g", whole, share(c.New)*6, share(c.Repeated))
+		}
+	}
+}
+
+// TestAReadingStillToComeDoesNotMakeASettingKnown tells the first reading at a point only after the second was chosen.
+func TestAReadingStillToComeDoesNotMakeASettingKnown(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 0, nil, `{}`)
+	h := played(cfg, 3, 4)
+	h.Rounds[1].Point = h.Rounds[0].Point
+	h.Rounds[0].Readings[0].Revealed = 2
+	if c := sure(mustReplay(t, cfg, h).Calibrations(background))[0]; c.New.Count != 3 {
+		t.Errorf("%d new settings, want 3", c.New.Count)
+	}
+}
+
+func TestBandsOfFewDegreesOfFreedom(t *testing.T) {
+	t.Parallel()
+	// Quantiles of Student's t as printed in tables.
+	for _, c := range []struct{ share, freedom, want float64 }{
+		{0.95, 0, 1.959964}, {0.8, 0, 1.281552}, {0.95, 8, 2.306004}, {0.5, 8, 0.706387}, {0.9, 1, 6.313752},
+	} {
+		if got := half(c.share, c.freedom); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("half(%g, %g) = %.7g, want %.7g", c.share, c.freedom, got, c.want)
+		}
+		if got := below(-2*c.want, 2, c.freedom); math.Abs(got-(1+c.share)/2) > 1e-6 {
+			t.Errorf("below at the %g quantile with %g degrees: %.7g", c.share, c.freedom, got)
+		}
+	}
+	if below(0, 0, 8) != 1 || below(1e-9, 0, 8) != 0 {
+		t.Error("without uncertainty a limit holds or does not")
+	}
+}

@@ -1,0 +1,63 @@
+package optimizer
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+)
+
+// TestBytesAreThoseHeld compares what states say they hold with what the heap says: states of long histories, with factors of several eras, and
+// states that share all but their end.
+func TestBytesAreThoseHeld(t *testing.T) {
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	for _, fits := range []int{0, 3} {
+		t.Run(fmt.Sprint(fits, " fits"), func(t *testing.T) {
+			cfg, h := longHistory(t, 500, fits)
+			before := heap()
+			s, err := Replay(t.Context(), cfg, h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Trace(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			held, said := heap()-before, s.Bytes()-historyBytes(h)
+			if ratio := float64(said) / float64(held); ratio < 0.8 || ratio > 1.25 {
+				t.Errorf("says %d bytes, holds %d", said, held)
+			}
+			runtime.KeepAlive(s)
+		})
+	}
+}
+
+// longHistory is a study of so many rounds whose hyperparameters were fitted so many times on the way.
+func longHistory(t *testing.T, rounds, fits int) (*Config, *History) {
+	t.Helper()
+	cfg := plain(t, 2, 2, func(cfg *Config) {
+		cfg.Fit = true
+		for i := range cfg.Metrics {
+			cfg.Metrics[i].FreeLengthscales, cfg.Metrics[i].FreeNoise = true, true
+		}
+	}, `{}`)
+	h := played(cfg, rounds, 1)
+	for k := range fits {
+		fit := Fit{From: (k + 1) * rounds / (fits + 1)}
+		for i := range cfg.Metrics {
+			fit.Metrics = append(fit.Metrics, FittedMetric{Set: true, Scale: 1, Count: fit.From - 1, Lambda: 0.1 + 0.01*float64(i+k), Lengthscales: []float64{0.3, 0.4}})
+		}
+		h.Fits = append(h.Fits, fit)
+	}
+	return cfg, h
+}
+
+// historyBytes is the share of a history, which was there before its state.
+func historyBytes(h *History) int64 {
+	t := tally{seen: map[*float64]bool{}}
+	t.history(h)
+	return t.bytes
+}

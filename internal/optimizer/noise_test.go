@@ -1,0 +1,172 @@
+package optimizer
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"headroom/internal/optimizer/policy"
+)
+
+// lathe is a study of six settings, each read often: the cost is quiet at the second setting, close to its limit,
+// and at the fourth, beyond it, and noisy elsewhere.
+func lathe(t *testing.T, rounds int) (*Config, *History) {
+	t.Helper()
+	cfg := plain(t, 1, 1, func(c *Config) {
+		adaptive(c)
+		c.Algorithm = "log-cei"
+		for i := range 6 {
+			c.Space.Arms = append(c.Space.Arms, []float64{float64(i) / 5})
+		}
+		c.Costs[0].Threshold = 0.2
+	}, `{}`)
+	random := rand.New(rand.NewPCG(5, 6))
+	h := &History{}
+	for n := range rounds {
+		arm := n % 6
+		cost := 0.5 + 0.9*random.NormFloat64()
+		switch arm {
+		case 1:
+			cost = 0.05 + 0.03*random.NormFloat64()
+		case 3:
+			cost = 0.7 + 0.03*random.NormFloat64()
+		}
+		h.Rounds = append(h.Rounds, Round{Point: cfg.Space.Arms[arm], Arm: arm, Suggested: true, Readings: []Reading{
+			{Told: true, Value: float64(arm), Revealed: n + 1}, {Told: true, Value: cost, Revealed: n + 1}}})
+	}
+	return cfg, h
+}
+
+// fitted is the state after the fit that is due.
+func fitted(t *testing.T, cfg *Config, h *History) (*State, *History) {
+	t.Helper()
+	fit, err := mustReplay(t, cfg, h).FitNow(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := &History{Rounds: h.Rounds, Fits: append(h.Fits, fit)}
+	return mustReplay(t, cfg, whole), whole
+}
+
+func TestNoiseIsFittedBySetting(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	state, whole := fitted(t, cfg, h)
+	m := whole.Fits[0].Metrics[1]
+	if len(m.Settings) != 6 || m.Settings[1].Round != 2 {
+		t.Fatalf("noise is fitted at %v, want all six settings by their first rounds", m.Settings)
+	}
+	for i, at := range m.Settings {
+		if i != 1 && i != 3 && at.Lambda < 3*m.Settings[1].Lambda {
+			t.Errorf("setting %d has noise variance %g, the quiet one %g", i+1, at.Lambda, m.Settings[1].Lambda)
+		}
+	}
+	if len(whole.Fits[0].Metrics[0].Settings) != 0 {
+		t.Errorf("a metric without noise has noise by setting: %v", whole.Fits[0].Metrics[0].Settings)
+	}
+	// The quiet setting is known to be within its limit, which the noise of all together could not say.
+	at := cfg.Space.places()
+	if chances := sure(state.FeasibilityProbability(background, at, nil)); !(chances[1] > 0.9) || sure(state.Recommendation(background)) == 0 {
+		t.Errorf("chances %v, recommendation %d", chances, sure(state.Recommendation(background)))
+	}
+	whole.Fits[0].Metrics[1].Settings, whole.Fits[0].Metrics[1].Lambda = nil, 0.7 // that of all readings
+	if chances := sure(mustReplay(t, cfg, whole).FeasibilityProbability(background, at, nil)); chances[1] > 0.9 {
+		t.Errorf("without noise by setting the chances are %v: this test shows nothing", chances)
+	}
+}
+
+// TestReadingsToldLaterHaveTheirSettingsNoise tells one more reading at the quiet setting after the fit.
+func TestReadingsToldLaterHaveTheirSettingsNoise(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	_, whole := fitted(t, cfg, h)
+	for arm := range 2 {
+		longer := &History{Fits: whole.Fits, Rounds: append(append([]Round(nil), whole.Rounds...), Round{Point: cfg.Space.Arms[arm], Arm: arm,
+			Readings: []Reading{{Told: true, Value: float64(arm), Revealed: 61}, {Told: true, Value: 0.1, Revealed: 61}}})}
+		s := mustReplay(t, cfg, longer)
+		e := s.eraAt(62)
+		order := e.groups[e.groupOf[1]].order
+		fit := whole.Fits[0].Metrics[1]
+		if got, want := order[60].lambda, fit.Settings[arm].Lambda*fit.Inflation; got != want {
+			t.Errorf("a later reading at setting %d has λ %g, want %g", arm+1, got, want)
+		}
+		extended, err := mustReplay(t, cfg, whole).Extend(background, longer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := sure(extended.Posterior(background, cfg.Space.places()))[1], sure(s.Posterior(background, cfg.Space.places()))[1]; a.Mean[0] != b.Mean[0] || a.SD[1] != b.SD[1] {
+			t.Errorf("extended %v ± %v, replayed %v ± %v", a.Mean, a.SD, b.Mean, b.SD)
+		}
+	}
+}
+
+// TestAWrongReadingIsSetAside tells one reading ten times too large.
+func TestAWrongReadingIsSetAside(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	for i := range h.Rounds { // even noise
+		if arm := h.Rounds[i].Arm; arm != 1 {
+			h.Rounds[i].Readings[1].Value = 0.5 + 0.03*h.Rounds[i].Readings[1].Value
+		}
+	}
+	at := cfg.Space.places()
+	right, _ := fitted(t, cfg, h)
+	want := sure(right.Posterior(background, at))[1]
+	h.Rounds[8].Readings[1].Value *= 10
+	state, whole := fitted(t, cfg, h)
+	got := sure(state.Posterior(background, at))[1]
+	if wrong := whole.Fits[0].Metrics[1].Wrong; len(wrong) != 1 || wrong[0].Round != 9 {
+		t.Fatalf("wrong readings %v, want round 9", wrong)
+	}
+	for i := range at {
+		if math.Abs(got.Mean[i]-want.Mean[i]) > 0.1 || got.SD[i] > 0.2 {
+			t.Errorf("setting %d: %.3f ± %.3f with the wrong reading, %.3f ± %.3f without", i+1, got.Mean[i], got.SD[i], want.Mean[i], want.SD[i])
+		}
+	}
+}
+
+// TestUndecided has a setting that looks better than the recommended one and is too noisy to be sure of.
+func TestUndecided(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	shift := []float64{-2, 0, 0, 0, -0.5, 0}
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[1].Value += shift[h.Rounds[i].Arm]
+	}
+	state, _ := fitted(t, cfg, h)
+	recommended, open := sure(state.Recommendation(background)), sure(state.Undecided(background))
+	if recommended == 0 || h.Rounds[recommended-1].Arm != 1 || open.Round == 0 || h.Rounds[open.Round-1].Arm < 2 {
+		t.Fatalf("round %d is recommended and %+v undecided, want the second setting and one after it", recommended, open)
+	}
+	if open.Chance >= safeEnough || open.Readings < 1 {
+		t.Fatalf("%+v", open)
+	}
+	// So many readings equal to the mean do tell, and one less does not.
+	e := sure(state.lookingBack(background))[1]
+	mean, variance := e.Mean[open.Round-1], e.SD[open.Round-1]*e.SD[open.Round-1]
+	m := state.display.era.models[1]
+	after := func(n int) float64 {
+		return below(mean, math.Sqrt(1/(1/variance+float64(n)/m.noise.at(Place{Arm: h.Rounds[open.Round-1].Arm}, m.lambda))), m.freedom)
+	}
+	if after(open.Readings) < safeEnough || after(open.Readings-1) >= safeEnough {
+		t.Errorf("after %d more readings the chance is %g, after one less %g", open.Readings, after(open.Readings), after(open.Readings-1))
+	}
+}
+
+// TestADoubtfulIncumbentIsAskedAgain compares what the default makes of points whose readings vary.
+func TestADoubtfulIncumbentIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	chances := []float64{0.7, 0.95, 1}
+	played := &policy.Sight{Reward: policy.Estimate{Mean: []float64{3, 2, -1}}, Chance: func(i int) float64 { return chances[i] }}
+	if got := askAgain(played, 1); math.Abs(got-0.15) > 1e-12 {
+		t.Errorf("asking it again is worth %g, want 0.05 of the difference 3", got)
+	}
+	if got := askAgain(played, 2); got != 0 {
+		t.Errorf("asking again what is certain is worth %g", got)
+	}
+	cfg, h := lathe(t, 60)
+	state, _ := fitted(t, cfg, h)
+	if state.next.incumbent == nil || state.next.incumbent.place.Arm != 1 {
+		t.Fatalf("the incumbent is %+v, want the quiet setting", state.next.incumbent)
+	}
+}

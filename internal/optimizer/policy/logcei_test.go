@@ -1,0 +1,147 @@
+package policy
+
+import (
+	"encoding/csv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// TestLogTails compares with integrals worked out to 50 digits by double exponential quadrature in decimal arithmetic:
+// Φ(−x) = φ(x) ∫₀^∞ e^{−xt−t²/2} dt and h(−x) = φ(x) ∫₀^∞ t e^{−xt−t²/2} dt, without the continued fraction.
+func TestLogTails(t *testing.T) {
+	t.Parallel()
+	file, err := os.Open("testdata/log_tails.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil || len(rows) < 30 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	number := func(text string) float64 {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil && !(math.Abs(v) < 1e-300) {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, row := range rows[1:] {
+		z, normal, improvement := number(row[0]), number(row[1]), number(row[2])
+		if got := logNormal(z); !(math.Abs(got-normal) <= 1e-13*math.Abs(normal)) {
+			t.Errorf("ln Φ(%g) = %.17g, want %.17g", z, got, normal)
+		}
+		if got := logImprovement(z); !(math.Abs(got-improvement) <= 1e-13*math.Max(1, math.Abs(improvement))) {
+			t.Errorf("ln h(%g) = %.17g, want %.17g", z, got, improvement)
+		}
+	}
+	if logNormal(math.Inf(-1)) != math.Inf(-1) || logImprovement(math.Inf(-1)) != math.Inf(-1) || logNormal(math.Inf(1)) != 0 {
+		t.Error("infinite z")
+	}
+}
+
+// TestLogTailsRise checks that both functions rise without a step where their forms meet.
+func TestLogTailsRise(t *testing.T) {
+	t.Parallel()
+	for _, f := range []func(float64) float64{logNormal, logImprovement} {
+		last := math.Inf(-1)
+		for z := -60.0; z < 6; z += 1.0 / 512 {
+			v := f(z)
+			if !(v > last) {
+				t.Fatalf("falls from %g to %g at %g", last, v, z)
+			}
+			last = v
+		}
+	}
+}
+
+// TestLogCEIScores compares with the plain product where that does not underflow, and orders points where it does.
+func TestLogCEIScores(t *testing.T) {
+	t.Parallel()
+	a := made(t, "log-cei", `{}`, studyOf(1))
+	careful := made(t, "log-cei", `{"caution": 4}`, studyOf(1))
+	random := rand.New(rand.NewPCG(4, 4))
+	mean, sd, costMean, costSD := make([]float64, 50), make([]float64, 50), make([]float64, 50), make([]float64, 50)
+	lead := Estimate{Mean: make([]float64, 50), SD: make([]float64, 50)}
+	for i := range mean {
+		lead.Mean[i], lead.SD[i] = random.NormFloat64()-1, random.ExpFloat64()
+		costMean[i], costSD[i] = random.NormFloat64(), random.ExpFloat64()
+	}
+	s := line(0, mean, sd, costMean, costSD)
+	chances, scores := a.Score(s), Scores{}
+	s.Lead = &lead
+	scores = a.Score(s)
+	cautious := careful.Score(s)
+	for i := range mean {
+		chance := normal(-costMean[i] / costSD[i])
+		improvement := ExpectedImprovement(lead.Mean[i], lead.SD[i])
+		near := func(what string, got, want float64) {
+			t.Helper()
+			if want > 1e-200 && math.Abs(math.Exp(got)-want) > 1e-9*want {
+				t.Errorf("place %d: %s is e^%g, want %g", i, what, got, want)
+			}
+		}
+		near("the chance", chances.Value[i], chance)
+		near("the score", scores.Value[i], improvement*chance)
+		near("the cautious score", cautious.Value[i], improvement*math.Pow(chance, 4))
+	}
+	far := line(0, make([]float64, 3), make([]float64, 3), []float64{90, 91, 1e6}, []float64{1, 1, 1})
+	if got := a.Score(far).Value; !(got[0] > got[1] && got[1] > got[2] && got[2] > -1e13) {
+		t.Errorf("hopeless places score %v", got)
+	}
+	if got := largestOf(a.Score(far).Value); got != 0 {
+		t.Errorf("chooses %d of the hopeless", got)
+	}
+}
+
+// largestOf is the index of the largest value.
+func largestOf(values []float64) int {
+	best := 0
+	for i, v := range values {
+		if v > values[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// TestMostRisk leaves out what is riskier than allowed, and falls back to the least risky.
+func TestMostRisk(t *testing.T) {
+	t.Parallel()
+	a := made(t, "log-cei", `{"most_risk": 0.3}`, studyOf(1))
+	s := line(0, []float64{1, 2, 3}, filled(3, 1), []float64{-2, -0.5, 1}, filled(3, 1)) // risks .02, .31, .84
+	if scores := a.Score(s); !same(scores.Allowed, []bool{true, false, false}) || largestOf(scores.Fallback) != 0 {
+		t.Errorf("allows %v, falls back on %v", scores.Allowed, scores.Fallback)
+	}
+	if _, faults := settle(t, "log-cei", `{"most_risk": 0}`, studyOf(1)); len(faults) != 1 {
+		t.Errorf("a risk of 0 gives %v", faults)
+	}
+}
+
+// TestGivenCostsAreKept treats a cost known beforehand as a limit, whatever may be gained beyond it.
+func TestGivenCostsAreKept(t *testing.T) {
+	t.Parallel()
+	a := made(t, "log-cei", `{}`, studyOf(1))
+	s := line(0, make([]float64, 3), filled(3, 1), []float64{0.4, 0.1, -3}, make([]float64, 3))
+	s.Given = []bool{true}
+	s.Lead = &Estimate{Mean: []float64{9, 9, -9}, SD: filled(3, 1)}
+	scores := a.Score(s)
+	if !same(scores.Allowed, []bool{false, false, true}) || largestOf(scores.Fallback[:2]) != 1 {
+		t.Errorf("allows %v, falls back on %v", scores.Allowed, scores.Fallback)
+	}
+}
+
+func TestLikelyBest(t *testing.T) {
+	t.Parallel()
+	s := &Sight{Reward: Estimate{Mean: []float64{5, 3, 4, 9}}, Costs: []Estimate{{Mean: []float64{0.1, -1, 0, -1}}, {Mean: []float64{-1, -1, -2, 0.01}}}}
+	if got := likelyBest(s); got != 2 {
+		t.Errorf("the best point whose means keep the limits is %d, want 2", got)
+	}
+	s.Costs[0].Mean = filled(4, 1)
+	if got := likelyBest(s); got != -1 {
+		t.Errorf("%d is best though no mean keeps the limit", got)
+	}
+}

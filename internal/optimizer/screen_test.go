@@ -1,0 +1,38 @@
+package optimizer
+
+import (
+	"math"
+	"testing"
+)
+
+// TestScreeningKeepsTheBest compares screening by bounds with scoring every place.
+func TestScreeningKeepsTheBest(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"log-cei", "rpol-ucb", "config"} {
+		cfg := plain(t, 3, 1, func(cfg *Config) { cfg.Algorithm = algorithm }, `{}`)
+		state := sure(Replay(background, cfg, played(cfg, 260, 11)))
+		if algorithm == "log-cei" && state.next.incumbent == nil {
+			t.Fatal("no round is an incumbent")
+		}
+		at := state.startingPlaces()
+		scores, _, err := state.scoreAll(background, at, Known{}, state.draw(state.Round()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := state.screen(background, at, Known{}, state.draw(state.Round()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := leaders(at, scores, 1)[0].score
+		if got := list[0].score; math.Abs(got.Value-want.Value) > 1e-9*math.Max(1, math.Abs(want.Value)) || got.Allowed != want.Allowed {
+			t.Errorf("%s: screening finds %+v, the best is %+v", algorithm, got, want)
+		}
+		if algorithm != "log-cei" {
+			continue
+		}
+		left := sure(state.screenMeans(background, at))
+		if left = sure(state.prune(background, left, 64, Known{}, state.draw(state.Round()))); len(left.at) > len(at)/2 {
+			t.Errorf("%s: %d of %d places are left after the first bound", algorithm, len(left.at), len(at))
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package optimizer
+
+import (
+	"math"
+	"testing"
+
+	"headroom/internal/optimizer/warp"
+)
+
+// bent is a study whose cost a is fitted with a warp, after ten rounds.
+func bent(t *testing.T, sign, margin float64, w warp.Warp) (*Config, *History) {
+	t.Helper()
+	cfg := plain(t, 2, 1, adaptive, `{}`)
+	cfg.Costs[0].Sign, cfg.Costs[0].Threshold, cfg.Costs[0].Margin = sign, 0.3, margin
+	for i := range cfg.Metrics {
+		cfg.Metrics[i].Warp = true
+	}
+	h := played(cfg, 10, 6)
+	h.Fits = []Fit{{From: 6, Metrics: []FittedMetric{{}, {Set: true, Centre: 0.1, Scale: 0.8, Lengthscales: []float64{0.4, 0.6},
+		Lambda: 0.02, Variance: 1.4, Warp: w, Inflation: 1.2, Freedom: 5, Count: 5}}}}
+	return cfg, h
+}
+
+// TestTheLimitMovesWithTheWarp compares the modelled limit, and what is shown, with the same study told in warped units and not warped.
+func TestTheLimitMovesWithTheWarp(t *testing.T) {
+	t.Parallel()
+	w := warp.Warp{Power: 0.6, Centre: -0.2, Scale: 1.3}
+	for _, sign := range []float64{1, -1} {
+		cfg, h := bent(t, sign, 0.07, w)
+		warped := mustReplay(t, cfg, h)
+
+		straight := *cfg
+		straight.Costs = []Cost{cfg.Costs[0]}
+		in := func(v float64) float64 { return w.To((v - 0.1) / 0.8) }
+		straight.Costs[0].Threshold = in(0.3)
+		straight.Costs[0].Margin = sign * (in(0.3) - in(0.3-sign*0.07*0.8))
+		told := *h
+		told.Rounds = append([]Round(nil), h.Rounds...)
+		for i := range told.Rounds {
+			told.Rounds[i].Readings = append([]Reading(nil), told.Rounds[i].Readings...)
+			told.Rounds[i].Readings[1].Value = in(told.Rounds[i].Readings[1].Value)
+		}
+		fitted := h.Fits[0].Metrics[1]
+		fitted.Centre, fitted.Scale, fitted.Warp = 0, 1, warp.Warp{}
+		told.Fits = []Fit{{From: 6, Metrics: []FittedMetric{{}, fitted}}}
+		unbent := mustReplay(t, &straight, &told)
+
+		at := []Place{{U: []float64{0.2, 0.9}, Arm: -1}, {U: []float64{0.6, 0.4}, Arm: -1}}
+		a, b := sure(warped.Posterior(background, at))[1], sure(unbent.Posterior(background, at))[1]
+		chances, others := sure(warped.FeasibilityProbability(background, at, nil)), sure(unbent.FeasibilityProbability(background, at, nil))
+		scores, plainScores := sure(warped.Acquisition(background, at, Known{})), sure(unbent.Acquisition(background, at, Known{}))
+		for i := range at {
+			near(t, 0, "chance", chances[i], others[i])
+			near(t, 0, "score", scores.Values[i], plainScores.Values[i])
+			near(t, 0, "lower 95 %", in(a.Lower95[i]), b.Lower95[i])
+			near(t, 0, "upper 95 %", in(a.Upper95[i]), b.Upper95[i])
+			m, sd := w.Moments(b.Mean[i], b.SD[i])
+			near(t, 0, "mean", a.Mean[i], 0.1+0.8*m)
+			near(t, 0, "sd", a.SD[i], 0.8*sd)
+		}
+	}
+}
+
+// TestExpectedExcessOfAWarpedCost compares the model's estimate of the violation with the mean over the band's own distribution.
+func TestExpectedExcessOfAWarpedCost(t *testing.T) {
+	t.Parallel()
+	w := warp.Warp{Power: 1.4, Centre: 0.1, Scale: 1.1}
+	for _, sign := range []float64{1, -1} {
+		cfg, _ := bent(t, sign, 0.05, w)
+		tr := cfg.transform(target{cost: 0, metric: 1, sign: sign}, metricModel{centre: 0.1, scale: 0.8, warp: w})
+		// The target has mean 0.2 and sd 0.5; its value is metric(target − shift).
+		const steps = 20_000
+		want := 0.0
+		for i := range steps {
+			u := 0.2 + 0.5*math.Sqrt2*math.Erfinv(2*(float64(i)+0.5)/steps-1)
+			want += max(sign*(tr.metric(u-tr.shift)-0.3), 0) / steps
+		}
+		for _, far := range []float64{-9, 9} {
+			if got := tr.excess(far, 0, 0.3); far < 0 && got != 0 || far > 0 && math.Abs(got-sign*(tr.metric(far+tr.margin-tr.shift)-0.3)) > 1e-12 {
+				t.Errorf("sign %g: a target that is surely %g exceeds the limit by %g", sign, far, got)
+			}
+		}
+		if got := tr.excess(0.2-tr.margin, 0.5, 0.3); math.Abs(got-want) > 2e-4 {
+			t.Errorf("sign %g: expected excess %g, by summation %g", sign, got, want)
+		}
+	}
+}
+
+// TestACorrectionBeyondTheFittedReadings moves a reading far out of what the warp was fitted to.
+func TestACorrectionBeyondTheFittedReadings(t *testing.T) {
+	t.Parallel()
+	for _, value := range []float64{1e100, -1e100, 1e6} {
+		cfg, h := bent(t, 1, 0, warp.Warp{Power: 0.5, Scale: 1})
+		h.Rounds[2].Readings[1].Value = value
+		s := mustReplay(t, cfg, h)
+		b := sure(s.Posterior(background, []Place{{U: []float64{0.2, 0.9}, Arm: -1}}))[1]
+		finite(t, b.Mean[0], b.SD[0], b.Lower95[0], b.Upper95[0])
+	}
+}
+
+// TestFitsWidenByTheirOwnErrors tells readings that leave the predicted bands, and ones that stay well within.
+func TestFitsWidenByTheirOwnErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		squares   []float64
+		low, high float64
+	}{
+		{nil, 1, 1},
+		{[]float64{0, 0, 0, 0, 0}, 0.49, 0.51},
+		{make([]float64, 100), 0.25, 0.25},
+		{[]float64{4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, 1.8, 3.5},
+		{[]float64{1e6}, 1, 2.4}, // one wrong reading
+		{[]float64{1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9}, 4, 4},
+	} {
+		if got := scaleOf(c.squares); !(got >= c.low && got <= c.high) {
+			t.Errorf("residuals² %v: inflation %g, want %g to %g", c.squares, got, c.low, c.high)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"encoding/json"
+	"testing"
+
+	"headroom/internal/study/design"
+)
+
+// fit records hyperparameters in force from the next decision on.
+func (b *bench) fit(scale float64) {
+	b.Helper()
+	b.add(Fitted, FittedData{From: len(b.snap.Trials) + 1, Seen: b.snap.Version, Engine: "1", Metrics: map[string]FittedMetric{"yield": {Scale: scale}}})
+}
+
+// A fit stands as long as the data it was made from and the model it was made for do.
+func TestWhatEndsAFit(t *testing.T) {
+	t.Parallel()
+	used := design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(3)}
+	for name, c := range map[string]struct {
+		happens   func(b *bench)
+		rewritten bool // the past is another than the fit knew
+		ends      bool // a fit begun before may not be used any more
+	}{
+		"nothing":                  {func(*bench) {}, false, false},
+		"more results":             {func(b *bench) { b.tell(2, map[string]float64{"yield": 2}) }, false, false},
+		"a failure":                {func(b *bench) { b.close(Failed, 2, "x") }, false, false},
+		"a new name":               {func(b *bench) { b.add(Edited, EditedData{Name: pointer("x")}) }, false, false},
+		"a correction":             {func(b *bench) { b.correct(1, &Reading{Value: 3}) }, true, true},
+		"corrected settings":       {func(b *bench) { b.move(1, "temperature", 40) }, true, true},
+		"an exclusion":             {func(b *bench) { b.close(Excluded, 1, "x") }, true, true},
+		"other settings, measured": {func(b *bench) { b.add(Told, ToldData{Number: 1, Telling: Telling{Parameters: used}}) }, true, true},
+		"other settings, at first": {func(b *bench) { b.add(Told, ToldData{Number: 2, Telling: Telling{Parameters: used}}) }, false, false},
+		"another limit":            {func(b *bench) { b.reconfigure(func(d *design.Definition) { d.Constraints[0].Threshold = 0.4 }) }, false, true},
+		"another model":            {func(b *bench) { b.reconfigure(func(d *design.Definition) { d.Model.Kernel = json.RawMessage(`"se"`) }) }, true, true},
+		"other bounds":             {func(b *bench) { b.reconfigure(func(d *design.Definition) { d.Parameters[0].High = pointer(70.0) }) }, true, true},
+		"another fit":              {func(b *bench) { b.fit(4) }, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, oven(t))
+			b.choose(2)
+			b.tell(1, map[string]float64{"yield": 70})
+			b.correct(1, &Reading{Value: 71})
+			if b.snap.History(b.snap.Compiled()).Rewritten {
+				t.Error("nothing has been fitted yet")
+			}
+			b.fit(2)
+			base := b.snap
+			c.happens(b)
+			if got := b.snap.History(b.snap.Compiled()).Rewritten; got != c.rewritten {
+				t.Errorf("rewritten: %v", got)
+			}
+			if got := b.snap.FitStands(base); got == c.ends {
+				t.Errorf("stands: %v", got)
+			}
+			if got, want := b.snap.SameDefinition(base), name != "another limit" && name != "another model" && name != "other bounds"; got != want {
+				t.Errorf("the same definition: %v", got)
+			}
+		})
+	}
+}
+
+func TestFitsOfOneLedgerAreNotThoseOfAnother(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	for scale := range 3 { // leaves room behind the list
+		b.fit(float64(scale + 1))
+	}
+	base, events := b.snap, b.events
+	b.fit(4)
+	one := b.snap
+	b.snap, b.events = base, events
+	b.fit(5)
+	if len(base.Fits) != 3 || one.Fits[3].Metrics["yield"].Scale != 4 || b.snap.Fits[3].Metrics["yield"].Scale != 5 {
+		t.Errorf("%v\n%v\n%v", base.Fits, one.Fits, b.snap.Fits)
+	}
+}
+
+func TestFitsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	b.choose(1)
+	for name, data := range map[string]FittedData{
+		"from the past":   {From: 1, Seen: 1},
+		"from the future": {From: 3, Seen: 1},
+		"sees itself":     {From: 2, Seen: b.snap.Version + 1},
+	} {
+		data.Metrics = map[string]FittedMetric{"yield": {Scale: 1}}
+		b.refuses(name, Draft{Fitted, data})
+	}
+}

@@ -1,0 +1,53 @@
+package study
+
+import (
+	"context"
+	"sync"
+)
+
+// Queues let the callers of one study pass one after another, those of different studies at once. The zero value is ready.
+type Queues struct {
+	mutex sync.Mutex
+	lines map[string]*line
+}
+
+// line is the callers of one study. Its one place is taken by sending and given back by receiving.
+type line struct {
+	place   chan struct{}
+	members int // waiting or in the place; at 0 the queue is forgotten
+}
+
+// Enter waits for the study's place.
+func (q *Queues) Enter(ctx context.Context, id string) (leave func(), err error) {
+	mine := q.join(id)
+	select {
+	case mine.place <- struct{}{}:
+		return func() { <-mine.place; q.part(id, mine) }, nil
+	case <-ctx.Done():
+		q.part(id, mine)
+		return nil, ctx.Err()
+	}
+}
+
+func (q *Queues) join(id string) *line {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	mine := q.lines[id]
+	if mine == nil {
+		mine = &line{place: make(chan struct{}, 1)}
+		if q.lines == nil {
+			q.lines = map[string]*line{}
+		}
+		q.lines[id] = mine
+	}
+	mine.members++
+	return mine
+}
+
+func (q *Queues) part(id string, mine *line) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if mine.members--; mine.members == 0 {
+		delete(q.lines, id)
+	}
+}

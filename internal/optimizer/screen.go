@@ -129,7 +129,7 @@ func (s *State) boundScores(ctx context.Context, of screened, rows int, known Kn
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
 		}
 		if of.explained != nil && s.next.sourceOf[0] == i {
-			sight.Lead = s.next.incumbent.lead(inputs, estimates[0].Mean, variances, of.explained)
+			sight.Lead, sight.Again = s.next.incumbent.lead(inputs, estimates[0].Mean, variances, of.explained), s.next.incumbent.again
 		}
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]

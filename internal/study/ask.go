@@ -28,7 +28,7 @@ type OwnTrial struct {
 
 // Ask lets the algorithm choose. It returns the numbers of the new trials.
 func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
-	if !ask.IsLittle() { // see sensible
+	if !ask.Little() { // see sensible
 		snap, err := s.recent(ctx, id)
 		if err == nil {
 			_, err = s.ruleAsk(ctx, cmd, snap, ask)
@@ -108,7 +108,7 @@ func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnT
 	if err != nil {
 		return nil, 0, err
 	}
-	if !sensibleMetrics(base, own.Metrics) || !base.Compiled().Names(own.Parameters) || !own.IsLittle() { // see sensible
+	if !sensibleMetrics(base, own.Metrics) || !base.Compiled().Names(own.Parameters) || !own.Little() { // see sensible
 		_, err := s.ruleOwn(ctx, cmd, base, own)
 		return nil, 0, err
 	}

@@ -46,7 +46,7 @@ func TestWhatIsWrongIsToldInLittleAndWithoutALock(t *testing.T) {
 	for i := range many {
 		readings[name(i)], corrections[name(i)] = ledger.Reading{Value: 1}, nil
 		context[name(i)], values[name(i)], settings[name(i)] = 1, nil, design.NumberValue(1)
-		tellings = append(tellings, NumberedTelling{Number: 1, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"backlok": {}}}})
+		tellings = append(tellings, NumberedTelling{1, ledger.Telling{Metrics: map[string]ledger.Reading{"backlok": {}}}})
 	}
 	id := b.snap.ID
 	for what, send := range map[string]func() error{

@@ -57,10 +57,9 @@ func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design
 	var state *optimizer.State
 	var d optimizer.Decision
 	err := s.compute(withUrgency(ctx, turns.Checking), snap.ID, func(ctx context.Context) (err error) {
-		if state, err = optimizer.Replay(ctx, c.Config, snap.History(c)); err != nil {
-			return err
+		if state, err = optimizer.Replay(ctx, c.Config, snap.History(c)); err == nil {
+			d, err = state.Suggest(ctx, known)
 		}
-		d, err = state.Suggest(ctx, known)
 		return err
 	})
 	if err != nil {

@@ -27,22 +27,20 @@ type NumberedTelling struct {
 
 // Tell reports results of one trial.
 func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
-	return s.tell(ctx, cmd, id, func(now *ledger.Snapshot) bool { return sensible(now, told) },
-		func(now *ledger.Snapshot) (ruling, error) { return ruleTell(now, number, told) })
+	return s.tell(ctx, cmd, id, []NumberedTelling{{number, told}}, func(now *ledger.Snapshot) (ruling, error) { return ruleTell(now, number, told) })
 }
 
 // TellMany reports results of several trials: all of them are stored, or none.
 func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []NumberedTelling) (*ledger.Snapshot, error) {
-	return s.tell(ctx, cmd, id, func(now *ledger.Snapshot) bool { return allSensible(now, told) },
-		func(now *ledger.Snapshot) (ruling, error) { return ruleTellMany(now, told) })
+	return s.tell(ctx, cmd, id, told, func(now *ledger.Snapshot) (ruling, error) { return ruleTellMany(now, told) })
 }
 
-func (s *Service) tell(ctx context.Context, cmd Command, id string, sensible func(now *ledger.Snapshot) bool, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
+func (s *Service) tell(ctx context.Context, cmd Command, id string, told []NumberedTelling, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if !sensible(base) {
+	if !sensible(base, told) {
 		_, err := rule(base)
 		return nil, err
 	}
@@ -50,15 +48,18 @@ func (s *Service) tell(ctx context.Context, cmd Command, id string, sensible fun
 	return after, err
 }
 
-// sensible tells whether the study could take the telling at some time: of metrics and parameters that it has, which keep their names.
-// What is not is refused before the study is locked, since it may be as large as a request. What is, is small.
-func sensible(snap *ledger.Snapshot, told ledger.Telling) bool {
-	return sensibleMetrics(snap, told.Metrics) && snap.Compiled().Names(told.Parameters) && len(checkNote(told.Note, "")) == 0
-}
-
-func allSensible(snap *ledger.Snapshot, told []NumberedTelling) bool {
-	return len(told) <= mostTellings &&
-		!slices.ContainsFunc(told, func(t NumberedTelling) bool { return !sensible(snap, t.Telling) })
+// sensible tells whether the tellings are such that the study could take them at some time: of metrics and parameters that it has, which
+// keep their names. What is not is refused before the study is locked, since it may be as large as a request. What is, is small.
+func sensible(snap *ledger.Snapshot, told []NumberedTelling) bool {
+	if len(told) > mostTellings {
+		return false
+	}
+	for _, t := range told {
+		if !sensibleMetrics(snap, t.Metrics) || !snap.Compiled().Names(t.Parameters) || len(checkNote(t.Note, "")) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func sensibleMetrics[V any](snap *ledger.Snapshot, metrics map[string]V) bool {

@@ -214,8 +214,8 @@ func (c *Compiled) KnownOfSettings(places []optimizer.Place, points []Settings) 
 	return rows
 }
 
-// IsLittle tells whether no more contexts and sampled metrics are named than any study has.
-func (b Brought) IsLittle() bool {
+// Little tells whether no more contexts and sampled metrics are named than any study has.
+func (b Brought) Little() bool {
 	return len(b.Context) <= maxContext && len(b.ConstraintValues) <= maxMetrics
 }
 

@@ -46,7 +46,7 @@ func (t *Trial) progress(modelled []string) Status {
 	}
 }
 
-// value is the value of constraint c in trial i, told or known beforehand, saturated, if it is known by now.
+// value is the value of constraint c in trial i, told or known beforehand and saturated, if it is known by now.
 func (snap *Snapshot) value(i int, c design.Constraint) (float64, bool) {
 	m, ok := snap.Trials[i].Metrics[c.Metric]
 	return design.Saturated(m.Value), ok
@@ -54,9 +54,9 @@ func (snap *Snapshot) value(i int, c design.Constraint) (float64, bool) {
 
 // Saturated lists the trials whose value of a metric is too large to compute with: in sums and models it counts as the largest that is not.
 func (snap *Snapshot) Saturated(metric string) (numbers []int) {
-	for i := range snap.Trials {
-		if m, told := snap.Trials[i].Metrics[metric]; told && !design.Computable(m.Value) {
-			numbers = append(numbers, i+1)
+	for _, t := range snap.Trials {
+		if m, told := t.Metrics[metric]; told && !design.Computable(m.Value) {
+			numbers = append(numbers, t.Number)
 		}
 	}
 	return numbers

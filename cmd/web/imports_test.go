@@ -19,6 +19,7 @@ var layers = []struct {
 	{"headroom/internal/turns", nil},
 	{"headroom/internal/supervisor", nil},
 	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/memory", "headroom/internal/turns", "headroom/internal/supervisor"}},
+	{"headroom/internal/rehearsal", []string{"headroom/internal/rehearsal", "headroom/internal/study", "headroom/internal/optimizer"}},
 	{"headroom/migrations", nil},
 	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/migrations"}},
 	{"headroom/web/static", nil},

@@ -26,6 +26,7 @@ const usage = `headroom: experiments under limits, one decision after another
   headroom restore FILE            fill an empty database from such a file; - is standard input
   headroom verify FILE             check an exported study (export.json) offline
   headroom simulate -help          play an algorithm on a test problem with a known optimum
+  headroom rehearse -help          play whole studies of a table or problem whose truth is known, and judge them
   headroom health                  ask the running server whether it is ready
   headroom version
 
@@ -50,6 +51,7 @@ var commands = map[string]func(ctx context.Context, c config, args []string) err
 	"restore":  restore,
 	"verify":   verify,
 	"health":   health,
+	"rehearse": rehearse,
 	"simulate": simulate,
 	"version":  func(context.Context, config, []string) error { return say(version) },
 	"help":     func(context.Context, config, []string) error { return say(usage) },

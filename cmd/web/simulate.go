@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"headroom/internal/optimizer/problems"
 )
@@ -196,21 +195,19 @@ func (s simulation) label(names, settings string) ([]labelled, error) {
 	if names == "" {
 		return nil, fmt.Errorf("say who plays with -algorithm; there are %s", strings.Join(problems.Algorithms(), ", "))
 	}
-	var list []labelled
-	for _, part := range strings.Split(names, ",") {
-		label, name, given := strings.Cut(part, "=")
-		if !given {
-			name = label
-		}
-		if label == "" || strings.ContainsAny(label, `/\. `) || slices.ContainsFunc(list, func(l labelled) bool { return l.label == label }) {
-			return nil, fmt.Errorf("%q is no label to tell algorithms apart: it needs letters, digits or -, and to be used once", label)
-		}
-		e := s.base
-		e.Algorithm = name
-		list = append(list, labelled{label, e})
-	}
-	if err := assign(list, settings); err != nil {
+	players, err := readPlayers(names)
+	if err != nil {
 		return nil, err
+	}
+	own, err := byLabel(players, "-settings", settings)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]labelled, len(players))
+	for i, p := range players {
+		e := s.base
+		e.Algorithm, e.Settings = p.name, own[i]
+		list[i] = labelled{p.label, e}
 	}
 	for _, l := range list {
 		if err := l.experiment.Check(); err != nil {
@@ -218,45 +215,6 @@ func (s simulation) label(names, settings string) ([]labelled, error) {
 		}
 	}
 	return list, nil
-}
-
-// assign gives every algorithm its settings: all the same object, or one by label.
-func assign(list []labelled, text string) error {
-	if path, ok := strings.CutPrefix(text, "@"); ok {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		text = string(content)
-	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &all); err != nil {
-		return fmt.Errorf("-settings must be a JSON object: %w", err)
-	}
-	byLabel := len(all) > 0
-	for key := range all {
-		byLabel = byLabel && (key == "all" || slices.ContainsFunc(list, func(l labelled) bool { return l.label == key }))
-	}
-	for i := range list {
-		list[i].experiment.Settings = map[string]json.RawMessage{}
-		sources := []map[string]json.RawMessage{all}
-		if byLabel {
-			sources = nil
-			for _, key := range []string{"all", list[i].label} {
-				var own map[string]json.RawMessage
-				if err := json.Unmarshal(all[key], &own); len(all[key]) > 0 && err != nil {
-					return fmt.Errorf("-settings of %s must be a JSON object: %w", key, err)
-				}
-				sources = append(sources, own)
-			}
-		}
-		for _, source := range sources {
-			for name, value := range source {
-				list[i].experiment.Settings[name] = value
-			}
-		}
-	}
-	return nil
 }
 
 // task is one game to play.
@@ -275,40 +233,12 @@ func (s simulation) play(ctx context.Context, f *folder) error {
 			}
 		}
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	bar := newProgress(len(tasks), s.base.T(), s.seeds*len(s.algorithms)-len(tasks))
 	defer bar.finish()
-	queue := make(chan task)
-	var workers sync.WaitGroup
-	for range min(s.workers, len(tasks)) {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			for t := range queue {
-				if err := playOne(ctx, f, t, bar); err != nil {
-					stop(err)
-				}
-			}
-		}()
-	}
-	for _, t := range tasks {
-		select {
-		case queue <- t:
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
-	close(queue)
-	workers.Wait()
-	return context.Cause(ctx)
+	return inParallel(ctx, s.workers, tasks, func(ctx context.Context, t task) error { return playOne(ctx, f, t, bar) })
 }
 
 func playOne(ctx context.Context, f *folder, t task, bar *progress) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	run, err := t.experiment.Play(ctx, t.seed, func(int) { bar.round() })
 	if err != nil {
 		return err

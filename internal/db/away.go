@@ -23,7 +23,10 @@ func away(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
 	}
-	if lostConnection(err) {
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		err = errSilent // nobody but the pulse ends what a caller still waits for
+	}
+	if errors.Is(err, errSilent) || lostConnection(err) {
 		return fmt.Errorf("%w: %w", study.ErrUnavailable, err)
 	}
 	return err
@@ -41,9 +44,10 @@ func lostConnection(err error) bool {
 }
 
 // goingDown knows the SQLSTATE classes of a server that starts, stops, is full or is a standby: 08 connection exception, 53
-// insufficient resources, 57P operator intervention; and 25006, a write sent to a standby. PostgreSQL manual, appendix A.
+// insufficient resources, 57 operator intervention, which includes a statement that took too long; 25P03, a transaction ended because nothing
+// happened in it; and 25006, a write sent to a standby. PostgreSQL manual, appendix A.
 func goingDown(code string) bool {
-	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P") || code == "25006"
+	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57") || code == "25P03" || code == "25006"
 }
 
 // constraintOf returns the name of the constraint that err says was broken, else "".

@@ -52,6 +52,9 @@ func (d *DB) Backup(ctx context.Context, w io.Writer) error {
 	out := newBackupWriter(w)
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, d.pool, snapshot, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil { // a table takes as long as it takes
+			return err
+		}
 		var schema uint
 		if err := tx.QueryRow(ctx, `SELECT version FROM schema_migrations`).Scan(&schema); err != nil {
 			return err

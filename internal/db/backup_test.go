@@ -14,8 +14,6 @@ import (
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
-	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 )
 
 func backup(t *testing.T, d *db.DB) []byte {
@@ -60,9 +58,6 @@ func filled(t *testing.T) *db.DB {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"description":"tab\t \\N \u0000 µ","numbers":[1e-7,0.1]}`)
-	sd := 0.1
-	add.After.Trials = []ledger.Trial{{Number: 1, Origin: ledger.Manual, Status: ledger.StatusPartial, CreatedAt: l.now, By: "Ana", Note: "line\nbreak",
-		Parameters: design.Settings{"x": {Number: 0.1}}, Metrics: map[string]ledger.Measurement{"y": {Value: 0.1 + 0.2, StdDev: &sd, ToldAt: l.now, By: "Ana"}}}}
 	add.Answer = &study.Answer{Status: 200, Body: []byte{0, 255, 10}}
 	retry := &study.Retry{Caller: "a", Method: "POST", Path: "/", Key: "k"}
 	if err := write(t, d, "one", before, study.Command{Retry: retry}, add); err != nil {

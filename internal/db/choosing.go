@@ -2,6 +2,10 @@ package db
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -16,7 +20,18 @@ type decisions struct {
 	queues study.Queues
 }
 
-// Choosing runs choose while holding the study's choosing lock.
+// A choosing lock is a lease: PostgreSQL ends it when its holder has been silent for choosingLease, as one that is frozen is, or cut
+// off. Whoever waits for the lock gives up after lockTime.
+const (
+	choosingLease = 10 * time.Second
+	renewal       = choosingLease / 4
+	lockTime      = time.Minute
+)
+
+// errLeaseLost is why a decision was given up.
+var errLeaseLost = fmt.Errorf("the choosing lock was lost: %w", study.ErrUnavailable)
+
+// Choosing runs choose while holding the study's choosing lock. Should the lock be lost, choose's context ends.
 func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error {
 	leave, err := s.choosing.queues.Enter(ctx, id)
 	if err != nil {
@@ -28,16 +43,55 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 		return away(ctx, err)
 	}
 	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and writes through the other pool.
-	defer release(lock)
+	defer unlock(lock)
 	if _, err := lock.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom choosing'), hashtext($1))`, id); err != nil {
 		return away(ctx, err)
 	}
-	return choose(ctx)
+	return holding(ctx, lock, choose)
 }
 
-// release gives the lock back. Should that fail the connection is closed, which gives it back too; what was chosen stands either way.
-func release(lock pgx.Tx) {
+// unlock gives the lock back. Should that fail the connection is closed, which gives it back too; what was chosen stands either way.
+func unlock(lock pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
 	_ = lock.Rollback(ctx)
+}
+
+// holding runs choose and renews the lease meanwhile.
+func holding(ctx context.Context, lock pgx.Tx, choose func(ctx context.Context) error) error {
+	within, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	chosen := make(chan struct{})
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		if renew(ctx, lock, chosen) != nil {
+			lose(errLeaseLost)
+		}
+	})
+	err := choose(within)
+	close(chosen)
+	renewing.Wait()
+	if err != nil && errors.Is(context.Cause(within), errLeaseLost) {
+		return errLeaseLost
+	}
+	return err
+}
+
+// renew says now and then that the holder of lock is alive, until what it holds the lock for is done.
+func renew(ctx context.Context, lock pgx.Tx, done <-chan struct{}) error {
+	ticker := time.NewTicker(renewal)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-ticker.C:
+		}
+		said, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewal)
+		_, err := lock.Exec(said, `SELECT`)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
 }

@@ -4,6 +4,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type DB struct {
 	Accounts *Accounts
 
 	pool     *pgxpool.Pool
+	pulse    *pulse
 	listener *listener
 	notifier *notifier
 	now      func() time.Time
@@ -49,8 +51,15 @@ func share(connections int32) (general, choosing int32) {
 	return connections - 1 - choosing, choosing
 }
 
-// connectTimeout bounds a connection attempt, unless the URL says otherwise (connect_timeout).
-const connectTimeout = 5 * time.Second
+// What bounds every wait for the database. A database that does not answer at all is noticed much sooner, by its pulse.
+const (
+	// connectTimeout bounds a connection attempt, unless the URL says otherwise (connect_timeout).
+	connectTimeout = 5 * time.Second
+	// statementTime bounds a statement, unless the URL says otherwise (statement_timeout).
+	statementTime = 30 * time.Second
+	// idleTime bounds how long a transaction may wait for its program: one that has been frozen lets go of what it had locked.
+	idleTime = 10 * time.Second
+)
 
 // Open connects to the database at url, which must have been migrated, and starts the background work.
 func Open(ctx context.Context, url string) (*DB, error) {
@@ -58,9 +67,13 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	pulse := newPulse()
+	config.ConnConfig.Tracer, config.PingTimeout = pulse, patience
 	choosing := config.Copy()
 	config.MaxConns, choosing.MaxConns = share(config.MaxConns)
 	config.MinConns, choosing.MinConns = min(config.MinConns, config.MaxConns), 0
+	choosing.ConnConfig.RuntimeParams["statement_timeout"] = milliseconds(lockTime)
+	choosing.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = milliseconds(choosingLease)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, away(ctx, err)
@@ -72,7 +85,8 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	}
 	d := &DB{
 		pool:     pool,
-		listener: newListener(config.ConnConfig),
+		pulse:    pulse,
+		listener: newListener(config.ConnConfig, pulse),
 		notifier: newNotifier(pool),
 		now:      func() time.Time { return time.Now().UTC() },
 	}
@@ -103,8 +117,16 @@ func poolConfig(url string) (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("HEADROOM_DATABASE_URL: pool_max_conns must be at least %d, not %d", minConnections, config.MaxConns)
 	}
 	prepareConfig(&config.ConnConfig.Config)
+	for setting, limit := range map[string]time.Duration{"statement_timeout": statementTime, "idle_in_transaction_session_timeout": idleTime} {
+		if _, given := config.ConnConfig.RuntimeParams[setting]; !given {
+			config.ConnConfig.RuntimeParams[setting] = milliseconds(limit)
+		}
+	}
 	return config, nil
 }
+
+// milliseconds is a time as PostgreSQL's settings take it.
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 func prepareConfig(config *pgconn.Config) {
 	if config.ConnectTimeout == 0 || config.ConnectTimeout > time.Minute {
@@ -112,7 +134,6 @@ func prepareConfig(config *pgconn.Config) {
 	}
 	config.RuntimeParams["application_name"] = "headroom"
 	config.RuntimeParams["timezone"] = "UTC"
-	config.RuntimeParams["idle_in_transaction_session_timeout"] = "0" // a choosing lock is held as long as choosing takes
 }
 
 // start runs the background work until Close.

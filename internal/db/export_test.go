@@ -18,6 +18,9 @@ func (d *DB) Connections() (general, choosing int32) {
 	return d.pool.Config().MaxConns, d.Studies.choosing.pool.Config().MaxConns
 }
 
+// ChoosingLease is after how long of silence a server loses a study that it chooses for.
+const ChoosingLease = choosingLease
+
 // SetClock sets the time that expiries are measured against.
 func (d *DB) SetClock(now func() time.Time) { d.now = now }
 

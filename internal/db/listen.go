@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -26,13 +28,17 @@ const (
 	lastBackoff  = 10 * time.Second
 )
 
-// heartbeat is how often the listener asks for the versions of the studies that somebody watches: a writer may die between its commit
-// and its notice, and a connection that a firewall forgot says nothing either.
-const heartbeat = 5 * time.Second
+// Every heartbeat the listener asks for the versions of the studies that somebody watches: a writer may die between its commit and its
+// notice. A database that does not answer that within patience has lost its pulse; together they are how long a request may wait in vain.
+const (
+	heartbeat = time.Second
+	patience  = 2500 * time.Millisecond
+)
 
 // listener is the one connection that hears of changes, and hands them to whoever subscribed.
 type listener struct {
 	config *pgx.ConnConfig
+	pulse  *pulse
 
 	mutex    sync.Mutex
 	studies  map[string]*watched
@@ -45,8 +51,10 @@ type watched struct {
 	subscribers map[chan int64]struct{}
 }
 
-func newListener(config *pgx.ConnConfig) *listener {
-	return &listener{config: config, studies: map[string]*watched{}, accounts: map[chan struct{}]struct{}{}}
+func newListener(config *pgx.ConnConfig, pulse *pulse) *listener {
+	config = config.Copy()
+	config.Tracer = nil // it feels the pulse itself
+	return &listener{config: config, pulse: pulse, studies: map[string]*watched{}, accounts: map[chan struct{}]struct{}{}}
 }
 
 // Subscribe returns a channel that receives the study's newest seq after each change, or 0 after the listener
@@ -95,7 +103,7 @@ func (l *listener) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if connected {
+		if connected || errors.Is(err, errSilent) { // who waited in vain need not wait longer
 			backoff = firstBackoff
 		}
 		slog.Warn("lost the connection that listens for changes", "error", err, "retry_in", backoff)
@@ -106,25 +114,57 @@ func (l *listener) run(ctx context.Context) {
 
 // listen connects and hands on what it hears until the connection fails.
 func (l *listener) listen(ctx context.Context) (connected bool, err error) {
-	conn, err := pgx.ConnectConfig(ctx, l.config)
+	conn, err := l.connect(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	for _, channel := range []string{studyChannel, accountChannel} {
-		if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
-			return false, err
-		}
-	}
+	defer hangUp(conn)
 	l.pokeAll() // for what was missed while nobody listened
 	for {
-		if err := l.hearUntil(ctx, conn, time.Now().Add(heartbeat)); err != nil {
-			return true, err
-		}
 		if err := l.compare(ctx, conn); err != nil {
 			return true, err
 		}
+		if err := l.hearUntil(ctx, conn, time.Now().Add(heartbeat)); err != nil {
+			return true, err
+		}
 	}
+}
+
+// connect opens the connection that listens.
+func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {
+	err = l.feel(ctx, func(ctx context.Context) error {
+		if conn, err = pgx.ConnectConfig(ctx, l.config); err != nil {
+			return err
+		}
+		_, err := conn.Exec(ctx, "LISTEN "+studyChannel+"; LISTEN "+accountChannel)
+		return err
+	})
+	if err != nil && conn != nil {
+		hangUp(conn)
+	}
+	return conn, err
+}
+
+// hangUp closes a connection that may lead nowhere any more.
+func hangUp(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+// feel asks the database something, and knows from how long it takes whether there is a pulse.
+func (l *listener) feel(ctx context.Context, ask func(ctx context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := ask(within)
+	switch {
+	case err == nil:
+		l.pulse.found()
+	case ctx.Err() == nil && within.Err() != nil:
+		l.pulse.lost()
+		return fmt.Errorf("%w: %w", errSilent, err)
+	}
+	return err
 }
 
 // hearUntil hands on notifications until then.
@@ -148,19 +188,19 @@ func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time
 
 // compare asks for the versions of the studies that somebody watches, and tells of those that no notice told of.
 func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	rows, err := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies())
-	if err != nil {
+	return l.feel(ctx, func(ctx context.Context) error {
+		rows, err := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies())
+		if err != nil {
+			return err
+		}
+		var id string
+		var version int64
+		_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
+			l.tellStudy(id, version)
+			return nil
+		})
 		return err
-	}
-	var id string
-	var version int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
-		l.tellStudy(id, version)
-		return nil
 	})
-	return err
 }
 
 func (l *listener) watchedStudies() []string {

@@ -68,7 +68,7 @@ func hold(t *testing.T, d *db.DB, table string) (release func(waiting int)) {
 func awaitListener(t *testing.T, d *db.DB) {
 	t.Helper()
 	until(t, d, "listening", `
-		SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN headroom_account' AND state = 'idle'`)
+		SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT id, version FROM studies%' AND state = 'idle'`)
 }
 
 // hears waits until the subscriber was told seq.
@@ -132,7 +132,7 @@ func TestListenerComesBackAndPokes(t *testing.T) {
 	changes, cancel := d.Subscribe("one")
 	defer cancel()
 	if _, err := d.Pool().Exec(t.Context(), `
-		SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'`); err != nil {
+		SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT id, version FROM studies%'`); err != nil {
 		t.Fatal(err)
 	}
 	hears(t, changes, 0) // whatever was missed, look

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -194,5 +195,38 @@ func TestCrowdCreatesStudies(t *testing.T) {
 	}
 	if checked, err := b.stores[0].CheckLedgers(t.Context()); err != nil || checked != crowd+1 {
 		t.Fatalf("%d ledgers are intact, %v", checked, err)
+	}
+}
+
+// unlocked is a store whose server has lost its choosing lock without knowing it: while it writes what it decided, another decides.
+type unlocked struct {
+	study.Store
+	meanwhile func()
+}
+
+func (u *unlocked) Choosing(ctx context.Context, _ string, choose func(ctx context.Context) error) error {
+	return choose(ctx)
+}
+
+func (u *unlocked) Write(ctx context.Context, id string, cmd study.Command, known study.Known, decide func([]ledger.Event) (study.Append, error)) error {
+	u.meanwhile()
+	return u.Store.Write(ctx, id, cmd, known, decide)
+}
+
+func TestDecisionIsGivenUpWhenAnotherCameFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	meanwhile := func() {
+		if _, _, err := b.services[1].Ask(t.Context(), ana, b.id, study.Ask{}); err != nil {
+			t.Error(err)
+		}
+	}
+	late := study.NewService(&unlocked{b.stores[0].Studies, meanwhile}, study.Options{})
+	t.Cleanup(late.Stop)
+	if _, _, err := late.Ask(t.Context(), ana, b.id, study.Ask{}); !errors.Is(err, study.ErrUnavailable) {
+		t.Fatalf("a decision beside another got %v", err)
+	}
+	if snap := b.intact(t); len(snap.Trials) != 1 {
+		t.Fatalf("there are %d trials", len(snap.Trials))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -191,35 +190,45 @@ func TestTamperingIsFound(t *testing.T) {
 func TestRowFollowsTheLedger(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	l, before := createStudy(t, d, "one")
-	before.Definition.Objective = design.Objective{Metric: "y", Direction: "maximize", Unit: "%"}
-	add := l.noted(before, `{"name":"a"}`)
-	yes, no, sd := true, false, 0.25
-	told := func(y float64) map[string]ledger.Measurement {
-		return map[string]ledger.Measurement{"y": {Value: y, StdDev: &sd, ToldAt: l.now, By: "Bo"}}
+	s := study.NewService(d.Studies, study.Options{})
+	t.Cleanup(s.Stop)
+	snap := create(t, s, reactor())
+	add := func(metrics map[string]ledger.Reading) {
+		t.Helper()
+		settings := design.Settings{"temperature": design.NumberValue(40), "cycles": design.NumberValue(3)}
+		var err error
+		if snap, _, err = s.AddTrial(ctx, ana, snap.ID, study.OwnTrial{Parameters: settings, Metrics: metrics}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	add.After.Trials = []ledger.Trial{
-		{Number: 1, Status: ledger.StatusCompleted, Feasible: &yes, CreatedAt: l.now, Metrics: told(3)},
-		{Number: 2, Status: ledger.StatusPartial, CreatedAt: l.now.Add(time.Minute), Metrics: told(9)},
-		{Number: 3, Status: ledger.StatusSuggested, CreatedAt: l.now.Add(2 * time.Minute)},
-		{Number: 4, Status: ledger.StatusCompleted, Feasible: &no, CreatedAt: l.now, Metrics: told(8)},
-		{Number: 5, Status: ledger.StatusCompleted, Feasible: &yes, CreatedAt: l.now, Metrics: told(4)},
-		{Number: 6, Status: ledger.StatusCompleted, Feasible: &yes, Excluded: true, CreatedAt: l.now, Metrics: told(7)},
+	reading := func(yield, impurity float64) map[string]ledger.Reading {
+		return map[string]ledger.Reading{"yield": {Value: yield}, "impurity": {Value: impurity}}
 	}
-	if err := write(t, d, "one", before, study.Command{}, add); err != nil {
-		t.Fatal(err)
+	add(reading(3, 0.1))
+	add(map[string]ledger.Reading{"yield": {Value: 9}}) // waits for the impurity
+	waitingSince := snap.UpdatedAt
+	add(nil)
+	add(reading(8, 0.9)) // not within the limit
+	add(reading(4, 0.2))
+	add(reading(7, 0.2))
+	closed := func(kind ledger.Kind, number int) {
+		t.Helper()
+		var err error
+		if snap, err = s.Close(ctx, ana, snap.ID, kind, number, "so"); err != nil {
+			t.Fatal(err)
+		}
 	}
-	waitingSince := l.now.Add(time.Minute)
-	want := ledger.Summary{ID: "one", Name: "Buffer screen", State: ledger.Open, Version: 2, CreatedAt: before.CreatedAt, UpdatedAt: l.now,
+	closed(ledger.Excluded, 6)
+	want := ledger.Summary{ID: snap.ID, Name: "Reactor", State: ledger.Open, Version: snap.Version, CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt,
 		Trials: 6, Waiting: 2, OldestWaiting: &waitingSince, Feasible: 3, Known: 4,
-		Best: &ledger.BestTrial{Number: 5, Metric: "y", Value: 4, Unit: "%"}, Algorithm: "rpol-ucb"}
-	createStudy(t, d, "two")
-	for _, ids := range [][]string{nil, {"one"}, {"two", "one"}} {
+		Best: &ledger.BestTrial{Number: 5, Metric: "yield", Value: 4, Unit: "%"}, Algorithm: "rpol-ucb"}
+	other := create(t, s, reactor())
+	for _, ids := range [][]string{nil, {snap.ID}, {other.ID, snap.ID}} {
 		got, err := d.Studies.Summaries(ctx, study.Listing{Only: ids})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got[0]); diff != "" {
+		if diff := cmp.Diff(want, got[len(got)-1]); diff != "" {
 			t.Fatalf("summaries of %v (-want +got)\n%s", ids, diff)
 		}
 		if ids != nil && len(got) != len(ids) {
@@ -229,14 +238,12 @@ func TestRowFollowsTheLedger(t *testing.T) {
 	if none, err := d.Studies.Summaries(ctx, study.Listing{Only: []string{}}); err != nil || len(none) != 0 {
 		t.Fatalf("no ids got %v, %v", none, err)
 	}
-	// Nothing waits any more, and nothing is within the limits.
-	again := l.noted(add.After, `{"name":"b"}`)
-	again.After.Trials = add.After.Trials[3:4]
-	if err := write(t, d, "one", add.After, study.Command{}, again); err != nil {
-		t.Fatal(err)
+	// Nothing waits any more, and nothing is the best.
+	for number, kind := range map[int]ledger.Kind{1: ledger.Excluded, 2: ledger.Abandoned, 3: ledger.Failed, 5: ledger.Excluded} {
+		closed(kind, number)
 	}
-	want.Version, want.UpdatedAt, want.Trials, want.Waiting, want.OldestWaiting, want.Feasible, want.Known, want.Best = 3, l.now, 1, 0, nil, 0, 1, nil
-	got, err := d.Studies.Summaries(ctx, study.Listing{Only: []string{"one"}})
+	want.Version, want.UpdatedAt, want.Waiting, want.OldestWaiting, want.Best = snap.Version, snap.UpdatedAt, 0, nil, nil
+	got, err := d.Studies.Summaries(ctx, study.Listing{Only: []string{snap.ID}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,14 +312,14 @@ func TestNoNumberThatIsNoneGetsIn(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	l, before := createStudy(t, d, "one")
-	before.Definition.Objective = design.Objective{Metric: "y", Direction: "maximize"}
-	yes := true
-	for _, value := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+	for _, number := range []string{"NaN", "Infinity", "-Infinity", "1e999"} {
 		branch := *l
-		add := branch.noted(before, `{"name":"a"}`)
-		add.After.Trials = []ledger.Trial{{Number: 1, Feasible: &yes, Metrics: map[string]ledger.Measurement{"y": {Value: value}}}}
+		add := branch.noted(before, `{"number":`+number+`}`)
 		if err := write(t, d, "one", before, study.Command{}, add); err == nil {
-			t.Errorf("%v was stored", value)
+			t.Errorf("%s was stored", number)
+		}
+		if _, err := d.Pool().Exec(t.Context(), `INSERT INTO events SELECT study_id, 2, at, by, kind, $1::text::json, hash FROM events`, string(add.Events[0].Data)); err == nil && number != "1e999" {
+			t.Errorf("PostgreSQL stored %s", number)
 		}
 	}
 }

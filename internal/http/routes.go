@@ -13,8 +13,8 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 	const study, trial = "/studies/{id}", "/studies/{id}/trials/{number}"
 	return []route{
 		// For whoever runs the server.
-		page("GET", "/healthz", Public, s.healthy),
-		page("GET", "/readyz", Public, s.ready),
+		page("GET", "/healthz", Public, s.healthy).forAnybody(),
+		page("GET", "/readyz", Public, s.ready).forAnybody(),
 		page("GET", "/metrics", Viewer, s.figures),
 
 		// The API.
@@ -64,7 +64,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		call("GET", "/api/v1/docs", SignedIn, a.BrowseDocument()),
 
 		// The pages and forms of browsers, and what pages are made with.
-		page("GET", "/static/*", Public, p.StaticFile),
+		page("GET", "/static/*", Public, p.StaticFile).forAnybody(),
 		page("GET", "/", SignedIn, p.Home),
 
 		page("GET", "/sign-in", Public, s.signInPage),
@@ -128,6 +128,7 @@ type route struct {
 	operation       *api.Operation // nil outside the API
 	dryRun          Access         // who may make the request when it asks to store nothing
 	staysOpen       bool           // no write deadline, no compression
+	anybody         bool           // credentials are not looked at, nor so the database
 }
 
 // call is a line of the API.
@@ -146,11 +147,20 @@ func (rt route) dryRunBy(access Access) route {
 	return rt
 }
 
+// forAnybody marks a public answer that is the same for everybody.
+func (rt route) forAnybody() route {
+	rt.anybody = true
+	return rt
+}
+
 // open marks an answer that stays open.
 func (rt route) open() route {
 	rt.staysOpen = true
 	return rt
 }
+
+// answersBriefly tells whether the answer is so short that compressing it costs more than sending it: what a change of the API answers.
+func (rt route) answersBriefly() bool { return rt.operation != nil && rt.operation.Writes }
 
 // audience is who may make this request.
 func (rt route) audience(r *http.Request) Access {

@@ -114,9 +114,10 @@ func (s *Server) router(table []route, proxies []string) (http.Handler, error) {
 	compress := middleware.Compress(5, "application/json", "application/problem+json", "text/html", "text/css", "text/csv", "text/javascript", "text/plain", "image/svg+xml")
 	for _, rt := range table {
 		handler := s.handle(s.guard(rt))
-		if rt.staysOpen {
+		switch {
+		case rt.staysOpen:
 			handler = withoutDeadline(handler)
-		} else {
+		case !rt.answersBriefly():
 			handler = compress(handler)
 		}
 		r.Method(rt.method, rt.pattern, handler)

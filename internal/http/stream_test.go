@@ -67,12 +67,12 @@ func TestStreamsOutliveTheServersTimeouts(t *testing.T) {
 	t.Cleanup(impatient.Close)
 	t.Cleanup(impatient.CloseClientConnections)
 	started := time.Now()
-	s.URL = impatient.URL
-	stream := s.Listen("/studies/"+id+"/stream", s.Admin)
+	there := at(s, impatient)
+	stream := there.Listen("/studies/"+id+"/stream", s.Admin)
 	stream.Next()
 	sitetest.Eventually(t, "the timeouts pass", func() bool { return time.Since(started) > 3*timeout })
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
-	s.API("GET", "/studies/"+id+"/trials/1?wait=1", nil).Want(200)
+	there.API("GET", "/studies/"+id+"/trials/1?wait=1", nil).Want(200)
 	for range 3 { // the rest of the first event, then the news
 		if got := stream.Next(); got == "id: 2" {
 			return

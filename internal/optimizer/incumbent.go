@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 )
@@ -12,10 +13,9 @@ import (
 // incumbent is the played point x* that a decision compares the others with.
 type incumbent struct {
 	place    Place
-	round    int // the first that played it
-	kernel   *kernel.Function
+	round    int            // the first that played it
 	inputs   *kernel.Inputs // of x* alone
-	solved   []float64      // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*)
+	solved   []float64      // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*); nil without rows
 	mean     float64        // of f(x*)
 	variance float64
 	again    float64 // what asking it again is worth: see askAgain
@@ -32,7 +32,7 @@ const (
 
 // askAgain is what asking the chosen one of the points played again is worth; uneven tells that noise differs between settings.
 func askAgain(played *policy.Sight, chosen int, uneven bool) float64 {
-	if played.Chance == nil || played.Chance[chosen] >= certain && !uneven {
+	if played.Chance == nil || !uneven && played.Chance(chosen) >= certain {
 		return 0
 	}
 	return againShare * (played.Reward.Mean[chosen] - slices.Min(played.Reward.Mean))
@@ -58,29 +58,43 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 	}
 	played.Reward, played.Costs = estimates[0], estimates[1:]
 	if s.readingsVary() {
-		if played.Chance, err = s.chancesAt(ctx, v, places); err != nil {
-			return err
-		}
+		played.Chance = s.chanceAt(ctx, v, places)
 	}
-	i := s.traits.Incumbent(played)
-	if i < 0 {
-		return nil
+	i, again := -1, 0.0
+	err = interruptible(func() {
+		if i = s.traits.Incumbent(played); i >= 0 {
+			again = askAgain(played, i, s.uneven(v.era))
+		}
+	})
+	if err != nil || i < 0 {
+		return err
 	}
 	src := &v.sources[v.sourceOf[0]]
-	x := s.inputs(src.kernel, places[i:i+1])
-	means, variance := src.data.Predict(x.Row(0), src.z[slices.Index(src.targets, 0)])
-	v.incumbent = &incumbent{place: places[i], round: rounds[i], kernel: src.data.Kernel(), inputs: x, solved: src.data.Solve(x.Row(0)),
-		mean: means[0] + v.transforms[0].shift, variance: variance, again: askAgain(played, i, s.uneven(v.era))}
+	p, err := s.predict(ctx, v, src, places[i:i+1], nil)
+	if err != nil {
+		return err
+	}
+	v.incumbent = &incumbent{place: places[i], round: rounds[i], inputs: s.inputs(src.kernel, places[i:i+1]), variance: p.variances[0],
+		mean: p.means[slices.Index(src.targets, 0)][0] + v.transforms[0].shift, again: again}
+	if src.data != nil {
+		v.incumbent.solved = src.data.Solve(v.incumbent.inputs.Row(0))
+	}
 	return nil
 }
 
-// chancesAt are the probabilities to be within every learned limit, as the view's decision sees them.
-func (s *State) chancesAt(ctx context.Context, v *view, at []Place) ([]float64, error) {
-	estimates, err := s.estimate(ctx, v, at, nil)
-	if err != nil {
-		return nil, err
+// chanceAt returns how to work out the probability of a place to be within every learned limit, as the view's decision sees it.
+func (s *State) chanceAt(ctx context.Context, v *view, at []Place) func(i int) float64 {
+	known := map[int]float64{}
+	return func(i int) float64 {
+		if chance, ok := known[i]; ok {
+			return chance
+		}
+		must(checkpoint.Reach(ctx))
+		estimates, err := s.estimate(ctx, v, at[i:i+1], nil)
+		must(err)
+		known[i] = s.chances(v.era, estimates, 1, nil)[0]
+		return known[i]
 	}
-	return s.chances(v.era, estimates, len(at), nil), nil
 }
 
 // contenders are the points of the included rounds whose reward decision t sees, and the values there of constraints that were known
@@ -100,7 +114,7 @@ func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, 
 	out := s.givenEstimates(v, at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, err := predictMeans(ctx, src.data, s.inputs(src.kernel, at), src.z)
+		means, err := s.predictedMeans(ctx, v, src, at)
 		if err != nil {
 			return nil, err
 		}
@@ -113,17 +127,15 @@ func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, 
 	return out, nil
 }
 
-// lead is the posterior of f(x) − f(x*) at the places with these inputs, where f(x) has the means and variances and explained is v(x)ᵀv(x*):
+// lead is the posterior of f(x) − f(x*) at the places with these inputs, where f(x) has the means and what is predicted:
 //
-//	Var[f(x) − f(x*)] = Var f(x) + Var f(x*) − 2 (k(x, x*) − v(x)ᵀv(x*)).
-func (c *incumbent) lead(at *kernel.Inputs, means, variances, explained []float64) *policy.Estimate {
-	prior := make([]float64, at.Len())
-	c.kernel.Row(prior, c.inputs.Row(0), at)
-	lead := &policy.Estimate{Mean: make([]float64, len(prior)), SD: make([]float64, len(prior))}
-	for i := range prior {
+//	Var[f(x) − f(x*)] = Var f(x) + Var f(x*) − 2 Cov(f(x), f(x*)).
+func (c *incumbent) lead(at *kernel.Inputs, means []float64, p predicted) *policy.Estimate {
+	lead := &policy.Estimate{Mean: make([]float64, at.Len()), SD: make([]float64, at.Len())}
+	for i := range means {
 		lead.Mean[i] = means[i] - c.mean
 		if !slices.Equal(at.Row(i), c.inputs.Row(0)) {
-			lead.SD[i] = math.Sqrt(max(0, variances[i]+c.variance-2*(prior[i]-explained[i])))
+			lead.SD[i] = math.Sqrt(max(0, p.variances[i]+c.variance-2*p.together[i]))
 		}
 	}
 	return lead

@@ -156,11 +156,12 @@ func TestUndecided(t *testing.T) {
 // TestADoubtfulIncumbentIsAskedAgain compares what the default makes of points whose readings vary.
 func TestADoubtfulIncumbentIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	played := &policy.Sight{Reward: policy.Estimate{Mean: []float64{3, 2, -1}}, Chance: []float64{0.7, 0.95, 1}}
+	chances := []float64{0.7, 0.95, 1}
+	played := &policy.Sight{Reward: policy.Estimate{Mean: []float64{3, 2, -1}}, Chance: func(i int) float64 { return chances[i] }}
 	if got := askAgain(played, 1, false); math.Abs(got-0.3) > 1e-12 {
 		t.Errorf("asking it again is worth %g, want 0.1 of the difference 3", got)
 	}
-	played.Chance[0] = 0.9995
+	chances[0] = 0.9995
 	if got := askAgain(played, 0, false); got != 0 {
 		t.Errorf("asking again what is certain is worth %g", got)
 	}

@@ -85,7 +85,7 @@ func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 	}
 	count := 0
 	for i := range snap.Trials {
-		if t := &snap.Trials[i]; t.Decision != nil && t.Number > c.Number && t.Seen >= first {
+		if t := snap.Trials[i]; t.Decision != nil && t.Number > c.Number && t.Seen >= first {
 			count++
 		}
 	}
@@ -108,7 +108,7 @@ func (s *Service) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, notComputable(ctx, err)
 	}
 	settings := snap.Compiled().Settings(d.Place)
 	return &settings, nil

@@ -304,6 +304,9 @@ func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare fu
 			if refused != nil {
 				return ruling{}, refused
 			}
+			if len(now.Trials) != len(snap.Trials) {
+				return ruling{}, fmt.Errorf("another server decided meanwhile: %w", ErrUnavailable)
+			}
 			return prepared, mayChoose(now)
 		})
 		return err

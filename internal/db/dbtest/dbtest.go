@@ -25,6 +25,7 @@ const patience = time.Minute
 
 // Cluster is a PostgreSQL server with a migrated template database.
 type Cluster struct {
+	dir    string
 	server *pglocal.Server
 	admin  *pgxpool.Pool
 	count  atomic.Int64
@@ -61,7 +62,7 @@ func start(ctx context.Context, dir string, settings ...string) (*Cluster, error
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{server: server}
+	c := &Cluster{dir: dir, server: server}
 	if c.admin, err = pgxpool.New(ctx, server.URL); err != nil {
 		server.Stop()
 		return nil, err

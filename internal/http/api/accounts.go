@@ -65,7 +65,9 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, body []byte, create f
 
 // CreateToken is POST …/tokens.
 func (a *API) CreateToken() Operation {
-	return Operation{Handle: a.createToken, Summary: "Make an API token; its secret is told this once", Tag: "Access", Body: account.NewToken{}, Status: 201, Answer: madeToken{}, Writes: true}
+	return Operation{
+		Handle: a.createToken, Summary: "Make an API token; its secret is told this once", Tag: "Access", Body: account.NewToken{}, Status: 201, Answer: madeToken{}, Writes: true,
+	}
 }
 
 func (a *API) createToken(w http.ResponseWriter, r *http.Request) error {
@@ -91,7 +93,9 @@ func (a *API) createToken(w http.ResponseWriter, r *http.Request) error {
 
 // ListTokens is GET …/tokens.
 func (a *API) ListTokens() Operation {
-	return Operation{Handle: a.listTokens, Summary: "List the tokens, newest first", Tag: "Access", Status: 200, Answer: tokenList{}}
+	return Operation{
+		Handle: a.listTokens, Summary: "List the tokens, newest first", Tag: "Access", Status: 200, Answer: tokenList{},
+	}
 }
 
 func (a *API) listTokens(w http.ResponseWriter, r *http.Request) error {
@@ -104,7 +108,9 @@ func (a *API) listTokens(w http.ResponseWriter, r *http.Request) error {
 
 // RevokeToken is DELETE …/tokens/{token}.
 func (a *API) RevokeToken() Operation {
-	return Operation{Handle: a.revokeToken, Summary: "Revoke a token", Tag: "Access", Status: 204}
+	return Operation{
+		Handle: a.revokeToken, Summary: "Revoke a token", Tag: "Access", Status: 204,
+	}
 }
 
 func (a *API) revokeToken(w http.ResponseWriter, r *http.Request) error {
@@ -113,7 +119,9 @@ func (a *API) revokeToken(w http.ResponseWriter, r *http.Request) error {
 
 // CreateShare is POST …/shares.
 func (a *API) CreateShare() Operation {
-	return Operation{Handle: a.createShare, Summary: "Make a read-only link with an expiry; its address is told this once", Tag: "Access", Body: shareRequest{}, BodyOptional: true, Status: 201, Answer: madeShare{}, Writes: true}
+	return Operation{
+		Handle: a.createShare, Summary: "Make a read-only link with an expiry; its address is told this once", Tag: "Access", Body: shareRequest{}, BodyOptional: true, Status: 201, Answer: madeShare{}, Writes: true,
+	}
 }
 
 func (a *API) createShare(w http.ResponseWriter, r *http.Request) error {
@@ -141,7 +149,9 @@ func (a *API) createShare(w http.ResponseWriter, r *http.Request) error {
 
 // ListShares is GET …/shares.
 func (a *API) ListShares() Operation {
-	return Operation{Handle: a.listShares, Summary: "List the study's links, newest first", Tag: "Access", Status: 200, Answer: shareList{}}
+	return Operation{
+		Handle: a.listShares, Summary: "List the study's links, newest first", Tag: "Access", Status: 200, Answer: shareList{},
+	}
 }
 
 func (a *API) listShares(w http.ResponseWriter, r *http.Request) error {
@@ -158,7 +168,9 @@ func (a *API) listShares(w http.ResponseWriter, r *http.Request) error {
 
 // RevokeShare is DELETE …/shares/{share}.
 func (a *API) RevokeShare() Operation {
-	return Operation{Handle: a.revokeShare, Summary: "Revoke a link", Tag: "Access", Status: 204}
+	return Operation{
+		Handle: a.revokeShare, Summary: "Revoke a link", Tag: "Access", Status: 204,
+	}
 }
 
 func (a *API) revokeShare(w http.ResponseWriter, r *http.Request) error {

@@ -15,8 +15,10 @@ type ledgerPage struct {
 
 // Ledger is GET …/ledger.
 func (a *API) Ledger() Operation {
-	return Operation{Handle: a.ledger, Summary: "The study's append-only events", Tag: "Ledger", Status: 200, Answer: ledgerPage{}, Query: []queryParameter{
-		{"after", "Only events with a higher seq", int64(0)}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}, atParameter}}
+	return Operation{
+		Handle: a.ledger, Summary: "The study's append-only events", Tag: "Ledger", Status: 200, Answer: ledgerPage{},
+		Query: []queryParameter{{"after", "Only events with a higher seq", int64(0)}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}, atParameter},
+	}
 }
 
 func (a *API) ledger(w http.ResponseWriter, r *http.Request) error {

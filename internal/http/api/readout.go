@@ -26,7 +26,9 @@ func replayed[T any](a *API, r *http.Request, snap *ledger.Snapshot, of func(con
 
 // ReadState is GET …/state.
 func (a *API) ReadState() Operation {
-	return Operation{Handle: a.readState, Summary: "What the next decision would use, recommendation and violation so far", Tag: "Replayed state", Query: atOnly, Status: 200, Answer: study.Readout{}}
+	return Operation{
+		Handle: a.readState, Summary: "What the next decision would use, recommendation and violation so far", Tag: "Replayed state", Query: atOnly, Status: 200, Answer: study.Readout{},
+	}
 }
 
 func (a *API) readState(w http.ResponseWriter, r *http.Request) error {
@@ -35,7 +37,9 @@ func (a *API) readState(w http.ResponseWriter, r *http.Request) error {
 
 // History is GET …/history.
 func (a *API) History() Operation {
-	return Operation{Handle: a.history, Summary: "One row a round", Tag: "Replayed state", Query: atOnly, Status: 200, Answer: historyDocument{}}
+	return Operation{
+		Handle: a.history, Summary: "One row a round", Tag: "Replayed state", Query: atOnly, Status: 200, Answer: historyDocument{},
+	}
 }
 
 func (a *API) history(w http.ResponseWriter, r *http.Request) error {

@@ -47,7 +47,9 @@ type settingRange struct {
 
 // ListAlgorithms is GET …/algorithms.
 func (a *API) ListAlgorithms() Operation {
-	return Operation{Handle: listAlgorithms, Summary: "Every algorithm with its settings, source and the feedback it assumes", Tag: "Reference", Status: 200, Answer: algorithmList{}}
+	return Operation{
+		Handle: listAlgorithms, Summary: "Every algorithm with its settings, source and the feedback it assumes", Tag: "Reference", Status: 200, Answer: algorithmList{},
+	}
 }
 
 func listAlgorithms(w http.ResponseWriter, r *http.Request) error {
@@ -79,7 +81,9 @@ func settingDescriptions(settings []optimizer.Setting) []settingDescription {
 
 // ReadDocument is GET …/openapi.json.
 func (a *API) ReadDocument() Operation {
-	return Operation{Handle: a.readDocument, Summary: "This document", Tag: "Reference", Status: 200, Answer: map[string]any{}}
+	return Operation{
+		Handle: a.readDocument, Summary: "This document", Tag: "Reference", Status: 200, Answer: map[string]any{},
+	}
 }
 
 func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {
@@ -90,7 +94,9 @@ func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {
 
 // BrowseDocument is GET …/docs.
 func (a *API) BrowseDocument() Operation {
-	return Operation{Handle: a.browseDocument, Summary: "This document as a page", Tag: "Reference", Status: 200, Answer: "", AnswerType: "text/html"}
+	return Operation{
+		Handle: a.browseDocument, Summary: "This document as a page", Tag: "Reference", Status: 200, Answer: "", AnswerType: "text/html",
+	}
 }
 
 func (a *API) browseDocument(w http.ResponseWriter, r *http.Request) error {

@@ -56,8 +56,10 @@ func madeStudy(after *ledger.Snapshot, _ []int) reply {
 
 // ListStudies is GET …/studies.
 func (a *API) ListStudies() Operation {
-	return Operation{Handle: a.listStudies, Summary: "List the studies, newest change first", Tag: "Studies", Status: 200, Answer: studyList{}, Query: []queryParameter{
-		{"after", "Go on where a page ended: its next", ""}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}}}
+	return Operation{
+		Handle: a.listStudies, Summary: "List the studies, newest change first", Tag: "Studies", Status: 200, Answer: studyList{},
+		Query: []queryParameter{{"after", "Go on where a page ended: its next", ""}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}},
+	}
 }
 
 func (a *API) listStudies(w http.ResponseWriter, r *http.Request) error {
@@ -83,7 +85,10 @@ func (a *API) listStudies(w http.ResponseWriter, r *http.Request) error {
 
 // ReadStudy is GET …/studies/{id}.
 func (a *API) ReadStudy() Operation {
-	return Operation{Handle: a.readStudy, Summary: "Read a study", Tag: "Studies", Query: []queryParameter{atParameter}, Status: 200, Answer: studyDocument{}}
+	return Operation{
+		Handle: a.readStudy, Summary: "Read a study", Tag: "Studies",
+		Query: []queryParameter{atParameter}, Status: 200, Answer: studyDocument{},
+	}
 }
 
 func (a *API) readStudy(w http.ResponseWriter, r *http.Request) error {

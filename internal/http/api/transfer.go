@@ -26,7 +26,9 @@ func download(w http.ResponseWriter, snap *ledger.Snapshot, mediaType, extension
 
 // ExportCSV is GET …/export.csv.
 func (a *API) ExportCSV() Operation {
-	return Operation{Handle: a.exportCSV, Summary: "The trials as a table that can be imported again", Tag: "In and out", Query: atOnly, Status: 200, Answer: "", AnswerType: "text/csv"}
+	return Operation{
+		Handle: a.exportCSV, Summary: "The trials as a table that can be imported again", Tag: "In and out", Query: atOnly, Status: 200, Answer: "", AnswerType: "text/csv",
+	}
 }
 
 func (a *API) exportCSV(w http.ResponseWriter, r *http.Request) error {
@@ -45,7 +47,9 @@ func (a *API) exportCSV(w http.ResponseWriter, r *http.Request) error {
 
 // ExportBundle is GET …/export.json.
 func (a *API) ExportBundle() Operation {
-	return Operation{Handle: a.exportBundle, Summary: "The study with its ledger", Tag: "In and out", Query: atOnly, Status: 200, Answer: ledger.Bundle{}}
+	return Operation{
+		Handle: a.exportBundle, Summary: "The study with its ledger", Tag: "In and out", Query: atOnly, Status: 200, Answer: ledger.Bundle{},
+	}
 }
 
 func (a *API) exportBundle(w http.ResponseWriter, r *http.Request) error {
@@ -63,8 +67,10 @@ func (a *API) exportBundle(w http.ResponseWriter, r *http.Request) error {
 
 // ImportCSV is POST …/import.
 func (a *API) ImportCSV() Operation {
-	return Operation{Handle: a.importCSV, Summary: "Import a table: each row a round, chosen then told; all rows or none", Tag: "In and out", Body: "", BodyType: "text/csv", Status: 200, Answer: importDocument{}, Writes: true,
-		Query: []queryParameter{{"dry_run", "Store nothing, say what would be imported", false}, {"ignore_unknown", "Leave out columns that are no parameter and no metric", false}}}
+	return Operation{
+		Handle: a.importCSV, Summary: "Import a table: each row a round, chosen then told; all rows or none", Tag: "In and out", Body: "", BodyType: "text/csv", Status: 200, Answer: importDocument{}, Writes: true,
+		Query: []queryParameter{{"dry_run", "Store nothing, say what would be imported", false}, {"ignore_unknown", "Leave out columns that are no parameter and no metric", false}},
+	}
 }
 
 func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
@@ -99,7 +105,9 @@ func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
 
 // ImportBundle is POST …/import.
 func (a *API) ImportBundle() Operation {
-	return Operation{Handle: a.importBundle, Summary: "Make a study of an exported one, with the same ledger and hashes", Tag: "In and out", Body: ledger.Bundle{}, Status: 201, Answer: studyDocument{}, Writes: true}
+	return Operation{
+		Handle: a.importBundle, Summary: "Make a study of an exported one, with the same ledger and hashes", Tag: "In and out", Body: ledger.Bundle{}, Status: 201, Answer: studyDocument{}, Writes: true,
+	}
 }
 
 func (a *API) importBundle(w http.ResponseWriter, r *http.Request) error {

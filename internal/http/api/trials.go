@@ -37,7 +37,7 @@ func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 func trialsOf(snap *ledger.Snapshot, numbers []int) []ledger.Trial {
 	trials := make([]ledger.Trial, len(numbers))
 	for i, number := range numbers {
-		trials[i] = snap.Trials[number-1]
+		trials[i] = *snap.Trials[number-1]
 	}
 	return trials
 }
@@ -211,9 +211,10 @@ const maxPage = 1000
 
 // ListTrials is GET …/trials.
 func (a *API) ListTrials() Operation {
-	return Operation{Handle: a.listTrials, Summary: "List trials by number", Tag: "The loop", Status: 200, Answer: trialPage{}, Query: []queryParameter{
-		{"after", "Only trials with a higher number", 0}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0},
-		{"status", "Only trials of these states, comma-separated", ""}, atParameter}}
+	return Operation{
+		Handle: a.listTrials, Summary: "List trials by number", Tag: "The loop", Status: 200, Answer: trialPage{},
+		Query: []queryParameter{{"after", "Only trials with a higher number", 0}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}, {"status", "Only trials of these states, comma-separated", ""}, atParameter},
+	}
 }
 
 func (a *API) listTrials(w http.ResponseWriter, r *http.Request) error {
@@ -233,7 +234,7 @@ func (a *API) listTrials(w http.ResponseWriter, r *http.Request) error {
 }
 
 // pageOf takes the first limit trials with a number above after and one of the statuses (none: any).
-func pageOf(trials []ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
+func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) trialPage {
 	page := trialPage{Trials: []ledger.Trial{}}
 	for _, t := range trials[min(after, len(trials)):] {
 		if len(statuses) > 0 && !slices.Contains(statuses, t.Status) {
@@ -244,15 +245,17 @@ func pageOf(trials []ledger.Trial, after, limit int, statuses []ledger.Status) t
 			page.Next = &last
 			break
 		}
-		page.Trials = append(page.Trials, t)
+		page.Trials = append(page.Trials, *t)
 	}
 	return page
 }
 
 // ReadTrial is GET …/trials/{number}.
 func (a *API) ReadTrial() Operation {
-	return Operation{Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{}, Query: []queryParameter{
-		{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter}}
+	return Operation{
+		Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
+		Query: []queryParameter{{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter},
+	}
 }
 
 func (a *API) readTrial(w http.ResponseWriter, r *http.Request) error {

@@ -44,6 +44,9 @@ func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) 
 		return section, nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
+	if section.Empty = withoutModel(err); section.Empty != "" {
+		return section, nil
+	}
 	if err != nil {
 		return section, err
 	}
@@ -69,22 +72,27 @@ func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) 
 	return section, nil
 }
 
-// beliefsQuery keeps what chooses the charts: a metric, two parameters and the point that the slices pass through.
+// beliefsQuery keeps what chooses the charts where that is not the usual choice: a metric, two parameters, and the settings of the point
+// that the slices pass through, with the trial that the form showed before somebody set them.
 func (v visit) beliefsQuery() url.Values {
-	d := v.snap.Definition
-	kept := url.Values{}
-	keep := func(name string, matters func(text string) bool) {
-		if text := v.query.Get(name); v.query.Has(name) && matters(text) {
-			kept.Set(name, text)
-		}
+	d, kept := v.snap.Definition, url.Values{}
+	if metric := v.query.Get("metric"); metric != d.Objective.Metric && slices.Contains(modelled(d), metric) {
+		kept.Set("metric", metric)
 	}
-	axis := func(text string) bool { return slices.Contains(axisNames(d), text) }
-	keep("metric", func(text string) bool { return slices.Contains(modelled(d), text) })
-	keep("x", axis)
-	keep("y", axis)
-	keep("from", func(text string) bool { return v.trialNamed(text) != nil })
+	x, y := mapAxes(d, v.query.Get("x"), v.query.Get("y"))
+	if usualX, usualY := mapAxes(d, "", ""); x != usualX || y != usualY {
+		kept.Set("x", x)
+		kept.Set("y", y)
+	}
+	shown := v.trialNamed(v.query.Get("from"))
 	for i, p := range d.Parameters {
-		keep(pinField(i), func(string) bool { return p.Type != design.Remainder })
+		field := pinField(i)
+		if text := v.query.Get(field); v.query.Has(field) && p.Type != design.Remainder && (shown == nil || text != design.FormatSetting(p, shown.Parameters[p.Name])) {
+			kept.Set(field, text)
+			if shown != nil {
+				kept.Set("from", strconv.Itoa(shown.Number))
+			}
+		}
 	}
 	return kept
 }
@@ -98,7 +106,7 @@ func (v visit) trialNamed(text string) *ledger.Trial {
 // anyTold tells whether any modelled metric has a value yet.
 func (v visit) anyTold() bool {
 	metrics := modelled(v.snap.Definition)
-	return slices.ContainsFunc(v.snap.Trials, func(t ledger.Trial) bool {
+	return slices.ContainsFunc(v.snap.Trials, func(t *ledger.Trial) bool {
 		return slices.ContainsFunc(metrics, func(metric string) bool { _, there := t.Metrics[metric]; return there && !t.Excluded })
 	})
 }
@@ -312,7 +320,7 @@ func (v visit) observed(name, metric string, recommended *study.Recommendation) 
 	var points marks
 	from := max(0, len(v.snap.Trials)-mostObservations)
 	for i := range v.snap.Trials[from:] {
-		t := &v.snap.Trials[from+i]
+		t := v.snap.Trials[from+i]
 		m, there := t.Metrics[metric]
 		if !there || t.Excluded {
 			continue
@@ -423,7 +431,7 @@ func (v visit) observedOn(o outlook) []templates.Trace {
 	var points marks
 	from := max(0, len(v.snap.Trials)-mostObservations)
 	for i := range v.snap.Trials[from:] {
-		t := &v.snap.Trials[from+i]
+		t := v.snap.Trials[from+i]
 		if t.Excluded {
 			continue
 		}

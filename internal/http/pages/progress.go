@@ -20,6 +20,9 @@ func (s *Site) progress(ctx context.Context, v visit) (templates.Progress, error
 		return progress, nil
 	}
 	rows, err := s.Studies.HistoryOf(ctx, v.snap)
+	if progress.Empty = withoutModel(err); progress.Empty != "" {
+		return progress, nil
+	}
 	if err != nil {
 		return progress, err
 	}
@@ -117,7 +120,7 @@ func (v visit) bestChart(recommended *study.Recommendation) templates.Chart {
 	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: capitalised(o.Metric), Unit: o.Unit, Number: true}, {Name: "Result"}, {Name: "Best so far", Unit: o.Unit, Number: true}}}
 	running := v.snap.BestSoFar()
 	for i := range v.snap.Trials {
-		t := &v.snap.Trials[i]
+		t := v.snap.Trials[i]
 		value := v.plotObjective(&points, t)
 		bestText := "–"
 		if running[i] > 0 {
@@ -188,7 +191,7 @@ func (v visit) valueChart(c design.Constraint) templates.Chart {
 	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: capitalised(c.Metric), Unit: c.Unit, Number: true}, {Name: "Limit"}}}
 	within, known, worst := 0, 0, 0
 	for i := range v.snap.Trials {
-		t := &v.snap.Trials[i]
+		t := v.snap.Trials[i]
 		m, there := t.Metrics[c.Metric]
 		if !there {
 			v.plotPredicted(&points, t, c)

@@ -49,6 +49,11 @@ func TestJunkQueriesShareOnePart(t *testing.T) {
 			t.Fatalf("junk made another part")
 		}
 	}
+	for _, as := range []string{"metric=yield&x=temperature&y=catalyst", "from=1&pin.0=30&pin.1=A", "from=3&pin.0=50&pin.1=B", "metric=yield&from=2&pin.1=A"} {
+		if get("beliefs?"+as) != first {
+			t.Errorf("%s, as the form shows it, made another part", as)
+		}
+	}
 	if grown := heap() - before; grown > 4<<20 {
 		t.Errorf("200 junk queries hold %d bytes", grown)
 	}

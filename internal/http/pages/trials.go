@@ -83,7 +83,7 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 	}
 	if len(table.Rows) > 0 {
 		readout, err := s.Studies.StateOf(ctx, v.snap)
-		if err != nil {
+		if err != nil && withoutModel(err) == "" {
 			return table, err
 		}
 		markRecommended(table.Rows, readout.Recommendation)
@@ -102,7 +102,7 @@ func (v visit) fillTrials(table *templates.Trials, keep func(*ledger.Trial) bool
 	matching, before := 0, 0
 	var last int
 	for i := len(v.snap.Trials) - 1; i >= 0; i-- {
-		t := &v.snap.Trials[i]
+		t := v.snap.Trials[i]
 		if !keep(t) {
 			continue
 		}

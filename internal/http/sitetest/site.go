@@ -56,7 +56,18 @@ func (b *Log) String() string {
 // New starts a server; change, when given, changes its options.
 func New(t testing.TB, change ...func(*server.Options)) *Site {
 	t.Helper()
-	s := &Site{t: t, DB: dbtest.New(t), Log: &Log{}}
+	return On(t, dbtest.URL(t), change...)
+}
+
+// On is New on the database at url.
+func On(t testing.TB, url string, change ...func(*server.Options)) *Site {
+	t.Helper()
+	store, err := db.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	s := &Site{t: t, DB: store, Log: &Log{}}
 	handler := s.Server(change...)
 	s.Router = handler.(chi.Router)
 	web := httptest.NewServer(handler)

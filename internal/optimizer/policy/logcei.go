@@ -1,6 +1,10 @@
 package policy
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 var logCEI = Description{
 	Name: "log-cei", Title: "Expected improvement within limits",
@@ -61,17 +65,25 @@ func (a cautious) upper(s *Sight) Scores {
 // safeEnough is how probably a point keeps its limits that others are compared with: a lucky reading makes no incumbent.
 const safeEnough = 0.9
 
+// mostDoubted is how many points may be found too doubtful before none is taken.
+const mostDoubted = 100
+
 // likelyBest is the point of the largest mean reward among those where the mean of every cost keeps its limit, and readings that vary leave
 // little doubt of it.
 func likelyBest(played *Sight) int {
-	best := -1
-	for i, mean := range played.Reward.Mean {
-		sure := played.Chance == nil || played.Chance[i] >= safeEnough
-		if sure && keeps(played, i) && (best < 0 || mean > played.Reward.Mean[best]) {
-			best = i
+	var order []int
+	for i := range played.Reward.Mean {
+		if keeps(played, i) {
+			order = append(order, i)
 		}
 	}
-	return best
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(played.Reward.Mean[b], played.Reward.Mean[a]) })
+	for _, i := range order[:min(mostDoubted, len(order))] {
+		if played.Chance == nil || played.Chance(i) >= safeEnough {
+			return i
+		}
+	}
+	return -1
 }
 
 // keeps tells whether the mean of every cost is within its limit at place i.

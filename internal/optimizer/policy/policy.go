@@ -43,8 +43,8 @@ type Sight struct {
 	// Again is what asking x* again is worth, in units of the reward: readings vary, and it is not certain to be within every limit. 0 where a
 	// reading would teach nothing.
 	Again float64
-	// Chance is, at the points played, the probability to be within every learned limit; nil where readings do not vary.
-	Chance []float64
+	// Chance returns the probability of a point played to be within every learned limit, which takes a while; nil where readings do not vary.
+	Chance func(i int) float64
 	Given  []bool // per cost: its value is known at the decision
 	Draw   Draw
 	Past   []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others

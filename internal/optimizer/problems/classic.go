@@ -16,6 +16,9 @@ var classicProblems = []Problem{
 			in.Noise = []Noise{noiseless(), noiseless()}
 			return in
 		})},
+	{Name: "gramacy", Horizon: 100, Source: "Gramacy et al. (2016), section 2.2",
+		Summary: "a straight objective, and a wavy limit that holds two of three pockets back",
+		build:   fixed(gramacy)},
 	{Name: "hartmann6", Horizon: 200, Source: "Letham et al. (2019): six-dimensional Hartmann function, ‖x‖ ≤ 1",
 		Summary: "six parameters, six local minima, one smooth limit",
 		build:   fixed(hartmann)},
@@ -47,6 +50,22 @@ func gardner() *Instance {
 		Kernel: "se", Lengthscale: 1, Variance: 1,
 		Optima: []Optimum{{1, 2, []float64{3 * math.Pi / 2, 0}}},
 		Safe:   [][]float64{{3, 0}},
+	}
+}
+
+// gramacy is −x₁ − x₂, within 3/2 − x₁ − 2x₂ − ½ sin(2π(x₁² − 2x₂)) ≤ 0 and x₁² + x₂² ≤ 3/2. The best point lies on the first limit.
+func gramacy() *Instance {
+	return &Instance{
+		Axes: []Axis{{Name: "x1", High: 1}, {Name: "x2", High: 1}}, Limits: []string{"wave", "disk"},
+		Reward: func(_ int, x []float64) float64 { return -x[0] - x[1] },
+		Costs: func(_ int, x, g []float64) {
+			g[0] = 1.5 - x[0] - 2*x[1] - 0.5*math.Sin(2*math.Pi*(x[0]*x[0]-2*x[1]))
+			g[1] = x[0]*x[0] + x[1]*x[1] - 1.5
+		},
+		Noise:  []Noise{noiseless(), noiseless(), noiseless()},
+		Kernel: "matern52", Lengthscale: 0.3, Variance: 1, Fitted: true,
+		Optima: []Optimum{{1, -0.59978805201, []float64{0.19512268289553658, 0.40466536911453094}}},
+		Safe:   [][]float64{{0.7, 0.7}},
 	}
 }
 

@@ -12,6 +12,9 @@ var engineeringProblems = []Problem{
 	{Name: "tension-spring", Horizon: 200, Source: "Coello, Montes (2002), problem 2",
 		Summary: "weight of a spring, three parameters, four limits of very different steepness",
 		build:   fixed(tensionSpring)},
+	{Name: "welded-beam", Horizon: 200, Source: "Rao (1996); Coello, Montes (2002), problem 1",
+		Summary: "cost of a beam, four parameters, seven limits in units from inches to pounds per square inch",
+		build:   fixed(weldedBeam)},
 }
 
 // engineering completes a noiseless problem whose model has to be fitted.
@@ -83,5 +86,33 @@ func tensionSpring() *Instance {
 		},
 		Optima: []Optimum{{1, -0.0126652328, []float64{0.0516890614, 0.3567177470, 11.2889653}}},
 		Safe:   [][]float64{{0.055, 0.4, 11}},
+	})
+}
+
+// weldedBeam is a bar of length L welded to a wall, loaded by P at its end: weld thickness h and length l, bar height t and thickness b, in inches.
+func weldedBeam() *Instance {
+	const load, length, young, shear = 6000, 14, 30e6, 12e6 // P in lb, L in inches, E and G in psi
+	return engineering(&Instance{
+		Axes:   []Axis{{"weld thickness", 0.1, 2, 0}, {"weld length", 0.1, 10, 0}, {"bar height", 0.1, 10, 0}, {"bar thickness", 0.1, 2, 0}},
+		Limits: []string{"shear stress", "bending stress", "side", "weld cost", "least weld", "deflection", "buckling load"},
+		Reward: func(_ int, x []float64) float64 {
+			return -(1.10471*x[0]*x[0]*x[1] + 0.04811*x[2]*x[3]*(14+x[1]))
+		},
+		Costs: func(_ int, x, g []float64) {
+			h, l, t, b := x[0], x[1], x[2], x[3]
+			radius := math.Sqrt(l*l/4 + square((h+t)/2))
+			moment := load * (length + l/2)
+			polar := 2 * math.Sqrt2 * h * l * (l*l/12 + square((h+t)/2))
+			primary, torsion := load/(math.Sqrt2*h*l), moment*radius/polar
+			g[0] = math.Sqrt(primary*primary+primary*torsion*l/radius+torsion*torsion) - 13_600
+			g[1] = 6*load*length/(b*t*t) - 30_000
+			g[2] = h - b
+			g[3] = 0.10471*h*h + 0.04811*t*b*(14+l) - 5
+			g[4] = 0.125 - h
+			g[5] = 4*load*math.Pow(length, 3)/(young*t*t*t*b) - 0.25
+			g[6] = load - 4.013*young*math.Sqrt(t*t*math.Pow(b, 6)/36)/(length*length)*(1-t/(2*length)*math.Sqrt(young/(4*shear)))
+		},
+		Optima: []Optimum{{1, -1.7248523086, []float64{0.205729639786, 3.470488665628, 9.036623910358, 0.205729639786}}},
+		Safe:   [][]float64{{0.3, 4, 9, 0.35}},
 	})
 }

@@ -28,7 +28,8 @@ func instance(t testing.TB, name string, seed uint64) *Instance {
 var published = map[string][]float64{
 	"sine-pocket": {-0.253236}, "sine-pocket-delayed": {-0.253236}, "sine-pocket-drift": {-0.253236, 0.670345, -0.677458},
 	"branin": {-0.397887}, "gardner-1": {2}, "gardner-2": {-0.253236}, "hartmann6": {3.32237},
-	"pressure-vessel": {-6059.714335}, "speed-reducer": {-2994.471066}, "tension-spring": {-0.012665233}, "queue": {-4. / 17},
+	"pressure-vessel": {-6059.714335}, "speed-reducer": {-2994.471066}, "tension-spring": {-0.012665233},
+	"welded-beam": {-1.724852}, "gramacy": {-0.599788}, "queue": {-4. / 17},
 }
 
 // TestOptima checks that every optimum is reached at its point, lies within the limits and, where it is published, is the published one.

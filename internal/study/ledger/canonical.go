@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -23,100 +23,191 @@ func canonicalJSON(text []byte) ([]byte, error) {
 	if at := loneSurrogate(text); at >= 0 {
 		return nil, fmt.Errorf("byte %d: half of a surrogate pair", at)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	out, err := appendCanonical(make([]byte, 0, len(text)), decoder, 0)
-	if err != nil {
+	var whole json.RawMessage
+	if err := json.Unmarshal(text, &whole); err != nil {
 		return nil, err
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the value")
+	c := canonical{text: whole, out: make([]byte, 0, len(text))}
+	if err := c.value(0); err != nil {
+		return nil, err
 	}
-	return out, nil
+	return c.out, nil
 }
 
 // maximalDepth bounds the nesting of what is hashed; a ledger event needs fewer than ten levels.
 const maximalDepth = 100
 
-// appendCanonical appends the next value of decoder.
-func appendCanonical(out []byte, decoder *json.Decoder, depth int) ([]byte, error) {
+// canonical rewrites text, which is known to be JSON, to out.
+type canonical struct {
+	text []byte
+	at   int // what of text has been read
+	out  []byte
+}
+
+// next skips spaces and returns the byte after them, without reading it.
+func (c *canonical) next() byte {
+	for {
+		switch b := c.text[c.at]; b {
+		case ' ', '\t', '\n', '\r':
+			c.at++
+		default:
+			return b
+		}
+	}
+}
+
+// value rewrites the next value.
+func (c *canonical) value(depth int) error {
 	if depth > maximalDepth {
-		return nil, fmt.Errorf("nested deeper than %d levels", maximalDepth)
+		return fmt.Errorf("nested deeper than %d levels", maximalDepth)
 	}
-	token, err := decoder.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch token := token.(type) {
-	case json.Delim:
-		if token == '{' {
-			return appendObject(out, decoder, depth)
-		}
-		return appendArray(out, decoder, depth)
-	case string:
-		return appendString(out, token), nil
-	case json.Number:
-		return appendNumber(out, token)
-	case bool:
-		return strconv.AppendBool(out, token), nil
+	switch c.next() {
+	case '{':
+		return c.object(depth)
+	case '[':
+		return c.array(depth)
+	case '"':
+		_, err := c.string()
+		return err
+	case 't', 'f', 'n':
+		c.out = append(c.out, c.literal()...)
+		return nil
 	default:
-		return append(out, "null"...), nil
-	}
-}
-
-func appendArray(out []byte, decoder *json.Decoder, depth int) ([]byte, error) {
-	out = append(out, '[')
-	for first := true; decoder.More(); first = false {
-		if !first {
-			out = append(out, ',')
-		}
 		var err error
-		if out, err = appendCanonical(out, decoder, depth+1); err != nil {
-			return nil, err
-		}
+		c.out, err = appendNumber(c.out, string(c.literal()))
+		return err
 	}
-	_, err := decoder.Token()
-	return append(out, ']'), err
 }
 
-// member is one name of an object with its canonical value.
+// literal reads a number, true, false or null.
+func (c *canonical) literal() []byte {
+	from := c.at
+	for c.at < len(c.text) && strings.IndexByte(" \t\n\r,]}", c.text[c.at]) < 0 {
+		c.at++
+	}
+	return c.text[from:c.at]
+}
+
+func (c *canonical) array(depth int) error {
+	c.at++
+	c.out = append(c.out, '[')
+	for first := true; c.next() != ']'; first = false {
+		if !first {
+			c.at++ // the comma
+			c.out = append(c.out, ',')
+		}
+		if err := c.value(depth + 1); err != nil {
+			return err
+		}
+	}
+	c.at++
+	c.out = append(c.out, ']')
+	return nil
+}
+
+// string rewrites the next string and returns what it says.
+func (c *canonical) string() (string, error) {
+	from := c.at
+	for c.at++; c.text[c.at] != '"'; c.at++ {
+		if c.text[c.at] == '\\' {
+			c.at++
+		}
+	}
+	c.at++
+	quoted := c.text[from:c.at]
+	if bytes.IndexByte(quoted, '\\') < 0 { // nothing needs an escape, nor had one
+		c.out = append(c.out, quoted...)
+		return string(quoted[1 : len(quoted)-1]), nil
+	}
+	var said string
+	if err := json.Unmarshal(quoted, &said); err != nil {
+		return "", err
+	}
+	c.out = appendString(c.out, said)
+	return said, nil
+}
+
+// member is one member of an object as it stands in out: from ≤ place < to.
 type member struct {
-	name  string
-	units []uint16 // of name, the sort key
-	value []byte
+	name     string
+	from, to int
 }
 
-func appendObject(out []byte, decoder *json.Decoder, depth int) ([]byte, error) {
+func (c *canonical) object(depth int) error {
+	c.at++
+	c.out = append(c.out, '{')
+	begin := len(c.out)
 	var members []member
-	for decoder.More() {
-		token, err := decoder.Token()
-		if err != nil {
-			return nil, err
+	for first := true; c.next() != '}'; first = false {
+		if !first {
+			c.at++ // the comma
+			c.next()
+			c.out = append(c.out, ',')
 		}
-		name, _ := token.(string)
-		value, err := appendCanonical(nil, decoder, depth+1)
-		if err != nil {
-			return nil, err
+		m := member{from: len(c.out)}
+		var err error
+		if m.name, err = c.string(); err != nil {
+			return err
 		}
-		members = append(members, member{name, utf16.Encode([]rune(name)), value})
+		c.next()
+		c.at++ // the colon
+		c.out = append(c.out, ':')
+		if err := c.value(depth + 1); err != nil {
+			return err
+		}
+		m.to = len(c.out)
+		members = append(members, m)
 	}
-	if _, err := decoder.Token(); err != nil {
-		return nil, err
+	c.at++
+	if err := c.sort(begin, members); err != nil {
+		return err
 	}
-	slices.SortFunc(members, func(a, b member) int { return slices.Compare(a.units, b.units) })
-	out = append(out, '{')
+	c.out = append(c.out, '}')
+	return nil
+}
+
+// sort puts the members, which stand in out from begin on, into their order.
+func (c *canonical) sort(begin int, members []member) error {
+	byName := func(a, b member) int { return compareUTF16(a.name, b.name) }
+	sorted := slices.IsSortedFunc(members, byName)
+	var before []byte
+	if !sorted {
+		slices.SortFunc(members, byName)
+		before = slices.Clone(c.out[begin:])
+		c.out = c.out[:begin]
+	}
 	for i, m := range members {
-		if i > 0 {
-			if m.name == members[i-1].name {
-				return nil, fmt.Errorf("the name %q is used twice", m.name)
-			}
-			out = append(out, ',')
+		if i > 0 && m.name == members[i-1].name {
+			return fmt.Errorf("the name %q is used twice", m.name)
 		}
-		out = appendString(out, m.name)
-		out = append(out, ':')
-		out = append(out, m.value...)
+		if sorted {
+			continue
+		}
+		if i > 0 {
+			c.out = append(c.out, ',')
+		}
+		c.out = append(c.out, before[m.from-begin:m.to-begin]...)
 	}
-	return append(out, '}'), nil
+	return nil
+}
+
+// compareUTF16 compares by UTF-16 code units. That is the order of the bytes of UTF-8, but for characters beyond U+FFFF, whose surrogates come
+// before U+E000.
+func compareUTF16(a, b string) int {
+	if !beyondBMP(a) && !beyondBMP(b) {
+		return strings.Compare(a, b)
+	}
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+// beyondBMP tells whether s has a character beyond U+FFFF, which UTF-8 writes in four bytes, the first of them 0xF0 or above.
+func beyondBMP(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0xf0 {
+			return true
+		}
+	}
+	return false
 }
 
 // appendString writes the escapes of ECMAScript's JSON.stringify and every other character as itself.
@@ -150,8 +241,8 @@ func appendString(out []byte, s string) []byte {
 
 // appendNumber writes a number as ECMAScript's Number::toString does: the shortest digits that give the same
 // float64 back, positional from 1e-6 up to 1e21, otherwise with an exponent without leading zeros.
-func appendNumber(out []byte, number json.Number) ([]byte, error) {
-	x, err := strconv.ParseFloat(number.String(), 64)
+func appendNumber(out []byte, number string) ([]byte, error) {
+	x, err := strconv.ParseFloat(number, 64)
 	if err != nil {
 		return nil, fmt.Errorf("the number %s is beyond what a float64 can hold", number)
 	}

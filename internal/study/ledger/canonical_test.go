@@ -1,10 +1,18 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -42,7 +50,7 @@ func TestCanonicalNumbersAreThoseOfECMAScript(t *testing.T) {
 		0xbecbf647612f3696: "-0.0000033333333333333333", 0x43143ff3c1cb0959: "1424953923781206.2",
 	} {
 		x := math.Float64frombits(bits)
-		got, err := appendNumber(nil, json.Number(strconv.FormatFloat(x, 'e', -1, 64)))
+		got, err := appendNumber(nil, strconv.FormatFloat(x, 'e', -1, 64))
 		if err != nil || string(got) != want {
 			t.Errorf("%x: got %s (%v), want %s", bits, got, err, want)
 		}
@@ -91,4 +99,170 @@ func TestCanonicalJSONKeepsTheValue(t *testing.T) {
 			t.Fatalf("%s became %s (%v)", once, again, err)
 		}
 	})
+}
+
+// drawJSON writes any JSON value, with spaces, escapes and all kinds of numbers, sometimes with a fault.
+func drawJSON(t *rapid.T, depth int) string {
+	space := rapid.SampledFrom([]string{"", "", " ", "\n\t"}).Draw(t, "space")
+	text := func() string {
+		plain := rapid.SampledFrom([]string{"a", "b", "ab", "", "é", "\ufb33", "😀", "z\u007f"}).Draw(t, "text")
+		written, _ := json.Marshal(plain)
+		if rapid.Bool().Draw(t, "escaped") {
+			return rapid.SampledFrom([]string{`"\u0061"`, `"\n\/"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\\u0061"`, `"\u20ac\""`}).Draw(t, "escape")
+		}
+		return string(written)
+	}
+	kind := rapid.IntRange(0, 6).Draw(t, "kind")
+	if depth == 0 {
+		kind = min(kind, 3)
+	}
+	var value string
+	switch kind {
+	case 0:
+		value = text()
+	case 1, 2:
+		value = rapid.SampledFrom([]string{"0", "-0", "1", "-12.50", "1e3", "1E-7", "123456789012345678901234", "1e400", "0.1", "5e-324"}).Draw(t, "number")
+	case 3:
+		value = rapid.SampledFrom([]string{"true", "false", "null", "nul", ""}).Draw(t, "literal")
+	default:
+		parts := make([]string, rapid.IntRange(0, 4).Draw(t, "parts"))
+		for i := range parts {
+			if parts[i] = drawJSON(t, depth-1); kind > 4 {
+				parts[i] = space + text() + space + ":" + parts[i]
+			}
+		}
+		value = "[" + strings.Join(parts, ",") + space + "]"
+		if kind > 4 {
+			value = "{" + strings.Join(parts, ",") + space + "}"
+		}
+	}
+	return space + value + space
+}
+
+func TestCanonicalJSONIsThatOfTheSlowWay(t *testing.T) {
+	t.Parallel()
+	good := 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := drawJSON(t, 3)
+		got, err := canonicalJSON([]byte(text))
+		want, wrong := slowCanonicalJSON([]byte(text))
+		if (err == nil) != (wrong == nil) || wrong == nil && string(got) != string(want) {
+			t.Fatalf("%s\n got %s (%v)\nwant %s (%v)", text, got, err, want, wrong)
+		}
+		if err == nil {
+			good++
+		}
+	})
+	if good < 20 {
+		t.Errorf("only %d texts were good", good)
+	}
+	for depth, fits := range map[int]bool{maximalDepth: true, maximalDepth + 1: false, 9000: false} {
+		text := []byte(strings.Repeat("[", depth) + "1" + strings.Repeat("]", depth))
+		_, err := canonicalJSON(text)
+		_, wrong := slowCanonicalJSON(text)
+		if (err == nil) != fits || (wrong == nil) != fits {
+			t.Errorf("depth %d: %v, %v", depth, err, wrong)
+		}
+	}
+}
+
+// slowCanonicalJSON does the same token by token, with the standard library doing the reading: what the fast way is held against.
+func slowCanonicalJSON(text []byte) ([]byte, error) {
+	if !utf8.Valid(text) {
+		return nil, errors.New("the text is not UTF-8")
+	}
+	if at := loneSurrogate(text); at >= 0 {
+		return nil, fmt.Errorf("byte %d: half of a surrogate pair", at)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	out, err := slowCanonical(make([]byte, 0, len(text)), decoder, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the value")
+	}
+	return out, nil
+}
+
+// slowCanonical appends the next value of decoder.
+func slowCanonical(out []byte, decoder *json.Decoder, depth int) ([]byte, error) {
+	if depth > maximalDepth {
+		return nil, fmt.Errorf("nested deeper than %d levels", maximalDepth)
+	}
+	token, err := decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		if token == '{' {
+			return slowObject(out, decoder, depth)
+		}
+		return slowArray(out, decoder, depth)
+	case string:
+		return appendString(out, token), nil
+	case json.Number:
+		return appendNumber(out, token.String())
+	case bool:
+		return strconv.AppendBool(out, token), nil
+	default:
+		return append(out, "null"...), nil
+	}
+}
+
+func slowArray(out []byte, decoder *json.Decoder, depth int) ([]byte, error) {
+	out = append(out, '[')
+	for first := true; decoder.More(); first = false {
+		if !first {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = slowCanonical(out, decoder, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := decoder.Token()
+	return append(out, ']'), err
+}
+
+// slowMember is one name of an object with its canonical value.
+type slowMember struct {
+	name  string
+	units []uint16 // of name, the sort key
+	value []byte
+}
+
+func slowObject(out []byte, decoder *json.Decoder, depth int) ([]byte, error) {
+	var members []slowMember
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := token.(string)
+		value, err := slowCanonical(nil, decoder, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, slowMember{name, utf16.Encode([]rune(name)), value})
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(members, func(a, b slowMember) int { return slices.Compare(a.units, b.units) })
+	out = append(out, '{')
+	for i, m := range members {
+		if i > 0 {
+			if m.name == members[i-1].name {
+				return nil, fmt.Errorf("the name %q is used twice", m.name)
+			}
+			out = append(out, ',')
+		}
+		out = appendString(out, m.name)
+		out = append(out, ':')
+		out = append(out, m.value...)
+	}
+	return append(out, '}'), nil
 }

@@ -4,9 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // noHash stands for the hash before the first event.
@@ -59,21 +62,25 @@ func chain(last link, now time.Time, by string, drafts ...Draft) ([]Event, error
 
 // hashEvent returns hex SHA-256(previous ‖ RFC 8785 JSON of {seq, at, by, kind, data}).
 func hashEvent(previous string, e Event) (string, error) {
-	text, err := json.Marshal(struct {
-		Seq  int64           `json:"seq"`
-		At   time.Time       `json:"at"`
-		By   string          `json:"by"`
-		Kind Kind            `json:"kind"`
-		Data json.RawMessage `json:"data"`
-	}{e.Seq, e.At.UTC(), e.By, e.Kind, e.Data})
+	data, err := canonicalJSON(e.Data)
 	if err != nil {
 		return "", err
 	}
-	canonical, err := canonicalJSON(text)
+	at, err := e.At.UTC().MarshalJSON()
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(append([]byte(previous), canonical...))
+	if !utf8.ValidString(e.By) || !utf8.ValidString(string(e.Kind)) {
+		return "", errors.New("the text is not UTF-8")
+	}
+	text := make([]byte, 0, len(previous)+len(data)+len(at)+len(e.By)+100)
+	text = append(text, previous...)
+	text = append(append(text, `{"at":`...), at...)
+	text = appendString(append(text, `,"by":`...), e.By)
+	text = append(append(text, `,"data":`...), data...)
+	text = appendString(append(text, `,"kind":`...), string(e.Kind))
+	text = strconv.AppendInt(append(text, `,"seq":`...), e.Seq, 10)
+	sum := sha256.Sum256(append(text, '}'))
 	return hex.EncodeToString(sum[:]), nil
 }
 

@@ -35,7 +35,7 @@ func Fold(id string, prior *Snapshot, events []Event, like *Snapshot) (*Snapshot
 // builder is a snapshot in the making. What prior holds is shared until it is written to.
 type builder struct {
 	snap    *Snapshot
-	touched map[int]bool // indices of trials whose maps belong to snap alone
+	touched map[int]bool // indices of trials that belong to snap alone
 	names   map[string]bool
 	last    Event // the event being added
 }
@@ -181,8 +181,8 @@ func (b *builder) chosen(data ChosenData) error {
 		return fmt.Errorf("repeats trial %d", data.ReplicateOf)
 	}
 	b.touched[len(snap.Trials)] = true
-	snap.records = append(snap.records, record{chosen: data.Parameters, events: []int64{b.last.Seq}})
-	snap.Trials = append(snap.Trials, Trial{
+	snap.records = append(snap.records, &record{chosen: data.Parameters, events: []int64{b.last.Seq}})
+	snap.Trials = append(snap.Trials, &Trial{
 		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
 		Metrics: map[string]Measurement{}, Decision: data.Decision, Note: data.Note, ReplicateOf: data.ReplicateOf,
 		Context: data.Context, ConstraintValues: data.ConstraintValues,
@@ -193,7 +193,7 @@ func (b *builder) chosen(data ChosenData) error {
 
 // settle gives trial i its settings and the known constraints' values at them.
 func (b *builder) settle(i int, settings design.Settings, candidate *int, known map[string]float64) error {
-	t, r := &b.snap.Trials[i], &b.snap.records[i]
+	t, r := b.snap.Trials[i], b.snap.records[i]
 	t.Parameters, t.Candidate, t.SettingsChanged = settings, candidate, !maps.Equal(settings, r.chosen)
 	if candidate != nil && (*candidate < 0 || *candidate >= len(b.snap.Definition.Candidates)) {
 		return fmt.Errorf("no candidate %d", *candidate)
@@ -211,7 +211,7 @@ func (b *builder) settle(i int, settings design.Settings, candidate *int, known 
 	return nil
 }
 
-// touch returns the index of trial number, whose maps may be written to from now on.
+// touch returns the index of trial number, which may be written to from now on: it is prior's no more.
 func (b *builder) touch(number int) (int, error) {
 	i := number - 1
 	if i < 0 || i >= len(b.snap.Trials) {
@@ -219,9 +219,9 @@ func (b *builder) touch(number int) (int, error) {
 	}
 	if !b.touched[i] {
 		b.touched[i] = true
-		b.snap.Trials[i].Metrics = maps.Clone(b.snap.Trials[i].Metrics)
-		b.snap.records[i].spells = slices.Clone(b.snap.records[i].spells)
-		b.snap.records[i].events = slices.Clip(b.snap.records[i].events)
+		t, r := *b.snap.Trials[i], *b.snap.records[i]
+		t.Metrics, r.spells, r.events = maps.Clone(t.Metrics), slices.Clone(r.spells), slices.Clip(r.events)
+		b.snap.Trials[i], b.snap.records[i] = &t, &r
 	}
 	return i, nil
 }
@@ -243,7 +243,7 @@ func (b *builder) told(data ToldData) error {
 	if b.snap.State == Archived {
 		return errors.New("the study is archived")
 	}
-	t, r := &b.snap.Trials[i], &b.snap.records[i]
+	t, r := b.snap.Trials[i], b.snap.records[i]
 	if data.Parameters != nil {
 		if err := b.settle(i, data.Parameters, data.Candidate, data.KnownValues); err != nil {
 			return err
@@ -296,7 +296,7 @@ func (b *builder) corrected(data CorrectedData) error {
 	if b.snap.State == Archived {
 		return errors.New("the study is archived")
 	}
-	t := &b.snap.Trials[i]
+	t := b.snap.Trials[i]
 	for name, value := range data.Metrics {
 		if err := correctMetric(t, name, value); err != nil {
 			return err
@@ -346,7 +346,7 @@ func (b *builder) closed(data ClosedData) error {
 	if err != nil {
 		return err
 	}
-	t, r := &b.snap.Trials[i], &b.snap.records[i]
+	t, r := b.snap.Trials[i], b.snap.records[i]
 	if n := len(r.spells); n > 0 && r.spells[n-1].to == 0 {
 		return fmt.Errorf("trial %d is already %s", t.Number, t.Status)
 	}
@@ -363,7 +363,7 @@ func (b *builder) setExcluded(data ClosedData) error {
 	if err != nil {
 		return err
 	}
-	t, excluded := &b.snap.Trials[i], b.last.Kind == Excluded
+	t, excluded := b.snap.Trials[i], b.last.Kind == Excluded
 	if t.Excluded == excluded {
 		return fmt.Errorf("trial %d already is so", t.Number)
 	}
@@ -410,5 +410,6 @@ func (b *builder) publish(prior, like *Snapshot) (*Snapshot, error) {
 	for i := range b.touched {
 		snap.derive(i)
 	}
+	snap.recount(prior, b.touched)
 	return snap, nil
 }

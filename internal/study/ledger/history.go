@@ -18,13 +18,13 @@ func (snap *Snapshot) History(c *design.Compiled) *optimizer.History {
 	rounds := make([]optimizer.Round, len(snap.Trials))
 	readings := make([]optimizer.Reading, len(snap.Trials)*len(c.MetricNames))
 	for i := range snap.Trials {
-		t, r := &snap.Trials[i], &snap.records[i]
+		t, r := snap.Trials[i], snap.records[i]
 		own := readings[i*len(c.MetricNames) : (i+1)*len(c.MetricNames) : (i+1)*len(c.MetricNames)]
 		for k, name := range c.MetricNames {
 			if m, told := t.Metrics[name]; told {
-				own[k] = optimizer.Reading{Told: true, Value: m.Value, Revealed: decidedBefore(seen, m.ToldSeq)}
+				own[k] = optimizer.Reading{Told: true, Value: design.Saturated(m.Value), Revealed: decidedBefore(seen, m.ToldSeq)}
 				if m.StdDev != nil {
-					own[k].SD = *m.StdDev
+					own[k].SD = design.Saturated(*m.StdDev)
 				}
 			}
 		}

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"reflect"
 	"unsafe"
 
 	"headroom/internal/memory"
@@ -14,10 +13,13 @@ func (snap *Snapshot) BytesSince(base *Snapshot) int64 {
 		return memory.NewMeter().Of(snap)
 	}
 	m := memory.NewMeter()
-	bytes := int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials))*int64(unsafe.Sizeof(Trial{})) + int64(cap(snap.records))*int64(unsafe.Sizeof(record{}))
-	for i := range snap.Trials {
-		if i >= len(base.Trials) || !sameContent(&snap.Trials[i], &base.Trials[i]) {
-			bytes += m.Of(&snap.Trials[i]) + m.Of(&snap.records[i])
+	bytes := int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
+	for i, trial := range snap.Trials {
+		if i >= len(base.Trials) || trial != base.Trials[i] {
+			bytes += m.Of(trial)
+		}
+		if i >= len(base.records) || snap.records[i] != base.records[i] {
+			bytes += m.Of(snap.records[i])
 		}
 	}
 	if len(snap.Fits) != len(base.Fits) {
@@ -27,13 +29,4 @@ func (snap *Snapshot) BytesSince(base *Snapshot) int64 {
 		bytes += m.Of(snap.compiled) + m.Of(snap.Definition)
 	}
 	return bytes
-}
-
-// sameContent tells whether two versions of a trial share what they lead to.
-func sameContent(a, b *Trial) bool {
-	return a.Decision == b.Decision && sameMap(a.Metrics, b.Metrics) && sameMap(a.Parameters, b.Parameters)
-}
-
-func sameMap[K comparable, V any](a, b map[K]V) bool {
-	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
 }

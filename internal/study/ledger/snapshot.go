@@ -18,14 +18,15 @@ type Snapshot struct {
 	Hash       string // of that event
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	Trials     []Trial // trial number n at index n−1
+	Trials     []*Trial // trial number n at index n−1; versions share those that no event between them touched
 	Fits       []FittedData
 
 	compiled  *design.Compiled
-	records   []record // trial number n at index n−1
-	defined   int64    // seq of the event that set the definition's algorithmic part
-	rewritten int64    // seq of the last event that changed the past or the model, after which earlier fits no longer apply
-	fitted    int64    // seq of the last Fitted event
+	records   []*record // trial number n at index n−1
+	tally     tally
+	defined   int64 // seq of the event that set the definition's algorithmic part
+	rewritten int64 // seq of the last event that changed the past or the model, after which earlier fits no longer apply
+	fitted    int64 // seq of the last Fitted event
 }
 
 // record is what the fold keeps of a trial beyond what people are shown.
@@ -94,7 +95,7 @@ func (snap *Snapshot) Trial(number int) *Trial {
 	if number < 1 || number > len(snap.Trials) {
 		return nil
 	}
-	return &snap.Trials[number-1]
+	return snap.Trials[number-1]
 }
 
 // EventsOf lists the seqs of the events about trial number, its choice first.
@@ -131,23 +132,10 @@ func (snap *Snapshot) WaitingTrials() []Trial {
 	var waiting []Trial
 	for i := range snap.Trials {
 		if snap.Trials[i].Waiting() {
-			waiting = append(waiting, snap.Trials[i])
+			waiting = append(waiting, *snap.Trials[i])
 		}
 	}
 	return waiting
-}
-
-// Feasibility counts the trials known to be within every limit, and those of which it is known whether they are.
-func (snap *Snapshot) Feasibility() (feasible, known int) {
-	for i := range snap.Trials {
-		if f := snap.Trials[i].Feasible; f != nil {
-			known++
-			if *f {
-				feasible++
-			}
-		}
-	}
-	return feasible, known
 }
 
 // BestSoFar gives, for each trial, the number of the best trial up to it: the best told objective among
@@ -156,24 +144,12 @@ func (snap *Snapshot) BestSoFar() []int {
 	best, bestValue := 0, 0.0
 	running := make([]int, len(snap.Trials))
 	for i := range snap.Trials {
-		t := &snap.Trials[i]
-		m, told := t.Metrics[snap.Definition.Objective.Metric]
-		if told && !t.Excluded && t.Feasible != nil && *t.Feasible &&
-			(best == 0 || snap.Definition.Objective.Better(m.Value, bestValue)) {
-			best, bestValue = t.Number, m.Value
+		if value, counts := snap.score(i); counts && (best == 0 || snap.Definition.Objective.Better(value, bestValue)) {
+			best, bestValue = i+1, value
 		}
 		running[i] = best
 	}
 	return running
-}
-
-// Best is the best trial so far, nil while none is known to be within every limit.
-func (snap *Snapshot) Best() *Trial {
-	running := snap.BestSoFar()
-	if len(running) == 0 {
-		return nil
-	}
-	return snap.Trial(running[len(running)-1])
 }
 
 // ViolationSoFar gives, for each trial and constraint (in the order of the study), the violation up to it.

@@ -31,16 +31,11 @@ type BestTrial struct {
 func (snap *Snapshot) Summary() Summary {
 	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
 		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name}
-	for i := range snap.Trials {
-		if t := &snap.Trials[i]; t.Waiting() {
-			s.Waiting++
-			if s.OldestWaiting == nil {
-				created := t.CreatedAt
-				s.OldestWaiting = &created
-			}
-		}
+	s.Waiting, s.Feasible, s.Known = snap.tally.waiting, snap.tally.feasible, snap.tally.known
+	if t := snap.Trial(snap.tally.oldestWaiting); t != nil {
+		created := t.CreatedAt
+		s.OldestWaiting = &created
 	}
-	s.Feasible, s.Known = snap.Feasibility()
 	if t := snap.Best(); t != nil {
 		objective := snap.Definition.Objective
 		s.Best = &BestTrial{Number: t.Number, Metric: objective.Metric, Value: t.Metrics[objective.Metric].Value, Unit: objective.Unit}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"headroom/internal/optimizer/problems/plot"
+	"headroom/internal/rehearsal"
+)
+
+// sharesFigure draws, for each problem where anything is feasible, the share of the best feasible value found after each ask: mean and standard error
+// over the seeds.
+func (r rehearsing) sharesFigure(all []contest) plot.Figure {
+	f := plot.Figure{Title: "share of the best feasible value found"}
+	for _, c := range all {
+		if !c.problem.Scale.Any {
+			continue
+		}
+		panel := plot.Panel{X: "asks", Y: c.problem.Name}
+		for _, a := range r.algorithms {
+			panel.Lines = append(panel.Lines, shareLine(a.label, c.problem, c.records[a.label]))
+		}
+		f.Panels = append(f.Panels, panel)
+	}
+	return f
+}
+
+func shareLine(label string, p *rehearsal.Problem, records []*rehearsal.Record) plot.Line {
+	line := plot.Line{Name: label}
+	if len(records) > 1 {
+		line.Band = []float64{}
+	}
+	shares := make([][]float64, len(records))
+	for i, record := range records {
+		shares[i] = rehearsal.Shares(p, record)
+	}
+	for t := range shares[0] {
+		column := make([]float64, len(shares))
+		for i := range shares {
+			column[i] = shares[i][t]
+		}
+		e := rehearsal.EstimateOf(column)
+		line.X, line.Y = append(line.X, float64(t+1)), append(line.Y, e.Mean)
+		if line.Band != nil {
+			line.Band = append(line.Band, e.Error)
+		}
+	}
+	return line
+}

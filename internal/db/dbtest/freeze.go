@@ -1,0 +1,74 @@
+package dbtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// Freeze stops every process of the cluster by a signal, as a machine that hangs does: connections stay open, and nobody answers. The test's
+// end thaws what is still frozen.
+func (c *Cluster) Freeze(t testing.TB) {
+	t.Helper()
+	t.Cleanup(func() { c.Thaw(t) })
+	postmaster := c.postmaster(t)
+	c.signal(t, postmaster, syscall.SIGSTOP) // first, so that no more are born
+	for _, child := range children(t, postmaster) {
+		c.signal(t, child, syscall.SIGSTOP)
+	}
+}
+
+// Thaw lets them go on.
+func (c *Cluster) Thaw(t testing.TB) {
+	t.Helper()
+	postmaster := c.postmaster(t)
+	for _, child := range children(t, postmaster) {
+		c.signal(t, child, syscall.SIGCONT)
+	}
+	c.signal(t, postmaster, syscall.SIGCONT)
+}
+
+func (c *Cluster) signal(t testing.TB, process int, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(process, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		t.Fatalf("%v to process %d: %v", signal, process, err)
+	}
+}
+
+// postmaster is the cluster's first process, by what it wrote about itself.
+func (c *Cluster) postmaster(t testing.TB) int {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(c.dir, "postgres", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := bytes.Cut(content, []byte("\n"))
+	process, err := strconv.Atoi(string(first))
+	if err != nil || process <= 1 {
+		t.Fatalf("no process stands in %q", content)
+	}
+	return process
+}
+
+// children are the processes that parent started.
+func children(t testing.TB, parent int) []int {
+	t.Helper()
+	listed, err := exec.Command("ps", "-A", "-o", "pid=,ppid=").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []int
+	for line := range bytes.Lines(listed) {
+		var process, of int
+		if _, err := fmt.Sscan(string(line), &process, &of); err == nil && of == parent {
+			found = append(found, process)
+		}
+	}
+	return found
+}

@@ -1,0 +1,104 @@
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// The load under which writes are compared: so many clients on so many studies, each study with trials that wait for a result.
+const (
+	LoadStudies = 20
+	LoadWaiting = 200
+	loadClients = 8
+	loadSlice   = 400 // writes of one kind in a row, before the other kind's turn
+)
+
+// load is a run of the comparison.
+type load struct {
+	b    *testing.B
+	bare *pgxpool.Pool
+	ids  []string
+	done int // writes of each kind since the studies were made
+}
+
+// CompareWithBare measures how many writes a second tell reaches, and how many a bare transaction of the same rows reaches in the same run on the
+// database at url: in turns, so that both meet the same machine. share is the first over the second. fill makes LoadStudies studies with
+// LoadWaiting waiting trials each and returns their ids; tell reports the result of a study's i-th waiting trial, from 0 on.
+func CompareWithBare(b *testing.B, url string, fill func() (ids []string), tell func(ctx context.Context, id string, i int) error) {
+	b.Helper()
+	l := &load{b: b}
+	var err error
+	if l.bare, err = pgxpool.New(b.Context(), fmt.Sprintf("%s&pool_max_conns=%d", url, loadClients)); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(l.bare.Close)
+	l.begin(fill())
+	var bare, told time.Duration
+	writes := 0
+	for b.Loop() {
+		if l.done+loadSlice > LoadStudies*LoadWaiting {
+			b.StopTimer()
+			l.begin(fill())
+			b.StartTimer()
+		}
+		bare += l.crowd(l.transact)
+		told += l.crowd(tell)
+		l.done += loadSlice
+		writes += loadSlice
+	}
+	b.ReportMetric(float64(writes)/bare.Seconds(), "bare/s")
+	b.ReportMetric(float64(writes)/told.Seconds(), "tells/s")
+	b.ReportMetric(bare.Seconds()/told.Seconds(), "share")
+}
+
+// begin puts a row beside each study for the bare transactions.
+func (l *load) begin(ids []string) {
+	l.b.Helper()
+	for _, id := range ids {
+		if _, err := l.bare.Exec(l.b.Context(), `
+			INSERT INTO studies SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'bare ' || s.id))).* FROM studies s WHERE id = $1`, id); err != nil {
+			l.b.Fatal(err)
+		}
+	}
+	l.ids, l.done = ids, 0
+}
+
+// transact writes what telling writes, prepared beforehand: begin, update the study's row, insert the event, commit.
+func (l *load) transact(ctx context.Context, id string, i int) error {
+	seq, at, hash := 1_000_000+i, time.Now(), strings.Repeat("0", 64)
+	data := fmt.Sprintf(`{"metrics":{"impurity":{"value":0.31},"yield":{"value":71.25}},"number":%d}`, i)
+	return pgx.BeginFunc(ctx, l.bare, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `UPDATE studies SET version = $2, hash = $3, updated_at = $4 WHERE id = $1`, "bare "+id, seq, hash, at); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO events (study_id, seq, at, by, kind, data, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			"bare "+id, seq, at, "Ana", "told", data, hash)
+		return err
+	})
+}
+
+// crowd lets the clients write a slice, and returns how long that took.
+func (l *load) crowd(write func(ctx context.Context, id string, i int) error) time.Duration {
+	l.b.Helper()
+	var wait sync.WaitGroup
+	begin := time.Now()
+	for client := range loadClients {
+		wait.Go(func() {
+			for n := l.done + client; n < l.done+loadSlice; n += loadClients {
+				if err := write(l.b.Context(), l.ids[n%LoadStudies], n/LoadStudies); err != nil {
+					l.b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return time.Since(begin)
+}

@@ -1,0 +1,149 @@
+package db_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/db"
+	"headroom/internal/db/dbtest"
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
+)
+
+// soon is how long anybody may wait for a database that does not answer.
+const soon = 5 * time.Second
+
+// Whatever is asked of a frozen database is refused soon, what waits behind others too, and it works again once the database goes on.
+func TestFrozenDatabaseKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	cluster := dbtest.Own(t)
+	d := open(t, cluster.URL(t))
+	service := study.NewService(d.Studies, study.Options{})
+	t.Cleanup(service.Stop)
+	snap := create(t, service, reactor())
+	after, numbers := ask(t, service, snap.ID, 3)
+	admin := firstAdmin(t, d)
+	things := map[string]func(ctx context.Context) error{
+		"ask": func(ctx context.Context) error {
+			_, _, err := service.Ask(ctx, ana, snap.ID, study.Ask{})
+			return err
+		},
+		"tell": func(ctx context.Context) error {
+			_, err := service.Tell(ctx, ana, snap.ID, numbers[0], ledger.Telling{Note: "a note"})
+			return err
+		},
+		"read":    func(ctx context.Context) error { _, err := service.Snapshot(ctx, snap.ID, 0); return err },
+		"list":    func(ctx context.Context) error { _, _, err := service.Summaries(ctx, study.Listing{}); return err },
+		"create":  func(ctx context.Context) error { _, err := service.Create(ctx, ana, reactor()); return err },
+		"sign in": func(ctx context.Context) error { _, err := d.Accounts.Authenticate(ctx, "first secret"); return err },
+		"link": func(ctx context.Context) error {
+			_, _, err := d.Accounts.CreateSignInLink(ctx, terminal, admin.ID)
+			return err
+		},
+		"ready": d.Ready,
+	}
+	for name, do := range things {
+		if err := do(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	cluster.Freeze(t)
+	for wave := range 2 { // the first wave is under way when the database is found silent, the second comes after
+		var wait sync.WaitGroup
+		for name, do := range things {
+			for range 4 {
+				wait.Go(func() {
+					begin := time.Now()
+					err := do(t.Context())
+					if took := time.Since(begin); !errors.Is(err, study.ErrUnavailable) || took > soon {
+						t.Errorf("wave %d: %s took %v and got %v", wave, name, took, err)
+					}
+				})
+			}
+		}
+		wait.Wait()
+	}
+	cluster.Thaw(t)
+	for name, do := range things {
+		for giveUp := time.Now().Add(patience); ; {
+			err := do(t.Context())
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, study.ErrUnavailable) || time.Now().After(giveUp) {
+				t.Fatalf("after thawing: %s got %v", name, err)
+			}
+		}
+	}
+	if err := d.Studies.CheckLedger(t.Context(), after.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+// holderURL is the variable with which this test program is started to hold a choosing lock, in the database it names.
+const holderURL = "HEADROOM_TEST_HOLD_CHOOSING"
+
+// holdForever is what that program does: it says "holding", and "lost" when it has learned that the lock is not its own any more.
+func holdForever(url string) {
+	d, err := db.Open(context.Background(), url)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = d.Studies.Choosing(context.Background(), "one", func(ctx context.Context) error {
+		fmt.Println("holding")
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if errors.Is(err, study.ErrUnavailable) {
+		fmt.Println("lost")
+	}
+}
+
+// A server that is frozen while it chooses gives the study up to others when its lease ends, and knows it when it goes on.
+func TestFrozenServerGivesItsStudyUp(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	d := open(t, url)
+	other := exec.Command(os.Args[0])
+	other.Env = append(os.Environ(), holderURL+"="+url)
+	out, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Process.Kill(); _ = other.Wait() })
+	said := bufio.NewScanner(out)
+	if !said.Scan() || said.Text() != "holding" {
+		t.Fatalf("the other server says %q", said.Text())
+	}
+	// It holds the lock for longer than its lease: it renews it.
+	impatient, cancel := context.WithTimeout(t.Context(), db.ChoosingLease+2*time.Second)
+	defer cancel()
+	if err := d.Studies.Choosing(impatient, "one", func(context.Context) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("while the other server lives, choosing got %v", err)
+	}
+	if err := other.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if err := d.Studies.Choosing(t.Context(), "one", func(context.Context) error { return nil }); err != nil || time.Since(begin) > db.ChoosingLease+2*time.Second {
+		t.Fatalf("after %v: %v", time.Since(begin), err)
+	}
+	if err := other.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if !said.Scan() || said.Text() != "lost" {
+		t.Fatalf("the thawed server says %q", said.Text())
+	}
+}

@@ -1,0 +1,177 @@
+package rehearsal
+
+import (
+	"math"
+	"testing"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+)
+
+// ladder is a table of ten settings x = 1…10 whose yield is 10x; cost x is allowed up to 8, so that 80 is the best.
+func ladder(t testing.TB, direction string) *Problem {
+	t.Helper()
+	var rows []Row
+	for x := 1.0; x <= 10; x++ {
+		value := 10 * x
+		if direction == "minimize" {
+			value = 1000 / (10 * x)
+		}
+		rows = append(rows, Row{design.Settings{"x": design.NumberValue(x)}, Values{"yield": value, "cost": x}})
+	}
+	p, err := NewTable(design.Definition{
+		Name: "ladder", Parameters: []design.Parameter{numeric("x", 1, 10)},
+		Objective:   design.Objective{Metric: "yield", Direction: direction},
+		Constraints: []design.Constraint{{Metric: "cost", Op: "<=", Threshold: 8}},
+	}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// walk is a record of steps on the ladder.
+func walk(p *Problem, start []int, asks ...int) *Record {
+	player := player{Game: Game{Problem: p, Noise: Noise{Kind: NoNoise}}, visits: map[string]int{}}
+	visit := func(x int) Trial { return player.visit(p.Study.Candidates[x-1], new(x-1)) }
+	r := &Record{}
+	for _, x := range start {
+		r.Start = append(r.Start, visit(x))
+	}
+	for _, x := range asks {
+		r.Asks = append(r.Asks, visit(x))
+	}
+	return r
+}
+
+func figures(p *Problem, r *Record) map[string]float64 {
+	values := map[string]float64{}
+	for _, f := range Figures {
+		values[f.Name] = f.Of(p, r)
+	}
+	return values
+}
+
+func wantFigures(t *testing.T, what string, p *Problem, r *Record, want map[string]float64) {
+	t.Helper()
+	got := figures(p, r)
+	for name, w := range want {
+		if g, ok := got[name]; !ok || !(math.Abs(g-w) < 1e-12 || g == w || math.IsNaN(g) && math.IsNaN(w)) {
+			t.Errorf("%s: %s is %v, want %v", what, name, g, w)
+		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	p := ladder(t, "maximize")
+	wantFigures(t, "a good walk", p, walk(p, []int{9, 2}, 9, 4, 10, 8, 8), map[string]float64{
+		"share": (20 + 40 + 40 + 80 + 80) / 80. / 5, "final": 1, "to5": 4, "to1": 4, "in5": 1, "in1": 1,
+		"infeasible": 2, "before": 0, "after": 2, "repeats": 2, "regret": 0, "none": 1, "best": 0,
+	})
+	wantFigures(t, "nothing feasible for long", p, walk(p, []int{9}, 10, 9, 6, 10), map[string]float64{
+		"share": 2 * 60. / 80 / 4, "final": 0.75, "to5": 5, "to1": 5, "in5": 0, "in1": 0,
+		"infeasible": 3, "before": 2, "after": 1, "repeats": 2, "regret": 20,
+	})
+	wantFigures(t, "never feasible", p, walk(p, nil, 10, 9), map[string]float64{
+		"share": 0, "final": 0, "before": 2, "after": 0, "regret": math.Inf(1), "to5": 3,
+	})
+	wantFigures(t, "there from the start", p, walk(p, []int{8}, 1), map[string]float64{"share": 1, "to5": 0, "to1": 0})
+	// At 95 % and 99 % of the best, rounding aside.
+	if !close(0.95, 0.05) || close(0.949, 0.05) || !close(0.99, 0.01) {
+		t.Error("within 5 % is not 95 % of the best")
+	}
+}
+
+func TestFiguresOfACost(t *testing.T) {
+	t.Parallel()
+	p := ladder(t, "minimize") // 1000/(10x): the least allowed is 12.5 at x = 8
+	wantFigures(t, "a cost", p, walk(p, []int{10}, 4, 8), map[string]float64{"share": (12.5/25 + 1) / 2, "to5": 2, "regret": 0})
+}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	p := ladder(t, "maximize")
+	r := walk(p, []int{8, 9}, 3)
+	for number, want := range map[int]Verdict{0: RecommendedNone, 1: RecommendedBest, 2: RecommendedInfeasible, 3: RecommendedOther} {
+		r.Recommended = number
+		if got := VerdictOf(p, r); got != want {
+			t.Errorf("trial %d recommended is %s, want %s", number, got, want)
+		}
+	}
+}
+
+func TestCoverage(t *testing.T) {
+	t.Parallel()
+	p := ladder(t, "maximize")
+	r := walk(p, nil, 1, 2, 3, 4, 4, 5)
+	r.Shown = map[string]study.Calibration{
+		"yield": {Coverage: study.Coverage{Count: 4, Coverage95: 0.5}, New: study.Coverage{Count: 3, Coverage50: 1, Coverage80: 0.5, Coverage95: 0.75}},
+		"cost": {Coverage: study.Coverage{Count: 1, Coverage95: 1}, New: study.Coverage{Count: 1},
+			Repeated: study.Coverage{Count: 2, Coverage95: 0.25}},
+	}
+	wantFigures(t, "coverage", p, r, map[string]float64{"new50": 0.75, "new80": 0.375, "new95": 0.5625, "known95": 0.25, "shown95": 0.6})
+	r.Shown = nil
+	wantFigures(t, "nothing predicted", p, r, map[string]float64{"new95": math.NaN(), "known95": math.NaN()})
+}
+
+func TestAskTimes(t *testing.T) {
+	t.Parallel()
+	r := walk(ladder(t, "maximize"), nil, 1, 2, 3, 4, 5)
+	for i := range r.Asks {
+		r.Asks[i].Seconds = []float64{0.003, 0.001, 0.1, 0.002, 0.004}[i]
+	}
+	wantFigures(t, "times", ladder(t, "maximize"), r, map[string]float64{"p50": 3, "p95": 100})
+}
+
+func TestScales(t *testing.T) {
+	t.Parallel()
+	scaleOf := func(values ...float64) Scale {
+		var truths []Values
+		for _, v := range values {
+			truths = append(truths, Values{"y": v})
+		}
+		p := &Problem{Study: design.Definition{Objective: design.Objective{Metric: "y", Direction: "maximize"}}}
+		return p.scaleOf(truths, math.NaN())
+	}
+	for _, c := range []struct {
+		scale       Scale
+		kind        ScaleKind
+		value, want float64
+	}{
+		{scaleOf(0, 5, 10), Ratio, 5, 0.5},
+		{scaleOf(-10, -5, -2), Inverse, -5, 0.4},
+		{scaleOf(-10, 0, 10), Range, 5, 0.75},
+		{scaleOf(-10, 0, 10), Range, -30, 0},
+		{scaleOf(-10, 0), Range, -5, 0.5}, // a best of 0 has no ratios
+		{scaleOf(3, 3), Ratio, 3, 1},
+	} {
+		if c.scale.Kind != c.kind || !(math.Abs(c.scale.Share(c.value)-c.want) <= 1e-12) {
+			t.Errorf("%+v: the share of %v is %v, want %v by %s", c.scale, c.value, c.scale.Share(c.value), c.want, c.kind)
+		}
+	}
+}
+
+func TestEstimates(t *testing.T) {
+	t.Parallel()
+	e := EstimateOf([]float64{1, math.NaN(), 2, 3, 6})
+	if e.N != 4 || e.Mean != 3 || e.Median != 2.5 || math.Abs(e.Error-math.Sqrt(14./3/4)) > 1e-15 {
+		t.Errorf("got %+v", e)
+	}
+	if e := EstimateOf([]float64{math.NaN()}); e.N != 0 || !math.IsNaN(e.Mean) || !math.IsNaN(e.Median) {
+		t.Errorf("the mean of nothing is %+v", e)
+	}
+	if e := EstimateOf([]float64{1, math.Inf(1), math.Inf(1)}); !math.IsInf(e.Median, 1) || !math.IsNaN(e.Error) {
+		t.Errorf("never found in two of three games gives %+v", e)
+	}
+	if d := Paired([]float64{5, 7, 9}, []float64{1, 3, 5}); d.Mean != 4 || d.Error != 0 {
+		t.Errorf("a constant difference is %+v", d)
+	}
+	over := Over([]Estimate{{Mean: 1, Error: 3, N: 5}, {Mean: 2, Error: 4, N: 4}, {Mean: math.NaN()}})
+	if over.N != 9 || over.Mean != 1.5 || over.Error != 2.5 {
+		t.Errorf("over problems: %+v", over)
+	}
+	if none := Over([]Estimate{{Mean: math.NaN()}}); none.N != 0 || !math.IsNaN(none.Mean) {
+		t.Errorf("over nothing: %+v", none)
+	}
+}

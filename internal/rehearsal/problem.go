@@ -1,0 +1,150 @@
+// Package rehearsal plays studies whose truth is known, as a lab would play them, and judges how well they went. A study is played by the
+// same service that the server runs, on a ledger in memory, so that every decision is the one the server would have made.
+package rehearsal
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+
+	"headroom/internal/study/design"
+)
+
+// Problem is an experiment whose truth is known.
+type Problem struct {
+	Name string
+	// Study is what a lab would write down: parameters, candidates, objective and limits, without algorithm, model and seed.
+	Study design.Definition
+	// Scale says how far a value is from the best one that may be used.
+	Scale Scale
+	// Spread is each metric's standard deviation over the settings, the unit of noise that is added.
+	Spread Values
+
+	fingerprint string // names the truth: two problems with the same fingerprint read the same
+	metrics     []string
+	truth       func(at design.Settings, candidate *int) Values
+	read        func(at design.Settings, candidate *int, random *rand.Rand) Values
+	draw        func(count int, random *rand.Rand) []design.Settings // rows to begin with
+}
+
+// Values are numbers by metric.
+type Values map[string]float64
+
+// Clone returns a copy.
+func (v Values) clone() Values {
+	c := make(Values, len(v))
+	for name, x := range v {
+		c[name] = x
+	}
+	return c
+}
+
+// complete works out what follows from a problem's study and its truth at the settings given: every one of a table, a sample of a
+// continuous space. best is the best feasible value where it is known beforehand, NaN where the settings decide.
+func (p *Problem) complete(truths []Values, best float64) error {
+	checked, err := p.Study.Check()
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	p.Study = checked
+	p.metrics = nil
+	for _, m := range checked.Metrics() {
+		if m.Modelled {
+			p.metrics = append(p.metrics, m.Name)
+		}
+	}
+	p.Spread = spread(p.metrics, truths)
+	p.Scale = p.scaleOf(truths, best)
+	return nil
+}
+
+// spread is the standard deviation of each metric.
+func spread(metrics []string, truths []Values) Values {
+	out := Values{}
+	for _, m := range metrics {
+		mean, square := 0.0, 0.0
+		for i, v := range truths {
+			step := v[m] - mean
+			mean += step / float64(i+1)
+			square += step * (v[m] - mean)
+		}
+		out[m] = math.Sqrt(square / float64(max(1, len(truths))))
+	}
+	return out
+}
+
+// feasible tells whether values keep every limit.
+func (p *Problem) feasible(v Values) bool {
+	for _, c := range p.Study.Constraints {
+		if c.Excess(v[c.Metric]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// reward is the objective, larger is better.
+func (p *Problem) reward(v Values) float64 {
+	if p.Study.Objective.Direction == "minimize" {
+		return -v[p.Study.Objective.Metric]
+	}
+	return v[p.Study.Objective.Metric]
+}
+
+// Noise says what a reading adds to the truth.
+type Noise struct {
+	Kind string  `json:"kind"` // one of NoiseKinds
+	Size float64 `json:"size"` // in standard deviations of the metric over the settings
+}
+
+// Kinds of noise.
+const (
+	OwnNoise = "own"      // the problem's: a real reading of the setting drawn from the table, or the simulator's noise
+	NoNoise  = "none"     // the true value
+	Gaussian = "gaussian" // N(0, Size²) added to the true value
+	Outliers = "outliers" // as Gaussian, and one reading in ten is wrong by ten times as much
+)
+
+// NoiseKinds lists them.
+var NoiseKinds = []string{OwnNoise, NoNoise, Gaussian, Outliers}
+
+// outlying is the share of readings that Outliers spoils, and by how much.
+const outlyingShare, outlyingSize = 0.1, 10
+
+// reading is the nth reading of a setting under a seed: the same for every algorithm that asks for it.
+func (p *Problem) reading(at design.Settings, candidate *int, nth int, noise Noise, seed uint64) Values {
+	random := rand.New(rand.NewPCG(seed, hashOf(at, nth)))
+	if noise.Kind == OwnNoise {
+		return p.read(at, candidate, random)
+	}
+	v := p.truth(at, candidate).clone()
+	if noise.Kind == NoNoise {
+		return v
+	}
+	for _, m := range p.metrics {
+		size := noise.Size * p.Spread[m]
+		if noise.Kind == Outliers && random.Float64() < outlyingShare {
+			size *= outlyingSize
+		}
+		v[m] += size * random.NormFloat64()
+	}
+	return v
+}
+
+// hashOf tells readings apart.
+func hashOf(at design.Settings, nth int) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d", keyOf(at), nth)
+	return h.Sum64()
+}
+
+// keyOf names a setting.
+func keyOf(at design.Settings) string {
+	text, err := json.Marshal(at) // sorted by name
+	if err != nil {
+		panic(err) // settings of a study are finite
+	}
+	return string(text)
+}

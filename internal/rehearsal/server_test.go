@@ -1,0 +1,141 @@
+package rehearsal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/db/dbtest"
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// games cover finite and continuous spaces, recorded draws, batches, late results and noise.
+func games(t testing.TB) map[string]Game {
+	own := Noise{Kind: OwnNoise}
+	return map[string]Game{
+		"table":      {Problem: problem(t, "made-mixed"), Start: 5, Asks: 12, Batch: 1, Noise: own, Seed: 3},
+		"readings":   {Problem: problem(t, "made-uneven"), Algorithm: design.Algorithm{Name: "cei"}, Start: 4, Asks: 12, Batch: 1, Noise: own, Seed: 4},
+		"continuous": {Problem: problem(t, "gramacy"), Asks: 12, Batch: 1, Noise: own, Seed: 5},
+		"late": {Problem: problem(t, "tension-spring"), Algorithm: design.Algorithm{Name: "ckb-rand"}, Model: design.Model{Kernel: json.RawMessage(`"se"`)},
+			Start: 3, Asks: 13, Batch: 3, Delay: 1, Noise: Noise{Kind: Gaussian, Size: 0.1}, Seed: 6},
+	}
+}
+
+// TestServerDecidesTheSame plays games in memory, and then by hand against the service on PostgreSQL: import the start rows, ask, tell what the game's
+// readings were. Every decision and every fit must be the same, to the last bit.
+func TestServerDecidesTheSame(t *testing.T) {
+	t.Parallel()
+	for name, g := range games(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inMemory := study.NewService(newLedgers(), study.Options{FitPatience: patience})
+			t.Cleanup(inMemory.Stop)
+			record, err := g.PlayOn(t.Context(), inMemory, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := only(t, inMemory)
+			onServer := study.NewService(dbtest.New(t).Studies, study.Options{FitPatience: patience})
+			t.Cleanup(onServer.Stop)
+			got := repeated(t, onServer, g, record)
+			if len(want.Trials) != g.Start+g.Asks || len(got.Trials) != len(want.Trials) {
+				t.Fatalf("%d trials in memory, %d on the server", len(want.Trials), len(got.Trials))
+			}
+			if len(want.Fits) == 0 {
+				t.Error("no fit was made: the game is too short to compare any")
+			}
+			if difference := cmp.Diff(want.Fits, got.Fits); difference != "" {
+				t.Errorf("fits differ, in memory (-) and on the server (+):\n%s", difference)
+			}
+			for i := range want.Trials {
+				if difference := cmp.Diff(choiceOf(want.Trials[i]), choiceOf(got.Trials[i])); difference != "" {
+					t.Fatalf("trial %d differs, in memory (-) and on the server (+):\n%s", i+1, difference)
+				}
+			}
+		})
+	}
+}
+
+// only is the one study of a service.
+func only(t testing.TB, s *study.Service) *ledger.Snapshot {
+	t.Helper()
+	all, _, err := s.Summaries(t.Context(), study.Listing{})
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d studies, %v", len(all), err)
+	}
+	snap, err := s.Snapshot(t.Context(), all[0].ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+// choice is what was decided in a trial.
+type choice struct {
+	Parameters design.Settings
+	Candidate  *int
+	Origin     ledger.Origin
+	Seen       int64
+	Decision   *ledger.Decision
+}
+
+func choiceOf(t *ledger.Trial) choice {
+	return choice{t.Parameters, t.Candidate, t.Origin, t.Seen, t.Decision}
+}
+
+// repeated plays the readings of a record on a service, written down anew from what a rehearsal promises.
+func repeated(t testing.TB, s *study.Service, g Game, record *Record) *ledger.Snapshot {
+	t.Helper()
+	by := study.Command{By: "rehearsal"}
+	snap, err := s.Create(t.Context(), by, g.definition())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Start > 0 {
+		if _, err := s.ImportCSV(t.Context(), by, snap.ID, tableOf(g.Problem, record.Start), study.ImportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := 0
+	for asked := 0; asked < g.Asks; {
+		count := min(g.Batch, g.Asks-asked)
+		if _, _, err := s.Ask(t.Context(), by, snap.ID, study.Ask{Count: count}); err != nil {
+			t.Fatal(err)
+		}
+		asked += count
+		due := asked - count*g.Delay // of a delay of at most 1
+		if asked == g.Asks {
+			due = asked
+		}
+		for ; told < due; told++ {
+			if _, err := s.Tell(t.Context(), by, snap.ID, g.Start+told+1, ledger.Telling{Metrics: readings(record.Asks[told].Read)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return only(t, s)
+}
+
+func tableOf(p *Problem, rows []Trial) *bytes.Buffer {
+	var out bytes.Buffer
+	for _, parameter := range p.Study.Parameters {
+		fmt.Fprintf(&out, "%s,", parameter.Name)
+	}
+	for i, m := range p.metrics {
+		fmt.Fprintf(&out, "%s%s", m, map[bool]string{true: "\n", false: ","}[i == len(p.metrics)-1])
+	}
+	for _, row := range rows {
+		for _, parameter := range p.Study.Parameters {
+			fmt.Fprintf(&out, "%s,", row.Settings[parameter.Name])
+		}
+		for i, m := range p.metrics {
+			fmt.Fprintf(&out, "%v%s", row.Read[m], map[bool]string{true: "\n", false: ","}[i == len(p.metrics)-1])
+		}
+	}
+	return &out
+}

@@ -20,8 +20,8 @@ import (
 
 // The priors. Readings are standardised, so λ is the share of their variance that is noise.
 const (
-	// spreadLengthscale is s_ℓ: 95 % of lengthscales within a factor 7 of the median, 0.06 to 2.8 ranges for a median of 0.4, so that a
-	// parameter that does not matter can be seen not to. With 1.25, as with a median of 0.5, good rows of tables were found later.
+	// spreadLengthscale is s_ℓ: 95 % of lengthscales within a factor 7 of the median, 0.06 to 2.8 ranges with four parameters, so that a
+	// parameter that does not matter can be seen not to. With 1.25 good rows of tables were found later.
 	spreadLengthscale = 1
 	// medianNoise m_λ is a noise sd of 22 % of the readings' own; spreadNoise s_λ leaves 0.003 to 0.95 within 95 %, so a few dozen
 	// readings overrule it.

@@ -109,6 +109,9 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	}
 	f.Freedom = freedom
 	f.Inflation, err = s.inflation(ctx, metric)
+	if f.Settings != nil {
+		f.Inflation = max(f.Inflation, 1) // replicates know the noise better than readings of settings that came out quiet
+	}
 	return f, err
 }
 
@@ -171,7 +174,7 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 // Prior medians of lengthscales. A category's choices are √2 apart in one-hot inputs; with 0.3 they would share nothing (a matern52
 // correlation of 0.001), with 2 they share much (0.7) until the readings say otherwise.
 const (
-	rangeShare     = 0.5 // of a parameter's range
+	rangeShare     = 0.4 // of a parameter's range
 	categoryMedian = math.Sqrt2
 )
 

@@ -24,7 +24,8 @@ const (
 	fitFixed       = "fixed"
 	fitMAP         = "marginal_likelihood"
 	warpYeoJohnson = "yeo_johnson"
-	warpNone       = "none"
+	// WarpNone models readings as they are.
+	WarpNone       = "none"
 	outputsRaw     = "raw"
 	outputsScaled  = "standardize"
 	inputsUnit     = "unit"
@@ -170,11 +171,11 @@ func (c *checker) warp(m *Model) {
 	const at = "body.model.warp"
 	switch {
 	case m.Fit == fitMAP && m.Outputs == outputsScaled:
-		c.word(&m.Warp, at, warpYeoJohnson, warpNone)
+		c.word(&m.Warp, at, warpYeoJohnson, WarpNone)
 	case m.Warp == warpYeoJohnson:
 		c.faults.Add(at, m.Warp, "needs outputs %q and fit %q", outputsScaled, fitMAP)
 	default:
-		c.word(&m.Warp, at, "", warpNone)
+		c.word(&m.Warp, at, "", WarpNone)
 	}
 }
 

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"math"
 	"reflect"
 	"slices"
 )
@@ -8,25 +9,27 @@ import (
 // agreement is how far a history agrees with the one that the state it extends was made from: what depends on nothing later is the same.
 type agreement struct {
 	decision int // the first whose data, model or draw may differ, or whose round may move the multipliers otherwise
+	seen     int // the first that sees other data or waiting rounds, or is made elsewhere
 	record   int // the first round whose own record differs
 }
 
 // agree compares the history with that of the prior state. Eras must be known.
 func (s *State) agree() agreement {
 	if s.prior == nil {
-		return agreement{1, 1}
+		return agreement{1, 1, 1}
 	}
 	old, now := s.prior.history.Rounds, s.history.Rounds
 	n := min(len(old), len(now))
-	a := agreement{n + 1, n + 1}
+	a := agreement{n + 1, n + 1, n + 1}
 	if n > 0 && &old[0] != &now[0] {
 		for i := range n {
-			if t := firstEffect(i+1, &old[i], &now[i]); t > 0 {
-				a.decision, a.record = min(a.decision, t), min(a.record, i+1)
+			if decision, seen := firstEffect(i+1, &old[i], &now[i]); decision > 0 {
+				a.decision, a.seen, a.record = min(a.decision, decision), min(a.seen, seen), min(a.record, i+1)
 			}
 		}
 	}
-	a.decision = min(a.decision, firstOtherModel(s.prior.eraList, s.eraList, a.decision))
+	// A first scale takes in, at the end of the round before, the costs that have waited for it.
+	a.decision = max(1, min(a.decision, firstOtherModel(s.prior.eraList, s.eraList)-1))
 	return a
 }
 
@@ -40,18 +43,18 @@ func (s *State) letGo() {
 	}
 }
 
-// firstEffect is the first decision or round that a change of round n's record can affect, 0 when nothing changed. A reading acts from the
-// round on during which it was told.
-func firstEffect(n int, a, b *Round) int {
-	first := 0
-	from := func(t int) {
-		if t = max(t, n); first == 0 || t < first {
-			first = t
-		}
+// firstEffect is the first decision or round that a change of round n's record can affect, and the first decision that sees it; 0 when nothing
+// changed. A reading moves the multipliers from the round on during which it was told, and is seen by the decisions after it.
+func firstEffect(n int, a, b *Round) (decision, seen int) {
+	decision, seen = math.MaxInt, math.MaxInt
+	from := func(t, looking int) {
+		decision, seen = min(decision, max(t, n)), min(seen, max(looking, n))
 	}
-	if a.Arm != b.Arm || a.Suggested != b.Suggested || a.Excluded != b.Excluded || a.Draw.Seed != b.Draw.Seed ||
-		!slices.Equal(a.Point, b.Point) || !slices.Equal(a.Draw.Z, b.Draw.Z) || !slices.Equal(a.Costs, b.Costs) {
-		from(n)
+	if a.Arm != b.Arm || a.Excluded != b.Excluded || !slices.Equal(a.Point, b.Point) {
+		from(n, n)
+	}
+	if a.Suggested != b.Suggested || a.Draw.Seed != b.Draw.Seed || !slices.Equal(a.Draw.Z, b.Draw.Z) || !slices.Equal(a.Costs, b.Costs) {
+		from(n, math.MaxInt)
 	}
 	for m := range a.Readings {
 		x, y := a.Readings[m], b.Readings[m]
@@ -60,27 +63,28 @@ func firstEffect(n int, a, b *Round) int {
 		}
 		for _, r := range []Reading{x, y} {
 			if r.Told {
-				from(r.Revealed)
+				from(r.Revealed, r.Revealed+1)
 			}
 		}
 	}
 	if !slices.Equal(a.Closed, b.Closed) {
 		for _, spells := range [][]Spell{a.Closed, b.Closed} {
 			for _, c := range spells {
-				from(c.From)
+				from(c.From, c.From)
 			}
 		}
 	}
-	return first
+	if decision == math.MaxInt {
+		return 0, 0
+	}
+	return decision, seen
 }
 
-// firstOtherModel is the first decision, up to end, that is made with other hyperparameters.
-func firstOtherModel(old, now []*era, end int) int {
+// firstOtherModel is the first decision that is made with other hyperparameters.
+func firstOtherModel(old, now []*era) int {
 	for i, j := 0, 0; i < len(old) && j < len(now); {
-		if from := max(old[i].from, now[j].from); from >= end {
-			break
-		} else if !reflect.DeepEqual(old[i].models, now[j].models) {
-			return from
+		if !reflect.DeepEqual(old[i].models, now[j].models) {
+			return max(old[i].from, now[j].from)
 		}
 		switch a, b := old[i].until, now[j].until; {
 		case a < b:
@@ -91,5 +95,5 @@ func firstOtherModel(old, now []*era, end int) int {
 			i, j = i+1, j+1
 		}
 	}
-	return end
+	return math.MaxInt
 }

@@ -3,11 +3,14 @@ package optimizer
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/optimizer/warp"
 )
 
 // edited is a history after one thing that happens in a study, and what that was.
@@ -44,7 +47,8 @@ func edited(random *rand.Rand, cfg *Config, h *History) (next *History, what str
 		}
 	case "fit":
 		f := Fit{From: n + 1 - random.IntN(min(n, 4)), Metrics: make([]FittedMetric, len(cfg.Metrics))}
-		f.Metrics[m] = FittedMetric{Set: true, Centre: random.Float64(), Scale: 1 + random.Float64(), Lengthscales: slices.Repeat([]float64{0.2 + random.Float64()}, len(cfg.Space.Dims)), Lambda: 0.02 + 0.1*random.Float64(), Count: n}
+		f.Metrics[m] = FittedMetric{Set: true, Centre: random.Float64(), Scale: 1 + random.Float64(), Lengthscales: slices.Repeat([]float64{0.2 + random.Float64()}, len(cfg.Space.Dims)), Lambda: 0.02 + 0.1*random.Float64(), Count: n,
+			Variance: 0.5 + random.Float64(), Inflation: 0.8 + random.Float64(), Freedom: 8, Warp: warp.Warp{Power: 0.6 + random.Float64(), Centre: 0.1, Scale: 1.1}}
 		if next.Fits = append(next.Fits, f); random.IntN(3) == 0 {
 			next.Fits = next.Fits[:len(next.Fits)-1] // undone
 			if len(next.Fits) > 0 {
@@ -112,6 +116,9 @@ func live(t *testing.T, algorithm string, random *rand.Rand) {
 	cfg := toyConfig(t, algorithm, grounds()[random.IntN(2)], 1)
 	if random.IntN(2) == 0 {
 		adaptive(cfg)
+		for i := range cfg.Metrics {
+			cfg.Metrics[i].Warp = true
+		}
 	}
 	same := exactly
 	if strings.Contains(algorithm, "-sw-") {
@@ -140,7 +147,7 @@ func compare(t *testing.T, after string, same cmp.Option, got, want *State) {
 	t.Helper()
 	check := func(what string, x, y any) {
 		t.Helper()
-		if diff := cmp.Diff(y, x, same, cmp.AllowUnexported(RoundTrace{})); diff != "" {
+		if diff := cmp.Diff(y, x, same, unexported); diff != "" {
 			t.Fatalf("%s after %s:\n%s", what, after, diff)
 		}
 	}
@@ -165,3 +172,6 @@ func compare(t *testing.T, after string, same cmp.Option, got, want *State) {
 		}
 	}
 }
+
+// unexported lets comparisons look at everything.
+var unexported = cmp.Exporter(func(reflect.Type) bool { return true })

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -46,6 +47,9 @@ type group struct {
 	data     *gp.Data
 	begun    *group // of the prior state, whose first known rows these continue; nil for none
 	known    int
+
+	solutions solutions // of the candidates, for data
+	standing  *standing // in place of data
 }
 
 // arrival is a reading in the order the readings came.
@@ -166,8 +170,13 @@ func (s *State) arrivals(metric int, m metricModel, until int) []arrival {
 		}
 		order = append(order, arrival{i + 1, reading.Revealed, s.readingLambda(i+1, reading, m)})
 	}
-	sort.SliceStable(order, func(a, b int) bool { return order[a].revealed < order[b].revealed })
+	byArrival(order)
 	return order
+}
+
+// byArrival sorts readings, listed by round, by when they came.
+func byArrival(order []arrival) {
+	slices.SortStableFunc(order, func(a, b arrival) int { return cmp.Compare(a.revealed, b.revealed) })
 }
 
 // leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled units.
@@ -219,7 +228,18 @@ func (s *State) build(ctx context.Context, e *era) error {
 		}
 		g := e.groups[e.groupOf[t.metric]]
 		e.answers[k] = s.responses(e, k, g.order)
+		if g.data == nil {
+			continue
+		}
 		e.whitened[k] = g.data.Whiten(s.whitenedBefore(k, g, e.answers[k]), e.answers[k])
+	}
+	for _, g := range e.groups {
+		if g.data != nil {
+			continue
+		}
+		if err := s.stand(ctx, e, g); err != nil {
+			return err
+		}
 	}
 	return s.buildOwn(ctx, e)
 }
@@ -259,13 +279,20 @@ func (s *State) regress(ctx context.Context, m metricModel, order []arrival) (*g
 	if err != nil {
 		return nil, err
 	}
-	g := &group{model: m, function: f, order: order, data: gp.NewData(f, s.inputWidth(m.kernel))}
+	g := &group{model: m, function: f, order: order}
+	if s.crowded(len(order)) {
+		return g, nil
+	}
+	g.data = gp.NewData(f, s.inputWidth(m.kernel))
 	for _, e := range s.priorEras() {
 		for _, old := range slices.Concat(e.groups, e.own) {
 			if same := s.agreeing(old, g); same > g.known {
 				g.function, g.data, g.begun, g.known = old.function, old.data.Prefix(same), old, same
 			}
 		}
+	}
+	if g.begun != nil {
+		g.solutions.fixed = g.begun.solutions.upTo(g.known)
 	}
 	return g, s.appendRounds(ctx, g.data, m.kernel, order[g.known:])
 }
@@ -279,7 +306,7 @@ func (s *State) priorEras() []*era {
 
 // agreeing is the number of leading arrivals whose points and noise are the same in an earlier regression.
 func (s *State) agreeing(old, now *group) int {
-	if !old.model.sameRegression(now.model) {
+	if old.data == nil || !old.model.sameRegression(now.model) {
 		return 0
 	}
 	n := 0

@@ -8,15 +8,18 @@ import (
 	"headroom/internal/optimizer/fit"
 )
 
-// When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which costs milliseconds and tells much; beyond,
-// when they have grown by refitGrowth.
+// When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which costs milliseconds and tells much; then when
+// they have grown by soonGrowth, and beyond manyReadings, where little changes and every fit is a regression more to keep, by lateGrowth.
 const (
-	fewReadings = 20
-	refitGrowth = 1.1
+	fewReadings  = 20
+	soonGrowth   = 1.1
+	manyReadings = 100
+	lateGrowth   = 1.5
 )
 
 // FitDue tells whether the next decision should be preceded by a fit: at the first decision with max(2, initial design) rounds past
-// and two readings of a metric, and, where hyperparameters are fitted, when a reading is new among few, when the readings have grown by a tenth, or when the past was rewritten.
+// and two readings of a metric, and, where hyperparameters are fitted, when a reading is new among few, when the readings have grown by a tenth,
+// of many by half, or when the past was rewritten.
 func (s *State) FitDue() bool {
 	for i := range s.cfg.Metrics {
 		if s.fitDue(i) {
@@ -43,7 +46,11 @@ func (s *State) fitDue(metric int) bool {
 		return false
 	}
 	changed := s.history.Rewritten || !s.next.era.models[metric].fitted && s.fittable(metric)
-	return changed || count > last && (count <= fewReadings || float64(count) >= refitGrowth*float64(last))
+	growth := soonGrowth
+	if last >= manyReadings {
+		growth = lateGrowth
+	}
+	return changed || count > last && (count <= fewReadings || float64(count) >= growth*float64(last))
 }
 
 // fittable tells whether a metric has hyperparameters to fit.
@@ -102,6 +109,9 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	}
 	f.Freedom = freedom
 	f.Inflation, err = s.inflation(ctx, metric)
+	if f.Settings != nil {
+		f.Inflation = max(f.Inflation, 1) // replicates know the noise better than readings of settings that came out quiet
+	}
 	return f, err
 }
 
@@ -164,7 +174,7 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 // Prior medians of lengthscales. A category's choices are √2 apart in one-hot inputs; with 0.3 they would share nothing (a matern52
 // correlation of 0.001), with 2 they share much (0.7) until the readings say otherwise.
 const (
-	rangeShare     = 0.5 // of a parameter's range
+	rangeShare     = 0.4 // of a parameter's range
 	categoryMedian = math.Sqrt2
 )
 

@@ -127,7 +127,7 @@ func TestReadingsGoOn(t *testing.T) {
 		if tries < 4 {
 			t.Errorf("%s: the trace of 12 rounds was stopped %d times", algorithm, tries)
 		}
-		if diff := cmp.Diff(sure(whole.Trace(background)), trace, exactly, cmp.AllowUnexported(RoundTrace{})); diff != "" {
+		if diff := cmp.Diff(sure(whole.Trace(background)), trace, exactly, unexported); diff != "" {
 			t.Errorf("%s: %s", algorithm, diff)
 		}
 		if diff := cmp.Diff(sure(whole.Violations(background)), sure(s.Violations(background)), cmp.AllowUnexported(Tally{})); diff != "" {

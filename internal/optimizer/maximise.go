@@ -25,8 +25,8 @@ type maximum struct {
 }
 
 func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
-	if at := s.cfg.Space.places(); at != nil {
-		return s.best(ctx, at, known)
+	if s.arms != nil {
+		return s.best(ctx, s.arms.places, known)
 	}
 	if s.traits.LooksAtAll {
 		at, err := s.finitePlaces(ctx, s.draw(s.Round()))

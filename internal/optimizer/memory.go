@@ -18,6 +18,7 @@ func (s *State) Bytes() int64 {
 			t.group(g)
 		}
 		t.all(e.whitened)
+		t.all(e.answers)
 	}
 	t.view(s.next)
 	t.view(s.display)
@@ -60,7 +61,19 @@ func (t *tally) data(d *gp.Data) { d.Hold(t.floats) }
 
 func (t *tally) group(g *group) {
 	t.bytes += int64(unsafe.Sizeof(arrival{})) * int64(cap(g.order))
-	t.data(g.data)
+	if g.data != nil {
+		t.data(g.data)
+	}
+	if fixed := g.solutions.upTo(len(g.order)); fixed != nil {
+		fixed.Hold(t.floats)
+	}
+	if g.standing != nil {
+		g.standing.arms.Hold(t.floats)
+		t.bytes += int64(unsafe.Sizeof(glimpse{})) * int64(cap(g.standing.glimpses))
+		for i := range g.standing.glimpses {
+			t.floats(g.standing.glimpses[i].means)
+		}
+	}
 }
 
 func (t *tally) view(v *view) {
@@ -68,7 +81,11 @@ func (t *tally) view(v *view) {
 		return
 	}
 	for i := range v.sources {
-		t.data(v.sources[i].data)
+		if src := &v.sources[i]; src.data != nil {
+			t.data(src.data)
+		} else if src.narrowed != nil {
+			src.narrowed.Hold(t.floats)
+		}
 		t.all(v.sources[i].z)
 		t.bytes += int64(unsafe.Sizeof(int(0))) * int64(cap(v.sources[i].rounds))
 	}

@@ -158,11 +158,15 @@ func TestADoubtfulIncumbentIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	chances := []float64{0.7, 0.95, 1}
 	played := &policy.Sight{Reward: policy.Estimate{Mean: []float64{3, 2, -1}}, Chance: func(i int) float64 { return chances[i] }}
-	if got := askAgain(played, 1); math.Abs(got-0.15) > 1e-12 {
-		t.Errorf("asking it again is worth %g, want 0.05 of the difference 3", got)
+	if got := askAgain(played, 1, false); math.Abs(got-0.3) > 1e-12 {
+		t.Errorf("asking it again is worth %g, want 0.1 of the difference 3", got)
 	}
-	if got := askAgain(played, 2); got != 0 {
+	chances[0] = 0.9995
+	if got := askAgain(played, 0, false); got != 0 {
 		t.Errorf("asking again what is certain is worth %g", got)
+	}
+	if got := askAgain(played, 0, true); got == 0 {
+		t.Error("where noise differs nothing is certain")
 	}
 	cfg, h := lathe(t, 60)
 	state, _ := fitted(t, cfg, h)

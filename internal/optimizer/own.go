@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 )
 
 // buildOwn works out the regressions of an algorithm that does not act on the arrived readings of each metric.
@@ -65,7 +64,7 @@ func (s *State) completeOrder(m metricModel, until int) []arrival {
 			order = append(order, arrival{n, last, m.noise.of(n, s.placeOf(n), m.lambda)})
 		}
 	}
-	sort.SliceStable(order, func(a, b int) bool { return order[a].revealed < order[b].revealed })
+	byArrival(order)
 	return order
 }
 

@@ -17,6 +17,7 @@ type State struct {
 	traits   policy.Traits // of the policy
 	settings Settings
 	targets  []target
+	arms     *arms
 	eraList  []*era
 	prior    *State    // while building only
 	agreed   agreement // with prior
@@ -56,6 +57,11 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}
 	s := &State{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), prior: prior}
+	if prior != nil {
+		s.arms = prior.arms
+	} else {
+		s.arms = cfg.Space.newArms()
+	}
 	s.eraList = s.eras()
 	s.agreed = s.agree()
 	for _, e := range s.eraList {
@@ -125,9 +131,6 @@ func (s *State) walk(ctx context.Context) error {
 	revealed, scaled := s.revealed(), s.scaledFrom()
 	if s.prior != nil {
 		first = s.agreed.decision
-		if first > 1 && slices.Contains(scaled, first) {
-			first-- // what waited for a scale is taken in at the end of the round before
-		}
 		known := append(s.prior.path[:len(s.prior.path):len(s.prior.path)], s.prior.multipliers)
 		s.path, q = known[:first-1:first-1], known[first-1]
 	}

@@ -129,7 +129,13 @@ func (s *State) boundScores(ctx context.Context, of screened, rows int, known Kn
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
 		}
 		if of.explained != nil && s.next.sourceOf[0] == i {
-			sight.Lead = s.next.incumbent.lead(inputs, estimates[0].Mean, variances, of.explained)
+			together := make([]float64, inputs.Len())
+			src.data.Kernel().Row(together, s.next.incumbent.inputs.Row(0), inputs)
+			for n := range together {
+				together[n] -= of.explained[n]
+			}
+			sight.Lead = s.next.incumbent.lead(inputs, estimates[0].Mean, predicted{variances: variances, together: together})
+			sight.Again = s.next.incumbent.again
 		}
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]

@@ -12,7 +12,6 @@ import (
 
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/factor"
-	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -95,9 +94,9 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int
 			must(err)
 			i := v.sourceOf[k]
 			src := &v.sources[i]
-			means, err := src.data.MeanMany(ctx, s.inputs(src.kernel, some), [][]float64{src.z[slices.Index(src.targets, k)]})
+			means, err := s.predictedMeans(ctx, v, src, some)
 			must(err)
-			mean := means[0]
+			mean := means[slices.Index(src.targets, k)]
 			n := make([]float64, len(some))
 			for i := range n {
 				n[i] = normal()
@@ -119,7 +118,7 @@ func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]floa
 	for i := range v.sources {
 		group.Go(func() error {
 			src := &v.sources[i]
-			covariance, err := src.data.Covariance(ctx, s.inputs(src.kernel, at))
+			covariance, err := s.covariance(ctx, v, src, at)
 			if err != nil {
 				return err
 			}
@@ -137,19 +136,14 @@ func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]floa
 func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
 	src := &v.sources[v.sourceOf[k]]
 	m := v.era.models[s.targets[k].metric]
-	inputs := s.inputs(src.kernel, at)
-	some := kernel.NewInputs(inputs.Coordinates())
-	for _, y := range among {
-		some.Append(inputs.Row(y))
-	}
-	before, err := src.data.Conditioned(ctx, some)
+	covariances, err := s.covariances(ctx, v, src, at, among)
 	must(err)
 	estimates, err := s.estimate(ctx, v, at, nil)
 	must(err)
 	at0 := estimates[k]
 	return func(x int, value float64) policy.Estimate {
 		must(checkpoint.Reach(ctx))
-		c := before.Covariances(inputs.Row(x))
+		c := covariances(x)
 		total := at0.SD[x]*at0.SD[x] + m.noise.at(at[x], m.lambda)
 		after := policy.Estimate{Mean: make([]float64, len(among)), SD: make([]float64, len(among))}
 		for i, y := range among {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 
-	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -20,22 +19,24 @@ func (s *State) compare(ctx context.Context, v *view, at []Place, known func(j, 
 	out = s.givenEstimates(v, at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		inputs, zs := s.inputs(src.kernel, at), src.z
-		ahead := v.incumbent != nil && v.sourceOf[0] == i
-		if ahead {
-			zs = append(zs[:len(zs):len(zs)], v.incumbent.solved)
+		with := v.incumbent
+		if v.sourceOf[0] != i {
+			with = nil
 		}
-		means, variances, err := predict(ctx, src.data, inputs, zs)
+		p, err := s.predict(ctx, v, src, at, with)
 		if err != nil {
 			return nil, nil, err
 		}
-		sd := roots(variances)
+		sd := roots(p.variances)
 		for n, k := range src.targets {
-			shift(means[n], v.transforms[k].shift)
-			out[k] = policy.Estimate{Mean: means[n], SD: sd}
+			if v.transforms[k].blind {
+				clear(p.means[n])
+			}
+			shift(p.means[n], v.transforms[k].shift)
+			out[k] = policy.Estimate{Mean: p.means[n], SD: sd}
 		}
-		if ahead {
-			lead = v.incumbent.lead(inputs, out[0].Mean, variances, means[len(means)-1])
+		if with != nil {
+			lead = with.lead(s.inputs(src.kernel, at), out[0].Mean, p)
 		}
 	}
 	return out, lead, nil
@@ -73,40 +74,6 @@ func shift(values []float64, by float64) {
 	for i := range values {
 		values[i] += by
 	}
-}
-
-// played is the posterior of every target at the place of round t when decision t was made. Where that round's reading was the next to arrive,
-// it stands in the factor's row already, to the same bits.
-func (s *State) played(ctx context.Context, v *view, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
-	at := []Place{s.placeOf(t)}
-	out := s.givenEstimates(v, at, known)
-	for i := range v.sources {
-		src := &v.sources[i]
-		means, variance := src.next(t)
-		if means == nil {
-			row := s.input(src.kernel, at[0])
-			if err := checkpoint.Reach(ctx); err != nil {
-				return nil, err
-			}
-			means, variance = src.data.Predict(row, src.z...)
-		}
-		for n, k := range src.targets {
-			out[k] = policy.Estimate{Mean: []float64{means[n] + v.transforms[k].shift}, SD: []float64{math.Sqrt(max(variance, 0))}}
-		}
-	}
-	return out, nil
-}
-
-// next predicts round t from the factor's row, when its reading is the next one; else the means are nil.
-func (src *source) next(t int) (means []float64, variance float64) {
-	n := src.arrived
-	if src.group == nil || n >= len(src.group.order) || src.group.order[n].round != t {
-		return nil, 0
-	}
-	for _, z := range src.z {
-		means = append(means, src.group.data.AheadMean(n, z))
-	}
-	return means, src.group.data.AheadVariance(n)
 }
 
 // sight is what the algorithm sees at some places when it makes the decision of view v.

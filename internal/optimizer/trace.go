@@ -76,7 +76,7 @@ func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace
 	if s.traits.ActsOnOwnData() {
 		acted, err = s.acting(ctx, t, s.path[t-1], slid)
 	} else {
-		err = s.finish(ctx, acted)
+		err = s.widths(ctx, acted)
 	}
 	if err != nil {
 		return trace, err
@@ -118,7 +118,7 @@ func gainOf(acted, shown *view, k int) float64 {
 		return acted.gain[k]
 	}
 	src := &shown.sources[shown.sourceOf[k]]
-	return src.data.Gain(src.arrived)
+	return src.gain()
 }
 
 // placeOf is where round t was played.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
@@ -23,18 +22,6 @@ type view struct {
 	multipliers []float64
 	incumbent   *incumbent
 	slid        windows // what earlier rounds left, while rounds are gone through in order; else nil
-}
-
-// source conditions the functions of one or more targets. The first arrived points carry responses, the rest
-// are pending and narrow the variance only.
-type source struct {
-	kernel  Kernel
-	data    *gp.Data
-	group   *group // that the data are a beginning of; nil where a window or pending points make them something else
-	rounds  []int  // of the points
-	arrived int
-	targets []int
-	z       [][]float64 // per target in targets, as long as data, 0 for pending points
 }
 
 // acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's window, and what is pending.
@@ -107,8 +94,11 @@ func (s *State) sourcesArrived(ctx context.Context, v *view, withPending bool) e
 		}
 		made[t.metric] = i
 		v.sourceOf[k] = i
-		v.sources[i].targets = append(v.sources[i].targets, k)
-		v.sources[i].z = append(v.sources[i].z, s.whitenedFor(v, &v.sources[i], k))
+		src := &v.sources[i]
+		src.targets = append(src.targets, k)
+		if src.data != nil {
+			src.z = append(src.z, s.whitenedFor(v, src, k))
+		}
 	}
 	return nil
 }
@@ -132,13 +122,30 @@ func (s *State) arrivedSource(ctx context.Context, v *view, metric int, withPend
 	if err != nil || !withPending {
 		return src, err
 	}
-	return src, s.appendPending(ctx, &src, g.model, s.pending(v.round, metric))
+	src.waiting = s.pending(v.round, metric)
+	switch {
+	case src.arms != nil:
+		src.narrowed, err = s.narrowed(ctx, g, src.arms, src.waiting)
+		return src, err
+	case src.glimpse != nil:
+		return src, nil
+	}
+	return src, s.appendPending(ctx, &src, g.model, src.waiting)
 }
 
 // inSight conditions on the points of a regression that the view's decision sees, in the algorithm's window.
 func (s *State) inSight(ctx context.Context, v *view, g *group) (source, error) {
 	order := g.order[:g.seen(v.round)]
-	src := source{kernel: g.model.kernel}
+	src := source{kernel: g.model.kernel, arrived: len(order)}
+	if st := g.standing; st != nil {
+		src.group = g
+		if i := v.round - st.from; v.round <= len(s.history.Rounds) && i >= 0 && i < len(st.glimpses) {
+			src.glimpse = &st.glimpses[i]
+		} else {
+			src.arms, src.narrowed = st.arms, st.arms
+		}
+		return src, nil
+	}
 	if first := s.traits.Earliest(v.round); first <= 1 {
 		src.data, src.group = g.data.Prefix(len(order)), g
 	} else {
@@ -173,7 +180,7 @@ func (s *State) appendPending(ctx context.Context, src *source, m metricModel, r
 	for i, r := range rounds {
 		order[i] = arrival{round: r, lambda: m.noise.at(s.placeOf(r), m.lambda)}
 	}
-	src.data, src.group = src.data.Clone(), nil
+	src.data, src.waiting = src.data.Clone(), rounds
 	src.rounds = append(src.rounds, rounds...)
 	return s.appendRounds(ctx, src.data, m.kernel, order)
 }
@@ -313,8 +320,17 @@ func (s *State) outcome(v *view, n int) (reward float64, costs []float64, ok boo
 	return reward, costs, true
 }
 
-// finish adds γ_t and β_t.
+// finish adds γ_t, β_t and the incumbent.
 func (s *State) finish(ctx context.Context, v *view) error {
+	err := s.widths(ctx, v)
+	if err == nil && s.traits.Incumbent != nil {
+		err = s.findIncumbent(ctx, v)
+	}
+	return err
+}
+
+// widths adds γ_t and β_t.
+func (s *State) widths(ctx context.Context, v *view) error {
 	w := policy.Width{Round: v.round, Multipliers: v.multipliers,
 		Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets))}
 	for k, t := range s.targets {
@@ -322,7 +338,7 @@ func (s *State) finish(ctx context.Context, v *view) error {
 			w.Lambda[k] = v.era.models[t.metric].lambda
 		}
 		if i := v.sourceOf[k]; i >= 0 {
-			w.Gain[k] = v.sources[i].data.Gain(v.sources[i].arrived)
+			w.Gain[k] = v.sources[i].gain()
 		}
 	}
 	v.gain, v.lambda = w.Gain, w.Lambda
@@ -333,9 +349,6 @@ func (s *State) finish(ctx context.Context, v *view) error {
 			return err
 		}
 		v.beta = c.Widen(v.beta, sums)
-	}
-	if s.traits.Incumbent != nil {
-		return s.findIncumbent(ctx, v)
 	}
 	return nil
 }
@@ -363,6 +376,9 @@ func (s *State) recentDeviations(ctx context.Context, v *view, window int) ([]fl
 
 // inputs lists places as kernel inputs.
 func (s *State) inputs(k Kernel, at []Place) *kernel.Inputs {
+	if s.everyArm(at) {
+		return s.arms.inputs(k)
+	}
 	in := kernel.NewInputs(s.inputWidth(k))
 	for _, p := range at {
 		in.Append(s.input(k, p))

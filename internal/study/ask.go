@@ -28,6 +28,13 @@ type OwnTrial struct {
 
 // Ask lets the algorithm choose. It returns the numbers of the new trials.
 func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*ledger.Snapshot, []int, error) {
+	if !ask.Little() { // see sensible
+		snap, err := s.recent(ctx, id)
+		if err == nil {
+			_, err = s.ruleAsk(ctx, cmd, snap, ask)
+		}
+		return nil, nil, err
+	}
 	return s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		return s.ruleAsk(ctx, cmd, snap, ask)
 	})
@@ -97,6 +104,14 @@ func mayChoose(snap *ledger.Snapshot) error {
 
 // AddTrial adds a person's own choice. It returns the number of the new trial.
 func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnTrial) (*ledger.Snapshot, int, error) {
+	base, err := s.recent(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !sensibleMetrics(base, own.Metrics) || !base.Compiled().Names(own.Parameters) || !own.Little() { // see sensible
+		_, err := s.ruleOwn(ctx, cmd, base, own)
+		return nil, 0, err
+	}
 	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		return s.ruleOwn(ctx, cmd, snap, own)
 	}))
@@ -119,6 +134,9 @@ func (s *Service) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapsho
 	faults = append(append(faults, wrong...), checkNote(own.Note, "body")...)
 	var refused error
 	for _, name := range sortedKeys(own.Metrics) {
+		if faults.Full() {
+			break
+		}
 		wrong, err := checkMetric(snap, &ledger.Trial{Number: len(snap.Trials) + 1}, name, own.Metrics[name], "body", false)
 		faults = append(faults, wrong...)
 		if refused == nil {

@@ -67,7 +67,7 @@ func TestCacheHoldsNoMoreThanItsLimit(t *testing.T) {
 		return int64(m.HeapAlloc)
 	}
 	all := ledgers(t, 4, 25)
-	for _, limit := range []int64{1 << 30, 1 << 20, 400 << 10} {
+	for _, limit := range []int64{1 << 30, 2 << 20, 600 << 10} {
 		before := heap()
 		c := newCache(limit)
 		fill(t, c, all)

@@ -57,17 +57,13 @@ func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design
 	var state *optimizer.State
 	var d optimizer.Decision
 	err := s.compute(withUrgency(ctx, turns.Checking), snap.ID, func(ctx context.Context) (err error) {
-		if state, err = optimizer.Replay(ctx, c.Config, snap.History(c)); err != nil {
-			return fmt.Errorf("%s: %w", c.Def.Algorithm.Name, err)
+		if state, err = optimizer.Replay(ctx, c.Config, snap.History(c)); err == nil {
+			d, err = state.Suggest(ctx, known)
 		}
-		d, err = state.Suggest(ctx, known)
 		return err
 	})
-	if errors.Is(err, optimizer.ErrNoneAllowed) {
-		return Choice{Name: c.Def.Algorithm.Name, Because: "It allows none of the settings."}, nil
-	}
 	if err != nil {
-		return Choice{}, err
+		return noChoice(ctx, c, err)
 	}
 	settings := c.Settings(d.Place)
 	kept, faults := c.KnownAt(settings, d.Place, design.Brought{}, "body")
@@ -76,8 +72,20 @@ func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design
 	}
 	feasible, _ := snap.Feasibility()
 	point := chosenPoint{settings, d.Place, decisionRecord(c, state, d), kept}
-	return Choice{Name: c.Def.Algorithm.Name, Parameters: settings,
+	return Choice{Name: c.Def.Algorithm.Name, Parameters: &settings,
 		Because: explain(c.Def, state.Round(), point, chosenBy{withinLimits: feasible > 0})}, nil
+}
+
+// noChoice is what an algorithm chooses that cannot choose.
+func noChoice(ctx context.Context, c *design.Compiled, err error) (Choice, error) {
+	because := "It allows none of the settings."
+	switch {
+	case ctx.Err() != nil:
+		return Choice{}, ctx.Err()
+	case !errors.Is(err, optimizer.ErrNoneAllowed):
+		because = fmt.Sprintf("Its model cannot be computed: %v.", err)
+	}
+	return Choice{Name: c.Def.Algorithm.Name, Because: because}, nil
 }
 
 // relocate moves the faults of err from one place in the request to another.

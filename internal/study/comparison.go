@@ -32,8 +32,8 @@ func (c *comparison) run(ctx context.Context) error {
 	}
 	compiled := c.seen.snap.Compiled()
 	place := compiled.Locate(c.chosen.Parameters, c.chosen.Candidate)
-	known, faults := compiled.Known(c.chosen.Brought, "")
-	if err := faults.Err(); err != nil {
+	known, err := compiled.KnownThen(c.chosen.Brought)
+	if err != nil {
 		return err
 	}
 	if c.chosen.Decision.Reason != string(optimizer.ReasonOwn) {
@@ -44,7 +44,8 @@ func (c *comparison) run(ctx context.Context) error {
 			return nil
 		case err != nil:
 			return err
-		case samePoint(again.Place, place):
+		// What was chosen is compared as it is written down: on a narrow range neighbouring settings lie far apart in unit coordinates.
+		case samePoint(compiled.Locate(compiled.Settings(again.Place), candidateOf(again.Place)), place):
 			c.compareNumbers(decisionRecord(compiled, state, again))
 			return nil
 		}
@@ -232,6 +233,7 @@ func numberOrNil(x float64, there bool) any {
 }
 
 func agrees(stored, replayed float64) bool {
+	stored, replayed = design.Saturated(stored), design.Saturated(replayed)
 	return math.Abs(stored-replayed) <= numberTolerance*max(1, math.Abs(stored))
 }
 

@@ -24,6 +24,10 @@ func (s *Service) Correct(ctx context.Context, cmd Command, id string, c Correct
 	if err != nil {
 		return nil, err
 	}
+	if !sensibleMetrics(base, c.Metrics) || !base.Compiled().Names(c.Parameters) || len(checkReason(c.Reason)) > 0 { // see sensible
+		_, err := ruleCorrect(base, c)
+		return nil, err
+	}
 	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) { return ruleCorrect(now, c) })
 	return after, err
 }
@@ -43,6 +47,9 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 	}
 	var refused error
 	for _, name := range sortedKeys(c.Metrics) {
+		if faults.Full() {
+			break
+		}
 		value, wrong, err := correctedValue(snap, trial, name, c.Metrics[name])
 		faults = append(faults, wrong...)
 		if refused == nil {
@@ -71,7 +78,7 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, after *ledger.Reading) (ledger.CorrectedValue, design.Faults, error) {
 	faults := checkMetricName(snap, name, "body")
 	if after != nil {
-		faults = append(faults, checkReading(*after, "body.metrics."+name)...)
+		faults = append(faults, checkReading(*after, "body.metrics."+design.Shorten(name))...)
 	}
 	if len(faults) > 0 {
 		return ledger.CorrectedValue{}, faults, nil
@@ -91,6 +98,9 @@ func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, aft
 
 // Close ends or sets aside a trial: kind is Failed, Abandoned, Excluded or Included.
 func (s *Service) Close(ctx context.Context, cmd Command, id string, kind ledger.Kind, number int, reason string) (*ledger.Snapshot, error) {
+	if err := checkReason(reason).Err(); err != nil {
+		return nil, err
+	}
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, err

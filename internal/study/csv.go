@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"headroom/internal/optimizer"
@@ -26,8 +27,9 @@ const (
 )
 
 const (
-	maxTable = 8 << 20 // bytes
-	maxRows  = 10_000
+	maxTable   = 8 << 20 // bytes
+	maxRows    = 10_000
+	maxColumns = 1000
 )
 
 // importRow is one row of an imported table: a trial of a person's own with what was read in it, its settings as they will be kept.
@@ -73,6 +75,10 @@ func readTable(file io.Reader) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if !utf8.Valid(text) {
 		return nil, design.NewInvalid("body", "the table is not UTF-8; save it as “CSV UTF-8”", nil)
+	}
+	if at := bytes.IndexByte(text, 0); at >= 0 {
+		line := 1 + bytes.Count(text[:at], []byte("\n"))
+		return nil, design.NewInvalid(fmt.Sprintf("body.lines[%d]", line), fmt.Sprintf("line %d holds the character U+0000, which is no text; take it out", line), nil)
 	}
 	return text, nil
 }
@@ -171,6 +177,10 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 		t.unreadable(t.broken)
 		return nil
 	}
+	if n := len(t.columns); n > maxColumns {
+		t.faults.Add("body.columns", n, "the table has %d columns; at most %d are possible", n, maxColumns)
+		return nil
+	}
 	first := map[string]int{}
 	for i, col := range t.columns {
 		at := fmt.Sprintf("body.columns[%d]", i)
@@ -179,8 +189,8 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 		case col.kind == columnUnknown && strings.TrimSpace(col.title) == "":
 			continue // an empty column, as spreadsheets leave behind; its cells are checked
 		case col.kind == columnUnknown:
-			unknown = append(unknown, col.title)
-			if !ignoreUnknown {
+			unknown = append(unknown, design.Shorten(col.title))
+			if !ignoreUnknown && !t.faults.Full() {
 				t.faults.Add(at, design.Shorten(col.title), "%s; ignore_unknown=true leaves the column out", design.UnknownName("parameter or metric", col.name, columnNames(c.Def)))
 			}
 		case twice && col.kind != columnIgnored:
@@ -220,6 +230,9 @@ func (t *table) unreadable(err error) {
 func (t *table) readRows(c *design.Compiled) []importRow {
 	var rows []importRow
 	for len(rows) <= maxRows {
+		if t.faults.Full() {
+			return nil
+		}
 		cells, err := t.cells.Read()
 		if errors.Is(err, io.EOF) {
 			return rows
@@ -400,11 +413,11 @@ func cellsOf(t *ledger.Trial, parameters []design.Parameter, metrics []string) [
 	return append(cells, harmless(t.Note))
 }
 
-// formulaStarts are the characters after which a spreadsheet computes instead of showing a text.
-const formulaStarts = "=+-@\t\r"
+// formulaStarts are the characters after which a spreadsheet computes instead of showing a text; some take the full-width ones alike.
+const formulaStarts = "=+-@\t\r＝＋－＠"
 
-// harmless keeps a spreadsheet from computing a text: it puts an apostrophe before one that begins, after any
-// apostrophes of its own, like a formula. plain takes it off again.
+// harmless keeps a spreadsheet from computing a text: it puts an apostrophe before one that begins, after any apostrophes of its own
+// and what spreadsheets pass over, like a formula. plain takes it off again.
 func harmless(text string) string {
 	if beginsFormula(text) {
 		return "'" + text
@@ -420,6 +433,13 @@ func plain(cell string) string {
 }
 
 func beginsFormula(text string) bool {
-	rest := strings.TrimLeft(text, "'")
-	return rest != "" && strings.IndexByte(formulaStarts, rest[0]) >= 0
+	for _, r := range text {
+		if strings.ContainsRune(formulaStarts, r) {
+			return true
+		}
+		if r != '\'' && !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) {
+			return false
+		}
+	}
+	return false
 }

@@ -50,13 +50,14 @@ func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser,
 }
 
 func (c *chooser) extend(ctx context.Context, s *Service) error {
-	return s.compute(ctx, c.id, func(ctx context.Context) error {
+	err := s.compute(ctx, c.id, func(ctx context.Context) error {
 		state, err := c.state.Extend(ctx, c.history)
 		if err == nil {
 			c.state = state
 		}
 		return err
 	})
+	return notComputable(ctx, err)
 }
 
 // suggest lets the algorithm make the next decision.
@@ -70,7 +71,7 @@ func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known
 		return chosenPoint{}, conflict("No setting may be chosen now: %s allows none of them. Raise a limit, make settings available again, or change the algorithm.", c.compiled.Def.Algorithm.Name)
 	}
 	if err != nil {
-		return chosenPoint{}, err
+		return chosenPoint{}, notComputable(ctx, err)
 	}
 	return c.keep(c.compiled.Settings(d.Place), d, brought)
 }
@@ -83,7 +84,7 @@ func (c *chooser) own(ctx context.Context, s *Service, p personal) (chosenPoint,
 		return err
 	})
 	if err != nil {
-		return chosenPoint{}, err
+		return chosenPoint{}, notComputable(ctx, err)
 	}
 	return c.keep(p.Parameters, d, p.Brought)
 }

@@ -2,17 +2,9 @@ package study
 
 import (
 	"context"
-	"strings"
-	"unicode/utf8"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
-)
-
-// Limits on what a study is called and how it is described, in characters.
-const (
-	maximalName        = 200
-	maximalDescription = 100000
 )
 
 // Create makes a study of a definition.
@@ -34,11 +26,15 @@ func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition
 
 // Edit changes name, description or state.
 func (s *Service) Edit(ctx context.Context, cmd Command, id string, edit ledger.EditedData) (*ledger.Snapshot, error) {
+	ruled, err := ruleEdit(edit)
+	if err != nil {
+		return nil, err
+	}
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	after, _, err := s.write(ctx, cmd, base, func(*ledger.Snapshot) (ruling, error) { return ruleEdit(edit) })
+	after, _, err := s.write(ctx, cmd, base, func(*ledger.Snapshot) (ruling, error) { return ruled, nil })
 	return after, err
 }
 
@@ -47,11 +43,15 @@ func ruleEdit(edit ledger.EditedData) (ruling, error) {
 	if edit.Name == nil && edit.Description == nil && edit.State == nil {
 		faults.Add("body", nil, "name, description or state is needed")
 	}
-	if edit.Name != nil && (strings.TrimSpace(*edit.Name) == "" || utf8.RuneCountInString(*edit.Name) > maximalName) {
-		faults.Add("body.name", *edit.Name, "a name of 1 to %d characters is needed", maximalName)
+	if edit.Name != nil {
+		if wrong := design.CheckName(*edit.Name); wrong != "" {
+			faults.Add("body.name", *edit.Name, "the study's name %s", wrong)
+		}
 	}
-	if edit.Description != nil && utf8.RuneCountInString(*edit.Description) > maximalDescription {
-		faults.Add("body.description", nil, "at most %d characters are kept", maximalDescription)
+	if edit.Description != nil {
+		if wrong := design.CheckDescription(*edit.Description); wrong != "" {
+			faults.Add("body.description", nil, "%s", wrong)
+		}
 	}
 	if edit.State != nil && !edit.State.Valid() {
 		faults.Add("body.state", *edit.State, "open, paused, finished or archived is needed")

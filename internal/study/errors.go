@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -29,6 +30,14 @@ func (r *refusal) Unwrap() error { return r.because }
 // conflict is what cannot be done with the study as it is now.
 func conflict(format string, values ...any) error {
 	return &refusal{fmt.Sprintf(format, values...), ErrConflict}
+}
+
+// notComputable is a model that cannot be computed with the numbers as they are now; what ended the work early stays what it was.
+func notComputable(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return conflict("The model cannot be computed: %v. Change the model or its settings.", err)
 }
 
 // notFound is a thing that the study does not have.

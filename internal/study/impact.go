@@ -108,7 +108,7 @@ func (s *Service) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, notComputable(ctx, err)
 	}
 	settings := snap.Compiled().Settings(d.Place)
 	return &settings, nil

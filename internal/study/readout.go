@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
@@ -26,6 +27,7 @@ type Readout struct {
 	Undecided  *Undecided              `json:"undecided"`
 	Violation  map[string]ViolationOut `json:"violation"`
 	FitPending bool                    `json:"fit_pending"`
+	Notes      []string                `json:"notes"` // see Notes
 }
 
 type MetricState struct {
@@ -155,9 +157,9 @@ type Predicted struct {
 
 // Choice is one algorithm's choice on the same history.
 type Choice struct {
-	Name       string          `json:"name"`
-	Parameters design.Settings `json:"parameters"`
-	Because    string          `json:"because"`
+	Name       string           `json:"name"`
+	Parameters *design.Settings `json:"parameters"` // nil when it chooses nothing
+	Because    string           `json:"because"`
 }
 
 // Verification is POST …/verify.
@@ -223,7 +225,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
 		Calibration: map[string]Calibration{}, Violation: violations(c, violated),
-		Recommendation: recommended, Undecided: open, AtCeiling: []string{},
+		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap),
 	}
 	for j, at := range state.AtCeiling() {
 		if at {
@@ -237,6 +239,34 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
 	}
 	return out, nil
+}
+
+// Notes are sentences on what of the study is not computed as it was told: values from before their size was bounded.
+func Notes(snap *ledger.Snapshot) []string {
+	notes := []string{}
+	for _, metric := range snap.Definition.MetricNames() {
+		if numbers := snap.Saturated(metric); len(numbers) > 0 {
+			notes = append(notes, fmt.Sprintf("%s of %s is beyond 1e100 in size; in every sum and in the model it counts as 1e100.", metric, trialsInWords(numbers)))
+		}
+	}
+	return notes
+}
+
+// trialsInWords names trials, the first of them when there are many.
+func trialsInWords(numbers []int) string {
+	if len(numbers) == 1 {
+		return fmt.Sprintf("trial %d", numbers[0])
+	}
+	const most = 5
+	var words []string
+	for i, number := range numbers {
+		if i == most-1 && len(numbers) > most {
+			words = append(words, fmt.Sprintf("%d more", len(numbers)-i))
+			break
+		}
+		words = append(words, strconv.Itoa(number))
+	}
+	return "trials " + listWords(words, "and")
 }
 
 func metricState(d design.Definition, m optimizer.Model) MetricState {

@@ -44,7 +44,7 @@ func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.
 		return nil, ctx.Err()
 	}
 	if r.err != nil {
-		r.err = conflict("The model cannot be computed: %v. Change the model or its settings.", r.err)
+		r.err = notComputable(ctx, r.err)
 		return nil, r.err
 	}
 	s.cache.replayed(snap, r.state)

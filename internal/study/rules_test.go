@@ -174,7 +174,7 @@ func TestCorrectionRules(t *testing.T) {
 	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 70}}, Reason: "x"})
 	wantFault(t, faultsOf(t, err), "body.metrics.yield", "already")
 	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"smell": nil}, Reason: "x"})
-	wantFault(t, faultsOf(t, err), "body.metrics.smell", "no such metric")
+	wantFault(t, faultsOf(t, err), "body.metrics.smell", `there is no metric "smell"`)
 	ruled, err := ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"impurity": nil}, Reason: "x"})
 	b.refused(ruled, err, ErrConflict, "nothing to correct")
 	ruled, err = ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": nil}, Reason: "x"})

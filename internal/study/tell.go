@@ -3,7 +3,6 @@ package study
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,9 +13,10 @@ import (
 
 // Limits on what people write and what instruments read.
 const (
-	maximalNote    = 10000 // characters
-	maximalReason  = 1000
-	maximalReading = 1e100 // beyond it, squares leave the range of a float64
+	maximalNote   = 10000 // characters
+	maximalReason = 1000
+	// mostTellings is how many trials one request can tell of: as many as a table has rows.
+	mostTellings = maxRows
 )
 
 // NumberedTelling is a telling among several.
@@ -27,21 +27,48 @@ type NumberedTelling struct {
 
 // Tell reports results of one trial.
 func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
-	return s.tell(ctx, cmd, id, func(now *ledger.Snapshot) (ruling, error) { return ruleTell(now, number, told) })
+	return s.tell(ctx, cmd, id, []NumberedTelling{{number, told}}, func(now *ledger.Snapshot) (ruling, error) { return ruleTell(now, number, told) })
 }
 
 // TellMany reports results of several trials: all of them are stored, or none.
 func (s *Service) TellMany(ctx context.Context, cmd Command, id string, told []NumberedTelling) (*ledger.Snapshot, error) {
-	return s.tell(ctx, cmd, id, func(now *ledger.Snapshot) (ruling, error) { return ruleTellMany(now, told) })
+	return s.tell(ctx, cmd, id, told, func(now *ledger.Snapshot) (ruling, error) { return ruleTellMany(now, told) })
 }
 
-func (s *Service) tell(ctx context.Context, cmd Command, id string, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
+func (s *Service) tell(ctx context.Context, cmd Command, id string, told []NumberedTelling, rule func(now *ledger.Snapshot) (ruling, error)) (*ledger.Snapshot, error) {
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	if !sensible(base, told) {
+		_, err := rule(base)
+		return nil, err
+	}
 	after, _, err := s.write(ctx, cmd, base, rule)
 	return after, err
+}
+
+// sensible tells whether the tellings are such that the study could take them at some time: of metrics and parameters that it has, which
+// keep their names. What is not is refused before the study is locked, since it may be as large as a request. What is, is small.
+func sensible(snap *ledger.Snapshot, told []NumberedTelling) bool {
+	if len(told) > mostTellings {
+		return false
+	}
+	for _, t := range told {
+		if !sensibleMetrics(snap, t.Metrics) || !snap.Compiled().Names(t.Parameters) || len(checkNote(t.Note, "")) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func sensibleMetrics[V any](snap *ledger.Snapshot, metrics map[string]V) bool {
+	for name := range metrics {
+		if snap.Compiled().Metric(name) == design.MetricUnknown {
+			return false
+		}
+	}
+	return true
 }
 
 func ruleTell(snap *ledger.Snapshot, number int, told ledger.Telling) (ruling, error) {
@@ -64,14 +91,20 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 	if err := mayTell(snap); err != nil {
 		return ruling{}, err
 	}
-	if len(told) == 0 {
+	switch n := len(told); {
+	case n == 0:
 		return ruling{}, design.NewInvalid("body.trials", "at least one trial is needed", nil)
+	case n > mostTellings:
+		return ruling{}, design.NewInvalid("body.trials", fmt.Sprintf("results of %d trials are told; at most %d are possible in one request", n, mostTellings), n)
 	}
 	var ruled ruling
 	var faults design.Faults
 	var refused error
 	before := map[int]map[string]bool{} // metrics told earlier in the same request
 	for i, telling := range told {
+		if faults.Full() {
+			break
+		}
 		at := fmt.Sprintf("body.trials[%d]", i)
 		trial := snap.Trial(telling.Number)
 		if trial == nil {
@@ -117,6 +150,9 @@ func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, 
 	}
 	var refused error
 	for _, name := range sortedKeys(t.Metrics) {
+		if faults.Full() {
+			break
+		}
 		wrong, err := checkMetric(snap, trial, name, t.Metrics[name], at, before[name])
 		faults = append(faults, wrong...)
 		if refused == nil {
@@ -133,7 +169,7 @@ func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, 
 
 func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, reading ledger.Reading, at string, again bool) (design.Faults, error) {
 	faults := checkMetricName(snap, name, at)
-	faults = append(faults, checkReading(reading, at+".metrics."+name)...)
+	faults = append(faults, checkReading(reading, at+".metrics."+design.Shorten(name))...)
 	if len(faults) > 0 {
 		return faults, nil
 	}
@@ -149,20 +185,15 @@ func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, readin
 
 // checkMetricName returns a fault for a name that is no metric of the study.
 func checkMetricName(snap *ledger.Snapshot, name, at string) design.Faults {
-	kind, meant := snap.Compiled().Metric(name)
-	if kind != design.MetricUnknown {
+	if snap.Compiled().Metric(name) != design.MetricUnknown {
 		return nil
 	}
-	message := "the study has no such metric; it has " + strings.Join(snap.Definition.MetricNames(), ", ")
-	if meant != "" {
-		message = fmt.Sprintf("the study has no such metric; did you mean %q?", meant)
-	}
-	return design.Faults{{Location: at + ".metrics." + name, Message: message}}
+	return design.Faults{{Location: at + ".metrics." + design.Shorten(name), Message: design.UnknownName("metric", name, snap.Definition.MetricNames())}}
 }
 
 // mustBeTold refuses a metric whose value comes with the decision.
 func mustBeTold(snap *ledger.Snapshot, name string) error {
-	if kind, _ := snap.Compiled().Metric(name); kind == design.MetricKnown {
+	if kind := snap.Compiled().Metric(name); kind == design.MetricKnown {
 		return conflict("%s is worked out from the settings when a trial is chosen; it cannot be told.", name)
 	}
 	return nil
@@ -171,10 +202,10 @@ func mustBeTold(snap *ledger.Snapshot, name string) error {
 // checkReading refuses what is not a finite number of reasonable size.
 func checkReading(r ledger.Reading, at string) design.Faults {
 	var faults design.Faults
-	if !design.Finite(r.Value) || math.Abs(r.Value) > maximalReading {
-		faults.Add(at, nil, "a finite number of at most 1e100 is needed")
+	if !design.Computable(r.Value) {
+		faults.Add(at, nil, "a finite number of at most 1e100 in size is needed")
 	}
-	if r.StdDev != nil && !(*r.StdDev > 0 && *r.StdDev <= maximalReading) {
+	if r.StdDev != nil && !(*r.StdDev > 0 && *r.StdDev <= design.Largest) {
 		faults.Add(at+".stddev", nil, "a standard deviation above 0 is needed; leave it out when it is not known")
 	}
 	return faults
@@ -183,6 +214,9 @@ func checkReading(r ledger.Reading, at string) design.Faults {
 func checkNote(note, at string) (faults design.Faults) {
 	if n := utf8.RuneCountInString(note); n > maximalNote {
 		faults.Add(at+".note", nil, "at most %d characters are kept, these are %d", maximalNote, n)
+	}
+	if wrong := design.CheckText(note); wrong != "" {
+		faults.Add(at+".note", nil, "%s", wrong)
 	}
 	return faults
 }
@@ -194,6 +228,8 @@ func checkReason(reason string) (faults design.Faults) {
 		faults.Add("body.reason", nil, "a reason is needed; the ledger keeps it")
 	case n > maximalReason:
 		faults.Add("body.reason", nil, "at most %d characters are kept, these are %d", maximalReason, n)
+	case design.CheckText(reason) != "":
+		faults.Add("body.reason", nil, "%s", design.CheckText(reason))
 	}
 	return faults
 }

@@ -40,7 +40,8 @@ type Status struct {
 	BestNumber int
 	Violations []ViolationLine
 	Refitting  bool
-	Still      bool // the page does not follow changes
+	Notes      []string // what a reader has to know of the figures
+	Still      bool     // the page does not follow changes
 	Version    int64
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"headroom/internal/http/problem"
-	"headroom/internal/study/design"
 )
 
 // readBody returns the whole body, which must be of one of the given media types; the router limits its size. An empty body has no type.
@@ -53,14 +53,14 @@ func readJSON(r *http.Request, into any) ([]byte, error) {
 		return nil, err
 	}
 	if len(body) == 0 {
-		return body, decodeJSON([]byte("{}"), into)
+		return body, decodeJSON(r.Context(), []byte("{}"), into)
 	}
-	return body, decodeJSON(body, into)
+	return body, decodeJSON(r.Context(), body, into)
 }
 
 // decodeJSON is encoding/json made strict: one value in UTF-8, no unknown or differently cased fields, no key twice, no
-// null where there must be a value, no number that a float64 cannot hold. It names every fault by its path.
-func decodeJSON(text []byte, into any) error {
+// null where there must be a value, no number too large to compute with. It names faults by their path.
+func decodeJSON(ctx context.Context, text []byte, into any) error {
 	if !utf8.Valid(text) {
 		return problem.Malformed("body", "The body is not UTF-8.")
 	}
@@ -68,14 +68,17 @@ func decodeJSON(text []byte, into any) error {
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return problem.Malformed("body", "The body is not JSON: "+placed(err, text)+".")
 	}
-	check := jsonCheck{read: json.NewDecoder(bytes.NewReader(text))}
+	check := jsonCheck{ctx: ctx, read: json.NewDecoder(bytes.NewReader(text))}
 	check.read.UseNumber()
-	check.value(reflect.TypeOf(into).Elem(), "body", false)
+	check.value(reflect.TypeOf(into).Elem(), false)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if len(check.duplicates) > 0 {
 		return problem.New(http.StatusBadRequest, "A key stands twice in one object.", check.duplicates...)
 	}
-	if len(check.faults) > 0 {
-		return &design.Invalid{Faults: check.faults}
+	if err := check.faults.Err(); err != nil {
+		return err
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return problem.Invalid("body", err.Error(), nil)

@@ -66,7 +66,7 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			status, faults := faultsOf(decodeJSON([]byte(c.text), c.into))
+			status, faults := faultsOf(decodeJSON(t.Context(), []byte(c.text), c.into))
 			if status != c.status || len(faults) != len(c.faults) {
 				t.Fatalf("status %d, faults %v; want %d and %v", status, faults, c.status, c.faults)
 			}
@@ -82,7 +82,7 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 	t.Parallel()
 	var told ledger.Telling
-	if err := decodeJSON([]byte(`{"metrics": {"yield": 71.2, "impurity": {"value": 0.31, "stddev": 0.02}}, "note": null}`), &told); err != nil {
+	if err := decodeJSON(t.Context(), []byte(`{"metrics": {"yield": 71.2, "impurity": {"value": 0.31, "stddev": 0.02}}, "note": null}`), &told); err != nil {
 		t.Fatal(err)
 	}
 	sd := 0.02
@@ -91,7 +91,7 @@ func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 		t.Error(diff)
 	}
 	var correction study.Correction
-	if err := decodeJSON([]byte(`{"metrics": {"yield": 17.2, "impurity": null}, "reason": "typo"}`), &correction); err != nil {
+	if err := decodeJSON(t.Context(), []byte(`{"metrics": {"yield": 17.2, "impurity": null}, "reason": "typo"}`), &correction); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]*ledger.Reading{"yield": {Value: 17.2}, "impurity": nil}, correction.Metrics); diff != "" {
@@ -101,7 +101,7 @@ func TestStrictJSONReadsWhatTheContractAllows(t *testing.T) {
 	text := `{"name": "a", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1, "step": null}], "candidates": null,
 		"objective": {"metric": "y", "unit": null}, "recorded_metrics": [{"metric": "colour", "unit": null}], "algorithm": {"name": "rpol-ucb", "preset": null},
 		"model": {"kernel": "matern52", "lengthscales": null}, "seed": null}`
-	if err := decodeJSON([]byte(text), &def); err != nil {
+	if err := decodeJSON(t.Context(), []byte(text), &def); err != nil {
 		t.Fatal(err)
 	}
 	if def.Parameters[0].Step != nil || *def.Parameters[0].High != 1 {
@@ -128,7 +128,7 @@ func FuzzDecodeJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, text string) {
 		kind := requestTypes[int(which)%len(requestTypes)]
 		value := reflect.New(kind)
-		err := decodeJSON([]byte(text), value.Interface())
+		err := decodeJSON(t.Context(), []byte(text), value.Interface())
 		if err != nil {
 			p := problem.Of(err)
 			if p.Status != http.StatusBadRequest && p.Status != http.StatusUnprocessableEntity || len(p.Errors) == 0 {

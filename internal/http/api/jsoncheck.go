@@ -1,193 +1,243 @@
 package api
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"headroom/internal/study/design"
 )
 
-// jsonCheck walks valid JSON along the Go type it is meant for and collects what is wrong with it.
+// jsonCheck walks valid JSON along the Go type it is meant for and collects what is wrong with it. It looks at every token once and
+// says where it is only when there is something to say, so that a walk takes linear time. It ends early when more would not be told,
+// when a value is nested too deep, or when the caller has gone.
+//
+// Neither encoding/json, of either version, nor a validator of JSON Schema does this: the first stop at the first fault, where a person
+// wants to hear of every field; the second name all faults, and all of a million of them.
 type jsonCheck struct {
+	ctx        context.Context
 	read       *json.Decoder
-	faults     []design.Fault
-	duplicates []design.Fault
+	path       []step // from the body to the value being read
+	tokens     int    // read so far
+	tooDeep    bool
+	faults     design.Faults
+	duplicates design.Faults
 }
 
-// maxFaults bounds how many faults one answer lists.
-const maxFaults = 100
+// step is one on the way to a value: into a member of an object, or, without a key, to an item of a list.
+type step struct {
+	key   string
+	index int
+}
 
-func (c *jsonCheck) fault(at, message string, value any) {
-	if len(c.faults) < maxFaults {
-		c.faults = append(c.faults, design.Fault{Location: at, Message: message, Value: value})
+const noKey = "\x00" // no key: NUL is refused
+
+// deepest is how deep objects and lists may stand in one another.
+const deepest = 64
+
+// at is the place of the value being read.
+func (c *jsonCheck) at() string {
+	var at strings.Builder
+	at.WriteString("body")
+	for _, s := range c.path {
+		if s.key == noKey {
+			fmt.Fprintf(&at, "[%d]", s.index)
+		} else {
+			at.WriteString("." + design.Shorten(s.key))
+		}
 	}
+	return at.String()
+}
+
+func (c *jsonCheck) fault(value any, format string, args ...any) {
+	if !c.faults.Full() {
+		c.faults.Add(c.at(), value, format, args...)
+	}
+}
+
+// faultAt is a fault of a member that is not there to be read.
+func (c *jsonCheck) faultAt(key, message string) {
+	c.path = append(c.path, step{key: key})
+	c.fault(nil, "%s", message)
+	c.path = c.path[:len(c.path)-1]
+}
+
+// over tells whether to stop.
+func (c *jsonCheck) over() bool {
+	return c.tooDeep || c.faults.Full() || c.duplicates.Full() || c.tokens%1024 == 0 && c.ctx.Err() != nil
+}
+
+func (c *jsonCheck) token() json.Token {
+	c.tokens++
+	token, _ := c.read.Token() // the text is known to be valid
+	return token
 }
 
 // value checks the next value against t.
-func (c *jsonCheck) value(t reflect.Type, at string, nullAllowed bool) {
+func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if reflect.PointerTo(t).Implements(unmarshalerType) && t != rawMessageType {
-		c.custom(t, at, nullAllowed)
-		return
-	}
-	token, _ := c.read.Token() // the text is known to be valid
-	switch token := token.(type) {
+	switch token := c.token().(type) {
 	case nil:
-		c.null(t, at, nullAllowed)
+		if !nullAllowed {
+			c.fault(nil, "must be %s, not null", wanted(t))
+		}
 	case json.Delim:
-		if token == '{' {
-			c.object(t, at)
-		} else {
-			c.array(t, at)
+		switch {
+		case len(c.path) >= deepest:
+			c.tooDeep = true
+			c.fault(nil, "is nested too deep; objects and lists may stand in one another %d levels deep", deepest)
+		case token == '{':
+			c.object(t)
+		default:
+			c.array(t)
 		}
 	case json.Number:
-		c.number(token, t, at)
+		c.number(token, t)
 	case string:
-		c.text(token, at)
-		c.kind(t, at, token, "text", reflect.String)
+		c.text(token, t)
 	case bool:
-		c.kind(t, at, token, fmt.Sprint(token), reflect.Bool)
+		if !isFree(t) && t.Kind() != reflect.Bool {
+			c.fault(token, "must be %s, not %t", wanted(t), token)
+		}
 	}
 }
 
-func (c *jsonCheck) null(t reflect.Type, at string, allowed bool) {
-	if !allowed {
-		c.fault(at, "must be "+wanted(t)+", not null", nil)
-	}
-}
-
-// custom checks a value whose type reads itself.
-func (c *jsonCheck) custom(t reflect.Type, at string, nullAllowed bool) {
-	var raw json.RawMessage
-	c.read.Decode(&raw)
-	if string(raw) == "null" {
-		c.null(t, at, nullAllowed)
-		return
-	}
-	nested, as := jsonCheck{read: json.NewDecoder(bytes.NewReader(raw))}, anyType
-	if t == readingType && raw[0] == '{' {
-		as = readingObject
-	}
-	nested.read.UseNumber()
-	nested.value(as, at, true)
-	c.duplicates = append(c.duplicates, nested.duplicates...)
-	c.faults = append(c.faults, nested.faults...)
-	if len(nested.faults)+len(nested.duplicates) > 0 {
-		return
-	}
-	if reflect.New(t).Interface().(json.Unmarshaler).UnmarshalJSON(raw) != nil {
-		c.fault(at, "must be "+wanted(t), raw)
-	}
-}
+// isFree tells whether t takes any JSON.
+func isFree(t reflect.Type) bool { return t == rawMessageType || t.Kind() == reflect.Interface }
 
 // object checks {…}, whose opening brace is read.
-func (c *jsonCheck) object(t reflect.Type, at string) {
-	fields, element := c.members(t, at)
+func (c *jsonCheck) object(t reflect.Type) {
+	fields, element := c.members(t)
 	seen := map[string]bool{}
-	for c.read.More() {
-		token, _ := c.read.Token()
-		key := token.(string)
-		here := at + "." + key
-		c.text(key, here)
-		if seen[key] {
-			c.duplicates = append(c.duplicates, design.Fault{Location: here, Message: "this key stands twice"})
+	for !c.over() && c.read.More() {
+		key, _ := c.token().(string)
+		c.path = append(c.path, step{key: key})
+		if strings.ContainsRune(key, 0) {
+			c.fault(nil, "must not contain the character U+0000")
+		}
+		if seen[key] && !c.duplicates.Full() {
+			c.duplicates.Add(c.at(), nil, "this key stands twice")
 		}
 		seen[key] = true
-		c.member(fields, element, key, here)
+		c.member(fields, element, key)
+		c.path = c.path[:len(c.path)-1]
 	}
-	c.read.Token()
+	if c.over() {
+		return
+	}
+	c.token()
 	for _, f := range fields {
 		if f.required && !seen[f.name] {
-			c.fault(at+"."+f.name, "is required", nil)
+			c.faultAt(f.name, "is required")
 		}
 	}
 }
 
 // members says what an object of type t may hold: named fields, or any key with values of one type.
-func (c *jsonCheck) members(t reflect.Type, at string) ([]jsonField, reflect.Type) {
+func (c *jsonCheck) members(t reflect.Type) ([]jsonField, reflect.Type) {
 	switch {
-	case t == rawMessageType || t.Kind() == reflect.Interface:
+	case isFree(t):
+		return nil, anyType
+	case t == readingType:
+		return fieldsOf(readingObject), nil
+	case readsItself(t):
+		c.fault(nil, "must be %s", wanted(t))
 		return nil, anyType
 	case t.Kind() == reflect.Struct:
 		return fieldsOf(t), nil
 	case t.Kind() == reflect.Map:
 		return nil, t.Elem()
 	}
-	c.fault(at, "must be "+wanted(t)+", not an object", nil)
+	c.fault(nil, "must be %s, not an object", wanted(t))
 	return nil, anyType
 }
 
-func (c *jsonCheck) member(fields []jsonField, element reflect.Type, key, at string) {
+func (c *jsonCheck) member(fields []jsonField, element reflect.Type, key string) {
 	if element != nil {
-		c.value(element, at, nullable(element))
+		c.value(element, nullable(element))
 		return
 	}
-	for _, f := range fields {
-		if f.name == key {
-			c.value(f.kind, at, !f.required)
-			return
-		}
+	if i := slices.IndexFunc(fields, func(f jsonField) bool { return f.name == key }); i >= 0 {
+		c.value(fields[i].kind, !fields[i].required)
+		return
 	}
-	c.fault(at, "there is no such field; the fields here are "+fieldNames(fields), nil)
-	c.value(anyType, at, true)
+	c.fault(nil, "there is no such field; the fields here are %s", fieldNames(fields))
+	c.value(anyType, true)
 }
 
 // array checks […], whose opening bracket is read.
-func (c *jsonCheck) array(t reflect.Type, at string) {
+func (c *jsonCheck) array(t reflect.Type) {
 	element := anyType
 	switch {
-	case t == rawMessageType || t.Kind() == reflect.Interface:
+	case isFree(t):
+	case readsItself(t):
+		c.fault(nil, "must be %s", wanted(t))
 	case t.Kind() == reflect.Slice:
 		element = t.Elem()
 	default:
-		c.fault(at, "must be "+wanted(t)+", not a list", nil)
+		c.fault(nil, "must be %s, not a list", wanted(t))
 	}
-	for i := 0; c.read.More(); i++ {
-		here := fmt.Sprintf("%s[%d]", at, i)
-		c.value(element, here, nullable(element))
+	for i := 0; !c.over() && c.read.More(); i++ {
+		c.path = append(c.path, step{noKey, i})
+		c.value(element, nullable(element))
+		c.path = c.path[:len(c.path)-1]
 	}
-	c.read.Token()
+	if !c.over() {
+		c.token()
+	}
 }
 
-// number checks a number against t and that a float64 can hold it.
-func (c *jsonCheck) number(n json.Number, t reflect.Type, at string) {
+// number checks a number against t and that it is of a size to compute with. What is in free form is known better by those who read it.
+func (c *jsonCheck) number(n json.Number, t reflect.Type) {
 	value, err := strconv.ParseFloat(n.String(), 64)
-	if err != nil || math.IsInf(value, 0) {
-		c.fault(at, "is too large for a number", n.String())
+	if err != nil || math.Abs(value) > design.Largest && !isFree(t) {
+		c.fault(n.String(), "is too large; numbers up to 1e100 in size are possible")
 		return
 	}
-	switch t.Kind() {
-	case reflect.Int, reflect.Int64:
+	switch {
+	case t == readingType || t == valueType || isFree(t) || t.Kind() == reflect.Float64:
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
 		_, err = strconv.ParseInt(n.String(), 10, 64)
-	case reflect.Uint64:
+	case t.Kind() == reflect.Uint64:
 		_, err = strconv.ParseUint(n.String(), 10, 64)
-	case reflect.Float64, reflect.Interface:
 	default:
-		if t != rawMessageType {
-			c.fault(at, "must be "+wanted(t)+", not a number", value)
-		}
+		c.fault(value, "must be %s, not a number", wanted(t))
 	}
 	if err != nil {
-		c.fault(at, "must be "+wanted(t), value)
+		c.fault(value, "must be %s", wanted(t))
 	}
 }
 
-// text refuses what PostgreSQL cannot keep.
-func (c *jsonCheck) text(s, at string) {
+// text checks a text against t and that PostgreSQL can keep it.
+func (c *jsonCheck) text(s string, t reflect.Type) {
 	if strings.ContainsRune(s, 0) {
-		c.fault(at, "must not contain the character U+0000", nil)
+		c.fault(nil, "must not contain the character U+0000")
+		return
+	}
+	switch {
+	case t == timeType:
+		if !isTime(s) {
+			c.fault(s, "must be %s", wanted(t))
+		}
+	case t == readingType:
+		c.fault(s, "must be %s", wanted(t))
+	case t != valueType && !isFree(t) && t.Kind() != reflect.String:
+		c.fault(s, "must be %s, not text", wanted(t))
 	}
 }
 
-func (c *jsonCheck) kind(t reflect.Type, at string, value any, got string, want reflect.Kind) {
-	if t.Kind() != want && t.Kind() != reflect.Interface && t != rawMessageType {
-		c.fault(at, "must be "+wanted(t)+", not "+got, value)
-	}
+// isTime tells whether s is a time that can be written in UTC again, which the years before 0 and from 10000 on cannot.
+func isTime(s string) bool {
+	var at time.Time
+	err := at.UnmarshalText([]byte(s))
+	year := at.UTC().Year()
+	return err == nil && 0 <= year && year <= 9999
 }

@@ -13,13 +13,12 @@ import (
 )
 
 var (
-	unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
-	rawMessageType  = reflect.TypeFor[json.RawMessage]()
-	anyType         = reflect.TypeFor[any]()
-	timeType        = reflect.TypeFor[time.Time]()
-	readingType     = reflect.TypeFor[ledger.Reading]()
-	readingObject   = reflect.TypeFor[readingMembers]()
-	valueType       = reflect.TypeFor[design.Value]()
+	rawMessageType = reflect.TypeFor[json.RawMessage]()
+	anyType        = reflect.TypeFor[any]()
+	timeType       = reflect.TypeFor[time.Time]()
+	readingType    = reflect.TypeFor[ledger.Reading]()
+	readingObject  = reflect.TypeFor[readingMembers]()
+	valueType      = reflect.TypeFor[design.Value]()
 )
 
 // readingMembers is a reading written as an object.
@@ -79,6 +78,9 @@ func fieldNames(fields []jsonField) string {
 	slices.Sort(names)
 	return strings.Join(names, ", ")
 }
+
+// readsItself tells whether t has a form of its own in JSON.
+func readsItself(t reflect.Type) bool { return t == timeType || t == readingType || t == valueType }
 
 // nullable tells whether null is a value of t inside a list or map.
 func nullable(t reflect.Type) bool {

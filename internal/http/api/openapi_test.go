@@ -56,7 +56,7 @@ func TestRequestSchemasAgreeWithDecoder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			decoded := decodeJSON([]byte(body), reflect.New(reflect.TypeOf(operation.Body)).Interface())
+			decoded := decodeJSON(t.Context(), []byte(body), reflect.New(reflect.TypeOf(operation.Body)).Interface())
 			documented := schema.Validate(value)
 			if (decoded == nil) != (documented == nil) {
 				t.Errorf("%s with %s: decoder %v, schema %v", name, body, decoded, documented)

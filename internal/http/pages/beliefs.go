@@ -44,6 +44,9 @@ func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) 
 		return section, nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
+	if section.Empty = withoutModel(err); section.Empty != "" {
+		return section, nil
+	}
 	if err != nil {
 		return section, err
 	}

@@ -33,10 +33,13 @@ func (row formRow) blank() bool {
 	return true
 }
 
+// mostRows is more lines than any list of a study has. What was sent beyond them would only be counted, and drawn again.
+const mostRows = 100
+
 // rowsOf reads the lines of a list in order.
 func rowsOf(values url.Values, list string) []formRow {
 	var rows []formRow
-	for i := 0; ; i++ {
+	for i := range mostRows {
 		row, there := formRow{}, false
 		for _, field := range rowFields[list] {
 			if name := list + "." + strconv.Itoa(i) + "." + field; values.Has(name) {
@@ -44,10 +47,11 @@ func rowsOf(values url.Values, list string) []formRow {
 			}
 		}
 		if !there {
-			return rows
+			break
 		}
 		rows = append(rows, row)
 	}
+	return rows
 }
 
 // setRows replaces the lines of a list.

@@ -74,7 +74,16 @@ type typed struct {
 }
 
 func newTyped(values url.Values) *typed {
-	return &typed{values: values, faults: map[string]string{}}
+	t := &typed{values: values, faults: map[string]string{}}
+	for name, texts := range values {
+		for i, text := range texts {
+			if design.CheckText(text) != "" {
+				texts[i] = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\ufffd")
+				t.fault(name, "something here was no text and is taken out; look whether the rest is right")
+			}
+		}
+	}
+	return t
 }
 
 // pressed is which of the form's buttons sent it.

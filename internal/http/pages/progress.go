@@ -20,6 +20,9 @@ func (s *Site) progress(ctx context.Context, v visit) (templates.Progress, error
 		return progress, nil
 	}
 	rows, err := s.Studies.HistoryOf(ctx, v.snap)
+	if progress.Empty = withoutModel(err); progress.Empty != "" {
+		return progress, nil
+	}
 	if err != nil {
 		return progress, err
 	}

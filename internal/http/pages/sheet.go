@@ -28,6 +28,9 @@ func readSheet(text string) (sheet, error) {
 		return sheet{}, errors.New("the first row must name the parameters")
 	}
 	var s sheet
+	if len(header) > mostRows {
+		return sheet{}, fmt.Errorf("the first row names %d parameters, which is more than a study has", len(header))
+	}
 	for _, cell := range header {
 		name, unit := nameAndUnit(cell)
 		if name == "" {
@@ -119,10 +122,12 @@ func (s sheet) candidates() []design.Settings {
 // column says what a parameter of that column is: its choices, or its range.
 func (s sheet) column(i int) (kind design.ParameterType, choices []string, low, high float64) {
 	if s.texts[i] {
+		seen := map[string]bool{}
 		for _, row := range s.rows {
-			if !slices.Contains(choices, row[i]) {
+			if !seen[row[i]] {
 				choices = append(choices, row[i])
 			}
+			seen[row[i]] = true
 		}
 		return design.Categorical, choices, 0, 0
 	}

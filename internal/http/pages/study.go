@@ -3,6 +3,7 @@ package pages
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
@@ -185,11 +187,20 @@ func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
 		return strip, nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
-	if err != nil {
-		return strip, err
+	if sentence := withoutModel(err); sentence != "" {
+		strip.Notes = append(study.Notes(v.snap), sentence)
+		return strip, nil
 	}
-	strip.Refitting = readout.FitPending
-	return strip, nil
+	strip.Refitting, strip.Notes = readout.FitPending, readout.Notes
+	return strip, err
+}
+
+// withoutModel says why a study has no model to show, "" when err says anything else: the page then shows the rest.
+func withoutModel(err error) string {
+	if errors.Is(err, study.ErrConflict) {
+		return err.Error()
+	}
+	return ""
 }
 
 // mostQuietLimits is up to how many limits the strip also names those that were never broken.

@@ -83,7 +83,7 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 	}
 	if len(table.Rows) > 0 {
 		readout, err := s.Studies.StateOf(ctx, v.snap)
-		if err != nil {
+		if err != nil && withoutModel(err) == "" {
 			return table, err
 		}
 		markRecommended(table.Rows, readout.Recommendation)

@@ -25,7 +25,7 @@ func (p *Problem) Error() string { return p.Detail }
 
 // New is a problem of that status.
 func New(status int, detail string, faults ...design.Fault) *Problem {
-	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: faults}
+	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: design.Faults(faults).Bounded()}
 }
 
 // Malformed is a request that cannot be read at all.
@@ -35,7 +35,7 @@ func Malformed(location, detail string) *Problem {
 
 // Invalid is a request that can be read and breaks one rule.
 func Invalid(location, message string, value any) *design.Invalid {
-	return &design.Invalid{Faults: []design.Fault{{Location: location, Message: message, Value: value}}}
+	return &design.Invalid{Faults: design.Faults{{Location: location, Message: message, Value: value}}.Bounded()}
 }
 
 // Unavailable is what works again in a moment.

@@ -15,7 +15,7 @@ import (
 // Query reads query parameters and collects what is wrong with them.
 type Query struct {
 	values url.Values
-	faults []design.Fault
+	faults design.Faults
 }
 
 // ReadQuery parses the query string; one that cannot be parsed is malformed.
@@ -31,15 +31,12 @@ func ReadQuery(u *url.URL) (*Query, error) {
 func QueryOf(values url.Values) *Query { return &Query{values: values} }
 
 func (q *Query) fault(name, message string, value any) {
-	q.faults = append(q.faults, design.Fault{Location: "query." + name, Message: message, Value: value})
+	q.faults.Add("query."+name, value, "%s", message)
 }
 
 // Err returns *design.Invalid when any parameter was faulty.
 func (q *Query) Err() error {
-	if len(q.faults) > 0 {
-		return &design.Invalid{Faults: q.faults}
-	}
-	return nil
+	return q.faults.Err()
 }
 
 // One returns a parameter that may stand at most once.

@@ -81,14 +81,14 @@ func logPosterior(p fit.Problem, lengthscales []float64, lambda, variance float6
 	value := -0.5*mat.Dot(y, &alpha) - 0.5*c.LogDet() - 0.5*float64(len(p.Y))*math.Log(2*math.Pi)
 	if p.FreeLengthscales {
 		for g, l := range lengthscales {
-			value -= 0.5 * math.Pow(math.Log(l/p.Median[g])/1.25, 2)
+			value -= 0.5 * math.Pow(math.Log(l/p.Median[g]), 2)
 		}
 	}
 	if p.FreeNoise {
 		value -= 0.5 * math.Pow(math.Log(lambda/0.05)/1.5, 2)
 	}
 	if p.FreeVariance {
-		value += 2*math.Log(variance) - variance
+		value += math.Log(variance) - variance
 	}
 	return value
 }

@@ -34,14 +34,14 @@ func (n Noise) Of(r Replicates) float64 {
 //
 //	Σ [ln Γ((d+ν)/2) − ln Γ(d/2) + d/2 ln(d s) − (d+ν)/2 ln(d s + S)] − ½ (ln s − ln around)²,
 //
-// S = Squares, ν = their Freedom, d = Freedom of 0.5, 1 and 2 (settings that differ are not made alike), s = Typical, around being the noise variance that the readings as a whole
+// S = Squares, ν = their Freedom, d = Freedom of 1 or 2 (settings that differ are not made alike), s = Typical, around being the noise variance that the readings as a whole
 // have; else it is that variance everywhere: a few replicates always differ somewhat.
 func FitNoise(groups []Group, around float64) Noise {
 	best, most := Noise{math.Inf(1), around}, math.Inf(-1)
 	if !differ(groups) {
 		return best
 	}
-	for _, freedom := range []float64{0.5, 1, 2} {
+	for _, freedom := range []float64{1, 2} {
 		for step := -noiseSteps; step <= noiseSteps; step++ {
 			shift := float64(step) * math.Ln2 / 2
 			noise := Noise{freedom, around * math.Exp(shift)}

@@ -97,6 +97,15 @@ func (a *Arms) Gain() float64 { return a.gain }
 func (a *Arms) Means(r int) []float64 { return a.means[r] }
 func (a *Arms) Variances() []float64  { return a.variances }
 
+// At returns the posterior means of every response at arm i.
+func (a *Arms) At(i int) []float64 {
+	means := make([]float64, len(a.means))
+	for r := range a.means {
+		means[r] = a.means[r][i]
+	}
+	return means
+}
+
 // Covariances returns the posterior covariances of arm i with every arm.
 func (a *Arms) Covariances(i int) []float64 {
 	row := slices.Clone(a.base[i])
@@ -143,4 +152,14 @@ func (a *Arms) Clone() *Arms {
 		copy(clone.means[r], a.means[r])
 	}
 	return clone
+}
+
+// Hold calls array with every array of numbers that a holds, shared ones among them.
+func (a *Arms) Hold(array func([]float64)) {
+	for _, rows := range [][][]float64{a.base, a.shares, a.means} {
+		for _, row := range rows {
+			array(row)
+		}
+	}
+	array(a.variances)
 }

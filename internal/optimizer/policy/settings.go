@@ -103,8 +103,13 @@ type resolver struct {
 	faults  []Fault
 }
 
+// mostFaults is how many faults of one algorithm's settings are told.
+const mostFaults = 100
+
 func (r *resolver) fault(path, format string, args ...any) {
-	r.faults = append(r.faults, Fault{path, fmt.Sprintf(format, args...)})
+	if len(r.faults) < mostFaults {
+		r.faults = append(r.faults, Fault{path, fmt.Sprintf(format, args...)})
+	}
 }
 
 func (r *resolver) refuseUnknown(d Description, raw map[string]json.RawMessage) {
@@ -113,6 +118,9 @@ func (r *resolver) refuseUnknown(d Description, raw map[string]json.RawMessage) 
 			var known []string
 			for _, s := range d.Settings {
 				known = append(known, s.Name)
+			}
+			if len(r.faults) >= mostFaults {
+				return
 			}
 			r.fault(name, "%s has no such setting; it has %s", d.Name, strings.Join(known, ", "))
 		}
@@ -176,6 +184,9 @@ func resolveKeyed[T any](r *resolver, s Setting, raw json.RawMessage, parse func
 		names = r.context.Constraints
 	}
 	for _, key := range sortedKeys(byName) {
+		if len(r.faults) >= mostFaults {
+			break
+		}
 		path := s.Name + "." + key
 		name, known := matchName(names, key)
 		if key != "default" && !known {

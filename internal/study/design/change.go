@@ -31,6 +31,15 @@ type Reconfiguration struct {
 // Apply returns d with the changes. A list of parameters or constraints may leave out those that stay.
 func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	var faults Faults
+	if n, there := len(change.Parameters), len(d.Parameters); n > there {
+		faults.Add("body.parameters", n, "there are %d parameters; the study has %d, and parameters cannot be added", n, there)
+	}
+	if n, there := len(change.Constraints), len(d.Constraints); n > there {
+		faults.Add("body.constraints", n, "there are %d constraints; the study has %d, and constraints cannot be added", n, there)
+	}
+	if len(faults) > 0 {
+		return d, faults
+	}
 	d.Parameters, d.Constraints = slices.Clone(d.Parameters), slices.Clone(d.Constraints)
 	for i, p := range change.Parameters {
 		at := slices.IndexFunc(d.Parameters, func(q Parameter) bool { return q.Name == p.Name })

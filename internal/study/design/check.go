@@ -1,6 +1,7 @@
 package design
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -70,18 +71,23 @@ func (c *checker) part(check func()) bool {
 }
 
 func (c *checker) general() {
-	if wrong := checkText(c.d.Name); wrong != "" {
+	if wrong := CheckName(c.d.Name); wrong != "" {
 		c.faults.Add("body.name", c.d.Name, "the study's name %s", wrong)
 	}
-	switch n := utf8.RuneCountInString(c.d.Description); {
-	case n > maxDescription:
-		c.faults.Add("body.description", nil, "has %d characters; at most %d are allowed", n, maxDescription)
-	case strings.ContainsRune(c.d.Description, 0):
-		c.faults.Add("body.description", nil, "must not contain the character NUL")
+	if wrong := CheckDescription(c.d.Description); wrong != "" {
+		c.faults.Add("body.description", nil, "%s", wrong)
 	}
 	if c.d.Seed > MaxSeed {
 		c.faults.Add("body.seed", c.d.Seed, "must be at most %d", int64(MaxSeed))
 	}
+}
+
+// CheckDescription reports what makes text unfit as a study's description, or "".
+func CheckDescription(text string) string {
+	if n := utf8.RuneCountInString(text); n > maxDescription {
+		return fmt.Sprintf("has %d characters; at most %d are allowed", n, maxDescription)
+	}
+	return CheckText(text)
 }
 
 func (c *checker) unit(unit, location string) {

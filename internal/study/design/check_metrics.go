@@ -2,14 +2,12 @@ package design
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
 const (
 	maxMetrics     = 20
 	maxConstraints = 50
-	maxThreshold   = 1e30
 )
 
 // metrics checks objective, constraints and recorded metrics and writes out the constraints' names.
@@ -19,6 +17,11 @@ func (c *checker) metrics() bool {
 		c.d.Constraints = slices.Clone(c.d.Constraints)
 		if n := len(c.d.Constraints); n > maxConstraints {
 			c.faults.Add("body.constraints", n, "there are %d constraints; at most %d are allowed", n, maxConstraints)
+			return
+		}
+		if n := len(c.d.RecordedMetrics); n > maxMetrics {
+			c.faults.Add("body.recorded_metrics", n, "there are %d recorded metrics; at most %d metrics are allowed in all", n, maxMetrics)
+			return
 		}
 		c.constraintMetrics()
 		c.constraintNames()
@@ -79,8 +82,8 @@ func (c *checker) constraint(k *Constraint, at string) {
 	if k.Op != "<=" && k.Op != ">=" {
 		c.faults.Add(at+".op", k.Op, `must be "<=" or ">="`)
 	}
-	if !Finite(k.Threshold) || math.Abs(k.Threshold) > maxThreshold {
-		c.faults.Add(at+".threshold", nil, "must be a number between -1e30 and 1e30")
+	if !Computable(k.Threshold) {
+		c.faults.Add(at+".threshold", nil, "must be a number between -1e100 and 1e100")
 	}
 	switch {
 	case k.Sampled && k.Expression != "":
@@ -98,12 +101,16 @@ func (c *checker) constraint(k *Constraint, at string) {
 func (c *checker) contextNames() {
 	all := map[string]bool{}
 	for i, k := range c.d.Constraints {
+		if n := len(k.Context); n > maxContext {
+			c.faults.Add(constraintAt(i)+".context", n, "has %d names; at most %d are allowed", n, maxContext)
+			continue
+		}
 		seen := map[string]bool{}
 		for j, name := range k.Context {
 			location := fmt.Sprintf("%s.context[%d]", constraintAt(i), j)
 			switch {
-			case checkText(name) != "":
-				c.faults.Add(location, name, "the name %s", checkText(name))
+			case CheckName(name) != "":
+				c.faults.Add(location, name, "the name %s", CheckName(name))
 			case !isIdentifier(name):
 				c.faults.Add(location, name, "%q cannot be used in an expression; it needs to be letters, digits and _ beginning with a letter, and no word like and, or, not, in", name)
 			case slices.Contains(c.parameterNames(), name):

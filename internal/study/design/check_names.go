@@ -24,8 +24,19 @@ func FoldCase(text string) string {
 	}, text)
 }
 
-// checkText reports what makes text unfit as a name or choice, or "".
-func checkText(text string) string {
+// CheckText reports what makes text unfit to be kept at all, or "".
+func CheckText(text string) string {
+	switch {
+	case !utf8.ValidString(text):
+		return "must be UTF-8"
+	case strings.ContainsRune(text, 0):
+		return "must not contain the character U+0000"
+	}
+	return ""
+}
+
+// CheckName reports what makes text unfit as the name of a study, parameter, metric or choice, or "".
+func CheckName(text string) string {
 	switch {
 	case text == "":
 		return "must not be empty"
@@ -48,7 +59,7 @@ type nameBook struct {
 
 // claim takes name for what, e.g. "a parameter"; it reports a name that cannot be used.
 func (r *nameBook) claim(name, what, location string, f *Faults) bool {
-	if wrong := checkText(name); wrong != "" {
+	if wrong := CheckName(name); wrong != "" {
 		f.Add(location, name, "the name %s", wrong)
 		return false
 	}
@@ -83,11 +94,11 @@ var expressionWords = []string{"and", "or", "not", "in", "matches", "contains", 
 
 // closest returns the name that was probably meant, or "": one that differs in case only, or by one or two slips.
 func closest(name string, names []string) string {
-	best, bestSlips := "", 3
-	length := utf8.RuneCountInString(name)
-	if length > maxName {
+	if len(name) > maxName*utf8.UTFMax {
 		return ""
 	}
+	best, bestSlips := "", mostSlips+1
+	length := utf8.RuneCountInString(name)
 	for _, candidate := range names {
 		if strings.EqualFold(candidate, name) {
 			return candidate
@@ -99,23 +110,35 @@ func closest(name string, names []string) string {
 	return best
 }
 
-// editDistance is the Levenshtein distance, the least number of characters inserted, deleted or replaced.
+// mostSlips is how many slips are forgiven in a name.
+const mostSlips = 2
+
+// editDistance is the Levenshtein distance, the least number of characters inserted, deleted or replaced, as far as it is at most
+// mostSlips: anything larger is mostSlips + 1. Only the cells so near to the diagonal are worked out, which takes linear time.
 func editDistance(a, b string) int {
+	const far = mostSlips + 1
 	from, to := []rune(a), []rune(b)
+	if longer := len(from) - len(to); longer > mostSlips || -longer > mostSlips {
+		return far
+	}
 	row := make([]int, len(to)+1)
 	for j := range row {
-		row[j] = j
+		row[j] = min(j, far)
 	}
 	for i, x := range from {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range to {
+		first, last := max(i-mostSlips, 0), min(i+mostSlips, len(to)-1)
+		diagonal := row[first]
+		row[first] = far
+		if first == 0 {
+			row[0] = min(i+1, far)
+		}
+		for j := first; j <= last; j++ {
 			replaced := diagonal
-			if x != y {
+			if x != to[j] {
 				replaced++
 			}
 			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1, far)
 		}
 	}
 	return row[len(to)]
@@ -131,14 +154,5 @@ func UnknownName(what, name string, names []string) string {
 	case meant != "":
 		return fmt.Sprintf("there is no %s %q; did you mean %q?", what, name, meant)
 	}
-	return fmt.Sprintf("there is no %s %q; there are %s", what, name, strings.Join(names, ", "))
-}
-
-// Shorten keeps a message readable whatever was sent.
-func Shorten(text string) string {
-	const longest = 60
-	if runes := []rune(text); len(runes) > longest {
-		return string(runes[:longest]) + "…"
-	}
-	return text
+	return fmt.Sprintf("there is no %s %q; there are %s", what, name, listed(names))
 }

@@ -9,7 +9,6 @@ import (
 const (
 	maxChoices     = 1000
 	maxWholeNumber = 1 << 53 // every whole number up to it is a float64
-	maxBound       = 1e30
 	// leastRange is how far apart bounds must be, relative to their size, for floating point to tell settings apart.
 	leastRange = 1e-9
 	// maxSteps keeps steps apart in unit coordinates.
@@ -26,6 +25,7 @@ func (c *checker) parameters() bool {
 			c.faults.Add("body.parameters", nil, "give at least one parameter")
 		case n > maxParameters:
 			c.faults.Add("body.parameters", n, "there are %d parameters; at most %d are allowed", n, maxParameters)
+			return
 		}
 		for i := range c.d.Parameters {
 			p := &c.d.Parameters[i]
@@ -89,6 +89,8 @@ func (c *checker) bounds(p *Parameter, at string) {
 		c.faults.Add(at+".high", *p.High, "low and high are too close together to be told apart; write the parameter as the difference from %s", formatNumber(*p.Low))
 	case p.Scale == "log" && *p.Low <= 0:
 		c.faults.Add(at+".low", *p.Low, "low %s must be above 0 for a log scale", formatNumber(*p.Low))
+	case p.Scale == "log" && !Finite(*p.High / *p.Low):
+		c.faults.Add(at+".low", *p.Low, "high may be at most 1e300 times low on a log scale; raise low, or make the parameter its own logarithm")
 	}
 	if p.Type == Integer {
 		c.whole(*p.Low, at+".low")
@@ -100,8 +102,8 @@ func (c *checker) bound(b *float64, location string) bool {
 	switch {
 	case b == nil:
 		c.faults.Add(location, nil, "is missing; give a number")
-	case !Finite(*b) || math.Abs(*b) > maxBound:
-		c.faults.Add(location, nil, "must be a number between -1e30 and 1e30")
+	case !Computable(*b):
+		c.faults.Add(location, nil, "must be a number between -1e100 and 1e100")
 	default:
 		return true
 	}
@@ -139,11 +141,12 @@ func (c *checker) choices(p *Parameter, at string) {
 		c.faults.Add(at+".choices", nil, "give at least one choice")
 	case n > maxChoices:
 		c.faults.Add(at+".choices", n, "there are %d choices; at most %d are allowed", n, maxChoices)
+		return
 	}
 	seen := map[string]bool{}
 	for i, choice := range p.Choices {
 		location := fmt.Sprintf("%s.choices[%d]", at, i)
-		if wrong := checkText(choice); wrong != "" {
+		if wrong := CheckName(choice); wrong != "" {
 			c.faults.Add(location, choice, "a choice %s", wrong)
 		} else if seen[choice] {
 			c.faults.Add(location, choice, "%q stands in the list twice", choice)
@@ -176,8 +179,12 @@ func (c *checker) remainder(p *Parameter, at string, types map[string]ParameterT
 		}
 		c.bounds(p, at)
 	}
-	if len(p.Of) == 0 {
+	switch n := len(p.Of); {
+	case n == 0:
 		c.faults.Add(at+".of", nil, "name the parameters that share the total with this one")
+	case n > maxParameters:
+		c.faults.Add(at+".of", n, "names %d parameters; there are %d", n, len(c.d.Parameters))
+		return
 	}
 	seen := map[string]bool{}
 	for i, name := range p.Of {

@@ -38,6 +38,7 @@ const (
 func Compile(d Definition) (*Compiled, error) {
 	var f Faults
 	b := newCompiler(d, &f)
+	b.stored = true
 	b.space()
 	b.costs()
 	b.models()
@@ -52,6 +53,7 @@ func Compile(d Definition) (*Compiled, error) {
 type compiler struct {
 	out    *Compiled
 	faults *Faults
+	stored bool // the definition was accepted once
 }
 
 func newCompiler(d Definition, f *Faults) *compiler {
@@ -126,6 +128,10 @@ func (b *compiler) candidates() {
 	c.arms = make([][]float64, len(whole))
 	c.armIndex = make(map[string]int, len(whole))
 	for i, candidate := range c.Def.Candidates {
+		if b.faults.Full() {
+			c.arms = nil
+			return
+		}
 		x, _ := c.space.read(candidate, fmt.Sprintf("body.candidates[%d]", i), false, b.faults)
 		c.arms[i] = x
 		whole[i] = c.space.exactly(x)
@@ -154,6 +160,9 @@ func (b *compiler) unavailable() {
 	c := b.out
 	names := c.space.names()
 	for name, values := range sortedByKey(c.Def.Unavailable) {
+		if b.faults.Full() {
+			return
+		}
 		at := "body.unavailable." + Shorten(name)
 		i, known := c.space.index[name]
 		if !known {
@@ -268,20 +277,18 @@ func (b *compiler) safeSeeds(at string, needed bool) {
 	}
 }
 
-// Metric tells what kind of metric name is; for an unknown one it also returns the name that was probably meant, or "".
-func (c *Compiled) Metric(name string) (kind MetricKind, meant string) {
-	names := make([]string, len(c.metrics))
-	for i, m := range c.metrics {
+// Metric tells what kind of metric name is.
+func (c *Compiled) Metric(name string) MetricKind {
+	for _, m := range c.metrics {
 		switch {
 		case m.Name != name:
 		case m.Modelled:
-			return MetricModelled, ""
+			return MetricModelled
 		case m.Known:
-			return MetricKnown, ""
+			return MetricKnown
 		default:
-			return MetricRecorded, ""
+			return MetricRecorded
 		}
-		names[i] = m.Name
 	}
-	return MetricUnknown, closest(name, names)
+	return MetricUnknown
 }

@@ -36,13 +36,13 @@ func TestCostsAndMetrics(t *testing.T) {
 		t.Errorf("config %+v", c.Config)
 	}
 	for name, kind := range map[string]MetricKind{"yield": MetricModelled, "pH": MetricModelled, "heat": MetricKnown, "colour": MetricRecorded, "pH low": MetricUnknown} {
-		if got, _ := c.Metric(name); got != kind {
+		if got := c.Metric(name); got != kind {
 			t.Errorf("%s is of kind %v, want %v", name, got, kind)
 		}
 	}
 	for wrong, meant := range map[string]string{"Yield": "yield", "PH": "pH", "impurty": "impurity", "pressure": ""} {
-		if kind, got := c.Metric(wrong); kind != MetricUnknown || got != meant {
-			t.Errorf("%s: kind %v, meant %q, want %q", wrong, kind, got, meant)
+		if got := closest(wrong, d.MetricNames()); c.Metric(wrong) != MetricUnknown || got != meant {
+			t.Errorf("%s: kind %v, meant %q, want %q", wrong, c.Metric(wrong), got, meant)
 		}
 	}
 	var names []string
@@ -156,7 +156,7 @@ func TestKnownAnywhere(t *testing.T) {
 	_, wrong = c.KnownAt(kept, place, Brought{Context: map[string]float64{"omega": 2, "shift": 40}}, "body")
 	wantFault(t, wrong, "body", "the expression of price has no finite value at a = 20, b = 40")
 	known, _ = c.Known(Brought{Context: map[string]float64{"omega": 2, "shift": 40}}, "body")
-	if v := known.At(0, place.U); v != farOutside {
+	if v := known.At(0, place.U); v != Largest {
 		t.Errorf("where the price has no value it is %v", v)
 	}
 }

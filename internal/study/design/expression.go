@@ -175,7 +175,7 @@ func compileName(name string, v variables) (formula, error) {
 	if meant := closest(name, names); meant != "" {
 		return nil, fmt.Errorf("the name %q is unknown; did you mean %q?", name, meant)
 	}
-	return nil, fmt.Errorf("the name %q is unknown; it may use %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("the name %q is unknown; it may use %s", name, listed(names))
 }
 
 func compileSign(n *ast.UnaryNode, v variables) (formula, error) {

@@ -1,6 +1,10 @@
 package design
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
 
 // Fault is one thing wrong with what was sent. Location is a path such as "body.parameters[1].high".
 type Fault struct {
@@ -9,35 +13,54 @@ type Fault struct {
 	Value    any    `json:"value,omitempty"`
 }
 
-// Invalid is well-formed input that breaks rules; it names every fault found.
+// Invalid is well-formed input that breaks rules; it names what is wrong, up to MostFaults things.
 type Invalid struct{ Faults Faults }
 
 func (e *Invalid) Error() string {
-	if len(e.Faults) == 1 {
-		return fmt.Sprintf("%s: %s", e.Faults[0].Location, e.Faults[0].Message)
+	first := e.Faults[0]
+	switch n := len(e.Faults); {
+	case n == 1:
+		return fmt.Sprintf("%s: %s", first.Location, first.Message)
+	case n >= MostFaults:
+		return fmt.Sprintf("%d things or more are wrong, first %s: %s", n, first.Location, first.Message)
+	default:
+		return fmt.Sprintf("%d things are wrong, first %s: %s", n, first.Location, first.Message)
 	}
-	return fmt.Sprintf("%d things are wrong, first %s: %s", len(e.Faults), e.Faults[0].Location, e.Faults[0].Message)
 }
 
 // NewInvalid is one thing wrong with what was sent.
 func NewInvalid(location, message string, value any) error {
-	return &Invalid{Faults: Faults{{Location: location, Message: message, Value: value}}}
+	return Faults{{Location: location, Message: message, Value: value}}.Err()
 }
 
-// maxFaults is how many faults one answer lists.
-const maxFaults = 1000
+// What an answer tells of faults is enough to mend the request by, and never large, whatever was sent.
+const (
+	MostFaults      = 100
+	longestMessage  = 1000 // bytes
+	longestLocation = 2000 // bytes: two names of the longest and what stands around them
+	longestValue    = 1000 // bytes of JSON
+)
 
-// Faults collects what is wrong.
+// Faults collects what is wrong, as much of it as an answer tells.
 type Faults []Fault
 
 // Add notes a fault; value is what was sent, nil if nothing was.
 func (f *Faults) Add(location string, value any, format string, args ...any) {
-	switch n := len(*f); {
-	case n < maxFaults:
-		*f = append(*f, Fault{Location: location, Message: fmt.Sprintf(format, args...), Value: value})
-	case n == maxFaults:
-		*f = append(*f, Fault{Location: location, Message: fmt.Sprintf("more than %d things are wrong; these are the first", maxFaults)})
+	if !f.Full() {
+		*f = append(*f, Fault{location, fmt.Sprintf(format, args...), value}.bounded())
 	}
+}
+
+// Full tells whether no more faults are told, so that looking for them can end.
+func (f Faults) Full() bool { return len(f) >= MostFaults }
+
+// Bounded is as much of the faults as an answer tells.
+func (f Faults) Bounded() Faults {
+	bounded := make(Faults, min(len(f), MostFaults))
+	for i := range bounded {
+		bounded[i] = f[i].bounded()
+	}
+	return bounded
 }
 
 // Err returns *Invalid if there is anything wrong.
@@ -45,5 +68,65 @@ func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil
 	}
-	return &Invalid{Faults: f}
+	return &Invalid{Faults: f.Bounded()}
+}
+
+func (f Fault) bounded() Fault {
+	return Fault{cutText(f.Location, longestLocation), cutText(f.Message, longestMessage), boundedValue(f.Value)}
+}
+
+// boundedValue is what was sent as far as it is short: a long text is cut, and what else is long is left out.
+func boundedValue(value any) any {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case string:
+		return Shorten(v)
+	case Value:
+		if v.IsText {
+			return TextValue(Shorten(v.Text))
+		}
+	case json.RawMessage:
+		if len(v) > longestValue {
+			return nil
+		}
+	}
+	if text, err := json.Marshal(value); err != nil || len(text) > longestValue {
+		return nil
+	}
+	return value
+}
+
+// cutText is text, cut to at most longest bytes between two characters.
+func cutText(text string, longest int) string {
+	const more = "…"
+	if len(text) <= longest {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longest-len(more)], "") + more
+}
+
+// Shorten keeps what is told of a name readable: names of the longest are told whole, longer texts are cut.
+func Shorten(text string) string {
+	n := 0
+	for i := range text {
+		if n++; n > maxName {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// listed writes names for a message, the first of them when there are many.
+func listed(names []string) string {
+	const room = 600 // bytes, of a message's
+	shown := 0
+	for used := 0; shown < len(names) && (shown == 0 || used+len(names[shown]) <= room); shown++ {
+		used += len(names[shown])
+	}
+	text := strings.Join(names[:shown], ", ")
+	if more := len(names) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 
 	"headroom/internal/optimizer"
@@ -23,9 +24,6 @@ type givenCost struct {
 	value formula // of parameters and context; nil when sampled
 }
 
-// farOutside stands for the metric where a known form has no value: a search must stay away from there.
-const farOutside = 1e100
-
 // Known makes the values of known-form and sampled constraints for one decision. Faults are located under location, e.g. "body".
 func (c *Compiled) Known(brought Brought, location string) (optimizer.Known, Faults) {
 	places := make([]optimizer.Place, len(c.arms))
@@ -38,29 +36,46 @@ func (c *Compiled) Known(brought Brought, location string) (optimizer.Known, Fau
 // KnownFor is Known where sampled values hold one number for each of the given places instead of each candidate.
 func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought, location string) (optimizer.Known, Faults) {
 	var f Faults
-	c.checkContext(brought.Context, location, &f)
-	c.checkValues(brought.ConstraintValues, len(places), location, &f)
+	c.checkContext(brought.Context, Largest, location, &f)
+	c.checkValues(brought.ConstraintValues, len(places), Largest, location, &f)
 	if len(f) > 0 {
 		return optimizer.Known{}, f
 	}
+	return c.tell(places, brought, location, &f), f
+}
+
+// KnownThen is Known for a decision of the past: numbers that were accepted when larger ones were count as the largest of now.
+func (c *Compiled) KnownThen(brought Brought) (optimizer.Known, error) {
+	places := c.Arms()
+	var f, unused Faults
+	c.checkContext(brought.Context, math.MaxFloat64, "body", &f)
+	c.checkValues(brought.ConstraintValues, len(places), math.MaxFloat64, "body", &f)
+	if err := f.Err(); err != nil {
+		return optimizer.Known{}, err
+	}
+	return c.tell(places, brought, "body", &unused), nil
+}
+
+// tell works out the known constraints' values, saturated, and notes where they are not to be computed with.
+func (c *Compiled) tell(places []optimizer.Place, brought Brought, location string, f *Faults) optimizer.Known {
 	if len(c.given) == 0 {
-		return optimizer.Known{}, nil
+		return optimizer.Known{}
 	}
 	if c.arms == nil {
-		return optimizer.Known{At: c.knownFunction(brought.Context, location, &f)}, f
+		return optimizer.Known{At: c.knownFunction(brought.Context, location, f)}
 	}
 	known := optimizer.Known{Arms: make([][]float64, len(c.ConstraintNames))}
 	for _, g := range c.given {
 		if g.Sampled {
 			known.Arms[g.cost] = make([]float64, len(c.arms))
 			for i, p := range places {
-				known.Arms[g.cost][p.Arm] = brought.ConstraintValues[g.Metric][i]
+				known.Arms[g.cost][p.Arm] = Saturated(brought.ConstraintValues[g.Metric][i])
 			}
 		} else {
-			known.Arms[g.cost] = c.tabulate(g, brought.Context, location, &f)
+			known.Arms[g.cost] = c.tabulate(g, brought.Context, location, f)
 		}
 	}
-	return known, f
+	return known
 }
 
 // tabulate evaluates a known form at every candidate.
@@ -70,16 +85,14 @@ func (c *Compiled) tabulate(g givenCost, context map[string]float64, location st
 	undefined := -1
 	for i, x := range c.arms {
 		v := g.at(&r, x, context)
-		if !Finite(v) {
-			v = g.outside()
-			if undefined < 0 && c.Config.Space.Available[i] {
-				undefined = i
-			}
+		if !Computable(v) && undefined < 0 && c.Config.Space.Available[i] {
+			undefined = i
 		}
-		table[i] = v
+		table[i] = g.saturated(v)
 	}
 	if undefined >= 0 {
-		f.Add(location+".context", context, "with this context the expression of %s has no finite value at candidate %d (%s)", g.Name, undefined, c.space.describe(c.arms[undefined]))
+		x := c.arms[undefined]
+		f.Add(location+".context", context, "with this context the expression of %s %s at candidate %d (%s)", g.Name, uncomputable(g.at(&r, x, context)), undefined, c.space.describe(x))
 	}
 	return table
 }
@@ -92,8 +105,8 @@ func (c *Compiled) knownFunction(context map[string]float64, location string, f 
 		byCost[g.cost] = g
 		var r row
 		for _, x := range c.space.probes {
-			if !Finite(g.at(&r, x, context)) {
-				f.Add(location+".context", context, "with this context the expression of %s has no finite value at %s", g.Name, c.space.describe(x))
+			if v := g.at(&r, x, context); !Computable(v) {
+				f.Add(location+".context", context, "with this context the expression of %s %s at %s", g.Name, uncomputable(v), c.space.describe(x))
 				break
 			}
 		}
@@ -106,20 +119,28 @@ func (c *Compiled) knownFunction(context map[string]float64, location string, f 
 		for i := range c.space.axes {
 			r[i] = c.space.axes[i].physical(u[i])
 		}
-		v := g.value(g.complete(r, len(c.space.axes), brought))
-		if !Finite(v) {
-			return g.outside()
-		}
-		return v
+		return g.saturated(g.value(g.complete(r, len(c.space.axes), brought)))
 	}
 }
 
-// outside is a value that breaks the limit by far.
-func (g givenCost) outside() float64 {
-	if g.Op == ">=" {
-		return -farOutside
+// uncomputable says what is wrong with a value that is not Computable.
+func uncomputable(v float64) string {
+	if !Finite(v) {
+		return "has no finite value"
 	}
-	return farOutside
+	return fmt.Sprintf("is %g, and numbers up to 1e100 in size are possible,", v)
+}
+
+// saturated is the metric's value as a decision computes with it. Where the known form has none, it breaks the limit by far: a search must
+// stay away from there.
+func (g givenCost) saturated(v float64) float64 {
+	switch {
+	case Finite(v):
+		return Saturated(v)
+	case g.Op == ">=":
+		return -Largest
+	}
+	return Largest
 }
 
 // at evaluates the known form at physical values x, using r as working space.
@@ -139,8 +160,8 @@ func (g givenCost) complete(r *row, n int, context map[string]float64) []float64
 // KnownAt returns the known constraints' metric values at one point, by constraint name.
 func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought, location string) (map[string]float64, Faults) {
 	var f Faults
-	c.checkContext(brought.Context, location, &f)
-	c.checkValues(brought.ConstraintValues, len(c.arms), location, &f)
+	c.checkContext(brought.Context, Largest, location, &f)
+	c.checkValues(brought.ConstraintValues, len(c.arms), Largest, location, &f)
 	if len(f) > 0 || len(c.given) == 0 {
 		return nil, f
 	}
@@ -153,8 +174,8 @@ func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought, l
 			continue
 		}
 		v := g.at(&r, x, brought.Context)
-		if !Finite(v) {
-			f.Add(location, nil, "the expression of %s has no finite value at %s", g.Name, c.space.describe(x))
+		if !Computable(v) {
+			f.Add(location, nil, "the expression of %s %s at %s", g.Name, uncomputable(v), c.space.describe(x))
 		}
 		out[g.Name] = v
 	}
@@ -164,14 +185,14 @@ func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought, l
 	return out, nil
 }
 
-// KnownInOrder are known constraints' values, given by constraint name, in the order of the study, nil when there are none.
+// KnownInOrder are known constraints' values, given by constraint name, in the order of the study and saturated, nil when there are none.
 func (d Definition) KnownInOrder(known map[string]float64) []float64 {
 	if len(known) == 0 {
 		return nil
 	}
 	costs := make([]float64, len(d.Constraints))
 	for j, c := range d.Constraints {
-		costs[j] = known[c.Name]
+		costs[j] = Saturated(known[c.Name])
 	}
 	return costs
 }
@@ -193,8 +214,13 @@ func (c *Compiled) KnownOfSettings(places []optimizer.Place, points []Settings) 
 	return rows
 }
 
+// Little tells whether no more contexts and sampled metrics are named than any study has.
+func (b Brought) Little() bool {
+	return len(b.Context) <= maxContext && len(b.ConstraintValues) <= maxMetrics
+}
+
 // checkContext compares the context that was brought with what the expressions need.
-func (c *Compiled) checkContext(context map[string]float64, location string, f *Faults) {
+func (c *Compiled) checkContext(context map[string]float64, largest float64, location string, f *Faults) {
 	var needed []string
 	for _, g := range c.given {
 		for _, name := range g.Context {
@@ -207,18 +233,21 @@ func (c *Compiled) checkContext(context map[string]float64, location string, f *
 		}
 	}
 	for name, v := range sortedByKey(context) {
+		if f.Full() {
+			return
+		}
 		at := location + ".context." + Shorten(name)
 		switch {
 		case !slices.Contains(needed, name):
 			f.Add(at, v, "%s", UnknownName("context", name, needed))
-		case !Finite(v):
-			f.Add(at, nil, "must be a finite number")
+		case !(math.Abs(v) <= largest):
+			f.Add(at, nil, "must be a finite number of at most %g in size", largest)
 		}
 	}
 }
 
 // checkValues compares the sampled values that were brought with what is needed: count numbers for each sampled metric.
-func (c *Compiled) checkValues(values map[string][]float64, count int, location string, f *Faults) {
+func (c *Compiled) checkValues(values map[string][]float64, count int, largest float64, location string, f *Faults) {
 	var needed []string
 	for _, g := range c.given {
 		if !g.Sampled || slices.Contains(needed, g.Metric) {
@@ -233,11 +262,14 @@ func (c *Compiled) checkValues(values map[string][]float64, count int, location 
 		case len(brought) != count:
 			f.Add(at, len(brought), "has %d numbers; give %d, one per point in order", len(brought), count)
 		}
-		if i := slices.IndexFunc(brought, func(v float64) bool { return !Finite(v) }); i >= 0 {
-			f.Add(fmt.Sprintf("%s[%d]", at, i), nil, "must be a finite number")
+		if i := slices.IndexFunc(brought, func(v float64) bool { return !(math.Abs(v) <= largest) }); i >= 0 {
+			f.Add(fmt.Sprintf("%s[%d]", at, i), nil, "must be a finite number of at most %g in size", largest)
 		}
 	}
 	for name := range sortedByKey(values) {
+		if f.Full() {
+			return
+		}
 		if !slices.Contains(needed, name) {
 			f.Add(location+".constraint_values."+Shorten(name), nil, "%s", UnknownName("sampled metric", name, needed))
 		}

@@ -3,6 +3,7 @@ package design
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -42,6 +43,7 @@ type modelReader struct {
 	metrics []string // modelled ones
 	arms    int      // number of candidates, 0 without
 	faults  *Faults
+	stored  bool // what is read was accepted once
 }
 
 // readKeyed reads a setting that may be one value or an object by metric. isOne tells an object that is itself one value.
@@ -55,6 +57,9 @@ func readKeyed[T any](r modelReader, raw json.RawMessage, location string, isOne
 	}
 	k := byMetric[T]{by: map[string]*T{}}
 	for name, value := range sortedByKey(byName) {
+		if r.faults.Full() {
+			break
+		}
 		at := location + "." + Shorten(name)
 		switch {
 		case absent(value):
@@ -138,11 +143,33 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 		r.faults.Add(location+".matrix", nil, "only the kernel \"covariance\" has a matrix")
 		return nil
 	}
-	if json.Unmarshal(matrix, &k.matrix) != nil || k.matrix == nil {
+	var rows [][]*float64
+	if json.Unmarshal(matrix, &rows) != nil || rows == nil {
 		r.faults.Add(location+".matrix", nil, "must be a list of rows of numbers")
 		return nil
 	}
+	if k.matrix = r.numbers(rows, location+".matrix"); k.matrix == nil {
+		return nil
+	}
 	return r.covariance(k, location)
+}
+
+// numbers are rows of which every entry is there; nil when one is not. In stored definitions an entry that is not there has always been 0.
+func (r modelReader) numbers(rows [][]*float64, location string) [][]float64 {
+	matrix := make([][]float64, len(rows))
+	for i, row := range rows {
+		matrix[i] = make([]float64, len(row))
+		for j, x := range row {
+			switch {
+			case x != nil:
+				matrix[i][j] = *x
+			case !r.stored:
+				r.faults.Add(fmt.Sprintf("%s[%d][%d]", location, i, j), nil, "must be a number, not null")
+				return nil
+			}
+		}
+	}
+	return matrix
 }
 
 func (r modelReader) named(k kernelChoice, location string) *kernelChoice {
@@ -171,9 +198,11 @@ func (r modelReader) covariance(k kernelChoice, location string) *kernelChoice {
 				r.faults.Add(fmt.Sprintf("%s.matrix[%d]", location, i), len(row), "has %d numbers; there are %d candidates", len(row), r.arms)
 				return nil
 			}
-			if variance := row[i]; variance > mostVariance {
-				r.faults.Add(fmt.Sprintf("%s.matrix[%d][%d]", location, i, i), variance, "must be at most %s; use other units", formatNumber(mostVariance))
-				return nil
+			for j, entry := range row {
+				if math.Abs(entry) > mostVariance {
+					r.faults.Add(fmt.Sprintf("%s.matrix[%d][%d]", location, i, j), entry, "must be at most %s in size; use other units", formatNumber(mostVariance))
+					return nil
+				}
 			}
 		}
 		return &k
@@ -224,6 +253,9 @@ func (r modelReader) lengthscalesByName(lengths []float64, byName map[string]jso
 		lengths[i] = r.lengthscale(i, value, location+"."+name)
 	}
 	for name := range sortedByKey(byName) {
+		if r.faults.Full() {
+			return
+		}
 		if !slices.Contains(names, name) {
 			r.faults.Add(location+"."+Shorten(name), nil, "%s", UnknownName("parameter", name, names))
 		}
@@ -265,7 +297,7 @@ func (r modelReader) isByParameter(m map[string]json.RawMessage) bool {
 func (b *compiler) models() {
 	c := b.out
 	m := c.Def.Model
-	r := modelReader{axes: c.space.axes, dims: c.Config.Space.Dims, metrics: c.MetricNames, arms: len(c.arms), faults: b.faults}
+	r := modelReader{axes: c.space.axes, dims: c.Config.Space.Dims, metrics: c.MetricNames, arms: len(c.arms), faults: b.faults, stored: b.stored}
 	kernels := readKeyed(r, m.Kernel, "body.model.kernel", isKernel, r.kernel)
 	lengths := readKeyed(r, m.Lengthscales, "body.model.lengthscales", r.isByParameter, r.lengthscales)
 	variances := readKeyed(r, m.Variance, "body.model.variance", never, r.number(leastVariance, mostVariance))

@@ -202,25 +202,26 @@ func (b *compiler) verifyForms() {
 			if b.out.arms != nil && !b.out.Config.Space.Available[i] {
 				continue
 			}
-			if !g.definedAt(x) {
+			if v := g.try(x); !Computable(v) {
 				b.faults.Add(constraintAt(g.cost)+".expression", g.Expression,
-					"has no finite value at %s (a division by zero, an overflow, or a root or logarithm of a negative number)", b.out.space.describe(x))
+					"%s at %s (a division by zero, an overflow, or a root or logarithm of a negative number)", uncomputable(v), b.out.space.describe(x))
 				break
 			}
 		}
 	}
 }
 
-func (g givenCost) definedAt(x []float64) bool {
+// try is the value at x under a context for which it can be computed with, or else under the last one tried.
+func (g givenCost) try(x []float64) (v float64) {
 	var r row
 	copy(r[:], x)
 	for _, trial := range contextTrials {
 		for i := range g.Context {
 			r[len(x)+i] = trial
 		}
-		if Finite(g.value(r[:len(x)+len(g.Context)])) {
-			return true
+		if v = g.value(r[:len(x)+len(g.Context)]); Computable(v) {
+			break
 		}
 	}
-	return false
+	return v
 }

@@ -43,10 +43,6 @@ func newAxis(p Parameter, index map[string]int, gone []Value) axis {
 	a := axis{Parameter: p}
 	if p.Type == Categorical {
 		a.levels = len(p.Choices)
-		a.goneLevels = make([]bool, len(p.Choices))
-		for i, choice := range p.Choices {
-			a.goneLevels[i] = slices.Contains(gone, TextValue(choice))
-		}
 	} else {
 		a.low, a.high, a.log = *p.Low, *p.High, p.Scale == "log"
 		a.setStep()
@@ -58,6 +54,9 @@ func newAxis(p Parameter, index map[string]int, gone []Value) axis {
 		a.gone = map[Value]bool{}
 		for _, v := range gone {
 			a.gone[v] = true
+		}
+		for _, choice := range p.Choices {
+			a.goneLevels = append(a.goneLevels, a.gone[TextValue(choice)])
 		}
 	}
 	return a
@@ -384,6 +383,9 @@ func (s *space) read(settings Settings, location string, round bool, f *Faults) 
 		}
 	}
 	for name := range sortedByKey(settings) {
+		if f.Full() {
+			break
+		}
 		if _, known := s.index[name]; !known {
 			f.Add(location+"."+Shorten(name), nil, "%s", UnknownName("parameter", name, s.names()))
 		}
@@ -393,6 +395,16 @@ func (s *space) read(settings Settings, location string, round bool, f *Faults) 
 	}
 	s.readRemainders(x, settings, location, f)
 	return x, len(*f) == before
+}
+
+// Names tells whether the settings are of parameters that the study has.
+func (c *Compiled) Names(s Settings) bool {
+	for name := range s {
+		if _, known := c.space.index[name]; !known {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *space) readRemainders(x []float64, settings Settings, location string, f *Faults) {

@@ -59,7 +59,18 @@ func (s Settings) Equal(other Settings) bool { return maps.Equal(s, other) }
 // Clone returns a copy that shares nothing.
 func (s Settings) Clone() Settings { return maps.Clone(s) }
 
+// Largest is the largest size of a number that enters a study: squares of it, products of two and sums of a study's worth of them stay
+// within what a float64 can hold.
+const Largest = 1e100
+
+// Finite tells whether x is neither NaN nor infinite.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// Computable tells whether x is a number that a study can compute with.
+func Computable(x float64) bool { return math.Abs(x) <= Largest }
+
+// Saturated is x, as large in size as a study can compute with: a ledger may hold larger numbers from before they were refused.
+func Saturated(x float64) float64 { return math.Max(-Largest, math.Min(x, Largest)) }
 
 // formatNumber writes the shortest decimal that reads back as x, without an exponent where people would write none.
 func formatNumber(x float64) string {

@@ -68,12 +68,9 @@ func eachPlaced(points []Settings, location string, place func(Settings, string)
 	for i, s := range points {
 		var wrong Faults
 		places[i], wrong = place(s, fmt.Sprintf("%s[%d]", location, i))
-		if faults = append(faults, wrong...); len(faults) > mostFaults {
+		if faults = append(faults, wrong...); faults.Full() {
 			break
 		}
 	}
 	return places, faults
 }
-
-// mostFaults is how many faults of one request are worth telling.
-const mostFaults = 50

@@ -12,7 +12,7 @@ func (snap *Snapshot) derive(i int) {
 		t.Status = t.progress(snap.compiled.MetricNames)
 	}
 	for name, m := range t.Metrics {
-		m.Headroom = snap.Definition.Headroom(name, m.Value)
+		m.Headroom = snap.Definition.Headroom(name, design.Saturated(m.Value))
 		t.Metrics[name] = m
 	}
 	t.Feasible = snap.feasible(i)
@@ -46,10 +46,20 @@ func (t *Trial) progress(modelled []string) Status {
 	}
 }
 
-// value is the value of constraint c in trial i, told or known beforehand, if it is known by now.
+// value is the value of constraint c in trial i, told or known beforehand and saturated, if it is known by now.
 func (snap *Snapshot) value(i int, c design.Constraint) (float64, bool) {
 	m, ok := snap.Trials[i].Metrics[c.Metric]
-	return m.Value, ok
+	return design.Saturated(m.Value), ok
+}
+
+// Saturated lists the trials whose value of a metric is too large to compute with: in sums and models it counts as the largest that is not.
+func (snap *Snapshot) Saturated(metric string) (numbers []int) {
+	for _, t := range snap.Trials {
+		if m, told := t.Metrics[metric]; told && !design.Computable(m.Value) {
+			numbers = append(numbers, t.Number)
+		}
+	}
+	return numbers
 }
 
 // feasible is nil while the value of any constraint is unknown.

@@ -1,0 +1,170 @@
+package optimizer
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer/gp"
+)
+
+// Where there are many more readings than candidates, a regression keeps the posterior over all candidates in place of the rows of a factor: O(M²)
+// numbers and work a reading, however many there have been. The rounds are gone through in order, and what is wanted of earlier decisions is
+// noted on the way.
+
+// standing is that posterior after the readings that the era's last decision sees.
+type standing struct {
+	arms     *gp.Arms
+	from     int // decision of the first glimpse
+	glimpses []glimpse
+}
+
+// glimpse is what a decision expected at its own round's place.
+type glimpse struct {
+	round              int
+	gain               float64
+	means              []float64 // per target of the regression
+	variance, narrowed float64   // narrowed by pending points; NaN where nothing needs it
+}
+
+// From how many readings on candidates are regressed together: twice their number, as long as the factor's rows cost more; see docs/benchmarks.md.
+const (
+	crowd    = 2
+	leastMob = 512
+)
+
+// crowded tells whether so many readings are regressed by the posterior over all candidates. Algorithms that forget, or that act on data of their
+// own, need the rows.
+func (s *State) crowded(readings int) bool {
+	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() {
+		return false
+	}
+	M := len(s.arms.places)
+	return readings > max(crowd*M, leastMob) && M*M <= mostKept
+}
+
+// stand works out the posterior over all candidates for an era's regression.
+func (s *State) stand(ctx context.Context, e *era, g *group) error {
+	targets := s.targetsOf(e, g)
+	st, come, err := s.standingBefore(ctx, e, g, targets)
+	if err != nil {
+		return err
+	}
+	for t := st.from + len(st.glimpses); t < e.until; t++ {
+		for len(come) > 0 && g.order[come[0]].revealed < t {
+			i := come[0]
+			come = come[1:]
+			if err := s.takeReading(ctx, e, g, st, targets, i); err != nil {
+				return err
+			}
+		}
+		if t > len(s.history.Rounds) {
+			break
+		}
+		seen, err := s.glimpse(ctx, g, st, s.targets[targets[0]].metric, t)
+		if err != nil {
+			return err
+		}
+		st.glimpses = append(st.glimpses, seen)
+	}
+	g.standing = st
+	return nil
+}
+
+// targetsOf are the targets that an era's regression serves, in order.
+func (s *State) targetsOf(e *era, g *group) []int {
+	var list []int
+	for k, t := range s.targets {
+		if t.metric >= 0 && e.groups[e.groupOf[t.metric]] == g {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// takeReading brings in the i-th reading of the regression.
+func (s *State) takeReading(ctx context.Context, e *era, g *group, st *standing, targets []int, i int) error {
+	ys := make([]float64, len(targets))
+	for n, k := range targets {
+		ys[n] = e.answers[k][i]
+	}
+	a := g.order[i]
+	return st.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda)
+}
+
+// glimpse notes what decision t expected at its own place.
+func (s *State) glimpse(ctx context.Context, g *group, st *standing, metric, t int) (glimpse, error) {
+	arm := s.history.Rounds[t-1].Arm
+	seen := glimpse{round: t, gain: st.arms.Gain(), variance: st.arms.Variances()[arm], narrowed: math.NaN()}
+	seen.means = st.arms.At(arm)
+	if !s.traits.MovesByEstimate || !s.settings.PendingNarrows() {
+		return seen, nil
+	}
+	narrowed, err := s.narrowed(ctx, g, st.arms, s.pending(t, metric))
+	if err != nil {
+		return seen, err
+	}
+	seen.narrowed = narrowed.Variances()[arm]
+	return seen, nil
+}
+
+// narrowed is the posterior with pending points.
+func (s *State) narrowed(ctx context.Context, g *group, arms *gp.Arms, waiting []int) (*gp.Arms, error) {
+	if len(waiting) == 0 {
+		return arms, nil
+	}
+	arms = arms.Clone()
+	for _, n := range waiting {
+		at := s.placeOf(n)
+		if err := arms.Update(ctx, at.Arm, nil, g.model.noise.at(at, g.model.lambda)); err != nil {
+			return nil, err
+		}
+	}
+	return arms, nil
+}
+
+// standingBefore is what the prior state had come to, where everything that it went through still holds, else the prior over the candidates; come
+// are the readings, by their position in the order, that are not in it yet.
+func (s *State) standingBefore(ctx context.Context, e *era, g *group, targets []int) (st *standing, come []int, err error) {
+	for _, old := range s.priorEras() {
+		for _, before := range old.groups {
+			if before.standing == nil || old.until != s.prior.Round()+1 || s.agreed.seen < s.prior.Round() || old.from != e.from ||
+				!before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
+				continue
+			}
+			if come, ok := added(old, before, e, g, targets); ok {
+				st := before.standing
+				return &standing{st.arms.Clone(), st.from, st.glimpses[:len(st.glimpses):len(st.glimpses)]}, come, nil
+			}
+		}
+	}
+	fresh, err := gp.NewArms(ctx, g.function, s.arms.inputs(g.model.kernel), len(targets))
+	for i := range g.order {
+		come = append(come, i)
+	}
+	return &standing{arms: fresh, from: e.from}, come, err
+}
+
+// added are the positions of the readings that a regression has beyond those of an earlier one; not ok when it lacks some, or has others.
+func added(old *era, before *group, e *era, g *group, targets []int) (come []int, ok bool) {
+	same := func(i, j int) bool {
+		if before.order[i] != g.order[j] {
+			return false
+		}
+		for _, k := range targets {
+			if old.answers[k][i] != e.answers[k][j] {
+				return false
+			}
+		}
+		return true
+	}
+	i := 0
+	for j := range g.order {
+		if i < len(before.order) && same(i, j) {
+			i++
+		} else {
+			come = append(come, j)
+		}
+	}
+	return come, i == len(before.order)
+}

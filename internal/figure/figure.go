@@ -108,6 +108,7 @@ func (f Figure) draw(all draw.Canvas) error {
 	all.SetColor(color.White)
 	all.Fill(all.Rectangle.Path())
 	words := plot.New().Title.TextStyle
+	words.XAlign, words.YAlign = draw.XLeft, draw.YBottom
 	all.FillText(words, vg.Point{X: all.Min.X + vg.Points(8), Y: all.Max.Y - titleRoom + vg.Points(8)}, f.Title)
 	tiles := draw.Tiles{Rows: 1, Cols: len(f.Panels)}
 	panels := draw.Crop(all, 0, 0, legend, -titleRoom)

@@ -139,7 +139,7 @@ func TestHiddenTabRestsAndCatchesUp(t *testing.T) {
 func TestCorrectionWithPreview(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Correction"))
-	site.play(t, id, 7)
+	site.play(t, id, 12)
 	before := site.version(t, id)
 	p := newTab(t, site.base)
 	p.signIn(site.link(t))

@@ -15,6 +15,7 @@ var layers = []struct {
 	{"headroom/internal/account", nil},
 	{"headroom/internal/study/design", []string{"headroom/internal/study/design", "headroom/internal/optimizer"}},
 	{"headroom/internal/study/ledger", []string{"headroom/internal/study/ledger", "headroom/internal/study/design", "headroom/internal/optimizer", "headroom/internal/memory"}},
+	{"headroom/internal/figure", nil},
 	{"headroom/internal/memory", nil},
 	{"headroom/internal/turns", nil},
 	{"headroom/internal/supervisor", nil},

@@ -1,19 +1,19 @@
 package main
 
 import (
-	"headroom/internal/optimizer/problems/plot"
+	"headroom/internal/figure"
 	"headroom/internal/rehearsal"
 )
 
 // sharesFigure draws, for each problem where anything is feasible, the share of the best feasible value found after each ask: mean and standard error
 // over the seeds.
-func (r rehearsing) sharesFigure(all []contest) plot.Figure {
-	f := plot.Figure{Title: "share of the best feasible value found"}
+func (r rehearsing) sharesFigure(all []contest) figure.Figure {
+	f := figure.Figure{Title: "share of the best feasible value found"}
 	for _, c := range all {
 		if !c.problem.Scale.Any {
 			continue
 		}
-		panel := plot.Panel{X: "asks", Y: c.problem.Name}
+		panel := figure.Panel{X: "asks", Y: c.problem.Name}
 		for _, a := range r.algorithms {
 			panel.Lines = append(panel.Lines, shareLine(a.label, c.problem, c.records[a.label]))
 		}
@@ -22,8 +22,8 @@ func (r rehearsing) sharesFigure(all []contest) plot.Figure {
 	return f
 }
 
-func shareLine(label string, p *rehearsal.Problem, records []*rehearsal.Record) plot.Line {
-	line := plot.Line{Name: label}
+func shareLine(label string, p *rehearsal.Problem, records []*rehearsal.Record) figure.Line {
+	line := figure.Line{Name: label}
 	if len(records) > 1 {
 		line.Band = []float64{}
 	}

@@ -49,8 +49,10 @@ func (r rehearsing) report(games []planned) error {
 		return err
 	}
 	files := map[string][]byte{"report.md": page, "report.json": summary, "games.csv": table(r.gameRows(all)), "asks.csv": table(r.askRows(all))}
-	if figure := r.sharesFigure(all); len(figure.Panels) > 0 {
-		files["figure.svg"] = figure.SVG()
+	if shares := r.sharesFigure(all); len(shares.Panels) > 0 {
+		if files["figure.svg"], err = shares.SVG(); err != nil {
+			return err
+		}
 	}
 	for name, content := range files {
 		if err := replace(filepath.Join(r.folder, name), content); err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"headroom/internal/figure"
 	"headroom/internal/optimizer/problems"
-	"headroom/internal/optimizer/problems/plot"
 )
 
 // played is a label with its finished seeds.
@@ -29,8 +29,12 @@ func (s simulation) report(f *folder) error {
 		}
 		all = append(all, played{l, records})
 	}
-	figure := s.figure(all)
-	image, err := figure.PNG()
+	drawn := s.figure(all)
+	vectors, err := drawn.SVG()
+	if err != nil {
+		return err
+	}
+	image, err := drawn.PNG()
 	if err != nil {
 		return err
 	}
@@ -39,7 +43,7 @@ func (s simulation) report(f *folder) error {
 		return err
 	}
 	for name, content := range map[string][]byte{"runs.csv": table(runRows(all)), "summary.csv": table(summaryRows(all)),
-		"summary.json": summary, "summary.txt": s.final(all), "figure.svg": figure.SVG(), "figure.png": image} {
+		"summary.json": summary, "summary.txt": s.final(all), "figure.svg": vectors, "figure.png": image} {
 		if err := replace(f.file(name), content); err != nil {
 			return err
 		}
@@ -151,17 +155,17 @@ func (s simulation) summary(all []played) ([]byte, error) {
 	return append(content, '\n'), err
 }
 
-func (s simulation) figure(all []played) plot.Figure {
-	f := plot.Figure{Title: fmt.Sprintf("%s, %d rounds, %d seeds", s.base.Problem, s.base.T(), s.seeds)}
+func (s simulation) figure(all []played) figure.Figure {
+	f := figure.Figure{Title: fmt.Sprintf("%s, %d rounds, %d seeds", s.base.Problem, s.base.T(), s.seeds)}
 	for _, name := range s.plot {
 		quantity, averaged := strings.CutSuffix(name, "/t")
-		panel := plot.Panel{X: "round t", Y: title(quantity)}
+		panel := figure.Panel{X: "round t", Y: title(quantity)}
 		if averaged {
 			panel.Y += " / t"
 		}
 		for _, p := range all {
 			series := problems.Summarise(p.records, quantity, averaged)
-			line := plot.Line{Name: p.label, Y: series.Mean}
+			line := figure.Line{Name: p.label, Y: series.Mean}
 			if s.seeds > 1 {
 				line.Band = series.Error
 			}

@@ -59,7 +59,7 @@ func createStudy(t *testing.T, d *db.DB, id string) (*book, *ledger.Snapshot) {
 	t.Helper()
 	l := newBook()
 	first := l.created()
-	if err := d.Studies.Create(t.Context(), id, study.Command{By: "Ana"}, first); err != nil {
+	if err := d.Studies.Create(t.Context(), id, study.Command{By: "Ana"}, study.InOnePart(first)); err != nil {
 		t.Fatal(err)
 	}
 	return l, first.After

@@ -102,5 +102,5 @@ func (n *notifier) send(ctx context.Context, changes map[string]int64) error {
 	// An announcement need not outlive a crash, so its commit does not wait for the disk.
 	_, err := n.pool.Exec(ctx, `
 		SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, payload) FROM unnest($2::text[]) AS payload`, studyChannel, payloads)
-	return err
+	return away(ctx, err)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,12 +23,39 @@ type Studies struct {
 // nothing is the end of the ledger of a study that does not exist yet.
 var nothing = study.Known{Hash: strings.Repeat("0", 64)}
 
-// Create writes a new study with its first events.
-func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, first study.Append) error {
-	if err := checkAppend(nothing, first); err != nil {
-		return err
+// partTime bounds how long a part of a new study may be in coming.
+const partTime = time.Minute
+
+// Create writes a new study whose events come in parts.
+func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, parts iter.Seq2[study.Append, error]) error {
+	var refused error // a part's own error, which is nobody's lost connection
+	end := nothing
+	err := s.db.transact(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, milliseconds(partTime)); err != nil {
+			return err
+		}
+		for part, err := range parts {
+			if err != nil {
+				refused = err
+				return err
+			}
+			if err := checkAppend(end, part); err != nil {
+				return err
+			}
+			row, argument := updateRow, any(end.Hash)
+			if end == nothing {
+				row, argument = insertRow, part.After.CreatedAt
+			}
+			if _, err := s.execute(ctx, tx, appending(row, id, argument, cmd.Retry, part, s.db.now())); err != nil {
+				return err
+			}
+			end = study.Known{Version: part.After.Version, Hash: part.After.Hash}
+		}
+		return nil
+	})
+	if refused != nil {
+		return refused
 	}
-	_, err := s.execute(ctx, s.db.in(ctx), appending(insertRow, id, first.After.CreatedAt, cmd.Retry, first, s.db.now()))
 	switch constraintOf(err) {
 	case "studies_pkey":
 		return fmt.Errorf("a study %s exists already: %w", id, study.ErrConflict)
@@ -36,9 +65,9 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, firs
 		}
 	}
 	if err == nil {
-		s.announce(id, first)
+		s.db.notifier.changed(id, end.Version)
 	}
-	return away(ctx, err)
+	return err
 }
 
 // Write appends to a study what decide makes of the events after known: in one round trip if there are none, else while the study is locked.

@@ -145,7 +145,7 @@ func TestCreatingAStudyTwiceIsAConflict(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	createStudy(t, d, "one")
-	if err := d.Studies.Create(t.Context(), "one", study.Command{}, newBook().created()); !errors.Is(err, study.ErrConflict) {
+	if err := d.Studies.Create(t.Context(), "one", study.Command{}, study.InOnePart(newBook().created())); !errors.Is(err, study.ErrConflict) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -267,7 +267,7 @@ func TestListGoesOnWhereAPageEnded(t *testing.T) {
 			first.After.State = ledger.Archived
 		}
 		id := string(rune('a' + i))
-		if err := d.Studies.Create(ctx, id, study.Command{By: "Ana"}, first); err != nil {
+		if err := d.Studies.Create(ctx, id, study.Command{By: "Ana"}, study.InOnePart(first)); err != nil {
 			t.Fatal(err)
 		}
 		want = append([]string{id}, want...)
@@ -432,7 +432,7 @@ func TestConcurrentCreatesUnderOneKeyMakeOneStudy(t *testing.T) {
 		wait.Go(func() {
 			first := newBook().created()
 			first.Answer = &study.Answer{Status: 201}
-			err := d.Studies.Create(ctx, string(rune('a'+i)), study.Command{Retry: retry}, first)
+			err := d.Studies.Create(ctx, string(rune('a'+i)), study.Command{Retry: retry}, study.InOnePart(first))
 			var before *study.AlreadyAnswered
 			if err != nil && !errors.As(err, &before) {
 				t.Error(err)

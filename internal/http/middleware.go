@@ -15,7 +15,6 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"headroom/internal/http/problem"
-	"headroom/internal/http/request"
 )
 
 // contentPolicy lets pages use this server's own scripts, styles and pictures, and nothing else. Charts set style attributes
@@ -134,10 +133,10 @@ func (s *Server) sameOrigin(protection *http.CrossOriginProtection) func(http.Ha
 	}
 }
 
-// limitBody keeps every handler from reading too much.
-func limitBody(next http.Handler) http.Handler {
+// limitBody keeps a handler from reading more than limit bytes.
+func limitBody(limit int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, request.MaxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
 		next.ServeHTTP(w, r)
 	})
 }

@@ -139,7 +139,7 @@ func TestAStudyPoisonedBeforeOpensAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DB.Studies.Create(t.Context(), "poisoned", study.Command{By: "Ana"}, study.Append{Events: events, After: after}); err != nil {
+	if err := s.DB.Studies.Create(t.Context(), "poisoned", study.Command{By: "Ana"}, study.InOnePart(study.Append{Events: events, After: after})); err != nil {
 		t.Fatal(err)
 	}
 	s.API("GET", "/studies/poisoned/state", nil).Want(200)

@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/http/api"
 	"headroom/internal/http/pages"
+	"headroom/internal/http/request"
 )
 
 // routes is the whole table: every address, who may use it, and what answers.
@@ -161,6 +162,14 @@ func (rt route) open() route {
 
 // answersBriefly tells whether the answer is so short that compressing it costs more than sending it: what a change of the API answers.
 func (rt route) answersBriefly() bool { return rt.operation != nil && rt.operation.Writes }
+
+// largestBody bounds what may be sent, in bytes.
+func (rt route) largestBody() int64 {
+	if rt.operation != nil && rt.operation.Largest > 0 {
+		return rt.operation.Largest
+	}
+	return request.MaxBody
+}
 
 // audience is who may make this request.
 func (rt route) audience(r *http.Request) Access {

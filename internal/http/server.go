@@ -108,12 +108,12 @@ func (s *Server) router(table []route, proxies []string) (http.Handler, error) {
 		return nil, err
 	}
 	r := chi.NewRouter()
-	r.Use(withRequestID, address, s.observe, s.recoverPanics, s.securityHeaders, s.sameOrigin(sameOrigin), limitBody, middleware.GetHead)
+	r.Use(withRequestID, address, s.observe, s.recoverPanics, s.securityHeaders, s.sameOrigin(sameOrigin), middleware.GetHead)
 	r.NotFound(s.handle(func(http.ResponseWriter, *http.Request) error { return problem.NoSuchThing }).ServeHTTP)
 	r.MethodNotAllowed(s.handle(methodNotAllowed(r)).ServeHTTP)
 	compress := middleware.Compress(5, "application/json", "application/problem+json", "text/html", "text/css", "text/csv", "text/javascript", "text/plain", "image/svg+xml")
 	for _, rt := range table {
-		handler := s.handle(s.guard(rt))
+		handler := limitBody(rt.largestBody(), s.handle(s.guard(rt)))
 		switch {
 		case rt.staysOpen:
 			handler = withoutDeadline(handler)

@@ -203,7 +203,7 @@ func (s *State) build(ctx context.Context, e *era) error {
 		order := s.arrivals(i, m, e.until)
 		found := slices.IndexFunc(e.groups, func(g *group) bool { return g.model.sameRegression(m) && slices.Equal(g.order, order) })
 		if found < 0 {
-			g, err := s.regress(ctx, m, order)
+			g, err := s.regress(ctx, m, order, s.crowded(e, len(order)))
 			if err != nil {
 				return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
 			}
@@ -274,13 +274,13 @@ func sameKernel(a, b Kernel) bool {
 }
 
 // regress factorises K + Λ for the arrivals, appending to a factor of the prior state that agrees with their beginning.
-func (s *State) regress(ctx context.Context, m metricModel, order []arrival) (*group, error) {
+func (s *State) regress(ctx context.Context, m metricModel, order []arrival, crowded bool) (*group, error) {
 	f, err := s.function(m.kernel)
 	if err != nil {
 		return nil, err
 	}
 	g := &group{model: m, function: f, order: order}
-	if s.crowded(len(order)) {
+	if crowded {
 		return g, nil
 	}
 	g.data = gp.NewData(f, s.inputWidth(m.kernel))

@@ -68,7 +68,9 @@ func (t *tally) group(g *group) {
 		fixed.Hold(t.floats)
 	}
 	if g.standing != nil {
-		g.standing.arms.Hold(t.floats)
+		if g.standing.arms != nil {
+			g.standing.arms.Hold(t.floats)
+		}
 		t.bytes += int64(unsafe.Sizeof(glimpse{})) * int64(cap(g.standing.glimpses))
 		for i := range g.standing.glimpses {
 			t.floats(g.standing.glimpses[i].means)

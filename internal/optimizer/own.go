@@ -36,7 +36,7 @@ func (s *State) addOwn(ctx context.Context, e *era, k int, order []arrival) erro
 	if e.ownOf[k] >= 0 {
 		return nil
 	}
-	g, err := s.regress(ctx, m, order)
+	g, err := s.regress(ctx, m, order, false)
 	if err != nil {
 		return fmt.Errorf("metric %s: %w", s.cfg.Metrics[metric].Name, err)
 	}

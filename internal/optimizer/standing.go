@@ -12,7 +12,7 @@ import (
 // numbers and work a reading, however many there have been. The rounds are gone through in order, and what is wanted of earlier decisions is
 // noted on the way.
 
-// standing is that posterior after the readings that the era's last decision sees.
+// standing is that posterior after the readings that the next decision sees, nil in an era that is over, and what the era's decisions expected.
 type standing struct {
 	arms     *gp.Arms
 	from     int // decision of the first glimpse
@@ -33,10 +33,10 @@ const (
 	leastMob = 512
 )
 
-// crowded tells whether so many readings are regressed by the posterior over all candidates. Algorithms that forget, or that act on data of their
-// own, need the rows.
-func (s *State) crowded(readings int) bool {
-	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() {
+// crowded tells whether so many readings of an era are regressed by the posterior over all candidates. Algorithms that forget, or that act on
+// data of their own, need the rows; so does looking at rounds before the era.
+func (s *State) crowded(e *era, readings int) bool {
+	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() || s.traits.MovesByEstimate && e.from > 1 && slices.Contains(s.scaledFrom(), e.from) {
 		return false
 	}
 	M := len(s.arms.places)
@@ -50,24 +50,25 @@ func (s *State) stand(ctx context.Context, e *era, g *group) error {
 	if err != nil {
 		return err
 	}
+	g.standing = st
 	for t := st.from + len(st.glimpses); t < e.until; t++ {
 		for len(come) > 0 && g.order[come[0]].revealed < t {
 			i := come[0]
 			come = come[1:]
-			if err := s.takeReading(ctx, e, g, st, targets, i); err != nil {
+			if err := s.takeReading(ctx, e, g, targets, i); err != nil {
 				return err
 			}
 		}
 		if t > len(s.history.Rounds) {
-			break
+			return nil
 		}
-		seen, err := s.glimpse(ctx, g, st, s.targets[targets[0]].metric, t)
+		seen, err := s.glimpse(ctx, g, s.targets[targets[0]].metric, t)
 		if err != nil {
 			return err
 		}
 		st.glimpses = append(st.glimpses, seen)
 	}
-	g.standing = st
+	st.arms = nil
 	return nil
 }
 
@@ -83,24 +84,25 @@ func (s *State) targetsOf(e *era, g *group) []int {
 }
 
 // takeReading brings in the i-th reading of the regression.
-func (s *State) takeReading(ctx context.Context, e *era, g *group, st *standing, targets []int, i int) error {
+func (s *State) takeReading(ctx context.Context, e *era, g *group, targets []int, i int) error {
 	ys := make([]float64, len(targets))
 	for n, k := range targets {
 		ys[n] = e.answers[k][i]
 	}
 	a := g.order[i]
-	return st.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda)
+	return g.standing.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda)
 }
 
 // glimpse notes what decision t expected at its own place.
-func (s *State) glimpse(ctx context.Context, g *group, st *standing, metric, t int) (glimpse, error) {
+func (s *State) glimpse(ctx context.Context, g *group, metric, t int) (glimpse, error) {
+	arms := g.standing.arms
 	arm := s.history.Rounds[t-1].Arm
-	seen := glimpse{round: t, gain: st.arms.Gain(), variance: st.arms.Variances()[arm], narrowed: math.NaN()}
-	seen.means = st.arms.At(arm)
+	seen := glimpse{round: t, gain: arms.Gain(), variance: arms.Variances()[arm], narrowed: math.NaN()}
+	seen.means = arms.At(arm)
 	if !s.traits.MovesByEstimate || !s.settings.PendingNarrows() {
 		return seen, nil
 	}
-	narrowed, err := s.narrowed(ctx, g, st.arms, s.pending(t, metric))
+	narrowed, err := s.narrowed(ctx, g, arms, s.pending(t, metric))
 	if err != nil {
 		return seen, err
 	}
@@ -128,13 +130,11 @@ func (s *State) narrowed(ctx context.Context, g *group, arms *gp.Arms, waiting [
 func (s *State) standingBefore(ctx context.Context, e *era, g *group, targets []int) (st *standing, come []int, err error) {
 	for _, old := range s.priorEras() {
 		for _, before := range old.groups {
-			if before.standing == nil || old.until != s.prior.Round()+1 || s.agreed.seen < s.prior.Round() || old.from != e.from ||
-				!before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
+			if before.standing == nil || old.from > e.from || !before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
 				continue
 			}
-			if come, ok := added(old, before, e, g, targets); ok {
-				st := before.standing
-				return &standing{st.arms.Clone(), st.from, st.glimpses[:len(st.glimpses):len(st.glimpses)]}, come, nil
+			if st, come := s.continued(old, before, e, g, targets); st != nil {
+				return st, come, nil
 			}
 		}
 	}
@@ -143,6 +143,27 @@ func (s *State) standingBefore(ctx context.Context, e *era, g *group, targets []
 		come = append(come, i)
 	}
 	return &standing{arms: fresh, from: e.from}, come, err
+}
+
+// continued is the standing of a regression of the prior state for one with the same kernel and noise; nil where what it went through does not hold.
+func (s *State) continued(old *era, before *group, e *era, g *group, targets []int) (st *standing, come []int) {
+	first, known := e.from-old.from, before.standing.glimpses
+	for _, k := range targets {
+		if old.transforms[k] != e.transforms[k] {
+			return nil, nil
+		}
+	}
+	if last := e.until - old.from; e.until <= s.agreed.seen && last <= len(known) {
+		return &standing{from: e.from, glimpses: known[first:last:last]}, nil // nothing of the era has changed
+	}
+	if before.standing.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known) {
+		return nil, nil
+	}
+	come, ok := added(old, before, e, g, targets)
+	if !ok {
+		return nil, nil
+	}
+	return &standing{before.standing.arms.Clone(), e.from, known[first:len(known):len(known)]}, come
 }
 
 // added are the positions of the readings that a regression has beyond those of an earlier one; not ok when it lacks some, or has others.

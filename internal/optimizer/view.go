@@ -139,7 +139,7 @@ func (s *State) inSight(ctx context.Context, v *view, g *group) (source, error) 
 	src := source{kernel: g.model.kernel, arrived: len(order)}
 	if st := g.standing; st != nil {
 		src.group = g
-		if i := v.round - st.from; v.round <= len(s.history.Rounds) && i >= 0 && i < len(st.glimpses) {
+		if i := v.round - st.from; i < len(st.glimpses) {
 			src.glimpse = &st.glimpses[i]
 		} else {
 			src.arms, src.narrowed = st.arms, st.arms

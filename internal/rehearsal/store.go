@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"sync"
 
@@ -33,10 +34,17 @@ func (s *ledgers) find(id string) (*book, error) {
 	return nil, study.ErrNotFound
 }
 
-func (s *ledgers) Create(_ context.Context, id string, _ study.Command, first study.Append) error {
+func (s *ledgers) Create(_ context.Context, id string, _ study.Command, parts iter.Seq2[study.Append, error]) error {
+	made := &book{}
+	for part, err := range parts {
+		if err != nil {
+			return err
+		}
+		made.events, made.after = append(made.events, part.Events...), part.After
+	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.of[id] = &book{events: slices.Clone(first.Events), after: first.After}
+	s.of[id] = made
 	return nil
 }
 

@@ -18,7 +18,7 @@ func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition
 	if err != nil {
 		return nil, err
 	}
-	if err := s.store.Create(ctx, id, cmd, first); err != nil {
+	if err := s.store.Create(ctx, id, cmd, InOnePart(first)); err != nil {
 		return nil, err
 	}
 	return s.cache.put(first.After), nil

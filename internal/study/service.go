@@ -31,6 +31,7 @@ type Service struct {
 	jobs          *supervisor.Supervisor
 	fits          *fitter
 	verifications *verifications
+	imports       chan struct{} // a place for each study that may be imported at once
 	writing       Queues
 }
 
@@ -64,7 +65,7 @@ func NewService(store Store, options Options) *Service {
 	jobs := supervisor.New(options.Log)
 	return &Service{
 		store: store, now: options.Now, cache: newCache(options.CacheBytes),
-		turns: turns.New(options.Replays), jobs: jobs, fits: newFitter(options.FitPatience, jobs), verifications: newVerifications(),
+		turns: turns.New(options.Replays), jobs: jobs, fits: newFitter(options.FitPatience, jobs), verifications: newVerifications(), imports: make(chan struct{}, importsAtOnce),
 	}
 }
 

@@ -2,14 +2,16 @@ package study
 
 import (
 	"context"
+	"iter"
 
 	"headroom/internal/study/ledger"
 )
 
 // Store keeps studies. Package db implements it on PostgreSQL.
 type Store interface {
-	// Create writes a new study with its first events, in one transaction with cmd's retry key.
-	Create(ctx context.Context, id string, cmd Command, first Append) error
+	// Create writes a new study whose events come in parts, each with the study after it and the last with the answer to store under
+	// the retry key. All are stored, in one transaction, or none, as when a part comes with an error, which is returned.
+	Create(ctx context.Context, id string, cmd Command, parts iter.Seq2[Append, error]) error
 
 	// Write appends to a study what decide makes of the events after known, updates the study's row and stores the answer under the
 	// retry key: all in one transaction, after which it notifies listeners. It first takes the caller's word that nothing has
@@ -36,6 +38,11 @@ type Store interface {
 type Known struct {
 	Version int64
 	Hash    string
+}
+
+// InOnePart are the parts of a study whose events come all at once.
+func InOnePart(first Append) iter.Seq2[Append, error] {
+	return func(yield func(Append, error) bool) { yield(first, nil) }
 }
 
 // Append is what a write adds: complete events (seq, at and hash filled in by Chain).

@@ -1,45 +1,101 @@
 package study
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
-// mostBundleBytes bounds an imported study.
-const mostBundleBytes = 64 << 20
+// LargestBundle bounds an imported study, in bytes.
+const LargestBundle = 1 << 30
 
-// Export returns the study as it was at the snapshot, with its ledger up to there.
-func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot) (ledger.Bundle, error) {
-	events, err := s.Events(ctx, snap.ID, 0, int(snap.Version))
+// importsAtOnce is how many studies are imported at once: each is folded in memory, and holds a connection as long as its file takes to come.
+const importsAtOnce = 2
+
+// exportPage is how many events are read at a time for an export.
+const exportPage = 500
+
+// Export writes the study as it was at the snapshot, with its ledger up to there, as a ledger.Bundle.
+func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer) error {
+	head, err := json.Marshal(ledger.Bundle{Format: ledger.BundleFormat, Definition: snap.Definition, State: snap.State, Version: snap.Version, Hash: snap.Hash, Events: []ledger.Event{}})
 	if err != nil {
-		return ledger.Bundle{}, err
+		return err
 	}
-	return ledger.Bundle{Format: ledger.BundleFormat, Definition: snap.Definition, State: snap.State, Version: snap.Version, Hash: snap.Hash, Events: events}, nil
+	tail := []byte("]}") // the events come between
+	before := bytes.TrimSuffix(head, tail)
+	for after := int64(0); after < snap.Version; {
+		events, err := s.Events(ctx, snap.ID, after, int(min(exportPage, snap.Version-after)))
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			return fmt.Errorf("study %s: the ledger ends at event %d instead of %d", snap.ID, after, snap.Version)
+		}
+		text, err := json.Marshal(events)
+		if err != nil {
+			return err
+		}
+		// Nothing is written before the first events are there, so that their absence can still be told.
+		if _, err := w.Write(slices.Concat(before, text[1:len(text)-1])); err != nil { // without the brackets of a list
+			return err
+		}
+		before, after = []byte(","), after+int64(len(events))
+	}
+	_, err = w.Write(tail)
+	return err
 }
 
-// ImportBundle makes a study of an exported one, with the same ledger, state and hashes.
+// ImportBundle makes a study of an exported one, with the same ledger, state and hashes. The file is read part by part, and each part is
+// stored before the next is read: all of them in one transaction, which ends well only if the bundle does. cmd.Retry.Answer is called after the last byte is read.
 func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader) (*ledger.Snapshot, error) {
-	text, err := io.ReadAll(io.LimitReader(file, mostBundleBytes+1))
-	if err != nil {
+	select {
+	case s.imports <- struct{}{}:
+		defer func() { <-s.imports }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	id := newID()
+	var after *ledger.Snapshot
+	parts := func(yield func(Append, error) bool) {
+		bundle := ledger.NewBundleReader(file)
+		for {
+			events, err := bundle.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			part, err := s.part(id, after, events, err)
+			if after = part.After; !yield(part, err) || err != nil {
+				return
+			}
+		}
+		if cmd.Retry != nil { // the answer is known when the whole file is
+			yield(appendEvents(cmd, id, after, nil, nil))
+		}
+	}
+	if err := s.store.Create(ctx, id, cmd, parts); err != nil {
 		return nil, err
 	}
-	if len(text) > mostBundleBytes {
-		return nil, &refusal{fmt.Sprintf("A study of more than %d MiB cannot be imported.", mostBundleBytes>>20), ErrTooLarge}
+	return s.cache.put(after), nil
+}
+
+// part adds events of a bundle, which were read with err, to the study as it is after those before them.
+func (s *Service) part(id string, before *ledger.Snapshot, events []ledger.Event, err error) (Append, error) {
+	if errors.Is(err, ledger.ErrMemberTooLarge) {
+		return Append{}, &refusal{"The study cannot be imported: " + err.Error() + ".", ErrTooLarge}
 	}
-	bundle, err := ledger.ReadBundle(text)
 	if err != nil {
-		return nil, err
+		return Append{}, err
 	}
-	first, err := appendEvents(cmd, newID(), nil, bundle.Events, nil)
+	after, err := ledger.Fold(id, before, events, nil)
 	if err != nil {
-		return nil, design.NewInvalid("body.events", err.Error(), nil)
+		return Append{}, design.NewInvalid("body.events", err.Error(), nil)
 	}
-	if err := s.store.Create(ctx, first.After.ID, cmd, first); err != nil {
-		return nil, err
-	}
-	return s.cache.put(first.After), nil
+	return Append{Events: events, After: after}, nil
 }

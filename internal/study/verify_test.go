@@ -147,31 +147,3 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 		t.Errorf("%v %s", err, text)
 	}
 }
-
-func TestBundlesAreCheckedBeforeTheyAreTaken(t *testing.T) {
-	t.Parallel()
-	b := played(t)
-	whole := ledger.Bundle{Format: ledger.BundleFormat, Definition: b.snap.Definition, State: b.snap.State, Version: b.snap.Version, Hash: b.snap.Hash, Events: b.events}
-	write := func(bundle ledger.Bundle) string {
-		text, err := json.Marshal(bundle)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	if _, err := ledger.ReadBundle([]byte(write(whole))); err != nil {
-		t.Fatal(err)
-	}
-	shorter, newer := whole, whole
-	shorter.Events, newer.Format = whole.Events[:5], "headroom-study/2"
-	for location, text := range map[string]string{
-		"body.events": write(shorter), "body.format": write(newer), "body": write(whole) + "{}",
-	} {
-		_, err := ledger.ReadBundle([]byte(text))
-		if err == nil {
-			t.Errorf("%s: accepted", location)
-			continue
-		}
-		wantFault(t, faultsOf(t, err), location, "")
-	}
-}

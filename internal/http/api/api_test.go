@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -439,7 +440,38 @@ func TestBundleGoesOutAndIn(t *testing.T) {
 	if faults := s.API("POST", "/studies/import", forged).Faults(422); len(faults) == 0 {
 		t.Error("no fault")
 	}
-	s.API("POST", "/studies/import", `{"format": 1`).Faults(400)
+	s.API("POST", "/studies/import", `{"format": "headroom-study/1"`).Faults(400)
+	s.API("POST", "/studies/import", `{"format" 1}`).Faults(400)
+	s.API("POST", "/studies/import", string(bundle.Body), "Content-Type", "text/plain").Faults(415)
+}
+
+// A study that can be exported can be imported, however large it has grown.
+func TestLargeBundleGoesOutAndIn(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	row := "30,A,71.2,0.25," + strings.Repeat("noted ", 1600) + "\n"
+	for range 2 {
+		table := "temperature,catalyst,yield,impurity,note\n" + strings.Repeat(row, 500)
+		s.API("POST", "/studies/"+id+"/import", table, "Content-Type", "text/csv").Want(200)
+	}
+	bundle := s.API("GET", "/studies/"+id+"/export.json", nil).Want(200).Body
+	if len(bundle) < 9<<20 {
+		t.Fatalf("the export has only %d bytes", len(bundle))
+	}
+	made := s.API("POST", "/studies/import", bundle, "Idempotency-Key", "move").Want(201)
+	if again := s.API("POST", "/studies/import", bundle, "Idempotency-Key", "move").Want(201); string(again.Body) != string(made.Body) {
+		t.Errorf("again: %s", again.Body)
+	}
+	other := bytes.Replace(bundle, []byte("noted"), []byte("Noted"), 1)
+	s.API("POST", "/studies/import", other, "Idempotency-Key", "move").Faults(422)
+	if list := s.API("GET", "/studies", nil).Want(200).JSON()["studies"].([]any); len(list) != 2 {
+		t.Fatalf("%d studies", len(list))
+	}
+	if back := s.API("GET", "/studies/"+made.JSON()["id"].(string)+"/export.json", nil).Want(200).Body; !bytes.Equal(back, bundle) {
+		t.Error("the copy exports otherwise")
+	}
+	s.API("POST", "/studies", strings.Repeat(" ", 9<<20)).Faults(413) // elsewhere the usual limit holds
 }
 
 func TestDatabaseAway(t *testing.T) {

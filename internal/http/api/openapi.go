@@ -26,6 +26,8 @@ type Operation struct {
 	Status     int
 	Answer     any
 	AnswerType string
+	// Largest is the largest body, in bytes; 0 stands for request.MaxBody.
+	Largest int64
 	// Writes marks what changes something: it takes Idempotency-Key.
 	Writes bool
 	// StaysOpen marks answers that may take long to come to an end: no write deadline, no compression.

@@ -2,9 +2,16 @@ package api
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"time"
 
+	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
@@ -57,12 +64,26 @@ func (a *API) exportBundle(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || unchanged(w, r, snap.Version) {
 		return err
 	}
-	bundle, err := a.Studies.Export(r.Context(), snap)
-	if err != nil {
-		return err
-	}
 	download(w, snap, "application/json", "json")
-	return writeJSON(w, http.StatusOK, bundle)
+	out := &patientWriter{w: w, control: http.NewResponseController(w)}
+	err = a.Studies.Export(r.Context(), snap, out)
+	if err != nil && out.begun {
+		panic(http.ErrAbortHandler) // too late to say so: break the connection
+	}
+	return err
+}
+
+// patientWriter writes an answer for as long as somebody takes it, beyond the server's own time limit.
+type patientWriter struct {
+	w       io.Writer
+	control *http.ResponseController
+	begun   bool
+}
+
+func (p *patientWriter) Write(text []byte) (int, error) {
+	p.begun = true
+	_ = p.control.SetWriteDeadline(time.Now().Add(transferPatience)) // who cannot set it keeps the server's own
+	return p.w.Write(text)
 }
 
 // ImportCSV is POST …/import.
@@ -105,18 +126,61 @@ func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
 
 // ImportBundle is POST …/import.
 func (a *API) ImportBundle() Operation {
-	return Operation{
-		Handle: a.importBundle, Summary: "Make a study of an exported one, with the same ledger and hashes", Tag: "In and out", Body: ledger.Bundle{}, Status: 201, Answer: studyDocument{}, Writes: true,
-	}
+	return Operation{Handle: a.importBundle, Largest: study.LargestBundle, Body: ledger.Bundle{}, Status: 201, Answer: studyDocument{}, Writes: true,
+		Summary: fmt.Sprintf("Make a study of an exported one, of up to %d MiB, with the same ledger and hashes", study.LargestBundle>>20), Tag: "In and out"}
 }
 
+// transferPatience is how long one side of a transfer may keep the other waiting for the next bytes.
+const transferPatience = 30 * time.Second
+
+// importBundle reads the body while it is stored. What it is a repetition of is only known at its end, by its sum.
 func (a *API) importBundle(w http.ResponseWriter, r *http.Request) error {
-	body, err := readJSON(r, &ledger.Bundle{}) // for faults by location; the service reads the bytes that the hashes are of
+	if err := checkMediaType(r.Header, []string{"application/json"}); err != nil {
+		return err
+	}
+	key, err := idempotencyKey(r.Header)
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, body, madeStudy, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
-		after, err := a.Studies.ImportBundle(r.Context(), cmd, bytes.NewReader(body))
-		return after, nil, err
+	who, _ := request.Caller(r)
+	cmd, sum := study.Command{By: who.By()}, sha256.New()
+	if key != "" {
+		cmd.Retry = retryOf(r, key, [sha256.Size]byte{})
+	}
+	render := func(after *ledger.Snapshot, numbers []int) reply {
+		if cmd.Retry != nil {
+			sum.Sum(cmd.Retry.Body[:0])
+		}
+		return madeStudy(after, numbers)
+	}
+	body := io.TeeReader(&patientReader{r.Body, http.NewResponseController(w)}, sum)
+	return carryOut(w, cmd, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
+		after, err := a.Studies.ImportBundle(r.Context(), cmd, body)
+		return after, nil, unreadable(err)
 	})
+}
+
+// patientReader reads a body for as long as it keeps coming, beyond the server's own time limits.
+type patientReader struct {
+	body    io.Reader
+	control *http.ResponseController
+}
+
+func (p *patientReader) Read(into []byte) (int, error) {
+	now := time.Now()
+	_ = p.control.SetReadDeadline(now.Add(transferPatience)) // who cannot set it keeps the server's own
+	_ = p.control.SetWriteDeadline(now.Add(2 * transferPatience))
+	return p.body.Read(into)
+}
+
+// unreadable says of a body that is no JSON, or not all of it, that it is malformed.
+func unreadable(err error) error {
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return problem.Malformed("body", "The body is not JSON: "+syntax.Error()+".")
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
+		return problem.Malformed("body", "The body ended early or could not be read.")
+	}
+	return err
 }

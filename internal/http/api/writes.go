@@ -47,6 +47,14 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte,
 	if err != nil {
 		return err
 	}
+	return carryOut(w, cmd, render, do)
+}
+
+// carryOut lets do carry out a command, and answers.
+func carryOut(w http.ResponseWriter, cmd study.Command,
+	render func(after *ledger.Snapshot, numbers []int) reply,
+	do func(study.Command) (*ledger.Snapshot, []int, error),
+) error {
 	answer := func(after *ledger.Snapshot, numbers []int) (study.Answer, error) {
 		out := render(after, numbers)
 		text, err := json.Marshal(out.body)
@@ -88,9 +96,13 @@ func (a *API) retry(r *http.Request, body []byte) (*study.Retry, error) {
 	if err != nil || key == "" {
 		return nil, err
 	}
-	who, _ := request.Caller(r)
-	retry := &study.Retry{Caller: who.Caller(), Method: r.Method, Path: r.URL.Path, Key: key, Body: sha256.Sum256(body)}
+	retry := retryOf(r, key, sha256.Sum256(body))
 	return retry, a.Database.Answered(r.Context(), retry)
+}
+
+func retryOf(r *http.Request, key string, body [sha256.Size]byte) *study.Retry {
+	who, _ := request.Caller(r)
+	return &study.Retry{Caller: who.Caller(), Method: r.Method, Path: r.URL.Path, Key: key, Body: body}
 }
 
 // idempotencyKey returns the key, "" when the header is absent.

@@ -21,24 +21,6 @@ type Bundle struct {
 	Events     []Event           `json:"events"`
 }
 
-// ReadBundle reads an exported study and checks that it is whole: every hash follows from what stands before it. Errors are *Invalid.
-func ReadBundle(text []byte) (Bundle, error) {
-	if _, err := canonicalJSON(text); err != nil { // names used twice, numbers out of range
-		return Bundle{}, design.NewInvalid("body", "this is not an exported study: "+err.Error(), nil)
-	}
-	var bundle Bundle
-	if err := decodeExactly(text, &bundle); err != nil {
-		return Bundle{}, design.NewInvalid("body", "this is not an exported study: "+err.Error(), nil)
-	}
-	if bundle.Format != BundleFormat {
-		return Bundle{}, design.NewInvalid("body.format", fmt.Sprintf("%q is needed", BundleFormat), bundle.Format)
-	}
-	if err := bundle.Check(); err != nil {
-		return Bundle{}, design.NewInvalid("body.events", err.Error(), nil)
-	}
-	return bundle, nil
-}
-
 // Check tells what stands against the ledger being whole: its chain, and the version and hash at its end.
 func (b Bundle) Check() error {
 	if len(b.Events) == 0 {

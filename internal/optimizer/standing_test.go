@@ -1,0 +1,168 @@
+package optimizer
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// throng is a history of so many rounds on candidates, most readings told in their own round, some late, some never.
+func throng(cfg *Config, n int, random *rand.Rand) *History {
+	h := &History{}
+	for t := 1; t <= n; t++ {
+		r := asked(cfg, t, random)
+		for m := range r.Readings {
+			if value := random.NormFloat64(); random.IntN(40) > 0 {
+				r.Readings[m] = Reading{Told: true, Value: value, Revealed: min(n, t+random.IntN(12)/9*random.IntN(20))}
+			}
+		}
+		h.Rounds = append(h.Rounds, r)
+	}
+	return h
+}
+
+// few are the first candidates of the toy's grid.
+func few(arms int) ground {
+	g := grounds()[0]
+	g.space.Arms = g.space.Arms[:arms]
+	return g
+}
+
+// uncrowded is the same study, with the same places but without a list of candidates, so that it is regressed by rows.
+func uncrowded(cfg *Config, h *History) (*Config, *History) {
+	plain := *cfg
+	plain.Space.Arms = nil
+	plain.SafeSeeds = []Place{{U: cfg.SafeSeeds[0].U, Arm: -1}}
+	rows := &History{Rounds: slices.Clone(h.Rounds), Fits: h.Fits}
+	for i := range rows.Rounds {
+		rows.Rounds[i].Arm = -1
+	}
+	return &plain, rows
+}
+
+// crowds are the algorithms that can be regressed over all candidates together.
+func crowds(t *testing.T) (names []string) {
+	for _, a := range Algorithms() {
+		if s := mustReplay(t, toyConfig(t, a.Name, grounds()[0], 1), &History{}); s.traits.First == nil && !s.traits.ActsOnOwnData() {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// TestCrowdsAreRegressedAsRows compares the posterior over all candidates with that by the rows of a factor, through all that a state says.
+func TestCrowdsAreRegressedAsRows(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range crowds(t) {
+		for _, pending := range []string{"variance", "ignore"} {
+			t.Run(algorithm+" "+pending, func(t *testing.T) {
+				t.Parallel()
+				random := rand.New(rand.NewPCG(3, 0))
+				cfg := toyConfig(t, algorithm, few(7), 1)
+				settings := toySettings(algorithm)
+				if settings == nil {
+					settings = map[string]any{}
+				}
+				settings["pending"] = pending
+				cfg.Settings = resolved(t, cfg, settings)
+				h := throng(cfg, 640, random)
+				h.Fits = []Fit{{From: 300, Metrics: make([]FittedMetric, len(cfg.Metrics))}}
+				for i := range h.Fits[0].Metrics {
+					h.Fits[0].Metrics[i] = FittedMetric{Set: true, Scale: 1, Lengthscales: []float64{0.5, 0.3}, Lambda: 0.03, Count: 200}
+				}
+				cfg.Fit = true
+				s := mustReplay(t, cfg, h)
+				if s.next.sources[0].arms == nil || s.eraList[0].groups[0].data == nil {
+					t.Fatal("640 readings of 7 candidates are regressed by rows, or 300 are not")
+				}
+				plain, rows := uncrowded(cfg, h)
+				want := mustReplay(t, plain, rows)
+				check := func(what string, got, want any) {
+					t.Helper()
+					if diff := cmp.Diff(want, got, near8, unexported); diff != "" {
+						t.Errorf("%s:\n%s", what, diff)
+					}
+				}
+				check("path", s.path, want.path)
+				check("models", s.Models(), want.Models())
+				check("trace", sure(s.Trace(background)), sure(want.Trace(background)))
+				check("violations", sure(s.Violations(background)), sure(want.Violations(background)))
+				places, same := s.arms.places, []Place{}
+				for _, p := range places {
+					same = append(same, Place{U: p.U, Arm: -1})
+				}
+				check("posterior", sure(s.Posterior(background, places)), sure(want.Posterior(background, same)))
+				check("posterior between the candidates", sure(s.Posterior(background, []Place{{U: []float64{0.33, 0.1}, Arm: -1}})),
+					sure(want.Posterior(background, []Place{{U: []float64{0.33, 0.1}, Arm: -1}})))
+				if s.traits.Drawn == nil {
+					check("acquisition", sure(s.Acquisition(background, places, toyKnown())), sure(want.Acquisition(background, same, toyKnown())))
+				}
+				sight := sure(s.sight(background, s.next, places, toyKnown().at(places), s.draw(s.Round())))
+				other := sure(want.sight(background, want.next, same, toyKnown().at(same), want.draw(want.Round())))
+				if sight.Set == nil {
+					return
+				}
+				random = rand.New(rand.NewPCG(3, 0))
+				among := []int{2, 5}
+				check("reread", sight.Set.Reread(0, among)(3, 0.4), other.Set.Reread(0, among)(3, 0.4))
+				if covariance, err := s.covariance(background, s.next, &s.next.sources[0], places); err != nil {
+					t.Error(err)
+				} else {
+					check("covariance", covariance, sure(want.covariance(background, want.next, &want.next.sources[0], same)))
+				}
+				check("earlier", sight.Set.Earlier(600).Reward, other.Set.Earlier(600).Reward)
+			})
+		}
+	}
+}
+
+// TestCrowdsFollowEveryEdit is TestExtendFollowsEveryEdit where readings are many: they are regressed over all candidates, or come to be.
+func TestCrowdsFollowEveryEdit(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"rpol-ucb", "ckb-ucb", "ckb-rand", "log-cei", "scgp-ucb"} {
+		t.Run(algorithm, func(t *testing.T) {
+			t.Parallel()
+			for life := range uint64(6) {
+				random := rand.New(rand.NewPCG(life, 1))
+				cfg := toyConfig(t, algorithm, few(5), 1)
+				h := throng(cfg, 515+random.IntN(40), random)
+				state := mustReplay(t, cfg, h)
+				for range 6 {
+					next, what := edited(random, cfg, h)
+					if what != "back" {
+						h = next
+					}
+					state = sure(state.Extend(background, next))
+					compare(t, what, near9, state, mustReplay(t, cfg, next))
+				}
+			}
+		})
+	}
+}
+
+// TestFirstScaleOfACrowd takes in the costs of many rounds when their metric gets its first scale.
+func TestFirstScaleOfACrowd(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []string{"ckb-ucb", "rpol-ucb"} {
+		cfg := toyConfig(t, algorithm, few(5), 1)
+		cfg.Standardize = true
+		h := throng(cfg, 560, rand.New(rand.NewPCG(5, 0)))
+		h.Fits = []Fit{{From: 555, Metrics: []FittedMetric{{Set: true, Centre: 0.1, Scale: 2, Count: 500}, {Set: true, Centre: -0.1, Scale: 3, Count: 500}}}}
+		s := mustReplay(t, cfg, h)
+		plain, rows := uncrowded(cfg, h)
+		if diff := cmp.Diff(mustReplay(t, plain, rows).path, s.path, near8); diff != "" {
+			t.Errorf("%s: %s", algorithm, diff)
+		}
+	}
+}
+
+// near8 allows for what a thousand readings of the same places lose between two orders of summation.
+var near8 = cmp.Comparer(func(a, b float64) bool { return near9Times(a, b, 10) })
+
+func near9Times(a, b, times float64) bool {
+	return cmp.Equal(a, b, cmp.Comparer(func(a, b float64) bool {
+		return a == b || a != a && b != b || (a-b)*(a-b) <= 1e-18*times*times*max(1, a*a)
+	}))
+}

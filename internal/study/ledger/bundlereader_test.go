@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/study/design"
+)
+
+// exported is eventful's study as it is exported, by member, and how a bundle is written of members.
+func exported(t testing.TB) map[string]string {
+	b := eventful(t)
+	members := map[string]string{}
+	for name, value := range map[string]any{"format": BundleFormat, "definition": b.snap.Definition, "state": b.snap.State,
+		"version": b.snap.Version, "hash": b.snap.Hash, "events": b.events} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		members[name] = string(text)
+	}
+	return members
+}
+
+func written(members map[string]string, order ...string) string {
+	var parts []string
+	for _, name := range order {
+		parts = append(parts, fmt.Sprintf("%q: %s", name, members[name]))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// readAll reads a bundle to its end.
+func readAll(file io.Reader) (events []Event, err error) {
+	for r := NewBundleReader(file); ; {
+		more, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return events, nil
+		}
+		if err != nil {
+			return events, err
+		}
+		if len(more) == 0 {
+			return events, errors.New("no events, and not the end")
+		}
+		events = append(events, more...)
+	}
+}
+
+func TestBundlesAreReadInAnyOrder(t *testing.T) {
+	t.Parallel()
+	members := exported(t)
+	var want []Event
+	if err := json.Unmarshal([]byte(members["events"]), &want); err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range []string{"format definition state version hash events", "events hash version state definition format", "hash version events format"} {
+		got, err := readAll(strings.NewReader(" " + written(members, strings.Fields(order)...) + "\n"))
+		if err != nil {
+			t.Fatalf("%s: %v", order, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s (-want +got)\n%s", order, diff)
+		}
+	}
+}
+
+func TestBundlesAreReadInPartsOfBoundedSize(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven(t))
+	note := strings.Repeat("x", 9000)
+	for len(b.events) < 2*eventsAtOnce {
+		chosen := b.chosen(b.snap.Version)
+		chosen.Note = note
+		b.add(Chosen, chosen)
+	}
+	text, err := json.Marshal(Bundle{Format: BundleFormat, Definition: b.snap.Definition, State: b.snap.State, Version: b.snap.Version, Hash: b.snap.Hash, Events: b.events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := &metered{file: strings.NewReader(string(text))}
+	parts := 0
+	for r := NewBundleReader(file); ; parts++ {
+		from := file.read
+		events, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil || len(events) > eventsAtOnce || file.read-from > 2*bytesAtOnce {
+			t.Fatalf("%d events, %d bytes, %v", len(events), file.read-from, err)
+		}
+	}
+	if parts < 2 || file.read != len(text) {
+		t.Errorf("%d of %d bytes in %d parts", file.read, len(text), parts)
+	}
+}
+
+// metered counts what is read.
+type metered struct {
+	file io.Reader
+	read int
+}
+
+func (c *metered) Read(into []byte) (int, error) {
+	n, err := c.file.Read(into)
+	c.read += n
+	return n, err
+}
+
+// A bundle that is cut short anywhere is no bundle, and says so.
+func TestBundlesCutShortAreRefused(t *testing.T) {
+	t.Parallel()
+	whole := written(exported(t), "format", "definition", "state", "version", "hash", "events")
+	for to := range len(whole) {
+		if _, err := readAll(strings.NewReader(whole[:to])); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatalf("cut after %d of %d bytes, behind %q: %v", to, len(whole), whole[max(0, to-20):to], err)
+		}
+	}
+}
+
+func TestFaultyBundlesAreRefused(t *testing.T) {
+	t.Parallel()
+	usual := []string{"format", "definition", "state", "version", "hash", "events"}
+	change := func(name, value string) string {
+		members := exported(t)
+		members[name] = value
+		return written(members, usual...)
+	}
+	good := exported(t)
+	events := good["events"]
+	var each []json.RawMessage
+	if err := json.Unmarshal([]byte(events), &each); err != nil {
+		t.Fatal(err)
+	}
+	later, err := json.Marshal(each[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ text, location string }{
+		"another format":    {change("format", `"headroom-study/2"`), "body.format"},
+		"another version":   {change("version", "3"), "body.events"},
+		"another hash":      {change("hash", `"`+noHash+`"`), "body.events"},
+		"no events":         {change("events", "[]"), "body.events"},
+		"an event less":     {change("events", string(later)), "body.events"},
+		"a changed event":   {change("events", strings.Replace(events, "spilled", "spoiled", 1)), "body.events"},
+		"events missing":    {written(good, "format", "version"), "body.events"},
+		"format missing":    {written(good, "version", "hash", "events"), "body.format"},
+		"a member twice":    {written(good, append(usual, "state")...), "body.state"},
+		"events twice":      {written(good, append(usual, "events")...), "body.events"},
+		"an unknown member": {strings.Replace(written(good, usual...), `"state"`, `"estate"`, 1), "body.estate"},
+		"unknown in event":  {change("events", strings.Replace(events, `"by"`, `"buy"`, 1)), "body"},
+		"twice in event":    {change("events", strings.Replace(events, `"by"`, `"seq":1,"by"`, 1)), "body"},
+		"a list":            {"[]", "body"},
+		"events an object":  {change("events", "{}"), "body"},
+		"something behind":  {written(good, usual...) + "{}", "body"},
+	} {
+		_, err := readAll(strings.NewReader(c.text))
+		var faulty *design.Invalid
+		if !errors.As(err, &faulty) || faulty.Faults[0].Location != c.location {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var syntax *json.SyntaxError
+	if _, err := readAll(strings.NewReader(`{"format" 1}`)); !errors.As(err, &syntax) {
+		t.Errorf("no JSON: %v", err)
+	}
+	endless := io.MultiReader(strings.NewReader(`{"events": ["`), repeated('x'))
+	if _, err := readAll(endless); !errors.Is(err, ErrMemberTooLarge) {
+		t.Errorf("an endless event: %v", err)
+	}
+}
+
+// repeated is one byte again and again.
+type repeated byte
+
+func (b repeated) Read(into []byte) (int, error) {
+	for i := range into {
+		into[i] = byte(b)
+	}
+	return len(into), nil
+}

@@ -2,11 +2,8 @@ package study
 
 import (
 	"container/list"
-	"maps"
-	"slices"
 	"sync"
 
-	"headroom/internal/memory"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -100,14 +97,11 @@ func (c *cache) put(snap *ledger.Snapshot) *ledger.Snapshot {
 		c.recent.MoveToFront(element)
 		return element.Value.(*cached).snap
 	}
-	more := snap.BytesSince(study.snapshot(study.highest(snap.Version)))
-	study.content += more
-	c.used += more
+	c.holds(study, snap.BytesBeside(study.neighbours(snap.Version)...))
 	study.versions[snap.Version] = c.recent.PushFront(&cached{snap: snap, replay: newReplay()})
 	study.newest = max(study.newest, snap.Version)
 	if len(study.versions) > mostVersions {
 		c.drop(study.leastRecent(c.recent))
-		c.measure(study)
 	}
 	c.shrink()
 	return snap
@@ -201,15 +195,38 @@ func (c *cache) toExtend(snap *ledger.Snapshot) *optimizer.State {
 // shrink drops what was used longest ago until the rest fits. The last one used stays however large it is.
 func (c *cache) shrink() {
 	for c.used > c.limit && c.recent.Len() > 1 {
-		study := c.drop(c.recent.Back())
-		if c.used > c.limit || len(study.versions) == 0 {
-			c.measure(study)
-		}
+		c.drop(c.recent.Back())
 	}
 }
 
-// drop forgets a version; its share of the study's content is known when the study is measured.
-func (c *cache) drop(element *list.Element) *cachedStudy {
+// holds takes note that bytes more are held of a study, or less.
+func (c *cache) holds(study *cachedStudy, bytes int64) {
+	study.content += bytes
+	c.used += bytes
+}
+
+// neighbours are the versions kept next to version, before and after it: what neither of them shares with it, none does.
+func (study *cachedStudy) neighbours(version int64) []*ledger.Snapshot {
+	var before, after int64
+	for v := range study.versions {
+		if v < version && v > before {
+			before = v
+		}
+		if v > version && (after == 0 || v < after) {
+			after = v
+		}
+	}
+	var kept []*ledger.Snapshot
+	for _, v := range []int64{before, after} {
+		if snap := study.snapshot(v); snap != nil {
+			kept = append(kept, snap)
+		}
+	}
+	return kept
+}
+
+// drop forgets a version, and what it alone held.
+func (c *cache) drop(element *list.Element) {
 	entry := c.recent.Remove(element).(*cached)
 	id, version := entry.snap.ID, entry.snap.Version
 	study := c.studies[id]
@@ -222,20 +239,11 @@ func (c *cache) drop(element *list.Element) *cachedStudy {
 		study.newest = study.highest(version)
 	}
 	if len(study.versions) == 0 {
+		c.holds(study, -study.content)
 		delete(c.studies, id)
+		return
 	}
-	return study
-}
-
-// measure works out what the study's versions hold together.
-func (c *cache) measure(study *cachedStudy) {
-	m := memory.NewMeter()
-	content := int64(0)
-	for _, version := range slices.Sorted(maps.Keys(study.versions)) {
-		content += m.Of(study.snapshot(version))
-	}
-	c.used += content - study.content
-	study.content = content
+	c.holds(study, -entry.snap.BytesBeside(study.neighbours(version)...))
 }
 
 // size is how many bytes are held, of how many versions of studies.

@@ -15,7 +15,7 @@ import (
 func TestCacheDropsWhatWasUsedLongestAgo(t *testing.T) {
 	t.Parallel()
 	made := newBench(t, oven()).snap
-	one := made.BytesSince(nil)
+	one := made.BytesBeside()
 	version := func(id string, v int64) *ledger.Snapshot {
 		snap := *made
 		snap.ID, snap.Version = id, v

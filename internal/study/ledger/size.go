@@ -6,27 +6,50 @@ import (
 	"headroom/internal/memory"
 )
 
-// BytesSince is the memory that snap holds and base, an earlier version of the same study, does not; base nil stands for nothing. It costs little where
-// little changed.
-func (snap *Snapshot) BytesSince(base *Snapshot) int64 {
-	if base == nil {
-		return memory.NewMeter().Of(snap)
-	}
+// BytesBeside is the memory that snap holds and none of others does, which are other versions of the same study. It costs little where little differs.
+func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	m := memory.NewMeter()
+	if len(others) == 0 {
+		return m.Of(snap)
+	}
 	bytes := int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
-	for i, trial := range snap.Trials {
-		if i >= len(base.Trials) || trial != base.Trials[i] {
-			bytes += m.Of(trial)
+	for i := range snap.Trials {
+		bytes += snap.trialBeside(m, i, others)
+	}
+	fits, definition := true, true
+	for _, other := range others {
+		if len(other.Fits) == len(snap.Fits) {
+			fits = false
 		}
-		if i >= len(base.records) || snap.records[i] != base.records[i] {
-			bytes += m.Of(snap.records[i])
+		if other.compiled == snap.compiled {
+			definition = false
 		}
 	}
-	if len(snap.Fits) != len(base.Fits) {
+	if fits {
+		for _, other := range others {
+			m.Of(other.Fits)
+		}
 		bytes += m.Of(snap.Fits)
 	}
-	if snap.compiled != base.compiled {
+	if definition {
 		bytes += m.Of(snap.compiled) + m.Of(snap.Definition)
 	}
 	return bytes
+}
+
+// trialBeside is BytesBeside of the trial at index i, which was touched together with its record or not at all. What a touched trial took over from
+// another version's counts as that one's.
+func (snap *Snapshot) trialBeside(m *memory.Meter, i int, others []*Snapshot) int64 {
+	for _, other := range others {
+		if i < len(other.Trials) && other.Trials[i] == snap.Trials[i] {
+			return 0
+		}
+	}
+	for _, other := range others {
+		if i < len(other.Trials) {
+			m.Of(other.Trials[i])
+			m.Of(other.records[i])
+		}
+	}
+	return m.Of(snap.Trials[i]) + m.Of(snap.records[i])
 }

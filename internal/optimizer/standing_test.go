@@ -104,7 +104,6 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 				if sight.Set == nil {
 					return
 				}
-				random = rand.New(rand.NewPCG(3, 0))
 				among := []int{2, 5}
 				check("reread", sight.Set.Reread(0, among)(3, 0.4), other.Set.Reread(0, among)(3, 0.4))
 				if covariance, err := s.covariance(background, s.next, &s.next.sources[0], places); err != nil {

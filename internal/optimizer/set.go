@@ -50,10 +50,10 @@ func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i in
 // earlier is what decision t saw of the places. What could be regressed once can be again; should it not, nothing is known there.
 func (s *State) earlier(ctx context.Context, t int, at []Place, known func(j, i int) float64) *policy.Sight {
 	must(checkpoint.Reach(ctx))
-	v, err := s.acting(ctx, t, s.path[t-1], nil)
+	v, err := s.acting(ctx, t, s.path.items[t-1], nil)
 	must(ctx.Err())
 	if err != nil {
-		v = &view{round: t, era: s.eraAt(t), transforms: s.eraAt(t).transforms, multipliers: s.path[t-1]}
+		v = &view{round: t, era: s.eraAt(t), transforms: s.eraAt(t).transforms, multipliers: s.path.items[t-1]}
 	}
 	sight, err := s.sight(ctx, v, at, known, s.draw(t))
 	must(err)

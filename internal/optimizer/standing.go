@@ -159,7 +159,7 @@ func (s *State) continued(old *era, before *group, e *era, g *group, targets []i
 	if before.standing.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
 		return nil, nil
 	}
-	come, ok := added(old, before, e, g, targets)
+	come, ok := added(old, before, e, g, targets, before.seen(s.agreed.seen-1))
 	if !ok {
 		return nil, nil
 	}
@@ -169,22 +169,16 @@ func (s *State) continued(old *era, before *group, e *era, g *group, targets []i
 	return &standing{before.standing.arms.Clone(), e.from, known}, come
 }
 
-// added are the positions of the readings that a regression has beyond those of an earlier one; not ok when it lacks some, or has others.
-func added(old *era, before *group, e *era, g *group, targets []int) (come []int, ok bool) {
-	same := func(i, j int) bool {
-		if before.order[i] != g.order[j] {
-			return false
-		}
-		for _, k := range targets {
-			if old.answers[k].items[i] != e.answers[k].items[j] {
-				return false
-			}
-		}
-		return true
+// added are the positions of the readings that a regression has beyond those of an earlier one, which begins with the same ones; not ok when it
+// lacks some, or has others.
+func added(old *era, before *group, e *era, g *group, targets []int, same int) (come []int, ok bool) {
+	has := func(i, j int) bool {
+		return before.order[i] == g.order[j] &&
+			!slices.ContainsFunc(targets, func(k int) bool { return old.answers[k].items[i] != e.answers[k].items[j] })
 	}
-	i := 0
-	for j := range g.order {
-		if i < len(before.order) && same(i, j) {
+	i := same
+	for j := same; j < len(g.order); j++ {
+		if i < len(before.order) && has(i, j) {
 			i++
 		} else {
 			come = append(come, j)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
 )
@@ -113,8 +111,7 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int
 // function draws them all.
 func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]float64, error) {
 	roots := make([][][]float64, len(v.sources))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	group := cores.New()
 	for i := range v.sources {
 		group.Go(func() error {
 			src := &v.sources[i]

@@ -2,11 +2,9 @@ package gp
 
 import (
 	"context"
-	"runtime"
-
-	"golang.org/x/sync/errgroup"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 )
@@ -84,8 +82,8 @@ func (f *Fixed) row(d *Data, s int) []float64 {
 func (f *Fixed) solve(ctx context.Context, d *Data) ([][]float64, error) {
 	M, known := f.points.Len(), f.Len()
 	rows := matrix(d.Len()-known, M)
-	shares := runtime.GOMAXPROCS(0)
-	var work errgroup.Group
+	shares := cores.Count()
+	work := cores.New()
 	for share := range shares {
 		from, to := share*M/shares, (share+1)*M/shares
 		work.Go(func() error {

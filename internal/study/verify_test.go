@@ -156,7 +156,7 @@ func TestAnHonestLedgerOnANarrowRangeIsVerified(t *testing.T) {
 	b := newBench(t, d)
 	for i := range 8 {
 		b.ask(1)
-		b.tell(i+1, map[string]float64{"yield": float64(i*i%5), "impurity": 0.1 * float64(i)})
+		b.tell(i+1, map[string]float64{"yield": float64(i * i % 5), "impurity": 0.1 * float64(i)})
 	}
 	v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
 	if err != nil || !v.OK || v.Checked != 8 {

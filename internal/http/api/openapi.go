@@ -59,6 +59,9 @@ func (a *API) Publish(routes []Route) (err error) {
 	if a.document, err = a.openAPI(routes); err != nil {
 		return err
 	}
+	if a.document30, err = inVersion30(a.document); err != nil {
+		return err
+	}
 	a.page, err = docsPage(routes)
 	return err
 }
@@ -115,8 +118,11 @@ func operationObject(rt Route, schemas *schemas) object {
 		if rt.BodyType != "" {
 			media = rt.BodyType
 		}
-		schema := schemas.of(reflect.TypeOf(rt.Body), true)
-		operation["requestBody"] = object{"required": !rt.BodyOptional, "content": object{media: object{"schema": schema}}}
+		content := object{"schema": schemas.of(reflect.TypeOf(rt.Body), true)}
+		if example := exampleOf(rt).Request; example != nil {
+			content["example"] = example
+		}
+		operation["requestBody"] = object{"required": !rt.BodyOptional, "content": object{media: content}}
 	}
 	return operation
 }
@@ -130,7 +136,11 @@ func success(rt Route, schemas *schemas) object {
 	if rt.AnswerType != "" {
 		media = rt.AnswerType
 	}
-	out["content"] = object{media: object{"schema": schemas.answer(rt.Answer)}}
+	content := object{"schema": schemas.answer(rt.Answer)}
+	if example := exampleOf(rt).Answer; example != nil {
+		content["example"] = example
+	}
+	out["content"] = object{media: content}
 	return out
 }
 

@@ -117,7 +117,7 @@ func TestExamplesAreTrue(t *testing.T) {
 	for pattern, operations := range st.s.Document.At("paths") {
 		for _, operation := range operations.(map[string]any) {
 			id := operation.(map[string]any)["operationId"].(string)
-			if examples[id] == nil && id != "get-openapi-json" && id != "get-docs" {
+			if examples[id] == nil && id != "readDocument" && id != "browseDocument" {
 				t.Errorf("%s (%s) has no example", id, pattern)
 			}
 		}
@@ -166,63 +166,63 @@ func sameSentence(a, b string) bool {
 }
 
 func playExamples(st *story) {
-	made := st.call("post-studies", "POST", "/studies", sitetest.Screen)
+	made := st.call("createStudy", "POST", "/studies", sitetest.Screen)
 	id := fmt.Sprint(made.JSON()["id"])
 	st.rename(id, "k3v9x2m7qd4t")
 	study := "/studies/" + id
 
-	st.call("get-studies", "GET", "/studies", nil)
-	st.call("get-studies-id", "GET", study, nil)
-	st.call("patch-studies-id", "PATCH", study, `{"description": "Plates of 96 wells; the buffer is made fresh each day."}`)
+	st.call("listStudies", "GET", "/studies", nil)
+	st.call("readStudy", "GET", study, nil)
+	st.call("editStudy", "PATCH", study, `{"description": "Plates of 96 wells; the buffer is made fresh each day."}`)
 
-	st.call("post-studies-id-ask", "POST", study+"/ask", `{"count": 2}`)
-	st.call("get-studies-id-trials-number", "GET", study+"/trials/1?wait=0", nil)
-	st.call("post-studies-id-trials-number-tell", "POST", study+"/trials/1/tell",
+	st.call("ask", "POST", study+"/ask", `{"count": 2}`)
+	st.call("readTrial", "GET", study+"/trials/1?wait=0", nil)
+	st.call("tell", "POST", study+"/trials/1/tell",
 		`{"metrics": {"yield": 71.2, "impurity": {"value": 0.31, "stddev": 0.02}}, "note": "second column"}`)
-	st.call("post-studies-id-tell", "POST", study+"/tell", `{"trials": [{"number": 2, "metrics": {"yield": 64.9, "impurity": 0.62}}]}`)
-	st.call("post-studies-id-trials-number-corrections", "POST", study+"/trials/2/corrections", `{"metrics": {"impurity": 0.26}, "reason": "read from the wrong line"}`)
-	st.call("post-studies-id-trials", "POST", study+"/trials", `{"parameters": {"temperature": 45, "catalyst": "B"}, "metrics": {"yield": 77.4, "impurity": 0.44}}`)
-	st.call("post-studies-id-trials-number-replicates", "POST", study+"/trials/3/replicates", `{}`)
-	st.call("post-studies-id-trials-number-fail", "POST", study+"/trials/4/fail", `{"reason": "The pump stopped."}`)
+	st.call("tellMany", "POST", study+"/tell", `{"trials": [{"number": 2, "metrics": {"yield": 64.9, "impurity": 0.62}}]}`)
+	st.call("correct", "POST", study+"/trials/2/corrections", `{"metrics": {"impurity": 0.26}, "reason": "read from the wrong line"}`)
+	st.call("addTrial", "POST", study+"/trials", `{"parameters": {"temperature": 45, "catalyst": "B"}, "metrics": {"yield": 77.4, "impurity": 0.44}}`)
+	st.call("replicate", "POST", study+"/trials/3/replicates", `{}`)
+	st.call("fail", "POST", study+"/trials/4/fail", `{"reason": "The pump stopped."}`)
 	st.s.API("POST", study+"/ask", `{}`).Want(201)
-	st.call("post-studies-id-trials-number-abandon", "POST", study+"/trials/5/abandon", `{"reason": "The catalyst ran out."}`)
-	st.call("post-studies-id-trials-number-exclude", "POST", study+"/trials/1/exclude", `{"reason": "The thermostat was off."}`)
-	st.call("post-studies-id-trials-number-include", "POST", study+"/trials/1/include", `{"reason": "The thermostat was right after all."}`)
-	st.call("post-studies-id-reconfigure", "POST", study+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.45, "unit": "%"}], "reason": "The customer asks for less."}`)
+	st.call("abandon", "POST", study+"/trials/5/abandon", `{"reason": "The catalyst ran out."}`)
+	st.call("exclude", "POST", study+"/trials/1/exclude", `{"reason": "The thermostat was off."}`)
+	st.call("include", "POST", study+"/trials/1/include", `{"reason": "The thermostat was right after all."}`)
+	st.call("reconfigureStudy", "POST", study+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.45, "unit": "%"}], "reason": "The customer asks for less."}`)
 
-	st.call("get-studies-id-trials", "GET", study+"/trials?limit=2&status=completed", nil)
-	st.call("get-studies-id-state", "GET", study+"/state", nil)
+	st.call("listTrials", "GET", study+"/trials?limit=2&status=completed", nil)
+	st.call("readState", "GET", study+"/state", nil)
 	points := `{"points": [{"temperature": 40, "catalyst": "A"}, {"temperature": 50, "catalyst": "B"}]}`
-	st.call("post-studies-id-posterior", "POST", study+"/posterior", points)
-	st.call("post-studies-id-acquisition", "POST", study+"/acquisition", points)
-	st.call("post-studies-id-compare", "POST", study+"/compare", `{"algorithms": [{"name": "log-cei"}, {"name": "cei"}]}`)
-	st.call("get-studies-id-history", "GET", study+"/history", nil)
-	st.call("post-studies-id-verify", "POST", study+"/verify", `{}`)
-	st.call("get-studies-id-ledger", "GET", study+"/ledger?limit=2", nil)
+	st.call("posterior", "POST", study+"/posterior", points)
+	st.call("acquisition", "POST", study+"/acquisition", points)
+	st.call("compare", "POST", study+"/compare", `{"algorithms": [{"name": "log-cei"}, {"name": "cei"}]}`)
+	st.call("history", "GET", study+"/history", nil)
+	st.call("verify", "POST", study+"/verify", `{}`)
+	st.call("ledger", "GET", study+"/ledger?limit=2", nil)
 	events := st.s.Listen("/api/v1"+study+"/events?after=0", st.s.Admin)
-	st.raw["get-studies-id-events"] = exchange{path: "GET /api/v1" + study + "/events?after=0", answer: events.Next() + "\n"}
+	st.raw["events"] = exchange{path: "GET /api/v1" + study + "/events?after=0", answer: events.Next() + "\n"}
 
-	st.call("get-studies-id-export-csv", "GET", study+"/export.csv", nil)
-	st.call("post-studies-id-import", "POST", study+"/import", "temperature;catalyst;yield;impurity\n42,5;A;70,1;0,38\n", "Content-Type", "text/csv")
+	st.call("exportCSV", "GET", study+"/export.csv", nil)
+	st.call("importCSV", "POST", study+"/import", "temperature;catalyst;yield;impurity\n42,5;A;70,1;0,38\n", "Content-Type", "text/csv")
 	small := st.s.NewStudy(sitetest.Screen)
 	st.rename(small, "b7h2w5c8zr6n")
-	bundle := st.call("get-studies-id-export-json", "GET", "/studies/"+small+"/export.json", nil)
-	imported := st.call("post-studies-import", "POST", "/studies/import", string(bundle.Body))
+	bundle := st.call("exportBundle", "GET", "/studies/"+small+"/export.json", nil)
+	imported := st.call("importBundle", "POST", "/studies/import", string(bundle.Body))
 	st.rename(imported.JSON()["id"], "f4j8s3y6pk9e")
 
-	token := st.call("post-tokens", "POST", "/tokens", `{"name": "plate reader", "role": "operator", "study_id": "`+id+`", "expires_at": "2099-01-01T00:00:00Z"}`)
+	token := st.call("createToken", "POST", "/tokens", `{"name": "plate reader", "role": "operator", "study_id": "`+id+`", "expires_at": "2099-01-01T00:00:00Z"}`)
 	st.rename(token.JSON()["token"], "headroom_SECRET")
 	st.rename(token.JSON()["id"], "t5g8")
-	listed := st.call("get-tokens", "GET", "/tokens", nil)
+	listed := st.call("listTokens", "GET", "/tokens", nil)
 	for _, other := range listed.JSON()["tokens"].([]any) {
 		st.rename(other.(map[string]any)["id"], "a1c3")
 	}
-	st.call("delete-tokens-token", "DELETE", fmt.Sprint("/tokens/", token.JSON()["id"]), nil)
-	share := st.call("post-studies-id-shares", "POST", study+"/shares", `{"name": "for the review"}`)
+	st.call("revokeToken", "DELETE", fmt.Sprint("/tokens/", token.JSON()["id"]), nil)
+	share := st.call("createShare", "POST", study+"/shares", `{"name": "for the review"}`)
 	_, secret, _ := strings.Cut(fmt.Sprint(share.JSON()["url"]), "/share/")
 	st.rename(secret, "SECRET")
 	st.rename(share.JSON()["id"], "s2m7")
-	st.call("get-studies-id-shares", "GET", study+"/shares", nil)
-	st.call("delete-studies-id-shares-share", "DELETE", fmt.Sprint(study, "/shares/", share.JSON()["id"]), nil)
-	st.call("get-algorithms", "GET", "/algorithms", nil)
+	st.call("listShares", "GET", study+"/shares", nil)
+	st.call("revokeShare", "DELETE", fmt.Sprint(study, "/shares/", share.JSON()["id"]), nil)
+	st.call("listAlgorithms", "GET", "/algorithms", nil)
 }

@@ -25,4 +25,4 @@ var examples = func() map[string]example {
 	return all
 }()
 
-func exampleOf(rt Route) example { return examples[operationID(rt)] }
+func exampleOf(rt Route) example { return examples[rt.Name] }

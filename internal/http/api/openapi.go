@@ -36,6 +36,7 @@ type Operation struct {
 
 // Route is where an operation is served, and for whom.
 type Route struct {
+	Name            string // what clients call it
 	Method, Pattern string
 	Audience        string // in words
 	OneStudy        bool   // the pattern names a study, so the caller may insist on its version
@@ -71,7 +72,7 @@ func (a *API) openAPI(routes []Route) ([]byte, error) {
 	schemas := newSchemas()
 	paths := map[string]object{}
 	for _, rt := range routes {
-		if rt.Summary == "" || rt.Status == 0 {
+		if rt.Name == "" || rt.Summary == "" || rt.Status == 0 {
 			return nil, fmt.Errorf("%s %s is not described", rt.Method, rt.Pattern)
 		}
 		if paths[rt.Pattern] == nil {
@@ -103,7 +104,7 @@ func (a *API) openAPI(routes []Route) ([]byte, error) {
 // operationObject is what OpenAPI calls the Operation Object of a route.
 func operationObject(rt Route, schemas *schemas) object {
 	operation := object{
-		"operationId": operationID(rt),
+		"operationId": rt.Name,
 		"summary":     rt.Summary,
 		"description": "Needs: " + rt.Audience + ".",
 		"tags":        []string{rt.Tag},
@@ -154,7 +155,7 @@ func parameters(rt Route, schemas *schemas) []object {
 	for _, match := range pathParameter.FindAllStringSubmatch(rt.Pattern, -1) {
 		schema := object{"type": "string"}
 		if match[1] == "number" {
-			schema = object{"type": "integer", "minimum": 1}
+			schema = object{"type": "integer", "format": "int64", "minimum": 1}
 		}
 		add("path", match[1], "", schema)
 	}
@@ -168,10 +169,4 @@ func parameters(rt Route, schemas *schemas) []object {
 		add("header", "If-Match", "The study's ETag; 412 when it has changed since", object{"type": "string"})
 	}
 	return list
-}
-
-// operationID is post-studies-id-ask for POST /api/v1/studies/{id}/ask.
-func operationID(rt Route) string {
-	words := strings.FieldsFunc(strings.TrimPrefix(rt.Pattern, "/api/v1/"), func(r rune) bool { return strings.ContainsRune("/{}.", r) })
-	return strings.ToLower(rt.Method) + "-" + strings.Join(words, "-")
 }

@@ -160,7 +160,7 @@ func docsPage(routes []Route) ([]byte, error) {
 }
 
 func docsOperationOf(rt Route, all *schemas) docsOperation {
-	out := docsOperation{Route: rt, ID: operationID(rt), Parameters: parameters(rt, all)}
+	out := docsOperation{Route: rt, ID: rt.Name, Parameters: parameters(rt, all)}
 	if body, ok := operationObject(rt, all)["requestBody"]; ok {
 		out.Body = indented(body)
 	}

@@ -29,7 +29,7 @@ test: tools check
 	go test -race ./...
 
 tools:
-	scripts/install postgresql chromium gcc
+	scripts/install postgresql chromium gcc python3 curl
 
 # check finds what the compiler does not: stale generated code, untidy modules, unformatted or suspicious source.
 check: generate

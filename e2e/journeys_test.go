@@ -151,7 +151,7 @@ func TestCorrectionWithPreview(t *testing.T) {
 	p.press("See what this would change")
 	p.sees("What this would change")
 	p.sees("Violation of impurity")
-	p.sees("Recommended")
+	p.sees("decisions were made from the old value")
 	p.audit("preview")
 	if after := site.version(t, id); after != before {
 		t.Fatalf("the preview stored something: version %d became %d", before, after)

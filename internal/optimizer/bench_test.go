@@ -142,3 +142,49 @@ func BenchmarkTellFamilies(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAskFamilies suggests the round after.
+func BenchmarkAskFamilies(b *testing.B) {
+	for _, a := range Algorithms() {
+		b.Run(a.Name, func(b *testing.B) {
+			cfg, h := family(b, a.Name)
+			s := mustReplay(b, cfg, h)
+			known := Known{At: func(j int, u []float64) float64 { return u[j] - 0.5 }}
+			for b.Loop() {
+				if _, err := s.Suggest(background, known); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCrowd plays round 10,000 on candidates: one objective and two limits of one model, whose posterior over all candidates is kept.
+func BenchmarkCrowd(b *testing.B) {
+	for _, side := range []int{10, 20, 32, 50} {
+		cfg := plain(b, 2, 2, func(c *Config) {
+			for i := range side * side {
+				c.Space.Arms = append(c.Space.Arms, []float64{float64(i%side) / float64(side-1), float64(i/side) / float64(side-1)})
+			}
+		}, `{}`)
+		random := rand.New(rand.NewPCG(1, 0))
+		h := &History{}
+		for t := 1; t <= 10_000; t++ {
+			arm := random.IntN(side * side)
+			u := cfg.Space.Arms[arm]
+			h.Rounds = append(h.Rounds, Round{Point: u, Arm: arm, Suggested: true, Readings: readings(cfg, u, t, random)})
+		}
+		s := mustReplay(b, cfg, &History{Rounds: h.Rounds[:len(h.Rounds)-1]})
+		b.Run(fmt.Sprintf("arms=%d/tell", side*side), func(b *testing.B) {
+			for b.Loop() {
+				sure(s.Extend(background, h))
+			}
+		})
+		s = sure(s.Extend(background, h))
+		b.Run(fmt.Sprintf("arms=%d/ask", side*side), func(b *testing.B) {
+			for b.Loop() {
+				suggest(b, s)
+			}
+		})
+	}
+}

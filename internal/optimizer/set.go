@@ -23,6 +23,11 @@ func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i in
 		set.Choices = append(set.Choices, d.choices())
 	}
 	set.Unlike = s.cfg.Space.unlike
+	if s.cfg.Space.Settle != nil {
+		set.Reach = func(points [][]float64, from []float64) [][]float64 {
+			return s.cfg.Space.reach(points, from, s.draw(v.round).Seed)
+		}
+	}
 	teaches := s.teaches()
 	for _, p := range at {
 		set.Known = append(set.Known, s.left(p) && !teaches(p))

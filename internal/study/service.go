@@ -33,6 +33,7 @@ type Service struct {
 	verifications *verifications
 	imports       chan struct{} // a place for each study that may be imported at once
 	writing       Queues
+	simulations   simulations
 }
 
 // Options of a Service; the zero value is useful.

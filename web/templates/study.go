@@ -22,6 +22,7 @@ type StudyPage struct {
 	Study       StudyHead
 	Description string // HTML made from Markdown, safe
 	Status      Status
+	Lab         Lab
 	Next        Next
 	Progress    Progress
 	Beliefs     Beliefs

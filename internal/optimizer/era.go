@@ -94,7 +94,7 @@ func (s *State) scaled(m metricModel) bool { return !s.cfg.Standardize || m.coun
 // lambdaAt is λ in modelled units when the scale is known.
 func (m Metric) lambdaAt(scale float64) float64 {
 	if m.NoiseVariance > 0 {
-		return m.NoiseVariance / (scale * scale)
+		return max(1/utmost, min(m.NoiseVariance/(scale*scale), utmost))
 	}
 	return m.Lambda
 }
@@ -188,7 +188,7 @@ func (s *State) readingLambda(round int, r Reading, m metricModel) float64 {
 		return m.noise.of(round, s.placeOf(round), m.lambda)
 	}
 	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
-	return max(sd*sd, leastNoise)
+	return max(min(sd*sd, utmost), leastNoise)
 }
 
 // seen is the number of leading arrivals that decision t sees.

@@ -40,11 +40,17 @@ type transform struct {
 	blind               bool // readings are not looked at: the response is the prior's 0
 }
 
+// utmost is the largest size of a standardised reading and of a response, so that squares and products of two stay within a float64. Only
+// readings come near it that are a hundred orders of magnitude apart.
+const utmost = 1e100
+
+func utmostly(x float64) float64 { return max(-utmost, min(x, utmost)) }
+
 func (t transform) response(value float64) float64 {
 	if t.blind {
 		return 0
 	}
-	return t.sign * t.warp.To((value-t.centre)/t.scale)
+	return t.sign * utmostly(t.warp.To(utmostly((value-t.centre)/t.scale)))
 }
 
 func (t transform) function(value float64) float64 { return t.response(value) + t.shift }
@@ -108,7 +114,7 @@ func (cfg *Config) transform(k target, m metricModel) transform {
 	}
 	if t.warp == warp.Identity {
 		t.margin = c.Margin
-		t.shift = -t.sign*(c.Threshold-t.centre)/t.scale + c.Margin
+		t.shift = utmostly(-t.sign*(c.Threshold-t.centre)/t.scale) + c.Margin
 		return t
 	}
 	// The limit with its margin is a reading like any other: it is moved in scales, then bent.

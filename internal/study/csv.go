@@ -310,12 +310,11 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 		switch {
 		case err != nil:
 			t.cellFault(row.Line, i, cell, "%q is not a number; leave it blank or write %s if it is not measured", design.Shorten(trimmed), pending)
+		case !design.Computable(value):
+			t.cellFault(row.Line, i, cell, "a finite number of at most 1e100 in size is needed")
 		case col.kind == columnGiven:
 			row.Known[col.name] = value
 		default:
-			for _, wrong := range checkReading(ledger.Reading{Value: value}, col.name) {
-				t.cellFault(row.Line, i, cell, "%s", wrong.Message)
-			}
 			row.Metrics[col.name] = ledger.Reading{Value: value}
 		}
 	case columnUnknown:

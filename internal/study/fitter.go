@@ -99,7 +99,11 @@ func (f *fitter) run(ctx context.Context, s *Service, job *fitting, state *optim
 	if err != nil {
 		return err
 	}
-	if waitedFor := f.leave(job, fittedData(job.base, fit)); waitedFor {
+	fitted := fittedData(job.base, fit)
+	if err := checkFit(job.base, *fitted); err != nil {
+		return err
+	}
+	if waitedFor := f.leave(job, fitted); waitedFor {
 		return nil
 	}
 	err = f.write(ctx, s, job)

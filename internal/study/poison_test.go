@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -129,9 +131,24 @@ func (d drawn) begin() {
 	}
 	ruled, err := ruleImport(s, s, rows)
 	if err == nil {
-		d.b.must(ruled, nil)
+		d.add(ruled)
 	}
 	d.refused(err)
+}
+
+// add writes what was ruled.
+func (d drawn) add(ruled ruling) {
+	b := d.b
+	b.clock = b.clock.Add(time.Second)
+	events, err := ledger.Next(b.snap, b.clock, "Ana", ruled.drafts...)
+	if err != nil {
+		d.Fatalf("what was ruled cannot be written: %v", err)
+	}
+	after, err := ledger.Fold("bench", b.snap, events, nil)
+	if err != nil {
+		d.Fatalf("what was ruled cannot be read again: %v", err)
+	}
+	b.snap, b.events = b.service.cache.put(after), append(b.events, events...)
 }
 
 // send is one more command; whether it is accepted is not the question here.
@@ -212,7 +229,7 @@ func (d drawn) send() {
 		}
 	}
 	if err == nil && len(ruled.drafts) > 0 {
-		b.must(ruled, nil)
+		d.add(ruled)
 		return
 	}
 	d.refused(err)
@@ -220,58 +237,62 @@ func (d drawn) send() {
 
 // refused fails unless err is one that a caller is told of as their own.
 func (d drawn) refused(err error) {
-	var invalid *design.Invalid
-	if err != nil && !errors.As(err, &invalid) && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
+	if !callers(err) {
 		d.Fatalf("refused with %v", err)
 	}
 }
 
+// callers tells whether err is none, or one that a caller is told of as their own.
+func callers(err error) bool {
+	var invalid *design.Invalid
+	return err == nil || errors.As(err, &invalid) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound)
+}
+
 // read reads everything there is to read of the study and fails unless all of it can be told.
 func (d drawn) read() {
-	s, ctx, snap := d.b.service, d.b.Context(), d.b.snap
-	tell := func(what string, value any, err error) {
-		if errors.Is(err, ErrConflict) && strings.Contains(err.Error(), "cannot be computed") {
-			return // with this kernel on these points, whatever the numbers read there
-		}
-		if err != nil {
-			d.Fatalf("%s: %v", what, err)
-		}
-		if _, err := json.Marshal(value); err != nil {
-			d.Fatalf("%s: %v", what, err)
-		}
+	if err := readable(d.b.Context(), d.b.service, d.b.snap); err != nil {
+		d.Fatal(err)
 	}
-	state, err := s.StateOf(ctx, snap)
-	tell("state", state, err)
-	rows, err := s.HistoryOf(ctx, snap)
-	tell("history", rows, err)
-	settings := snap.Compiled().Settings(snap.Compiled().Probes()[0])
-	posterior, err := s.PosteriorAt(ctx, snap, []design.Settings{settings})
-	tell("posterior", posterior, err)
-	verified, err := s.verifyAgain(d.b)
-	tell("verification", verified, err)
-	if !verified.OK {
+	verified, err := verifyEvents(d.b.Context(), d.b.events, ledger.CheckChain(d.b.events))
+	if err != nil || !verified.OK {
 		text, _ := json.Marshal(verified.Different)
-		d.Fatalf("an honest ledger is called false: %s", text)
+		d.Fatalf("an honest ledger is called false: %v, %s", err, text)
 	}
-	slices, err := s.Slices(ctx, snap, settings, 3)
-	tell("slices", slices, err)
-	tell("trials", snap.Trials, nil)
-	tell("summary", snap.Summary(), nil)
-	tell("violation", snap.ViolationSoFar(), nil)
-	tell("best", snap.BestSoFar(), nil)
-	tell("table", nil, WriteCSV(io.Discard, snap.Definition, snap.Trials))
-	acquisition, err := s.AcquisitionAt(ctx, snap, AcquisitionQuery{Points: []design.Settings{settings}, Brought: design.Brought{Context: map[string]float64{"w": 1}}})
-	d.refused(err)
-	tell("acquisition", acquisition, nil)
 	if pick(d, "compare", false, false, false, true) {
-		choices, err := s.Compare(ctx, snap, []design.Algorithm{{Name: "rpol-ucb"}, {Name: "cei"}})
+		choices, err := d.b.service.Compare(d.b.Context(), d.b.snap, []design.Algorithm{{Name: "rpol-ucb"}, {Name: "cei"}})
 		d.refused(err)
-		tell("choices", choices, nil)
+		if _, err := json.Marshal(choices); err != nil {
+			d.Fatal(err)
+		}
 	}
 }
 
-func (s *Service) verifyAgain(b *bench) (Verification, error) {
-	return verifyEvents(b.Context(), b.events, ledger.CheckChain(b.events))
+// readable reads what is shown of a study; the error is one that no caller should meet. What cannot be computed may be refused.
+func readable(ctx context.Context, s *Service, snap *ledger.Snapshot) error {
+	settings := snap.Compiled().Settings(snap.Compiled().Probes()[0])
+	for what, read := range map[string]func() (any, error){
+		"state":     func() (any, error) { return s.StateOf(ctx, snap) },
+		"history":   func() (any, error) { return s.HistoryOf(ctx, snap) },
+		"posterior": func() (any, error) { return s.PosteriorAt(ctx, snap, []design.Settings{settings}) },
+		"slices":    func() (any, error) { return s.Slices(ctx, snap, settings, 3) },
+		"acquisition": func() (any, error) {
+			return s.AcquisitionAt(ctx, snap, AcquisitionQuery{Points: []design.Settings{settings}, Brought: design.Brought{Context: map[string]float64{"w": 1}}})
+		},
+		"trials":    func() (any, error) { return snap.Trials, nil },
+		"summary":   func() (any, error) { return snap.Summary(), nil },
+		"violation": func() (any, error) { return snap.ViolationSoFar(), nil },
+		"best":      func() (any, error) { return snap.BestSoFar(), nil },
+		"table":     func() (any, error) { return nil, WriteCSV(io.Discard, snap.Definition, snap.Trials) },
+	} {
+		value, err := read()
+		if errors.Is(err, ErrConflict) && !strings.Contains(err.Error(), "cannot be computed") || err != nil && !callers(err) {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if _, err := json.Marshal(value); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return nil
 }
 
 // TestNoCommandPoisonsAStudy: whatever was accepted, everything can be read.

@@ -269,14 +269,15 @@ func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled rul
 	if err != nil {
 		return Append{}, err
 	}
-	return appendEvents(cmd, id, now, events, ruled.numbers)
-}
-
-func appendEvents(cmd Command, id string, now *ledger.Snapshot, events []ledger.Event, numbers []int) (Append, error) {
 	after, err := ledger.Fold(id, now, events, nil)
 	if err != nil {
 		return Append{}, fmt.Errorf("study %s: %w", id, err)
 	}
+	return appendTo(after, cmd, events, ruled.numbers)
+}
+
+// appendTo is what the store writes of events that lead to the study after them.
+func appendTo(after *ledger.Snapshot, cmd Command, events []ledger.Event, numbers []int) (Append, error) {
 	appended := Append{Events: events, After: after}
 	if cmd.Retry != nil {
 		answer, err := cmd.Retry.Answer(after, numbers)

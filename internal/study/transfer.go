@@ -75,8 +75,12 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 				return
 			}
 		}
+		if err := bundle.Describes(after); err != nil {
+			yield(Append{}, err)
+			return
+		}
 		if cmd.Retry != nil { // the answer is known when the whole file is
-			yield(appendEvents(cmd, id, after, nil, nil))
+			yield(appendTo(after, cmd, nil, nil))
 		}
 	}
 	if err := s.store.Create(ctx, id, cmd, parts); err != nil {
@@ -93,9 +97,17 @@ func (s *Service) part(id string, before *ledger.Snapshot, events []ledger.Event
 	if err != nil {
 		return Append{}, err
 	}
-	after, err := ledger.Fold(id, before, events, nil)
-	if err != nil {
-		return Append{}, design.NewInvalid("body.events", err.Error(), nil)
+	after, err := s.takeIn(id, before, events)
+	return Append{Events: events, After: after}, err
+}
+
+// takeIn adds events that may have been written by anybody: each must be what the rules make of a request.
+func (s *Service) takeIn(id string, before *ledger.Snapshot, events []ledger.Event) (*ledger.Snapshot, error) {
+	taking := ledger.Take(id, before, s.admit())
+	for _, e := range events {
+		if err := taking.Add(e); err != nil {
+			return nil, design.NewInvalid(fmt.Sprintf("body.events[%d]", e.Seq-1), err.Error(), nil)
+		}
 	}
-	return Append{Events: events, After: after}, nil
+	return taking.Study()
 }

@@ -147,3 +147,19 @@ func TestVerifyToleratesASearchThatEndsNearby(t *testing.T) {
 		t.Errorf("%v %s", err, text)
 	}
 }
+
+// On a range so narrow that a float64 holds few values of it, what was chosen is compared as it is written down.
+func TestAnHonestLedgerOnANarrowRangeIsVerified(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.Parameters[0].Low, d.Parameters[0].High = pointer(1e9), pointer(1e9+5)
+	b := newBench(t, d)
+	for i := range 8 {
+		b.ask(1)
+		b.tell(i+1, map[string]float64{"yield": float64(i * i % 5), "impurity": 0.1 * float64(i)})
+	}
+	v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
+	if err != nil || !v.OK || v.Checked != 8 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

@@ -52,23 +52,33 @@ document.addEventListener("htmx:load", (event) => {
   }
 });
 
-// Enter moves to the next result; in the last one it saves.
-function nextResult(event) {
-  if (event.key !== "Enter" || !event.target.matches("input.result") || event.isComposing) return null;
-  const results = [...event.target.form.querySelectorAll("input.result")];
-  return results[results.indexOf(event.target) + 1];
-}
+// Enter moves to the next result at once, so that no key typed after it can reach the field before. In the last one it saves, or moves to the
+// button when something is still missing. What browsers do by themselves, pressing the form's first button, the form has shut off.
+let enterDown = false; // its character comes later than the key, perhaps at another field, and must not count there
 
 document.addEventListener("keydown", (event) => {
-  const next = nextResult(event);
-  if (!next) return;
+  const enter = event.key === "Enter" && !event.isComposing;
+  const again = enter && event.repeat && enterDown;
+  enterDown = enter && (again || event.target.matches("input.result"));
+  if (!enterDown) return;
   event.preventDefault();
-  setTimeout(() => { // once this key is done with, or it would count for the next field too
+  if (!again) passOn(event.target);
+});
+document.addEventListener("keypress", (event) => { if (event.key === "Enter" && enterDown) event.preventDefault(); });
+document.addEventListener("keyup", (event) => { if (event.key === "Enter") enterDown = false; });
+
+function passOn(field) {
+  const results = [...field.form.querySelectorAll("input.result")];
+  const next = results[results.indexOf(field) + 1];
+  if (next) {
     next.focus();
     next.select();
-  });
-});
-document.addEventListener("keypress", (event) => { if (nextResult(event)) event.preventDefault(); });
+  } else if (results.some((result) => !result.value.trim() && result.dataset.optional === undefined)) {
+    field.form.querySelector("button.primary").focus();
+  } else {
+    field.form.requestSubmit();
+  }
+}
 
 const unsent = new Set();
 

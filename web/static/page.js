@@ -87,6 +87,20 @@ document.addEventListener("change", (event) => {
 
 document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.elt));
 
+// A part that is fetched again keeps the cursor where it is, also in browsers that lose it when they move an element.
+let cursor = null;
+document.addEventListener("htmx:beforeSwap", () => {
+  const field = document.activeElement;
+  cursor = field && field !== document.body ? { field, id: field.id, from: field.selectionStart, to: field.selectionEnd } : null;
+});
+document.addEventListener("htmx:afterSwap", () => {
+  if (!cursor || (document.activeElement && document.activeElement !== document.body)) return;
+  const field = cursor.field.isConnected ? cursor.field : cursor.id && document.getElementById(cursor.id);
+  if (!field) return;
+  field.focus({ preventScroll: true });
+  if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
+});
+
 // After a form was redrawn, the cursor goes to its first fault.
 document.addEventListener("htmx:afterSettle", (event) => {
   const first = event.detail.elt.querySelector?.("[autofocus]");

@@ -519,3 +519,34 @@ func TestLedgerInPages(t *testing.T) {
 		}
 	}
 }
+
+// TestAForgedStudyIsRefused: a ledger whose hashes fit, but which no requests could have led to.
+func TestAForgedStudyIsRefused(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
+	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 1}}`).Want(200)
+	var bundle ledger.Bundle
+	if err := json.Unmarshal(s.API("GET", "/studies/"+id+"/export.json", nil).Want(200).Body, &bundle); err != nil {
+		t.Fatal(err)
+	}
+	s.API("POST", "/studies/import", bundle).Want(201)
+	before := &ledger.Snapshot{Version: 2, Hash: bundle.Events[1].Hash}
+	for data, want := range map[string]string{
+		`{"number": 1, "metrics": {"yield": {"value": 1e308}}}`:             "1e100",
+		`{"number": 2, "metrics": {"yield": {"value": 1}}}`:                 "no trial 2",
+		`{"number": 1, "metrics": {"yield": {"value": 1, "stddev": -1}}}`:   "standard deviation",
+		`{"number": 1, "metrics": {"yield": {"value": 1}}, "candidate": 0}`: "no request",
+	} {
+		forged, err := ledger.Next(before, bundle.Events[2].At, "Ana", ledger.Draft{Kind: ledger.Told, Data: json.RawMessage(data)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bundle.Events[2], bundle.Hash = forged[0], forged[0].Hash
+		faults := s.API("POST", "/studies/import", bundle).Faults(422)
+		if message := faults["body.events[2]"]; !strings.Contains(message, "event 3 (told)") || !strings.Contains(message, want) {
+			t.Errorf("%s: %v", data, faults)
+		}
+	}
+}

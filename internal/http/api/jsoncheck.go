@@ -224,9 +224,7 @@ func (c *jsonCheck) text(s string, t reflect.Type) {
 	}
 	switch {
 	case t == timeType:
-		if !isTime(s) {
-			c.fault(s, "must be %s", wanted(t))
-		}
+		c.time(s)
 	case t == readingType:
 		c.fault(s, "must be %s", wanted(t))
 	case t != valueType && !isFree(t) && t.Kind() != reflect.String:
@@ -234,10 +232,14 @@ func (c *jsonCheck) text(s string, t reflect.Type) {
 	}
 }
 
-// isTime tells whether s is a time that can be written in UTC again, which the years before 0 and from 10000 on cannot.
-func isTime(s string) bool {
+// time checks a time, which must be one that can be written in UTC again.
+func (c *jsonCheck) time(s string) {
 	var at time.Time
 	err := at.UnmarshalText([]byte(s))
-	year := at.UTC().Year()
-	return err == nil && 0 <= year && year <= 9999
+	switch year := at.UTC().Year(); {
+	case err != nil:
+		c.fault(s, "must be %s", wanted(timeType))
+	case year < 0 || year > 9999:
+		c.fault(s, "must be within the years 0 to 9999 in UTC")
+	}
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,6 +109,25 @@ func (r *BundleReader) check() error {
 	case r.head.Version != r.last.seq || r.head.Hash != r.last.hash:
 		return design.NewInvalid("body.events", fmt.Sprintf("the ledger ends with event %d and hash %s, but should end with event %d and hash %s",
 			r.last.seq, r.last.hash, r.head.Version, r.head.Hash), nil)
+	}
+	return nil
+}
+
+// Describes tells what stands against the bundle's definition and state, where it has them, being those of the study that its events make.
+func (r *BundleReader) Describes(after *Snapshot) error {
+	is, err := json.Marshal(after.Definition)
+	if err != nil {
+		return err
+	}
+	said, err := json.Marshal(r.head.Definition)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.seen["definition"] && !bytes.Equal(is, said):
+		return design.NewInvalid("body.definition", "is not the one that the events lead to", nil)
+	case r.seen["state"] && r.head.State != after.State:
+		return design.NewInvalid("body.state", fmt.Sprintf("is not the one that the events lead to, %s", after.State), r.head.State)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"time"
@@ -43,6 +44,20 @@ type Event struct {
 
 // Decode reads the event's data into what goes with its kind, refusing members that do not belong there.
 func (e Event) Decode(into any) error { return decodeExactly(e.Data, into) }
+
+// Says tells whether the event's data are those, as they are hashed.
+func (e Event) Says(data any) (bool, error) {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return false, err
+	}
+	would, err := canonicalJSON(text)
+	if err != nil {
+		return false, err
+	}
+	does, err := canonicalJSON(e.Data)
+	return bytes.Equal(would, does), err
+}
 
 // CreatedData starts a study.
 type CreatedData struct {

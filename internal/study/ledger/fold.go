@@ -34,10 +34,12 @@ func Fold(id string, prior *Snapshot, events []Event, like *Snapshot) (*Snapshot
 
 // builder is a snapshot in the making. What prior holds is shared until it is written to.
 type builder struct {
-	snap    *Snapshot
-	touched map[int]bool // indices of trials that belong to snap alone
-	names   map[string]bool
-	last    Event // the event being added
+	snap     *Snapshot
+	touched  map[int]bool // indices of trials that belong to snap alone
+	stale    map[int]bool // indices of trials of which derive has something to work out
+	compiled int64        // seq of the event that set the definition that snap.compiled is of
+	names    map[string]bool
+	last     Event // the event being added
 }
 
 func newBuilder(id string, prior *Snapshot) *builder {
@@ -49,7 +51,7 @@ func newBuilder(id string, prior *Snapshot) *builder {
 		snap.records = slices.Clone(prior.records)
 		snap.Fits, snap.Turns = slices.Clip(prior.Fits), slices.Clip(prior.Turns)
 	}
-	b := &builder{snap: snap, touched: map[int]bool{}}
+	b := &builder{snap: snap, touched: map[int]bool{}, stale: map[int]bool{}, compiled: snap.defined}
 	b.nameMetrics()
 	return b
 }
@@ -182,7 +184,7 @@ func (b *builder) chosen(data ChosenData) error {
 	case data.ReplicateOf < 0 || data.ReplicateOf > n:
 		return fmt.Errorf("repeats trial %d", data.ReplicateOf)
 	}
-	b.touched[len(snap.Trials)] = true
+	b.touched[len(snap.Trials)], b.stale[len(snap.Trials)] = true, true
 	snap.records = append(snap.records, &record{chosen: data.Parameters, events: []int64{b.last.Seq}})
 	snap.Trials = append(snap.Trials, &Trial{
 		Number: data.Number, Round: data.Number, Origin: data.Origin, Status: StatusSuggested,
@@ -219,6 +221,7 @@ func (b *builder) touch(number int) (int, error) {
 	if i < 0 || i >= len(b.snap.Trials) {
 		return 0, fmt.Errorf("no trial %d", number)
 	}
+	b.stale[i] = true
 	if !b.touched[i] {
 		b.touched[i] = true
 		t, r := *b.snap.Trials[i], *b.snap.records[i]
@@ -391,30 +394,39 @@ func (b *builder) fit(data FittedData) error {
 	return nil
 }
 
-// publish finishes the snapshot: it compiles a new definition and works out what follows from readings and limits.
+// publish finishes the snapshot.
 func (b *builder) publish(prior, like *Snapshot) (*Snapshot, error) {
+	if err := b.catchUp(like); err != nil {
+		return nil, err
+	}
+	b.snap.recount(prior, b.touched)
+	return b.snap, nil
+}
+
+// catchUp compiles a new definition and works out what follows from readings and limits.
+func (b *builder) catchUp(like *Snapshot) error {
 	snap := b.snap
-	redefined := prior == nil || snap.defined != prior.defined
-	if redefined {
+	if snap.defined != b.compiled {
 		if like != nil && like.defined == snap.defined {
 			snap.compiled = like.compiled
 		} else {
 			c, err := design.Compile(snap.Definition)
 			if err != nil {
-				return nil, fmt.Errorf("event %d: the definition: %w", snap.defined, err)
+				return fmt.Errorf("event %d: the definition: %w", snap.defined, err)
 			}
 			snap.compiled = c
 		}
+		b.compiled = snap.defined
 		for i := range snap.Trials {
 			if _, err := b.touch(i + 1); err != nil {
-				return nil, err
+				return err
 			}
 			snap.records[i].place.U = nil
 		}
 	}
-	for i := range b.touched {
+	for i := range b.stale {
 		snap.derive(i)
 	}
-	snap.recount(prior, b.touched)
-	return snap, nil
+	clear(b.stale)
+	return nil
 }

@@ -1,0 +1,360 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// A ledger that comes from elsewhere has hashes that fit, which anybody can work out. What it holds must be what this study's own rules would
+// have written of requests, made one after another.
+
+const (
+	// clockSkew is how far ahead of this server's clock another one may have been.
+	clockSkew = 24 * time.Hour
+	// longestBy is above what a person or a token can be called, in characters.
+	longestBy = 300
+	// longestWord is above every name that the program gives, such as an engine's or a reason's.
+	longestWord = 100
+	// longestSentence is above every sentence that explains a decision.
+	longestSentence = 100_000
+	// maxSeed is the largest random seed that every reader of JSON keeps.
+	maxSeed = 1<<53 - 1
+)
+
+// escapedNUL is the character U+0000 in JSON, which PostgreSQL does not keep: an escape that is not itself escaped.
+var escapedNUL = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
+
+// admit returns what tells what stands against an event of the study now (nil before the first), which has come to that by the events before.
+func (s *Service) admit() func(now *ledger.Snapshot, e ledger.Event) error {
+	latest := s.now().Add(clockSkew)
+	return func(now *ledger.Snapshot, e ledger.Event) error {
+		switch {
+		case !e.At.Equal(e.At.UTC().Truncate(time.Microsecond)) || e.At.UTC().Year() < 1:
+			return errors.New("its time is not one in microseconds")
+		case e.At.After(latest):
+			return errors.New("its time has not come yet")
+		case utf8.RuneCountInString(e.By) > longestBy || design.CheckText(e.By) != "":
+			return errors.New("nobody is called so")
+		case escapedNUL.Match(e.Data):
+			return errors.New("a text holds the character U+0000")
+		case (now == nil) != (e.Kind == ledger.Created):
+			return errors.New("a ledger starts with its only created event")
+		}
+		return admitted(now, e)
+	}
+}
+
+func admitted(now *ledger.Snapshot, e ledger.Event) error {
+	switch e.Kind {
+	case ledger.Created:
+		return admittedData(e, admitCreated)
+	case ledger.Edited:
+		return admittedData(e, admitEdited)
+	case ledger.Reconfigured:
+		return admittedData(e, func(data ledger.ReconfiguredData) (any, error) { return admitReconfigured(now, data) })
+	case ledger.Chosen:
+		return admittedData(e, func(data ledger.ChosenData) (any, error) { return data, admitChosen(now, data) })
+	case ledger.Told:
+		return admittedData(e, func(data ledger.ToldData) (any, error) { return onlyDraft(ruleTell(now, data.Number, data.Telling)) })
+	case ledger.Corrected:
+		return admittedData(e, func(data ledger.CorrectedData) (any, error) { return admitCorrected(now, data) })
+	case ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included:
+		return admittedData(e, func(data ledger.ClosedData) (any, error) {
+			return onlyDraft(ruleClose(now, e.Kind, data.Number, data.Reason))
+		})
+	case ledger.Fitted:
+		return admittedData(e, func(data ledger.FittedData) (any, error) { return data, admitFitted(now, data) })
+	}
+	return errors.New("no such kind of event")
+}
+
+// admittedData lets again say what the rules make of the request that the data of e tell of, which must be the same.
+func admittedData[Data any](e ledger.Event, again func(Data) (any, error)) error {
+	var data Data
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	would, err := again(data)
+	if err != nil {
+		return err
+	}
+	same, err := e.Says(would)
+	if err == nil && !same {
+		return errors.New("no request leads to what it says")
+	}
+	return err
+}
+
+// onlyDraft is what a rule writes that writes one event.
+func onlyDraft(ruled ruling, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return ruled.drafts[0].Data, nil
+}
+
+func admitCreated(data ledger.CreatedData) (any, error) {
+	checked, err := data.Definition.Check()
+	return ledger.CreatedData{Definition: checked}, err
+}
+
+// admitEdited takes names that could be given before they were held to the rules of the others.
+func admitEdited(edit ledger.EditedData) (any, error) {
+	if edit.Name != nil && strings.TrimSpace(*edit.Name) != "" && utf8.RuneCountInString(*edit.Name) <= maximalOldName && design.CheckText(*edit.Name) == "" {
+		named := edit
+		named.Name = nil
+		if edit.Description == nil && edit.State == nil {
+			return edit, nil
+		}
+		_, err := ruleEdit(named)
+		return edit, err
+	}
+	return onlyDraft(ruleEdit(edit))
+}
+
+const maximalOldName = 200 // characters
+
+func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any, error) {
+	after := data.Definition
+	change := design.Reconfiguration{Parameters: after.Parameters, Constraints: after.Constraints, Objective: &after.Objective, Algorithm: &after.Algorithm,
+		Model: &after.Model, InputConstraints: &after.InputConstraints, Unavailable: after.Unavailable, Reason: data.Reason}
+	if change.Unavailable == nil {
+		change.Unavailable = map[string][]design.Value{}
+	}
+	return onlyDraft(ruleReconfigure(now, change))
+}
+
+func admitCorrected(now *ledger.Snapshot, data ledger.CorrectedData) (any, error) {
+	c := Correction{Number: data.Number, Reason: data.Reason}
+	if data.Metrics != nil {
+		c.Metrics = map[string]*ledger.Reading{}
+	}
+	for name, value := range data.Metrics {
+		c.Metrics[name] = value.After
+	}
+	if data.Parameters != nil {
+		c.Parameters = data.Parameters.After
+	}
+	return onlyDraft(ruleCorrect(now, c))
+}
+
+// admitChosen checks everything about a choice but that it is the algorithm's, which verification is for.
+func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
+	if err := mayChoose(now); err != nil {
+		return err
+	}
+	if err := checkNote(data.Note, "body").Err(); err != nil {
+		return err
+	}
+	c := now.Compiled()
+	place, err := chosenPlace(c, data)
+	if err != nil {
+		return err
+	}
+	if err := admitKnown(c, data, place); err != nil {
+		return err
+	}
+	switch d := data.Decision; {
+	case !isWord(data.Engine):
+		return errors.New("no engine is called so")
+	case data.ReplicateOf != 0 && data.Origin != ledger.Manual:
+		return errors.New("only people repeat a trial on purpose")
+	case (d == nil) != (data.Origin == ledger.Imported):
+		return errors.New("a decision goes with every trial but imported ones")
+	case d == nil:
+		return nil
+	case d.Seen != data.Seen || d.Engine != data.Engine:
+		return errors.New("the decision was made from another event, or by another engine, than the trial says")
+	default:
+		return admitDecision(now, d)
+	}
+}
+
+// chosenPlace is where the trial lies; its settings must be such as the study would keep.
+func chosenPlace(c *design.Compiled, data ledger.ChosenData) (optimizer.Place, error) {
+	elsewhere := errors.New("the study would not keep these settings as they are")
+	if candidates := c.Def.Candidates; candidates != nil {
+		if i := data.Candidate; i == nil || *i < 0 || *i >= len(candidates) || !candidates[*i].Equal(data.Parameters) {
+			return optimizer.Place{}, elsewhere
+		}
+		return c.Locate(data.Parameters, data.Candidate), nil
+	}
+	settings, place, faults := c.Place(data.Parameters, "body.parameters")
+	if err := faults.Err(); err != nil {
+		return place, err
+	}
+	if data.Candidate != nil || !settings.Equal(data.Parameters) {
+		return place, elsewhere
+	}
+	return place, nil
+}
+
+// admitKnown holds the known constraints' values against what follows from the settings and what was brought. A row of a table may bring them
+// itself where settings alone do not decide them.
+func admitKnown(c *design.Compiled, data ledger.ChosenData, place optimizer.Place) error {
+	known, faults := c.KnownAt(data.Parameters, place, data.Brought, "body")
+	if data.Origin == ledger.Imported {
+		if data.Context != nil || data.ConstraintValues != nil {
+			return errors.New("a row of a table brings no context and no sampled values")
+		}
+		if len(faults) > 0 {
+			return admitRow(c, data.KnownValues)
+		}
+	} else {
+		_, wrong := c.Known(data.Brought, "body")
+		faults = append(faults, wrong...)
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	for name, value := range known {
+		if told, there := data.KnownValues[name]; !there || !agrees(told, value) {
+			return fmt.Errorf("the value of %s does not follow from the settings", name)
+		}
+	}
+	if len(data.KnownValues) != len(known) {
+		return errors.New("it has values of constraints that are not known beforehand")
+	}
+	return nil
+}
+
+// admitRow checks the known values that a row of a table brings: one for each metric.
+func admitRow(c *design.Compiled, known map[string]float64) error {
+	byMetric := map[string]float64{}
+	count := 0
+	for _, k := range c.Def.Constraints {
+		if !k.Given() {
+			continue
+		}
+		count++
+		value, there := known[k.Name]
+		if before, twice := byMetric[k.Metric]; !there || !design.Computable(value) || twice && before != value {
+			return fmt.Errorf("the value of %s is missing, too large, or not that of its metric", k.Name)
+		}
+		byMetric[k.Metric] = value
+	}
+	if len(known) != count {
+		return errors.New("it has values of constraints that are not known beforehand")
+	}
+	return nil
+}
+
+// admitDecision checks that what is recorded of a decision is of the kind that decisions record.
+func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
+	c := now.Compiled()
+	estimated := append(slices.Clone(c.ConstraintNames), c.Def.Objective.Metric, c.Def.Objective.Metric+" (limit)")
+	for _, of := range []struct {
+		numbers map[string]float64
+		names   []string
+	}{{d.Beta, c.MetricNames}, {d.Mean, c.MetricNames}, {d.SD, c.MetricNames}, {d.Multipliers, c.ConstraintNames}, {d.Estimates, estimated}} {
+		for name := range of.numbers {
+			if !slices.Contains(of.names, name) {
+				return fmt.Errorf("its decision has a number of %q, of which there is none", design.Shorten(name))
+			}
+		}
+	}
+	for name, model := range d.Model {
+		if !slices.Contains(c.MetricNames, name) {
+			return fmt.Errorf("its decision has a model of %q, which has none", design.Shorten(name))
+		}
+		if !isWord(model.Kernel) || !admissible(model.Lengthscales, model.Variance, model.Lambda, model.Scale) || !(model.Scale > 0) || len(model.Lengthscales) > len(c.Def.Parameters) {
+			return fmt.Errorf("its decision's model of %s cannot be", name)
+		}
+	}
+	switch {
+	case d.Algorithm != c.Def.Algorithm.Name:
+		return errors.New("its decision is of another algorithm than the study's")
+	case !(d.FeasibilityProbability >= 0 && d.FeasibilityProbability <= 1):
+		return errors.New("its feasibility probability is none")
+	case d.RandomSeed > maxSeed:
+		return errors.New("its random seed is too large")
+	case len(d.Draws) > 1+len(c.ConstraintNames) || slices.ContainsFunc(d.Draws, func(z float64) bool { return !design.Computable(z) }):
+		return errors.New("its random draws cannot be")
+	case d.Incumbent < 0 || d.Incumbent > len(now.Trials):
+		return errors.New("it is compared with a trial that there is not")
+	case !isWord(d.Reason) || utf8.RuneCountInString(d.Because) > longestSentence:
+		return errors.New("its reason is none")
+	case d.RunnerUp != nil:
+		_, _, faults := c.Place(d.RunnerUp.Parameters, "body.decision.runner_up.parameters")
+		return faults.Err()
+	}
+	return nil
+}
+
+// admitFitted checks that hyperparameters are such as fits find.
+func admitFitted(now *ledger.Snapshot, data ledger.FittedData) error {
+	if data.Seen < 1 || !isWord(data.Engine) || len(data.Metrics) == 0 {
+		return errors.New("it was made from nothing, or of nothing")
+	}
+	return checkFit(now, data)
+}
+
+// checkFit tells what of a fit cannot be computed with, or has no metric of the study.
+func checkFit(now *ledger.Snapshot, data ledger.FittedData) error {
+	c := now.Compiled()
+	for name, m := range data.Metrics {
+		i := slices.Index(c.MetricNames, name)
+		if i < 0 {
+			return fmt.Errorf("%q has no model", design.Shorten(name))
+		}
+		if !fits(c, c.Config.Metrics[i], m, len(now.Trials)) {
+			return fmt.Errorf("no fit of %s finds such numbers", name)
+		}
+	}
+	return nil
+}
+
+// How far hyperparameters can be from 1, or from what they were before any fit. Fits do not come near it.
+const mostFitted = 1e12
+
+func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, trials int) bool {
+	noises := append(slices.Clone(m.NoiseBySetting), m.WrongReadings...)
+	switch {
+	case m.Kernel != metric.Kernel.Name || m.Inputs != c.Def.Model.Inputs || m.Outputs != c.Def.Model.Outputs:
+	case !design.Computable(m.Centre) || !(m.Scale > 0) || !design.Computable(m.Scale) || m.Count < 0 || m.Count > trials:
+	case m.Lengthscales != nil && len(m.Lengthscales) != len(metric.Kernel.Lengthscales):
+	case !around(m.Lengthscales, metric.Kernel.Lengthscales):
+	case !aroundOne(m.Lambda, m.Variance, m.Inflation, m.Freedom):
+	case m.Warp != nil && (!(m.Warp.Scale > 0) || !aroundOne(m.Warp.Scale) || !(math.Abs(m.Warp.Centre) <= mostFitted) || !(m.Warp.Power >= 0 && m.Warp.Power <= 2)):
+	case slices.ContainsFunc(noises, func(n ledger.NoiseAt) bool {
+		return n.Number < 1 || n.Number > trials || !(n.Lambda > 0) || !aroundOne(n.Lambda)
+	}):
+	default:
+		return true
+	}
+	return false
+}
+
+// around tells whether numbers are within mostFitted of what they are beside.
+func around(numbers, beside []float64) bool {
+	for i, x := range numbers {
+		if !(x > 0) || !aroundOne(x/beside[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// aroundOne tells whether numbers that are there, which 0 says they are not, are within mostFitted of 1.
+func aroundOne(numbers ...float64) bool {
+	return !slices.ContainsFunc(numbers, func(x float64) bool { return x != 0 && !(x >= 1/mostFitted && x <= mostFitted) })
+}
+
+// admissible tells whether lengthscales are positive and the other numbers not negative, all of a size to compute with.
+func admissible(lengthscales []float64, numbers ...float64) bool {
+	return !slices.ContainsFunc(lengthscales, func(l float64) bool { return !(l > 0 && design.Computable(l)) }) &&
+		!slices.ContainsFunc(numbers, func(x float64) bool { return !(x >= 0 && design.Computable(x)) })
+}
+
+// isWord tells whether text could be a name that the program gives.
+func isWord(text string) bool { return len(text) <= longestWord && design.CheckText(text) == "" }

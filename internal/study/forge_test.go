@@ -1,0 +1,296 @@
+package study
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// honest are ledgers with every kind of event, of studies of several kinds.
+func honest(t *testing.T) map[string]*bench {
+	t.Helper()
+	all := map[string]*bench{}
+
+	b := newBench(t, oven())
+	for i := range 7 {
+		b.ask(1)
+		b.tell(i+1, map[string]float64{"yield": 60 + float64(i*i%7), "impurity": 0.3 + 0.05*float64(i)})
+	}
+	b.must(b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 2))
+	b.must(ruleClose(b.snap, ledger.Abandoned, 8, "no sample left"))
+	b.must(ruleTell(b.snap, 8, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61, StdDev: pointer(0.5)}}, ObservedAt: pointer(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)), Note: "found one"}))
+	b.must(ruleTell(b.snap, 8, ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(41.5), "cycles": design.NumberValue(3)}}))
+	b.must(ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": {Value: 62}, "impurity": nil}, Reason: "typo"}))
+	b.must(ruleCorrect(b.snap, Correction{Number: 3, Parameters: design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(3)}, Reason: "misread"}))
+	b.must(ruleClose(b.snap, ledger.Excluded, 4, "contaminated"))
+	b.must(ruleClose(b.snap, ledger.Included, 4, "it was not"))
+	b.ask(1)
+	b.must(ruleClose(b.snap, ledger.Failed, 9, "broke"))
+	limit := b.snap.Definition.Constraints[0]
+	limit.Threshold = 0.45
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{limit}, Reason: "stricter"}))
+	b.must(ruleEdit(ledger.EditedData{Name: pointer("Oven 2"), Description: pointer("*hot*"), State: pointer(ledger.Paused)}))
+	all["oven"] = b
+
+	b = newBench(t, queue())
+	brought := design.Brought{Context: map[string]float64{"omega": 2}, ConstraintValues: map[string][]float64{"backlog": {0, 2, 3, 4}}}
+	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1], Brought: brought, Note: "mine"}))
+	b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Count: 2, Brought: brought}))
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"rate": {Value: 3}}, Parameters: b.snap.Definition.Candidates[3]}))
+	b.table(t, "x,mode,rate,load,backlog,note\n3,fast,4,-2,3,from before\n")
+	all["queue"] = b
+
+	b = newBench(t, mixture())
+	b.ask(2)
+	b.tell(1, map[string]float64{"strength": 4})
+	b.table(t, "a,b,strength\n20,30,5\n40,30,6\n")
+	all["mixture"] = b
+
+	d := bufferScreen()
+	d.Algorithm.Name = "ckb-rand"
+	b = newBench(t, d)
+	b.ask(1)
+	all["screen"] = b
+	return all
+}
+
+// table takes in rows.
+func (b *bench) table(t *testing.T, text string) {
+	t.Helper()
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader(text), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.must(ruleImport(b.snap, b.snap, rows))
+}
+
+// rehashed makes the hashes of events fit again, from the i-th on.
+func rehashed(t *testing.T, events []ledger.Event, i int) []ledger.Event {
+	t.Helper()
+	events = slices.Clone(events)
+	for ; i < len(events); i++ {
+		before := &ledger.Snapshot{Version: events[i].Seq - 1, Hash: strings.Repeat("0", 64)}
+		if i > 0 {
+			before.Hash = events[i-1].Hash
+		}
+		again, err := ledger.Next(before, events[i].At, events[i].By, ledger.Draft{Kind: events[i].Kind, Data: events[i].Data})
+		if err != nil {
+			return nil // what cannot be hashed cannot be forged
+		}
+		events[i].Hash = again[0].Hash
+	}
+	return events
+}
+
+func TestHonestLedgersAreTakenIn(t *testing.T) {
+	t.Parallel()
+	kinds := map[ledger.Kind]bool{}
+	for name, b := range honest(t) {
+		after, err := b.service.takeIn(newID(), nil, b.events)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := readable(t.Context(), b.service, after); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after.Hash != b.snap.Hash || len(after.Trials) != len(b.snap.Trials) || after.Summary().Waiting != b.snap.Summary().Waiting {
+			t.Errorf("%s became another study", name)
+		}
+		for _, e := range b.events {
+			kinds[e.Kind] = true
+		}
+	}
+	for _, kind := range []ledger.Kind{ledger.Created, ledger.Edited, ledger.Reconfigured, ledger.Chosen, ledger.Told, ledger.Corrected, ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included, ledger.Fitted} {
+		if !kinds[kind] {
+			t.Errorf("no %s event is among them", kind)
+		}
+	}
+}
+
+// mutants are versions of a JSON value in which one thing differs.
+func mutants(value any) []any {
+	var all []any
+	switch v := value.(type) {
+	case map[string]any:
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		sort.Strings(names)
+		for _, name := range names {
+			for _, m := range mutants(v[name]) {
+				all = append(all, with(v, name, m))
+			}
+			all = append(all, without(v, name), with(without(v, name), name+"x", v[name]))
+		}
+		all = append(all, with(v, "unheard of", 1.0))
+	case []any:
+		for i := range v {
+			for _, m := range mutants(v[i]) {
+				other := slices.Clone(v)
+				other[i] = m
+				all = append(all, other)
+			}
+			if i > 2 {
+				break
+			}
+		}
+		all = append(all, []any{}, append(slices.Clone(v), nil))
+	case float64:
+		all = append(all, v+1, -v-1, 0.0, 1e308, 1e101, 1e-320, fmt.Sprint(v))
+	case string:
+		all = append(all, "", v+"x", strings.Repeat("y", 300), "a\x00b", 1.0)
+	case bool:
+		all = append(all, !v)
+	}
+	return append(all, nil, map[string]any{})
+}
+
+func with(object map[string]any, name string, value any) map[string]any {
+	other := without(object, name)
+	other[name] = value
+	return other
+}
+
+func without(object map[string]any, name string) map[string]any {
+	other := map[string]any{}
+	for n, v := range object {
+		if n != name {
+			other[n] = v
+		}
+	}
+	return other
+}
+
+// TestForgedLedgersAreRefused: whatever is changed in a ledger whose hashes are made to fit again, it is refused with the number of an event,
+// or it is such a study as one could have come to.
+func TestForgedLedgersAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, b := range honest(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tried, taken := 0, map[string]int{}
+			seen := map[ledger.Kind]int{}
+			for i, e := range b.events {
+				if seen[e.Kind]++; seen[e.Kind] > 2 { // the others of a kind are alike
+					continue
+				}
+				var data any
+				if err := json.Unmarshal(e.Data, &data); err != nil {
+					t.Fatal(err)
+				}
+				before := b.upTo(t, i)
+				for _, m := range mutants(data) {
+					text, err := json.Marshal(m)
+					if err != nil {
+						t.Fatal(err)
+					}
+					forged := slices.Clone(b.events)
+					forged[i].Data = text
+					if forged = rehashed(t, forged, i); forged == nil {
+						continue
+					}
+					tried++
+					if e.Kind == ledger.Chosen && tried%9 != 0 && refusedAs(b, before, forged[i:]) == nil {
+						taken["chosen, not read"]++ // most are numbers that a decision records and nothing computes with
+						continue
+					}
+					if took(t, b, before, forged[i:], fmt.Sprintf("event %d %s: %.200s", e.Seq, e.Kind, text)) {
+						taken[string(e.Kind)]++
+					}
+				}
+			}
+			for i, e := range b.events {
+				for what, change := range map[string]func(*ledger.Event){
+					"kind": func(e *ledger.Event) { e.Kind = "invented" },
+					"other kind": func(e *ledger.Event) {
+						if e.Kind != ledger.Reconfigured {
+							e.Kind = ledger.Reconfigured
+						} else {
+							e.Kind = ledger.Told
+						}
+					},
+					"far future":  func(e *ledger.Event) { e.At = time.Date(9998, 1, 1, 0, 0, 0, 0, time.UTC) },
+					"long ago":    func(e *ledger.Event) { e.At = time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC) },
+					"by a crowd":  func(e *ledger.Event) { e.By = strings.Repeat("Ana ", 1000) },
+					"another seq": func(e *ledger.Event) { e.Seq += 5 },
+				} {
+					forged := slices.Clone(b.events)
+					change(&forged[i])
+					if forged = rehashed(t, forged, i); forged == nil {
+						continue
+					}
+					tried++
+					if err := refusedAs(b, b.upTo(t, i), forged[i:]); err == nil {
+						t.Errorf("event %d, %s: taken in", e.Seq, what)
+					}
+				}
+			}
+			t.Logf("%d forged ledgers, taken in %v", tried, taken)
+		})
+	}
+}
+
+// took tells whether a forged ledger is taken in. If so the study must be one that can be read and gone on with.
+func took(t *testing.T, b *bench, before *ledger.Snapshot, forged []ledger.Event, what string) bool {
+	t.Helper()
+	if err := refusedAs(b, before, forged); err != nil {
+		if !strings.HasPrefix(err.Error(), "event ") {
+			t.Errorf("%s: %v", what, err)
+		}
+		return false
+	}
+	after, err := ledger.Fold(b.snap.ID, before, forged, nil)
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return false
+	}
+	renamed := *after
+	renamed.ID = newID()
+	after = b.service.cache.put(&renamed) // so that its model is worked out once
+	if err := readable(t.Context(), b.service, after); err != nil {
+		t.Errorf("%s: taken in, then %v", what, err)
+	}
+	if after.State == ledger.Open {
+		brought := design.Brought{}
+		if len(after.Definition.Constraints) > 0 && after.Definition.Constraints[0].Expression != "" {
+			brought = design.Brought{Context: map[string]float64{"omega": 2}, ConstraintValues: map[string][]float64{"backlog": {0, 2, 3, 4}}}
+		}
+		if _, err := b.service.ruleAsk(t.Context(), Command{By: "Bo"}, after, Ask{Brought: brought}); !callers(err) {
+			t.Errorf("%s: taken in, then %v", what, err)
+		}
+	}
+	return true
+}
+
+// refusedAs is why a ledger is not taken in.
+func refusedAs(b *bench, before *ledger.Snapshot, events []ledger.Event) error {
+	taking := ledger.Take(b.snap.ID, before, b.service.admit())
+	for _, e := range events {
+		if err := taking.Add(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upTo is the study before its i-th event, nil before the first.
+func (b *bench) upTo(t *testing.T, i int) *ledger.Snapshot {
+	t.Helper()
+	if i == 0 {
+		return nil
+	}
+	snap, err := ledger.Fold(b.snap.ID, nil, b.events[:i], b.snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}

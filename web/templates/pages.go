@@ -124,10 +124,8 @@ type BoardPage struct {
 	Moment      Stamp
 	Event       string // what event At was
 	Verified    Verified
-	Progress    Progress
-	Beliefs     Beliefs
-	Trials      Trials
-	Ledger      Ledger
+	Verdict     Verdict
+	Whole       Whole
 }
 
 // Verified is the outcome of the last verification.

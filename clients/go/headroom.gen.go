@@ -930,10 +930,13 @@ type ReasonRequest struct {
 // Recommendation defines model for Recommendation.
 type Recommendation struct {
 	FeasibilityProbability float64                `json:"feasibility_probability"`
+	Lower95                map[string]float64     `json:"lower95"`
 	Mean                   map[string]float64     `json:"mean"`
 	Number                 int64                  `json:"number"`
 	Parameters             map[string]interface{} `json:"parameters"`
+	ReadingSd              map[string]float64     `json:"reading_sd"`
 	Sd                     map[string]float64     `json:"sd"`
+	Upper95                map[string]float64     `json:"upper95"`
 }
 
 // ReconfigurationRequest defines model for ReconfigurationRequest.
@@ -1134,11 +1137,14 @@ type TrialPage struct {
 // Undecided defines model for Undecided.
 type Undecided struct {
 	FeasibilityProbability float64                `json:"feasibility_probability"`
+	Lower95                map[string]float64     `json:"lower95"`
 	Mean                   map[string]float64     `json:"mean"`
 	Number                 int64                  `json:"number"`
 	Parameters             map[string]interface{} `json:"parameters"`
+	ReadingSd              map[string]float64     `json:"reading_sd"`
 	Readings               *int64                 `json:"readings"`
 	Sd                     map[string]float64     `json:"sd"`
+	Upper95                map[string]float64     `json:"upper95"`
 }
 
 // Verification defines model for Verification.

@@ -5,12 +5,10 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -148,8 +146,7 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 
 // polish moves every climber up, on all cores; each is deterministic by itself.
 func polish(problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) error {
-	var work errgroup.Group
-	work.SetLimit(runtime.GOMAXPROCS(0))
+	work := cores.New()
 	for i := range climbers {
 		work.Go(func() (err error) {
 			c := &climbers[i]

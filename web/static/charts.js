@@ -232,14 +232,42 @@
     if (button) save(button.dataset.save, button.dataset.format);
   });
   document.addEventListener("htmx:afterSettle", (event) => drawAll(event.detail.elt));
+
+  // Sections below the fold are fetched when they come near the window. Before that, changes of the study do not concern them.
+  const near = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) seen(entry.target);
+  }, { rootMargin: "500px" });
+
+  function seen(section) {
+    near.unobserve(section);
+    htmx.trigger(section, "seen");
+  }
+
+  for (const section of document.querySelectorAll("[data-later]")) near.observe(section);
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const { elt, requestConfig } = event.detail;
+    if ("later" in elt.dataset && requestConfig.triggeringEvent?.type === "changed") event.preventDefault();
+  });
+  document.addEventListener("htmx:afterSwap", (event) => { delete event.detail.target.dataset.later; });
+
+  // Printing does not wait, so what has not been seen yet is fetched and drawn before the dialogue opens.
+  document.addEventListener("keydown", async (event) => {
+    if (event.key !== "p" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const waiting = [...document.querySelectorAll("[data-later]")];
+    await Promise.all(waiting.map((section) => new Promise((done) => {
+      section.addEventListener("htmx:afterSettle", done, { once: true });
+      section.addEventListener("htmx:responseError", done, { once: true });
+      section.addEventListener("htmx:sendError", done, { once: true });
+      seen(section);
+    })));
+    for (const node of document.querySelectorAll("[data-chart]")) await draw(node);
+    print();
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(document));
 
-  // Paper is narrower than screens. Printing does not wait, so a page of few charts draws them all while it has nothing else to do.
+  // Paper is narrower than screens.
   const drawn = () => document.querySelectorAll("[data-chart].js-plotly-plot");
-  const fewCharts = 16;
-  if (document.querySelectorAll("[data-chart]").length <= fewCharts) {
-    setTimeout(() => { for (const node of document.querySelectorAll("[data-chart]:not(.js-plotly-plot)")) draw(node); }, 2000);
-  }
   addEventListener("beforeprint", () => { for (const node of drawn()) Plotly.relayout(node, { width: node.closest(".two, .three") ? 320 : 660 }); });
   addEventListener("afterprint", () => { for (const node of drawn()) Plotly.relayout(node, { width: null, autosize: true }); });
   drawAll(document);

@@ -7,9 +7,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
-SOURCES := $(shell find cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
+SOURCES := $(shell find clients cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
 
-.PHONY: build run test check generate tools
+.PHONY: build run test check generate tools fuzz vulnerabilities
 
 build: bin/headroom
 
@@ -20,21 +20,29 @@ run: bin/headroom
 	[ -n "$${HEADROOM_DATABASE_URL:-}" ] || scripts/install postgresql
 	exec bin/headroom
 
-# templ components become Go; what they become is committed, so that running needs no generator.
+# templ components and the API's document become Go; what they become is committed, so that running needs no generator.
 generate:
 	go tool templ generate
+	cd clients/go && go tool oapi-codegen -config generate.yaml ../openapi.json
 
 test: tools check
 	go test -race ./...
 
 tools:
-	scripts/install postgresql chromium gcc
+	scripts/install postgresql chromium gcc python3 curl
 
 # check finds what the compiler does not: stale generated code, untidy modules, unformatted or suspicious source.
-check:
-	go tool templ generate
-	git diff --exit-code -- '*_templ.go' || { echo 'The generated code is stale: run “make generate” and commit it.'; exit 1; }
+check: generate
+	git diff --exit-code -- '*_templ.go' '*.gen.go' || { echo 'The generated code is stale: run “make generate” and commit it.'; exit 1; }
 	go mod tidy -diff
-	unformatted=$$(gofmt -l cmd internal migrations web e2e); [ -z "$$unformatted" ] || { echo "Not formatted: $$unformatted"; exit 1; }
+	unformatted=$$(gofmt -l clients cmd internal migrations web e2e); [ -z "$$unformatted" ] || { echo "Not formatted: $$unformatted"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
+
+# fuzz looks longer than the tests do for what a parser cannot take: ten minutes each.
+fuzz:
+	scripts/fuzz 10m
+
+# vulnerabilities asks the Go project's database, over the network, whether a known fault of a dependency can be reached from here.
+vulnerabilities:
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...

@@ -61,17 +61,19 @@ func TestFirstLight(t *testing.T) {
 	p.until("the next field", fmt.Sprintf(`document.activeElement.matches(%q)`, result(1, 1)))
 	p.keys("0.31" + kb.Enter)
 	p.sees("Nothing is waiting")
+	p.drawn()
 	p.until("the result in the table", `/71\.25[\s\S]*0\.31/.test(document.querySelector("#trial-1").innerText)`)
 	p.until("the chart", `document.querySelector("#chart-best.js-plotly-plot")?.data.some((trace) => trace.y?.includes(71.25))`)
-	p.sees("best feasible 71.25")
+	p.sees("single reading within the limits: 71.25 %")
 
 	p.press("Ask for next trial")
 	p.until("the second card", `document.querySelector("#card-2")`)
 	p.fill(result(2, 0), "75")
 	p.fill(result(2, 1), "0.7")
 	p.press("Save result")
+	p.drawn()
 	p.until("the second mark, a broken limit", `document.querySelector("#chart-best").data.some((trace) => trace.name === "a limit broken" && trace.y.includes(75))`)
-	p.sees("feasible 1 of 2")
+	p.sees("1 of 2 within every limit")
 }
 
 func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
@@ -160,6 +162,7 @@ func TestCorrectionWithPreview(t *testing.T) {
 	p.sees("Corrected. Both values stand in the ledger.")
 	p.until("both values", `document.querySelector("main table").innerText.includes("0.05") && document.querySelector("main table s.was")`)
 	p.open("/studies/" + id)
+	p.drawn()
 	p.until("the mark in the table", `document.querySelector("#trial-2 s.was")`)
 	p.sees("corrected impurity of trial 2")
 }
@@ -194,6 +197,7 @@ func TestOddValueIsAskedBack(t *testing.T) {
 	p.keys("4.9")
 	p.press("Save anyway")
 	p.sees("Nothing is waiting")
+	p.drawn()
 	p.until("the value", `document.querySelector("#trial-7").innerText.includes("4.9")`)
 }
 
@@ -216,6 +220,7 @@ func TestWithoutScripts(t *testing.T) {
 	p.fill(result(6, 1), "0.44")
 	p.click("main .entry button[type=submit]")
 	p.sees("Saved. Thank you.")
+	p.press("Show everything on one page")
 	p.until("the result in the table", `document.querySelector("#trial-6").innerText.includes("61.5")`)
 	if rows := p.tableRows("chart-best"); rows != 6 {
 		t.Errorf("the table behind the chart has %d rows, not 6", rows)
@@ -333,6 +338,7 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	if err := own.run(); err != nil {
 		t.Fatal(err)
 	}
+	p.drawn()
 	p.until("the result saved by itself", `document.querySelector("#trial-4").innerText.includes("63.5")`)
 	p.until("the stream again", `document.querySelector("[data-live]").dataset.state === "on"`)
 	p.until("no banner", `document.querySelector("#connection").hidden`)
@@ -371,5 +377,6 @@ func TestImport(t *testing.T) {
 	p.sees("2 rows are ready to be imported")
 	p.press("Import")
 	p.sees("The rows are imported.")
+	p.drawn()
 	p.until("the rows", `document.querySelector("#trial-1").innerText.includes("61.2") && document.querySelector("#trial-2")`)
 }

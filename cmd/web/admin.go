@@ -15,6 +15,9 @@ import (
 	"headroom/internal/db"
 )
 
+// adminTokenFile keeps the first admin's API token in the data folder.
+const adminTokenFile = "admin-token"
+
 // shortSecret is below what nobody can guess.
 const shortSecret = 20
 
@@ -41,7 +44,7 @@ func keptAdminToken(c config) (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "admin-token")
+	path := filepath.Join(folder, adminTokenFile)
 	kept, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		secret := account.NewSecret()

@@ -19,6 +19,7 @@ type config struct {
 	databaseURL    string // "" = a private PostgreSQL in dataDir
 	dataDir        string // "" = see folder
 	adminToken     string
+	token          string // what the commands that ask a server show it
 	tlsCert        string
 	tlsKey         string
 	trustedProxies []string
@@ -38,6 +39,7 @@ func readConfig(env func(string) string) (config, error) {
 		databaseURL: env("HEADROOM_DATABASE_URL"),
 		dataDir:     env("HEADROOM_DATA_DIR"),
 		adminToken:  strings.TrimSpace(env("HEADROOM_ADMIN_TOKEN")),
+		token:       strings.TrimSpace(env("HEADROOM_TOKEN")),
 		tlsCert:     env("HEADROOM_TLS_CERT"),
 		tlsKey:      env("HEADROOM_TLS_KEY"),
 	}

@@ -27,6 +27,11 @@ const usage = `headroom: experiments under limits, one decision after another
   headroom verify FILE             check an exported study (export.json) offline
   headroom simulate -help          play an algorithm on a test problem with a known optimum
   headroom rehearse -help          play whole studies of a table or problem whose truth is known, and judge them
+  headroom ask STUDY               ask a running server for the next trial; -count N for several
+  headroom tell STUDY NUMBER METRIC=VALUE …   say what came out, as in yield=71.2 impurity=0.31±0.02; -note TEXT
+  headroom export STUDY            write the study's trials as CSV, with -json the study with its ledger
+  headroom watch STUDY             write a line for each event, those to come too; -after N starts behind event N
+                                   (these four take -json, the server's own answer)
   headroom health                  ask the running server whether it is ready
   headroom version
 
@@ -37,6 +42,7 @@ Settings come from the environment:
   HEADROOM_DATABASE_WAIT    how long a starting server waits for that PostgreSQL to answer (30s)
   HEADROOM_DATA_DIR         the data folder (./data)
   HEADROOM_ADMIN_TOKEN      the first admin's API token (else made once, in the file admin-token of the data folder)
+  HEADROOM_TOKEN            the API token that ask, tell, export and watch show (else the file admin-token, where it is)
   HEADROOM_TLS_CERT, _KEY   files of a certificate and its key, to serve https
   HEADROOM_TRUSTED_PROXIES  networks whose X-Forwarded-For is believed, as in 10.0.0.0/8,192.168.1.7/32
 `
@@ -50,6 +56,10 @@ var commands = map[string]func(ctx context.Context, c config, args []string) err
 	"backup":   backup,
 	"restore":  restore,
 	"verify":   verify,
+	"ask":      askRemote,
+	"tell":     tellRemote,
+	"export":   exportRemote,
+	"watch":    watchRemote,
 	"health":   health,
 	"rehearse": rehearse,
 	"simulate": simulate,

@@ -1,7 +1,9 @@
 package http_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -67,4 +69,49 @@ func TestDocumentIsSound(t *testing.T) {
 		}
 	}
 	walk(any(s.Document.Tree()))
+}
+
+// clientsDocument is what the clients are generated from.
+const clientsDocument = "../../clients/openapi.json"
+
+// TestClientsDocumentIsTheServers: the clients in this repository are made from the document as the server gives it now.
+func TestClientsDocumentIsTheServers(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	tree := s.API("GET", "/openapi.json?version=3.0", nil).Want(200).JSON()
+	delete(tree, "servers") // whoever uses a client says where the server is
+	tree["info"].(map[string]any)["version"] = "1"
+	withoutExamples(tree)
+	text, err := json.MarshalIndent(tree, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, '\n')
+	if *update {
+		if err := os.WriteFile(clientsDocument, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	stored, err := os.ReadFile(clientsDocument)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(stored) != string(text) {
+		t.Error("clients/openapi.json is not what the server says: see clients/README.md")
+	}
+}
+
+func withoutExamples(node any) {
+	switch node := node.(type) {
+	case map[string]any:
+		delete(node, "example")
+		for _, child := range node {
+			withoutExamples(child)
+		}
+	case []any:
+		for _, child := range node {
+			withoutExamples(child)
+		}
+	}
 }

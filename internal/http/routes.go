@@ -19,51 +19,51 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", "/metrics", Viewer, s.figures),
 
 		// The API.
-		call("POST", "/api/v1/studies", Operator, a.CreateStudy()),
-		call("GET", "/api/v1/studies", SignedIn, a.ListStudies()),
-		call("GET", aStudy, StudyViewer, a.ReadStudy()),
-		call("PATCH", aStudy, StudyOperator, a.EditStudy()),
-		call("POST", aStudy+"/reconfigure", StudyOperator, a.ReconfigureStudy()),
+		call("createStudy", "POST", "/api/v1/studies", Operator, a.CreateStudy()),
+		call("listStudies", "GET", "/api/v1/studies", SignedIn, a.ListStudies()),
+		call("readStudy", "GET", aStudy, StudyViewer, a.ReadStudy()),
+		call("editStudy", "PATCH", aStudy, StudyOperator, a.EditStudy()),
+		call("reconfigureStudy", "POST", aStudy+"/reconfigure", StudyOperator, a.ReconfigureStudy()),
 
-		call("POST", aStudy+"/ask", StudyOperator, a.Ask()),
-		call("POST", aStudy+"/trials", StudyOperator, a.AddTrial()),
-		call("GET", aStudy+"/trials", StudyViewer, a.ListTrials()),
-		call("GET", aTrial, StudyViewer, a.ReadTrial()),
-		call("POST", aTrial+"/tell", StudyOperator, a.Tell()),
-		call("POST", aStudy+"/tell", StudyOperator, a.TellMany()),
-		call("POST", aTrial+"/corrections", StudyOperator, a.Correct()).dryRunBy(StudyViewer),
-		call("POST", aTrial+"/undo", StudyOperator, a.Undo()),
-		call("POST", aTrial+"/replicates", StudyOperator, a.Replicate()),
-		call("POST", aTrial+"/fail", StudyOperator, a.Fail()),
-		call("POST", aTrial+"/abandon", StudyOperator, a.Abandon()),
-		call("POST", aTrial+"/exclude", StudyOperator, a.Exclude()),
-		call("POST", aTrial+"/include", StudyOperator, a.Include()),
+		call("ask", "POST", aStudy+"/ask", StudyOperator, a.Ask()),
+		call("addTrial", "POST", aStudy+"/trials", StudyOperator, a.AddTrial()),
+		call("listTrials", "GET", aStudy+"/trials", StudyViewer, a.ListTrials()),
+		call("readTrial", "GET", aTrial, StudyViewer, a.ReadTrial()),
+		call("tell", "POST", aTrial+"/tell", StudyOperator, a.Tell()),
+		call("tellMany", "POST", aStudy+"/tell", StudyOperator, a.TellMany()),
+		call("correct", "POST", aTrial+"/corrections", StudyOperator, a.Correct()).dryRunBy(StudyViewer),
+		call("undo", "POST", aTrial+"/undo", StudyOperator, a.Undo()),
+		call("replicate", "POST", aTrial+"/replicates", StudyOperator, a.Replicate()),
+		call("fail", "POST", aTrial+"/fail", StudyOperator, a.Fail()),
+		call("abandon", "POST", aTrial+"/abandon", StudyOperator, a.Abandon()),
+		call("exclude", "POST", aTrial+"/exclude", StudyOperator, a.Exclude()),
+		call("include", "POST", aTrial+"/include", StudyOperator, a.Include()),
 
-		call("GET", aStudy+"/state", StudyViewer, a.ReadState()),
-		call("POST", aStudy+"/posterior", StudyViewer, a.Posterior()),
-		call("POST", aStudy+"/acquisition", StudyViewer, a.Acquisition()),
-		call("POST", aStudy+"/compare", StudyViewer, a.Compare()),
-		call("GET", aStudy+"/history", StudyViewer, a.History()),
-		call("POST", aStudy+"/verify", StudyViewer, a.Verify()),
+		call("readState", "GET", aStudy+"/state", StudyViewer, a.ReadState()),
+		call("posterior", "POST", aStudy+"/posterior", StudyViewer, a.Posterior()),
+		call("acquisition", "POST", aStudy+"/acquisition", StudyViewer, a.Acquisition()),
+		call("compare", "POST", aStudy+"/compare", StudyViewer, a.Compare()),
+		call("history", "GET", aStudy+"/history", StudyViewer, a.History()),
+		call("verify", "POST", aStudy+"/verify", StudyViewer, a.Verify()),
 
-		call("GET", aStudy+"/export.csv", StudyViewer, a.ExportCSV()),
-		call("GET", aStudy+"/export.json", StudyViewer, a.ExportBundle()),
-		call("POST", aStudy+"/import", StudyOperator, a.ImportCSV()).dryRunBy(StudyViewer),
-		call("POST", "/api/v1/studies/import", Operator, a.ImportBundle()),
+		call("exportCSV", "GET", aStudy+"/export.csv", StudyViewer, a.ExportCSV()),
+		call("exportBundle", "GET", aStudy+"/export.json", StudyViewer, a.ExportBundle()),
+		call("importCSV", "POST", aStudy+"/import", StudyOperator, a.ImportCSV()).dryRunBy(StudyViewer),
+		call("importBundle", "POST", "/api/v1/studies/import", Operator, a.ImportBundle()),
 
-		call("GET", aStudy+"/ledger", StudyViewer, a.Ledger()),
-		call("GET", aStudy+"/events", StudyViewer, a.Events(s.events)),
+		call("ledger", "GET", aStudy+"/ledger", StudyViewer, a.Ledger()),
+		call("events", "GET", aStudy+"/events", StudyViewer, a.Events(s.events)),
 
-		call("POST", "/api/v1/tokens", Admin, a.CreateToken()),
-		call("GET", "/api/v1/tokens", Admin, a.ListTokens()),
-		call("DELETE", "/api/v1/tokens/{token}", Admin, a.RevokeToken()),
-		call("POST", aStudy+"/shares", StudyAdmin, a.CreateShare()),
-		call("GET", aStudy+"/shares", StudyAdmin, a.ListShares()),
-		call("DELETE", aStudy+"/shares/{share}", StudyAdmin, a.RevokeShare()),
+		call("createToken", "POST", "/api/v1/tokens", Admin, a.CreateToken()),
+		call("listTokens", "GET", "/api/v1/tokens", Admin, a.ListTokens()),
+		call("revokeToken", "DELETE", "/api/v1/tokens/{token}", Admin, a.RevokeToken()),
+		call("createShare", "POST", aStudy+"/shares", StudyAdmin, a.CreateShare()),
+		call("listShares", "GET", aStudy+"/shares", StudyAdmin, a.ListShares()),
+		call("revokeShare", "DELETE", aStudy+"/shares/{share}", StudyAdmin, a.RevokeShare()),
 
-		call("GET", "/api/v1/algorithms", SignedIn, a.ListAlgorithms()),
-		call("GET", "/api/v1/openapi.json", SignedIn, a.ReadDocument()),
-		call("GET", "/api/v1/docs", SignedIn, a.BrowseDocument()),
+		call("listAlgorithms", "GET", "/api/v1/algorithms", SignedIn, a.ListAlgorithms()),
+		call("readDocument", "GET", "/api/v1/openapi.json", SignedIn, a.ReadDocument()),
+		call("browseDocument", "GET", "/api/v1/docs", SignedIn, a.BrowseDocument()),
 
 		// The pages and forms of browsers, and what pages are made with.
 		page("GET", "/static/*", Public, p.StaticFile).forAnybody(),
@@ -91,6 +91,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", "/studies", SignedIn, p.StudiesPage),
 		page("GET", "/studies/new", Operator, p.NewStudyPage),
 		page("POST", "/studies/new", Operator, p.MakeStudy),
+		page("POST", "/studies/demo", Operator, p.MakeDemo),
 
 		page("GET", study, StudyViewer, p.StudyPage),
 		page("GET", study+"/parts/{part}", StudyViewer, p.StudyPart),
@@ -107,6 +108,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", study+"/import", StudyOperator, p.ImportPage),
 		page("POST", study+"/import", StudyOperator, p.Import),
 
+		page("POST", study+"/simulate", StudyOperator, p.Simulate),
 		page("POST", study+"/ask", StudyOperator, p.Ask),
 		page("GET", study+"/own", StudyOperator, p.OwnPage),
 		page("POST", study+"/own", StudyOperator, p.AddOwn),
@@ -128,6 +130,7 @@ type route struct {
 	method, pattern string
 	access          Access
 	handle          handler
+	name            string         // what clients call it
 	operation       *api.Operation // nil outside the API
 	dryRun          Access         // who may make the request when it asks to store nothing
 	staysOpen       bool           // no write deadline, no compression
@@ -135,8 +138,8 @@ type route struct {
 }
 
 // call is a line of the API.
-func call(method, pattern string, access Access, o api.Operation) route {
-	return route{method: method, pattern: pattern, access: access, handle: o.Handle, operation: &o, dryRun: access, staysOpen: o.StaysOpen}
+func call(name, method, pattern string, access Access, o api.Operation) route {
+	return route{name: name, method: method, pattern: pattern, access: access, handle: o.Handle, operation: &o, dryRun: access, staysOpen: o.StaysOpen}
 }
 
 // page is a line outside the API.
@@ -186,7 +189,7 @@ func published(table []route) []api.Route {
 	var routes []api.Route
 	for _, rt := range table {
 		if rt.operation != nil {
-			routes = append(routes, api.Route{Method: rt.method, Pattern: rt.pattern, Audience: rt.access.String(), OneStudy: rt.access.forStudy(), Operation: *rt.operation})
+			routes = append(routes, api.Route{Name: rt.name, Method: rt.method, Pattern: rt.pattern, Audience: rt.access.String(), OneStudy: rt.access.forStudy(), Operation: *rt.operation})
 		}
 	}
 	return routes

@@ -96,7 +96,7 @@
     const layout = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: c.ink },
       margin: { l: 48, r: 16, t: 8, b: 40 }, xaxis: axisOf(drawing.x, c), yaxis: axisOf(drawing.y, c), hovermode: "closest",
-      legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0, font: { size: 12 } }, dragmode: narrow ? false : "zoom", hoverlabel: { align: "left" }, shapes: [], annotations: [],
+      legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0, font: { size: 12 } }, dragmode: narrow ? false : "zoom", hoverlabel: { align: "left", namelength: -1 }, shapes: [], annotations: [],
     };
     for (const limit of drawing.limits || []) {
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: limit.value, y1: limit.value, line: { color: c.limit, width: 2, dash: "dash" } });
@@ -116,9 +116,21 @@
     return { data, layout: layoutOf(drawing, c, matchMedia("(pointer: coarse)").matches || node.clientWidth < 360) };
   }
 
+  // plain lets text stand as it is written. Names are anybody's, and the library would read tags and entities in them; a line break is one.
+  const markup = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": "<br>" };
+  const plain = (text) => text.replace(/[&<>\n]/g, (character) => markup[character]);
+
+  // worded makes every text plain of what is drawn, but where links lead.
+  function worded(value, name) {
+    if (typeof value === "string") return plain(value);
+    if (value === null || typeof value !== "object" || name === "link") return value;
+    if (Array.isArray(value)) return value.map((each) => worded(each));
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, worded(each, key)]));
+  }
+
   function drawingOf(node) {
     const data = document.getElementById(node.id + "-data");
-    return data && JSON.parse(data.textContent);
+    return data && worded(JSON.parse(data.textContent));
   }
 
   async function draw(node) {
@@ -203,7 +215,7 @@
     });
     if (!dark) layout.font.color = ink;
     layout.annotations.push({ text: wrap(drawing.caption, 120), showarrow: false, xref: "paper", yref: "paper", x: 0, y: -0.34, xanchor: "left", yanchor: "top", align: "left" });
-    Plotly.downloadImage({ data, layout }, { format, filename: drawing.title, width: 1000, height: 640, scale: format === "png" ? 2 : 1 });
+    Plotly.downloadImage({ data, layout }, { format, filename: document.getElementById(id + "-title").textContent, width: 1000, height: 640, scale: format === "png" ? 2 : 1 });
   }
 
   function wrap(text, width) {
@@ -220,14 +232,42 @@
     if (button) save(button.dataset.save, button.dataset.format);
   });
   document.addEventListener("htmx:afterSettle", (event) => drawAll(event.detail.elt));
+
+  // Sections below the fold are fetched when they come near the window. Before that, changes of the study do not concern them.
+  const near = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) seen(entry.target);
+  }, { rootMargin: "500px" });
+
+  function seen(section) {
+    near.unobserve(section);
+    htmx.trigger(section, "seen");
+  }
+
+  for (const section of document.querySelectorAll("[data-later]")) near.observe(section);
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const { elt, requestConfig } = event.detail;
+    if ("later" in elt.dataset && requestConfig.triggeringEvent?.type === "changed") event.preventDefault();
+  });
+  document.addEventListener("htmx:afterSwap", (event) => { delete event.detail.target.dataset.later; });
+
+  // Printing does not wait, so what has not been seen yet is fetched and drawn before the dialogue opens.
+  document.addEventListener("keydown", async (event) => {
+    if (event.key !== "p" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const waiting = [...document.querySelectorAll("[data-later]")];
+    await Promise.all(waiting.map((section) => new Promise((done) => {
+      section.addEventListener("htmx:afterSettle", done, { once: true });
+      section.addEventListener("htmx:responseError", done, { once: true });
+      section.addEventListener("htmx:sendError", done, { once: true });
+      seen(section);
+    })));
+    for (const node of document.querySelectorAll("[data-chart]")) await draw(node);
+    print();
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(document));
 
-  // Paper is narrower than screens. Printing does not wait, so a page of few charts draws them all while it has nothing else to do.
+  // Paper is narrower than screens.
   const drawn = () => document.querySelectorAll("[data-chart].js-plotly-plot");
-  const fewCharts = 16;
-  if (document.querySelectorAll("[data-chart]").length <= fewCharts) {
-    setTimeout(() => { for (const node of document.querySelectorAll("[data-chart]:not(.js-plotly-plot)")) draw(node); }, 2000);
-  }
   addEventListener("beforeprint", () => { for (const node of drawn()) Plotly.relayout(node, { width: node.closest(".two, .three") ? 320 : 660 }); });
   addEventListener("afterprint", () => { for (const node of drawn()) Plotly.relayout(node, { width: null, autosize: true }); });
   drawAll(document);

@@ -10,7 +10,7 @@ type Chart struct {
 	Table   Table
 }
 
-// Drawing is what charts.js gets, as JSON.
+// Drawing is what charts.js gets, as JSON. Its texts are plain: nothing in them is markup, and \n breaks a line.
 type Drawing struct {
 	Title   string   `json:"title"`
 	Caption string   `json:"caption"`

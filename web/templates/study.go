@@ -1,6 +1,10 @@
 package templates
 
-import "headroom/internal/study/ledger"
+import (
+	"net/url"
+
+	"headroom/internal/study/ledger"
+)
 
 // StudyHead names the study a page is about.
 type StudyHead struct {
@@ -22,31 +26,39 @@ type StudyPage struct {
 	Study       StudyHead
 	Description string // HTML made from Markdown, safe
 	Status      Status
+	Lab         Lab
+	Verdict     Verdict
 	Next        Next
-	Progress    Progress
-	Beliefs     Beliefs
-	Trials      Trials
-	Ledger      Ledger
+	Whole       *Whole  // everything below, where it is asked for at once
+	Later       []Later // what is fetched when it is seen
+}
+
+// Whole is what lies below the next trial.
+type Whole struct {
+	Progress Progress
+	Beliefs  Beliefs
+	Trials   Trials
+	Ledger   Ledger
+}
+
+// Later is a section that is fetched when it is seen.
+type Later struct {
+	Name, Title string
+	Query       url.Values // what to show of it, as the page was asked
 }
 
 // Status is the strip on top.
 type Status struct {
-	Study      StudyHead
-	Trial      string // "trial 23 of 60"
-	Waiting    string // "4 waiting"
-	Oldest     Stamp  // of the waiting ones
-	Feasible   string // "feasible 14 of 19"
-	Best       string // "best feasible 81.4 %"
-	BestNumber int
-	Violations []ViolationLine
-	Refitting  bool
-	Notes      []string // what a reader has to know of the figures
-	Still      bool     // the page does not follow changes
-	Version    int64
+	Study     StudyHead
+	Trial     string // "trial 23 of 60"
+	Waiting   string // "4 waiting"
+	Oldest    Stamp  // of the waiting ones
+	Feasible  string // "14 of 19 within every limit"
+	Refitting bool
+	Notes     []string // what a reader has to know of the figures
+	Still     bool     // the page does not follow changes
+	Version   int64
 }
-
-// ViolationLine is how far one limit has been exceeded so far.
-type ViolationLine struct{ Name, Text string }
 
 // Next is what to do next.
 type Next struct {

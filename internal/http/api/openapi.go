@@ -36,6 +36,7 @@ type Operation struct {
 
 // Route is where an operation is served, and for whom.
 type Route struct {
+	Name            string // what clients call it
 	Method, Pattern string
 	Audience        string // in words
 	OneStudy        bool   // the pattern names a study, so the caller may insist on its version
@@ -59,6 +60,9 @@ func (a *API) Publish(routes []Route) (err error) {
 	if a.document, err = a.openAPI(routes); err != nil {
 		return err
 	}
+	if a.document30, err = inVersion30(a.document); err != nil {
+		return err
+	}
 	a.page, err = docsPage(routes)
 	return err
 }
@@ -68,7 +72,7 @@ func (a *API) openAPI(routes []Route) ([]byte, error) {
 	schemas := newSchemas()
 	paths := map[string]object{}
 	for _, rt := range routes {
-		if rt.Summary == "" || rt.Status == 0 {
+		if rt.Name == "" || rt.Summary == "" || rt.Status == 0 {
 			return nil, fmt.Errorf("%s %s is not described", rt.Method, rt.Pattern)
 		}
 		if paths[rt.Pattern] == nil {
@@ -100,7 +104,7 @@ func (a *API) openAPI(routes []Route) ([]byte, error) {
 // operationObject is what OpenAPI calls the Operation Object of a route.
 func operationObject(rt Route, schemas *schemas) object {
 	operation := object{
-		"operationId": operationID(rt),
+		"operationId": rt.Name,
 		"summary":     rt.Summary,
 		"description": "Needs: " + rt.Audience + ".",
 		"tags":        []string{rt.Tag},
@@ -115,8 +119,11 @@ func operationObject(rt Route, schemas *schemas) object {
 		if rt.BodyType != "" {
 			media = rt.BodyType
 		}
-		schema := schemas.of(reflect.TypeOf(rt.Body), true)
-		operation["requestBody"] = object{"required": !rt.BodyOptional, "content": object{media: object{"schema": schema}}}
+		content := object{"schema": schemas.of(reflect.TypeOf(rt.Body), true)}
+		if example := exampleOf(rt).Request; example != nil {
+			content["example"] = example
+		}
+		operation["requestBody"] = object{"required": !rt.BodyOptional, "content": object{media: content}}
 	}
 	return operation
 }
@@ -130,7 +137,11 @@ func success(rt Route, schemas *schemas) object {
 	if rt.AnswerType != "" {
 		media = rt.AnswerType
 	}
-	out["content"] = object{media: object{"schema": schemas.answer(rt.Answer)}}
+	content := object{"schema": schemas.answer(rt.Answer)}
+	if example := exampleOf(rt).Answer; example != nil {
+		content["example"] = example
+	}
+	out["content"] = object{media: content}
 	return out
 }
 
@@ -144,7 +155,7 @@ func parameters(rt Route, schemas *schemas) []object {
 	for _, match := range pathParameter.FindAllStringSubmatch(rt.Pattern, -1) {
 		schema := object{"type": "string"}
 		if match[1] == "number" {
-			schema = object{"type": "integer", "minimum": 1}
+			schema = object{"type": "integer", "format": "int64", "minimum": 1}
 		}
 		add("path", match[1], "", schema)
 	}
@@ -158,10 +169,4 @@ func parameters(rt Route, schemas *schemas) []object {
 		add("header", "If-Match", "The study's ETag; 412 when it has changed since", object{"type": "string"})
 	}
 	return list
-}
-
-// operationID is post-studies-id-ask for POST /api/v1/studies/{id}/ask.
-func operationID(rt Route) string {
-	words := strings.FieldsFunc(strings.TrimPrefix(rt.Pattern, "/api/v1/"), func(r rune) bool { return strings.ContainsRune("/{}.", r) })
-	return strings.ToLower(rt.Method) + "-" + strings.Join(words, "-")
 }

@@ -26,7 +26,7 @@ func TestRequestSchemasAgreeWithDecoder(t *testing.T) {
 	}
 	var routes []Route
 	for name, operation := range operations {
-		routes = append(routes, Route{Method: "POST", Pattern: name, Operation: operation})
+		routes = append(routes, Route{Name: name, Method: "POST", Pattern: name, Operation: operation})
 	}
 	if err := a.Publish(routes); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"headroom/internal/http/request"
 	"headroom/internal/optimizer"
 	"headroom/web/static"
 )
@@ -83,12 +84,24 @@ func settingDescriptions(settings []optimizer.Setting) []settingDescription {
 func (a *API) ReadDocument() Operation {
 	return Operation{
 		Handle: a.readDocument, Summary: "This document", Tag: "Reference", Status: 200, Answer: map[string]any{},
+		Query: []queryParameter{{"version", "3.1 (default), or 3.0 for generators that do not know 3.1", ""}},
 	}
 }
 
 func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {
+	q, err := request.ReadQuery(r.URL)
+	if err != nil {
+		return err
+	}
+	document := a.document
+	if slices.Contains(request.Among(q, "version", "3.0", "3.1"), "3.0") {
+		document = a.document30
+	}
+	if err := q.Err(); err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_, err := w.Write(a.document)
+	_, err = w.Write(document)
 	return err
 }
 
@@ -147,7 +160,7 @@ func docsPage(routes []Route) ([]byte, error) {
 }
 
 func docsOperationOf(rt Route, all *schemas) docsOperation {
-	out := docsOperation{Route: rt, ID: operationID(rt), Parameters: parameters(rt, all)}
+	out := docsOperation{Route: rt, ID: rt.Name, Parameters: parameters(rt, all)}
 	if body, ok := operationObject(rt, all)["requestBody"]; ok {
 		out.Body = indented(body)
 	}

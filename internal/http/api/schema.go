@@ -74,11 +74,11 @@ func (s *schemas) of(t reflect.Type, request bool) object {
 func scalar(kind reflect.Kind) object {
 	switch kind {
 	case reflect.Int, reflect.Int64:
-		return object{"type": "integer"}
+		return object{"type": "integer", "format": "int64"}
 	case reflect.Uint64:
-		return object{"type": "integer", "minimum": 0}
+		return object{"type": "integer", "format": "int64", "minimum": 0}
 	case reflect.Float64:
-		return object{"type": "number"}
+		return object{"type": "number", "format": "double"}
 	case reflect.Bool:
 		return object{"type": "boolean"}
 	case reflect.String:

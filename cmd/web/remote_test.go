@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const limitedStudy = `{"name": "remote", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],
+	"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5}]}`
+
+// A script of the shell: ask, tell, export and watch against a running server, the complaints included.
+func TestCommandsAskAServer(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	server := serving(t, folder)
+	settings := []string{"HEADROOM_PUBLIC_URL=" + server.url}
+	said := func(args ...string) string {
+		t.Helper()
+		text, complaint, err := output(t, program(t, folder, settings, args...))
+		if err != nil {
+			t.Fatalf("headroom %s: %s", strings.Join(args, " "), complaint)
+		}
+		return text
+	}
+	complained := func(want string, args ...string) {
+		t.Helper()
+		if _, complaint, err := output(t, program(t, folder, settings, args...)); err == nil || !isOneLine(complaint, want) {
+			t.Errorf("headroom %s: %q, %v; want %q", strings.Join(args, " "), complaint, err, want)
+		}
+	}
+	token := strings.TrimSpace(said("token", "-name", "shell"))
+	_, made := server.send("POST", "/api/v1/studies", token, limitedStudy)
+	var study struct{ ID string }
+	if err := json.Unmarshal([]byte(made), &study); err != nil {
+		t.Fatal(err)
+	}
+
+	watching := program(t, folder, settings, "watch", study.ID, "-json", "-after", "1")
+	stream, err := watching.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := watching.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	if text := said("ask", study.ID, "-count", "2"); !strings.Contains(text, "trial 2, suggested\n  temperature\t") {
+		t.Errorf("ask said %q", text)
+	}
+	if text := said("tell", study.ID, "1", "yield=71.2", "impurity=0.31±0.02", "-note", "by hand"); !strings.Contains(text, "trial 1, completed") {
+		t.Errorf("tell said %q", text)
+	}
+	var trial struct {
+		Metrics map[string]struct{ Value, StdDev float64 }
+		Note    string
+	}
+	if err := json.Unmarshal([]byte(said("tell", "--json", study.ID, "2", "impurity=0.2+-0.01")), &trial); err != nil || trial.Metrics["impurity"].StdDev != 0.01 {
+		t.Errorf("tell -json said %+v, %v", trial, err)
+	}
+	if text := said("export", study.ID); !strings.HasPrefix(text, "number,status,temperature,yield,impurity,note\n1,completed,") || !strings.Contains(text, ",71.2,0.31,by hand\n") {
+		t.Errorf("export said %q", text)
+	}
+	if text := said("export", "-json", study.ID); !strings.Contains(text, `"kind":"told"`) {
+		t.Errorf("export -json said %.200q", text)
+	}
+
+	var kinds []string
+	for lines := bufio.NewScanner(stream); len(kinds) < 4 && lines.Scan(); {
+		var event struct{ Kind string }
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, event.Kind)
+	}
+	_ = watching.Process.Kill()
+	_ = watching.Wait() // killed
+	if got := strings.Join(kinds, " "); got != "chosen chosen told told" {
+		t.Errorf("watch said %s", got)
+	}
+
+	complained("told already", "tell", study.ID, "1", "yield=3")
+	complained(`did you mean "yield"`, "tell", study.ID, "2", "yeld=3")
+	complained("not a number", "tell", study.ID, "2", "yield=NaN")
+	complained("must look like", "tell", study.ID, "2", "yield")
+	complained("not the number of a trial", "tell", study.ID, "first", "yield=3")
+	complained("nosuchstudy: not found", "ask", "nosuchstudy")
+	complained("headroom ask STUDY", "ask")
+	settings = append(settings, "HEADROOM_TOKEN=headroom_wrong")
+	complained("no such credential", "ask", study.ID)
+	server.interrupt()
+}
+
+// The examples play their studies to the end.
+func TestExamplesRun(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	server := serving(t, folder)
+	token, _, err := output(t, program(t, folder, nil, "token", "-name", "examples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, example := range []struct{ program, file string }{{"bash", "loop.sh"}, {"python3", "loop.py"}} {
+		run := exec.CommandContext(t.Context(), example.program, "../../examples/"+example.file)
+		run.Env = append(run.Environ(), "HEADROOM_URL="+server.url, "HEADROOM_TOKEN="+strings.TrimSpace(token), "TRIALS=6", "PYTHONDONTWRITEBYTECODE=1")
+		text, complaint, err := output(t, run)
+		if err != nil {
+			t.Errorf("%s: %v %s", example.file, err, complaint)
+		}
+		if !strings.Contains(text, "trial 6: ") || !strings.Contains(text, "recommended: ") || strings.Contains(text, "recommended: None") {
+			t.Errorf("%s said %q", example.file, text)
+		}
+	}
+	server.interrupt()
+}
+
+// FuzzMetricWords: what a shell says of metrics is refused, or finite.
+func FuzzMetricWords(f *testing.F) {
+	for _, seed := range []string{"yield=71.2", "yield=71.2±0.4", "yield=1+-1", "=", "yield", "a=1=2", "y=1e999", "y=nan", "y=±"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		told, err := readings([]string{word})
+		if err != nil {
+			return
+		}
+		if _, err := json.Marshal(told); err != nil || len(told) != 1 {
+			t.Errorf("%q became %v, which cannot be sent: %v", word, told, err)
+		}
+	})
+}

@@ -41,7 +41,7 @@ var apiAudiences = map[audience]string{
 		"POST /api/v1/studies/{id}/verify, GET /api/v1/studies/{id}/export.csv, GET /api/v1/studies/{id}/export.json, GET /api/v1/studies/{id}/ledger, " +
 		"GET /api/v1/studies/{id}/events, GET /studies/{id}/stream",
 	studyOperator: "PATCH /api/v1/studies/{id}, POST /api/v1/studies/{id}/reconfigure, POST /api/v1/studies/{id}/ask, POST /api/v1/studies/{id}/trials, " +
-		"POST /api/v1/studies/{id}/trials/{number}/tell, POST /api/v1/studies/{id}/tell, POST /api/v1/studies/{id}/trials/{number}/corrections, " +
+		"POST /api/v1/studies/{id}/trials/{number}/tell, POST /api/v1/studies/{id}/tell, POST /api/v1/studies/{id}/trials/{number}/corrections, POST /api/v1/studies/{id}/trials/{number}/undo, " +
 		"POST /api/v1/studies/{id}/trials/{number}/replicates, POST /api/v1/studies/{id}/trials/{number}/fail, POST /api/v1/studies/{id}/trials/{number}/abandon, " +
 		"POST /api/v1/studies/{id}/trials/{number}/exclude, POST /api/v1/studies/{id}/trials/{number}/include, POST /api/v1/studies/{id}/import",
 	studyAdmin: "POST /api/v1/studies/{id}/shares, GET /api/v1/studies/{id}/shares, DELETE /api/v1/studies/{id}/shares/{share}",
@@ -57,7 +57,7 @@ var pageAudiences = map[audience]string{
 	studyViewer: "GET /studies/{id}, GET /studies/{id}/parts/{part}, GET /studies/{id}/board, POST /studies/{id}/board/verify, GET /studies/{id}/trials/{number}",
 	studyOperator: "GET /studies/{id}/edit, POST /studies/{id}/edit, GET /studies/{id}/reconfigure, POST /studies/{id}/reconfigure, " +
 		"GET /studies/{id}/import, POST /studies/{id}/import, POST /studies/{id}/simulate, POST /studies/{id}/ask, GET /studies/{id}/own, POST /studies/{id}/own, " +
-		"POST /studies/{id}/trials/{number}/tell, POST /studies/{id}/trials/{number}/close, POST /studies/{id}/trials/{number}/replicate, " +
+		"POST /studies/{id}/trials/{number}/tell, POST /studies/{id}/trials/{number}/close, POST /studies/{id}/trials/{number}/undo, POST /studies/{id}/trials/{number}/replicate, " +
 		"GET /studies/{id}/trials/{number}/correct, POST /studies/{id}/trials/{number}/correct",
 	studyAdmin: "GET /studies/{id}/shares, POST /studies/{id}/shares, POST /studies/{id}/shares/{share}/revoke",
 }

@@ -556,6 +556,7 @@ type Definition struct {
 	Parameters       []Parameter               `json:"parameters"`
 	RecordedMetrics  *[]RecordedMetric         `json:"recorded_metrics,omitempty"`
 	Seed             int64                     `json:"seed"`
+	SimulatedLab     *string                   `json:"simulated_lab,omitempty"`
 	Unavailable      *map[string][]interface{} `json:"unavailable,omitempty"`
 }
 
@@ -572,6 +573,7 @@ type DefinitionRequest struct {
 	Parameters       []ParameterRequest        `json:"parameters"`
 	RecordedMetrics  *[]RecordedMetricRequest  `json:"recorded_metrics,omitempty"`
 	Seed             *int64                    `json:"seed,omitempty"`
+	SimulatedLab     *string                   `json:"simulated_lab,omitempty"`
 	Unavailable      *map[string][]interface{} `json:"unavailable,omitempty"`
 }
 
@@ -677,6 +679,15 @@ type KernelReadout struct {
 type LedgerPage struct {
 	Events []Event `json:"events"`
 	Next   *int64  `json:"next"`
+}
+
+// Limit defines model for Limit.
+type Limit struct {
+	Metric    string  `json:"metric"`
+	Name      string  `json:"name"`
+	Op        string  `json:"op"`
+	Threshold float64 `json:"threshold"`
+	Unit      *string `json:"unit,omitempty"`
 }
 
 // MadeShare defines model for MadeShare.
@@ -1014,6 +1025,7 @@ type Study struct {
 	Parameters       []Parameter               `json:"parameters"`
 	RecordedMetrics  *[]RecordedMetric         `json:"recorded_metrics,omitempty"`
 	Seed             int64                     `json:"seed"`
+	SimulatedLab     *string                   `json:"simulated_lab,omitempty"`
 	State            StudyState                `json:"state"`
 	Trials           int64                     `json:"trials"`
 	Unavailable      *map[string][]interface{} `json:"unavailable,omitempty"`
@@ -1038,8 +1050,10 @@ type Summary struct {
 	FeasibilityKnown int64        `json:"feasibility_known"`
 	Feasible         int64        `json:"feasible"`
 	ID               string       `json:"id"`
+	Limits           []Limit      `json:"limits"`
 	Name             string       `json:"name"`
 	OldestWaiting    *time.Time   `json:"oldest_waiting,omitempty"`
+	SimulatedLab     *string      `json:"simulated_lab,omitempty"`
 	State            SummaryState `json:"state"`
 	Trials           int64        `json:"trials"`
 	UpdatedAt        time.Time    `json:"updated_at"`

@@ -14,23 +14,23 @@ import (
 const (
 	insertRow = `
 		WITH row AS (
-			INSERT INTO studies (id, name, state, algorithm, version, hash, updated_at, trials, waiting, oldest_waiting, feasible, known, best, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $20)
+			INSERT INTO studies (id, name, state, algorithm, version, hash, updated_at, trials, waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $22)
 			RETURNING id)`
 	// The hash of the last event says that no other was written since: it follows from all events.
 	updateRow = `
 		WITH row AS (
 			UPDATE studies SET name = $2, state = $3, algorithm = $4, version = $5, hash = $6, updated_at = $7,
-				trials = $8, waiting = $9, oldest_waiting = $10, feasible = $11, known = $12, best = $13
-			WHERE id = $1 AND hash = $20
+				trials = $8, waiting = $9, oldest_waiting = $10, feasible = $11, known = $12, best = $13, limits = $14, simulated_lab = $15
+			WHERE id = $1 AND hash = $22
 			RETURNING id)`
 	insertEvents = `, entries AS (
 			INSERT INTO events (study_id, seq, at, by, kind, data, hash)
 			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash
-			FROM row, unnest($14::bigint[], $15::timestamptz[], $16::text[], $17::text[], $18::text[], $19::text[]) AS e (seq, at, by, kind, data, hash))`
+			FROM row, unnest($16::bigint[], $17::timestamptz[], $18::text[], $19::text[], $20::text[], $21::text[]) AS e (seq, at, by, kind, data, hash))`
 	insertAnswer = `, answer AS (
 			INSERT INTO retries (caller, method, path, key, body_hash, status, location, etag, body, created_at)
-			SELECT $21, $22, $23, $24, $25, $26, $27, $28, $29, $30 FROM row)`
+			SELECT $23, $24, $25, $26, $27, $28, $29, $30, $31, $32 FROM row)`
 	countRows = `
 		SELECT count(*) FROM row`
 )
@@ -46,7 +46,7 @@ func appending(row, id string, last any, retry *study.Retry, add study.Append, a
 	now := add.After.Summary()
 	s := statement{row + insertEvents, []any{
 		id, now.Name, string(now.State), now.Algorithm, now.Version, add.After.Hash, now.UpdatedAt,
-		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best}}
+		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best, now.Limits, now.SimulatedLab}}
 	s.arguments = append(append(s.arguments, eventColumns(add.Events)...), last)
 	if retry != nil && add.Answer != nil {
 		s.sql += insertAnswer

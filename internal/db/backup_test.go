@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -122,7 +123,7 @@ func TestDamagedBackupsAreRefusedWhole(t *testing.T) {
 		"cut in the middle": file[:len(file)/2],
 		"no last line":      pack(t, strings.Join(lines[:len(lines)-1], "")),
 		"a changed value":   pack(t, strings.Replace(text, "1e-7", "1e-8", 1)),
-		"a newer schema":    pack(t, strings.Replace(text, `"schema":2`, `"schema":999`, 1)),
+		"a newer schema":    pack(t, regexp.MustCompile(`"schema":[0-9]+`).ReplaceAllString(text, `"schema":999`)),
 		"another file":      pack(t, "{}\n"),
 	} {
 		url := dbtest.EmptyURL(t)

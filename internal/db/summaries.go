@@ -22,7 +22,7 @@ func (s *Studies) Summaries(ctx context.Context, wanted study.Listing) ([]ledger
 }
 
 const listStudies = `
-	SELECT id, name, state, algorithm, version, created_at, updated_at, coalesce(trials, 0), waiting, oldest_waiting, feasible, known, best
+	SELECT id, name, state, algorithm, version, created_at, updated_at, coalesce(trials, 0), waiting, oldest_waiting, feasible, known, best, limits, simulated_lab
 	FROM studies
 	WHERE (updated_at, id) < ($1, $2) AND ($3::text[] IS NULL OR id = ANY ($3)) AND ($4::text[] IS NULL OR state = ANY ($4))
 	ORDER BY updated_at DESC, id DESC LIMIT nullif($5::bigint, 0)`
@@ -30,7 +30,7 @@ const listStudies = `
 func scanSummary(row pgx.CollectableRow) (ledger.Summary, error) {
 	var one ledger.Summary
 	err := row.Scan(&one.ID, &one.Name, &one.State, &one.Algorithm, &one.Version, &one.CreatedAt, &one.UpdatedAt,
-		&one.Trials, &one.Waiting, &one.OldestWaiting, &one.Feasible, &one.Known, &one.Best)
+		&one.Trials, &one.Waiting, &one.OldestWaiting, &one.Feasible, &one.Known, &one.Best, &one.Limits, &one.SimulatedLab)
 	one.CreatedAt, one.UpdatedAt, one.OldestWaiting = one.CreatedAt.UTC(), one.UpdatedAt.UTC(), utc(one.OldestWaiting)
 	return one, err
 }

@@ -50,12 +50,12 @@ var apiAudiences = map[audience]string{
 var pageAudiences = map[audience]string{
 	public:   "GET /static/*, GET /sign-in, GET /sign-in/{secret}, POST /sign-in/{secret}",
 	signedIn: "GET /, POST /sign-out, GET /account, POST /account/link, POST /account/sessions/{session}/end, GET /studies",
-	operator: "GET /studies/new, POST /studies/new",
+	operator: "GET /studies/new, POST /studies/new, POST /studies/demo",
 	admin: "GET /people, POST /people/invites, POST /people/invites/{link}/revoke, POST /people/tokens, POST /people/tokens/{token}/revoke, " +
 		"POST /people/{person}/role, POST /people/{person}/disable, POST /people/{person}/enable, POST /people/{person}/link",
 	studyViewer: "GET /studies/{id}, GET /studies/{id}/parts/{part}, GET /studies/{id}/board, POST /studies/{id}/board/verify, GET /studies/{id}/trials/{number}",
 	studyOperator: "GET /studies/{id}/edit, POST /studies/{id}/edit, GET /studies/{id}/reconfigure, POST /studies/{id}/reconfigure, " +
-		"GET /studies/{id}/import, POST /studies/{id}/import, POST /studies/{id}/ask, GET /studies/{id}/own, POST /studies/{id}/own, " +
+		"GET /studies/{id}/import, POST /studies/{id}/import, POST /studies/{id}/simulate, POST /studies/{id}/ask, GET /studies/{id}/own, POST /studies/{id}/own, " +
 		"POST /studies/{id}/trials/{number}/tell, POST /studies/{id}/trials/{number}/close, POST /studies/{id}/trials/{number}/replicate, " +
 		"GET /studies/{id}/trials/{number}/correct, POST /studies/{id}/trials/{number}/correct",
 	studyAdmin: "GET /studies/{id}/shares, POST /studies/{id}/shares, POST /studies/{id}/shares/{share}/revoke",

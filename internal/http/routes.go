@@ -90,6 +90,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", "/studies", SignedIn, p.StudiesPage),
 		page("GET", "/studies/new", Operator, p.NewStudyPage),
 		page("POST", "/studies/new", Operator, p.MakeStudy),
+		page("POST", "/studies/demo", Operator, p.MakeDemo),
 
 		page("GET", study, StudyViewer, p.StudyPage),
 		page("GET", study+"/parts/{part}", StudyViewer, p.StudyPart),
@@ -106,6 +107,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", study+"/import", StudyOperator, p.ImportPage),
 		page("POST", study+"/import", StudyOperator, p.Import),
 
+		page("POST", study+"/simulate", StudyOperator, p.Simulate),
 		page("POST", study+"/ask", StudyOperator, p.Ask),
 		page("GET", study+"/own", StudyOperator, p.OwnPage),
 		page("POST", study+"/own", StudyOperator, p.AddOwn),

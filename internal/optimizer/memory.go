@@ -18,11 +18,13 @@ func (s *State) Bytes() int64 {
 			t.group(g)
 		}
 		t.all(e.whitened)
-		t.all(e.answers)
+		for _, y := range e.answers {
+			t.floats(y.items)
+		}
 	}
 	t.view(s.next)
 	t.view(s.display)
-	t.all(s.path)
+	t.all(s.path.items)
 	t.floats(s.multipliers)
 	t.history(s.history)
 	t.trace(s)
@@ -71,9 +73,9 @@ func (t *tally) group(g *group) {
 		if g.standing.arms != nil {
 			g.standing.arms.Hold(t.floats)
 		}
-		t.bytes += int64(unsafe.Sizeof(glimpse{})) * int64(cap(g.standing.glimpses))
-		for i := range g.standing.glimpses {
-			t.floats(g.standing.glimpses[i].means)
+		t.bytes += int64(unsafe.Sizeof(glimpse{})) * int64(cap(g.standing.glimpses.items))
+		for i := range g.standing.glimpses.items {
+			t.floats(g.standing.glimpses.items[i].means)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestFunctionsTellTheTruth(t *testing.T) {
 			t.Fatal(err)
 		}
 		best := in.Optimum(1)
-		at := function{in}.settings(best.Point)
+		at := simulation(t, name).Settings(best.Point)
 		truth := p.truth(at, nil)
 		g := make([]float64, len(in.Limits))
 		in.Costs(1, best.Point, g)
@@ -32,8 +32,8 @@ func TestFunctionsTellTheTruth(t *testing.T) {
 				t.Errorf("%s: %s is %v, want %v", name, limit, truth[limit], g[j])
 			}
 		}
-		if math.Abs(truth[rewardName]-best.Value) > 1e-6*math.Max(1, math.Abs(best.Value)) || math.Abs(p.Scale.Share(truth[rewardName])-1) > 1e-6 {
-			t.Errorf("%s: the optimum is %v, a share of %v, want %v", name, truth[rewardName], p.Scale.Share(truth[rewardName]), best.Value)
+		if math.Abs(truth["reward"]-best.Value) > 1e-6*math.Max(1, math.Abs(best.Value)) || math.Abs(p.Scale.Share(truth["reward"])-1) > 1e-6 {
+			t.Errorf("%s: the optimum is %v, a share of %v, want %v", name, truth["reward"], p.Scale.Share(truth["reward"]), best.Value)
 		}
 	}
 	p := problem(t, "gramacy")
@@ -41,6 +41,15 @@ func TestFunctionsTellTheTruth(t *testing.T) {
 	if p.feasible(corner) || corner["wave"] != 1.5 {
 		t.Errorf("the corner of gramacy is %v", corner)
 	}
+}
+
+func simulation(t *testing.T, name string) design.Simulation {
+	t.Helper()
+	s, err := design.NewSimulation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // TestFunctionsKeepTheirSteps: what is drawn at the start is a setting that a study of the problem may have, on every axis.

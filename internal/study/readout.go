@@ -250,9 +250,13 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	return out, nil
 }
 
-// Notes are sentences on what of the study is not computed as it was told: values from before their size was bounded.
+// Notes are sentences on what a reader of the study's figures has to know: that nobody measured them, and what is not computed as it was told,
+// values from before their size was bounded.
 func Notes(snap *ledger.Snapshot) []string {
 	notes := []string{}
+	if lab := snap.Definition.SimulatedLab; lab != "" {
+		notes = append(notes, fmt.Sprintf("Simulated: the readings come from the problem %s of the simulator, not from a laboratory.", lab))
+	}
 	for _, metric := range snap.Definition.MetricNames() {
 		if numbers := snap.Saturated(metric); len(numbers) > 0 {
 			notes = append(notes, fmt.Sprintf("%s of %s is beyond 1e100 in size; in every sum and in the model it counts as 1e100.", metric, trialsInWords(numbers)))

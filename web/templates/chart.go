@@ -13,7 +13,7 @@ type Chart struct {
 	Later   string // address of the table, when it is fetched once somebody opens it
 }
 
-// Drawing is what charts.js gets, as JSON.
+// Drawing is what charts.js gets, as JSON. Its texts are plain: nothing in them is markup, and \n breaks a line.
 type Drawing struct {
 	Title   string   `json:"title"`
 	Caption string   `json:"caption"`

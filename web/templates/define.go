@@ -18,10 +18,16 @@ type DefinePage struct {
 	Kernels     []Option
 	Advanced    bool // the fold is open
 	Key         string
+	Draft       string   // what the browser calls its copy of the unfinished form
+	Ways        []Option // answers to how the experiment goes
+	Why         string   // the present answer leads to this algorithm
+	Asked       []Input  // settings that the present answer asks for
+	Labs        []Option // who measures, where a simulated lab could
 }
 
 // SettingGroup is one setting of the algorithm with its inputs.
 type SettingGroup struct {
+	Name    string
 	Title   string
 	Meaning string
 	Inputs  []Input

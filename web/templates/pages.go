@@ -16,6 +16,7 @@ type StudiesPage struct {
 	Hides    bool   // there are archived ones, which are not shown
 	Later    bool   // this is not the first page
 	Next     string // where the next page goes on; "" at the end
+	Start    Start  // for those who may make studies
 }
 
 // From is the address of the page of the list that goes on at mark, "" for the first.
@@ -37,6 +38,9 @@ type StudyLine struct {
 	Oldest          Stamp
 	Algorithm       string
 	Updated         Stamp
+	Best, Feasible  string   // "best 81.4 % at trial 17", "feasible 14 of 19"
+	Limits          []string // "impurity ≤ 0.5 %"
+	Simulated       bool
 }
 
 // TrialPage is one trial with everything behind it.

@@ -26,6 +26,7 @@ type StudyPage struct {
 	Study       StudyHead
 	Description string // HTML made from Markdown, safe
 	Status      Status
+	Lab         Lab
 	Verdict     Verdict
 	Next        Next
 	Whole       *Whole  // everything below, where it is asked for at once

@@ -404,7 +404,7 @@ func (v visit) mapChart(o outlook, drawn study.Map) templates.Chart {
 		line := make([]string, len(drawn.X))
 		for j, x := range drawn.X {
 			mean, sd, chance := drawn.Mean[o.metric][i][j], drawn.SD[o.metric][i][j], drawn.Feasible[i][j]
-			line[j] = fmt.Sprintf("%s %s, %s %s<br>%s<br>chance within every limit %s", o.x, settingText(px, x), o.y, settingText(py, y), uncertain(mean, sd, unit), percent(chance))
+			line[j] = fmt.Sprintf("%s %s, %s %s\n%s\nchance within every limit %s", o.x, settingText(px, x), o.y, settingText(py, y), uncertain(mean, sd, unit), percent(chance))
 			if i%5 == 0 && j%5 == 0 {
 				table.Rows = append(table.Rows, []string{settingText(px, x), settingText(py, y), rough(mean), percent(chance)})
 			}

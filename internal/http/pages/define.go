@@ -15,6 +15,17 @@ import (
 	"headroom/web/templates"
 )
 
+// newStudyDraft names what a browser keeps of an unfinished form; forms filled in from something else keep theirs apart.
+const newStudyDraft = "new-study"
+
+// draftOf names the draft of a form.
+func draftOf(values url.Values) string {
+	if name := values.Get("draft"); strings.HasPrefix(name, newStudyDraft) {
+		return name
+	}
+	return newStudyDraft
+}
+
 // NewStudyPage is the form of a new study, blank or filled in from another study.
 func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
 	values := url.Values{"objective.direction": {"maximize"}, "model.kernel": {"matern52"}}
@@ -28,6 +39,16 @@ func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
 		values = definitionValues(original.Definition)
 		values.Set("name", "Copy of "+original.Definition.Name)
 		values.Del("seed")
+		values.Set("draft", newStudyDraft+"-from-"+from)
+	}
+	for field, answers := range map[string]bool{"template": false, "simulated": true} {
+		if name := r.URL.Query().Get(field); name != "" {
+			var err error
+			if values, err = simulationValues(name, answers); err != nil {
+				return err
+			}
+			values.Set("draft", newStudyDraft+"-"+field+"-"+name)
+		}
 	}
 	values.Set("key", newKey())
 	return s.showDefine(w, r, http.StatusOK, templates.DefinePage{Form: templates.Form{Values: values}})
@@ -63,12 +84,19 @@ func fillDefine(page *templates.DefinePage) {
 		page.Constraints = append(page.Constraints, kind)
 	}
 	page.Recorded = len(rowsOf(values, "recorded_metrics"))
+	page.Draft = draftOf(values)
+	if problem := values.Get("lab"); problem != "" {
+		page.Labs = []templates.Option{{Value: "", Label: "a laboratory"}, {Value: problem, Label: "a simulated lab: " + problem}}
+	}
 	for _, a := range optimizer.Algorithms() {
 		page.Algorithms = append(page.Algorithms, templates.Option{Value: a.Name, Label: a.Title})
 	}
 	chosen := describedAlgorithm(values.Get("algorithm.name"))
 	page.Summary, page.Source = chosen.Summary, chosen.Source
 	page.Settings = settingGroups(chosen, values)
+	if !page.Reconfigure {
+		fillWay(page, values)
+	}
 	for _, kernel := range []string{"matern52", "matern32", "matern12", "se", "linear"} {
 		page.Kernels = append(page.Kernels, templates.Option{Value: kernel, Label: kernel})
 	}
@@ -96,7 +124,7 @@ func formFields(form templates.Form) map[string]bool {
 		fields[name] = true
 	}
 	for _, name := range []string{"name", "description", "candidates", "objective.metric", "objective.direction", "objective.unit", "algorithm.name", "algorithm.horizon", "algorithm.preset",
-		"model.kernel", "model.fit", "model.outputs", "model.inputs", "model.lengthscales", "model.noise_variance", "model.lambda", "seed", "input_constraints", "reason"} {
+		"model.kernel", "model.fit", "model.outputs", "model.inputs", "model.lengthscales", "model.noise_variance", "model.lambda", "seed", "input_constraints", "reason", "simulated_lab"} {
 		fields[name] = true
 	}
 	for _, group := range settingGroups(describedAlgorithm(form.Value("algorithm.name")), form.Values) {
@@ -110,9 +138,10 @@ func formFields(form templates.Form) map[string]bool {
 // MakeStudy makes a study of the form, or does to the form what a button beside its lines asks.
 func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request) error {
 	return submit(w, r, func(form *typed) submission {
-		pressed := form.pressed()
+		pressed, before := form.pressed(), form.values.Get("algorithm.name")
+		takeWay(form.values)
 		if rearrange(form.values, pressed) {
-			page := templates.DefinePage{Form: form.shown(), Advanced: pressed == "refresh" && form.values.Has("algorithm.name")}
+			page := templates.DefinePage{Form: form.shown(), Advanced: pressed == "refresh" && form.values.Get("algorithm.drawn") != before}
 			return submission{done: func() error { return s.showDefine(w, r, http.StatusOK, page) }}
 		}
 		dropBlank(form.values)
@@ -128,7 +157,7 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request) error {
 				if first := answeredBefore(err); first != nil {
 					made = first.Location
 				} else if err == nil {
-					made = "/studies/" + after.ID + "?done=made&saved=new-study"
+					made = "/studies/" + after.ID + "?done=made&saved=" + url.QueryEscape(draftOf(form.values))
 				}
 				return err
 			},
@@ -180,6 +209,8 @@ func definitionValues(d design.Definition) url.Values {
 		set("model."+name, jsonText(raw))
 	}
 	set("input_constraints", strings.Join(d.InputConstraints, "\n"))
+	set("simulated_lab", d.SimulatedLab)
+	set("lab", d.SimulatedLab)
 	set("candidates", candidatesText(d))
 	return values
 }

@@ -104,6 +104,7 @@ func rearrange(values url.Values, do string) bool {
 func (t *typed) definition() design.Definition {
 	d := design.Definition{Name: t.text("name"), Description: strings.ReplaceAll(t.text("description"), "\r\n", "\n")}
 	d.Candidates = t.candidates()
+	d.SimulatedLab = t.text("simulated_lab")
 	for i := range rowsOf(t.values, "parameters") {
 		d.Parameters = append(d.Parameters, t.parameter(i))
 	}

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -48,9 +49,31 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 			line.Waiting = strconv.Itoa(one.Waiting) + " waiting"
 			line.Oldest = optionalStamp(one.OldestWaiting, page.Now)
 		}
+		line.Simulated = one.SimulatedLab != ""
+		if one.Best != nil {
+			line.Best = fmt.Sprintf("best %s %s at trial %d", one.Best.Metric, quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
+		}
+		for _, limit := range one.Limits {
+			line.Limits = append(line.Limits, limitWords(limit))
+		}
+		if one.Known > 0 && len(one.Limits) > 0 {
+			line.Feasible = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known)
+		}
 		page.Lines = append(page.Lines, line)
 	}
+	if page.Viewer.Creates {
+		page.Start = start()
+	}
 	return show(w, r, http.StatusOK, templates.StudiesView(page))
+}
+
+// limitWords is a limit in a line of the list.
+func limitWords(limit ledger.Limit) string {
+	sign := "≤"
+	if limit.Op == ">=" {
+		sign = "≥"
+	}
+	return limit.Metric + " " + sign + " " + quantity(limit.Threshold, limit.Unit)
 }
 
 func algorithmTitles() map[string]string {

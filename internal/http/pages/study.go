@@ -51,7 +51,7 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	page.Charts = true
 	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(v.snap.Version, 10)), Version: v.snap.Version}
 	var err error
-	page.Next = v.next()
+	page.Next, page.Lab = v.next(), s.lab(v)
 	if page.Status, err = s.status(r.Context(), v); err != nil {
 		return err
 	}
@@ -131,6 +131,9 @@ func sections() map[string]part {
 		"status": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			status, err := s.status(ctx, v)
 			return templates.StatusStrip(status), err
+		}},
+		"lab": {query: nothing, personal: true, draw: func(s *Site, _ context.Context, v visit) (templ.Component, error) {
+			return templates.LabPanel(s.lab(v)), nil
 		}},
 		"next": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
 			return templates.NextSection(v.next()), nil

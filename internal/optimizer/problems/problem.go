@@ -68,12 +68,13 @@ type Instance struct {
 	Fitted bool
 	Optima []Optimum   // in order of From
 	Safe   [][]float64 // points known to be within the limits, for the algorithms that start from some
+	Lab    *Laboratory // how its numbers are called and read, nil for a problem without names and units
 }
 
 // Menu lists every problem, in the order to offer them.
 func Menu() []Problem { return menu }
 
-var menu = slices.Concat(sineProblems, rkhsProblems, readingProblems, systemProblems, classicProblems, engineeringProblems)
+var menu = slices.Concat(sineProblems, rkhsProblems, readingProblems, systemProblems, classicProblems, engineeringProblems, laboratoryProblems)
 
 // Find returns the problem of that name; the error lists the names there are.
 func Find(name string) (Problem, error) {
@@ -110,6 +111,12 @@ func (in *Instance) Optimum(t int) Optimum {
 		}
 	}
 	return best
+}
+
+// StandsStill tells whether the problem is one that a laboratory could have: its functions do not change over the rounds, readings come at
+// once, and it brings no prior of its own.
+func (in *Instance) StandsStill() bool {
+	return in.Sample == nil && in.Delay == 0 && in.Matrix == nil && len(in.Optima) == 1
 }
 
 // costs are g_j(x) in round t.

@@ -43,6 +43,7 @@ func (d Definition) Check() (Definition, error) {
 	metricsGood := c.metrics()
 	c.algorithm()
 	c.modelWords()
+	c.simulatedLab()
 	if parametersGood {
 		b := newCompiler(c.d, &c.faults)
 		b.space()

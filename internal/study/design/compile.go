@@ -80,6 +80,12 @@ func (b *compiler) space() {
 	b.limits()
 	c.Config.Space.Settle = c.space.settle
 	if c.arms == nil {
+		if c.space.shares() {
+			c.Config.Space.Fill = c.space.fill
+		}
+		for _, probe := range c.Probes() {
+			c.Config.Space.Inside = append(c.Config.Space.Inside, probe.U)
+		}
 		return
 	}
 	c.Config.Space.Arms = make([][]float64, len(c.arms))

@@ -23,6 +23,8 @@ type Definition struct {
 	Seed             uint64           `json:"seed"`
 	// Unavailable lists settings that have run out ("out of ligand X"), by parameter.
 	Unavailable map[string][]Value `json:"unavailable,omitempty"`
+	// SimulatedLab names the problem of the simulator that answers instead of a laboratory, "" for a real one.
+	SimulatedLab string `json:"simulated_lab,omitempty"`
 }
 
 // ParameterType is what values a parameter takes.

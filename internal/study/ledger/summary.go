@@ -17,6 +17,17 @@ type Summary struct {
 	Known         int        `json:"feasibility_known"` // trials of which it is known whether they are
 	Best          *BestTrial `json:"best"`              // null while none is known to be within every limit
 	Algorithm     string     `json:"algorithm"`
+	Limits        []Limit    `json:"limits"`
+	SimulatedLab  string     `json:"simulated_lab,omitempty"` // the simulator's problem that answers, "" where a laboratory does
+}
+
+// Limit is a constraint in a line of the list.
+type Limit struct {
+	Name      string  `json:"name"`
+	Metric    string  `json:"metric"`
+	Op        string  `json:"op"`
+	Threshold float64 `json:"threshold"`
+	Unit      string  `json:"unit,omitempty"`
 }
 
 // BestTrial is the best included trial known to be within every limit.
@@ -30,7 +41,11 @@ type BestTrial struct {
 // Summary is the study's line in a list.
 func (snap *Snapshot) Summary() Summary {
 	s := Summary{ID: snap.ID, Name: snap.Definition.Name, State: snap.State, Version: snap.Version,
-		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name}
+		CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt, Trials: len(snap.Trials), Algorithm: snap.Definition.Algorithm.Name,
+		Limits: []Limit{}, SimulatedLab: snap.Definition.SimulatedLab}
+	for _, c := range snap.Definition.Constraints {
+		s.Limits = append(s.Limits, Limit{c.Name, c.Metric, c.Op, c.Threshold, c.Unit})
+	}
 	s.Waiting, s.Feasible, s.Known = snap.tally.waiting, snap.tally.feasible, snap.tally.known
 	if t := snap.Trial(snap.tally.oldestWaiting); t != nil {
 		created := t.CreatedAt

@@ -1,0 +1,175 @@
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/web/templates"
+)
+
+// example is a study to start from.
+type example struct{ problem, title, text string }
+
+// examples are the templates that are offered.
+var examples = []example{
+	{"reaction", "Reaction", "Yield as high as possible by temperature, time and catalyst, with a limit on an impurity."},
+	{"formulation", "Formulation", "A mixture of four parts that adds up to 100 %, as stable as possible, with a limit on its viscosity."},
+	{"machine", "Machine settings", "Parts an hour by speed, feed and coolant, with a limit on the temperature of the tool."},
+}
+
+// start is what the list of studies offers to begin with.
+func start() templates.Start {
+	offer := templates.Start{Key: newKey()}
+	for _, e := range examples {
+		offer.Examples = append(offer.Examples, templates.Example{Title: e.title, Text: e.text, URL: "/studies/new?" + url.Values{"template": {e.problem}}.Encode()})
+	}
+	simulations := slices.Clone(design.Simulations())
+	slices.SortStableFunc(simulations, func(a, b design.Simulation) int { return cmp.Compare(unnamedLast(a), unnamedLast(b)) })
+	for _, s := range simulations {
+		offer.Problems = append(offer.Problems, templates.Option{Value: s.Problem.Name, Label: s.Problem.Name + ": " + s.Problem.Summary})
+	}
+	return offer
+}
+
+// unnamedLast sorts problems with names and units before those without.
+func unnamedLast(s design.Simulation) int {
+	if s.Instance().Lab != nil {
+		return 0
+	}
+	return 1
+}
+
+// simulationValues fills the form of a new study from a problem of the simulator; answers says whether its simulated lab answers too.
+func simulationValues(name string, answers bool) (url.Values, error) {
+	s, err := design.NewSimulation(name)
+	if err != nil {
+		return nil, design.NewInvalid("query.template", err.Error(), name)
+	}
+	d := s.Definition()
+	d.Algorithm.Horizon = s.Problem.Horizon
+	if answers {
+		d.SimulatedLab = name
+	}
+	values := definitionValues(d)
+	values.Set("model.kernel", "matern52")
+	values.Set("lab", name)
+	return values, nil
+}
+
+// The demo study: the reaction, with what happens in labs.
+const demoTrials = 24
+
+var demoSlips = []study.Slip{
+	{Number: 6, Metric: "yield", Factor: 0.1, Reason: "the decimal point was one place off"},
+	{Number: 11, Exclude: true, Reason: "the stirrer had stopped, as its log says"},
+}
+
+func demo() (design.Definition, error) {
+	s, err := design.NewSimulation("reaction")
+	if err != nil {
+		return design.Definition{}, err
+	}
+	d := s.Definition()
+	d.Name, d.SimulatedLab, d.Seed = "Demo: reaction yield", "reaction", 7
+	d.Description = "A study to look around in. **Nobody measured this**: a simulated lab reads a made-up reaction A → B → C with noise. " +
+		"It mistypes the yield of trial 6 and corrects it, and takes trial 11 out. Ask for more trials, answer them yourself or let the simulated lab do it."
+	d.Algorithm.Horizon = s.Problem.Horizon
+	return d, nil
+}
+
+// MakeDemo makes the demo study and lets its simulated lab fill it.
+func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request) error {
+	d, err := demo()
+	if err != nil {
+		return err
+	}
+	return submit(w, r, func(*typed) submission {
+		var made string
+		return submission{
+			do: func(cmd study.Command) error {
+				after, err := s.Studies.Create(r.Context(), cmd, d)
+				if first := answeredBefore(err); first != nil {
+					made = first.Location
+					return err
+				}
+				if err != nil {
+					return err
+				}
+				made = "/studies/" + after.ID + "?done=demo"
+				return s.Studies.Simulate(r.Context(), cmd, after.ID, demoTrials, demoSlips...)
+			},
+			done: func() error { return GoTo(w, r, made) },
+		}
+	})
+}
+
+// simulatedAtOnce is how many trials a press of the button lets the simulated lab run.
+const simulatedAtOnce = 5
+
+// Simulate lets the study's simulated lab run some trials, or stops it.
+func (s *Site) Simulate(w http.ResponseWriter, r *http.Request) error {
+	snap, err := s.studyNow(r)
+	if err != nil {
+		return err
+	}
+	return submit(w, r, func(form *typed) submission {
+		show := func(again templates.Form) error {
+			if !isPart(r) {
+				if again.Faulty() {
+					return s.showStudy(w, r, http.StatusUnprocessableEntity, visiting(r, snap), func(page *templates.StudyPage) { page.Error = again.General })
+				}
+				return GoTo(w, r, "/studies/"+snap.ID+"#lab")
+			}
+			panel := s.lab(visiting(r, snap))
+			panel.Fault = again.General
+			return show(w, r, http.StatusOK, templates.LabPanel(panel))
+		}
+		return submission{
+			do: func(cmd study.Command) error {
+				if form.pressed() == "stop" {
+					s.Studies.StopSimulating(snap.ID)
+					return nil
+				}
+				return s.Studies.Simulate(r.Context(), cmd, snap.ID, simulatedAtOnce)
+			},
+			done:  func() error { return show(templates.Form{}) },
+			names: nowhere,
+			again: show,
+		}
+	})
+}
+
+// lab is the panel of a study's simulated lab; it is empty where a real one measures.
+func (s *Site) lab(v visit) templates.Lab {
+	d := v.snap.Definition
+	panel := templates.Lab{Study: v.head, Problem: d.SimulatedLab}
+	simulation, err := design.NewSimulation(d.SimulatedLab)
+	if err != nil {
+		return panel
+	}
+	panel.Summary = simulation.Problem.Summary
+	for _, metric := range tableMetrics(d) {
+		if sd := simulation.StdDev()[metric]; sd > 0 {
+			panel.Noise = append(panel.Noise, metric+" ± "+quantity(sd, unitOf(d, metric)))
+		}
+	}
+	run, known := s.Studies.Simulated(v.snap.ID)
+	panel.Going = run.Going
+	switch {
+	case !known:
+	case run.Going:
+		panel.Text = fmt.Sprintf("It is at work: %d of %s read.", run.Read, count(run.Wanted, "trial", "trials"))
+	case run.Trouble != "":
+		panel.Text = fmt.Sprintf("It ended after %d of %s: %s", run.Read, count(run.Wanted, "trial", "trials"), run.Trouble)
+	case run.Stopped:
+		panel.Text = fmt.Sprintf("It was stopped after %d of %s.", run.Read, count(run.Wanted, "trial", "trials"))
+	default:
+		panel.Text = fmt.Sprintf("It has run %s.", count(run.Wanted, "trial", "trials"))
+	}
+	return panel
+}

@@ -1,0 +1,220 @@
+package pages_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"headroom/internal/account"
+	"headroom/internal/http/sitetest"
+)
+
+// postAs sends a form as a browser does.
+func postAs(s *sitetest.Site, path, token string, form url.Values) sitetest.Answer {
+	return s.Call("POST", path, token, form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin")
+}
+
+// settled waits until the study's simulated lab rests, and returns the study's trials.
+func rested(t *testing.T, s *sitetest.Site, study string) []any {
+	t.Helper()
+	sitetest.Eventually(t, "the simulated lab rests", func() bool {
+		return !strings.Contains(string(s.Call("GET", study+"/parts/lab", s.Admin, nil).Want(200).Body), "at work")
+	})
+	return s.API("GET", study+"/trials?limit=100", nil).Want(200).JSON()["trials"].([]any)
+}
+
+// A fresh server makes the demo: through the service, as everybody's events, with a slip, an exclusion and nothing waiting; the list shows it.
+func TestDemoIsMadeAsStudiesAre(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	list := string(s.Call("GET", "/studies", s.Admin, nil).Want(200).Body)
+	for _, offered := range []string{"Make the demo study", "/studies/new?template=reaction", "/studies/new?template=formulation", "/studies/new?template=machine", "welded-beam"} {
+		if !strings.Contains(list, offered) {
+			t.Errorf("a fresh server does not offer %q", offered)
+		}
+	}
+	form := url.Values{"key": {"once"}}
+	if got := postAs(s, "/studies/demo", s.Token(account.Viewer, ""), form).Status; got != http.StatusForbidden {
+		t.Errorf("a viewer making the demo meets %d", got)
+	}
+	made := postAs(s, "/studies/demo", s.Admin, form).Want(303).Header.Get("Location")
+	study, _, _ := strings.Cut(made, "?")
+	if again := postAs(s, "/studies/demo", s.Admin, form).Want(303).Header.Get("Location"); !strings.HasPrefix(again, study) {
+		t.Errorf("pressed twice, the button made %s and %s", made, again)
+	}
+	trials := rested(t, s, study)
+	if len(trials) != 24 {
+		t.Fatalf("the demo has %d trials", len(trials))
+	}
+	sixth, eleventh := trials[5].(map[string]any), trials[10].(map[string]any)
+	yield := sixth["metrics"].(map[string]any)["yield"].(map[string]any)
+	if yield["corrected"] != true || yield["original"].(float64)*10-yield["value"].(float64) > 1e-9 || eleventh["excluded"] != true {
+		t.Errorf("trial 6 reads %v, trial 11 is excluded: %v", yield, eleventh["excluded"])
+	}
+	if by := yield["by"]; by != "Test admin (token) (simulated lab)" {
+		t.Errorf("the ledger names %v", by)
+	}
+	for _, one := range trials {
+		if status := one.(map[string]any)["status"]; status != "completed" {
+			t.Errorf("trial %v is %v", one.(map[string]any)["number"], status)
+		}
+	}
+	verified := s.API("POST", study+"/verify", nil).Want(200).JSON()
+	if verified["ok"] != true {
+		t.Errorf("the demo does not verify: %v", verified)
+	}
+	list = string(s.Call("GET", "/studies", s.Admin, nil).Want(200).Body)
+	for _, shown := range []string{"simulated", "impurity ≤ 2", "best yield ", "feasible "} {
+		if !strings.Contains(list, shown) {
+			t.Errorf("the list does not show %q", shown)
+		}
+	}
+	if page := string(s.Call("GET", study, s.Admin, nil).Want(200).Body); !strings.Contains(page, "Nobody measures here") || !strings.Contains(page, "Simulated: the readings come from") {
+		t.Error("the page does not say that the study is simulated")
+	}
+}
+
+// The simulated lab first answers what waits, then asks; it runs 5 trials, only in a study that has one, only for those who may, and only while
+// the study is open.
+func TestSimulatedLabRuns(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(`{"name": "Beam", "simulated_lab": "gramacy", "parameters": [{"name": "x1", "type": "real", "low": 0, "high": 1}, {"name": "x2", "type": "real", "low": 0, "high": 1}],
+		"objective": {"metric": "reward", "direction": "maximize"}, "constraints": [{"metric": "wave", "op": "<=", "threshold": 0}, {"metric": "disk", "op": "<=", "threshold": 0}], "seed": 3}`)
+	study := "/studies/" + id
+	s.API("POST", study+"/ask", `{"count": 2}`).Want(201)
+	s.API("POST", study+"/trials/2/tell", `{"metrics": {"wave": 0.25}}`).Want(200)
+	if got := postAs(s, study+"/simulate", s.Token(account.Viewer, ""), nil).Status; got != http.StatusForbidden {
+		t.Errorf("a viewer running the lab meets %d", got)
+	}
+	postAs(s, study+"/simulate", s.Admin, url.Values{"do": {"run"}}).Want(303)
+	trials := rested(t, s, study)
+	if len(trials) != 5 {
+		t.Fatalf("%d trials after a run of 5, of which 2 waited", len(trials))
+	}
+	told := trials[1].(map[string]any)["metrics"].(map[string]any)
+	if told["wave"].(map[string]any)["value"] != 0.25 || told["reward"] == nil || told["disk"] == nil {
+		t.Errorf("of trial 2 only wave was told; the lab left %v", told)
+	}
+	s.API("PATCH", study, `{"state": "paused"}`).Want(200)
+	if answer := postAs(s, study+"/simulate", s.Admin, nil); answer.Status != 422 || !strings.Contains(string(answer.Body), "The study is paused") {
+		t.Errorf("in a paused study: %d", answer.Status)
+	}
+	real := "/studies/" + s.NewStudy(sitetest.Screen)
+	if answer := postAs(s, real+"/simulate", s.Admin, nil); answer.Status != 422 || !strings.Contains(string(answer.Body), "real laboratory") {
+		t.Errorf("in a study of a real laboratory: %d %s", answer.Status, answer.Body)
+	}
+	if s.API("GET", real, nil).Want(200).JSON()["version"] != 1.0 {
+		t.Error("something was told in a study of a real laboratory")
+	}
+}
+
+// A run ends when somebody stops it, and a second one is refused while one is under way.
+func TestSimulatedLabStops(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	made := postAs(s, "/studies/demo", s.Admin, nil).Want(303).Header.Get("Location")
+	study, _, _ := strings.Cut(made, "?")
+	if answer := postAs(s, study+"/simulate", s.Admin, nil); answer.Status != 422 || !strings.Contains(string(answer.Body), "at work already") {
+		t.Errorf("a second run meets %d", answer.Status)
+	}
+	postAs(s, study+"/simulate", s.Admin, url.Values{"do": {"stop"}}).Want(303)
+	if trials := rested(t, s, study); len(trials) >= 24 {
+		t.Errorf("it went on to trial %d", len(trials))
+	}
+	if panel := string(s.Call("GET", study+"/parts/lab", s.Admin, nil).Want(200).Body); !strings.Contains(panel, "It was stopped after") {
+		t.Errorf("the panel says %s", panel)
+	}
+}
+
+var field = regexp.MustCompile(`(?s)name="([^"]+)"[^>]*? value="([^"]*)"`)
+
+// Every template and simulated lab makes a study as it stands.
+func TestTemplatesMakeStudies(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	for _, query := range []string{"template=reaction", "template=formulation", "template=machine", "simulated=welded-beam", "simulated=rkhs-100"} {
+		page := string(s.Call("GET", "/studies/new?"+query, s.Admin, nil).Want(200).Body)
+		form := url.Values{}
+		for _, found := range field.FindAllStringSubmatch(page, -1) {
+			if !strings.HasSuffix(found[1], ".sampled") { // an empty check box
+				form.Set(found[1], htmlText(found[2]))
+			}
+		}
+		for _, chosen := range regexp.MustCompile(`(?s)<select[^>]*name="([^"]+)".*?</select>`).FindAllStringSubmatch(page, -1) {
+			if option := regexp.MustCompile(`<option value="([^"]*)" selected>`).FindStringSubmatch(chosen[0]); option != nil {
+				form.Set(chosen[1], htmlText(option[1]))
+			}
+		}
+		for _, area := range regexp.MustCompile(`(?s)<textarea[^>]*name="([^"]+)"[^>]*>(.*?)</textarea>`).FindAllStringSubmatch(page, -1) {
+			form.Set(area[1], htmlText(area[2]))
+		}
+		form.Set("do", "save")
+		answer := postAs(s, "/studies/new", s.Admin, form)
+		if answer.Status != 303 {
+			t.Errorf("%s: %d %.3000s", query, answer.Status, regexp.MustCompile(`(?s)class="error".*?</p>`).Find(answer.Body))
+			continue
+		}
+		study, _, _ := strings.Cut(answer.Header.Get("Location"), "?")
+		lab, _ := s.API("GET", study, nil).Want(200).JSON()["simulated_lab"].(string)
+		if want := strings.HasPrefix(query, "simulated"); (lab != "") != want {
+			t.Errorf("%s: simulated lab %q", query, lab)
+		}
+	}
+	s.Call("GET", "/studies/new?template=moonshot", s.Admin, nil).Want(422)
+}
+
+func htmlText(text string) string {
+	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&amp;", "&").Replace(text)
+}
+
+// Each answer to how an experiment goes sets its algorithm and settings and says why; what a person chose under Advanced stays.
+func TestWaysChooseAlgorithms(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	form := url.Values{"do": {"refresh"}, "way.was": {"usual"}, "algorithm.name": {"log-cei"}, "algorithm.drawn": {"log-cei"},
+		"parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "settings.beta.schedule": {"constant"}, "settings.beta.value": {"3"}}
+	for way, wants := range map[string][]string{
+		"usual": {"(log-cei)", "fewest trials"}, "late": {"(log-cei)", "any order"}, "drift": {"(rpol-sw-ucb)", `name="settings.window" value="30"`},
+		"safe": {"(stageopt)", `name="settings.safe_seeds"`, "spreadsheet"}, "average": {"(ckb-ucb)", "paid back"}, "many": {"(scbo)"},
+	} {
+		form.Set("way", way)
+		page := string(postAs(s, "/studies/new", s.Admin, form).Want(200).Body)
+		for _, want := range append(wants, `<option value="`+way+`" selected>`) {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: no %q", way, want)
+			}
+		}
+		for _, once := range []string{"settings.window", "settings.safe_seeds"} {
+			if strings.Count(page, `name="`+once+`"`) > 1 {
+				t.Errorf("%s: two fields %s", way, once)
+			}
+		}
+	}
+	form.Set("way", "usual")
+	form.Set("algorithm.name", "epbo")
+	page := string(postAs(s, "/studies/new", s.Admin, form).Want(200).Body)
+	if !strings.Contains(page, `<option value="own" selected>`) || !strings.Contains(page, "(epbo)") || !strings.Contains(page, `id="advanced" open`) {
+		t.Error("what was chosen under Advanced did not stay")
+	}
+	form.Set("way", "safe")
+	form.Set("way.was", "safe")
+	form.Set("algorithm.name", "stageopt")
+	form.Set("do", "save")
+	for name, text := range map[string]string{"name": "Safe", "parameters.0.low": "0", "parameters.0.high": "1", "objective.metric": "y", "objective.direction": "maximize",
+		"constraints.0.metric": "g", "constraints.0.op": "<=", "constraints.0.threshold": "1"} {
+		form.Set(name, text)
+	}
+	for name := range form {
+		if strings.HasPrefix(name, "settings.") {
+			form.Del(name)
+		}
+	}
+	if page := string(postAs(s, "/studies/new", s.Admin, form).Want(422).Body); !strings.Contains(page, `id="f-settings_safe_seeds-fault"`) {
+		t.Error("the missing safe settings are not asked for beside their field")
+	}
+	form.Set("settings.safe_seeds", "x\n0.5")
+	postAs(s, "/studies/new", s.Admin, form).Want(303)
+}

@@ -1,0 +1,277 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// Bounds on simulated laboratories.
+const (
+	mostSimulated   = 25              // trials of one run
+	mostSimulations = 4               // runs at once
+	simulationTime  = 5 * time.Minute // of one run
+	mostRemembered  = 1000            // runs of which it is known how they ended
+)
+
+// Run is a simulated laboratory at work: it asks for trials like everybody and tells what its problem reads there.
+type Run struct {
+	Wanted, Read int // trials
+	Going        bool
+	Stopped      bool   // because somebody said so
+	Trouble      string // why it ended early, "" if it did not
+}
+
+// run is one under way, or ended.
+type run struct {
+	Run
+	cancel context.CancelFunc
+}
+
+// simulations are the runs by study. The zero value is ready.
+type simulations struct {
+	mu sync.Mutex
+	by map[string]*run
+}
+
+// Slip is something that goes wrong in a simulated laboratory on purpose, at trial Number, to show what becomes of it: Metric is told Factor times
+// too large and corrected at once, and with Exclude the trial is taken out. Reason says why.
+type Slip struct {
+	Number  int
+	Metric  string
+	Factor  float64
+	Exclude bool
+	Reason  string
+}
+
+// Simulate lets the study's simulated laboratory answer: first the trials that wait, then such as it asks for, count in all. It works behind the
+// request and ends by itself; Simulated tells how far it is.
+func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count int, slips ...Slip) error {
+	if count < 1 || count > mostSimulated {
+		return design.NewInvalid("body.count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
+	}
+	snap, err := s.latest(ctx, id)
+	if err != nil {
+		return err
+	}
+	lab, err := labOf(snap)
+	if err != nil {
+		return err
+	}
+	if err := mayChoose(snap); err != nil {
+		return err
+	}
+	if err := s.simulations.begin(id, count); err != nil {
+		return err
+	}
+	by := Command{By: cmd.By + " (simulated lab)"}
+	started := s.jobs.Go("simulated lab", id, simulationTime, func(ctx context.Context) error {
+		return s.simulations.during(ctx, id, func(ctx context.Context) error {
+			return s.answerAll(ctx, by, lab, id, count, slips)
+		})
+	}, func(err error) { s.simulations.end(id, err) })
+	if !started {
+		s.simulations.end(id, ErrUnavailable)
+		return fmt.Errorf("the server is stopping: %w", ErrUnavailable)
+	}
+	return nil
+}
+
+// labOf is the study's simulated laboratory.
+func labOf(snap *ledger.Snapshot) (design.Simulation, error) {
+	name := snap.Definition.SimulatedLab
+	if name == "" {
+		return design.Simulation{}, conflict("This study has a real laboratory: no simulated one may answer in it.")
+	}
+	return design.NewSimulation(name)
+}
+
+func (s *Service) answerAll(ctx context.Context, by Command, lab design.Simulation, id string, count int, slips []Slip) error {
+	for range count {
+		snap, trial, err := s.nextToAnswer(ctx, by, lab, id)
+		if err != nil {
+			return err
+		}
+		readings := readingsOf(lab, snap, trial)
+		s.simulations.read(id)
+		var slip Slip
+		if at := slices.IndexFunc(slips, func(slip Slip) bool { return slip.Number == trial.Number }); at >= 0 {
+			slip = slips[at]
+		}
+		if err := s.answer(ctx, by, id, trial.Number, readings, slip); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer tells a trial's readings, with what slips.
+func (s *Service) answer(ctx context.Context, by Command, id string, number int, readings map[string]ledger.Reading, slip Slip) error {
+	told := ledger.Telling{Metrics: maps.Clone(readings)}
+	right, slipped := readings[slip.Metric]
+	if slipped {
+		wrong := right
+		wrong.Value *= slip.Factor
+		told.Metrics[slip.Metric] = wrong
+	}
+	if _, err := s.Tell(ctx, by, id, number, told); err != nil {
+		return err
+	}
+	if slipped {
+		correction := Correction{Number: number, Metrics: map[string]*ledger.Reading{slip.Metric: &right}, Reason: slip.Reason}
+		if _, err := s.Correct(ctx, by, id, correction); err != nil {
+			return err
+		}
+	}
+	if slip.Exclude {
+		_, err := s.Close(ctx, by, id, ledger.Excluded, number, slip.Reason)
+		return err
+	}
+	return nil
+}
+
+// nextToAnswer is the first waiting trial of which the laboratory could read something, or a new one.
+func (s *Service) nextToAnswer(ctx context.Context, by Command, lab design.Simulation, id string) (*ledger.Snapshot, *ledger.Trial, error) {
+	snap, err := s.latest(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, t := range snap.Trials {
+		if t.Waiting() && len(readingsOf(lab, snap, t)) > 0 {
+			return snap, snap.Trials[i], nil
+		}
+	}
+	snap, numbers, err := s.Ask(ctx, by, id, Ask{Count: 1})
+	if err != nil {
+		return nil, nil, err
+	}
+	return snap, snap.Trial(numbers[0]), nil
+}
+
+// readingsOf is what the laboratory reads of the metrics not yet told, the same whenever it is asked.
+func readingsOf(lab design.Simulation, snap *ledger.Snapshot, t *ledger.Trial) map[string]ledger.Reading {
+	random := rand.New(rand.NewPCG(snap.Definition.Seed, uint64(t.Number)))
+	readings, sd := map[string]ledger.Reading{}, lab.StdDev()
+	for metric, value := range lab.Read(t.Parameters, random) {
+		if _, told := t.Metrics[metric]; told {
+			continue
+		}
+		reading := ledger.Reading{Value: asDisplayed(value, sd[metric])}
+		if noise := sd[metric]; noise > 0 {
+			reading.StdDev = &noise
+		}
+		readings[metric] = reading
+	}
+	return readings
+}
+
+// asDisplayed is a value with the digits that an instrument of that noise displays: two digits of the noise, six of the value without any.
+func asDisplayed(value, noise float64) float64 {
+	text := strconv.FormatFloat(value, 'g', 6, 64)
+	if noise > 0 {
+		text = strconv.FormatFloat(value, 'f', max(0, 1-int(math.Floor(math.Log10(noise)))), 64)
+	}
+	shown, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(err) // it was written the line before
+	}
+	return shown + 0 // −0 becomes 0
+}
+
+// Simulated is the study's last run of its simulated laboratory on this server; known is false when there was none.
+func (s *Service) Simulated(id string) (last Run, known bool) {
+	s.simulations.mu.Lock()
+	defer s.simulations.mu.Unlock()
+	if r := s.simulations.by[id]; r != nil {
+		return r.Run, true
+	}
+	return Run{}, false
+}
+
+// StopSimulating ends the study's run, if one is under way, after the trial it is at.
+func (s *Service) StopSimulating(id string) {
+	s.simulations.mu.Lock()
+	defer s.simulations.mu.Unlock()
+	if r := s.simulations.by[id]; r != nil && r.Going {
+		r.Stopped = true
+		if r.cancel != nil {
+			r.cancel()
+		}
+	}
+}
+
+// begin notes a run, unless the study has one or the server enough.
+func (all *simulations) begin(id string, count int) error {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	going := 0
+	for _, r := range all.by {
+		if r.Going {
+			going++
+		}
+	}
+	switch r := all.by[id]; {
+	case r != nil && r.Going:
+		return conflict("The simulated lab is at work already: %d of %d trials.", r.Read, r.Wanted)
+	case going >= mostSimulations:
+		return conflict("%d simulated labs are at work on this server, which is the most at once. Try again in a minute.", going)
+	}
+	if all.by == nil {
+		all.by = map[string]*run{}
+	}
+	for known, r := range all.by {
+		if len(all.by) >= mostRemembered && !r.Going {
+			delete(all.by, known)
+		}
+	}
+	all.by[id] = &run{Run: Run{Wanted: count, Going: true}}
+	return nil
+}
+
+// during lets StopSimulating end work.
+func (all *simulations) during(ctx context.Context, id string, work func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	all.mu.Lock()
+	r := all.by[id]
+	r.cancel = cancel
+	if r.Stopped {
+		cancel()
+	}
+	all.mu.Unlock()
+	err := work(ctx)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if r.Stopped && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// read notes that one more trial is read, before its readings are told: whoever hears of the last finds the run complete.
+func (all *simulations) read(id string) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	r := all.by[id]
+	r.Read++
+}
+
+func (all *simulations) end(id string, err error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	r := all.by[id]
+	r.Going, r.cancel = false, nil
+	if err != nil {
+		r.Trouble = err.Error()
+	}
+}

@@ -1,0 +1,3 @@
+ALTER TABLE studies
+    DROP COLUMN limits,
+    DROP COLUMN simulated_lab;

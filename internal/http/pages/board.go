@@ -43,18 +43,14 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page.Status.Still = true
-	if page.Progress, err = s.progress(r.Context(), v); err != nil {
+	if page.Verdict, err = s.verdict(r.Context(), v); err != nil {
 		return err
 	}
-	if page.Beliefs, err = s.beliefs(r.Context(), v); err != nil {
+	whole, err := s.whole(r.Context(), v)
+	if err != nil {
 		return err
 	}
-	if page.Trials, err = s.trials(r.Context(), v); err != nil {
-		return err
-	}
-	if page.Ledger, err = s.ledger(r.Context(), v); err != nil {
-		return err
-	}
+	page.Whole = *whole
 	page.Verified = s.verifications.read(v)
 	return show(w, r, http.StatusOK, templates.BoardView(page))
 }

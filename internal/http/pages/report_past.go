@@ -90,7 +90,7 @@ func (p *past) take(v visit, event ledger.Event) error {
 		}
 		p.define(data.Definition)
 		p.marks = append(p.marks, mark{float64(p.chosen) + 0.5, "changed"})
-		p.amend(event, "–", "configuration", "", changesWords(data.Changes), data.Reason)
+		p.amend(event, "–", "configuration", "", changesWords(data.Definition, data.Changes), data.Reason)
 	case ledger.Corrected, ledger.Excluded, ledger.Included:
 		return p.takeAmend(v, event)
 	}

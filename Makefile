@@ -9,7 +9,7 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 SOURCES := $(shell find clients cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
 
-.PHONY: build run test check generate tools
+.PHONY: build run test check generate tools fuzz
 
 build: bin/headroom
 
@@ -38,3 +38,7 @@ check: generate
 	unformatted=$$(gofmt -l clients cmd internal migrations web e2e); [ -z "$$unformatted" ] || { echo "Not formatted: $$unformatted"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
+
+# fuzz looks longer than the tests do for what a parser cannot take: ten minutes each.
+fuzz:
+	scripts/fuzz 10m

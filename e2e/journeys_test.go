@@ -61,17 +61,19 @@ func TestFirstLight(t *testing.T) {
 	p.until("the next field", fmt.Sprintf(`document.activeElement.matches(%q)`, result(1, 1)))
 	p.keys("0.31" + kb.Enter)
 	p.sees("Nothing is waiting")
+	p.drawn()
 	p.until("the result in the table", `/71\.25[\s\S]*0\.31/.test(document.querySelector("#trial-1").innerText)`)
-	p.until("the chart", `document.querySelector("#chart-best.js-plotly-plot")?.data.some((trace) => trace.y?.includes(71.25))`)
-	p.sees("best feasible 71.25")
+	p.until("the chart", `document.querySelector("#chart-progress.js-plotly-plot")?.data.some((trace) => trace.y?.includes(71.25))`)
+	p.sees("single reading within the limits: 71.25 %")
 
 	p.press("Ask for next trial")
 	p.until("the second card", `document.querySelector("#card-2")`)
 	p.fill(result(2, 0), "75")
 	p.fill(result(2, 1), "0.7")
 	p.press("Save result")
-	p.until("the second mark, a broken limit", `document.querySelector("#chart-best").data.some((trace) => trace.name === "a limit broken" && trace.y.includes(75))`)
-	p.sees("feasible 1 of 2")
+	p.drawn()
+	p.until("the second mark, a broken limit", `document.querySelector("#chart-progress").data.some((trace) => trace.name === "a limit broken" && trace.y.includes(75))`)
+	p.sees("1 of 2 within every limit")
 }
 
 func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
@@ -84,7 +86,7 @@ func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
 	mine.open("/studies/" + id)
 	mine.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
 	mine.drawn()
-	ask[any](mine, `Plotly.relayout("chart-best", {"xaxis.range[0]": 2, "xaxis.range[1]": 5}).then(() => 0)`)
+	ask[any](mine, `Plotly.relayout("chart-progress", {"xaxis.range[0]": 2, "xaxis.range[1]": 5}).then(() => 0)`)
 	mine.fill(result(7, 0), "64.")
 
 	theirs := mine.another()
@@ -96,14 +98,14 @@ func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
 
 	mine.until("the other's result", `document.querySelector("#trial-8").innerText.includes("66.5")`)
 	mine.until("the other's card gone", `!document.querySelector("#card-8")`)
-	mine.until("the redrawn chart", `document.querySelector("#chart-best").data.some((trace) => trace.y?.includes(66.5))`)
+	mine.until("the redrawn chart", `document.querySelector("#chart-progress").data.some((trace) => trace.y?.includes(66.5))`)
 	if got := mine.value(result(7, 0)); got != "64." {
 		t.Errorf("the half-typed value became %q", got)
 	}
 	if !ask[bool](mine, fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 0))) {
 		t.Errorf("the cursor left the field")
 	}
-	if got := ask[[]float64](mine, `document.querySelector("#chart-best").layout.xaxis.range`); got[0] != 2 || got[1] != 5 {
+	if got := ask[[]float64](mine, `document.querySelector("#chart-progress").layout.xaxis.range`); got[0] != 2 || got[1] != 5 {
 		t.Errorf("the zoom was lost: %v", got)
 	}
 	mine.keys("5")
@@ -160,6 +162,7 @@ func TestCorrectionWithPreview(t *testing.T) {
 	p.sees("Corrected. Both values stand in the ledger.")
 	p.until("both values", `document.querySelector("main table").innerText.includes("0.05") && document.querySelector("main table s.was")`)
 	p.open("/studies/" + id)
+	p.drawn()
 	p.until("the mark in the table", `document.querySelector("#trial-2 s.was")`)
 	p.sees("corrected impurity of trial 2")
 }
@@ -194,6 +197,7 @@ func TestOddValueIsAskedBack(t *testing.T) {
 	p.keys("4.9")
 	p.press("Save anyway")
 	p.sees("Nothing is waiting")
+	p.drawn()
 	p.until("the value", `document.querySelector("#trial-7").innerText.includes("4.9")`)
 }
 
@@ -216,8 +220,9 @@ func TestWithoutScripts(t *testing.T) {
 	p.fill(result(6, 1), "0.44")
 	p.click("main .entry button[type=submit]")
 	p.sees("Saved. Thank you.")
+	p.press("Show everything on one page")
 	p.until("the result in the table", `document.querySelector("#trial-6").innerText.includes("61.5")`)
-	if rows := p.tableRows("chart-best"); rows != 6 {
+	if rows := p.tableRows("chart-progress"); rows != 6 {
 		t.Errorf("the table behind the chart has %d rows, not 6", rows)
 	}
 	p.open("/studies/new")
@@ -333,6 +338,7 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	if err := own.run(); err != nil {
 		t.Fatal(err)
 	}
+	p.drawn()
 	p.until("the result saved by itself", `document.querySelector("#trial-4").innerText.includes("63.5")`)
 	p.until("the stream again", `document.querySelector("[data-live]").dataset.state === "on"`)
 	p.until("no banner", `document.querySelector("#connection").hidden`)
@@ -371,5 +377,6 @@ func TestImport(t *testing.T) {
 	p.sees("2 rows are ready to be imported")
 	p.press("Import")
 	p.sees("The rows are imported.")
+	p.drawn()
 	p.until("the rows", `document.querySelector("#trial-1").innerText.includes("61.2") && document.querySelector("#trial-2")`)
 }

@@ -30,9 +30,10 @@ func (p *tab) look(name, path string) {
 	p.size(1440, 1000)
 }
 
-// drawn waits until every chart of the page has been scrolled to and drawn.
+// drawn waits until every section of the page has been scrolled to and fetched, and every chart drawn.
 func (p *tab) drawn() {
 	p.t.Helper()
+	p.until("the sections", `(() => { const later = document.querySelector("[data-later]"); later?.scrollIntoView(); return !later && !document.querySelector(".htmx-request") })()`)
 	p.until("the charts", `[...document.querySelectorAll("[data-chart]")].every((c) => { if (c.classList.contains("js-plotly-plot") && c.querySelector(".main-svg")) return true; c.scrollIntoView(); return false }) && (scrollTo(0, 0), true)`)
 }
 

@@ -115,3 +115,19 @@ func TestExamplesRun(t *testing.T) {
 	}
 	server.interrupt()
 }
+
+// FuzzMetricWords: what a shell says of metrics is refused, or finite.
+func FuzzMetricWords(f *testing.F) {
+	for _, seed := range []string{"yield=71.2", "yield=71.2±0.4", "yield=1+-1", "=", "yield", "a=1=2", "y=1e999", "y=nan", "y=±"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		told, err := readings([]string{word})
+		if err != nil {
+			return
+		}
+		if _, err := json.Marshal(told); err != nil || len(told) != 1 {
+			t.Errorf("%q became %v, which cannot be sent: %v", word, told, err)
+		}
+	})
+}

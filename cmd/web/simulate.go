@@ -94,7 +94,6 @@ func readSimulation(args []string) (s simulation, done bool, err error) {
 	set.Var(optionalNumber{&e.NoiseVariance}, "noise-variance", "of a reading of the reward")
 	set.Var(optionalNumber{&e.CostNoise}, "cost-noise-variance", "of a reading of a cost; 0 = noiseless")
 	set.Var(optionalNumber{&e.Delay}, "delay", "mean of the Poisson distributed delay in rounds")
-	set.BoolVar(&e.Replay, "replay", false, "replay the history every round even on arms, as a study does")
 	readings := set.String("readings", "", "CSV file of readings for sensors and finance; absent: the substitute")
 	written := set.String("write-readings", "", "write the substitute readings of the problem to this file, and stop")
 	list := set.Bool("list", false, "name the problems and the algorithms, and stop")

@@ -102,6 +102,41 @@ func TestVersion1UpgradesWithItsCounts(t *testing.T) {
 	wantCounts(t, url)
 }
 
+// What an earlier program wrote can be taken out and taken in again, though definitions had fewer members then.
+func TestStudiesOfVersion1MoveOn(t *testing.T) {
+	t.Parallel()
+	url, ctx := dbtest.EmptyURL(t), t.Context()
+	if err := db.Restore(ctx, url, bytes.NewReader(version1(t))); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, url)
+	t.Cleanup(d.Close)
+	service := study.NewService(d.Studies, study.Options{})
+	t.Cleanup(service.Stop)
+	list, err := d.Studies.Summaries(ctx, study.Listing{})
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	for _, one := range list {
+		snap, err := service.Snapshot(ctx, one.ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		if err := service.Export(ctx, snap, &file); err != nil {
+			t.Fatal(err)
+		}
+		again, err := service.ImportBundle(ctx, study.Command{By: "Ana"}, &file)
+		if err != nil {
+			t.Errorf("%s: %v", one.Name, err)
+			continue
+		}
+		if again.Hash != snap.Hash {
+			t.Errorf("%s: another hash", one.Name)
+		}
+	}
+}
+
 // Down and up again, step by step and with data: the schemas are the same each time, and no ledger loses an entry.
 func TestMigrationsGoDownAndUpAgain(t *testing.T) {
 	t.Parallel()

@@ -221,7 +221,8 @@ func TestRowFollowsTheLedger(t *testing.T) {
 	closed(ledger.Excluded, 6)
 	want := ledger.Summary{ID: snap.ID, Name: "Reactor", State: ledger.Open, Version: snap.Version, CreatedAt: snap.CreatedAt, UpdatedAt: snap.UpdatedAt,
 		Trials: 6, Waiting: 2, OldestWaiting: &waitingSince, Feasible: 3, Known: 4,
-		Best: &ledger.BestTrial{Number: 5, Metric: "yield", Value: 4, Unit: "%"}, Algorithm: "rpol-ucb"}
+		Best: &ledger.BestTrial{Number: 5, Metric: "yield", Value: 4, Unit: "%"}, Algorithm: "rpol-ucb",
+		Limits: []ledger.Limit{{Name: "impurity", Metric: "impurity", Op: "<=", Threshold: 0.5, Unit: "%"}}}
 	other := create(t, s, reactor())
 	for _, ids := range [][]string{nil, {snap.ID}, {other.ID, snap.ID}} {
 		got, err := d.Studies.Summaries(ctx, study.Listing{Only: ids})

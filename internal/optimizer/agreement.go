@@ -8,23 +8,25 @@ import (
 
 // agreement is how far a history agrees with the one that the state it extends was made from: what depends on nothing later is the same.
 type agreement struct {
-	decision int // the first whose data, model or draw may differ, or whose round may move the multipliers otherwise
-	seen     int // the first that sees other data or waiting rounds, or is made elsewhere
-	record   int // the first round whose own record differs
+	decision int   // the first whose data, model or draw may differ, or whose round may move the multipliers otherwise
+	seen     int   // the first that sees other data or waiting rounds, or is made elsewhere
+	record   int   // the first round whose own record differs
+	touched  []int // the rounds of both histories whose records differ
 }
 
 // agree compares the history with that of the prior state. Eras must be known.
 func (s *State) agree() agreement {
 	if s.prior == nil {
-		return agreement{1, 1, 1}
+		return agreement{decision: 1, seen: 1, record: 1}
 	}
 	old, now := s.prior.history.Rounds, s.history.Rounds
 	n := min(len(old), len(now))
-	a := agreement{n + 1, n + 1, n + 1}
+	a := agreement{decision: n + 1, seen: n + 1, record: n + 1}
 	if n > 0 && &old[0] != &now[0] {
 		for i := range n {
 			if decision, seen := firstEffect(i+1, &old[i], &now[i]); decision > 0 {
 				a.decision, a.seen, a.record = min(a.decision, decision), min(a.seen, seen), min(a.record, i+1)
+				a.touched = append(a.touched, i+1)
 			}
 		}
 	}
@@ -33,12 +35,29 @@ func (s *State) agree() agreement {
 	return a
 }
 
+// listExcluded lists the rounds that are excluded.
+func (s *State) listExcluded() []int {
+	var list []int
+	from := 0
+	if s.prior != nil && len(s.agreed.touched) == 0 {
+		from = min(len(s.prior.history.Rounds), len(s.history.Rounds))
+		n, _ := slices.BinarySearch(s.prior.excluded, from+1)
+		list = s.prior.excluded[:n:n]
+	}
+	for i := from; i < len(s.history.Rounds); i++ {
+		if s.history.Rounds[i].Excluded {
+			list = append(list, i+1)
+		}
+	}
+	return list
+}
+
 // letGo forgets the prior state once nothing more is taken from it.
 func (s *State) letGo() {
 	s.prior = nil
 	for _, e := range s.eraList {
 		for _, g := range slices.Concat(e.groups, e.own) {
-			g.begun = nil
+			g.begun, g.came = nil, continuation{}
 		}
 	}
 }

@@ -185,7 +185,7 @@ func (v *view) answer(k, i int) float64 {
 	if v.transforms[k].blind {
 		return 0
 	}
-	return v.era.answers[k][i]
+	return v.era.answers[k].items[i]
 }
 
 // solved is v(x*) of an incumbent, for the source's rows.

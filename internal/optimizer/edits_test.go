@@ -151,7 +151,7 @@ func compare(t *testing.T, after string, same cmp.Option, got, want *State) {
 			t.Fatalf("%s after %s:\n%s", what, after, diff)
 		}
 	}
-	check("path", got.path, want.path)
+	check("path", got.path.items, want.path.items)
 	check("multipliers", got.Multipliers(), want.Multipliers())
 	check("models", got.Models(), want.Models())
 	check("trace", sure(got.Trace(background)), sure(want.Trace(background)))

@@ -1,7 +1,6 @@
 package optimizer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,13 +29,13 @@ type metricModel struct {
 type era struct {
 	from, until int
 	models      []metricModel
-	transforms  []transform // per target
-	groups      []*group    // distinct regressions
-	groupOf     []int       // by metric
-	answers     [][]float64 // per target: y, the responses in the order of its regression; nil for given ones
-	whitened    [][]float64 // per target: z = L⁻¹y; nil for given ones
-	own         []*group    // regressions on other points than the arrived readings', where the algorithm has such
-	ownOf       []int       // by target; −1 for none
+	transforms  []transform       // per target
+	groups      []*group          // distinct regressions
+	groupOf     []int             // by metric
+	answers     []strand[float64] // per target: y, the responses in the order of its regression; none for given ones
+	whitened    [][]float64       // per target: z = L⁻¹y; nil for given ones
+	own         []*group          // regressions on other points than the arrived readings', where the algorithm has such
+	ownOf       []int             // by target; −1 for none
 }
 
 // group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
@@ -44,19 +43,14 @@ type group struct {
 	model    metricModel
 	function *kernel.Function
 	order    []arrival
+	arrivals strand[arrival] // order, to go on from
 	data     *gp.Data
-	begun    *group // of the prior state, whose first known rows these continue; nil for none
+	came     continuation // what it was made from, while building only
+	begun    *group       // of the prior state, whose first known rows these continue; nil for none
 	known    int
 
 	solutions solutions // of the candidates, for data
 	standing  *standing // in place of data
-}
-
-// arrival is a reading in the order the readings came.
-type arrival struct {
-	round    int
-	revealed int
-	lambda   float64
 }
 
 // eras cuts the history at its fits.
@@ -160,25 +154,6 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
 }
 
-// arrivals lists the readings of a metric that are in the data of the era's last decision.
-func (s *State) arrivals(metric int, m metricModel, until int) []arrival {
-	var order []arrival
-	for i, r := range s.history.Rounds {
-		reading := r.Readings[metric]
-		if r.Excluded || !reading.Told || reading.Revealed >= until-1 {
-			continue
-		}
-		order = append(order, arrival{i + 1, reading.Revealed, s.readingLambda(i+1, reading, m)})
-	}
-	byArrival(order)
-	return order
-}
-
-// byArrival sorts readings, listed by round, by when they came.
-func byArrival(order []arrival) {
-	slices.SortStableFunc(order, func(a, b arrival) int { return cmp.Compare(a.revealed, b.revealed) })
-}
-
 // leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled units.
 const leastNoise = 1e-4
 
@@ -200,13 +175,15 @@ func (g *group) seen(t int) int {
 func (s *State) build(ctx context.Context, e *era) error {
 	e.groupOf = make([]int, len(s.cfg.Metrics))
 	for i, m := range e.models {
-		order := s.arrivals(i, m, e.until)
-		found := slices.IndexFunc(e.groups, func(g *group) bool { return g.model.sameRegression(m) && slices.Equal(g.order, order) })
+		came := s.arrivals(i, m, e.until)
+		found := slices.IndexFunc(e.groups, func(g *group) bool { return g.model.sameRegression(m) && g.came.same(came) })
 		if found < 0 {
-			g, err := s.regress(ctx, m, order, s.crowded(e, len(order)))
+			order := came.order()
+			g, err := s.regress(ctx, m, order.items, s.crowded(e, len(order.items)))
 			if err != nil {
 				return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
 			}
+			g.arrivals, g.came = order, came
 			found = len(e.groups)
 			e.groups = append(e.groups, g)
 		}
@@ -221,17 +198,17 @@ func (s *State) build(ctx context.Context, e *era) error {
 		}
 		e.transforms = append(e.transforms, s.cfg.transform(k, m))
 	}
-	e.answers, e.whitened = make([][]float64, len(s.targets)), make([][]float64, len(s.targets))
+	e.answers, e.whitened = make([]strand[float64], len(s.targets)), make([][]float64, len(s.targets))
 	for k, t := range s.targets {
 		if t.metric < 0 {
 			continue
 		}
 		g := e.groups[e.groupOf[t.metric]]
-		e.answers[k] = s.responses(e, k, g.order)
+		e.answers[k] = s.responses(e, k, g)
 		if g.data == nil {
 			continue
 		}
-		e.whitened[k] = g.data.Whiten(s.whitenedBefore(k, g, e.answers[k]), e.answers[k])
+		e.whitened[k] = g.data.Whiten(s.whitenedBefore(k, g, e.answers[k].items), e.answers[k].items)
 	}
 	for _, g := range e.groups {
 		if g.data != nil {
@@ -251,7 +228,7 @@ func (s *State) whitenedBefore(k int, g *group, y []float64) []float64 {
 			continue
 		}
 		n := 0
-		for n < g.known && y[n] == old.answers[k][n] {
+		for n < g.known && y[n] == old.answers[k].items[n] {
 			n++
 		}
 		return old.whitened[k][:n]
@@ -286,13 +263,14 @@ func (s *State) regress(ctx context.Context, m metricModel, order []arrival, cro
 	g.data = gp.NewData(f, s.inputWidth(m.kernel))
 	for _, e := range s.priorEras() {
 		for _, old := range slices.Concat(e.groups, e.own) {
-			if same := s.agreeing(old, g); same > g.known {
+			same := s.agreeing(old, g)
+			if same > g.known {
 				g.function, g.data, g.begun, g.known = old.function, old.data.Prefix(same), old, same
 			}
+			if fixed := old.solutions.upTo(same); fixed != nil {
+				g.solutions.keep(fixed)
+			}
 		}
-	}
-	if g.begun != nil {
-		g.solutions.fixed = g.begun.solutions.upTo(g.known)
 	}
 	return g, s.appendRounds(ctx, g.data, m.kernel, order[g.known:])
 }
@@ -361,11 +339,23 @@ func (s *State) input(k Kernel, at Place) []float64 {
 	return s.cfg.Space.features(at.U)
 }
 
-// responses are target k's responses for the arrivals, in modelled units.
-func (s *State) responses(e *era, k int, order []arrival) []float64 {
-	y := make([]float64, len(order))
-	for i, a := range order {
-		y[i] = e.transforms[k].response(s.history.Rounds[a.round-1].Readings[s.targets[k].metric].Value)
+// responses are target k's responses for the arrivals, in modelled units, going on from those of the prior state.
+func (s *State) responses(e *era, k int, g *group) strand[float64] {
+	metric := s.targets[k].metric
+	answer := func(a arrival) float64 {
+		return e.transforms[k].response(s.history.Rounds[a.round-1].Readings[metric].Value)
 	}
-	return y
+	var y strand[float64]
+	if before := s.arrivedBefore(metric, e.models[metric], e.until); before != nil {
+		answers, n := s.prior.eraList[len(s.prior.eraList)-1].answers[k], before.seen(s.agreed.seen-1)
+		for n < len(before.order) && n < len(g.order) && before.order[n] == g.order[n] && answers.items[n] == answer(g.order[n]) {
+			n++
+		}
+		y = answers.prefix(n)
+	}
+	var more []float64
+	for _, a := range g.order[len(y.items):] {
+		more = append(more, answer(a))
+	}
+	return y.append(more...)
 }

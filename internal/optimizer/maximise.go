@@ -5,12 +5,10 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -148,8 +146,7 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 
 // polish moves every climber up, on all cores; each is deterministic by itself.
 func polish(problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) error {
-	var work errgroup.Group
-	work.SetLimit(runtime.GOMAXPROCS(0))
+	work := cores.New()
 	for i := range climbers {
 		work.Go(func() (err error) {
 			c := &climbers[i]
@@ -294,7 +291,7 @@ func (s *State) startingPlaces() []Place {
 			u[k] = min(max((1+2*overhang)*u[k]-overhang, 0), 1)
 		}
 	}
-	return s.placesFrom(append(points, s.nearIncumbent()...))
+	return s.placesFrom(points, s.nearIncumbent()...)
 }
 
 // Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak beside the best point known is missed by
@@ -332,19 +329,10 @@ func (s *State) nearIncumbent() [][]float64 {
 // nearStream keeps these draws apart from others of the same seed.
 const nearStream = 0x6e656172
 
-// placesFrom are the points that are allowed, settled, and the points tried before.
-func (s *State) placesFrom(points [][]float64) []Place {
-	space := s.cfg.Space
-	var at []Place
-	for _, u := range points {
-		if v, ok := space.settle(u); ok {
-			at = append(at, Place{U: v, Arm: -1})
-		}
-	}
+// placesFrom are the space-filling points that are allowed, settled, and of some others and the points tried before those that are.
+func (s *State) placesFrom(points [][]float64, others ...[]float64) []Place {
 	for _, r := range s.history.Rounds {
-		if v, ok := space.settle(r.Point); ok {
-			at = append(at, Place{U: v, Arm: -1})
-		}
+		others = append(others, r.Point)
 	}
-	return at
+	return asPlaces(append(s.cfg.Space.allowed(points, s.cfg.Seed), s.cfg.Space.settled(others)...))
 }

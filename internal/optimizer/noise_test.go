@@ -125,6 +125,19 @@ func TestAWrongReadingIsSetAside(t *testing.T) {
 	}
 }
 
+// TestUnevenNoiseIsNotNarrowed predicts readings far better than a first fit expects.
+func TestUnevenNoiseIsNotNarrowed(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 60)
+	timid := FittedMetric{Set: true, Centre: 0, Scale: 1, Lengthscales: []float64{0.4}, Lambda: 100, Variance: 1, Count: 9}
+	h.Fits = []Fit{{From: 10, Metrics: []FittedMetric{timid, timid}}}
+	_, whole := fitted(t, cfg, h)
+	even, uneven := whole.Fits[1].Metrics[0], whole.Fits[1].Metrics[1]
+	if even.Inflation >= 1 || uneven.Settings == nil || uneven.Inflation != 1 {
+		t.Errorf("inflation %g where noise is even and %g where it differs, want less than 1 and 1", even.Inflation, uneven.Inflation)
+	}
+}
+
 // TestUndecided has a setting that looks better than the recommended one and is too noisy to be sure of.
 func TestUndecided(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,11 @@ type Space struct {
 	// Settle snaps u, in place, to settings that can be made (steps, integers, choices, remainders) and
 	// reports whether they are allowed (input constraints, choices that have run out). It must be pure.
 	Settle func(u []float64) bool
+	// Fill, when not nil, takes a point of the unit cube, in place, to one that keeps every remainder within its bounds, evenly spread points to
+	// evenly spread ones. It must be pure.
+	Fill func(u []float64)
+	// Inside are some allowed points, to start from where hardly any point of the unit cube is allowed.
+	Inside [][]float64
 	// Arms, when not nil, is the finite set of candidates, in order, and nothing else may be suggested.
 	Arms [][]float64
 	// Available says which arms may be suggested; nil means all.

@@ -236,7 +236,7 @@ func checkLookingBack(t *testing.T, state *State, h *History) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := state.acting(background, n, state.path[n-1], nil)
+		back, err := state.acting(background, n, state.path.items[n-1], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,8 +61,20 @@ func (s *State) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 			width = half(0.95, freedom)
 		}
 		beliefs[i] = beliefOf(s.display.era.transforms[k], estimates[k].Mean, estimates[k].SD, width, width95)
+		beliefs[i].ReadingSD = s.readingSDs(s.display.era, k, at, estimates[k])
 	}
 	return beliefs, s.chances(s.display.era, estimates, len(at), known), nil
+}
+
+// readingSDs are the standard deviations, in metric units, of readings of target k's metric at places where the function has these estimates.
+func (s *State) readingSDs(e *era, k int, at []Place, estimate policy.Estimate) []float64 {
+	t, m := e.transforms[k], e.models[s.targets[k].metric]
+	out := make([]float64, len(at))
+	for i, place := range at {
+		sd := estimate.SD[i]
+		_, out[i] = t.moments(estimate.Mean[i]-t.shift, math.Sqrt(sd*sd+m.noise.at(place, m.lambda)))
+	}
+	return out
 }
 
 // quantile95 is the half width, in standard deviations, of the 95 % interval shown where fits name no degrees of freedom.

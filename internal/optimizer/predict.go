@@ -2,10 +2,8 @@ package optimizer
 
 import (
 	"context"
-	"runtime"
 
-	"golang.org/x/sync/errgroup"
-
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 )
@@ -31,7 +29,7 @@ func predictMeans(ctx context.Context, d *gp.Data, at *kernel.Inputs, zs [][]flo
 
 // onAllCores computes rows of values, one value a point, a share of the points on each core.
 func onAllCores(at *kernel.Inputs, rows int, compute func(part *kernel.Inputs, from int) ([][]float64, error)) ([][]float64, error) {
-	shares := runtime.GOMAXPROCS(0)
+	shares := cores.Count()
 	if at.Len() < splitFrom || shares == 1 {
 		return compute(at, 0)
 	}
@@ -39,7 +37,7 @@ func onAllCores(at *kernel.Inputs, rows int, compute func(part *kernel.Inputs, f
 	for r := range out {
 		out[r] = make([]float64, at.Len())
 	}
-	var work errgroup.Group
+	work := cores.New()
 	for share := range shares {
 		from, to := share*at.Len()/shares, (share+1)*at.Len()/shares
 		work.Go(func() error {

@@ -21,11 +21,12 @@ type State struct {
 	eraList  []*era
 	prior    *State    // while building only
 	agreed   agreement // with prior
+	excluded []int     // rounds
 
-	path        [][]float64 // multipliers of rounds 1..n, before each round's feedback
-	multipliers []float64   // of the next decision
-	next        *view       // what the next decision acts on
-	display     *view       // what posteriors are shown from
+	path        strand[[]float64] // multipliers of rounds 1..n, before each round's feedback
+	multipliers []float64         // of the next decision
+	next        *view             // what the next decision acts on
+	display     *view             // what posteriors are shown from
 
 	trace    tracing
 	lookBack looking
@@ -64,6 +65,7 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	}
 	s.eraList = s.eras()
 	s.agreed = s.agree()
+	s.excluded = s.listExcluded()
 	for _, e := range s.eraList {
 		if err := s.build(ctx, e); err != nil {
 			return nil, err
@@ -128,19 +130,21 @@ func (s *State) AtCeiling() []bool {
 // walk moves the multipliers through the rounds, from the first on that can move them otherwise than in the prior state.
 func (s *State) walk(ctx context.Context) error {
 	first, q := 1, s.policy.Start()
-	revealed, scaled := s.revealed(), s.scaledFrom()
+	scaled := s.scaledFrom()
 	if s.prior != nil {
 		first = s.agreed.decision
-		known := append(s.prior.path[:len(s.prior.path):len(s.prior.path)], s.prior.multipliers)
-		s.path, q = known[:first-1:first-1], known[first-1]
+		s.path, q = s.prior.path.prefix(first-1), s.prior.multipliers
+		if first <= len(s.prior.path.items) {
+			q = s.prior.path.items[first-1]
+		}
 	}
 	slid := windows{}
 	for t := first; t < s.Round(); t++ {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return err
 		}
-		s.path = append(s.path, q)
-		m := moment{s.eraAt(t), make([]bool, len(scaled)), make([]bool, len(scaled)), revealed[t], slid}
+		s.path = s.path.append(q)
+		m := moment{s.eraAt(t), make([]bool, len(scaled)), make([]bool, len(scaled)), slid}
 		for j, from := range scaled {
 			m.waiting[j] = t < from
 			m.still[j] = m.waiting[j] && s.traits.MovesByEstimate
@@ -150,7 +154,7 @@ func (s *State) walk(ctx context.Context) error {
 			return err
 		}
 		if slices.Contains(scaled, t+1) {
-			if q, err = s.takeIn(ctx, t, q, scaled, revealed); err != nil {
+			if q, err = s.takeIn(ctx, t, q, scaled); err != nil {
 				return err
 			}
 		}
@@ -164,7 +168,6 @@ type moment struct {
 	era     *era
 	waiting []bool // costs without a scale of their metric yet, whose readings are left out
 	still   []bool // costs whose multipliers do not move at all
-	rounds  []int  // whose readings were told during the round
 	slid    windows
 }
 
@@ -210,7 +213,7 @@ func (s *State) scaledFrom() []int {
 }
 
 // takeIn goes through rounds 1 to t once more for the costs that have waited until now, in their order and with their first scale.
-func (s *State) takeIn(ctx context.Context, t int, q []float64, scaled []int, revealed [][]int) ([]float64, error) {
+func (s *State) takeIn(ctx context.Context, t int, q []float64, scaled []int) ([]float64, error) {
 	others := make([]bool, len(scaled))
 	for j, from := range scaled {
 		others[j] = from != t+1
@@ -218,29 +221,11 @@ func (s *State) takeIn(ctx context.Context, t int, q []float64, scaled []int, re
 	e := s.eraAt(t + 1)
 	for n := 1; n <= t; n++ {
 		var err error
-		if q, err = s.step(ctx, n, q, moment{e, others, others, revealed[n], nil}); err != nil {
+		if q, err = s.step(ctx, n, q, moment{e, others, others, nil}); err != nil {
 			return nil, err
 		}
 	}
 	return q, nil
-}
-
-// revealed lists, by the round during which they were told, the rounds with readings told then.
-func (s *State) revealed() [][]int {
-	by := make([][]int, s.Round())
-	for i, r := range s.history.Rounds {
-		last := 0
-		for m, reading := range r.Readings {
-			if !reading.Told || reading.Revealed == last && m > 0 {
-				continue
-			}
-			last = reading.Revealed
-			if list := by[reading.Revealed]; len(list) == 0 || list[len(list)-1] != i+1 {
-				by[reading.Revealed] = append(list, i+1)
-			}
-		}
-	}
-	return by
 }
 
 // costs are the readings of every cost that were told during round t, in the units of the moment.
@@ -257,11 +242,8 @@ func (s *State) costs(t int, m moment) [][]float64 {
 			}
 			continue
 		}
-		for _, n := range m.rounds {
-			r := &s.history.Rounds[n-1]
-			if reading := r.Readings[k.metric]; !r.Excluded && reading.Told && reading.Revealed == t {
-				out[j] = append(out[j], m.era.transforms[1+j].function(reading.Value))
-			}
+		for _, a := range s.tellings(k.metric, t) {
+			out[j] = append(out[j], m.era.transforms[1+j].function(s.history.Rounds[a.round-1].Readings[k.metric].Value))
 		}
 	}
 	return out

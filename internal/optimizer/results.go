@@ -31,6 +31,8 @@ type Model struct {
 // Belief is the posterior of one metric's latent function at some places, in metric units.
 type Belief struct {
 	Mean, SD []float64
+	// ReadingSD is the standard deviation of a reading at the place: that of the function with the noise of a reading there.
+	ReadingSD []float64
 	// Lower and Upper are the algorithm's own band, width standard deviations beside the mean in modelled units; the central 95 %
 	// where it has none.
 	Lower, Upper     []float64

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
 )
@@ -23,6 +21,11 @@ func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i in
 		set.Choices = append(set.Choices, d.choices())
 	}
 	set.Unlike = s.cfg.Space.unlike
+	if s.cfg.Space.Settle != nil {
+		set.Reach = func(points [][]float64, from []float64) [][]float64 {
+			return s.cfg.Space.reach(points, from, s.draw(v.round).Seed)
+		}
+	}
 	teaches := s.teaches()
 	for _, p := range at {
 		set.Known = append(set.Known, s.left(p) && !teaches(p))
@@ -50,10 +53,10 @@ func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i in
 // earlier is what decision t saw of the places. What could be regressed once can be again; should it not, nothing is known there.
 func (s *State) earlier(ctx context.Context, t int, at []Place, known func(j, i int) float64) *policy.Sight {
 	must(checkpoint.Reach(ctx))
-	v, err := s.acting(ctx, t, s.path[t-1], nil)
+	v, err := s.acting(ctx, t, s.path.items[t-1], nil)
 	must(ctx.Err())
 	if err != nil {
-		v = &view{round: t, era: s.eraAt(t), transforms: s.eraAt(t).transforms, multipliers: s.path[t-1]}
+		v = &view{round: t, era: s.eraAt(t), transforms: s.eraAt(t).transforms, multipliers: s.path.items[t-1]}
 	}
 	sight, err := s.sight(ctx, v, at, known, s.draw(t))
 	must(err)
@@ -113,8 +116,7 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int
 // function draws them all.
 func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]float64, error) {
 	roots := make([][][]float64, len(v.sources))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	group := cores.New()
 	for i := range v.sources {
 		group.Go(func() error {
 			src := &v.sources[i]

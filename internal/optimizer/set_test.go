@@ -250,18 +250,18 @@ func TestWindowsSlide(t *testing.T) {
 	moved := 0
 	for n, trace := range sure(state.Trace(background)) {
 		round := n + 1
-		anew, err := state.acting(background, round, state.path[n], nil)
+		anew, err := state.acting(background, round, state.path.items[n], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
-		estimates, err := state.ownEstimates(background, round, state.path[n], moment{era: state.eraAt(round)})
+		estimates, err := state.ownEstimates(background, round, state.path.items[n], moment{era: state.eraAt(round)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		next := state.policy.Step(state.path[n], &policy.Revealed{Round: round, Own: estimates[1:]})
-		if round < len(state.path) {
-			near(t, round, "multiplier", state.path[round][0], next[0])
+		next := state.policy.Step(state.path.items[n], &policy.Revealed{Round: round, Own: estimates[1:]})
+		if round < len(state.path.items) {
+			near(t, round, "multiplier", state.path.items[round][0], next[0])
 		}
 		if next[0] != 0 {
 			moved++

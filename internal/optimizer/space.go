@@ -2,7 +2,10 @@ package optimizer
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
+
+	"headroom/internal/optimizer/search"
 )
 
 // width is the number of kernel inputs that the space's parameters become.
@@ -132,4 +135,87 @@ func (s Space) available(i int) bool { return s.Available == nil || s.Available[
 func (s Space) settle(u []float64) ([]float64, bool) {
 	v := append([]float64(nil), u...)
 	return v, s.Settle == nil || s.Settle(v)
+}
+
+// fewest is the number of allowed points below which space-filling points do not show what there is.
+const fewest = 100
+
+// allowed are space-filling points that are allowed, settled. Where there are hardly any, as of a mixture of many parts, they are taken to
+// where they leave a remainder; where that does not help, since input constraints leave next to nothing, others are found walking from points
+// that are known to be allowed.
+func (s Space) allowed(points [][]float64, seed uint64) [][]float64 {
+	found := s.settled(points)
+	if len(found) < fewest && s.Fill != nil {
+		filled := make([][]float64, len(points))
+		for i, u := range points {
+			filled[i] = slices.Clone(u)
+			s.Fill(filled[i])
+		}
+		found = append(found, s.settled(filled)...)
+	}
+	if len(found) < fewest && s.Settle != nil {
+		found = append(found, search.Walk(s.axes(), s.Settle, s.settled(s.Inside), len(points)/walked, seed)...)
+	}
+	return found
+}
+
+// walked is how many space-filling points one that is walked to stands for.
+const walked = 4
+
+// settled are those of the points that are allowed, settled.
+func (s Space) settled(points [][]float64) [][]float64 {
+	var found [][]float64
+	for _, u := range points {
+		if v, ok := s.settle(u); ok {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// reach leaves points as they are where enough are allowed. Otherwise it draws each that is not allowed back towards one that is, to a place
+// on the way that is allowed, spread as evenly as points of a ball are along its radii.
+func (s Space) reach(points [][]float64, from []float64, seed uint64) [][]float64 {
+	if len(s.settled(points)) >= fewest {
+		return points
+	}
+	random := rand.New(rand.NewPCG(seed, reachStream))
+	drawn := make([][]float64, len(points))
+	for i, u := range points {
+		drawn[i] = u
+		if _, ok := s.settle(u); !ok {
+			part := math.Pow(random.Float64(), 1/float64(len(u)))
+			drawn[i] = between(from, u, part*s.farthest(from, u))
+		}
+	}
+	return drawn
+}
+
+// reachStream keeps these draws apart from others of the same seed.
+const reachStream = 0x7265616368
+
+// halvings is how closely farthest looks.
+const halvings = 20
+
+// farthest is a part of the way from an allowed point to another that leads to an allowed one, the whole allowed part of it on convex spaces.
+func (s Space) farthest(from, to []float64) float64 {
+	low, high := 0.0, 1.0
+	for range halvings {
+		middle := (low + high) / 2
+		if _, ok := s.settle(between(from, to, middle)); ok {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// between is the point that part of the way from one point to another.
+func between(from, to []float64, part float64) []float64 {
+	u := make([]float64, len(from))
+	for k := range u {
+		u[k] = from[k] + part*(to[k]-from[k])
+	}
+	return u
 }

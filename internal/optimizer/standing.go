@@ -16,7 +16,7 @@ import (
 type standing struct {
 	arms     *gp.Arms
 	from     int // decision of the first glimpse
-	glimpses []glimpse
+	glimpses strand[glimpse]
 }
 
 // glimpse is what a decision expected at its own round's place.
@@ -51,7 +51,7 @@ func (s *State) stand(ctx context.Context, e *era, g *group) error {
 		return err
 	}
 	g.standing = st
-	for t := st.from + len(st.glimpses); t < e.until; t++ {
+	for t := st.from + len(st.glimpses.items); t < e.until; t++ {
 		for len(come) > 0 && g.order[come[0]].revealed < t {
 			i := come[0]
 			come = come[1:]
@@ -66,7 +66,7 @@ func (s *State) stand(ctx context.Context, e *era, g *group) error {
 		if err != nil {
 			return err
 		}
-		st.glimpses = append(st.glimpses, seen)
+		st.glimpses = st.glimpses.append(seen)
 	}
 	st.arms = nil
 	return nil
@@ -87,7 +87,7 @@ func (s *State) targetsOf(e *era, g *group) []int {
 func (s *State) takeReading(ctx context.Context, e *era, g *group, targets []int, i int) error {
 	ys := make([]float64, len(targets))
 	for n, k := range targets {
-		ys[n] = e.answers[k][i]
+		ys[n] = e.answers[k].items[i]
 	}
 	a := g.order[i]
 	return g.standing.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda)
@@ -153,35 +153,32 @@ func (s *State) continued(old *era, before *group, e *era, g *group, targets []i
 			return nil, nil
 		}
 	}
-	if last := e.until - old.from; e.until <= s.agreed.seen && last <= len(known) {
-		return &standing{from: e.from, glimpses: known[first:last:last]}, nil // nothing of the era has changed
+	if last := e.until - old.from; e.until <= s.agreed.seen && last <= len(known.items) {
+		return &standing{from: e.from, glimpses: strand[glimpse]{items: known.items[first:last]}}, nil // nothing of the era has changed
 	}
-	if before.standing.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known) {
+	if before.standing.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
 		return nil, nil
 	}
-	come, ok := added(old, before, e, g, targets)
+	come, ok := added(old, before, e, g, targets, before.seen(s.agreed.seen-1))
 	if !ok {
 		return nil, nil
 	}
-	return &standing{before.standing.arms.Clone(), e.from, known[first:len(known):len(known)]}, come
+	if first > 0 {
+		known = strand[glimpse]{items: known.items[first:]}
+	}
+	return &standing{before.standing.arms.Clone(), e.from, known}, come
 }
 
-// added are the positions of the readings that a regression has beyond those of an earlier one; not ok when it lacks some, or has others.
-func added(old *era, before *group, e *era, g *group, targets []int) (come []int, ok bool) {
-	same := func(i, j int) bool {
-		if before.order[i] != g.order[j] {
-			return false
-		}
-		for _, k := range targets {
-			if old.answers[k][i] != e.answers[k][j] {
-				return false
-			}
-		}
-		return true
+// added are the positions of the readings that a regression has beyond those of an earlier one, which begins with the same ones; not ok when it
+// lacks some, or has others.
+func added(old *era, before *group, e *era, g *group, targets []int, same int) (come []int, ok bool) {
+	has := func(i, j int) bool {
+		return before.order[i] == g.order[j] &&
+			!slices.ContainsFunc(targets, func(k int) bool { return old.answers[k].items[i] != e.answers[k].items[j] })
 	}
-	i := 0
-	for j := range g.order {
-		if i < len(before.order) && same(i, j) {
+	i := same
+	for j := same; j < len(g.order); j++ {
+		if i < len(before.order) && has(i, j) {
 			i++
 		} else {
 			come = append(come, j)

@@ -85,7 +85,7 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 						t.Errorf("%s:\n%s", what, diff)
 					}
 				}
-				check("path", s.path, want.path)
+				check("path", s.path.items, want.path.items)
 				check("models", s.Models(), want.Models())
 				check("trace", sure(s.Trace(background)), sure(want.Trace(background)))
 				check("violations", sure(s.Violations(background)), sure(want.Violations(background)))
@@ -153,7 +153,7 @@ func TestFirstScaleOfACrowd(t *testing.T) {
 		h.Fits = []Fit{{From: 555, Metrics: []FittedMetric{{Set: true, Centre: 0.1, Scale: 2, Count: 500}, {Set: true, Centre: -0.1, Scale: 3, Count: 500}}}}
 		s := mustReplay(t, cfg, h)
 		plain, rows := uncrowded(cfg, h)
-		if diff := cmp.Diff(mustReplay(t, plain, rows).path, s.path, near8); diff != "" {
+		if diff := cmp.Diff(mustReplay(t, plain, rows).path.items, s.path.items, near8); diff != "" {
 			t.Errorf("%s: %s", algorithm, diff)
 		}
 	}

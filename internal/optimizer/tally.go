@@ -7,19 +7,17 @@ func (c Cost) Excess(value float64) float64 { return c.Sign * (value - c.Thresho
 
 // Tally adds up how far one limit was broken by the trials whose value is known, in metric units. Excluded trials count: they happened.
 //
-//	Soft = [Σ g]⁺,  Hard = Σ [g]⁺,  Rounds = #{g > 0},  Known = #{g}
+//	Balance = Σ g,  Soft = [Σ g]⁺,  Hard = Σ [g]⁺,  Rounds = #{g > 0},  Known = #{g}
 type Tally struct {
-	Soft, Hard    float64
-	Rounds, Known int
-
-	balance float64 // Σ g
+	Balance, Soft, Hard float64
+	Rounds, Known       int
 }
 
 // Add counts one more trial, beyond the limit by g.
 func (t *Tally) Add(g float64) {
 	t.Known++
-	t.balance += g
-	t.Soft = max(t.balance, 0)
+	t.Balance += g
+	t.Soft = max(t.Balance, 0)
 	if g > 0 {
 		t.Hard += g
 		t.Rounds++

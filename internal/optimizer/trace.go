@@ -66,15 +66,15 @@ func (s *State) traceFurther(ctx context.Context) (done bool, err error) {
 
 // traceRound looks back at decision t.
 func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace, error) {
-	trace := RoundTrace{Multipliers: s.path[t-1]}
+	trace := RoundTrace{Multipliers: s.path.items[t-1]}
 	shown, err := s.shown(ctx, t, slid)
 	if err != nil {
 		return trace, err
 	}
 	acted := shown
-	acted.multipliers = s.path[t-1]
+	acted.multipliers = s.path.items[t-1]
 	if s.traits.ActsOnOwnData() {
-		acted, err = s.acting(ctx, t, s.path[t-1], slid)
+		acted, err = s.acting(ctx, t, s.path.items[t-1], slid)
 	} else {
 		err = s.widths(ctx, acted)
 	}

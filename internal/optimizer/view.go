@@ -139,8 +139,8 @@ func (s *State) inSight(ctx context.Context, v *view, g *group) (source, error) 
 	src := source{kernel: g.model.kernel, arrived: len(order)}
 	if st := g.standing; st != nil {
 		src.group = g
-		if i := v.round - st.from; i < len(st.glimpses) {
-			src.glimpse = &st.glimpses[i]
+		if i := v.round - st.from; i < len(st.glimpses.items) {
+			src.glimpse = &st.glimpses.items[i]
 		} else {
 			src.arms, src.narrowed = st.arms, st.arms
 		}
@@ -188,6 +188,11 @@ func (s *State) appendPending(ctx context.Context, src *source, m metricModel, r
 // pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
 // decision t does not see.
 func (s *State) pending(t, metric int) []int {
+	e := s.eraAt(t)
+	read := e.groups[e.groupOf[metric]].seen(t)
+	if excluded, _ := slices.BinarySearch(s.excluded, t); read+excluded == t-1 {
+		return nil
+	}
 	var rounds []int
 	for n := s.traits.Earliest(t); n < t && n <= len(s.history.Rounds); n++ {
 		r := &s.history.Rounds[n-1]

@@ -243,7 +243,10 @@ func NewTable(d design.Definition, rows []Row) (*Problem, error) {
 		},
 		draw: func(count int, random *rand.Rand) []design.Settings { return drawn(candidates, count, random) },
 	}
-	return p, p.complete(means, math.NaN())
+	if err := p.complete(means, math.NaN()); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // drawn takes count different settings at random, all of them where there are fewer.

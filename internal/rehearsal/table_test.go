@@ -198,3 +198,18 @@ func TestFindRefuses(t *testing.T) {
 		problem(t, l.Name)
 	}
 }
+
+// FuzzTable: a spec and its table become a problem or are refused.
+func FuzzTable(f *testing.F) {
+	f.Add(`{"name": "s", "parameters": [{"name": "speed"}], "objective": {"metric": "y", "direction": "maximize"}}`, "speed,y\n1,2\n2,3\n")
+	f.Add(`{"name": "s", "where": {"speed": 1}, "parameters": [{"name": "speed", "scale": "log", "low": 1, "high": 2}], "objective": {"metric": "y", "direction": "minimize"}, "constraints": [{"metric": "z", "op": "<=", "threshold": 0}]}`, "\ufeffspeed,y,z\n1,2,NaN\n")
+	f.Fuzz(func(t *testing.T, specText, text string) {
+		spec, err := ReadSpec(strings.NewReader(specText))
+		if err != nil {
+			return
+		}
+		if problem, err := ReadTable(strings.NewReader(text), spec); (problem == nil) == (err == nil) {
+			t.Errorf("%v and %v", problem, err)
+		}
+	})
+}

@@ -105,7 +105,22 @@ func onlyDraft(ruled ruling, err error) (any, error) {
 
 func admitCreated(data ledger.CreatedData) (any, error) {
 	checked, err := data.Definition.Check()
-	return ledger.CreatedData{Definition: checked}, err
+	if err != nil {
+		return nil, err
+	}
+	return ledger.CreatedData{Definition: asWritten(data.Definition, checked)}, nil
+}
+
+// addedSince are the members that Check writes out and definitions did not have before there were such.
+var addedSince = []string{"model.warp"}
+
+// asWritten is a definition as it stands in a ledger, if what Check made of it differs only in members that an earlier program did not write.
+func asWritten(written, checked design.Definition) design.Definition {
+	changes, err := design.Differences(written, checked)
+	if err != nil || slices.ContainsFunc(changes, func(c design.Change) bool { return string(c.Before) != "null" || !slices.Contains(addedSince, c.Path) }) {
+		return checked
+	}
+	return written
 }
 
 // admitEdited takes names that could be given before they were held to the rules of the others.
@@ -126,12 +141,19 @@ const maximalOldName = 200 // characters
 
 func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any, error) {
 	after := data.Definition
-	change := design.Reconfiguration{Parameters: after.Parameters, Constraints: after.Constraints, Objective: &after.Objective, Algorithm: &after.Algorithm,
+	change := design.Reconfiguration{Parameters: after.Parameters, Constraints: after.Constraints, RecordedMetrics: after.RecordedMetrics, Objective: &after.Objective, Algorithm: &after.Algorithm,
 		Model: &after.Model, InputConstraints: &after.InputConstraints, Unavailable: after.Unavailable, Reason: data.Reason}
 	if change.Unavailable == nil {
 		change.Unavailable = map[string][]design.Value{}
 	}
-	return onlyDraft(ruleReconfigure(now, change))
+	would, err := onlyDraft(ruleReconfigure(now, change))
+	if err != nil {
+		return nil, err
+	}
+	reconfigured := would.(ledger.ReconfiguredData)
+	reconfigured.Definition = asWritten(after, reconfigured.Definition)
+	reconfigured.Changes, err = design.Differences(now.Definition, reconfigured.Definition)
+	return reconfigured, err
 }
 
 func admitCorrected(now *ledger.Snapshot, data ledger.CorrectedData) (any, error) {

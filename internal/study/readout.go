@@ -88,10 +88,19 @@ type Undecided struct {
 }
 
 type Recommendation struct {
-	Number                 int                `json:"number"`
-	Parameters             design.Settings    `json:"parameters"`
+	Number     int             `json:"number"`
+	Parameters design.Settings `json:"parameters"`
+	Believed
+}
+
+// Believed is what the model says of some settings, by metric: the value there without the noise of readings, with its central 95 % band, and the
+// standard deviation of a reading, noise included.
+type Believed struct {
 	Mean                   map[string]float64 `json:"mean"`
 	SD                     map[string]float64 `json:"sd"`
+	Lower95                map[string]float64 `json:"lower95"`
+	Upper95                map[string]float64 `json:"upper95"`
+	ReadingSD              map[string]float64 `json:"reading_sd"`
 	FeasibilityProbability float64            `json:"feasibility_probability"`
 }
 
@@ -364,20 +373,26 @@ func believed(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State
 	if t == nil {
 		return nil, nil
 	}
-	at := []optimizer.Place{snap.Place(t.Number)}
 	var known [][]float64
 	if costs := snap.Definition.KnownInOrder(snap.KnownValues(t.Number)); costs != nil {
 		known = [][]float64{costs}
 	}
-	beliefs, chances, err := state.Believe(ctx, at, known)
+	there, err := believedAt(ctx, snap, state, snap.Place(t.Number), known)
+	return &Recommendation{Number: t.Number, Parameters: t.Parameters, Believed: there}, err
+}
+
+// believedAt is what the model says of a place, where known constraints have the values known.
+func believedAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, at optimizer.Place, known [][]float64) (Believed, error) {
+	beliefs, chances, err := state.Believe(ctx, []optimizer.Place{at}, known)
 	if err != nil {
-		return nil, err
+		return Believed{}, err
 	}
-	out := &Recommendation{Number: t.Number, Parameters: t.Parameters, Mean: map[string]float64{}, SD: map[string]float64{},
-		FeasibilityProbability: chances[0]}
+	out := Believed{Mean: map[string]float64{}, SD: map[string]float64{}, Lower95: map[string]float64{}, Upper95: map[string]float64{},
+		ReadingSD: map[string]float64{}, FeasibilityProbability: chances[0]}
 	for k, belief := range beliefs {
 		name := snap.Compiled().MetricNames[k]
 		out.Mean[name], out.SD[name] = belief.Mean[0], belief.SD[0]
+		out.Lower95[name], out.Upper95[name], out.ReadingSD[name] = belief.Lower95[0], belief.Upper95[0], belief.ReadingSD[0]
 	}
 	return out, nil
 }

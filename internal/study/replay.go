@@ -13,6 +13,7 @@ type replay struct {
 	state      *optimizer.State
 	err        error
 	posteriors posteriors
+	prospect   prospectAt
 }
 
 func newReplay() *replay { return &replay{turn: make(chan struct{}, 1)} }

@@ -136,32 +136,18 @@ func (s *Service) Since(ctx context.Context, id string, seen int64) (*ledger.Sna
 	if snap := s.cache.upTo(id, 0); snap != nil && snap.Version >= seen {
 		return snap, nil
 	}
-	read := s.catchingUp.DoChan(id, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
-		defer cancel()
-		return s.latest(ctx, id)
-	})
-	select {
-	case result := <-read:
-		if result.Err != nil {
-			return nil, result.Err
-		}
-		if snap := result.Val.(*ledger.Snapshot); snap.Version >= seen {
-			return snap, nil
-		}
-		return s.latest(ctx, id) // the others began before the event
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	snap, err := together(ctx, &s.catchingUp, id, func(ctx context.Context) (*ledger.Snapshot, error) { return s.latest(ctx, id) })
+	if err != nil || snap.Version >= seen {
+		return snap, err
 	}
+	return s.latest(ctx, id) // the others began before the event
 }
 
 // loadTime bounds the reading of a whole ledger.
 const loadTime = time.Minute
 
 func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error) {
-	loaded := s.loading.DoChan(id, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
-		defer cancel()
+	return together(ctx, &s.loading, id, func(ctx context.Context) (*ledger.Snapshot, error) {
 		events, err := s.store.Events(ctx, id, 0, 0)
 		if err != nil {
 			return nil, err
@@ -171,8 +157,23 @@ func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error)
 		}
 		return s.foldNews(&ledger.Snapshot{ID: id}, events)
 	})
+}
+
+// together reads a study once for all who ask for it at the same time, however long each of them waits. A panic there, where nobody's own
+// goroutine would recover from it, is an error.
+func together(ctx context.Context, all *singleflight.Group, id string, read func(ctx context.Context) (*ledger.Snapshot, error)) (*ledger.Snapshot, error) {
+	reading := all.DoChan(id, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
+		defer cancel()
+		var snap *ledger.Snapshot
+		err := supervisor.Recovered(ctx, func(ctx context.Context) (err error) {
+			snap, err = read(ctx)
+			return err
+		})
+		return snap, err
+	})
 	select {
-	case result := <-loaded:
+	case result := <-reading:
 		if result.Err != nil {
 			return nil, result.Err
 		}

@@ -53,7 +53,7 @@ func (s *Supervisor) Go(kind, subject string, limit time.Duration, job func(ctx 
 		ctx, cancel := context.WithTimeout(s.ctx, limit)
 		defer cancel()
 		start := time.Now()
-		err := recovered(ctx, job)
+		err := Recovered(ctx, job)
 		s.end(figures, kind, subject, err, time.Since(start))
 		if ended != nil {
 			ended(err)
@@ -76,8 +76,8 @@ func (s *Supervisor) begin(kind string) *Figures {
 	return s.kinds[kind]
 }
 
-// recovered runs job and turns a panic into an error with its stack.
-func recovered(ctx context.Context, job func(ctx context.Context) error) (err error) {
+// Recovered runs job and turns a panic into an error with its stack that wraps ErrPanicked.
+func Recovered(ctx context.Context, job func(ctx context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v\n%s", ErrPanicked, p, debug.Stack())

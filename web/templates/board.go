@@ -17,6 +17,7 @@ type Board struct {
 	Moment      Stamp
 	Event       string // what event At was
 	Verified    Verified
+	Verdict     Verdict
 	Progress    Progress
 	Beliefs     Beliefs
 	Trials      Trials
@@ -43,7 +44,7 @@ type Verified struct {
 // Amends are what was changed afterwards.
 type Amends struct {
 	Lines  []Amend
-	Before int // trials that are not shown
+	Before int // corrections and exclusions that are not shown
 }
 
 // Amend is one thing changed, with what was there before.

@@ -8,31 +8,29 @@ import (
 	"headroom/web/templates"
 )
 
-// mostAmends is how many corrected or excluded trials the table shows, the newest.
+// mostAmends is how many corrections and exclusions the table shows, the newest.
 const mostAmends = 100
 
-// amends are what was changed afterwards, side by side with what was there first: corrections, and trials taken out or in again.
+// amends are what was changed afterwards, newest first, side by side with what was there: corrections, and trials taken out or in again.
 func (s *Site) amends(ctx context.Context, v visit) (templates.Amends, error) {
 	var amends templates.Amends
-	var numbers []int
-	for _, t := range v.snap.Trials {
-		if t.Excluded || t.SettingsChanged || corrected(t) {
-			numbers = append(numbers, t.Number)
+	for _, turn := range slices.Backward(v.snap.Turns) {
+		if turn.Kind != ledger.Corrected && turn.Kind != ledger.Excluded && turn.Kind != ledger.Included {
+			continue
 		}
-	}
-	amends.Before = max(0, len(numbers)-mostAmends)
-	for _, number := range slices.Backward(numbers[amends.Before:]) {
-		events, _, err := s.Studies.EventsOf(ctx, v.snap, number, ledgerLines)
+		if len(amends.Lines) >= mostAmends {
+			amends.Before++
+			continue
+		}
+		events, err := s.Studies.Events(ctx, v.snap.ID, turn.Seq-1, 1)
 		if err != nil {
 			return amends, err
 		}
-		for _, event := range slices.Backward(events) {
-			lines, err := v.amendsOf(event)
-			if err != nil {
-				return amends, err
-			}
-			amends.Lines = append(amends.Lines, lines...)
+		lines, err := v.amendsOf(events[0])
+		if err != nil {
+			return amends, err
 		}
+		amends.Lines = append(amends.Lines, lines...)
 	}
 	return amends, nil
 }

@@ -311,7 +311,6 @@ func (v visit) sliceChart(d design.Definition, o outlook, metric string, slice s
 	title := capitalised(metric) + " along " + p.Name
 	caption := sliceCaption(d, p, metric, slice, band)
 	chart := v.chart("slice-"+shortHash([]string{metric, p.Name}), title, caption, axisOf(p), templates.Axis{Title: axisName(metric, unit)}, traces, limitsOn(d, metric), table)
-	chart.Drawing.Group, chart.Drawing.X.Range = "", nil
 	return chart
 }
 
@@ -364,6 +363,10 @@ func sliceCaption(d design.Definition, p design.Parameter, metric string, slice 
 	return caption
 }
 
+func limitLineOf(c design.Constraint) templates.Limit {
+	return templates.Limit{Value: c.Threshold, Label: "limit " + quantity(c.Threshold, c.Unit), Above: c.Op == "<="}
+}
+
 // isLimited tells whether a metric other than the objective has a limit of that kind.
 func isLimited(d design.Definition, metric, op string) bool {
 	return metric != d.Objective.Metric && slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Metric == metric && c.Op == op })
@@ -401,7 +404,7 @@ func (v visit) mapChart(o outlook, drawn study.Map) templates.Chart {
 		line := make([]string, len(drawn.X))
 		for j, x := range drawn.X {
 			mean, sd, chance := drawn.Mean[o.metric][i][j], drawn.SD[o.metric][i][j], drawn.Feasible[i][j]
-			line[j] = fmt.Sprintf("%s %s, %s %s<br>%s<br>chance within every limit %s", o.x, settingText(px, x), o.y, settingText(py, y), uncertain(mean, sd, unit), percent(chance))
+			line[j] = fmt.Sprintf("%s %s, %s %s\n%s\nchance within every limit %s", o.x, settingText(px, x), o.y, settingText(py, y), uncertain(mean, sd, unit), percent(chance))
 			if i%5 == 0 && j%5 == 0 {
 				table.Rows = append(table.Rows, []string{settingText(px, x), settingText(py, y), rough(mean), percent(chance)})
 			}
@@ -422,7 +425,7 @@ func (v visit) mapChart(o outlook, drawn study.Map) templates.Chart {
 	}
 	title := capitalised(o.metric) + " over " + o.x + " and " + o.y
 	chart := v.chart("map-"+shortHash([]string{o.metric, o.x, o.y}), title, caption, axisOf(px), axisOf(py), v.observedOn(o), nil, table)
-	chart.Tall, chart.Drawing.Group, chart.Drawing.X.Range, chart.Drawing.Surface = true, "", nil, &surface
+	chart.Tall, chart.Drawing.Surface = true, &surface
 	return chart
 }
 

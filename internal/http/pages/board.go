@@ -78,6 +78,9 @@ func (s *Site) board(ctx context.Context, v visit, now *ledger.Snapshot) (templa
 		return board, err
 	}
 	board.Status.Still = v.at > 0
+	if board.Verdict, err = s.verdict(ctx, v); err != nil {
+		return board, err
+	}
 	if board.Progress, err = s.progress(ctx, v); err != nil {
 		return board, err
 	}

@@ -17,7 +17,7 @@ func postAs(s *sitetest.Site, path, token string, form url.Values) sitetest.Answ
 }
 
 // settled waits until the study's simulated lab rests, and returns the study's trials.
-func settled(t *testing.T, s *sitetest.Site, study string) []any {
+func rested(t *testing.T, s *sitetest.Site, study string) []any {
 	t.Helper()
 	sitetest.Eventually(t, "the simulated lab rests", func() bool {
 		return !strings.Contains(string(s.Call("GET", study+"/parts/lab", s.Admin, nil).Want(200).Body), "at work")
@@ -44,7 +44,7 @@ func TestDemoIsMadeAsStudiesAre(t *testing.T) {
 	if again := postAs(s, "/studies/demo", s.Admin, form).Want(303).Header.Get("Location"); !strings.HasPrefix(again, study) {
 		t.Errorf("pressed twice, the button made %s and %s", made, again)
 	}
-	trials := settled(t, s, study)
+	trials := rested(t, s, study)
 	if len(trials) != 24 {
 		t.Fatalf("the demo has %d trials", len(trials))
 	}
@@ -90,7 +90,7 @@ func TestSimulatedLabRuns(t *testing.T) {
 		t.Errorf("a viewer running the lab meets %d", got)
 	}
 	postAs(s, study+"/simulate", s.Admin, url.Values{"do": {"run"}}).Want(303)
-	trials := settled(t, s, study)
+	trials := rested(t, s, study)
 	if len(trials) != 5 {
 		t.Fatalf("%d trials after a run of 5, of which 2 waited", len(trials))
 	}
@@ -121,7 +121,7 @@ func TestSimulatedLabStops(t *testing.T) {
 		t.Errorf("a second run meets %d", answer.Status)
 	}
 	postAs(s, study+"/simulate", s.Admin, url.Values{"do": {"stop"}}).Want(303)
-	if trials := settled(t, s, study); len(trials) >= 24 {
+	if trials := rested(t, s, study); len(trials) >= 24 {
 		t.Errorf("it went on to trial %d", len(trials))
 	}
 	if panel := string(s.Call("GET", study+"/parts/lab", s.Admin, nil).Want(200).Body); !strings.Contains(panel, "It was stopped after") {

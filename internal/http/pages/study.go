@@ -29,11 +29,13 @@ type visit struct {
 	at    int64      // the moment that links keep to, 0 for now
 	// parts tells that the page fetches its parts one by one.
 	parts bool
+	by    string // the viewer, as the ledger names them
 }
 
 func visiting(r *http.Request, snap *ledger.Snapshot) visit {
 	head := studyHead(r, snap)
-	return visit{head: head, snap: snap, now: time.Now(), url: head.URL(""), query: r.URL.Query(), parts: true}
+	who, _ := request.Caller(r)
+	return visit{by: who.By(), head: head, snap: snap, now: time.Now(), url: head.URL(""), query: r.URL.Query(), parts: true}
 }
 
 // StudyPage is the study, top to bottom.
@@ -55,22 +57,49 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	if page.Status, err = s.status(r.Context(), v); err != nil {
 		return err
 	}
-	if page.Progress, err = s.progress(r.Context(), v); err != nil {
+	if page.Verdict, err = s.verdict(r.Context(), v); err != nil {
 		return err
 	}
-	if page.Beliefs, err = s.beliefs(r.Context(), v); err != nil {
-		return err
+	if v.query.Has("whole") {
+		page.Whole, err = s.whole(r.Context(), v)
+	} else {
+		page.Later = v.later()
 	}
-	if page.Trials, err = s.trials(r.Context(), v); err != nil {
-		return err
-	}
-	if page.Ledger, err = s.ledger(r.Context(), v); err != nil {
+	if err != nil {
 		return err
 	}
 	if change != nil {
 		change(&page)
 	}
 	return show(w, r, status, templates.StudyView(page))
+}
+
+// whole is everything below the next trial.
+func (s *Site) whole(ctx context.Context, v visit) (*templates.Whole, error) {
+	var whole templates.Whole
+	var err error
+	if whole.Progress, err = s.progress(ctx, v); err != nil {
+		return nil, err
+	}
+	if whole.Beliefs, err = s.beliefs(ctx, v); err != nil {
+		return nil, err
+	}
+	if whole.Trials, err = s.trials(ctx, v); err != nil {
+		return nil, err
+	}
+	whole.Ledger, err = s.ledger(ctx, v)
+	return &whole, err
+}
+
+// later are the sections that the page fetches when they are seen, with what of the page's query they are to show.
+func (v visit) later() []templates.Later {
+	var list []templates.Later
+	for _, section := range []struct{ name, title string }{
+		{"progress", "How well are we doing?"}, {"beliefs", "What the model believes"}, {"trials", "Trials"}, {"ledger", "Ledger"},
+	} {
+		list = append(list, templates.Later{Name: section.name, Title: section.title, Query: parts[section.name].query(v)})
+	}
+	return list
 }
 
 // part is a section of the study page, fetched again when the study has changed.
@@ -83,33 +112,58 @@ type part struct {
 }
 
 // parts are the sections by name.
-var parts = map[string]part{
-	"status": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-		status, err := s.status(ctx, v)
-		return templates.StatusStrip(status), err
-	}},
-	"lab": {query: nothing, personal: true, draw: func(s *Site, _ context.Context, v visit) (templ.Component, error) {
-		return templates.LabPanel(s.lab(v)), nil
-	}},
-	"next": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
-		return templates.NextSection(v.next()), nil
-	}},
-	"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-		progress, err := s.progress(ctx, v)
-		return templates.ProgressSection(progress), err
-	}},
-	"beliefs": {query: visit.beliefsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-		beliefs, err := s.beliefs(ctx, v)
-		return templates.BeliefsSection(beliefs), err
-	}},
-	"trials": {query: visit.trialsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-		trials, err := s.trials(ctx, v)
-		return templates.TrialsSection(trials), err
-	}},
-	"ledger": {query: visit.ledgerQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-		ledger, err := s.ledger(ctx, v)
-		return templates.LedgerSection(ledger), err
-	}},
+var parts map[string]part
+
+func init() { parts = sections() }
+
+func sections() map[string]part {
+	return map[string]part{
+		"verdict": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			verdict, err := s.verdict(ctx, v)
+			return templates.VerdictSection(verdict), err
+		}},
+		"gain": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			readout, err := s.Studies.StateOf(ctx, v.snap)
+			if err != nil {
+				return nil, err
+			}
+			gain, err := s.gain(ctx, v, readout, true)
+			return templates.GainPart(gain), err
+		}},
+		"status": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			status, err := s.status(ctx, v)
+			return templates.StatusStrip(status), err
+		}},
+		"lab": {query: nothing, personal: true, draw: func(s *Site, _ context.Context, v visit) (templ.Component, error) {
+			return templates.LabPanel(s.lab(v)), nil
+		}},
+		"next": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
+			return templates.NextSection(v.next()), nil
+		}},
+		"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			progress, err := s.progress(ctx, v)
+			return templates.ProgressSection(progress), err
+		}},
+		"progress-table": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			p, empty, err := s.panelling(ctx, v)
+			if err != nil || empty != "" {
+				return templ.Raw(templ.EscapeString(empty)), err
+			}
+			return templates.PlainTable(p.table()), nil
+		}},
+		"beliefs": {query: visit.beliefsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			beliefs, err := s.beliefs(ctx, v)
+			return templates.BeliefsSection(beliefs), err
+		}},
+		"trials": {query: visit.trialsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			trials, err := s.trials(ctx, v)
+			return templates.TrialsSection(trials), err
+		}},
+		"ledger": {query: visit.ledgerQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			ledger, err := s.ledger(ctx, v)
+			return templates.LedgerSection(ledger), err
+		}},
+	}
 }
 
 func nothing(visit) url.Values { return nil }
@@ -168,23 +222,7 @@ func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
 		strip.Oldest = stamp(*summary.OldestWaiting, v.now)
 	}
 	if feasible, known := v.snap.Feasibility(); known > 0 && len(d.Constraints) > 0 {
-		strip.Feasible = "feasible " + strconv.Itoa(feasible) + " of " + strconv.Itoa(known)
-	}
-	if best := v.snap.Best(); best != nil {
-		strip.Best = "best feasible "
-		if len(d.Constraints) == 0 {
-			strip.Best = "best "
-		}
-		strip.Best += quantity(best.Metrics[d.Objective.Metric].Value, d.Objective.Unit)
-		strip.BestNumber = best.Number
-	}
-	if running := v.snap.ViolationSoFar(); len(running) > 0 {
-		for j, c := range d.Constraints {
-			now := running[len(running)-1][j]
-			if now.Known > 0 && (now.Rounds > 0 || len(d.Constraints) <= mostQuietLimits) {
-				strip.Violations = append(strip.Violations, templates.ViolationLine{Name: c.Name, Text: rough(now.Hard) + unitAfter(c.Unit) + " (" + count(now.Rounds, "trial", "trials") + ")"})
-			}
-		}
+		strip.Feasible = strconv.Itoa(feasible) + " of " + strconv.Itoa(known) + " within every limit"
 	}
 	if summary.Trials == 0 {
 		return strip, nil
@@ -205,9 +243,6 @@ func withoutModel(err error) string {
 	}
 	return ""
 }
-
-// mostQuietLimits is up to how many limits the strip also names those that were never broken.
-const mostQuietLimits = 2
 
 func unitAfter(unit string) string {
 	if unit == "" {

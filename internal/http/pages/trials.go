@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
 // tablePage is how many trials the table shows at a time.
-const tablePage = 50
+const tablePage = 10
 
 // trialFilters are the choices above the table.
 var trialFilters = []struct {
@@ -100,7 +102,7 @@ func markRecommended(rows []templates.TrialRow, recommended *study.Recommendatio
 // fillTrials puts one page of trials into the table.
 func (v visit) fillTrials(table *templates.Trials, keep func(*ledger.Trial) bool, chosen string, below int) {
 	matching, before := 0, 0
-	var last int
+	var listed []*ledger.Trial
 	for i := len(v.snap.Trials) - 1; i >= 0; i-- {
 		t := v.snap.Trials[i]
 		if !keep(t) {
@@ -110,14 +112,14 @@ func (v visit) fillTrials(table *templates.Trials, keep func(*ledger.Trial) bool
 		switch {
 		case below > 0 && t.Number >= below:
 			before++
-		case len(table.Rows) < tablePage:
-			table.Rows = append(table.Rows, v.trialRow(t))
-			last = t.Number
+		case len(listed) < tablePage:
+			listed = append(listed, t)
 		}
 	}
+	v.listTrials(table, listed)
 	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(table.Rows), count(matching, "trial", "trials"))
 	if before+len(table.Rows) < matching {
-		table.Older = v.trialsLink(chosen, last)
+		table.Older = v.trialsLink(chosen, listed[len(listed)-1].Number)
 	}
 	if before > 0 {
 		table.Newer = v.trialsLink(chosen, 0)
@@ -152,33 +154,79 @@ func (v visit) link(part string, query url.Values) templates.Filter {
 	return link
 }
 
-func (v visit) trialRow(t *ledger.Trial) templates.TrialRow {
+// listTrials writes trials as lines of the table, the numbers of a column with equally many decimals.
+func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
+	d := v.snap.Definition
+	settings, metrics := make([]func(design.Value) string, len(d.Parameters)), map[string]func(float64) string{}
+	for i, p := range d.Parameters {
+		var shown []design.Value
+		for _, t := range trials {
+			if value, there := t.Parameters[p.Name]; there {
+				shown = append(shown, value)
+			}
+		}
+		settings[i] = settingColumn(p, shown)
+	}
+	for _, metric := range tableMetrics(d) {
+		var shown []float64
+		for _, t := range trials {
+			if m, there := t.Metrics[metric]; there && m.StdDev == nil {
+				shown = append(shown, m.Value)
+			}
+		}
+		metrics[metric] = column(shown)
+	}
+	for _, t := range trials {
+		table.Rows = append(table.Rows, v.trialRow(t, settings, metrics))
+	}
+}
+
+// settingColumn writes values of a parameter with equally many decimals, as many as its usual form needs.
+func settingColumn(p design.Parameter, values []design.Value) func(design.Value) string {
+	var decimals int
+	for _, value := range values {
+		_, fraction, _ := strings.Cut(design.FormatSetting(p, value), ".")
+		decimals = max(decimals, len(fraction))
+	}
+	return func(value design.Value) string {
+		if value.IsText || p.Scale == "log" || powerOf(value.Number) != 0 {
+			return settingText(p, value)
+		}
+		return design.Typeset(strconv.FormatFloat(value.Number+0, 'f', decimals, 64))
+	}
+}
+
+func (v visit) trialRow(t *ledger.Trial, settings []func(design.Value) string, metrics map[string]func(float64) string) templates.TrialRow {
 	d := v.snap.Definition
 	row := templates.TrialRow{
 		Number: t.Number, URL: trialURL(v.snap.ID, t.Number), Mark: markOf(t), State: stateWords(t), Excluded: t.Excluded,
 		Note: t.Note, When: stamp(t.CreatedAt, v.now), Operates: v.head.Operates,
 	}
-	for _, p := range d.Parameters {
+	for i, p := range d.Parameters {
 		value, there := t.Parameters[p.Name]
-		row.Settings = append(row.Settings, templates.Cell{Text: settingText(p, value), Missing: !there})
+		cell := templates.Cell{Missing: !there}
+		if there {
+			cell.Text = settings[i](value)
+		}
+		row.Settings = append(row.Settings, cell)
 	}
 	for _, metric := range tableMetrics(d) {
-		row.Metrics = append(row.Metrics, v.metricCell(t, metric))
+		row.Metrics = append(row.Metrics, v.metricCell(t, metric, metrics[metric]))
 	}
 	return row
 }
 
-func (v visit) metricCell(t *ledger.Trial, metric string) templates.Cell {
+func (v visit) metricCell(t *ledger.Trial, metric string, show func(float64) string) templates.Cell {
 	m, there := t.Metrics[metric]
 	if !there {
 		return templates.Cell{Missing: true}
 	}
-	cell := templates.Cell{Text: number(m.Value), Broken: m.Headroom != nil && *m.Headroom < 0}
+	cell := templates.Cell{Text: show(m.Value), Broken: m.Headroom != nil && *m.Headroom < 0}
 	if m.StdDev != nil {
 		cell.Text = uncertain(m.Value, *m.StdDev, "")
 	}
 	if m.Corrected && m.Original != nil {
-		cell.Was = number(*m.Original)
+		cell.Was = show(*m.Original)
 	}
 	return cell
 }

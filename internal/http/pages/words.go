@@ -18,7 +18,30 @@ import (
 const thin = "\u202f"
 
 // number is a value as pages show it.
-func number(x float64) string { return design.Typeset(design.FormatNumber(x)) }
+func number(x float64) string {
+	if power := powerOf(x); power != 0 {
+		return powered(design.FormatNumber(x/math.Pow(10, float64(power))), power)
+	}
+	return design.Typeset(design.FormatNumber(x))
+}
+
+// Numbers of this size and larger, and smaller ones than that, are written with a power of ten.
+const largeNumber, smallNumber = 1e7, 1e-4
+
+// powerOf is the power of ten that a number is written with, 0 for none.
+func powerOf(x float64) int {
+	if size := math.Abs(x); x == 0 || !design.Finite(x) || size >= smallNumber && size < largeNumber {
+		return 0
+	}
+	return int(math.Floor(math.Log10(math.Abs(x))))
+}
+
+// powered is digits times a power of ten.
+func powered(digits string, power int) string {
+	return design.Typeset(digits) + thin + "×" + thin + "10" + raised.Replace(strconv.Itoa(power))
+}
+
+var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
 // rough is a value to three digits, for figures that are only estimates.
 func rough(x float64) string {
@@ -29,13 +52,50 @@ func rough(x float64) string {
 	return number(math.Round(x*size) / size)
 }
 
+// alike writes numbers with the decimals that a standard deviation of sd leaves meaning in.
+func alike(sd float64) func(float64) string {
+	return func(x float64) string {
+		if powerOf(x) != 0 || !(sd > 0) {
+			return number(x)
+		}
+		text, _ := design.FormatValue(x, sd)
+		return design.Typeset(text)
+	}
+}
+
+// column writes the numbers of a column with equally many decimals: as many as the one that needs most.
+func column(values []float64) func(float64) string {
+	decimals := 0
+	for _, x := range values {
+		if powerOf(x) == 0 {
+			_, fraction, _ := strings.Cut(design.FormatNumber(x), ".")
+			decimals = max(decimals, len(fraction))
+		}
+	}
+	return func(x float64) string {
+		if powerOf(x) != 0 {
+			return number(x)
+		}
+		return design.Typeset(strconv.FormatFloat(x+0, 'f', decimals, 64))
+	}
+}
+
 // quantity is a value with its unit.
 func quantity(x float64, unit string) string { return design.WithUnit(number(x), unit, thin) }
 
 // uncertain is a value with its standard deviation and unit.
 func uncertain(mean, sd float64, unit string) string {
-	value, deviation := design.FormatValue(mean, sd)
-	return design.WithUnit(design.Typeset(value)+" ± "+design.Typeset(deviation), unit, thin)
+	power := powerOf(mean)
+	if power == 0 {
+		power = powerOf(sd)
+	}
+	if power == 0 || mean != 0 && powerOf(mean) == 0 {
+		value, deviation := design.FormatValue(mean, sd)
+		return design.WithUnit(design.Typeset(value)+" ± "+design.Typeset(deviation), unit, thin)
+	}
+	size := math.Pow(10, float64(power))
+	value, deviation := design.FormatValue(mean/size, sd/size)
+	return design.WithUnit("("+design.Typeset(value)+" ± "+powered(deviation+")", power), unit, thin)
 }
 
 // percent is a probability.

@@ -2,11 +2,9 @@ package gp
 
 import (
 	"context"
-	"runtime"
-
-	"golang.org/x/sync/errgroup"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 )
@@ -39,14 +37,14 @@ func (f *Fixed) Prefix(n int) *Fixed {
 	return prefix
 }
 
-// fewRows is up to how many rows are added one by one.
+// fewRows is up to how many rows are added one by one, or an eighth of those there are: many at a time are worked out faster from the beginning.
 const fewRows = 8
 
 // Extend returns the solutions for d, f being those of a prefix of d. It costs O(nM) a row and reaches checkpoints on the way; the error is that
 // of ctx.
 func (f *Fixed) Extend(ctx context.Context, d *Data) (*Fixed, error) {
 	grown := &Fixed{f.points, f.rows[:f.Len():f.Len()], f.squares.Clone()}
-	if d.Len()-f.Len() > fewRows {
+	if missing := d.Len() - f.Len(); missing > max(fewRows, f.Len()/8) {
 		rows, err := f.solve(ctx, d)
 		if err != nil {
 			return nil, err
@@ -84,8 +82,8 @@ func (f *Fixed) row(d *Data, s int) []float64 {
 func (f *Fixed) solve(ctx context.Context, d *Data) ([][]float64, error) {
 	M, known := f.points.Len(), f.Len()
 	rows := matrix(d.Len()-known, M)
-	shares := runtime.GOMAXPROCS(0)
-	var work errgroup.Group
+	shares := cores.Count()
+	work := cores.New()
 	for share := range shares {
 		from, to := share*M/shares, (share+1)*M/shares
 		work.Go(func() error {

@@ -87,6 +87,8 @@ type Set struct {
 	Earlier func(round int) *Sight
 	// Design is the point of the space-filling sequence whose turn it is, in unit coordinates.
 	Design func() []float64
+	// Reach draws points back towards one that is allowed, where hardly any of them are; nil where all are allowed.
+	Reach func(points [][]float64, from []float64) [][]float64
 	// Pause, when not nil, is called between pieces of long work; it ends the work when nobody waits for it any more.
 	Pause func()
 }

@@ -125,7 +125,7 @@ func (r region) changes(categories int) int {
 func choiceOf(u float64, choices int) int { return min(max(int(u*float64(choices)), 0), choices-1) }
 
 // propose fills the region with Halton points, each of which changes every coordinate of the incumbent with probability min(1, 20/d), of
-// the categories no more than the region allows, and adds the points tried before.
+// the categories no more than the region allows, draws them back to the incumbent where hardly any are allowed, and adds the points tried before.
 func (a trustRegion) propose(s *Sight) [][]float64 {
 	r := a.region(s)
 	if r.opening > 0 {
@@ -157,6 +157,9 @@ func (a trustRegion) propose(s *Sight) [][]float64 {
 				u[k] = low + u[k]*(high-low)
 			}
 		}
+	}
+	if r.centre != nil && s.Set.Reach != nil {
+		points = s.Set.Reach(points, r.centre)
 	}
 	for _, p := range s.Past {
 		points = append(points, p.Point)

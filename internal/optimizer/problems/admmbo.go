@@ -179,7 +179,7 @@ func (p *admmbo) improvement(room, mean, sd float64) float64 {
 	return (room-mean)*0.5*math.Erfc(-z/math.Sqrt2) + sd*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
 }
 
-func (p *admmbo) learn(_ context.Context, h *optimizer.History, _ []arrival) error {
+func (p *admmbo) learn(_ context.Context, h *optimizer.History) error {
 	if p.done {
 		return nil
 	}

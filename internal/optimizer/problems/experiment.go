@@ -32,8 +32,6 @@ type Experiment struct {
 	NoiseVariance  *float64 `json:",omitempty"` // of a reading of the reward
 	CostNoise      *float64 `json:",omitempty"` // variance of a reading of a cost
 	Delay          *float64 `json:",omitempty"` // mean number of rounds until a reading arrives
-	// Replay plays by replaying the history each round, as a study does, even where keeping the arms' posterior would be faster.
-	Replay bool `json:",omitempty"`
 
 	Readings *Readings `json:"-"`
 }

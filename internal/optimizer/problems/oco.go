@@ -66,7 +66,7 @@ func onSphere(random *rand.Rand, d int) []float64 {
 }
 
 // learn moves once both ends of the ray are read.
-func (p *oco) learn(_ context.Context, h *optimizer.History, _ []arrival) error {
+func (p *oco) learn(_ context.Context, h *optimizer.History) error {
 	readings := h.Rounds[len(h.Rounds)-1].Readings
 	if p.second = !p.second; p.second {
 		p.firstReadings = readings

@@ -4,20 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 )
-
-// settingsFor are settings that the algorithms cannot do without.
-var settingsFor = map[string]string{
-	"rpol-censored-ucb": `{"delay_window": 3, "response_bound": 0.5}`, "rpol-sw-ucb": `{"window": 8}`, "ckb-sw-ucb": `{"window": 8}`,
-	"ckb-restart-ucb": `{"restart_every": 7}`,
-}
-
-// cannot lists what cannot be played, and a word of the reason.
-var cannot = map[string]string{
-	"scgp-ucb on sine-pocket": "needs to know", "scgp-ucb on sine-pocket-delayed": "needs to know", "scgp-ucb on rkhs-100": "needs to know",
-}
 
 func settingsOf(t testing.TB, text string) map[string]json.RawMessage {
 	t.Helper()
@@ -40,61 +31,58 @@ func play(t testing.TB, e Experiment, seed uint64) *Run {
 	return run
 }
 
-// TestDriversAgree plays every algorithm on a small grid by keeping the arms' posterior and by replaying the history, on time and late.
-func TestDriversAgree(t *testing.T) {
-	t.Parallel()
-	for _, name := range Algorithms() {
-		if _, ok := opponents[name]; ok {
-			continue
-		}
-		for _, problem := range []string{"sine-pocket", "sine-pocket-delayed", "queue", "rkhs-100"} {
-			e := Experiment{Problem: problem, Algorithm: name, Settings: settingsOf(t, settingsFor[name]), Horizon: 24, Grid: 13}
-			if problem == "rkhs-100" {
-				e.Grid = 0
-			}
-			if name == "ckb-ts" || name == "scbo" {
-				e.Kernel = "matern12" // draws of smooth functions over arms this close are settled by rounding
-			}
-			if problem == "sine-pocket-delayed" {
-				delay := 3.0
-				e.Delay = &delay
-			}
-			if err := e.Check(); err != nil {
-				if cannot[name+" on "+problem] == "" || !strings.Contains(err.Error(), cannot[name+" on "+problem]) {
-					t.Errorf("%s on %s: %v", name, problem, err)
-				}
-				continue
-			}
-			t.Run(name+" on "+problem, func(t *testing.T) {
-				t.Parallel()
-				direct := play(t, e, 3)
-				e.Replay = true
-				replayed := play(t, e, 3)
-				agree(t, direct, replayed)
-			})
-		}
-	}
+// recordedGame is a game as it was played by an engine of the simulator's own, which kept the posterior over the arms up to date by itself.
+type recordedGame struct {
+	Experiment
+	Seed         uint64
+	Arms         []int     // played
+	Multipliers  []float64 // before the last round's feedback
+	Regret, Hard float64   // sums over all rounds
 }
 
-// TestDriversAgreeOnWidths plays the published widths, which depend on the information gain, and pending points that are ignored.
-func TestDriversAgreeOnWidths(t *testing.T) {
+// TestRecordedGames plays every algorithm on small grids, on time and late, and some on arms for so long that their covariance is kept in place of
+// a factor. The runs must be the recorded ones.
+func TestRecordedGames(t *testing.T) {
 	t.Parallel()
-	delay := 3.0
-	for _, e := range []Experiment{
-		{Algorithm: "rpol-ucb", Paper: true}, {Algorithm: "igp-ucb", Paper: true, Delay: &delay}, {Algorithm: "config", Paper: true},
-		{Algorithm: "rpol-sw-ucb", Paper: true, Settings: settingsOf(t, `{"window": 8}`)},
-		{Algorithm: "rpol-censored-ucb", Paper: true, Delay: &delay, Settings: settingsOf(t, `{"delay_window": 3}`)},
-		{Algorithm: "penalty-noisy", Paper: true, Settings: settingsOf(t, `{"epoch_length": 6}`)},
-		{Algorithm: "rpol-ucb", Delay: &delay, Settings: settingsOf(t, `{"pending": "ignore", "margin": 0.1}`)},
-		{Algorithm: "penalty-noisy", Delay: &delay, Settings: settingsOf(t, `{"epoch_length": 6, "pending": "ignore"}`)},
-	} {
-		e.Problem, e.Horizon, e.Grid = "sine-pocket", 24, 13
-		t.Run(e.Algorithm, func(t *testing.T) {
+	content, err := os.ReadFile("testdata/games.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var games []recordedGame
+	if err := json.Unmarshal(content, &games); err != nil {
+		t.Fatal(err)
+	}
+	played := map[string]bool{}
+	for _, g := range games {
+		played[g.Algorithm] = true
+		t.Run(g.Algorithm+" on "+g.Problem, func(t *testing.T) {
 			t.Parallel()
-			direct := play(t, e, 3)
-			e.Replay = true
-			agree(t, direct, play(t, e, 3))
+			run := play(t, g.Experiment, g.Seed)
+			in, err := g.instance(g.Seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, arm := range g.Arms {
+				if !slices.Equal(run.Points[i], in.Arms[arm]) {
+					t.Fatalf("round %d: plays %v, recorded %v", i+1, run.Points[i], in.Arms[arm])
+				}
+			}
+			if len(run.Points) != len(g.Arms) || math.Abs(last(run.Regret)-g.Regret) > 1e-9 || math.Abs(last(run.Hard)-g.Hard) > 1e-9 {
+				t.Errorf("%d rounds with regret %v and hard violation %v, recorded %d with %v and %v", len(run.Points), last(run.Regret), last(run.Hard), len(g.Arms), g.Regret, g.Hard)
+			}
+			multipliers := run.Multipliers[len(run.Multipliers)-1]
+			if len(multipliers) != len(g.Multipliers) {
+				t.Fatalf("multipliers %v, recorded %v", multipliers, g.Multipliers)
+			}
+			for j, m := range multipliers {
+				if math.Abs(m-g.Multipliers[j]) > 1e-9 {
+					t.Errorf("multiplier %v, recorded %v", m, g.Multipliers[j])
+				}
+			}
 		})
+	}
+	if len(played) < 20 {
+		t.Errorf("games of %d algorithms only", len(played))
 	}
 }
 
@@ -114,6 +102,36 @@ func agree(t *testing.T, a, b *Run) {
 				t.Fatalf("round %d: multiplier %v, replayed %v", i+1, a.Multipliers[i][j], b.Multipliers[i][j])
 			}
 		}
+	}
+}
+
+// settingsFor are settings that the algorithms cannot do without.
+var settingsFor = map[string]string{
+	"rpol-censored-ucb": `{"delay_window": 3, "response_bound": 0.5}`, "rpol-sw-ucb": `{"window": 8}`, "ckb-sw-ucb": `{"window": 8}`,
+	"ckb-restart-ucb": `{"restart_every": 7}`,
+}
+
+// TestEveryAlgorithm plays every algorithm on a problem that it suits, on a grid and, if it is an opponent, on the box.
+func TestEveryAlgorithm(t *testing.T) {
+	t.Parallel()
+	for _, name := range Algorithms() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := Experiment{Problem: "sine-pocket", Algorithm: name, Settings: settingsOf(t, settingsFor[name]), Horizon: 12, Grid: 13}
+			if _, ok := opponents[name]; ok {
+				e.Grid = 0
+			} else if e.Check() != nil {
+				e.Problem = "queue"
+			}
+			run, in := play(t, e, 3), instance(t, e.Problem, 3)
+			utility := 0.0
+			for i, x := range run.Points {
+				utility += in.Reward(i+1, x)
+			}
+			if len(run.Points) != 12 || math.Abs(last(run.Utility)-utility) > 1e-9 || last(run.Regret) > last(run.Positive) {
+				t.Errorf("%d rounds with utility %v, recomputed %v; regret %v, its positive part %v", len(run.Points), last(run.Utility), utility, last(run.Regret), last(run.Positive))
+			}
+		})
 	}
 }
 
@@ -202,15 +220,13 @@ func TestLateReadings(t *testing.T) {
 	told, lateness := 0, 0
 	for round := 1; round <= 60; round++ {
 		x := []float64{1, 2}
-		for _, a := range g.read(round, choice{}, x, in.costs(round, x)) {
-			told++
-			lateness += round - a.round
-			if r := g.history.Rounds[a.round-1].Readings[a.metric]; !r.Told || r.Revealed != round {
-				t.Errorf("round %d: told %+v", round, r)
-			}
-		}
+		g.read(round, choice{}, x, in.costs(round, x))
 		for n, r := range g.history.Rounds {
 			for _, reading := range r.Readings {
+				if reading.Revealed == round {
+					told++
+					lateness += round - (n + 1)
+				}
 				if reading.Told != (reading.Revealed <= round) {
 					t.Errorf("after round %d, round %d has %+v", round, n+1, reading)
 				}

@@ -6,7 +6,7 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// replayer decides as a study does: by replaying the history, fitting when a fit is due.
+// replayer decides as a study does: by the state of the history so far, fitting when a fit is due.
 type replayer struct {
 	state   *optimizer.State
 	history optimizer.History
@@ -33,7 +33,7 @@ func (r *replayer) choose(ctx context.Context, known optimizer.Known) (choice, e
 	return choice{d.Place, d.Multipliers, d.Draw}, err
 }
 
-func (r *replayer) learn(ctx context.Context, h *optimizer.History, _ []arrival) error {
+func (r *replayer) learn(ctx context.Context, h *optimizer.History) error {
 	r.history = *h
 	return r.extend(ctx)
 }

@@ -27,8 +27,8 @@ type Run struct {
 type player interface {
 	// choose makes the next decision.
 	choose(ctx context.Context, known optimizer.Known) (choice, error)
-	// learn takes in the history after the round; told are the readings that arrived during it, in order of their rounds.
-	learn(ctx context.Context, h *optimizer.History, told []arrival) error
+	// learn takes in the history after the round.
+	learn(ctx context.Context, h *optimizer.History) error
 }
 
 // choice is one decision.
@@ -68,7 +68,7 @@ func (e Experiment) Play(ctx context.Context, seed uint64, progress func(round i
 	return g.run, nil
 }
 
-// player makes the algorithm ready: by its arms' posterior where that is exact and faster, else by replay.
+// player makes the algorithm ready.
 func (e Experiment) player(in *Instance, seed uint64) (player, error) {
 	if opponent, ok := opponents[e.Algorithm]; ok {
 		return opponent.start(e, in, seed)
@@ -76,9 +76,6 @@ func (e Experiment) player(in *Instance, seed uint64) (player, error) {
 	cfg, err := e.config(in, seed)
 	if err != nil {
 		return nil, err
-	}
-	if !e.Replay && armsSuffice(cfg) {
-		return newArmsPlayer(cfg)
 	}
 	return newReplayer(cfg)
 }
@@ -91,7 +88,7 @@ type game struct {
 	noise   []*rand.Rand      // per reading, so that metrics do not disturb each other
 	delays  *rand.Rand
 	samples *rand.Rand
-	signed  []float64 // Σ g_j
+	broken  []optimizer.Tally // per limit
 	run     *Run
 }
 
@@ -99,7 +96,7 @@ type game struct {
 const noiseStream, delayStream, sampleStream = 100, 1, 2
 
 func newGame(in *Instance, rounds int, seed uint64) *game {
-	g := &game{in: in, waiting: map[int][]arrival{}, signed: make([]float64, len(in.Limits)),
+	g := &game{in: in, waiting: map[int][]arrival{}, broken: make([]optimizer.Tally, len(in.Limits)),
 		delays: rand.New(rand.NewPCG(seed, delayStream)), samples: rand.New(rand.NewPCG(seed, sampleStream)), run: &Run{}}
 	for i := range in.Noise {
 		g.noise = append(g.noise, rand.New(rand.NewPCG(seed, noiseStream+uint64(i))))
@@ -123,9 +120,9 @@ func (g *game) round(ctx context.Context, t int, p player) error {
 	truth := make([]float64, len(g.in.Limits))
 	costs(x, truth)
 	g.record(t, c, x, truth)
-	told := g.read(t, c, x, truth)
+	g.read(t, c, x, truth)
 	h := g.history
-	return p.learn(ctx, &h, told)
+	return p.learn(ctx, &h)
 }
 
 // known makes the round's constraint functions known everywhere.
@@ -154,25 +151,26 @@ func (g *game) known(costs func(x, out []float64)) optimizer.Known {
 func (g *game) record(t int, c choice, x, costs []float64) {
 	f := g.in.Reward(t, x)
 	loss := g.in.Optimum(t).Value - f
-	balance, soft, hard, violated := 0.0, 0.0, 0.0, 0
-	for j, v := range costs {
-		g.signed[j] += v
-		balance += v
-		soft += math.Max(g.signed[j], 0)
-		hard += math.Max(v, 0)
-		if v > 0 {
-			violated = 1
-		}
-	}
 	r := g.run
+	violated := last(r.Violated)
+	if !within(costs) {
+		violated++
+	}
+	var all optimizer.Tally
+	for j, v := range costs {
+		g.broken[j].Add(v)
+		all.Balance += g.broken[j].Balance
+		all.Soft += g.broken[j].Soft
+		all.Hard += g.broken[j].Hard
+	}
 	r.Points = append(r.Points, x)
 	r.Multipliers = append(r.Multipliers, c.multipliers)
 	r.Regret = append(r.Regret, last(r.Regret)+loss)
 	r.Positive = append(r.Positive, last(r.Positive)+math.Max(loss, 0))
-	r.Balance = append(r.Balance, last(r.Balance)+balance)
-	r.Soft = append(r.Soft, soft)
-	r.Hard = append(r.Hard, last(r.Hard)+hard)
-	r.Violated = append(r.Violated, last(r.Violated)+violated)
+	r.Balance = append(r.Balance, all.Balance)
+	r.Soft = append(r.Soft, all.Soft)
+	r.Hard = append(r.Hard, all.Hard)
+	r.Violated = append(r.Violated, violated)
 	r.Utility = append(r.Utility, last(r.Utility)+f)
 }
 
@@ -183,8 +181,8 @@ func last[T int | float64](v []T) T {
 	return v[len(v)-1]
 }
 
-// read makes the round's readings and returns what arrives during it.
-func (g *game) read(t int, c choice, x, costs []float64) []arrival {
+// read makes the round's readings and tells those that arrive during it.
+func (g *game) read(t int, c choice, x, costs []float64) {
 	round := optimizer.Round{Point: c.place.U, Arm: c.place.Arm, Suggested: true, Draw: c.draw}
 	truth := append([]float64{g.in.Reward(t, x)}, costs...)
 	if g.in.Sample != nil {
@@ -199,10 +197,8 @@ func (g *game) read(t int, c choice, x, costs []float64) []arrival {
 		g.waiting[t+late] = append(g.waiting[t+late], arrival{t, i})
 	}
 	g.history.Rounds = append(g.history.Rounds, round)
-	told := g.waiting[t]
+	g.tell(g.waiting[t])
 	delete(g.waiting, t)
-	g.tell(told)
-	return told
 }
 
 // tell marks readings as told, leaving histories handed out before as they are.

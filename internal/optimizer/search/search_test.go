@@ -90,3 +90,38 @@ func TestPolishKeepsToWhatCanBeChosen(t *testing.T) {
 		t.Errorf("ended at %v (%+v), want %v: one more level is not allowed, the last choice neither", best, score, want)
 	}
 }
+
+// TestWalkSpreadsOverWhatIsLeft: a simplex of eight numbers, of which one point of the cube in 40,000 is a part, and where the mean of a
+// number is 1/9 and of its square 2/90; one of two choices, half as much of it being allowed.
+func TestWalkSpreadsOverWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	const n = 8
+	axes := append(make([]Axis, n), Axis{Levels: 2, Choice: true}, Axis{Fixed: true})
+	settle := func(u []float64) bool {
+		sum := 0.0
+		for _, x := range u[:n] {
+			sum += x
+		}
+		return sum <= 1 && (u[n] < 0.5 || u[0] <= u[1])
+	}
+	points := Walk(axes, settle, [][]float64{make([]float64, n+2)}, 20_000, 3)
+	if len(points) != 20_000 {
+		t.Fatalf("%d points", len(points))
+	}
+	var first, square, second float64
+	for _, u := range points {
+		if !settle(u) {
+			t.Fatalf("%v is not allowed", u)
+		}
+		first, square = first+u[n-1]/20_000, square+u[n-1]*u[n-1]/20_000
+		if u[n] > 0.5 {
+			second += 1.0 / 20_000
+		}
+	}
+	if math.Abs(first-1.0/9) > 0.005 || math.Abs(square-2.0/90) > 0.002 || math.Abs(second-1.0/3) > 0.03 {
+		t.Errorf("a number is %.4f on average and its square %.4f, want 0.1111 and 0.0222; the second choice in %.3f of the points, want 0.333", first, square, second)
+	}
+	if Walk(axes, settle, nil, 10, 3) != nil {
+		t.Error("a walk without a beginning")
+	}
+}

@@ -112,6 +112,9 @@ func TestFit(t *testing.T) {
 	if w := Fit([]float64{-1, 1}); w.Power != 1 {
 		t.Errorf("two readings are fitted with power %g, want 1", w.Power)
 	}
+	if w := Fit([]float64{-0.7, -0.7, 1.4}); w.Power != 0.8 { // 0.5 without the prior
+		t.Errorf("three readings, one apart, are fitted with power %g, want 0.8", w.Power)
+	}
 	if w := Fit([]float64{2, 2, 2}); w != Identity {
 		t.Errorf("equal readings are fitted with %v", w)
 	}

@@ -41,10 +41,26 @@ func (s *space) sample(arms [][]float64) {
 			s.keep(x)
 		}
 	}
+	for k := 0; s.shares() && k < probePoints; k++ {
+		s.keepFilled(k)
+	}
 	for k := probePoints; len(s.probes) == 0 && k < searchPoints; k++ {
 		if x := s.along(k); s.inBounds(x, searchSlack) {
 			s.keep(x)
 		}
+		s.keepFilled(k)
+	}
+}
+
+// keepFilled keeps point k of the recurrence where it leaves every remainder within its bounds.
+func (s *space) keepFilled(k int) {
+	if !s.shares() {
+		return
+	}
+	u := s.recurrence(k)
+	s.fill(u)
+	if x := s.settled(u); s.inBounds(x, searchSlack) {
+		s.keep(x)
 	}
 }
 
@@ -105,12 +121,15 @@ func (s *space) settled(u []float64) []float64 {
 	return x
 }
 
-// along returns point k of an additive recurrence that fills the space evenly in any dimension,
+// along returns the physical values that can be set nearest to point k of the recurrence.
+func (s *space) along(k int) []float64 { return s.settled(s.recurrence(k)) }
+
+// recurrence returns point k of an additive recurrence that fills the space evenly in any dimension,
 //
 //	u_i = frac(½ + (k+1) φ^{−i−1}),   φ^{d+1} = φ + 1,
 //
 // after Roberts, "The unreasonable effectiveness of quasirandom sequences" (2018).
-func (s *space) along(k int) []float64 {
+func (s *space) recurrence(k int) []float64 {
 	d := len(s.axes)
 	phi := 2.0
 	for range 40 {
@@ -120,7 +139,7 @@ func (s *space) along(k int) []float64 {
 	for i := range u {
 		_, u[i] = math.Modf(0.5 + float64(k+1)*math.Pow(phi, -float64(i+1)))
 	}
-	return s.settled(u)
+	return u
 }
 
 // verify tries what Check alone needs to know: that every expression has a value wherever it will be asked for one, that

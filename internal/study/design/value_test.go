@@ -88,3 +88,22 @@ func TestSettingsEqualAndClone(t *testing.T) {
 		t.Error("different settings are equal")
 	}
 }
+
+// FuzzNumber: what is read is finite, and reads the same as it is written.
+func FuzzNumber(f *testing.F) {
+	for _, seed := range []string{"", "0", "-0", "71.2", "1e308", "1e309", "0x1p4", "1_000", "NaN", "+Inf", "１", "1e-400", ".", "e5"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		x, err := ParseNumber(text)
+		if err != nil {
+			return
+		}
+		if !Finite(x) {
+			t.Fatalf("%q is read as %v", text, x)
+		}
+		if again, err := ParseNumber(formatNumber(x)); err != nil || again != x {
+			t.Errorf("%q is read as %v, written as %q and read as %v, %v", text, x, formatNumber(x), again, err)
+		}
+	})
+}

@@ -185,3 +185,20 @@ func (b repeated) Read(into []byte) (int, error) {
 	}
 	return len(into), nil
 }
+
+// FuzzBundle: a file is read to its end or refused, and what is read hangs together.
+func FuzzBundle(f *testing.F) {
+	members := exported(f)
+	for _, order := range []string{"format definition state version hash events", "hash version events format", "format events events"} {
+		f.Add(written(members, strings.Fields(order)...))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		events, err := readAll(strings.NewReader(text))
+		if err == nil {
+			err = CheckContinues(0, noHash, events)
+			if err != nil {
+				t.Errorf("it was read, though %v", err)
+			}
+		}
+	})
+}

@@ -49,7 +49,7 @@ func newBuilder(id string, prior *Snapshot) *builder {
 		snap = &shared
 		snap.Trials = slices.Clone(prior.Trials)
 		snap.records = slices.Clone(prior.records)
-		snap.Fits = slices.Clip(prior.Fits)
+		snap.Fits, snap.Turns = slices.Clip(prior.Fits), slices.Clip(prior.Turns)
 	}
 	b := &builder{snap: snap, touched: map[int]bool{}, stale: map[int]bool{}, compiled: snap.defined}
 	b.nameMetrics()
@@ -131,6 +131,7 @@ func decodeExactly(text []byte, into any) error {
 func (b *builder) created(data CreatedData) error {
 	b.snap.CreatedAt = b.last.At
 	b.define(data.Definition)
+	b.turn(0, "")
 	return nil
 }
 
@@ -165,6 +166,7 @@ func (b *builder) reconfigured(data ReconfiguredData) error {
 		b.snap.rewritten = b.last.Seq
 	}
 	b.define(after)
+	b.turn(0, data.Reason)
 	return nil
 }
 
@@ -314,6 +316,7 @@ func (b *builder) corrected(data CorrectedData) error {
 		}
 	}
 	b.snap.rewritten = b.last.Seq
+	b.turn(data.Number, data.Reason)
 	return nil
 }
 
@@ -372,6 +375,7 @@ func (b *builder) setExcluded(data ClosedData) error {
 	}
 	t.Excluded, t.Reason = excluded, data.Reason
 	b.snap.rewritten = b.last.Seq
+	b.turn(data.Number, data.Reason)
 	return nil
 }
 
@@ -385,6 +389,7 @@ func (b *builder) fit(data FittedData) error {
 		}
 	}
 	b.snap.Fits = append(b.snap.Fits, data)
+	b.turn(0, "")
 	b.snap.fitted = b.last.Seq
 	return nil
 }

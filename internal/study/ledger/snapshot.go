@@ -20,6 +20,7 @@ type Snapshot struct {
 	UpdatedAt  time.Time
 	Trials     []*Trial // trial number n at index n−1; versions share those that no event between them touched
 	Fits       []FittedData
+	Turns      []Turn // in the order of the ledger, its first event among them
 
 	compiled  *design.Compiled
 	records   []*record // trial number n at index n−1
@@ -166,3 +167,6 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 	}
 	return running
 }
+
+// Chosen are the settings that trial number was begun with; Trial.Parameters are those used.
+func (snap *Snapshot) Chosen(number int) design.Settings { return snap.records[number-1].chosen }

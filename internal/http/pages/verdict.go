@@ -1,0 +1,414 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// prospectAtOnce is up to how many trials the page itself says how much could still be gained; with more, that is fetched once the page stands.
+const prospectAtOnce = 150
+
+// verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
+func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) {
+	verdict := templates.Verdict{Study: v.head, Heading: "The answer so far", Finished: v.snap.State == ledger.Finished, Lucky: v.lucky()}
+	if verdict.Finished {
+		verdict.Heading = "The answer"
+	}
+	if len(v.snap.Trials) == 0 {
+		verdict.None, verdict.Next = "Nothing has been tried yet.", v.toDo(study.Readout{})
+		verdict.Limits = v.limitLines(study.Readout{})
+		return verdict, nil
+	}
+	readout, err := s.Studies.StateOf(ctx, v.snap)
+	if sentence := withoutModel(err); sentence != "" {
+		verdict.None, verdict.Next, verdict.Limits = sentence, v.toDo(study.Readout{}), v.limitLines(study.Readout{})
+		return verdict, nil
+	}
+	if err != nil {
+		return verdict, err
+	}
+	v.fillVerdict(&verdict, readout)
+	if v.modelStands() {
+		verdict.Gain, err = s.gain(ctx, v, readout, len(v.snap.Trials) <= prospectAtOnce || !v.parts)
+	}
+	return verdict, err
+}
+
+// fillVerdict says what the model makes of what has been read.
+func (v visit) fillVerdict(verdict *templates.Verdict, readout study.Readout) {
+	verdict.None = v.whyNone(readout)
+	if verdict.None != "" {
+		readout.Recommendation, readout.Undecided = nil, v.undecided(readout)
+	}
+	verdict.Limits, verdict.Next = v.limitLines(readout), v.toDo(readout)
+	if r := readout.Recommendation; r != nil {
+		verdict.Answer = v.answer(*r)
+	} else {
+		verdict.Closest = v.closest(readout)
+	}
+	if u := readout.Undecided; u != nil {
+		verdict.Undecided, verdict.More = v.answer(u.Recommendation), more(v.snap.Definition, *u)
+	}
+}
+
+// undecided is what the model has not decided on; nothing while it does not stand.
+func (v visit) undecided(readout study.Readout) *study.Undecided {
+	if !v.modelStands() {
+		return nil
+	}
+	return readout.Undecided
+}
+
+// whyNone says why nothing can be recommended, "" when something is.
+func (v visit) whyNone(readout study.Readout) string {
+	if missing := v.unread(); len(missing) > 0 {
+		return "Nothing can be recommended yet: " + listed(missing) + " " + isOrAre(len(missing)) + " without a reading."
+	}
+	if !v.modelStands() {
+		return "Nothing is recommended yet: the model begins when the first few trials have shown how large the values are."
+	}
+	if readout.Recommendation == nil && len(v.snap.Definition.Constraints) == 0 {
+		return "Nothing is recommended yet."
+	}
+	if readout.Recommendation == nil {
+		return "Nothing is recommended yet: no settings tried have a 90" + thin + "% chance to stay within every limit."
+	}
+	return ""
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// listed joins names as a sentence does.
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// unread lists the modelled metrics of which no included trial has a reading. Of them nothing is known but the prior, which is not shown.
+func (v visit) unread() []string {
+	var missing []string
+	for _, metric := range modelled(v.snap.Definition) {
+		if !v.read(metric) {
+			missing = append(missing, metric)
+		}
+	}
+	return missing
+}
+
+func (v visit) readEverything() bool { return len(v.unread()) == 0 }
+
+// modelStands tells whether every metric has readings and a model in their units: before its first fit, a model that standardises has nothing but
+// its prior to say.
+func (v visit) modelStands() bool {
+	return v.readEverything() && !slices.ContainsFunc(modelled(v.snap.Definition), func(metric string) bool { return !v.scaled(metric) })
+}
+
+// scaled tells whether a metric's model knows how large its values are.
+func (v visit) scaled(metric string) bool {
+	return !v.snap.Compiled().Config.Standardize || slices.ContainsFunc(v.snap.Fits, func(fit ledger.FittedData) bool { _, in := fit.Metrics[metric]; return in })
+}
+
+// read tells whether an included trial has a reading of a metric.
+func (v visit) read(metric string) bool {
+	return slices.ContainsFunc(v.snap.Trials, func(t *ledger.Trial) bool {
+		_, there := t.Metrics[metric]
+		return there && !t.Excluded
+	})
+}
+
+// lucky is the best single reading within the limits.
+func (v visit) lucky() *templates.Lucky {
+	best := v.snap.Best()
+	if best == nil {
+		return nil
+	}
+	o := v.snap.Definition.Objective
+	value := best.Metrics[o.Metric].Value
+	return &templates.Lucky{Number: best.Number, URL: trialURL(v.snap.ID, best.Number), What: v.luckyWords(), Value: templates.Value{Text: quantity(value, o.Unit), Raw: raw(value)}}
+}
+
+func (v visit) luckyWords() string {
+	word := "Highest"
+	if v.snap.Definition.Objective.Direction == "minimize" {
+		word = "Lowest"
+	}
+	if len(v.snap.Definition.Constraints) == 0 {
+		return word + " single reading"
+	}
+	return word + " single reading within the limits"
+}
+
+// raw is a number as programs read it, equal to the API's to the bit.
+func raw(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// answer is what the model says of settings that were tried.
+func (v visit) answer(r study.Recommendation) *templates.Answer {
+	d := v.snap.Definition
+	answer := &templates.Answer{Number: r.Number, URL: trialURL(v.snap.ID, r.Number), Settings: settingsOf(d, r.Parameters), Copy: copyText(d, r.Parameters)}
+	for _, metric := range v.metricsShown() {
+		answer.Expected = append(answer.Expected, v.expected(metric, r.Believed))
+	}
+	if len(d.Constraints) > 0 {
+		answer.Chance = &templates.Value{Text: percent(r.FeasibilityProbability), Raw: raw(r.FeasibilityProbability)}
+	}
+	return answer
+}
+
+// metricsShown are the modelled metrics with a reading, the objective first.
+func (v visit) metricsShown() []string {
+	shown := []string{v.snap.Definition.Objective.Metric}
+	for _, metric := range modelled(v.snap.Definition) {
+		if metric != shown[0] {
+			shown = append(shown, metric)
+		}
+	}
+	return slices.DeleteFunc(shown, func(metric string) bool { return !v.read(metric) || !v.scaled(metric) })
+}
+
+// expected is what the model expects of a metric somewhere, all to the digits that its band means.
+func (v visit) expected(metric string, b study.Believed) templates.Expected {
+	d := v.snap.Definition
+	unit := unitOf(d, metric)
+	show := alike(b.SD[metric])
+	value := func(x float64) templates.Value { return templates.Value{Text: show(x), Raw: raw(x)} }
+	return templates.Expected{Metric: metric, Unit: unit, Mean: value(b.Mean[metric]), Low: value(b.Lower95[metric]), High: value(b.Upper95[metric]),
+		ReadingSD: templates.Value{Text: alike(b.ReadingSD[metric])(b.ReadingSD[metric]), Raw: raw(b.ReadingSD[metric])}, Objective: metric == d.Objective.Metric}
+}
+
+// limitLines say how each limit stands.
+func (v visit) limitLines(readout study.Readout) []templates.LimitLine {
+	var lines []templates.LimitLine
+	for _, c := range v.snap.Definition.Constraints {
+		line := templates.LimitLine{Name: c.Name, Asks: limitText(c), Mark: string(templates.Feasible)}
+		if c.Name != c.Metric {
+			line.Asks = c.Metric + " " + line.Asks
+		}
+		broken, known := v.brokenIn(c)
+		line.Count, line.NoReading = "broken in "+strconv.Itoa(broken)+" of "+count(known, "trial", "trials"), known == 0
+		if broken > 0 {
+			line.Mark = string(templates.Violated)
+		}
+		if known == 0 {
+			line.Count, line.Mark = "no reading yet", string(templates.Unknown)
+			lines = append(lines, line)
+			continue
+		}
+		if now, there := readout.Violation[c.Name]; there && now.Hard > 0 {
+			line.Violation = &templates.Value{Text: design.WithUnit(rough(now.Hard), c.Unit, thin), Raw: raw(now.Hard)}
+		}
+		line.Headroom, line.Room = v.room(c, readout.Recommendation)
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// brokenIn counts the trials that broke a limit as it stands now, and those of which that is known.
+func (v visit) brokenIn(c design.Constraint) (n, known int) {
+	for _, t := range v.snap.Trials {
+		if m, there := t.Metrics[c.Metric]; there {
+			known++
+			if broken(c, m.Value) {
+				n++
+			}
+		}
+	}
+	return n, known
+}
+
+// room is how far the recommended settings are expected to stay from a limit.
+func (v visit) room(c design.Constraint, r *study.Recommendation) (*templates.Value, string) {
+	if r == nil {
+		return nil, ""
+	}
+	if mean, there := r.Mean[c.Metric]; there && v.read(c.Metric) {
+		room := 0 - c.Excess(mean)
+		return &templates.Value{Text: design.WithUnit(alike(r.SD[c.Metric])(math.Abs(room)), c.Unit, thin), Raw: raw(room)}, sideWords(room) + ", as the model expects"
+	}
+	if m, there := v.snap.Trial(r.Number).Metrics[c.Metric]; there {
+		room := 0 - c.Excess(m.Value)
+		return &templates.Value{Text: quantity(math.Abs(room), c.Unit), Raw: raw(room)}, sideWords(room)
+	}
+	return nil, ""
+}
+
+func sideWords(room float64) string {
+	if room < 0 {
+		return "beyond the limit"
+	}
+	return "inside"
+}
+
+// more says what would tell whether undecided settings can be recommended.
+func more(d design.Definition, u study.Undecided) string {
+	text := "Not yet known to be within the limit: "
+	if len(d.Constraints) > 1 {
+		text = "Not yet known to be within every limit: "
+	}
+	if u.Readings == nil {
+		return text + "not even a thousand more readings there would tell, should they come out as expected."
+	}
+	return text + count(*u.Readings, "more reading", "more readings") + " there would tell, should they come out as expected."
+}
+
+// closest is the trial that breaks the limits least, and which of them binds; nil when some trial breaks none.
+func (v visit) closest(readout study.Readout) *templates.Answer {
+	if feasible, known := v.snap.Feasibility(); feasible > 0 || known == 0 {
+		return nil
+	}
+	d := v.snap.Definition
+	var nearest *ledger.Trial
+	var binding design.Constraint
+	least := math.Inf(1)
+	for _, t := range v.snap.Trials {
+		if c, excess, known := v.worst(t, readout); known && !t.Excluded && excess < least {
+			nearest, binding, least = t, c, excess
+		}
+	}
+	if nearest == nil {
+		return nil
+	}
+	m := nearest.Metrics[binding.Metric]
+	words := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", capitalised(binding.Name), v.measured(binding.Metric, m),
+		quantity(rounded(binding.Excess(m.Value), m.Value), binding.Unit), quantity(binding.Threshold, binding.Unit))
+	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
+		words += fmt.Sprintf(" %s was %s.", capitalised(d.Objective.Metric), v.measured(d.Objective.Metric, objective))
+	}
+	return &templates.Answer{Number: nearest.Number, URL: trialURL(v.snap.ID, nearest.Number), Settings: settingsOf(d, nearest.Parameters),
+		Copy: copyText(d, nearest.Parameters), Words: words}
+}
+
+// worst is the limit that a trial breaks most, excesses being measured in the scale of what has been read of each metric.
+func (v visit) worst(t *ledger.Trial, readout study.Readout) (binding design.Constraint, excess float64, known bool) {
+	excess = math.Inf(-1)
+	for _, c := range v.snap.Definition.Constraints {
+		m, there := t.Metrics[c.Metric]
+		if !there {
+			return c, 0, false
+		}
+		scale := 1.0
+		if state, modelled := readout.Metrics[c.Metric]; modelled && state.Scale > 0 {
+			scale = state.Scale
+		}
+		if g := c.Excess(m.Value) / scale; g > excess {
+			binding, excess = c, g
+		}
+	}
+	return binding, excess, len(v.snap.Definition.Constraints) > 0
+}
+
+// rounded takes away what only the subtraction of two decimal numbers put into a difference.
+func rounded(difference, of float64) float64 {
+	if difference == 0 || of == 0 {
+		return difference
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(math.Max(math.Abs(of), math.Abs(difference))))-9)
+	return math.Round(difference/unit) * unit
+}
+
+// toDo says what to do next.
+func (v visit) toDo(readout study.Readout) string {
+	summary := v.snap.Summary()
+	switch {
+	case v.snap.State == ledger.Finished && readout.Recommendation != nil:
+		return "The study is finished: these settings are its answer."
+	case v.snap.State == ledger.Finished:
+		return "The study is finished without settings that it could recommend."
+	case v.snap.State == ledger.Archived:
+		return "The study is archived; it can be copied as a new one."
+	case summary.Trials == 0:
+		return "Ask for the first trial. The first few spread over the space, then the model chooses."
+	case summary.Waiting > 0:
+		return v.waitingWords(summary.Waiting)
+	case v.snap.State == ledger.Paused:
+		return "The study is paused. Open it again to ask for more trials."
+	case readout.Version > 0 && !v.readEverything():
+		return "Measure " + listed(v.unread()) + " in the next trial, or add it to one that was made."
+	case readout.Undecided != nil && readout.Undecided.Readings != nil && *readout.Undecided.Readings <= fewReadings:
+		return fmt.Sprintf("Repeat trial %d: it looks better, and %s would tell whether it can be used.", readout.Undecided.Number, count(*readout.Undecided.Readings, "more reading", "more readings"))
+	case summary.Trials >= v.snap.Definition.Algorithm.Horizon:
+		return fmt.Sprintf("All %s planned are made. Finish the study, or go on if there is enough to gain.", count(v.snap.Definition.Algorithm.Horizon, "trial", "trials"))
+	}
+	return "Ask for the next trial."
+}
+
+// fewReadings is how many more readings are worth advising.
+const fewReadings = 10
+
+func (v visit) waitingWords(waiting int) string {
+	first := v.snap.WaitingTrials()[0]
+	text := fmt.Sprintf("Run trial %d and enter its results", first.Number)
+	if first.Status == ledger.StatusPartial {
+		text = fmt.Sprintf("Enter the missing results of trial %d", first.Number)
+	}
+	if waiting > 1 {
+		text += fmt.Sprintf("; %s", count(waiting-1, "more waits", "more wait"))
+	}
+	return text + "."
+}
+
+// gain is how much better it could still get: the best expected value among settings that are probably within the limits.
+func (s *Site) gain(ctx context.Context, v visit, readout study.Readout, now bool) (templates.Gain, error) {
+	if !v.modelStands() {
+		return templates.Gain{}, nil
+	}
+	if !now {
+		return templates.Gain{Later: v.head.URL("/parts/gain")}, nil
+	}
+	prospect, err := s.Studies.ProspectOf(ctx, v.snap)
+	if err != nil {
+		return templates.Gain{}, err
+	}
+	return v.gainOf(prospect, readout.Recommendation), nil
+}
+
+func (v visit) gainOf(prospect *study.Prospect, recommended *study.Recommendation) templates.Gain {
+	d := v.snap.Definition
+	o := d.Objective
+	if prospect == nil {
+		return templates.Gain{Words: "As far as the model knows, no settings have a 90" + thin + "% chance to stay within every limit."}
+	}
+	best := v.expected(o.Metric, prospect.Believed)
+	gain := templates.Gain{Best: &best, Settings: settingsLine(d, prospect.Parameters)}
+	if len(d.Constraints) > 0 {
+		gain.Chance = &templates.Value{Text: percent(prospect.FeasibilityProbability), Raw: raw(prospect.FeasibilityProbability)}
+	}
+	if recommended == nil {
+		gain.Words = "The best that the model expects among settings with a 90" + thin + "% chance to stay within every limit."
+		if len(d.Constraints) == 0 {
+			gain.Words = "The best that the model expects anywhere."
+		}
+		return gain
+	}
+	better := prospect.Mean[o.Metric] - recommended.Mean[o.Metric]
+	if o.Direction == "minimize" {
+		better = -better
+	}
+	switch {
+	case better <= 0.05*recommended.SD[o.Metric]:
+		gain.Words = "As far as the model knows, nothing that is probably within the limits is better than what is recommended."
+		if len(d.Constraints) == 0 {
+			gain.Words = "As far as the model knows, nothing is better than what is recommended."
+		}
+	case better < recommended.SD[o.Metric]:
+		gain.Words = "Little is left to gain: " + design.WithUnit(rough(better), o.Unit, thin) + " more than recommended, which is less than the model can tell apart."
+	default:
+		gain.Words = "Expected to be " + design.WithUnit(rough(better), o.Unit, thin) + " better than what is recommended."
+	}
+	return gain
+}

@@ -1,0 +1,172 @@
+package pages_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"headroom/internal/http/sitetest"
+)
+
+// screened is a study of two limits with enough results for a model.
+const screened = `{"name": "Two limits",
+	"parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}],
+	"objective": {"metric": "yield", "direction": "maximize", "unit": "%"},
+	"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}, {"metric": "pressure", "op": "<=", "threshold": 4, "unit": "bar"}],
+	"algorithm": {"name": "log-cei", "horizon": 20}, "seed": 7}`
+
+// curve imports n results of screened; metrics names the columns told.
+func curve(s *sitetest.Site, id string, n int, shift float64, metrics ...string) {
+	csv := "x," + strings.Join(metrics, ",") + "\n"
+	for i := range n {
+		x := float64(i) / float64(n)
+		values := map[string]float64{"yield": 60 + 30*x + float64(i%3)*0.3, "impurity": 0.1 + 0.6*x + shift + float64(i%2)*0.01, "pressure": 1 + x + shift}
+		csv += strconv.FormatFloat(x, 'g', -1, 64)
+		for _, metric := range metrics {
+			csv += "," + strconv.FormatFloat(values[metric], 'g', 5, 64)
+		}
+		csv += "\n"
+	}
+	s.API("POST", "/studies/"+id+"/import", csv, "Content-Type", "text/csv").Want(200)
+}
+
+// settled asks once, so that the model is fitted, and takes the trial away again.
+func settled(s *sitetest.Site, id string, n int) {
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	s.API("POST", fmt.Sprintf("/studies/%s/trials/%d/abandon", id, n+1), `{"reason": "not run"}`).Want(200)
+}
+
+func page(s *sitetest.Site, path string) string {
+	return string(s.Call("GET", path, s.Admin, nil, "Accept", "text/html").Want(200).Body)
+}
+
+// shown reads the number that programs find in the page after a mark.
+func shown(t *testing.T, page, mark string) float64 {
+	t.Helper()
+	_, rest, there := strings.Cut(page, mark)
+	found := regexp.MustCompile(`<data value="([^"]*)">`).FindStringSubmatch(rest)
+	if !there || found == nil {
+		t.Fatalf("no %s on the page", mark)
+	}
+	x, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func number(t *testing.T, in any, path ...string) float64 {
+	t.Helper()
+	for _, name := range path {
+		in = in.(map[string]any)[name]
+	}
+	x, ok := in.(float64)
+	if !ok {
+		t.Fatalf("%v is no number", path)
+	}
+	return x
+}
+
+func TestVerdictEqualsTheAPI(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 12, 0, "yield", "impurity", "pressure")
+	settled(s, id, 12)
+	state := s.API("GET", "/studies/"+id+"/state", nil).Want(200).JSON()
+	r := state["recommendation"].(map[string]any)
+	verdict := page(s, "/studies/"+id+"/parts/verdict")
+	if !strings.Contains(verdict, fmt.Sprintf("the settings of <a href=\"/studies/%s/trials/%v\">", id, r["number"])) {
+		t.Errorf("the verdict names another trial than %v", r["number"])
+	}
+	for _, metric := range []string{"yield", "impurity", "pressure"} {
+		_, row, _ := strings.Cut(verdict, `data-expected="`+metric+`"`)
+		raw := regexp.MustCompile(`<data value="([^"]*)">`).FindAllStringSubmatch(row, 4)
+		for i, field := range []string{"mean", "lower95", "upper95", "reading_sd"} {
+			if got, want := raw[i][1], strconv.FormatFloat(number(t, r, field, metric), 'g', -1, 64); got != want {
+				t.Errorf("%s of %s is %s on the page, %s in the API", field, metric, got, want)
+			}
+		}
+	}
+	if got, want := shown(t, verdict, "data-chance"), number(t, r, "feasibility_probability"); got != want {
+		t.Errorf("chance %v, want %v", got, want)
+	}
+	_, limit, _ := strings.Cut(verdict, `data-limit="impurity"`)
+	if got, want := shown(t, limit, "data-violation"), number(t, state, "violation", "impurity", "hard"); got != want || got == 0 {
+		t.Errorf("violation %v, want %v", got, want)
+	}
+	if got, want := shown(t, limit, "data-headroom"), 0.5-number(t, r, "mean", "impurity"); got != want {
+		t.Errorf("headroom %v, want %v", got, want)
+	}
+	if !strings.Contains(limit, "broken in 3 of 12 trials") && !strings.Contains(limit, "broken in 4 of 12 trials") {
+		t.Errorf("limit: %.300s", limit)
+	}
+	if strings.Count(verdict, "mark star") != 1 {
+		t.Errorf("%d stars in the verdict", strings.Count(verdict, "mark star"))
+	}
+	// What could still be gained is the posterior at some settings, as the API gives it.
+	_, gain, _ := strings.Cut(verdict, `class="verdict-gain"`)
+	at := regexp.MustCompile(`At x ([0-9]+\.[0-9]+)`).FindStringSubmatch(gain)
+	posterior := s.API("POST", "/studies/"+id+"/posterior", `{"points": [{"x": `+at[1]+`}]}`).Want(200).JSON()
+	want := posterior["metrics"].(map[string]any)["yield"].(map[string]any)["mean"].([]any)[0].(float64)
+	if got := shown(t, gain, "verdict-value"); got < want-0.05 || got > want+0.05 || got < number(t, r, "mean", "yield") {
+		t.Errorf("the best there could be is %v, the API says %v at %s", got, want, at[1])
+	}
+}
+
+// TestNothingIsShownOfAMetricWithoutAReading: no number, no chance, no chart from the prior alone.
+func TestNothingIsShownOfAMetricWithoutAReading(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 8, 0, "yield", "impurity")
+	whole := page(s, "/studies/"+id+"?whole=yes")
+	verdict := page(s, "/studies/"+id+"/parts/verdict")
+	if !strings.Contains(verdict, "pressure is without a reading") || !strings.Contains(verdict, "no reading yet") {
+		t.Errorf("the verdict does not say that pressure was never read: %s", verdict)
+	}
+	for _, forbidden := range []string{"data-chance", "data-expected", "verdict-gain", "hance to stay within every limit:"} {
+		if strings.Contains(verdict, forbidden) {
+			t.Errorf("the verdict has %q from the prior alone", forbidden)
+		}
+	}
+	if strings.Contains(whole, "mark star\"") && !strings.Contains(whole, "recommended") {
+		t.Error("a star without a recommendation")
+	}
+}
+
+func TestVerdictBeforeAndAfter(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	if verdict := page(s, "/studies/"+id+"/parts/verdict"); !strings.Contains(verdict, "Nothing has been tried yet") || !strings.Contains(verdict, "Ask for the first trial") {
+		t.Errorf("before the first trial: %s", verdict)
+	}
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	if verdict := page(s, "/studies/"+id+"/parts/verdict"); !strings.Contains(verdict, "Run trial 1 and enter its results.") {
+		t.Errorf("while the first waits: %s", verdict)
+	}
+	s.API("POST", "/studies/"+id+"/trials/1/fail", `{"reason": "pump"}`).Want(200)
+	curve(s, id, 12, 0, "yield", "impurity", "pressure")
+	settled(s, id, 13)
+	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
+	verdict := page(s, "/studies/"+id+"/parts/verdict")
+	if !strings.Contains(verdict, "The study is finished: these settings are its answer.") || !strings.Contains(verdict, "Recommended") {
+		t.Errorf("when finished: %s", verdict)
+	}
+}
+
+// TestClosestWhileNothingIsWithinTheLimits names the least violating point and the limit that binds.
+func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 8, 5, "yield", "impurity", "pressure")
+	settled(s, id, 8)
+	verdict := page(s, "/studies/"+id+"/parts/verdict")
+	if !strings.Contains(verdict, "Closest to the limits so far: <a href=\"/studies/"+id+"/trials/1\">trial 1</a>") || !strings.Contains(verdict, "binds: 5.1") {
+		t.Errorf("%s", verdict)
+	}
+}

@@ -1,0 +1,30 @@
+package optimizer
+
+import "sync/atomic"
+
+// strand is a list that grows along a line of states: whoever appends first to the end of what there is does so in place, anybody else copies. Items are
+// never overwritten, so that reading needs no lock. The zero value is empty.
+type strand[T any] struct {
+	items []T
+	end   *atomic.Int64 // of what has been written behind items
+}
+
+// append returns the strand with more at its end.
+func (s strand[T]) append(more ...T) strand[T] {
+	n := len(s.items)
+	if len(more) == 0 {
+		return s
+	}
+	if s.end != nil && n+len(more) <= cap(s.items) && s.end.CompareAndSwap(int64(n), int64(n+len(more))) {
+		s.items = append(s.items, more...)
+		return s
+	}
+	own := strand[T]{make([]T, n, 2*(n+len(more))), new(atomic.Int64)}
+	copy(own.items, s.items)
+	own.items = append(own.items, more...)
+	own.end.Store(int64(len(own.items)))
+	return own
+}
+
+// prefix returns the first n items.
+func (s strand[T]) prefix(n int) strand[T] { return strand[T]{s.items[:n], s.end} }

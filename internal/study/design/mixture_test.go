@@ -1,0 +1,97 @@
+package design
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// parts is a mixture of n parts of 1, the last of which is what the others leave.
+func parts(n int) Definition {
+	d := Definition{Name: "Mixture", Objective: Objective{Metric: "strength", Direction: "maximize"}}
+	rest := Parameter{Name: "rest", Type: Remainder, Total: pointer(1.0)}
+	for i := range n - 1 {
+		name := fmt.Sprintf("x%d", i+1)
+		d.Parameters = append(d.Parameters, Parameter{Name: name, Type: Real, Low: pointer(0.0), High: pointer(1.0)})
+		rest.Of = append(rest.Of, name)
+	}
+	d.Parameters = append(d.Parameters, rest)
+	return d
+}
+
+// TestFillSpreadsOverTheSimplex: every part of n is 1/n on average, its square 2/(n(n+1)), and more than half in 2^{1−n} of the mixtures.
+func TestFillSpreadsOverTheSimplex(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{2, 3, 7, 12} {
+		s := mustCompile(t, parts(n)).space
+		const count = 20_000
+		mean, square, half := make([]float64, n), make([]float64, n), make([]float64, n)
+		for k := range count {
+			u := s.recurrence(k)
+			s.fill(u)
+			if !s.settle(u) {
+				t.Fatalf("%d parts: %v is no mixture", n, u)
+			}
+			for i, x := range s.physicals(u) {
+				mean[i] += x / count
+				square[i] += x * x / count
+				if x > 0.5 {
+					half[i] += 1.0 / count
+				}
+			}
+		}
+		for i := range n {
+			if m, q, h := 1/float64(n), 2/float64(n*(n+1)), math.Pow(2, float64(1-n)); math.Abs(mean[i]-m) > 0.02*m || math.Abs(square[i]-q) > 0.06*q || math.Abs(half[i]-h) > 0.01 {
+				t.Errorf("part %d of %d: %.4f on average, want %.4f; its square %.5f, want %.5f; above one half in %.4f, want %.4f", i+1, n, mean[i], m, square[i], q, half[i], h)
+			}
+		}
+	}
+}
+
+// TestFillKeepsWithinBounds: with bounds, steps and two totals of their own, wherever a mixture exists it is met.
+func TestFillKeepsWithinBounds(t *testing.T) {
+	t.Parallel()
+	met := 0
+	rapid.Check(t, func(t *rapid.T) {
+		d := parts(rapid.IntRange(2, 9).Draw(t, "parts"))
+		other := Parameter{Name: "other", Type: Remainder, Total: pointer(10.0), Low: pointer(1.0), High: pointer(4.0), Of: []string{"m1", "m2"}}
+		d.Parameters = append(d.Parameters, Parameter{Name: "m1", Type: Integer, Low: pointer(0.0), High: pointer(9.0)},
+			Parameter{Name: "m2", Type: Real, Low: pointer(0.0), High: pointer(9.0)}, other)
+		low := 0.0
+		for i := range d.Parameters[:len(d.Parameters)-3] {
+			p := &d.Parameters[i]
+			*p = Parameter{Name: p.Name, Type: p.Type, Total: p.Total, Of: p.Of, Low: pointer(float64(rapid.IntRange(0, 10).Draw(t, "low")) / 100)}
+			low += *p.Low
+			p.High = pointer(*p.Low + float64(rapid.IntRange(5, 90).Draw(t, "width"))/100)
+			if p.Type == Real && rapid.Bool().Draw(t, "stepped") {
+				p.Step = pointer(0.01)
+			}
+		}
+		high := 0.0
+		for _, p := range d.Parameters[:len(d.Parameters)-3] {
+			high += *p.High
+		}
+		c, err := d.Check()
+		if err != nil {
+			if low <= 0.99 && high >= 1.01 {
+				t.Fatalf("a mixture from %v to %v of 1 is refused: %v", low, high, err)
+			}
+			return
+		}
+		s := newSpace(c.Parameters, nil)
+		u := drawUnits(t, len(s.axes))
+		s.fill(u)
+		if high < 1.02 || low > 0.98 {
+			return // next to nothing of it is left, which steps may miss
+		}
+		met++
+		if !s.settle(u) {
+			t.Fatalf("%v is not allowed of mixtures from %v to %v", s.physicals(u), low, high)
+		}
+	})
+	if met < 20 {
+		t.Errorf("only %d mixtures were tried", met)
+	}
+}

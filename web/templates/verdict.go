@@ -1,0 +1,74 @@
+package templates
+
+// Verdict is the answer of a study, above everything else.
+type Verdict struct {
+	Study   StudyHead
+	Heading string
+	// None says why nothing is recommended, "" when something is.
+	None      string
+	Answer    *Answer
+	Undecided *Answer // looks better, and is not known to be within the limits
+	More      string  // what would tell
+	Closest   *Answer // nothing is within the limits: the point that breaks them least, as it was read
+	Lucky     *Lucky
+	Limits    []LimitLine
+	Gain      Gain
+	Next      string
+	Finished  bool
+}
+
+// Answer is settings with what is expected of them.
+type Answer struct {
+	Number   int
+	URL      string
+	Settings []Setting
+	Copy     string
+	Expected []Expected
+	Chance   *Value // to be within every limit; nil without limits
+	Words    string
+}
+
+// Value is a number as people read it, with the number itself for programs.
+type Value struct {
+	Text string
+	Raw  string
+}
+
+// Expected is what the model expects of one metric at some settings.
+type Expected struct {
+	Metric     string
+	Mean       Value
+	Low, High  Value // of the band
+	ReadingSD  Value
+	Unit       string
+	Objective  bool
+	NoReadings bool
+}
+
+// Lucky is the best single reading, which may owe much to luck.
+type Lucky struct {
+	Number int
+	URL    string
+	Value  Value
+	What   string
+}
+
+// LimitLine is how one limit stands.
+type LimitLine struct {
+	Name, Asks string
+	Count      string // "broken in 2 of 19 trials"
+	Mark       string
+	Violation  *Value // nil while no reading is known
+	Headroom   *Value // of the recommended settings, as expected
+	Room       string // "0.06 % inside", in words
+	NoReading  bool
+}
+
+// Gain is how much better it could still get.
+type Gain struct {
+	Words    string
+	Best     *Expected // at the best settings that are probably within the limits
+	Chance   *Value
+	Settings string
+	Later    string // address to fetch it from, when it takes long
+}

@@ -163,19 +163,10 @@ func (d Doubts) First() string {
 
 // Progress is "how well".
 type Progress struct {
-	Study       StudyHead
-	Empty       string // what will appear, when there is nothing yet
-	Best        Chart
-	Constraints []ConstraintProgress
-	Calibration string
-}
-
-// ConstraintProgress is one constraint's row of charts.
-type ConstraintProgress struct {
-	Title      string
-	Value      Chart
-	Violation  Chart
-	Multiplier *Chart // nil for algorithms without
+	Study StudyHead
+	Empty string // what will appear, when there is nothing yet
+	Chart Chart
+	Quiet []string // limits that need no panel
 }
 
 // Beliefs is "what the model believes".

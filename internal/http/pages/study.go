@@ -160,6 +160,13 @@ func sections() map[string]part {
 			progress, err := s.progress(ctx, v)
 			return templates.ProgressSection(progress), err
 		}},
+		"progress-table": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			p, empty, err := s.panelling(ctx, v)
+			if err != nil || empty != "" {
+				return templ.Raw(templ.EscapeString(empty)), err
+			}
+			return templates.PlainTable(p.table()), nil
+		}},
 		"beliefs": {query: visit.beliefsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			beliefs, err := s.beliefs(ctx, v)
 			return templates.BeliefsSection(beliefs), err

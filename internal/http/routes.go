@@ -94,6 +94,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("POST", "/studies/demo", Operator, p.MakeDemo),
 
 		page("GET", study, StudyViewer, p.StudyPage),
+		page("GET", study+"/bench", StudyViewer, p.BenchPage),
 		page("GET", study+"/parts/{part}", StudyViewer, p.StudyPart),
 		page("GET", study+"/stream", StudyViewer, s.changes).open(),
 		page("GET", study+"/edit", StudyOperator, p.EditPage),
@@ -116,6 +117,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("POST", study+"/own", StudyOperator, p.AddOwn),
 		page("GET", trial, StudyViewer, p.TrialPage),
 		page("POST", trial+"/tell", StudyOperator, p.Tell),
+		page("GET", trial+"/sheet", StudyViewer, p.PrintSheet),
 		page("POST", trial+"/undo", StudyOperator, p.Undo),
 		page("POST", trial+"/close", StudyOperator, p.Close),
 		page("POST", trial+"/replicate", StudyOperator, p.Replicate),

@@ -24,7 +24,7 @@ const headroom = {
 
   // prepare brings what scripts offer to life in a part of the page that has just arrived.
   prepare(root) {
-    for (const button of root.querySelectorAll("[data-copy], [data-print], [data-save]")) button.hidden = false;
+    for (const button of root.querySelectorAll("[data-copy], [data-print-page], [data-save]")) button.hidden = false;
     for (const saved of root.querySelectorAll("[data-left]")) setTimeout(() => headroom.withdraw(saved), 1000 * saved.dataset.left);
     const slider = root.querySelector("[data-slider]");
     if (slider) headroom.slide(slider);
@@ -74,24 +74,13 @@ const headroom = {
     }
     setTimeout(() => { button.textContent = label; }, 3000);
   },
-
-  print(id) {
-    const card = document.getElementById(id);
-    document.body.classList.add("print-card");
-    card.classList.add("printing");
-    addEventListener("afterprint", () => {
-      document.body.classList.remove("print-card");
-      card.classList.remove("printing");
-    }, { once: true });
-    print();
-  },
 };
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.copy !== undefined) headroom.copy(button);
-  if (button.dataset.print) headroom.print(button.dataset.print);
+  if (button.dataset.printPage !== undefined) print();
   if (button.dataset.change) {
     event.preventDefault();
     const field = document.getElementById(button.dataset.change);
@@ -117,7 +106,7 @@ let cursor = null;
 function remember(submitted) {
   const field = document.activeElement;
   const lost = !field || field === document.body;
-  if (lost && cursor?.submitted && cursor.submitted === submitted) return; // its button was disabled while the form was under way
+  if (lost && cursor && (cursor.submitted === submitted || !cursor.field.isConnected)) return; // its button was disabled, or its form has gone
   cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted };
 }
 document.addEventListener("submit", (event) => remember(event.target), true);
@@ -130,6 +119,7 @@ function regain() {
   else if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
 }
 document.addEventListener("htmx:afterSwap", regain);
+document.addEventListener("htmx:afterRequest", regain);
 document.addEventListener("htmx:afterSettle", regain);
 
 // After a form was redrawn, the cursor goes to its first fault, once.

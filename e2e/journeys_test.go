@@ -63,7 +63,7 @@ func TestFirstLight(t *testing.T) {
 	p.sees("Nothing is waiting")
 	p.drawn()
 	p.until("the result in the table", `/71\.25[\s\S]*0\.31/.test(document.querySelector("#trial-1").innerText)`)
-	p.until("the chart", `document.querySelector("#chart-best.js-plotly-plot")?.data.some((trace) => trace.y?.includes(71.25))`)
+	p.until("the chart", `document.querySelector("#chart-progress.js-plotly-plot")?.data.some((trace) => trace.y?.includes(71.25))`)
 	p.sees("single reading within the limits: 71.25 %")
 
 	p.press("Ask for next trial")
@@ -72,7 +72,7 @@ func TestFirstLight(t *testing.T) {
 	p.fill(result(2, 1), "0.7")
 	p.press("Save result")
 	p.drawn()
-	p.until("the second mark, a broken limit", `document.querySelector("#chart-best").data.some((trace) => trace.name === "a limit broken" && trace.y.includes(75))`)
+	p.until("the second mark, a broken limit", `document.querySelector("#chart-progress").data.some((trace) => trace.name === "a limit broken" && trace.y.includes(75))`)
 	p.sees("1 of 2 within every limit")
 }
 
@@ -86,7 +86,7 @@ func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
 	mine.open("/studies/" + id)
 	mine.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
 	mine.drawn()
-	ask[any](mine, `Plotly.relayout("chart-best", {"xaxis.range[0]": 2, "xaxis.range[1]": 5}).then(() => 0)`)
+	ask[any](mine, `Plotly.relayout("chart-progress", {"xaxis.range[0]": 2, "xaxis.range[1]": 5}).then(() => 0)`)
 	mine.fill(result(7, 0), "64.")
 
 	theirs := mine.another()
@@ -98,14 +98,14 @@ func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
 
 	mine.until("the other's result", `document.querySelector("#trial-8").innerText.includes("66.5")`)
 	mine.until("the other's card gone", `!document.querySelector("#card-8")`)
-	mine.until("the redrawn chart", `document.querySelector("#chart-best").data.some((trace) => trace.y?.includes(66.5))`)
+	mine.until("the redrawn chart", `document.querySelector("#chart-progress").data.some((trace) => trace.y?.includes(66.5))`)
 	if got := mine.value(result(7, 0)); got != "64." {
 		t.Errorf("the half-typed value became %q", got)
 	}
 	if !ask[bool](mine, fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 0))) {
 		t.Errorf("the cursor left the field")
 	}
-	if got := ask[[]float64](mine, `document.querySelector("#chart-best").layout.xaxis.range`); got[0] != 2 || got[1] != 5 {
+	if got := ask[[]float64](mine, `document.querySelector("#chart-progress").layout.xaxis.range`); got[0] != 2 || got[1] != 5 {
 		t.Errorf("the zoom was lost: %v", got)
 	}
 	mine.keys("5")
@@ -158,7 +158,8 @@ func TestCorrectionWithPreview(t *testing.T) {
 	if after := site.version(t, id); after != before {
 		t.Fatalf("the preview stored something: version %d became %d", before, after)
 	}
-	p.press("Correct it")
+	p.sees("Impurity 0.05 %?")
+	p.press("Correct it anyway")
 	p.sees("Corrected. Both values stand in the ledger.")
 	p.until("both values", `document.querySelector("main table").innerText.includes("0.05") && document.querySelector("main table s.was")`)
 	p.open("/studies/" + id)
@@ -222,7 +223,7 @@ func TestWithoutScripts(t *testing.T) {
 	p.sees("Saved. Thank you.")
 	p.press("Show everything on one page")
 	p.until("the result in the table", `document.querySelector("#trial-6").innerText.includes("61.5")`)
-	if rows := p.tableRows("chart-best"); rows != 6 {
+	if rows := p.tableRows("chart-progress"); rows != 6 {
 		t.Errorf("the table behind the chart has %d rows, not 6", rows)
 	}
 	p.open("/studies/new")

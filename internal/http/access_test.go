@@ -41,7 +41,7 @@ var apiAudiences = map[audience]string{
 		"POST /api/v1/studies/{id}/verify, GET /api/v1/studies/{id}/export.csv, GET /api/v1/studies/{id}/export.json, GET /api/v1/studies/{id}/ledger, " +
 		"GET /api/v1/studies/{id}/events, GET /studies/{id}/stream",
 	studyOperator: "PATCH /api/v1/studies/{id}, POST /api/v1/studies/{id}/reconfigure, POST /api/v1/studies/{id}/ask, POST /api/v1/studies/{id}/trials, " +
-		"POST /api/v1/studies/{id}/trials/{number}/tell, POST /api/v1/studies/{id}/tell, POST /api/v1/studies/{id}/trials/{number}/corrections, " +
+		"POST /api/v1/studies/{id}/trials/{number}/tell, POST /api/v1/studies/{id}/tell, POST /api/v1/studies/{id}/trials/{number}/corrections, POST /api/v1/studies/{id}/trials/{number}/undo, " +
 		"POST /api/v1/studies/{id}/trials/{number}/replicates, POST /api/v1/studies/{id}/trials/{number}/fail, POST /api/v1/studies/{id}/trials/{number}/abandon, " +
 		"POST /api/v1/studies/{id}/trials/{number}/exclude, POST /api/v1/studies/{id}/trials/{number}/include, POST /api/v1/studies/{id}/import",
 	studyAdmin: "POST /api/v1/studies/{id}/shares, GET /api/v1/studies/{id}/shares, DELETE /api/v1/studies/{id}/shares/{share}",
@@ -54,10 +54,10 @@ var pageAudiences = map[audience]string{
 	operator: "GET /studies/new, POST /studies/new, POST /studies/demo",
 	admin: "GET /people, POST /people/invites, POST /people/invites/{link}/revoke, POST /people/tokens, POST /people/tokens/{token}/revoke, " +
 		"POST /people/{person}/role, POST /people/{person}/disable, POST /people/{person}/enable, POST /people/{person}/link",
-	studyViewer: "GET /studies/{id}, GET /studies/{id}/parts/{part}, GET /studies/{id}/board, POST /studies/{id}/board/verify, GET /studies/{id}/trials/{number}",
+	studyViewer: "GET /studies/{id}, GET /studies/{id}/bench, GET /studies/{id}/parts/{part}, GET /studies/{id}/board, GET /studies/{id}/board/verify, POST /studies/{id}/board/verify, GET /studies/{id}/report, GET /studies/{id}/trials/{number}, GET /studies/{id}/trials/{number}/sheet",
 	studyOperator: "GET /studies/{id}/edit, POST /studies/{id}/edit, GET /studies/{id}/reconfigure, POST /studies/{id}/reconfigure, " +
 		"GET /studies/{id}/import, POST /studies/{id}/import, POST /studies/{id}/simulate, POST /studies/{id}/ask, GET /studies/{id}/own, POST /studies/{id}/own, " +
-		"POST /studies/{id}/trials/{number}/tell, POST /studies/{id}/trials/{number}/close, POST /studies/{id}/trials/{number}/replicate, " +
+		"POST /studies/{id}/trials/{number}/tell, POST /studies/{id}/trials/{number}/close, POST /studies/{id}/trials/{number}/undo, POST /studies/{id}/trials/{number}/replicate, " +
 		"GET /studies/{id}/trials/{number}/correct, POST /studies/{id}/trials/{number}/correct",
 	studyAdmin: "GET /studies/{id}/shares, POST /studies/{id}/shares, POST /studies/{id}/shares/{share}/revoke",
 }
@@ -194,7 +194,7 @@ func TestShareLinkBecomesACookie(t *testing.T) {
 	s := sitetest.New(t)
 	id, other := s.NewStudy(sitetest.Screen), s.NewStudy(sitetest.Screen)
 	opened := s.Call("GET", "/share/"+s.Share(id), "", nil).Want(303)
-	if got := opened.Header.Get("Location"); got != "/studies/"+id {
+	if got := opened.Header.Get("Location"); got != "/studies/"+id+"/board" {
 		t.Errorf("Location %q", got)
 	}
 	cookie := opened.Header.Get("Set-Cookie")

@@ -10,8 +10,8 @@
     document.head.append(Object.assign(document.createElement("script"), { src: address, onload: done, onerror: failed }));
   });
 
-  const shapes = { feasible: "circle", violated: "triangle-up", unknown: "circle-open", waiting: "diamond-open", recommended: "star" };
-  const sizes = { feasible: 9, violated: 12, unknown: 9, waiting: 11, recommended: 17 };
+  const shapes = { feasible: "circle", violated: "triangle-up", unknown: "circle-open", excluded: "x-thin", waiting: "diamond-open", recommended: "star" };
+  const sizes = { feasible: 9, violated: 12, unknown: 9, excluded: 8, waiting: 11, recommended: 17 };
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
   function palette() {
@@ -20,24 +20,29 @@
   }
 
   function points(trace, c) {
-    const colours = { feasible: c.feasible, violated: c.violated, unknown: c.unknown, waiting: c.ink, recommended: c.star };
+    const colours = { feasible: c.feasible, violated: c.violated, unknown: c.unknown, excluded: c.unknown, waiting: c.ink, recommended: c.star };
     const edge = { feasible: c.surface, violated: c.surface, recommended: c["star-edge"] }[trace.style];
     return {
       type: "scatter", mode: "markers", cliponaxis: false,
-      marker: { symbol: shapes[trace.style], size: sizes[trace.style], color: colours[trace.style], line: { width: edge ? 1 : 2, color: edge || colours[trace.style] } },
+      marker: {
+        symbol: shapes[trace.style], size: sizes[trace.style], color: colours[trace.style], line: { width: edge ? 1 : 2, color: edge || colours[trace.style] },
+        ...(trace.fade ? { opacity: trace.fade } : {}),
+      },
     };
   }
 
   const lines = {
     step: (c) => ({ line: { color: c.ink, width: 2, shape: "hv" } }),
     line: (c) => ({ line: { color: c.feasible, width: 2 } }),
-    second: (c) => ({ line: { color: c.second, width: 2, dash: "dash" } }),
-    bound: (c) => ({ line: { color: c.muted, width: 2, dash: "dot" } }),
+    estimate: (c) => ({ line: { color: c.feasible, width: 2, shape: "hv" } }),
+    second: (c) => ({ line: { color: c.second, width: 2, dash: "dash", shape: "hv" } }),
+    bound: (c) => ({ line: { color: c.muted, width: 2, dash: "dot", shape: "hv" } }),
   };
 
   function traceOf(trace, c) {
     const common = { name: trace.name, x: trace.x, y: trace.y, text: trace.text, visible: trace.off ? "legendonly" : true, customdata: trace.link, hoverinfo: trace.text ? "text" : "x+y+name" };
     if (trace.style === "band") return bandOf(trace, c);
+    if (trace.style === "spans") return spansOf(trace, c);
     if (trace.style === "bars") {
       const up = trace.high.map((v, i) => v - trace.y[i]);
       const down = trace.low.map((v, i) => trace.y[i] - v);
@@ -55,10 +60,17 @@
     ];
   }
 
+  // spansOf are bars from the lowest to the highest of many readings: one broken line, which is quick to draw.
+  function spansOf(trace, c) {
+    const x = [], y = [];
+    trace.x.forEach((at, i) => { x.push(at, at, null); y.push(trace.low[i], trace.high[i], null); });
+    return [{ type: "scatter", mode: "lines", name: trace.name, x, y, hoverinfo: "skip", connectgaps: false, line: { color: c.unknown, width: 2 }, opacity: 0.5 }];
+  }
+
   function surfaceOf(surface, c) {
-    const heat = { type: "heatmap", x: surface.x, y: surface.y, z: surface.mean, text: surface.text, hoverinfo: "text", colorscale: "Cividis", zsmooth: surface.smooth ? "best" : false, colorbar: { title: { text: surface.meanName, side: "right" }, thickness: 14, outlinewidth: 0, tickfont: { color: c.muted } } };
+    const heat = { type: "heatmap", x: surface.x, y: surface.y, z: surface.mean, text: surface.text, hoverinfo: "text", colorscale: "Cividis", zsmooth: surface.smooth ? "best" : false, xgap: surface.smooth ? 0 : 2, ygap: surface.smooth ? 0 : 2, colorbar: { title: { text: surface.meanName, side: "right" }, thickness: 14, outlinewidth: 0, tickfont: { color: c.muted }, exponentformat: "power" } };
     const all = [heat];
-    if (!surface.chance) return all;
+    if (!surface.chance || !surface.smooth) return all;
     const contour = { type: "contour", x: surface.x, y: surface.y, z: surface.chance, hoverinfo: "skip", showscale: false, showlegend: false, autocontour: false };
     for (const [level, width, dash] of [[0.1, 1.5, "dot"], [0.5, 2, "dash"], [0.9, 3, "solid"]]) {
       const at = { coloring: "none", start: level, end: level, size: 1 };
@@ -68,15 +80,22 @@
     return all;
   }
 
+  // The fewest whole numbers between which ticks may stand without one of them being named twice.
+  const fewWhole = 8;
+
   function axisOf(axis, c) {
     const out = {
-      title: { text: axis.title, standoff: 8 }, color: c.muted, gridcolor: c.grid, zeroline: false, linecolor: c["line-strong"], showline: true, automargin: true, ticks: "outside", tickcolor: c["line-strong"],
+      title: { text: axis.title || "", standoff: 8 }, color: c.muted, gridcolor: c.grid, zeroline: false, linecolor: c["line-strong"], showline: true, automargin: true, ticks: "outside", tickcolor: c["line-strong"], exponentformat: "power", minexponent: 5,
     };
     if (axis.log) { out.type = "log"; out.dtick = undefined; }
     if (axis.categories) { out.type = "category"; out.categoryorder = "array"; out.categoryarray = axis.categories; }
     if (axis.fromZero) out.rangemode = "tozero";
     if (axis.range) out.range = axis.range;
-    if (axis.whole) { out.tickformat = "d"; out.nticks = 8; }
+    if (axis.whole) {
+      out.nticks = fewWhole;
+      if (axis.range && axis.range[1] - axis.range[0] <= fewWhole + 1) Object.assign(out, { tick0: 0, dtick: 1 });
+    }
+    if (axis.ticks) out.nticks = axis.ticks;
     return out;
   }
 
@@ -86,18 +105,25 @@
     values = values.concat(drawing.limits.map((l) => l.value));
     const low = Math.min(...values), high = Math.max(...values), room = (high - low || Math.abs(high) || 1) * 0.08;
     const far = limit.above ? high + room : low - room;
+    return { ...hatched(c), xaxis: "x2", x: [0, 1, 1, 0], y: [limit.value, limit.value, far, far] };
+  }
+
+  const hatched = (c) => ({
+    type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, fill: "toself", line: { width: 0 }, fillcolor: "rgba(0,0,0,0)",
+    fillpattern: { shape: "/", size: 9, solidity: 0.12, fgcolor: c.limit, bgcolor: "rgba(0,0,0,0)", fillmode: "overlay" },
+  });
+
+  function frame(c, narrow) {
     return {
-      type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, xaxis: "x2", x: [0, 1, 1, 0], y: [limit.value, limit.value, far, far],
-      fill: "toself", line: { width: 0 }, fillcolor: "rgba(0,0,0,0)", fillpattern: { shape: "/", size: 9, solidity: 0.12, fgcolor: c.limit, bgcolor: "rgba(0,0,0,0)", fillmode: "overlay" },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: c.ink },
+      margin: { l: 48, r: 16, t: 8, b: 40 }, hovermode: "closest", dragmode: narrow ? false : "zoom",
+      legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0, font: { size: 12 } }, hoverlabel: { align: "left", namelength: -1 }, shapes: [], annotations: [],
     };
   }
 
   function layoutOf(drawing, c, narrow) {
-    const layout = {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: c.ink },
-      margin: { l: 48, r: 16, t: 8, b: 40 }, xaxis: axisOf(drawing.x, c), yaxis: axisOf(drawing.y, c), hovermode: "closest",
-      legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0, font: { size: 12 } }, dragmode: narrow ? false : "zoom", hoverlabel: { align: "left", namelength: -1 }, shapes: [], annotations: [],
-    };
+    const layout = { ...frame(c, narrow), xaxis: axisOf(drawing.x, c), yaxis: axisOf(drawing.y, c) };
+    if (drawing.small) Object.assign(layout, { showlegend: false, margin: { l: 40, r: 8, t: 4, b: 32 } });
     for (const limit of drawing.limits || []) {
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: limit.value, y1: limit.value, line: { color: c.limit, width: 2, dash: "dash" } });
       layout.annotations.push({ xref: "paper", x: 1, xanchor: "right", y: limit.value, yanchor: limit.above ? "bottom" : "top", text: limit.label, showarrow: false, font: { color: c.limit, size: 13 }, bgcolor: c.surface, opacity: 0.9, borderpad: 1 });
@@ -106,14 +132,80 @@
     return layout;
   }
 
+  // Panels stand above each other over one x axis. Their heights are in pixels, so the domains are shares of what lies between the margins.
+  const gap = 26, foot = 110, top = 8, bottom = 76, eventsHeight = 20;
+
+  function panelsOf({ panels }, c, narrow) {
+    const height = foot + panels.list.reduce((sum, panel) => sum + panel.height + gap, 0);
+    const inner = height - top - bottom;
+    const layout = { ...frame(c, narrow), margin: { l: 56, r: 16, t: top, b: bottom }, hovermode: "x unified", hoversubplots: "axis", height, xaxis: { ...axisOf(panels.x, c), anchor: "free", position: 0 } };
+    const data = [], named = new Set();
+    let from = 0;
+    panels.list.forEach((panel, i) => {
+      const y = i ? "y" + (i + 1) : "y";
+      const domain = [1 - (from + gap + panel.height) / inner, 1 - (from + gap) / inner];
+      from += gap + panel.height;
+      layout[i ? "yaxis" + (i + 1) : "yaxis"] = { ...axisOf({ ticks: panel.height < 100 ? 3 : 5, ...panel.y }, c), domain };
+      layout.annotations.push({ xref: "paper", x: 0, xanchor: "left", yref: "paper", y: domain[1], yanchor: "bottom", text: "<b>" + panel.title + "</b>", showarrow: false, font: { size: 13, color: c.ink } });
+      if (panel.limit) data.push(...limitOf(panel, panels.x.range, y, layout, c));
+      for (const trace of (panel.traces || []).flatMap((t) => traceOf(t, c))) data.push(grouped({ ...trace, yaxis: y }, named));
+    });
+    if (panels.events) data.push(...eventsOf(panels, layout, inner, named, c));
+    for (const trace of data) trace.xaxis = "x";
+    return { data, layout };
+  }
+
+  // grouped gives traces of one name one place in the legend.
+  function grouped(trace, named) {
+    const shown = trace.showlegend !== false && !named.has(trace.name);
+    named.add(trace.name);
+    const hover = trace.mode === "lines" && trace.hoverinfo !== "skip" ? { hovertemplate: trace.name + " %{y:.4~g}<extra></extra>" } : {};
+    return { ...trace, ...hover, legendgroup: trace.name, showlegend: shown };
+  }
+
+  // limitOf is a threshold as it stood at each trial, with the side that breaks it hatched to the edge of the panel.
+  function limitOf(panel, [left, right], y, layout, c) {
+    const { x, y: at, label, above } = panel.limit;
+    const xs = [...x, right], ys = [...at, at.at(-1)];
+    const far = panel.y.range[above ? 1 : 0];
+    const cornersX = [], cornersY = [];
+    xs.forEach((v, i) => { if (i) { cornersX.push(v); cornersY.push(ys[i - 1]); } cornersX.push(v); cornersY.push(ys[i]); });
+    layout.annotations.push({ xref: "x", x: right, xanchor: "right", yref: y, y: ys.at(-1), yanchor: above ? "bottom" : "top", text: label, showarrow: false, font: { color: c.limit, size: 13 }, bgcolor: c.surface, opacity: 0.9, borderpad: 1 });
+    return [
+      { ...hatched(c), x: [...cornersX, right, xs[0]], y: [...cornersY, far, far], yaxis: y },
+      { type: "scatter", mode: "lines", name: "limit", legendgroup: "limit", showlegend: !layout.limited, x: xs, y: ys, yaxis: y, hovertemplate: "limit %{y:.4~g}<extra></extra>", line: { color: c.limit, width: 2, dash: "dash", shape: "hv" } },
+    ].map((trace) => { layout.limited = true; return trace; });
+  }
+
+  const eventSymbols = { correction: "cross-thin", exclusion: "x-thin", inclusion: "circle-open", "change of a limit": "line-ew", "change of settings": "square-open", "model refitted": "line-ns" };
+
+  // eventsOf are marks in a row of their own, just above the axis.
+  function eventsOf(panels, layout, inner, named, c) {
+    const number = panels.list.length + 1;
+    layout["yaxis" + number] = { domain: [0, eventsHeight / inner], range: [-1, 1], visible: false, fixedrange: true };
+    const kinds = [...new Set(panels.events.map((event) => event.kind))];
+    return kinds.map((kind) => {
+      const list = panels.events.filter((event) => event.kind === kind);
+      const ink = kind === "change of a limit" ? c.limit : c.ink;
+      return grouped({ type: "scatter", mode: "markers", name: kind, x: list.map((e) => e.x), y: list.map(() => 0), text: list.map((e) => e.text), hoverinfo: "text", yaxis: "y" + number, cliponaxis: false,
+        marker: { symbol: eventSymbols[kind], size: 11, color: ink, line: { width: 2, color: ink } } }, named);
+    });
+  }
+
   function figureOf(drawing, node) {
     const c = palette();
+    const narrow = matchMedia("(pointer: coarse)").matches || node.clientWidth < 360;
+    if (drawing.panels) {
+      const figure = panelsOf(drawing, c, narrow);
+      delete figure.layout.limited;
+      return figure;
+    }
     const data = [
       ...(drawing.limits || []).map((limit) => hatch(drawing, limit, c)),
       ...(drawing.surface ? surfaceOf(drawing.surface, c) : []),
       ...drawing.traces.flatMap((trace) => traceOf(trace, c)),
     ];
-    return { data, layout: layoutOf(drawing, c, matchMedia("(pointer: coarse)").matches || node.clientWidth < 360) };
+    return { data, layout: layoutOf(drawing, c, narrow) };
   }
 
   // plain lets text stand as it is written. Names are anybody's, and the library would read tags and entities in them; a line break is one.
@@ -138,62 +230,47 @@
     const drawing = drawingOf(node);
     if (!drawing) return;
     const { data, layout } = figureOf(drawing, node);
-    if (node.zoomed) keepZoom(node, layout);
+    if (drawing.panels) node.style.height = layout.height + "px";
+    keepZoom(node, layout);
     const fresh = !node.classList.contains("js-plotly-plot");
-    await Plotly.react(node, data, layout, { displayModeBar: false, responsive: true, doubleClick: "autosize", showTips: false });
-    if (fresh) listen(node, drawing);
+    await Plotly.react(node, data, layout, { displayModeBar: false, responsive: true, doubleClick: false, showTips: false });
+    if (fresh) listen(node);
   }
 
   // keepZoom lets a redrawn chart show what the person had zoomed into.
   function keepZoom(node, layout) {
-    for (const axis of ["xaxis", "yaxis"]) if (!node.layout[axis].autorange) layout[axis].range = [...node.layout[axis].range];
+    for (const axis of node.zoomed ?? []) if (layout[axis] && node.layout[axis]) layout[axis] = { ...layout[axis], range: [...node.layout[axis].range] };
   }
 
-  function listen(node, drawing) {
+  function listen(node) {
+    node.zoomed = new Set();
     node.on("plotly_relayout", (change) => {
-      if ("xaxis.autorange" in change) node.zoomed = false;
-      else if ("xaxis.range[0]" in change || "yaxis.range[0]" in change) node.zoomed = true;
-    });
-    node.on("plotly_click", (event) => {
-      const link = event.points[0].customdata;
-      if (typeof link === "string") location.assign(link);
-    });
-    if (!drawing.group) return;
-    node.dataset.group = drawing.group;
-    const others = () => [...document.querySelectorAll("[data-group]")].filter((o) => o !== node && o.dataset.group === drawing.group && o.classList.contains("js-plotly-plot"));
-    node.on("plotly_hover", (event) => { if (event.event) for (const other of others()) mark(other, event.points[0].x); });
-    node.on("plotly_unhover", () => { for (const other of others()) mark(other, null); });
-    node.on("plotly_relayout", (change) => {
-      if (node.following) return;
-      const range = change["xaxis.autorange"] ? { "xaxis.autorange": true } : "xaxis.range[0]" in change ? { "xaxis.range[0]": change["xaxis.range[0]"], "xaxis.range[1]": change["xaxis.range[1]"] } : null;
-      if (!range) return;
-      for (const other of others()) {
-        other.following = true;
-        Plotly.relayout(other, range).finally(() => { other.following = false; });
+      for (const key of Object.keys(change)) {
+        const axis = key.match(/^([xy]axis\d*)\.range/)?.[1];
+        if (axis) node.zoomed.add(axis);
       }
     });
+    node.on("plotly_doubleclick", () => {
+      node.zoomed.clear();
+      draw(node);
+    });
+    node.on("plotly_click", (event) => {
+      const link = event.points.map((point) => point.customdata).find((to) => typeof to === "string");
+      if (link) location.assign(link);
+    });
   }
 
-  // mark shows the same trial in a neighbouring chart.
-  function mark(node, x) {
-    const at = [];
-    if (x !== null) {
-      node.data.forEach((trace, curveNumber) => {
-        if (!trace.x || trace.hoverinfo === "skip") return;
-        const pointNumber = trace.x.indexOf(x);
-        if (pointNumber >= 0) at.push({ curveNumber, pointNumber });
-      });
-    }
-    if (at.length) Plotly.Fx.hover(node, at.slice(0, 3)); else Plotly.Fx.unhover(node);
-  }
+  // Charts in view are drawn one after the other, so that the page answers between them.
+  let turn = Promise.resolve();
+  const rest = () => new Promise((done) => setTimeout(done));
 
   const inView = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
       inView.unobserve(entry.target);
-      draw(entry.target);
+      turn = turn.then(() => draw(entry.target)).then(rest);
     }
-  }, { rootMargin: "400px" });
+  }, { rootMargin: "300px" });
 
   function drawAll(root) {
     const nodes = [...root.querySelectorAll("[data-chart]")];
@@ -202,7 +279,7 @@
     }
   }
 
-  // A saved picture carries its title and caption, on white, so that it can stand alone.
+  // A saved picture carries its title, its whole caption and where it comes from, on white, so that it can stand alone.
   async function save(id, format) {
     await library();
     const node = document.getElementById(id);
@@ -210,12 +287,18 @@
     const { data, layout } = figureOf(drawing, node);
     const ink = "#191c20";
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const title = document.getElementById(id + "-title").textContent;
+    const words = [...wrap(drawing.caption, 130), "", ...wrap(drawing.foot, 130)];
+    const plot = layout.height ?? 480, above = 56, below = (layout.margin.b = Math.max(layout.margin.b, 72)) + 24;
+    const height = plot + above + words.length * 17 + 24;
     Object.assign(layout, {
-      title: { text: drawing.title, x: 0, xref: "paper", xanchor: "left" }, paper_bgcolor: dark ? colour("surface") : "#ffffff", margin: { l: 72, r: 32, t: 64, b: 120 }, width: 1000, height: 640,
+      title: { text: plain(title), x: 0, xref: "paper", xanchor: "left", y: 1, yref: "container", yanchor: "top", pad: { t: 16 } }, paper_bgcolor: dark ? colour("surface") : "#ffffff",
+      margin: { l: 72, r: 32, t: above, b: height - above - (plot - below + 24) }, width: 1000, height,
+      legend: { ...layout.legend, yref: "paper", y: -48 / (plot - below + 24), yanchor: "top" },
     });
     if (!dark) layout.font.color = ink;
-    layout.annotations.push({ text: wrap(drawing.caption, 120), showarrow: false, xref: "paper", yref: "paper", x: 0, y: -0.34, xanchor: "left", yanchor: "top", align: "left" });
-    Plotly.downloadImage({ data, layout }, { format, filename: document.getElementById(id + "-title").textContent, width: 1000, height: 640, scale: format === "png" ? 2 : 1 });
+    layout.annotations.push({ text: words.join("<br>"), showarrow: false, xref: "paper", yref: "container", x: 0, y: 0, xanchor: "left", yanchor: "bottom", align: "left", font: { size: 12 } });
+    Plotly.downloadImage({ data, layout }, { format, filename: title, width: 1000, height, scale: format === "png" ? 2 : 1 });
   }
 
   function wrap(text, width) {
@@ -224,7 +307,7 @@
       if ((lines.at(-1) + word).length > width) lines.push("");
       lines[lines.length - 1] += word + " ";
     }
-    return lines.join("<br>");
+    return lines;
   }
 
   document.addEventListener("click", (event) => {
@@ -232,6 +315,7 @@
     if (button) save(button.dataset.save, button.dataset.format);
   });
   document.addEventListener("htmx:afterSettle", (event) => drawAll(event.detail.elt));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(document));
 
   // Sections below the fold are fetched when they come near the window. Before that, changes of the study do not concern them.
   const near = new IntersectionObserver((entries) => {
@@ -264,11 +348,10 @@
     for (const node of document.querySelectorAll("[data-chart]")) await draw(node);
     print();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(document));
 
   // Paper is narrower than screens.
   const drawn = () => document.querySelectorAll("[data-chart].js-plotly-plot");
-  addEventListener("beforeprint", () => { for (const node of drawn()) Plotly.relayout(node, { width: node.closest(".two, .three") ? 320 : 660 }); });
+  addEventListener("beforeprint", () => { for (const node of drawn()) Plotly.relayout(node, { width: node.closest(".two, .three, .slices") ? 320 : 660 }); });
   addEventListener("afterprint", () => { for (const node of drawn()) Plotly.relayout(node, { width: null, autosize: true }); });
   drawAll(document);
 })();

@@ -5,21 +5,25 @@ type Chart struct {
 	ID      string
 	Title   string
 	Caption string
+	Notes   []string // further sentences of the caption
 	Tall    bool
+	Height  int // of the plot in pixels, 0 for the usual one
 	Drawing Drawing
 	Table   Table
+	Later   string // address of the table, when it is fetched once somebody opens it
 }
 
 // Drawing is what charts.js gets, as JSON. Its texts are plain: nothing in them is markup, and \n breaks a line.
 type Drawing struct {
 	Title   string   `json:"title"`
 	Caption string   `json:"caption"`
-	Group   string   `json:"group,omitempty"` // charts of one group share their x axis and hover together
 	X       Axis     `json:"x"`
 	Y       Axis     `json:"y"`
 	Traces  []Trace  `json:"traces"`
 	Limits  []Limit  `json:"limits,omitempty"`
 	Surface *Surface `json:"surface,omitempty"`
+	Panels  *Panels  `json:"panels,omitempty"` // in place of X, Y, Traces and Limits
+	Foot    string   `json:"foot"`             // what a saved picture says of where it comes from
 }
 
 // Axis is an axis with its name and unit.
@@ -41,12 +45,15 @@ const (
 	Unknown     Style = "unknown"     // ○
 	Waiting     Style = "waiting"     // ◇
 	Recommended Style = "recommended" // ★
+	Excluded    Style = "excluded"    // ×
+	Spans       Style = "spans"       // bars from Low to High, of many readings each
 	Step        Style = "step"        // a line that holds its value until the next trial
 	Line        Style = "line"
-	Second      Style = "second" // a second line, dashed
-	Bound       Style = "bound"  // a bound, dotted
-	BandStyle   Style = "band"   // between Low and High
-	Bars        Style = "bars"   // means with error bars, for categories
+	Estimate    Style = "estimate" // a line that holds its value, of what a model makes of it
+	Second      Style = "second"   // a second line that holds its value, dashed
+	Bound       Style = "bound"    // a bound, dotted
+	BandStyle   Style = "band"     // between Low and High
+	Bars        Style = "bars"     // means with error bars, for categories
 )
 
 // Trace is one series.

@@ -311,7 +311,6 @@ func (v visit) sliceChart(d design.Definition, o outlook, metric string, slice s
 	title := capitalised(metric) + " along " + p.Name
 	caption := sliceCaption(d, p, metric, slice, band)
 	chart := v.chart("slice-"+shortHash([]string{metric, p.Name}), title, caption, axisOf(p), templates.Axis{Title: axisName(metric, unit)}, traces, limitsOn(d, metric), table)
-	chart.Drawing.Group, chart.Drawing.X.Range = "", nil
 	return chart
 }
 
@@ -362,6 +361,10 @@ func sliceCaption(d design.Definition, p design.Parameter, metric string, slice 
 		caption += fmt.Sprintf(" Along this line %s of the range has a 90"+thin+"%% chance to stay within every limit.", percent(float64(likely)/float64(len(slice.Feasible))))
 	}
 	return caption
+}
+
+func limitLineOf(c design.Constraint) templates.Limit {
+	return templates.Limit{Value: c.Threshold, Label: "limit " + quantity(c.Threshold, c.Unit), Above: c.Op == "<="}
 }
 
 // isLimited tells whether a metric other than the objective has a limit of that kind.
@@ -422,7 +425,7 @@ func (v visit) mapChart(o outlook, drawn study.Map) templates.Chart {
 	}
 	title := capitalised(o.metric) + " over " + o.x + " and " + o.y
 	chart := v.chart("map-"+shortHash([]string{o.metric, o.x, o.y}), title, caption, axisOf(px), axisOf(py), v.observedOn(o), nil, table)
-	chart.Tall, chart.Drawing.Group, chart.Drawing.X.Range, chart.Drawing.Surface = true, "", nil, &surface
+	chart.Tall, chart.Drawing.Surface = true, &surface
 	return chart
 }
 

@@ -29,11 +29,13 @@ type visit struct {
 	at    int64      // the moment that links keep to, 0 for now
 	// parts tells that the page fetches its parts one by one.
 	parts bool
+	by    string // the viewer, as the ledger names them
 }
 
 func visiting(r *http.Request, snap *ledger.Snapshot) visit {
 	head := studyHead(r, snap)
-	return visit{head: head, snap: snap, now: time.Now(), url: head.URL(""), query: r.URL.Query(), parts: true}
+	who, _ := request.Caller(r)
+	return visit{by: who.By(), head: head, snap: snap, now: time.Now(), url: head.URL(""), query: r.URL.Query(), parts: true}
 }
 
 // StudyPage is the study, top to bottom.
@@ -43,6 +45,19 @@ func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.showStudy(w, r, http.StatusOK, visiting(r, snap), nil)
+}
+
+// BenchPage is what is waiting, and nothing else: for whoever stands at the bench with a phone or a tablet.
+func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request) error {
+	snap, err := s.studyNow(r)
+	if err != nil {
+		return err
+	}
+	v := visiting(r, snap)
+	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.head.Name), Study: v.head, Next: v.next()}
+	page.Width = "bench"
+	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(v.snap.Version, 10)), Version: v.snap.Version}
+	return show(w, r, http.StatusOK, templates.BenchView(page))
 }
 
 // showStudy draws the study page; change may put a form with its faults into it.
@@ -138,9 +153,19 @@ func sections() map[string]part {
 		"next": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
 			return templates.NextSection(v.next()), nil
 		}},
-		"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		"bench": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
+		return templates.BenchSection(v.next()), nil
+	}},
+	"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			progress, err := s.progress(ctx, v)
 			return templates.ProgressSection(progress), err
+		}},
+		"progress-table": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			p, empty, err := s.panelling(ctx, v)
+			if err != nil || empty != "" {
+				return templ.Raw(templ.EscapeString(empty)), err
+			}
+			return templates.PlainTable(p.table()), nil
 		}},
 		"beliefs": {query: visit.beliefsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			beliefs, err := s.beliefs(ctx, v)

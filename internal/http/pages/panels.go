@@ -1,0 +1,490 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// Heights of panels in pixels.
+const (
+	bestHeight   = 170
+	limitHeight  = 120
+	lesserHeight = 84
+)
+
+// Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials and those that stand out; the rest is drawn as bars
+// that span the readings of a few trials each, so that nothing is left out.
+const (
+	mostMarks   = 400
+	newestMarks = 60
+	spans       = 200
+)
+
+// panelling is what the panels are made from.
+type panelling struct {
+	visit
+	rows    []study.HistoryRow
+	readout study.Readout
+	limits  [][]design.Constraint // as they stood when each trial was chosen
+	best    []int
+	notes   []string
+}
+
+// note adds sentences to the caption.
+func (p *panelling) note(sentences ...string) {
+	for _, sentence := range sentences {
+		if sentence != "" {
+			p.notes = append(p.notes, sentence)
+		}
+	}
+}
+
+// dense tells whether there are too many trials for a mark each.
+func (p *panelling) dense() bool { return len(p.snap.Trials) > mostMarks }
+
+// styleThen is the mark of a trial under the limits of its time.
+func (p *panelling) styleThen(t *ledger.Trial) templates.Style {
+	if t.Excluded {
+		return templates.Excluded
+	}
+	if t.Feasible == nil {
+		return templates.Unknown
+	}
+	for _, c := range p.limits[t.Number-1] {
+		if m, there := t.Metrics[c.Metric]; there && broken(c, m.Value) {
+			return templates.Violated
+		}
+	}
+	return templates.Feasible
+}
+
+// series collects one metric's readings over trials: marks, or spans where there are many.
+type series struct {
+	points marks
+	spans  templates.Trace
+	values []float64
+}
+
+// plot adds the readings of a metric; style says how a trial is marked and stands tells which trials keep a mark of their own among many.
+func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templates.Style, stands func(*ledger.Trial) bool) series {
+	var s series
+	s.spans = templates.Trace{Name: "readings, lowest to highest", Style: templates.Spans}
+	size := (len(p.snap.Trials) + spans - 1) / spans
+	low, high, from, any := 0.0, 0.0, 0, false
+	flush := func(until int) {
+		if any {
+			s.spans.X = append(s.spans.X, float64(from+until)/2)
+			s.spans.Low, s.spans.High = append(s.spans.Low, low), append(s.spans.High, high)
+		}
+		any = false
+	}
+	for i, t := range p.snap.Trials {
+		if i%size == 0 {
+			flush(i)
+			from = i + 1
+		}
+		m, there := t.Metrics[metric]
+		if !there {
+			p.plotWaiting(&s.points, t, metric)
+			continue
+		}
+		s.values = append(s.values, m.Value)
+		if !any || m.Value < low {
+			low = m.Value
+		}
+		if !any || m.Value > high {
+			high = m.Value
+		}
+		any = true
+		if !p.dense() || i >= len(p.snap.Trials)-newestMarks || stands(t) {
+			mark := style(t, m.Value)
+			s.points.add(mark, t.Number, m.Value, fmt.Sprintf("%s %s, %s", metric, p.measured(metric, m), thenWords(mark)), trialURL(p.snap.ID, t.Number))
+		}
+	}
+	flush(len(p.snap.Trials))
+	if !p.dense() {
+		s.spans = templates.Trace{}
+	}
+	return s
+}
+
+func thenWords(style templates.Style) string {
+	switch style {
+	case templates.Violated:
+		return "limit broken"
+	case templates.Feasible:
+		return "within"
+	case templates.Excluded:
+		return "excluded"
+	}
+	return "not known"
+}
+
+// plotWaiting marks what a reading that waits was predicted to be, if anything was known when it was chosen.
+func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
+	if !t.Waiting() || t.Decision == nil || !p.read(metric) || !p.scaled(metric) {
+		return
+	}
+	if mean, predicted := t.Decision.Mean[metric]; predicted {
+		points.add(templates.Waiting, t.Number, mean, fmt.Sprintf("%s waits, expected %s (± one standard deviation, without the noise of a reading)", metric,
+			uncertain(mean, t.Decision.SD[metric], unitOf(p.snap.Definition, metric))), trialURL(p.snap.ID, t.Number))
+	}
+}
+
+// traces are all that there is to draw of a series.
+func (s *series) traces(lines ...templates.Trace) []templates.Trace {
+	return drawable(append(append([]templates.Trace{s.spans}, lines...), s.points.all()...)...)
+}
+
+// bestPanel is the objective over trials, with the best reading within the limits so far.
+func (p *panelling) bestPanel() templates.Panel {
+	o := p.snap.Definition.Objective
+	improved := map[int]bool{}
+	line := templates.Trace{Name: "best reading so far", Style: templates.Step}
+	if len(p.snap.Definition.Constraints) > 0 {
+		line.Name = "best reading within today’s limits so far"
+	}
+	for i, number := range p.best {
+		if number > 0 && (i == 0 || p.best[i-1] != number) {
+			improved[number] = true
+			line.X, line.Y = append(line.X, i+1), append(line.Y, p.snap.Trial(number).Metrics[o.Metric].Value)
+		}
+	}
+	s := p.plot(o.Metric, func(t *ledger.Trial, _ float64) templates.Style { return p.styleThen(t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
+	var must []float64
+	if n := len(line.Y); n > 0 {
+		line.X, line.Y = append(line.X, len(p.snap.Trials)+1), append(line.Y, line.Y[n-1])
+		must = append(must, line.Y[n-1].(float64))
+	}
+	if r := p.readout.Recommendation; r != nil && p.modelStands() {
+		mean := r.Mean[o.Metric]
+		must = append(must, mean)
+		s.points.add(templates.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
+			o.Metric, uncertain(mean, r.SD[o.Metric], o.Unit)), trialURL(p.snap.ID, r.Number))
+	}
+	within, above, below := robustRange(s.values, must)
+	p.note(p.bestWords(), prefixed(capitalised(o.Metric), beyondWords(above, below)))
+	return templates.Panel{Title: capitalised(axisName(o.Metric, o.Unit)), Height: bestHeight, Y: templates.Axis{Range: within}, Traces: s.traces(line)}
+}
+
+func prefixed(name, words string) string {
+	if words == "" {
+		return ""
+	}
+	return name + ": " + words
+}
+
+func (p *panelling) bestWords() string {
+	best := p.snap.Best()
+	o := p.snap.Definition.Objective
+	switch {
+	case best == nil && len(p.snap.Definition.Constraints) == 0:
+		return "No " + o.Metric + " has been measured yet."
+	case best == nil:
+		return "No trial is known to be within every limit yet."
+	}
+	text := fmt.Sprintf("Best reading so far: %s at trial %d", quantity(best.Metrics[o.Metric].Value, o.Unit), best.Number)
+	if since := len(p.snap.Trials) - best.Number; since > 0 {
+		return text + fmt.Sprintf("; %s since then.", count(since, "trial", "trials"))
+	}
+	return text + ", the last one."
+}
+
+// quiet tells whether a limit needs no panel: never broken under any threshold it had, and no reading nearer to it than all of them lie apart.
+func (p *panelling) quiet(j int) (bool, string) {
+	now := p.snap.Definition.Constraints[j]
+	var values []float64
+	nearest, at := 0.0, 0
+	for i, t := range p.snap.Trials {
+		m, there := t.Metrics[now.Metric]
+		if !there {
+			continue
+		}
+		room := 0 - p.limits[i][j].Excess(m.Value)
+		if room < 0 || now.Excess(m.Value) > 0 {
+			return false, ""
+		}
+		if at == 0 || room < nearest {
+			nearest, at = room, t.Number
+		}
+		values = append(values, m.Value)
+	}
+	if len(values) == 0 {
+		return true, constraintTitle(now) + ": no reading yet."
+	}
+	if len(values) < 5 || nearest < 0.5*(slices.Max(values)-slices.Min(values)) {
+		return false, ""
+	}
+	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),
+		p.measured(now.Metric, p.snap.Trial(at).Metrics[now.Metric]), at, design.WithUnit(rough(nearest), now.Unit, thin))
+}
+
+// limitPanel is a limit's metric over trials, against the limit as it stood.
+func (p *panelling) limitPanel(j int) templates.Panel {
+	now := p.snap.Definition.Constraints[j]
+	style := func(t *ledger.Trial, value float64) templates.Style {
+		switch {
+		case t.Excluded:
+			return templates.Excluded
+		case broken(p.limits[t.Number-1][j], value):
+			return templates.Violated
+		}
+		return templates.Feasible
+	}
+	s := p.plot(now.Metric, style, func(t *ledger.Trial) bool { return style(t, t.Metrics[now.Metric].Value) == templates.Violated })
+	path := p.limitPath(j)
+	within, above, below := robustRange(s.values, path.Y)
+	p.note(p.limitWords(j), prefixed(capitalised(now.Metric), beyondWords(above, below)))
+	title := capitalised(axisName(now.Metric, now.Unit)) + " and its limit"
+	if now.Name != now.Metric {
+		title += ", " + now.Name
+	}
+	return templates.Panel{Title: title, Height: limitHeight, Y: templates.Axis{Range: within}, Traces: s.traces(), Limit: path}
+}
+
+// limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
+func (p *panelling) limitPath(j int) *templates.LimitPath {
+	now := p.snap.Definition.Constraints[j]
+	path := &templates.LimitPath{Label: "limit " + quantity(now.Threshold, now.Unit), Above: now.Op == "<="}
+	step := func(x, y float64) {
+		if n := len(path.Y); n == 0 || path.Y[n-1] != y {
+			path.X, path.Y = append(path.X, x), append(path.Y, y)
+		}
+	}
+	for i := range p.snap.Trials {
+		step(float64(i)+0.5, p.limits[i][j].Threshold)
+	}
+	step(float64(len(p.snap.Trials))+0.5, now.Threshold)
+	return path
+}
+
+func (p *panelling) limitWords(j int) string {
+	now := p.snap.Definition.Constraints[j]
+	known, then, worst := 0, 0, 0
+	for i, t := range p.snap.Trials {
+		m, there := t.Metrics[now.Metric]
+		if !there {
+			continue
+		}
+		known++
+		if broken(p.limits[i][j], m.Value) {
+			then++
+		}
+		if worst == 0 || now.Excess(m.Value) > now.Excess(p.snap.Trial(worst).Metrics[now.Metric].Value) {
+			worst = t.Number
+		}
+	}
+	extreme := "highest"
+	if now.Op == ">=" {
+		extreme = "lowest"
+	}
+	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", capitalised(now.Name), then, count(known, "trial", "trials"), extreme,
+		p.measured(now.Metric, p.snap.Trial(worst).Metrics[now.Metric]), worst)
+	if today, _ := p.brokenIn(now); today != then {
+		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", quantity(now.Threshold, now.Unit), today)
+	}
+	return text
+}
+
+// violationPanel is how far a limit was exceeded in sum.
+func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
+	hard := templates.Trace{Name: "violation so far (hard)", Style: templates.Step}
+	soft := templates.Trace{Name: "with margin paying back (soft)", Style: templates.Second}
+	estimated := templates.Trace{Name: "model’s estimate of it", Style: templates.Estimate}
+	bound := templates.Trace{Name: "algorithm’s bound", Style: templates.Bound}
+	now := p.readout.Violation[c.Name]
+	var all []float64
+	for i, row := range p.rows {
+		if p.dense() && i%max(1, len(p.rows)/spans) != 0 && i+1 < len(p.rows) {
+			continue // running sums: those between lie between
+		}
+		v := row.Violation[c.Name]
+		push(&hard, row.Number, &v.Hard)
+		push(&soft, row.Number, &v.Soft)
+		push(&estimated, row.Number, v.Estimated)
+		all = append(all, v.Hard, v.Soft)
+		if v.Estimated != nil {
+			all = append(all, *v.Estimated)
+		}
+		if v.Bound != nil && !dwarfs(now) {
+			push(&bound, row.Number, v.Bound)
+			all = append(all, *v.Bound)
+		}
+	}
+	within, _, _ := robustRange(nil, append(all, 0))
+	p.note(violationCaption(c, now))
+	return templates.Panel{Title: "Cumulative violation of " + axisName(c.Name, c.Unit), Height: lesserHeight, Y: templates.Axis{Range: within},
+		Traces: drawable(hard, soft, estimated, bound)}
+}
+
+// multiplierPanel is what breaking each limit costs in the eyes of the algorithm.
+func (p *panelling) multiplierPanel() templates.Panel {
+	panel := templates.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight}
+	var all []float64
+	styles := []templates.Style{templates.Step, templates.Second, templates.Estimate, templates.Bound}
+	for j, c := range p.snap.Definition.Constraints {
+		now, priced := p.readout.Multipliers[c.Name]
+		if !priced {
+			continue
+		}
+		trace := templates.Trace{Name: "multiplier of " + c.Name, Style: styles[j%len(styles)]}
+		path := p.prices(c.Name)
+		for i, price := range path {
+			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {
+				trace.X, trace.Y = append(trace.X, i+1), append(trace.Y, price)
+			}
+		}
+		all = append(all, path...)
+		panel.Traces = append(panel.Traces, trace)
+		p.note(capitalised(c.Name) + ": " + multiplierWords(path, func(number int) bool { return p.brokenThen(number, j) }, now, slices.Contains(p.readout.AtCeiling, c.Name)))
+	}
+	panel.Y.Range, _, _ = robustRange(nil, append(all, 0))
+	return panel
+}
+
+// prices are a limit's multiplier at each decision, the next one's last.
+func (p *panelling) prices(name string) []float64 {
+	var path []float64
+	for _, row := range p.rows {
+		path = append(path, row.Multipliers[name])
+	}
+	return append(path, p.readout.Multipliers[name])
+}
+
+// brokenThen tells whether a trial broke limit j as it stood then.
+func (p *panelling) brokenThen(number, j int) bool {
+	c := p.limits[number-1][j]
+	m, there := p.snap.Trial(number).Metrics[c.Metric]
+	return there && broken(c, m.Value)
+}
+
+// multiplierWords say where a multiplier stands and what moved it: path[i] is what decision i+1 used, the last the next decision's.
+func multiplierWords(path []float64, brokenAt func(number int) bool, now float64, atCeiling bool) string {
+	text := fmt.Sprintf("the next decision weighs possible excess with %s.", rough(now))
+	var rises, causes []int
+	falls, kept := 0, 0
+	for i := 1; i < len(path); i++ {
+		switch {
+		case path[i] > path[i-1] && brokenAt(i):
+			rises, causes = append(rises, i), append(causes, i)
+		case path[i] > path[i-1]:
+			rises = append(rises, i)
+			kept++
+		case path[i] < path[i-1]:
+			falls++
+		}
+	}
+	switch steps := len(path) - 1; {
+	case steps == 0 || len(rises) == 0 && falls == 0:
+		text += " It has not moved."
+	case len(rises) == 0:
+		text += " It has only fallen: readings kept within the limit."
+	case len(rises) == steps && kept > 0:
+		text += " It rises with every trial by itself, as the algorithm’s schedule says, whether the limit is broken or not."
+	case kept == 0:
+		text += " It rose because the limit was broken at " + trialNames(causes) + "."
+	case len(causes) == 0:
+		text += " It rose after " + trialNames(rises) + ", whose readings kept the limit: the model’s estimate there moved it."
+	default:
+		text += " It rose because the limit was broken at " + trialNames(causes) + fmt.Sprintf(", and %s by the model’s estimate.", count(kept, "time", "times"))
+	}
+	if falls > 0 && len(rises) > 0 {
+		text += " It fell again where there was room."
+	}
+	if atCeiling {
+		text += " That is the most that the algorithm’s settings allow."
+	}
+	return text
+}
+
+// trialNames names trials, the first few of them where there are many.
+func trialNames(numbers []int) string {
+	const most = 6
+	if len(numbers) == 1 {
+		return fmt.Sprintf("trial %d", numbers[0])
+	}
+	var words []string
+	for i, number := range numbers {
+		if i == most-1 && len(numbers) > most {
+			words = append(words, fmt.Sprintf("%d more", len(numbers)-i))
+			break
+		}
+		words = append(words, fmt.Sprint(number))
+	}
+	return "trials " + listed(words)
+}
+
+// turnNames are how the legend calls the marks on the axis.
+var turnNames = map[ledger.Kind]string{ledger.Corrected: "correction", ledger.Excluded: "exclusion", ledger.Included: "inclusion",
+	ledger.Reconfigured: "change of settings", ledger.Fitted: "model refitted"}
+
+const limitChanged = "change of a limit"
+
+// events are the marks on the axis; those of one kind that would fall together are one.
+func (p *panelling) events() []templates.Event {
+	size := max(1, (len(p.snap.Trials)+spans-1)/spans)
+	type place struct {
+		kind string
+		bin  int
+	}
+	at, counts := map[place]int{}, []int{}
+	var list []templates.Event
+	for i, turn := range p.snap.Turns {
+		kind, marked := turnNames[turn.Kind]
+		if !marked {
+			continue
+		}
+		text := p.turnWords(turn)
+		if turn.Kind == ledger.Reconfigured {
+			if changed := limitChanges(p.snap.Turns[i-1].Limits, turn.Limits); changed != "" {
+				kind, text = limitChanged, changed
+			}
+		}
+		here := place{kind, turn.After / size}
+		if n, there := at[here]; there {
+			counts[n]++
+			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, firstOf(list[n].Text))
+			continue
+		}
+		at[here], counts = len(list), append(counts, 1)
+		list = append(list, templates.Event{X: float64(turn.After) + 0.5, Kind: kind, Text: text})
+	}
+	return list
+}
+
+func firstOf(text string) string {
+	_, first, merged := strings.Cut(text, ", the first: ")
+	if merged {
+		return first
+	}
+	return text
+}
+
+func (p *panelling) turnWords(turn ledger.Turn) string {
+	when := fmt.Sprintf(" after trial %d", turn.After)
+	text := turnNames[turn.Kind] + when
+	if turn.Number > 0 {
+		text = fmt.Sprintf("%s of trial %d%s", turnNames[turn.Kind], turn.Number, when)
+	}
+	if turn.Reason != "" {
+		text += ": " + turn.Reason
+	}
+	return text
+}
+
+// limitChanges say which limits differ, "" when none do.
+func limitChanges(before, after []design.Constraint) string {
+	var parts []string
+	for j, c := range after {
+		if j < len(before) && (before[j].Threshold != c.Threshold || before[j].Op != c.Op) {
+			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", c.Name, quantity(before[j].Threshold, ""), quantity(c.Threshold, c.Unit)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

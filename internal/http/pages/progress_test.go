@@ -1,0 +1,121 @@
+package pages_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"headroom/internal/http/sitetest"
+	"headroom/web/templates"
+)
+
+// drawingIn reads what a chart of the page is drawn from.
+func drawingIn(t *testing.T, page, id string) templates.Drawing {
+	t.Helper()
+	found := regexp.MustCompile(`(?s)<script id="` + id + `-data" type="application/json">(.*?)</script>`).FindStringSubmatch(page)
+	if found == nil {
+		t.Fatalf("no chart %s in %.400s", id, page)
+	}
+	var drawing templates.Drawing
+	if err := json.Unmarshal([]byte(found[1]), &drawing); err != nil {
+		t.Fatal(err)
+	}
+	return drawing
+}
+
+// TestAChangedLimitDoesNotRepaintHistory: each reading is judged by the limit of its time, which is drawn as it stood.
+func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 10, 0, "yield", "impurity", "pressure")
+	s.API("POST", "/studies/"+id+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.3, "unit": "%"},
+		{"metric": "pressure", "op": "<=", "threshold": 4, "unit": "bar"}], "reason": "new rule"}`).Want(200)
+	s.API("POST", "/studies/"+id+"/trials/2/corrections", `{"metrics": {"yield": 61}, "reason": "typo"}`).Want(200)
+	progress := page(s, "/studies/"+id+"/parts/progress")
+	panels := drawingIn(t, progress, "chart-progress").Panels
+	limit := panels.List[1].Limit
+	if limit == nil || len(limit.Y) != 2 || limit.Y[0] != 0.5 || limit.Y[1] != 0.3 || limit.X[1] != 10.5 {
+		t.Errorf("the limit is drawn as %+v", limit)
+	}
+	violated := 0
+	for _, trace := range panels.List[1].Traces {
+		if trace.Style == templates.Violated {
+			violated = len(trace.X)
+		}
+	}
+	if violated != 3 {
+		t.Errorf("%d readings are marked as beyond the limit of their time, want 3", violated)
+	}
+	if !strings.Contains(progress, "limit broken in 3 of 10 trials") || !strings.Contains(progress, "Each is judged by the limit of its time; by today’s, 0.3\u202f%, it is 6.") {
+		t.Errorf("the caption repaints history: %s", regexp.MustCompile(`(?s)<figcaption.*?</figcaption>`).FindString(progress))
+	}
+	kinds := map[string]string{}
+	for _, event := range panels.Events {
+		kinds[event.Kind] = event.Text
+	}
+	if !strings.Contains(kinds["change of a limit"], "limit of impurity from 0.5 to 0.3") || kinds["correction"] != "correction of trial 2 after trial 10: typo" {
+		t.Errorf("marks on the axis: %v", kinds)
+	}
+}
+
+// TestManyTrialsAreDrawnWithoutLying: every reading lies in a span or has a mark, and the page says so; the table comes when it is opened.
+func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(strings.Replace(screened, "log-cei", "random", 1))
+	curve(s, id, 450, 0, "yield", "impurity", "pressure")
+	progress := page(s, "/studies/"+id+"/parts/progress")
+	if len(progress) > 100_000 {
+		t.Errorf("%d bytes", len(progress))
+	}
+	panel := drawingIn(t, progress, "chart-progress").Panels.List[0]
+	var spans templates.Trace
+	single := 0
+	for _, trace := range panel.Traces {
+		switch trace.Style {
+		case templates.Spans:
+			spans = trace
+		case templates.Feasible, templates.Violated:
+			single += len(trace.X)
+		}
+	}
+	if single >= 450 || single < 60 {
+		t.Errorf("%d single marks", single)
+	}
+	const size = 3
+	if len(spans.X) != 450/size {
+		t.Fatalf("%d spans", len(spans.X))
+	}
+	for _, trial := range s.API("GET", "/studies/"+id+"/history", nil).Want(200).JSON()["rounds"].([]any) {
+		i := (int(number(t, trial, "number")) - 1) / size
+		if y := number(t, trial, "values", "yield"); y < spans.Low[i].(float64) || y > spans.High[i].(float64) {
+			t.Fatalf("trial %v is outside its span", number(t, trial, "number"))
+		}
+	}
+	if !strings.Contains(progress, "each grey bar spans all readings of 3 trials") {
+		t.Error("the page does not say what is drawn")
+	}
+	if strings.Contains(progress, "<td") || !strings.Contains(page(s, "/studies/"+id+"/parts/progress-table"), "<td class=\"number\">"+strconv.Itoa(450)+"<") {
+		t.Error("the table does not wait until it is opened")
+	}
+}
+
+// TestQuietLimitsFold: a limit that was never near being broken is a sentence, not a chart.
+func TestQuietLimitsFold(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 12, 0, "yield", "impurity", "pressure")
+	progress := page(s, "/studies/"+id+"/parts/progress")
+	for _, panel := range drawingIn(t, progress, "chart-progress").Panels.List {
+		if strings.Contains(panel.Title, "Pressure") {
+			t.Errorf("%s is drawn", panel.Title)
+		}
+	}
+	if !strings.Contains(progress, "pressure ≤ 4\u202fbar: never broken and far from it, so not drawn; the closest reading was 1.9167\u202fbar at trial 12, 2.08\u202fbar inside.") {
+		t.Errorf("%s", progress[strings.Index(progress, "quiet-limits"):])
+	}
+}

@@ -1,0 +1,47 @@
+package templates
+
+// Panels are charts one above the other over the same x axis, with one legend, hovered and zoomed together.
+type Panels struct {
+	X      Axis    `json:"x"`
+	List   []Panel `json:"list"`
+	Events []Event `json:"events,omitempty"`
+}
+
+// Panel is one of them.
+type Panel struct {
+	Title  string     `json:"title"`
+	Height int        `json:"height"` // pixels
+	Y      Axis       `json:"y"`
+	Traces []Trace    `json:"traces"`
+	Limit  *LimitPath `json:"limit,omitempty"`
+}
+
+// LimitPath is a threshold as it stood at each trial: it holds Y[i] from X[i] on, to the end of the axis.
+type LimitPath struct {
+	X     []float64 `json:"x"`
+	Y     []float64 `json:"y"`
+	Label string    `json:"label"` // of the last
+	Above bool      `json:"above"` // values above it break it
+}
+
+// Event is a mark on the axis: something that happened between two trials.
+type Event struct {
+	X    float64 `json:"x"`
+	Kind string  `json:"kind"` // what the legend calls it
+	Text string  `json:"text"`
+}
+
+// Height is how many pixels the panels need, with the space for titles, marks, axis and legend.
+func (p Panels) Height() int {
+	height := PanelsFoot
+	for _, panel := range p.List {
+		height += panel.Height + PanelGap
+	}
+	return height
+}
+
+// The space between panels, for the title of the lower one, and below them, for marks, axis and legend.
+const (
+	PanelGap   = 26
+	PanelsFoot = 110
+)

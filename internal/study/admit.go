@@ -63,7 +63,14 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 	case ledger.Reconfigured:
 		return admittedData(e, func(data ledger.ReconfiguredData) (any, error) { return admitReconfigured(now, data) })
 	case ledger.Chosen:
-		return admittedData(e, func(data ledger.ChosenData) (any, error) { return data, admitChosen(now, data) })
+		return admittedData(e, func(data ledger.ChosenData) (any, error) {
+			values := now.Resolver()
+			whole, err := values.Resolve(data)
+			if err != nil {
+				return nil, err
+			}
+			return data, admitChosen(now, whole)
+		})
 	case ledger.Told:
 		return admittedData(e, func(data ledger.ToldData) (any, error) { return admitTold(now, data) })
 	case ledger.Corrected:

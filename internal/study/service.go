@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ type Service struct {
 	imports       chan struct{} // a place for each study that may be imported at once
 	writing       Queues
 	simulations   simulations
+	largestLedger int64
 }
 
 // Options of a Service; the zero value is useful.
@@ -44,12 +46,21 @@ type Options struct {
 	// FitPatience is how long a request waits for a fit of the model before it goes on without; default 300 ms.
 	FitPatience time.Duration
 	Log         *slog.Logger // for what goes wrong in the background; default slog.Default()
+	// LargestLedger is how large a ledger may be that gets new trials, in bytes; default LargestLedger.
+	LargestLedger int64
 }
+
+// LargestLedger bounds a ledger, in bytes of its events: one that large gets no new trials, and one that is an eighth larger nothing at all. It
+// can be read and exported as any other.
+const LargestLedger = 256 << 20
 
 // NewService returns a service on store. Call Stop when done with it.
 func NewService(store Store, options Options) *Service {
 	if options.Now == nil {
 		options.Now = time.Now
+	}
+	if options.LargestLedger <= 0 {
+		options.LargestLedger = LargestLedger
 	}
 	if options.CacheBytes <= 0 {
 		options.CacheBytes = 1 << 30
@@ -67,6 +78,7 @@ func NewService(store Store, options Options) *Service {
 	return &Service{
 		store: store, now: options.Now, cache: newCache(options.CacheBytes),
 		turns: turns.New(options.Replays), jobs: jobs, fits: newFitter(options.FitPatience, jobs), verifications: newVerifications(), imports: make(chan struct{}, importsAtOnce),
+		largestLedger: options.LargestLedger,
 	}
 }
 
@@ -275,7 +287,22 @@ func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled rul
 	if err != nil {
 		return Append{}, fmt.Errorf("study %s: %w", id, err)
 	}
+	if err := s.roomFor(after, ruled.drafts); err != nil {
+		return Append{}, err
+	}
 	return appendTo(after, cmd, events, ruled.numbers)
+}
+
+// roomFor refuses what makes a ledger too large. Results of trials that are waiting still find room in one that gets no new trials.
+func (s *Service) roomFor(after *ledger.Snapshot, drafts []ledger.Draft) error {
+	most := s.largestLedger
+	if !slices.ContainsFunc(drafts, func(d ledger.Draft) bool { return d.Kind == ledger.Chosen }) {
+		most += most / 8
+	}
+	if after.Bytes <= most || len(drafts) == 0 {
+		return nil
+	}
+	return conflict("The study's ledger would have %d bytes, and new trials are possible up to %d. It can be read and exported; go on in a copy of the study.", after.Bytes, s.largestLedger)
 }
 
 // appendTo is what the store writes of events that lead to the study after them.

@@ -40,6 +40,7 @@ type replaying struct {
 	history *optimizer.History  // of snap, nil until it is needed
 	state   *optimizer.State
 	under   *design.Compiled // what state was replayed under
+	values  ledger.Resolver  // of all events walked
 }
 
 // outcome is what was found up to event version, which must have been walked.
@@ -144,6 +145,10 @@ func (v *verifier) event(ctx context.Context, e ledger.Event) error {
 		if err := e.Decode(&chosen); err != nil {
 			return err
 		}
+		chosen, err := v.kept.values.Resolve(chosen)
+		if err != nil {
+			return err
+		}
 		if err := v.kept.advance(chosen.Seen); err != nil {
 			return err
 		}
@@ -169,7 +174,7 @@ func (v *verifier) event(ctx context.Context, e ledger.Event) error {
 func (v *verifier) resume(snap *ledger.Snapshot, tail []ledger.Event) error {
 	v.kept = replaying{snap: snap, tail: tail}
 	if snap != nil {
-		v.kept.fits = append(v.kept.fits, snap.Fits...)
+		v.kept.fits, v.kept.values = append(v.kept.fits, snap.Fits...), snap.Resolver()
 	}
 	for _, e := range tail {
 		switch e.Kind {
@@ -182,6 +187,10 @@ func (v *verifier) resume(snap *ledger.Snapshot, tail []ledger.Event) error {
 		case ledger.Chosen:
 			var chosen ledger.ChosenData
 			if err := e.Decode(&chosen); err != nil {
+				return err
+			}
+			chosen, err := v.kept.values.Resolve(chosen)
+			if err != nil {
 				return err
 			}
 			v.kept.choose(chosen)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"headroom/internal/http/problem"
+	"headroom/internal/study"
 )
 
 // Operation is what one route of the API does, and what its OpenAPI document says about it.
@@ -85,7 +86,9 @@ func (a *API) openAPI(routes []Route) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Headroom", "version": a.Version,
-			"description": "Constrained bandit optimisation of experiments. Numbers are finite, times RFC 3339 in UTC; unknown fields, duplicate keys and trailing data are refused.",
+			"description": "Constrained bandit optimisation of experiments. Numbers are finite, times RFC 3339 in UTC; unknown fields, duplicate keys and trailing data are refused. " +
+				fmt.Sprintf("A study gets new trials until its ledger has %d MiB; 409 then, and it can still be read, told and exported. ", study.LargestLedger>>20) +
+				"Sampled values stand in the ledger where they were brought first; later events name them under constraint_values_sha256, by the SHA-256 of the numbers as little-endian doubles.",
 		},
 		"servers":  []object{{"url": strings.TrimSuffix(a.PublicURL.String(), "/")}},
 		"security": []object{{"token": []string{}}, {"session": []string{}}},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,11 +30,17 @@ type link struct {
 }
 
 // Next makes events of drafts that continue the ledger of snap (nil before its first event): numbered, timed and hashed. Time never
-// goes back within a study, even if the clock does.
+// goes back within a study, even if the clock does. Sampled values that the ledger has are named by their hash.
 func Next(snap *Snapshot, now time.Time, by string, drafts ...Draft) ([]Event, error) {
-	last := link{hash: noHash}
+	last, short := link{hash: noHash}, shortener{hashes: map[*float64]string{}}
 	if snap != nil {
-		last = link{seq: snap.Version, at: snap.UpdatedAt, hash: snap.Hash}
+		last, short.kept = link{seq: snap.Version, at: snap.UpdatedAt, hash: snap.Hash}, snap.Resolver()
+	}
+	drafts = slices.Clone(drafts)
+	for i, d := range drafts {
+		if chosen, ok := d.Data.(ChosenData); ok {
+			drafts[i].Data = short.shorten(chosen)
+		}
 	}
 	return chain(last, now, by, drafts...)
 }

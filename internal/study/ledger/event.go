@@ -91,6 +91,8 @@ type ChosenData struct {
 	Seen   int64  `json:"seen"`
 	Engine string `json:"engine"`
 	design.Brought
+	// ValueHashes name, by metric, sampled values that an earlier event of the ledger brought; see hashValues.
+	ValueHashes map[string]string `json:"constraint_values_sha256,omitempty"`
 	// KnownValues are the known constraints' values at the point, by constraint name.
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
 }

@@ -40,6 +40,7 @@ type builder struct {
 	compiled int64        // seq of the event that set the definition that snap.compiled is of
 	names    map[string]bool
 	last     Event // the event being added
+	resolver Resolver
 }
 
 func newBuilder(id string, prior *Snapshot) *builder {
@@ -51,7 +52,7 @@ func newBuilder(id string, prior *Snapshot) *builder {
 		snap.records = slices.Clone(prior.records)
 		snap.Fits, snap.Turns = slices.Clip(prior.Fits), slices.Clip(prior.Turns)
 	}
-	b := &builder{snap: snap, touched: map[int]bool{}, stale: map[int]bool{}, compiled: snap.defined}
+	b := &builder{snap: snap, touched: map[int]bool{}, stale: map[int]bool{}, compiled: snap.defined, resolver: snap.Resolver()}
 	b.nameMetrics()
 	return b
 }
@@ -77,7 +78,7 @@ func (b *builder) add(e Event) error {
 	if err := b.apply(e); err != nil {
 		return err
 	}
-	snap.Version, snap.Hash, snap.UpdatedAt = e.Seq, e.Hash, e.At
+	snap.Version, snap.Hash, snap.UpdatedAt, snap.Bytes = e.Seq, e.Hash, e.At, snap.Bytes+int64(len(e.Data))
 	return nil
 }
 
@@ -184,6 +185,11 @@ func (b *builder) chosen(data ChosenData) error {
 	case data.ReplicateOf < 0 || data.ReplicateOf > n:
 		return fmt.Errorf("repeats trial %d", data.ReplicateOf)
 	}
+	data, err := b.resolver.Resolve(data)
+	if err != nil {
+		return err
+	}
+	snap.values = b.resolver.values
 	b.touched[len(snap.Trials)], b.stale[len(snap.Trials)] = true, true
 	snap.records = append(snap.records, &record{chosen: data.Parameters, events: []int64{b.last.Seq}})
 	snap.Trials = append(snap.Trials, &Trial{

@@ -12,7 +12,10 @@ func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	if len(others) == 0 {
 		return m.Of(snap)
 	}
-	bytes := int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
+	for _, other := range others {
+		m.Of(other.values) // which trials share
+	}
+	bytes := m.Of(snap.values) + int64(unsafe.Sizeof(*snap)) + int64(cap(snap.Trials)+cap(snap.records))*int64(unsafe.Sizeof(uintptr(0)))
 	for i := range snap.Trials {
 		bytes += snap.trialBeside(m, i, others)
 	}

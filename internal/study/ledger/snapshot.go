@@ -20,14 +20,16 @@ type Snapshot struct {
 	UpdatedAt  time.Time
 	Trials     []*Trial // trial number n at index n−1; versions share those that no event between them touched
 	Fits       []FittedData
+	Bytes      int64  // of the events’ data
 	Turns      []Turn // in the order of the ledger, its first event among them
 
 	compiled  *design.Compiled
 	records   []*record // trial number n at index n−1
 	tally     tally
-	defined   int64 // seq of the event that set the definition's algorithmic part
-	rewritten int64 // seq of the last event that changed the past or the model, after which earlier fits no longer apply
-	fitted    int64 // seq of the last Fitted event
+	values    valuesByHash // brought by choices
+	defined   int64        // seq of the event that set the definition's algorithmic part
+	rewritten int64        // seq of the last event that changed the past or the model, after which earlier fits no longer apply
+	fitted    int64        // seq of the last Fitted event
 }
 
 // record is what the fold keeps of a trial beyond what people are shown.

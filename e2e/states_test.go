@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // state is a study in one of the states that pages have to cope with.
@@ -154,7 +155,11 @@ func TestEveryState(t *testing.T) {
 	t.Parallel()
 	p := newTab(t, site.base)
 	p.signIn(site.link(t))
-	for _, state := range site.states(t) {
+	seeded := time.Now()
+	states := site.states(t)
+	t.Logf("seeded in %v", time.Since(seeded))
+	for _, state := range states {
+		begun := time.Now()
 		study := "/studies/" + state.id
 		p.size(1440, 1000)
 		p.open(study)
@@ -169,6 +174,7 @@ func TestEveryState(t *testing.T) {
 			p.open(study + "/report")
 			p.inspect(state.name + "-report-phone")
 		}
+		t.Logf("%s took %v", state.name, time.Since(begun))
 	}
 	p.size(1440, 1000)
 }

@@ -162,7 +162,7 @@ func TestEveryState(t *testing.T) {
 		p.inspect(state.name)
 		p.size(390, 844)
 		p.inspect(state.name + "-phone")
-		if state.name == "corrected-and-refitted" || state.name == "long" {
+		if state.name == "corrected-and-refitted" {
 			p.open(study + "/board")
 			p.drawn()
 			p.inspect(state.name + "-board-phone")

@@ -157,8 +157,8 @@ func (c Chart) axes() (*plot.Plot, error) {
 			return nil, err
 		}
 	}
-	for i, curve := range c.Curves {
-		if err := addCurve(axes, curve, i, inside); err != nil {
+	for _, curve := range c.Curves {
+		if err := addCurve(axes, curve, inside); err != nil {
 			return nil, err
 		}
 	}
@@ -260,12 +260,12 @@ func addBand(axes *plot.Plot, b Band, inside func(float64) float64) error {
 	return nil
 }
 
-func addCurve(axes *plot.Plot, curve Curve, i int, inside func(float64) float64) error {
+func addCurve(axes *plot.Plot, curve Curve, inside func(float64) float64) error {
 	line, err := plotter.NewLine(pairs(curve.X, curve.Y, inside))
 	if err != nil {
 		return err
 	}
-	line.LineStyle = draw.LineStyle{Color: [...]color.Color{ink, palette[3], palette[2], unknown}[i%4], Width: vg.Points(1.4)}
+	line.LineStyle = draw.LineStyle{Color: [...]color.Color{ink, palette[3], palette[2]}[curve.Style], Width: vg.Points(1.4)}
 	switch curve.Style {
 	case Dashed:
 		line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}

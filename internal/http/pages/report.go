@@ -145,8 +145,8 @@ func (s *Site) reportVerdict(ctx context.Context, v visit, state study.Readout) 
 		return verdict, err
 	}
 	for _, metric := range modelled(d) {
-		if !v.anyReading(metric) {
-			verdict.Words = append(verdict.Words, capitalised(metric)+": no reading yet, so nothing is expected of it.")
+		if !v.anyReading(metric) || !v.scaled(metric) {
+			verdict.Words = append(verdict.Words, capitalised(metric)+": no reading or no fitted model yet, so nothing is expected of it.")
 			continue
 		}
 		unit := unitOf(d, metric)

@@ -29,7 +29,9 @@ func (s *Site) reportFigures(ctx context.Context, v visit, state study.Readout, 
 	}
 	sketches := []sketch{v.bestSketch(state, p)}
 	for _, c := range v.snap.Definition.Constraints {
-		sketches = append(sketches, v.limitSketch(c, p), violationSketch(c, rows, state))
+		if v.anyReading(c.Metric) {
+			sketches = append(sketches, v.limitSketch(c, p), v.violationSketch(c, rows, state))
+		}
 		if _, priced := state.Multipliers[c.Name]; priced {
 			sketches = append(sketches, multiplierSketch(c, rows, state))
 		}
@@ -232,7 +234,7 @@ func nameWhereOther(c design.Constraint) string {
 }
 
 // violationSketch is how far a limit was exceeded in sum.
-func violationSketch(c design.Constraint, rows []study.HistoryRow, state study.Readout) sketch {
+func (v visit) violationSketch(c design.Constraint, rows []study.HistoryRow, state study.Readout) sketch {
 	hard, soft, estimated, bound := figure.Curve{Step: true}, figure.Curve{Step: true, Style: figure.Dashed}, figure.Curve{Style: figure.Dotted}, figure.Curve{Style: figure.Dashed}
 	add := func(curve *figure.Curve, number int, y *float64) {
 		if y != nil {
@@ -253,7 +255,7 @@ func violationSketch(c design.Constraint, rows []study.HistoryRow, state study.R
 		caption = "No reading has exceeded the limit as it is now."
 	}
 	curves := []figure.Curve{hard, soft}
-	if now.Estimated != nil {
+	if now.Estimated != nil && v.modelStands() {
 		curves = append(curves, estimated)
 		caption += fmt.Sprintf(" Dotted: as the model estimates it, allowing for noise, %s%s.", rough(*now.Estimated), unit)
 	}
@@ -302,6 +304,9 @@ func (s *Site) sliceSketches(ctx context.Context, v visit, state study.Readout) 
 	if !v.anyTold() {
 		return nil, "", nil
 	}
+	if !v.modelStands() {
+		return nil, "What the model believes is not drawn: it has not been fitted to readings of every metric yet.", nil
+	}
 	trial := v.snap.Trial(len(v.snap.Trials))
 	if best := v.snap.Best(); best != nil {
 		trial = best
@@ -320,7 +325,7 @@ func (s *Site) sliceSketches(ctx context.Context, v visit, state study.Readout) 
 		}
 		for _, slice := range along {
 			if total++; len(list) < mostReportSlices {
-				list = append(list, v.sliceSketch(slice, metric, trial))
+				list = append(list, v.sliceSketch(slice, metric, trial, state.Recommendation != nil))
 			}
 		}
 	}
@@ -330,7 +335,7 @@ func (s *Site) sliceSketches(ctx context.Context, v visit, state study.Readout) 
 	return list, note, nil
 }
 
-func (v visit) sliceSketch(slice study.Slice, metric string, through *ledger.Trial) sketch {
+func (v visit) sliceSketch(slice study.Slice, metric string, through *ledger.Trial, recommended bool) sketch {
 	d := v.snap.Definition
 	var p design.Parameter
 	for _, candidate := range d.Parameters {
@@ -364,7 +369,7 @@ func (v visit) sliceSketch(slice study.Slice, metric string, through *ledger.Tri
 		chart.Bands = []figure.Band{{X: xs, Low: band.Lower95, High: band.Upper95}}
 		chart.Curves = []figure.Curve{{X: xs, Y: band.Mean}}
 	}
-	if m, told := through.Metrics[metric]; told {
+	if m, told := through.Metrics[metric]; told && recommended {
 		marks.add(figure.Star, place(through.Parameters[p.Name]), m.Value)
 	}
 	for _, c := range d.Constraints {

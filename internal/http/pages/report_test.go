@@ -15,6 +15,7 @@ import (
 // reviewed is a study with a correction, an exclusion, a changed limit and something waiting.
 func reviewed(s *sitetest.Site) string {
 	study := toldStudy(s)
+	s.API("POST", study+"/import", "temperature,catalyst,yield,impurity\n25,A,62,0.2\n40,A,84,0.41\n45,B,75,0.6\n55,B,58,0.95\n33,B,70,0.35\n", "Content-Type", "text/csv").Want(200)
 	s.API("POST", study+"/trials/1/corrections", `{"metrics": {"yield": 17.2}, "reason": "digits <swapped>"}`).Want(200)
 	s.API("POST", study+"/trials/3/exclude", `{"reason": "the stirrer stood still"}`).Want(200)
 	s.API("POST", study+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.4, "unit": "%"}], "reason": "purer"}`).Want(200)
@@ -44,7 +45,7 @@ func TestReportIsOneFile(t *testing.T) {
 	for what, want := range map[string]string{
 		"the head's hash": snap["hash"].(string), "the version": fmt.Sprintf("entry %v of %v", snap["version"], snap["version"]),
 		"the verification": "verified ", "the first value": "(first told 71.2)", "the correction's reason": "digits &lt;swapped&gt;", "the exclusion": "the stirrer stood still",
-		"the limit before": "before trial 4", "the change in words": "limit of impurity from 0.5 to 0.4",
+		"the limit before": "before trial 9", "the change in words": "limit of impurity from 0.5 to 0.4",
 	} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report does not have %s: %q", what, want)

@@ -1,0 +1,112 @@
+package figure
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// A chart of everything there is draws each of it, is labelled, and stands alone as an element.
+func TestChartDrawsEverything(t *testing.T) {
+	t.Parallel()
+	line := Curve{X: []float64{1, 2, 3}, Y: []float64{1, 3, 2}}
+	bare := Chart{X: Axis{Name: "trial", Whole: true}, Y: Axis{Name: "yield (%)"}, Curves: []Curve{line}}
+	before, err := bare.SVG("title")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(before, `<svg role="img" aria-labelledby="title"`) || !strings.Contains(before, ">yield (%)<") || strings.Contains(before, "<?xml") {
+		t.Errorf("the element begins with %.120s", before)
+	}
+	for what, add := range map[string]func(*Chart){
+		"a band": func(c *Chart) { c.Bands = []Band{{line.X, []float64{0, 1, 1}, []float64{2, 4, 3}}} },
+		"a threshold": func(c *Chart) {
+			c.Threshold = &Threshold{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: true}
+		},
+		"a note":   func(c *Chart) { c.Notes = []Note{{2, "corrected"}} },
+		"dots":     func(c *Chart) { c.Marks = []Marks{{"", Dot, line.X, line.Y}} },
+		"diamonds": func(c *Chart) { c.Marks = []Marks{{"", Diamond, line.X, line.Y}} },
+		"a star":   func(c *Chart) { c.Marks = []Marks{{"", Star, line.X[:1], line.Y[:1]}} },
+		"choices":  func(c *Chart) { c.X.Names = []string{"water", "ethanol"} },
+	} {
+		c := bare
+		add(&c)
+		after, err := c.SVG("title")
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if after == before || strings.Contains(after, "NaN") {
+			t.Errorf("%s changes nothing, or is broken", what)
+		}
+	}
+}
+
+// What lies beyond the range is drawn at its edge, not outside the axes.
+func TestChartKeepsToItsRange(t *testing.T) {
+	t.Parallel()
+	c := Chart{Y: Axis{Low: 0, High: 1}, Marks: []Marks{{"", Dot, []float64{1, 2}, []float64{0.5, 1e9}}}}
+	axes, err := c.axes()
+	if err != nil || axes.Y.Min != 0 || axes.Y.Max != 1 {
+		t.Errorf("the axis goes from %v to %v, %v", axes.Y.Min, axes.Y.Max, err)
+	}
+}
+
+// Thinning keeps the lowest and the highest of each stretch, in their order, and all of a short series.
+func TestThin(t *testing.T) {
+	t.Parallel()
+	y := make([]float64, 1000)
+	for i := range y {
+		y[i] = math.Sin(float64(i))
+	}
+	y[777], y[123] = 50, -50
+	keep, stretch := Thin(y, 100)
+	kept := map[int]bool{}
+	for i, k := range keep {
+		kept[k] = true
+		if i > 0 && k <= keep[i-1] {
+			t.Fatalf("%d comes after %d", k, keep[i-1])
+		}
+	}
+	if stretch != 10 || len(keep) > 200 || !kept[777] || !kept[123] {
+		t.Errorf("%d of 1000 kept in stretches of %d; the extremes are kept: %v, %v", len(keep), stretch, kept[777], kept[123])
+	}
+	if keep, stretch := Thin(y[:200], 100); len(keep) != 200 || stretch != 1 {
+		t.Errorf("%d of 200 kept in stretches of %d", len(keep), stretch)
+	}
+}
+
+// One far value does not flatten the rest, and is counted; what must be seen is in the range.
+func TestRobust(t *testing.T) {
+	t.Parallel()
+	values := []float64{1e6}
+	for i := range 40 {
+		values = append(values, 10+float64(i%5))
+	}
+	low, high, outside := Robust(values, 30)
+	if low > 10 || high < 30 || high > 40 || outside != 1 {
+		t.Errorf("from %v to %v, %d outside", low, high, outside)
+	}
+	if low, high, outside := Robust(values[1:]); low > 10 || high < 14 || outside != 0 {
+		t.Errorf("without it from %v to %v, %d outside", low, high, outside)
+	}
+	if low, high, _ := Robust([]float64{3}); low >= 3 || high <= 3 {
+		t.Errorf("a single value is drawn from %v to %v", low, high)
+	}
+}
+
+// Ticks of a count are whole, few, and each once.
+func TestWholeTicks(t *testing.T) {
+	t.Parallel()
+	for _, high := range []float64{1.5, 3.5, 24.5, 99.5, 1000.5, 5000.5} {
+		seen := map[string]bool{}
+		for _, tick := range (whole{}).Ticks(0.5, high) {
+			if tick.Value != math.Trunc(tick.Value) || seen[tick.Label] {
+				t.Errorf("to %v: tick %v %q", high, tick.Value, tick.Label)
+			}
+			seen[tick.Label] = true
+		}
+		if len(seen) < 1 || len(seen) > 25 {
+			t.Errorf("to %v: %d ticks", high, len(seen))
+		}
+	}
+}

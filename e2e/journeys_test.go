@@ -164,7 +164,7 @@ func TestCorrectionWithPreview(t *testing.T) {
 	p.until("both values", `document.querySelector("main table").innerText.includes("0.05") && document.querySelector("main table s.was")`)
 	p.open("/studies/" + id)
 	p.drawn()
-	p.until("the mark in the table", `document.querySelector("#trial-2 s.was")`)
+	p.until("the mark in the table", `document.querySelector("#trials").scrollIntoView(), document.querySelector("#trial-2 s.was")`)
 	p.sees("corrected impurity of trial 2")
 }
 
@@ -197,9 +197,11 @@ func TestOddValueIsAskedBack(t *testing.T) {
 	p.until("the field", fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 1)))
 	p.keys("4.9")
 	p.press("Save anyway")
+	p.sees("Impurity 4.9 %?") // the confirmation was of another value
+	p.press("Save anyway")
 	p.sees("Nothing is waiting")
 	p.drawn()
-	p.until("the value", `document.querySelector("#trial-7").innerText.includes("4.9")`)
+	p.until("the value", `document.querySelector("#trials").scrollIntoView(), document.querySelector("#trial-7").innerText.includes("4.9")`)
 }
 
 func TestWithoutScripts(t *testing.T) {

@@ -142,10 +142,17 @@ func TestOddValuesAreAskedBackOnce(t *testing.T) {
 	}
 	before := events(t, s, study)
 	odd := url.Values{"key": {"k"}, "metric.0": {"712"}}
-	if page := string(post(s, study+"/trials/1/tell", odd).Want(422).Body); !strings.Contains(page, "The highest so far is 73") || events(t, s, study) != before {
-		t.Error("an odd value was not asked back")
+	page := string(post(s, study+"/trials/1/tell", odd).Want(422).Body)
+	sure := regexp.MustCompile(`name="sure" value="([0-9a-f]+)"`).FindStringSubmatch(page)
+	if !strings.Contains(page, "The highest so far is 73") || sure == nil || events(t, s, study) != before {
+		t.Fatal("an odd value was not asked back")
 	}
 	odd.Set("sure", "yes")
+	post(s, study+"/trials/1/tell", odd).Want(422) // that confirms nothing
+	odd.Set("sure", sure[1])
+	odd.Set("metric.0", "7120")
+	post(s, study+"/trials/1/tell", odd).Want(422) // that was about another value
+	odd.Set("metric.0", "712")
 	post(s, study+"/trials/1/tell", odd).Want(303)
 	odd.Del("sure")
 	post(s, study+"/trials/1/tell", odd).Want(303) // the answer was lost, and the form is sent again as it was before the question

@@ -30,12 +30,20 @@ const headroom = {
     if (slider) headroom.slide(slider);
   },
 
-  // slide shows a moment as soon as the slider is let go.
+  // slide says which moment the slider is at. The form fetches it when the slider rests; a board that follows its study moves the slider's end.
   slide(form) {
     const range = form.querySelector("input[type=range]");
     const output = form.querySelector("output");
-    range.addEventListener("input", () => { output.textContent = range.value + " of " + range.max; });
-    range.addEventListener("change", () => form.requestSubmit());
+    const say = () => { output.textContent = range.value + " of " + range.max; };
+    range.addEventListener("input", say);
+    document.addEventListener("htmx:afterSettle", (event) => {
+      const moment = document.getElementById("board-moment");
+      if (event.detail.target?.id !== "board" || !moment) return;
+      const followed = range.value === range.max || event.detail.requestConfig?.elt.tagName === "A";
+      range.max = moment.dataset.last;
+      if (followed) range.value = moment.dataset.at;
+      say();
+    });
   },
 
   // withdraw takes away what can be done no more.

@@ -87,19 +87,19 @@ func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
 	mine.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
 	mine.drawn()
 	ask[any](mine, `Plotly.relayout("chart-progress", {"xaxis.range[0]": 2, "xaxis.range[1]": 5}).then(() => 0)`)
-	mine.fill(result(7, 0), "64.")
+	mine.fill(result(7, 0), "84.")
 
 	theirs := mine.another()
 	theirs.open("/studies/" + id)
-	theirs.fill(result(8, 0), "66.5")
+	theirs.fill(result(8, 0), "82.5")
 	theirs.fill(result(8, 1), "0.42")
 	theirs.click("#card-8 button[type=submit]")
 	theirs.until("the card gone", `!document.querySelector("#card-8")`)
 
-	mine.until("the other's result", `document.querySelector("#trial-8").innerText.includes("66.5")`)
+	mine.until("the other's result", `document.querySelector("#trial-8").innerText.includes("82.5")`)
 	mine.until("the other's card gone", `!document.querySelector("#card-8")`)
-	mine.until("the redrawn chart", `document.querySelector("#chart-progress").data.some((trace) => trace.y?.includes(66.5))`)
-	if got := mine.value(result(7, 0)); got != "64." {
+	mine.until("the redrawn chart", `document.querySelector("#chart-progress").data.some((trace) => trace.y?.includes(82.5))`)
+	if got := mine.value(result(7, 0)); got != "84." {
 		t.Errorf("the half-typed value became %q", got)
 	}
 	if !ask[bool](mine, fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 0))) {
@@ -110,7 +110,7 @@ func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
 	}
 	mine.keys("5")
 	mine.reload()
-	mine.until("the draft", fmt.Sprintf(`document.querySelector(%q)?.value === "64.5"`, result(7, 0)))
+	mine.until("the draft", fmt.Sprintf(`document.querySelector(%q)?.value === "84.5"`, result(7, 0)))
 	mine.fill(result(7, 1), "0.4")
 	mine.click("#card-7 button[type=submit]")
 	mine.sees("Nothing is waiting")
@@ -164,7 +164,7 @@ func TestCorrectionWithPreview(t *testing.T) {
 	p.until("both values", `document.querySelector("main table").innerText.includes("0.05") && document.querySelector("main table s.was")`)
 	p.open("/studies/" + id)
 	p.drawn()
-	p.until("the mark in the table", `document.querySelector("#trial-2 s.was")`)
+	p.until("the mark in the table", `document.querySelector("#trials").scrollIntoView(), document.querySelector("#trial-2 s.was")`)
 	p.sees("corrected impurity of trial 2")
 }
 
@@ -186,7 +186,7 @@ func TestOddValueIsAskedBack(t *testing.T) {
 	p := newTab(t, site.base)
 	p.signIn(site.link(t))
 	p.open("/studies/" + id)
-	p.fill(result(7, 0), "60")
+	p.fill(result(7, 0), "82")
 	p.fill(result(7, 1), "5.1")
 	p.press("Save result")
 	p.sees("Impurity 5.1 %? The highest so far is")
@@ -197,9 +197,11 @@ func TestOddValueIsAskedBack(t *testing.T) {
 	p.until("the field", fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 1)))
 	p.keys("4.9")
 	p.press("Save anyway")
+	p.sees("Impurity 4.9 %?") // the confirmation was of another value
+	p.press("Save anyway")
 	p.sees("Nothing is waiting")
 	p.drawn()
-	p.until("the value", `document.querySelector("#trial-7").innerText.includes("4.9")`)
+	p.until("the value", `document.querySelector("#trials").scrollIntoView(), document.querySelector("#trial-7").innerText.includes("4.9")`)
 }
 
 func TestWithoutScripts(t *testing.T) {

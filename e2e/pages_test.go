@@ -57,6 +57,8 @@ func TestEveryPageInEveryGuise(t *testing.T) {
 	p.look("study", "/studies/"+full)
 	p.look("study-empty", "/studies/"+empty)
 	p.look("trial", "/studies/"+full+"/trials/12")
+	p.look("bench", "/studies/"+full+"/bench")
+	p.look("sheet", "/studies/"+full+"/trials/15/sheet")
 	p.look("trial-excluded", "/studies/"+full+"/trials/5")
 	p.look("correct", "/studies/"+full+"/trials/4/correct")
 	p.look("own", "/studies/"+full+"/own")

@@ -587,6 +587,13 @@ type Difference struct {
 	Stored   interface{} `json:"stored"`
 }
 
+// Doubt defines model for Doubt.
+type Doubt struct {
+	Location string `json:"location"`
+	Text     string `json:"text"`
+	Value    string `json:"value"`
+}
+
 // EditedDataRequest defines model for EditedDataRequest.
 type EditedDataRequest struct {
 	Description *string                 `json:"description,omitempty"`
@@ -664,6 +671,7 @@ type Impact struct {
 
 // Import defines model for Import.
 type Import struct {
+	Doubts         *[]Doubt  `json:"doubts,omitempty"`
 	DryRun         bool      `json:"dry_run"`
 	Numbers        []int64   `json:"numbers"`
 	Rows           int64     `json:"rows"`

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -571,5 +572,42 @@ func TestReadingsSayWhatIsAbsent(t *testing.T) {
 		if body := string(s.API("GET", "/studies/"+id+path, nil).Want(200).Body); strings.Contains(body, "+05:30") || !strings.Contains(body, "2026-03-01T02:30:00Z") {
 			t.Errorf("%s tells another zone than UTC: %s", path, body)
 		}
+	}
+}
+
+// Entry over the API: plausible bounds are kept and never refuse, settings used may lie beyond the bounds, and the last telling can be undone.
+func TestEntryOverTheAPI(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	made := s.API("POST", "/studies", `{"name": "Entry", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "seed": 1,
+		"objective": {"metric": "yield", "direction": "maximize", "unit": "%", "plausible": [0, 100]}, "recorded_metrics": [{"metric": "colour", "plausible": [1, 5]}]}`).Want(201).JSON()
+	base := "/studies/" + made["id"].(string)
+	if got := fmt.Sprint(s.API("GET", base, nil).Want(200).JSON()["objective"].(map[string]any)["plausible"]); got != "[0 100]" {
+		t.Errorf("plausible became %s", got)
+	}
+	for _, bounds := range []string{"[1]", "[5, 5]", "[1, 2, 3]", "[]"} {
+		if faults := s.API("POST", base+"/reconfigure", `{"recorded_metrics": [{"metric": "colour", "plausible": `+bounds+`}], "reason": "x"}`).Faults(422); faults["body.recorded_metrics[0].plausible"] == "" {
+			t.Errorf("%s: faults %v", bounds, faults)
+		}
+	}
+	s.API("POST", base+"/reconfigure", `{"objective": {"metric": "yield", "direction": "maximize", "unit": "%", "plausible": [0, null]}, "reason": "x"}`).Faults(422)
+	s.API("POST", base+"/reconfigure", `{"recorded_metrics": [{"metric": "colour", "plausible": [0, 9]}], "reason": "wider"}`).Want(200)
+
+	s.API("POST", base+"/ask", `{}`).Want(201)
+	told := s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 712}, "parameters": {"x": 1.25}}`).Want(200).JSON()
+	if used := told["parameters"].(map[string]any)["x"]; used != 1.25 || told["settings_changed"] != true {
+		t.Errorf("told %v", told)
+	}
+	s.API("POST", base+"/posterior", `{"points": [{"x": 0.5}]}`).Want(200)
+	undone := s.API("POST", base+"/trials/1/undo", `{}`).Want(200).JSON()
+	if len(undone["metrics"].(map[string]any)) != 0 || undone["settings_changed"] != false || undone["status"] != "suggested" {
+		t.Errorf("undone %v", undone)
+	}
+	s.API("POST", base+"/trials/1/undo", `{}`).Faults(409)
+	s.API("POST", base+"/trials/2/undo", `{}`).Faults(404)
+	preview := s.Call("POST", "/api/v1"+base+"/import?dry_run=true", s.Admin, []byte("x,yield\n0.1,61\n0.2,645\n0.3,66\n"), "Content-Type", "text/csv").Want(200).JSON()
+	doubts, _ := preview["doubts"].([]any)
+	if len(doubts) != 1 || doubts[0].(map[string]any)["location"] != "body.lines[3].yield" {
+		t.Errorf("doubts of a dry run: %v", preview["doubts"])
 	}
 }

@@ -23,6 +23,8 @@ type importDocument struct {
 	Numbers        []int    `json:"numbers"`
 	UnknownColumns []string `json:"unknown_columns,omitempty"` // left out
 	DryRun         bool     `json:"dry_run"`
+	// Doubts are values of a dry run that people should look at again; nothing is refused for them.
+	Doubts []study.Doubt `json:"doubts,omitempty"`
 }
 
 // download names the file that a browser saves an answer as.
@@ -113,7 +115,7 @@ func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return writeJSON(w, http.StatusOK, importDocument{result.Rows, some(result.Numbers), result.UnknownColumns, true})
+		return writeJSON(w, http.StatusOK, importDocument{result.Rows, some(result.Numbers), result.UnknownColumns, true, result.Doubts})
 	}
 	var ignored []string
 	options.Ignored = func(columns []string) { ignored = columns }

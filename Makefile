@@ -9,7 +9,7 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 SOURCES := $(shell find clients cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
 
-.PHONY: build run test check generate tools fuzz vulnerabilities
+.PHONY: build run test check generate tools fuzz
 
 build: bin/headroom
 
@@ -42,7 +42,3 @@ check: generate
 # fuzz looks longer than the tests do for what a parser cannot take: ten minutes each.
 fuzz:
 	scripts/fuzz 10m
-
-# vulnerabilities asks the Go project's database, over the network, whether a known fault of a dependency can be reached from here.
-vulnerabilities:
-	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...

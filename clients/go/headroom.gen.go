@@ -479,26 +479,28 @@ type CompareRequest struct {
 
 // Constraint defines model for Constraint.
 type Constraint struct {
-	Context    *[]string `json:"context,omitempty"`
-	Expression *string   `json:"expression,omitempty"`
-	Metric     string    `json:"metric"`
-	Name       *string   `json:"name,omitempty"`
-	Op         string    `json:"op"`
-	Sampled    *bool     `json:"sampled,omitempty"`
-	Threshold  float64   `json:"threshold"`
-	Unit       *string   `json:"unit,omitempty"`
+	Context    *[]string  `json:"context,omitempty"`
+	Expression *string    `json:"expression,omitempty"`
+	Metric     string     `json:"metric"`
+	Name       *string    `json:"name,omitempty"`
+	Op         string     `json:"op"`
+	Plausible  *[]float64 `json:"plausible,omitempty"`
+	Sampled    *bool      `json:"sampled,omitempty"`
+	Threshold  float64    `json:"threshold"`
+	Unit       *string    `json:"unit,omitempty"`
 }
 
 // ConstraintRequest defines model for ConstraintRequest.
 type ConstraintRequest struct {
-	Context    *[]string `json:"context,omitempty"`
-	Expression *string   `json:"expression,omitempty"`
-	Metric     *string   `json:"metric,omitempty"`
-	Name       *string   `json:"name,omitempty"`
-	Op         *string   `json:"op,omitempty"`
-	Sampled    *bool     `json:"sampled,omitempty"`
-	Threshold  float64   `json:"threshold"`
-	Unit       *string   `json:"unit,omitempty"`
+	Context    *[]string  `json:"context,omitempty"`
+	Expression *string    `json:"expression,omitempty"`
+	Metric     *string    `json:"metric,omitempty"`
+	Name       *string    `json:"name,omitempty"`
+	Op         *string    `json:"op,omitempty"`
+	Plausible  *[]float64 `json:"plausible,omitempty"`
+	Sampled    *bool      `json:"sampled,omitempty"`
+	Threshold  float64    `json:"threshold"`
+	Unit       *string    `json:"unit,omitempty"`
 }
 
 // CorrectionPreview defines model for CorrectionPreview.
@@ -820,16 +822,18 @@ type NumberedTellingRequest struct {
 
 // Objective defines model for Objective.
 type Objective struct {
-	Direction string  `json:"direction"`
-	Metric    string  `json:"metric"`
-	Unit      *string `json:"unit,omitempty"`
+	Direction string     `json:"direction"`
+	Metric    string     `json:"metric"`
+	Plausible *[]float64 `json:"plausible,omitempty"`
+	Unit      *string    `json:"unit,omitempty"`
 }
 
 // ObjectiveRequest defines model for ObjectiveRequest.
 type ObjectiveRequest struct {
-	Direction *string `json:"direction,omitempty"`
-	Metric    string  `json:"metric"`
-	Unit      *string `json:"unit,omitempty"`
+	Direction *string    `json:"direction,omitempty"`
+	Metric    string     `json:"metric"`
+	Plausible *[]float64 `json:"plausible,omitempty"`
+	Unit      *string    `json:"unit,omitempty"`
 }
 
 // OwnTrialRequest defines model for OwnTrialRequest.
@@ -930,10 +934,13 @@ type ReasonRequest struct {
 // Recommendation defines model for Recommendation.
 type Recommendation struct {
 	FeasibilityProbability float64                `json:"feasibility_probability"`
+	Lower95                map[string]float64     `json:"lower95"`
 	Mean                   map[string]float64     `json:"mean"`
 	Number                 int64                  `json:"number"`
 	Parameters             map[string]interface{} `json:"parameters"`
+	ReadingSd              map[string]float64     `json:"reading_sd"`
 	Sd                     map[string]float64     `json:"sd"`
+	Upper95                map[string]float64     `json:"upper95"`
 }
 
 // ReconfigurationRequest defines model for ReconfigurationRequest.
@@ -945,19 +952,22 @@ type ReconfigurationRequest struct {
 	Objective        *ObjectiveRequest         `json:"objective,omitempty"`
 	Parameters       *[]ParameterRequest       `json:"parameters,omitempty"`
 	Reason           *string                   `json:"reason,omitempty"`
+	RecordedMetrics  *[]RecordedMetricRequest  `json:"recorded_metrics,omitempty"`
 	Unavailable      *map[string][]interface{} `json:"unavailable,omitempty"`
 }
 
 // RecordedMetric defines model for RecordedMetric.
 type RecordedMetric struct {
-	Metric string  `json:"metric"`
-	Unit   *string `json:"unit,omitempty"`
+	Metric    string     `json:"metric"`
+	Plausible *[]float64 `json:"plausible,omitempty"`
+	Unit      *string    `json:"unit,omitempty"`
 }
 
 // RecordedMetricRequest defines model for RecordedMetricRequest.
 type RecordedMetricRequest struct {
-	Metric *string `json:"metric,omitempty"`
-	Unit   *string `json:"unit,omitempty"`
+	Metric    *string    `json:"metric,omitempty"`
+	Plausible *[]float64 `json:"plausible,omitempty"`
+	Unit      *string    `json:"unit,omitempty"`
 }
 
 // RunnerUp defines model for RunnerUp.
@@ -1134,11 +1144,14 @@ type TrialPage struct {
 // Undecided defines model for Undecided.
 type Undecided struct {
 	FeasibilityProbability float64                `json:"feasibility_probability"`
+	Lower95                map[string]float64     `json:"lower95"`
 	Mean                   map[string]float64     `json:"mean"`
 	Number                 int64                  `json:"number"`
 	Parameters             map[string]interface{} `json:"parameters"`
+	ReadingSd              map[string]float64     `json:"reading_sd"`
 	Readings               *int64                 `json:"readings"`
 	Sd                     map[string]float64     `json:"sd"`
+	Upper95                map[string]float64     `json:"upper95"`
 }
 
 // Verification defines model for Verification.
@@ -1415,6 +1428,15 @@ type TellParams struct {
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
+// UndoParams defines parameters for Undo.
+type UndoParams struct {
+	// IdempotencyKey Makes the request safe to repeat for 48 hours
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The study's ETag; 412 when it has changed since
+	IfMatch *string `json:"If-Match,omitempty"`
+}
+
 // VerifyParams defines parameters for Verify.
 type VerifyParams struct {
 	// At The study as it was after this ledger event
@@ -1480,6 +1502,9 @@ type ReplicateJSONRequestBody = NothingRequest
 
 // TellJSONRequestBody defines body for Tell for application/json ContentType.
 type TellJSONRequestBody = TellingRequest
+
+// UndoJSONRequestBody defines body for Undo for application/json ContentType.
+type UndoJSONRequestBody = NothingRequest
 
 // VerifyJSONRequestBody defines body for Verify for application/json ContentType.
 type VerifyJSONRequestBody = NothingRequest
@@ -1998,6 +2023,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/tell (the `Tell` operationId).
 	Tell(ctx context.Context, id string, number int64, params *TellParams, body TellJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UndoWithBody Take back your own last telling of a trial, within a minute
+	//
+	// Needs: operator of the study.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/undo (the `Undo` operationId).
+	UndoWithBody(ctx context.Context, id string, number int64, params *UndoParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Undo Take back your own last telling of a trial, within a minute
+	//
+	// Needs: operator of the study.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/undo (the `Undo` operationId).
+	Undo(ctx context.Context, id string, number int64, params *UndoParams, body UndoJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// VerifyWithBody Replay every decision and check the ledger's hashes
 	//
@@ -2998,6 +3041,44 @@ func (c *Client) TellWithBody(ctx context.Context, id string, number int64, para
 // Corresponds with POST /api/v1/studies/{id}/trials/{number}/tell (the `Tell` operationId).
 func (c *Client) Tell(ctx context.Context, id string, number int64, params *TellParams, body TellJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTellRequest(c.Server, id, number, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UndoWithBody Take back your own last telling of a trial, within a minute
+//
+// Needs: operator of the study.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/studies/{id}/trials/{number}/undo (the `Undo` operationId).
+func (c *Client) UndoWithBody(ctx context.Context, id string, number int64, params *UndoParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUndoRequestWithBody(c.Server, id, number, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Undo Take back your own last telling of a trial, within a minute
+//
+// Needs: operator of the study.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/studies/{id}/trials/{number}/undo (the `Undo` operationId).
+func (c *Client) Undo(ctx context.Context, id string, number int64, params *UndoParams, body UndoJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUndoRequest(c.Server, id, number, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5442,6 +5523,86 @@ func NewTellRequestWithBody(server string, id string, number int64, params *Tell
 	return req, nil
 }
 
+// NewUndoRequest calls the generic Undo builder with application/json body
+func NewUndoRequest(server string, id string, number int64, params *UndoParams, body UndoJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUndoRequestWithBody(server, id, number, params, "application/json", bodyReader)
+}
+
+// NewUndoRequestWithBody constructs an http.Request for the Undo method, with any body, and a specified content type
+func NewUndoRequestWithBody(server string, id string, number int64, params *UndoParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "number", number, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/studies/%s/trials/%s/undo", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewVerifyRequest calls the generic Verify builder with application/json body
 func NewVerifyRequest(server string, id string, params *VerifyParams, body VerifyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -6143,6 +6304,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/tell (the `Tell` operationId).
 	TellWithResponse(ctx context.Context, id string, number int64, params *TellParams, body TellJSONRequestBody, reqEditors ...RequestEditorFn) (*TellResponse, error)
+
+	// UndoWithBodyWithResponse Take back your own last telling of a trial, within a minute
+	//
+	// Needs: operator of the study.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/undo (the `Undo` operationId).
+	UndoWithBodyWithResponse(ctx context.Context, id string, number int64, params *UndoParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UndoResponse, error)
+
+	// UndoWithResponse Take back your own last telling of a trial, within a minute
+	//
+	// Needs: operator of the study.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/undo (the `Undo` operationId).
+	UndoWithResponse(ctx context.Context, id string, number int64, params *UndoParams, body UndoJSONRequestBody, reqEditors ...RequestEditorFn) (*UndoResponse, error)
 
 	// VerifyWithBodyWithResponse Replay every decision and check the ledger's hashes
 	//
@@ -7803,6 +7982,54 @@ func (r TellResponse) ContentType() string {
 	return ""
 }
 
+type UndoResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Trial
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UndoResponse) GetJSON200() *Trial {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UndoResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UndoResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UndoResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UndoResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UndoResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type VerifyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -8766,6 +8993,36 @@ func (c *ClientWithResponses) TellWithResponse(ctx context.Context, id string, n
 		return nil, err
 	}
 	return ParseTellResponse(rsp)
+}
+
+// UndoWithBodyWithResponse Take back your own last telling of a trial, within a minute
+//
+// Needs: operator of the study.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/studies/{id}/trials/{number}/undo (the `Undo` operationId).
+func (c *ClientWithResponses) UndoWithBodyWithResponse(ctx context.Context, id string, number int64, params *UndoParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UndoResponse, error) {
+	rsp, err := c.UndoWithBody(ctx, id, number, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUndoResponse(rsp)
+}
+
+// UndoWithResponse Take back your own last telling of a trial, within a minute
+//
+// Needs: operator of the study.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/studies/{id}/trials/{number}/undo (the `Undo` operationId).
+func (c *ClientWithResponses) UndoWithResponse(ctx context.Context, id string, number int64, params *UndoParams, body UndoJSONRequestBody, reqEditors ...RequestEditorFn) (*UndoResponse, error) {
+	rsp, err := c.Undo(ctx, id, number, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUndoResponse(rsp)
 }
 
 // VerifyWithBodyWithResponse Replay every decision and check the ledger's hashes
@@ -9931,6 +10188,39 @@ func ParseTellResponse(rsp *http.Response) (*TellResponse, error) {
 	}
 
 	response := &TellResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Trial
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUndoResponse parses an HTTP response from a UndoWithResponse call
+func ParseUndoResponse(rsp *http.Response) (*UndoResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UndoResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -21,47 +21,54 @@ const adminTokenFile = "admin-token"
 // shortSecret is below what nobody can guess.
 const shortSecret = 20
 
-// ensureAdmin gives the admin token its secret, and makes the first admin when there is none.
+// ensureAdmin makes the admin token known, and the first admin when there is none.
 func ensureAdmin(ctx context.Context, c config, store *db.DB) (account.Person, error) {
-	secret := c.adminToken
-	if secret == "" {
+	secret, given, file := c.adminToken, c.adminToken != "", ""
+	if !given {
 		var err error
-		if secret, err = keptAdminToken(c); err != nil {
+		if secret, file, err = keptAdminToken(c); err != nil {
 			return account.Person{}, fmt.Errorf("the admin token: %w", err)
 		}
 	} else if len(secret) < shortSecret {
 		slog.Warn("HEADROOM_ADMIN_TOKEN is short enough to be guessed", "characters", len(secret), "better", shortSecret)
 	}
-	return store.Accounts.EnsureAdmin(ctx, secret)
+	switch err := store.Accounts.AdmitServer(ctx, secret, given); {
+	case errors.Is(err, account.ErrExpired) && given:
+		slog.Warn("HEADROOM_ADMIN_TOKEN was revoked, or another one given after it: choose a new one")
+	case errors.Is(err, account.ErrExpired):
+		slog.Warn("the admin token was revoked: remove its file, and the next start makes a new one", "file", file)
+	case err != nil:
+		return account.Person{}, fmt.Errorf("the admin token: %w", err)
+	}
+	return store.Accounts.EnsureAdmin(ctx)
 }
 
-// keptAdminToken reads the token kept in the data folder, and makes it the first time.
-func keptAdminToken(c config) (string, error) {
+// keptAdminToken reads the token kept in a file of the data folder, and makes it the first time.
+func keptAdminToken(c config) (secret, path string, err error) {
 	folder, err := c.folder()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", err
+		return "", "", err
 	}
-	path := filepath.Join(folder, adminTokenFile)
+	path = filepath.Join(folder, adminTokenFile)
 	kept, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		secret := account.NewSecret()
+		secret = account.NewSecret()
 		slog.Info("made an admin token", "file", path)
-		return secret, createWhole(path, func(draft io.Writer) error {
+		return secret, path, createWhole(path, func(draft io.Writer) error {
 			_, err := io.WriteString(draft, secret+"\n")
 			return err
 		})
 	}
 	if err != nil {
-		return "", err
+		return "", path, err
 	}
-	secret := strings.TrimSpace(string(kept))
-	if secret == "" {
-		return "", fmt.Errorf("%s is empty: remove it, and a new one is made", path)
+	if secret = strings.TrimSpace(string(kept)); secret == "" {
+		return "", path, fmt.Errorf("%s is empty: remove it, and a new one is made", path)
 	}
-	return secret, nil
+	return secret, path, nil
 }
 
 // createWhole makes a file that only this user can read, whole or not at all.

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// secretPrefix lets people and secret scanners recognise what they found.
-const secretPrefix = "headroom_"
+// SecretPrefix lets people and secret scanners recognise what they found.
+const SecretPrefix = "headroom_"
 
 // NewSecret returns a new credential: 130 random bits as text that is safe in URLs, headers and cookies.
-func NewSecret() string { return secretPrefix + rand.Text() }
+func NewSecret() string { return SecretPrefix + rand.Text() }
 
 // NewID returns a new identifier, which need not be secret.
 func NewID() string { return strings.ToLower(rand.Text())[:16] }

@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -239,19 +240,85 @@ func TestShareReadsOneStudy(t *testing.T) {
 	}
 }
 
+// admitted tries a secret as an admin's.
+func admitted(t *testing.T, d *db.DB, secret string, want error) {
+	t.Helper()
+	who, err := d.Accounts.Authenticate(t.Context(), secret)
+	if !errors.Is(err, want) || want == nil && !who.MayAdminister() {
+		t.Errorf("%q got %+v, %v, want %v", secret, who, err, want)
+	}
+}
+
 func TestNewAdminTokenEndsTheOldOne(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	first := firstAdmin(t, d)
-	again, err := d.Accounts.EnsureAdmin(ctx, "another secret")
-	if err != nil || again.ID != first.ID {
+	if err := d.Accounts.AdmitServer(ctx, "another secret", true); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := d.Accounts.EnsureAdmin(ctx); err != nil || again.ID != first.ID {
 		t.Fatalf("got %+v, %v", again, err)
 	}
-	if _, err := d.Accounts.Authenticate(ctx, "first secret"); !errors.Is(err, account.ErrNoCredentials) {
-		t.Fatalf("the old secret got %v", err)
+	admitted(t, d, "first secret", account.ErrExpired)
+	admitted(t, d, "another secret", nil)
+	if err := d.Accounts.AdmitServer(ctx, "first secret", true); !errors.Is(err, account.ErrExpired) {
+		t.Errorf("what was ended came back: %v", err)
 	}
-	if who, err := d.Accounts.Authenticate(ctx, "another secret"); err != nil || !who.MayAdminister() {
-		t.Fatalf("the new secret got %+v, %v", who, err)
+	admitted(t, d, "first secret", account.ErrExpired)
+}
+
+func TestARevokedAdminTokenStaysRevoked(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	for _, given := range []bool{true, false} {
+		secret := fmt.Sprint("secret of a server, given: ", given)
+		if err := d.Accounts.AdmitServer(ctx, secret, given); err != nil {
+			t.Fatal(err)
+		}
+		admitted(t, d, secret, nil)
+		who, err := d.Accounts.Authenticate(ctx, secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Accounts.RevokeToken(ctx, who.ID); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // starts
+			if err := d.Accounts.AdmitServer(ctx, secret, given); !errors.Is(err, account.ErrExpired) {
+				t.Errorf("a revoked token was taken again: %v", err)
+			}
+			admitted(t, d, secret, account.ErrExpired)
+		}
+	}
+	token, secret, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Viewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Accounts.AdmitServer(ctx, secret, true); err == nil || errors.Is(err, account.ErrExpired) {
+		t.Errorf("the secret of token %s got %v", token.ID, err)
+	}
+}
+
+func TestServersWithTokensOfTheirOwnLetEachOtherBe(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	secrets := []string{"kept by one server", "kept by another server"}
+	for range 2 { // starts
+		for _, secret := range secrets {
+			if err := d.Accounts.AdmitServer(ctx, secret, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, secret := range secrets {
+			admitted(t, d, secret, nil)
+		}
+	}
+	if err := d.Accounts.AdmitServer(ctx, "given to a third", true); err != nil {
+		t.Fatal(err)
+	}
+	admitted(t, d, secrets[0], nil)
+	if tokens, err := d.Accounts.Tokens(ctx); err != nil || len(tokens) != 3 {
+		t.Errorf("%d tokens, %v", len(tokens), err)
 	}
 }
 
@@ -304,7 +371,10 @@ func TestOnceMakesOneToken(t *testing.T) {
 // firstAdmin sets the admin token to "first secret".
 func firstAdmin(t *testing.T, d *db.DB) account.Person {
 	t.Helper()
-	admin, err := d.Accounts.EnsureAdmin(t.Context(), "first secret")
+	if err := d.Accounts.AdmitServer(t.Context(), "first secret", true); err != nil {
+		t.Fatal(err)
+	}
+	admin, err := d.Accounts.EnsureAdmin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,16 +3,18 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/account"
 )
 
-// adminTokenID is the row of the token that comes from the environment or the data folder. There is one, so a new
-// secret there ends the old one.
-const adminTokenID = "admin"
+// givenTokenID is the row of the admin token that servers are given. There is one, so that a new secret ends the old one; those that servers
+// made and keep in their data folders have rows of their own.
+const givenTokenID = "admin"
+
+// theServer is who made admin tokens.
+const theServer = "the server"
 
 // CreateToken makes a token for a script.
 func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want account.NewToken) (account.Token, string, error) {
@@ -56,25 +58,63 @@ func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 	return a.changeOne(ctx, `UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1`, id, a.db.now())
 }
 
-// EnsureAdmin makes secret the admin token, and makes a first person with the role admin when there is none. It returns the
-// person who was admin first. Starting the program is the right to be admin: who can do that owns the database.
-func (a *Accounts) EnsureAdmin(ctx context.Context, secret string) (account.Person, error) {
+// EnsureAdmin makes a first person with the role admin when there is none, and returns the person who was admin first. Starting the program is
+// the right to be admin: who can do that owns the database.
+func (a *Accounts) EnsureAdmin(ctx context.Context) (account.Person, error) {
 	var first account.Person
-	err := a.change(ctx, func(tx pgx.Tx) error {
-		// Servers that start together wait here for one another.
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom accounts'))`); err != nil {
-			return err
-		}
-		if err := a.setAdminToken(ctx, tx, secret); err != nil {
-			return err
-		}
-		var err error
+	err := a.startup(ctx, func(tx pgx.Tx) (err error) {
 		if first, err = firstAdmin(ctx, tx); errors.Is(err, account.ErrNotFound) {
 			first, err = a.addPerson(ctx, tx, "Admin", account.Admin)
 		}
 		return err
 	})
 	return first, err
+}
+
+// AdmitServer makes secret an admin token: the one that servers are given, which ends the one given before, or one that a server keeps for itself.
+// What was ended stays so, which is account.ErrExpired.
+func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) error {
+	hash := account.Hash(secret)
+	return a.startup(ctx, func(tx pgx.Tx) error {
+		if given {
+			_, err := tx.Exec(ctx, `UPDATE tokens SET id = $3, revoked_at = coalesce(revoked_at, $4) WHERE id = $1 AND hash <> $2`, givenTokenID, hash, account.NewID(), a.db.now())
+			if err != nil {
+				return err
+			}
+		}
+		var admits, ended bool
+		err := tx.QueryRow(ctx, `SELECT role = 'admin' AND by = $2, revoked_at IS NOT NULL FROM tokens WHERE hash = $1`, hash, theServer).Scan(&admits, &ended)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return a.addAdminToken(ctx, tx, hash, given)
+		case err != nil:
+			return err
+		case !admits:
+			return errors.New("the admin token's secret is that of another token: choose a new one")
+		case ended:
+			return account.ErrExpired
+		}
+		return nil
+	})
+}
+
+func (a *Accounts) addAdminToken(ctx context.Context, tx pgx.Tx, hash []byte, given bool) error {
+	id := account.NewID()
+	if given {
+		id = givenTokenID
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO tokens (id, hash, name, role, by, created_at) VALUES ($1, $2, 'admin', 'admin', $3, $4)`, id, hash, theServer, a.db.now())
+	return err
+}
+
+// startup is change for servers that start together: one waits for another.
+func (a *Accounts) startup(ctx context.Context, do func(tx pgx.Tx) error) error {
+	return a.change(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom accounts'))`); err != nil {
+			return err
+		}
+		return do(tx)
+	})
 }
 
 // FirstAdmin returns the person who was admin first, or ErrNotFound.
@@ -84,17 +124,4 @@ func (a *Accounts) FirstAdmin(ctx context.Context) (account.Person, error) {
 
 func firstAdmin(ctx context.Context, q querier) (account.Person, error) {
 	return onePerson(ctx, q, `WHERE role = 'admin' AND disabled_at IS NULL ORDER BY created_at, id LIMIT 1`)
-}
-
-func (a *Accounts) setAdminToken(ctx context.Context, tx pgx.Tx, secret string) error {
-	_, err := tx.Exec(ctx, `
-		INSERT INTO tokens (id, hash, name, role, by, created_at) VALUES ($1, $2, 'admin', 'admin', 'the server', $3)
-		ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, revoked_at = NULL`, adminTokenID, account.Hash(secret), a.db.now())
-	if constraintOf(err) == "tokens_hash_key" {
-		return errors.New("HEADROOM_ADMIN_TOKEN is the secret of another token: choose a new one")
-	}
-	if err != nil {
-		return fmt.Errorf("storing the admin token: %w", err)
-	}
-	return nil
 }

@@ -71,7 +71,7 @@ func (s *Server) guard(rt route) handler {
 		case err == nil:
 			r = request.From(r, who)
 		case rt.access != Public:
-			return s.refuse(w, r, err)
+			return err
 		}
 		if err := admit(rt.audience(r), who, request.StudyID(r)); err != nil {
 			return err
@@ -89,10 +89,10 @@ func (s *Server) recognise(r *http.Request) (account.Identity, error) {
 	err = problem.SignIn
 	for _, secret := range secrets {
 		var who account.Identity
-		if who, err = s.accounts.Authenticate(r.Context(), secret); err == nil {
+		if who, err = s.authenticate(r, secret); err == nil {
 			return who, nil
 		}
-		if !refused(err) {
+		if !refused(err) && !errors.Is(err, problem.TooMany) {
 			break // the database is away; that says nothing about the credential
 		}
 	}
@@ -122,12 +122,13 @@ func refused(err error) bool {
 	return errors.Is(err, account.ErrNoCredentials) || errors.Is(err, account.ErrExpired)
 }
 
-// refuse answers a stranger. Wrong credentials count against the client's address; having none does not.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) error {
-	if refused(err) && s.badCredentials.OnLimit(w, r, clientAddress(r)) {
-		return problem.TooMany
-	}
-	return err
+// authenticate recognises a token, session or share by its secret, unless too many wrong ones came before it.
+func (s *Server) authenticate(r *http.Request, secret string) (who account.Identity, err error) {
+	err = s.guesses.look(r, secret, func() error {
+		who, err = s.accounts.Authenticate(r.Context(), secret)
+		return err
+	})
+	return who, err
 }
 
 // clientAddress is the address that limits count by.

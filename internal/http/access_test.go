@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -40,7 +41,7 @@ var apiAudiences = map[audience]string{
 		"POST /api/v1/studies/{id}/verify, GET /api/v1/studies/{id}/export.csv, GET /api/v1/studies/{id}/export.json, GET /api/v1/studies/{id}/ledger, " +
 		"GET /api/v1/studies/{id}/events, GET /studies/{id}/stream",
 	studyOperator: "PATCH /api/v1/studies/{id}, POST /api/v1/studies/{id}/reconfigure, POST /api/v1/studies/{id}/ask, POST /api/v1/studies/{id}/trials, " +
-		"POST /api/v1/studies/{id}/trials/{number}/tell, POST /api/v1/studies/{id}/tell, POST /api/v1/studies/{id}/trials/{number}/corrections, " +
+		"POST /api/v1/studies/{id}/trials/{number}/tell, POST /api/v1/studies/{id}/tell, POST /api/v1/studies/{id}/trials/{number}/corrections, POST /api/v1/studies/{id}/trials/{number}/undo, " +
 		"POST /api/v1/studies/{id}/trials/{number}/replicates, POST /api/v1/studies/{id}/trials/{number}/fail, POST /api/v1/studies/{id}/trials/{number}/abandon, " +
 		"POST /api/v1/studies/{id}/trials/{number}/exclude, POST /api/v1/studies/{id}/trials/{number}/include, POST /api/v1/studies/{id}/import",
 	studyAdmin: "POST /api/v1/studies/{id}/shares, GET /api/v1/studies/{id}/shares, DELETE /api/v1/studies/{id}/shares/{share}",
@@ -56,7 +57,7 @@ var pageAudiences = map[audience]string{
 	studyViewer: "GET /studies/{id}, GET /studies/{id}/parts/{part}, GET /studies/{id}/board, POST /studies/{id}/board/verify, GET /studies/{id}/trials/{number}",
 	studyOperator: "GET /studies/{id}/edit, POST /studies/{id}/edit, GET /studies/{id}/reconfigure, POST /studies/{id}/reconfigure, " +
 		"GET /studies/{id}/import, POST /studies/{id}/import, POST /studies/{id}/simulate, POST /studies/{id}/ask, GET /studies/{id}/own, POST /studies/{id}/own, " +
-		"POST /studies/{id}/trials/{number}/tell, POST /studies/{id}/trials/{number}/close, POST /studies/{id}/trials/{number}/replicate, " +
+		"POST /studies/{id}/trials/{number}/tell, POST /studies/{id}/trials/{number}/close, POST /studies/{id}/trials/{number}/undo, POST /studies/{id}/trials/{number}/replicate, " +
 		"GET /studies/{id}/trials/{number}/correct, POST /studies/{id}/trials/{number}/correct",
 	studyAdmin: "GET /studies/{id}/shares, POST /studies/{id}/shares, POST /studies/{id}/shares/{share}/revoke",
 }
@@ -240,26 +241,67 @@ func TestOtherSitesCannotUseCookies(t *testing.T) {
 	}
 }
 
-func TestBadTokensAreLimitedByAddress(t *testing.T) {
+// TestGuessesBeyondTheLimitAreNotLookedAt: whoever tries secrets that begin like a good one does not learn of the good one either, and
+// whoever tries any, from an address where others work, keeps nobody out who was let in before.
+func TestGuessesBeyondTheLimitAreNotLookedAt(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t)
-	limited := false
-	for range 80 {
-		a := s.Call("GET", "/api/v1/studies", "headroom_WRONG", nil)
-		if limited = a.Status == http.StatusTooManyRequests; limited {
-			if seconds, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || seconds < 1 {
-				t.Errorf("Retry-After %q", a.Header.Get("Retry-After"))
+	s.API("GET", "/tokens", nil).Want(200) // as the admin, who is known from now on
+	target, other, known, later := s.Token(account.Viewer, ""), s.Token(account.Viewer, ""), s.Token(account.Viewer, ""), s.Token(account.Viewer, "")
+	read := func(secret string, headers ...string) int {
+		return s.Call("GET", "/api/v1/studies", secret, nil, headers...).Status
+	}
+	limited := func(secret func(i int) string, most int) {
+		t.Helper()
+		for i := range most + 1 {
+			a := s.Call("GET", "/api/v1/studies", secret(i), nil)
+			switch seconds, err := strconv.Atoi(a.Header.Get("Retry-After")); {
+			case a.Status == 401 && i < most:
+			case a.Status == 429 && err == nil && seconds > 0 && i > most/2:
+				return
+			default:
+				t.Fatalf("guess %d: %d", i, a.Status)
 			}
-			break
 		}
-		a.Want(401)
+		t.Fatalf("%d wrong tokens were not too many", most)
 	}
-	if !limited {
-		t.Error("80 wrong tokens were not too many")
+	if got := read(known); got != 200 {
+		t.Fatalf("a good token got %d", got)
 	}
-	if status := s.Call("GET", "/api/v1/studies", "headroom_WRONG", nil, "X-Forwarded-For", "10.9.8.7", "X-Real-Ip", "10.9.8.7").Status; status != 429 {
-		t.Errorf("a forged address was believed: %d", status)
+	limited(func(i int) string { return target[:20] + strconv.Itoa(i) }, 60)
+	if got := read(target); got != 429 {
+		t.Errorf("the right secret after too many like it got %d", got)
 	}
-	s.Call("GET", "/api/v1/studies", s.Admin, nil).Want(200) // good credentials still work
-	s.Call("GET", "/api/v1/studies", "", nil).Want(401)
+	if got := read("headroom_"+target[9:17]+"X", "X-Forwarded-For", "10.9.8.7", "X-Real-Ip", "10.9.8.7"); got != 429 {
+		t.Errorf("a forged address was believed: %d", got)
+	}
+	if got := read(other); got != 200 {
+		t.Errorf("another secret got %d", got)
+	}
+	limited(func(i int) string { return fmt.Sprintf("headroom_%08d", i) }, 600)
+	for secret, want := range map[string]int{later: 429, known: 200, other: 200, "": 401} {
+		if got := read(secret); got != want {
+			t.Errorf("after too many from this address %.14s… got %d, want %d", secret, got, want)
+		}
+	}
+	if a := s.Call("GET", "/sign-in/headroom_ABCDEFGHIJKLMNOPQRSTUVWXYZ", "", nil); a.Status != 429 {
+		t.Errorf("a link got %d", a.Status)
+	}
+	if a := s.Call("GET", "/share/"+s.Share(s.NewStudy(sitetest.Screen)), "", nil); a.Status != 429 {
+		t.Errorf("a share link got %d", a.Status)
+	}
+}
+
+// TestManySignInFromOneAddress: a hundred people of one institute sign in within a minute.
+func TestManySignInFromOneAddress(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	for i := range 100 {
+		_, secret, err := s.DB.Accounts.CreateInvite(t.Context(), account.Identity{Name: "Setup", Role: account.Admin}, account.NewInvite{Name: fmt.Sprint("Person ", i), Role: account.Viewer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Call("GET", "/sign-in/"+secret, "", nil, "Accept", "text/html").Want(200)
+		s.Call("POST", "/sign-in/"+secret, "", nil, "Accept", "text/html").Want(303)
+	}
 }

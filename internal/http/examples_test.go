@@ -183,6 +183,8 @@ func playExamples(st *story) {
 	st.call("correct", "POST", study+"/trials/2/corrections", `{"metrics": {"impurity": 0.26}, "reason": "read from the wrong line"}`)
 	st.call("addTrial", "POST", study+"/trials", `{"parameters": {"temperature": 45, "catalyst": "B"}, "metrics": {"yield": 77.4, "impurity": 0.44}}`)
 	st.call("replicate", "POST", study+"/trials/3/replicates", `{}`)
+	st.s.API("POST", study+"/trials/4/tell", `{"metrics": {"yield": 7.74}}`).Want(200)
+	st.call("undo", "POST", study+"/trials/4/undo", `{}`)
 	st.call("fail", "POST", study+"/trials/4/fail", `{"reason": "The pump stopped."}`)
 	st.s.API("POST", study+"/ask", `{}`).Want(201)
 	st.call("abandon", "POST", study+"/trials/5/abandon", `{"reason": "The catalyst ran out."}`)

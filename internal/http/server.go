@@ -10,11 +10,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
-	"github.com/go-chi/httprate"
 
 	"headroom/internal/account"
 	"headroom/internal/http/api"
@@ -46,16 +44,15 @@ type Options struct {
 
 // Server holds what the middlewares, streams and sign-in share.
 type Server struct {
-	studies        *study.Service
-	accounts       account.Store
-	db             Database
-	publicURL      *url.URL
-	secure         bool
-	log            *slog.Logger
-	stopping       <-chan struct{}
-	metrics        *metrics
-	badCredentials *httprate.RateLimiter
-	signIns        *httprate.RateLimiter
+	studies   *study.Service
+	accounts  account.Store
+	db        Database
+	publicURL *url.URL
+	secure    bool
+	log       *slog.Logger
+	stopping  <-chan struct{}
+	metrics   *metrics
+	guesses   *guesses
 }
 
 // New makes the handler of the whole site.
@@ -68,16 +65,15 @@ func New(options Options) (http.Handler, error) {
 		return nil, errors.New("the server needs studies, accounts and a database")
 	}
 	s := &Server{
-		studies:        options.Studies,
-		accounts:       options.Accounts,
-		db:             options.Database,
-		publicURL:      public,
-		secure:         public.Scheme == "https",
-		log:            options.Log,
-		stopping:       options.Stopping,
-		metrics:        newMetrics(),
-		badCredentials: httprate.NewRateLimiter(60, time.Minute),
-		signIns:        httprate.NewRateLimiter(30, time.Minute),
+		studies:   options.Studies,
+		accounts:  options.Accounts,
+		db:        options.Database,
+		publicURL: public,
+		secure:    public.Scheme == "https",
+		log:       options.Log,
+		stopping:  options.Stopping,
+		metrics:   newMetrics(),
+		guesses:   newGuesses(),
 	}
 	if s.log == nil {
 		s.log = slog.Default()

@@ -18,10 +18,12 @@ func (s *Server) signInPage(w http.ResponseWriter, r *http.Request) error {
 
 // linkPage says what a single-use link would do.
 func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
-	if s.signIns.OnLimit(w, r, clientAddress(r)) {
-		return problem.TooMany
-	}
-	link, err := s.accounts.Look(r.Context(), chi.URLParam(r, "secret"))
+	secret := chi.URLParam(r, "secret")
+	var link account.Link
+	err := s.guesses.look(r, secret, func() (err error) {
+		link, err = s.accounts.Look(r.Context(), secret)
+		return err
+	})
 	if err != nil {
 		return pages.DeadLink(w, r, err)
 	}
@@ -30,10 +32,13 @@ func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
 
 // useLink uses a link up and signs the browser in.
 func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
-	if s.signIns.OnLimit(w, r, clientAddress(r)) {
-		return problem.TooMany
-	}
-	session, secret, err := s.accounts.Redeem(r.Context(), chi.URLParam(r, "secret"), r.UserAgent())
+	link := chi.URLParam(r, "secret")
+	var session account.Session
+	var secret string
+	err := s.guesses.look(r, link, func() (err error) {
+		session, secret, err = s.accounts.Redeem(r.Context(), link, r.UserAgent())
+		return err
+	})
 	if err != nil {
 		return pages.DeadLink(w, r, err)
 	}
@@ -57,12 +62,9 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 // openShare exchanges a share link for a cookie that reads its study, and goes there.
 func (s *Server) openShare(w http.ResponseWriter, r *http.Request) error {
 	secret := chi.URLParam(r, "secret")
-	who, err := s.accounts.Authenticate(r.Context(), secret)
+	who, err := s.authenticate(r, secret)
 	if err == nil && who.Kind != account.ByShare {
 		err = account.ErrNoCredentials
-	}
-	if err != nil {
-		err = s.refuse(w, r, err)
 	}
 	if refused(err) {
 		return problem.New(http.StatusNotFound, "This link has expired, was revoked, or never was. Ask whoever sent it for a new one.")

@@ -57,7 +57,7 @@ func (s *State) letGo() {
 	s.prior = nil
 	for _, e := range s.eraList {
 		for _, g := range slices.Concat(e.groups, e.own) {
-			g.begun, g.came = nil, arrived{}
+			g.begun, g.came = nil, continuation{}
 		}
 	}
 }

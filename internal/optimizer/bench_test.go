@@ -142,3 +142,54 @@ func BenchmarkTellFamilies(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAskFamilies suggests the round after.
+func BenchmarkAskFamilies(b *testing.B) {
+	for _, a := range Algorithms() {
+		b.Run(a.Name, func(b *testing.B) {
+			cfg, h := family(b, a.Name)
+			s := mustReplay(b, cfg, h)
+			known := Known{At: func(j int, u []float64) float64 { return u[j] - 0.5 }}
+			for b.Loop() {
+				if _, err := s.Suggest(background, known); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCrowd plays the rounds after 10,000 on candidates: one objective and two limits of one model, whose posterior over all candidates is
+// kept. Its covariance is folded every 64 readings, so give it 640 rounds.
+func BenchmarkCrowd(b *testing.B) {
+	const before, after = 10_000, 640
+	for _, side := range []int{10, 20, 32, 50} {
+		cfg := plain(b, 2, 2, func(c *Config) {
+			for i := range side * side {
+				c.Space.Arms = append(c.Space.Arms, []float64{float64(i%side) / float64(side-1), float64(i/side) / float64(side-1)})
+			}
+		}, `{}`)
+		random := rand.New(rand.NewPCG(1, 0))
+		h := &History{}
+		for t := 1; t <= before+after; t++ {
+			arm := random.IntN(side * side)
+			u := cfg.Space.Arms[arm]
+			h.Rounds = append(h.Rounds, Round{Point: u, Arm: arm, Suggested: true, Readings: readings(cfg, u, t, random)})
+		}
+		first := mustReplay(b, cfg, &History{Rounds: h.Rounds[:before]})
+		b.Run(fmt.Sprintf("arms=%d/tell", side*side), func(b *testing.B) {
+			s := first
+			for i := 0; b.Loop(); i++ {
+				if i%after == 0 {
+					s = first
+				}
+				s = sure(s.Extend(background, &History{Rounds: h.Rounds[:before+1+i%after]}))
+			}
+		})
+		b.Run(fmt.Sprintf("arms=%d/ask", side*side), func(b *testing.B) {
+			for b.Loop() {
+				suggest(b, first)
+			}
+		})
+	}
+}

@@ -1,10 +1,8 @@
 package optimizer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"sort"
 
@@ -47,19 +45,12 @@ type group struct {
 	order    []arrival
 	arrivals strand[arrival] // order, to go on from
 	data     *gp.Data
-	came     arrived // what it was made from, while building only
-	begun    *group  // of the prior state, whose first known rows these continue; nil for none
+	came     continuation // what it was made from, while building only
+	begun    *group       // of the prior state, whose first known rows these continue; nil for none
 	known    int
 
 	solutions solutions // of the candidates, for data
 	standing  *standing // in place of data
-}
-
-// arrival is a reading in the order the readings came.
-type arrival struct {
-	round    int
-	revealed int
-	lambda   float64
 }
 
 // eras cuts the history at its fits.
@@ -161,90 +152,6 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 		m.lambda *= m.inflation
 	}
 	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
-}
-
-// arrived are the readings of a metric that are in the data of an era's last decision: the first known ones of a regression of the prior state, and more.
-type arrived struct {
-	before *group // nil for none
-	known  int
-	more   []arrival
-}
-
-func (a arrived) same(b arrived) bool {
-	return a.before == b.before && a.known == b.known && slices.Equal(a.more, b.more)
-}
-
-// order lists them all.
-func (a arrived) order() strand[arrival] {
-	if a.before == nil {
-		return strand[arrival]{items: a.more}
-	}
-	return a.before.arrivals.prefix(a.known).append(a.more...)
-}
-
-// arrivals lists the readings of a metric for an era that ends before decision until.
-func (s *State) arrivals(metric int, m metricModel, until int) arrived {
-	var list []arrival
-	add := func(round int) {
-		r := &s.history.Rounds[round-1]
-		if reading := r.Readings[metric]; !r.Excluded && reading.Told && reading.Revealed < until-1 {
-			list = append(list, arrival{round, reading.Revealed, s.readingLambda(round, reading, m)})
-		}
-	}
-	before := s.arrivedBefore(metric, m, until)
-	if before == nil {
-		for i := range s.history.Rounds {
-			add(i + 1)
-		}
-		byArrival(list)
-		return arrived{more: list}
-	}
-	// Up to the first change the order is as it was; from there on what was not touched, what was, and what is new is put in order.
-	n := before.seen(s.agreed.seen - 1)
-	for _, a := range before.order[n:] {
-		if _, touched := slices.BinarySearch(s.agreed.touched, a.round); !touched && a.round <= len(s.history.Rounds) {
-			add(a.round)
-		}
-	}
-	for _, round := range s.agreed.touched {
-		if s.history.Rounds[round-1].Readings[metric].Revealed >= s.agreed.seen-1 {
-			add(round)
-		}
-	}
-	for round := len(s.prior.history.Rounds) + 1; round <= len(s.history.Rounds); round++ {
-		add(round)
-	}
-	byArrival(list)
-	for n < len(before.order) && len(list) > 0 && before.order[n] == list[0] {
-		n, list = n+1, list[1:]
-	}
-	return arrived{before, n, list}
-}
-
-// arrivedBefore is the prior state's regression of a metric that had all its readings, if it was made with the same model and now all are
-// wanted, too; else nil.
-func (s *State) arrivedBefore(metric int, m metricModel, until int) *group {
-	if s.prior != nil && until > s.Round() {
-		last := s.prior.eraList[len(s.prior.eraList)-1]
-		if reflect.DeepEqual(last.models[metric], m) {
-			return last.groups[last.groupOf[metric]]
-		}
-	}
-	return nil
-}
-
-// tellings are the readings of a metric that were told during round t, in order of their rounds.
-func (s *State) tellings(metric, t int) []arrival {
-	last := s.eraList[len(s.eraList)-1]
-	g := last.groups[last.groupOf[metric]]
-	return g.order[g.seen(t):g.seen(t+1)]
-}
-
-// byArrival sorts readings by when they came.
-func byArrival(order []arrival) {
-	slices.SortFunc(order, func(a, b arrival) int {
-		return cmp.Or(cmp.Compare(a.revealed, b.revealed), cmp.Compare(a.round, b.round))
-	})
 }
 
 // leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled units.

@@ -57,7 +57,7 @@ func longHistory(t *testing.T, rounds, fits int) (*Config, *History) {
 
 // historyBytes is the share of a history, which was there before its state.
 func historyBytes(h *History) int64 {
-	t := tally{seen: map[*float64]bool{}}
+	t := holdings{seen: map[*float64]bool{}}
 	t.history(h)
 	return t.bytes
 }

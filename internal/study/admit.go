@@ -141,7 +141,7 @@ const maximalOldName = 200 // characters
 
 func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any, error) {
 	after := data.Definition
-	change := design.Reconfiguration{Parameters: after.Parameters, Constraints: after.Constraints, Objective: &after.Objective, Algorithm: &after.Algorithm,
+	change := design.Reconfiguration{Parameters: after.Parameters, Constraints: after.Constraints, RecordedMetrics: after.RecordedMetrics, Objective: &after.Objective, Algorithm: &after.Algorithm,
 		Model: &after.Model, InputConstraints: &after.InputConstraints, Unavailable: after.Unavailable, Reason: data.Reason}
 	if change.Unavailable == nil {
 		change.Unavailable = map[string][]design.Value{}

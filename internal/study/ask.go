@@ -113,7 +113,11 @@ func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnT
 		return nil, 0, err
 	}
 	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
-		return s.ruleOwn(ctx, cmd, snap, own)
+		ruled, err := s.ruleOwn(ctx, cmd, snap, own)
+		if err == nil {
+			err = askBack(cmd, DoubtOwn(snap, own, ruled.decision()))
+		}
+		return ruled, err
 	}))
 }
 
@@ -155,6 +159,30 @@ func (s *Service) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapsho
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: ruled.numbers[0], Telling: ledger.Telling{Metrics: own.Metrics}}})
 	}
 	return ruled, err
+}
+
+// Forecast is the decision that would be recorded with a person's own choice were it begun now: what is expected of it, without anything being
+// stored. The study is given as well, which it was made from.
+func (s *Service) Forecast(ctx context.Context, cmd Command, id string, own OwnTrial) (*ledger.Snapshot, *ledger.Decision, error) {
+	snap, err := s.latest(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	ruled, err := s.ruleOwn(ctx, cmd, snap, own)
+	if err != nil {
+		return snap, nil, err
+	}
+	return snap, ruled.decision(), nil
+}
+
+// decision is what the first trial that was ruled to begin would record.
+func (r ruling) decision() *ledger.Decision {
+	for _, draft := range r.drafts {
+		if chosen, is := draft.Data.(ledger.ChosenData); is {
+			return chosen.Decision
+		}
+	}
+	return nil
 }
 
 // personal is a trial that a person begins, placed in the space.

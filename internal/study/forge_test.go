@@ -26,7 +26,7 @@ func honest(t *testing.T) map[string]*bench {
 	b.must(b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 2))
 	b.must(ruleClose(b.snap, ledger.Abandoned, 8, "no sample left"))
 	b.must(ruleTell(b.snap, 8, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61, StdDev: pointer(0.5)}}, ObservedAt: pointer(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)), Note: "found one"}))
-	b.must(ruleTell(b.snap, 8, ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(41.5), "cycles": design.NumberValue(3)}}))
+	b.must(ruleTell(b.snap, 8, ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(62.5), "cycles": design.NumberValue(3)}}))
 	b.must(ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": {Value: 62}, "impurity": nil}, Reason: "typo"}))
 	b.must(ruleCorrect(b.snap, Correction{Number: 3, Parameters: design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(3)}, Reason: "misread"}))
 	b.must(ruleClose(b.snap, ledger.Excluded, 4, "contaminated"))

@@ -20,6 +20,8 @@ type ImportResult struct {
 	Numbers        []int            `json:"numbers"`
 	UnknownColumns []string         `json:"unknown_columns,omitempty"`
 	DryRun         bool             `json:"dry_run"`
+	// Doubts are values that people should look at again; nothing is refused for them.
+	Doubts []Doubt `json:"doubts,omitempty"`
 }
 
 // ImportCSV takes in a table: each row a round of its own, chosen then told, in order; all rows or none.
@@ -35,14 +37,18 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 			return ImportResult{}, parsed
 		}
 		ruled, err := ruleImport(snap, snap, rows)
-		result.Numbers = ruled.numbers
+		result.Numbers, result.Doubts = ruled.numbers, doubtRows(snap, rows)
 		return result, err
 	}
 	result.Snapshot, result.Numbers, err = s.choose(ctx, cmd, id, func(_ context.Context, now *ledger.Snapshot) (ruling, error) {
 		if parsed != nil {
 			return ruling{}, parsed
 		}
-		return ruleImport(now, snap, rows)
+		ruled, err := ruleImport(now, snap, rows)
+		if err == nil {
+			err = askBack(cmd, doubtRows(now, rows))
+		}
+		return ruled, err
 	})
 	if err != nil {
 		return ImportResult{}, err

@@ -25,7 +25,7 @@ func TestTellingRules(t *testing.T) {
 		"not finite":         {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "body.metrics.yield", "finite"},
 		"beyond computing":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "body.metrics.yield", "1e100"},
 		"no deviation":       {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: pointer(0.0)}}}, "body.metrics.yield.stddev", "above 0"},
-		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(61), "cycles": design.NumberValue(2)}}, "body.parameters.temperature", "above"},
+		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(600), "cycles": design.NumberValue(2)}}, "body.parameters.temperature", "10 times the range beyond 20 to 60"},
 		"half the settings":  {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "body.parameters.cycles", "missing"},
 		"a note like a book": {ledger.Telling{Note: strings.Repeat("µ", 10001)}, "body.note", "10000"},
 	} {

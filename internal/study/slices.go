@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -109,11 +110,10 @@ func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error
 
 // viewed is the posterior at settings that a chart made up; a mixture's remainder may leave its range there.
 func (s *Service) viewed(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
-	places, faults := snap.Compiled().Viewpoints(points[:1], "query.through")
-	if err := faults.Err(); err != nil && len(snap.Definition.Parameters) > 0 && !hasRemainder(snap.Definition) {
+	if err := snap.Compiled().Overlook(points[0], "query.through").Err(); err != nil && !hasRemainder(snap.Definition) {
 		return Posterior{}, err
 	}
-	places = places[:0]
+	var places []optimizer.Place
 	for _, settings := range points {
 		places = append(places, snap.Compiled().Locate(settings, nil))
 	}

@@ -57,6 +57,9 @@ type Command struct {
 	By      string // who, as the ledger names them
 	IfMatch int64  // refuse with ErrStale unless the study is at this version; 0 = any
 	Retry   *Retry // nil: no Idempotency-Key
+	// Sure is for forms: what people confirmed of doubts, see Doubted. With other doubts than these, *Doubtful is returned and nothing stored.
+	// nil asks nothing back.
+	Sure *string
 }
 
 // Retry is an Idempotency-Key with what it is scoped to. Body is the SHA-256 of the request body.

@@ -27,7 +27,13 @@ type NumberedTelling struct {
 
 // Tell reports results of one trial.
 func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
-	return s.tell(ctx, cmd, id, []NumberedTelling{{number, told}}, func(now *ledger.Snapshot) (ruling, error) { return ruleTell(now, number, told) })
+	return s.tell(ctx, cmd, id, []NumberedTelling{{number, told}}, func(now *ledger.Snapshot) (ruling, error) {
+		ruled, err := ruleTell(now, number, told)
+		if err == nil {
+			err = askBack(cmd, DoubtTelling(now, now.Trial(number), told))
+		}
+		return ruled, err
+	})
 }
 
 // TellMany reports results of several trials: all of them are stored, or none.

@@ -4,11 +4,12 @@
 document.documentElement.classList.add("scripts");
 
 const headroom = {
-  // tell shows a sentence in the banner on top, or hides the banner when there is nothing to say.
-  tell(text) {
+  // tell shows a sentence, perhaps with a link, in the banner on top, or hides the banner when there is nothing to say.
+  tell(text, link) {
     const banner = document.getElementById("connection");
     banner.hidden = !text;
-    banner.textContent = text || "";
+    banner.replaceChildren(text || "");
+    if (link) banner.append(Object.assign(document.createElement("a"), { href: link.href, textContent: link.text, target: "_blank" }));
   },
 
   // ago says how long ago a moment was, in the words the server uses.
@@ -24,6 +25,7 @@ const headroom = {
   // prepare brings what scripts offer to life in a part of the page that has just arrived.
   prepare(root) {
     for (const button of root.querySelectorAll("[data-copy], [data-print], [data-save]")) button.hidden = false;
+    for (const saved of root.querySelectorAll("[data-left]")) setTimeout(() => headroom.withdraw(saved), 1000 * saved.dataset.left);
     const slider = root.querySelector("[data-slider]");
     if (slider) headroom.slide(slider);
   },
@@ -34,6 +36,20 @@ const headroom = {
     const output = form.querySelector("output");
     range.addEventListener("input", () => { output.textContent = range.value + " of " + range.max; });
     range.addEventListener("change", () => form.requestSubmit());
+  },
+
+  // withdraw takes away what can be done no more.
+  withdraw(element) {
+    if (element.contains(document.activeElement)) headroom.land(element);
+    element.remove();
+  },
+
+  // land puts the cursor, whose place has gone, where work goes on: the next empty result, else the heading.
+  land(from) {
+    const within = from?.closest?.("article, section, main") || document;
+    const place = [within, document].flatMap((part) => [...part.querySelectorAll("input.result")]).find((field) => !field.value)
+      || document.getElementById("next-title") || document.getElementById("main");
+    place?.focus({ preventScroll: true });
   },
 
   async copy(button) {
@@ -87,29 +103,41 @@ document.addEventListener("change", (event) => {
 
 document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.elt));
 
-// A part that is fetched again keeps the cursor where it is, also in browsers that lose it when they move an element.
+// A part that is fetched again keeps the cursor where it is, also in browsers that lose it when they move an element. Where its place has gone,
+// it goes where work goes on; never is it lost to the page as a whole.
 let cursor = null;
-document.addEventListener("htmx:beforeSwap", () => {
+function remember(submitted) {
   const field = document.activeElement;
-  cursor = field && field !== document.body ? { field, id: field.id, from: field.selectionStart, to: field.selectionEnd } : null;
-});
-document.addEventListener("htmx:afterSwap", () => {
+  const lost = !field || field === document.body;
+  if (lost && cursor?.submitted && cursor.submitted === submitted) return; // its button was disabled while the form was under way
+  cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted };
+}
+document.addEventListener("submit", (event) => remember(event.target), true);
+document.addEventListener("htmx:beforeSwap", (event) => remember(event.detail.elt));
+function regain() {
   if (!cursor || (document.activeElement && document.activeElement !== document.body)) return;
   const field = cursor.field.isConnected ? cursor.field : cursor.id && document.getElementById(cursor.id);
-  if (!field) return;
-  field.focus({ preventScroll: true });
-  if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
-});
+  if (field) field.focus({ preventScroll: true });
+  if (!field || document.activeElement === document.body) headroom.land(null);
+  else if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
+}
+document.addEventListener("htmx:afterSwap", regain);
+document.addEventListener("htmx:afterSettle", regain);
 
-// After a form was redrawn, the cursor goes to its first fault.
-document.addEventListener("htmx:afterSettle", (event) => {
-  const first = event.detail.elt.querySelector?.("[autofocus]");
-  if (first) first.focus();
-});
+// After a form was redrawn, the cursor goes to its first fault, once.
+function toFault(root) {
+  const first = root.querySelector?.("[autofocus]");
+  if (!first) return;
+  first.focus();
+  first.select?.();
+  first.removeAttribute("autofocus");
+}
+document.addEventListener("htmx:afterSettle", (event) => toFault(event.detail.elt));
+toFault(document);
 
 document.addEventListener("htmx:responseError", (event) => {
   const answer = event.detail.xhr;
-  if (answer.status === 503 || answer.status === 502) return; // entry.js tries again
+  if ([401, 502, 503].includes(answer.status)) return; // entry.js tries again
   let text = "The server refused this (" + answer.status + ").";
   try { text = JSON.parse(answer.responseText).detail || text; } catch { /* not a problem document; the status has to do */ }
   headroom.tell(text);

@@ -63,6 +63,7 @@ type TrialPage struct {
 	Previous  int
 	Following int
 	Key       string // Idempotency-Key for a replicate
+	Saved     []Saved
 }
 
 // MetricFact is one reading with what was predicted for it.
@@ -84,7 +85,20 @@ type OwnPage struct {
 	Metrics  []Input
 	Context  []Input
 	Key      string
+	Forecast *Forecast
+	Doubts   Doubts
 }
+
+// Forecast is what is expected of a person's own point before it is begun.
+type Forecast struct {
+	Because string
+	Metrics []ForecastLine
+	Chance  string // to stay within every limit
+	Shown   string // names what it was made for
+}
+
+// ForecastLine is what is expected of one metric.
+type ForecastLine struct{ Name, Reading, Limit string }
 
 // CorrectPage corrects a trial.
 type CorrectPage struct {
@@ -102,6 +116,9 @@ type CorrectPage struct {
 type Consequences struct {
 	Summary string
 	Changes []BeforeAfter
+	Doubts  Doubts
+	Shown   string // names what was previewed
+	Again   string // why it is shown once more
 }
 
 // BeforeAfter is one thing that would change.
@@ -148,6 +165,7 @@ type ImportPage struct {
 	Faults  []FileFault
 	Unknown []string
 	Ready   string // what would be imported
+	Doubts  Doubts
 	Key     string
 }
 

@@ -74,6 +74,7 @@ type Next struct {
 	Candidate bool    // constraint values for each candidate are needed, so asking goes through the API
 	Nothing   bool    // nothing within the limits is known yet, though trials were made
 	Fit       bool    // a fit is being made
+	Saved     []Saved // by the viewer, in the last minute
 }
 
 // Setting is one setting of a trial as the bench needs it.
@@ -114,7 +115,24 @@ type Entry struct {
 	Key    string // Idempotency-Key of this saving
 	Fields []EntryField
 	Used   []Input // settings actually used
-	Doubts []Doubt // values that look wrong; saving asks once more
+	Doubts Doubts  // values that look wrong; saving asks once more
+	// Meanwhile are results that are saved already, beside what was typed for them.
+	Meanwhile  []Meanwhile
+	CorrectURL string
+}
+
+// Meanwhile is a result that somebody saved while another was being typed, "" where none was.
+type Meanwhile struct {
+	Field, Name, Theirs, By, Mine string
+	At                            Stamp
+}
+
+// Saved is a result that was saved just now and can be undone.
+type Saved struct {
+	Number int
+	Text   string // what was saved
+	Left   int    // seconds in which it can be undone
+	Key    string
 }
 
 // EntryField is one metric to be read.
@@ -126,6 +144,22 @@ type EntryField struct {
 
 // Doubt is a value that does not look right.
 type Doubt struct{ Field, Text string }
+
+// Doubts are shown together; Sure is what the button that confirms them sends.
+type Doubts struct {
+	List []Doubt
+	Sure string
+}
+
+// First is the field to look at first, "" if none of them has one.
+func (d Doubts) First() string {
+	for _, doubt := range d.List {
+		if doubt.Field != "" {
+			return doubt.Field
+		}
+	}
+	return ""
+}
 
 // Progress is "how well".
 type Progress struct {

@@ -63,6 +63,7 @@ type Option struct{ Value, Label string }
 // Input is one field of a form.
 type Input struct {
 	Name        string
+	Of          string // begins the id, where several forms of a page have fields of that name
 	Label       string
 	Help        string
 	Unit        string
@@ -76,7 +77,7 @@ type Input struct {
 }
 
 // ID is the input's id in the page.
-func (i Input) ID() string { return fieldID(i.Name) }
+func (i Input) ID() string { return i.Of + fieldID(i.Name) }
 
 func fieldID(name string) string {
 	id := []byte("f-")

@@ -111,6 +111,20 @@ func (a *API) Tell() Operation {
 	})
 }
 
+// Undo is POST …/trials/{number}/undo.
+func (a *API) Undo() Operation {
+	return changing(a, changedTrial, Operation{
+		Summary: "Take back your own last telling of a trial, within a minute", Tag: "The loop", BodyOptional: true, Status: 200, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, _ struct{}) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		after, err := a.Studies.Undo(r.Context(), cmd, request.StudyID(r), number)
+		return one(after, number, err)
+	})
+}
+
 // TellMany is POST …/tell.
 func (a *API) TellMany() Operation {
 	return changing(a, changedTrials, Operation{

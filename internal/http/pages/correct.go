@@ -48,20 +48,23 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := visiting(r, snap)
+	names := formNames(snap.Definition, metricField, settingField)
 	return submit(w, r, func(form *typed) submission {
 		correction := form.correction(snap.Definition, trial)
 		asked := submission{
 			do: func(cmd study.Command) error {
+				cmd.IfMatch = snap.Version
 				_, err := s.Studies.Correct(r.Context(), cmd, snap.ID, correction)
 				return err
 			},
 			to:    trialURL(snap.ID, trial.Number) + "?done=corrected",
-			names: formNames(snap.Definition, metricField, settingField),
+			names: names,
 			again: func(form templates.Form) error {
 				return s.showCorrect(w, r, http.StatusUnprocessableEntity, v, trial, form, nil)
 			},
 		}
-		if form.pressed() == "correct" {
+		shown := form.asShown(snap.Hash) // a preview is of these values, at this moment of the study
+		if form.pressed() == "correct" && form.text("shown") == shown {
 			return asked
 		}
 		var impact study.Impact
@@ -70,7 +73,12 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		asked.done = func() error {
-			return s.showCorrect(w, r, http.StatusOK, v, trial, form.shown(), v.consequences(impact))
+			preview := v.consequences(impact)
+			preview.Shown, preview.Doubts = shown, doubtful(study.DoubtCorrection(snap, trial, correction), names)
+			if form.pressed() == "correct" {
+				preview.Again = "Nothing is corrected yet: what you typed, or the study, is not as it was in the preview you saw. This is the new one."
+			}
+			return s.showCorrect(w, r, http.StatusOK, v, trial, form.shown(), preview)
 		}
 		return asked
 	})

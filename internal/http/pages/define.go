@@ -191,12 +191,14 @@ func definitionValues(d design.Definition) url.Values {
 	set("objective.metric", d.Objective.Metric)
 	set("objective.direction", d.Objective.Direction)
 	set("objective.unit", d.Objective.Unit)
+	plausibleValues(values, "objective.", d.Objective.Plausible)
 	for i, c := range d.Constraints {
 		constraintValues(values, i, c)
 	}
 	for i, m := range d.RecordedMetrics {
 		set(fmt.Sprintf("recorded_metrics.%d.metric", i), m.Metric)
 		set(fmt.Sprintf("recorded_metrics.%d.unit", i), m.Unit)
+		plausibleValues(values, fmt.Sprintf("recorded_metrics.%d.", i), m.Plausible)
 	}
 	set("algorithm.name", d.Algorithm.Name)
 	set("algorithm.preset", d.Algorithm.Preset)
@@ -228,11 +230,18 @@ func constraintValues(values url.Values, i int, c design.Constraint) {
 	values.Set(at+"op", c.Op)
 	values.Set(at+"threshold", plainNumber(&c.Threshold))
 	values.Set(at+"unit", c.Unit)
+	plausibleValues(values, at, c.Plausible)
 	values.Set(at+"name", c.Name)
 	values.Set(at+"expression", c.Expression)
 	values.Set(at+"context", strings.Join(c.Context, ", "))
 	if c.Sampled {
 		values.Set(at+"sampled", "yes")
+	}
+}
+
+func plausibleValues(values url.Values, at string, bounds []float64) {
+	for i, x := range bounds {
+		values.Set(fmt.Sprintf("%splausible.%d", at, i), plainNumber(&x))
 	}
 }
 

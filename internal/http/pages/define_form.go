@@ -15,8 +15,8 @@ import (
 // rowFields are the fields of each list in the form of a study; a row in which all of them but the chosen ones are empty is blank.
 var rowFields = map[string][]string{
 	"parameters":       {"name", "type", "low", "high", "unit", "scale", "step", "choices", "total", "of"},
-	"constraints":      {"metric", "op", "threshold", "unit", "name", "expression", "context", "sampled"},
-	"recorded_metrics": {"metric", "unit"},
+	"constraints":      {"metric", "op", "threshold", "unit", "name", "expression", "context", "sampled", "plausible.0", "plausible.1"},
+	"recorded_metrics": {"metric", "unit", "plausible.0", "plausible.1"},
 }
 
 var chosenFields = []string{"type", "scale", "op"}
@@ -112,13 +112,13 @@ func (t *typed) definition() design.Definition {
 		setRows(t.values, "parameters", []formRow{{"type": "real"}})
 		t.fault("parameters.0.name", "name at least one thing that you can set")
 	}
-	d.Objective = design.Objective{Metric: t.text("objective.metric"), Direction: t.text("objective.direction"), Unit: t.text("objective.unit")}
+	d.Objective = design.Objective{Metric: t.text("objective.metric"), Direction: t.text("objective.direction"), Unit: t.text("objective.unit"), Plausible: t.plausible("objective.")}
 	for i := range rowsOf(t.values, "constraints") {
 		d.Constraints = append(d.Constraints, t.constraint(i))
 	}
 	for i := range rowsOf(t.values, "recorded_metrics") {
 		at := fmt.Sprintf("recorded_metrics.%d.", i)
-		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{Metric: t.text(at + "metric"), Unit: t.text(at + "unit")})
+		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{Metric: t.text(at + "metric"), Unit: t.text(at + "unit"), Plausible: t.plausible(at)})
 	}
 	d.Algorithm = t.algorithm(design.Algorithm{})
 	d.Model = t.model(design.Model{})
@@ -166,9 +166,19 @@ func (t *typed) constraint(i int) design.Constraint {
 	at := fmt.Sprintf("constraints.%d.", i)
 	return design.Constraint{
 		Name: t.text(at + "name"), Metric: t.text(at + "metric"), Op: t.text(at + "op"), Unit: t.text(at + "unit"),
-		Threshold:  t.required(at+"threshold", "write the limit"),
+		Threshold: t.required(at+"threshold", "write the limit"), Plausible: t.plausible(at),
 		Expression: t.text(at + "expression"), Context: t.list(at + "context"), Sampled: t.text(at+"sampled") != "",
 	}
+}
+
+// plausible reads the lowest and the highest plausible value of a metric; nil when neither is given.
+func (t *typed) plausible(at string) []float64 {
+	low, high := at+"plausible.0", at+"plausible.1"
+	if t.text(low) == "" && t.text(high) == "" {
+		return nil
+	}
+	const both = "give both ends, or neither"
+	return []float64{t.required(low, both), t.required(high, both)}
 }
 
 // candidates reads the pasted combinations and fills in the parameters they tell of.
@@ -227,7 +237,7 @@ func defineNames(fields map[string]bool) func(string) string {
 			name = "settings." + name
 		}
 		for name != "" {
-			for _, field := range []string{name, name + ".name", name + ".metric", name + ".schedule", name + ".form"} {
+			for _, field := range []string{name, name + ".name", name + ".metric", name + ".schedule", name + ".form", name + ".0"} {
 				if fields[field] {
 					return field
 				}

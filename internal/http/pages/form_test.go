@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 )
 
 func TestDecimalReadsWhatPeopleType(t *testing.T) {
@@ -106,16 +105,6 @@ func TestLinesComeAndGo(t *testing.T) {
 		if rearrange(values, do) {
 			t.Errorf("%q rearranged lines", do)
 		}
-	}
-}
-
-func TestDoubtsNameTheExtreme(t *testing.T) {
-	t.Parallel()
-	if got := doubtText("impurity", "%", 5.1, ledger.Doubt{Above: true, Extreme: 0.62}); got != "Impurity 5.1\u202f%? The highest so far is 0.62\u202f%." {
-		t.Errorf("got %q", got)
-	}
-	if got := doubtText("pH", "", -2, ledger.Doubt{Extreme: 6}); got != "pH −2? The lowest so far is 6." {
-		t.Errorf("got %q", got)
 	}
 }
 

@@ -70,12 +70,18 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
 				result, err := s.Studies.ImportCSV(r.Context(), cmd, snap.ID, strings.NewReader(rows), options)
 				page.Ready = "All good: " + count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
 				page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
+				if len(result.Doubts) > 0 {
+					page.Ready, page.Doubts = oddRows, doubtfulRows(result.Doubts)
+				}
 				return err
 			},
 			to: "/studies/" + snap.ID + "?done=imported#trials",
 			again: func(form templates.Form) error {
 				return s.showImport(w, r, http.StatusUnprocessableEntity, snap, templates.ImportPage{Form: form, Faults: page.Faults})
 			},
+		}
+		asked.doubted = func(form templates.Form, doubts []study.Doubt) error {
+			return s.showImport(w, r, http.StatusUnprocessableEntity, snap, templates.ImportPage{Form: form, Ready: oddRows, Doubts: doubtfulRows(doubts)})
 		}
 		if options.DryRun {
 			asked.done = func() error {
@@ -85,6 +91,21 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
 		}
 		return asked
 	})
+}
+
+const oddRows = "The rows can be imported, but some of it looks odd."
+
+// doubtfulRows are doubts by line.
+func doubtfulRows(doubts []study.Doubt) templates.Doubts {
+	shown := templates.Doubts{Sure: study.Doubted(doubts)}
+	for _, d := range doubts {
+		text := d.Text
+		if at := lineLocation.FindStringSubmatch(d.Location); at != nil {
+			text = "Line " + at[1] + ": " + text
+		}
+		shown.List = append(shown.List, templates.Doubt{Text: text})
+	}
+	return shown
 }
 
 // importedText is the file, or else what was pasted.

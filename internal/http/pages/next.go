@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/web/templates"
@@ -24,6 +25,11 @@ func (v visit) next() templates.Next {
 		next.Cards = append(next.Cards, v.card(&waiting[i]))
 	}
 	next.More = max(0, len(waiting)-mostCards)
+	if v.head.Operates {
+		for _, t := range v.snap.Trials {
+			next.Saved = append(next.Saved, v.savedJustNow(t)...)
+		}
+	}
 	feasible, known := v.snap.Feasibility()
 	next.Nothing = known > 0 && feasible == 0 && len(d.Constraints) > 0
 	for _, c := range d.Constraints {
@@ -121,9 +127,12 @@ func (v visit) entry(t *ledger.Trial, form templates.Form) templates.Entry {
 	if entry.Key == "" {
 		entry.Key = newKey()
 	}
+	entry.CorrectURL = v.head.URL(fmt.Sprintf("/trials/%d/correct", t.Number))
 	asked := []string{string(v.snap.State)}
 	for i, metric := range told(d) {
-		if _, there := t.Metrics[metric]; there {
+		if m, there := t.Metrics[metric]; there {
+			entry.Meanwhile = append(entry.Meanwhile, templates.Meanwhile{Field: metricField(i), Name: metric, Theirs: v.measured(metric, m), By: m.By, At: stamp(m.ToldAt, v.now), Mine: strings.TrimSpace(form.Value(metricField(i)))})
+			asked = append(asked, metric, v.measured(metric, m))
 			continue
 		}
 		known := metricOf(d, metric)
@@ -135,11 +144,27 @@ func (v visit) entry(t *ledger.Trial, form templates.Form) templates.Entry {
 		asked = append(asked, metric, field.Unit, strings.Join(field.Limits, "\n"))
 	}
 	entry.Used = usedInputs(d, t.Parameters, entry.Form.Values)
+	for i := range entry.Used {
+		entry.Used[i].Of = templates.EntryScope(t.Number)
+	}
 	for _, p := range d.Parameters {
 		asked = append(asked, p.Name, p.Unit, t.Parameters[p.Name].String())
 	}
 	entry.ID = fmt.Sprintf("entry-%d-%s", t.Number, shortHash(asked))
 	return entry
+}
+
+// savedJustNow is what the viewer saved of a trial within the last minute, to be undone.
+func (v visit) savedJustNow(t *ledger.Trial) []templates.Saved {
+	metrics, left := study.Undoable(v.snap, t, v.by, v.now)
+	if len(metrics) == 0 {
+		return nil
+	}
+	var values []string
+	for _, metric := range metrics {
+		values = append(values, metric+" "+v.measured(metric, t.Metrics[metric]))
+	}
+	return []templates.Saved{{Number: t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: newKey()}}
 }
 
 func limitLine(c design.Constraint) string {
@@ -190,28 +215,4 @@ func settingInput(name string, p design.Parameter) templates.Input {
 func shortHash(words []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	return hex.EncodeToString(sum[:6])
-}
-
-// doubts asks back about values that are far outside what was told so far: "Impurity 5.1 %? The highest so far is 0.62 %."
-func (v visit) doubts(readings map[string]ledger.Reading) []templates.Doubt {
-	d := v.snap.Definition
-	var doubts []templates.Doubt
-	for i, metric := range told(d) {
-		reading, typed := readings[metric]
-		if !typed {
-			continue
-		}
-		if doubt := v.snap.Doubt(metric, reading.Value); doubt != nil {
-			doubts = append(doubts, templates.Doubt{Field: metricField(i), Text: doubtText(metric, unitOf(d, metric), reading.Value, *doubt)})
-		}
-	}
-	return doubts
-}
-
-func doubtText(metric, unit string, value float64, doubt ledger.Doubt) string {
-	extreme := "lowest"
-	if doubt.Above {
-		extreme = "highest"
-	}
-	return fmt.Sprintf("%s %s? The %s so far is %s.", capitalised(metric), quantity(value, unit), extreme, quantity(doubt.Extreme, unit))
 }

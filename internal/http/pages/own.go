@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -17,10 +18,10 @@ func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.showOwn(w, r, http.StatusOK, visiting(r, snap), templates.Form{Values: map[string][]string{}})
+	return s.showOwn(w, r, http.StatusOK, visiting(r, snap), templates.Form{Values: map[string][]string{}}, nil)
 }
 
-func (s *Site) showOwn(w http.ResponseWriter, r *http.Request, status int, v visit, form templates.Form) error {
+func (s *Site) showOwn(w http.ResponseWriter, r *http.Request, status int, v visit, form templates.Form, change func(*templates.OwnPage)) error {
 	d := v.snap.Definition
 	page := templates.OwnPage{Page: newPage(r, "My own point"), Study: v.head, Form: form, Key: form.Value("key"), Context: contextInputs(d)}
 	page.Width = "medium"
@@ -39,29 +40,85 @@ func (s *Site) showOwn(w http.ResponseWriter, r *http.Request, status int, v vis
 		}
 		page.Metrics = append(page.Metrics, in)
 	}
+	if change != nil {
+		change(&page)
+	}
 	return show(w, r, status, templates.OwnView(page))
 }
 
-// AddOwn makes a person's own point a trial.
+// AddOwn makes a person's own point a trial, once what is expected of it was seen.
 func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request) error {
 	snap, err := s.studyNow(r)
 	if err != nil {
 		return err
 	}
+	names := formNames(snap.Definition, metricField, settingField)
 	return submit(w, r, func(form *typed) submission {
 		own := form.own(snap.Definition)
-		return submission{
+		asked := submission{
 			do: func(cmd study.Command) error {
 				_, _, err := s.Studies.AddTrial(r.Context(), cmd, snap.ID, own)
 				return err
 			},
 			to:    "/studies/" + snap.ID + "?done=own&saved=" + url.QueryEscape(snap.ID+"/own") + "#next",
-			names: formNames(snap.Definition, metricField, settingField),
+			names: names,
 			again: func(form templates.Form) error {
-				return s.showOwn(w, r, http.StatusUnprocessableEntity, visiting(r, snap), form)
+				return s.showOwn(w, r, http.StatusUnprocessableEntity, visiting(r, snap), form, nil)
 			},
 		}
+		expect := func(status int) error { return s.showForecast(w, r, status, form, own) }
+		asked.doubted = func(templates.Form, []study.Doubt) error { return expect(http.StatusUnprocessableEntity) }
+		switch seen := form.text("shown"); {
+		case form.pressed() == "forecast":
+			asked.do, asked.done = nil, func() error { return expect(http.StatusOK) }
+		case seen != "" && seen != form.asShown(""):
+			asked.do, asked.done = nil, func() error { return expect(http.StatusUnprocessableEntity) }
+		}
+		return asked
 	})
+}
+
+// showForecast shows the form again with what is expected of the point, and what is odd about it.
+func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, form *typed, own study.OwnTrial) error {
+	who, _ := request.Caller(r)
+	snap, forecast, err := s.Studies.Forecast(r.Context(), study.Command{By: who.By()}, request.StudyID(r), own)
+	if snap == nil {
+		return err
+	}
+	names := formNames(snap.Definition, metricField, settingField)
+	if err != nil {
+		if !form.place(err, names) {
+			return err
+		}
+		return s.showOwn(w, r, http.StatusUnprocessableEntity, visiting(r, snap), form.shown(), nil)
+	}
+	return s.showOwn(w, r, status, visiting(r, snap), form.shown(), func(page *templates.OwnPage) {
+		page.Doubts = doubtful(study.DoubtOwn(snap, own, forecast), names)
+		page.Forecast = forecastOf(snap, forecast)
+		page.Forecast.Shown = form.asShown("")
+	})
+}
+
+// forecastOf puts what a decision expects into words: readings, with their noise.
+func forecastOf(snap *ledger.Snapshot, decision *ledger.Decision) *templates.Forecast {
+	d := snap.Definition
+	shown := &templates.Forecast{}
+	if decision == nil {
+		return shown
+	}
+	known := 0
+	for _, metric := range modelled(d) {
+		line := templates.ForecastLine{Name: metric, Reading: "no model yet", Limit: limitsText(d, metric)}
+		if expected := snap.ForetoldBy(decision, metric); expected != nil {
+			line.Reading = uncertain(expected.Mean, expected.SD, unitOf(d, metric))
+			known++
+		}
+		shown.Metrics = append(shown.Metrics, line)
+	}
+	if len(d.Constraints) > 0 && known == len(shown.Metrics) {
+		shown.Chance = percent(decision.FeasibilityProbability)
+	}
+	return shown
 }
 
 func (t *typed) own(d design.Definition) study.OwnTrial {

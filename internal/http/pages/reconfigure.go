@@ -52,6 +52,9 @@ func (s *Site) showReconfigure(w http.ResponseWriter, r *http.Request, status in
 	for i := range snap.Definition.Constraints {
 		copyFields(shown, fixed, fmt.Sprintf("constraints.%d.", i), "metric", "op", "name")
 	}
+	for i := range snap.Definition.RecordedMetrics {
+		copyFields(shown, fixed, fmt.Sprintf("recorded_metrics.%d.", i), "metric", "unit")
+	}
 	copyFields(shown, fixed, "objective.", "metric", "direction")
 	form.Values = shown
 	return s.showDefine(w, r, status, templates.DefinePage{Reconfigure: true, Study: studyHead(r, snap), Form: form})
@@ -101,12 +104,16 @@ func (t *typed) reconfiguration(d design.Definition) design.Reconfiguration {
 	}
 	for i, c := range d.Constraints {
 		at := fmt.Sprintf("constraints.%d.", i)
-		c.Threshold, c.Unit = t.required(at+"threshold", "write the limit"), t.text(at+"unit")
+		c.Threshold, c.Unit, c.Plausible = t.required(at+"threshold", "write the limit"), t.text(at+"unit"), t.plausible(at)
 		change.Constraints = append(change.Constraints, c)
 	}
 	objective := d.Objective
-	objective.Unit = t.text("objective.unit")
+	objective.Unit, objective.Plausible = t.text("objective.unit"), t.plausible("objective.")
 	change.Objective = &objective
+	for i, r := range d.RecordedMetrics {
+		r.Plausible = t.plausible(fmt.Sprintf("recorded_metrics.%d.", i))
+		change.RecordedMetrics = append(change.RecordedMetrics, r)
+	}
 	algorithm, model, rules := t.algorithm(d.Algorithm), t.model(d.Model), t.lines("input_constraints")
 	change.Algorithm, change.Model, change.InputConstraints = &algorithm, &model, &rules
 	if change.Reason == "" {

@@ -78,6 +78,7 @@ var doneSentence = map[string]string{
 	"corrected":  "Corrected. Both values stand in the ledger.",
 	"closed":     "Saved.",
 	"saved":      "Saved. Thank you.",
+	"undone":     "Undone. What was saved stands in the ledger, and the trial is waiting again.",
 	"asked":      "Here is what to try next.",
 	"own":        "Your point is a trial now.",
 	"replicated": "The same settings are waiting to be run again.",

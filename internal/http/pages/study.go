@@ -29,11 +29,13 @@ type visit struct {
 	at    int64      // the moment that links keep to, 0 for now
 	// parts tells that the page fetches its parts one by one.
 	parts bool
+	by    string // the viewer, as the ledger names them
 }
 
 func visiting(r *http.Request, snap *ledger.Snapshot) visit {
 	head := studyHead(r, snap)
-	return visit{head: head, snap: snap, now: time.Now(), url: head.URL(""), query: r.URL.Query(), parts: true}
+	who, _ := request.Caller(r)
+	return visit{by: who.By(), head: head, snap: snap, now: time.Now(), url: head.URL(""), query: r.URL.Query(), parts: true}
 }
 
 // StudyPage is the study, top to bottom.

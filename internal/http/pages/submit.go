@@ -25,6 +25,8 @@ type submission struct {
 	names func(location string) string
 	// again shows the form again with what was typed and what is wrong; nil lets that have a page of its own.
 	again func(templates.Form) error
+	// doubted shows the form again with what is odd about it; nil for forms without such values.
+	doubted func(templates.Form, []study.Doubt) error
 }
 
 // submit is the way of every form: what was typed is read, becomes a command with the form's own retry key, and is answered: by the page
@@ -36,7 +38,16 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*typed) submission
 	}
 	asked := read(form)
 	if asked.do != nil && form.ok() {
-		err = asked.do(command(r, form.values))
+		cmd := command(r, form.values)
+		if asked.doubted != nil {
+			sure := form.text("sure")
+			cmd.Sure = &sure
+		}
+		err = asked.do(cmd)
+	}
+	var odd *study.Doubtful
+	if errors.As(err, &odd) {
+		return asked.doubted(form.shown(), odd.Doubts)
 	}
 	if form.ok() && (err == nil || answeredBefore(err) != nil) {
 		return asked.answer(w, r)
@@ -81,7 +92,7 @@ func command(r *http.Request, values url.Values) study.Command {
 func withoutButtons(values url.Values) url.Values {
 	said := url.Values{}
 	for name, list := range values {
-		if name != "key" && name != "do" && name != "sure" {
+		if name != "key" && name != "do" && name != "sure" && name != "shown" {
 			said[name] = list
 		}
 	}

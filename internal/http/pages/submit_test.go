@@ -104,7 +104,7 @@ func TestAnotherFormUnderTheSameKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t)
 	study := newTrial(s)
-	post(s, study+"/own", url.Values{"key": {"k"}, "used.0": {"30"}, "used.1": {"A"}}).Want(303)
+	post(s, study+"/own", url.Values{"key": {"k"}, "used.0": {"31"}, "used.1": {"A"}}).Want(303)
 	if page := string(post(s, study+"/own", url.Values{"key": {"k"}, "used.0": {"50"}, "used.1": {"A"}}).Want(422).Body); !strings.Contains(page, `value="50"`) {
 		t.Error("what was typed is lost")
 	}

@@ -24,11 +24,6 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 	v := visiting(r, snap)
 	return submit(w, r, func(form *typed) submission {
 		telling := form.telling(snap.Definition, trial)
-		if form.text("sure") == "" {
-			if doubts := v.doubts(telling.Metrics); form.ok() && len(doubts) > 0 {
-				return submission{done: func() error { return s.tellAgain(w, r, v, trial, form.shown(), doubts) }}
-			}
-		}
 		var after *ledger.Snapshot
 		return submission{
 			do: func(cmd study.Command) (err error) {
@@ -37,7 +32,10 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 			},
 			done:  func() error { return s.afterTelling(w, r, trial.Number, after) },
 			names: formNames(snap.Definition, metricField, settingField),
-			again: func(form templates.Form) error { return s.tellAgain(w, r, v, trial, form, nil) },
+			again: func(form templates.Form) error { return s.tellBesideOthers(w, r, form) },
+			doubted: func(form templates.Form, doubts []study.Doubt) error {
+				return s.tellAgain(w, r, v, trial, form, doubtful(doubts, formNames(snap.Definition, metricField, settingField)))
+			},
 		}
 	})
 }
@@ -133,10 +131,25 @@ func formNames(d design.Definition, metric, setting func(int) string) func(strin
 	}
 }
 
+// tellBesideOthers shows the entry form again with what is wrong, and what others saved of the trial meanwhile beside what was typed.
+func (s *Site) tellBesideOthers(w http.ResponseWriter, r *http.Request, form templates.Form) error {
+	snap, trial, err := s.trialNow(r)
+	if err != nil {
+		return err
+	}
+	return s.tellAgain(w, r, visiting(r, snap), trial, form, templates.Doubts{})
+}
+
 // tellAgain shows the entry form again, as typed, with what is wrong or odd.
-func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v visit, trial *ledger.Trial, form templates.Form, doubts []templates.Doubt) error {
+func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v visit, trial *ledger.Trial, form templates.Form, doubts templates.Doubts) error {
+	if first := doubts.First(); form.First == "" {
+		form.First = first
+	}
 	entry := v.entry(trial, form)
 	entry.Doubts = doubts
+	if slices.ContainsFunc(entry.Meanwhile, func(m templates.Meanwhile) bool { return m.Mine != "" }) {
+		entry.Form.General = "Nothing of yours is saved yet: somebody else saved a result of this trial meanwhile."
+	}
 	if isPart(r) {
 		return show(w, r, http.StatusUnprocessableEntity, templates.EntryForm(v.head, trial.Number, entry))
 	}
@@ -148,7 +161,7 @@ func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int, 
 	w.Header().Set("X-Saved", strconv.Itoa(number))
 	if isPart(r) {
 		letPartsFollow(w, after)
-		if !strings.HasSuffix(currentPath(r), "/studies/"+request.StudyID(r)) {
+		if !onStudyPage(r) {
 			return GoTo(w, r, trialURL(request.StudyID(r), number)+"?done=saved")
 		}
 		w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
@@ -156,6 +169,11 @@ func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int, 
 	}
 	id := request.StudyID(r)
 	return GoTo(w, r, "/studies/"+id+"?done=saved&saved="+url.QueryEscape(fmt.Sprintf("%s/%d", id, number))+"#next")
+}
+
+// onStudyPage tells whether htmx sends from the page of the study.
+func onStudyPage(r *http.Request) bool {
+	return strings.HasSuffix(currentPath(r), "/studies/"+request.StudyID(r))
 }
 
 // currentPath is the path of the page that htmx sends from.

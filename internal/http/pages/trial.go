@@ -30,6 +30,9 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 		Excluded: t.Excluded, Reason: reasonLine(t), Waiting: t.Waiting(), Because: whyOf(t), Key: newKey(), Previous: t.Number - 1,
 	}
 	page.Width = "medium"
+	if v.head.Operates {
+		page.Saved = v.savedJustNow(t)
+	}
 	if t.Number < len(v.snap.Trials) {
 		page.Following = t.Number + 1
 	}
@@ -101,6 +104,35 @@ func (s *Site) Replicate(w http.ResponseWriter, r *http.Request) error {
 				return err
 			},
 			to: "/studies/" + snap.ID + "?done=replicated#next",
+		}
+	})
+}
+
+// Undo takes back what the viewer saved of a trial just now.
+func (s *Site) Undo(w http.ResponseWriter, r *http.Request) error {
+	snap, trial, err := s.trialNow(r)
+	if err != nil {
+		return err
+	}
+	return submit(w, r, func(*typed) submission {
+		var after *ledger.Snapshot
+		return submission{
+			do: func(cmd study.Command) (err error) {
+				after, err = s.Studies.Undo(r.Context(), cmd, snap.ID, trial.Number)
+				return err
+			},
+			done: func() error {
+				w.Header().Set("X-Undone", strconv.Itoa(trial.Number))
+				if isPart(r) && onStudyPage(r) {
+					letPartsFollow(w, after)
+					w.WriteHeader(http.StatusOK)
+					return nil
+				}
+				if isPart(r) {
+					return GoTo(w, r, trialURL(snap.ID, trial.Number)+"?done=undone")
+				}
+				return GoTo(w, r, "/studies/"+snap.ID+"?done=undone#next")
+			},
 		}
 	})
 }

@@ -20,9 +20,6 @@ func NewSums(M int) *Sums {
 	return s
 }
 
-// Terms is the number of terms that each sum has.
-func (s *Sums) Terms() int { return s.terms }
-
 // Add adds a·x[i] to every sum i.
 func (s *Sums) Add(a float64, x []float64) {
 	Axpy(a, x, s.lanes[s.terms%lanes])

@@ -18,9 +18,10 @@ type Change struct {
 
 // Reconfiguration changes parts of the definition; nil parts stay.
 type Reconfiguration struct {
-	Parameters       []Parameter        `json:"parameters,omitempty"`  // same names and types: units, bounds, choices
-	Constraints      []Constraint       `json:"constraints,omitempty"` // thresholds, by name
-	Objective        *Objective         `json:"objective,omitempty"`   // unit
+	Parameters       []Parameter        `json:"parameters,omitempty"`       // same names and types: units, bounds, choices
+	Constraints      []Constraint       `json:"constraints,omitempty"`      // thresholds, what is plausible, by name
+	Objective        *Objective         `json:"objective,omitempty"`        // unit, what is plausible
+	RecordedMetrics  []RecordedMetric   `json:"recorded_metrics,omitempty"` // unit, what is plausible, by metric
 	Algorithm        *Algorithm         `json:"algorithm,omitempty"`
 	Model            *Model             `json:"model,omitempty"`
 	InputConstraints *[]string          `json:"input_constraints,omitempty"`
@@ -37,10 +38,13 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	if n, there := len(change.Constraints), len(d.Constraints); n > there {
 		faults.Add("body.constraints", n, "there are %d constraints; the study has %d, and constraints cannot be added", n, there)
 	}
+	if n, there := len(change.RecordedMetrics), len(d.RecordedMetrics); n > there {
+		faults.Add("body.recorded_metrics", n, "there are %d recorded metrics; the study has %d, and metrics cannot be added", n, there)
+	}
 	if len(faults) > 0 {
 		return d, faults
 	}
-	d.Parameters, d.Constraints = slices.Clone(d.Parameters), slices.Clone(d.Constraints)
+	d.Parameters, d.Constraints, d.RecordedMetrics = slices.Clone(d.Parameters), slices.Clone(d.Constraints), slices.Clone(d.RecordedMetrics)
 	for i, p := range change.Parameters {
 		at := slices.IndexFunc(d.Parameters, func(q Parameter) bool { return q.Name == p.Name })
 		if at < 0 {
@@ -61,6 +65,14 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		}
 		c.Name = name
 		d.Constraints[at] = c
+	}
+	for i, r := range change.RecordedMetrics {
+		at := slices.IndexFunc(d.RecordedMetrics, func(q RecordedMetric) bool { return q.Metric == r.Metric })
+		if at < 0 {
+			faults.Add(fmt.Sprintf("body.recorded_metrics[%d].metric", i), r.Metric, "the study records no such metric; metrics cannot be added or renamed")
+			continue
+		}
+		d.RecordedMetrics[at] = r
 	}
 	if change.Objective != nil {
 		d.Objective = *change.Objective

@@ -43,6 +43,7 @@ func (c *checker) objective() {
 	o := c.d.Objective
 	c.names.claim(o.Metric, "the objective's metric", "body.objective.metric", &c.faults)
 	c.unit(o.Unit, "body.objective.unit")
+	c.plausible(o.Plausible, "body.objective.plausible")
 	if o.Direction != "maximize" && o.Direction != "minimize" {
 		c.faults.Add("body.objective.direction", o.Direction, `must be "maximize" or "minimize"`)
 	}
@@ -79,6 +80,7 @@ func (c *checker) constraintNames() {
 
 func (c *checker) constraint(k *Constraint, at string) {
 	c.unit(k.Unit, at+".unit")
+	c.plausible(k.Plausible, at+".plausible")
 	if k.Op != "<=" && k.Op != ">=" {
 		c.faults.Add(at+".op", k.Op, `must be "<=" or ">="`)
 	}
@@ -129,12 +131,18 @@ func (c *checker) contextNames() {
 // sharedMetrics checks that constraints on one metric agree on what it is.
 func (c *checker) sharedMetrics() {
 	first := map[string]int{}
+	plausible := map[string][]float64{c.d.Objective.Metric: c.d.Objective.Plausible}
 	units := map[string]string{c.d.Objective.Metric: c.d.Objective.Unit}
 	for i, k := range c.d.Constraints {
 		if unit := units[k.Metric]; unit != "" && k.Unit != "" && k.Unit != unit {
 			c.faults.Add(constraintAt(i)+".unit", k.Unit, "%s is in %s elsewhere; a metric has one unit", k.Metric, unit)
 		} else if unit == "" {
 			units[k.Metric] = k.Unit
+		}
+		if other := plausible[k.Metric]; other != nil && k.Plausible != nil && !slices.Equal(k.Plausible, other) {
+			c.faults.Add(constraintAt(i)+".plausible", k.Plausible, "%s is plausible in another range elsewhere; a metric has one", k.Metric)
+		} else if other == nil {
+			plausible[k.Metric] = k.Plausible
 		}
 		j, shared := first[k.Metric]
 		if !shared {
@@ -153,5 +161,19 @@ func (c *checker) recorded() {
 		at := fmt.Sprintf("body.recorded_metrics[%d]", i)
 		c.names.claim(r.Metric, "another recorded metric", at+".metric", &c.faults)
 		c.unit(r.Unit, at+".unit")
+		c.plausible(r.Plausible, at+".plausible")
+	}
+}
+
+// plausible checks the lowest and the highest value of a metric that need no second look; nil says nothing.
+func (c *checker) plausible(bounds []float64, at string) {
+	switch {
+	case bounds == nil:
+	case len(bounds) != 2:
+		c.faults.Add(at, bounds, "must be two numbers, the lowest and the highest plausible value")
+	case !Computable(bounds[0]), !Computable(bounds[1]):
+		c.faults.Add(at, nil, "must be two numbers between -1e100 and 1e100")
+	case bounds[0] >= bounds[1]:
+		c.faults.Add(at, bounds, "the lowest plausible value, %s, must be below the highest, %s", formatNumber(bounds[0]), formatNumber(bounds[1]))
 	}
 }

@@ -138,7 +138,7 @@ func (b *compiler) candidates() {
 			c.arms = nil
 			return
 		}
-		x, _ := c.space.read(candidate, fmt.Sprintf("body.candidates[%d]", i), false, b.faults)
+		x, _ := c.space.read(candidate, fmt.Sprintf("body.candidates[%d]", i), reading{}, b.faults)
 		c.arms[i] = x
 		whole[i] = c.space.exactly(x)
 		if key := keyOf(x); !has(c.armIndex, key) {
@@ -182,7 +182,7 @@ func (b *compiler) unavailable() {
 		}
 		for j, v := range values {
 			location := fmt.Sprintf("%s[%d]", at, j)
-			x := a.read(v, location, false, b.faults)
+			x := a.read(v, location, reading{}, b.faults)
 			if a.step > 0 && c.Def.Candidates == nil && a.tidy(a.snap(x)) != x {
 				b.faults.Add(location, v, "%s has no such value; its steps are %s from %s", name, formatNumber(a.step), formatNumber(a.low))
 			}

@@ -66,6 +66,9 @@ type Objective struct {
 	Metric    string `json:"metric"`
 	Direction string `json:"direction"` // maximize or minimize
 	Unit      string `json:"unit,omitempty"`
+	// Plausible are the lowest and the highest value that need no second look: what lies outside is asked back when it is entered, and never
+	// refused.
+	Plausible []float64 `json:"plausible,omitempty"`
 }
 
 // Constraint is a limit on a metric: it holds when the metric is Op Threshold.
@@ -75,6 +78,8 @@ type Constraint struct {
 	Op        string  `json:"op"` // <= or >=
 	Threshold float64 `json:"threshold"`
 	Unit      string  `json:"unit,omitempty"`
+	// Plausible is of the metric, see Objective; limits that share one agree on it.
+	Plausible []float64 `json:"plausible,omitempty"`
 	// Expression gives the metric's value from the parameters and the Context of the decision instead of readings.
 	Expression string   `json:"expression,omitempty"`
 	Context    []string `json:"context,omitempty"`
@@ -84,8 +89,9 @@ type Constraint struct {
 
 // RecordedMetric is kept but not modelled.
 type RecordedMetric struct {
-	Metric string `json:"metric"`
-	Unit   string `json:"unit,omitempty"`
+	Metric    string    `json:"metric"`
+	Unit      string    `json:"unit,omitempty"`
+	Plausible []float64 `json:"plausible,omitempty"` // see Objective
 }
 
 // Algorithm names the algorithm and its settings.
@@ -118,11 +124,12 @@ type MetricInfo struct {
 	Known       bool // of known form or sampled: its value comes with the decision
 	IsObjective bool
 	Constraints []Constraint // the limits on it
+	Plausible   []float64    // the lowest and the highest value that need no second look; nil where nobody said
 }
 
 // Metrics lists the metrics of a checked definition: the objective, the constraints' metrics, the recorded ones.
 func (d Definition) Metrics() []MetricInfo {
-	all := []MetricInfo{{Name: d.Objective.Metric, Unit: d.Objective.Unit, Modelled: true, IsObjective: true}}
+	all := []MetricInfo{{Name: d.Objective.Metric, Unit: d.Objective.Unit, Modelled: true, IsObjective: true, Plausible: d.Objective.Plausible}}
 	index := map[string]int{d.Objective.Metric: 0}
 	for _, k := range d.Constraints {
 		i, listed := index[k.Metric]
@@ -134,10 +141,13 @@ func (d Definition) Metrics() []MetricInfo {
 		if all[i].Unit == "" {
 			all[i].Unit = k.Unit
 		}
+		if all[i].Plausible == nil {
+			all[i].Plausible = k.Plausible
+		}
 		all[i].Constraints = append(all[i].Constraints, k)
 	}
 	for _, r := range d.RecordedMetrics {
-		all = append(all, MetricInfo{Name: r.Metric, Unit: r.Unit})
+		all = append(all, MetricInfo{Name: r.Metric, Unit: r.Unit, Plausible: r.Plausible})
 	}
 	return all
 }

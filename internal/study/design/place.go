@@ -12,7 +12,7 @@ import (
 func (c *Compiled) Place(s Settings, location string) (Settings, optimizer.Place, Faults) {
 	var f Faults
 	finiteSet := c.arms != nil
-	x, good := c.space.read(s, location, !finiteSet, &f)
+	x, good := c.space.read(s, location, reading{round: !finiteSet}, &f)
 	if !good {
 		return nil, optimizer.Place{Arm: -1}, f
 	}

@@ -366,10 +366,15 @@ func (s *space) describe(x []float64) string {
 	return strings.Join(parts, ", ")
 }
 
+// reading says how strictly settings are read.
+type reading struct {
+	round  bool // to steps
+	beyond bool // values may lie beyond the bounds, as far as a model makes sense of them: they were used
+}
+
 // read turns settings into physical values, reporting every setting that is missing, unknown, of the wrong kind or out of
-// range. A missing remainder is filled in, and any remainder is set to exactly what the others leave. Steps are enforced
-// (rounded to) unless the settings are a candidate. x is of use only if ok.
-func (s *space) read(settings Settings, location string, round bool, f *Faults) (x []float64, ok bool) {
+// range. A missing remainder is filled in, and any remainder is set to exactly what the others leave. x is of use only if ok.
+func (s *space) read(settings Settings, location string, how reading, f *Faults) (x []float64, ok bool) {
 	before := len(*f)
 	x = make([]float64, len(s.axes))
 	for i := range s.axes {
@@ -377,7 +382,7 @@ func (s *space) read(settings Settings, location string, round bool, f *Faults) 
 		v, given := settings[a.Name]
 		switch {
 		case given:
-			x[i] = a.read(v, location+"."+a.Name, round, f)
+			x[i] = a.read(v, location+"."+a.Name, how, f)
 		case a.Type != Remainder:
 			f.Add(location+"."+a.Name, nil, "is missing; give %s", a.wanted())
 		}
@@ -393,7 +398,7 @@ func (s *space) read(settings Settings, location string, round bool, f *Faults) 
 	if len(*f) > before {
 		return x, false
 	}
-	s.readRemainders(x, settings, location, f)
+	s.readRemainders(x, settings, location, how, f)
 	return x, len(*f) == before
 }
 
@@ -407,7 +412,7 @@ func (c *Compiled) Names(s Settings) bool {
 	return true
 }
 
-func (s *space) readRemainders(x []float64, settings Settings, location string, f *Faults) {
+func (s *space) readRemainders(x []float64, settings Settings, location string, how reading, f *Faults) {
 	given := slices.Clone(x)
 	s.remainders(x)
 	for i := range s.axes {
@@ -421,6 +426,9 @@ func (s *space) readRemainders(x []float64, settings Settings, location string, 
 		switch _, told := settings[a.Name]; {
 		case told && math.Abs(given[i]-x[i]) > 1e-6*a.size():
 			f.Add(at, given[i], "must be %s, what the others leave of %s; it may be left out", left, formatNumber(*a.Total))
+		case how.beyond && (x[i] < a.low-forgiven || x[i] > a.high+forgiven):
+			a.reach(x[i], at, f)
+			x[i] = a.clean(x[i])
 		case x[i] < a.low-forgiven:
 			f.Add(at, left, "the others leave %s of %s, below the lowest, %s", left, formatNumber(*a.Total), formatNumber(a.low))
 		case x[i] > a.high+forgiven:
@@ -443,7 +451,7 @@ func (a *axis) wanted() string {
 }
 
 // read returns the physical value of one setting.
-func (a *axis) read(v Value, location string, round bool, f *Faults) float64 {
+func (a *axis) read(v Value, location string, how reading, f *Faults) float64 {
 	if a.Type == Categorical {
 		i := slices.Index(a.Choices, v.Text)
 		if !v.IsText || i < 0 {
@@ -455,14 +463,29 @@ func (a *axis) read(v Value, location string, round bool, f *Faults) float64 {
 	switch x := v.Number; {
 	case v.IsText, !Finite(x), a.Type == Integer && x != math.Trunc(x):
 		f.Add(location, v, "must be %s", a.wanted())
+	case how.beyond && (x < a.low || x > a.high) && a.Type != Remainder:
+		a.reach(x, location, f)
 	case x < a.low && a.Type != Remainder:
 		f.Add(location, v, "%s is below the lowest, %s", formatNumber(x), formatNumber(a.low))
 	case x > a.high && a.Type != Remainder:
 		f.Add(location, v, "%s is above the highest, %s", formatNumber(x), formatNumber(a.high))
-	case round && a.step > 0:
+	case how.round && a.step > 0:
 		return a.tidy(a.snap(x))
 	}
 	return v.Number + 0
+}
+
+// furthest is how many times the range of a parameter a value that was used may lie beyond it. Further away no model knows anything, and sums
+// lose their meaning.
+const furthest = 10
+
+// reach refuses a value that lies too far beyond the bounds to compute with.
+func (a *axis) reach(x float64, location string, f *Faults) {
+	if u := a.unit(x); a.log && x <= 0 {
+		f.Add(location, NumberValue(x), "%s cannot be on a logarithmic scale; it takes numbers above 0", formatNumber(x))
+	} else if !(u >= -furthest && u <= 1+furthest) {
+		f.Add(location, NumberValue(x), "%s lies more than %d times the range beyond %s to %s; if it was really so, widen the bounds first", formatNumber(x), furthest, formatNumber(a.low), formatNumber(a.high))
+	}
 }
 
 // Wanted says, for a message, what values a parameter of the study takes; "" when there is no such parameter.

@@ -7,18 +7,15 @@ import (
 	"headroom/internal/optimizer"
 )
 
-// PlaceUsed is place for settings that were really used: a step does not round them.
+// PlaceUsed is Place for settings that were really used: a step does not round them, and they may lie beyond the bounds and break the rules
+// for what may be chosen, since an overshoot happens.
 func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.Place, Faults) {
 	if c.arms != nil {
 		return c.Place(s, location)
 	}
 	var f Faults
-	x, good := c.space.read(s, location, false, &f)
+	x, good := c.space.read(s, location, reading{beyond: true}, &f)
 	if !good {
-		return nil, optimizer.Place{Arm: -1}, f
-	}
-	if i := c.space.broken(x, personSlack); i >= 0 {
-		f.Add(location, s, "breaks the input constraint %s", c.space.limits[i].explain(x))
 		return nil, optimizer.Place{Arm: -1}, f
 	}
 	return c.space.exactly(x), optimizer.Place{U: c.space.units(x), Arm: -1}, nil
@@ -26,9 +23,9 @@ func (c *Compiled) PlaceUsed(s Settings, location string) (Settings, optimizer.P
 
 // viewpoint is where the model is looked at: any settings within the parameters' ranges, whether they may be tried or not. With
 // candidates it is the one with equal settings, and with an arms' covariance it must be one.
-func (c *Compiled) viewpoint(s Settings, location string) (optimizer.Place, Faults) {
+func (c *Compiled) viewpoint(s Settings, location string, how reading) (optimizer.Place, Faults) {
 	var f Faults
-	x, good := c.space.read(s, location, false, &f)
+	x, good := c.space.read(s, location, how, &f)
 	if !good {
 		return optimizer.Place{Arm: -1}, f
 	}
@@ -51,7 +48,13 @@ func (c *Compiled) OnlyArms() bool {
 
 // Viewpoints places several settings to look at; faults are located by their index in a list.
 func (c *Compiled) Viewpoints(points []Settings, location string) ([]optimizer.Place, Faults) {
-	return eachPlaced(points, location, c.viewpoint)
+	return eachPlaced(points, location, func(s Settings, at string) (optimizer.Place, Faults) { return c.viewpoint(s, at, reading{}) })
+}
+
+// Overlook tells what is wrong with settings to draw charts through: they may be of a trial that ended up beyond the bounds.
+func (c *Compiled) Overlook(s Settings, location string) Faults {
+	_, faults := c.viewpoint(s, location, reading{beyond: true})
+	return faults
 }
 
 // Places is Place for several settings; faults are located by their index in a list.

@@ -2,44 +2,242 @@ package ledger
 
 import (
 	"math"
-	"slices"
+
+	"headroom/internal/optimizer/warp"
 )
 
-// Doubt is why a value looks wrong: it lies far above the highest value so far, or far below the lowest.
+// A reading is doubted, never refused, when it looks like a slip of whoever typed it. This file holds the rule for one value; which values are
+// judged, and the words, are the service's.
+
+// Expected is the prediction of a reading, its noise included, in the metric's unit.
+type Expected struct{ Mean, SD float64 }
+
+// Doubt is why a value looks wrong. Several may hold at once.
 type Doubt struct {
-	Above   bool
-	Extreme float64 // the highest or lowest so far
+	Implausible []float64 // the range that people gave for the metric, when the value lies outside
+	Expected    *Expected // the prediction, when the value lies more than mostSD standard deviations beside it
+	Above       bool      // the value lies above Extreme, the highest so far, else below the lowest
+	Extreme     *float64  // when the value lies beyond all readings so far
+	Meant       *Slip     // what would fit, if a likely slip leads from there to the value
 }
 
-// fewestToJudge is how many values must be known before a new one can look odd.
-const fewestToJudge = 4
+// Slip is a common mistake with a number: what was probably meant, and the power of ten between the two, 0 when only the sign is another.
+type Slip struct {
+	Meant float64
+	Power int // typed = meant · 10^Power
+}
 
-// Doubt judges a value of metric by those of the included trials; nil when it looks like them.
-func (snap *Snapshot) Doubt(metric string, value float64) *Doubt {
+const (
+	// mostSD is how many standard deviations of a reading a value may lie beside its prediction; within easySD it is not looked at again.
+	mostSD, easySD = 4, 2
+	// fewestToJudge is how many values must be known before the model, or their range, can make a new one look odd.
+	fewestToJudge = 4
+	// fewestForPowers is how many values must be known before a new one can be another power of ten.
+	fewestForPowers = 2
+	// farOutside is how many times as large as the largest, or as small as the smallest reading, a value is when a power of ten comes to mind.
+	farOutside = 3
+	mostPowers = 3
+)
+
+// Judge doubts a value of a metric; nil when it looks as it should. known is what other readings range over, expected nil where no model has
+// learnt the metric.
+func (snap *Snapshot) Judge(metric string, value float64, expected *Expected, known Range) *Doubt {
+	var plausible []float64
+	for _, m := range snap.Definition.Metrics() {
+		if m.Name == metric {
+			plausible = m.Plausible
+		}
+	}
+	return judge(value, plausible, expected, known)
+}
+
+func judge(value float64, plausible []float64, expected *Expected, known Range) *Doubt {
+	doubt, fits := Doubt{}, known.around
+	if len(plausible) == 2 && (value < plausible[0] || value > plausible[1]) {
+		doubt.Implausible = plausible
+	}
+	odd := doubt.Implausible != nil
+	switch {
+	case expected != nil:
+		fits = expected.fits
+		distance := expected.distance(value)
+		if distance > mostSD {
+			doubt.Expected = expected
+		}
+		odd = odd || distance > mostSD || distance > easySD && known.otherPower(value, fits)
+	case known.Count >= fewestToJudge:
+		odd = odd || known.farFrom(value) || known.otherPower(value, fits)
+	default:
+		odd = odd || known.otherPower(value, fits)
+	}
+	if !odd {
+		return nil
+	}
+	if known.beyond(value) {
+		doubt.Above = value > known.High
+		doubt.Extreme = &known.Low
+		if doubt.Above {
+			doubt.Extreme = &known.High
+		}
+	}
+	doubt.Meant = slipOf(value, func(x float64) bool {
+		return fits(x) && (len(plausible) != 2 || plausible[0] <= x && x <= plausible[1])
+	})
+	return &doubt
+}
+
+func (e *Expected) distance(x float64) float64 { return math.Abs(x-e.Mean) / e.SD }
+func (e *Expected) fits(x float64) bool        { return e.distance(x) <= easySD }
+
+// Range is what readings of a metric range over; Low and High mean something when there are any.
+type Range struct {
+	Count     int
+	Low, High float64
+}
+
+// RangeOf is what values range over.
+func RangeOf(values ...float64) Range {
+	r := Range{Low: math.Inf(1), High: math.Inf(-1)}
+	for _, x := range values {
+		r.Count++
+		r.Low, r.High = min(r.Low, x), max(r.High, x)
+	}
+	return r
+}
+
+// With is what both range over together.
+func (r Range) With(other Range) Range {
+	return Range{r.Count + other.Count, min(r.Low, other.Low), max(r.High, other.High)}
+}
+
+// RangesWithout are, for each value, what the others range over.
+func RangesWithout(values []float64) []Range {
+	before, after := make([]Range, len(values)+1), RangeOf()
+	before[0] = RangeOf()
+	for i, x := range values {
+		before[i+1] = before[i].With(RangeOf(x))
+	}
+	without := make([]Range, len(values))
+	for i := len(values) - 1; i >= 0; i-- {
+		without[i] = before[i].With(after)
+		after = after.With(RangeOf(values[i]))
+	}
+	return without
+}
+
+// Range is what the readings of a metric range over, in all included trials but one (0: in all).
+func (snap *Snapshot) Range(metric string, except int) Range {
 	var known []float64
 	for i := range snap.Trials {
-		if m, told := snap.Trials[i].Metrics[metric]; told && !snap.Trials[i].Excluded {
+		if m, told := snap.Trials[i].Metrics[metric]; told && !snap.Trials[i].Excluded && i != except-1 {
 			known = append(known, m.Value)
 		}
 	}
-	return doubtBy(known, value)
+	return RangeOf(known...)
 }
 
-// doubtBy doubts a value that lies further outside the known ones than twice their spread; where all are equal, than their size.
-func doubtBy(known []float64, value float64) *Doubt {
-	if len(known) < fewestToJudge {
+func (r Range) beyond(x float64) bool { return r.Count > 0 && (x < r.Low || x > r.High) }
+
+// around tells whether x lies within the readings, or about as near to them as they are to each other.
+func (r Range) around(x float64) bool {
+	if r.Count == 0 {
+		return false
+	}
+	room := (r.High - r.Low) / 2
+	if room == 0 {
+		room = math.Abs(r.High) / 4
+	}
+	return r.Low-room <= x && x <= r.High+room
+}
+
+// farFrom tells whether x lies further outside the readings than twice their spread; where all are equal, than their size.
+func (r Range) farFrom(x float64) bool {
+	room := 2 * (r.High - r.Low)
+	if room == 0 {
+		room = math.Abs(r.High)
+	}
+	return x > r.High+room || x < r.Low-room
+}
+
+// otherPower tells whether x is of another size, or sign, than all readings, and a slip leads to it from among them.
+func (r Range) otherPower(x float64, fits func(float64) bool) bool {
+	if r.Count < fewestForPowers || r.Low <= 0 && r.High >= 0 {
+		return false
+	}
+	least, most := math.Abs(r.Low), math.Abs(r.High)
+	if least > most {
+		least, most = most, least
+	}
+	size := math.Abs(x)
+	otherSign := x != 0 && (x < 0) != (r.High < 0) && r.Count >= fewestToJudge
+	return (otherSign || size > farOutside*most || size < least/farOutside) && slipOf(x, fits) != nil
+}
+
+// slipOf is the least slip that leads to x from a value that fits, nil if none does.
+func slipOf(x float64, fits func(float64) bool) *Slip {
+	if x == 0 {
 		return nil
 	}
-	low, high := slices.Min(known), slices.Max(known)
-	room := 2 * (high - low)
-	if room == 0 {
-		room = math.Abs(high)
+	if fits(-x) {
+		return &Slip{Meant: -x}
 	}
-	switch {
-	case value > high+room:
-		return &Doubt{Above: true, Extreme: high}
-	case value < low-room:
-		return &Doubt{Extreme: low}
+	for power := 1; power <= mostPowers; power++ {
+		factor := math.Pow10(power)
+		if fits(x / factor) {
+			return &Slip{x / factor, power}
+		}
+		if fits(x * factor) {
+			return &Slip{x * factor, -power}
+		}
 	}
 	return nil
+}
+
+// Foretold is what the decision of a trial expected of a metric's reading; nil without one, when the trial was run at other settings, or when
+// the model had not learnt the metric by then.
+func (snap *Snapshot) Foretold(t *Trial, metric string) *Expected {
+	if t.SettingsChanged || t.Decision == nil || !snap.learnt(metric, t.Number) {
+		return nil
+	}
+	return t.Decision.Expects(metric)
+}
+
+// learnt tells whether a model fitted to readings of the metric was in force at decision number.
+func (snap *Snapshot) learnt(metric string, number int) bool {
+	for _, fit := range snap.Fits {
+		if m, there := fit.Metrics[metric]; there && fit.From <= number && m.Count >= fewestToJudge {
+			return true
+		}
+	}
+	return false
+}
+
+// Expects is the reading that a decision expects, to first order where readings are bent:
+//
+//	sd² = sd_latent² + λ·(scale / w′(z))², z = (mean − centre)/scale.
+//
+// It is nil where the decision knows nothing of the metric.
+func (d *Decision) Expects(metric string) *Expected {
+	mean, there := d.Mean[metric]
+	m, modelled := d.Model[metric]
+	if !there || !modelled || m.Scale <= 0 {
+		return nil
+	}
+	slope := 1.0
+	if m.Warp != nil {
+		slope = warp.Warp(*m.Warp).Slope((mean - m.Centre) / m.Scale)
+	}
+	sd := math.Hypot(d.SD[metric], math.Sqrt(m.Lambda)*m.Scale/slope)
+	if !(sd > 0) || math.IsInf(sd, 0) {
+		return nil
+	}
+	return &Expected{mean, sd}
+}
+
+// ForetoldBy is Foretold for a trial that has not begun, by the decision that would be recorded with it.
+func (snap *Snapshot) ForetoldBy(d *Decision, metric string) *Expected {
+	if d == nil || !snap.learnt(metric, len(snap.Trials)+1) {
+		return nil
+	}
+	return d.Expects(metric)
 }

@@ -1,21 +1,114 @@
 package ledger
 
-import "testing"
+import (
+	"math"
+	"slices"
+	"testing"
 
-func TestDoubtFallsOnWhatLiesFarOutside(t *testing.T) {
+	"headroom/internal/study/design"
+)
+
+func TestDoubtByWhatReadingsRangeOver(t *testing.T) {
 	t.Parallel()
-	known := []float64{0.3, 0.62, 0.41, 0.5}
-	for value, want := range map[float64]*Doubt{5.1: {Above: true, Extreme: 0.62}, -2: {Extreme: 0.3}, 0.9: nil, 1.26: nil, 1.27: {Above: true, Extreme: 0.62}, -0.34: nil} {
-		if got := doubtBy(known, value); (got == nil) != (want == nil) || got != nil && *got != *want {
+	known := RangeOf(0.3, 0.62, 0.41, 0.5)
+	for value, extreme := range map[float64]float64{5.1: 0.62, -2: 0.3, 0.9: 0, 1.26: 0, 1.27: 0.62, 0.1: 0, 0.05: 0.3, 0.041: 0.3, -0.41: 0.3, 410: 0.62} {
+		got := judge(value, nil, nil, known)
+		if (got == nil) != (extreme == 0) || got != nil && (*got.Extreme != extreme || got.Above != (extreme == 0.62)) {
+			t.Errorf("%v: %+v, want one by %v", value, got, extreme)
+		}
+	}
+	if got := judge(5.1, nil, nil, RangeOf()); got != nil {
+		t.Errorf("nothing is known, yet 5.1 is doubted: %+v", got)
+	}
+	if got := judge(9, nil, nil, RangeOf(0.3, 0.62, 0.41)); got != nil {
+		t.Errorf("three values are too few to doubt what no slip explains: %+v", got)
+	}
+	for value, doubted := range map[float64]bool{-7: false, -13: true, 1: true} {
+		if got := judge(value, nil, nil, RangeOf(-6, -6, -6, -6)); (got != nil) != doubted {
+			t.Errorf("after four equal ones, %v: %+v", value, got)
+		}
+	}
+}
+
+func TestDoubtNamesTheLikelySlip(t *testing.T) {
+	t.Parallel()
+	known := RangeOf(61, 70.5)
+	for value, want := range map[float64]*Slip{
+		712: {71.2, 1}, 7125: {71.25, 2}, 65000: {65, 3}, 6.5: {65, -1}, 0.65: {65, -2}, 0.065: {65, -3}, 90: nil,
+	} {
+		got := judge(value, nil, nil, known)
+		if (got == nil) != (want == nil) || got != nil && (got.Meant == nil || math.Abs(got.Meant.Meant-want.Meant) > 1e-9 || got.Meant.Power != want.Power) {
 			t.Errorf("%v: %+v, want %+v", value, got, want)
 		}
 	}
-	if got := doubtBy(known[:3], 5.1); got != nil {
-		t.Errorf("three values are too few to doubt: %+v", got)
+	expected := &Expected{Mean: 70, SD: 2}
+	if got := judge(-70.3, nil, expected, RangeOf()); got == nil || got.Meant == nil || got.Meant.Power != 0 || got.Meant.Meant != 70.3 {
+		t.Errorf("a minus too many: %+v", got)
 	}
-	for value, doubted := range map[float64]bool{-7: false, -13: true, 1: true} {
-		if got := doubtBy([]float64{-6, -6, -6, -6}, value); (got != nil) != doubted {
-			t.Errorf("after four equal ones, %v: %+v", value, got)
+}
+
+func TestDoubtByThePrediction(t *testing.T) {
+	t.Parallel()
+	known := RangeOf(20, 75, 60, 66)
+	expected := &Expected{Mean: 70, SD: 2}
+	for value, doubted := range map[float64]bool{70: false, 77.9: false, 62.1: false, 78.1: true, 61.9: true, 25: true} {
+		got := judge(value, nil, expected, known)
+		if (got != nil) != doubted || got != nil && got.Expected != expected {
+			t.Errorf("%v: %+v", value, got)
 		}
+	}
+	// Between two and four standard deviations, only another power of ten is odd.
+	wide := &Expected{Mean: 0.31, SD: 0.1}
+	if got := judge(0.03, nil, wide, RangeOf(0.2, 0.4, 0.3)); got == nil || got.Meant == nil || got.Meant.Power != -1 {
+		t.Errorf("0.03 for 0.3: %+v", got)
+	}
+	if got := judge(0.58, nil, wide, RangeOf(0.2, 0.4, 0.3)); got != nil {
+		t.Errorf("0.58: %+v", got)
+	}
+}
+
+func TestDoubtByWhatIsPlausible(t *testing.T) {
+	t.Parallel()
+	percent := []float64{0, 100}
+	for value, doubted := range map[float64]bool{-0.1: true, 0: false, 100: false, 100.5: true} {
+		if got := judge(value, percent, nil, RangeOf()); (got != nil) != doubted || got != nil && got.Implausible == nil {
+			t.Errorf("%v: %+v", value, got)
+		}
+	}
+	if got := judge(712, percent, &Expected{Mean: 500, SD: 300}, RangeOf()); got == nil {
+		t.Error("a wild model made 712 % plausible")
+	}
+}
+
+func TestRangesWithout(t *testing.T) {
+	t.Parallel()
+	got := RangesWithout([]float64{3, 9, 1})
+	want := []Range{{2, 1, 9}, {2, 1, 3}, {2, 3, 9}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestADecisionExpectsReadingsWithTheirNoise(t *testing.T) {
+	t.Parallel()
+	d := Decision{Mean: map[string]float64{"yield": 70}, SD: map[string]float64{"yield": 3},
+		Model: map[string]MetricModel{"yield": {Lambda: 0.04, Centre: 60, Scale: 20}}}
+	if got := d.Expects("yield"); got == nil || got.Mean != 70 || got.SD != 5 {
+		t.Errorf("√(3² + 0.04·20²) = 5, got %+v", got)
+	}
+	if d.Expects("impurity") != nil {
+		t.Error("nothing is known of impurity")
+	}
+	snap := &Snapshot{Definition: design.Definition{Objective: design.Objective{Metric: "yield"}}}
+	trial := &Trial{Number: 6, Decision: &d}
+	if snap.Foretold(trial, "yield") != nil {
+		t.Error("no fit was in force: the model is its prior")
+	}
+	snap.Fits = []FittedData{{From: 6, Metrics: map[string]FittedMetric{"yield": {Count: 5}}}}
+	if snap.Foretold(trial, "yield") == nil {
+		t.Error("a fit of five readings was in force")
+	}
+	if trial.SettingsChanged = true; snap.Foretold(trial, "yield") != nil {
+		t.Error("the decision says nothing of other settings")
 	}
 }

@@ -167,3 +167,6 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 	}
 	return running
 }
+
+// Chosen are the settings that trial number was begun with; Trial.Parameters are those used.
+func (snap *Snapshot) Chosen(number int) design.Settings { return snap.records[number-1].chosen }

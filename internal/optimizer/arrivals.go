@@ -1,0 +1,99 @@
+package optimizer
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+)
+
+// arrival is a reading in the order the readings came.
+type arrival struct {
+	round    int
+	revealed int
+	lambda   float64
+}
+
+// continuation are the readings of a metric that are in the data of an era's last decision: the first known ones of a regression of the prior
+// state, and more.
+type continuation struct {
+	before *group // nil for none
+	known  int
+	more   []arrival
+}
+
+func (c continuation) same(o continuation) bool {
+	return c.before == o.before && c.known == o.known && slices.Equal(c.more, o.more)
+}
+
+// order lists them all.
+func (c continuation) order() strand[arrival] {
+	if c.before == nil {
+		return strand[arrival]{items: c.more}
+	}
+	return c.before.arrivals.prefix(c.known).append(c.more...)
+}
+
+// arrivals lists the readings of a metric for an era that ends before decision until.
+func (s *State) arrivals(metric int, m metricModel, until int) continuation {
+	var list []arrival
+	add := func(round int) {
+		r := &s.history.Rounds[round-1]
+		if reading := r.Readings[metric]; !r.Excluded && reading.Told && reading.Revealed < until-1 {
+			list = append(list, arrival{round, reading.Revealed, s.readingLambda(round, reading, m)})
+		}
+	}
+	before := s.arrivedBefore(metric, m, until)
+	if before == nil {
+		for i := range s.history.Rounds {
+			add(i + 1)
+		}
+		byArrival(list)
+		return continuation{more: list}
+	}
+	// Up to the first change the order is as it was; from there on what was not touched, what was, and what is new is put in order.
+	n := before.seen(s.agreed.seen - 1)
+	for _, a := range before.order[n:] {
+		if _, touched := slices.BinarySearch(s.agreed.touched, a.round); !touched && a.round <= len(s.history.Rounds) {
+			add(a.round)
+		}
+	}
+	for _, round := range s.agreed.touched {
+		if s.history.Rounds[round-1].Readings[metric].Revealed >= s.agreed.seen-1 {
+			add(round)
+		}
+	}
+	for round := len(s.prior.history.Rounds) + 1; round <= len(s.history.Rounds); round++ {
+		add(round)
+	}
+	byArrival(list)
+	for n < len(before.order) && len(list) > 0 && before.order[n] == list[0] {
+		n, list = n+1, list[1:]
+	}
+	return continuation{before, n, list}
+}
+
+// arrivedBefore is the prior state's regression of a metric that had all its readings, if it was made with the same model and now all are
+// wanted, too; else nil.
+func (s *State) arrivedBefore(metric int, m metricModel, until int) *group {
+	if s.prior != nil && until > s.Round() {
+		last := s.prior.eraList[len(s.prior.eraList)-1]
+		if reflect.DeepEqual(last.models[metric], m) {
+			return last.groups[last.groupOf[metric]]
+		}
+	}
+	return nil
+}
+
+// tellings are the readings of a metric that were told during round t, in order of their rounds.
+func (s *State) tellings(metric, t int) []arrival {
+	last := s.eraList[len(s.eraList)-1]
+	g := last.groups[last.groupOf[metric]]
+	return g.order[g.seen(t):g.seen(t+1)]
+}
+
+// byArrival sorts readings by when they came.
+func byArrival(order []arrival) {
+	slices.SortFunc(order, func(a, b arrival) int {
+		return cmp.Or(cmp.Compare(a.revealed, b.revealed), cmp.Compare(a.round, b.round))
+	})
+}

@@ -80,7 +80,7 @@ func (v visit) mapChart(o outlook, drawn study.Map, recommended *study.Recommend
 	if !surface.Smooth {
 		x, y = gridAxis(x, surface.X), gridAxis(y, surface.Y)
 	}
-	var traces []templates.Trace
+	traces := []templates.Trace{}
 	if surface.Smooth {
 		traces = v.observedOn(o, recommended)
 	}

@@ -325,7 +325,7 @@ func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
 
 // multiplierPanel is what breaking each limit costs in the eyes of the algorithm.
 func (p *panelling) multiplierPanel() templates.Panel {
-	panel := templates.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight}
+	panel := templates.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []templates.Trace{}}
 	var all []float64
 	styles := []templates.Style{templates.Step, templates.Second, templates.Estimate, templates.Bound}
 	for j, c := range p.snap.Definition.Constraints {

@@ -404,10 +404,30 @@ func (p *tab) audit(what string) {
 			p.t.Errorf("%s: %s (%s): %.300s\n%s", what, v.ID, v.Help, node.HTML, node.Summary)
 		}
 	}
+	if doubled := ask[[]string](p, doubledIDs); len(doubled) > 0 {
+		p.t.Errorf("%s: %q", what, doubled)
+	}
 	if extra := ask[int](p, "document.documentElement.scrollWidth - innerWidth"); extra > 0 {
 		p.t.Errorf("%s: the page is %d pixels wider than its window", what, extra)
 	}
 }
+
+// doubledIDs finds ids that stand twice, and labels and descriptions of nothing.
+const doubledIDs = `(() => {
+  const wrong = [], seen = new Set();
+  for (const element of document.querySelectorAll("[id]")) {
+    if (element.closest("svg.main-svg")) continue; // the chart library's own
+    if (seen.has(element.id)) wrong.push("two elements have the id " + element.id);
+    seen.add(element.id);
+  }
+  for (const [attribute, list] of [["for", false], ["aria-labelledby", true], ["aria-describedby", true]]) {
+    for (const element of document.querySelectorAll("[" + attribute + "]")) {
+      const names = element.getAttribute(attribute).split(list ? /\s+/ : /$^/).filter(Boolean);
+      for (const name of names) if (!seen.has(name)) wrong.push(attribute + " names nothing: " + name);
+    }
+  }
+  return wrong;
+})()`
 
 func (p *tab) light() {
 	p.t.Helper()

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -27,6 +29,14 @@ func (p *tab) keyParts(key rune, meanwhile func()) {
 func (p *tab) slow(times float64) {
 	p.t.Helper()
 	if _, err := chromedp.Call(p.ctx, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: times}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// signOutUnnoticed takes the window's cookies away.
+func (p *tab) signOutUnnoticed() {
+	p.t.Helper()
+	if _, err := chromedp.Call(p.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -73,7 +83,7 @@ func TestEnterMovesOnAndSavesNothingEarly(t *testing.T) {
 		t.Fatalf("Enter in the first field saved %d results", got)
 	}
 	p.keys("1" + kb.Enter)
-	p.until("the result in the table", `/71\.25[\s\S]*0\.31/.test(document.querySelector("#trial-1").innerText)`)
+	p.sees("Saved · trial 1: yield 71.25 %, impurity 0.31 %")
 	if got := site.kinds(t, id, "told"); got != 1 {
 		t.Errorf("%d results were saved, not 1", got)
 	}
@@ -116,4 +126,242 @@ func TestTypingThroughRefreshes(t *testing.T) {
 			p.slow(1)
 		})
 	}
+}
+
+func TestUndoRightAfterSaving(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Undo"))
+	site.play(t, id, 2)
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 2}, nil)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.fill(result(3, 0), "61.5")
+	p.fill(result(3, 1), "0.31")
+	p.click("#card-3 button.primary")
+	p.sees("Saved · trial 3: yield 61.5 %, impurity 0.31 %")
+	p.until("the card gone", `!document.querySelector("#card-3")`)
+	if !ask[bool](p, fmt.Sprintf(`document.activeElement.matches(%q)`, result(4, 0))) {
+		t.Errorf("after saving, the cursor is at %s", ask[string](p, `document.activeElement.outerHTML.slice(0, 100)`))
+	}
+	p.audit("saved")
+	p.click("#saved-3 button")
+	p.until("the card again, with what was typed", fmt.Sprintf(`document.querySelector(%q)?.value === "61.5" && document.querySelector(%q).value === "0.31"`, result(3, 0), result(3, 1)))
+	if told, corrected := site.kinds(t, id, "told"), site.kinds(t, id, "corrected"); told != 3 || corrected != 1 {
+		t.Errorf("%d told and %d corrected events, not 3 and 1", told, corrected)
+	}
+	p.fill(result(3, 0), "62.5")
+	p.click("#card-3 button.primary")
+	p.sees("Saved · trial 3: yield 62.5 %")
+	p.seesNot("Nothing of yours is saved")
+}
+
+func TestSomebodyElseWasQuicker(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Quicker"))
+	site.play(t, id, 2)
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 2}, nil)
+	tell := func(number int, metrics map[string]any) {
+		site.api(t, "POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, number), map[string]any{"metrics": metrics}, nil)
+	}
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+
+	p.fill(result(3, 1), "0.29")
+	p.fill(result(3, 0), "61.5")
+	tell(3, map[string]any{"yield": 63.5})
+	p.sees("yield 63.5 % saved by")
+	p.sees("You typed 61.5.")
+	if got := p.value(result(3, 1)); got != "0.29" {
+		t.Errorf("what was typed for the other result became %q", got)
+	}
+	if !ask[bool](p, `document.activeElement !== document.body`) {
+		t.Error("the cursor is lost")
+	}
+	p.audit("beside another's result")
+	p.reload()
+	p.sees("You typed 61.5.")
+
+	p.fill(result(4, 0), "60.5")
+	tell(4, map[string]any{"yield": 64.5, "impurity": 0.3})
+	p.sees("Somebody else completed trial 4 while you were typing: yield 60.5.")
+	p.audit("a completed trial")
+	p.press("Drop mine")
+	p.until("no note", `!document.querySelector("#strayed").innerText`)
+
+	// Without scripts, the answer to the form says so.
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	plain := newTab(t, site.base)
+	plain.withoutScripts()
+	plain.open(site.link(t))
+	plain.click("main form button")
+	plain.sees("Studies")
+	plain.open("/studies/" + id)
+	plain.fill(result(5, 0), "59.5")
+	plain.fill(result(5, 1), "0.33")
+	tell(5, map[string]any{"yield": 65.5})
+	plain.click("#card-5 button.primary")
+	plain.sees("Nothing of yours is saved yet")
+	plain.sees("You typed 59.5.")
+	if got := plain.value(result(5, 1)); got != "0.33" {
+		t.Errorf("what was typed became %q", got)
+	}
+}
+
+func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
+	t.Parallel()
+	study := buffer("Doubt")
+	study["objective"].(map[string]any)["plausible"] = []float64{0, 100}
+	id := site.makeStudy(t, study)
+	site.play(t, id, 6)
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.fill(result(7, 0), "712")
+	p.fill(result(7, 1), "0.3")
+	p.press("Save result")
+	p.sees("Yield 712 %? Plausible is 0 to 100 %.")
+	p.sees("would fit: was the decimal point meant?")
+	p.until("the cursor at the doubted field", fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 0)))
+	p.audit("doubt")
+	for range 4 { // through every field and button
+		p.keys(kb.Enter)
+	}
+	if got := site.kinds(t, id, "told"); got != 6 {
+		t.Fatalf("Enter confirmed a doubt: %d results are told", got)
+	}
+	p.fill(result(7, 0), "7120")
+	p.press("Save anyway")
+	p.sees("Yield 7120 %?")
+	if got := site.kinds(t, id, "told"); got != 6 {
+		t.Fatalf("a confirmation of 712 was taken for 7120: %d results are told", got)
+	}
+	p.press("Save anyway")
+	p.sees("Saved · trial 7: yield 7120 %")
+
+	// A correction stores only what was previewed, and is doubted by the same rule.
+	p.open("/studies/" + id + "/trials/7/correct")
+	p.fill("#f-metric_0", "71.2")
+	p.fill("#f-reason", "decimal point")
+	p.press("See what this would change")
+	p.sees("What this would change")
+	p.fill("#f-metric_0", "713")
+	p.press("Correct it")
+	p.sees("Nothing is corrected yet")
+	p.sees("Yield 713 %?")
+	p.fill("#f-metric_0", "71.2")
+	p.press("Preview again")
+	p.sees("What this would change")
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	p.press("Correct it")
+	p.sees("Nothing is corrected yet")
+	p.press("Correct it")
+	p.sees("Corrected. Both values stand in the ledger.")
+
+	// An own point shows what to expect before it is begun, and a repeated one is asked back.
+	p.open("/studies/" + id + "/own")
+	p.fill("#f-used_0", "44")
+	p.fill("#f-used_1", "5")
+	p.keys(kb.Enter)
+	p.sees("Chance that these settings stay within every limit")
+	p.audit("forecast")
+	p.press("Begin this trial")
+	p.sees("Your point is a trial now.")
+	p.open("/studies/" + id + "/own")
+	p.fill("#f-used_0", "44")
+	p.fill("#f-used_1", "5")
+	p.press("What to expect of it")
+	p.sees("The same settings as trial 9: a replicate on purpose?")
+	p.press("Begin it anyway")
+	p.sees("Your point is a trial now.")
+
+	// An overshoot is doubted, then recorded, with what was chosen beside it.
+	p.open("/studies/" + id + "/trials/9")
+	p.press("settings were slightly different")
+	p.fill("#r-9-f-used_0", "63")
+	p.fill(result(9, 0), "66")
+	p.press("Save result")
+	p.sees("That is above the highest that may be chosen, 60 °C: was it really used?")
+	p.press("Save anyway")
+	p.until("both settings", `/63[\s\S]*44/.test(document.querySelector("dl.settings").innerText)`)
+
+	// Imported rows are doubted by each other.
+	p.open("/studies/" + id + "/import")
+	p.fill("#f-text", "temperature;cycles;yield;impurity\n41,5;3;612;0,3\n50;4;70;0,31\n")
+	p.press("Check")
+	p.sees("Line 2: Yield 612 %?")
+	p.press("Import anyway")
+	p.sees("The rows are imported.")
+}
+
+// A sign-in that ends while somebody types.
+func TestSignInEnds(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Signed out"))
+	site.play(t, id, 2)
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+	p.fill(result(3, 0), "61.5")
+	p.fill(result(3, 1), "0.31")
+	p.forgive(true)
+	p.signOutUnnoticed()
+	p.press("Save result")
+	p.sees("Your sign-in has ended. What you entered is kept, and sent once after you have signed in again")
+	if got := p.value(result(3, 0)); got != "61.5" {
+		t.Errorf("the entry became %q", got)
+	}
+	p.audit("signed out")
+	other := p.another()
+	other.signIn(site.link(t))
+	p.sees("Saved · trial 3: yield 61.5 %, impurity 0.31 %")
+	p.until("no banner", `document.querySelector("#connection").hidden`)
+	if got := site.kinds(t, id, "told"); got != 3 {
+		t.Errorf("%d results are told, not 3", got)
+	}
+
+	// The same, when they sign in on the very page.
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	p.until("the next card", `document.querySelector("#card-4")`)
+	p.fill(result(4, 0), "62.5")
+	p.fill(result(4, 1), "0.32")
+	p.forgive(true)
+	p.signOutUnnoticed()
+	p.press("Save result")
+	p.sees("Your sign-in has ended.")
+	ask[int](p, `unsent.clear(), 0`) // what beforeunload asks a person, nobody answers here
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.sees("Saved · trial 4: yield 62.5 %, impurity 0.32 %")
+	p.reload()
+	if got := site.kinds(t, id, "told"); got != 4 {
+		t.Errorf("%d results are told, not 4", got)
+	}
+}
+
+func TestDraftsKeepAddedLinesAndStayWithTheirStudy(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Origin of a copy"))
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/new")
+	p.fill("#f-name", "Half a study")
+	p.press("+ Add a parameter")
+	p.until("a third line", `document.querySelector("#f-parameters_2_name")`)
+	p.fill("#f-parameters_2_name", "pressure")
+	p.reload()
+	p.until("the third line again", `document.querySelector("#f-parameters_2_name")?.value === "pressure" && document.querySelector("#f-name").value === "Half a study"`)
+	p.open("/studies/new?from=" + id)
+	p.ready()
+	if got := p.value("#f-name"); got == "Half a study" {
+		t.Error("the copy of a study met the draft of another")
+	}
+	p.fill("#f-name", "A copy")
+	p.open("/studies/new")
+	p.until("the first draft", `document.querySelector("#f-name").value === "Half a study"`)
 }

@@ -158,7 +158,8 @@ func TestCorrectionWithPreview(t *testing.T) {
 	if after := site.version(t, id); after != before {
 		t.Fatalf("the preview stored something: version %d became %d", before, after)
 	}
-	p.press("Correct it")
+	p.sees("Impurity 0.05 %?")
+	p.press("Correct it anyway")
 	p.sees("Corrected. Both values stand in the ledger.")
 	p.until("both values", `document.querySelector("main table").innerText.includes("0.05") && document.querySelector("main table s.was")`)
 	p.open("/studies/" + id + "?below=3")

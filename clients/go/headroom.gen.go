@@ -728,9 +728,9 @@ type Measurement struct {
 	Corrected  bool       `json:"corrected"`
 	Headroom   *float64   `json:"headroom,omitempty"`
 	Known      *bool      `json:"known,omitempty"`
-	ObservedAt *time.Time `json:"observed_at,omitempty"`
+	ObservedAt *time.Time `json:"observed_at"`
 	Original   *float64   `json:"original,omitempty"`
-	Stddev     *float64   `json:"stddev,omitempty"`
+	Stddev     *float64   `json:"stddev"`
 	ToldAt     time.Time  `json:"told_at"`
 	Value      float64    `json:"value"`
 }

@@ -54,7 +54,7 @@ var pageAudiences = map[audience]string{
 	operator: "GET /studies/new, POST /studies/new, POST /studies/demo",
 	admin: "GET /people, POST /people/invites, POST /people/invites/{link}/revoke, POST /people/tokens, POST /people/tokens/{token}/revoke, " +
 		"POST /people/{person}/role, POST /people/{person}/disable, POST /people/{person}/enable, POST /people/{person}/link",
-	studyViewer: "GET /studies/{id}, GET /studies/{id}/parts/{part}, GET /studies/{id}/board, POST /studies/{id}/board/verify, GET /studies/{id}/trials/{number}",
+	studyViewer: "GET /studies/{id}, GET /studies/{id}/bench, GET /studies/{id}/parts/{part}, GET /studies/{id}/board, GET /studies/{id}/board/verify, POST /studies/{id}/board/verify, GET /studies/{id}/report, GET /studies/{id}/trials/{number}, GET /studies/{id}/trials/{number}/sheet",
 	studyOperator: "GET /studies/{id}/edit, POST /studies/{id}/edit, GET /studies/{id}/reconfigure, POST /studies/{id}/reconfigure, " +
 		"GET /studies/{id}/import, POST /studies/{id}/import, POST /studies/{id}/simulate, POST /studies/{id}/ask, GET /studies/{id}/own, POST /studies/{id}/own, " +
 		"POST /studies/{id}/trials/{number}/tell, POST /studies/{id}/trials/{number}/close, POST /studies/{id}/trials/{number}/undo, POST /studies/{id}/trials/{number}/replicate, " +
@@ -194,7 +194,7 @@ func TestShareLinkBecomesACookie(t *testing.T) {
 	s := sitetest.New(t)
 	id, other := s.NewStudy(sitetest.Screen), s.NewStudy(sitetest.Screen)
 	opened := s.Call("GET", "/share/"+s.Share(id), "", nil).Want(303)
-	if got := opened.Header.Get("Location"); got != "/studies/"+id {
+	if got := opened.Header.Get("Location"); got != "/studies/"+id+"/board" {
 		t.Errorf("Location %q", got)
 	}
 	cookie := opened.Header.Get("Set-Cookie")

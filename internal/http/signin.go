@@ -59,7 +59,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	return pages.GoTo(w, r, "/sign-in")
 }
 
-// openShare exchanges a share link for a cookie that reads its study, and goes there.
+// openShare exchanges a share link for a cookie that reads its study, and opens its board.
 func (s *Server) openShare(w http.ResponseWriter, r *http.Request) error {
 	secret := chi.URLParam(r, "secret")
 	who, err := s.authenticate(r, secret)
@@ -73,6 +73,6 @@ func (s *Server) openShare(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.setCookie(w, shareCookie, secret, who.ExpiresAt)
-	http.Redirect(w, r, "/studies/"+who.StudyID, http.StatusSeeOther)
+	http.Redirect(w, r, "/studies/"+who.StudyID+"/board", http.StatusSeeOther)
 	return nil
 }

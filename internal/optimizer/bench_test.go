@@ -3,9 +3,11 @@ package optimizer
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/search"
 )
 
 // sizes are the studies benchmarked: rounds and parameters, one objective and two constraints on a fixed model.
@@ -90,17 +92,90 @@ func suggest(b *testing.B, s *State) {
 	}
 }
 
-// BenchmarkSamplers suggests on a continuous space with the algorithms that draw whole functions over 2000 places.
+// BenchmarkSamplers suggests with the algorithms that draw whole functions, over 2000 places of a continuous space and over 1728 candidates.
 func BenchmarkSamplers(b *testing.B) {
 	for _, algorithm := range []string{"ckb-ts", "scbo"} {
-		b.Run(algorithm, func(b *testing.B) {
-			cfg := plain(b, 2, 2, func(c *Config) { c.Algorithm = algorithm }, `{}`)
-			s := mustReplay(b, cfg, played(cfg, 100, 1))
+		for name, space := range map[string]func(*Config){"continuous": func(*Config) {}, "candidates": func(c *Config) { c.Space.Arms = candidates(1728, len(c.Space.Dims)) }} {
+			b.Run(algorithm+"/"+name, func(b *testing.B) {
+				cfg := plain(b, 2, 2, func(c *Config) { c.Algorithm = algorithm; space(c) }, `{}`)
+				s := mustReplay(b, cfg, amongArms(cfg, played(cfg, 100, 1)))
+				for b.Loop() {
+					suggest(b, s)
+				}
+			})
+		}
+	}
+}
+
+// candidates are points spread over the space.
+func candidates(count, parameters int) [][]float64 { return search.Halton(count, parameters, 3) }
+
+// amongArms moves every round to a candidate, if there are any: that of its number.
+func amongArms(cfg *Config, h *History) *History {
+	for i := range h.Rounds {
+		if n := len(cfg.Space.Arms); n > 0 {
+			h.Rounds[i].Arm = 17 * i % n
+			h.Rounds[i].Point = cfg.Space.Arms[h.Rounds[i].Arm]
+		}
+	}
+	return h
+}
+
+// byDefault is a study as a lab gets it that touches no setting: log-cei, everything fitted, four parameters and two limits.
+func byDefault(b *testing.B, arms int) *Config {
+	return plain(b, 4, 2, func(c *Config) {
+		c.Algorithm, c.Standardize, c.Fit = "log-cei", true, true
+		for i := range c.Metrics {
+			m := &c.Metrics[i]
+			m.FreeLengthscales, m.FreeNoise, m.FreeVariance, m.Warp = true, true, true, true
+		}
+		if arms > 0 {
+			c.Space.Arms = candidates(arms, 4)
+		}
+	}, `{}`)
+}
+
+// BenchmarkDefault45 tells the last of 45 trials, fits and suggests the next, on a continuous space and among 1728 candidates.
+func BenchmarkDefault45(b *testing.B) {
+	for name, arms := range map[string]int{"continuous": 0, "candidates": 1728} {
+		b.Run(name, func(b *testing.B) {
+			cfg := byDefault(b, arms)
+			h := amongArms(cfg, played(cfg, 45, 1))
+			s := refit(b, mustReplay(b, cfg, &History{Rounds: h.Rounds[:44]}))
 			for b.Loop() {
-				suggest(b, s)
+				suggest(b, refit(b, sure(s.Extend(background, &History{Rounds: h.Rounds, Fits: s.history.Fits}))))
 			}
 		})
 	}
+}
+
+// BenchmarkDefault1000 asks after 1000 trials: first after a restart, and after one more result. BenchmarkCholesky1000 is its measure.
+func BenchmarkDefault1000(b *testing.B) {
+	cfg := byDefault(b, 0)
+	h := played(cfg, 1000, 1)
+	s := refit(b, mustReplay(b, cfg, &History{Rounds: h.Rounds[:999]}))
+	h.Fits = s.history.Fits
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			suggest(b, mustReplay(b, cfg, h))
+		}
+	})
+	b.Run("warm", func(b *testing.B) {
+		for b.Loop() {
+			suggest(b, sure(s.Extend(background, h)))
+		}
+	})
+}
+
+// refit is the state with the fit that is due.
+func refit(b *testing.B, s *State) *State {
+	b.Helper()
+	if !s.FitDue() {
+		return s
+	}
+	h := *s.history
+	h.Fits = append(slices.Clone(h.Fits), sure(s.FitNow(background)))
+	return sure(s.Extend(background, &h))
 }
 
 // family is a study of 2000 rounds under an algorithm: two parameters and two limits, each reading told in its own round, the last as well.

@@ -4,13 +4,16 @@ import (
 	"unsafe"
 
 	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
 )
 
 // Bytes is the memory that the state holds, in bytes: factors, responses, histories and traces, what its parts share counted once. What it
 // shares with the configuration is not counted.
 func (s *State) Bytes() int64 {
 	held := holdings{seen: map[*float64]bool{}}
+	held.bytes += int64(unsafe.Sizeof(*s))
 	for _, e := range s.eraList {
+		held.era(e)
 		for _, g := range e.groups {
 			held.group(g)
 		}
@@ -59,9 +62,19 @@ func (held *holdings) all(rows [][]float64) {
 	}
 }
 
+// era adds what an era holds beside numbers.
+func (held *holdings) era(e *era) {
+	held.bytes += int64(unsafe.Sizeof(*e)) + int64(unsafe.Sizeof(metricModel{}))*int64(cap(e.models)) + int64(unsafe.Sizeof(transform{}))*int64(cap(e.transforms)) +
+		sliceBytes*int64(cap(e.answers)+cap(e.whitened))
+	for i := range e.models {
+		held.floats(e.models[i].kernel.Lengthscales)
+	}
+}
+
 func (held *holdings) data(d *gp.Data) { d.Hold(held.floats) }
 
 func (held *holdings) group(g *group) {
+	held.bytes += int64(unsafe.Sizeof(*g)) + int64(unsafe.Sizeof(*g.data)) + int64(unsafe.Sizeof(kernel.Function{}))
 	held.bytes += int64(unsafe.Sizeof(arrival{})) * int64(cap(g.order))
 	if g.data != nil {
 		held.data(g.data)
@@ -84,6 +97,7 @@ func (held *holdings) view(v *view) {
 	if v == nil {
 		return
 	}
+	held.bytes += int64(unsafe.Sizeof(*v)) + int64(unsafe.Sizeof(v.sources[0]))*int64(cap(v.sources))
 	for i := range v.sources {
 		if src := &v.sources[i]; src.data != nil {
 			held.data(src.data)

@@ -65,7 +65,7 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 	case ledger.Chosen:
 		return admittedData(e, func(data ledger.ChosenData) (any, error) { return data, admitChosen(now, data) })
 	case ledger.Told:
-		return admittedData(e, func(data ledger.ToldData) (any, error) { return onlyDraft(ruleTell(now, data.Number, data.Telling)) })
+		return admittedData(e, func(data ledger.ToldData) (any, error) { return admitTold(now, data) })
 	case ledger.Corrected:
 		return admittedData(e, func(data ledger.CorrectedData) (any, error) { return admitCorrected(now, data) })
 	case ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included:
@@ -154,6 +154,17 @@ func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any,
 	reconfigured.Definition = asWritten(after, reconfigured.Definition)
 	reconfigured.Changes, err = design.Differences(now.Definition, reconfigured.Definition)
 	return reconfigured, err
+}
+
+// admitTold takes times as they are written: they were kept in the zone they came in.
+func admitTold(now *ledger.Snapshot, data ledger.ToldData) (any, error) {
+	would, err := onlyDraft(ruleTell(now, data.Number, data.Telling))
+	if err != nil {
+		return nil, err
+	}
+	told := would.(ledger.ToldData)
+	told.ObservedAt = data.ObservedAt
+	return told, nil
 }
 
 func admitCorrected(now *ledger.Snapshot, data ledger.CorrectedData) (any, error) {

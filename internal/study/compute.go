@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/supervisor"
 	"headroom/internal/turns"
 )
@@ -13,6 +14,22 @@ import (
 func (s *Service) compute(ctx context.Context, studyID string, work func(ctx context.Context) error) error {
 	return s.turns.Do(ctx, studyID, urgencyOf(ctx), func(ctx context.Context, pause turns.Pause) error {
 		return work(optimizer.WithCheckpoint(ctx, pause))
+	})
+}
+
+// Draw lets work that shows what was computed take its turn among the computations, in steps between which others may go first. Steps must not call
+// the service.
+func (s *Service) Draw(ctx context.Context, studyID string, steps ...func() error) error {
+	return s.compute(ctx, studyID, func(ctx context.Context) error {
+		for _, step := range steps {
+			if err := checkpoint.Reach(ctx); err != nil {
+				return err
+			}
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -37,6 +37,8 @@ func honest(t *testing.T) map[string]*bench {
 	limit.Threshold = 0.45
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{limit}, Reason: "stricter"}))
 	b.must(ruleEdit(ledger.EditedData{Name: pointer("Oven 2"), Description: pointer("*hot*"), State: pointer(ledger.Paused)}))
+	zoned := ledger.ToldData{Number: 9, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}}, ObservedAt: pointer(time.Date(2026, 3, 1, 8, 0, 0, 0, time.FixedZone("", 19800)))}}
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Told, Data: zoned}}}, nil) // as earlier programs kept times
 	all["oven"] = b
 
 	b = newBench(t, queue())

@@ -10,8 +10,11 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// ImportOptions are those of POST …/import.
-type ImportOptions struct{ DryRun, IgnoreUnknown bool }
+// ImportOptions are those of POST …/import. Ignored, when not nil, is told the columns that are left out before anything is stored.
+type ImportOptions struct {
+	DryRun, IgnoreUnknown bool
+	Ignored               func(columns []string)
+}
 
 // ImportResult says what was, or would be, imported.
 type ImportResult struct {
@@ -31,6 +34,9 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 		return ImportResult{}, err
 	}
 	rows, unknown, parsed := parseCSV(snap.Compiled(), file, opt.IgnoreUnknown)
+	if opt.Ignored != nil {
+		opt.Ignored(unknown)
+	}
 	result := ImportResult{Snapshot: snap, Rows: len(rows), UnknownColumns: unknown, DryRun: opt.DryRun}
 	if opt.DryRun {
 		if parsed != nil {

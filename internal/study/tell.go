@@ -149,6 +149,7 @@ func mayTell(snap *ledger.Snapshot) error {
 // checkTelling returns the event's data, what is wrong with the telling itself, and what stands against it as the study is. before
 // names the metrics of the trial that the same request has told already.
 func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, at string, before map[string]bool) (ledger.ToldData, design.Faults, error) {
+	t.ObservedAt = ledger.InUTC(t.ObservedAt)
 	data := ledger.ToldData{Number: trial.Number, Telling: t}
 	faults := checkNote(t.Note, at)
 	if len(t.Metrics) == 0 && t.Parameters == nil && t.Note == "" {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"headroom/internal/study/ledger"
 	"headroom/internal/turns"
@@ -27,6 +28,19 @@ func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verificati
 		return Verification{}, err
 	}
 	return one.verifier.outcome(snap.Version), nil
+}
+
+// verifyTime bounds a verification behind requests; it can be asked for again, and goes on from where it was.
+const verifyTime = 10 * time.Minute
+
+// VerifyBehind verifies as Verify does, behind the request, and hands the outcome to ended. It reports false, and verifies nothing, when the service stops.
+// Verified says how far it is.
+func (s *Service) VerifyBehind(snap *ledger.Snapshot, ended func(Verification, error)) bool {
+	var outcome Verification
+	return s.jobs.Go("verification", snap.ID, verifyTime, func(ctx context.Context) (err error) {
+		outcome, err = s.Verify(ctx, snap)
+		return err
+	}, func(err error) { ended(outcome, err) })
 }
 
 // eventsAtOnce is how many events a verification reads at a time.

@@ -149,7 +149,7 @@
       layout[i ? "yaxis" + (i + 1) : "yaxis"] = { ...axisOf({ ticks: panel.height < 100 ? 3 : 5, ...panel.y }, c), domain };
       layout.annotations.push({ xref: "paper", x: 0, xanchor: "left", yref: "paper", y: domain[1], yanchor: "bottom", text: panel.title, showarrow: false, font: { size: 13, color: c.ink, weight: 650 } });
       if (panel.limit) data.push(...limitOf(panel, panels.x.range, y, layout, c));
-      for (const trace of panel.traces.flatMap((t) => traceOf(t, c))) data.push(grouped({ ...trace, yaxis: y }, named));
+      for (const trace of (panel.traces || []).flatMap((t) => traceOf(t, c))) data.push(grouped({ ...trace, yaxis: y }, named));
     });
     if (panels.events) data.push(...eventsOf(panels, layout, inner, named, c));
     for (const trace of data) trace.xaxis = "x";

@@ -254,7 +254,7 @@ addEventListener("focus", () => { if (signedOut) again(); });
 // A form that was saved needs no draft any more. The server says so, since an answer may also be the form with its faults. Who undoes a saving
 // finds what they typed in the form again.
 document.addEventListener("htmx:beforeSwap", (event) => {
-  const form = event.detail.elt;
+  const form = event.detail.requestConfig.elt;
   if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) {
     drafts.drop(form);
     cards.delete(form.dataset.draft);

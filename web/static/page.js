@@ -24,18 +24,26 @@ const headroom = {
 
   // prepare brings what scripts offer to life in a part of the page that has just arrived.
   prepare(root) {
-    for (const button of root.querySelectorAll("[data-copy], [data-print], [data-save]")) button.hidden = false;
+    for (const button of root.querySelectorAll("[data-copy], [data-print-page], [data-save]")) button.hidden = false;
     for (const saved of root.querySelectorAll("[data-left]")) setTimeout(() => headroom.withdraw(saved), 1000 * saved.dataset.left);
     const slider = root.querySelector("[data-slider]");
     if (slider) headroom.slide(slider);
   },
 
-  // slide shows a moment as soon as the slider is let go.
+  // slide says which moment the slider is at. The form fetches it when the slider rests; a board that follows its study moves the slider's end.
   slide(form) {
     const range = form.querySelector("input[type=range]");
     const output = form.querySelector("output");
-    range.addEventListener("input", () => { output.textContent = range.value + " of " + range.max; });
-    range.addEventListener("change", () => form.requestSubmit());
+    const say = () => { output.textContent = range.value + " of " + range.max; };
+    range.addEventListener("input", say);
+    document.addEventListener("htmx:afterSettle", (event) => {
+      const moment = document.getElementById("board-moment");
+      if (event.detail.target?.id !== "board" || !moment) return;
+      const followed = range.value === range.max || event.detail.requestConfig?.elt.tagName === "A";
+      range.max = moment.dataset.last;
+      if (followed) range.value = moment.dataset.at;
+      say();
+    });
   },
 
   // withdraw takes away what can be done no more.
@@ -66,24 +74,13 @@ const headroom = {
     }
     setTimeout(() => { button.textContent = label; }, 3000);
   },
-
-  print(id) {
-    const card = document.getElementById(id);
-    document.body.classList.add("print-card");
-    card.classList.add("printing");
-    addEventListener("afterprint", () => {
-      document.body.classList.remove("print-card");
-      card.classList.remove("printing");
-    }, { once: true });
-    print();
-  },
 };
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.copy !== undefined) headroom.copy(button);
-  if (button.dataset.print) headroom.print(button.dataset.print);
+  if (button.dataset.printPage !== undefined) print();
   if (button.dataset.change) {
     event.preventDefault();
     const field = document.getElementById(button.dataset.change);
@@ -109,7 +106,7 @@ let cursor = null;
 function remember(submitted) {
   const field = document.activeElement;
   const lost = !field || field === document.body;
-  if (lost && cursor?.submitted && cursor.submitted === submitted) return; // its button was disabled while the form was under way
+  if (lost && cursor && (cursor.submitted === submitted || !cursor.field.isConnected)) return; // its button was disabled, or its form has gone
   cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted };
 }
 document.addEventListener("submit", (event) => remember(event.target), true);
@@ -122,6 +119,7 @@ function regain() {
   else if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
 }
 document.addEventListener("htmx:afterSwap", regain);
+document.addEventListener("htmx:afterRequest", regain);
 document.addEventListener("htmx:afterSettle", regain);
 
 // After a form was redrawn, the cursor goes to its first fault, once.

@@ -131,30 +131,6 @@ type EditPage struct {
 	Form  Form
 }
 
-// BoardPage is the reviewer's board.
-type BoardPage struct {
-	Page
-	Study       StudyHead
-	Description string
-	Status      Status
-	At, Last    int64
-	Moment      Stamp
-	Event       string // what event At was
-	Verified    Verified
-	Verdict     Verdict
-	Whole       Whole
-}
-
-// Verified is the outcome of the last verification.
-type Verified struct {
-	Study     StudyHead
-	Known     bool
-	OK        bool
-	At        Stamp
-	Text      string
-	Different []string
-}
-
 // ImportPage brings results in from a spreadsheet.
 type ImportPage struct {
 	Page

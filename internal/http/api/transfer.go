@@ -21,7 +21,7 @@ import (
 type importDocument struct {
 	Rows           int      `json:"rows"`
 	Numbers        []int    `json:"numbers"`
-	UnknownColumns []string `json:"unknown_columns,omitempty"` // only told by a dry run
+	UnknownColumns []string `json:"unknown_columns,omitempty"` // left out
 	DryRun         bool     `json:"dry_run"`
 }
 
@@ -115,8 +115,10 @@ func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
 		}
 		return writeJSON(w, http.StatusOK, importDocument{result.Rows, some(result.Numbers), result.UnknownColumns, true})
 	}
+	var ignored []string
+	options.Ignored = func(columns []string) { ignored = columns }
 	render := func(_ *ledger.Snapshot, numbers []int) reply {
-		return reply{status: http.StatusOK, body: importDocument{Rows: len(numbers), Numbers: some(numbers)}}
+		return reply{status: http.StatusOK, body: importDocument{Rows: len(numbers), Numbers: some(numbers), UnknownColumns: ignored}}
 	}
 	return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		result, err := a.Studies.ImportCSV(r.Context(), cmd, id, bytes.NewReader(body), options)

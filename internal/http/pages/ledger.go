@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -79,6 +80,9 @@ func (v visit) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
 	entry.At.Ago = clock(event.At, v.now)
 	var err error
 	entry.Text, entry.Number, entry.Reason, err = v.words(event)
+	if event.Kind == ledger.Fitted {
+		entry.By = "The model" // nobody asked for it: it was due
+	}
 	return entry, err
 }
 
@@ -100,7 +104,7 @@ func (v visit) words(event ledger.Event) (text string, number int, reason string
 		return editedWords(data), 0, "", err
 	case ledger.Reconfigured:
 		data, err := eventData[ledger.ReconfiguredData](event)
-		return "changed " + changesWords(data.Changes), 0, data.Reason, err
+		return "changed " + changesWords(data.Definition, data.Changes), 0, data.Reason, err
 	case ledger.Chosen:
 		data, err := eventData[ledger.ChosenData](event)
 		return chosenWords(data), data.Number, data.Note, err
@@ -111,7 +115,7 @@ func (v visit) words(event ledger.Event) (text string, number int, reason string
 		data, err := eventData[ledger.CorrectedData](event)
 		return v.correctedWords(data), data.Number, data.Reason, err
 	case ledger.Fitted:
-		return "refitted the model", 0, "", nil
+		return "was fitted to the readings again", 0, "", nil
 	}
 	data, err := eventData[ledger.ClosedData](event)
 	verbs := map[ledger.Kind]string{ledger.Failed: "said that trial %d failed", ledger.Abandoned: "gave up trial %d", ledger.Excluded: "excluded trial %d", ledger.Included: "included trial %d again"}
@@ -138,16 +142,46 @@ func editedWords(data ledger.EditedData) string {
 	return strings.Join(parts, " and ")
 }
 
-func changesWords(changes []design.Change) string {
+func changesWords(d design.Definition, changes []design.Change) string {
 	var parts []string
 	for i, change := range changes {
 		if i == 4 {
 			parts = append(parts, fmt.Sprintf("%d more", len(changes)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s from %s to %s", change.Path, plainJSON(change.Before), plainJSON(change.After)))
+		name, unit := changeName(d, change.Path)
+		parts = append(parts, fmt.Sprintf("%s from %s to %s", name, plainJSON(change.Before), design.WithUnit(plainJSON(change.After), unit, thin)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// listedPath is the place of something in a list of a definition: the list, the item's name and what of it.
+var listedPath = regexp.MustCompile(`^(constraints|parameters)\[(.*)\]\.(\w+)$`)
+
+// partNames say what of a listed thing was changed, as people name it.
+var partNames = map[string]string{"threshold": "limit of", "low": "lowest", "high": "highest", "unit": "unit of", "step": "step of", "scale": "scale of", "choices": "choices of"}
+
+// changeName is what was changed as people name it, with the unit of its values.
+func changeName(d design.Definition, path string) (name, unit string) {
+	found := listedPath.FindStringSubmatch(path)
+	if found == nil {
+		return strings.ReplaceAll(strings.ReplaceAll(path, ".", " "), "_", " "), ""
+	}
+	part := partNames[found[3]]
+	if part == "" {
+		part = found[3] + " of"
+	}
+	for _, c := range d.Constraints {
+		if found[1] == "constraints" && c.Name == found[2] && found[3] == "threshold" {
+			unit = c.Unit
+		}
+	}
+	for _, p := range d.Parameters {
+		if found[1] == "parameters" && p.Name == found[2] && (found[3] == "low" || found[3] == "high" || found[3] == "step") {
+			unit = p.Unit
+		}
+	}
+	return part + " " + found[2], unit
 }
 
 // plainJSON is a changed value as text.

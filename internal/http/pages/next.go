@@ -67,6 +67,14 @@ func (v visit) card(t *ledger.Trial) templates.Card {
 		Study: v.head, Number: t.Number, Origin: originWords(t.Origin), Created: stamp(t.CreatedAt, v.now), By: t.By, Note: t.Note,
 		ReplicateOf: t.ReplicateOf, Status: t.Status, Settings: settingsOf(d, t.Parameters), Why: whyOf(t),
 	}
+	if t.SettingsChanged {
+		chosen := v.snap.Chosen(t.Number)
+		for i, was := range settingsOf(d, chosen) {
+			if i < len(card.Settings) && was.Name == card.Settings[i].Name && was.Value != card.Settings[i].Value {
+				card.Settings[i].Was = was.Value
+			}
+		}
+	}
 	card.Copy = copyText(d, t.Parameters)
 	for _, metric := range tableMetrics(d) {
 		if m, there := t.Metrics[metric]; there {

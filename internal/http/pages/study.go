@@ -47,6 +47,19 @@ func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showStudy(w, r, http.StatusOK, visiting(r, snap), nil)
 }
 
+// BenchPage is what is waiting, and nothing else: for whoever stands at the bench with a phone or a tablet.
+func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request) error {
+	snap, err := s.studyNow(r)
+	if err != nil {
+		return err
+	}
+	v := visiting(r, snap)
+	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.head.Name), Study: v.head, Next: v.next()}
+	page.Width = "bench"
+	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(v.snap.Version, 10)), Version: v.snap.Version}
+	return show(w, r, http.StatusOK, templates.BenchView(page))
+}
+
 // showStudy draws the study page; change may put a form with its faults into it.
 func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v visit, change func(*templates.StudyPage)) error {
 	page := templates.StudyPage{Page: newPage(r, v.head.Name), Study: v.head, Description: markdown(v.snap.Definition.Description)}
@@ -140,7 +153,10 @@ func sections() map[string]part {
 		"next": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
 			return templates.NextSection(v.next()), nil
 		}},
-		"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		"bench": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
+		return templates.BenchSection(v.next()), nil
+	}},
+	"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			progress, err := s.progress(ctx, v)
 			return templates.ProgressSection(progress), err
 		}},

@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"maps"
 	"net/url"
 	"regexp"
 	"strings"
@@ -142,10 +143,18 @@ func TestOddValuesAreAskedBackOnce(t *testing.T) {
 	}
 	before := events(t, s, study)
 	odd := url.Values{"key": {"k"}, "metric.0": {"712"}}
-	if page := string(post(s, study+"/trials/1/tell", odd).Want(422).Body); !strings.Contains(page, "The highest so far is 73") || events(t, s, study) != before {
+	asked := string(post(s, study+"/trials/1/tell", odd).Want(422).Body)
+	if !strings.Contains(asked, "The highest so far is 73") || events(t, s, study) != before {
 		t.Error("an odd value was not asked back")
 	}
-	odd.Set("sure", "yes")
+	_, sure, _ := strings.Cut(asked, `name="sure" value="`)
+	sure, _, _ = strings.Cut(sure, `"`)
+	for _, other := range []url.Values{{"sure": {"yes"}}, {"sure": {sure}, "metric.0": {"713"}}} { // sure of nothing, or of another value
+		unsure := maps.Clone(odd)
+		maps.Copy(unsure, other)
+		post(s, study+"/trials/1/tell", unsure).Want(422)
+	}
+	odd.Set("sure", sure)
 	post(s, study+"/trials/1/tell", odd).Want(303)
 	odd.Del("sure")
 	post(s, study+"/trials/1/tell", odd).Want(303) // the answer was lost, and the form is sent again as it was before the question

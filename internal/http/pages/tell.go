@@ -173,7 +173,7 @@ func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int, 
 
 // onStudyPage tells whether htmx sends from the page of the study.
 func onStudyPage(r *http.Request) bool {
-	return strings.HasSuffix(currentPath(r), "/studies/"+request.StudyID(r))
+	return strings.HasSuffix(strings.TrimSuffix(currentPath(r), "/bench"), "/studies/"+request.StudyID(r))
 }
 
 // currentPath is the path of the page that htmx sends from.

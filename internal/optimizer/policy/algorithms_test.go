@@ -184,12 +184,18 @@ func TestSlidingWindow(t *testing.T) {
 	}
 	drifting := made(t, "rpol-sw-ucb", `{"window": 4, "gamma_T": 3, "drift_per_round": {"g1": 0.1}, "drift_width": {"f": 0.7}}`, studyOf(1))
 	s := line(1, []float64{1}, []float64{0.5}, []float64{2}, []float64{0.5})
+	two := made(t, "rpol-sw-ucb", `{"window": 4, "drift_width": {"f": 0.7, "g1": 0.2, "g2": 0.3}}`, studyOf(2))
+	both := line(1, []float64{1}, []float64{0.5}, []float64{2}, []float64{0.5})
+	both.Beta, both.Lambda, both.Costs = filled(3, 1), filled(3, 0.1), append(both.Costs, Estimate{[]float64{4}, []float64{0.5}})
+	for range 2 { // what was in sight stays as it was
+		equal(t, "estimates of two", two.Estimates(both, 0), []float64{1 + 0.5 + 0.7, 2 - 0.5 - 0.2, 4 - 0.5 - 0.3})
+	}
 	width := math.Sqrt(2*4*1.1*3) / 0.1 * 4 * 0.1
 	equal(t, "estimates", drifting.Estimates(s, 0), []float64{1 + 0.5 + 0.7, 2 - 0.5 - width})
 	s.Costs[0].Mean[0] = 2 + width
 	equal(t, "score", drifting.Score(s).Value, []float64{2.2 - 1.5})
-	step := Footstep{Suggested: true, Beta: []float64{1, 1}, SD: []float64{0.5, 0.5}, Lambda: []float64{0.1, 0.1}, Scale: []float64{1, 2}, Multipliers: []float64{4}}
-	equal(t, "bound", drifting.Traits().Bound(0, []Footstep{step}), []float64{2 * (2*0.5 + 2*width + (2*0.5+2*0.7+2*1)/4)})
+	step := Footstep{Suggested: true, Beta: []float64{2, 3}, SD: []float64{0.5, 0.25}, Lambda: []float64{0.1, 0.1}, Scale: []float64{1, 2}, Multipliers: []float64{4}}
+	equal(t, "bound", drifting.Traits().Bound(0, []Footstep{step}), []float64{2 * (2*3*0.25 + 2*width + (2*2*0.5+2*0.7+2*2)/4)})
 }
 
 func TestSampledConstraintSchedules(t *testing.T) {
@@ -210,6 +216,12 @@ func TestSampledConstraintSchedules(t *testing.T) {
 		equal(t, settings, a.Step([]float64{0.3}, &Revealed{Round: 4, Given: []float64{-9}}), []float64{0})
 		equal(t, settings, a.Step([]float64{0.3}, &Revealed{Round: 4, Given: []float64{0.1}, Excluded: true}), []float64{0.3})
 	}
+}
+
+func TestCensoringWidens(t *testing.T) {
+	t.Parallel()
+	censored := made(t, "rpol-censored-ucb", `{"delay_window": 2, "response_bound": {"f": 0.5, "g1": 0.25}}`, studyOf(1)).Traits().Censoring
+	equal(t, "widths", censored.Widen([]float64{2, 3}, []float64{4, 8}), []float64{2 + 0.5*4, 3 + 0.25*8})
 }
 
 func TestEpochs(t *testing.T) {
@@ -236,6 +248,9 @@ func TestEpochs(t *testing.T) {
 	equal(t, "step", noisy.Step([]float64{0.5}, told(0.4, 0.8)), []float64{0.5 + step*0.6})
 	equal(t, "never negative", noisy.Step([]float64{0.1}, told(-4)), []float64{0})
 	equal(t, "response", []float64{noisy.Traits().Response(1, []float64{-0.5}, []float64{4})}, []float64{3})
+	if reason := noisy.Score(line(1, []float64{1}, []float64{0.5}, []float64{2}, []float64{0.5})).Reason; reason != TradeOff {
+		t.Errorf("a penalised response is maximised by the rule %q", reason)
+	}
 	if noisy.Traits().Earliest(6) != 1 || noiseless.Traits().Earliest(6) != 4 {
 		t.Error("rounds of earlier epochs count with reuse, and only then")
 	}

@@ -80,9 +80,12 @@ func judge(value float64, plausible []float64, expected *Expected, known Range) 
 			doubt.Extreme = &known.High
 		}
 	}
-	doubt.Meant = slipOf(value, func(x float64) bool {
-		return fits(x) && (len(plausible) != 2 || plausible[0] <= x && x <= plausible[1])
-	})
+	within := func(fits func(float64) bool) func(float64) bool {
+		return func(x float64) bool { return fits(x) && (len(plausible) != 2 || plausible[0] <= x && x <= plausible[1]) }
+	}
+	if doubt.Meant = slipOf(value, within(fits)); doubt.Meant == nil {
+		doubt.Meant = slipOf(value, within(known.around))
+	}
 	return &doubt
 }
 

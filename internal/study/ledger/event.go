@@ -196,6 +196,15 @@ type Telling struct {
 	Note       string             `json:"note,omitempty"`
 }
 
+// InUTC is the time as people of all zones are told it; nil stays nil.
+func InUTC(at *time.Time) *time.Time {
+	if at == nil {
+		return nil
+	}
+	utc := at.UTC()
+	return &utc
+}
+
 // ToldData is a telling of trial Number, with what follows from it.
 type ToldData struct {
 	Number int `json:"number"`

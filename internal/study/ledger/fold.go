@@ -264,7 +264,7 @@ func (b *builder) told(data ToldData) error {
 		if _, told := t.Metrics[name]; told {
 			return fmt.Errorf("%s of trial %d is already there", name, t.Number)
 		}
-		t.Metrics[name] = Measurement{Value: reading.Value, StdDev: reading.StdDev, ObservedAt: data.ObservedAt,
+		t.Metrics[name] = Measurement{Value: reading.Value, StdDev: reading.StdDev, ObservedAt: InUTC(data.ObservedAt),
 			ToldAt: b.last.At, By: b.last.By, ToldSeq: b.last.Seq}
 	}
 	if data.Note != "" {

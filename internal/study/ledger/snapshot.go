@@ -80,9 +80,9 @@ type Trial struct {
 // Measurement is a metric's value in a trial as it stands now.
 type Measurement struct {
 	Value      float64    `json:"value"`
-	StdDev     *float64   `json:"stddev,omitempty"`
+	StdDev     *float64   `json:"stddev"`
 	Headroom   *float64   `json:"headroom,omitempty"` // distance to the nearest limit on this metric, negative when broken
-	ObservedAt *time.Time `json:"observed_at,omitempty"`
+	ObservedAt *time.Time `json:"observed_at"`
 	ToldAt     time.Time  `json:"told_at"`
 	By         string     `json:"by"`
 	Corrected  bool       `json:"corrected"`

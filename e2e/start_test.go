@@ -1,0 +1,60 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestStart counts the clicks of somebody who has just been given the link to a fresh server, until the first suggestion stands on the page; then the
+// demo, its simulated lab and the reviewer's board.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	own, err := start(filepath.Join(filepath.Dir(program), "fresh"), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { own.stop() })
+	p := newTab(t, own.base)
+	clicks := 0
+	press := func(text string) { p.t.Helper(); p.press(text); clicks++ }
+	p.signIn(own.link(t))
+	clicks++ // signIn's
+	p.sees("No studies yet")
+	p.audit("fresh")
+	press("Reaction")
+	p.sees("What is your experiment like?")
+	press("Make the study")
+	p.sees("The study is made.")
+	press("Ask for next trial")
+	p.until("the first suggestion", `document.querySelector("#card-1")`)
+	if clicks > 6 {
+		t.Errorf("the first suggestion took %d clicks", clicks)
+	}
+
+	p.open("/studies")
+	p.press("Demo, templates and simulated labs")
+	p.press("Make the demo study")
+	p.sees("Nobody measures here")
+	p.until("the demo's trials without a reload", `/It has run 24 trials/.test(document.querySelector("#lab").innerText)`)
+	p.drawn()
+	p.sees("24")
+	p.press("Let the simulated lab run 5 trials")
+	p.until("5 more", `/It has run 5 trials/.test(document.querySelector("#lab").innerText)`)
+	p.inspect("simulated")
+
+	p.press("Reviewer’s board")
+	p.until("the board", `location.pathname.endsWith("/board") && document.querySelector("#board-moment")`)
+	p.drawn()
+	ask[any](p, `scrollTo(0, 500); window.same = "page"; const slider = document.getElementById("at"); slider.focus({preventScroll: true}); slider.value = 9; slider.dispatchEvent(new Event("change", {bubbles: true})); 0`)
+	p.until("entry 9 in place", `document.querySelector("#board-moment").dataset.at === "9" && location.search === "?at=9"`)
+	if !ask[bool](p, `window.same === "page" && scrollY === 500 && document.activeElement.id === "at"`) {
+		t.Error("moving the slider jumped, or lost the focus")
+	}
+	p.press("Back to now")
+	p.until("now", `location.search === "" && document.getElementById("at").value === document.getElementById("at").max`)
+	p.press("Verify")
+	p.sees("✓")
+	p.press("Report in one file")
+	p.sees("Hash of that entry")
+	p.audit("report")
+}

@@ -1,0 +1,413 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"headroom/internal/figure"
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// sketch is a chart that is still to be drawn.
+type sketch struct {
+	title, caption string
+	chart          figure.Chart
+}
+
+// reportFigures draws every chart: first all is computed, then all is drawn, each in its turn.
+func (s *Site) reportFigures(ctx context.Context, v visit, state study.Readout, p *past) ([]templates.ReportFigure, string, error) {
+	rows, err := s.Studies.HistoryOf(ctx, v.snap)
+	if err != nil {
+		return nil, "", err
+	}
+	sketches := []sketch{v.bestSketch(state, p)}
+	for _, c := range v.snap.Definition.Constraints {
+		sketches = append(sketches, v.limitSketch(c, p), violationSketch(c, rows, state))
+		if _, priced := state.Multipliers[c.Name]; priced {
+			sketches = append(sketches, multiplierSketch(c, rows, state))
+		}
+	}
+	beliefs, note, err := s.sliceSketches(ctx, v, state)
+	if err != nil {
+		return nil, "", err
+	}
+	sketches = append(sketches, beliefs...)
+	figures := make([]templates.ReportFigure, len(sketches))
+	steps := make([]func() error, len(sketches))
+	for i, sketch := range sketches {
+		steps[i] = func() error {
+			id := "figure-" + strconv.Itoa(i+1)
+			svg, err := sketch.chart.SVG(id)
+			figures[i] = templates.ReportFigure{ID: id, Title: sketch.title, SVG: svg, Caption: sketch.caption}
+			return err
+		}
+	}
+	return figures, note, s.Studies.Draw(ctx, v.snap.ID, steps...)
+}
+
+// overTrials is the x axis of charts over trials.
+func (v visit) overTrials() figure.Axis {
+	return figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(v.snap.Trials)) + 0.5}
+}
+
+// points collects marks by their shape.
+type points [figure.Cross + 1]figure.Marks
+
+func (m *points) add(shape figure.Shape, x, y float64) {
+	m[shape].Shape = shape
+	m[shape].X, m[shape].Y = append(m[shape].X, x), append(m[shape].Y, y)
+}
+
+// thinned are the marks with the lowest and the highest of each stretch, where there are very many, and what is to be said of that.
+func (m *points) thinned() (list []figure.Marks, note string) {
+	longest := 1
+	for _, marks := range m {
+		if len(marks.X) == 0 {
+			continue
+		}
+		keep, stretch := figure.Thin(marks.Y, reportStretches)
+		longest = max(longest, stretch)
+		if stretch > 1 {
+			marks.X, marks.Y = at(marks.X, keep), at(marks.Y, keep)
+		}
+		list = append(list, marks)
+	}
+	if longest > 1 {
+		note = fmt.Sprintf(" There are too many marks to draw: of every %d of a kind the lowest and the highest are shown.", longest)
+	}
+	return list, note
+}
+
+func at(values []float64, keep []int) []float64 {
+	kept := make([]float64, len(keep))
+	for i, k := range keep {
+		kept[i] = values[k]
+	}
+	return kept
+}
+
+// shapeOf is the mark of a trial whose value is known.
+func shapeOf(t *ledger.Trial) figure.Shape {
+	switch {
+	case t.Feasible == nil:
+		return figure.Ring
+	case *t.Feasible:
+		return figure.Dot
+	}
+	return figure.Triangle
+}
+
+// mostNotes is how many changes are marked on an axis before their lines hide the rest.
+const mostNotes = 12
+
+// notes are what was changed, as marks on the axis; about tells which.
+func (p *past) notes() (list []figure.Note, more string) {
+	if len(p.marks) > mostNotes {
+		return nil, fmt.Sprintf(" %d corrections, exclusions and changes are listed below.", len(p.marks))
+	}
+	for _, m := range p.marks {
+		list = append(list, figure.Note{X: m.x, Text: m.text})
+	}
+	return list, ""
+}
+
+// bestSketch is the objective over trials with the best within the limits so far.
+func (v visit) bestSketch(state study.Readout, p *past) sketch {
+	o := v.snap.Definition.Objective
+	var marks points
+	var values []float64
+	best := figure.Curve{Step: true}
+	for i, running := range v.snap.BestSoFar() {
+		t := v.snap.Trials[i]
+		x := float64(t.Number)
+		if m, told := t.Metrics[o.Metric]; told {
+			marks.add(shapeOf(t), x, m.Value)
+			values = append(values, m.Value)
+			if first, changed := p.first[t.Number][o.Metric]; changed {
+				marks.add(figure.Cross, x, first)
+			}
+		} else if t.Waiting() && t.Decision != nil {
+			if mean, predicted := t.Decision.Mean[o.Metric]; predicted {
+				marks.add(figure.Diamond, x, mean)
+			}
+		}
+		if running > 0 {
+			best.X, best.Y = append(best.X, x), append(best.Y, v.snap.Trial(running).Metrics[o.Metric].Value)
+		}
+	}
+	caption := "No trial is known to be within every limit yet."
+	if t := v.snap.Best(); t != nil {
+		caption = fmt.Sprintf("Line: the best reading within the limits so far, as the limits are now; %s at trial %d at last.", quantity(t.Metrics[o.Metric].Value, o.Unit), t.Number)
+	}
+	if r := state.Recommendation; r != nil {
+		if m, told := v.snap.Trial(r.Number).Metrics[o.Metric]; told {
+			marks.add(figure.Star, float64(r.Number), m.Value)
+		}
+		caption += fmt.Sprintf(" Star: trial %d, whose settings are recommended.", r.Number)
+	}
+	chart := figure.Chart{X: v.overTrials(), Y: figure.Axis{Name: axisName(o.Metric, o.Unit)}}
+	var outside int
+	chart.Y.Low, chart.Y.High, outside = figure.Robust(values, best.Y...)
+	if len(best.X) > 0 {
+		chart.Curves = []figure.Curve{best}
+	}
+	return v.overTrialsSketch("Best "+o.Metric+" so far", caption, chart, &marks, p, outside)
+}
+
+// overTrialsSketch completes a chart over trials: marks, marks on the axis, and what its caption has to say of both.
+func (v visit) overTrialsSketch(title, caption string, chart figure.Chart, marks *points, p *past, outside int) sketch {
+	var thinned, more string
+	chart.Marks, thinned = marks.thinned()
+	chart.Notes, more = p.notes()
+	if outside > 0 {
+		caption += fmt.Sprintf(" %s beyond the range that is drawn, and stand at its edge.", count(outside, "reading lies", "readings lie"))
+	}
+	return sketch{title, caption + thinned + more, chart}
+}
+
+// limitSketch is a constraint's metric over trials, against the limit as it stood at each.
+func (v visit) limitSketch(c design.Constraint, p *past) sketch {
+	var marks points
+	var values []float64
+	kept, known := 0, 0
+	for _, t := range v.snap.Trials {
+		m, there := t.Metrics[c.Metric]
+		if !there {
+			if t.Waiting() && t.Decision != nil {
+				if mean, predicted := t.Decision.Mean[c.Metric]; predicted {
+					marks.add(figure.Diamond, float64(t.Number), mean)
+				}
+			}
+			continue
+		}
+		known++
+		shape := figure.Triangle
+		if !broken(c, m.Value) {
+			shape = figure.Dot
+			kept++
+		}
+		marks.add(shape, float64(t.Number), m.Value)
+		values = append(values, m.Value)
+		if first, changed := p.first[t.Number][c.Metric]; changed {
+			marks.add(figure.Cross, float64(t.Number), first)
+		}
+	}
+	line := &figure.Threshold{Label: "limit " + quantity(c.Threshold, c.Unit), Above: c.Op == "<="}
+	steps := p.limits[c.Name]
+	for i, step := range steps {
+		from := float64(step.from) - 0.5
+		if i == 0 {
+			from = 0.5
+		}
+		line.X, line.Y = append(line.X, from), append(line.Y, step.value)
+	}
+	line.X, line.Y = append(line.X, float64(len(v.snap.Trials))+0.5), append(line.Y, c.Threshold)
+	chart := figure.Chart{X: v.overTrials(), Y: figure.Axis{Name: axisName(c.Metric, c.Unit)}, Threshold: line}
+	var outside int
+	chart.Y.Low, chart.Y.High, outside = figure.Robust(values, line.Y...)
+	caption := "No reading yet."
+	if known > 0 {
+		caption = fmt.Sprintf("Within the limit as it is now in %d of %s.", kept, count(known, "trial", "trials"))
+	}
+	caption += " Dashed: the limit as it stood when each trial began; the side that breaks it is shaded."
+	if len(steps) > 1 {
+		caption += fmt.Sprintf(" It was changed %s.", count(len(steps)-1, "time", "times"))
+	}
+	return v.overTrialsSketch(capitalised(c.Metric)+" against its limit "+nameWhereOther(c), caption, chart, &marks, p, outside)
+}
+
+// nameWhereOther is a constraint's name where it is not that of its metric.
+func nameWhereOther(c design.Constraint) string {
+	if c.Name == c.Metric {
+		return limitText(c)
+	}
+	return limitText(c) + " (" + c.Name + ")"
+}
+
+// violationSketch is how far a limit was exceeded in sum.
+func violationSketch(c design.Constraint, rows []study.HistoryRow, state study.Readout) sketch {
+	hard, soft, estimated, bound := figure.Curve{Step: true}, figure.Curve{Step: true, Style: figure.Dashed}, figure.Curve{Style: figure.Dotted}, figure.Curve{Style: figure.Dashed}
+	add := func(curve *figure.Curve, number int, y *float64) {
+		if y != nil {
+			curve.X, curve.Y = append(curve.X, float64(number)), append(curve.Y, *y)
+		}
+	}
+	for _, row := range rows {
+		now := row.Violation[c.Name]
+		add(&hard, row.Number, &now.Hard)
+		add(&soft, row.Number, &now.Soft)
+		add(&estimated, row.Number, now.Estimated)
+		add(&bound, row.Number, now.Bound)
+	}
+	now := state.Violation[c.Name]
+	unit := unitAfter(c.Unit)
+	caption := fmt.Sprintf("Solid: every excess counts, %s%s in sum at last, over %s. Dashed: distance kept elsewhere pays back, %s%s.", rough(now.Hard), unit, count(now.Rounds, "trial", "trials"), rough(now.Soft), unit)
+	if now.Hard == 0 {
+		caption = "No reading has exceeded the limit as it is now."
+	}
+	curves := []figure.Curve{hard, soft}
+	if now.Estimated != nil {
+		curves = append(curves, estimated)
+		caption += fmt.Sprintf(" Dotted: as the model estimates it, allowing for noise, %s%s.", rough(*now.Estimated), unit)
+	}
+	if now.Bound != nil {
+		if *now.Bound <= 10*math.Max(now.Hard, now.Soft) {
+			curves = append(curves, bound)
+		}
+		caption += fmt.Sprintf(" The algorithm’s bound on the trials that it chose is %s%s (%s).", rough(*now.Bound), unit, *now.BoundKind)
+	}
+	chart := figure.Chart{X: figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(rows)) + 0.5}, Y: figure.Axis{Name: axisName("sum of excess", c.Unit)}, Height: 2}
+	for _, curve := range curves {
+		if len(curve.X) > 0 {
+			chart.Curves = append(chart.Curves, thinCurve(curve))
+		}
+	}
+	return sketch{"Cumulative violation of " + c.Name, caption + " Counted against the limit as it is now.", chart}
+}
+
+// thinCurve keeps of a very long curve the lowest and the highest of each stretch.
+func thinCurve(curve figure.Curve) figure.Curve {
+	keep, _ := figure.Thin(curve.Y, 2*reportStretches)
+	curve.X, curve.Y = at(curve.X, keep), at(curve.Y, keep)
+	return curve
+}
+
+// multiplierSketch is a constraint's price over trials.
+func multiplierSketch(c design.Constraint, rows []study.HistoryRow, state study.Readout) sketch {
+	price := figure.Curve{Step: true}
+	for _, row := range rows {
+		if y, there := row.Multipliers[c.Name]; there {
+			price.X, price.Y = append(price.X, float64(row.Number)), append(price.Y, y)
+		}
+	}
+	now := state.Multipliers[c.Name]
+	price.X, price.Y = append(price.X, float64(state.Round)), append(price.Y, now)
+	caption := fmt.Sprintf("What the algorithm charges for a unit of excess in each decision: %s in the next.", rough(now))
+	chart := figure.Chart{X: figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(rows)) + 1.5}, Y: figure.Axis{Name: "multiplier"}, Height: 2, Curves: []figure.Curve{thinCurve(price)}}
+	return sketch{"Price of breaking " + c.Name + " (multiplier)", caption, chart}
+}
+
+// reportSamples is how many values of a parameter a chart of the model asks for.
+const reportSamples = 61
+
+// sliceSketches are what the model believes along each parameter through the recommended settings.
+func (s *Site) sliceSketches(ctx context.Context, v visit, state study.Readout) (list []sketch, note string, err error) {
+	if !v.anyTold() {
+		return nil, "", nil
+	}
+	trial := v.snap.Trial(len(v.snap.Trials))
+	if best := v.snap.Best(); best != nil {
+		trial = best
+	}
+	if state.Recommendation != nil {
+		trial = v.snap.Trial(state.Recommendation.Number)
+	}
+	along, err := s.Studies.Slices(ctx, v.snap, trial.Parameters, reportSamples)
+	if err != nil {
+		return nil, "", err
+	}
+	total := 0
+	for _, metric := range modelled(v.snap.Definition) {
+		if !v.anyReading(metric) {
+			continue
+		}
+		for _, slice := range along {
+			if total++; len(list) < mostReportSlices {
+				list = append(list, v.sliceSketch(slice, metric, trial))
+			}
+		}
+	}
+	if total > len(list) {
+		note = fmt.Sprintf("Of %d charts of the model the first %d are drawn; the study’s page has all of them.", total, len(list))
+	}
+	return list, note, nil
+}
+
+func (v visit) sliceSketch(slice study.Slice, metric string, through *ledger.Trial) sketch {
+	d := v.snap.Definition
+	var p design.Parameter
+	for _, candidate := range d.Parameters {
+		if candidate.Name == slice.Parameter {
+			p = candidate
+		}
+	}
+	unit := unitOf(d, metric)
+	chart := figure.Chart{X: figure.Axis{Name: axisName(p.Name, p.Unit), Log: p.Scale == "log"}, Y: figure.Axis{Name: axisName(metric, unit)}}
+	if p.Type == design.Categorical {
+		chart.X.Names = p.Choices
+	} else {
+		chart.X.Low, chart.X.High = *p.Low, *p.High
+	}
+	place := func(value design.Value) float64 {
+		if p.Type == design.Categorical {
+			return float64(slices.Index(p.Choices, value.Text))
+		}
+		return value.Number
+	}
+	band := slice.Metrics[metric]
+	var xs []float64
+	for _, value := range slice.At {
+		xs = append(xs, place(value))
+	}
+	var marks points
+	v.addReadings(&marks, metric, p.Name, place)
+	if p.Type == design.Categorical {
+		chart.Bands, chart.Curves = bars(xs, band)
+	} else {
+		chart.Bands = []figure.Band{{X: xs, Low: band.Lower95, High: band.Upper95}}
+		chart.Curves = []figure.Curve{{X: xs, Y: band.Mean}}
+	}
+	if m, told := through.Metrics[metric]; told {
+		marks.add(figure.Star, place(through.Parameters[p.Name]), m.Value)
+	}
+	for _, c := range d.Constraints {
+		if c.Metric == metric && chart.Threshold == nil {
+			from, to := xs[0], xs[len(xs)-1]
+			if p.Type == design.Categorical {
+				from, to = -0.5, float64(len(p.Choices))-0.5
+			}
+			chart.Threshold = &figure.Threshold{X: []float64{from, to}, Y: []float64{c.Threshold, c.Threshold}, Label: "limit " + quantity(c.Threshold, c.Unit), Above: c.Op == "<="}
+		}
+	}
+	var thinned string
+	chart.Marks, thinned = marks.thinned()
+	caption := fmt.Sprintf("Line: what the model expects of %s along %s, the other settings as in trial %d; shaded: its 95%s%% band, without the noise of a reading. Marks: all readings, wherever their other settings were.", metric, p.Name, through.Number, thin)
+	return sketch{capitalised(metric) + " along " + p.Name, caption + thinned, chart}
+}
+
+// bars are the model's means and bands at choices, which have no order to draw a line along.
+func bars(xs []float64, band study.Band) (bands []figure.Band, means []figure.Curve) {
+	const half = 0.25
+	for i, x := range xs {
+		sides := []float64{x - half, x + half}
+		bands = append(bands, figure.Band{X: sides, Low: []float64{band.Lower95[i], band.Lower95[i]}, High: []float64{band.Upper95[i], band.Upper95[i]}})
+		means = append(means, figure.Curve{X: sides, Y: []float64{band.Mean[i], band.Mean[i]}})
+	}
+	return bands, means
+}
+
+// addReadings marks the readings of included trials along a parameter, in the order of the parameter so that thinning keeps its extremes.
+func (v visit) addReadings(marks *points, metric, parameter string, place func(design.Value) float64) {
+	type reading struct {
+		x, y  float64
+		shape figure.Shape
+	}
+	var readings []reading
+	for _, t := range v.snap.Trials {
+		value, placed := t.Parameters[parameter]
+		if m, told := t.Metrics[metric]; told && placed && !t.Excluded {
+			readings = append(readings, reading{place(value), m.Value, shapeOf(t)})
+		}
+	}
+	slices.SortStableFunc(readings, func(a, b reading) int { return cmp.Compare(a.x, b.x) })
+	for _, r := range readings {
+		marks.add(r.shape, r.x, r.y)
+	}
+}

@@ -1,0 +1,203 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/web/templates"
+)
+
+// past is what a report takes from the ledger: limits as they stood, what was changed afterwards, and the entries in words.
+type past struct {
+	last      ledger.Event
+	lastWords string
+	chosen    int // trials begun so far
+	// limits are the thresholds of each constraint, each from the trial that was the next when it was set.
+	limits map[string][]threshold
+	marks  []mark
+	amends [][]string
+	missed int // amends that are not kept
+	recent []templates.LedgerEntry
+	refits int
+	first  map[int]map[string]float64 // values as first told, where they were corrected since, by trial and metric
+}
+
+type threshold struct {
+	from  int // trial
+	value float64
+	unit  string
+}
+
+// mark is a place of the trials' axis where something was changed.
+type mark struct {
+	x    float64
+	text string
+}
+
+// eventsAtOnce is how many entries a report reads at a time.
+const eventsAtOnce = 500
+
+// readPast walks the ledger up to the version shown.
+func (s *Site) readPast(ctx context.Context, v visit) (*past, error) {
+	p := &past{limits: map[string][]threshold{}, first: map[int]map[string]float64{}}
+	for after := int64(0); after < v.snap.Version; {
+		events, err := s.Studies.Events(ctx, v.snap.ID, after, int(min(eventsAtOnce, v.snap.Version-after)))
+		if err != nil {
+			return nil, err
+		}
+		if len(events) == 0 {
+			return nil, fmt.Errorf("study %s: the ledger ends at event %d instead of %d", v.snap.ID, after, v.snap.Version)
+		}
+		for _, event := range events {
+			if err := p.take(v, event); err != nil {
+				return nil, err
+			}
+		}
+		after = events[len(events)-1].Seq
+	}
+	entry, err := v.entryOf(p.last)
+	p.lastWords = entry.By + " " + entry.Text + "."
+	return p, err
+}
+
+// take adds one event.
+func (p *past) take(v visit, event ledger.Event) error {
+	p.last = event
+	if event.Seq > v.snap.Version-mostReportLedger {
+		entry, err := v.entryOf(event)
+		if err != nil {
+			return err
+		}
+		p.recent = append(p.recent, entry)
+	}
+	switch event.Kind {
+	case ledger.Created:
+		data, err := eventData[ledger.CreatedData](event)
+		p.define(data.Definition)
+		return err
+	case ledger.Chosen:
+		p.chosen++
+	case ledger.Fitted:
+		p.refits++
+	case ledger.Reconfigured:
+		data, err := eventData[ledger.ReconfiguredData](event)
+		if err != nil {
+			return err
+		}
+		p.define(data.Definition)
+		p.marks = append(p.marks, mark{float64(p.chosen) + 0.5, "changed"})
+		p.amend(event, "–", "configuration", "", changesWords(data.Definition, data.Changes), data.Reason)
+	case ledger.Corrected, ledger.Excluded, ledger.Included:
+		return p.takeAmend(v, event)
+	}
+	return nil
+}
+
+func (p *past) takeAmend(v visit, event ledger.Event) error {
+	lines, err := v.amendsOf(event)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		p.amend(event, strconv.Itoa(line.Number), line.What, line.Before, line.After, line.Reason)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	word := map[ledger.Kind]string{ledger.Corrected: "corrected", ledger.Excluded: "taken out", ledger.Included: "in again"}[event.Kind]
+	p.marks = append(p.marks, mark{float64(lines[0].Number), word})
+	if event.Kind != ledger.Corrected {
+		return nil
+	}
+	data, err := eventData[ledger.CorrectedData](event)
+	if err != nil {
+		return err
+	}
+	for metric, value := range data.Metrics {
+		if value.Before == nil {
+			continue
+		}
+		if p.first[data.Number] == nil {
+			p.first[data.Number] = map[string]float64{}
+		}
+		if _, known := p.first[data.Number][metric]; !known {
+			p.first[data.Number][metric] = value.Before.Value
+		}
+	}
+	return nil
+}
+
+// amend keeps a line of what was changed, up to a bound.
+func (p *past) amend(event ledger.Event, trial, what, before, after, reason string) {
+	if len(p.amends) >= mostReportAmends {
+		p.missed++
+		return
+	}
+	p.amends = append(p.amends, []string{trial, what, before, after, reason, event.By, event.At.UTC().Format("2 Jan 2006 15:04")})
+}
+
+// define notes the limits that hold from the next trial on.
+func (p *past) define(d design.Definition) {
+	for _, c := range d.Constraints {
+		list := p.limits[c.Name]
+		if len(list) == 0 || list[len(list)-1].value != c.Threshold {
+			p.limits[c.Name] = append(list, threshold{p.chosen + 1, c.Threshold, c.Unit})
+		}
+	}
+}
+
+func (p *past) amendTable() templates.Table {
+	table := templates.Table{Rows: p.amends, Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "What"}, {Name: "As first told"}, {Name: "Now"}, {Name: "Why"}, {Name: "By"}, {Name: "When (UTC)"}}}
+	if p.missed > 0 {
+		table.Rows = append(table.Rows, []string{"", fmt.Sprintf("and %d more, in the ledger", p.missed), "", "", "", "", ""})
+	}
+	return table
+}
+
+func (p *past) ledgerTable() templates.Table {
+	table := templates.Table{Head: []templates.Column{{Name: "Entry", Number: true}, {Name: "When (UTC)"}, {Name: "Who"}, {Name: "What"}, {Name: "Hash"}}}
+	for i := len(p.recent) - 1; i >= 0; i-- {
+		e := p.recent[i]
+		text := e.Text
+		if e.Reason != "" {
+			text += ": " + e.Reason
+		}
+		table.Rows = append(table.Rows, []string{strconv.FormatInt(e.Seq, 10), strings.TrimSuffix(e.At.Exact, " UTC"), e.By, text, e.Hash[:12]})
+	}
+	return table
+}
+
+func (p *past) ledgerNote() string {
+	note := "Everything that was done, newest first, each with the beginning of its hash."
+	if int64(len(p.recent)) < p.last.Seq {
+		note += fmt.Sprintf(" The newest %d of %d entries; the export has all of them.", len(p.recent), p.last.Seq)
+	}
+	return note
+}
+
+// limitTable says how each limit stands, and how it stood.
+func (v visit) limitTable(p *past) templates.Table {
+	table := templates.Table{Head: []templates.Column{{Name: "Limit"}, {Name: "Now"}, {Name: "Before"}, {Name: "Broken in, as it is now"}, {Name: "Excess in sum", Number: true}}}
+	running := v.snap.ViolationSoFar()
+	for j, c := range v.snap.Definition.Constraints {
+		row := []string{c.Name, limitText(c), "", "no reading yet", ""}
+		if c.Name != c.Metric {
+			row[1] = c.Metric + " " + row[1]
+		}
+		list := p.limits[c.Name]
+		for i := 0; i+1 < len(list); i++ {
+			row[2] = strings.TrimPrefix(row[2]+"; "+fmt.Sprintf("%s before trial %d", quantity(list[i].value, list[i].unit), list[i+1].from), "; ")
+		}
+		if len(running) > 0 && running[len(running)-1][j].Known > 0 {
+			now := running[len(running)-1][j]
+			row[3] = fmt.Sprintf("%d of %s", now.Rounds, count(now.Known, "trial", "trials"))
+			row[4] = design.WithUnit(rough(now.Hard), c.Unit, thin)
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
+}

@@ -154,9 +154,9 @@ func sections() map[string]part {
 			return templates.NextSection(v.next()), nil
 		}},
 		"bench": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
-		return templates.BenchSection(v.next()), nil
-	}},
-	"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+			return templates.BenchSection(v.next()), nil
+		}},
+		"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			progress, err := s.progress(ctx, v)
 			return templates.ProgressSection(progress), err
 		}},

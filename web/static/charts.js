@@ -192,7 +192,7 @@
   }
 
   // Small charts stand side by side, as many as there is room for; those of one group share their rows.
-  const gridRow = 144, gridFoot = 60, gridColumns = 4, narrowest = 200;
+  const gridRow = 144, gridFoot = 60, gridColumns = 4, narrowest = 150;
 
   function gridOf({ grid }, c, narrow, width) {
     const columns = Math.max(1, Math.min(gridColumns, Math.floor(width / narrowest)));
@@ -333,15 +333,16 @@
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     const title = document.getElementById(id + "-title").textContent;
     const words = [...wrap(drawing.caption, 130), "", ...wrap(drawing.foot, 130)];
-    const plot = layout.height ?? 480, above = 56, below = (layout.margin.b = Math.max(layout.margin.b, 72)) + 24;
-    const height = plot + above + words.length * 17 + 24;
+    // Below the axes come their names, the legend and the words; the axes keep the height they have on the page.
+    const above = 56, named = drawing.grid ? 8 : 52, legend = 84, below = named + legend + words.length * 16 + 12;
+    const inner = layout.height ? layout.height - layout.margin.t - layout.margin.b : 420;
+    const height = above + inner + below;
     Object.assign(layout, {
       title: { text: plain(title), x: 0, xref: "paper", xanchor: "left", y: 1, yref: "container", yanchor: "top", pad: { t: 16 } }, paper_bgcolor: dark ? colour("surface") : "#ffffff",
-      margin: { l: 72, r: 32, t: above, b: height - above - (plot - below + 24) }, width: 1000, height,
-      legend: { ...layout.legend, yref: "paper", y: -48 / (plot - below + 24), yanchor: "top" },
+      margin: { l: 72, r: 32, t: above, b: below }, width: 1000, height, legend: { ...layout.legend, yref: "paper", y: -named / inner, yanchor: "top" },
     });
     if (!dark) layout.font.color = ink;
-    layout.annotations.push({ text: words.join("<br>"), showarrow: false, xref: "paper", yref: "container", x: 0, y: 0, xanchor: "left", yanchor: "bottom", align: "left", font: { size: 12 } });
+    layout.annotations.push({ text: words.join("<br>"), showarrow: false, xref: "paper", yref: "paper", x: 0, y: -(below - 8) / inner, xanchor: "left", yanchor: "bottom", align: "left", font: { size: 12 } });
     Plotly.downloadImage({ data, layout }, { format, filename: title, width: 1000, height, scale: format === "png" ? 2 : 1 });
   }
 

@@ -67,7 +67,7 @@ func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapsho
 			return ruling{}, err
 		}
 		number := len(snap.Trials) + 1 + i
-		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told})
+		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told, unread: unread(snap)})
 		ruled.add(number, point.event(number, ledger.Suggested, ask.Brought))
 		ruled.last = point
 	}
@@ -203,7 +203,7 @@ func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sn
 		return ruling{}, err
 	}
 	number := len(snap.Trials) + 1
-	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told})
+	point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, replicateOf: p.replicateOf, withinLimits: c.told, unread: unread(snap)})
 	data := point.event(number, ledger.Manual, p.Brought)
 	data.Note, data.ReplicateOf = p.Note, p.replicateOf
 	ruled := c.begin()

@@ -8,13 +8,15 @@ import (
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // chosenBy is what the sentence about a decision needs to know beside its numbers.
 type chosenBy struct {
 	by           string
 	replicateOf  int
-	withinLimits bool // some trial so far is known to be within every limit
+	withinLimits bool            // some trial so far is known to be within every limit
+	unread       map[string]bool // metrics of which there is no reading yet
 }
 
 // explain says in plain words what a trial tries, what the model expects of it and why it was chosen.
@@ -24,7 +26,19 @@ func explain(d design.Definition, number int, p chosenPoint, who chosenBy) strin
 	if reason == optimizer.ReasonFirstDesign || reason == optimizer.ReasonSpace {
 		return tries + ". " + because(d, p, who)
 	}
-	return tries + ": " + predictions(d, p) + ". " + because(d, p, who)
+	return tries + ": " + predictions(d, p, who) + ". " + because(d, p, who)
+}
+
+// unread are the study's metrics of which there is no reading yet that a model may learn from.
+func unread(snap *ledger.Snapshot) map[string]bool {
+	names := map[string]bool{}
+	for _, metric := range snap.Definition.MetricNames() {
+		names[metric] = !slices.ContainsFunc(snap.Trials, func(t *ledger.Trial) bool {
+			_, told := t.Metrics[metric]
+			return told && !t.Excluded
+		})
+	}
+	return names
 }
 
 // mostSettings is how many settings a sentence names; the card above it shows them all.
@@ -62,22 +76,25 @@ func unitIsUnique(d design.Definition, p design.Parameter) bool {
 }
 
 // predictions lists the objective and every constraint: mean ± sd, the limit, the chance to stay within it.
-func predictions(d design.Definition, p chosenPoint) string {
+// What nobody has measured yet has no number: it would be the prior's alone.
+func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 	o := d.Objective
 	var parts []string
-	if mean, ok := p.decision.Mean[o.Metric]; ok {
+	if mean, ok := p.decision.Mean[o.Metric]; who.unread[o.Metric] {
+		parts = append(parts, "no reading of "+o.Metric+" yet")
+	} else if ok {
 		number, deviation := design.FormatValue(mean, p.decision.SD[o.Metric])
 		parts = append(parts, fmt.Sprintf("predicted %s %s", o.Metric, design.WithUnit(number+" ± "+deviation, o.Unit, " ")))
 	}
 	for _, c := range d.Constraints {
-		if text := predictConstraint(c, p); text != "" {
+		if text := predictConstraint(c, p, who); text != "" {
 			parts = append(parts, text)
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-func predictConstraint(c design.Constraint, p chosenPoint) string {
+func predictConstraint(c design.Constraint, p chosenPoint, who chosenBy) string {
 	if value, ok := p.known[c.Name]; ok {
 		return fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
 			design.WithUnit(design.FormatNumber(value), c.Unit, " "), design.WithUnit(design.FormatNumber(c.Threshold), c.Unit, " "))
@@ -87,6 +104,9 @@ func predictConstraint(c design.Constraint, p chosenPoint) string {
 		return ""
 	}
 	sd := p.decision.SD[c.Metric]
+	if who.unread[c.Metric] {
+		return fmt.Sprintf("no reading of %s yet (limit %s)", c.Name, design.WithUnit(design.FormatLimit(c.Threshold, sd), c.Unit, " "))
+	}
 	number, deviation := design.FormatValue(mean, sd)
 	return fmt.Sprintf("%s %s (limit %s, chance to stay within %s)", c.Name, design.WithUnit(number+" ± "+deviation, c.Unit, " "),
 		design.WithUnit(design.FormatLimit(c.Threshold, sd), c.Unit, " "), design.FormatPercent(chanceWithin(c, mean, sd)))

@@ -82,3 +82,22 @@ func TestManySettingsAndSharedUnits(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// What nobody has measured has no number in a sentence: it would be the prior's alone.
+func TestUnreadMetricsHaveNoNumber(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(1)
+	again := func() string {
+		b.must(b.service.ruleReplicate(b.Context(), Command{By: "Ana"}, b.snap, 1))
+		return b.snap.Trials[len(b.snap.Trials)-1].Decision.Because
+	}
+	because := again()
+	if !strings.Contains(because, "no reading of yield yet, no reading of impurity yet (limit") || strings.Contains(because, "±") || strings.Contains(because, "chance") {
+		t.Errorf("with nothing read it says %q", because)
+	}
+	b.tell(1, map[string]float64{"yield": 60})
+	if because = again(); !strings.Contains(because, "predicted yield ") || !strings.Contains(because, "no reading of impurity yet") {
+		t.Errorf("with one metric read it says %q", because)
+	}
+}

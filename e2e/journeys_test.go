@@ -162,7 +162,7 @@ func TestCorrectionWithPreview(t *testing.T) {
 	p.press("Correct it anyway")
 	p.sees("Corrected. Both values stand in the ledger.")
 	p.until("both values", `document.querySelector("main table").innerText.includes("0.05") && document.querySelector("main table s.was")`)
-	p.open("/studies/" + id)
+	p.open("/studies/" + id + "?below=3")
 	p.drawn()
 	p.until("the mark in the table", `document.querySelector("#trials").scrollIntoView(), document.querySelector("#trial-2 s.was")`)
 	p.sees("corrected impurity of trial 2")

@@ -70,6 +70,14 @@ type Calibration struct {
 	Repeated     Coverage `json:"repeated"`
 	ResidualMean float64  `json:"residual_mean"`
 	ResidualSD   float64  `json:"residual_sd"`
+	// Residuals are those of each reading, by trial.
+	Residuals []Residual `json:"-"`
+}
+
+// Residual is how many standard deviations a trial's reading came out above its prediction, noise included.
+type Residual struct {
+	Number int
+	Z      float64
 }
 
 // Coverage is how many readings there are and which share of them fell into the central bands predicted for them.
@@ -316,6 +324,9 @@ func calibrated(c optimizer.Calibration) Calibration {
 		out.ResidualSD += (r - out.ResidualMean) * (r - out.ResidualMean) / n
 	}
 	out.ResidualSD = math.Sqrt(out.ResidualSD)
+	for i, z := range c.Residuals {
+		out.Residuals = append(out.Residuals, Residual{c.ResidualRounds[i], z})
+	}
 	return out
 }
 

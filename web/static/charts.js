@@ -10,8 +10,8 @@
     document.head.append(Object.assign(document.createElement("script"), { src: address, onload: done, onerror: failed }));
   });
 
-  const shapes = { feasible: "circle", violated: "triangle-up", unknown: "circle-open", excluded: "x-thin", waiting: "diamond-open", recommended: "star" };
-  const sizes = { feasible: 9, violated: 12, unknown: 9, excluded: 8, waiting: 11, recommended: 17 };
+  const shapes = { feasible: "circle", violated: "triangle-up", unknown: "circle-open", excluded: "x-thin", waiting: "diamond-open", other: "hexagon", recommended: "star", metric0: "circle", metric1: "square", metric2: "triangle-down", metric3: "cross" };
+  const sizes = { feasible: 9, violated: 12, unknown: 9, excluded: 8, waiting: 11, other: 13, recommended: 17, metric0: 7, metric1: 7, metric2: 8, metric3: 8 };
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
   function palette() {
@@ -20,8 +20,8 @@
   }
 
   function points(trace, c) {
-    const colours = { feasible: c.feasible, violated: c.violated, unknown: c.unknown, excluded: c.unknown, waiting: c.ink, recommended: c.star };
-    const edge = { feasible: c.surface, violated: c.surface, recommended: c["star-edge"] }[trace.style];
+    const colours = { feasible: c.feasible, violated: c.violated, unknown: c.unknown, excluded: c.unknown, waiting: c.ink, other: c.second, recommended: c.star, metric0: c.ink, metric1: c.second, metric2: c.feasible, metric3: c.muted };
+    const edge = { feasible: c.surface, violated: c.surface, other: c.surface, recommended: c["star-edge"], metric0: c.surface, metric1: c.surface, metric2: c.surface, metric3: c.surface }[trace.style];
     return {
       type: "scatter", mode: "markers", cliponaxis: false,
       marker: {
@@ -68,7 +68,8 @@
   }
 
   function surfaceOf(surface, c) {
-    const heat = { type: "heatmap", x: surface.x, y: surface.y, z: surface.mean, text: surface.text, hoverinfo: "text", colorscale: "Cividis", zsmooth: surface.smooth ? "best" : false, xgap: surface.smooth ? 0 : 2, ygap: surface.smooth ? 0 : 2, colorbar: { title: { text: surface.meanName, side: "right" }, thickness: 14, outlinewidth: 0, tickfont: { color: c.muted }, exponentformat: "power" } };
+    const cells = surface.cells ? { text: surface.cells, hovertext: surface.text, texttemplate: "%{text}", textfont: { size: 13 } } : {};
+    const heat = { type: "heatmap", x: surface.x, y: surface.y, z: surface.mean, text: surface.text, hoverinfo: "text", colorscale: "Cividis", zsmooth: surface.smooth ? "best" : false, xgap: surface.smooth ? 0 : 2, ygap: surface.smooth ? 0 : 2, colorbar: { title: { text: surface.meanName, side: "right" }, thickness: 14, outlinewidth: 0, tickfont: { color: c.muted }, exponentformat: "power" }, ...cells };
     const all = [heat];
     if (!surface.chance || !surface.smooth) return all;
     const contour = { type: "contour", x: surface.x, y: surface.y, z: surface.chance, hoverinfo: "skip", showscale: false, showlegend: false, autocontour: false };
@@ -87,7 +88,7 @@
     const out = {
       title: { text: axis.title || "", standoff: 8 }, color: c.muted, gridcolor: c.grid, zeroline: false, linecolor: c["line-strong"], showline: true, automargin: true, ticks: "outside", tickcolor: c["line-strong"], exponentformat: "power", minexponent: 5,
     };
-    if (axis.log) { out.type = "log"; out.dtick = undefined; }
+    if (axis.log) Object.assign(out, { type: "log", dtick: 1, exponentformat: axis.plain ? "none" : "power" });
     if (axis.categories) { out.type = "category"; out.categoryorder = "array"; out.categoryarray = axis.categories; }
     if (axis.fromZero) out.rangemode = "tozero";
     if (axis.range) out.range = axis.range;
@@ -95,7 +96,7 @@
       out.nticks = fewWhole;
       if (axis.range && axis.range[1] - axis.range[0] <= fewWhole + 1) Object.assign(out, { tick0: 0, dtick: 1 });
     }
-    if (axis.ticks) out.nticks = axis.ticks;
+    if (axis.ticks && !axis.log) out.nticks = axis.ticks;
     return out;
   }
 
@@ -146,7 +147,7 @@
       const domain = [1 - (from + gap + panel.height) / inner, 1 - (from + gap) / inner];
       from += gap + panel.height;
       layout[i ? "yaxis" + (i + 1) : "yaxis"] = { ...axisOf({ ticks: panel.height < 100 ? 3 : 5, ...panel.y }, c), domain };
-      layout.annotations.push({ xref: "paper", x: 0, xanchor: "left", yref: "paper", y: domain[1], yanchor: "bottom", text: "<b>" + panel.title + "</b>", showarrow: false, font: { size: 13, color: c.ink } });
+      layout.annotations.push({ xref: "paper", x: 0, xanchor: "left", yref: "paper", y: domain[1], yanchor: "bottom", text: panel.title, showarrow: false, font: { size: 13, color: c.ink, weight: 650 } });
       if (panel.limit) data.push(...limitOf(panel, panels.x.range, y, layout, c));
       for (const trace of (panel.traces || []).flatMap((t) => traceOf(t, c))) data.push(grouped({ ...trace, yaxis: y }, named));
     });
@@ -157,10 +158,8 @@
 
   // grouped gives traces of one name one place in the legend.
   function grouped(trace, named) {
-    const shown = trace.showlegend !== false && !named.has(trace.name);
-    named.add(trace.name);
     const hover = trace.mode === "lines" && trace.hoverinfo !== "skip" ? { hovertemplate: trace.name + " %{y:.4~g}<extra></extra>" } : {};
-    return { ...trace, ...hover, legendgroup: trace.name, showlegend: shown };
+    return { ...trace, ...hover, ...legendOf(trace, named) };
   }
 
   // limitOf is a threshold as it stood at each trial, with the side that breaks it hatched to the edge of the panel.
@@ -192,9 +191,54 @@
     });
   }
 
+  // Small charts stand side by side, as many as there is room for; those of one group share their rows.
+  const gridRow = 144, gridFoot = 60, gridColumns = 4, narrowest = 150;
+
+  function gridOf({ grid }, c, narrow, width) {
+    const columns = Math.max(1, Math.min(gridColumns, Math.floor(width / narrowest)));
+    let column = columns, row = -1, group = null;
+    const places = grid.cells.map((cell) => {
+      if (column >= columns || cell.group !== group) { row++; column = 0; group = cell.group; }
+      return { row, column: column++ };
+    });
+    const height = (row + 1) * gridRow + gridFoot, inner = height - top - gridFoot;
+    const layout = { ...frame(c, narrow), margin: { l: 8, r: 8, t: top, b: gridFoot }, height };
+    layout.font.size = 12;
+    const data = [], named = new Set();
+    grid.cells.forEach((cell, i) => {
+      const n = i ? i + 1 : "", { row, column } = places[i];
+      const left = column / columns + 44 / width, right = (column + 1) / columns - 10 / width;
+      const above = 1 - (row * gridRow + 22) / inner, below = 1 - ((row + 1) * gridRow - 44) / inner;
+      layout["xaxis" + n] = { ...axisOf({ ticks: 4, ...cell.x, title: "" }, c), domain: [left, right], anchor: "y" + n, automargin: false };
+      layout["yaxis" + n] = { ...axisOf({ ticks: 5, ...cell.y }, c), domain: [Math.max(0, below), above], anchor: "x" + n, automargin: false };
+      layout.annotations.push(
+        { xref: "paper", yref: "paper", x: left, y: above, xanchor: "left", yanchor: "bottom", text: cell.title, showarrow: false, font: { size: 12, color: c.ink, weight: 650 } },
+        { xref: "paper", yref: "paper", x: (left + right) / 2, y: Math.max(0, below) - 18 / inner, xanchor: "center", yanchor: "top", text: cell.x.title, showarrow: false, font: { size: 12, color: c.muted } });
+      for (const limit of cell.limits || []) {
+        layout.shapes.push({ type: "line", xref: "x" + n + " domain", x0: 0, x1: 1, yref: "y" + n, y0: limit.value, y1: limit.value, line: { color: c.limit, width: 1.5, dash: "dash" } });
+        layout.annotations.push({ xref: "x" + n + " domain", x: 1, xanchor: "right", yref: "y" + n, y: limit.value, yanchor: limit.above ? "bottom" : "top", text: limit.label, showarrow: false, font: { color: c.limit, size: 11 }, bgcolor: c.surface, opacity: 0.85, borderpad: 0 });
+      }
+      for (const trace of cell.traces.flatMap((t) => traceOf(t, c))) data.push({ ...smaller(trace), ...legendOf(trace, named), xaxis: "x" + n, yaxis: "y" + n });
+    });
+    return { data, layout };
+  }
+
+  function smaller(trace) {
+    if (trace.mode !== "markers" || !trace.marker || trace.error_y) return trace;
+    return { ...trace, marker: { ...trace.marker, size: trace.marker.size * (trace.marker.symbol === "star" ? 0.85 : 0.65) } };
+  }
+
+  // legendOf lets traces of one name stand once in the legend.
+  function legendOf(trace, named) {
+    const shown = trace.showlegend !== false && !named.has(trace.name);
+    if (trace.showlegend !== false) named.add(trace.name);
+    return { legendgroup: trace.name, showlegend: shown };
+  }
+
   function figureOf(drawing, node) {
     const c = palette();
     const narrow = matchMedia("(pointer: coarse)").matches || node.clientWidth < 360;
+    if (drawing.grid) return gridOf(drawing, c, narrow, node.clientWidth || 900);
     if (drawing.panels) {
       const figure = panelsOf(drawing, c, narrow);
       delete figure.layout.limited;
@@ -230,7 +274,7 @@
     const drawing = drawingOf(node);
     if (!drawing) return;
     const { data, layout } = figureOf(drawing, node);
-    if (drawing.panels) node.style.height = layout.height + "px";
+    if (layout.height) node.style.height = layout.height + "px";
     keepZoom(node, layout);
     const fresh = !node.classList.contains("js-plotly-plot");
     await Plotly.react(node, data, layout, { displayModeBar: false, responsive: true, doubleClick: false, showTips: false });
@@ -289,15 +333,16 @@
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     const title = document.getElementById(id + "-title").textContent;
     const words = [...wrap(drawing.caption, 130), "", ...wrap(drawing.foot, 130)];
-    const plot = layout.height ?? 480, above = 56, below = (layout.margin.b = Math.max(layout.margin.b, 72)) + 24;
-    const height = plot + above + words.length * 17 + 24;
+    // Below the axes come their names, the legend and the words; the axes keep the height they have on the page.
+    const above = 56, named = drawing.grid ? 8 : 52, legend = 84, below = named + legend + words.length * 16 + 12;
+    const inner = layout.height ? layout.height - layout.margin.t - layout.margin.b : 420;
+    const height = above + inner + below;
     Object.assign(layout, {
       title: { text: plain(title), x: 0, xref: "paper", xanchor: "left", y: 1, yref: "container", yanchor: "top", pad: { t: 16 } }, paper_bgcolor: dark ? colour("surface") : "#ffffff",
-      margin: { l: 72, r: 32, t: above, b: height - above - (plot - below + 24) }, width: 1000, height,
-      legend: { ...layout.legend, yref: "paper", y: -48 / (plot - below + 24), yanchor: "top" },
+      margin: { l: 72, r: 32, t: above, b: below }, width: 1000, height, legend: { ...layout.legend, yref: "paper", y: -named / inner, yanchor: "top" },
     });
     if (!dark) layout.font.color = ink;
-    layout.annotations.push({ text: words.join("<br>"), showarrow: false, xref: "paper", yref: "container", x: 0, y: 0, xanchor: "left", yanchor: "bottom", align: "left", font: { size: 12 } });
+    layout.annotations.push({ text: words.join("<br>"), showarrow: false, xref: "paper", yref: "paper", x: 0, y: -(below - 8) / inner, xanchor: "left", yanchor: "bottom", align: "left", font: { size: 12 } });
     Plotly.downloadImage({ data, layout }, { format, filename: title, width: 1000, height, scale: format === "png" ? 2 : 1 });
   }
 

@@ -7,7 +7,8 @@ type Chart struct {
 	Caption string
 	Notes   []string // further sentences of the caption
 	Tall    bool
-	Height  int // of the plot in pixels, 0 for the usual one
+	Beside  bool // the caption stands beside the plot where there is room
+	Height  int  // of the plot in pixels, 0 for the usual one
 	Drawing Drawing
 	Table   Table
 	Later   string // address of the table, when it is fetched once somebody opens it
@@ -23,6 +24,7 @@ type Drawing struct {
 	Limits  []Limit  `json:"limits,omitempty"`
 	Surface *Surface `json:"surface,omitempty"`
 	Panels  *Panels  `json:"panels,omitempty"` // in place of X, Y, Traces and Limits
+	Grid    *Grid    `json:"grid,omitempty"`   // likewise
 	Foot    string   `json:"foot"`             // what a saved picture says of where it comes from
 }
 
@@ -32,6 +34,7 @@ type Axis struct {
 	Log        bool      `json:"log,omitempty"`
 	Categories []string  `json:"categories,omitempty"`
 	FromZero   bool      `json:"fromZero,omitempty"`
+	Plain      bool      `json:"plain,omitempty"` // a logarithmic axis whose numbers need no powers of ten
 	Whole      bool      `json:"whole,omitempty"` // ticks at whole numbers only
 	Range      []float64 `json:"range,omitempty"` // from, to; worked out when empty
 }
@@ -45,6 +48,7 @@ const (
 	Unknown     Style = "unknown"     // ○
 	Waiting     Style = "waiting"     // ◇
 	Recommended Style = "recommended" // ★
+	Other       Style = "other"       // ⬡, another algorithm's choice
 	Excluded    Style = "excluded"    // ×
 	Spans       Style = "spans"       // bars from Low to High, of many readings each
 	Step        Style = "step"        // a line that holds its value until the next trial
@@ -58,15 +62,16 @@ const (
 
 // Trace is one series.
 type Trace struct {
-	Name  string   `json:"name"`
-	Style Style    `json:"style"`
-	X     []any    `json:"x"`
-	Y     []any    `json:"y,omitempty"`
-	Low   []any    `json:"low,omitempty"`
-	High  []any    `json:"high,omitempty"`
-	Text  []string `json:"text,omitempty"` // what hovering says
-	Off   bool     `json:"off,omitempty"`  // shown only when its name is pressed
-	Link  []string `json:"link,omitempty"` // where clicking leads
+	Name  string    `json:"name"`
+	Style Style     `json:"style"`
+	X     []any     `json:"x"`
+	Y     []any     `json:"y,omitempty"`
+	Low   []any     `json:"low,omitempty"`
+	High  []any     `json:"high,omitempty"`
+	Text  []string  `json:"text,omitempty"` // what hovering says
+	Off   bool      `json:"off,omitempty"`  // shown only when its name is pressed
+	Link  []string  `json:"link,omitempty"` // where clicking leads
+	Fade  []float64 `json:"fade,omitempty"` // how much of each mark is seen
 }
 
 // Limit is a threshold, drawn as a dashed line with its value at its end; the side that breaks it is hatched.
@@ -85,4 +90,5 @@ type Surface struct {
 	Smooth   bool        `json:"smooth"`           // both axes have numbers
 	Chance   [][]float64 `json:"chance,omitempty"` // of being within every limit
 	Text     [][]string  `json:"text,omitempty"`
+	Cells    [][]string  `json:"cells,omitempty"` // written in the cells of a grid
 }

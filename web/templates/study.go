@@ -166,29 +166,52 @@ type Progress struct {
 	Study StudyHead
 	Empty string // what will appear, when there is nothing yet
 	Chart Chart
-	Quiet []string // limits that need no panel
 }
 
 // Beliefs is "what the model believes".
 type Beliefs struct {
-	Study   StudyHead
-	Empty   string
-	Through string // which point the slices pass through
-	Slices  []SliceRow
-	Map     *Chart
-	Form    Form
-	Pins    []Input
-	Axes    [2]Input
-	Metric  Input
-	At      int64
-	Action  string
-	Part    string // address of the part alone, "" when the whole page has to be fetched
+	Study      StudyHead
+	Empty      string
+	Through    string // which point the slices pass through
+	Slices     *Chart
+	Map        *Chart
+	Trust      Trust
+	Others     []OtherChoice
+	OthersPart string // address that adds them
+	Form       Form
+	Set        bool // somebody chose what is shown
+	Pins       []Input
+	Axes       [2]Input
+	Metric     Input
+	At         int64
+	Action     string
+	Part       string // address of the part alone, "" when the whole page has to be fetched
 }
 
-// SliceRow is one metric's slices.
-type SliceRow struct {
-	Metric string
-	Charts []Chart
+// OtherChoice is what another algorithm would do next.
+type OtherChoice struct{ Name, Text string }
+
+// Trust is how far the model's bands can be trusted, and whether the process has drifted.
+type Trust struct {
+	Summary      string
+	Open         bool // something asks for a look
+	Calibrations []string
+	Drifts       []Drift
+	Chart        *Chart
+	Bound        []BoundFact
+}
+
+// Drift is what a metric's residuals say of a drift.
+type Drift struct {
+	Text   string
+	Offer  string // address of the form that offers an algorithm which forgets, "" when there is no reason
+	Strong bool
+}
+
+// BoundFact is a bound with what it rests on.
+type BoundFact struct {
+	Name, Text  string
+	Assumptions []string
 }
 
 // Trials is the trials table.

@@ -16,8 +16,8 @@ import (
 	"headroom/web/templates"
 )
 
-// ledgerLines is how many entries are shown at a time.
-const ledgerLines = 25
+// ledgerLines is how many entries are shown at a time, newestLines how many a study's page begins with.
+const ledgerLines, newestLines = 25, 4
 
 // ledgerQuery keeps before which entry to begin.
 func (v visit) ledgerQuery() url.Values {
@@ -35,7 +35,11 @@ func (s *Site) ledger(ctx context.Context, v visit) (templates.Ledger, error) {
 	if err := q.Err(); err != nil {
 		return templates.Ledger{}, err
 	}
-	after := max(0, before-1-ledgerLines)
+	lines := int64(ledgerLines)
+	if v.parts && before > v.snap.Version {
+		lines = newestLines
+	}
+	after := max(0, before-1-lines)
 	events, err := s.Studies.Events(ctx, v.snap.ID, after, int(before-1-after))
 	if err != nil {
 		return templates.Ledger{}, err

@@ -13,9 +13,9 @@ import (
 
 // Heights of panels in pixels.
 const (
-	bestHeight   = 170
-	limitHeight  = 120
-	lesserHeight = 84
+	bestHeight   = 160
+	limitHeight  = 104
+	lesserHeight = 72
 )
 
 // Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials and those that stand out; the rest is drawn as bars
@@ -139,7 +139,7 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 
 // traces are all that there is to draw of a series.
 func (s *series) traces(lines ...templates.Trace) []templates.Trace {
-	return drawable(append(append([]templates.Trace{s.spans}, lines...), s.points.all()...)...)
+	return append(drawable(append([]templates.Trace{s.spans}, lines...)...), s.points.all()...)
 }
 
 // bestPanel is the objective over trials, with the best reading within the limits so far.
@@ -325,7 +325,7 @@ func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
 
 // multiplierPanel is what breaking each limit costs in the eyes of the algorithm.
 func (p *panelling) multiplierPanel() templates.Panel {
-	panel := templates.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight}
+	panel := templates.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []templates.Trace{}}
 	var all []float64
 	styles := []templates.Style{templates.Step, templates.Second, templates.Estimate, templates.Bound}
 	for j, c := range p.snap.Definition.Constraints {

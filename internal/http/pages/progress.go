@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,7 @@ func (s *Site) progress(ctx context.Context, v visit) (templates.Progress, error
 	panels.List = append(panels.List, p.bestPanel())
 	for j := range v.snap.Definition.Constraints {
 		if quiet, line := p.quiet(j); quiet {
-			progress.Quiet = append(progress.Quiet, line)
+			p.note(capitalised(line))
 			continue
 		}
 		panels.List = append(panels.List, p.limitPanel(j))
@@ -73,7 +74,7 @@ func (v visit) panelChart(panels templates.Panels, notes []string) templates.Cha
 		title = "Readings over trials"
 	}
 	return templates.Chart{
-		ID: "chart-progress", Title: title, Notes: notes, Height: panels.Height(),
+		ID: "chart-progress", Title: title, Notes: notes, Beside: true, Height: panels.Height(),
 		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Panels: &panels, Foot: v.foot(), Traces: []templates.Trace{}},
 	}
 }
@@ -150,6 +151,7 @@ const trialAxis = "trial"
 // marks collects points by shape.
 type marks struct {
 	traces map[templates.Style]*templates.Trace
+	fade   float64 // how much is seen of the marks added from now on, 0 for all
 }
 
 var markNames = map[templates.Style]string{
@@ -168,11 +170,14 @@ func (m *marks) add(style templates.Style, x, y any, text, link string) {
 	}
 	trace.X, trace.Y = append(trace.X, x), append(trace.Y, y)
 	trace.Text, trace.Link = append(trace.Text, text), append(trace.Link, link)
+	if m.fade > 0 {
+		trace.Fade = append(trace.Fade, math.Round(100*m.fade)/100)
+	}
 }
 
 // all returns the traces in a fixed order, so that colours and legends stay where they are.
 func (m *marks) all() []templates.Trace {
-	var traces []templates.Trace
+	traces := []templates.Trace{}
 	for _, style := range []templates.Style{templates.Unknown, templates.Feasible, templates.Violated, templates.Excluded, templates.Waiting, templates.Recommended} {
 		if trace := m.traces[style]; trace != nil {
 			traces = append(traces, *trace)
@@ -231,7 +236,7 @@ func optional(x *float64) string {
 
 // drawable drops traces without points.
 func drawable(traces ...templates.Trace) []templates.Trace {
-	var kept []templates.Trace
+	kept := []templates.Trace{}
 	for _, trace := range traces {
 		if len(trace.X) > 0 {
 			kept = append(kept, trace)

@@ -115,7 +115,7 @@ func TestQuietLimitsFold(t *testing.T) {
 			t.Errorf("%s is drawn", panel.Title)
 		}
 	}
-	if !strings.Contains(progress, "pressure ≤ 4\u202fbar: never broken and far from it, so not drawn; the closest reading was 1.9167\u202fbar at trial 12, 2.08\u202fbar inside.") {
-		t.Errorf("%s", progress[strings.Index(progress, "quiet-limits"):])
+	if !strings.Contains(progress, "Pressure ≤ 4\u202fbar: never broken and far from it, so not drawn; the closest reading was 1.9167\u202fbar at trial 12, 2.08\u202fbar inside.") {
+		t.Errorf("%s", progress[strings.Index(progress, "figcaption"):])
 	}
 }

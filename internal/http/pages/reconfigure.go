@@ -22,6 +22,10 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request) error {
 	}
 	values := definitionValues(snap.Definition)
 	values.Set("key", newKey())
+	if way := r.URL.Query().Get("way"); way != "" {
+		values.Set("way", way)
+		takeWay(values)
+	}
 	for i, p := range snap.Definition.Parameters {
 		values.Set(unavailableField(i), strings.Join(texts(snap.Definition.Unavailable[p.Name]), ", "))
 	}

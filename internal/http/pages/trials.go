@@ -16,7 +16,7 @@ import (
 )
 
 // tablePage is how many trials the table shows at a time.
-const tablePage = 10
+const tablePage = 6
 
 // trialFilters are the choices above the table.
 var trialFilters = []struct {

@@ -1,0 +1,275 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/web/templates"
+)
+
+// fewPredictions is how many predicted readings there have to be before anything is said of how well they were predicted.
+const fewPredictions = 5
+
+// trust is how far the model's bands can be trusted, and whether the process has drifted.
+func (v visit) trust(readout study.Readout) templates.Trust {
+	var t templates.Trust
+	var drifted []drifting
+	for _, metric := range v.metricsShown() {
+		c := readout.Calibration[metric]
+		if c.Count < fewPredictions {
+			continue
+		}
+		t.Calibrations = append(t.Calibrations, v.calibrationWords(metric, c)...)
+		d := driftOf(metric, c.Residuals)
+		drifted = append(drifted, d)
+		line := templates.Drift{Text: d.words(), Strong: d.at > 0}
+		if d.at > 0 && v.head.Operates && !forgets(readout.Algorithm) {
+			line.Offer = v.head.URL("/reconfigure?way=drift")
+		}
+		t.Drifts = append(t.Drifts, line)
+	}
+	if len(drifted) > 0 {
+		chart := v.driftChart(drifted)
+		t.Chart = &chart
+	} else {
+		t.Calibrations = append(t.Calibrations, fmt.Sprintf("Nothing can be said before %d readings were predicted.", fewPredictions))
+	}
+	t.Bound = v.boundFacts(readout)
+	t.Summary, t.Open = trustInShort(t, drifted)
+	return t
+}
+
+// trustInShort is one line on calibration and drift, and whether either asks for a look.
+func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool) {
+	if len(drifted) == 0 {
+		return "Can the model be trusted? Too early to say.", false
+	}
+	line = "Can the model be trusted? Its bands are as they should be"
+	for _, words := range t.Calibrations {
+		if strings.HasSuffix(words, tooNarrow) || strings.HasSuffix(words, tooWide) {
+			line, look = "Can the model be trusted? Some bands are not as they should be", true
+		}
+	}
+	for _, d := range drifted {
+		if d.at > 0 {
+			return line + "; the process may have drifted.", true
+		}
+	}
+	return line + "; no sign of drift.", look
+}
+
+// calibrationWords count the readings that fell inside the band drawn before them, new settings apart from repeated ones.
+func (v visit) calibrationWords(metric string, c study.Calibration) []string {
+	lines := []string{capitalised(metric) + ": " + coverageWords(c.Coverage)}
+	if c.New.Count > 0 && c.Repeated.Count > 0 {
+		lines = append(lines, capitalised(metric)+" at new settings: "+coverageWords(c.New), capitalised(metric)+" at repeated settings: "+coverageWords(c.Repeated))
+	}
+	return lines
+}
+
+// coverageWords are a count with a verdict.
+func coverageWords(c study.Coverage) string {
+	inside := int(math.Round(c.Coverage95 * float64(c.Count)))
+	return fmt.Sprintf("%d of %d readings fell in the 95%s%% band predicted for them (noise included): %s", inside, c.Count, thin, calibrationVerdict(inside, c.Count))
+}
+
+// What is said of bands that are not right.
+const (
+	tooNarrow = "the bands are too narrow."
+	tooWide   = "the bands are wider than they need to be."
+)
+
+// surprising is the chance below which a count speaks against bands that are right.
+const surprising = 0.025
+
+// calibrationVerdict judges how many of n readings fell inside bands that should hold 95 % of them, by the tails of the binomial distribution:
+// P(X ≤ inside) or P(X ≥ inside) below 0.025 speaks against them.
+func calibrationVerdict(inside, n int) string {
+	switch {
+	case n < fewPredictions:
+		return "too few to judge."
+	case binomialTail(inside, n, 0.95) < surprising:
+		return tooNarrow
+	case 1-binomialTail(inside-1, n, 0.95) < surprising:
+		return tooWide
+	}
+	return "as it should be."
+}
+
+// binomialTail is P(X ≤ k) of n trials with chance p each.
+func binomialTail(k, n int, p float64) float64 {
+	sum := 0.0
+	for i := 0; i <= k; i++ {
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(i + 1))
+		c, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(sum, 1)
+}
+
+// A tabular CUSUM (Page 1954; Montgomery, Introduction to Statistical Quality Control): S⁺ = max(0, S⁺ + z − k), S⁻ = max(0, S⁻ − z − k), a drift being
+// signalled beyond h. With k = ½ a shift of one standard deviation shows soonest; with h = 5 a process that stands gives a false alarm about once
+// in 465 readings.
+const (
+	cusumSlack = 0.5
+	cusumLimit = 5
+)
+
+// drifting is what one metric's residuals say.
+type drifting struct {
+	metric    string
+	rounds    []int
+	residuals []float64
+	up, down  []float64
+	at        int // trial at which the limit was first passed for good, 0 for never
+	rising    bool
+}
+
+func driftOf(metric string, residuals []study.Residual) drifting {
+	d := drifting{metric: metric}
+	up, down := 0.0, 0.0
+	for _, r := range residuals {
+		z := math.Max(-4, math.Min(4, r.Z)) // one wrong reading is no drift
+		up, down = math.Max(0, up+z-cusumSlack), math.Max(0, down-z-cusumSlack)
+		d.rounds, d.residuals = append(d.rounds, r.Number), append(d.residuals, r.Z)
+		d.up, d.down = append(d.up, up), append(d.down, down)
+		beyond := up > cusumLimit || down > cusumLimit
+		switch {
+		case beyond && d.at == 0:
+			d.at, d.rising = r.Number, up > cusumLimit
+		case !beyond:
+			d.at = 0
+		}
+	}
+	return d
+}
+
+func (d drifting) words() string {
+	if d.at == 0 {
+		return fmt.Sprintf("%s: no sign of it in %s.", capitalised(d.metric), count(len(d.rounds), "reading", "readings"))
+	}
+	way := "lower"
+	if d.rising {
+		way = "higher"
+	}
+	return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", capitalised(d.metric), way, d.at)
+}
+
+// forgets tells whether an algorithm looks only at the last trials.
+func forgets(name string) bool {
+	return strings.Contains(name, "-sw") || strings.Contains(name, "-r-") || strings.Contains(name, "restart") || strings.Contains(name, "window")
+}
+
+// driftChart draws the residuals over trials, and their CUSUM against its limit.
+func (v visit) driftChart(list []drifting) templates.Chart {
+	styles := []templates.Style{templates.Step, templates.Second, templates.Estimate, templates.Bound}
+	residuals := templates.Panel{Title: "Reading minus prediction, in standard deviations of a reading", Height: limitHeight}
+	sums := templates.Panel{Title: "Its sum on one side (CUSUM), up and down; beyond 5 or −5 it has drifted", Height: limitHeight}
+	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Trial", Number: true}, {Name: "Residual", Number: true}, {Name: "CUSUM up", Number: true}, {Name: "CUSUM down", Number: true}}}
+	var zs, ss []float64
+	for i, d := range list {
+		style := templates.Style(fmt.Sprintf("metric%d", i%4))
+		points := templates.Trace{Name: d.metric, Style: style}
+		up := templates.Trace{Name: "CUSUM of " + d.metric, Style: styles[i%4]}
+		down := templates.Trace{Name: up.Name, Style: up.Style}
+		size := max(1, len(d.rounds)/mostMarks)
+		for j, number := range d.rounds {
+			if size == 1 || j >= len(d.rounds)-mostMarks {
+				points.X, points.Y = append(points.X, number), append(points.Y, tidy(d.residuals[j]))
+				points.Text = append(points.Text, fmt.Sprintf("%s %+.1f standard deviations", d.metric, d.residuals[j]))
+			}
+			up.X, up.Y = append(up.X, number), append(up.Y, tidy(d.up[j]))
+			down.X, down.Y = append(down.X, number), append(down.Y, tidy(-d.down[j]))
+			zs, ss = append(zs, d.residuals[j]), append(ss, d.up[j], -d.down[j])
+			if len(d.rounds) <= tableAtOnce || j >= len(d.rounds)-tableAtOnce {
+				table.Rows = append(table.Rows, []string{d.metric, fmt.Sprint(number), fixedDecimals(d.residuals[j], 2), fixedDecimals(d.up[j], 2), fixedDecimals(d.down[j], 2)})
+			}
+		}
+		residuals.Traces = append(residuals.Traces, points)
+		sums.Traces = append(sums.Traces, up, down)
+	}
+	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
+	sums.Y.Range, _, _ = robustRange(nil, append(ss, cusumLimit+1, -cusumLimit-1))
+	sums.Limit = &templates.LimitPath{X: []float64{0.5}, Y: []float64{cusumLimit}, Label: "5", Above: true}
+	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(v.snap.Trials)) + 1.5}}, List: []templates.Panel{residuals, sums}}
+	title := "Readings against their predictions"
+	caption := "Each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted."
+	return templates.Chart{ID: "chart-drift", Title: title, Caption: caption, Height: panels.Height(), Table: table,
+		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Panels: &panels, Traces: []templates.Trace{}}}
+}
+
+// tidy is a number to the digits that a chart can show.
+func tidy(x float64) float64 { return math.Round(x*1000) / 1000 }
+
+func fixedDecimals(x float64, decimals int) string {
+	return strings.ReplaceAll(fmt.Sprintf("%.*f", decimals, x+0), "-", "−")
+}
+
+// boundFacts are what the bounds on violation rest on.
+func (v visit) boundFacts(readout study.Readout) []templates.BoundFact {
+	var facts []templates.BoundFact
+	for _, c := range v.snap.Definition.Constraints {
+		now := readout.Violation[c.Name]
+		if now.Bound == nil || !v.read(c.Metric) {
+			continue
+		}
+		fact := templates.BoundFact{Name: "What the bound on the violation of " + c.Name + " rests on",
+			Text: fmt.Sprintf("Over the trials that the algorithm chose itself, the cumulative violation is at most %s%s (%s), with high probability, if all of this holds:", rough(*now.Bound), unitAfter(c.Unit), *now.BoundKind)}
+		fact.Assumptions = []string{
+			"The true response is a smooth function of the kernel’s kind, and no larger (in that kernel’s norm) than the algorithm’s settings assume.",
+			"The noise of readings is bounded in the way of a normal distribution, with the deviation that the model has, and independent from reading to reading.",
+			"The kernel and its lengthscales were given beforehand. Here they are fitted to the readings, which no theorem covers, unless the model is fixed.",
+			"Nothing changes with time: the same settings give the same response on every day.",
+		}
+		if *now.BoundKind != "guarantee" {
+			fact.Assumptions = append(fact.Assumptions, "The widths in force are narrower than those of the theorem, so that the figure shows how the violation grows with trials, not a limit that it cannot pass.")
+		}
+		facts = append(facts, fact)
+	}
+	return facts
+}
+
+// otherAlgorithms are asked what they would do next.
+var otherAlgorithms = []string{"log-cei", "rpol-ucb", "ckb-ucb", "scbo"}
+
+// others are what other algorithms would do next on the same readings, as points on the map and in words.
+func (s *Site) others(ctx context.Context, v visit, onto *templates.Chart, o outlook) ([]templates.OtherChoice, error) {
+	var choices []study.Choice
+	for _, name := range otherAlgorithms {
+		if name == v.snap.Definition.Algorithm.Name {
+			continue
+		}
+		found, err := s.Studies.Compare(ctx, v.snap, []design.Algorithm{{Name: name}})
+		var unsuited *design.Invalid
+		if errors.As(err, &unsuited) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		choices = append(choices, found...)
+	}
+	if len(choices) == 0 {
+		return []templates.OtherChoice{{Name: "None", Text: "The other algorithms cannot choose here without being told more."}}, nil
+	}
+	var list []templates.OtherChoice
+	points := templates.Trace{Name: "other algorithms’ next", Style: templates.Other}
+	for _, choice := range choices {
+		list = append(list, templates.OtherChoice{Name: choice.Name, Text: choice.Because})
+		if choice.Parameters == nil || onto == nil || onto.Drawing.Surface == nil || !onto.Drawing.Surface.Smooth {
+			continue
+		}
+		points.X, points.Y = append(points.X, plotValue((*choice.Parameters)[o.x])), append(points.Y, plotValue((*choice.Parameters)[o.y]))
+		points.Text = append(points.Text, choice.Name+" would try "+settingsLine(v.snap.Definition, *choice.Parameters))
+	}
+	if len(points.X) > 0 {
+		onto.Drawing.Traces = append(onto.Drawing.Traces, points)
+	}
+	return list, nil
+}

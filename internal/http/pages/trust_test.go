@@ -1,0 +1,51 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+
+	"headroom/internal/study"
+)
+
+// TestCalibrationVerdict: the tails of the binomial distribution decide, whose values are known: P(X ≤ 34 of 40) = 0.0139, P(X ≤ 35) = 0.0480 and
+// P(X = 100 of 100) = 0.0059 at 95 %.
+func TestCalibrationVerdict(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		inside, n int
+		want      string
+	}{
+		{37, 40, "as it should be."}, {35, 40, "as it should be."}, {34, 40, tooNarrow}, {40, 40, "as it should be."}, {100, 100, tooWide}, {3, 4, "too few to judge."}, {5, 5, "as it should be."}, {2, 5, tooNarrow},
+	} {
+		if got := calibrationVerdict(test.inside, test.n); got != test.want {
+			t.Errorf("%d of %d: %q, want %q", test.inside, test.n, got, test.want)
+		}
+	}
+	if p := binomialTail(34, 40, 0.95); p < 0.0138 || p > 0.0140 {
+		t.Errorf("P(X ≤ 34) = %g", p)
+	}
+	if words := coverageWords(study.Coverage{Count: 40, Coverage95: 37.0 / 40}); words != "37 of 40 readings fell in the 95\u202f% band predicted for them (noise included): as it should be." {
+		t.Error(words)
+	}
+}
+
+func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
+	t.Parallel()
+	steady, shifted := []study.Residual{}, []study.Residual{}
+	for i := range 40 {
+		z := []float64{0.8, -0.9, 0.3, -0.4, 1.1, -0.9}[i%6]
+		steady = append(steady, study.Residual{Number: i + 1, Z: z})
+		if i >= 20 {
+			z -= 1.5
+		}
+		shifted = append(shifted, study.Residual{Number: i + 1, Z: z})
+	}
+	steady[7].Z = 60 // one wrong reading
+	if d := driftOf("yield", steady); d.at != 0 || !strings.Contains(d.words(), "no sign of it in 40 readings") {
+		t.Errorf("steady readings: %s", d.words())
+	}
+	d := driftOf("yield", shifted)
+	if d.at < 22 || d.at > 30 || !strings.Contains(d.words(), "lower than predicted") {
+		t.Errorf("readings lower by 1.5 from trial 21 on: %s", d.words())
+	}
+}

@@ -1,0 +1,71 @@
+package study
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// TestReconfiguredCandidatesStayWithinTheCache: thirty versions of a large table, each with a definition of its own, are held as far as the
+// cache's limit goes, and the heap holds no more than that. (Of 10,000 candidates, with a limit of 200 MiB, 162 were held; that takes a minute.)
+func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
+	const parameters, candidates, limit = 50, 500, 10 << 20
+	d := design.Definition{Name: "Table", Objective: design.Objective{Metric: "y", Direction: "maximize"}, Constraints: []design.Constraint{{Metric: "g", Op: "<=", Threshold: 0}}, Seed: 7}
+	for i := range parameters {
+		d.Parameters = append(d.Parameters, design.Parameter{Name: fmt.Sprint("p", i), Type: design.Real, Low: pointer(0.0), High: pointer(1.0)})
+	}
+	for n := range candidates {
+		settings := design.Settings{}
+		for i := range parameters {
+			settings[fmt.Sprint("p", i)] = design.NumberValue(float64(n*(i+1)%candidates) / candidates)
+		}
+		d.Candidates = append(d.Candidates, settings)
+	}
+	checked, err := d.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	c := newCache(limit)
+	var snap *ledger.Snapshot
+	add := func(draft ledger.Draft) {
+		t.Helper()
+		events, err := ledger.Next(snap, time.Unix(1e9, 0), "Ana", draft)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := ledger.Fold("table", snap, events, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap = c.put(next)
+	}
+	add(ledger.Draft{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked}})
+	one, _ := c.size()
+	for n := range 30 {
+		after := checked
+		after.Constraints = []design.Constraint{checked.Constraints[0]}
+		after.Constraints[0].Threshold = float64(n + 1)
+		add(ledger.Draft{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Reason: "another limit"}})
+		if n%10 != 9 {
+			continue
+		}
+		said, versions := c.size()
+		held := heap() - before
+		t.Logf("%d versions made, %d kept: %d MiB said, %d MiB held", n+2, versions, said>>20, held>>20)
+		if said > limit+one || held > 13*(limit+one)/10 || one < 1<<20 || int64(versions)*one > 2*(limit+one) {
+			t.Errorf("after %d: %d versions of %d bytes, it says that it holds %d, and holds %d", n+1, versions, one, said, held)
+		}
+	}
+	runtime.KeepAlive(c)
+}

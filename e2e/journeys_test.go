@@ -297,7 +297,7 @@ func TestRoles(t *testing.T) {
 	share := strings.TrimSpace(admin.text(".secret"))
 	auditor := newTab(t, site.base)
 	auditor.open(share)
-	auditor.sees("Trial 3 tries")
+	auditor.until("the live board", `location.pathname.endsWith("/board") && document.querySelector("#trial-3")`)
 	auditor.open("/studies/" + id + "/board?at=3")
 	auditor.sees("As it was right after")
 	if got := auditor.count("#trials tbody tr"); got != 1 {

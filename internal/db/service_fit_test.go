@@ -36,16 +36,15 @@ func TestAFitThatTakesLongIsKeptWhenItIsReady(t *testing.T) {
 	s := study.NewService(store, study.Options{FitPatience: time.Nanosecond})
 	t.Cleanup(s.Stop)
 	id := create(t, s, reactor()).ID
-	play(t, s, id, 4) // the first design; the next decision is due a fit and does not wait for it
-	ask(t, s, id, 1)
-	snap := snapshotWhere(t, s, id, func(now *ledger.Snapshot) bool { return len(now.Fits) > 0 })
-	if fit := snap.Fits[0]; fit.From != len(snap.Trials)+1 || len(fit.Metrics["yield"].Lengthscales) != 2 {
+	before := len(play(t, s, id, 5).Fits) // the first design, and a trial after the first fit, which is waited for
+	ask(t, s, id, 1)                      // is due a fit and does not wait for it
+	snap := snapshotWhere(t, s, id, func(now *ledger.Snapshot) bool { return len(now.Fits) > before })
+	if fit := snap.Fits[before]; before == 0 || fit.From != len(snap.Trials)+1 || len(fit.Metrics["yield"].Lengthscales) != 2 {
 		t.Fatalf("after trial %d: %+v", len(snap.Trials), fit)
 	}
-	for _, e := range mustEvents(t, s, id) {
-		if e.Kind == ledger.Fitted && e.By != "optimizer" {
-			t.Fatalf("a fit nobody waited for is the optimizer's own, not %s's", e.By)
-		}
+	written := mustEvents(t, s, id)
+	if last := written[len(written)-1]; last.Kind != ledger.Fitted || last.By != "optimizer" {
+		t.Fatalf("a fit nobody waited for is the optimizer's own, and its event the last: not %s by %s", last.Kind, last.By)
 	}
 	snap = play(t, s, id, 2)
 	wantVerified(t, s, id, len(snap.Trials))

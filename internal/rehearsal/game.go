@@ -238,7 +238,11 @@ func (p *player) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.record.Shown = state.Calibration
+	p.record.Shown = map[string]study.Calibration{}
+	for metric, shown := range state.Calibration {
+		shown.Residuals = nil // one by one they belong to the page
+		p.record.Shown[metric] = shown
+	}
 	if state.Recommendation != nil {
 		p.record.Recommended = state.Recommendation.Number
 	}

@@ -64,7 +64,7 @@ var labs = []lab{
 // and nothing at all where nothing is feasible; it is nowhere worse than random by more than chance explains, and better by much over all.
 func TestManyKindsOfLab(t *testing.T) {
 	t.Parallel()
-	const seeds = 3
+	const seeds = 2
 	var gains []float64
 	for _, l := range labs {
 		var mine, others []float64

@@ -15,6 +15,10 @@ import (
 // fitTime bounds a fit in the background.
 const fitTime = 2 * time.Minute
 
+// firstPatience is how long a request waits for the first fit of all: without any, a model knows neither the scale of the readings nor how fast they
+// change, and after an import of a thousand rows would choose blindly.
+const firstPatience = 20 * time.Second
+
 // fitter makes fits in the background, at most one for each study at a time.
 type fitter struct {
 	patience time.Duration // how long a request waits for a fit before it goes on with the model as it was
@@ -46,7 +50,7 @@ func (f *fitter) within(ctx context.Context, s *Service, snap *ledger.Snapshot, 
 		return nil
 	}
 
-	timer := time.NewTimer(f.patienceOf(ctx))
+	timer := time.NewTimer(f.patienceOf(ctx, snap))
 	defer timer.Stop()
 	select {
 	case <-job.done:
@@ -64,11 +68,15 @@ func (f *fitter) within(ctx context.Context, s *Service, snap *ledger.Snapshot, 
 }
 
 // patienceOf leaves a request at least half of the time it has left.
-func (f *fitter) patienceOf(ctx context.Context) time.Duration {
-	if deadline, ok := ctx.Deadline(); ok {
-		return min(f.patience, time.Until(deadline)/2)
+func (f *fitter) patienceOf(ctx context.Context, snap *ledger.Snapshot) time.Duration {
+	patience := f.patience
+	if len(snap.Fits) == 0 {
+		patience = max(patience, firstPatience)
 	}
-	return f.patience
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(patience, time.Until(deadline)/2)
+	}
+	return patience
 }
 
 // join starts a fit, or waits for the one that runs; nil when the service stops.

@@ -1,9 +1,11 @@
 package study
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"testing"
+	"time"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -115,5 +117,21 @@ func TestARewrittenPastMakesAFitDue(t *testing.T) {
 	}
 	if fit := b.snap.Fits[fits]; fit.From != len(b.snap.Trials) {
 		t.Errorf("the fit is in force from decision %d, the decision was %d", fit.From, len(b.snap.Trials))
+	}
+}
+
+// A study whose readings were all imported has its first fit before its first decision, however impatient requests are.
+func TestTheFirstFitIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.service.fits.patience = time.Nanosecond
+	table := "temperature,cycles,yield,impurity\n"
+	for i := range 40 {
+		table += fmt.Sprintf("%d,%d,%g,%g\n", 20+i, 1+i%12, 60+float64(i)/2+math.Sin(float64(i)), 0.1+float64(i)/100)
+	}
+	b.table(t, table)
+	b.ask(1)
+	if decision := b.snap.Trials[40].Decision; len(b.snap.Fits) != 1 || b.snap.Fits[0].From != 41 || decision.Mean["yield"] < 40 {
+		t.Errorf("%d fits before the first decision, which expects %v", len(b.snap.Fits), decision.Mean)
 	}
 }

@@ -66,7 +66,7 @@ func TestDemoIsMadeAsStudiesAre(t *testing.T) {
 		t.Errorf("the demo does not verify: %v", verified)
 	}
 	list = string(s.Call("GET", "/studies", s.Admin, nil).Want(200).Body)
-	for _, shown := range []string{"simulated", "impurity ≤ 2", "best yield ", "feasible "} {
+	for _, shown := range []string{"simulated", "impurity ≤ 2", "best reading of yield ", "feasible "} {
 		if !strings.Contains(list, shown) {
 			t.Errorf("the list does not show %q", shown)
 		}

@@ -51,7 +51,7 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 		}
 		line.Simulated = one.SimulatedLab != ""
 		if one.Best != nil {
-			line.Best = fmt.Sprintf("best %s %s at trial %d", one.Best.Metric, quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
+			line.Best = fmt.Sprintf("best reading of %s %s at trial %d", one.Best.Metric, quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
 		}
 		for _, limit := range one.Limits {
 			line.Limits = append(line.Limits, limitWords(limit))

@@ -168,7 +168,7 @@ func samples(cfg *Config) bool {
 
 func playAndReplay(t *testing.T, cfg *Config) {
 	t.Helper()
-	rounds := 15
+	rounds := 11
 	if samples(cfg) {
 		rounds = 4
 	}

@@ -125,22 +125,28 @@ func answered(problem *headroom.Problem, response *http.Response) error {
 	return nil
 }
 
+// remoteStudy reads the arguments of a command that takes a study's id and nothing else beside flags.
+func remoteStudy(c config, set *flag.FlagSet, asJSON *bool, args []string) (*remote, string, error) {
+	plain, err := parseAnywhere(set, args)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(plain) != 1 {
+		return nil, "", fmt.Errorf("it is “headroom %s STUDY”: see “headroom help”", set.Name())
+	}
+	r, err := newRemote(c, *asJSON)
+	return r, plain[0], err
+}
+
 func askRemote(ctx context.Context, c config, args []string) error {
 	set, asJSON := remoteFlags("ask")
 	count := set.Int64("count", 1, "how many trials")
-	plain, err := parseAnywhere(set, args)
-	if err != nil {
-		return err
-	}
-	if len(plain) != 1 {
-		return errors.New("it is “headroom ask STUDY”: see “headroom help”")
-	}
-	r, err := newRemote(c, *asJSON)
+	r, id, err := remoteStudy(c, set, asJSON, args)
 	if err != nil {
 		return err
 	}
 	key := account.NewSecret()
-	answer, err := r.api.AskWithResponse(ctx, plain[0], &headroom.AskParams{IdempotencyKey: &key}, headroom.AskRequest{Count: count})
+	answer, err := r.api.AskWithResponse(ctx, id, &headroom.AskParams{IdempotencyKey: &key}, headroom.AskRequest{Count: count})
 	if err != nil {
 		return err
 	}
@@ -232,22 +238,15 @@ func finite(metric, text string) (float64, error) {
 
 func exportRemote(ctx context.Context, c config, args []string) error {
 	set, asJSON := remoteFlags("export")
-	plain, err := parseAnywhere(set, args)
-	if err != nil {
-		return err
-	}
-	if len(plain) != 1 {
-		return errors.New("it is “headroom export STUDY”: see “headroom help”")
-	}
-	r, err := newRemote(c, *asJSON)
+	r, id, err := remoteStudy(c, set, asJSON, args)
 	if err != nil {
 		return err
 	}
 	var response *http.Response
 	if r.asJSON {
-		response, err = r.api.ExportBundle(ctx, plain[0], nil)
+		response, err = r.api.ExportBundle(ctx, id, nil)
 	} else {
-		response, err = r.api.ExportCSV(ctx, plain[0], nil)
+		response, err = r.api.ExportCSV(ctx, id, nil)
 	}
 	if err != nil {
 		return err
@@ -276,19 +275,12 @@ func refused(response *http.Response) error {
 func watchRemote(ctx context.Context, c config, args []string) error {
 	set, asJSON := remoteFlags("watch")
 	after := set.Int64("after", 0, "start behind this event")
-	plain, err := parseAnywhere(set, args)
-	if err != nil {
-		return err
-	}
-	if len(plain) != 1 {
-		return errors.New("it is “headroom watch STUDY”: see “headroom help”")
-	}
-	r, err := newRemote(c, *asJSON)
+	r, id, err := remoteStudy(c, set, asJSON, args)
 	if err != nil {
 		return err
 	}
 	for {
-		response, err := r.api.Events(ctx, plain[0], &headroom.EventsParams{After: after})
+		response, err := r.api.Events(ctx, id, &headroom.EventsParams{After: after})
 		if err != nil {
 			return err
 		}
@@ -297,8 +289,13 @@ func watchRemote(ctx context.Context, c config, args []string) error {
 			err = r.follow(response.Body, after)
 		}
 		response.Body.Close()
-		if err != nil || ctx.Err() != nil {
+		if err != nil {
 			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(remotePause):
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (s *State) promising(ctx context.Context, at []Place, known Known) ([]Place
 	for k := range estimates {
 		estimates[k].SD = make([]float64, len(at))
 	}
-	sure := s.chances(s.display.era, estimates, len(at), s.givenRows(at, known))
+	sure := s.chances(s.display.era, estimates, len(at), s.knownRows(at, known))
 	var order []int
 	for i := range at {
 		if sure[i] > 0 {
@@ -99,31 +99,13 @@ func (s *State) promising(ctx context.Context, at []Place, known Known) ([]Place
 	return kept, nil
 }
 
-// givenRows are the values of Given constraints at places, a row for each; nil without such constraints.
-func (s *State) givenRows(at []Place, known Known) [][]float64 {
-	if !slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
-		return nil
-	}
-	value := known.at(at)
-	rows := make([][]float64, len(at))
-	for i := range at {
-		rows[i] = make([]float64, len(s.cfg.Costs))
-		for j, c := range s.cfg.Costs {
-			if c.Knowledge == Given {
-				rows[i][j] = value(j, i)
-			}
-		}
-	}
-	return rows
-}
-
 // scoreProspects scores places by their expected reward where they are probable enough to be within the limits, and by that probability where not.
 func (s *State) scoreProspects(ctx context.Context, at []Place, known Known) ([]search.Score, error) {
 	estimates, err := s.estimate(ctx, s.display, at, known.at(at))
 	if err != nil {
 		return nil, err
 	}
-	return s.prospectScores(estimates, s.chances(s.display.era, estimates, len(at), s.givenRows(at, known))), nil
+	return s.prospectScores(estimates, s.chances(s.display.era, estimates, len(at), s.knownRows(at, known))), nil
 }
 
 func (s *State) prospectScores(estimates []policy.Estimate, chances []float64) []search.Score {

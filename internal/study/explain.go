@@ -29,14 +29,11 @@ func explain(d design.Definition, number int, p chosenPoint, who chosenBy) strin
 	return tries + ": " + predictions(d, p, who) + ". " + because(d, p, who)
 }
 
-// unread are the study's metrics of which there is no reading yet that a model may learn from.
+// unread are the study's metrics of which there is no reading yet.
 func unread(snap *ledger.Snapshot) map[string]bool {
 	names := map[string]bool{}
 	for _, metric := range snap.Definition.MetricNames() {
-		names[metric] = !slices.ContainsFunc(snap.Trials, func(t *ledger.Trial) bool {
-			_, told := t.Metrics[metric]
-			return told && !t.Excluded
-		})
+		names[metric] = !snap.HasReading(metric)
 	}
 	return names
 }

@@ -145,7 +145,7 @@ func (s *Site) reportVerdict(ctx context.Context, v visit, state study.Readout) 
 		return verdict, err
 	}
 	for _, metric := range modelled(d) {
-		if !v.anyReading(metric) || !v.scaled(metric) {
+		if !v.snap.HasReading(metric) || !v.scaled(metric) {
 			verdict.Words = append(verdict.Words, capitalised(metric)+": no reading or no fitted model yet, so nothing is expected of it.")
 			continue
 		}
@@ -173,16 +173,6 @@ func (s *Site) reportVerdict(ctx context.Context, v visit, state study.Readout) 
 			quantity(best.Metrics[d.Objective.Metric].Value, d.Objective.Unit), best.Number))
 	}
 	return verdict, nil
-}
-
-// anyReading tells whether an included trial has a value of a metric.
-func (v visit) anyReading(metric string) bool {
-	for _, t := range v.snap.Trials {
-		if _, there := t.Metrics[metric]; there && !t.Excluded {
-			return true
-		}
-	}
-	return false
 }
 
 // parameterTable lists what can be set.

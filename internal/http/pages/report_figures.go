@@ -29,7 +29,7 @@ func (s *Site) reportFigures(ctx context.Context, v visit, state study.Readout, 
 	}
 	sketches := []sketch{v.bestSketch(state, p)}
 	for _, c := range v.snap.Definition.Constraints {
-		if v.anyReading(c.Metric) {
+		if v.snap.HasReading(c.Metric) {
 			sketches = append(sketches, v.limitSketch(c, p), v.violationSketch(c, rows, state))
 		}
 		if _, priced := state.Multipliers[c.Name]; priced {
@@ -320,7 +320,7 @@ func (s *Site) sliceSketches(ctx context.Context, v visit, state study.Readout) 
 	}
 	total := 0
 	for _, metric := range modelled(v.snap.Definition) {
-		if !v.anyReading(metric) {
+		if !v.snap.HasReading(metric) {
 			continue
 		}
 		for _, slice := range along {

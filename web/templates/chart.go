@@ -1,5 +1,20 @@
 package templates
 
+import (
+	"strings"
+
+	"headroom/web/static"
+)
+
+// drawingScripts are the addresses of what charts are drawn with, in the order in which they are needed.
+func drawingScripts() string {
+	var list []string
+	for _, file := range []string{"vendor/d3-7.9.2.min.js", "axes.js", "plots.js", "pointing.js"} {
+		list = append(list, static.URL(file))
+	}
+	return strings.Join(list, " ")
+}
+
 // Chart is one chart: what is drawn, the sentence under it, and the table behind it. The script charts.js draws it.
 type Chart struct {
 	ID      string
@@ -69,7 +84,6 @@ type Trace struct {
 	Low   []any     `json:"low,omitempty"`
 	High  []any     `json:"high,omitempty"`
 	Text  []string  `json:"text,omitempty"` // what hovering says
-	Off   bool      `json:"off,omitempty"`  // shown only when its name is pressed
 	Link  []string  `json:"link,omitempty"` // where clicking leads
 	Fade  []float64 `json:"fade,omitempty"` // how much of each mark is seen
 }

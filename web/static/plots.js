@@ -157,7 +157,8 @@
     return low === high ? [low - 0.5, high + 0.5] : [low, high];
   }
 
-  const eventsHeight = 18;
+  // Pixels above each panel for its title, of the row of events, and of the ticks below; Panels.Height of the server adds up the same.
+  const panelGap = 22, eventsHeight = 18, ticksHeight = 24;
 
   // Panels stand above each other over one x axis.
   function panelsOf(sheet, { panels }, view, hidden) {
@@ -167,8 +168,8 @@
     let top = 0;
     panels.list.forEach((panel, i) => {
       const y = yOf(panel, i);
-      fitted(sheet.svg, panel.title, width, { x: left, y: top + 17, "font-size": 13, "font-weight": 650 });
-      top += 26;
+      fitted(sheet.svg, panel.title, width, { x: left, y: top + 15, "font-size": 13, "font-weight": 650 });
+      top += panelGap;
       const frame = furnish(sheet, frameOf(sheet.svg, { left, top, width, height: panel.height }, { x: axis, y }, { bare: { x: true } }));
       Object.assign(frame, { xName: "x", yName: "y" + i, traces: panel.traces.filter((trace) => !hidden.has(trace.name)), limit: hidden.has("limit") ? null : panel.limit });
       const label = frame.limit && drawLimit(sheet.svg, frame, frame.limit);
@@ -180,8 +181,8 @@
     });
     top += eventsOf(sheet, panels.events ?? [], sheet.frames[0].x, top, names, hidden);
     frameOf(sheet.svg, { left, top, width, height: 0 }, { x: axis, y: { domain: [0, 1], ticks: 0 } });
-    add(sheet.svg, "text", { x: left + width / 2, y: top + 35, "text-anchor": "middle", fill: paint("muted") }, panels.x.title);
-    return legendOf(sheet, names, top + 44, hidden);
+    add(sheet.svg, "text", { x: left - 7, y: top + 17, "font-size": 12, "text-anchor": "end", fill: paint("muted") }, panels.x.title);
+    return legendOf(sheet, names, top + ticksHeight, hidden);
   }
 
   // eventsOf draws marks in a row of their own, just above the axis; it returns how high that is.
@@ -195,32 +196,44 @@
     return events.length ? eventsHeight : 8;
   }
 
-  // Small charts stand side by side, as many as there is room for; those of one group share their rows, and the axis of the first in a row.
-  const gridRow = 138, gridColumns = 4, narrowest = 150;
+  // Small charts stand side by side, as many as there is room for. Those of one group share their rows, and the axis of the first in a row; where
+  // every group takes one row, the columns share their axis, too. Grid.Height of the server adds up the same pixels.
+  const gridTitle = 22, gridPlot = 80, gridRoom = 8, gridAxis = 34, gridColumns = 4, narrowest = 150;
+
+  function placesOf(cells, columns) {
+    const sizes = d3.rollup(cells, (group) => group.length, (cell) => cell.group), aligned = Math.max(...sizes.values()) <= columns;
+    let column = columns, top = 0, group = null, row = 0;
+    const places = cells.map((cell, i) => {
+      const first = column >= columns || cell.group !== group;
+      if (first && i) top += row;
+      if (first) [column, group] = [0, cell.group];
+      const labelled = !aligned || cell.group === cells.at(-1).group;
+      row = gridTitle + gridPlot + gridRoom + (labelled ? gridAxis : 0);
+      return { column: column++, top, first, labelled };
+    });
+    return { places, height: top + row };
+  }
 
   function gridOf(sheet, { grid }, view, hidden) {
     const columns = Math.max(1, Math.min(gridColumns, Math.floor(sheet.width / narrowest))), names = new Map();
-    let column = columns, row = -1, group = null;
-    const spanOf = (trace) => trace.x;
+    const { places, height } = placesOf(grid.cells, columns);
     const axes = grid.cells.map((cell, i) => [
-      { ticks: 4, ...cell.x, domain: domainOf(cell.x, view["x" + i], cell.traces, spanOf) },
+      { ticks: 4, ...cell.x, domain: domainOf(cell.x, view["x" + i], cell.traces, (t) => t.x) },
       { ticks: 4, ...cell.y, domain: domainOf(cell.y, view["y" + i], cell.traces, (t) => t.y ?? []) }]);
-    const left = Math.ceil(Math.max(24, ...axes.map(([, y]) => tickRoom(y, 84, 11)))) + 12, width = (sheet.width - left - 6) / columns;
+    const left = Math.ceil(Math.max(24, ...axes.map(([, y]) => tickRoom(y, gridPlot, 11)))) + 12, width = (sheet.width - left - 6) / columns;
     grid.cells.forEach((cell, i) => {
-      const first = column >= columns || cell.group !== group;
-      if (first) [row, column, group] = [row + 1, 0, cell.group];
-      const top = row * gridRow, place = { left: left + column++ * width, top: top + 22, width: width - 10, height: 80 };
+      const { column, top, first, labelled } = places[i], place = { left: left + column * width, top: top + gridTitle, width: width - 10, height: gridPlot };
       if (first) fitted(sheet.svg, cell.title, sheet.width - left, { x: place.left, y: top + 15, "font-size": 12, "font-weight": 650 });
-      const own = !first && !view["y" + i];
-      const frame = furnish(sheet, frameOf(sheet.svg, place, { x: axes[i][0], y: axes[i][1] }, { size: 11, bare: { y: own }, inward: true }));
+      const bare = { x: !labelled && !view["x" + i], y: !first && !view["y" + i] };
+      const frame = furnish(sheet, frameOf(sheet.svg, place, { x: axes[i][0], y: axes[i][1] }, { size: 11, bare, inward: true }));
       Object.assign(frame, { xName: "x" + i, yName: "y" + i, traces: cell.traces.filter((trace) => !hidden.has(trace.name)) });
-      fitted(sheet.svg, cell.x.title, place.width + 6, { x: place.left + place.width / 2, y: place.top + place.height + 29, "font-size": 12, "text-anchor": "middle", fill: paint("muted") });
+      if (labelled) fitted(sheet.svg, cell.x.title, place.width + 6, { x: place.left + place.width / 2, y: place.top + gridPlot + 29, "font-size": 12, "text-anchor": "middle", fill: paint("muted") });
       const labels = (cell.limits ?? []).map((limit) => drawLimit(sheet.svg, frame, { ...limit, x: [null], y: [limit.value], label: first ? limit.label : "" }, true));
       for (const trace of frame.traces) drawTrace(sheet.svg, frame, trace, true);
       for (const label of labels) label();
       for (const trace of cell.traces) names.set(trace.name, trace.style);
     });
-    return legendOf(sheet, names, (row + 1) * gridRow + 6, hidden);
+    return legendOf(sheet, names, height, hidden);
   }
 
   // A map: colour is the mean, lines are chances, marks on top. Beside it stands what the colours mean.

@@ -13,9 +13,9 @@ import (
 
 // Heights of panels in pixels.
 const (
-	bestHeight   = 160
-	limitHeight  = 104
-	lesserHeight = 72
+	bestHeight   = 144
+	limitHeight  = 92
+	lesserHeight = 60
 )
 
 // Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials and those that stand out; the rest is drawn as bars

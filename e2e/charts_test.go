@@ -81,7 +81,7 @@ func TestChartsAnswer(t *testing.T) {
 		t.Errorf("pressed again, %d of %d came back", again, before)
 	}
 
-	ask[any](p, `(() => { const node = document.querySelector("#chart-progress"), frame = node.sheet.frames[0], trace = frame.traces.find((t) => t.link), box = node.querySelector("svg").getBoundingClientRect();
+	ask[any](p, `(() => { const node = document.querySelector("#chart-progress"), frame = node.sheet.frames[0], trace = frame.traces.find((t) => t.trial), box = node.querySelector("svg").getBoundingClientRect();
 		node.dispatchEvent(new MouseEvent("click", {clientX: box.left + frame.x(trace.x[0]), clientY: box.top + frame.y(trace.y[0])})); return 0 })()`)
 	p.until("the trial's page", `/\/trials\/\d+$/.test(location.pathname)`)
 }

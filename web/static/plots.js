@@ -73,12 +73,16 @@
     }
   }
 
+  const crowd = 250;
+
   // Marks that are seen equally well are one path.
   function drawMarks(root, { x, y }, trace, every, small) {
-    const mark = marks[trace.style], outline = shapes[mark.shape](mark.r * (!small ? 1 : trace.style === "recommended" ? 0.85 : 0.65));
     const standing = every.filter((i) => shown(x, trace.x[i]) && shown(y, trace.y[i]));
+    // Where hundreds crowd, marks are smaller and without the edge that would cover their neighbours.
+    const mark = marks[trace.style], crowded = standing.length > crowd;
+    const outline = shapes[mark.shape](mark.r * (crowded ? 0.5 : !small ? 1 : trace.style === "recommended" ? 0.85 : 0.65)), look = crowded ? { ...lookOf(mark), stroke: mark.fill ? "none" : paint(mark.edge) } : lookOf(mark);
     for (const [seen, some] of d3.group(standing, (i) => trace.fade?.[i] ?? 1)) {
-      add(root, "path", { ...lookOf(mark), opacity: seen < 1 ? seen : undefined, d: some.map((i) => `M${at(x, trace.x[i]).toFixed(1)},${at(y, trace.y[i]).toFixed(1)}${outline}`).join("") });
+      add(root, "path", { ...look, opacity: seen < 1 ? seen : undefined, d: some.map((i) => `M${at(x, trace.x[i]).toFixed(1)},${at(y, trace.y[i]).toFixed(1)}${outline}`).join("") });
     }
   }
 

@@ -15,7 +15,7 @@
       trace.x.forEach((value, i) => {
         if (!shown(frame.x, value) || !shown(frame.y, trace.y[i])) return;
         const away = Math.hypot(at(frame.x, value) - px, frame.y(trace.y[i]) - py);
-        if (away <= near) found.push({ away, text: trace.text[i], link: trace.link?.[i] });
+        if (away <= near) found.push({ away, text: trace.text[i], trial: trace.trial?.[i] });
       });
     }
     return found.sort((a, b) => a.away - b.away);
@@ -65,7 +65,8 @@
 
   function overSurface({ x, y, surface }, [px, py]) {
     const j = d3.leastIndex(surface.x, (value) => Math.abs(at(x, value) - px)), i = d3.leastIndex(surface.y, (value) => Math.abs(at(y, value) - py));
-    return { title: "", words: surface.text[i][j].split("\n") };
+    const words = [`${surface.atX[j]}, ${surface.atY[i]}`, `expected ${surface.text[i][j]} ${surface.note}`];
+    return { title: "", words: surface.chances ? [...words, "chance within every limit " + surface.chances[i][j]] : words };
   }
 
   const placeOf = (node, event) => {
@@ -151,8 +152,8 @@
       return node.redraw();
     }
     const place = placeOf(node, event), frame = node.sheet.frames.find((each) => within(each, place));
-    const link = frame && marksNear(frame, place).find((mark) => mark.link)?.link;
-    if (link) location.assign(link);
+    const trial = frame && marksNear(frame, place).find((mark) => mark.trial)?.trial;
+    if (trial) location.assign(node.drawing.trials + trial);
   }
 
   // listen lets a chart answer. It is called once for each; node.redraw draws it again.

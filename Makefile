@@ -26,7 +26,7 @@ generate:
 	cd clients/go && go tool oapi-codegen -config generate.yaml ../openapi.json
 
 test: tools check
-	go test -race ./...
+	go test -race -timeout 20m ./...
 
 tools:
 	scripts/install postgresql chromium gcc python3 curl

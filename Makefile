@@ -24,6 +24,7 @@ run: bin/headroom
 generate:
 	go tool templ generate
 	cd clients/go && go tool oapi-codegen -config generate.yaml ../openapi.json
+	cd clients/python && go tool oapi-codegen -config generate.yaml ../openapi.json
 
 test: tools check
 	go test -race -timeout 20m ./...
@@ -33,7 +34,7 @@ tools:
 
 # check finds what the compiler does not: stale generated code, untidy modules, unformatted or suspicious source.
 check: generate
-	git diff --exit-code -- '*_templ.go' '*.gen.go' || { echo 'The generated code is stale: run “make generate” and commit it.'; exit 1; }
+	git diff --exit-code -- '*_templ.go' '*.gen.go' clients/python/headroom_api.py || { echo 'The generated code is stale: run “make generate” and commit it.'; exit 1; }
 	go mod tidy -diff
 	unformatted=$$(gofmt -l clients cmd internal migrations web e2e); [ -z "$$unformatted" ] || { echo "Not formatted: $$unformatted"; exit 1; }
 	go vet ./...

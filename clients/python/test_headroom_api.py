@@ -24,7 +24,7 @@ REACTION = {
 class Away(http.server.BaseHTTPRequestHandler):
     """A server that is away at the first request and there at the second."""
 
-    seen = []
+    seen: list = []
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"headroom/internal/mutation"
 )
 
 const limitedStudy = `{"name": "remote", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],
@@ -134,7 +136,8 @@ func TestPythonClient(t *testing.T) {
 }
 
 // FuzzMetricWords: what a shell says of metrics is refused, or finite.
-func FuzzMetricWords(f *testing.F) {
+func FuzzMetricWords(plain *testing.F) {
+	f := mutation.Of(plain)
 	for _, seed := range []string{"yield=71.2", "yield=71.2±0.4", "yield=1+-1", "=", "yield", "a=1=2", "y=1e999", "y=nan", "y=±"} {
 		f.Add(seed)
 	}

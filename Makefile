@@ -9,7 +9,7 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 SOURCES := $(shell find clients cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
 
-.PHONY: build run test check generate tools fuzz
+.PHONY: build run test check generate tools fuzz audit
 
 build: bin/headroom
 
@@ -44,3 +44,7 @@ check: generate
 # fuzz looks longer than the tests do, and by the code that inputs reach, for what a parser cannot take: ten minutes each.
 fuzz:
 	scripts/fuzz 10m
+
+# audit asks Go's database of known faults about the program, its modules and Go. It is no part of test, which must not depend on what became known since.
+audit:
+	scripts/audit

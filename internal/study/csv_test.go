@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/mutation"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -226,7 +227,8 @@ func TestHarmlessComesOffAgain(t *testing.T) {
 	})
 }
 
-func FuzzImport(f *testing.F) {
+func FuzzImport(plain *testing.F) {
+	f := mutation.Of(plain)
 	c := mustCompile(f, bufferScreen())
 	for _, seed := range []string{"", screenHeader, screenHeader + "47.5,3,0.1,0.8,B,1,,7,x\n", "\ufeffa;b\n1,5;2", "\"", ",\n,", "number;status;temperature;cycles;salt;time;catalyst\n1;x;47,5;3;0,1;0,8;'=C\n", "x\r\n\"a\"b"} {
 		f.Add(seed)
@@ -244,7 +246,7 @@ func FuzzImport(f *testing.F) {
 				t.Errorf("an imported row cannot be placed: %v", wrong)
 			}
 			for name, reading := range row.Metrics {
-				if kind := c.Metric(name); kind != design.MetricModelled && kind != design.MetricRecorded || !design.Finite(reading.Value) {
+				if kind := c.Metric(name); kind != design.MetricModelled && kind != design.MetricRecorded || !design.Computable(reading.Value) {
 					t.Errorf("%s read as %v", name, reading)
 				}
 			}

@@ -66,6 +66,7 @@ type Next struct {
 	Cards     []Card
 	More      int    // waiting trials not shown
 	Any       bool   // there are trials at all
+	Idle      string // how the trials ended, where none waits
 	Metrics   string // the names that a first design leads to
 	FirstLeft int    // suggestions of the first design still to come
 	AskKey    string

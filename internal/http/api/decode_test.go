@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/http/problem"
+	"headroom/internal/mutation"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -118,7 +119,8 @@ var requestTypes = []reflect.Type{
 
 // FuzzDecodeJSON: whatever is sent, the decoder accepts only what encoding/json reads alike without unknown fields, and
 // otherwise says where the fault is.
-func FuzzDecodeJSON(f *testing.F) {
+func FuzzDecodeJSON(plain *testing.F) {
+	f := mutation.Of(plain)
 	for i := range requestTypes {
 		f.Add(uint8(i), `{"metrics": {"y": {"value": 1, "stddev": 0.1}, "z": 2}, "note": "n", "observed_at": "2026-05-01T14:02:00Z"}`)
 		f.Add(uint8(i), `{"name":"a","parameters":[{"name":"x","type":"real","low":0,"high":1e400}],"objective":{"metric":"y"},"seed":7}`)

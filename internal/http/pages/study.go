@@ -248,7 +248,7 @@ func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
 		strip.Notes = append(study.Notes(v.snap), sentence)
 		return strip, nil
 	}
-	strip.Refitting, strip.Notes = readout.FitPending, readout.Notes
+	strip.Refitting, strip.Notes = readout.FitPending && v.snap.State == ledger.Open, readout.Notes
 	return strip, err
 }
 

@@ -29,6 +29,7 @@ type StudyPage struct {
 	Lab         Lab
 	Verdict     Verdict
 	Next        Next
+	Working     bool    // the model is still being worked out: what waits for it is fetched once the page stands
 	Whole       *Whole  // everything below, where it is asked for at once
 	Later       []Later // what is fetched when it is seen
 }

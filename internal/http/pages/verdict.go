@@ -28,6 +28,10 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 		verdict.Limits = v.limitLines(study.Readout{})
 		return verdict, nil
 	}
+	if v.working {
+		verdict.None, verdict.Next, verdict.Limits = workingWords, v.toDo(study.Readout{}), v.limitLines(study.Readout{})
+		return verdict, nil
+	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
 	if sentence := withoutModel(err); sentence != "" {
 		verdict.None, verdict.Next, verdict.Limits = sentence, v.toDo(study.Readout{}), v.limitLines(study.Readout{})

@@ -165,7 +165,7 @@ func sections() map[string]part {
 			if err != nil || empty != "" {
 				return templ.Raw(templ.EscapeString(empty)), err
 			}
-			return templates.PlainTable(p.table()), nil
+			return templates.NewestLines(p.table(), len(v.snap.Trials), v.head), nil
 		}},
 		"beliefs": {query: visit.beliefsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			beliefs, err := s.beliefs(ctx, v)

@@ -1181,6 +1181,7 @@ class Client(_Connection):
         *,
         dry_run: Optional[bool] = None,
         ignore_unknown: Optional[bool] = None,
+        beyond_bounds: Optional[bool] = None,
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> Import:
@@ -1190,6 +1191,8 @@ class Client(_Connection):
 
         ignore_unknown: Leave out columns that are no parameter and no metric.
 
+        beyond_bounds: Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway.
+
         idempotency_key: Makes the request safe to repeat for 48 hours.
 
         if_match: The study's ETag; 412 when it has changed since.
@@ -1198,7 +1201,7 @@ class Client(_Connection):
             "POST",
             "/api/v1/studies/{id}/import",
             {"id": id},
-            {"dry_run": dry_run, "ignore_unknown": ignore_unknown},
+            {"dry_run": dry_run, "ignore_unknown": ignore_unknown, "beyond_bounds": beyond_bounds},
             {"Idempotency-Key": idempotency_key or str(uuid.uuid4()), "If-Match": if_match},
             body.encode(),
             "text/csv",

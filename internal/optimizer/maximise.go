@@ -3,6 +3,7 @@ package optimizer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -32,6 +33,11 @@ func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
 			return maximum{}, err
 		}
 		return s.best(ctx, at, known)
+	}
+	if s.shortlist != nil {
+		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
+			return found, err
+		}
 	}
 	return s.climb(ctx, s.startingPlaces(), known)
 }
@@ -285,13 +291,19 @@ func (s *State) screeningPlaces() []Place {
 // startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and drawn back to its sides: a maximum often lies
 // on a side or in a corner, where points from within hardly come.
 func (s *State) startingPlaces() []Place {
-	points := search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed)
+	points := s.overhanging(screenPoints, s.cfg.Seed)
+	return s.placesFrom(points, s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)...)
+}
+
+// overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.
+func (s *State) overhanging(count int, seed uint64) [][]float64 {
+	points := search.Halton(count, len(s.cfg.Space.Dims), seed)
 	for _, u := range points {
 		for k := range u {
 			u[k] = min(max((1+2*overhang)*u[k]-overhang, 0), 1)
 		}
 	}
-	return s.placesFrom(points, s.nearIncumbent()...)
+	return points
 }
 
 // Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak beside the best point known is missed by
@@ -302,16 +314,16 @@ const (
 	scaleFactor = 0.2
 )
 
-// nearIncumbent scatters points around the incumbent, if there is one, at several scales. Half of the coordinates stay as they are.
-func (s *State) nearIncumbent() [][]float64 {
+// nearIncumbent scatters points around the incumbent, if there is one, as many at each of several scales. Half of the coordinates stay as they are.
+func (s *State) nearIncumbent(each int, seed uint64) [][]float64 {
 	if s.next.incumbent == nil {
 		return nil
 	}
-	random := rand.New(rand.NewPCG(s.draw(s.Round()).Seed, nearStream))
+	random := rand.New(rand.NewPCG(seed, nearStream))
 	var points [][]float64
 	distance := farthest
 	for range nearScales {
-		for range s.effort().near {
+		for range each {
 			u := slices.Clone(s.next.incumbent.place.U)
 			always := random.IntN(len(u))
 			for k := range u {

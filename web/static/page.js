@@ -55,7 +55,7 @@ const headroom = {
   // land puts the cursor, whose place has gone, where work goes on: the next empty result, else the heading.
   land(from) {
     const within = from?.closest?.("article, section, main") || document;
-    const place = [within, document].flatMap((part) => [...part.querySelectorAll("input.result")]).find((field) => !field.value)
+    const place = [within, document].flatMap((part) => [...part.querySelectorAll("input.result:not([data-optional])")]).find((field) => !field.value)
       || document.getElementById("next-title") || document.getElementById("main");
     place?.focus({ preventScroll: true });
   },

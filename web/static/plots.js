@@ -328,8 +328,10 @@
   // The chance to stay within every limit, as lines with their number on them.
   function chancesOf(root, frame, { x, y, chance }) {
     const [left, right] = spread(frame.x, x), [bottom, top] = spread(frame.y, y);
-    const place = ([u, v]) => [left + (u / x.length) * (right - left), bottom + (v / y.length) * (top - bottom)];
-    const contours = d3.contours().size([x.length, y.length]), values = chance.flat(), labels = [];
+    const place = ([u, v]) => [left + ((u - 1) / x.length) * (right - left), bottom + ((v - 1) / y.length) * (top - bottom)];
+    // A ring of the outermost values around them takes the contours' closing edges out of sight.
+    const padded = [chance[0], ...chance, chance.at(-1)].map((row) => [row[0], ...row, row.at(-1)]);
+    const contours = d3.contours().size([x.length + 2, y.length + 2]), values = padded.flat(), labels = [];
     for (const [level, width, dash] of [[0.1, 1.5, "2 4"], [0.5, 2, "8 5"], [0.9, 3]]) {
       const rings = contours.contour(values, level).coordinates.flat().map((ring) => ring.map(place));
       const d = rings.map((ring) => "M" + ring.map((point) => point.map((v) => v.toFixed(1))).join("L") + "Z").join("");

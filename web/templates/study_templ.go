@@ -51,7 +51,7 @@ func StudyView(p StudyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, refreshed(p.Study.URL("/parts/status"), "changed from:body"))
+			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, refreshed(p.Study.URL("/parts/status"), p.answered()))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -93,7 +93,7 @@ func StudyView(p StudyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, refreshed(p.Study.URL("/parts/verdict"), "changed from:body"))
+			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, refreshed(p.Study.URL("/parts/verdict"), p.answered()))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -67,16 +67,13 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(v.snap.Version, 10)), Version: v.snap.Version}
 	var err error
 	page.Next, page.Lab = v.next(), s.lab(v)
-	if page.Status, err = s.status(r.Context(), v); err != nil {
-		return err
-	}
-	if page.Verdict, err = s.verdict(r.Context(), v); err != nil {
-		return err
-	}
 	if v.query.Has("whole") {
-		page.Whole, err = s.whole(r.Context(), v)
+		if err = s.answer(r.Context(), v, &page); err == nil {
+			page.Whole, err = s.whole(r.Context(), v)
+		}
 	} else {
 		page.Later = v.later()
+		err = s.answerSoon(r.Context(), v, &page)
 	}
 	if err != nil {
 		return err
@@ -85,6 +82,27 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 		change(&page)
 	}
 	return show(w, r, status, templates.StudyView(page))
+}
+
+// answer is what the model says, on top of the page.
+func (s *Site) answer(ctx context.Context, v visit, page *templates.StudyPage) (err error) {
+	if page.Status, err = s.status(ctx, v); err == nil {
+		page.Verdict, err = s.verdict(ctx, v)
+	}
+	return err
+}
+
+// answerSoon is answer if that takes no longer than a page may wait for it. Else the page stands first and fetches it then: whoever enters a result
+// into a study of thousands of trials need not wait until a restarted server has replayed them.
+func (s *Site) answerSoon(ctx context.Context, v visit, page *templates.StudyPage) error {
+	soon, cancel := context.WithTimeout(ctx, s.Patience)
+	defer cancel()
+	err := s.answer(soon, v, page)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		page.Status, page.Verdict, page.Awaited = v.strip(), v.awaitedVerdict(), true
+		return nil
+	}
+	return err
 }
 
 // whole is everything below the next trial.
@@ -228,8 +246,8 @@ func (s *Site) showShared(w http.ResponseWriter, r *http.Request, key partKey, s
 	return drawn.write(w, r)
 }
 
-// status is the strip on top.
-func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
+// strip is the strip on top, but for what the model says.
+func (v visit) strip() templates.Status {
 	d := v.snap.Definition
 	summary := v.snap.Summary()
 	strip := templates.Status{Study: v.head, Version: v.snap.Version, Trial: trialCount(summary.Trials, d.Algorithm.Horizon)}
@@ -240,7 +258,13 @@ func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
 	if feasible, known := v.snap.Feasibility(); known > 0 && len(d.Constraints) > 0 {
 		strip.Feasible = strconv.Itoa(feasible) + " of " + strconv.Itoa(known) + " within every limit"
 	}
-	if summary.Trials == 0 {
+	return strip
+}
+
+// status is the strip on top.
+func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
+	strip := v.strip()
+	if len(v.snap.Trials) == 0 {
 		return strip, nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)

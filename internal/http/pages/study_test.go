@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"headroom/internal/db"
 	server "headroom/internal/http"
@@ -138,4 +139,36 @@ func (w *weighedStore) Events(ctx context.Context, id string, after int64, limit
 	events, err := w.Store.Events(ctx, id, after, limit)
 	w.events.Add(int64(len(events)))
 	return events, err
+}
+
+// TestThePageDoesNotWaitForTheModel: while others compute, the page stands with what needs no model, says so, and fetches the answer once it is there.
+func TestThePageDoesNotWaitForTheModel(t *testing.T) {
+	t.Parallel()
+	var service *study.Service
+	s := sitetest.New(t, func(o *server.Options) {
+		service = study.NewService(o.Database.(*db.DB).Studies, study.Options{Replays: 1})
+		t.Cleanup(service.Stop)
+		o.Studies, o.PagePatience = service, 20*time.Millisecond
+	})
+	at := toldStudy(s)
+	const awaited, fetched = "The model is being worked out from 3 trials", `hx-trigger="load, changed from:body"`
+	computing, done := make(chan struct{}), make(chan error)
+	go func() {
+		done <- service.Draw(t.Context(), "another", func() error { computing <- struct{}{}; <-computing; return nil })
+	}()
+	<-computing
+	early := string(s.Call("GET", at, s.Admin, nil).Want(200).Body)
+	if !strings.Contains(early, awaited) || strings.Count(early, fetched) != 2 || !strings.Contains(early, "data-limit=") {
+		t.Errorf("while the model is not ready, the page is\n%s", early)
+	}
+	close(computing)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if verdict := string(s.Call("GET", at+"/parts/verdict", s.Admin, nil).Want(200).Body); strings.Contains(verdict, awaited) {
+		t.Errorf("the answer is still awaited:\n%s", verdict)
+	}
+	if late := string(s.Call("GET", at+"?whole=yes", s.Admin, nil).Want(200).Body); strings.Contains(late, awaited) || strings.Contains(late, fetched) {
+		t.Errorf("with the model ready, the page is\n%s", late)
+	}
 }

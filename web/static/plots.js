@@ -82,7 +82,7 @@
     const mark = marks[trace.style], crowded = standing.length > crowd;
     const outline = shapes[mark.shape](mark.r * (crowded ? 0.5 : !small ? 1 : trace.style === "recommended" ? 0.85 : 0.65)), look = crowded ? { ...lookOf(mark), stroke: mark.fill ? "none" : paint(mark.edge) } : lookOf(mark);
     for (const [seen, some] of d3.group(standing, (i) => trace.fade?.[i] ?? 1)) {
-      add(root, "path", { ...look, opacity: seen < 1 ? seen : undefined, d: some.map((i) => `M${at(x, trace.x[i]).toFixed(1)},${at(y, trace.y[i]).toFixed(1)}${outline}`).join("") });
+      add(root, "path", { ...look, opacity: seen < 1 ? seen : crowded ? 0.7 : undefined, d: some.map((i) => `M${at(x, trace.x[i]).toFixed(1)},${at(y, trace.y[i]).toFixed(1)}${outline}`).join("") });
     }
   }
 

@@ -28,18 +28,10 @@ type StudyPage struct {
 	Status      Status
 	Lab         Lab
 	Verdict     Verdict
-	Awaited     bool // the model's part of status and verdict is fetched once the page stands
 	Next        Next
+	Working     bool    // the model is still being worked out: what waits for it is fetched once the page stands
 	Whole       *Whole  // everything below, where it is asked for at once
 	Later       []Later // what is fetched when it is seen
-}
-
-// answered is when the page fetches what the model says.
-func (p StudyPage) answered() string {
-	if p.Awaited {
-		return "load, changed from:body"
-	}
-	return "changed from:body"
 }
 
 // Whole is what lies below the next trial.

@@ -17,8 +17,8 @@ type Options struct {
 	PublicURL *url.URL // where people reach the server
 	// MostShared is how many bytes of rendered sections are kept for everybody who looks at the same. 0: 32 MiB.
 	MostShared int64
-	// Patience is how long the study page waits for what the model says; without it in time it stands first, and fetches it then. 0: 700 ms.
-	Patience time.Duration
+	// ModelPatience is how long the page of a long study waits for its model, before it is shown without. 0: 300 ms.
+	ModelPatience time.Duration
 }
 
 // Site holds what the handlers share.
@@ -33,8 +33,8 @@ func New(options Options) *Site {
 	if options.MostShared == 0 {
 		options.MostShared = 32 << 20
 	}
-	if options.Patience == 0 {
-		options.Patience = 700 * time.Millisecond
+	if options.ModelPatience == 0 {
+		options.ModelPatience = 300 * time.Millisecond
 	}
 	return &Site{Options: options, shared: newSharedParts(options.MostShared)}
 }

@@ -30,6 +30,8 @@ type visit struct {
 	// parts tells that the page fetches its parts one by one.
 	parts bool
 	by    string // the viewer, as the ledger names them
+	// working tells that the page does not wait for the model, which is still being worked out.
+	working bool
 }
 
 func visiting(r *http.Request, snap *ledger.Snapshot) visit {
@@ -66,14 +68,22 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	page.Charts = true
 	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(v.snap.Version, 10)), Version: v.snap.Version}
 	var err error
+	v.working, err = s.working(r.Context(), v)
+	if err != nil {
+		return err
+	}
+	page.Working = v.working
 	page.Next, page.Lab = v.next(), s.lab(v)
+	if page.Status, err = s.status(r.Context(), v); err != nil {
+		return err
+	}
+	if page.Verdict, err = s.verdict(r.Context(), v); err != nil {
+		return err
+	}
 	if v.query.Has("whole") {
-		if err = s.answer(r.Context(), v, &page); err == nil {
-			page.Whole, err = s.whole(r.Context(), v)
-		}
+		page.Whole, err = s.whole(r.Context(), v)
 	} else {
 		page.Later = v.later()
-		err = s.answerSoon(r.Context(), v, &page)
 	}
 	if err != nil {
 		return err
@@ -84,25 +94,26 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	return show(w, r, status, templates.StudyView(page))
 }
 
-// answer is what the model says, on top of the page.
-func (s *Site) answer(ctx context.Context, v visit, page *templates.StudyPage) (err error) {
-	if page.Status, err = s.status(ctx, v); err == nil {
-		page.Verdict, err = s.verdict(ctx, v)
-	}
-	return err
-}
+// longStudy is from how many trials on a page does not wait long for the model, whose first replay takes seconds then.
+const longStudy = 2000
 
-// answerSoon is answer if that takes no longer than a page may wait for it. Else the page stands first and fetches it then: whoever enters a result
-// into a study of thousands of trials need not wait until a restarted server has replayed them.
-func (s *Site) answerSoon(ctx context.Context, v visit, page *templates.StudyPage) error {
-	soon, cancel := context.WithTimeout(ctx, s.Patience)
-	defer cancel()
-	err := s.answer(soon, v, page)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		page.Status, page.Verdict, page.Awaited = v.strip(), v.awaitedVerdict(), true
-		return nil
+const workingWords = "The model of so many trials is being worked out. What it says will appear here by itself."
+
+// working tells whether the page is to be shown before the model is there.
+func (s *Site) working(ctx context.Context, v visit) (bool, error) {
+	if len(v.snap.Trials) < longStudy || v.query.Has("whole") {
+		return false, nil
 	}
-	return err
+	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
+	defer cancel()
+	_, err := s.Studies.StateOf(patient, v.snap)
+	if err == nil || withoutModel(err) != "" {
+		return false, nil
+	}
+	if patient.Err() != nil && ctx.Err() == nil {
+		return true, nil
+	}
+	return false, err
 }
 
 // whole is everything below the next trial.
@@ -246,8 +257,8 @@ func (s *Site) showShared(w http.ResponseWriter, r *http.Request, key partKey, s
 	return drawn.write(w, r)
 }
 
-// strip is the strip on top, but for what the model says.
-func (v visit) strip() templates.Status {
+// status is the strip on top.
+func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
 	d := v.snap.Definition
 	summary := v.snap.Summary()
 	strip := templates.Status{Study: v.head, Version: v.snap.Version, Trial: trialCount(summary.Trials, d.Algorithm.Horizon)}
@@ -258,13 +269,7 @@ func (v visit) strip() templates.Status {
 	if feasible, known := v.snap.Feasibility(); known > 0 && len(d.Constraints) > 0 {
 		strip.Feasible = strconv.Itoa(feasible) + " of " + strconv.Itoa(known) + " within every limit"
 	}
-	return strip
-}
-
-// status is the strip on top.
-func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
-	strip := v.strip()
-	if len(v.snap.Trials) == 0 {
+	if summary.Trials == 0 || v.working {
 		return strip, nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)

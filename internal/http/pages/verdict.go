@@ -22,6 +22,9 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 	if len(v.snap.Trials) == 0 {
 		return v.verdictWithout("Nothing has been tried yet."), nil
 	}
+	if v.working {
+		return v.verdictWithout(workingWords), nil
+	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
 	if sentence := withoutModel(err); sentence != "" {
 		return v.verdictWithout(sentence), nil
@@ -51,11 +54,6 @@ func (v visit) verdictWithout(why string) templates.Verdict {
 	verdict := v.emptyVerdict()
 	verdict.None, verdict.Next, verdict.Limits = why, v.toDo(study.Readout{}), v.limitLines(study.Readout{})
 	return verdict
-}
-
-// awaitedVerdict stands until the model has said what it makes of the trials.
-func (v visit) awaitedVerdict() templates.Verdict {
-	return v.verdictWithout(fmt.Sprintf("The model is being worked out from %s; the answer comes here as soon as it is there.", count(len(v.snap.Trials), "trial", "trials")))
 }
 
 // fillVerdict says what the model makes of what has been read.

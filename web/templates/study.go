@@ -255,6 +255,7 @@ type TrialRow struct {
 // Cell is a value in a table, with the one it replaced.
 type Cell struct {
 	Text, Was string
+	Chosen    string // the setting that was chosen, where another was used
 	Broken    bool // outside a limit
 	Missing   bool
 }

@@ -12,7 +12,7 @@ const drafts = {
     const fields = {};
     for (const field of form.elements) {
       if (!field.name || field.type === "submit" || field.type === "button" || field.type === "file") continue;
-      if (field.type === "checkbox") { if (field.checked) fields[field.name] = field.value; } else fields[field.name] = field.value;
+      if (field.type === "checkbox" || field.type === "radio") { if (field.checked) fields[field.name] = field.value; } else fields[field.name] = field.value;
     }
     for (const told of form.querySelectorAll("[data-told]:not([hidden])")) fields[told.dataset.told] = told.querySelector("[data-mine]").textContent;
     drafts.store(drafts.key(form), fields);
@@ -43,7 +43,12 @@ const drafts = {
         rows ||= /^(parameters|constraints|recorded_metrics)\.\d+\./.test(name);
         continue;
       }
-      if (field instanceof RadioNodeList) continue;
+      if (field instanceof RadioNodeList) {
+        if (field[0].type !== "radio" || field.value === value) continue;
+        field.value = value;
+        rows ||= field[0].matches("[data-refreshes]");
+        continue;
+      }
       if (field.type === "checkbox") field.checked = true;
       else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
       const fold = field.closest("details");

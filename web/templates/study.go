@@ -84,6 +84,9 @@ type Setting struct {
 	Was               string // as chosen, when the settings used were different
 }
 
+// IsLong tells of a choice whose name is more than a word or two, and need not be read from afar.
+func (s Setting) IsLong() bool { return len(s.Value) > 28 }
+
 // Card is one waiting trial.
 type Card struct {
 	Study       StudyHead
@@ -256,7 +259,7 @@ type TrialRow struct {
 type Cell struct {
 	Text, Was string
 	Chosen    string // the setting that was chosen, where another was used
-	Broken    bool // outside a limit
+	Broken    bool   // outside a limit
 	Missing   bool
 }
 

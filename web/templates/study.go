@@ -85,6 +85,9 @@ type Setting struct {
 	Was               string // as chosen, when the settings used were different
 }
 
+// IsLong tells of a choice whose name is more than a word or two, and need not be read from afar.
+func (s Setting) IsLong() bool { return len(s.Value) > 28 }
+
 // Card is one waiting trial.
 type Card struct {
 	Study       StudyHead
@@ -256,7 +259,8 @@ type TrialRow struct {
 // Cell is a value in a table, with the one it replaced.
 type Cell struct {
 	Text, Was string
-	Broken    bool // outside a limit
+	Chosen    string // the setting that was chosen, where another was used
+	Broken    bool   // outside a limit
 	Missing   bool
 }
 

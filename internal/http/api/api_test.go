@@ -116,7 +116,11 @@ func TestTheLoop(t *testing.T) {
 		t.Fatalf("asked: %s", asked.Body)
 	}
 	s.API("POST", base+"/ask", nil).Want(201) // no body means one
-	s.API("POST", base+"/ask", `{"count": 51}`).Faults(422)
+	for _, count := range []string{"0", "-1", "51"} {
+		if faults := s.API("POST", base+"/ask", `{"count": `+count+`}`).Faults(422); faults["body.count"] == "" {
+			t.Errorf("%s trials: %v", count, faults)
+		}
+	}
 	told := s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200).JSON()
 	if told["status"] != "partial" || told["feasible"] != nil {
 		t.Errorf("told %v", told)

@@ -22,6 +22,7 @@ type Report struct {
 	Amends            Table
 	Ledger            Table
 	LedgerNote        string
+	Theorem           *Theorem // nil where no bound is drawn
 }
 
 // ReportVerdict is the answer of the study.

@@ -263,7 +263,7 @@ func (v visit) violationSketch(c design.Constraint, rows []study.HistoryRow, sta
 		if *now.Bound <= 10*math.Max(now.Hard, now.Soft) {
 			curves = append(curves, bound)
 		}
-		caption += fmt.Sprintf(" The algorithm’s bound on the trials that it chose is %s%s (%s).", rough(*now.Bound), unit, *now.BoundKind)
+		caption += fmt.Sprintf(" The algorithm’s bound on the trials that it chose is %s%s (%s).", rough(*now.Bound), unit, v.boundKind(state, now))
 	}
 	chart := figure.Chart{X: figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(rows)) + 0.5}, Y: figure.Axis{Name: axisName("sum of excess", c.Unit)}, Height: 2}
 	for _, curve := range curves {

@@ -28,13 +28,13 @@ func (v visit) theorem(readout study.Readout) *templates.Theorem {
 		Summary: fmt.Sprintf("What does the bound on violation rest on? %s; of its %d assumptions %d are met here, %d are not, and %d cannot be known.",
 			grounds.Name, len(grounds.Findings), met, notMet, unknown),
 		Source:      fmt.Sprintf("%s (%s, %d).", grounds.Name, grounds.Paper, grounds.Year),
-		Bounds:      capitalised(grounds.Bounds) + ".",
+		Bounds:      "It bounds " + grounds.Bounds + ".",
 		Here:        "Here, over the trials that the algorithm chose itself: " + listed(figures) + " so far. " + verdictOn(grounds, notMet),
 		Short:       grounds.Short,
 		Assumptions: templates.Table{Head: []templates.Column{{Name: "Here"}, {Name: "The theorem assumes"}, {Name: "Why"}}},
 	}
 	for i, finding := range grounds.Findings {
-		shown.Assumptions.Rows = append(shown.Assumptions.Rows, []string{standingMarks[finding.Standing], grounds.Assumptions[i].Text, capitalised(finding.Because) + "."})
+		shown.Assumptions.Rows = append(shown.Assumptions.Rows, []string{standingMarks[finding.Standing], grounds.Assumptions[i].Text, sentence(finding.Because)})
 	}
 	return &shown
 }
@@ -57,4 +57,12 @@ func (v visit) boundKind(readout study.Readout, now study.ViolationOut) string {
 		return fmt.Sprintf("no guarantee here: %s of its theorem %s not met", count(notMet, "assumption", "assumptions"), isOrAre(notMet))
 	}
 	return "a guarantee, if what its theorem assumes holds"
+}
+
+// sentence begins with a capital where it begins with a word, not with a symbol.
+func sentence(words string) string {
+	if first := words[0]; 'a' <= first && first <= 'z' {
+		words = string(first-'a'+'A') + words[1:]
+	}
+	return words + "."
 }

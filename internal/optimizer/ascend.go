@@ -42,16 +42,10 @@ func (s *State) ascend(problem search.Problem, climbers []climber, seed uint64) 
 			ascents = append(ascents, search.Ascent{U: c.u, Score: c.score})
 		}
 	}
-	work := cores.New()
-	shares := min(cores.Count(), len(ascents))
-	for share := range shares {
-		part := ascents[share*len(ascents)/shares : (share+1)*len(ascents)/shares]
-		work.Go(func() error { return problem.Ascend(part) })
-	}
-	if err := work.Wait(); err != nil {
+	if err := problem.Ascend(ascents, e.least); err != nil {
 		return nil, err
 	}
-	budget := e.budget / 10
+	budget := e.settling
 	if slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) {
 		budget = e.budget / 2
 	}
@@ -94,13 +88,27 @@ func (s *State) slopes(known Known, draw Draw) *slopes {
 	return up
 }
 
-// rise scores points of the space, to the same bits as scoreAll, and gives the slopes of the scores along each coordinate.
+// rise scores points of the space on all cores, to the same bits as scoreAll, and gives the slopes of the scores along each coordinate.
 func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, [][]float64, error) {
 	return func(points [][]float64) ([]search.Score, [][]float64, error) {
-		if err := checkpoint.Reach(ctx); err != nil {
-			return nil, nil, err
+		scores, along := make([]search.Score, len(points)), make([][]float64, len(points))
+		work, shares := cores.New(), cores.Count()
+		for share := range shares {
+			from, to := share*len(points)/shares, (share+1)*len(points)/shares
+			if from == to {
+				continue
+			}
+			work.Go(func() error {
+				if err := checkpoint.Reach(ctx); err != nil {
+					return err
+				}
+				some, slopes, err := up.at(ctx, points[from:to])
+				copy(scores[from:to], some)
+				copy(along[from:to], slopes)
+				return err
+			})
 		}
-		return up.at(ctx, points)
+		return scores, along, work.Wait()
 	}
 }
 

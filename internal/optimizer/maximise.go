@@ -34,7 +34,7 @@ func (s *State) maximise(ctx context.Context, known Known, engine string) (maxim
 		}
 		return s.best(ctx, at, known)
 	}
-	return s.climb(ctx, s.startingPlaces(), known, polled(engine))
+	return s.climb(ctx, s.startingPlaces(polled(engine)), known, polled(engine))
 }
 
 // places lists the arms, nil on a continuous space.
@@ -183,18 +183,25 @@ func byScore(a, b climber) int {
 }
 
 // effort is how much a search may spend: starts that slopes lead up from, or that are polished coarsely where there are none, of which the best
-// are polished to the end, evaluations for each, and starting points near the incumbent at each distance.
-type effort struct{ ascents, coarse, fine, budget, near int }
+// are polished to the end, evaluations for each, those that are enough where slopes led to the top, and starting points near the incumbent at each
+// distance; and what a step uphill must bring to be followed by another.
+type effort struct {
+	ascents, coarse, fine, budget, settling, near int
+	least                                         float64
+}
 
-// effort falls as the data grow, since an evaluation costs O(n²): all of it up to 300 rounds; beyond, about 25 million multiplications for
+// fewRounds is up to how many rounds effort is not spared.
+const fewRounds = 300
+
+// effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds; beyond, about 25 million multiplications for
 // each parameter of a start, but at least 16 evaluations.
 func (s *State) effort() effort {
 	d, n := len(s.cfg.Space.Dims), len(s.history.Rounds)
-	if n <= 300 {
-		return effort{mostAscents, starts, 3, 400 * d, 24}
+	if n <= fewRounds {
+		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6}
 	}
 	budget := max(16, 50_000_000/(n*n)) * d
-	return effort{8, 6, 2, min(budget, 400*d), 6}
+	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4}
 }
 
 // spacing is the typical distance between neighbouring screening points in unit coordinates.
@@ -298,15 +305,20 @@ func (s *State) screeningPlaces() []Place {
 }
 
 // startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and drawn back to its sides: a maximum often lies
-// on a side or in a corner, where points from within hardly come.
-func (s *State) startingPlaces() []Place {
+// on a side or in a corner, where points from within hardly come. Of many points tried only the incumbent is among them, unless all are asked for:
+// what lies around the others is known.
+func (s *State) startingPlaces(all bool) []Place {
 	points := search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed)
 	for _, u := range points {
 		for k := range u {
 			u[k] = min(max((1+2*overhang)*u[k]-overhang, 0), 1)
 		}
 	}
-	return s.placesFrom(points, s.nearIncumbent()...)
+	near := s.nearIncumbent()
+	if all || near == nil || len(s.history.Rounds) <= fewRounds {
+		return s.placesFrom(points, near...)
+	}
+	return s.placesOf(points, append(near, s.next.incumbent.place.U))
 }
 
 // Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak beside the best point known is missed by
@@ -349,5 +361,10 @@ func (s *State) placesFrom(points [][]float64, others ...[]float64) []Place {
 	for _, r := range s.history.Rounds {
 		others = append(others, r.Point)
 	}
+	return s.placesOf(points, others)
+}
+
+// placesOf are the space-filling points that are allowed, settled, and of some others those that are.
+func (s *State) placesOf(points, others [][]float64) []Place {
 	return asPlaces(append(s.cfg.Space.allowed(points, s.cfg.Seed), s.cfg.Space.settled(others)...))
 }

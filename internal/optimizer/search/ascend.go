@@ -14,31 +14,20 @@ type Ascent struct {
 	Refused bool
 }
 
-// ascents are the limits of an ascent, in unit coordinates: it ends where the value rises by less than 1e-6 across a step or 1e-5 across the cube.
-var ascents = descent.Limits{Flat: 1e-5, Least: 1e-6, Steps: 40, First: 0.05, Longest: 0.25}
+// joined is how near, in every coordinate, a point comes to a higher one to be taken for another on its way to the same top.
+const joined = 0.02
 
-// Ascend moves allowed points uphill along the slopes of their value, which Rise gives, on the axes that are continuous. All are worked out
-// together, and each goes the way that it would go alone. The error is that of Rise.
-func (p Problem) Ascend(from []Ascent) error {
+// Ascend moves allowed points uphill along the slopes of their value, which Rise gives, on the axes that are continuous, until a step brings
+// less than least. All are worked out together, a step of each at a time; one that joins a higher one goes no further. The error is that of Rise.
+func (p Problem) Ascend(from []Ascent, least float64) error {
+	limits := descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
 	climbs := make([]*descent.Descent, len(from))
 	for i, a := range from {
 		low, high := p.room(a.U)
-		climbs[i] = descent.New(a.U, low, high, ascents)
+		climbs[i] = descent.New(a.U, low, high, limits)
 	}
 	for {
-		var points [][]float64
-		var whose []int
-		for i, climb := range climbs {
-			for u := climb.Next(); u != nil; u = climb.Next() {
-				if p.Settle != nil && !p.Settle(u) {
-					from[i].Refused = true
-					climb.Tell(math.Inf(1), nil)
-					continue
-				}
-				points, whose = append(points, u), append(whose, i)
-				break
-			}
-		}
+		points, whose := p.nextSteps(climbs, from)
 		if len(points) == 0 {
 			return nil
 		}
@@ -58,6 +47,45 @@ func (p Problem) Ascend(from []Ascent) error {
 			climbs[i].Tell(-scores[n].Value, func() []float64 { return negative(slopes[n]) })
 		}
 	}
+}
+
+// nextSteps are the points that the climbs ask for next, and whose they are; those that are not allowed are refused at once.
+func (p Problem) nextSteps(climbs []*descent.Descent, from []Ascent) (points [][]float64, whose []int) {
+	for i, climb := range climbs {
+		if hasJoined(from, i) {
+			continue
+		}
+		for u := climb.Next(); u != nil; u = climb.Next() {
+			if p.Settle == nil || p.Settle(u) {
+				points, whose = append(points, u), append(whose, i)
+				break
+			}
+			from[i].Refused = true
+			climb.Tell(math.Inf(1), nil)
+		}
+	}
+	return points, whose
+}
+
+// hasJoined tells whether an ascent has come near to one that stands higher, or as high and comes before it.
+func hasJoined(all []Ascent, i int) bool {
+	for j, other := range all {
+		higher := other.Score.Above(all[i].Score) || j < i && !all[i].Score.Above(other.Score)
+		if j != i && higher && within(joined, other.U, all[i].U) {
+			return true
+		}
+	}
+	return false
+}
+
+// within tells whether two points are no further apart than distance in any coordinate.
+func within(distance float64, a, b []float64) bool {
+	for k := range a {
+		if math.Abs(a[k]-b[k]) > distance {
+			return false
+		}
+	}
+	return true
 }
 
 // room are the bounds between which a point may move: those of the cube along continuous axes.

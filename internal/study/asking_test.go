@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -184,4 +185,35 @@ func TestAsksAreAnsweredAgainAfterAPanic(t *testing.T) {
 	if _, numbers, err := q.bench.service.Ask(t.Context(), Command{By: "Dan"}, "bench", Ask{}); err != nil || !slices.Equal(numbers, []int{7}) {
 		t.Errorf("afterwards: %v, %v", numbers, err)
 	}
+}
+
+// TestTheLockIsNotHeldForLong: whoever is left when the turn is over is answered in the next one.
+func TestTheLockIsNotHeldForLong(t *testing.T) {
+	t.Parallel()
+	q := newCrowd(t)
+	clock, turns := q.bench.clock, 0
+	q.bench.service.now = func() time.Time { clock = clock.Add(atOnce); return clock }
+	q.bench.service.store = counted{gated{kept{bench: q.bench}, q.gate}, &turns}
+	for i := range 6 {
+		q.ask(t.Context(), Command{By: fmt.Sprint("asker ", i)}, Ask{})
+	}
+	for i, came := range q.answers() {
+		if came.err != nil || !slices.Equal(came.numbers, []int{6 + i}) {
+			t.Errorf("asker %d got %v, %v", i, came.numbers, came.err)
+		}
+	}
+	if turns < 4 {
+		t.Errorf("the lock was taken %d times", turns)
+	}
+}
+
+// counted counts how often the choosing lock is taken.
+type counted struct {
+	gated
+	turns *int
+}
+
+func (c counted) Choosing(ctx context.Context, id string, choose func(context.Context) error) error {
+	*c.turns++
+	return c.gated.Choosing(ctx, id, choose)
 }

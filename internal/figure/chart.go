@@ -172,7 +172,7 @@ func (c Chart) axes() (*plot.Plot, error) {
 			return nil, err
 		}
 	}
-	if err := addNotes(axes, c.Notes, high); err != nil {
+	if err := addNotes(axes, c.Notes, low, high); err != nil {
 		return nil, err
 	}
 	axes.Y.Min, axes.Y.Max = low, high
@@ -338,9 +338,9 @@ func addWord(axes *plot.Plot, x, y float64, word string, in color.Color, align t
 }
 
 // addNotes marks places of the x axis with thin lines and their words.
-func addNotes(axes *plot.Plot, notes []Note, high float64) error {
+func addNotes(axes *plot.Plot, notes []Note, low, high float64) error {
 	for _, n := range notes {
-		line, err := plotter.NewLine(plotter.XYs{{X: n.X, Y: axes.Y.Min}, {X: n.X, Y: high}})
+		line, err := plotter.NewLine(plotter.XYs{{X: n.X, Y: low}, {X: n.X, Y: high}})
 		if err != nil {
 			return err
 		}

@@ -110,3 +110,12 @@ func TestWholeTicks(t *testing.T) {
 		}
 	}
 }
+
+// A chart on which nothing has been read yet may have changes marked on it.
+func TestChartOfNotesAlone(t *testing.T) {
+	t.Parallel()
+	chart := Chart{X: Axis{Name: "trial", Whole: true, Low: 0.5, High: 1.5}, Y: Axis{Name: "yield"}, Notes: []Note{{X: 1, Text: "excluded"}}, Height: 2}
+	if drawn, err := chart.SVG("title"); err != nil || !strings.Contains(drawn, "excluded") || strings.Contains(drawn, "NaN") {
+		t.Errorf("%v, %.200s", err, drawn)
+	}
+}

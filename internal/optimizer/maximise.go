@@ -3,6 +3,7 @@ package optimizer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -33,6 +34,11 @@ func (s *State) maximise(ctx context.Context, known Known, engine string) (maxim
 			return maximum{}, err
 		}
 		return s.best(ctx, at, known)
+	}
+	if s.shortlist != nil {
+		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
+			return found, err
+		}
 	}
 	return s.climb(ctx, s.startingPlaces(polled(engine)), known, polled(engine))
 }
@@ -308,17 +314,22 @@ func (s *State) screeningPlaces() []Place {
 // on a side or in a corner, where points from within hardly come. Of many points tried only the incumbent is among them, unless all are asked for:
 // what lies around the others is known.
 func (s *State) startingPlaces(all bool) []Place {
-	points := search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed)
+	points, near := s.overhanging(screenPoints, s.cfg.Seed), s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
+	if all || near == nil || len(s.history.Rounds) <= fewRounds {
+		return s.placesFrom(points, near...)
+	}
+	return s.placesOf(points, append(near, s.next.incumbent.place.U))
+}
+
+// overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.
+func (s *State) overhanging(count int, seed uint64) [][]float64 {
+	points := search.Halton(count, len(s.cfg.Space.Dims), seed)
 	for _, u := range points {
 		for k := range u {
 			u[k] = min(max((1+2*overhang)*u[k]-overhang, 0), 1)
 		}
 	}
-	near := s.nearIncumbent()
-	if all || near == nil || len(s.history.Rounds) <= fewRounds {
-		return s.placesFrom(points, near...)
-	}
-	return s.placesOf(points, append(near, s.next.incumbent.place.U))
+	return points
 }
 
 // Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak beside the best point known is missed by
@@ -329,16 +340,16 @@ const (
 	scaleFactor = 0.2
 )
 
-// nearIncumbent scatters points around the incumbent, if there is one, at several scales. Half of the coordinates stay as they are.
-func (s *State) nearIncumbent() [][]float64 {
+// nearIncumbent scatters points around the incumbent, if there is one, as many at each of several scales. Half of the coordinates stay as they are.
+func (s *State) nearIncumbent(each int, seed uint64) [][]float64 {
 	if s.next.incumbent == nil {
 		return nil
 	}
-	random := rand.New(rand.NewPCG(s.draw(s.Round()).Seed, nearStream))
+	random := rand.New(rand.NewPCG(seed, nearStream))
 	var points [][]float64
 	distance := farthest
 	for range nearScales {
-		for range s.effort().near {
+		for range each {
 			u := slices.Clone(s.next.incumbent.place.U)
 			always := random.IntN(len(u))
 			for k := range u {

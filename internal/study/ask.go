@@ -14,7 +14,7 @@ const maximalCount = 50
 
 // Ask asks for Count suggestions, each a round of its own.
 type Ask struct {
-	Count int `json:"count,omitempty"` // 0 means 1; at most 50
+	Count *int `json:"count,omitempty"` // 1 to 50; nil means 1
 	design.Brought
 }
 
@@ -41,8 +41,12 @@ func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*le
 }
 
 func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot, ask Ask) (ruling, error) {
-	if ask.Count < 0 || ask.Count > maximalCount {
-		return ruling{}, design.NewInvalid("body.count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), ask.Count)
+	count := 1
+	if ask.Count != nil {
+		count = *ask.Count
+	}
+	if count < 1 || count > maximalCount {
+		return ruling{}, design.NewInvalid("body.count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), count)
 	}
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
@@ -56,7 +60,7 @@ func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapsho
 		return ruling{}, err
 	}
 	ruled := c.begin()
-	for i := range max(ask.Count, 1) {
+	for i := range count {
 		if i > 0 {
 			if err := c.took(ctx, s, ruled.last, true); err != nil {
 				return ruling{}, err

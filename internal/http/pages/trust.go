@@ -201,7 +201,7 @@ func (v visit) driftChart(list []drifting) templates.Chart {
 	title := "Readings against their predictions"
 	caption := "Each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted."
 	return templates.Chart{ID: "chart-drift", Title: title, Caption: caption, Height: panels.Height(), Table: table,
-		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Panels: &panels, Traces: []templates.Trace{}}}
+		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), Panels: &panels, Traces: []templates.Trace{}}}
 }
 
 // tidy is a number to the digits that a chart can show.

@@ -38,7 +38,7 @@ type importRow struct {
 	OwnTrial
 	Known  map[string]float64 // values in columns of known-form or sampled metrics, by metric
 	place  optimizer.Place
-	ran    bool          // its status says so
+	record bool          // of a trial of a study, as its status says
 	beyond design.Faults // what would speak against choosing its settings, which were used all the same
 }
 
@@ -287,16 +287,16 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	return row, len(wrong) == 0
 }
 
-// place finds where a row lies. Settings with which a trial was run may lie where none may be chosen, and are kept as they are: when its status
-// says that it was run, as an exported table does, or when the whole table is said to be such.
+// place finds where a row lies. Settings of a trial that was run may lie where none may be chosen, and are kept as they are: when the row has the
+// status of a trial, as in an exported table, or when the whole table is said to be of such.
 func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong design.Faults) {
 	settings, place, forbidden := c.Place(row.Parameters, at)
-	if !row.ran && len(forbidden) == 0 {
+	if !row.record && len(forbidden) == 0 {
 		row.Parameters, row.place = settings, place
 		return nil
 	}
 	settings, place, impossible := c.PlaceUsed(row.Parameters, at)
-	switch asRun := row.ran || t.beyondBounds; {
+	switch asRun := row.record || t.beyondBounds; {
 	case asRun && len(impossible) > 0:
 		return impossible
 	case !asRun && len(impossible) == 0:
@@ -309,15 +309,6 @@ func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong desi
 	}
 	row.Parameters, row.place, row.beyond = settings, place, forbidden
 	return nil
-}
-
-// ran tells whether a status is that of a trial that was run.
-func ran(status string) bool {
-	switch ledger.Status(strings.ToLower(status)) {
-	case ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned:
-		return true
-	}
-	return false
 }
 
 func (t *table) commaHint() string {
@@ -362,7 +353,7 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 			t.cellFault(row.Line, i, cell, "the column has no name")
 		}
 	case columnOfStatus:
-		row.ran = ran(trimmed)
+		row.record = ledger.Status(strings.ToLower(trimmed)).Known()
 	case columnIgnored:
 	}
 }

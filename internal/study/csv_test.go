@@ -76,7 +76,7 @@ func TestImportFaults(t *testing.T) {
 		{"an input constraint", screenHeader + "60,12,0.1,0.8,B,,,,", "body.lines[2]", "breaks the input constraint"},
 		{"a way to take it in", screenHeader + "99,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "if it was really run so, beyond_bounds=true takes it in, and so does a column status with completed"},
 		{"settings too far away for that", screenHeader + "999,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "999 is above the highest, 60"},
-		{"a trial that waits", "status," + screenHeader + "suggested,99,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "99 is above the highest, 60"},
+		{"a status of another kind", "status," + screenHeader + "fine,99,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "99 is above the highest, 60"},
 		{"a trial run nowhere near", "status," + screenHeader + "Completed,999,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "widen the bounds first"},
 		{"a value without a column name", strings.ReplaceAll(screenHeader, "\n", ",\n") + "47.5,3,0.1,0.8,B,,,,,7", "body.lines[2].10", "the column has no name"},
 		{"no UTF-8", screenHeader + "47.5,3,0.1,0.8,B,,,,\xff", "body", "not UTF-8"},
@@ -191,7 +191,8 @@ func drawTrials(t *rapid.T, c *design.Compiled) []*ledger.Trial {
 				trial.Metrics[m.Name] = ledger.Measurement{Value: design.NumberValue(rapid.Float64Range(-1e100, 1e100).Draw(t, "value")).Number}
 			}
 		}
-		if trial.Status = rapid.SampledFrom([]ledger.Status{ledger.StatusPartial, ledger.StatusSuggested}).Draw(t, "status"); trial.Status == ledger.StatusPartial {
+		trial.Status = rapid.SampledFrom([]ledger.Status{ledger.StatusPartial, ledger.StatusSuggested, ledger.StatusFailed}).Draw(t, "status")
+		if rapid.Bool().Draw(t, "used others") { // what was read may have been taken back since
 			used := trial.Parameters.Clone() // off the steps and beyond the bounds
 			used["temperature"] = design.NumberValue(rapid.Float64Range(-300, 400).Draw(t, "temperature used"))
 			trial.Parameters, _, _ = c.PlaceUsed(used, "")

@@ -44,7 +44,7 @@ func honest(t *testing.T) map[string]*bench {
 	b = newBench(t, queue())
 	brought := design.Brought{Context: map[string]float64{"omega": 2}, ConstraintValues: map[string][]float64{"backlog": {0, 2, 3, 4}}}
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1], Brought: brought, Note: "mine"}))
-	b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Count: 2, Brought: brought}))
+	b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Count: new(2), Brought: brought}))
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"rate": {Value: 3}}, Parameters: b.snap.Definition.Candidates[3]}))
 	b.table(t, "x,mode,rate,load,backlog,note\n3,fast,4,-2,3,from before\n")
 	all["queue"] = b

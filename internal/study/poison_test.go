@@ -188,7 +188,7 @@ func (d drawn) send() {
 	var err error
 	switch what := pick(d, "command", "ask", "ask", "tell", "tell", "tell", "own", "correct", "exclude", "fail", "replicate", "import", "limit"); what {
 	case "ask":
-		ruled, err = b.service.ruleAsk(b.Context(), Command{By: "Ana"}, s, Ask{Count: pick(d, "count", 1, 2), Brought: design.Brought{Context: brought, ConstraintValues: values}})
+		ruled, err = b.service.ruleAsk(b.Context(), Command{By: "Ana"}, s, Ask{Count: new(pick(d, "count", 1, 2)), Brought: design.Brought{Context: brought, ConstraintValues: values}})
 	case "tell":
 		ruled, err = ruleTell(s, number, ledger.Telling{Metrics: readings()})
 	case "own":

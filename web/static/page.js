@@ -133,12 +133,20 @@ function toFault(root) {
 document.addEventListener("htmx:afterSettle", (event) => toFault(event.detail.elt));
 toFault(document);
 
+// What the server refused is told until the next thing is tried.
+let refused = false;
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (refused && event.detail.elt.matches("form, button, a")) headroom.tell("");
+  refused &&= !event.detail.elt.matches("form, button, a");
+});
+
 document.addEventListener("htmx:responseError", (event) => {
   const answer = event.detail.xhr;
   if ([401, 502, 503].includes(answer.status)) return; // entry.js tries again
   let text = "The server refused this (" + answer.status + ").";
   try { text = JSON.parse(answer.responseText).detail || text; } catch { /* not a problem document; the status has to do */ }
   headroom.tell(text);
+  refused = true;
 });
 
 setInterval(() => {

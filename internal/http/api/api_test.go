@@ -63,6 +63,9 @@ func TestStudyIsMadeReadAndChanged(t *testing.T) {
 		t.Errorf("list %v", list)
 	}
 	s.API("GET", "/studies/nosuch", nil).Faults(404)
+	if answer := s.API("GET", "/studies/"+strings.Repeat("x", 5000), nil).Want(404); len(answer.Body) > 1000 {
+		t.Errorf("a long address is answered with %d bytes", len(answer.Body))
+	}
 	s.API("GET", "/studies/no%00such", nil).Faults(404)
 	s.API("GET", "/nosuch", nil).Faults(404)
 	if a := s.API("PUT", "/studies/"+id, `{}`); a.Status != 405 || a.Header.Get("Allow") != "GET, PATCH" {
@@ -116,7 +119,11 @@ func TestTheLoop(t *testing.T) {
 		t.Fatalf("asked: %s", asked.Body)
 	}
 	s.API("POST", base+"/ask", nil).Want(201) // no body means one
-	s.API("POST", base+"/ask", `{"count": 51}`).Faults(422)
+	for _, count := range []string{"0", "-1", "51"} {
+		if faults := s.API("POST", base+"/ask", `{"count": `+count+`}`).Faults(422); faults["body.count"] == "" {
+			t.Errorf("%s trials: %v", count, faults)
+		}
+	}
 	told := s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200).JSON()
 	if told["status"] != "partial" || told["feasible"] != nil {
 		t.Errorf("told %v", told)

@@ -61,8 +61,9 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 			map[string]string{"body.seed": "not negative", "body.parameters[0].low": "a number, not a list"}},
 		"limit without number": {&design.Definition{}, `{"name":"a","parameters":[],"objective":{"metric":"y"},"constraints":[{"metric":"p","op":"<="},{"metric":"q","threshold":null}]}`, 422,
 			map[string]string{"body.constraints[0].threshold": "required", "body.constraints[1].threshold": "not null"}},
-		"NUL in a name": {&reasonRequest{}, `{"reason": "a\u0000b"}`, 422, map[string]string{"body.reason": "U+0000"}},
-		"setting null":  {&pointsRequest{}, `{"points": [{"x": null}]}`, 422, map[string]string{"body.points[0].x": "not null"}},
+		"NUL in a name":    {&reasonRequest{}, `{"reason": "a\u0000b"}`, 422, map[string]string{"body.reason": "U+0000"}},
+		"a field too many": {&struct{}{}, `{"reason": "x"}`, 422, map[string]string{"body.reason": "there are none here"}},
+		"setting null":     {&pointsRequest{}, `{"points": [{"x": null}]}`, 422, map[string]string{"body.points[0].x": "not null"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,12 +124,10 @@ func (v visit) card(t *ledger.Trial) templates.Card {
 		Study: v.head, Number: t.Number, Origin: originWords(t.Origin), Created: stamp(t.CreatedAt, v.now), By: t.By, Note: t.Note,
 		ReplicateOf: t.ReplicateOf, Status: t.Status, Settings: settingsOf(d, t.Parameters), Why: whyOf(t),
 	}
-	if t.SettingsChanged {
-		chosen := v.snap.Chosen(t.Number)
-		for i, was := range settingsOf(d, chosen) {
-			if i < len(card.Settings) && was.Name == card.Settings[i].Name && was.Value != card.Settings[i].Value {
-				card.Settings[i].Was = design.WithUnit(was.Value, was.Unit, thin)
-			}
+	for _, was := range settingsOf(d, v.chosenInstead(t)) {
+		at := slices.IndexFunc(card.Settings, func(s templates.Setting) bool { return s.Name == was.Name })
+		if at >= 0 && was.Value != card.Settings[at].Value {
+			card.Settings[at].Was = design.WithUnit(was.Value, was.Unit, thin)
 		}
 	}
 	card.Copy = copyText(d, t.Parameters)

@@ -85,9 +85,14 @@ func judge(value float64, plausible []float64, expected *Expected, known Range) 
 			return fits(x) && (len(plausible) != 2 || plausible[0] <= x && x <= plausible[1])
 		}
 	}
-	doubt.Meant = slipOf(value, within(fits))
+	if expected != nil {
+		doubt.Meant = slipOf(value, within(fits))
+	}
 	if doubt.Meant == nil && known.beyond(value) {
 		doubt.Meant = slipOf(value, within(known.holds))
+	}
+	if doubt.Meant == nil && !known.around(value) {
+		doubt.Meant = slipOf(value, within(known.around))
 	}
 	return &doubt
 }

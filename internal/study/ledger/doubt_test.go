@@ -54,6 +54,9 @@ func TestASlipExplainsMoreThanItAsks(t *testing.T) {
 	if got := judge(0.3, nil, expected, known); got == nil || got.Meant != nil {
 		t.Errorf("0.3 lies among the readings, a tenth of it does not: %+v", got.Meant)
 	}
+	if got := judge(0.0003, nil, nil, known); got == nil || got.Meant == nil || got.Meant.Power != -3 {
+		t.Errorf("before a model is there, 0.3 would fit: %+v", got.Meant)
+	}
 	if got := judge(0.0031, nil, expected, known); got == nil || got.Meant == nil || got.Meant.Power != -2 {
 		t.Errorf("no reading is negative, 0.31 would fit: %+v", got.Meant)
 	}

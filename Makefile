@@ -28,7 +28,7 @@ generate:
 
 # Each parser's fuzz target is tried with random mutations of its seeds for five seconds, other ones at every commit.
 test: tools check
-	HEADROOM_FUZZ_TIME=5s HEADROOM_FUZZ_SEED=$(VERSION) go test -race ./...
+	HEADROOM_FUZZ_TIME=5s HEADROOM_FUZZ_SEED=$(VERSION) go test -race -timeout 20m ./...
 
 tools:
 	scripts/install postgresql chromium gcc python3 curl

@@ -67,6 +67,9 @@ func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) 
 	o.chooseAxes(v, influences)
 	section.Form, section.Through = o.form, o.through
 	v.beliefInputs(&section, o)
+	chosen := v.beliefsQuery()
+	chosen.Del("others")
+	section.Set = len(chosen) > 0
 	grid := v.sliceGrid(o, drawn, influences, readout)
 	section.Slices = &grid
 	if section.Map, err = s.beliefMap(ctx, v, o, readout.Recommendation); err != nil {

@@ -11,7 +11,7 @@ func TestASavedPictureStandsAlone(t *testing.T) {
 	id := site.makeStudy(t, buffer("Picture of <b>this</b> study"))
 	site.play(t, id, 8)
 	var made struct {
-		Hash string `json:"head_hash"`
+		Hash string `json:"hash"`
 	}
 	site.api(t, "GET", "/studies/"+id, nil, &made)
 	p := newTab(t, site.base)
@@ -44,7 +44,7 @@ func TestASavedPictureStandsAlone(t *testing.T) {
 			picture.shot("saved-" + chart)
 		}
 	}
-	if made.Hash != "" && !ask[bool](p, `JSON.parse(document.getElementById("chart-progress-data").textContent).foot.includes(`+quoted(made.Hash)+`)`) {
+	if len(made.Hash) != 64 || !ask[bool](p, `JSON.parse(document.getElementById("chart-progress-data").textContent).foot.includes(`+quoted(made.Hash)+`)`) {
 		t.Error("the foot lacks the head of the ledger")
 	}
 }

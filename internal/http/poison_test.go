@@ -42,7 +42,7 @@ func readAll(t *testing.T, s *sitetest.Site, id string, trials int) {
 	read("POST", api+"/posterior", map[string]any{"points": []any{settings}}, 409, 422)
 	read("POST", api+"/acquisition", map[string]any{"points": []any{settings}}, 409, 422)
 	read("POST", api+"/compare", `{"algorithms": [{"name": "rpol-ucb"}, {"name": "cei"}]}`, 409, 422)
-	for _, path := range []string{"", "/board", "/edit", "/reconfigure", "/own", "/import", "/shares", "/parts/status", "/parts/next", "/parts/progress", "/parts/beliefs", "/parts/trials", "/parts/ledger"} {
+	for _, path := range []string{"", "/board", "/board/beliefs", "/board/trials", "/board/ledger", "/edit", "/reconfigure", "/own", "/import", "/shares", "/parts/status", "/parts/next", "/parts/progress", "/parts/beliefs", "/parts/trials", "/parts/ledger"} {
 		read("GET", page+path, nil)
 	}
 	for n := 1; n <= trials; n++ {

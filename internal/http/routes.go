@@ -102,6 +102,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", study+"/reconfigure", StudyOperator, p.ReconfigurePage),
 		page("POST", study+"/reconfigure", StudyOperator, p.Reconfigure),
 		page("GET", study+"/board", StudyViewer, p.BoardPage),
+		page("GET", study+"/board/{part}", StudyViewer, p.BoardPart),
 		page("GET", study+"/board/verify", StudyViewer, p.Verifying),
 		page("POST", study+"/board/verify", StudyViewer, p.Verify),
 		page("GET", study+"/report", StudyViewer, p.Report),

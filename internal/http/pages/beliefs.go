@@ -36,10 +36,7 @@ type outlook struct {
 
 // beliefs is what the model believes: a map of two parameters and a slice along each.
 func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) {
-	section := templates.Beliefs{Study: v.head, Action: v.url, At: v.at}
-	if v.parts {
-		section.Part = v.head.URL("/parts/beliefs")
-	}
+	section := templates.Beliefs{Study: v.head, Action: v.url, At: v.at, Part: v.partURL("beliefs", nil)}
 	if !v.anyTold() {
 		section.Empty = "After the first result, the model’s picture of each metric will be drawn here: what it expects, how sure it is, and where the limits leave room."
 		return section, nil
@@ -70,6 +67,9 @@ func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) 
 	o.chooseAxes(v, influences)
 	section.Form, section.Through = o.form, o.through
 	v.beliefInputs(&section, o)
+	chosen := v.beliefsQuery()
+	chosen.Del("others")
+	section.Set = len(chosen) > 0
 	grid := v.sliceGrid(o, drawn, influences, readout)
 	section.Slices = &grid
 	if section.Map, err = s.beliefMap(ctx, v, o, readout.Recommendation); err != nil {
@@ -78,8 +78,8 @@ func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) 
 	section.Trust = v.trust(readout)
 	if o.others {
 		section.Others, err = s.others(ctx, v, section.Map, o)
-	} else if v.parts {
-		section.OthersPart = v.head.URL("/parts/beliefs?others=yes")
+	} else {
+		section.OthersPart = v.partURL("beliefs", url.Values{"others": {"yes"}})
 	}
 	return section, err
 }

@@ -2,11 +2,15 @@ package pages
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/a-h/templ"
+	"github.com/go-chi/chi/v5"
 
+	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study/ledger"
 	"headroom/web/templates"
@@ -15,33 +19,21 @@ import (
 // BoardPage is the reviewer's board: the study without entry. It follows the study as it goes on, and the slider on top moves it in place to how it
 // was after any event of its ledger.
 func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
-	at, err := request.At(r)
+	v, now, err := s.boardVisit(r)
 	if err != nil {
 		return err
 	}
-	seen, err := request.Seen(r)
-	if err != nil {
-		return err
-	}
-	now, err := s.Studies.Since(r.Context(), request.StudyID(r), seen)
-	if err != nil {
-		return err
-	}
-	snap := now
-	if at > 0 {
-		if snap, err = s.Studies.Snapshot(r.Context(), now.ID, at); err != nil {
-			return err
-		}
-	}
-	v := visiting(r, snap)
-	v.head.Operates, v.parts, v.url, v.at = false, false, v.head.URL("/board"), at
-	v.query = v.boardQuery()
 	if isPart(r) {
-		return s.showShared(w, r, partKey{v.head, now.Version, "board" + strconv.FormatInt(at, 10), v.query.Encode()}, func() (templ.Component, error) {
+		if r.Header.Get("HX-Trigger") == boardMoment {
+			v.query = shownQuery(r) // the study has changed: the reader's place stays
+		}
+		v.query = v.boardQuery()
+		return s.showShared(w, r, partKey{v.head, now.Version, "board" + strconv.FormatInt(v.at, 10), v.query.Encode()}, func() (templ.Component, error) {
 			board, err := s.board(r.Context(), v, now)
 			return templates.BoardContent(board), err
 		})
 	}
+	v.query = v.boardQuery()
 	page := templates.BoardPage{Page: newPage(r, v.head.Name)}
 	page.Charts = true
 	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(now.Version, 10)), Version: now.Version}
@@ -51,13 +43,95 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 	return show(w, r, http.StatusOK, templates.BoardView(page))
 }
 
-// boardQuery is what of a query the board depends on.
-func (v visit) boardQuery() map[string][]string {
-	kept := v.beliefsQuery()
-	for _, other := range []map[string][]string{v.trialsQuery(), v.ledgerQuery()} {
-		for name, values := range other {
-			kept[name] = values
+// boardMoment is the id of the element that fetches the board again when the study has changed.
+const boardMoment = "board-moment"
+
+// boardVisit is the study at the moment that the request asks for, and the study now.
+func (s *Site) boardVisit(r *http.Request) (v visit, now *ledger.Snapshot, err error) {
+	at, err := request.At(r)
+	if err != nil {
+		return v, nil, err
+	}
+	seen, err := request.Seen(r)
+	if err != nil {
+		return v, nil, err
+	}
+	if now, err = s.Studies.Since(r.Context(), request.StudyID(r), seen); err != nil {
+		return v, nil, err
+	}
+	snap := now
+	if at > 0 {
+		if snap, err = s.Studies.Snapshot(r.Context(), now.ID, at); err != nil {
+			return v, nil, err
 		}
+	}
+	v = visiting(r, snap)
+	v.head.Operates, v.parts, v.url, v.at = false, false, v.head.URL("/board"), at
+	return v, now, nil
+}
+
+// boardSections are the sections that show more of themselves in place, by name, with what of a query each depends on.
+var boardSections = map[string]func(visit) url.Values{"beliefs": visit.beliefsQuery, "trials": visit.trialsQuery, "ledger": visit.ledgerQuery}
+
+// BoardPart is one section of the board at a moment. The browser's address is told to say what is shown now.
+func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request) error {
+	name := chi.URLParam(r, "part")
+	query, there := boardSections[name]
+	if !there {
+		return problem.NoSuchThing
+	}
+	v, now, err := s.boardVisit(r)
+	if err != nil {
+		return err
+	}
+	address := v.address(r, name, query(v))
+	v.query = query(v)
+	w.Header().Set("HX-Replace-Url", address)
+	return s.showShared(w, r, partKey{v.head, now.Version, "board" + strconv.FormatInt(v.at, 10) + name, v.query.Encode()}, func() (templ.Component, error) {
+		return parts[name].draw(s, r.Context(), v)
+	})
+}
+
+// address is that of the board with one section changed, the others as the browser's address has them.
+func (v visit) address(r *http.Request, name string, changed url.Values) string {
+	others := visit{snap: v.snap, query: shownQuery(r)}
+	query := changed
+	for other, of := range boardSections {
+		if other != name {
+			query = mergedQuery(query, of(others))
+		}
+	}
+	if v.at > 0 {
+		query.Set("at", strconv.FormatInt(v.at, 10))
+	}
+	if len(query) == 0 {
+		return v.url
+	}
+	return v.url + "?" + query.Encode()
+}
+
+// shownQuery is the query of the page that sent the request.
+func shownQuery(r *http.Request) url.Values {
+	shown, err := url.Parse(r.Header.Get("HX-Current-URL"))
+	if err != nil {
+		return nil
+	}
+	return shown.Query()
+}
+
+// mergedQuery is one query with what another has.
+func mergedQuery(query, more url.Values) url.Values {
+	merged := url.Values{}
+	maps.Copy(merged, query)
+	maps.Copy(merged, more)
+	return merged
+}
+
+// boardQuery is what of a query the board depends on.
+func (v visit) boardQuery() url.Values {
+	var kept url.Values
+	for _, query := range boardSections {
+		kept = mergedQuery(kept, query(v))
 	}
 	return kept
 }

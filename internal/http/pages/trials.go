@@ -147,11 +147,19 @@ func (v visit) link(part string, query url.Values) templates.Filter {
 	if len(query) > 0 {
 		suffix = "?" + query.Encode()
 	}
-	link := templates.Filter{URL: v.url + suffix + "#" + part}
-	if v.parts {
-		link.Part = v.head.URL("/parts/"+part) + suffix
+	return templates.Filter{URL: v.url + suffix + "#" + part, Part: v.partURL(part, query)}
+}
+
+// partURL is where the page fetches one of its sections, to put it in place.
+func (v visit) partURL(part string, query url.Values) string {
+	path := v.head.URL("/parts/" + part)
+	if !v.parts {
+		path = v.head.URL("/board/" + part)
 	}
-	return link
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
 }
 
 // listTrials writes trials as lines of the table, the numbers of a column with equally many decimals.

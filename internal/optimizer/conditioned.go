@@ -70,11 +70,7 @@ func (s *State) predict(ctx context.Context, v *view, src *source, at []Place, w
 	means, variances, err := s.predictRows(ctx, src, at, inputs, zs)
 	p := predicted{means: means, variances: variances}
 	if err == nil && with != nil {
-		p.means, p.together = means[:len(src.z)], make([]float64, len(at))
-		src.data.Kernel().Row(p.together, with.inputs.Row(0), inputs)
-		for i, explained := range means[len(src.z)] {
-			p.together[i] -= explained
-		}
+		p.means, p.together = means[:len(src.z)], with.together(src, inputs, means[len(src.z)])
 	}
 	return p, err
 }

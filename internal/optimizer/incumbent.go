@@ -169,6 +169,16 @@ func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, 
 	return out, nil
 }
 
+// together are the covariances of f(x*) with f at the places with these inputs, of which v(x)ᵀv(x*) is explained.
+func (c *incumbent) together(src *source, at *kernel.Inputs, explained []float64) []float64 {
+	covariances := make([]float64, at.Len())
+	src.data.Kernel().Row(covariances, c.inputs.Row(0), at)
+	for i := range covariances {
+		covariances[i] -= explained[i]
+	}
+	return covariances
+}
+
 // lead is the posterior of f(x) − f(x*) at the places with these inputs, where f(x) has the means and what is predicted:
 //
 //	Var[f(x) − f(x*)] = Var f(x) + Var f(x*) − 2 Cov(f(x), f(x*)).

@@ -181,7 +181,7 @@ func (p *player) start(ctx context.Context, snap *ledger.Snapshot) error {
 		}
 	}
 	var table bytes.Buffer
-	if err := study.WriteCSV(&table, snap.Definition, trials); err != nil {
+	if err := study.WriteCSV(&table, snap.Definition, trials, nil); err != nil {
 		return err
 	}
 	_, err := p.service.ImportCSV(ctx, p.by(), p.id, &table, study.ImportOptions{})
@@ -192,7 +192,7 @@ func (p *player) start(ctx context.Context, snap *ledger.Snapshot) error {
 func (p *player) ask(ctx context.Context) error {
 	count := min(p.Batch, p.Asks-len(p.record.Asks))
 	began := time.Now()
-	snap, numbers, err := p.service.Ask(ctx, p.by(), p.id, study.Ask{Count: count})
+	snap, numbers, err := p.service.Ask(ctx, p.by(), p.id, study.Ask{Count: &count})
 	if err != nil {
 		return err
 	}

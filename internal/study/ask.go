@@ -14,7 +14,7 @@ const maximalCount = 50
 
 // Ask asks for Count suggestions, each a round of its own.
 type Ask struct {
-	Count int `json:"count,omitempty"` // 0 means 1; at most 50
+	Count *int `json:"count,omitempty"` // 1 to 50; nil means 1
 	design.Brought
 }
 
@@ -45,8 +45,12 @@ func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapsho
 // ruleNext goes on with decisions made from one snapshot, of which those before may have been for others.
 func (s *Service) ruleNext(ctx context.Context, cmd Command, made *succession, ask Ask) (ruling, error) {
 	snap := made.snap
-	if ask.Count < 0 || ask.Count > maximalCount {
-		return ruling{}, design.NewInvalid("body.count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), ask.Count)
+	count := 1
+	if ask.Count != nil {
+		count = *ask.Count
+	}
+	if count < 1 || count > maximalCount {
+		return ruling{}, design.NewInvalid("body.count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), count)
 	}
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
@@ -63,7 +67,7 @@ func (s *Service) ruleNext(ctx context.Context, cmd Command, made *succession, a
 	}
 	c := made.chooser
 	ruled := c.begin()
-	for range max(ask.Count, 1) {
+	for range count {
 		point, err := c.suggest(ctx, s, known, ask.Brought)
 		if err != nil {
 			return ruling{}, err

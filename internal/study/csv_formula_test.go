@@ -17,7 +17,7 @@ func TestExportedTextsAreNoFormulas(t *testing.T) {
 	settings := c.Settings(c.Probes()[0])
 	for _, note := range []string{"=1+1", "\n=1", " \t=1", "\u00a0=1", "\ufeff@SUM(1)", "＝1", "＋1", "－1", "＠a", "'=1", " '\n-1", "\r=1", "\u200b=1"} {
 		var file bytes.Buffer
-		if err := WriteCSV(&file, c.Def, []*ledger.Trial{{Number: 1, Parameters: settings, Note: note}}); err != nil {
+		if err := WriteCSV(&file, c.Def, []*ledger.Trial{{Number: 1, Parameters: settings, Note: note}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		cells, err := csv.NewReader(bytes.NewReader(file.Bytes())).ReadAll()
@@ -46,7 +46,7 @@ func TestTablesWithNothingToReadInThem(t *testing.T) {
 		"temperature,cycles,yield\n40,2,-1e308\n":                               {Location: "body.lines[2].yield", Message: "1e100"},
 		"temperature,cycles,yield\n40," + strings.Repeat("9", 400_000) + ",1\n": {Location: "body.lines[2].cycles", Message: "not a number"},
 	} {
-		_, _, err := parseCSV(c, strings.NewReader(text), false)
+		_, _, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
 		wantFault(t, faultsOf(t, err), want.Location, want.Message)
 	}
 }

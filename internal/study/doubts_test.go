@@ -93,7 +93,7 @@ func TestCorrectionsAndOwnPointsAreDoubtedByTheSameRule(t *testing.T) {
 func TestRowsAreDoubtedByEachOther(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
-	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,yield,impurity\n30,2,61,0.3\n35,3,645,0.31\n40,4,70,0.33\n45,5,66,0.4\n50,6,68,0.41\n"), false)
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,yield,impurity\n30,2,61,0.3\n35,3,645,0.31\n40,4,70,0.33\n45,5,66,0.4\n50,6,68,0.41\n"), ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestAnOvershootIsRecordedAndLivedWith(t *testing.T) {
 			mapped, err := b.service.Map(t.Context(), b.snap, "temperature", "cycles", b.snap.Trial(6).Parameters, 4)
 			must(t, mapped, err)
 			var table strings.Builder
-			if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials); err != nil || !strings.Contains(table.String(), ",69,2,") {
+			if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(table.String(), ",69,2,") {
 				t.Errorf("%v\n%s", err, table.String())
 			}
 		})

@@ -125,7 +125,7 @@ func (d drawn) begin() {
 		titles, cells = append(titles, m.Name), append(cells, fmt.Sprint(rapid.SampledFrom(awkward).Draw(d.T, m.Name)))
 	}
 	row := strings.Join(cells, ",")
-	rows, _, err := parseCSV(s.Compiled(), strings.NewReader(strings.Join(titles, ",")+"\n"+row+"\n"+row), false)
+	rows, _, err := parseCSV(s.Compiled(), strings.NewReader(strings.Join(titles, ",")+"\n"+row+"\n"+row), ImportOptions{})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func (d drawn) send() {
 	var err error
 	switch what := pick(d, "command", "ask", "ask", "tell", "tell", "tell", "own", "correct", "exclude", "fail", "replicate", "import", "limit"); what {
 	case "ask":
-		ruled, err = b.service.ruleAsk(b.Context(), Command{By: "Ana"}, s, Ask{Count: pick(d, "count", 1, 2), Brought: design.Brought{Context: brought, ConstraintValues: values}})
+		ruled, err = b.service.ruleAsk(b.Context(), Command{By: "Ana"}, s, Ask{Count: new(pick(d, "count", 1, 2)), Brought: design.Brought{Context: brought, ConstraintValues: values}})
 	case "tell":
 		ruled, err = ruleTell(s, number, ledger.Telling{Metrics: readings()})
 	case "own":
@@ -218,7 +218,7 @@ func (d drawn) send() {
 		}
 		fmt.Fprintf(&table, "%s\n%s\n", strings.Join(titles, ","), strings.Join(cells, ","))
 		var rows []importRow
-		if rows, _, err = parseCSV(s.Compiled(), strings.NewReader(table.String()), false); err == nil {
+		if rows, _, err = parseCSV(s.Compiled(), strings.NewReader(table.String()), ImportOptions{}); err == nil {
 			ruled, err = ruleImport(s, s, rows)
 		}
 	case "limit":
@@ -282,7 +282,7 @@ func readable(ctx context.Context, s *Service, snap *ledger.Snapshot) error {
 		"summary":   func() (any, error) { return snap.Summary(), nil },
 		"violation": func() (any, error) { return snap.ViolationSoFar(), nil },
 		"best":      func() (any, error) { return snap.BestSoFar(), nil },
-		"table":     func() (any, error) { return nil, WriteCSV(io.Discard, snap.Definition, snap.Trials) },
+		"table":     func() (any, error) { return nil, WriteCSV(io.Discard, snap.Definition, snap.Trials, snap.Chosen) },
 	} {
 		value, err := read()
 		if errors.Is(err, ErrConflict) && !strings.Contains(err.Error(), "cannot be computed") || err != nil && !callers(err) {
@@ -362,7 +362,7 @@ func TestAPoisonedStudyOpensAgain(t *testing.T) {
 	must(t, snap.ViolationSoFar(), nil)
 	posterior, err := s.PosteriorAt(ctx, snap, []design.Settings{snap.Trial(1).Parameters})
 	must(t, posterior, err)
-	must(t, nil, WriteCSV(io.Discard, snap.Definition, snap.Trials))
+	must(t, nil, WriteCSV(io.Discard, snap.Definition, snap.Trials, snap.Chosen))
 	verified, err := verifyEvents(ctx, b.events, ledger.CheckChain(b.events))
 	must(t, verified, err)
 	if !verified.LedgerIntact || verified.Checked != 4 {

@@ -149,6 +149,19 @@ func withoutDeadline(next http.Handler) http.Handler {
 	})
 }
 
+// inTurn answers a few requests of a study at a time. When something changes, hundreds of open pages ask for the same parts at the same moment; all at once
+// they would keep the processors and the database from whoever enters the next result.
+func (s *Server) inTurn(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leave, err := s.looking.Enter(r.Context(), chi.URLParam(r, "id"))
+		if err != nil {
+			return // nobody is there any more
+		}
+		defer leave()
+		next.ServeHTTP(w, r)
+	})
+}
+
 // methodNotAllowed names the methods that the path does have.
 func methodNotAllowed(routes chi.Routes) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {

@@ -95,7 +95,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 
 		page("GET", study, StudyViewer, p.StudyPage),
 		page("GET", study+"/bench", StudyViewer, p.BenchPage),
-		page("GET", study+"/parts/{part}", StudyViewer, p.StudyPart),
+		page("GET", study+"/parts/{part}", StudyViewer, p.StudyPart).byAllAtOnce(),
 		page("GET", study+"/stream", StudyViewer, s.changes).open(),
 		page("GET", study+"/edit", StudyOperator, p.EditPage),
 		page("POST", study+"/edit", StudyOperator, p.Edit),
@@ -140,6 +140,7 @@ type route struct {
 	dryRun          Access         // who may make the request when it asks to store nothing
 	staysOpen       bool           // no write deadline, no compression
 	anybody         bool           // credentials are not looked at, nor so the database
+	shared          bool           // asked for by all open pages at the same moment: answered a few at a time
 }
 
 // call is a line of the API.
@@ -167,6 +168,12 @@ func (rt route) forAnybody() route {
 // open marks an answer that stays open.
 func (rt route) open() route {
 	rt.staysOpen = true
+	return rt
+}
+
+// byAllAtOnce marks what every open page asks for when something changes.
+func (rt route) byAllAtOnce() route {
+	rt.shared = true
 	return rt
 }
 

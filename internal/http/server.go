@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -56,6 +57,7 @@ type Server struct {
 	stopping  <-chan struct{}
 	metrics   *metrics
 	guesses   *guesses
+	looking   study.Queues // see inTurn
 }
 
 // New makes the handler of the whole site.
@@ -77,6 +79,7 @@ func New(options Options) (http.Handler, error) {
 		stopping:  options.Stopping,
 		metrics:   newMetrics(),
 		guesses:   newGuesses(),
+		looking:   study.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -116,6 +119,8 @@ func (s *Server) router(table []route, proxies []string) (http.Handler, error) {
 		switch {
 		case rt.staysOpen:
 			handler = withoutDeadline(handler)
+		case rt.shared:
+			handler = s.inTurn(compress(handler))
 		case !rt.answersBriefly():
 			handler = compress(handler)
 		}

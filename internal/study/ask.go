@@ -116,7 +116,7 @@ func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnT
 	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		ruled, err := s.ruleOwn(ctx, cmd, snap, own)
 		if err == nil {
-			err = askBack(cmd, DoubtOwn(snap, own, ruled.decision()))
+			err = askBack(cmd, func() []Doubt { return DoubtOwn(snap, own, ruled.decision()) })
 		}
 		return ruled, err
 	}))

@@ -39,9 +39,13 @@ type Doubtful struct{ Doubts []Doubt }
 
 func (d *Doubtful) Error() string { return d.Doubts[0].Text }
 
-// askBack refuses doubts that whoever sends the command was not sure of.
-func askBack(cmd Command, doubts []Doubt) error {
-	if cmd.Sure == nil || len(doubts) == 0 || *cmd.Sure == Doubted(doubts) {
+// askBack refuses doubts that whoever sends the command was not sure of. Programs are not asked, and judging takes a look at every trial.
+func askBack(cmd Command, judge func() []Doubt) error {
+	if cmd.Sure == nil {
+		return nil
+	}
+	doubts := judge()
+	if len(doubts) == 0 || *cmd.Sure == Doubted(doubts) {
 		return nil
 	}
 	return &Doubtful{doubts}

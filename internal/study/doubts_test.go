@@ -228,3 +228,15 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	readEverything(t, b)
 	b.must(ruleTell(b.snap, 1, yields(71.3)))
 }
+
+// TestProgramsAreNotAskedBack: what nobody asks to be doubted is not judged either, which would cost a look at every trial for each result told.
+func TestProgramsAreNotAskedBack(t *testing.T) {
+	t.Parallel()
+	if err := askBack(Command{}, func() []Doubt { t.Error("judged for nobody"); return nil }); err != nil {
+		t.Error(err)
+	}
+	sure, asked := "", 0
+	if err := askBack(Command{Sure: &sure}, func() []Doubt { asked++; return nil }); err != nil || asked != 1 {
+		t.Errorf("a form's value was judged %d times, %v", asked, err)
+	}
+}

@@ -5,19 +5,22 @@ import (
 	"sync"
 )
 
-// Queues let the callers of one study pass one after another, those of different studies at once. The zero value is ready.
+// Queues let the callers of one study pass one after another, or as many at once as there are Places, those of different studies at once. The zero
+// value is ready.
 type Queues struct {
+	Places int // for each study; 0 stands for 1
+
 	mutex sync.Mutex
 	lines map[string]*line
 }
 
-// line is the callers of one study. Its one place is taken by sending and given back by receiving.
+// line is the callers of one study. A place is taken by sending and given back by receiving.
 type line struct {
 	place   chan struct{}
-	members int // waiting or in the place; at 0 the queue is forgotten
+	members int // waiting or in a place; at 0 the queue is forgotten
 }
 
-// Enter waits for the study's place.
+// Enter waits for one of the study's places.
 func (q *Queues) Enter(ctx context.Context, id string) (leave func(), err error) {
 	mine := q.join(id)
 	select {
@@ -34,7 +37,7 @@ func (q *Queues) join(id string) *line {
 	defer q.mutex.Unlock()
 	mine := q.lines[id]
 	if mine == nil {
-		mine = &line{place: make(chan struct{}, 1)}
+		mine = &line{place: make(chan struct{}, max(1, q.Places))}
 		if q.lines == nil {
 			q.lines = map[string]*line{}
 		}

@@ -30,7 +30,7 @@ func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, 
 	return s.tell(ctx, cmd, id, []NumberedTelling{{number, told}}, func(now *ledger.Snapshot) (ruling, error) {
 		ruled, err := ruleTell(now, number, told)
 		if err == nil {
-			err = askBack(cmd, DoubtTelling(now, now.Trial(number), told))
+			err = askBack(cmd, func() []Doubt { return DoubtTelling(now, now.Trial(number), told) })
 		}
 		return ruled, err
 	})

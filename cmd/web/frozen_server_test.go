@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headroom/internal/db/pglocal"
+)
+
+const (
+	sharedToken = "a token that both servers were given"
+	soon        = 5 * time.Second  // how long anybody may wait for an answer
+	leaseOver   = 20 * time.Second // by when a frozen server has lost its study
+)
+
+// asked is what came of an ask.
+type asked struct {
+	status, number int
+	text           string
+	took           time.Duration
+	err            error
+}
+
+// ask asks for a trial of a study under a retry key.
+func (r *running) ask(ctx context.Context, study, key string) (a asked) {
+	begin := time.Now()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/api/v1/studies/"+study+"/ask", strings.NewReader("{}"))
+	if err != nil {
+		return asked{err: err}
+	}
+	for name, value := range map[string]string{"Authorization": "Bearer " + sharedToken, "Content-Type": "application/json", "Idempotency-Key": key} {
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return asked{err: err}
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	a = asked{status: response.StatusCode, text: string(text), took: time.Since(begin), err: err}
+	var answer struct{ Trials []struct{ Number int } }
+	if json.Unmarshal(text, &answer) == nil && len(answer.Trials) == 1 {
+		a.number = answer.Trials[0].Number
+	}
+	return a
+}
+
+// askUntilAnswered repeats what got 503, as scripts do.
+func (r *running) askUntilAnswered(study, key string, within time.Duration) (a asked, refusals int) {
+	r.t.Helper()
+	for begin := time.Now(); ; refusals++ {
+		a = r.ask(r.t.Context(), study, key)
+		switch {
+		case a.err != nil:
+			r.t.Fatal(a.err)
+		case a.took > soon:
+			r.t.Fatalf("an answer with %d took %v: %s", a.status, a.took, a.text)
+		case a.status == http.StatusCreated:
+			return a, refusals
+		case a.status != http.StatusServiceUnavailable || time.Since(begin) > within:
+			r.t.Fatalf("after %v an ask got %d: %s", time.Since(begin), a.status, a.text)
+		}
+	}
+}
+
+// signal sends the server's process a signal, and waits until it has come to the state.
+func (r *running) signal(sent syscall.Signal, state string) {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(sent); err != nil {
+		r.t.Fatal(err)
+	}
+	eventually(r.t, fmt.Sprintf("the server's process is in state %s after %v", state, sent), func() bool {
+		said, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(r.cmd.Process.Pid)).Output()
+		return err == nil && strings.HasPrefix(string(said), state)
+	})
+}
+
+// eventually asks again and again until it is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for giveUp := time.Now().Add(patience); !so(); {
+		if time.Now().After(giveUp) {
+			t.Fatalf("in vain: %s", what)
+		}
+	}
+}
+
+// Two servers on one database: one is frozen while it holds the lock under which trials are chosen, having read the study and not yet decided. The other
+// takes results as ever, refuses asks soon, and answers them when the lease is over. What the frozen one decides after it has thawed is not written.
+func TestAFrozenServerLosesItsStudyAndNothingElse(t *testing.T) {
+	t.Parallel()
+	database, err := pglocal.Start(t.Context(), newFolder(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(database.Stop)
+	settings := []string{"HEADROOM_DATABASE_URL=" + database.URL, "HEADROOM_ADMIN_TOKEN=" + sharedToken}
+	frozen, other := serving(t, newFolder(t), settings...), serving(t, newFolder(t), settings...)
+	status, text := frozen.send(http.MethodPost, "/api/v1/studies", sharedToken, newStudy)
+	var created struct{ ID string }
+	if err := json.Unmarshal([]byte(text), &created); status != http.StatusCreated || err != nil {
+		t.Fatalf("creating got %d: %s", status, text)
+	}
+	first, _ := frozen.askUntilAnswered(created.ID, "before", 0)
+	if first.number != 1 {
+		t.Fatalf("the first trial has number %d", first.number)
+	}
+
+	// With the table of events locked, an ask takes the choosing lock and waits for what it reads.
+	watcher, err := pgx.Connect(t.Context(), database.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watcher.Close(context.Background())
+	holder, err := pgx.Connect(t.Context(), database.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close(context.Background())
+	if _, err := holder.Exec(t.Context(), `BEGIN; LOCK TABLE events IN ACCESS EXCLUSIVE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	late := make(chan asked, 1)
+	go func() { late <- frozen.ask(t.Context(), created.ID, "while-frozen") }()
+	eventually(t, "an ask holds the choosing lock and waits for the events", func() bool {
+		var so bool
+		if err := watcher.QueryRow(t.Context(), `
+			SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = (hashtext('headroom choosing')::bigint & 4294967295)::oid)
+			   AND EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted AND relation = 'events'::regclass)`).Scan(&so); err != nil {
+			t.Fatal(err)
+		}
+		return so
+	})
+	frozen.signal(syscall.SIGSTOP, "T")
+	if _, err := holder.Exec(t.Context(), `ROLLBACK`); err != nil {
+		t.Fatal(err)
+	}
+
+	if status, text := other.send(http.MethodPost, "/api/v1/studies/"+created.ID+"/trials/1/tell", sharedToken, `{"metrics": {"y": 3.25}}`); status != http.StatusOK {
+		t.Fatalf("telling beside a frozen server got %d: %s", status, text)
+	}
+	second, refusals := other.askUntilAnswered(created.ID, "beside", leaseOver)
+	if second.number != 2 || refusals == 0 {
+		t.Fatalf("beside a frozen server, after %d refusals, trial %d was chosen", refusals, second.number)
+	}
+	if err := frozen.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if thawed := <-late; thawed.err != nil || thawed.status != http.StatusServiceUnavailable {
+		t.Fatalf("what was decided without the lock was answered with %d %s, %v", thawed.status, thawed.text, thawed.err)
+	}
+	for _, r := range []*running{frozen, other, frozen} { // under one key, one trial
+		if third, _ := r.askUntilAnswered(created.ID, "while-frozen", leaseOver); third.number != 3 {
+			t.Fatalf("repeated, it is trial %d", third.number)
+		}
+	}
+
+	status, text = other.send(http.MethodPost, "/api/v1/studies/"+created.ID+"/verify", sharedToken, "")
+	if status != http.StatusOK || !strings.Contains(text, `"ok":true`) {
+		t.Errorf("verifying got %d: %s", status, text)
+	}
+	status, text = frozen.send(http.MethodGet, "/api/v1/studies/"+created.ID+"/export.csv", sharedToken, "")
+	if status != http.StatusOK || strings.Count(strings.TrimSpace(text), "\n") != 3 || !strings.Contains(text, "3.25") {
+		t.Errorf("the table got %d: %s", status, text)
+	}
+}

@@ -376,6 +376,7 @@ type AlgorithmDescription struct {
 	Settings             []SettingDescription `json:"settings"`
 	Source               string               `json:"source"`
 	Summary              string               `json:"summary"`
+	Theorem              *TheoremDescription  `json:"theorem"`
 	Title                string               `json:"title"`
 }
 
@@ -1088,6 +1089,16 @@ type TellingRequest struct {
 	Note       *string                 `json:"note,omitempty"`
 	ObservedAt *time.Time              `json:"observed_at,omitempty"`
 	Parameters *map[string]interface{} `json:"parameters,omitempty"`
+}
+
+// TheoremDescription defines model for TheoremDescription.
+type TheoremDescription struct {
+	Assumptions []string `json:"assumptions"`
+	Bounds      string   `json:"bounds"`
+	Name        string   `json:"name"`
+	Paper       string   `json:"paper"`
+	Short       string   `json:"short"`
+	Year        int64    `json:"year"`
 }
 
 // Token defines model for Token.

@@ -23,7 +23,7 @@ func TestChartDrawsEverything(t *testing.T) {
 		"a threshold": func(c *Chart) {
 			c.Threshold = &Threshold{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: true}
 		},
-		"a note":   func(c *Chart) { c.Notes = []Note{{2, "corrected"}} },
+		"a note":   func(c *Chart) { c.Notes = []Note{{X: 2, Text: "corrected"}} },
 		"dots":     func(c *Chart) { c.Marks = []Marks{{"", Dot, line.X, line.Y}} },
 		"diamonds": func(c *Chart) { c.Marks = []Marks{{"", Diamond, line.X, line.Y}} },
 		"a star":   func(c *Chart) { c.Marks = []Marks{{"", Star, line.X[:1], line.Y[:1]}} },

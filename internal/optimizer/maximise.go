@@ -35,12 +35,13 @@ func (s *State) maximise(ctx context.Context, known Known, engine string) (maxim
 		}
 		return s.best(ctx, at, known)
 	}
-	if s.shortlist != nil {
+	polls := polled(engine)
+	if s.shortlist != nil && !polls {
 		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
 			return found, err
 		}
 	}
-	return s.climb(ctx, s.startingPlaces(polled(engine)), known, polled(engine))
+	return s.climb(ctx, s.startingPlaces(polls), known, polls)
 }
 
 // places lists the arms, nil on a continuous space.
@@ -314,7 +315,8 @@ func (s *State) screeningPlaces() []Place {
 // on a side or in a corner, where points from within hardly come. Of many points tried only the incumbent is among them, unless all are asked for:
 // what lies around the others is known.
 func (s *State) startingPlaces(all bool) []Place {
-	points, near := s.overhanging(screenPoints, s.cfg.Seed), s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
+	points := s.overhanging(screenPoints, s.cfg.Seed)
+	near := s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
 	if all || near == nil || len(s.history.Rounds) <= fewRounds {
 		return s.placesFrom(points, near...)
 	}

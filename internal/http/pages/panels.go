@@ -318,7 +318,7 @@ func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
 		}
 	}
 	within, _, _ := robustRange(nil, append(all, 0))
-	p.note(violationCaption(c, now))
+	p.note(p.violationCaption(c, now))
 	return templates.Panel{Title: "Cumulative violation of " + axisName(c.Name, c.Unit), Height: lesserHeight, Y: templates.Axis{Range: within},
 		Traces: drawable(hard, soft, estimated, bound)}
 }

@@ -226,7 +226,7 @@ func styleOf(t *ledger.Trial) templates.Style {
 	return templates.Violated
 }
 
-func violationCaption(c design.Constraint, now study.ViolationOut) string {
+func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
 	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, over %s (hard); counting margin against it leaves %s%s (soft).",
 		rough(now.Hard), unitAfter(c.Unit), count(now.Rounds, "trial", "trials"), rough(now.Soft), unitAfter(c.Unit))
 	if now.Hard == 0 {
@@ -236,7 +236,7 @@ func violationCaption(c design.Constraint, now study.ViolationOut) string {
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", rough(*now.Estimated), unitAfter(c.Unit))
 	}
 	if now.Bound != nil {
-		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", rough(*now.Bound), unitAfter(c.Unit), *now.BoundKind)
+		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", rough(*now.Bound), unitAfter(c.Unit), p.boundKind(p.readout, now))
 		if dwarfs(now) {
 			caption += " It is too far away to be drawn beside them."
 		}

@@ -49,9 +49,11 @@ func (s *State) ascend(problem search.Problem, climbers []climber, seed uint64) 
 	if slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) {
 		budget = e.budget / 2
 	}
-	risen := make([]climber, len(ascents))
-	for i, a := range ascents {
-		risen[i] = climber{a.U, a.Score}
+	var risen []climber
+	for _, a := range ascents {
+		if !a.Joined {
+			risen = append(risen, climber{a.U, a.Score})
+		}
 		if a.Refused {
 			budget = e.budget / 2
 		}

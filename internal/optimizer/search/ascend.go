@@ -12,6 +12,8 @@ type Ascent struct {
 	Score Score
 	// Refused tells that a point on the way was not allowed, so that what was found may lie at the edge of what is, where slopes say little.
 	Refused bool
+	// Joined tells that it went no further because it had come near to another that stands higher.
+	Joined bool
 }
 
 // joined is how near, in every coordinate, a point comes to a higher one to be taken for another on its way to the same top.
@@ -52,7 +54,7 @@ func (p Problem) Ascend(from []Ascent, least float64) error {
 // nextSteps are the points that the climbs ask for next, and whose they are; those that are not allowed are refused at once.
 func (p Problem) nextSteps(climbs []*descent.Descent, from []Ascent) (points [][]float64, whose []int) {
 	for i, climb := range climbs {
-		if hasJoined(from, i) {
+		if from[i].Joined = hasJoined(from, i); from[i].Joined {
 			continue
 		}
 		for u := climb.Next(); u != nil; u = climb.Next() {
@@ -70,8 +72,8 @@ func (p Problem) nextSteps(climbs []*descent.Descent, from []Ascent) (points [][
 // hasJoined tells whether an ascent has come near to one that stands higher, or as high and comes before it.
 func hasJoined(all []Ascent, i int) bool {
 	for j, other := range all {
-		higher := other.Score.Above(all[i].Score) || j < i && !all[i].Score.Above(other.Score)
-		if j != i && higher && within(joined, other.U, all[i].U) {
+		higher := other.Score.Value > all[i].Score.Value || other.Score.Value == all[i].Score.Value && j < i
+		if higher && within(joined, other.U, all[i].U) {
 			return true
 		}
 	}

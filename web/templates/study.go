@@ -29,6 +29,7 @@ type StudyPage struct {
 	Lab         Lab
 	Verdict     Verdict
 	Next        Next
+	Working     bool    // the model is still being worked out: what waits for it is fetched once the page stands
 	Whole       *Whole  // everything below, where it is asked for at once
 	Later       []Later // what is fetched when it is seen
 }
@@ -202,7 +203,7 @@ type Trust struct {
 	Calibrations []string
 	Drifts       []Drift
 	Chart        *Chart
-	Bound        []BoundFact
+	Theorem      *Theorem // nil where no bound is drawn
 }
 
 // Drift is what a metric's residuals say of a drift.
@@ -212,10 +213,14 @@ type Drift struct {
 	Strong bool
 }
 
-// BoundFact is a bound with what it rests on.
-type BoundFact struct {
-	Name, Text  string
-	Assumptions []string
+// Theorem is what a bound on violation rests on.
+type Theorem struct {
+	Summary     string
+	Source      string // number, paper, year
+	Bounds      string // what it bounds
+	Here        string // the figures, and what they are worth
+	Short       string // how far they fall short of the theorem, "" where they do not
+	Assumptions Table
 }
 
 // Trials is the trials table.

@@ -19,20 +19,17 @@ const prospectAtOnce = 150
 
 // verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
 func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) {
-	verdict := templates.Verdict{Study: v.head, Heading: "The answer so far", Finished: v.snap.State == ledger.Finished, Lucky: v.lucky()}
-	if v.over() {
-		verdict.Heading = "The answer"
-	}
 	if len(v.snap.Trials) == 0 {
-		verdict.None, verdict.Next = "Nothing has been tried yet.", v.toDo(study.Readout{})
-		verdict.Limits = v.limitLines(study.Readout{})
-		return verdict, nil
+		return v.verdictWithout("Nothing has been tried yet."), nil
+	}
+	if v.working {
+		return v.verdictWithout(workingWords), nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
 	if sentence := withoutModel(err); sentence != "" {
-		verdict.None, verdict.Next, verdict.Limits = sentence, v.toDo(study.Readout{}), v.limitLines(study.Readout{})
-		return verdict, nil
+		return v.verdictWithout(sentence), nil
 	}
+	verdict := v.emptyVerdict()
 	if err != nil {
 		return verdict, err
 	}
@@ -41,6 +38,22 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 		verdict.Gain, err = s.gain(ctx, v, readout, len(v.snap.Trials) <= prospectAtOnce || !v.parts)
 	}
 	return verdict, err
+}
+
+// emptyVerdict is a verdict without anything that the model says.
+func (v visit) emptyVerdict() templates.Verdict {
+	verdict := templates.Verdict{Study: v.head, Heading: "The answer so far", Finished: v.snap.State == ledger.Finished, Lucky: v.lucky()}
+	if v.over() {
+		verdict.Heading = "The answer"
+	}
+	return verdict
+}
+
+// verdictWithout is a verdict that says why there is no answer, and how the limits stand by the readings alone.
+func (v visit) verdictWithout(why string) templates.Verdict {
+	verdict := v.emptyVerdict()
+	verdict.None, verdict.Next, verdict.Limits = why, v.toDo(study.Readout{}), v.limitLines(study.Readout{})
+	return verdict
 }
 
 // fillVerdict says what the model makes of what has been read.

@@ -325,16 +325,18 @@ func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong desi
 	return nil
 }
 
-// placeChosen places the settings that were chosen, and keeps beside them those used. Of a trial of a study (ran), they were once allowed.
+// placeChosen places the settings that were chosen, and keeps beside them those used. Those of a trial that ran are kept as they are.
 func (row *importRow) placeChosen(c *design.Compiled, at string, ran bool) (wrong design.Faults) {
 	chosen := row.Parameters.Clone()
 	maps.Copy(chosen, row.Chosen)
 	if row.Used, _, wrong = c.PlaceUsed(row.Parameters, at); len(wrong) > 0 {
 		return wrong
 	}
-	if row.Parameters, row.place, wrong = c.Place(chosen, at); ran && len(wrong) > 0 {
-		row.Parameters, row.place, wrong = c.PlaceUsed(chosen, at)
+	place := c.Place
+	if ran {
+		place = c.PlaceUsed
 	}
+	row.Parameters, row.place, wrong = place(chosen, at)
 	return wrong
 }
 

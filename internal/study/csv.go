@@ -302,7 +302,7 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 // others were chosen, when it has the status of a trial, as in an exported table, or when the whole table is said to be of such.
 func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong design.Faults) {
 	if len(row.Chosen) > 0 {
-		return row.placeChosen(c, at)
+		return row.placeChosen(c, at, row.record || t.beyondBounds)
 	}
 	settings, place, forbidden := c.Place(row.Parameters, at)
 	if !row.record && len(forbidden) == 0 {
@@ -325,14 +325,18 @@ func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong desi
 	return nil
 }
 
-// placeChosen places the settings that were chosen, and keeps beside them those used.
-func (row *importRow) placeChosen(c *design.Compiled, at string) (wrong design.Faults) {
+// placeChosen places the settings that were chosen, and keeps beside them those used. Those of a trial that ran are kept as they are.
+func (row *importRow) placeChosen(c *design.Compiled, at string, ran bool) (wrong design.Faults) {
 	chosen := row.Parameters.Clone()
 	maps.Copy(chosen, row.Chosen)
 	if row.Used, _, wrong = c.PlaceUsed(row.Parameters, at); len(wrong) > 0 {
 		return wrong
 	}
-	row.Parameters, row.place, wrong = c.Place(chosen, at)
+	place := c.Place
+	if ran {
+		place = c.PlaceUsed
+	}
+	row.Parameters, row.place, wrong = place(chosen, at)
 	return wrong
 }
 

@@ -453,6 +453,14 @@ func TestOvershootsGoOutAndIn(t *testing.T) {
 	if back := s.API("GET", path+"/export.csv", nil).Want(200); string(back.Body) != string(out.Body) {
 		t.Errorf("out\n%s\nback\n%s", out.Body, back.Body)
 	}
+	narrowed := sitetest.Screen // what was chosen before may lie where nothing may be chosen now
+	narrowed = strings.Replace(narrowed, `"low": 20`, `"low": 30`, 1)
+	third := "/studies/" + s.NewStudy(narrowed)
+	s.API("POST", third+"/import", string(out.Body), "Content-Type", "text/csv").Want(200)
+	if back := s.API("GET", third+"/export.csv", nil).Want(200); narrowed == sitetest.Screen || string(back.Body) != string(out.Body) {
+		t.Errorf("out\n%s\nback with narrower bounds\n%s", out.Body, back.Body)
+	}
+	s.API("POST", "/studies/import", s.API("GET", third+"/export.json", nil).Want(200).Body).Want(201)
 
 	plain := "temperature,catalyst,yield\n62,A,1\n"
 	if faults := in("", plain).Faults(422); len(faults) != 1 || !strings.Contains(faults["body.lines[2].temperature"], "beyond_bounds=true") {

@@ -131,8 +131,9 @@ type succession struct {
 	count   int // trials chosen so far
 }
 
-// atOnce is how long the lock is held for those who ask together: then other servers, and people with trials of their own, have their turn.
-const atOnce = time.Second
+// atOnce is how long the lock is held for those who ask together, once the first of them has been answered, for whom all is worked out that the others share:
+// then other servers, and people with trials of their own, have their turn.
+const atOnce = 2 * time.Second
 
 // answerEach decides for each in turn, for as long as atOnce, and returns those who are left to another time. Its error is why others got no answer.
 func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (left []*asking, err error) {
@@ -142,14 +143,17 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 			return err
 		}
 		made := succession{snap: snap}
-		begun := s.now()
+		var first time.Time // when the first was answered
 		for i, a := range all {
-			if i > 0 && s.now().Sub(begun) > atOnce {
+			if i > 0 && s.now().Sub(first) > atOnce {
 				left = all[i:]
 				return nil
 			}
 			if err := s.answerNext(ctx, &made, a); err != nil {
 				return err
+			}
+			if i == 0 {
+				first = s.now()
 			}
 		}
 		return nil

@@ -308,7 +308,7 @@ func TestAnOvershootIsImportedAgain(t *testing.T) {
 		t.Fatalf("%v\n%s", err, table.String())
 	}
 	other := newBench(t, oven())
-	rows, unknown, err := parseCSV(other.snap.Compiled(), &table, false)
+	rows, unknown, err := parseCSV(other.snap.Compiled(), &table, ImportOptions{})
 	if err != nil || len(unknown) > 0 {
 		t.Fatalf("unknown %v, %v", unknown, err)
 	}

@@ -109,7 +109,7 @@ func TestAsksThatWaitAreAnsweredAsOneBatch(t *testing.T) {
 	q.ask(t.Context(), by("Cy"), Ask{Brought: design.Brought{Context: map[string]float64{"nothing": 1}}})
 	q.ask(leaving, by("Dan"), Ask{})
 	q.ask(t.Context(), Command{By: "Eve", IfMatch: 1}, Ask{})
-	q.ask(t.Context(), by("Fay"), Ask{Count: pointer(3)})
+	q.ask(t.Context(), by("Fay"), Ask{Count: new(3)})
 	q.ask(t.Context(), by("Gus"), Ask{})
 	leave()
 	came := q.answers()

@@ -298,22 +298,11 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	return row, len(wrong) == 0
 }
 
-// settle places settings that were chosen, and those that were used instead.
-func (row *importRow) settle(c *design.Compiled, at string) (wrong design.Faults) {
-	chosen := row.Parameters.Clone()
-	maps.Copy(chosen, row.Chosen)
-	if row.Used, _, wrong = c.PlaceUsed(row.Parameters, at); len(wrong) > 0 {
-		return wrong
-	}
-	row.Parameters, row.place, wrong = c.Place(chosen, at)
-	return wrong
-}
-
-// place finds where a row lies. Settings of a trial that was run may lie where none may be chosen, and are kept as they are: when the row has the
-// status of a trial, as in an exported table, or when the whole table is said to be of such.
+// place finds where a row lies. Settings of a trial that was run may lie where none may be chosen, and are kept as they are: when the row says which
+// others were chosen, when it has the status of a trial, as in an exported table, or when the whole table is said to be of such.
 func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong design.Faults) {
 	if len(row.Chosen) > 0 {
-		return row.settle(c, at)
+		return row.placeChosen(c, at)
 	}
 	settings, place, forbidden := c.Place(row.Parameters, at)
 	if !row.record && len(forbidden) == 0 {
@@ -334,6 +323,17 @@ func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong desi
 	}
 	row.Parameters, row.place, row.beyond = settings, place, forbidden
 	return nil
+}
+
+// placeChosen places the settings that were chosen, and keeps beside them those used.
+func (row *importRow) placeChosen(c *design.Compiled, at string) (wrong design.Faults) {
+	chosen := row.Parameters.Clone()
+	maps.Copy(chosen, row.Chosen)
+	if row.Used, _, wrong = c.PlaceUsed(row.Parameters, at); len(wrong) > 0 {
+		return wrong
+	}
+	row.Parameters, row.place, wrong = c.Place(chosen, at)
+	return wrong
 }
 
 func (t *table) commaHint() string {

@@ -113,7 +113,7 @@ globalThis.plots = (() => {
     for (const [value, words] of xTicks) {
       if (bare.x) continue;
       bones.push(`M${at(x, value)},${top + height}v4`);
-      const anchor = inward ? anchorOf(at(x, value), place, widthOf(words, size) / 2) : "middle";
+      const anchor = inward && !x.bandwidth ? anchorOf(at(x, value), place, widthOf(words, size) / 2) : "middle";
       fitted(root, words, x.bandwidth ? x.bandwidth() - 4 : width, { ...ink, x: at(x, value), y: top + height + 5 + size, "text-anchor": anchor });
     }
     add(root, "path", { d: bones.join(""), stroke: "var(--line-strong)", fill: "none", "shape-rendering": "crispEdges" });

@@ -21,9 +21,11 @@
     if (node.drawing) show(node, width);
   }
 
-  // show draws what the node holds, as wide as it is if nothing else is said.
+  // show draws what the node holds, as wide as it is if nothing else is said; what is folded away is drawn when it is unfolded.
   function show(node, width = node.clientWidth) {
-    if (!node.sheet) prepare(node);
+    if (!node.redraw) prepare(node);
+    node.stale = width < 1;
+    if (node.stale) return;
     node.sheet = plots.picture(node.id, node.drawing, width, { view: node.view, hidden: node.hiddenNames, tall: node.tall });
     node.firstElementChild.replaceChildren(node.sheet.svg);
     if (Math.abs(node.clientHeight - node.sheet.height) > 1) node.style.height = node.sheet.height + "px";
@@ -40,7 +42,7 @@
   }
 
   const resized = new ResizeObserver((entries) => {
-    for (const { target } of entries) if (target.clientWidth && target.clientWidth !== target.sheet.width) show(target);
+    for (const { target } of entries) if (target.clientWidth && (target.stale || target.clientWidth !== target.sheet?.width)) show(target);
   });
 
   // Charts in view are drawn one after the other, so that the page answers between them.
@@ -158,7 +160,7 @@
 
   // Paper is narrower than screens.
   const drawn = () => document.querySelectorAll("[data-chart].drawn");
-  addEventListener("beforeprint", () => { for (const node of drawn()) show(node, node.closest(".beliefs, .trust") ? 420 : 660); });
+  addEventListener("beforeprint", () => { for (const node of drawn()) show(node, 660); });
   addEventListener("afterprint", () => { for (const node of drawn()) show(node); });
   drawAll(document);
 })();

@@ -154,11 +154,14 @@
 
   // domainOf is what an axis shows: what somebody zoomed into, what it is told, or what the data span.
   function domainOf(axis, zoomed, traces, of) {
-    if (zoomed) return zoomed;
-    if (axis.range) return axis.range;
-    const [low, high] = d3.extent(traces.flatMap(of).filter(Number.isFinite));
+    return apart(zoomed ?? axis.range ?? d3.extent(traces.flatMap(of).filter(Number.isFinite)));
+  }
+
+  // apart keeps the ends of an axis so far from each other that its ticks differ in digits that mean something.
+  function apart([low, high]) {
     if (low === undefined) return [0, 1];
-    return low === high ? [low - 0.5, high + 0.5] : [low, high];
+    const size = Math.max(Math.abs(low), Math.abs(high));
+    return high - low > 1e-9 * size ? [low, high] : [low - 0.05 * (size || 1), high + 0.05 * (size || 1)];
   }
 
   // Pixels above each panel for its title, of the row of events, and of the ticks below; Panels.Height of the server adds up the same.
@@ -172,7 +175,8 @@
     let top = 0;
     panels.list.forEach((panel, i) => {
       const y = yOf(panel, i);
-      fitted(sheet.svg, panel.title, width, { x: left, y: top + 15, "font-size": 13, "font-weight": 650 });
+      const begins = Math.max(4, Math.min(left, sheet.width - 4 - widthOf(panel.title, 13, 650)));
+      fitted(sheet.svg, panel.title, sheet.width - begins, { x: begins, y: top + 15, "font-size": 13, "font-weight": 650 });
       top += panelGap;
       const frame = furnish(sheet, frameOf(sheet.svg, { left, top, width, height: panel.height }, { x: axis, y }, { bare: { x: true } }));
       Object.assign(frame, { xName: "x", yName: "y" + i, traces: panel.traces.filter((trace) => !hidden.has(trace.name)), limit: hidden.has("limit") ? null : panel.limit });
@@ -219,7 +223,8 @@
   }
 
   function gridOf(sheet, { grid }, view, hidden) {
-    const columns = Math.max(1, Math.min(gridColumns, Math.floor(sheet.width / narrowest))), names = new Map();
+    const most = Math.max(...d3.rollup(grid.cells, (group) => group.length, (cell) => cell.group).values());
+    const columns = Math.max(1, Math.min(gridColumns, most, Math.floor(sheet.width / narrowest))), names = new Map();
     const { places, height } = placesOf(grid.cells, columns);
     const axes = grid.cells.map((cell, i) => [
       { ticks: 4, ...cell.x, domain: domainOf(cell.x, view["x" + i], cell.traces, (t) => t.x) },
@@ -248,7 +253,7 @@
     const height = Math.max(160, tall - 44 - legend - 6);
     const axes = { x: { ...drawing.x, domain: view.x ?? d3.extent(surface.x) }, y: { ...drawing.y, domain: view.y ?? d3.extent(surface.y) } };
     const left = Math.ceil(Math.min(sheet.width / 4, Math.max(24, tickRoom(axes.y, height, 12)))) + 34;
-    const [low, high] = d3.extent(surface.mean.flat()), colour = d3.scaleSequential([low, high === low ? low + 1 : high], d3.interpolateCividis);
+    const colour = d3.scaleSequential(apart(d3.extent(surface.mean.flat())), d3.interpolateCividis);
     const scale = { domain: colour.domain(), ticks: Math.floor(height / 50) }, room = Math.ceil(tickRoom(scale, height, 12));
     const width = sheet.width - left - room - 58, place = { left, top: 6, width, height };
     const behind = add(sheet.svg, "g"), frame = furnish(sheet, frameOf(sheet.svg, place, axes, { bare: { grid: true } }));
@@ -323,8 +328,10 @@
   // The chance to stay within every limit, as lines with their number on them.
   function chancesOf(root, frame, { x, y, chance }) {
     const [left, right] = spread(frame.x, x), [bottom, top] = spread(frame.y, y);
-    const place = ([u, v]) => [left + (u / x.length) * (right - left), bottom + (v / y.length) * (top - bottom)];
-    const contours = d3.contours().size([x.length, y.length]), values = chance.flat(), labels = [];
+    const place = ([u, v]) => [left + ((u - 1) / x.length) * (right - left), bottom + ((v - 1) / y.length) * (top - bottom)];
+    // A ring of the outermost values around them takes the contours' closing edges out of sight.
+    const padded = [chance[0], ...chance, chance.at(-1)].map((row) => [row[0], ...row, row.at(-1)]);
+    const contours = d3.contours().size([x.length + 2, y.length + 2]), values = padded.flat(), labels = [];
     for (const [level, width, dash] of [[0.1, 1.5, "2 4"], [0.5, 2, "8 5"], [0.9, 3]]) {
       const rings = contours.contour(values, level).coordinates.flat().map((ring) => ring.map(place));
       const d = rings.map((ring) => "M" + ring.map((point) => point.map((v) => v.toFixed(1))).join("L") + "Z").join("");

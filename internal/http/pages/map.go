@@ -80,6 +80,7 @@ func (v visit) mapChart(o outlook, drawn study.Map, recommended *study.Recommend
 	}
 	title := capitalised(o.metric) + " over " + o.x + " and " + o.y
 	x, y := axisOf(px), axisOf(py)
+	x.Whole, y.Whole = px.Type == design.Integer, py.Type == design.Integer
 	if !surface.Smooth {
 		x, y = gridAxis(x, surface.X), gridAxis(y, surface.Y)
 	}

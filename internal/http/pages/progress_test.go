@@ -119,3 +119,23 @@ func TestQuietLimitsFold(t *testing.T) {
 		t.Errorf("%s", progress[strings.Index(progress, "figcaption"):])
 	}
 }
+
+// TestLongTablesNameTheirNewestLines: of thousands of trials a table has the newest, says so, and says where the others are.
+func TestLongTablesNameTheirNewestLines(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(strings.Replace(screened, "log-cei", "random", 1))
+	curve(s, id, 600, 0, "yield", "impurity", "pressure")
+	table := page(s, "/studies/"+id+"/parts/progress-table")
+	if lines := strings.Count(table, "<tr>") - 1; lines != 500 {
+		t.Errorf("%d lines", lines)
+	}
+	if !strings.Contains(table, "The newest 500 of 600 trials.") || !strings.Contains(table, "/export.csv") || !strings.Contains(table, ">600<") || strings.Contains(table, ">100<") {
+		t.Errorf("the table does not say what it has: %.400s", table)
+	}
+	few := s.NewStudy(strings.Replace(screened, "log-cei", "random", 1))
+	curve(s, few, 80, 0, "yield", "impurity", "pressure")
+	if strings.Contains(page(s, "/studies/"+few+"/parts/progress-table"), "The newest") {
+		t.Error("a whole table says that it is not")
+	}
+}

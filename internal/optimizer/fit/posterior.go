@@ -250,6 +250,10 @@ func (p *posterior) signal(inverse [][]float64) float64 {
 
 // addLengthscales subtracts ½ Σ_ij W_ij ∂K_ij/∂ln ℓ_g from each entry g.
 func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
+	if p.kernel.Anova() {
+		p.addAnovaLengthscales(gradient, inverse)
+		return
+	}
 	lengthscales, _, _ := p.hyperparameters(p.at)
 	weights := make([]float64, len(p.y))
 	for i := range p.y {
@@ -262,6 +266,21 @@ func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 			g := p.problem.Dims[c]
 			gradient[g] -= p.coordinate(row, column, i) / (lengthscales[g] * lengthscales[g])
 		}
+	}
+}
+
+// addAnovaLengthscales is addLengthscales for a kernel whose coordinates have factors of their own.
+func (p *posterior) addAnovaLengthscales(gradient []float64, inverse [][]float64) {
+	row, each := make([]float64, len(p.y)), make([]float64, len(p.problem.Dims))
+	for i := range p.y {
+		x := p.inputs.Row(i)
+		p.kernel.Row(row[:i], x, p.inputs.Prefix(i))
+		for j := range i {
+			p.kernel.AnovaSlopes(each, p.weights[i]*p.weights[j]-inverse[i][j], row[j], x, p.inputs.Row(j))
+		}
+	}
+	for c, sum := range each {
+		gradient[p.problem.Dims[c]] -= sum
 	}
 }
 

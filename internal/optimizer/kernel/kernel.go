@@ -6,6 +6,7 @@
 //	matern32  σ² (1 + s) e^{−s},          s = √3 w
 //	matern52  σ² (1 + s + s²/3) e^{−s},   s = √5 w
 //	linear    σ² Σ_c x_c x′_c / ℓ_c²
+//	anova     σ² Π_c (1 + matern52 of coordinate c alone)/2
 //	covariance  σ² M[i][j], the inputs being arm numbers i and j
 //
 // (Rasmussen & Williams, Gaussian Processes for Machine Learning, chapter 4.) Values are the same to the last bit
@@ -21,7 +22,7 @@ import (
 )
 
 // Names are the kernels that New makes.
-var Names = []string{"se", "matern12", "matern32", "matern52", "linear"}
+var Names = []string{"se", "matern12", "matern32", "matern52", "linear", "anova"}
 
 type form int
 
@@ -31,6 +32,7 @@ const (
 	matern32
 	matern52
 	linear
+	anova
 	covariance
 )
 
@@ -40,6 +42,7 @@ type Function struct {
 	inverse  []float64 // 1/ℓ, one per coordinate
 	variance float64
 	matrix   [][]float64 // for covariance
+	stepped  []float64   // for anova
 }
 
 // New returns the kernel of that name with one lengthscale per input coordinate. The error names what is wrong: an unknown
@@ -62,7 +65,11 @@ func New(name string, lengthscales []float64, variance float64) (*Function, erro
 			return nil, fmt.Errorf("lengthscale %d is %g; it must be a positive number", c+1, length)
 		}
 	}
-	return &Function{form: form(known), inverse: inverse, variance: variance}, nil
+	f := &Function{form: form(known), inverse: inverse, variance: variance}
+	if f.form == anova {
+		f.stepped = stepped(inverse)
+	}
+	return f, nil
 }
 
 // roundingShare is how far below zero, relative to the largest variance, an eigenvalue may lie for
@@ -188,6 +195,8 @@ func (f *Function) fill(dst, x, ys []float64) {
 		}
 	case linear:
 		f.products(dst, x, ys)
+	case anova:
+		f.anovas(dst, x, ys)
 	default:
 		squaredDistances(dst, x, f.inverse, ys)
 		shape(f.form, dst, f.variance)
@@ -213,7 +222,7 @@ func (f *Function) products(dst, x, ys []float64) {
 //	∂k/∂ln ℓ_c = slope · (x_c − x′_c)²/ℓ_c².
 //
 // Where points coincide under matern12, whose slope has a pole there, it writes 0: the derivative itself is 0. It must not
-// be called on linear and covariance kernels.
+// be called on kernels that are not stationary.
 func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	dst = dst[:X.Len()]
 	if len(dst) == 0 {

@@ -29,6 +29,13 @@ func formula(name string, x, y, lengthscales []float64, variance float64) float6
 		return variance * (1 + math.Sqrt(3)*w) * math.Exp(-math.Sqrt(3)*w)
 	case "matern52":
 		return variance * (1 + math.Sqrt(5)*w + 5*w2/3) * math.Exp(-math.Sqrt(5)*w)
+	case "anova":
+		product := variance
+		for c := range x {
+			w := math.Abs(x[c]-y[c]) / lengthscales[c]
+			product *= (1 + (1+math.Sqrt(5)*w+5*w*w/3)*math.Exp(-math.Sqrt(5)*w)) / 2
+		}
+		return product
 	default:
 		return variance * inner
 	}
@@ -49,7 +56,11 @@ func TestRowAndAtFollowTheFormula(t *testing.T) {
 		x := rapid.SliceOfN(number, p, p).Draw(t, "x")
 		X := kernel.NewInputs(p)
 		for range n {
-			X.Append(rapid.SliceOfN(number, p, p).Draw(t, "y"))
+			y := rapid.SliceOfN(number, p, p).Draw(t, "y")
+			if rapid.Bool().Draw(t, "a choice") {
+				y[0] = x[0] + rapid.SampledFrom([]float64{-1, 0, 1}).Draw(t, "by")
+			}
+			X.Append(y)
 		}
 		row := make([]float64, n)
 		k.Row(row, x, X)

@@ -120,6 +120,17 @@ func (s Space) owners() []int {
 	return out
 }
 
+// choices says, for each kernel input, whether it is a category's.
+func (s Space) choices() []bool {
+	var out []bool
+	for _, d := range s.Dims {
+		for range d.inputs() {
+			out = append(out, d.Kind == Categorical)
+		}
+	}
+	return out
+}
+
 // inputRange is the extent of a parameter in kernel inputs, which default lengthscales are a fraction of.
 func (d Dim) inputRange() float64 {
 	if d.Kind == Categorical {

@@ -152,6 +152,9 @@ func (p *posterior) value(theta []float64) float64 {
 	if err != nil {
 		return math.Inf(1)
 	}
+	if p.problem.Choices != nil {
+		k = k.WithChoices(p.problem.Choices)
+	}
 	for i, row := range p.rows {
 		k.Row(row, p.inputs.Row(i), p.inputs.Prefix(i+1))
 		noise := p.told[i]
@@ -250,38 +253,47 @@ func (p *posterior) signal(inverse [][]float64) float64 {
 
 // addLengthscales subtracts ½ Σ_ij W_ij ∂K_ij/∂ln ℓ_g from each entry g.
 func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
-	if p.kernel.Anova() {
-		p.addAnovaLengthscales(gradient, inverse)
-		return
-	}
 	lengthscales, _, _ := p.hyperparameters(p.at)
-	weights := make([]float64, len(p.y))
+	weights, values := make([]float64, len(p.y)), make([]float64, len(p.y))
+	choices, slopes := p.kernel.Choices()
 	for i := range p.y {
 		row := weights[:i+1]
 		p.spread(row, i)
 		for j := range row {
 			row[j] *= p.weights[i]*p.weights[j] - inverse[i][j]
 		}
+		if choices != nil {
+			p.weigh(values[:i], inverse[i])
+		}
 		for c, column := range p.columns {
 			g := p.problem.Dims[c]
+			if choices != nil && choices[c] {
+				gradient[g] -= slopes[c] * differing(values[:i], column[:i], column[i])
+				continue
+			}
 			gradient[g] -= p.coordinate(row, column, i) / (lengthscales[g] * lengthscales[g])
 		}
 	}
 }
 
-// addAnovaLengthscales is addLengthscales for a kernel whose coordinates have factors of their own.
-func (p *posterior) addAnovaLengthscales(gradient []float64, inverse [][]float64) {
-	row, each := make([]float64, len(p.y)), make([]float64, len(p.problem.Dims))
-	for i := range p.y {
-		x := p.inputs.Row(i)
-		p.kernel.Row(row[:i], x, p.inputs.Prefix(i))
-		for j := range i {
-			p.kernel.AnovaSlopes(each, p.weights[i]*p.weights[j]-inverse[i][j], row[j], x, p.inputs.Row(j))
+// weigh writes W_ij K_ij for the j < i of a row, i being their number, from that row of A⁻¹.
+func (p *posterior) weigh(values, inverse []float64) {
+	i := len(values)
+	p.kernel.Row(values, p.inputs.Row(i), p.inputs.Prefix(i))
+	for j := range values {
+		values[j] *= p.weights[i]*p.weights[j] - inverse[j]
+	}
+}
+
+// differing is the sum of the values whose choice is another one.
+func differing(values, choices []float64, choice float64) float64 {
+	sum := 0.0
+	for j, v := range values {
+		if choices[j] != choice {
+			sum += v
 		}
 	}
-	for c, sum := range each {
-		gradient[p.problem.Dims[c]] -= sum
-	}
+	return sum
 }
 
 // spread writes the part of ∂K_ij/∂ln ℓ that all coordinates share, for j ≤ i: see coordinate for the rest. A stationary

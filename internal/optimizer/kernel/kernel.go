@@ -5,8 +5,8 @@
 //	matern12  σ² e^{−w}
 //	matern32  σ² (1 + s) e^{−s},          s = √3 w
 //	matern52  σ² (1 + s + s²/3) e^{−s},   s = √5 w
+//	mixed     matern52 of the numbers, times a factor for each choice that differs: see WithChoices
 //	linear    σ² Σ_c x_c x′_c / ℓ_c²
-//	anova     σ² Π_c (1 + matern52 of coordinate c alone)/2
 //	covariance  σ² M[i][j], the inputs being arm numbers i and j
 //
 // (Rasmussen & Williams, Gaussian Processes for Machine Learning, chapter 4.) Values are the same to the last bit
@@ -22,7 +22,7 @@ import (
 )
 
 // Names are the kernels that New makes.
-var Names = []string{"se", "matern12", "matern32", "matern52", "linear", "anova"}
+var Names = []string{"se", "matern12", "matern32", "matern52", "mixed", "linear"}
 
 type form int
 
@@ -31,8 +31,8 @@ const (
 	matern12
 	matern32
 	matern52
+	mixed
 	linear
-	anova
 	covariance
 )
 
@@ -42,7 +42,7 @@ type Function struct {
 	inverse  []float64 // 1/ℓ, one per coordinate
 	variance float64
 	matrix   [][]float64 // for covariance
-	stepped  []float64   // for anova
+	choices  []choice    // for mixed; their inverse is 0
 }
 
 // New returns the kernel of that name with one lengthscale per input coordinate. The error names what is wrong: an unknown
@@ -65,11 +65,7 @@ func New(name string, lengthscales []float64, variance float64) (*Function, erro
 			return nil, fmt.Errorf("lengthscale %d is %g; it must be a positive number", c+1, length)
 		}
 	}
-	f := &Function{form: form(known), inverse: inverse, variance: variance}
-	if f.form == anova {
-		f.stepped = stepped(inverse)
-	}
-	return f, nil
+	return &Function{form: form(known), inverse: inverse, variance: variance}, nil
 }
 
 // roundingShare is how far below zero, relative to the largest variance, an eigenvalue may lie for
@@ -195,11 +191,10 @@ func (f *Function) fill(dst, x, ys []float64) {
 		}
 	case linear:
 		f.products(dst, x, ys)
-	case anova:
-		f.anovas(dst, x, ys)
 	default:
 		squaredDistances(dst, x, f.inverse, ys)
-		shape(f.form, dst, f.variance)
+		shape(f.form.numeric(), dst, f.variance)
+		f.choose(dst, x, ys)
 	}
 }
 
@@ -217,12 +212,20 @@ func (f *Function) products(dst, x, ys []float64) {
 	}
 }
 
+// numeric is the form in the numbers.
+func (f form) numeric() form {
+	if f == mixed {
+		return matern52
+	}
+	return f
+}
+
 // Slopes writes −2 ∂k/∂(w²) between x and X_i to dst[i], so that for a stationary kernel
 //
 //	∂k/∂ln ℓ_c = slope · (x_c − x′_c)²/ℓ_c².
 //
 // Where points coincide under matern12, whose slope has a pole there, it writes 0: the derivative itself is 0. It must not
-// be called on kernels that are not stationary.
+// be called on linear and covariance kernels. Of a mixed kernel they are the slopes of the numbers.
 func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	dst = dst[:X.Len()]
 	if len(dst) == 0 {
@@ -242,9 +245,10 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	case matern32: // 3 σ² e^{−√3 w}
 		scale(dst, 3)
 		shape(matern12, dst, 3*f.variance)
-	case matern52: // (5/3) σ² (1 + √5 w) e^{−√5 w}
+	case matern52, mixed: // (5/3) σ² (1 + √5 w) e^{−√5 w}
 		scale(dst, 5./3)
 		shape(matern32, dst, 5./3*f.variance)
+		f.choose(dst, x, X.values)
 	default:
 		panic("kernel: slopes of a kernel without distances")
 	}
@@ -256,5 +260,5 @@ func scale(values []float64, by float64) {
 	}
 }
 
-// Stationary tells whether k depends on the points only through their distance.
+// Stationary tells whether k depends on numbers only through their distance.
 func (f *Function) Stationary() bool { return f.form < linear }

@@ -27,15 +27,8 @@ func formula(name string, x, y, lengthscales []float64, variance float64) float6
 		return variance * math.Exp(-w)
 	case "matern32":
 		return variance * (1 + math.Sqrt(3)*w) * math.Exp(-math.Sqrt(3)*w)
-	case "matern52":
+	case "matern52", "mixed":
 		return variance * (1 + math.Sqrt(5)*w + 5*w2/3) * math.Exp(-math.Sqrt(5)*w)
-	case "anova":
-		product := variance
-		for c := range x {
-			w := math.Abs(x[c]-y[c]) / lengthscales[c]
-			product *= (1 + (1+math.Sqrt(5)*w+5*w*w/3)*math.Exp(-math.Sqrt(5)*w)) / 2
-		}
-		return product
 	default:
 		return variance * inner
 	}
@@ -56,11 +49,7 @@ func TestRowAndAtFollowTheFormula(t *testing.T) {
 		x := rapid.SliceOfN(number, p, p).Draw(t, "x")
 		X := kernel.NewInputs(p)
 		for range n {
-			y := rapid.SliceOfN(number, p, p).Draw(t, "y")
-			if rapid.Bool().Draw(t, "a choice") {
-				y[0] = x[0] + rapid.SampledFrom([]float64{-1, 0, 1}).Draw(t, "by")
-			}
-			X.Append(y)
+			X.Append(rapid.SliceOfN(number, p, p).Draw(t, "y"))
 		}
 		row := make([]float64, n)
 		k.Row(row, x, X)
@@ -86,10 +75,59 @@ func TestRowAndAtFollowTheFormula(t *testing.T) {
 	})
 }
 
+// TestMixedFollowsTheFormula: numbers by their distance, each choice that differs by a factor of its own.
+func TestMixedFollowsTheFormula(t *testing.T) {
+	t.Parallel()
+	m := func(w float64) float64 { return (1 + math.Sqrt(5)*w + 5*w*w/3) * math.Exp(-math.Sqrt(5)*w) }
+	rapid.Check(t, func(t *rapid.T) {
+		p, n := rapid.IntRange(1, 6).Draw(t, "p"), rapid.IntRange(1, 9).Draw(t, "n")
+		choices := rapid.SliceOfN(rapid.Bool(), p, p).Draw(t, "choices")
+		lengthscales := rapid.SliceOfN(rapid.Float64Range(0.05, 5), p, p).Draw(t, "lengthscales")
+		point := func(label string) []float64 {
+			x := rapid.SliceOfN(rapid.Float64Range(-2, 2), p, p).Draw(t, label)
+			for c := range x {
+				if choices[c] {
+					x[c] = float64(rapid.IntRange(0, 1).Draw(t, "choice"))
+				}
+			}
+			return x
+		}
+		k, err := kernel.New("mixed", lengthscales, 1.7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k = k.WithChoices(choices)
+		x, X := point("x"), kernel.NewInputs(p)
+		for range n {
+			X.Append(point("y"))
+		}
+		row := make([]float64, n)
+		k.Row(row, x, X)
+		for i, got := range row {
+			y, square, want := X.Row(i), 0.0, 1.7
+			for c := range x {
+				switch w := math.Abs(x[c]-y[c]) / lengthscales[c]; {
+				case choices[c] && w > 0:
+					want *= (1 + m(w)) / 2
+				default:
+					square += w * w
+				}
+			}
+			want *= m(math.Sqrt(square))
+			if !(math.Abs(got-want) <= 1e-13) || k.At(y, x) != got {
+				t.Fatalf("k(%v, %v) = %.17g, want %.17g; the other way round %.17g", x, y, got, want, k.At(y, x))
+			}
+		}
+		if k.Diagonal(x) != k.At(x, x) {
+			t.Fatalf("Diagonal gives %g, At(x, x) %g", k.Diagonal(x), k.At(x, x))
+		}
+	})
+}
+
 func TestSlopesAreTheDerivative(t *testing.T) {
 	t.Parallel()
 	x, X := []float64{0.2, 0.7}, kernel.InputsOf([][]float64{{0.5, 0.1}, {0.21, 0.69}, {0.2, 0.7}, {3, -2}, {0.2, 0.1}})
-	for _, name := range kernel.Names[:4] {
+	for _, name := range kernel.Names[:5] {
 		at := func(l0 float64) *kernel.Function {
 			k, err := kernel.New(name, []float64{l0, 0.6}, 1.4)
 			if err != nil {
@@ -165,7 +203,7 @@ func TestCovariance(t *testing.T) {
 
 func TestFarPointsAreUncorrelated(t *testing.T) {
 	t.Parallel()
-	for _, name := range kernel.Names[:4] {
+	for _, name := range kernel.Names[:5] {
 		k, err := kernel.New(name, []float64{1e-200}, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -181,7 +219,7 @@ func TestFarPointsAreUncorrelated(t *testing.T) {
 }
 
 func BenchmarkRow(b *testing.B) {
-	for _, name := range kernel.Names[:4] {
+	for _, name := range kernel.Names[:5] {
 		for _, p := range []int{2, 10} {
 			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {
 				random := rand.New(rand.NewPCG(1, 2))

@@ -325,7 +325,7 @@ func (s *State) function(k Kernel) (*kernel.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.WithChoices(s.cfg.Space.choices()), nil
+	return f.WithCategories(s.cfg.Space.categories()), nil
 }
 
 func (s *State) inputWidth(k Kernel) int {

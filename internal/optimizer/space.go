@@ -120,12 +120,12 @@ func (s Space) owners() []int {
 	return out
 }
 
-// choices says, for each kernel input, whether it is a category's.
-func (s Space) choices() []bool {
-	var out []bool
-	for _, d := range s.Dims {
-		for range d.inputs() {
-			out = append(out, d.Kind == Categorical)
+// categories says, for each kernel input, which categorical parameter it belongs to, −1 for a number.
+func (s Space) categories() []int {
+	out := s.owners()
+	for i, k := range out {
+		if s.Dims[k].Kind != Categorical {
+			out[i] = -1
 		}
 	}
 	return out

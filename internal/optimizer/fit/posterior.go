@@ -152,8 +152,8 @@ func (p *posterior) value(theta []float64) float64 {
 	if err != nil {
 		return math.Inf(1)
 	}
-	if p.problem.Choices != nil {
-		k = k.WithChoices(p.problem.Choices)
+	if p.problem.Categories != nil {
+		k = k.WithCategories(p.problem.Categories)
 	}
 	for i, row := range p.rows {
 		k.Row(row, p.inputs.Row(i), p.inputs.Prefix(i+1))
@@ -254,42 +254,51 @@ func (p *posterior) signal(inverse [][]float64) float64 {
 // addLengthscales subtracts ½ Σ_ij W_ij ∂K_ij/∂ln ℓ_g from each entry g.
 func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 	lengthscales, _, _ := p.hyperparameters(p.at)
-	weights, values := make([]float64, len(p.y)), make([]float64, len(p.y))
-	choices, slopes := p.kernel.Choices()
+	weights := make([]float64, len(p.y))
 	for i := range p.y {
 		row := weights[:i+1]
 		p.spread(row, i)
 		for j := range row {
 			row[j] *= p.weights[i]*p.weights[j] - inverse[i][j]
 		}
-		if choices != nil {
-			p.weigh(values[:i], inverse[i])
-		}
 		for c, column := range p.columns {
 			g := p.problem.Dims[c]
-			if choices != nil && choices[c] {
-				gradient[g] -= slopes[c] * differing(values[:i], column[:i], column[i])
-				continue
+			if p.problem.number(c) {
+				gradient[g] -= p.coordinate(row, column, i) / (lengthscales[g] * lengthscales[g])
 			}
-			gradient[g] -= p.coordinate(row, column, i) / (lengthscales[g] * lengthscales[g])
+		}
+	}
+	if p.kernel.Categories() != nil {
+		p.addCategories(gradient, inverse)
+	}
+}
+
+// number tells whether coordinate c is one to the kernel, as those of categories are but for the mixed one.
+func (p *Problem) number(c int) bool {
+	return p.Kernel != "mixed" || p.Categories == nil || p.Categories[c] < 0
+}
+
+// addCategories is addLengthscales for the categories of a mixed kernel: ∂K_ij is a multiple of K_ij where i and j differ in them.
+func (p *posterior) addCategories(gradient []float64, inverse [][]float64) {
+	values := make([]float64, len(p.y))
+	for i := range p.y {
+		x, row := p.inputs.Row(i), values[:i]
+		p.kernel.Row(row, x, p.inputs.Prefix(i))
+		for j := range row {
+			row[j] *= p.weights[i]*p.weights[j] - inverse[i][j]
+		}
+		for _, category := range p.kernel.Categories() {
+			chosen := category.Chosen(x)
+			gradient[p.problem.Dims[chosen]] -= category.Slope * differing(row, p.columns[chosen])
 		}
 	}
 }
 
-// weigh writes W_ij K_ij for the j < i of a row, i being their number, from that row of A⁻¹.
-func (p *posterior) weigh(values, inverse []float64) {
-	i := len(values)
-	p.kernel.Row(values, p.inputs.Row(i), p.inputs.Prefix(i))
-	for j := range values {
-		values[j] *= p.weights[i]*p.weights[j] - inverse[j]
-	}
-}
-
-// differing is the sum of the values whose choice is another one.
-func differing(values, choices []float64, choice float64) float64 {
+// differing is the sum of the values whose point has not made a choice.
+func differing(values, chosen []float64) float64 {
 	sum := 0.0
 	for j, v := range values {
-		if choices[j] != choice {
+		if chosen[j] != 1 {
 			sum += v
 		}
 	}

@@ -5,7 +5,7 @@
 //	matern12  σ² e^{−w}
 //	matern32  σ² (1 + s) e^{−s},          s = √3 w
 //	matern52  σ² (1 + s + s²/3) e^{−s},   s = √5 w
-//	mixed     matern52 of the numbers, times a factor for each choice that differs: see WithChoices
+//	mixed     matern52 of the numbers, times a factor for each category that differs: see WithCategories
 //	linear    σ² Σ_c x_c x′_c / ℓ_c²
 //	covariance  σ² M[i][j], the inputs being arm numbers i and j
 //
@@ -42,7 +42,8 @@ type Function struct {
 	inverse  []float64 // 1/ℓ, one per coordinate
 	variance float64
 	matrix   [][]float64 // for covariance
-	choices  []choice    // for mixed; their inverse is 0
+	// categories are those of mixed; the inverse of their coordinates is 0.
+	categories []Category
 }
 
 // New returns the kernel of that name with one lengthscale per input coordinate. The error names what is wrong: an unknown

@@ -75,20 +75,33 @@ func TestRowAndAtFollowTheFormula(t *testing.T) {
 	})
 }
 
-// TestMixedFollowsTheFormula: numbers by their distance, each choice that differs by a factor of its own.
+// TestMixedFollowsTheFormula: numbers by their distance, each category that differs by a factor of its own.
 func TestMixedFollowsTheFormula(t *testing.T) {
 	t.Parallel()
 	m := func(w float64) float64 { return (1 + math.Sqrt(5)*w + 5*w*w/3) * math.Exp(-math.Sqrt(5)*w) }
 	rapid.Check(t, func(t *rapid.T) {
-		p, n := rapid.IntRange(1, 6).Draw(t, "p"), rapid.IntRange(1, 9).Draw(t, "n")
-		choices := rapid.SliceOfN(rapid.Bool(), p, p).Draw(t, "choices")
-		lengthscales := rapid.SliceOfN(rapid.Float64Range(0.05, 5), p, p).Draw(t, "lengthscales")
-		point := func(label string) []float64 {
-			x := rapid.SliceOfN(rapid.Float64Range(-2, 2), p, p).Draw(t, label)
-			for c := range x {
-				if choices[c] {
-					x[c] = float64(rapid.IntRange(0, 1).Draw(t, "choice"))
+		sizes := rapid.SliceOfN(rapid.IntRange(0, 4), 1, 5).Draw(t, "choices of each parameter") // 0 for a number
+		n := rapid.IntRange(1, 9).Draw(t, "n")
+		var categories []int
+		var lengthscales []float64
+		for k, size := range sizes {
+			length := rapid.Float64Range(0.05, 5).Draw(t, "lengthscale")
+			if size == 0 {
+				categories, lengthscales = append(categories, -1), append(lengthscales, length)
+			}
+			for range size {
+				categories, lengthscales = append(categories, k), append(lengthscales, length)
+			}
+		}
+		point := func() (x []float64) {
+			for _, size := range sizes {
+				if size == 0 {
+					x = append(x, rapid.Float64Range(-2, 2).Draw(t, "number"))
+					continue
 				}
+				choices := make([]float64, size)
+				choices[rapid.IntRange(0, size-1).Draw(t, "choice")] = 1
+				x = append(x, choices...)
 			}
 			return x
 		}
@@ -96,10 +109,10 @@ func TestMixedFollowsTheFormula(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k = k.WithChoices(choices)
-		x, X := point("x"), kernel.NewInputs(p)
+		k = k.WithCategories(categories)
+		x, X := point(), kernel.NewInputs(len(categories))
 		for range n {
-			X.Append(point("y"))
+			X.Append(point())
 		}
 		row := make([]float64, n)
 		k.Row(row, x, X)
@@ -107,7 +120,7 @@ func TestMixedFollowsTheFormula(t *testing.T) {
 			y, square, want := X.Row(i), 0.0, 1.7
 			for c := range x {
 				switch w := math.Abs(x[c]-y[c]) / lengthscales[c]; {
-				case choices[c] && w > 0:
+				case categories[c] >= 0 && w > 0:
 					want *= (1 + m(w)) / 2
 				default:
 					square += w * w

@@ -2,70 +2,83 @@ package kernel
 
 import "math"
 
-// The mixed kernel is for points of numbers and of choices, a category being as many coordinates of 0 and 1 as it has choices:
+// The mixed kernel is for points of numbers and of categories, a category being as many coordinates as it has choices, 1 for the one chosen and 0 for the
+// others, which share a lengthscale:
 //
-//	k(x, x′) = σ² m(w) Π_{c: x_c ≠ x′_c} (1 + m(1/ℓ_c))/2,   m(w) = (1 + √5 w + 5w²/3) e^{−√5 w},
+//	k(x, x′) = σ² m(w) Π ((1 + m(1/ℓ_c))/2)²,   m(w) = (1 + √5 w + 5w²/3) e^{−√5 w},
 //
-// w being the distance in the numbers alone, each divided by its lengthscale, and c the coordinates of the choices. Half of each factor is what all choices
+// w being the distance in the numbers alone, each divided by its lengthscale, and the product over the categories c in which x and x′ differ, (1 + m)/2 being the
+// factor of each of the two coordinates that tell it. Half of each factor is what all choices
 // have in common: however little a choice tells of another one, what the numbers and the other categories do is learned from both. Under a kernel of one
 // distance, such as matern52, points whose categories all differ tell nothing of each other. It is a product of kernels that are each a constant and a
 // kernel of one coordinate (Durrande, Ginsbourger, Roustant, Carraro: ANOVA Kernels and RKHS of Zero Mean Functions for Model-based Sensitivity Analysis, 2013),
 // for the choices only.
 
-// choice is a coordinate of a category under the mixed kernel.
-type choice struct {
-	coordinate int
-	factor     float64 // (1 + m)/2
-	slope      float64 // ∂ ln factor/∂ ln ℓ
+// Category is a category's coordinates under the mixed kernel.
+type Category struct {
+	Coordinates []int
+	// Slope is ∂ ln k/∂ ln ℓ of two points that differ in the category.
+	Slope  float64
+	factor float64 // of k for two points that differ in it
 }
 
-// WithChoices returns the kernel for points of which these coordinates, 0 or 1, are a category's. Only mixed tells them from numbers.
-func (f *Function) WithChoices(choices []bool) *Function {
+// WithCategories returns the kernel for points whose coordinate c belongs to category categories[c], −1 for a number. Only mixed tells them from numbers.
+func (f *Function) WithCategories(categories []int) *Function {
 	if f.form != mixed {
 		return f
 	}
 	g := *f
-	g.inverse, g.choices = make([]float64, len(f.inverse)), nil
+	g.inverse, g.categories = make([]float64, len(f.inverse)), nil
+	index := map[int]int{}
 	for c, inverse := range f.inverse {
-		if choices[c] {
-			g.choices = append(g.choices, newChoice(c, inverse))
-		} else {
+		name := categories[c]
+		if name < 0 {
 			g.inverse[c] = inverse
+			continue
 		}
+		i, known := index[name]
+		if !known {
+			i = len(g.categories)
+			index[name] = i
+			g.categories = append(g.categories, newCategory(inverse))
+		}
+		g.categories[i].Coordinates = append(g.categories[i].Coordinates, c)
 	}
 	return &g
 }
 
-// newChoice works out the factor of a coordinate, with t = 5/ℓ², s = √t: m = (1 + s + t/3) e^{−s} and −∂m/∂ ln (1/ℓ) = (t/3) (1 + s) e^{−s}.
-func newChoice(coordinate int, inverse float64) choice {
+// newCategory works out the factor for a lengthscale, with t = 5/ℓ², s = √t: m = (1 + s + t/3) e^{−s} and ∂m/∂ ln ℓ = (t/3) (1 + s) e^{−s}.
+func newCategory(inverse float64) Category {
 	t := min(float64(5*float64(inverse*inverse)), farthest)
 	s := math.Sqrt(t)
 	decay := exp(-s)
 	m := math.FMA(t, 1./3, 1+s) * decay
-	return choice{coordinate, 0.5 * (1 + m), t / 3 * (1 + s) * decay / (1 + m)}
+	half := 0.5 * (1 + m)
+	return Category{Slope: 2 * (t / 3 * (1 + s) * decay / (1 + m)), factor: half * half}
 }
 
-// choose multiplies dst[i] by the factors of the choices in which x and y_i differ, the vectors y_i lying one after another in ys.
-func (f *Function) choose(dst, x, ys []float64) {
-	p := len(x)
-	for i := range dst {
-		y := ys[i*p : (i+1)*p]
-		for _, c := range f.choices {
-			if x[c.coordinate] != y[c.coordinate] {
-				dst[i] *= c.factor
-			}
+// Chosen is the coordinate of the choice that x has.
+func (c Category) Chosen(x []float64) int {
+	for _, coordinate := range c.Coordinates {
+		if x[coordinate] == 1 {
+			return coordinate
 		}
 	}
+	return c.Coordinates[0]
 }
 
-// Choices tells, by coordinate, which are a category's, and ∂ ln k/∂ ln ℓ there for two points that differ in it; both are nil where none is.
-func (f *Function) Choices() (is []bool, slopes []float64) {
-	if f.choices == nil {
-		return nil, nil
+// Categories lists the categories of a mixed kernel.
+func (f *Function) Categories() []Category { return f.categories }
+
+// choose multiplies dst[i] by the factors of the categories in which x and y_i differ, the vectors y_i lying one after another in ys.
+func (f *Function) choose(dst, x, ys []float64) {
+	for _, c := range f.categories {
+		at := c.Chosen(x)
+		for i := range dst {
+			if ys[at] != 1 {
+				dst[i] *= c.factor
+			}
+			at += len(x)
+		}
 	}
-	is, slopes = make([]bool, len(f.inverse)), make([]float64, len(f.inverse))
-	for _, c := range f.choices {
-		is[c.coordinate], slopes[c.coordinate] = true, c.slope
-	}
-	return is, slopes
 }

@@ -156,6 +156,26 @@ func TestUndoRightAfterSaving(t *testing.T) {
 	p.seesNot("Nothing of yours is saved")
 }
 
+// On a trial's own page an answer leads to the page again: what was saved is no draft any more, and undone it is one again, also after a reload.
+func TestUndoOnTheTrialsPage(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Undo on a page"))
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id + "/trials/1")
+	p.fill(result(1, 0), "61.5")
+	p.fill(result(1, 1), "0.31")
+	p.press("Save result")
+	p.sees("Saved. Thank you.")
+	p.seesNot("You typed")
+	p.reload()
+	p.click("#saved-1 button")
+	p.sees("Undone.")
+	p.until("what was typed", fmt.Sprintf(`document.querySelector(%q)?.value === "61.5" && document.querySelector(%q).value === "0.31"`, result(1, 0), result(1, 1)))
+	p.sees("took back yield of trial 1 (it was 61.5)")
+}
+
 func TestSomebodyElseWasQuicker(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Quicker"))

@@ -34,7 +34,7 @@ func (p *tab) look(name, path string) {
 func (p *tab) drawn() {
 	p.t.Helper()
 	p.until("the sections", `(() => { const later = document.querySelector("[data-later]"); later?.scrollIntoView(); return !later && !document.querySelector(".htmx-request") })()`)
-	p.until("the charts", `[...document.querySelectorAll("[data-chart]")].filter((c) => c.checkVisibility()).every((c) => { if (c.classList.contains("js-plotly-plot") && c.querySelector(".main-svg")) return true; c.scrollIntoView(); return false }) && (scrollTo(0, 0), true)`)
+	p.until("the charts", `[...document.querySelectorAll("[data-chart]")].filter((c) => c.checkVisibility()).every((c) => { if (c.classList.contains("drawn") && c.querySelector("svg")) return true; c.scrollIntoView(); return false }) && (scrollTo(0, 0), true)`)
 }
 
 func TestEveryPageInEveryGuise(t *testing.T) {

@@ -19,22 +19,28 @@ func TestASavedPictureStandsAlone(t *testing.T) {
 	p.open("/studies/" + id)
 	p.drawn()
 	for _, chart := range []string{"chart-progress", "chart-slices"} {
-		ask[any](p, `window.pic = ""; Plotly.downloadImage = (figure, options) => Plotly.toImage(figure, options).then((made) => { window.pic = made; }); 0`)
+		ask[any](p, `window.pic = ""; window.wide = 0; HTMLAnchorElement.prototype.click = () => {}; window.address ??= URL.createObjectURL;
+			URL.createObjectURL = (blob) => { blob.type === "image/png" ? createImageBitmap(blob).then((made) => { window.wide = made.width }) : blob.text().then((made) => { window.pic = made }); return address(blob) }; 0`)
 		p.click(`[data-save="` + chart + `"][data-format="svg"]`)
 		p.until("the picture", `window.pic`)
-		caption := ask[string](p, `JSON.parse(document.getElementById("`+chart+`-data").textContent).caption`)
-		foot := ask[string](p, `JSON.parse(document.getElementById("`+chart+`-data").textContent).foot`)
+		data := `JSON.parse(document.getElementById("` + chart + `-data").textContent)`
+		caption, foot := ask[string](p, data+`.caption`), ask[string](p, data+`.foot`)
 		squeezed := `.replace(/\s+/g, "")`
-		text := `new DOMParser().parseFromString(decodeURIComponent(window.pic.slice(window.pic.indexOf(",") + 1)), "image/svg+xml").documentElement.textContent` + squeezed
-		for _, part := range []string{caption, foot, "Picture of <b>this</b> study"} {
+		text := `new DOMParser().parseFromString(window.pic, "image/svg+xml").documentElement.textContent` + squeezed
+		for _, part := range []string{caption, foot, "Picture of <b>this</b> study", ask[string](p, `document.getElementById("`+chart+`-title").textContent`)} {
 			if !ask[bool](p, text+`.includes(`+quoted(part)+squeezed+`)`) {
 				t.Errorf("%s saved lacks %q", chart, part)
 			}
 		}
+		if ask[bool](p, `/var\(|http/.test(window.pic.replaceAll("http://www.w3.org/2000/svg", ""))`) {
+			t.Errorf("%s saved needs something outside of it", chart)
+		}
+		p.click(`[data-save="` + chart + `"][data-format="png"]`)
+		p.until("the picture in pixels", `window.wide >= 2000`)
 		if os.Getenv("HEADROOM_SCREENSHOTS") != "" {
 			picture := p.another()
 			picture.open("/studies")
-			ask[any](picture, `document.body.innerHTML = "<img alt='' style='background:#fff' src=\"" + `+quoted(ask[string](p, "window.pic"))+` + "\">"; 0`)
+			ask[any](picture, `document.body.innerHTML = "<img alt='' style='background:#fff' src=\"" + `+quoted("data:image/svg+xml,")+` + encodeURIComponent(`+quoted(ask[string](p, "window.pic"))+`) + "\">"; 0`)
 			picture.shot("saved-" + chart)
 		}
 	}

@@ -376,6 +376,7 @@ type AlgorithmDescription struct {
 	Settings             []SettingDescription `json:"settings"`
 	Source               string               `json:"source"`
 	Summary              string               `json:"summary"`
+	Theorem              *TheoremDescription  `json:"theorem"`
 	Title                string               `json:"title"`
 }
 
@@ -1090,6 +1091,16 @@ type TellingRequest struct {
 	Parameters *map[string]interface{} `json:"parameters,omitempty"`
 }
 
+// TheoremDescription defines model for TheoremDescription.
+type TheoremDescription struct {
+	Assumptions []string `json:"assumptions"`
+	Bounds      string   `json:"bounds"`
+	Name        string   `json:"name"`
+	Paper       string   `json:"paper"`
+	Short       string   `json:"short"`
+	Year        int64    `json:"year"`
+}
+
 // Token defines model for Token.
 type Token struct {
 	By        string     `json:"by"`
@@ -1278,6 +1289,9 @@ type ImportCSVParams struct {
 
 	// IgnoreUnknown Leave out columns that are no parameter and no metric
 	IgnoreUnknown *bool `form:"ignore_unknown,omitempty" json:"ignore_unknown,omitempty"`
+
+	// BeyondBounds Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway
+	BeyondBounds *bool `form:"beyond_bounds,omitempty" json:"beyond_bounds,omitempty"`
 
 	// IdempotencyKey Makes the request safe to repeat for 48 hours
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
@@ -4129,6 +4143,18 @@ func NewImportCSVRequestWithBody(server string, id string, params *ImportCSVPara
 		if params.IgnoreUnknown != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "ignore_unknown", *params.IgnoreUnknown, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.BeyondBounds != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "beyond_bounds", *params.BeyondBounds, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

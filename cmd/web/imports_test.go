@@ -17,6 +17,7 @@ var layers = []struct {
 	{"headroom/internal/study/ledger", []string{"headroom/internal/study/ledger", "headroom/internal/study/design", "headroom/internal/optimizer", "headroom/internal/memory"}},
 	{"headroom/internal/figure", nil},
 	{"headroom/internal/memory", nil},
+	{"headroom/internal/mutation", nil},
 	{"headroom/internal/turns", nil},
 	{"headroom/internal/supervisor", nil},
 	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/memory", "headroom/internal/turns", "headroom/internal/supervisor"}},

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"headroom/internal/mutation"
 )
 
 const limitedStudy = `{"name": "remote", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],
@@ -116,8 +118,26 @@ func TestExamplesRun(t *testing.T) {
 	server.interrupt()
 }
 
+// The client generated for Python does what its own tests ask of it.
+func TestPythonClient(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	server := serving(t, folder)
+	token, _, err := output(t, program(t, folder, nil, "token", "-name", "python"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.CommandContext(t.Context(), "python3", "../../clients/python/test_headroom_api.py")
+	run.Env = append(run.Environ(), "HEADROOM_URL="+server.url, "HEADROOM_TOKEN="+strings.TrimSpace(token), "PYTHONDONTWRITEBYTECODE=1")
+	if _, said, err := output(t, run); err != nil || !strings.Contains(said, "\nOK\n") {
+		t.Errorf("%v\n%s", err, said)
+	}
+	server.interrupt()
+}
+
 // FuzzMetricWords: what a shell says of metrics is refused, or finite.
-func FuzzMetricWords(f *testing.F) {
+func FuzzMetricWords(plain *testing.F) {
+	f := mutation.Of(plain)
 	for _, seed := range []string{"yield=71.2", "yield=71.2±0.4", "yield=1+-1", "=", "yield", "a=1=2", "y=1e999", "y=nan", "y=±"} {
 		f.Add(seed)
 	}

@@ -73,7 +73,7 @@ func create(t testing.TB, s *study.Service, d design.Definition) *ledger.Snapsho
 
 func ask(t testing.TB, s *study.Service, id string, count int) (*ledger.Snapshot, []int) {
 	t.Helper()
-	snap, numbers, err := s.Ask(t.Context(), ana, id, study.Ask{Count: count})
+	snap, numbers, err := s.Ask(t.Context(), ana, id, study.Ask{Count: &count})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 // Chart is one pair of axes for a document: bands, lines, marks and a threshold. All numbers are finite.
 type Chart struct {
 	X, Y          Axis
+	Surface       *Surface
 	Bands         []Band
 	Curves        []Curve
 	Marks         []Marks
@@ -69,6 +70,9 @@ const (
 	Diamond               // waits
 	Star                  // recommended
 	Cross                 // as first told, corrected since
+	Plus                  // taken out
+
+	Shapes // how many there are
 )
 
 // Marks are points of one shape.
@@ -85,10 +89,11 @@ type Threshold struct {
 	Above bool
 }
 
-// Note marks a place of the x axis with a word.
+// Note marks a place of the x axis with a word, and with a line through the chart unless it is Slight.
 type Note struct {
-	X    float64
-	Text string
+	X      float64
+	Text   string
+	Slight bool
 }
 
 var (
@@ -114,7 +119,12 @@ func (c Chart) SVG(labelledBy string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	axes.Draw(draw.Crop(draw.New(canvas), vg.Points(2), -vg.Points(14), vg.Points(2), -vg.Points(4)))
+	all := draw.Crop(draw.New(canvas), vg.Points(2), -vg.Points(14), vg.Points(2), -vg.Points(4))
+	if c.Surface != nil {
+		c.Surface.drawScale(draw.Crop(all, all.Max.X-all.Min.X-vg.Points(scaleWidth-14), vg.Points(14), 0, 0))
+		all = draw.Crop(all, 0, -vg.Points(scaleWidth), 0, 0)
+	}
+	axes.Draw(all)
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return "", err
@@ -146,6 +156,12 @@ func (c Chart) axes() (*plot.Plot, error) {
 	grid := plotter.NewGrid()
 	grid.Vertical.Width, grid.Horizontal.Color = 0, faint
 	axes.Add(grid)
+	if c.Surface != nil {
+		c.scale(axes, low, high)
+		if err := addSurface(axes, *c.Surface); err != nil {
+			return nil, err
+		}
+	}
 	inside := func(y float64) float64 { return math.Max(low, math.Min(y, high)) }
 	if t := c.Threshold; t != nil {
 		if err := addShade(axes, *t, low, high); err != nil {
@@ -168,41 +184,52 @@ func (c Chart) axes() (*plot.Plot, error) {
 		}
 	}
 	for _, m := range c.Marks {
+		if c.Surface != nil {
+			if err := addHalo(axes, m); err != nil {
+				return nil, err
+			}
+		}
 		if err := addMarks(axes, m, inside); err != nil {
 			return nil, err
 		}
 	}
-	if err := addNotes(axes, c.Notes, high); err != nil {
+	if err := addNotes(axes, c.Notes, low, high); err != nil {
 		return nil, err
 	}
-	axes.Y.Min, axes.Y.Max = low, high
-	c.scaleX(axes)
+	c.scale(axes, low, high)
 	axes.Legend.Top, axes.Legend.Left, axes.Legend.TextStyle.Font = true, true, plain(8)
 	axes.Legend.TextStyle.Color = ink
 	return axes, nil
 }
 
-// scaleX gives the x axis its range and ticks.
-func (c Chart) scaleX(axes *plot.Plot) {
+// scale gives the axes their ranges and ticks.
+func (c Chart) scale(axes *plot.Plot, low, high float64) {
+	axes.Y.Min, axes.Y.Max = low, high
 	if c.X.Low != c.X.High {
 		axes.X.Min, axes.X.Max = c.X.Low, c.X.High
 	}
 	if axes.X.Min == axes.X.Max {
 		axes.X.Min, axes.X.Max = axes.X.Min-0.5, axes.X.Max+0.5
 	}
-	if c.X.Log && axes.X.Min > 0 {
-		axes.X.Scale, axes.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	c.X.mark(&axes.X)
+	c.Y.mark(&axes.Y)
+}
+
+// mark gives an axis its kind of ticks.
+func (a Axis) mark(on *plot.Axis) {
+	if a.Log && on.Min > 0 {
+		on.Scale, on.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	}
-	if c.X.Whole {
-		axes.X.Tick.Marker = whole{}
+	if a.Whole {
+		on.Tick.Marker = whole{}
 	}
-	if len(c.X.Names) > 0 {
-		axes.X.Min, axes.X.Max = -0.5, float64(len(c.X.Names))-0.5
+	if len(a.Names) > 0 {
+		on.Min, on.Max = -0.5, float64(len(a.Names))-0.5
 		var ticks plot.ConstantTicks
-		for i, name := range c.X.Names {
+		for i, name := range a.Names {
 			ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
 		}
-		axes.X.Tick.Marker = ticks
+		on.Tick.Marker = ticks
 	}
 }
 
@@ -338,14 +365,16 @@ func addWord(axes *plot.Plot, x, y float64, word string, in color.Color, align t
 }
 
 // addNotes marks places of the x axis with thin lines and their words.
-func addNotes(axes *plot.Plot, notes []Note, high float64) error {
+func addNotes(axes *plot.Plot, notes []Note, low, high float64) error {
 	for _, n := range notes {
-		line, err := plotter.NewLine(plotter.XYs{{X: n.X, Y: axes.Y.Min}, {X: n.X, Y: high}})
-		if err != nil {
-			return err
+		if !n.Slight {
+			line, err := plotter.NewLine(plotter.XYs{{X: n.X, Y: low}, {X: n.X, Y: high}})
+			if err != nil {
+				return err
+			}
+			line.LineStyle = draw.LineStyle{Color: unknown, Width: vg.Points(0.6), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
+			axes.Add(line)
 		}
-		line.LineStyle = draw.LineStyle{Color: unknown, Width: vg.Points(0.6), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
-		axes.Add(line)
 		if n.Text == "" {
 			continue
 		}
@@ -380,10 +409,26 @@ func addMarks(axes *plot.Plot, m Marks, inside func(float64) float64) error {
 		scatter.Shape, scatter.Color = diamond{}, ink
 	case Cross:
 		scatter.Shape, scatter.Color = draw.CrossGlyph{}, unknown
+	case Plus:
+		scatter.Shape, scatter.Color, scatter.Radius = draw.PlusGlyph{}, ink, size*1.25
 	case Star:
 		scatter.Shape, scatter.Color, scatter.Radius = star{}, yellow, vg.Points(6)
 	}
 	axes.Add(scatter)
+	return nil
+}
+
+// addHalo puts white under marks, so that they stand out from colours.
+func addHalo(axes *plot.Plot, m Marks) error {
+	if len(m.X) == 0 || m.Shape == Star {
+		return nil
+	}
+	under, err := plotter.NewScatter(pairs(m.X, m.Y, func(y float64) float64 { return y }))
+	if err != nil {
+		return err
+	}
+	under.GlyphStyle = draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: color.White, Radius: vg.Points(4.2)}
+	axes.Add(under)
 	return nil
 }
 

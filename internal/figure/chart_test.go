@@ -23,7 +23,7 @@ func TestChartDrawsEverything(t *testing.T) {
 		"a threshold": func(c *Chart) {
 			c.Threshold = &Threshold{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: true}
 		},
-		"a note":   func(c *Chart) { c.Notes = []Note{{2, "corrected"}} },
+		"a note":   func(c *Chart) { c.Notes = []Note{{X: 2, Text: "corrected"}} },
 		"dots":     func(c *Chart) { c.Marks = []Marks{{"", Dot, line.X, line.Y}} },
 		"diamonds": func(c *Chart) { c.Marks = []Marks{{"", Diamond, line.X, line.Y}} },
 		"a star":   func(c *Chart) { c.Marks = []Marks{{"", Star, line.X[:1], line.Y[:1]}} },
@@ -108,5 +108,14 @@ func TestWholeTicks(t *testing.T) {
 		if len(seen) < 1 || len(seen) > 25 {
 			t.Errorf("to %v: %d ticks", high, len(seen))
 		}
+	}
+}
+
+// A chart on which nothing has been read yet may have changes marked on it.
+func TestChartOfNotesAlone(t *testing.T) {
+	t.Parallel()
+	chart := Chart{X: Axis{Name: "trial", Whole: true, Low: 0.5, High: 1.5}, Y: Axis{Name: "yield"}, Notes: []Note{{X: 1, Text: "excluded"}}, Height: 2}
+	if drawn, err := chart.SVG("title"); err != nil || !strings.Contains(drawn, "excluded") || strings.Contains(drawn, "NaN") {
+		t.Errorf("%v, %.200s", err, drawn)
 	}
 }

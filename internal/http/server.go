@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
@@ -38,6 +39,8 @@ type Options struct {
 	// TrustedProxies are the networks (CIDR) whose X-Forwarded-For is believed. Empty: the connection's address counts.
 	TrustedProxies []string
 	Version        string // of the program, for the OpenAPI document
+	// ModelPatience is how long the page of a long study waits for its model. 0: what is usual.
+	ModelPatience time.Duration
 	// Stopping is closed when the program shuts down: streams end then, so that the rest can drain. Nil: never.
 	Stopping <-chan struct{}
 }
@@ -82,7 +85,7 @@ func New(options Options) (http.Handler, error) {
 		Studies: s.studies, Accounts: s.accounts, Database: s.db, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
 		Version: options.Version, Stopping: s.stopping, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
-	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public})
+	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public, ModelPatience: options.ModelPatience})
 	s.metrics.watch("rendered", people.Shared)
 	s.metrics.watch("studies", s.studies.CacheSize)
 	s.metrics.registry.MustRegister(serviceFigures{s.studies.Figures})

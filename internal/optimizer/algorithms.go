@@ -15,7 +15,21 @@ type (
 	Fault       = policy.Fault    // one thing wrong; Path is relative to the settings, like "beta.value"
 	// SettingsContext is what the meaning of an absent setting depends on.
 	SettingsContext = policy.Context
+	Theorem         = policy.Theorem       // what was proved about the bound that an algorithm draws
+	Standing        = policy.Standing      // whether one of its assumptions is met in a study
+	Finding         = policy.Finding       // and why
+	Circumstances   = policy.Circumstances // what assumptions are held against
 )
+
+// How an assumption stands.
+const (
+	Met     = policy.Met
+	NotMet  = policy.NotMet
+	Unknown = policy.Unknown
+)
+
+// FindAlgorithm returns the description of the algorithm of that name.
+func FindAlgorithm(name string) (Algorithm, bool) { return policy.Find(name) }
 
 // How settings are written, and what they may be keyed by.
 const (

@@ -27,6 +27,8 @@ type source struct {
 	narrowed *gp.Arms // arms with the pending points
 	glimpse  *glimpse // in place of data at an earlier decision
 	waiting  []int    // pending rounds
+
+	solutions *solutions // of a list of places, for data with its pending points; nil without any
 }
 
 // gain is γ of the readings.
@@ -68,16 +70,12 @@ func (s *State) predict(ctx context.Context, v *view, src *source, at []Place, w
 	means, variances, err := s.predictRows(ctx, src, at, inputs, zs)
 	p := predicted{means: means, variances: variances}
 	if err == nil && with != nil {
-		p.means, p.together = means[:len(src.z)], make([]float64, len(at))
-		src.data.Kernel().Row(p.together, with.inputs.Row(0), inputs)
-		for i, explained := range means[len(src.z)] {
-			p.together[i] -= explained
-		}
+		p.means, p.together = means[:len(src.z)], with.together(src, inputs, means[len(src.z)])
 	}
 	return p, err
 }
 
-// predictedMeans are the responses' means alone, in O(n) a place.
+// predictedMeans are the responses' means alone, in O(n) a place, from the readings alone: they are the same whatever waits.
 func (s *State) predictedMeans(ctx context.Context, v *view, src *source, at []Place) ([][]float64, error) {
 	if src.arms != nil && onArms(at) {
 		return src.lookUp(at, nil).means, nil
@@ -86,19 +84,24 @@ func (s *State) predictedMeans(ctx context.Context, v *view, src *source, at []P
 	if err != nil {
 		return nil, err
 	}
-	return predictMeans(ctx, src.data, s.inputs(src.kernel, at), src.z)
+	read := make([][]float64, len(src.z))
+	for n, z := range src.z {
+		read[n] = z[:src.arrived]
+	}
+	return predictMeans(ctx, src.data.Prefix(src.arrived), s.inputs(src.kernel, at), read)
 }
 
-// predictRows regresses on the rows of a factor, at all candidates by what is kept of them.
+// predictRows regresses on the rows of a factor, at all places of a list by what is kept of them.
 func (s *State) predictRows(ctx context.Context, src *source, at []Place, inputs *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
-	if src.group == nil || !s.everyArm(at) || src.data.Len()*len(at) > mostKept {
+	if src.group == nil || s.listOf(at) == nil || src.data.Len()*len(at) > mostKept {
 		return predict(ctx, src.data, inputs, zs)
 	}
 	fixed, err := src.group.solutions.of(ctx, inputs, src.group.data.Prefix(src.arrived))
-	if err != nil {
-		return nil, nil, err
+	if err == nil && src.solutions != nil {
+		src.solutions.keep(fixed)
+		fixed, err = src.solutions.of(ctx, inputs, src.data)
 	}
-	if fixed, err = fixed.Extend(ctx, src.data); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	return fixed.Predict(ctx, src.data, zs)

@@ -120,7 +120,7 @@ func live(t *testing.T, algorithm string, random *rand.Rand) {
 			cfg.Metrics[i].Warp = true
 		}
 	}
-	same := exactly
+	var same cmp.Option = exactly
 	if strings.Contains(algorithm, "-sw-") {
 		same = near9
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/warp"
@@ -173,21 +174,8 @@ func (g *group) seen(t int) int {
 
 // build works out the regressions of an era, taking over what the prior state's worked out for the same rounds.
 func (s *State) build(ctx context.Context, e *era) error {
-	e.groupOf = make([]int, len(s.cfg.Metrics))
-	for i, m := range e.models {
-		came := s.arrivals(i, m, e.until)
-		found := slices.IndexFunc(e.groups, func(g *group) bool { return g.model.sameRegression(m) && g.came.same(came) })
-		if found < 0 {
-			order := came.order()
-			g, err := s.regress(ctx, m, order.items, s.crowded(e, len(order.items)))
-			if err != nil {
-				return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
-			}
-			g.arrivals, g.came = order, came
-			found = len(e.groups)
-			e.groups = append(e.groups, g)
-		}
-		e.groupOf[i] = found
+	if err := s.regressMetrics(ctx, e); err != nil {
+		return err
 	}
 	for _, k := range s.targets {
 		var m metricModel
@@ -221,6 +209,30 @@ func (s *State) build(ctx context.Context, e *era) error {
 	return s.buildOwn(ctx, e)
 }
 
+// regressMetrics makes the distinct regressions of the metrics, on all cores.
+func (s *State) regressMetrics(ctx context.Context, e *era) error {
+	e.groupOf = make([]int, len(s.cfg.Metrics))
+	work := cores.New()
+	for i, m := range e.models {
+		came := s.arrivals(i, m, e.until)
+		found := slices.IndexFunc(e.groups, func(g *group) bool { return g.model.sameRegression(m) && g.came.same(came) })
+		if found < 0 {
+			found = len(e.groups)
+			order := came.order()
+			g := &group{model: m, order: order.items, arrivals: order, came: came}
+			e.groups = append(e.groups, g)
+			work.Go(func() error {
+				if err := s.regress(ctx, g, s.crowded(e, len(g.order))); err != nil {
+					return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
+				}
+				return nil
+			})
+		}
+		e.groupOf[i] = found
+	}
+	return work.Wait()
+}
+
 // whitenedBefore is the beginning of target k's z that the prior state has worked out already.
 func (s *State) whitenedBefore(k int, g *group, y []float64) []float64 {
 	for _, old := range s.priorEras() {
@@ -250,17 +262,12 @@ func sameKernel(a, b Kernel) bool {
 	return slices.Equal(a.Lengthscales, b.Lengthscales)
 }
 
-// regress factorises K + Λ for the arrivals, appending to a factor of the prior state that agrees with their beginning.
-func (s *State) regress(ctx context.Context, m metricModel, order []arrival, crowded bool) (*group, error) {
-	f, err := s.function(m.kernel)
-	if err != nil {
-		return nil, err
+// regress factorises K + Λ for a group's arrivals, unless they are crowded, appending to a factor of the prior state that agrees with their beginning.
+func (s *State) regress(ctx context.Context, g *group, crowded bool) (err error) {
+	if g.function, err = s.function(g.model.kernel); err != nil || crowded {
+		return err
 	}
-	g := &group{model: m, function: f, order: order}
-	if crowded {
-		return g, nil
-	}
-	g.data = gp.NewData(f, s.inputWidth(m.kernel))
+	g.data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
 	for _, e := range s.priorEras() {
 		for _, old := range slices.Concat(e.groups, e.own) {
 			same := s.agreeing(old, g)
@@ -272,7 +279,7 @@ func (s *State) regress(ctx context.Context, m metricModel, order []arrival, cro
 			}
 		}
 	}
-	return g, s.appendRounds(ctx, g.data, m.kernel, order[g.known:])
+	return s.appendRounds(ctx, g.data, g.model.kernel, g.order[g.known:])
 }
 
 func (s *State) priorEras() []*era {

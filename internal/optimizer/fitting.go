@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/fit"
 )
 
@@ -70,18 +71,23 @@ func (s *State) told(metric int) []int {
 	return rounds
 }
 
-// FitNow fits the metrics that are due, for the next decision on. It obeys ctx.
+// FitNow fits the metrics that are due, on all cores, for the next decision on. It obeys ctx.
 func (s *State) FitNow(ctx context.Context) (Fit, error) {
 	f := Fit{From: s.Round(), Metrics: make([]FittedMetric, len(s.cfg.Metrics))}
+	work := cores.New()
 	for i := range s.cfg.Metrics {
 		if !s.fitDue(i) {
 			continue
 		}
-		fitted, err := s.fitMetric(ctx, i)
-		if err != nil {
-			return Fit{}, fmt.Errorf("fitting %s: %w", s.cfg.Metrics[i].Name, err)
-		}
-		f.Metrics[i] = fitted
+		work.Go(func() (err error) {
+			if f.Metrics[i], err = s.fitMetric(ctx, i); err != nil {
+				return fmt.Errorf("fitting %s: %w", s.cfg.Metrics[i].Name, err)
+			}
+			return nil
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return Fit{}, err
 	}
 	return f, nil
 }

@@ -52,10 +52,14 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 		return nil
 	}
 	played := s.bareSight(v, Draw{})
-	estimates, err := s.meansAt(ctx, v, places, known)
-	if err != nil {
-		return err
+	estimates := s.contendedBefore(v, rounds)
+	var err error
+	if estimates == nil {
+		if estimates, err = s.meansAt(ctx, v, places, known); err != nil {
+			return err
+		}
 	}
+	v.contended = contended{rounds, estimates}
 	played.Reward, played.Costs = estimates[0], estimates[1:]
 	if s.readingsVary() {
 		played.Chance = s.chanceAt(ctx, v, places)
@@ -109,6 +113,44 @@ func (s *State) contenders(v *view) (places []Place, rounds []int, known func(j,
 	return places, rounds, func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].Costs[j] }
 }
 
+// contended are the posterior means of every target at the points of some rounds.
+type contended struct {
+	rounds    []int
+	estimates []policy.Estimate
+}
+
+// contendedBefore are the means that the prior state's next decision compared the points of these rounds by, if nothing was read since; else nil.
+func (s *State) contendedBefore(v *view, rounds []int) []policy.Estimate {
+	if s.prior == nil || len(s.agreed.touched) > 0 || len(s.prior.next.sources) != len(v.sources) || !slices.Equal(s.prior.next.contended.rounds, rounds) {
+		return nil
+	}
+	for i := range v.sources {
+		if !sameReadings(&s.prior.next.sources[i], &v.sources[i]) {
+			return nil
+		}
+	}
+	for k, t := range v.transforms {
+		if was := s.prior.next.transforms[k]; was.shift != t.shift || was.blind != t.blind {
+			return nil
+		}
+	}
+	return s.prior.next.contended.estimates
+}
+
+// sameReadings tells whether a source goes on from another, of the state before, with the same readings.
+func sameReadings(before, now *source) bool {
+	if now.group == nil || now.data == nil || now.group.begun != before.group || now.group.known != now.arrived || now.arrived != before.arrived ||
+		!slices.Equal(now.targets, before.targets) {
+		return false
+	}
+	for n, z := range now.z {
+		if !slices.Equal(z[:now.arrived], before.z[n][:now.arrived]) {
+			return false
+		}
+	}
+	return true
+}
+
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates have no deviations.
 func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
 	out := s.givenEstimates(v, at, known)
@@ -125,6 +167,16 @@ func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, 
 		}
 	}
 	return out, nil
+}
+
+// together are the covariances of f(x*) with f at the places with these inputs, of which v(x)ᵀv(x*) is explained.
+func (c *incumbent) together(src *source, at *kernel.Inputs, explained []float64) []float64 {
+	covariances := make([]float64, at.Len())
+	src.data.Kernel().Row(covariances, c.inputs.Row(0), at)
+	for i := range covariances {
+		covariances[i] -= explained[i]
+	}
+	return covariances
 }
 
 // lead is the posterior of f(x) − f(x*) at the places with these inputs, where f(x) has the means and what is predicted:

@@ -1,6 +1,9 @@
 package optimizer
 
-import "fmt"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // teaches tells which places a policy that avoids known candidates may choose: those that are left, and were not played or whose reading may
 // differ from the last.
@@ -11,10 +14,10 @@ func (s *State) teaches() func(Place) bool {
 	played := map[string]bool{}
 	for _, r := range s.history.Rounds {
 		if !r.Excluded && !r.closedAt(s.Round()) {
-			played[fmt.Sprint(r.Point)] = true
+			played[string(bitsOf(r.Point))] = true
 		}
 	}
-	return func(p Place) bool { return s.left(p) && !played[fmt.Sprint(p.U)] }
+	return func(p Place) bool { return s.left(p) && !played[string(bitsOf(p.U))] }
 }
 
 // readingsVary tells whether there is reason to believe that a second reading of the same settings would differ from the first: the noise of
@@ -30,7 +33,7 @@ func (s *State) readingsVary() bool {
 			if r.Excluded || !reading.Told {
 				continue
 			}
-			at := fmt.Sprint(r.Point)
+			at := string(bitsOf(r.Point))
 			before, again := first[at]
 			if reading.SD > 0 || again && reading.Value != before {
 				return true
@@ -39,4 +42,13 @@ func (s *State) readingsVary() bool {
 		}
 	}
 	return false
+}
+
+// bitsOf are the bytes of numbers, which tell points apart.
+func bitsOf(u []float64) []byte {
+	bits := make([]byte, 0, 8*len(u))
+	for _, x := range u {
+		bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(x))
+	}
+	return bits
 }

@@ -3,6 +3,7 @@ package optimizer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -22,7 +23,8 @@ type maximum struct {
 	draw     Draw
 }
 
-func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
+// maximise searches as an engine does.
+func (s *State) maximise(ctx context.Context, known Known, engine string) (maximum, error) {
 	if s.arms != nil {
 		return s.best(ctx, s.arms.places, known)
 	}
@@ -33,7 +35,13 @@ func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
 		}
 		return s.best(ctx, at, known)
 	}
-	return s.climb(ctx, s.startingPlaces(), known)
+	polls := polled(engine)
+	if s.shortlist != nil && !polls {
+		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
+			return found, err
+		}
+	}
+	return s.climb(ctx, s.startingPlaces(polls), known, polls)
 }
 
 // places lists the arms, nil on a continuous space.
@@ -91,6 +99,7 @@ func reason(usual string, fellBack bool) string {
 const (
 	screenPoints = 2000 // space-filling points scored first
 	starts       = 12   // of which the best are polished; see effort
+	mostAscents  = 24   // starts that slopes lead up from; see effort
 	finestStep   = 1e-5 // in unit coordinates
 	apart        = 0.1  // between starts, in some coordinate, so that they lie on different hills
 	overhang     = 0.1  // of the space-filling points beyond each side; see startingPlaces
@@ -102,8 +111,9 @@ type climber struct {
 	score search.Score
 }
 
-// climb screens the space, polishes the best points found coarsely, and the best of those to the end.
-func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, error) {
+// climb screens the space, leads the best points found up hill, and polishes the best of those to the end. polls tells to find the way by polls
+// alone, though there are slopes to follow.
+func (s *State) climb(ctx context.Context, at []Place, known Known, polls bool) (maximum, error) {
 	draw := s.draw(s.Round())
 	if len(at) == 0 {
 		return maximum{}, ErrNoneAllowed
@@ -120,16 +130,15 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 			scores, _, err := s.scoreAll(ctx, asPlaces(points), known, draw)
 			return scores, err
 		}}
-	e := s.effort()
-	climbers = climbers[:min(e.coarse, len(climbers))]
-	if err := polish(problem, climbers, s.spacing(), s.spacing()/16, e.budget/4, draw.Seed); err != nil {
+	if !polls && climbers[0].score.Allowed && s.smooth() {
+		problem.Rise = s.slopes(known, draw).rise(ctx)
+		climbers, err = s.ascend(problem, climbers, draw.Seed+starts)
+	} else {
+		climbers, err = s.poll(problem, climbers, draw.Seed)
+	}
+	if err != nil {
 		return maximum{}, err
 	}
-	slices.SortStableFunc(climbers, byScore)
-	if err := polish(problem, climbers[:min(e.fine, len(climbers))], s.spacing()/8, finestStep, e.budget, draw.Seed+starts); err != nil {
-		return maximum{}, err
-	}
-	slices.SortStableFunc(climbers, byScore)
 	top := climbers[0]
 	if !top.score.Allowed && math.IsInf(top.score.Value, -1) {
 		return maximum{}, ErrNoneAllowed
@@ -142,6 +151,19 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 		}
 	}
 	return found, nil
+}
+
+// poll polishes starts coarsely, and the best of them to the end. It returns them in the order of their scores.
+func (s *State) poll(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
+	e := s.effort()
+	climbers = climbers[:min(e.coarse, len(climbers))]
+	if err := polish(problem, climbers, s.spacing(), s.spacing()/16, e.budget/4, seed); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(climbers, byScore)
+	err := polish(problem, climbers[:min(e.fine, len(climbers))], s.spacing()/8, finestStep, e.budget, seed+starts)
+	slices.SortStableFunc(climbers, byScore)
+	return climbers, err
 }
 
 // polish moves every climber up, on all cores; each is deterministic by itself.
@@ -167,19 +189,26 @@ func byScore(a, b climber) int {
 	return 0
 }
 
-// effort is how much a search may spend: starts polished coarsely, of which the best are polished to the end, evaluations for each, and
-// starting points near the incumbent at each distance.
-type effort struct{ coarse, fine, budget, near int }
+// effort is how much a search may spend: starts that slopes lead up from, or that are polished coarsely where there are none, of which the best
+// are polished to the end, evaluations for each, those that are enough where slopes led to the top, and starting points near the incumbent at each
+// distance; and what a step uphill must bring to be followed by another.
+type effort struct {
+	ascents, coarse, fine, budget, settling, near int
+	least                                         float64
+}
 
-// effort falls as the data grow, since an evaluation costs O(n²): all of it up to 300 rounds; beyond, about 25 million multiplications for
+// fewRounds is up to how many rounds effort is not spared.
+const fewRounds = 300
+
+// effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds; beyond, about 25 million multiplications for
 // each parameter of a start, but at least 16 evaluations.
 func (s *State) effort() effort {
 	d, n := len(s.cfg.Space.Dims), len(s.history.Rounds)
-	if n <= 300 {
-		return effort{starts, 3, 400 * d, 24}
+	if n <= fewRounds {
+		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6}
 	}
 	budget := max(16, 50_000_000/(n*n)) * d
-	return effort{6, 2, min(budget, 400*d), 6}
+	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4}
 }
 
 // spacing is the typical distance between neighbouring screening points in unit coordinates.
@@ -283,15 +312,26 @@ func (s *State) screeningPlaces() []Place {
 }
 
 // startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and drawn back to its sides: a maximum often lies
-// on a side or in a corner, where points from within hardly come.
-func (s *State) startingPlaces() []Place {
-	points := search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed)
+// on a side or in a corner, where points from within hardly come. Of many points tried only the incumbent is among them, unless all are asked for:
+// what lies around the others is known.
+func (s *State) startingPlaces(all bool) []Place {
+	points := s.overhanging(screenPoints, s.cfg.Seed)
+	near := s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
+	if all || near == nil || len(s.history.Rounds) <= fewRounds {
+		return s.placesFrom(points, near...)
+	}
+	return s.placesOf(points, append(near, s.next.incumbent.place.U))
+}
+
+// overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.
+func (s *State) overhanging(count int, seed uint64) [][]float64 {
+	points := search.Halton(count, len(s.cfg.Space.Dims), seed)
 	for _, u := range points {
 		for k := range u {
 			u[k] = min(max((1+2*overhang)*u[k]-overhang, 0), 1)
 		}
 	}
-	return s.placesFrom(points, s.nearIncumbent()...)
+	return points
 }
 
 // Points around the incumbent lie at a few distances, from a fifth of the range down. A narrow peak beside the best point known is missed by
@@ -302,16 +342,16 @@ const (
 	scaleFactor = 0.2
 )
 
-// nearIncumbent scatters points around the incumbent, if there is one, at several scales. Half of the coordinates stay as they are.
-func (s *State) nearIncumbent() [][]float64 {
+// nearIncumbent scatters points around the incumbent, if there is one, as many at each of several scales. Half of the coordinates stay as they are.
+func (s *State) nearIncumbent(each int, seed uint64) [][]float64 {
 	if s.next.incumbent == nil {
 		return nil
 	}
-	random := rand.New(rand.NewPCG(s.draw(s.Round()).Seed, nearStream))
+	random := rand.New(rand.NewPCG(seed, nearStream))
 	var points [][]float64
 	distance := farthest
 	for range nearScales {
-		for range s.effort().near {
+		for range each {
 			u := slices.Clone(s.next.incumbent.place.U)
 			always := random.IntN(len(u))
 			for k := range u {
@@ -334,5 +374,10 @@ func (s *State) placesFrom(points [][]float64, others ...[]float64) []Place {
 	for _, r := range s.history.Rounds {
 		others = append(others, r.Point)
 	}
+	return s.placesOf(points, others)
+}
+
+// placesOf are the space-filling points that are allowed, settled, and of some others those that are.
+func (s *State) placesOf(points, others [][]float64) []Place {
 	return asPlaces(append(s.cfg.Space.allowed(points, s.cfg.Seed), s.cfg.Space.settled(others)...))
 }

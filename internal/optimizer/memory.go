@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"math"
 	"unsafe"
 
 	"headroom/internal/optimizer/gp"
@@ -29,6 +30,7 @@ func (s *State) Bytes() int64 {
 	held.view(s.display)
 	held.all(s.path.items)
 	held.floats(s.multipliers)
+	held.shortlist(s.shortlist)
 	held.history(s.history)
 	held.trace(s)
 	return held.bytes
@@ -98,15 +100,35 @@ func (held *holdings) view(v *view) {
 		return
 	}
 	held.bytes += int64(unsafe.Sizeof(*v)) + int64(unsafe.Sizeof(v.sources[0]))*int64(cap(v.sources))
+	for _, e := range v.contended.estimates {
+		held.floats(e.Mean)
+	}
 	for i := range v.sources {
 		if src := &v.sources[i]; src.data != nil {
 			held.data(src.data)
 		} else if src.narrowed != nil {
 			src.narrowed.Hold(held.floats)
 		}
+		if kept := v.sources[i].solutions; kept != nil {
+			if fixed := kept.upTo(math.MaxInt); fixed != nil {
+				fixed.Hold(held.floats)
+			}
+		}
 		held.all(v.sources[i].z)
 		held.bytes += int64(unsafe.Sizeof(int(0))) * int64(cap(v.sources[i].rounds))
 	}
+}
+
+func (held *holdings) shortlist(list *shortlist) {
+	if list == nil {
+		return
+	}
+	held.bytes += int64(unsafe.Sizeof(*list)) + int64(unsafe.Sizeof(Place{}))*int64(cap(list.places))
+	for _, p := range list.places {
+		held.floats(p.U)
+	}
+	list.features.Hold(held.floats)
+	list.indices.Hold(held.floats)
 }
 
 func (held *holdings) history(h *History) {

@@ -36,8 +36,8 @@ func (s *State) addOwn(ctx context.Context, e *era, k int, order []arrival) erro
 	if e.ownOf[k] >= 0 {
 		return nil
 	}
-	g, err := s.regress(ctx, m, order, false)
-	if err != nil {
+	g := &group{model: m, order: order}
+	if err := s.regress(ctx, g, false); err != nil {
 		return fmt.Errorf("metric %s: %w", s.cfg.Metrics[metric].Name, err)
 	}
 	e.ownOf[k] = len(e.own)

@@ -27,6 +27,7 @@ type State struct {
 	multipliers []float64         // of the next decision
 	next        *view             // what the next decision acts on
 	display     *view             // what posteriors are shown from
+	shortlist   *shortlist        // where the search looks while many trials wait, else nil
 
 	trace    tracing
 	lookBack looking
@@ -81,6 +82,7 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	if s.display, err = s.shown(ctx, s.Round(), nil); err != nil {
 		return nil, err
 	}
+	s.shortlist = s.shorten()
 	s.keepTrace()
 	s.letGo()
 	return s, nil

@@ -26,7 +26,7 @@ type screened struct {
 func (s *State) screen(ctx context.Context, at []Place, known Known, draw Draw) ([]climber, string, error) {
 	if !s.traits.RisesWithUncertainty && s.traits.Upper == nil || len(s.history.Rounds) < pruneFrom {
 		scores, reason, err := s.scoreAll(ctx, at, known, draw)
-		return leaders(at, scores, starts), reason, err
+		return leaders(at, scores, mostAscents), reason, err
 	}
 	left, err := s.screenMeans(ctx, at)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *State) screen(ctx context.Context, at []Place, known Known, draw Draw) 
 		}
 	}
 	scores, reason, err := s.scoreAll(ctx, left.at, known, draw)
-	return leaders(left.at, scores, starts), reason, err
+	return leaders(left.at, scores, mostAscents), reason, err
 }
 
 // screenMeans works out what is known of all places in O(n) each.
@@ -129,11 +129,7 @@ func (s *State) boundScores(ctx context.Context, of screened, rows int, known Kn
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
 		}
 		if of.explained != nil && s.next.sourceOf[0] == i {
-			together := make([]float64, inputs.Len())
-			src.data.Kernel().Row(together, s.next.incumbent.inputs.Row(0), inputs)
-			for n := range together {
-				together[n] -= of.explained[n]
-			}
+			together := s.next.incumbent.together(src, inputs, of.explained)
 			sight.Lead = s.next.incumbent.lead(inputs, estimates[0].Mean, predicted{variances: variances, together: together})
 			sight.Again = s.next.incumbent.again
 		}

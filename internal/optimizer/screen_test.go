@@ -14,7 +14,7 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 		if algorithm == "log-cei" && state.next.incumbent == nil {
 			t.Fatal("no round is an incumbent")
 		}
-		at := state.startingPlaces()
+		at := state.startingPlaces(true)
 		scores, _, err := state.scoreAll(background, at, Known{}, state.draw(state.Round()))
 		if err != nil {
 			t.Fatal(err)

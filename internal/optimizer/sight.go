@@ -27,19 +27,24 @@ func (s *State) compare(ctx context.Context, v *view, at []Place, known func(j, 
 		if err != nil {
 			return nil, nil, err
 		}
-		sd := roots(p.variances)
-		for n, k := range src.targets {
-			if v.transforms[k].blind {
-				clear(p.means[n])
-			}
-			shift(p.means[n], v.transforms[k].shift)
-			out[k] = policy.Estimate{Mean: p.means[n], SD: sd}
-		}
+		v.take(src, p, out)
 		if with != nil {
 			lead = with.lead(s.inputs(src.kernel, at), out[0].Mean, p)
 		}
 	}
 	return out, lead, nil
+}
+
+// take turns what a source predicts into estimates of its targets.
+func (v *view) take(src *source, p predicted, out []policy.Estimate) {
+	sd := roots(p.variances)
+	for n, k := range src.targets {
+		if v.transforms[k].blind {
+			clear(p.means[n])
+		}
+		shift(p.means[n], v.transforms[k].shift)
+		out[k] = policy.Estimate{Mean: p.means[n], SD: sd}
+	}
 }
 
 // givenEstimates are the estimates of the targets that are not regressed: a given constraint's value with certainty, otherwise 0.

@@ -15,13 +15,19 @@ var ErrNoneAllowed = errors.New("the algorithm may choose none of the points")
 
 // Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose nothing, or ctx's.
 func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
+	return s.SuggestAs(ctx, Engine, known)
+}
+
+// SuggestAs makes the next decision as the engine of that version searched for it, so that what an older one chose can be verified: a better search
+// would find some of its maxima wanting.
+func (s *State) SuggestAs(ctx context.Context, engine string, known Known) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
 	if s.Round() <= s.settings.InitialDesign(s.cfg.Context()) {
 		return s.firstDesign(ctx, known)
 	}
-	found, err := s.maximise(ctx, known)
+	found, err := s.maximise(ctx, known, engine)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -32,6 +38,9 @@ func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
 	d.Acquisition, d.HasScore, d.RunnerUp, d.Reason = found.value, true, found.runnerUp, Reason(found.reason)
 	return d, nil
 }
+
+// polled tells whether an engine found its way up by polls alone, even where there are slopes to follow.
+func polled(engine string) bool { return engine == "1" || engine == "2" }
 
 // Own returns the decision record of a point that somebody else chose as the next round. The error is that of ctx.
 func (s *State) Own(ctx context.Context, at Place, known Known) (Decision, error) {

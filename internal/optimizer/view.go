@@ -21,6 +21,7 @@ type view struct {
 	lambda      []float64 // per target
 	multipliers []float64
 	incumbent   *incumbent
+	contended   contended
 	slid        windows // what earlier rounds left, while rounds are gone through in order; else nil
 }
 
@@ -180,9 +181,33 @@ func (s *State) appendPending(ctx context.Context, src *source, m metricModel, r
 	for i, r := range rounds {
 		order[i] = arrival{round: r, lambda: m.noise.at(s.placeOf(r), m.lambda)}
 	}
-	src.data, src.waiting = src.data.Clone(), rounds
+	known := s.waitedBefore(src, rounds)
+	src.data, src.waiting, src.solutions = src.data.Clone(), rounds, &solutions{}
+	if known != nil {
+		src.data, order = known.data.Clone(), order[len(known.waiting):]
+		if fixed := known.solutions.upTo(known.data.Len()); fixed != nil {
+			src.solutions.keep(fixed)
+		}
+	}
 	src.rounds = append(src.rounds, rounds...)
 	return s.appendRounds(ctx, src.data, m.kernel, order)
+}
+
+// waitedBefore is the prior state's source with the same readings and the first of the same pending points, nil if there is none: whoever asks for
+// many trials in a row adds one to those that wait each time.
+func (s *State) waitedBefore(src *source, rounds []int) *source {
+	if s.prior == nil || src.group == nil || src.group.begun == nil || src.group.known != src.arrived {
+		return nil
+	}
+	for i := range s.prior.next.sources {
+		known := &s.prior.next.sources[i]
+		n := len(known.waiting)
+		if known.group == src.group.begun && known.arrived == src.arrived && 0 < n && n <= len(rounds) && slices.Equal(known.waiting, rounds[:n]) &&
+			!slices.ContainsFunc(known.waiting, func(round int) bool { return !s.samePoint(round) }) {
+			return known
+		}
+	}
+	return nil
 }
 
 // pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
@@ -381,8 +406,8 @@ func (s *State) recentDeviations(ctx context.Context, v *view, window int) ([]fl
 
 // inputs lists places as kernel inputs.
 func (s *State) inputs(k Kernel, at []Place) *kernel.Inputs {
-	if s.everyArm(at) {
-		return s.arms.inputs(k)
+	if list := s.listOf(at); list != nil {
+		return list.inputs(k)
 	}
 	in := kernel.NewInputs(s.inputWidth(k))
 	for _, p := range at {

@@ -192,7 +192,7 @@ func (p *player) start(ctx context.Context, snap *ledger.Snapshot) error {
 func (p *player) ask(ctx context.Context) error {
 	count := min(p.Batch, p.Asks-len(p.record.Asks))
 	began := time.Now()
-	snap, numbers, err := p.service.Ask(ctx, p.by(), p.id, study.Ask{Count: count})
+	snap, numbers, err := p.service.Ask(ctx, p.by(), p.id, study.Ask{Count: &count})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 
 	"headroom/internal/study/design"
@@ -118,7 +117,7 @@ func (t *recorded) filter(records [][]string, where map[string]design.Value) ([]
 		keep := true
 		for name, want := range where {
 			cell := strings.TrimSpace(cells[t.header[name]])
-			number, err := strconv.ParseFloat(cell, 64)
+			number, err := design.ParseNumber(cell)
 			if want.IsText {
 				keep = keep && cell == want.Text
 			} else {
@@ -145,7 +144,7 @@ func (t *recorded) describe(p *design.Parameter) error {
 		if !slices.Contains(choices, cell) {
 			choices = append(choices, cell)
 		}
-		x, err := strconv.ParseFloat(cell, 64)
+		x, err := design.ParseNumber(cell)
 		numeric = numeric && err == nil
 		low, high = math.Min(low, x), math.Max(high, x)
 	}
@@ -187,9 +186,9 @@ func (t *recorded) read(d design.Definition) ([]Row, error) {
 				rows[i].Settings[p.Name] = design.TextValue(cell)
 				continue
 			}
-			x, err := strconv.ParseFloat(cell, 64)
+			x, err := design.ParseNumber(cell)
 			if err != nil {
-				return nil, fmt.Errorf("row %d, column %s: %q is not a number", from.number, p.Name, cell)
+				return nil, fmt.Errorf("row %d, column %s: %q is not a finite number", from.number, p.Name, cell)
 			}
 			rows[i].Settings[p.Name] = design.NumberValue(x)
 		}
@@ -198,8 +197,8 @@ func (t *recorded) read(d design.Definition) ([]Row, error) {
 			if err != nil {
 				return nil, fmt.Errorf("metrics: %w", err)
 			}
-			x, err := strconv.ParseFloat(strings.TrimSpace(from.cells[column]), 64)
-			if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			x, err := design.ParseNumber(strings.TrimSpace(from.cells[column]))
+			if err != nil {
 				return nil, fmt.Errorf("row %d, column %s: %q is not a finite number", from.number, m.Name, from.cells[column])
 			}
 			rows[i].Values[m.Name] = x

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/mutation"
 	"headroom/internal/study/design"
 )
 
@@ -200,9 +201,11 @@ func TestFindRefuses(t *testing.T) {
 }
 
 // FuzzTable: a spec and its table become a problem or are refused.
-func FuzzTable(f *testing.F) {
+func FuzzTable(plain *testing.F) {
+	f := mutation.Of(plain)
 	f.Add(`{"name": "s", "parameters": [{"name": "speed"}], "objective": {"metric": "y", "direction": "maximize"}}`, "speed,y\n1,2\n2,3\n")
 	f.Add(`{"name": "s", "where": {"speed": 1}, "parameters": [{"name": "speed", "scale": "log", "low": 1, "high": 2}], "objective": {"metric": "y", "direction": "minimize"}, "constraints": [{"metric": "z", "op": "<=", "threshold": 0}]}`, "\ufeffspeed,y,z\n1,2,NaN\n")
+	f.Add(`{"name": "s", "parameters": [{"name": "speed"}], "objective": {"metric": "y", "direction": "maximize"}}`, "speed,y\nNaN,2\n2,3\n")
 	f.Fuzz(func(t *testing.T, specText, text string) {
 		spec, err := ReadSpec(strings.NewReader(specText))
 		if err != nil {

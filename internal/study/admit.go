@@ -229,14 +229,18 @@ func chosenPlace(c *design.Compiled, data ledger.ChosenData) (optimizer.Place, e
 		}
 		return c.Locate(data.Parameters, data.Candidate), nil
 	}
-	settings, place, faults := c.Place(data.Parameters, "body.parameters")
+	place := c.Place
+	if data.Origin == ledger.Imported {
+		place = c.PlaceUsed // a table may tell of settings beyond the bounds
+	}
+	settings, there, faults := place(data.Parameters, "body.parameters")
 	if err := faults.Err(); err != nil {
-		return place, err
+		return there, err
 	}
 	if data.Candidate != nil || !settings.Equal(data.Parameters) {
-		return place, elsewhere
+		return there, elsewhere
 	}
-	return place, nil
+	return there, nil
 }
 
 // admitKnown holds the known constraints' values against what follows from the settings and what was brought. A row of a table may bring them

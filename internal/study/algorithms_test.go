@@ -43,7 +43,7 @@ func TestEveryAlgorithmPlaysExplainsAndVerifies(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, ovenWith(a))
 			for i := range 12 {
-				question := Ask{Count: 1 + i%3}
+				question := Ask{Count: new(1 + i%3)}
 				if a.NeedsGivenConstraint {
 					question.Context = map[string]float64{"slack": float64(i)}
 				}

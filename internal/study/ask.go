@@ -14,7 +14,7 @@ const maximalCount = 50
 
 // Ask asks for Count suggestions, each a round of its own.
 type Ask struct {
-	Count int `json:"count,omitempty"` // 0 means 1; at most 50
+	Count *int `json:"count,omitempty"` // 1 to 50; nil means 1
 	design.Brought
 }
 
@@ -35,61 +35,62 @@ func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*le
 		}
 		return nil, nil, err
 	}
-	return s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
-		return s.ruleAsk(ctx, cmd, snap, ask)
-	})
+	return s.askTogether(ctx, cmd, id, ask)
 }
 
 func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot, ask Ask) (ruling, error) {
-	if ask.Count < 0 || ask.Count > maximalCount {
-		return ruling{}, design.NewInvalid("body.count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), ask.Count)
+	return s.ruleNext(ctx, cmd, &succession{snap: snap}, ask)
+}
+
+// ruleNext goes on with decisions made from one snapshot, of which those before may have been for others.
+func (s *Service) ruleNext(ctx context.Context, cmd Command, made *succession, ask Ask) (ruling, error) {
+	snap := made.snap
+	count := 1
+	if ask.Count != nil {
+		count = *ask.Count
+	}
+	if count < 1 || count > maximalCount {
+		return ruling{}, design.NewInvalid("body.count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), count)
 	}
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
 	known, faults := snap.Compiled().Known(ask.Brought, "body")
-	if err := faults.Err(); err != nil {
-		return ruling{}, err
-	}
-	c, err := s.chooser(ctx, snap)
+	err := faults.Err()
 	if err != nil {
 		return ruling{}, err
 	}
-	ruled := c.begin()
-	for i := range max(ask.Count, 1) {
-		if i > 0 {
-			if err := c.took(ctx, s, ruled.last, true); err != nil {
-				return ruling{}, err
-			}
+	if made.chooser == nil {
+		if made.chooser, err = s.chooser(ctx, snap); err != nil {
+			return ruling{}, err
 		}
+	}
+	c := made.chooser
+	ruled := c.begin()
+	for range count {
 		point, err := c.suggest(ctx, s, known, ask.Brought)
 		if err != nil {
 			return ruling{}, err
 		}
-		number := len(snap.Trials) + 1 + i
+		made.count++
+		number := len(snap.Trials) + made.count
 		point.decision.Because = explain(c.compiled.Def, number, point, chosenBy{by: cmd.By, withinLimits: c.told, unread: unread(snap)})
 		ruled.add(number, point.event(number, ledger.Suggested, ask.Brought))
-		ruled.last = point
 	}
-	return ruled.ruling, nil
-}
-
-// choices is a ruling in the making.
-type choices struct {
-	ruling
-	last chosenPoint
+	return ruled, nil
 }
 
 // begin puts the fit, if one was made, before the decisions that use it.
-func (c *chooser) begin() choices {
-	var ruled choices
+func (c *chooser) begin() ruling {
+	var ruled ruling
 	if c.fit != nil {
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Fitted, Data: *c.fit})
+		c.fit = nil
 	}
 	return ruled
 }
 
-func (r *choices) add(number int, data ledger.ChosenData) {
+func (r *ruling) add(number int, data ledger.ChosenData) {
 	r.drafts = append(r.drafts, ledger.Draft{Kind: ledger.Chosen, Data: data})
 	r.numbers = append(r.numbers, number)
 }
@@ -208,7 +209,7 @@ func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sn
 	data.Note, data.ReplicateOf = p.Note, p.replicateOf
 	ruled := c.begin()
 	ruled.add(number, data)
-	return ruled.ruling, nil
+	return ruled, nil
 }
 
 // Replicate begins a trial with the settings of an earlier one. It returns the number of the new trial.

@@ -52,7 +52,7 @@ func (b *bench) must(ruled ruling, err error) *ledger.Snapshot {
 
 func (b *bench) ask(count int) *ledger.Snapshot {
 	b.Helper()
-	return b.must(b.service.ruleAsk(b.Context(), Command{By: "Ana"}, b.snap, Ask{Count: count}))
+	return b.must(b.service.ruleAsk(b.Context(), Command{By: "Ana"}, b.snap, Ask{Count: &count}))
 }
 
 func (b *bench) tell(number int, metrics map[string]float64) *ledger.Snapshot {

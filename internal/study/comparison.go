@@ -37,7 +37,7 @@ func (c *comparison) run(ctx context.Context) error {
 		return err
 	}
 	if c.chosen.Decision.Reason != string(optimizer.ReasonOwn) {
-		again, err := state.Suggest(ctx, known)
+		again, err := state.SuggestAs(ctx, c.chosen.Engine, known)
 		switch {
 		case errors.Is(err, optimizer.ErrNoneAllowed):
 			c.differ("parameters", c.chosen.Parameters, nil)

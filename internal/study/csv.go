@@ -36,13 +36,15 @@ const (
 type importRow struct {
 	Line int // in the file, from 1
 	OwnTrial
-	Known map[string]float64 // values in columns of known-form or sampled metrics, by metric
-	place optimizer.Place
+	Known  map[string]float64 // values in columns of known-form or sampled metrics, by metric
+	place  optimizer.Place
+	record bool          // of a trial of a study, as its status says
+	beyond design.Faults // what would speak against choosing its settings, which were used all the same
 }
 
 // parseCSV reads an imported table. The error is *Invalid with every bad cell by line and column (locations like
-// "body.lines[12].yield"); unknown columns are a fault unless ignoreUnknown, and are listed either way.
-func parseCSV(c *design.Compiled, file io.Reader, ignoreUnknown bool) (rows []importRow, unknown []string, err error) {
+// "body.lines[12].yield"); unknown columns are a fault unless they are ignored, and are listed either way.
+func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []importRow, unknown []string, err error) {
 	text, err := readTable(file)
 	if err != nil {
 		return nil, nil, err
@@ -53,7 +55,8 @@ func parseCSV(c *design.Compiled, file io.Reader, ignoreUnknown bool) (rows []im
 			t = candidate
 		}
 	}
-	unknown = t.checkHeader(c, ignoreUnknown)
+	t.beyondBounds = opt.BeyondBounds
+	unknown = t.checkHeader(c, opt.IgnoreUnknown)
 	if err := t.faults.Err(); err != nil {
 		return nil, unknown, err
 	}
@@ -89,6 +92,7 @@ type columnKind int
 const (
 	columnUnknown columnKind = iota
 	columnIgnored
+	columnOfStatus
 	columnParameter
 	columnMetric
 	columnGiven // a metric that is known when a decision is made
@@ -106,6 +110,7 @@ type column struct {
 type table struct {
 	cells        *csv.Reader
 	decimalComma bool
+	beyondBounds bool
 	columns      []column
 	known        int // columns that mean something
 	broken       error
@@ -143,8 +148,11 @@ func columnOf(d design.Definition, title string) column {
 	name := plain(strings.TrimSpace(title))
 	col := column{title: title, name: name}
 	switch design.FoldCase(name) {
-	case design.FoldCase(columnNumber), design.FoldCase(columnStatus):
+	case design.FoldCase(columnNumber):
 		col.kind = columnIgnored
+		return col
+	case design.FoldCase(columnStatus):
+		col.kind = columnOfStatus
 		return col
 	case design.FoldCase(columnNote):
 		col.kind = columnOfNotes
@@ -193,7 +201,7 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 			if !ignoreUnknown && !t.faults.Full() {
 				t.faults.Add(at, design.Shorten(col.title), "%s; ignore_unknown=true leaves the column out", design.UnknownName("parameter or metric", col.name, columnNames(c.Def)))
 			}
-		case twice && col.kind != columnIgnored:
+		case twice && col.kind != columnIgnored && col.kind != columnOfStatus:
 			t.faults.Add(at, col.title, "columns %d and %d are both %q", j+1, i+1, col.name)
 		}
 		first[design.FoldCase(col.name)] = i
@@ -272,12 +280,35 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	if len(t.faults) > before {
 		return row, false
 	}
-	var wrong design.Faults
-	row.Parameters, row.place, wrong = c.Place(row.Parameters, at)
+	wrong := t.place(c, &row, at)
 	for _, fault := range wrong {
 		t.faults.Add(fault.Location, fault.Value, "line %d, %s: %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Location, at), "."), fault.Message)
 	}
 	return row, len(wrong) == 0
+}
+
+// place finds where a row lies. Settings of a trial that was run may lie where none may be chosen, and are kept as they are: when the row has the
+// status of a trial, as in an exported table, or when the whole table is said to be of such.
+func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong design.Faults) {
+	settings, place, forbidden := c.Place(row.Parameters, at)
+	if !row.record && len(forbidden) == 0 {
+		row.Parameters, row.place = settings, place
+		return nil
+	}
+	settings, place, impossible := c.PlaceUsed(row.Parameters, at)
+	switch asRun := row.record || t.beyondBounds; {
+	case asRun && len(impossible) > 0:
+		return impossible
+	case !asRun && len(impossible) == 0:
+		for i := range forbidden {
+			forbidden[i].Message += "; if it was really run so, beyond_bounds=true takes it in, and so does a column status with completed"
+		}
+		return forbidden
+	case !asRun:
+		return forbidden
+	}
+	row.Parameters, row.place, row.beyond = settings, place, forbidden
+	return nil
 }
 
 func (t *table) commaHint() string {
@@ -321,6 +352,8 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 		if strings.TrimSpace(col.title) == "" && trimmed != "" {
 			t.cellFault(row.Line, i, cell, "the column has no name")
 		}
+	case columnOfStatus:
+		row.record = ledger.Status(strings.ToLower(trimmed)).Known()
 	case columnIgnored:
 	}
 }

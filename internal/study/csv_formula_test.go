@@ -46,7 +46,7 @@ func TestTablesWithNothingToReadInThem(t *testing.T) {
 		"temperature,cycles,yield\n40,2,-1e308\n":                               {Location: "body.lines[2].yield", Message: "1e100"},
 		"temperature,cycles,yield\n40," + strings.Repeat("9", 400_000) + ",1\n": {Location: "body.lines[2].cycles", Message: "not a number"},
 	} {
-		_, _, err := parseCSV(c, strings.NewReader(text), false)
+		_, _, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
 		wantFault(t, faultsOf(t, err), want.Location, want.Message)
 	}
 }

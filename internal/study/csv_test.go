@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/mutation"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -38,7 +39,7 @@ func TestImportReadsWhatPeopleWrite(t *testing.T) {
 		"an empty column":    strings.ReplaceAll(screenHeader, "\n", ",\n") + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok""",`,
 		"empty rows":         screenHeader + `47.5,3,0.1,0.8,B,-71.25,,7,"first, ""ok"""` + "\n\n,,,,,,,,\n",
 	} {
-		rows, unknown, err := parseCSV(c, strings.NewReader(text), false)
+		rows, unknown, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
 		if err != nil || len(unknown) > 0 || len(rows) != 1 {
 			t.Errorf("%s: %d rows, unknown %v, %v", name, len(rows), unknown, err)
 			continue
@@ -73,20 +74,24 @@ func TestImportFaults(t *testing.T) {
 		{"a quoted decimal comma between commas", screenHeader + `"47,5",3,0.1,0.8,B,,,,`, "body.lines[2].temperature", "is not a number"},
 		{"a thousands separator", strings.ReplaceAll(screenHeader, ",", ";") + "47,5;3;0,1;0,8;B;1.234,5;;;", "body.lines[2].yield", "is not a number"},
 		{"an input constraint", screenHeader + "60,12,0.1,0.8,B,,,,", "body.lines[2]", "breaks the input constraint"},
+		{"a way to take it in", screenHeader + "99,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "if it was really run so, beyond_bounds=true takes it in, and so does a column status with completed"},
+		{"settings too far away for that", screenHeader + "999,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "999 is above the highest, 60"},
+		{"a status of another kind", "status," + screenHeader + "fine,99,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "99 is above the highest, 60"},
+		{"a trial run nowhere near", "status," + screenHeader + "Completed,999,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "widen the bounds first"},
 		{"a value without a column name", strings.ReplaceAll(screenHeader, "\n", ",\n") + "47.5,3,0.1,0.8,B,,,,,7", "body.lines[2].10", "the column has no name"},
 		{"no UTF-8", screenHeader + "47.5,3,0.1,0.8,B,,,,\xff", "body", "not UTF-8"},
 		{"a long note", screenHeader + "47.5,3,0.1,0.8,B,,,," + strings.Repeat("x", 10_001), "body.lines[2].note", "at most 10000"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			rows, _, err := parseCSV(c, strings.NewReader(test.text), false)
+			rows, _, err := parseCSV(c, strings.NewReader(test.text), ImportOptions{})
 			wantFault(t, faultsOf(t, err), test.location, test.message)
 			if rows != nil {
 				t.Errorf("%d rows in spite of a fault", len(rows))
 			}
 		})
 	}
-	_, _, err := parseCSV(c, strings.NewReader(screenHeader+"1,3,0.1,0.8,B,x,,,\n47.5,3.5,0.1,0.8,D,,,,\n"), false)
+	_, _, err := parseCSV(c, strings.NewReader(screenHeader+"1,3,0.1,0.8,B,x,,,\n47.5,3.5,0.1,0.8,D,,,,\n"), ImportOptions{})
 	var at []string
 	for _, f := range faultsOf(t, err) {
 		at = append(at, f.Location)
@@ -96,12 +101,43 @@ func TestImportFaults(t *testing.T) {
 	}
 }
 
+// What a table says was run is taken as it was, wherever it lies; people are asked whether it was.
+func TestImportTakesWhatWasRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, bufferScreen())
+	c := b.snap.Compiled()
+	for _, test := range []struct {
+		text string
+		opt  ImportOptions
+	}{
+		{"status," + screenHeader + "completed,60.4,12,0.1,0.8,B,1,,,\n", ImportOptions{}},
+		{screenHeader + "60.4,12,0.1,0.8,B,1,,,\n", ImportOptions{BeyondBounds: true}},
+	} {
+		rows, _, err := parseCSV(c, strings.NewReader(test.text), test.opt)
+		if err != nil || len(rows) != 1 || rows[0].Parameters["temperature"].Number != 60.4 {
+			t.Fatalf("%v, %v", rows, err)
+		}
+		doubts := doubtRows(b.snap, rows)
+		if len(doubts) != 1 || doubts[0].Location != "body.lines[2].temperature" || !strings.Contains(doubts[0].Text, "Temperature: 60.4 is above the highest, 60. Was it really run so?") {
+			t.Errorf("doubts %+v", doubts)
+		}
+	}
+	rows, _, err := parseCSV(c, strings.NewReader(screenHeader+"60,12,0.1,0.8,B,1,,,\n47.55,3,0.1,0.8,B,,,,\n"), ImportOptions{BeyondBounds: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doubts := doubtRows(b.snap, rows)
+	if len(doubts) != 1 || doubts[0].Location != "body.lines[2]" || !strings.Contains(doubts[0].Text, "breaks the input constraint") {
+		t.Errorf("doubts %+v", doubts)
+	}
+}
+
 func TestImportLimits(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
-	_, _, err := parseCSV(c, strings.NewReader(screenHeader+strings.Repeat("47.5,3,0.1,0.8,B,,,,\n", maxRows+1)), false)
+	_, _, err := parseCSV(c, strings.NewReader(screenHeader+strings.Repeat("47.5,3,0.1,0.8,B,,,,\n", maxRows+1)), ImportOptions{})
 	wantFault(t, faultsOf(t, err), "body", "more than 10000 rows")
-	_, _, err = parseCSV(c, strings.NewReader(strings.Repeat("x", maxTable+1)), false)
+	_, _, err = parseCSV(c, strings.NewReader(strings.Repeat("x", maxTable+1)), ImportOptions{})
 	if !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a large table: %v", err)
 	}
@@ -111,12 +147,12 @@ func TestImportLeavesUnknownColumnsOut(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
 	text := "operator," + screenHeader + "Ana,47.5,3,0.1,0.8,B,71,,,\n"
-	_, unknown, err := parseCSV(c, strings.NewReader(text), false)
+	_, unknown, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
 	wantFault(t, faultsOf(t, err), "body.columns[0]", "ignore_unknown=true leaves the column out")
 	if !slices.Equal(unknown, []string{"operator"}) {
 		t.Errorf("unknown columns %v", unknown)
 	}
-	rows, unknown, err := parseCSV(c, strings.NewReader(text), true)
+	rows, unknown, err := parseCSV(c, strings.NewReader(text), ImportOptions{IgnoreUnknown: true})
 	if err != nil || len(rows) != 1 || !slices.Equal(unknown, []string{"operator"}) || rows[0].Metrics["yield"].Value != 71 {
 		t.Errorf("rows %v, unknown %v, %v", rows, unknown, err)
 	}
@@ -125,18 +161,18 @@ func TestImportLeavesUnknownColumnsOut(t *testing.T) {
 func TestImportOfKnownMetricsAndCandidates(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, queue())
-	rows, _, err := parseCSV(c, strings.NewReader("x,mode,rate,load,backlog\n3,fast,1,-2,5\n1,slow,,,\n"), false)
+	rows, _, err := parseCSV(c, strings.NewReader("x,mode,rate,load,backlog\n3,fast,1,-2,5\n1,slow,,,\n"), ImportOptions{})
 	if err != nil || len(rows) != 2 || rows[0].place.Arm != 3 || rows[1].place.Arm != 1 || rows[0].Known["load"] != -2 || rows[0].Known["backlog"] != 5 || len(rows[0].Metrics) != 1 || len(rows[1].Known) != 0 {
 		t.Errorf("rows %+v, %v", rows, err)
 	}
-	_, _, err = parseCSV(c, strings.NewReader("x,mode\n2,fast\n"), false)
+	_, _, err = parseCSV(c, strings.NewReader("x,mode\n2,fast\n"), ImportOptions{})
 	wantFault(t, faultsOf(t, err), "body.lines[2]", "is not one of the 4 candidates")
 	mix := mustCompile(t, mixture())
-	rows, _, err = parseCSV(mix, strings.NewReader("a,b,water,strength\n30,20,,5\n"), false)
+	rows, _, err = parseCSV(mix, strings.NewReader("a,b,water,strength\n30,20,,5\n"), ImportOptions{})
 	if err != nil || rows[0].Parameters["water"] != design.NumberValue(50) {
 		t.Errorf("rows %+v, %v", rows, err)
 	}
-	if _, _, err = parseCSV(mix, strings.NewReader("a,b\n30,20\n"), false); err != nil {
+	if _, _, err = parseCSV(mix, strings.NewReader("a,b\n30,20\n"), ImportOptions{}); err != nil {
 		t.Errorf("without the remainder's column: %v", err)
 	}
 }
@@ -154,6 +190,12 @@ func drawTrials(t *rapid.T, c *design.Compiled) []*ledger.Trial {
 			if rapid.Bool().Draw(t, "told") {
 				trial.Metrics[m.Name] = ledger.Measurement{Value: design.NumberValue(rapid.Float64Range(-1e100, 1e100).Draw(t, "value")).Number}
 			}
+		}
+		trial.Status = rapid.SampledFrom([]ledger.Status{ledger.StatusPartial, ledger.StatusSuggested, ledger.StatusFailed}).Draw(t, "status")
+		if rapid.Bool().Draw(t, "used others") { // what was read may have been taken back since
+			used := trial.Parameters.Clone() // off the steps and beyond the bounds
+			used["temperature"] = design.NumberValue(rapid.Float64Range(-300, 400).Draw(t, "temperature used"))
+			trial.Parameters, _, _ = c.PlaceUsed(used, "")
 		}
 		// Within quoted cells, encoding/csv reads CRLF as LF.
 		trial.Note = strings.ReplaceAll(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"=1+1", "'=x", "''", "-3", "@a", "a\nb", "; ,\"", "PENDING", "\n=1", " '\u00a0=1", "＝1", "\ufeff＠a"})).Draw(t, "note"), "\r", "")
@@ -173,7 +215,7 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := file.String()
-		rows, unknown, err := parseCSV(c, &file, false)
+		rows, unknown, err := parseCSV(c, &file, ImportOptions{})
 		if err != nil || len(unknown) > 0 || len(rows) != len(trials) {
 			t.Fatalf("%d rows of %d, unknown %v, %v in\n%s", len(rows), len(trials), unknown, err, text)
 		}
@@ -226,13 +268,14 @@ func TestHarmlessComesOffAgain(t *testing.T) {
 	})
 }
 
-func FuzzImport(f *testing.F) {
+func FuzzImport(plain *testing.F) {
+	f := mutation.Of(plain)
 	c := mustCompile(f, bufferScreen())
 	for _, seed := range []string{"", screenHeader, screenHeader + "47.5,3,0.1,0.8,B,1,,7,x\n", "\ufeffa;b\n1,5;2", "\"", ",\n,", "number;status;temperature;cycles;salt;time;catalyst\n1;x;47,5;3;0,1;0,8;'=C\n", "x\r\n\"a\"b"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		rows, _, err := parseCSV(c, strings.NewReader(text), true)
+		rows, _, err := parseCSV(c, strings.NewReader(text), ImportOptions{IgnoreUnknown: true})
 		if err != nil {
 			if len(rows) > 0 || !errors.Is(err, ErrTooLarge) && len(faultsOf(t, err)) == 0 {
 				t.Errorf("rows %v and %v", rows, err)
@@ -244,7 +287,7 @@ func FuzzImport(f *testing.F) {
 				t.Errorf("an imported row cannot be placed: %v", wrong)
 			}
 			for name, reading := range row.Metrics {
-				if kind := c.Metric(name); kind != design.MetricModelled && kind != design.MetricRecorded || !design.Finite(reading.Value) {
+				if kind := c.Metric(name); kind != design.MetricModelled && kind != design.MetricRecorded || !design.Computable(reading.Value) {
 					t.Errorf("%s read as %v", name, reading)
 				}
 			}

@@ -19,6 +19,7 @@ type chooser struct {
 	seen     int64
 	fit      *ledger.FittedData // made just now, to be written before the decisions
 	told     bool               // whether any trial is known to be within every limit
+	last     *chosenPoint       // the algorithm's last decision, which is not part of the history yet
 }
 
 // chosenPoint is a decision with what the ledger keeps of it.
@@ -62,6 +63,11 @@ func (c *chooser) extend(ctx context.Context, s *Service) error {
 
 // suggest lets the algorithm make the next decision.
 func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known, brought design.Brought) (chosenPoint, error) {
+	if c.last != nil {
+		if err := c.took(ctx, s, *c.last); err != nil {
+			return chosenPoint{}, err
+		}
+	}
 	var d optimizer.Decision
 	err := s.compute(ctx, c.id, func(ctx context.Context) (err error) {
 		d, err = c.state.Suggest(ctx, known)
@@ -73,7 +79,11 @@ func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known
 	if err != nil {
 		return chosenPoint{}, notComputable(ctx, err)
 	}
-	return c.keep(c.compiled.Settings(d.Place), d, brought)
+	point, err := c.keep(c.compiled.Settings(d.Place), d, brought)
+	if err == nil {
+		c.last = &point
+	}
+	return point, err
 }
 
 // own records what the algorithm makes of a person's choice.
@@ -100,10 +110,11 @@ func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought d
 	return chosenPoint{settings, c.compiled.Locate(settings, candidateOf(d.Place)), kept, known}, nil
 }
 
-// took adds the choice to the history, so that the next decision sees it as pending.
-func (c *chooser) took(ctx context.Context, s *Service, p chosenPoint, suggested bool) error {
+// took adds the algorithm's choice to the history, so that the next decision sees it as pending.
+func (c *chooser) took(ctx context.Context, s *Service, p chosenPoint) error {
 	draw := optimizer.Draw{Seed: p.decision.RandomSeed, Z: p.decision.Draws}
-	c.history = withChoice(c.history, p.place, suggested, c.compiled.Def.KnownInOrder(p.known), draw, len(c.compiled.MetricNames))
+	c.history = withChoice(c.history, p.place, true, c.compiled.Def.KnownInOrder(p.known), draw, len(c.compiled.MetricNames))
+	c.last = nil
 	return c.extend(ctx, s)
 }
 

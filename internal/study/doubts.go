@@ -95,6 +95,13 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 			}
 		}
 	}
+	for _, row := range rows {
+		for _, fault := range row.beyond {
+			if len(doubts) < mostDoubts {
+				doubts = append(doubts, doubtBeyond(snap, row, fault))
+			}
+		}
+	}
 	with := map[string]int{}
 	for _, t := range snap.Trials {
 		with[describe(snap.Definition, t.Parameters)] = t.Number
@@ -105,6 +112,16 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		}
 	}
 	return doubts
+}
+
+// doubtBeyond asks whether a row was really run with settings that may not be chosen.
+func doubtBeyond(snap *ledger.Snapshot, row importRow, fault design.Fault) Doubt {
+	what, of := strings.CutPrefix(fault.Location, fmt.Sprintf("body.lines[%d].", row.Line))
+	if !of {
+		settings := describe(snap.Definition, row.Parameters)
+		return Doubt{fault.Location, settings, fmt.Sprintf("%s %s. Was it really run so?", settings, fault.Message)}
+	}
+	return Doubt{fault.Location, fmt.Sprint(fault.Value), fmt.Sprintf("%s: %s. Was it really run so?", capitalised(what), fault.Message)}
 }
 
 // mostDoubts is how many are told of at once.

@@ -93,7 +93,7 @@ func TestCorrectionsAndOwnPointsAreDoubtedByTheSameRule(t *testing.T) {
 func TestRowsAreDoubtedByEachOther(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
-	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,yield,impurity\n30,2,61,0.3\n35,3,645,0.31\n40,4,70,0.33\n45,5,66,0.4\n50,6,68,0.41\n"), false)
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader("temperature,cycles,yield,impurity\n30,2,61,0.3\n35,3,645,0.31\n40,4,70,0.33\n45,5,66,0.4\n50,6,68,0.41\n"), ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,12 @@ func explain(d design.Definition, number int, p chosenPoint, who chosenBy) strin
 	if reason == optimizer.ReasonFirstDesign || reason == optimizer.ReasonSpace {
 		return tries + ". " + because(d, p, who)
 	}
-	return tries + ": " + predictions(d, p, who) + ". " + because(d, p, who)
+	predicted := predictions(d, p, who)
+	sentence := tries + ": " + predicted + ". " + because(d, p, who)
+	if strings.Contains(predicted, "±") {
+		sentence += " Here ± is one standard deviation, without the noise of a reading."
+	}
+	return sentence
 }
 
 // unread are the study's metrics of which there is no reading yet.

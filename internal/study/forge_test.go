@@ -44,7 +44,7 @@ func honest(t *testing.T) map[string]*bench {
 	b = newBench(t, queue())
 	brought := design.Brought{Context: map[string]float64{"omega": 2}, ConstraintValues: map[string][]float64{"backlog": {0, 2, 3, 4}}}
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1], Brought: brought, Note: "mine"}))
-	b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Count: 2, Brought: brought}))
+	b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Count: new(2), Brought: brought}))
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"rate": {Value: 3}}, Parameters: b.snap.Definition.Candidates[3]}))
 	b.table(t, "x,mode,rate,load,backlog,note\n3,fast,4,-2,3,from before\n")
 	all["queue"] = b
@@ -52,7 +52,7 @@ func honest(t *testing.T) map[string]*bench {
 	b = newBench(t, mixture())
 	b.ask(2)
 	b.tell(1, map[string]float64{"strength": 4})
-	b.table(t, "a,b,strength\n20,30,5\n40,30,6\n")
+	b.table(t, "status,a,b,strength\ncompleted,20,30,5\npartial,40,30,6\ncompleted,-1.5,99,6\n")
 	all["mixture"] = b
 
 	d := bufferScreen()
@@ -66,7 +66,7 @@ func honest(t *testing.T) map[string]*bench {
 // table takes in rows.
 func (b *bench) table(t *testing.T, text string) {
 	t.Helper()
-	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader(text), false)
+	rows, _, err := parseCSV(b.snap.Compiled(), strings.NewReader(text), ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

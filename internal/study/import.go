@@ -10,10 +10,11 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// ImportOptions are those of POST …/import. Ignored, when not nil, is told the columns that are left out before anything is stored.
+// ImportOptions are those of POST …/import. Ignored, when not nil, is told the columns that are left out before anything is stored. With
+// BeyondBounds every row is taken to have been run with its settings, also with such as may not be chosen.
 type ImportOptions struct {
-	DryRun, IgnoreUnknown bool
-	Ignored               func(columns []string)
+	DryRun, IgnoreUnknown, BeyondBounds bool
+	Ignored                             func(columns []string)
 }
 
 // ImportResult says what was, or would be, imported.
@@ -33,7 +34,7 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 	if err != nil {
 		return ImportResult{}, err
 	}
-	rows, unknown, parsed := parseCSV(snap.Compiled(), file, opt.IgnoreUnknown)
+	rows, unknown, parsed := parseCSV(snap.Compiled(), file, opt)
 	if opt.Ignored != nil {
 		opt.Ignored(unknown)
 	}

@@ -125,7 +125,7 @@ func (d drawn) begin() {
 		titles, cells = append(titles, m.Name), append(cells, fmt.Sprint(rapid.SampledFrom(awkward).Draw(d.T, m.Name)))
 	}
 	row := strings.Join(cells, ",")
-	rows, _, err := parseCSV(s.Compiled(), strings.NewReader(strings.Join(titles, ",")+"\n"+row+"\n"+row), false)
+	rows, _, err := parseCSV(s.Compiled(), strings.NewReader(strings.Join(titles, ",")+"\n"+row+"\n"+row), ImportOptions{})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func (d drawn) send() {
 	var err error
 	switch what := pick(d, "command", "ask", "ask", "tell", "tell", "tell", "own", "correct", "exclude", "fail", "replicate", "import", "limit"); what {
 	case "ask":
-		ruled, err = b.service.ruleAsk(b.Context(), Command{By: "Ana"}, s, Ask{Count: pick(d, "count", 1, 2), Brought: design.Brought{Context: brought, ConstraintValues: values}})
+		ruled, err = b.service.ruleAsk(b.Context(), Command{By: "Ana"}, s, Ask{Count: new(pick(d, "count", 1, 2)), Brought: design.Brought{Context: brought, ConstraintValues: values}})
 	case "tell":
 		ruled, err = ruleTell(s, number, ledger.Telling{Metrics: readings()})
 	case "own":
@@ -218,7 +218,7 @@ func (d drawn) send() {
 		}
 		fmt.Fprintf(&table, "%s\n%s\n", strings.Join(titles, ","), strings.Join(cells, ","))
 		var rows []importRow
-		if rows, _, err = parseCSV(s.Compiled(), strings.NewReader(table.String()), false); err == nil {
+		if rows, _, err = parseCSV(s.Compiled(), strings.NewReader(table.String()), ImportOptions{}); err == nil {
 			ruled, err = ruleImport(s, s, rows)
 		}
 	case "limit":

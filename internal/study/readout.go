@@ -194,9 +194,9 @@ type Difference struct {
 	Replayed any    `json:"replayed"`
 }
 
-// The two kinds of bound on violation.
+// BoundGuarantee is the kind of a bound whose widths and hyperparameters are those of its theorem.
 const (
-	boundGuarantee  = "guarantee"
+	BoundGuarantee  = "guarantee"
 	boundGrowthRate = "growth rate only, no guarantee"
 )
 
@@ -337,7 +337,7 @@ func violations(c *design.Compiled, by []optimizer.Violation) map[string]Violati
 		if v.HasBound {
 			kind := boundGrowthRate
 			if v.Guarantee {
-				kind = boundGuarantee
+				kind = BoundGuarantee
 			}
 			told.Bound, told.BoundKind = finiteOrNil(v.Bound), &kind
 		}

@@ -18,7 +18,7 @@ func TestDecisionsOfSharedValuesVerify(t *testing.T) {
 	b := newBench(t, queue())
 	brought := design.Brought{Context: map[string]float64{"omega": 2}, ConstraintValues: map[string][]float64{"backlog": {0, 2, 3, 4}}}
 	for i := range 4 {
-		b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Count: 2, Brought: brought}))
+		b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Count: new(2), Brought: brought}))
 		b.tell(2*i+1, map[string]float64{"rate": float64(i)})
 	}
 	b.must(b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 1))
@@ -73,7 +73,7 @@ func TestAFullLedgerGetsNoNewTrials(t *testing.T) {
 		_, err := b.service.append(Command{By: "Ana"}, "bench", b.snap, ruling{drafts: []ledger.Draft{{Kind: kind, Data: data}}})
 		return err
 	}
-	chosen, err := b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Count: 1})
+	chosen, err := b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}

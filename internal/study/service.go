@@ -34,6 +34,7 @@ type Service struct {
 	verifications *verifications
 	imports       chan struct{} // a place for each study that may be imported at once
 	writing       Queues
+	asks          askings
 	simulations   simulations
 	largestLedger int64
 }
@@ -331,18 +332,23 @@ func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare fu
 		if refused != nil && ctx.Err() != nil {
 			return refused
 		}
-		after, numbers, err = s.write(ctx, cmd, snap, func(now *ledger.Snapshot) (ruling, error) {
-			if refused != nil {
-				return ruling{}, refused
-			}
-			if len(now.Trials) != len(snap.Trials) {
-				return ruling{}, fmt.Errorf("another server decided meanwhile: %w", ErrUnavailable)
-			}
-			return prepared, mayChoose(now)
-		})
+		after, numbers, err = s.writeChoice(ctx, cmd, snap, 0, prepared, refused)
 		return err
 	})
 	return after, numbers, err
+}
+
+// writeChoice writes what was prepared for a study as it was, after so many further trials of the same holder of the lock.
+func (s *Service) writeChoice(ctx context.Context, cmd Command, snap *ledger.Snapshot, further int, prepared ruling, refused error) (*ledger.Snapshot, []int, error) {
+	return s.write(ctx, cmd, snap, func(now *ledger.Snapshot) (ruling, error) {
+		if refused != nil {
+			return ruling{}, refused
+		}
+		if len(now.Trials) != len(snap.Trials)+further {
+			return ruling{}, fmt.Errorf("another server decided meanwhile: %w", ErrUnavailable)
+		}
+		return prepared, mayChoose(now)
+	})
 }
 
 // newID makes an unguessable name for a study that is safe in a URL.

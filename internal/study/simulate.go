@@ -151,7 +151,7 @@ func (s *Service) nextToAnswer(ctx context.Context, by Command, lab design.Simul
 			return snap, snap.Trials[i], nil
 		}
 	}
-	snap, numbers, err := s.Ask(ctx, by, id, Ask{Count: 1})
+	snap, numbers, err := s.Ask(ctx, by, id, Ask{})
 	if err != nil {
 		return nil, nil, err
 	}

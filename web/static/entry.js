@@ -5,7 +5,6 @@
 const drafts = {
   key: (form) => "headroom draft " + form.dataset.draft,
   typed: new Map(), // as kept in the browser; in a private window this is all there is
-  sent: new Map(), // what was saved last, by form, for whoever undoes it
 
   // save keeps every named field of a form, its Idempotency-Key too, so that a repeated saving is recognised. What was typed for a result that
   // somebody else saved meanwhile stays as well.
@@ -13,7 +12,7 @@ const drafts = {
     const fields = {};
     for (const field of form.elements) {
       if (!field.name || field.type === "submit" || field.type === "button" || field.type === "file") continue;
-      if (field.type === "checkbox") { if (field.checked) fields[field.name] = field.value; } else fields[field.name] = field.value;
+      if (field.type === "checkbox" || field.type === "radio") { if (field.checked) fields[field.name] = field.value; } else fields[field.name] = field.value;
     }
     for (const told of form.querySelectorAll("[data-told]:not([hidden])")) fields[told.dataset.told] = told.querySelector("[data-mine]").textContent;
     drafts.store(drafts.key(form), fields);
@@ -44,7 +43,12 @@ const drafts = {
         rows ||= /^(parameters|constraints|recorded_metrics)\.\d+\./.test(name);
         continue;
       }
-      if (field instanceof RadioNodeList) continue;
+      if (field instanceof RadioNodeList) {
+        if (field[0].type !== "radio" || field.value === value) continue;
+        field.value = value;
+        rows ||= field[0].matches("[data-refreshes]");
+        continue;
+      }
       if (field.type === "checkbox") field.checked = true;
       else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
       const fold = field.closest("details");
@@ -74,16 +78,20 @@ const drafts = {
   drop(form) {
     const key = drafts.key(form);
     const fields = drafts.read(form);
-    if (fields) drafts.sent.set(key, fields);
     drafts.typed.delete(key);
+    try {
+      if (fields) sessionStorage.setItem("sent " + key, JSON.stringify(fields)); // for whoever undoes it, perhaps after a reload
+    } catch { /* private window */ }
     try { localStorage.removeItem(key); } catch { /* there was none */ }
   },
 
   // again puts back what was saved and then undone, for a form with a key of its own.
   again(draft) {
     const key = "headroom draft " + draft;
-    const { key: _, ...fields } = drafts.sent.get(key) || {};
-    if (Object.keys(fields).length > 0) drafts.store(key, fields);
+    try {
+      const { key: _, ...fields } = JSON.parse(sessionStorage.getItem("sent " + key) || "{}");
+      if (Object.keys(fields).length > 0) drafts.store(key, fields);
+    } catch { /* private window */ }
   },
 };
 
@@ -252,8 +260,8 @@ addEventListener("online", again);
 addEventListener("focus", () => { if (signedOut) again(); });
 
 // A form that was saved needs no draft any more. The server says so, since an answer may also be the form with its faults. Who undoes a saving
-// finds what they typed in the form again.
-document.addEventListener("htmx:beforeSwap", (event) => {
+// finds what they typed in the form again. The answer may lead to another page, so this is before anything else is done with it.
+document.addEventListener("htmx:beforeOnLoad", (event) => {
   const form = event.detail.requestConfig.elt;
   if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) {
     drafts.drop(form);

@@ -55,7 +55,7 @@ const headroom = {
   // land puts the cursor, whose place has gone, where work goes on: the next empty result, else the heading.
   land(from) {
     const within = from?.closest?.("article, section, main") || document;
-    const place = [within, document].flatMap((part) => [...part.querySelectorAll("input.result")]).find((field) => !field.value)
+    const place = [within, document].flatMap((part) => [...part.querySelectorAll("input.result:not([data-optional])")]).find((field) => !field.value)
       || document.getElementById("next-title") || document.getElementById("main");
     place?.focus({ preventScroll: true });
   },
@@ -133,12 +133,20 @@ function toFault(root) {
 document.addEventListener("htmx:afterSettle", (event) => toFault(event.detail.elt));
 toFault(document);
 
+// What the server refused is told until the next thing is tried.
+let refused = false;
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (refused && event.detail.elt.matches("form, button, a")) headroom.tell("");
+  refused &&= !event.detail.elt.matches("form, button, a");
+});
+
 document.addEventListener("htmx:responseError", (event) => {
   const answer = event.detail.xhr;
   if ([401, 502, 503].includes(answer.status)) return; // entry.js tries again
   let text = "The server refused this (" + answer.status + ").";
   try { text = JSON.parse(answer.responseText).detail || text; } catch { /* not a problem document; the status has to do */ }
   headroom.tell(text);
+  refused = true;
 });
 
 setInterval(() => {

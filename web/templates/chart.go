@@ -1,5 +1,20 @@
 package templates
 
+import (
+	"strings"
+
+	"headroom/web/static"
+)
+
+// drawingScripts are the addresses of what charts are drawn with, in the order in which they are needed.
+func drawingScripts() string {
+	var list []string
+	for _, file := range []string{"vendor/d3-7.9.2.min.js", "axes.js", "plots.js", "pointing.js"} {
+		list = append(list, static.URL(file))
+	}
+	return strings.Join(list, " ")
+}
+
 // Chart is one chart: what is drawn, the sentence under it, and the table behind it. The script charts.js draws it.
 type Chart struct {
 	ID      string
@@ -26,6 +41,7 @@ type Drawing struct {
 	Panels  *Panels  `json:"panels,omitempty"` // in place of X, Y, Traces and Limits
 	Grid    *Grid    `json:"grid,omitempty"`   // likewise
 	Foot    string   `json:"foot"`             // what a saved picture says of where it comes from
+	Trials  string   `json:"trials"`           // address of a trial but for its number
 }
 
 // Axis is an axis with its name and unit.
@@ -68,10 +84,9 @@ type Trace struct {
 	Y     []any     `json:"y,omitempty"`
 	Low   []any     `json:"low,omitempty"`
 	High  []any     `json:"high,omitempty"`
-	Text  []string  `json:"text,omitempty"` // what hovering says
-	Off   bool      `json:"off,omitempty"`  // shown only when its name is pressed
-	Link  []string  `json:"link,omitempty"` // where clicking leads
-	Fade  []float64 `json:"fade,omitempty"` // how much of each mark is seen
+	Text  []string  `json:"text,omitempty"`  // what hovering says
+	Trial []int     `json:"trial,omitempty"` // the trials that the marks are of; clicking opens them
+	Fade  []float64 `json:"fade,omitempty"`  // how much of each mark is seen
 }
 
 // Limit is a threshold, drawn as a dashed line with its value at its end; the side that breaks it is hatched.
@@ -89,6 +104,11 @@ type Surface struct {
 	MeanName string      `json:"meanName"`
 	Smooth   bool        `json:"smooth"`           // both axes have numbers
 	Chance   [][]float64 `json:"chance,omitempty"` // of being within every limit
-	Text     [][]string  `json:"text,omitempty"`
-	Cells    [][]string  `json:"cells,omitempty"` // written in the cells of a grid
+	Cells    [][]string  `json:"cells,omitempty"`  // written in the cells of a grid
+	// What hovering says: the settings, what is expected there with a note on its ±, and the chance, in words.
+	AtX     []string   `json:"atX"`
+	AtY     []string   `json:"atY"`
+	Text    [][]string `json:"text"`
+	Note    string     `json:"note"`
+	Chances [][]string `json:"chances,omitempty"`
 }

@@ -15,23 +15,29 @@ type SliceCell struct {
 	Limits []Limit `json:"limits,omitempty"`
 }
 
-// GridColumns is how many small charts stand side by side where there is room.
-const GridColumns = 4
+// gridColumns is how many small charts stand side by side where there is room.
+const gridColumns = 4
 
-// Pixels of a row of small charts, and below them for the legend; charts.js has the same.
+// Pixels of a row of small charts, of the axis below it, and of a legend of one line; plots.js has the same.
 const (
-	gridRow  = 144
-	gridFoot = 60
+	gridRow    = 110
+	gridAxis   = 34
+	gridLegend = 24
 )
 
-// Height is how many pixels the grid needs where there is room for all columns.
+// Height is how many pixels the grid needs where there is room for all columns. Where every group takes one row, the columns share the lowest axis.
 func (g Grid) Height() int {
-	rows, column, group := 0, 0, ""
-	for _, cell := range g.Cells {
-		if column == 0 || column == GridColumns || cell.Group != group {
-			rows, column, group = rows+1, 0, cell.Group
+	rows, aligned := 0, true
+	for start := 0; start < len(g.Cells); {
+		end := start
+		for end < len(g.Cells) && g.Cells[end].Group == g.Cells[start].Group {
+			end++
 		}
-		column++
+		lines := (end - start + gridColumns - 1) / gridColumns
+		rows, aligned, start = rows+lines, aligned && lines == 1, end
 	}
-	return rows*gridRow + gridFoot
+	if aligned {
+		return rows*gridRow + gridAxis + gridLegend
+	}
+	return rows*(gridRow+gridAxis) + gridLegend
 }

@@ -39,6 +39,7 @@ type StudyLine struct {
 	Algorithm       string
 	Updated         Stamp
 	Best, Feasible  string   // "best 81.4 % at trial 17", "feasible 14 of 19"
+	FeasibleMark    string   // the mark beside the latter
 	Limits          []string // "impurity ≤ 0.5 %"
 	Simulated       bool
 }

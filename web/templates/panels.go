@@ -33,15 +33,19 @@ type Event struct {
 
 // Height is how many pixels the panels need, with the space for titles, marks, axis and legend.
 func (p Panels) Height() int {
-	height := PanelsFoot
+	height := panelsFoot
 	for _, panel := range p.List {
-		height += panel.Height + PanelGap
+		height += panelGap + panel.Height
+	}
+	if len(p.Events) > 0 {
+		height += panelsEvents
 	}
 	return height
 }
 
-// The space between panels, for the title of the lower one, and below them, for marks, axis and legend.
+// Pixels of a title, of the row of marks where there are any, and of the axis with a legend of two lines; plots.js has the same.
 const (
-	PanelGap   = 26
-	PanelsFoot = 110
+	panelGap     = 22
+	panelsEvents = 10
+	panelsFoot   = 76
 )

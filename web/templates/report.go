@@ -17,11 +17,14 @@ type Report struct {
 	Facts             []Fact
 	Figures           []ReportFigure
 	FiguresNote       string
+	NoteKey           string // what the letters above charts mean
 	Trials            Table
 	TrialsNote        string
 	Amends            Table
 	Ledger            Table
 	LedgerNote        string
+	Trust             []string // of the model's bands, and of a drift
+	Theorem           *Theorem // nil where no bound is drawn
 }
 
 // ReportVerdict is the answer of the study.
@@ -35,4 +38,5 @@ type ReportVerdict struct {
 // ReportFigure is a chart that is drawn already.
 type ReportFigure struct {
 	ID, Title, SVG, Caption string
+	Table                   Table // the numbers behind it; without rows where another table has them
 }

@@ -29,6 +29,7 @@ type StudyPage struct {
 	Lab         Lab
 	Verdict     Verdict
 	Next        Next
+	Working     bool    // the model is still being worked out: what waits for it is fetched once the page stands
 	Whole       *Whole  // everything below, where it is asked for at once
 	Later       []Later // what is fetched when it is seen
 }
@@ -66,6 +67,7 @@ type Next struct {
 	Cards     []Card
 	More      int    // waiting trials not shown
 	Any       bool   // there are trials at all
+	Idle      string // how the trials ended, where none waits
 	Metrics   string // the names that a first design leads to
 	FirstLeft int    // suggestions of the first design still to come
 	AskKey    string
@@ -82,6 +84,9 @@ type Setting struct {
 	Name, Value, Unit string
 	Was               string // as chosen, when the settings used were different
 }
+
+// IsLong tells of a choice whose name is more than a word or two, and need not be read from afar.
+func (s Setting) IsLong() bool { return len(s.Value) > 28 }
 
 // Card is one waiting trial.
 type Card struct {
@@ -198,7 +203,7 @@ type Trust struct {
 	Calibrations []string
 	Drifts       []Drift
 	Chart        *Chart
-	Bound        []BoundFact
+	Theorem      *Theorem // nil where no bound is drawn
 }
 
 // Drift is what a metric's residuals say of a drift.
@@ -208,10 +213,14 @@ type Drift struct {
 	Strong bool
 }
 
-// BoundFact is a bound with what it rests on.
-type BoundFact struct {
-	Name, Text  string
-	Assumptions []string
+// Theorem is what a bound on violation rests on.
+type Theorem struct {
+	Summary     string
+	Source      string // number, paper, year
+	Bounds      string // what it bounds
+	Here        string // the figures, and what they are worth
+	Short       string // how far they fall short of the theorem, "" where they do not
+	Assumptions Table
 }
 
 // Trials is the trials table.
@@ -254,7 +263,8 @@ type TrialRow struct {
 // Cell is a value in a table, with the one it replaced.
 type Cell struct {
 	Text, Was string
-	Broken    bool // outside a limit
+	Chosen    string // the setting that was chosen, where another was used
+	Broken    bool   // outside a limit
 	Missing   bool
 }
 

@@ -116,7 +116,11 @@ func TestTheLoop(t *testing.T) {
 		t.Fatalf("asked: %s", asked.Body)
 	}
 	s.API("POST", base+"/ask", nil).Want(201) // no body means one
-	s.API("POST", base+"/ask", `{"count": 51}`).Faults(422)
+	for _, count := range []string{"0", "-1", "51"} {
+		if faults := s.API("POST", base+"/ask", `{"count": `+count+`}`).Faults(422); faults["body.count"] == "" {
+			t.Errorf("%s trials: %v", count, faults)
+		}
+	}
 	told := s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200).JSON()
 	if told["status"] != "partial" || told["feasible"] != nil {
 		t.Errorf("told %v", told)
@@ -420,6 +424,50 @@ func TestTableGoesOutAndIn(t *testing.T) {
 	if back := s.API("GET", "/studies/"+copied+"/export.csv", nil).Want(200); string(back.Body) != string(out.Body) {
 		t.Errorf("out\n%s\nback\n%s", out.Body, back.Body)
 	}
+}
+
+// TestOvershootsGoOutAndIn: a trial that ran beyond the bounds comes back with the exported table as it was; another row there is refused unless
+// it is said to have been run so.
+func TestOvershootsGoOutAndIn(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	ran := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+ran+"/ask", `{"count": 3}`).Want(201)
+	s.API("POST", "/studies/"+ran+"/trials/1/tell", `{"metrics": {"yield": 71.2, "impurity": 0.3}, "parameters": {"temperature": 61.73, "catalyst": "A"}}`).Want(200)
+	s.API("POST", "/studies/"+ran+"/trials/2/tell", `{"metrics": {"yield": 70}}`).Want(200)
+	out := s.API("GET", "/studies/"+ran+"/export.csv", nil).Want(200)
+
+	copied := s.NewStudy(sitetest.Screen)
+	path := "/studies/" + copied
+	in := func(query, body string) sitetest.Answer {
+		return s.API("POST", path+"/import"+query, body, "Content-Type", "text/csv")
+	}
+	dry := in("?dry_run=true", string(out.Body)).Want(200).JSON()
+	if doubts, _ := dry["doubts"].([]any); len(doubts) != 1 || doubts[0].(map[string]any)["location"] != "body.lines[2].temperature" {
+		t.Errorf("dry run %v", dry)
+	}
+	in("", string(out.Body)).Want(200)
+	if back := s.API("GET", path+"/export.csv", nil).Want(200); string(back.Body) != string(out.Body) {
+		t.Errorf("out\n%s\nback\n%s", out.Body, back.Body)
+	}
+
+	plain := "temperature,catalyst,yield\n62,A,1\n"
+	if faults := in("", plain).Faults(422); len(faults) != 1 || !strings.Contains(faults["body.lines[2].temperature"], "beyond_bounds=true") {
+		t.Errorf("a plain row: %v", faults)
+	}
+	in("?dry_run=true", plain).Faults(422)
+	in("?beyond_bounds=true&dry_run=true", plain).Want(200)
+	in("?beyond_bounds=true", plain).Want(200)
+	in("?beyond_bounds=perhaps", plain).Faults(422)
+
+	s.API("POST", path+"/ask", `{"count": 1}`).Want(201)
+	for _, read := range []string{"/state", "/history", "/trials", "/trials/1"} {
+		s.API("GET", path+read, nil).Want(200)
+	}
+	if verified := s.API("POST", path+"/verify", `{}`).Want(200).JSON(); verified["ok"] != true {
+		t.Errorf("verified %v", verified)
+	}
+	s.API("POST", "/studies/import", s.API("GET", path+"/export.json", nil).Want(200).Body).Want(201)
 }
 
 func TestBundleGoesOutAndIn(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/http/problem"
+	"headroom/internal/mutation"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -60,8 +61,9 @@ func TestStrictJSONNamesEveryFault(t *testing.T) {
 			map[string]string{"body.seed": "not negative", "body.parameters[0].low": "a number, not a list"}},
 		"limit without number": {&design.Definition{}, `{"name":"a","parameters":[],"objective":{"metric":"y"},"constraints":[{"metric":"p","op":"<="},{"metric":"q","threshold":null}]}`, 422,
 			map[string]string{"body.constraints[0].threshold": "required", "body.constraints[1].threshold": "not null"}},
-		"NUL in a name": {&reasonRequest{}, `{"reason": "a\u0000b"}`, 422, map[string]string{"body.reason": "U+0000"}},
-		"setting null":  {&pointsRequest{}, `{"points": [{"x": null}]}`, 422, map[string]string{"body.points[0].x": "not null"}},
+		"NUL in a name":    {&reasonRequest{}, `{"reason": "a\u0000b"}`, 422, map[string]string{"body.reason": "U+0000"}},
+		"a field too many": {&struct{}{}, `{"reason": "x"}`, 422, map[string]string{"body.reason": "there are none here"}},
+		"setting null":     {&pointsRequest{}, `{"points": [{"x": null}]}`, 422, map[string]string{"body.points[0].x": "not null"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +120,8 @@ var requestTypes = []reflect.Type{
 
 // FuzzDecodeJSON: whatever is sent, the decoder accepts only what encoding/json reads alike without unknown fields, and
 // otherwise says where the fault is.
-func FuzzDecodeJSON(f *testing.F) {
+func FuzzDecodeJSON(plain *testing.F) {
+	f := mutation.Of(plain)
 	for i := range requestTypes {
 		f.Add(uint8(i), `{"metrics": {"y": {"value": 1, "stddev": 0.1}, "z": 2}, "note": "n", "observed_at": "2026-05-01T14:02:00Z"}`)
 		f.Add(uint8(i), `{"name":"a","parameters":[{"name":"x","type":"real","low":0,"high":1e400}],"objective":{"metric":"y"},"seed":7}`)

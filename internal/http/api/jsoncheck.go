@@ -169,7 +169,11 @@ func (c *jsonCheck) member(fields []jsonField, element reflect.Type, key string)
 		c.value(fields[i].kind, !fields[i].required)
 		return
 	}
-	c.fault(nil, "there is no such field; the fields here are %s", fieldNames(fields))
+	there := "there are none here"
+	if len(fields) > 0 {
+		there = "the fields here are " + fieldNames(fields)
+	}
+	c.fault(nil, "there is no such field; %s", there)
 	c.value(anyType, true)
 }
 

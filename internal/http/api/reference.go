@@ -25,7 +25,18 @@ type algorithmDescription struct {
 	Summary              string               `json:"summary"`
 	NeedsGivenConstraint bool                 `json:"needs_given_constraint"`
 	NeedsSafeSeeds       bool                 `json:"needs_safe_seeds"`
+	Theorem              *theoremDescription  `json:"theorem"` // null for an algorithm that draws no bound on violation
 	Settings             []settingDescription `json:"settings"`
+}
+
+// theoremDescription is what was proved about an algorithm's bound on violation.
+type theoremDescription struct {
+	Name        string   `json:"name"`
+	Paper       string   `json:"paper"`
+	Year        int      `json:"year"`
+	Bounds      string   `json:"bounds"`
+	Short       string   `json:"short"` // how far the bound drawn falls short of what was proved; empty where it does not
+	Assumptions []string `json:"assumptions"`
 }
 
 type settingDescription struct {
@@ -58,10 +69,21 @@ func listAlgorithms(w http.ResponseWriter, r *http.Request) error {
 	for _, a := range optimizer.Algorithms() {
 		list.Algorithms = append(list.Algorithms, algorithmDescription{
 			Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Summary,
-			NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Settings: settingDescriptions(a.Settings),
+			NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: settingDescriptions(a.Settings),
 		})
 	}
 	return writeJSON(w, http.StatusOK, list)
+}
+
+func theoremOf(t *optimizer.Theorem) *theoremDescription {
+	if t == nil {
+		return nil
+	}
+	out := &theoremDescription{Name: t.Name, Paper: t.Paper, Year: t.Year, Bounds: t.Bounds, Short: t.Short}
+	for _, a := range t.Assumptions {
+		out.Assumptions = append(out.Assumptions, a.Text)
+	}
+	return out
 }
 
 func settingDescriptions(settings []optimizer.Setting) []settingDescription {

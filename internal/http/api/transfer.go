@@ -92,7 +92,8 @@ func (p *patientWriter) Write(text []byte) (int, error) {
 func (a *API) ImportCSV() Operation {
 	return Operation{
 		Handle: a.importCSV, Summary: "Import a table: each row a round, chosen then told; all rows or none", Tag: "In and out", Body: "", BodyType: "text/csv", Status: 200, Answer: importDocument{}, Writes: true,
-		Query: []queryParameter{{"dry_run", "Store nothing, say what would be imported", false}, {"ignore_unknown", "Leave out columns that are no parameter and no metric", false}},
+		Query: []queryParameter{{"dry_run", "Store nothing, say what would be imported", false}, {"ignore_unknown", "Leave out columns that are no parameter and no metric", false},
+			{"beyond_bounds", "Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway", false}},
 	}
 }
 
@@ -101,7 +102,7 @@ func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	options := study.ImportOptions{DryRun: q.Yes("dry_run"), IgnoreUnknown: q.Yes("ignore_unknown")}
+	options := study.ImportOptions{DryRun: q.Yes("dry_run"), IgnoreUnknown: q.Yes("ignore_unknown"), BeyondBounds: q.Yes("beyond_bounds")}
 	if err := q.Err(); err != nil {
 		return err
 	}

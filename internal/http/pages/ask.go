@@ -17,7 +17,7 @@ func (s *Site) Ask(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return submit(w, r, func(form *typed) submission {
-		ask := study.Ask{Count: form.whole("count", 1), Brought: design.Brought{Context: form.context(snap.Definition)}}
+		ask := study.Ask{Count: new(form.whole("count", 1)), Brought: design.Brought{Context: form.context(snap.Definition)}}
 		return submission{
 			do: func(cmd study.Command) error {
 				_, _, err := s.Studies.Ask(r.Context(), cmd, snap.ID, ask)

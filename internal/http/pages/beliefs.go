@@ -89,6 +89,9 @@ func (v visit) noModelWords() string {
 	if len(v.metricsShown()) > 0 && v.read(v.snap.Definition.Objective.Metric) {
 		return ""
 	}
+	if !v.read(v.snap.Definition.Objective.Metric) {
+		return "The model’s picture of each metric will be drawn here once " + v.snap.Definition.Objective.Metric + " has a reading."
+	}
 	return "The model begins when the first few trials have shown how large the values are; its picture of each metric will then be drawn here."
 }
 

@@ -148,7 +148,7 @@ func (v visit) recommended(r *study.Recommendation) string {
 		return "none"
 	}
 	o := v.snap.Definition.Objective
-	return fmt.Sprintf("trial %d, predicted %s", r.Number, uncertain(r.Mean[o.Metric], r.SD[o.Metric], o.Unit))
+	return fmt.Sprintf("trial %d, expected %s %s (± one standard deviation, without the noise of a reading)", r.Number, o.Metric, uncertain(r.Mean[o.Metric], r.SD[o.Metric], o.Unit))
 }
 
 func nextText(d design.Definition, next *design.Settings) string {

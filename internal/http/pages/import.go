@@ -60,7 +60,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
 		if unread == nil && strings.TrimSpace(rows) == "" {
 			form.fault("text", "choose a file above, or paste rows here")
 		}
-		options := study.ImportOptions{DryRun: form.pressed() != "import", IgnoreUnknown: form.text("ignore") != ""}
+		options := study.ImportOptions{DryRun: form.pressed() != "import", IgnoreUnknown: form.text("ignore") != "", BeyondBounds: true} // which is doubted
 		var page templates.ImportPage
 		asked := submission{
 			do: func(cmd study.Command) error {

@@ -23,15 +23,16 @@ func (v visit) mapChart(o outlook, drawn study.Map, recommended *study.Recommend
 	px, py := parameter(d, o.x), parameter(d, o.y)
 	unit := unitOf(d, o.metric)
 	chances := len(d.Constraints) > 0 && v.modelStands()
-	surface := templates.Surface{Smooth: !v.unordered(o.x) && !v.unordered(o.y), Mean: drawn.Mean[o.metric], MeanName: axisName(o.metric, unit)}
+	surface := templates.Surface{Smooth: !v.unordered(o.x) && !v.unordered(o.y), Mean: inSixDigits(drawn.Mean[o.metric]), MeanName: axisName(o.metric, unit)}
 	if chances {
-		surface.Chance = drawn.Feasible
+		surface.Chance = inSixDigits(drawn.Feasible)
 	}
+	surface.Note = "(± one standard deviation, without the noise of a reading)"
 	for _, x := range drawn.X {
-		surface.X = append(surface.X, v.mapValue(x, surface.Smooth, px))
+		surface.X, surface.AtX = append(surface.X, v.mapValue(x, surface.Smooth, px)), append(surface.AtX, o.x+" "+settingText(px, x))
 	}
 	for _, y := range drawn.Y {
-		surface.Y = append(surface.Y, v.mapValue(y, surface.Smooth, py))
+		surface.Y, surface.AtY = append(surface.Y, v.mapValue(y, surface.Smooth, py)), append(surface.AtY, o.y+" "+settingText(py, y))
 	}
 	table := templates.Table{Head: []templates.Column{{Name: o.x, Unit: px.Unit, Number: true}, {Name: o.y, Unit: py.Unit, Number: true}, {Name: "Expected " + o.metric, Unit: unit, Number: true}, {Name: "Chance within every limit", Number: true}}}
 	bi, bj := 0, 0
@@ -40,14 +41,13 @@ func (v visit) mapChart(o outlook, drawn study.Map, recommended *study.Recommend
 		step = 5
 	}
 	for i, y := range drawn.Y {
-		line, cells := make([]string, len(drawn.X)), make([]string, len(drawn.X))
+		line, cells, fits := make([]string, len(drawn.X)), make([]string, len(drawn.X)), make([]string, len(drawn.X))
 		for j, x := range drawn.X {
 			mean, sd, chance := drawn.Mean[o.metric][i][j], drawn.SD[o.metric][i][j], drawn.Feasible[i][j]
 			cells[j] = alike(sd)(mean)
-			line[j] = fmt.Sprintf("%s %s, %s %s\nexpected %s (± one standard deviation, without the noise of a reading)", o.x, settingText(px, x), o.y, settingText(py, y), uncertain(mean, sd, unit))
+			line[j], fits[j] = uncertain(mean, sd, unit), percent(chance)
 			if chances {
-				cells[j] += "\n" + percent(chance)
-				line[j] += "\nchance within every limit " + percent(chance)
+				cells[j] += "\n" + fits[j]
 			}
 			if i%step == 0 && j%step == 0 {
 				table.Rows = append(table.Rows, []string{settingText(px, x), settingText(py, y), alike(sd)(mean), v.chanceText(chance)})
@@ -57,6 +57,9 @@ func (v visit) mapChart(o outlook, drawn study.Map, recommended *study.Recommend
 			}
 		}
 		surface.Text = append(surface.Text, line)
+		if chances {
+			surface.Chances = append(surface.Chances, fits)
+		}
 		if !surface.Smooth {
 			surface.Cells = append(surface.Cells, cells)
 		}
@@ -119,10 +122,10 @@ func (v visit) observedOn(o outlook, recommended *study.Recommendation) []templa
 		if t.Waiting() && t.Feasible == nil {
 			style = templates.Waiting
 		}
-		points.add(style, plotValue(t.Parameters[o.x]), plotValue(t.Parameters[o.y]), text, trialURL(v.snap.ID, t.Number))
+		points.add(style, plotValue(t.Parameters[o.x]), plotValue(t.Parameters[o.y]), text, t.Number)
 	}
 	if recommended != nil && v.modelStands() {
-		points.add(templates.Recommended, plotValue(recommended.Parameters[o.x]), plotValue(recommended.Parameters[o.y]), fmt.Sprintf("recommended: the settings of trial %d", recommended.Number), trialURL(v.snap.ID, recommended.Number))
+		points.add(templates.Recommended, plotValue(recommended.Parameters[o.x]), plotValue(recommended.Parameters[o.y]), fmt.Sprintf("recommended: the settings of trial %d", recommended.Number), recommended.Number)
 	}
 	return points.all()
 }

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/study"
@@ -19,7 +21,7 @@ const mostCards = 50
 func (v visit) next() templates.Next {
 	d := v.snap.Definition
 	next := templates.Next{Study: v.head, AskKey: newKey(), Any: len(v.snap.Trials) > 0, FirstLeft: firstDesign(d) - len(v.snap.Trials), Context: contextInputs(d)}
-	next.Ask.Values = map[string][]string{}
+	next.Ask.Values, next.Idle = map[string][]string{}, v.idle()
 	waiting := v.snap.WaitingTrials()
 	for i := range waiting[:min(mostCards, len(waiting))] {
 		next.Cards = append(next.Cards, v.card(&waiting[i]))
@@ -36,6 +38,61 @@ func (v visit) next() templates.Next {
 		next.Candidate = next.Candidate || c.Sampled
 	}
 	return next
+}
+
+// idle says how the trials ended, for when none waits.
+func (v visit) idle() string {
+	if words := v.fruitless(); words != "" {
+		return capitalised(words) + "."
+	}
+	read := len(v.snap.Trials)
+	var others []string
+	for _, status := range []ledger.Status{ledger.StatusFailed, ledger.StatusAbandoned} {
+		if n := v.ended(status); n > 0 {
+			others, read = append(others, strconv.Itoa(n)+" "+endWords(status, n)), read-n
+		}
+	}
+	if len(others) == 0 {
+		return "Every trial has its results."
+	}
+	return count(read, "trial has its", "trials have their") + " results, " + listed(others) + "."
+}
+
+// fruitless says how all trials ended when none brought a result, "" when some did or may still.
+func (v visit) fruitless() string {
+	trials, failed, abandoned := len(v.snap.Trials), v.ended(ledger.StatusFailed), v.ended(ledger.StatusAbandoned)
+	switch {
+	case trials == 0 || failed+abandoned < trials:
+		return ""
+	case trials == 1:
+		return "the only trial " + endWords(v.snap.Trials[0].Status, 1)
+	case failed > 0 && abandoned > 0:
+		return fmt.Sprintf("of %d trials, %d %s and %d %s", trials, failed, endWords(ledger.StatusFailed, failed), abandoned, endWords(ledger.StatusAbandoned, abandoned))
+	case failed > 0:
+		return fmt.Sprintf("all %d trials failed", trials)
+	}
+	return fmt.Sprintf("none of the %d trials was run", trials)
+}
+
+// ended counts the trials of that status.
+func (v visit) ended(status ledger.Status) int {
+	n := 0
+	for _, t := range v.snap.Trials {
+		if t.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+func endWords(status ledger.Status, n int) string {
+	switch {
+	case status == ledger.StatusFailed:
+		return "failed"
+	case n == 1:
+		return "was not run"
+	}
+	return "were not run"
 }
 
 // firstDesign is how many trials spread over the space before the model chooses; 0 when the definition does not say.
@@ -67,12 +124,10 @@ func (v visit) card(t *ledger.Trial) templates.Card {
 		Study: v.head, Number: t.Number, Origin: originWords(t.Origin), Created: stamp(t.CreatedAt, v.now), By: t.By, Note: t.Note,
 		ReplicateOf: t.ReplicateOf, Status: t.Status, Settings: settingsOf(d, t.Parameters), Why: whyOf(t),
 	}
-	if t.SettingsChanged {
-		chosen := v.snap.Chosen(t.Number)
-		for i, was := range settingsOf(d, chosen) {
-			if i < len(card.Settings) && was.Name == card.Settings[i].Name && was.Value != card.Settings[i].Value {
-				card.Settings[i].Was = was.Value
-			}
+	for _, was := range settingsOf(d, v.chosenInstead(t)) {
+		at := slices.IndexFunc(card.Settings, func(s templates.Setting) bool { return s.Name == was.Name })
+		if at >= 0 && was.Value != card.Settings[at].Value {
+			card.Settings[at].Was = design.WithUnit(was.Value, was.Unit, thin)
 		}
 	}
 	card.Copy = copyText(d, t.Parameters)

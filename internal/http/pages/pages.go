@@ -4,6 +4,7 @@ package pages
 
 import (
 	"net/url"
+	"time"
 
 	"headroom/internal/account"
 	"headroom/internal/study"
@@ -16,6 +17,8 @@ type Options struct {
 	PublicURL *url.URL // where people reach the server
 	// MostShared is how many bytes of rendered sections are kept for everybody who looks at the same. 0: 32 MiB.
 	MostShared int64
+	// ModelPatience is how long the page of a long study waits for its model, before it is shown without. 0: 300 ms.
+	ModelPatience time.Duration
 }
 
 // Site holds what the handlers share.
@@ -29,6 +32,9 @@ type Site struct {
 func New(options Options) *Site {
 	if options.MostShared == 0 {
 		options.MostShared = 32 << 20
+	}
+	if options.ModelPatience == 0 {
+		options.ModelPatience = 300 * time.Millisecond
 	}
 	return &Site{Options: options, shared: newSharedParts(options.MostShared)}
 }

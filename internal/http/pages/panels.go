@@ -13,9 +13,9 @@ import (
 
 // Heights of panels in pixels.
 const (
-	bestHeight   = 160
-	limitHeight  = 104
-	lesserHeight = 72
+	bestHeight   = 144
+	limitHeight  = 92
+	lesserHeight = 60
 )
 
 // Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials and those that stand out; the rest is drawn as bars
@@ -104,7 +104,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templ
 		any = true
 		if !p.dense() || i >= len(p.snap.Trials)-newestMarks || stands(t) {
 			mark := style(t, m.Value)
-			s.points.add(mark, t.Number, m.Value, fmt.Sprintf("%s %s, %s", metric, p.measured(metric, m), thenWords(mark)), trialURL(p.snap.ID, t.Number))
+			s.points.add(mark, t.Number, m.Value, fmt.Sprintf("%s %s, %s", metric, p.measured(metric, m), thenWords(mark)), t.Number)
 		}
 	}
 	flush(len(p.snap.Trials))
@@ -133,7 +133,7 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 	}
 	if mean, predicted := t.Decision.Mean[metric]; predicted {
 		points.add(templates.Waiting, t.Number, mean, fmt.Sprintf("%s waits, expected %s (± one standard deviation, without the noise of a reading)", metric,
-			uncertain(mean, t.Decision.SD[metric], unitOf(p.snap.Definition, metric))), trialURL(p.snap.ID, t.Number))
+			uncertain(mean, t.Decision.SD[metric], unitOf(p.snap.Definition, metric))), t.Number)
 	}
 }
 
@@ -166,7 +166,7 @@ func (p *panelling) bestPanel() templates.Panel {
 		mean := r.Mean[o.Metric]
 		must = append(must, mean)
 		s.points.add(templates.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
-			o.Metric, uncertain(mean, r.SD[o.Metric], o.Unit)), trialURL(p.snap.ID, r.Number))
+			o.Metric, uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
 	}
 	within, above, below := robustRange(s.values, must)
 	p.note(p.bestWords(), prefixed(capitalised(o.Metric), beyondWords(above, below)))
@@ -318,7 +318,7 @@ func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
 		}
 	}
 	within, _, _ := robustRange(nil, append(all, 0))
-	p.note(violationCaption(c, now))
+	p.note(p.violationCaption(c, now))
 	return templates.Panel{Title: "Cumulative violation of " + axisName(c.Name, c.Unit), Height: lesserHeight, Y: templates.Axis{Range: within},
 		Traces: drawable(hard, soft, estimated, bound)}
 }

@@ -16,6 +16,9 @@ import (
 // tableAtOnce is up to how many trials the numbers behind the progress stand in the page; of more they are fetched when somebody opens them.
 const tableAtOnce = 60
 
+// mostLines is of how many trials a table has a line, the newest; a file has them all.
+const mostLines = 500
+
 // progress is how well the study does: panels over the same trials, of the objective, each limit, its violation and its price.
 func (s *Site) progress(ctx context.Context, v visit) (templates.Progress, error) {
 	progress := templates.Progress{Study: v.head}
@@ -75,13 +78,36 @@ func (v visit) panelChart(panels templates.Panels, notes []string) templates.Cha
 	}
 	return templates.Chart{
 		ID: "chart-progress", Title: title, Notes: notes, Beside: true, Height: panels.Height(),
-		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Panels: &panels, Foot: v.foot(), Traces: []templates.Trace{}},
+		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Panels: &panels, Foot: v.foot(), Trials: v.trials(), Traces: []templates.Trace{}},
 	}
 }
 
 // foot says where a picture comes from: study, moment and head of the ledger.
 func (v visit) foot() string {
 	return fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.snap.Definition.Name, v.snap.Version, v.snap.UpdatedAt.UTC().Format("2 January 2006, 15:04:05 UTC"), v.snap.Hash)
+}
+
+// trials is the address of a trial but for its number.
+func (v visit) trials() string { return strings.TrimSuffix(trialURL(v.snap.ID, 0), "0") }
+
+// sixDigits is a number to the digits that a chart can show.
+func sixDigits(x float64) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	if err != nil {
+		return x // as large as numbers get
+	}
+	return short
+}
+
+// inSixDigits are rows of them.
+func inSixDigits(rows [][]float64) [][]float64 {
+	short := make([][]float64, len(rows))
+	for i, row := range rows {
+		for _, x := range row {
+			short[i] = append(short[i], sixDigits(x))
+		}
+	}
+	return short
 }
 
 // denseWords say what is drawn of many trials.
@@ -93,7 +119,7 @@ func (p *panelling) denseWords() string {
 		count(len(p.snap.Trials), "trial", "trials"), newestMarks, count((len(p.snap.Trials)+spans-1)/spans, "trial", "trials"))
 }
 
-// table is the numbers behind the panels.
+// table is the numbers behind the panels, of the newest trials where there are many.
 func (p *panelling) table() templates.Table {
 	d := p.snap.Definition
 	o := d.Objective
@@ -114,6 +140,9 @@ func (p *panelling) table() templates.Table {
 		return "–"
 	}
 	for i, t := range p.snap.Trials {
+		if i < len(p.snap.Trials)-mostLines {
+			continue
+		}
 		best := "–"
 		if p.best[i] > 0 {
 			best = cell(p.snap.Trial(p.best[i]), o.Metric)
@@ -159,7 +188,7 @@ var markNames = map[templates.Style]string{
 	templates.Waiting: "waiting (expected)", templates.Recommended: "recommended (expected)", templates.Excluded: "excluded",
 }
 
-func (m *marks) add(style templates.Style, x, y any, text, link string) {
+func (m *marks) add(style templates.Style, x, y any, text string, trial int) {
 	if m.traces == nil {
 		m.traces = map[templates.Style]*templates.Trace{}
 	}
@@ -169,7 +198,7 @@ func (m *marks) add(style templates.Style, x, y any, text, link string) {
 		m.traces[style] = trace
 	}
 	trace.X, trace.Y = append(trace.X, x), append(trace.Y, y)
-	trace.Text, trace.Link = append(trace.Text, text), append(trace.Link, link)
+	trace.Text, trace.Trial = append(trace.Text, text), append(trace.Trial, trial)
 	if m.fade > 0 {
 		trace.Fade = append(trace.Fade, math.Round(100*m.fade)/100)
 	}
@@ -197,7 +226,7 @@ func styleOf(t *ledger.Trial) templates.Style {
 	return templates.Violated
 }
 
-func violationCaption(c design.Constraint, now study.ViolationOut) string {
+func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
 	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, over %s (hard); counting margin against it leaves %s%s (soft).",
 		rough(now.Hard), unitAfter(c.Unit), count(now.Rounds, "trial", "trials"), rough(now.Soft), unitAfter(c.Unit))
 	if now.Hard == 0 {
@@ -207,7 +236,7 @@ func violationCaption(c design.Constraint, now study.ViolationOut) string {
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", rough(*now.Estimated), unitAfter(c.Unit))
 	}
 	if now.Bound != nil {
-		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", rough(*now.Bound), unitAfter(c.Unit), *now.BoundKind)
+		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", rough(*now.Bound), unitAfter(c.Unit), p.boundKind(p.readout, now))
 		if dwarfs(now) {
 			caption += " It is too far away to be drawn beside them."
 		}
@@ -223,7 +252,7 @@ func dwarfs(now study.ViolationOut) bool {
 // push adds a point when there is one.
 func push(trace *templates.Trace, x int, y *float64) {
 	if y != nil {
-		trace.X, trace.Y = append(trace.X, x), append(trace.Y, *y)
+		trace.X, trace.Y = append(trace.X, x), append(trace.Y, sixDigits(*y))
 	}
 }
 
@@ -249,6 +278,6 @@ func drawable(traces ...templates.Trace) []templates.Trace {
 func (v visit) chart(id, title, caption string, x, y templates.Axis, traces []templates.Trace, limits []templates.Limit, table templates.Table) templates.Chart {
 	return templates.Chart{
 		ID: "chart-" + id, Title: title, Caption: caption, Table: table,
-		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), X: x, Y: y, Traces: traces, Limits: limits},
+		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), X: x, Y: y, Traces: traces, Limits: limits},
 	}
 }

@@ -106,6 +106,7 @@ func (s *Site) report(ctx context.Context, v visit, now *ledger.Snapshot) (templ
 	if report.Verdict, err = s.reportVerdict(ctx, v, state); err != nil {
 		return report, err
 	}
+	report.Theorem, report.NoteKey, report.Trust = v.theorem(state), noteKey, v.trustLines(state)
 	report.Figures, report.FiguresNote, err = s.reportFigures(ctx, v, state, past)
 	return report, err
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"headroom/internal/figure"
 	"headroom/internal/study"
@@ -19,6 +20,7 @@ import (
 type sketch struct {
 	title, caption string
 	chart          figure.Chart
+	table          templates.Table // behind it, where the trials' table is not
 }
 
 // reportFigures draws every chart: first all is computed, then all is drawn, each in its turn.
@@ -33,7 +35,7 @@ func (s *Site) reportFigures(ctx context.Context, v visit, state study.Readout, 
 			sketches = append(sketches, v.limitSketch(c, p), v.violationSketch(c, rows, state))
 		}
 		if _, priced := state.Multipliers[c.Name]; priced {
-			sketches = append(sketches, multiplierSketch(c, rows, state))
+			sketches = append(sketches, v.multiplierSketch(c, rows, state))
 		}
 	}
 	beliefs, note, err := s.sliceSketches(ctx, v, state)
@@ -41,13 +43,14 @@ func (s *Site) reportFigures(ctx context.Context, v visit, state study.Readout, 
 		return nil, "", err
 	}
 	sketches = append(sketches, beliefs...)
+	sketches = append(sketches, v.driftSketches(state)...)
 	figures := make([]templates.ReportFigure, len(sketches))
 	steps := make([]func() error, len(sketches))
 	for i, sketch := range sketches {
 		steps[i] = func() error {
 			id := "figure-" + strconv.Itoa(i+1)
 			svg, err := sketch.chart.SVG(id)
-			figures[i] = templates.ReportFigure{ID: id, Title: sketch.title, SVG: svg, Caption: sketch.caption}
+			figures[i] = templates.ReportFigure{ID: id, Title: sketch.title, SVG: svg, Caption: sketch.caption, Table: sketch.table}
 			return err
 		}
 	}
@@ -60,7 +63,7 @@ func (v visit) overTrials() figure.Axis {
 }
 
 // points collects marks by their shape.
-type points [figure.Cross + 1]figure.Marks
+type points [figure.Shapes]figure.Marks
 
 func (m *points) add(shape figure.Shape, x, y float64) {
 	m[shape].Shape = shape
@@ -98,6 +101,8 @@ func at(values []float64, keep []int) []float64 {
 // shapeOf is the mark of a trial whose value is known.
 func shapeOf(t *ledger.Trial) figure.Shape {
 	switch {
+	case t.Excluded:
+		return figure.Plus
 	case t.Feasible == nil:
 		return figure.Ring
 	case *t.Feasible:
@@ -106,18 +111,56 @@ func shapeOf(t *ledger.Trial) figure.Shape {
 	return figure.Triangle
 }
 
-// mostNotes is how many changes are marked on an axis before their lines hide the rest.
-const mostNotes = 12
+// noteLetters are how charts over trials mark what was changed; noteKey says what they mean.
+var noteLetters = []struct {
+	letter string
+	is     func(turn ledger.Turn, before []design.Constraint) bool
+}{
+	{"c", func(turn ledger.Turn, _ []design.Constraint) bool { return turn.Kind == ledger.Corrected }},
+	{"x", func(turn ledger.Turn, _ []design.Constraint) bool { return turn.Kind == ledger.Excluded }},
+	{"i", func(turn ledger.Turn, _ []design.Constraint) bool { return turn.Kind == ledger.Included }},
+	{"l", func(turn ledger.Turn, before []design.Constraint) bool { return limitMoved(turn, before) }},
+	{"s", func(turn ledger.Turn, before []design.Constraint) bool {
+		return turn.Kind == ledger.Reconfigured && !limitMoved(turn, before)
+	}},
+	{fitted, func(turn ledger.Turn, _ []design.Constraint) bool { return turn.Kind == ledger.Fitted }},
+}
 
-// notes are what was changed, as marks on the axis; about tells which.
-func (p *past) notes() (list []figure.Note, more string) {
-	if len(p.marks) > mostNotes {
-		return nil, fmt.Sprintf(" %d corrections, exclusions and changes are listed below.", len(p.marks))
+// fitted is the letter of what the model does by itself, often: no line is drawn for it.
+const fitted = "f"
+
+const noteKey = "Letters above a chart over trials stand where something was changed: c a value corrected, x a trial taken out, i one taken in again, l a limit changed, s other settings of the study changed, f the model refitted."
+
+func limitMoved(turn ledger.Turn, before []design.Constraint) bool {
+	return turn.Kind == ledger.Reconfigured && limitChanges(before, turn.Limits) != ""
+}
+
+// mostNotes is how many places of an axis have room for letters; changes that fall into one share it.
+const mostNotes = 60
+
+// notes are what was changed, as letters on the axis of trials.
+func (v visit) notes() []figure.Note {
+	size := (len(v.snap.Trials) + mostNotes - 1) / mostNotes
+	var list []figure.Note
+	at := map[int]int{}
+	for i, turn := range v.snap.Turns {
+		for _, note := range noteLetters {
+			if i == 0 || !note.is(turn, v.snap.Turns[i-1].Limits) {
+				continue
+			}
+			place := turn.After / max(size, 1)
+			n, there := at[place]
+			if !there {
+				n = len(list)
+				at[place], list = n, append(list, figure.Note{X: float64(turn.After) + 0.5})
+			}
+			if !strings.Contains(list[n].Text, note.letter) {
+				list[n].Text += note.letter
+			}
+			list[n].Slight = list[n].Text == fitted
+		}
 	}
-	for _, m := range p.marks {
-		list = append(list, figure.Note{X: m.x, Text: m.text})
-	}
-	return list, ""
+	return list
 }
 
 // bestSketch is the objective over trials with the best within the limits so far.
@@ -160,18 +203,18 @@ func (v visit) bestSketch(state study.Readout, p *past) sketch {
 	if len(best.X) > 0 {
 		chart.Curves = []figure.Curve{best}
 	}
-	return v.overTrialsSketch("Best "+o.Metric+" so far", caption, chart, &marks, p, outside)
+	return v.overTrialsSketch("Best "+o.Metric+" so far", caption, chart, &marks, outside)
 }
 
 // overTrialsSketch completes a chart over trials: marks, marks on the axis, and what its caption has to say of both.
-func (v visit) overTrialsSketch(title, caption string, chart figure.Chart, marks *points, p *past, outside int) sketch {
-	var thinned, more string
+func (v visit) overTrialsSketch(title, caption string, chart figure.Chart, marks *points, outside int) sketch {
+	var thinned string
 	chart.Marks, thinned = marks.thinned()
-	chart.Notes, more = p.notes()
+	chart.Notes = v.notes()
 	if outside > 0 {
 		caption += fmt.Sprintf(" %s beyond the range that is drawn, and stand at its edge.", count(outside, "reading lies", "readings lie"))
 	}
-	return sketch{title, caption + thinned + more, chart}
+	return sketch{title: title, caption: caption + thinned, chart: chart}
 }
 
 // limitSketch is a constraint's metric over trials, against the limit as it stood at each.
@@ -194,6 +237,9 @@ func (v visit) limitSketch(c design.Constraint, p *past) sketch {
 		if !broken(c, m.Value) {
 			shape = figure.Dot
 			kept++
+		}
+		if t.Excluded {
+			shape = figure.Plus
 		}
 		marks.add(shape, float64(t.Number), m.Value)
 		values = append(values, m.Value)
@@ -222,7 +268,7 @@ func (v visit) limitSketch(c design.Constraint, p *past) sketch {
 	if len(steps) > 1 {
 		caption += fmt.Sprintf(" It was changed %s.", count(len(steps)-1, "time", "times"))
 	}
-	return v.overTrialsSketch(capitalised(c.Metric)+" against its limit "+nameWhereOther(c), caption, chart, &marks, p, outside)
+	return v.overTrialsSketch(capitalised(c.Metric)+" against its limit "+nameWhereOther(c), caption, chart, &marks, outside)
 }
 
 // nameWhereOther is a constraint's name where it is not that of its metric.
@@ -263,15 +309,15 @@ func (v visit) violationSketch(c design.Constraint, rows []study.HistoryRow, sta
 		if *now.Bound <= 10*math.Max(now.Hard, now.Soft) {
 			curves = append(curves, bound)
 		}
-		caption += fmt.Sprintf(" The algorithm’s bound on the trials that it chose is %s%s (%s).", rough(*now.Bound), unit, *now.BoundKind)
+		caption += fmt.Sprintf(" The algorithm’s bound on the trials that it chose is %s%s (%s).", rough(*now.Bound), unit, v.boundKind(state, now))
 	}
-	chart := figure.Chart{X: figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(rows)) + 0.5}, Y: figure.Axis{Name: axisName("sum of excess", c.Unit)}, Height: 2}
+	chart := figure.Chart{X: figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(rows)) + 0.5}, Y: figure.Axis{Name: axisName("sum of excess", c.Unit)}, Height: 2, Notes: v.notes()}
 	for _, curve := range curves {
 		if len(curve.X) > 0 {
 			chart.Curves = append(chart.Curves, thinCurve(curve))
 		}
 	}
-	return sketch{"Cumulative violation of " + c.Name, caption + " Counted against the limit as it is now.", chart}
+	return sketch{title: "Cumulative violation of " + c.Name, caption: caption + " Counted against the limit as it is now.", chart: chart}
 }
 
 // thinCurve keeps of a very long curve the lowest and the highest of each stretch.
@@ -282,7 +328,7 @@ func thinCurve(curve figure.Curve) figure.Curve {
 }
 
 // multiplierSketch is a constraint's price over trials.
-func multiplierSketch(c design.Constraint, rows []study.HistoryRow, state study.Readout) sketch {
+func (v visit) multiplierSketch(c design.Constraint, rows []study.HistoryRow, state study.Readout) sketch {
 	price := figure.Curve{Step: true}
 	for _, row := range rows {
 		if y, there := row.Multipliers[c.Name]; there {
@@ -292,8 +338,8 @@ func multiplierSketch(c design.Constraint, rows []study.HistoryRow, state study.
 	now := state.Multipliers[c.Name]
 	price.X, price.Y = append(price.X, float64(state.Round)), append(price.Y, now)
 	caption := fmt.Sprintf("What the algorithm charges for a unit of excess in each decision: %s in the next.", rough(now))
-	chart := figure.Chart{X: figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(rows)) + 1.5}, Y: figure.Axis{Name: "multiplier"}, Height: 2, Curves: []figure.Curve{thinCurve(price)}}
-	return sketch{"Price of breaking " + c.Name + " (multiplier)", caption, chart}
+	chart := figure.Chart{X: figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(rows)) + 1.5}, Y: figure.Axis{Name: "multiplier"}, Height: 2, Curves: []figure.Curve{thinCurve(price)}, Notes: v.notes()}
+	return sketch{title: "Price of breaking " + c.Name + " (multiplier)", caption: caption, chart: chart}
 }
 
 // reportSamples is how many values of a parameter a chart of the model asks for.
@@ -318,19 +364,23 @@ func (s *Site) sliceSketches(ctx context.Context, v visit, state study.Readout) 
 	if err != nil {
 		return nil, "", err
 	}
+	if list, err = s.mapSketch(ctx, v, state, along); err != nil {
+		return nil, "", err
+	}
+	maps := len(list)
 	total := 0
 	for _, metric := range modelled(v.snap.Definition) {
 		if !v.snap.HasReading(metric) {
 			continue
 		}
 		for _, slice := range along {
-			if total++; len(list) < mostReportSlices {
+			if total++; len(list)-maps < mostReportSlices {
 				list = append(list, v.sliceSketch(slice, metric, trial, state.Recommendation != nil))
 			}
 		}
 	}
-	if total > len(list) {
-		note = fmt.Sprintf("Of %d charts of the model the first %d are drawn; the study’s page has all of them.", total, len(list))
+	if drawn := len(list) - maps; total > drawn {
+		note = fmt.Sprintf("Of %d charts of the model along one parameter the first %d are drawn; the study’s page has all of them.", total, drawn)
 	}
 	return list, note, nil
 }
@@ -384,7 +434,7 @@ func (v visit) sliceSketch(slice study.Slice, metric string, through *ledger.Tri
 	var thinned string
 	chart.Marks, thinned = marks.thinned()
 	caption := fmt.Sprintf("Line: what the model expects of %s along %s, the other settings as in trial %d; shaded: its 95%s%% band, without the noise of a reading. Marks: all readings, wherever their other settings were.", metric, p.Name, through.Number, thin)
-	return sketch{capitalised(metric) + " along " + p.Name, caption + thinned, chart}
+	return sketch{title: capitalised(metric) + " along " + p.Name, caption: caption + thinned, chart: chart}
 }
 
 // bars are the model's means and bands at choices, which have no order to draw a line along.

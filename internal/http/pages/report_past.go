@@ -18,7 +18,6 @@ type past struct {
 	chosen    int // trials begun so far
 	// limits are the thresholds of each constraint, each from the trial that was the next when it was set.
 	limits map[string][]threshold
-	marks  []mark
 	amends [][]string
 	missed int // amends that are not kept
 	recent []templates.LedgerEntry
@@ -30,12 +29,6 @@ type threshold struct {
 	from  int // trial
 	value float64
 	unit  string
-}
-
-// mark is a place of the trials' axis where something was changed.
-type mark struct {
-	x    float64
-	text string
 }
 
 // eventsAtOnce is how many entries a report reads at a time.
@@ -89,7 +82,6 @@ func (p *past) take(v visit, event ledger.Event) error {
 			return err
 		}
 		p.define(data.Definition)
-		p.marks = append(p.marks, mark{float64(p.chosen) + 0.5, "changed"})
 		p.amend(event, "–", "configuration", "", changesWords(data.Definition, data.Changes), data.Reason)
 	case ledger.Corrected, ledger.Excluded, ledger.Included:
 		return p.takeAmend(v, event)
@@ -105,11 +97,6 @@ func (p *past) takeAmend(v visit, event ledger.Event) error {
 	for _, line := range lines {
 		p.amend(event, strconv.Itoa(line.Number), line.What, line.Before, line.After, line.Reason)
 	}
-	if len(lines) == 0 {
-		return nil
-	}
-	word := map[ledger.Kind]string{ledger.Corrected: "corrected", ledger.Excluded: "taken out", ledger.Included: "in again"}[event.Kind]
-	p.marks = append(p.marks, mark{float64(lines[0].Number), word})
 	if event.Kind != ledger.Corrected {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -31,14 +32,30 @@ func (v visit) reportedTrials(recommended *study.Recommendation) []*ledger.Trial
 	return append(kept, trials[newest:]...)
 }
 
-// mostColumns is how many parameters and metrics have columns of their own on a sheet of paper.
-const mostColumns = 7
+// How many parameters and metrics have columns of their own on a sheet of paper, and how many letters their names may have in all where they are not
+// broken.
+const mostColumns, mostLetters = 7, 60
+
+// fitsApart tells whether columns of these names fit on a sheet of paper beside the rest.
+func fitsApart(names []string) bool {
+	letters := 0
+	for _, name := range names {
+		for _, word := range strings.Fields(name) {
+			letters += utf8.RuneCountInString(word)
+		}
+	}
+	return len(names) <= mostColumns && letters <= mostLetters
+}
 
 // trialTable lists trials, newest first, with what was told first where that was corrected.
 func (v visit) trialTable(trials []*ledger.Trial) templates.Table {
 	d := v.snap.Definition
 	metrics := tableMetrics(d)
-	apart := len(d.Parameters)+len(metrics) <= mostColumns
+	names := slices.Clone(metrics)
+	for _, p := range d.Parameters {
+		names = append(names, p.Name)
+	}
+	apart := fitsApart(names)
 	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}}}
 	if apart {
 		for _, p := range d.Parameters {

@@ -79,7 +79,7 @@ func (v visit) sliceGrid(o outlook, drawn []study.Slice, influences []influence,
 	notes = append(notes, v.sliceWords(o.metrics[0], byName, influences))
 	title := "Slices " + o.through
 	return templates.Chart{ID: "chart-slices", Title: title, Notes: notes, Height: grid.Height(), Table: v.sliceTable(o, byName, influences),
-		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Foot: v.foot(), Grid: &grid, Traces: []templates.Trace{}}}
+		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Foot: v.foot(), Trials: v.trials(), Grid: &grid, Traces: []templates.Trace{}}}
 }
 
 // influenceWords say in which order the parameters stand and by what.
@@ -107,8 +107,8 @@ func (v visit) sliceCell(o outlook, metric string, slice study.Slice, band study
 	spread := templates.Trace{Name: "model’s 95" + thin + "% band", Style: templates.BandStyle}
 	for i, at := range slice.At {
 		x := plotValue(at)
-		mean.X, mean.Y = append(mean.X, x), append(mean.Y, band.Mean[i])
-		spread.X, spread.Low, spread.High = append(spread.X, x), append(spread.Low, band.Lower95[i]), append(spread.High, band.Upper95[i])
+		mean.X, mean.Y = append(mean.X, x), append(mean.Y, sixDigits(band.Mean[i]))
+		spread.X, spread.Low, spread.High = append(spread.X, x), append(spread.Low, sixDigits(band.Lower95[i])), append(spread.High, sixDigits(band.Upper95[i]))
 	}
 	traces := []templates.Trace{spread, mean}
 	if p.Type == design.Categorical {
@@ -150,12 +150,12 @@ func (v visit) faded(o outlook, name, metric string, recommended *study.Recommen
 	for _, r := range list {
 		m := r.trial.Metrics[metric]
 		points.fade = math.Max(faintest, math.Exp(-r.away*r.away/(2*fadeLength*fadeLength)))
-		points.add(styleOf(r.trial), plotValue(r.trial.Parameters[name]), m.Value, fmt.Sprintf("Trial %d: %s", r.trial.Number, v.measured(metric, m)), trialURL(v.snap.ID, r.trial.Number))
+		points.add(styleOf(r.trial), plotValue(r.trial.Parameters[name]), m.Value, fmt.Sprintf("Trial %d: %s", r.trial.Number, v.measured(metric, m)), r.trial.Number)
 	}
 	if recommended != nil && v.modelStands() {
 		points.fade = 1
 		points.add(templates.Recommended, plotValue(recommended.Parameters[name]), recommended.Mean[metric], fmt.Sprintf("recommended, expected %s", uncertain(recommended.Mean[metric], recommended.SD[metric],
-			unitOf(v.snap.Definition, metric))), trialURL(v.snap.ID, recommended.Number))
+			unitOf(v.snap.Definition, metric))), recommended.Number)
 	}
 	return points.all(), left
 }

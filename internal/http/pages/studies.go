@@ -57,7 +57,10 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 			line.Limits = append(line.Limits, limitWords(limit))
 		}
 		if one.Known > 0 && len(one.Limits) > 0 {
-			line.Feasible = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known)
+			line.Feasible, line.FeasibleMark = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known), string(templates.Feasible)
+			if one.Feasible == 0 {
+				line.FeasibleMark = string(templates.Violated)
+			}
 		}
 		page.Lines = append(page.Lines, line)
 	}

@@ -30,6 +30,8 @@ type visit struct {
 	// parts tells that the page fetches its parts one by one.
 	parts bool
 	by    string // the viewer, as the ledger names them
+	// working tells that the page does not wait for the model, which is still being worked out.
+	working bool
 }
 
 func visiting(r *http.Request, snap *ledger.Snapshot) visit {
@@ -66,6 +68,11 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	page.Charts = true
 	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(v.snap.Version, 10)), Version: v.snap.Version}
 	var err error
+	v.working, err = s.working(r.Context(), v)
+	if err != nil {
+		return err
+	}
+	page.Working = v.working
 	page.Next, page.Lab = v.next(), s.lab(v)
 	if page.Status, err = s.status(r.Context(), v); err != nil {
 		return err
@@ -85,6 +92,28 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 		change(&page)
 	}
 	return show(w, r, status, templates.StudyView(page))
+}
+
+// longStudy is from how many trials on a page does not wait long for the model, whose first replay takes seconds then.
+const longStudy = 2000
+
+const workingWords = "The model of so many trials is being worked out. What it says will appear here by itself."
+
+// working tells whether the page is to be shown before the model is there.
+func (s *Site) working(ctx context.Context, v visit) (bool, error) {
+	if len(v.snap.Trials) < longStudy || v.query.Has("whole") {
+		return false, nil
+	}
+	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
+	defer cancel()
+	_, err := s.Studies.StateOf(patient, v.snap)
+	if err == nil || withoutModel(err) != "" {
+		return false, nil
+	}
+	if patient.Err() != nil && ctx.Err() == nil {
+		return true, nil
+	}
+	return false, err
 }
 
 // whole is everything below the next trial.
@@ -165,7 +194,7 @@ func sections() map[string]part {
 			if err != nil || empty != "" {
 				return templ.Raw(templ.EscapeString(empty)), err
 			}
-			return templates.PlainTable(p.table()), nil
+			return templates.NewestLines(p.table(), len(v.snap.Trials), v.head), nil
 		}},
 		"beliefs": {query: visit.beliefsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			beliefs, err := s.beliefs(ctx, v)
@@ -240,7 +269,7 @@ func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
 	if feasible, known := v.snap.Feasibility(); known > 0 && len(d.Constraints) > 0 {
 		strip.Feasible = strconv.Itoa(feasible) + " of " + strconv.Itoa(known) + " within every limit"
 	}
-	if summary.Trials == 0 {
+	if summary.Trials == 0 || v.working {
 		return strip, nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
@@ -248,7 +277,7 @@ func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
 		strip.Notes = append(study.Notes(v.snap), sentence)
 		return strip, nil
 	}
-	strip.Refitting, strip.Notes = readout.FitPending, readout.Notes
+	strip.Refitting, strip.Notes = readout.FitPending && v.snap.State == ledger.Open, readout.Notes
 	return strip, err
 }
 

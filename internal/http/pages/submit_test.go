@@ -48,7 +48,7 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 		"/people/invites":           {url.Values{"invite.name": {""}, "invite.role": {"operator"}}, "invite.role", "f-invite_name"},
 		"/people/tokens":            {url.Values{"token.name": {"Robot"}, "token.role": {"viewer"}, "token.expires_at": {"tomorrow"}}, "Robot", "f-token_expires_at"},
 		study + "/shares":           {url.Values{"name": {"Reviewer"}, "expires_at": {""}}, "Reviewer", "f-expires_at"},
-		study + "/import":           {url.Values{"text": {"temperature,catalyst,yield\n99,A,1"}, "do": {"import"}}, "99,A,1", "line 2, temperature"},
+		study + "/import":           {url.Values{"text": {"temperature,catalyst,yield\n999,A,1"}, "do": {"import"}}, "999,A,1", "line 2, temperature"},
 	} {
 		page := string(post(s, path, c.form).Want(422).Body)
 		if !strings.Contains(page, c.typed) {
@@ -131,6 +131,32 @@ func TestPartsAreAnsweredInPlace(t *testing.T) {
 	if to := post(s, study+"/edit", url.Values{"name": {"Other"}, "state": {"open"}}, inPlace...).Want(204).Header.Get("HX-Redirect"); to != study+"?done=edited" {
 		t.Errorf("sent to %q", to)
 	}
+}
+
+// TestRowsBeyondTheBoundsAreAskedBack: a table may tell of a trial that ran where none may be chosen, once somebody says so.
+func TestRowsBeyondTheBoundsAreAskedBack(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	study := newTrial(s)
+	before := events(t, s, study)
+	rows := url.Values{"text": {"temperature,catalyst,yield\n61.5,A,71"}}
+	const question = "Line 2: Temperature: 61.5 is above the highest, 60. Was it really run so?"
+	rows.Set("do", "check")
+	checked := string(post(s, study+"/import", rows).Want(200).Body)
+	rows.Set("do", "import")
+	asked := string(post(s, study+"/import", rows).Want(422).Body)
+	if !strings.Contains(checked, question) || !strings.Contains(asked, question) || events(t, s, study) != before {
+		t.Errorf("checked: %v, imported: %v, %d events stored", strings.Contains(checked, question), strings.Contains(asked, question), events(t, s, study)-before)
+	}
+	_, sure, _ := strings.Cut(asked, `name="sure" value="`)
+	sure, _, _ = strings.Cut(sure, `"`)
+	rows.Set("sure", sure)
+	post(s, study+"/import", rows).Want(303)
+	trial := s.API("GET", study+"/trials/2", nil).Want(200).JSON()
+	if trial["parameters"].(map[string]any)["temperature"] != 61.5 {
+		t.Errorf("imported %v", trial)
+	}
+	s.Call("GET", study, s.Admin, nil).Want(200)
 }
 
 // TestOddValuesAreAskedBackOnce: a value far outside is stored only when the person is sure.

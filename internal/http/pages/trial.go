@@ -37,7 +37,7 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 		page.Following = t.Number + 1
 	}
 	page.Metrics = v.metricFacts(t)
-	page.Facts = v.decisionFacts(t.Decision)
+	page.Facts = v.decisionFacts(t)
 	page.Model = modelTable(v.snap.Definition, t.Decision)
 	var err error
 	var before int
@@ -161,11 +161,7 @@ func (v visit) metricFacts(t *ledger.Trial) []templates.MetricFact {
 		if m.Corrected && m.Original != nil {
 			fact.Original = number(*m.Original)
 		}
-		if t.Decision != nil {
-			if mean, predicted := t.Decision.Mean[metric]; predicted {
-				fact.Predicted = uncertain(mean, t.Decision.SD[metric], unit)
-			}
-		}
+		fact.Predicted = v.foretold(t, metric, unit)
 		if limit := limitsText(d, metric); limit != "" {
 			fact.Limit = limit
 		}
@@ -175,6 +171,33 @@ func (v visit) metricFacts(t *ledger.Trial) []templates.MetricFact {
 		facts = append(facts, fact)
 	}
 	return facts
+}
+
+// foretold is the reading that a trial's decision expected of a metric, where the model had learnt the metric by then.
+func (v visit) foretold(t *ledger.Trial, metric, unit string) string {
+	chosen := *t
+	chosen.SettingsChanged = false
+	expected := v.snap.Foretold(&chosen, metric)
+	switch {
+	case expected == nil:
+		return "–"
+	case t.SettingsChanged:
+		return uncertain(expected.Mean, expected.SD, unit) + " at the settings chosen"
+	}
+	return uncertain(expected.Mean, expected.SD, unit)
+}
+
+// foreseen tells whether a trial's decision knew anything of a metric: a reading, and in which units the model works. Its numbers are the prior's
+// alone where it did not.
+func (v visit) foreseen(t *ledger.Trial, metric string) bool {
+	read := slices.ContainsFunc(v.snap.Trials, func(other *ledger.Trial) bool {
+		m, there := other.Metrics[metric]
+		return there && m.ToldSeq <= t.Decision.Seen
+	})
+	return read && (!v.snap.Compiled().Config.Standardize || slices.ContainsFunc(v.snap.Fits, func(fit ledger.FittedData) bool {
+		_, in := fit.Metrics[metric]
+		return in && fit.From <= t.Number
+	}))
 }
 
 func limitsText(d design.Definition, metric string) string {
@@ -191,25 +214,30 @@ func limitsText(d design.Definition, metric string) string {
 }
 
 // decisionFacts are the numbers behind a decision.
-func (v visit) decisionFacts(decision *ledger.Decision) []templates.Fact {
+func (v visit) decisionFacts(t *ledger.Trial) []templates.Fact {
+	d, decision := v.snap.Definition, t.Decision
 	if decision == nil {
 		return nil
 	}
-	d := v.snap.Definition
+	blind := slices.DeleteFunc(modelled(d), func(metric string) bool { return v.foreseen(t, metric) })
 	facts := []templates.Fact{
 		{Name: "Algorithm", Value: decision.Algorithm},
 		{Name: "Decided from", Value: fmt.Sprintf("ledger entry %d", decision.Seen), Meaning: "the last one it saw"},
 	}
 	for _, metric := range modelled(d) {
-		if mean, there := decision.Mean[metric]; there {
-			facts = append(facts, templates.Fact{Name: "Predicted " + metric, Value: uncertain(mean, decision.SD[metric], unitOf(d, metric)), Meaning: "posterior mean ± standard deviation at this point"})
+		if slices.Contains(blind, metric) {
+			facts = append(facts, templates.Fact{Name: "Predicted " + metric, Value: "nothing", Meaning: "no reading that the model could learn from yet"})
+		} else if mean, there := decision.Mean[metric]; there {
+			facts = append(facts, templates.Fact{Name: "Predicted " + metric, Value: uncertain(mean, decision.SD[metric], unitOf(d, metric)), Meaning: "posterior mean ± standard deviation at this point, without the noise of a reading"})
 		}
 		if beta, there := decision.Beta[metric]; there {
 			facts = append(facts, templates.Fact{Name: "Width for " + metric + " (β)", Value: rough(beta), Meaning: "how many standard deviations of doubt it allowed for"})
 		}
 	}
-	facts = append(facts, estimateFacts(d, decision)...)
-	facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
+	facts = append(facts, estimateFacts(d, decision, blind)...)
+	if len(d.Constraints) > 0 && len(blind) == 0 {
+		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
+	}
 	if decision.ExpectedImprovement != nil {
 		facts = append(facts, templates.Fact{Name: "Expected improvement", Value: design.WithUnit(rough(*decision.ExpectedImprovement), unitOf(d, d.Objective.Metric), thin),
 			Meaning: fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent)})
@@ -223,13 +251,14 @@ func (v visit) decisionFacts(decision *ledger.Decision) []templates.Fact {
 	return append(facts, templates.Fact{Name: "Random seed", Value: strconv.FormatUint(decision.RandomSeed, 10)}, templates.Fact{Name: "Engine", Value: decision.Engine, Meaning: "version of the optimizer"})
 }
 
-func estimateFacts(d design.Definition, decision *ledger.Decision) []templates.Fact {
+// estimateFacts are the estimates that a decision used, but of metrics that it was blind to.
+func estimateFacts(d design.Definition, decision *ledger.Decision, blind []string) []templates.Fact {
 	var facts []templates.Fact
-	if x, there := decision.Estimates[d.Objective.Metric]; there {
+	if x, there := decision.Estimates[d.Objective.Metric]; there && !slices.Contains(blind, d.Objective.Metric) {
 		facts = append(facts, templates.Fact{Name: "Optimistic " + d.Objective.Metric, Value: rough(x), Meaning: "estimate used, modelled units"})
 	}
 	for _, c := range d.Constraints {
-		if x, there := decision.LimitEstimate(d, c); there {
+		if x, there := decision.LimitEstimate(d, c); there && !slices.Contains(blind, c.Metric) {
 			facts = append(facts, templates.Fact{Name: "Estimate for " + c.Name, Value: rough(x), Meaning: "modelled units; 0 or less stays within the limit"})
 		}
 		if x, there := decision.Multipliers[c.Name]; there {

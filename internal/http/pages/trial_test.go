@@ -40,3 +40,31 @@ func TestALimitOnTheObjectiveIsShownWithItsOwnEstimate(t *testing.T) {
 		t.Errorf("objective %v shown as %s, limit %v as %s", objective, a, limit, b)
 	}
 }
+
+// TestATrialChosenBlindlyHasNoPredictions: what nobody had read when it was chosen has no number, no chance and no estimate; later trials have them,
+// each ± with its name.
+func TestATrialChosenBlindlyHasNoPredictions(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 60, "impurity": 0.2, "pressure": 1}}`).Want(200)
+	curve(s, id, 6, 0, "yield", "impurity", "pressure")
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	s.API("POST", "/studies/"+id+"/trials/8/tell", `{"metrics": {"yield": 60, "impurity": 0.2, "pressure": 1}, "parameters": {"x": 0.111}}`).Want(200)
+	first := page(s, "/studies/"+id+"/trials/1")
+	for _, forbidden := range []string{" ± 1.0", "Chance to stay within every limit", "Optimistic yield", "Estimate for impurity"} {
+		if strings.Contains(first, forbidden) {
+			t.Errorf("the page of the first trial has %q from the prior alone", forbidden)
+		}
+	}
+	if got := fact(t, first, "Predicted yield"); got != "nothing" {
+		t.Errorf("of yield it says %q", got)
+	}
+	last := page(s, "/studies/"+id+"/trials/8")
+	for _, wanted := range []string{"Chance to stay within every limit", "without the noise of a reading", "noise included", "at the settings chosen"} {
+		if !strings.Contains(last, wanted) {
+			t.Errorf("the page of trial 8 lacks %q", wanted)
+		}
+	}
+}

@@ -164,6 +164,9 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 			if value, there := t.Parameters[p.Name]; there {
 				shown = append(shown, value)
 			}
+			if value, instead := v.chosenInstead(t)[p.Name]; instead {
+				shown = append(shown, value)
+			}
 		}
 		settings[i] = settingColumn(p, shown)
 	}
@@ -202,11 +205,15 @@ func (v visit) trialRow(t *ledger.Trial, settings []func(design.Value) string, m
 		Number: t.Number, URL: trialURL(v.snap.ID, t.Number), Mark: markOf(t), State: stateWords(t), Excluded: t.Excluded,
 		Note: t.Note, When: stamp(t.CreatedAt, v.now), Operates: v.head.Operates,
 	}
+	chosen := v.chosenInstead(t)
 	for i, p := range d.Parameters {
 		value, there := t.Parameters[p.Name]
 		cell := templates.Cell{Missing: !there}
 		if there {
 			cell.Text = settings[i](value)
+		}
+		if other, instead := chosen[p.Name]; instead {
+			cell.Chosen = settings[i](other)
 		}
 		row.Settings = append(row.Settings, cell)
 	}
@@ -214,6 +221,20 @@ func (v visit) trialRow(t *ledger.Trial, settings []func(design.Value) string, m
 		row.Metrics = append(row.Metrics, v.metricCell(t, metric, metrics[metric]))
 	}
 	return row
+}
+
+// chosenInstead are the settings that were chosen for a trial where others were used.
+func (v visit) chosenInstead(t *ledger.Trial) design.Settings {
+	instead := design.Settings{}
+	if !t.SettingsChanged {
+		return instead
+	}
+	for name, value := range v.snap.Chosen(t.Number) {
+		if value != t.Parameters[name] {
+			instead[name] = value
+		}
+	}
+	return instead
 }
 
 func (v visit) metricCell(t *ledger.Trial, metric string, show func(float64) string) templates.Cell {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"headroom/internal/study"
@@ -25,10 +26,10 @@ func (v visit) trust(readout study.Readout) templates.Trust {
 			continue
 		}
 		t.Calibrations = append(t.Calibrations, v.calibrationWords(metric, c)...)
-		d := driftOf(metric, c.Residuals)
+		d := drifting{study.DriftOf(c.Residuals), metric}
 		drifted = append(drifted, d)
-		line := templates.Drift{Text: d.words(), Strong: d.at > 0}
-		if d.at > 0 && v.head.Operates && !forgets(readout.Algorithm) {
+		line := templates.Drift{Text: d.words(), Strong: d.Since > 0}
+		if d.Since > 0 && v.head.Operates && !forgets(readout.Algorithm) {
 			line.Offer = v.head.URL("/reconfigure?way=drift")
 		}
 		t.Drifts = append(t.Drifts, line)
@@ -39,7 +40,7 @@ func (v visit) trust(readout study.Readout) templates.Trust {
 	} else {
 		t.Calibrations = append(t.Calibrations, fmt.Sprintf("Nothing can be said before %d readings were predicted.", fewPredictions))
 	}
-	t.Bound = v.boundFacts(readout)
+	t.Theorem = v.theorem(readout)
 	t.Summary, t.Open = trustInShort(t, drifted)
 	return t
 }
@@ -56,7 +57,7 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 		}
 	}
 	for _, d := range drifted {
-		if d.at > 0 {
+		if d.Since > 0 {
 			return line + "; the process may have drifted.", true
 		}
 	}
@@ -113,52 +114,21 @@ func binomialTail(k, n int, p float64) float64 {
 	return min(sum, 1)
 }
 
-// A tabular CUSUM (Page 1954; Montgomery, Introduction to Statistical Quality Control): S⁺ = max(0, S⁺ + z − k), S⁻ = max(0, S⁻ − z − k), a drift being
-// signalled beyond h. With k = ½ a shift of one standard deviation shows soonest; with h = 5 a process that stands gives a false alarm about once
-// in 465 readings.
-const (
-	cusumSlack = 0.5
-	cusumLimit = 5
-)
-
 // drifting is what one metric's residuals say.
 type drifting struct {
-	metric    string
-	rounds    []int
-	residuals []float64
-	up, down  []float64
-	at        int // trial at which the limit was first passed for good, 0 for never
-	rising    bool
-}
-
-func driftOf(metric string, residuals []study.Residual) drifting {
-	d := drifting{metric: metric}
-	up, down := 0.0, 0.0
-	for _, r := range residuals {
-		z := math.Max(-4, math.Min(4, r.Z)) // one wrong reading is no drift
-		up, down = math.Max(0, up+z-cusumSlack), math.Max(0, down-z-cusumSlack)
-		d.rounds, d.residuals = append(d.rounds, r.Number), append(d.residuals, r.Z)
-		d.up, d.down = append(d.up, up), append(d.down, down)
-		beyond := up > cusumLimit || down > cusumLimit
-		switch {
-		case beyond && d.at == 0:
-			d.at, d.rising = r.Number, up > cusumLimit
-		case !beyond:
-			d.at = 0
-		}
-	}
-	return d
+	study.Drift
+	metric string
 }
 
 func (d drifting) words() string {
-	if d.at == 0 {
-		return fmt.Sprintf("%s: no sign of it in %s.", capitalised(d.metric), count(len(d.rounds), "reading", "readings"))
+	if d.Since == 0 {
+		return fmt.Sprintf("%s: no sign of it in %s.", capitalised(d.metric), count(len(d.Numbers), "reading", "readings"))
 	}
 	way := "lower"
-	if d.rising {
+	if d.Rising {
 		way = "higher"
 	}
-	return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", capitalised(d.metric), way, d.at)
+	return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", capitalised(d.metric), way, d.Since)
 }
 
 // forgets tells whether an algorithm looks only at the last trials.
@@ -178,30 +148,30 @@ func (v visit) driftChart(list []drifting) templates.Chart {
 		points := templates.Trace{Name: d.metric, Style: style}
 		up := templates.Trace{Name: "CUSUM of " + d.metric, Style: styles[i%4]}
 		down := templates.Trace{Name: up.Name, Style: up.Style}
-		size := max(1, len(d.rounds)/mostMarks)
-		for j, number := range d.rounds {
-			if size == 1 || j >= len(d.rounds)-mostMarks {
-				points.X, points.Y = append(points.X, number), append(points.Y, tidy(d.residuals[j]))
-				points.Text = append(points.Text, fmt.Sprintf("%s %+.1f standard deviations", d.metric, d.residuals[j]))
+		size := max(1, len(d.Numbers)/mostMarks)
+		for j, number := range d.Numbers {
+			if size == 1 || j >= len(d.Numbers)-mostMarks {
+				points.X, points.Y = append(points.X, number), append(points.Y, tidy(d.Residuals[j]))
+				points.Text = append(points.Text, fmt.Sprintf("%s %+.1f standard deviations", d.metric, d.Residuals[j]))
 			}
-			up.X, up.Y = append(up.X, number), append(up.Y, tidy(d.up[j]))
-			down.X, down.Y = append(down.X, number), append(down.Y, tidy(-d.down[j]))
-			zs, ss = append(zs, d.residuals[j]), append(ss, d.up[j], -d.down[j])
-			if len(d.rounds) <= tableAtOnce || j >= len(d.rounds)-tableAtOnce {
-				table.Rows = append(table.Rows, []string{d.metric, fmt.Sprint(number), fixedDecimals(d.residuals[j], 2), fixedDecimals(d.up[j], 2), fixedDecimals(d.down[j], 2)})
+			up.X, up.Y = append(up.X, number), append(up.Y, tidy(d.Up[j]))
+			down.X, down.Y = append(down.X, number), append(down.Y, tidy(-d.Down[j]))
+			zs, ss = append(zs, d.Residuals[j]), append(ss, d.Up[j], -d.Down[j])
+			if len(d.Numbers) <= tableAtOnce || j >= len(d.Numbers)-tableAtOnce {
+				table.Rows = append(table.Rows, []string{d.metric, fmt.Sprint(number), fixedDecimals(d.Residuals[j], 2), fixedDecimals(d.Up[j], 2), fixedDecimals(d.Down[j], 2)})
 			}
 		}
 		residuals.Traces = append(residuals.Traces, points)
 		sums.Traces = append(sums.Traces, up, down)
 	}
 	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
-	sums.Y.Range, _, _ = robustRange(nil, append(ss, cusumLimit+1, -cusumLimit-1))
-	sums.Limit = &templates.LimitPath{X: []float64{0.5}, Y: []float64{cusumLimit}, Label: "5", Above: true}
+	sums.Y.Range, _, _ = robustRange(nil, append(ss, study.CUSUMLimit+1, -study.CUSUMLimit-1))
+	sums.Limit = &templates.LimitPath{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: "5", Above: true}
 	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(v.snap.Trials)) + 1.5}}, List: []templates.Panel{residuals, sums}}
 	title := "Readings against their predictions"
-	caption := "Each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted."
+	caption := "Each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return templates.Chart{ID: "chart-drift", Title: title, Caption: caption, Height: panels.Height(), Table: table,
-		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Panels: &panels, Traces: []templates.Trace{}}}
+		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), Panels: &panels, Traces: []templates.Trace{}}}
 }
 
 // tidy is a number to the digits that a chart can show.
@@ -209,30 +179,6 @@ func tidy(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 func fixedDecimals(x float64, decimals int) string {
 	return strings.ReplaceAll(fmt.Sprintf("%.*f", decimals, x+0), "-", "−")
-}
-
-// boundFacts are what the bounds on violation rest on.
-func (v visit) boundFacts(readout study.Readout) []templates.BoundFact {
-	var facts []templates.BoundFact
-	for _, c := range v.snap.Definition.Constraints {
-		now := readout.Violation[c.Name]
-		if now.Bound == nil || !v.read(c.Metric) {
-			continue
-		}
-		fact := templates.BoundFact{Name: "What the bound on the violation of " + c.Name + " rests on",
-			Text: fmt.Sprintf("Over the trials that the algorithm chose itself, the cumulative violation is at most %s%s (%s), with high probability, if all of this holds:", rough(*now.Bound), unitAfter(c.Unit), *now.BoundKind)}
-		fact.Assumptions = []string{
-			"The true response is a smooth function of the kernel’s kind, and no larger (in that kernel’s norm) than the algorithm’s settings assume.",
-			"The noise of readings is bounded in the way of a normal distribution, with the deviation that the model has, and independent from reading to reading.",
-			"The kernel and its lengthscales were given beforehand. Here they are fitted to the readings, which no theorem covers, unless the model is fixed.",
-			"Nothing changes with time: the same settings give the same response on every day.",
-		}
-		if *now.BoundKind != "guarantee" {
-			fact.Assumptions = append(fact.Assumptions, "The widths in force are narrower than those of the theorem, so that the figure shows how the violation grows with trials, not a limit that it cannot pass.")
-		}
-		facts = append(facts, fact)
-	}
-	return facts
 }
 
 // otherAlgorithms are asked what they would do next.

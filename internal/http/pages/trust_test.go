@@ -41,11 +41,11 @@ func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
 		shifted = append(shifted, study.Residual{Number: i + 1, Z: z})
 	}
 	steady[7].Z = 60 // one wrong reading
-	if d := driftOf("yield", steady); d.at != 0 || !strings.Contains(d.words(), "no sign of it in 40 readings") {
+	if d := (drifting{study.DriftOf(steady), "yield"}); d.Since != 0 || !strings.Contains(d.words(), "no sign of it in 40 readings") {
 		t.Errorf("steady readings: %s", d.words())
 	}
-	d := driftOf("yield", shifted)
-	if d.at < 22 || d.at > 30 || !strings.Contains(d.words(), "lower than predicted") {
+	d := drifting{study.DriftOf(shifted), "yield"}
+	if d.Since < 22 || d.Since > 30 || !strings.Contains(d.words(), "lower than predicted") {
 		t.Errorf("readings lower by 1.5 from trial 21 on: %s", d.words())
 	}
 }

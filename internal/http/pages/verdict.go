@@ -19,20 +19,17 @@ const prospectAtOnce = 150
 
 // verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
 func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) {
-	verdict := templates.Verdict{Study: v.head, Heading: "The answer so far", Finished: v.snap.State == ledger.Finished, Lucky: v.lucky()}
-	if verdict.Finished {
-		verdict.Heading = "The answer"
-	}
 	if len(v.snap.Trials) == 0 {
-		verdict.None, verdict.Next = "Nothing has been tried yet.", v.toDo(study.Readout{})
-		verdict.Limits = v.limitLines(study.Readout{})
-		return verdict, nil
+		return v.verdictWithout("Nothing has been tried yet."), nil
+	}
+	if v.working {
+		return v.verdictWithout(workingWords), nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
 	if sentence := withoutModel(err); sentence != "" {
-		verdict.None, verdict.Next, verdict.Limits = sentence, v.toDo(study.Readout{}), v.limitLines(study.Readout{})
-		return verdict, nil
+		return v.verdictWithout(sentence), nil
 	}
+	verdict := v.emptyVerdict()
 	if err != nil {
 		return verdict, err
 	}
@@ -41,6 +38,22 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 		verdict.Gain, err = s.gain(ctx, v, readout, len(v.snap.Trials) <= prospectAtOnce || !v.parts)
 	}
 	return verdict, err
+}
+
+// emptyVerdict is a verdict without anything that the model says.
+func (v visit) emptyVerdict() templates.Verdict {
+	verdict := templates.Verdict{Study: v.head, Heading: "The answer so far", Finished: v.snap.State == ledger.Finished, Lucky: v.lucky()}
+	if v.over() {
+		verdict.Heading = "The answer"
+	}
+	return verdict
+}
+
+// verdictWithout is a verdict that says why there is no answer, and how the limits stand by the readings alone.
+func (v visit) verdictWithout(why string) templates.Verdict {
+	verdict := v.emptyVerdict()
+	verdict.None, verdict.Next, verdict.Limits = why, v.toDo(study.Readout{}), v.limitLines(study.Readout{})
+	return verdict
 }
 
 // fillVerdict says what the model makes of what has been read.
@@ -70,26 +83,43 @@ func (v visit) undecided(readout study.Readout) *study.Undecided {
 
 // whyNone says why nothing can be recommended, "" when something is.
 func (v visit) whyNone(readout study.Readout) string {
-	if missing := v.unread(); len(missing) > 0 {
-		return "Nothing can be recommended yet: " + listed(missing) + " " + isOrAre(len(missing)) + " without a reading."
+	nothing := "Nothing can be recommended yet"
+	if v.over() {
+		nothing = "Nothing could be recommended"
 	}
-	if !v.modelStands() {
-		return "Nothing is recommended yet: the model begins when the first few trials have shown how large the values are."
-	}
-	if readout.Recommendation == nil && len(v.snap.Definition.Constraints) == 0 {
-		return "Nothing is recommended yet."
-	}
-	if readout.Recommendation == nil {
-		return "Nothing is recommended yet: no settings tried have a 90" + thin + "% chance to stay within every limit."
+	missing := v.unread()
+	switch {
+	case len(missing) > 0 && v.fruitless() != "":
+		return nothing + ": " + v.fruitless() + "."
+	case len(missing) > 0:
+		return nothing + ": " + listed(missing) + " " + isOrAre(len(missing)) + " without a reading."
+	case !v.modelStands() && v.over():
+		return nothing + ": the study ended before the model had begun."
+	case !v.modelStands():
+		return nothing + ": the model begins when the first few trials have shown how large the values are."
+	case readout.Recommendation == nil && len(v.snap.Definition.Constraints) == 0:
+		return nothing + "."
+	case readout.Recommendation == nil:
+		return nothing + ": no settings tried have a 90" + thin + "% chance to stay within every limit."
 	}
 	return ""
 }
+
+// over tells whether no further trial will be asked for.
+func (v visit) over() bool { return v.snap.State == ledger.Finished || v.snap.State == ledger.Archived }
 
 func isOrAre(n int) string {
 	if n == 1 {
 		return "is"
 	}
 	return "are"
+}
+
+func itOrThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }
 
 // listed joins names as a sentence does.
@@ -337,8 +367,10 @@ func (v visit) toDo(readout study.Readout) string {
 		return v.waitingWords(summary.Waiting)
 	case v.snap.State == ledger.Paused:
 		return "The study is paused. Open it again to ask for more trials."
+	case v.ended(ledger.StatusFailed) > 0 && v.fruitless() != "":
+		return capitalised(v.fruitless()) + ". Find out why, then ask for the next."
 	case readout.Version > 0 && !v.readEverything():
-		return "Measure " + listed(v.unread()) + " in the next trial, or add it to one that was made."
+		return "Measure " + listed(v.unread()) + " in the next trial, or add " + itOrThem(len(v.unread())) + " to one that was made."
 	case readout.Undecided != nil && readout.Undecided.Readings != nil && *readout.Undecided.Readings <= fewReadings:
 		return fmt.Sprintf("Repeat trial %d: it looks better, and %s would tell whether it can be used.", readout.Undecided.Number, count(*readout.Undecided.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.snap.Definition.Algorithm.Horizon:
@@ -406,9 +438,9 @@ func (v visit) gainOf(prospect *study.Prospect, recommended *study.Recommendatio
 			gain.Words = "As far as the model knows, nothing is better than what is recommended."
 		}
 	case better < recommended.SD[o.Metric]:
-		gain.Words = "Little is left to gain: " + design.WithUnit(rough(better), o.Unit, thin) + " more than recommended, which is less than the model can tell apart."
+		gain.Words = "Little is left to gain: " + design.WithUnit(brief(better), o.Unit, thin) + " better than what is recommended, which is less than the model can tell apart."
 	default:
-		gain.Words = "Expected to be " + design.WithUnit(rough(better), o.Unit, thin) + " better than what is recommended."
+		gain.Words = "Expected to be " + design.WithUnit(brief(better), o.Unit, thin) + " better than what is recommended."
 	}
 	return gain
 }

@@ -170,3 +170,42 @@ func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 		t.Errorf("%s", verdict)
 	}
 }
+
+// TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended study is still looking.
+func TestWordsFollowHowTrialsEnded(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	whole := func() string { return page(s, "/studies/"+id) + page(s, "/studies/"+id+"/bench") }
+	end := func(number int, how string) {
+		s.API("POST", fmt.Sprintf("/studies/%s/trials/%d/%s", id, number, how), `{"reason": "pump"}`).Want(200)
+	}
+	want := func(when string, there, gone []string) {
+		t.Helper()
+		shown := whole()
+		for _, text := range there {
+			if !strings.Contains(shown, text) {
+				t.Errorf("%s: the page lacks %q", when, text)
+			}
+		}
+		for _, text := range gone {
+			if strings.Contains(shown, text) {
+				t.Errorf("%s: the page says %q", when, text)
+			}
+		}
+	}
+	s.API("POST", "/studies/"+id+"/ask", `{"count": 3}`).Want(201)
+	end(1, "fail")
+	end(2, "fail")
+	end(3, "abandon")
+	want("nothing came of any", []string{"Of 3 trials, 2 failed and 1 was not run.", "Nothing can be recommended yet: of 3 trials", "Find out why, then ask for the next."}, []string{"Every trial has its results", "add it to one"})
+	curve(s, id, 8, 5, "yield", "impurity", "pressure")
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	end(12, "abandon")
+	want("some failed", []string{"8 trials have their results, 2 failed and 2 were not run.", "Nothing within the limits yet.", "no settings tried have a 90"}, []string{"Every trial has its results"})
+	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
+	want("finished", []string{"Nothing could be recommended: no settings tried have a 90", "without settings that it could recommend"},
+		[]string{"The algorithm is looking", "model is refitted with the next ask", "recommended yet", "Nothing is recommended"})
+	s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
+	want("archived", []string{">The answer<"}, []string{"The answer so far"})
+}

@@ -44,11 +44,16 @@ func powered(digits string, power int) string {
 var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
 // rough is a value to three digits, for figures that are only estimates.
-func rough(x float64) string {
+func rough(x float64) string { return toDigits(x, 3) }
+
+// brief is a value to two digits, for differences of estimates.
+func brief(x float64) string { return toDigits(x, 2) }
+
+func toDigits(x float64, digits int) string {
 	if x == 0 {
 		return "0"
 	}
-	size := math.Pow(10, 3-math.Ceil(math.Log10(math.Abs(x))))
+	size := math.Pow(10, float64(digits)-math.Ceil(math.Log10(math.Abs(x))))
 	return number(math.Round(x*size) / size)
 }
 

@@ -92,7 +92,7 @@ func Among[T ~string](q *Query, name string, allowed ...T) []T {
 	var words []T
 	for _, word := range strings.FieldsFunc(strings.Join(q.values[name], ","), func(r rune) bool { return r == ',' }) {
 		if !slices.Contains(allowed, T(word)) {
-			q.fault(name, fmt.Sprintf("must be one of %v", allowed), word)
+			q.fault(name, "must be one of "+strings.Trim(fmt.Sprintf("%q", allowed), "[]"), word)
 		}
 		words = append(words, T(word))
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/http/problem"
+	"headroom/internal/mutation"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -60,7 +61,8 @@ func readAll(q *Query) (at, limit, wait int64, dry bool, statuses []ledger.Statu
 		Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted)
 }
 
-func FuzzQuery(f *testing.F) {
+func FuzzQuery(plain *testing.F) {
+	f := mutation.Of(plain)
 	f.Add("at=3&limit=10")
 	f.Add("at=%zz;&status=,,partial&dry_run=TRUE&wait=-0")
 	f.Fuzz(func(t *testing.T, text string) {

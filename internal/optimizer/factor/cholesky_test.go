@@ -132,7 +132,21 @@ func TestSolves(t *testing.T) {
 		if err := c.SolveLowerMany(t.Context(), many); err != nil {
 			t.Fatal(err)
 		}
+		level := make([][]float64, len(given))
+		for r := range level {
+			level[r] = make([]float64, n)
+			copy(level[r], given[r])
+		}
+		if err := c.SolveUpperMany(t.Context(), level); err != nil {
+			t.Fatal(err)
+		}
 		for r, b := range given {
+			whole := make([]float64, n)
+			copy(whole, b)
+			c.SolveUpper(whole, whole)
+			if !slices.Equal(whole, level[r]) {
+				t.Fatalf("right-hand side %d of Lᵀ: many %v, alone %v", r, level[r], whole)
+			}
 			v := make([]float64, len(b))
 			c.SolveLower(v, b)
 			if !slices.Equal(v, many[r]) {

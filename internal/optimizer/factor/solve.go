@@ -143,3 +143,20 @@ func (c *Cholesky) SolveUpper(dst, b []float64) {
 		Axpy(-dst[i], row[:i], dst)
 	}
 }
+
+// SolveUpperMany solves Lᵀ x = b in place for every b of B, all of one length and to the same bits as SolveUpper, passing over L once for all of
+// them. It reaches checkpoints on the way; on an error, that of ctx, B is useless.
+func (c *Cholesky) SolveUpperMany(ctx context.Context, B [][]float64) error {
+	work := checkpoint.NewMeter(ctx)
+	for i := len(B[0]) - 1; i >= 0; i-- {
+		row := c.Row(i)
+		for _, b := range B {
+			b[i] /= row[i]
+			Axpy(-b[i], row[:i], b)
+		}
+		if err := work.Spend(len(B) * (i + 1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -22,6 +22,9 @@ func NewFixed(points *kernel.Inputs) *Fixed {
 	return &Fixed{points: points, squares: factor.NewSums(points.Len())}
 }
 
+// Points are the M points.
+func (f *Fixed) Points() *kernel.Inputs { return f.points }
+
 // Len is the number n of data.
 func (f *Fixed) Len() int { return len(f.rows) }
 

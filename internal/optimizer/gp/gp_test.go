@@ -134,6 +134,49 @@ func TestPredictManyIsPredict(t *testing.T) {
 	})
 }
 
+// TestInclineIsPredictManyWithItsGradients compares with PredictMany to the bit, and gradients with finite differences.
+func TestInclineIsPredictManyWithItsGradients(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-2)
+		d, X := s.data(t), s.places()
+		if d.Len() == 0 || !d.Kernel().Stationary() || X.Len() == 0 {
+			return
+		}
+		zs := [][]float64{d.Whiten(nil, s.y), d.Solve(X.Row(0))}
+		inclined, err := d.Incline(t.Context(), X, zs, [][]float64{d.Backward(zs[0]), d.Backward(zs[1])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		means, variances := predictMany(t, d, X, zs)
+		if !slices.Equal(inclined.Means[0], means[0]) || !slices.Equal(inclined.Means[1], means[1]) || !slices.Equal(inclined.Variances, variances) {
+			t.Fatal("the posterior is not that of PredictMany")
+		}
+		for i := range X.Len() {
+			if slices.ContainsFunc(s.points, func(x []float64) bool { return math.Hypot(x[0]-X.Row(i)[0], x[1]-X.Row(i)[1]) < 0.01 }) {
+				continue // matern12 has kinks at the data
+			}
+			for c := range 2 {
+				const step = 1e-5
+				around := kernel.NewInputs(2)
+				for _, by := range []float64{step, -step} {
+					x := slices.Clone(X.Row(i))
+					x[c] += by
+					around.Append(x)
+				}
+				m, v := predictMany(t, d, around, zs)
+				got := []float64{inclined.MeanGradients[i][0][c], inclined.MeanGradients[i][1][c], inclined.VarianceGradients[i][c]}
+				want := []float64{(m[0][0] - m[0][1]) / (2 * step), (m[1][0] - m[1][1]) / (2 * step), (v[0] - v[1]) / (2 * step)}
+				for k := range got {
+					if math.Abs(got[k]-want[k]) > 1e-3*(1+math.Abs(want[k])) {
+						t.Fatalf("gradient %d by coordinate %d is %g, by differences %g", k, c, got[k], want[k])
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestVariancesNeverRiseAndAreNeverNegative(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

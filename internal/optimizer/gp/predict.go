@@ -99,6 +99,60 @@ func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (
 	return means, nil
 }
 
+// Backward returns L⁻ᵀz, so that the mean at x is k(x, X) L⁻ᵀz.
+func (d *Data) Backward(z []float64) []float64 {
+	weights := make([]float64, len(z))
+	d.factor.SolveUpper(weights, z)
+	return weights
+}
+
+// Inclined is a posterior with its gradients by the coordinates of the point.
+type Inclined struct {
+	Means     [][]float64 // per response and point
+	Variances []float64
+
+	MeanGradients     [][][]float64 // per point, response and coordinate
+	VarianceGradients [][]float64   // per point and coordinate
+}
+
+// Incline returns the posterior at the points X to the same bits as PredictMany, with
+//
+//	∂mean/∂x = Σ_s (L⁻ᵀz)_s ∂k(x, X_s)/∂x,   ∂variance/∂x = −2 Σ_s (L⁻ᵀv(x))_s ∂k(x, X_s)/∂x
+//
+// for a stationary kernel. backward holds L⁻ᵀz for each z, both as long as there are data, of which there must be some. It costs O(n²) a point and reaches checkpoints on the way;
+// the error is that of ctx.
+func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]float64) (Inclined, error) {
+	M, p := X.Len(), X.Coordinates()
+	out := Inclined{Means: matrix(len(zs), M), Variances: make([]float64, M), MeanGradients: make([][][]float64, M), VarianceGradients: make([][]float64, M)}
+	block := matrix(M, d.Len())
+	for i, v := range block {
+		d.kernel.Row(v, X.Row(i), d.inputs)
+	}
+	if err := d.factor.SolveLowerMany(ctx, block); err != nil {
+		return out, err
+	}
+	for i, v := range block {
+		for r, z := range zs {
+			out.Means[r][i] = factor.Dot(z, v)
+		}
+		out.Variances[i] = d.variance(X.Row(i), v)
+	}
+	if err := d.factor.SolveUpperMany(ctx, block); err != nil {
+		return out, err
+	}
+	weights := append(backward[:len(backward):len(backward)], nil)
+	for i, w := range block {
+		gradients := matrix(len(weights), p)
+		weights[len(backward)] = w
+		d.kernel.Gradients(gradients, X.Row(i), d.inputs, weights)
+		out.MeanGradients[i], out.VarianceGradients[i] = gradients[:len(backward)], gradients[len(backward)]
+		for c := range p {
+			out.VarianceGradients[i][c] *= -2
+		}
+	}
+	return out, nil
+}
+
 // Covariance returns the joint posterior covariance of the latent function at the M points X, the lower triangle of an M×M matrix. It costs O(n²M + nM²) and reaches checkpoints on the way; the error is that of ctx.
 func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
 	work := checkpoint.NewMeter(ctx)

@@ -255,6 +255,26 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	}
 }
 
+// Gradients writes, for each list of weights, Σ_i w_i ∂k(x, X_i)/∂x_c to dst[c], for a stationary kernel; X must not be empty. Where points coincide under
+// matern12, which has a kink there, the derivative is taken as 0.
+func (f *Function) Gradients(dst [][]float64, x []float64, X *Inputs, weights [][]float64) {
+	slopes := make([]float64, X.Len())
+	f.Slopes(slopes, x, X)
+	for r, w := range weights {
+		to := dst[r]
+		clear(to)
+		for i, slope := range slopes {
+			pull := slope * w[i]
+			for c, v := range X.Row(i) {
+				to[c] += pull * (v - x[c])
+			}
+		}
+		for c, inverse := range f.inverse {
+			to[c] *= inverse * inverse
+		}
+	}
+}
+
 func scale(values []float64, by float64) {
 	for i := range values {
 		values[i] *= by

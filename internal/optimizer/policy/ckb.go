@@ -35,8 +35,16 @@ var ckbUCB = Description{
 	Feedback: "noisy readings of the objective and of every constraint",
 	Summary:  "When violation in one trial may be paid back by another: keeps the average of every limit, not each trial.",
 	Settings: ckbWith(),
+	Theorem:  &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual()},
 	check:    ckbCheck,
 	build:    func(c Context, s Settings) Policy { return newCKB(c, s) },
+}
+
+// primalDual is what Zhou and Ji's theorems assume, and more.
+func primalDual(more ...Assumption) []Assumption {
+	return append([]Assumption{
+		boundedNorm, unitKernel, subGaussian, slater, cuts, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
+		stationary, unchanged, prompt, uncorrected, everyRoundByRule, exactMaximum}, more...)
 }
 
 // ckb is the primal-dual method for constrained kernelized bandits with optimistic estimates f_t = μ+βσ, g_t = μ−βσ:

@@ -6,8 +6,12 @@ var ckbLyapunov = Description{
 	Feedback: ckbUCB.Feedback,
 	Summary:  "Primal-dual whose price of violation has no ceiling: use it when no cap on the multiplier can be justified.",
 	Settings: lyapunovSettings(),
-	check:    ckbCheck,
-	build:    func(c Context, s Settings) Policy { return lyapunov{newCKB(c, s)} },
+	Theorem: &Theorem{Name: "Appendix F, by the growth of the virtual queue", Paper: primalDualPaper, Year: 2022,
+		Bounds: "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept pays back excess, by [Q_n + G + ε + Σ_s 2β^g σ^g(x_s) − nε]⁺ over n rounds, with probability 1 − p",
+		Assumptions: []Assumption{boundedNorm, unitKernel, subGaussian, cuts, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
+			stationary, unchanged, prompt, uncorrected, everyRoundByRule}},
+	check: ckbCheck,
+	build: func(c Context, s Settings) Policy { return lyapunov{newCKB(c, s)} },
 }
 
 // lyapunovSettings says what ρ and V mean without a cap.

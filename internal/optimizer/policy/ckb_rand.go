@@ -15,11 +15,22 @@ var ckbRand = Description{
 			Meaning: "what the width Z is drawn from: N(0, β²); equally likely points of [0, 2β]; the same points weighted by exp(−½(z/(β·spread))²)"},
 		Setting{Name: "points", Type: Integer, Default: 20.0, Low: limit(2), High: limit(10000), Meaning: "number of equally spaced points in [0, 2β]"},
 		Setting{Name: "spread", Type: Number, Default: 1.0, Low: limit(0), LowExclusive: true, Meaning: "standard deviation of the truncated Gaussian, in β"}),
-	check: ckbCheck,
+	Theorem: &Theorem{Name: "Theorem 2 with Corollary 2", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate, Assumptions: primalDual(normalWidths), Short: hiddenConstants},
+	check:   ckbCheck,
 	build: func(c Context, s Settings) Policy {
 		return randomised{newCKB(c, s), s.Text("distribution"), int(s.NumberOr("points", "", 20)), s.NumberOr("spread", "", 1)}
 	},
 }
+
+// normalWidths is the distribution that the corollary is proved for.
+var normalWidths = Assumption{
+	Text: "Widths are drawn from N(0, β²).",
+	judge: func(c Circumstances) Finding {
+		if from := c.Settings.Text("distribution"); from != "gaussian" {
+			return unknown("they are drawn from the distribution %s, for which the paper only sketches the proof (Appendix C)", from)
+		}
+		return met("they are")
+	}}
 
 // randomised is ckb with f_t = μ + Z^f σ and g_{j,t} = μ − Z^{g_j} σ, one Z per function and round.
 type randomised struct {

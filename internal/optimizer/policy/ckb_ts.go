@@ -8,9 +8,22 @@ var ckbTS = Description{
 	Feedback: ckbUCB.Feedback,
 	Summary:  "Primal-dual with random draws of whole functions: explores without a confidence width to argue about.",
 	Settings: ckbWith(),
-	check:    ckbCheck,
-	build:    func(c Context, s Settings) Policy { return thompson{newCKB(c, s)} },
+	Theorem: &Theorem{Name: "Theorem 2 with Corollary 1 (ii)", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate, Assumptions: primalDual(deterministicBest),
+		Short: hiddenConstants},
+	check: ckbCheck,
+	build: func(c Context, s Settings) Policy { return thompson{newCKB(c, s)} },
 }
+
+// What Theorem 2 of Zhou and Ji says of algorithms that draw.
+const (
+	primalDualRate  = "how fast the soft violation [Σ_s g(x_s)]⁺ of each limit grows, in which distance kept pays back excess: up to constants and logarithms as that of upper confidence bounds"
+	hiddenConstants = "The theorem hides its constants, so no sum follows from it: the figure is that of Theorem 1 for upper confidence bounds, and shows a rate."
+)
+
+// deterministicBest is what anti-concentration of a drawn function needs.
+var deterministicBest = Assumption{
+	Text:  "The best mixture of settings is a single setting.",
+	judge: func(Circumstances) Finding { return unknown("only the true responses could tell") }}
 
 // thompson is ckb with f_t ~ GP(μ, β²k_t) and g_t likewise, drawn jointly over the candidates and independently of each other.
 type thompson struct{ ckb }

@@ -6,6 +6,8 @@ var ckbSW = Description{
 	Feedback: ckbRestart.Feedback,
 	Summary:  "For drifting functions when violation may be paid back over time: ckb-ucb on the last W rounds.",
 	Settings: ckbWith(windowSetting),
+	Theorem: &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual(remembers),
+		Short: "The theorem is one for functions that stay the same, and for an algorithm that forgets nothing: the figure shows a rate."},
 	check: func(c Context, s Settings) []Fault {
 		return append(ckbCheck(c, s), required(s, "window", "say how many of the last rounds count")...)
 	},

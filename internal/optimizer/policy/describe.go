@@ -8,6 +8,8 @@ type Description struct {
 	Feedback string // what it assumes of the readings
 	Summary  string // when to use it, one sentence
 	Settings []Setting
+	// Theorem is what was proved of the bound that the algorithm draws, nil for one that draws none.
+	Theorem *Theorem
 	// What a study must offer before the algorithm can run.
 	NeedsGivenConstraint bool // at least one known-form or sampled constraint
 	NeedsSafeSeeds       bool

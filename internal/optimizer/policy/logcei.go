@@ -43,7 +43,7 @@ func newCautious(s Settings) cautious {
 }
 
 func (a cautious) Traits() Traits {
-	return Traits{AvoidsKnown: true, Incumbent: likelyBest, Upper: a.upper}
+	return Traits{AvoidsKnown: true, Incumbent: likelyBest, Upper: a.upper, Slopes: a.slopes}
 }
 
 // upper bounds the score: EI rises with the deviation of the lead, and the chance to keep a limit rises with its deviation where the mean is
@@ -128,6 +128,43 @@ func (a cautious) chance(s *Sight, i int) (logChance float64, within bool) {
 	}
 	return bounded(logChance), within
 }
+
+// slopes are, with z = mean/s of the lead and u = −mean/s of a cost,
+//
+//	∂ ln EI/∂mean = Φ(z)/(s h(z)),   ∂ ln EI/∂s = φ(z)/(s h(z)),
+//	∂ ln Φ(u)/∂mean = −φ(u)/(s Φ(u)),   ∂ ln Φ(u)/∂s = −u φ(u)/(s Φ(u)).
+func (a cautious) slopes(s *Sight) Slopes {
+	n := len(s.Reward.Mean)
+	out := Slopes{Reward: noEstimates(n), Costs: make([]Estimate, len(s.Costs))}
+	for j, g := range s.Costs {
+		out.Costs[j] = noEstimates(n)
+		for i, sd := range g.SD {
+			if s.Given[j] || sd == 0 {
+				continue
+			}
+			u := -g.Mean[i] / sd
+			steep := a.weight * math.Exp(logDensity(u)-logNormal(u)) / sd
+			out.Costs[j].Mean[i], out.Costs[j].SD[i] = -steep, -u*steep
+		}
+	}
+	if s.Lead == nil {
+		return out
+	}
+	lead := noEstimates(n)
+	for i, sd := range s.Lead.SD {
+		if sd == 0 {
+			continue
+		}
+		z := s.Lead.Mean[i] / sd
+		h := logImprovement(z)
+		lead.Mean[i], lead.SD[i] = math.Exp(logNormal(z)-h)/sd, math.Exp(logDensity(z)-h)/sd
+	}
+	out.Lead = &lead
+	return out
+}
+
+// noEstimates are zeros for n places.
+func noEstimates(n int) Estimate { return Estimate{Mean: make([]float64, n), SD: make([]float64, n)} }
 
 // leastLog bounds logarithms of 0, so that scores can be told apart and added.
 const leastLog = 1e100

@@ -145,3 +145,54 @@ func TestLikelyBest(t *testing.T) {
 		t.Errorf("%d is best though no mean keeps the limit", got)
 	}
 }
+
+// TestSlopesAreTheDerivatives compares with finite differences of the score, in the tails too.
+func TestSlopesAreTheDerivatives(t *testing.T) {
+	t.Parallel()
+	a := made(t, "log-cei", `{"caution": 2}`, studyOf(2))
+	random := rand.New(rand.NewPCG(8, 8))
+	const n = 60
+	numbers := func(scale float64) Estimate {
+		e := Estimate{Mean: make([]float64, n), SD: make([]float64, n)}
+		for i := range n {
+			e.Mean[i], e.SD[i] = scale*random.NormFloat64(), 0.2+random.ExpFloat64()
+		}
+		return e
+	}
+	lead := numbers(5)
+	s := &Sight{Reward: numbers(1), Costs: []Estimate{numbers(5), numbers(1)}, Lead: &lead, Given: []bool{false, true}}
+	s.Costs[1].SD = make([]float64, n)
+	for i := range n {
+		s.Costs[1].Mean[i] = -1
+	}
+	slopes := a.Traits().Slopes(s)
+	for what, c := range map[string]struct{ of, slope []float64 }{
+		"the lead's mean": {lead.Mean, slopes.Lead.Mean}, "the lead's deviation": {lead.SD, slopes.Lead.SD},
+		"a cost's mean": {s.Costs[0].Mean, slopes.Costs[0].Mean}, "a cost's deviation": {s.Costs[0].SD, slopes.Costs[0].SD},
+		"a given cost's mean": {s.Costs[1].Mean, slopes.Costs[1].Mean}, "the reward's mean": {s.Reward.Mean, slopes.Reward.Mean},
+	} {
+		const step = 1e-5
+		moved := func(by float64) []float64 {
+			for i := range c.of {
+				c.of[i] += by
+			}
+			return a.Score(s).Value
+		}
+		up := moved(step)
+		down := moved(-2 * step)
+		moved(step)
+		for i := range n {
+			if want := (up[i] - down[i]) / (2 * step); math.Abs(c.slope[i]-want) > 1e-5*(1+math.Abs(want)) {
+				t.Errorf("by %s at place %d: %g, by differences %g", what, i, c.slope[i], want)
+			}
+		}
+	}
+	s.Lead = nil
+	if a.Traits().Slopes(s).Lead != nil {
+		t.Error("slopes of a lead that there is not")
+	}
+	s.Costs[0].SD[3] = 0
+	if got := a.Traits().Slopes(s).Costs[0]; got.Mean[3] != 0 || got.SD[3] != 0 {
+		t.Errorf("slopes %g and %g where nothing is uncertain", got.Mean[3], got.SD[3])
+	}
+}

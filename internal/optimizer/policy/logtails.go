@@ -22,6 +22,9 @@ const (
 // logRootTwoPi is ln√(2π).
 var logRootTwoPi = 0.5 * math.Log(2*math.Pi)
 
+// logDensity is ln φ(z).
+func logDensity(z float64) float64 { return -z*z/2 - logRootTwoPi }
+
 // laplace is c(x) for x ≥ farTail.
 func laplace(x float64) float64 {
 	c := 0.0
@@ -42,20 +45,20 @@ func logNormal(z float64) float64 {
 		return z
 	}
 	x := -z
-	return -x*x/2 - logRootTwoPi - math.Log(x+laplace(x))
+	return logDensity(x) - math.Log(x+laplace(x))
 }
 
 // logImprovement is ln h(z), h(z) = E[max(N(z, 1), 0)] = φ(z) + zΦ(z). Its error is within 1e-13 of max(1, |ln h|) for |z| ≤ 1e6 and beyond.
 func logImprovement(z float64) float64 {
 	switch {
 	case z > -farTail:
-		return math.Log(math.Exp(-z*z/2-logRootTwoPi) + z*normal(z))
+		return math.Log(math.Exp(logDensity(z)) + z*normal(z))
 	case math.IsInf(z, -1):
 		return z
 	}
 	x := -z
 	c := laplace(x)
-	return -x*x/2 - logRootTwoPi + math.Log(c/(x+c))
+	return logDensity(x) + math.Log(c/(x+c))
 }
 
 // logExpectedImprovement is ln E[max(N(gain, sd²), 0)] = ln sd + ln h(gain/sd).

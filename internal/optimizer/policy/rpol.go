@@ -8,8 +8,11 @@ var rpolUCB = Description{
 	Feedback: "noisy readings of the objective and of every constraint, in any order; late readings count when they arrive",
 	Summary:  "For hundreds of trials: keeps the sum of violation of every limit small on the way to the best settings, without having to start from a safe point.",
 	Settings: keepingClear(settings(betaSetting, etaSetting)),
-	margin:   clearMargin,
-	build:    func(c Context, s Settings) Policy { return newRPOL(c, s) },
+	Theorem: &Theorem{Name: "Theorem 1 with Lemma 1", Paper: rectifiedPaper, Year: 2022, Bounds: rectifiedSum, Assumptions: []Assumption{
+		boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
+		stationary, unchanged, prompt, uncorrected, rectifiedRule, untouchedRows, exactMaximum}},
+	margin: clearMargin,
+	build:  func(c Context, s Settings) Policy { return newRPOL(c, s) },
 }
 
 var etaSetting = Setting{Name: "eta", Type: Number, Default: 1.0, Low: limit(0),

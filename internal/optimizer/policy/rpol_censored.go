@@ -12,6 +12,12 @@ var rpolCensored = Description{
 			Meaning: "m: a reading counts if it came at most this many rounds after its trial"},
 		Setting{Name: "response_bound", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "B + R√(2 ln T) with a theory width; must be given otherwise",
 			Meaning: "B_r: bound on what is read, which widens the band by the uncertainty of the trials still waiting; 0 gives the practical form"})),
+	Theorem: &Theorem{Name: "Theorem 1 with Lemma 3", Paper: rectifiedPaper, Year: 2022,
+		Bounds: "the cumulative violation Σ_s [g(x_s)]⁺ of each limit, by (1/ρ_m)Σ_s 2v^g σ^g(x_s) + Σ_s (2v^f σ^f(x_s) + 2ρ_m B_f)/Q_s with the Q, v and σ of the decisions themselves, with probability 1 − p − 2/T",
+		Short:  "ρ_m, the probability that a reading comes within the delay window, is not known to anybody: the figure is drawn as if it were 1, and is too low where it is not.",
+		Assumptions: []Assumption{
+			boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths("B + (R + B_r)√(2(γ_t + 1 + ln(2(m+1)/p)))"), responsesBounded, regulariser,
+			withinHorizon, stationary, unchanged, independentDelays, uncorrected, rectifiedRule, untouchedRows, exactMaximum}},
 	check: func(c Context, s Settings) []Fault {
 		faults := required(s, "delay_window", "say how many rounds to wait for a reading")
 		for _, metric := range c.Metrics {
@@ -24,6 +30,29 @@ var rpolCensored = Description{
 	margin: clearMargin,
 	build:  func(c Context, s Settings) Policy { return newCensored(c, s) },
 }
+
+// responsesBounded is that B_r bounds what is read with probability 1 − 2/T.
+var responsesBounded = Assumption{
+	Text: "Readings are at most B_r = B + R√(2 ln T), by which the widths grow.",
+	judge: func(c Circumstances) Finding {
+		a := newCensored(c.Context, c.Settings)
+		for k, b := range a.of {
+			if least := b.B + b.R*math.Sqrt(2*math.Log(float64(c.Horizon))); a.learned[k] && (b.Schedule != "theory" || a.response[k] < least*(1-1e-9)) {
+				return notMet("B_r is %s instead", short(a.response[k]))
+			}
+		}
+		return met("as the theorem has it")
+	}}
+
+// independentDelays takes the place of prompt readings.
+var independentDelays = Assumption{
+	Text: "Delays are independent of everything else, and alike from reading to reading.",
+	judge: func(c Circumstances) Finding {
+		if c.Late == 0 {
+			return met("no reading was late")
+		}
+		return unknown("readings of %s were late, and why is not recorded", trials(c.Late))
+	}}
 
 // censored is rpol on responses r̃_{s,t} that are r_s when it came with a delay of at most m, else 0, all chosen points being in K:
 //

@@ -18,10 +18,28 @@ var rpolSW = Description{
 			Meaning: "Γ: added to the band for the drift within the window"},
 		Setting{Name: "drift_per_round", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "not used",
 			Meaning: "change of the function from one round to the next, in norm; gives Γ = (1/λ)√(2W(1+λ)γ_T)·W·drift"})),
+	Theorem: &Theorem{Name: "Theorem 1 with Lemma 5", Paper: rectifiedPaper, Year: 2022,
+		Bounds: "the cumulative violation Σ_s [g_s(x_s)]⁺ of each limit, by Σ_s [2β^g σ^g(x_s) + 2Γ^g + (2β^f σ^f(x_s) + 2Γ^f + 2B_f)/Q_s] with the Q, β and σ of the decisions themselves, with probability 1 − p",
+		Assumptions: []Assumption{
+			boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths("B + (R/√λ)√(2γ_t + 2 ln((m+1)T/p))"), withinHorizon,
+			boundedDrift, unchanged, prompt, uncorrected, rectifiedRule, untouchedRows, exactMaximum}},
 	check:  checkWindow,
 	margin: clearMargin,
 	build:  func(c Context, s Settings) Policy { return newSliding(c, s) },
 }
+
+// boundedDrift takes the place of functions that stay the same.
+var boundedDrift = Assumption{
+	Text: "Within any window the responses change by no more than Γ allows for: Γ ≥ (1/λ)√(2W(1+λ)γ_T)·Σ‖f_s − f_{s+1}‖.",
+	judge: func(c Circumstances) Finding {
+		a := newSliding(c.Context, c.Settings)
+		for k := range a.drift {
+			if a.learned[k] && a.drift[k] == 0 && a.perRound[k] == 0 {
+				return unknown("Γ is 0, as if nothing changed within %d rounds", a.window)
+			}
+		}
+		return unknown("Γ is set; readings cannot prove that it is large enough")
+	}}
 
 func checkWindow(c Context, s Settings) []Fault {
 	var faults []Fault

@@ -20,6 +20,9 @@ type Traits struct {
 	// Upper returns scores that are at least those of Score whenever every deviation is at most the one in sight, for an algorithm whose
 	// score may fall when a deviation rises; nil where none is known.
 	Upper func(s *Sight) Scores
+	// Slopes returns the derivatives of the scores by the means and deviations in sight, for an algorithm whose score is smooth in them wherever
+	// a place is allowed; nil for others. Where a deviation is 0, so are its derivatives.
+	Slopes func(s *Sight) Slopes
 	// First returns the earliest round whose data enter decision t; nil for an algorithm that never forgets.
 	First func(t int) int
 	// Incumbent returns which of the points played, whose posterior means are in sight (no deviations), the others are compared with in
@@ -52,6 +55,14 @@ func (t Traits) Earliest(decision int) int {
 		return 1
 	}
 	return max(t.First(decision), 1)
+}
+
+// Slopes are derivatives of scores, each estimate holding at place i those of the score there by its mean and by its deviation. Lead is nil
+// where Sight.Lead is.
+type Slopes struct {
+	Reward Estimate
+	Costs  []Estimate
+	Lead   *Estimate
 }
 
 // Censoring is how late responses count.

@@ -5,10 +5,13 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"headroom/internal/mutation"
 )
 
 // FuzzReadings: a table is refused, or holds as many finite numbers in each row as there are arms.
-func FuzzReadings(f *testing.F) {
+func FuzzReadings(plain *testing.F) {
+	f := mutation.Of(plain)
 	rows := strings.Repeat("1,2.5\n-3e2,0\n", 5)
 	for _, seed := range []string{"", "a,b\n" + rows, "a,b\n" + rows + "NaN,1\n", "a,b\n" + rows + "1\n", "a\n1\n", "\"a,b\n"} {
 		f.Add(seed)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/mutation"
 )
 
 func TestCheckWritesOutDefaults(t *testing.T) {
@@ -360,7 +362,8 @@ func TestNamesOfAnyScript(t *testing.T) {
 	}
 }
 
-func FuzzDefinition(f *testing.F) {
+func FuzzDefinition(plain *testing.F) {
+	f := mutation.Of(plain)
 	for _, d := range []Definition{bufferScreen(), mixture(), queue()} {
 		text, err := json.Marshal(d)
 		if err != nil {

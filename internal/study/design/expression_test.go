@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"headroom/internal/mutation"
 )
 
 var twoNumbers = variables{index: map[string]int{"x": 0, "Größe_2": 1, "min": 2}, choices: map[string]bool{"catalyst": true}}
@@ -131,7 +133,8 @@ func TestIdentifiersAreThoseOfExpressions(t *testing.T) {
 	}
 }
 
-func FuzzExpression(f *testing.F) {
+func FuzzExpression(plain *testing.F) {
+	f := mutation.Of(plain)
 	for _, seed := range []string{"x + 1", "min(x, 2) <= 3", "1/x < ln(x)", "((((", "x^x^x^x >= 1e300", "\"", "x /* c */ + 1", "let", "::x", "x?.y", "a ? b", "0x1p", "not not x"} {
 		f.Add(seed)
 	}

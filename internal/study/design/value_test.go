@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/mutation"
 )
 
 func TestValueJSON(t *testing.T) {
@@ -90,7 +92,8 @@ func TestSettingsEqualAndClone(t *testing.T) {
 }
 
 // FuzzNumber: what is read is finite, and reads the same as it is written.
-func FuzzNumber(f *testing.F) {
+func FuzzNumber(plain *testing.F) {
+	f := mutation.Of(plain)
 	for _, seed := range []string{"", "0", "-0", "71.2", "1e308", "1e309", "0x1p4", "1_000", "NaN", "+Inf", "１", "1e-400", ".", "e5"} {
 		f.Add(seed)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/mutation"
 	"headroom/internal/study/design"
 )
 
@@ -187,7 +188,8 @@ func (b repeated) Read(into []byte) (int, error) {
 }
 
 // FuzzBundle: a file is read to its end or refused, and what is read hangs together.
-func FuzzBundle(f *testing.F) {
+func FuzzBundle(plain *testing.F) {
+	f := mutation.Of(plain)
 	members := exported(f)
 	for _, order := range []string{"format definition state version hash events", "hash version events format", "format events events"} {
 		f.Add(written(members, strings.Fields(order)...))

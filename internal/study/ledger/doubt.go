@@ -85,7 +85,13 @@ func judge(value float64, plausible []float64, expected *Expected, known Range) 
 			return fits(x) && (len(plausible) != 2 || plausible[0] <= x && x <= plausible[1])
 		}
 	}
-	if doubt.Meant = slipOf(value, within(fits)); doubt.Meant == nil {
+	if expected != nil {
+		doubt.Meant = slipOf(value, within(fits))
+	}
+	if doubt.Meant == nil && known.beyond(value) {
+		doubt.Meant = slipOf(value, within(known.holds))
+	}
+	if doubt.Meant == nil && !known.around(value) {
 		doubt.Meant = slipOf(value, within(known.around))
 	}
 	return &doubt
@@ -142,10 +148,11 @@ func (snap *Snapshot) Range(metric string, except int) Range {
 }
 
 func (r Range) beyond(x float64) bool { return r.Count > 0 && (x < r.Low || x > r.High) }
+func (r Range) holds(x float64) bool  { return r.Low <= x && x <= r.High }
 
-// around tells whether x lies within the readings, or about as near to them as they are to each other.
+// around tells whether x lies within the readings, or about as near to them as they are to each other, and has no sign that none of them has.
 func (r Range) around(x float64) bool {
-	if r.Count == 0 {
+	if r.Count == 0 || x < 0 && r.Low >= 0 || x > 0 && r.High <= 0 {
 		return false
 	}
 	room := (r.High - r.Low) / 2

@@ -47,6 +47,21 @@ func TestDoubtNamesTheLikelySlip(t *testing.T) {
 	}
 }
 
+// What was meant is never said to be a value that is odder than the one typed.
+func TestASlipExplainsMoreThanItAsks(t *testing.T) {
+	t.Parallel()
+	known, expected := RangeOf(0.185, 0.615, 0.4, 0.5), &Expected{Mean: 0.48, SD: 0.016}
+	if got := judge(0.3, nil, expected, known); got == nil || got.Meant != nil {
+		t.Errorf("0.3 lies among the readings, a tenth of it does not: %+v", got.Meant)
+	}
+	if got := judge(0.0003, nil, nil, known); got == nil || got.Meant == nil || got.Meant.Power != -3 {
+		t.Errorf("before a model is there, 0.3 would fit: %+v", got.Meant)
+	}
+	if got := judge(0.0031, nil, expected, known); got == nil || got.Meant == nil || got.Meant.Power != -2 {
+		t.Errorf("no reading is negative, 0.31 would fit: %+v", got.Meant)
+	}
+}
+
 func TestDoubtByThePrediction(t *testing.T) {
 	t.Parallel()
 	known := RangeOf(20, 75, 60, 66)

@@ -55,6 +55,15 @@ const (
 	StatusAbandoned Status = "abandoned"
 )
 
+// Known tells whether s is a status that trials have.
+func (s Status) Known() bool {
+	switch s {
+	case StatusSuggested, StatusPartial, StatusCompleted, StatusFailed, StatusAbandoned:
+		return true
+	}
+	return false
+}
+
 // Trial is one round as it stands now. Its JSON is that of the API.
 type Trial struct {
 	Number           int                    `json:"number"`

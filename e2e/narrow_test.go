@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestLongNamesFitAPhone walks the pages with names of a hundred characters and no place to break: none is wider than a phone.
+func TestLongNamesFitAPhone(t *testing.T) {
+	t.Parallel()
+	long := func(what string) string { return what + strings.Repeat("W", 100-len(what)) }
+	choice := []string{long("water"), long("ethanol")}
+	id := site.makeStudy(t, map[string]any{
+		"name": long("study"),
+		"parameters": []map[string]any{
+			{"name": long("temperature"), "type": "real", "low": 20, "high": 60, "unit": "°C"},
+			{"name": long("solvent"), "type": "categorical", "choices": choice},
+		},
+		"objective":        map[string]any{"metric": long("yield"), "direction": "maximize", "unit": "%"},
+		"constraints":      []map[string]any{{"name": long("pure"), "metric": long("impurity"), "op": "<=", "threshold": 0.5, "unit": "%"}},
+		"recorded_metrics": []map[string]any{{"metric": long("colour")}},
+		"seed":             7,
+	})
+	for i := range 8 {
+		x := 20 + 5*float64(i)
+		site.api(t, "POST", "/studies/"+id+"/trials", map[string]any{
+			"parameters": map[string]any{long("temperature"): x, long("solvent"): choice[i%2]},
+			"metrics":    map[string]any{long("yield"): 80 - (x-45)*(x-45)/20, long("impurity"): 0.1 + x/100},
+			"note":       long("note"),
+		}, nil)
+	}
+	study := "/studies/" + id
+	site.api(t, "POST", study+"/trials/3/corrections", map[string]any{"metrics": map[string]any{long("yield"): 50.5}, "reason": long("typo")}, nil)
+	site.api(t, "POST", study+"/trials/4/exclude", map[string]any{"reason": long("spilled")}, nil)
+	site.asks(t, id, 2)
+	site.api(t, "POST", study+"/trials/10/tell", map[string]any{"metrics": map[string]any{long("yield"): 70.5}, "parameters": map[string]any{long("temperature"): 61, long("solvent"): choice[0]}}, nil)
+	p := newTab(t, site.base)
+	p.size(390, 844)
+	p.signIn(site.link(t))
+	p.open("/people")
+	p.fill("#f-invite_name", long("Person"))
+	p.press("Make invite link")
+	p.sees("Invite link for")
+	p.fits("people")
+	p.open(study + "/shares")
+	p.fill("#f-name", long("Auditor"))
+	p.press("Make link")
+	p.sees("Link for")
+	p.fits("shares")
+	for _, path := range []string{"/studies", study, study + "/bench", study + "/board", study + "/report", study + "/trials/3", study + "/trials/10", study + "/trials/9/sheet",
+		study + "/trials/3/correct", study + "/own", study + "/edit", study + "/reconfigure", study + "/import", "/studies/new?from=" + id} {
+		p.open(path)
+		p.drawn()
+		p.fits(path)
+	}
+	// What forms answer: a saving, a doubt, a forecast, a preview.
+	p.open(study + "/bench")
+	p.fill(result(9, 0), "700")
+	p.fill(result(9, 1), "0.3")
+	p.click("#card-9 button.primary")
+	p.sees("Save anyway")
+	p.fits("a doubt")
+	p.press("Save anyway")
+	p.until("saved", `document.querySelector("#saved-9")`)
+	p.fits("saved")
+	p.open(study + "/own")
+	p.fill("#f-used_0", "44")
+	p.press("What to expect of it")
+	p.until("the forecast", `document.querySelector("#forecast")`)
+	p.fits("a forecast")
+	p.open(study + "/trials/1/correct")
+	p.fill("#f-metric_0", "60")
+	p.fill("#f-reason", long("typo"))
+	p.press("See what this would change")
+	p.until("the preview", `document.querySelector("#consequences")`)
+	p.fits("a preview")
+}
+
+// fits fails when the page can be scrolled sideways, and names what reaches beyond the window.
+func (p *tab) fits(what string) {
+	p.t.Helper()
+	beyond := ask[[]string](p, `document.documentElement.scrollWidth <= innerWidth ? [] : ["the page"].concat([...document.querySelectorAll("body *")]
+		.filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, .table-wrap, .table, svg")).slice(0, 5).map((e) => e.tagName + "." + e.className + " " + Math.round(e.getBoundingClientRect().right)))`)
+	if len(beyond) > 0 {
+		p.t.Errorf("%s: wider than its window: %s", what, fmt.Sprint(beyond))
+	}
+}

@@ -1,0 +1,158 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Surface colours a chart over two axes by a value, with contours of a chance on top. X and Y are the middles of the cells, rising; values are by row of
+// Y, then column of X, all finite.
+type Surface struct {
+	X, Y      []float64
+	Value     [][]float64
+	Chance    [][]float64 // nil: no contours
+	Cells     [][]string  // written into the cells, for axes without order, between whose places nothing is drawn; nil for none
+	Low, High string      // the ends of the scale of colours, in words
+}
+
+// cividis are twelve steps of the map of that name (Nuñez, Anderton, Renslow 2018), alike to the colour-blind, dark for low.
+var cividis = []color.RGBA{
+	{0x00, 0x20, 0x4d, 0xff}, {0x00, 0x30, 0x6f, 0xff}, {0x2a, 0x40, 0x6c, 0xff}, {0x48, 0x52, 0x6b, 0xff}, {0x5e, 0x62, 0x6e, 0xff}, {0x72, 0x73, 0x74, 0xff},
+	{0x87, 0x84, 0x79, 0xff}, {0x9e, 0x96, 0x77, 0xff}, {0xb6, 0xa9, 0x71, 0xff}, {0xd0, 0xbe, 0x67, 0xff}, {0xea, 0xd3, 0x57, 0xff}, {0xff, 0xea, 0x46, 0xff},
+}
+
+// Chances are the levels of the contours, and how each is drawn: dotted, dashed, bold.
+var chanceLines = []struct {
+	level float64
+	style draw.LineStyle
+}{
+	{0.1, draw.LineStyle{Color: ink, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(1.5), vg.Points(2)}}},
+	{0.5, draw.LineStyle{Color: ink, Width: vg.Points(1.4), Dashes: []vg.Length{vg.Points(5), vg.Points(3)}}},
+	{0.9, draw.LineStyle{Color: ink, Width: vg.Points(2.2)}},
+}
+
+// extent is the range of the values.
+func (s Surface) extent() (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, row := range s.Value {
+		for _, value := range row {
+			low, high = math.Min(low, value), math.Max(high, value)
+		}
+	}
+	return low, high
+}
+
+// step is which of the colours a value has.
+func step(value, low, high float64) int {
+	if high <= low {
+		return len(cividis) / 2
+	}
+	return min(int(float64(len(cividis))*(value-low)/(high-low)), len(cividis)-1)
+}
+
+// Plot implements plot.Plotter: cells of one colour side by side are one rectangle.
+func (s Surface) Plot(c draw.Canvas, axes *plot.Plot) {
+	toX, toY := axes.Transforms(&c)
+	across, up := edges(s.X, axes.X.Min, axes.X.Max, axes.X.Scale), edges(s.Y, axes.Y.Min, axes.Y.Max, axes.Y.Scale)
+	low, high := s.extent()
+	gap := vg.Length(0)
+	if s.Cells != nil {
+		gap = vg.Points(1)
+	}
+	for i, row := range s.Value {
+		for j := 0; j < len(row); {
+			k := j + 1
+			for s.Cells == nil && k < len(row) && step(row[k], low, high) == step(row[j], low, high) {
+				k++
+			}
+			fill(c, cividis[step(row[j], low, high)], toX(across[j])+gap, toY(up[i])+gap, toX(across[k])-gap, toY(up[i+1])-gap)
+			j = k
+		}
+	}
+}
+
+// edges are the borders between cells, half-way on the axis's own scale, and its ends.
+func edges(middles []float64, low, high float64, scale plot.Normalizer) []float64 {
+	list := []float64{low}
+	for i := 1; i < len(middles); i++ {
+		between := (middles[i-1] + middles[i]) / 2
+		if _, log := scale.(plot.LogScale); log {
+			between = math.Sqrt(middles[i-1] * middles[i])
+		}
+		list = append(list, between)
+	}
+	return append(list, high)
+}
+
+func fill(c draw.Canvas, in color.Color, left, bottom, right, top vg.Length) {
+	c.FillPolygon(in, []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}})
+}
+
+// grid is a plotter.GridXYZ of the chances.
+type grid struct{ Surface }
+
+func (g grid) Dims() (columns, rows int) { return len(g.Surface.X), len(g.Surface.Y) }
+func (g grid) Z(column, row int) float64 { return g.Chance[row][column] }
+func (g grid) X(column int) float64      { return g.Surface.X[column] }
+func (g grid) Y(row int) float64         { return g.Surface.Y[row] }
+
+// addSurface draws the colours, and the contours or what is written in the cells on top.
+func addSurface(axes *plot.Plot, s Surface) error {
+	axes.Add(s)
+	if s.Chance != nil && s.Cells == nil {
+		for _, line := range chanceLines {
+			halo := draw.LineStyle{Color: color.White, Width: line.style.Width + vg.Points(1.6)}
+			for _, style := range []draw.LineStyle{halo, line.style} {
+				contour := plotter.NewContour(grid{s}, []float64{line.level}, nil)
+				contour.LineStyles = []draw.LineStyle{style}
+				axes.Add(contour)
+			}
+		}
+	}
+	low, high := s.extent()
+	for i, row := range s.Cells {
+		for j, words := range row {
+			in := color.Color(color.White)
+			if step(s.Value[i][j], low, high) >= len(cividis)/2 {
+				in = ink
+			}
+			if err := addCell(axes, s.X[j], s.Y[i], words, in); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addCell writes into the middle of a cell.
+func addCell(axes *plot.Plot, x, y float64, words string, in color.Color) error {
+	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{words}})
+	if err != nil {
+		return err
+	}
+	labels.TextStyle[0].Font, labels.TextStyle[0].Color = plain(8), in
+	labels.TextStyle[0].XAlign, labels.TextStyle[0].YAlign = text.XCenter, text.YCenter
+	axes.Add(labels)
+	return nil
+}
+
+// scaleWidth is the room for the scale of colours beside the axes.
+const scaleWidth = 62
+
+// drawScale draws the scale of colours with its ends in words.
+func (s Surface) drawScale(c draw.Canvas) {
+	words := text.Style{Color: ink, Font: plain(8), Handler: plot.DefaultTextHandler}
+	left, bottom, top := c.Min.X+vg.Points(8), c.Min.Y+vg.Points(44), c.Max.Y-vg.Points(20)
+	height := (top - bottom) / vg.Length(len(cividis))
+	for i, in := range cividis {
+		fill(c, in, left, bottom+height*vg.Length(i), left+vg.Points(12), bottom+height*vg.Length(i+1))
+	}
+	c.FillText(words, vg.Point{X: left, Y: bottom - vg.Points(10)}, s.Low)
+	c.FillText(words, vg.Point{X: left, Y: top + vg.Points(3)}, s.High)
+}

@@ -1,0 +1,68 @@
+package pages
+
+import (
+	"fmt"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study"
+	"headroom/web/templates"
+)
+
+// standingMarks say how an assumption stands, by a shape before the words.
+var standingMarks = map[optimizer.Standing]string{optimizer.Met: "✓ met", optimizer.NotMet: "✗ not met", optimizer.Unknown: "? cannot be known"}
+
+// theorem is what the bounds on violation rest on, nil where none is drawn.
+func (v visit) theorem(readout study.Readout) *templates.Theorem {
+	var figures []string
+	for _, c := range v.snap.Definition.Constraints {
+		if now := readout.Violation[c.Name]; now.Bound != nil && v.read(c.Metric) {
+			figures = append(figures, fmt.Sprintf("%s%s for %s", rough(*now.Bound), unitAfter(c.Unit), c.Name))
+		}
+	}
+	grounds := study.GroundsOf(v.snap, readout)
+	if grounds == nil || len(figures) == 0 {
+		return nil
+	}
+	met, notMet, unknown := grounds.Tally()
+	shown := templates.Theorem{
+		Summary: fmt.Sprintf("What does the bound on violation rest on? %s; of its %d assumptions %d are met here, %d are not, and %d cannot be known.",
+			grounds.Name, len(grounds.Findings), met, notMet, unknown),
+		Source:      fmt.Sprintf("%s (%s, %d).", grounds.Name, grounds.Paper, grounds.Year),
+		Bounds:      "It bounds " + grounds.Bounds + ".",
+		Here:        "Here, over the trials that the algorithm chose itself: " + listed(figures) + " so far. " + verdictOn(grounds, notMet),
+		Short:       grounds.Short,
+		Assumptions: templates.Table{Head: []templates.Column{{Name: "Here"}, {Name: "The theorem assumes"}, {Name: "Why"}}},
+	}
+	for i, finding := range grounds.Findings {
+		shown.Assumptions.Rows = append(shown.Assumptions.Rows, []string{standingMarks[finding.Standing], grounds.Assumptions[i].Text, sentence(finding.Because)})
+	}
+	return &shown
+}
+
+// verdictOn says what the figure is worth.
+func verdictOn(grounds *study.Grounds, notMet int) string {
+	if notMet == 0 && grounds.Short == "" {
+		return "It holds if what cannot be known holds."
+	}
+	return "It shows how violation grows with trials, and is no promise."
+}
+
+// boundKind says what a bound is worth in this study: what the API calls a guarantee is none where an assumption is known not to hold.
+func (v visit) boundKind(readout study.Readout, now study.ViolationOut) string {
+	if *now.BoundKind != study.BoundGuarantee {
+		return *now.BoundKind
+	}
+	grounds := study.GroundsOf(v.snap, readout)
+	if _, notMet, _ := grounds.Tally(); notMet > 0 {
+		return fmt.Sprintf("no guarantee here: %s of its theorem %s not met", count(notMet, "assumption", "assumptions"), isOrAre(notMet))
+	}
+	return "a guarantee, if what its theorem assumes holds"
+}
+
+// sentence begins with a capital where it begins with a word, not with a symbol.
+func sentence(words string) string {
+	if first := words[0]; 'a' <= first && first <= 'z' {
+		words = string(first-'a'+'A') + words[1:]
+	}
+	return words + "."
+}

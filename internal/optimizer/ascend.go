@@ -1,0 +1,208 @@
+package optimizer
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
+)
+
+// smooth tells whether the next decision's score has slopes that can be followed: the algorithm and every kernel have some, and no coordinate
+// moves with others.
+func (s *State) smooth() bool {
+	if s.traits.Slopes == nil || s.arms != nil {
+		return false
+	}
+	for _, d := range s.cfg.Space.Dims {
+		if d.Derived {
+			return false
+		}
+	}
+	for i := range s.next.sources {
+		if src := &s.next.sources[i]; src.data == nil || src.data.Len() == 0 || !src.data.Kernel().Stationary() {
+			return false
+		}
+	}
+	return true
+}
+
+// ascend leads starts that are allowed up along the slopes of the score, and polishes the best of them: little where slopes tell all, more where
+// some axis has levels or where the way up came to the edge of what is allowed. It returns them in the order of their scores.
+func (s *State) ascend(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
+	e := s.effort()
+	var ascents []search.Ascent
+	for _, c := range climbers[:min(e.ascents, len(climbers))] {
+		if c.score.Allowed {
+			ascents = append(ascents, search.Ascent{U: c.u, Score: c.score})
+		}
+	}
+	if err := problem.Ascend(ascents, e.least); err != nil {
+		return nil, err
+	}
+	budget := e.settling
+	if slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) {
+		budget = e.budget / 2
+	}
+	risen := make([]climber, len(ascents))
+	for i, a := range ascents {
+		risen[i] = climber{a.U, a.Score}
+		if a.Refused {
+			budget = e.budget / 2
+		}
+	}
+	slices.SortStableFunc(risen, byScore)
+	err := polish(problem, risen[:min(e.fine, len(risen))], s.spacing()/8, finestStep, budget, seed)
+	slices.SortStableFunc(risen, byScore)
+	return risen, err
+}
+
+// slopes works out scores with their slopes along the unit coordinates. What does not depend on the place is worked out once.
+type slopes struct {
+	state    *State
+	known    Known
+	draw     Draw
+	zs       [][][]float64 // per source: what means are taken of, z of every target and, of the reward's source, v(x*) last
+	backward [][][]float64 // per source: L⁻ᵀz of them
+}
+
+func (s *State) slopes(known Known, draw Draw) *slopes {
+	up := &slopes{state: s, known: known, draw: draw}
+	for i := range s.next.sources {
+		src := &s.next.sources[i]
+		zs := src.z[:len(src.z):len(src.z)]
+		if s.next.incumbent != nil && s.next.sourceOf[0] == i {
+			zs = append(zs, s.next.incumbent.solved)
+		}
+		backward := make([][]float64, len(zs))
+		for n, z := range zs {
+			backward[n] = src.data.Backward(z)
+		}
+		up.zs, up.backward = append(up.zs, zs), append(up.backward, backward)
+	}
+	return up
+}
+
+// rise scores points of the space on all cores, to the same bits as scoreAll, and gives the slopes of the scores along each coordinate.
+func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, [][]float64, error) {
+	return func(points [][]float64) ([]search.Score, [][]float64, error) {
+		scores, along := make([]search.Score, len(points)), make([][]float64, len(points))
+		work, shares := cores.New(), cores.Count()
+		for share := range shares {
+			from, to := share*len(points)/shares, (share+1)*len(points)/shares
+			if from == to {
+				continue
+			}
+			work.Go(func() error {
+				if err := checkpoint.Reach(ctx); err != nil {
+					return err
+				}
+				some, slopes, err := up.at(ctx, points[from:to])
+				copy(scores[from:to], some)
+				copy(along[from:to], slopes)
+				return err
+			})
+		}
+		return scores, along, work.Wait()
+	}
+}
+
+func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [][]float64, error) {
+	s, v, places := up.state, up.state.next, asPlaces(points)
+	sight := s.bareSight(v, up.draw)
+	estimates := s.givenEstimates(v, places, up.known.at(places))
+	inclined := make([]gp.Inclined, len(v.sources))
+	for i := range v.sources {
+		src := &v.sources[i]
+		inputs := s.inputs(src.kernel, places)
+		var err error
+		if inclined[i], err = src.data.Incline(ctx, inputs, up.zs[i], up.backward[i]); err != nil {
+			return nil, nil, err
+		}
+		p := predicted{means: inclined[i].Means[:len(src.z)], variances: inclined[i].Variances}
+		v.take(src, p, estimates)
+		if c := v.incumbent; c != nil && v.sourceOf[0] == i {
+			p.together = c.together(src, inputs, inclined[i].Means[len(src.z)])
+			sight.Lead, sight.Again = c.lead(inputs, estimates[0].Mean, p), c.again
+		}
+	}
+	sight.Reward, sight.Costs = estimates[0], estimates[1:]
+	raw, err := s.score(sight)
+	if err != nil {
+		return nil, nil, err
+	}
+	scores, _ := s.order(raw, len(places))
+	by := s.traits.Slopes(sight)
+	along := make([][]float64, len(points))
+	for n, u := range points {
+		along[n] = s.cfg.Space.alongUnits(u, up.alongInputs(n, u, inclined, sight, by))
+	}
+	return scores, along, nil
+}
+
+// alongInputs are the slopes of place n's score along the kernel inputs, by the chain rule: the score by means and deviations, these by the inputs.
+func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, sight *policy.Sight, by policy.Slopes) []float64 {
+	v := up.state.next
+	along := make([]float64, up.state.cfg.Space.width())
+	for i := range v.sources {
+		src := &v.sources[i]
+		means, variance := inclined[i].MeanGradients[n], inclined[i].VarianceGradients[n]
+		for m, k := range src.targets {
+			slope, estimate := by.Reward, sight.Reward
+			if k > 0 {
+				slope, estimate = by.Costs[k-1], sight.Costs[k-1]
+			}
+			if !v.transforms[k].blind {
+				factor.Axpy(slope.Mean[n], means[m], along)
+			}
+			if sd := estimate.SD[n]; sd > 0 {
+				factor.Axpy(slope.SD[n]/(2*sd), variance, along)
+			}
+		}
+		if sd := leadSD(sight, n); sd > 0 && v.sourceOf[0] == i {
+			factor.Axpy(by.Lead.Mean[n], means[slices.Index(src.targets, 0)], along)
+			factor.Axpy(by.Lead.SD[n]/(2*sd), v.incumbent.spread(src, up.state.input(src.kernel, Place{U: u, Arm: -1}), variance, means[len(src.z)]), along)
+		}
+	}
+	return along
+}
+
+// leadSD is the deviation of the lead at place n, 0 where there is none.
+func leadSD(sight *policy.Sight, n int) float64 {
+	if sight.Lead == nil {
+		return 0
+	}
+	return sight.Lead.SD[n]
+}
+
+// spread is the gradient of Var[f(x) − f(x*)] by the inputs x, from those of Var f(x) and of v(x)ᵀv(x*).
+func (c *incumbent) spread(src *source, x, variance, explained []float64) []float64 {
+	gradient := make([]float64, len(x))
+	src.data.Kernel().Gradients([][]float64{gradient}, x, c.inputs, [][]float64{{1}})
+	for k := range gradient {
+		gradient[k] = variance[k] - 2*(gradient[k]-explained[k])
+	}
+	return gradient
+}
+
+// alongUnits turns slopes along the kernel inputs at a point into those along its unit coordinates, 0 for a category.
+func (s Space) alongUnits(u, inputs []float64) []float64 {
+	out := make([]float64, len(u))
+	at := 0
+	for k, d := range s.Dims {
+		switch d.Kind {
+		case Linear:
+			out[k] = inputs[at] * (d.High - d.Low)
+		case Logarithmic:
+			ratio := d.High / d.Low
+			out[k] = inputs[at] * d.Low * math.Pow(ratio, u[k]) * math.Log(ratio)
+		}
+		at += d.inputs()
+	}
+	return out
+}

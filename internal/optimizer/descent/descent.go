@@ -1,0 +1,224 @@
+// Package descent follows a smooth function downhill inside a box by projected BFGS: coordinates at a bound that want to leave stay there, the
+// others move along −H g, H being the inverse Hessian as learned so far (Nocedal & Wright, Numerical Optimization, 6.1 and 16.7).
+//
+// A Descent asks for one value after another and does not work them out, so that those of many descents can be worked out together.
+package descent
+
+import (
+	"math"
+	"slices"
+)
+
+// Limits of a descent, in the units of its coordinates.
+type Limits struct {
+	Flat    float64 // it ends where no free coordinate has a larger slope
+	Least   float64 // it ends after a step that brought less; 0 for however little
+	Steps   int     // it ends after so many
+	First   float64 // longest step in any coordinate along a gradient alone, which does not say how far to go
+	Longest float64 // longest step in any coordinate
+}
+
+const (
+	sufficient = 1e-4 // share of the decrease promised by the gradient that a step must bring (Armijo)
+	mostHalves = 12   // values asked for along one direction
+)
+
+// Descent is one search. Use New.
+type Descent struct {
+	limits    Limits
+	low, high []float64
+
+	at        []float64 // the best point so far, nil before the first finite value
+	value     float64
+	gradient  []float64
+	curvature *inverseHessian
+
+	trial, direction []float64 // the point asked for, nil at the end, and the direction in which it lies
+	step, promised   float64   // the share of direction, and the change it promises
+	shortened, steps int
+}
+
+// New starts a descent; coordinates whose bounds are equal do not move.
+func New(start, low, high []float64, limits Limits) *Descent {
+	return &Descent{limits: limits, low: low, high: high, trial: slices.Clone(start)}
+}
+
+// Next is the point whose value is asked for, to be read only; nil when the descent has ended.
+func (d *Descent) Next() []float64 { return d.trial }
+
+// Best is the best point found and its value; nil when none had a finite one.
+func (d *Descent) Best() (at []float64, value float64) { return d.at, d.value }
+
+// Tell answers Next with the value there, +∞ where there is none. The gradient there is only asked for when the descent goes there.
+func (d *Descent) Tell(value float64, gradient func() []float64) {
+	switch {
+	case d.at == nil && !(value < math.Inf(1)):
+		d.trial = nil
+	case d.at == nil:
+		d.at, d.value, d.gradient = d.trial, value, gradient()
+		d.turn()
+	case value <= d.value+sufficient*d.promised:
+		d.arrive(value, gradient())
+	default:
+		d.shorten(value)
+	}
+}
+
+// arrive takes the step.
+func (d *Descent) arrive(value float64, gradient []float64) {
+	gained := d.value - value
+	d.curvature = d.curvature.learn(difference(d.trial, d.at), difference(gradient, d.gradient))
+	d.at, d.value, d.gradient = d.trial, value, gradient
+	if gained < d.limits.Least {
+		d.trial = nil
+		return
+	}
+	d.turn()
+}
+
+// shorten tries less of the direction: the parabola through both values and the slope says how much, within reason.
+func (d *Descent) shorten(value float64) {
+	shorter := 0.5
+	if !math.IsInf(value, 1) {
+		shorter = min(max(-0.5*d.promised/(value-d.value-d.promised), 0.1), 0.5)
+	}
+	d.step *= shorter
+	if d.shortened++; d.shortened == mostHalves || !d.propose() {
+		d.turnBack()
+	}
+}
+
+// turn looks for a direction from the best point on.
+func (d *Descent) turn() {
+	d.trial = nil
+	if d.steps == d.limits.Steps {
+		return
+	}
+	d.steps++
+	free := d.free()
+	if largest(d.gradient, free) < d.limits.Flat {
+		return
+	}
+	longest := d.limits.Longest
+	if d.curvature == nil {
+		longest = d.limits.First
+	}
+	d.direction = d.curvature.descend(d.gradient, free, longest)
+	d.step, d.shortened = 1, 0
+	if !d.propose() {
+		d.turnBack()
+	}
+}
+
+// turnBack follows a direction that led nowhere: what was learned of the curvature misleads, so it goes once more along the gradient.
+func (d *Descent) turnBack() {
+	d.trial = nil
+	if d.curvature != nil {
+		d.curvature = nil
+		d.turn()
+	}
+}
+
+// propose asks for the point at the present share of the direction, unless the way there does not lead down.
+func (d *Descent) propose() bool {
+	d.trial, d.promised = make([]float64, len(d.at)), 0
+	for i, x := range d.at {
+		d.trial[i] = min(max(x+d.step*d.direction[i], d.low[i]), d.high[i])
+		d.promised += d.gradient[i] * (d.trial[i] - x)
+	}
+	return d.promised < 0
+}
+
+// free tells which coordinates may move: not those at a bound that the gradient pushes against.
+func (d *Descent) free() []bool {
+	free := make([]bool, len(d.at))
+	for i, v := range d.at {
+		free[i] = !(v <= d.low[i] && d.gradient[i] >= 0 || v >= d.high[i] && d.gradient[i] <= 0)
+	}
+	return free
+}
+
+func largest(gradient []float64, free []bool) float64 {
+	most := 0.0
+	for i, g := range gradient {
+		if free[i] {
+			most = max(most, math.Abs(g))
+		}
+	}
+	return most
+}
+
+func difference(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return d
+}
+
+func product(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+// inverseHessian is BFGS's estimate H; nil knows nothing yet.
+type inverseHessian struct{ h [][]float64 }
+
+// descend returns −H g over the free coordinates, at most longest in any.
+func (c *inverseHessian) descend(gradient []float64, free []bool, longest float64) []float64 {
+	direction := make([]float64, len(gradient))
+	most := 0.0
+	for i := range direction {
+		if !free[i] {
+			continue
+		}
+		if c == nil {
+			direction[i] = -gradient[i]
+		} else {
+			for j, g := range gradient {
+				if free[j] {
+					direction[i] -= c.h[i][j] * g
+				}
+			}
+		}
+		most = max(most, math.Abs(direction[i]))
+	}
+	if most > longest {
+		for i := range direction {
+			direction[i] *= longest / most
+		}
+	}
+	return direction
+}
+
+// learn brings in that the gradient changed by y over the step s:
+// H ← (I − s yᵀ/ρ) H (I − y sᵀ/ρ) + s sᵀ/ρ with ρ = sᵀy, starting from H = ρ/(yᵀy) I. A step over which the curvature was not
+// positive teaches nothing.
+func (c *inverseHessian) learn(s, y []float64) *inverseHessian {
+	rho := product(s, y)
+	if !(rho > 1e-10*math.Sqrt(product(s, s)*product(y, y))) {
+		return c
+	}
+	n := len(s)
+	if c == nil {
+		c = &inverseHessian{make([][]float64, n)}
+		for i := range c.h {
+			c.h[i] = make([]float64, n)
+			c.h[i][i] = rho / product(y, y)
+		}
+	}
+	hy := make([]float64, n)
+	for i := range hy {
+		hy[i] = product(c.h[i], y)
+	}
+	scale := (1 + product(y, hy)/rho) / rho
+	for i := range c.h {
+		for j := range c.h[i] {
+			c.h[i][j] += scale*s[i]*s[j] - (hy[i]*s[j]+s[i]*hy[j])/rho
+		}
+	}
+	return c
+}

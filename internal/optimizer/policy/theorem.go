@@ -1,0 +1,61 @@
+package policy
+
+// Theorem is what was proved about the bound on violation that an algorithm draws, for whoever has to judge whether it holds.
+type Theorem struct {
+	Name  string // its number, and those of the lemmas that it is used with
+	Paper string
+	Year  int
+	// Bounds says which sum is bounded, and by what.
+	Bounds string
+	// Short says how far the figure that is drawn falls short of what was proved; "" where it is just that.
+	Short       string
+	Assumptions []Assumption
+}
+
+// Assumption is one thing that a theorem assumes.
+type Assumption struct {
+	Text  string
+	judge func(Circumstances) Finding
+}
+
+// Judge holds the assumption against what is known of a study.
+func (a Assumption) Judge(c Circumstances) Finding { return a.judge(c) }
+
+// Standing says whether a study meets an assumption.
+type Standing string
+
+const (
+	Met     Standing = "met"
+	NotMet  Standing = "not met"
+	Unknown Standing = "cannot be known"
+)
+
+// Finding is how one assumption stands in one study, and why.
+type Finding struct {
+	Standing Standing
+	Because  string
+}
+
+// Circumstances are what is known of a study that assumptions are held against. Numbers count trials, unless said otherwise.
+type Circumstances struct {
+	Context
+	Settings Settings
+	Listed   bool // candidates are listed: the best of them is found by looking at all
+
+	Rounds       int // trials begun
+	Spread       int // suggested to fill the space, before the algorithm chose
+	Own          int // chosen by people
+	Imported     int
+	Moved        int // tried at other settings than those chosen
+	Excluded     int
+	Corrected    int
+	Late         int // with a reading told after the next trial was chosen, or not told by then
+	Reconfigured int // chosen before the algorithm, its model and the limits were set as they are
+	Within       int // read within every limit
+
+	Lambda  []float64 // λ per modelled metric
+	Peak    []float64 // largest k(x, x) per modelled metric, in modelled units
+	Uneven  []string  // metrics whose noise differs between settings, or of which a reading counts as wrong
+	Drifted []string  // metrics whose readings have come out on one side again and again
+	Watched int       // readings looked at for drift
+}

@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// withTheory are the settings of an algorithm that draws a bound: what it needs, widths from theory, and some of its own.
+func withTheory(d Description, own ...string) string {
+	parts := append([]string{theory}, own...)
+	if needed[d.Name] != "" {
+		parts = append(parts, needed[d.Name])
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// ideal is a study of the algorithm in which nothing is known to contradict its theorem.
+func ideal(t *testing.T, d Description, own ...string) Circumstances {
+	t.Helper()
+	context := studyOf(1)
+	if strings.HasPrefix(d.Name, "ckb") {
+		own = append(own, `"slater": 1, "objective_bound": 2, "multiplier_cap": 20`)
+	}
+	s, faults := settle(t, d.Name, withTheory(d, own...), context)
+	if len(faults) > 0 {
+		t.Fatalf("%s: %v", d.Name, faults)
+	}
+	return Circumstances{Context: context, Settings: s, Listed: true, Rounds: 40, Within: 12, Watched: 60,
+		Lambda: []float64{1.04, 1.04}, Peak: []float64{1, 1}}
+}
+
+// broken are the texts of the assumptions known not to hold.
+func broken(d Description, c Circumstances) (list []string) {
+	for _, a := range d.Theorem.Assumptions {
+		if f := a.Judge(c); f.Standing == NotMet {
+			list = append(list, a.Text)
+		} else if f.Because == "" {
+			list = append(list, "no reason: "+a.Text)
+		}
+	}
+	return list
+}
+
+// TestEveryBoundNamesItsTheorem: an algorithm that draws a bound says what was proved, and none of the others does.
+func TestEveryBoundNamesItsTheorem(t *testing.T) {
+	t.Parallel()
+	drawn := 0
+	for _, d := range Descriptions() {
+		p := ordinary(t, d)
+		if draws := p.Traits().Bound != nil; draws != (d.Theorem != nil) {
+			t.Errorf("%s draws a bound: %v; names a theorem: %v", d.Name, draws, d.Theorem != nil)
+		}
+		if d.Theorem == nil {
+			continue
+		}
+		drawn++
+		if th := d.Theorem; th.Name == "" || th.Paper == "" || th.Year < 2010 || th.Bounds == "" || len(th.Assumptions) < 12 {
+			t.Errorf("%s: %+v", d.Name, th)
+		}
+		if p.Traits().Guaranteed != (d.Theorem.Short == "") {
+			t.Errorf("%s is guaranteed with theory widths: %v; falls short of its theorem: %q", d.Name, p.Traits().Guaranteed, d.Theorem.Short)
+		}
+	}
+	if drawn != 9 {
+		t.Errorf("%d algorithms draw a bound", drawn)
+	}
+}
+
+// TestAssumptionsAreHeldAgainstTheStudy changes one thing at a time in a study that contradicts nothing, and expects the assumptions that name it.
+func TestAssumptionsAreHeldAgainstTheStudy(t *testing.T) {
+	t.Parallel()
+	forgetful := []string{"ckb-sw-ucb", "ckb-restart-ucb"}
+	for _, test := range []struct {
+		what   string
+		change func(*Circumstances)
+		want   string // in the text of the only assumption that no longer holds; "" for none
+		except []string
+	}{
+		{what: "nothing", change: func(*Circumstances) {}},
+		{what: "fitted", change: func(c *Circumstances) { c.Fitted = true }, want: "given before the first reading"},
+		{what: "standardised", change: func(c *Circumstances) { c.Standardized = true }, want: "modelled as they are told"},
+		{what: "a wide kernel", change: func(c *Circumstances) { c.Peak = []float64{1, 1.5} }, want: "k(x, x) ≤ 1"},
+		{what: "a small λ", change: func(c *Circumstances) { c.Lambda[1] = 0.1 }, want: "λ = 1 + 2/T", except: []string{"rpol-sw-ucb"}},
+		{what: "a large λ", change: func(c *Circumstances) { c.Lambda[0] = 1.05 }, want: "λ = 1 + 2/T", except: []string{"rpol-sw-ucb"}},
+		{what: "past the horizon", change: func(c *Circumstances) { c.Rounds = 51 }, want: "no more rounds than T"},
+		{what: "uneven noise", change: func(c *Circumstances) { c.Uneven = []string{"f"} }, want: "alike from reading to reading"},
+		{what: "drift", change: func(c *Circumstances) { c.Drifted = []string{"g1"} }, want: "Nothing changes with time", except: []string{"rpol-sw-ucb"}},
+		{what: "a change", change: func(c *Circumstances) { c.Reconfigured = 3 }, want: "those of the first round"},
+		{what: "late readings", change: func(c *Circumstances) { c.Late = 2 }, want: "told before the next trial", except: []string{"rpol-censored-ucb"}},
+		{what: "a correction", change: func(c *Circumstances) { c.Corrected = 1 }, want: "readings that count now"},
+		{what: "an exclusion", change: func(c *Circumstances) { c.Excluded = 1 }, want: "readings that count now"},
+		{what: "a first design", change: func(c *Circumstances) { c.Spread = 4 }, want: "chosen by the rule"},
+		{what: "other settings", change: func(c *Circumstances) { c.Moved = 1 }, want: "chosen by the rule"},
+	} {
+		for _, d := range Descriptions() {
+			if d.Theorem == nil || slices.Contains(test.except, d.Name) {
+				continue
+			}
+			c := ideal(t, d)
+			test.change(&c)
+			got := broken(d, c)
+			if slices.Contains(forgetful, d.Name) {
+				if !slices.Contains(got, remembers.Text) {
+					t.Errorf("%s of %s: nothing is said of what it forgets", test.what, d.Name)
+				}
+				got = slices.DeleteFunc(got, func(text string) bool { return text == remembers.Text })
+			}
+			if len(got) == 0 && test.want == "" || len(got) == 1 && test.want != "" && strings.Contains(got[0], test.want) {
+				continue
+			}
+			t.Errorf("%s of %s: %q, want %q", test.what, d.Name, got, test.want)
+		}
+	}
+}
+
+// TestAssumptionsOnSettings: what the settings themselves contradict.
+func TestAssumptionsOnSettings(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ algorithm, settings, want string }{
+		{"rpol-ucb", `{"beta": 2}`, "norm of at most B|no wider than a normal|The widths are the theorem’s"},
+		{"rpol-ucb", `{"beta": {"default": {"schedule": "theory", "B": 1, "R": 1}, "f": {"schedule": "sqrt_log", "value": 2}}}`, "norm of at most B|no wider than a normal|The widths are the theorem’s"},
+		{"rpol-censored-ucb", `{` + theory + `, "delay_window": 3, "response_bound": 0}`, "B_r = B + R"},
+		{"ckb-ucb", `{` + theory + `, "slater": 1, "objective_bound": 2, "multiplier_cap": 7}`, "Slater"},
+		{"ckb-ucb", `{` + theory + `, "slater": 1, "objective_bound": 2, "multiplier_cap": 9}`, ""},
+		{"ckb-ucb", `{` + theory + `, "slater": 1, "objective_bound": 2, "multiplier_cap": 9, "slack": 0.2}`, "Slater"}, // 4·2/0.8 = 10
+		{"ckb-ucb", `{` + theory + `, "slater": 1, "objective_bound": 2, "multiplier_cap": 10, "slack": 0.2}`, ""},
+		{"ckb-ucb", `{` + theory + `, "slater": 1, "objective_bound": 2, "slack": 1}`, "Slater"},
+		{"ckb-ucb", `{` + theory + `, "objective_bound": 2}`, ""}, // without δ nobody can know
+		{"ckb-lyapunov", `{` + theory + `, "truncate": false}`, "Estimates are cut"},
+	} {
+		d, _ := Find(test.algorithm)
+		c := ideal(t, d)
+		var faults []Fault
+		if c.Settings, faults = settle(t, test.algorithm, test.settings, c.Context); len(faults) > 0 {
+			t.Fatal(test.settings, faults)
+		}
+		got, want := broken(d, c), strings.Split(test.want, "|")
+		if test.want == "" {
+			want = nil
+		}
+		if !slices.EqualFunc(got, want, strings.Contains) {
+			t.Errorf("%s with %s: %q, want %q", test.algorithm, test.settings, got, want)
+		}
+	}
+}
+
+// TestDriftWithinTheWindow: the windowed algorithm's theorem allows for drift as far as Γ does.
+func TestDriftWithinTheWindow(t *testing.T) {
+	t.Parallel()
+	d, _ := Find("rpol-sw-ucb")
+	for own, want := range map[string]string{`"eta": 1`: "Γ is 0, as if nothing changed within 3 rounds", `"drift_width": 0.5`: "Γ is set"} {
+		if f := boundedDrift.Judge(ideal(t, d, own)); f.Standing != Unknown || !strings.HasPrefix(f.Because, want) {
+			t.Errorf("with %q: %+v", own, f)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package search
+
+import (
+	"math"
+
+	"headroom/internal/optimizer/descent"
+)
+
+// Ascent is a point on its way up.
+type Ascent struct {
+	U     []float64
+	Score Score
+	// Refused tells that a point on the way was not allowed, so that what was found may lie at the edge of what is, where slopes say little.
+	Refused bool
+}
+
+// joined is how near, in every coordinate, a point comes to a higher one to be taken for another on its way to the same top.
+const joined = 0.02
+
+// Ascend moves allowed points uphill along the slopes of their value, which Rise gives, on the axes that are continuous, until a step brings
+// less than least. All are worked out together, a step of each at a time; one that joins a higher one goes no further. The error is that of Rise.
+func (p Problem) Ascend(from []Ascent, least float64) error {
+	limits := descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
+	climbs := make([]*descent.Descent, len(from))
+	for i, a := range from {
+		low, high := p.room(a.U)
+		climbs[i] = descent.New(a.U, low, high, limits)
+	}
+	for {
+		points, whose := p.nextSteps(climbs, from)
+		if len(points) == 0 {
+			return nil
+		}
+		scores, slopes, err := p.Rise(points)
+		if err != nil {
+			return err
+		}
+		for n, i := range whose {
+			if !scores[n].Allowed {
+				from[i].Refused = true
+				climbs[i].Tell(math.Inf(1), nil)
+				continue
+			}
+			if scores[n].Above(from[i].Score) {
+				from[i].U, from[i].Score = points[n], scores[n]
+			}
+			climbs[i].Tell(-scores[n].Value, func() []float64 { return negative(slopes[n]) })
+		}
+	}
+}
+
+// nextSteps are the points that the climbs ask for next, and whose they are; those that are not allowed are refused at once.
+func (p Problem) nextSteps(climbs []*descent.Descent, from []Ascent) (points [][]float64, whose []int) {
+	for i, climb := range climbs {
+		if hasJoined(from, i) {
+			continue
+		}
+		for u := climb.Next(); u != nil; u = climb.Next() {
+			if p.Settle == nil || p.Settle(u) {
+				points, whose = append(points, u), append(whose, i)
+				break
+			}
+			from[i].Refused = true
+			climb.Tell(math.Inf(1), nil)
+		}
+	}
+	return points, whose
+}
+
+// hasJoined tells whether an ascent has come near to one that stands higher, or as high and comes before it.
+func hasJoined(all []Ascent, i int) bool {
+	for j, other := range all {
+		higher := other.Score.Above(all[i].Score) || j < i && !all[i].Score.Above(other.Score)
+		if j != i && higher && within(joined, other.U, all[i].U) {
+			return true
+		}
+	}
+	return false
+}
+
+// within tells whether two points are no further apart than distance in any coordinate.
+func within(distance float64, a, b []float64) bool {
+	for k := range a {
+		if math.Abs(a[k]-b[k]) > distance {
+			return false
+		}
+	}
+	return true
+}
+
+// room are the bounds between which a point may move: those of the cube along continuous axes.
+func (p Problem) room(u []float64) (low, high []float64) {
+	low, high = make([]float64, len(u)), make([]float64, len(u))
+	for k, axis := range p.Axes {
+		low[k], high[k] = u[k], u[k]
+		if !axis.Fixed && axis.Levels == 0 {
+			low[k], high[k] = 0, 1
+		}
+	}
+	return low, high
+}
+
+func negative(slopes []float64) []float64 {
+	down := make([]float64, len(slopes))
+	for k, v := range slopes {
+		down[k] = -v
+	}
+	return down
+}

@@ -1,0 +1,59 @@
+package optimizer
+
+import (
+	"slices"
+)
+
+// While more than manyWaiting trials wait for their results, the search of a continuous space looks at a shortlist only and polishes nothing: one of so many
+// trials needs no fifth digit, and what is known of the listed places is carried from one decision to the next, at O(n) a place instead of O(n²).
+const (
+	manyWaiting = 16
+	listed      = 500 // space-filling points
+	listedNear  = 24  // points around the incumbent, at each scale
+	relisted    = 64  // readings from one list of space-filling points to the next
+)
+
+// shortlist are the incumbent, points around it and space-filling points, which change as readings come in, so that in time every place is looked at. It
+// depends on the readings and not on what waits: decisions made from the same readings share it.
+type shortlist struct {
+	*arms
+	incumbent *Place
+	turn      int
+}
+
+// shorten returns the shortlist of the next decision, nil where the search needs none: that of the prior state, if it is the same.
+func (s *State) shorten() *shortlist {
+	if s.arms != nil || s.traits.LooksAtAll || s.next.sourceOf[0] < 0 {
+		return nil
+	}
+	src := &s.next.sources[s.next.sourceOf[0]]
+	if len(src.waiting) <= manyWaiting {
+		return nil
+	}
+	list := &shortlist{turn: src.arrived / relisted}
+	if s.next.incumbent != nil {
+		list.incumbent = &s.next.incumbent.place
+	}
+	if s.prior != nil && list.same(s.prior.shortlist) {
+		return s.prior.shortlist
+	}
+	seed := s.cfg.DecisionSeed(list.turn)
+	near := s.nearIncumbent(listedNear, seed)
+	if list.incumbent != nil {
+		near = append([][]float64{list.incumbent.U}, near...)
+	}
+	space := s.cfg.Space
+	places := asPlaces(append(space.settled(near), space.allowed(s.overhanging(listed, seed), seed)...))
+	if len(places) == 0 {
+		return nil
+	}
+	list.arms = space.list(places)
+	return list
+}
+
+func (l *shortlist) same(o *shortlist) bool {
+	if o == nil || l.turn != o.turn || (l.incumbent == nil) != (o.incumbent == nil) {
+		return false
+	}
+	return l.incumbent == nil || slices.Equal(l.incumbent.U, o.incumbent.U)
+}

@@ -1,0 +1,134 @@
+package study
+
+import (
+	"math"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study/ledger"
+)
+
+// Grounds are what the bound on violation rests on: the theorem, and how its assumptions stand in a study.
+type Grounds struct {
+	optimizer.Theorem
+	Findings []optimizer.Finding // one for each of its assumptions
+}
+
+// Tally counts the assumptions by how they stand.
+func (g Grounds) Tally() (met, notMet, unknown int) {
+	for _, f := range g.Findings {
+		switch f.Standing {
+		case optimizer.Met:
+			met++
+		case optimizer.NotMet:
+			notMet++
+		default:
+			unknown++
+		}
+	}
+	return met, notMet, unknown
+}
+
+// GroundsOf holds the theorem of the study's algorithm against the study; nil for an algorithm that draws no bound.
+func GroundsOf(snap *ledger.Snapshot, state Readout) *Grounds {
+	described, _ := optimizer.FindAlgorithm(snap.Definition.Algorithm.Name)
+	if described.Theorem == nil {
+		return nil
+	}
+	known := circumstances(snap, state)
+	g := &Grounds{Theorem: *described.Theorem}
+	for _, a := range g.Assumptions {
+		g.Findings = append(g.Findings, a.Judge(known))
+	}
+	return g
+}
+
+func circumstances(snap *ledger.Snapshot, state Readout) optimizer.Circumstances {
+	config := snap.Compiled().Config
+	c := optimizer.Circumstances{Context: config.Context(), Settings: config.Settings, Listed: config.Space.Arms != nil,
+		Rounds: len(snap.Trials)}
+	corrected := map[int]bool{}
+	for _, turn := range snap.Turns {
+		switch turn.Kind {
+		case ledger.Reconfigured:
+			c.Reconfigured = turn.After
+		case ledger.Corrected:
+			corrected[turn.Number] = true
+		}
+	}
+	c.Corrected = len(corrected)
+	for i, t := range snap.Trials {
+		countTrial(&c, t)
+		if i+1 < len(snap.Trials) && lateBy(snap, t, snap.Trials[i+1].ChosenSeq) {
+			c.Late++
+		}
+	}
+	for i, name := range snap.Compiled().MetricNames {
+		m := state.Metrics[name]
+		c.Lambda = append(c.Lambda, m.Lambda)
+		c.Peak = append(c.Peak, peak(config.Metrics[i].Kernel, m.Kernel.Variance, config.Space.Dims))
+		if len(m.NoiseBySetting)+len(m.WrongReadings) > 0 {
+			c.Uneven = append(c.Uneven, name)
+		}
+		residuals := state.Calibration[name].Residuals
+		c.Watched += len(residuals)
+		if DriftOf(residuals).Since > 0 {
+			c.Drifted = append(c.Drifted, name)
+		}
+	}
+	return c
+}
+
+// countTrial adds what one trial is.
+func countTrial(c *optimizer.Circumstances, t *ledger.Trial) {
+	switch {
+	case t.Origin == ledger.Imported:
+		c.Imported++
+	case t.Origin == ledger.Manual:
+		c.Own++
+	case t.Decision != nil && t.Decision.Reason == string(optimizer.ReasonFirstDesign):
+		c.Spread++
+	}
+	if t.Excluded {
+		c.Excluded++
+	}
+	if t.SettingsChanged {
+		c.Moved++
+	}
+	if t.Feasible != nil && *t.Feasible && !t.Excluded {
+		c.Within++
+	}
+}
+
+// lateBy tells whether a modelled reading of the trial was not there when the next trial was chosen.
+func lateBy(snap *ledger.Snapshot, t *ledger.Trial, next int64) bool {
+	for _, metric := range snap.Compiled().MetricNames {
+		if m, told := t.Metrics[metric]; !told || m.ToldSeq > next {
+			return true
+		}
+	}
+	return false
+}
+
+// peak is the largest k(x, x) of a kernel in the space: its variance for stationary kernels, σ² max_i M[i][i] for a given covariance, and at most
+// σ² Σ_c max x_c²/ℓ_c² for a linear one.
+func peak(k optimizer.Kernel, variance float64, dims []optimizer.Dim) float64 {
+	switch {
+	case k.Matrix != nil:
+		largest := 0.0
+		for i, row := range k.Matrix {
+			largest = math.Max(largest, row[i])
+		}
+		return variance * largest
+	case k.Name != "linear":
+		return variance
+	}
+	sum := 0.0
+	for i, d := range dims {
+		reach := math.Max(math.Abs(d.Low), math.Abs(d.High))
+		if d.Kind == optimizer.Categorical {
+			reach = 1
+		}
+		sum += reach * reach / (k.Lengthscales[i] * k.Lengthscales[i])
+	}
+	return variance * sum
+}

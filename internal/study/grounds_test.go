@@ -1,0 +1,185 @@
+package study
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// provenOven is the oven with candidates, and all that the theorem of rpol-ucb asks of the settings.
+func provenOven() design.Definition {
+	d := ovenWith(optimizer.Algorithm{Name: "rpol-ucb"})
+	d.Algorithm.Settings = map[string]json.RawMessage{"beta": rawJSON(`{"schedule": "theory", "B": 2, "R": 0.1}`)}
+	d.Model = design.Model{Fit: "fixed", Outputs: "raw"}
+	return d
+}
+
+// standings are the assumptions of a study's theorem by the beginning of their text.
+func (b *bench) standings() map[string]optimizer.Finding {
+	b.Helper()
+	state, err := b.service.StateOf(b.Context(), b.snap)
+	if err != nil {
+		b.Fatal(err)
+	}
+	grounds := GroundsOf(b.snap, state)
+	if grounds == nil || len(grounds.Findings) != len(grounds.Assumptions) {
+		b.Fatalf("the bound rests on %+v", grounds)
+	}
+	found := map[string]optimizer.Finding{}
+	for i, f := range grounds.Findings {
+		found[grounds.Assumptions[i].Text] = f
+	}
+	met, notMet, unknown := grounds.Tally()
+	if met+notMet+unknown != len(grounds.Findings) {
+		b.Errorf("%d + %d + %d assumptions of %d", met, notMet, unknown, len(grounds.Findings))
+	}
+	return found
+}
+
+// wantStanding fails unless the assumption whose text contains about stands so, for a reason that contains because.
+func (b *bench) wantStanding(about string, want optimizer.Standing, because string) {
+	b.Helper()
+	for text, f := range b.standings() {
+		if strings.Contains(text, about) {
+			if f.Standing != want || !strings.Contains(f.Because, because) {
+				b.Errorf("%s: %s, %s; want %s, %s", about, f.Standing, f.Because, want, because)
+			}
+			return
+		}
+	}
+	b.Errorf("nothing is assumed of %q", about)
+}
+
+// TestABoundRestsOnWhatTheStudyIs plays a study that meets its theorem as far as can be known, and then breaks one assumption after another.
+func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, provenOven())
+	for i := range 6 {
+		b.ask(1)
+		b.tell(i+1, map[string]float64{"yield": 0.2 * float64(i%3), "impurity": 0.1 * float64(i)})
+	}
+	for text, f := range b.standings() {
+		if f.Standing == optimizer.NotMet {
+			t.Errorf("in a study that contradicts nothing: %s %s", text, f.Because)
+		}
+	}
+	b.wantStanding("Some settings are within", optimizer.Unknown, "6 trials read within every limit")
+	b.wantStanding("maximises the acquisition", optimizer.Met, "every candidate")
+	b.wantStanding("before the next trial", optimizer.Met, "")
+	b.ask(2) // trial 7 waits while 8 is chosen
+	b.wantStanding("before the next trial", optimizer.NotMet, "1 trial")
+	b.tell(7, map[string]float64{"yield": 0.3, "impurity": 0.2})
+	b.tell(8, map[string]float64{"yield": 0.3, "impurity": 0.2})
+	b.wantStanding("before the next trial", optimizer.NotMet, "1 trial")
+
+	b.must(ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": {Value: 0.1}}, Reason: "typo"}))
+	b.must(ruleClose(b.snap, ledger.Excluded, 3, "spilled"))
+	b.wantStanding("readings that count now", optimizer.NotMet, "1 trial corrected, 1 taken out")
+
+	b.wantStanding("chosen by the rule", optimizer.Met, "no trial")
+	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1]}))
+	b.wantStanding("chosen by the rule", optimizer.Met, "1 trial chosen otherwise")
+	b.wantStanding("Rows brought from elsewhere", optimizer.Met, "")
+	b.table(t, "temperature,cycles,yield,impurity\n20,1,0.2,0.1\n")
+	b.wantStanding("Rows brought from elsewhere", optimizer.Unknown, "1 trial")
+	b.wantStanding("chosen by the rule", optimizer.Met, "2 trials chosen otherwise")
+
+	b.wantStanding("those of the first round", optimizer.Met, "")
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 5, Settings: b.snap.Definition.Algorithm.Settings}, Reason: "averages will do"}))
+	b.wantStanding("those of the first round", optimizer.NotMet, "10 trials")
+	b.wantStanding("no more rounds than T", optimizer.NotMet, "10 trials of 5")
+	b.wantStanding("Slater", optimizer.Unknown, "no δ is given")
+	b.wantStanding("chosen by the rule", optimizer.NotMet, "1 chosen by people, 1 imported")
+}
+
+// TestAFittedStudyRestsOnLess: the usual study meets neither the kernel, nor the units, nor the widths of the theorem.
+func TestAFittedStudyRestsOnLess(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ovenWith(optimizer.Algorithm{Name: "rpol-ucb"}))
+	for i := range 7 {
+		b.ask(1)
+		b.tell(i+1, map[string]float64{"yield": float64(i % 5), "impurity": 0.1 * float64(i)})
+	}
+	b.wantStanding("given before the first reading", optimizer.NotMet, "fitted")
+	b.wantStanding("modelled as they are told", optimizer.NotMet, "standardised")
+	b.wantStanding("The widths are", optimizer.NotMet, "a constant")
+	b.wantStanding("chosen by the rule", optimizer.NotMet, "4 trials of the first design")
+	b = newBench(t, ovenWith(optimizer.Algorithm{Name: "log-cei"}))
+	b.ask(1)
+	state, err := b.service.StateOf(t.Context(), b.snap)
+	if err != nil || GroundsOf(b.snap, state) != nil {
+		t.Errorf("%v, and a theorem for an algorithm that draws no bound", err)
+	}
+}
+
+// TestPeakOfAKernel: k(x, x) where it is largest.
+func TestPeakOfAKernel(t *testing.T) {
+	t.Parallel()
+	dims := []optimizer.Dim{{Low: 0, High: 1}, {Kind: optimizer.Categorical, Choices: 3}, {Low: -3, High: 2}}
+	for _, test := range []struct {
+		kernel optimizer.Kernel
+		want   float64
+	}{
+		{optimizer.Kernel{Name: "matern52"}, 2},
+		{optimizer.Kernel{Name: "covariance", Matrix: [][]float64{{0.5, 0}, {0, 0.75}}}, 1.5},
+		{optimizer.Kernel{Name: "linear", Lengthscales: []float64{0.5, 1, 3}}, 2 * (4 + 1 + 1)},
+	} {
+		if got := peak(test.kernel, 2, dims); math.Abs(got-test.want) > 1e-12 {
+			t.Errorf("%s: %g, want %g", test.kernel.Name, got, test.want)
+		}
+	}
+}
+
+// residuals are standard normal, shifted from a reading on.
+func residuals(random *rand.Rand, n, from int, by float64) []Residual {
+	list := make([]Residual, n)
+	for i := range list {
+		list[i] = Residual{Number: i + 1, Z: random.NormFloat64()}
+		if i >= from {
+			list[i].Z += by
+		}
+	}
+	return list
+}
+
+// firstBeyond is how many readings it takes until a sum passes the limit, 0 for never.
+func firstBeyond(d Drift) int {
+	for i := range d.Up {
+		if d.Up[i] > CUSUMLimit || d.Down[i] > CUSUMLimit {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// TestTheCUSUMKeepsItsFalseAlarmRate: readings of a process that stands take 465 until the limit is passed, on average, and those of one that shifts by
+// a standard deviation about 10 (Montgomery, table 9.3: 465 and 10.4 for k = ½ and h = 5).
+func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 0))
+	const plays = 2000
+	sum := 0.0
+	for range plays {
+		first := firstBeyond(DriftOf(residuals(random, 6000, 6000, 0)))
+		if first == 0 {
+			first = 6000
+		}
+		sum += float64(first)
+	}
+	if mean := sum / plays; math.Abs(mean-CUSUMFalseAlarm) > 30 { // three standard errors: 465/√2000 each
+		t.Errorf("a process that stands takes %.0f readings, want %d", mean, CUSUMFalseAlarm)
+	}
+	sum = 0
+	for range plays {
+		sum += float64(firstBeyond(DriftOf(residuals(random, 400, 0, -1))))
+	}
+	if mean := sum / plays; math.Abs(mean-10.4) > 0.5 {
+		t.Errorf("a shift by a standard deviation takes %.1f readings, want 10.4", mean)
+	}
+}

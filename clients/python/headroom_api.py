@@ -124,6 +124,7 @@ AlgorithmDescription = TypedDict("AlgorithmDescription", {
     "settings": "List[SettingDescription]",
     "source": "str",
     "summary": "str",
+    "theorem": "Optional[TheoremDescription]",
     "title": "str",
 })
 
@@ -804,6 +805,16 @@ TellingRequest = TypedDict("TellingRequest", {
     "note": "NotRequired[Optional[str]]",
     "observed_at": "NotRequired[Optional[str]]",
     "parameters": "NotRequired[Optional[Dict[str, Any]]]",
+})
+
+
+TheoremDescription = TypedDict("TheoremDescription", {
+    "assumptions": "List[str]",
+    "bounds": "str",
+    "name": "str",
+    "paper": "str",
+    "short": "str",
+    "year": "int",
 })
 
 

@@ -21,12 +21,15 @@ type decisions struct {
 }
 
 // A choosing lock is a lease: PostgreSQL ends it when its holder has been silent for choosingLease, as one that is frozen is, or cut
-// off. Whoever waits for the lock gives up after lockTime.
+// off. Whoever waits for the lock gives up after lockTime, to be asked again.
 const (
 	choosingLease = 10 * time.Second
 	renewal       = choosingLease / 4
-	lockTime      = time.Minute
+	lockTime      = 4 * time.Second
 )
+
+// tookTooLong is PostgreSQL's code of a statement that was ended.
+const tookTooLong = "57014"
 
 // errLeaseLost is why a decision was given up.
 var errLeaseLost = fmt.Errorf("the choosing lock was lost: %w", study.ErrUnavailable)
@@ -45,6 +48,9 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and writes through the other pool.
 	defer unlock(lock)
 	if _, err := lock.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom choosing'), hashtext($1))`, id); err != nil {
+		if sqlState(err) == tookTooLong && ctx.Err() == nil {
+			return fmt.Errorf("another server has been choosing for the study for more than %v: %w", lockTime, study.ErrUnavailable)
+		}
 		return away(ctx, err)
 	}
 	return holding(ctx, lock, choose)

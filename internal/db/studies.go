@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
@@ -168,7 +169,9 @@ func lockStudy(ctx context.Context, tx pgx.Tx, id string, retry *study.Retry, kn
 	return last, news, err
 }
 
-func noStudy(id string) error { return fmt.Errorf("study %s: %w", id, study.ErrNotFound) }
+func noStudy(id string) error {
+	return fmt.Errorf("study %s: %w", design.Shorten(id), study.ErrNotFound)
+}
 
 // Version returns the seq of the last event.
 func (s *Studies) Version(ctx context.Context, id string) (int64, error) {

@@ -92,12 +92,26 @@ func suggest(b *testing.B, s *State) {
 	}
 }
 
-// BenchmarkSamplers suggests with the algorithms that draw whole functions, over 2000 places of a continuous space and over 1728 candidates.
+// BenchmarkSamplers suggests with the algorithms that draw whole functions, over 2000 places of a continuous space and over 1728 candidates, all
+// metrics having one kernel or, as after fits, each its own.
 func BenchmarkSamplers(b *testing.B) {
+	spaces := []struct {
+		name string
+		make func(*Config)
+	}{
+		{"continuous", func(*Config) {}},
+		{"candidates", func(c *Config) { c.Space.Arms = candidates(1728, len(c.Space.Dims)) }},
+		{"candidates/own kernels", func(c *Config) {
+			c.Space.Arms = candidates(1728, len(c.Space.Dims))
+			for i := range c.Metrics {
+				c.Metrics[i].Kernel.Variance += float64(i)
+			}
+		}},
+	}
 	for _, algorithm := range []string{"ckb-ts", "scbo"} {
-		for name, space := range map[string]func(*Config){"continuous": func(*Config) {}, "candidates": func(c *Config) { c.Space.Arms = candidates(1728, len(c.Space.Dims)) }} {
-			b.Run(algorithm+"/"+name, func(b *testing.B) {
-				cfg := plain(b, 2, 2, func(c *Config) { c.Algorithm = algorithm; space(c) }, `{}`)
+		for _, space := range spaces {
+			b.Run(algorithm+"/"+space.name, func(b *testing.B) {
+				cfg := plain(b, 2, 2, func(c *Config) { c.Algorithm = algorithm; space.make(c) }, `{}`)
 				s := mustReplay(b, cfg, amongArms(cfg, played(cfg, 100, 1)))
 				for b.Loop() {
 					suggest(b, s)
@@ -135,17 +149,28 @@ func byDefault(b *testing.B, arms int) *Config {
 	}, `{}`)
 }
 
-// BenchmarkDefault45 tells the last of 45 trials, fits and suggests the next, on a continuous space and among 1728 candidates.
+// BenchmarkDefault45 tells the last of 45 trials and suggests the next, on a continuous space and among 1728 candidates; the last fit was made from 44
+// readings, or from 40, so that another one is due first.
 func BenchmarkDefault45(b *testing.B) {
-	for name, arms := range map[string]int{"continuous": 0, "candidates": 1728} {
-		b.Run(name, func(b *testing.B) {
-			cfg := byDefault(b, arms)
-			h := amongArms(cfg, played(cfg, 45, 1))
-			s := refit(b, mustReplay(b, cfg, &History{Rounds: h.Rounds[:44]}))
-			for b.Loop() {
-				suggest(b, refit(b, sure(s.Extend(background, &History{Rounds: h.Rounds, Fits: s.history.Fits}))))
-			}
-		})
+	for _, space := range []struct {
+		name string
+		arms int
+	}{{"continuous", 0}, {"candidates", 1728}} {
+		for name, fitted := range map[string]int{"": 44, "/fit due": 40} {
+			b.Run(space.name+name, func(b *testing.B) {
+				cfg := byDefault(b, space.arms)
+				h := amongArms(cfg, played(cfg, 45, 1))
+				s := refit(b, mustReplay(b, cfg, &History{Rounds: h.Rounds[:fitted]}))
+				s = sure(s.Extend(background, &History{Rounds: h.Rounds[:44], Fits: s.history.Fits}))
+				for b.Loop() {
+					told := sure(s.Extend(background, &History{Rounds: h.Rounds, Fits: s.history.Fits}))
+					if told.FitDue() != (fitted == 40) {
+						b.Fatal("a fit is due at another time")
+					}
+					suggest(b, refit(b, told))
+				}
+			})
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import "headroom/internal/optimizer/warp"
 
 // Engine is the version of the optimizer that a decision records. It changes whenever the same history could
 // lead to a different suggestion.
-const Engine = "3"
+const Engine = "4"
 
 // Config is everything an algorithm is told about a study. It is immutable once made.
 type Config struct {

@@ -7,7 +7,7 @@ import (
 // While more than manyWaiting trials wait for their results, the search of a continuous space looks at a shortlist only and polishes nothing: one of so many
 // trials needs no fifth digit, and what is known of the listed places is carried from one decision to the next, at O(n) a place instead of O(n²).
 const (
-	manyWaiting = 16
+	manyWaiting = 8
 	listed      = 500 // space-filling points
 	listedNear  = 24  // points around the incumbent, at each scale
 	relisted    = 64  // readings from one list of space-filling points to the next

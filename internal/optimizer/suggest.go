@@ -40,7 +40,7 @@ func (s *State) SuggestAs(ctx context.Context, engine string, known Known) (Deci
 }
 
 // polled tells whether an engine found its way up by polls alone, even where there are slopes to follow.
-func polled(engine string) bool { return engine == "1" || engine == "2" }
+func polled(engine string) bool { return slices.Contains([]string{"1", "2", "3"}, engine) }
 
 // Own returns the decision record of a point that somebody else chose as the next round. The error is that of ctx.
 func (s *State) Own(ctx context.Context, at Place, known Known) (Decision, error) {

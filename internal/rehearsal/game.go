@@ -181,7 +181,7 @@ func (p *player) start(ctx context.Context, snap *ledger.Snapshot) error {
 		}
 	}
 	var table bytes.Buffer
-	if err := study.WriteCSV(&table, snap.Definition, trials); err != nil {
+	if err := study.WriteCSV(&table, snap.Definition, trials, nil); err != nil {
 		return err
 	}
 	_, err := p.service.ImportCSV(ctx, p.by(), p.id, &table, study.ImportOptions{})

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,6 +71,13 @@ func (q *askings) take(id string) []*asking {
 	return all
 }
 
+// back puts those first in the queue who were taken from it.
+func (q *askings) back(id string, left []*asking) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	q.waiting[id] = append(slices.Clip(left), q.waiting[id]...)
+}
+
 // answeringTime bounds the answering of those who wait together; every single one gives up at its own time.
 const answeringTime = 10 * time.Minute
 
@@ -101,7 +109,10 @@ func (s *Service) serve(id string) {
 		}
 	}
 	answer := func(ctx context.Context) error {
-		unanswered(s.answerEach(withUrgency(ctx, turns.Choosing), id, all))
+		left, err := s.answerEach(withUrgency(ctx, turns.Choosing), id, all)
+		s.asks.back(id, left)
+		all = all[:len(all)-len(left)]
+		unanswered(err)
 		return nil
 	}
 	ended := func(err error) {
@@ -120,21 +131,30 @@ type succession struct {
 	count   int // trials chosen so far
 }
 
-// answerEach decides for each in turn. Its error is why the rest got no answer.
-func (s *Service) answerEach(ctx context.Context, id string, all []*asking) error {
-	return s.store.Choosing(ctx, id, func(ctx context.Context) error {
+// atOnce is how long the lock is held for those who ask together: then other servers, and people with trials of their own, have their turn.
+const atOnce = time.Second
+
+// answerEach decides for each in turn, for as long as atOnce, and returns those who are left to another time. Its error is why others got no answer.
+func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (left []*asking, err error) {
+	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
 		snap, err := s.latest(ctx, id)
 		if err != nil {
 			return err
 		}
 		made := succession{snap: snap}
-		for _, a := range all {
+		begun := s.now()
+		for i, a := range all {
+			if i > 0 && s.now().Sub(begun) > atOnce {
+				left = all[i:]
+				return nil
+			}
 			if err := s.answerNext(ctx, &made, a); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+	return left, err
 }
 
 // answerNext decides and writes for one of them, within the time of its caller. An error is one that ends it for all.

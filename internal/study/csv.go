@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ const (
 	columnNumber = "number"
 	columnStatus = "status"
 	columnNote   = "note"
+	// chosenBefore begins the titles of columns with settings that were chosen where others were used.
+	chosenBefore = "chosen "
 )
 
 const (
@@ -37,9 +40,11 @@ type importRow struct {
 	Line int // in the file, from 1
 	OwnTrial
 	Known  map[string]float64 // values in columns of known-form or sampled metrics, by metric
-	place  optimizer.Place
-	record bool          // of a trial of a study, as its status says
-	beyond design.Faults // what would speak against choosing its settings, which were used all the same
+	Chosen design.Settings    // as read, where others than those used were chosen
+	Used   design.Settings    // nil where they are those chosen
+	place  optimizer.Place    // of those chosen
+	record bool               // of a trial of a study, as its status says
+	beyond design.Faults      // what would speak against choosing its settings, which were used all the same
 }
 
 // parseCSV reads an imported table. The error is *Invalid with every bad cell by line and column (locations like
@@ -94,6 +99,7 @@ const (
 	columnIgnored
 	columnOfStatus
 	columnParameter
+	columnChosen
 	columnMetric
 	columnGiven // a metric that is known when a decision is made
 	columnOfNotes
@@ -171,6 +177,11 @@ func columnOf(d design.Definition, title string) column {
 			return column{title: title, name: m.Name, kind: columnGiven}
 		}
 		return column{title: title, name: m.Name, kind: columnMetric}
+	}
+	for i, p := range d.Parameters {
+		if design.FoldCase(chosenBefore+p.Name) == design.FoldCase(name) {
+			return column{title: title, name: chosenBefore + p.Name, kind: columnChosen, parameter: i}
+		}
 	}
 	return col
 }
@@ -273,7 +284,7 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 		t.faults.Add(at, len(cells), "line %d has %d cells; the first line names %d columns%s", line, len(cells), len(t.columns), t.commaHint())
 		return row, false
 	}
-	row = importRow{Line: line, OwnTrial: OwnTrial{Parameters: design.Settings{}, Metrics: map[string]ledger.Reading{}}, Known: map[string]float64{}}
+	row = importRow{Line: line, OwnTrial: OwnTrial{Parameters: design.Settings{}, Metrics: map[string]ledger.Reading{}}, Known: map[string]float64{}, Chosen: design.Settings{}}
 	for i, cell := range cells {
 		t.readCell(c, &row, i, strings.Clone(cell))
 	}
@@ -287,9 +298,12 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	return row, len(wrong) == 0
 }
 
-// place finds where a row lies. Settings of a trial that was run may lie where none may be chosen, and are kept as they are: when the row has the
-// status of a trial, as in an exported table, or when the whole table is said to be of such.
+// place finds where a row lies. Settings of a trial that was run may lie where none may be chosen, and are kept as they are: when the row says which
+// others were chosen, when it has the status of a trial, as in an exported table, or when the whole table is said to be of such.
 func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong design.Faults) {
+	if len(row.Chosen) > 0 {
+		return row.placeChosen(c, at)
+	}
 	settings, place, forbidden := c.Place(row.Parameters, at)
 	if !row.record && len(forbidden) == 0 {
 		row.Parameters, row.place = settings, place
@@ -311,6 +325,17 @@ func (t *table) place(c *design.Compiled, row *importRow, at string) (wrong desi
 	return nil
 }
 
+// placeChosen places the settings that were chosen, and keeps beside them those used.
+func (row *importRow) placeChosen(c *design.Compiled, at string) (wrong design.Faults) {
+	chosen := row.Parameters.Clone()
+	maps.Copy(chosen, row.Chosen)
+	if row.Used, _, wrong = c.PlaceUsed(row.Parameters, at); len(wrong) > 0 {
+		return wrong
+	}
+	row.Parameters, row.place, wrong = c.Place(chosen, at)
+	return wrong
+}
+
 func (t *table) commaHint() string {
 	if t.decimalComma {
 		return ""
@@ -329,9 +354,13 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 		row.Note = plain(cell)
 	case columnParameter:
 		if trimmed != "" {
-			t.readSetting(c, row, i, trimmed)
+			t.readSetting(c, row, row.Parameters, i, trimmed)
 		} else if c.Def.Parameters[col.parameter].Type != design.Remainder {
 			t.cellFault(row.Line, i, cell, "is empty; every parameter needs a value")
+		}
+	case columnChosen:
+		if trimmed != "" {
+			t.readSetting(c, row, row.Chosen, i, trimmed)
 		}
 	case columnMetric, columnGiven:
 		if empty {
@@ -358,14 +387,14 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 	}
 }
 
-func (t *table) readSetting(c *design.Compiled, row *importRow, i int, cell string) {
+func (t *table) readSetting(c *design.Compiled, row *importRow, into design.Settings, i int, cell string) {
 	p := c.Def.Parameters[t.columns[i].parameter]
 	if p.Type == design.Categorical {
 		text := plain(cell)
 		if !slices.Contains(p.Choices, text) {
 			text = cell
 		}
-		row.Parameters[p.Name] = design.TextValue(text)
+		into[p.Name] = design.TextValue(text)
 		if !slices.Contains(p.Choices, text) {
 			t.cellFault(row.Line, i, cell, "%q is unknown; it must be %s", design.Shorten(cell), c.Wanted(p.Name))
 		}
@@ -376,7 +405,7 @@ func (t *table) readSetting(c *design.Compiled, row *importRow, i int, cell stri
 		t.cellFault(row.Line, i, cell, "%q is not a number; it must be %s", design.Shorten(cell), c.Wanted(p.Name))
 		return
 	}
-	row.Parameters[p.Name] = design.NumberValue(x)
+	into[p.Name] = design.NumberValue(x)
 }
 
 func (t *table) cellFault(line, i int, cell, format string, args ...any) {
@@ -402,8 +431,9 @@ func (t *table) number(cell string) (float64, error) {
 	return design.ParseNumber(cell)
 }
 
-// WriteCSV writes the trials as a table that can be imported again: blank cells are not measured.
-func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial) error {
+// WriteCSV writes the trials as a table that can be imported again: blank cells are not measured. Where settings other than those chosen were used,
+// further columns have those that chosen tells of a trial; nil tells nothing.
+func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings) error {
 	out := csv.NewWriter(w)
 	titles := []string{columnNumber, columnStatus}
 	metrics := d.MetricNames()
@@ -413,11 +443,20 @@ func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial) error {
 	for _, m := range metrics {
 		titles = append(titles, harmless(m))
 	}
-	if err := out.Write(append(titles, columnNote)); err != nil {
+	titles = append(titles, columnNote)
+	otherwise := usedOtherwise(d, trials, chosen)
+	for _, p := range otherwise {
+		titles = append(titles, harmless(chosenBefore+p.Name))
+	}
+	if err := out.Write(titles); err != nil {
 		return err
 	}
 	for _, t := range trials {
-		if err := out.Write(cellsOf(t, d.Parameters, metrics)); err != nil {
+		cells := cellsOf(t, d.Parameters, metrics)
+		for _, p := range otherwise {
+			cells = append(cells, chosenCell(t, p, chosen))
+		}
+		if err := out.Write(cells); err != nil {
 			return err
 		}
 	}
@@ -428,12 +467,7 @@ func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial) error {
 func cellsOf(t *ledger.Trial, parameters []design.Parameter, metrics []string) []string {
 	cells := []string{strconv.Itoa(t.Number), string(t.Status)}
 	for _, p := range parameters {
-		v := t.Parameters[p.Name]
-		if v.IsText {
-			cells = append(cells, harmless(v.Text))
-		} else {
-			cells = append(cells, v.String())
-		}
+		cells = append(cells, settingCell(t.Parameters[p.Name]))
 	}
 	for _, m := range metrics {
 		cell := ""
@@ -443,6 +477,35 @@ func cellsOf(t *ledger.Trial, parameters []design.Parameter, metrics []string) [
 		cells = append(cells, cell)
 	}
 	return append(cells, harmless(t.Note))
+}
+
+func settingCell(v design.Value) string {
+	if v.IsText {
+		return harmless(v.Text)
+	}
+	return v.String()
+}
+
+// usedOtherwise are the parameters that some trial was run with at another value than the chosen one.
+func usedOtherwise(d design.Definition, trials []*ledger.Trial, chosen func(int) design.Settings) (parameters []design.Parameter) {
+	for _, p := range d.Parameters {
+		differs := func(t *ledger.Trial) bool { return chosenCell(t, p, chosen) != "" }
+		if columnOf(d, chosenBefore+p.Name).kind == columnChosen && slices.ContainsFunc(trials, differs) {
+			parameters = append(parameters, p)
+		}
+	}
+	return parameters
+}
+
+// chosenCell is the value chosen for a parameter, "" where it is the one used.
+func chosenCell(t *ledger.Trial, p design.Parameter, chosen func(int) design.Settings) string {
+	if chosen == nil || !t.SettingsChanged {
+		return ""
+	}
+	if value := chosen(t.Number)[p.Name]; value != t.Parameters[p.Name] {
+		return settingCell(value)
+	}
+	return ""
 }
 
 // formulaStarts are the characters after which a spreadsheet computes instead of showing a text; some take the full-width ones alike.

@@ -17,7 +17,7 @@ func TestExportedTextsAreNoFormulas(t *testing.T) {
 	settings := c.Settings(c.Probes()[0])
 	for _, note := range []string{"=1+1", "\n=1", " \t=1", "\u00a0=1", "\ufeff@SUM(1)", "＝1", "＋1", "－1", "＠a", "'=1", " '\n-1", "\r=1", "\u200b=1"} {
 		var file bytes.Buffer
-		if err := WriteCSV(&file, c.Def, []*ledger.Trial{{Number: 1, Parameters: settings, Note: note}}); err != nil {
+		if err := WriteCSV(&file, c.Def, []*ledger.Trial{{Number: 1, Parameters: settings, Note: note}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		cells, err := csv.NewReader(bytes.NewReader(file.Bytes())).ReadAll()

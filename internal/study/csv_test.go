@@ -211,7 +211,7 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trials := drawTrials(t, c)
 		var file bytes.Buffer
-		if err := WriteCSV(&file, c.Def, trials); err != nil {
+		if err := WriteCSV(&file, c.Def, trials, nil); err != nil {
 			t.Fatal(err)
 		}
 		text := file.String()
@@ -244,7 +244,7 @@ func TestExportIsHarmlessInSpreadsheets(t *testing.T) {
 	trial := ledger.Trial{Number: 1, Status: ledger.StatusCompleted, Note: "@SUM(A1)", Metrics: map[string]ledger.Measurement{"yield": {Value: -71.5}},
 		Parameters: design.Settings{"temperature": design.NumberValue(20), "cycles": design.NumberValue(3), "=salt": design.NumberValue(1e-7), "time": design.NumberValue(0.5), "catalyst": design.TextValue("=C")}}
 	var file bytes.Buffer
-	if err := WriteCSV(&file, checked, []*ledger.Trial{&trial}); err != nil {
+	if err := WriteCSV(&file, checked, []*ledger.Trial{&trial}, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := "number,status,temperature,cycles,'=salt,time,catalyst,yield,impurity,pH,colour,note\n" +
@@ -293,4 +293,33 @@ func FuzzImport(plain *testing.F) {
 			}
 		}
 	})
+}
+
+// An exported table holds settings used beyond the bounds beside those chosen, and can be imported as it is.
+func TestAnOvershootIsImportedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(3)
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60}}}))
+	b.must(ruleTell(b.snap, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61}, "impurity": {Value: 0.2}},
+		Parameters: design.Settings{"temperature": design.NumberValue(69), "cycles": b.snap.Trial(2).Parameters["cycles"]}}))
+	var table bytes.Buffer
+	if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(table.String(), "note,chosen temperature\n") {
+		t.Fatalf("%v\n%s", err, table.String())
+	}
+	other := newBench(t, oven())
+	rows, unknown, err := parseCSV(other.snap.Compiled(), &table, ImportOptions{})
+	if err != nil || len(unknown) > 0 {
+		t.Fatalf("unknown %v, %v", unknown, err)
+	}
+	if doubts := doubtRows(other.snap, rows); len(doubts) != 1 || doubts[0].Location != "body.lines[3].temperature" || !strings.Contains(doubts[0].Text, "above the highest that may be chosen") {
+		t.Errorf("doubts %+v", doubts)
+	}
+	other.must(ruleImport(other.snap, other.snap, rows))
+	for number := 1; number <= 3; number++ {
+		want, got := b.snap.Trial(number), other.snap.Trial(number)
+		if !got.Parameters.Equal(want.Parameters) || !other.snap.Chosen(number).Equal(b.snap.Chosen(number)) || got.SettingsChanged != want.SettingsChanged {
+			t.Errorf("trial %d: used %v of %v, chosen %v of %v", number, got.Parameters, want.Parameters, other.snap.Chosen(number), b.snap.Chosen(number))
+		}
+	}
 }

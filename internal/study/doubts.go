@@ -107,6 +107,12 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		with[describe(snap.Definition, t.Parameters)] = t.Number
 	}
 	for _, row := range rows {
+		for _, doubt := range doubtSettings(snap, row.Parameters, row.Used) {
+			if len(doubts) < mostDoubts {
+				doubt.Location = fmt.Sprintf("body.lines[%d].%s", row.Line, strings.TrimPrefix(doubt.Location, "body.parameters."))
+				doubts = append(doubts, doubt)
+			}
+		}
 		if number := with[describe(snap.Definition, row.Parameters)]; number > 0 && len(doubts) < mostDoubts {
 			doubts = append(doubts, Doubt{fmt.Sprintf("body.lines[%d]", row.Line), describe(snap.Definition, row.Parameters), replicateText(number)})
 		}

@@ -153,7 +153,7 @@ func TestAnOvershootIsRecordedAndLivedWith(t *testing.T) {
 			mapped, err := b.service.Map(t.Context(), b.snap, "temperature", "cycles", b.snap.Trial(6).Parameters, 4)
 			must(t, mapped, err)
 			var table strings.Builder
-			if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials); err != nil || !strings.Contains(table.String(), ",69,2,") {
+			if err := WriteCSV(&table, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(table.String(), ",69,2,") {
 				t.Errorf("%v\n%s", err, table.String())
 			}
 		})

@@ -158,28 +158,43 @@ func firstBeyond(d Drift) int {
 	return 0
 }
 
-// TestTheCUSUMKeepsItsFalseAlarmRate: readings of a process that stands take 465 until the limit is passed, on average, and those of one that shifts by
-// a standard deviation about 10 (Montgomery, table 9.3: 465 and 10.4 for k = ½ and h = 5).
+// TestTheCUSUMKeepsItsFalseAlarmRate: readings of a process that stands take 850 until the limit is passed, on average, and those of one that shifts by
+// a standard deviation about 12. (Were residuals to count in full, 465 and 10.4 would be known: Montgomery, table 9.3, k = ½ and h = 5.)
 func TestTheCUSUMKeepsItsFalseAlarmRate(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 0))
 	const plays = 2000
 	sum := 0.0
 	for range plays {
-		first := firstBeyond(DriftOf(residuals(random, 6000, 6000, 0)))
+		first := firstBeyond(DriftOf(residuals(random, 10000, 10000, 0)))
 		if first == 0 {
-			first = 6000
+			first = 10000
 		}
 		sum += float64(first)
 	}
-	if mean := sum / plays; math.Abs(mean-CUSUMFalseAlarm) > 30 { // three standard errors: 465/√2000 each
+	if mean := sum / plays; math.Abs(mean-CUSUMFalseAlarm) > 57 { // three standard errors: 850/√2000 each
 		t.Errorf("a process that stands takes %.0f readings, want %d", mean, CUSUMFalseAlarm)
 	}
 	sum = 0
 	for range plays {
 		sum += float64(firstBeyond(DriftOf(residuals(random, 400, 0, -1))))
 	}
-	if mean := sum / plays; math.Abs(mean-10.4) > 0.5 {
-		t.Errorf("a shift by a standard deviation takes %.1f readings, want 10.4", mean)
+	if mean := sum / plays; math.Abs(mean-12) > 0.5 {
+		t.Errorf("a shift by a standard deviation takes %.1f readings, want 12", mean)
+	}
+}
+
+// TestTwoReadingsFarOutAreNoDrift: a young model is often far out once or twice; a run of readings on one side is a drift, from the reading where it began.
+func TestTwoReadingsFarOutAreNoDrift(t *testing.T) {
+	t.Parallel()
+	list := []Residual{{1, 0.1}, {2, 8}, {3, 9}, {4, 0.2}}
+	if d := DriftOf(list); d.Since != 0 {
+		t.Errorf("two readings far out are a drift since trial %d", d.Since)
+	}
+	for i := range 5 {
+		list = append(list, Residual{5 + i, -1.9})
+	}
+	if d := DriftOf(list); d.Since != 5 || d.Rising {
+		t.Errorf("five readings far below are a drift since trial %d, upwards: %v", d.Since, d.Rising)
 	}
 }

@@ -87,8 +87,10 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: number, Origin: ledger.Imported, Parameters: row.Parameters,
 			Candidate: candidateOf(row.place), Note: row.Note, Seen: seen, Engine: optimizer.Engine, KnownValues: known}})
 		seen++
-		if len(row.Metrics) > 0 {
-			ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: ledger.ToldData{Number: number, Telling: ledger.Telling{Metrics: row.Metrics}}})
+		if len(row.Metrics) > 0 || row.Used != nil {
+			told, wrong := toldOfRow(snap.Compiled(), row, number)
+			faults = append(faults, wrong...)
+			ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Told, Data: told})
 			seen++
 		}
 		ruled.numbers = append(ruled.numbers, number)
@@ -96,9 +98,28 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 	return ruled, faults.Err()
 }
 
-// knownOfRow gives a row's known constraints their values: worked out where the settings decide them, else from the row's own column.
+// toldOfRow is what was read in a row, and at which settings where others had been chosen.
+func toldOfRow(c *design.Compiled, row importRow, number int) (ledger.ToldData, design.Faults) {
+	told := ledger.ToldData{Number: number, Telling: ledger.Telling{Metrics: row.Metrics, Parameters: row.Used}}
+	if row.Used == nil {
+		return told, nil
+	}
+	_, place, faults := c.PlaceUsed(row.Used, fmt.Sprintf("body.lines[%d]", row.Line))
+	if len(faults) > 0 {
+		return told, faults
+	}
+	told.Candidate = candidateOf(place)
+	told.KnownValues, faults = knownIn(c, row, row.Used, place)
+	return told, faults
+}
+
 func knownOfRow(c *design.Compiled, row importRow) (map[string]float64, design.Faults) {
-	if known, faults := c.KnownAt(row.Parameters, row.place, design.Brought{}, "body"); len(faults) == 0 {
+	return knownIn(c, row, row.Parameters, row.place)
+}
+
+// knownIn gives a row's known constraints their values: worked out where the settings decide them, else from the row's own column.
+func knownIn(c *design.Compiled, row importRow, settings design.Settings, place optimizer.Place) (map[string]float64, design.Faults) {
+	if known, faults := c.KnownAt(settings, place, design.Brought{}, "body"); len(faults) == 0 {
 		return known, nil
 	}
 	known := map[string]float64{}

@@ -282,7 +282,7 @@ func readable(ctx context.Context, s *Service, snap *ledger.Snapshot) error {
 		"summary":   func() (any, error) { return snap.Summary(), nil },
 		"violation": func() (any, error) { return snap.ViolationSoFar(), nil },
 		"best":      func() (any, error) { return snap.BestSoFar(), nil },
-		"table":     func() (any, error) { return nil, WriteCSV(io.Discard, snap.Definition, snap.Trials) },
+		"table":     func() (any, error) { return nil, WriteCSV(io.Discard, snap.Definition, snap.Trials, snap.Chosen) },
 	} {
 		value, err := read()
 		if errors.Is(err, ErrConflict) && !strings.Contains(err.Error(), "cannot be computed") || err != nil && !callers(err) {
@@ -362,7 +362,7 @@ func TestAPoisonedStudyOpensAgain(t *testing.T) {
 	must(t, snap.ViolationSoFar(), nil)
 	posterior, err := s.PosteriorAt(ctx, snap, []design.Settings{snap.Trial(1).Parameters})
 	must(t, posterior, err)
-	must(t, nil, WriteCSV(io.Discard, snap.Definition, snap.Trials))
+	must(t, nil, WriteCSV(io.Discard, snap.Definition, snap.Trials, snap.Chosen))
 	verified, err := verifyEvents(ctx, b.events, ledger.CheckChain(b.events))
 	must(t, verified, err)
 	if !verified.LedgerIntact || verified.Checked != 4 {

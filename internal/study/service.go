@@ -166,7 +166,7 @@ func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error)
 			return nil, err
 		}
 		if len(events) == 0 {
-			return nil, fmt.Errorf("study %s: %w", id, ErrNotFound)
+			return nil, fmt.Errorf("study %s: %w", design.Shorten(id), ErrNotFound)
 		}
 		return s.foldNews(&ledger.Snapshot{ID: id}, events)
 	})

@@ -313,7 +313,7 @@ func TrialView(p TrialPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Results\"><table><thead><tr><th scope=\"col\">Metric</th><th scope=\"col\" class=\"number\">Measured</th><th scope=\"col\" class=\"number\">Expected before <span class=\"unit\">reading ± one standard deviation, noise included</span></th><th scope=\"col\">Limit</th><th scope=\"col\" class=\"number\">Headroom</th><th scope=\"col\">Saved</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Results\"><table><thead><tr><th scope=\"col\">Metric</th><th scope=\"col\" class=\"number\">Measured</th><th scope=\"col\" class=\"number\">Expected before <span class=\"unit long\">reading ± one standard deviation, noise included</span></th><th scope=\"col\">Limit</th><th scope=\"col\" class=\"number\">Headroom</th><th scope=\"col\">Saved</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

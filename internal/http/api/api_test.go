@@ -63,6 +63,9 @@ func TestStudyIsMadeReadAndChanged(t *testing.T) {
 		t.Errorf("list %v", list)
 	}
 	s.API("GET", "/studies/nosuch", nil).Faults(404)
+	if answer := s.API("GET", "/studies/"+strings.Repeat("x", 5000), nil).Want(404); len(answer.Body) > 1000 {
+		t.Errorf("a long address is answered with %d bytes", len(answer.Body))
+	}
 	s.API("GET", "/studies/no%00such", nil).Faults(404)
 	s.API("GET", "/nosuch", nil).Faults(404)
 	if a := s.API("PUT", "/studies/"+id, `{}`); a.Status != 405 || a.Header.Get("Allow") != "GET, PATCH" {

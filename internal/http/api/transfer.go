@@ -46,7 +46,7 @@ func (a *API) exportCSV(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var table bytes.Buffer
-	if err := study.WriteCSV(&table, snap.Definition, snap.Trials); err != nil {
+	if err := study.WriteCSV(&table, snap.Definition, snap.Trials, snap.Chosen); err != nil {
 		return err
 	}
 	download(w, snap, "text/csv; charset=utf-8", "csv")

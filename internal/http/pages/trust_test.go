@@ -45,7 +45,7 @@ func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
 		t.Errorf("steady readings: %s", d.words())
 	}
 	d := drifting{study.DriftOf(shifted), "yield"}
-	if d.Since < 22 || d.Since > 30 || !strings.Contains(d.words(), "lower than predicted") {
+	if d.Since < 19 || d.Since > 22 || !strings.Contains(d.words(), "lower than predicted") {
 		t.Errorf("readings lower by 1.5 from trial 21 on: %s", d.words())
 	}
 }

@@ -355,6 +355,8 @@ func rounded(difference, of float64) float64 {
 func (v visit) toDo(readout study.Readout) string {
 	summary := v.snap.Summary()
 	switch {
+	case !v.head.Operates && !v.over():
+		return v.watching(summary.Waiting)
 	case v.snap.State == ledger.Finished && readout.Recommendation != nil:
 		return "The study is finished: these settings are its answer."
 	case v.snap.State == ledger.Finished:
@@ -377,6 +379,21 @@ func (v visit) toDo(readout study.Readout) string {
 		return fmt.Sprintf("All %s planned are made. Finish the study, or go on if there is enough to gain.", count(v.snap.Definition.Algorithm.Horizon, "trial", "trials"))
 	}
 	return "Ask for the next trial."
+}
+
+// watching says how the study goes on, for those who may only look.
+func (v visit) watching(waiting int) string {
+	switch {
+	case waiting == 1:
+		return fmt.Sprintf("Trial %d waits for results.", v.snap.WaitingTrials()[0].Number)
+	case waiting > 1:
+		return fmt.Sprintf("%d trials wait for results, trial %d for the longest time.", waiting, v.snap.WaitingTrials()[0].Number)
+	case v.snap.State == ledger.Paused:
+		return "The study is paused."
+	case len(v.snap.Trials) == 0:
+		return "The first trial has not been asked for."
+	}
+	return "No trial is waiting; the next has not been asked for."
 }
 
 // fewReadings is how many more readings are worth advising.

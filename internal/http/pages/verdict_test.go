@@ -209,3 +209,23 @@ func TestWordsFollowHowTrialsEnded(t *testing.T) {
 	s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
 	want("archived", []string{">The answer<"}, []string{"The answer so far"})
 }
+
+// TestWhoMayOnlyLookIsNotToldToWork: the reader of a study hears how it stands, not what to press or enter.
+func TestWhoMayOnlyLookIsNotToldToWork(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	reader := s.API("POST", "/tokens", `{"name": "reader", "role": "viewer"}`).Want(201).JSON()["token"].(string)
+	next := func(want string) {
+		t.Helper()
+		verdict := string(s.Call("GET", "/studies/"+id+"/parts/verdict", reader, nil, "Accept", "text/html").Want(200).Body)
+		if !strings.Contains(verdict, `class="verdict-todo">`+want+"<") {
+			t.Errorf("it does not say %q: %s", want, verdict)
+		}
+	}
+	next("The first trial has not been asked for.")
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	next("Trial 1 waits for results.")
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	next("2 trials wait for results, trial 1 for the longest time.")
+}

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 )
 
 // ErrNotPositiveDefinite tells that a matrix has no Cholesky factor: a pivot came out zero, negative or not a number.
@@ -51,14 +52,29 @@ func (c *Cholesky) Append(row []float64) error {
 // as if they were appended one by one, but works on many rows at once. It reaches checkpoints on the way. On an error, that of ctx or
 // ErrNotPositiveDefinite, c is unchanged.
 func (c *Cholesky) AppendRows(ctx context.Context, rows [][]float64) error {
-	work := checkpoint.NewMeter(ctx)
+	return c.appendRows(ctx, rows, 1)
+}
+
+// AppendShared is AppendRows on all cores, to the same bits.
+func (c *Cholesky) AppendShared(ctx context.Context, rows [][]float64) error {
+	return c.appendRows(ctx, rows, cores.Count())
+}
+
+func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int) error {
+	work := make([]*checkpoint.Meter, shares)
+	for share := range work {
+		work[share] = checkpoint.NewMeter(ctx)
+	}
 	grown := c.Prefix(c.Len())
 	grown.rows = slices.Grow(grown.rows, len(rows))
 	for len(rows) > 0 {
 		height := min(panelRows, len(rows))
 		panel := grown.copyRows(rows[:height])
 		rows = rows[height:]
-		if err := grown.factorise(work, panel); err != nil {
+		if err := grown.solveShared(work, panel); err != nil {
+			return err
+		}
+		if err := grown.factorise(work[0], panel); err != nil {
 			return err
 		}
 	}
@@ -86,12 +102,26 @@ func (c *Cholesky) copyRows(rows [][]float64) [][]float64 {
 	return own
 }
 
-// factorise turns the next few rows of A, in place, into those of L: row i of L solves L[:i] v = A[i,:i], and
-// L[i,i]² = A[i,i] − vᵀv. Finished rows are put to use on the rest four at a time.
-func (c *Cholesky) factorise(work *checkpoint.Meter, rows [][]float64) error {
-	if err := c.solvePanelFrom(work, rows, 0, c.Len()); err != nil {
-		return err
+// sharedFrom is from how many rows on the next ones are worth sharing among cores.
+const sharedFrom = 256
+
+// solveShared solves the next few rows of A with the rows of L that there are, some of them on each core, for which there is a meter.
+func (c *Cholesky) solveShared(work []*checkpoint.Meter, rows [][]float64) error {
+	shares := min(len(work), len(rows)/3)
+	if c.Len() < sharedFrom || shares <= 1 {
+		return c.solvePanelFrom(work[0], rows, 0, c.Len())
 	}
+	group := cores.New()
+	for share := range shares {
+		some := rows[share*len(rows)/shares : (share+1)*len(rows)/shares]
+		group.Go(func() error { return c.solvePanelFrom(work[share], some, 0, c.Len()) })
+	}
+	return group.Wait()
+}
+
+// factorise turns the next few rows of A, in place, into those of L, solved with the rows of L before them: row i of L solves
+// L[:i] v = A[i,:i], and L[i,i]² = A[i,i] − vᵀv. Finished rows are put to use on the rest four at a time.
+func (c *Cholesky) factorise(work *checkpoint.Meter, rows [][]float64) error {
 	for len(rows) > 0 {
 		n := c.Len()
 		height := min(4-n&3, len(rows))

@@ -5,13 +5,27 @@ import (
 	"math"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 )
 
 // Gram writes the products of all pairs of rows, dst[i][j] = Σ_k rows[i][k] rows[j][k] for j ≤ i, in the order of Dot. Rows
-// have one length; dst[i] has at least i+1 entries. It reaches checkpoints on the way; on an error, that of ctx, dst is useless.
+// have one length; dst[i] has at least i+1 entries. It works on all cores and reaches checkpoints on the way; on an error, that of ctx, dst is useless.
 func Gram(ctx context.Context, dst, rows [][]float64) error {
-	return gram(checkpoint.NewMeter(ctx), dst, rows, false)
+	shares, group := cores.Count(), cores.New()
+	if len(rows) < sharedFrom {
+		shares = 1
+	}
+	for share := range shares {
+		group.Go(func() error { return gram(checkpoint.NewMeter(ctx), dst, rows, strip{4 * share, 4 * shares}, false) })
+	}
+	return group.Wait()
 }
+
+// strip is every so manieth four rows of a product, from a first one on.
+type strip struct{ first, stride int }
+
+// every is all rows.
+var every = strip{0, 4}
 
 // Inverse writes the lower triangle of A⁻¹ = L⁻ᵀ L⁻¹ to dst, whose row i has at least i+1 entries. It costs about
 // as much as the factor did twice over, in one slice: it is for some hundred rows.
@@ -27,7 +41,7 @@ func (c *Cholesky) Inverse(dst [][]float64) {
 	for first := 0; first < n; first += panelRows {
 		c.solveUnits(columns[first:min(first+panelRows, n)], first)
 	}
-	gram(nil, dst, columns, true)
+	gram(nil, dst, columns, every, true)
 }
 
 // solveUnits solves L v = e_j in place for consecutive unit vectors, the first of them e_first.
@@ -38,9 +52,9 @@ func (c *Cholesky) solveUnits(units [][]float64, first int) {
 	c.solvePanelFrom(nil, units, first+len(units), c.Len())
 }
 
-// gram is Gram; rising tells that row i is zero before entry i, so that those products need not be formed.
-func gram(work *checkpoint.Meter, dst, rows [][]float64, rising bool) error {
-	for i := 0; i < len(rows); i += 4 {
+// gram is Gram for a strip; rising tells that row i is zero before entry i, so that those products need not be formed.
+func gram(work *checkpoint.Meter, dst, rows [][]float64, of strip, rising bool) error {
+	for i := of.first; i < len(rows); i += of.stride {
 		height := min(4, len(rows)-i)
 		for j := 0; j < i+height; j += 3 {
 			width := min(3, i+height-j)

@@ -14,7 +14,7 @@ const jitter = 1e-9
 
 // SemidefiniteRoot returns rows l with l_i·l_j = A_ij + 1e-9·max(diag A)·[i = j] for a symmetric positive semidefinite A given by
 // its lower triangle, a shorter row counting as if zeros followed; it writes to A. Places that the data determine, or that repeat, make A singular. Where
-// rounding outweighs even that, as in a posterior covariance whose prior was ten orders larger, it returns the rows of PivotedRoot. It reaches
+// rounding outweighs even that, as in a posterior covariance whose prior was ten orders larger, it returns the rows of PivotedRoot. It works on all cores and reaches
 // checkpoints on the way; the error is that of ctx.
 func SemidefiniteRoot(ctx context.Context, a [][]float64) ([][]float64, error) {
 	largest := 0.0
@@ -30,7 +30,7 @@ func SemidefiniteRoot(ctx context.Context, a [][]float64) ([][]float64, error) {
 		rows[i] = a[i][:i+1]
 	}
 	var l Cholesky
-	switch err := l.AppendRows(ctx, rows); {
+	switch err := l.AppendShared(ctx, rows); {
 	case errors.Is(err, ErrNotPositiveDefinite):
 		mirror(a)
 		return PivotedRoot(ctx, a)

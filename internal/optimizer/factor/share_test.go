@@ -8,6 +8,36 @@ import (
 	"headroom/internal/optimizer/factor"
 )
 
+// TestSharedWorkGivesTheSameBits compares work on all cores with that on one, on enough rows to be shared.
+func TestSharedWorkGivesTheSameBits(t *testing.T) {
+	t.Parallel()
+	const n = 420
+	rows := definite(rand.New(rand.NewPCG(3, 4)), n)
+	alone, shared := factorOf(t, rows), factorOf(t, rows[:100])
+	if err := shared.AppendShared(t.Context(), rows[100:]); err != nil {
+		t.Fatal(err)
+	}
+	sameBits(t, "shared", shared, alone)
+	products, wide := make([][]float64, n), make([][]float64, n)
+	random := rand.New(rand.NewPCG(5, 6))
+	for i := range products {
+		products[i], wide[i] = make([]float64, n), make([]float64, 70)
+		for k := range wide[i] {
+			wide[i][k] = random.NormFloat64()
+		}
+	}
+	if err := factor.Gram(t.Context(), products, wide); err != nil {
+		t.Fatal(err)
+	}
+	for i := range wide {
+		for j := range i + 1 {
+			if want := factor.Dot(wide[i], wide[j]); products[i][j] != want {
+				t.Fatalf("product %d, %d is %g, want %g", i, j, products[i][j], want)
+			}
+		}
+	}
+}
+
 // TestPrefixesGrowAtOnce lets goroutines append to prefixes of one factor; the race detector watches.
 func TestPrefixesGrowAtOnce(t *testing.T) {
 	t.Parallel()

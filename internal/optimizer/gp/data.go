@@ -61,7 +61,7 @@ func (d *Data) Append(x []float64, lambda float64) error {
 	return d.AppendAll(context.Background(), [][]float64{x}, []float64{lambda})
 }
 
-// AppendAll adds points in order, to the same bits as Append does one by one, but faster. It reaches checkpoints on the way. The error is
+// AppendAll adds points in order, to the same bits as Append does one by one, but faster and on all cores. It reaches checkpoints on the way. The error is
 // that of ctx, or says which point cannot be used and why; d is then unchanged.
 func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64) error {
 	if len(xs) != len(lambdas) {
@@ -85,7 +85,7 @@ func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64)
 			return err
 		}
 	}
-	if err := grown.factor.AppendRows(ctx, rows); err != nil {
+	if err := grown.factor.AppendShared(ctx, rows); err != nil {
 		if errors.Is(err, factor.ErrNotPositiveDefinite) {
 			return fmt.Errorf("the kernel and noise variances of the points do not fit together; a larger noise variance helps: %w", err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"headroom/internal/optimizer/checkpoint"
-	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 )
@@ -85,19 +84,11 @@ func (f *Fixed) row(d *Data, s int) []float64 {
 func (f *Fixed) solve(ctx context.Context, d *Data) ([][]float64, error) {
 	M, known := f.points.Len(), f.Len()
 	rows := matrix(d.Len()-known, M)
-	shares := cores.Count()
-	work := cores.New()
-	for share := range shares {
-		from, to := share*M/shares, (share+1)*M/shares
-		work.Go(func() error {
-			return d.solveBlocks(ctx, f.points.Slice(from, to), func(i int, v []float64) {
-				for s := range rows {
-					rows[s][from+i] = v[known+s]
-				}
-			})
-		})
-	}
-	return rows, work.Wait()
+	return rows, d.solveShared(ctx, f.points, func(i int, v []float64) {
+		for s := range rows {
+			rows[s][i] = v[known+s]
+		}
+	})
 }
 
 // Predict returns the posterior means, one slice per response, and the latent variances at the points, to the same bits as PredictMany of the

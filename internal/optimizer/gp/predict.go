@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/kernel"
 )
@@ -75,6 +76,18 @@ func (d *Data) solveBlocks(ctx context.Context, X *kernel.Inputs, use func(i int
 		}
 	}
 	return nil
+}
+
+// solveShared is solveBlocks on all cores: use is called from several goroutines, for different points.
+func (d *Data) solveShared(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
+	work, shares := cores.New(), cores.Count()
+	for share := range shares {
+		from, to := share*X.Len()/shares, (share+1)*X.Len()/shares
+		work.Go(func() error {
+			return d.solveBlocks(ctx, X.Slice(from, to), func(i int, v []float64) { use(from+i, v) })
+		})
+	}
+	return work.Wait()
 }
 
 // MeanMany returns the posterior means, one slice per response, at the points X in O(n) a point. They are k(x, X) L⁻ᵀz and agree with
@@ -158,7 +171,7 @@ func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, e
 	work := checkpoint.NewMeter(ctx)
 	M := X.Len()
 	solved := matrix(M, d.Len())
-	if err := d.solveBlocks(ctx, X, func(i int, v []float64) { copy(solved[i], v) }); err != nil {
+	if err := d.solveShared(ctx, X, func(i int, v []float64) { copy(solved[i], v) }); err != nil {
 		return nil, err
 	}
 	posterior, prior := matrix(M, M), make([]float64, M)

@@ -1,0 +1,85 @@
+package search_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"headroom/internal/optimizer/search"
+)
+
+// twoTops is −100 (x − 0.25)² (x − 0.8)² − y² with its slopes, highest at (0.25, 0) and (0.8, 0); asked counts the points.
+func twoTops(asked *int, allowed func(u []float64) bool) func(points [][]float64) ([]search.Score, [][]float64, error) {
+	return func(points [][]float64) ([]search.Score, [][]float64, error) {
+		var scores []search.Score
+		var slopes [][]float64
+		for _, u := range points {
+			*asked++
+			a, b := u[0]-0.25, u[0]-0.8
+			scores = append(scores, search.Score{Allowed: allowed(u), Value: -100*a*a*b*b - u[1]*u[1]})
+			slopes = append(slopes, []float64{-200 * a * b * (a + b), -2 * u[1]})
+		}
+		return scores, slopes, nil
+	}
+}
+
+func everywhere([]float64) bool { return true }
+
+// ascended leads starts up the two tops.
+func ascended(t *testing.T, axes []search.Axis, allowed func(u []float64) bool, starts ...[]float64) (ascents []search.Ascent, asked int) {
+	t.Helper()
+	rise := twoTops(&asked, allowed)
+	scores, _, err := rise(starts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, u := range starts {
+		ascents = append(ascents, search.Ascent{U: u, Score: scores[i]})
+	}
+	asked = 0
+	if err := (search.Problem{Axes: axes, Rise: rise}).Ascend(ascents, 1e-12); err != nil {
+		t.Fatal(err)
+	}
+	return ascents, asked
+}
+
+func TestAscendReachesTheTopOfEachHill(t *testing.T) {
+	t.Parallel()
+	free := make([]search.Axis, 2)
+	ascents, both := ascended(t, free, everywhere, []float64{0.1, 0.7}, []float64{0.95, 0.3})
+	for i, top := range []float64{0.25, 0.8} {
+		if a := ascents[i]; math.Abs(a.U[0]-top) > 1e-5 || a.U[1] > 1e-5 || a.Refused {
+			t.Errorf("start %d ends at %+v, not on the top at %g", i, a, top)
+		}
+	}
+	_, alone := ascended(t, free, everywhere, []float64{0.1, 0.7})
+	_, other := ascended(t, free, everywhere, []float64{0.95, 0.3})
+	if both != alone+other {
+		t.Errorf("two ascents ask for %d points, alone for %d and %d", both, alone, other)
+	}
+	if _, joined := ascended(t, free, everywhere, []float64{0.1, 0.7}, []float64{0.12, 0.71}); joined >= 2*alone-2 {
+		t.Errorf("two starts of one way ask for %d points, one for %d", joined, alone)
+	}
+}
+
+func TestAscendLeavesLevelsAndRefusesWhatIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	ascents, _ := ascended(t, []search.Axis{{}, {Levels: 11}}, everywhere, []float64{0.1, 0.7})
+	if a := ascents[0]; math.Abs(a.U[0]-0.25) > 1e-5 || a.U[1] != 0.7 {
+		t.Errorf("with levels it ends at %v", a.U)
+	}
+	ascents, _ = ascended(t, make([]search.Axis, 2), func(u []float64) bool { return u[0] < 0.2 }, []float64{0.1, 0.7})
+	if a := ascents[0]; !a.Refused || !a.Score.Allowed || a.U[0] >= 0.2 || a.U[0] < 0.19 {
+		t.Errorf("at an edge it ends at %+v", a)
+	}
+	asked, stop := 0, errors.New("stop")
+	problem := search.Problem{Axes: make([]search.Axis, 2), Settle: func(u []float64) bool { return u[0] < 0.2 }, Rise: twoTops(&asked, everywhere)}
+	ascents = []search.Ascent{{U: []float64{0.1, 0.7}, Score: search.Score{Allowed: true, Value: -10}}}
+	if err := problem.Ascend(ascents, 1e-12); err != nil || !ascents[0].Refused || ascents[0].U[0] >= 0.2 {
+		t.Errorf("at an edge of the space it ends at %+v, %v", ascents[0], err)
+	}
+	problem.Rise = func([][]float64) ([]search.Score, [][]float64, error) { return nil, nil, stop }
+	if err := problem.Ascend(ascents, 1e-12); !errors.Is(err, stop) {
+		t.Errorf("an error of Rise comes back as %v", err)
+	}
+}

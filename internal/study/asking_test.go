@@ -1,0 +1,219 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// gated is a store whose choosing lock is free once the gate opens.
+type gated struct {
+	kept
+	gate chan struct{}
+}
+
+func (g gated) Choosing(ctx context.Context, _ string, choose func(context.Context) error) error {
+	<-g.gate
+	return choose(ctx)
+}
+
+func (g gated) Write(ctx context.Context, id string, cmd Command, known Known, decide func([]ledger.Event) (Append, error)) error {
+	if cmd.IfMatch != 0 && cmd.IfMatch != int64(len(g.bench.events)) {
+		return ErrStale
+	}
+	return g.kept.Write(ctx, id, cmd, known, decide)
+}
+
+// askedOf is what came of one ask.
+type askedOf struct {
+	after   *ledger.Snapshot
+	numbers []int
+	err     error
+}
+
+// crowd are callers who ask while the first holds the turn, so that all others wait together.
+type crowd struct {
+	bench *bench
+	gate  chan struct{}
+	came  []chan askedOf
+}
+
+func newCrowd(t *testing.T) *crowd {
+	t.Helper()
+	q := &crowd{bench: readyBench(t), gate: make(chan struct{})}
+	q.bench.service.store = gated{kept{bench: q.bench}, q.gate}
+	return q
+}
+
+// readyBench is a study with five trials told.
+func readyBench(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t, oven())
+	b.ask(5)
+	for n := range 5 {
+		b.tell(n+1, map[string]float64{"yield": 50 + float64(3*n), "impurity": 0.2 + 0.05*float64(n)})
+	}
+	return b
+}
+
+// ask joins the queue, behind those before it.
+func (q *crowd) ask(ctx context.Context, cmd Command, ask Ask) {
+	s, place := q.bench.service, len(q.came)
+	came := make(chan askedOf, 1)
+	q.came = append(q.came, came)
+	go func() {
+		after, numbers, err := s.Ask(ctx, cmd, "bench", ask)
+		came <- askedOf{after, numbers, err}
+	}()
+	for joined := false; !joined; runtime.Gosched() {
+		s.asks.mutex.Lock()
+		waiting, served := s.asks.waiting["bench"]
+		joined = served && len(waiting) == place // the first has been taken
+		s.asks.mutex.Unlock()
+	}
+}
+
+// answers opens the gate.
+func (q *crowd) answers() (all []askedOf) {
+	close(q.gate)
+	for _, came := range q.came {
+		all = append(all, <-came)
+	}
+	return all
+}
+
+// TestAsksThatWaitAreAnsweredAsOneBatch: each gets the trials that it would have got in one ask for all of them, under its own name and with its own answer;
+// whose ask is refused, or who left, costs the others nothing.
+func TestAsksThatWaitAreAnsweredAsOneBatch(t *testing.T) {
+	t.Parallel()
+	q := newCrowd(t)
+	kept := map[string][]int{}
+	by := func(name string) Command {
+		return Command{By: name, Retry: &Retry{Key: name, Answer: func(after *ledger.Snapshot, numbers []int) (Answer, error) {
+			kept[name] = append([]int{int(after.Version)}, numbers...)
+			return Answer{}, nil
+		}}}
+	}
+	leaving, leave := context.WithCancel(t.Context())
+	q.ask(t.Context(), by("Ana"), Ask{})
+	q.ask(t.Context(), by("Ben"), Ask{})
+	q.ask(t.Context(), by("Cy"), Ask{Brought: design.Brought{Context: map[string]float64{"nothing": 1}}})
+	q.ask(leaving, by("Dan"), Ask{})
+	q.ask(t.Context(), Command{By: "Eve", IfMatch: 1}, Ask{})
+	q.ask(t.Context(), by("Fay"), Ask{Count: new(3)})
+	q.ask(t.Context(), by("Gus"), Ask{})
+	leave()
+	came := q.answers()
+	for i, want := range [][]int{{6}, {7}, nil, nil, nil, {8, 9, 10}, {11}} {
+		if !slices.Equal(came[i].numbers, want) || (want == nil) != (came[i].err != nil) {
+			t.Fatalf("the caller at place %d got %v, %v, not %v", i, came[i].numbers, came[i].err, want)
+		}
+		if want != nil && len(came[i].after.Trials) != want[len(want)-1] {
+			t.Errorf("the caller at place %d sees %d trials, not those up to its own", i, len(came[i].after.Trials))
+		}
+	}
+	var invalid *design.Invalid
+	if !errors.As(came[2].err, &invalid) || !errors.Is(came[3].err, context.Canceled) || !errors.Is(came[4].err, ErrStale) {
+		t.Errorf("refused were %v, %v and %v", came[2].err, came[3].err, came[4].err)
+	}
+
+	alone := readyBench(t)
+	alone.ask(1)
+	alone.ask(5)
+	version, names := alone.snap.Version, []string{"Ana", "Ben", "Fay", "Fay", "Fay", "Gus"}
+	if q.bench.snap.Version != version {
+		t.Fatalf("%d events, alone %d", q.bench.snap.Version, version)
+	}
+	for i := range 6 {
+		number := 6 + i
+		got, want := q.bench.snap.Trial(number), alone.snap.Trial(number)
+		if diff := cmp.Diff(want.Parameters, got.Parameters); diff != "" || got.By != names[i] || got.Decision.Seen != want.Decision.Seen {
+			t.Errorf("trial %d, by %s and from event %d, alone from %d: %s", number, got.By, got.Decision.Seen, want.Decision.Seen, diff)
+		}
+		if diff := cmp.Diff(want.Decision.Mean, got.Decision.Mean) + cmp.Diff(want.Decision.SD, got.Decision.SD); diff != "" {
+			t.Errorf("trial %d: %s", number, diff)
+		}
+	}
+	for name, numbers := range map[string][]int{"Ben": {7}, "Fay": {8, 9, 10}, "Gus": {11}} {
+		answered := kept[name]
+		if want := int(version) - 11 + numbers[len(numbers)-1]; fmt.Sprint(answered) != fmt.Sprint(append([]int{want}, numbers...)) {
+			t.Errorf("%s's answer is of version and trials %v", name, answered)
+		}
+	}
+	if outcome, err := verifyEvents(t.Context(), q.bench.events, ledger.CheckChain(q.bench.events)); err != nil || !outcome.OK || outcome.Checked != 11 {
+		t.Errorf("verified: %+v, %v", outcome, err)
+	}
+}
+
+// TestAskSeesWhatWasToldBeforeIt: whoever comes while others are being answered is answered from the study as it was when it came, or later.
+func TestAskSeesWhatWasToldBeforeIt(t *testing.T) {
+	t.Parallel()
+	q := newCrowd(t)
+	q.ask(t.Context(), Command{By: "Ana"}, Ask{})
+	q.ask(t.Context(), Command{By: "Ben"}, Ask{})
+	told := q.bench.must(ruleTell(q.bench.snap, 1, ledger.Telling{Note: "seen"}))
+	for i, came := range q.answers() {
+		if came.err != nil {
+			t.Fatal(came.err)
+		}
+		if seen := came.after.Trial(came.numbers[0]).Decision.Seen; seen < told.Version {
+			t.Errorf("ask %d saw event %d, and event %d was before it", i, seen, told.Version)
+		}
+	}
+}
+
+// TestAsksAreAnsweredAgainAfterAPanic: a fault in one answer is that answer's.
+func TestAsksAreAnsweredAgainAfterAPanic(t *testing.T) {
+	t.Parallel()
+	q := newCrowd(t)
+	q.ask(t.Context(), Command{By: "Ana"}, Ask{})
+	q.ask(t.Context(), Command{By: "Ben", Retry: &Retry{Answer: func(*ledger.Snapshot, []int) (Answer, error) { panic("a fault") }}}, Ask{})
+	q.ask(t.Context(), Command{By: "Cy"}, Ask{})
+	came := q.answers()
+	if came[0].err != nil || came[1].err == nil || came[2].err == nil {
+		t.Fatalf("got %v, %v and %v", came[0].err, came[1].err, came[2].err)
+	}
+	if _, numbers, err := q.bench.service.Ask(t.Context(), Command{By: "Dan"}, "bench", Ask{}); err != nil || !slices.Equal(numbers, []int{7}) {
+		t.Errorf("afterwards: %v, %v", numbers, err)
+	}
+}
+
+// TestTheLockIsNotHeldForLong: whoever is left when the turn is over is answered in the next one.
+func TestTheLockIsNotHeldForLong(t *testing.T) {
+	t.Parallel()
+	q := newCrowd(t)
+	clock, turns := q.bench.clock, 0
+	q.bench.service.now = func() time.Time { clock = clock.Add(atOnce); return clock }
+	q.bench.service.store = counted{gated{kept{bench: q.bench}, q.gate}, &turns}
+	for i := range 6 {
+		q.ask(t.Context(), Command{By: fmt.Sprint("asker ", i)}, Ask{})
+	}
+	for i, came := range q.answers() {
+		if came.err != nil || !slices.Equal(came.numbers, []int{6 + i}) {
+			t.Errorf("asker %d got %v, %v", i, came.numbers, came.err)
+		}
+	}
+	if turns < 4 {
+		t.Errorf("the lock was taken %d times", turns)
+	}
+}
+
+// counted counts how often the choosing lock is taken.
+type counted struct {
+	gated
+	turns *int
+}
+
+func (c counted) Choosing(ctx context.Context, id string, choose func(context.Context) error) error {
+	*c.turns++
+	return c.gated.Choosing(ctx, id, choose)
+}

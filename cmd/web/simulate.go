@@ -95,6 +95,7 @@ func readSimulation(args []string) (s simulation, done bool, err error) {
 	set.Var(optionalNumber{&e.CostNoise}, "cost-noise-variance", "of a reading of a cost; 0 = noiseless")
 	set.Var(optionalNumber{&e.Delay}, "delay", "mean of the Poisson distributed delay in rounds")
 	readings := set.String("readings", "", "CSV file of readings for sensors and finance; absent: the substitute")
+	prior := set.String("prior-readings", "", "CSV file of readings with the same columns whose correlation is the prior; the readings played are then divided by their largest mean, and λ is 1 unless given")
 	written := set.String("write-readings", "", "write the substitute readings of the problem to this file, and stop")
 	list := set.Bool("list", false, "name the problems and the algorithms, and stop")
 	set.StringVar(&s.folder, "out", "", "folder to write to; absent: simulation-PROBLEM")
@@ -134,6 +135,11 @@ func readSimulation(args []string) (s simulation, done bool, err error) {
 	}
 	if *readings != "" {
 		if e.Readings, err = readReadings(*readings); err != nil {
+			return s, false, err
+		}
+	}
+	if *prior != "" {
+		if e.Prior, err = readReadings(*prior); err != nil {
 			return s, false, err
 		}
 	}

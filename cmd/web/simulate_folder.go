@@ -65,8 +65,9 @@ func describe(e problems.Experiment) (json.RawMessage, error) {
 	e.Horizon = e.T()
 	return json.Marshal(struct {
 		problems.Experiment
-		Table *problems.Readings `json:",omitempty"`
-	}{e, e.Readings})
+		Table      *problems.Readings `json:",omitempty"`
+		PriorTable *problems.Readings `json:",omitempty"`
+	}{e, e.Readings, e.Prior})
 }
 
 func sameJSON(a, b []byte) bool {

@@ -102,6 +102,7 @@ func TestSimulateRefusals(t *testing.T) {
 		"cannot be plotted": {"-problem", "queue", "-algorithm", "rpol-ucb", "-plot", "joy"},
 		"no preset":         {"-problem", "queue", "-algorithm", "rpol-ucb", "-preset", "papers"},
 		"takes no table":    {"-problem", "queue", "-algorithm", "rpol-ucb", "-readings", written(t)},
+		"need the columns":  {"-problem", "finance", "-algorithm", "rpol-ucb", "-prior-readings", written(t)},
 	} {
 		if err := simulate(t.Context(), config{}, append(args, "-out", filepath.Join(t.TempDir(), "out"))); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%v gives %v, want a word about %s", args, err, reason)
@@ -135,4 +136,16 @@ func TestReadingsFile(t *testing.T) {
 	if !bytes.Equal(left, right) {
 		t.Error("the written table plays another game")
 	}
+}
+
+// TestPriorReadingsFile: another prior plays another game, and a folder of the one is not gone on with by the other.
+func TestPriorReadingsFile(t *testing.T) {
+	t.Parallel()
+	args := []string{"-problem", "sensors", "-algorithm", "rpol-ucb", "-horizon", "20", "-seeds", "1", "-out", filepath.Join(t.TempDir(), "a")}
+	simulated(t, args)
+	err := simulate(t.Context(), config{}, append(args, "-prior-readings", written(t)))
+	if err == nil || !strings.Contains(err.Error(), "holds other runs") {
+		t.Errorf("the same folder is gone on with: %v", err)
+	}
+	simulated(t, append(args, "-prior-readings", written(t), "-fresh"))
 }

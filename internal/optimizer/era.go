@@ -328,7 +328,11 @@ func (s *State) function(k Kernel) (*kernel.Function, error) {
 	if k.Name == "covariance" {
 		return kernel.NewCovariance(k.Matrix, k.Variance)
 	}
-	return kernel.New(k.Name, s.cfg.Space.spread(k.Lengthscales), k.Variance)
+	f, err := kernel.New(k.Name, s.cfg.Space.spread(k.Lengthscales), k.Variance)
+	if err != nil {
+		return nil, err
+	}
+	return f.WithCategories(s.cfg.Space.categories()), nil
 }
 
 func (s *State) inputWidth(k Kernel) int {

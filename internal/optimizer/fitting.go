@@ -147,7 +147,7 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 	now := s.next.era.models[metric]
 	k := s.targetOf(metric)
 	a := s.cfg.transform(s.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
-	p := fit.Problem{Kernel: m.Kernel.Name, Dims: s.cfg.Space.owners(), Variance: m.Kernel.Variance,
+	p := fit.Problem{Kernel: m.Kernel.Name, Dims: s.cfg.Space.owners(), Categories: s.cfg.Space.categories(), Variance: m.Kernel.Variance,
 		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise, FreeVariance: m.FreeVariance,
 		Start: fit.Start{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale)}}
 	if now.fitted && m.FreeNoise {

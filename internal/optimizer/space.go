@@ -120,6 +120,17 @@ func (s Space) owners() []int {
 	return out
 }
 
+// categories says, for each kernel input, which categorical parameter it belongs to, −1 for a number.
+func (s Space) categories() []int {
+	out := s.owners()
+	for i, k := range out {
+		if s.Dims[k].Kind != Categorical {
+			out[i] = -1
+		}
+	}
+	return out
+}
+
 // inputRange is the extent of a parameter in kernel inputs, which default lengthscales are a fraction of.
 func (d Dim) inputRange() float64 {
 	if d.Kind == Categorical {

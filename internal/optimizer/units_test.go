@@ -35,14 +35,14 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	relisted := units{metrics: plain.metrics, parameters: plain.parameters, order: []int{3, 0, 4, 2, 1}}
 	for _, a := range optimizer.Algorithms() {
 		for _, c := range []struct {
-			name, settings string
-			late           int
-		}{{"as it comes", `{}`, 0}, {"without a first design", `{"initial_design": 0}`, 0}, {"late", `{"initial_design": 2}`, 3}} {
+			name, settings, kernel string
+			late                   int
+		}{{"as it comes", `{}`, "mixed", 0}, {"without a first design", `{"initial_design": 0}`, "matern52", 0}, {"late", `{"initial_design": 2}`, "matern52", 3}} {
 			t.Run(a.Name+" "+c.name, func(t *testing.T) {
 				t.Parallel()
-				want, wantPrices := playTable(t, a, c.settings, c.late, plain)
+				want, wantPrices := playTable(t, a, c.settings, c.kernel, c.late, plain)
 				for what, in := range map[string]units{"in other units": other, "with choices in another order": relisted} {
-					got, gotPrices := playTable(t, a, c.settings, c.late, in)
+					got, gotPrices := playTable(t, a, c.settings, c.kernel, c.late, in)
 					if !slices.Equal(got, want) {
 						t.Errorf("%s it suggests %v, not %v", what, got, want)
 					}
@@ -60,7 +60,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 }
 
 // playTable plays 14 rounds on 30 arms and returns the arms and the multipliers before each round. Readings arrive late rounds after theirs.
-func playTable(t *testing.T, a optimizer.Algorithm, settings string, late int, in units) (arms []int, multipliers [][]float64) {
+func playTable(t *testing.T, a optimizer.Algorithm, settings, kernel string, late int, in units) (arms []int, multipliers [][]float64) {
 	t.Helper()
 	ctx := context.Background()
 	random := rand.New(rand.NewPCG(3, 5))
@@ -79,7 +79,7 @@ func playTable(t *testing.T, a optimizer.Algorithm, settings string, late int, i
 	}
 	for i, name := range []string{"f", "g", "h"} {
 		cfg.Metrics = append(cfg.Metrics, optimizer.Metric{Name: name, Lambda: 1.1, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, Warp: true,
-			Kernel: optimizer.Kernel{Name: "matern52", Variance: 1, Lengthscales: lengthscales}})
+			Kernel: optimizer.Kernel{Name: kernel, Variance: 1, Lengthscales: lengthscales}})
 		if i > 0 {
 			sign := float64(3 - 2*i)
 			cfg.Costs = append(cfg.Costs, optimizer.Cost{Name: "limit " + name, Metric: i, Sign: sign, Threshold: in.metrics[i].of(0.2), Margin: 0.02})

@@ -18,7 +18,7 @@ func TestFunctionsTellTheTruth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, err := found.New(1, nil)
+		in, err := found.New(1, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

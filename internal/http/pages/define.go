@@ -28,7 +28,7 @@ func draftOf(values url.Values) string {
 
 // NewStudyPage is the form of a new study, blank or filled in from another study.
 func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
-	values := url.Values{"objective.direction": {"maximize"}, "model.kernel": {"matern52"}}
+	values := url.Values{"objective.direction": {"maximize"}}
 	setRows(values, "parameters", []formRow{{"type": "real", "scale": "linear"}, {"type": "real", "scale": "linear"}})
 	setRows(values, "constraints", []formRow{{"op": "<="}})
 	if from := r.URL.Query().Get("from"); from != "" {
@@ -97,7 +97,10 @@ func fillDefine(page *templates.DefinePage) {
 	if !page.Reconfigure {
 		fillWay(page, values)
 	}
-	for _, kernel := range []string{"matern52", "matern32", "matern12", "se", "linear"} {
+	if !page.Reconfigure {
+		page.Kernels = []templates.Option{{Value: "", Label: "as suits the parameters"}}
+	}
+	for _, kernel := range []string{"matern52", "mixed", "matern32", "matern12", "se", "linear"} {
 		page.Kernels = append(page.Kernels, templates.Option{Value: kernel, Label: kernel})
 	}
 	if kernel := values.Get("model.kernel"); !slices.ContainsFunc(page.Kernels, func(o templates.Option) bool { return o.Value == kernel }) {

@@ -56,7 +56,6 @@ func simulationValues(name string, answers bool) (url.Values, error) {
 		d.SimulatedLab = name
 	}
 	values := definitionValues(d)
-	values.Set("model.kernel", "matern52")
 	values.Set("lab", name)
 	return values, nil
 }

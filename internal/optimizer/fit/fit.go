@@ -48,13 +48,15 @@ const (
 
 // Problem says what to fit. It is not changed.
 type Problem struct {
-	Kernel string      // se, matern12, matern32, matern52 or linear
+	Kernel string      // se, matern12, matern32, matern52, mixed or linear
 	Inputs [][]float64 // n points of p coordinates, by arrival
 	// Dims says, for each coordinate, which lengthscale it belongs to, counted from 0: the one-hot coordinates of a category share one.
-	Dims    []int
-	Y       []float64 // n readings, standardised, prior mean 0
-	NoiseSD []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all
-	Median  []float64 // prior median of each lengthscale, in the units of Inputs
+	Dims []int
+	// Categories says which category each coordinate belongs to, −1 for a number; nil: all are numbers.
+	Categories []int
+	Y          []float64 // n readings, standardised, prior mean 0
+	NoiseSD    []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all
+	Median     []float64 // prior median of each lengthscale, in the units of Inputs
 	// What may move. What may not stays as Start has it.
 	FreeLengthscales, FreeNoise, FreeVariance bool
 	Start                                     Start
@@ -125,6 +127,9 @@ func (p *Problem) check() error {
 		if g < 0 || g >= len(p.Median) {
 			return fmt.Errorf("a coordinate belongs to lengthscale %d; there are %d medians", g+1, len(p.Median))
 		}
+	}
+	if p.Categories != nil && len(p.Categories) != len(p.Dims) {
+		return fmt.Errorf("%d coordinates are said to be numbers or of categories; dims names %d", len(p.Categories), len(p.Dims))
 	}
 	for i, x := range p.Inputs {
 		if len(x) != len(p.Dims) {

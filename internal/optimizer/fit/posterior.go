@@ -152,6 +152,9 @@ func (p *posterior) value(theta []float64) float64 {
 	if err != nil {
 		return math.Inf(1)
 	}
+	if p.problem.Categories != nil {
+		k = k.WithCategories(p.problem.Categories)
+	}
 	for i, row := range p.rows {
 		k.Row(row, p.inputs.Row(i), p.inputs.Prefix(i+1))
 		noise := p.told[i]
@@ -260,9 +263,46 @@ func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 		}
 		for c, column := range p.columns {
 			g := p.problem.Dims[c]
-			gradient[g] -= p.coordinate(row, column, i) / (lengthscales[g] * lengthscales[g])
+			if p.problem.number(c) {
+				gradient[g] -= p.coordinate(row, column, i) / (lengthscales[g] * lengthscales[g])
+			}
 		}
 	}
+	if p.kernel.Categories() != nil {
+		p.addCategories(gradient, inverse)
+	}
+}
+
+// number tells whether coordinate c is one to the kernel, as those of categories are but for the mixed one.
+func (p *Problem) number(c int) bool {
+	return p.Kernel != "mixed" || p.Categories == nil || p.Categories[c] < 0
+}
+
+// addCategories is addLengthscales for the categories of a mixed kernel: ∂K_ij is a multiple of K_ij where i and j differ in them.
+func (p *posterior) addCategories(gradient []float64, inverse [][]float64) {
+	values := make([]float64, len(p.y))
+	for i := range p.y {
+		x, row := p.inputs.Row(i), values[:i]
+		p.kernel.Row(row, x, p.inputs.Prefix(i))
+		for j := range row {
+			row[j] *= p.weights[i]*p.weights[j] - inverse[i][j]
+		}
+		for _, category := range p.kernel.Categories() {
+			chosen := category.Chosen(x)
+			gradient[p.problem.Dims[chosen]] -= category.Slope * differing(row, p.columns[chosen])
+		}
+	}
+}
+
+// differing is the sum of the values whose point has not made a choice.
+func differing(values, chosen []float64) float64 {
+	sum := 0.0
+	for j, v := range values {
+		if chosen[j] != 1 {
+			sum += v
+		}
+	}
+	return sum
 }
 
 // spread writes the part of ∂K_ij/∂ln ℓ that all coordinates share, for j ≤ i: see coordinate for the rest. A stationary

@@ -5,6 +5,7 @@
 //	matern12  σ² e^{−w}
 //	matern32  σ² (1 + s) e^{−s},          s = √3 w
 //	matern52  σ² (1 + s + s²/3) e^{−s},   s = √5 w
+//	mixed     matern52 of the numbers, times a factor for each category that differs: see WithCategories
 //	linear    σ² Σ_c x_c x′_c / ℓ_c²
 //	covariance  σ² M[i][j], the inputs being arm numbers i and j
 //
@@ -21,7 +22,7 @@ import (
 )
 
 // Names are the kernels that New makes.
-var Names = []string{"se", "matern12", "matern32", "matern52", "linear"}
+var Names = []string{"se", "matern12", "matern32", "matern52", "mixed", "linear"}
 
 type form int
 
@@ -30,6 +31,7 @@ const (
 	matern12
 	matern32
 	matern52
+	mixed
 	linear
 	covariance
 )
@@ -40,6 +42,8 @@ type Function struct {
 	inverse  []float64 // 1/ℓ, one per coordinate
 	variance float64
 	matrix   [][]float64 // for covariance
+	// categories are those of mixed; the inverse of their coordinates is 0.
+	categories []Category
 }
 
 // New returns the kernel of that name with one lengthscale per input coordinate. The error names what is wrong: an unknown
@@ -190,7 +194,8 @@ func (f *Function) fill(dst, x, ys []float64) {
 		f.products(dst, x, ys)
 	default:
 		squaredDistances(dst, x, f.inverse, ys)
-		shape(f.form, dst, f.variance)
+		shape(f.form.numeric(), dst, f.variance)
+		f.choose(dst, x, ys)
 	}
 }
 
@@ -208,12 +213,20 @@ func (f *Function) products(dst, x, ys []float64) {
 	}
 }
 
+// numeric is the form in the numbers.
+func (f form) numeric() form {
+	if f == mixed {
+		return matern52
+	}
+	return f
+}
+
 // Slopes writes −2 ∂k/∂(w²) between x and X_i to dst[i], so that for a stationary kernel
 //
 //	∂k/∂ln ℓ_c = slope · (x_c − x′_c)²/ℓ_c².
 //
 // Where points coincide under matern12, whose slope has a pole there, it writes 0: the derivative itself is 0. It must not
-// be called on linear and covariance kernels.
+// be called on linear and covariance kernels. Of a mixed kernel they are the slopes of the numbers.
 func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	dst = dst[:X.Len()]
 	if len(dst) == 0 {
@@ -233,9 +246,10 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	case matern32: // 3 σ² e^{−√3 w}
 		scale(dst, 3)
 		shape(matern12, dst, 3*f.variance)
-	case matern52: // (5/3) σ² (1 + √5 w) e^{−√5 w}
+	case matern52, mixed: // (5/3) σ² (1 + √5 w) e^{−√5 w}
 		scale(dst, 5./3)
 		shape(matern32, dst, 5./3*f.variance)
+		f.choose(dst, x, X.values)
 	default:
 		panic("kernel: slopes of a kernel without distances")
 	}
@@ -267,5 +281,5 @@ func scale(values []float64, by float64) {
 	}
 }
 
-// Stationary tells whether k depends on the points only through their distance.
+// Stationary tells whether k depends on numbers only through their distance.
 func (f *Function) Stationary() bool { return f.form < linear }

@@ -27,7 +27,7 @@ func formula(name string, x, y, lengthscales []float64, variance float64) float6
 		return variance * math.Exp(-w)
 	case "matern32":
 		return variance * (1 + math.Sqrt(3)*w) * math.Exp(-math.Sqrt(3)*w)
-	case "matern52":
+	case "matern52", "mixed":
 		return variance * (1 + math.Sqrt(5)*w + 5*w2/3) * math.Exp(-math.Sqrt(5)*w)
 	default:
 		return variance * inner
@@ -75,10 +75,72 @@ func TestRowAndAtFollowTheFormula(t *testing.T) {
 	})
 }
 
+// TestMixedFollowsTheFormula: numbers by their distance, each category that differs by a factor of its own.
+func TestMixedFollowsTheFormula(t *testing.T) {
+	t.Parallel()
+	m := func(w float64) float64 { return (1 + math.Sqrt(5)*w + 5*w*w/3) * math.Exp(-math.Sqrt(5)*w) }
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.IntRange(0, 4), 1, 5).Draw(t, "choices of each parameter") // 0 for a number
+		n := rapid.IntRange(1, 9).Draw(t, "n")
+		var categories []int
+		var lengthscales []float64
+		for k, size := range sizes {
+			length := rapid.Float64Range(0.05, 5).Draw(t, "lengthscale")
+			if size == 0 {
+				categories, lengthscales = append(categories, -1), append(lengthscales, length)
+			}
+			for range size {
+				categories, lengthscales = append(categories, k), append(lengthscales, length)
+			}
+		}
+		point := func() (x []float64) {
+			for _, size := range sizes {
+				if size == 0 {
+					x = append(x, rapid.Float64Range(-2, 2).Draw(t, "number"))
+					continue
+				}
+				choices := make([]float64, size)
+				choices[rapid.IntRange(0, size-1).Draw(t, "choice")] = 1
+				x = append(x, choices...)
+			}
+			return x
+		}
+		k, err := kernel.New("mixed", lengthscales, 1.7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k = k.WithCategories(categories)
+		x, X := point(), kernel.NewInputs(len(categories))
+		for range n {
+			X.Append(point())
+		}
+		row := make([]float64, n)
+		k.Row(row, x, X)
+		for i, got := range row {
+			y, square, want := X.Row(i), 0.0, 1.7
+			for c := range x {
+				switch w := math.Abs(x[c]-y[c]) / lengthscales[c]; {
+				case categories[c] >= 0 && w > 0:
+					want *= (1 + m(w)) / 2
+				default:
+					square += w * w
+				}
+			}
+			want *= m(math.Sqrt(square))
+			if !(math.Abs(got-want) <= 1e-13) || k.At(y, x) != got {
+				t.Fatalf("k(%v, %v) = %.17g, want %.17g; the other way round %.17g", x, y, got, want, k.At(y, x))
+			}
+		}
+		if k.Diagonal(x) != k.At(x, x) {
+			t.Fatalf("Diagonal gives %g, At(x, x) %g", k.Diagonal(x), k.At(x, x))
+		}
+	})
+}
+
 func TestSlopesAreTheDerivative(t *testing.T) {
 	t.Parallel()
 	x, X := []float64{0.2, 0.7}, kernel.InputsOf([][]float64{{0.5, 0.1}, {0.21, 0.69}, {0.2, 0.7}, {3, -2}, {0.2, 0.1}})
-	for _, name := range kernel.Names[:4] {
+	for _, name := range kernel.Names[:5] {
 		at := func(l0 float64) *kernel.Function {
 			k, err := kernel.New(name, []float64{l0, 0.6}, 1.4)
 			if err != nil {
@@ -154,7 +216,7 @@ func TestCovariance(t *testing.T) {
 
 func TestFarPointsAreUncorrelated(t *testing.T) {
 	t.Parallel()
-	for _, name := range kernel.Names[:4] {
+	for _, name := range kernel.Names[:5] {
 		k, err := kernel.New(name, []float64{1e-200}, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -170,7 +232,7 @@ func TestFarPointsAreUncorrelated(t *testing.T) {
 }
 
 func BenchmarkRow(b *testing.B) {
-	for _, name := range kernel.Names[:4] {
+	for _, name := range kernel.Names[:5] {
 		for _, p := range []int{2, 10} {
 			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {
 				random := rand.New(rand.NewPCG(1, 2))

@@ -34,6 +34,7 @@ type Experiment struct {
 	Delay          *float64 `json:",omitempty"` // mean number of rounds until a reading arrives
 
 	Readings *Readings `json:"-"`
+	Prior    *Readings `json:"-"` // readings whose correlation is the prior covariance; nil for those played
 }
 
 // rewardName is the name of the reward's metric; each cost's metric has its limit's name.
@@ -83,7 +84,7 @@ func (e Experiment) instance(seed uint64) (*Instance, error) {
 	if e.Horizon < 0 {
 		return nil, fmt.Errorf("a horizon of %d is impossible; it must be at least 1", e.Horizon)
 	}
-	in, err := problem.New(seed, e.Readings)
+	in, err := problem.New(seed, e.Readings, e.Prior)
 	if err != nil {
 		return nil, err
 	}
@@ -223,6 +224,8 @@ func (e Experiment) lambda(in *Instance, metric int) float64 {
 		return e.Lambda
 	case e.Paper:
 		return 1 + 2/float64(e.T())
+	case in.Lambda > 0:
+		return in.Lambda
 	}
 	return math.Max(in.Noise[metric].Variance, leastLambda)
 }

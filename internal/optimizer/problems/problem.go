@@ -28,7 +28,8 @@ type Problem struct {
 // options are what an instance is drawn from.
 type options struct {
 	seed     uint64
-	readings *Readings
+	readings *Readings // nil for the substitute
+	prior    *Readings // from which the prior covariance comes; nil for the readings played
 }
 
 // Axis is one parameter of 𝒳.
@@ -64,6 +65,7 @@ type Instance struct {
 	Lengthscale float64
 	Variance    float64
 	Matrix      [][]float64
+	Lambda      float64 // λ of every metric; 0 for its noise variance
 	// Fitted tells that no model suits beforehand: outputs are standardised and hyperparameters fitted.
 	Fitted bool
 	Optima []Optimum   // in order of From
@@ -89,12 +91,12 @@ func Find(name string) (Problem, error) {
 }
 
 // New settles the problem's functions. The seed matters where they are drawn at random; readings, nil for the substitute, where
-// they come from a table.
-func (p Problem) New(seed uint64, readings *Readings) (*Instance, error) {
-	if readings != nil && !p.TakesReadings {
+// they come from a table, and then prior, nil for the same table, is where the prior covariance comes from.
+func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) {
+	if (readings != nil || prior != nil) && !p.TakesReadings {
 		return nil, fmt.Errorf("%s takes no table of readings", p.Name)
 	}
-	return p.build(options{seed, readings})
+	return p.build(options{seed, readings, prior})
 }
 
 // Fixed wraps an instance without chance of its own.

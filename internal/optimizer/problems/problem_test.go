@@ -17,7 +17,7 @@ func instance(t testing.TB, name string, seed uint64) *Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := p.New(seed, nil)
+	in, err := p.New(seed, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestReadings(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, _ := Find(name)
-		again, err := p.New(1, table)
+		again, err := p.New(1, table, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

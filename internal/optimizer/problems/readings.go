@@ -15,12 +15,12 @@ var readingProblems = []Problem{
 	{Name: "sensors", Horizon: 10_000, TakesReadings: true, Source: "Zhou, Ji (2022), section 5: light sensors of the CMU Intelligent Workplace, h = B/2",
 		Summary: "which of some sensors reads highest on average, from a table of readings",
 		build: func(o options) (*Instance, error) {
-			return fromReadings(o.readings, SubstituteSensors, func(best float64) float64 { return best / 2 })
+			return fromReadings(o, SubstituteSensors, func(best float64) float64 { return best / 2 })
 		}},
 	{Name: "finance", Horizon: 10_000, TakesReadings: true, Source: "Zhou, Ji (2022), section 5: adjusted closing prices of 29 stocks, h = 100",
 		Summary: "which of some stocks is dearest on average, from a table of prices with heavy tails",
 		build: func(o options) (*Instance, error) {
-			return fromReadings(o.readings, SubstitutePrices, func(float64) float64 { return 100 })
+			return fromReadings(o, SubstitutePrices, func(float64) float64 { return 100 })
 		}},
 }
 
@@ -97,13 +97,32 @@ func (r *Readings) Write(w io.Writer) error {
 
 // fromReadings plays a table: f = column means, a reading's noise = a random row − mean, g = −f + h with noise of another row,
 // the arms' prior covariance the correlation of the columns. The prior's variance is the mean of f², so that it spans the values there are.
-func fromReadings(table *Readings, substitute func() *Readings, limit func(best float64) float64) (*Instance, error) {
+//
+// With a table for the prior it plays as the originals do (Chowdhury, Gopalan: On Kernelized Multi-armed Bandits, 2017): the covariance is the correlation
+// of that table's columns, the readings played are divided by their largest mean, and λ = 1.
+func fromReadings(o options, substitute func() *Readings, limit func(best float64) float64) (*Instance, error) {
+	table := o.readings
 	if table == nil {
 		table = substitute()
 	}
 	means, residuals := table.centred()
-	h := limit(slices.Max(means))
-	matrix, err := correlation(table.Names, residuals)
+	h, variance, lambda := limit(slices.Max(means)), meanSquare([][]float64{means}), 0.0
+	before, varying := table, residuals
+	if o.prior != nil {
+		if err := o.prior.suits(table); err != nil {
+			return nil, err
+		}
+		largest := slices.Max(means)
+		if !(largest > 0) {
+			return nil, fmt.Errorf("the largest mean of the readings played is %g; to divide by it, it must be positive", largest)
+		}
+		h /= largest
+		divide(largest, append([][]float64{means}, residuals...)...)
+		variance, lambda = 1, 1
+		before = o.prior
+		_, varying = before.centred()
+	}
+	matrix, err := correlation(before.Names, varying)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +135,7 @@ func fromReadings(table *Readings, substitute func() *Readings, limit func(best 
 		Reward: func(_ int, x []float64) float64 { return means[arm(x)] },
 		Costs:  func(_ int, x, g []float64) { g[0] = h - means[arm(x)] },
 		Noise:  []Noise{noise, noise},
-		Kernel: "covariance", Matrix: matrix, Variance: meanSquare([][]float64{means}), Lengthscale: 1,
+		Kernel: "covariance", Matrix: matrix, Variance: variance, Lengthscale: 1, Lambda: lambda,
 	}
 	for i := range means {
 		in.Arms = append(in.Arms, []float64{float64(i)})
@@ -127,6 +146,28 @@ func fromReadings(table *Readings, substitute func() *Readings, limit func(best 
 	}
 	in.Optima, in.Safe = []Optimum{best}, in.safest(readingsSafe)
 	return in, nil
+}
+
+// suits tells what keeps r from being the prior of the readings played: its columns must be theirs, in their order.
+func (r *Readings) suits(played *Readings) error {
+	if slices.Equal(r.Names, played.Names) {
+		return nil
+	}
+	for i, name := range played.Names {
+		if i >= len(r.Names) || r.Names[i] != name {
+			return fmt.Errorf("the readings for the prior need the columns of the readings played, in their order: column %d must be %q", i+1, name)
+		}
+	}
+	return fmt.Errorf("the readings for the prior have %d columns more than the readings played", len(r.Names)-len(played.Names))
+}
+
+// divide divides rows by a number, in place.
+func divide(by float64, rows ...[]float64) {
+	for _, row := range rows {
+		for i := range row {
+			row[i] /= by
+		}
+	}
 }
 
 // centred returns the column means and the rows less them.

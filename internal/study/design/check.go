@@ -25,13 +25,15 @@ const (
 	fitMAP         = "marginal_likelihood"
 	warpYeoJohnson = "yeo_johnson"
 	// WarpNone models readings as they are.
-	WarpNone       = "none"
-	outputsRaw     = "raw"
-	outputsScaled  = "standardize"
-	inputsUnit     = "unit"
-	inputsRaw      = "raw"
-	defaultKernel  = "matern52"
-	kernelOfMatrix = "covariance"
+	WarpNone      = "none"
+	outputsRaw    = "raw"
+	outputsScaled = "standardize"
+	inputsUnit    = "unit"
+	inputsRaw     = "raw"
+	defaultKernel = "matern52"
+	// kernelOfChoices is the default where some parameter is a category and hyperparameters are fitted.
+	kernelOfChoices = "mixed"
+	kernelOfMatrix  = "covariance"
 )
 
 // Check returns the definition complete, with its defaults written out, or *Invalid naming every fault. A seed is not
@@ -149,9 +151,6 @@ func (c *checker) modelWords() {
 			*raw = nil
 		}
 	}
-	if m.Kernel == nil {
-		m.Kernel = []byte(`"` + defaultKernel + `"`)
-	}
 	c.word(&m.Inputs, "body.model.inputs", inputsUnit, inputsRaw)
 	paper := c.d.Algorithm.Preset == presetPaper
 	if paper {
@@ -165,6 +164,17 @@ func (c *checker) modelWords() {
 		c.word(&m.Outputs, "body.model.outputs", outputsScaled, outputsRaw)
 	}
 	c.warp(m)
+	if m.Kernel == nil {
+		m.Kernel = []byte(`"` + c.kernel() + `"`)
+	}
+}
+
+// kernel is the default. Where hyperparameters are fitted and there are choices, what numbers do is learned from all of them together.
+func (c *checker) kernel() string {
+	if c.d.Model.Fit == fitMAP && slices.ContainsFunc(c.d.Parameters, func(p Parameter) bool { return p.Type == Categorical }) {
+		return kernelOfChoices
+	}
+	return defaultKernel
 }
 
 // warp is written out where readings can be bent: a fit chooses how, and only standardised readings have no unit.

@@ -20,7 +20,7 @@ func TestCheckWritesOutDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := []string{d.Parameters[0].Scale, d.Constraints[0].Name, d.Algorithm.Name, d.Model.Inputs, d.Model.Outputs, d.Model.Fit, string(d.Model.Kernel)}; !slices.Equal(got,
-		[]string{"linear", "impurity", "log-cei", "unit", "standardize", "marginal_likelihood", `"matern52"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
+		[]string{"linear", "impurity", "log-cei", "unit", "standardize", "marginal_likelihood", `"mixed"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
 		t.Errorf("defaults %v, horizon %d, seed %d", got, d.Algorithm.Horizon, d.Seed)
 	}
 	if diff := cmp.Diff(bufferScreen(), given); diff != "" {
@@ -29,6 +29,26 @@ func TestCheckWritesOutDefaults(t *testing.T) {
 	again, err := d.Check()
 	if diff := cmp.Diff(d, again); diff != "" || err != nil {
 		t.Errorf("a checked definition changed when checked again: %v\n%s", err, diff)
+	}
+}
+
+// TestDefaultKernel: one for choices where there are some and the model is fitted.
+func TestDefaultKernel(t *testing.T) {
+	t.Parallel()
+	numbers := bufferScreen()
+	numbers.Parameters = slices.DeleteFunc(slices.Clone(numbers.Parameters), func(p Parameter) bool { return p.Type == Categorical })
+	numbers.Candidates = nil
+	fixed, paper, chosen := bufferScreen(), bufferScreen(), bufferScreen()
+	fixed.Model.Fit = "fixed"
+	paper.Algorithm.Preset = "paper"
+	chosen.Model.Kernel = rawJSON(`"matern52"`)
+	for want, definitions := range map[string][]Definition{`"mixed"`: {bufferScreen()}, `"matern52"`: {numbers, fixed, paper, chosen}} {
+		for i, d := range definitions {
+			d, err := d.Check()
+			if err != nil || string(d.Model.Kernel) != want {
+				t.Errorf("%d: kernel %s, want %s (%v)", i, d.Model.Kernel, want, err)
+			}
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ const simulatedReward = "reward"
 var simulations = sync.OnceValue(func() []Simulation {
 	var list []Simulation
 	for _, p := range problems.Menu() {
-		if in, err := p.New(1, nil); err == nil && in.StandsStill() {
+		if in, err := p.New(1, nil, nil); err == nil && in.StandsStill() {
 			list = append(list, Simulation{p, in})
 		}
 	}

@@ -25,7 +25,7 @@ func (s *State) SuggestAs(ctx context.Context, engine string, known Known) (Deci
 		return Decision{}, err
 	}
 	if s.Round() <= s.settings.InitialDesign(s.cfg.Context()) {
-		return s.firstDesign(ctx, known)
+		return s.firstDesign(ctx, known, engine)
 	}
 	found, err := s.maximise(ctx, known, engine)
 	if err != nil {
@@ -95,9 +95,14 @@ func (s *State) knownRows(places []Place, known Known) [][]float64 {
 	return rows
 }
 
-// firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm nearest to it that has not been tried.
-func (s *State) firstDesign(ctx context.Context, known Known) (Decision, error) {
-	place, ok := s.designPlace()
+// firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm nearest to it that has not been tried. What would break a
+// limit of known form is passed over as long as something else is left; engines before the fourth did not look at such limits.
+func (s *State) firstDesign(ctx context.Context, known Known, engine string) (Decision, error) {
+	keeps := func(Place) bool { return true }
+	if !polled(engine) {
+		keeps = s.keepsKnownLimits(known)
+	}
+	place, ok := s.designPlace(keeps)
 	if !ok {
 		return Decision{}, ErrNoneAllowed
 	}
@@ -106,22 +111,46 @@ func (s *State) firstDesign(ctx context.Context, known Known) (Decision, error) 
 	return d, err
 }
 
+// keepsKnownLimits tells of a place whether all costs of known form are at most 0 there.
+func (s *State) keepsKnownLimits(known Known) func(Place) bool {
+	return func(at Place) bool {
+		for _, row := range s.knownRows([]Place{at}, known) {
+			if slices.Max(row) > 0 { // costs of other kinds are 0 in it
+				return false
+			}
+		}
+		return true
+	}
+}
+
 // designTries bounds how many points of the sequence are tried for one that the input constraints allow.
 const designTries = 4096
 
-func (s *State) designPlace() (Place, bool) {
+func (s *State) designPlace(keeps func(Place) bool) (Place, bool) {
 	space := s.cfg.Space
 	t := s.Round()
 	if space.Arms != nil {
-		return s.nearestFreshArm(s.designPoint())
+		return s.nearestFreshArm(s.designPoint(), keeps)
 	}
-	accepted := 0
+	var allowed, kept []Place
 	for _, u := range search.Halton(designTries+t, len(space.Dims), s.cfg.Seed) {
-		if v, ok := space.settle(u); ok {
-			if accepted++; accepted == t {
-				return Place{U: v, Arm: -1}, true
-			}
+		v, ok := space.settle(u)
+		if !ok {
+			continue
 		}
+		allowed = append(allowed, Place{U: v, Arm: -1})
+		if keeps(allowed[len(allowed)-1]) {
+			kept = append(kept, allowed[len(allowed)-1])
+		}
+		if len(kept) == t {
+			return kept[t-1], true
+		}
+	}
+	switch { // the limits leave hardly any room, or none
+	case len(kept) > 0:
+		return kept[t%len(kept)], true
+	case len(allowed) >= t:
+		return allowed[t-1], true
 	}
 	return s.anyPlace()
 }
@@ -132,7 +161,7 @@ func (s *State) designPoint() []float64 {
 	if s.cfg.Space.Arms != nil {
 		return s.cfg.Space.relabelled(search.Halton(t, d, s.cfg.Seed)[t-1])
 	}
-	place, ok := s.designPlace()
+	place, ok := s.designPlace(func(Place) bool { return true })
 	if !ok {
 		return make([]float64, d)
 	}
@@ -148,25 +177,26 @@ func (s *State) anyPlace() (Place, bool) {
 	return places[s.Round()%len(places)], true
 }
 
-func (s *State) nearestFreshArm(u []float64) (Place, bool) {
+// nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or have been, and only then among the others.
+func (s *State) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
 	space := s.cfg.Space
 	tried := map[int]bool{}
 	for _, r := range s.history.Rounds {
 		tried[r.Arm] = true
 	}
-	best, arm := math.Inf(1), -1
-	for _, fresh := range []bool{true, false} {
+	for _, wanted := range []struct{ kept, fresh bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+		best, nearest := math.Inf(1), Place{Arm: -1}
 		for i, a := range space.Arms {
-			if !space.available(i) || fresh && tried[i] {
+			if !space.available(i) || wanted.fresh && tried[i] {
 				continue
 			}
-			distance := space.unlike(a, u)
-			if distance < best {
-				best, arm = distance, i
+			at := Place{U: a, Arm: i}
+			if distance := space.unlike(a, u); distance < best && (!wanted.kept || keeps(at)) {
+				best, nearest = distance, at
 			}
 		}
-		if arm >= 0 {
-			return Place{U: space.Arms[arm], Arm: arm}, true
+		if nearest.Arm >= 0 {
+			return nearest, true
 		}
 	}
 	return Place{}, false

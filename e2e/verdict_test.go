@@ -65,7 +65,7 @@ func TestVerdictSaysWhatTheAPISays(t *testing.T) {
 		} `json:"rounds"`
 	}
 	site.api(t, "GET", "/studies/"+id+"/history", nil, &history)
-	drawn := ask[[]float64](p, `document.querySelector("#chart-progress").data.filter((t) => t.mode === "markers" && t.yaxis === "y" && t.name !== "recommended (expected)" ).flatMap((t) => t.x.map((x, i) => [x, t.y[i]])).sort((a, b) => a[0] - b[0]).map((p) => p[1])`)
+	drawn := ask[[]float64](p, `document.querySelector("#chart-progress").sheet.frames[0].traces.filter((t) => ["feasible", "violated", "unknown"].includes(t.style)).flatMap((t) => t.x.map((x, i) => [x, t.y[i]])).sort((a, b) => a[0] - b[0]).map((p) => p[1])`)
 	if len(drawn) != len(history.Rounds) {
 		t.Fatalf("%d readings are drawn of %d", len(drawn), len(history.Rounds))
 	}

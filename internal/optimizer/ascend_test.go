@@ -78,7 +78,7 @@ func TestAscentsFindWhatPollsFind(t *testing.T) {
 	for _, category := range []bool{false, true} {
 		for _, rounds := range []int{12, 40, 310} {
 			s := hills(t, rounds, category)
-			now, before := sure(s.SuggestAs(background, Engine, Known{})), sure(s.SuggestAs(background, "2", Known{}))
+			now, before := sure(s.Suggest(background, Known{})), sure(mustReplay(t, s.cfg.As("2"), s.history).Suggest(background, Known{}))
 			if now.Acquisition < before.Acquisition-0.01 {
 				t.Errorf("category %v, %d rounds: %v scores %g, polls alone find %v with %g", category, rounds, now.Place.U, now.Acquisition, before.Place.U, before.Acquisition)
 			}
@@ -106,7 +106,7 @@ func TestSearchesOfOldEnginesStay(t *testing.T) {
 		{true, 310, []float64{0.38566351852720643, 0.16791621263251019, 0.16666666666666666}, -3.565934383882027},
 	} {
 		s := hills(t, c.rounds, c.category)
-		d := sure(s.SuggestAs(background, "2", Known{}))
+		d := sure(mustReplay(t, s.cfg.As("2"), s.history).Suggest(background, Known{}))
 		for k, u := range c.place {
 			if math.Abs(d.Place.U[k]-u) > 1e-9 || math.Abs(d.Acquisition-c.acquisition) > 1e-9 {
 				t.Fatalf("category %v, %d rounds: %v with %g, engine 2 chose %v with %g", c.category, c.rounds, d.Place.U, d.Acquisition, c.place, c.acquisition)

@@ -19,7 +19,7 @@ func TestFirstDesignKeepsKnownLimits(t *testing.T) {
 					t.Errorf("%s on %s: round %d of the design is at %v, beyond the limit", algorithm, g.name, d.Round, d.Place.U)
 				}
 				seen[string(bitsOf(d.Place.U))] = true
-				if sure(state.SuggestAs(background, "3", limit)).Place.U[0] > 0.35 {
+				if sure(mustReplay(t, cfg.As("3"), state.history).Suggest(background, limit)).Place.U[0] > 0.35 {
 					broken++
 				}
 				state = sure(state.Extend(background, told(cfg, state.history, d)))

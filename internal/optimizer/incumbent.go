@@ -45,33 +45,45 @@ func (s *State) uneven(e *era) bool {
 	})
 }
 
-// findIncumbent lets the policy pick among the included rounds whose reward the decision sees; it may pick none.
+// findIncumbent lets the policy pick among the included rounds whose reward the decision sees; it may pick none. Those that wait count too, with what is
+// expected of them: else the place that promises most would be asked for again and again in a batch, since its mean stays above that of all that was read.
 func (s *State) findIncumbent(ctx context.Context, v *view) error {
-	places, rounds, known := s.contenders(v)
+	places, rounds := s.contenders(v)
 	if len(places) == 0 {
 		return nil
 	}
-	played := s.bareSight(v, Draw{})
 	estimates := s.contendedBefore(v, rounds)
 	var err error
 	if estimates == nil {
-		if estimates, err = s.meansAt(ctx, v, places, known); err != nil {
+		if estimates, err = s.meansAt(ctx, v, places, s.costsOf(rounds)); err != nil {
 			return err
 		}
 	}
 	v.contended = contended{rounds, estimates}
-	played.Reward, played.Costs = estimates[0], estimates[1:]
-	if s.readingsVary() {
-		played.Chance = s.chanceAt(ctx, v, places)
-	}
-	i, again := -1, 0.0
-	err = interruptible(func() {
-		if i = s.traits.Incumbent(played); i >= 0 {
-			again = askAgain(played, i, s.uneven(v.era))
-		}
-	})
-	if err != nil || i < 0 {
+	i, again, err := s.pick(ctx, v, places, estimates)
+	if err != nil {
 		return err
+	}
+	if i >= 0 {
+		v.around = &places[i]
+	}
+	if waiting, under := s.underWay(v); len(waiting) > 0 {
+		expected, err := s.meansAt(ctx, v, waiting, s.costsOf(under))
+		if err != nil {
+			return err
+		}
+		count := len(places)
+		places, rounds = append(places, waiting...), append(rounds, under...)
+		best, promised, err := s.pick(ctx, v, places, joined(estimates, expected))
+		if err != nil {
+			return err
+		}
+		if i, again = best, promised; i >= count { // what waits is not asked for again
+			again = 0
+		}
+	}
+	if i < 0 {
+		return nil
 	}
 	src := &v.sources[v.sourceOf[0]]
 	p, err := s.predict(ctx, v, src, places[i:i+1], nil)
@@ -84,6 +96,42 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 		v.incumbent.solved = src.data.Solve(v.incumbent.inputs.Row(0))
 	}
 	return nil
+}
+
+// pick is which of the places the policy compares the others with, -1 for none, and what asking for it again is worth.
+func (s *State) pick(ctx context.Context, v *view, places []Place, estimates []policy.Estimate) (i int, again float64, err error) {
+	played := s.bareSight(v, Draw{})
+	played.Reward, played.Costs = estimates[0], estimates[1:]
+	if s.readingsVary() {
+		played.Chance = s.chanceAt(ctx, v, places)
+	}
+	err = interruptible(func() {
+		if i = s.traits.Incumbent(played); i >= 0 {
+			again = askAgain(played, i, s.uneven(v.era))
+		}
+	})
+	return i, again, err
+}
+
+// underWay are the places whose reward is waited for, with their rounds.
+func (s *State) underWay(v *view) (places []Place, rounds []int) {
+	if s.cfg.BeforeFourth {
+		return nil, nil
+	}
+	rounds = v.sources[v.sourceOf[0]].waiting
+	for _, n := range rounds {
+		places = append(places, s.placeOf(n))
+	}
+	return places, rounds
+}
+
+// joined are the means of some places followed by those of others.
+func joined(some, others []policy.Estimate) []policy.Estimate {
+	all := make([]policy.Estimate, len(some))
+	for k := range all {
+		all[k].Mean = slices.Concat(some[k].Mean, others[k].Mean)
+	}
+	return all
 }
 
 // chanceAt returns how to work out the probability of a place to be within every learned limit, as the view's decision sees it.
@@ -101,16 +149,20 @@ func (s *State) chanceAt(ctx context.Context, v *view, at []Place) func(i int) f
 	}
 }
 
-// contenders are the points of the included rounds whose reward decision t sees, and the values there of constraints that were known
-// beforehand.
-func (s *State) contenders(v *view) (places []Place, rounds []int, known func(j, i int) float64) {
+// contenders are the points of the included rounds whose reward decision t sees.
+func (s *State) contenders(v *view) (places []Place, rounds []int) {
 	for n := s.traits.Earliest(v.round); n < v.round; n++ {
 		r := &s.history.Rounds[n-1]
 		if !r.Excluded && r.Readings[s.targets[0].metric].seenAt(v.round) {
 			places, rounds = append(places, Place{r.Point, r.Arm}), append(rounds, n)
 		}
 	}
-	return places, rounds, func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].Costs[j] }
+	return places, rounds
+}
+
+// costsOf are the values of constraints that were known beforehand, at the points of some rounds.
+func (s *State) costsOf(rounds []int) func(j, i int) float64 {
+	return func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].Costs[j] }
 }
 
 // contended are the posterior means of every target at the points of some rounds.

@@ -8,16 +8,26 @@ import (
 // teaches tells which places a policy that avoids known candidates may choose: those that are left, and were not played or whose reading may
 // differ from the last.
 func (s *State) teaches() func(Place) bool {
-	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil || s.readingsVary() {
+	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil && s.cfg.BeforeFourth || s.readingsVary() {
 		return s.left
+	}
+	key := func(u []float64) string { return string(bitsOf(u)) }
+	if s.cfg.Space.Arms == nil { // a ledger keeps settings in clean decimals, a little beside the place that was found
+		key = func(u []float64) string {
+			rounded := make([]float64, len(u))
+			for k, x := range u {
+				rounded[k] = math.Round(x * 1e6)
+			}
+			return string(bitsOf(rounded))
+		}
 	}
 	played := map[string]bool{}
 	for _, r := range s.history.Rounds {
 		if !r.Excluded && !r.closedAt(s.Round()) {
-			played[string(bitsOf(r.Point))] = true
+			played[key(r.Point)] = true
 		}
 	}
-	return func(p Place) bool { return s.left(p) && !played[string(bitsOf(p.U))] }
+	return func(p Place) bool { return s.left(p) && !played[key(p.U)] }
 }
 
 // readingsVary tells whether there is reason to believe that a second reading of the same settings would differ from the first: the noise of

@@ -23,8 +23,7 @@ type maximum struct {
 	draw     Draw
 }
 
-// maximise searches as an engine does.
-func (s *State) maximise(ctx context.Context, known Known, engine string) (maximum, error) {
+func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
 	if s.arms != nil {
 		return s.best(ctx, s.arms.places, known)
 	}
@@ -35,13 +34,12 @@ func (s *State) maximise(ctx context.Context, known Known, engine string) (maxim
 		}
 		return s.best(ctx, at, known)
 	}
-	polls := polled(engine)
-	if s.shortlist != nil && !polls {
+	if s.shortlist != nil {
 		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
 			return found, err
 		}
 	}
-	return s.climb(ctx, s.startingPlaces(polls), known, polls)
+	return s.climb(ctx, s.startingPlaces(s.cfg.BeforeFourth), known)
 }
 
 // places lists the arms, nil on a continuous space.
@@ -111,9 +109,8 @@ type climber struct {
 	score search.Score
 }
 
-// climb screens the space, leads the best points found up hill, and polishes the best of those to the end. polls tells to find the way by polls
-// alone, though there are slopes to follow.
-func (s *State) climb(ctx context.Context, at []Place, known Known, polls bool) (maximum, error) {
+// climb screens the space, leads the best points found up hill, and polishes the best of those to the end.
+func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, error) {
 	draw := s.draw(s.Round())
 	if len(at) == 0 {
 		return maximum{}, ErrNoneAllowed
@@ -130,7 +127,7 @@ func (s *State) climb(ctx context.Context, at []Place, known Known, polls bool) 
 			scores, _, err := s.scoreAll(ctx, asPlaces(points), known, draw)
 			return scores, err
 		}}
-	if !polls && climbers[0].score.Allowed && s.smooth() {
+	if !s.cfg.BeforeFourth && climbers[0].score.Allowed && s.smooth() {
 		problem.Rise = s.slopes(known, draw).rise(ctx)
 		climbers, err = s.ascend(problem, climbers, draw.Seed+starts)
 	} else {
@@ -320,7 +317,7 @@ func (s *State) startingPlaces(all bool) []Place {
 	if all || near == nil || len(s.history.Rounds) <= fewRounds {
 		return s.placesFrom(points, near...)
 	}
-	return s.placesOf(points, append(near, s.next.incumbent.place.U))
+	return s.placesOf(points, append(near, s.next.around.U))
 }
 
 // overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.
@@ -344,7 +341,7 @@ const (
 
 // nearIncumbent scatters points around the incumbent, if there is one, as many at each of several scales. Half of the coordinates stay as they are.
 func (s *State) nearIncumbent(each int, seed uint64) [][]float64 {
-	if s.next.incumbent == nil {
+	if s.next.around == nil {
 		return nil
 	}
 	random := rand.New(rand.NewPCG(seed, nearStream))
@@ -352,7 +349,7 @@ func (s *State) nearIncumbent(each int, seed uint64) [][]float64 {
 	distance := farthest
 	for range nearScales {
 		for range each {
-			u := slices.Clone(s.next.incumbent.place.U)
+			u := slices.Clone(s.next.around.U)
 			always := random.IntN(len(u))
 			for k := range u {
 				if step := distance * random.NormFloat64(); k == always || random.IntN(2) == 0 {

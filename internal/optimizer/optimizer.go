@@ -15,10 +15,6 @@ package optimizer
 
 import "headroom/internal/optimizer/warp"
 
-// Engine is the version of the optimizer that a decision records. It changes whenever the same history could
-// lead to a different suggestion.
-const Engine = "4"
-
 // Config is everything an algorithm is told about a study. It is immutable once made.
 type Config struct {
 	Space     Space
@@ -31,6 +27,8 @@ type Config struct {
 	SafeSeeds []Place   // points known to be within every limit, for the algorithms that need them
 	Seed      uint64
 
+	// BeforeFourth tells that engines before the fourth made the decisions; see As.
+	BeforeFourth bool
 	// Paper tells that absent settings mean the published ones.
 	Paper bool
 	// Standardize models (metric − centre)/scale; otherwise readings are modelled as they are, an objective

@@ -23,17 +23,14 @@ type shortlist struct {
 
 // shorten returns the shortlist of the next decision, nil where the search needs none: that of the prior state, if it is the same.
 func (s *State) shorten() *shortlist {
-	if s.arms != nil || s.traits.LooksAtAll || s.next.sourceOf[0] < 0 {
+	if s.arms != nil || s.traits.LooksAtAll || s.cfg.BeforeFourth || s.next.sourceOf[0] < 0 {
 		return nil
 	}
 	src := &s.next.sources[s.next.sourceOf[0]]
 	if len(src.waiting) <= manyWaiting {
 		return nil
 	}
-	list := &shortlist{turn: src.arrived / relisted}
-	if s.next.incumbent != nil {
-		list.incumbent = &s.next.incumbent.place
-	}
+	list := &shortlist{turn: src.arrived / relisted, incumbent: s.next.around}
 	if s.prior != nil && list.same(s.prior.shortlist) {
 		return s.prior.shortlist
 	}

@@ -15,19 +15,13 @@ var ErrNoneAllowed = errors.New("the algorithm may choose none of the points")
 
 // Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose nothing, or ctx's.
 func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
-	return s.SuggestAs(ctx, Engine, known)
-}
-
-// SuggestAs makes the next decision as the engine of that version searched for it, so that what an older one chose can be verified: a better search
-// would find some of its maxima wanting.
-func (s *State) SuggestAs(ctx context.Context, engine string, known Known) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
-	if s.Round() <= s.settings.InitialDesign(s.cfg.Context()) {
-		return s.firstDesign(ctx, known, engine)
+	if design := s.settings.InitialDesign(s.cfg.Context()); s.Round() <= design || design > 0 && s.blind() {
+		return s.firstDesign(ctx, known)
 	}
-	found, err := s.maximise(ctx, known, engine)
+	found, err := s.maximise(ctx, known)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -39,8 +33,16 @@ func (s *State) SuggestAs(ctx context.Context, engine string, known Known) (Deci
 	return d, nil
 }
 
-// polled tells whether an engine found its way up by polls alone, even where there are slopes to follow.
-func polled(engine string) bool { return slices.Contains([]string{"1", "2", "3"}, engine) }
+// blind tells that a policy which weighs what was read would have nothing to weigh: its first design goes on until the first reading, so that a plate of fifty
+// asked for at once is fifty places.
+func (s *State) blind() bool {
+	if s.cfg.BeforeFourth || s.traits.Incumbent == nil {
+		return false
+	}
+	return !slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
+		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.seenAt(s.Round()) })
+	})
+}
 
 // Own returns the decision record of a point that somebody else chose as the next round. The error is that of ctx.
 func (s *State) Own(ctx context.Context, at Place, known Known) (Decision, error) {
@@ -96,10 +98,10 @@ func (s *State) knownRows(places []Place, known Known) [][]float64 {
 }
 
 // firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm nearest to it that has not been tried. What would break a
-// limit of known form is passed over as long as something else is left; engines before the fourth did not look at such limits.
-func (s *State) firstDesign(ctx context.Context, known Known, engine string) (Decision, error) {
+// limit of known form is passed over as long as something else is left.
+func (s *State) firstDesign(ctx context.Context, known Known) (Decision, error) {
 	keeps := func(Place) bool { return true }
-	if !polled(engine) {
+	if !s.cfg.BeforeFourth {
 		keeps = s.keepsKnownLimits(known)
 	}
 	place, ok := s.designPlace(keeps)

@@ -21,6 +21,7 @@ type view struct {
 	lambda      []float64 // per target
 	multipliers []float64
 	incumbent   *incumbent
+	around      *Place // the incumbent among the points read, which a search looks around
 	contended   contended
 	slid        windows // what earlier rounds left, while rounds are gone through in order; else nil
 }

@@ -26,7 +26,7 @@ type comparison struct {
 
 // run replays the decision and notes what differs.
 func (c *comparison) run(ctx context.Context) error {
-	state, err := c.seen.replayed(ctx, c.chosen.Number)
+	state, err := c.seen.replayed(ctx, c.chosen.Number, c.chosen.Engine)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (c *comparison) run(ctx context.Context) error {
 		return err
 	}
 	if c.chosen.Decision.Reason != string(optimizer.ReasonOwn) {
-		again, err := state.SuggestAs(ctx, c.chosen.Engine, known)
+		again, err := state.Suggest(ctx, known)
 		switch {
 		case errors.Is(err, optimizer.ErrNoneAllowed):
 			c.differ("parameters", c.chosen.Parameters, nil)

@@ -40,7 +40,8 @@ type replaying struct {
 	history *optimizer.History  // of snap, nil until it is needed
 	state   *optimizer.State
 	under   *design.Compiled // what state was replayed under
-	values  ledger.Resolver  // of all events walked
+	rules   *optimizer.Config
+	values  ledger.Resolver // of all events walked
 }
 
 // outcome is what was found up to event version, which must have been walked.
@@ -224,8 +225,8 @@ func (k *replaying) advance(seq int64) error {
 	return nil
 }
 
-// replayed is the state that decision number was made from.
-func (k *replaying) replayed(ctx context.Context, number int) (*optimizer.State, error) {
+// replayed is the state that decision number was made from, under the rules of the engine that made it.
+func (k *replaying) replayed(ctx context.Context, number int, engine string) (*optimizer.State, error) {
 	c := k.snap.Compiled()
 	if k.history == nil {
 		k.history = k.snap.History(c)
@@ -237,13 +238,14 @@ func (k *replaying) replayed(ctx context.Context, number int) (*optimizer.State,
 	h := &optimizer.History{Rounds: append(rounds, k.pending...), Fits: ledger.FitsUnder(c, k.fits)}
 	var state *optimizer.State
 	var err error
-	if k.state != nil && k.under == c {
+	rules := c.Config.As(engine)
+	if k.state != nil && k.under == c && k.rules.BeforeFourth == rules.BeforeFourth {
 		state, err = k.state.Extend(ctx, h)
 	} else {
-		state, err = optimizer.Replay(ctx, c.Config, h)
+		state, err = optimizer.Replay(ctx, rules, h)
 	}
 	if err == nil { // otherwise what was there may still be extended when the walk goes on
-		k.state, k.under = state, c
+		k.state, k.under, k.rules = state, c, rules
 	}
 	return state, err
 }

@@ -248,6 +248,7 @@
   // A map: colour is the mean, lines are chances, marks on top. Beside it stands what the colours mean.
   function mapOf(sheet, drawing, view, hidden, tall) {
     const { surface } = drawing, smooth = surface.smooth;
+    sheet.svg.classList.add("map");
     const names = new Map(drawing.traces.map((trace) => [trace.name, trace.style]));
     const legend = rowsOf(names, sheet.width) * 20 + 6;
     const height = Math.max(160, tall - 44 - legend - 6);

@@ -307,9 +307,9 @@ func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
 		v := row.Violation[c.Name]
 		push(&hard, row.Number, &v.Hard)
 		push(&soft, row.Number, &v.Soft)
-		push(&estimated, row.Number, v.Estimated)
 		all = append(all, v.Hard, v.Soft)
-		if v.Estimated != nil {
+		if v.Estimated != nil && p.modelStands() {
+			push(&estimated, row.Number, v.Estimated)
 			all = append(all, *v.Estimated)
 		}
 		if v.Bound != nil && !dwarfs(now) {

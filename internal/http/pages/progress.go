@@ -32,7 +32,11 @@ func (s *Site) progress(ctx context.Context, v visit) (templates.Progress, error
 		return progress, err
 	}
 	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(v.snap.Trials)) + 1.5}}}
-	panels.List = append(panels.List, p.bestPanel())
+	if o := v.snap.Definition.Objective; v.read(o.Metric) {
+		panels.List = append(panels.List, p.bestPanel())
+	} else {
+		p.note(capitalised(o.Metric) + ": no reading yet.")
+	}
 	for j := range v.snap.Definition.Constraints {
 		if quiet, line := p.quiet(j); quiet {
 			p.note(capitalised(line))
@@ -45,6 +49,10 @@ func (s *Site) progress(ctx context.Context, v visit) (templates.Progress, error
 	}
 	if len(p.readout.Multipliers) > 0 {
 		panels.List = append(panels.List, p.multiplierPanel())
+	}
+	if len(panels.List) == 0 {
+		progress.Empty = strings.Join(p.notes, " ") + " What comes in will be drawn here."
+		return progress, nil
 	}
 	panels.Events = p.events()
 	p.note(p.denseWords())
@@ -232,7 +240,7 @@ func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut
 	if now.Hard == 0 {
 		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
 	}
-	if now.Estimated != nil {
+	if now.Estimated != nil && p.modelStands() {
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", rough(*now.Estimated), unitAfter(c.Unit))
 	}
 	if now.Bound != nil {

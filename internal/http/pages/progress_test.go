@@ -139,3 +139,24 @@ func TestLongTablesNameTheirNewestLines(t *testing.T) {
 		t.Error("a whole table says that it is not")
 	}
 }
+
+// TestProgressDrawsNothingOfThePrior: before a reading there is no chart, and before the model stands no estimate of its own beside what was read.
+func TestProgressDrawsNothingOfThePrior(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	s.API("POST", "/studies/"+id+"/ask", `{"count": 1}`).Want(201)
+	if progress := page(s, "/studies/"+id+"/parts/progress"); !strings.Contains(progress, "Yield: no reading yet.") || strings.Contains(progress, "data-chart") {
+		t.Errorf("with nothing read, progress is %.1500s", progress)
+	}
+	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"impurity": 0.9}}`).Want(200)
+	progress := page(s, "/studies/"+id+"/parts/progress")
+	if strings.Contains(progress, "allowing for noise") || strings.Contains(progress, "model’s estimate of it") {
+		t.Errorf("the prior alone is shown as an estimate: %.3000s", progress)
+	}
+	for _, said := range []string{"Yield: no reading yet.", "limit broken in 1 of 1 trial", "Cumulative violation of impurity"} {
+		if !strings.Contains(progress, said) {
+			t.Errorf("progress does not say %q: %.3000s", said, progress)
+		}
+	}
+}

@@ -303,8 +303,10 @@ func TestRoles(t *testing.T) {
 	if got := auditor.count("#trials tbody tr"); got != 1 {
 		t.Errorf("after event 3 there is 1 trial, the board shows %d", got)
 	}
+	ask[any](auditor, `document.querySelector("#verify-button").focus(); 0`) // as a key press leaves it
 	auditor.press("Verify")
 	auditor.sees("✓")
+	auditor.until("the cursor where it was", `document.activeElement.id === "verify-button"`)
 	auditor.open("/people")
 	auditor.sees("Not allowed")
 

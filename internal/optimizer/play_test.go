@@ -144,8 +144,11 @@ func told(cfg *Config, h *History, d Decision) *History {
 func TestEveryAlgorithmPlays(t *testing.T) {
 	t.Parallel()
 	for _, a := range Algorithms() {
-		for _, g := range grounds() {
+		for place, g := range grounds() {
 			for costs := range 3 {
+				if costs != 1 && costs != 2*(place%2) { // every ground with one cost, and with none or two in turn
+					continue
+				}
 				cfg := toyConfig(t, a.Name, g, costs)
 				if a.NeedsGivenConstraint && costs == 0 || samples(cfg) && costs != 1 {
 					continue

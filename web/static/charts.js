@@ -21,10 +21,12 @@
     if (node.drawing) show(node, width);
   }
 
-  // show draws what the node holds, as wide as it is if nothing else is said; what is folded away is drawn when it is unfolded.
+  const narrowest = 100; // pixels, below which axes leave no room
+
+  // show draws what the node holds, as wide as it is if nothing else is said; what is folded away or not laid out yet is drawn when it has a width.
   function show(node, width = node.clientWidth) {
     if (!node.redraw) prepare(node);
-    node.stale = width < 1;
+    node.stale = width < narrowest;
     if (node.stale) return;
     node.sheet = plots.picture(node.id, node.drawing, width, { view: node.view, hidden: node.hiddenNames, tall: node.tall });
     node.firstElementChild.replaceChildren(node.sheet.svg);

@@ -112,7 +112,7 @@
     const number = sheet.frames.push(frame);
     frame.clip = `${sheet.id}-clip-${number}`;
     frame.hatch = sheet.id + "-hatch";
-    add(add(sheet.defs, "clipPath", { id: frame.clip }), "rect", { x: frame.left, y: frame.top, width: frame.width, height: frame.height });
+    add(add(sheet.defs, "clipPath", { id: frame.clip }), "rect", { x: frame.left, y: frame.top, width: Math.max(0, frame.width), height: Math.max(0, frame.height) });
     return frame;
   }
 

@@ -46,3 +46,22 @@ func TestABatchSpreads(t *testing.T) {
 		t.Errorf("engine 3 repeated %d, so this shows nothing", before)
 	}
 }
+
+// TestWhatWasPlayedHasAScore: a search that climbs may come back to a place of a continuous space, so verification must find it allowed; one that looks at
+// a list passes it over.
+func TestWhatWasPlayedHasAScore(t *testing.T) {
+	t.Parallel()
+	s := hills(t, 12, false)
+	played := []Place{{U: s.history.Rounds[0].Point, Arm: -1}, {U: []float64{0.111, 0.222, 0.333}, Arm: -1}}
+	if allowed := sure(s.Acquisition(background, played, Known{})).Allowed; !allowed[0] || !allowed[1] {
+		t.Errorf("while the search climbs, %v are allowed", allowed)
+	}
+	h := &History{Rounds: slices.Clone(s.history.Rounds)}
+	for i := range manyWaiting + 1 {
+		h.Rounds = append(h.Rounds, Round{Point: []float64{0.1 * float64(i), 0.5, 0.5}, Arm: -1, Suggested: true,
+			Readings: make([]Reading, len(s.cfg.Metrics)), Costs: make([]float64, len(s.cfg.Costs))})
+	}
+	if allowed := sure(mustReplay(t, s.cfg, h).Acquisition(background, played, Known{})).Allowed; allowed[0] || !allowed[1] {
+		t.Errorf("while it looks at a list, %v are allowed", allowed)
+	}
+}

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// teaches tells which places a policy that avoids known candidates may choose: those that are left, and were not played or whose reading may
-// differ from the last.
+// teaches tells which of a list of places, candidates or a shortlist, a policy that avoids known ones may choose: those that are left, and were not played
+// or whose reading may differ from the last.
 func (s *State) teaches() func(Place) bool {
-	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil && s.cfg.BeforeFourth || s.readingsVary() {
+	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil && s.shortlist == nil || s.readingsVary() {
 		return s.left
 	}
 	key := func(u []float64) string { return string(bitsOf(u)) }

@@ -82,7 +82,7 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 	seen := snap.Version
 	for i, row := range rows {
 		number := len(snap.Trials) + 1 + i
-		known, wrong := knownOfRow(snap.Compiled(), row)
+		known, wrong := knownIn(snap.Compiled(), row, row.Parameters, row.place)
 		faults = append(faults, wrong...)
 		ruled.drafts = append(ruled.drafts, ledger.Draft{Kind: ledger.Chosen, Data: ledger.ChosenData{Number: number, Origin: ledger.Imported, Parameters: row.Parameters,
 			Candidate: candidateOf(row.place), Note: row.Note, Seen: seen, Engine: optimizer.Engine, KnownValues: known}})
@@ -113,11 +113,7 @@ func toldOfRow(c *design.Compiled, row importRow, number int) (ledger.ToldData, 
 	return told, faults
 }
 
-func knownOfRow(c *design.Compiled, row importRow) (map[string]float64, design.Faults) {
-	return knownIn(c, row, row.Parameters, row.place)
-}
-
-// knownIn gives a row's known constraints their values: worked out where the settings decide them, else from the row's own column.
+// knownIn gives a row's known constraints their values at settings: worked out where the settings decide them, else from the row's own column.
 func knownIn(c *design.Compiled, row importRow, settings design.Settings, place optimizer.Place) (map[string]float64, design.Faults) {
 	if known, faults := c.KnownAt(settings, place, design.Brought{}, "body"); len(faults) == 0 {
 		return known, nil

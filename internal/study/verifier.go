@@ -39,9 +39,9 @@ type replaying struct {
 	pending []optimizer.Round   // chosen after snap
 	history *optimizer.History  // of snap, nil until it is needed
 	state   *optimizer.State
-	under   *design.Compiled // what state was replayed under
-	rules   *optimizer.Config
-	values  ledger.Resolver // of all events walked
+	under   *design.Compiled  // what state was replayed under
+	rules   *optimizer.Config // those of the engine that decided
+	values  ledger.Resolver   // of all events walked
 }
 
 // outcome is what was found up to event version, which must have been walked.

@@ -86,11 +86,12 @@ func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) 
 
 // noModelWords say why there is nothing to draw of a model, "" when there is.
 func (v visit) noModelWords() string {
-	if len(v.metricsShown()) > 0 && v.read(v.snap.Definition.Objective.Metric) {
+	objective := v.snap.Definition.Objective.Metric
+	switch {
+	case !v.snap.HasReading(objective):
+		return "The model’s picture of each metric will be drawn here once " + objective + " has a reading."
+	case len(v.metricsShown()) > 0:
 		return ""
-	}
-	if !v.read(v.snap.Definition.Objective.Metric) {
-		return "The model’s picture of each metric will be drawn here once " + v.snap.Definition.Objective.Metric + " has a reading."
 	}
 	return "The model begins when the first few trials have shown how large the values are; its picture of each metric will then be drawn here."
 }
@@ -100,16 +101,21 @@ func (s *Site) beliefMap(ctx context.Context, v visit, o outlook, recommended *s
 	if o.x == "" {
 		return nil, nil
 	}
-	samples := mapSamples
-	if v.unordered(o.x) || v.unordered(o.y) {
-		samples = gridSamples
-	}
-	drawn, err := s.Studies.Map(ctx, v.snap, o.x, o.y, o.point, samples)
+	drawn, err := s.mapOf(ctx, v, o)
 	if err != nil {
 		return nil, err
 	}
 	chart := v.mapChart(o, drawn, recommended)
 	return &chart, nil
+}
+
+// mapOf works out the map of an outlook, finer where numbers have an order.
+func (s *Site) mapOf(ctx context.Context, v visit, o outlook) (study.Map, error) {
+	samples := mapSamples
+	if v.unordered(o.x) || v.unordered(o.y) {
+		samples = gridSamples
+	}
+	return s.Studies.Map(ctx, v.snap, o.x, o.y, o.point, samples)
 }
 
 // beliefsQuery keeps what chooses the charts where that is not the usual choice: a metric, two parameters, and the settings of the point

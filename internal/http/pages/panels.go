@@ -128,7 +128,7 @@ func thenWords(style templates.Style) string {
 
 // plotWaiting marks what a reading that waits was predicted to be, if anything was known when it was chosen.
 func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
-	if !t.Waiting() || t.Decision == nil || !p.read(metric) || !p.scaled(metric) {
+	if !t.Waiting() || t.Decision == nil || !p.snap.HasReading(metric) || !p.scaled(metric) {
 		return
 	}
 	if mean, predicted := t.Decision.Mean[metric]; predicted {

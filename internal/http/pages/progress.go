@@ -32,7 +32,7 @@ func (s *Site) progress(ctx context.Context, v visit) (templates.Progress, error
 		return progress, err
 	}
 	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(v.snap.Trials)) + 1.5}}}
-	if o := v.snap.Definition.Objective; v.read(o.Metric) {
+	if o := v.snap.Definition.Objective; v.snap.HasReading(o.Metric) {
 		panels.List = append(panels.List, p.bestPanel())
 	} else {
 		p.note(capitalised(o.Metric) + ": no reading yet.")

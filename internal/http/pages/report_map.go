@@ -17,7 +17,7 @@ const mapTableSide = 6
 // where there is none.
 func (s *Site) mapSketch(ctx context.Context, v visit, state study.Readout, along []study.Slice) ([]sketch, error) {
 	objective := v.snap.Definition.Objective.Metric
-	if len(along) == 0 || !v.read(objective) {
+	if len(along) == 0 || !v.snap.HasReading(objective) {
 		return nil, nil
 	}
 	v.query = nil
@@ -26,11 +26,7 @@ func (s *Site) mapSketch(ctx context.Context, v visit, state study.Readout, alon
 	if o.x == "" {
 		return nil, nil
 	}
-	samples := mapSamples
-	if v.unordered(o.x) || v.unordered(o.y) {
-		samples = gridSamples
-	}
-	drawn, err := s.Studies.Map(ctx, v.snap, o.x, o.y, o.point, samples)
+	drawn, err := s.mapOf(ctx, v, o)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ var standingMarks = map[optimizer.Standing]string{optimizer.Met: "✓ met", opti
 func (v visit) theorem(readout study.Readout) *templates.Theorem {
 	var figures []string
 	for _, c := range v.snap.Definition.Constraints {
-		if now := readout.Violation[c.Name]; now.Bound != nil && v.read(c.Metric) {
+		if now := readout.Violation[c.Name]; now.Bound != nil && v.snap.HasReading(c.Metric) {
 			figures = append(figures, fmt.Sprintf("%s%s for %s", rough(*now.Bound), unitAfter(c.Unit), c.Name))
 		}
 	}

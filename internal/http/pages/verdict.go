@@ -134,7 +134,7 @@ func listed(names []string) string {
 func (v visit) unread() []string {
 	var missing []string
 	for _, metric := range modelled(v.snap.Definition) {
-		if !v.read(metric) {
+		if !v.snap.HasReading(metric) {
 			missing = append(missing, metric)
 		}
 	}
@@ -152,14 +152,6 @@ func (v visit) modelStands() bool {
 // scaled tells whether a metric's model knows how large its values are.
 func (v visit) scaled(metric string) bool {
 	return !v.snap.Compiled().Config.Standardize || slices.ContainsFunc(v.snap.Fits, func(fit ledger.FittedData) bool { _, in := fit.Metrics[metric]; return in })
-}
-
-// read tells whether an included trial has a reading of a metric.
-func (v visit) read(metric string) bool {
-	return slices.ContainsFunc(v.snap.Trials, func(t *ledger.Trial) bool {
-		_, there := t.Metrics[metric]
-		return there && !t.Excluded
-	})
 }
 
 // lucky is the best single reading within the limits.
@@ -208,7 +200,7 @@ func (v visit) metricsShown() []string {
 			shown = append(shown, metric)
 		}
 	}
-	return slices.DeleteFunc(shown, func(metric string) bool { return !v.read(metric) || !v.scaled(metric) })
+	return slices.DeleteFunc(shown, func(metric string) bool { return !v.snap.HasReading(metric) || !v.scaled(metric) })
 }
 
 // expected is what the model expects of a metric somewhere, all to the digits that its band means.
@@ -266,7 +258,7 @@ func (v visit) room(c design.Constraint, r *study.Recommendation) (*templates.Va
 	if r == nil {
 		return nil, ""
 	}
-	if mean, there := r.Mean[c.Metric]; there && v.read(c.Metric) {
+	if mean, there := r.Mean[c.Metric]; there && v.snap.HasReading(c.Metric) {
 		room := 0 - c.Excess(mean)
 		return &templates.Value{Text: design.WithUnit(alike(r.SD[c.Metric])(math.Abs(room)), c.Unit, thin), Raw: raw(room)}, sideWords(room) + ", as the model expects"
 	}

@@ -183,8 +183,8 @@ func (snap *Snapshot) ViolationSoFar() [][]optimizer.Tally {
 func (snap *Snapshot) Chosen(number int) design.Settings { return snap.records[number-1].chosen }
 
 // HasReading tells whether there is a reading of the metric that a model may learn from. Until then nothing is known of it but the prior.
-func (s *Snapshot) HasReading(metric string) bool {
-	return slices.ContainsFunc(s.Trials, func(t *Trial) bool {
+func (snap *Snapshot) HasReading(metric string) bool {
+	return slices.ContainsFunc(snap.Trials, func(t *Trial) bool {
 		_, told := t.Metrics[metric]
 		return told && !t.Excluded
 	})

@@ -14,7 +14,6 @@ type Verdict struct {
 	Limits    []LimitLine
 	Gain      Gain
 	Next      string
-	Finished  bool
 }
 
 // Answer is settings with what is expected of them.

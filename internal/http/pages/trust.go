@@ -151,11 +151,11 @@ func (v visit) driftChart(list []drifting) templates.Chart {
 		size := max(1, len(d.Numbers)/mostMarks)
 		for j, number := range d.Numbers {
 			if size == 1 || j >= len(d.Numbers)-mostMarks {
-				points.X, points.Y = append(points.X, number), append(points.Y, tidy(d.Residuals[j]))
+				points.X, points.Y = append(points.X, number), append(points.Y, sixDigits(d.Residuals[j]))
 				points.Text = append(points.Text, fmt.Sprintf("%s %+.1f standard deviations", d.metric, d.Residuals[j]))
 			}
-			up.X, up.Y = append(up.X, number), append(up.Y, tidy(d.Up[j]))
-			down.X, down.Y = append(down.X, number), append(down.Y, tidy(-d.Down[j]))
+			up.X, up.Y = append(up.X, number), append(up.Y, sixDigits(d.Up[j]))
+			down.X, down.Y = append(down.X, number), append(down.Y, sixDigits(-d.Down[j]))
 			zs, ss = append(zs, d.Residuals[j]), append(ss, d.Up[j], -d.Down[j])
 			if len(d.Numbers) <= tableAtOnce || j >= len(d.Numbers)-tableAtOnce {
 				table.Rows = append(table.Rows, []string{d.metric, fmt.Sprint(number), fixedDecimals(d.Residuals[j], 2), fixedDecimals(d.Up[j], 2), fixedDecimals(d.Down[j], 2)})
@@ -166,16 +166,13 @@ func (v visit) driftChart(list []drifting) templates.Chart {
 	}
 	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
 	sums.Y.Range, _, _ = robustRange(nil, append(ss, study.CUSUMLimit+1, -study.CUSUMLimit-1))
-	sums.Limit = &templates.LimitPath{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: "5", Above: true}
+	sums.Limit = &templates.LimitPath{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}
 	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(v.snap.Trials)) + 1.5}}, List: []templates.Panel{residuals, sums}}
 	title := "Readings against their predictions"
 	caption := "Each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return templates.Chart{ID: "chart-drift", Title: title, Caption: caption, Height: panels.Height(), Table: table,
 		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), Panels: &panels, Traces: []templates.Trace{}}}
 }
-
-// tidy is a number to the digits that a chart can show.
-func tidy(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 func fixedDecimals(x float64, decimals int) string {
 	return strings.ReplaceAll(fmt.Sprintf("%.*f", decimals, x+0), "-", "−")

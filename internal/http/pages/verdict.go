@@ -42,7 +42,7 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 
 // emptyVerdict is a verdict without anything that the model says.
 func (v visit) emptyVerdict() templates.Verdict {
-	verdict := templates.Verdict{Study: v.head, Heading: "The answer so far", Finished: v.snap.State == ledger.Finished, Lucky: v.lucky()}
+	verdict := templates.Verdict{Study: v.head, Heading: "The answer so far", Lucky: v.lucky()}
 	if v.over() {
 		verdict.Heading = "The answer"
 	}

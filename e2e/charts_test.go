@@ -70,13 +70,13 @@ func TestChartsAnswer(t *testing.T) {
 		t.Errorf("a double click leaves %v", shown)
 	}
 
-	within := `document.querySelector("#chart-progress")` + drawnTraces + `.filter((trace) => trace.name === "within every limit").length`
+	within := `document.querySelector("#chart-progress")` + drawnTraces + `.filter((trace) => trace.name === "within the limit").length`
 	before := ask[int](p, within)
-	p.click(`#chart-progress [data-name="within every limit"]`)
+	p.click(`#chart-progress [data-name="within the limit"]`)
 	if left := ask[int](p, within); before == 0 || left != 0 {
 		t.Errorf("%d traces of a name were drawn, %d after it was pressed", before, left)
 	}
-	p.click(`#chart-progress [data-name="within every limit"]`)
+	p.click(`#chart-progress [data-name="within the limit"]`)
 	if again := ask[int](p, within); again != before {
 		t.Errorf("pressed again, %d of %d came back", again, before)
 	}

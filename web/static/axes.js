@@ -34,7 +34,8 @@ globalThis.plots = (() => {
 
   // alike returns how to write the ticks of an axis: all with equally many decimals, or with the same power of ten.
   function alike(ticks) {
-    const most = Math.max(...ticks.map(Math.abs)), step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : most || 1;
+    const most = Math.max(...ticks.map(Math.abs)), between = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : most || 1;
+    const step = Number(between.toPrecision(12)); // without what only the subtraction put into it
     if (most < largest && (most === 0 || most >= smallest)) return (x) => fixed(x, d3.precisionFixed(step));
     const exponent = Math.floor(Math.log10(most)), unit = 10 ** exponent;
     return (x) => (x === 0 ? "0" : fixed(x / unit, d3.precisionFixed(step / unit)) + "×" + power(exponent));
@@ -102,7 +103,8 @@ globalThis.plots = (() => {
     const x = scaleOf(axes.x, axes.x.domain, [left, left + width]), y = scaleOf(axes.y, axes.y.domain, [top + height, top]);
     const ink = { "font-size": size, fill: "var(--muted)" };
     const yTicks = ticksOf(axes.y, y, axes.y.ticks ?? Math.max(2, Math.floor(height / 36)));
-    const xTicks = spaced(ticksOf(axes.x, x, axes.x.ticks ?? Math.max(2, Math.floor(width / 80))), x, size);
+    const anchored = inward && !x.bandwidth ? (value, half) => anchorOf(at(x, value), place, half) : () => "middle";
+    const xTicks = spaced(ticksOf(axes.x, x, axes.x.ticks ?? Math.max(2, Math.floor(width / 80))), x, size, anchored);
     const lines = [...yTicks.map(([value]) => `M${left},${at(y, value)}h${width}`), ...xTicks.map(([value]) => `M${at(x, value)},${top}v${height}`)];
     if (!bare.grid) add(root, "path", { d: lines.join(""), stroke: "var(--grid)", "shape-rendering": "crispEdges" });
     const bones = [`M${left},${top}v${height}h${width}`];
@@ -113,8 +115,7 @@ globalThis.plots = (() => {
     for (const [value, words] of xTicks) {
       if (bare.x) continue;
       bones.push(`M${at(x, value)},${top + height}v4`);
-      const anchor = inward && !x.bandwidth ? anchorOf(at(x, value), place, widthOf(words, size) / 2) : "middle";
-      fitted(root, words, x.bandwidth ? x.bandwidth() - 4 : width, { ...ink, x: at(x, value), y: top + height + 5 + size, "text-anchor": anchor });
+      fitted(root, words, x.bandwidth ? x.bandwidth() - 4 : width, { ...ink, x: at(x, value), y: top + height + 5 + size, "text-anchor": anchored(value, widthOf(words, size) / 2) });
     }
     add(root, "path", { d: bones.join(""), stroke: "var(--line-strong)", fill: "none", "shape-rendering": "crispEdges" });
     return { ...place, x, y };
@@ -122,14 +123,14 @@ globalThis.plots = (() => {
 
   const anchorOf = (x, { left, width }, half) => (x - half < left ? "start" : x + half > left + width ? "end" : "middle");
 
-  // spaced leaves out ticks whose words would touch.
-  function spaced(ticks, scale, size) {
+  // spaced leaves out ticks whose words would touch those before them.
+  function spaced(ticks, scale, size, anchored) {
     if (scale.bandwidth) return ticks;
     let end = -Infinity;
     return ticks.filter(([value, words]) => {
-      const half = widthOf(words, size) / 2 + 4, from = scale(value) - half;
-      if (from < end) return false;
-      end = scale(value) + half;
+      const half = widthOf(words, size) / 2, middle = scale(value) + { start: half, middle: 0, end: -half }[anchored(value, half)];
+      if (middle - half < end) return false;
+      end = middle + half + 8;
       return true;
     });
   }

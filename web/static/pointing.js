@@ -162,7 +162,8 @@
     node.addEventListener("pointerdown", (event) => begin(node, event));
     node.addEventListener("pointerleave", () => leave(node));
     node.addEventListener("click", (event) => press(node, event));
-    node.addEventListener("dblclick", () => {
+    node.addEventListener("dblclick", (event) => {
+      if (event.target.closest(".legend")) return;
       node.view = {};
       node.redraw();
     });

@@ -96,8 +96,7 @@ func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (
 	work := checkpoint.NewMeter(ctx)
 	means, weights := matrix(len(zs), X.Len()), make([][]float64, len(zs))
 	for r, z := range zs {
-		weights[r] = make([]float64, len(z))
-		d.factor.SolveUpper(weights[r], z)
+		weights[r] = d.Backward(z)
 	}
 	row := make([]float64, d.Len())
 	for i := range X.Len() {

@@ -95,7 +95,7 @@ func TestTrustRegionScores(t *testing.T) {
 	if !same(scores.Allowed, []bool{true, true, false, false}) || scores.Value[1] != 2 {
 		t.Errorf("allows %v with %v", scores.Allowed, scores.Value)
 	}
-	drawn[1] = []float64{0.7, 0.2, -1, -1}
+	drawn[1], s.Draw.Seed = []float64{0.7, 0.2, -1, -1}, s.Draw.Seed+1
 	scores = a.Score(s)
 	if !same(scores.Allowed, []bool{true, true, false, false}) {
 		t.Errorf("allows %v", scores.Allowed)

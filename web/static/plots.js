@@ -97,8 +97,12 @@
     add(root, "path", { ...inside, ...strokeOf(lines.limit, small ? 1.5 : 2), d: step.lineY0()(corners) });
     const end = corners.at(-1)[1], size = small ? 11 : 13;
     if (end < frame.top - 1 || end > bottom + 1) return () => {};
-    // Written above its line where values above break it, as long as there is room.
-    const over = above ? end - size - 4 > frame.top : end + size + 6 > bottom;
+    // Written above its line where values above break it, as long as there is room; on the other side where marks are in the way and that is free.
+    const room = { over: end - size - 4 > frame.top, under: end + size + 6 < bottom }, wide = widthOf(label, size) + 10;
+    const taken = (low, high) => frame.traces.some((trace) => marks[trace.style] && trace.x.some((value, i) => at(frame.x, value) > right - wide && frame.y(trace.y[i]) > low - 6 && frame.y(trace.y[i]) < high + 6));
+    let over = above ? room.over : !room.under;
+    const here = over ? [end - size - 4, end] : [end, end + size + 4], there = over ? [end, end + size + 4] : [end - size - 4, end];
+    if ((over ? room.under : room.over) && taken(...here) && !taken(...there)) over = !over;
     return () => written(root, right - 3, end + (over ? -5 : size + 2), label, { fill: paint("limit"), "font-size": size, "text-anchor": "end" });
   }
 
@@ -327,7 +331,7 @@
     surface.mean.forEach((row, i) => row.forEach((value, j) => {
       add(root, "rect", { x: x(surface.x[j]) + 1, y: y(surface.y[i]) + 1, width: Math.max(1, wide - 2), height: Math.max(1, tall - 2), fill: colour(value) });
       const words = surface.cells?.[i][j].split("\n") ?? [], dark = d3.lab(colour(value)).l > 55;
-      words.forEach((line, k) => {
+      words.map((line) => (widthOf(line, size) > wide - 2 ? line.replace(/^over /, ">").replace(/^under /, "<") : line)).forEach((line, k) => {
         if (widthOf(line, size) > wide - 2 || words.length * (size + 2) > tall) return;
         add(root, "text", { x: at(x, surface.x[j]), y: at(y, surface.y[i]) + (k - (words.length - 1) / 2) * (size + 2), dy: "0.35em", "font-size": size, "text-anchor": "middle", fill: dark ? "#111111" : "#ffffff" }, line);
       });

@@ -189,6 +189,8 @@ func (p *panelling) bestWords() string {
 	switch {
 	case best == nil && len(p.snap.Definition.Constraints) == 0:
 		return "No " + o.Metric + " has been measured yet."
+	case best == nil && p.over():
+		return "No trial was found to be within every limit."
 	case best == nil:
 		return "No trial is known to be within every limit yet."
 	}
@@ -318,6 +320,11 @@ func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
 		if v.Bound != nil && !dwarfs(now) {
 			push(&bound, row.Number, v.Bound)
 			all = append(all, *v.Bound)
+		}
+	}
+	for _, trace := range []*templates.Trace{&hard, &soft, &estimated, &bound} { // the last holds until the next trial
+		if n := len(trace.X); n > 0 {
+			trace.X, trace.Y = append(trace.X, len(p.snap.Trials)+1), append(trace.Y, trace.Y[n-1])
 		}
 	}
 	within, _, _ := robustRange(nil, append(all, 0))

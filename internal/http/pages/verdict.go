@@ -411,6 +411,9 @@ func (s *Site) gain(ctx context.Context, v visit, readout study.Readout, now boo
 	if !now {
 		return templates.Gain{Later: v.head.URL("/parts/gain")}, nil
 	}
+	if _, missing := v.snap.Compiled().Known(design.Brought{}, "body"); len(missing) > 0 {
+		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}, nil
+	}
 	prospect, err := s.Studies.ProspectOf(ctx, v.snap)
 	if err != nil {
 		return templates.Gain{}, err

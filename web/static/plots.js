@@ -269,13 +269,13 @@
     const colour = d3.scaleSequential(apart(d3.extent(surface.mean.flat())), d3.interpolateCividis);
     const scale = { domain: colour.domain(), ticks: Math.floor(height / 50) }, room = Math.ceil(tickRoom(scale, height, 12));
     const width = sheet.width - left - room - 58, place = { left, top: 6, width, height };
-    const behind = add(sheet.svg, "g"), frame = furnish(sheet, frameOf(sheet.svg, place, axes, { bare: { grid: true } }));
+    const behind = add(sheet.svg, "g"), frame = furnish(sheet, frameOf(sheet.svg, place, axes, { bare: { grid: true }, room: left - 31 }));
     Object.assign(frame, { xName: "x", yName: "y", traces: drawing.traces.filter((trace) => !hidden.has(trace.name)), surface });
     if (smooth) shadeOf(behind, frame, surface, colour);
     else cellsOf(behind, frame, surface, colour);
     if (smooth && surface.chance) chancesOf(sheet.svg, frame, surface);
     for (const trace of frame.traces) drawTrace(sheet.svg, frame, trace);
-    add(sheet.svg, "text", { x: left + width / 2, y: 6 + height + 36, "text-anchor": "middle", fill: paint("muted") }, drawing.x.title);
+    fitted(sheet.svg, drawing.x.title, width + 60, { x: left + width / 2, y: 6 + height + 36, "font-size": 13, "text-anchor": "middle", fill: paint("muted") });
     upright(sheet.svg, 12, 6 + height / 2, drawing.y.title, height);
     colourBar(sheet, { left: left + width + 14, top: 6, height }, scale, colour, room, surface.meanName);
     return legendOf(sheet, names, 6 + height + 44, hidden);

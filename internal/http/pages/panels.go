@@ -13,9 +13,9 @@ import (
 
 // Heights of panels in pixels.
 const (
-	bestHeight   = 144
-	limitHeight  = 92
-	lesserHeight = 60
+	bestHeight   = 136
+	limitHeight  = 84
+	lesserHeight = 54
 )
 
 // Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials and those that stand out; the rest is drawn as bars
@@ -151,7 +151,7 @@ func (p *panelling) bestPanel() templates.Panel {
 	improved := map[int]bool{}
 	line := templates.Trace{Name: "best reading so far", Style: templates.Step}
 	if len(p.snap.Definition.Constraints) > 0 {
-		line.Name = "best reading within today’s limits so far"
+		line.Name = "best within today’s limits so far"
 	}
 	for i, number := range p.best {
 		if number > 0 && (i == 0 || p.best[i-1] != number) {

@@ -428,7 +428,7 @@ func (v visit) gainOf(prospect *study.Prospect, recommended *study.Recommendatio
 		return templates.Gain{Words: "As far as the model knows, no settings have a 90" + thin + "% chance to stay within every limit."}
 	}
 	best := v.expected(o.Metric, prospect.Believed)
-	gain := templates.Gain{Best: &best, Settings: settingsLine(d, prospect.Parameters)}
+	gain := templates.Gain{Best: &best, Settings: settingsLine(d, prospect.Parameters), Many: len(d.Parameters) > 6}
 	if len(d.Constraints) > 0 {
 		gain.Chance = &templates.Value{Text: percent(prospect.FeasibilityProbability), Raw: raw(prospect.FeasibilityProbability)}
 	}

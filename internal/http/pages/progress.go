@@ -233,7 +233,7 @@ func (p *panelling) table(limits []int) templates.Table {
 		if p.best[i] > 0 {
 			best = cell(p.snap.Trial(p.best[i]), o.Metric)
 		}
-		line := []string{strconv.Itoa(t.Number), stateWords(t), cell(t, o.Metric), best}
+		line := []string{strconv.Itoa(t.Number), p.stateWords(t), cell(t, o.Metric), best}
 		for _, j := range limits {
 			c := d.Constraints[j]
 			v := p.rows[i].Violation[c.Name]

@@ -119,7 +119,7 @@ func (v visit) observedOn(o outlook, recommended *study.Recommendation) []templa
 		if t.Excluded {
 			continue
 		}
-		style, text := styleOf(t), fmt.Sprintf("Trial %d: %s", t.Number, stateWords(t))
+		style, text := styleOf(t), fmt.Sprintf("Trial %d: %s", t.Number, v.stateWords(t))
 		if t.Waiting() && t.Feasible == nil {
 			style = templates.Waiting
 		}

@@ -155,10 +155,11 @@ func (p *panelling) table() templates.Table {
 		if p.best[i] > 0 {
 			best = cell(p.snap.Trial(p.best[i]), o.Metric)
 		}
-		line := []string{strconv.Itoa(t.Number), stateWords(t), cell(t, o.Metric), best}
+		line := []string{strconv.Itoa(t.Number), p.stateWords(t), cell(t, o.Metric), best}
 		for j, c := range d.Constraints {
 			v := p.rows[i].Violation[c.Name]
-			line = append(line, cell(t, c.Metric), number(p.limits[i][j].Threshold), rough(v.Hard), rough(v.Soft), optional(v.Estimated), optional(v.Bound))
+			line = append(line, cell(t, c.Metric), number(p.limits[i][j].Threshold))
+			line = append(line, p.violationCells(v, p.snap.HasReading(c.Metric))...)
 			if _, priced := p.readout.Multipliers[c.Name]; priced {
 				line = append(line, rough(p.rows[i].Multipliers[c.Name]))
 			}
@@ -166,6 +167,18 @@ func (p *panelling) table() templates.Table {
 		table.Rows = append(table.Rows, line)
 	}
 	return table
+}
+
+// violationCells are the sums so far, nothing of a limit that was never read, and nothing of the model before it stands.
+func (p *panelling) violationCells(v study.ViolationOut, read bool) []string {
+	if !read {
+		return []string{"–", "–", "–", "–"}
+	}
+	cells := []string{rough(v.Hard), rough(v.Soft), "–", optional(v.Bound)}
+	if p.modelStands() {
+		cells[2] = optional(v.Estimated)
+	}
+	return cells
 }
 
 // metricColumns write each metric's readings with equally many decimals.
@@ -193,7 +206,7 @@ type marks struct {
 
 var markNames = map[templates.Style]string{
 	templates.Feasible: "within every limit", templates.Violated: "a limit broken", templates.Unknown: "not known yet",
-	templates.Waiting: "waiting (expected)", templates.Recommended: "recommended (expected)", templates.Excluded: "excluded",
+	templates.Waiting: "waiting (expected)", templates.Recommended: "recommended (expected)", templates.Excluded: "excluded", templates.Original: "as first told",
 }
 
 func (m *marks) add(style templates.Style, x, y any, text string, trial int) {
@@ -215,7 +228,7 @@ func (m *marks) add(style templates.Style, x, y any, text string, trial int) {
 // all returns the traces in a fixed order, so that colours and legends stay where they are.
 func (m *marks) all() []templates.Trace {
 	traces := []templates.Trace{}
-	for _, style := range []templates.Style{templates.Unknown, templates.Feasible, templates.Violated, templates.Excluded, templates.Waiting, templates.Recommended} {
+	for _, style := range []templates.Style{templates.Original, templates.Unknown, templates.Feasible, templates.Violated, templates.Excluded, templates.Waiting, templates.Recommended} {
 		if trace := m.traces[style]; trace != nil {
 			traces = append(traces, *trace)
 		}

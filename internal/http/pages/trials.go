@@ -18,20 +18,21 @@ import (
 // tablePage is how many trials the table shows at a time.
 const tablePage = 6
 
-// trialFilters are the choices above the table.
+// trialFilters are the choices above the table; those about limits are offered where there are any.
 var trialFilters = []struct {
 	word, label string
 	keep        func(*ledger.Trial) bool
+	limits      bool
 }{
-	{"", "All", func(*ledger.Trial) bool { return true }},
-	{"waiting", "Waiting", (*ledger.Trial).Waiting},
-	{"feasible", "Within limits", func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }},
-	{"violated", "Limit broken", func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }},
-	{"unknown", "Not known", func(t *ledger.Trial) bool { return t.Feasible == nil }},
-	{"closed", "Failed or not run", func(t *ledger.Trial) bool {
+	{word: "", label: "All", keep: func(*ledger.Trial) bool { return true }},
+	{word: "waiting", label: "Waiting", keep: (*ledger.Trial).Waiting},
+	{word: "feasible", label: "Within limits", keep: func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }, limits: true},
+	{word: "violated", label: "Limit broken", keep: func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }, limits: true},
+	{word: "unknown", label: "Not known", keep: func(t *ledger.Trial) bool { return t.Feasible == nil }, limits: true},
+	{word: "closed", label: "Failed or not run", keep: func(t *ledger.Trial) bool {
 		return t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned
 	}},
-	{"excluded", "Excluded", func(t *ledger.Trial) bool { return t.Excluded }},
+	{word: "excluded", label: "Excluded", keep: func(t *ledger.Trial) bool { return t.Excluded }},
 }
 
 // trialsQuery keeps which trials to show and below which number to begin.
@@ -68,6 +69,9 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 		if current {
 			keep = f.keep
 		}
+		if f.limits && len(v.snap.Definition.Constraints) == 0 {
+			continue
+		}
 		filter := v.trialsLink(f.word, 0)
 		filter.Label, filter.Current = f.label, current
 		table.Filters = append(table.Filters, filter)
@@ -76,13 +80,6 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 		return table, problem.Invalid("query.show", "must be one of the filters above the table", chosen)
 	}
 	v.fillTrials(&table, keep, chosen, below)
-	d := v.snap.Definition
-	for _, p := range d.Parameters {
-		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
-	}
-	for _, metric := range tableMetrics(d) {
-		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
-	}
 	if len(table.Rows) > 0 {
 		readout, err := s.Studies.StateOf(ctx, v.snap)
 		if err != nil && withoutModel(err) == "" {
@@ -167,6 +164,7 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 	d := v.snap.Definition
 	settings, metrics := make([]func(design.Value) string, len(d.Parameters)), map[string]func(float64) string{}
 	for i, p := range d.Parameters {
+		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
 		var shown []design.Value
 		for _, t := range trials {
 			if value, there := t.Parameters[p.Name]; there {
@@ -179,6 +177,7 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 		settings[i] = settingColumn(p, shown)
 	}
 	for _, metric := range tableMetrics(d) {
+		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
 		var shown []float64
 		for _, t := range trials {
 			if m, there := t.Metrics[metric]; there && m.StdDev == nil {
@@ -210,7 +209,7 @@ func settingColumn(p design.Parameter, values []design.Value) func(design.Value)
 func (v visit) trialRow(t *ledger.Trial, settings []func(design.Value) string, metrics map[string]func(float64) string) templates.TrialRow {
 	d := v.snap.Definition
 	row := templates.TrialRow{
-		Number: t.Number, URL: trialURL(v.snap.ID, t.Number), Mark: markOf(t), State: stateWords(t), Excluded: t.Excluded,
+		Number: t.Number, URL: trialURL(v.snap.ID, t.Number), Mark: markOf(t), State: v.stateWords(t), Excluded: t.Excluded,
 		Note: t.Note, When: stamp(t.CreatedAt, v.now), Operates: v.head.Operates,
 	}
 	chosen := v.chosenInstead(t)

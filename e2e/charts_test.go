@@ -48,6 +48,7 @@ func TestChartsAnswer(t *testing.T) {
 	p.signIn(site.link(t))
 	p.open("/studies/" + id)
 	p.drawn()
+	checkTicks(t, p)
 	p.mouse("#chart-progress", 1, [2]string{"frame.x(5) + 1", "frame.top + 3"})
 	said := p.text("#chart-progress .tip")
 	for _, word := range []string{"Trial 5", "yield", "impurity", "limit 0.5"} {
@@ -70,13 +71,13 @@ func TestChartsAnswer(t *testing.T) {
 		t.Errorf("a double click leaves %v", shown)
 	}
 
-	within := `document.querySelector("#chart-progress")` + drawnTraces + `.filter((trace) => trace.name === "within every limit").length`
+	within := `document.querySelector("#chart-progress")` + drawnTraces + `.filter((trace) => trace.name === "within the limit").length`
 	before := ask[int](p, within)
-	p.click(`#chart-progress [data-name="within every limit"]`)
+	p.click(`#chart-progress [data-name="within the limit"]`)
 	if left := ask[int](p, within); before == 0 || left != 0 {
 		t.Errorf("%d traces of a name were drawn, %d after it was pressed", before, left)
 	}
-	p.click(`#chart-progress [data-name="within every limit"]`)
+	p.click(`#chart-progress [data-name="within the limit"]`)
 	if again := ask[int](p, within); again != before {
 		t.Errorf("pressed again, %d of %d came back", again, before)
 	}

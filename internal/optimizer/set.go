@@ -104,9 +104,16 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int
 			for i := range n {
 				n[i] = normal()
 			}
-			for c, row := range roots[i] {
-				mean[c] += v.transforms[k].shift + width*factor.Dot(row, n)
+			work, shares := cores.New(), cores.Count()
+			for share := range shares {
+				work.Go(func() error {
+					for c := share; c < len(mean); c += shares {
+						mean[c] += v.transforms[k].shift + width*factor.Dot(roots[i][c], n)
+					}
+					return nil
+				})
 			}
+			must(work.Wait())
 			return mean
 		}
 	}

@@ -34,16 +34,19 @@ globalThis.plots = (() => {
 
   // alike returns how to write the ticks of an axis: all with equally many decimals, or with the same power of ten.
   function alike(ticks) {
-    const most = Math.max(...ticks.map(Math.abs)), step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : most || 1;
+    const most = Math.max(...ticks.map(Math.abs)), between = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : most || 1;
+    const step = Number(between.toPrecision(12)); // without what only the subtraction put into it
     if (most < largest && (most === 0 || most >= smallest)) return (x) => fixed(x, d3.precisionFixed(step));
     const exponent = Math.floor(Math.log10(most)), unit = 10 ** exponent;
     return (x) => (x === 0 ? "0" : fixed(x / unit, d3.precisionFixed(step / unit)) + "×" + power(exponent));
   }
 
-  // brief writes a number with four digits that mean something.
+  // brief writes a number with up to four digits that mean something.
   function brief(x) {
-    if (x !== 0 && (Math.abs(x) >= largest || Math.abs(x) < smallest)) return alike([x, x * 1.001])(x);
-    return x === 0 ? "0" : fixed(x, Math.max(0, 3 - Math.floor(Math.log10(Math.abs(x))))).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+    if (x === 0) return "0";
+    const exponent = Math.floor(Math.log10(Math.abs(x))), trimmed = (text) => text.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+    if (Math.abs(x) >= largest || Math.abs(x) < smallest) return trimmed(fixed(x / 10 ** exponent, 3)) + "×" + power(exponent);
+    return trimmed(fixed(x, Math.max(0, 3 - exponent)));
   }
 
   // scaleOf maps values of an axis to pixels. Choices stand in bands side by side.
@@ -72,16 +75,17 @@ globalThis.plots = (() => {
     return ticks.map((x) => [x, write(x)]);
   }
 
-  // Whole powers of ten where there are a few of them, else ones, twos and fives.
+  // Whole powers of ten where there are a few of them, else ones, twos and fives, else even steps.
   function logTicks(axis, scale, most) {
-    const [low, high] = scale.domain().map(Math.log10);
+    const [low, high] = scale.domain().map(Math.log10), times = (n, e) => Number(`${n}e${e}`);
     const powers = d3.range(Math.ceil(low - 1e-9), Math.floor(high + 1e-9) + 1);
     if (powers.length >= 3) {
       const every = Math.ceil(powers.length / most);
-      return powers.filter((_, i) => i % every === 0).map((e) => [10 ** e, axis.plain ? brief(10 ** e) : power(e)]);
+      return powers.filter((_, i) => i % every === 0).map((e) => [times(1, e), axis.plain ? brief(times(1, e)) : power(e)]);
     }
-    const fine = d3.range(Math.floor(low), Math.ceil(high) + 1).flatMap((e) => [1, 2, 5].map((n) => Number(`${n}e${e}`)));
-    return fine.filter((x) => shown(scale, x)).map((x) => [x, brief(x)]);
+    const fine = d3.range(Math.floor(low), Math.ceil(high) + 1).flatMap((e) => [1, 2, 5].map((n) => times(n, e))).filter((x) => shown(scale, x));
+    const ticks = fine.length > 1 ? fine : d3.ticks(...scale.domain(), most);
+    return ticks.map((x) => [x, brief(x)]);
   }
 
   // fitted writes a text into a width: what does not go in is cut off, and said on hover.
@@ -102,7 +106,8 @@ globalThis.plots = (() => {
     const x = scaleOf(axes.x, axes.x.domain, [left, left + width]), y = scaleOf(axes.y, axes.y.domain, [top + height, top]);
     const ink = { "font-size": size, fill: "var(--muted)" };
     const yTicks = ticksOf(axes.y, y, axes.y.ticks ?? Math.max(2, Math.floor(height / 36)));
-    const xTicks = spaced(ticksOf(axes.x, x, axes.x.ticks ?? Math.max(2, Math.floor(width / 80))), x, size);
+    const anchored = inward && !x.bandwidth ? (value, half) => anchorOf(at(x, value), place, half) : () => "middle";
+    const xTicks = spaced(ticksOf(axes.x, x, axes.x.ticks ?? Math.max(2, Math.floor(width / 80))), x, size, anchored);
     const lines = [...yTicks.map(([value]) => `M${left},${at(y, value)}h${width}`), ...xTicks.map(([value]) => `M${at(x, value)},${top}v${height}`)];
     if (!bare.grid) add(root, "path", { d: lines.join(""), stroke: "var(--grid)", "shape-rendering": "crispEdges" });
     const bones = [`M${left},${top}v${height}h${width}`];
@@ -113,8 +118,7 @@ globalThis.plots = (() => {
     for (const [value, words] of xTicks) {
       if (bare.x) continue;
       bones.push(`M${at(x, value)},${top + height}v4`);
-      const anchor = inward && !x.bandwidth ? anchorOf(at(x, value), place, widthOf(words, size) / 2) : "middle";
-      fitted(root, words, x.bandwidth ? x.bandwidth() - 4 : width, { ...ink, x: at(x, value), y: top + height + 5 + size, "text-anchor": anchor });
+      fitted(root, words, x.bandwidth ? x.bandwidth() - 4 : width, { ...ink, x: at(x, value), y: top + height + 5 + size, "text-anchor": anchored(value, widthOf(words, size) / 2) });
     }
     add(root, "path", { d: bones.join(""), stroke: "var(--line-strong)", fill: "none", "shape-rendering": "crispEdges" });
     return { ...place, x, y };
@@ -122,14 +126,14 @@ globalThis.plots = (() => {
 
   const anchorOf = (x, { left, width }, half) => (x - half < left ? "start" : x + half > left + width ? "end" : "middle");
 
-  // spaced leaves out ticks whose words would touch.
-  function spaced(ticks, scale, size) {
+  // spaced leaves out ticks whose words would touch those before them.
+  function spaced(ticks, scale, size, anchored) {
     if (scale.bandwidth) return ticks;
     let end = -Infinity;
     return ticks.filter(([value, words]) => {
-      const half = widthOf(words, size) / 2 + 4, from = scale(value) - half;
-      if (from < end) return false;
-      end = scale(value) + half;
+      const half = widthOf(words, size) / 2, middle = scale(value) + { start: half, middle: 0, end: -half }[anchored(value, half)];
+      if (middle - half < end) return false;
+      end = middle + half + 8;
       return true;
     });
   }

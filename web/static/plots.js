@@ -48,12 +48,12 @@
   const lines = {
     step: { stroke: paint("ink"), hold: true },
     line: { stroke: paint("feasible") },
-    estimate: { stroke: paint("feasible"), hold: true },
+    estimate: { stroke: paint("feasible"), hold: true, width: 4 }, // wider, so that it is seen below what it agrees with
     second: { stroke: paint("second"), dash: "8 5", hold: true },
     bound: { stroke: paint("muted"), dash: "2 4", hold: true },
     limit: { stroke: paint("limit"), dash: "8 5", hold: true },
   };
-  const strokeOf = ({ stroke, dash }, width = 2) => ({ fill: "none", stroke, "stroke-width": width, "stroke-dasharray": dash });
+  const strokeOf = ({ stroke, dash, width: own }, width = own ?? 2) => ({ fill: "none", stroke, "stroke-width": width, "stroke-dasharray": dash });
 
   // A trace in a frame: bands and lines are cut off at the frame, marks stand whole or not at all.
   function drawTrace(root, frame, trace, small) {
@@ -117,30 +117,38 @@
     return frame;
   }
 
-  function sheetOf(id, width) {
+  function sheetOf(id, width, alone) {
     const svg = add(document.createElement("div"), "svg", { "font-family": plots.family, "font-size": 13, fill: paint("ink") });
     const defs = add(svg, "defs");
     const pattern = add(defs, "pattern", { id: id + "-hatch", width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
     add(pattern, "path", { d: "M0,0V8", stroke: paint("limit"), "stroke-width": 1.6, opacity: 0.55 });
-    return { id, svg, defs, width, frames: [] };
+    return { id, svg, defs, width, alone, frames: [] };
   }
 
   const gutter = 16;
 
-  // The legend flows below the axes. Pressing a name hides what it stands for.
+  // legendOf keeps what the names in a picture stand for. A picture that stands alone has them drawn below its axes; in a page they are buttons there.
   function legendOf(sheet, names, top, hidden) {
+    sheet.names = names;
+    if (!sheet.alone) return top;
     let x = 4, y = top + 12;
     for (const [name, look] of names) {
       const width = widthOf(name, 12) + 30;
       if (x > 4 && x + width > sheet.width) [x, y] = [4, y + 20];
-      const item = add(sheet.svg, "g", { "data-name": name, opacity: hidden.has(name) ? 0.4 : undefined, cursor: "pointer" });
-      add(item, "rect", { x: x - 4, y: y - 12, width, height: 20, fill: "transparent" });
+      const item = add(sheet.svg, "g", { opacity: hidden.has(name) ? 0.4 : undefined });
       swatch(item, x + 9, y - 2, look);
-      add(item, "text", { x: x + 23, y: y + 2, "font-size": 12 }, name);
+      fitted(item, name, sheet.width - x - 23, { x: x + 23, y: y + 2, "font-size": 12 });
       x += width + gutter;
     }
     return names.size ? y + 12 : top;
   }
+
+  // keyOf is the picture of a name in a legend.
+  plots.keyOf = (style) => {
+    const svg = add(document.createElement("div"), "svg", { width: 22, height: 16, viewBox: "0 0 22 16", "aria-hidden": "true" });
+    swatch(svg, 11, 8, style);
+    return svg;
+  };
 
   function swatch(root, x, y, style) {
     if (style === "band") add(root, "rect", { x: x - 9, y: y - 5, width: 18, height: 10, fill: paint("band") });
@@ -347,9 +355,10 @@
     for (const [[px, py], text] of labels) written(root, px, py + 4, text, { fill: "#111111", stroke: "#ffffff", "font-size": 13, "text-anchor": "middle" });
   }
 
-  // picture draws on a sheet of that width. view is what was zoomed into, hidden are the names that were pressed away, tall is how high a map may be.
-  plots.picture = (id, drawing, width, { view = {}, hidden = new Set(), tall = 400 } = {}) => {
-    const sheet = sheetOf(id, width);
+  // picture draws on a sheet of that width. view is what was zoomed into, hidden are the names that were pressed away, tall is how high a map may be;
+  // alone says that the legend belongs to the picture.
+  plots.picture = (id, drawing, width, { view = {}, hidden = new Set(), tall = 400, alone = false } = {}) => {
+    const sheet = sheetOf(id, width, alone);
     const make = drawing.panels ? panelsOf : drawing.grid ? gridOf : mapOf;
     sheet.height = Math.ceil(make(sheet, drawing, view, hidden, tall));
     for (const [name, value] of Object.entries({ width, height: sheet.height, viewBox: `0 0 ${width} ${sheet.height}` })) sheet.svg.setAttribute(name, value);

@@ -112,7 +112,8 @@ func gridAxis(axis templates.Axis, values []any) templates.Axis {
 
 // observedOn are the trials as points of the map, and the recommended settings.
 func (v visit) observedOn(o outlook, recommended *study.Recommendation) []templates.Trace {
-	var points marks
+	points := v.noMarks()
+	points.places = true
 	from := max(0, len(v.snap.Trials)-mostObservations)
 	for i := range v.snap.Trials[from:] {
 		t := v.snap.Trials[from+i]

@@ -85,7 +85,7 @@ type series struct {
 
 // plot adds the readings of a metric; style says how a trial is marked and stands tells which trials keep a mark of their own among many.
 func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templates.Style, stands func(*ledger.Trial) bool) series {
-	var s series
+	s := series{points: p.noMarks()}
 	s.spans = templates.Trace{Name: "readings, lowest to highest", Style: templates.Spans}
 	size := (len(p.snap.Trials) + spans - 1) / spans
 	low, high, from, any := 0.0, 0.0, 0, false
@@ -116,7 +116,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templ
 		any = true
 		if !p.dense() || i >= len(p.snap.Trials)-newestMarks || stands(t) {
 			mark := style(t, m.Value)
-			s.points.add(mark, t.Number, m.Value, fmt.Sprintf("%s %s, %s", metric, p.measured(metric, m), thenWords(mark)), t.Number)
+			s.points.add(mark, t.Number, m.Value, metric+" "+p.measured(metric, m)+p.thenWords(mark), t.Number)
 		}
 		if m.Corrected && m.Original != nil {
 			s.first = append(s.first, *m.Original)
@@ -130,16 +130,19 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templ
 	return s
 }
 
-func thenWords(style templates.Style) string {
-	switch style {
-	case templates.Violated:
-		return "limit broken"
-	case templates.Feasible:
-		return "within"
-	case templates.Excluded:
-		return "excluded"
+// thenWords say how a reading stood to the limits of its time, if there are any.
+func (p *panelling) thenWords(style templates.Style) string {
+	switch {
+	case style == templates.Excluded:
+		return ", excluded"
+	case len(p.snap.Definition.Constraints) == 0:
+		return ""
+	case style == templates.Violated:
+		return ", limit broken"
+	case style == templates.Feasible:
+		return ", within"
 	}
-	return "not known"
+	return ", not known"
 }
 
 // plotWaiting marks what a reading that waits was predicted to be.
@@ -347,20 +350,21 @@ func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
 	within, _, _ := robustRange(nil, append(all, 0))
 	p.note(p.violationCaption(c, now))
 	return templates.Panel{Title: "Cumulative violation of " + axisName(c.Name, c.Unit), Height: lesserHeight, Y: templates.Axis{Range: within},
-		Traces: drawable(hard, soft, estimated, bound)}
+		Traces: drawable(bound, estimated, hard, soft)}
 }
 
-// multiplierPanel is what breaking each limit costs in the eyes of the algorithm.
-func (p *panelling) multiplierPanel() templates.Panel {
+// multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has no traces where nothing is priced.
+func (p *panelling) multiplierPanel(limits []int) templates.Panel {
 	panel := templates.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []templates.Trace{}}
 	var all []float64
 	styles := []templates.Style{templates.Step, templates.Second, templates.Estimate, templates.Bound}
-	for j, c := range p.snap.Definition.Constraints {
+	for _, j := range limits {
+		c := p.snap.Definition.Constraints[j]
 		now, priced := p.readout.Multipliers[c.Name]
 		if !priced {
 			continue
 		}
-		trace := templates.Trace{Name: "multiplier of " + c.Name, Style: styles[j%len(styles)]}
+		trace := templates.Trace{Name: "multiplier of " + c.Name, Style: styles[len(panel.Traces)%len(styles)]}
 		path := p.prices(c.Name)
 		for i, price := range path {
 			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {

@@ -146,7 +146,7 @@ func (v visit) faded(o outlook, name, metric string, recommended *study.Recommen
 	if len(list) > most {
 		left, list = len(list)-most, list[:most]
 	}
-	points := marks{}
+	points := v.noMarks()
 	for _, r := range list {
 		m := r.trial.Metrics[metric]
 		points.fade = math.Max(faintest, math.Exp(-r.away*r.away/(2*fadeLength*fadeLength)))

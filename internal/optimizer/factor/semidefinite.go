@@ -32,8 +32,7 @@ func SemidefiniteRoot(ctx context.Context, a [][]float64) ([][]float64, error) {
 	var l Cholesky
 	switch err := l.AppendShared(ctx, rows); {
 	case errors.Is(err, ErrNotPositiveDefinite):
-		mirror(a)
-		return PivotedRoot(ctx, a)
+		return PivotedRoot(ctx, symmetric(rows))
 	case err != nil:
 		return nil, err
 	}
@@ -43,13 +42,18 @@ func SemidefiniteRoot(ctx context.Context, a [][]float64) ([][]float64, error) {
 	return rows, nil
 }
 
-// mirror copies the lower triangle of a square matrix to the upper one.
-func mirror(a [][]float64) {
-	for i, row := range a {
-		for j := range i {
-			a[j][i] = row[j]
+// symmetric is the matrix with a lower triangle.
+func symmetric(triangle [][]float64) [][]float64 {
+	a := make([][]float64, len(triangle))
+	for i := range a {
+		a[i] = make([]float64, len(triangle))
+	}
+	for i, row := range triangle {
+		for j, v := range row {
+			a[i][j], a[j][i] = v, v
 		}
 	}
+	return a
 }
 
 // PivotedRoot returns the rows of an M×r matrix l with l lᵀ = A up to the rounding error that A was given with, r being its numerical rank. It

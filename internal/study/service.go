@@ -7,7 +7,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +34,7 @@ type Service struct {
 	jobs          *supervisor.Supervisor
 	fits          *fitter
 	verifications *verifications
+	preparations  preparations
 	imports       chan struct{} // a place for each study that may be imported at once
 	writing       Queues
 	asks          askings
@@ -42,7 +45,7 @@ type Service struct {
 // Options of a Service; the zero value is useful.
 type Options struct {
 	Now        func() time.Time // the clock; default time.Now
-	CacheBytes int64            // for snapshots and replayed states; default 1 GiB
+	CacheBytes int64            // for snapshots and replayed states; default: see cacheBytes
 	Replays    int              // concurrent replays; default GOMAXPROCS
 	// FitPatience is how long a request waits for a fit of the model before it goes on without; default 300 ms.
 	FitPatience time.Duration
@@ -64,7 +67,7 @@ func NewService(store Store, options Options) *Service {
 		options.LargestLedger = LargestLedger
 	}
 	if options.CacheBytes <= 0 {
-		options.CacheBytes = 1 << 30
+		options.CacheBytes = cacheBytes()
 	}
 	if options.Replays <= 0 {
 		options.Replays = runtime.GOMAXPROCS(0)
@@ -81,6 +84,15 @@ func NewService(store Store, options Options) *Service {
 		turns: turns.New(options.Replays), jobs: jobs, fits: newFitter(options.FitPatience, jobs), verifications: newVerifications(), imports: make(chan struct{}, importsAtOnce),
 		largestLedger: options.LargestLedger,
 	}
+}
+
+// cacheBytes is what is kept in memory where nobody says how much: three quarters of what the program is to make do with, 2 GiB where that is not said.
+// The model of ten thousand trials and three metrics takes 1.2 GiB; it has to stay while other studies are at work.
+func cacheBytes() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return limit / 4 * 3
+	}
+	return 2 << 30
 }
 
 // Stop ends the work in the background and waits for it.

@@ -57,8 +57,8 @@ func (s *Site) progress(ctx context.Context, v visit) (templates.Progress, error
 	panels.Events = p.events()
 	p.note(p.denseWords())
 	progress.Chart = v.panelChart(panels, p.notes)
-	if len(v.snap.Trials) > tableAtOnce && v.parts {
-		progress.Chart.Later = v.head.URL("/parts/progress-table")
+	if len(v.snap.Trials) > tableAtOnce && v.fetches() {
+		progress.Chart.Later = v.laterPart("progress-table")
 	} else {
 		progress.Chart.Table = p.table()
 	}

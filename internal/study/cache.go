@@ -2,6 +2,7 @@ package study
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 
 	"headroom/internal/optimizer"
@@ -24,12 +25,14 @@ type cachedStudy struct {
 	newest   int64 // the highest of versions
 	content  int64 // bytes of all versions' trials and definitions, what they share once
 	prior    priorState
+	back     []*cached // those older than prior whose states were worked out last
 }
 
 type cached struct {
 	snap   *ledger.Snapshot
 	replay *replay // worked out when first asked for
 	state  int64   // bytes of the replayed state and of the charts drawn from it
+	held   int     // by how many it is held
 }
 
 // priorState is the latest state replayed of a study, which the next one extends.
@@ -39,8 +42,12 @@ type priorState struct {
 	state    *optimizer.State
 }
 
-// mostVersions is how many versions of one study are kept, the newest and those looked back at last.
-const mostVersions = 32
+// How much of one study is kept: the newest versions and those looked back at last, and of the latter so many with a state replayed, which grows
+// with the square of the trials.
+const (
+	mostVersions = 32
+	mostBack     = 2
+)
 
 func newCache(limit int64) *cache {
 	return &cache{limit: limit, recent: list.New(), studies: map[string]*cachedStudy{}}
@@ -100,17 +107,17 @@ func (c *cache) put(snap *ledger.Snapshot) *ledger.Snapshot {
 	c.holds(study, snap.BytesBeside(study.neighbours(snap.Version)...))
 	study.versions[snap.Version] = c.recent.PushFront(&cached{snap: snap, replay: newReplay()})
 	study.newest = max(study.newest, snap.Version)
-	if len(study.versions) > mostVersions {
-		c.drop(study.leastRecent(c.recent))
+	if oldest := study.leastRecent(c.recent); len(study.versions) > mostVersions && oldest != nil {
+		c.drop(oldest)
 	}
 	c.shrink()
 	return snap
 }
 
-// leastRecent is the version used longest ago.
+// leastRecent is the version used longest ago that nobody holds, nil if there is none.
 func (study *cachedStudy) leastRecent(recent *list.List) *list.Element {
 	for element := recent.Back(); element != nil; element = element.Prev() {
-		if one := element.Value.(*cached); study.versions[one.snap.Version] == element {
+		if one := element.Value.(*cached); one.held == 0 && study.versions[one.snap.Version] == element {
 			return element
 		}
 	}
@@ -157,10 +164,21 @@ func (c *cache) replayed(snap *ledger.Snapshot, state *optimizer.State) {
 			c.forgetState(old.Value.(*cached))
 		}
 		study.prior = priorState{snap.Compiled(), snap.Version, state}
+	} else {
+		c.lookedBack(study, element.Value.(*cached))
 	}
 	element.Value.(*cached).state += bytes
 	c.used += bytes
 	c.shrink()
+}
+
+// lookedBack keeps the state of an older version, and lets go of that of the one looked back at before.
+func (c *cache) lookedBack(study *cachedStudy, entry *cached) {
+	study.back = append(study.back, entry)
+	if len(study.back) > mostBack {
+		c.forgetState(study.back[0])
+		study.back = slices.Delete(study.back, 0, 1)
+	}
 }
 
 // grew accounts for what is kept beside a version's state, if the cache still keeps it.
@@ -192,10 +210,48 @@ func (c *cache) toExtend(snap *ledger.Snapshot) *optimizer.State {
 	return nil
 }
 
-// shrink drops what was used longest ago until the rest fits. The last one used stays however large it is.
+// hold keeps a version, if the cache has it, until it is let go of: what took minutes to work out for somebody who waits is not to go before it is
+// fetched, because others were at work.
+func (c *cache) hold(snap *ledger.Snapshot) (letGo func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element := c.entry(snap)
+	if element == nil {
+		return func() {}
+	}
+	one := element.Value.(*cached)
+	one.held++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		one.held--
+		c.shrink()
+	}
+}
+
+// most is how many bytes may be used: the limit, or a quarter of it beside what is held.
+func (c *cache) most() int64 {
+	most := c.limit / 4
+	for element := c.recent.Front(); element != nil; element = element.Next() {
+		if one := element.Value.(*cached); one.held > 0 {
+			most += one.state
+		}
+	}
+	return max(most, c.limit)
+}
+
+// shrink drops what was used longest ago until the rest fits. The last one used stays however large it is, and what is held.
 func (c *cache) shrink() {
-	for c.used > c.limit && c.recent.Len() > 1 {
-		c.drop(c.recent.Back())
+	if c.used <= c.limit {
+		return
+	}
+	most := c.most()
+	for element := c.recent.Back(); c.used > most && element != c.recent.Front(); {
+		before := element.Prev()
+		if element.Value.(*cached).held == 0 {
+			c.drop(element)
+		}
+		element = before
 	}
 }
 
@@ -231,6 +287,7 @@ func (c *cache) drop(element *list.Element) {
 	id, version := entry.snap.ID, entry.snap.Version
 	study := c.studies[id]
 	c.used -= entry.state
+	study.back = slices.DeleteFunc(study.back, func(b *cached) bool { return b == entry })
 	delete(study.versions, version)
 	if study.prior.version == version {
 		study.prior = priorState{}

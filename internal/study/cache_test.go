@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 
 	"headroom/internal/optimizer"
@@ -39,6 +40,36 @@ func TestCacheDropsWhatWasUsedLongestAgo(t *testing.T) {
 	}
 	if used, versions := c.size(); used > c.limit || versions > 5 || len(c.studies) > 5 || c.upTo("a", 0) != first || c.upTo("b", 0) != nil {
 		t.Errorf("%d bytes of %d in %d versions of %d studies", used, c.limit, versions, len(c.studies))
+	}
+}
+
+// What is held stays while others are at work, beside a quarter of the limit for those, and goes as anything else when it is let go of.
+func TestWhatIsHeldStays(t *testing.T) {
+	t.Parallel()
+	made := newBench(t, oven()).snap
+	one := made.BytesBeside()
+	version := func(id string) *ledger.Snapshot {
+		snap := *made
+		snap.ID, snap.Version = id, 1
+		return &snap
+	}
+	c := newCache(8 * one)
+	large := c.put(version("large"))
+	c.grew(large, c.replayOf(large), 20*one)
+	letGo := c.hold(large)
+	others := func(from int) {
+		for i := range 30 {
+			c.put(version(fmt.Sprint("small", from+i)))
+		}
+	}
+	others(0)
+	if _, versions := c.size(); c.upTo("large", 0) != large || versions < 2 || versions > 4 {
+		t.Errorf("beside what is held, %d versions are kept; what is held: %v", versions-1, c.upTo("large", 0))
+	}
+	letGo()
+	others(100)
+	if used, _ := c.size(); c.upTo("large", 0) != nil || used > c.limit {
+		t.Errorf("what was let go of stays, with %d of %d bytes", used, c.limit)
 	}
 }
 
@@ -105,6 +136,35 @@ func fill(t *testing.T, c *cache, all [][]ledger.Event) {
 			c.replayOf(snap).state = state
 			c.replayed(snap, state)
 		}
+	}
+}
+
+// Looking back and forth at a growing study replays many of its versions; few of them stay replayed.
+func TestFewStatesOfAStudyStay(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	for n := range 12 {
+		b.ask(1)
+		b.tell(n+1, map[string]float64{"yield": 70, "impurity": 0.2})
+	}
+	for _, v := range []int64{b.snap.Version, 3, 9, 5, 7, 11, 9} {
+		past, err := ledger.Fold(b.snap.ID, nil, b.events[:v], b.snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.service.state(t.Context(), b.service.cache.put(past)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var replayed []int64
+	for version, element := range b.service.cache.studies[b.snap.ID].versions {
+		if element.Value.(*cached).state > 0 {
+			replayed = append(replayed, version)
+		}
+	}
+	slices.Sort(replayed)
+	if want := []int64{9, 11, b.snap.Version}; !slices.Equal(replayed, want) {
+		t.Errorf("replayed are versions %v, want %v: the newest and the two looked back at last", replayed, want)
 	}
 }
 

@@ -76,10 +76,9 @@ func (s *Service) preparationOf(snap *ledger.Snapshot, what string, work func(ct
 	}
 	wanted, leave := context.WithCancel(context.Background())
 	p := &preparation{since: s.now(), done: make(chan struct{}), lease: time.AfterFunc(leaseTime, leave)}
+	context.AfterFunc(wanted, s.cache.hold(snap)) // until some time after it is done, for whoever fetches what came of it
 	ended := func(err error) {
 		p.err, p.left = err, wanted.Err() != nil
-		leave()
-		p.lease.Stop()
 		all.forget(key, p)
 		close(p.done)
 	}

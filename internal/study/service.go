@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
-	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -45,7 +44,7 @@ type Service struct {
 // Options of a Service; the zero value is useful.
 type Options struct {
 	Now        func() time.Time // the clock; default time.Now
-	CacheBytes int64            // for snapshots and replayed states; default: see cacheBytes
+	CacheBytes int64            // for snapshots and replayed states; by default 1 GiB, and at most half of a limit given to the program's memory
 	Replays    int              // concurrent replays; default GOMAXPROCS
 	// FitPatience is how long a request waits for a fit of the model before it goes on without; default 300 ms.
 	FitPatience time.Duration
@@ -67,7 +66,7 @@ func NewService(store Store, options Options) *Service {
 		options.LargestLedger = LargestLedger
 	}
 	if options.CacheBytes <= 0 {
-		options.CacheBytes = cacheBytes()
+		options.CacheBytes = mostCached()
 	}
 	if options.Replays <= 0 {
 		options.Replays = runtime.GOMAXPROCS(0)
@@ -86,13 +85,10 @@ func NewService(store Store, options Options) *Service {
 	}
 }
 
-// cacheBytes is what is kept in memory where nobody says how much: three quarters of what the program is to make do with, 2 GiB where that is not said.
-// The model of ten thousand trials and three metrics takes 1.2 GiB; it has to stay while other studies are at work.
-func cacheBytes() int64 {
-	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
-		return limit / 4 * 3
-	}
-	return 2 << 30
+// mostCached is 1 GiB, or half of what the program may use at all (GOMEMLIMIT) where that is less.
+func mostCached() int64 {
+	const unlimited = -1 // asks what the limit is, and changes nothing
+	return min(1<<30, debug.SetMemoryLimit(unlimited)/2)
 }
 
 // Stop ends the work in the background and waits for it.

@@ -138,8 +138,8 @@ func (p *panelling) all() []int {
 
 // withTable gives a chart the numbers behind it, or the address where they are fetched.
 func (p *panelling) withTable(chart templates.Chart, limits []int) templates.Chart {
-	if len(p.snap.Trials) > tableAtOnce && p.parts {
-		chart.Later = p.head.URL("/parts/progress-table")
+	if len(p.snap.Trials) > tableAtOnce && p.fetches() {
+		chart.Later = p.laterPart("progress-table")
 	} else {
 		chart.Table = p.table(limits)
 	}

@@ -45,6 +45,11 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	v := visiting(r, snap)
+	if ready, err := s.reportBehind(r, &v, now); err != nil {
+		return err
+	} else if !ready {
+		return s.showReportToCome(w, r, v)
+	}
 	report, err := s.report(r.Context(), v, now)
 	if err != nil {
 		return err
@@ -55,6 +60,29 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Disposition", name)
 	w.Header().Set("Content-Security-Policy", reportPolicy)
 	return show(w, r, http.StatusOK, templates.ReportView(report))
+}
+
+// reportBehind tells whether a report can be made from what is at hand, having given that a moment. A long study's is worked out behind a browser's
+// request, which shows how it goes meanwhile; programs wait, and end the work when they leave.
+func (s *Site) reportBehind(r *http.Request, v *visit, now *ledger.Snapshot) (ready bool, err error) {
+	if len(v.snap.Trials) < longStudy || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		return true, nil
+	}
+	patient, cancel := context.WithTimeout(r.Context(), s.ModelPatience)
+	defer cancel()
+	of := *v
+	ready, v.since, err = s.Studies.Behind(patient, v.snap, fmt.Sprintf("report?entries=%d", now.Version), func(ctx context.Context) error {
+		_, err := s.report(ctx, of, now)
+		return err
+	})
+	return ready, err
+}
+
+// showReportToCome says that a report is being made; the browser looks again by itself.
+func (s *Site) showReportToCome(w http.ResponseWriter, r *http.Request, v visit) error {
+	w.Header().Set("Refresh", "2")
+	return show(w, r, http.StatusAccepted, templates.ReportToCome(newPage(r, "Report of "+v.head.Name), v.head,
+		fmt.Sprintf("The report is being made from %s, %s. It will open here by itself.", count(len(v.snap.Trials), "trial", "trials"), sinceWords(v.now.Sub(v.since)))))
 }
 
 // fileName is a name without what file systems do not take.

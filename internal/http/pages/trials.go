@@ -81,7 +81,7 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 		return table, problem.Invalid("query.show", "must be one of the filters above the table", chosen)
 	}
 	v.fillTrials(&table, keep, chosen, below)
-	if len(table.Rows) > 0 {
+	if len(table.Rows) > 0 && !v.working {
 		readout, err := s.Studies.StateOf(ctx, v.snap)
 		if err != nil && withoutModel(err) == "" {
 			return table, err
@@ -146,6 +146,20 @@ func (v visit) link(part string, query url.Values) templates.Filter {
 		suffix = "?" + query.Encode()
 	}
 	return templates.Filter{URL: v.url + suffix + "#" + part, Part: v.partURL(part, query)}
+}
+
+// fetches tells whether the page fetches some of its sections once it stands.
+func (v visit) fetches() bool {
+	return !v.whole && (v.parts || len(v.snap.Trials) >= longStudy)
+}
+
+// laterPart is where the page fetches a section at the moment that it shows.
+func (v visit) laterPart(name string) string {
+	query := url.Values{}
+	if v.at > 0 {
+		query.Set("at", strconv.FormatInt(v.at, 10))
+	}
+	return v.partURL(name, query)
 }
 
 // partURL is where the page fetches one of its sections, to put it in place.

@@ -23,7 +23,7 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 		return v.verdictWithout(v.untriedWords()), nil
 	}
 	if v.working {
-		return v.verdictWithout(workingWords), nil
+		return v.verdictWithout(v.workingWords()), nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
 	if sentence := withoutModel(err); sentence != "" {
@@ -35,7 +35,7 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 	}
 	v.fillVerdict(&verdict, readout)
 	if v.modelStands() {
-		verdict.Gain, err = s.gain(ctx, v, readout, len(v.snap.Trials) <= prospectAtOnce || !v.parts)
+		verdict.Gain, err = s.gain(ctx, v, readout, !v.fetches() || len(v.snap.Trials) <= prospectAtOnce)
 	}
 	return verdict, err
 }
@@ -416,7 +416,7 @@ func (s *Site) gain(ctx context.Context, v visit, readout study.Readout, now boo
 		return templates.Gain{}, nil
 	}
 	if !now {
-		return templates.Gain{Later: v.head.URL("/parts/gain")}, nil
+		return templates.Gain{Later: v.laterPart("gain")}, nil
 	}
 	if _, missing := v.snap.Compiled().Known(design.Brought{}, "body"); len(missing) > 0 {
 		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}, nil

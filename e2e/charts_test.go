@@ -48,6 +48,7 @@ func TestChartsAnswer(t *testing.T) {
 	p.signIn(site.link(t))
 	p.open("/studies/" + id)
 	p.drawn()
+	checkTicks(t, p)
 	p.mouse("#chart-progress", 1, [2]string{"frame.x(5) + 1", "frame.top + 3"})
 	said := p.text("#chart-progress .tip")
 	for _, word := range []string{"Trial 5", "yield", "impurity", "limit 0.5"} {

@@ -41,10 +41,12 @@ globalThis.plots = (() => {
     return (x) => (x === 0 ? "0" : fixed(x / unit, d3.precisionFixed(step / unit)) + "×" + power(exponent));
   }
 
-  // brief writes a number with four digits that mean something.
+  // brief writes a number with up to four digits that mean something.
   function brief(x) {
-    if (x !== 0 && (Math.abs(x) >= largest || Math.abs(x) < smallest)) return alike([x, x * 1.001])(x);
-    return x === 0 ? "0" : fixed(x, Math.max(0, 3 - Math.floor(Math.log10(Math.abs(x))))).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+    if (x === 0) return "0";
+    const exponent = Math.floor(Math.log10(Math.abs(x))), trimmed = (text) => text.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+    if (Math.abs(x) >= largest || Math.abs(x) < smallest) return trimmed(fixed(x / 10 ** exponent, 3)) + "×" + power(exponent);
+    return trimmed(fixed(x, Math.max(0, 3 - exponent)));
   }
 
   // scaleOf maps values of an axis to pixels. Choices stand in bands side by side.
@@ -73,16 +75,17 @@ globalThis.plots = (() => {
     return ticks.map((x) => [x, write(x)]);
   }
 
-  // Whole powers of ten where there are a few of them, else ones, twos and fives.
+  // Whole powers of ten where there are a few of them, else ones, twos and fives, else even steps.
   function logTicks(axis, scale, most) {
-    const [low, high] = scale.domain().map(Math.log10);
+    const [low, high] = scale.domain().map(Math.log10), times = (n, e) => Number(`${n}e${e}`);
     const powers = d3.range(Math.ceil(low - 1e-9), Math.floor(high + 1e-9) + 1);
     if (powers.length >= 3) {
       const every = Math.ceil(powers.length / most);
-      return powers.filter((_, i) => i % every === 0).map((e) => [10 ** e, axis.plain ? brief(10 ** e) : power(e)]);
+      return powers.filter((_, i) => i % every === 0).map((e) => [times(1, e), axis.plain ? brief(times(1, e)) : power(e)]);
     }
-    const fine = d3.range(Math.floor(low), Math.ceil(high) + 1).flatMap((e) => [1, 2, 5].map((n) => Number(`${n}e${e}`)));
-    return fine.filter((x) => shown(scale, x)).map((x) => [x, brief(x)]);
+    const fine = d3.range(Math.floor(low), Math.ceil(high) + 1).flatMap((e) => [1, 2, 5].map((n) => times(n, e))).filter((x) => shown(scale, x));
+    const ticks = fine.length > 1 ? fine : d3.ticks(...scale.domain(), most);
+    return ticks.map((x) => [x, brief(x)]);
   }
 
   // fitted writes a text into a width: what does not go in is cut off, and said on hover.

@@ -34,6 +34,8 @@ const (
 	// kernelOfChoices is the default where some parameter is a category and hyperparameters are fitted.
 	kernelOfChoices = "mixed"
 	kernelOfMatrix  = "covariance"
+	// kernelOfSums is the default
+	kernelOfSums = "anova"
 )
 
 // Check returns the definition complete, with its defaults written out, or *Invalid naming every fault. A seed is not

@@ -29,6 +29,9 @@ const mostBends = 4
 // that explains the readings best as the hyperparameters stand, and to the hyperparameters from there, in turn.
 func (s *State) bend(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
 	candidates := warp.Candidates(s.standardised(metric, rounds, f))
+	if candidates == nil {
+		return f.Warp, found, nil
+	}
 	at, straight := 0, 0
 	for i, c := range candidates {
 		switch c.Power {

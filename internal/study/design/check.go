@@ -31,11 +31,12 @@ const (
 	inputsUnit    = "unit"
 	inputsRaw     = "raw"
 	defaultKernel = "matern52"
-	// kernelOfChoices is the default where some parameter is a category and hyperparameters are fitted.
+	// kernelByRole is the default where some parameter is a category and hyperparameters are fitted: kernelOfChoices for the objective, kernelOfSums for metrics that only
+	// limits are on, costs and the like, which more often add up over the parameters.
+	kernelByRole    = "by_role"
 	kernelOfChoices = "mixed"
+	kernelOfSums    = "anova"
 	kernelOfMatrix  = "covariance"
-	// kernelOfSums is the default
-	kernelOfSums = "anova"
 )
 
 // Check returns the definition complete, with its defaults written out, or *Invalid naming every fault. A seed is not
@@ -174,7 +175,7 @@ func (c *checker) modelWords() {
 // kernel is the default. Where hyperparameters are fitted and there are choices, what numbers do is learned from all of them together.
 func (c *checker) kernel() string {
 	if c.d.Model.Fit == fitMAP && slices.ContainsFunc(c.d.Parameters, func(p Parameter) bool { return p.Type == Categorical }) {
-		return kernelOfChoices
+		return kernelByRole
 	}
 	return defaultKernel
 }

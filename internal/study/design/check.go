@@ -31,11 +31,8 @@ const (
 	inputsUnit    = "unit"
 	inputsRaw     = "raw"
 	defaultKernel = "matern52"
-	// kernelByRole is the default where some parameter is a category and hyperparameters are fitted: kernelOfChoices for the objective, kernelOfSums for metrics that only
-	// limits are on, costs and the like, which more often add up over the parameters.
-	kernelByRole    = "by_role"
-	kernelOfChoices = "mixed"
-	kernelOfSums    = "anova"
+	// kernelOfChoices is the default where some parameter is a category and hyperparameters are fitted.
+	kernelOfChoices = "anova"
 	kernelOfMatrix  = "covariance"
 )
 
@@ -172,10 +169,11 @@ func (c *checker) modelWords() {
 	}
 }
 
-// kernel is the default. Where hyperparameters are fitted and there are choices, what numbers do is learned from all of them together.
+// kernel is the default. Where hyperparameters are fitted and there are choices, what numbers and other choices do is learned from all of them together, and how far it
+// adds up is fitted.
 func (c *checker) kernel() string {
 	if c.d.Model.Fit == fitMAP && slices.ContainsFunc(c.d.Parameters, func(p Parameter) bool { return p.Type == Categorical }) {
-		return kernelByRole
+		return kernelOfChoices
 	}
 	return defaultKernel
 }

@@ -20,7 +20,7 @@ func TestCheckWritesOutDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := []string{d.Parameters[0].Scale, d.Constraints[0].Name, d.Algorithm.Name, d.Model.Inputs, d.Model.Outputs, d.Model.Fit, string(d.Model.Kernel)}; !slices.Equal(got,
-		[]string{"linear", "impurity", "log-cei", "unit", "standardize", "marginal_likelihood", `"by_role"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
+		[]string{"linear", "impurity", "log-cei", "unit", "standardize", "marginal_likelihood", `"anova"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
 		t.Errorf("defaults %v, horizon %d, seed %d", got, d.Algorithm.Horizon, d.Seed)
 	}
 	if diff := cmp.Diff(bufferScreen(), given); diff != "" {
@@ -32,7 +32,7 @@ func TestCheckWritesOutDefaults(t *testing.T) {
 	}
 }
 
-// TestDefaultKernel: those for choices where there are some and the model is fitted.
+// TestDefaultKernel: one for choices where there are some and the model is fitted.
 func TestDefaultKernel(t *testing.T) {
 	t.Parallel()
 	numbers := bufferScreen()
@@ -42,37 +42,12 @@ func TestDefaultKernel(t *testing.T) {
 	fixed.Model.Fit = "fixed"
 	paper.Algorithm.Preset = "paper"
 	chosen.Model.Kernel = rawJSON(`"matern52"`)
-	for want, definitions := range map[string][]Definition{`"by_role"`: {bufferScreen()}, `"matern52"`: {numbers, fixed, paper, chosen}} {
+	for want, definitions := range map[string][]Definition{`"anova"`: {bufferScreen()}, `"matern52"`: {numbers, fixed, paper, chosen}} {
 		for i, d := range definitions {
 			d, err := d.Check()
 			if err != nil || string(d.Model.Kernel) != want {
 				t.Errorf("%d: kernel %s, want %s (%v)", i, d.Model.Kernel, want, err)
 			}
-		}
-	}
-}
-
-// TestKernelByRole: what limits are on, and the objective not, may add up.
-func TestKernelByRole(t *testing.T) {
-	t.Parallel()
-	limited := bufferScreen()
-	limited.Constraints = append(slices.Clone(limited.Constraints), Constraint{Name: "floor", Metric: limited.Objective.Metric, Op: ">=", Threshold: 1})
-	for name, d := range map[string]Definition{"as it is": bufferScreen(), "with a limit on the objective": limited} {
-		for _, m := range mustCompile(t, d).Config.Metrics {
-			want := "anova"
-			if m.Name == d.Objective.Metric {
-				want = "mixed"
-			}
-			if m.Kernel.Name != want {
-				t.Errorf("%s: the kernel of %s is %s, want %s", name, m.Name, m.Kernel.Name, want)
-			}
-		}
-	}
-	named := bufferScreen()
-	named.Model.Kernel = rawJSON(`{"impurity": "by_role"}`)
-	for _, m := range mustCompile(t, named).Config.Metrics {
-		if want := map[string]string{"impurity": "anova"}[m.Name]; want != "" && m.Kernel.Name != want {
-			t.Errorf("named for %s, by_role is %s, want %s", m.Name, m.Kernel.Name, want)
 		}
 	}
 }

@@ -101,24 +101,9 @@ func (r modelReader) number(low, high float64) func(json.RawMessage, string) *fl
 }
 
 // kernelChoice is a kernel as written: a name, or a covariance between candidates.
-// kernelNames are the kernels with lengthscales that a definition can name.
-var kernelNames = append([]string{kernelByRole}, kernel.Names...)
-
 type kernelChoice struct {
 	name   string
 	matrix [][]float64
-}
-
-// in is the kernel's name for a metric.
-func (k kernelChoice) in(metric, objective string) string {
-	switch {
-	case k.name != kernelByRole:
-		return k.name
-	case metric == objective:
-		return kernelOfChoices
-	default:
-		return kernelOfSums
-	}
 }
 
 func isKernel(m map[string]json.RawMessage) bool {
@@ -134,7 +119,7 @@ func (r modelReader) kernel(raw json.RawMessage, location string) *kernelChoice 
 	}
 	m := object(raw)
 	if m == nil {
-		r.faults.Add(location, nil, "must be the name of a kernel, %s, or an object with a name", orList(kernelNames))
+		r.faults.Add(location, nil, "must be the name of a kernel, %s, or an object with a name", orList(kernel.Names))
 		return nil
 	}
 	for key := range sortedByKey(m) {
@@ -189,12 +174,12 @@ func (r modelReader) numbers(rows [][]*float64, location string) [][]float64 {
 
 func (r modelReader) named(k kernelChoice, location string) *kernelChoice {
 	switch {
-	case slices.Contains(kernelNames, k.name):
+	case slices.Contains(kernel.Names, k.name):
 		return &k
 	case k.name == kernelOfMatrix:
 		r.faults.Add(location, k.name, `a covariance needs its matrix: {"name": "covariance", "matrix": [[…]]}`)
 	default:
-		r.faults.Add(location, Shorten(k.name), "%s", UnknownName("kernel", k.name, append(slices.Clone(kernelNames), kernelOfMatrix)))
+		r.faults.Add(location, Shorten(k.name), "%s", UnknownName("kernel", k.name, append(slices.Clone(kernel.Names), kernelOfMatrix)))
 	}
 	return nil
 }
@@ -328,7 +313,7 @@ func (b *compiler) models() {
 			FreeVariance:     c.Config.Fit,
 		}
 		if k := kernels.at(name); k != nil {
-			metric.Kernel.Name, metric.Kernel.Matrix = k.in(name, c.Def.Objective.Metric), k.matrix
+			metric.Kernel.Name, metric.Kernel.Matrix = k.name, k.matrix
 		}
 		if v := variances.at(name); v != nil {
 			metric.Kernel.Variance, metric.FreeVariance = *v, false

@@ -41,34 +41,41 @@ func (s *State) bend(ctx context.Context, metric int, rounds []int, f FittedMetr
 			straight = i
 		}
 	}
-	under := func(i int, from fit.Result) fit.Problem {
+	problems := make([]fit.Problem, len(candidates))
+	readings := make([][]float64, len(candidates))
+	for i, c := range candidates {
 		bent := f
-		bent.Warp = candidates[i].Warp
-		p := s.fitProblem(metric, rounds, bent)
-		p.Start = fit.Start{Lengthscales: from.Lengthscales, Lambda: from.Lambda, Variance: from.Variance, Interaction: from.Interaction}
+		bent.Warp = c.Warp
+		problems[i] = s.fitProblem(metric, rounds, bent)
+		readings[i] = problems[i].Y
+	}
+	// under is the problem with a candidate, to go on from what was found.
+	under := func(i int) fit.Problem {
+		p := problems[i]
+		p.Start = fit.Start{Lengthscales: found.Lengthscales, Lambda: found.Lambda, Variance: found.Variance, Interaction: found.Interaction}
 		return p
 	}
 	try := func(i int) (better bool, err error) {
-		result, err := fit.Climb(ctx, under(i, found))
+		result, err := fit.Climb(ctx, under(i))
 		if err == nil && result.LogPosterior+candidates[i].LogStretch > found.LogPosterior+candidates[at].LogStretch {
 			at, found, better = i, result, true
 		}
 		return better, err
 	}
-	if candidates[at].Power != 1 {
+	if at != straight {
 		if _, err := try(straight); err != nil {
 			return f.Warp, found, err
 		}
 	}
 	for range mostBends {
+		worth, err := fit.LogPosteriors(under(at), readings)
+		if err != nil {
+			return f.Warp, found, err
+		}
 		best, most := at, found.LogPosterior+candidates[at].LogStretch
-		for i, c := range candidates {
-			value, err := fit.LogPosterior(ctx, under(i, found))
-			if err != nil {
-				return f.Warp, found, err
-			}
-			if value+c.LogStretch > most {
-				best, most = i, value+c.LogStretch
+		for i, value := range worth {
+			if value+candidates[i].LogStretch > most {
+				best, most = i, value+candidates[i].LogStretch
 			}
 		}
 		if best == at {

@@ -15,7 +15,6 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/kernel"
 )
 
@@ -136,16 +135,22 @@ func Climb(ctx context.Context, problem Problem) (Result, error) {
 	return search(ctx, problem, func(starts [][]float64) [][]float64 { return starts[:1] })
 }
 
-// LogPosterior is what MAP maximises at the problem's start, −∞ where the kernel matrix is not positive definite. The error is as of MAP.
-func LogPosterior(ctx context.Context, problem Problem) (float64, error) {
+// LogPosteriors are what MAP would maximise at the problem's start, were the readings these; nil where the kernel matrix is not positive definite. There may be no more than
+// MostPoints readings. It costs O(n²) for each, after one factor.
+func LogPosteriors(problem Problem, readings [][]float64) ([]float64, error) {
 	if err := problem.complete(); err != nil {
-		return 0, err
-	}
-	if err := checkpoint.Reach(ctx); err != nil {
-		return 0, err
+		return nil, err
 	}
 	posterior := newPosterior(&problem)
-	return -posterior.value(posterior.starts()[0]), nil
+	start := posterior.starts()[0]
+	if math.IsInf(posterior.value(start), 1) {
+		return nil, nil
+	}
+	worth := make([]float64, len(readings))
+	for i, y := range readings {
+		worth[i] = -posterior.unexplained(posterior.factor, y) - posterior.penalty(start)
+	}
+	return worth, nil
 }
 
 func (p *Problem) check() error {

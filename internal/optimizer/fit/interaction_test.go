@@ -74,16 +74,25 @@ func TestClimbStartsWhereItIsTold(t *testing.T) {
 	p := recipes(25, func(choices [3]int, u float64) float64 { return float64(choices[0]*choices[1]) + u })
 	mode := mustFit(t, p)
 	p.Start = fit.Start{Lengthscales: mode.Lengthscales, Lambda: mode.Lambda, Variance: mode.Variance, Interaction: mode.Interaction}
-	worth, err := fit.LogPosterior(t.Context(), p)
-	if err != nil || !(math.Abs(worth-mode.LogPosterior) <= 1e-6) {
+	other := make([]float64, len(p.Y))
+	for i, y := range p.Y {
+		other[i] = y * y
+	}
+	worth, err := fit.LogPosteriors(p, [][]float64{p.Y, other})
+	if err != nil || !(math.Abs(worth[0]-mode.LogPosterior) <= 1e-6) {
 		t.Errorf("the mode is worth %.12g, MAP says %.12g (%v)", worth, mode.LogPosterior, err)
+	}
+	squared := p
+	squared.Y = other
+	if alone, err := fit.LogPosteriors(squared, [][]float64{other}); err != nil || alone[0] != worth[1] {
+		t.Errorf("other readings are worth %.12g beside these, %.12g alone (%v)", worth, alone, err)
 	}
 	again, err := fit.Climb(t.Context(), p)
 	if err != nil || again.LogPosterior < mode.LogPosterior-1e-6 || again.Evaluations > 8 {
 		t.Errorf("from the mode it climbs to %+v (%v)", again, err)
 	}
 	p.Start.Lambda = 5
-	if low, err := fit.LogPosterior(t.Context(), p); err != nil || !(low < worth-1) {
+	if low, err := fit.LogPosteriors(p, [][]float64{p.Y}); err != nil || !(low[0] < worth[0]-1) {
 		t.Errorf("with a λ of 5 it is worth %g, at the mode %g (%v)", low, worth, err)
 	}
 }

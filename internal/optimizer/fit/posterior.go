@@ -186,15 +186,21 @@ func (p *posterior) value(theta []float64) float64 {
 	if err != nil {
 		return math.Inf(1)
 	}
-	z := make([]float64, len(p.y))
-	L.SolveLower(z, p.y)
+	value := p.unexplained(L, p.y)
+	L.SolveUpper(p.weights, p.weights)
+	p.at, p.kernel, p.factor = slices.Clone(theta), k, L
+	return value + p.penalty(theta)
+}
+
+// unexplained is the negative log density of readings under the factor L of A; it leaves L⁻¹y in weights.
+func (p *posterior) unexplained(L *factor.Cholesky, y []float64) float64 {
+	z := p.weights
+	L.SolveLower(z, y)
 	value := 0.5*factor.Dot(z, z) + 0.5*float64(len(z))*math.Log(2*math.Pi)
 	for i := range z {
 		value += math.Log(L.Row(i)[i])
 	}
-	L.SolveUpper(p.weights, z)
-	p.at, p.kernel, p.factor = slices.Clone(theta), k, L
-	return value + p.penalty(theta)
+	return value
 }
 
 // function is the kernel with these hyperparameters.

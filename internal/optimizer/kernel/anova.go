@@ -35,7 +35,7 @@ func (f *Function) WithInteraction(a float64) (*Function, error) {
 // prepare works out what follows from an anova kernel's interaction and categories.
 func (f *Function) prepare() {
 	a, rest := f.interaction, 1-f.interaction
-	factors := 2 * len(f.categories)
+	factors := len(f.categories)
 	for _, inverse := range f.inverse {
 		if inverse > 0 {
 			factors++
@@ -91,14 +91,18 @@ func (f *Function) InteractionSlopes(dst, x []float64, X *Inputs) {
 	}
 	squaredDistances(dst, x, f.inverse, X.values)
 	shape(matern52, dst, 1)
+	chosen := make([]int, len(f.categories))
+	for c := range chosen {
+		chosen[c] = f.categories[c].Chosen(x)
+	}
 	for i, m := range dst {
 		product := math.FMA(-f.interaction, 1-m, 1)
 		rise := (m - 1) / product
 		y := X.Row(i)
-		for _, c := range f.categories {
-			if y[c.Chosen(x)] != 1 {
-				product *= c.factor
-				rise += c.rise
+		for c, at := range chosen {
+			if y[at] != 1 {
+				product *= f.categories[c].factor
+				rise += f.categories[c].rise
 			}
 		}
 		dst[i] = f.scale * (product*rise + f.slope - (product-f.constant)*f.slope/(1-f.constant))

@@ -35,7 +35,7 @@ func (f *Function) WithInteraction(a float64) (*Function, error) {
 // prepare works out what follows from an anova kernel's interaction and categories.
 func (f *Function) prepare() {
 	a, rest := f.interaction, 1-f.interaction
-	factors := len(f.categories)
+	factors := 2 * len(f.categories)
 	for _, inverse := range f.inverse {
 		if inverse > 0 {
 			factors++

@@ -149,16 +149,20 @@ func byDefault(b *testing.B, arms int) *Config {
 	}, `{}`)
 }
 
-// BenchmarkDefault45 tells the last of 45 trials and suggests the next, on a continuous space and among 1728 candidates; the last fit was made from 44
-// readings, or from 40, so that another one is due first.
+// BenchmarkDefault45 tells the last of 45 trials and suggests the next, on a continuous space and among 1728 candidates, of numbers or with two choices among the four
+// parameters; the last fit was made from 44 readings, or from 40, so that another one is due first.
 func BenchmarkDefault45(b *testing.B) {
 	for _, space := range []struct {
-		name string
-		arms int
-	}{{"continuous", 0}, {"candidates", 1728}} {
+		name   string
+		arms   int
+		kernel string
+	}{{"continuous", 0, "matern52"}, {"candidates", 1728, "matern52"}, {"choices", 1728, "anova"}} {
 		for name, fitted := range map[string]int{"": 44, "/fit due": 40} {
 			b.Run(space.name+name, func(b *testing.B) {
 				cfg := byDefault(b, space.arms)
+				if space.kernel != "matern52" {
+					withChoices(cfg, space.kernel)
+				}
 				h := amongArms(cfg, played(cfg, 45, 1))
 				s := refit(b, mustReplay(b, cfg, &History{Rounds: h.Rounds[:fitted]}))
 				s = sure(s.Extend(background, &History{Rounds: h.Rounds[:44], Fits: s.history.Fits}))
@@ -171,6 +175,15 @@ func BenchmarkDefault45(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// withChoices makes the last two parameters categories of twelve and four choices.
+func withChoices(cfg *Config, kernel string) {
+	cfg.Space.Dims[2] = Dim{Kind: Categorical, Choices: 12}
+	cfg.Space.Dims[3] = Dim{Kind: Categorical, Choices: 4}
+	for i := range cfg.Metrics {
+		cfg.Metrics[i].Kernel.Name = kernel
 	}
 }
 

@@ -136,9 +136,12 @@ func amongArms(cfg *Config, h *History) *History {
 }
 
 // byDefault is a study as a lab gets it that touches no setting: log-cei, everything fitted, four parameters and two limits.
-func byDefault(b *testing.B, arms int) *Config {
+func byDefault(b *testing.B, arms int) *Config { return everythingFitted(b, "log-cei", arms) }
+
+// everythingFitted is a study of an algorithm at its default settings: everything fitted, four parameters and two limits.
+func everythingFitted(b *testing.B, algorithm string, arms int) *Config {
 	return plain(b, 4, 2, func(c *Config) {
-		c.Algorithm, c.Standardize, c.Fit = "log-cei", true, true
+		c.Algorithm, c.Standardize, c.Fit = algorithm, true, true
 		for i := range c.Metrics {
 			m := &c.Metrics[i]
 			m.FreeLengthscales, m.FreeNoise, m.FreeVariance, m.Warp = true, true, true, true
@@ -152,39 +155,42 @@ func byDefault(b *testing.B, arms int) *Config {
 // BenchmarkDefault45 tells the last of 45 trials and suggests the next, on a continuous space and among 1728 candidates, of numbers or with two choices among the four
 // parameters; the last fit was made from 44 readings, or from 40, so that another one is due first.
 func BenchmarkDefault45(b *testing.B) {
-	for _, space := range []struct {
-		name   string
-		arms   int
-		kernel string
-	}{{"continuous", 0, "matern52"}, {"candidates", 1728, "matern52"}, {"choices", 1728, "anova"}} {
-		for name, fitted := range map[string]int{"": 44, "/fit due": 40} {
-			b.Run(space.name+name, func(b *testing.B) {
-				cfg := byDefault(b, space.arms)
-				if space.kernel != "matern52" {
-					withChoices(cfg, space.kernel)
+	b.Run("continuous", func(b *testing.B) { tellAndAsk45(b, byDefault(b, 0)) })
+	b.Run("candidates", func(b *testing.B) { tellAndAsk45(b, byDefault(b, 1728)) })
+	b.Run("choices", func(b *testing.B) { tellAndAsk45(b, withChoices(byDefault(b, 1728))) })
+}
+
+// BenchmarkDrawn45 does the same with the algorithm that draws whole functions over 1728 candidates, each metric having a kernel of its own.
+func BenchmarkDrawn45(b *testing.B) { tellAndAsk45(b, everythingFitted(b, "ckb-ts", 1728)) }
+
+func tellAndAsk45(b *testing.B, cfg *Config) {
+	for _, fit := range []struct {
+		name string
+		from int
+	}{{"no fit due", 44}, {"fit due", 40}} {
+		b.Run(fit.name, func(b *testing.B) {
+			h := amongArms(cfg, played(cfg, 45, 1))
+			s := refit(b, mustReplay(b, cfg, &History{Rounds: h.Rounds[:fit.from]}))
+			s = sure(s.Extend(background, &History{Rounds: h.Rounds[:44], Fits: s.history.Fits}))
+			for b.Loop() {
+				told := sure(s.Extend(background, &History{Rounds: h.Rounds, Fits: s.history.Fits}))
+				if told.FitDue() != (fit.from == 40) {
+					b.Fatal("a fit is due at another time")
 				}
-				h := amongArms(cfg, played(cfg, 45, 1))
-				s := refit(b, mustReplay(b, cfg, &History{Rounds: h.Rounds[:fitted]}))
-				s = sure(s.Extend(background, &History{Rounds: h.Rounds[:44], Fits: s.history.Fits}))
-				for b.Loop() {
-					told := sure(s.Extend(background, &History{Rounds: h.Rounds, Fits: s.history.Fits}))
-					if told.FitDue() != (fitted == 40) {
-						b.Fatal("a fit is due at another time")
-					}
-					suggest(b, refit(b, told))
-				}
-			})
-		}
+				suggest(b, refit(b, told))
+			}
+		})
 	}
 }
 
 // withChoices makes the last two parameters categories of twelve and four choices.
-func withChoices(cfg *Config, kernel string) {
+func withChoices(cfg *Config) *Config {
 	cfg.Space.Dims[2] = Dim{Kind: Categorical, Choices: 12}
 	cfg.Space.Dims[3] = Dim{Kind: Categorical, Choices: 4}
 	for i := range cfg.Metrics {
-		cfg.Metrics[i].Kernel.Name = kernel
+		cfg.Metrics[i].Kernel.Name = "anova"
 	}
+	return cfg
 }
 
 // BenchmarkDefault1000 asks after 1000 trials: first after a restart, and after one more result. BenchmarkCholesky1000 is its measure.

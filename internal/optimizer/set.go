@@ -104,9 +104,16 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int
 			for i := range n {
 				n[i] = normal()
 			}
-			for c, row := range roots[i] {
-				mean[c] += v.transforms[k].shift + width*factor.Dot(row, n)
+			work, shares := cores.New(), cores.Count()
+			for share := range shares {
+				work.Go(func() error {
+					for c := share; c < len(mean); c += shares {
+						mean[c] += v.transforms[k].shift + width*factor.Dot(roots[i][c], n)
+					}
+					return nil
+				})
 			}
+			must(work.Wait())
 			return mean
 		}
 	}
@@ -119,12 +126,8 @@ func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]floa
 	group := cores.New()
 	for i := range v.sources {
 		group.Go(func() error {
-			src := &v.sources[i]
-			covariance, err := s.covariance(ctx, v, src, at)
-			if err != nil {
-				return err
-			}
-			roots[i], err = factor.SemidefiniteRoot(ctx, covariance)
+			root, err := factor.SemidefiniteRoot(ctx, func() ([][]float64, error) { return s.covariance(ctx, v, &v.sources[i], at) })
+			roots[i] = root
 			return err
 		})
 	}

@@ -2,6 +2,7 @@ package study
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 
 	"headroom/internal/optimizer"
@@ -24,6 +25,7 @@ type cachedStudy struct {
 	newest   int64 // the highest of versions
 	content  int64 // bytes of all versions' trials and definitions, what they share once
 	prior    priorState
+	back     []*cached // those older than prior whose states were worked out last
 }
 
 type cached struct {
@@ -39,8 +41,12 @@ type priorState struct {
 	state    *optimizer.State
 }
 
-// mostVersions is how many versions of one study are kept, the newest and those looked back at last.
-const mostVersions = 32
+// How much of one study is kept: the newest versions and those looked back at last, and of the latter so many with a state replayed, which grows
+// with the square of the trials.
+const (
+	mostVersions = 32
+	mostBack     = 2
+)
 
 func newCache(limit int64) *cache {
 	return &cache{limit: limit, recent: list.New(), studies: map[string]*cachedStudy{}}
@@ -157,10 +163,21 @@ func (c *cache) replayed(snap *ledger.Snapshot, state *optimizer.State) {
 			c.forgetState(old.Value.(*cached))
 		}
 		study.prior = priorState{snap.Compiled(), snap.Version, state}
+	} else {
+		c.lookedBack(study, element.Value.(*cached))
 	}
 	element.Value.(*cached).state += bytes
 	c.used += bytes
 	c.shrink()
+}
+
+// lookedBack keeps the state of an older version, and lets go of that of the one looked back at before.
+func (c *cache) lookedBack(study *cachedStudy, entry *cached) {
+	study.back = append(study.back, entry)
+	if len(study.back) > mostBack {
+		c.forgetState(study.back[0])
+		study.back = slices.Delete(study.back, 0, 1)
+	}
 }
 
 // grew accounts for what is kept beside a version's state, if the cache still keeps it.
@@ -231,6 +248,7 @@ func (c *cache) drop(element *list.Element) {
 	id, version := entry.snap.ID, entry.snap.Version
 	study := c.studies[id]
 	c.used -= entry.state
+	study.back = slices.DeleteFunc(study.back, func(b *cached) bool { return b == entry })
 	delete(study.versions, version)
 	if study.prior.version == version {
 		study.prior = priorState{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 
 	"headroom/internal/optimizer"
@@ -105,6 +106,35 @@ func fill(t *testing.T, c *cache, all [][]ledger.Event) {
 			c.replayOf(snap).state = state
 			c.replayed(snap, state)
 		}
+	}
+}
+
+// Looking back and forth at a growing study replays many of its versions; few of them stay replayed.
+func TestFewStatesOfAStudyStay(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	for n := range 12 {
+		b.ask(1)
+		b.tell(n+1, map[string]float64{"yield": 70, "impurity": 0.2})
+	}
+	for _, v := range []int64{b.snap.Version, 3, 9, 5, 7, 11, 9} {
+		past, err := ledger.Fold(b.snap.ID, nil, b.events[:v], b.snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.service.state(t.Context(), b.service.cache.put(past)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var replayed []int64
+	for version, element := range b.service.cache.studies[b.snap.ID].versions {
+		if element.Value.(*cached).state > 0 {
+			replayed = append(replayed, version)
+		}
+	}
+	slices.Sort(replayed)
+	if want := []int64{9, 11, b.snap.Version}; !slices.Equal(replayed, want) {
+		t.Errorf("replayed are versions %v, want %v: the newest and the two looked back at last", replayed, want)
 	}
 }
 

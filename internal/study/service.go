@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ type Service struct {
 // Options of a Service; the zero value is useful.
 type Options struct {
 	Now        func() time.Time // the clock; default time.Now
-	CacheBytes int64            // for snapshots and replayed states; default 1 GiB
+	CacheBytes int64            // for snapshots and replayed states; by default 1 GiB, and at most half of a limit given to the program's memory
 	Replays    int              // concurrent replays; default GOMAXPROCS
 	// FitPatience is how long a request waits for a fit of the model before it goes on without; default 300 ms.
 	FitPatience time.Duration
@@ -64,7 +65,7 @@ func NewService(store Store, options Options) *Service {
 		options.LargestLedger = LargestLedger
 	}
 	if options.CacheBytes <= 0 {
-		options.CacheBytes = 1 << 30
+		options.CacheBytes = mostCached()
 	}
 	if options.Replays <= 0 {
 		options.Replays = runtime.GOMAXPROCS(0)
@@ -81,6 +82,12 @@ func NewService(store Store, options Options) *Service {
 		turns: turns.New(options.Replays), jobs: jobs, fits: newFitter(options.FitPatience, jobs), verifications: newVerifications(), imports: make(chan struct{}, importsAtOnce),
 		largestLedger: options.LargestLedger,
 	}
+}
+
+// mostCached is 1 GiB, or half of what the program may use at all (GOMEMLIMIT) where that is less.
+func mostCached() int64 {
+	const unlimited = -1 // asks what the limit is, and changes nothing
+	return min(1<<30, debug.SetMemoryLimit(unlimited)/2)
 }
 
 // Stop ends the work in the background and waits for it.

@@ -30,17 +30,32 @@
     if (node.stale) return;
     node.sheet = plots.picture(node.id, node.drawing, width, { view: node.view, hidden: node.hiddenNames, tall: node.tall });
     node.firstElementChild.replaceChildren(node.sheet.svg);
-    if (Math.abs(node.clientHeight - node.sheet.height) > 1) node.style.height = node.sheet.height + "px";
+    legend(node);
+    node.style.height = "auto";
     node.classList.add("drawn");
     performance.mark(node.id); // for whoever measures
   }
 
   function prepare(node) {
-    const tip = Object.assign(document.createElement("div"), { className: "tip", hidden: true });
-    node.replaceChildren(document.createElement("div"), tip);
+    node.append(Object.assign(document.createElement("div"), { className: "tip", hidden: true }), Object.assign(document.createElement("div"), { className: "legend" }));
     Object.assign(node, { view: {}, hiddenNames: new Set(), tall: node.clientHeight, redraw: () => show(node) });
     plots.listen(node);
     resized.observe(node);
+  }
+
+  // legend has a button for each name in the picture, which hides what it stands for and shows it again; the one in focus stays there.
+  function legend(node) {
+    const list = node.querySelector(".legend"), { names } = node.sheet;
+    const buttons = new Map([...list.children].map((button) => [button.dataset.name, button]));
+    if ([...buttons.keys()].join("\n") !== [...names.keys()].join("\n")) list.replaceChildren(...[...names].map(([name, look]) => buttons.get(name) ?? entry(name, look)));
+    for (const button of list.children) button.setAttribute("aria-pressed", !node.hiddenNames.has(button.dataset.name));
+  }
+
+  function entry(name, look) {
+    const button = Object.assign(document.createElement("button"), { type: "button", title: `${name}: press to hide it or to show it again` });
+    button.dataset.name = name;
+    button.append(plots.keyOf(look), Object.assign(document.createElement("span"), { textContent: name }));
+    return button;
   }
 
   const resized = new ResizeObserver((entries) => {
@@ -82,7 +97,7 @@
 
   // pictureOf is an SVG file of a drawing with its words, its colours written out.
   function pictureOf(drawing, title, { view, hiddenNames } = {}) {
-    const inner = plots.picture("picture", drawing, pictureWidth - 2 * border, { view, hidden: hiddenNames, tall: 460 });
+    const inner = plots.picture("picture", drawing, pictureWidth - 2 * border, { view, hidden: hiddenNames, tall: 460, alone: true });
     const words = [...wrap(drawing.caption, 150), "", ...wrap(drawing.foot, 150)], top = 56;
     const height = top + inner.height + (words.length + 1.5) * lineHeight;
     const sheet = plots.add(document.createElement("div"), "svg", { width: pictureWidth, height, viewBox: `0 0 ${pictureWidth} ${height}`, "font-family": plots.family, "font-size": 13, fill: "var(--ink)" });

@@ -122,6 +122,18 @@ document.addEventListener("htmx:afterSwap", regain);
 document.addEventListener("htmx:afterRequest", regain);
 document.addEventListener("htmx:afterSettle", regain);
 
+// What somebody has unfolded stays so when the part around it is fetched again, and what comes with unfolding is fetched, too.
+let unfolded = [];
+document.addEventListener("htmx:beforeSwap", (event) => {
+  unfolded = [...event.detail.target.querySelectorAll("details[id][open]")].map((fold) => fold.id);
+});
+document.addEventListener("htmx:afterSwap", () => {
+  for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
+});
+document.addEventListener("htmx:load", (event) => {
+  for (const fold of event.detail.elt.querySelectorAll("details[open][hx-get]")) htmx.trigger(fold, "toggle");
+});
+
 // After a form was redrawn, the cursor goes to its first fault, once.
 function toFault(root) {
   const first = root.querySelector?.("[autofocus]");

@@ -47,12 +47,12 @@
   const lines = {
     step: { stroke: paint("ink"), hold: true },
     line: { stroke: paint("feasible") },
-    estimate: { stroke: paint("feasible"), hold: true },
+    estimate: { stroke: paint("feasible"), hold: true, width: 4 }, // wider, so that it is seen below what it agrees with
     second: { stroke: paint("second"), dash: "8 5", hold: true },
     bound: { stroke: paint("muted"), dash: "2 4", hold: true },
     limit: { stroke: paint("limit"), dash: "8 5", hold: true },
   };
-  const strokeOf = ({ stroke, dash }, width = 2) => ({ fill: "none", stroke, "stroke-width": width, "stroke-dasharray": dash });
+  const strokeOf = ({ stroke, dash, width: own }, width = own ?? 2) => ({ fill: "none", stroke, "stroke-width": width, "stroke-dasharray": dash });
 
   // A trace in a frame: bands and lines are cut off at the frame, marks stand whole or not at all.
   function drawTrace(root, frame, trace, small) {
@@ -97,8 +97,12 @@
     add(root, "path", { ...inside, ...strokeOf(lines.limit, small ? 1.5 : 2), d: step.lineY0()(corners) });
     const end = corners.at(-1)[1], size = small ? 11 : 13;
     if (end < frame.top - 1 || end > bottom + 1) return () => {};
-    // Written above its line where values above break it, as long as there is room.
-    const over = above ? end - size - 4 > frame.top : end + size + 6 > bottom;
+    // Written above its line where values above break it, as long as there is room; on the other side where marks are in the way and that is free.
+    const room = { over: end - size - 4 > frame.top, under: end + size + 6 < bottom }, wide = widthOf(label, size) + 10;
+    const taken = (low, high) => frame.traces.some((trace) => marks[trace.style] && trace.x.some((value, i) => at(frame.x, value) > right - wide && frame.y(trace.y[i]) > low - 6 && frame.y(trace.y[i]) < high + 6));
+    let over = above ? room.over : !room.under;
+    const here = over ? [end - size - 4, end] : [end, end + size + 4], there = over ? [end, end + size + 4] : [end - size - 4, end];
+    if ((over ? room.under : room.over) && taken(...here) && !taken(...there)) over = !over;
     return () => written(root, right - 3, end + (over ? -5 : size + 2), label, { fill: paint("limit"), "font-size": size, "text-anchor": "end" });
   }
 
@@ -116,30 +120,38 @@
     return frame;
   }
 
-  function sheetOf(id, width) {
+  function sheetOf(id, width, alone) {
     const svg = add(document.createElement("div"), "svg", { "font-family": plots.family, "font-size": 13, fill: paint("ink") });
     const defs = add(svg, "defs");
     const pattern = add(defs, "pattern", { id: id + "-hatch", width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
     add(pattern, "path", { d: "M0,0V8", stroke: paint("limit"), "stroke-width": 1.6, opacity: 0.55 });
-    return { id, svg, defs, width, frames: [] };
+    return { id, svg, defs, width, alone, frames: [] };
   }
 
   const gutter = 16;
 
-  // The legend flows below the axes. Pressing a name hides what it stands for.
+  // legendOf keeps what the names in a picture stand for. A picture that stands alone has them drawn below its axes; in a page they are buttons there.
   function legendOf(sheet, names, top, hidden) {
+    sheet.names = names;
+    if (!sheet.alone) return top;
     let x = 4, y = top + 12;
     for (const [name, look] of names) {
       const width = widthOf(name, 12) + 30;
       if (x > 4 && x + width > sheet.width) [x, y] = [4, y + 20];
-      const item = add(sheet.svg, "g", { "data-name": name, opacity: hidden.has(name) ? 0.4 : undefined, cursor: "pointer" });
-      add(item, "rect", { x: x - 4, y: y - 12, width, height: 20, fill: "transparent" });
+      const item = add(sheet.svg, "g", { opacity: hidden.has(name) ? 0.4 : undefined });
       swatch(item, x + 9, y - 2, look);
-      add(item, "text", { x: x + 23, y: y + 2, "font-size": 12 }, name);
+      fitted(item, name, sheet.width - x - 23, { x: x + 23, y: y + 2, "font-size": 12 });
       x += width + gutter;
     }
     return names.size ? y + 12 : top;
   }
+
+  // keyOf is the picture of a name in a legend.
+  plots.keyOf = (style) => {
+    const svg = add(document.createElement("div"), "svg", { width: 22, height: 16, viewBox: "0 0 22 16", "aria-hidden": "true" });
+    swatch(svg, 11, 8, style);
+    return svg;
+  };
 
   function swatch(root, x, y, style) {
     if (style === "band") add(root, "rect", { x: x - 9, y: y - 5, width: 18, height: 10, fill: paint("band") });
@@ -257,13 +269,13 @@
     const colour = d3.scaleSequential(apart(d3.extent(surface.mean.flat())), d3.interpolateCividis);
     const scale = { domain: colour.domain(), ticks: Math.floor(height / 50) }, room = Math.ceil(tickRoom(scale, height, 12));
     const width = sheet.width - left - room - 58, place = { left, top: 6, width, height };
-    const behind = add(sheet.svg, "g"), frame = furnish(sheet, frameOf(sheet.svg, place, axes, { bare: { grid: true } }));
+    const behind = add(sheet.svg, "g"), frame = furnish(sheet, frameOf(sheet.svg, place, axes, { bare: { grid: true }, room: left - 31 }));
     Object.assign(frame, { xName: "x", yName: "y", traces: drawing.traces.filter((trace) => !hidden.has(trace.name)), surface });
     if (smooth) shadeOf(behind, frame, surface, colour);
     else cellsOf(behind, frame, surface, colour);
     if (smooth && surface.chance) chancesOf(sheet.svg, frame, surface);
     for (const trace of frame.traces) drawTrace(sheet.svg, frame, trace);
-    add(sheet.svg, "text", { x: left + width / 2, y: 6 + height + 36, "text-anchor": "middle", fill: paint("muted") }, drawing.x.title);
+    fitted(sheet.svg, drawing.x.title, width + 60, { x: left + width / 2, y: 6 + height + 36, "font-size": 13, "text-anchor": "middle", fill: paint("muted") });
     upright(sheet.svg, 12, 6 + height / 2, drawing.y.title, height);
     colourBar(sheet, { left: left + width + 14, top: 6, height }, scale, colour, room, surface.meanName);
     return legendOf(sheet, names, 6 + height + 44, hidden);
@@ -319,7 +331,7 @@
     surface.mean.forEach((row, i) => row.forEach((value, j) => {
       add(root, "rect", { x: x(surface.x[j]) + 1, y: y(surface.y[i]) + 1, width: Math.max(1, wide - 2), height: Math.max(1, tall - 2), fill: colour(value) });
       const words = surface.cells?.[i][j].split("\n") ?? [], dark = d3.lab(colour(value)).l > 55;
-      words.forEach((line, k) => {
+      words.map((line) => (widthOf(line, size) > wide - 2 ? line.replace(/^over /, ">").replace(/^under /, "<") : line)).forEach((line, k) => {
         if (widthOf(line, size) > wide - 2 || words.length * (size + 2) > tall) return;
         add(root, "text", { x: at(x, surface.x[j]), y: at(y, surface.y[i]) + (k - (words.length - 1) / 2) * (size + 2), dy: "0.35em", "font-size": size, "text-anchor": "middle", fill: dark ? "#111111" : "#ffffff" }, line);
       });
@@ -346,9 +358,10 @@
     for (const [[px, py], text] of labels) written(root, px, py + 4, text, { fill: "#111111", stroke: "#ffffff", "font-size": 13, "text-anchor": "middle" });
   }
 
-  // picture draws on a sheet of that width. view is what was zoomed into, hidden are the names that were pressed away, tall is how high a map may be.
-  plots.picture = (id, drawing, width, { view = {}, hidden = new Set(), tall = 400 } = {}) => {
-    const sheet = sheetOf(id, width);
+  // picture draws on a sheet of that width. view is what was zoomed into, hidden are the names that were pressed away, tall is how high a map may be;
+  // alone says that the legend belongs to the picture.
+  plots.picture = (id, drawing, width, { view = {}, hidden = new Set(), tall = 400, alone = false } = {}) => {
+    const sheet = sheetOf(id, width, alone);
     const make = drawing.panels ? panelsOf : drawing.grid ? gridOf : mapOf;
     sheet.height = Math.ceil(make(sheet, drawing, view, hidden, tall));
     for (const [name, value] of Object.entries({ width, height: sheet.height, viewBox: `0 0 ${width} ${sheet.height}` })) sheet.svg.setAttribute(name, value);

@@ -28,8 +28,8 @@
   // along says what every panel holds at the trial under the pointer.
   function along(sheet, [px]) {
     const frame = sheet.frames[0], trial = Math.round(frame.x.invert(px)), words = [];
-    for (const { traces, limit, y } of sheet.frames) {
-      for (const trace of traces) words.push(...atTrial(trace, trial, y));
+    for (const { traces, limit } of sheet.frames) {
+      for (const trace of traces) words.push(...atTrial(trace, trial));
       if (limit && held(limit.x, trial) >= 0) words.push(`limit ${brief(limit.y[held(limit.x, trial)])}`);
     }
     const events = sheet.events.filter((event) => Math.abs(frame.x(event.x) - px) < 6).map((event) => event.text);
@@ -162,7 +162,8 @@
     node.addEventListener("pointerdown", (event) => begin(node, event));
     node.addEventListener("pointerleave", () => leave(node));
     node.addEventListener("click", (event) => press(node, event));
-    node.addEventListener("dblclick", () => {
+    node.addEventListener("dblclick", (event) => {
+      if (event.target.closest(".legend")) return;
       node.view = {};
       node.redraw();
     });

@@ -171,6 +171,9 @@ type Progress struct {
 	Study StudyHead
 	Empty string // what will appear, when there is nothing yet
 	Chart Chart
+	// Where there are many limits, the chart of those that matter less, and which they are.
+	More       *Chart
+	MoreLimits string
 }
 
 // Beliefs is "what the model believes".
@@ -285,4 +288,12 @@ type LedgerEntry struct {
 	Number int // the trial it concerns, 0 for none
 	Reason string
 	Hash   string
+}
+
+// Sentence is what was done, with a colon where the reason follows.
+func (e LedgerEntry) Sentence() string {
+	if e.Reason == "" {
+		return e.Text
+	}
+	return e.Text + ":"
 }

@@ -13,9 +13,9 @@ import (
 
 // Heights of panels in pixels.
 const (
-	bestHeight   = 144
-	limitHeight  = 92
-	lesserHeight = 60
+	bestHeight   = 136
+	limitHeight  = 84
+	lesserHeight = 54
 )
 
 // Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials and those that stand out; the rest is drawn as bars
@@ -73,7 +73,7 @@ type series struct {
 
 // plot adds the readings of a metric; style says how a trial is marked and stands tells which trials keep a mark of their own among many.
 func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templates.Style, stands func(*ledger.Trial) bool) series {
-	var s series
+	s := series{points: p.noMarks()}
 	s.spans = templates.Trace{Name: "readings, lowest to highest", Style: templates.Spans}
 	size := (len(p.snap.Trials) + spans - 1) / spans
 	low, high, from, any := 0.0, 0.0, 0, false
@@ -104,7 +104,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templ
 		any = true
 		if !p.dense() || i >= len(p.snap.Trials)-newestMarks || stands(t) {
 			mark := style(t, m.Value)
-			s.points.add(mark, t.Number, m.Value, fmt.Sprintf("%s %s, %s", metric, p.measured(metric, m), thenWords(mark)), t.Number)
+			s.points.add(mark, t.Number, m.Value, metric+" "+p.measured(metric, m)+p.thenWords(mark), t.Number)
 		}
 	}
 	flush(len(p.snap.Trials))
@@ -114,16 +114,19 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templ
 	return s
 }
 
-func thenWords(style templates.Style) string {
-	switch style {
-	case templates.Violated:
-		return "limit broken"
-	case templates.Feasible:
-		return "within"
-	case templates.Excluded:
-		return "excluded"
+// thenWords say how a reading stood to the limits of its time, if there are any.
+func (p *panelling) thenWords(style templates.Style) string {
+	switch {
+	case style == templates.Excluded:
+		return ", excluded"
+	case len(p.snap.Definition.Constraints) == 0:
+		return ""
+	case style == templates.Violated:
+		return ", limit broken"
+	case style == templates.Feasible:
+		return ", within"
 	}
-	return "not known"
+	return ", not known"
 }
 
 // plotWaiting marks what a reading that waits was predicted to be, if anything was known when it was chosen.
@@ -148,7 +151,7 @@ func (p *panelling) bestPanel() templates.Panel {
 	improved := map[int]bool{}
 	line := templates.Trace{Name: "best reading so far", Style: templates.Step}
 	if len(p.snap.Definition.Constraints) > 0 {
-		line.Name = "best reading within today’s limits so far"
+		line.Name = "best within today’s limits so far"
 	}
 	for i, number := range p.best {
 		if number > 0 && (i == 0 || p.best[i-1] != number) {
@@ -186,6 +189,8 @@ func (p *panelling) bestWords() string {
 	switch {
 	case best == nil && len(p.snap.Definition.Constraints) == 0:
 		return "No " + o.Metric + " has been measured yet."
+	case best == nil && p.over():
+		return "No trial was found to be within every limit."
 	case best == nil:
 		return "No trial is known to be within every limit yet."
 	}
@@ -317,23 +322,29 @@ func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
 			all = append(all, *v.Bound)
 		}
 	}
+	for _, trace := range []*templates.Trace{&hard, &soft, &estimated, &bound} { // the last holds until the next trial
+		if n := len(trace.X); n > 0 {
+			trace.X, trace.Y = append(trace.X, len(p.snap.Trials)+1), append(trace.Y, trace.Y[n-1])
+		}
+	}
 	within, _, _ := robustRange(nil, append(all, 0))
 	p.note(p.violationCaption(c, now))
 	return templates.Panel{Title: "Cumulative violation of " + axisName(c.Name, c.Unit), Height: lesserHeight, Y: templates.Axis{Range: within},
-		Traces: drawable(hard, soft, estimated, bound)}
+		Traces: drawable(bound, estimated, hard, soft)}
 }
 
-// multiplierPanel is what breaking each limit costs in the eyes of the algorithm.
-func (p *panelling) multiplierPanel() templates.Panel {
+// multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has no traces where nothing is priced.
+func (p *panelling) multiplierPanel(limits []int) templates.Panel {
 	panel := templates.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []templates.Trace{}}
 	var all []float64
 	styles := []templates.Style{templates.Step, templates.Second, templates.Estimate, templates.Bound}
-	for j, c := range p.snap.Definition.Constraints {
+	for _, j := range limits {
+		c := p.snap.Definition.Constraints[j]
 		now, priced := p.readout.Multipliers[c.Name]
 		if !priced {
 			continue
 		}
-		trace := templates.Trace{Name: "multiplier of " + c.Name, Style: styles[j%len(styles)]}
+		trace := templates.Trace{Name: "multiplier of " + c.Name, Style: styles[len(panel.Traces)%len(styles)]}
 		path := p.prices(c.Name)
 		for i, price := range path {
 			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {

@@ -1,9 +1,11 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,38 +33,117 @@ func (s *Site) progress(ctx context.Context, v visit) (templates.Progress, error
 		progress.Empty = empty
 		return progress, err
 	}
-	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(v.snap.Trials)) + 1.5}}}
-	if o := v.snap.Definition.Objective; v.snap.HasReading(o.Metric) {
-		panels.List = append(panels.List, p.bestPanel())
-	} else {
-		p.note(capitalised(o.Metric) + ": no reading yet.")
-	}
-	for j := range v.snap.Definition.Constraints {
-		if quiet, line := p.quiet(j); quiet {
-			p.note(capitalised(line))
-			continue
-		}
-		panels.List = append(panels.List, p.limitPanel(j))
-		if c := v.snap.Definition.Constraints[j]; p.readout.Violation[c.Name].Hard > 0 {
-			panels.List = append(panels.List, p.violationPanel(c))
-		}
-	}
-	if len(p.readout.Multipliers) > 0 {
-		panels.List = append(panels.List, p.multiplierPanel())
-	}
+	pressing, others := p.byPressure()
+	panels := p.panelsOf(pressing, true)
 	if len(panels.List) == 0 {
 		progress.Empty = strings.Join(p.notes, " ") + " What comes in will be drawn here."
 		return progress, nil
 	}
-	panels.Events = p.events()
-	p.note(p.denseWords())
-	progress.Chart = v.panelChart(panels, p.notes)
-	if len(v.snap.Trials) > tableAtOnce && v.parts {
-		progress.Chart.Later = v.head.URL("/parts/progress-table")
-	} else {
-		progress.Chart.Table = p.table()
+	title := "Readings, limits and violation over trials"
+	if len(v.snap.Definition.Constraints) == 0 {
+		title = "Readings over trials"
+	}
+	progress.Chart = p.withTable(v.panelChart("chart-progress", title, panels, p.notes), slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
+	if len(others) > 0 {
+		p.notes = nil
+		panels := p.panelsOf(others, false)
+		more := p.withTable(v.panelChart("chart-limits", "The other limits and their violation over trials", panels, p.notes), others)
+		progress.More, progress.MoreLimits = &more, p.moreWords(others)
 	}
 	return progress, nil
+}
+
+// panelsOf are the panels of the objective, unless they go with others, and of the limits by their place.
+func (p *panelling) panelsOf(limits []int, first bool) templates.Panels {
+	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.snap.Trials)) + 1.5}}}
+	if first {
+		panels.List = p.firstPanels()
+	}
+	for _, j := range limits {
+		panels.List = append(panels.List, p.limitPanel(j))
+		if c := p.snap.Definition.Constraints[j]; p.readout.Violation[c.Name].Hard > 0 {
+			panels.List = append(panels.List, p.violationPanel(c))
+		}
+	}
+	if panel := p.multiplierPanel(limits); len(panel.Traces) > 0 {
+		panels.List = append(panels.List, panel)
+	}
+	panels.Events = p.events()
+	p.note(p.denseWords())
+	return panels
+}
+
+// firstPanels is the objective's panel, once it has been read; it notes that it has not, and which limits need no panel.
+func (p *panelling) firstPanels() []templates.Panel {
+	var list []templates.Panel
+	if o := p.snap.Definition.Objective; p.snap.HasReading(o.Metric) {
+		list = append(list, p.bestPanel())
+	} else {
+		p.note(capitalised(o.Metric) + ": no reading yet.")
+	}
+	for j := range p.snap.Definition.Constraints {
+		if quiet, line := p.quiet(j); quiet {
+			p.note(capitalised(line))
+		}
+	}
+	return list
+}
+
+// mostLimits is how many limits are drawn at once. Where there are more, and more than one would be left over, the others are unfolded when somebody asks.
+const mostLimits = 3
+
+// byPressure are the limits that need panels, by their place in the study: those broken most often or else come nearest to, and the others where there
+// are many.
+func (p *panelling) byPressure() (pressing, others []int) {
+	var broken []int
+	for j, c := range p.snap.Definition.Constraints {
+		n, _ := p.brokenIn(c)
+		broken = append(broken, n)
+		if quiet, _ := p.quiet(j); !quiet {
+			pressing = append(pressing, j)
+		}
+	}
+	if len(pressing) <= mostLimits+1 {
+		return pressing, nil
+	}
+	slices.SortStableFunc(pressing, func(a, b int) int { return cmp.Compare(broken[b], broken[a]) })
+	pressing, others = pressing[:mostLimits], slices.Sorted(slices.Values(pressing[mostLimits:]))
+	slices.Sort(pressing)
+	return pressing, others
+}
+
+// moreWords name the limits that are folded away, and how often each was broken.
+func (p *panelling) moreWords(limits []int) string {
+	var names []string
+	for _, j := range limits {
+		c := p.snap.Definition.Constraints[j]
+		broken, known := p.brokenIn(c)
+		words := "never broken"
+		if broken > 0 {
+			words = fmt.Sprintf("broken in %d of %d", broken, known)
+		}
+		names = append(names, c.Name+" ("+words+")")
+	}
+	return fmt.Sprintf("%d more limits, broken less often: %s", len(limits), listed(names))
+}
+
+// all are the limits by their place.
+func (p *panelling) all() []int {
+	var limits []int
+	for j := range p.snap.Definition.Constraints {
+		limits = append(limits, j)
+	}
+	return limits
+}
+
+// withTable gives a chart the numbers behind it, or the address where they are fetched.
+func (p *panelling) withTable(chart templates.Chart, limits []int) templates.Chart {
+	if len(p.snap.Trials) > tableAtOnce && p.parts {
+		chart.Later = p.head.URL("/parts/progress-table")
+	} else {
+		chart.Table = p.table(limits)
+	}
+	return chart
 }
 
 // panelling gathers what the panels are made from; empty says why there is nothing to make them from.
@@ -79,13 +160,9 @@ func (s *Site) panelling(ctx context.Context, v visit) (p *panelling, empty stri
 }
 
 // panelChart puts panels under one title and caption.
-func (v visit) panelChart(panels templates.Panels, notes []string) templates.Chart {
-	title := "Readings, limits and violation over trials"
-	if len(v.snap.Definition.Constraints) == 0 {
-		title = "Readings over trials"
-	}
+func (v visit) panelChart(id, title string, panels templates.Panels, notes []string) templates.Chart {
 	return templates.Chart{
-		ID: "chart-progress", Title: title, Notes: notes, Beside: true, Height: panels.Height(),
+		ID: id, Title: title, Notes: notes, Beside: true, Height: panels.Height(),
 		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Panels: &panels, Foot: v.foot(), Trials: v.trials(), Traces: []templates.Trace{}},
 	}
 }
@@ -127,12 +204,13 @@ func (p *panelling) denseWords() string {
 		count(len(p.snap.Trials), "trial", "trials"), newestMarks, count((len(p.snap.Trials)+spans-1)/spans, "trial", "trials"))
 }
 
-// table is the numbers behind the panels, of the newest trials where there are many.
-func (p *panelling) table() templates.Table {
+// table is the numbers behind the panels of some limits, of the newest trials where there are many.
+func (p *panelling) table(limits []int) templates.Table {
 	d := p.snap.Definition
 	o := d.Objective
 	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}, {Name: capitalised(o.Metric), Unit: o.Unit, Number: true}, {Name: "Best so far", Unit: o.Unit, Number: true}}}
-	for _, c := range d.Constraints {
+	for _, j := range limits {
+		c := d.Constraints[j]
 		table.Head = append(table.Head, templates.Column{Name: capitalised(c.Metric), Unit: c.Unit, Number: true}, templates.Column{Name: "Limit then", Unit: c.Unit, Number: true},
 			templates.Column{Name: "Violation so far, hard", Unit: c.Unit, Number: true}, templates.Column{Name: "soft", Unit: c.Unit, Number: true},
 			templates.Column{Name: "model’s estimate", Unit: c.Unit, Number: true}, templates.Column{Name: "bound", Unit: c.Unit, Number: true})
@@ -155,8 +233,9 @@ func (p *panelling) table() templates.Table {
 		if p.best[i] > 0 {
 			best = cell(p.snap.Trial(p.best[i]), o.Metric)
 		}
-		line := []string{strconv.Itoa(t.Number), stateWords(t), cell(t, o.Metric), best}
-		for j, c := range d.Constraints {
+		line := []string{strconv.Itoa(t.Number), p.stateWords(t), cell(t, o.Metric), best}
+		for _, j := range limits {
+			c := d.Constraints[j]
 			v := p.rows[i].Violation[c.Name]
 			line = append(line, cell(t, c.Metric), number(p.limits[i][j].Threshold), rough(v.Hard), rough(v.Soft), optional(v.Estimated), optional(v.Bound))
 			if _, priced := p.readout.Multipliers[c.Name]; priced {
@@ -187,13 +266,35 @@ const trialAxis = "trial"
 
 // marks collects points by shape.
 type marks struct {
+	limits int  // that the study has, which a legend names
+	places bool // marks stand where trials are, not at what is expected of them
 	traces map[templates.Style]*templates.Trace
 	fade   float64 // how much is seen of the marks added from now on, 0 for all
 }
 
+func (v visit) noMarks() marks { return marks{limits: len(v.snap.Definition.Constraints)} }
+
 var markNames = map[templates.Style]string{
-	templates.Feasible: "within every limit", templates.Violated: "a limit broken", templates.Unknown: "not known yet",
-	templates.Waiting: "waiting (expected)", templates.Recommended: "recommended (expected)", templates.Excluded: "excluded",
+	templates.Unknown: "not known yet", templates.Waiting: "waiting", templates.Recommended: "recommended", templates.Excluded: "excluded",
+}
+
+// name is what a legend calls a mark. Where there are several limits, the same mark stands for one of them in its own panel and for all elsewhere.
+func (m *marks) name(style templates.Style) string {
+	switch {
+	case style == templates.Feasible && m.limits == 0:
+		return "a reading"
+	case style == templates.Feasible && m.limits == 1:
+		return "within the limit"
+	case style == templates.Feasible:
+		return "within limits"
+	case style == templates.Violated && m.limits == 1:
+		return "limit broken"
+	case style == templates.Violated:
+		return "a limit broken"
+	case !m.places && (style == templates.Waiting || style == templates.Recommended):
+		return markNames[style] + " (expected)"
+	}
+	return markNames[style]
 }
 
 func (m *marks) add(style templates.Style, x, y any, text string, trial int) {
@@ -202,7 +303,7 @@ func (m *marks) add(style templates.Style, x, y any, text string, trial int) {
 	}
 	trace := m.traces[style]
 	if trace == nil {
-		trace = &templates.Trace{Name: markNames[style], Style: style}
+		trace = &templates.Trace{Name: m.name(style), Style: style}
 		m.traces[style] = trace
 	}
 	trace.X, trace.Y = append(trace.X, x), append(trace.Y, y)

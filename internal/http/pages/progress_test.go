@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -157,6 +158,87 @@ func TestProgressDrawsNothingOfThePrior(t *testing.T) {
 	for _, said := range []string{"Yield: no reading yet.", "limit broken in 1 of 1 trial", "Cumulative violation of impurity"} {
 		if !strings.Contains(progress, said) {
 			t.Errorf("progress does not say %q: %.3000s", said, progress)
+		}
+	}
+}
+
+// TestManyLimitsStayCalm: of many limits, those that are broken most are drawn at once and the others stand folded, named with how often they were broken.
+func TestManyLimitsStayCalm(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	limits, head := "", "x,yield"
+	for j := range 6 {
+		limits += fmt.Sprintf(`, {"metric": "impurity %d", "op": "<=", "threshold": 0.5}`, j+1)
+		head += fmt.Sprintf(",impurity %d", j+1)
+	}
+	id := s.NewStudy(`{"name": "Six limits", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
+		"constraints": [` + limits[2:] + `], "algorithm": {"name": "random", "horizon": 20}, "seed": 7}`)
+	csv := head + "\n"
+	for i := range 10 {
+		csv += fmt.Sprintf("%g,%d", float64(i)/10, 50+i)
+		for j := range 6 { // impurity j+1 is broken in the last j trials
+			value := 0.49 - 0.04*float64(i%3)
+			if i >= 10-j {
+				value = 0.6
+			}
+			csv += fmt.Sprintf(",%g", value)
+		}
+		csv += "\n"
+	}
+	s.API("POST", "/studies/"+id+"/import", csv, "Content-Type", "text/csv").Want(200)
+	progress := page(s, "/studies/"+id+"/parts/progress")
+	titles := func(chart string) string {
+		var list []string
+		for _, panel := range drawingIn(t, progress, chart).Panels.List {
+			list = append(list, panel.Title)
+		}
+		return strings.Join(list, "; ")
+	}
+	if got, want := titles("chart-progress"), "Yield; Impurity 4 and its limit; Cumulative violation of impurity 4; Impurity 5 and its limit; Cumulative violation of impurity 5; "+
+		"Impurity 6 and its limit; Cumulative violation of impurity 6"; got != want {
+		t.Errorf("drawn at once: %s", got)
+	}
+	if got, want := titles("chart-limits"), "Impurity 1 and its limit; Impurity 2 and its limit; Cumulative violation of impurity 2; Impurity 3 and its limit; Cumulative violation of impurity 3"; got != want {
+		t.Errorf("folded away: %s", got)
+	}
+	if want := "3 more limits, broken less often: impurity 1 (never broken), impurity 2 (broken in 1 of 10) and impurity 3 (broken in 2 of 10)"; !strings.Contains(progress, want) {
+		t.Errorf("the fold does not say %q", want)
+	}
+	for chart, words := range map[string][2]string{"chart-progress": {"Impurity 6: limit broken in 5 of 10 trials", "Impurity 2: limit broken"}, "chart-limits": {"Impurity 2: limit broken in 1 of 10 trials", "Impurity 6"}} {
+		if caption := drawingIn(t, progress, chart).Caption; !strings.Contains(caption, words[0]) || strings.Contains(caption, words[1]) {
+			t.Errorf("%s says %s", chart, caption)
+		}
+	}
+}
+
+// TestLegendsSpeakOfTheLimitsThereAre: none is spoken of where there is none, and a mark that keeps one of two limits is not called within every limit.
+func TestLegendsSpeakOfTheLimitsThereAre(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	free := s.NewStudy(`{"name": "No limit", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"}, "algorithm": {"name": "random", "horizon": 20}, "seed": 7}`)
+	s.API("POST", "/studies/"+free+"/import", "x,yield\n0.1,3\n0.5,4\n", "Content-Type", "text/csv").Want(200)
+	s.API("POST", "/studies/"+free+"/ask", `{"count": 2}`).Want(201)
+	s.API("POST", "/studies/"+free+"/trials/4/fail", `{"reason": "spilled"}`).Want(200)
+	trials := page(s, "/studies/"+free+"/parts/trials")
+	if strings.Contains(trials, "imit") || strings.Count(trials, "measured") != 2 || !regexp.MustCompile(`mark waiting(.|\n){1,200}waiting`).MatchString(trials) || !regexp.MustCompile(`mark unknown(.|\n){1,200}failed`).MatchString(trials) {
+		t.Errorf("without a limit, the trials are %s", trials)
+	}
+	two := s.NewStudy(screened)
+	curve(s, two, 10, 0, "yield", "impurity", "pressure")
+	for id, want := range map[string]map[templates.Style]string{
+		free: {templates.Feasible: "a reading"},
+		two:  {templates.Feasible: "within limits", templates.Violated: "a limit broken"},
+	} {
+		progress := page(s, "/studies/"+id+"/parts/progress")
+		for _, panel := range drawingIn(t, progress, "chart-progress").Panels.List {
+			for _, trace := range panel.Traces {
+				if name, marked := want[trace.Style]; marked && trace.Name != name {
+					t.Errorf("%s: %q, want %q", panel.Title, trace.Name, name)
+				}
+				if id == free && len(trace.Text) > 0 && trace.Text[0] != "yield 3" {
+					t.Errorf("over a reading it says %q", trace.Text[0])
+				}
+			}
 		}
 	}
 }

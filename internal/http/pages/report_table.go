@@ -69,7 +69,7 @@ func (v visit) trialTable(trials []*ledger.Trial) templates.Table {
 	}
 	table.Head = append(table.Head, templates.Column{Name: "Note, reason"})
 	for _, t := range slices.Backward(trials) {
-		row := []string{strconv.Itoa(t.Number), stateWords(t)}
+		row := []string{strconv.Itoa(t.Number), v.stateWords(t)}
 		if apart {
 			for _, p := range d.Parameters {
 				row = append(row, settingIn(p, t.Parameters))

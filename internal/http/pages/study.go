@@ -194,7 +194,7 @@ func sections() map[string]part {
 			if err != nil || empty != "" {
 				return templ.Raw(templ.EscapeString(empty)), err
 			}
-			return templates.NewestLines(p.table(), len(v.snap.Trials), v.head), nil
+			return templates.NewestLines(p.table(p.all()), len(v.snap.Trials), v.head), nil
 		}},
 		"beliefs": {query: visit.beliefsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			beliefs, err := s.beliefs(ctx, v)

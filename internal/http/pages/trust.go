@@ -61,6 +61,11 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 			return line + "; the process may have drifted.", true
 		}
 	}
+	for _, d := range drifted {
+		if len(d.Past) > 0 {
+			return line + "; no sign of drift any more.", look
+		}
+	}
 	return line + "; no sign of drift.", look
 }
 
@@ -120,15 +125,28 @@ type drifting struct {
 	metric string
 }
 
+// words say whether a metric drifts, and of a sum that went beyond the limit and came back that it did.
 func (d drifting) words() string {
-	if d.Since == 0 {
+	past := len(d.Past)
+	switch {
+	case d.Since > 0:
+		return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", capitalised(d.metric), higherOrLower(d.Rising), d.Since)
+	case past == 0:
 		return fmt.Sprintf("%s: no sign of it in %s.", capitalised(d.metric), count(len(d.Numbers), "reading", "readings"))
 	}
-	way := "lower"
-	if d.Rising {
-		way = "higher"
+	last := d.Past[past-1]
+	words := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", capitalised(d.metric), last.From, last.Until, higherOrLower(last.Rising))
+	if past > 1 {
+		words += fmt.Sprintf("; %s before that", count(past-1, "time", "times"))
 	}
-	return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", capitalised(d.metric), way, d.Since)
+	return words + "."
+}
+
+func higherOrLower(rising bool) string {
+	if rising {
+		return "higher"
+	}
+	return "lower"
 }
 
 // forgets tells whether an algorithm looks only at the last trials.
@@ -139,8 +157,8 @@ func forgets(name string) bool {
 // driftChart draws the residuals over trials, and their CUSUM against its limit.
 func (v visit) driftChart(list []drifting) templates.Chart {
 	styles := []templates.Style{templates.Step, templates.Second, templates.Estimate, templates.Bound}
-	residuals := templates.Panel{Title: "Reading minus prediction, in standard deviations of a reading", Height: limitHeight}
-	sums := templates.Panel{Title: "Its sum on one side (CUSUM), up and down; beyond 5 or −5 it has drifted", Height: limitHeight}
+	residuals := templates.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
+	sums := templates.Panel{Title: "Its sum on either side (CUSUM)", Height: limitHeight}
 	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Trial", Number: true}, {Name: "Residual", Number: true}, {Name: "CUSUM up", Number: true}, {Name: "CUSUM down", Number: true}}}
 	var zs, ss []float64
 	for i, d := range list {
@@ -157,6 +175,10 @@ func (v visit) driftChart(list []drifting) templates.Chart {
 			up.X, up.Y = append(up.X, number), append(up.Y, sixDigits(d.Up[j]))
 			down.X, down.Y = append(down.X, number), append(down.Y, sixDigits(-d.Down[j]))
 			zs, ss = append(zs, d.Residuals[j]), append(ss, d.Up[j], -d.Down[j])
+			if j == len(d.Numbers)-1 { // the last holds to the end of its trial
+				up.X, up.Y = append(up.X, number+1), append(up.Y, up.Y[j])
+				down.X, down.Y = append(down.X, number+1), append(down.Y, down.Y[j])
+			}
 			if len(d.Numbers) <= tableAtOnce || j >= len(d.Numbers)-tableAtOnce {
 				table.Rows = append(table.Rows, []string{d.metric, fmt.Sprint(number), fixedDecimals(d.Residuals[j], 2), fixedDecimals(d.Up[j], 2), fixedDecimals(d.Down[j], 2)})
 			}
@@ -167,9 +189,11 @@ func (v visit) driftChart(list []drifting) templates.Chart {
 	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
 	sums.Y.Range, _, _ = robustRange(nil, append(ss, study.CUSUMLimit+1, -study.CUSUMLimit-1))
 	sums.Limit = &templates.LimitPath{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}
-	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(v.snap.Trials)) + 1.5}}, List: []templates.Panel{residuals, sums}}
+	ends := []float64{0.5, float64(len(v.snap.Trials)) + 1.5}
+	sums.Traces = append(sums.Traces, templates.Trace{Name: "limit", Style: templates.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
+	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: ends}, List: []templates.Panel{residuals, sums}}
 	title := "Readings against their predictions"
-	caption := "Each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
+	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return templates.Chart{ID: "chart-drift", Title: title, Caption: caption, Height: panels.Height(), Table: table,
 		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), Panels: &panels, Traces: []templates.Trace{}}}
 }

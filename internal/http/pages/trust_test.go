@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"headroom/internal/study"
+	"headroom/web/templates"
 )
 
 // TestCalibrationVerdict: the tails of the binomial distribution decide, whose values are known: P(X ≤ 34 of 40) = 0.0139, P(X ≤ 35) = 0.0480 and
@@ -47,5 +48,34 @@ func TestDriftIsSeenWhereReadingsStayOnOneSide(t *testing.T) {
 	d := drifting{study.DriftOf(shifted), "yield"}
 	if d.Since < 19 || d.Since > 22 || !strings.Contains(d.words(), "lower than predicted") {
 		t.Errorf("readings lower by 1.5 from trial 21 on: %s", d.words())
+	}
+}
+
+// TestWordsOfDriftFollowItsChart: of a sum that is drawn far beyond its limit it is never said that there was no sign of it.
+func TestWordsOfDriftFollowItsChart(t *testing.T) {
+	t.Parallel()
+	var residuals []study.Residual
+	for i := range 60 {
+		z := []float64{0.3, -0.3}[i%2]
+		if i >= 10 && i < 20 { // grows to 9.5, then falls by 1/2 ± 0.3
+			z = 1.45
+		}
+		residuals = append(residuals, study.Residual{Number: i + 1, Z: z})
+	}
+	d := drifting{study.DriftOf(residuals), "yield"}
+	if want := "Yield: no sign of it any more. From trial 11 to 29 it came out higher than predicted, again and again, until the model had caught up."; d.words() != want {
+		t.Errorf("%s\nwant %s\n%v", d.words(), want, d.Up)
+	}
+	if line, look := trustInShort(templates.Trust{}, []drifting{d}); !strings.HasSuffix(line, "; no sign of drift any more.") || look {
+		t.Errorf("%s, %v", line, look)
+	}
+	for i := range 20 {
+		residuals = append(residuals, study.Residual{Number: 61 + i, Z: -1})
+	}
+	for i := range 40 {
+		residuals = append(residuals, study.Residual{Number: 81 + i, Z: 0.2})
+	}
+	if d := (drifting{study.DriftOf(residuals), "yield"}); !strings.Contains(d.words(), "lower than predicted") || !strings.HasSuffix(d.words(), "caught up; 1 time before that.") {
+		t.Errorf("%s", d.words())
 	}
 }

@@ -21,7 +21,7 @@ func Gram(ctx context.Context, dst, rows [][]float64) error {
 	return group.Wait()
 }
 
-// strip is every so manieth four rows of a product, from a first one on.
+// strip is the groups of four rows of a product that begin at first, first + stride, first + 2 stride, ….
 type strip struct{ first, stride int }
 
 // every is all rows.

@@ -8,16 +8,22 @@ import (
 	"headroom/internal/optimizer/factor"
 )
 
-// TestSharedWorkGivesTheSameBits compares work on all cores with that on one, on enough rows to be shared.
+// TestSharedWorkGivesTheSameBits compares work on all cores, on one, and a row at a time, on enough rows to be shared and summed over in several stretches.
 func TestSharedWorkGivesTheSameBits(t *testing.T) {
 	t.Parallel()
-	const n = 420
+	const n = 820
 	rows := definite(rand.New(rand.NewPCG(3, 4)), n)
-	alone, shared := factorOf(t, rows), factorOf(t, rows[:100])
+	alone, shared, single := factorOf(t, rows), factorOf(t, rows[:100]), new(factor.Cholesky)
 	if err := shared.AppendShared(t.Context(), rows[100:]); err != nil {
 		t.Fatal(err)
 	}
-	sameBits(t, "shared", shared, alone)
+	for _, row := range rows {
+		if err := single.Append(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sameBits(t, "shared", shared, single)
+	sameBits(t, "alone", alone, single)
 	products, wide := make([][]float64, n), make([][]float64, n)
 	random := rand.New(rand.NewPCG(5, 6))
 	for i := range products {

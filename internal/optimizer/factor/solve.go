@@ -50,13 +50,7 @@ func (c *Cholesky) solvePanelFrom(work *checkpoint.Meter, B [][]float64, from, n
 	}
 	for ; j+4 <= n; j += 4 {
 		rows := c.tile(j)
-		r := 0
-		for ; r+3 <= len(B); r += 3 {
-			rows.solve3(B[r], B[r+1], B[r+2], j)
-		}
-		for ; r < len(B); r++ {
-			rows.solve1(B[r], j)
-		}
+		rows.solveMany(B, j)
 		if err := work.Spend(4 * len(B) * (j + 4)); err != nil {
 			return err
 		}
@@ -104,15 +98,28 @@ func (t *tile) solve1(b []float64, j int) {
 	t.finish(b[j:j+4], j, &s[0], &s[1], &s[2], &s[3])
 }
 
-// solve3 solves the tile's four rows, j to j+3, for three right-hand sides.
-func (t *tile) solve3(b0, b1, b2 []float64, j int) {
-	var s [12]partial
-	if j > 0 {
-		dot12(&s, &t[0][0], &t[1][0], &t[2][0], &t[3][0], &b0[0], &b1[0], &b2[0], j)
+// stretch is how many columns are summed over at a time: those of a tile and of three right-hand sides fit into the processor's nearest cache.
+const stretch = 384
+
+// solveMany solves the tile's four rows, j to j+3, for up to panelRows right-hand sides, three at a time.
+func (t *tile) solveMany(B [][]float64, j int) {
+	var sums [panelRows / 3][12]partial
+	threes := len(B) / 3
+	for from := 0; from < j; from += stretch {
+		length := min(stretch, j-from)
+		for k := range threes {
+			dot12(&sums[k], &t[0][from], &t[1][from], &t[2][from], &t[3][from], &B[3*k][from], &B[3*k+1][from], &B[3*k+2][from], length)
+		}
 	}
-	t.finish(b0[j:j+4], j, &s[0], &s[3], &s[6], &s[9])
-	t.finish(b1[j:j+4], j, &s[1], &s[4], &s[7], &s[10])
-	t.finish(b2[j:j+4], j, &s[2], &s[5], &s[8], &s[11])
+	for k := range threes {
+		s := &sums[k]
+		t.finish(B[3*k][j:j+4], j, &s[0], &s[3], &s[6], &s[9])
+		t.finish(B[3*k+1][j:j+4], j, &s[1], &s[4], &s[7], &s[10])
+		t.finish(B[3*k+2][j:j+4], j, &s[2], &s[5], &s[8], &s[11])
+	}
+	for _, b := range B[3*threes:] {
+		t.solve1(b, j)
+	}
 }
 
 // finish takes the sums over columns before j on through the tile's own triangle: b holds entries j to j+3.

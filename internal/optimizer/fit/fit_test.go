@@ -60,7 +60,7 @@ func dense(p fit.Problem, lengthscales []float64, lambda, variance float64) *mat
 		}
 		noise := lambda
 		if p.NoiseSD != nil && p.NoiseSD[i] > 0 {
-			noise = max(p.NoiseSD[i]*p.NoiseSD[i], 1e-4)
+			noise = max(p.NoiseSD[i]*p.NoiseSD[i], fit.LeastNoise)
 		}
 		A.SetSym(i, i, A.At(i, i)+noise)
 	}
@@ -133,7 +133,7 @@ func TestTheResultIsAMode(t *testing.T) {
 			}
 		}
 		for _, by := range []float64{0.9, 1.1} {
-			if got.Lambda*by < 1e-4 || got.Lambda*by > 10 { // the ends of the search
+			if got.Lambda*by < fit.LeastNoise || got.Lambda*by > 10 { // the ends of the search
 				continue
 			}
 			if better := logPosterior(p, got.Lengthscales, got.Lambda*by, got.Variance); better > at+1e-6 {

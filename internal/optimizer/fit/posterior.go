@@ -359,7 +359,7 @@ func (p *posterior) addCategories(gradient []float64, inverse [][]float64) {
 	}
 }
 
-// differing is the sum of the values whose point has not made a choice.
+// differing is the sum of the values whose points have not made the choice that chosen tells of.
 func differing(values, chosen []float64) float64 {
 	sum := 0.0
 	for j, v := range values {

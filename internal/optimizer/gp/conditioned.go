@@ -24,10 +24,7 @@ func (d *Data) Conditioned(ctx context.Context, X *kernel.Inputs) (*Conditioned,
 // Covariances returns the posterior covariance of the latent function at x and at each of the points, k(x, X_i) − v(x)ᵀ v(X_i). It costs
 // O(n² + nM).
 func (c *Conditioned) Covariances(x []float64) []float64 {
-	v := make([]float64, c.data.Len())
-	c.data.kernel.Row(v, x, c.data.inputs)
-	c.data.factor.SolveLower(v, v)
-	covariances := make([]float64, c.points.Len())
+	v, covariances := c.data.Solve(x), make([]float64, c.points.Len())
 	c.data.kernel.Row(covariances, x, c.points)
 	for i := range covariances {
 		covariances[i] -= factor.Dot(v, c.solved[i])

@@ -96,8 +96,7 @@ func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) (
 	work := checkpoint.NewMeter(ctx)
 	means, weights := matrix(len(zs), X.Len()), make([][]float64, len(zs))
 	for r, z := range zs {
-		weights[r] = make([]float64, len(z))
-		d.factor.SolveUpper(weights[r], z)
+		weights[r] = d.Backward(z)
 	}
 	row := make([]float64, d.Len())
 	for i := range X.Len() {
@@ -166,29 +165,40 @@ func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]f
 	return out, nil
 }
 
-// Covariance returns the joint posterior covariance of the latent function at the M points X, the lower triangle of an M×M matrix. It costs O(n²M + nM²) and reaches checkpoints on the way; the error is that of ctx.
+// Covariance returns the joint posterior covariance of the latent function at the M points X, the lower triangle of an M×M matrix: row i has i+1 entries. It costs
+// O(n²M + nM²) and reaches checkpoints on the way; the error is that of ctx.
 func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
-	work := checkpoint.NewMeter(ctx)
 	M := X.Len()
-	solved := matrix(M, d.Len())
+	solved := matrix(M, (d.Len()+3)&^3) // zeros at the end change no sum, and whole lanes are summed faster
 	if err := d.solveShared(ctx, X, func(i int, v []float64) { copy(solved[i], v) }); err != nil {
 		return nil, err
 	}
-	posterior, prior := matrix(M, M), make([]float64, M)
+	posterior := factor.Triangle(0, M)
 	if err := factor.Gram(ctx, posterior, solved); err != nil {
 		return nil, err
 	}
-	for i, row := range posterior {
+	work, shares := cores.New(), cores.Count()
+	for share := range shares {
+		work.Go(func() error { return d.leave(checkpoint.NewMeter(ctx), posterior, X, share, shares) })
+	}
+	return posterior, work.Wait()
+}
+
+// leave turns what the data explain into the posterior covariance, in every so manieth row from a first one on.
+func (d *Data) leave(work *checkpoint.Meter, explained [][]float64, X *kernel.Inputs, first, stride int) error {
+	prior := make([]float64, X.Len())
+	for i := first; i < X.Len(); i += stride {
+		row := explained[i]
 		d.kernel.Row(prior[:i+1], X.Row(i), X.Prefix(i+1))
-		for j := range i + 1 {
-			row[j] = prior[j] - row[j]
+		for j, v := range row {
+			row[j] = prior[j] - v
 		}
 		row[i] = max(0, row[i])
-		if err := work.Spend(kernelWork * M); err != nil {
-			return nil, err
+		if err := work.Spend(kernelWork * (i + 1)); err != nil {
+			return err
 		}
 	}
-	return posterior, nil
+	return nil
 }
 
 // matrix returns rows×columns zeros in one piece.

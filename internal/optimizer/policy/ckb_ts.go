@@ -1,6 +1,9 @@
 package policy
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 var ckbTS = Description{
 	Name: "ckb-ts", Title: "Primal-dual with Thompson sampling",
@@ -50,9 +53,24 @@ func (a thompson) drawn(s *Sight, i int) []float64 {
 // Estimates are the draws at the place, μ + Zσ with the recorded Z.
 func (a thompson) Estimates(s *Sight, i int) []float64 { return a.cut(drawnAt(s, i)) }
 
+// drawing is what drawFunctions drew last over a Set: an algorithm scores by it and then asks what was drawn at the place it chose.
+type drawing struct {
+	seed  uint64
+	width []float64
+	among []int
+	drawn [][]float64
+}
+
+func (d *drawing) is(seed uint64, width []float64, among []int) bool {
+	return d != nil && d.seed == seed && slices.Equal(d.width, width) && (d.among == nil) == (among == nil) && slices.Equal(d.among, among)
+}
+
 // drawFunctions draws every target's function over some of the places, all if among is nil, from its posterior widened by width; a given
-// cost is what it is. The draws are in the order of among.
+// cost is what it is. The draws are in the order of among, and to be read only.
 func drawFunctions(s *Sight, width []float64, among []int) [][]float64 {
+	if last := s.Set.last; last.is(s.Draw.Seed, width, among) {
+		return last.drawn
+	}
 	random := rand.New(rand.NewPCG(s.Draw.Seed, 0))
 	joint := s.Set.Joint(among)
 	drawn := [][]float64{joint(0, width[0], random.NormFloat64)}
@@ -70,6 +88,7 @@ func drawFunctions(s *Sight, width []float64, among []int) [][]float64 {
 			drawn = append(drawn, known)
 		}
 	}
+	s.Set.last = &drawing{s.Draw.Seed, slices.Clone(width), among, drawn}
 	return drawn
 }
 

@@ -91,6 +91,8 @@ type Set struct {
 	Reach func(points [][]float64, from []float64) [][]float64
 	// Pause, when not nil, is called between pieces of long work; it ends the work when nobody waits for it any more.
 	Pause func()
+
+	last *drawing
 }
 
 func (s *Set) pause() {

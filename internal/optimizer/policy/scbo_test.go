@@ -1,0 +1,145 @@
+package policy
+
+import (
+	"math"
+	"testing"
+)
+
+func TestTrustRegion(t *testing.T) {
+	t.Parallel()
+	a := trustRegion{design: 2}
+	s := &Sight{Set: &Set{Free: []bool{true, true, false}, Choices: make([]int, 3)}}
+	round := func(reward, cost float64) Past {
+		return Past{Point: []float64{reward, cost, 0}, Suggested: true, Complete: true, Reward: reward, Costs: []float64{cost}}
+	}
+	check := func(what string, side, reward float64) {
+		t.Helper()
+		r := a.region(s)
+		if r.side != side || r.centre[0] != reward {
+			t.Errorf("%s: a region of side %g around reward %g, want %g around %g", what, r.side, r.centre[0], side, reward)
+		}
+	}
+	s.Past = []Past{round(5, 2), round(1, 0.5)}
+	check("closest to the limit", 0.8, 1)
+	s.Past = append(s.Past, round(9, 3), round(0, -1))
+	check("within the limits", 0.8, 0)
+	s.Past = append(s.Past, round(-1, -1), round(-1, -1))
+	check("two failures", 0.4, 0)
+	for i := range 10 {
+		s.Past = append(s.Past, round(float64(1+i), -1))
+	}
+	check("ten successes", 0.8, 10)
+	for range 13 {
+		s.Past = append(s.Past, round(-1, -1))
+	}
+	check("thirteen failures", 0.0125, 10)
+	s.Past = append(s.Past, round(-1, -1))
+	if r := a.region(s); r.side != 0.8 || r.centre != nil || r.opening != 2 {
+		t.Errorf("too small: a region of side %g around %v after %d rounds, want a new search of 2 space-filling rounds", r.side, r.centre, r.opening)
+	}
+	s.Past = append(s.Past, round(3, -1), round(4, -1))
+	check("started again", 0.8, 4)
+	excluded := round(99, -1)
+	excluded.Excluded = true
+	waiting := round(98, -1)
+	waiting.Complete = false
+	own := round(-2, -1)
+	own.Suggested = false
+	s.Past = append(s.Past, excluded, waiting, own, own, own)
+	check("rounds that do not count", 0.8, 4)
+
+	centre := []float64{0.5, 0.9, 0.3}
+	s.Past = []Past{{Point: centre, Complete: true, Suggested: true}}
+	for _, u := range a.propose(s) {
+		if math.Abs(u[0]-0.5) > 0.4 || u[1] < 0.5 || u[1] > 1 {
+			t.Fatalf("proposes %v, outside the region around %v", u, centre)
+		}
+	}
+	wide := &Sight{Set: &Set{Free: make([]bool, 40), Choices: make([]int, 40)}}
+	wide.Past = []Past{{Point: filled(40, 0.5), Complete: true}}
+	changed := 0
+	for _, u := range a.propose(wide)[:100] {
+		for _, x := range u {
+			if x != 0.5 {
+				changed++
+			}
+		}
+	}
+	if changed < 1900 || changed > 2200 { // (40−1)·½ + 1 of 40 coordinates
+		t.Errorf("changes %.2f coordinates on average", float64(changed)/100)
+	}
+}
+
+func TestTrustRegionScores(t *testing.T) {
+	t.Parallel()
+	s := line(1, filled(4, 0), filled(4, 1), filled(4, 0), filled(4, 1))
+	drawn := [][]float64{{1, 2, 3, 4}, {-1, -1, 0.5, -1}}
+	s.Set.Joint = func(among []int) func(int, float64, func() float64) []float64 {
+		return func(target int, width float64, _ func() float64) []float64 {
+			if width != 1 {
+				t.Errorf("draws with a width of %g", width)
+			}
+			var some []float64
+			for _, i := range among {
+				some = append(some, drawn[target][i])
+			}
+			return some
+		}
+	}
+	s.Past = []Past{{Point: []float64{0}, Complete: true, Costs: []float64{-1}}}
+	for range 2 { // two failures of one parameter each: a side of 0.2
+		s.Past = append(s.Past, Past{Point: []float64{0.3}, Complete: true, Suggested: true, Reward: -1, Costs: []float64{-1}})
+	}
+	a := trustRegion{}
+	scores := a.Score(s)
+	if !same(scores.Allowed, []bool{true, true, false, false}) || scores.Value[1] != 2 {
+		t.Errorf("allows %v with %v", scores.Allowed, scores.Value)
+	}
+	drawn[1], s.Draw.Seed = []float64{0.7, 0.2, -1, -1}, s.Draw.Seed+1
+	scores = a.Score(s)
+	if !same(scores.Allowed, []bool{true, true, false, false}) {
+		t.Errorf("allows %v", scores.Allowed)
+	}
+	equal(t, "least violation", scores.Value, []float64{-0.7, -0.2, 0, 0})
+	s.Set.Known = []bool{true, false, false, false}
+	if scores = a.Score(s); !same(scores.Allowed, []bool{false, true, false, false}) {
+		t.Errorf("allows %v, the first of which is known", scores.Allowed)
+	}
+	s.Set.Known = []bool{true, true, false, false}
+	if scores = a.Score(s); !same(scores.Allowed, []bool{false, false, true, true}) {
+		t.Errorf("allows %v when all of the region is known", scores.Allowed)
+	}
+	s.Set.Known = []bool{true, true, true, true}
+	if scores = a.Score(s); !same(scores.Allowed, []bool{true, true, false, false}) {
+		t.Errorf("allows %v when everything is known", scores.Allowed)
+	}
+}
+
+// TestTrustRegionOfCategories counts how many categories differ, however they are numbered.
+func TestTrustRegionOfCategories(t *testing.T) {
+	t.Parallel()
+	set := &Set{Free: []bool{true, true, true, true}, Choices: []int{4, 8, 2, 0}}
+	centre := []float64{0.125, 0.0625, 0.25, 0.5}
+	for _, c := range []struct {
+		side float64
+		u    []float64
+		want bool
+	}{
+		{0.8, []float64{0.875, 0.9375, 0.75, 0.5}, true},  // ⌈0.8·3⌉ = 3 may differ
+		{0.4, []float64{0.875, 0.9375, 0.25, 0.6}, true},  // 2
+		{0.4, []float64{0.375, 0.1875, 0.75, 0.5}, false}, // though all three are listed next to the centre's
+		{0.1, []float64{0.875, 0.0625, 0.25, 0.5}, true},  // 1
+		{0.1, []float64{0.875, 0.0625, 0.75, 0.5}, false},
+		{0.1, []float64{0.125, 0.0625, 0.25, 0.6}, false}, // a number too far away
+	} {
+		if got := (region{centre: centre, side: c.side}).contains(c.u, set); got != c.want {
+			t.Errorf("side %g, %v around %v: inside is %v", c.side, c.u, centre, got)
+		}
+	}
+	s := &Sight{Set: set, Past: []Past{{Point: centre, Complete: true}}}
+	for _, u := range (trustRegion{}).propose(s) {
+		if !(region{centre: centre, side: firstSide}).contains(u, set) {
+			t.Fatalf("proposes %v, outside the region around %v", u, centre)
+		}
+	}
+}

@@ -37,7 +37,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 		for _, c := range []struct {
 			name, settings, kernel string
 			late                   int
-		}{{"as it comes", `{}`, "mixed", 0}, {"without a first design", `{"initial_design": 0}`, "matern52", 0}, {"late", `{"initial_design": 2}`, "matern52", 3}} {
+		}{{"as it comes", `{}`, "mixed", 0}, {"with an interaction", `{}`, "anova", 0}, {"without a first design", `{"initial_design": 0}`, "matern52", 0}, {"late", `{"initial_design": 2}`, "matern52", 3}} {
 			t.Run(a.Name+" "+c.name, func(t *testing.T) {
 				t.Parallel()
 				want, wantPrices := playTable(t, a, c.settings, c.kernel, c.late, plain)

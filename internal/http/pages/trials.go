@@ -19,7 +19,7 @@ import (
 // tablePage is how many trials the table shows at a time.
 const tablePage = 6
 
-// trialFilters are the choices above the table.
+// trialFilters are the choices above the table; those about limits are offered where there are any.
 var trialFilters = []struct {
 	word, label string
 	ofLimits    bool // asks nothing where there are no limits
@@ -81,14 +81,7 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 		return table, problem.Invalid("query.show", "must be one of the filters above the table", chosen)
 	}
 	v.fillTrials(&table, keep, chosen, below)
-	d := v.snap.Definition
-	for _, p := range d.Parameters {
-		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
-	}
-	for _, metric := range tableMetrics(d) {
-		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
-	}
-	if len(table.Rows) > 0 {
+	if len(table.Rows) > 0 && !v.working {
 		readout, err := s.Studies.StateOf(ctx, v.snap)
 		if err != nil && withoutModel(err) == "" {
 			return table, err
@@ -155,6 +148,20 @@ func (v visit) link(part string, query url.Values) templates.Filter {
 	return templates.Filter{URL: v.url + suffix + "#" + part, Part: v.partURL(part, query)}
 }
 
+// fetches tells whether the page fetches some of its sections once it stands.
+func (v visit) fetches() bool {
+	return !v.whole && (v.parts || len(v.snap.Trials) >= longStudy)
+}
+
+// laterPart is where the page fetches a section at the moment that it shows.
+func (v visit) laterPart(name string) string {
+	query := url.Values{}
+	if v.at > 0 {
+		query.Set("at", strconv.FormatInt(v.at, 10))
+	}
+	return v.partURL(name, query)
+}
+
 // partURL is where the page fetches one of its sections, to put it in place.
 func (v visit) partURL(part string, query url.Values) string {
 	path := v.head.URL("/parts/" + part)
@@ -172,6 +179,7 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 	d := v.snap.Definition
 	settings, metrics := make([]func(design.Value) string, len(d.Parameters)), map[string]func(float64) string{}
 	for i, p := range d.Parameters {
+		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
 		var shown []design.Value
 		for _, t := range trials {
 			if value, there := t.Parameters[p.Name]; there {
@@ -184,6 +192,7 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 		settings[i] = settingColumn(p, shown)
 	}
 	for _, metric := range tableMetrics(d) {
+		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
 		var shown []float64
 		for _, t := range trials {
 			if m, there := t.Metrics[metric]; there && m.StdDev == nil {

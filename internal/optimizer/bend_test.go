@@ -15,8 +15,12 @@ func TestASumIsNotBent(t *testing.T) {
 	if sum.Warp.Power != 1 || !(sum.Interaction < 0.05) {
 		t.Errorf("a sum is bent by the power %g, with interaction %.3g", sum.Warp.Power, sum.Interaction)
 	}
-	if product.Warp.Power == 1 || product.Interaction != 0 {
-		t.Errorf("readings far from normal are bent by the power %g under a kernel without interaction (%g)", product.Warp.Power, product.Interaction)
+	var z []float64
+	for _, r := range twentyRounds(price) {
+		z = append(z, (r.Readings[0].Value-product.Centre)/product.Scale)
+	}
+	if want := warp.Fit(z); product.Warp != want || want.Power == 1 || product.Interaction != 0 {
+		t.Errorf("under a kernel without interaction (%g) the warp is %+v; most like a normal sample are the readings with %+v", product.Interaction, product.Warp, want)
 	}
 }
 
@@ -36,15 +40,19 @@ func fittedCosts(t *testing.T, kernel string, price func(a, b int) float64) Fitt
 		Metrics: []Metric{{Name: "cost", Lambda: 1, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, Warp: true,
 			Kernel: Kernel{Name: kernel, Variance: 1, Lengthscales: []float64{1, 1}}}}}
 	cfg.Settings, _ = ResolveSettings(cfg.Algorithm, nil, cfg.Context())
-	h := &History{}
-	for i := range 20 {
-		a, b := (5*i+i/6)%6, (3*i+i/4)%4
-		h.Rounds = append(h.Rounds, Round{Point: []float64{(float64(a) + 0.5) / 6, (float64(b) + 0.5) / 4}, Arm: -1,
-			Readings: []Reading{{Told: true, Value: price(a, b), Revealed: i + 1}}})
-	}
-	f, err := mustReplay(t, cfg, h).FitNow(t.Context())
+	f, err := mustReplay(t, cfg, &History{Rounds: twentyRounds(price)}).FitNow(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f.Metrics[0]
+}
+
+// twentyRounds read the cost of twenty pairs of choices.
+func twentyRounds(price func(a, b int) float64) (rounds []Round) {
+	for i := range 20 {
+		a, b := (5*i+i/6)%6, (3*i+i/4)%4
+		rounds = append(rounds, Round{Point: []float64{(float64(a) + 0.5) / 6, (float64(b) + 0.5) / 4}, Arm: -1,
+			Readings: []Reading{{Told: true, Value: price(a, b), Revealed: i + 1}}})
+	}
+	return rounds
 }

@@ -54,9 +54,9 @@ func TestTheReadingsSayWhetherParametersAddUp(t *testing.T) {
 func TestAnInteractionThatIsFixedStays(t *testing.T) {
 	t.Parallel()
 	p := recipes(20, func(choices [3]int, u float64) float64 { return float64(choices[0]) + u })
-	p.FreeInteraction, p.Start.Interaction = false, 1.0/3
-	if got := mustFit(t, p); got.Interaction != 1.0/3 {
-		t.Errorf("fixed at 1/3 it came back as %v", got.Interaction)
+	p.FreeInteraction, p.Start.Interaction = false, 0.123
+	if got := mustFit(t, p); got.Interaction != 0.123 {
+		t.Errorf("fixed at 0.123 it came back as %v", got.Interaction)
 	}
 	p.Start.Interaction = 0
 	if got := mustFit(t, p); math.Abs(got.Interaction-0.25) > 1e-15 {

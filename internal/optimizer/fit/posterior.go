@@ -268,6 +268,9 @@ func (p *posterior) gradient() []float64 {
 	if p.problem.FreeLengthscales {
 		p.addLengthscales(gradient, inverse)
 	}
+	if p.problem.FreeLengthscales && p.kernel.Categories() != nil || p.problem.mixes() {
+		p.addChoices(gradient, inverse)
+	}
 	if p.problem.FreeNoise {
 		lambda := p.hyperparameters(p.at).Lambda
 		for i, told := range p.told {
@@ -278,9 +281,6 @@ func (p *posterior) gradient() []float64 {
 	}
 	if p.problem.FreeVariance {
 		gradient[G+1] -= 0.5 * p.signal(inverse)
-	}
-	if p.problem.mixes() {
-		gradient[G+2] -= p.mixing(inverse)
 	}
 	for i, v := range p.at {
 		_, slope := p.prior(i, v)
@@ -302,20 +302,6 @@ func (p *posterior) signal(inverse [][]float64) float64 {
 	return trace
 }
 
-// mixing is ½ Σ_ij W_ij ∂K_ij/∂ logit a, ∂a/∂ logit a being a(1 − a); on the diagonal K does not depend on it.
-func (p *posterior) mixing(inverse [][]float64) float64 {
-	slopes, sum := make([]float64, len(p.y)), 0.0
-	for i := range p.y {
-		row := slopes[:i]
-		p.kernel.InteractionSlopes(row, p.inputs.Row(i), p.inputs.Prefix(i))
-		for j, slope := range row {
-			sum += slope * (p.weights[i]*p.weights[j] - inverse[i][j])
-		}
-	}
-	a := p.hyperparameters(p.at).Interaction
-	return sum * a * (1 - a)
-}
-
 // addLengthscales subtracts ½ Σ_ij W_ij ∂K_ij/∂ln ℓ_g from each entry g.
 func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 	lengthscales := p.hyperparameters(p.at).Lengthscales
@@ -333,9 +319,6 @@ func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 			}
 		}
 	}
-	if p.kernel.Categories() != nil {
-		p.addCategories(gradient, inverse)
-	}
 }
 
 // number tells whether coordinate c is one to the kernel, as those of categories are but for mixed and anova.
@@ -343,19 +326,33 @@ func (p *Problem) number(c int) bool {
 	return p.Kernel != "mixed" && p.Kernel != anova || p.Categories == nil || p.Categories[c] < 0
 }
 
-// addCategories is addLengthscales for the categories of a mixed or an anova kernel: ∂K_ij is a multiple of K_ij, with its constant, where i and j differ in them.
-func (p *posterior) addCategories(gradient []float64, inverse [][]float64) {
-	values := make([]float64, len(p.y))
+// addChoices is addLengthscales for the categories of a mixed or an anova kernel, ∂K_ij being a multiple of K_ij, with its constant, where i and j differ in them; and for the
+// interaction of an anova kernel, ∂a/∂ logit a being a(1 − a). On the diagonal K depends on neither.
+func (p *posterior) addChoices(gradient []float64, inverse [][]float64) {
+	values, slopes, mixing := make([]float64, len(p.y)), make([]float64, len(p.y)), 0.0
 	for i := range p.y {
 		x, row := p.inputs.Row(i), values[:i]
-		p.kernel.Row(row, x, p.inputs.Prefix(i))
+		if p.problem.mixes() {
+			p.kernel.RowAndSlopes(row, slopes, x, p.inputs.Prefix(i))
+		} else {
+			p.kernel.Row(row, x, p.inputs.Prefix(i))
+		}
 		for j := range row {
-			row[j] = (row[j] + p.kernel.Constant()) * (p.weights[i]*p.weights[j] - inverse[i][j])
+			weight := p.weights[i]*p.weights[j] - inverse[i][j]
+			row[j] = (row[j] + p.kernel.Constant()) * weight
+			mixing += slopes[j] * weight
+		}
+		if !p.problem.FreeLengthscales {
+			continue
 		}
 		for _, category := range p.kernel.Categories() {
 			chosen := category.Chosen(x)
 			gradient[p.problem.Dims[chosen]] -= category.Slope * differing(row, p.columns[chosen])
 		}
+	}
+	if p.problem.mixes() {
+		a := p.hyperparameters(p.at).Interaction
+		gradient[len(gradient)-1] -= mixing * a * (1 - a)
 	}
 }
 

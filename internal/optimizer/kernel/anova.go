@@ -78,24 +78,25 @@ func (f *Function) Constant() float64 {
 	return float64(f.constant * f.scale)
 }
 
-// InteractionSlopes writes ∂k/∂a between x and X_i to dst[i], for an anova kernel. With P the product, L = ∂ ln P/∂a, s = σ²/(1 − (1 − a)^C) and D = C (1 − a)^{C−1},
+// RowAndSlopes writes k(x, X_i) to row[i], to the same bits as Row, and ∂k/∂a to slopes[i], for an anova kernel. With P the product, L = ∂ ln P/∂a, s = σ²/(1 − (1 − a)^C) and
+// D = C (1 − a)^{C−1},
 //
 //	∂k/∂a = s (P L + D) − k D/(1 − (1 − a)^C).
-func (f *Function) InteractionSlopes(dst, x []float64, X *Inputs) {
+func (f *Function) RowAndSlopes(row, slopes, x []float64, X *Inputs) {
 	if f.form != anova {
 		panic("kernel: slopes in the interaction of a kernel without one")
 	}
-	dst = dst[:X.Len()]
-	if len(dst) == 0 {
+	row, slopes = row[:X.Len()], slopes[:X.Len()]
+	if len(row) == 0 {
 		return
 	}
-	squaredDistances(dst, x, f.inverse, X.values)
-	shape(matern52, dst, 1)
+	squaredDistances(row, x, f.inverse, X.values)
+	shape(matern52, row, 1)
 	chosen := make([]int, len(f.categories))
 	for c := range chosen {
 		chosen[c] = f.categories[c].Chosen(x)
 	}
-	for i, m := range dst {
+	for i, m := range row {
 		product := math.FMA(-f.interaction, 1-m, 1)
 		rise := (m - 1) / product
 		y := X.Row(i)
@@ -105,6 +106,7 @@ func (f *Function) InteractionSlopes(dst, x []float64, X *Inputs) {
 				rise += f.categories[c].rise
 			}
 		}
-		dst[i] = f.scale * (product*rise + f.slope - (product-f.constant)*f.slope/(1-f.constant))
+		row[i] = float64((product - f.constant) * f.scale)
+		slopes[i] = f.scale * (product*rise + f.slope - (product-f.constant)*f.slope/(1-f.constant))
 	}
 }

@@ -200,8 +200,11 @@ func TestAnovaSlopesAreTheDerivatives(t *testing.T) {
 		a := rapid.Float64Range(0.02, 0.98).Draw(t, "interaction")
 		x, y := r.point(t), r.point(t)
 		const step = 1e-6
-		slope := make([]float64, 1)
-		r.anova(t, 1.4, a).InteractionSlopes(slope, x, kernel.InputsOf([][]float64{y}))
+		row, slope := make([]float64, 1), make([]float64, 1)
+		r.anova(t, 1.4, a).RowAndSlopes(row, slope, x, kernel.InputsOf([][]float64{y}))
+		if at := r.anova(t, 1.4, a).At(x, y); row[0] != at {
+			t.Fatalf("beside its slope k is %.17g, At gives %.17g", row[0], at)
+		}
 		if want := (r.formula(x, y, 1.4, a+step) - r.formula(x, y, 1.4, a-step)) / (2 * step); !(math.Abs(slope[0]-want) <= 1e-6) {
 			t.Fatalf("∂k/∂a = %g, finite difference %g", slope[0], want)
 		}

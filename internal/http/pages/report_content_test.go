@@ -17,7 +17,7 @@ import (
 // figureOf is the figure of the report whose title begins so.
 func figureOf(t *testing.T, report, title string) string {
 	t.Helper()
-	for _, figure := range regexp.MustCompile(`(?s)<figure>.*?</figure>`).FindAllString(report, -1) {
+	for _, figure := range regexp.MustCompile(`(?s)<figure[ >].*?</figure>`).FindAllString(report, -1) {
 		if strings.Contains(figure, ". "+title) {
 			return figure
 		}

@@ -295,11 +295,12 @@ func settingsInWords(settings []templates.Setting) string {
 
 func trialURL(id string, n int) string { return fmt.Sprintf("/studies/%s/trials/%d", id, n) }
 
-// capitalised begins a sentence with a name, unless the name has capitals of its own, like pH.
+// capitalised begins a sentence, unless its first word has capitals of its own, like pH.
 func capitalised(name string) string {
-	if strings.ToLower(name) != name {
+	first, _, _ := strings.Cut(name, " ")
+	if strings.ToLower(first) != first {
 		return name
 	}
-	first, size := utf8.DecodeRuneInString(name)
-	return string(unicode.ToUpper(first)) + name[size:]
+	letter, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(letter)) + name[size:]
 }

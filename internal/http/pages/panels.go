@@ -13,9 +13,9 @@ import (
 
 // Heights of panels in pixels.
 const (
-	bestHeight   = 144
-	limitHeight  = 92
-	lesserHeight = 60
+	bestHeight   = 136
+	limitHeight  = 84
+	lesserHeight = 54
 )
 
 // Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials and those that stand out; the rest is drawn as bars
@@ -184,7 +184,7 @@ func (p *panelling) bestPanel() templates.Panel {
 	improved := map[int]bool{}
 	line := templates.Trace{Name: "best reading so far", Style: templates.Step}
 	if len(p.snap.Definition.Constraints) > 0 {
-		line.Name = "best reading within today’s limits so far"
+		line.Name = "best within today’s limits so far"
 	}
 	for i, number := range p.best {
 		if number > 0 && (i == 0 || p.best[i-1] != number) {
@@ -222,6 +222,8 @@ func (p *panelling) bestWords() string {
 	switch {
 	case best == nil && len(p.snap.Definition.Constraints) == 0:
 		return "No " + o.Metric + " has been measured yet."
+	case best == nil && p.over():
+		return "No trial was found to be within every limit."
 	case best == nil:
 		return "No trial is known to be within every limit yet."
 	}
@@ -345,6 +347,11 @@ func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
 		if v.Bound != nil && !dwarfs(now) {
 			push(&bound, row.Number, v.Bound)
 			all = append(all, *v.Bound)
+		}
+	}
+	for _, trace := range []*templates.Trace{&hard, &soft, &estimated, &bound} { // the last holds until the next trial
+		if n := len(trace.X); n > 0 {
+			trace.X, trace.Y = append(trace.X, len(p.snap.Trials)+1), append(trace.Y, trace.Y[n-1])
 		}
 	}
 	within, _, _ := robustRange(nil, append(all, 0))

@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -21,18 +22,18 @@ const tablePage = 6
 // trialFilters are the choices above the table; those about limits are offered where there are any.
 var trialFilters = []struct {
 	word, label string
+	ofLimits    bool // asks nothing where there are no limits
 	keep        func(*ledger.Trial) bool
-	limits      bool
 }{
-	{word: "", label: "All", keep: func(*ledger.Trial) bool { return true }},
-	{word: "waiting", label: "Waiting", keep: (*ledger.Trial).Waiting},
-	{word: "feasible", label: "Within limits", keep: func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }, limits: true},
-	{word: "violated", label: "Limit broken", keep: func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }, limits: true},
-	{word: "unknown", label: "Not known", keep: func(t *ledger.Trial) bool { return t.Feasible == nil }, limits: true},
-	{word: "closed", label: "Failed or not run", keep: func(t *ledger.Trial) bool {
+	{"", "All", false, func(*ledger.Trial) bool { return true }},
+	{"waiting", "Waiting", false, (*ledger.Trial).Waiting},
+	{"feasible", "Within limits", true, func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }},
+	{"violated", "Limit broken", true, func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }},
+	{"unknown", "Not known", true, func(t *ledger.Trial) bool { return t.Feasible == nil }},
+	{"closed", "Failed or not run", false, func(t *ledger.Trial) bool {
 		return t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned
 	}},
-	{word: "excluded", label: "Excluded", keep: func(t *ledger.Trial) bool { return t.Excluded }},
+	{"excluded", "Excluded", false, func(t *ledger.Trial) bool { return t.Excluded }},
 }
 
 // trialsQuery keeps which trials to show and below which number to begin.
@@ -69,7 +70,7 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 		if current {
 			keep = f.keep
 		}
-		if f.limits && len(v.snap.Definition.Constraints) == 0 {
+		if f.ofLimits && !current && !v.limited() {
 			continue
 		}
 		filter := v.trialsLink(f.word, 0)
@@ -197,7 +198,7 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 	}
 }
 
-// settingColumn writes values of a parameter with equally many decimals, as many as its usual form needs.
+// settingColumn writes values of a parameter with equally many decimals, as many as its usual form needs, or on a log scale with equally many digits.
 func settingColumn(p design.Parameter, values []design.Value) func(design.Value) string {
 	var decimals int
 	for _, value := range values {
@@ -205,17 +206,23 @@ func settingColumn(p design.Parameter, values []design.Value) func(design.Value)
 		decimals = max(decimals, len(fraction))
 	}
 	return func(value design.Value) string {
-		if value.IsText || p.Scale == "log" || powerOf(value.Number) != 0 {
+		switch {
+		case value.IsText || powerOf(value.Number) != 0:
 			return settingText(p, value)
+		case p.Scale == "log" && p.Type == design.Real && p.Step == nil && value.Number > 0:
+			return design.Typeset(strconv.FormatFloat(value.Number, 'f', max(0, logDigits-1-int(math.Floor(math.Log10(value.Number)))), 64))
 		}
 		return design.Typeset(strconv.FormatFloat(value.Number+0, 'f', decimals, 64))
 	}
 }
 
+// logDigits is how many digits a value on a log scale is written with, as FormatSetting does.
+const logDigits = 4
+
 func (v visit) trialRow(t *ledger.Trial, settings []func(design.Value) string, metrics map[string]func(float64) string) templates.TrialRow {
 	d := v.snap.Definition
 	row := templates.TrialRow{
-		Number: t.Number, URL: trialURL(v.snap.ID, t.Number), Mark: markOf(t), State: v.stateWords(t), Excluded: t.Excluded,
+		Number: t.Number, URL: trialURL(v.snap.ID, t.Number), Mark: v.markOf(t), State: v.stateWords(t), Excluded: t.Excluded,
 		Note: t.Note, When: stamp(t.CreatedAt, v.now), Operates: v.head.Operates,
 	}
 	chosen := v.chosenInstead(t)

@@ -418,6 +418,9 @@ func (s *Site) gain(ctx context.Context, v visit, readout study.Readout, now boo
 	if !now {
 		return templates.Gain{Later: v.head.URL("/parts/gain")}, nil
 	}
+	if _, missing := v.snap.Compiled().Known(design.Brought{}, "body"); len(missing) > 0 {
+		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}, nil
+	}
 	prospect, err := s.Studies.ProspectOf(ctx, v.snap)
 	if err != nil {
 		return templates.Gain{}, err
@@ -432,7 +435,7 @@ func (v visit) gainOf(prospect *study.Prospect, recommended *study.Recommendatio
 		return templates.Gain{Words: "As far as the model knows, no settings have a 90" + thin + "% chance to stay within every limit."}
 	}
 	best := v.expected(o.Metric, prospect.Believed)
-	gain := templates.Gain{Best: &best, Settings: settingsLine(d, prospect.Parameters)}
+	gain := templates.Gain{Best: &best, Settings: settingsLine(d, prospect.Parameters), Many: len(d.Parameters) > 6}
 	if len(d.Constraints) > 0 {
 		gain.Chance = &templates.Value{Text: percent(prospect.FeasibilityProbability), Raw: raw(prospect.FeasibilityProbability)}
 	}

@@ -212,17 +212,18 @@ func span(d time.Duration) string {
 }
 
 // markOf is the shape that says how a trial stands.
-func markOf(t *ledger.Trial) string {
+func (v visit) markOf(t *ledger.Trial) string {
 	switch {
-	case t.Feasible != nil && *t.Feasible:
-		return string(templates.Feasible)
-	case t.Feasible != nil:
-		return string(templates.Violated)
-	case t.Waiting():
+	case t.Waiting() && (t.Feasible == nil || !v.limited()):
 		return string(templates.Waiting)
+	case !v.limited() && t.Status != ledger.StatusCompleted:
+		return string(templates.Unknown)
 	}
-	return string(templates.Unknown)
+	return string(styleOf(t))
 }
+
+// limited tells whether there are limits at all: without them, every trial is within all of them, which says nothing.
+func (v visit) limited() bool { return len(v.snap.Definition.Constraints) > 0 }
 
 // stateWords say how a trial stands.
 func (v visit) stateWords(t *ledger.Trial) string {
@@ -234,12 +235,12 @@ func (v visit) stateWords(t *ledger.Trial) string {
 		words = "not run"
 	case t.Status == ledger.StatusSuggested:
 		words = "waiting"
-	case t.Status == ledger.StatusPartial && t.Feasible == nil:
+	case t.Status == ledger.StatusPartial && (t.Feasible == nil || !v.limited()):
 		words = "waiting for the rest"
+	case !v.limited():
+		words = "measured"
 	case t.Feasible == nil:
 		words = "not known"
-	case len(v.snap.Definition.Constraints) == 0:
-		words = "measured"
 	case *t.Feasible:
 		words = "within limits"
 	default:
@@ -297,8 +298,8 @@ func trialURL(id string, n int) string { return fmt.Sprintf("/studies/%s/trials/
 
 // capitalised begins a sentence, unless its first word has capitals of its own, like pH.
 func capitalised(name string) string {
-	first, _, _ := strings.Cut(name, " ")
-	if strings.ToLower(first) != first {
+	word, _, _ := strings.Cut(name, " ")
+	if strings.ToLower(word) != word {
 		return name
 	}
 	letter, size := utf8.DecodeRuneInString(name)

@@ -47,7 +47,7 @@ func TestTheReportHasTheMap(t *testing.T) {
 			t.Errorf("the map lacks %s", what)
 		}
 	}
-	cell := regexp.MustCompile(`<td[^>]*>([^<]*)</td>`)
+	cell := regexp.MustCompile(`<td[^>]*>(.*?)</td>`)
 	row := regexp.MustCompile(`(?s)<tbody>\s*<tr>.*?</tr>`).FindString(figure)
 	head := regexp.MustCompile(`<th[^>]*class="number"[^>]*>\s*([^<\s]+)`).FindAllStringSubmatch(figure, -1)
 	cells := cell.FindAllStringSubmatch(row, -1)

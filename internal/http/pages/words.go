@@ -299,7 +299,7 @@ func trialURL(id string, n int) string { return fmt.Sprintf("/studies/%s/trials/
 // capitalised begins a sentence, unless its first word has capitals of its own, like pH.
 func capitalised(name string) string {
 	word, _, _ := strings.Cut(name, " ")
-	if strings.ToLower(word) != word {
+	if word == "" || strings.ToLower(word) != word {
 		return name
 	}
 	letter, size := utf8.DecodeRuneInString(name)

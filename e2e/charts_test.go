@@ -95,8 +95,59 @@ func TestChartsAnswer(t *testing.T) {
 		t.Errorf("pressed again, %d of %d came back", again, before)
 	}
 
+	// The keyboard does what pressing does, and stays on the name when the chart is drawn again.
+	ask[any](p, `document.querySelector('#chart-progress [data-name="within the limit"]').focus(), 0`)
+	p.keys(" ")
+	if left := ask[int](p, within); left != 0 || p.count(`#chart-progress [data-name="within the limit"][aria-pressed="false"]:focus`) != 1 {
+		t.Errorf("after the space key %d traces are left, the focus is on %s", left, ask[string](p, "document.activeElement.outerHTML"))
+	}
+	p.keys(" ")
+	if again := ask[int](p, within); again != before {
+		t.Errorf("after another, %d of %d came back", again, before)
+	}
+
 	first := ask[int](p, `document.querySelector("#chart-progress").sheet.frames[0].traces.find((t) => t.trial).trial[0]`)
 	ask[any](p, `(() => { const node = document.querySelector("#chart-progress"), frame = node.sheet.frames[0], trace = frame.traces.find((t) => t.trial), box = node.querySelector("svg").getBoundingClientRect();
 		node.dispatchEvent(new MouseEvent("click", {clientX: box.left + frame.x(trace.x[0]), clientY: box.top + frame.y(trace.y[0])})); return 0 })()`)
 	p.until("the trial's page", fmt.Sprintf(`location.pathname.endsWith("/trials/%d")`, first))
+}
+
+// TestWhatIsUnfoldedStaysSo: when the study changes, the numbers and the trust that somebody reads stay unfolded, also where they were fetched.
+func TestWhatIsUnfoldedStaysSo(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, shaped("Unfolded", 1, 1))
+	site.told(t, id, 1, 1, 70)
+	site.asks(t, id, 1)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.drawn()
+	p.click("#chart-progress-numbers > summary")
+	p.until("the numbers", `document.querySelectorAll("#chart-progress-numbers td").length > 70`)
+	p.click("#trust > summary")
+	site.api(t, "POST", "/studies/"+id+"/trials/71/tell", map[string]any{"metrics": map[string]any{"yield": 71.5, "impurity 1": 0.4}}, nil)
+	p.until("the change", `document.querySelector("#trial-71 td:nth-child(2)")?.textContent.includes("within")`)
+	p.until("both to stay unfolded", `document.querySelector("#trust[open]") && document.querySelectorAll("#chart-progress-numbers[open] td").length > 70 && document.querySelector("#chart-progress-numbers").textContent.includes("71.5")`)
+}
+
+// TestTicksHaveNoIdleDigits: what a subtraction leaves behind is no digit of a tick, and ticks at the end of an axis keep clear of those before.
+func TestTicksHaveNoIdleDigits(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Ticks"))
+	site.play(t, id, 3)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.drawn()
+	if got := ask[string](p, `[0.2, 0.3, 0.4, 0.5].map(plots.alike([0.2, 0.3, 0.4, 0.5])).join(" ")`); got != "0.2 0.3 0.4 0.5" {
+		t.Errorf("ticks at tenths are written %s", got)
+	}
+	touching := ask[string](p, `(() => { const root = plots.add(document.body, "svg"), found = [];
+		plots.frameOf(root, {left: 40, top: 0, width: 100, height: 40}, {x: {domain: [0.6, 12.4], ticks: 6, whole: true}, y: {domain: [0, 1]}}, {size: 11, inward: true, bare: {y: true}});
+		const boxes = [...root.querySelectorAll("text")].map((text) => text.getBoundingClientRect()).sort((a, b) => a.left - b.left);
+		for (let i = 1; i < boxes.length; i++) if (boxes[i].left < boxes[i - 1].right + 4) found.push(i);
+		root.remove(); return boxes.length < 3 ? "only " + boxes.length : found.join(" ") })()`)
+	if touching != "" {
+		t.Errorf("ticks touch: %s", touching)
+	}
 }

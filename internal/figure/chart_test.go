@@ -41,6 +41,42 @@ func TestChartDrawsEverything(t *testing.T) {
 	}
 }
 
+// Marks of a style are one path with a piece for each; what is drawn between them, or can be looked through, stays apart.
+func TestMarksOfAStyleAreOnePath(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	dots, triangles := Marks{Shape: Dot}, Marks{Shape: Triangle}
+	for i := range n {
+		dots.X, dots.Y = append(dots.X, float64(i)), append(dots.Y, math.Sin(float64(i)))
+		triangles.X, triangles.Y = append(triangles.X, float64(i)), append(triangles.Y, math.Cos(float64(i)))
+	}
+	bare, err := Chart{X: Axis{High: n}, Y: Axis{Low: -1, High: 1}}.SVG("title")
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := Chart{X: Axis{High: n}, Y: Axis{Low: -1, High: 1}, Marks: []Marks{dots, triangles}}.SVG("title")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if more := strings.Count(drawn, "<path") - strings.Count(bare, "<path"); more != 2 {
+		t.Errorf("two kinds of marks are %d paths", more)
+	}
+	if pieces := strings.Count(drawn, "Z") - strings.Count(bare, "Z"); pieces != 2*n {
+		t.Errorf("%d marks are drawn in %d pieces", 2*n, pieces)
+	}
+	const one, other, clear = `<path d="M1" style="fill:#000000" />` + "\n", `<path d="M2" style="fill:#111111" />` + "\n", `<path d="M3" style="fill:#000000;fill-opacity:0.5" />` + "\n"
+	for given, want := range map[string]string{
+		"<svg>" + one + one + other + "</svg>": `<svg><path d="M1M1" style="fill:#000000" />` + "\n" + other + "</svg>",
+		one + "<g>" + one + "</g>":             one + "<g>" + one + "</g>",
+		clear + clear + one:                    clear + clear + one,
+		"nothing":                              "nothing",
+	} {
+		if got := joined(given); got != want {
+			t.Errorf("%q is joined to %q", given, got)
+		}
+	}
+}
+
 // What lies beyond the range is drawn at its edge, not outside the axes.
 func TestChartKeepsToItsRange(t *testing.T) {
 	t.Parallel()

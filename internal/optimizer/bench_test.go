@@ -136,9 +136,12 @@ func amongArms(cfg *Config, h *History) *History {
 }
 
 // byDefault is a study as a lab gets it that touches no setting: log-cei, everything fitted, four parameters and two limits.
-func byDefault(b *testing.B, arms int) *Config {
+func byDefault(b *testing.B, arms int) *Config { return everythingFitted(b, "log-cei", arms) }
+
+// everythingFitted is a study of an algorithm at its default settings: everything fitted, four parameters and two limits.
+func everythingFitted(b *testing.B, algorithm string, arms int) *Config {
 	return plain(b, 4, 2, func(c *Config) {
-		c.Algorithm, c.Standardize, c.Fit = "log-cei", true, true
+		c.Algorithm, c.Standardize, c.Fit = algorithm, true, true
 		for i := range c.Metrics {
 			m := &c.Metrics[i]
 			m.FreeLengthscales, m.FreeNoise, m.FreeVariance, m.Warp = true, true, true, true
@@ -152,25 +155,30 @@ func byDefault(b *testing.B, arms int) *Config {
 // BenchmarkDefault45 tells the last of 45 trials and suggests the next, on a continuous space and among 1728 candidates; the last fit was made from 44
 // readings, or from 40, so that another one is due first.
 func BenchmarkDefault45(b *testing.B) {
-	for _, space := range []struct {
+	b.Run("continuous", func(b *testing.B) { tellAndAsk45(b, byDefault(b, 0)) })
+	b.Run("candidates", func(b *testing.B) { tellAndAsk45(b, byDefault(b, 1728)) })
+}
+
+// BenchmarkDrawn45 does the same with the algorithm that draws whole functions over 1728 candidates, each metric having a kernel of its own.
+func BenchmarkDrawn45(b *testing.B) { tellAndAsk45(b, everythingFitted(b, "ckb-ts", 1728)) }
+
+func tellAndAsk45(b *testing.B, cfg *Config) {
+	for _, fit := range []struct {
 		name string
-		arms int
-	}{{"continuous", 0}, {"candidates", 1728}} {
-		for name, fitted := range map[string]int{"": 44, "/fit due": 40} {
-			b.Run(space.name+name, func(b *testing.B) {
-				cfg := byDefault(b, space.arms)
-				h := amongArms(cfg, played(cfg, 45, 1))
-				s := refit(b, mustReplay(b, cfg, &History{Rounds: h.Rounds[:fitted]}))
-				s = sure(s.Extend(background, &History{Rounds: h.Rounds[:44], Fits: s.history.Fits}))
-				for b.Loop() {
-					told := sure(s.Extend(background, &History{Rounds: h.Rounds, Fits: s.history.Fits}))
-					if told.FitDue() != (fitted == 40) {
-						b.Fatal("a fit is due at another time")
-					}
-					suggest(b, refit(b, told))
+		from int
+	}{{"no fit due", 44}, {"fit due", 40}} {
+		b.Run(fit.name, func(b *testing.B) {
+			h := amongArms(cfg, played(cfg, 45, 1))
+			s := refit(b, mustReplay(b, cfg, &History{Rounds: h.Rounds[:fit.from]}))
+			s = sure(s.Extend(background, &History{Rounds: h.Rounds[:44], Fits: s.history.Fits}))
+			for b.Loop() {
+				told := sure(s.Extend(background, &History{Rounds: h.Rounds, Fits: s.history.Fits}))
+				if told.FitDue() != (fit.from == 40) {
+					b.Fatal("a fit is due at another time")
 				}
-			})
-		}
+				suggest(b, refit(b, told))
+			}
+		})
 	}
 }
 

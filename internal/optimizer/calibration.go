@@ -3,6 +3,9 @@ package optimizer
 import (
 	"context"
 	"math"
+	"slices"
+
+	"headroom/internal/optimizer/checkpoint"
 )
 
 // Calibrations returns one per metric. With standardised outputs, rounds decided before the metric had a centre and a scale
@@ -13,6 +16,10 @@ func (s *State) Calibrations(ctx context.Context) ([]Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
+	before, err := s.playedBefore(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for i := range out {
 		for n, r := range s.history.Rounds {
 			e := s.eraAt(n + 1)
@@ -20,7 +27,7 @@ func (s *State) Calibrations(ctx context.Context) ([]Calibration, error) {
 			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || unscaled {
 				continue
 			}
-			out[i].add(n+1, trace[n].residuals[i], e.models[i].freedom, s.readBefore(n+1, i))
+			out[i].add(n+1, trace[n].residuals[i], e.models[i].freedom, s.readAmong(before[n], n+1, i))
 		}
 		for _, c := range []*Coverage{&out[i].Coverage, &out[i].New, &out[i].Repeated} {
 			c.divide()
@@ -29,15 +36,33 @@ func (s *State) Calibrations(ctx context.Context) ([]Calibration, error) {
 	return out, nil
 }
 
-// readBefore tells whether decision t had seen a reading of the metric at the point it chose.
-func (s *State) readBefore(t, metric int) bool {
-	for n := range s.history.Rounds[:t-1] {
-		r := &s.history.Rounds[n]
-		if !r.Excluded && r.Readings[metric].seenAt(t) && samePlace(s.placeOf(n+1), s.placeOf(t)) {
-			return true
+// placeWork is about how many multiplications of a solve take as long as comparing two places.
+const placeWork = 8
+
+// playedBefore lists for each round the rounds before it that were played at the same place. The error is that of ctx.
+func (s *State) playedBefore(ctx context.Context) ([][]int, error) {
+	before := make([][]int, len(s.history.Rounds))
+	work := checkpoint.NewMeter(ctx)
+	for n := range before {
+		here := s.placeOf(n + 1)
+		for t := 1; t <= n; t++ {
+			if samePlace(s.placeOf(t), here) {
+				before[n] = append(before[n], t)
+			}
+		}
+		if err := work.Spend(placeWork * n); err != nil {
+			return nil, err
 		}
 	}
-	return false
+	return before, nil
+}
+
+// readAmong tells whether decision t had seen a reading of the metric in one of the rounds given.
+func (s *State) readAmong(rounds []int, t, metric int) bool {
+	return slices.ContainsFunc(rounds, func(n int) bool {
+		r := &s.history.Rounds[n-1]
+		return !r.Excluded && r.Readings[metric].seenAt(t)
+	})
 }
 
 func (c *Calibration) add(round int, residual, freedom float64, repeated bool) {

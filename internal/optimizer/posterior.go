@@ -4,9 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sync"
 
-	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 )
@@ -148,51 +146,4 @@ func (s *State) expectedReward(mean, sd float64) float64 {
 	}
 	value, _ := t.moments(mean, sd)
 	return t.sign * value
-}
-
-// looking is how far looking back has come: the posteriors shown, at the points of the first rounds, per target. Callers that need it at the
-// same time work on it in turns.
-type looking struct {
-	mu        sync.Mutex
-	rounds    int
-	estimates []policy.Estimate
-}
-
-// lookingBack returns the posteriors shown, at the points of all rounds. The error is that of ctx, later calls going on from there.
-func (s *State) lookingBack(ctx context.Context) ([]policy.Estimate, error) {
-	for {
-		if done, err := s.lookFurther(ctx); done || err != nil {
-			return s.lookBack.estimates, err
-		}
-		if err := checkpoint.Reach(ctx); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// lookFurther takes the next rounds, a slice of work for a core or two, and tells whether they were the last.
-func (s *State) lookFurther(ctx context.Context) (done bool, err error) {
-	l := &s.lookBack
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := len(s.history.Rounds)
-	if l.estimates != nil && l.rounds == n {
-		return true, nil
-	}
-	if l.estimates == nil {
-		l.estimates = make([]policy.Estimate, len(s.targets))
-	}
-	var at []Place
-	for _, r := range s.history.Rounds[l.rounds:min(n, l.rounds+max(1, 20*checkpoint.Slice/(n*n+1)))] {
-		at = append(at, Place{r.Point, r.Arm})
-	}
-	further, err := s.estimate(checkpoint.Without(ctx), s.display, at, nil)
-	if err != nil {
-		return false, err
-	}
-	for k, e := range further {
-		l.estimates[k].Mean, l.estimates[k].SD = append(l.estimates[k].Mean, e.Mean...), append(l.estimates[k].SD, e.SD...)
-	}
-	l.rounds += len(at)
-	return l.rounds == n, nil
 }

@@ -126,12 +126,8 @@ func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]floa
 	group := cores.New()
 	for i := range v.sources {
 		group.Go(func() error {
-			src := &v.sources[i]
-			covariance, err := s.covariance(ctx, v, src, at)
-			if err != nil {
-				return err
-			}
-			roots[i], err = factor.SemidefiniteRoot(ctx, covariance)
+			root, err := factor.SemidefiniteRoot(ctx, func() ([][]float64, error) { return s.covariance(ctx, v, &v.sources[i], at) })
+			roots[i] = root
 			return err
 		})
 	}

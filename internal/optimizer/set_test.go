@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
 )
 
@@ -88,6 +90,17 @@ func TestJoint(t *testing.T) {
 		if math.Abs(got-want) > tolerance {
 			t.Errorf("%s of the draws is %g, want %g", what, got, want)
 		}
+	}
+	root := sure(factor.SemidefiniteRoot(background, func() ([][]float64, error) {
+		return src.data.Covariance(background, state.inputs(src.kernel, state.cfg.Space.places()))
+	}))
+	var normals []float64
+	f := sight.Set.Joint(nil)(0, width, func() float64 {
+		normals = append(normals, source.NormFloat64())
+		return normals[len(normals)-1]
+	})
+	for c, row := range root {
+		within(fmt.Sprint("place ", c), f[c], sight.Reward.Mean[c]+width*factor.Dot(row, normals), 1e-9)
 	}
 	within("mean", mean, sight.Reward.Mean[i], 5*width*sight.Reward.SD[i]/math.Sqrt(draws))
 	within("variance", square/draws-mean*mean, width*width*covariance[i][i], 0.05*width*width*covariance[i][i])

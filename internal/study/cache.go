@@ -32,6 +32,7 @@ type cached struct {
 	snap   *ledger.Snapshot
 	replay *replay // worked out when first asked for
 	state  int64   // bytes of the replayed state and of the charts drawn from it
+	held   int     // by how many it is held
 }
 
 // priorState is the latest state replayed of a study, which the next one extends.
@@ -106,17 +107,17 @@ func (c *cache) put(snap *ledger.Snapshot) *ledger.Snapshot {
 	c.holds(study, snap.BytesBeside(study.neighbours(snap.Version)...))
 	study.versions[snap.Version] = c.recent.PushFront(&cached{snap: snap, replay: newReplay()})
 	study.newest = max(study.newest, snap.Version)
-	if len(study.versions) > mostVersions {
-		c.drop(study.leastRecent(c.recent))
+	if oldest := study.leastRecent(c.recent); len(study.versions) > mostVersions && oldest != nil {
+		c.drop(oldest)
 	}
 	c.shrink()
 	return snap
 }
 
-// leastRecent is the version used longest ago.
+// leastRecent is the version used longest ago that nobody holds, nil if there is none.
 func (study *cachedStudy) leastRecent(recent *list.List) *list.Element {
 	for element := recent.Back(); element != nil; element = element.Prev() {
-		if one := element.Value.(*cached); study.versions[one.snap.Version] == element {
+		if one := element.Value.(*cached); one.held == 0 && study.versions[one.snap.Version] == element {
 			return element
 		}
 	}
@@ -209,10 +210,48 @@ func (c *cache) toExtend(snap *ledger.Snapshot) *optimizer.State {
 	return nil
 }
 
-// shrink drops what was used longest ago until the rest fits. The last one used stays however large it is.
+// hold keeps a version, if the cache has it, until it is let go of: what took minutes to work out for somebody who waits is not to go before it is
+// fetched, because others were at work.
+func (c *cache) hold(snap *ledger.Snapshot) (letGo func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element := c.entry(snap)
+	if element == nil {
+		return func() {}
+	}
+	one := element.Value.(*cached)
+	one.held++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		one.held--
+		c.shrink()
+	}
+}
+
+// most is how many bytes may be used: the limit, or a quarter of it beside what is held.
+func (c *cache) most() int64 {
+	most := c.limit / 4
+	for element := c.recent.Front(); element != nil; element = element.Next() {
+		if one := element.Value.(*cached); one.held > 0 {
+			most += one.state
+		}
+	}
+	return max(most, c.limit)
+}
+
+// shrink drops what was used longest ago until the rest fits. The last one used stays however large it is, and what is held.
 func (c *cache) shrink() {
-	for c.used > c.limit && c.recent.Len() > 1 {
-		c.drop(c.recent.Back())
+	if c.used <= c.limit {
+		return
+	}
+	most := c.most()
+	for element := c.recent.Back(); c.used > most && element != c.recent.Front(); {
+		before := element.Prev()
+		if element.Value.(*cached).held == 0 {
+			c.drop(element)
+		}
+		element = before
 	}
 }
 

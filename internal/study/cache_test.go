@@ -43,6 +43,36 @@ func TestCacheDropsWhatWasUsedLongestAgo(t *testing.T) {
 	}
 }
 
+// What is held stays while others are at work, beside a quarter of the limit for those, and goes as anything else when it is let go of.
+func TestWhatIsHeldStays(t *testing.T) {
+	t.Parallel()
+	made := newBench(t, oven()).snap
+	one := made.BytesBeside()
+	version := func(id string) *ledger.Snapshot {
+		snap := *made
+		snap.ID, snap.Version = id, 1
+		return &snap
+	}
+	c := newCache(8 * one)
+	large := c.put(version("large"))
+	c.grew(large, c.replayOf(large), 20*one)
+	letGo := c.hold(large)
+	others := func(from int) {
+		for i := range 30 {
+			c.put(version(fmt.Sprint("small", from+i)))
+		}
+	}
+	others(0)
+	if _, versions := c.size(); c.upTo("large", 0) != large || versions < 2 || versions > 4 {
+		t.Errorf("beside what is held, %d versions are kept; what is held: %v", versions-1, c.upTo("large", 0))
+	}
+	letGo()
+	others(100)
+	if used, _ := c.size(); c.upTo("large", 0) != nil || used > c.limit {
+		t.Errorf("what was let go of stays, with %d of %d bytes", used, c.limit)
+	}
+}
+
 // ledgers are the events of so many studies of so many trials.
 func ledgers(t *testing.T, studies, trials int) [][]ledger.Event {
 	t.Helper()

@@ -2,7 +2,6 @@ package study
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -77,7 +76,7 @@ func unitIsUnique(d design.Definition, p design.Parameter) bool {
 	return !slices.ContainsFunc(d.Parameters, func(other design.Parameter) bool { return other.Name != p.Name && other.Unit == p.Unit })
 }
 
-// predictions lists the objective and every constraint: mean ± sd, the limit, the chance to stay within it.
+// predictions lists the objective and every constraint: mean ± sd, the limit, and the chance to stay within it, or within all where there are several.
 // What nobody has measured yet has no number: it would be the prior's alone.
 func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 	o := d.Objective
@@ -88,15 +87,29 @@ func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 		number, deviation := design.FormatValue(mean, p.decision.SD[o.Metric])
 		parts = append(parts, fmt.Sprintf("predicted %s %s", o.Metric, design.WithUnit(number+" ± "+deviation, o.Unit, " ")))
 	}
+	learned, foretold, kept := 0, true, true
 	for _, c := range d.Constraints {
-		if text := predictConstraint(c, p, who); text != "" {
+		if value, ok := p.known[c.Name]; ok {
+			kept = kept && c.Holds(value)
+			continue
+		}
+		learned++
+		foretold = foretold && !who.unread[c.Metric]
+	}
+	own := learned == 1 && kept // then the chance for every limit is that of the one that is learned
+	for _, c := range d.Constraints {
+		if text := predictConstraint(c, p, who, own); text != "" {
 			parts = append(parts, text)
 		}
+	}
+	if learned > 0 && foretold && !own {
+		parts = append(parts, "chance to stay within every limit "+design.FormatPercent(p.decision.FeasibilityProbability))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func predictConstraint(c design.Constraint, p chosenPoint, who chosenBy) string {
+// predictConstraint is what is expected of one limit; own tells that the decision's chance to stay within every limit is that of this one.
+func predictConstraint(c design.Constraint, p chosenPoint, who chosenBy, own bool) string {
 	if value, ok := p.known[c.Name]; ok {
 		return fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
 			design.WithUnit(design.FormatNumber(value), c.Unit, " "), design.WithUnit(design.FormatNumber(c.Threshold), c.Unit, " "))
@@ -110,19 +123,11 @@ func predictConstraint(c design.Constraint, p chosenPoint, who chosenBy) string 
 		return fmt.Sprintf("no reading of %s yet (limit %s)", c.Name, design.WithUnit(design.FormatLimit(c.Threshold, sd), c.Unit, " "))
 	}
 	number, deviation := design.FormatValue(mean, sd)
-	return fmt.Sprintf("%s %s (limit %s, chance to stay within %s)", c.Name, design.WithUnit(number+" ± "+deviation, c.Unit, " "),
-		design.WithUnit(design.FormatLimit(c.Threshold, sd), c.Unit, " "), design.FormatPercent(chanceWithin(c, mean, sd)))
-}
-
-// chanceWithin is P(g ≤ 0) of a normal metric, Φ(−excess(mean)/sd).
-func chanceWithin(c design.Constraint, mean, sd float64) float64 {
-	if !(sd > 0) {
-		if c.Holds(mean) {
-			return 1
-		}
-		return 0
+	limit := "limit " + design.WithUnit(design.FormatLimit(c.Threshold, sd), c.Unit, " ")
+	if own {
+		limit += ", chance to stay within " + design.FormatPercent(p.decision.FeasibilityProbability)
 	}
-	return 0.5 * math.Erfc(c.Excess(mean)/(sd*math.Sqrt2))
+	return fmt.Sprintf("%s %s (%s)", c.Name, design.WithUnit(number+" ± "+deviation, c.Unit, " "), limit)
 }
 
 func because(d design.Definition, p chosenPoint, who chosenBy) string {

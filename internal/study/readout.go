@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"headroom/internal/memory"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -203,13 +204,30 @@ const (
 // mostPoints is how many points one request can ask about.
 const mostPoints = 10000
 
-// StateOf says what the algorithm makes of snap: what its next decision would use.
+// StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out at most once for each version in the cache, and
+// to be read only.
 func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
-	state, err := s.state(ctx, snap)
+	r := s.cache.replayOf(snap)
+	state, err := s.replayed(ctx, snap, r)
 	if err != nil {
 		return Readout{}, err
 	}
-	return s.readout(ctx, snap, state)
+	select {
+	case r.reading <- struct{}{}:
+		defer func() { <-r.reading }()
+	case <-ctx.Done():
+		return Readout{}, ctx.Err()
+	}
+	if r.readout != nil {
+		return *r.readout, nil
+	}
+	out, err := s.readout(ctx, snap, state)
+	if err != nil {
+		return Readout{}, err
+	}
+	r.readout = &out
+	s.cache.grew(snap, r, memory.NewMeter().Of(r.readout))
+	return out, nil
 }
 
 func (s *Service) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (out Readout, err error) {

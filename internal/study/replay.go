@@ -14,14 +14,23 @@ type replay struct {
 	err        error
 	posteriors posteriors
 	prospect   prospectAt
+	reading    chan struct{} // held by whoever works out the readout
+	readout    *Readout
+	made       made
 }
 
-func newReplay() *replay { return &replay{turn: make(chan struct{}, 1)} }
+func newReplay() *replay {
+	return &replay{turn: make(chan struct{}, 1), reading: make(chan struct{}, 1)}
+}
 
 // state returns what the algorithm makes of snap, worked out at most once for each version in the cache and, where possible, from
 // the state of another version of the study.
 func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
-	r := s.cache.replayOf(snap)
+	return s.replayed(ctx, snap, s.cache.replayOf(snap))
+}
+
+// replayed is state where r is the snapshot's place in the cache.
+func (s *Service) replayed(ctx context.Context, snap *ledger.Snapshot, r *replay) (*optimizer.State, error) {
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()

@@ -33,6 +33,7 @@ type Service struct {
 	jobs          *supervisor.Supervisor
 	fits          *fitter
 	verifications *verifications
+	preparations  preparations
 	imports       chan struct{} // a place for each study that may be imported at once
 	writing       Queues
 	asks          askings

@@ -100,9 +100,9 @@ globalThis.plots = (() => {
   }
 
   // frameOf is a place for data: its scales, and its lines and ticks drawn. bare leaves out what is written at an axis, or the
-  // lines across; inward keeps what is written at the ends of the x axis within the frame.
+  // lines across; inward keeps what is written at the ends of the x axis within the frame; room is for what is written at the y axis.
   function frameOf(root, place, axes, options = {}) {
-    const { left, top, width, height } = place, { size = 12, bare = {}, inward } = options;
+    const { left, top, width, height } = place, { size = 12, bare = {}, inward, room = left - 7 } = options;
     const x = scaleOf(axes.x, axes.x.domain, [left, left + width]), y = scaleOf(axes.y, axes.y.domain, [top + height, top]);
     const ink = { "font-size": size, fill: "var(--muted)" };
     const yTicks = ticksOf(axes.y, y, axes.y.ticks ?? Math.max(2, Math.floor(height / 36)));
@@ -113,18 +113,25 @@ globalThis.plots = (() => {
     const bones = [`M${left},${top}v${height}h${width}`];
     for (const [value, words] of yTicks) {
       bones.push(`M${left},${at(y, value)}h-4`);
-      if (!bare.y) fitted(root, words, left - 7, { ...ink, x: left - 7, y: at(y, value), dy: "0.32em", "text-anchor": "end" });
+      if (!bare.y) fitted(root, words, room, { ...ink, x: left - 7, y: at(y, value), dy: "0.32em", "text-anchor": "end" });
     }
-    for (const [value, words] of xTicks) {
-      if (bare.x) continue;
+    const every = x.bandwidth ? sparse(xTicks, x.bandwidth(), size) : 1;
+    for (const [i, [value, words]] of xTicks.entries()) {
+      if (bare.x || i % every) continue;
       bones.push(`M${at(x, value)},${top + height}v4`);
-      fitted(root, words, x.bandwidth ? x.bandwidth() - 4 : width, { ...ink, x: at(x, value), y: top + height + 5 + size, "text-anchor": anchored(value, widthOf(words, size) / 2) });
+      fitted(root, words, x.bandwidth ? every * x.bandwidth() - 4 : width, { ...ink, x: at(x, value), y: top + height + 5 + size, "text-anchor": anchored(value, widthOf(words, size) / 2) });
     }
     add(root, "path", { d: bones.join(""), stroke: "var(--line-strong)", fill: "none", "shape-rendering": "crispEdges" });
     return { ...place, x, y };
   }
 
   const anchorOf = (x, { left, width }, half) => (x - half < left ? "start" : x + half > left + width ? "end" : "middle");
+
+  // sparse is of how many choices one is written, so that short words stand whole; long ones are cut off.
+  function sparse(ticks, band, size) {
+    const widest = Math.min(60, Math.max(...ticks.map(([, words]) => widthOf(words, size))));
+    return Math.max(1, Math.ceil((widest + 4) / band));
+  }
 
   // spaced leaves out ticks whose words would touch those before them.
   function spaced(ticks, scale, size, anchored) {

@@ -150,13 +150,14 @@
 
   function seen(section) {
     near.unobserve(section);
+    section.dataset.asked = "";
     htmx.trigger(section, "seen");
   }
 
   for (const section of document.querySelectorAll("[data-later]")) near.observe(section);
   document.addEventListener("htmx:beforeRequest", (event) => {
     const { elt, requestConfig } = event.detail;
-    if ("later" in elt.dataset && requestConfig.triggeringEvent?.type === "changed") event.preventDefault();
+    if ("later" in elt.dataset && !("asked" in elt.dataset) && ["changed", "model-ready"].includes(requestConfig.triggeringEvent?.type)) event.preventDefault();
   });
   document.addEventListener("htmx:afterSwap", (event) => { delete event.detail.target.dataset.later; });
 
@@ -167,6 +168,7 @@
     const waiting = [...document.querySelectorAll("[data-later]")];
     await Promise.all(waiting.map((section) => new Promise((done) => {
       section.addEventListener("htmx:afterSettle", done, { once: true });
+      section.addEventListener("htmx:beforeSwap", (event) => { if (!event.detail.shouldSwap) done(); }, { once: true });
       section.addEventListener("htmx:responseError", done, { once: true });
       section.addEventListener("htmx:sendError", done, { once: true });
       seen(section);

@@ -98,6 +98,13 @@ document.addEventListener("change", (event) => {
   button.click(); // htmx sends the button that was clicked
 });
 
+// What the server is still working out it says when to ask for again.
+document.addEventListener("htmx:afterRequest", (event) => {
+  const { elt, xhr } = event.detail;
+  const seconds = xhr.status === 204 && xhr.getResponseHeader("Retry-After");
+  if (seconds) setTimeout(() => { if (elt.isConnected) htmx.trigger(elt, "again"); }, 1000 * seconds);
+});
+
 document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.elt));
 
 // A part that is fetched again keeps the cursor where it is, also in browsers that lose it when they move an element. Where its place has gone,

@@ -27,6 +27,7 @@
     violated: { shape: "up", r: 6.5, fill: "violated", edge: "surface" },
     unknown: { shape: "circle", r: 4.5, edge: "unknown" },
     excluded: { shape: "cross", r: 4, edge: "unknown" },
+    original: { shape: "plus", r: 4.5, edge: "unknown" },
     waiting: { shape: "diamond", r: 6, edge: "ink" },
     other: { shape: "hexagon", r: 7, fill: "second", edge: "surface" },
     recommended: { shape: "star", r: 10, fill: "star", edge: "star-edge" },
@@ -97,8 +98,12 @@
     add(root, "path", { ...inside, ...strokeOf(lines.limit, small ? 1.5 : 2), d: step.lineY0()(corners) });
     const end = corners.at(-1)[1], size = small ? 11 : 13;
     if (end < frame.top - 1 || end > bottom + 1) return () => {};
-    // Written above its line where values above break it, as long as there is room.
-    const over = above ? end - size - 4 > frame.top : end + size + 6 > bottom;
+    // Written above its line where values above break it, as long as there is room; on the other side where marks are in the way and that is free.
+    const room = { over: end - size - 4 > frame.top, under: end + size + 6 < bottom }, wide = widthOf(label, size) + 10;
+    const taken = (low, high) => frame.traces.some((trace) => marks[trace.style] && trace.x.some((value, i) => at(frame.x, value) > right - wide && frame.y(trace.y[i]) > low - 6 && frame.y(trace.y[i]) < high + 6));
+    let over = above ? room.over : !room.under;
+    const here = over ? [end - size - 4, end] : [end, end + size + 4], there = over ? [end, end + size + 4] : [end - size - 4, end];
+    if ((over ? room.under : room.over) && taken(...here) && !taken(...there)) over = !over;
     return () => written(root, right - 3, end + (over ? -5 : size + 2), label, { fill: paint("limit"), "font-size": size, "text-anchor": "end" });
   }
 
@@ -265,13 +270,13 @@
     const colour = d3.scaleSequential(apart(d3.extent(surface.mean.flat())), d3.interpolateCividis);
     const scale = { domain: colour.domain(), ticks: Math.floor(height / 50) }, room = Math.ceil(tickRoom(scale, height, 12));
     const width = sheet.width - left - room - 58, place = { left, top: 6, width, height };
-    const behind = add(sheet.svg, "g"), frame = furnish(sheet, frameOf(sheet.svg, place, axes, { bare: { grid: true } }));
+    const behind = add(sheet.svg, "g"), frame = furnish(sheet, frameOf(sheet.svg, place, axes, { bare: { grid: true }, room: left - 31 }));
     Object.assign(frame, { xName: "x", yName: "y", traces: drawing.traces.filter((trace) => !hidden.has(trace.name)), surface });
     if (smooth) shadeOf(behind, frame, surface, colour);
     else cellsOf(behind, frame, surface, colour);
     if (smooth && surface.chance) chancesOf(sheet.svg, frame, surface);
     for (const trace of frame.traces) drawTrace(sheet.svg, frame, trace);
-    add(sheet.svg, "text", { x: left + width / 2, y: 6 + height + 36, "text-anchor": "middle", fill: paint("muted") }, drawing.x.title);
+    fitted(sheet.svg, drawing.x.title, width + 60, { x: left + width / 2, y: 6 + height + 36, "font-size": 13, "text-anchor": "middle", fill: paint("muted") });
     upright(sheet.svg, 12, 6 + height / 2, drawing.y.title, height);
     colourBar(sheet, { left: left + width + 14, top: 6, height }, scale, colour, room, surface.meanName);
     return legendOf(sheet, names, 6 + height + 44, hidden);
@@ -327,7 +332,7 @@
     surface.mean.forEach((row, i) => row.forEach((value, j) => {
       add(root, "rect", { x: x(surface.x[j]) + 1, y: y(surface.y[i]) + 1, width: Math.max(1, wide - 2), height: Math.max(1, tall - 2), fill: colour(value) });
       const words = surface.cells?.[i][j].split("\n") ?? [], dark = d3.lab(colour(value)).l > 55;
-      words.forEach((line, k) => {
+      words.map((line) => (widthOf(line, size) > wide - 2 ? line.replace(/^over /, ">").replace(/^under /, "<") : line)).forEach((line, k) => {
         if (widthOf(line, size) > wide - 2 || words.length * (size + 2) > tall) return;
         add(root, "text", { x: at(x, surface.x[j]), y: at(y, surface.y[i]) + (k - (words.length - 1) / 2) * (size + 2), dy: "0.35em", "font-size": size, "text-anchor": "middle", fill: dark ? "#111111" : "#ffffff" }, line);
       });

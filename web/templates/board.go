@@ -1,5 +1,11 @@
 package templates
 
+import (
+	"strconv"
+
+	"github.com/a-h/templ"
+)
+
 // BoardPage is the reviewer's board.
 type BoardPage struct {
 	Page
@@ -11,6 +17,8 @@ type Board struct {
 	Study       StudyHead
 	Description string
 	Status      Status
+	Work        Work
+	Keeps       bool   // what the page shows of the model stays until a newer one is there
 	At, Last    int64  // ledger entries
 	Past        bool   // it stays at At
 	Hash        string // of entry At
@@ -23,6 +31,26 @@ type Board struct {
 	Trials      Trials
 	Amends      Amends
 	Ledger      Ledger
+}
+
+// awaits lets a section fetch itself when the model is there.
+func (b Board) awaits(name string) templ.Attributes {
+	if b.Work.Part == "" {
+		return nil
+	}
+	url := b.Study.URL("/board/" + name)
+	if b.Past {
+		url += "?at=" + strconv.FormatInt(b.At, 10)
+	}
+	return refreshed(url, "model-ready from:body, again")
+}
+
+// keeps lets a section stay as it is when the board around it is put in place.
+func (b Board) keeps() templ.Attributes {
+	if !b.Keeps {
+		return nil
+	}
+	return templ.Attributes{"hx-preserve": "true"}
 }
 
 // Verified is the outcome of the last verification.

@@ -22,7 +22,7 @@ const gridColumns = 4
 const (
 	gridRow    = 110
 	gridAxis   = 34
-	gridLegend = 24
+	gridLegend = 28
 )
 
 // Height is how many pixels the grid needs where there is room for all columns. Where every group takes one row, the columns share the lowest axis.

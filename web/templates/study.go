@@ -2,6 +2,7 @@ package templates
 
 import (
 	"net/url"
+	"strings"
 
 	"headroom/internal/study/ledger"
 )
@@ -29,9 +30,30 @@ type StudyPage struct {
 	Lab         Lab
 	Verdict     Verdict
 	Next        Next
-	Working     bool    // the model is still being worked out: what waits for it is fetched once the page stands
+	Work        Work
 	Whole       *Whole  // everything below, where it is asked for at once
 	Later       []Later // what is fetched when it is seen
+}
+
+// Work is how the work on a long study's model stands; nothing is said of a study that is not long.
+type Work struct {
+	Part    string // where the page asks whether the model is there
+	Follows bool   // it is asked again whenever the study changes
+	Going   bool   // the model is being worked out: what waits for it is fetched when it is there
+	Words   string
+	Whole   string // the page that waits for everything
+}
+
+// trigger is when the page asks.
+func (w Work) trigger() string {
+	var when []string
+	if w.Follows {
+		when = append(when, "changed from:body")
+	}
+	if w.Going {
+		when = append(when, "every 1s")
+	}
+	return strings.Join(when, ", ")
 }
 
 // Whole is what lies below the next trial.

@@ -69,5 +69,6 @@ type Gain struct {
 	Best     *Expected // at the best settings that are probably within the limits
 	Chance   *Value
 	Settings string
+	Many     bool   // there are so many settings that they are folded away
 	Later    string // address to fetch it from, when it takes long
 }

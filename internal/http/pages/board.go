@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -23,13 +24,20 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.awaitModel(r.Context(), &v); err != nil {
+		return err
+	}
 	if isPart(r) {
-		if r.Header.Get("HX-Trigger") == boardMoment {
+		part := boardPart(v, "") + v.without()
+		follows := r.Header.Get("HX-Trigger") == boardMoment
+		if follows {
 			v.query = shownQuery(r) // the study has changed: the reader's place stays
+			part += " following"
 		}
 		v.query = v.boardQuery()
-		return s.showShared(w, r, partKey{v.head, now.Version, "board" + strconv.FormatInt(v.at, 10), v.query.Encode()}, func() (templ.Component, error) {
+		return s.showShared(w, r, partKey{v.head, now.Version, part, v.query.Encode()}, func() (templ.Component, error) {
 			board, err := s.board(r.Context(), v, now)
+			board.Keeps = follows && v.working
 			return templates.BoardContent(board), err
 		})
 	}
@@ -70,25 +78,48 @@ func (s *Site) boardVisit(r *http.Request) (v visit, now *ledger.Snapshot, err e
 	return v, now, nil
 }
 
+// boardPart names a part of the board, "" being all of it, at its moment.
+func boardPart(v visit, name string) string { return "board" + strconv.FormatInt(v.at, 10) + name }
+
 // boardSections are the sections that show more of themselves in place, by name, with what of a query each depends on.
 var boardSections = map[string]func(visit) url.Values{"beliefs": visit.beliefsQuery, "trials": visit.trialsQuery, "ledger": visit.ledgerQuery}
 
-// BoardPart is one section of the board at a moment. The browser's address is told to say what is shown now.
+// boardLater are the other sections of a board that it fetches once it stands.
+var boardLater = []string{modelPart, "status", "verdict", "gain", "progress", "progress-table"}
+
+// BoardPart is one section of the board at a moment. Where the reader has chosen what it shows, the browser's address is told to say so.
 func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request) error {
 	name := chi.URLParam(r, "part")
-	query, there := boardSections[name]
-	if !there {
+	query, chosen := boardSections[name]
+	if !chosen && !slices.Contains(boardLater, name) {
 		return problem.NoSuchThing
 	}
 	v, now, err := s.boardVisit(r)
 	if err != nil {
 		return err
 	}
-	address := v.address(r, name, query(v))
-	v.query = query(v)
-	w.Header().Set("HX-Replace-Url", address)
-	return s.showShared(w, r, partKey{v.head, now.Version, "board" + strconv.FormatInt(v.at, 10) + name, v.query.Encode()}, func() (templ.Component, error) {
-		return parts[name].draw(s, r.Context(), v)
+	if name == modelPart {
+		return s.showWork(w, r, v)
+	}
+	if err := s.awaitModel(r.Context(), &v); err != nil {
+		return err
+	}
+	part := parts[name]
+	address := ""
+	if chosen {
+		address = v.address(r, name, query(v))
+	}
+	v.query = part.query(v)
+	if part.modelled {
+		if ready, err := s.drawnBehind(r.Context(), name, v); err != nil || !ready {
+			return leaveAsIs(w, v, err)
+		}
+	}
+	if chosen {
+		w.Header().Set("HX-Replace-Url", address)
+	}
+	return s.showShared(w, r, partKey{v.head, now.Version, boardPart(v, name) + v.without(), v.query.Encode()}, func() (templ.Component, error) {
+		return part.draw(s, r.Context(), v)
 	})
 }
 
@@ -148,18 +179,20 @@ func (s *Site) board(ctx context.Context, v visit, now *ledger.Snapshot) (templa
 		return board, err
 	}
 	board.Moment, board.Event = stamp(events[0].At, v.now), entry.By+" "+entry.Text+"."
+	board.Work = v.work()
 	if board.Status, err = s.status(ctx, v); err != nil {
 		return board, err
 	}
-	board.Status.Still = v.at > 0
 	if board.Verdict, err = s.verdict(ctx, v); err != nil {
 		return board, err
 	}
-	if board.Progress, err = s.progress(ctx, v); err != nil {
-		return board, err
-	}
-	if board.Beliefs, err = s.beliefs(ctx, v); err != nil {
-		return board, err
+	if !v.working {
+		if board.Progress, err = s.progress(ctx, v); err != nil {
+			return board, err
+		}
+		if board.Beliefs, err = s.beliefs(ctx, v); err != nil {
+			return board, err
+		}
 	}
 	if board.Trials, err = s.trials(ctx, v); err != nil {
 		return board, err

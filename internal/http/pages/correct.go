@@ -116,7 +116,7 @@ func (t *typed) correction(d design.Definition, trial *ledger.Trial) study.Corre
 // consequences puts what a correction would change into words.
 func (v visit) consequences(impact study.Impact) *templates.Consequences {
 	d := v.snap.Definition
-	out := templates.Consequences{Summary: fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, stateWords(&impact.Trial))}
+	out := templates.Consequences{Summary: fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, v.stateWords(&impact.Trial))}
 	switch impact.DecisionsAfter {
 	case 0:
 		out.Summary += " No decision was made from the old value."

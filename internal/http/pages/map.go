@@ -2,6 +2,8 @@ package pages
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -71,7 +73,7 @@ func (v visit) mapChart(o outlook, drawn study.Map, recommended *study.Recommend
 	caption += "."
 	switch {
 	case chances && surface.Smooth:
-		caption += fmt.Sprintf(" Lines: a chance of 10, 50 (dashed) and 90"+thin+"%% (bold) to stay within every limit; it is best, %s, at %s %s and %s %s.", percent(drawn.Feasible[bi][bj]),
+		caption += " " + chanceWords(drawn.Feasible) + fmt.Sprintf("; it is best, %s, at %s %s and %s %s.", percent(drawn.Feasible[bi][bj]),
 			o.x, design.WithUnit(settingText(px, drawn.X[bj]), px.Unit, thin), o.y, design.WithUnit(settingText(py, drawn.Y[bi]), py.Unit, thin))
 	case chances:
 		caption += " Below it stands the chance to stay within every limit. Choices have no order, so nothing is drawn between them."
@@ -120,14 +122,26 @@ func (v visit) observedOn(o outlook, recommended *study.Recommendation) []templa
 		if t.Excluded {
 			continue
 		}
-		style, text := styleOf(t), fmt.Sprintf("Trial %d: %s", t.Number, stateWords(t))
-		if t.Waiting() && t.Feasible == nil {
-			style = templates.Waiting
-		}
+		style, text := templates.Style(v.markOf(t)), fmt.Sprintf("Trial %d: %s", t.Number, v.stateWords(t))
 		points.add(style, plotValue(t.Parameters[o.x]), plotValue(t.Parameters[o.y]), text, t.Number)
 	}
 	if recommended != nil && v.modelStands() {
 		points.add(templates.Recommended, plotValue(recommended.Parameters[o.x]), plotValue(recommended.Parameters[o.y]), fmt.Sprintf("recommended: the settings of trial %d", recommended.Number), recommended.Number)
 	}
 	return points.all()
+}
+
+// chanceWords say what the lines of a map are, or on which side of all of them it lies.
+func chanceWords(chance [][]float64) string {
+	lowest, highest := math.Inf(1), math.Inf(-1)
+	for _, row := range chance {
+		lowest, highest = min(lowest, slices.Min(row)), max(highest, slices.Max(row))
+	}
+	switch {
+	case lowest >= 0.9:
+		return "The chance to stay within every limit is 90" + thin + "% or more everywhere here, so no lines are drawn"
+	case highest <= 0.1:
+		return "The chance to stay within every limit is 10" + thin + "% or less everywhere here, so no lines are drawn"
+	}
+	return "Lines: a chance of 10 (dotted), 50 (dashed) and 90" + thin + "% (bold) to stay within every limit, where there are such"
 }

@@ -94,13 +94,23 @@ func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	return s.showOwn(w, r, status, visiting(r, snap), form.shown(), func(page *templates.OwnPage) {
 		page.Doubts = doubtful(study.DoubtOwn(snap, own, forecast), names)
-		page.Forecast = forecastOf(snap, forecast)
+		page.Forecast = forecastOf(snap, forecast, knownAt(snap, own))
 		page.Forecast.Shown = form.asShown("")
 	})
 }
 
-// forecastOf puts what a decision expects into words: readings, with their noise.
-func forecastOf(snap *ledger.Snapshot, decision *ledger.Decision) *templates.Forecast {
+// knownAt are the limits' metrics that need no model, at a person's own point, by the limit's name.
+func knownAt(snap *ledger.Snapshot, own study.OwnTrial) map[string]float64 {
+	settings, place, faults := snap.Compiled().Place(own.Parameters, "body")
+	if len(faults) > 0 {
+		return nil
+	}
+	values, _ := snap.Compiled().KnownAt(settings, place, own.Brought, "body")
+	return values
+}
+
+// forecastOf puts what a decision expects into words: readings, with their noise, and what is known beforehand by the limit's name.
+func forecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map[string]float64) *templates.Forecast {
 	d := snap.Definition
 	shown := &templates.Forecast{}
 	if decision == nil {
@@ -117,6 +127,11 @@ func forecastOf(snap *ledger.Snapshot, decision *ledger.Decision) *templates.For
 	}
 	if len(d.Constraints) > 0 && known == len(shown.Metrics) {
 		shown.Chance = percent(decision.FeasibilityProbability)
+	}
+	for _, c := range d.Constraints {
+		if value, there := beforehand[c.Name]; there {
+			shown.Metrics = append(shown.Metrics, templates.ForecastLine{Name: c.Metric, Reading: quantity(value, c.Unit) + ", known beforehand", Limit: limitsText(d, c.Metric)})
+		}
 	}
 	return shown
 }

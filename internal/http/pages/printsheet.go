@@ -26,10 +26,15 @@ func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request) error {
 	page := templates.SheetPage{Page: newPage(r, fmt.Sprintf("Sheet of trial %d of %s", trial.Number, v.head.Name)), Study: v.head, Card: v.card(trial),
 		Address: address, Code: modules(code), Size: code.Size + 2*quietZone, Printed: stamp(v.now, v.now).Exact}
 	page.Width = "medium"
+	for _, c := range snap.Definition.Constraints {
+		if m, there := trial.Metrics[c.Metric]; there && m.Known {
+			page.Lines = append(page.Lines, templates.SheetLine{Name: c.Metric, Limit: limitsText(snap.Definition, c.Metric), Value: v.measured(c.Metric, m), Note: "known beforehand"})
+		}
+	}
 	for _, metric := range told(snap.Definition) {
 		line := templates.SheetLine{Name: metric, Unit: unitOf(snap.Definition, metric), Limit: limitsText(snap.Definition, metric)}
 		if m, there := trial.Metrics[metric]; there {
-			line.Value = v.measured(metric, m)
+			line.Value, line.Note = v.measured(metric, m), "saved already"
 		}
 		page.Lines = append(page.Lines, line)
 	}

@@ -204,7 +204,7 @@ func TestManyLimitsStayCalm(t *testing.T) {
 	for i := range 10 {
 		csv += fmt.Sprintf("%g,%d", float64(i)/10, 50+i)
 		for j := range 6 { // impurity j+1 is broken in the last j trials
-			value := 0.45
+			value := 0.49 - 0.04*float64(i%3)
 			if i >= 10-j {
 				value = 0.6
 			}
@@ -244,6 +244,12 @@ func TestLegendsSpeakOfTheLimitsThereAre(t *testing.T) {
 	s := sitetest.New(t)
 	free := s.NewStudy(`{"name": "No limit", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"}, "algorithm": {"name": "random", "horizon": 20}, "seed": 7}`)
 	s.API("POST", "/studies/"+free+"/import", "x,yield\n0.1,3\n0.5,4\n", "Content-Type", "text/csv").Want(200)
+	s.API("POST", "/studies/"+free+"/ask", `{"count": 2}`).Want(201)
+	s.API("POST", "/studies/"+free+"/trials/4/fail", `{"reason": "spilled"}`).Want(200)
+	trials := page(s, "/studies/"+free+"/parts/trials")
+	if strings.Contains(trials, "imit") || strings.Count(trials, "measured") != 2 || !regexp.MustCompile(`mark waiting(.|\n){1,200}waiting`).MatchString(trials) || !regexp.MustCompile(`mark unknown(.|\n){1,200}failed`).MatchString(trials) {
+		t.Errorf("without a limit, the trials are %s", trials)
+	}
 	two := s.NewStudy(screened)
 	curve(s, two, 10, 0, "yield", "impurity", "pressure")
 	for id, want := range map[string]map[templates.Style]string{

@@ -72,7 +72,12 @@ func (v visit) sliceGrid(o outlook, drawn []study.Slice, influences []influence,
 	}
 	notes := []string{influenceWords(d, influences, o.held)}
 	points := "Points are the readings; they fade with the distance of their other settings from the line."
-	if left > 0 {
+	switch {
+	case len(d.Parameters) == 1 && left > 0:
+		points = "Points are some of the readings."
+	case len(d.Parameters) == 1:
+		points = "Points are the readings."
+	case left > 0:
 		points = "Points are the readings nearest to each line; they fade with the distance of their other settings from it."
 	}
 	notes = append(notes, "The band is the model’s 95"+thin+"% band of the true value, without the noise of a reading. "+points)
@@ -84,6 +89,9 @@ func (v visit) sliceGrid(o outlook, drawn []study.Slice, influences []influence,
 
 // influenceWords say in which order the parameters stand and by what.
 func influenceWords(d design.Definition, influences []influence, held string) string {
+	if len(d.Parameters) == 1 && len(influences) == 1 {
+		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", d.Objective.Metric, design.WithUnit(rough(influences[0].change), d.Objective.Unit, thin))
+	}
 	var parts []string
 	for _, along := range influences {
 		parts = append(parts, along.parameter+" "+design.WithUnit(rough(along.change), d.Objective.Unit, thin))
@@ -121,7 +129,7 @@ func (v visit) sliceCell(o outlook, metric string, slice study.Slice, band study
 	if x.Whole {
 		x.Range = []float64{*p.Low - 0.4, *p.High + 0.4}
 	}
-	return templates.SliceCell{Group: metric, Title: capitalised(axisName(metric, unitOf(d, metric))), X: x, Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
+	return templates.SliceCell{Group: metric, Title: axisName(capitalised(metric), unitOf(d, metric)), X: x, Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
 }
 
 // mostFaded is about how many readings the slices draw in all.

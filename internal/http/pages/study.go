@@ -29,15 +29,18 @@ type visit struct {
 	at    int64      // the moment that links keep to, 0 for now
 	// parts tells that the page fetches its parts one by one.
 	parts bool
+	whole bool   // everything is asked for at once, however long it takes
 	by    string // the viewer, as the ledger names them
-	// working tells that the page does not wait for the model, which is still being worked out.
+	// working tells that the page does not wait for the model, which is still being worked out, since when.
 	working bool
+	since   time.Time
 }
 
 func visiting(r *http.Request, snap *ledger.Snapshot) visit {
 	head := studyHead(r, snap)
 	who, _ := request.Caller(r)
-	return visit{by: who.By(), head: head, snap: snap, now: time.Now(), url: head.URL(""), query: r.URL.Query(), parts: true}
+	query := r.URL.Query()
+	return visit{by: who.By(), head: head, snap: snap, now: time.Now(), url: head.URL(""), query: query, parts: true, whole: query.Has("whole")}
 }
 
 // StudyPage is the study, top to bottom.
@@ -67,12 +70,11 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	page := templates.StudyPage{Page: newPage(r, v.head.Name), Study: v.head, Description: markdown(v.snap.Definition.Description)}
 	page.Charts = true
 	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(v.snap.Version, 10)), Version: v.snap.Version}
-	var err error
-	v.working, err = s.working(r.Context(), v)
+	err := s.awaitModel(r.Context(), &v)
 	if err != nil {
 		return err
 	}
-	page.Working = v.working
+	page.Work = v.work()
 	page.Next, page.Lab = v.next(), s.lab(v)
 	if page.Status, err = s.status(r.Context(), v); err != nil {
 		return err
@@ -80,7 +82,7 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	if page.Verdict, err = s.verdict(r.Context(), v); err != nil {
 		return err
 	}
-	if v.query.Has("whole") {
+	if v.whole {
 		page.Whole, err = s.whole(r.Context(), v)
 	} else {
 		page.Later = v.later()
@@ -92,28 +94,6 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 		change(&page)
 	}
 	return show(w, r, status, templates.StudyView(page))
-}
-
-// longStudy is from how many trials on a page does not wait long for the model, whose first replay takes seconds then.
-const longStudy = 2000
-
-const workingWords = "The model of so many trials is being worked out. What it says will appear here by itself."
-
-// working tells whether the page is to be shown before the model is there.
-func (s *Site) working(ctx context.Context, v visit) (bool, error) {
-	if len(v.snap.Trials) < longStudy || v.query.Has("whole") {
-		return false, nil
-	}
-	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
-	defer cancel()
-	_, err := s.Studies.StateOf(patient, v.snap)
-	if err == nil || withoutModel(err) != "" {
-		return false, nil
-	}
-	if patient.Err() != nil && ctx.Err() == nil {
-		return true, nil
-	}
-	return false, err
 }
 
 // whole is everything below the next trial.
@@ -151,6 +131,8 @@ type part struct {
 	draw  func(s *Site, ctx context.Context, v visit) (templ.Component, error)
 	// personal sections have forms with keys of their own, and are not shared.
 	personal bool
+	// modelled sections are nothing without the model: of a long study they come when it is there.
+	modelled bool
 }
 
 // parts are the sections by name.
@@ -160,11 +142,11 @@ func init() { parts = sections() }
 
 func sections() map[string]part {
 	return map[string]part{
-		"verdict": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		"verdict": {query: nothing, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			verdict, err := s.verdict(ctx, v)
 			return templates.VerdictSection(verdict), err
 		}},
-		"gain": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		"gain": {query: nothing, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			readout, err := s.Studies.StateOf(ctx, v.snap)
 			if err != nil {
 				return nil, err
@@ -185,18 +167,18 @@ func sections() map[string]part {
 		"bench": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
 			return templates.BenchSection(v.next()), nil
 		}},
-		"progress": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		"progress": {query: nothing, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			progress, err := s.progress(ctx, v)
 			return templates.ProgressSection(progress), err
 		}},
-		"progress-table": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		"progress-table": {query: nothing, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			p, empty, err := s.panelling(ctx, v)
 			if err != nil || empty != "" {
 				return templ.Raw(templ.EscapeString(empty)), err
 			}
 			return templates.NewestLines(p.table(p.all()), len(v.snap.Trials), v.head), nil
 		}},
-		"beliefs": {query: visit.beliefsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		"beliefs": {query: visit.beliefsQuery, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			beliefs, err := s.beliefs(ctx, v)
 			return templates.BeliefsSection(beliefs), err
 		}},
@@ -217,7 +199,7 @@ func nothing(visit) url.Values { return nil }
 func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
 	name := chi.URLParam(r, "part")
 	part, there := parts[name]
-	if !there {
+	if !there && name != modelPart {
 		return problem.NoSuchThing
 	}
 	seen, err := request.Seen(r)
@@ -229,7 +211,18 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := visiting(r, snap)
+	if name == modelPart {
+		return s.showWork(w, r, v)
+	}
 	v.query = part.query(v)
+	if err := s.awaitModel(r.Context(), &v); err != nil {
+		return err
+	}
+	if part.modelled {
+		if ready, err := s.drawnBehind(r.Context(), name, v); err != nil || !ready {
+			return leaveAsIs(w, v, err)
+		}
+	}
 	section := func() (templ.Component, error) { return part.draw(s, r.Context(), v) }
 	if part.personal {
 		drawn, err := section()
@@ -238,7 +231,7 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
 		}
 		return show(w, r, http.StatusOK, drawn)
 	}
-	return s.showShared(w, r, partKey{v.head, snap.Version, name, v.query.Encode()}, section)
+	return s.showShared(w, r, partKey{v.head, snap.Version, name + v.without(), v.query.Encode()}, section)
 }
 
 // showShared answers with a section that is the same for everybody with the same rights.
@@ -261,7 +254,7 @@ func (s *Site) showShared(w http.ResponseWriter, r *http.Request, key partKey, s
 func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
 	d := v.snap.Definition
 	summary := v.snap.Summary()
-	strip := templates.Status{Study: v.head, Version: v.snap.Version, Trial: trialCount(summary.Trials, d.Algorithm.Horizon)}
+	strip := templates.Status{Study: v.head, Version: v.snap.Version, Still: v.at > 0, Trial: trialCount(summary.Trials, d.Algorithm.Horizon)}
 	if summary.Waiting > 0 {
 		strip.Waiting = strconv.Itoa(summary.Waiting) + " waiting"
 		strip.Oldest = stamp(*summary.OldestWaiting, v.now)

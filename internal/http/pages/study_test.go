@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"headroom/internal/db"
 	server "headroom/internal/http"
@@ -139,28 +138,4 @@ func (w *weighedStore) Events(ctx context.Context, id string, after int64, limit
 	events, err := w.Store.Events(ctx, id, after, limit)
 	w.events.Add(int64(len(events)))
 	return events, err
-}
-
-// TestALongStudyShowsBeforeItsModel: a page does not wait for thousands of trials to be worked out; what needs them is fetched once the page stands.
-func TestALongStudyShowsBeforeItsModel(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t, func(o *server.Options) { o.ModelPatience = time.Nanosecond })
-	long := s.NewStudy(strings.Replace(screened, "log-cei", "random", 1))
-	curve(s, long, 2000, 0, "yield", "impurity", "pressure")
-	const atOnce, later = `hx-trigger="load, changed from:body"`, "is being worked out"
-	study := page(s, "/studies/"+long)
-	if strings.Count(study, atOnce) != 2 || !strings.Contains(study, later) || !strings.Contains(study, "broken in") {
-		t.Errorf("the page waits for the model, or lacks what is known without: %.3000s", study)
-	}
-	if verdict := page(s, "/studies/"+long+"/parts/verdict"); strings.Contains(verdict, later) || !strings.Contains(verdict, "beyond it in sum") {
-		t.Errorf("the verdict never comes: %s", verdict)
-	}
-	if whole := page(s, "/studies/"+long+"?whole=yes"); strings.Contains(whole, later) {
-		t.Error("the whole page, which fetches nothing, is shown without the model")
-	}
-	short := s.NewStudy(strings.Replace(screened, "log-cei", "random", 1))
-	curve(s, short, 30, 0, "yield", "impurity", "pressure")
-	if strings.Contains(page(s, "/studies/"+short), later) {
-		t.Error("a short study is shown without its model")
-	}
 }

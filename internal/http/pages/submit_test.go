@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
@@ -186,5 +187,25 @@ func TestOddValuesAreAskedBackOnce(t *testing.T) {
 	post(s, study+"/trials/1/tell", odd).Want(303) // the answer was lost, and the form is sent again as it was before the question
 	if events(t, s, study) != before+1 {
 		t.Error("a sure value was not stored")
+	}
+}
+
+// TestAPointIsForetoldWithWhatIsKnownOfIt: a limit that follows from the settings and from what a trial brings stands in the forecast, and what could still
+// be gained is not denied where it depends on that.
+func TestAPointIsForetoldWithWhatIsKnownOfIt(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(`{"name": "Power", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 10}], "objective": {"metric": "yield", "direction": "maximize"},
+		"constraints": [{"metric": "room", "op": ">=", "threshold": 0, "unit": "kW", "expression": "omega - 3*x", "context": ["omega"]}], "algorithm": {"name": "log-cei", "horizon": 20}, "seed": 7}`)
+	for i := range 5 {
+		s.API("POST", "/studies/"+id+"/trials", fmt.Sprintf(`{"parameters": {"x": %d}, "context": {"omega": 30}, "metrics": {"yield": %d}}`, 2*i, 50+7*i-i*i)).Want(201)
+	}
+	s.API("POST", "/studies/"+id+"/ask", `{"context": {"omega": 30}}`).Want(201)
+	form := url.Values{"used.0": {"8"}, "context.omega": {"20"}, "do": {"forecast"}}
+	if forecast := string(post(s, "/studies/"+id+"/own", form).Want(200).Body); !strings.Contains(forecast, "−4\u202fkW, known beforehand") || !strings.Contains(forecast, "≥ 0\u202fkW") {
+		t.Errorf("the forecast does not say what breaks the limit: %s", forecast[strings.Index(forecast, "What to expect"):])
+	}
+	if verdict := page(s, "/studies/"+id+"/parts/verdict"); !strings.Contains(verdict, "That depends on what each trial brings with it") || strings.Contains(verdict, "no settings have a 90") {
+		t.Errorf("the verdict denies what it cannot know: %s", verdict)
 	}
 }

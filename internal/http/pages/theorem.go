@@ -25,8 +25,8 @@ func (v visit) theorem(readout study.Readout) *templates.Theorem {
 	}
 	met, notMet, unknown := grounds.Tally()
 	shown := templates.Theorem{
-		Summary: fmt.Sprintf("What does the bound on violation rest on? %s; of its %d assumptions %d are met here, %d are not, and %d cannot be known.",
-			grounds.Name, len(grounds.Findings), met, notMet, unknown),
+		Summary: fmt.Sprintf("What does the bound on violation rest on? Of %d assumptions %d are met here, %d are not, and %d cannot be known.",
+			len(grounds.Findings), met, notMet, unknown),
 		Source:      fmt.Sprintf("%s (%s, %d).", grounds.Name, grounds.Paper, grounds.Year),
 		Bounds:      "It bounds " + grounds.Bounds + ".",
 		Here:        "Here, over the trials that the algorithm chose itself: " + listed(figures) + " so far. " + verdictOn(grounds, notMet),

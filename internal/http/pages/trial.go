@@ -26,8 +26,8 @@ func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request) error {
 // showTrial draws the page of a trial; change may put a form with its faults into it.
 func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v visit, t *ledger.Trial, change func(*templates.TrialPage)) error {
 	page := templates.TrialPage{
-		Page: newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.head.Name)), Study: v.head, Card: v.card(t), State: stateWords(t), Mark: markOf(t),
-		Excluded: t.Excluded, Reason: reasonLine(t), Waiting: t.Waiting(), Because: whyOf(t), Key: newKey(), Previous: t.Number - 1,
+		Page: newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.head.Name)), Study: v.head, Card: v.card(t), State: v.stateWords(t), Mark: v.markOf(t),
+		Excluded: t.Excluded, Reason: v.reasonLine(t), Waiting: t.Waiting(), Because: whyOf(t), Key: newKey(), Previous: t.Number - 1,
 	}
 	page.Width = "medium"
 	if v.head.Operates {
@@ -137,11 +137,11 @@ func (s *Site) Undo(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func reasonLine(t *ledger.Trial) string {
+func (v visit) reasonLine(t *ledger.Trial) string {
 	if t.Reason == "" {
 		return ""
 	}
-	return capitalised(stateWords(t)) + ": " + t.Reason
+	return capitalised(v.stateWords(t)) + ": " + t.Reason
 }
 
 // metricFacts are a trial's readings beside what was predicted for them.
@@ -238,7 +238,7 @@ func (v visit) decisionFacts(t *ledger.Trial) []templates.Fact {
 	if len(d.Constraints) > 0 && len(blind) == 0 {
 		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
 	}
-	if decision.ExpectedImprovement != nil {
+	if decision.ExpectedImprovement != nil && !slices.Contains(blind, d.Objective.Metric) {
 		facts = append(facts, templates.Fact{Name: "Expected improvement", Value: design.WithUnit(rough(*decision.ExpectedImprovement), unitOf(d, d.Objective.Metric), thin),
 			Meaning: fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent)})
 	}

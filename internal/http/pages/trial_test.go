@@ -61,6 +61,13 @@ func TestATrialChosenBlindlyHasNoPredictions(t *testing.T) {
 	if got := fact(t, first, "Predicted yield"); got != "nothing" {
 		t.Errorf("of yield it says %q", got)
 	}
+	young := s.NewStudy(screened)
+	s.API("POST", "/studies/"+young+"/ask", nil).Want(201)
+	s.API("POST", "/studies/"+young+"/trials/1/tell", `{"metrics": {"yield": 60, "impurity": 0.2, "pressure": 1}}`).Want(200)
+	s.API("POST", "/studies/"+young+"/ask", nil).Want(201)
+	if second := page(s, "/studies/"+young+"/trials/2"); strings.Contains(second, "Expected improvement") {
+		t.Error("the second trial, chosen before the model stood, has an expected improvement")
+	}
 	last := page(s, "/studies/"+id+"/trials/8")
 	for _, wanted := range []string{"Chance to stay within every limit", "without the noise of a reading", "noise included", "at the settings chosen"} {
 		if !strings.Contains(last, wanted) {

@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -18,20 +19,21 @@ import (
 // tablePage is how many trials the table shows at a time.
 const tablePage = 6
 
-// trialFilters are the choices above the table.
+// trialFilters are the choices above the table; those about limits are offered where there are any.
 var trialFilters = []struct {
 	word, label string
+	ofLimits    bool // asks nothing where there are no limits
 	keep        func(*ledger.Trial) bool
 }{
-	{"", "All", func(*ledger.Trial) bool { return true }},
-	{"waiting", "Waiting", (*ledger.Trial).Waiting},
-	{"feasible", "Within limits", func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }},
-	{"violated", "Limit broken", func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }},
-	{"unknown", "Not known", func(t *ledger.Trial) bool { return t.Feasible == nil }},
-	{"closed", "Failed or not run", func(t *ledger.Trial) bool {
+	{"", "All", false, func(*ledger.Trial) bool { return true }},
+	{"waiting", "Waiting", false, (*ledger.Trial).Waiting},
+	{"feasible", "Within limits", true, func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }},
+	{"violated", "Limit broken", true, func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }},
+	{"unknown", "Not known", true, func(t *ledger.Trial) bool { return t.Feasible == nil }},
+	{"closed", "Failed or not run", false, func(t *ledger.Trial) bool {
 		return t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned
 	}},
-	{"excluded", "Excluded", func(t *ledger.Trial) bool { return t.Excluded }},
+	{"excluded", "Excluded", false, func(t *ledger.Trial) bool { return t.Excluded }},
 }
 
 // trialsQuery keeps which trials to show and below which number to begin.
@@ -68,6 +70,9 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 		if current {
 			keep = f.keep
 		}
+		if f.ofLimits && !current && !v.limited() {
+			continue
+		}
 		filter := v.trialsLink(f.word, 0)
 		filter.Label, filter.Current = f.label, current
 		table.Filters = append(table.Filters, filter)
@@ -76,14 +81,7 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 		return table, problem.Invalid("query.show", "must be one of the filters above the table", chosen)
 	}
 	v.fillTrials(&table, keep, chosen, below)
-	d := v.snap.Definition
-	for _, p := range d.Parameters {
-		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
-	}
-	for _, metric := range tableMetrics(d) {
-		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
-	}
-	if len(table.Rows) > 0 {
+	if len(table.Rows) > 0 && !v.working {
 		readout, err := s.Studies.StateOf(ctx, v.snap)
 		if err != nil && withoutModel(err) == "" {
 			return table, err
@@ -150,6 +148,20 @@ func (v visit) link(part string, query url.Values) templates.Filter {
 	return templates.Filter{URL: v.url + suffix + "#" + part, Part: v.partURL(part, query)}
 }
 
+// fetches tells whether the page fetches some of its sections once it stands.
+func (v visit) fetches() bool {
+	return !v.whole && (v.parts || len(v.snap.Trials) >= longStudy)
+}
+
+// laterPart is where the page fetches a section at the moment that it shows.
+func (v visit) laterPart(name string) string {
+	query := url.Values{}
+	if v.at > 0 {
+		query.Set("at", strconv.FormatInt(v.at, 10))
+	}
+	return v.partURL(name, query)
+}
+
 // partURL is where the page fetches one of its sections, to put it in place.
 func (v visit) partURL(part string, query url.Values) string {
 	path := v.head.URL("/parts/" + part)
@@ -167,6 +179,7 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 	d := v.snap.Definition
 	settings, metrics := make([]func(design.Value) string, len(d.Parameters)), map[string]func(float64) string{}
 	for i, p := range d.Parameters {
+		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
 		var shown []design.Value
 		for _, t := range trials {
 			if value, there := t.Parameters[p.Name]; there {
@@ -179,6 +192,7 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 		settings[i] = settingColumn(p, shown)
 	}
 	for _, metric := range tableMetrics(d) {
+		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
 		var shown []float64
 		for _, t := range trials {
 			if m, there := t.Metrics[metric]; there && m.StdDev == nil {
@@ -192,7 +206,7 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 	}
 }
 
-// settingColumn writes values of a parameter with equally many decimals, as many as its usual form needs.
+// settingColumn writes values of a parameter with equally many decimals, as many as its usual form needs, or on a log scale with equally many digits.
 func settingColumn(p design.Parameter, values []design.Value) func(design.Value) string {
 	var decimals int
 	for _, value := range values {
@@ -200,17 +214,23 @@ func settingColumn(p design.Parameter, values []design.Value) func(design.Value)
 		decimals = max(decimals, len(fraction))
 	}
 	return func(value design.Value) string {
-		if value.IsText || p.Scale == "log" || powerOf(value.Number) != 0 {
+		switch {
+		case value.IsText || powerOf(value.Number) != 0:
 			return settingText(p, value)
+		case p.Scale == "log" && p.Type == design.Real && p.Step == nil && value.Number > 0:
+			return design.Typeset(strconv.FormatFloat(value.Number, 'f', max(0, logDigits-1-int(math.Floor(math.Log10(value.Number)))), 64))
 		}
 		return design.Typeset(strconv.FormatFloat(value.Number+0, 'f', decimals, 64))
 	}
 }
 
+// logDigits is how many digits a value on a log scale is written with, as FormatSetting does.
+const logDigits = 4
+
 func (v visit) trialRow(t *ledger.Trial, settings []func(design.Value) string, metrics map[string]func(float64) string) templates.TrialRow {
 	d := v.snap.Definition
 	row := templates.TrialRow{
-		Number: t.Number, URL: trialURL(v.snap.ID, t.Number), Mark: markOf(t), State: stateWords(t), Excluded: t.Excluded,
+		Number: t.Number, URL: trialURL(v.snap.ID, t.Number), Mark: v.markOf(t), State: v.stateWords(t), Excluded: t.Excluded,
 		Note: t.Note, When: stamp(t.CreatedAt, v.now), Operates: v.head.Operates,
 	}
 	chosen := v.chosenInstead(t)

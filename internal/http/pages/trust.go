@@ -29,8 +29,8 @@ func (v visit) trust(readout study.Readout) templates.Trust {
 		d := drifting{study.DriftOf(c.Residuals), metric}
 		drifted = append(drifted, d)
 		line := templates.Drift{Text: d.words(), Strong: d.Since > 0}
-		if d.Since > 0 && v.head.Operates && !forgets(readout.Algorithm) {
-			line.Offer = v.head.URL("/reconfigure?way=drift")
+		if d.Since > 0 && v.head.Operates && !v.over() && !forgets(readout.Algorithm) {
+			line.Offer = v.head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
 		}
 		t.Drifts = append(t.Drifts, line)
 	}
@@ -157,7 +157,7 @@ func forgets(name string) bool {
 // driftChart draws the residuals over trials, and their CUSUM against its limit.
 func (v visit) driftChart(list []drifting) templates.Chart {
 	styles := []templates.Style{templates.Step, templates.Second, templates.Estimate, templates.Bound}
-	residuals := templates.Panel{Title: "Reading minus prediction (standard deviations)", Height: limitHeight}
+	residuals := templates.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
 	sums := templates.Panel{Title: "Its sum on either side (CUSUM)", Height: limitHeight}
 	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Trial", Number: true}, {Name: "Residual", Number: true}, {Name: "CUSUM up", Number: true}, {Name: "CUSUM down", Number: true}}}
 	var zs, ss []float64
@@ -175,6 +175,10 @@ func (v visit) driftChart(list []drifting) templates.Chart {
 			up.X, up.Y = append(up.X, number), append(up.Y, sixDigits(d.Up[j]))
 			down.X, down.Y = append(down.X, number), append(down.Y, sixDigits(-d.Down[j]))
 			zs, ss = append(zs, d.Residuals[j]), append(ss, d.Up[j], -d.Down[j])
+			if j == len(d.Numbers)-1 { // the last holds to the end of its trial
+				up.X, up.Y = append(up.X, number+1), append(up.Y, up.Y[j])
+				down.X, down.Y = append(down.X, number+1), append(down.Y, down.Y[j])
+			}
 			if len(d.Numbers) <= tableAtOnce || j >= len(d.Numbers)-tableAtOnce {
 				table.Rows = append(table.Rows, []string{d.metric, fmt.Sprint(number), fixedDecimals(d.Residuals[j], 2), fixedDecimals(d.Up[j], 2), fixedDecimals(d.Down[j], 2)})
 			}
@@ -189,7 +193,7 @@ func (v visit) driftChart(list []drifting) templates.Chart {
 	sums.Traces = append(sums.Traces, templates.Trace{Name: "limit", Style: templates.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
 	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: ends}, List: []templates.Panel{residuals, sums}}
 	title := "Readings against their predictions"
-	caption := "Each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
+	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return templates.Chart{ID: "chart-drift", Title: title, Caption: caption, Height: panels.Height(), Table: table,
 		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), Panels: &panels, Traces: []templates.Trace{}}}
 }

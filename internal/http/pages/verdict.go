@@ -20,10 +20,10 @@ const prospectAtOnce = 150
 // verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
 func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) {
 	if len(v.snap.Trials) == 0 {
-		return v.verdictWithout("Nothing has been tried yet."), nil
+		return v.verdictWithout(v.untriedWords()), nil
 	}
 	if v.working {
-		return v.verdictWithout(workingWords), nil
+		return v.verdictWithout(v.workingWords()), nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
 	if sentence := withoutModel(err); sentence != "" {
@@ -35,9 +35,16 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 	}
 	v.fillVerdict(&verdict, readout)
 	if v.modelStands() {
-		verdict.Gain, err = s.gain(ctx, v, readout, len(v.snap.Trials) <= prospectAtOnce || !v.parts)
+		verdict.Gain, err = s.gain(ctx, v, readout, !v.fetches() || len(v.snap.Trials) <= prospectAtOnce)
 	}
 	return verdict, err
+}
+
+func (v visit) untriedWords() string {
+	if v.over() {
+		return "Nothing was tried."
+	}
+	return "Nothing has been tried yet."
 }
 
 // emptyVerdict is a verdict without anything that the model says.
@@ -409,7 +416,10 @@ func (s *Site) gain(ctx context.Context, v visit, readout study.Readout, now boo
 		return templates.Gain{}, nil
 	}
 	if !now {
-		return templates.Gain{Later: v.head.URL("/parts/gain")}, nil
+		return templates.Gain{Later: v.laterPart("gain")}, nil
+	}
+	if _, missing := v.snap.Compiled().Known(design.Brought{}, "body"); len(missing) > 0 {
+		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}, nil
 	}
 	prospect, err := s.Studies.ProspectOf(ctx, v.snap)
 	if err != nil {
@@ -425,7 +435,7 @@ func (v visit) gainOf(prospect *study.Prospect, recommended *study.Recommendatio
 		return templates.Gain{Words: "As far as the model knows, no settings have a 90" + thin + "% chance to stay within every limit."}
 	}
 	best := v.expected(o.Metric, prospect.Believed)
-	gain := templates.Gain{Best: &best, Settings: settingsLine(d, prospect.Parameters)}
+	gain := templates.Gain{Best: &best, Settings: settingsLine(d, prospect.Parameters), Many: len(d.Parameters) > 6}
 	if len(d.Constraints) > 0 {
 		gain.Chance = &templates.Value{Text: percent(prospect.FeasibilityProbability), Raw: raw(prospect.FeasibilityProbability)}
 	}

@@ -212,20 +212,21 @@ func span(d time.Duration) string {
 }
 
 // markOf is the shape that says how a trial stands.
-func markOf(t *ledger.Trial) string {
+func (v visit) markOf(t *ledger.Trial) string {
 	switch {
-	case t.Feasible != nil && *t.Feasible:
-		return string(templates.Feasible)
-	case t.Feasible != nil:
-		return string(templates.Violated)
-	case t.Waiting():
+	case t.Waiting() && (t.Feasible == nil || !v.limited()):
 		return string(templates.Waiting)
+	case !v.limited() && t.Status != ledger.StatusCompleted:
+		return string(templates.Unknown)
 	}
-	return string(templates.Unknown)
+	return string(styleOf(t))
 }
 
+// limited tells whether there are limits at all: without them, every trial is within all of them, which says nothing.
+func (v visit) limited() bool { return len(v.snap.Definition.Constraints) > 0 }
+
 // stateWords say how a trial stands.
-func stateWords(t *ledger.Trial) string {
+func (v visit) stateWords(t *ledger.Trial) string {
 	var words string
 	switch {
 	case t.Status == ledger.StatusFailed:
@@ -234,10 +235,14 @@ func stateWords(t *ledger.Trial) string {
 		words = "not run"
 	case t.Status == ledger.StatusSuggested:
 		words = "waiting"
-	case t.Status == ledger.StatusPartial && t.Feasible == nil:
+	case t.Status == ledger.StatusPartial && (t.Feasible == nil || !v.limited()):
 		words = "waiting for the rest"
+	case !v.limited():
+		words = "measured"
 	case t.Feasible == nil:
 		words = "not known"
+	case len(v.snap.Definition.Constraints) == 0:
+		words = "measured"
 	case *t.Feasible:
 		words = "within limits"
 	default:
@@ -280,21 +285,23 @@ func settingText(p design.Parameter, v design.Value) string {
 
 // settingsLine is settings in one line.
 func settingsLine(d design.Definition, values design.Settings) string {
-	line := ""
-	for i, s := range settingsOf(d, values) {
-		if i > 0 {
-			line += ", "
-		}
-		line += s.Name + " " + design.WithUnit(s.Value, s.Unit, thin)
+	return settingsInWords(settingsOf(d, values))
+}
+
+func settingsInWords(settings []templates.Setting) string {
+	words := make([]string, len(settings))
+	for i, s := range settings {
+		words[i] = s.Name + " " + design.WithUnit(s.Value, s.Unit, thin)
 	}
-	return line
+	return strings.Join(words, ", ")
 }
 
 func trialURL(id string, n int) string { return fmt.Sprintf("/studies/%s/trials/%d", id, n) }
 
 // capitalised begins a sentence with a name, unless the name has capitals of its own, like pH.
 func capitalised(name string) string {
-	if strings.ToLower(name) != name {
+	word, _, _ := strings.Cut(name, " ")
+	if strings.ToLower(word) != word {
 		return name
 	}
 	first, size := utf8.DecodeRuneInString(name)

@@ -1,6 +1,11 @@
 package pages
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"headroom/internal/study/design"
+)
 
 func TestNumbersAsPagesShowThem(t *testing.T) {
 	t.Parallel()
@@ -26,6 +31,43 @@ func TestColumnsHaveEquallyManyDecimals(t *testing.T) {
 	for x, want := range map[float64]string{71.2: "71.20", 80: "80.00", 60.25: "60.25", 3e-8: "3\u202f×\u202f10⁻⁸", 0: "0.00"} {
 		if got := show(x); got != want {
 			t.Errorf("%v is written %q, want %q", x, got, want)
+		}
+	}
+}
+
+// TestCapitalsOfUnitsAreNoName: a name begins with a capital in a title, whatever its unit, unless it has capitals of its own.
+func TestCapitalsOfUnitsAreNoName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"pressure (MPa)": "Pressure (MPa)", "yield": "Yield", "pH (1)": "pH (1)", "mRNA left": "mRNA left", "ähnlich": "Ähnlich"} {
+		if got := capitalised(name); got != want {
+			t.Errorf("%q begins a title as %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestColumnsOfALogScaleHaveEquallyManyDigits: trailing zeros are kept there, too.
+func TestColumnsOfALogScaleHaveEquallyManyDigits(t *testing.T) {
+	t.Parallel()
+	low, high := 0.01, 1000.0
+	p := design.Parameter{Name: "flow", Type: design.Real, Low: &low, High: &high, Scale: "log"}
+	show := settingColumn(p, nil)
+	for x, want := range map[float64]string{1.9: "1.900", 0.1306: "0.1306", 52.5: "52.50", 100: "100.0"} {
+		if got := show(design.Value{Number: x}); got != want {
+			t.Errorf("%v is written %q, want %q", x, got, want)
+		}
+	}
+}
+
+// TestWordsOfAMapFollowItsLines: lines that are not there are not spoken of.
+func TestWordsOfAMapFollowItsLines(t *testing.T) {
+	t.Parallel()
+	for want, chance := range map[string][][]float64{
+		"The chance to stay within every limit is 90\u202f% or more everywhere": {{0.95, 0.99}, {0.9, 0.91}},
+		"The chance to stay within every limit is 10\u202f% or less everywhere": {{0.05, 0.001}, {0.1, 0}},
+		"Lines: a chance of 10 (dotted)":                                        {{0.05, 0.5}, {0.1, 0}},
+	} {
+		if got := chanceWords(chance); !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %s", chance, got)
 		}
 	}
 }

@@ -52,15 +52,20 @@ func (c *Cholesky) Append(row []float64) error {
 // as if they were appended one by one, but works on many rows at once. It reaches checkpoints on the way. On an error, that of ctx or
 // ErrNotPositiveDefinite, c is unchanged.
 func (c *Cholesky) AppendRows(ctx context.Context, rows [][]float64) error {
-	return c.appendRows(ctx, rows, 1)
+	return c.appendRows(ctx, rows, 1, copyRows)
 }
 
 // AppendShared is AppendRows on all cores, to the same bits.
 func (c *Cholesky) AppendShared(ctx context.Context, rows [][]float64) error {
-	return c.appendRows(ctx, rows, cores.Count())
+	return c.appendRows(ctx, rows, cores.Count(), copyRows)
 }
 
-func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int) error {
+// Adopt is AppendShared in place: the rows' memory becomes L's, or is useless on an error.
+func (c *Cholesky) Adopt(ctx context.Context, rows [][]float64) error {
+	return c.appendRows(ctx, rows, cores.Count(), adoptRows)
+}
+
+func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int, take func(n int, rows [][]float64) [][]float64) error {
 	work := make([]*checkpoint.Meter, shares)
 	for share := range work {
 		work[share] = checkpoint.NewMeter(ctx)
@@ -69,7 +74,7 @@ func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int)
 	grown.rows = slices.Grow(grown.rows, len(rows))
 	for len(rows) > 0 {
 		height := min(panelRows, len(rows))
-		panel := grown.copyRows(rows[:height])
+		panel := take(grown.Len(), rows[:height])
 		rows = rows[height:]
 		if err := grown.solveShared(work, panel); err != nil {
 			return err
@@ -82,24 +87,42 @@ func (c *Cholesky) appendRows(ctx context.Context, rows [][]float64, shares int)
 	return nil
 }
 
-// copyRows copies the next rows of A, without what lies above the diagonal, each starting on a cache line.
-func (c *Cholesky) copyRows(rows [][]float64) [][]float64 {
-	const line = 8
-	n, size := c.Len(), 0
-	for r := range rows {
-		size += (n + r + line) &^ (line - 1)
+// copyRows copies rows n, n+1, … of A, without what lies above the diagonal.
+func copyRows(n int, rows [][]float64) [][]float64 {
+	own := Triangle(n, len(rows))
+	for r, row := range adoptRows(n, rows) {
+		copy(own[r], row)
 	}
-	memory, own := make([]float64, size), make([][]float64, len(rows))
+	return own
+}
+
+// adoptRows are rows n, n+1, … of A without what lies above the diagonal.
+func adoptRows(n int, rows [][]float64) [][]float64 {
+	own := make([][]float64, len(rows))
 	for r, row := range rows {
 		length := n + r + 1
 		if len(row) < length {
 			panic(fmt.Sprintf("factor: row %d has %d entries", n+r, len(row)))
 		}
-		own[r] = memory[:length:length]
-		memory = memory[(length+line-1)&^(line-1):]
-		copy(own[r], row)
+		own[r] = row[:length:length]
 	}
 	return own
+}
+
+// Triangle returns count rows of zeros of a lower triangle, the first of them row n, which has n+1 entries. Each starts on a cache line.
+func Triangle(n, count int) [][]float64 {
+	const line = 8
+	size := 0
+	for r := range count {
+		size += (n + r + line) &^ (line - 1)
+	}
+	memory, rows := make([]float64, size), make([][]float64, count)
+	for r := range rows {
+		length := n + r + 1
+		rows[r] = memory[:length:length]
+		memory = memory[(length+line-1)&^(line-1):]
+	}
+	return rows
 }
 
 // sharedFrom is from how many rows on the next ones are worth sharing among cores.

@@ -12,34 +12,42 @@ import (
 // than 3e-5 of the widest standard deviation.
 const jitter = 1e-9
 
-// SemidefiniteRoot returns rows l with l_i·l_j = A_ij + 1e-9·max(diag A)·[i = j] for a symmetric positive semidefinite A given by
-// its lower triangle, a shorter row counting as if zeros followed; it writes to A. Places that the data determine, or that repeat, make A singular. Where
-// rounding outweighs even that, as in a posterior covariance whose prior was ten orders larger, it returns the rows of PivotedRoot. It works on all cores and reaches
-// checkpoints on the way; the error is that of ctx.
-func SemidefiniteRoot(ctx context.Context, a [][]float64) ([][]float64, error) {
+// SemidefiniteRoot returns rows l with l_i·l_j = A_ij + 1e-9·max(diag A)·[i = j] for a symmetric positive semidefinite A, whose
+// lower triangle given makes, to be written to. Places that the data determine, or that repeat, make A singular. Where
+// rounding outweighs even that, as in a posterior covariance whose prior was ten orders larger, A is made once more and it returns the rows of PivotedRoot. It works on all
+// cores and reaches checkpoints on the way; the error is that of ctx or of given.
+func SemidefiniteRoot(ctx context.Context, given func() ([][]float64, error)) ([][]float64, error) {
+	a, err := given()
+	if err != nil || lift(a) == 0 {
+		return a, err
+	}
+	var l Cholesky
+	switch err := l.Adopt(ctx, a); {
+	case errors.Is(err, ErrNotPositiveDefinite):
+		if a, err = given(); err != nil {
+			return nil, err
+		}
+		lift(a)
+		return PivotedRoot(ctx, symmetric(a))
+	case err != nil:
+		return nil, err
+	}
+	for i := range a {
+		a[i] = l.Row(i)
+	}
+	return a, nil
+}
+
+// lift adds the jitter to the diagonal and returns how much that is.
+func lift(a [][]float64) float64 {
 	largest := 0.0
 	for i := range a {
 		largest = max(largest, a[i][i])
 	}
-	if largest == 0 {
-		return a, nil
-	}
-	rows := make([][]float64, len(a))
 	for i := range a {
 		a[i][i] += jitter * largest
-		rows[i] = a[i][:i+1]
 	}
-	var l Cholesky
-	switch err := l.AppendShared(ctx, rows); {
-	case errors.Is(err, ErrNotPositiveDefinite):
-		return PivotedRoot(ctx, symmetric(rows))
-	case err != nil:
-		return nil, err
-	}
-	for i := range rows {
-		rows[i] = l.Row(i)
-	}
-	return rows, nil
+	return jitter * largest
 }
 
 // symmetric is the matrix with a lower triangle.
@@ -49,7 +57,7 @@ func symmetric(triangle [][]float64) [][]float64 {
 		a[i] = make([]float64, len(triangle))
 	}
 	for i, row := range triangle {
-		for j, v := range row {
+		for j, v := range row[:i+1] {
 			a[i][j], a[j][i] = v, v
 		}
 	}

@@ -75,26 +75,39 @@ func (d *Data) AppendAll(ctx context.Context, xs [][]float64, lambdas []float64)
 	}
 	grown := d.Prefix(n)
 	work := checkpoint.NewMeter(ctx)
-	rows := make([][]float64, len(xs))
-	for i, x := range xs {
-		grown.inputs.Append(x)
-		rows[i] = make([]float64, n+i+1)
-		grown.kernel.Row(rows[i], x, grown.inputs)
-		rows[i][n+i] += lambdas[i]
-		if err := work.Spend(kernelWork * (n + i)); err != nil {
+	for i := 0; i < len(xs); i += rowsAtOnce {
+		until := min(len(xs), i+rowsAtOnce)
+		if err := grown.appendRows(ctx, work, xs[i:until], lambdas[i:until]); err != nil {
 			return err
 		}
-	}
-	if err := grown.factor.AppendShared(ctx, rows); err != nil {
-		if errors.Is(err, factor.ErrNotPositiveDefinite) {
-			return fmt.Errorf("the kernel and noise variances of the points do not fit together; a larger noise variance helps: %w", err)
-		}
-		return err
 	}
 	grown.noise = append(grown.noise, lambdas...)
 	grown.addGains(n)
 	*d = *grown
 	return nil
+}
+
+// rowsAtOnce is how many rows of K + Λ there are at a time beside the factor, which thousands of points fill with hundreds of megabytes already.
+const rowsAtOnce = 384
+
+// appendRows adds points, with a row each, to inputs and factor.
+func (d *Data) appendRows(ctx context.Context, work *checkpoint.Meter, xs [][]float64, lambdas []float64) error {
+	n := d.Len()
+	rows := make([][]float64, len(xs))
+	for i, x := range xs {
+		d.inputs.Append(x)
+		rows[i] = make([]float64, n+i+1)
+		d.kernel.Row(rows[i], x, d.inputs)
+		rows[i][n+i] += lambdas[i]
+		if err := work.Spend(kernelWork * (n + i)); err != nil {
+			return err
+		}
+	}
+	err := d.factor.AppendShared(ctx, rows)
+	if errors.Is(err, factor.ErrNotPositiveDefinite) {
+		return fmt.Errorf("the kernel and noise variances of the points do not fit together; a larger noise variance helps: %w", err)
+	}
+	return err
 }
 
 func (d *Data) check(x []float64, lambda float64) error {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 )
@@ -132,6 +134,62 @@ func TestPredictManyIsPredict(t *testing.T) {
 		near(t, "mean with pending points", means[1], want[0], 0)
 		near(t, "mean from weights with pending points", alone[1], want[0], 1e-9)
 	})
+}
+
+// TestPredictOwnIsPredictMany at any of the data's own points, to the bit.
+func TestPredictOwnIsPredictMany(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawScene(t, 1e-3)
+		d := s.data(t)
+		z := d.Whiten(nil, s.y)
+		means, variances := predictMany(t, d, d.Inputs(), [][]float64{z})
+		var own []int
+		for i := range d.Len() {
+			if rapid.Bool().Draw(t, "asked for") {
+				own = append(own, i)
+			}
+		}
+		ownMeans, ownVariances, err := d.PredictOwn(context.Background(), own, [][]float64{z})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, i := range own {
+			if ownMeans[0][n] != means[0][i] || ownVariances[n] != variances[i] {
+				t.Fatalf("point %d: %v, %v as its own, %v, %v as any", i, ownMeans[0][n], ownVariances[n], means[0][i], variances[i])
+			}
+		}
+	})
+}
+
+// TestManyPointsNeedLittleBesideTheirFactor: what thousands of points take in memory is their factor, not twice as much.
+func TestManyPointsNeedLittleBesideTheirFactor(t *testing.T) {
+	const n = 2000
+	k, err := kernel.New("matern52", []float64{0.3, 0.3}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	xs, lambdas := make([][]float64, n), make([]float64, n)
+	for i := range xs {
+		xs[i], lambdas[i] = []float64{math.Mod(float64(i)*0.7548, 1), math.Mod(float64(i)*0.5698, 1)}, 0.1
+	}
+	inUse := func() int64 {
+		var now runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&now)
+		return int64(now.HeapAlloc)
+	}
+	d, before, most := gp.NewData(k, 2), inUse(), int64(0)
+	watched := checkpoint.With(t.Context(), func(context.Context) error {
+		most = max(most, inUse()-before)
+		return nil
+	})
+	if err := d.AppendAll(watched, xs, lambdas); err != nil {
+		t.Fatal(err)
+	}
+	if factor := int64(4 * n * n); most > factor*3/2 || most < factor/2 {
+		t.Errorf("up to %d bytes were in use for a factor of %d", most, factor)
+	}
 }
 
 // TestInclineIsPredictManyWithItsGradients compares with PredictMany to the bit, and gradients with finite differences.

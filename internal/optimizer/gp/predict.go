@@ -56,6 +56,38 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 	return means, variances, err
 }
 
+// PredictOwn is PredictMany at the data's own points of these indices, in ascending order: to the same bits, and over all points in a third of the
+// work, since v(x_s) begins with what row s of L has before its diagonal,
+//
+//	L v(x_s) = (K + Λ) e_s − λ_s e_s,   so   v(x_s)_j = L_sj for j < s.
+func (d *Data) PredictOwn(ctx context.Context, own []int, zs [][]float64) (means [][]float64, variances []float64, err error) {
+	means, variances = matrix(len(zs), len(own)), make([]float64, len(own))
+	work := checkpoint.NewMeter(ctx)
+	block := matrix(min(blockPoints, len(own)), d.Len())
+	for first := 0; first < len(own); first += blockPoints {
+		points := own[first:min(len(own), first+blockPoints)]
+		block = block[:len(points)]
+		from := points[0]
+		for i, v := range block {
+			copy(v, d.factor.Row(points[i])[:from])
+			d.kernel.Row(v[from:], d.inputs.Row(points[i]), d.inputs.Slice(from, d.Len()))
+			if err := work.Spend(kernelWork * (d.Len() - from)); err != nil {
+				return nil, nil, err
+			}
+		}
+		if err := d.factor.SolveLowerManyFrom(ctx, block, from); err != nil {
+			return nil, nil, err
+		}
+		for i, v := range block {
+			for r, z := range zs {
+				means[r][first+i] = factor.Dot(z, v)
+			}
+			variances[first+i] = d.variance(d.inputs.Row(points[i]), v)
+		}
+	}
+	return means, variances, nil
+}
+
 // solveBlocks calls use with v(X_i) for each point in turn; v is overwritten afterwards.
 func (d *Data) solveBlocks(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
 	work := checkpoint.NewMeter(ctx)
@@ -169,11 +201,11 @@ func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]f
 // O(n²M + nM²) and reaches checkpoints on the way; the error is that of ctx.
 func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, error) {
 	M := X.Len()
-	solved := matrix(M, d.Len())
+	solved := matrix(M, (d.Len()+3)&^3) // zeros at the end change no sum, and whole lanes are summed faster
 	if err := d.solveShared(ctx, X, func(i int, v []float64) { copy(solved[i], v) }); err != nil {
 		return nil, err
 	}
-	posterior := triangle(M)
+	posterior := factor.Triangle(0, M)
 	if err := factor.Gram(ctx, posterior, solved); err != nil {
 		return nil, err
 	}
@@ -199,15 +231,6 @@ func (d *Data) leave(work *checkpoint.Meter, explained [][]float64, X *kernel.In
 		}
 	}
 	return nil
-}
-
-// triangle returns the rows of a lower triangle of zeros, in one piece.
-func triangle(M int) [][]float64 {
-	memory, m := make([]float64, M*(M+1)/2), make([][]float64, M)
-	for i := range m {
-		m[i], memory = memory[:i+1:i+1], memory[i+1:]
-	}
-	return m
 }
 
 // matrix returns rows×columns zeros in one piece.

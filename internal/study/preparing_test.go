@@ -1,0 +1,103 @@
+package study_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
+)
+
+// behind calls Behind and does not wait.
+func behind(t *testing.T, s *study.Service, snap *ledger.Snapshot, work func(ctx context.Context) error) (ready bool) {
+	t.Helper()
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	ready, _, err := s.Behind(impatient, snap, "chart", work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return ready
+}
+
+// TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack, and half a minute longer at most.
+func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := study.NewService(nil, study.Options{})
+		defer s.Stop()
+		snap := &ledger.Snapshot{ID: "long", Version: 3}
+		begun, ended := 0, 0
+		work := func(ctx context.Context) error {
+			begun++
+			<-ctx.Done()
+			ended++
+			return ctx.Err()
+		}
+		for range 10 {
+			if behind(t, s, snap, work) {
+				t.Fatal("unfinished work is ready")
+			}
+			time.Sleep(15 * time.Second)
+		}
+		if begun != 1 || ended != 0 {
+			t.Errorf("work that somebody comes back for was begun %d times and ended %d times", begun, ended)
+		}
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		if ended != 1 {
+			t.Error("work that nobody came back for goes on")
+		}
+		behind(t, s, snap, work)
+		if begun != 2 {
+			t.Error("work that was given up is not begun again")
+		}
+	})
+}
+
+// TestWorkBehindRequestsTakesTurns: that of one study one after another, that of another at once; a failure is told to those who wait.
+func TestWorkBehindRequestsTakesTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := study.NewService(nil, study.Options{})
+		defer s.Stop()
+		finish, broken := make(chan struct{}), errors.New("no luck")
+		var mutex sync.Mutex
+		var begun []string
+		work := func(name string, err error) func(context.Context) error {
+			return func(context.Context) error {
+				mutex.Lock()
+				begun = append(begun, name)
+				mutex.Unlock()
+				<-finish
+				return err
+			}
+		}
+		behind(t, s, &ledger.Snapshot{ID: "long", Version: 3}, work("earlier", nil))
+		behind(t, s, &ledger.Snapshot{ID: "long", Version: 4}, work("later", nil))
+		behind(t, s, &ledger.Snapshot{ID: "other", Version: 1}, work("other", broken))
+		if !slices.Equal(begun, []string{"earlier", "other"}) {
+			t.Errorf("at once are begun %v", begun)
+		}
+		failed := make(chan error)
+		go func() {
+			_, _, err := s.Behind(t.Context(), &ledger.Snapshot{ID: "other", Version: 1}, "chart", work("twice", nil))
+			failed <- err
+		}()
+		synctest.Wait()
+		close(finish)
+		if err := <-failed; !errors.Is(err, broken) {
+			t.Errorf("whoever waited for work that failed is told %v", err)
+		}
+		synctest.Wait()
+		if !slices.Equal(begun, []string{"earlier", "other", "later"}) {
+			t.Errorf("begun are %v", begun)
+		}
+	})
+}

@@ -385,12 +385,24 @@ type violation struct {
 	} `json:"nodes"`
 }
 
-// audit lets axe look for what people with disabilities would stumble over, and for a page wider than its window.
+// audit lets axe look for what people with disabilities would stumble over, and checks the page's ids and width.
 func (p *tab) audit(what string) {
+	p.t.Helper()
+	p.axe(what, `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]`)
+	p.sound(what)
+}
+
+// contrast lets axe look for words that are hard to read: the colours are all that differs between the light page and the dark one.
+func (p *tab) contrast(what string) {
+	p.t.Helper()
+	p.axe(what, `{type: "rule", values: ["color-contrast"]}`)
+}
+
+func (p *tab) axe(what, rules string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
 	defer cancel()
-	run := `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`
+	run := `axe.run(document, {runOnly: ` + rules + `, resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](axe+";"+run, chromedp.EvalAwaitPromise))
 	if err != nil {
 		p.t.Fatalf("axe on %s: %v", what, err)
@@ -404,6 +416,11 @@ func (p *tab) audit(what string) {
 			p.t.Errorf("%s: %s (%s): %.300s\n%s", what, v.ID, v.Help, node.HTML, node.Summary)
 		}
 	}
+}
+
+// sound checks that every id stands once and what is named is there, and that the page is no wider than its window.
+func (p *tab) sound(what string) {
+	p.t.Helper()
 	if doubled := ask[[]string](p, doubledIDs); len(doubled) > 0 {
 		p.t.Errorf("%s: %q", what, doubled)
 	}

@@ -39,6 +39,9 @@ func zoomTrials(p *tab, chart string, from, to int) []float64 {
 	return shown
 }
 
+// squeezed is a text without its white space, which breaks lines where there is no room.
+func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }
+
 // TestChartsAnswer: a chart says what is under the pointer, over all panels at once; it zooms, hides what is pressed in the legend, and opens a trial.
 func TestChartsAnswer(t *testing.T) {
 	t.Parallel()
@@ -56,9 +59,19 @@ func TestChartsAnswer(t *testing.T) {
 			t.Errorf("over trial 5 it says %q, without %q", said, word)
 		}
 	}
-	p.mouse("#chart-slices", 0, [2]string{"frame.left + frame.width - 4", "frame.top + 4"})
-	if said := p.text("#chart-slices .tip"); !strings.Contains(said, "expected") || !strings.Contains(said, " to ") {
-		t.Errorf("over a slice it says %q", said)
+	for _, text := range ask[[]string](p, `document.querySelector("#chart-progress")`+drawnTraces+`.filter((trace) => trace.text && trace.x.includes(5)).map((trace) => trace.text[trace.x.indexOf(5)])`) {
+		if !strings.Contains(squeezed(said), squeezed(text)) {
+			t.Errorf("over trial 5 it says %q, not what was read: %q", said, text)
+		}
+	}
+	p.mouse("#chart-slices", 0, [2]string{"frame.left + frame.width", "frame.top + 4"})
+	expected := ask[string](p, `(({y, low, high}) => [y, low, high].map((values) => plots.brief(values.at(-1))).join(" "))(document.querySelector("#chart-slices").sheet.frames[0].traces.reduce((all, trace) => ({...all, ...(trace.style === "line" ? {y: trace.y} : trace.style === "band" ? {low: trace.low, high: trace.high} : {})}), {}))`)
+	var mean, low, high string
+	if _, err := fmt.Sscan(expected, &mean, &low, &high); err != nil {
+		t.Fatalf("%v in %q", err, expected)
+	}
+	if said := p.text("#chart-slices .tip"); !strings.Contains(said, "expected "+mean) || !strings.Contains(said, low+" to "+high) {
+		t.Errorf("over a slice it says %q, at %s expected", said, expected)
 	}
 	p.mouse("#chart-slices", 0, [2]string{"-5", "-5"})
 	if p.count("#chart-slices .tip[hidden]") == 0 {
@@ -93,9 +106,10 @@ func TestChartsAnswer(t *testing.T) {
 		t.Errorf("after another, %d of %d came back", again, before)
 	}
 
+	first := ask[int](p, `document.querySelector("#chart-progress").sheet.frames[0].traces.find((t) => t.trial).trial[0]`)
 	ask[any](p, `(() => { const node = document.querySelector("#chart-progress"), frame = node.sheet.frames[0], trace = frame.traces.find((t) => t.trial), box = node.querySelector("svg").getBoundingClientRect();
 		node.dispatchEvent(new MouseEvent("click", {clientX: box.left + frame.x(trace.x[0]), clientY: box.top + frame.y(trace.y[0])})); return 0 })()`)
-	p.until("the trial's page", `/\/trials\/\d+$/.test(location.pathname)`)
+	p.until("the trial's page", fmt.Sprintf(`location.pathname.endsWith("/trials/%d")`, first))
 }
 
 // TestWhatIsUnfoldedStaysSo: when the study changes, the numbers and the trust that somebody reads stay unfolded, also where they were fetched.

@@ -5,28 +5,28 @@ import (
 	"testing"
 )
 
-// look audits a page in every guise, and keeps its pictures when HEADROOM_SCREENSHOTS is set.
+// look opens a page on a desk and on a phone and audits it, on the desk in the dark and on a huge screen too, and keeps its pictures when
+// HEADROOM_SCREENSHOTS is set.
 func (p *tab) look(name, path string) {
 	p.t.Helper()
-	for _, guise := range []struct {
-		name          string
-		width, height int64
-		dark          bool
-	}{{"wide", 1440, 1000, false}, {"wide-dark", 1440, 1000, true}, {"phone", 390, 844, false}, {"huge", 2560, 1400, false}} {
-		p.size(guise.width, guise.height)
-		if guise.dark {
-			p.dark()
-		} else {
-			p.light()
-		}
-		p.open(path)
+	guise := func(guise string, check func(what string)) {
+		p.t.Helper()
 		p.drawn()
-		p.audit(name + " " + guise.name)
+		check(name + " " + guise)
 		if os.Getenv("HEADROOM_SCREENSHOTS") != "" {
-			p.shot(name + "-" + guise.name)
+			p.shot(name + "-" + guise)
 		}
 	}
+	p.open(path)
+	guise("wide", p.audit)
+	p.dark()
+	guise("wide-dark", p.contrast)
 	p.light()
+	p.size(2560, 1400)
+	guise("huge", p.sound)
+	p.size(390, 844)
+	p.open(path)
+	guise("phone", p.audit)
 	p.size(1440, 1000)
 }
 

@@ -32,6 +32,10 @@ func TestASavedPictureStandsAlone(t *testing.T) {
 				t.Errorf("%s saved lacks %q", chart, part)
 			}
 		}
+		const marks = `querySelectorAll("path, circle, rect, image").length`
+		if drawn, saved := ask[int](p, `document.querySelector("#`+chart+` svg").`+marks), ask[int](p, `new DOMParser().parseFromString(window.pic, "image/svg+xml").`+marks); drawn < 10 || saved <= drawn {
+			t.Errorf("%s saved has %d shapes, on the page it has %d", chart, saved, drawn) // and the paper below them
+		}
 		if ask[bool](p, `/var\(|http/.test(window.pic.replaceAll("http://www.w3.org/2000/svg", ""))`) {
 			t.Errorf("%s saved needs something outside of it", chart)
 		}

@@ -178,17 +178,7 @@ func (p *tab) inspect(what string) {
 	p.t.Helper()
 	p.until("the page to rest", `!document.querySelector(".htmx-request")`)
 	p.audit(what)
-	p.wantUniqueIDs(what)
 	if os.Getenv("HEADROOM_SCREENSHOTS") != "" {
 		p.shot("state-" + what)
-	}
-}
-
-// wantUniqueIDs fails when two elements of the page share an id.
-func (p *tab) wantUniqueIDs(what string) {
-	p.t.Helper()
-	double := ask[string](p, `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i).join(", ")`)
-	if double != "" {
-		p.t.Errorf("%s: more than one element has the id %s", what, double)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// TestReconfiguredCandidatesStayWithinTheCache: thirty versions of a large table, each with a definition of its own, are held as far as the
+// TestReconfiguredCandidatesStayWithinTheCache: fifteen versions of a large table, each with a definition of its own, are held as far as the
 // cache's limit goes, and the heap holds no more than that. (Of 10,000 candidates, with a limit of 200 MiB, 162 were held; that takes a minute.)
 func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 	const parameters, candidates, limit = 50, 500, 10 << 20
@@ -52,12 +52,12 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 	}
 	add(ledger.Draft{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked}})
 	one, _ := c.size()
-	for n := range 30 {
+	for n := range 15 {
 		after := checked
 		after.Constraints = []design.Constraint{checked.Constraints[0]}
 		after.Constraints[0].Threshold = float64(n + 1)
 		add(ledger.Draft{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Reason: "another limit"}})
-		if n%10 != 9 {
+		if n%5 != 4 {
 			continue
 		}
 		said, versions := c.size()

@@ -234,7 +234,8 @@ func (p *panelling) bestWords() string {
 	return text + ", the last one."
 }
 
-// quiet tells whether a limit needs no panel: never broken under any threshold it had, and no reading nearer to it than all of them lie apart.
+// quiet tells whether a limit needs no panel: never broken under any threshold it had, and no reading of five or more nearer to it than half of how far
+// all of them lie apart.
 func (p *panelling) quiet(j int) (bool, string) {
 	now := p.snap.Definition.Constraints[j]
 	var values []float64

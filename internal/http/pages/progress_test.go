@@ -72,10 +72,10 @@ func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {
 	if len(progress) > 100_000 {
 		t.Errorf("%d bytes", len(progress))
 	}
-	panel := drawingIn(t, progress, "chart-progress").Panels.List[0]
+	panels := drawingIn(t, progress, "chart-progress").Panels.List
 	var spans templates.Trace
-	single := 0
-	for _, trace := range panel.Traces {
+	single, broken := 0, map[int]float64{}
+	for _, trace := range panels[0].Traces {
 		switch trace.Style {
 		case templates.Spans:
 			spans = trace
@@ -86,6 +86,13 @@ func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {
 	if single >= 450 || single < 60 {
 		t.Errorf("%d single marks", single)
 	}
+	for _, trace := range panels[1].Traces {
+		if trace.Style == templates.Violated {
+			for i, x := range trace.X {
+				broken[int(x.(float64))] = trace.Y[i].(float64)
+			}
+		}
+	}
 	const size = 3
 	if len(spans.X) != 450/size {
 		t.Fatalf("%d spans", len(spans.X))
@@ -94,6 +101,10 @@ func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {
 		i := (int(number(t, trial, "number")) - 1) / size
 		if y := number(t, trial, "values", "yield"); y < spans.Low[i].(float64) || y > spans.High[i].(float64) {
 			t.Fatalf("trial %v is outside its span", number(t, trial, "number"))
+		}
+		impurity := number(t, trial, "values", "impurity")
+		if marked, there := broken[int(number(t, trial, "number"))]; there != (impurity > 0.5) || there && marked != impurity {
+			t.Fatalf("trial %v, of impurity %v, is marked as one that broke its limit: %t at %v", number(t, trial, "number"), impurity, there, marked)
 		}
 	}
 	if !strings.Contains(progress, "each grey bar spans all readings of 3 trials") {
@@ -118,6 +129,22 @@ func TestQuietLimitsFold(t *testing.T) {
 	}
 	if !strings.Contains(progress, "Pressure ≤ 4\u202fbar: never broken and far from it, so not drawn; the closest reading was 1.9167\u202fbar at trial 12, 2.08\u202fbar inside.") {
 		t.Errorf("%s", progress[strings.Index(progress, "figcaption"):])
+	}
+	near, few := s.NewStudy(screened), s.NewStudy(screened)
+	curve(s, near, 12, 1.65, "yield", "impurity", "pressure") // 0.43 bar inside, of readings that lie 0.92 bar apart
+	curve(s, few, 4, 0, "yield", "impurity", "pressure")
+	s.API("POST", "/studies/"+id+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"},
+		{"metric": "pressure", "op": "<=", "threshold": 1.5, "unit": "bar"}], "reason": "new rule"}`).Want(200)
+	for what, id := range map[string]string{"near": near, "little read": few, "broken by today’s rule": id} {
+		drawn := 0
+		for _, panel := range drawingIn(t, page(s, "/studies/"+id+"/parts/progress"), "chart-progress").Panels.List {
+			if panel.Limit != nil {
+				drawn++
+			}
+		}
+		if drawn != 2 {
+			t.Errorf("%s: %d of 2 limits are drawn", what, drawn)
+		}
 	}
 }
 

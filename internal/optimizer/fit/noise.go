@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -126,33 +127,40 @@ func Wrong(y []float64, settings []int) []float64 {
 	}
 }
 
-// farthest is the reading that lies farthest from the median of two or more others at its setting, wrong ones left aside.
+// farthest is the reading that lies farthest from the median of two or more others at its setting, wrong ones left aside; the first of equals.
 func farthest(y []float64, settings []int, wrong []float64) (reading int, square float64) {
+	together := map[int][]int{}
+	for i, s := range settings {
+		if s >= 0 && wrong[i] == 0 {
+			together[s] = append(together[s], i)
+		}
+	}
 	reading = -1
-	for i, v := range y {
-		if settings[i] < 0 || wrong[i] > 0 {
+	for _, readings := range together {
+		if len(readings) < 3 {
 			continue
 		}
-		var others []float64
-		for j, other := range y {
-			if j != i && settings[j] == settings[i] && wrong[j] == 0 {
-				others = append(others, other)
+		slices.SortFunc(readings, func(i, j int) int { return cmp.Compare(y[i], y[j]) })
+		for k, i := range readings {
+			d := y[i] - medianWithout(y, readings, k)
+			if d*d > square || d*d == square && i < reading {
+				reading, square = i, d*d
 			}
-		}
-		if d := v - median(others); len(others) >= 2 && d*d > square {
-			reading, square = i, d*d
 		}
 	}
 	return reading, square
 }
 
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
+// medianWithout is the median of readings in ascending order, the k-th left out.
+func medianWithout(y []float64, ascending []int, k int) float64 {
+	other := func(i int) float64 {
+		if i >= k {
+			i++
+		}
+		return y[ascending[i]]
 	}
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
+	n := len(ascending) - 1
+	return (other((n-1)/2) + other(n/2)) / 2
 }
 
 // Group is the replicates of one setting.

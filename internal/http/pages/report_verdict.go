@@ -12,7 +12,7 @@ import (
 
 // reportVerdict is the answer that the page gives, for paper.
 func (s *Site) reportVerdict(ctx context.Context, v visit) (templates.ReportVerdict, error) {
-	v.parts = false // nothing can be fetched later
+	v.whole = true // nothing can be fetched later
 	shown, err := s.verdict(ctx, v)
 	verdict := templates.ReportVerdict{Heading: shown.Heading}
 	add := func(format string, values ...any) {

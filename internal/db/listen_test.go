@@ -25,7 +25,9 @@ func open(t testing.TB, url string) *db.DB {
 // until polls a query for true.
 func until(t *testing.T, d *db.DB, what, query string) {
 	t.Helper()
-	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); {
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); <-again.C {
 		var yes bool
 		if err := d.Pool().QueryRow(t.Context(), query).Scan(&yes); err != nil {
 			t.Error(err)

@@ -50,11 +50,11 @@ func TestImportedRowsAreRounds(t *testing.T) {
 	wantVerified(t, s, id, 4)
 }
 
-// long is a study of so many trials, each with a note of 9,000 characters.
-func long(t testing.TB, s *study.Service, trials int) *ledger.Snapshot {
+// long is a study of so many trials, each with a note of so many characters.
+func long(t testing.TB, s *study.Service, trials, characters int) *ledger.Snapshot {
 	t.Helper()
 	snap := create(t, s, reactor())
-	note := strings.Repeat("All that was seen. ", 500)[:9000]
+	note := strings.Repeat("All that was seen. ", 500)[:characters]
 	for from := 0; from < trials; from += 500 {
 		var table strings.Builder
 		table.WriteString("temperature,cycles,yield,impurity,note\n")
@@ -74,13 +74,13 @@ func long(t testing.TB, s *study.Service, trials int) *ledger.Snapshot {
 func TestImportIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	snap := long(t, s, 800) // events of several parts
+	snap := long(t, s, 400, 20) // events of several parts
 	text := string(export(t, s, snap))
-	middle := strings.LastIndex(text, `"seq":1200,`)
+	middle := strings.LastIndex(text, `"seq":700,`)
 	for name, faulty := range map[string]string{
 		"cut short":     text[:middle],
 		"changed":       text[:middle] + strings.Replace(text[middle:], `"value":4`, `"value":5`, 1),
-		"wrong ending":  strings.Replace(text, `"version":1601`, `"version":1600`, 1),
+		"wrong ending":  strings.Replace(text, `"version":801`, `"version":800`, 1),
 		"no JSON there": text[:middle] + "?" + text[middle:],
 	} {
 		if _, err := s.ImportBundle(t.Context(), ana, strings.NewReader(faulty)); err == nil {
@@ -91,14 +91,14 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		return study.Answer{Status: 201, Body: []byte(after.ID)}, nil
 	}}
 	made, err := s.ImportBundle(t.Context(), study.Command{By: "Bo", Retry: retry}, strings.NewReader(text))
-	if err != nil || made.Hash != snap.Hash || len(made.Trials) != 800 {
+	if err != nil || made.Hash != snap.Hash || len(made.Trials) != 400 {
 		t.Fatalf("made %v, %v", made, err)
 	}
 	var before *study.AlreadyAnswered
 	if _, err := s.ImportBundle(t.Context(), study.Command{By: "Bo", Retry: retry}, strings.NewReader(text)); !errors.As(err, &before) || string(before.Answer.Body) != made.ID {
 		t.Fatalf("again: %v", err)
 	}
-	if all, _, err := s.Summaries(t.Context(), study.Listing{}); err != nil || len(all) != 2 || all[0].Trials != 800 || all[1].Trials != 800 {
+	if all, _, err := s.Summaries(t.Context(), study.Listing{}); err != nil || len(all) != 2 || all[0].Trials != 400 || all[1].Trials != 400 {
 		t.Fatalf("%+v, %v", all, err)
 	}
 }
@@ -109,7 +109,7 @@ func BenchmarkImportBundle(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that what is in use is little more than what is needed
 	text := func() []byte {
 		s := newService(b)
-		return export(b, s, long(b, s, 5000))
+		return export(b, s, long(b, s, 5000, 9000))
 	}()
 	b.SetBytes(int64(len(text)))
 	var most, last uint64

@@ -71,8 +71,8 @@ const (
 	Ring                  // not known
 	Diamond               // waits
 	Star                  // recommended
-	Cross                 // as first told, corrected since
-	Plus                  // taken out
+	Cross                 // taken out
+	Plus                  // as first told, corrected since
 
 	Shapes // how many there are
 )
@@ -210,7 +210,7 @@ func (c Chart) axes() (*plot.Plot, error) {
 		}
 	}
 	if t := c.Threshold; t != nil {
-		if err := addThreshold(axes, *t, inside); err != nil {
+		if err := addThreshold(axes, *t, inside, low, high); err != nil {
 			return nil, err
 		}
 	}
@@ -248,8 +248,9 @@ func (c Chart) scale(axes *plot.Plot, low, high float64) {
 
 // mark gives an axis its kind of ticks.
 func (a Axis) mark(on *plot.Axis) {
+	on.Tick.Marker = numbers{}
 	if a.Log && on.Min > 0 {
-		on.Scale, on.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		on.Scale, on.Tick.Marker = plot.LogScale{}, powers{}
 	}
 	if a.Whole {
 		on.Tick.Marker = whole{}
@@ -368,7 +369,10 @@ func addShade(axes *plot.Plot, t Threshold, low, high float64) error {
 	return nil
 }
 
-func addThreshold(axes *plot.Plot, t Threshold, inside func(float64) float64) error {
+// crowded is the part of a chart's height at its top that belongs to the words of notes.
+const crowded = 0.12
+
+func addThreshold(axes *plot.Plot, t Threshold, inside func(float64) float64, low, high float64) error {
 	corners := t.steps()
 	for i := range corners {
 		corners[i].Y = inside(corners[i].Y)
@@ -380,17 +384,21 @@ func addThreshold(axes *plot.Plot, t Threshold, inside func(float64) float64) er
 	line.LineStyle = draw.LineStyle{Color: limitRed, Width: vg.Points(1.3), Dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
 	axes.Add(line)
 	end := corners[len(corners)-1]
-	return addWord(axes, end.X, end.Y, t.Label, limitRed, draw.XRight)
+	above := vg.Points(2)
+	if high-end.Y < crowded*(high-low) {
+		above = -vg.Points(10)
+	}
+	return addWord(axes, end.X, end.Y, t.Label, limitRed, draw.XRight, above)
 }
 
-// addWord writes a word above a place.
-func addWord(axes *plot.Plot, x, y float64, word string, in color.Color, align text.XAlignment) error {
+// addWord writes a word at a place, so far above it.
+func addWord(axes *plot.Plot, x, y float64, word string, in color.Color, align text.XAlignment, above vg.Length) error {
 	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{word}})
 	if err != nil {
 		return err
 	}
 	labels.TextStyle[0].Font, labels.TextStyle[0].Color, labels.TextStyle[0].XAlign = plain(8), in, align
-	labels.Offset = vg.Point{Y: vg.Points(2)}
+	labels.Offset = vg.Point{Y: above}
 	axes.Add(labels)
 	return nil
 }
@@ -409,7 +417,7 @@ func addNotes(axes *plot.Plot, notes []Note, low, high float64) error {
 		if n.Text == "" {
 			continue
 		}
-		if err := addWord(axes, n.X, high, n.Text, unknown, draw.XCenter); err != nil {
+		if err := addWord(axes, n.X, high, n.Text, unknown, draw.XCenter, vg.Points(2)); err != nil {
 			return err
 		}
 	}

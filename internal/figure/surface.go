@@ -61,9 +61,9 @@ func (s Surface) Plot(c draw.Canvas, axes *plot.Plot) {
 	toX, toY := axes.Transforms(&c)
 	across, up := edges(s.X, axes.X.Min, axes.X.Max, axes.X.Scale), edges(s.Y, axes.Y.Min, axes.Y.Max, axes.Y.Scale)
 	low, high := s.extent()
-	gap := vg.Length(0)
+	gap, over := vg.Length(0), vg.Points(0.5) // where nothing divides the cells, each reaches under the next, so that no paper shows between them
 	if s.Cells != nil {
-		gap = vg.Points(1)
+		gap, over = vg.Points(1), 0
 	}
 	for i, row := range s.Value {
 		for j := 0; j < len(row); {
@@ -71,7 +71,8 @@ func (s Surface) Plot(c draw.Canvas, axes *plot.Plot) {
 			for s.Cells == nil && k < len(row) && step(row[k], low, high) == step(row[j], low, high) {
 				k++
 			}
-			fill(c, cividis[step(row[j], low, high)], toX(across[j])+gap, toY(up[i])+gap, toX(across[k])-gap, toY(up[i+1])-gap)
+			right, top := min(toX(across[k])+over, c.Max.X), min(toY(up[i+1])+over, c.Max.Y)
+			fill(c, cividis[step(row[j], low, high)], toX(across[j])+gap, toY(up[i])+gap, right-gap, top-gap)
 			j = k
 		}
 	}

@@ -145,9 +145,9 @@ func admit(a Access, who account.Identity, studyID string) error {
 	case a.forStudy() && !who.MayRead(studyID):
 		return problem.NoSuchThing
 	case !a.forStudy() && a != SignedIn && who.StudyID != "":
-		return problem.Forbidden
+		return problem.OneStudy
 	case !who.Role.Includes(a.role()):
-		return problem.Forbidden
+		return problem.Needs(a.role(), who.Role)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func TestExtendFollowsEveryEdit(t *testing.T) {
 	for _, a := range Algorithms() {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
-			for life := range uint64(40) {
+			for life := range uint64(16) {
 				live(t, a.Name, rand.New(rand.NewPCG(life, 0)))
 			}
 		})

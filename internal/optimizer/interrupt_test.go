@@ -79,7 +79,7 @@ func TestWorkEnds(t *testing.T) {
 			t.Run(a.Name+" on "+g.name, func(t *testing.T) {
 				t.Parallel()
 				cfg := toyConfig(t, a.Name, g, 1)
-				h, _ := play(t, cfg, 9)
+				h, _ := play(t, cfg, enough(cfg))
 				for at := 1; ; at *= 5 {
 					calls := 0
 					err := work(WithCheckpoint(t.Context(), func(context.Context) error {

@@ -70,7 +70,7 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 				}
 				settings["pending"] = pending
 				cfg.Settings = resolved(t, cfg, settings)
-				h := throng(cfg, 640, random)
+				h := throng(cfg, 540, random)
 				h.Fits = []Fit{{From: 300, Metrics: make([]FittedMetric, len(cfg.Metrics))}}
 				for i := range h.Fits[0].Metrics {
 					h.Fits[0].Metrics[i] = FittedMetric{Set: true, Scale: 1, Lengthscales: []float64{0.5, 0.3}, Lambda: 0.03, Count: 200}
@@ -78,7 +78,7 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 				cfg.Fit = true
 				s := mustReplay(t, cfg, h)
 				if s.next.sources[0].arms == nil || s.eraList[0].groups[0].data == nil {
-					t.Fatal("640 readings of 7 candidates are regressed by rows, or 300 are not")
+					t.Fatal("540 readings of 7 candidates are regressed by rows, or 300 are not")
 				}
 				plain, rows := uncrowded(cfg, h)
 				want := mustReplay(t, plain, rows)
@@ -116,7 +116,7 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 						check("covariance", covariance[i][:i+1], row[:i+1]) // its lower triangle is all that is read
 					}
 				}
-				check("earlier", sight.Set.Earlier(600).Reward, other.Set.Earlier(600).Reward)
+				check("earlier", sight.Set.Earlier(530).Reward, other.Set.Earlier(530).Reward)
 			})
 		}
 	}
@@ -133,7 +133,7 @@ func TestCrowdsFollowEveryEdit(t *testing.T) {
 				cfg := toyConfig(t, algorithm, few(5), 1)
 				h := throng(cfg, 515+random.IntN(40), random)
 				state := mustReplay(t, cfg, h)
-				for range 6 {
+				for range 4 {
 					next, what := edited(random, cfg, h)
 					if what != "back" {
 						h = next

@@ -88,15 +88,16 @@ func mustReplay(t testing.TB, cfg *Config, h *History) *State {
 	return s
 }
 
-// grid is a dense grid of allowed points, side points along each of two parameters.
+// grid is a dense grid of allowed points, side points along each of one or two parameters.
 func grid(cfg *Config, side int) []Place {
 	var at []Place
+	across := side
+	if len(cfg.Space.Dims) == 1 {
+		across = 1
+	}
 	for i := range side {
-		for j := range side {
-			u := []float64{float64(i) / float64(side-1), float64(j) / float64(side-1)}
-			if len(cfg.Space.Dims) == 1 {
-				u = u[:1]
-			}
+		for j := range across {
+			u := []float64{float64(i) / float64(side-1), float64(j) / float64(side-1)}[:len(cfg.Space.Dims)]
 			if v, ok := cfg.Space.settle(u); ok {
 				at = append(at, Place{U: v, Arm: -1})
 			}
@@ -129,7 +130,7 @@ func TestSuggestionIsTheMaximum(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		at := grid(cfg, 151)
+		at := grid(cfg, 101)
 		values := sure(s.Acquisition(background, at, Known{})).Values
 		low, high, best := math.Inf(1), math.Inf(-1), 0
 		for i, v := range values {

@@ -33,11 +33,14 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	plain := units{metrics: []unit{{1, 0}, {1, 0}, {1, 0}}, parameters: []unit{{1, 0}, {1, 0}}, order: none}
 	other := units{metrics: []unit{{1000, -17}, {0.002, 40}, {3e6, 5e5}}, parameters: []unit{{40, -3}, {0.01, 7}}, order: none, extend: true}
 	relisted := units{metrics: plain.metrics, parameters: plain.parameters, order: []int{3, 0, 4, 2, 1}}
-	for _, a := range optimizer.Algorithms() {
-		for _, c := range []struct {
+	for i, a := range optimizer.Algorithms() {
+		for n, c := range []struct {
 			name, settings, kernel string
 			late                   int
-		}{{"as it comes", `{}`, "mixed", 0}, {"without a first design", `{"initial_design": 0}`, "matern52", 0}, {"late", `{"initial_design": 2}`, "matern52", 3}} {
+		}{{"as it comes", `{}`, "mixed", 0}, {"with an interaction", `{}`, "anova", 0}, {"without a first design", `{"initial_design": 0}`, "matern52", 0}, {"late", `{"initial_design": 2}`, "matern52", 3}} {
+			if n == 2+i%2 { // without a first design or late, in turn
+				continue
+			}
 			t.Run(a.Name+" "+c.name, func(t *testing.T) {
 				t.Parallel()
 				want, wantPrices := playTable(t, a, c.settings, c.kernel, c.late, plain)

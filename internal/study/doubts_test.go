@@ -229,7 +229,8 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	b.must(ruleTell(b.snap, 1, yields(71.3)))
 }
 
-// TestProgramsAreNotAskedBack: what nobody asks to be doubted is not judged either, which would cost a look at every trial for each result told.
+// TestProgramsAreNotAskedBack: what nobody asks to be doubted is not judged either, which would cost a look at every trial for each result told; forms
+// are asked until they confirm what is doubted, and nothing else.
 func TestProgramsAreNotAskedBack(t *testing.T) {
 	t.Parallel()
 	if err := askBack(Command{}, func() []Doubt { t.Error("judged for nobody"); return nil }); err != nil {
@@ -238,5 +239,15 @@ func TestProgramsAreNotAskedBack(t *testing.T) {
 	sure, asked := "", 0
 	if err := askBack(Command{Sure: &sure}, func() []Doubt { asked++; return nil }); err != nil || asked != 1 {
 		t.Errorf("a form's value was judged %d times, %v", asked, err)
+	}
+	odd := []Doubt{{Location: "body.metrics.yield", Value: "712"}}
+	for what, c := range map[string]struct {
+		sure  string
+		taken bool
+	}{"nothing": {"", false}, "another value": {Doubted([]Doubt{{Location: "body.metrics.yield", Value: "71.2"}}), false}, "it": {Doubted(odd), true}} {
+		err := askBack(Command{Sure: &c.sure}, func() []Doubt { return odd })
+		if doubtful := new(Doubtful); (err == nil) != c.taken || err != nil && (!errors.As(err, &doubtful) || len(doubtful.Doubts) != 1) {
+			t.Errorf("sure of %s: %v", what, err)
+		}
 	}
 }

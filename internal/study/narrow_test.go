@@ -32,11 +32,14 @@ func recipe(n int, remainder bool) design.Definition {
 // asks for mixtures that were not asked for before.
 func TestSpacesOfWhichNextToNothingIsAllowed(t *testing.T) {
 	t.Parallel()
-	for _, a := range optimizer.Algorithms() {
+	for i, a := range optimizer.Algorithms() {
 		if a.NeedsGivenConstraint {
 			continue
 		}
-		for _, remainder := range []bool{true, false} {
+		for n, remainder := range []bool{true, false} {
+			if a.Name != "log-cei" && n == i%2 { // the default asks for both kinds, the others for one in turn
+				continue
+			}
 			t.Run(fmt.Sprint(a.Name, " remainder ", remainder), func(t *testing.T) {
 				t.Parallel()
 				d := recipe(12, remainder)

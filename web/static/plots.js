@@ -27,6 +27,7 @@
     violated: { shape: "up", r: 6.5, fill: "violated", edge: "surface" },
     unknown: { shape: "circle", r: 4.5, edge: "unknown" },
     excluded: { shape: "cross", r: 4, edge: "unknown" },
+    original: { shape: "plus", r: 4.5, edge: "unknown" },
     waiting: { shape: "diamond", r: 6, edge: "ink" },
     other: { shape: "hexagon", r: 7, fill: "second", edge: "surface" },
     recommended: { shape: "star", r: 10, fill: "star", edge: "star-edge" },

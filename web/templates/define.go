@@ -7,6 +7,7 @@ type DefinePage struct {
 	Page
 	Study       StudyHead // zero for a new study
 	Reconfigure bool
+	Offered     string // what was filled in for the reader, "" when nothing was
 	Form        Form
 	Parameters  []string // the types of the rows
 	Constraints []string // "learned", "known" or "sampled" for each row

@@ -82,7 +82,9 @@ func query(ctx context.Context, url, statement string) (string, error) {
 func eventually(t *testing.T, url, statement string) string {
 	t.Helper()
 	var err error
-	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); <-again.C {
 		var text string
 		if text, err = query(t.Context(), url, statement); err == nil {
 			return text

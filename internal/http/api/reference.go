@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
+	"strings"
 
 	"headroom/internal/http/request"
 	"headroom/internal/optimizer"
@@ -200,9 +201,12 @@ func pretty(named object) map[string]string {
 
 // indented writes what was made to be JSON for people to read.
 func indented(value any) string {
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
+	var text strings.Builder
+	writer := json.NewEncoder(&text)
+	writer.SetEscapeHTML(false) // the page does that
+	writer.SetIndent("", "  ")
+	if err := writer.Encode(value); err != nil {
 		panic("server: " + err.Error()) // only maps, lists and text come here
 	}
-	return string(text)
+	return strings.TrimSuffix(text.String(), "\n")
 }

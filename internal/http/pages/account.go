@@ -18,7 +18,7 @@ import (
 func person(r *http.Request) (account.Identity, error) {
 	who, _ := request.Caller(r)
 	if who.Kind != account.BySession {
-		return who, problem.Forbidden
+		return who, problem.NoPerson
 	}
 	return who, nil
 }

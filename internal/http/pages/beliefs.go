@@ -92,6 +92,8 @@ func (v visit) noModelWords() string {
 		return "The model’s picture of each metric will be drawn here once " + objective + " has a reading."
 	case len(v.metricsShown()) > 0:
 		return ""
+	case v.over():
+		return "The study ended before the model had begun."
 	}
 	if v.over() {
 		return "The study ended before the model had begun, so there is no picture of it."

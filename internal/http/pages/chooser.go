@@ -18,6 +18,9 @@ type way struct {
 	why         string
 }
 
+// driftWay is the answer for processes that move.
+const driftWay = "drift"
+
 // ownWay stands for an algorithm that no answer leads to.
 const ownWay = "own"
 
@@ -28,7 +31,7 @@ var ways = []way{
 	{name: "late", label: "Results come days later, several trials wait at a time", algorithm: "log-cei", settings: map[string]string{"pending": "variance"},
 		why: "Trials that wait count as places already looked at, so that the next ones go elsewhere; ask for as many as you run at a time, results may come in any order. " +
 			"With every result five trials late it found better settings in our rehearsals, with a third of the crossings, than the algorithms published for late results."},
-	{name: "drift", label: "The process drifts: columns age, seasons change, batches differ", algorithm: "rpol-sw-ucb", begin: map[string]string{"window": "30"}, asks: []string{"window"},
+	{name: driftWay, label: "The process drifts: columns age, seasons change, batches differ", algorithm: "rpol-sw-ucb", begin: map[string]string{"window": "30"}, asks: []string{"window"},
 		why: "Only the last trials count, so that old readings do not hold it back when the process has moved on. Say below how many of them still tell the truth."},
 	{name: "safe", label: "Never cross a limit, and I know safe settings", algorithm: "stageopt", asks: []string{"safe_seeds"},
 		why: "Starts from the settings that you know to be safe, widens the region that the model believes safe, and then looks for the best in it. It is slower, and as safe as the model's band is right."},

@@ -115,7 +115,7 @@ func (v visit) words(event ledger.Event) (text string, number int, reason string
 		data, err := eventData[ledger.CorrectedData](event)
 		return v.correctedWords(data), data.Number, data.Reason, err
 	case ledger.Fitted:
-		return "was fitted to the readings again", 0, "", nil
+		return "was fitted to the readings", 0, "", nil
 	}
 	data, err := eventData[ledger.ClosedData](event)
 	verbs := map[ledger.Kind]string{ledger.Failed: "said that trial %d failed", ledger.Abandoned: "gave up trial %d", ledger.Excluded: "excluded trial %d", ledger.Included: "included trial %d again"}

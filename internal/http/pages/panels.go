@@ -48,18 +48,29 @@ func (p *panelling) note(sentences ...string) {
 // dense tells whether there are too many trials for a mark each.
 func (p *panelling) dense() bool { return len(p.snap.Trials) > mostMarks }
 
-// styleThen is the mark of a trial under the limits of its time.
-func (p *panelling) styleThen(t *ledger.Trial) templates.Style {
+// styleUnder is the mark of a trial under the limits of its time.
+func styleUnder(limits []design.Constraint, t *ledger.Trial) templates.Style {
 	if t.Excluded {
 		return templates.Excluded
 	}
 	if t.Feasible == nil {
 		return templates.Unknown
 	}
-	for _, c := range p.limits[t.Number-1] {
+	for _, c := range limits {
 		if m, there := t.Metrics[c.Metric]; there && broken(c, m.Value) {
 			return templates.Violated
 		}
+	}
+	return templates.Feasible
+}
+
+// readingUnder is the mark of a reading under one limit as it stood.
+func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) templates.Style {
+	switch {
+	case t.Excluded:
+		return templates.Excluded
+	case broken(limit, value):
+		return templates.Violated
 	}
 	return templates.Feasible
 }
@@ -69,6 +80,7 @@ type series struct {
 	points marks
 	spans  templates.Trace
 	values []float64
+	first  []float64 // as first told, of those corrected since
 }
 
 // plot adds the readings of a metric; style says how a trial is marked and stands tells which trials keep a mark of their own among many.
@@ -106,6 +118,10 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templ
 			mark := style(t, m.Value)
 			s.points.add(mark, t.Number, m.Value, metric+" "+p.measured(metric, m)+p.thenWords(mark), t.Number)
 		}
+		if m.Corrected && m.Original != nil {
+			s.first = append(s.first, *m.Original)
+			s.points.add(templates.Original, t.Number, *m.Original, fmt.Sprintf("%s first told as %s, corrected since", metric, quantity(*m.Original, unitOf(p.snap.Definition, metric))), t.Number)
+		}
 	}
 	flush(len(p.snap.Trials))
 	if !p.dense() {
@@ -129,15 +145,32 @@ func (p *panelling) thenWords(style templates.Style) string {
 	return ", not known"
 }
 
-// plotWaiting marks what a reading that waits was predicted to be, if anything was known when it was chosen.
+// plotWaiting marks what a reading that waits was predicted to be.
 func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
-	if !t.Waiting() || t.Decision == nil || !p.snap.HasReading(metric) || !p.scaled(metric) {
-		return
-	}
-	if mean, predicted := t.Decision.Mean[metric]; predicted {
+	if mean, predicted := p.awaited(t, metric); predicted {
 		points.add(templates.Waiting, t.Number, mean, fmt.Sprintf("%s waits, expected %s (± one standard deviation, without the noise of a reading)", metric,
 			uncertain(mean, t.Decision.SD[metric], unitOf(p.snap.Definition, metric))), t.Number)
 	}
+}
+
+// awaited is what a reading that waits was predicted to be, if anything was known when its trial was chosen.
+func (v visit) awaited(t *ledger.Trial, metric string) (mean float64, predicted bool) {
+	if !t.Waiting() || t.Decision == nil || !v.snap.HasReading(metric) || !v.scaled(metric) {
+		return 0, false
+	}
+	mean, predicted = t.Decision.Mean[metric]
+	return mean, predicted
+}
+
+// within is the range in which to draw the series, with what must be seen; words say what lies beyond it.
+func (s *series) within(metric string, must []float64) (within []float64, words string) {
+	within, above, below := robustRange(s.values, must)
+	words = prefixed(capitalised(metric), beyondWords(above, below))
+	within, beyond := takeIn(within, s.first)
+	if beyond > 0 {
+		words = strings.TrimSpace(words + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", capitalised(metric), count(beyond, "reading", "readings")))
+	}
+	return within, words
 }
 
 // traces are all that there is to draw of a series.
@@ -159,7 +192,7 @@ func (p *panelling) bestPanel() templates.Panel {
 			line.X, line.Y = append(line.X, i+1), append(line.Y, p.snap.Trial(number).Metrics[o.Metric].Value)
 		}
 	}
-	s := p.plot(o.Metric, func(t *ledger.Trial, _ float64) templates.Style { return p.styleThen(t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
+	s := p.plot(o.Metric, func(t *ledger.Trial, _ float64) templates.Style { return styleUnder(p.limits[t.Number-1], t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
 	var must []float64
 	if n := len(line.Y); n > 0 {
 		line.X, line.Y = append(line.X, len(p.snap.Trials)+1), append(line.Y, line.Y[n-1])
@@ -171,9 +204,9 @@ func (p *panelling) bestPanel() templates.Panel {
 		s.points.add(templates.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
 			o.Metric, uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
 	}
-	within, above, below := robustRange(s.values, must)
-	p.note(p.bestWords(), prefixed(capitalised(o.Metric), beyondWords(above, below)))
-	return templates.Panel{Title: capitalised(axisName(o.Metric, o.Unit)), Height: bestHeight, Y: templates.Axis{Range: within}, Traces: s.traces(line)}
+	within, beyond := s.within(o.Metric, must)
+	p.note(p.bestWords(), beyond)
+	return templates.Panel{Title: axisName(capitalised(o.Metric), o.Unit), Height: bestHeight, Y: templates.Axis{Range: within}, Traces: s.traces(line)}
 }
 
 func prefixed(name, words string) string {
@@ -234,19 +267,13 @@ func (p *panelling) quiet(j int) (bool, string) {
 func (p *panelling) limitPanel(j int) templates.Panel {
 	now := p.snap.Definition.Constraints[j]
 	style := func(t *ledger.Trial, value float64) templates.Style {
-		switch {
-		case t.Excluded:
-			return templates.Excluded
-		case broken(p.limits[t.Number-1][j], value):
-			return templates.Violated
-		}
-		return templates.Feasible
+		return readingUnder(p.limits[t.Number-1][j], t, value)
 	}
 	s := p.plot(now.Metric, style, func(t *ledger.Trial) bool { return style(t, t.Metrics[now.Metric].Value) == templates.Violated })
 	path := p.limitPath(j)
-	within, above, below := robustRange(s.values, path.Y)
-	p.note(p.limitWords(j), prefixed(capitalised(now.Metric), beyondWords(above, below)))
-	title := capitalised(axisName(now.Metric, now.Unit)) + " and its limit"
+	within, beyond := s.within(now.Metric, path.Y)
+	p.note(p.limitWords(j), beyond)
+	title := axisName(capitalised(now.Metric), now.Unit) + " and its limit"
 	if now.Name != now.Metric {
 		title += ", " + now.Name
 	}

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -62,5 +63,25 @@ func TestMultiplierWordsFollowFacts(t *testing.T) {
 	}
 	if words := multiplierWords([]float64{0, 5}, at(1), 5, true); !strings.Contains(words, "the most that the algorithm’s settings allow") {
 		t.Error(words)
+	}
+}
+
+// What was told first is seen beside what it was corrected to, unless it is so far away that it would flatten everything else.
+func TestFirstValuesAreTakenIn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		first  []float64
+		want   []float64
+		beyond int
+	}{
+		{nil, []float64{60, 80}, 0},
+		{[]float64{70}, []float64{60, 80}, 0},
+		{[]float64{50}, []float64{48.8, 80}, 0},
+		{[]float64{99, 712, -300}, []float64{60, 100.2}, 2},
+	} {
+		within, beyond := takeIn([]float64{60, 80}, c.first)
+		if math.Abs(within[0]-c.want[0]) > 1e-9 || math.Abs(within[1]-c.want[1]) > 1e-9 || beyond != c.beyond {
+			t.Errorf("with %v: from %v, %d beyond; want %v, %d", c.first, within, beyond, c.want, c.beyond)
+		}
 	}
 }

@@ -18,7 +18,11 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 		Back: "/studies", BackText: "Go to the studies",
 	}
 	for _, fault := range p.Errors {
-		view.Faults = append(view.Faults, strings.TrimPrefix(fault.Location, "body.")+": "+fault.Message)
+		place := strings.TrimPrefix(strings.TrimPrefix(fault.Location, "body."), "query.")
+		view.Faults = append(view.Faults, place+": "+fault.Message)
+	}
+	if len(view.Faults) > 0 {
+		view.Detail = "" // says the same
 	}
 	if p.Status == http.StatusServiceUnavailable {
 		view.Back, view.BackText = r.URL.RequestURI(), "Try again"

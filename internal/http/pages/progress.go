@@ -237,7 +237,8 @@ func (p *panelling) table(limits []int) templates.Table {
 		for _, j := range limits {
 			c := d.Constraints[j]
 			v := p.rows[i].Violation[c.Name]
-			line = append(line, cell(t, c.Metric), number(p.limits[i][j].Threshold), rough(v.Hard), rough(v.Soft), optional(v.Estimated), optional(v.Bound))
+			line = append(line, cell(t, c.Metric), number(p.limits[i][j].Threshold))
+			line = append(line, p.violationCells(v, p.snap.HasReading(c.Metric))...)
 			if _, priced := p.readout.Multipliers[c.Name]; priced {
 				line = append(line, rough(p.rows[i].Multipliers[c.Name]))
 			}
@@ -245,6 +246,18 @@ func (p *panelling) table(limits []int) templates.Table {
 		table.Rows = append(table.Rows, line)
 	}
 	return table
+}
+
+// violationCells are the sums so far, nothing of a limit that was never read, and nothing of the model before it stands.
+func (p *panelling) violationCells(v study.ViolationOut, read bool) []string {
+	if !read {
+		return []string{"–", "–", "–", "–"}
+	}
+	cells := []string{rough(v.Hard), rough(v.Soft), "–", optional(v.Bound)}
+	if p.modelStands() {
+		cells[2] = optional(v.Estimated)
+	}
+	return cells
 }
 
 // metricColumns write each metric's readings with equally many decimals.
@@ -276,6 +289,7 @@ func (v visit) noMarks() marks { return marks{limits: len(v.snap.Definition.Cons
 
 var markNames = map[templates.Style]string{
 	templates.Unknown: "not known yet", templates.Waiting: "waiting", templates.Recommended: "recommended", templates.Excluded: "excluded",
+	templates.Original: "as first told",
 }
 
 // name is what a legend calls a mark. Where there are several limits, the same mark stands for one of them in its own panel and for all elsewhere.
@@ -316,7 +330,7 @@ func (m *marks) add(style templates.Style, x, y any, text string, trial int) {
 // all returns the traces in a fixed order, so that colours and legends stay where they are.
 func (m *marks) all() []templates.Trace {
 	traces := []templates.Trace{}
-	for _, style := range []templates.Style{templates.Unknown, templates.Feasible, templates.Violated, templates.Excluded, templates.Waiting, templates.Recommended} {
+	for _, style := range []templates.Style{templates.Original, templates.Unknown, templates.Feasible, templates.Violated, templates.Excluded, templates.Waiting, templates.Recommended} {
 		if trace := m.traces[style]; trace != nil {
 			traces = append(traces, *trace)
 		}

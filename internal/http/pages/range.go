@@ -51,6 +51,28 @@ func robustRange(readings, must []float64) (within []float64, above, below int) 
 	return []float64{low - room, high + room}, above, below
 }
 
+// takeIn widens a range by up to its own height on either side, so that values are seen that must not flatten the rest; beyond counts those that are
+// not.
+func takeIn(within, values []float64) (wider []float64, beyond int) {
+	if len(within) == 0 {
+		return within, 0
+	}
+	low, high := within[0], within[1]
+	height := high - low
+	for _, y := range values {
+		switch {
+		case y < within[0]-height || y > within[1]+height:
+			beyond++
+		default:
+			low, high = math.Min(low, y-0.06*height), math.Max(high, y+0.06*height)
+		}
+	}
+	if low >= within[0] && high <= within[1] {
+		return within, beyond
+	}
+	return []float64{math.Min(low, within[0]), math.Max(high, within[1])}, beyond
+}
+
 // quantile is the q-th of sorted values, between two of them in proportion.
 func quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)

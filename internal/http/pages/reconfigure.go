@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/study"
@@ -22,14 +23,31 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request) error {
 	}
 	values := definitionValues(snap.Definition)
 	values.Set("key", newKey())
-	if way := r.URL.Query().Get("way"); way != "" {
-		values.Set("way", way)
-		takeWay(values)
+	page := templates.DefinePage{}
+	if r.URL.Query().Get("way") == driftWay {
+		page.Offered = offerWindow(values, snap, r.URL.Query().Get("since"))
 	}
 	for i, p := range snap.Definition.Parameters {
 		values.Set(unavailableField(i), strings.Join(texts(snap.Definition.Unavailable[p.Name]), ", "))
 	}
-	return s.showReconfigure(w, r, http.StatusOK, snap, templates.Form{Values: values})
+	page.Form = templates.Form{Values: values}
+	return s.showReconfigure(w, r, http.StatusOK, snap, page)
+}
+
+// leastWindow is the fewest trials that a window is offered for.
+const leastWindow = 10
+
+// offerWindow fills the form with the algorithm that looks only at the last trials, those since the process seems to have moved where that is known,
+// and with the reason. It says what was filled in.
+func offerWindow(values url.Values, snap *ledger.Snapshot, since string) string {
+	values.Set("way", driftWay)
+	takeWay(values)
+	from, err := strconv.Atoi(since)
+	if last := len(snap.Trials); err == nil && from > 0 && from <= last {
+		values.Set("settings.window", strconv.Itoa(max(last-from+1, leastWindow)))
+		values.Set("reason", fmt.Sprintf("Readings are not what was predicted since about trial %d: the process may have drifted.", from))
+	}
+	return fmt.Sprintf("Filled in below, and not changed yet: the algorithm that looks only at the last trials, here the last %s. Under “Advanced” you can change how many.", values.Get("settings.window"))
 }
 
 func unavailableField(i int) string { return fmt.Sprintf("unavailable.%d.choices", i) }
@@ -43,9 +61,9 @@ func texts(values []design.Value) []string {
 }
 
 // showReconfigure draws the form. What cannot be changed is shown from the study, whatever was sent.
-func (s *Site) showReconfigure(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, form templates.Form) error {
+func (s *Site) showReconfigure(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.DefinePage) error {
 	fixed := definitionValues(snap.Definition)
-	shown := url.Values(maps.Clone(form.Values))
+	shown := url.Values(maps.Clone(page.Form.Values))
 	for i := range snap.Definition.Parameters {
 		copyFields(shown, fixed, fmt.Sprintf("parameters.%d.", i), "name", "type", "choices")
 	}
@@ -56,8 +74,8 @@ func (s *Site) showReconfigure(w http.ResponseWriter, r *http.Request, status in
 		copyFields(shown, fixed, fmt.Sprintf("recorded_metrics.%d.", i), "metric", "unit")
 	}
 	copyFields(shown, fixed, "objective.", "metric", "direction")
-	form.Values = shown
-	return s.showDefine(w, r, status, templates.DefinePage{Reconfigure: true, Study: studyHead(r, snap), Form: form})
+	page.Form.Values, page.Reconfigure, page.Study = shown, true, studyHead(r, snap)
+	return s.showDefine(w, r, status, page)
 }
 
 func copyFields(into, from url.Values, at string, fields ...string) {
@@ -72,7 +90,9 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	again := func(status int, form templates.Form) error { return s.showReconfigure(w, r, status, snap, form) }
+	again := func(status int, form templates.Form) error {
+		return s.showReconfigure(w, r, status, snap, templates.DefinePage{Form: form})
+	}
 	return submit(w, r, func(form *typed) submission {
 		if form.pressed() == "refresh" {
 			return submission{done: func() error { return again(http.StatusOK, form.shown()) }}

@@ -112,14 +112,15 @@ func (s *Site) report(ctx context.Context, v visit, now *ledger.Snapshot) (templ
 	report.Parameters, report.Facts = parameterTable(d), studyFacts(d)
 	report.Limits = v.limitTable(past)
 	report.Amends, report.Ledger, report.LedgerNote = past.amendTable(), past.ledgerTable(), past.ledgerNote()
+	if report.Verdict, err = s.reportVerdict(ctx, v); err != nil {
+		return report, err
+	}
 	if len(v.snap.Trials) == 0 {
-		report.Verdict = templates.ReportVerdict{Heading: "No trials yet", Words: []string{"The study is defined, and nothing has been tried."}}
-		report.Trials = v.trialTable(nil)
 		return report, nil
 	}
 	state, err := s.Studies.StateOf(ctx, v.snap)
-	sentence := withoutModel(err)
-	if err != nil && sentence == "" {
+	modelless := withoutModel(err) != ""
+	if err != nil && !modelless {
 		return report, err
 	}
 	kept := v.reportedTrials(state.Recommendation)
@@ -127,12 +128,14 @@ func (s *Site) report(ctx context.Context, v visit, now *ledger.Snapshot) (templ
 	if len(kept) < len(v.snap.Trials) {
 		report.TrialsNote = fmt.Sprintf("%d of %d trials: the newest, and of the others those recommended, best, corrected or taken out. The export as CSV has all of them.", len(kept), len(v.snap.Trials))
 	}
-	if sentence != "" {
-		report.Verdict = templates.ReportVerdict{Heading: "No model", Words: []string{sentence}}
+	if past.limitsChanged() {
+		report.TrialsNote = strings.TrimSpace(report.TrialsNote + " The results are by the limits as they are now.")
+	}
+	if modelless {
 		return report, nil
 	}
-	if report.Verdict, err = s.reportVerdict(ctx, v, state); err != nil {
-		return report, err
+	if !v.modelStands() {
+		state.Recommendation = nil
 	}
 	report.Theorem, report.NoteKey, report.Trust = v.theorem(state), noteKey, v.trustLines(state)
 	report.Figures, report.FiguresNote, err = s.reportFigures(ctx, v, state, past)
@@ -154,54 +157,6 @@ func (s *Site) verificationLines(v visit) []string {
 		line += fmt.Sprintf("; the %s after that not yet", count(int(v.snap.Version-last.version), "entry", "entries"))
 	}
 	return append([]string{line + "."}, s.verified(v, v.snap).Different...)
-}
-
-// reportVerdict is the recommendation with what is expected there.
-func (s *Site) reportVerdict(ctx context.Context, v visit, state study.Readout) (templates.ReportVerdict, error) {
-	d, r := v.snap.Definition, state.Recommendation
-	if r == nil {
-		verdict := templates.ReportVerdict{Heading: "Nothing is recommended yet"}
-		if feasible, known := v.snap.Feasibility(); known > 0 && feasible == 0 && len(d.Constraints) > 0 {
-			verdict.Words = append(verdict.Words, fmt.Sprintf("None of the %s whose limits are known stayed within all of them.", count(known, "trial", "trials")))
-		}
-		verdict.Words = append(verdict.Words, "No trial’s settings have a 90"+thin+"% chance to stay within every limit, as far as the model knows.")
-		return verdict, nil
-	}
-	verdict := templates.ReportVerdict{Heading: "Recommended: the settings of trial " + strconv.Itoa(r.Number), Settings: settingsOf(d, r.Parameters)}
-	verdict.Expected.Head = []templates.Column{{Name: "Metric"}, {Name: "Expected", Number: true}, {Name: "Model’s 95 % band, without the noise of a reading", Number: true}, {Name: "Limit"}, {Name: "Expected distance to the limit", Number: true}}
-	posterior, err := s.Studies.PosteriorAt(ctx, v.snap, []design.Settings{r.Parameters})
-	if err != nil && ctx.Err() != nil {
-		return verdict, err
-	}
-	for _, metric := range modelled(d) {
-		if !v.snap.HasReading(metric) || !v.scaled(metric) {
-			verdict.Words = append(verdict.Words, capitalised(metric)+": no reading or no fitted model yet, so nothing is expected of it.")
-			continue
-		}
-		unit := unitOf(d, metric)
-		mean, sd := r.Mean[metric], r.SD[metric]
-		low, high := mean-1.96*sd, mean+1.96*sd // settings beyond the bounds have no viewpoint
-		if band, there := posterior.Metrics[metric]; there && err == nil {
-			low, high = band.Lower95[0], band.Upper95[0]
-		}
-		one := func(x float64) string { text, _ := design.FormatValue(x, sd); return design.Typeset(text) }
-		row := []string{metric, design.WithUnit(one(mean), unit, thin), one(low) + " to " + design.WithUnit(one(high), unit, thin), "", ""}
-		for _, c := range d.Constraints {
-			if c.Metric == metric {
-				row[3] = strings.TrimPrefix(row[3]+"; "+limitText(c), "; ")
-				row[4] = strings.TrimPrefix(row[4]+"; "+design.WithUnit(one(-c.Excess(mean)), unit, thin), "; ")
-			}
-		}
-		verdict.Expected.Rows = append(verdict.Expected.Rows, row)
-	}
-	if len(d.Constraints) > 0 {
-		verdict.Words = append(verdict.Words, "Chance to stay within every limit, as far as the model knows: "+percent(r.FeasibilityProbability)+".")
-	}
-	if best := v.snap.Best(); best != nil {
-		verdict.Words = append(verdict.Words, fmt.Sprintf("Best single reading within the limits, which may owe something to luck: %s at trial %d.",
-			quantity(best.Metrics[d.Objective.Metric].Value, d.Objective.Unit), best.Number))
-	}
-	return verdict, nil
 }
 
 // parameterTable lists what can be set.

@@ -25,17 +25,20 @@ type sketch struct {
 
 // reportFigures draws every chart: first all is computed, then all is drawn, each in its turn.
 func (s *Site) reportFigures(ctx context.Context, v visit, state study.Readout, p *past) ([]templates.ReportFigure, string, error) {
-	rows, err := s.Studies.HistoryOf(ctx, v.snap)
+	panels, _, err := s.panelling(ctx, v)
 	if err != nil {
 		return nil, "", err
 	}
-	sketches := []sketch{v.bestSketch(state, p)}
-	for _, c := range v.snap.Definition.Constraints {
+	var sketches []sketch
+	if v.snap.HasReading(v.snap.Definition.Objective.Metric) {
+		sketches = append(sketches, panels.bestSketch(state, p))
+	}
+	for j, c := range v.snap.Definition.Constraints {
 		if v.snap.HasReading(c.Metric) {
-			sketches = append(sketches, v.limitSketch(c, p), v.violationSketch(c, rows, state))
+			sketches = append(sketches, panels.limitSketch(j, p), v.violationSketch(c, panels.rows, state))
 		}
 		if _, priced := state.Multipliers[c.Name]; priced {
-			sketches = append(sketches, v.multiplierSketch(c, rows, state))
+			sketches = append(sketches, v.multiplierSketch(c, panels.rows, state))
 		}
 	}
 	beliefs, note, err := s.sliceSketches(ctx, v, state)
@@ -98,11 +101,14 @@ func at(values []float64, keep []int) []float64 {
 	return kept
 }
 
-// shapeOf is the mark of a trial whose value is known.
+// shapes are how marks of the page's charts are drawn on paper.
+var shapes = map[templates.Style]figure.Shape{templates.Feasible: figure.Dot, templates.Violated: figure.Triangle, templates.Unknown: figure.Ring, templates.Excluded: figure.Cross}
+
+// shapeOf is the mark of a trial whose value is known, under the limits as they are now.
 func shapeOf(t *ledger.Trial) figure.Shape {
 	switch {
 	case t.Excluded:
-		return figure.Plus
+		return figure.Cross
 	case t.Feasible == nil:
 		return figure.Ring
 	case *t.Feasible:
@@ -164,46 +170,48 @@ func (v visit) notes() []figure.Note {
 }
 
 // bestSketch is the objective over trials with the best within the limits so far.
-func (v visit) bestSketch(state study.Readout, p *past) sketch {
-	o := v.snap.Definition.Objective
+func (p *panelling) bestSketch(state study.Readout, past *past) sketch {
+	o := p.snap.Definition.Objective
 	var marks points
 	var values []float64
 	best := figure.Curve{Step: true}
-	for i, running := range v.snap.BestSoFar() {
-		t := v.snap.Trials[i]
+	for i, running := range p.best {
+		t := p.snap.Trials[i]
 		x := float64(t.Number)
 		if m, told := t.Metrics[o.Metric]; told {
-			marks.add(shapeOf(t), x, m.Value)
+			marks.add(shapes[styleUnder(p.limits[i], t)], x, m.Value)
 			values = append(values, m.Value)
-			if first, changed := p.first[t.Number][o.Metric]; changed {
-				marks.add(figure.Cross, x, first)
+			if first, changed := past.first[t.Number][o.Metric]; changed {
+				marks.add(figure.Plus, x, first)
 			}
-		} else if t.Waiting() && t.Decision != nil {
-			if mean, predicted := t.Decision.Mean[o.Metric]; predicted {
-				marks.add(figure.Diamond, x, mean)
-			}
+		} else if mean, predicted := p.awaited(t, o.Metric); predicted {
+			marks.add(figure.Diamond, x, mean)
 		}
 		if running > 0 {
-			best.X, best.Y = append(best.X, x), append(best.Y, v.snap.Trial(running).Metrics[o.Metric].Value)
+			best.X, best.Y = append(best.X, x), append(best.Y, p.snap.Trial(running).Metrics[o.Metric].Value)
 		}
 	}
 	caption := "No trial is known to be within every limit yet."
-	if t := v.snap.Best(); t != nil {
-		caption = fmt.Sprintf("Line: the best reading within the limits so far, as the limits are now; %s at trial %d at last.", quantity(t.Metrics[o.Metric].Value, o.Unit), t.Number)
-	}
-	if r := state.Recommendation; r != nil {
-		if m, told := v.snap.Trial(r.Number).Metrics[o.Metric]; told {
-			marks.add(figure.Star, float64(r.Number), m.Value)
+	if t := p.snap.Best(); t != nil {
+		which := "reading within the limits so far, as the limits are now"
+		if len(p.snap.Definition.Constraints) == 0 {
+			which = "reading so far"
 		}
-		caption += fmt.Sprintf(" Star: trial %d, whose settings are recommended.", r.Number)
+		caption = fmt.Sprintf("Line: the best %s; %s at trial %d at last.", which, quantity(t.Metrics[o.Metric].Value, o.Unit), t.Number)
 	}
-	chart := figure.Chart{X: v.overTrials(), Y: figure.Axis{Name: axisName(o.Metric, o.Unit)}}
+	must := best.Y
+	if r := state.Recommendation; r != nil {
+		marks.add(figure.Star, float64(r.Number), r.Mean[o.Metric])
+		must = append(slices.Clone(must), r.Mean[o.Metric])
+		caption += fmt.Sprintf(" Star: what is expected of the recommended settings, those of trial %d.", r.Number)
+	}
+	chart := figure.Chart{X: p.overTrials(), Y: figure.Axis{Name: axisName(o.Metric, o.Unit)}}
 	var outside int
-	chart.Y.Low, chart.Y.High, outside = figure.Robust(values, best.Y...)
+	chart.Y.Low, chart.Y.High, outside = figure.Robust(values, must...)
 	if len(best.X) > 0 {
-		chart.Curves = []figure.Curve{best}
+		chart.Curves = []figure.Curve{onward(best, chart.X.High)}
 	}
-	return v.overTrialsSketch("Best "+o.Metric+" so far", caption, chart, &marks, outside)
+	return p.overTrialsSketch("Best "+o.Metric+" so far", caption, chart, &marks, outside)
 }
 
 // overTrialsSketch completes a chart over trials: marks, marks on the axis, and what its caption has to say of both.
@@ -218,37 +226,26 @@ func (v visit) overTrialsSketch(title, caption string, chart figure.Chart, marks
 }
 
 // limitSketch is a constraint's metric over trials, against the limit as it stood at each.
-func (v visit) limitSketch(c design.Constraint, p *past) sketch {
+func (p *panelling) limitSketch(j int, past *past) sketch {
+	c := p.snap.Definition.Constraints[j]
 	var marks points
 	var values []float64
-	kept, known := 0, 0
-	for _, t := range v.snap.Trials {
+	for _, t := range p.snap.Trials {
 		m, there := t.Metrics[c.Metric]
 		if !there {
-			if t.Waiting() && t.Decision != nil {
-				if mean, predicted := t.Decision.Mean[c.Metric]; predicted {
-					marks.add(figure.Diamond, float64(t.Number), mean)
-				}
+			if mean, predicted := p.awaited(t, c.Metric); predicted {
+				marks.add(figure.Diamond, float64(t.Number), mean)
 			}
 			continue
 		}
-		known++
-		shape := figure.Triangle
-		if !broken(c, m.Value) {
-			shape = figure.Dot
-			kept++
-		}
-		if t.Excluded {
-			shape = figure.Plus
-		}
-		marks.add(shape, float64(t.Number), m.Value)
+		marks.add(shapes[readingUnder(p.limits[t.Number-1][j], t, m.Value)], float64(t.Number), m.Value)
 		values = append(values, m.Value)
-		if first, changed := p.first[t.Number][c.Metric]; changed {
-			marks.add(figure.Cross, float64(t.Number), first)
+		if first, changed := past.first[t.Number][c.Metric]; changed {
+			marks.add(figure.Plus, float64(t.Number), first)
 		}
 	}
 	line := &figure.Threshold{Label: "limit " + quantity(c.Threshold, c.Unit), Above: c.Op == "<="}
-	steps := p.limits[c.Name]
+	steps := past.limits[c.Name]
 	for i, step := range steps {
 		from := float64(step.from) - 0.5
 		if i == 0 {
@@ -256,19 +253,18 @@ func (v visit) limitSketch(c design.Constraint, p *past) sketch {
 		}
 		line.X, line.Y = append(line.X, from), append(line.Y, step.value)
 	}
-	line.X, line.Y = append(line.X, float64(len(v.snap.Trials))+0.5), append(line.Y, c.Threshold)
-	chart := figure.Chart{X: v.overTrials(), Y: figure.Axis{Name: axisName(c.Metric, c.Unit)}, Threshold: line}
+	line.X, line.Y = append(line.X, float64(len(p.snap.Trials))+0.5), append(line.Y, c.Threshold)
+	chart := figure.Chart{X: p.overTrials(), Y: figure.Axis{Name: axisName(c.Metric, c.Unit)}, Threshold: line}
 	var outside int
 	chart.Y.Low, chart.Y.High, outside = figure.Robust(values, line.Y...)
-	caption := "No reading yet."
-	if known > 0 {
-		caption = fmt.Sprintf("Within the limit as it is now in %d of %s.", kept, count(known, "trial", "trials"))
+	caption := p.limitWords(j) + " Dashed: the limit as it stood when each trial began; the side that breaks it is shaded."
+	switch changes := len(steps) - 1; {
+	case changes == 1:
+		caption += " It was changed once."
+	case changes > 1:
+		caption += fmt.Sprintf(" It was changed %d times.", changes)
 	}
-	caption += " Dashed: the limit as it stood when each trial began; the side that breaks it is shaded."
-	if len(steps) > 1 {
-		caption += fmt.Sprintf(" It was changed %s.", count(len(steps)-1, "time", "times"))
-	}
-	return v.overTrialsSketch(capitalised(c.Metric)+" against its limit "+nameWhereOther(c), caption, chart, &marks, outside)
+	return p.overTrialsSketch(capitalised(c.Metric)+" against its limit "+nameWhereOther(c), caption, chart, &marks, outside)
 }
 
 // nameWhereOther is a constraint's name where it is not that of its metric.
@@ -281,7 +277,7 @@ func nameWhereOther(c design.Constraint) string {
 
 // violationSketch is how far a limit was exceeded in sum.
 func (v visit) violationSketch(c design.Constraint, rows []study.HistoryRow, state study.Readout) sketch {
-	hard, soft, estimated, bound := figure.Curve{Step: true}, figure.Curve{Step: true, Style: figure.Dashed}, figure.Curve{Style: figure.Dotted}, figure.Curve{Style: figure.Dashed}
+	hard, soft, estimated, bound := figure.Curve{Step: true}, figure.Curve{Step: true, Style: figure.Dashed}, figure.Curve{Step: true, Style: figure.Dotted}, figure.Curve{Step: true, Style: figure.Dashed}
 	add := func(curve *figure.Curve, number int, y *float64) {
 		if y != nil {
 			curve.X, curve.Y = append(curve.X, float64(number)), append(curve.Y, *y)
@@ -312,12 +308,21 @@ func (v visit) violationSketch(c design.Constraint, rows []study.HistoryRow, sta
 		caption += fmt.Sprintf(" The algorithm’s bound on the trials that it chose is %s%s (%s).", rough(*now.Bound), unit, v.boundKind(state, now))
 	}
 	chart := figure.Chart{X: figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(rows)) + 0.5}, Y: figure.Axis{Name: axisName("sum of excess", c.Unit)}, Height: 2, Notes: v.notes()}
+	all := []float64{0}
 	for _, curve := range curves {
 		if len(curve.X) > 0 {
-			chart.Curves = append(chart.Curves, thinCurve(curve))
+			curve = onward(thinCurve(curve), chart.X.High)
+			chart.Curves, all = append(chart.Curves, curve), append(all, curve.Y...)
 		}
 	}
+	chart.Y.Low, chart.Y.High, _ = figure.Robust(all)
 	return sketch{title: "Cumulative violation of " + c.Name, caption: caption + " Counted against the limit as it is now.", chart: chart}
+}
+
+// onward is a step curve with its last value held to the end of the axis.
+func onward(curve figure.Curve, end float64) figure.Curve {
+	curve.X, curve.Y = append(slices.Clone(curve.X), end), append(slices.Clone(curve.Y), curve.Y[len(curve.Y)-1])
+	return curve
 }
 
 // thinCurve keeps of a very long curve the lowest and the highest of each stretch.
@@ -338,7 +343,8 @@ func (v visit) multiplierSketch(c design.Constraint, rows []study.HistoryRow, st
 	now := state.Multipliers[c.Name]
 	price.X, price.Y = append(price.X, float64(state.Round)), append(price.Y, now)
 	caption := fmt.Sprintf("What the algorithm charges for a unit of excess in each decision: %s in the next.", rough(now))
-	chart := figure.Chart{X: figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(rows)) + 1.5}, Y: figure.Axis{Name: "multiplier"}, Height: 2, Curves: []figure.Curve{thinCurve(price)}, Notes: v.notes()}
+	chart := figure.Chart{X: figure.Axis{Name: "trial", Whole: true, Low: 0.5, High: float64(len(rows)) + 1.5}, Y: figure.Axis{Name: "multiplier"}, Height: 2, Notes: v.notes()}
+	chart.Curves = []figure.Curve{onward(thinCurve(price), chart.X.High)}
 	return sketch{title: "Price of breaking " + c.Name + " (multiplier)", caption: caption, chart: chart}
 }
 
@@ -375,7 +381,7 @@ func (s *Site) sliceSketches(ctx context.Context, v visit, state study.Readout) 
 		}
 		for _, slice := range along {
 			if total++; len(list)-maps < mostReportSlices {
-				list = append(list, v.sliceSketch(slice, metric, trial, state.Recommendation != nil))
+				list = append(list, v.sliceSketch(slice, metric, trial, state.Recommendation))
 			}
 		}
 	}
@@ -385,7 +391,7 @@ func (s *Site) sliceSketches(ctx context.Context, v visit, state study.Readout) 
 	return list, note, nil
 }
 
-func (v visit) sliceSketch(slice study.Slice, metric string, through *ledger.Trial, recommended bool) sketch {
+func (v visit) sliceSketch(slice study.Slice, metric string, through *ledger.Trial, recommended *study.Recommendation) sketch {
 	d := v.snap.Definition
 	var p design.Parameter
 	for _, candidate := range d.Parameters {
@@ -419,8 +425,8 @@ func (v visit) sliceSketch(slice study.Slice, metric string, through *ledger.Tri
 		chart.Bands = []figure.Band{{X: xs, Low: band.Lower95, High: band.Upper95}}
 		chart.Curves = []figure.Curve{{X: xs, Y: band.Mean}}
 	}
-	if m, told := through.Metrics[metric]; told && recommended {
-		marks.add(figure.Star, place(through.Parameters[p.Name]), m.Value)
+	if recommended != nil {
+		marks.add(figure.Star, place(recommended.Parameters[p.Name]), recommended.Mean[metric])
 	}
 	for _, c := range d.Constraints {
 		if c.Metric == metric && chart.Threshold == nil {

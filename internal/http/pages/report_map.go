@@ -105,10 +105,17 @@ func (v visit) mapTable(o outlook, drawn study.Map, words templates.Chart) templ
 	for _, j := range columns {
 		table.Head = append(table.Head, templates.Column{Name: settingText(px, drawn.X[j]), Unit: px.Unit, Number: true})
 	}
+	var sure []float64 // standard deviations
+	for _, i := range rows {
+		for _, j := range columns {
+			sure = append(sure, drawn.SD[o.metric][i][j])
+		}
+	}
+	mean := alike(slices.Min(sure))
 	for _, i := range slices.Backward(rows) {
 		row := []string{settingText(py, drawn.Y[i])}
 		for _, j := range columns {
-			cell := alike(drawn.SD[o.metric][i][j])(drawn.Mean[o.metric][i][j])
+			cell := mean(drawn.Mean[o.metric][i][j])
 			if words.Drawing.Surface.Chance != nil {
 				cell += " (" + percent(drawn.Feasible[i][j]) + ")"
 			}

@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +20,8 @@ type past struct {
 	// limits are the thresholds of each constraint, each from the trial that was the next when it was set.
 	limits map[string][]threshold
 	amends [][]string
-	missed int // amends that are not kept
-	recent []templates.LedgerEntry
+	missed int        // amends that are not kept
+	recent [][]string // lines of the ledger, oldest first
 	refits int
 	first  map[int]map[string]float64 // values as first told, where they were corrected since, by trial and metric
 }
@@ -65,7 +66,11 @@ func (p *past) take(v visit, event ledger.Event) error {
 		if err != nil {
 			return err
 		}
-		p.recent = append(p.recent, entry)
+		text := entry.Text
+		if entry.Reason != "" {
+			text += ": " + entry.Reason
+		}
+		p.recent = append(p.recent, []string{strconv.FormatInt(entry.Seq, 10), unbroken(event.At.UTC().Format("2 Jan 2006 15:04:05")), entry.By, text, entry.Hash[:12]})
 	}
 	switch event.Kind {
 	case ledger.Created:
@@ -124,8 +129,11 @@ func (p *past) amend(event ledger.Event, trial, what, before, after, reason stri
 		p.missed++
 		return
 	}
-	p.amends = append(p.amends, []string{trial, what, before, after, reason, event.By, event.At.UTC().Format("2 Jan 2006 15:04")})
+	p.amends = append(p.amends, []string{trial, what, before, after, reason, event.By, unbroken(event.At.UTC().Format("2 Jan 2006 15:04"))})
 }
+
+// unbroken keeps words of a table's cell in one line.
+func unbroken(words string) string { return strings.ReplaceAll(words, " ", "\u00a0") }
 
 // define notes the limits that hold from the next trial on.
 func (p *past) define(d design.Definition) {
@@ -135,6 +143,16 @@ func (p *past) define(d design.Definition) {
 			p.limits[c.Name] = append(list, threshold{p.chosen + 1, c.Threshold, c.Unit})
 		}
 	}
+}
+
+// limitsChanged tells whether any limit is not what it was at first.
+func (p *past) limitsChanged() bool {
+	for _, steps := range p.limits {
+		if len(steps) > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *past) amendTable() templates.Table {
@@ -147,13 +165,8 @@ func (p *past) amendTable() templates.Table {
 
 func (p *past) ledgerTable() templates.Table {
 	table := templates.Table{Head: []templates.Column{{Name: "Entry", Number: true}, {Name: "When (UTC)"}, {Name: "Who"}, {Name: "What"}, {Name: "Hash"}}}
-	for i := len(p.recent) - 1; i >= 0; i-- {
-		e := p.recent[i]
-		text := e.Text
-		if e.Reason != "" {
-			text += ": " + e.Reason
-		}
-		table.Rows = append(table.Rows, []string{strconv.FormatInt(e.Seq, 10), strings.TrimSuffix(e.At.Exact, " UTC"), e.By, text, e.Hash[:12]})
+	for _, line := range slices.Backward(p.recent) {
+		table.Rows = append(table.Rows, line)
 	}
 	return table
 }

@@ -36,77 +36,67 @@ func (v visit) reportedTrials(recommended *study.Recommendation) []*ledger.Trial
 // broken.
 const mostColumns, mostLetters = 7, 60
 
-// fitsApart tells whether columns of these names fit on a sheet of paper beside the rest.
-func fitsApart(names []string) bool {
+// fitsApart tells whether these columns fit on a sheet of paper beside the rest.
+func fitsApart(columns []templates.Column) bool {
 	letters := 0
-	for _, name := range names {
-		for _, word := range strings.Fields(name) {
+	for _, column := range columns {
+		for _, word := range strings.Fields(column.Name) {
 			letters += utf8.RuneCountInString(word)
 		}
 	}
-	return len(names) <= mostColumns && letters <= mostLetters
+	return len(columns) <= mostColumns && letters <= mostLetters
 }
 
-// trialTable lists trials, newest first, with what was told first where that was corrected.
+// trialTable lists trials, newest first, as the page's table does: with what was told first where that was corrected, and what was chosen where other
+// settings were used.
 func (v visit) trialTable(trials []*ledger.Trial) templates.Table {
-	d := v.snap.Definition
-	metrics := tableMetrics(d)
-	names := slices.Clone(metrics)
-	for _, p := range d.Parameters {
-		names = append(names, p.Name)
+	var list templates.Trials
+	newestFirst := slices.Clone(trials)
+	slices.Reverse(newestFirst)
+	v.listTrials(&list, newestFirst)
+	columns := slices.Concat(list.Settings, list.Metrics)
+	apart := fitsApart(columns)
+	if !apart {
+		columns = []templates.Column{{Name: "Settings"}, {Name: "Readings"}}
 	}
-	apart := fitsApart(names)
-	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}}}
-	if apart {
-		for _, p := range d.Parameters {
-			table.Head = append(table.Head, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
-		}
-		for _, metric := range metrics {
-			table.Head = append(table.Head, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
-		}
-	} else {
-		table.Head = append(table.Head, templates.Column{Name: "Settings"}, templates.Column{Name: "Readings"})
-	}
-	table.Head = append(table.Head, templates.Column{Name: "Note, reason"})
-	for _, t := range slices.Backward(trials) {
-		row := []string{strconv.Itoa(t.Number), v.stateWords(t)}
+	table := templates.Table{Head: slices.Concat([]templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}}, columns, []templates.Column{{Name: "Note, reason"}})}
+	for i, t := range newestFirst {
+		line := list.Rows[i]
+		row := []string{strconv.Itoa(t.Number), line.State}
 		if apart {
-			for _, p := range d.Parameters {
-				row = append(row, settingIn(p, t.Parameters))
-			}
-			for _, metric := range metrics {
-				row = append(row, readingCell(t, metric, ""))
+			for _, cell := range slices.Concat(line.Settings, line.Metrics) {
+				row = append(row, cellWords(cell, ""))
 			}
 		} else {
-			var readings []string
-			for _, metric := range metrics {
-				if _, there := t.Metrics[metric]; there {
-					readings = append(readings, metric+" "+readingCell(t, metric, unitOf(d, metric)))
-				}
-			}
-			row = append(row, settingsLine(d, t.Parameters), strings.Join(readings, ", "))
+			row = append(row, cellsInWords(list.Settings, line.Settings), cellsInWords(list.Metrics, line.Metrics))
 		}
 		table.Rows = append(table.Rows, append(row, strings.Trim(t.Note+"; "+t.Reason, "; ")))
 	}
 	return table
 }
 
-func settingIn(p design.Parameter, settings design.Settings) string {
-	if value, there := settings[p.Name]; there {
-		return settingText(p, value)
-	}
-	return "–"
-}
-
-// readingCell is a trial's value of a metric, with what was told first.
-func readingCell(t *ledger.Trial, metric, unit string) string {
-	m, there := t.Metrics[metric]
-	if !there {
+// cellWords is a cell without marks of its own, for paper.
+func cellWords(cell templates.Cell, unit string) string {
+	if cell.Missing {
 		return "–"
 	}
-	text := quantity(m.Value, unit)
-	if m.Original != nil {
-		text += " (first told " + number(*m.Original) + ")"
+	text := design.WithUnit(cell.Text, unit, thin)
+	if cell.Was != "" {
+		text += " (first told " + cell.Was + ")"
+	}
+	if cell.Chosen != "" {
+		text += " (chosen " + cell.Chosen + ")"
 	}
 	return text
+}
+
+// cellsInWords are the cells of several columns in one line, those that are missing left out.
+func cellsInWords(columns []templates.Column, cells []templates.Cell) string {
+	var words []string
+	for i, cell := range cells {
+		if !cell.Missing {
+			words = append(words, columns[i].Name+" "+cellWords(cell, columns[i].Unit))
+		}
+	}
+	return strings.Join(words, ", ")
 }

@@ -45,7 +45,7 @@ func TestReportIsOneFile(t *testing.T) {
 	for what, want := range map[string]string{
 		"the head's hash": snap["hash"].(string), "the version": fmt.Sprintf("entry %v of %v", snap["version"], snap["version"]),
 		"the verification": "verified ", "the first value": "(first told 71.2)", "the correction's reason": "digits &lt;swapped&gt;", "the exclusion": "the stirrer stood still",
-		"the limit before": "before trial 9", "the change in words": "limit of impurity from 0.5 to 0.4",
+		"the limit before": "before trial 9", "whose limits": "The results are by the limits as they are now.", "the change in words": "limit of impurity from 0.5 to 0.4",
 	} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report does not have %s: %q", what, want)
@@ -102,7 +102,7 @@ func TestReportForReviewers(t *testing.T) {
 	s.Call("GET", study+"/report", s.Share(strings.TrimPrefix(study, "/studies/")), nil).Want(200)
 	s.Call("GET", study+"/report", s.Share(s.NewStudy(sitetest.Screen)), nil).Want(404)
 	empty := "/studies/" + s.NewStudy(sitetest.Screen)
-	if page := string(s.Call("GET", empty+"/report", s.Admin, nil).Want(200).Body); !strings.Contains(page, "No trials yet") {
+	if page := string(s.Call("GET", empty+"/report", s.Admin, nil).Want(200).Body); !strings.Contains(page, "Nothing has been tried yet.") || !strings.Contains(page, "No trial was made.") {
 		t.Error("the report of a study without trials does not say so")
 	}
 }
@@ -114,14 +114,14 @@ func TestBoardShowsWhatWasChanged(t *testing.T) {
 	study := reviewed(s)
 	page := string(s.Call("GET", study+"/board", s.Admin, nil).Want(200).Body)
 	hash := s.API("GET", study, nil).Want(200).JSON()["hash"].(string)
-	for _, want := range []string{hash, "71.2", "17.2", "digits &lt;swapped&gt;", "taken out", "the stirrer stood still", `sse-connect`, `hx-trigger="changed from:body"`} {
+	for _, want := range []string{hash, "71.2", "17.2", "digits &lt;swapped&gt;", "taken out", "the stirrer stood still", `"style":"original"`, "yield first told as 71.2", `sse-connect`, `hx-trigger="changed from:body"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the board does not have %q", want)
 		}
 	}
 	wantUniqueIDs(t, page)
 	part := string(s.Call("GET", study+"/board?at=3", s.Admin, nil, "HX-Request", "true").Want(200).Body)
-	if strings.Contains(part, "<html") || strings.Contains(part, "swapped") || strings.Contains(part, "changed from:body") || !strings.Contains(part, `data-at="3"`) {
+	if strings.Contains(part, "<html") || strings.Contains(part, "swapped") || strings.Contains(part, "changed from:body") || !strings.Contains(part, `data-at="3"`) || !strings.Contains(part, "Hash of entry 3:") {
 		t.Errorf("the part of entry 3: %.400s", part)
 	}
 }

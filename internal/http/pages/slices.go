@@ -129,7 +129,7 @@ func (v visit) sliceCell(o outlook, metric string, slice study.Slice, band study
 	if x.Whole {
 		x.Range = []float64{*p.Low - 0.4, *p.High + 0.4}
 	}
-	return templates.SliceCell{Group: metric, Title: capitalised(axisName(metric, unitOf(d, metric))), X: x, Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
+	return templates.SliceCell{Group: metric, Title: axisName(capitalised(metric), unitOf(d, metric)), X: x, Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
 }
 
 // mostFaded is about how many readings the slices draw in all.

@@ -19,7 +19,7 @@ import (
 // tablePage is how many trials the table shows at a time.
 const tablePage = 6
 
-// trialFilters are the choices above the table.
+// trialFilters are the choices above the table; those about limits are offered where there are any.
 var trialFilters = []struct {
 	word, label string
 	ofLimits    bool // asks nothing where there are no limits
@@ -81,13 +81,6 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 		return table, problem.Invalid("query.show", "must be one of the filters above the table", chosen)
 	}
 	v.fillTrials(&table, keep, chosen, below)
-	d := v.snap.Definition
-	for _, p := range d.Parameters {
-		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
-	}
-	for _, metric := range tableMetrics(d) {
-		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
-	}
 	if len(table.Rows) > 0 && !v.working {
 		readout, err := s.Studies.StateOf(ctx, v.snap)
 		if err != nil && withoutModel(err) == "" {
@@ -186,6 +179,7 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 	d := v.snap.Definition
 	settings, metrics := make([]func(design.Value) string, len(d.Parameters)), map[string]func(float64) string{}
 	for i, p := range d.Parameters {
+		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
 		var shown []design.Value
 		for _, t := range trials {
 			if value, there := t.Parameters[p.Name]; there {
@@ -198,6 +192,7 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 		settings[i] = settingColumn(p, shown)
 	}
 	for _, metric := range tableMetrics(d) {
+		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
 		var shown []float64
 		for _, t := range trials {
 			if m, there := t.Metrics[metric]; there && m.StdDev == nil {

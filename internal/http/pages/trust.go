@@ -29,8 +29,8 @@ func (v visit) trust(readout study.Readout) templates.Trust {
 		d := drifting{study.DriftOf(c.Residuals), metric}
 		drifted = append(drifted, d)
 		line := templates.Drift{Text: d.words(), Strong: d.Since > 0}
-		if d.Since > 0 && v.head.Operates && !forgets(readout.Algorithm) {
-			line.Offer = v.head.URL("/reconfigure?way=drift")
+		if d.Since > 0 && v.head.Operates && !v.over() && !forgets(readout.Algorithm) {
+			line.Offer = v.head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
 		}
 		t.Drifts = append(t.Drifts, line)
 	}

@@ -20,7 +20,7 @@ const prospectAtOnce = 150
 // verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
 func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) {
 	if len(v.snap.Trials) == 0 {
-		return v.verdictWithout("Nothing has been tried yet."), nil
+		return v.verdictWithout(v.untriedWords()), nil
 	}
 	if v.working {
 		return v.verdictWithout("The answer comes with the model, which is being worked out."), nil
@@ -38,6 +38,13 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 		verdict.Gain, err = s.gain(ctx, v, readout, !v.fetches() || len(v.snap.Trials) <= prospectAtOnce)
 	}
 	return verdict, err
+}
+
+func (v visit) untriedWords() string {
+	if v.over() {
+		return "Nothing was tried."
+	}
+	return "Nothing has been tried yet."
 }
 
 // emptyVerdict is a verdict without anything that the model says.

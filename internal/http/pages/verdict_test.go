@@ -166,7 +166,7 @@ func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 	curve(s, id, 8, 5, "yield", "impurity", "pressure")
 	settled(s, id, 8)
 	verdict := page(s, "/studies/"+id+"/parts/verdict")
-	if !strings.Contains(verdict, "Closest to the limits so far: <a href=\"/studies/"+id+"/trials/1\">trial 1</a>") || !strings.Contains(verdict, "binds: 5.1") {
+	if !strings.Contains(verdict, "Closest to the limits: <a href=\"/studies/"+id+"/trials/1\">trial 1</a>") || !strings.Contains(verdict, "binds: 5.1") {
 		t.Errorf("%s", verdict)
 	}
 }

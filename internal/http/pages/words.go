@@ -241,6 +241,8 @@ func (v visit) stateWords(t *ledger.Trial) string {
 		words = "measured"
 	case t.Feasible == nil:
 		words = "not known"
+	case len(v.snap.Definition.Constraints) == 0:
+		words = "measured"
 	case *t.Feasible:
 		words = "within limits"
 	default:
@@ -283,14 +285,15 @@ func settingText(p design.Parameter, v design.Value) string {
 
 // settingsLine is settings in one line.
 func settingsLine(d design.Definition, values design.Settings) string {
-	line := ""
-	for i, s := range settingsOf(d, values) {
-		if i > 0 {
-			line += ", "
-		}
-		line += s.Name + " " + design.WithUnit(s.Value, s.Unit, thin)
+	return settingsInWords(settingsOf(d, values))
+}
+
+func settingsInWords(settings []templates.Setting) string {
+	words := make([]string, len(settings))
+	for i, s := range settings {
+		words[i] = s.Name + " " + design.WithUnit(s.Value, s.Unit, thin)
 	}
-	return line
+	return strings.Join(words, ", ")
 }
 
 func trialURL(id string, n int) string { return fmt.Sprintf("/studies/%s/trials/%d", id, n) }

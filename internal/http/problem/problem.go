@@ -46,11 +46,17 @@ func Unavailable(detail string) *Problem {
 // What any route may answer.
 var (
 	NoSuchThing = New(http.StatusNotFound, "There is nothing here, or nothing that you may know of.")
-	Forbidden   = New(http.StatusForbidden, "Your role does not allow this.")
+	OneStudy    = New(http.StatusForbidden, "What you came in with is for one study and nothing else.")
+	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
 	SignIn      = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
 	TooMany     = &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, RetryAfter: 60,
 		Detail: "Too many attempts from this address. Wait a minute."}
 )
+
+// Needs is what a caller is told whose role does not suffice.
+func Needs(least, has account.Role) *Problem {
+	return New(http.StatusForbidden, "This needs the role "+string(least)+", and yours is "+string(has)+". An admin can change that.")
+}
 
 // statusOf is the table of the domain's errors.
 var statusOf = []struct {

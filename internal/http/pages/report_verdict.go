@@ -1,0 +1,81 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"headroom/internal/study/design"
+	"headroom/web/templates"
+)
+
+// reportVerdict is the answer that the page gives, for paper.
+func (s *Site) reportVerdict(ctx context.Context, v visit) (templates.ReportVerdict, error) {
+	v.parts = false // nothing can be fetched later
+	shown, err := s.verdict(ctx, v)
+	verdict := templates.ReportVerdict{Heading: shown.Heading}
+	add := func(format string, values ...any) {
+		verdict.Words = append(verdict.Words, fmt.Sprintf(format, values...))
+	}
+	if answer := shown.Answer; answer != nil {
+		verdict.Heading = "Recommended: the settings of trial " + strconv.Itoa(answer.Number)
+		verdict.Settings, verdict.Expected = answer.Settings, v.expectedTable(*answer, shown.Limits)
+		if answer.Chance != nil {
+			add("Chance to stay within every limit, as far as the model knows: %s.", answer.Chance.Text)
+		}
+	} else {
+		add("%s", shown.None)
+	}
+	if closest := shown.Closest; closest != nil {
+		add("Closest to the limits: trial %d, with %s. %s", closest.Number, settingsInWords(closest.Settings), closest.Words)
+	}
+	if open := shown.Undecided; open != nil {
+		add("Looks better: trial %d, with %s. Expected there: %s. %s", open.Number, settingsInWords(open.Settings), believedInWords(open.Expected, open.Chance), shown.More)
+	}
+	if gain := shown.Gain; gain.Best != nil {
+		add("How much better it could get: at %s the model expects %s. %s", gain.Settings, believedInWords([]templates.Expected{*gain.Best}, gain.Chance), gain.Words)
+	} else if gain.Words != "" {
+		add("%s", gain.Words)
+	}
+	if lucky := shown.Lucky; lucky != nil {
+		add("%s, which may owe something to luck: %s at trial %d.", lucky.What, lucky.Value.Text, lucky.Number)
+	}
+	return verdict, err
+}
+
+// expectedTable is what is expected of recommended settings, each metric beside the limits on it.
+func (v visit) expectedTable(answer templates.Answer, limits []templates.LimitLine) templates.Table {
+	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Expected", Number: true}, {Name: "Model’s 95" + thin + "% band, without the noise of a reading", Number: true},
+		{Name: "A reading there, ± one standard deviation, noise included", Number: true}}}
+	if len(limits) > 0 {
+		table.Head = append(table.Head, templates.Column{Name: "Limit"}, templates.Column{Name: "Distance to the limit"})
+	}
+	for _, e := range answer.Expected {
+		one := func(value templates.Value) string { return design.WithUnit(value.Text, e.Unit, thin) }
+		var asks, rooms []string
+		for j, c := range v.snap.Definition.Constraints {
+			if c.Metric == e.Metric && limits[j].Headroom != nil {
+				asks, rooms = append(asks, unbroken(limitText(c))), append(rooms, limits[j].Headroom.Text+" "+limits[j].Room)
+			}
+		}
+		row := []string{e.Metric, one(e.Mean), e.Low.Text + " to " + one(e.High), "±" + thin + one(e.ReadingSD), strings.Join(asks, "; "), strings.Join(rooms, "; ")}
+		table.Rows = append(table.Rows, row[:len(table.Head)])
+	}
+	return table
+}
+
+// believedInWords is what the model says of some settings: each metric with its band, then the chance to stay within every limit where there are any.
+func believedInWords(expected []templates.Expected, chance *templates.Value) string {
+	var words []string
+	band := "model’s 95" + thin + "% band without the noise of a reading"
+	for _, e := range expected {
+		words = append(words, fmt.Sprintf("%s %s (%s %s to %s)", e.Metric, design.WithUnit(e.Mean.Text, e.Unit, thin), band, e.Low.Text, design.WithUnit(e.High.Text, e.Unit, thin)))
+		band = "band"
+	}
+	text := strings.Join(words, ", ")
+	if chance != nil {
+		text += ", with a chance of " + chance.Text + " to stay within every limit"
+	}
+	return text
+}

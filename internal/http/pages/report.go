@@ -82,7 +82,7 @@ func (s *Site) reportBehind(r *http.Request, v *visit, now *ledger.Snapshot) (re
 func (s *Site) showReportToCome(w http.ResponseWriter, r *http.Request, v visit) error {
 	w.Header().Set("Refresh", "2")
 	return show(w, r, http.StatusAccepted, templates.ReportToCome(newPage(r, "Report of "+v.head.Name), v.head,
-		fmt.Sprintf("The report is being made from %s, %s. It will open here by itself.", count(len(v.snap.Trials), "trial", "trials"), sinceWords(v.now.Sub(v.since)))))
+		fmt.Sprintf("The report is being made from %s%s. It will open here by itself.", count(len(v.snap.Trials), "trial", "trials"), sinceWords(v.now.Sub(v.since)))))
 }
 
 // fileName is a name without what file systems do not take.

@@ -133,6 +133,8 @@ type part struct {
 	personal bool
 	// modelled sections are nothing without the model: of a long study they come when it is there.
 	modelled bool
+	// slow sections take long even then, and are drawn behind the request too.
+	slow bool
 }
 
 // parts are the sections by name.
@@ -146,7 +148,7 @@ func sections() map[string]part {
 			verdict, err := s.verdict(ctx, v)
 			return templates.VerdictSection(verdict), err
 		}},
-		"gain": {query: nothing, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		"gain": {query: nothing, modelled: true, slow: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			readout, err := s.Studies.StateOf(ctx, v.snap)
 			if err != nil {
 				return nil, err
@@ -178,7 +180,7 @@ func sections() map[string]part {
 			}
 			return templates.NewestLines(p.table(p.all()), len(v.snap.Trials), v.head), nil
 		}},
-		"beliefs": {query: visit.beliefsQuery, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
+		"beliefs": {query: visit.beliefsQuery, modelled: true, slow: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
 			beliefs, err := s.beliefs(ctx, v)
 			return templates.BeliefsSection(beliefs), err
 		}},

@@ -23,7 +23,7 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 		return v.verdictWithout(v.untriedWords()), nil
 	}
 	if v.working {
-		return v.verdictWithout(v.workingWords()), nil
+		return v.verdictWithout("The answer comes with the model, which is being worked out."), nil
 	}
 	readout, err := s.Studies.StateOf(ctx, v.snap)
 	if sentence := withoutModel(err); sentence != "" {

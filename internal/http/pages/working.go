@@ -58,18 +58,18 @@ func (v visit) work() templates.Work {
 }
 
 func (v visit) workingWords() string {
-	return fmt.Sprintf("The model of %s is being worked out, %s. What it says will appear here by itself.", count(len(v.snap.Trials), "trial", "trials"), sinceWords(v.now.Sub(v.since)))
+	return fmt.Sprintf("The model of %s is being worked out%s. What it says will appear here by itself.", count(len(v.snap.Trials), "trial", "trials"), sinceWords(v.now.Sub(v.since)))
 }
 
-// sinceWords say for how long something has been going on.
+// sinceWords say for how long something has been going on, as the end of a sentence; nothing of what has just begun.
 func sinceWords(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:
-		return "since just now"
+		return ""
 	case d < 2*time.Minute:
-		return fmt.Sprintf("for %d%ss so far", int(d.Seconds()), thin)
+		return fmt.Sprintf(", for %d%ss so far", int(d.Seconds()), thin)
 	}
-	return fmt.Sprintf("for %d%smin so far", int(d.Minutes()), thin)
+	return fmt.Sprintf(", for %d%smin so far", int(d.Minutes()), thin)
 }
 
 // showWork answers whoever waits for the model. Once it is there, the sections that need it are told.
@@ -83,10 +83,10 @@ func (s *Site) showWork(w http.ResponseWriter, r *http.Request, v visit) error {
 	return show(w, r, http.StatusOK, templates.ModelWork(v.work()))
 }
 
-// drawnBehind tells whether a section that needs the model can be drawn from what is at hand, having given it a moment. Of a long study what it needs
-// beyond the model is worked out behind the request too.
+// drawnBehind tells whether a section that needs the model can be drawn from what is at hand, having given it a moment. Of a long study what a slow
+// one needs beyond the model is worked out behind the request too.
 func (s *Site) drawnBehind(ctx context.Context, name string, v visit) (ready bool, err error) {
-	if len(v.snap.Trials) < longStudy || v.working {
+	if len(v.snap.Trials) < longStudy || v.working || !parts[name].slow {
 		return !v.working, nil
 	}
 	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)

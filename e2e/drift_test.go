@@ -38,6 +38,7 @@ func TestADriftIsAnsweredByClicks(t *testing.T) {
 	p.open("/studies/" + id)
 	p.drawn()
 	p.sees("the process may have drifted.")
+	p.until("the answer to be doubted", `/may have drifted, and what is expected here rests on older readings/.test(document.querySelector("#verdict").innerText)`)
 	p.click(`a[href*="way=drift"]`)
 	p.sees("Filled in below, and not changed yet")
 	p.audit("the offer")
@@ -63,6 +64,7 @@ func TestADriftIsAnsweredByClicks(t *testing.T) {
 	if p.count(`a[href*="way=drift"]`) != 0 {
 		t.Error("the offer that was taken is made again")
 	}
+	p.until("the answer to be doubted no more", `!/may have drifted/.test(document.querySelector("#verdict").innerText)`)
 	if n := site.kinds(t, id, "reconfigured"); n != 1 {
 		t.Errorf("the ledger has %d changes", n)
 	}

@@ -72,7 +72,7 @@ func TestFirstLight(t *testing.T) {
 	p.fill(result(2, 1), "0.7")
 	p.press("Save result")
 	p.drawn()
-	p.until("the second mark, a broken limit", `document.querySelector("#chart-progress")`+drawnTraces+`.some((trace) => trace.name === "a limit broken" && trace.y.includes(75))`)
+	p.until("the second mark, a broken limit", `document.querySelector("#chart-progress")`+drawnTraces+`.some((trace) => trace.name === "limit broken" && trace.y.includes(75))`)
 	p.sees("1 of 2 within every limit")
 }
 

@@ -681,6 +681,7 @@ type Import struct {
 
 // KernelReadout defines model for KernelReadout.
 type KernelReadout struct {
+	Interaction  *float64            `json:"interaction,omitempty"`
 	Lengthscales *map[string]float64 `json:"lengthscales,omitempty"`
 	Name         string              `json:"name"`
 	Variance     float64             `json:"variance"`
@@ -749,6 +750,7 @@ type MetricModel struct {
 	Centre       float64    `json:"centre"`
 	Freedom      *float64   `json:"freedom,omitempty"`
 	Inflation    *float64   `json:"inflation,omitempty"`
+	Interaction  *float64   `json:"interaction,omitempty"`
 	Kernel       string     `json:"kernel"`
 	Lambda       float64    `json:"lambda"`
 	Lengthscales *[]float64 `json:"lengthscales,omitempty"`

@@ -414,6 +414,7 @@ Import = TypedDict("Import", {
 
 
 KernelReadout = TypedDict("KernelReadout", {
+    "interaction": "NotRequired[float]",
     "lengthscales": "NotRequired[Dict[str, float]]",
     "name": "str",
     "variance": "float",
@@ -479,6 +480,7 @@ MetricModel = TypedDict("MetricModel", {
     "centre": "float",
     "freedom": "NotRequired[float]",
     "inflation": "NotRequired[float]",
+    "interaction": "NotRequired[float]",
     "kernel": "str",
     "lambda": "float",
     "lengthscales": "NotRequired[List[float]]",

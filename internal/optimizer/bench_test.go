@@ -152,11 +152,12 @@ func everythingFitted(b *testing.B, algorithm string, arms int) *Config {
 	}, `{}`)
 }
 
-// BenchmarkDefault45 tells the last of 45 trials and suggests the next, on a continuous space and among 1728 candidates; the last fit was made from 44
-// readings, or from 40, so that another one is due first.
+// BenchmarkDefault45 tells the last of 45 trials and suggests the next, on a continuous space and among 1728 candidates, of numbers or with two choices among the four
+// parameters; the last fit was made from 44 readings, or from 40, so that another one is due first.
 func BenchmarkDefault45(b *testing.B) {
 	b.Run("continuous", func(b *testing.B) { tellAndAsk45(b, byDefault(b, 0)) })
 	b.Run("candidates", func(b *testing.B) { tellAndAsk45(b, byDefault(b, 1728)) })
+	b.Run("choices", func(b *testing.B) { tellAndAsk45(b, withChoices(byDefault(b, 1728))) })
 }
 
 // BenchmarkDrawn45 does the same with the algorithm that draws whole functions over 1728 candidates, each metric having a kernel of its own.
@@ -180,6 +181,16 @@ func tellAndAsk45(b *testing.B, cfg *Config) {
 			}
 		})
 	}
+}
+
+// withChoices makes the last two parameters categories of twelve and four choices.
+func withChoices(cfg *Config) *Config {
+	cfg.Space.Dims[2] = Dim{Kind: Categorical, Choices: 12}
+	cfg.Space.Dims[3] = Dim{Kind: Categorical, Choices: 4}
+	for i := range cfg.Metrics {
+		cfg.Metrics[i].Kernel.Name = "anova"
+	}
+	return cfg
 }
 
 // BenchmarkDefault1000 asks after 1000 trials: first after a restart, and after one more result. BenchmarkCholesky1000 is its measure.

@@ -132,6 +132,9 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 	if lengthscales {
 		m.kernel.Lengthscales = f.Lengthscales
 	}
+	if f.Interaction > 0 {
+		m.kernel.Interaction = f.Interaction
+	}
 	if noise {
 		m.lambda = f.Lambda
 	}
@@ -253,7 +256,7 @@ func (m metricModel) sameRegression(o metricModel) bool {
 }
 
 func sameKernel(a, b Kernel) bool {
-	if a.Name != b.Name || a.Variance != b.Variance {
+	if a.Name != b.Name || a.Variance != b.Variance || a.Interaction != b.Interaction {
 		return false
 	}
 	if a.Matrix != nil || b.Matrix != nil {
@@ -332,7 +335,11 @@ func (s *State) function(k Kernel) (*kernel.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.WithCategories(s.cfg.Space.categories()), nil
+	f = f.WithCategories(s.cfg.Space.categories())
+	if k.Interaction == 0 {
+		return f, nil
+	}
+	return f.WithInteraction(k.Interaction)
 }
 
 func (s *State) inputWidth(k Kernel) int {

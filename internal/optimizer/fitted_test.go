@@ -33,3 +33,19 @@ func TestAFitTakesForceWhereHyperparametersAreFree(t *testing.T) {
 		}
 	}
 }
+
+// TestTheInteractionOfAFit: one without it, as those of older ledgers, leaves it as it was.
+func TestTheInteractionOfAFit(t *testing.T) {
+	t.Parallel()
+	m, free := metricModel{kernel: Kernel{Name: "anova", Lengthscales: []float64{1}}}, Metric{FreeLengthscales: true}
+	for i, c := range []struct{ fitted, want float64 }{{0, 0}, {0.3, 0.3}, {0, 0.3}, {0.6, 0.6}} {
+		m.take(FittedMetric{Lengthscales: []float64{1}, Interaction: c.fitted}, free)
+		if m.kernel.Interaction != c.want {
+			t.Errorf("after fit %d, with interaction %g, it is %g, want %g", i+1, c.fitted, m.kernel.Interaction, c.want)
+		}
+	}
+	one, other := m.kernel, m.kernel
+	if other.Interaction = 0.7; sameKernel(one, other) || !sameKernel(one, one) {
+		t.Error("kernels of other interactions pass for the same")
+	}
+}

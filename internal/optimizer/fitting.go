@@ -109,7 +109,10 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 		f.Warp = s.fitWarp(metric, rounds, f)
 	}
 	result, err := fit.MAP(ctx, s.fitProblem(metric, rounds, f))
-	f.Lengthscales, f.Lambda, f.Variance = result.Lengthscales, result.Lambda, result.Variance
+	if err == nil && f.Warp.Scale > 0 && s.cfg.Metrics[metric].Kernel.Name == "anova" && len(rounds) <= fit.MostPoints {
+		f.Warp, result, err = s.bend(ctx, metric, rounds, f, result)
+	}
+	f.Lengthscales, f.Lambda, f.Variance, f.Interaction = result.Lengthscales, result.Lambda, result.Variance, result.Interaction
 	if err != nil {
 		return f, err
 	}
@@ -148,8 +151,8 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 	k := s.targetOf(metric)
 	a := s.cfg.transform(s.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
 	p := fit.Problem{Kernel: m.Kernel.Name, Dims: s.cfg.Space.owners(), Categories: s.cfg.Space.categories(), Variance: m.Kernel.Variance,
-		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise, FreeVariance: m.FreeVariance,
-		Start: fit.Start{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale)}}
+		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise, FreeVariance: m.FreeVariance, FreeInteraction: true,
+		Start: fit.Start{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale), Interaction: now.kernel.Interaction}}
 	if now.fitted && m.FreeNoise {
 		p.Start.Lambda = now.lambda / now.inflation
 	}

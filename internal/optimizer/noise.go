@@ -148,12 +148,3 @@ func (s *State) replicated(metric int, rounds []int, f FittedMetric) (y []float6
 	}
 	return y, settings
 }
-
-// fitWarp bends the readings, standardised by f.
-func (s *State) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
-	z := make([]float64, len(rounds))
-	for i, n := range rounds {
-		z[i] = (s.history.Rounds[n-1].Readings[metric].Value - f.Centre) / f.Scale
-	}
-	return warp.Fit(z)
-}

@@ -75,12 +75,13 @@ type Dim struct {
 	Derived   bool // filled in by Settle from the others (a mixture's remainder); not searched
 }
 
-// Kernel is a prior covariance k(x, x′). Names: se, matern12, matern32, matern52, linear, covariance; the formulas stand
+// Kernel is a prior covariance k(x, x′). Names: se, matern12, matern32, matern52, mixed, anova, linear, covariance; the formulas stand
 // in package kernel.
 type Kernel struct {
 	Name         string
 	Lengthscales []float64 // one per parameter, in kernel inputs; the choices of a category share one
 	Variance     float64
+	Interaction  float64     // of anova, 0 < a < 1; 0 stands for kernel.MedianInteraction
 	Matrix       [][]float64 // for covariance: the arms' prior covariance, symmetric, positive semidefinite
 }
 
@@ -182,6 +183,8 @@ type FittedMetric struct {
 	// that the metric does not leave free are not used.
 	Lengthscales     []float64
 	Lambda, Variance float64
+	// Interaction is that of an anova kernel; 0 leaves it as it was.
+	Interaction float64
 	// Warp bends standardised readings; the zero value leaves them as they are.
 	Warp warp.Warp
 	// Inflation multiplies the kernel's variance and λ where they are fitted, so that the study's own earlier predictions would have been as wide as they were

@@ -37,8 +37,8 @@ func TestUnitsDoNotMatter(t *testing.T) {
 		for n, c := range []struct {
 			name, settings, kernel string
 			late                   int
-		}{{"as it comes", `{}`, "mixed", 0}, {"without a first design", `{"initial_design": 0}`, "matern52", 0}, {"late", `{"initial_design": 2}`, "matern52", 3}} {
-			if n == 1+i%2 { // without a first design or late, in turn
+		}{{"as it comes", `{}`, "mixed", 0}, {"with an interaction", `{}`, "anova", 0}, {"without a first design", `{"initial_design": 0}`, "matern52", 0}, {"late", `{"initial_design": 2}`, "matern52", 3}} {
+			if n == 2+i%2 { // without a first design or late, in turn
 				continue
 			}
 			t.Run(a.Name+" "+c.name, func(t *testing.T) {

@@ -311,7 +311,7 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 		if !slices.Contains(c.MetricNames, name) {
 			return fmt.Errorf("its decision has a model of %q, which has none", design.Shorten(name))
 		}
-		if !isWord(model.Kernel) || !admissible(model.Lengthscales, model.Variance, model.Lambda, model.Scale) || !(model.Scale > 0) || len(model.Lengthscales) > len(c.Def.Parameters) {
+		if !isWord(model.Kernel) || !admissible(model.Lengthscales, model.Variance, model.Lambda, model.Scale) || !isShare(model.Interaction) || !(model.Scale > 0) || len(model.Lengthscales) > len(c.Def.Parameters) {
 			return fmt.Errorf("its decision's model of %s cannot be", name)
 		}
 	}
@@ -369,6 +369,7 @@ func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, tr
 	case m.Lengthscales != nil && len(m.Lengthscales) != len(metric.Kernel.Lengthscales):
 	case !around(m.Lengthscales, metric.Kernel.Lengthscales):
 	case !aroundOne(m.Lambda, m.Variance, m.Inflation, m.Freedom):
+	case !isShare(m.Interaction) || m.Interaction > 0 && m.Kernel != "anova":
 	case m.Warp != nil && (!(m.Warp.Scale > 0) || !aroundOne(m.Warp.Scale) || !(math.Abs(m.Warp.Centre) <= mostFitted) || !(m.Warp.Power >= 0 && m.Warp.Power <= 2)):
 	case slices.ContainsFunc(noises, func(n ledger.NoiseAt) bool {
 		return n.Number < 1 || n.Number > trials || !(n.Lambda > 0) || !aroundOne(n.Lambda)
@@ -393,6 +394,9 @@ func around(numbers, beside []float64) bool {
 func aroundOne(numbers ...float64) bool {
 	return !slices.ContainsFunc(numbers, func(x float64) bool { return x != 0 && !(x >= 1/mostFitted && x <= mostFitted) })
 }
+
+// isShare tells whether an interaction is one, 0 standing for none.
+func isShare(x float64) bool { return x >= 0 && x < 1 }
 
 // admissible tells whether lengthscales are positive and the other numbers not negative, all of a size to compute with.
 func admissible(lengthscales []float64, numbers ...float64) bool {

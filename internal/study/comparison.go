@@ -196,7 +196,7 @@ func (c *comparison) compareModels(stored, replayed map[string]ledger.MetricMode
 // modelNumbers are the hyperparameters that are one number each.
 func modelNumbers(m ledger.MetricModel) map[string]float64 {
 	numbers := map[string]float64{"variance": m.Variance, "lambda": m.Lambda, "centre": m.Centre, "scale": m.Scale,
-		"inflation": m.Inflation, "freedom": m.Freedom}
+		"inflation": m.Inflation, "freedom": m.Freedom, "interaction": m.Interaction}
 	if m.Warp != nil {
 		numbers["warp.power"], numbers["warp.centre"], numbers["warp.scale"] = m.Warp.Power, m.Warp.Centre, m.Warp.Scale
 	}

@@ -162,7 +162,7 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	for k, m := range state.Models() {
 		kept.Model[c.MetricNames[k]] = ledger.MetricModel{
 			Kernel: m.Kernel.Name, Lengthscales: m.Kernel.Lengthscales, Variance: m.Kernel.Variance,
-			Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale,
+			Interaction: m.Kernel.Interaction, Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale,
 			Warp: ledger.WarpOf(m.Warp), Inflation: unlessOne(m.Inflation), Freedom: m.Freedom,
 		}
 	}

@@ -61,6 +61,7 @@ type KernelReadout struct {
 	Name         string             `json:"name"`
 	Lengthscales map[string]float64 `json:"lengthscales,omitempty"` // by parameter, in kernel inputs
 	Variance     float64            `json:"variance"`
+	Interaction  float64            `json:"interaction,omitempty"` // of anova: 0 a sum over the parameters, 1 their product
 }
 
 // Calibration compares one-step-ahead predictions with what was read: over all readings, and apart for settings read for the first time
@@ -310,7 +311,7 @@ func trialsInWords(numbers []int) string {
 
 func metricState(d design.Definition, m optimizer.Model) MetricState {
 	out := MetricState{
-		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance},
+		InformationGain: m.InformationGain, Kernel: KernelReadout{Name: m.Kernel.Name, Variance: m.Kernel.Variance, Interaction: m.Kernel.Interaction},
 		Lambda: m.Lambda, Centre: m.Centre, Scale: m.Scale, Fitted: m.Fitted, Count: m.Count,
 		Freedom: m.Freedom, Inflation: m.Inflation, Warp: ledger.WarpOf(m.Warp), NoiseBySetting: []NoiseSD{}, WrongReadings: []int{},
 	}

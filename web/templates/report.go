@@ -39,4 +39,5 @@ type ReportVerdict struct {
 type ReportFigure struct {
 	ID, Title, SVG, Caption string
 	Table                   Table // the numbers behind it; without rows where another table has them
+	Tall                    bool  // it keeps its height on paper, where three others share a sheet
 }

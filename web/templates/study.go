@@ -260,6 +260,7 @@ type Trials struct {
 	Show     string // the filter in force
 	Below    int
 	Shown    string // "1–50 of 312"
+	Note     string // what the numbers' ± is, where some have one
 	Total    int
 }
 

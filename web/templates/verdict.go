@@ -7,6 +7,7 @@ type Verdict struct {
 	// None says why nothing is recommended, "" when something is.
 	None      string
 	Answer    *Answer
+	Doubt     string  // why the answer may not hold any more, "" where nothing speaks against it
 	Undecided *Answer // looks better, and is not known to be within the limits
 	More      string  // what would tell
 	Closest   *Answer // nothing is within the limits: the point that breaks them least, as it was read

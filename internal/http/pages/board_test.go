@@ -60,7 +60,7 @@ func TestTheBoardShowsMoreInPlace(t *testing.T) {
 	if got, want := redrawn.Header.Get("HX-Replace-Url"), study+"/board?at="+at+"&metric=impurity&show=feasible"; got != want {
 		t.Errorf("redrawn, the address becomes %s, want %s", got, want)
 	}
-	if open := regexp.MustCompile(`(?s)<details open>\s*<summary>Show another metric`); !open.MatchString(whole) || open.MatchString(page) {
+	if open := regexp.MustCompile(`(?s)<details id="beliefs-choose" open>\s*<summary>Show another metric`); !open.MatchString(whole) || open.MatchString(page) {
 		t.Error("the choice of charts is not open just where somebody has chosen")
 	}
 	if !strings.Contains(whole, `hx-get="`+study+`/board/beliefs" hx-swap="innerHTML" hx-target="#beliefs"`) {

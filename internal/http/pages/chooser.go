@@ -32,9 +32,9 @@ var ways = []way{
 		why: "Trials that wait count as places already looked at, so that the next ones go elsewhere; ask for as many as you run at a time, results may come in any order. " +
 			"With every result five trials late it found better settings in our rehearsals, with a third of the crossings, than the algorithms published for late results."},
 	{name: driftWay, label: "The process drifts: columns age, seasons change, batches differ", algorithm: "rpol-sw-ucb", begin: map[string]string{"window": "30"}, asks: []string{"window"},
-		why: "Only the last trials count, so that old readings do not hold it back when the process has moved on. Say below how many of them still tell the truth."},
+		why: "Only the last trials count, so that old readings do not hold it back when the process has moved on. Say how many of them still tell the truth."},
 	{name: "safe", label: "Never cross a limit, and I know safe settings", algorithm: "stageopt", asks: []string{"safe_seeds"},
-		why: "Starts from the settings that you know to be safe, widens the region that the model believes safe, and then looks for the best in it. It is slower, and as safe as the model's band is right."},
+		why: "Starts from the settings that you know to be safe, widens the region that the model believes safe, and then looks for the best in it. It is slower, and as safe as the model’s band is right."},
 	{name: "average", label: "A limit holds on average: one trial may make up for another", algorithm: "ckb-ucb",
 		why: "Keeps the average of every limit, not each trial: what is crossed today is paid back by distance tomorrow. Do not choose it where a single crossing does harm."},
 	{name: "many", label: "More than ten settings", algorithm: "scbo",
@@ -113,10 +113,10 @@ func fillWay(page *templates.DefinePage, values url.Values) {
 func askedInput(in templates.Input) templates.Input {
 	switch in.Name {
 	case "settings.safe_seeds":
-		in.Label = "Safe settings"
+		in.Label, in.Placeholder = "Safe settings", "" // nothing stands for them
 		in.Help = "Paste from a spreadsheet: the parameters’ names in the first row, in each further row settings known to be within every limit. One row is enough to begin."
 	case "settings.window":
-		in.Label, in.Help = "Trials that still tell the truth", "the window: older ones are forgotten"
+		in.Label, in.Help = "Trials that still tell the truth", "The window: older ones are forgotten."
 	}
 	return in
 }

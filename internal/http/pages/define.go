@@ -100,7 +100,7 @@ func fillDefine(page *templates.DefinePage) {
 	if !page.Reconfigure {
 		page.Kernels = []templates.Option{{Value: "", Label: "as suits the parameters"}}
 	}
-	for _, kernel := range []string{"matern52", "mixed", "matern32", "matern12", "se", "linear"} {
+	for _, kernel := range []string{"matern52", "mixed", "anova", "matern32", "matern12", "se", "linear"} {
 		page.Kernels = append(page.Kernels, templates.Option{Value: kernel, Label: kernel})
 	}
 	if kernel := values.Get("model.kernel"); !slices.ContainsFunc(page.Kernels, func(o templates.Option) bool { return o.Value == kernel }) {

@@ -85,3 +85,12 @@ func TestFirstValuesAreTakenIn(t *testing.T) {
 		}
 	}
 }
+
+func TestSentencesBeginWithCapitals(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]string{"pressure": "Pressure", "pH of A": "pH of A", "number of Halton points": "Number of Halton points", "éluant": "Éluant", "HPLC area": "HPLC area", "": ""} {
+		if got := capitalised(words); got != want {
+			t.Errorf("%q begins as %q, want %q", words, got, want)
+		}
+	}
+}

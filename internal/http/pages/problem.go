@@ -17,6 +17,9 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 		Page: narrowPage(r, problemHeading(p.Status)), Status: p.Status, Heading: problemHeading(p.Status), Detail: p.Detail,
 		Back: "/studies", BackText: "Go to the studies",
 	}
+	if p.Status == http.StatusNotFound {
+		view.Detail = problem.NoSuchThing.Detail
+	}
 	for _, fault := range p.Errors {
 		place := strings.TrimPrefix(strings.TrimPrefix(fault.Location, "body."), "query.")
 		view.Faults = append(view.Faults, place+": "+fault.Message)

@@ -124,9 +124,9 @@ func (s *Site) report(ctx context.Context, v visit, now *ledger.Snapshot) (templ
 		return report, err
 	}
 	kept := v.reportedTrials(state.Recommendation)
-	report.Trials = v.trialTable(kept)
+	report.Trials, report.TrialsNote = v.trialTable(kept)
 	if len(kept) < len(v.snap.Trials) {
-		report.TrialsNote = fmt.Sprintf("%d of %d trials: the newest, and of the others those recommended, best, corrected or taken out. The export as CSV has all of them.", len(kept), len(v.snap.Trials))
+		report.TrialsNote = strings.TrimSpace(fmt.Sprintf("%d of %d trials: the newest, and of the others those recommended, best, corrected or taken out. The export as CSV has all of them. ", len(kept), len(v.snap.Trials)) + report.TrialsNote)
 	}
 	if past.limitsChanged() {
 		report.TrialsNote = strings.TrimSpace(report.TrialsNote + " The results are by the limits as they are now.")

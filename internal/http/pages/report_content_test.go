@@ -17,7 +17,7 @@ import (
 // figureOf is the figure of the report whose title begins so.
 func figureOf(t *testing.T, report, title string) string {
 	t.Helper()
-	for _, figure := range regexp.MustCompile(`(?s)<figure>.*?</figure>`).FindAllString(report, -1) {
+	for _, figure := range regexp.MustCompile(`(?s)<figure[ >].*?</figure>`).FindAllString(report, -1) {
 		if strings.Contains(figure, ". "+title) {
 			return figure
 		}
@@ -47,7 +47,7 @@ func TestTheReportHasTheMap(t *testing.T) {
 			t.Errorf("the map lacks %s", what)
 		}
 	}
-	cell := regexp.MustCompile(`<td[^>]*>([^<]*)</td>`)
+	cell := regexp.MustCompile(`<td[^>]*>(.*?)</td>`)
 	row := regexp.MustCompile(`(?s)<tbody>\s*<tr>.*?</tr>`).FindString(figure)
 	head := regexp.MustCompile(`<th[^>]*class="number"[^>]*>\s*([^<\s]+)`).FindAllStringSubmatch(figure, -1)
 	cells := cell.FindAllStringSubmatch(row, -1)

@@ -53,7 +53,7 @@ func (s *Site) reportFigures(ctx context.Context, v visit, state study.Readout, 
 		steps[i] = func() error {
 			id := "figure-" + strconv.Itoa(i+1)
 			svg, err := sketch.chart.SVG(id)
-			figures[i] = templates.ReportFigure{ID: id, Title: sketch.title, SVG: svg, Caption: sketch.caption, Table: sketch.table}
+			figures[i] = templates.ReportFigure{ID: id, Title: sketch.title, SVG: svg, Caption: sketch.caption, Table: sketch.table, Tall: sketch.chart.Surface != nil}
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"headroom/internal/figure"
 	"headroom/internal/study"
@@ -117,7 +118,7 @@ func (v visit) mapTable(o outlook, drawn study.Map, words templates.Chart) templ
 		for _, j := range columns {
 			cell := mean(drawn.Mean[o.metric][i][j])
 			if words.Drawing.Surface.Chance != nil {
-				cell += " (" + percent(drawn.Feasible[i][j]) + ")"
+				cell += " (" + signed.Replace(percent(drawn.Feasible[i][j])) + ")"
 			}
 			row = append(row, cell)
 		}
@@ -125,6 +126,9 @@ func (v visit) mapTable(o outlook, drawn study.Map, words templates.Chart) templ
 	}
 	return table
 }
+
+// signed says "over" and "under" as narrow columns have room for.
+var signed = strings.NewReplacer("over ", ">", "under ", "<")
 
 // spread are at most mapTableSide of n places, evenly, both ends among them.
 func spread(n int) []int {

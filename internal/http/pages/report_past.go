@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -70,7 +71,7 @@ func (p *past) take(v visit, event ledger.Event) error {
 		if entry.Reason != "" {
 			text += ": " + entry.Reason
 		}
-		p.recent = append(p.recent, []string{strconv.FormatInt(entry.Seq, 10), unbroken(event.At.UTC().Format("2 Jan 2006 15:04:05")), entry.By, text, entry.Hash[:12]})
+		p.recent = append(p.recent, []string{strconv.FormatInt(entry.Seq, 10), unbroken(event.At.UTC().Format("2 Jan 2006 15:04:05")), whole(entry.By), text, entry.Hash[:12]})
 	}
 	switch event.Kind {
 	case ledger.Created:
@@ -87,7 +88,7 @@ func (p *past) take(v visit, event ledger.Event) error {
 			return err
 		}
 		p.define(data.Definition)
-		p.amend(event, "–", "configuration", "", changesWords(data.Definition, data.Changes), data.Reason)
+		p.amend(event, "–", "the study", "", changesWords(data.Definition, data.Changes), data.Reason)
 	case ledger.Corrected, ledger.Excluded, ledger.Included:
 		return p.takeAmend(v, event)
 	}
@@ -129,11 +130,22 @@ func (p *past) amend(event ledger.Event, trial, what, before, after, reason stri
 		p.missed++
 		return
 	}
-	p.amends = append(p.amends, []string{trial, what, before, after, reason, event.By, unbroken(event.At.UTC().Format("2 Jan 2006 15:04"))})
+	p.amends = append(p.amends, []string{trial, what, before, after, reason, whole(event.By), unbroken(event.At.UTC().Format("2 Jan 2006 15:04"))})
 }
 
 // unbroken keeps words of a table's cell in one line.
 func unbroken(words string) string { return strings.ReplaceAll(words, " ", "\u00a0") }
+
+// longestName is how many letters a name may have to stay in one line of a table's cell.
+const longestName = 20
+
+// whole keeps a name in one line where it is short.
+func whole(name string) string {
+	if utf8.RuneCountInString(name) > longestName {
+		return name
+	}
+	return unbroken(name)
+}
 
 // define notes the limits that hold from the next trial on.
 func (p *past) define(d design.Definition) {

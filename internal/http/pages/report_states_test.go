@@ -37,7 +37,7 @@ func TestTheReportAnswersAsThePage(t *testing.T) {
 	s := sitetest.New(t)
 	id := s.NewStudy(screened)
 	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
-	wantWords(t, "while the first waits", reportOf(s, id), []string{"are without a reading."}, []string{"<figure>", "chance to stay within every limit, as far"})
+	wantWords(t, "while the first waits", reportOf(s, id), []string{"are without a reading."}, []string{"<figure", "chance to stay within every limit, as far"})
 	s.API("POST", "/studies/"+id+"/trials/1/fail", `{"reason": "pump"}`).Want(200)
 	curve(s, id, 8, 5, "yield", "impurity", "pressure")
 	settled(s, id, 9)
@@ -111,4 +111,14 @@ func TestNumbersBehindChartsAreOfReadings(t *testing.T) {
 	if len(cells) != 16 || cells[6] == "–" || cells[8] != "–" || strings.Join(cells[12:], "") != "––––" {
 		t.Errorf("the first line is %q", cells)
 	}
+}
+
+// A star marks what is recommended, and nothing while the model has not begun.
+func TestNoStarBeforeTheModelBegins(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 3, 0, "yield", "impurity", "pressure")
+	board := page(s, "/studies/"+id+"/board")
+	wantWords(t, "three rows imported", board, []string{"the model begins when the first few trials"}, []string{"mark star", `"style":"recommended"`})
 }

@@ -49,7 +49,7 @@ func fitsApart(columns []templates.Column) bool {
 
 // trialTable lists trials, newest first, as the page's table does: with what was told first where that was corrected, and what was chosen where other
 // settings were used.
-func (v visit) trialTable(trials []*ledger.Trial) templates.Table {
+func (v visit) trialTable(trials []*ledger.Trial) (table templates.Table, note string) {
 	var list templates.Trials
 	newestFirst := slices.Clone(trials)
 	slices.Reverse(newestFirst)
@@ -59,7 +59,7 @@ func (v visit) trialTable(trials []*ledger.Trial) templates.Table {
 	if !apart {
 		columns = []templates.Column{{Name: "Settings"}, {Name: "Readings"}}
 	}
-	table := templates.Table{Head: slices.Concat([]templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}}, columns, []templates.Column{{Name: "Note, reason"}})}
+	table = templates.Table{Head: slices.Concat([]templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}}, columns, []templates.Column{{Name: "Note, reason"}})}
 	for i, t := range newestFirst {
 		line := list.Rows[i]
 		row := []string{strconv.Itoa(t.Number), line.State}
@@ -72,7 +72,7 @@ func (v visit) trialTable(trials []*ledger.Trial) templates.Table {
 		}
 		table.Rows = append(table.Rows, append(row, strings.Trim(t.Note+"; "+t.Reason, "; ")))
 	}
-	return table
+	return table, list.Note
 }
 
 // cellWords is a cell without marks of its own, for paper.

@@ -48,7 +48,7 @@ func settingGroups(a optimizer.Algorithm, values url.Values) []templates.Setting
 	var groups []templates.SettingGroup
 	for _, setting := range a.Settings {
 		name := settingName(setting)
-		group := templates.SettingGroup{Name: setting.Name, Title: strings.ReplaceAll(setting.Name, "_", " "), Meaning: settingMeaning(setting)}
+		group := templates.SettingGroup{Name: setting.Name, Title: capitalised(strings.ReplaceAll(setting.Name, "_", " ")), Meaning: settingMeaning(setting)}
 		if setting.Name == "margin" {
 			group.Title = "Stay clear of the limit (margin)"
 		}

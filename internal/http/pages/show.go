@@ -71,7 +71,7 @@ func studyHead(r *http.Request, snap *ledger.Snapshot) templates.StudyHead {
 
 // doneSentence says what has just been done, by the word in ?done.
 var doneSentence = map[string]string{
-	"made":       "The study is made. Ask for its first trial below.",
+	"made":       "The study is made.",
 	"demo":       "The demo study is made. Its simulated lab is filling it now; this page follows.",
 	"changed":    "Changed. The change is in effect from the next decision on.",
 	"edited":     "Saved.",

@@ -285,7 +285,11 @@ func modelTable(d design.Definition, decision *ledger.Decision) templates.Table 
 			}
 			lengthscales += rough(l)
 		}
-		table.Rows = append(table.Rows, []string{metric, m.Kernel, lengthscales, rough(m.Variance), rough(m.Lambda), rough(m.Centre), rough(m.Scale)})
+		kernel := m.Kernel
+		if m.Interaction > 0 {
+			kernel += ", interaction " + rough(m.Interaction)
+		}
+		table.Rows = append(table.Rows, []string{metric, kernel, lengthscales, rough(m.Variance), rough(m.Lambda), rough(m.Centre), rough(m.Scale)})
 	}
 	return table
 }

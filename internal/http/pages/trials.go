@@ -86,7 +86,9 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 		if err != nil && withoutModel(err) == "" {
 			return table, err
 		}
-		markRecommended(table.Rows, readout.Recommendation)
+		if v.modelStands() {
+			markRecommended(table.Rows, readout.Recommendation)
+		}
 	}
 	return table, nil
 }
@@ -195,8 +197,12 @@ func (v visit) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: unitOf(d, metric), Number: true})
 		var shown []float64
 		for _, t := range trials {
-			if m, there := t.Metrics[metric]; there && m.StdDev == nil {
+			m, there := t.Metrics[metric]
+			switch {
+			case there && m.StdDev == nil:
 				shown = append(shown, m.Value)
+			case there:
+				table.Note = "± one standard deviation of the reading, as told with it."
 			}
 		}
 		metrics[metric] = column(shown)

@@ -45,6 +45,20 @@ func (v visit) trust(readout study.Readout) templates.Trust {
 	return t
 }
 
+// driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or the algorithm looks only at the last trials.
+func (v visit) driftDoubt(readout study.Readout) string {
+	if forgets(readout.Algorithm) {
+		return ""
+	}
+	for _, metric := range v.metricsShown() {
+		c := readout.Calibration[metric]
+		if d := (drifting{study.DriftOf(c.Residuals), metric}); c.Count >= fewPredictions && d.Since > 0 {
+			return strings.TrimSuffix(d.words(), ".") + ": the process may have drifted, and what is expected here rests on older readings too."
+		}
+	}
+	return ""
+}
+
 // trustInShort is one line on calibration and drift, and whether either asks for a look.
 func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool) {
 	if len(drifted) == 0 {

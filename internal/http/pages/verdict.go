@@ -71,7 +71,7 @@ func (v visit) fillVerdict(verdict *templates.Verdict, readout study.Readout) {
 	}
 	verdict.Limits, verdict.Next = v.limitLines(readout), v.toDo(readout)
 	if r := readout.Recommendation; r != nil {
-		verdict.Answer = v.answer(*r)
+		verdict.Answer, verdict.Doubt = v.answer(*r), v.driftDoubt(readout)
 	} else {
 		verdict.Closest = v.closest(readout)
 	}

@@ -241,8 +241,6 @@ func (v visit) stateWords(t *ledger.Trial) string {
 		words = "measured"
 	case t.Feasible == nil:
 		words = "not known"
-	case len(v.snap.Definition.Constraints) == 0:
-		words = "measured"
 	case *t.Feasible:
 		words = "within limits"
 	default:
@@ -298,12 +296,12 @@ func settingsInWords(settings []templates.Setting) string {
 
 func trialURL(id string, n int) string { return fmt.Sprintf("/studies/%s/trials/%d", id, n) }
 
-// capitalised begins a sentence with a name, unless the name has capitals of its own, like pH.
+// capitalised begins a sentence, unless its first word has capitals of its own, like pH.
 func capitalised(name string) string {
 	word, _, _ := strings.Cut(name, " ")
-	if strings.ToLower(word) != word {
+	if word == "" || strings.ToLower(word) != word {
 		return name
 	}
-	first, size := utf8.DecodeRuneInString(name)
-	return string(unicode.ToUpper(first)) + name[size:]
+	letter, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(letter)) + name[size:]
 }

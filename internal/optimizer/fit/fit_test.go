@@ -353,6 +353,7 @@ func TestRefusals(t *testing.T) {
 		"neither free nor given":             func(p *fit.Problem) { p.FreeNoise = false },
 		"kernel's variance is -2":            func(p *fit.Problem) { p.Variance = -2 },
 		"starting variance is -3":            func(p *fit.Problem) { p.Start.Variance = -3 },
+		"starting interaction is 1":          func(p *fit.Problem) { p.Start.Interaction = 1 },
 	} {
 		p := drawn(11, 3, []float64{0.3}, 0.1)
 		spoil(&p)

@@ -11,7 +11,7 @@ import (
 // wavy is a problem with three coordinates, the last two a category's, some told noise, and a repeated point.
 func wavy(n int, name string) Problem {
 	random := rand.New(rand.NewPCG(7, uint64(n)))
-	p := Problem{Kernel: name, Dims: []int{0, 1, 1}, Categories: []int{-1, 1, 1}, Median: []float64{0.3, 0.6}, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, Variance: 1.3}
+	p := Problem{Kernel: name, Dims: []int{0, 1, 1}, Categories: []int{-1, 1, 1}, Median: []float64{0.3, 0.6}, FreeLengthscales: true, FreeNoise: true, FreeVariance: true, FreeInteraction: true, Variance: 1.3}
 	for i := range n {
 		x := []float64{random.Float64(), 0, 0}
 		x[1+i%2] = 1
@@ -34,7 +34,7 @@ func TestGradientIsTheSlopeOfTheValue(t *testing.T) {
 	for _, name := range kernel.Names {
 		problem := wavy(17, name)
 		p := newPosterior(&problem)
-		theta := []float64{math.Log(0.4), math.Log(0.9), math.Log(0.07), math.Log(1.3)}
+		theta := []float64{math.Log(0.4), math.Log(0.9), math.Log(0.07), math.Log(1.3), -0.4}
 		p.value(theta)
 		gradient := p.gradient()
 		for i := range theta {

@@ -8,7 +8,7 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// posterior is the negative log posterior of θ = (ln ℓ_1, …, ln ℓ_G, ln λ, ln σ²), of which only the free ones may move. It keeps the
+// posterior is the negative log posterior of θ = (ln ℓ_1, …, ln ℓ_G, ln λ, ln σ², logit a), of which only the free ones may move. It keeps the
 // factor of the θ evaluated last, for the gradient.
 type posterior struct {
 	problem *Problem
@@ -75,18 +75,40 @@ func (p *posterior) setBounds() {
 		high = low
 	}
 	p.low, p.high = append(p.low, low), append(p.high, high)
+	low, high = -farInteraction, farInteraction
+	if !p.problem.mixes() {
+		low = p.problem.Start.logit()
+		high = low
+	}
+	p.low, p.high = append(p.low, low), append(p.high, high)
 }
+
+// mixes tells whether there is an interaction to fit.
+func (p *Problem) mixes() bool { return p.FreeInteraction && p.Kernel == anova }
+
+// anova is the kernel that has an interaction.
+const anova = "anova"
+
+// logit is that of the interaction, of the prior median where it is not said.
+func (s Start) logit() float64 {
+	if s.Interaction == 0 {
+		return logit(kernel.MedianInteraction)
+	}
+	return logit(s.Interaction)
+}
+
+func logit(share float64) float64 { return math.Log(share / (1 - share)) }
 
 // starts are where to search from: the previous hyperparameters, the prior medians, and short and long lengthscales with much and
 // little noise, since the same readings may be explained by a wiggly function or by noise.
 func (p *posterior) starts() [][]float64 {
 	var starts [][]float64
-	add := func(lengthscales []float64, factor, lambda, variance float64) {
+	add := func(lengthscales []float64, factor, lambda, variance, logitInteraction float64) {
 		start := make([]float64, 0, len(p.low))
 		for _, l := range lengthscales {
 			start = append(start, math.Log(l*factor))
 		}
-		start = append(start, math.Log(lambda), math.Log(variance))
+		start = append(start, math.Log(lambda), math.Log(variance), logitInteraction)
 		for i := range start {
 			start[i] = min(max(start[i], p.low[i]), p.high[i])
 		}
@@ -108,58 +130,55 @@ func (p *posterior) starts() [][]float64 {
 		if variance == 0 {
 			variance = p.problem.Variance
 		}
-		add(lengthscales, 1, lambda, variance)
+		add(lengthscales, 1, lambda, variance, before.logit())
 	}
-	add(p.problem.Median, 1, medianNoise, p.problem.Variance)
-	add(p.problem.Median, 0.4, 0.005, p.problem.Variance)
-	add(p.problem.Median, 2.5, 0.2, p.problem.Variance)
+	add(p.problem.Median, 1, medianNoise, p.problem.Variance, logit(kernel.MedianInteraction))
+	add(p.problem.Median, 0.4, 0.005, p.problem.Variance, logit(kernel.MedianInteraction))
+	add(p.problem.Median, 2.5, 0.2, p.problem.Variance, logit(kernel.MedianInteraction))
 	return starts
 }
 
-// hyperparameters are ℓ, λ and σ² at θ; those that are fixed come back as they were given.
-func (p *posterior) hyperparameters(theta []float64) (lengthscales []float64, lambda, variance float64) {
+// hyperparameters are ℓ, λ, σ² and a at θ; those that are fixed come back as they were given.
+func (p *posterior) hyperparameters(theta []float64) Result {
 	G := len(p.problem.Median)
-	lengthscales = make([]float64, G)
-	for g := range lengthscales {
-		lengthscales[g] = math.Exp(theta[g])
+	at := Result{Lengthscales: make([]float64, G), Lambda: math.Exp(theta[G]), Variance: math.Exp(theta[G+1])}
+	for g := range at.Lengthscales {
+		at.Lengthscales[g] = math.Exp(theta[g])
 	}
-	lambda = math.Exp(theta[G])
 	if theta[G] == p.low[G] {
-		lambda = LeastNoise // to the bit, as e^ln may round off it
+		at.Lambda = LeastNoise // to the bit, as e^ln may round off it
 	}
 	if !p.problem.FreeLengthscales {
-		copy(lengthscales, p.problem.Median)
-		copy(lengthscales, p.problem.Start.Lengthscales)
+		copy(at.Lengthscales, p.problem.Median)
+		copy(at.Lengthscales, p.problem.Start.Lengthscales)
 	}
 	if !p.problem.FreeNoise {
-		lambda = p.problem.Start.Lambda
+		at.Lambda = p.problem.Start.Lambda
 	}
-	variance = math.Exp(theta[G+1])
 	if !p.problem.FreeVariance {
-		variance = p.problem.Variance
+		at.Variance = p.problem.Variance
 	}
-	return lengthscales, lambda, variance
+	if p.problem.Kernel == anova {
+		at.Interaction = 1 / (1 + math.Exp(-theta[G+2]))
+		if !p.problem.FreeInteraction && p.problem.Start.Interaction != 0 {
+			at.Interaction = p.problem.Start.Interaction
+		}
+	}
+	return at
 }
 
 // value returns the negative log posterior at θ, +∞ where the kernel matrix is not positive definite.
 func (p *posterior) value(theta []float64) float64 {
-	lengthscales, lambda, variance := p.hyperparameters(theta)
-	each := make([]float64, len(p.problem.Dims))
-	for c, g := range p.problem.Dims {
-		each[c] = lengthscales[g]
-	}
-	k, err := kernel.New(p.problem.Kernel, each, variance)
+	now := p.hyperparameters(theta)
+	k, err := p.problem.function(now)
 	if err != nil {
 		return math.Inf(1)
-	}
-	if p.problem.Categories != nil {
-		k = k.WithCategories(p.problem.Categories)
 	}
 	for i, row := range p.rows {
 		k.Row(row, p.inputs.Row(i), p.inputs.Prefix(i+1))
 		noise := p.told[i]
 		if noise == 0 {
-			noise = lambda
+			noise = now.Lambda
 		}
 		row[i] += noise
 	}
@@ -167,15 +186,37 @@ func (p *posterior) value(theta []float64) float64 {
 	if err != nil {
 		return math.Inf(1)
 	}
-	z := make([]float64, len(p.y))
-	L.SolveLower(z, p.y)
+	value := p.unexplained(L, p.y)
+	L.SolveUpper(p.weights, p.weights)
+	p.at, p.kernel, p.factor = slices.Clone(theta), k, L
+	return value + p.penalty(theta)
+}
+
+// unexplained is the negative log density of readings under the factor L of A; it leaves L⁻¹y in weights.
+func (p *posterior) unexplained(L *factor.Cholesky, y []float64) float64 {
+	z := p.weights
+	L.SolveLower(z, y)
 	value := 0.5*factor.Dot(z, z) + 0.5*float64(len(z))*math.Log(2*math.Pi)
 	for i := range z {
 		value += math.Log(L.Row(i)[i])
 	}
-	L.SolveUpper(p.weights, z)
-	p.at, p.kernel, p.factor = slices.Clone(theta), k, L
-	return value + p.penalty(theta)
+	return value
+}
+
+// function is the kernel with these hyperparameters.
+func (p *Problem) function(at Result) (*kernel.Function, error) {
+	each := make([]float64, len(p.Dims))
+	for c, g := range p.Dims {
+		each[c] = at.Lengthscales[g]
+	}
+	k, err := kernel.New(p.Kernel, each, at.Variance)
+	if err != nil {
+		return nil, err
+	}
+	if p.Categories != nil {
+		k = k.WithCategories(p.Categories)
+	}
+	return k.WithInteraction(at.Interaction)
 }
 
 // penalty is the negative log prior.
@@ -198,6 +239,8 @@ func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 		return logNormal(theta, p.problem.Median[i], spreadLengthscale)
 	case i == G:
 		return logNormal(theta, medianNoise, spreadNoise)
+	case i == G+2:
+		return normal(theta, logit(kernel.MedianInteraction), spreadInteraction)
 	default:
 		variance := math.Exp(theta)
 		return rateVariance*variance - shapeVariance*theta, rateVariance*variance - shapeVariance
@@ -206,7 +249,12 @@ func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 
 // logNormal is ½ ((θ − ln median)/spread)² and its slope.
 func logNormal(theta, median, spread float64) (value, slope float64) {
-	deviation := (theta - math.Log(median)) / spread
+	return normal(theta, math.Log(median), spread)
+}
+
+// normal is ½ ((θ − mean)/spread)² and its slope.
+func normal(theta, mean, spread float64) (value, slope float64) {
+	deviation := (theta - mean) / spread
 	return 0.5 * deviation * deviation, deviation / spread
 }
 
@@ -214,14 +262,17 @@ func logNormal(theta, median, spread float64) (value, slope float64) {
 // −½ tr(W ∂A/∂θ) with W = ααᵀ − A⁻¹.
 func (p *posterior) gradient() []float64 {
 	G := len(p.problem.Median)
-	gradient := make([]float64, G+2)
+	gradient := make([]float64, G+3)
 	inverse := p.rows // no longer needed as the kernel matrix
 	p.factor.Inverse(inverse)
 	if p.problem.FreeLengthscales {
 		p.addLengthscales(gradient, inverse)
 	}
+	if p.problem.FreeLengthscales && p.kernel.Categories() != nil || p.problem.mixes() {
+		p.addChoices(gradient, inverse)
+	}
 	if p.problem.FreeNoise {
-		_, lambda, _ := p.hyperparameters(p.at)
+		lambda := p.hyperparameters(p.at).Lambda
 		for i, told := range p.told {
 			if told == 0 {
 				gradient[G] -= 0.5 * lambda * (p.weights[i]*p.weights[i] - inverse[i][i])
@@ -240,7 +291,7 @@ func (p *posterior) gradient() []float64 {
 
 // signal is tr(W K), as tr(W A) − Σ W_ii Λ_ii with tr(W A) = yᵀα − n.
 func (p *posterior) signal(inverse [][]float64) float64 {
-	_, lambda, _ := p.hyperparameters(p.at)
+	lambda := p.hyperparameters(p.at).Lambda
 	trace := factor.Dot(p.y, p.weights) - float64(len(p.y))
 	for i, noise := range p.told {
 		if noise == 0 {
@@ -253,7 +304,7 @@ func (p *posterior) signal(inverse [][]float64) float64 {
 
 // addLengthscales subtracts ½ Σ_ij W_ij ∂K_ij/∂ln ℓ_g from each entry g.
 func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
-	lengthscales, _, _ := p.hyperparameters(p.at)
+	lengthscales := p.hyperparameters(p.at).Lengthscales
 	weights := make([]float64, len(p.y))
 	for i := range p.y {
 		row := weights[:i+1]
@@ -268,29 +319,40 @@ func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 			}
 		}
 	}
-	if p.kernel.Categories() != nil {
-		p.addCategories(gradient, inverse)
-	}
 }
 
-// number tells whether coordinate c is one to the kernel, as those of categories are but for the mixed one.
+// number tells whether coordinate c is one to the kernel, as those of categories are but for mixed and anova.
 func (p *Problem) number(c int) bool {
-	return p.Kernel != "mixed" || p.Categories == nil || p.Categories[c] < 0
+	return p.Kernel != "mixed" && p.Kernel != anova || p.Categories == nil || p.Categories[c] < 0
 }
 
-// addCategories is addLengthscales for the categories of a mixed kernel: ∂K_ij is a multiple of K_ij where i and j differ in them.
-func (p *posterior) addCategories(gradient []float64, inverse [][]float64) {
-	values := make([]float64, len(p.y))
+// addChoices is addLengthscales for the categories of a mixed or an anova kernel, ∂K_ij being a multiple of K_ij, with its constant, where i and j differ in them; and for the
+// interaction of an anova kernel, ∂a/∂ logit a being a(1 − a). On the diagonal K depends on neither.
+func (p *posterior) addChoices(gradient []float64, inverse [][]float64) {
+	values, slopes, mixing := make([]float64, len(p.y)), make([]float64, len(p.y)), 0.0
 	for i := range p.y {
 		x, row := p.inputs.Row(i), values[:i]
-		p.kernel.Row(row, x, p.inputs.Prefix(i))
+		if p.problem.mixes() {
+			p.kernel.RowAndSlopes(row, slopes, x, p.inputs.Prefix(i))
+		} else {
+			p.kernel.Row(row, x, p.inputs.Prefix(i))
+		}
 		for j := range row {
-			row[j] *= p.weights[i]*p.weights[j] - inverse[i][j]
+			weight := p.weights[i]*p.weights[j] - inverse[i][j]
+			row[j] = (row[j] + p.kernel.Constant()) * weight
+			mixing += slopes[j] * weight
+		}
+		if !p.problem.FreeLengthscales {
+			continue
 		}
 		for _, category := range p.kernel.Categories() {
 			chosen := category.Chosen(x)
 			gradient[p.problem.Dims[chosen]] -= category.Slope * differing(row, p.columns[chosen])
 		}
+	}
+	if p.problem.mixes() {
+		a := p.hyperparameters(p.at).Interaction
+		gradient[len(gradient)-1] -= mixing * a * (1 - a)
 	}
 }
 
@@ -312,7 +374,7 @@ func (p *posterior) spread(row []float64, i int) {
 		p.kernel.Slopes(row, p.inputs.Row(i), p.inputs.Prefix(i+1))
 		return
 	}
-	_, _, variance := p.hyperparameters(p.at)
+	variance := p.hyperparameters(p.at).Variance
 	for j := range row {
 		row[j] = -2 * variance
 	}

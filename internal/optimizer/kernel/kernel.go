@@ -6,6 +6,7 @@
 //	matern32  σ² (1 + s) e^{−s},          s = √3 w
 //	matern52  σ² (1 + s + s²/3) e^{−s},   s = √5 w
 //	mixed     matern52 of the numbers, times a factor for each category that differs: see WithCategories
+//	anova     between a sum over the parameters and their product: see WithInteraction
 //	linear    σ² Σ_c x_c x′_c / ℓ_c²
 //	covariance  σ² M[i][j], the inputs being arm numbers i and j
 //
@@ -22,7 +23,7 @@ import (
 )
 
 // Names are the kernels that New makes.
-var Names = []string{"se", "matern12", "matern32", "matern52", "mixed", "linear"}
+var Names = []string{"se", "matern12", "matern32", "matern52", "mixed", "anova", "linear"}
 
 type form int
 
@@ -32,6 +33,7 @@ const (
 	matern32
 	matern52
 	mixed
+	anova
 	linear
 	covariance
 )
@@ -42,8 +44,10 @@ type Function struct {
 	inverse  []float64 // 1/ℓ, one per coordinate
 	variance float64
 	matrix   [][]float64 // for covariance
-	// categories are those of mixed; the inverse of their coordinates is 0.
+	// categories are those of mixed and anova; the inverse of their coordinates is 0.
 	categories []Category
+	// Of anova: a, (1 − a)^C, C (1 − a)^{C−1} and σ²/(1 − (1 − a)^C).
+	interaction, constant, slope, scale float64
 }
 
 // New returns the kernel of that name with one lengthscale per input coordinate. The error names what is wrong: an unknown
@@ -66,7 +70,11 @@ func New(name string, lengthscales []float64, variance float64) (*Function, erro
 			return nil, fmt.Errorf("lengthscale %d is %g; it must be a positive number", c+1, length)
 		}
 	}
-	return &Function{form: form(known), inverse: inverse, variance: variance}, nil
+	f := &Function{form: form(known), inverse: inverse, variance: variance}
+	if f.form == anova {
+		return f.WithInteraction(MedianInteraction)
+	}
+	return f, nil
 }
 
 // roundingShare is how far below zero, relative to the largest variance, an eigenvalue may lie for
@@ -160,6 +168,9 @@ func (f *Function) Diagonal(x []float64) float64 {
 	if f.form == linear || f.form == covariance {
 		return f.At(x, x)
 	}
+	if f.form == anova {
+		return float64((1 - f.constant) * f.scale)
+	}
 	return f.variance
 }
 
@@ -192,6 +203,10 @@ func (f *Function) fill(dst, x, ys []float64) {
 		}
 	case linear:
 		f.products(dst, x, ys)
+	case anova:
+		squaredDistances(dst, x, f.inverse, ys)
+		shape(matern52, dst, 1)
+		f.together(dst, x, ys)
 	default:
 		squaredDistances(dst, x, f.inverse, ys)
 		shape(f.form.numeric(), dst, f.variance)
@@ -226,7 +241,7 @@ func (f form) numeric() form {
 //	∂k/∂ln ℓ_c = slope · (x_c − x′_c)²/ℓ_c².
 //
 // Where points coincide under matern12, whose slope has a pole there, it writes 0: the derivative itself is 0. It must not
-// be called on linear and covariance kernels. Of a mixed kernel they are the slopes of the numbers.
+// be called on linear and covariance kernels. Of a mixed or an anova kernel they are the slopes of the numbers.
 func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	dst = dst[:X.Len()]
 	if len(dst) == 0 {
@@ -249,6 +264,10 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	case matern52, mixed: // (5/3) σ² (1 + √5 w) e^{−√5 w}
 		scale(dst, 5./3)
 		shape(matern32, dst, 5./3*f.variance)
+		f.choose(dst, x, X.values)
+	case anova: // the same times a/(1 − (1 − a)^C)
+		scale(dst, 5./3)
+		shape(matern32, dst, 5./3*f.interaction*f.scale)
 		f.choose(dst, x, X.values)
 	default:
 		panic("kernel: slopes of a kernel without distances")

@@ -27,7 +27,7 @@ func formula(name string, x, y, lengthscales []float64, variance float64) float6
 		return variance * math.Exp(-w)
 	case "matern32":
 		return variance * (1 + math.Sqrt(3)*w) * math.Exp(-math.Sqrt(3)*w)
-	case "matern52", "mixed":
+	case "matern52", "mixed", "anova":
 		return variance * (1 + math.Sqrt(5)*w + 5*w2/3) * math.Exp(-math.Sqrt(5)*w)
 	default:
 		return variance * inner
@@ -140,7 +140,7 @@ func TestMixedFollowsTheFormula(t *testing.T) {
 func TestSlopesAreTheDerivative(t *testing.T) {
 	t.Parallel()
 	x, X := []float64{0.2, 0.7}, kernel.InputsOf([][]float64{{0.5, 0.1}, {0.21, 0.69}, {0.2, 0.7}, {3, -2}, {0.2, 0.1}})
-	for _, name := range kernel.Names[:5] {
+	for _, name := range kernel.Names[:6] {
 		at := func(l0 float64) *kernel.Function {
 			k, err := kernel.New(name, []float64{l0, 0.6}, 1.4)
 			if err != nil {
@@ -216,7 +216,7 @@ func TestCovariance(t *testing.T) {
 
 func TestFarPointsAreUncorrelated(t *testing.T) {
 	t.Parallel()
-	for _, name := range kernel.Names[:5] {
+	for _, name := range kernel.Names[:6] {
 		k, err := kernel.New(name, []float64{1e-200}, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -232,7 +232,7 @@ func TestFarPointsAreUncorrelated(t *testing.T) {
 }
 
 func BenchmarkRow(b *testing.B) {
-	for _, name := range kernel.Names[:5] {
+	for _, name := range kernel.Names[:6] {
 		for _, p := range []int{2, 10} {
 			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {
 				random := rand.New(rand.NewPCG(1, 2))

@@ -14,17 +14,19 @@ import "math"
 // kernel of one coordinate (Durrande, Ginsbourger, Roustant, Carraro: ANOVA Kernels and RKHS of Zero Mean Functions for Model-based Sensitivity Analysis, 2013),
 // for the choices only.
 
-// Category is a category's coordinates under the mixed kernel.
+// Category is a category's coordinates under the mixed and the anova kernel.
 type Category struct {
 	Coordinates []int
-	// Slope is ∂ ln k/∂ ln ℓ of two points that differ in the category.
-	Slope  float64
-	factor float64 // of k for two points that differ in it
+	// Slope is ∂ ln k/∂ ln ℓ of two points that differ in the category, of anova that of k + Constant.
+	Slope          float64
+	factor         float64 // of the product for two points that differ in it
+	alike, stretch float64 // m(1/ℓ) and ∂m/∂ ln ℓ
+	rise           float64 // ∂ ln factor/∂a of anova
 }
 
-// WithCategories returns the kernel for points whose coordinate c belongs to category categories[c], −1 for a number. Only mixed tells them from numbers.
+// WithCategories returns the kernel for points whose coordinate c belongs to category categories[c], −1 for a number. Only mixed and anova tell them from numbers.
 func (f *Function) WithCategories(categories []int) *Function {
-	if f.form != mixed {
+	if f.form != mixed && f.form != anova {
 		return f
 	}
 	g := *f
@@ -44,6 +46,9 @@ func (f *Function) WithCategories(categories []int) *Function {
 		}
 		g.categories[i].Coordinates = append(g.categories[i].Coordinates, c)
 	}
+	if g.form == anova {
+		g.prepare()
+	}
 	return &g
 }
 
@@ -54,7 +59,8 @@ func newCategory(inverse float64) Category {
 	decay := exp(-s)
 	m := math.FMA(t, 1./3, 1+s) * decay
 	half := 0.5 * (1 + m)
-	return Category{Slope: 2 * (t / 3 * (1 + s) * decay / (1 + m)), factor: half * half}
+	stretch := t / 3 * (1 + s) * decay
+	return Category{Slope: 2 * (stretch / (1 + m)), factor: half * half, alike: m, stretch: stretch}
 }
 
 // Chosen is the coordinate of the choice that x has.
@@ -67,7 +73,7 @@ func (c Category) Chosen(x []float64) int {
 	return c.Coordinates[0]
 }
 
-// Categories lists the categories of a mixed kernel.
+// Categories lists the categories of a mixed or an anova kernel.
 func (f *Function) Categories() []Category { return f.categories }
 
 // choose multiplies dst[i] by the factors of the categories in which x and y_i differ, the vectors y_i lying one after another in ys.

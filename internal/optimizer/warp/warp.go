@@ -29,23 +29,39 @@ const (
 	spreadPower = 0.5
 )
 
-// Fit is the warp that makes readings z most like a normal sample, with the warped readings' mean and standard deviation (÷n) as Centre and
-// Scale: of the powers 0.5, 0.55, …, 1.5 the one with the largest
+// Candidate is a warp with
 //
 //	−n ln Scale + Σ ln dψ_p/dz − (p − 1)²/(2·0.5²),
 //
-// the profile likelihood with the prior; the identity for readings that are all equal.
-func Fit(z []float64) Warp {
-	best, most := Identity, math.Inf(-1)
+// how it stretches the readings, as a logarithm, with the prior of its power: what is added to the logarithm of the warped readings' density.
+type Candidate struct {
+	Warp
+	LogStretch float64
+}
+
+// Candidates are the warps of the powers 0.5, 0.55, …, 1.5, each with the warped readings' mean and standard deviation (÷n) as Centre and Scale; none for readings
+// that are all equal.
+func Candidates(z []float64) []Candidate {
+	var all []Candidate
 	for step := range int(math.Round((mostPower-leastPower)/powerStep)) + 1 {
 		power := math.Round(100*(leastPower+powerStep*float64(step))) / 100
 		w, likelihood := standardised(z, power)
 		if !(w.Scale > 0) {
-			return Identity
+			return nil
 		}
 		deviation := (power - 1) / spreadPower
-		if value := likelihood - deviation*deviation/2; value > most {
-			best, most = w, value
+		all = append(all, Candidate{w, likelihood - deviation*deviation/2})
+	}
+	return all
+}
+
+// Fit is the candidate that makes readings z most like a normal sample, the one with the largest LogStretch: the profile likelihood with the prior. It is the identity for
+// readings that are all equal.
+func Fit(z []float64) Warp {
+	best, most := Identity, math.Inf(-1)
+	for _, c := range Candidates(z) {
+		if c.LogStretch > most {
+			best, most = c.Warp, c.LogStretch
 		}
 	}
 	return best

@@ -32,7 +32,7 @@ const (
 	inputsRaw     = "raw"
 	defaultKernel = "matern52"
 	// kernelOfChoices is the default where some parameter is a category and hyperparameters are fitted.
-	kernelOfChoices = "mixed"
+	kernelOfChoices = "anova"
 	kernelOfMatrix  = "covariance"
 )
 
@@ -169,7 +169,8 @@ func (c *checker) modelWords() {
 	}
 }
 
-// kernel is the default. Where hyperparameters are fitted and there are choices, what numbers do is learned from all of them together.
+// kernel is the default. Where hyperparameters are fitted and there are choices, what numbers and other choices do is learned from all of them together, and how far it
+// adds up is fitted.
 func (c *checker) kernel() string {
 	if c.d.Model.Fit == fitMAP && slices.ContainsFunc(c.d.Parameters, func(p Parameter) bool { return p.Type == Categorical }) {
 		return kernelOfChoices

@@ -20,7 +20,7 @@ func TestCheckWritesOutDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := []string{d.Parameters[0].Scale, d.Constraints[0].Name, d.Algorithm.Name, d.Model.Inputs, d.Model.Outputs, d.Model.Fit, string(d.Model.Kernel)}; !slices.Equal(got,
-		[]string{"linear", "impurity", "log-cei", "unit", "standardize", "marginal_likelihood", `"mixed"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
+		[]string{"linear", "impurity", "log-cei", "unit", "standardize", "marginal_likelihood", `"anova"`}) || d.Algorithm.Horizon != 100 || d.Seed != 0 {
 		t.Errorf("defaults %v, horizon %d, seed %d", got, d.Algorithm.Horizon, d.Seed)
 	}
 	if diff := cmp.Diff(bufferScreen(), given); diff != "" {
@@ -42,7 +42,7 @@ func TestDefaultKernel(t *testing.T) {
 	fixed.Model.Fit = "fixed"
 	paper.Algorithm.Preset = "paper"
 	chosen.Model.Kernel = rawJSON(`"matern52"`)
-	for want, definitions := range map[string][]Definition{`"mixed"`: {bufferScreen()}, `"matern52"`: {numbers, fixed, paper, chosen}} {
+	for want, definitions := range map[string][]Definition{`"anova"`: {bufferScreen()}, `"matern52"`: {numbers, fixed, paper, chosen}} {
 		for i, d := range definitions {
 			d, err := d.Check()
 			if err != nil || string(d.Model.Kernel) != want {

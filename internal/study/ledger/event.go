@@ -141,6 +141,7 @@ type MetricModel struct {
 	Lengthscales []float64 `json:"lengthscales,omitempty"`
 	Variance     float64   `json:"variance"`
 	Lambda       float64   `json:"lambda"`
+	Interaction  float64   `json:"interaction,omitempty"` // of an anova kernel
 	Centre       float64   `json:"centre"`
 	Scale        float64   `json:"scale"`
 	// Warp bends standardised readings, Inflation is the part of variance and lambda that earlier predictions' errors ask for, Freedom the
@@ -289,11 +290,12 @@ type FittedMetric struct {
 	Scale        float64   `json:"scale"`
 	Lengthscales []float64 `json:"lengthscales,omitempty"`
 	Lambda       float64   `json:"lambda,omitempty"`
-	// Absent from fits that left the kernel's variance, the readings and the bands as they were.
-	Variance  float64 `json:"variance,omitempty"`
-	Warp      *Warp   `json:"warp,omitempty"`
-	Inflation float64 `json:"inflation,omitempty"` // multiplies variance and lambda
-	Freedom   float64 `json:"freedom,omitempty"`   // degrees of freedom of the bands
+	// Absent from fits that left the kernel's variance, the interaction, the readings and the bands as they were.
+	Variance    float64 `json:"variance,omitempty"`
+	Interaction float64 `json:"interaction,omitempty"` // of an anova kernel
+	Warp        *Warp   `json:"warp,omitempty"`
+	Inflation   float64 `json:"inflation,omitempty"` // multiplies variance and lambda
+	Freedom     float64 `json:"freedom,omitempty"`   // degrees of freedom of the bands
 	// Where noise differs by setting: lambda of every setting with replicates, named by its first trial, and of readings that their replicates contradict.
 	NoiseBySetting []NoiseAt `json:"noise_by_setting,omitempty"`
 	WrongReadings  []NoiseAt `json:"wrong_readings,omitempty"`

@@ -1,0 +1,89 @@
+package optimizer
+
+import (
+	"context"
+
+	"headroom/internal/optimizer/fit"
+	"headroom/internal/optimizer/warp"
+)
+
+// fitWarp bends the readings, standardised by f, to be most like a normal sample.
+func (s *State) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
+	return warp.Fit(s.standardised(metric, rounds, f))
+}
+
+// standardised are the readings as f centres and scales them.
+func (s *State) standardised(metric int, rounds []int, f FittedMetric) []float64 {
+	z := make([]float64, len(rounds))
+	for i, n := range rounds {
+		z[i] = (s.history.Rounds[n-1].Readings[metric].Value - f.Centre) / f.Scale
+	}
+	return z
+}
+
+// mostBends is how often bend turns from the warp to the hyperparameters and back; it ends before where neither moves.
+const mostBends = 4
+
+// bend chooses the warp together with the hyperparameters, where an interaction is among them: what adds up, bent, does not, so that readings like a normal
+// sample are not what to look for. From the hyperparameters found under f's warp, it looks for those under no bend; from the better of both it goes on to the warp
+// that explains the readings best as the hyperparameters stand, and to the hyperparameters from there, in turn.
+func (s *State) bend(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
+	candidates := warp.Candidates(s.standardised(metric, rounds, f))
+	if candidates == nil {
+		return f.Warp, found, nil
+	}
+	at, straight := 0, 0
+	for i, c := range candidates {
+		switch c.Power {
+		case f.Warp.Power:
+			at = i
+		case 1:
+			straight = i
+		}
+	}
+	problems := make([]fit.Problem, len(candidates))
+	readings := make([][]float64, len(candidates))
+	for i, c := range candidates {
+		bent := f
+		bent.Warp = c.Warp
+		problems[i] = s.fitProblem(metric, rounds, bent)
+		readings[i] = problems[i].Y
+	}
+	// under is the problem with a candidate, to go on from what was found.
+	under := func(i int) fit.Problem {
+		p := problems[i]
+		p.Start = fit.Start{Lengthscales: found.Lengthscales, Lambda: found.Lambda, Variance: found.Variance, Interaction: found.Interaction}
+		return p
+	}
+	try := func(i int) (better bool, err error) {
+		result, err := fit.Climb(ctx, under(i))
+		if err == nil && result.LogPosterior+candidates[i].LogStretch > found.LogPosterior+candidates[at].LogStretch {
+			at, found, better = i, result, true
+		}
+		return better, err
+	}
+	if at != straight {
+		if _, err := try(straight); err != nil {
+			return f.Warp, found, err
+		}
+	}
+	for range mostBends {
+		worth, err := fit.LogPosteriors(under(at), readings)
+		if err != nil {
+			return f.Warp, found, err
+		}
+		best, most := at, found.LogPosterior+candidates[at].LogStretch
+		for i, value := range worth {
+			if value+candidates[i].LogStretch > most {
+				best, most = i, value+candidates[i].LogStretch
+			}
+		}
+		if best == at {
+			break
+		}
+		if better, err := try(best); err != nil || !better {
+			return candidates[at].Warp, found, err
+		}
+	}
+	return candidates[at].Warp, found, nil
+}

@@ -17,7 +17,7 @@ func TestManyWaitingFollowEveryEdit(t *testing.T) {
 		for _, g := range grounds() {
 			t.Run(fmt.Sprint(algorithm, " ", g.name), func(t *testing.T) {
 				t.Parallel()
-				for life := range uint64(2) {
+				for life := range uint64(3) {
 					liveCrowded(t, toyConfig(t, algorithm, g, 1), rand.New(rand.NewPCG(life, 1)))
 				}
 			})
@@ -35,7 +35,7 @@ func liveCrowded(t *testing.T, cfg *Config, random *rand.Rand) {
 		}
 	}
 	state := mustReplay(t, cfg, h)
-	for range 9 {
+	for range 12 {
 		what := "ask"
 		if random.IntN(3) == 0 {
 			h, what = edited(random, cfg, h)

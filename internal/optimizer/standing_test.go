@@ -133,7 +133,7 @@ func TestCrowdsFollowEveryEdit(t *testing.T) {
 				cfg := toyConfig(t, algorithm, few(5), 1)
 				h := throng(cfg, 515+random.IntN(40), random)
 				state := mustReplay(t, cfg, h)
-				for range 4 {
+				for range 6 {
 					next, what := edited(random, cfg, h)
 					if what != "back" {
 						h = next

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,11 +34,11 @@ func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
 		s := study.NewService(nil, study.Options{})
 		defer s.Stop()
 		snap := &ledger.Snapshot{ID: "long", Version: 3}
-		begun, ended := 0, 0
+		var begun, ended atomic.Int32
 		work := func(ctx context.Context) error {
-			begun++
+			begun.Add(1)
 			<-ctx.Done()
-			ended++
+			ended.Add(1)
 			return ctx.Err()
 		}
 		for range 10 {
@@ -46,16 +47,16 @@ func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
 			}
 			time.Sleep(15 * time.Second)
 		}
-		if begun != 1 || ended != 0 {
-			t.Errorf("work that somebody comes back for was begun %d times and ended %d times", begun, ended)
+		if begun.Load() != 1 || ended.Load() != 0 {
+			t.Errorf("work that somebody comes back for was begun %d times and ended %d times", begun.Load(), ended.Load())
 		}
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		if ended != 1 {
+		if ended.Load() != 1 {
 			t.Error("work that nobody came back for goes on")
 		}
 		behind(t, s, snap, work)
-		if begun != 2 {
+		if begun.Load() != 2 {
 			t.Error("work that was given up is not begun again")
 		}
 	})

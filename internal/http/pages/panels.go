@@ -13,9 +13,9 @@ import (
 
 // Heights of panels in pixels.
 const (
-	bestHeight   = 136
+	bestHeight   = 132
 	limitHeight  = 84
-	lesserHeight = 54
+	lesserHeight = 51
 )
 
 // Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials and those that stand out; the rest is drawn as bars

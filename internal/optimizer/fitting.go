@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/fit"
+	"headroom/internal/optimizer/kernel"
 )
 
 // When a metric's hyperparameters are fitted again: at every new reading up to fewReadings, which costs milliseconds and tells much; then when
@@ -109,7 +110,7 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 		f.Warp = s.fitWarp(metric, rounds, f)
 	}
 	result, err := fit.MAP(ctx, s.fitProblem(metric, rounds, f))
-	if err == nil && f.Warp.Scale > 0 && s.cfg.Metrics[metric].Kernel.Name == "anova" && len(rounds) <= fit.MostPoints {
+	if err == nil && f.Warp.Scale > 0 && s.cfg.Metrics[metric].Kernel.Name == kernel.Anova && len(rounds) <= fit.MostPoints {
 		f.Warp, result, err = s.bend(ctx, metric, rounds, f, result)
 	}
 	f.Lengthscales, f.Lambda, f.Variance, f.Interaction = result.Lengthscales, result.Lambda, result.Variance, result.Interaction

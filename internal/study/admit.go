@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/kernel"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -369,7 +370,7 @@ func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, tr
 	case m.Lengthscales != nil && len(m.Lengthscales) != len(metric.Kernel.Lengthscales):
 	case !around(m.Lengthscales, metric.Kernel.Lengthscales):
 	case !aroundOne(m.Lambda, m.Variance, m.Inflation, m.Freedom):
-	case !isShare(m.Interaction) || m.Interaction > 0 && m.Kernel != "anova":
+	case !isShare(m.Interaction) || m.Interaction > 0 && m.Kernel != kernel.Anova:
 	case m.Warp != nil && (!(m.Warp.Scale > 0) || !aroundOne(m.Warp.Scale) || !(math.Abs(m.Warp.Centre) <= mostFitted) || !(m.Warp.Power >= 0 && m.Warp.Power <= 2)):
 	case slices.ContainsFunc(noises, func(n ledger.NoiseAt) bool {
 		return n.Number < 1 || n.Number > trials || !(n.Lambda > 0) || !aroundOne(n.Lambda)

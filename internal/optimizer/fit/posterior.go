@@ -84,10 +84,7 @@ func (p *posterior) setBounds() {
 }
 
 // mixes tells whether there is an interaction to fit.
-func (p *Problem) mixes() bool { return p.FreeInteraction && p.Kernel == anova }
-
-// anova is the kernel that has an interaction.
-const anova = "anova"
+func (p *Problem) mixes() bool { return p.FreeInteraction && p.Kernel == kernel.Anova }
 
 // logit is that of the interaction, of the prior median where it is not said.
 func (s Start) logit() float64 {
@@ -158,7 +155,7 @@ func (p *posterior) hyperparameters(theta []float64) Result {
 	if !p.problem.FreeVariance {
 		at.Variance = p.problem.Variance
 	}
-	if p.problem.Kernel == anova {
+	if p.problem.Kernel == kernel.Anova {
 		at.Interaction = 1 / (1 + math.Exp(-theta[G+2]))
 		if !p.problem.FreeInteraction && p.problem.Start.Interaction != 0 {
 			at.Interaction = p.problem.Start.Interaction
@@ -314,7 +311,7 @@ func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 		}
 		for c, column := range p.columns {
 			g := p.problem.Dims[c]
-			if p.problem.number(c) {
+			if p.number(c) {
 				gradient[g] -= p.coordinate(row, column, i) / (lengthscales[g] * lengthscales[g])
 			}
 		}
@@ -322,8 +319,8 @@ func (p *posterior) addLengthscales(gradient []float64, inverse [][]float64) {
 }
 
 // number tells whether coordinate c is one to the kernel, as those of categories are but for mixed and anova.
-func (p *Problem) number(c int) bool {
-	return p.Kernel != "mixed" && p.Kernel != anova || p.Categories == nil || p.Categories[c] < 0
+func (p *posterior) number(c int) bool {
+	return p.kernel.Categories() == nil || p.problem.Categories == nil || p.problem.Categories[c] < 0
 }
 
 // addChoices is addLengthscales for the categories of a mixed or an anova kernel, ∂K_ij being a multiple of K_ij, with its constant, where i and j differ in them; and for the

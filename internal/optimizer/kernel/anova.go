@@ -15,6 +15,9 @@ import (
 // parameters do together: k is the plain product at a = 1, and near 0 it becomes σ² (Σ_c k_c)/C, under which what a parameter does is the same wherever the others are.
 // (Duvenaud, Nickisch, Rasmussen: Additive Gaussian Processes, 2011; ANOVA kernels as in mixed.go.)
 
+// Anova is the name of the only kernel that has an interaction.
+const Anova = "anova"
+
 // MedianInteraction is the interaction of a kernel that New made, and the prior median of fits. It leans to sums, as what laboratories read does.
 const MedianInteraction = 0.25
 

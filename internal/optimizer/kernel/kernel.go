@@ -23,7 +23,7 @@ import (
 )
 
 // Names are the kernels that New makes.
-var Names = []string{"se", "matern12", "matern32", "matern52", "mixed", "anova", "linear"}
+var Names = []string{"se", "matern12", "matern32", "matern52", "mixed", Anova, "linear"}
 
 type form int
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/kernel"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 	inputsRaw     = "raw"
 	defaultKernel = "matern52"
 	// kernelOfChoices is the default where some parameter is a category and hyperparameters are fitted.
-	kernelOfChoices = "anova"
+	kernelOfChoices = kernel.Anova
 	kernelOfMatrix  = "covariance"
 )
 

@@ -216,7 +216,7 @@ func (d *Data) Covariance(ctx context.Context, X *kernel.Inputs) ([][]float64, e
 	return posterior, work.Wait()
 }
 
-// leave turns what the data explain into the posterior covariance, in every so manieth row from a first one on.
+// leave turns what the data explain into the posterior covariance, in the rows first, first + stride, first + 2 stride, ….
 func (d *Data) leave(work *checkpoint.Meter, explained [][]float64, X *kernel.Inputs, first, stride int) error {
 	prior := make([]float64, X.Len())
 	for i := first; i < X.Len(); i += stride {

@@ -118,7 +118,7 @@ func (v visit) mapTable(o outlook, drawn study.Map, words templates.Chart) templ
 		for _, j := range columns {
 			cell := mean(drawn.Mean[o.metric][i][j])
 			if words.Drawing.Surface.Chance != nil {
-				cell += " (" + signed.Replace(percent(drawn.Feasible[i][j])) + ")"
+				cell += " (" + terse.Replace(percent(drawn.Feasible[i][j])) + ")"
 			}
 			row = append(row, cell)
 		}
@@ -127,8 +127,8 @@ func (v visit) mapTable(o outlook, drawn study.Map, words templates.Chart) templ
 	return table
 }
 
-// signed says "over" and "under" as narrow columns have room for.
-var signed = strings.NewReplacer("over ", ">", "under ", "<")
+// terse says "over" and "under" as narrow columns have room for.
+var terse = strings.NewReplacer("over ", ">", "under ", "<")
 
 // spread are at most mapTableSide of n places, evenly, both ends among them.
 func spread(n int) []int {

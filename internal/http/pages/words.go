@@ -38,10 +38,8 @@ func powerOf(x float64) int {
 
 // powered is digits times a power of ten.
 func powered(digits string, power int) string {
-	return design.Typeset(digits) + thin + "×" + thin + "10" + raised.Replace(strconv.Itoa(power))
+	return design.Typeset(digits) + thin + "×" + thin + "10" + design.Raised(power)
 }
-
-var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
 // rough is a value to three digits, for figures that are only estimates.
 func rough(x float64) string { return toDigits(x, 3) }

@@ -49,7 +49,6 @@ type Axis struct {
 	Title      string    `json:"title"`
 	Log        bool      `json:"log,omitempty"`
 	Categories []string  `json:"categories,omitempty"`
-	FromZero   bool      `json:"fromZero,omitempty"`
 	Plain      bool      `json:"plain,omitempty"` // a logarithmic axis whose numbers need no powers of ten
 	Whole      bool      `json:"whole,omitempty"` // ticks at whole numbers only
 	Range      []float64 `json:"range,omitempty"` // from, to; worked out when empty

@@ -57,7 +57,6 @@ type TrialPage struct {
 	Facts     []Fact // the decision, number by number
 	Because   string
 	Model     Table
-	Closed    bool // failed or abandoned
 	Waiting   bool
 	History   []LedgerEntry
 	Earlier   string // what History leaves out

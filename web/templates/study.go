@@ -9,13 +9,12 @@ import (
 
 // StudyHead names the study a page is about.
 type StudyHead struct {
-	ID        string
-	Name      string
-	State     ledger.State
-	Operates  bool // the viewer may ask, tell and correct
-	Shares    bool // the viewer may make read-only links
-	Clones    bool // the viewer may make studies
-	ReadsMore bool // the viewer may follow links out of this study
+	ID       string
+	Name     string
+	State    ledger.State
+	Operates bool // the viewer may ask, tell and correct
+	Shares   bool // the viewer may make read-only links
+	Clones   bool // the viewer may make studies
 }
 
 // URL is an address under the study.
@@ -233,9 +232,8 @@ type Trust struct {
 
 // Drift is what a metric's residuals say of a drift.
 type Drift struct {
-	Text   string
-	Offer  string // address of the form that offers an algorithm which forgets, "" when there is no reason
-	Strong bool
+	Text  string
+	Offer string // address of the form that offers an algorithm which forgets, "" when there is no reason
 }
 
 // Theorem is what a bound on violation rests on.

@@ -36,13 +36,12 @@ type Value struct {
 
 // Expected is what the model expects of one metric at some settings.
 type Expected struct {
-	Metric     string
-	Mean       Value
-	Low, High  Value // of the band
-	ReadingSD  Value
-	Unit       string
-	Objective  bool
-	NoReadings bool
+	Metric    string
+	Mean      Value
+	Low, High Value // of the band
+	ReadingSD Value
+	Unit      string
+	Objective bool
 }
 
 // Lucky is the best single reading, which may owe much to luck.

@@ -18,13 +18,12 @@ type Page struct {
 
 // Viewer is who looks at the page.
 type Viewer struct {
-	Name      string // "" when not signed in
-	Role      string
-	Creates   bool // may make studies
-	Admin     bool
-	Person    bool // has a session that can be ended
-	OneStudy  bool // came by a link or token to one study
-	ShareName string
+	Name     string // "" when not signed in
+	Role     string
+	Creates  bool // may make studies
+	Admin    bool
+	Person   bool // has a session that can be ended
+	OneStudy bool // came by a link or token to one study
 }
 
 // Live is the stream a page listens to.

@@ -65,7 +65,7 @@ func studyHead(r *http.Request, snap *ledger.Snapshot) templates.StudyHead {
 	who, _ := request.Caller(r)
 	return templates.StudyHead{
 		ID: snap.ID, Name: snap.Definition.Name, State: snap.State,
-		Operates: who.MayOperate(snap.ID), Shares: who.MayAdminister(), Clones: who.MayCreateStudies(), ReadsMore: who.StudyID == "",
+		Operates: who.MayOperate(snap.ID), Shares: who.MayAdminister(), Clones: who.MayCreateStudies(),
 	}
 }
 

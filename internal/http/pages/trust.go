@@ -28,7 +28,7 @@ func (v visit) trust(readout study.Readout) templates.Trust {
 		t.Calibrations = append(t.Calibrations, v.calibrationWords(metric, c)...)
 		d := drifting{study.DriftOf(c.Residuals), metric}
 		drifted = append(drifted, d)
-		line := templates.Drift{Text: d.words(), Strong: d.Since > 0}
+		line := templates.Drift{Text: d.words()}
 		if d.Since > 0 && v.head.Operates && !v.over() && !forgets(readout.Algorithm) {
 			line.Offer = v.head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
 		}
@@ -213,7 +213,7 @@ func (v visit) driftChart(list []drifting) templates.Chart {
 }
 
 func fixedDecimals(x float64, decimals int) string {
-	return strings.ReplaceAll(fmt.Sprintf("%.*f", decimals, x+0), "-", "−")
+	return design.Typeset(strconv.FormatFloat(x+0, 'f', decimals, 64))
 }
 
 // otherAlgorithms are asked what they would do next.

@@ -107,21 +107,21 @@ func (c *cache) put(snap *ledger.Snapshot) *ledger.Snapshot {
 	c.holds(study, snap.BytesBeside(study.neighbours(snap.Version)...))
 	study.versions[snap.Version] = c.recent.PushFront(&cached{snap: snap, replay: newReplay()})
 	study.newest = max(study.newest, snap.Version)
-	if oldest := study.leastRecent(c.recent); len(study.versions) > mostVersions && oldest != nil {
-		c.drop(oldest)
+	if len(study.versions) > mostVersions {
+		c.dropLeastRecent(study)
 	}
 	c.shrink()
 	return snap
 }
 
-// leastRecent is the version used longest ago that nobody holds, nil if there is none.
-func (study *cachedStudy) leastRecent(recent *list.List) *list.Element {
-	for element := recent.Back(); element != nil; element = element.Prev() {
+// dropLeastRecent forgets the version used longest ago of those that nobody holds.
+func (c *cache) dropLeastRecent(study *cachedStudy) {
+	for element := c.recent.Back(); element != nil; element = element.Prev() {
 		if one := element.Value.(*cached); one.held == 0 && study.versions[one.snap.Version] == element {
-			return element
+			c.drop(element)
+			return
 		}
 	}
-	return nil
 }
 
 // replayOf returns the place for the state replayed from snap: one for all who hold the same version, one of its own for a study
@@ -164,20 +164,32 @@ func (c *cache) replayed(snap *ledger.Snapshot, state *optimizer.State) {
 			c.forgetState(old.Value.(*cached))
 		}
 		study.prior = priorState{snap.Compiled(), snap.Version, state}
-	} else {
-		c.lookedBack(study, element.Value.(*cached))
 	}
 	element.Value.(*cached).state += bytes
 	c.used += bytes
+	if snap.Version < study.prior.version {
+		c.lookedBack(study, element.Value.(*cached))
+	}
 	c.shrink()
 }
 
-// lookedBack keeps the state of an older version, and lets go of that of the one looked back at before.
+// lookedBack keeps the state of an older version, and lets go of all but mostBack of those looked back at; of what somebody waits for only where they take
+// more than half of the cache.
 func (c *cache) lookedBack(study *cachedStudy, entry *cached) {
 	study.back = append(study.back, entry)
-	if len(study.back) > mostBack {
-		c.forgetState(study.back[0])
-		study.back = slices.Delete(study.back, 0, 1)
+	spare, bytes := len(study.back)-mostBack, int64(0)
+	for _, b := range study.back {
+		bytes += b.state
+	}
+	for _, waited := range []bool{false, true} {
+		study.back = slices.DeleteFunc(study.back, func(b *cached) bool {
+			if spare <= 0 || b == entry || b.held > 0 && !(waited && bytes > c.limit/2) {
+				return false
+			}
+			spare, bytes = spare-1, bytes-b.state
+			c.forgetState(b)
+			return true
+		})
 	}
 }
 

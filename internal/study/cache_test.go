@@ -139,7 +139,7 @@ func fill(t *testing.T, c *cache, all [][]ledger.Event) {
 	}
 }
 
-// Looking back and forth at a growing study replays many of its versions; few of them stay replayed.
+// Looking back and forth at a growing study replays many of its versions; few of them stay replayed, and those that somebody waits for as far as there is room.
 func TestFewStatesOfAStudyStay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
@@ -147,25 +147,44 @@ func TestFewStatesOfAStudyStay(t *testing.T) {
 		b.ask(1)
 		b.tell(n+1, map[string]float64{"yield": 70, "impurity": 0.2})
 	}
-	for _, v := range []int64{b.snap.Version, 3, 9, 5, 7, 11, 9} {
+	c := b.service.cache
+	version := func(v int64) *ledger.Snapshot {
 		past, err := ledger.Fold(b.snap.ID, nil, b.events[:v], b.snap)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.service.state(t.Context(), b.service.cache.put(past)); err != nil {
-			t.Fatal(err)
+		return c.put(past)
+	}
+	look := func(versions ...int64) {
+		t.Helper()
+		for _, v := range versions {
+			if _, err := b.service.state(t.Context(), version(v)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	var replayed []int64
-	for version, element := range b.service.cache.studies[b.snap.ID].versions {
-		if element.Value.(*cached).state > 0 {
-			replayed = append(replayed, version)
+	replayed := func(want ...int64) {
+		t.Helper()
+		var got []int64
+		for version, element := range c.studies[b.snap.ID].versions {
+			if element.Value.(*cached).state > 0 {
+				got = append(got, version)
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("replayed are versions %v, want %v", got, want)
 		}
 	}
-	slices.Sort(replayed)
-	if want := []int64{9, 11, b.snap.Version}; !slices.Equal(replayed, want) {
-		t.Errorf("replayed are versions %v, want %v: the newest and the two looked back at last", replayed, want)
+	look(b.snap.Version, 3, 9, 5, 7, 11, 9)
+	replayed(9, 11, b.snap.Version)
+	for _, waitedFor := range []int64{9, 11, 13} {
+		defer c.hold(version(waitedFor))()
 	}
+	look(13, 15, 17)
+	replayed(9, 11, 13, 17, b.snap.Version)
+	c.limit = 1 // no room but for what is waited for, and of that for no more than ever
+	look(19)
+	replayed(13, 19)
 }
 
 func TestStatesAreExtendedNotMadeAnew(t *testing.T) {

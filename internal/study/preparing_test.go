@@ -45,12 +45,12 @@ func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
 			if behind(t, s, snap, work) {
 				t.Fatal("unfinished work is ready")
 			}
-			time.Sleep(15 * time.Second)
+			time.Sleep(15 * time.Second) // of the test's own clock
 		}
 		if begun.Load() != 1 || ended.Load() != 0 {
 			t.Errorf("work that somebody comes back for was begun %d times and ended %d times", begun.Load(), ended.Load())
 		}
-		time.Sleep(15 * time.Second)
+		time.Sleep(15 * time.Second) // of the test's own clock
 		synctest.Wait()
 		if ended.Load() != 1 {
 			t.Error("work that nobody came back for goes on")

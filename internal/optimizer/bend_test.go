@@ -24,6 +24,19 @@ func TestASumIsNotBent(t *testing.T) {
 	}
 }
 
+// TestWhatMultipliesIsBentFar: factors that multiply add up as logarithms, for which a square root is not enough; without an interaction nothing tells that from chance.
+func TestWhatMultipliesIsBentFar(t *testing.T) {
+	t.Parallel()
+	factors := [2][]float64{{1, 2, 4, 30, 3, 12}, {1, 3, 10, 5}}
+	price := func(a, b int) float64 { return factors[0][a] * factors[1][b] }
+	if f := fittedCosts(t, "anova", price); !(f.Warp.Power < 0.5) {
+		t.Errorf("a product is bent by the power %g", f.Warp.Power)
+	}
+	if f := fittedCosts(t, "mixed", price); f.Warp.Power != 0.5 {
+		t.Errorf("under a kernel without interaction a product is bent by the power %g", f.Warp.Power)
+	}
+}
+
 // TestEqualReadingsAreNotBent: there is no bend to choose.
 func TestEqualReadingsAreNotBent(t *testing.T) {
 	t.Parallel()

@@ -19,11 +19,12 @@ type Warp struct{ Power, Centre, Scale float64 }
 // Identity changes nothing.
 var Identity = Warp{Power: 1, Scale: 1}
 
-// Limits of the powers that Fit considers, between a square root and a square of one tail or the other: within them, the mean of a wide
-// posterior stays near its median.
+// Limits of the powers that Candidates lists and of those that Fit chooses among, to a fourth root and to a square root of one tail or the other: at a logarithm, the mean of a wide
+// posterior would be far from its median.
 const (
-	leastPower = 0.5
-	mostPower  = 1.5
+	leastPower = 0.25
+	mostPower  = 1.75
+	fitReach   = 0.5 // how far from 1
 	powerStep  = 0.05
 	// spreadPower is the standard deviation of the prior N(1, spreadPower²) of the power.
 	spreadPower = 0.5
@@ -39,7 +40,7 @@ type Candidate struct {
 	LogStretch float64
 }
 
-// Candidates are the warps of the powers 0.5, 0.55, …, 1.5, each with the warped readings' mean and standard deviation (÷n) as Centre and Scale; none for readings
+// Candidates are the warps of the powers 0.25, 0.3, …, 1.75, each with the warped readings' mean and standard deviation (÷n) as Centre and Scale; none for readings
 // that are all equal.
 func Candidates(z []float64) []Candidate {
 	var all []Candidate
@@ -55,12 +56,12 @@ func Candidates(z []float64) []Candidate {
 	return all
 }
 
-// Fit is the candidate that makes readings z most like a normal sample, the one with the largest LogStretch: the profile likelihood with the prior. It is the identity for
-// readings that are all equal.
+// Fit is the candidate of the powers from 0.5 to 1.5 that makes readings z most like a normal sample, the one with the largest LogStretch: the profile likelihood with the prior. It is
+// the identity for readings that are all equal.
 func Fit(z []float64) Warp {
 	best, most := Identity, math.Inf(-1)
 	for _, c := range Candidates(z) {
-		if c.LogStretch > most {
+		if math.Abs(c.Power-1) <= fitReach && c.LogStretch > most {
 			best, most = c.Warp, c.LogStretch
 		}
 	}

@@ -57,27 +57,35 @@ func (a Access) role() account.Role {
 	return account.Viewer
 }
 
-// guard lets through only the audience of the route.
-func (s *Server) guard(rt route) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if !plain(r.URL.Path) {
-			return problem.NoSuchThing
+// guard lets through only the audience of the route. Whoever is let in, or is known and turned away, is known to the error page too.
+func (s *Server) guard(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, err := s.enter(rt, r)
+		if err == nil {
+			err = rt.handle(w, r)
 		}
-		if rt.anybody {
-			return rt.handle(w, r)
+		if err != nil {
+			s.fail(w, r, err)
 		}
-		who, err := s.recognise(r)
-		switch {
-		case err == nil:
-			r = request.From(r, who)
-		case rt.access != Public:
-			return err
-		}
-		if err := admit(rt.audience(r), who, request.StudyID(r)); err != nil {
-			return err
-		}
-		return rt.handle(w, r)
+	})
+}
+
+// enter returns the request with who is asking; the error says why the route is not for them.
+func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
+	if !plain(r.URL.Path) {
+		return r, problem.NoSuchThing
 	}
+	if rt.anybody {
+		return r, nil
+	}
+	who, err := s.recognise(r)
+	switch {
+	case err == nil:
+		r = request.From(r, who)
+	case rt.access != Public:
+		return r, err
+	}
+	return r, admit(rt.audience(r), who, request.StudyID(r))
 }
 
 // recognise finds out who is asking: by the Authorization header when there is one, else by the cookies.

@@ -115,7 +115,7 @@ func (s *Server) router(table []route, proxies []string) (http.Handler, error) {
 	r.MethodNotAllowed(s.handle(methodNotAllowed(r)).ServeHTTP)
 	compress := middleware.Compress(5, "application/json", "application/problem+json", "text/html", "text/css", "text/csv", "text/javascript", "text/plain", "image/svg+xml")
 	for _, rt := range table {
-		handler := limitBody(rt.largestBody(), s.handle(s.guard(rt)))
+		handler := limitBody(rt.largestBody(), s.guard(rt))
 		switch {
 		case rt.staysOpen:
 			handler = withoutDeadline(handler)

@@ -92,6 +92,18 @@ func TestErrorPagesSayWhatWouldBeRight(t *testing.T) {
 	}
 }
 
+// An error page lets whoever is signed in go on as from any page.
+func TestErrorPagesKnowWhoIsSignedIn(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	operator := s.Token(account.Operator, "")
+	gone, forbidden := "/studies/nothing-here", "/people"
+	for path, status := range map[string]int{gone: 404, forbidden: 403} {
+		answer := string(s.Call("GET", path, operator, nil, "Accept", "text/html").Want(status).Body)
+		wantWords(t, path, answer, []string{"(operator)", `<a href="/studies">Studies</a>`}, nil)
+	}
+}
+
 // The numbers behind the charts have nothing from the prior alone, and no sum of what was never read.
 func TestNumbersBehindChartsAreOfReadings(t *testing.T) {
 	t.Parallel()

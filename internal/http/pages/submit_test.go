@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -61,6 +62,30 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 	}
 	if after := events(t, s, study); after != before {
 		t.Errorf("%d events were stored", after-before)
+	}
+}
+
+// TestReconfiguringChangesWhatWasTyped, and nothing that has no field.
+func TestReconfiguringChangesWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	study := newTrial(s)
+	before := s.API("GET", study, nil).Want(200).JSON()
+	post(s, study+"/reconfigure", url.Values{"parameters.0.low": {"10"}, "parameters.0.high": {"80,5"}, "parameters.0.unit": {"°C"}, "unavailable.1.choices": {"B"}, "constraints.0.threshold": {"0,4"}, "constraints.0.unit": {"%"},
+		"objective.unit": {"%"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"30"}, "reason": {"a new bath"}}).Want(303)
+	after := s.API("GET", study, nil).Want(200).JSON()
+	parameters := before["parameters"].([]any)
+	maps.Copy(parameters[0].(map[string]any), map[string]any{"low": 10.0, "high": 80.5})
+	if !reflect.DeepEqual(after["parameters"], parameters) {
+		t.Errorf("the parameters are %v, want %v", after["parameters"], parameters)
+	}
+	if want := map[string]any{"catalyst": []any{"B"}}; !reflect.DeepEqual(after["unavailable"], want) {
+		t.Errorf("%v has run out, want %v", after["unavailable"], want)
+	}
+	limit := after["constraints"].([]any)[0].(map[string]any)
+	algorithm := after["algorithm"].(map[string]any)
+	if limit["threshold"] != 0.4 || limit["op"] != "<=" || algorithm["name"] != "log-cei" || algorithm["horizon"] != 30.0 {
+		t.Errorf("the limit is %v, the algorithm %v", limit, algorithm)
 	}
 }
 

@@ -115,7 +115,7 @@ func (s *State) pick(ctx context.Context, v *view, places []Place, estimates []p
 
 // underWay are the places whose reward is waited for, with their rounds.
 func (s *State) underWay(v *view) (places []Place, rounds []int) {
-	if s.cfg.BeforeFourth {
+	if s.cfg.before(4) {
 		return nil, nil
 	}
 	rounds = v.sources[v.sourceOf[0]].waiting

@@ -11,6 +11,12 @@ func (s *State) teaches() func(Place) bool {
 	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil && s.shortlist == nil || s.readingsVary() {
 		return s.left
 	}
+	tried := s.tried()
+	return func(p Place) bool { return s.left(p) && !tried(p) }
+}
+
+// tried tells which places a round that counts has tried or asked for.
+func (s *State) tried() func(Place) bool {
 	key := func(u []float64) string { return string(bitsOf(u)) }
 	if s.cfg.Space.Arms == nil { // a ledger keeps settings in clean decimals, a little beside the place that was found
 		key = func(u []float64) string {
@@ -27,7 +33,7 @@ func (s *State) teaches() func(Place) bool {
 			played[key(r.Point)] = true
 		}
 	}
-	return func(p Place) bool { return s.left(p) && !played[key(p.U)] }
+	return func(p Place) bool { return played[key(p.U)] }
 }
 
 // readingsVary tells whether there is reason to believe that a second reading of the same settings would differ from the first: the noise of

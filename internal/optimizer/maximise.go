@@ -34,12 +34,21 @@ func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
 		}
 		return s.best(ctx, at, known)
 	}
+	found, err := s.highest(ctx, known)
+	if err == nil && s.littleBeside(found) {
+		return s.heldApart(ctx, known, found)
+	}
+	return found, err
+}
+
+// highest looks for the largest acquisition on a continuous space.
+func (s *State) highest(ctx context.Context, known Known) (maximum, error) {
 	if s.shortlist != nil {
 		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
 			return found, err
 		}
 	}
-	return s.climb(ctx, s.startingPlaces(s.cfg.BeforeFourth), known)
+	return s.climb(ctx, s.startingPlaces(s.cfg.before(4)), known)
 }
 
 // places lists the arms, nil on a continuous space.
@@ -80,10 +89,17 @@ func (s *State) best(ctx context.Context, at []Place, known Known) (maximum, err
 		}
 	}
 	allowed[chosen] = false
-	if second := Argmax(values, scores.Untruncated, allowed, scores.Relative); second >= 0 {
-		found.runnerUp = &RunnerUp{Place: at[second], Acquisition: values[second]}
-	}
+	found.runnerUp = runnerUp(at, values, scores, allowed)
 	return found, nil
+}
+
+// runnerUp is the best of the places still allowed, nil for none.
+func runnerUp(at []Place, values []float64, scores policy.Scores, allowed []bool) *RunnerUp {
+	second := Argmax(values, scores.Untruncated, allowed, scores.Relative)
+	if second < 0 {
+		return nil
+	}
+	return &RunnerUp{Place: at[second], Acquisition: values[second]}
 }
 
 func reason(usual string, fellBack bool) string {
@@ -127,7 +143,7 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 			scores, _, err := s.scoreAll(ctx, asPlaces(points), known, draw)
 			return scores, err
 		}}
-	if !s.cfg.BeforeFourth && climbers[0].score.Allowed && s.smooth() {
+	if !s.cfg.before(4) && climbers[0].score.Allowed && s.smooth() {
 		problem.Rise = s.slopes(known, draw).rise(ctx)
 		climbers, err = s.ascend(problem, climbers, draw.Seed+starts)
 	} else {

@@ -123,6 +123,7 @@ const (
 	ReasonExplore     Reason = policy.Explore     // chosen to learn where the limits lie
 	ReasonSample      Reason = policy.Sample      // best in a random draw from the posterior
 	ReasonImprove     Reason = policy.Improve     // largest expected improvement
+	ReasonApart       Reason = policy.Apart       // likewise, among places apart from the trials that wait
 	ReasonSpace       Reason = policy.Space       // space filling or random by design
 	ReasonOwn         Reason = policy.Own         // a person's choice
 )

@@ -36,7 +36,7 @@ func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
 // blind tells that a policy which weighs what was read would have nothing to weigh: its first design goes on until the first reading, so that a plate of fifty
 // asked for at once is fifty places.
 func (s *State) blind() bool {
-	if s.cfg.BeforeFourth || s.traits.Incumbent == nil {
+	if s.cfg.before(4) || s.traits.Incumbent == nil {
 		return false
 	}
 	return !slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
@@ -101,7 +101,7 @@ func (s *State) knownRows(places []Place, known Known) [][]float64 {
 // limit of known form is passed over as long as something else is left.
 func (s *State) firstDesign(ctx context.Context, known Known) (Decision, error) {
 	keeps := func(Place) bool { return true }
-	if !s.cfg.BeforeFourth {
+	if !s.cfg.before(4) {
 		keeps = s.keepsKnownLimits(known)
 	}
 	place, ok := s.designPlace(keeps)

@@ -164,6 +164,12 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 		return fmt.Sprintf("Chosen because it is the best in one random draw of what %s and %s could be, given the results so far.", objective, limits) + noneYet(who)
 	case optimizer.ReasonImprove:
 		return improves(d, p, who)
+	case optimizer.ReasonApart:
+		such := "such points"
+		if limits != "" {
+			such = "the points there that are likely to keep " + limits + " within the limit"
+		}
+		return fmt.Sprintf("Chosen apart from the trials that wait, beside which hardly anything is left to gain: of %s it promises the largest improvement of %s%s.", such, objective, over(d, p))
 	}
 	return fmt.Sprintf("Chosen by %s.", p.decision.Algorithm)
 }

@@ -60,6 +60,7 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 		optimizer.ReasonExplore:     "to learn where the limit on impurity lies",
 		optimizer.ReasonSample:      "best in one random draw of what yield and impurity could be",
 		optimizer.ReasonImprove:     "best chance to keep impurity within the limit",
+		optimizer.ReasonApart:       "apart from the trials that wait, beside which hardly anything is left to gain: of the points there that are likely to keep impurity within the limit it promises the largest improvement of yield.",
 		optimizer.ReasonSpace:       "Chosen to fill the space",
 		optimizer.ReasonOwn:         "Chosen by Ana, not by the algorithm.",
 	} {

@@ -239,7 +239,7 @@ func (k *replaying) replayed(ctx context.Context, number int, engine string) (*o
 	var state *optimizer.State
 	var err error
 	rules := c.Config.As(engine)
-	if k.state != nil && k.under == c && k.rules.BeforeFourth == rules.BeforeFourth {
+	if k.state != nil && k.under == c && k.rules.Generation == rules.Generation {
 		state, err = k.state.Extend(ctx, h)
 	} else {
 		state, err = optimizer.Replay(ctx, rules, h)

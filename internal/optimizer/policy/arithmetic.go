@@ -9,6 +9,7 @@ const (
 	Explore     = "explore"      // chosen to learn where the limits lie
 	Sample      = "sample"       // best in a random draw from the posterior
 	Improve     = "improve"      // largest expected improvement
+	Apart       = "apart"        // likewise, among places apart from the trials that wait
 	Space       = "space"        // space filling or random by design
 	Own         = "own"          // a person's choice
 )

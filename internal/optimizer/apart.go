@@ -1,0 +1,66 @@
+package optimizer
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer/policy"
+)
+
+// A batch asked for when the best place has been found would lie there to the sixth digit: a waiting trial leaves its neighbours hardly any deviation, and the rest of the space
+// promises less still. Where so little is at stake, the next trial keeps at least holdingApart, in some unit coordinate, from every trial that waits, and goes where the limits
+// are kept with the probability that a recommendation needs: what is learned elsewhere should not be paid for with trials beyond a limit.
+const (
+	holdingApart = 0.02
+	// littleShare is the share of what has been gained so far, the difference between the incumbent's reward and the least one played, below which what a place promises is little.
+	littleShare = 1e-3
+)
+
+// littleBeside tells whether what was found lies beside a trial that waits and promises little.
+func (s *State) littleBeside(found maximum) bool {
+	v := s.next
+	if s.cfg.before(5) || v.incumbent == nil || !s.besideWaiting()(found.place) {
+		return false
+	}
+	gained := v.incumbent.mean - slices.Min(v.contended.estimates[0].Mean)
+	return found.value < math.Log(littleShare*gained)
+}
+
+// besideWaiting tells of a place whether it lies closer than holdingApart to a trial that waits.
+func (s *State) besideWaiting() func(Place) bool {
+	waiting, _ := s.underWay(s.next)
+	return func(p Place) bool {
+		return slices.ContainsFunc(waiting, func(w Place) bool { return !differ(p.U, w.U, holdingApart) })
+	}
+}
+
+// heldApart is the best of the places not tried yet that lie apart from those that wait, and what was found where there is none.
+func (s *State) heldApart(ctx context.Context, known Known, found maximum) (maximum, error) {
+	at := s.startingPlaces(false)
+	if s.shortlist != nil {
+		at = s.shortlist.places
+	}
+	if len(at) == 0 {
+		return found, nil
+	}
+	sight, err := s.sight(ctx, s.next, at, known.at(at), found.draw)
+	if err != nil {
+		return maximum{}, err
+	}
+	scores, err := s.score(sight)
+	if err != nil {
+		return maximum{}, err
+	}
+	values, allowed, fellBack := s.effective(scores, at)
+	beside, tried, least := s.besideWaiting(), s.tried(), math.Log(safeEnough)
+	for i, p := range at {
+		allowed[i] = allowed[i] && !fellBack && scores.Fallback[i] >= least && !beside(p) && !tried(p)
+	}
+	chosen := Argmax(values, scores.Untruncated, allowed, scores.Relative)
+	if chosen < 0 {
+		return found, nil
+	}
+	allowed[chosen] = false
+	return maximum{place: at[chosen], value: values[chosen], runnerUp: runnerUp(at, values, scores, allowed), reason: policy.Apart, draw: found.draw}, nil
+}

@@ -117,3 +117,13 @@ func TestDescriptionsReachNoOtherHost(t *testing.T) {
 		}
 	}
 }
+
+// TestDefaultsAreInWords: a form says of a setting what it is when nothing is typed as people would, an object by its kind and what belongs to it.
+func TestDefaultsAreInWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{`2.5`: "2.5", `{"kind": "constant", "value": 2}`: "constant, value 2"} {
+		if got := plainSetting([]byte(text)); got != want {
+			t.Errorf("%s is said as %q, want %q", text, got, want)
+		}
+	}
+}

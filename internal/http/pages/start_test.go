@@ -232,3 +232,14 @@ func TestWaysChooseAlgorithms(t *testing.T) {
 	form.Set("settings.safe_seeds", "x\n0.5")
 	postAs(s, "/studies/new", s.Admin, form).Want(303)
 }
+
+// TestACloneHasTheCandidates as they could have been pasted: a line of names, and one for each.
+func TestACloneHasTheCandidates(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(`{"name": "Listed", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 2}, {"name": "base", "type": "categorical", "choices": ["K", "Cs"]}],
+		"candidates": [{"x": 0.5, "base": "K"}, {"x": 2, "base": "Cs"}], "objective": {"metric": "yield", "direction": "maximize"}, "algorithm": {"name": "log-cei", "horizon": 20}}`)
+	if form := page(s, "/studies/new?from="+id); !strings.Contains(form, ">x\tbase\n0.5\tK\n2\tCs</textarea>") {
+		t.Error("the clone's form lacks the candidates")
+	}
+}

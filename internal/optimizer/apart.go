@@ -15,6 +15,9 @@ const (
 	holdingApart = 0.02
 	// littleShare is the share of what has been gained so far, the difference between the incumbent's reward and the least one played, below which what a place promises is little.
 	littleShare = 1e-3
+
+	fewestElsewhere = 64
+	elsewhereWork   = 4_000_000_000 // multiplications spent on the list
 )
 
 // littleBeside tells whether what was found lies beside a trial that waits and promises little.
@@ -35,12 +38,20 @@ func (s *State) besideWaiting() func(Place) bool {
 	}
 }
 
+// elsewhere are space-filling points and points around the incumbent: the shortlist while there is one, else a list as long. Beyond some thousand rounds it is shorter, since each
+// costs O(n²).
+func (s *State) elsewhere() []Place {
+	if s.shortlist != nil {
+		return s.shortlist.places
+	}
+	n, seed := len(s.history.Rounds), s.draw(s.Round()).Seed
+	count := min(listed, max(fewestElsewhere, elsewhereWork/(n*n)))
+	return s.placesOf(s.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed))
+}
+
 // heldApart is the best of the places not tried yet that lie apart from those that wait, and what was found where there is none.
 func (s *State) heldApart(ctx context.Context, known Known, found maximum) (maximum, error) {
-	at := s.startingPlaces(false)
-	if s.shortlist != nil {
-		at = s.shortlist.places
-	}
+	at := s.elsewhere()
 	if len(at) == 0 {
 		return found, nil
 	}

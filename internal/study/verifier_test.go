@@ -2,7 +2,9 @@ package study
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
@@ -102,6 +106,58 @@ func TestVerifyingInPartsIsVerifyingAtOnce(t *testing.T) {
 				t.Errorf("%s, %d events: %s", name, n, diff)
 			}
 		}
+	}
+}
+
+// TestEveryEngineIsHeldToItsOwnRules: a batch that the present engine held apart is as it would be chosen, and none that the engine before could have chosen.
+func TestEveryEngineIsHeldToItsOwnRules(t *testing.T) {
+	t.Parallel()
+	var d design.Definition
+	if err := json.Unmarshal([]byte(`{"name": "Plates", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}, {"name": "y", "type": "real", "low": 0, "high": 1}],
+		"objective": {"metric": "gloss", "direction": "maximize"}, "constraints": [{"metric": "haze", "op": "<=", "threshold": 2}], "algorithm": {"name": "log-cei", "horizon": 80}}`), &d); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, d)
+	for n := 1; n <= 40; n++ {
+		if n%8 == 1 {
+			b.ask(8)
+		}
+		at := b.snap.Trial(n).Parameters
+		x, y := at["x"].Number, at["y"].Number
+		b.tell(n, map[string]float64{"gloss": 90 - 60*(x-0.8)*(x-0.8) - 40*(y-0.4)*(y-0.4), "haze": 0.5 + 2.5*x*x + 0.6*y})
+	}
+	b.ask(8)
+	older, apart := slices.Clone(b.events), map[int]bool{}
+	for i, e := range older {
+		var chosen ledger.ChosenData
+		if e.Kind != ledger.Chosen || e.Decode(&chosen) != nil || chosen.Number <= 40 {
+			continue
+		}
+		apart[chosen.Number] = chosen.Decision.Reason == string(optimizer.ReasonApart)
+		chosen.Engine = "4"
+		again, err := ledger.Next(nil, e.At, e.By, ledger.Draft{Kind: ledger.Chosen, Data: chosen})
+		if err != nil {
+			t.Fatal(err)
+		}
+		older[i].Data = again[0].Data
+	}
+	for name, events := range map[string][]ledger.Event{optimizer.Engine: b.events, "4": rehashed(t, older, 0)} {
+		found, err := verifyEvents(t.Context(), events, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		differs := map[int]bool{}
+		for _, d := range found.Different {
+			differs[d.Number] = true
+		}
+		for number, held := range apart {
+			if differs[number] != (held && name == "4") {
+				t.Errorf("as chosen by engine %s, trial %d, held apart %v, differs %v", name, number, held, differs[number])
+			}
+		}
+	}
+	if held := slices.Collect(maps.Values(apart)); !slices.Contains(held, true) || !slices.Contains(held, false) {
+		t.Errorf("held apart are %v", held)
 	}
 }
 

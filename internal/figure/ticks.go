@@ -3,10 +3,9 @@ package figure
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
-
-	"headroom/internal/study/design"
 )
 
 // mostTicks is how many numbers an axis has room for.
@@ -27,9 +26,9 @@ func (numbers) Ticks(low, high float64) []plot.Tick {
 		if k*step > high+step*1e-9 {
 			break
 		}
-		label := design.Typeset(strconv.FormatFloat(k*step/math.Pow(10, float64(power))+0, 'f', decimals, 64))
+		label := signed(strconv.FormatFloat(k*step/math.Pow(10, float64(power))+0, 'f', decimals, 64))
 		if power != 0 && k != 0 {
-			label += "×10" + design.Raised(power)
+			label += "×10" + raised(power)
 		}
 		ticks = append(ticks, plot.Tick{Value: k * step, Label: label})
 	}
@@ -82,7 +81,14 @@ func (powers) Ticks(low, high float64) []plot.Tick {
 // inDigits is some times a power of ten.
 func inDigits(times, power int) string {
 	if power < -4 || power > 6 {
-		return strconv.Itoa(times) + "×10" + design.Raised(power)
+		return strconv.Itoa(times) + "×10" + raised(power)
 	}
 	return strconv.FormatFloat(float64(times)*math.Pow(10, float64(power)), 'f', max(0, -power), 64)
 }
+
+// signed is a number with a sign as long as a plus.
+func signed(number string) string { return strings.Replace(number, "-", "−", 1) }
+
+var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+
+func raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }

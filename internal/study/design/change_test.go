@@ -1,0 +1,112 @@
+package design
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestApplyChangesWhatIsNamed: parts are found by name, a limit without one by its metric; what is left out stays.
+func TestApplyChangesWhatIsNamed(t *testing.T) {
+	t.Parallel()
+	d := bufferScreen()
+	d.Constraints[0].Name = "impurity" // as every checked definition names it
+	stricter, wider, brown := d.Constraints[0], d.Parameters[0], d.RecordedMetrics[0]
+	stricter.Name, stricter.Threshold, wider.High, brown.Unit = "", 0.4, pointer(80.0), "AU"
+	after, faults := Reconfiguration{Parameters: []Parameter{wider}, Constraints: []Constraint{stricter}, RecordedMetrics: []RecordedMetric{brown},
+		Unavailable: map[string][]Value{"catalyst": {TextValue("B")}}}.Apply(d)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	if c := after.Constraints[0]; c.Name != "impurity" || c.Threshold != 0.4 || *after.Parameters[0].High != 80 || after.RecordedMetrics[0].Unit != "AU" || len(after.Unavailable["catalyst"]) != 1 {
+		t.Errorf("after the change: %+v", after)
+	}
+	if after.Constraints[2].Threshold != 8 || len(after.Parameters) != 5 || *d.Parameters[0].High != 60 || d.Constraints[0].Threshold != 0.5 {
+		t.Errorf("something else has changed: %+v, before %+v", after, d)
+	}
+	if again, _ := (Reconfiguration{}).Apply(after); len(again.Unavailable["catalyst"]) != 1 {
+		t.Error("what has run out is forgotten by a change that says nothing of it")
+	}
+	for location, change := range map[string]Reconfiguration{
+		"body.parameters[0].name":         {Parameters: []Parameter{{Name: "pressure"}}},
+		"body.constraints[0].name":        {Constraints: []Constraint{{Name: "acidity", Metric: "pH"}}},
+		"body.recorded_metrics[0].metric": {RecordedMetrics: []RecordedMetric{{Metric: "smell"}}},
+	} {
+		_, faults := change.Apply(d)
+		wantFault(t, faults, location, "cannot be added or renamed")
+	}
+}
+
+func TestBetterFollowsTheDirection(t *testing.T) {
+	t.Parallel()
+	most, least := Objective{Direction: "maximize"}, Objective{Direction: "minimize"}
+	if !most.Better(2, 1) || most.Better(1, 2) || most.Better(1, 1) || !least.Better(1, 2) || least.Better(2, 1) || least.Better(1, 1) {
+		t.Error("better is not what improves")
+	}
+}
+
+func TestNoSpaceWithoutAUnit(t *testing.T) {
+	t.Parallel()
+	if got := WithUnit("47", "", " ") + "|" + WithUnit("47", "°C", " "); got != "47|47 °C" {
+		t.Error(got)
+	}
+}
+
+// TestViewpointsAreSettings: settings that cannot be read are no place to look from, and a covariance of candidates knows no others.
+func TestViewpointsAreSettings(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, bufferScreen())
+	good := Settings{"temperature": NumberValue(30), "cycles": NumberValue(3), "salt": NumberValue(1), "time": NumberValue(1), "catalyst": TextValue("A")}
+	bad := Settings{"temperature": NumberValue(300), "cycles": NumberValue(3), "salt": NumberValue(1), "time": NumberValue(1), "catalyst": TextValue("A")}
+	if places, faults := c.Viewpoints([]Settings{good}, "body.points"); len(faults) > 0 || len(places) != 1 || len(places[0].U) != 5 {
+		t.Errorf("places %v, faults %v", places, faults)
+	}
+	_, faults := c.Viewpoints([]Settings{good, bad}, "body.points")
+	wantFault(t, faults, "body.points[1].temperature", "")
+
+	var d Definition
+	if err := json.Unmarshal([]byte(`{"name": "Listed", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 3}], "candidates": [{"x": 0}, {"x": 1}],
+		"objective": {"metric": "y", "direction": "minimize"}, "algorithm": {"name": "rpol-ucb", "horizon": 20},
+		"model": {"fit": "fixed", "kernel": {"matrix": [[1, 0.2], [0.2, 1]]}, "noise_variance": {"y": 0.001}}}`), &d); err != nil {
+		t.Fatal(err)
+	}
+	listed := mustCompile(t, d)
+	if places, faults := listed.Viewpoints([]Settings{{"x": NumberValue(1)}}, "body.points"); len(faults) > 0 || places[0].Arm != 1 {
+		t.Errorf("a candidate: places %v, faults %v", places, faults)
+	}
+	_, faults = listed.Viewpoints([]Settings{{"x": NumberValue(2)}}, "body.points")
+	wantFault(t, faults, "body.points[0]", "not one of the 2 candidates")
+	d.Model = Model{}
+	if places, faults := mustCompile(t, d).Viewpoints([]Settings{{"x": NumberValue(2)}}, "body.points"); len(faults) > 0 || places[0].Arm >= 0 {
+		t.Errorf("beside the candidates of a study with a kernel: places %v, faults %v", places, faults)
+	}
+}
+
+// TestEditDistanceIsThatOfTheWholeTable as far as it is looked at, against the table of Wagner and Fischer (1974).
+func TestEditDistanceIsThatOfTheWholeTable(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SliceOfN(rapid.SampledFrom([]rune("abé")), 0, 6)
+		a, b := word.Draw(t, "a"), word.Draw(t, "b")
+		row := make([]int, len(b)+1)
+		for j := range row {
+			row[j] = j
+		}
+		for i, x := range a {
+			next := []int{i + 1}
+			for j, y := range b {
+				replaced := row[j]
+				if x != y {
+					replaced++
+				}
+				next = append(next, min(replaced, row[j+1]+1, next[j]+1))
+			}
+			row = slices.Clone(next)
+		}
+		if got, want := editDistance(string(a), string(b)), min(row[len(b)], mostSlips+1); got != want {
+			t.Fatalf("%q and %q are %d apart, want %d", string(a), string(b), got, want)
+		}
+	})
+}

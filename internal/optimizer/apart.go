@@ -72,6 +72,8 @@ func (s *State) heldApart(ctx context.Context, known Known, found maximum) (maxi
 	if chosen < 0 {
 		return found, nil
 	}
-	allowed[chosen] = false
+	for i, p := range at { // corners are listed more than once
+		allowed[i] = allowed[i] && distinct(p.U, at[chosen].U)
+	}
 	return maximum{place: at[chosen], value: values[chosen], runnerUp: runnerUp(at, values, scores, allowed), reason: policy.Apart, draw: found.draw}, nil
 }

@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -16,8 +17,9 @@ const (
 	// littleShare is the share of what has been gained so far, the difference between the incumbent's reward and the least one played, below which what a place promises is little.
 	littleShare = 1e-3
 
+	// Of elsewhere: the fewest space-filling points, and how many multiplications are spent on more.
 	fewestElsewhere = 64
-	elsewhereWork   = 4_000_000_000 // multiplications spent on the list
+	elsewhereWork   = 4_000_000_000
 )
 
 // littleBeside tells whether what was found lies beside a trial that waits and promises little.
@@ -30,7 +32,7 @@ func (s *State) littleBeside(found maximum) bool {
 	return found.value < math.Log(littleShare*gained)
 }
 
-// besideWaiting tells of a place whether it lies closer than holdingApart to a trial that waits.
+// besideWaiting tells of a place whether it lies within holdingApart of a trial that waits, in every unit coordinate.
 func (s *State) besideWaiting() func(Place) bool {
 	waiting, _ := s.underWay(s.next)
 	return func(p Place) bool {
@@ -46,34 +48,19 @@ func (s *State) elsewhere() []Place {
 	}
 	n, seed := len(s.history.Rounds), s.draw(s.Round()).Seed
 	count := min(listed, max(fewestElsewhere, elsewhereWork/(n*n)))
-	return s.placesOf(s.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed))
+	return eachOnce(s.placesOf(s.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed)))
 }
 
 // heldApart is the best of the places not tried yet that lie apart from those that wait, and what was found where there is none.
 func (s *State) heldApart(ctx context.Context, known Known, found maximum) (maximum, error) {
 	at := s.elsewhere()
-	if len(at) == 0 {
-		return found, nil
-	}
-	sight, err := s.sight(ctx, s.next, at, known.at(at), found.draw)
-	if err != nil {
-		return maximum{}, err
-	}
-	scores, err := s.score(sight)
-	if err != nil {
-		return maximum{}, err
-	}
-	values, allowed, fellBack := s.effective(scores, at)
 	beside, tried, least := s.besideWaiting(), s.tried(), math.Log(safeEnough)
-	for i, p := range at {
-		allowed[i] = allowed[i] && !fellBack && scores.Fallback[i] >= least && !beside(p) && !tried(p)
-	}
-	chosen := Argmax(values, scores.Untruncated, allowed, scores.Relative)
-	if chosen < 0 {
+	apart, err := s.bestWhere(ctx, at, known, func(scores policy.Scores, i int) bool {
+		return scores.Allowed[i] && scores.Fallback[i] >= least && !beside(at[i]) && !tried(at[i])
+	})
+	if errors.Is(err, ErrNoneAllowed) {
 		return found, nil
 	}
-	for i, p := range at { // corners are listed more than once
-		allowed[i] = allowed[i] && distinct(p.U, at[chosen].U)
-	}
-	return maximum{place: at[chosen], value: values[chosen], runnerUp: runnerUp(at, values, scores, allowed), reason: policy.Apart, draw: found.draw}, nil
+	apart.reason = policy.Apart
+	return apart, err
 }

@@ -9,20 +9,11 @@ import (
 func TestABatchSpreads(t *testing.T) {
 	t.Parallel()
 	repeated := func(cfg *Config, h *History) (count int) {
-		state := mustReplay(t, cfg, h)
-		var places [][]float64
-		for range 20 {
-			d := sure(state.Suggest(background, Known{}))
-			for _, u := range places {
-				if !differ(u, d.Place.U, 1e-3) {
-					count++
-					break
-				}
+		list := batch(t, cfg, h, 20)
+		for i, d := range list {
+			if slices.ContainsFunc(list[:i], func(o Decision) bool { return !differ(o.Place.U, d.Place.U, 1e-3) }) {
+				count++
 			}
-			places = append(places, d.Place.U)
-			next := &History{Rounds: append(state.history.Rounds[:len(state.history.Rounds):len(state.history.Rounds)], Round{
-				Point: d.Place.U, Arm: -1, Suggested: true, Readings: make([]Reading, len(cfg.Metrics)), Costs: make([]float64, len(cfg.Costs)), Draw: d.Draw}), Fits: h.Fits}
-			state = sure(state.Extend(background, next))
 		}
 		return count
 	}

@@ -65,6 +65,11 @@ func (s Space) places() []Place {
 
 // best takes the largest score of a finite list.
 func (s *State) best(ctx context.Context, at []Place, known Known) (maximum, error) {
+	return s.bestWhere(ctx, at, known, func(policy.Scores, int) bool { return true })
+}
+
+// bestWhere is best of the places, by their index, that also suit.
+func (s *State) bestWhere(ctx context.Context, at []Place, known Known, suits func(scores policy.Scores, i int) bool) (maximum, error) {
 	if len(at) == 0 {
 		return maximum{}, ErrNoneAllowed
 	}
@@ -78,6 +83,9 @@ func (s *State) best(ctx context.Context, at []Place, known Known) (maximum, err
 		return maximum{}, err
 	}
 	values, allowed, fellBack := s.effective(scores, at)
+	for i := range at {
+		allowed[i] = allowed[i] && suits(scores, i)
+	}
 	chosen := Argmax(values, scores.Untruncated, allowed, scores.Relative)
 	if chosen < 0 {
 		return maximum{}, ErrNoneAllowed
@@ -89,17 +97,10 @@ func (s *State) best(ctx context.Context, at []Place, known Known) (maximum, err
 		}
 	}
 	allowed[chosen] = false
-	found.runnerUp = runnerUp(at, values, scores, allowed)
-	return found, nil
-}
-
-// runnerUp is the best of the places still allowed, nil for none.
-func runnerUp(at []Place, values []float64, scores policy.Scores, allowed []bool) *RunnerUp {
-	second := Argmax(values, scores.Untruncated, allowed, scores.Relative)
-	if second < 0 {
-		return nil
+	if second := Argmax(values, scores.Untruncated, allowed, scores.Relative); second >= 0 {
+		found.runnerUp = &RunnerUp{Place: at[second], Acquisition: values[second]}
 	}
-	return &RunnerUp{Place: at[second], Acquisition: values[second]}
+	return found, nil
 }
 
 func reason(usual string, fellBack bool) string {
@@ -334,6 +335,17 @@ func (s *State) startingPlaces(all bool) []Place {
 		return s.placesFrom(points, near...)
 	}
 	return s.placesOf(points, append(near, s.next.around.U))
+}
+
+// eachOnce leaves out places that stand in the list before: corners, to which several points are drawn back.
+func eachOnce(at []Place) []Place {
+	listed := map[string]bool{}
+	return slices.DeleteFunc(at, func(p Place) bool {
+		key := string(bitsOf(p.U))
+		before := listed[key]
+		listed[key] = true
+		return before
+	})
 }
 
 // overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.

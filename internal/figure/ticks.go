@@ -28,7 +28,7 @@ func (numbers) Ticks(low, high float64) []plot.Tick {
 		}
 		label := signed(strconv.FormatFloat(k*step/math.Pow(10, float64(power))+0, 'f', decimals, 64))
 		if power != 0 && k != 0 {
-			label += "×10" + raised(power)
+			label += "×10" + Raised(power)
 		}
 		ticks = append(ticks, plot.Tick{Value: k * step, Label: label})
 	}
@@ -81,7 +81,7 @@ func (powers) Ticks(low, high float64) []plot.Tick {
 // inDigits is some times a power of ten.
 func inDigits(times, power int) string {
 	if power < -4 || power > 6 {
-		return strconv.Itoa(times) + "×10" + raised(power)
+		return strconv.Itoa(times) + "×10" + Raised(power)
 	}
 	return strconv.FormatFloat(float64(times)*math.Pow(10, float64(power)), 'f', max(0, -power), 64)
 }
@@ -91,4 +91,5 @@ func signed(number string) string { return strings.Replace(number, "-", "−", 1
 
 var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
-func raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }
+// Raised is a power as it stands above a 10.
+func Raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }

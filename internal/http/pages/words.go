@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"headroom/internal/figure"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/web/templates"
@@ -38,7 +39,7 @@ func powerOf(x float64) int {
 
 // powered is digits times a power of ten.
 func powered(digits string, power int) string {
-	return design.Typeset(digits) + thin + "×" + thin + "10" + design.Raised(power)
+	return design.Typeset(digits) + thin + "×" + thin + "10" + figure.Raised(power)
 }
 
 // rough is a value to three digits, for figures that are only estimates.

@@ -161,8 +161,3 @@ func FormatLimit(threshold, sd float64) string {
 	}
 	return exact
 }
-
-var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
-
-// Raised is a power as it stands above a 10.
-func Raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }

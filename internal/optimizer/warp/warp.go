@@ -19,8 +19,8 @@ type Warp struct{ Power, Centre, Scale float64 }
 // Identity changes nothing.
 var Identity = Warp{Power: 1, Scale: 1}
 
-// Limits of the powers that Candidates lists and of those that Fit chooses among, to a fourth root and to a square root of one tail or the other: at a logarithm, the mean of a wide
-// posterior would be far from its median.
+// Candidates lists the powers up to a fourth root of one tail or the other, and Fit chooses among those up to a square root. At a logarithm, the mean of a wide posterior would be far
+// from its median.
 const (
 	leastPower = 0.25
 	mostPower  = 1.75

@@ -48,7 +48,7 @@ func (s *State) elsewhere() []Place {
 	}
 	n, seed := len(s.history.Rounds), s.draw(s.Round()).Seed
 	count := min(listed, max(fewestElsewhere, elsewhereWork/(n*n)))
-	return eachOnce(s.placesOf(s.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed)))
+	return s.placesOf(s.overhanging(count, seed), s.nearIncumbent(s.effort().near, seed))
 }
 
 // heldApart is the best of the places not tried yet that lie apart from those that wait, and what was found where there is none.

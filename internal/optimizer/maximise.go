@@ -96,7 +96,9 @@ func (s *State) bestWhere(ctx context.Context, at []Place, known Known, suits fu
 			return maximum{}, err
 		}
 	}
-	allowed[chosen] = false
+	for i, p := range at { // beside the best of a continuous space lie others that are hardly another choice
+		allowed[i] = allowed[i] && i != chosen && (p.Arm >= 0 || distinct(p.U, at[chosen].U))
+	}
 	if second := Argmax(values, scores.Untruncated, allowed, scores.Relative); second >= 0 {
 		found.runnerUp = &RunnerUp{Place: at[second], Acquisition: values[second]}
 	}
@@ -335,17 +337,6 @@ func (s *State) startingPlaces(all bool) []Place {
 		return s.placesFrom(points, near...)
 	}
 	return s.placesOf(points, append(near, s.next.around.U))
-}
-
-// eachOnce leaves out places that stand in the list before: corners, to which several points are drawn back.
-func eachOnce(at []Place) []Place {
-	listed := map[string]bool{}
-	return slices.DeleteFunc(at, func(p Place) bool {
-		key := string(bitsOf(p.U))
-		before := listed[key]
-		listed[key] = true
-		return before
-	})
 }
 
 // overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.

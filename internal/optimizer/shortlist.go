@@ -40,7 +40,7 @@ func (s *State) shorten() *shortlist {
 		near = append([][]float64{list.incumbent.U}, near...)
 	}
 	space := s.cfg.Space
-	places := eachOnce(asPlaces(append(space.settled(near), space.allowed(s.overhanging(listed, seed), seed)...)))
+	places := asPlaces(append(space.settled(near), space.allowed(s.overhanging(listed, seed), seed)...))
 	if len(places) == 0 {
 		return nil
 	}

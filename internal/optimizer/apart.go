@@ -22,13 +22,14 @@ const (
 	elsewhereWork   = 4_000_000_000
 )
 
-// littleBeside tells whether what was found lies beside a trial that waits and promises little.
-func (s *State) littleBeside(found maximum) bool {
+// littleLeft tells whether trials wait and what was found beside them promises little.
+func (s *State) littleLeft(found maximum) bool {
 	v := s.next
-	if s.cfg.before(5) || v.incumbent == nil || !s.besideWaiting()(found.place) {
+	waiting, _ := s.underWay(v)
+	if v.incumbent == nil || len(waiting) == 0 {
 		return false
 	}
-	gained := v.incumbent.mean - slices.Min(v.contended.estimates[0].Mean)
+	gained := v.incumbent.mean[0] - v.incumbent.least
 	return found.value < math.Log(littleShare*gained)
 }
 

@@ -43,8 +43,7 @@ func batch(t *testing.T, cfg *Config, h *History, count int) (decisions []Decisi
 	return decisions
 }
 
-// TestABatchAtAFoundPeakIsHeldApart: where little is left to gain, no trial of a batch lies beside another, and none but the first is risked beyond a limit. The engine before had
-// all of them at one place.
+// TestABatchAtAFoundPeakIsHeldApart: where little is left to gain, no trial of a batch lies beside another, and none but the first is risked beyond a limit.
 func TestABatchAtAFoundPeakIsHeldApart(t *testing.T) {
 	t.Parallel()
 	cfg, h := found(t)
@@ -74,8 +73,5 @@ func TestABatchAtAFoundPeakIsHeldApart(t *testing.T) {
 				t.Errorf("%v is chosen for %s with a chance of %.2f and the runner-up %v", d.Place.U, d.Reason, d.FeasibilityProbability, d.RunnerUp)
 			}
 		}
-	}
-	if n := beside(batch(t, cfg.As("4"), h, 8)); n < 4 {
-		t.Errorf("engine 4 had %d beside another, so this shows nothing", n)
 	}
 }

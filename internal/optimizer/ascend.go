@@ -69,7 +69,7 @@ type slopes struct {
 	state    *State
 	known    Known
 	draw     Draw
-	zs       [][][]float64 // per source: what means are taken of, z of every target and, of the reward's source, v(x*) last
+	zs       [][][]float64 // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
 	backward [][][]float64 // per source: L⁻ᵀz of them
 }
 
@@ -78,8 +78,8 @@ func (s *State) slopes(known Known, draw Draw) *slopes {
 	for i := range s.next.sources {
 		src := &s.next.sources[i]
 		zs := src.z[:len(src.z):len(src.z)]
-		if s.next.incumbent != nil && s.next.sourceOf[0] == i {
-			zs = append(zs, s.next.incumbent.solved)
+		if s.next.incumbent != nil {
+			zs = append(zs, s.next.incumbent.solved[i])
 		}
 		backward := make([][]float64, len(zs))
 		for n, z := range zs {
@@ -118,6 +118,7 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 	s, v, places := up.state, up.state.next, asPlaces(points)
 	sight := s.bareSight(v, up.draw)
 	estimates := s.givenEstimates(v, places, up.known.at(places))
+	sight.Rival = s.rival(v, places)
 	inclined := make([]gp.Inclined, len(v.sources))
 	for i := range v.sources {
 		src := &v.sources[i]
@@ -128,9 +129,12 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 		}
 		p := predicted{means: inclined[i].Means[:len(src.z)], variances: inclined[i].Variances}
 		v.take(src, p, estimates)
-		if c := v.incumbent; c != nil && v.sourceOf[0] == i {
-			p.together = c.together(src, inputs, inclined[i].Means[len(src.z)])
-			sight.Lead, sight.Again = c.lead(inputs, estimates[0].Mean, p), c.again
+		if sight.Rival == nil {
+			continue
+		}
+		together := v.incumbent.together(i, src.data.Kernel(), inputs, inclined[i].Means[len(src.z)])
+		for _, k := range src.targets {
+			sight.Rival.Together[k] = together
 		}
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
@@ -166,30 +170,19 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, sight 
 				factor.Axpy(slope.SD[n]/(2*sd), variance, along)
 			}
 		}
-		if sd := leadSD(sight, n); sd > 0 && v.sourceOf[0] == i {
-			factor.Axpy(by.Lead.Mean[n], means[slices.Index(src.targets, 0)], along)
-			factor.Axpy(by.Lead.SD[n]/(2*sd), v.incumbent.spread(src, up.state.input(src.kernel, Place{U: u, Arm: -1}), variance, means[len(src.z)]), along)
+		if by.Together == nil {
+			continue
 		}
+		slope := 0.0
+		for _, k := range src.targets {
+			slope += by.Together[k][n]
+		}
+		x, gradient := up.state.input(src.kernel, Place{U: u, Arm: -1}), make([]float64, len(along))
+		src.data.Kernel().Gradients([][]float64{gradient}, x, v.incumbent.inputs[i], [][]float64{{1}})
+		factor.Axpy(slope, gradient, along)
+		factor.Axpy(-slope, means[len(src.z)], along)
 	}
 	return along
-}
-
-// leadSD is the deviation of the lead at place n, 0 where there is none.
-func leadSD(sight *policy.Sight, n int) float64 {
-	if sight.Lead == nil {
-		return 0
-	}
-	return sight.Lead.SD[n]
-}
-
-// spread is the gradient of Var[f(x) − f(x*)] by the inputs x, from those of Var f(x) and of v(x)ᵀv(x*).
-func (c *incumbent) spread(src *source, x, variance, explained []float64) []float64 {
-	gradient := make([]float64, len(x))
-	src.data.Kernel().Gradients([][]float64{gradient}, x, c.inputs, [][]float64{{1}})
-	for k := range gradient {
-		gradient[k] = variance[k] - 2*(gradient[k]-explained[k])
-	}
-	return gradient
 }
 
 // alongUnits turns slopes along the kernel inputs at a point into those along its unit coordinates, 0 for a category.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestABatchSpreads: of many trials asked for at once none repeats another, nearly. Before what waits could be what others are compared with, most did.
+// TestABatchSpreads: of many trials asked for at once none repeats another, nearly.
 func TestABatchSpreads(t *testing.T) {
 	t.Parallel()
 	repeated := func(cfg *Config, h *History) (count int) {
@@ -17,7 +17,7 @@ func TestABatchSpreads(t *testing.T) {
 		}
 		return count
 	}
-	now, before := 0, 0
+	now := 0
 	for _, rounds := range []int{0, 6, 12, 40} {
 		s := hills(t, max(rounds, 6), false)
 		s.history.Rounds = s.history.Rounds[:rounds]
@@ -27,14 +27,9 @@ func TestABatchSpreads(t *testing.T) {
 			cfg.Metrics[i].Lambda = 1e-4 // a second reading would say the same
 		}
 		now += repeated(&cfg, s.history)
-		before += repeated(cfg.As("3"), s.history)
 	}
-	t.Logf("repeated: %d now, %d before", now, before)
 	if now > 0 {
 		t.Errorf("%d of 80 suggestions repeat one of their batch", now)
-	}
-	if before < 10 {
-		t.Errorf("engine 3 repeated %d, so this shows nothing", before)
 	}
 }
 

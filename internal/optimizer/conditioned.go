@@ -50,9 +50,13 @@ type predicted struct {
 	together  []float64
 }
 
-// predict is the source's posterior at some places.
-func (s *State) predict(ctx context.Context, v *view, src *source, at []Place, with *incumbent) (predicted, error) {
+// predict is the posterior of source i at some places, beside the incumbent or not.
+func (s *State) predict(ctx context.Context, v *view, i int, at []Place, beside bool) (predicted, error) {
+	src, with := &v.sources[i], v.incumbent
 	if src.arms != nil && onArms(at) {
+		if !beside {
+			with = nil
+		}
 		return src.lookUp(at, with), nil
 	}
 	src, err := s.byRows(ctx, v, src)
@@ -60,17 +64,17 @@ func (s *State) predict(ctx context.Context, v *view, src *source, at []Place, w
 		return predicted{}, err
 	}
 	inputs, zs := s.inputs(src.kernel, at), src.z
-	if with != nil {
-		solved, err := s.solved(ctx, v, src, with)
-		if err != nil {
-			return predicted{}, err
+	if beside {
+		solved := with.solved[i]
+		if solved == nil {
+			solved = src.data.Solve(with.inputs[i].Row(0))
 		}
 		zs = append(zs[:len(zs):len(zs)], solved)
 	}
 	means, variances, err := s.predictRows(ctx, src, at, inputs, zs)
 	p := predicted{means: means, variances: variances}
-	if err == nil && with != nil {
-		p.means, p.together = means[:len(src.z)], with.together(src, inputs, means[len(src.z)])
+	if err == nil && beside {
+		p.means, p.together = means[:len(src.z)], with.together(i, src.data.Kernel(), inputs, means[len(src.z)])
 	}
 	return p, err
 }
@@ -191,14 +195,6 @@ func (v *view) answer(k, i int) float64 {
 	return v.era.answers[k].items[i]
 }
 
-// solved is v(x*) of an incumbent, for the source's rows.
-func (s *State) solved(ctx context.Context, v *view, src *source, c *incumbent) ([]float64, error) {
-	if c.solved != nil {
-		return c.solved, nil
-	}
-	return src.data.Solve(c.inputs.Row(0)), ctx.Err()
-}
-
 // covariance is the joint posterior covariance at some places.
 func (s *State) covariance(ctx context.Context, v *view, src *source, at []Place) ([][]float64, error) {
 	if src.arms != nil && s.everyArm(at) {
@@ -244,7 +240,7 @@ func (s *State) played(ctx context.Context, v *view, t int, known func(j, i int)
 		src := &v.sources[i]
 		means, variance := src.next(t)
 		if means == nil {
-			p, err := s.predict(ctx, v, src, at, nil)
+			p, err := s.predict(ctx, v, i, at, false)
 			if err != nil {
 				return nil, err
 			}

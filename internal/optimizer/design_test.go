@@ -12,23 +12,17 @@ func TestFirstDesignKeepsKnownLimits(t *testing.T) {
 			cfg.Settings = resolved(t, cfg, map[string]any{"initial_design": 6})
 			limit := Known{At: func(_ int, u []float64) float64 { return u[0] - 0.35 }}
 			state := mustReplay(t, cfg, &History{})
-			seen, broken := map[string]bool{}, 0
+			seen := map[string]bool{}
 			for range 6 {
 				d := sure(state.Suggest(background, limit))
 				if !d.FirstDesign || d.Place.U[0] > 0.35 {
 					t.Errorf("%s on %s: round %d of the design is at %v, beyond the limit", algorithm, g.name, d.Round, d.Place.U)
 				}
 				seen[string(bitsOf(d.Place.U))] = true
-				if sure(mustReplay(t, cfg.As("3"), state.history).Suggest(background, limit)).Place.U[0] > 0.35 {
-					broken++
-				}
 				state = sure(state.Extend(background, told(cfg, state.history, d)))
 			}
 			if len(seen) < 6 {
 				t.Errorf("%s on %s: the design has %d places for 6 rounds", algorithm, g.name, len(seen))
-			}
-			if broken == 0 {
-				t.Errorf("%s on %s: engine 3 kept the limit too, so this shows nothing", algorithm, g.name)
 			}
 			nowhere := Known{At: func(int, []float64) float64 { return 1 }}
 			if d, err := mustReplay(t, cfg, &History{}).Suggest(background, nowhere); err != nil || !d.FirstDesign {

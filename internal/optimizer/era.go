@@ -159,7 +159,7 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 }
 
 // leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled units.
-const leastNoise = 1e-4
+const leastNoise = 1e-6
 
 // readingLambda is λ of round's reading: what was told with it, else what is known of it and of the settings.
 func (s *State) readingLambda(round int, r Reading, m metricModel) float64 {

@@ -117,12 +117,30 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if err != nil {
 		return f, err
 	}
+	if told := s.toldNoise(metric, rounds, f); told > 0 {
+		f.Lambda = told
+	}
 	f.Freedom = freedom
 	f.Inflation, err = s.inflation(ctx, metric)
 	if f.Settings != nil {
 		f.Inflation = max(f.Inflation, 1) // replicates know the noise better than readings of settings that came out quiet
 	}
 	return f, err
+}
+
+// toldNoise is the mean λ of the readings of these rounds where each came with its standard deviation, else 0: no reading is left then to fit the noise of the next one
+// from.
+func (s *State) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
+	m := metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp(), count: f.Count}
+	sum := 0.0
+	for _, n := range rounds {
+		reading := s.history.Rounds[n-1].Readings[metric]
+		if reading.SD <= 0 {
+			return 0
+		}
+		sum += s.readingLambda(n, reading, m)
+	}
+	return sum / float64(len(rounds))
 }
 
 // standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are all equal.

@@ -1,8 +1,8 @@
 package optimizer
 
 import (
+	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"headroom/internal/optimizer/checkpoint"
@@ -10,42 +10,19 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// incumbent is the played point x* that a decision compares the others with.
+// incumbent is the played point x* that a decision compares the others with: the one that would be recommended.
 type incumbent struct {
-	place    Place
-	round    int            // the first that played it
-	inputs   *kernel.Inputs // of x* alone
-	solved   []float64      // v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*); nil without rows
-	mean     float64        // of f(x*)
-	variance float64
-	again    float64 // what asking it again is worth: see askAgain
+	place  Place
+	round  int              // the first that played it
+	inputs []*kernel.Inputs // per source: of x* alone
+	solved [][]float64      // per source: v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*); nil without rows
+	mean   []float64        // per target, shifts included
+	sd     []float64
+	least  float64 // the least mean reward of a point played
+	again  float64 // see policy.Rival
 }
 
-// Where readings vary, x* is asked again when nothing else promises this share of what has been gained so far, the difference between its
-// reward and the least one played: until it is certain to be within its limits, and for as long as noise differs between settings, since a noisy
-// setting may read quiet for a while. On 15 settings of a lathe, what was recommended after 60 trials was beyond the limit in 6 of 20 runs without, in 1
-// of 60 with.
-const (
-	certain    = 0.999
-	againShare = 0.1
-)
-
-// askAgain is what asking the chosen one of the points played again is worth; uneven tells that noise differs between settings.
-func askAgain(played *policy.Sight, chosen int, uneven bool) float64 {
-	if played.Chance == nil || !uneven && played.Chance(chosen) >= certain {
-		return 0
-	}
-	return againShare * (played.Reward.Mean[chosen] - slices.Min(played.Reward.Mean))
-}
-
-// uneven tells whether the noise of some cost differs between settings.
-func (s *State) uneven(e *era) bool {
-	return slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool {
-		return c.Knowledge == Learned && len(e.models[c.Metric].noise.listed()) > 0
-	})
-}
-
-// findIncumbent lets the policy pick among the included rounds whose reward the decision sees; it may pick none. Those that wait count too, with what is
+// findIncumbent takes the included round whose point would be recommended, of those whose reward the decision sees. Those that wait count too, with what is
 // expected of them: else the place that promises most would be asked for again and again in a batch, since its mean stays above that of all that was read.
 func (s *State) findIncumbent(ctx context.Context, v *view) error {
 	places, rounds := s.contenders(v)
@@ -60,64 +37,111 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 		}
 	}
 	v.contended = contended{rounds, estimates}
-	i, again, err := s.pick(ctx, v, places, estimates)
+	best, err := s.pick(ctx, v, places, rounds, estimates)
 	if err != nil {
 		return err
 	}
-	if i >= 0 {
-		v.around = &places[i]
+	if best >= 0 {
+		v.around = &places[best]
 	}
+	read := len(places)
 	if waiting, under := s.underWay(v); len(waiting) > 0 {
 		expected, err := s.meansAt(ctx, v, waiting, s.costsOf(under))
 		if err != nil {
 			return err
 		}
-		count := len(places)
-		places, rounds = append(places, waiting...), append(rounds, under...)
-		best, promised, err := s.pick(ctx, v, places, joined(estimates, expected))
-		if err != nil {
+		places, rounds, estimates = append(places, waiting...), append(rounds, under...), joined(estimates, expected)
+		if best, err = s.pick(ctx, v, places, rounds, estimates); err != nil {
 			return err
 		}
-		if i, again = best, promised; i >= count { // what waits is not asked for again
-			again = 0
-		}
 	}
-	if i < 0 {
+	if best < 0 {
 		return nil
 	}
-	src := &v.sources[v.sourceOf[0]]
-	p, err := s.predict(ctx, v, src, places[i:i+1], nil)
+	v.incumbent = &incumbent{place: places[best], round: rounds[best], least: slices.Min(estimates[0].Mean)}
+	if err := s.describeIncumbent(ctx, v); err != nil || best >= read { // what waits is not asked for again
+		return err
+	}
+	return s.worthAgain(ctx, v, places, rounds, estimates)
+}
+
+// describeIncumbent adds the posterior at x* and what covariances with it need.
+func (s *State) describeIncumbent(ctx context.Context, v *view) error {
+	c, at := v.incumbent, []Place{v.incumbent.place}
+	estimates, err := s.estimate(ctx, v, at, s.costsOf([]int{c.round}))
 	if err != nil {
 		return err
 	}
-	v.incumbent = &incumbent{place: places[i], round: rounds[i], inputs: s.inputs(src.kernel, places[i:i+1]), variance: p.variances[0],
-		mean: p.means[slices.Index(src.targets, 0)][0] + v.transforms[0].shift, again: again}
-	if src.data != nil {
-		v.incumbent.solved = src.data.Solve(v.incumbent.inputs.Row(0))
+	for _, e := range estimates {
+		c.mean, c.sd = append(c.mean, e.Mean[0]), append(c.sd, e.SD[0])
+	}
+	c.inputs, c.solved = make([]*kernel.Inputs, len(v.sources)), make([][]float64, len(v.sources))
+	for i := range v.sources {
+		src := &v.sources[i]
+		c.inputs[i] = s.inputs(src.kernel, at)
+		if src.data != nil {
+			c.solved[i] = src.data.Solve(c.inputs[i].Row(0))
+		}
 	}
 	return nil
 }
 
-// pick is which of the places the policy compares the others with, -1 for none, and what asking for it again is worth.
-func (s *State) pick(ctx context.Context, v *view, places []Place, estimates []policy.Estimate) (i int, again float64, err error) {
+// mostOthers is how many of the other points played, the most promising ones, are compared with x* for what reading it again is worth.
+const mostOthers = 16
+
+// worthAgain works out what reading x* again is worth.
+func (s *State) worthAgain(ctx context.Context, v *view, places []Place, rounds []int, estimates []policy.Estimate) error {
+	var order []int
+	for i := range places {
+		if !samePlace(places[i], v.incumbent.place) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(estimates[0].Mean[b], estimates[0].Mean[a]) })
+	order = order[:min(mostOthers, len(order))]
+	others, under := make([]Place, len(order)), make([]int, len(order))
+	for n, i := range order {
+		others[n], under[n] = places[i], rounds[i]
+	}
+	sight, err := s.sight(ctx, v, others, s.costsOf(under), Draw{})
+	if err != nil {
+		return err
+	}
+	noise := make([]float64, len(s.targets))
+	for k := range noise {
+		noise[k] = s.noiseAt(v, k, v.incumbent.place)
+	}
+	return interruptible(func() { v.incumbent.again = s.traits.Again(sight, noise) })
+}
+
+// noiseAt is λ of one more reading of target k at a place, 0 where it is given.
+func (s *State) noiseAt(v *view, k int, at Place) float64 {
+	metric := s.targets[k].metric
+	if metric < 0 {
+		return 0
+	}
+	m := v.era.models[metric]
+	return m.noise.at(at, m.lambda)
+}
+
+// pick is which of the places the policy compares the others with, -1 for none.
+func (s *State) pick(ctx context.Context, v *view, places []Place, rounds []int, estimates []policy.Estimate) (i int, err error) {
 	played := s.bareSight(v, Draw{})
 	played.Reward, played.Costs = estimates[0], estimates[1:]
-	if s.readingsVary() {
-		played.Chance = s.chanceAt(ctx, v, places)
+	look := func(i int) *policy.Sight {
+		must(checkpoint.Reach(ctx))
+		one := s.bareSight(v, Draw{})
+		e, err := s.estimate(ctx, v, places[i:i+1], s.costsOf(rounds[i:i+1]))
+		must(err)
+		one.Reward, one.Costs = e[0], e[1:]
+		return one
 	}
-	err = interruptible(func() {
-		if i = s.traits.Incumbent(played); i >= 0 {
-			again = askAgain(played, i, s.uneven(v.era))
-		}
-	})
-	return i, again, err
+	err = interruptible(func() { i = s.traits.Incumbent(played, look) })
+	return i, err
 }
 
 // underWay are the places whose reward is waited for, with their rounds.
 func (s *State) underWay(v *view) (places []Place, rounds []int) {
-	if s.cfg.before(4) {
-		return nil, nil
-	}
 	rounds = v.sources[v.sourceOf[0]].waiting
 	for _, n := range rounds {
 		places = append(places, s.placeOf(n))
@@ -132,21 +156,6 @@ func joined(some, others []policy.Estimate) []policy.Estimate {
 		all[k].Mean = slices.Concat(some[k].Mean, others[k].Mean)
 	}
 	return all
-}
-
-// chanceAt returns how to work out the probability of a place to be within every learned limit, as the view's decision sees it.
-func (s *State) chanceAt(ctx context.Context, v *view, at []Place) func(i int) float64 {
-	known := map[int]float64{}
-	return func(i int) float64 {
-		if chance, ok := known[i]; ok {
-			return chance
-		}
-		must(checkpoint.Reach(ctx))
-		estimates, err := s.estimate(ctx, v, at[i:i+1], nil)
-		must(err)
-		known[i] = s.chances(v.era, estimates, 1, nil)[0]
-		return known[i]
-	}
 }
 
 // contenders are the points of the included rounds whose reward decision t sees.
@@ -221,26 +230,32 @@ func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, 
 	return out, nil
 }
 
-// together are the covariances of f(x*) with f at the places with these inputs, of which v(x)ᵀv(x*) is explained.
-func (c *incumbent) together(src *source, at *kernel.Inputs, explained []float64) []float64 {
+// together are the covariances of source i's function at x* with that at the places with these inputs, of which v(x)ᵀv(x*) is explained.
+func (c *incumbent) together(i int, k *kernel.Function, at *kernel.Inputs, explained []float64) []float64 {
 	covariances := make([]float64, at.Len())
-	src.data.Kernel().Row(covariances, c.inputs.Row(0), at)
-	for i := range covariances {
-		covariances[i] -= explained[i]
+	k.Row(covariances, c.inputs[i].Row(0), at)
+	for n := range covariances {
+		covariances[n] -= explained[n]
 	}
 	return covariances
 }
 
-// lead is the posterior of f(x) − f(x*) at the places with these inputs, where f(x) has the means and what is predicted:
-//
-//	Var[f(x) − f(x*)] = Var f(x) + Var f(x*) − 2 Cov(f(x), f(x*)).
-func (c *incumbent) lead(at *kernel.Inputs, means []float64, p predicted) *policy.Estimate {
-	lead := &policy.Estimate{Mean: make([]float64, at.Len()), SD: make([]float64, at.Len())}
-	for i := range means {
-		lead.Mean[i] = means[i] - c.mean
-		if !slices.Equal(at.Row(i), c.inputs.Row(0)) {
-			lead.SD[i] = math.Sqrt(max(0, p.variances[i]+c.variance-2*p.together[i]))
+// rival is what an algorithm sees of x* beside some places; the covariances, per target, are to be filled in.
+func (s *State) rival(v *view, at []Place) *policy.Rival {
+	c := v.incumbent
+	if c == nil || c.solved == nil {
+		return nil
+	}
+	r := &policy.Rival{Mean: c.mean, SD: c.sd, Least: c.least, Again: c.again, Itself: make([]bool, len(at)),
+		Together: make([][]float64, len(s.targets)), Noise: make([][]float64, len(s.targets))}
+	for i, p := range at {
+		r.Itself[i] = samePlace(p, c.place)
+	}
+	for k := range s.targets {
+		r.Noise[k] = make([]float64, len(at))
+		for i, p := range at {
+			r.Noise[k][i] = s.noiseAt(v, k, p)
 		}
 	}
-	return lead
+	return r
 }

@@ -74,7 +74,7 @@ func (s *State) lookAt(ctx context.Context, from, until int) ([]policy.Estimate,
 	out := s.givenEstimates(s.display, at, nil)
 	for i := range s.display.sources {
 		src := &s.display.sources[i]
-		p, err := s.predictPlayed(ctx, src, from, at)
+		p, err := s.predictPlayed(ctx, i, from, at)
 		if err != nil {
 			return nil, err
 		}
@@ -83,17 +83,18 @@ func (s *State) lookAt(ctx context.Context, from, until int) ([]policy.Estimate,
 	return out, nil
 }
 
-// predictPlayed is what a source shown predicts at the points of the rounds from+1 on. Of rounds whose readings it conditions on, rows of its factor
+// predictPlayed is what source i shown predicts at the points of the rounds from+1 on. Of rounds whose readings it conditions on, rows of its factor
 // are the first part of the answer; other rounds are predicted as any place is.
-func (s *State) predictPlayed(ctx context.Context, src *source, from int, at []Place) (predicted, error) {
+func (s *State) predictPlayed(ctx context.Context, i int, from int, at []Place) (predicted, error) {
+	src := &s.display.sources[i]
 	if src.data == nil || src.group == nil {
-		return s.predict(ctx, s.display, src, at, nil)
+		return s.predict(ctx, s.display, i, at, false)
 	}
 	var rows, own, others []int // of the factor, and of places
 	read := make([]bool, len(at))
 	for row, round := range src.rounds {
-		if i := round - from - 1; 0 <= i && i < len(at) {
-			rows, own, read[i] = append(rows, row), append(own, i), true
+		if n := round - from - 1; 0 <= n && n < len(at) {
+			rows, own, read[n] = append(rows, row), append(own, n), true
 		}
 	}
 	for i, there := range read {
@@ -114,7 +115,7 @@ func (s *State) predictPlayed(ctx context.Context, src *source, from int, at []P
 	for n, i := range others {
 		elsewhere[n] = at[i]
 	}
-	p, err = s.predict(ctx, s.display, src, elsewhere, nil)
+	p, err = s.predict(ctx, s.display, i, elsewhere, false)
 	if err != nil {
 		return out, err
 	}

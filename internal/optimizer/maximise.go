@@ -35,7 +35,7 @@ func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
 		return s.best(ctx, at, known)
 	}
 	found, err := s.highest(ctx, known)
-	if err == nil && s.littleBeside(found) {
+	if err == nil && s.littleLeft(found) {
 		return s.heldApart(ctx, known, found)
 	}
 	return found, err
@@ -48,7 +48,7 @@ func (s *State) highest(ctx context.Context, known Known) (maximum, error) {
 			return found, err
 		}
 	}
-	return s.climb(ctx, s.startingPlaces(s.cfg.before(4)), known)
+	return s.climb(ctx, s.startingPlaces(), known)
 }
 
 // places lists the arms, nil on a continuous space.
@@ -146,7 +146,7 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 			scores, _, err := s.scoreAll(ctx, asPlaces(points), known, draw)
 			return scores, err
 		}}
-	if !s.cfg.before(4) && climbers[0].score.Allowed && s.smooth() {
+	if climbers[0].score.Allowed && s.smooth() {
 		problem.Rise = s.slopes(known, draw).rise(ctx)
 		climbers, err = s.ascend(problem, climbers, draw.Seed+starts)
 	} else {
@@ -328,12 +328,11 @@ func (s *State) screeningPlaces() []Place {
 }
 
 // startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and drawn back to its sides: a maximum often lies
-// on a side or in a corner, where points from within hardly come. Of many points tried only the incumbent is among them, unless all are asked for:
-// what lies around the others is known.
-func (s *State) startingPlaces(all bool) []Place {
+// on a side or in a corner, where points from within hardly come. Of many points tried only the incumbent is among them: what lies around the others is known.
+func (s *State) startingPlaces() []Place {
 	points := s.overhanging(screenPoints, s.cfg.Seed)
 	near := s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
-	if all || near == nil || len(s.history.Rounds) <= fewRounds {
+	if near == nil || len(s.history.Rounds) <= fewRounds {
 		return s.placesFrom(points, near...)
 	}
 	return s.placesOf(points, append(near, s.next.around.U))

@@ -27,8 +27,6 @@ type Config struct {
 	SafeSeeds []Place   // points known to be within every limit, for the algorithms that need them
 	Seed      uint64
 
-	// Generation is the number of the engine whose rules hold, 0 for the present one; see As.
-	Generation int
 	// Paper tells that absent settings mean the published ones.
 	Paper bool
 	// Standardize models (metric − centre)/scale; otherwise readings are modelled as they are, an objective

@@ -109,12 +109,22 @@ func (s *State) chances(e *era, estimates []policy.Estimate, places int, known [
 	return out
 }
 
-// safeEnough is the feasibility probability that a recommendation needs.
+// safeEnough is the feasibility probability from which a point counts as known to be within its limits.
 const safeEnough = 0.9
 
-// Recommendation returns the round of the told, included point with the highest posterior mean reward among those whose
-// feasibility probability is at least 0.9, or 0 if there is none. The error is that of ctx.
+// likelier is the feasibility probability that a recommendation needs: a point more likely to break a limit than to keep them all is no answer.
+const likelier = 0.5
+
+// Recommendation returns the round of the told, included point that is worth most, or 0 if there is none,
+//
+//	argmax { P(x)·(μ_f(x) − m) : P(x) ≥ ½ },   P(x) = Π_j P(g_j(x) ≤ 0),
+//
+// a broken limit counting as m, the least expected reward of such a point: what the next decision compares other places with, in metric units. There is none
+// while some limit's metric was never read. The error is that of ctx.
 func (s *State) Recommendation(ctx context.Context) (int, error) {
+	if !s.everyLimitRead() {
+		return 0, nil
+	}
 	estimates, err := s.lookingBack(ctx)
 	if err != nil {
 		return 0, err
@@ -126,16 +136,26 @@ func (s *State) Recommendation(ctx context.Context) (int, error) {
 		}
 	}
 	chances := s.chances(s.display.era, estimates, len(s.history.Rounds), known)
-	best, round := math.Inf(-1), 0
-	for i, r := range s.history.Rounds {
-		if r.Excluded || !r.Readings[s.cfg.Objective.Metric].Told || chances[i] < safeEnough {
+	told := s.told(s.cfg.Objective.Metric)
+	least := math.Inf(1)
+	for _, n := range told {
+		least = min(least, s.expectedReward(estimates[0].Mean[n-1], estimates[0].SD[n-1]))
+	}
+	most, round := math.Inf(-1), 0
+	for _, n := range told {
+		if chances[n-1] < likelier {
 			continue
 		}
-		if value := s.expectedReward(estimates[0].Mean[i], estimates[0].SD[i]); value > best {
-			best, round = value, i+1
+		if worth := chances[n-1] * (s.expectedReward(estimates[0].Mean[n-1], estimates[0].SD[n-1]) - least); worth > most {
+			most, round = worth, n
 		}
 	}
 	return round, nil
+}
+
+// everyLimitRead tells whether every learned limit's metric has a reading that counts.
+func (s *State) everyLimitRead() bool {
+	return !slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Learned && len(s.told(c.Metric)) == 0 })
 }
 
 // expectedReward is the posterior mean, in metric units and to be made large, of a reward with this estimate.

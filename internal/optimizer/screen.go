@@ -12,12 +12,12 @@ import (
 // pruneFrom is the number of rounds from which screening prunes; below it every point is solved for.
 const pruneFrom = 200
 
-// screened are the places that are still in question, with the posterior means of every target there, exact to rounding, and v(x)ᵀv(x*) for
+// screened are the places that are still in question, with the posterior means of every target there, exact to rounding, and per source v(x)ᵀv(x*) for
 // the incumbent x*, if there is one.
 type screened struct {
 	at        []Place
 	means     [][]float64 // by target
-	explained []float64
+	explained [][]float64
 }
 
 // screen scores places and returns the leaders. Where a policy can say how large a score may be, places are screened by bounds: the variance
@@ -43,13 +43,12 @@ func (s *State) screen(ctx context.Context, at []Place, known Known, draw Draw) 
 
 // screenMeans works out what is known of all places in O(n) each.
 func (s *State) screenMeans(ctx context.Context, at []Place) (screened, error) {
-	all := screened{at: at, means: make([][]float64, len(s.targets))}
+	all := screened{at: at, means: make([][]float64, len(s.targets)), explained: make([][]float64, len(s.next.sources))}
 	for i := range s.next.sources {
 		src := &s.next.sources[i]
 		zs := src.z
-		ahead := s.next.incumbent != nil && s.next.sourceOf[0] == i
-		if ahead {
-			zs = append(zs[:len(zs):len(zs)], s.next.incumbent.solved)
+		if s.next.incumbent != nil {
+			zs = append(zs[:len(zs):len(zs)], s.next.incumbent.solved[i])
 		}
 		of, err := predictMeans(ctx, src.data, s.inputs(src.kernel, at), zs)
 		if err != nil {
@@ -58,8 +57,8 @@ func (s *State) screenMeans(ctx context.Context, at []Place) (screened, error) {
 		for n, k := range src.targets {
 			all.means[k] = of[n]
 		}
-		if ahead {
-			all.explained = of[len(of)-1]
+		if s.next.incumbent != nil {
+			all.explained[i] = of[len(of)-1]
 		}
 	}
 	return all, nil
@@ -67,7 +66,7 @@ func (s *State) screenMeans(ctx context.Context, at []Place) (screened, error) {
 
 // keep leaves out the places whose bound is below a score.
 func (c screened) keep(bounds []search.Score, least search.Score) screened {
-	kept := screened{means: make([][]float64, len(c.means))}
+	kept := screened{means: make([][]float64, len(c.means)), explained: make([][]float64, len(c.explained))}
 	for i, bound := range bounds {
 		if least.Above(bound) {
 			continue
@@ -78,8 +77,10 @@ func (c screened) keep(bounds []search.Score, least search.Score) screened {
 				kept.means[k] = append(kept.means[k], c.means[k][i])
 			}
 		}
-		if c.explained != nil {
-			kept.explained = append(kept.explained, c.explained[i])
+		for k := range c.explained {
+			if c.explained[k] != nil {
+				kept.explained[k] = append(kept.explained[k], c.explained[k][i])
+			}
 		}
 	}
 	return kept
@@ -105,7 +106,7 @@ func (s *State) prune(ctx context.Context, from screened, rows int, known Known,
 		return from, err
 	}
 	list := leaders(probe, exact, starts)
-	least := list[len(list)-1].score
+	least := list[min(s.effort().fine, len(list))-1].score // what is polished to the end
 	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
 	least.Tie = math.Inf(-1)
 	return from.keep(bounds, least), nil
@@ -115,6 +116,7 @@ func (s *State) prune(ctx context.Context, from screened, rows int, known Known,
 func (s *State) boundScores(ctx context.Context, of screened, rows int, known Known, draw Draw) ([]search.Score, error) {
 	sight := s.bareSight(s.next, draw)
 	estimates := s.givenEstimates(s.next, of.at, known.at(of.at))
+	sight.Rival = s.rival(s.next, of.at)
 	for i := range s.next.sources {
 		src := &s.next.sources[i]
 		inputs := s.inputs(src.kernel, of.at)
@@ -128,10 +130,11 @@ func (s *State) boundScores(ctx context.Context, of screened, rows int, known Kn
 			shift(mean, s.next.transforms[k].shift)
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
 		}
-		if of.explained != nil && s.next.sourceOf[0] == i {
-			together := s.next.incumbent.together(src, inputs, of.explained)
-			sight.Lead = s.next.incumbent.lead(inputs, estimates[0].Mean, predicted{variances: variances, together: together})
-			sight.Again = s.next.incumbent.again
+		if sight.Rival != nil {
+			together := s.next.incumbent.together(i, src.data.Kernel(), inputs, of.explained[i])
+			for _, k := range src.targets {
+				sight.Rival.Together[k] = together
+			}
 		}
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]

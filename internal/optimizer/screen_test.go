@@ -14,7 +14,7 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 		if algorithm == "log-cei" && state.next.incumbent == nil {
 			t.Fatal("no round is an incumbent")
 		}
-		at := state.startingPlaces(true)
+		at := state.startingPlaces()
 		scores, _, err := state.scoreAll(background, at, Known{}, state.draw(state.Round()))
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +31,7 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 			continue
 		}
 		left := sure(state.screenMeans(background, at))
-		if left = sure(state.prune(background, left, 64, Known{}, state.draw(state.Round()))); len(left.at) > len(at)/2 {
+		if left = sure(state.prune(background, left, 64, Known{}, state.draw(state.Round()))); len(left.at) > 2*len(at)/3 {
 			t.Errorf("%s: %d of %d places are left after the first bound", algorithm, len(left.at), len(at))
 		}
 	}

@@ -23,7 +23,7 @@ type shortlist struct {
 
 // shorten returns the shortlist of the next decision, nil where the search needs none: that of the prior state, if it is the same.
 func (s *State) shorten() *shortlist {
-	if s.arms != nil || s.traits.LooksAtAll || s.cfg.before(4) || s.next.sourceOf[0] < 0 {
+	if s.arms != nil || s.traits.LooksAtAll || s.next.sourceOf[0] < 0 {
 		return nil
 	}
 	src := &s.next.sources[s.next.sourceOf[0]]

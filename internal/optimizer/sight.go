@@ -10,29 +10,36 @@ import (
 // estimate is the posterior of every target at some places, in modelled units, margins included. known gives the values
 // of given constraints: known(j, i) is constraint j at place i in metric units; nil leaves their means 0.
 func (s *State) estimate(ctx context.Context, v *view, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	out, _, err := s.compare(ctx, v, at, known)
-	return out, err
+	out := s.givenEstimates(v, at, known)
+	for i := range v.sources {
+		p, err := s.predict(ctx, v, i, at, false)
+		if err != nil {
+			return nil, err
+		}
+		v.take(&v.sources[i], p, out)
+	}
+	return out, nil
 }
 
-// compare is estimate, with the lead over the incumbent, nil where there is none.
-func (s *State) compare(ctx context.Context, v *view, at []Place, known func(j, i int) float64) (out []policy.Estimate, lead *policy.Estimate, err error) {
-	out = s.givenEstimates(v, at, known)
+// compare is estimate, with the places beside the incumbent; the rival is nil where there is none.
+func (s *State) compare(ctx context.Context, v *view, at []Place, known func(j, i int) float64) ([]policy.Estimate, *policy.Rival, error) {
+	rival := s.rival(v, at)
+	if rival == nil {
+		out, err := s.estimate(ctx, v, at, known)
+		return out, nil, err
+	}
+	out := s.givenEstimates(v, at, known)
 	for i := range v.sources {
-		src := &v.sources[i]
-		with := v.incumbent
-		if v.sourceOf[0] != i {
-			with = nil
-		}
-		p, err := s.predict(ctx, v, src, at, with)
+		p, err := s.predict(ctx, v, i, at, true)
 		if err != nil {
 			return nil, nil, err
 		}
-		v.take(src, p, out)
-		if with != nil {
-			lead = with.lead(s.inputs(src.kernel, at), out[0].Mean, p)
+		v.take(&v.sources[i], p, out)
+		for _, k := range v.sources[i].targets {
+			rival.Together[k] = p.together
 		}
 	}
-	return out, lead, nil
+	return out, rival, nil
 }
 
 // take turns what a source predicts into estimates of its targets.
@@ -83,14 +90,12 @@ func shift(values []float64, by float64) {
 
 // sight is what the algorithm sees at some places when it makes the decision of view v.
 func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
-	estimates, lead, err := s.compare(ctx, v, at, known)
+	estimates, rival, err := s.compare(ctx, v, at, known)
 	if err != nil {
 		return nil, err
 	}
 	sight := s.sightFrom(ctx, v, at, known, draw, estimates)
-	if lead != nil {
-		sight.Lead, sight.Again = lead, v.incumbent.again
-	}
+	sight.Rival = rival
 	return sight, nil
 }
 

@@ -36,7 +36,7 @@ func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
 // blind tells that a policy which weighs what was read would have nothing to weigh: its first design goes on until the first reading, so that a plate of fifty
 // asked for at once is fifty places.
 func (s *State) blind() bool {
-	if s.cfg.before(4) || s.traits.Incumbent == nil {
+	if s.traits.Incumbent == nil {
 		return false
 	}
 	return !slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
@@ -71,10 +71,10 @@ func (s *State) decision(ctx context.Context, at Place, known Known, draw Draw) 
 		}
 	}
 	d.FeasibilityProbability = chances[0]
-	if lead, best := sight.Lead, s.next.incumbent; lead != nil {
-		improvement := policy.ExpectedImprovement(lead.Mean[0], lead.SD[0])
-		t := s.next.transforms[0]
-		d.ExpectedImprovement, d.Incumbent = math.Abs(t.metric(best.mean+improvement)-t.metric(best.mean)), best.round
+	if sight.Rival != nil {
+		best, t := s.next.incumbent, s.next.transforms[0]
+		improvement := policy.ExpectedGain(sight, 0)
+		d.ExpectedImprovement, d.Incumbent = math.Abs(t.metric(best.mean[0]+improvement)-t.metric(best.mean[0])), best.round
 	}
 	return d, nil
 }
@@ -100,11 +100,7 @@ func (s *State) knownRows(places []Place, known Known) [][]float64 {
 // firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm nearest to it that has not been tried. What would break a
 // limit of known form is passed over as long as something else is left.
 func (s *State) firstDesign(ctx context.Context, known Known) (Decision, error) {
-	keeps := func(Place) bool { return true }
-	if !s.cfg.before(4) {
-		keeps = s.keepsKnownLimits(known)
-	}
-	place, ok := s.designPlace(keeps)
+	place, ok := s.designPlace(s.keepsKnownLimits(known))
 	if !ok {
 		return Decision{}, ErrNoneAllowed
 	}

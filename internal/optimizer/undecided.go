@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Undecided is a point that looks better than what is recommended and within every limit, without being known to be.
+// Undecided is a point of which it is not known enough that it is within every limit: what is recommended, where its feasibility probability is below 0.9, else one that looks better.
 type Undecided struct {
 	Round  int // 0: there is none
 	Chance float64
@@ -17,11 +17,11 @@ type Undecided struct {
 // mostReadings is how many further readings are thought of.
 const mostReadings = 1000
 
-// Undecided returns the round of the told, included point with the highest posterior mean reward among those where the mean of every cost is
-// within its limit, if it is not probable enough to be recommended. The error is that of ctx.
+// Undecided returns the recommended round if its point is not known enough to be within every limit, and otherwise that of the told, included point of the largest expected
+// reward, more than the recommended one's, among those where the mean of every cost is within its limit, if that is not known enough. The error is that of ctx.
 func (s *State) Undecided(ctx context.Context) (Undecided, error) {
 	recommended, err := s.Recommendation(ctx)
-	if err != nil {
+	if err != nil || !s.everyLimitRead() {
 		return Undecided{}, err
 	}
 	estimates, err := s.lookingBack(ctx)
@@ -31,14 +31,15 @@ func (s *State) Undecided(ctx context.Context) (Undecided, error) {
 	best, found := math.Inf(-1), Undecided{}
 	if recommended > 0 {
 		best = s.expectedReward(estimates[0].Mean[recommended-1], estimates[0].SD[recommended-1])
+		found = Undecided{Round: recommended, Chance: s.chanceAfter(recommended, 0, false)}
 	}
-	for i, r := range s.history.Rounds {
-		if r.Excluded || !r.Readings[s.cfg.Objective.Metric].Told || !(s.chanceAfter(i+1, 0, true) > 0) {
-			continue
-		}
-		chance := s.chanceAfter(i+1, 0, false)
-		if value := s.expectedReward(estimates[0].Mean[i], estimates[0].SD[i]); value > best && chance < safeEnough {
-			best, found = value, Undecided{Round: i + 1, Chance: chance}
+	if recommended == 0 || found.Chance >= safeEnough {
+		found = Undecided{}
+		for _, n := range s.told(s.cfg.Objective.Metric) {
+			chance := s.chanceAfter(n, 0, false)
+			if value := s.expectedReward(estimates[0].Mean[n-1], estimates[0].SD[n-1]); value > best && chance < safeEnough && s.chanceAfter(n, 0, true) > 0 {
+				best, found = value, Undecided{Round: n, Chance: chance}
+			}
 		}
 	}
 	if found.Round > 0 {

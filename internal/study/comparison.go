@@ -26,7 +26,7 @@ type comparison struct {
 
 // run replays the decision and notes what differs.
 func (c *comparison) run(ctx context.Context) error {
-	state, err := c.seen.replayed(ctx, c.chosen.Number, c.chosen.Engine)
+	state, err := c.seen.replayed(ctx, c.chosen.Number)
 	if err != nil {
 		return err
 	}

@@ -187,7 +187,16 @@ type Verification struct {
 	Checked      int          `json:"checked"`
 	Different    []Difference `json:"different"`
 	LedgerIntact bool         `json:"ledger_intact"`
+	// Rules tells whether the program still has the rules of every engine that decided; Unchecked counts the decisions of those it no longer has, which were not replayed.
+	Rules     string `json:"rules" enum:"present,gone"`
+	Unchecked int    `json:"unchecked"`
 }
+
+// What Verification.Rules says.
+const (
+	RulesPresent = "present"
+	RulesGone    = "gone"
+)
 
 type Difference struct {
 	Number   int    `json:"number"`

@@ -18,7 +18,8 @@ const mostDifferences = 1000
 type verifier struct {
 	last      ledger.Event // the last one walked; its Seq is 0 before the first
 	base      int64        // the event that the last decision had seen
-	checked   []int64
+	checked   []int64      // decisions replayed
+	gone      []int64      // decisions of other engines, whose rules the program no longer has
 	different []found
 	broken    int64 // the event from which on the hashes do not hold, 0 for none
 	ended     int64 // the event at which the ledger could no longer be followed, 0 for none
@@ -39,15 +40,17 @@ type replaying struct {
 	pending []optimizer.Round   // chosen after snap
 	history *optimizer.History  // of snap, nil until it is needed
 	state   *optimizer.State
-	under   *design.Compiled  // what state was replayed under
-	rules   *optimizer.Config // those of the engine that decided
-	values  ledger.Resolver   // of all events walked
+	under   *design.Compiled // what state was replayed under
+	values  ledger.Resolver  // of all events walked
 }
 
 // outcome is what was found up to event version, which must have been walked.
 func (v *verifier) outcome(version int64) Verification {
-	out := Verification{Different: []Difference{}, LedgerIntact: v.broken == 0 || v.broken > version,
-		Checked: sort.Search(len(v.checked), func(i int) bool { return v.checked[i] > version })}
+	upTo := func(seqs []int64) int { return sort.Search(len(seqs), func(i int) bool { return seqs[i] > version }) }
+	out := Verification{Different: []Difference{}, LedgerIntact: v.broken == 0 || v.broken > version, Checked: upTo(v.checked), Rules: RulesPresent}
+	if out.Unchecked = upTo(v.gone); out.Unchecked > 0 {
+		out.Rules = RulesGone
+	}
 	for _, f := range v.different {
 		if f.seq <= version {
 			out.Different = append(out.Different, f.difference)
@@ -154,7 +157,11 @@ func (v *verifier) event(ctx context.Context, e ledger.Event) error {
 			return err
 		}
 		v.base = chosen.Seen
-		if chosen.Decision != nil {
+		switch {
+		case chosen.Decision == nil:
+		case chosen.Engine != optimizer.Engine:
+			v.gone = append(v.gone, e.Seq)
+		default:
 			replayed := comparison{chosen: chosen, seen: &v.kept}
 			if err := replayed.run(ctx); err != nil {
 				return err
@@ -225,8 +232,8 @@ func (k *replaying) advance(seq int64) error {
 	return nil
 }
 
-// replayed is the state that decision number was made from, under the rules of the engine that made it.
-func (k *replaying) replayed(ctx context.Context, number int, engine string) (*optimizer.State, error) {
+// replayed is the state that decision number was made from.
+func (k *replaying) replayed(ctx context.Context, number int) (*optimizer.State, error) {
 	c := k.snap.Compiled()
 	if k.history == nil {
 		k.history = k.snap.History(c)
@@ -238,14 +245,13 @@ func (k *replaying) replayed(ctx context.Context, number int, engine string) (*o
 	h := &optimizer.History{Rounds: append(rounds, k.pending...), Fits: ledger.FitsUnder(c, k.fits)}
 	var state *optimizer.State
 	var err error
-	rules := c.Config.As(engine)
-	if k.state != nil && k.under == c && k.rules.Generation == rules.Generation {
+	if k.state != nil && k.under == c {
 		state, err = k.state.Extend(ctx, h)
 	} else {
-		state, err = optimizer.Replay(ctx, rules, h)
+		state, err = optimizer.Replay(ctx, c.Config, h)
 	}
 	if err == nil { // otherwise what was there may still be extended when the walk goes on
-		k.state, k.under, k.rules = state, c, rules
+		k.state, k.under = state, c
 	}
 	return state, err
 }

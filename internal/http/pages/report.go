@@ -153,6 +153,9 @@ func (s *Site) verificationLines(v visit) []string {
 		outcome = "verified"
 	}
 	line := fmt.Sprintf("%s %s up to ledger entry %d: %s replayed, hash %s", outcome, exact(last.at), last.version, count(last.outcome.Checked, "decision", "decisions"), last.hash)
+	if n := last.outcome.Unchecked; n > 0 {
+		line += fmt.Sprintf("; %s made by rules that this program no longer has", count(n, "decision was", "decisions were"))
+	}
 	if last.version < v.snap.Version {
 		line += fmt.Sprintf("; the %s after that not yet", count(int(v.snap.Version-last.version), "entry", "entries"))
 	}

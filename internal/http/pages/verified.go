@@ -158,6 +158,9 @@ func (s *Site) verified(v visit, now *ledger.Snapshot) templates.Verified {
 	}
 	shown.OK, shown.At, shown.Hash = last.outcome.OK, stamp(last.at, v.now), last.hash
 	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.version, count(last.outcome.Checked, "decision", "decisions"))
+	if n := last.outcome.Unchecked; n > 0 {
+		shown.Text += " " + count(n, "decision was", "decisions were") + " made by rules that this program no longer has."
+	}
 	if since := now.Version - last.version; since > 0 {
 		shown.Since = count(int(since), "entry has", "entries have") + " been added since."
 	}
@@ -165,7 +168,21 @@ func (s *Site) verified(v visit, now *ledger.Snapshot) templates.Verified {
 		shown.Different = append(shown.Different, "The ledger’s hashes do not follow from each other: an entry was changed, or one is missing.")
 	}
 	for _, d := range last.outcome.Different {
-		shown.Different = append(shown.Different, fmt.Sprintf("Trial %d, %s: the ledger has %v, the replay gives %v.", d.Number, d.Field, d.Stored, d.Replayed))
+		shown.Different = append(shown.Different, fmt.Sprintf("Trial %d, %s: the ledger has %s, the replay gives %s.", d.Number, d.Field, plainly(d.Stored), plainly(d.Replayed)))
 	}
 	return shown
+}
+
+// plainly writes what a difference holds, a number as people write it.
+func plainly(value any) string {
+	switch x := value.(type) {
+	case *float64:
+		if x == nil {
+			return "nothing"
+		}
+		return number(*x)
+	case float64:
+		return number(x)
+	}
+	return fmt.Sprint(value)
 }

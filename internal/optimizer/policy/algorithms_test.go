@@ -356,21 +356,3 @@ func TestViolationBounds(t *testing.T) {
 		t.Error("a constant width promises a bound")
 	}
 }
-
-// TestALuckyReadingMakesNoIncumbent has three played points within their limit by the mean, the best of which is in doubt.
-func TestALuckyReadingMakesNoIncumbent(t *testing.T) {
-	t.Parallel()
-	played := &Sight{Reward: Estimate{Mean: []float64{1, 3, 2}}, Costs: []Estimate{{Mean: []float64{-1, -1, -1}}}}
-	if got := likelyBest(played); got != 1 {
-		t.Errorf("where readings say all the incumbent is %d, want 1", got)
-	}
-	chances := []float64{1, 0.89, 0.9}
-	played.Chance = func(i int) float64 { return chances[i] }
-	if got := likelyBest(played); got != 2 {
-		t.Errorf("where readings vary the incumbent is %d, want 2", got)
-	}
-	chances[0], chances[2] = 0.5, 0.5
-	if got := likelyBest(played); got != -1 {
-		t.Errorf("where nothing is sure the incumbent is %d, want none", got)
-	}
-}

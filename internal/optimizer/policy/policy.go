@@ -37,18 +37,22 @@ type Sight struct {
 	Multipliers []float64
 	Reward      Estimate
 	Costs       []Estimate
-	// Lead is the posterior of f(x) − f(x*), x* the incumbent, both uncertain together; nil for algorithms without one, and while
-	// there is none.
-	Lead *Estimate
-	// Again is what asking x* again is worth, in units of the reward: readings vary, and it is not certain to be within every limit. 0 where a
-	// reading would teach nothing.
-	Again float64
-	// Chance returns the probability of a point played to be within every learned limit, which takes a while; nil where readings do not vary.
-	Chance func(i int) float64
-	Given  []bool // per cost: its value is known at the decision
-	Draw   Draw
-	Past   []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
-	Set    *Set   // for algorithms that look at the whole set of candidates; nil for the others
+	// Rival is what the places are compared with; nil for algorithms without an incumbent, and while there is none.
+	Rival *Rival
+	Given []bool // per cost: its value is known at the decision
+	Draw  Draw
+	Past  []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
+	Set   *Set   // for algorithms that look at the whole set of candidates; nil for the others
+}
+
+// Rival is the incumbent x*, the point that would be recommended, beside the places in sight. Slices are per target.
+type Rival struct {
+	Mean, SD []float64   // the posterior at x*
+	Together [][]float64 // the posterior covariance of the target at each place and at x*
+	Noise    [][]float64 // λ of one more reading of the target at each place
+	Least    float64     // the least mean reward of a point played: what breaking a limit counts as
+	Itself   []bool      // which of the places are x*
+	Again    float64     // what reading x* once more is worth, over its chance to keep all limits, in units of the reward
 }
 
 // Estimate is a posterior at the places in sight: mean and standard deviation of the latent function. A cost whose value is given has SD 0.

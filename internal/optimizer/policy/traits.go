@@ -25,9 +25,11 @@ type Traits struct {
 	Slopes func(s *Sight) Slopes
 	// First returns the earliest round whose data enter decision t; nil for an algorithm that never forgets.
 	First func(t int) int
-	// Incumbent returns which of the points played, whose posterior means are in sight (no deviations), the others are compared with in
-	// Sight.Lead, −1 for none.
-	Incumbent func(played *Sight) int
+	// Incumbent returns which of the points played, whose posterior means are in sight (no deviations), the others are compared with as
+	// Sight.Rival, −1 for none; look gives the sight of one of them with its deviations. Again returns what reading it once more is worth, beside
+	// others played that are in sight, noise being λ of a reading there per target.
+	Incumbent func(played *Sight, look func(i int) *Sight) int
+	Again     func(others *Sight, noise []float64) float64
 	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
 	Draws func(seed uint64, beta []float64) []float64
 	// Drawn returns, of an algorithm that draws whole functions, the standardised draws (draw − μ)/σ at the chosen place i, to keep
@@ -57,12 +59,12 @@ func (t Traits) Earliest(decision int) int {
 	return max(t.First(decision), 1)
 }
 
-// Slopes are derivatives of scores, each estimate holding at place i those of the score there by its mean and by its deviation. Lead is nil
-// where Sight.Lead is.
+// Slopes are derivatives of scores, each estimate holding at place i those of the score there by its mean and by its deviation, and Together, per target,
+// those by the covariance with the rival; nil where Sight.Rival is.
 type Slopes struct {
-	Reward Estimate
-	Costs  []Estimate
-	Lead   *Estimate
+	Reward   Estimate
+	Costs    []Estimate
+	Together [][]float64
 }
 
 // Censoring is how late responses count.

@@ -127,6 +127,35 @@ func valueOf(s Scores) float64 {
 	return s.Fallback[0]
 }
 
+// someRival draws what the places in sight are compared with, of correlations that a posterior could have.
+func someRival(random *rand.Rand, s *Sight) *Rival {
+	r := &Rival{Least: -3}
+	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
+		r.Mean, r.SD = append(r.Mean, random.NormFloat64()), append(r.SD, random.Float64())
+		together, noise := make([]float64, len(e.SD)), make([]float64, len(e.SD))
+		for i, sd := range e.SD {
+			together[i], noise[i] = 0.99*random.Float64()*sd*r.SD[k], random.ExpFloat64()
+		}
+		r.Together, r.Noise = append(r.Together, together), append(r.Noise, noise)
+	}
+	r.Mean[0] = max(r.Mean[0], r.Least)
+	r.Itself = make([]bool, len(s.Reward.Mean))
+	return r
+}
+
+// shrink makes the deviations in sight smaller, as far as the covariances with the rival let it.
+func shrink(random *rand.Rand, s *Sight) {
+	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
+		for i := range e.SD {
+			least := 0.0
+			if s.Rival != nil {
+				least = s.Rival.Together[k][i] / s.Rival.SD[k]
+			}
+			e.SD[i] = least + random.Float64()*(e.SD[i]-least)
+		}
+	}
+}
+
 // TestUpperScores holds that what an algorithm says its score is at most is never exceeded by the score with smaller deviations.
 func TestUpperScores(t *testing.T) {
 	t.Parallel()
@@ -135,18 +164,15 @@ func TestUpperScores(t *testing.T) {
 		a := made(t, "log-cei", settings, studyOf(1))
 		for range 5000 {
 			s := line(0, []float64{0}, []float64{1}, []float64{2 * random.NormFloat64()}, []float64{random.Float64()})
-			s.Lead = &Estimate{Mean: []float64{2 * random.NormFloat64()}, SD: []float64{random.Float64()}}
+			s.Rival = someRival(random, s)
 			if random.IntN(4) == 0 {
-				s.Lead = nil
+				s.Rival = nil
 			}
 			upper := a.Traits().Upper(s)
-			s.Costs[0].SD[0] *= random.Float64()
-			if s.Lead != nil {
-				s.Lead.SD[0] *= random.Float64()
-			}
+			shrink(random, s)
 			score := a.Score(s)
 			if allowed(score) && !allowed(upper) || allowed(score) == allowed(upper) && valueOf(score) > valueOf(upper)+1e-12*max(1, -valueOf(upper)) {
-				t.Fatalf("%s: a score of %g is bounded by %g: %+v, lead %+v", settings, valueOf(score), valueOf(upper), s, s.Lead)
+				t.Fatalf("%s: a score of %g is bounded by %g: %+v, rival %+v", settings, valueOf(score), valueOf(upper), s, s.Rival)
 			}
 		}
 	}

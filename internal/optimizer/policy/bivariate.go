@@ -1,0 +1,58 @@
+package policy
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/integrate/quad"
+)
+
+const (
+	// mostCorrelated keeps the densities of two variables finite.
+	mostCorrelated = 1 - 1e-9
+	// leastChance is the smallest chance that another is divided by.
+	leastChance = 1e-12
+	// legendreCount is how many points the integral is taken at; with 20 the error is below 1e-6 for correlations up to .99 (TestChanceGiven).
+	legendreCount = 20
+)
+
+var legendreNodes, legendreWeights = func() (x, w []float64) {
+	x, w = make([]float64, legendreCount), make([]float64, legendreCount)
+	quad.Legendre{}.FixedLocations(x, w, -1, 1)
+	return x, w
+}()
+
+func bind(correlation float64) float64 {
+	return max(-mostCorrelated, min(correlation, mostCorrelated))
+}
+
+// chanceGiven is Φ₂(a, b; r)/Φ(a), the probability that B ≤ b where A ≤ a, for standard normal A and B of correlation r, at least leastChance:
+//
+//	Φ₂(a, b; r) = Φ(a)Φ(b) + (1/2π) ∫₀^{asin r} exp(−(a² + b² − 2ab sin θ)/(2 cos² θ)) dθ
+//
+// (Drezner, Wesolowsky, On the Computation of the Bivariate Normal Integral, 1990). Φ(a) is taken into the exponent, so that the quotient keeps its digits in the tails.
+func chanceGiven(a, b, r float64) float64 {
+	if r == 0 || math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return max(normal(b), leastChance)
+	}
+	if a == b && r >= mostCorrelated {
+		return 1
+	}
+	half, scale, sum := math.Asin(r)/2, logNormal(a), 0.0
+	for n, x := range legendreNodes {
+		sin, cos := math.Sincos(half * (1 + x))
+		sum += legendreWeights[n] * math.Exp(-(a*a+b*b-2*a*b*sin)/(2*cos*cos)-scale)
+	}
+	return max(leastChance, min(normal(b)+half*sum/(2*math.Pi), 1))
+}
+
+// slopesOfChance are the derivatives of ln chanceGiven by a, b and r.
+func slopesOfChance(a, b, r float64) (byA, byB, byR float64) {
+	if math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return 0, 0, 0
+	}
+	value, scale, rest := chanceGiven(a, b, r), logNormal(a), math.Sqrt(1-r*r)
+	byA = math.Exp(logDensity(a)-scale) * (normal((b-r*a)/rest)/value - 1)
+	byB = math.Exp(logDensity(b)-scale+logNormal((a-r*b)/rest)) / value
+	byR = math.Exp(-(a*a+b*b-2*r*a*b)/(2*rest*rest)-scale) / (2 * math.Pi * rest * value)
+	return byA, byB, byR
+}

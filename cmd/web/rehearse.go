@@ -107,6 +107,7 @@ func readRehearsal(args []string) (r rehearsing, done bool, err error) {
 	set.IntVar(&r.base.Delay, "delay", 0, "further requests before the results of one are told")
 	set.StringVar(&r.base.Noise.Kind, "noise", rehearsal.OwnNoise, strings.Join(rehearsal.NoiseKinds, ", ")+": own draws a real reading of the setting, or the simulator's noise")
 	set.Float64Var(&r.base.Noise.Size, "noise-size", 0.1, "of gaussian noise and outliers, in standard deviations of the metric over the settings")
+	set.StringVar((*string)(&r.base.Told), "told", string(rehearsal.ToldNone), "what is told of a reading's standard deviation: none, true, low (a third of it) or high (three times it)")
 	set.StringVar(&r.against, "against", "", "the label that the others are compared with; absent: the first")
 	set.StringVar(&r.folder, "out", "rehearsal", "folder to write to")
 	set.IntVar(&r.workers, "workers", runtime.GOMAXPROCS(0), "how many games to play at once")

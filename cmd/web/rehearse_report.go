@@ -66,8 +66,8 @@ func (r rehearsing) report(games []planned) error {
 // page is the report in Markdown.
 func (r rehearsing) page(all []contest) []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g.\nMean ± standard error over the seeds; settings are judged by their truth.\n",
-		r.seeds, r.first, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise.Kind, r.base.Noise.Size)
+	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\nMean ± standard error over the seeds; settings are judged by their truth.\n",
+		r.seeds, r.first, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise.Kind, r.base.Noise.Size, r.base.Told)
 	for _, c := range all {
 		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.problem.Name, scaleWords(c.problem.Scale))
 		r.tableOf(&out, func(label string, f rehearsal.Figure) string {
@@ -202,10 +202,11 @@ func (r rehearsing) rehearsalSummary(all []contest) ([]byte, error) {
 		Seeds                     int
 		Start, Asks, Batch, Delay int
 		Noise                     rehearsal.Noise
+		Told                      rehearsal.Told
 		Against                   string
 		Problems                  map[string]part
 		Overall                   part
-	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.against, map[string]part{}, part{Algorithms: r.judge(all)}}
+	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.base.Told, r.against, map[string]part{}, part{Algorithms: r.judge(all)}}
 	for _, c := range all {
 		out.Problems[c.problem.Name] = part{scaleWords(c.problem.Scale), r.judge([]contest{c})}
 	}

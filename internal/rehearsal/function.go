@@ -21,6 +21,7 @@ func NewFunction(name string) (*Problem, error) {
 		Name: name, Study: found.Definition(), fingerprint: "simulator " + name,
 		truth: func(at design.Settings, _ *int) Values { return found.Truth(at) },
 		read:  func(at design.Settings, _ *int, random *rand.Rand) Values { return found.Read(at, random) },
+		own:   func(design.Settings, *int) Values { return found.StdDev() },
 	}
 	p.Study.Name = name
 	p.draw = f.draw

@@ -27,6 +27,7 @@ type Game struct {
 	Batch     int // trials asked for at once; their results are told before the next request
 	Delay     int // further requests before the results of one are told
 	Noise     Noise
+	Told      Told // of the standard deviation of a reading
 	Seed      uint64
 }
 
@@ -35,6 +36,7 @@ type Trial struct {
 	Settings  design.Settings `json:"settings"`
 	Candidate *int            `json:"candidate,omitempty"`
 	Read      Values          `json:"read"`
+	Told      Values          `json:"told,omitempty"` // standard deviations told with it
 	Truth     Values          `json:"truth"`
 	Feasible  bool            `json:"feasible"` // in truth
 	Known     bool            `json:"known"`    // the setting had been tried or asked for before
@@ -59,10 +61,10 @@ type Record struct {
 // builds of one engine apart.
 func (g Game) Key(program string) (string, error) {
 	text, err := json.Marshal(struct {
-		Engine, Program, Truth           string
-		Study                            design.Definition
-		Start, Asks, Batch, Delay, Noise any
-	}{optimizer.Engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise})
+		Engine, Program, Truth                 string
+		Study                                  design.Definition
+		Start, Asks, Batch, Delay, Noise, Told any
+	}{optimizer.Engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise, g.Told})
 	if err != nil {
 		return "", err
 	}
@@ -92,6 +94,9 @@ func (g Game) Check() error {
 		return fmt.Errorf("a noise of %g standard deviations is impossible; it must be at least 0", g.Noise.Size)
 	case g.Seed > design.MaxSeed:
 		return fmt.Errorf("seed %d is too large; it must be at most %d", g.Seed, uint64(design.MaxSeed))
+	}
+	if err := g.Told.check(g.Problem, g.Noise); err != nil {
+		return err
 	}
 	_, err := g.definition().Check()
 	return err
@@ -162,29 +167,33 @@ func (p *player) visit(at design.Settings, candidate *int) Trial {
 		Truth: truth, Feasible: p.Problem.feasible(truth),
 	}
 	t.Read = p.Problem.reading(at, candidate, p.visits[key], p.Noise, p.Seed)
+	t.Told = p.Game.Told.of(p.Problem.deviation(at, candidate, p.Noise))
 	p.visits[key]++
 	return t
 }
 
-// start imports rows drawn by seed, as a lab brings what it has measured before.
+// start imports rows drawn by seed, as a lab brings what it has measured before, and tells what was read in them: a table has no place for standard
+// deviations.
 func (p *player) start(ctx context.Context, snap *ledger.Snapshot) error {
 	if p.Start == 0 {
 		return nil
 	}
 	var trials []*ledger.Trial
+	var results []study.NumberedTelling
 	for _, at := range p.Problem.draw(p.Start, rand.New(rand.NewPCG(p.Seed, 0))) {
-		trials = append(trials, &ledger.Trial{Parameters: at, Metrics: map[string]ledger.Measurement{}})
+		trials = append(trials, &ledger.Trial{Parameters: at})
 		t := p.visit(at, p.Problem.candidate(at))
 		p.record.Start = append(p.record.Start, t)
-		for name, x := range t.Read {
-			trials[len(trials)-1].Metrics[name] = ledger.Measurement{Value: x}
-		}
+		results = append(results, telling(len(trials), t))
 	}
 	var table bytes.Buffer
 	if err := study.WriteCSV(&table, snap.Definition, trials, nil); err != nil {
 		return err
 	}
-	_, err := p.service.ImportCSV(ctx, p.by(), p.id, &table, study.ImportOptions{})
+	if _, err := p.service.ImportCSV(ctx, p.by(), p.id, &table, study.ImportOptions{}); err != nil {
+		return err
+	}
+	_, err := p.service.TellMany(ctx, p.by(), p.id, results)
 	return err
 }
 
@@ -203,18 +212,23 @@ func (p *player) ask(ctx context.Context) error {
 		t := p.visit(chosen.Parameters, chosen.Candidate)
 		t.Reason, t.Seconds = chosen.Decision.Reason, took
 		p.record.Asks = append(p.record.Asks, t)
-		results = append(results, study.NumberedTelling{Number: n, Telling: ledger.Telling{Metrics: readings(t.Read)}})
+		results = append(results, telling(n, t))
 	}
 	p.waiting = append(p.waiting, results)
 	return nil
 }
 
-func readings(v Values) map[string]ledger.Reading {
-	out := map[string]ledger.Reading{}
-	for name, x := range v {
-		out[name] = ledger.Reading{Value: x}
+// telling is what a lab says of a trial.
+func telling(number int, t Trial) study.NumberedTelling {
+	metrics := map[string]ledger.Reading{}
+	for name, x := range t.Read {
+		reading := ledger.Reading{Value: x}
+		if sd, told := t.Told[name]; told {
+			reading.StdDev = &sd
+		}
+		metrics[name] = reading
 	}
-	return out
+	return study.NumberedTelling{Number: number, Telling: ledger.Telling{Metrics: metrics}}
 }
 
 // tell reports the results of all requests but the last few.

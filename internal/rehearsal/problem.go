@@ -26,7 +26,9 @@ type Problem struct {
 	metrics     []string
 	truth       func(at design.Settings, candidate *int) Values
 	read        func(at design.Settings, candidate *int, random *rand.Rand) Values
-	draw        func(count int, random *rand.Rand) []design.Settings // rows to begin with
+	// own is the standard deviation of what read adds to the truth, by metric; nil where nobody knows it.
+	own  func(at design.Settings, candidate *int) Values
+	draw func(count int, random *rand.Rand) []design.Settings // rows to begin with
 }
 
 // Values are numbers by metric.
@@ -131,6 +133,24 @@ func (p *Problem) reading(at design.Settings, candidate *int, nth int, noise Noi
 		v[m] += size * random.NormFloat64()
 	}
 	return v
+}
+
+// deviation is the standard deviation of what a reading adds to the truth, by metric: of outliers that of the readings that are not wrong, as an
+// instrument's maker states it. nil where nobody knows it.
+func (p *Problem) deviation(at design.Settings, candidate *int, noise Noise) Values {
+	switch {
+	case noise.Kind == OwnNoise && p.own == nil:
+		return nil
+	case noise.Kind == OwnNoise:
+		return p.own(at, candidate)
+	}
+	sd := Values{}
+	for _, m := range p.metrics {
+		if noise.Kind != NoNoise {
+			sd[m] = noise.Size * p.Spread[m]
+		}
+	}
+	return sd
 }
 
 // hashOf tells readings apart.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,13 +71,11 @@ func (r rehearsing) page(all []contest) []byte {
 		r.seeds, r.first, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise.Kind, r.base.Noise.Size, r.base.Told)
 	for _, c := range all {
 		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.problem.Name, scaleWords(c.problem.Scale))
-		r.tableOf(&out, func(label string, f rehearsal.Figure) string {
-			return r.cell(f, []contest{c}, label)
-		})
+		r.tableOf(&out, slices.Concat(rehearsal.Figures, c.problem.LimitFigures()), []contest{c})
 	}
 	if len(all) > 1 {
 		fmt.Fprintf(&out, "\n## All %d problems\n\nMeans over the problems, each of the same weight.\n\n", len(all))
-		r.tableOf(&out, func(label string, f rehearsal.Figure) string { return r.cell(f, all, label) })
+		r.tableOf(&out, rehearsal.Figures, all)
 	}
 	return out.Bytes()
 }
@@ -91,19 +90,22 @@ func scaleWords(s rehearsal.Scale) string {
 	return fmt.Sprintf("Share is the %s to the best feasible reward %.6g.", s.Kind, s.Best)
 }
 
-// tableOf writes figures down and labels across.
-func (r rehearsing) tableOf(out *bytes.Buffer, cell func(label string, f rehearsal.Figure) string) {
+// tableOf writes figures down and labels across, and leaves out figures that no label has.
+func (r rehearsing) tableOf(out *bytes.Buffer, figures []rehearsal.Figure, all []contest) {
 	fmt.Fprint(out, "| |")
 	for _, a := range r.algorithms {
 		fmt.Fprintf(out, " %s |", a.label)
 	}
 	fmt.Fprintf(out, "\n|---|%s\n", strings.Repeat("---|", len(r.algorithms)))
-	for _, f := range rehearsal.Figures {
-		fmt.Fprintf(out, "| %s |", f.Title)
+	for _, f := range figures {
+		line, any := fmt.Sprintf("| %s |", f.Title), false
 		for _, a := range r.algorithms {
-			fmt.Fprintf(out, " %s |", cell(a.label, f))
+			cell := r.cell(f, all, a.label)
+			line, any = line+" "+cell+" |", any || cell != nothing
 		}
-		fmt.Fprintln(out)
+		if any {
+			fmt.Fprintln(out, line)
+		}
 	}
 }
 
@@ -118,11 +120,14 @@ func (r rehearsing) estimates(f rehearsal.Figure, all []contest, label string) (
 	return rehearsal.Over(each), rehearsal.Over(paired)
 }
 
+// nothing stands where a figure has no meaning.
+const nothing = "–"
+
 func (r rehearsing) cell(f rehearsal.Figure, all []contest, label string) string {
-	own, difference := r.estimates(f, all, label)
-	if f.Name == "regret" {
-		return r.regretCell(f, all, label)
+	if f.OwnUnit {
+		return r.medianCell(f, all, label)
 	}
+	own, difference := r.estimates(f, all, label)
 	text := estimated(own)
 	if label != r.against && finiteOnly(difference.Mean) != nil {
 		text += fmt.Sprintf(" (%+.3g%s)", difference.Mean, plusMinus(difference.Error))
@@ -130,13 +135,17 @@ func (r rehearsing) cell(f rehearsal.Figure, all []contest, label string) string
 	return text
 }
 
-// regretCell is a median, since a game that found nothing feasible has no finite regret, and nothing over problems, whose units differ.
-func (r rehearsing) regretCell(f rehearsal.Figure, all []contest, label string) string {
-	if len(all) > 1 || !all[0].problem.Scale.Any {
-		return "–"
+// medianCell is a median, since a game that found or recommends nothing feasible has no finite regret, and nothing over problems, whose units differ.
+func (r rehearsing) medianCell(f rehearsal.Figure, all []contest, label string) string {
+	if len(all) > 1 {
+		return nothing
 	}
 	values := f.Values(all[0].problem, all[0].records[label])
-	text := fmt.Sprintf("median %.3g", rehearsal.EstimateOf(values).Median)
+	e := rehearsal.EstimateOf(values)
+	if e.N == 0 {
+		return nothing
+	}
+	text := fmt.Sprintf("median %.3g", e.Median)
 	if never := infinite(values); never > 0 {
 		text += fmt.Sprintf(", nothing feasible in %d of %d games", never, len(values))
 	}
@@ -155,7 +164,7 @@ func infinite(values []float64) int {
 
 func estimated(e rehearsal.Estimate) string {
 	if e.N == 0 {
-		return "–"
+		return nothing
 	}
 	return fmt.Sprintf("%.3g%s", e.Mean, plusMinus(e.Error))
 }
@@ -206,19 +215,19 @@ func (r rehearsing) rehearsalSummary(all []contest) ([]byte, error) {
 		Against                   string
 		Problems                  map[string]part
 		Overall                   part
-	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.base.Told, r.against, map[string]part{}, part{Algorithms: r.judge(all)}}
+	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.base.Told, r.against, map[string]part{}, part{Algorithms: r.judge(rehearsal.Figures, all)}}
 	for _, c := range all {
-		out.Problems[c.problem.Name] = part{scaleWords(c.problem.Scale), r.judge([]contest{c})}
+		out.Problems[c.problem.Name] = part{scaleWords(c.problem.Scale), r.judge(slices.Concat(rehearsal.Figures, c.problem.LimitFigures()), []contest{c})}
 	}
 	content, err := json.MarshalIndent(out, "", "  ")
 	return append(content, '\n'), err
 }
 
-func (r rehearsing) judge(all []contest) map[string]map[string]judged {
+func (r rehearsing) judge(figures []rehearsal.Figure, all []contest) map[string]map[string]judged {
 	out := map[string]map[string]judged{}
 	for _, a := range r.algorithms {
 		out[a.label] = map[string]judged{}
-		for _, f := range rehearsal.Figures {
+		for _, f := range figures {
 			own, difference := r.estimates(f, all, a.label)
 			j := judged{estimate: jsonOf(own)}
 			if a.label != r.against {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"headroom/internal/optimizer"
@@ -39,7 +40,7 @@ type Trial struct {
 	Told      Values          `json:"told,omitempty"` // standard deviations told with it
 	Truth     Values          `json:"truth"`
 	Feasible  bool            `json:"feasible"` // in truth
-	Known     bool            `json:"known"`    // the setting had been tried or asked for before
+	Known     bool            `json:"known"`    // the setting, or one that is nearly the same, had been tried or asked for before
 	Reason    string          `json:"reason,omitempty"`
 	// Ahead is what was predicted of the reading, by metric, before the trial was chosen; nothing before there was a model.
 	Ahead   map[string]study.Predicted `json:"ahead,omitempty"`
@@ -51,11 +52,16 @@ type Record struct {
 	Seed  uint64  `json:"seed"`
 	Start []Trial `json:"start"`
 	Asks  []Trial `json:"asks"`
-	// Recommended is the trial recommended at the end: the start's come first, counted from 1; 0 for none.
-	Recommended int `json:"recommended"`
+	Looks []Look  `json:"looks"` // at what the product says, the last at the end
 	// Shown is the calibration that the product shows at the end, by metric.
 	Shown map[string]study.Calibration `json:"shown"`
 }
+
+// trials are all trials by number, from 1.
+func (r *Record) trials() []Trial { return slices.Concat(r.Start, r.Asks) }
+
+// end is the last look.
+func (r *Record) end() Look { return r.Looks[len(r.Looks)-1] }
 
 // Key names a game by everything that decides how it goes: its configuration, the truth it plays against, the engine, and the program, which tells
 // builds of one engine apart.
@@ -152,6 +158,7 @@ type player struct {
 	service *study.Service
 	id      string
 	visits  map[string]int // how often a setting was tried or asked for
+	tried   []design.Settings
 	record  *Record
 	waiting [][]study.NumberedTelling // results by request, oldest first
 }
@@ -163,12 +170,13 @@ func (p *player) visit(at design.Settings, candidate *int) Trial {
 	key := keyOf(at)
 	truth := p.Problem.truth(at, candidate)
 	t := Trial{
-		Settings: at, Candidate: candidate, Known: p.visits[key] > 0,
+		Settings: at, Candidate: candidate, Known: slices.ContainsFunc(p.tried, func(other design.Settings) bool { return p.Problem.near(at, other) }),
 		Truth: truth, Feasible: p.Problem.feasible(truth),
 	}
 	t.Read = p.Problem.reading(at, candidate, p.visits[key], p.Noise, p.Seed)
 	t.Told = p.Game.Told.of(p.Problem.deviation(at, candidate, p.Noise))
 	p.visits[key]++
+	p.tried = append(p.tried, at)
 	return t
 }
 
@@ -242,7 +250,7 @@ func (p *player) tell(ctx context.Context, keep int) error {
 	return nil
 }
 
-// judge adds what the product says at the end: its recommendation, and what it had predicted of every trial.
+// judge adds what the product says: its recommendations, how its predictions held, and what it had predicted of every trial.
 func (p *player) judge(ctx context.Context) error {
 	snap, err := p.service.Snapshot(ctx, p.id, 0)
 	if err != nil {
@@ -257,9 +265,14 @@ func (p *player) judge(ctx context.Context) error {
 		shown.Residuals = nil // one by one they belong to the page
 		p.record.Shown[metric] = shown
 	}
-	if state.Recommendation != nil {
-		p.record.Recommended = state.Recommendation.Number
+	for _, at := range lookAt {
+		if len(p.record.Start) <= at && at < len(snap.Trials) {
+			if err := p.look(ctx, snap, at); err != nil {
+				return err
+			}
+		}
 	}
+	p.record.Looks = append(p.record.Looks, lookOf(state, len(snap.Trials)))
 	rows, err := p.service.HistoryOf(ctx, snap)
 	if err != nil {
 		return err

@@ -160,6 +160,30 @@ func hashOf(at design.Settings, nth int) uint64 {
 	return h.Sum64()
 }
 
+// nearly is the share of a parameter's range within which two settings count as the same.
+const nearly = 0.002
+
+// near tells whether two settings are nearly the same: on every axis within a share of its range. Two rows of a table are never.
+func (p *Problem) near(a, b design.Settings) bool {
+	if p.Study.Candidates != nil {
+		return a.Equal(b)
+	}
+	for _, q := range p.Study.Parameters {
+		x, y := a[q.Name], b[q.Name]
+		low, high := 0.0, 1.0
+		if q.Low != nil && q.High != nil {
+			low, high = *q.Low, *q.High
+		}
+		if q.Scale == "log" {
+			x.Number, y.Number, low, high = math.Log(x.Number), math.Log(y.Number), math.Log(low), math.Log(high)
+		}
+		if x.Text != y.Text || math.Abs(x.Number-y.Number) > nearly*(high-low) {
+			return false
+		}
+	}
+	return true
+}
+
 // keyOf names a setting.
 func keyOf(at design.Settings) string {
 	text, err := json.Marshal(at) // sorted by name

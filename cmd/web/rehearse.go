@@ -108,6 +108,10 @@ func readRehearsal(args []string) (r rehearsing, done bool, err error) {
 	set.StringVar(&r.base.Noise.Kind, "noise", rehearsal.OwnNoise, strings.Join(rehearsal.NoiseKinds, ", ")+": own draws a real reading of the setting, or the simulator's noise")
 	set.Float64Var(&r.base.Noise.Size, "noise-size", 0.1, "of gaussian noise and outliers, in standard deviations of the metric over the settings")
 	set.StringVar((*string)(&r.base.Told), "told", string(rehearsal.ToldNone), "what is told of a reading's standard deviation: none, true, low (a third of it) or high (three times it)")
+	where := set.String("fails-where", "", "every trial fails whose settings keep this comparison, as in \"x + z > 1.2\"")
+	set.Float64Var(&r.base.Mishaps.Fail, "fails", 0, "share of the trials that fail by chance")
+	set.Float64Var(&r.base.Mishaps.Late, "late", 0, "share of the readings that are told with the next results")
+	set.Float64Var(&r.base.Mishaps.Unread, "unread", 0, "share of the readings that are never told")
 	set.StringVar(&r.against, "against", "", "the label that the others are compared with; absent: the first")
 	set.StringVar(&r.folder, "out", "rehearsal", "folder to write to")
 	set.IntVar(&r.workers, "workers", runtime.GOMAXPROCS(0), "how many games to play at once")
@@ -137,6 +141,14 @@ func readRehearsal(args []string) (r rehearsing, done bool, err error) {
 	}
 	if r.problems, err = readProblems(*names, specs, *table); err != nil {
 		return r, false, err
+	}
+	for i := range r.problems {
+		if *where == "" {
+			break
+		}
+		if r.problems[i], err = r.problems[i].Failing(*where); err != nil {
+			return r, false, err
+		}
 	}
 	if r.algorithms, err = labelAlgorithms(*algorithms, *settings, *model, *horizon); err != nil {
 		return r, false, err

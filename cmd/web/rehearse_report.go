@@ -67,8 +67,8 @@ func (r rehearsing) report(games []planned) error {
 // page is the report in Markdown.
 func (r rehearsing) page(all []contest) []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\nMean ± standard error over the seeds; settings are judged by their truth.\n",
-		r.seeds, r.first, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise.Kind, r.base.Noise.Size, r.base.Told)
+	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\n%sMean ± standard error over the seeds; settings are judged by their truth.\n",
+		r.seeds, r.first, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise.Kind, r.base.Noise.Size, r.base.Told, mishapWords(r.base.Mishaps))
 	for _, c := range all {
 		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.problem.Name, scaleWords(c.problem.Scale))
 		r.tableOf(&out, slices.Concat(rehearsal.Figures, c.problem.LimitFigures()), []contest{c})
@@ -78,6 +78,13 @@ func (r rehearsing) page(all []contest) []byte {
 		r.tableOf(&out, rehearsal.Figures, all)
 	}
 	return out.Bytes()
+}
+
+func mishapWords(m rehearsal.Mishaps) string {
+	if m == (rehearsal.Mishaps{}) {
+		return ""
+	}
+	return fmt.Sprintf("Of the trials %g fail by chance; of the readings %g are late, %g never told.\n", m.Fail, m.Late, m.Unread)
 }
 
 func scaleWords(s rehearsal.Scale) string {
@@ -212,10 +219,11 @@ func (r rehearsing) rehearsalSummary(all []contest) ([]byte, error) {
 		Start, Asks, Batch, Delay int
 		Noise                     rehearsal.Noise
 		Told                      rehearsal.Told
+		Mishaps                   rehearsal.Mishaps
 		Against                   string
 		Problems                  map[string]part
 		Overall                   part
-	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.base.Told, r.against, map[string]part{}, part{Algorithms: r.judge(rehearsal.Figures, all)}}
+	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.base.Told, r.base.Mishaps, r.against, map[string]part{}, part{Algorithms: r.judge(rehearsal.Figures, all)}}
 	for _, c := range all {
 		out.Problems[c.problem.Name] = part{scaleWords(c.problem.Scale), r.judge(slices.Concat(rehearsal.Figures, c.problem.LimitFigures()), []contest{c})}
 	}
@@ -263,7 +271,7 @@ func (r rehearsing) gameRows(all []contest) [][]string {
 
 // askRows are all asks.
 func (r rehearsing) askRows(all []contest) [][]string {
-	rows := [][]string{{"problem", "algorithm", "seed", "ask", "settings", "feasible", "known", "objective", "share", "reason"}}
+	rows := [][]string{{"problem", "algorithm", "seed", "ask", "settings", "feasible", "known", "failed", "objective", "share", "reason"}}
 	for _, c := range all {
 		for _, a := range r.algorithms {
 			for _, record := range c.records[a.label] {
@@ -275,7 +283,7 @@ func (r rehearsing) askRows(all []contest) [][]string {
 						share = number(shares[i])
 					}
 					rows = append(rows, []string{c.problem.Name, a.label, strconv.FormatUint(record.Seed, 10), strconv.Itoa(i + 1), string(settings),
-						strconv.FormatBool(t.Feasible), strconv.FormatBool(t.Known), number(t.Truth[c.problem.Study.Objective.Metric]), share, t.Reason})
+						strconv.FormatBool(t.Feasible), strconv.FormatBool(t.Known), string(t.Failed), number(t.Truth[c.problem.Study.Objective.Metric]), share, t.Reason})
 				}
 			}
 		}

@@ -29,6 +29,7 @@ type Game struct {
 	Delay     int // further requests before the results of one are told
 	Noise     Noise
 	Told      Told // of the standard deviation of a reading
+	Mishaps   Mishaps
 	Seed      uint64
 }
 
@@ -40,7 +41,10 @@ type Trial struct {
 	Told      Values          `json:"told,omitempty"` // standard deviations told with it
 	Truth     Values          `json:"truth"`
 	Feasible  bool            `json:"feasible"` // in truth
-	Known     bool            `json:"known"`    // the setting, or one that is nearly the same, had been tried or asked for before
+	Failed    Cause           `json:"failed,omitempty"`
+	Late      []string        `json:"late,omitempty"`   // metrics told with the next results
+	Unread    []string        `json:"unread,omitempty"` // metrics never told
+	Known     bool            `json:"known"`            // the setting, or one that is nearly the same, had been tried or asked for before
 	Reason    string          `json:"reason,omitempty"`
 	// Ahead is what was predicted of the reading, by metric, before the trial was chosen; nothing before there was a model.
 	Ahead   map[string]study.Predicted `json:"ahead,omitempty"`
@@ -70,7 +74,8 @@ func (g Game) Key(program string) (string, error) {
 		Engine, Program, Truth                 string
 		Study                                  design.Definition
 		Start, Asks, Batch, Delay, Noise, Told any
-	}{optimizer.Engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise, g.Told})
+		Mishaps                                Mishaps
+	}{optimizer.Engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise, g.Told, g.Mishaps})
 	if err != nil {
 		return "", err
 	}
@@ -102,6 +107,9 @@ func (g Game) Check() error {
 		return fmt.Errorf("seed %d is too large; it must be at most %d", g.Seed, uint64(design.MaxSeed))
 	}
 	if err := g.Told.check(g.Problem, g.Noise); err != nil {
+		return err
+	}
+	if err := g.Mishaps.check(); err != nil {
 		return err
 	}
 	_, err := g.definition().Check()
@@ -149,6 +157,9 @@ func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) 
 	if err := p.tell(ctx, 0); err != nil {
 		return nil, err
 	}
+	if err := p.report(ctx, nil); err != nil {
+		return nil, err
+	}
 	return p.record, p.judge(ctx)
 }
 
@@ -160,7 +171,8 @@ type player struct {
 	visits  map[string]int // how often a setting was tried or asked for
 	tried   []design.Settings
 	record  *Record
-	waiting [][]study.NumberedTelling // results by request, oldest first
+	waiting [][]int // trials by request, oldest first
+	late    []study.NumberedTelling
 }
 
 func (p *player) by() study.Command { return study.Command{By: "rehearsal"} }
@@ -192,7 +204,7 @@ func (p *player) start(ctx context.Context, snap *ledger.Snapshot) error {
 		trials = append(trials, &ledger.Trial{Parameters: at})
 		t := p.visit(at, p.Problem.candidate(at))
 		p.record.Start = append(p.record.Start, t)
-		results = append(results, telling(len(trials), t))
+		results = append(results, telling(len(trials), t, p.Problem.metrics))
 	}
 	var table bytes.Buffer
 	if err := study.WriteCSV(&table, snap.Definition, trials, nil); err != nil {
@@ -214,23 +226,23 @@ func (p *player) ask(ctx context.Context) error {
 		return err
 	}
 	took := time.Since(began).Seconds() / float64(count)
-	var results []study.NumberedTelling
 	for _, n := range numbers {
 		chosen := snap.Trial(n)
+		nth := p.visits[keyOf(chosen.Parameters)]
 		t := p.visit(chosen.Parameters, chosen.Candidate)
+		p.Mishaps.befall(&t, p.Problem, nth, p.Seed)
 		t.Reason, t.Seconds = chosen.Decision.Reason, took
 		p.record.Asks = append(p.record.Asks, t)
-		results = append(results, telling(n, t))
 	}
-	p.waiting = append(p.waiting, results)
+	p.waiting = append(p.waiting, numbers)
 	return nil
 }
 
-// telling is what a lab says of a trial.
-func telling(number int, t Trial) study.NumberedTelling {
+// telling is what a lab says of some metrics of a trial.
+func telling(number int, t Trial, of []string) study.NumberedTelling {
 	metrics := map[string]ledger.Reading{}
-	for name, x := range t.Read {
-		reading := ledger.Reading{Value: x}
+	for _, name := range of {
+		reading := ledger.Reading{Value: t.Read[name]}
 		if sd, told := t.Told[name]; told {
 			reading.StdDev = &sd
 		}
@@ -242,12 +254,39 @@ func telling(number int, t Trial) study.NumberedTelling {
 // tell reports the results of all requests but the last few.
 func (p *player) tell(ctx context.Context, keep int) error {
 	for len(p.waiting) > keep {
-		if _, err := p.service.TellMany(ctx, p.by(), p.id, p.waiting[0]); err != nil {
+		if err := p.report(ctx, p.waiting[0]); err != nil {
 			return err
 		}
 		p.waiting = p.waiting[1:]
 	}
 	return nil
+}
+
+// report tells what came of trials, and what is late of those before.
+func (p *player) report(ctx context.Context, numbers []int) error {
+	results, late := p.late, []study.NumberedTelling(nil)
+	trials := p.record.trials()
+	for _, n := range numbers {
+		t := trials[n-1]
+		if t.Failed != "" {
+			if err := p.fail(ctx, n, t.Failed); err != nil {
+				return err
+			}
+			continue
+		}
+		if now := t.toldAtOnce(p.Problem.metrics); len(now) > 0 {
+			results = append(results, telling(n, t, now))
+		}
+		if len(t.Late) > 0 {
+			late = append(late, telling(n, t, t.Late))
+		}
+	}
+	p.late = late
+	if len(results) == 0 {
+		return nil
+	}
+	_, err := p.service.TellMany(ctx, p.by(), p.id, results)
+	return err
 }
 
 // judge adds what the product says: its recommendations, how its predictions held, and what it had predicted of every trial.

@@ -117,6 +117,16 @@ func TestKeyNamesEverything(t *testing.T) {
 	add("the delay", "a", func(g *Game) { g.Delay++ })
 	add("the noise", "a", func(g *Game) { g.Noise.Kind = Outliers })
 	add("what is told of it", "a", func(g *Game) { g.Told = ToldTrue })
+	add("what fails", "a", func(g *Game) { g.Mishaps.Fail = 0.1 })
+	add("what is late", "a", func(g *Game) { g.Mishaps.Late = 0.1 })
+	add("what is never told", "a", func(g *Game) { g.Mishaps.Unread = 0.1 })
+	add("where trials fail", "a", func(g *Game) {
+		failing, err := g.Problem.Failing("temperature > 100")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Problem = failing
+	})
 	add("its size", "a", func(g *Game) { g.Noise.Size *= 2 })
 	add("the seed", "a", func(g *Game) { g.Seed++ })
 	// The truth alone: the same study, another reading.

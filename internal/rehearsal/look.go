@@ -96,7 +96,7 @@ func recommendedRegret(p *Problem, r *Record, at Look) float64 {
 	if !p.Scale.Any {
 		return math.NaN()
 	}
-	if at.Recommended == 0 || !r.trials()[at.Recommended-1].Feasible {
+	if at.Recommended == 0 || !r.trials()[at.Recommended-1].found() {
 		return math.Inf(1)
 	}
 	return p.Scale.Best - p.reward(r.trials()[at.Recommended-1].Truth)

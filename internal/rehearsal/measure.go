@@ -31,6 +31,8 @@ var Figures = slices.Concat([]Figure{
 	{Name: "excesses", Title: "sum of all such excesses", Of: func(p *Problem, r *Record) float64 { return sum(excesses(p, r)) }},
 	{Name: "repeats", Title: "asks within .002 of the ranges of an earlier one (in a table: to known rows)", Of: func(_ *Problem, r *Record) float64 { return count(r.Asks, known) }},
 	{Name: "rereading", Title: "of them until within 2 % of the best", Of: func(p *Problem, r *Record) float64 { return seeking(p, r, known) }},
+	{Name: "failed", Title: "asks that failed", Of: func(_ *Problem, r *Record) float64 { return count(r.Asks, failed) }},
+	{Name: "again", Title: "of them at settings that had failed before", Of: failedAgain},
 	{Name: "regret", Title: "regret of the best feasible setting", OwnUnit: true, Of: func(p *Problem, r *Record) float64 { return regret(p, r) }},
 }, lookFigures(), []Figure{
 	{Name: "best", Title: "the best feasible setting is recommended", Of: func(p *Problem, r *Record) float64 { return isVerdict(p, r, RecommendedBest) }},
@@ -71,7 +73,7 @@ func Shares(p *Problem, r *Record) []float64 {
 }
 
 func share(p *Problem, t Trial) float64 {
-	if !t.Feasible {
+	if !t.found() {
 		return 0
 	}
 	return p.Scale.Share(p.reward(t.Truth))
@@ -140,9 +142,29 @@ func count(trials []Trial, is func(Trial) bool) float64 {
 	return n
 }
 
-func outside(t Trial) bool { return !t.Feasible }
+// found tells of a trial whose settings could be used.
+func (t Trial) found() bool { return t.Feasible && t.Failed == "" }
+
+// outside tells of a trial that ran outside a limit: nothing is measured in one that fails.
+func outside(t Trial) bool { return !t.Feasible && t.Failed == "" }
 
 func known(t Trial) bool { return t.Known }
+
+func failed(t Trial) bool { return t.Failed != "" }
+
+// failedAgain counts the asks that failed nearly where an earlier one had.
+func failedAgain(p *Problem, r *Record) float64 {
+	var before []Trial
+	again := 0.0
+	for _, t := range r.Asks {
+		if !failed(t) {
+			continue
+		}
+		again += indicator(slices.ContainsFunc(before, func(other Trial) bool { return p.near(t.Settings, other.Settings) }))
+		before = append(before, t)
+	}
+	return again
+}
 
 // seeking counts the asks of a kind until one of them, itself not counted, is within 2 % of the best; all of them where none ever is.
 func seeking(p *Problem, r *Record, is func(Trial) bool) float64 {
@@ -171,7 +193,7 @@ func excesses(p *Problem, r *Record) []float64 {
 func beyond(r *Record, c design.Constraint) []float64 {
 	var list []float64
 	for _, t := range r.Asks {
-		if excess := c.Excess(t.Truth[c.Metric]); excess > 0 {
+		if excess := c.Excess(t.Truth[c.Metric]); excess > 0 && !failed(t) {
 			list = append(list, excess)
 		}
 	}
@@ -192,11 +214,10 @@ func (p *Problem) LimitFigures() []Figure {
 
 // firstFeasible is the number of asks chosen before a feasible row was there: all of them if there never was one.
 func firstFeasible(r *Record) int {
-	feasible := func(t Trial) bool { return t.Feasible }
-	if slices.ContainsFunc(r.Start, feasible) {
+	if slices.ContainsFunc(r.Start, Trial.found) {
 		return 0
 	}
-	if i := slices.IndexFunc(r.Asks, feasible); i >= 0 {
+	if i := slices.IndexFunc(r.Asks, Trial.found); i >= 0 {
 		return i
 	}
 	return len(r.Asks)
@@ -209,7 +230,7 @@ func regret(p *Problem, r *Record) float64 {
 	}
 	best := math.Inf(-1)
 	for _, t := range r.trials() {
-		if t.Feasible {
+		if t.found() {
 			best = math.Max(best, p.reward(t.Truth))
 		}
 	}
@@ -259,7 +280,7 @@ func verdictOf(p *Problem, r *Record, at Look) Verdict {
 		within = 0.01
 	}
 	switch {
-	case !t.Feasible:
+	case !t.found():
 		return RecommendedInfeasible
 	case p.Scale.Share(p.reward(t.Truth)) >= 1-within:
 		return RecommendedBest

@@ -29,6 +29,10 @@ type Problem struct {
 	// own is the standard deviation of what read adds to the truth, by metric; nil where nobody knows it.
 	own  func(at design.Settings, candidate *int) Values
 	draw func(count int, random *rand.Rand) []design.Settings // rows to begin with
+	// fails tells whether a trial fails because of its settings; nil where none does.
+	fails func(at design.Settings) bool
+	// optimum is the best setting of a continuous space; nil where the candidates decide.
+	optimum design.Settings
 }
 
 // Values are numbers by metric.

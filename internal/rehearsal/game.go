@@ -86,7 +86,11 @@ func (g Game) Key(program string) (string, error) {
 // definition is the study that is played.
 func (g Game) definition() design.Definition {
 	d := g.Problem.Study
+	horizon := d.Algorithm.Horizon
 	d.Algorithm, d.Model, d.Seed = g.Algorithm, g.Model, g.Seed
+	if d.SimulatedLab != "" && d.Algorithm.Horizon == 0 {
+		d.Algorithm.Horizon = horizon
+	}
 	return d
 }
 
@@ -110,6 +114,9 @@ func (g Game) Check() error {
 		return err
 	}
 	if err := g.Mishaps.check(); err != nil {
+		return err
+	}
+	if err := g.checkDemo(); err != nil {
 		return err
 	}
 	_, err := g.definition().Check()
@@ -142,7 +149,7 @@ func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) 
 	}
 	for len(p.record.Asks) < g.Asks {
 		before := len(p.record.Asks)
-		if err := p.ask(ctx); err != nil {
+		if err := p.step(ctx); err != nil {
 			return nil, err
 		}
 		if err := p.tell(ctx, g.Delay); err != nil {
@@ -215,6 +222,14 @@ func (p *player) start(ctx context.Context, snap *ledger.Snapshot) error {
 	}
 	_, err := p.service.TellMany(ctx, p.by(), p.id, results)
 	return err
+}
+
+// step makes one request, or lets the study's own simulated lab do so and answer it.
+func (p *player) step(ctx context.Context) error {
+	if p.Problem.Study.SimulatedLab != "" {
+		return p.simulate(ctx)
+	}
+	return p.ask(ctx)
 }
 
 // ask makes one request.

@@ -39,7 +39,7 @@ const defaultAlgorithm = "default"
 
 // rehearsing is what the command line asks for.
 type rehearsing struct {
-	problems   []*rehearsal.Problem
+	cases      []rehearsal.Case
 	algorithms []rehearsed
 	base       rehearsal.Game
 	seeds      int
@@ -62,21 +62,30 @@ func rehearse(ctx context.Context, _ config, args []string) error {
 	if err != nil || done {
 		return err
 	}
-	program, err := r.program()
+	games, err := r.played(ctx)
 	if err != nil {
-		return err
-	}
-	games, err := r.games(program)
-	if err != nil {
-		return err
-	}
-	if err := r.play(ctx, games); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("interrupted; finished games are kept in %s, and the same command goes on from there", r.folder)
-		}
 		return err
 	}
 	return r.report(games)
+}
+
+// played plays all games that are not kept yet.
+func (r rehearsing) played(ctx context.Context) ([]planned, error) {
+	program, err := r.program()
+	if err != nil {
+		return nil, err
+	}
+	games, err := r.games(program)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.play(ctx, games); err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("interrupted; finished games are kept in %s, and the same command goes on from there", r.folder)
+		}
+		return nil, err
+	}
+	return games, nil
 }
 
 // several is a flag that may be given more than once.
@@ -139,16 +148,19 @@ func readRehearsal(args []string) (r rehearsing, done bool, err error) {
 	if r.base.Noise.Kind == rehearsal.OwnNoise || r.base.Noise.Kind == rehearsal.NoNoise {
 		r.base.Noise.Size = 0
 	}
-	if r.problems, err = readProblems(*names, specs, *table); err != nil {
+	problems, err := readProblems(*names, specs, *table)
+	if err != nil {
 		return r, false, err
 	}
-	for i := range r.problems {
-		if *where == "" {
-			break
+	for _, p := range problems {
+		if *where != "" {
+			if p, err = p.Failing(*where); err != nil {
+				return r, false, err
+			}
 		}
-		if r.problems[i], err = r.problems[i].Failing(*where); err != nil {
-			return r, false, err
-		}
+		c := rehearsal.Case{Name: p.Name, Game: r.base}
+		c.Problem = p
+		r.cases = append(r.cases, c)
 	}
 	if r.algorithms, err = labelAlgorithms(*algorithms, *settings, *model, *horizon); err != nil {
 		return r, false, err
@@ -295,25 +307,25 @@ func (r rehearsing) program() (string, error) {
 // planned is a game with where its record is kept.
 type planned struct {
 	rehearsal.Game
-	label, file string
+	of, label, file string // of which case, by whom
 }
 
-// games are all games asked for, problem by problem, label by label, seed by seed.
+// games are all games asked for, seed by seed, case by case, label by label.
 func (r rehearsing) games(program string) ([]planned, error) {
 	var all []planned
 	for seed := range uint64(r.seeds) {
-		for _, p := range r.problems {
+		for _, c := range r.cases {
 			for _, a := range r.algorithms {
-				g := r.base
-				g.Problem, g.Algorithm, g.Model, g.Seed = p, a.algorithm, a.model, r.first+seed
+				g := c.Game
+				g.Algorithm, g.Model, g.Seed = a.algorithm, a.model, r.first+seed
 				if err := g.Check(); err != nil {
-					return nil, fmt.Errorf("%s on %s: %w", a.label, p.Name, err)
+					return nil, fmt.Errorf("%s on %s: %w", a.label, c.Name, err)
 				}
 				key, err := g.Key(program)
 				if err != nil {
 					return nil, err
 				}
-				all = append(all, planned{g, a.label, filepath.Join(r.folder, "games", key+".json")})
+				all = append(all, planned{g, c.Name, a.label, filepath.Join(r.folder, "games", key+".json")})
 			}
 		}
 	}
@@ -329,11 +341,15 @@ func (r rehearsing) play(ctx context.Context, games []planned) error {
 		_, err := os.Stat(g.file)
 		return err == nil
 	})
-	bar := newProgress(len(todo), r.base.Asks, len(games)-len(todo))
+	asks := 0
+	for _, g := range todo {
+		asks += g.Asks
+	}
+	bar := newProgress(len(todo), asks, len(games)-len(todo))
 	defer bar.finish()
 	return inParallel(ctx, r.workers, todo, func(ctx context.Context, g planned) error {
 		if err := playGame(ctx, g, bar); err != nil {
-			return fmt.Errorf("%s on %s, seed %d: %w", g.label, g.Problem.Name, g.Seed, err)
+			return fmt.Errorf("%s on %s, seed %d: %w", g.label, g.of, g.Seed, err)
 		}
 		return nil
 	})

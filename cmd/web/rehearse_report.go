@@ -13,16 +13,16 @@ import (
 	"headroom/internal/rehearsal"
 )
 
-// contest is one problem as every algorithm played it.
+// contest is one case as every algorithm played it.
 type contest struct {
-	problem *rehearsal.Problem
+	rehearsal.Case
 	records map[string][]*rehearsal.Record // by label, in the order of the seeds
 }
 
 func (r rehearsing) read(games []planned) ([]contest, error) {
-	all := make([]contest, len(r.problems))
-	for i, p := range r.problems {
-		all[i] = contest{p, map[string][]*rehearsal.Record{}}
+	all := make([]contest, len(r.cases))
+	for i, c := range r.cases {
+		all[i] = contest{c, map[string][]*rehearsal.Record{}}
 	}
 	for _, g := range games {
 		record, err := readRecord(g.file)
@@ -30,7 +30,7 @@ func (r rehearsing) read(games []planned) ([]contest, error) {
 			return nil, err
 		}
 		for i := range all {
-			if all[i].problem == g.Problem {
+			if all[i].Name == g.of {
 				all[i].records[g.label] = append(all[i].records[g.label], record)
 			}
 		}
@@ -70,8 +70,8 @@ func (r rehearsing) page(all []contest) []byte {
 	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\n%sMean ± standard error over the seeds; settings are judged by their truth.\n",
 		r.seeds, r.first, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise.Kind, r.base.Noise.Size, r.base.Told, mishapWords(r.base.Mishaps))
 	for _, c := range all {
-		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.problem.Name, scaleWords(c.problem.Scale))
-		r.tableOf(&out, slices.Concat(rehearsal.Figures, c.problem.LimitFigures()), []contest{c})
+		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.Name, scaleWords(c.Problem.Scale))
+		r.tableOf(&out, slices.Concat(rehearsal.Figures, c.Problem.LimitFigures()), []contest{c})
 	}
 	if len(all) > 1 {
 		fmt.Fprintf(&out, "\n## All %d problems\n\nMeans over the problems, each of the same weight.\n\n", len(all))
@@ -120,7 +120,7 @@ func (r rehearsing) tableOf(out *bytes.Buffer, figures []rehearsal.Figure, all [
 func (r rehearsing) estimates(f rehearsal.Figure, all []contest, label string) (own, difference rehearsal.Estimate) {
 	var each, paired []rehearsal.Estimate
 	for _, c := range all {
-		mine, theirs := f.Values(c.problem, c.records[label]), f.Values(c.problem, c.records[r.against])
+		mine, theirs := f.Values(c.Problem, c.records[label]), f.Values(c.Problem, c.records[r.against])
 		each = append(each, rehearsal.EstimateOf(mine))
 		paired = append(paired, rehearsal.Paired(mine, theirs))
 	}
@@ -147,7 +147,7 @@ func (r rehearsing) medianCell(f rehearsal.Figure, all []contest, label string) 
 	if len(all) > 1 {
 		return nothing
 	}
-	values := f.Values(all[0].problem, all[0].records[label])
+	values := f.Values(all[0].Problem, all[0].records[label])
 	e := rehearsal.EstimateOf(values)
 	if e.N == 0 {
 		return nothing
@@ -225,7 +225,7 @@ func (r rehearsing) rehearsalSummary(all []contest) ([]byte, error) {
 		Overall                   part
 	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.base.Told, r.base.Mishaps, r.against, map[string]part{}, part{Algorithms: r.judge(rehearsal.Figures, all)}}
 	for _, c := range all {
-		out.Problems[c.problem.Name] = part{scaleWords(c.problem.Scale), r.judge(slices.Concat(rehearsal.Figures, c.problem.LimitFigures()), []contest{c})}
+		out.Problems[c.Name] = part{scaleWords(c.Problem.Scale), r.judge(slices.Concat(rehearsal.Figures, c.Problem.LimitFigures()), []contest{c})}
 	}
 	content, err := json.MarshalIndent(out, "", "  ")
 	return append(content, '\n'), err
@@ -258,11 +258,11 @@ func (r rehearsing) gameRows(all []contest) [][]string {
 	for _, c := range all {
 		for _, a := range r.algorithms {
 			for _, record := range c.records[a.label] {
-				row := []string{c.problem.Name, a.label, strconv.FormatUint(record.Seed, 10)}
+				row := []string{c.Name, a.label, strconv.FormatUint(record.Seed, 10)}
 				for _, f := range rehearsal.Figures {
-					row = append(row, number(f.Of(c.problem, record)))
+					row = append(row, number(f.Of(c.Problem, record)))
 				}
-				rows = append(rows, append(row, string(rehearsal.VerdictOf(c.problem, record))))
+				rows = append(rows, append(row, string(rehearsal.VerdictOf(c.Problem, record))))
 			}
 		}
 	}
@@ -275,15 +275,15 @@ func (r rehearsing) askRows(all []contest) [][]string {
 	for _, c := range all {
 		for _, a := range r.algorithms {
 			for _, record := range c.records[a.label] {
-				shares := rehearsal.Shares(c.problem, record)
+				shares := rehearsal.Shares(c.Problem, record)
 				for i, t := range record.Asks {
 					settings, _ := json.Marshal(t.Settings) // finite
 					share := ""
 					if shares != nil {
 						share = number(shares[i])
 					}
-					rows = append(rows, []string{c.problem.Name, a.label, strconv.FormatUint(record.Seed, 10), strconv.Itoa(i + 1), string(settings),
-						strconv.FormatBool(t.Feasible), strconv.FormatBool(t.Known), string(t.Failed), number(t.Truth[c.problem.Study.Objective.Metric]), share, t.Reason})
+					rows = append(rows, []string{c.Name, a.label, strconv.FormatUint(record.Seed, 10), strconv.Itoa(i + 1), string(settings),
+						strconv.FormatBool(t.Feasible), strconv.FormatBool(t.Known), string(t.Failed), number(t.Truth[c.Problem.Study.Objective.Metric]), share, t.Reason})
 				}
 			}
 		}

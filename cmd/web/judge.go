@@ -97,7 +97,7 @@ var standardColumns = []standardColumn{
 	{"outside", []string{"infeasible", "seeking"}, []string{"all", "till"}, "%5.1f"},
 	{"excess", []string{"excesses"}, nil, "%7.2f"},
 	{"repeats", []string{"repeats", "rereading"}, []string{"all", "till"}, "%5.1f"},
-	{"failed", []string{"failed", "again"}, []string{"all", "again"}, "%5.1f"},
+	{"failed", []string{"failed", "again"}, []string{"all", "same"}, "%5.1f"},
 	{"kept at", []string{"kept12", "kept24", "kept"}, []string{"12", "24", "end"}, "%6.3f"},
 	{"wrong", []string{"wrong"}, nil, "%6.2f"},
 }

@@ -24,12 +24,14 @@ import (
 const rehearseUsage = `headroom rehearse (-problem P[,P...] | -spec FILE)... [-algorithm A[,label=B...]] [flags]
 
 Plays studies whose truth is known as a lab would: rows drawn by seed are imported, then trials are asked for and told, and what came of it
-is judged. Every decision is the one the server would make. Problems are the simulator's, the made-up tables, and tables of your own: -spec
-names a JSON file with name, table (a CSV file), where, parameters, objective and constraints, as in the definition of a study.
+is judged. Readings may be told with their standard deviation, right or wrong; trials may fail, and readings come late or never. Every decision
+is the one the server would make. Problems are the simulator's, the made-up tables, and tables of your own: -spec names a JSON file with name,
+table (a CSV file), where, parameters, objective and constraints, as in the definition of a study.
 Writes report.md, report.json, games.csv, asks.csv and figure.svg to -out. Finished games are kept there: the same command goes on where it
 was stopped, and other algorithms join those played before. All algorithms get the same rows and the same noise, so their differences are paired.
 
   headroom rehearse -list          names the problems and the algorithms
+  headroom judge                   plays the standard set of rehearsals
 
 Flags:
 `

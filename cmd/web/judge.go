@@ -151,11 +151,11 @@ func (r rehearsing) standardHeadings(out *bytes.Buffer, name int) {
 		each := len(fmt.Sprintf(c.format, 0.))
 		fmt.Fprintf(out, "%*s", each*len(c.figures), c.heading)
 		for i := range c.figures {
-			if c.below == nil {
-				fmt.Fprintf(&below, "%*s", each, "")
-			} else {
-				fmt.Fprintf(&below, "%*s", each, c.below[i])
+			var heading string
+			if c.below != nil {
+				heading = c.below[i]
 			}
+			fmt.Fprintf(&below, "%*s", each, heading)
 		}
 	}
 	fmt.Fprintf(out, "%15s\n%s\n", "told gains", strings.TrimRight(below.String(), " "))
@@ -170,9 +170,13 @@ func (r rehearsing) standardLine(out *bytes.Buffer, width int, name, label strin
 			for _, c := range cases {
 				each = append(each, rehearsal.EstimateOf(figureNamed(figure).Values(c.Problem, c.records[label])))
 			}
-			value, text := rehearsal.Over(each).Mean, ""
-			if text = fmt.Sprintf(column.format, value); math.IsNaN(value) || value == 0 {
-				text = fmt.Sprintf("%*s", len(fmt.Sprintf(column.format, 0.)), map[bool]string{true: nothing, false: "0"}[math.IsNaN(value)])
+			value := rehearsal.Over(each).Mean
+			text := fmt.Sprintf(column.format, value)
+			switch {
+			case math.IsNaN(value):
+				text = fmt.Sprintf("%*s", len(text), nothing)
+			case value == 0:
+				text = fmt.Sprintf("%*d", len(text), 0)
 			}
 			line.WriteString(text)
 		}

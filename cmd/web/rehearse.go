@@ -21,7 +21,7 @@ import (
 	"headroom/internal/study/design"
 )
 
-const rehearseUsage = `headroom rehearse (-problem P[,P...] | -spec FILE)... [-algorithm A[,label=B...]] [flags]
+const rehearseUsage = `headroom rehearse (-problem P[,P...] | -spec FILE)... [-algorithm A[,label=B...]] [-outside label=COMMAND]... [flags]
 
 Plays studies whose truth is known as a lab would: rows drawn by seed are imported, then trials are asked for and told, and what came of it
 is judged. Readings may be told with their standard deviation, right or wrong; trials may fail, and readings come late or never. Every decision
@@ -57,10 +57,11 @@ type rehearsed struct {
 	label     string
 	algorithm design.Algorithm
 	model     design.Model
+	outside   *rehearsal.Outside // plays instead, where there is one
 }
 
 func rehearse(ctx context.Context, _ config, args []string) error {
-	r, done, err := readRehearsal(args)
+	r, done, err := readRehearsal(ctx, args)
 	if err != nil || done {
 		return err
 	}
@@ -100,13 +101,15 @@ func (s *several) Set(text string) error {
 	return nil
 }
 
-func readRehearsal(args []string) (r rehearsing, done bool, err error) {
+func readRehearsal(ctx context.Context, args []string) (r rehearsing, done bool, err error) {
 	set := flags("rehearse")
 	names := set.String("problem", "", "problems by name, separated by commas")
 	var specs several
 	set.Var(&specs, "spec", "JSON file that says how a table becomes a study; may be given several times")
 	table := set.String("table", "", "CSV file for the only -spec; absent: the one it names")
 	algorithms := set.String("algorithm", defaultAlgorithm, "who plays: names, separated by commas, each perhaps as label=name; “default” is what a study gets that names none")
+	var outside several
+	set.Var(&outside, "outside", "another tool that plays, as label=command, its words separated by spaces; may be given several times")
 	settings := set.String("settings", "{}", "the algorithms' settings as JSON, for all, or by label with \"all\" for the rest; @file reads a file")
 	model := set.String("model", "{}", "the model as JSON, in the same way")
 	horizon := set.Int("horizon", 0, "the algorithms' horizon; 0 = the server's default")
@@ -165,6 +168,9 @@ func readRehearsal(args []string) (r rehearsing, done bool, err error) {
 		r.cases = append(r.cases, c)
 	}
 	if r.algorithms, err = labelAlgorithms(*algorithms, *settings, *model, *horizon); err != nil {
+		return r, false, err
+	}
+	if err := r.invite(ctx, outside); err != nil {
 		return r, false, err
 	}
 	if r.against == "" {
@@ -319,7 +325,7 @@ func (r rehearsing) games(program string) ([]planned, error) {
 		for _, c := range r.cases {
 			for _, a := range r.algorithms {
 				g := c.Game
-				g.Algorithm, g.Model, g.Seed = a.algorithm, a.model, r.first+seed
+				g.Algorithm, g.Model, g.Outside, g.Seed = a.algorithm, a.model, a.outside, r.first+seed
 				if err := g.Check(); err != nil {
 					return nil, fmt.Errorf("%s on %s: %w", a.label, c.Name, err)
 				}

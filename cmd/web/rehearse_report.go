@@ -69,6 +69,11 @@ func (r rehearsing) page(all []contest) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\n%sMean ± standard error over the seeds; settings are judged by their truth.\n",
 		r.seeds, r.first, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise.Kind, r.base.Noise.Size, r.base.Told, mishapWords(r.base.Mishaps))
+	for _, a := range r.algorithms {
+		if a.outside != nil {
+			fmt.Fprintf(&out, "\n%s: %s.\n", a.label, a.outside.Name)
+		}
+	}
 	for _, c := range all {
 		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.Name, scaleWords(c.Problem.Scale))
 		r.tableOf(&out, slices.Concat(rehearsal.Figures, c.Problem.LimitFigures()), []contest{c})

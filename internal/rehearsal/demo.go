@@ -33,25 +33,25 @@ func (g Game) checkDemo() error {
 	if g.Problem.Study.SimulatedLab == "" {
 		return nil
 	}
-	if g.Start != 0 || g.Batch != 1 || g.Delay != 0 || g.Noise.Kind != OwnNoise || g.Told != ToldTrue || g.Mishaps != (Mishaps{}) {
-		return errors.New("the demo's own lab answers it: it starts from nothing (-start 0), one trial at a time, with its own noise, tells it (-told true), and nothing fails or is late")
+	if g.Outside != nil || g.Start != 0 || g.Batch != 1 || g.Delay != 0 || g.Noise.Kind != OwnNoise || g.Told != ToldTrue || g.Mishaps != (Mishaps{}) {
+		return errors.New("the demo's own lab answers it, and no tool outside: it starts from nothing (-start 0), one trial at a time, with its own noise, tells it (-told true), and nothing fails or is late")
 	}
 	return nil
 }
 
 // simulate lets the study's own simulated lab answer a trial.
-func (p *player) simulate(ctx context.Context) error {
+func (p *player) simulate(ctx context.Context, s *served) error {
 	lab, err := design.NewSimulation(p.Problem.Study.SimulatedLab)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	number, err := p.service.SimulateOne(ctx, p.by(), lab, p.id, study.DemoSlips...)
+	number, err := s.service.SimulateOne(ctx, by, lab, s.created.ID, study.DemoSlips...)
 	if err != nil {
 		return err
 	}
 	took := time.Since(began).Seconds()
-	snap, err := p.service.Snapshot(ctx, p.id, 0)
+	snap, err := s.service.Snapshot(ctx, s.created.ID, 0)
 	if err != nil {
 		return err
 	}

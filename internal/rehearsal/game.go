@@ -31,6 +31,7 @@ type Game struct {
 	Told      Told // of the standard deviation of a reading
 	Mishaps   Mishaps
 	Seed      uint64
+	Outside   *Outside // plays in place of the service, whose algorithm and model it ignores
 }
 
 // Trial is one trial played.
@@ -70,12 +71,16 @@ func (r *Record) end() Look { return r.Looks[len(r.Looks)-1] }
 // Key names a game by everything that decides how it goes: its configuration, the truth it plays against, the engine, and the program, which tells
 // builds of one engine apart.
 func (g Game) Key(program string) (string, error) {
+	engine := optimizer.Engine
+	if g.Outside != nil {
+		engine, program = "", g.Outside.key(g)
+	}
 	text, err := json.Marshal(struct {
 		Engine, Program, Truth                 string
 		Study                                  design.Definition
 		Start, Asks, Batch, Delay, Noise, Told any
 		Mishaps                                Mishaps
-	}{optimizer.Engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise, g.Told, g.Mishaps})
+	}{engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise, g.Told, g.Mishaps})
 	if err != nil {
 		return "", err
 	}
@@ -129,8 +134,11 @@ const patience = 24 * time.Hour
 // cacheBytes bounds what one game keeps of its past.
 const cacheBytes = 64 << 20
 
-// Play plays the game on a ledger in memory.
+// Play plays the game on a ledger in memory, or with the program outside.
 func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
+	if g.Outside != nil {
+		return g.playOutside(ctx, asked)
+	}
 	service := study.NewService(newLedgers(), study.Options{CacheBytes: cacheBytes, FitPatience: patience})
 	defer service.Stop()
 	return g.PlayOn(ctx, service, asked)
@@ -138,13 +146,18 @@ func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 
 // PlayOn plays the game on a service. asked, when not nil, is called after every ask.
 func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) (*Record, error) {
-	p := &player{Game: g, service: service, visits: map[string]int{}, record: &Record{Seed: g.Seed}}
-	snap, err := service.Create(ctx, p.by(), g.definition())
+	snap, err := service.Create(ctx, by, g.definition())
 	if err != nil {
 		return nil, err
 	}
-	p.id = snap.ID
-	if err := p.start(ctx, snap); err != nil {
+	return g.playWith(ctx, &served{service, snap}, asked)
+}
+
+func (g Game) playWith(ctx context.Context, chooser chooser, asked func()) (*Record, error) {
+	p := g.player()
+	p.chooser = chooser
+	rows, results := p.rows()
+	if err := p.begin(ctx, rows, results); err != nil {
 		return nil, err
 	}
 	for len(p.record.Asks) < g.Asks {
@@ -167,14 +180,32 @@ func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) 
 	if err := p.report(ctx, nil); err != nil {
 		return nil, err
 	}
-	return p.record, p.judge(ctx)
+	return p.record, p.judge(ctx, p.record)
 }
+
+// chooser decides where to measure: the service, or a program outside.
+type chooser interface {
+	// begin takes the rows that were measured before the first ask, and what was read in them.
+	begin(ctx context.Context, rows []*ledger.Trial, results []study.NumberedTelling) error
+	choose(ctx context.Context, count int) ([]*ledger.Trial, error)
+	learn(ctx context.Context, results []study.NumberedTelling) error
+	fail(ctx context.Context, number int, cause Cause) error
+	// judge adds what is said of the game at its end.
+	judge(ctx context.Context, record *Record) error
+}
+
+// served is a study on the service.
+type served struct {
+	service *study.Service
+	created *ledger.Snapshot
+}
+
+var by = study.Command{By: "rehearsal"}
 
 // player is a game under way.
 type player struct {
 	Game
-	service *study.Service
-	id      string
+	chooser
 	visits  map[string]int // how often a setting was tried or asked for
 	tried   []design.Settings
 	record  *Record
@@ -182,7 +213,9 @@ type player struct {
 	late    []study.NumberedTelling
 }
 
-func (p *player) by() study.Command { return study.Command{By: "rehearsal"} }
+func (g Game) player() *player {
+	return &player{Game: g, visits: map[string]int{}, record: &Record{Seed: g.Seed}}
+}
 
 // visit reads a setting once more.
 func (p *player) visit(at design.Settings, candidate *int) Trial {
@@ -199,35 +232,36 @@ func (p *player) visit(at design.Settings, candidate *int) Trial {
 	return t
 }
 
-// start imports rows drawn by seed, as a lab brings what it has measured before, and tells what was read in them: a table has no place for standard
-// deviations.
-func (p *player) start(ctx context.Context, snap *ledger.Snapshot) error {
-	if p.Start == 0 {
-		return nil
-	}
-	var trials []*ledger.Trial
-	var results []study.NumberedTelling
+// rows measures rows drawn by seed, as a lab brings what it has measured before.
+func (p *player) rows() (rows []*ledger.Trial, results []study.NumberedTelling) {
 	for _, at := range p.Problem.draw(p.Start, rand.New(rand.NewPCG(p.Seed, 0))) {
-		trials = append(trials, &ledger.Trial{Parameters: at})
 		t := p.visit(at, p.Problem.candidate(at))
 		p.record.Start = append(p.record.Start, t)
-		results = append(results, telling(len(trials), t, p.Problem.metrics))
+		rows = append(rows, &ledger.Trial{Parameters: at})
+		results = append(results, telling(len(rows), t, p.Problem.metrics))
+	}
+	return rows, results
+}
+
+// begin imports the rows and tells what was read in them: a table has no place for standard deviations.
+func (s *served) begin(ctx context.Context, rows []*ledger.Trial, results []study.NumberedTelling) error {
+	if len(rows) == 0 {
+		return nil
 	}
 	var table bytes.Buffer
-	if err := study.WriteCSV(&table, snap.Definition, trials, nil); err != nil {
+	if err := study.WriteCSV(&table, s.created.Definition, rows, nil); err != nil {
 		return err
 	}
-	if _, err := p.service.ImportCSV(ctx, p.by(), p.id, &table, study.ImportOptions{}); err != nil {
+	if _, err := s.service.ImportCSV(ctx, by, s.created.ID, &table, study.ImportOptions{}); err != nil {
 		return err
 	}
-	_, err := p.service.TellMany(ctx, p.by(), p.id, results)
-	return err
+	return s.learn(ctx, results)
 }
 
 // step makes one request, or lets the study's own simulated lab do so and answer it.
 func (p *player) step(ctx context.Context) error {
-	if p.Problem.Study.SimulatedLab != "" {
-		return p.simulate(ctx)
+	if s, ok := p.chooser.(*served); ok && p.Problem.Study.SimulatedLab != "" {
+		return p.simulate(ctx, s)
 	}
 	return p.ask(ctx)
 }
@@ -236,21 +270,34 @@ func (p *player) step(ctx context.Context) error {
 func (p *player) ask(ctx context.Context) error {
 	count := min(p.Batch, p.Asks-len(p.record.Asks))
 	began := time.Now()
-	snap, numbers, err := p.service.Ask(ctx, p.by(), p.id, study.Ask{Count: &count})
+	trials, err := p.choose(ctx, count)
 	if err != nil {
 		return err
 	}
 	took := time.Since(began).Seconds() / float64(count)
-	for _, n := range numbers {
-		chosen := snap.Trial(n)
+	var numbers []int
+	for _, chosen := range trials {
 		nth := p.visits[keyOf(chosen.Parameters)]
 		t := p.visit(chosen.Parameters, chosen.Candidate)
 		p.Mishaps.befall(&t, p.Problem, nth, p.Seed)
-		t.Reason, t.Seconds = chosen.Decision.Reason, took
+		t.Seconds = took
+		if chosen.Decision != nil {
+			t.Reason = chosen.Decision.Reason
+		}
 		p.record.Asks = append(p.record.Asks, t)
+		numbers = append(numbers, chosen.Number)
 	}
 	p.waiting = append(p.waiting, numbers)
 	return nil
+}
+
+func (s *served) choose(ctx context.Context, count int) ([]*ledger.Trial, error) {
+	snap, numbers, err := s.service.Ask(ctx, by, s.created.ID, study.Ask{Count: &count})
+	var trials []*ledger.Trial
+	for _, n := range numbers {
+		trials = append(trials, snap.Trial(n))
+	}
+	return trials, err
 }
 
 // telling is what a lab says of some metrics of a trial.
@@ -300,40 +347,44 @@ func (p *player) report(ctx context.Context, numbers []int) error {
 	if len(results) == 0 {
 		return nil
 	}
-	_, err := p.service.TellMany(ctx, p.by(), p.id, results)
+	return p.learn(ctx, results)
+}
+
+func (s *served) learn(ctx context.Context, results []study.NumberedTelling) error {
+	_, err := s.service.TellMany(ctx, by, s.created.ID, results)
 	return err
 }
 
 // judge adds what the product says: its recommendations, how its predictions held, and what it had predicted of every trial.
-func (p *player) judge(ctx context.Context) error {
-	snap, err := p.service.Snapshot(ctx, p.id, 0)
+func (s *served) judge(ctx context.Context, record *Record) error {
+	snap, err := s.service.Snapshot(ctx, s.created.ID, 0)
 	if err != nil {
 		return err
 	}
-	state, err := p.service.StateOf(ctx, snap)
+	state, err := s.service.StateOf(ctx, snap)
 	if err != nil {
 		return err
 	}
-	p.record.Shown = map[string]study.Calibration{}
+	record.Shown = map[string]study.Calibration{}
 	for metric, shown := range state.Calibration {
 		shown.Residuals = nil // one by one they belong to the page
-		p.record.Shown[metric] = shown
+		record.Shown[metric] = shown
 	}
 	for _, at := range lookAt {
-		if len(p.record.Start) <= at && at < len(snap.Trials) {
-			if err := p.look(ctx, snap, at); err != nil {
+		if len(record.Start) <= at && at < len(snap.Trials) {
+			if err := s.look(ctx, record, snap, at); err != nil {
 				return err
 			}
 		}
 	}
-	p.record.Looks = append(p.record.Looks, lookOf(state, len(snap.Trials)))
-	rows, err := p.service.HistoryOf(ctx, snap)
+	record.Looks = append(record.Looks, lookOf(state, len(snap.Trials)))
+	rows, err := s.service.HistoryOf(ctx, snap)
 	if err != nil {
 		return err
 	}
-	for i := range p.record.Asks {
-		number := len(p.record.Start) + i + 1
-		p.record.Asks[i].Ahead = predictions(snap, rows[number-1])
+	for i := range record.Asks {
+		number := len(record.Start) + i + 1
+		record.Asks[i].Ahead = predictions(snap, rows[number-1])
 	}
 	return nil
 }

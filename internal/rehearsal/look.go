@@ -20,16 +20,16 @@ type Look struct {
 }
 
 // look adds what the product said when the next trial after so many was asked for.
-func (p *player) look(ctx context.Context, end *ledger.Snapshot, trials int) error {
-	then, err := p.service.Snapshot(ctx, p.id, end.Trials[trials].Seen)
+func (s *served) look(ctx context.Context, record *Record, end *ledger.Snapshot, trials int) error {
+	then, err := s.service.Snapshot(ctx, s.created.ID, end.Trials[trials].Seen)
 	if err != nil {
 		return err
 	}
-	state, err := p.service.StateOf(ctx, then)
+	state, err := s.service.StateOf(ctx, then)
 	if err != nil {
 		return err
 	}
-	p.record.Looks = append(p.record.Looks, lookOf(state, trials))
+	record.Looks = append(record.Looks, lookOf(state, trials))
 	return nil
 }
 

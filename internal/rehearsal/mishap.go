@@ -64,8 +64,8 @@ func (t Trial) toldAtOnce(metrics []string) []string {
 }
 
 // fail reports a trial that failed.
-func (p *player) fail(ctx context.Context, number int, cause Cause) error {
-	_, err := p.service.Close(ctx, p.by(), p.id, ledger.Failed, number, "failed by "+string(cause))
+func (s *served) fail(ctx context.Context, number int, cause Cause) error {
+	_, err := s.service.Close(ctx, by, s.created.ID, ledger.Failed, number, "failed by "+string(cause))
 	return err
 }
 

@@ -27,7 +27,7 @@ Flags:
 
 // judge plays the standard set.
 func judge(ctx context.Context, _ config, args []string) error {
-	r, done, err := readJudge(args)
+	r, done, err := readJudge(ctx, args)
 	if err != nil || done {
 		return err
 	}
@@ -49,9 +49,11 @@ func judge(ctx context.Context, _ config, args []string) error {
 	return err
 }
 
-func readJudge(args []string) (r rehearsing, done bool, err error) {
+func readJudge(ctx context.Context, args []string) (r rehearsing, done bool, err error) {
 	set := flags("judge")
 	algorithms := set.String("algorithm", defaultAlgorithm, "who plays: names, separated by commas, each perhaps as label=name")
+	var outside several
+	set.Var(&outside, "outside", "another tool that plays, as label=command, its words separated by spaces; all but the demo, which its own lab answers")
 	asks := set.Int("asks", 40, "number of asks; where a region crashes at most 16")
 	set.IntVar(&r.seeds, "seeds", 10, "number of repetitions")
 	set.Uint64Var(&r.first, "first-seed", 1, "the first seed")
@@ -74,12 +76,16 @@ func readJudge(args []string) (r rehearsing, done bool, err error) {
 	if r.cases, err = rehearsal.Standard(*asks); err != nil {
 		return r, false, err
 	}
-	r.cases = slices.DeleteFunc(r.cases, func(c rehearsal.Case) bool { return !strings.Contains(c.Name, *only) })
+	r.cases = slices.DeleteFunc(r.cases, func(c rehearsal.Case) bool {
+		return !strings.Contains(c.Name, *only) || len(outside) > 0 && c.Problem.Study.SimulatedLab != ""
+	})
 	if len(r.cases) == 0 {
 		return r, false, fmt.Errorf("judge: no case has %q in its name", *only)
 	}
-	r.algorithms, err = labelAlgorithms(*algorithms, "{}", "{}", 0)
-	return r, false, err
+	if r.algorithms, err = labelAlgorithms(*algorithms, "{}", "{}", 0); err != nil {
+		return r, false, err
+	}
+	return r, false, r.invite(ctx, outside)
 }
 
 // standardColumn is a column of the table: figures beside each other under one heading.

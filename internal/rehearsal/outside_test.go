@@ -142,6 +142,77 @@ func TestOutsideMishaps(t *testing.T) {
 	}
 }
 
+// lines plays as the players in scripts/compare do: rows in their order, telling on its standard output what it is told.
+const lines = `
+import sys
+sys.path.insert(0, "../../scripts/compare")
+from lines import play
+
+class Player:
+    def __init__(self, study, start):
+        self.rows = iter(study.rows)
+        self.told = open(sys.argv[1], "w")
+
+    def ask(self):
+        row = next(self.rows)
+        print("this must not get between the lines")
+        return row, row
+
+    def tell(self, settings, metrics, mine):
+        print(mine is None or mine == settings, sorted(metrics), file=self.told, flush=True)
+
+    def fail(self, settings, mine):
+        print(mine == settings, "failed", file=self.told, flush=True)
+
+play("lines 1", Player)
+`
+
+// TestOutsideLines: the players that are published tell a tool of the trials whose readings have all come, and of those that failed, and recommend the
+// best that was read within all limits.
+func TestOutsideLines(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "told")
+	g := Game{
+		Problem: problem(t, "made-eight-2"), Start: 2, Asks: 150, Batch: 3, Delay: 1, Noise: Noise{Gaussian, 0.1}, Told: ToldTrue,
+		Mishaps: Mishaps{Fail: 0.1, Late: 0.1, Unread: 0.02}, Seed: 3,
+	}
+	g.Outside = tool(t, "python3", "-B", "-c", lines, file)
+	record := played(t, g)
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, whole, failed := 0, 0, 0
+	for i, trial := range record.trials() {
+		read := trial.Failed == "" && len(trial.Unread) == 0
+		if trial.Failed != "" {
+			failed++
+		}
+		if !read {
+			continue
+		}
+		whole++
+		if g.Problem.feasible(trial.Read) && (best == 0 || g.Problem.reward(trial.Read) > g.Problem.reward(record.trials()[best-1].Read)) {
+			best = i + 1
+		}
+	}
+	if best == 0 || failed == 0 || whole+failed == len(record.trials()) {
+		t.Fatalf("trial %d is best, %d are read, %d failed: the game tests too little", best, whole, failed)
+	}
+	if record.end().Recommended != best {
+		t.Errorf("trial %d is recommended, want %d", record.end().Recommended, best)
+	}
+	metrics := slices.Sorted(slices.Values(g.Problem.metrics))
+	counts := map[string]int{}
+	for line := range strings.Lines(string(content)) {
+		counts[strings.TrimSpace(line)]++
+	}
+	want := map[string]int{"True ['" + strings.Join(metrics, "', '") + "']": whole, "True failed": failed}
+	if difference := cmp.Diff(want, counts); difference != "" {
+		t.Errorf("the tool was told otherwise:\n%s", difference)
+	}
+}
+
 // scripted is a program that says the lines, listens until nobody speaks any more, and ends.
 func scripted(lines ...string) []string {
 	return append([]string{"sh", "-c", `printf '%s\n' "$@"; cat > /dev/null`, "sh"}, lines...)

@@ -27,6 +27,7 @@ const usage = `headroom: experiments under limits, one decision after another
   headroom verify FILE             check an exported study (export.json) offline
   headroom simulate -help          play an algorithm on a test problem with a known optimum
   headroom rehearse -help          play whole studies of a table or problem whose truth is known, and judge them
+  headroom judge                   play the standard set of rehearsals and print one table; -seeds N, -asks N and -only TEXT shorten it
   headroom ask STUDY               ask a running server for the next trial; -count N for several
   headroom tell STUDY NUMBER METRIC=VALUE …   say what came out, as in yield=71.2 impurity=0.31±0.02; -note TEXT
   headroom export STUDY            write the study's trials as CSV, with -json the study with its ledger
@@ -61,6 +62,7 @@ var commands = map[string]func(ctx context.Context, c config, args []string) err
 	"export":   exportRemote,
 	"watch":    watchRemote,
 	"health":   health,
+	"judge":    judge,
 	"rehearse": rehearse,
 	"simulate": simulate,
 	"version":  func(context.Context, config, []string) error { return say(version) },

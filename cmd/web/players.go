@@ -20,12 +20,19 @@ func readPlayers(names string) ([]player, error) {
 		if !given {
 			name = label
 		}
-		if label == "" || strings.ContainsAny(label, `/\. |`) || slices.ContainsFunc(list, func(p player) bool { return p.label == label }) {
-			return nil, fmt.Errorf("%q is no label to tell algorithms apart: it needs letters, digits or -, and to be used once", label)
+		if err := checkLabel(label, slices.ContainsFunc(list, func(p player) bool { return p.label == label })); err != nil {
+			return nil, err
 		}
 		list = append(list, player{label, name})
 	}
 	return list, nil
+}
+
+func checkLabel(label string, used bool) error {
+	if label == "" || strings.ContainsAny(label, `/\. |`) || used {
+		return fmt.Errorf("%q is no label to tell algorithms apart: it needs letters, digits or -, and to be used once", label)
+	}
+	return nil
 }
 
 // byLabel reads what each player gets of a flag: all the same object, or one by label with "all" for the rest; @file reads a file.

@@ -21,15 +21,17 @@ import (
 	"headroom/internal/study/design"
 )
 
-const rehearseUsage = `headroom rehearse (-problem P[,P...] | -spec FILE)... [-algorithm A[,label=B...]] [flags]
+const rehearseUsage = `headroom rehearse (-problem P[,P...] | -spec FILE)... [-algorithm A[,label=B...]] [-outside label=COMMAND]... [flags]
 
 Plays studies whose truth is known as a lab would: rows drawn by seed are imported, then trials are asked for and told, and what came of it
-is judged. Every decision is the one the server would make. Problems are the simulator's, the made-up tables, and tables of your own: -spec
-names a JSON file with name, table (a CSV file), where, parameters, objective and constraints, as in the definition of a study.
+is judged. Readings may be told with their standard deviation, right or wrong; trials may fail, and readings come late or never. Every decision
+is the one the server would make. Problems are the simulator's, the made-up tables, and tables of your own: -spec names a JSON file with name,
+table (a CSV file), where, parameters, objective and constraints, as in the definition of a study.
 Writes report.md, report.json, games.csv, asks.csv and figure.svg to -out. Finished games are kept there: the same command goes on where it
 was stopped, and other algorithms join those played before. All algorithms get the same rows and the same noise, so their differences are paired.
 
   headroom rehearse -list          names the problems and the algorithms
+  headroom judge                   plays the standard set of rehearsals
 
 Flags:
 `
@@ -39,7 +41,7 @@ const defaultAlgorithm = "default"
 
 // rehearsing is what the command line asks for.
 type rehearsing struct {
-	problems   []*rehearsal.Problem
+	cases      []rehearsal.Case
 	algorithms []rehearsed
 	base       rehearsal.Game
 	seeds      int
@@ -55,28 +57,38 @@ type rehearsed struct {
 	label     string
 	algorithm design.Algorithm
 	model     design.Model
+	outside   *rehearsal.Outside // plays instead, where there is one
 }
 
 func rehearse(ctx context.Context, _ config, args []string) error {
-	r, done, err := readRehearsal(args)
+	r, done, err := readRehearsal(ctx, args)
 	if err != nil || done {
 		return err
 	}
-	program, err := r.program()
+	games, err := r.played(ctx)
 	if err != nil {
-		return err
-	}
-	games, err := r.games(program)
-	if err != nil {
-		return err
-	}
-	if err := r.play(ctx, games); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("interrupted; finished games are kept in %s, and the same command goes on from there", r.folder)
-		}
 		return err
 	}
 	return r.report(games)
+}
+
+// played plays all games that are not kept yet.
+func (r rehearsing) played(ctx context.Context) ([]planned, error) {
+	program, err := r.program()
+	if err != nil {
+		return nil, err
+	}
+	games, err := r.games(program)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.play(ctx, games); err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("interrupted; finished games are kept in %s, and the same command goes on from there", r.folder)
+		}
+		return nil, err
+	}
+	return games, nil
 }
 
 // several is a flag that may be given more than once.
@@ -89,13 +101,15 @@ func (s *several) Set(text string) error {
 	return nil
 }
 
-func readRehearsal(args []string) (r rehearsing, done bool, err error) {
+func readRehearsal(ctx context.Context, args []string) (r rehearsing, done bool, err error) {
 	set := flags("rehearse")
 	names := set.String("problem", "", "problems by name, separated by commas")
 	var specs several
 	set.Var(&specs, "spec", "JSON file that says how a table becomes a study; may be given several times")
 	table := set.String("table", "", "CSV file for the only -spec; absent: the one it names")
 	algorithms := set.String("algorithm", defaultAlgorithm, "who plays: names, separated by commas, each perhaps as label=name; “default” is what a study gets that names none")
+	var outside several
+	set.Var(&outside, "outside", "another tool that plays, as label=command, its words separated by spaces; may be given several times")
 	settings := set.String("settings", "{}", "the algorithms' settings as JSON, for all, or by label with \"all\" for the rest; @file reads a file")
 	model := set.String("model", "{}", "the model as JSON, in the same way")
 	horizon := set.Int("horizon", 0, "the algorithms' horizon; 0 = the server's default")
@@ -107,6 +121,11 @@ func readRehearsal(args []string) (r rehearsing, done bool, err error) {
 	set.IntVar(&r.base.Delay, "delay", 0, "further requests before the results of one are told")
 	set.StringVar(&r.base.Noise.Kind, "noise", rehearsal.OwnNoise, strings.Join(rehearsal.NoiseKinds, ", ")+": own draws a real reading of the setting, or the simulator's noise")
 	set.Float64Var(&r.base.Noise.Size, "noise-size", 0.1, "of gaussian noise and outliers, in standard deviations of the metric over the settings")
+	set.StringVar((*string)(&r.base.Told), "told", string(rehearsal.ToldNone), "what is told of a reading's standard deviation: none, true, low (a third of it) or high (three times it)")
+	where := set.String("fails-where", "", "every trial fails whose settings keep this comparison, as in \"x + z > 1.2\"")
+	set.Float64Var(&r.base.Mishaps.Fail, "fails", 0, "share of the trials that fail by chance")
+	set.Float64Var(&r.base.Mishaps.Late, "late", 0, "share of the readings that are told with the next results")
+	set.Float64Var(&r.base.Mishaps.Unread, "unread", 0, "share of the readings that are never told")
 	set.StringVar(&r.against, "against", "", "the label that the others are compared with; absent: the first")
 	set.StringVar(&r.folder, "out", "rehearsal", "folder to write to")
 	set.IntVar(&r.workers, "workers", runtime.GOMAXPROCS(0), "how many games to play at once")
@@ -134,10 +153,24 @@ func readRehearsal(args []string) (r rehearsing, done bool, err error) {
 	if r.base.Noise.Kind == rehearsal.OwnNoise || r.base.Noise.Kind == rehearsal.NoNoise {
 		r.base.Noise.Size = 0
 	}
-	if r.problems, err = readProblems(*names, specs, *table); err != nil {
+	problems, err := readProblems(*names, specs, *table)
+	if err != nil {
 		return r, false, err
 	}
+	for _, p := range problems {
+		if *where != "" {
+			if p, err = p.Failing(*where); err != nil {
+				return r, false, err
+			}
+		}
+		c := rehearsal.Case{Name: p.Name, Game: r.base}
+		c.Problem = p
+		r.cases = append(r.cases, c)
+	}
 	if r.algorithms, err = labelAlgorithms(*algorithms, *settings, *model, *horizon); err != nil {
+		return r, false, err
+	}
+	if err := r.invite(ctx, outside); err != nil {
 		return r, false, err
 	}
 	if r.against == "" {
@@ -282,25 +315,25 @@ func (r rehearsing) program() (string, error) {
 // planned is a game with where its record is kept.
 type planned struct {
 	rehearsal.Game
-	label, file string
+	of, label, file string // of which case, by whom
 }
 
-// games are all games asked for, problem by problem, label by label, seed by seed.
+// games are all games asked for, seed by seed, case by case, label by label.
 func (r rehearsing) games(program string) ([]planned, error) {
 	var all []planned
 	for seed := range uint64(r.seeds) {
-		for _, p := range r.problems {
+		for _, c := range r.cases {
 			for _, a := range r.algorithms {
-				g := r.base
-				g.Problem, g.Algorithm, g.Model, g.Seed = p, a.algorithm, a.model, r.first+seed
+				g := c.Game
+				g.Algorithm, g.Model, g.Outside, g.Seed = a.algorithm, a.model, a.outside, r.first+seed
 				if err := g.Check(); err != nil {
-					return nil, fmt.Errorf("%s on %s: %w", a.label, p.Name, err)
+					return nil, fmt.Errorf("%s on %s: %w", a.label, c.Name, err)
 				}
 				key, err := g.Key(program)
 				if err != nil {
 					return nil, err
 				}
-				all = append(all, planned{g, a.label, filepath.Join(r.folder, "games", key+".json")})
+				all = append(all, planned{g, c.Name, a.label, filepath.Join(r.folder, "games", key+".json")})
 			}
 		}
 	}
@@ -316,11 +349,15 @@ func (r rehearsing) play(ctx context.Context, games []planned) error {
 		_, err := os.Stat(g.file)
 		return err == nil
 	})
-	bar := newProgress(len(todo), r.base.Asks, len(games)-len(todo))
+	asks := 0
+	for _, g := range todo {
+		asks += g.Asks
+	}
+	bar := newProgress(len(todo), asks, len(games)-len(todo))
 	defer bar.finish()
 	return inParallel(ctx, r.workers, todo, func(ctx context.Context, g planned) error {
 		if err := playGame(ctx, g, bar); err != nil {
-			return fmt.Errorf("%s on %s, seed %d: %w", g.label, g.Problem.Name, g.Seed, err)
+			return fmt.Errorf("%s on %s, seed %d: %w", g.label, g.of, g.Seed, err)
 		}
 		return nil
 	})

@@ -10,12 +10,12 @@ import (
 func (r rehearsing) sharesFigure(all []contest) figure.Figure {
 	f := figure.Figure{Title: "share of the best feasible value found"}
 	for _, c := range all {
-		if !c.problem.Scale.Any {
+		if !c.Problem.Scale.Any {
 			continue
 		}
-		panel := figure.Panel{X: "asks", Y: c.problem.Name}
+		panel := figure.Panel{X: "asks", Y: c.Name}
 		for _, a := range r.algorithms {
-			panel.Lines = append(panel.Lines, shareLine(a.label, c.problem, c.records[a.label]))
+			panel.Lines = append(panel.Lines, shareLine(a.label, c.Problem, c.records[a.label]))
 		}
 		f.Panels = append(f.Panels, panel)
 	}

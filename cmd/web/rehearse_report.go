@@ -6,22 +6,23 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"headroom/internal/rehearsal"
 )
 
-// contest is one problem as every algorithm played it.
+// contest is one case as every algorithm played it.
 type contest struct {
-	problem *rehearsal.Problem
+	rehearsal.Case
 	records map[string][]*rehearsal.Record // by label, in the order of the seeds
 }
 
 func (r rehearsing) read(games []planned) ([]contest, error) {
-	all := make([]contest, len(r.problems))
-	for i, p := range r.problems {
-		all[i] = contest{p, map[string][]*rehearsal.Record{}}
+	all := make([]contest, len(r.cases))
+	for i, c := range r.cases {
+		all[i] = contest{c, map[string][]*rehearsal.Record{}}
 	}
 	for _, g := range games {
 		record, err := readRecord(g.file)
@@ -29,7 +30,7 @@ func (r rehearsing) read(games []planned) ([]contest, error) {
 			return nil, err
 		}
 		for i := range all {
-			if all[i].problem == g.Problem {
+			if all[i].Name == g.of {
 				all[i].records[g.label] = append(all[i].records[g.label], record)
 			}
 		}
@@ -66,19 +67,29 @@ func (r rehearsing) report(games []planned) error {
 // page is the report in Markdown.
 func (r rehearsing) page(all []contest) []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g.\nMean ± standard error over the seeds; settings are judged by their truth.\n",
-		r.seeds, r.first, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise.Kind, r.base.Noise.Size)
+	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\n%sMean ± standard error over the seeds; settings are judged by their truth.\n",
+		r.seeds, r.first, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise.Kind, r.base.Noise.Size, r.base.Told, mishapWords(r.base.Mishaps))
+	for _, a := range r.algorithms {
+		if a.outside != nil {
+			fmt.Fprintf(&out, "\n%s: %s.\n", a.label, a.outside.Name)
+		}
+	}
 	for _, c := range all {
-		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.problem.Name, scaleWords(c.problem.Scale))
-		r.tableOf(&out, func(label string, f rehearsal.Figure) string {
-			return r.cell(f, []contest{c}, label)
-		})
+		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.Name, scaleWords(c.Problem.Scale))
+		r.tableOf(&out, slices.Concat(rehearsal.Figures, c.Problem.LimitFigures()), []contest{c})
 	}
 	if len(all) > 1 {
 		fmt.Fprintf(&out, "\n## All %d problems\n\nMeans over the problems, each of the same weight.\n\n", len(all))
-		r.tableOf(&out, func(label string, f rehearsal.Figure) string { return r.cell(f, all, label) })
+		r.tableOf(&out, rehearsal.Figures, all)
 	}
 	return out.Bytes()
+}
+
+func mishapWords(m rehearsal.Mishaps) string {
+	if m == (rehearsal.Mishaps{}) {
+		return ""
+	}
+	return fmt.Sprintf("Of the trials %g fail by chance; of the readings %g are late, %g never told.\n", m.Fail, m.Late, m.Unread)
 }
 
 func scaleWords(s rehearsal.Scale) string {
@@ -91,19 +102,22 @@ func scaleWords(s rehearsal.Scale) string {
 	return fmt.Sprintf("Share is the %s to the best feasible reward %.6g.", s.Kind, s.Best)
 }
 
-// tableOf writes figures down and labels across.
-func (r rehearsing) tableOf(out *bytes.Buffer, cell func(label string, f rehearsal.Figure) string) {
+// tableOf writes figures down and labels across, and leaves out figures that no label has.
+func (r rehearsing) tableOf(out *bytes.Buffer, figures []rehearsal.Figure, all []contest) {
 	fmt.Fprint(out, "| |")
 	for _, a := range r.algorithms {
 		fmt.Fprintf(out, " %s |", a.label)
 	}
 	fmt.Fprintf(out, "\n|---|%s\n", strings.Repeat("---|", len(r.algorithms)))
-	for _, f := range rehearsal.Figures {
-		fmt.Fprintf(out, "| %s |", f.Title)
+	for _, f := range figures {
+		line, any := fmt.Sprintf("| %s |", f.Title), false
 		for _, a := range r.algorithms {
-			fmt.Fprintf(out, " %s |", cell(a.label, f))
+			cell := r.cell(f, all, a.label)
+			line, any = line+" "+cell+" |", any || cell != nothing
 		}
-		fmt.Fprintln(out)
+		if any {
+			fmt.Fprintln(out, line)
+		}
 	}
 }
 
@@ -111,18 +125,21 @@ func (r rehearsing) tableOf(out *bytes.Buffer, cell func(label string, f rehears
 func (r rehearsing) estimates(f rehearsal.Figure, all []contest, label string) (own, difference rehearsal.Estimate) {
 	var each, paired []rehearsal.Estimate
 	for _, c := range all {
-		mine, theirs := f.Values(c.problem, c.records[label]), f.Values(c.problem, c.records[r.against])
+		mine, theirs := f.Values(c.Problem, c.records[label]), f.Values(c.Problem, c.records[r.against])
 		each = append(each, rehearsal.EstimateOf(mine))
 		paired = append(paired, rehearsal.Paired(mine, theirs))
 	}
 	return rehearsal.Over(each), rehearsal.Over(paired)
 }
 
+// nothing stands where a figure has no meaning.
+const nothing = "–"
+
 func (r rehearsing) cell(f rehearsal.Figure, all []contest, label string) string {
-	own, difference := r.estimates(f, all, label)
-	if f.Name == "regret" {
-		return r.regretCell(f, all, label)
+	if f.OwnUnit {
+		return r.medianCell(f, all, label)
 	}
+	own, difference := r.estimates(f, all, label)
 	text := estimated(own)
 	if label != r.against && finiteOnly(difference.Mean) != nil {
 		text += fmt.Sprintf(" (%+.3g%s)", difference.Mean, plusMinus(difference.Error))
@@ -130,13 +147,17 @@ func (r rehearsing) cell(f rehearsal.Figure, all []contest, label string) string
 	return text
 }
 
-// regretCell is a median, since a game that found nothing feasible has no finite regret, and nothing over problems, whose units differ.
-func (r rehearsing) regretCell(f rehearsal.Figure, all []contest, label string) string {
-	if len(all) > 1 || !all[0].problem.Scale.Any {
-		return "–"
+// medianCell is a median, since a game that found or recommends nothing feasible has no finite regret, and nothing over problems, whose units differ.
+func (r rehearsing) medianCell(f rehearsal.Figure, all []contest, label string) string {
+	if len(all) > 1 {
+		return nothing
 	}
-	values := f.Values(all[0].problem, all[0].records[label])
-	text := fmt.Sprintf("median %.3g", rehearsal.EstimateOf(values).Median)
+	values := f.Values(all[0].Problem, all[0].records[label])
+	e := rehearsal.EstimateOf(values)
+	if e.N == 0 {
+		return nothing
+	}
+	text := fmt.Sprintf("median %.3g", e.Median)
 	if never := infinite(values); never > 0 {
 		text += fmt.Sprintf(", nothing feasible in %d of %d games", never, len(values))
 	}
@@ -155,7 +176,7 @@ func infinite(values []float64) int {
 
 func estimated(e rehearsal.Estimate) string {
 	if e.N == 0 {
-		return "–"
+		return nothing
 	}
 	return fmt.Sprintf("%.3g%s", e.Mean, plusMinus(e.Error))
 }
@@ -202,22 +223,24 @@ func (r rehearsing) rehearsalSummary(all []contest) ([]byte, error) {
 		Seeds                     int
 		Start, Asks, Batch, Delay int
 		Noise                     rehearsal.Noise
+		Told                      rehearsal.Told
+		Mishaps                   rehearsal.Mishaps
 		Against                   string
 		Problems                  map[string]part
 		Overall                   part
-	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.against, map[string]part{}, part{Algorithms: r.judge(all)}}
+	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.base.Told, r.base.Mishaps, r.against, map[string]part{}, part{Algorithms: r.judge(rehearsal.Figures, all)}}
 	for _, c := range all {
-		out.Problems[c.problem.Name] = part{scaleWords(c.problem.Scale), r.judge([]contest{c})}
+		out.Problems[c.Name] = part{scaleWords(c.Problem.Scale), r.judge(slices.Concat(rehearsal.Figures, c.Problem.LimitFigures()), []contest{c})}
 	}
 	content, err := json.MarshalIndent(out, "", "  ")
 	return append(content, '\n'), err
 }
 
-func (r rehearsing) judge(all []contest) map[string]map[string]judged {
+func (r rehearsing) judge(figures []rehearsal.Figure, all []contest) map[string]map[string]judged {
 	out := map[string]map[string]judged{}
 	for _, a := range r.algorithms {
 		out[a.label] = map[string]judged{}
-		for _, f := range rehearsal.Figures {
+		for _, f := range figures {
 			own, difference := r.estimates(f, all, a.label)
 			j := judged{estimate: jsonOf(own)}
 			if a.label != r.against {
@@ -240,11 +263,11 @@ func (r rehearsing) gameRows(all []contest) [][]string {
 	for _, c := range all {
 		for _, a := range r.algorithms {
 			for _, record := range c.records[a.label] {
-				row := []string{c.problem.Name, a.label, strconv.FormatUint(record.Seed, 10)}
+				row := []string{c.Name, a.label, strconv.FormatUint(record.Seed, 10)}
 				for _, f := range rehearsal.Figures {
-					row = append(row, number(f.Of(c.problem, record)))
+					row = append(row, number(f.Of(c.Problem, record)))
 				}
-				rows = append(rows, append(row, string(rehearsal.VerdictOf(c.problem, record))))
+				rows = append(rows, append(row, string(rehearsal.VerdictOf(c.Problem, record))))
 			}
 		}
 	}
@@ -253,19 +276,19 @@ func (r rehearsing) gameRows(all []contest) [][]string {
 
 // askRows are all asks.
 func (r rehearsing) askRows(all []contest) [][]string {
-	rows := [][]string{{"problem", "algorithm", "seed", "ask", "settings", "feasible", "known", "objective", "share", "reason"}}
+	rows := [][]string{{"problem", "algorithm", "seed", "ask", "settings", "feasible", "known", "failed", "objective", "share", "reason"}}
 	for _, c := range all {
 		for _, a := range r.algorithms {
 			for _, record := range c.records[a.label] {
-				shares := rehearsal.Shares(c.problem, record)
+				shares := rehearsal.Shares(c.Problem, record)
 				for i, t := range record.Asks {
 					settings, _ := json.Marshal(t.Settings) // finite
 					share := ""
 					if shares != nil {
 						share = number(shares[i])
 					}
-					rows = append(rows, []string{c.problem.Name, a.label, strconv.FormatUint(record.Seed, 10), strconv.Itoa(i + 1), string(settings),
-						strconv.FormatBool(t.Feasible), strconv.FormatBool(t.Known), number(t.Truth[c.problem.Study.Objective.Metric]), share, t.Reason})
+					rows = append(rows, []string{c.Name, a.label, strconv.FormatUint(record.Seed, 10), strconv.Itoa(i + 1), string(settings),
+						strconv.FormatBool(t.Feasible), strconv.FormatBool(t.Known), string(t.Failed), number(t.Truth[c.Problem.Study.Objective.Metric]), share, t.Reason})
 				}
 			}
 		}

@@ -238,7 +238,7 @@ func (s simulation) play(ctx context.Context, f *folder) error {
 			}
 		}
 	}
-	bar := newProgress(len(tasks), s.base.T(), s.seeds*len(s.algorithms)-len(tasks))
+	bar := newProgress(len(tasks), len(tasks)*s.base.T(), s.seeds*len(s.algorithms)-len(tasks))
 	defer bar.finish()
 	return inParallel(ctx, s.workers, tasks, func(ctx context.Context, t task) error { return playOne(ctx, f, t, bar) })
 }

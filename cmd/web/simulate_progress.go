@@ -13,7 +13,7 @@ import (
 type progress struct {
 	terminal bool
 	games    int // to play
-	rounds   int // of each
+	rounds   int // of all of them
 	kept     int // games found finished
 	started  time.Time
 	played   atomic.Int64 // rounds
@@ -41,7 +41,7 @@ func (p *progress) round() {
 		return
 	}
 	p.drawn, p.drewAny = time.Now(), true
-	share := float64(played) / float64(p.games*p.rounds)
+	share := float64(played) / float64(p.rounds)
 	left := time.Duration(float64(time.Since(p.started)) * (1 - share) / share).Round(time.Second)
 	const width = 30
 	full := int(share * width)

@@ -17,6 +17,7 @@ func Menu() []Listed {
 	for _, k := range kinds {
 		list = append(list, Listed{k.name, k.summary})
 	}
+	list = append(list, Listed{crashName, crashSummary}, Listed{demoName, demoSummary})
 	for _, p := range problems.Menu() {
 		if _, err := NewFunction(p.Name); err == nil {
 			list = append(list, Listed{p.Name, p.Summary})
@@ -27,6 +28,12 @@ func Menu() []Listed {
 
 // Find makes the problem of that name. A made-up table may be followed by the number of its draw, as in made-mixed-7.
 func Find(name string) (*Problem, error) {
+	switch name {
+	case crashName:
+		return newCrash()
+	case demoName:
+		return newDemo()
+	}
 	for _, k := range kinds {
 		rest, found := strings.CutPrefix(name, k.name)
 		if !found {

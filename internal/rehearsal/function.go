@@ -21,17 +21,20 @@ func NewFunction(name string) (*Problem, error) {
 		Name: name, Study: found.Definition(), fingerprint: "simulator " + name,
 		truth: func(at design.Settings, _ *int) Values { return found.Truth(at) },
 		read:  func(at design.Settings, _ *int, random *rand.Rand) Values { return found.Read(at, random) },
+		own:   func(design.Settings, *int) Values { return found.StdDev() },
 	}
 	p.Study.Name = name
-	p.draw = f.draw
+	best := found.Instance().Optimum(1)
+	p.draw, p.optimum = f.draw, found.Settings(best.Point)
 	if found.Instance().Arms != nil {
+		p.optimum = nil
 		p.draw = func(count int, random *rand.Rand) []design.Settings { return drawn(p.Study.Candidates, count, random) }
 	}
 	truths := make([]Values, 0, sampled)
 	for _, at := range p.draw(sampled, rand.New(rand.NewPCG(1, 0))) {
 		truths = append(truths, found.Truth(at))
 	}
-	return p, p.complete(truths, found.Instance().Optimum(1).Value)
+	return p, p.complete(truths, best.Value)
 }
 
 type function struct{ design.Simulation }

@@ -12,7 +12,7 @@ import (
 )
 
 func mixed(t testing.TB) Game {
-	return Game{Problem: problem(t, "made-mixed"), Algorithm: design.Algorithm{Name: "ckb-rand"}, Start: 3, Asks: 8, Batch: 1, Noise: Noise{Gaussian, 0.1}, Seed: 2}
+	return Game{Problem: problem(t, "made-mixed"), Algorithm: design.Algorithm{Name: "ckb-rand"}, Start: 3, Asks: 8, Batch: 1, Noise: Noise{Gaussian, 0.1}, Told: ToldNone, Seed: 2}
 }
 
 func TestGamesRepeat(t *testing.T) {
@@ -116,6 +116,17 @@ func TestKeyNamesEverything(t *testing.T) {
 	add("the batch", "a", func(g *Game) { g.Batch++ })
 	add("the delay", "a", func(g *Game) { g.Delay++ })
 	add("the noise", "a", func(g *Game) { g.Noise.Kind = Outliers })
+	add("what is told of it", "a", func(g *Game) { g.Told = ToldTrue })
+	add("what fails", "a", func(g *Game) { g.Mishaps.Fail = 0.1 })
+	add("what is late", "a", func(g *Game) { g.Mishaps.Late = 0.1 })
+	add("what is never told", "a", func(g *Game) { g.Mishaps.Unread = 0.1 })
+	add("where trials fail", "a", func(g *Game) {
+		failing, err := g.Problem.Failing("temperature > 100")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Problem = failing
+	})
 	add("its size", "a", func(g *Game) { g.Noise.Size *= 2 })
 	add("the seed", "a", func(g *Game) { g.Seed++ })
 	// The truth alone: the same study, another reading.
@@ -217,6 +228,8 @@ func TestGameRefusals(t *testing.T) {
 		"delay of -1":           func(g *Game) { g.Delay = -1 },
 		"standard deviations":   func(g *Game) { g.Noise.Size = -1 },
 		"seed":                  func(g *Game) { g.Seed = 1 << 60 },
+		"nothing is told as":    func(g *Game) { g.Told = "loud" },
+		"readings are exact":    func(g *Game) { g.Told, g.Noise = ToldTrue, Noise{Kind: OwnNoise} },
 		"there is no algorithm": func(g *Game) { g.Algorithm.Name = "magic" },
 		"model":                 func(g *Game) { g.Model.Kernel = json.RawMessage(`"wool"`) },
 	} {

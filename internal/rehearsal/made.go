@@ -96,14 +96,21 @@ func (k kind) make(name string, draw uint64) (*Problem, error) {
 		d.Constraints = append(d.Constraints, design.Constraint{Metric: fmt.Sprintf("cost %d", j+1), Op: "<=", Threshold: threshold(costs[j], limit.share)})
 	}
 	var rows []Row
+	noise := map[string]Values{}
 	for i, u := range points {
 		truth := Values{"yield": k.yield(objective[i])}
 		for j := range costs {
 			truth[d.Constraints[j].Metric] = costs[j][i]
 		}
-		rows = append(rows, k.readingsOf(k.settings(u), truth, random)...)
+		at := k.settings(u)
+		read, sd := k.readingsOf(at, truth, random)
+		rows, noise[keyOf(at)] = append(rows, read...), sd
 	}
-	return NewTable(d, rows)
+	p, err := NewTable(d, rows)
+	if err == nil && k.readings > 1 {
+		p.own = func(at design.Settings, _ *int) Values { return noise[keyOf(at)] }
+	}
+	return p, err
 }
 
 // yield turns a standardised score into a yield between 0 and 100.
@@ -114,20 +121,23 @@ func (k kind) yield(z float64) float64 {
 	return 100 / (1 + math.Exp(1-1.2*z))
 }
 
-// readingsOf are the rows of a setting. Where there are several they spread by 2 to 60 % of the truth, another share at each setting.
-func (k kind) readingsOf(at design.Settings, truth Values, random *rand.Rand) []Row {
+// readingsOf are the rows of a setting, and their standard deviation. Where there are several they spread by 2 to 60 % of the truth, another share at
+// each setting.
+func (k kind) readingsOf(at design.Settings, truth Values, random *rand.Rand) (rows []Row, sd Values) {
 	if k.readings == 1 {
-		return []Row{{at, truth}}
+		return []Row{{at, truth}}, nil
 	}
 	share := 0.02 * math.Pow(30, random.Float64())
-	rows := make([]Row, k.readings)
-	for r := range rows {
-		rows[r] = Row{at, Values{}}
+	sd = Values{}
+	for range k.readings {
+		row := Row{at, Values{}}
 		for _, name := range sortedNames(truth) {
-			rows[r].Values[name] = truth[name] * (1 + share*random.NormFloat64())
+			row.Values[name] = truth[name] * (1 + share*random.NormFloat64())
+			sd[name] = math.Abs(truth[name]) * share
 		}
+		rows = append(rows, row)
 	}
-	return rows
+	return rows, sd
 }
 
 func sortedNames(v Values) []string {

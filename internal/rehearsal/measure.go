@@ -1,41 +1,58 @@
 package rehearsal
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 // Figure is one number by which a game is judged.
 type Figure struct {
 	Name, Title string
 	Of          func(p *Problem, r *Record) float64 // NaN: it has no meaning in this game
+	// OwnUnit: it is in the unit of a metric, of which there is no mean over problems, and infinite where a game has found nothing.
+	OwnUnit bool
 }
 
 // Figures lists them. Settings are judged by their truth, whatever was read there; the rows at the start count as found.
-var Figures = []Figure{
-	{"share", "mean share of the best feasible value over the asks", meanShare},
-	{"final", "share at the end", func(p *Problem, r *Record) float64 { return last(Shares(p, r)) }},
-	{"to5", "asks until within 5 % of the best (never = asks + 1)", func(p *Problem, r *Record) float64 { return asksTo(p, r, 0.05) }},
-	{"in5", "within 5 % at the end", func(p *Problem, r *Record) float64 { return reached(p, r, 0.05) }},
-	{"to1", "asks until within 1 % of the best (never = asks + 1)", func(p *Problem, r *Record) float64 { return asksTo(p, r, 0.01) }},
-	{"in1", "within 1 % at the end", func(p *Problem, r *Record) float64 { return reached(p, r, 0.01) }},
-	{"infeasible", "asks outside a limit", func(p *Problem, r *Record) float64 { return float64(infeasible(r, 0, len(r.Asks))) }},
-	{"before", "of them before a feasible row was known", func(p *Problem, r *Record) float64 { return float64(infeasible(r, 0, firstFeasible(r))) }},
-	{"after", "of them after", func(p *Problem, r *Record) float64 { return float64(infeasible(r, firstFeasible(r), len(r.Asks))) }},
-	{"repeats", "asks to known rows", func(_ *Problem, r *Record) float64 { return count(r.Asks, func(t Trial) bool { return t.Known }) }},
-	{"regret", "regret of the best feasible setting", func(p *Problem, r *Record) float64 { return regret(p, r) }},
-	{"new50", "coverage of the 50 % band, new settings", func(_ *Problem, r *Record) float64 { return covered(r, newSettings, share50) }},
-	{"new80", "coverage of the 80 % band, new settings", func(_ *Problem, r *Record) float64 { return covered(r, newSettings, share80) }},
-	{"new95", "coverage of the 95 % band, new settings", func(_ *Problem, r *Record) float64 { return covered(r, newSettings, share95) }},
-	{"known95", "coverage of the 95 % band, repeated settings", func(_ *Problem, r *Record) float64 { return covered(r, repeatedSettings, share95) }},
-	{"shown95", "coverage of the 95 % band as the product shows it", func(_ *Problem, r *Record) float64 { return covered(r, allSettings, share95) }},
-	{"best", "the best feasible setting is recommended", func(p *Problem, r *Record) float64 { return isVerdict(p, r, RecommendedBest) }},
-	{"wrong", "an infeasible setting is recommended", func(p *Problem, r *Record) float64 { return isVerdict(p, r, RecommendedInfeasible) }},
-	{"none", "nothing is recommended", func(p *Problem, r *Record) float64 { return isVerdict(p, r, RecommendedNone) }},
-	{"p50", "milliseconds an ask, median", func(_ *Problem, r *Record) float64 { return askTime(r, 0.5) }},
-	{"p95", "milliseconds an ask, 95th percentile", func(_ *Problem, r *Record) float64 { return askTime(r, 0.95) }},
+var Figures = slices.Concat([]Figure{
+	{Name: "share", Title: "mean share of the best feasible value over the asks", Of: meanShare},
+	{Name: "final", Title: "share at the end", Of: func(p *Problem, r *Record) float64 { return last(Shares(p, r)) }},
+}, within(0.05), within(0.02), within(0.01), []Figure{
+	{Name: "infeasible", Title: "asks outside a limit", Of: func(p *Problem, r *Record) float64 { return float64(infeasible(r, 0, len(r.Asks))) }},
+	{Name: "before", Title: "of them before a feasible row was known", Of: func(p *Problem, r *Record) float64 { return float64(infeasible(r, 0, firstFeasible(r))) }},
+	{Name: "after", Title: "of them after", Of: func(p *Problem, r *Record) float64 { return float64(infeasible(r, firstFeasible(r), len(r.Asks))) }},
+	{Name: "seeking", Title: "of them until within 2 % of the best", Of: func(p *Problem, r *Record) float64 { return seeking(p, r, outside) }},
+	{Name: "excess", Title: "largest excess beyond a limit, in standard deviations of its metric over the settings", Of: func(p *Problem, r *Record) float64 { return slices.Max(append(excesses(p, r), 0)) }},
+	{Name: "excesses", Title: "sum of all such excesses", Of: func(p *Problem, r *Record) float64 { return sum(excesses(p, r)) }},
+	{Name: "repeats", Title: "asks within .002 of the ranges of an earlier one (in a table: to known rows)", Of: func(_ *Problem, r *Record) float64 { return count(r.Asks, known) }},
+	{Name: "rereading", Title: "of them until within 2 % of the best", Of: func(p *Problem, r *Record) float64 { return seeking(p, r, known) }},
+	{Name: "failed", Title: "asks that failed", Of: func(_ *Problem, r *Record) float64 { return count(r.Asks, failed) }},
+	{Name: "again", Title: "of them at settings that had failed before", Of: failedAgain},
+	{Name: "regret", Title: "regret of the best feasible setting", OwnUnit: true, Of: func(p *Problem, r *Record) float64 { return regret(p, r) }},
+}, lookFigures(), []Figure{
+	{Name: "best", Title: "the best feasible setting is recommended", Of: func(p *Problem, r *Record) float64 { return isVerdict(p, r, RecommendedBest) }},
+	{Name: "none", Title: "nothing is recommended", Of: func(p *Problem, r *Record) float64 { return isVerdict(p, r, RecommendedNone) }},
+	{Name: "new50", Title: "coverage of the 50 % band, new settings", Of: func(_ *Problem, r *Record) float64 { return covered(r, newSettings, share50) }},
+	{Name: "new80", Title: "coverage of the 80 % band, new settings", Of: func(_ *Problem, r *Record) float64 { return covered(r, newSettings, share80) }},
+	{Name: "new95", Title: "coverage of the 95 % band, new settings", Of: func(_ *Problem, r *Record) float64 { return covered(r, newSettings, share95) }},
+	{Name: "known95", Title: "coverage of the 95 % band, repeated settings", Of: func(_ *Problem, r *Record) float64 { return covered(r, repeatedSettings, share95) }},
+	{Name: "shown95", Title: "coverage of the 95 % band as the product shows it", Of: func(_ *Problem, r *Record) float64 { return covered(r, allSettings, share95) }},
+	{Name: "p50", Title: "milliseconds an ask, median", Of: func(_ *Problem, r *Record) float64 { return askTime(r, 0.5) }},
+	{Name: "p95", Title: "milliseconds an ask, 95th percentile", Of: func(_ *Problem, r *Record) float64 { return askTime(r, 0.95) }},
+})
+
+// within are the figures of coming so near to the best.
+func within(share float64) []Figure {
+	percent := fmt.Sprintf("%.0f", 100*share)
+	return []Figure{
+		{Name: "to" + percent, Title: "asks until within " + percent + " % of the best (never = asks + 1)", Of: func(p *Problem, r *Record) float64 { return asksTo(p, r, share) }},
+		{Name: "in" + percent, Title: "within " + percent + " % at the end", Of: func(p *Problem, r *Record) float64 { return reached(p, r, share) }},
+	}
 }
 
 // Shares gives, after each ask, the share of the best feasible value found so far, 0 while there is none; nil where nothing is feasible at all.
@@ -56,7 +73,7 @@ func Shares(p *Problem, r *Record) []float64 {
 }
 
 func share(p *Problem, t Trial) float64 {
-	if !t.Feasible {
+	if !t.found() {
 		return 0
 	}
 	return p.Scale.Share(p.reward(t.Truth))
@@ -65,12 +82,14 @@ func share(p *Problem, t Trial) float64 {
 func meanShare(p *Problem, r *Record) float64 { return mean(Shares(p, r)) }
 
 // mean is NaN of nothing.
-func mean(values []float64) float64 {
-	sum := 0.0
+func mean(values []float64) float64 { return sum(values) / float64(len(values)) }
+
+func sum(values []float64) float64 {
+	total := 0.0
 	for _, v := range values {
-		sum += v
+		total += v
 	}
-	return sum / float64(len(values))
+	return total
 }
 
 func last(values []float64) float64 {
@@ -123,18 +142,82 @@ func count(trials []Trial, is func(Trial) bool) float64 {
 	return n
 }
 
+// found tells of a trial whose settings could be used.
+func (t Trial) found() bool { return t.Feasible && t.Failed == "" }
+
+// outside tells of a trial that ran outside a limit: nothing is measured in one that fails.
+func outside(t Trial) bool { return !t.Feasible && t.Failed == "" }
+
+func known(t Trial) bool { return t.Known }
+
+func failed(t Trial) bool { return t.Failed != "" }
+
+// failedAgain counts the asks that failed nearly where an earlier one had.
+func failedAgain(p *Problem, r *Record) float64 {
+	var before []Trial
+	again := 0.0
+	for _, t := range r.Asks {
+		if !failed(t) {
+			continue
+		}
+		again += indicator(slices.ContainsFunc(before, func(other Trial) bool { return p.near(t.Settings, other.Settings) }))
+		before = append(before, t)
+	}
+	return again
+}
+
+// seeking counts the asks of a kind until one of them, itself not counted, is within 2 % of the best; all of them where none ever is.
+func seeking(p *Problem, r *Record, is func(Trial) bool) float64 {
+	until := asksTo(p, r, 0.02)
+	if math.IsNaN(until) {
+		return math.NaN()
+	}
+	return count(r.Asks[:max(0, int(until)-1)], is)
+}
+
 // infeasible counts the asks from..to outside a limit.
-func infeasible(r *Record, from, to int) int {
-	return int(count(r.Asks[from:to], func(t Trial) bool { return !t.Feasible }))
+func infeasible(r *Record, from, to int) int { return int(count(r.Asks[from:to], outside)) }
+
+// excesses are how far the asks lay beyond each limit, in standard deviations of its metric over the settings.
+func excesses(p *Problem, r *Record) []float64 {
+	var list []float64
+	for _, c := range p.Study.Constraints {
+		for _, excess := range beyond(r, c) {
+			list = append(list, excess/p.Spread[c.Metric])
+		}
+	}
+	return list
+}
+
+// beyond are how far the asks outside a limit lay beyond it, in its metric's unit.
+func beyond(r *Record, c design.Constraint) []float64 {
+	var list []float64
+	for _, t := range r.Asks {
+		if excess := c.Excess(t.Truth[c.Metric]); excess > 0 && !failed(t) {
+			list = append(list, excess)
+		}
+	}
+	return list
+}
+
+// LimitFigures are those of the problem's own limits, in their units.
+func (p *Problem) LimitFigures() []Figure {
+	var list []Figure
+	for _, c := range p.Study.Constraints {
+		limit := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", c.Metric, c.Op, design.FormatNumber(c.Threshold), c.Unit))
+		list = append(list,
+			Figure{Name: "excess of " + c.Name, Title: "largest excess beyond " + limit, Of: func(_ *Problem, r *Record) float64 { return slices.Max(append(beyond(r, c), 0)) }},
+			Figure{Name: "excesses of " + c.Name, Title: "sum of the excesses beyond " + limit, Of: func(_ *Problem, r *Record) float64 { return sum(beyond(r, c)) }})
+	}
+	return list
 }
 
 // firstFeasible is the number of asks chosen before a feasible row was there: all of them if there never was one.
 func firstFeasible(r *Record) int {
-	feasible := func(t Trial) bool { return t.Feasible }
-	if slices.ContainsFunc(r.Start, feasible) {
+	if slices.ContainsFunc(r.Start, Trial.found) {
 		return 0
 	}
-	if i := slices.IndexFunc(r.Asks, feasible); i >= 0 {
+	if i := slices.IndexFunc(r.Asks, Trial.found); i >= 0 {
 		return i
 	}
 	return len(r.Asks)
@@ -146,8 +229,8 @@ func regret(p *Problem, r *Record) float64 {
 		return math.NaN()
 	}
 	best := math.Inf(-1)
-	for _, t := range slices.Concat(r.Start, r.Asks) {
-		if t.Feasible {
+	for _, t := range r.trials() {
+		if t.found() {
 			best = math.Max(best, p.reward(t.Truth))
 		}
 	}
@@ -183,19 +266,21 @@ const (
 	RecommendedNone       Verdict = "none"
 )
 
-// VerdictOf judges the recommendation by the truth. Best is what cannot be told from the best feasible value: within 1e-9 of it among rows of a
+// VerdictOf judges what is recommended at the end by the truth. Best is what cannot be told from the best feasible value: within 1e-9 of it among rows of a
 // table, within 1 % of it on a continuous space.
-func VerdictOf(p *Problem, r *Record) Verdict {
-	if r.Recommended == 0 {
+func VerdictOf(p *Problem, r *Record) Verdict { return verdictOf(p, r, r.end()) }
+
+func verdictOf(p *Problem, r *Record, at Look) Verdict {
+	if at.Recommended == 0 {
 		return RecommendedNone
 	}
-	t := slices.Concat(r.Start, r.Asks)[r.Recommended-1]
+	t := r.trials()[at.Recommended-1]
 	within := 1e-9
 	if p.Study.Candidates == nil {
 		within = 0.01
 	}
 	switch {
-	case !t.Feasible:
+	case !t.found():
 		return RecommendedInfeasible
 	case p.Scale.Share(p.reward(t.Truth)) >= 1-within:
 		return RecommendedBest

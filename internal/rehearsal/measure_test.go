@@ -2,6 +2,8 @@ package rehearsal
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"headroom/internal/study"
@@ -22,7 +24,7 @@ func ladder(t testing.TB, direction string) *Problem {
 	p, err := NewTable(design.Definition{
 		Name: "ladder", Parameters: []design.Parameter{numeric("x", 1, 10)},
 		Objective:   design.Objective{Metric: "yield", Direction: direction},
-		Constraints: []design.Constraint{{Metric: "cost", Op: "<=", Threshold: 8}},
+		Constraints: []design.Constraint{{Metric: "cost", Op: "<=", Threshold: 8, Unit: "g"}},
 	}, rows)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +36,7 @@ func ladder(t testing.TB, direction string) *Problem {
 func walk(p *Problem, start []int, asks ...int) *Record {
 	player := player{Game: Game{Problem: p, Noise: Noise{Kind: NoNoise}}, visits: map[string]int{}}
 	visit := func(x int) Trial { return player.visit(p.Study.Candidates[x-1], new(x-1)) }
-	r := &Record{}
+	r := &Record{Looks: []Look{{Trials: len(start) + len(asks)}}}
 	for _, x := range start {
 		r.Start = append(r.Start, visit(x))
 	}
@@ -69,6 +71,20 @@ func TestFigures(t *testing.T) {
 		"share": (20 + 40 + 40 + 80 + 80) / 80. / 5, "final": 1, "to5": 4, "to1": 4, "in5": 1, "in1": 1,
 		"infeasible": 2, "before": 0, "after": 2, "repeats": 2, "regret": 0, "none": 1, "best": 0,
 	})
+	spread := math.Sqrt(8.25) // of the cost, 1…10
+	wantFigures(t, "a good walk", p, walk(p, []int{9, 2}, 9, 4, 10, 8, 8), map[string]float64{
+		"to2": 4, "in2": 1, "seeking": 2, "rereading": 1, "excess": 2 / spread, "excesses": 3 / spread,
+	})
+	wantFigures(t, "never there", p, walk(p, []int{2}, 9, 2, 4, 4), map[string]float64{
+		"to2": 5, "in2": 0, "seeking": 1, "rereading": 2, "repeats": 2, "excess": 1 / spread, "excesses": 1 / spread,
+	})
+	wantFigures(t, "no limit broken", p, walk(p, []int{9}, 1), map[string]float64{"excess": 0, "excesses": 0})
+	for i, want := range []float64{2, 3} {
+		f := p.LimitFigures()[i]
+		if got := f.Of(p, walk(p, []int{9, 2}, 9, 4, 10, 8, 8)); got != want || !strings.HasSuffix(f.Title, "beyond cost <= 8 g") {
+			t.Errorf("%s is %v, want %v", f.Title, got, want)
+		}
+	}
 	wantFigures(t, "nothing feasible for long", p, walk(p, []int{9}, 10, 9, 6, 10), map[string]float64{
 		"share": 2 * 60. / 80 / 4, "final": 0.75, "to5": 5, "to1": 5, "in5": 0, "in1": 0,
 		"infeasible": 3, "before": 2, "after": 1, "repeats": 2, "regret": 20,
@@ -94,11 +110,30 @@ func TestVerdicts(t *testing.T) {
 	p := ladder(t, "maximize")
 	r := walk(p, []int{8, 9}, 3)
 	for number, want := range map[int]Verdict{0: RecommendedNone, 1: RecommendedBest, 2: RecommendedInfeasible, 3: RecommendedOther} {
-		r.Recommended = number
+		r.Looks = []Look{{Trials: 3, Recommended: number}}
 		if got := VerdictOf(p, r); got != want {
 			t.Errorf("trial %d recommended is %s, want %s", number, got, want)
 		}
 	}
+}
+
+// TestLooksAreJudged by the truth of what is recommended at each: a broken limit, the best found, a broken limit again, half of what was found.
+func TestLooksAreJudged(t *testing.T) {
+	t.Parallel()
+	p := ladder(t, "maximize")
+	r := walk(p, []int{9}, slices.Repeat([]int{4, 9}, 20)...)
+	r.Asks[30] = walk(p, nil, 8).Asks[0]
+	r.Looks = []Look{{12, 3}, {24, 2}, {40, 3}, {41, 4}}
+	wantFigures(t, "looks", p, r, map[string]float64{
+		"kept12": 0, "lost12": math.Inf(1), "wrong12": 1, // trial 3 is a 9
+		"kept24": 1, "lost24": 40, "wrong24": 0, // trial 2 is a 4, and nothing better was found
+		"kept40": 0, "lost40": math.Inf(1), "wrong40": 1,
+		"kept": 0.5, "lost": 40, "wrong": 0, // trial 4 is a 4, when an 8 was found
+	})
+	r.Looks = []Look{{3, 0}}
+	wantFigures(t, "nothing recommended", p, r, map[string]float64{"kept": 0, "lost": math.Inf(1), "wrong": 0, "none": 1, "kept12": math.NaN(), "lost12": math.NaN(), "wrong12": math.NaN()})
+	r = walk(p, nil, 9)
+	wantFigures(t, "nothing found", p, r, map[string]float64{"kept": math.NaN()})
 }
 
 func TestCoverage(t *testing.T) {

@@ -26,7 +26,13 @@ type Problem struct {
 	metrics     []string
 	truth       func(at design.Settings, candidate *int) Values
 	read        func(at design.Settings, candidate *int, random *rand.Rand) Values
-	draw        func(count int, random *rand.Rand) []design.Settings // rows to begin with
+	// own is the standard deviation of what read adds to the truth, by metric; nil where nobody knows it.
+	own  func(at design.Settings, candidate *int) Values
+	draw func(count int, random *rand.Rand) []design.Settings // rows to begin with
+	// fails tells whether a trial fails because of its settings; nil where none does.
+	fails func(at design.Settings) bool
+	// optimum is the best setting of a continuous space; nil where the candidates decide.
+	optimum design.Settings
 }
 
 // Values are numbers by metric.
@@ -133,11 +139,53 @@ func (p *Problem) reading(at design.Settings, candidate *int, nth int, noise Noi
 	return v
 }
 
+// deviation is the standard deviation of what a reading adds to the truth, by metric: of outliers that of the readings that are not wrong, as an
+// instrument's maker states it. nil where nobody knows it.
+func (p *Problem) deviation(at design.Settings, candidate *int, noise Noise) Values {
+	switch {
+	case noise.Kind == OwnNoise && p.own == nil:
+		return nil
+	case noise.Kind == OwnNoise:
+		return p.own(at, candidate)
+	}
+	sd := Values{}
+	for _, m := range p.metrics {
+		if noise.Kind != NoNoise {
+			sd[m] = noise.Size * p.Spread[m]
+		}
+	}
+	return sd
+}
+
 // hashOf tells readings apart.
 func hashOf(at design.Settings, nth int) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", keyOf(at), nth)
 	return h.Sum64()
+}
+
+// nearly is the share of a parameter's range within which two settings count as the same.
+const nearly = 0.002
+
+// near tells whether two settings are nearly the same: on every axis within a share of its range. Two rows of a table are never.
+func (p *Problem) near(a, b design.Settings) bool {
+	if p.Study.Candidates != nil {
+		return a.Equal(b)
+	}
+	for _, q := range p.Study.Parameters {
+		x, y := a[q.Name], b[q.Name]
+		low, high := 0.0, 1.0
+		if q.Low != nil && q.High != nil {
+			low, high = *q.Low, *q.High
+		}
+		if q.Scale == "log" {
+			x.Number, y.Number, low, high = math.Log(x.Number), math.Log(y.Number), math.Log(low), math.Log(high)
+		}
+		if x.Text != y.Text || math.Abs(x.Number-y.Number) > nearly*(high-low) {
+			return false
+		}
+	}
+	return true
 }
 
 // keyOf names a setting.

@@ -22,7 +22,8 @@ func games(t testing.TB) map[string]Game {
 		"readings":   {Problem: problem(t, "made-uneven"), Algorithm: design.Algorithm{Name: "cei"}, Start: 4, Asks: 12, Batch: 1, Noise: own, Seed: 4},
 		"continuous": {Problem: problem(t, "gramacy"), Asks: 12, Batch: 1, Noise: own, Seed: 5},
 		"late": {Problem: problem(t, "tension-spring"), Algorithm: design.Algorithm{Name: "ckb-rand"}, Model: design.Model{Kernel: json.RawMessage(`"se"`)},
-			Start: 3, Asks: 13, Batch: 3, Delay: 1, Noise: Noise{Kind: Gaussian, Size: 0.1}, Seed: 6},
+			Start: 3, Asks: 13, Batch: 3, Delay: 1, Noise: Noise{Kind: Gaussian, Size: 0.1}, Told: ToldLow, Seed: 6},
+		"told": {Problem: problem(t, "reaction"), Start: 3, Asks: 12, Batch: 1, Noise: own, Told: ToldTrue, Seed: 7},
 	}
 }
 
@@ -101,6 +102,11 @@ func repeated(t testing.TB, s *study.Service, g Game, record *Record) *ledger.Sn
 			t.Fatal(err)
 		}
 	}
+	for i, row := range record.Start {
+		if _, err := s.Tell(t.Context(), by, snap.ID, i+1, tellingOf(row)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	told := 0
 	for asked := 0; asked < g.Asks; {
 		count := min(g.Batch, g.Asks-asked)
@@ -113,7 +119,7 @@ func repeated(t testing.TB, s *study.Service, g Game, record *Record) *ledger.Sn
 			due = asked
 		}
 		for ; told < due; told++ {
-			if _, err := s.Tell(t.Context(), by, snap.ID, g.Start+told+1, ledger.Telling{Metrics: readings(record.Asks[told].Read)}); err != nil {
+			if _, err := s.Tell(t.Context(), by, snap.ID, g.Start+told+1, tellingOf(record.Asks[told])); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -121,21 +127,29 @@ func repeated(t testing.TB, s *study.Service, g Game, record *Record) *ledger.Sn
 	return only(t, s)
 }
 
+func tellingOf(trial Trial) ledger.Telling {
+	told := ledger.Telling{Metrics: map[string]ledger.Reading{}}
+	for metric, value := range trial.Read {
+		told.Metrics[metric] = ledger.Reading{Value: value}
+		if sd := trial.Told[metric]; sd > 0 {
+			told.Metrics[metric] = ledger.Reading{Value: value, StdDev: &sd}
+		}
+	}
+	return told
+}
+
 func tableOf(p *Problem, rows []Trial) *bytes.Buffer {
 	var out bytes.Buffer
 	for _, parameter := range p.Study.Parameters {
 		fmt.Fprintf(&out, "%s,", parameter.Name)
 	}
-	for i, m := range p.metrics {
-		fmt.Fprintf(&out, "%s%s", m, map[bool]string{true: "\n", false: ","}[i == len(p.metrics)-1])
-	}
 	for _, row := range rows {
+		out.Truncate(out.Len() - 1) // the comma behind the last
+		out.WriteByte('\n')
 		for _, parameter := range p.Study.Parameters {
 			fmt.Fprintf(&out, "%s,", row.Settings[parameter.Name])
 		}
-		for i, m := range p.metrics {
-			fmt.Fprintf(&out, "%v%s", row.Read[m], map[bool]string{true: "\n", false: ","}[i == len(p.metrics)-1])
-		}
 	}
+	out.Truncate(out.Len() - 1)
 	return &out
 }

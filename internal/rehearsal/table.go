@@ -242,6 +242,9 @@ func NewTable(d design.Definition, rows []Row) (*Problem, error) {
 		},
 		draw: func(count int, random *rand.Rand) []design.Settings { return drawn(candidates, count, random) },
 	}
+	if len(rows) == len(readings) {
+		p.own = func(design.Settings, *int) Values { return Values{} } // what stands in the table is the truth
+	}
 	if err := p.complete(means, math.NaN()); err != nil {
 		return nil, err
 	}

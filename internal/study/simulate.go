@@ -98,21 +98,26 @@ func labOf(snap *ledger.Snapshot) (design.Simulation, error) {
 
 func (s *Service) answerAll(ctx context.Context, by Command, lab design.Simulation, id string, count int, slips []Slip) error {
 	for range count {
-		snap, trial, err := s.nextToAnswer(ctx, by, lab, id)
-		if err != nil {
-			return err
-		}
-		readings := readingsOf(lab, snap, trial)
-		s.simulations.read(id)
-		var slip Slip
-		if at := slices.IndexFunc(slips, func(slip Slip) bool { return slip.Number == trial.Number }); at >= 0 {
-			slip = slips[at]
-		}
-		if err := s.answer(ctx, by, id, trial.Number, readings, slip); err != nil {
+		if _, err := s.SimulateOne(ctx, by, lab, id, slips...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// SimulateOne lets a simulated laboratory answer one trial, the first that waits or one that it asks for, and returns its number when it has.
+func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.Simulation, id string, slips ...Slip) (number int, err error) {
+	snap, trial, err := s.nextToAnswer(ctx, by, lab, id)
+	if err != nil {
+		return 0, err
+	}
+	readings := readingsOf(lab, snap, trial)
+	s.simulations.read(id)
+	var slip Slip
+	if at := slices.IndexFunc(slips, func(slip Slip) bool { return slip.Number == trial.Number }); at >= 0 {
+		slip = slips[at]
+	}
+	return trial.Number, s.answer(ctx, by, id, trial.Number, readings, slip)
 }
 
 // answer tells a trial's readings, with what slips.
@@ -258,12 +263,13 @@ func (all *simulations) during(ctx context.Context, id string, work func(ctx con
 	return err
 }
 
-// read notes that one more trial is read, before its readings are told: whoever hears of the last finds the run complete.
+// read notes that one more trial of a run, if one is under way, is read, before its readings are told: whoever hears of the last finds the run complete.
 func (all *simulations) read(id string) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	r := all.by[id]
-	r.Read++
+	if r := all.by[id]; r != nil && r.Going {
+		r.Read++
+	}
 }
 
 func (all *simulations) end(id string, err error) {

@@ -60,30 +60,9 @@ func simulationValues(name string, answers bool) (url.Values, error) {
 	return values, nil
 }
 
-// The demo study: the reaction, with what happens in labs.
-const demoTrials = 24
-
-var demoSlips = []study.Slip{
-	{Number: 6, Metric: "yield", Factor: 0.1, Reason: "the decimal point was one place off"},
-	{Number: 11, Exclude: true, Reason: "the stirrer had stopped, as its log says"},
-}
-
-func demo() (design.Definition, error) {
-	s, err := design.NewSimulation("reaction")
-	if err != nil {
-		return design.Definition{}, err
-	}
-	d := s.Definition()
-	d.Name, d.SimulatedLab, d.Seed = "Demo: reaction yield", "reaction", 7
-	d.Description = "A study to look around in. **Nobody measured this**: a simulated lab reads a made-up reaction A → B → C with noise. " +
-		"It mistypes the yield of trial 6 and corrects it, and takes trial 11 out. Ask for more trials, answer them yourself or let the simulated lab do it."
-	d.Algorithm.Horizon = s.Problem.Horizon
-	return d, nil
-}
-
 // MakeDemo makes the demo study and lets its simulated lab fill it.
 func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request) error {
-	d, err := demo()
+	d, err := study.Demo()
 	if err != nil {
 		return err
 	}
@@ -100,7 +79,7 @@ func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request) error {
 					return err
 				}
 				made = "/studies/" + after.ID + "?done=demo"
-				return s.Studies.Simulate(r.Context(), cmd, after.ID, demoTrials, demoSlips...)
+				return s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoSlips...)
 			},
 			done: func() error { return GoTo(w, r, made) },
 		}

@@ -116,6 +116,15 @@ func (b *compiler) limits() {
 	c.space.sample(c.arms)
 }
 
+// Condition reads a comparison over the parameters, such as an input constraint is, and tells where it holds.
+func (c *Compiled) Condition(text string) (holds func(Settings) bool, err error) {
+	limit, err := parseComparison(text, c.space.variables(nil))
+	if err != nil {
+		return nil, err
+	}
+	return func(at Settings) bool { return limit.holds(c.space.lookup(at), 0) }, nil
+}
+
 const (
 	maxCandidates = 10_000
 	maxMatrixArms = 1000

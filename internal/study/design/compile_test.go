@@ -205,3 +205,26 @@ func TestKnownConstraintIsNeeded(t *testing.T) {
 		t.Errorf("%v does not ask for a constraint of known form", err)
 	}
 }
+
+// TestCondition: a comparison holds by the settings' own numbers, a remainder's too, and is refused in the words of an input constraint.
+func TestCondition(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, mixture())
+	at := func(a, b, rest float64) Settings {
+		return Settings{"a": NumberValue(a), "b": NumberValue(b), "water": NumberValue(rest)}
+	}
+	for text, want := range map[string]bool{"a + b > 30": true, "a + b > 40": false, "water <= 60": true, "water < 60": false, "1/(b - 15) > 0": false} {
+		holds, err := c.Condition(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := holds(at(25, 15, 60)); got != want {
+			t.Errorf("%s: holds is %t", text, got)
+		}
+	}
+	for _, text := range []string{"a + b", "a < b < 3", "oil > 3"} {
+		if _, err := c.Condition(text); err == nil {
+			t.Errorf("%s is taken for a comparison of parameters", text)
+		}
+	}
+}

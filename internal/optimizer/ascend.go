@@ -138,7 +138,7 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 	if err != nil {
 		return nil, nil, err
 	}
-	scores, _ := s.order(raw, len(places))
+	scores, _ := s.order(raw, places)
 	by := s.traits.Slopes(sight)
 	along := make([][]float64, len(points))
 	for n, u := range points {

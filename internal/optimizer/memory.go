@@ -31,6 +31,7 @@ func (s *State) Bytes() int64 {
 	held.all(s.path.items)
 	held.floats(s.multipliers)
 	held.shortlist(s.shortlist)
+	held.spent(s.spent)
 	held.history(s.history)
 	held.trace(s)
 	return held.bytes
@@ -129,6 +130,14 @@ func (held *holdings) shortlist(list *shortlist) {
 	}
 	list.features.Hold(held.floats)
 	list.indices.Hold(held.floats)
+}
+
+func (held *holdings) spent(spent *spent) {
+	if spent != nil {
+		held.all(spent.points)
+		held.all(spent.inputs)
+		held.floats(spent.inverse)
+	}
 }
 
 func (held *holdings) history(h *History) {

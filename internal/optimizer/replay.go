@@ -28,6 +28,7 @@ type State struct {
 	next        *view             // what the next decision acts on
 	display     *view             // what posteriors are shown from
 	shortlist   *shortlist        // where the search looks while many trials wait, else nil
+	spent       *spent            // settings that the next decision leaves alone, nil for none
 
 	trace    tracing
 	lookBack looking
@@ -82,7 +83,7 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	if s.display, err = s.shown(ctx, s.Round(), nil); err != nil {
 		return nil, err
 	}
-	s.shortlist = s.shorten()
+	s.shortlist, s.spent = s.shorten(), s.listSpent()
 	s.keepTrace()
 	s.letGo()
 	return s, nil

@@ -143,6 +143,6 @@ func (s *State) boundScores(ctx context.Context, of screened, rows int, known Kn
 	if err := interruptible(func() { raw = upper(sight) }); err != nil {
 		return nil, err
 	}
-	scores, _ := s.order(raw, len(of.at))
+	scores, _ := s.order(raw, of.at)
 	return scores, nil
 }

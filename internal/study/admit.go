@@ -78,7 +78,7 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 		return admittedData(e, func(data ledger.CorrectedData) (any, error) { return admitCorrected(now, data) })
 	case ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included:
 		return admittedData(e, func(data ledger.ClosedData) (any, error) {
-			return onlyDraft(ruleClose(now, e.Kind, data.Number, data.Reason))
+			return onlyDraft(ruleClose(now, e.Kind, data))
 		})
 	case ledger.Fitted:
 		return admittedData(e, func(data ledger.FittedData) (any, error) { return data, admitFitted(now, data) })

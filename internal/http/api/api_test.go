@@ -177,6 +177,7 @@ func TestTheLoop(t *testing.T) {
 			t.Errorf("%s: %v", path, faults)
 		}
 	}
+	checkCauses(t, s, base)
 	if got := s.API("POST", base+"/trials/1/exclude", `{"reason": "wrong batch"}`).Want(200).JSON(); got["excluded"] != true {
 		t.Errorf("excluded %v", got)
 	}
@@ -184,6 +185,46 @@ func TestTheLoop(t *testing.T) {
 		t.Errorf("included %v", got)
 	}
 	checkPages(t, s, id)
+}
+
+// checkCauses fails trial 5 and lets it come back: settings unless chance is said, the other cause corrects, and only what failed has one.
+func checkCauses(t *testing.T, s *sitetest.Site, base string) {
+	t.Helper()
+	fail, abandon := base+"/trials/5/fail", base+"/trials/5/abandon"
+	s.API("POST", base+"/trials/5/tell", `{"metrics": {}, "note": "tried again"}`).Want(200)
+	for _, step := range []struct {
+		path, body string
+		status     int
+		cause      any
+		closed     string
+	}{
+		{fail, `{"reason": "leaked"}`, 200, "settings", "failed"},
+		{fail, `{"reason": "leaked", "cause": "settings"}`, 409, nil, ""},
+		{fail, `{"reason": "a fuse blew", "cause": "chance"}`, 200, "chance", "failed"},
+		{abandon, `{"reason": "never begun"}`, 200, nil, "abandoned"},
+		{fail, `{"reason": "it leaked after all", "cause": null}`, 200, "settings", "failed"},
+		{base + "/trials/5/tell", `{"metrics": {"yield": 3}}`, 200, nil, "partial"},
+	} {
+		got := s.API("POST", step.path, step.body).Want(step.status).JSON()
+		if step.status == 200 && (got["cause"] != step.cause || got["status"] != step.closed) {
+			t.Errorf("%s %s: %v, %v", step.path, step.body, got["status"], got["cause"])
+		}
+	}
+	for _, cause := range []string{`"Settings"`, `""`, `"settings "`, `"luck"`} {
+		if faults := s.API("POST", fail, `{"reason": "x", "cause": `+cause+`}`).Faults(422); faults["body.cause"] == "" {
+			t.Errorf("cause %s: %v", cause, faults)
+		}
+	}
+	s.API("POST", fail, `{"reason": "x", "cause": 1}`).Faults(422)
+	if faults := s.API("POST", abandon, `{"reason": "x", "cause": "chance"}`).Faults(422); faults["body.cause"] == "" {
+		t.Errorf("abandoned by chance: %v", faults)
+	}
+	ledger := string(s.API("GET", strings.TrimSuffix(base, "/trials")+"/ledger", nil).Want(200).Body)
+	for _, kept := range []string{`{"number":5,"reason":"leaked","cause":"settings"}`, `{"number":5,"reason":"a fuse blew","cause":"chance"}`} {
+		if !strings.Contains(ledger, kept) {
+			t.Errorf("the ledger has no %s", kept)
+		}
+	}
 }
 
 // checkPages reads the trials in pages and by status.

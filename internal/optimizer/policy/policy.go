@@ -115,6 +115,8 @@ type Scores struct {
 	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is maximised instead.
 	Allowed  []bool
 	Fallback []float64
+	// Unlikely places hardly work and are chosen only where no other is left; nil for none. An algorithm leaves it to the state.
+	Unlikely []bool
 	// Logarithmic tells that differences of values are ratios of what is maximised.
 	Logarithmic bool
 	// Relative ties compare to |max| alone instead of max(1, |max|).

@@ -266,11 +266,23 @@ type CorrectedSettings struct {
 	After  design.Settings `json:"after"`
 }
 
-// ClosedData goes with Failed, Abandoned, Excluded and Included.
+// ClosedData goes with Failed, Abandoned, Excluded and Included; only Failed has a cause.
 type ClosedData struct {
 	Number int    `json:"number"`
 	Reason string `json:"reason"`
+	Cause  Cause  `json:"cause,omitempty"`
 }
+
+// Cause is why a trial failed.
+type Cause string
+
+const (
+	BySettings Cause = "settings" // they are to blame, and would fail again
+	ByChance   Cause = "chance"   // nothing that the settings could help
+)
+
+// Known tells whether c is a cause that failures have.
+func (c Cause) Known() bool { return c == BySettings || c == ByChance }
 
 // FittedData records hyperparameters in force from decision From on.
 type FittedData struct {

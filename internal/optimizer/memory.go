@@ -32,6 +32,7 @@ func (s *State) Bytes() int64 {
 	held.floats(s.multipliers)
 	held.shortlist(s.shortlist)
 	held.spent(s.spent)
+	held.works(s.works)
 	held.history(s.history)
 	held.trace(s)
 	return held.bytes
@@ -137,6 +138,14 @@ func (held *holdings) spent(spent *spent) {
 		held.all(spent.points)
 		held.all(spent.inputs)
 		held.floats(spent.inverse)
+	}
+}
+
+func (held *holdings) works(w *works) {
+	if w != nil {
+		w.model.Hold(held.floats)
+		held.all(w.outcomes.inputs)
+		held.bytes += int64(cap(w.outcomes.worked))
 	}
 }
 

@@ -29,6 +29,7 @@ type State struct {
 	display     *view             // what posteriors are shown from
 	shortlist   *shortlist        // where the search looks while many trials wait, else nil
 	spent       *spent            // settings that the next decision leaves alone, nil for none
+	works       *works            // where trials work, as the next decision knows it; nil while none has failed
 
 	trace    tracing
 	lookBack looking
@@ -84,6 +85,9 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 		return nil, err
 	}
 	s.shortlist, s.spent = s.shorten(), s.listSpent()
+	if s.works, err = s.learnWorks(ctx); err != nil {
+		return nil, err
+	}
 	s.keepTrace()
 	s.letGo()
 	return s, nil

@@ -91,7 +91,10 @@ func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i 
 	if lead != nil {
 		sight.Lead, sight.Again = lead, v.incumbent.again
 	}
-	return sight, nil
+	if v == s.next {
+		sight.Works, err = s.worksAt(ctx, at)
+	}
+	return sight, err
 }
 
 // sightFrom is the sight with the estimates known.
@@ -141,7 +144,7 @@ func (s *State) drawn(sight *policy.Sight) (*policy.Sight, error) {
 
 // score is the algorithm's acquisition at the places in sight.
 func (s *State) score(sight *policy.Sight) (scores policy.Scores, err error) {
-	err = interruptible(func() { scores = s.policy.Score(sight) })
+	err = interruptible(func() { scores = s.weigh(s.policy.Score(sight), sight.Works) })
 	return scores, err
 }
 

@@ -43,7 +43,7 @@ func newCautious(s Settings) cautious {
 }
 
 func (a cautious) Traits() Traits {
-	return Traits{AvoidsKnown: true, Incumbent: likelyBest, Upper: a.upper, Slopes: a.slopes}
+	return Traits{AvoidsKnown: true, Expects: true, Incumbent: likelyBest, Upper: a.upper, Slopes: a.slopes}
 }
 
 // upper bounds the score: EI rises with the deviation of the lead, and the chance to keep a limit rises with its deviation where the mean is

@@ -71,6 +71,13 @@ func (s *State) decision(ctx context.Context, at Place, known Known, draw Draw) 
 		}
 	}
 	d.FeasibilityProbability = chances[0]
+	if s.works != nil {
+		works, err := s.WorksChance(ctx, places)
+		if err != nil {
+			return Decision{}, err
+		}
+		d.Works = works[0]
+	}
 	if lead, best := sight.Lead, s.next.incumbent; lead != nil {
 		improvement := policy.ExpectedImprovement(lead.Mean[0], lead.SD[0])
 		t := s.next.transforms[0]

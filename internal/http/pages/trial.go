@@ -250,6 +250,9 @@ func (v visit) decisionFacts(t *ledger.Trial) []templates.Fact {
 	if len(d.Constraints) > 0 && len(blind) == 0 {
 		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
 	}
+	if w := decision.Works; w != nil {
+		facts = append(facts, templates.Fact{Name: "Chance that it works", Value: percent(w.Chance), Meaning: fmt.Sprintf("%d of %d trials before it had failed because of their settings", w.Failed, w.Of)})
+	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, d.Objective.Metric) {
 		facts = append(facts, templates.Fact{Name: "Expected improvement", Value: design.WithUnit(rough(*decision.ExpectedImprovement), unitOf(d, d.Objective.Metric), thin),
 			Meaning: fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent)})

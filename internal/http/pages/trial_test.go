@@ -83,7 +83,9 @@ func TestWhyATrialFailed(t *testing.T) {
 	s := sitetest.New(t)
 	study := newTrial(s)
 	address := study + "/trials/1"
-	page := func() string { return string(s.Call("GET", address, s.Admin, nil, "Accept", "text/html").Want(200).Body) }
+	page := func() string {
+		return string(s.Call("GET", address, s.Admin, nil, "Accept", "text/html").Want(200).Body)
+	}
 	for _, step := range []struct{ kind, reason, shown, ledger, cause string }{
 		{"settings", "it leaked", "Failed because of its settings: it leaked", "said that trial 1 failed because of its settings", "settings"},
 		{"chance", "a fuse blew", "Failed by chance: a fuse blew", "said that trial 1 failed by chance", "chance"},

@@ -89,6 +89,24 @@ func (e EditedDataRequestState) Valid() bool {
 	}
 }
 
+// Defines values for FailRequestCause.
+const (
+	FailRequestCauseChance   FailRequestCause = "chance"
+	FailRequestCauseSettings FailRequestCause = "settings"
+)
+
+// Valid indicates whether the value is a known member of the FailRequestCause enum.
+func (e FailRequestCause) Valid() bool {
+	switch e {
+	case FailRequestCauseChance:
+		return true
+	case FailRequestCauseSettings:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HistoryRowOrigin.
 const (
 	HistoryRowOriginImported  HistoryRowOrigin = "imported"
@@ -290,6 +308,24 @@ func (e TokenRole) Valid() bool {
 	case TokenRoleOperator:
 		return true
 	case TokenRoleViewer:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TrialCause.
+const (
+	TrialCauseChance   TrialCause = "chance"
+	TrialCauseSettings TrialCause = "settings"
+)
+
+// Valid indicates whether the value is a known member of the TrialCause enum.
+func (e TrialCause) Valid() bool {
+	switch e {
+	case TrialCauseChance:
+		return true
+	case TrialCauseSettings:
 		return true
 	default:
 		return false
@@ -544,6 +580,7 @@ type Decision struct {
 	RunnerUp               *RunnerUp              `json:"runner_up"`
 	Sd                     map[string]float64     `json:"sd"`
 	Seen                   int64                  `json:"seen"`
+	Works                  *Works                 `json:"works,omitempty"`
 }
 
 // Definition defines model for Definition.
@@ -624,6 +661,15 @@ type EventRequest struct {
 	Kind *string     `json:"kind,omitempty"`
 	Seq  *int64      `json:"seq,omitempty"`
 }
+
+// FailRequest defines model for FailRequest.
+type FailRequest struct {
+	Cause  *FailRequestCause `json:"cause,omitempty"`
+	Reason string            `json:"reason"`
+}
+
+// FailRequestCause defines model for FailRequest.Cause.
+type FailRequestCause string
 
 // Fault defines model for Fault.
 type Fault struct {
@@ -935,6 +981,7 @@ type Readout struct {
 	Undecided      *Undecided              `json:"undecided"`
 	Version        int64                   `json:"version"`
 	Violation      map[string]ViolationOut `json:"violation"`
+	Works          WorksState              `json:"works"`
 }
 
 // ReasonRequest defines model for ReasonRequest.
@@ -1128,6 +1175,7 @@ type TokenList struct {
 type Trial struct {
 	By              string                 `json:"by"`
 	Candidate       *int64                 `json:"candidate,omitempty"`
+	Cause           *TrialCause            `json:"cause,omitempty"`
 	Context         *map[string]float64    `json:"context,omitempty"`
 	CreatedAt       time.Time              `json:"created_at"`
 	Decision        *Decision              `json:"decision"`
@@ -1144,6 +1192,9 @@ type Trial struct {
 	SettingsChanged bool                   `json:"settings_changed"`
 	Status          TrialStatus            `json:"status"`
 }
+
+// TrialCause defines model for Trial.Cause.
+type TrialCause string
 
 // TrialOrigin defines model for Trial.Origin.
 type TrialOrigin string
@@ -1198,6 +1249,20 @@ type Warp struct {
 	Centre float64 `json:"centre"`
 	Power  float64 `json:"power"`
 	Scale  float64 `json:"scale"`
+}
+
+// Works defines model for Works.
+type Works struct {
+	Chance float64 `json:"chance"`
+	Failed int64   `json:"failed"`
+	Of     int64   `json:"of"`
+}
+
+// WorksState defines model for WorksState.
+type WorksState struct {
+	Chance *float64 `json:"chance"`
+	Failed int64    `json:"failed"`
+	Of     int64    `json:"of"`
 }
 
 // ReadDocumentParams defines parameters for ReadDocument.
@@ -1516,7 +1581,7 @@ type CorrectJSONRequestBody = CorrectionRequest
 type ExcludeJSONRequestBody = ReasonRequest
 
 // FailJSONRequestBody defines body for Fail for application/json ContentType.
-type FailJSONRequestBody = ReasonRequest
+type FailJSONRequestBody = FailRequest
 
 // IncludeJSONRequestBody defines body for Include for application/json ContentType.
 type IncludeJSONRequestBody = ReasonRequest
@@ -1976,7 +2041,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/exclude (the `Exclude` operationId).
 	Exclude(ctx context.Context, id string, number int64, params *ExcludeParams, body ExcludeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FailWithBody Close a trial that failed
+	// FailWithBody Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that
 	//
 	// Needs: operator of the study.
 	//
@@ -1985,7 +2050,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/fail (the `Fail` operationId).
 	FailWithBody(ctx context.Context, id string, number int64, params *FailParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Fail Close a trial that failed
+	// Fail Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that
 	//
 	// Needs: operator of the study.
 	//
@@ -2923,7 +2988,7 @@ func (c *Client) Exclude(ctx context.Context, id string, number int64, params *E
 	return c.Client.Do(req)
 }
 
-// FailWithBody Close a trial that failed
+// FailWithBody Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that
 //
 // Needs: operator of the study.
 //
@@ -2942,7 +3007,7 @@ func (c *Client) FailWithBody(ctx context.Context, id string, number int64, para
 	return c.Client.Do(req)
 }
 
-// Fail Close a trial that failed
+// Fail Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that
 //
 // Needs: operator of the study.
 //
@@ -6269,7 +6334,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/exclude (the `Exclude` operationId).
 	ExcludeWithResponse(ctx context.Context, id string, number int64, params *ExcludeParams, body ExcludeJSONRequestBody, reqEditors ...RequestEditorFn) (*ExcludeResponse, error)
 
-	// FailWithBodyWithResponse Close a trial that failed
+	// FailWithBodyWithResponse Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that
 	//
 	// Needs: operator of the study.
 	//
@@ -6278,7 +6343,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/fail (the `Fail` operationId).
 	FailWithBodyWithResponse(ctx context.Context, id string, number int64, params *FailParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FailResponse, error)
 
-	// FailWithResponse Close a trial that failed
+	// FailWithResponse Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that
 	//
 	// Needs: operator of the study.
 	//
@@ -8911,7 +8976,7 @@ func (c *ClientWithResponses) ExcludeWithResponse(ctx context.Context, id string
 	return ParseExcludeResponse(rsp)
 }
 
-// FailWithBodyWithResponse Close a trial that failed
+// FailWithBodyWithResponse Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that
 //
 // Needs: operator of the study.
 //
@@ -8926,7 +8991,7 @@ func (c *ClientWithResponses) FailWithBodyWithResponse(ctx context.Context, id s
 	return ParseFailResponse(rsp)
 }
 
-// FailWithResponse Close a trial that failed
+// FailWithResponse Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that
 //
 // Needs: operator of the study.
 //

@@ -286,6 +286,7 @@ Decision = TypedDict("Decision", {
     "runner_up": "Optional[RunnerUp]",
     "sd": "Dict[str, float]",
     "seen": "int",
+    "works": "NotRequired[Optional[Works]]",
 })
 
 
@@ -362,6 +363,12 @@ EventRequest = TypedDict("EventRequest", {
     "hash": "NotRequired[Optional[str]]",
     "kind": "NotRequired[Optional[str]]",
     "seq": "NotRequired[Optional[int]]",
+})
+
+
+FailRequest = TypedDict("FailRequest", {
+    "cause": "NotRequired[Optional[Literal['settings', 'chance']]]",
+    "reason": "str",
 })
 
 
@@ -657,6 +664,7 @@ Readout = TypedDict("Readout", {
     "undecided": "Optional[Undecided]",
     "version": "int",
     "violation": "Dict[str, ViolationOut]",
+    "works": "WorksState",
 })
 
 
@@ -841,6 +849,7 @@ TokenList = TypedDict("TokenList", {
 Trial = TypedDict("Trial", {
     "by": "str",
     "candidate": "NotRequired[Optional[int]]",
+    "cause": "NotRequired[Literal['settings', 'chance']]",
     "context": "NotRequired[Dict[str, float]]",
     "created_at": "str",
     "decision": "Optional[Decision]",
@@ -905,6 +914,20 @@ Warp = TypedDict("Warp", {
     "centre": "float",
     "power": "float",
     "scale": "float",
+})
+
+
+Works = TypedDict("Works", {
+    "chance": "float",
+    "failed": "int",
+    "of": "int",
+})
+
+
+WorksState = TypedDict("WorksState", {
+    "chance": "Optional[float]",
+    "failed": "int",
+    "of": "int",
 })
 
 
@@ -1531,12 +1554,12 @@ class Client(_Connection):
         self,
         id: str,
         number: int,
-        body: ReasonRequest,
+        body: FailRequest,
         *,
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> Trial:
-        """Close a trial that failed. Needs: operator of the study.
+        """Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that. Needs: operator of the study.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
 

@@ -185,7 +185,7 @@ func playExamples(st *story) {
 	st.call("replicate", "POST", study+"/trials/3/replicates", `{}`)
 	st.s.API("POST", study+"/trials/4/tell", `{"metrics": {"yield": 7.74}}`).Want(200)
 	st.call("undo", "POST", study+"/trials/4/undo", `{}`)
-	st.call("fail", "POST", study+"/trials/4/fail", `{"reason": "The pump stopped."}`)
+	st.call("fail", "POST", study+"/trials/4/fail", `{"reason": "The pump stopped.", "cause": "chance"}`)
 	st.s.API("POST", study+"/ask", `{}`).Want(201)
 	st.call("abandon", "POST", study+"/trials/5/abandon", `{"reason": "The catalyst ran out."}`)
 	st.call("exclude", "POST", study+"/trials/1/exclude", `{"reason": "The thermostat was off."}`)

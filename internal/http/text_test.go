@@ -33,7 +33,7 @@ func TestTextThatIsNoneIsTheCallersFault(t *testing.T) {
 		study + "/edit":               {"name": {"Screen"}, "description": {""}, "state": {"open"}, "key": {"k1"}},
 		study + "/own":                {"used.0": {"31"}, "used.1": {"A"}, "metric.0": {"1"}, "note": {"by hand"}, "key": {"k2"}},
 		study + "/trials/1/tell":      {"metric.0": {"71"}, "note": {"cloudy"}, "key": {"k3"}},
-		study + "/trials/1/close":     {"kind": {"failed"}, "reason": {"broke"}, "key": {"k4"}},
+		study + "/trials/1/close":     {"kind": {"settings"}, "reason": {"broke"}, "key": {"k4"}},
 		study + "/trials/1/replicate": {"key": {"k5"}},
 		study + "/ask":                {"count": {"1"}, "key": {"k6"}},
 		study + "/import":             {"text": {"temperature,catalyst,yield,note\n40,A,1,fine"}, "do": {"import"}, "key": {"k7"}},

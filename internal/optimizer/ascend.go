@@ -138,15 +138,27 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 		}
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
+	var err error
+	if sight.Works, err = s.worksAt(ctx, places); err != nil {
+		return nil, nil, err
+	}
+	working, err := s.worksSlopes(ctx, places, sight.Works)
+	if err != nil {
+		return nil, nil, err
+	}
 	raw, err := s.score(sight)
 	if err != nil {
 		return nil, nil, err
 	}
-	scores, _ := s.order(raw, len(places))
+	scores, _ := s.order(raw, places)
 	by := s.traits.Slopes(sight)
 	along := make([][]float64, len(points))
 	for n, u := range points {
-		along[n] = s.cfg.Space.alongUnits(u, up.alongInputs(n, u, inclined, sight, by))
+		inputs := up.alongInputs(n, u, inclined, sight, by)
+		if working != nil {
+			factor.Axpy(1, working[n], inputs)
+		}
+		along[n] = s.cfg.Space.alongUnits(u, inputs)
 	}
 	return scores, along, nil
 }

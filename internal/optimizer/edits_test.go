@@ -39,7 +39,7 @@ func edited(random *rand.Rand, cfg *Config, h *History) (next *History, what str
 	case "exclude":
 		r.Excluded = !r.Excluded
 	case "close":
-		r.Closed = append(slices.Clone(r.Closed), Spell{From: n - random.IntN(min(n, 3)), To: 0})
+		r.Closed = append(slices.Clone(r.Closed), Spell{From: n - random.IntN(min(n, 3)), To: 0, Cause: Cause(random.IntN(3))})
 	case "reopen":
 		if len(r.Closed) > 0 {
 			r.Closed = slices.Clone(r.Closed)

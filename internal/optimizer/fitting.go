@@ -178,9 +178,7 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 	if now.fitted && m.FreeVariance {
 		p.Start.Variance = now.kernel.Variance / now.inflation
 	}
-	for _, d := range s.cfg.Space.Dims {
-		p.Median = append(p.Median, d.priorLengthscale(len(s.cfg.Space.Dims)))
-	}
+	p.Median = s.cfg.Space.priorLengthscales()
 	if f.Settings != nil {
 		p.FreeNoise, p.Start.Lambda = false, f.Lambda
 	}
@@ -207,6 +205,14 @@ const (
 	rangeShare     = 0.2 // of a parameter's range, times √(number of parameters)
 	categoryMedian = math.Sqrt2
 )
+
+// priorLengthscales are the prior medians of every parameter's lengthscale.
+func (s Space) priorLengthscales() (medians []float64) {
+	for _, d := range s.Dims {
+		medians = append(medians, d.priorLengthscale(len(s.Dims)))
+	}
+	return medians
+}
 
 // priorLengthscale is the prior median of the lengthscale of one of so many parameters.
 func (d Dim) priorLengthscale(parameters int) float64 {

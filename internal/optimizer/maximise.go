@@ -261,19 +261,21 @@ func (s *State) scoreAll(ctx context.Context, at []Place, known Known, draw Draw
 	if err != nil {
 		return nil, "", err
 	}
-	scores, reason := s.order(raw, len(at))
+	scores, reason := s.order(raw, at)
 	return scores, reason, nil
 }
 
-// order puts scores in the order that climbing needs: fallbacks below everything allowed.
-func (s *State) order(raw policy.Scores, places int) ([]search.Score, string) {
-	scores := make([]search.Score, places)
-	for i := range scores {
-		scores[i] = search.Score{Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i]}
+// order puts scores in the order that climbing needs: by rank, and fallbacks below everything allowed.
+func (s *State) order(raw policy.Scores, at []Place) ([]search.Score, string) {
+	scores := make([]search.Score, len(at))
+	for i, p := range at {
+		scores[i] = search.Score{Rank: s.rank(raw, p, i), Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i]}
 		if !scores[i].Allowed {
 			scores[i].Value = math.Inf(-1)
 			if raw.Fallback != nil {
 				scores[i].Value = raw.Fallback[i]
+			} else {
+				scores[i].Rank = ranks
 			}
 		} else if raw.Untruncated != nil {
 			scores[i].Tie = raw.Untruncated[i]

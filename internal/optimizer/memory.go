@@ -31,6 +31,8 @@ func (s *State) Bytes() int64 {
 	held.all(s.path.items)
 	held.floats(s.multipliers)
 	held.shortlist(s.shortlist)
+	held.spent(s.spent)
+	held.works(s.works)
 	held.history(s.history)
 	held.trace(s)
 	return held.bytes
@@ -129,6 +131,22 @@ func (held *holdings) shortlist(list *shortlist) {
 	}
 	list.features.Hold(held.floats)
 	list.indices.Hold(held.floats)
+}
+
+func (held *holdings) spent(spent *spent) {
+	if spent != nil {
+		held.all(spent.points)
+		held.all(spent.inputs)
+		held.floats(spent.inverse)
+	}
+}
+
+func (held *holdings) works(w *works) {
+	if w != nil {
+		w.model.Hold(held.floats)
+		held.all(w.outcomes.inputs)
+		held.bytes += int64(cap(w.outcomes.worked))
+	}
 }
 
 func (held *holdings) history(h *History) {

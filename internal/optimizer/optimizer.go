@@ -149,7 +149,19 @@ type Round struct {
 }
 
 // Spell is a half-open interval of decisions, From ≤ t < To; To = 0 means it has not ended.
-type Spell struct{ From, To int }
+type Spell struct {
+	From, To int
+	Cause    Cause
+}
+
+// Cause is why a trial ended without its results.
+type Cause int
+
+const (
+	Abandoned  Cause = iota // nobody ran it
+	ByChance                // it failed by chance
+	BySettings              // it failed because of its settings
+)
 
 // Reading is one metric's value for one round.
 type Reading struct {

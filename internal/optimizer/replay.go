@@ -28,6 +28,8 @@ type State struct {
 	next        *view             // what the next decision acts on
 	display     *view             // what posteriors are shown from
 	shortlist   *shortlist        // where the search looks while many trials wait, else nil
+	spent       *spent            // settings that the next decision leaves alone, nil for none
+	works       *works            // where trials work, as the next decision knows it; nil while none has failed
 
 	trace    tracing
 	lookBack looking
@@ -82,7 +84,10 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	if s.display, err = s.shown(ctx, s.Round(), nil); err != nil {
 		return nil, err
 	}
-	s.shortlist = s.shorten()
+	s.shortlist, s.spent = s.shorten(), s.listSpent()
+	if s.works, err = s.learnWorks(ctx); err != nil {
+		return nil, err
+	}
 	s.keepTrace()
 	s.letGo()
 	return s, nil

@@ -26,7 +26,7 @@ func scattered(rt *rapid.T, cfg *Config, n int) *History {
 		}
 		r.Excluded = rapid.IntRange(0, 9).Draw(rt, "excluded") == 0
 		if rapid.IntRange(0, 9).Draw(rt, "closed") == 0 {
-			r.Closed = []Spell{{From: i + 2, To: 0}}
+			r.Closed = []Spell{{From: i + 2, To: 0, Cause: Cause(rapid.IntRange(0, 2).Draw(rt, "cause"))}}
 		}
 	}
 	if n > 4 {

@@ -102,6 +102,8 @@ type Decision struct {
 	// for algorithms that do not compare, and while there is none.
 	ExpectedImprovement float64
 	Incumbent           int
+	// Works is the chance that the trial works, 0 where none has failed because of its settings or a published algorithm takes no account of it.
+	Works float64
 	// Reason says which rule decided; Explain turns the decision into a sentence.
 	Reason Reason
 }

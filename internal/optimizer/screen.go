@@ -138,14 +138,18 @@ func (s *State) boundScores(ctx context.Context, of screened, rows int, known Kn
 		}
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
+	var err error
+	if sight.Works, err = s.worksAt(ctx, of.at); err != nil {
+		return nil, err
+	}
 	upper := s.traits.Upper
 	if upper == nil {
 		upper = s.policy.Score
 	}
 	var raw policy.Scores
-	if err := interruptible(func() { raw = upper(sight) }); err != nil {
+	if err := interruptible(func() { raw = s.weigh(upper(sight), sight.Works) }); err != nil {
 		return nil, err
 	}
-	scores, _ := s.order(raw, len(of.at))
+	scores, _ := s.order(raw, of.at)
 	return scores, nil
 }

@@ -96,7 +96,10 @@ func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i 
 	}
 	sight := s.sightFrom(ctx, v, at, known, draw, estimates)
 	sight.Rival = rival
-	return sight, nil
+	if v == s.next {
+		sight.Works, err = s.worksAt(ctx, at)
+	}
+	return sight, err
 }
 
 // sightFrom is the sight with the estimates known.
@@ -146,7 +149,7 @@ func (s *State) drawn(sight *policy.Sight) (*policy.Sight, error) {
 
 // score is the algorithm's acquisition at the places in sight.
 func (s *State) score(sight *policy.Sight) (scores policy.Scores, err error) {
-	err = interruptible(func() { scores = s.policy.Score(sight) })
+	err = interruptible(func() { scores = s.weigh(s.policy.Score(sight), sight.Works) })
 	return scores, err
 }
 

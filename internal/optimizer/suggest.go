@@ -71,6 +71,13 @@ func (s *State) decision(ctx context.Context, at Place, known Known, draw Draw) 
 		}
 	}
 	d.FeasibilityProbability = chances[0]
+	if s.works != nil {
+		works, err := s.WorksChance(ctx, places)
+		if err != nil {
+			return Decision{}, err
+		}
+		d.Works = works[0]
+	}
 	if sight.Rival != nil {
 		best, t := s.next.incumbent, s.next.transforms[0]
 		improvement := policy.ExpectedGain(sight, 0)
@@ -98,7 +105,7 @@ func (s *State) knownRows(places []Place, known Known) [][]float64 {
 }
 
 // firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm nearest to it that has not been tried. What would break a
-// limit of known form is passed over as long as something else is left.
+// limit of known form is passed over as long as something else is left, and so are settings that are spent.
 func (s *State) firstDesign(ctx context.Context, known Known) (Decision, error) {
 	place, ok := s.designPlace(s.keepsKnownLimits(known))
 	if !ok {
@@ -140,8 +147,8 @@ func (s *State) designPlace(keeps func(Place) bool) (Place, bool) {
 		if keeps(allowed[len(allowed)-1]) {
 			kept = append(kept, allowed[len(allowed)-1])
 		}
-		if len(kept) == t {
-			return kept[t-1], true
+		if len(kept) >= t && !s.isSpent(kept[len(kept)-1]) {
+			return kept[len(kept)-1], true
 		}
 	}
 	switch { // the limits leave hardly any room, or none
@@ -175,26 +182,25 @@ func (s *State) anyPlace() (Place, bool) {
 	return places[s.Round()%len(places)], true
 }
 
-// nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or have been, and only then among the others.
+// nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or are not spent, or are, and only then among the others.
 func (s *State) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
 	space := s.cfg.Space
 	tried := map[int]bool{}
 	for _, r := range s.history.Rounds {
 		tried[r.Arm] = true
 	}
-	for _, wanted := range []struct{ kept, fresh bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
-		best, nearest := math.Inf(1), Place{Arm: -1}
-		for i, a := range space.Arms {
-			if !space.available(i) || wanted.fresh && tried[i] {
-				continue
+	for _, allowed := range []func(Place) bool{keeps, func(Place) bool { return true }} {
+		for _, left := range []func(Place) bool{func(p Place) bool { return !tried[p.Arm] }, func(p Place) bool { return !s.isSpent(p) }, s.left} {
+			best, nearest := math.Inf(1), Place{Arm: -1}
+			for i, a := range space.Arms {
+				at := Place{U: a, Arm: i}
+				if distance := space.unlike(a, u); distance < best && s.left(at) && left(at) && allowed(at) {
+					best, nearest = distance, at
+				}
 			}
-			at := Place{U: a, Arm: i}
-			if distance := space.unlike(a, u); distance < best && (!wanted.kept || keeps(at)) {
-				best, nearest = distance, at
+			if nearest.Arm >= 0 {
+				return nearest, true
 			}
-		}
-		if nearest.Arm >= 0 {
-			return nearest, true
 		}
 	}
 	return Place{}, false
@@ -214,28 +220,36 @@ func (s *State) Acquisition(ctx context.Context, at []Place, known Known) (Score
 	return Scores{Values: values, Logarithmic: scores.Logarithmic, Allowed: allowed, Argmax: Argmax(values, scores.Untruncated, allowed, scores.Relative)}, nil
 }
 
-// effective resolves which places may be chosen: of those that are left and would teach something, those the algorithm allows, else by its
-// fallback; if nothing would, of all that are left.
+// effective resolves which places may be chosen: of those of the lowest rank that are left and would teach something, those the algorithm allows, else by
+// its fallback; if nothing would, of all that are left; and so on with the next rank.
 func (s *State) effective(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
-	for _, usable := range []func(Place) bool{s.teaches(), s.left} {
-		if allowed, any := allowing(at, usable, scores.Allowed); any {
-			return scores.Value, allowed, false
-		}
-		if scores.Fallback == nil {
-			continue
-		}
-		if allowed, any := allowing(at, usable, nil); any {
-			return scores.Fallback, allowed, true
+	ranked := make([]int, len(at))
+	for i, p := range at {
+		ranked[i] = s.rank(scores, p, i)
+	}
+	usables := []func(Place) bool{s.teaches(), s.left}
+	for rank := range ranks {
+		for _, usable := range usables {
+			fits := func(i int) bool { return ranked[i] == rank && usable(at[i]) }
+			if allowed, any := allowing(len(at), fits, scores.Allowed); any {
+				return scores.Value, allowed, false
+			}
+			if scores.Fallback == nil {
+				continue
+			}
+			if allowed, any := allowing(len(at), fits, nil); any {
+				return scores.Fallback, allowed, true
+			}
 		}
 	}
 	return scores.Value, make([]bool, len(at)), false
 }
 
-// allowing marks the places that are usable and, where that is not nil, permitted.
-func allowing(at []Place, usable func(Place) bool, permitted []bool) (allowed []bool, any bool) {
-	allowed = make([]bool, len(at))
-	for i, p := range at {
-		allowed[i] = usable(p) && (permitted == nil || permitted[i])
+// allowing marks the places that fit and, where that is not nil, are permitted.
+func allowing(places int, fits func(i int) bool, permitted []bool) (allowed []bool, any bool) {
+	allowed = make([]bool, places)
+	for i := range allowed {
+		allowed[i] = fits(i) && (permitted == nil || permitted[i])
 		any = any || allowed[i]
 	}
 	return allowed, any

@@ -230,12 +230,8 @@ func (s *State) pending(t, metric int) []int {
 }
 
 func (r *Round) closedAt(t int) bool {
-	for _, c := range r.Closed {
-		if c.From <= t && (c.To == 0 || t < c.To) {
-			return true
-		}
-	}
-	return false
+	_, ended := r.ending(t)
+	return ended
 }
 
 func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }

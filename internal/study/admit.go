@@ -78,7 +78,7 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 		return admittedData(e, func(data ledger.CorrectedData) (any, error) { return admitCorrected(now, data) })
 	case ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included:
 		return admittedData(e, func(data ledger.ClosedData) (any, error) {
-			return onlyDraft(ruleClose(now, e.Kind, data.Number, data.Reason))
+			return onlyDraft(ruleClose(now, e.Kind, data))
 		})
 	case ledger.Fitted:
 		return admittedData(e, func(data ledger.FittedData) (any, error) { return data, admitFitted(now, data) })
@@ -321,6 +321,8 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 		return errors.New("its decision is of another algorithm than the study's")
 	case !(d.FeasibilityProbability >= 0 && d.FeasibilityProbability <= 1):
 		return errors.New("its feasibility probability is none")
+	case d.Works != nil && (!(d.Works.Chance >= 0 && d.Works.Chance <= 1) || d.Works.Failed < 1 || d.Works.Of < d.Works.Failed || d.Works.Of > len(now.Trials)):
+		return errors.New("its chance to work is none")
 	case d.RandomSeed > maxSeed:
 		return errors.New("its random seed is too large")
 	case len(d.Draws) > 1+len(c.ConstraintNames) || slices.ContainsFunc(d.Draws, func(z float64) bool { return !design.Computable(z) }):

@@ -153,6 +153,7 @@ func (c *comparison) compareNumbers(replayed ledger.Decision) {
 	c.compareMaps("feasibility_probability",
 		map[string]float64{"": stored.FeasibilityProbability}, map[string]float64{"": replayed.FeasibilityProbability})
 	c.compareMaps("expected_improvement", improvementOf(stored), improvementOf(&replayed))
+	c.compareMaps("works", worksOf(stored), worksOf(&replayed))
 	if stored.RandomSeed != replayed.RandomSeed {
 		c.differ("random_seed", stored.RandomSeed, replayed.RandomSeed)
 	}
@@ -170,6 +171,14 @@ func improvementOf(d *ledger.Decision) map[string]float64 {
 		return nil
 	}
 	return map[string]float64{fmt.Sprintf("over trial %d", d.Incumbent): *d.ExpectedImprovement}
+}
+
+// worksOf is the chance that the trial would work with what it was made from; empty where there is none.
+func worksOf(d *ledger.Decision) map[string]float64 {
+	if d.Works == nil {
+		return nil
+	}
+	return map[string]float64{"chance": d.Works.Chance, "failed": float64(d.Works.Failed), "of": float64(d.Works.Of)}
 }
 
 func (c *comparison) compareModels(stored, replayed map[string]ledger.MetricModel) {

@@ -96,44 +96,69 @@ func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, aft
 	return ledger.CorrectedValue{Before: &ledger.Reading{Value: m.Value, StdDev: m.StdDev}, After: after}, nil, nil
 }
 
-// Close ends or sets aside a trial: kind is Failed, Abandoned, Excluded or Included.
+// Close ends or sets aside a trial: kind is Failed (because of its settings), Abandoned, Excluded or Included.
 func (s *Service) Close(ctx context.Context, cmd Command, id string, kind ledger.Kind, number int, reason string) (*ledger.Snapshot, error) {
-	if err := checkReason(reason).Err(); err != nil {
+	data := ledger.ClosedData{Number: number, Reason: reason}
+	if kind == ledger.Failed {
+		data.Cause = ledger.BySettings
+	}
+	return s.close(ctx, cmd, id, kind, data)
+}
+
+// Fail ends a trial that failed. Failing it again with another cause corrects the first.
+func (s *Service) Fail(ctx context.Context, cmd Command, id string, number int, cause ledger.Cause, reason string) (*ledger.Snapshot, error) {
+	return s.close(ctx, cmd, id, ledger.Failed, ledger.ClosedData{Number: number, Reason: reason, Cause: cause})
+}
+
+func (s *Service) close(ctx context.Context, cmd Command, id string, kind ledger.Kind, data ledger.ClosedData) (*ledger.Snapshot, error) {
+	if err := checkClosing(kind, data).Err(); err != nil {
 		return nil, err
 	}
 	base, err := s.recent(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) { return ruleClose(now, kind, number, reason) })
+	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) { return ruleClose(now, kind, data) })
 	return after, err
 }
 
-func ruleClose(snap *ledger.Snapshot, kind ledger.Kind, number int, reason string) (ruling, error) {
+func ruleClose(snap *ledger.Snapshot, kind ledger.Kind, data ledger.ClosedData) (ruling, error) {
 	if err := mayTell(snap); err != nil {
 		return ruling{}, err
 	}
-	trial := snap.Trial(number)
+	trial := snap.Trial(data.Number)
 	if trial == nil {
-		return ruling{}, notFound("%s", noSuchTrial(snap, number))
+		return ruling{}, notFound("%s", noSuchTrial(snap, data.Number))
 	}
-	if err := checkReason(reason).Err(); err != nil {
+	if err := checkClosing(kind, data).Err(); err != nil {
 		return ruling{}, err
 	}
-	if err := mayClose(trial, kind); err != nil {
+	if err := mayClose(trial, kind, data.Cause); err != nil {
 		return ruling{}, err
 	}
-	return ruling{drafts: []ledger.Draft{{Kind: kind, Data: ledger.ClosedData{Number: number, Reason: reason}}}, numbers: []int{number}}, nil
+	return ruling{drafts: []ledger.Draft{{Kind: kind, Data: data}}, numbers: []int{data.Number}}, nil
 }
 
-func mayClose(trial *ledger.Trial, kind ledger.Kind) error {
+// checkClosing finds what is wrong with what is said of a closing.
+func checkClosing(kind ledger.Kind, data ledger.ClosedData) design.Faults {
+	faults := checkReason(data.Reason)
+	switch {
+	case kind == ledger.Failed && !data.Cause.Known():
+		faults.Add("body.cause", data.Cause, "was it the settings or chance? Give settings or chance")
+	case kind != ledger.Failed && data.Cause != "":
+		faults.Add("body.cause", data.Cause, "only what failed has a cause")
+	}
+	return faults
+}
+
+func mayClose(trial *ledger.Trial, kind ledger.Kind, cause ledger.Cause) error {
 	switch kind {
 	case ledger.Failed, ledger.Abandoned:
 		if trial.Status == ledger.StatusCompleted {
 			return conflict("Trial %d is completed. To leave its results out, exclude it.", trial.Number)
 		}
-		if !trial.Waiting() {
-			return conflict("Trial %d is %s already.", trial.Number, trial.Status)
+		if !trial.Waiting() && trial.Status == ledger.Status(kind) && trial.Cause == cause {
+			return conflict("Trial %d is %s already.", trial.Number, ended(trial))
 		}
 	case ledger.Excluded:
 		if trial.Excluded {
@@ -147,6 +172,17 @@ func mayClose(trial *ledger.Trial, kind ledger.Kind) error {
 		return fmt.Errorf("study: a trial is not closed by a %s event", kind)
 	}
 	return nil
+}
+
+// ended says how a trial ended that waits no more.
+func ended(trial *ledger.Trial) string {
+	switch trial.Cause {
+	case ledger.BySettings:
+		return "failed because of its settings"
+	case ledger.ByChance:
+		return "failed by chance"
+	}
+	return string(trial.Status)
 }
 
 // sortedKeys makes what people are told independent of the order of a map.

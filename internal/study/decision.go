@@ -156,6 +156,10 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 	if d.Incumbent > 0 && design.Finite(d.ExpectedImprovement) {
 		kept.ExpectedImprovement, kept.Incumbent = &d.ExpectedImprovement, d.Incumbent
 	}
+	if d.Works > 0 {
+		works := state.Works()
+		kept.Works = &ledger.Works{Chance: d.Works, Failed: works.Failed, Of: works.Of}
+	}
 	if r := d.RunnerUp; r != nil && design.Finite(r.Acquisition) {
 		kept.RunnerUp = &ledger.RunnerUp{Parameters: c.Settings(r.Place), Acquisition: r.Acquisition}
 	}

@@ -26,6 +26,9 @@ func explain(d design.Definition, number int, p chosenPoint, who chosenBy) strin
 		return tries + ". " + because(d, p, who)
 	}
 	predicted := predictions(d, p, who)
+	if w := p.decision.Works; w != nil {
+		predicted += fmt.Sprintf(", chance that it works %s: %d of %d trials failed because of their settings", design.FormatPercent(w.Chance), w.Failed, w.Of)
+	}
 	sentence := tries + ": " + predicted + ". " + because(d, p, who)
 	if strings.Contains(predicted, "±") {
 		sentence += " Here ± is one standard deviation, without the noise of a reading."

@@ -24,15 +24,15 @@ func honest(t *testing.T) map[string]*bench {
 		b.tell(i+1, map[string]float64{"yield": 60 + float64(i*i%7), "impurity": 0.3 + 0.05*float64(i)})
 	}
 	b.must(b.service.ruleReplicate(t.Context(), Command{By: "Ana"}, b.snap, 2))
-	b.must(ruleClose(b.snap, ledger.Abandoned, 8, "no sample left"))
+	b.must(ruleClose(b.snap, ledger.Abandoned, ledger.ClosedData{Number: 8, Reason: "no sample left"}))
 	b.must(ruleTell(b.snap, 8, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 61, StdDev: pointer(0.5)}}, ObservedAt: pointer(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)), Note: "found one"}))
 	b.must(ruleTell(b.snap, 8, ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(62.5), "cycles": design.NumberValue(3)}}))
 	b.must(ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": {Value: 62}, "impurity": nil}, Reason: "typo"}))
 	b.must(ruleCorrect(b.snap, Correction{Number: 3, Parameters: design.Settings{"temperature": design.NumberValue(33), "cycles": design.NumberValue(3)}, Reason: "misread"}))
-	b.must(ruleClose(b.snap, ledger.Excluded, 4, "contaminated"))
-	b.must(ruleClose(b.snap, ledger.Included, 4, "it was not"))
+	b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 4, Reason: "contaminated"}))
+	b.must(ruleClose(b.snap, ledger.Included, ledger.ClosedData{Number: 4, Reason: "it was not"}))
 	b.ask(1)
-	b.must(ruleClose(b.snap, ledger.Failed, 9, "broke"))
+	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 9, Reason: "broke", Cause: ledger.BySettings}))
 	limit := b.snap.Definition.Constraints[0]
 	limit.Threshold = 0.45
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{limit}, Reason: "stricter"}))

@@ -79,7 +79,7 @@ func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 	b.wantStanding("before the next trial", optimizer.NotMet, "1 trial")
 
 	b.must(ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": {Value: 0.1}}, Reason: "typo"}))
-	b.must(ruleClose(b.snap, ledger.Excluded, 3, "spilled"))
+	b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 3, Reason: "spilled"}))
 	b.wantStanding("readings that count now", optimizer.NotMet, "1 trial corrected, 1 taken out")
 
 	b.wantStanding("chosen by the rule", optimizer.Met, "no trial")

@@ -201,9 +201,9 @@ func (d drawn) send() {
 		}
 		ruled, err = ruleCorrect(s, Correction{Number: number, Metrics: corrected, Reason: "typo"})
 	case "exclude":
-		ruled, err = ruleClose(s, ledger.Excluded, number, "odd")
+		ruled, err = ruleClose(s, ledger.Excluded, ledger.ClosedData{Number: number, Reason: "odd"})
 	case "fail":
-		ruled, err = ruleClose(s, ledger.Failed, number, "broke")
+		ruled, err = ruleClose(s, ledger.Failed, ledger.ClosedData{Number: number, Reason: "broke", Cause: ledger.BySettings})
 	case "replicate":
 		ruled, err = b.service.ruleReplicate(b.Context(), Command{By: "Ana"}, s, number)
 	case "import":

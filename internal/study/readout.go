@@ -26,9 +26,17 @@ type Readout struct {
 	Recommendation *Recommendation        `json:"recommendation"`
 	// Undecided looks better than what is recommended and within the limits, without being known to be.
 	Undecided  *Undecided              `json:"undecided"`
+	Works      WorksState              `json:"works"`
 	Violation  map[string]ViolationOut `json:"violation"`
 	FitPending bool                    `json:"fit_pending"`
 	Notes      []string                `json:"notes"` // see Notes
+}
+
+// WorksState is what is known of where trials work. Those that failed by chance, were abandoned, excluded or wait do not count.
+type WorksState struct {
+	Failed int      `json:"failed"` // because of their settings
+	Of     int      `json:"of"`     // those and the trials that worked
+	Chance *float64 `json:"chance"` // at what is recommended, 1 while none has failed; null without a recommendation, and from published algorithms that take no account of failures
 }
 
 type MetricState struct {
@@ -272,6 +280,9 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		Calibration: map[string]Calibration{}, Violation: violations(c, violated),
 		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap),
 	}
+	if out.Works, err = worksState(ctx, snap, state, recommended); err != nil {
+		return Readout{}, err
+	}
 	for j, at := range state.AtCeiling() {
 		if at {
 			out.AtCeiling = append(out.AtCeiling, c.ConstraintNames[j])
@@ -286,12 +297,39 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	return out, nil
 }
 
-// Notes are sentences on what a reader of the study's figures has to know: that nobody measured them, and what is not computed as it was told,
+func worksState(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, recommended *Recommendation) (WorksState, error) {
+	works := state.Works()
+	out := WorksState{Failed: works.Failed, Of: works.Of}
+	if recommended == nil || works.Failed > 0 && snap.Compiled().Config.Paper {
+		return out, nil
+	}
+	chances, err := state.WorksChance(ctx, []optimizer.Place{snap.Place(recommended.Number)})
+	if err != nil {
+		return out, err
+	}
+	out.Chance = &chances[0]
+	return out, nil
+}
+
+// Notes are sentences on what a reader of the study's figures has to know: that nobody measured them, what failed, and what is not computed as it was told,
 // values from before their size was bounded.
 func Notes(snap *ledger.Snapshot) []string {
 	notes := []string{}
 	if lab := snap.Definition.SimulatedLab; lab != "" {
 		notes = append(notes, fmt.Sprintf("Simulated: the readings come from the problem %s of the simulator, not from a laboratory.", lab))
+	}
+	failed := 0
+	for _, t := range snap.Trials {
+		if t.Cause == ledger.BySettings && !t.Excluded {
+			failed++
+		}
+	}
+	if failed > 0 {
+		said := "suggestions weigh the chance that a trial works"
+		if snap.Compiled().Config.Paper {
+			said = "the published algorithm takes no account of that, but does not ask for the same settings again"
+		}
+		notes = append(notes, fmt.Sprintf("%d of %d trials failed because of their settings; %s.", failed, len(snap.Trials), said))
 	}
 	for _, metric := range snap.Definition.MetricNames() {
 		if numbers := snap.Saturated(metric); len(numbers) > 0 {

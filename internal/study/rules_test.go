@@ -89,7 +89,9 @@ func TestWhatAStudyThatIsNotOpenRefuses(t *testing.T) {
 		"correct": func() (ruling, error) {
 			return ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": nil}, Reason: "x"})
 		},
-		"close": func() (ruling, error) { return ruleClose(b.snap, ledger.Failed, 2, "x") },
+		"close": func() (ruling, error) {
+			return ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "x", Cause: ledger.BySettings})
+		},
 		"reconfigure": func() (ruling, error) {
 			return ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 50}, Reason: "x"})
 		},
@@ -110,7 +112,7 @@ func TestTrialsThatAreNotThere(t *testing.T) {
 	b.ask(1)
 	ruled, err := ruleTell(b.snap, 2, ledger.Telling{Note: "x"})
 	b.refused(ruled, err, ErrNotFound, "There is no trial 2; the study has 1.")
-	ruled, err = ruleClose(b.snap, ledger.Failed, 0, "x")
+	ruled, err = ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 0, Reason: "x", Cause: ledger.BySettings})
 	b.refused(ruled, err, ErrNotFound, "no trial 0")
 	ruled, err = b.service.ruleReplicate(t.Context(), Command{}, b.snap, 2)
 	b.refused(ruled, err, ErrNotFound, "no trial 2")
@@ -198,16 +200,26 @@ func TestClosingRules(t *testing.T) {
 	for _, c := range []struct {
 		kind   ledger.Kind
 		number int
+		cause  ledger.Cause
 		want   string
-	}{{ledger.Failed, 1, "exclude it"}, {ledger.Abandoned, 1, "exclude it"}, {ledger.Included, 1, "not excluded"}} {
-		ruled, err := ruleClose(b.snap, c.kind, c.number, "x")
+	}{{ledger.Failed, 1, ledger.BySettings, "exclude it"}, {ledger.Abandoned, 1, "", "exclude it"}, {ledger.Included, 1, "", "not excluded"}} {
+		ruled, err := ruleClose(b.snap, c.kind, ledger.ClosedData{Number: c.number, Reason: "x", Cause: c.cause})
 		b.refused(ruled, err, ErrConflict, c.want)
 	}
-	b.must(ruleClose(b.snap, ledger.Failed, 2, "x"))
-	ruled, err := ruleClose(b.snap, ledger.Abandoned, 2, "x")
-	b.refused(ruled, err, ErrConflict, "failed already")
-	b.must(ruleClose(b.snap, ledger.Excluded, 2, "x"))
-	ruled, err = ruleClose(b.snap, ledger.Excluded, 2, "x")
+	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "x", Cause: ledger.BySettings}))
+	ruled, err := ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "again", Cause: ledger.BySettings})
+	b.refused(ruled, err, ErrConflict, "failed because of its settings already")
+	b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 2, Reason: "bad luck", Cause: ledger.ByChance}))
+	b.must(ruleClose(b.snap, ledger.Abandoned, ledger.ClosedData{Number: 2, Reason: "not begun"}))
+	ruled, err = ruleClose(b.snap, ledger.Abandoned, ledger.ClosedData{Number: 2, Reason: "x"})
+	b.refused(ruled, err, ErrConflict, "abandoned already")
+	for kind, cause := range map[ledger.Kind]ledger.Cause{ledger.Failed: "", ledger.Excluded: ledger.ByChance} {
+		if ruled, err = ruleClose(b.snap, kind, ledger.ClosedData{Number: 2, Reason: "x", Cause: cause}); err == nil {
+			t.Errorf("%s by %q is written: %+v", kind, cause, ruled)
+		}
+	}
+	b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 2, Reason: "x"}))
+	ruled, err = ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 2, Reason: "x"})
 	b.refused(ruled, err, ErrConflict, "excluded already")
 }
 

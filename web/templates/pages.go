@@ -58,6 +58,8 @@ type TrialPage struct {
 	Because   string
 	Model     Table
 	Waiting   bool
+	Ended     bool // failed or not run
+	Closing   Form // what was typed to end it or set it aside, when something was wrong with it
 	History   []LedgerEntry
 	Earlier   string // what History leaves out
 	Previous  int

@@ -177,6 +177,7 @@ func TestTheLoop(t *testing.T) {
 			t.Errorf("%s: %v", path, faults)
 		}
 	}
+	checkCauses(t, s, base)
 	if got := s.API("POST", base+"/trials/1/exclude", `{"reason": "wrong batch"}`).Want(200).JSON(); got["excluded"] != true {
 		t.Errorf("excluded %v", got)
 	}
@@ -184,6 +185,97 @@ func TestTheLoop(t *testing.T) {
 		t.Errorf("included %v", got)
 	}
 	checkPages(t, s, id)
+}
+
+// TestFailuresAreKnown: what failed because of its settings stands in the state and in the decisions after it, what failed by chance does not, and a published
+// algorithm says that it takes no account of it.
+func TestFailuresAreKnown(t *testing.T) {
+	t.Parallel()
+	for preset, knows := range map[string]bool{"": true, `"paper"`: false} {
+		s := sitetest.New(t)
+		definition := sitetest.Screen
+		if preset != "" {
+			definition = strings.Replace(definition, `"horizon": 20`, `"horizon": 20, "preset": "paper", "settings": {"beta": {"schedule": "constant", "value": 2}}`, 1)
+		}
+		base := "/studies/" + s.NewStudy(definition)
+		for i := range 5 {
+			s.API("POST", base+"/trials", fmt.Sprintf(`{"parameters": {"temperature": %d, "catalyst": "A"}, "metrics": {"yield": %d, "impurity": 0.1}}`, 25+5*i, 50+i*i)).Want(201)
+		}
+		works := func() map[string]any {
+			return s.API("GET", base+"/state", nil).Want(200).JSON()["works"].(map[string]any)
+		}
+		asked := func() map[string]any {
+			trial := s.API("POST", base+"/ask", nil).Want(201).JSON()["trials"].([]any)[0].(map[string]any)
+			return trial["decision"].(map[string]any)
+		}
+		if got := works(); got["failed"] != 0.0 || got["of"] != 5.0 || knows && got["chance"] != 1.0 { // readings as they are leave the published algorithm nothing to recommend
+			t.Errorf("preset %q, nothing failed: %v", preset, got)
+		}
+		asked()
+		s.API("POST", base+"/trials/6/fail", `{"reason": "a fuse blew", "cause": "chance"}`).Want(200)
+		if got, decision := works(), asked(); got["failed"] != 0.0 || decision["works"] != nil {
+			t.Errorf("preset %q, failed by chance: %v, %v", preset, got, decision["works"])
+		}
+		s.API("POST", base+"/trials/7/fail", `{"reason": "it boiled over"}`).Want(200)
+		got, decision := works(), asked()
+		chance, known := got["chance"].(float64)
+		if got["failed"] != 1.0 || got["of"] != 6.0 || known != knows || knows && !(0 < chance && chance < 1) {
+			t.Errorf("preset %q: %v", preset, got)
+		}
+		if saw, _ := decision["works"].(map[string]any); knows && (saw["failed"] != 1.0 || saw["of"] != 6.0 || !(saw["chance"].(float64) < 1)) || !knows && saw != nil {
+			t.Errorf("preset %q: decided from %v", preset, decision["works"])
+		}
+		if because := decision["because"].(string); strings.Contains(because, "chance that it works") != knows {
+			t.Errorf("preset %q: %s", preset, because)
+		}
+		said := map[bool]string{true: "1 of 8 trials failed because of their settings; suggestions weigh", false: "the published algorithm takes no account of that"}[knows]
+		if state := string(s.API("GET", base+"/state", nil).Want(200).Body); !strings.Contains(state, said) {
+			t.Errorf("preset %q: the notes do not say %q: %s", preset, said, state)
+		}
+		if verified := s.API("POST", base+"/verify", nil).Want(200).JSON(); verified["ok"] != true {
+			t.Errorf("preset %q: %v", preset, verified)
+		}
+	}
+}
+
+// checkCauses fails trial 5 and lets it come back: settings unless chance is said, the other cause corrects, and only what failed has one.
+func checkCauses(t *testing.T, s *sitetest.Site, base string) {
+	t.Helper()
+	fail, abandon := base+"/trials/5/fail", base+"/trials/5/abandon"
+	s.API("POST", base+"/trials/5/tell", `{"metrics": {}, "note": "tried again"}`).Want(200)
+	for _, step := range []struct {
+		path, body string
+		status     int
+		cause      any
+		closed     string
+	}{
+		{fail, `{"reason": "leaked"}`, 200, "settings", "failed"},
+		{fail, `{"reason": "leaked", "cause": "settings"}`, 409, nil, ""},
+		{fail, `{"reason": "a fuse blew", "cause": "chance"}`, 200, "chance", "failed"},
+		{abandon, `{"reason": "never begun"}`, 200, nil, "abandoned"},
+		{fail, `{"reason": "it leaked after all", "cause": null}`, 200, "settings", "failed"},
+		{base + "/trials/5/tell", `{"metrics": {"yield": 3}}`, 200, nil, "partial"},
+	} {
+		got := s.API("POST", step.path, step.body).Want(step.status).JSON()
+		if step.status == 200 && (got["cause"] != step.cause || got["status"] != step.closed) {
+			t.Errorf("%s %s: %v, %v", step.path, step.body, got["status"], got["cause"])
+		}
+	}
+	for _, cause := range []string{`"Settings"`, `""`, `"settings "`, `"luck"`} {
+		if faults := s.API("POST", fail, `{"reason": "x", "cause": `+cause+`}`).Faults(422); faults["body.cause"] == "" {
+			t.Errorf("cause %s: %v", cause, faults)
+		}
+	}
+	s.API("POST", fail, `{"reason": "x", "cause": 1}`).Faults(422)
+	if faults := s.API("POST", abandon, `{"reason": "x", "cause": "chance"}`).Faults(422); faults["body.cause"] == "" {
+		t.Errorf("abandoned by chance: %v", faults)
+	}
+	ledger := string(s.API("GET", strings.TrimSuffix(base, "/trials")+"/ledger", nil).Want(200).Body)
+	for _, kept := range []string{`{"number":5,"reason":"leaked","cause":"settings"}`, `{"number":5,"reason":"a fuse blew","cause":"chance"}`} {
+		if !strings.Contains(ledger, kept) {
+			t.Errorf("the ledger has no %s", kept)
+		}
+	}
 }
 
 // checkPages reads the trials in pages and by status.

@@ -34,6 +34,7 @@ var required = map[reflect.Type][]string{
 	reflect.TypeFor[ledger.Telling]():        {"metrics"},
 	reflect.TypeFor[study.Correction]():      {"reason"},
 	reflect.TypeFor[reasonRequest]():         {"reason"},
+	reflect.TypeFor[failRequest]():           {"reason"},
 	reflect.TypeFor[study.NumberedTelling](): {"number"},
 	reflect.TypeFor[bulkTellRequest]():       {"trials"},
 	reflect.TypeFor[study.OwnTrial]():        {"parameters"},

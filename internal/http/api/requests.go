@@ -3,6 +3,7 @@ package api
 import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 // What enters the API where it differs from the domain's own types.
@@ -13,6 +14,11 @@ type bulkTellRequest struct {
 
 type reasonRequest struct {
 	Reason string `json:"reason"`
+}
+
+type failRequest struct {
+	Reason string        `json:"reason"`
+	Cause  *ledger.Cause `json:"cause"` // absent: the settings
 }
 
 type pointsRequest struct {

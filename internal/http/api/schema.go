@@ -25,6 +25,7 @@ var wordsOf = map[reflect.Type][]string{
 	reflect.TypeFor[design.ParameterType](): {"real", "integer", "categorical", "remainder"},
 	reflect.TypeFor[ledger.Origin]():        {"suggested", "manual", "imported"},
 	reflect.TypeFor[ledger.Status]():        {"suggested", "partial", "completed", "failed", "abandoned"},
+	reflect.TypeFor[ledger.Cause]():         {"settings", "chance"},
 	reflect.TypeFor[account.Role]():         {"viewer", "operator", "admin"},
 }
 

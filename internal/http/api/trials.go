@@ -189,7 +189,22 @@ func (a *API) previewCorrection(w http.ResponseWriter, r *http.Request) error {
 }
 
 // Fail is POST …/trials/{number}/fail.
-func (a *API) Fail() Operation { return a.closing(ledger.Failed, "Close a trial that failed") }
+func (a *API) Fail() Operation {
+	return changing(a, changedTrial, Operation{
+		Summary: "Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, why failRequest) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		cause := ledger.BySettings
+		if why.Cause != nil {
+			cause = *why.Cause
+		}
+		after, err := a.Studies.Fail(r.Context(), cmd, request.StudyID(r), number, cause, why.Reason)
+		return one(after, number, err)
+	})
+}
 
 // Abandon is POST …/trials/{number}/abandon.
 func (a *API) Abandon() Operation {

@@ -118,7 +118,10 @@ func (v visit) words(event ledger.Event) (text string, number int, reason string
 		return "was fitted to the readings", 0, "", nil
 	}
 	data, err := eventData[ledger.ClosedData](event)
-	verbs := map[ledger.Kind]string{ledger.Failed: "said that trial %d failed", ledger.Abandoned: "gave up trial %d", ledger.Excluded: "excluded trial %d", ledger.Included: "included trial %d again"}
+	verbs := map[ledger.Kind]string{ledger.Failed: "said that trial %d failed because of its settings", ledger.Abandoned: "gave up trial %d", ledger.Excluded: "excluded trial %d", ledger.Included: "included trial %d again"}
+	if data.Cause == ledger.ByChance {
+		verbs[ledger.Failed] = "said that trial %d failed by chance"
+	}
 	return fmt.Sprintf(verbs[event.Kind], data.Number), data.Number, data.Reason, err
 }
 

@@ -45,6 +45,8 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 		study + "/own":              {url.Values{"used.0": {"thirty"}, "used.1": {"A"}, "note": {"by hand"}}, "by hand", "f-used_0"},
 		study + "/trials/1/tell":    {url.Values{"metric.1": {"O,3x"}, "note": {"cloudy"}}, "O,3x", "r-1-f-metric_1"},
 		study + "/trials/1/correct": {url.Values{"metric.0": {"17"}, "reason": {" "}}, "17", "f-reason"},
+		study + "/trials/1/close":   {url.Values{"kind": {"settings"}, "reason": {strings.Repeat("it leaked, ", 200)}}, "it leaked, it leaked", "reason-1"},
+		study + "/trials/1/close?":  {url.Values{"kind": {"excluded"}, "reason": {strings.Repeat("wrong bottle, ", 200)}}, "wrong bottle, wrong bottle", "exclude-reason"},
 		study + "/reconfigure":      {url.Values{"constraints.0.threshold": {"much"}, "reason": {"stricter"}, "algorithm.name": {"rpol-ucb"}, "algorithm.horizon": {"20"}}, "stricter", "f-constraints_0_threshold"},
 		"/studies/new":              {url.Values{"name": {"Mine"}, "parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "parameters.0.low": {"5"}, "parameters.0.high": {"2"}, "objective.metric": {"y"}, "algorithm.name": {"rpol-ucb"}}, "Mine", "f-parameters_0_low"},
 		"/people/invites":           {url.Values{"invite.name": {""}, "invite.role": {"operator"}}, "invite.role", "f-invite_name"},

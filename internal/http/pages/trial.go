@@ -27,7 +27,7 @@ func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request) error {
 func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v visit, t *ledger.Trial, change func(*templates.TrialPage)) error {
 	page := templates.TrialPage{
 		Page: newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.head.Name)), Study: v.head, Card: v.card(t), State: v.stateWords(t), Mark: v.markOf(t),
-		Excluded: t.Excluded, Reason: v.reasonLine(t), Waiting: t.Waiting(), Because: whyOf(t), Key: newKey(), Previous: t.Number - 1,
+		Excluded: t.Excluded, Reason: v.reasonLine(t), Waiting: t.Waiting(), Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: newKey(), Previous: t.Number - 1,
 	}
 	page.Width = "medium"
 	if v.head.Operates {
@@ -78,15 +78,23 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request) error {
 	}
 	return submit(w, r, func(form *typed) submission {
 		return submission{
-			do: func(cmd study.Command) error {
-				kind := ledger.Kind(form.text("kind"))
-				if !slices.Contains([]ledger.Kind{ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included}, kind) {
-					return problem.Malformed("body.kind", "The form must say whether the trial failed, was not run, is excluded or included.")
+			do: func(cmd study.Command) (err error) {
+				kind, reason := form.text("kind"), form.text("reason")
+				switch {
+				case ledger.Cause(kind).Known():
+					_, err = s.Studies.Fail(r.Context(), cmd, snap.ID, trial.Number, ledger.Cause(kind), reason)
+				case slices.Contains([]ledger.Kind{ledger.Abandoned, ledger.Excluded, ledger.Included}, ledger.Kind(kind)):
+					_, err = s.Studies.Close(r.Context(), cmd, snap.ID, ledger.Kind(kind), trial.Number, reason)
+				default:
+					err = problem.Malformed("body.kind", "The form must say whether the trial failed because of its settings or by chance, was not run, is excluded or included.")
 				}
-				_, err := s.Studies.Close(r.Context(), cmd, snap.ID, kind, trial.Number, form.text("reason"))
 				return err
 			},
-			to: trialURL(snap.ID, trial.Number) + "?done=closed",
+			to:    trialURL(snap.ID, trial.Number) + "?done=closed",
+			names: inBody,
+			again: func(form templates.Form) error {
+				return s.showTrial(w, r, http.StatusUnprocessableEntity, visiting(r, snap), trial, func(page *templates.TrialPage) { page.Closing = form })
+			},
 		}
 	})
 }
@@ -141,7 +149,11 @@ func (v visit) reasonLine(t *ledger.Trial) string {
 	if t.Reason == "" {
 		return ""
 	}
-	return capitalised(v.stateWords(t)) + ": " + t.Reason
+	words := v.stateWords(t)
+	if t.Cause == ledger.BySettings && !t.Excluded {
+		words = "failed because of its settings"
+	}
+	return capitalised(words) + ": " + t.Reason
 }
 
 // metricFacts are a trial's readings beside what was predicted for them.
@@ -237,6 +249,9 @@ func (v visit) decisionFacts(t *ledger.Trial) []templates.Fact {
 	facts = append(facts, estimateFacts(d, decision, blind)...)
 	if len(d.Constraints) > 0 && len(blind) == 0 {
 		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
+	}
+	if w := decision.Works; w != nil {
+		facts = append(facts, templates.Fact{Name: "Chance that it works", Value: percent(w.Chance), Meaning: fmt.Sprintf("%d of %d trials before it had failed because of their settings", w.Failed, w.Of)})
 	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, d.Objective.Metric) {
 		facts = append(facts, templates.Fact{Name: "Expected improvement", Value: design.WithUnit(rough(*decision.ExpectedImprovement), unitOf(d, d.Objective.Metric), thin),

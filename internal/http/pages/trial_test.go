@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -74,4 +75,41 @@ func TestATrialChosenBlindlyHasNoPredictions(t *testing.T) {
 			t.Errorf("the page of trial 8 lacks %q", wanted)
 		}
 	}
+}
+
+// TestWhyATrialFailed: one press says whether the settings or bad luck made a trial fail, the page says so, and it can be said otherwise afterwards.
+func TestWhyATrialFailed(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	study := newTrial(s)
+	address := study + "/trials/1"
+	page := func() string {
+		return string(s.Call("GET", address, s.Admin, nil, "Accept", "text/html").Want(200).Body)
+	}
+	for _, step := range []struct{ kind, reason, shown, ledger, cause string }{
+		{"settings", "it leaked", "Failed because of its settings: it leaked", "said that trial 1 failed because of its settings", "settings"},
+		{"chance", "a fuse blew", "Failed by chance: a fuse blew", "said that trial 1 failed by chance", "chance"},
+		{"abandoned", "never begun", "Not run: never begun", "gave up trial 1", ""},
+	} {
+		for _, button := range []string{`value="settings">These settings failed`, `value="chance">Bad luck`, `value="abandoned">It will not be run`} {
+			if !strings.Contains(page(), button) {
+				t.Errorf("before %s: no button %s", step.kind, button)
+			}
+		}
+		post(s, address+"/close", url.Values{"kind": {step.kind}, "reason": {step.reason}}).Want(303)
+		for _, said := range []string{step.shown, step.ledger} {
+			if !strings.Contains(page(), said) {
+				t.Errorf("%s: the page does not say %q", step.kind, said)
+			}
+		}
+		trial := s.API("GET", address, nil).Want(200).JSON()
+		if got, _ := trial["cause"].(string); got != step.cause {
+			t.Errorf("%s: cause %q", step.kind, got)
+		}
+	}
+	again := string(post(s, address+"/close", url.Values{"kind": {"abandoned"}, "reason": {"as I said"}}).Want(422).Body)
+	if !strings.Contains(again, "abandoned already") || !strings.Contains(again, "as I said") {
+		t.Error("what was typed in vain is lost, or nothing says why")
+	}
+	post(s, address+"/close", url.Values{"kind": {"failed"}, "reason": {"x"}}).Want(400)
 }

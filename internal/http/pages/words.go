@@ -228,6 +228,8 @@ func (v visit) limited() bool { return len(v.snap.Definition.Constraints) > 0 }
 func (v visit) stateWords(t *ledger.Trial) string {
 	var words string
 	switch {
+	case t.Cause == ledger.ByChance:
+		words = "failed by chance"
 	case t.Status == ledger.StatusFailed:
 		words = "failed"
 	case t.Status == ledger.StatusAbandoned:

@@ -46,7 +46,7 @@ func newCautious(s Settings) cautious {
 }
 
 func (a cautious) Traits() Traits {
-	return Traits{AvoidsKnown: true, Incumbent: likelyBest, Again: again, Upper: a.upper, Slopes: a.slopes}
+	return Traits{AvoidsKnown: true, Expects: true, Incumbent: likelyBest, Again: again, Upper: a.upper, Slopes: a.slopes}
 }
 
 // upper bounds the score: the chance to keep a limit rises with its deviation where the mean is beyond it, and is at most 1 where it is not; what is gained is largest for

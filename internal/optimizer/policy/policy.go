@@ -39,6 +39,8 @@ type Sight struct {
 	Costs       []Estimate
 	// Rival is what the places are compared with; nil for algorithms without an incumbent, and while there is none.
 	Rival *Rival
+	// Works is the latent function of whether trials work at the places, which the state adds to the scores; nil while none has failed because of its settings.
+	Works *Estimate
 	Given []bool // per cost: its value is known at the decision
 	Draw  Draw
 	Past  []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
@@ -119,6 +121,8 @@ type Scores struct {
 	// Allowed is nil when every place may be chosen. Where none may be, Fallback, if not nil, is maximised instead.
 	Allowed  []bool
 	Fallback []float64
+	// Unlikely places hardly work and are chosen only where no other is left; nil for none. An algorithm leaves it to the state.
+	Unlikely []bool
 	// Logarithmic tells that differences of values are ratios of what is maximised.
 	Logarithmic bool
 	// Relative ties compare to |max| alone instead of max(1, |max|).

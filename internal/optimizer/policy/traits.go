@@ -14,6 +14,8 @@ type Traits struct {
 	MovesByEstimate bool
 	// AvoidsKnown: it does not choose a candidate again while no reading has shown that it would teach anything.
 	AvoidsKnown bool
+	// Expects: its score is the logarithm of an expectation, to which that of the chance that a trial works at the place is added.
+	Expects bool
 	// Guaranteed: the widths are those that Bound was proved for; otherwise the bound shows a growth rate only.
 	Guaranteed bool
 

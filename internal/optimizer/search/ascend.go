@@ -10,7 +10,7 @@ import (
 type Ascent struct {
 	U     []float64
 	Score Score
-	// Refused tells that a point on the way was not allowed, so that what was found may lie at the edge of what is, where slopes say little.
+	// Refused tells that a point on the way was not allowed or of a higher rank, so that what was found may lie at the edge of what is, where slopes say little.
 	Refused bool
 	// Joined tells that it went no further because it had come near to another that stands higher.
 	Joined bool
@@ -38,7 +38,7 @@ func (p Problem) Ascend(from []Ascent, least float64) error {
 			return err
 		}
 		for n, i := range whose {
-			if !scores[n].Allowed {
+			if !scores[n].Allowed || scores[n].Rank > from[i].Score.Rank {
 				from[i].Refused = true
 				climbs[i].Tell(math.Inf(1), nil)
 				continue

@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// Score orders points: an allowed one before any that is not, then by Value, then by Tie.
+// Score orders points: those of the lowest Rank first, of them an allowed one before any that is not, then by Value, then by Tie.
 type Score struct {
+	Rank    int
 	Allowed bool
 	Value   float64
 	Tie     float64
@@ -14,6 +15,9 @@ type Score struct {
 
 // Above tells whether a is better than b by more than rounding.
 func (a Score) Above(b Score) bool {
+	if a.Rank != b.Rank {
+		return a.Rank < b.Rank
+	}
 	if a.Allowed != b.Allowed {
 		return a.Allowed
 	}

@@ -120,7 +120,11 @@ func (b *bench) refuses(what string, d Draft) {
 
 func (b *bench) close(kind Kind, number int, reason string) {
 	b.Helper()
-	b.add(kind, ClosedData{number, reason})
+	data := ClosedData{Number: number, Reason: reason}
+	if kind == Failed {
+		data.Cause = BySettings
+	}
+	b.add(kind, data)
 }
 
 // reconfigure changes the definition.

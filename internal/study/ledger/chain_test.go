@@ -12,14 +12,14 @@ import (
 func TestChainIsHashedAsTheContractSays(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 2, 8, 5, 30, 120000999, time.FixedZone("", 3600))
-	events, err := chain(link{hash: noHash}, at, "Ana <ana@lab>", Draft{Edited, EditedData{Name: pointer("µ & <b>")}}, Draft{Failed, ClosedData{3, "x"}})
+	events, err := chain(link{hash: noHash}, at, "Ana <ana@lab>", Draft{Edited, EditedData{Name: pointer("µ & <b>")}}, Draft{Failed, ClosedData{3, "x", BySettings}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	previous := strings.Repeat("0", 64)
 	for i, text := range []string{
 		`{"at":"2026-11-02T07:05:30.12Z","by":"Ana <ana@lab>","data":{"name":"µ & <b>"},"kind":"edited","seq":1}`,
-		`{"at":"2026-11-02T07:05:30.12Z","by":"Ana <ana@lab>","data":{"number":3,"reason":"x"},"kind":"failed","seq":2}`,
+		`{"at":"2026-11-02T07:05:30.12Z","by":"Ana <ana@lab>","data":{"cause":"settings","number":3,"reason":"x"},"kind":"failed","seq":2}`,
 	} {
 		sum := sha256.Sum256([]byte(previous + text))
 		if previous = hex.EncodeToString(sum[:]); events[i].Hash != previous {
@@ -39,7 +39,7 @@ func TestChainIsHashedAsTheContractSays(t *testing.T) {
 func TestTimeNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	last := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	events, err := chain(link{seq: 4, at: last, hash: noHash}, last.Add(-time.Hour), "Ana", Draft{Failed, ClosedData{1, "x"}})
+	events, err := chain(link{seq: 4, at: last, hash: noHash}, last.Add(-time.Hour), "Ana", Draft{Failed, ClosedData{1, "x", BySettings}})
 	if err != nil || !events[0].At.Equal(last) || events[0].Seq != 5 {
 		t.Fatalf("%v %+v", err, events)
 	}
@@ -49,8 +49,8 @@ func TestCheckChainFindsEveryChange(t *testing.T) {
 	t.Parallel()
 	make4 := func() []Event {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		events, err := chain(link{hash: noHash}, now, "Ana", Draft{Failed, ClosedData{1, "a"}}, Draft{Failed, ClosedData{2, "b"}},
-			Draft{Failed, ClosedData{3, "c"}}, Draft{Failed, ClosedData{4, "d"}})
+		events, err := chain(link{hash: noHash}, now, "Ana", Draft{Failed, ClosedData{1, "a", BySettings}}, Draft{Failed, ClosedData{2, "b", BySettings}},
+			Draft{Failed, ClosedData{3, "c", BySettings}}, Draft{Failed, ClosedData{4, "d", BySettings}})
 		if err != nil {
 			t.Fatal(err)
 		}

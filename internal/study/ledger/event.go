@@ -125,8 +125,16 @@ type Decision struct {
 	FeasibilityProbability float64                `json:"feasibility_probability"`
 	ExpectedImprovement    *float64               `json:"expected_improvement,omitempty"` // over trial Incumbent, in units of the objective
 	Incumbent              int                    `json:"incumbent,omitempty"`            // the trial that is best so far as the model sees it, compared with
+	Works                  *Works                 `json:"works,omitempty"`                // absent while nothing has failed because of its settings, and from published algorithms
 	Reason                 string                 `json:"reason"`
 	Because                string                 `json:"because"`
+}
+
+// Works is how a decision saw the chance that the trial would work.
+type Works struct {
+	Chance float64 `json:"chance"`
+	Failed int     `json:"failed"` // trials that had failed because of their settings
+	Of     int     `json:"of"`     // those and the trials that had worked
 }
 
 // RunnerUp is the second best point.
@@ -266,11 +274,23 @@ type CorrectedSettings struct {
 	After  design.Settings `json:"after"`
 }
 
-// ClosedData goes with Failed, Abandoned, Excluded and Included.
+// ClosedData goes with Failed, Abandoned, Excluded and Included; only Failed has a cause.
 type ClosedData struct {
 	Number int    `json:"number"`
 	Reason string `json:"reason"`
+	Cause  Cause  `json:"cause,omitempty"`
 }
+
+// Cause is why a trial failed.
+type Cause string
+
+const (
+	BySettings Cause = "settings" // they are to blame, and would fail again
+	ByChance   Cause = "chance"   // nothing that the settings could help
+)
+
+// Known tells whether c is a cause that failures have.
+func (c Cause) Known() bool { return c == BySettings || c == ByChance }
 
 // FittedData records hyperparameters in force from decision From on.
 type FittedData struct {

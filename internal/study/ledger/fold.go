@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 )
 
@@ -276,8 +277,8 @@ func (b *builder) told(data ToldData) error {
 	if data.Note != "" {
 		t.Note = joinNotes(t.Note, data.Note)
 	}
-	if n := len(r.spells); n > 0 && r.spells[n-1].to == 0 {
-		r.spells[n-1].to = b.last.Seq
+	if r.isClosed() {
+		r.spells[len(r.spells)-1].to, t.Cause = b.last.Seq, ""
 		t.Status, t.Reason = StatusPartial, ""
 	}
 	return nil
@@ -359,14 +360,25 @@ func (b *builder) closed(data ClosedData) error {
 		return err
 	}
 	t, r := b.snap.Trials[i], b.snap.records[i]
-	if n := len(r.spells); n > 0 && r.spells[n-1].to == 0 {
-		return fmt.Errorf("trial %d is already %s", t.Number, t.Status)
+	status, cause := StatusAbandoned, optimizer.Abandoned
+	if b.last.Kind == Failed {
+		if !data.Cause.Known() {
+			return fmt.Errorf("trial %d failed by %q", t.Number, data.Cause)
+		}
+		status, cause = StatusFailed, optimizer.ByChance
+		if data.Cause == BySettings {
+			cause = optimizer.BySettings
+		}
 	}
-	r.spells = append(r.spells, spell{from: b.last.Seq})
-	t.Reason, t.Status = data.Reason, StatusFailed
-	if b.last.Kind == Abandoned {
-		t.Status = StatusAbandoned
+	if r.isClosed() {
+		last := &r.spells[len(r.spells)-1]
+		if last.cause == cause {
+			return fmt.Errorf("trial %d is already %s", t.Number, t.Status)
+		}
+		last.to = b.last.Seq
 	}
+	r.spells = append(r.spells, spell{from: b.last.Seq, cause: cause})
+	t.Reason, t.Status, t.Cause = data.Reason, status, data.Cause
 	return nil
 }
 

@@ -46,7 +46,7 @@ func decidedBefore(seen []int64, seq int64) int {
 func closedDuring(seen []int64, spells []spell) []optimizer.Spell {
 	var closed []optimizer.Spell
 	for _, s := range spells {
-		during := optimizer.Spell{From: decidedBefore(seen, s.from) + 1}
+		during := optimizer.Spell{From: decidedBefore(seen, s.from) + 1, Cause: s.cause}
 		if s.to != 0 {
 			during.To = decidedBefore(seen, s.to) + 1
 		}

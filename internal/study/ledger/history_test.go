@@ -68,12 +68,14 @@ func TestClosedSpellsAndExclusion(t *testing.T) {
 	b := newBench(t, oven(t))
 	b.choose(1)
 	b.close(Failed, 1, "spilled")
-	if want := []optimizer.Spell{{From: 2}}; !cmp.Equal(b.round(1).Closed, want) {
+	if want := []optimizer.Spell{{From: 2, Cause: optimizer.BySettings}}; !cmp.Equal(b.round(1).Closed, want) {
 		t.Errorf("failed: %v", b.round(1).Closed)
 	}
-	b.choose(2)
+	b.choose(1)
+	b.add(Failed, ClosedData{Number: 1, Reason: "a fuse blew", Cause: ByChance})
+	b.choose(1)
 	b.tell(1, map[string]float64{"yield": 1})
-	if want := []optimizer.Spell{{From: 2, To: 4}}; !cmp.Equal(b.round(1).Closed, want) {
+	if want := []optimizer.Spell{{From: 2, To: 3, Cause: optimizer.BySettings}, {From: 3, To: 4, Cause: optimizer.ByChance}}; !cmp.Equal(b.round(1).Closed, want) {
 		t.Errorf("reopened: %v", b.round(1).Closed)
 	}
 	b.close(Abandoned, 2, "no time")

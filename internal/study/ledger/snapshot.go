@@ -42,7 +42,10 @@ type record struct {
 }
 
 // spell is the events during which a trial was closed: from ≤ seq < to; to = 0 while it still is.
-type spell struct{ from, to int64 }
+type spell struct {
+	from, to int64
+	cause    optimizer.Cause
+}
 
 // Status says how far a trial is.
 type Status string
@@ -77,6 +80,7 @@ type Trial struct {
 	Decision         *Decision              `json:"decision"`
 	Note             string                 `json:"note"`
 	Reason           string                 `json:"reason,omitempty"` // of failing, abandoning or excluding
+	Cause            Cause                  `json:"cause,omitempty"`  // of failing
 	ReplicateOf      int                    `json:"replicate_of,omitempty"`
 	Candidate        *int                   `json:"candidate,omitempty"`
 	Context          map[string]float64     `json:"context,omitempty"`

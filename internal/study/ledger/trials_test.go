@@ -63,14 +63,16 @@ func TestFailedAndAbandonedTrialsComeBackWhenTheyAreTold(t *testing.T) {
 	if one.Status != StatusFailed || one.Reason != "spilled" || two.Status != StatusAbandoned || two.Reason != "no time" || one.Waiting() || two.Waiting() {
 		t.Errorf("%+v\n%+v", one, two)
 	}
-	b.refuses("closing again", Draft{Abandoned, ClosedData{1, "x"}})
+	b.refuses("failing again", Draft{Failed, ClosedData{Number: 1, Reason: "x", Cause: BySettings}})
+	b.refuses("abandoning again", Draft{Abandoned, ClosedData{Number: 2, Reason: "x"}})
+	b.refuses("failing without a cause", Draft{Failed, ClosedData{Number: 2, Reason: "x"}})
 	b.tell(1, map[string]float64{"yield": 1})
 	b.tell(2, map[string]float64{"yield": 1, "impurity": 0.2})
 	one, two = b.snap.Trial(1), b.snap.Trial(2)
-	if one.Status != StatusPartial || one.Reason != "" || two.Status != StatusCompleted || two.Reason != "" {
+	if one.Status != StatusPartial || one.Reason != "" || one.Cause != "" || two.Status != StatusCompleted || two.Reason != "" {
 		t.Errorf("%+v\n%+v", one, two)
 	}
-	b.refuses("closing what is not there", Draft{Failed, ClosedData{3, "x"}})
+	b.refuses("closing what is not there", Draft{Failed, ClosedData{Number: 3, Reason: "x", Cause: BySettings}})
 	b.close(Failed, 1, "spilled again")
 	if one := b.snap.Trial(1); one.Status != StatusFailed || len(b.round(1).Closed) != 1 {
 		t.Errorf("%+v, closed during %v", one, b.round(1).Closed)

@@ -1,0 +1,187 @@
+package optimizer
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"headroom/internal/optimizer/search"
+)
+
+// crashes plays an experiment over [0, 1]³ that crashes where x + z > 1.2 and promises most beyond that, with noise; every trial ends before the next is asked for. It returns
+// how many asks failed.
+func crashes(t *testing.T, arms [][]float64, seed uint64, promise func(u []float64) float64) (failed int) {
+	random := rand.New(rand.NewPCG(seed, 5))
+	cfg := plain(t, 3, 1, func(c *Config) {
+		adaptive(c)
+		c.Algorithm, c.Seed, c.Space.Arms = "log-cei", seed, arms
+		for i := range c.Metrics {
+			c.Metrics[i].Kernel.Name, c.Metrics[i].Warp = "anova", true
+		}
+	}, `{}`)
+	h := &History{}
+	state := mustReplay(t, cfg, h)
+	for n := 1; n <= 16; n++ {
+		if state.FitDue() {
+			h = withFit(t, state, h)
+			state = sure(state.Extend(background, h))
+		}
+		d := sure(state.Suggest(background, Known{}))
+		u := d.Place.U
+		if state.isSpent(d.Place) {
+			t.Errorf("ask %d repeats what failed: %v", n, u)
+		}
+		r := Round{Point: u, Arm: d.Place.Arm, Suggested: true, Draw: d.Draw, Readings: make([]Reading, 2)}
+		if u[0]+u[2] > 1.2 {
+			failed++
+			r.Closed = []Spell{{From: n + 1, Cause: BySettings}}
+		} else {
+			for m, value := range []float64{promise(u), u[1] - 0.8} {
+				r.Readings[m] = Reading{Told: true, Value: value + 0.02*random.NormFloat64(), Revealed: n}
+			}
+		}
+		h = &History{Rounds: append(slices.Clip(h.Rounds), r), Fits: h.Fits}
+		state = sure(state.Extend(background, h))
+	}
+	return failed
+}
+
+// TestACrashRegionIsLearned: of 16 asks at most five fail, on average over ten seeds, whether what lies beyond the edge looks a little or far better.
+func TestACrashRegionIsLearned(t *testing.T) {
+	t.Parallel()
+	steep := func(u []float64) float64 { return 3*u[0] + 2*u[2] - 4*(u[0]-0.7)*(u[0]-0.7) - 3*(u[1]-0.3)*(u[1]-0.3) }
+	mild := func(u []float64) float64 {
+		return -(u[0]-0.9)*(u[0]-0.9) - (u[1]-0.3)*(u[1]-0.3) - (u[2]-0.6)*(u[2]-0.6)
+	}
+	for name, c := range map[string]struct {
+		arms    [][]float64
+		promise func(u []float64) float64
+	}{"steep": {nil, steep}, "mild": {nil, mild}, "candidates": {search.Halton(200, 3, 5), mild}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sum := 0
+			for seed := range uint64(10) {
+				sum += crashes(t, c.arms, seed, c.promise)
+			}
+			t.Logf("%.1f of 16 failed", float64(sum)/10)
+			if sum > 50 {
+				t.Errorf("%.1f of 16 failed", float64(sum)/10)
+			}
+		})
+	}
+}
+
+// failing lets those rounds of a history fail because of their settings for which the sum of two coordinates is large.
+func failing(h *History) *History {
+	out := &History{Rounds: slices.Clone(h.Rounds), Fits: h.Fits}
+	for i := range out.Rounds {
+		if r := &out.Rounds[i]; r.Point[0]+r.Point[len(r.Point)-1] > 1.2 {
+			r.Readings, r.Closed = make([]Reading, len(r.Readings)), []Spell{{From: i + 2, Cause: BySettings}}
+		}
+	}
+	return out
+}
+
+// TestScoresKnowWhereTrialsWork: the default's score has the logarithm of the chance, three times, with its slopes, and screening by bounds keeps its best; where nothing
+// failed, or for a published algorithm, it is what it was.
+func TestScoresKnowWhereTrialsWork(t *testing.T) {
+	t.Parallel()
+	for _, category := range []bool{false, true} {
+		for _, rounds := range []int{12, 260} {
+			plain := hills(t, rounds, category)
+			s := mustReplay(t, plain.cfg, failing(plain.history))
+			if s.works == nil || s.works.failed == 0 {
+				t.Fatal("nothing failed")
+			}
+			checkSlopes(t, s)
+			at := s.startingPlaces(true)
+			draw := s.draw(s.Round())
+			all, _, err := s.scoreAll(background, at, Known{}, draw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left, _, err := s.screen(background, at, Known{}, draw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, got := leaders(at, all, 1)[0].score, left[0].score; want != got {
+				t.Errorf("%d rounds: screening finds %+v, the best is %+v", rounds, got, want)
+			}
+
+			published := *s.cfg
+			published.Paper = true
+			bare := mustReplay(t, &published, s.history)
+			if bare.works != nil || bare.Works() != s.Works() || bare.Works().Failed == 0 {
+				t.Errorf("published: %+v, %+v", bare.works, bare.Works())
+			}
+			chances := sure(s.WorksChance(background, at))
+			for i, free := range sure(bare.Acquisition(background, at, Known{})).Values {
+				if want := free + 3*math.Log(chances[i]); math.Abs(all[i].Value-want) > 1e-9*(1+math.Abs(want)) {
+					t.Fatalf("%v scores %g, want %g", at[i].U, all[i].Value, want)
+				}
+			}
+			if high, low := sure(s.WorksChance(background, []Place{{U: []float64{0.1, 0.5, 0.1}, Arm: -1}, {U: []float64{0.95, 0.5, 0.95}, Arm: -1}})), 0.5; high[0] < low || high[1] > low {
+				t.Errorf("chances %v", high)
+			}
+			for _, chance := range sure(plain.WorksChance(background, at[:5])) {
+				if chance != 1 || plain.works != nil {
+					t.Errorf("nothing failed, chance %g", chance)
+				}
+			}
+		}
+	}
+}
+
+// checkSlopes compares the slopes of the score with differences.
+func checkSlopes(t *testing.T, s *State) {
+	t.Helper()
+	draw := s.draw(s.Round())
+	var points [][]float64
+	for _, u := range search.Halton(12, 3, 5) {
+		if v, ok := s.cfg.Space.settle(u); ok && !s.isSpent(Place{U: v, Arm: -1}) {
+			points = append(points, v)
+		}
+	}
+	_, slopes, err := s.slopes(Known{}, draw).rise(background)(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, u := range points {
+		for k := range u {
+			const step = 1e-6
+			up, down := slices.Clone(u), slices.Clone(u)
+			up[k] += step
+			down[k] -= step
+			beside, _, err := s.scoreAll(background, asPlaces([][]float64{up, down}), Known{}, draw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := (beside[0].Value - beside[1].Value) / (2 * step); math.Abs(slopes[i][k]-want) > 1e-4*(1+math.Abs(want)) {
+				t.Errorf("along %d at %v the slope is %g, by differences %g", k, u, slopes[i][k], want)
+			}
+		}
+	}
+}
+
+// TestOutcomesThatTell: of many outcomes those at the edge and those far from it take part, whatever the order they were counted in.
+func TestOutcomesThatTell(t *testing.T) {
+	t.Parallel()
+	var all outcomes
+	for i := range 600 {
+		x := float64(i) / 600
+		all.inputs, all.worked = append(all.inputs, []float64{x}), append(all.worked, x < 0.7)
+	}
+	part := sure(all.telling(background, []float64{0.2}))
+	if n := part.failed(); len(part.worked) != mostOutcomes || n < mostOutcomes/4 || n > mostOutcomes*3/4 {
+		t.Errorf("%d take part, of which %d failed", len(part.worked), part.failed())
+	}
+	for _, x := range []float64{0, 420. / 600, 419. / 600, 599. / 600} {
+		if !slices.ContainsFunc(part.inputs, func(y []float64) bool { return math.Abs(x-y[0]) < 1e-9 }) {
+			t.Errorf("%g takes no part", x)
+		}
+	}
+	if few := sure((outcomes{all.inputs[:mostOutcomes], all.worked[:mostOutcomes]}).telling(background, []float64{0.2})); len(few.worked) != mostOutcomes {
+		t.Error("of few, not all take part")
+	}
+}

@@ -97,15 +97,12 @@ func (g Game) Check() error {
 	return err
 }
 
-// patience is how long an ask waits for its fit: always.
-const patience = 24 * time.Hour
-
 // cacheBytes bounds what one game keeps of its past.
 const cacheBytes = 64 << 20
 
 // Play plays the game on a ledger in memory.
 func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
-	service := study.NewService(newLedgers(), study.Options{CacheBytes: cacheBytes, FitPatience: patience})
+	service := study.NewService(newLedgers(), study.Options{CacheBytes: cacheBytes})
 	defer service.Stop()
 	return g.PlayOn(ctx, service, asked)
 }

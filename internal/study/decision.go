@@ -30,7 +30,7 @@ type chosenPoint struct {
 	known    map[string]float64
 }
 
-// chooser starts from snap, after the fit that is due, if it is ready in time.
+// chooser starts from snap, after the fit that is due.
 func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
@@ -41,13 +41,13 @@ func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser,
 	if !state.FitDue() {
 		return c, nil
 	}
-	if fit := s.fits.within(ctx, s, snap, state); fit != nil {
-		fit.From = state.Round()
-		c.fit = fit
-		c.history = &optimizer.History{Rounds: c.history.Rounds, Fits: ledger.FitsUnder(c.compiled, append(snap.Fits[:len(snap.Fits):len(snap.Fits)], *fit))}
-		return c, c.extend(ctx, s)
+	fit, err := s.fit(ctx, snap, state)
+	if err != nil || fit == nil {
+		return c, err
 	}
-	return c, nil
+	c.fit = fit
+	c.history = &optimizer.History{Rounds: c.history.Rounds, Fits: ledger.FitsUnder(c.compiled, append(snap.Fits[:len(snap.Fits):len(snap.Fits)], *fit))}
+	return c, c.extend(ctx, s)
 }
 
 func (c *chooser) extend(ctx context.Context, s *Service) error {

@@ -28,7 +28,8 @@ type Readout struct {
 	Undecided  *Undecided              `json:"undecided"`
 	Violation  map[string]ViolationOut `json:"violation"`
 	FitPending bool                    `json:"fit_pending"`
-	Notes      []string                `json:"notes"` // see Notes
+	Notes      []string                `json:"notes"`  // see Notes
+	Health     []Finding               `json:"health"` // see Health
 }
 
 type MetricState struct {
@@ -261,7 +262,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
 		Calibration: map[string]Calibration{}, Violation: violations(c, violated),
-		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap),
+		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap), Health: Health(snap),
 	}
 	for j, at := range state.AtCeiling() {
 		if at {

@@ -142,6 +142,7 @@ type ImportPage struct {
 	Unknown []string
 	Ready   string // what would be imported
 	Doubts  Doubts
+	Found   []Finding
 	Key     string
 }
 

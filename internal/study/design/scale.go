@@ -60,33 +60,39 @@ func variation(levels []float64, of func(float64) float64) float64 {
 }
 
 // LevelsOf are the numbers that a parameter takes in the list of candidates; none where there is no list.
-func (d Definition) LevelsOf(name string) []float64 {
+func (d Definition) LevelsOf(name string) []float64 { return Levels(d.Candidates, name) }
+
+// Levels are the numbers that a parameter takes in a table.
+func Levels(rows []Settings, name string) []float64 {
 	var levels []float64
-	for _, candidate := range d.Candidates {
-		if v, given := candidate[name]; given && !v.IsText {
+	for _, row := range rows {
+		if v, given := row[name]; given && !v.IsText {
 			levels = append(levels, v.Number)
 		}
 	}
 	return levels
 }
 
-// WhyLog is WhyLog of a parameter of d that takes these values. Parts of a mixture are amounts that add up: they stay as they are.
+// WhyLog is WhyLog of a parameter of d that takes these values. Whoever fixes the model, or gives lengthscales, has a scale in mind; and parts of a mixture are
+// amounts that add up.
 func (d Definition) WhyLog(p Parameter, levels []float64) string {
+	m := d.Model
+	if d.Algorithm.Preset != "" || m.Fit == fitFixed || m.Inputs == inputsRaw || !absent(m.Lengthscales) {
+		return ""
+	}
 	if slices.ContainsFunc(d.Parameters, func(q Parameter) bool { return slices.Contains(q.Of, p.Name) }) {
 		return ""
 	}
 	return WhyLog(p, levels)
 }
 
-// ScaleOf is the scale that a number of d is put on: the one that is said, else log where something speaks for it, unless the model is described, by
-// somebody who has a scale in mind.
+// ScaleOf is the scale that a number of d is put on: the one that is said, else log where something speaks for it and nobody chose a
+// kernel.
 func (d Definition) ScaleOf(p Parameter) string {
-	m := d.Model
-	described := d.Algorithm.Preset != "" || m.Fit == fitFixed || m.Inputs == inputsRaw || !absent(m.Kernel) || !absent(m.Lengthscales)
 	switch {
 	case p.Scale != "":
 		return p.Scale
-	case !described && d.WhyLog(p, d.LevelsOf(p.Name)) != "":
+	case absent(d.Model.Kernel) && d.WhyLog(p, d.LevelsOf(p.Name)) != "":
 		return ScaleLog
 	}
 	return ScaleLinear

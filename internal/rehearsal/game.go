@@ -258,13 +258,13 @@ func (p *player) judge(ctx context.Context) error {
 func predictions(snap *ledger.Snapshot, row study.HistoryRow) map[string]study.Predicted {
 	var ahead map[string]study.Predicted
 	for name, predicted := range row.Ahead {
-		if !modelled(snap, name, row.Number) {
+		if predicted == nil || !modelled(snap, name, row.Number) {
 			continue
 		}
 		if ahead == nil {
 			ahead = map[string]study.Predicted{}
 		}
-		ahead[name] = predicted
+		ahead[name] = *predicted
 	}
 	return ahead
 }

@@ -148,7 +148,16 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		Beta: keyed(c.MetricNames, d.Beta), Multipliers: keyed(c.ConstraintNames, d.Multipliers),
 		Mean: keyed(c.MetricNames, d.Mean), SD: keyed(c.MetricNames, d.SD), Estimates: ledger.Estimates(c.Def, d.Estimates),
 		RandomSeed: d.Draw.Seed, Draws: d.Draw.Z, Model: map[string]ledger.MetricModel{},
-		FeasibilityProbability: d.FeasibilityProbability, Reason: string(d.Reason),
+		Reason: string(d.Reason),
+	}
+	if limitsRead(c, state) {
+		kept.FeasibilityProbability = &d.FeasibilityProbability
+	}
+	for k, name := range c.MetricNames {
+		if state.Unread(k) {
+			delete(kept.Mean, name)
+			delete(kept.SD, name)
+		}
 	}
 	if d.HasScore && design.Finite(d.Acquisition) {
 		kept.Acquisition = &d.Acquisition
@@ -167,6 +176,13 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		}
 	}
 	return kept
+}
+
+// limitsRead tells whether there is a reading of every metric whose limits are learned: before, nothing is known of the chance to keep them all.
+func limitsRead(c *design.Compiled, state *optimizer.State) bool {
+	return !slices.ContainsFunc(c.Config.Costs, func(cost optimizer.Cost) bool {
+		return cost.Knowledge == optimizer.Learned && state.Unread(cost.Metric)
+	})
 }
 
 // unlessOne leaves a factor of 1 out of the record.

@@ -235,8 +235,8 @@ func (v visit) decisionFacts(t *ledger.Trial) []templates.Fact {
 		}
 	}
 	facts = append(facts, estimateFacts(d, decision, blind)...)
-	if len(d.Constraints) > 0 && len(blind) == 0 {
-		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
+	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && len(blind) == 0 && chance != nil {
+		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(*chance)})
 	}
 	if decision.ExpectedImprovement != nil && !slices.Contains(blind, d.Objective.Metric) {
 		facts = append(facts, templates.Fact{Name: "Expected improvement", Value: design.WithUnit(rough(*decision.ExpectedImprovement), unitOf(d, d.Objective.Metric), thin),

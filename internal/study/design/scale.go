@@ -42,9 +42,10 @@ func WhyLog(p Parameter, levels []float64) string {
 }
 
 // spacedByRatio tells whether the ratios of neighbours are more nearly constant than their differences: whether the steps between the logarithms of ascending
-// positive levels vary less, relative to their mean, than those between the levels.
+// positive levels vary less, relative to their mean, than those between the levels, and less than those between values that fell anywhere: such steps have an exponential
+// distribution, whose coefficient of variation is 1. So a column that was merely measured, crowded at its low end, is not taken for levels that somebody chose.
 func spacedByRatio(levels []float64) bool {
-	return variation(levels, math.Log) < variation(levels, func(x float64) float64 { return x })
+	return variation(levels, math.Log) < min(1, variation(levels, func(x float64) float64 { return x }))
 }
 
 // variation is the coefficient of variation of the steps between ascending levels, after a transformation: their standard deviation (÷n) over their mean. It has no unit.

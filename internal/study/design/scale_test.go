@@ -36,6 +36,7 @@ func TestWhyLog(t *testing.T) {
 		"doubled, less than a decade":  {number(Real, 1, 8), []float64{1, 2, 4, 8}, ""},
 		"even, over decades":           {number(Real, 1, 500), []float64{1, 100, 200, 300, 400, 500}, ""},
 		"even, over decades, only few": {number(Real, 1, 500), []float64{1, 250, 500}, ""},
+		"crowded at the low end":       {number(Real, 1, 50), []float64{1, 1.1, 1.2, 1.3, 50}, ""},
 		"two, over decades":            {number(Real, 1, 500), []float64{1, 500}, "500 is 500 times 1"},
 		"with a zero":                  {number(Real, 1, 1000), []float64{0, 1, 10, 100, 1000}, ""},
 	} {

@@ -438,12 +438,12 @@ type AskRequest struct {
 
 // Band defines model for Band.
 type Band struct {
-	Lower   []float64 `json:"lower"`
-	Lower95 []float64 `json:"lower95"`
-	Mean    []float64 `json:"mean"`
-	Sd      []float64 `json:"sd"`
-	Upper   []float64 `json:"upper"`
-	Upper95 []float64 `json:"upper95"`
+	Lower   []*float64 `json:"lower"`
+	Lower95 []*float64 `json:"lower95"`
+	Mean    []*float64 `json:"mean"`
+	Sd      []*float64 `json:"sd"`
+	Upper   []*float64 `json:"upper"`
+	Upper95 []*float64 `json:"upper95"`
 }
 
 // BestTrial defines model for BestTrial.
@@ -570,15 +570,15 @@ type Decision struct {
 	Engine                 string                 `json:"engine"`
 	Estimates              map[string]float64     `json:"estimates"`
 	ExpectedImprovement    *float64               `json:"expected_improvement,omitempty"`
-	FeasibilityProbability float64                `json:"feasibility_probability"`
+	FeasibilityProbability *float64               `json:"feasibility_probability"`
 	Incumbent              *int64                 `json:"incumbent,omitempty"`
-	Mean                   map[string]float64     `json:"mean"`
+	Mean                   map[string]*float64    `json:"mean"`
 	Model                  map[string]MetricModel `json:"model"`
 	Multipliers            map[string]float64     `json:"multipliers"`
 	RandomSeed             int64                  `json:"random_seed"`
 	Reason                 string                 `json:"reason"`
 	RunnerUp               *RunnerUp              `json:"runner_up"`
-	Sd                     map[string]float64     `json:"sd"`
+	Sd                     map[string]*float64    `json:"sd"`
 	Seen                   int64                  `json:"seen"`
 	Works                  *Works                 `json:"works,omitempty"`
 }
@@ -678,6 +678,14 @@ type Fault struct {
 	Value    interface{} `json:"value,omitempty"`
 }
 
+// Finding defines model for Finding.
+type Finding struct {
+	Kind      string  `json:"kind"`
+	Parameter *string `json:"parameter,omitempty"`
+	Remedy    *string `json:"remedy,omitempty"`
+	Says      string  `json:"says"`
+}
+
 // History defines model for History.
 type History struct {
 	Rounds []HistoryRow `json:"rounds"`
@@ -685,7 +693,7 @@ type History struct {
 
 // HistoryRow defines model for HistoryRow.
 type HistoryRow struct {
-	Ahead           map[string]Predicted    `json:"ahead"`
+	Ahead           map[string]*Predicted   `json:"ahead"`
 	Beta            map[string]float64      `json:"beta"`
 	Excluded        bool                    `json:"excluded"`
 	Feasible        *bool                   `json:"feasible"`
@@ -943,7 +951,7 @@ type PointsRequest struct {
 
 // Posterior defines model for Posterior.
 type Posterior struct {
-	FeasibilityProbability []float64       `json:"feasibility_probability"`
+	FeasibilityProbability []*float64      `json:"feasibility_probability"`
 	Metrics                map[string]Band `json:"metrics"`
 }
 
@@ -973,6 +981,7 @@ type Readout struct {
 	AtCeiling      []string                `json:"at_ceiling"`
 	Calibration    map[string]Calibration  `json:"calibration"`
 	FitPending     bool                    `json:"fit_pending"`
+	Health         []Finding               `json:"health"`
 	Metrics        map[string]MetricState  `json:"metrics"`
 	Multipliers    map[string]float64      `json:"multipliers"`
 	Notes          []string                `json:"notes"`

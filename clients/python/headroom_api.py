@@ -150,12 +150,12 @@ AskRequest = TypedDict("AskRequest", {
 
 
 Band = TypedDict("Band", {
-    "lower": "List[float]",
-    "lower95": "List[float]",
-    "mean": "List[float]",
-    "sd": "List[float]",
-    "upper": "List[float]",
-    "upper95": "List[float]",
+    "lower": "List[Optional[float]]",
+    "lower95": "List[Optional[float]]",
+    "mean": "List[Optional[float]]",
+    "sd": "List[Optional[float]]",
+    "upper": "List[Optional[float]]",
+    "upper95": "List[Optional[float]]",
 })
 
 
@@ -276,15 +276,15 @@ Decision = TypedDict("Decision", {
     "engine": "str",
     "estimates": "Dict[str, float]",
     "expected_improvement": "NotRequired[Optional[float]]",
-    "feasibility_probability": "float",
+    "feasibility_probability": "Optional[float]",
     "incumbent": "NotRequired[int]",
-    "mean": "Dict[str, float]",
+    "mean": "Dict[str, Optional[float]]",
     "model": "Dict[str, MetricModel]",
     "multipliers": "Dict[str, float]",
     "random_seed": "int",
     "reason": "str",
     "runner_up": "Optional[RunnerUp]",
-    "sd": "Dict[str, float]",
+    "sd": "Dict[str, Optional[float]]",
     "seen": "int",
     "works": "NotRequired[Optional[Works]]",
 })
@@ -379,13 +379,21 @@ Fault = TypedDict("Fault", {
 })
 
 
+Finding = TypedDict("Finding", {
+    "kind": "str",
+    "parameter": "NotRequired[str]",
+    "remedy": "NotRequired[str]",
+    "says": "str",
+})
+
+
 History = TypedDict("History", {
     "rounds": "List[HistoryRow]",
 })
 
 
 HistoryRow = TypedDict("HistoryRow", {
-    "ahead": "Dict[str, Predicted]",
+    "ahead": "Dict[str, Optional[Predicted]]",
     "beta": "Dict[str, float]",
     "excluded": "bool",
     "feasible": "Optional[bool]",
@@ -626,7 +634,7 @@ PointsRequest = TypedDict("PointsRequest", {
 
 
 Posterior = TypedDict("Posterior", {
-    "feasibility_probability": "List[float]",
+    "feasibility_probability": "List[Optional[float]]",
     "metrics": "Dict[str, Band]",
 })
 
@@ -656,6 +664,7 @@ Readout = TypedDict("Readout", {
     "at_ceiling": "List[str]",
     "calibration": "Dict[str, Calibration]",
     "fit_pending": "bool",
+    "health": "List[Finding]",
     "metrics": "Dict[str, MetricState]",
     "multipliers": "Dict[str, float]",
     "notes": "List[str]",

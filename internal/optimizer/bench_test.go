@@ -211,6 +211,20 @@ func BenchmarkDefault1000(b *testing.B) {
 	})
 }
 
+// BenchmarkFit fits all three metrics after so many trials, of numbers or with two choices among the four parameters: what an ask waits for when a fit is due.
+func BenchmarkFit(b *testing.B) {
+	for _, trials := range []int{45, 100, 300, 500, 1000} {
+		for name, cfg := range map[string]*Config{"numbers": byDefault(b, 0), "choices": withChoices(byDefault(b, 0))} {
+			b.Run(fmt.Sprintf("trials=%d/%s", trials, name), func(b *testing.B) {
+				s := mustReplay(b, cfg, played(cfg, trials, 1))
+				for b.Loop() {
+					sure(s.FitNow(background))
+				}
+			})
+		}
+	}
+}
+
 // refit is the state with the fit that is due.
 func refit(b *testing.B, s *State) *State {
 	b.Helper()

@@ -41,6 +41,9 @@ func (s *State) FeasibilityProbability(ctx context.Context, at []Place, known []
 	return chances, err
 }
 
+// Unread tells whether the next decision sees no reading of the metric, so that all that is believed of it is its prior.
+func (s *State) Unread(metric int) bool { return len(s.told(metric)) == 0 }
+
 // Believe returns Posterior and FeasibilityProbability from one regression. The error is that of ctx.
 func (s *State) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
 	estimates, err := s.estimate(ctx, s.display, at, nil)

@@ -95,7 +95,7 @@ func TestScoresKnowWhereTrialsWork(t *testing.T) {
 				t.Fatal("nothing failed")
 			}
 			checkSlopes(t, s)
-			at := s.startingPlaces(true)
+			at := s.startingPlaces()
 			draw := s.draw(s.Round())
 			all, _, err := s.scoreAll(background, at, Known{}, draw)
 			if err != nil {

@@ -128,9 +128,6 @@ func (g Game) Check() error {
 	return err
 }
 
-// patience is how long an ask waits for its fit: always.
-const patience = 24 * time.Hour
-
 // cacheBytes bounds what one game keeps of its past.
 const cacheBytes = 64 << 20
 
@@ -139,7 +136,7 @@ func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 	if g.Outside != nil {
 		return g.playOutside(ctx, asked)
 	}
-	service := study.NewService(newLedgers(), study.Options{CacheBytes: cacheBytes, FitPatience: patience})
+	service := study.NewService(newLedgers(), study.Options{CacheBytes: cacheBytes})
 	defer service.Stop()
 	return g.PlayOn(ctx, service, asked)
 }
@@ -393,13 +390,13 @@ func (s *served) judge(ctx context.Context, record *Record) error {
 func predictions(snap *ledger.Snapshot, row study.HistoryRow) map[string]study.Predicted {
 	var ahead map[string]study.Predicted
 	for name, predicted := range row.Ahead {
-		if !modelled(snap, name, row.Number) {
+		if predicted == nil || !modelled(snap, name, row.Number) {
 			continue
 		}
 		if ahead == nil {
 			ahead = map[string]study.Predicted{}
 		}
-		ahead[name] = predicted
+		ahead[name] = *predicted
 	}
 	return ahead
 }

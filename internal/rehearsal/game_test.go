@@ -147,7 +147,7 @@ func TestKeyNamesEverything(t *testing.T) {
 func TestLateResults(t *testing.T) {
 	t.Parallel()
 	g := Game{Problem: problem(t, "gramacy"), Start: 2, Asks: 11, Batch: 2, Delay: 2, Noise: Noise{Kind: NoNoise}, Seed: 1}
-	service := study.NewService(newLedgers(), study.Options{FitPatience: patience})
+	service := study.NewService(newLedgers(), study.Options{})
 	t.Cleanup(service.Stop)
 	asked := 0
 	record, err := g.PlayOn(t.Context(), service, func() { asked++ })

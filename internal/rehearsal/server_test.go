@@ -2,9 +2,13 @@ package rehearsal
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,31 +38,78 @@ func TestServerDecidesTheSame(t *testing.T) {
 	for name, g := range games(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inMemory := study.NewService(newLedgers(), study.Options{FitPatience: patience})
+			inMemory := study.NewService(newLedgers(), study.Options{})
 			t.Cleanup(inMemory.Stop)
 			record, err := g.PlayOn(t.Context(), inMemory, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := only(t, inMemory)
-			onServer := study.NewService(dbtest.New(t).Studies, study.Options{FitPatience: patience})
+			onServer := study.NewService(dbtest.New(t).Studies, study.Options{})
 			t.Cleanup(onServer.Stop)
 			got := repeated(t, onServer, g, record)
-			if len(want.Trials) != g.Start+g.Asks || len(got.Trials) != len(want.Trials) {
-				t.Fatalf("%d trials in memory, %d on the server", len(want.Trials), len(got.Trials))
+			if len(want.Trials) != g.Start+g.Asks {
+				t.Fatalf("%d trials in memory", len(want.Trials))
 			}
-			if len(want.Fits) == 0 {
-				t.Error("no fit was made: the game is too short to compare any")
-			}
-			if difference := cmp.Diff(want.Fits, got.Fits); difference != "" {
-				t.Errorf("fits differ, in memory (-) and on the server (+):\n%s", difference)
-			}
-			for i := range want.Trials {
-				if difference := cmp.Diff(choiceOf(want.Trials[i]), choiceOf(got.Trials[i])); difference != "" {
-					t.Fatalf("trial %d differs, in memory (-) and on the server (+):\n%s", i+1, difference)
-				}
-			}
+			compareGames(t, want, got)
 		})
+	}
+}
+
+// TestASlowServerDecidesTheSame plays a game on a service whose only processor is taken for a second at a time by somebody else: whatever a decision
+// needs comes late, and is waited for. Time is that of the test's own clock.
+func TestASlowServerDecidesTheSame(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		play := func(crowded bool) *ledger.Snapshot {
+			service := study.NewService(newLedgers(), study.Options{Replays: 1})
+			defer service.Stop()
+			ctx, leave := context.WithCancel(t.Context())
+			var others sync.WaitGroup
+			defer others.Wait()
+			defer leave()
+			if crowded {
+				takes := func() error { time.Sleep(time.Second); return ctx.Err() }
+				others.Go(func() {
+					for ctx.Err() == nil {
+						_ = service.Draw(ctx, "another study", takes, takes)
+					}
+				})
+			}
+			if _, err := games(t)["table"].PlayOn(t.Context(), service, nil); err != nil {
+				t.Fatal(err)
+			}
+			return only(t, service)
+		}
+		begun := time.Now()
+		want := play(false)
+		if alone := time.Since(begun); alone > time.Second {
+			t.Fatalf("alone it takes %v of a clock that waits for nobody", alone)
+		}
+		got := play(true)
+		if time.Since(begun) < 10*time.Second {
+			t.Error("nobody was in the way")
+		}
+		compareGames(t, want, got)
+	})
+}
+
+// compareGames fails where the two decided otherwise, or fitted otherwise.
+func compareGames(t *testing.T, want, got *ledger.Snapshot) {
+	t.Helper()
+	if len(want.Fits) == 0 {
+		t.Error("no fit was made: the game is too short to compare any")
+	}
+	if difference := cmp.Diff(want.Fits, got.Fits); difference != "" {
+		t.Errorf("fits differ, expected (-) and found (+):\n%s", difference)
+	}
+	if len(got.Trials) != len(want.Trials) {
+		t.Fatalf("%d trials, want %d", len(got.Trials), len(want.Trials))
+	}
+	for i := range want.Trials {
+		if difference := cmp.Diff(choiceOf(want.Trials[i]), choiceOf(got.Trials[i])); difference != "" {
+			t.Fatalf("trial %d differs, expected (-) and found (+):\n%s", i+1, difference)
+		}
 	}
 }
 

@@ -319,7 +319,7 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 	switch {
 	case d.Algorithm != c.Def.Algorithm.Name:
 		return errors.New("its decision is of another algorithm than the study's")
-	case !(d.FeasibilityProbability >= 0 && d.FeasibilityProbability <= 1):
+	case d.FeasibilityProbability != nil && !(*d.FeasibilityProbability >= 0 && *d.FeasibilityProbability <= 1):
 		return errors.New("its feasibility probability is none")
 	case d.Works != nil && (!(d.Works.Chance >= 0 && d.Works.Chance <= 1) || d.Works.Failed < 1 || d.Works.Of < d.Works.Failed || d.Works.Of > len(now.Trials)):
 		return errors.New("its chance to work is none")

@@ -25,7 +25,7 @@ func newBench(t testing.TB, d design.Definition) *bench {
 	if err != nil {
 		t.Fatalf("Check: %v", err)
 	}
-	b := &bench{TB: t, service: NewService(nil, Options{FitPatience: time.Minute}), clock: time.Date(2026, 3, 1, 9, 0, 0, 123456789, time.UTC)}
+	b := &bench{TB: t, service: NewService(nil, Options{}), clock: time.Date(2026, 3, 1, 9, 0, 0, 123456789, time.UTC)}
 	t.Cleanup(b.service.Stop)
 	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked}}}}, nil)
 	return b

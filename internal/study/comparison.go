@@ -150,8 +150,7 @@ func (c *comparison) compareNumbers(replayed ledger.Decision) {
 	c.compareMaps("mean", stored.Mean, replayed.Mean)
 	c.compareMaps("sd", stored.SD, replayed.SD)
 	c.compareMaps("estimates", stored.Estimates, replayed.Estimates)
-	c.compareMaps("feasibility_probability",
-		map[string]float64{"": stored.FeasibilityProbability}, map[string]float64{"": replayed.FeasibilityProbability})
+	c.compareMaps("feasibility_probability", chanceOf(stored), chanceOf(&replayed))
 	c.compareMaps("expected_improvement", improvementOf(stored), improvementOf(&replayed))
 	c.compareMaps("works", worksOf(stored), worksOf(&replayed))
 	if stored.RandomSeed != replayed.RandomSeed {
@@ -163,6 +162,14 @@ func (c *comparison) compareNumbers(replayed ledger.Decision) {
 		c.differ("acquisition", stored.Acquisition, replayed.Acquisition)
 	}
 	c.compareModels(stored.Model, replayed.Model)
+}
+
+// chanceOf is the probability of keeping all limits; empty where nothing is known of it.
+func chanceOf(d *ledger.Decision) map[string]float64 {
+	if d.FeasibilityProbability == nil {
+		return nil
+	}
+	return map[string]float64{"": *d.FeasibilityProbability}
 }
 
 // improvementOf is the expected improvement by the trial it is over; empty where there is none.

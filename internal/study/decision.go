@@ -30,7 +30,7 @@ type chosenPoint struct {
 	known    map[string]float64
 }
 
-// chooser starts from snap, after the fit that is due, if it is ready in time.
+// chooser starts from snap, after the fit that is due.
 func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
@@ -41,13 +41,13 @@ func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser,
 	if !state.FitDue() {
 		return c, nil
 	}
-	if fit := s.fits.within(ctx, s, snap, state); fit != nil {
-		fit.From = state.Round()
-		c.fit = fit
-		c.history = &optimizer.History{Rounds: c.history.Rounds, Fits: ledger.FitsUnder(c.compiled, append(snap.Fits[:len(snap.Fits):len(snap.Fits)], *fit))}
-		return c, c.extend(ctx, s)
+	fit, err := s.fit(ctx, snap, state)
+	if err != nil || fit == nil {
+		return c, err
 	}
-	return c, nil
+	c.fit = fit
+	c.history = &optimizer.History{Rounds: c.history.Rounds, Fits: ledger.FitsUnder(c.compiled, append(snap.Fits[:len(snap.Fits):len(snap.Fits)], *fit))}
+	return c, c.extend(ctx, s)
 }
 
 func (c *chooser) extend(ctx context.Context, s *Service) error {
@@ -148,7 +148,16 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		Beta: keyed(c.MetricNames, d.Beta), Multipliers: keyed(c.ConstraintNames, d.Multipliers),
 		Mean: keyed(c.MetricNames, d.Mean), SD: keyed(c.MetricNames, d.SD), Estimates: ledger.Estimates(c.Def, d.Estimates),
 		RandomSeed: d.Draw.Seed, Draws: d.Draw.Z, Model: map[string]ledger.MetricModel{},
-		FeasibilityProbability: d.FeasibilityProbability, Reason: string(d.Reason),
+		Reason: string(d.Reason),
+	}
+	if limitsRead(c, state) {
+		kept.FeasibilityProbability = &d.FeasibilityProbability
+	}
+	for k, name := range c.MetricNames {
+		if state.Unread(k) {
+			delete(kept.Mean, name)
+			delete(kept.SD, name)
+		}
 	}
 	if d.HasScore && design.Finite(d.Acquisition) {
 		kept.Acquisition = &d.Acquisition
@@ -171,6 +180,13 @@ func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Deci
 		}
 	}
 	return kept
+}
+
+// limitsRead tells whether there is a reading of every metric whose limits are learned: before, nothing is known of the chance to keep them all.
+func limitsRead(c *design.Compiled, state *optimizer.State) bool {
+	return !slices.ContainsFunc(c.Config.Costs, func(cost optimizer.Cost) bool {
+		return cost.Knowledge == optimizer.Learned && state.Unread(cost.Metric)
+	})
 }
 
 // unlessOne leaves a factor of 1 out of the record.

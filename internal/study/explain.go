@@ -105,8 +105,8 @@ func predictions(d design.Definition, p chosenPoint, who chosenBy) string {
 			parts = append(parts, text)
 		}
 	}
-	if learned > 0 && foretold && !own {
-		parts = append(parts, "chance to stay within every limit "+design.FormatPercent(p.decision.FeasibilityProbability))
+	if chance := p.decision.FeasibilityProbability; learned > 0 && foretold && !own && chance != nil {
+		parts = append(parts, "chance to stay within every limit "+design.FormatPercent(*chance))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -117,18 +117,18 @@ func predictConstraint(c design.Constraint, p chosenPoint, who chosenBy, own boo
 		return fmt.Sprintf("%s %s (limit %s, known beforehand)", c.Name,
 			design.WithUnit(design.FormatNumber(value), c.Unit, " "), design.WithUnit(design.FormatNumber(c.Threshold), c.Unit, " "))
 	}
+	if who.unread[c.Metric] {
+		return fmt.Sprintf("no reading of %s yet (limit %s)", c.Name, design.WithUnit(design.FormatNumber(c.Threshold), c.Unit, " "))
+	}
 	mean, ok := p.decision.Mean[c.Metric]
 	if !ok {
 		return ""
 	}
 	sd := p.decision.SD[c.Metric]
-	if who.unread[c.Metric] {
-		return fmt.Sprintf("no reading of %s yet (limit %s)", c.Name, design.WithUnit(design.FormatLimit(c.Threshold, sd), c.Unit, " "))
-	}
 	number, deviation := design.FormatValue(mean, sd)
 	limit := "limit " + design.WithUnit(design.FormatLimit(c.Threshold, sd), c.Unit, " ")
-	if own {
-		limit += ", chance to stay within " + design.FormatPercent(p.decision.FeasibilityProbability)
+	if chance := p.decision.FeasibilityProbability; own && chance != nil {
+		limit += ", chance to stay within " + design.FormatPercent(*chance)
 	}
 	return fmt.Sprintf("%s %s (%s)", c.Name, design.WithUnit(number+" ± "+deviation, c.Unit, " "), limit)
 }

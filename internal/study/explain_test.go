@@ -14,7 +14,7 @@ func predicted(reason optimizer.Reason) chosenPoint {
 	return chosenPoint{
 		settings: design.Settings{"temperature": design.NumberValue(47), "cycles": design.NumberValue(6)},
 		decision: ledger.Decision{Algorithm: "rpol-ucb", Reason: string(reason), Mean: map[string]float64{"yield": 82.2, "impurity": 0.441},
-			SD: map[string]float64{"yield": 5.1, "impurity": 0.0502}, FeasibilityProbability: 0.883, Multipliers: map[string]float64{"impurity": 1.73}},
+			SD: map[string]float64{"yield": 5.1, "impurity": 0.0502}, FeasibilityProbability: new(0.883), Multipliers: map[string]float64{"impurity": 1.73}},
 	}
 }
 
@@ -38,11 +38,11 @@ func TestTheSentenceHasTheDecisionsChance(t *testing.T) {
 	d.Constraints[0].Name = "impurity"
 	d.Constraints = append(d.Constraints, design.Constraint{Name: "pressure", Metric: "pressure", Op: "<=", Threshold: 4, Unit: "bar"})
 	p := predicted(optimizer.ReasonOptimistic)
-	p.decision.Mean["pressure"], p.decision.SD["pressure"], p.decision.FeasibilityProbability = 3.1, 0.42, 0.71
+	p.decision.Mean["pressure"], p.decision.SD["pressure"], p.decision.FeasibilityProbability = 3.1, 0.42, new(0.71)
 	if got, want := explain(d, 24, p, chosenBy{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 3.1 ± 0.4 bar (limit 4.0 bar), chance to stay within every limit 71 %."; !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	p.known, p.decision.FeasibilityProbability = map[string]float64{"pressure": 5}, 0
+	p.known, p.decision.FeasibilityProbability = map[string]float64{"pressure": 5}, new(0.0)
 	if got, want := explain(d, 24, p, chosenBy{}), "impurity 0.44 ± 0.05 % (limit 0.50 %), pressure 5 bar (limit 4 bar, known beforehand), chance to stay within every limit under 1 %."; !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

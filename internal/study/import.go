@@ -26,6 +26,8 @@ type ImportResult struct {
 	DryRun         bool             `json:"dry_run"`
 	// Doubts are values that people should look at again; nothing is refused for them.
 	Doubts []Doubt `json:"doubts,omitempty"`
+	// Health is what is found in the study with these rows.
+	Health []Finding `json:"health,omitempty"`
 }
 
 // ImportCSV takes in a table: each row a round of its own, chosen then told, in order; all rows or none.
@@ -44,7 +46,7 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 			return ImportResult{}, parsed
 		}
 		ruled, err := ruleImport(snap, snap, rows)
-		result.Numbers, result.Doubts = ruled.numbers, doubtRows(snap, rows)
+		result.Numbers, result.Doubts, result.Health = ruled.numbers, doubtRows(snap, rows), Health(snap, settingsOf(rows)...)
 		return result, err
 	}
 	result.Snapshot, result.Numbers, err = s.choose(ctx, cmd, id, func(_ context.Context, now *ledger.Snapshot) (ruling, error) {
@@ -60,7 +62,16 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 	if err != nil {
 		return ImportResult{}, err
 	}
+	result.Health = Health(result.Snapshot)
 	return result, nil
+}
+
+func settingsOf(rows []importRow) []design.Settings {
+	list := make([]design.Settings, len(rows))
+	for i, row := range rows {
+		list[i] = row.Parameters
+	}
+	return list
 }
 
 // ruleImport rules on rows that were read under the definition of readUnder.

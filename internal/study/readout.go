@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -29,7 +30,8 @@ type Readout struct {
 	Works      WorksState              `json:"works"`
 	Violation  map[string]ViolationOut `json:"violation"`
 	FitPending bool                    `json:"fit_pending"`
-	Notes      []string                `json:"notes"` // see Notes
+	Notes      []string                `json:"notes"`  // see Notes
+	Health     []Finding               `json:"health"` // see Health
 }
 
 // WorksState is what is known of where trials work. Those that failed by chance, were abandoned, excluded or wait do not count.
@@ -131,20 +133,52 @@ type ViolationOut struct {
 	BoundKind *string  `json:"bound_kind"` // "guarantee" or "growth rate only, no guarantee"; null without a bound
 }
 
-// Posterior is POST …/posterior.
+// Posterior is POST …/posterior. Where Unread names a metric, all that is said of it is its prior, and JSON has null in its place; so with the chance, where
+// the metric has a limit.
 type Posterior struct {
 	Metrics                map[string]Band `json:"metrics"`
-	FeasibilityProbability []float64       `json:"feasibility_probability"`
+	FeasibilityProbability Series          `json:"feasibility_probability"`
+	Unread                 map[string]bool `json:"-"` // metrics that were never read
+	Uncertain              bool            `json:"-"` // one of them has a limit that is learned
+}
+
+// Series are numbers by point, each null in JSON where nothing is known.
+type Series []float64
+
+// MarshalJSON puts null for what was never read.
+func (p Posterior) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Metrics                map[string]map[string][]*float64 `json:"metrics"`
+		FeasibilityProbability []*float64                       `json:"feasibility_probability"`
+	}{map[string]map[string][]*float64{}, p.FeasibilityProbability.orNulls(p.Uncertain)}
+	for name, b := range p.Metrics {
+		of := map[string][]*float64{}
+		for field, series := range map[string]Series{"mean": b.Mean, "sd": b.SD, "lower": b.Lower, "upper": b.Upper, "lower95": b.Lower95, "upper95": b.Upper95} {
+			of[field] = series.orNulls(p.Unread[name])
+		}
+		out.Metrics[name] = of
+	}
+	return json.Marshal(out)
+}
+
+func (s Series) orNulls(unread bool) []*float64 {
+	list := make([]*float64, len(s))
+	for i := range s {
+		if !unread {
+			list[i] = &s[i]
+		}
+	}
+	return list
 }
 
 // Band is a metric's posterior at some points: latent function, physical units.
 type Band struct {
-	Mean    []float64 `json:"mean"`
-	SD      []float64 `json:"sd"`
-	Lower   []float64 `json:"lower"` // the algorithm's own band
-	Upper   []float64 `json:"upper"`
-	Lower95 []float64 `json:"lower95"`
-	Upper95 []float64 `json:"upper95"`
+	Mean    Series `json:"mean"`
+	SD      Series `json:"sd"`
+	Lower   Series `json:"lower"` // the algorithm's own band
+	Upper   Series `json:"upper"`
+	Lower95 Series `json:"lower95"`
+	Upper95 Series `json:"upper95"`
 }
 
 // AcquisitionQuery is the body of POST …/acquisition.
@@ -172,7 +206,7 @@ type HistoryRow struct {
 	Values          map[string]float64      `json:"values"`
 	Beta            map[string]float64      `json:"beta"`
 	Multipliers     map[string]float64      `json:"multipliers"`
-	Ahead           map[string]Predicted    `json:"ahead"` // one-step-ahead, with noise
+	Ahead           map[string]*Predicted   `json:"ahead"` // one-step-ahead, with noise; null for a metric never read
 	InformationGain map[string]float64      `json:"information_gain"`
 	Violation       map[string]ViolationOut `json:"violation"` // running
 }
@@ -277,8 +311,8 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	out := Readout{
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
-		Calibration: map[string]Calibration{}, Violation: violations(c, violated),
-		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap),
+		Calibration: map[string]Calibration{}, Violation: violations(snap, violated),
+		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap), Health: Health(snap),
 	}
 	if out.Works, err = worksState(ctx, snap, state, recommended); err != nil {
 		return Readout{}, err
@@ -396,7 +430,7 @@ func calibrated(c optimizer.Calibration) Calibration {
 	return out
 }
 
-func violations(c *design.Compiled, by []optimizer.Violation) map[string]ViolationOut {
+func violations(snap *ledger.Snapshot, by []optimizer.Violation) map[string]ViolationOut {
 	out := map[string]ViolationOut{}
 	for j, v := range by {
 		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
@@ -407,7 +441,11 @@ func violations(c *design.Compiled, by []optimizer.Violation) map[string]Violati
 			}
 			told.Bound, told.BoundKind = finiteOrNil(v.Bound), &kind
 		}
-		out[c.ConstraintNames[j]] = told
+		k := snap.Definition.Constraints[j]
+		if !k.Given() && !snap.HasReading(k.Metric) {
+			told.Estimated = nil
+		}
+		out[k.Name] = told
 	}
 	return out
 }
@@ -421,7 +459,7 @@ func finiteOrNil(x float64) *float64 {
 
 func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Recommendation, error) {
 	round, err := state.Recommendation(ctx)
-	if err != nil {
+	if err != nil || !limitsRead(snap.Compiled(), state) {
 		return nil, err
 	}
 	return believed(ctx, snap, state, round)
@@ -430,7 +468,7 @@ func recommendation(ctx context.Context, snap *ledger.Snapshot, state *optimizer
 // undecided is what may turn out to be better than the recommendation, if anything.
 func undecided(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*Undecided, error) {
 	found, err := state.Undecided(ctx)
-	if err != nil || found.Round == 0 {
+	if err != nil || found.Round == 0 || !limitsRead(snap.Compiled(), state) {
 		return nil, err
 	}
 	r, err := believed(ctx, snap, state, found.Round)
@@ -500,9 +538,10 @@ func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places [
 	if err != nil {
 		return Posterior{}, err
 	}
-	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances}
+	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Unread: map[string]bool{}, Uncertain: !limitsRead(snap.Compiled(), state)}
 	for k, belief := range beliefs {
-		out.Metrics[snap.Compiled().MetricNames[k]] = band(belief)
+		name := snap.Compiled().MetricNames[k]
+		out.Metrics[name], out.Unread[name] = band(belief), state.Unread(k)
 	}
 	return out, nil
 }
@@ -588,7 +627,7 @@ func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histo
 	rows := make([]HistoryRow, len(snap.Trials))
 	for i := range snap.Trials {
 		rows[i] = historyRow(snap, i, trace[i])
-		rows[i].Violation = violations(snap.Compiled(), running[i])
+		rows[i].Violation = violations(snap, running[i])
 	}
 	return rows, nil
 }
@@ -597,15 +636,18 @@ func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) Histor
 	t, c := snap.Trials[i], snap.Compiled()
 	row := HistoryRow{
 		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
-		Values: map[string]float64{}, Ahead: map[string]Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),
+		Values: map[string]float64{}, Ahead: map[string]*Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),
 		Multipliers: keyed(c.ConstraintNames, trace.Multipliers), InformationGain: keyed(c.MetricNames, trace.InformationGain),
 	}
 	for name, m := range t.Metrics {
 		row.Values[name] = m.Value
 	}
 	for k, p := range trace.Ahead {
-		if design.Finite(p.Mean) && design.Finite(p.SD) {
-			row.Ahead[c.MetricNames[k]] = Predicted{p.Mean, p.SD}
+		switch name := c.MetricNames[k]; {
+		case !snap.HasReading(name):
+			row.Ahead[name] = nil
+		case design.Finite(p.Mean) && design.Finite(p.SD):
+			row.Ahead[name] = &Predicted{p.Mean, p.SD}
 		}
 	}
 	return row

@@ -26,12 +26,12 @@ import (
 type Service struct {
 	store         Store
 	now           func() time.Time
+	log           *slog.Logger
 	cache         *cache
 	loading       singleflight.Group
 	catchingUp    singleflight.Group
 	turns         *turns.Scheduler
 	jobs          *supervisor.Supervisor
-	fits          *fitter
 	verifications *verifications
 	preparations  preparations
 	imports       chan struct{} // a place for each study that may be imported at once
@@ -46,9 +46,7 @@ type Options struct {
 	Now        func() time.Time // the clock; default time.Now
 	CacheBytes int64            // for snapshots and replayed states; by default 1 GiB, and at most half of a limit given to the program's memory
 	Replays    int              // concurrent replays; default GOMAXPROCS
-	// FitPatience is how long a request waits for a fit of the model before it goes on without; default 300 ms.
-	FitPatience time.Duration
-	Log         *slog.Logger // for what goes wrong in the background; default slog.Default()
+	Log        *slog.Logger     // for what goes wrong in the background; default slog.Default()
 	// LargestLedger is how large a ledger may be that gets new trials, in bytes; default LargestLedger.
 	LargestLedger int64
 }
@@ -71,16 +69,13 @@ func NewService(store Store, options Options) *Service {
 	if options.Replays <= 0 {
 		options.Replays = runtime.GOMAXPROCS(0)
 	}
-	if options.FitPatience <= 0 {
-		options.FitPatience = 300 * time.Millisecond
-	}
 	if options.Log == nil {
 		options.Log = slog.Default()
 	}
 	jobs := supervisor.New(options.Log)
 	return &Service{
-		store: store, now: options.Now, cache: newCache(options.CacheBytes),
-		turns: turns.New(options.Replays), jobs: jobs, fits: newFitter(options.FitPatience, jobs), verifications: newVerifications(), imports: make(chan struct{}, importsAtOnce),
+		store: store, now: options.Now, log: options.Log, cache: newCache(options.CacheBytes),
+		turns: turns.New(options.Replays), jobs: jobs, verifications: newVerifications(), imports: make(chan struct{}, importsAtOnce),
 		largestLedger: options.LargestLedger,
 	}
 }

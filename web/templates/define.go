@@ -10,6 +10,7 @@ type DefinePage struct {
 	Offered     string // what was filled in for the reader, "" when nothing was
 	Form        Form
 	Parameters  []string // the types of the rows
+	Scales      []Scale  // what is to be said of the scales of the rows
 	Constraints []string // "learned", "known" or "sampled" for each row
 	Recorded    int
 	Algorithms  []Option
@@ -24,6 +25,13 @@ type DefinePage struct {
 	Why         string   // the present answer leads to this algorithm
 	Asked       []Input  // settings that the present answer asks for
 	Labs        []Option // who measures, where a simulated lab could
+}
+
+// Scale says on which scale a number should be, and offers another than it is on; zero where nothing is to be said.
+type Scale struct {
+	Says  string
+	Offer string // log or linear
+	Label string // of the button
 }
 
 // SettingGroup is one setting of the algorithm with its inputs.

@@ -144,6 +144,7 @@ type ImportPage struct {
 	Unknown []string
 	Ready   string // what would be imported
 	Doubts  Doubts
+	Found   []Finding
 	Key     string
 }
 

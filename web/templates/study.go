@@ -78,9 +78,13 @@ type Status struct {
 	Feasible  string // "14 of 19 within every limit"
 	Refitting bool
 	Notes     []string // what a reader has to know of the figures
-	Still     bool     // the page does not follow changes
+	Found     []Finding
+	Still     bool // the page does not follow changes
 	Version   int64
 }
+
+// Finding is something about a study that keeps it from doing as well as it could, and the way to what helps.
+type Finding struct{ Says, Offer, Label string }
 
 // Next is what to do next.
 type Next struct {

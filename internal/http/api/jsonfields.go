@@ -19,6 +19,8 @@ var (
 	readingType    = reflect.TypeFor[ledger.Reading]()
 	readingObject  = reflect.TypeFor[readingMembers]()
 	valueType      = reflect.TypeFor[design.Value]()
+	seriesType     = reflect.TypeFor[study.Series]()
+	numbersType    = reflect.TypeFor[ledger.Numbers]()
 )
 
 // readingMembers is a reading written as an object.

@@ -51,6 +51,10 @@ func (s *schemas) of(t reflect.Type, request bool) object {
 		return object{"type": []string{"number", "string"}}
 	case rawMessageType, anyType:
 		return object{}
+	case seriesType:
+		return object{"type": "array", "items": orNull(scalar(reflect.Float64))}
+	case numbersType:
+		return object{"type": "object", "additionalProperties": orNull(scalar(reflect.Float64))}
 	case readingType:
 		return object{"anyOf": []object{{"type": "number"}, s.of(readingObject, request)}}
 	}

@@ -29,7 +29,7 @@ func draftOf(values url.Values) string {
 // NewStudyPage is the form of a new study, blank or filled in from another study.
 func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
 	values := url.Values{"objective.direction": {"maximize"}}
-	setRows(values, "parameters", []formRow{{"type": "real", "scale": "linear"}, {"type": "real", "scale": "linear"}})
+	setRows(values, "parameters", []formRow{{"type": "real"}, {"type": "real"}})
 	setRows(values, "constraints", []formRow{{"op": "<="}})
 	if from := r.URL.Query().Get("from"); from != "" {
 		original, err := s.Studies.Snapshot(r.Context(), from, 0)
@@ -76,6 +76,7 @@ func fillDefine(page *templates.DefinePage) {
 	for _, row := range rowsOf(values, "parameters") {
 		page.Parameters = append(page.Parameters, row["type"])
 	}
+	page.Scales = scalesOf(values)
 	for _, row := range rowsOf(values, "constraints") {
 		kind := "learned"
 		if row["expression"] != "" || row["sampled"] != "" {

@@ -79,7 +79,7 @@ var newRows = map[string]struct {
 	list string
 	row  formRow
 }{
-	"add-parameter":  {"parameters", formRow{"type": "real", "scale": "linear"}},
+	"add-parameter":  {"parameters", formRow{"type": "real"}},
 	"add-constraint": {"constraints", formRow{"op": "<="}},
 	"add-recorded":   {"recorded_metrics", formRow{}},
 }
@@ -88,6 +88,9 @@ var newRows = map[string]struct {
 func rearrange(values url.Values, do string) bool {
 	if add, ok := newRows[do]; ok {
 		setRows(values, add.list, append(rowsOf(values, add.list), add.row))
+		return true
+	}
+	if rescale(values, do) {
 		return true
 	}
 	list, at, ok := strings.Cut(strings.TrimPrefix(do, "remove-"), ".")
@@ -157,6 +160,8 @@ func (t *typed) parameter(i int) design.Parameter {
 		p.Total, p.Of = t.number(at+"total"), t.list(at+"of")
 	case design.Real:
 		p.Scale, p.Step = t.text(at+"scale"), t.number(at+"step")
+	case design.Integer:
+		p.Scale = t.text(at + "scale")
 	}
 	p.Low, p.High = t.number(at+"low"), t.number(at+"high")
 	return p
@@ -195,7 +200,7 @@ func (t *typed) candidates() []design.Settings {
 	for i, name := range pasted.names {
 		at := slices.IndexFunc(rows, func(row formRow) bool { return strings.EqualFold(strings.TrimSpace(row["name"]), name) })
 		if at < 0 {
-			rows = append(rows, formRow{"name": name, "unit": pasted.units[i], "scale": "linear"})
+			rows = append(rows, formRow{"name": name, "unit": pasted.units[i]})
 			at = len(rows) - 1
 		}
 		pasted.names[i] = strings.TrimSpace(rows[at]["name"])

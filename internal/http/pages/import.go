@@ -70,6 +70,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
 				result, err := s.Studies.ImportCSV(r.Context(), cmd, snap.ID, strings.NewReader(rows), options)
 				page.Ready = "All good: " + count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
 				page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
+				page.Found = findings(studyHead(r, snap), result.Health)
 				if len(result.Doubts) > 0 {
 					page.Ready, page.Doubts = oddRows, doubtfulRows(result.Doubts)
 				}

@@ -125,8 +125,8 @@ func forecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 		}
 		shown.Metrics = append(shown.Metrics, line)
 	}
-	if len(d.Constraints) > 0 && known == len(shown.Metrics) {
-		shown.Chance = percent(decision.FeasibilityProbability)
+	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && known == len(shown.Metrics) && chance != nil {
+		shown.Chance = percent(*chance)
 	}
 	for _, c := range d.Constraints {
 		if value, there := beforehand[c.Name]; there {

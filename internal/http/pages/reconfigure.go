@@ -27,6 +27,9 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Get("way") == driftWay {
 		page.Offered = offerWindow(values, snap, r.URL.Query().Get("since"))
 	}
+	if name := r.URL.Query().Get("log"); name != "" {
+		page.Offered = offerLog(values, snap, name)
+	}
 	for i, p := range snap.Definition.Parameters {
 		values.Set(unavailableField(i), strings.Join(texts(snap.Definition.Unavailable[p.Name]), ", "))
 	}
@@ -74,6 +77,7 @@ func (s *Site) showReconfigure(w http.ResponseWriter, r *http.Request, status in
 		copyFields(shown, fixed, fmt.Sprintf("recorded_metrics.%d.", i), "metric", "unit")
 	}
 	copyFields(shown, fixed, "objective.", "metric", "direction")
+	copyFields(shown, fixed, "", "candidates")
 	page.Form.Values, page.Reconfigure, page.Study = shown, true, studyHead(r, snap)
 	return s.showDefine(w, r, status, page)
 }
@@ -94,7 +98,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request) error {
 		return s.showReconfigure(w, r, status, snap, templates.DefinePage{Form: form})
 	}
 	return submit(w, r, func(form *typed) submission {
-		if form.pressed() == "refresh" {
+		if form.pressed() == "refresh" || rescale(form.values, form.pressed()) {
 			return submission{done: func() error { return again(http.StatusOK, form.shown()) }}
 		}
 		change := form.reconfiguration(snap.Definition)
@@ -148,6 +152,9 @@ func (t *typed) changedParameter(i int, p design.Parameter) design.Parameter {
 		return p
 	}
 	p.Unit, p.Low, p.High = t.text(at+"unit"), t.number(at+"low"), t.number(at+"high")
+	if p.Type != design.Remainder {
+		p.Scale = t.text(at + "scale")
+	}
 	if p.Type == design.Remainder {
 		p.Total, p.Of = t.number(at+"total"), t.list(at+"of")
 	}

@@ -261,6 +261,9 @@ func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
 		strip.Waiting = strconv.Itoa(summary.Waiting) + " waiting"
 		strip.Oldest = stamp(*summary.OldestWaiting, v.now)
 	}
+	if v.head.Operates && !strip.Still {
+		strip.Found = findings(v.head, study.Health(v.snap))
+	}
 	if feasible, known := v.snap.Feasibility(); known > 0 && len(d.Constraints) > 0 {
 		strip.Feasible = strconv.Itoa(feasible) + " of " + strconv.Itoa(known) + " within every limit"
 	}

@@ -247,8 +247,8 @@ func (v visit) decisionFacts(t *ledger.Trial) []templates.Fact {
 		}
 	}
 	facts = append(facts, estimateFacts(d, decision, blind)...)
-	if len(d.Constraints) > 0 && len(blind) == 0 {
-		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(decision.FeasibilityProbability)})
+	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && len(blind) == 0 && chance != nil {
+		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(*chance)})
 	}
 	if w := decision.Works; w != nil {
 		facts = append(facts, templates.Fact{Name: "Chance that it works", Value: percent(w.Chance), Meaning: fmt.Sprintf("%d of %d trials before it had failed because of their settings", w.Failed, w.Of)})

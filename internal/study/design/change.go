@@ -18,7 +18,7 @@ type Change struct {
 
 // Reconfiguration changes parts of the definition; nil parts stay.
 type Reconfiguration struct {
-	Parameters       []Parameter        `json:"parameters,omitempty"`       // same names and types: units, bounds, choices
+	Parameters       []Parameter        `json:"parameters,omitempty"`       // same names and types: units, bounds, scales, choices
 	Constraints      []Constraint       `json:"constraints,omitempty"`      // thresholds, what is plausible, by name
 	Objective        *Objective         `json:"objective,omitempty"`        // unit, what is plausible
 	RecordedMetrics  []RecordedMetric   `json:"recorded_metrics,omitempty"` // unit, what is plausible, by metric
@@ -50,6 +50,9 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		if at < 0 {
 			faults.Add(fmt.Sprintf("body.parameters[%d].name", i), p.Name, "the study has no such parameter; parameters cannot be added or renamed")
 			continue
+		}
+		if p.Scale == "" { // was not mentioned
+			p.Scale = d.Parameters[at].Scale
 		}
 		d.Parameters[at] = p
 	}

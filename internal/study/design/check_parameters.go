@@ -41,7 +41,8 @@ func (c *checker) parameters() bool {
 func (c *checker) parameter(p *Parameter, at string) {
 	switch p.Type {
 	case Real, Integer:
-		c.scale(p, at)
+		p.Scale = c.d.ScaleOf(*p)
+		c.word(&p.Scale, at+".scale", ScaleLinear, ScaleLog)
 		c.bounds(p, at)
 		c.step(p, at)
 		c.unused(at, p, "choices", "total", "of")
@@ -72,8 +73,6 @@ func (c *checker) unused(at string, p *Parameter, fields ...string) {
 		p.Scale = ""
 	}
 }
-
-func (c *checker) scale(p *Parameter, at string) { c.word(&p.Scale, at+".scale", "linear", "log") }
 
 func (c *checker) bounds(p *Parameter, at string) {
 	low := c.bound(p.Low, at+".low")

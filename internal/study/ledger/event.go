@@ -114,15 +114,15 @@ type Decision struct {
 	Algorithm              string                 `json:"algorithm"`
 	Beta                   map[string]float64     `json:"beta"`
 	Multipliers            map[string]float64     `json:"multipliers"`
-	Mean                   map[string]float64     `json:"mean"`
-	SD                     map[string]float64     `json:"sd"`
+	Mean                   Numbers                `json:"mean"` // of metrics that were read
+	SD                     Numbers                `json:"sd"`
 	Estimates              map[string]float64     `json:"estimates"` // see Estimates and LimitEstimate
 	Acquisition            *float64               `json:"acquisition"`
 	RunnerUp               *RunnerUp              `json:"runner_up"`
 	RandomSeed             uint64                 `json:"random_seed"` // below 2⁵³, so that every JSON reader keeps it
 	Draws                  []float64              `json:"draws,omitempty"`
 	Model                  map[string]MetricModel `json:"model"`
-	FeasibilityProbability float64                `json:"feasibility_probability"`
+	FeasibilityProbability *float64               `json:"feasibility_probability"`        // nil while a limit's metric was never read
 	ExpectedImprovement    *float64               `json:"expected_improvement,omitempty"` // over trial Incumbent, in units of the objective
 	Incumbent              int                    `json:"incumbent,omitempty"`            // the trial that is best so far as the model sees it, compared with
 	Works                  *Works                 `json:"works,omitempty"`                // absent while nothing has failed because of its settings, and from published algorithms

@@ -129,12 +129,6 @@ func (snap *Snapshot) KnownValues(number int) map[string]float64 { return snap.r
 // SameDefinition tells whether what matters to the algorithm was defined by the same event of the same study in both.
 func (snap *Snapshot) SameDefinition(other *Snapshot) bool { return snap.defined == other.defined }
 
-// FitStands tells whether a fit that was begun at base may still be used at snap, a later version of the same study: the data
-// it was made from stand, and no other fit came between.
-func (snap *Snapshot) FitStands(base *Snapshot) bool {
-	return snap.defined == base.defined && snap.rewritten == base.rewritten && snap.fitted == base.fitted
-}
-
 // Brought is what the caller brought when the trial was chosen.
 func (t *Trial) Brought() design.Brought {
 	return design.Brought{Context: t.Context, ConstraintValues: t.ConstraintValues}

@@ -5,33 +5,34 @@ import (
 	"maps"
 	"math"
 	"testing"
-	"time"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
-func TestAFitIsUsedOnlyWhileItsDataStand(t *testing.T) {
+// A fit that is due is made once for each version: who asks what would be expected, and who asks for a trial after that, have the same one.
+func TestAFitThatIsDueIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
-	b.ask(2)
-	b.tell(1, map[string]float64{"yield": 1})
-	state, err := b.service.state(t.Context(), b.snap)
-	if err != nil {
-		t.Fatal(err)
+	for i := range 8 {
+		b.ask(1)
+		b.tell(i+1, map[string]float64{"yield": float64(i * i % 7), "impurity": 0.1 * float64(i)})
 	}
-	ready := make(chan struct{})
-	close(ready)
-	job := &fitting{base: b.snap, done: ready, result: &ledger.FittedData{From: 3, Seen: b.snap.Version}}
-	b.service.fits.running[b.snap.ID] = job
-	within := func() *ledger.FittedData { return b.service.fits.within(t.Context(), b.service, b.snap, state) }
-	b.tell(2, map[string]float64{"yield": 2})
-	if within() == nil {
-		t.Error("more data do not void a fit")
+	chooser := func() *chooser {
+		c, err := b.service.chooser(t.Context(), b.snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
-	b.must(ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 3}}, Reason: "typo"}))
-	if within() != nil {
-		t.Error("corrected data do")
+	first := chooser().fit
+	if first == nil || chooser().fit != first {
+		t.Error("the same version of a study is fitted again")
+	}
+	b.ask(1)
+	b.tell(9, map[string]float64{"yield": 2, "impurity": 0.1})
+	if again := chooser().fit; again == nil || again == first {
+		t.Error("a fit serves other readings than it was made from")
 	}
 }
 
@@ -120,11 +121,10 @@ func TestARewrittenPastMakesAFitDue(t *testing.T) {
 	}
 }
 
-// A study whose readings were all imported has its first fit before its first decision, however impatient requests are.
-func TestTheFirstFitIsWaitedFor(t *testing.T) {
+// A study whose readings were all imported has its first fit before its first decision.
+func TestAFitComesBeforeTheFirstDecision(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
-	b.service.fits.patience = time.Nanosecond
 	table := "temperature,cycles,yield,impurity\n"
 	for i := range 40 {
 		table += fmt.Sprintf("%d,%d,%g,%g\n", 20+i, 1+i%12, 60+float64(i)/2+math.Sin(float64(i)), 0.1+float64(i)/100)

@@ -1,0 +1,62 @@
+package study
+
+import (
+	"context"
+	"sync"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study/ledger"
+)
+
+// fitAt keeps the fit that is due at one version once it has been made: an ask, and whoever looks at what would be expected, share it.
+type fitAt struct {
+	turn sync.Mutex
+	made *ledger.FittedData
+}
+
+// fit makes the fit that is due at snap, however long that takes: which decision it serves first follows from the ledger alone, not from how busy the
+// machine is. Where none can be made it returns nil, and the model stays as it was.
+func (s *Service) fit(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*ledger.FittedData, error) {
+	kept := &s.cache.replayOf(snap).fit
+	kept.turn.Lock()
+	defer kept.turn.Unlock()
+	if kept.made != nil {
+		return kept.made, nil
+	}
+	var fit optimizer.Fit
+	err := s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		fit, err = state.FitNow(ctx)
+		return err
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	made := fittedData(snap, fit)
+	if err == nil {
+		err = checkFit(snap, *made)
+	}
+	if err != nil {
+		s.log.Warn("no fit could be made", "study", snap.ID, "version", snap.Version, "error", err)
+		return nil, nil
+	}
+	kept.made = made
+	return made, nil
+}
+
+// fittedData keys a fit by metric.
+func fittedData(snap *ledger.Snapshot, fit optimizer.Fit) *ledger.FittedData {
+	c := snap.Compiled()
+	data := &ledger.FittedData{From: fit.From, Seen: snap.Version, Engine: optimizer.Engine, Metrics: map[string]ledger.FittedMetric{}}
+	for k, m := range fit.Metrics {
+		if !m.Set {
+			continue
+		}
+		data.Metrics[c.MetricNames[k]] = ledger.FittedMetric{
+			Kernel: c.Config.Metrics[k].Kernel.Name, Inputs: c.Def.Model.Inputs, Outputs: c.Def.Model.Outputs,
+			Centre: m.Centre, Scale: m.Scale, Lengthscales: m.Lengthscales, Lambda: m.Lambda, Variance: m.Variance, Interaction: m.Interaction,
+			Warp: ledger.WarpOf(m.Warp), Inflation: m.Inflation, Freedom: m.Freedom, Count: m.Count,
+			NoiseBySetting: ledger.NoisesOf(m.Settings), WrongReadings: ledger.NoisesOf(m.Wrong),
+		}
+	}
+	return data
+}

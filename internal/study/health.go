@@ -1,0 +1,44 @@
+package study
+
+import (
+	"fmt"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// Finding is something about a study that keeps it from doing as well as it could, and what would help.
+type Finding struct {
+	Kind      string `json:"kind"` // "scale": a number is on a linear scale that belongs on a log one
+	Parameter string `json:"parameter,omitempty"`
+	Says      string `json:"says"`
+	Remedy    string `json:"remedy,omitempty"`
+}
+
+// Health lists what is found in a study. rows are settings of a table that is about to be imported.
+func Health(snap *ledger.Snapshot, rows ...design.Settings) []Finding {
+	for i := range snap.Trials {
+		if snap.Trials[i].Origin == ledger.Imported {
+			rows = append(rows, snap.Trials[i].Parameters)
+		}
+	}
+	d, found := snap.Definition, []Finding{}
+	for _, p := range d.Parameters {
+		if p.Scale != design.ScaleLinear {
+			continue
+		}
+		why := d.WhyLog(p, d.LevelsOf(p.Name))
+		if why == "" && len(d.Candidates) == 0 {
+			why = d.WhyLog(p, design.Levels(rows, p.Name))
+		}
+		if why == "" {
+			continue
+		}
+		found = append(found, Finding{
+			Kind: "scale", Parameter: p.Name,
+			Says:   fmt.Sprintf("%s is on a linear scale, but %s: on a log scale the model learns from fewer trials.", p.Name, why),
+			Remedy: `reconfigure the parameter with "scale": "log"; every trial stays, and the next decision sees them all on the new scale`,
+		})
+	}
+	return found
+}

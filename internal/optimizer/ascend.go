@@ -134,6 +134,10 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 		}
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
+	var err error
+	if sight.TooRisky, err = s.tooRisky(ctx, v, places, estimates); err != nil {
+		return nil, nil, err
+	}
 	raw, err := s.score(sight)
 	if err != nil {
 		return nil, nil, err

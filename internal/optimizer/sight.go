@@ -88,6 +88,9 @@ func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i 
 		return nil, err
 	}
 	sight := s.sightFrom(ctx, v, at, known, draw, estimates)
+	if sight.TooRisky, err = s.tooRisky(ctx, v, at, estimates); err != nil {
+		return nil, err
+	}
 	if lead != nil {
 		sight.Lead, sight.Again = lead, v.incumbent.again
 	}

@@ -16,14 +16,27 @@ var logCEI = Description{
 	Settings: append([]Setting{cautionSetting, mostRiskSetting, designSetting("5")}, common...),
 	design:   func(int) int { return 5 },
 	build:    func(c Context, s Settings) Policy { return newCautious(s) },
+	check:    checkRisk,
 }
 
 var cautionSetting = Setting{Name: "caution", Type: Number, Default: 1.0, Low: limit(0.1), High: limit(100),
 	Meaning: "how much the chance to stay within the limits weighs against what may be gained: 1 evenly, 2 careful, 4 very careful"}
 
-var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Low: limit(0), High: limit(1), LowExclusive: true,
+var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Per: PerConstraint, Low: limit(0), High: limit(1), LowExclusive: true,
 	DefaultMeans: "any risk is taken that is worth it",
-	Meaning:      "largest chance of breaking any limit that a suggestion may have, while there is one with less"}
+	Meaning: "share of the trials chosen by the model that may be beyond a limit: one number for any limit at all, or by constraint, those not named being free. No suggestion has " +
+		"a larger chance, nor one that earlier readings beyond the limit have used up (down to a tenth of it), while there is another"}
+
+// checkRisk refuses a risk for a limit whose value is known at the decision: it is kept wherever that is possible.
+func checkRisk(c Context, s Settings) []Fault {
+	var faults []Fault
+	for j, name := range c.Constraints {
+		if _, named := s.numbers["most_risk"].by[name]; named && c.CostMetrics[j] == "" {
+			faults = append(faults, Fault{"most_risk." + name, name + " is known before a trial is chosen, so there is no risk to bound: it is kept wherever some setting keeps it"})
+		}
+	}
+	return faults
+}
 
 // cautious is constrained expected improvement in logarithms,
 //
@@ -31,15 +44,14 @@ var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Low: limit(0), Hi
 //
 // f(x) and f(x*) being uncertain together. x* is the played point of the largest posterior mean among those where the posterior mean of
 // every cost keeps its limit, and, where readings vary, all do with probability 0.9; before there is one, Σ_j ln P alone counts. Given costs are
-// limits to keep, not chances. Where readings vary, asking x* again counts as Sight.Again in place of what it could gain.
+// limits to keep, not chances, and a place where a limit is at more risk than is left of it is not chosen. Where readings vary, asking x* again counts as Sight.Again in place of what it could gain.
 type cautious struct {
 	unbanded
 	weight float64 // w
-	risk   float64 // points with a larger chance of breaking a limit are left out
 }
 
 func newCautious(s Settings) cautious {
-	return cautious{weight: s.NumberOr("caution", "", 1), risk: s.NumberOr("most_risk", "", 1)}
+	return cautious{weight: s.NumberOr("caution", "", 1)}
 }
 
 func (a cautious) Traits() Traits {
@@ -102,7 +114,7 @@ func (a cautious) Score(s *Sight) Scores {
 	for i := range scores.Value {
 		chance, within := a.chance(s, i)
 		scores.Fallback[i] = chance
-		scores.Allowed[i] = within && 1-math.Exp(chance) <= a.risk
+		scores.Allowed[i] = within && (s.TooRisky == nil || !s.TooRisky[i])
 		scores.Value[i] = bounded(a.weight * chance)
 		if s.Lead != nil {
 			scores.Value[i] = bounded(logExpectedImprovement(s.Lead.Mean[i], s.Lead.SD[i]) + a.weight*chance)

@@ -45,10 +45,12 @@ type Sight struct {
 	Again float64
 	// Chance returns the probability of a point played to be within every learned limit, which takes a while; nil where readings do not vary.
 	Chance func(i int) float64
-	Given  []bool // per cost: its value is known at the decision
-	Draw   Draw
-	Past   []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
-	Set    *Set   // for algorithms that look at the whole set of candidates; nil for the others
+	// TooRisky[i]: the chance to break a limit at place i is larger than what is left of the risk asked for; nil where none was.
+	TooRisky []bool
+	Given    []bool // per cost: its value is known at the decision
+	Draw     Draw
+	Past     []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
+	Set      *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
 // Estimate is a posterior at the places in sight: mean and standard deviation of the latent function. A cost whose value is given has SD 0.

@@ -27,6 +27,7 @@ type Readout struct {
 	// Undecided looks better than what is recommended and within the limits, without being known to be.
 	Undecided  *Undecided              `json:"undecided"`
 	Violation  map[string]ViolationOut `json:"violation"`
+	Risk       *Risk                   `json:"risk"` // of breaking any limit, where most_risk is one number for several; null otherwise
 	FitPending bool                    `json:"fit_pending"`
 	Notes      []string                `json:"notes"` // see Notes
 }
@@ -117,10 +118,12 @@ type Believed struct {
 type ViolationOut struct {
 	Soft      float64  `json:"soft"`
 	Hard      float64  `json:"hard"`
+	Largest   float64  `json:"largest"`
 	Rounds    int      `json:"rounds"`
 	Estimated *float64 `json:"estimated"`
 	Bound     *float64 `json:"bound"`
 	BoundKind *string  `json:"bound_kind"` // "guarantee" or "growth rate only, no guarantee"; null without a bound
+	Risk      *Risk    `json:"risk,omitempty"`
 }
 
 // Posterior is POST …/posterior.
@@ -256,6 +259,10 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	if err != nil {
 		return Readout{}, err
 	}
+	budgets, err := state.Budgets(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
 	c := snap.Compiled()
 	out := Readout{
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
@@ -263,6 +270,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		Calibration: map[string]Calibration{}, Violation: violations(c, violated),
 		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap),
 	}
+	out.account(c, budgets)
 	for j, at := range state.AtCeiling() {
 		if at {
 			out.AtCeiling = append(out.AtCeiling, c.ConstraintNames[j])
@@ -352,7 +360,7 @@ func calibrated(c optimizer.Calibration) Calibration {
 func violations(c *design.Compiled, by []optimizer.Violation) map[string]ViolationOut {
 	out := map[string]ViolationOut{}
 	for j, v := range by {
-		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
+		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Largest: v.Largest, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
 		if v.HasBound {
 			kind := boundGrowthRate
 			if v.Guarantee {

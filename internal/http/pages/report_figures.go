@@ -292,7 +292,7 @@ func (v visit) violationSketch(c design.Constraint, rows []study.HistoryRow, sta
 	}
 	now := state.Violation[c.Name]
 	unit := unitAfter(c.Unit)
-	caption := fmt.Sprintf("Solid: every excess counts, %s%s in sum at last, over %s. Dashed: distance kept elsewhere pays back, %s%s.", rough(now.Hard), unit, count(now.Rounds, "trial", "trials"), rough(now.Soft), unit)
+	caption := fmt.Sprintf("Solid: every excess counts, %s%s in sum at last, over %s, at most %s%s in one. Dashed: distance kept elsewhere pays back, %s%s.", rough(now.Hard), unit, count(now.Rounds, "trial", "trials"), rough(now.Largest), unit, rough(now.Soft), unit)
 	if now.Hard == 0 {
 		caption = "No reading has exceeded the limit as it is now."
 	}

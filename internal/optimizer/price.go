@@ -18,7 +18,7 @@ import (
 // over the candidates, or over space-filling points and the points played, the best of them polished. It never falls as the limit is loosened. The slope at the
 // present threshold is the limit's multiplier in that problem (its shadow price).
 type Price struct {
-	Steps []PriceStep // by threshold, rising; none while the readings of the limit's metric do not differ
+	Steps []PriceStep // by threshold, rising; none while some metric has no reading, and while those of the limit's do not differ
 	// Slope is (best(τ+h) − best(τ−h))/2h, in units of the objective for each of the limit's metric, h being a step; over one step where there is a best on one side
 	// only. HasSlope is false where neither is known.
 	Slope    float64
@@ -53,6 +53,9 @@ type priced struct {
 // Price works out the curve of limit j. known gives the values of Given constraints. The error is that of ctx.
 func (s *State) Price(ctx context.Context, j int, known Known) (Price, error) {
 	var p Price
+	if !s.readAll() {
+		return p, nil
+	}
 	for _, threshold := range s.pricedThresholds(j) {
 		p.Steps = append(p.Steps, PriceStep{Threshold: threshold})
 	}
@@ -93,6 +96,16 @@ func (s *State) Price(ctx context.Context, j int, known Known) (Price, error) {
 	}
 	p.incline()
 	return p, nil
+}
+
+// readAll tells whether every metric has readings and a model in their units.
+func (s *State) readAll() bool {
+	for k, t := range s.targets {
+		if t.metric >= 0 && (s.countShown(k) == 0 || !s.scaled(s.display.era.models[t.metric])) {
+			return false
+		}
+	}
+	return true
 }
 
 // pricedThresholds are the thresholds of limit j to look at: the present one and priceSteps on each side, at a distance of 1, 2 or 5 times a power of ten.

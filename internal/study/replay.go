@@ -14,6 +14,7 @@ type replay struct {
 	err        error
 	posteriors posteriors
 	prospect   prospectAt
+	prices     pricesAt
 	reading    chan struct{} // held by whoever works out the readout
 	readout    *Readout
 	made       made

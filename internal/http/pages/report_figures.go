@@ -46,6 +46,13 @@ func (s *Site) reportFigures(ctx context.Context, v visit, state study.Readout, 
 		return nil, "", err
 	}
 	sketches = append(sketches, beliefs...)
+	prices, err := s.prices(ctx, v)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, p := range prices {
+		sketches = append(sketches, v.priceSketch(p))
+	}
 	sketches = append(sketches, v.driftSketches(state)...)
 	figures := make([]templates.ReportFigure, len(sketches))
 	steps := make([]func() error, len(sketches))

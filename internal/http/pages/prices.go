@@ -131,7 +131,7 @@ func (v visit) priceChart(prices []study.Price) *templates.Chart {
 			X: templates.Axis{Title: axisName("limit of "+p.Constraint, p.Unit)}, Y: templates.Axis{Range: []float64{low, high}}, Traces: []templates.Trace{limit, best}})
 	}
 	title := "What moving a limit would be worth"
-	return &templates.Chart{ID: "chart-prices", Title: title, Notes: notes, Height: grid.Height(), Table: table,
+	return &templates.Chart{ID: "chart-prices", Title: title, Beside: true, Notes: notes, Height: grid.Height(), Table: table,
 		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Foot: v.foot(), Trials: v.trials(), Grid: &grid, Traces: []templates.Trace{}}}
 }
 

@@ -261,7 +261,7 @@ func riskOf(limit string, r *study.Risk) *templates.Risk {
 	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses may break %s", percent(r.Most), count(r.Trials, "trial", "trials"), limit),
 		Allowed: value(brief(r.Allowed), r.Allowed), Expected: value(brief(r.Expected), r.Expected), SoFar: value(strconv.Itoa(r.SoFar), float64(r.SoFar))}
 	if r.Now < r.Most {
-		risk.Next = "The next may take a chance of " + percent(r.Now) + ", since more were beyond it than allowed so far."
+		risk.Next = "The next may take a chance of " + percent(r.Now) + ", since more than that share were beyond it so far."
 	}
 	return risk
 }

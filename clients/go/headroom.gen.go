@@ -961,6 +961,25 @@ type Predicted struct {
 	Sd   float64 `json:"sd"`
 }
 
+// Price defines model for Price.
+type Price struct {
+	Constraint string      `json:"constraint"`
+	Curve      []PriceStep `json:"curve"`
+	Metric     string      `json:"metric"`
+	Op         string      `json:"op"`
+	Slope      *float64    `json:"slope"`
+	Threshold  float64     `json:"threshold"`
+	Unit       string      `json:"unit"`
+}
+
+// PriceStep defines model for PriceStep.
+type PriceStep struct {
+	Best       *float64                `json:"best"`
+	Parameters *map[string]interface{} `json:"parameters"`
+	Sd         *float64                `json:"sd"`
+	Threshold  float64                 `json:"threshold"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	Detail string   `json:"detail"`
@@ -986,6 +1005,7 @@ type Readout struct {
 	Multipliers    map[string]float64      `json:"multipliers"`
 	Notes          []string                `json:"notes"`
 	Recommendation *Recommendation         `json:"recommendation"`
+	Risk           *Risk                   `json:"risk"`
 	Round          int64                   `json:"round"`
 	Undecided      *Undecided              `json:"undecided"`
 	Version        int64                   `json:"version"`
@@ -1035,6 +1055,16 @@ type RecordedMetricRequest struct {
 	Metric    *string    `json:"metric,omitempty"`
 	Plausible *[]float64 `json:"plausible,omitempty"`
 	Unit      *string    `json:"unit,omitempty"`
+}
+
+// Risk defines model for Risk.
+type Risk struct {
+	Allowed  float64 `json:"allowed"`
+	Expected float64 `json:"expected"`
+	Most     float64 `json:"most"`
+	Now      float64 `json:"now"`
+	SoFar    int64   `json:"so_far"`
+	Trials   int64   `json:"trials"`
 }
 
 // RunnerUp defines model for RunnerUp.
@@ -1249,6 +1279,8 @@ type ViolationOut struct {
 	BoundKind *string  `json:"bound_kind"`
 	Estimated *float64 `json:"estimated"`
 	Hard      float64  `json:"hard"`
+	Largest   float64  `json:"largest"`
+	Risk      *Risk    `json:"risk,omitempty"`
 	Rounds    int64    `json:"rounds"`
 	Soft      float64  `json:"soft"`
 }
@@ -1390,6 +1422,15 @@ type LedgerParams struct {
 
 // PosteriorParams defines parameters for Posterior.
 type PosteriorParams struct {
+	// At The study as it was after this ledger event
+	At *int64 `form:"at,omitempty" json:"at,omitempty"`
+}
+
+// PriceParams defines parameters for Price.
+type PriceParams struct {
+	// Constraint Which limit, by its name
+	Constraint *string `form:"constraint,omitempty" json:"constraint,omitempty"`
+
 	// At The study as it was after this ledger event
 	At *int64 `form:"at,omitempty" json:"at,omitempty"`
 }
@@ -1888,6 +1929,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/studies/{id}/posterior (the `Posterior` operationId).
 	Posterior(ctx context.Context, id string, params *PosteriorParams, body PosteriorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Price What moving a limit would be worth: the best expected value by its threshold
+	//
+	// Needs: viewer of the study.
+	//
+	// Corresponds with GET /api/v1/studies/{id}/price (the `Price` operationId).
+	Price(ctx context.Context, id string, params *PriceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReconfigureStudyWithBody Change limits, algorithm, model, bounds or available choices from the next decision on
 	//
@@ -2636,6 +2684,23 @@ func (c *Client) PosteriorWithBody(ctx context.Context, id string, params *Poste
 // Corresponds with POST /api/v1/studies/{id}/posterior (the `Posterior` operationId).
 func (c *Client) Posterior(ctx context.Context, id string, params *PosteriorParams, body PosteriorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPosteriorRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Price What moving a limit would be worth: the best expected value by its threshold
+//
+// Needs: viewer of the study.
+//
+// Corresponds with GET /api/v1/studies/{id}/price (the `Price` operationId).
+func (c *Client) Price(ctx context.Context, id string, params *PriceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPriceRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -4441,6 +4506,79 @@ func NewPosteriorRequestWithBody(server string, id string, params *PosteriorPara
 	return req, nil
 }
 
+// NewPriceRequest constructs an http.Request for the Price method
+func NewPriceRequest(server string, id string, params *PriceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/studies/%s/price", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Constraint != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "constraint", *params.Constraint, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.At != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "at", *params.At, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewReconfigureStudyRequest calls the generic ReconfigureStudy builder with application/json body
 func NewReconfigureStudyRequest(server string, id string, params *ReconfigureStudyParams, body ReconfigureStudyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -6172,6 +6310,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/studies/{id}/posterior (the `Posterior` operationId).
 	PosteriorWithResponse(ctx context.Context, id string, params *PosteriorParams, body PosteriorJSONRequestBody, reqEditors ...RequestEditorFn) (*PosteriorResponse, error)
 
+	// PriceWithResponse What moving a limit would be worth: the best expected value by its threshold
+	//
+	// Needs: viewer of the study.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/studies/{id}/price (the `Price` operationId).
+	PriceWithResponse(ctx context.Context, id string, params *PriceParams, reqEditors ...RequestEditorFn) (*PriceResponse, error)
+
 	// ReconfigureStudyWithBodyWithResponse Change limits, algorithm, model, bounds or available choices from the next decision on
 	//
 	// Needs: operator of the study.
@@ -7325,6 +7472,54 @@ func (r PosteriorResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PosteriorResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PriceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Price
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PriceResponse) GetJSON200() *Price {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PriceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PriceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PriceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PriceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PriceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -8700,6 +8895,21 @@ func (c *ClientWithResponses) PosteriorWithResponse(ctx context.Context, id stri
 	return ParsePosteriorResponse(rsp)
 }
 
+// PriceWithResponse What moving a limit would be worth: the best expected value by its threshold
+//
+// Needs: viewer of the study.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/studies/{id}/price (the `Price` operationId).
+func (c *ClientWithResponses) PriceWithResponse(ctx context.Context, id string, params *PriceParams, reqEditors ...RequestEditorFn) (*PriceResponse, error) {
+	rsp, err := c.Price(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePriceResponse(rsp)
+}
+
 // ReconfigureStudyWithBodyWithResponse Change limits, algorithm, model, bounds or available choices from the next decision on
 //
 // Needs: operator of the study.
@@ -9781,6 +9991,39 @@ func ParsePosteriorResponse(rsp *http.Response) (*PosteriorResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Posterior
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePriceResponse parses an HTTP response from a PriceWithResponse call
+func ParsePriceResponse(rsp *http.Response) (*PriceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PriceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Price
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

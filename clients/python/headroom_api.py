@@ -645,6 +645,25 @@ Predicted = TypedDict("Predicted", {
 })
 
 
+Price = TypedDict("Price", {
+    "constraint": "str",
+    "curve": "List[PriceStep]",
+    "metric": "str",
+    "op": "str",
+    "slope": "Optional[float]",
+    "threshold": "float",
+    "unit": "str",
+})
+
+
+PriceStep = TypedDict("PriceStep", {
+    "best": "Optional[float]",
+    "parameters": "Optional[Dict[str, Any]]",
+    "sd": "Optional[float]",
+    "threshold": "float",
+})
+
+
 Problem = TypedDict("Problem", {
     "detail": "str",
     "errors": "NotRequired[List[Fault]]",
@@ -669,6 +688,7 @@ Readout = TypedDict("Readout", {
     "multipliers": "Dict[str, float]",
     "notes": "List[str]",
     "recommendation": "Optional[Recommendation]",
+    "risk": "Optional[Risk]",
     "round": "int",
     "undecided": "Optional[Undecided]",
     "version": "int",
@@ -718,6 +738,16 @@ RecordedMetricRequest = TypedDict("RecordedMetricRequest", {
     "metric": "NotRequired[Optional[str]]",
     "plausible": "NotRequired[Optional[List[float]]]",
     "unit": "NotRequired[Optional[str]]",
+})
+
+
+Risk = TypedDict("Risk", {
+    "allowed": "float",
+    "expected": "float",
+    "most": "float",
+    "now": "float",
+    "so_far": "int",
+    "trials": "int",
 })
 
 
@@ -914,6 +944,8 @@ ViolationOut = TypedDict("ViolationOut", {
     "bound_kind": "Optional[str]",
     "estimated": "Optional[float]",
     "hard": "float",
+    "largest": "float",
+    "risk": "NotRequired[Optional[Risk]]",
     "rounds": "int",
     "soft": "float",
 })
@@ -1294,6 +1326,27 @@ class Client(_Connection):
             {"at": at},
             {},
             json.dumps(body, allow_nan=False).encode(),
+        )
+
+    def price(
+        self,
+        id: str,
+        *,
+        constraint: Optional[str] = None,
+        at: Optional[int] = None,
+    ) -> Price:
+        """What moving a limit would be worth: the best expected value by its threshold. Needs: viewer of the study.
+
+        constraint: Which limit, by its name.
+
+        at: The study as it was after this ledger event.
+        """
+        return self._json(
+            "GET",
+            "/api/v1/studies/{id}/price",
+            {"id": id},
+            {"constraint": constraint, "at": at},
+            {},
         )
 
     def reconfigure_study(

@@ -37,7 +37,7 @@ var apiAudiences = map[audience]string{
 	operator: "POST /api/v1/studies, POST /api/v1/studies/import",
 	admin:    "POST /api/v1/tokens, GET /api/v1/tokens, DELETE /api/v1/tokens/{token}",
 	studyViewer: "GET /api/v1/studies/{id}, GET /api/v1/studies/{id}/trials, GET /api/v1/studies/{id}/trials/{number}, GET /api/v1/studies/{id}/state, " +
-		"POST /api/v1/studies/{id}/posterior, POST /api/v1/studies/{id}/acquisition, POST /api/v1/studies/{id}/compare, GET /api/v1/studies/{id}/history, " +
+		"POST /api/v1/studies/{id}/posterior, POST /api/v1/studies/{id}/acquisition, POST /api/v1/studies/{id}/compare, GET /api/v1/studies/{id}/price, GET /api/v1/studies/{id}/history, " +
 		"POST /api/v1/studies/{id}/verify, GET /api/v1/studies/{id}/export.csv, GET /api/v1/studies/{id}/export.json, GET /api/v1/studies/{id}/ledger, " +
 		"GET /api/v1/studies/{id}/events, GET /studies/{id}/stream",
 	studyOperator: "PATCH /api/v1/studies/{id}, POST /api/v1/studies/{id}/reconfigure, POST /api/v1/studies/{id}/ask, POST /api/v1/studies/{id}/trials, " +

@@ -199,6 +199,7 @@ func playExamples(st *story) {
 	st.call("acquisition", "POST", study+"/acquisition", points)
 	st.call("compare", "POST", study+"/compare", `{"algorithms": [{"name": "log-cei"}, {"name": "cei"}]}`)
 	st.call("history", "GET", study+"/history", nil)
+	st.call("price", "GET", study+"/price?constraint=impurity", nil)
 	st.call("verify", "POST", study+"/verify", `{}`)
 	st.call("ledger", "GET", study+"/ledger?limit=2", nil)
 	events := st.s.Listen("/api/v1"+study+"/events?after=0", st.s.Admin)

@@ -43,6 +43,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		call("posterior", "POST", aStudy+"/posterior", StudyViewer, a.Posterior()),
 		call("acquisition", "POST", aStudy+"/acquisition", StudyViewer, a.Acquisition()),
 		call("compare", "POST", aStudy+"/compare", StudyViewer, a.Compare()),
+		call("price", "GET", aStudy+"/price", StudyViewer, a.Price()),
 		call("history", "GET", aStudy+"/history", StudyViewer, a.History()),
 		call("verify", "POST", aStudy+"/verify", StudyViewer, a.Verify()),
 

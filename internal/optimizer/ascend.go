@@ -139,6 +139,9 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
 	var err error
+	if sight.TooRisky, err = s.tooRisky(ctx, v, places, estimates); err != nil {
+		return nil, nil, err
+	}
 	if sight.Works, err = s.worksAt(ctx, places); err != nil {
 		return nil, nil, err
 	}

@@ -96,6 +96,9 @@ func (s *State) sight(ctx context.Context, v *view, at []Place, known func(j, i 
 	}
 	sight := s.sightFrom(ctx, v, at, known, draw, estimates)
 	sight.Rival = rival
+	if sight.TooRisky, err = s.tooRisky(ctx, v, at, estimates); err != nil {
+		return nil, err
+	}
 	if v == s.next {
 		sight.Works, err = s.worksAt(ctx, at)
 	}

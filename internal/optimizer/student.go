@@ -34,3 +34,11 @@ func below(mean, sd, freedom float64) float64 {
 	}
 	return student(freedom).CDF(-mean / sd)
 }
+
+// above is P(X > 0) of the same X, to full precision where it is small.
+func above(mean, sd, freedom float64) float64 {
+	if sd == 0 {
+		return 1 - below(mean, sd, freedom)
+	}
+	return below(-mean, sd, freedom)
+}

@@ -18,7 +18,7 @@ func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
-	if design := s.settings.InitialDesign(s.cfg.Context()); s.Round() <= design || design > 0 && s.blind() {
+	if s.designed(s.Round(), s.settings.InitialDesign(s.cfg.Context())) {
 		return s.firstDesign(ctx, known)
 	}
 	found, err := s.maximise(ctx, known)
@@ -33,14 +33,17 @@ func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
 	return d, nil
 }
 
-// blind tells that a policy which weighs what was read would have nothing to weigh: its first design goes on until the first reading, so that a plate of fifty
-// asked for at once is fifty places.
-func (s *State) blind() bool {
+// designed tells whether decision t, if it is the algorithm's, belongs to a first design of so many rounds.
+func (s *State) designed(t, design int) bool { return t <= design || design > 0 && s.blind(t) }
+
+// blind tells that a policy which weighs what was read would have nothing to weigh at decision t: its first design goes on until the first reading, so that a
+// plate of fifty asked for at once is fifty places.
+func (s *State) blind(t int) bool {
 	if s.traits.Incumbent == nil {
 		return false
 	}
 	return !slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
-		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.seenAt(s.Round()) })
+		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.seenAt(t) })
 	})
 }
 

@@ -9,11 +9,11 @@ func TestTallyForgetsNoExcess(t *testing.T) {
 	t.Parallel()
 	var tally Tally
 	for i, step := range []struct {
-		g, balance, soft, hard float64
-		rounds                 int
-	}{{-2, -2, 0, 0, 0}, {1, -1, 0, 1, 1}, {0, -1, 0, 1, 1}, {3, 2, 2, 4, 2}, {-1, 1, 1, 4, 2}} {
+		g, balance, soft, hard, largest float64
+		rounds                          int
+	}{{-2, -2, 0, 0, 0, 0}, {1, -1, 0, 1, 1, 1}, {0, -1, 0, 1, 1, 1}, {3, 2, 2, 4, 3, 2}, {2, 4, 4, 6, 3, 3}, {-1, 3, 3, 6, 3, 3}} {
 		tally.Add(step.g)
-		if tally.Balance != step.balance || tally.Soft != step.soft || tally.Hard != step.hard || tally.Rounds != step.rounds || tally.Known != i+1 {
+		if tally.Balance != step.balance || tally.Soft != step.soft || tally.Hard != step.hard || tally.Largest != step.largest || tally.Rounds != step.rounds || tally.Known != i+1 {
 			t.Errorf("after %d: %+v, want %+v", i+1, tally, step)
 		}
 	}

@@ -104,6 +104,9 @@ func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace
 		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
 		trace.residuals = append(trace.residuals, s.residual(shown.era, t, k, f))
 	}
+	for j := range s.cfg.Costs {
+		trace.breaks = append(trace.breaks, s.breaks(shown.era, predicted, j, 0))
+	}
 	return trace, nil
 }
 

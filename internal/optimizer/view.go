@@ -23,6 +23,7 @@ type view struct {
 	incumbent   *incumbent
 	around      *Place // the incumbent among the points read, which a search looks around
 	contended   contended
+	allowances  []allowance
 	slid        windows // what earlier rounds left, while rounds are gone through in order; else nil
 }
 
@@ -347,8 +348,9 @@ func (s *State) outcome(v *view, n int) (reward float64, costs []float64, ok boo
 	return reward, costs, true
 }
 
-// finish adds γ_t, β_t and the incumbent.
+// finish adds γ_t, β_t, the risk that is left of each limit and the incumbent.
 func (s *State) finish(ctx context.Context, v *view) error {
+	v.allowances = s.allowancesAt(v.round)
 	err := s.widths(ctx, v)
 	if err == nil && s.traits.Incumbent != nil {
 		err = s.findIncumbent(ctx, v)

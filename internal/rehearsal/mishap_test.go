@@ -18,7 +18,7 @@ func kept(t *testing.T, g Game) (*Record, *ledger.Snapshot) {
 	if err := g.Check(); err != nil {
 		t.Fatal(err)
 	}
-	service := study.NewService(newLedgers(), study.Options{FitPatience: patience})
+	service := study.NewService(newLedgers(), study.Options{})
 	t.Cleanup(service.Stop)
 	record, err := g.PlayOn(t.Context(), service, nil)
 	if err != nil {

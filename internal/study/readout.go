@@ -29,6 +29,7 @@ type Readout struct {
 	Undecided  *Undecided              `json:"undecided"`
 	Works      WorksState              `json:"works"`
 	Violation  map[string]ViolationOut `json:"violation"`
+	Risk       *Risk                   `json:"risk"` // of breaking any limit, where most_risk is one number for several; null otherwise
 	FitPending bool                    `json:"fit_pending"`
 	Notes      []string                `json:"notes"`  // see Notes
 	Health     []Finding               `json:"health"` // see Health
@@ -127,10 +128,12 @@ type Believed struct {
 type ViolationOut struct {
 	Soft      float64  `json:"soft"`
 	Hard      float64  `json:"hard"`
+	Largest   float64  `json:"largest"`
 	Rounds    int      `json:"rounds"`
 	Estimated *float64 `json:"estimated"`
 	Bound     *float64 `json:"bound"`
 	BoundKind *string  `json:"bound_kind"` // "guarantee" or "growth rate only, no guarantee"; null without a bound
+	Risk      *Risk    `json:"risk,omitempty"`
 }
 
 // Posterior is POST …/posterior. Where Unread names a metric, all that is said of it is its prior, and JSON has null in its place; so with the chance, where
@@ -307,6 +310,10 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	if err != nil {
 		return Readout{}, err
 	}
+	budgets, err := state.Budgets(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
 	c := snap.Compiled()
 	out := Readout{
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
@@ -317,6 +324,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	if out.Works, err = worksState(ctx, snap, state, recommended); err != nil {
 		return Readout{}, err
 	}
+	out.account(c, budgets)
 	for j, at := range state.AtCeiling() {
 		if at {
 			out.AtCeiling = append(out.AtCeiling, c.ConstraintNames[j])
@@ -433,7 +441,7 @@ func calibrated(c optimizer.Calibration) Calibration {
 func violations(snap *ledger.Snapshot, by []optimizer.Violation) map[string]ViolationOut {
 	out := map[string]ViolationOut{}
 	for j, v := range by {
-		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
+		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Largest: v.Largest, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
 		if v.HasBound {
 			kind := boundGrowthRate
 			if v.Guarantee {

@@ -15,6 +15,7 @@ type replay struct {
 	posteriors posteriors
 	prospect   prospectAt
 	fit        fitAt
+	prices     pricesAt
 	reading    chan struct{} // held by whoever works out the readout
 	readout    *Readout
 	made       made

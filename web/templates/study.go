@@ -208,6 +208,7 @@ type Beliefs struct {
 	Through    string // which point the slices pass through
 	Slices     *Chart
 	Map        *Chart
+	Prices     *Chart // of moving limits
 	Trust      Trust
 	Others     []OtherChoice
 	OthersPart string // address that adds them

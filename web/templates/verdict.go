@@ -13,6 +13,7 @@ type Verdict struct {
 	Closest   *Answer // nothing is within the limits: the point that breaks them least, as it was read
 	Lucky     *Lucky
 	Limits    []LimitLine
+	Risk      *Risk // of all limits together; nil where none was asked for
 	Gain      Gain
 	Next      string
 }
@@ -57,10 +58,19 @@ type LimitLine struct {
 	Name, Asks string
 	Count      string // "broken in 2 of 19 trials"
 	Mark       string
-	Violation  *Value // nil while no reading is known
+	Violation  *Value // sum of excesses; nil while there is none
+	Largest    *Value // excess; nil where it is the sum
+	Risk       *Risk  // nil where none was asked for
 	Headroom   *Value // of the recommended settings, as expected
 	Room       string // "0.06 % inside", in words
 	NoReading  bool
+}
+
+// Risk is the account of the risk that was asked for: trials that may be beyond, are to be expected there, and are.
+type Risk struct {
+	Words                    string
+	Allowed, Expected, SoFar Value
+	Next                     string // why the next trial may take less, "" where it does not
 }
 
 // Gain is how much better it could still get.

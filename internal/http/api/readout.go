@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -46,6 +47,30 @@ func (a *API) history(w http.ResponseWriter, r *http.Request) error {
 	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) {
 		rows, err := replayed(a, r, snap, a.Studies.HistoryOf)
 		return historyDocument{some(rows)}, err
+	})
+}
+
+// Price is GET …/price.
+func (a *API) Price() Operation {
+	return Operation{
+		Handle: a.price, Summary: "What moving a limit would be worth: the best expected value by its threshold", Tag: "Replayed state",
+		Query: []queryParameter{{"constraint", "Which limit, by its name", ""}, atParameter}, Status: 200, Answer: study.Price{},
+	}
+}
+
+func (a *API) price(w http.ResponseWriter, r *http.Request) error {
+	query, err := request.ReadQuery(r.URL)
+	if err != nil {
+		return err
+	}
+	name, _ := query.One("constraint")
+	if err := query.Err(); err != nil {
+		return err
+	}
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) {
+		return replayed(a, r, snap, func(ctx context.Context, snap *ledger.Snapshot) (study.Price, error) {
+			return a.Studies.PriceOf(ctx, snap, name)
+		})
 	})
 }
 

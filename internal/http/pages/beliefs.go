@@ -75,6 +75,11 @@ func (s *Site) beliefs(ctx context.Context, v visit) (templates.Beliefs, error) 
 	if section.Map, err = s.beliefMap(ctx, v, o, readout.Recommendation); err != nil {
 		return section, err
 	}
+	prices, err := s.prices(ctx, v)
+	if err != nil {
+		return section, err
+	}
+	section.Prices = v.priceChart(prices)
 	section.Trust = v.trust(readout)
 	if o.others {
 		section.Others, err = s.others(ctx, v, section.Map, o)

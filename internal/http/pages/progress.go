@@ -350,8 +350,8 @@ func styleOf(t *ledger.Trial) templates.Style {
 }
 
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
-	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, over %s (hard); counting margin against it leaves %s%s (soft).",
-		rough(now.Hard), unitAfter(c.Unit), count(now.Rounds, "trial", "trials"), rough(now.Soft), unitAfter(c.Unit))
+	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, over %s, at most %s%s in one (hard); counting margin against it leaves %s%s (soft).",
+		rough(now.Hard), unitAfter(c.Unit), count(now.Rounds, "trial", "trials"), rough(now.Largest), unitAfter(c.Unit), rough(now.Soft), unitAfter(c.Unit))
 	if now.Hard == 0 {
 		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
 	}

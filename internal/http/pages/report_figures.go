@@ -46,6 +46,13 @@ func (s *Site) reportFigures(ctx context.Context, v visit, state study.Readout, 
 		return nil, "", err
 	}
 	sketches = append(sketches, beliefs...)
+	prices, err := s.prices(ctx, v)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, p := range prices {
+		sketches = append(sketches, v.priceSketch(p))
+	}
 	sketches = append(sketches, v.driftSketches(state)...)
 	figures := make([]templates.ReportFigure, len(sketches))
 	steps := make([]func() error, len(sketches))
@@ -292,7 +299,7 @@ func (v visit) violationSketch(c design.Constraint, rows []study.HistoryRow, sta
 	}
 	now := state.Violation[c.Name]
 	unit := unitAfter(c.Unit)
-	caption := fmt.Sprintf("Solid: every excess counts, %s%s in sum at last, over %s. Dashed: distance kept elsewhere pays back, %s%s.", rough(now.Hard), unit, count(now.Rounds, "trial", "trials"), rough(now.Soft), unit)
+	caption := fmt.Sprintf("Solid: every excess counts, %s%s in sum at last, over %s, at most %s%s in one. Dashed: distance kept elsewhere pays back, %s%s.", rough(now.Hard), unit, count(now.Rounds, "trial", "trials"), rough(now.Largest), unit, rough(now.Soft), unit)
 	if now.Hard == 0 {
 		caption = "No reading has exceeded the limit as it is now."
 	}

@@ -193,10 +193,10 @@ func (p *past) ledgerNote() string {
 
 // limitTable says how each limit stands, and how it stood.
 func (v visit) limitTable(p *past) templates.Table {
-	table := templates.Table{Head: []templates.Column{{Name: "Limit"}, {Name: "Now"}, {Name: "Before"}, {Name: "Broken in, as it is now"}, {Name: "Excess in sum", Number: true}}}
+	table := templates.Table{Head: []templates.Column{{Name: "Limit"}, {Name: "Now"}, {Name: "Before"}, {Name: "Broken in, as it is now"}, {Name: "Largest excess", Number: true}, {Name: "Excess in sum", Number: true}}}
 	running := v.snap.ViolationSoFar()
 	for j, c := range v.snap.Definition.Constraints {
-		row := []string{c.Name, limitText(c), "", "no reading yet", ""}
+		row := []string{c.Name, limitText(c), "", "no reading yet", "", ""}
 		if c.Name != c.Metric {
 			row[1] = c.Metric + " " + row[1]
 		}
@@ -207,7 +207,7 @@ func (v visit) limitTable(p *past) templates.Table {
 		if len(running) > 0 && running[len(running)-1][j].Known > 0 {
 			now := running[len(running)-1][j]
 			row[3] = fmt.Sprintf("%d of %s", now.Rounds, count(now.Known, "trial", "trials"))
-			row[4] = design.WithUnit(rough(now.Hard), c.Unit, thin)
+			row[4], row[5] = design.WithUnit(rough(now.Largest), c.Unit, thin), design.WithUnit(rough(now.Hard), c.Unit, thin)
 		}
 		table.Rows = append(table.Rows, row)
 	}

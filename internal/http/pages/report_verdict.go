@@ -30,6 +30,14 @@ func (s *Site) reportVerdict(ctx context.Context, v visit) (templates.ReportVerd
 	} else {
 		add("%s", shown.None)
 	}
+	for j, c := range v.snap.Definition.Constraints {
+		if risk := shown.Limits[j].Risk; risk != nil {
+			add("%s: %s", capitalised(c.Name), riskInWords(*risk))
+		}
+	}
+	if shown.Risk != nil {
+		add("%s", riskInWords(*shown.Risk))
+	}
 	if closest := shown.Closest; closest != nil {
 		add("Closest to the limits: trial %d, with %s. %s", closest.Number, settingsInWords(closest.Settings), closest.Words)
 	}
@@ -45,6 +53,10 @@ func (s *Site) reportVerdict(ctx context.Context, v visit) (templates.ReportVerd
 		add("%s, which may owe something to luck: %s at trial %d.", lucky.What, lucky.Value.Text, lucky.Number)
 	}
 	return verdict, err
+}
+
+func riskInWords(r templates.Risk) string {
+	return strings.TrimSpace(fmt.Sprintf("%s: %s allowed, %s expected so far, %s so far. %s", r.Words, r.Allowed.Text, r.Expected.Text, r.SoFar.Text, r.Next))
 }
 
 // expectedTable is what is expected of recommended settings, each metric beside the limits on it.

@@ -70,6 +70,7 @@ func (v visit) fillVerdict(verdict *templates.Verdict, readout study.Readout) {
 		readout.Recommendation, readout.Undecided = nil, v.undecided(readout)
 	}
 	verdict.Limits, verdict.Next = v.limitLines(readout), v.toDo(readout)
+	verdict.Risk = riskOf("any limit", readout.Risk)
 	if r := readout.Recommendation; r != nil {
 		verdict.Answer, verdict.Doubt = v.answer(*r), v.driftDoubt(readout)
 	} else {
@@ -240,11 +241,29 @@ func (v visit) limitLines(readout study.Readout) []templates.LimitLine {
 		}
 		if now, there := readout.Violation[c.Name]; there && now.Hard > 0 {
 			line.Violation = &templates.Value{Text: design.WithUnit(rough(now.Hard), c.Unit, thin), Raw: raw(now.Hard)}
+			if now.Rounds > 1 {
+				line.Largest = &templates.Value{Text: design.WithUnit(rough(now.Largest), c.Unit, thin), Raw: raw(now.Largest)}
+			}
 		}
+		line.Risk = riskOf("this limit", readout.Violation[c.Name].Risk)
 		line.Headroom, line.Room = v.room(c, readout.Recommendation)
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// riskOf is the account of the risk that was asked for with a limit, nil where none was.
+func riskOf(limit string, r *study.Risk) *templates.Risk {
+	if r == nil {
+		return nil
+	}
+	value := func(text string, x float64) templates.Value { return templates.Value{Text: text, Raw: raw(x)} }
+	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses may break %s", percent(r.Most), count(r.Trials, "trial", "trials"), limit),
+		Allowed: value(brief(r.Allowed), r.Allowed), Expected: value(brief(r.Expected), r.Expected), SoFar: value(strconv.Itoa(r.SoFar), float64(r.SoFar))}
+	if r.Now < r.Most {
+		risk.Next = "The next may take a chance of " + percent(r.Now) + ", since more than that share were beyond it so far."
+	}
+	return risk
 }
 
 // brokenIn counts the trials that broke a limit as it stands now, and those of which that is known.

@@ -3,6 +3,7 @@ package pages_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,6 +98,9 @@ func TestVerdictEqualsTheAPI(t *testing.T) {
 	if got, want := shown(t, limit, "data-violation"), number(t, state, "violation", "impurity", "hard"); got != want || got == 0 {
 		t.Errorf("violation %v, want %v", got, want)
 	}
+	if got, want := shown(t, limit, "data-largest"), number(t, state, "violation", "impurity", "largest"); got != want || got == 0 {
+		t.Errorf("largest excess %v, want %v", got, want)
+	}
 	if got, want := shown(t, limit, "data-headroom"), 0.5-number(t, r, "mean", "impurity"); got != want {
 		t.Errorf("headroom %v, want %v", got, want)
 	}
@@ -117,6 +121,48 @@ func TestVerdictEqualsTheAPI(t *testing.T) {
 }
 
 // TestNothingIsShownOfAMetricWithoutAReading: no number, no chance, no chart from the prior alone.
+// TestRiskAccountEqualsTheAPI: what may be beyond each limit, or any, is said on the page as the API has it, of the trials that the model chose.
+func TestRiskAccountEqualsTheAPI(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	for most, limits := range map[string][]string{`{"impurity": 0.1, "pressure": 0.5}`: {"impurity", "pressure"}, `0.2`: {""}} {
+		id := s.NewStudy(strings.Replace(screened, `"horizon": 20`, `"horizon": 20, "settings": {"most_risk": `+most+`}`, 1))
+		curve(s, id, 12, 0, "yield", "impurity", "pressure")
+		for n := 13; n < 16; n++ {
+			s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+			if n < 15 {
+				s.API("POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, n), `{"metrics": {"yield": 70, "impurity": 0.7, "pressure": 1.5}}`).Want(200)
+			}
+		}
+		state := s.API("GET", "/studies/"+id+"/state", nil).Want(200).JSON()
+		verdict := page(s, "/studies/"+id+"/parts/verdict")
+		for _, limit := range limits {
+			in, part := []string{"violation", limit, "risk"}, verdict
+			if limit == "" {
+				in = in[2:]
+			} else {
+				_, part, _ = strings.Cut(verdict, `data-limit="`+limit+`"`)
+			}
+			of := func(field string) float64 { return number(t, state, append(slices.Clone(in), field)...) }
+			for mark, field := range map[string]string{"data-allowed": "allowed", "data-expected-beyond": "expected", "data-so-far": "so_far"} {
+				if got := shown(t, part, mark); got != of(field) {
+					t.Errorf("%s: %s of %q is %v on the page, %v in the API", most, field, limit, got, of(field))
+				}
+			}
+			beyond := 2.0
+			if limit == "pressure" {
+				beyond = 0
+			}
+			if of("trials") != 8 || of("allowed") != 8*of("most") || of("so_far") != beyond || !(of("expected") > 0) || (beyond > 0) != (of("now") < of("most")) {
+				t.Errorf("%s: the account of %q is %v", most, limit, state["violation"])
+			}
+		}
+		if _, told := state["violation"].(map[string]any)["pressure"].(map[string]any)["risk"]; told != (limits[0] != "") || (state["risk"] == nil) != told {
+			t.Errorf("%s: risk %v beside %v", most, state["risk"], state["violation"])
+		}
+	}
+}
+
 func TestNothingIsShownOfAMetricWithoutAReading(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t)

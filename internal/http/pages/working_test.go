@@ -91,7 +91,7 @@ func TestALongStudyShowsBeforeItsModel(t *testing.T) {
 	}
 	giveBack()
 	arrived(t, s, study+"/parts/model")
-	for part, want := range map[string]string{"verdict": "beyond it in sum", "progress": "chart-progress", "progress-table": "<table", "beliefs": "beliefs-title"} {
+	for part, want := range map[string]string{"verdict": " beyond it", "progress": "chart-progress", "progress-table": "<table", "beliefs": "beliefs-title"} {
 		if text := string(fetched(t, s, study+"/parts/"+part).Body); !strings.Contains(text, want) || strings.Contains(text, worked) {
 			t.Errorf("%s never comes: %.300s", part, text)
 		}
@@ -123,7 +123,7 @@ func TestALongBoardShowsBeforeItsModel(t *testing.T) {
 		}
 		giveBack()
 		arrived(t, s, study+"/board/model"+at)
-		for part, want := range map[string]string{"verdict": "beyond it in sum", "progress": "chart-progress", "progress-table": "<table", "beliefs": "beliefs-title", "status": "<h1"} {
+		for part, want := range map[string]string{"verdict": " beyond it", "progress": "chart-progress", "progress-table": "<table", "beliefs": "beliefs-title", "status": "<h1"} {
 			answer := fetched(t, s, study+"/board/"+part+at)
 			if text := string(answer.Body); !strings.Contains(text, want) || strings.Contains(text, worked) {
 				t.Errorf("at %q %s never comes: %.300s", at, part, text)

@@ -16,25 +16,37 @@ var logCEI = Description{
 	Settings: append([]Setting{cautionSetting, mostRiskSetting, designSetting("5")}, common...),
 	design:   func(int) int { return 5 },
 	build:    func(c Context, s Settings) Policy { return newCautious(s) },
+	check:    checkRisk,
 }
 
 var cautionSetting = Setting{Name: "caution", Type: Number, Default: 1.0, Low: limit(0.1), High: limit(100),
 	Meaning: "how much the chance to stay within the limits weighs against what may be gained: 1 evenly, 2 careful, 4 very careful"}
 
-var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Low: limit(0), High: limit(1), LowExclusive: true,
+var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Per: PerConstraint, Low: limit(0), High: limit(1), LowExclusive: true,
 	DefaultMeans: "any risk is taken that is worth it",
-	Meaning:      "largest chance of breaking any limit that a suggestion may have, while there is one with less"}
+	Meaning: "largest chance of breaking a limit that a suggestion may have while there is one with less, and the share of the model’s trials that may break it: when more have, the next are safer. " +
+		"One number is for any limit, an object for each that it names by itself"}
+
+// checkRisk refuses a risk for a limit whose value is known at the decision: it is kept wherever that is possible.
+func checkRisk(c Context, s Settings) []Fault {
+	var faults []Fault
+	for j, name := range c.Constraints {
+		if _, named := s.numbers["most_risk"].by[name]; named && c.CostMetrics[j] == "" {
+			faults = append(faults, Fault{"most_risk." + name, name + " is known before a trial is chosen, so there is no risk to bound: it is kept wherever some setting keeps it"})
+		}
+	}
+	return faults
+}
 
 // cautious asks where a reading is worth most: see reading.go for P(x)·s·h(d/s), which without noise is constrained expected improvement. In logarithms,
 //
 //	x_t = argmax ln(s h(d/s)) + w/2 · Σ_j ln P(g_j(x) ≤ 0),
 //
 // w being the caution. Half of the logarithm counts, since chances far from what was played come true more often than they say. x* itself counts with what a
-// reading there could show about the others. Given costs are limits to keep, not chances; before anything was read, Σ_j ln P alone counts.
+// reading there could show about the others. Given costs are limits to keep, not chances, and a place where a limit is at more risk than is left of it is not chosen; before anything was read, Σ_j ln P alone counts.
 type cautious struct {
 	unbanded
 	weight float64 // w/2
-	risk   float64 // points with a larger chance of breaking a limit are left out
 }
 
 // trusted is the power of the chance to keep a limit that the default weighs. On eleven recorded tables settings said to be within with a chance of .005, .034 and .073 were in
@@ -42,7 +54,7 @@ type cautious struct {
 const trusted = 0.5
 
 func newCautious(s Settings) cautious {
-	return cautious{weight: trusted * s.NumberOr("caution", "", 1), risk: s.NumberOr("most_risk", "", 1)}
+	return cautious{weight: trusted * s.NumberOr("caution", "", 1)}
 }
 
 func (a cautious) Traits() Traits {
@@ -136,7 +148,7 @@ func (a cautious) Score(s *Sight) Scores {
 	for i := range scores.Value {
 		chance, within := logChance(s, i)
 		scores.Fallback[i] = chance
-		scores.Allowed[i] = within && 1-math.Exp(chance) <= a.risk
+		scores.Allowed[i] = within && (s.TooRisky == nil || !s.TooRisky[i])
 		scores.Value[i] = bounded(a.weight * chance)
 		if s.Rival != nil {
 			scores.Value[i] = bounded(s.logGain(beside, i) + a.weight*chance)

@@ -112,16 +112,33 @@ func largestOf(values []float64) int {
 	return best
 }
 
-// TestMostRisk leaves out what is riskier than allowed, and falls back to the least risky.
+// TestMostRisk leaves out what is riskier than is left, and falls back to the least risky.
 func TestMostRisk(t *testing.T) {
 	t.Parallel()
-	a := made(t, "log-cei", `{"most_risk": 0.3}`, studyOf(1))
+	a := made(t, "log-cei", `{}`, studyOf(1))
 	s := line(0, []float64{1, 2, 3}, filled(3, 1), []float64{-2, -0.5, 1}, filled(3, 1)) // risks .02, .31, .84
+	s.TooRisky = []bool{false, true, true}
 	if scores := a.Score(s); !same(scores.Allowed, []bool{true, false, false}) || largestOf(scores.Fallback) != 0 {
 		t.Errorf("allows %v, falls back on %v", scores.Allowed, scores.Fallback)
 	}
-	if _, faults := settle(t, "log-cei", `{"most_risk": 0}`, studyOf(1)); len(faults) != 1 {
-		t.Errorf("a risk of 0 gives %v", faults)
+}
+
+// TestMostRiskIsOneNumberOrOneForEachLimit also refuses what can be no risk, and one for a limit that is known beforehand.
+func TestMostRiskIsOneNumberOrOneForEachLimit(t *testing.T) {
+	t.Parallel()
+	study := studyOf(2)
+	for settings, faults := range map[string]int{`{"most_risk": 0.1}`: 0, `{"most_risk": {"limit1": 0.1}}`: 0, `{"most_risk": {"default": 0.1, "LIMIT2": 1}}`: 0,
+		`{"most_risk": 0}`: 1, `{"most_risk": {"limit1": 0}}`: 1, `{"most_risk": {"elsewhere": 0.1}}`: 1, `{"most_risk": {"default": 1.1, "limit1": -1}}`: 2} {
+		if _, got := settle(t, "log-cei", settings, study); len(got) != faults {
+			t.Errorf("%s gives %v", settings, got)
+		}
+	}
+	study.CostMetrics[1] = ""
+	if _, got := settle(t, "log-cei", `{"most_risk": {"limit1": 0.1, "limit2": 0.1}}`, study); len(got) != 1 || got[0].Path != "most_risk.limit2" {
+		t.Errorf("a risk for what is known beforehand gives %v", got)
+	}
+	if _, got := settle(t, "log-cei", `{"most_risk": {"default": 0.1}}`, study); len(got) != 0 {
+		t.Errorf("a risk for those not named gives %v", got)
 	}
 }
 

@@ -41,10 +41,12 @@ type Sight struct {
 	Rival *Rival
 	// Works is the latent function of whether trials work at the places, which the state adds to the scores; nil while none has failed because of its settings.
 	Works *Estimate
-	Given []bool // per cost: its value is known at the decision
-	Draw  Draw
-	Past  []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
-	Set   *Set   // for algorithms that look at the whole set of candidates; nil for the others
+	// TooRisky[i]: the chance to break a limit at place i is larger than what is left of the risk asked for; nil where none was.
+	TooRisky []bool
+	Given    []bool // per cost: its value is known at the decision
+	Draw     Draw
+	Past     []Past // rounds 1..t−1, for algorithms that look at past readings; nil for the others
+	Set      *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
 // Rival is the incumbent x*, the point that would be recommended, beside the places in sight. Slices are per target.

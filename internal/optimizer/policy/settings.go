@@ -44,6 +44,9 @@ func (s Settings) NumberOr(setting, name string, absent float64) float64 {
 	return absent
 }
 
+// ByName tells whether a setting was given as an object by name, not as one value.
+func (s Settings) ByName(setting string) bool { return s.numbers[setting].by != nil }
+
 // Flag and Text return a setting that has a default.
 func (s Settings) Flag(setting string) bool   { return s.flags[setting] }
 func (s Settings) Text(setting string) string { return s.texts[setting] }

@@ -1,0 +1,199 @@
+package optimizer
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+)
+
+// cautiously is plain under the default algorithm.
+func cautiously(t testing.TB, d, costs int, horizon int, settings string) *Config {
+	return plain(t, d, costs, func(cfg *Config) { cfg.Algorithm, cfg.Horizon = "log-cei", horizon }, settings)
+}
+
+// read is a history whose rounds read these values of the one cost, whose limit is 0; NaN waits.
+func read(values ...float64) *History {
+	h := &History{}
+	for i, value := range values {
+		r := Round{Point: []float64{float64(i) / 20}, Arm: -1, Suggested: true, Readings: make([]Reading, 2)}
+		if !math.IsNaN(value) {
+			r.Readings[0] = Reading{Told: true, Value: float64(i), Revealed: i + 1}
+			r.Readings[1] = Reading{Told: true, Value: value, Revealed: i + 1}
+		}
+		h.Rounds = append(h.Rounds, r)
+	}
+	return h
+}
+
+// TestRiskIsABudget works the risk that is left out by hand: r + (r·n − k)/(T − t + 1), between r/10 and r.
+func TestRiskIsABudget(t *testing.T) {
+	t.Parallel()
+	wait := math.NaN()
+	cfg := cautiously(t, 1, 1, 20, `{"most_risk": {"a": 0.1}}`)
+	for _, test := range []struct {
+		name    string
+		change  func(cfg *Config, h *History)
+		history *History
+		now     float64
+		trials  int
+		soFar   int
+	}{
+		{name: "nothing yet", history: read(), now: 0.1, trials: 20},
+		{name: "all within: nothing is saved up", history: read(-1, -1, -1, -1), now: 0.1, trials: 20},
+		{name: "one of four beyond", history: read(-1, 1, -1, -1), now: 0.1 + (0.4-1)/16, trials: 20, soFar: 1},
+		{name: "what waits has earned nothing", history: read(-1, 1, -1, wait), now: 0.1 + (0.3-1)/16, trials: 20, soFar: 1},
+		{name: "overdrawn", history: read(1, 1, 1, -1), now: 0.01, trials: 20, soFar: 3},
+		{name: "at the limit is within", history: read(0, 0, 0, 0), now: 0.1, trials: 20},
+		{name: "taken out, it happened", history: read(-1, 1, -1, -1), change: func(_ *Config, h *History) { h.Rounds[1].Excluded = true }, now: 0.1 + (0.4-1)/16, trials: 20, soFar: 1},
+		{name: "people's own", history: read(1, 1, 1, -1), change: func(_ *Config, h *History) { h.Rounds[0].Suggested, h.Rounds[2].Suggested = false, false },
+			now: 0.1 + (0.2-1)/16, trials: 18, soFar: 1},
+		{name: "past the plan", history: read(append(slices.Repeat([]float64{-1}, 20), 1)...), now: 0.1, trials: 21, soFar: 1},
+		{name: "first design", history: read(1, 1, 1, 1), change: func(cfg *Config, _ *History) {
+			cfg.Settings = resolved(t, cfg, map[string]any{"most_risk": map[string]any{"A": 0.1}, "initial_design": 3})
+		}, now: 0.1 + (0.1-1)/16, trials: 17, soFar: 1},
+	} {
+		here := *cfg
+		if test.change != nil {
+			test.change(&here, test.history)
+		}
+		got := sure(mustReplay(t, &here, test.history).Budgets(background))[0]
+		if math.Abs(got.Now-test.now) > 1e-15 || got.Trials != test.trials || got.SoFar != test.soFar || math.Abs(got.Allowed-0.1*float64(test.trials)) > 1e-12 {
+			t.Errorf("%s: %+v, want now %g of %d trials with %d beyond", test.name, got, test.now, test.trials, test.soFar)
+		}
+	}
+	if none := sure(mustReplay(t, cautiously(t, 1, 1, 20, `{}`), read(1)).Budgets(background)); none != nil {
+		t.Errorf("nobody asked for %+v", none)
+	}
+}
+
+// TestRiskOfOneLimit holds only the limit that is named, each by itself those that are, and any of them for one number.
+func TestRiskOfOneLimit(t *testing.T) {
+	t.Parallel()
+	chosen := func(settings string) (a, b float64) {
+		cfg := cautiously(t, 2, 2, 100, settings)
+		cfg.Costs[0].Threshold, cfg.Costs[1].Threshold = 0.5, 0.5
+		h := &History{}
+		for i := range 9 {
+			x, y := float64(i%3)*0.2, float64(i/3)*0.2 // rewards rise with both, and so do the costs
+			told := func(v float64) Reading { return Reading{Told: true, Value: v, Revealed: i + 1} }
+			h.Rounds = append(h.Rounds, Round{Point: []float64{x, y}, Arm: -1, Readings: []Reading{told(x + y), told(x), told(y)}})
+		}
+		state := mustReplay(t, cfg, h)
+		d := sure(state.Suggest(background, Known{}))
+		estimates := sure(state.estimate(background, state.display, []Place{d.Place}, nil))
+		return state.breaks(state.display.era, estimates, 0, 0), state.breaks(state.display.era, estimates, 1, 0)
+	}
+	const most, free = 0.02, 0.05
+	if a, b := chosen(`{}`); a < free || b < free {
+		t.Fatalf("without a risk %g and %g are taken, too little to see a difference", a, b)
+	}
+	for _, test := range []struct {
+		settings string
+		kept     func(a, b float64) bool
+	}{
+		{`{"most_risk": {"a": 0.02}}`, func(a, b float64) bool { return a <= most && b >= free }},
+		{`{"most_risk": {"B": 0.02}}`, func(a, b float64) bool { return a >= free && b <= most }},
+		{`{"most_risk": {"default": 0.02, "a": 1}}`, func(a, b float64) bool { return a >= free && b <= most }},
+		{`{"most_risk": {"default": 0.02}}`, func(a, b float64) bool { return a <= most && b <= most && 1-(1-a)*(1-b) > most }},
+		{`{"most_risk": 0.02}`, func(a, b float64) bool { return 1-(1-a)*(1-b) <= most }},
+	} {
+		if a, b := chosen(test.settings); !test.kept(a, b) {
+			t.Errorf("%s takes %g of a and %g of b", test.settings, a, b)
+		}
+	}
+}
+
+// TestBatchIsNotSaferThanItsTrials: a trial that waits takes the doubt from its surroundings, and has not said yet that they are within the limit.
+func TestBatchIsNotSaferThanItsTrials(t *testing.T) {
+	t.Parallel()
+	cfg, h := cautiously(t, 1, 1, 40, `{"most_risk": 0.05}`), &History{}
+	cfg.Costs[0].Threshold = 0.6
+	for i, x := range []float64{0, 0.2, 0.4} {
+		h.Rounds = append(h.Rounds, Round{Point: []float64{x}, Arm: -1, Readings: []Reading{{Told: true, Value: x, Revealed: i + 1}, {Told: true, Value: x, Revealed: i + 1}}})
+	}
+	for range 8 {
+		state := mustReplay(t, cfg, h)
+		d := sure(state.Suggest(background, Known{}))
+		if risk := 1 - d.FeasibilityProbability; risk > 0.05+1e-9 {
+			t.Errorf("trial %d of the batch, at %.3f, breaks the limit with a chance of %.3f", d.Round, d.Place.U[0], risk)
+		}
+		h.Rounds = append(slices.Clip(h.Rounds), Round{Point: d.Place.U, Arm: -1, Suggested: true, Readings: make([]Reading, 2)})
+	}
+}
+
+// drawn is a study on 30 candidates whose two functions are drawn from the prior that it is modelled with. The objective rises with the cost.
+func drawnStudy(t *testing.T, random *rand.Rand, settings string) (cfg *Config, truth [][]float64) {
+	cfg = cautiously(t, 1, 1, 15, settings)
+	cfg.Standardize, cfg.Costs[0].Threshold = true, 1.3
+	for m := range cfg.Metrics {
+		cfg.Metrics[m].Lambda = 1e-6
+	}
+	for i := range 30 {
+		cfg.Space.Arms = append(cfg.Space.Arms, []float64{float64(i) / 29})
+	}
+	prior := mat.NewSymDense(30, nil)
+	for i := range 30 {
+		for j := range i + 1 {
+			w := math.Sqrt(5) * math.Abs(cfg.Space.Arms[i][0]-cfg.Space.Arms[j][0]) / 0.3
+			prior.SetSym(i, j, (1+w+w*w/3)*math.Exp(-w))
+		}
+		prior.SetSym(i, i, 1+1e-10)
+	}
+	var factor mat.Cholesky
+	if !factor.Factorize(prior) {
+		t.Fatal("no factor")
+	}
+	var l mat.TriDense
+	factor.LTo(&l)
+	for range 2 {
+		normal, f := mat.NewVecDense(30, nil), mat.NewVecDense(30, nil)
+		for i := range 30 {
+			normal.SetVec(i, random.NormFloat64())
+		}
+		f.MulVec(&l, normal)
+		truth = append(truth, f.RawVector().Data)
+	}
+	for i, cost := range truth[1] {
+		truth[0][i] = 0.3*truth[0][i] + cost
+	}
+	return cfg, truth
+}
+
+// TestBudgetIsKeptWhereChancesAreRight plays functions drawn from the model's own prior: the trials beyond the limit are then as many as expected, which are at
+// most as many as allowed. Without the risk they are several times as many.
+func TestBudgetIsKeptWhereChancesAreRight(t *testing.T) {
+	t.Parallel()
+	const games = 200
+	random := rand.New(rand.NewPCG(16, 6))
+	var allowed, expected, soFar, squares float64
+	for game := range games {
+		cfg, truth := drawnStudy(t, random, `{"most_risk": 0.1}`)
+		unit := FittedMetric{Set: true, Scale: 1, Count: 2}
+		h := &History{Fits: []Fit{{From: 1, Metrics: []FittedMetric{unit, unit}}}}
+		state := mustReplay(t, cfg, h)
+		for n := 1; n <= cfg.Horizon; n++ {
+			d := sure(state.Suggest(background, Known{}))
+			r := Round{Point: d.Place.U, Arm: d.Place.Arm, Suggested: true}
+			for m := range truth {
+				r.Readings = append(r.Readings, Reading{Told: true, Value: truth[m][d.Place.Arm], Revealed: n})
+			}
+			h = &History{Rounds: append(slices.Clip(h.Rounds), r), Fits: h.Fits}
+			state = sure(state.Extend(background, h))
+		}
+		b := sure(state.Budgets(background))[0]
+		if game == 0 {
+			if diff := cmp.Diff(b, sure(mustReplay(t, cfg, h).Budgets(background))[0]); diff != "" {
+				t.Errorf("replayed anew the budget differs:\n%s", diff)
+			}
+		}
+		allowed, expected, soFar, squares = allowed+b.Allowed/games, expected+b.Expected/games, soFar+float64(b.SoFar)/games, squares+float64(b.SoFar*b.SoFar)/games
+	}
+	off := 3 * math.Sqrt((squares-soFar*soFar)/games)
+	if expected > allowed || soFar > allowed+off || math.Abs(soFar-expected) > off || soFar == 0 {
+		t.Errorf("%.2f allowed, %.2f expected, %.2f ± %.2f beyond", allowed, expected, soFar, off/3)
+	}
+}

@@ -1,0 +1,307 @@
+package optimizer
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
+)
+
+// Price is what one limit costs: the best expected reward by its threshold τ, all else as it is,
+//
+//	best(τ) = max { E f(x) : P(g_j(x) ≤ 0 for all j) ≥ 0.9, with g of the limit moved to τ },
+//
+// over the candidates, or over space-filling points and the points played, the best of them polished. It never falls as the limit is loosened. The slope at the
+// present threshold is the limit's multiplier in that problem (its shadow price).
+type Price struct {
+	Steps []PriceStep // by threshold, rising; none while some metric has no reading, and while those of the limit's do not differ
+	// Slope is (best(τ+h) − best(τ−h))/2h, in units of the objective for each of the limit's metric, h being a step; over one step where there is a best on one side
+	// only. HasSlope is false where neither is known.
+	Slope    float64
+	HasSlope bool
+}
+
+// PriceStep is the best at one threshold.
+type PriceStep struct {
+	Threshold float64
+	Found     bool // some place is probable enough to keep every limit
+	Place     Place
+	Best, SD  float64 // of the objective's latent function there, metric units
+}
+
+const (
+	priceSteps = 5 // on each side of the threshold
+	// A step is at most this share of the standard deviation of the readings: more, and a peak is stepped over.
+	priceStep = 0.25
+	// priceEffort is the share of a decision's search that polishing one step of the curve may take, each beginning from the one before.
+	priceEffort = 0.3
+)
+
+// priced is what a step of the curve may lead to.
+type priced struct {
+	place     Place
+	reward    float64 // E f, metric units, to be made large
+	best, sd  float64
+	others    float64 // the probability that all limits but the one moved are kept
+	mean, dev float64 // of the moved one's response; where its value is given, its excess over the present threshold
+}
+
+// Price works out the curve of limit j. known gives the values of Given constraints. The error is that of ctx.
+func (s *State) Price(ctx context.Context, j int, known Known) (Price, error) {
+	var p Price
+	if !s.readAll() {
+		return p, nil
+	}
+	for _, threshold := range s.pricedThresholds(j) {
+		p.Steps = append(p.Steps, PriceStep{Threshold: threshold})
+	}
+	at := s.allowedArms()
+	if s.arms == nil {
+		at = s.screeningPlaces()
+	}
+	at, err := s.worthPricing(ctx, at, j, p.loosest(s.cfg.Costs[j]), known)
+	if err != nil || len(p.Steps) == 0 {
+		return p, err
+	}
+	best := make([]*priced, len(p.Steps))
+	for len(at) > 0 && slices.Contains(best, nil) {
+		if err := checkpoint.Reach(ctx); err != nil {
+			return p, err
+		}
+		block := at[:min(prospectBlock, len(at))]
+		at = at[len(block):]
+		list, err := s.priceOf(ctx, j, block, known)
+		if err != nil {
+			return p, err
+		}
+		slices.SortStableFunc(list, func(a, b priced) int { return cmp.Compare(b.reward, a.reward) })
+		for i, step := range p.Steps {
+			if found := slices.IndexFunc(list, func(c priced) bool { return s.kept(c, j, step.Threshold) >= safeEnough }); best[i] == nil && found >= 0 {
+				best[i] = &list[found]
+			}
+		}
+	}
+	if err := s.climbAlong(ctx, j, p.Steps, best, known); err != nil {
+		return p, err
+	}
+	for i, found := range best {
+		if found != nil {
+			step := &p.Steps[i]
+			step.Found, step.Place, step.Best, step.SD = true, found.place, found.best, found.sd
+		}
+	}
+	p.incline()
+	return p, nil
+}
+
+// readAll tells whether every metric has readings and a model in their units.
+func (s *State) readAll() bool {
+	for k, t := range s.targets {
+		if t.metric >= 0 && (s.countShown(k) == 0 || !s.scaled(s.display.era.models[t.metric])) {
+			return false
+		}
+	}
+	return true
+}
+
+// pricedThresholds are the thresholds of limit j to look at: the present one and priceSteps on each side, at a distance of 1, 2 or 5 times a power of ten.
+func (s *State) pricedThresholds(j int) []float64 {
+	c, count, mean, squares := s.cfg.Costs[j], 0.0, 0.0, 0.0
+	for n, r := range s.history.Rounds {
+		if excess, told := s.excess(n+1, c, j); told && !r.Excluded { // Welford's sums
+			count++
+			away := excess - mean
+			mean += away / count
+			squares += away * (excess - mean)
+		}
+	}
+	if !(squares > 0) || math.IsInf(squares, 0) {
+		return nil
+	}
+	most := priceStep * math.Sqrt(squares/count)
+	power := math.Pow(10, math.Floor(math.Log10(most)))
+	step := power
+	for _, times := range []float64{2, 5} {
+		if times*power <= most {
+			step = times * power
+		}
+	}
+	var list []float64
+	for k := -priceSteps; k <= priceSteps; k++ {
+		threshold := c.Threshold
+		if k != 0 {
+			threshold = clean(c.Threshold+float64(k)*step, step)
+		}
+		list = append(list, threshold)
+	}
+	if len(slices.Compact(slices.Clone(list))) < len(list) { // the threshold is so much larger that a step is lost in it
+		return nil
+	}
+	return list
+}
+
+// clean takes away what only adding decimal numbers put into a sum, four digits below its step.
+func clean(sum, step float64) float64 {
+	digit := math.Pow(10, 4-math.Floor(math.Log10(step)))
+	if rounded := math.Round(sum*digit) / digit; digit >= 1 && !math.IsInf(sum*digit, 0) {
+		return rounded
+	}
+	return sum
+}
+
+// loosest is the threshold that forbids least.
+func (p Price) loosest(c Cost) float64 {
+	if len(p.Steps) == 0 {
+		return c.Threshold
+	}
+	return p.Steps[p.order(c)[len(p.Steps)-1]].Threshold
+}
+
+// order are the steps from the tightest threshold to the loosest.
+func (p Price) order(c Cost) []int {
+	order := make([]int, len(p.Steps))
+	for i := range order {
+		order[i] = i
+		if c.Sign < 0 { // a floor
+			order[i] = len(order) - 1 - i
+		}
+	}
+	return order
+}
+
+// worthPricing are the places where the means keep every limit, with limit j at a threshold, the highest expected reward first: a probability of 0.9 needs that.
+func (s *State) worthPricing(ctx context.Context, at []Place, j int, threshold float64, known Known) ([]Place, error) {
+	if len(at) == 0 {
+		return nil, nil
+	}
+	estimates, err := s.meansAt(ctx, s.display, at, known.at(at))
+	if err != nil {
+		return nil, err
+	}
+	for k := range estimates {
+		estimates[k].SD = make([]float64, len(at))
+	}
+	list := slices.DeleteFunc(s.pricedAt(j, at, estimates, s.knownRows(at, known)), func(c priced) bool { return !(s.kept(c, j, threshold) > 0) })
+	slices.SortStableFunc(list, func(a, b priced) int { return cmp.Compare(b.reward, a.reward) })
+	kept := make([]Place, len(list))
+	for n, c := range list {
+		kept[n] = c.place
+	}
+	return kept, nil
+}
+
+func (s *State) priceOf(ctx context.Context, j int, at []Place, known Known) ([]priced, error) {
+	estimates, err := s.estimate(ctx, s.display, at, known.at(at))
+	if err != nil {
+		return nil, err
+	}
+	return s.pricedAt(j, at, estimates, s.knownRows(at, known)), nil
+}
+
+func (s *State) pricedAt(j int, at []Place, estimates []policy.Estimate, known [][]float64) []priced {
+	e, list := s.display.era, make([]priced, len(at))
+	for i, place := range at {
+		c := priced{place: place, others: 1}
+		c.best, c.sd = e.transforms[0].moments(estimates[0].Mean[i], estimates[0].SD[i])
+		c.reward = e.transforms[0].sign * c.best
+		for k, cost := range s.cfg.Costs {
+			switch {
+			case k == j && cost.Knowledge == Given:
+				c.mean = cost.Excess(known[i][k])
+			case k == j:
+				c.mean, c.dev = estimates[1+k].Mean[i]-e.transforms[1+k].shift, estimates[1+k].SD[i]
+			case cost.Knowledge == Given && cost.Excess(known[i][k]) > 0:
+				c.others = 0
+			default:
+				c.others *= 1 - s.breaks(e, estimates, k, i)
+			}
+		}
+		list[i] = c
+	}
+	return list
+}
+
+// kept is the probability of a place to keep every limit, with limit j at a threshold.
+func (s *State) kept(c priced, j int, threshold float64) float64 {
+	cost := s.cfg.Costs[j]
+	if cost.Knowledge == Given {
+		if c.mean-cost.Sign*(threshold-cost.Threshold) > 0 {
+			return 0
+		}
+		return c.others
+	}
+	return c.others * below(c.mean-s.display.era.transforms[1+j].response(threshold), c.dev, s.display.era.models[cost.Metric].freedom)
+}
+
+// climbAlong polishes the best of each step on a continuous space, from the tightest threshold on: what is within one is within every looser one, so each begins from
+// the better of its own and the one before.
+func (s *State) climbAlong(ctx context.Context, j int, steps []PriceStep, best []*priced, known Known) error {
+	var before *priced
+	for _, i := range (Price{Steps: steps}).order(s.cfg.Costs[j]) {
+		if before != nil && (best[i] == nil || before.reward > best[i].reward) {
+			best[i] = before
+		}
+		if best[i] != nil && s.arms == nil {
+			polished, err := s.polishPrice(ctx, j, *best[i], steps[i].Threshold, known)
+			if err != nil {
+				return err
+			}
+			best[i] = &polished
+		}
+		before = best[i]
+	}
+	return nil
+}
+
+func (s *State) polishPrice(ctx context.Context, j int, from priced, threshold float64, known Known) (priced, error) {
+	scored := func(list []priced) []search.Score {
+		scores := make([]search.Score, len(list))
+		for i, c := range list {
+			chance := s.kept(c, j, threshold)
+			scores[i] = search.Score{Value: chance}
+			if chance >= safeEnough {
+				scores[i] = search.Score{Allowed: true, Value: c.reward, Tie: chance}
+			}
+		}
+		return scores
+	}
+	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle,
+		Score: func(points [][]float64) ([]search.Score, error) {
+			if err := checkpoint.Reach(ctx); err != nil {
+				return nil, err
+			}
+			list, err := s.priceOf(ctx, j, asPlaces(points), known)
+			return scored(list), err
+		}}
+	u, _, err := problem.Polish(from.place.U, scored([]priced{from})[0], s.spacing(), finestStep, int(priceEffort*float64(s.effort().budget)), s.draw(s.Round()).Seed)
+	if err != nil {
+		return from, err
+	}
+	list, err := s.priceOf(ctx, j, []Place{{U: u, Arm: -1}}, known)
+	if err != nil || list[0].reward < from.reward {
+		return from, err
+	}
+	return list[0], nil
+}
+
+// incline takes the slope from the steps beside the present threshold.
+func (p *Price) incline() {
+	now := len(p.Steps) / 2
+	low, high := now, now
+	if p.Steps[now].Found || p.Steps[now-1].Found && p.Steps[now+1].Found {
+		if p.Steps[now-1].Found {
+			low--
+		}
+		if p.Steps[now+1].Found {
+			high++
+		}
+	}
+	if low < high {
+		a, b := p.Steps[low], p.Steps[high]
+		p.Slope, p.HasSlope = (b.Best-a.Best)/(b.Threshold-a.Threshold), true
+	}
+}

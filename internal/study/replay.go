@@ -13,7 +13,7 @@ type replay struct {
 	state      *optimizer.State
 	err        error
 	posteriors posteriors
-	prospect   prospectAt
+	gain       gainAt
 	reading    chan struct{} // held by whoever works out the readout
 	readout    *Readout
 	made       made

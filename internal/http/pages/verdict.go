@@ -14,8 +14,8 @@ import (
 	"headroom/web/templates"
 )
 
-// prospectAtOnce is up to how many trials the page itself says how much could still be gained; with more, that is fetched once the page stands.
-const prospectAtOnce = 150
+// gainAtOnce is up to how many trials the page itself says how much could still be gained; with more, that is fetched once the page stands.
+const gainAtOnce = 150
 
 // verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
 func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) {
@@ -35,7 +35,7 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 	}
 	v.fillVerdict(&verdict, readout)
 	if v.modelStands() {
-		verdict.Gain, err = s.gain(ctx, v, readout, !v.fetches() || len(v.snap.Trials) <= prospectAtOnce)
+		verdict.Gain, err = s.gain(ctx, v, readout, !v.fetches() || len(v.snap.Trials) <= gainAtOnce)
 	}
 	return verdict, err
 }
@@ -421,45 +421,31 @@ func (s *Site) gain(ctx context.Context, v visit, readout study.Readout, now boo
 	if _, missing := v.snap.Compiled().Known(design.Brought{}, "body"); len(missing) > 0 {
 		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}, nil
 	}
-	prospect, err := s.Studies.ProspectOf(ctx, v.snap)
+	gain, err := s.Studies.GainOf(ctx, v.snap)
 	if err != nil {
 		return templates.Gain{}, err
 	}
-	return v.gainOf(prospect, readout.Recommendation), nil
+	return v.gainOf(gain), nil
 }
 
-func (v visit) gainOf(prospect *study.Prospect, recommended *study.Recommendation) templates.Gain {
+// gainOf says what the best may be, and what it would risk to stop.
+func (v visit) gainOf(gain *study.Gain) templates.Gain {
 	d := v.snap.Definition
-	o := d.Objective
-	if prospect == nil {
-		return templates.Gain{Words: "As far as the model knows, no settings have a 90" + thin + "% chance to stay within every limit."}
+	within := "within every limit"
+	if len(d.Constraints) == 0 {
+		within = "possible"
 	}
-	best := v.expected(o.Metric, prospect.Believed)
-	gain := templates.Gain{Best: &best, Settings: settingsLine(d, prospect.Parameters), Many: len(d.Parameters) > 6}
-	if len(d.Constraints) > 0 {
-		gain.Chance = &templates.Value{Text: percent(prospect.FeasibilityProbability), Raw: raw(prospect.FeasibilityProbability)}
+	if gain == nil {
+		return templates.Gain{Words: "As far as the model knows, no settings are " + within + "."}
 	}
-	if recommended == nil {
-		gain.Words = "The best that the model expects among settings with a 90" + thin + "% chance to stay within every limit."
-		if len(d.Constraints) == 0 {
-			gain.Words = "The best that the model expects anywhere."
-		}
-		return gain
+	show := alike((gain.Best.High - gain.Best.Low) / 4)
+	value := func(x float64) templates.Value { return templates.Value{Text: show(x), Raw: raw(x)} }
+	out := templates.Gain{Best: &templates.Range{Low: value(gain.Best.Low), High: value(gain.Best.High), Level: percent(gain.Best.Level), Unit: d.Objective.Unit}}
+	if len(gain.ChanceLeft) == 0 {
+		out.Words = "Nothing is recommended yet, so all of that is left to gain."
+		return out
 	}
-	better := prospect.Mean[o.Metric] - recommended.Mean[o.Metric]
-	if o.Direction == "minimize" {
-		better = -better
-	}
-	switch {
-	case better <= 0.05*recommended.SD[o.Metric]:
-		gain.Words = "As far as the model knows, nothing that is probably within the limits is better than what is recommended."
-		if len(d.Constraints) == 0 {
-			gain.Words = "As far as the model knows, nothing is better than what is recommended."
-		}
-	case better < recommended.SD[o.Metric]:
-		gain.Words = "Little is left to gain: " + design.WithUnit(brief(better), o.Unit, thin) + " better than what is recommended, which is less than the model can tell apart."
-	default:
-		gain.Words = "Expected to be " + design.WithUnit(brief(better), o.Unit, thin) + " better than what is recommended."
-	}
-	return gain
+	left := gain.ChanceLeft[0]
+	out.Words = fmt.Sprintf("The chance that more than %s of what is recommended, %s, is left: %s.", percent(left.MoreThan), design.WithUnit(brief(left.MoreThan*left.Of), d.Objective.Unit, thin), percent(left.Chance))
+	return out
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
 
@@ -34,7 +33,7 @@ const gainLevel = 0.9
 
 // Gain draws functions from the posterior (see paths) and takes the best place of each: among a finite set of promising places, and on a continuous space from the best two of
 // them up hill. ok is false before every metric has a reading and a scale,
-// and where no draw has a place within the limits. The standard error of a probability p is √(p(1 − p)/512). The error is that of ctx.
+// and where no draw has a place within the limits. The standard error of a probability p is √(p(1 − p)/256). The error is that of ctx.
 func (s *State) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
 	for i, m := range s.display.era.models {
 		if !s.scaled(m) || len(s.told(i)) == 0 {
@@ -45,11 +44,11 @@ func (s *State) Gain(ctx context.Context, known Known, shares ...float64) (gain 
 	if err != nil {
 		return Gain{}, false, err
 	}
-	at, estimates, err := s.contendersForBest(ctx, known, recommended)
+	at, err := s.contendersForBest(ctx, known, recommended)
 	if err != nil || len(at) == 0 {
 		return Gain{}, false, err
 	}
-	drawn, err := s.drawPaths(ctx, at, known, estimates)
+	drawn, err := s.drawPaths(ctx, at, known)
 	if err != nil {
 		return Gain{}, false, err
 	}
@@ -128,9 +127,9 @@ const (
 // optimism is how many standard deviations better than expected a place is thought of.
 const optimism = 2
 
-// contendersForBest are places where the best of a draw may lie, with what is known of them, what is recommended being the first: of all that may be chosen those that promise
+// contendersForBest are places where the best of a draw may lie; what is recommended is the first. They are, of all that may be chosen those that promise
 // most where everything comes out well by optimism, of those played likewise, and some spread over the space. Few are enough to be all.
-func (s *State) contendersForBest(ctx context.Context, known Known, recommended int) ([]Place, []policy.Estimate, error) {
+func (s *State) contendersForBest(ctx context.Context, known Known, recommended int) ([]Place, error) {
 	var first, played, others []Place
 	if recommended > 0 {
 		first = []Place{s.placeOf(recommended)}
@@ -152,19 +151,17 @@ func (s *State) contendersForBest(ctx context.Context, known Known, recommended 
 	}{{played, playedPlaces}, {others, promisingPlaces}} {
 		best, err := s.mostPromising(ctx, some.of, known, some.most)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		at = append(at, best...)
 	}
 	listed := map[string]bool{}
-	at = slices.DeleteFunc(at, func(p Place) bool {
+	return slices.DeleteFunc(at, func(p Place) bool {
 		name := string(bitsOf(p.U))
 		again := listed[name]
 		listed[name] = true
 		return again
-	})
-	estimates, err := s.estimate(ctx, s.display, at, known.at(at))
-	return at, estimates, err
+	}), nil
 }
 
 // allowedArms are the candidates that may be chosen.
@@ -221,7 +218,7 @@ func (p *paths) bests(ctx context.Context) ([]float64, error) {
 
 // ascentsOfDraw is how many places of a draw are led up hill, and pollsOfDraw what that may cost, for each parameter.
 const (
-	ascentsOfDraw = 2
+	ascentsOfDraw = 1
 	pollsOfDraw   = 24
 )
 

@@ -13,14 +13,14 @@ import (
 	"headroom/internal/optimizer/checkpoint"
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
-	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
 
 // draws is how many functions are drawn of each metric.
-const draws = 512
+const draws = 256
 
 // paths are functions drawn from the posterior: exactly, and jointly, at a finite set Z of places, and between them the mean of the process given the readings and the values
 // drawn there. With c(·, ·) the posterior covariance, A = k(X, X) + Λ, and L Lᵀ = c(Z, Z) + ε,
@@ -38,30 +38,35 @@ type paths struct {
 	of     []path
 }
 
-// path are the functions drawn of one metric.
+// path are the functions drawn of one metric, in turn from each of some sets of hyperparameters: which are the true ones is not known.
 type path struct {
-	targets  []int
-	kernel   Kernel
-	function *kernel.Function
-	points   *kernel.Inputs // X, then Z
-	means    [][]float64    // per target: A⁻¹ y
-	weights  [][]float64    // per draw: −A⁻¹ k(X, Z) w, then w
+	targets []int
+	kernel  Kernel
+	sets    []pathSet
 }
 
-// drawPaths draws functions of every metric, at places where the targets have these estimates.
-func (s *State) drawPaths(ctx context.Context, at []Place, known Known, estimates []policy.Estimate) (*paths, error) {
+// pathSet are the functions drawn with one set of hyperparameters.
+type pathSet struct {
+	data    *gp.Data
+	answers [][]float64    // per target: z = L⁻¹ y
+	points  *kernel.Inputs // X, then Z
+	means   [][]float64    // per target: A⁻¹ y
+	weights [][]float64    // per draw of the set: −A⁻¹ k(X, Z) w, then w
+}
+
+// drawPaths draws functions of every metric at places.
+func (s *State) drawPaths(ctx context.Context, at []Place, known Known) (*paths, error) {
 	p := &paths{state: s, known: known, at: at, values: make([][][]float64, len(s.targets))}
-	for k := range s.targets {
-		p.values[k] = matrix(draws, len(at))
-		for i := range p.values[k] {
-			for n, mean := range estimates[k].Mean {
-				p.values[k][i][n] = mean - s.margin(k)
-			}
-		}
-	}
+	given := s.givenEstimates(s.display, at, known.at(at))
 	of := make([]*path, len(s.cfg.Metrics))
 	for k, t := range s.targets {
+		p.values[k] = matrix(draws, len(at))
 		if t.metric < 0 {
+			for i := range p.values[k] {
+				for n, mean := range given[k].Mean {
+					p.values[k][i][n] = mean - s.margin(k)
+				}
+			}
 			continue
 		}
 		if of[t.metric] == nil {
@@ -96,65 +101,146 @@ func (p *paths) draw(ctx context.Context, of *path, metric int) error {
 	if err != nil {
 		return err
 	}
-	Z := s.inputs(src.kernel, p.at)
-	root, err := rootOf(ctx, src.data, Z)
-	if err != nil {
+	of.kernel = src.kernel
+	if of.sets, err = s.pathSets(ctx, src, of.targets); err != nil {
 		return err
 	}
 	xi, scales := p.normals(metric), s.scales(metric)
-	err = inShares(draws, func(i int) error {
-		for n := range p.at {
-			deviation := scales[i] * factor.Dot(root.Row(n), xi[i])
-			for _, k := range of.targets {
-				p.values[k][i][n] += s.targets[k].sign * deviation
-			}
+	return inShares(len(of.sets), func(h int) error { return p.drawSet(ctx, of, h, xi, scales) })
+}
+
+// pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come from a fit to few readings, with some drawn around them.
+func (s *State) pathSets(ctx context.Context, src *source, targets []int) ([]pathSet, error) {
+	fitted := pathSet{data: src.data}
+	for _, k := range targets {
+		fitted.answers = append(fitted.answers, src.z[slices.Index(src.targets, k)])
+	}
+	models, err := s.modelsAround(s.targets[targets[0]].metric, src)
+	if err != nil || len(models) == 0 {
+		return []pathSet{fitted}, err
+	}
+	var sets []pathSet
+	for _, m := range models {
+		set, err := s.regressed(ctx, src, m, targets)
+		if err != nil {
+			set = fitted // such hyperparameters cannot be computed with
 		}
-		return checkpoint.Reach(ctx)
-	})
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+// hyperparameterSets is how many sets of hyperparameters are drawn, and fewHyperparameters up to how many readings: with more they are known well enough.
+const (
+	hyperparameterSets = 16
+	fewHyperparameters = 150
+)
+
+// modelsAround are models of a metric with hyperparameters drawn from their posterior; none where they are not fitted or known well.
+func (s *State) modelsAround(metric int, src *source) ([]metricModel, error) {
+	m := s.display.era.models[metric]
+	if !m.fitted || !s.fittable(metric) || src.group == nil || len(src.rounds) != src.data.Len() || src.arrived > fewHyperparameters {
+		return nil, nil
+	}
+	f := FittedMetric{Centre: m.centre, Scale: m.scale, Warp: m.warp, Lambda: m.lambda / m.inflation}
+	problem := s.fitProblem(metric, src.rounds, f)
+	random := rand.New(rand.NewPCG(s.cfg.Seed, hyperparameterStream+uint64(metric)))
+	drawn, err := fit.Around(problem, hyperparameterSets, random.NormFloat64)
+	var models []metricModel
+	for _, d := range drawn {
+		next := m
+		next.take(FittedMetric{Lengthscales: d.Lengthscales, Lambda: d.Lambda, Variance: d.Variance, Interaction: d.Interaction,
+			Warp: m.warp, Inflation: m.inflation, Freedom: m.freedom}, s.cfg.Metrics[metric])
+		models = append(models, next)
+	}
+	return models, err
+}
+
+// regressed regresses the source's readings with another model.
+func (s *State) regressed(ctx context.Context, src *source, m metricModel, targets []int) (set pathSet, err error) {
+	function, err := s.function(m.kernel)
+	if err != nil {
+		return set, err
+	}
+	order := slices.Clone(src.group.order[:src.arrived])
+	for i, a := range order {
+		order[i].lambda = s.readingLambda(a.round, s.history.Rounds[a.round-1].Readings[s.targets[targets[0]].metric], m)
+	}
+	set.data = gp.NewData(function, s.inputWidth(m.kernel))
+	if err := s.appendRounds(ctx, set.data, m.kernel, order); err != nil {
+		return set, err
+	}
+	for _, k := range targets {
+		set.answers = append(set.answers, set.data.Whiten(nil, s.display.era.answers[k].items[:src.arrived]))
+	}
+	return set, nil
+}
+
+// drawSet draws every draw that falls to one set of hyperparameters.
+func (p *paths) drawSet(ctx context.Context, of *path, h int, xi [][]float64, scales []float64) error {
+	s, set := p.state, &of.sets[h]
+	Z := s.inputs(of.kernel, p.at)
+	root, err := rootOf(ctx, set.data, Z)
 	if err != nil {
 		return err
+	}
+	means, err := set.data.MeanMany(ctx, Z, set.answers)
+	if err != nil {
+		return err
+	}
+	var w [][]float64
+	for i := h; i < draws; i += len(of.sets) {
+		w = append(w, xi[i])
+		for n := range p.at {
+			deviation := scales[i] * factor.Dot(root.Row(n), xi[i])
+			for t, k := range of.targets {
+				p.values[k][i][n] = means[t][n] + s.display.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+			}
+		}
+		if err := checkpoint.Reach(ctx); err != nil {
+			return err
+		}
 	}
 	if s.arms != nil {
 		return nil
 	}
-	of.kernel, of.function = src.kernel, src.data.Kernel()
-	for _, k := range of.targets {
-		of.means = append(of.means, src.data.Backward(src.z[slices.Index(src.targets, k)]))
-	}
-	of.points = src.data.Inputs().Prefix(src.data.Len())
-	for n := range p.at {
-		of.points.Append(Z.Row(n))
-	}
-	if err := root.SolveUpperMany(ctx, xi); err != nil {
+	if err := root.SolveUpperMany(ctx, w); err != nil {
 		return err
 	}
-	for i, w := range xi {
-		for n := range w {
-			w[n] *= scales[i]
+	for i := range w {
+		for n := range w[i] {
+			w[i][n] *= scales[h+i*len(of.sets)]
 		}
 	}
-	return of.weigh(ctx, src.data, Z, xi)
+	return set.weigh(ctx, Z, w)
 }
 
 // weigh makes weights of w.
-func (of *path) weigh(ctx context.Context, data *gp.Data, Z *kernel.Inputs, w [][]float64) error {
-	taken := matrix(draws, data.Len())
+func (set *pathSet) weigh(ctx context.Context, Z *kernel.Inputs, w [][]float64) error {
+	data := set.data
+	for _, z := range set.answers {
+		set.means = append(set.means, data.Backward(z))
+	}
+	set.points = data.Inputs().Prefix(data.Len())
+	for n := range Z.Len() {
+		set.points.Append(Z.Row(n))
+	}
+	set.weights = matrix(len(w), data.Len())
 	row := make([]float64, Z.Len())
 	for r := range data.Len() {
 		data.Kernel().Row(row, data.Inputs().Row(r), Z)
 		for i := range w {
-			taken[i][r] = -factor.Dot(row, w[i])
+			set.weights[i][r] = -factor.Dot(row, w[i])
 		}
 	}
-	if err := data.Factor().SolveLowerMany(ctx, taken); err != nil {
+	if err := data.Factor().SolveLowerMany(ctx, set.weights); err != nil {
 		return err
 	}
-	if err := data.Factor().SolveUpperMany(ctx, taken); err != nil {
+	if err := data.Factor().SolveUpperMany(ctx, set.weights); err != nil {
 		return err
 	}
-	of.weights = taken
-	for i := range taken {
-		of.weights[i] = append(taken[i], w[i]...)
+	for i := range w {
+		set.weights[i] = append(set.weights[i], w[i]...)
 	}
 	return nil
 }
@@ -208,7 +294,10 @@ func matrix(rows, columns int) [][]float64 {
 }
 
 // gainStream keeps these draws apart from others of the same seed.
-const gainStream = 0x6761696e
+const (
+	gainStream           = 0x6761696e00
+	hyperparameterStream = 0x6879706572
+)
 
 // normals are ξ of one metric, per draw and place.
 func (p *paths) normals(metric int) [][]float64 {
@@ -285,18 +374,18 @@ func (p *paths) scorer(ctx context.Context, i int) func(points [][]float64) ([]s
 func (p *paths) longest() int {
 	most := 0
 	for _, of := range p.of {
-		most = max(most, of.points.Len())
+		most = max(most, of.sets[0].points.Len())
 	}
 	return most
 }
 
 // follow writes the values of the path's targets of draw i at u; row is to be written to.
 func (p *paths) follow(of *path, i int, u, row, values []float64) {
-	s := p.state
-	row = row[:of.points.Len()]
-	of.function.Row(row, s.input(of.kernel, Place{U: u, Arm: -1}), of.points)
-	deviation := factor.Dot(of.weights[i], row)
-	for n, k := range of.targets {
-		values[k] = factor.Dot(of.means[n], row) + s.display.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+	s, set := p.state, &of.sets[i%len(of.sets)]
+	row = row[:set.points.Len()]
+	set.data.Kernel().Row(row, s.input(of.kernel, Place{U: u, Arm: -1}), set.points)
+	deviation := factor.Dot(set.weights[i/len(of.sets)], row)
+	for t, k := range of.targets {
+		values[k] = factor.Dot(set.means[t], row) + s.display.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
 	}
 }

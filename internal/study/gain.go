@@ -13,8 +13,24 @@ type Gain struct {
 	Best BestRange `json:"best"`
 	// Feasible is the chance that some settings are within every limit; Best and ChanceLeft are told for when there are.
 	Feasible float64 `json:"feasible"`
-	// ChanceLeft are the chances that more than a share is left to gain beyond the value that the model expects at the recommended settings; none where nothing is recommended.
+	// ChanceLeft are the chances, that of the study's target first, that more than a share is left to gain beyond the value that the model expects at the recommended settings; none where nothing is recommended.
 	ChanceLeft []ChanceLeft `json:"chance_left"`
+}
+
+// StopStatement is the chance that more than Within of the recommended value is left, held against the risk that the study's owner takes.
+type StopStatement struct {
+	design.Stop
+	Chance  float64 `json:"chance"`
+	Reached bool    `json:"reached"` // Chance is at most Risk
+}
+
+// Stop is what it would risk to stop now; nil where nothing is recommended.
+func (g *Gain) Stop(target design.Stop) *StopStatement {
+	if g == nil || len(g.ChanceLeft) == 0 {
+		return nil
+	}
+	chance := g.ChanceLeft[0].Chance
+	return &StopStatement{Stop: target, Chance: chance, Reached: chance <= target.Risk}
 }
 
 // BestRange holds the best value with the probability Level.
@@ -65,7 +81,7 @@ func (s *Service) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error
 	}
 	var out *Gain
 	err = s.compute(ctx, snap.ID, func(ctx context.Context) error {
-		found, ok, err := state.Gain(ctx, known, 0.01)
+		found, ok, err := state.Gain(ctx, known, snap.Definition.Stop.Target().Within)
 		if err != nil || !ok {
 			return err
 		}

@@ -67,7 +67,9 @@ type LimitLine struct {
 type Gain struct {
 	Best  *Range // what the best value may be, nil where it cannot be said
 	Words string
-	Later string // address to fetch it from, when it takes long
+	// Enough tells that the risk of stopping is within the target.
+	Enough bool
+	Later  string // address to fetch it from, when it takes long
 }
 
 // Range is an interval that holds a value with a probability.

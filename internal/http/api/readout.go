@@ -27,7 +27,8 @@ func replayed[T any](a *API, r *http.Request, snap *ledger.Snapshot, of func(con
 // stateDocument is what is replayed, and what could be gained.
 type stateDocument struct {
 	study.Readout
-	Gain *study.Gain `json:"gain"`
+	Gain *study.Gain          `json:"gain"`
+	Stop *study.StopStatement `json:"stop"` // null where nothing is recommended
 }
 
 // ReadState is GET …/state.
@@ -44,6 +45,7 @@ func (a *API) readState(w http.ResponseWriter, r *http.Request) error {
 func (a *API) stateOf(ctx context.Context, snap *ledger.Snapshot) (state stateDocument, err error) {
 	if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil {
 		state.Gain, err = a.Studies.GainOf(ctx, snap)
+		state.Stop = state.Gain.Stop(snap.Definition.Stop.Target())
 	}
 	return state, err
 }

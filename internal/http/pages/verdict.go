@@ -35,7 +35,10 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 	}
 	v.fillVerdict(&verdict, readout)
 	if v.modelStands() {
-		verdict.Gain, err = s.gain(ctx, v, readout, !v.fetches() || len(v.snap.Trials) <= gainAtOnce)
+		verdict.Gain, err = s.gain(ctx, v, !v.fetches() || len(v.snap.Trials) <= gainAtOnce)
+		if verdict.Gain.Enough && verdict.Next == askNext {
+			verdict.Next = "You could stop here: little is left to gain. Or ask for the next trial."
+		}
 	}
 	return verdict, err
 }
@@ -377,8 +380,11 @@ func (v visit) toDo(readout study.Readout) string {
 	case summary.Trials >= v.snap.Definition.Algorithm.Horizon:
 		return fmt.Sprintf("All %s planned are made. Finish the study, or go on if there is enough to gain.", count(v.snap.Definition.Algorithm.Horizon, "trial", "trials"))
 	}
-	return "Ask for the next trial."
+	return askNext
 }
+
+// askNext is what to do where nothing else is.
+const askNext = "Ask for the next trial."
 
 // watching says how the study goes on, for those who may only look.
 func (v visit) watching(waiting int) string {
@@ -410,8 +416,8 @@ func (v visit) waitingWords(waiting int) string {
 	return text + "."
 }
 
-// gain is how much better it could still get: the best expected value among settings that are probably within the limits.
-func (s *Site) gain(ctx context.Context, v visit, readout study.Readout, now bool) (templates.Gain, error) {
+// gain is how much better it could still get.
+func (s *Site) gain(ctx context.Context, v visit, now bool) (templates.Gain, error) {
 	if !v.modelStands() {
 		return templates.Gain{}, nil
 	}
@@ -445,7 +451,12 @@ func (v visit) gainOf(gain *study.Gain) templates.Gain {
 		out.Words = "Nothing is recommended yet, so all of that is left to gain."
 		return out
 	}
-	left := gain.ChanceLeft[0]
-	out.Words = fmt.Sprintf("The chance that more than %s of what is recommended, %s, is left: %s.", percent(left.MoreThan), design.WithUnit(brief(left.MoreThan*left.Of), d.Objective.Unit, thin), percent(left.Chance))
+	stop, left := gain.Stop(d.Stop.Target()), gain.ChanceLeft[0]
+	risks := fmt.Sprintf("stopping now risks %s that more than %s of what is recommended, %s, is left", percent(stop.Chance), inPercent(stop.Within)+thin+"%",
+		design.WithUnit(brief(stop.Within*left.Of), d.Objective.Unit, thin))
+	out.Words = capitalised(risks) + "; your target is " + inPercent(stop.Risk) + thin + "%" + "."
+	if out.Enough = stop.Reached; out.Enough {
+		out.Words = "Little is left to gain: " + risks + ", no more than your target of " + inPercent(stop.Risk) + thin + "%" + "."
+	}
 	return out
 }

@@ -1,0 +1,43 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// TestWordsOfGain: little is left only where the chance that more is left is no larger than the target, which is named with it.
+func TestWordsOfGain(t *testing.T) {
+	t.Parallel()
+	left := func(chance float64) []study.ChanceLeft {
+		return []study.ChanceLeft{{MoreThan: 0.01, Of: 79, Chance: chance}}
+	}
+	best := study.BestRange{Low: 74.2, High: 81.04, Level: 0.9}
+	for _, c := range []struct {
+		name   string
+		stop   *design.Stop
+		gain   *study.Gain
+		words  string
+		enough bool
+	}{
+		{"no model", nil, nil, "As far as the model knows, no settings are within every limit.", false},
+		{"nothing recommended", nil, &study.Gain{Best: best}, "Nothing is recommended yet, so all of that is left to gain.", false},
+		{"much left", nil, &study.Gain{Best: best, ChanceLeft: left(0.65)}, "Stopping now risks 65 % that more than 1 % of what is recommended, 0.79 %, is left; your target is 5 %.", false},
+		{"just above", nil, &study.Gain{Best: best, ChanceLeft: left(0.0508)}, "Stopping now risks 5 % that more than 1 % of what is recommended, 0.79 %, is left; your target is 5 %.", false},
+		{"at the target", nil, &study.Gain{Best: best, ChanceLeft: left(0.05)}, "Little is left to gain: stopping now risks 5 % that more than 1 % of what is recommended, 0.79 %, is left, no more than your target of 5 %.", true},
+		{"a target of one's own", &design.Stop{Within: 0.005, Risk: 0.7}, &study.Gain{Best: best, ChanceLeft: left(0.65)},
+			"Little is left to gain: stopping now risks 65 % that more than 0.5 % of what is recommended, 0.4 %, is left, no more than your target of 70 %.", true},
+	} {
+		d := design.Definition{Objective: design.Objective{Metric: "yield", Direction: "maximize", Unit: "%"}, Constraints: []design.Constraint{{Metric: "impurity"}}, Stop: c.stop}
+		shown := visit{snap: &ledger.Snapshot{Definition: d}}.gainOf(c.gain)
+		if words := strings.ReplaceAll(shown.Words, thin, " "); words != c.words || shown.Enough != c.enough {
+			t.Errorf("%s: %q, enough %v", c.name, words, shown.Enough)
+		}
+		if c.gain != nil && (shown.Best.Low.Text != "74" && shown.Best.Low.Text != "74.2" || shown.Best.Low.Raw != "74.2") {
+			t.Errorf("%s: from %+v", c.name, shown.Best)
+		}
+	}
+}

@@ -31,8 +31,8 @@ type ChanceLeft struct{ MoreThan, Chance float64 }
 // gainLevel is the probability of the interval.
 const gainLevel = 0.9
 
-// Gain draws functions from the posterior (see paths) and takes the best place of each: among a finite set of promising places, and on a continuous space from the best two of
-// them up hill. ok is false before every metric has a reading and a scale,
+// Gain draws functions from the posterior (see paths) and takes the best place of each: among a finite set of promising places, and on a continuous space from there
+// up hill. ok is false before every metric has a reading and a scale,
 // and where no draw has a place within the limits. The standard error of a probability p is √(p(1 − p)/256). The error is that of ctx.
 func (s *State) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
 	for i, m := range s.display.era.models {
@@ -119,9 +119,9 @@ func (s *State) unit(ctx context.Context, recommended int) (float64, error) {
 
 // How many places a draw is looked at in, at first: some spread over the space, those played, and those that promise most, up to so many of each.
 const (
-	spreadPlaces    = 64
-	playedPlaces    = 128
-	promisingPlaces = 192
+	spreadPlaces    = 48
+	playedPlaces    = 96
+	promisingPlaces = 128
 )
 
 // optimism is how many standard deviations better than expected a place is thought of.
@@ -216,29 +216,21 @@ func (p *paths) bests(ctx context.Context) ([]float64, error) {
 	})
 }
 
-// ascentsOfDraw is how many places of a draw are led up hill, and pollsOfDraw what that may cost, for each parameter.
-const (
-	ascentsOfDraw = 1
-	pollsOfDraw   = 24
-)
+// pollsOfDraw is what the way up hill in a draw may cost, for each parameter: most of it is gained by the first few steps.
+const pollsOfDraw = 20
 
-// best is the largest reward within the limits of draw i.
+// best is the largest reward within the limits of draw i, −∞ where there is none.
 func (p *paths) best(ctx context.Context, i int) (float64, error) {
 	s := p.state
-	tops := leaders(p.at, p.scores(i), ascentsOfDraw)
-	if s.arms != nil {
-		return reward(tops[0].score), nil
-	}
-	problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle, Score: p.scorer(ctx, i)}
-	best := math.Inf(-1)
-	for n, c := range tops {
-		_, score, err := problem.Polish(c.u, c.score, s.spacing()/2, s.spacing()/64, pollsOfDraw*len(c.u), s.cfg.Seed+uint64(n))
-		if err != nil {
+	top := leaders(p.at, p.scores(i), 1)[0]
+	if s.arms == nil {
+		problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle, Score: p.scorer(ctx, i)}
+		var err error
+		if _, top.score, err = problem.Polish(top.u, top.score, s.spacing()/2, s.spacing()/64, pollsOfDraw*len(top.u), s.cfg.Seed); err != nil {
 			return 0, err
 		}
-		best = max(best, reward(score))
 	}
-	return best, nil
+	return reward(top.score), nil
 }
 
 func reward(score search.Score) float64 {

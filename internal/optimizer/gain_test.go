@@ -180,6 +180,28 @@ func TestGainKnowsNoUnits(t *testing.T) {
 	}
 }
 
+// TestGainIsOfTheRecommendedValue: shares are of its size, or, where readings lie on both sides of 0, of their span.
+func TestGainIsOfTheRecommendedValue(t *testing.T) {
+	t.Parallel()
+	for _, shift := range []float64{-50, 0, 50} {
+		cfg, h := hill(t, adaptive)
+		least, most := math.Inf(1), math.Inf(-1)
+		for i := range h.Rounds {
+			h.Rounds[i].Readings[0].Value += shift
+			least, most = min(least, h.Rounds[i].Readings[0].Value), max(most, h.Rounds[i].Readings[0].Value)
+		}
+		state, _ := fitted(t, cfg, h)
+		round := sure(state.Recommendation(background))
+		want := math.Abs(sure(state.Posterior(background, []Place{state.placeOf(round)}))[0].Mean[0])
+		if shift == 0 {
+			want = most - least
+		}
+		if gain := gained(t, state, 0.01); math.Abs(gain.Unit-want) > 1e-9 {
+			t.Errorf("shifted by %g shares are of %g, want %g", shift, gain.Unit, want)
+		}
+	}
+}
+
 // TestGainHasTheTailsOfTheFit: a draw of a model with ν degrees of freedom is scaled by τ, τ⁻² having mean 1.
 func TestGainHasTheTailsOfTheFit(t *testing.T) {
 	t.Parallel()

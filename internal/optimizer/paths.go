@@ -142,7 +142,7 @@ func (s *State) modelsAround(metric int, src *source) ([]metricModel, error) {
 	if !m.fitted || !s.fittable(metric) || src.group == nil || len(src.rounds) != src.data.Len() || src.arrived > fewHyperparameters {
 		return nil, nil
 	}
-	f := FittedMetric{Centre: m.centre, Scale: m.scale, Warp: m.warp, Lambda: m.lambda / m.inflation}
+	f := FittedMetric{Centre: m.centre, Scale: m.scale, Warp: m.warp, Lambda: m.lambda / m.inflation, Settings: m.noise.listed(), Wrong: m.noise.contradicted()}
 	problem := s.fitProblem(metric, src.rounds, f)
 	random := rand.New(rand.NewPCG(s.cfg.Seed, hyperparameterStream+uint64(metric)))
 	drawn, err := fit.Around(problem, hyperparameterSets, random.NormFloat64)

@@ -159,6 +159,13 @@ Band = TypedDict("Band", {
 })
 
 
+BestRange = TypedDict("BestRange", {
+    "high": "float",
+    "level": "float",
+    "low": "float",
+})
+
+
 BestTrial = TypedDict("BestTrial", {
     "metric": "str",
     "number": "int",
@@ -201,6 +208,13 @@ Calibration = TypedDict("Calibration", {
     "repeated": "Coverage",
     "residual_mean": "float",
     "residual_sd": "float",
+})
+
+
+ChanceLeft = TypedDict("ChanceLeft", {
+    "chance": "float",
+    "more_than": "float",
+    "of": "float",
 })
 
 
@@ -302,6 +316,7 @@ Definition = TypedDict("Definition", {
     "recorded_metrics": "NotRequired[List[RecordedMetric]]",
     "seed": "int",
     "simulated_lab": "NotRequired[str]",
+    "stop": "NotRequired[Optional[Stop]]",
     "unavailable": "NotRequired[Dict[str, List[Any]]]",
 })
 
@@ -319,6 +334,7 @@ DefinitionRequest = TypedDict("DefinitionRequest", {
     "recorded_metrics": "NotRequired[Optional[List[RecordedMetricRequest]]]",
     "seed": "NotRequired[Optional[int]]",
     "simulated_lab": "NotRequired[Optional[str]]",
+    "stop": "NotRequired[Optional[StopRequest]]",
     "unavailable": "NotRequired[Optional[Dict[str, List[Any]]]]",
 })
 
@@ -369,6 +385,13 @@ Fault = TypedDict("Fault", {
     "location": "str",
     "message": "str",
     "value": "NotRequired[Any]",
+})
+
+
+Gain = TypedDict("Gain", {
+    "best": "BestRange",
+    "chance_left": "List[ChanceLeft]",
+    "feasible": "float",
 })
 
 
@@ -644,22 +667,6 @@ ReadingMembersRequest = TypedDict("ReadingMembersRequest", {
 })
 
 
-Readout = TypedDict("Readout", {
-    "algorithm": "str",
-    "at_ceiling": "List[str]",
-    "calibration": "Dict[str, Calibration]",
-    "fit_pending": "bool",
-    "metrics": "Dict[str, MetricState]",
-    "multipliers": "Dict[str, float]",
-    "notes": "List[str]",
-    "recommendation": "Optional[Recommendation]",
-    "round": "int",
-    "undecided": "Optional[Undecided]",
-    "version": "int",
-    "violation": "Dict[str, ViolationOut]",
-})
-
-
 ReasonRequest = TypedDict("ReasonRequest", {
     "reason": "str",
 })
@@ -686,6 +693,7 @@ ReconfigurationRequest = TypedDict("ReconfigurationRequest", {
     "parameters": "NotRequired[Optional[List[ParameterRequest]]]",
     "reason": "NotRequired[Optional[str]]",
     "recorded_metrics": "NotRequired[Optional[List[RecordedMetricRequest]]]",
+    "stop": "NotRequired[Optional[StopRequest]]",
     "unavailable": "NotRequired[Optional[Dict[str, List[Any]]]]",
 })
 
@@ -753,6 +761,44 @@ ShareRequest = TypedDict("ShareRequest", {
 })
 
 
+State = TypedDict("State", {
+    "algorithm": "str",
+    "at_ceiling": "List[str]",
+    "calibration": "Dict[str, Calibration]",
+    "fit_pending": "bool",
+    "gain": "Optional[Gain]",
+    "metrics": "Dict[str, MetricState]",
+    "multipliers": "Dict[str, float]",
+    "notes": "List[str]",
+    "recommendation": "Optional[Recommendation]",
+    "round": "int",
+    "stop": "Optional[StopStatement]",
+    "undecided": "Optional[Undecided]",
+    "version": "int",
+    "violation": "Dict[str, ViolationOut]",
+})
+
+
+Stop = TypedDict("Stop", {
+    "risk": "float",
+    "within": "float",
+})
+
+
+StopRequest = TypedDict("StopRequest", {
+    "risk": "NotRequired[Optional[float]]",
+    "within": "NotRequired[Optional[float]]",
+})
+
+
+StopStatement = TypedDict("StopStatement", {
+    "chance": "float",
+    "reached": "bool",
+    "risk": "float",
+    "within": "float",
+})
+
+
 Study = TypedDict("Study", {
     "algorithm": "Algorithm",
     "candidates": "NotRequired[List[Dict[str, Any]]]",
@@ -770,6 +816,7 @@ Study = TypedDict("Study", {
     "seed": "int",
     "simulated_lab": "NotRequired[str]",
     "state": "Literal['open', 'paused', 'finished', 'archived']",
+    "stop": "NotRequired[Optional[Stop]]",
     "trials": "int",
     "unavailable": "NotRequired[Dict[str, List[Any]]]",
     "updated_at": "str",
@@ -1344,7 +1391,7 @@ class Client(_Connection):
         id: str,
         *,
         at: Optional[int] = None,
-    ) -> Readout:
+    ) -> State:
         """What the next decision would use, recommendation and violation so far. Needs: viewer of the study.
 
         at: The study as it was after this ledger event.

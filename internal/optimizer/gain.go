@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"headroom/internal/optimizer/search"
 )
 
@@ -25,8 +27,18 @@ type Gain struct {
 	Unit float64
 }
 
-// ChanceLeft is the probability that more than a share is left to gain.
-type ChanceLeft struct{ MoreThan, Chance float64 }
+// ChanceLeft is the probability that more than a share is left to gain, as the draws have it, and what it is at most: the upper end of the one-sided 95 % confidence interval
+// (Clopper and Pearson, 1934) that so many draws leave.
+type ChanceLeft struct{ MoreThan, Chance, AtMost float64 }
+
+// chanceLeft is that of so many draws.
+func chanceLeft(share float64, more int) ChanceLeft {
+	left := ChanceLeft{share, float64(more) / draws, 1}
+	if more < draws {
+		left.AtMost = distuv.Beta{Alpha: float64(more) + 1, Beta: float64(draws - more)}.Quantile(0.95)
+	}
+	return left
+}
 
 // gainLevel is the probability of the interval.
 const gainLevel = 0.9
@@ -84,7 +96,7 @@ func (s *State) Gain(ctx context.Context, known Known, shares ...float64) (gain 
 					more++
 				}
 			}
-			gain.Left = append(gain.Left, ChanceLeft{share, float64(more) / draws})
+			gain.Left = append(gain.Left, chanceLeft(share, more))
 		}
 	}
 	return gain, true, nil

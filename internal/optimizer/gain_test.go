@@ -202,6 +202,18 @@ func TestGainIsOfTheRecommendedValue(t *testing.T) {
 	}
 }
 
+// TestChanceLeftIsBounded: with none of n draws the bound is 1 − 0.05^{1/n}, with all of them 1, and it is where so few draws are found with a probability of 5 %.
+func TestChanceLeftIsBounded(t *testing.T) {
+	t.Parallel()
+	if none, all := chanceLeft(0.01, 0), chanceLeft(0.01, draws); math.Abs(none.AtMost-(1-math.Pow(0.05, 1./draws))) > 1e-9 || none.Chance != 0 || all.AtMost != 1 || all.Chance != 1 {
+		t.Errorf("none %+v, all %+v", none, all)
+	}
+	some := chanceLeft(0.01, 7)
+	if p := (distuv.Binomial{N: draws, P: some.AtMost}).CDF(7); math.Abs(p-0.05) > 1e-6 {
+		t.Errorf("7 draws or fewer have a probability of %g at the bound %g, want 0.05", p, some.AtMost)
+	}
+}
+
 // TestGainHasTheTailsOfTheFit: a draw of a model with ν degrees of freedom is scaled by τ, τ⁻² having mean 1.
 func TestGainHasTheTailsOfTheFit(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,8 @@ type Gain struct {
 type StopStatement struct {
 	design.Stop
 	Chance  float64 `json:"chance"`
-	Reached bool    `json:"reached"` // Chance is at most Risk
+	AtMost  float64 `json:"at_most"`
+	Reached bool    `json:"reached"` // AtMost is at most Risk
 }
 
 // Stop is what it would risk to stop now; nil where nothing is recommended.
@@ -29,8 +30,8 @@ func (g *Gain) Stop(target design.Stop) *StopStatement {
 	if g == nil || len(g.ChanceLeft) == 0 {
 		return nil
 	}
-	chance := g.ChanceLeft[0].Chance
-	return &StopStatement{Stop: target, Chance: chance, Reached: chance <= target.Risk}
+	left := g.ChanceLeft[0]
+	return &StopStatement{Stop: target, Chance: left.Chance, AtMost: left.AtMost, Reached: left.AtMost <= target.Risk}
 }
 
 // BestRange holds the best value with the probability Level.
@@ -40,11 +41,12 @@ type BestRange struct {
 	Level float64 `json:"level"`
 }
 
-// ChanceLeft is the chance that more than MoreThan times Of, in the objective's unit, is left to gain.
+// ChanceLeft is the chance that more than MoreThan times Of, in the objective's unit, is left to gain; AtMost is what it is with a confidence of 95 %, so many functions having been drawn.
 type ChanceLeft struct {
 	MoreThan float64 `json:"more_than"`
 	Of       float64 `json:"of"`
 	Chance   float64 `json:"chance"`
+	AtMost   float64 `json:"at_most"`
 }
 
 // gainAt keeps the gain of one version once it has been worked out.
@@ -87,7 +89,7 @@ func (s *Service) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error
 		}
 		out = &Gain{Best: BestRange{found.Low, found.High, found.Level}, Feasible: found.Feasible, ChanceLeft: []ChanceLeft{}}
 		for _, left := range found.Left {
-			out.ChanceLeft = append(out.ChanceLeft, ChanceLeft{left.MoreThan, found.Unit, left.Chance})
+			out.ChanceLeft = append(out.ChanceLeft, ChanceLeft{left.MoreThan, found.Unit, left.Chance, left.AtMost})
 		}
 		return nil
 	})

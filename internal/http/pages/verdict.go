@@ -452,11 +452,12 @@ func (v visit) gainOf(gain *study.Gain) templates.Gain {
 		return out
 	}
 	stop, left := gain.Stop(d.Stop.Target()), gain.ChanceLeft[0]
-	risks := fmt.Sprintf("stopping now risks %s that more than %s of what is recommended, %s, is left", percent(stop.Chance), inPercent(stop.Within)+thin+"%",
-		design.WithUnit(brief(stop.Within*left.Of), d.Objective.Unit, thin))
-	out.Words = capitalised(risks) + "; your target is " + inPercent(stop.Risk) + thin + "%" + "."
+	chance := fmt.Sprintf("the chance that more than %s of what is recommended, %s, is left is %s. Stopping now risks up to %s", inPercent(stop.Within)+thin+"%",
+		design.WithUnit(brief(stop.Within*left.Of), d.Objective.Unit, thin), percent(stop.Chance), percent(stop.AtMost))
+	target := inPercent(stop.Risk) + thin + "%."
+	out.Words = capitalised(chance) + "; the target is " + target
 	if out.Enough = stop.Reached; out.Enough {
-		out.Words = "Little is left to gain: " + risks + ", no more than your target of " + inPercent(stop.Risk) + thin + "%" + "."
+		out.Words = "Little is left to gain: " + chance + ", no more than the target of " + target
 	}
 	return out
 }

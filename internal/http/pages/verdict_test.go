@@ -141,7 +141,7 @@ func TestWhenToStop(t *testing.T) {
 		t.Errorf("stop %v, left %v", stop, left)
 	}
 	verdict := page(s, base+"/parts/verdict")
-	if !strings.Contains(verdict, "Little is left to gain: stopping now risks") || !strings.Contains(verdict, "You could stop here") {
+	if !strings.Contains(verdict, "Little is left to gain: the chance") || !strings.Contains(verdict, "You could stop here") {
 		t.Errorf("it is not said that the target is reached: %s", verdict)
 	}
 	if form := page(s, base+"/reconfigure"); !strings.Contains(form, `name="stop.within"`) || !strings.Contains(form, `value="90"`) {

@@ -15,7 +15,7 @@ import (
 // gainTally counts looks at what could be gained.
 type gainTally struct {
 	looks, held, below, above float64 // the interval, and where the truth lay beside it
-	said, wrong               float64 // that more than 1 % is left had a chance of at most 5 %, and was so
+	said, wrong               float64 // that more than 1 % is left had a chance of at most 5 %, in spite of the number of draws, and was so
 }
 
 func (g gainTally) report(b *testing.B) {
@@ -106,7 +106,7 @@ func (g *gainTally) look(in *Instance, r *replayer) error {
 		g.held++
 	}
 	recommended, err := r.state.Recommendation(context.Background())
-	if err != nil || recommended == 0 || !ok || gain.Left[0].Chance > 0.05 {
+	if err != nil || recommended == 0 || !ok || gain.Left[0].AtMost > 0.05 {
 		return err
 	}
 	g.said++

@@ -470,6 +470,7 @@ type Calibration struct {
 
 // ChanceLeft defines model for ChanceLeft.
 type ChanceLeft struct {
+	AtMost   float64 `json:"at_most"`
 	Chance   float64 `json:"chance"`
 	MoreThan float64 `json:"more_than"`
 	Of       float64 `json:"of"`
@@ -1070,6 +1071,7 @@ type StopRequest struct {
 
 // StopStatement defines model for StopStatement.
 type StopStatement struct {
+	AtMost  float64 `json:"at_most"`
 	Chance  float64 `json:"chance"`
 	Reached bool    `json:"reached"`
 	Risk    float64 `json:"risk"`

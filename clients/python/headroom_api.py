@@ -212,6 +212,7 @@ Calibration = TypedDict("Calibration", {
 
 
 ChanceLeft = TypedDict("ChanceLeft", {
+    "at_most": "float",
     "chance": "float",
     "more_than": "float",
     "of": "float",
@@ -792,6 +793,7 @@ StopRequest = TypedDict("StopRequest", {
 
 
 StopStatement = TypedDict("StopStatement", {
+    "at_most": "float",
     "chance": "float",
     "reached": "bool",
     "risk": "float",

@@ -193,6 +193,23 @@ func withChoices(cfg *Config) *Config {
 	return cfg
 }
 
+// BenchmarkGain60 says what could be gained after 60 trials.
+func BenchmarkGain60(b *testing.B) {
+	for _, space := range []struct {
+		name string
+		cfg  *Config
+	}{{"continuous", byDefault(b, 0)}, {"candidates", byDefault(b, 1728)}, {"choices", withChoices(byDefault(b, 1728))}} {
+		b.Run(space.name, func(b *testing.B) {
+			s := refit(b, mustReplay(b, space.cfg, amongArms(space.cfg, played(space.cfg, 60, 1))))
+			for b.Loop() {
+				if _, _, err := s.Gain(background, Known{}, 0.01); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkDefault1000 asks after 1000 trials: first after a restart, and after one more result. BenchmarkCholesky1000 is its measure.
 func BenchmarkDefault1000(b *testing.B) {
 	cfg := byDefault(b, 0)

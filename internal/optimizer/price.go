@@ -11,6 +11,9 @@ import (
 	"headroom/internal/optimizer/search"
 )
 
+// pricedAtOnce is how many places are predicted at a time on the way down from the most promising one.
+const pricedAtOnce = 64
+
 // Price is what one limit costs: the best expected reward by its threshold τ, all else as it is,
 //
 //	best(τ) = max { E f(x) : P(g_j(x) ≤ 0 for all j) ≥ 0.9, with g of the limit moved to τ },
@@ -72,7 +75,7 @@ func (s *State) Price(ctx context.Context, j int, known Known) (Price, error) {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return p, err
 		}
-		block := at[:min(prospectBlock, len(at))]
+		block := at[:min(pricedAtOnce, len(at))]
 		at = at[len(block):]
 		list, err := s.priceOf(ctx, j, block, known)
 		if err != nil {

@@ -13,9 +13,9 @@ type replay struct {
 	state      *optimizer.State
 	err        error
 	posteriors posteriors
-	prospect   prospectAt
 	fit        fitAt
 	prices     pricesAt
+	gain       gainAt
 	reading    chan struct{} // held by whoever works out the readout
 	readout    *Readout
 	made       made

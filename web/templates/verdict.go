@@ -75,10 +75,16 @@ type Risk struct {
 
 // Gain is how much better it could still get.
 type Gain struct {
-	Words    string
-	Best     *Expected // at the best settings that are probably within the limits
-	Chance   *Value
-	Settings string
-	Many     bool   // there are so many settings that they are folded away
-	Later    string // address to fetch it from, when it takes long
+	Best  *Range // what the best value may be, nil where it cannot be said
+	Words string
+	// Enough tells that the risk of stopping is within the target.
+	Enough bool
+	Later  string // address to fetch it from, when it takes long
+}
+
+// Range is an interval that holds a value with a probability.
+type Range struct {
+	Low, High Value
+	Level     string
+	Unit      string
 }

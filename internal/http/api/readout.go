@@ -25,15 +25,30 @@ func replayed[T any](a *API, r *http.Request, snap *ledger.Snapshot, of func(con
 	return of(r.Context(), snap)
 }
 
+// stateDocument is what is replayed, and what could be gained.
+type stateDocument struct {
+	study.Readout
+	Gain *study.Gain          `json:"gain"`
+	Stop *study.StopStatement `json:"stop"` // null where nothing is recommended
+}
+
 // ReadState is GET …/state.
 func (a *API) ReadState() Operation {
 	return Operation{
-		Handle: a.readState, Summary: "What the next decision would use, recommendation and violation so far", Tag: "Replayed state", Query: atOnly, Status: 200, Answer: study.Readout{},
+		Handle: a.readState, Summary: "What the next decision would use, recommendation and violation so far", Tag: "Replayed state", Query: atOnly, Status: 200, Answer: stateDocument{},
 	}
 }
 
 func (a *API) readState(w http.ResponseWriter, r *http.Request) error {
-	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) { return replayed(a, r, snap, a.Studies.StateOf) })
+	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) { return replayed(a, r, snap, a.stateOf) })
+}
+
+func (a *API) stateOf(ctx context.Context, snap *ledger.Snapshot) (state stateDocument, err error) {
+	if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil {
+		state.Gain, err = a.Studies.GainOf(ctx, snap)
+		state.Stop = state.Gain.Stop(snap.Definition.Stop.Target())
+	}
+	return state, err
 }
 
 // History is GET …/history.

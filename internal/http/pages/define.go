@@ -204,6 +204,10 @@ func definitionValues(d design.Definition) url.Values {
 		set(fmt.Sprintf("recorded_metrics.%d.unit", i), m.Unit)
 		plausibleValues(values, fmt.Sprintf("recorded_metrics.%d.", i), m.Plausible)
 	}
+	if d.Stop != nil {
+		set("stop.within", inPercent(d.Stop.Within))
+		set("stop.risk", inPercent(d.Stop.Risk))
+	}
 	set("algorithm.name", d.Algorithm.Name)
 	set("algorithm.preset", d.Algorithm.Preset)
 	set("algorithm.horizon", strconv.Itoa(d.Algorithm.Horizon))
@@ -219,6 +223,11 @@ func definitionValues(d design.Definition) url.Values {
 	set("lab", d.SimulatedLab)
 	set("candidates", candidatesText(d))
 	return values
+}
+
+// inPercent writes a share in per cent, without what binary fractions add.
+func inPercent(share float64) string {
+	return strconv.FormatFloat(rounded(100*share, 100*share), 'f', -1, 64)
 }
 
 func plainNumber(x *float64) string {

@@ -123,6 +123,7 @@ func (t *typed) definition() design.Definition {
 		at := fmt.Sprintf("recorded_metrics.%d.", i)
 		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{Metric: t.text(at + "metric"), Unit: t.text(at + "unit"), Plausible: t.plausible(at)})
 	}
+	d.Stop = t.stop(nil)
 	d.Algorithm = t.algorithm(design.Algorithm{})
 	d.Model = t.model(design.Model{})
 	d.InputConstraints = t.lines("input_constraints")
@@ -136,6 +137,30 @@ func (t *typed) definition() design.Definition {
 		d.Seed = randomSeed()
 	}
 	return d
+}
+
+// stop reads, in per cent, when little enough is left to gain. A blank field is the default.
+func (t *typed) stop(before *design.Stop) *design.Stop {
+	within, risk := t.number("stop.within"), t.number("stop.risk")
+	if within == nil && risk == nil && before == nil {
+		return nil
+	}
+	var stop design.Stop
+	if within != nil {
+		stop.Within = t.share("stop.within", *within)
+	}
+	if risk != nil {
+		stop.Risk = t.share("stop.risk", *risk)
+	}
+	return &stop
+}
+
+// share is a number of per cent as a share; 0 would be taken for a blank field.
+func (t *typed) share(name string, percent float64) float64 {
+	if percent <= 0 {
+		t.fault(name, "write a number above 0, or nothing for the usual one")
+	}
+	return percent / 100
 }
 
 // lines are the texts of an area, one a line.

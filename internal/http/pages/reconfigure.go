@@ -139,7 +139,7 @@ func (t *typed) reconfiguration(d design.Definition) design.Reconfiguration {
 		change.RecordedMetrics = append(change.RecordedMetrics, r)
 	}
 	algorithm, model, rules := t.algorithm(d.Algorithm), t.model(d.Model), t.lines("input_constraints")
-	change.Algorithm, change.Model, change.InputConstraints = &algorithm, &model, &rules
+	change.Algorithm, change.Model, change.InputConstraints, change.Stop = &algorithm, &model, &rules, t.stop(d.Stop)
 	if change.Reason == "" {
 		t.fault("reason", "say why, so that others can follow")
 	}

@@ -45,7 +45,8 @@ func (s *Site) reportVerdict(ctx context.Context, v visit) (templates.ReportVerd
 		add("Looks better: trial %d, with %s. Expected there: %s. %s", open.Number, settingsInWords(open.Settings), believedInWords(open.Expected, open.Chance), shown.More)
 	}
 	if gain := shown.Gain; gain.Best != nil {
-		add("How much better it could get: at %s the model expects %s. %s", gain.Settings, believedInWords([]templates.Expected{*gain.Best}, gain.Chance), gain.Words)
+		add("How much better it could get: the best within the limits lies at %s to %s with a chance of %s, without the noise of a reading. %s",
+			gain.Best.Low.Text, design.WithUnit(gain.Best.High.Text, gain.Best.Unit, thin), gain.Best.Level, gain.Words)
 	} else if gain.Words != "" {
 		add("%s", gain.Words)
 	}

@@ -149,11 +149,7 @@ func sections() map[string]part {
 			return templates.VerdictSection(verdict), err
 		}},
 		"gain": {query: nothing, modelled: true, slow: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-			readout, err := s.Studies.StateOf(ctx, v.snap)
-			if err != nil {
-				return nil, err
-			}
-			gain, err := s.gain(ctx, v, readout, true)
+			gain, err := s.gain(ctx, v, true)
 			return templates.GainPart(gain), err
 		}},
 		"status": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {

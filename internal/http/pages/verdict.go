@@ -14,8 +14,8 @@ import (
 	"headroom/web/templates"
 )
 
-// prospectAtOnce is up to how many trials the page itself says how much could still be gained; with more, that is fetched once the page stands.
-const prospectAtOnce = 150
+// gainAtOnce is up to how many trials the page itself says how much could still be gained; with more, that is fetched once the page stands.
+const gainAtOnce = 150
 
 // verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
 func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) {
@@ -35,7 +35,10 @@ func (s *Site) verdict(ctx context.Context, v visit) (templates.Verdict, error) 
 	}
 	v.fillVerdict(&verdict, readout)
 	if v.modelStands() {
-		verdict.Gain, err = s.gain(ctx, v, readout, !v.fetches() || len(v.snap.Trials) <= prospectAtOnce)
+		verdict.Gain, err = s.gain(ctx, v, !v.fetches() || len(v.snap.Trials) <= gainAtOnce)
+		if verdict.Gain.Enough && verdict.Next == askNext {
+			verdict.Next = "You could stop here: little is left to gain. Or ask for the next trial."
+		}
 	}
 	return verdict, err
 }
@@ -396,8 +399,11 @@ func (v visit) toDo(readout study.Readout) string {
 	case summary.Trials >= v.snap.Definition.Algorithm.Horizon:
 		return fmt.Sprintf("All %s planned are made. Finish the study, or go on if there is enough to gain.", count(v.snap.Definition.Algorithm.Horizon, "trial", "trials"))
 	}
-	return "Ask for the next trial."
+	return askNext
 }
+
+// askNext is what to do where nothing else is.
+const askNext = "Ask for the next trial."
 
 // watching says how the study goes on, for those who may only look.
 func (v visit) watching(waiting int) string {
@@ -429,8 +435,8 @@ func (v visit) waitingWords(waiting int) string {
 	return text + "."
 }
 
-// gain is how much better it could still get: the best expected value among settings that are probably within the limits.
-func (s *Site) gain(ctx context.Context, v visit, readout study.Readout, now bool) (templates.Gain, error) {
+// gain is how much better it could still get.
+func (s *Site) gain(ctx context.Context, v visit, now bool) (templates.Gain, error) {
 	if !v.modelStands() {
 		return templates.Gain{}, nil
 	}
@@ -440,45 +446,37 @@ func (s *Site) gain(ctx context.Context, v visit, readout study.Readout, now boo
 	if _, missing := v.snap.Compiled().Known(design.Brought{}, "body"); len(missing) > 0 {
 		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}, nil
 	}
-	prospect, err := s.Studies.ProspectOf(ctx, v.snap)
+	gain, err := s.Studies.GainOf(ctx, v.snap)
 	if err != nil {
 		return templates.Gain{}, err
 	}
-	return v.gainOf(prospect, readout.Recommendation), nil
+	return v.gainOf(gain), nil
 }
 
-func (v visit) gainOf(prospect *study.Prospect, recommended *study.Recommendation) templates.Gain {
+// gainOf says what the best may be, and what it would risk to stop.
+func (v visit) gainOf(gain *study.Gain) templates.Gain {
 	d := v.snap.Definition
-	o := d.Objective
-	if prospect == nil {
-		return templates.Gain{Words: "As far as the model knows, no settings have a 90" + thin + "% chance to stay within every limit."}
+	within := "within every limit"
+	if len(d.Constraints) == 0 {
+		within = "possible"
 	}
-	best := v.expected(o.Metric, prospect.Believed)
-	gain := templates.Gain{Best: &best, Settings: settingsLine(d, prospect.Parameters), Many: len(d.Parameters) > 6}
-	if len(d.Constraints) > 0 {
-		gain.Chance = &templates.Value{Text: percent(prospect.FeasibilityProbability), Raw: raw(prospect.FeasibilityProbability)}
+	if gain == nil {
+		return templates.Gain{Words: "As far as the model knows, no settings are " + within + "."}
 	}
-	if recommended == nil {
-		gain.Words = "The best that the model expects among settings with a 90" + thin + "% chance to stay within every limit."
-		if len(d.Constraints) == 0 {
-			gain.Words = "The best that the model expects anywhere."
-		}
-		return gain
+	show := alike((gain.Best.High - gain.Best.Low) / 4)
+	value := func(x float64) templates.Value { return templates.Value{Text: show(x), Raw: raw(x)} }
+	out := templates.Gain{Best: &templates.Range{Low: value(gain.Best.Low), High: value(gain.Best.High), Level: percent(gain.Best.Level), Unit: d.Objective.Unit}}
+	if len(gain.ChanceLeft) == 0 {
+		out.Words = "Nothing is recommended yet, so all of that is left to gain."
+		return out
 	}
-	better := prospect.Mean[o.Metric] - recommended.Mean[o.Metric]
-	if o.Direction == "minimize" {
-		better = -better
+	stop, left := gain.Stop(d.Stop.Target()), gain.ChanceLeft[0]
+	chance := fmt.Sprintf("the chance that more than %s of what is recommended, %s, is left is %s. Stopping now risks up to %s", inPercent(stop.Within)+thin+"%",
+		design.WithUnit(brief(stop.Within*left.Of), d.Objective.Unit, thin), percent(stop.Chance), percent(stop.AtMost))
+	target := inPercent(stop.Risk) + thin + "%."
+	out.Words = capitalised(chance) + "; the target is " + target
+	if out.Enough = stop.Reached; out.Enough {
+		out.Words = "Little is left to gain: " + chance + ", no more than the target of " + target
 	}
-	switch {
-	case better <= 0.05*recommended.SD[o.Metric]:
-		gain.Words = "As far as the model knows, nothing that is probably within the limits is better than what is recommended."
-		if len(d.Constraints) == 0 {
-			gain.Words = "As far as the model knows, nothing is better than what is recommended."
-		}
-	case better < recommended.SD[o.Metric]:
-		gain.Words = "Little is left to gain: " + design.WithUnit(brief(better), o.Unit, thin) + " better than what is recommended, which is less than the model can tell apart."
-	default:
-		gain.Words = "Expected to be " + design.WithUnit(brief(better), o.Unit, thin) + " better than what is recommended."
-	}
-	return gain
+	return out
 }

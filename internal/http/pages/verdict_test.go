@@ -110,13 +110,49 @@ func TestVerdictEqualsTheAPI(t *testing.T) {
 	if strings.Count(verdict, "mark star") != 1 {
 		t.Errorf("%d stars in the verdict", strings.Count(verdict, "mark star"))
 	}
-	// What could still be gained is the posterior at some settings, as the API gives it.
 	_, gain, _ := strings.Cut(verdict, `class="verdict-gain"`)
-	at := regexp.MustCompile(`At x ([0-9]+\.[0-9]+)`).FindStringSubmatch(gain)
-	posterior := s.API("POST", "/studies/"+id+"/posterior", `{"points": [{"x": `+at[1]+`}]}`).Want(200).JSON()
-	want := posterior["metrics"].(map[string]any)["yield"].(map[string]any)["mean"].([]any)[0].(float64)
-	if got := shown(t, gain, "verdict-value"); got < want-0.05 || got > want+0.05 || got < number(t, r, "mean", "yield") {
-		t.Errorf("the best there could be is %v, the API says %v at %s", got, want, at[1])
+	ends := regexp.MustCompile(`<data value="([^"]*)">`).FindAllStringSubmatch(gain, 2)
+	for i, end := range []string{"low", "high"} {
+		if want := strconv.FormatFloat(number(t, state, "gain", "best", end), 'g', -1, 64); ends[i][1] != want {
+			t.Errorf("the best is shown from or to %s, the API says %s", ends[i][1], want)
+		}
+	}
+	if number(t, state, "gain", "best", "level") != 0.9 || !(number(t, state, "gain", "best", "high") >= number(t, r, "mean", "yield")) {
+		t.Errorf("%v, though %v is expected of what is recommended", state["gain"], r["mean"])
+	}
+}
+
+// TestWhenToStop follows the target that the owner sets: the chance of the API is of that share, and held against that risk.
+func TestWhenToStop(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	base := "/studies/" + id
+	if state := s.API("GET", base+"/state", nil).Want(200).JSON(); state["gain"] != nil || state["stop"] != nil {
+		t.Errorf("before a model: gain %v, stop %v", state["gain"], state["stop"])
+	}
+	curve(s, id, 12, 0, "yield", "impurity", "pressure")
+	settled(s, id, 12)
+	usual := s.API("GET", base+"/state", nil).Want(200).JSON()["stop"]
+	if number(t, usual, "within") != 0.01 || number(t, usual, "risk") != 0.05 {
+		t.Errorf("the usual target is %v", usual)
+	}
+	s.API("POST", base+"/reconfigure", `{"stop": {"within": 0.9, "risk": 0.1}, "reason": "a rough answer will do"}`).Want(200)
+	state := s.API("GET", base+"/state", nil).Want(200).JSON()
+	left := state["gain"].(map[string]any)["chance_left"].([]any)[0]
+	stop := state["stop"]
+	if number(t, stop, "within") != 0.9 || number(t, left, "more_than") != 0.9 || number(t, stop, "chance") != number(t, left, "chance") || stop.(map[string]any)["reached"] != true {
+		t.Errorf("stop %v, left %v", stop, left)
+	}
+	verdict := page(s, base+"/parts/verdict")
+	if !strings.Contains(verdict, "Little is left to gain: the chance") || !strings.Contains(verdict, "You could stop here") {
+		t.Errorf("it is not said that the target is reached: %s", verdict)
+	}
+	if form := page(s, base+"/reconfigure"); !strings.Contains(form, `name="stop.within"`) || !strings.Contains(form, `value="90"`) {
+		t.Error("the form does not show the target")
+	}
+	if faults := s.API("POST", base+"/reconfigure", `{"stop": {"risk": 1.5}, "reason": "x"}`).Faults(422); faults["body.stop.risk"] == "" {
+		t.Errorf("a risk of 1.5: %v", faults)
 	}
 }
 

@@ -26,6 +26,7 @@ type Reconfiguration struct {
 	Model            *Model             `json:"model,omitempty"`
 	InputConstraints *[]string          `json:"input_constraints,omitempty"`
 	Unavailable      map[string][]Value `json:"unavailable,omitempty"`
+	Stop             *Stop              `json:"stop,omitempty"`
 	Reason           string             `json:"reason"`
 }
 
@@ -91,6 +92,9 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	}
 	if change.Unavailable != nil {
 		d.Unavailable = change.Unavailable
+	}
+	if change.Stop != nil {
+		d.Stop = change.Stop
 	}
 	return d, faults
 }

@@ -16,7 +16,7 @@ func TestApplyChangesWhatIsNamed(t *testing.T) {
 	stricter, wider, brown := d.Constraints[0], d.Parameters[0], d.RecordedMetrics[0]
 	stricter.Name, stricter.Threshold, wider.High, brown.Unit = "", 0.4, pointer(80.0), "AU"
 	after, faults := Reconfiguration{Parameters: []Parameter{wider}, Constraints: []Constraint{stricter}, RecordedMetrics: []RecordedMetric{brown},
-		Unavailable: map[string][]Value{"catalyst": {TextValue("B")}}}.Apply(d)
+		Unavailable: map[string][]Value{"catalyst": {TextValue("B")}}, Stop: &Stop{Within: 0.02, Risk: 0.1}}.Apply(d)
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
@@ -26,8 +26,8 @@ func TestApplyChangesWhatIsNamed(t *testing.T) {
 	if after.Constraints[2].Threshold != 8 || len(after.Parameters) != 5 || *d.Parameters[0].High != 60 || d.Constraints[0].Threshold != 0.5 {
 		t.Errorf("something else has changed: %+v, before %+v", after, d)
 	}
-	if again, _ := (Reconfiguration{}).Apply(after); len(again.Unavailable["catalyst"]) != 1 {
-		t.Error("what has run out is forgotten by a change that says nothing of it")
+	if again, _ := (Reconfiguration{}).Apply(after); len(again.Unavailable["catalyst"]) != 1 || again.Stop == nil || *again.Stop != (Stop{0.02, 0.1}) {
+		t.Error("what has run out, or when to stop, is forgotten by a change that says nothing of it")
 	}
 	for location, change := range map[string]Reconfiguration{
 		"body.parameters[0].name":         {Parameters: []Parameter{{Name: "pressure"}}},

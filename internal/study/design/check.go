@@ -45,6 +45,7 @@ func (d Definition) Check() (Definition, error) {
 	parametersGood := c.parameters()
 	metricsGood := c.metrics()
 	c.algorithm()
+	c.stop()
 	c.modelWords()
 	c.simulatedLab()
 	if parametersGood {
@@ -120,6 +121,20 @@ func (c *checker) algorithm() {
 	if a.Horizon < 1 || a.Horizon > maxHorizon {
 		c.faults.Add("body.algorithm.horizon", a.Horizon, "must be a whole number of rounds from 1 to %d", maxHorizon)
 	}
+}
+
+func (c *checker) stop() {
+	if c.d.Stop == nil {
+		return
+	}
+	target := c.d.Stop.Target()
+	if !(target.Within > 0 && target.Within <= 1) {
+		c.faults.Add("body.stop.within", target.Within, "must be a share above 0 and at most 1, such as 0.01 for one per cent of the recommended value")
+	}
+	if !(target.Risk > 0 && target.Risk < 1) {
+		c.faults.Add("body.stop.risk", target.Risk, "must be a chance between 0 and 1, such as 0.05")
+	}
+	c.d.Stop = &target
 }
 
 func algorithmNames() []string {

@@ -21,6 +21,8 @@ type Definition struct {
 	Algorithm        Algorithm        `json:"algorithm"`
 	Model            Model            `json:"model"`
 	Seed             uint64           `json:"seed"`
+	// Stop is when little enough is left to gain; absent, the default of Target.
+	Stop *Stop `json:"stop,omitempty"`
 	// Unavailable lists settings that have run out ("out of ligand X"), by parameter.
 	Unavailable map[string][]Value `json:"unavailable,omitempty"`
 	// SimulatedLab names the problem of the simulator that answers instead of a laboratory, "" for a real one.
@@ -85,6 +87,24 @@ type Constraint struct {
 	Context    []string `json:"context,omitempty"`
 	// Sampled: each decision brings the metric's value at every candidate.
 	Sampled bool `json:"sampled,omitempty"`
+}
+
+// Stop says when little enough is left to gain: when more than Within of the recommended value is left with a chance of at most Risk.
+type Stop struct {
+	Within float64 `json:"within"` // share of the recommended value
+	Risk   float64 `json:"risk"`
+}
+
+// Target is the stop in force, one in a hundred with a chance of one in twenty where nothing else is said.
+func (s *Stop) Target() Stop {
+	target := Stop{Within: 0.01, Risk: 0.05}
+	if s != nil && s.Within != 0 {
+		target.Within = s.Within
+	}
+	if s != nil && s.Risk != 0 {
+		target.Risk = s.Risk
+	}
+	return target
 }
 
 // RecordedMetric is kept but not modelled.

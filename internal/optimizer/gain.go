@@ -1,0 +1,253 @@
+package optimizer
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"headroom/internal/optimizer/search"
+)
+
+// Gain is the best value of the objective within the limits, as a random variable, in metric units:
+//
+//	f* = max { f(x) : g_j(x) ≤ 0 for all j }
+//
+// over all x that may be chosen, f and g being draws from the posterior.
+type Gain struct {
+	Low, High float64 // the central interval that holds f* with probability Level
+	Level     float64
+	// Feasible is the probability that some place is within every limit; Low and High are of the draws in which there is one.
+	Feasible float64
+	// Left are, for each share asked for, the probability that f* is better than f at the recommended place by more than that share of Unit; nil where nothing is recommended.
+	Left []ChanceLeft
+	// Unit is the size of the recommended place's posterior mean where that and all readings of the objective are of one sign, else, as the scale's 0 is then
+	// no measure of size, the distance from the least reading to the largest.
+	Unit float64
+}
+
+// ChanceLeft is the probability that more than a share is left to gain, as the draws have it, and what it is at most: the upper end of the one-sided 95 % confidence interval
+// (Clopper and Pearson, 1934) that so many draws leave.
+type ChanceLeft struct{ MoreThan, Chance, AtMost float64 }
+
+// chanceLeft is that of so many draws.
+func chanceLeft(share float64, more int) ChanceLeft {
+	left := ChanceLeft{share, float64(more) / draws, 1}
+	if more < draws {
+		left.AtMost = distuv.Beta{Alpha: float64(more) + 1, Beta: float64(draws - more)}.Quantile(0.95)
+	}
+	return left
+}
+
+// gainLevel is the probability of the interval.
+const gainLevel = 0.9
+
+// Gain draws functions from the posterior (see paths) and takes the best place of each: among a finite set of promising places, and on a continuous space from there
+// up hill. ok is false before every metric has a reading and a scale,
+// and where no draw has a place within the limits. The standard error of a probability p is √(p(1 − p)/256). The error is that of ctx.
+func (s *State) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
+	for i, m := range s.display.era.models {
+		if !s.scaled(m) || len(s.told(i)) == 0 {
+			return Gain{}, false, nil
+		}
+	}
+	recommended, err := s.Recommendation(ctx)
+	if err != nil {
+		return Gain{}, false, err
+	}
+	at, err := s.contendersForBest(ctx, known, recommended)
+	if err != nil || len(at) == 0 {
+		return Gain{}, false, err
+	}
+	drawn, err := s.drawPaths(ctx, at, known)
+	if err != nil {
+		return Gain{}, false, err
+	}
+	best, err := drawn.bests(ctx)
+	if err != nil {
+		return Gain{}, false, err
+	}
+	t := s.display.era.transforms[0]
+	var found, left []float64
+	for i, reward := range best {
+		if math.IsInf(reward, -1) {
+			continue
+		}
+		value := t.metric(reward - t.shift)
+		found = append(found, value)
+		if recommended > 0 {
+			left = append(left, t.sign*(value-t.metric(drawn.values[0][i][0]-t.shift)))
+		}
+	}
+	if len(found) == 0 {
+		return Gain{}, false, nil
+	}
+	slices.Sort(found)
+	gain = Gain{Level: gainLevel, Low: quantile(found, (1-gainLevel)/2), High: quantile(found, (1+gainLevel)/2), Feasible: float64(len(found)) / draws}
+	if recommended > 0 {
+		if gain.Unit, err = s.unit(ctx, recommended); err != nil {
+			return Gain{}, false, err
+		}
+		for _, share := range shares {
+			more := 0
+			for _, l := range left {
+				if l > share*gain.Unit {
+					more++
+				}
+			}
+			gain.Left = append(gain.Left, chanceLeft(share, more))
+		}
+	}
+	return gain, true, nil
+}
+
+// quantile of sorted values, with the weights of their expected ranks (type 6 of Hyndman and Fan, 1996).
+func quantile(sorted []float64, p float64) float64 {
+	rank := p*float64(len(sorted)+1) - 1
+	below := min(max(int(math.Floor(rank)), 0), len(sorted)-1)
+	above := min(below+1, len(sorted)-1)
+	part := min(max(rank-float64(below), 0), 1)
+	return sorted[below] + part*(sorted[above]-sorted[below])
+}
+
+// unit is what shares of a gain are shares of: see Gain.
+func (s *State) unit(ctx context.Context, recommended int) (float64, error) {
+	beliefs, err := s.Posterior(ctx, []Place{s.placeOf(recommended)})
+	if err != nil {
+		return 0, err
+	}
+	objective := s.cfg.Objective.Metric
+	least, most := beliefs[objective].Mean[0], beliefs[objective].Mean[0]
+	for _, round := range s.told(objective) {
+		value := s.history.Rounds[round-1].Readings[objective].Value
+		least, most = min(least, value), max(most, value)
+	}
+	if least > 0 || most < 0 {
+		return math.Abs(beliefs[objective].Mean[0]), nil
+	}
+	return most - least, nil
+}
+
+// How many places a draw is looked at in, at first: some spread over the space, those played, and those that promise most, up to so many of each.
+const (
+	spreadPlaces    = 48
+	playedPlaces    = 96
+	promisingPlaces = 128
+)
+
+// optimism is how many standard deviations better than expected a place is thought of.
+const optimism = 2
+
+// contendersForBest are places where the best of a draw may lie; what is recommended is the first. They are, of all that may be chosen those that promise
+// most where everything comes out well by optimism, of those played likewise, and some spread over the space. Few are enough to be all.
+func (s *State) contendersForBest(ctx context.Context, known Known, recommended int) ([]Place, error) {
+	var first, played, others []Place
+	if recommended > 0 {
+		first = []Place{s.placeOf(recommended)}
+	}
+	for _, r := range s.history.Rounds {
+		if s.arms == nil || s.cfg.Space.available(r.Arm) {
+			played = append(played, Place{r.Point, r.Arm})
+		}
+	}
+	if s.arms == nil {
+		others = s.placesOf(s.overhanging(screenPoints, s.cfg.Seed), nil)
+	} else {
+		others = s.allowedArms()
+	}
+	at := slices.Concat(first, others[:min(spreadPlaces, len(others))])
+	for _, some := range []struct {
+		of   []Place
+		most int
+	}{{played, playedPlaces}, {others, promisingPlaces}} {
+		best, err := s.mostPromising(ctx, some.of, known, some.most)
+		if err != nil {
+			return nil, err
+		}
+		at = append(at, best...)
+	}
+	listed := map[string]bool{}
+	return slices.DeleteFunc(at, func(p Place) bool {
+		name := string(bitsOf(p.U))
+		again := listed[name]
+		listed[name] = true
+		return again
+	}), nil
+}
+
+// allowedArms are the candidates that may be chosen.
+func (s *State) allowedArms() []Place {
+	var at []Place
+	for i, place := range s.arms.places {
+		if s.cfg.Space.available(i) {
+			at = append(at, place)
+		}
+	}
+	return at
+}
+
+// mostPromising are at most so many places, in their order, that promise most: a reward optimism standard deviations above its mean where no cost as far below its own is beyond
+// its limit, else the smallest such excess.
+func (s *State) mostPromising(ctx context.Context, at []Place, known Known, most int) ([]Place, error) {
+	if len(at) <= most {
+		return at, nil
+	}
+	estimates, err := s.estimate(ctx, s.display, at, known.at(at))
+	if err != nil {
+		return nil, err
+	}
+	scores, order := make([]search.Score, len(at)), make([]int, len(at))
+	for i := range at {
+		order[i] = i
+		worst := 0.0
+		for k := 1; k < len(estimates); k++ {
+			worst = max(worst, estimates[k].Mean[i]-s.margin(k)-optimism*estimates[k].SD[i])
+		}
+		scores[i] = search.Score{Allowed: worst == 0, Value: -worst}
+		if worst == 0 {
+			scores[i].Value = estimates[0].Mean[i] + optimism*estimates[0].SD[i]
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return byScore(climber{score: scores[a]}, climber{score: scores[b]}) })
+	order = order[:most]
+	slices.Sort(order)
+	some := make([]Place, most)
+	for n, i := range order {
+		some[n] = at[i]
+	}
+	return some, nil
+}
+
+// bests are the largest rewards within the limits, draw by draw, −∞ where there is none.
+func (p *paths) bests(ctx context.Context) ([]float64, error) {
+	best := make([]float64, draws)
+	return best, inShares(draws, func(i int) (err error) {
+		best[i], err = p.best(ctx, i)
+		return err
+	})
+}
+
+// pollsOfDraw is what the way up hill in a draw may cost, for each parameter: most of it is gained by the first few steps.
+const pollsOfDraw = 20
+
+// best is the largest reward within the limits of draw i, −∞ where there is none.
+func (p *paths) best(ctx context.Context, i int) (float64, error) {
+	s := p.state
+	top := leaders(p.at, p.scores(i), 1)[0]
+	if s.arms == nil {
+		problem := search.Problem{Axes: s.cfg.Space.axes(), Settle: s.cfg.Space.Settle, Score: p.scorer(ctx, i)}
+		var err error
+		if _, top.score, err = problem.Polish(top.u, top.score, s.spacing()/2, s.spacing()/64, pollsOfDraw*len(top.u), s.cfg.Seed); err != nil {
+			return 0, err
+		}
+	}
+	return reward(top.score), nil
+}
+
+func reward(score search.Score) float64 {
+	if !score.Allowed {
+		return math.Inf(-1)
+	}
+	return score.Value
+}

@@ -1,0 +1,300 @@
+package optimizer
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// gained is what could be gained from a state on.
+func gained(t *testing.T, s *State, shares ...float64) Gain {
+	t.Helper()
+	gain, ok, err := s.Gain(background, Known{}, shares...)
+	if err != nil || !ok {
+		t.Fatalf("%v %v", ok, err)
+	}
+	return gain
+}
+
+// apartArms is a study of candidates so far apart that nothing is learned of one from another, the first of which was read: its reward is 0 and its cost −1.
+func apartArms(t *testing.T, arms int, change func(*Config)) *State {
+	t.Helper()
+	cfg := plain(t, 1, 1, func(c *Config) {
+		for i := range arms {
+			c.Space.Arms = append(c.Space.Arms, []float64{float64(i) / float64(arms)})
+		}
+		for i := range c.Metrics {
+			c.Metrics[i].Kernel.Lengthscales, c.Metrics[i].Lambda = []float64{1e-3}, 1e-6
+		}
+		if change != nil {
+			change(c)
+		}
+	}, `{}`)
+	readings := []Reading{{Told: true, Revealed: 1}, {Told: true, Value: -1, Revealed: 1}}
+	return mustReplay(t, cfg, &History{Rounds: []Round{{Point: cfg.Space.Arms[0], Arm: 0, Suggested: true, Readings: readings[:len(cfg.Metrics)]}}})
+}
+
+// TestGainOfOneUnknownCandidate: beside a known candidate of reward 0 within the limit there is one whose reward and cost are standard normal. So the best is above r > 0 with
+// probability ½(1 − Φ(r)), and above 0 with ¼.
+func TestGainOfOneUnknownCandidate(t *testing.T) {
+	t.Parallel()
+	gain := gained(t, apartArms(t, 2, nil), 0.001)
+	if gain.Feasible != 1 || math.Abs(gain.Low) > 0.01 || gain.Level != 0.9 {
+		t.Errorf("%+v; the known candidate is within the limit, and the lowest there is", gain)
+	}
+	if want := distuv.UnitNormal.Quantile(0.9); math.Abs(gain.High-want) > 0.4 { // P(f* > r) = 0.05
+		t.Errorf("the best may be %g, want %g", gain.High, want)
+	}
+	if chance := gain.Left[0].Chance; math.Abs(chance-0.25) > 0.08 {
+		t.Errorf("the chance that something is left is %g, want ¼", chance)
+	}
+}
+
+// TestGainIsTheLargestOfManyNormals: of n independent standard normal rewards without a limit in the way, the p-quantile of the largest is Φ⁻¹(p^{1/n}).
+func TestGainIsTheLargestOfManyNormals(t *testing.T) {
+	t.Parallel()
+	const n = 20
+	state := apartArms(t, n+1, func(c *Config) { c.Costs, c.Metrics = nil, c.Metrics[:1] })
+	gain := gained(t, state)
+	for p, is := range map[float64]float64{0.05: gain.Low, 0.95: gain.High} {
+		if want := distuv.UnitNormal.Quantile(math.Pow(p, 1./n)); math.Abs(is-want) > 0.3 {
+			t.Errorf("%g of the draws are below %g, want %g", p, is, want)
+		}
+	}
+}
+
+// TestGainOfAKnownTable: where every candidate has been read without noise, the best is known, and nothing is left.
+func TestGainOfAKnownTable(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 2, 1, func(c *Config) {
+		c.Space.Arms = candidates(30, 2)
+		for i := range c.Metrics {
+			c.Metrics[i].Lambda = 1e-8
+		}
+	}, `{}`)
+	h := amongArms(cfg, played(cfg, 30, 2))
+	best := math.Inf(-1)
+	for i := range h.Rounds {
+		r := &h.Rounds[i]
+		r.Arm, r.Point = i, cfg.Space.Arms[i]
+		if r.Readings[1].Value <= cfg.Costs[0].Threshold {
+			best = max(best, r.Readings[0].Value)
+		}
+	}
+	gain := gained(t, mustReplay(t, cfg, h), 0.01)
+	if math.Abs(gain.Low-best) > 1e-3 || math.Abs(gain.High-best) > 1e-3 || gain.Feasible != 1 || gain.Left[0].Chance != 0 {
+		t.Errorf("%+v, want %g for certain", gain, best)
+	}
+}
+
+// TestPathsAreThePosterior: over the draws, values at the places drawn at have the posterior's means and standard deviations, and so, to what is lost between them, have others.
+func TestPathsAreThePosterior(t *testing.T) {
+	t.Parallel()
+	cfg, h := hill(t, nil)
+	h.Rounds = h.Rounds[:12]
+	state := mustReplay(t, cfg, h)
+	at := sure(state.contendersForBest(background, Known{}, 1))
+	p := sure(state.drawPaths(background, at, Known{}))
+	some := append(at[:20:20], asPlaces(candidates(20, 2))...)
+	estimates := sure(state.estimate(background, state.display, some, nil))
+	row, values := make([]float64, p.longest()), make([]float64, 2)
+	for n, place := range some {
+		var drawn [2][]float64
+		for i := range draws {
+			for m := range p.of {
+				p.follow(&p.of[m], i, place.U, row, values)
+			}
+			for k, v := range values {
+				drawn[k] = append(drawn[k], v)
+				if n < 20 && math.Abs(v-p.values[k][i][n]) > 1e-3 {
+					t.Fatalf("draw %d of target %d is %g at a place where it was drawn as %g", i, k, v, p.values[k][i][n])
+				}
+			}
+		}
+		for k, e := range estimates {
+			mean, sd := stat.MeanStdDev(drawn[k], nil)
+			if math.Abs(mean-e.Mean[n]) > 4*e.SD[n]/16+1e-9 || math.Abs(sd-e.SD[n]) > 0.25*e.SD[n]+1e-9 {
+				t.Errorf("target %d at %v: %g ± %g, want %g ± %g", k, place.U, mean, sd, e.Mean[n], e.SD[n])
+			}
+		}
+	}
+}
+
+// TestClimbingADrawNeverLowersIt, and raises some.
+func TestClimbingADrawNeverLowersIt(t *testing.T) {
+	t.Parallel()
+	cfg, h := hill(t, nil)
+	state := mustReplay(t, cfg, h)
+	at := sure(state.contendersForBest(background, Known{}, 1))
+	p := sure(state.drawPaths(background, at, Known{}))
+	best, raised := sure(p.bests(background)), 0
+	for i, value := range best {
+		before := reward(leaders(at, p.scores(i), 1)[0].score)
+		if value < before {
+			t.Fatalf("draw %d has %g at its best, and %g among the places it was drawn at", i, value, before)
+		}
+		if value > before {
+			raised++
+		}
+	}
+	if raised < draws/2 {
+		t.Errorf("%d of %d draws were raised between the places they were drawn at", raised, draws)
+	}
+}
+
+// TestGainIsTheSameExtended as replayed, to the last bit, with hyperparameters drawn around fitted ones.
+func TestGainIsTheSameExtended(t *testing.T) {
+	t.Parallel()
+	cfg, h := hill(t, adaptive)
+	before := &History{Rounds: h.Rounds[:20]}
+	_, before = fitted(t, cfg, before)
+	whole := &History{Rounds: h.Rounds, Fits: before.Fits}
+	extended := sure(mustReplay(t, cfg, before).Extend(background, whole))
+	a, b := gained(t, extended, 0.01), gained(t, mustReplay(t, cfg, whole), 0.01)
+	if !cmp.Equal(a, b) {
+		t.Errorf("%+v extended, %+v replayed", a, b)
+	}
+}
+
+// TestGainKnowsNoUnits: with the objective and its limit in thousandths, the interval is a thousand times as wide and the chance is the same.
+func TestGainKnowsNoUnits(t *testing.T) {
+	t.Parallel()
+	of := func(unit float64) Gain {
+		cfg, h := hill(t, func(c *Config) { adaptive(c) })
+		cfg.Costs[0].Threshold *= unit
+		for i := range h.Rounds {
+			for m := range h.Rounds[i].Readings {
+				h.Rounds[i].Readings[m].Value *= unit
+			}
+		}
+		state, _ := fitted(t, cfg, h)
+		return gained(t, state, 0.01)
+	}
+	a, b := of(1), of(1024)
+	near := func(x, y float64) bool { return math.Abs(x-y) < 1e-6*(math.Abs(x)+1e-3) }
+	if !near(a.Low, b.Low/1024) || !near(a.High, b.High/1024) || !near(a.Unit, b.Unit/1024) || a.Left[0] != b.Left[0] {
+		t.Errorf("%+v, and a thousand times as large %+v", a, b)
+	}
+}
+
+// TestGainIsOfTheRecommendedValue: shares are of its size, or, where readings lie on both sides of 0, of their span.
+func TestGainIsOfTheRecommendedValue(t *testing.T) {
+	t.Parallel()
+	for _, shift := range []float64{-50, 0, 50} {
+		cfg, h := hill(t, adaptive)
+		least, most := math.Inf(1), math.Inf(-1)
+		for i := range h.Rounds {
+			h.Rounds[i].Readings[0].Value += shift
+			least, most = min(least, h.Rounds[i].Readings[0].Value), max(most, h.Rounds[i].Readings[0].Value)
+		}
+		state, _ := fitted(t, cfg, h)
+		round := sure(state.Recommendation(background))
+		want := math.Abs(sure(state.Posterior(background, []Place{state.placeOf(round)}))[0].Mean[0])
+		if shift == 0 {
+			want = most - least
+		}
+		if gain := gained(t, state, 0.01); math.Abs(gain.Unit-want) > 1e-9 {
+			t.Errorf("shifted by %g shares are of %g, want %g", shift, gain.Unit, want)
+		}
+	}
+}
+
+// TestChanceLeftIsBounded: with none of n draws the bound is 1 − 0.05^{1/n}, with all of them 1, and it is where so few draws are found with a probability of 5 %.
+func TestChanceLeftIsBounded(t *testing.T) {
+	t.Parallel()
+	if none, all := chanceLeft(0.01, 0), chanceLeft(0.01, draws); math.Abs(none.AtMost-(1-math.Pow(0.05, 1./draws))) > 1e-9 || none.Chance != 0 || all.AtMost != 1 || all.Chance != 1 {
+		t.Errorf("none %+v, all %+v", none, all)
+	}
+	some := chanceLeft(0.01, 7)
+	if p := (distuv.Binomial{N: draws, P: some.AtMost}).CDF(7); math.Abs(p-0.05) > 1e-6 {
+		t.Errorf("7 draws or fewer have a probability of %g at the bound %g, want 0.05", p, some.AtMost)
+	}
+}
+
+// TestGainHasTheTailsOfTheFit: a draw of a model with ν degrees of freedom is scaled by τ, τ⁻² having mean 1.
+func TestGainHasTheTailsOfTheFit(t *testing.T) {
+	t.Parallel()
+	cfg, h := hill(t, adaptive)
+	state, _ := fitted(t, cfg, h)
+	sum, widest := 0.0, 0.0
+	for _, scale := range state.scales(0) {
+		sum += 1 / (scale * scale) / draws
+		widest = max(widest, scale)
+	}
+	if math.Abs(sum-1) > 0.15 || widest < 2 {
+		t.Errorf("mean of 1/τ² %g, want 1; largest τ %g", sum, widest)
+	}
+}
+
+// TestGainOfNothing: where no draw has a place within the limits, and before a metric has a reading, there is nothing to say.
+func TestGainOfNothing(t *testing.T) {
+	t.Parallel()
+	cfg, h := hill(t, nil)
+	cfg.Costs[0].Threshold = -9
+	if gain, ok, err := mustReplay(t, cfg, h).Gain(background, Known{}, 0.01); ok || err != nil {
+		t.Errorf("%+v %v, though nothing is within the limit", gain, err)
+	}
+	cfg, h = hill(t, nil)
+	for i := range h.Rounds {
+		h.Rounds[i].Readings[1].Told = false
+	}
+	if gain, ok, err := mustReplay(t, cfg, h).Gain(background, Known{}, 0.01); ok || err != nil {
+		t.Errorf("%+v %v, though the cost was never read", gain, err)
+	}
+}
+
+// TestGainIsOfTheTrueLimit: a margin is the algorithm's, and changes nothing of what could be gained; a limit known beforehand leaves no doubt.
+func TestGainIsOfTheTrueLimit(t *testing.T) {
+	t.Parallel()
+	cfg, h := hill(t, nil)
+	plainly := gained(t, mustReplay(t, cfg, h), 0.01)
+	cfg, h = hill(t, nil)
+	cfg.Costs[0].Margin = 0.1
+	if wary := gained(t, mustReplay(t, cfg, h), 0.01); math.Abs(wary.High-plainly.High) > 1e-9 {
+		t.Errorf("%+v with a margin, %+v without", wary, plainly)
+	}
+	cfg, h = hill(t, func(c *Config) {
+		c.Metrics, c.Costs[0].Metric, c.Costs[0].Knowledge = c.Metrics[:1], -1, Given
+		c.Metrics[0].Kernel.Name, c.Metrics[0].Kernel.Lengthscales, c.Metrics[0].Lambda = "se", []float64{1, 1}, 1e-6
+	})
+	for i := range h.Rounds {
+		h.Rounds[i].Costs, h.Rounds[i].Readings = []float64{h.Rounds[i].Point[0]}, h.Rounds[i].Readings[:1]
+	}
+	known, ok, err := mustReplay(t, cfg, h).Gain(background, Known{At: func(_ int, u []float64) float64 { return u[0] }}, 0.01)
+	if want := 1 - 4*0.15*0.15; err != nil || !ok || math.Abs(known.Low-want) > 0.01 || math.Abs(known.High-want) > 0.01 {
+		t.Errorf("%+v, want %g, the reward where the limit runs", known, want)
+	}
+}
+
+// hill is a study of two parameters: the reward rises to a peak at (0.7, 0.4), the cost from left to right, its limit running through x = 0.55.
+func hill(t *testing.T, change func(*Config)) (*Config, *History) {
+	t.Helper()
+	cfg := plain(t, 2, 1, change, `{}`)
+	cfg.Costs[0].Threshold = 0.55
+	h := &History{}
+	for i := range 5 {
+		for j := range 5 {
+			x, y := float64(i)/4, float64(j)/4
+			h.Rounds = append(h.Rounds, Round{Point: []float64{x, y}, Arm: -1, Suggested: true, Readings: []Reading{
+				{Told: true, Value: 1 - 4*(x-0.7)*(x-0.7) - 2*(y-0.4)*(y-0.4), Revealed: len(h.Rounds) + 1},
+				{Told: true, Value: x, Revealed: len(h.Rounds) + 1}}})
+		}
+	}
+	return cfg, h
+}
+
+// TestReadingsScatterMoreThanTheFunction: a reading has the function's uncertainty and its own noise, in the metric's units.
+func TestReadingsScatterMoreThanTheFunction(t *testing.T) {
+	t.Parallel()
+	cfg, h := hill(t, nil)
+	state := mustReplay(t, cfg, h)
+	belief := sure(state.Posterior(background, []Place{{U: []float64{0.33, 0.6}, Arm: -1}}))[0]
+	model := state.Models()[0]
+	want := math.Sqrt(belief.SD[0]*belief.SD[0] + model.Lambda*model.Scale*model.Scale)
+	if math.Abs(belief.ReadingSD[0]-want) > 1e-12 || !(belief.ReadingSD[0] > belief.SD[0]) {
+		t.Errorf("a reading scatters by %g, the function by %g; want %g", belief.ReadingSD[0], belief.SD[0], want)
+	}
+}

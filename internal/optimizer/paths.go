@@ -1,0 +1,391 @@
+package optimizer
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/fit"
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/search"
+)
+
+// draws is how many functions are drawn of each metric.
+const draws = 256
+
+// paths are functions drawn from the posterior: exactly, and jointly, at a finite set Z of places, and between them the mean of the process given the readings and the values
+// drawn there. With c(·, ·) the posterior covariance, A = k(X, X) + Λ, and L Lᵀ = c(Z, Z) + ε,
+//
+//	f(Z) = μ(Z) + τ L ξ,   f(x) = μ(x) + c(x, Z) w,   w = τ L⁻ᵀ ξ,   c(x, Z) w = k(x, Z) w − k(x, X) A⁻¹ k(X, Z) w,
+//
+// ξ being normal, and τ² = ν/χ²_ν, one for each metric and draw, where predictions are Student-t with ν degrees of freedom, else τ = 1. So a path is the sum of n + |Z| kernels, as a
+// posterior mean is of n. (Wilson, Borovitskiy, Terenin, Mostowsky, Deisenroth: Pathwise Conditioning of Gaussian Processes, 2021, with the process at Z in place of random features,
+// which not every kernel has.) ξ belongs to the place and τ to the draw, not to the study's version: what is made of the draws changes as the posterior does, and not by chance.
+type paths struct {
+	state  *State
+	known  Known
+	at     []Place       // Z
+	values [][][]float64 // per target, draw and place of Z: see level
+	of     []path
+}
+
+// path are the functions drawn of one metric, in turn from each of some sets of hyperparameters: which are the true ones is not known.
+type path struct {
+	targets []int
+	kernel  Kernel
+	sets    []pathSet
+}
+
+// pathSet are the functions drawn with one set of hyperparameters.
+type pathSet struct {
+	data    *gp.Data
+	answers [][]float64    // per target: z = L⁻¹ y
+	points  *kernel.Inputs // X, then Z
+	means   [][]float64    // per target: A⁻¹ y
+	weights [][]float64    // per draw of the set: −A⁻¹ k(X, Z) w, then w
+}
+
+// drawPaths draws functions of every metric at places.
+func (s *State) drawPaths(ctx context.Context, at []Place, known Known) (*paths, error) {
+	p := &paths{state: s, known: known, at: at, values: make([][][]float64, len(s.targets))}
+	given := s.givenEstimates(s.display, at, known.at(at))
+	of := make([]*path, len(s.cfg.Metrics))
+	for k, t := range s.targets {
+		p.values[k] = matrix(draws, len(at))
+		if t.metric < 0 {
+			for i := range p.values[k] {
+				for n, mean := range given[k].Mean {
+					p.values[k][i][n] = mean - s.margin(k)
+				}
+			}
+			continue
+		}
+		if of[t.metric] == nil {
+			of[t.metric] = &path{}
+		}
+		of[t.metric].targets = append(of[t.metric].targets, k)
+	}
+	for metric, path := range of {
+		if path == nil {
+			continue
+		}
+		if err := p.draw(ctx, path, metric); err != nil {
+			return nil, err
+		}
+		p.of = append(p.of, *path)
+	}
+	return p, nil
+}
+
+// margin is what target k lies above its value at the true limit.
+func (s *State) margin(k int) float64 {
+	if s.targets[k].metric < 0 {
+		return s.cfg.Costs[s.targets[k].cost].Margin
+	}
+	return s.display.era.transforms[k].margin
+}
+
+// draw draws the functions of one metric.
+func (p *paths) draw(ctx context.Context, of *path, metric int) error {
+	s := p.state
+	src, err := s.byRows(ctx, s.display, &s.display.sources[s.display.sourceOf[of.targets[0]]])
+	if err != nil {
+		return err
+	}
+	of.kernel = src.kernel
+	if of.sets, err = s.pathSets(ctx, src, of.targets); err != nil {
+		return err
+	}
+	xi, scales := p.normals(metric), s.scales(metric)
+	return inShares(len(of.sets), func(h int) error { return p.drawSet(ctx, of, h, xi, scales) })
+}
+
+// pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come from a fit to few readings, with some drawn around them.
+func (s *State) pathSets(ctx context.Context, src *source, targets []int) ([]pathSet, error) {
+	fitted := pathSet{data: src.data}
+	for _, k := range targets {
+		fitted.answers = append(fitted.answers, src.z[slices.Index(src.targets, k)])
+	}
+	models, err := s.modelsAround(s.targets[targets[0]].metric, src)
+	if err != nil || len(models) == 0 {
+		return []pathSet{fitted}, err
+	}
+	var sets []pathSet
+	for _, m := range models {
+		set, err := s.regressed(ctx, src, m, targets)
+		if err != nil {
+			set = fitted // such hyperparameters cannot be computed with
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+// hyperparameterSets is how many sets of hyperparameters are drawn, and fewHyperparameters up to how many readings: with more they are known well enough.
+const (
+	hyperparameterSets = 16
+	fewHyperparameters = 150
+)
+
+// modelsAround are models of a metric with hyperparameters drawn from their posterior; none where they are not fitted or known well.
+func (s *State) modelsAround(metric int, src *source) ([]metricModel, error) {
+	m := s.display.era.models[metric]
+	if !m.fitted || !s.fittable(metric) || src.group == nil || len(src.rounds) != src.data.Len() || src.arrived > fewHyperparameters {
+		return nil, nil
+	}
+	f := FittedMetric{Centre: m.centre, Scale: m.scale, Warp: m.warp, Lambda: m.lambda / m.inflation, Settings: m.noise.listed(), Wrong: m.noise.contradicted()}
+	problem := s.fitProblem(metric, src.rounds, f)
+	random := rand.New(rand.NewPCG(s.cfg.Seed, hyperparameterStream+uint64(metric)))
+	drawn, err := fit.Around(problem, hyperparameterSets, random.NormFloat64)
+	var models []metricModel
+	for _, d := range drawn {
+		next := m
+		next.take(FittedMetric{Lengthscales: d.Lengthscales, Lambda: d.Lambda, Variance: d.Variance, Interaction: d.Interaction,
+			Warp: m.warp, Inflation: m.inflation, Freedom: m.freedom}, s.cfg.Metrics[metric])
+		models = append(models, next)
+	}
+	return models, err
+}
+
+// regressed regresses the source's readings with another model.
+func (s *State) regressed(ctx context.Context, src *source, m metricModel, targets []int) (set pathSet, err error) {
+	function, err := s.function(m.kernel)
+	if err != nil {
+		return set, err
+	}
+	order := slices.Clone(src.group.order[:src.arrived])
+	for i, a := range order {
+		order[i].lambda = s.readingLambda(a.round, s.history.Rounds[a.round-1].Readings[s.targets[targets[0]].metric], m)
+	}
+	set.data = gp.NewData(function, s.inputWidth(m.kernel))
+	if err := s.appendRounds(ctx, set.data, m.kernel, order); err != nil {
+		return set, err
+	}
+	for _, k := range targets {
+		set.answers = append(set.answers, set.data.Whiten(nil, s.display.era.answers[k].items[:src.arrived]))
+	}
+	return set, nil
+}
+
+// drawSet draws every draw that falls to one set of hyperparameters.
+func (p *paths) drawSet(ctx context.Context, of *path, h int, xi [][]float64, scales []float64) error {
+	s, set := p.state, &of.sets[h]
+	Z := s.inputs(of.kernel, p.at)
+	root, err := rootOf(ctx, set.data, Z)
+	if err != nil {
+		return err
+	}
+	means, err := set.data.MeanMany(ctx, Z, set.answers)
+	if err != nil {
+		return err
+	}
+	var w [][]float64
+	for i := h; i < draws; i += len(of.sets) {
+		w = append(w, xi[i])
+		for n := range p.at {
+			deviation := scales[i] * factor.Dot(root.Row(n), xi[i])
+			for t, k := range of.targets {
+				p.values[k][i][n] = means[t][n] + s.display.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+			}
+		}
+		if err := checkpoint.Reach(ctx); err != nil {
+			return err
+		}
+	}
+	if s.arms != nil {
+		return nil
+	}
+	if err := root.SolveUpperMany(ctx, w); err != nil {
+		return err
+	}
+	for i := range w {
+		for n := range w[i] {
+			w[i][n] *= scales[h+i*len(of.sets)]
+		}
+	}
+	return set.weigh(ctx, Z, w)
+}
+
+// weigh makes weights of w.
+func (set *pathSet) weigh(ctx context.Context, Z *kernel.Inputs, w [][]float64) error {
+	data := set.data
+	for _, z := range set.answers {
+		set.means = append(set.means, data.Backward(z))
+	}
+	set.points = data.Inputs().Prefix(data.Len())
+	for n := range Z.Len() {
+		set.points.Append(Z.Row(n))
+	}
+	set.weights = matrix(len(w), data.Len())
+	row := make([]float64, Z.Len())
+	for r := range data.Len() {
+		data.Kernel().Row(row, data.Inputs().Row(r), Z)
+		for i := range w {
+			set.weights[i][r] = -factor.Dot(row, w[i])
+		}
+	}
+	if err := data.Factor().SolveLowerMany(ctx, set.weights); err != nil {
+		return err
+	}
+	if err := data.Factor().SolveUpperMany(ctx, set.weights); err != nil {
+		return err
+	}
+	for i := range w {
+		set.weights[i] = append(set.weights[i], w[i]...)
+	}
+	return nil
+}
+
+// rootOf is L with L Lᵀ = c(X, X) + ε, ε being the least power of a hundred from 1e-10 of the largest variance on with which there is one.
+func rootOf(ctx context.Context, d *gp.Data, X *kernel.Inputs) (*factor.Cholesky, error) {
+	covariance, err := d.Covariance(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	largest := math.SmallestNonzeroFloat64
+	for i, row := range covariance {
+		largest = max(largest, row[i])
+	}
+	added := 0.0
+	for more := 1e-10 * largest; ; more *= 100 {
+		for i, row := range covariance {
+			row[i] += more - added
+		}
+		added = more
+		root := new(factor.Cholesky)
+		if err := root.AppendRows(ctx, covariance); !errors.Is(err, factor.ErrNotPositiveDefinite) {
+			return root, err
+		}
+	}
+}
+
+// inShares does n pieces of work beside each other on all cores.
+func inShares(n int, piece func(i int) error) error {
+	work, shares := cores.New(), cores.Count()
+	for share := range shares {
+		work.Go(func() error {
+			for i := share; i < n; i += shares {
+				if err := piece(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return work.Wait()
+}
+
+// matrix returns rows×columns zeros in one piece.
+func matrix(rows, columns int) [][]float64 {
+	memory, m := make([]float64, rows*columns), make([][]float64, rows)
+	for i := range m {
+		m[i] = memory[i*columns : (i+1)*columns : (i+1)*columns]
+	}
+	return m
+}
+
+// gainStream keeps these draws apart from others of the same seed.
+const (
+	gainStream           = 0x6761696e00
+	hyperparameterStream = 0x6879706572
+)
+
+// normals are ξ of one metric, per draw and place.
+func (p *paths) normals(metric int) [][]float64 {
+	xi := matrix(draws, len(p.at))
+	for n, place := range p.at {
+		name := fnv.New64a()
+		name.Write(bitsOf(place.U))
+		random := rand.New(rand.NewPCG(p.state.cfg.Seed^name.Sum64(), gainStream+uint64(metric)))
+		for i := range xi {
+			xi[i][n] = random.NormFloat64()
+		}
+	}
+	return xi
+}
+
+// scales are τ of one metric, per draw.
+func (s *State) scales(metric int) []float64 {
+	random := rand.New(rand.NewPCG(s.cfg.Seed, gainStream+uint64(metric)))
+	scales := make([]float64, draws)
+	freedom := s.display.era.models[metric].freedom
+	for i := range scales {
+		scales[i] = 1
+		if u := random.Float64(); freedom > 0 {
+			scales[i] = math.Sqrt(freedom / distuv.ChiSquared{K: freedom}.Quantile(u))
+		}
+	}
+	return scales
+}
+
+// score judges a place by the targets' values there: it is allowed where every limit holds.
+func score(values []float64) search.Score {
+	for _, g := range values[1:] {
+		if g > 0 {
+			return search.Score{Value: math.Inf(-1)}
+		}
+	}
+	return search.Score{Allowed: true, Value: values[0]}
+}
+
+// scores judges the places of Z by draw i.
+func (p *paths) scores(i int) []search.Score {
+	scores, values := make([]search.Score, len(p.at)), make([]float64, len(p.values))
+	for n := range scores {
+		for k := range p.values {
+			values[k] = p.values[k][i][n]
+		}
+		scores[n] = score(values)
+	}
+	return scores
+}
+
+// scorer judges other places by draw i.
+func (p *paths) scorer(ctx context.Context, i int) func(points [][]float64) ([]search.Score, error) {
+	values := make([]float64, len(p.values))
+	row := make([]float64, p.longest())
+	return func(points [][]float64) ([]search.Score, error) {
+		scores := make([]search.Score, len(points))
+		for n, u := range points {
+			for j, c := range p.state.cfg.Costs {
+				if c.Knowledge == Given {
+					values[1+j] = c.Excess(p.known.At(j, u))
+				}
+			}
+			for m := range p.of {
+				p.follow(&p.of[m], i, u, row, values)
+			}
+			scores[n] = score(values)
+		}
+		return scores, checkpoint.Reach(ctx)
+	}
+}
+
+// longest is the largest number of kernels that a path is the sum of.
+func (p *paths) longest() int {
+	most := 0
+	for _, of := range p.of {
+		most = max(most, of.sets[0].points.Len())
+	}
+	return most
+}
+
+// follow writes the values of the path's targets of draw i at u; row is to be written to.
+func (p *paths) follow(of *path, i int, u, row, values []float64) {
+	s, set := p.state, &of.sets[i%len(of.sets)]
+	row = row[:set.points.Len()]
+	set.data.Kernel().Row(row, s.input(of.kernel, Place{U: u, Arm: -1}), set.points)
+	deviation := factor.Dot(set.weights[i/len(of.sets)], row)
+	for t, k := range of.targets {
+		values[k] = factor.Dot(set.means[t], row) + s.display.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+	}
+}

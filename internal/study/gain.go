@@ -1,0 +1,97 @@
+package study
+
+import (
+	"context"
+	"sync"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// Gain is the best value of the objective within the limits as a random variable, in its unit: what the study could come to as far as the model knows.
+type Gain struct {
+	Best BestRange `json:"best"`
+	// Feasible is the chance that some settings are within every limit; Best and ChanceLeft are told for when there are.
+	Feasible float64 `json:"feasible"`
+	// ChanceLeft are the chances, that of the study's target first, that more than a share is left to gain beyond the value that the model expects at the recommended settings; none where nothing is recommended.
+	ChanceLeft []ChanceLeft `json:"chance_left"`
+}
+
+// StopStatement is the chance that more than Within of the recommended value is left, held against the risk that the study's owner takes.
+type StopStatement struct {
+	design.Stop
+	Chance  float64 `json:"chance"`
+	AtMost  float64 `json:"at_most"`
+	Reached bool    `json:"reached"` // AtMost is at most Risk
+}
+
+// Stop is what it would risk to stop now; nil where nothing is recommended.
+func (g *Gain) Stop(target design.Stop) *StopStatement {
+	if g == nil || len(g.ChanceLeft) == 0 {
+		return nil
+	}
+	left := g.ChanceLeft[0]
+	return &StopStatement{Stop: target, Chance: left.Chance, AtMost: left.AtMost, Reached: left.AtMost <= target.Risk}
+}
+
+// BestRange holds the best value with the probability Level.
+type BestRange struct {
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Level float64 `json:"level"`
+}
+
+// ChanceLeft is the chance that more than MoreThan times Of, in the objective's unit, is left to gain; AtMost is what it is with a confidence of 95 %, so many functions having been drawn.
+type ChanceLeft struct {
+	MoreThan float64 `json:"more_than"`
+	Of       float64 `json:"of"`
+	Chance   float64 `json:"chance"`
+	AtMost   float64 `json:"at_most"`
+}
+
+// gainAt keeps the gain of one version once it has been worked out.
+type gainAt struct {
+	turn  sync.Mutex
+	known bool
+	found *Gain
+}
+
+// GainOf works out what could be gained from snap on; nil before the model stands, where no draw has settings within every limit, and where limits need values that come with a decision.
+func (s *Service) GainOf(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
+	kept := &s.cache.replayOf(snap).gain
+	kept.turn.Lock()
+	defer kept.turn.Unlock()
+	if kept.known {
+		return kept.found, nil
+	}
+	found, err := s.gain(ctx, snap)
+	if err == nil {
+		kept.found, kept.known = found, true
+	}
+	return found, err
+}
+
+func (s *Service) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
+	c := snap.Compiled()
+	known, faults := c.Known(design.Brought{}, "body")
+	if len(faults) > 0 {
+		return nil, nil
+	}
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	var out *Gain
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) error {
+		found, ok, err := state.Gain(ctx, known, snap.Definition.Stop.Target().Within)
+		if err != nil || !ok {
+			return err
+		}
+		out = &Gain{Best: BestRange{found.Low, found.High, found.Level}, Feasible: found.Feasible, ChanceLeft: []ChanceLeft{}}
+		for _, left := range found.Left {
+			out.ChanceLeft = append(out.ChanceLeft, ChanceLeft{left.MoreThan, found.Unit, left.Chance, left.AtMost})
+		}
+		return nil
+	})
+	return out, err
+}

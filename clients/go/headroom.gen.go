@@ -446,6 +446,13 @@ type Band struct {
 	Upper95 []*float64 `json:"upper95"`
 }
 
+// BestRange defines model for BestRange.
+type BestRange struct {
+	High  float64 `json:"high"`
+	Level float64 `json:"level"`
+	Low   float64 `json:"low"`
+}
+
 // BestTrial defines model for BestTrial.
 type BestTrial struct {
 	Metric string  `json:"metric"`
@@ -495,6 +502,14 @@ type Calibration struct {
 	Repeated     Coverage `json:"repeated"`
 	ResidualMean float64  `json:"residual_mean"`
 	ResidualSd   float64  `json:"residual_sd"`
+}
+
+// ChanceLeft defines model for ChanceLeft.
+type ChanceLeft struct {
+	AtMost   float64 `json:"at_most"`
+	Chance   float64 `json:"chance"`
+	MoreThan float64 `json:"more_than"`
+	Of       float64 `json:"of"`
 }
 
 // Choice defines model for Choice.
@@ -597,6 +612,7 @@ type Definition struct {
 	RecordedMetrics  *[]RecordedMetric         `json:"recorded_metrics,omitempty"`
 	Seed             int64                     `json:"seed"`
 	SimulatedLab     *string                   `json:"simulated_lab,omitempty"`
+	Stop             *Stop                     `json:"stop,omitempty"`
 	Unavailable      *map[string][]interface{} `json:"unavailable,omitempty"`
 }
 
@@ -614,6 +630,7 @@ type DefinitionRequest struct {
 	RecordedMetrics  *[]RecordedMetricRequest  `json:"recorded_metrics,omitempty"`
 	Seed             *int64                    `json:"seed,omitempty"`
 	SimulatedLab     *string                   `json:"simulated_lab,omitempty"`
+	Stop             *StopRequest              `json:"stop,omitempty"`
 	Unavailable      *map[string][]interface{} `json:"unavailable,omitempty"`
 }
 
@@ -684,6 +701,13 @@ type Finding struct {
 	Parameter *string `json:"parameter,omitempty"`
 	Remedy    *string `json:"remedy,omitempty"`
 	Says      string  `json:"says"`
+}
+
+// Gain defines model for Gain.
+type Gain struct {
+	Best       BestRange    `json:"best"`
+	ChanceLeft []ChanceLeft `json:"chance_left"`
+	Feasible   float64      `json:"feasible"`
 }
 
 // History defines model for History.
@@ -994,25 +1018,6 @@ type ReadingMembersRequest struct {
 	Value  float64  `json:"value"`
 }
 
-// Readout defines model for Readout.
-type Readout struct {
-	Algorithm      string                  `json:"algorithm"`
-	AtCeiling      []string                `json:"at_ceiling"`
-	Calibration    map[string]Calibration  `json:"calibration"`
-	FitPending     bool                    `json:"fit_pending"`
-	Health         []Finding               `json:"health"`
-	Metrics        map[string]MetricState  `json:"metrics"`
-	Multipliers    map[string]float64      `json:"multipliers"`
-	Notes          []string                `json:"notes"`
-	Recommendation *Recommendation         `json:"recommendation"`
-	Risk           *Risk                   `json:"risk"`
-	Round          int64                   `json:"round"`
-	Undecided      *Undecided              `json:"undecided"`
-	Version        int64                   `json:"version"`
-	Violation      map[string]ViolationOut `json:"violation"`
-	Works          WorksState              `json:"works"`
-}
-
 // ReasonRequest defines model for ReasonRequest.
 type ReasonRequest struct {
 	Reason string `json:"reason"`
@@ -1040,6 +1045,7 @@ type ReconfigurationRequest struct {
 	Parameters       *[]ParameterRequest       `json:"parameters,omitempty"`
 	Reason           *string                   `json:"reason,omitempty"`
 	RecordedMetrics  *[]RecordedMetricRequest  `json:"recorded_metrics,omitempty"`
+	Stop             *StopRequest              `json:"stop,omitempty"`
 	Unavailable      *map[string][]interface{} `json:"unavailable,omitempty"`
 }
 
@@ -1116,6 +1122,48 @@ type ShareRequest struct {
 	Name      *string    `json:"name,omitempty"`
 }
 
+// State defines model for State.
+type State struct {
+	Algorithm      string                  `json:"algorithm"`
+	AtCeiling      []string                `json:"at_ceiling"`
+	Calibration    map[string]Calibration  `json:"calibration"`
+	FitPending     bool                    `json:"fit_pending"`
+	Gain           *Gain                   `json:"gain"`
+	Health         []Finding               `json:"health"`
+	Metrics        map[string]MetricState  `json:"metrics"`
+	Multipliers    map[string]float64      `json:"multipliers"`
+	Notes          []string                `json:"notes"`
+	Recommendation *Recommendation         `json:"recommendation"`
+	Risk           *Risk                   `json:"risk"`
+	Round          int64                   `json:"round"`
+	Stop           *StopStatement          `json:"stop"`
+	Undecided      *Undecided              `json:"undecided"`
+	Version        int64                   `json:"version"`
+	Violation      map[string]ViolationOut `json:"violation"`
+	Works          WorksState              `json:"works"`
+}
+
+// Stop defines model for Stop.
+type Stop struct {
+	Risk   float64 `json:"risk"`
+	Within float64 `json:"within"`
+}
+
+// StopRequest defines model for StopRequest.
+type StopRequest struct {
+	Risk   *float64 `json:"risk,omitempty"`
+	Within *float64 `json:"within,omitempty"`
+}
+
+// StopStatement defines model for StopStatement.
+type StopStatement struct {
+	AtMost  float64 `json:"at_most"`
+	Chance  float64 `json:"chance"`
+	Reached bool    `json:"reached"`
+	Risk    float64 `json:"risk"`
+	Within  float64 `json:"within"`
+}
+
 // Study defines model for Study.
 type Study struct {
 	Algorithm        Algorithm                 `json:"algorithm"`
@@ -1134,6 +1182,7 @@ type Study struct {
 	Seed             int64                     `json:"seed"`
 	SimulatedLab     *string                   `json:"simulated_lab,omitempty"`
 	State            StudyState                `json:"state"`
+	Stop             *Stop                     `json:"stop,omitempty"`
 	Trials           int64                     `json:"trials"`
 	Unavailable      *map[string][]interface{} `json:"unavailable,omitempty"`
 	UpdatedAt        time.Time                 `json:"updated_at"`
@@ -1271,6 +1320,8 @@ type Verification struct {
 	Different    []Difference `json:"different"`
 	LedgerIntact bool         `json:"ledger_intact"`
 	Ok           bool         `json:"ok"`
+	Rules        string       `json:"rules"`
+	Unchecked    int64        `json:"unchecked"`
 }
 
 // ViolationOut defines model for ViolationOut.
@@ -7715,13 +7766,13 @@ type ReadStateResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Readout
+	JSON200 *State
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ReadStateResponse) GetJSON200() *Readout {
+func (r ReadStateResponse) GetJSON200() *State {
 	return r.JSON200
 }
 
@@ -10184,7 +10235,7 @@ func ParseReadStateResponse(rsp *http.Response) (*ReadStateResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Readout
+		var dest State
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

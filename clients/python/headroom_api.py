@@ -159,6 +159,13 @@ Band = TypedDict("Band", {
 })
 
 
+BestRange = TypedDict("BestRange", {
+    "high": "float",
+    "level": "float",
+    "low": "float",
+})
+
+
 BestTrial = TypedDict("BestTrial", {
     "metric": "str",
     "number": "int",
@@ -201,6 +208,14 @@ Calibration = TypedDict("Calibration", {
     "repeated": "Coverage",
     "residual_mean": "float",
     "residual_sd": "float",
+})
+
+
+ChanceLeft = TypedDict("ChanceLeft", {
+    "at_most": "float",
+    "chance": "float",
+    "more_than": "float",
+    "of": "float",
 })
 
 
@@ -303,6 +318,7 @@ Definition = TypedDict("Definition", {
     "recorded_metrics": "NotRequired[List[RecordedMetric]]",
     "seed": "int",
     "simulated_lab": "NotRequired[str]",
+    "stop": "NotRequired[Optional[Stop]]",
     "unavailable": "NotRequired[Dict[str, List[Any]]]",
 })
 
@@ -320,6 +336,7 @@ DefinitionRequest = TypedDict("DefinitionRequest", {
     "recorded_metrics": "NotRequired[Optional[List[RecordedMetricRequest]]]",
     "seed": "NotRequired[Optional[int]]",
     "simulated_lab": "NotRequired[Optional[str]]",
+    "stop": "NotRequired[Optional[StopRequest]]",
     "unavailable": "NotRequired[Optional[Dict[str, List[Any]]]]",
 })
 
@@ -384,6 +401,13 @@ Finding = TypedDict("Finding", {
     "parameter": "NotRequired[str]",
     "remedy": "NotRequired[str]",
     "says": "str",
+})
+
+
+Gain = TypedDict("Gain", {
+    "best": "BestRange",
+    "chance_left": "List[ChanceLeft]",
+    "feasible": "float",
 })
 
 
@@ -678,25 +702,6 @@ ReadingMembersRequest = TypedDict("ReadingMembersRequest", {
 })
 
 
-Readout = TypedDict("Readout", {
-    "algorithm": "str",
-    "at_ceiling": "List[str]",
-    "calibration": "Dict[str, Calibration]",
-    "fit_pending": "bool",
-    "health": "List[Finding]",
-    "metrics": "Dict[str, MetricState]",
-    "multipliers": "Dict[str, float]",
-    "notes": "List[str]",
-    "recommendation": "Optional[Recommendation]",
-    "risk": "Optional[Risk]",
-    "round": "int",
-    "undecided": "Optional[Undecided]",
-    "version": "int",
-    "violation": "Dict[str, ViolationOut]",
-    "works": "WorksState",
-})
-
-
 ReasonRequest = TypedDict("ReasonRequest", {
     "reason": "str",
 })
@@ -723,6 +728,7 @@ ReconfigurationRequest = TypedDict("ReconfigurationRequest", {
     "parameters": "NotRequired[Optional[List[ParameterRequest]]]",
     "reason": "NotRequired[Optional[str]]",
     "recorded_metrics": "NotRequired[Optional[List[RecordedMetricRequest]]]",
+    "stop": "NotRequired[Optional[StopRequest]]",
     "unavailable": "NotRequired[Optional[Dict[str, List[Any]]]]",
 })
 
@@ -800,6 +806,48 @@ ShareRequest = TypedDict("ShareRequest", {
 })
 
 
+State = TypedDict("State", {
+    "algorithm": "str",
+    "at_ceiling": "List[str]",
+    "calibration": "Dict[str, Calibration]",
+    "fit_pending": "bool",
+    "gain": "Optional[Gain]",
+    "health": "List[Finding]",
+    "metrics": "Dict[str, MetricState]",
+    "multipliers": "Dict[str, float]",
+    "notes": "List[str]",
+    "recommendation": "Optional[Recommendation]",
+    "risk": "Optional[Risk]",
+    "round": "int",
+    "stop": "Optional[StopStatement]",
+    "undecided": "Optional[Undecided]",
+    "version": "int",
+    "violation": "Dict[str, ViolationOut]",
+    "works": "WorksState",
+})
+
+
+Stop = TypedDict("Stop", {
+    "risk": "float",
+    "within": "float",
+})
+
+
+StopRequest = TypedDict("StopRequest", {
+    "risk": "NotRequired[Optional[float]]",
+    "within": "NotRequired[Optional[float]]",
+})
+
+
+StopStatement = TypedDict("StopStatement", {
+    "at_most": "float",
+    "chance": "float",
+    "reached": "bool",
+    "risk": "float",
+    "within": "float",
+})
+
+
 Study = TypedDict("Study", {
     "algorithm": "Algorithm",
     "candidates": "NotRequired[List[Dict[str, Any]]]",
@@ -817,6 +865,7 @@ Study = TypedDict("Study", {
     "seed": "int",
     "simulated_lab": "NotRequired[str]",
     "state": "Literal['open', 'paused', 'finished', 'archived']",
+    "stop": "NotRequired[Optional[Stop]]",
     "trials": "int",
     "unavailable": "NotRequired[Dict[str, List[Any]]]",
     "updated_at": "str",
@@ -936,6 +985,8 @@ Verification = TypedDict("Verification", {
     "different": "List[Difference]",
     "ledger_intact": "bool",
     "ok": "bool",
+    "rules": "str",
+    "unchecked": "int",
 })
 
 
@@ -1429,7 +1480,7 @@ class Client(_Connection):
         id: str,
         *,
         at: Optional[int] = None,
-    ) -> Readout:
+    ) -> State:
         """What the next decision would use, recommendation and violation so far. Needs: viewer of the study.
 
         at: The study as it was after this ledger event.

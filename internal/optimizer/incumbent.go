@@ -103,10 +103,12 @@ func (s *State) worthAgain(ctx context.Context, v *view, places []Place, rounds 
 	for n, i := range order {
 		others[n], under[n] = places[i], rounds[i]
 	}
-	sight, err := s.sight(ctx, v, others, s.costsOf(under), Draw{})
+	estimates, rival, err := s.compare(ctx, v, others, s.costsOf(under))
 	if err != nil {
 		return err
 	}
+	sight := s.bareSight(v, Draw{})
+	sight.Reward, sight.Costs, sight.Rival = estimates[0], estimates[1:], rival
 	noise := make([]float64, len(s.targets))
 	for k := range noise {
 		noise[k] = s.noiseAt(v, k, v.incumbent.place)

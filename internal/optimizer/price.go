@@ -62,9 +62,9 @@ func (s *State) Price(ctx context.Context, j int, known Known) (Price, error) {
 	for _, threshold := range s.pricedThresholds(j) {
 		p.Steps = append(p.Steps, PriceStep{Threshold: threshold})
 	}
-	at := s.allowedArms()
-	if s.arms == nil {
-		at = s.screeningPlaces()
+	at := s.screeningPlaces()
+	if s.arms != nil {
+		at = s.allowedArms()
 	}
 	at, err := s.worthPricing(ctx, at, j, p.loosest(s.cfg.Costs[j]), known)
 	if err != nil || len(p.Steps) == 0 {

@@ -48,7 +48,7 @@ const (
 
 	// worksWeight is how often the chance that a trial works multiplies what is expected of it: what fails gains nothing, teaches nothing of the objective, and works less often
 	// than the model says of a place that was chosen because it looked good.
-	worksWeight = 3
+	worksWeight = 4
 
 	// A place is unlikely where a trial more probably fails than works, or, where trials fail so often that all places would be, with less than unlikelyShare of the chance of
 	// one of which nothing is known.

@@ -83,7 +83,7 @@ func failing(h *History) *History {
 	return out
 }
 
-// TestScoresKnowWhereTrialsWork: the default's score has the logarithm of the chance, three times, with its slopes, and screening by bounds keeps its best; where nothing
+// TestScoresKnowWhereTrialsWork: the default's score has the logarithm of the chance, worksWeight times, with its slopes, and screening by bounds keeps its best; where nothing
 // failed, or for a published algorithm, it is what it was.
 func TestScoresKnowWhereTrialsWork(t *testing.T) {
 	t.Parallel()
@@ -157,7 +157,11 @@ func checkSlopes(t *testing.T, s *State) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := (beside[0].Value - beside[1].Value) / (2 * step); math.Abs(slopes[i][k]-want) > 1e-4*(1+math.Abs(want)) {
+			want := (beside[0].Value - beside[1].Value) / (2 * step)
+			if math.Abs(want) > 1e4 { // so far down a tail that differences of this step have no digits
+				continue
+			}
+			if math.Abs(slopes[i][k]-want) > 1e-4*(1+math.Abs(want)) {
 				t.Errorf("along %d at %v the slope is %g, by differences %g", k, u, slopes[i][k], want)
 			}
 		}

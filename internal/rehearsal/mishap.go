@@ -65,7 +65,7 @@ func (t Trial) toldAtOnce(metrics []string) []string {
 
 // fail reports a trial that failed.
 func (s *served) fail(ctx context.Context, number int, cause Cause) error {
-	_, err := s.service.Close(ctx, by, s.created.ID, ledger.Failed, number, "failed by "+string(cause))
+	_, err := s.service.Fail(ctx, by, s.created.ID, number, ledger.Cause(cause), "failed by "+string(cause))
 	return err
 }
 

@@ -117,7 +117,7 @@ func TestScoresKnowWhereTrialsWork(t *testing.T) {
 			}
 			chances := sure(s.WorksChance(background, at))
 			for i, free := range sure(bare.Acquisition(background, at, Known{})).Values {
-				if want := free + 3*math.Log(chances[i]); math.Abs(all[i].Value-want) > 1e-9*(1+math.Abs(want)) {
+				if want := free + worksWeight*math.Log(chances[i]); math.Abs(all[i].Value-want) > 1e-9*(1+math.Abs(want)) {
 					t.Fatalf("%v scores %g, want %g", at[i].U, all[i].Value, want)
 				}
 			}

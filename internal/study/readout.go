@@ -25,7 +25,7 @@ type Readout struct {
 	AtCeiling      []string               `json:"at_ceiling"`  // constraints whose multiplier is as large as the algorithm lets it be
 	Calibration    map[string]Calibration `json:"calibration"`
 	Recommendation *Recommendation        `json:"recommendation"`
-	// Undecided looks better than what is recommended and within the limits, without being known to be.
+	// Undecided is what is recommended, where it is not known enough to be within the limits, else what looks better without being known to be.
 	Undecided  *Undecided              `json:"undecided"`
 	Works      WorksState              `json:"works"`
 	Violation  map[string]ViolationOut `json:"violation"`

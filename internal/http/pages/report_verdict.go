@@ -24,6 +24,9 @@ func (s *Site) reportVerdict(ctx context.Context, v visit) (templates.ReportVerd
 		if answer.Chance != nil {
 			add("Chance to stay within every limit, as far as the model knows: %s.", answer.Chance.Text)
 		}
+		if shown.Unsure != "" {
+			add("%s", shown.Unsure)
+		}
 		if shown.Doubt != "" {
 			add("%s", shown.Doubt)
 		}

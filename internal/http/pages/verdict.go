@@ -79,7 +79,11 @@ func (v visit) fillVerdict(verdict *templates.Verdict, readout study.Readout) {
 	} else {
 		verdict.Closest = v.closest(readout)
 	}
-	if u := readout.Undecided; u != nil {
+	switch u, r := readout.Undecided, readout.Recommendation; {
+	case u == nil:
+	case r != nil && u.Number == r.Number:
+		verdict.Unsure = more(v.snap.Definition, *u)
+	default:
 		verdict.Undecided, verdict.More = v.answer(u.Recommendation), more(v.snap.Definition, *u)
 	}
 }
@@ -111,7 +115,7 @@ func (v visit) whyNone(readout study.Readout) string {
 	case readout.Recommendation == nil && len(v.snap.Definition.Constraints) == 0:
 		return nothing + "."
 	case readout.Recommendation == nil:
-		return nothing + ": no settings tried have a 90" + thin + "% chance to stay within every limit."
+		return nothing + ": no settings tried are more likely to stay within every limit than to break one."
 	}
 	return ""
 }
@@ -394,13 +398,18 @@ func (v visit) toDo(readout study.Readout) string {
 		return capitalised(v.fruitless()) + ". Find out why, then ask for the next."
 	case readout.Version > 0 && !v.readEverything():
 		return "Measure " + listed(v.unread()) + " in the next trial, or add " + itOrThem(len(v.unread())) + " to one that was made."
-	case readout.Undecided != nil && readout.Undecided.Readings != nil && *readout.Undecided.Readings <= fewReadings:
+	case few(readout.Undecided) && readout.Recommendation != nil && readout.Recommendation.Number == readout.Undecided.Number:
+		return fmt.Sprintf("Repeat trial %d: %s would tell whether it can be used.", readout.Undecided.Number, count(*readout.Undecided.Readings, "more reading", "more readings"))
+	case few(readout.Undecided):
 		return fmt.Sprintf("Repeat trial %d: it looks better, and %s would tell whether it can be used.", readout.Undecided.Number, count(*readout.Undecided.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.snap.Definition.Algorithm.Horizon:
 		return fmt.Sprintf("All %s planned are made. Finish the study, or go on if there is enough to gain.", count(v.snap.Definition.Algorithm.Horizon, "trial", "trials"))
 	}
 	return askNext
 }
+
+// few tells whether a few readings would tell whether undecided settings can be used.
+func few(u *study.Undecided) bool { return u != nil && u.Readings != nil && *u.Readings <= fewReadings }
 
 // askNext is what to do where nothing else is.
 const askNext = "Ask for the next trial."

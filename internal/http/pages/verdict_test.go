@@ -284,9 +284,9 @@ func TestWordsFollowHowTrialsEnded(t *testing.T) {
 	curve(s, id, 8, 5, "yield", "impurity", "pressure")
 	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
 	end(12, "abandon")
-	want("some failed", []string{"8 trials have their results, 2 failed and 2 were not run.", "Nothing within the limits yet.", "no settings tried have a 90"}, []string{"Every trial has its results"})
+	want("some failed", []string{"8 trials have their results, 2 failed and 2 were not run.", "Nothing within the limits yet.", "no settings tried are more likely to stay within every limit than to break one"}, []string{"Every trial has its results"})
 	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
-	want("finished", []string{"Nothing could be recommended: no settings tried have a 90", "without settings that it could recommend"},
+	want("finished", []string{"Nothing could be recommended: no settings tried are more likely to stay within every limit than to break one", "without settings that it could recommend"},
 		[]string{"The algorithm is looking", "model is refitted with the next ask", "recommended yet", "Nothing is recommended"})
 	s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
 	want("archived", []string{">The answer<"}, []string{"The answer so far"})

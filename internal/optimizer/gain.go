@@ -2,11 +2,13 @@ package optimizer
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/search"
 )
 
@@ -61,6 +63,9 @@ func (s *State) Gain(ctx context.Context, known Known, shares ...float64) (gain 
 		return Gain{}, false, err
 	}
 	drawn, err := s.drawPaths(ctx, at, known)
+	if errors.Is(err, factor.ErrNotPositiveDefinite) { // no functions can be drawn of such numbers, so nothing is said
+		return Gain{}, false, nil
+	}
 	if err != nil {
 		return Gain{}, false, err
 	}

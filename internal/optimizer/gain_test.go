@@ -1,12 +1,17 @@
 package optimizer
 
 import (
+	"errors"
 	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
 )
 
 // gained is what could be gained from a state on.
@@ -296,5 +301,20 @@ func TestReadingsScatterMoreThanTheFunction(t *testing.T) {
 	want := math.Sqrt(belief.SD[0]*belief.SD[0] + model.Lambda*model.Scale*model.Scale)
 	if math.Abs(belief.ReadingSD[0]-want) > 1e-12 || !(belief.ReadingSD[0] > belief.SD[0]) {
 		t.Errorf("a reading scatters by %g, the function by %g; want %g", belief.ReadingSD[0], belief.SD[0], want)
+	}
+}
+
+// TestWhatHasNoRootEnds: where no function can be drawn the search for what to add to the covariance ends.
+func TestWhatHasNoRootEnds(t *testing.T) {
+	t.Parallel()
+	k, err := kernel.New("matern52", []float64{1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	X := kernel.NewInputs(1)
+	X.Append([]float64{math.NaN()})
+	X.Append([]float64{0.5})
+	if _, err := rootOf(background, gp.NewData(k, 1), X); !errors.Is(err, factor.ErrNotPositiveDefinite) {
+		t.Errorf("a covariance that is no number has a root: %v", err)
 	}
 }

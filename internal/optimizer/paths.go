@@ -245,7 +245,11 @@ func (set *pathSet) weigh(ctx context.Context, Z *kernel.Inputs, w [][]float64) 
 	return nil
 }
 
-// rootOf is L with L Lᵀ = c(X, X) + ε, ε being the least power of a hundred from 1e-10 of the largest variance on with which there is one.
+// mostAdded is up to what power of a hundred, from 1e-10 of the largest variance on, something is added to a covariance that has no root.
+const mostAdded = 6
+
+// rootOf is L with L Lᵀ = c(X, X) + ε, ε being the least power of a hundred from 1e-10 of the largest variance on with which there is one. Where numbers are too far apart for any, the error is
+// factor.ErrNotPositiveDefinite.
 func rootOf(ctx context.Context, d *gp.Data, X *kernel.Inputs) (*factor.Cholesky, error) {
 	covariance, err := d.Covariance(ctx, X)
 	if err != nil {
@@ -255,17 +259,18 @@ func rootOf(ctx context.Context, d *gp.Data, X *kernel.Inputs) (*factor.Cholesky
 	for i, row := range covariance {
 		largest = max(largest, row[i])
 	}
-	added := 0.0
-	for more := 1e-10 * largest; ; more *= 100 {
+	added, more := 0.0, 1e-10*largest
+	for range mostAdded {
 		for i, row := range covariance {
 			row[i] += more - added
 		}
-		added = more
+		added, more = more, 100*more
 		root := new(factor.Cholesky)
 		if err := root.AppendRows(ctx, covariance); !errors.Is(err, factor.ErrNotPositiveDefinite) {
 			return root, err
 		}
 	}
+	return nil, factor.ErrNotPositiveDefinite
 }
 
 // inShares does n pieces of work beside each other on all cores.

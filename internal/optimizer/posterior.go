@@ -122,6 +122,7 @@ const likelier = 0.5
 //
 //	argmax { P(x)·(μ_f(x) − m) : P(x) ≥ ½ },   P(x) = Π_j P(g_j(x) ≤ 0),
 //
+// and, while nothing says that a second reading would differ from the first, none that was read beyond a limit,
 // a broken limit counting as m, the least expected reward of such a point: what the next decision compares other places with, in metric units. There is none
 // while some limit's metric was never read. The error is that of ctx.
 func (s *State) Recommendation(ctx context.Context) (int, error) {
@@ -144,9 +145,9 @@ func (s *State) Recommendation(ctx context.Context) (int, error) {
 	for _, n := range told {
 		least = min(least, s.expectedReward(estimates[0].Mean[n-1], estimates[0].SD[n-1]))
 	}
-	most, round := math.Inf(-1), 0
+	most, round, exact := math.Inf(-1), 0, !s.readingsVary()
 	for _, n := range told {
-		if chances[n-1] < likelier {
+		if chances[n-1] < likelier || exact && s.readBeyond(n) {
 			continue
 		}
 		if worth := chances[n-1] * (s.expectedReward(estimates[0].Mean[n-1], estimates[0].SD[n-1]) - least); worth > most {
@@ -154,6 +155,17 @@ func (s *State) Recommendation(ctx context.Context) (int, error) {
 		}
 	}
 	return round, nil
+}
+
+// readBeyond tells whether a reading of round n is beyond a learned limit.
+func (s *State) readBeyond(n int) bool {
+	return slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool {
+		if c.Knowledge == Given {
+			return false
+		}
+		reading := s.history.Rounds[n-1].Readings[c.Metric]
+		return reading.Told && c.Excess(reading.Value) > 0
+	})
 }
 
 // everyLimitRead tells whether every learned limit's metric has a reading that counts.

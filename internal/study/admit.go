@@ -78,7 +78,13 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 		return admittedData(e, func(data ledger.CorrectedData) (any, error) { return admitCorrected(now, data) })
 	case ledger.Failed, ledger.Abandoned, ledger.Excluded, ledger.Included:
 		return admittedData(e, func(data ledger.ClosedData) (any, error) {
-			return onlyDraft(ruleClose(now, e.Kind, data))
+			if e.Kind != ledger.Failed || data.Cause != "" {
+				return onlyDraft(ruleClose(now, e.Kind, data))
+			}
+			said := data // by a program that knew of no causes
+			data.Cause = data.Cause.OrSettings()
+			_, err := ruleClose(now, e.Kind, data)
+			return said, err
 		})
 	case ledger.Fitted:
 		return admittedData(e, func(data ledger.FittedData) (any, error) { return data, admitFitted(now, data) })

@@ -292,6 +292,14 @@ const (
 // Known tells whether c is a cause that failures have.
 func (c Cause) Known() bool { return c == BySettings || c == ByChance }
 
+// OrSettings is the cause of a failure: the settings where nothing was said, as in ledgers of before there were causes.
+func (c Cause) OrSettings() Cause {
+	if c == "" {
+		return BySettings
+	}
+	return c
+}
+
 // FittedData records hyperparameters in force from decision From on.
 type FittedData struct {
 	From    int                     `json:"from"`

@@ -362,6 +362,7 @@ func (b *builder) closed(data ClosedData) error {
 	t, r := b.snap.Trials[i], b.snap.records[i]
 	status, cause := StatusAbandoned, optimizer.Abandoned
 	if b.last.Kind == Failed {
+		data.Cause = data.Cause.OrSettings()
 		if !data.Cause.Known() {
 			return fmt.Errorf("trial %d failed by %q", t.Number, data.Cause)
 		}

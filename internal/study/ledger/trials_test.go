@@ -65,7 +65,7 @@ func TestFailedAndAbandonedTrialsComeBackWhenTheyAreTold(t *testing.T) {
 	}
 	b.refuses("failing again", Draft{Failed, ClosedData{Number: 1, Reason: "x", Cause: BySettings}})
 	b.refuses("abandoning again", Draft{Abandoned, ClosedData{Number: 2, Reason: "x"}})
-	b.refuses("failing without a cause", Draft{Failed, ClosedData{Number: 2, Reason: "x"}})
+	b.refuses("failing by an unknown cause", Draft{Failed, ClosedData{Number: 2, Reason: "x", Cause: "weather"}})
 	b.tell(1, map[string]float64{"yield": 1})
 	b.tell(2, map[string]float64{"yield": 1, "impurity": 0.2})
 	one, two = b.snap.Trial(1), b.snap.Trial(2)

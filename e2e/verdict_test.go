@@ -77,6 +77,8 @@ func TestVerdictSaysWhatTheAPISays(t *testing.T) {
 	if height := ask[int](p, "document.documentElement.scrollHeight"); height > 3000 {
 		t.Errorf("the page is %d pixels high", height)
 	}
+	p.press("What moving a limit would be worth")
+	p.until("the curves of the limits", `document.querySelector("#prices .drawn svg")`)
 	p.press("What would other algorithms do next?")
 	p.sees("What other algorithms would do next")
 	p.audit("the whole study page")

@@ -24,7 +24,6 @@ const headroom = {
 
   // prepare brings what scripts offer to life in a part of the page that has just arrived.
   prepare(root) {
-    for (const button of root.querySelectorAll("[data-copy], [data-print-page], [data-save]")) button.hidden = false;
     for (const saved of root.querySelectorAll("[data-left]")) setTimeout(() => headroom.withdraw(saved), 1000 * saved.dataset.left);
     const slider = root.querySelector("[data-slider]");
     if (slider) headroom.slide(slider);

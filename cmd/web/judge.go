@@ -106,6 +106,8 @@ var standardColumns = []standardColumn{
 	{"failed", []string{"failed", "again"}, []string{"all", "same"}, "%5.1f"},
 	{"kept at", []string{"kept12", "kept24", "kept"}, []string{"12", "24", "end"}, "%6.3f"},
 	{"wrong", []string{"wrong"}, nil, "%6.2f"},
+	{"held", []string{"held"}, nil, "%5.2f"},
+	{"little left", []string{"enough", "mistaken"}, []string{"said", "wrong"}, "%6.2f"},
 }
 
 // standardTable has a line a case and label, and the means over the cases below.

@@ -374,7 +374,11 @@ func (s *served) judge(ctx context.Context, record *Record) error {
 			}
 		}
 	}
-	record.Looks = append(record.Looks, lookOf(state, len(snap.Trials)))
+	last, err := s.lookAt(ctx, snap, len(snap.Trials))
+	if err != nil {
+		return err
+	}
+	record.Looks = append(record.Looks, last)
 	rows, err := s.service.HistoryOf(ctx, snap)
 	if err != nil {
 		return err

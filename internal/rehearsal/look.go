@@ -17,6 +17,11 @@ type Look struct {
 	Trials int `json:"trials"`
 	// Recommended is the trial recommended: the start's come first, counted from 1; 0 for none.
 	Recommended int `json:"recommended"`
+	// Best is the interval said to hold the best value within the limits; nil where nothing was said.
+	Best *study.BestRange `json:"best,omitempty"`
+	// Enough tells that it was said that little is left to gain, Within being how much that is, as a share of the recommended value.
+	Enough bool    `json:"enough,omitempty"`
+	Within float64 `json:"within,omitempty"`
 }
 
 // look adds what the product said when the next trial after so many was asked for.
@@ -25,20 +30,30 @@ func (s *served) look(ctx context.Context, record *Record, end *ledger.Snapshot,
 	if err != nil {
 		return err
 	}
-	state, err := s.service.StateOf(ctx, then)
-	if err != nil {
-		return err
-	}
-	record.Looks = append(record.Looks, lookOf(state, trials))
-	return nil
+	look, err := s.lookAt(ctx, then, trials)
+	record.Looks = append(record.Looks, look)
+	return err
 }
 
-func lookOf(state study.Readout, trials int) Look {
+// lookAt is what the product says at a snapshot.
+func (s *served) lookAt(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
 	look := Look{Trials: trials}
+	state, err := s.service.StateOf(ctx, snap)
+	if err != nil {
+		return look, err
+	}
 	if state.Recommendation != nil {
 		look.Recommended = state.Recommendation.Number
 	}
-	return look
+	gain, err := s.service.GainOf(ctx, snap)
+	if err != nil || gain == nil {
+		return look, err
+	}
+	look.Best = &gain.Best
+	if stop := gain.Stop(snap.Definition.Stop.Target()); stop != nil {
+		look.Enough, look.Within = stop.Reached, stop.Within
+	}
+	return look, nil
 }
 
 // lookFigures judge what is recommended at every look, by its truth. 0 stands for the end.
@@ -57,7 +72,57 @@ func lookFigures() []Figure {
 					return indicator(verdictOf(p, r, at) == RecommendedInfeasible)
 				})})
 	}
-	return list
+	return append(list,
+		Figure{Name: "held", Title: "looks whose interval holds the best value within the limits", Of: held},
+		Figure{Name: "enough", Title: "looks at which little is said to be left", Of: enough},
+		Figure{Name: "mistaken", Title: "of them with more left than was said", Of: mistaken},
+		Figure{Name: "stopped", Title: "share of the best for a lab that stops then", Of: stopped})
+}
+
+// held is the share of the looks whose interval of the best value holds it; NaN where the best is not known, or no interval was told.
+func held(p *Problem, r *Record) float64 {
+	inside, all := 0.0, 0.0
+	for _, at := range r.Looks {
+		if p.Scale.Any && at.Best != nil {
+			best := p.reward(Values{p.Study.Objective.Metric: p.Scale.Best}) // a reward to a value, or back
+			inside, all = inside+indicator(at.Best.Low <= best && best <= at.Best.High), all+1
+		}
+	}
+	return inside / all
+}
+
+// enough counts the looks at which little was said to be left.
+func enough(_ *Problem, r *Record) float64 {
+	said := 0.0
+	for _, at := range r.Looks {
+		said += indicator(at.Enough)
+	}
+	return said
+}
+
+// mistaken is the share of them at which more was left, by the truth of what was recommended; NaN where it was never said.
+func mistaken(p *Problem, r *Record) float64 {
+	wrong, said := 0.0, enough(p, r)
+	for _, at := range r.Looks {
+		if at.Enough {
+			left := recommendedRegret(p, r, at)
+			wrong += indicator(!(left <= at.Within*math.Abs(p.reward(r.trials()[at.Recommended-1].Truth))))
+		}
+	}
+	return wrong / said
+}
+
+// stopped is the share of the best that a lab has which stops when it is told that little is left, and at the end where it never is.
+func stopped(p *Problem, r *Record) float64 {
+	for _, at := range r.Looks {
+		if at.Enough || at.Trials == r.end().Trials {
+			if at.Recommended == 0 || !p.Scale.Any {
+				return math.NaN()
+			}
+			return share(p, r.trials()[at.Recommended-1])
+		}
+	}
+	return math.NaN()
 }
 
 // atLook is a figure of one look, NaN where the game has none at so many trials.

@@ -3,6 +3,8 @@ package rehearsal
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"headroom/internal/study/design"
 )
 
@@ -13,7 +15,7 @@ func TestLooks(t *testing.T) {
 	long := played(t, g)
 	for i, trials := range []int{12, 24} {
 		g.Asks = trials - g.Start
-		if want, got := played(t, g).end(), long.Looks[i]; got != want || got.Recommended == 0 {
+		if want, got := played(t, g).end(), long.Looks[i]; !cmp.Equal(got, want) || got.Recommended == 0 || got.Best == nil {
 			t.Errorf("a look at %d trials finds %+v, a game that ends there %+v", trials, got, want)
 		}
 	}

@@ -123,17 +123,34 @@ func TestLooksAreJudged(t *testing.T) {
 	p := ladder(t, "maximize")
 	r := walk(p, []int{9}, slices.Repeat([]int{4, 9}, 20)...)
 	r.Asks[30] = walk(p, nil, 8).Asks[0]
-	r.Looks = []Look{{12, 3}, {24, 2}, {40, 3}, {41, 4}}
+	r.Looks = []Look{{Trials: 12, Recommended: 3}, {Trials: 24, Recommended: 2}, {Trials: 40, Recommended: 3}, {Trials: 41, Recommended: 4}}
 	wantFigures(t, "looks", p, r, map[string]float64{
 		"kept12": 0, "lost12": math.Inf(1), "wrong12": 1, // trial 3 is a 9
 		"kept24": 1, "lost24": 40, "wrong24": 0, // trial 2 is a 4, and nothing better was found
 		"kept40": 0, "lost40": math.Inf(1), "wrong40": 1,
 		"kept": 0.5, "lost": 40, "wrong": 0, // trial 4 is a 4, when an 8 was found
 	})
-	r.Looks = []Look{{3, 0}}
+	r.Looks = []Look{{Trials: 3}}
 	wantFigures(t, "nothing recommended", p, r, map[string]float64{"kept": 0, "lost": math.Inf(1), "wrong": 0, "none": 1, "kept12": math.NaN(), "lost12": math.NaN(), "wrong12": math.NaN()})
 	r = walk(p, nil, 9)
 	wantFigures(t, "nothing found", p, r, map[string]float64{"kept": math.NaN()})
+}
+
+// TestWhatIsSaidToBeLeftIsJudged: intervals by the best value there is, 80, "little is left" by the truth of what was recommended, and what a lab has that stops on it.
+func TestWhatIsSaidToBeLeftIsJudged(t *testing.T) {
+	t.Parallel()
+	for _, direction := range []string{"maximize", "minimize"} {
+		p := ladder(t, direction)
+		r := walk(p, []int{9}, 4, 8, 8)
+		best := p.reward(Values{"yield": p.Scale.Best})
+		between := func(low, high float64) *study.BestRange {
+			return &study.BestRange{Low: best + low, High: best + high, Level: 0.9}
+		}
+		r.Looks = []Look{{Trials: 2, Best: between(1, 9)}, {Trials: 3, Recommended: 2, Best: between(-5, 0), Enough: true, Within: 0.01}, {Trials: 4, Recommended: 3, Enough: true, Within: 0.01}}
+		wantFigures(t, direction, p, r, map[string]float64{"held": 0.5, "enough": 2, "mistaken": 0.5, "stopped": share(p, r.trials()[1])})
+		r.Looks = []Look{{Trials: 4, Recommended: 3}}
+		wantFigures(t, "nothing said, "+direction, p, r, map[string]float64{"held": math.NaN(), "enough": 0, "mistaken": math.NaN(), "stopped": share(p, r.trials()[2])})
+	}
 }
 
 func TestCoverage(t *testing.T) {

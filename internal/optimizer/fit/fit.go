@@ -46,8 +46,8 @@ const (
 	// farLengthscale is how many times a lengthscale may exceed its median or fall below it; beyond it a parameter does not matter
 	// at all, or every point is alone.
 	farLengthscale = 50
-	// MostPoints is how many readings take part; see subset for which.
-	MostPoints = 500
+	// MostPoints is how many readings take part; see subset for which. An ask waits for its fit, and what that costs grows with the cube.
+	MostPoints = 250
 )
 
 // Problem says what to fit. It is not changed.

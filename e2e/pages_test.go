@@ -55,6 +55,8 @@ func TestEveryPageInEveryGuise(t *testing.T) {
 	p.look("studies", "/studies")
 	p.look("new", "/studies/new")
 	p.look("study", "/studies/"+full)
+	p.sees("That a trial may fail is not counted in this chance.")
+	p.sees("failed, or not known yet")
 	p.look("study-empty", "/studies/"+empty)
 	p.look("trial", "/studies/"+full+"/trials/12")
 	p.look("bench", "/studies/"+full+"/bench")

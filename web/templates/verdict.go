@@ -27,6 +27,7 @@ type Answer struct {
 	Copy     string
 	Expected []Expected
 	Chance   *Value // to be within every limit; nil without limits
+	Works    *Value // the chance that a trial works there; nil while none has failed because of its settings
 	Words    string
 }
 

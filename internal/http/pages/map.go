@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
 
@@ -79,6 +80,9 @@ func (v visit) mapChart(o outlook, drawn study.Map, recommended *study.Recommend
 		caption += " Below it stands the chance to stay within every limit. Choices have no order, so nothing is drawn between them."
 	case len(d.Constraints) > 0:
 		caption += " " + capitalised(listed(v.unread())) + " " + isOrAre(len(v.unread())) + " without a reading, so nothing is said of the limits."
+	}
+	if chances && slices.ContainsFunc(v.snap.Trials, func(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }) {
+		caption += " That a trial may fail is not counted in this chance."
 	}
 	title := capitalised(o.metric) + " over " + o.x + " and " + o.y
 	x, y := axisOf(px), axisOf(py)

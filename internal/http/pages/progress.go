@@ -307,6 +307,8 @@ func (m *marks) name(style templates.Style) string {
 		return "a limit broken"
 	case !m.places && (style == templates.Waiting || style == templates.Recommended):
 		return markNames[style] + " (expected)"
+	case m.places && style == templates.Unknown:
+		return "failed, or not known yet"
 	}
 	return markNames[style]
 }

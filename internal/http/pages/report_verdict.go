@@ -24,6 +24,9 @@ func (s *Site) reportVerdict(ctx context.Context, v visit) (templates.ReportVerd
 		if answer.Chance != nil {
 			add("Chance to stay within every limit, as far as the model knows: %s.", answer.Chance.Text)
 		}
+		if answer.Works != nil {
+			add("Chance that a trial works there, as far as the model knows: %s.", answer.Works.Text)
+		}
 		if shown.Unsure != "" {
 			add("%s", shown.Unsure)
 		}

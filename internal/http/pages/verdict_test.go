@@ -253,6 +253,30 @@ func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
 	}
 }
 
+// TestTheChanceThatATrialWorks stands beside the recommendation once settings have failed, as the API has it.
+func TestTheChanceThatATrialWorks(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 8, 0, "yield", "impurity", "pressure")
+	settled(s, id, 8)
+	const words = "Chance that a trial works there"
+	if shown := page(s, "/studies/"+id+"?whole=yes"); strings.Contains(shown, words) {
+		t.Error("nothing failed, and the page speaks of it")
+	}
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	s.API("POST", "/studies/"+id+"/trials/10/fail", `{"reason": "gelled"}`).Want(200)
+	settled(s, id, 10)
+	chance := s.API("GET", "/studies/"+id+"/state", nil).Want(200).JSON()["works"].(map[string]any)["chance"].(float64)
+	verdict := page(s, "/studies/"+id+"/parts/verdict")
+	if want := `data-works><data value="` + strconv.FormatFloat(chance, 'g', -1, 64) + `">`; chance >= 1 || !strings.Contains(strings.Join(strings.Fields(verdict), " "), want) {
+		t.Errorf("%s is not on the page: %s", want, verdict)
+	}
+	if !strings.Contains(reportOf(s, id), words) {
+		t.Error("the report does not say it")
+	}
+}
+
 // TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended study is still looking.
 func TestWordsFollowHowTrialsEnded(t *testing.T) {
 	t.Parallel()

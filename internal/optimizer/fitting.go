@@ -117,13 +117,13 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if err != nil {
 		return f, err
 	}
-	if told := s.toldNoise(metric, rounds, f); told > 0 {
-		f.Lambda = told
-	}
 	f.Freedom = freedom
 	f.Inflation, err = s.inflation(ctx, metric)
 	if f.Settings != nil {
 		f.Inflation = max(f.Inflation, 1) // replicates know the noise better than readings of settings that came out quiet
+	}
+	if told := s.toldNoise(metric, rounds, f); told > 0 {
+		f.Lambda = told / f.Inflation // what was told is not for residuals to correct
 	}
 	return f, err
 }

@@ -49,10 +49,8 @@ const gainLevel = 0.9
 // up hill. ok is false before every metric has a reading and a scale,
 // and where no draw has a place within the limits. The standard error of a probability p is √(p(1 − p)/256). The error is that of ctx.
 func (s *State) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
-	for i, m := range s.display.era.models {
-		if !s.scaled(m) || len(s.told(i)) == 0 {
-			return Gain{}, false, nil
-		}
+	if !s.modelStands() {
+		return Gain{}, false, nil
 	}
 	recommended, err := s.Recommendation(ctx)
 	if err != nil {

@@ -208,3 +208,36 @@ func TestADoubtfulIncumbentIsReadAgain(t *testing.T) {
 		t.Errorf("where all are within their limit the incumbent is setting %d, and another look worth %g after %g", certain.place.Arm+1, certain.again, c.again)
 	}
 }
+
+// TestToldNoiseIsTheNoiseOfTheNextReading: where every reading comes with its standard deviation, the next one is expected to have it too, whatever residuals say of the rest of the model.
+func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 40)
+	for i := range h.Rounds {
+		for k := range h.Rounds[i].Readings {
+			h.Rounds[i].Readings[k].SD = 0.2
+		}
+	}
+	cfg.Metrics[0].Warp, cfg.Metrics[1].Warp = false, false
+	state, whole := fitted(t, cfg, h)
+	for k, m := range state.Models() {
+		if sd := math.Sqrt(m.Lambda) * m.Scale; math.Abs(sd-0.2) > 1e-9 {
+			t.Errorf("metric %d: readings are expected to vary by %g, told were 0.2 (inflation %g)", k, sd, whole.Fits[0].Metrics[k].Inflation)
+		}
+	}
+	h.Rounds[7].Readings[0].SD = 0 // one that did not tell is what the noise is fitted from
+	state, _ = fitted(t, cfg, h)
+	if m := state.Models()[0]; math.Abs(math.Sqrt(m.Lambda)*m.Scale-0.2) < 1e-9 {
+		t.Error("what was told stands for a reading that did not tell")
+	}
+}
+
+// TestNothingIsRecommendedBeforeThereIsAScale: readings in units of which nothing is known yet say nothing of a setting.
+func TestNothingIsRecommendedBeforeThereIsAScale(t *testing.T) {
+	t.Parallel()
+	cfg, h := lathe(t, 12)
+	state := mustReplay(t, cfg, h)
+	if round, open := sure(state.Recommendation(background)), sure(state.Undecided(background)); round != 0 || open.Round != 0 {
+		t.Errorf("round %d is recommended and %+v undecided before there is a scale", round, open)
+	}
+}

@@ -124,9 +124,9 @@ const likelier = 0.5
 //
 // and, while nothing says that a second reading would differ from the first, none that was read beyond a limit,
 // a broken limit counting as m, the least expected reward of such a point: what the next decision compares other places with, in metric units. There is none
-// while some limit's metric was never read. The error is that of ctx.
+// before there is a scale and a reading of every metric. The error is that of ctx.
 func (s *State) Recommendation(ctx context.Context) (int, error) {
-	if !s.everyLimitRead() {
+	if !s.modelStands() {
 		return 0, nil
 	}
 	estimates, err := s.lookingBack(ctx)
@@ -168,9 +168,14 @@ func (s *State) readBeyond(n int) bool {
 	})
 }
 
-// everyLimitRead tells whether every learned limit's metric has a reading that counts.
-func (s *State) everyLimitRead() bool {
-	return !slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Learned && len(s.told(c.Metric)) == 0 })
+// modelStands tells whether something can be said of every metric that decides: each has a scale, and a reading that counts.
+func (s *State) modelStands() bool {
+	for i, m := range s.display.era.models {
+		if !s.scaled(m) || len(s.told(i)) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // expectedReward is the posterior mean, in metric units and to be made large, of a reward with this estimate.

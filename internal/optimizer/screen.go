@@ -106,7 +106,7 @@ func (s *State) prune(ctx context.Context, from screened, rows int, known Known,
 		return from, err
 	}
 	list := leaders(probe, exact, starts)
-	least := list[min(s.effort().fine, len(list))-1].score // what is polished to the end
+	least := list[min(2*s.effort().fine, len(list))-1].score // twice as many as are polished to the end
 	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
 	least.Tie = math.Inf(-1)
 	return from.keep(bounds, least), nil

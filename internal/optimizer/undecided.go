@@ -21,7 +21,7 @@ const mostReadings = 1000
 // reward, more than the recommended one's, among those where the mean of every cost is within its limit, if that is not known enough. The error is that of ctx.
 func (s *State) Undecided(ctx context.Context) (Undecided, error) {
 	recommended, err := s.Recommendation(ctx)
-	if err != nil || !s.everyLimitRead() {
+	if err != nil || !s.modelStands() {
 		return Undecided{}, err
 	}
 	estimates, err := s.lookingBack(ctx)

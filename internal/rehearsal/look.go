@@ -19,9 +19,9 @@ type Look struct {
 	Recommended int `json:"recommended"`
 	// Best is the interval said to hold the best value within the limits; nil where nothing was said.
 	Best *study.BestRange `json:"best,omitempty"`
-	// Enough tells that it was said that little is left to gain, Within being how much that is, as a share of the recommended value.
+	// Enough tells that it was said that little is left to gain, no more than Little, in the objective's unit.
 	Enough bool    `json:"enough,omitempty"`
-	Within float64 `json:"within,omitempty"`
+	Little float64 `json:"little,omitempty"`
 }
 
 // look adds what the product said when the next trial after so many was asked for.
@@ -51,7 +51,7 @@ func (s *served) lookAt(ctx context.Context, snap *ledger.Snapshot, trials int) 
 	}
 	look.Best = &gain.Best
 	if stop := gain.Stop(snap.Definition.Stop.Target()); stop != nil {
-		look.Enough, look.Within = stop.Reached, stop.Within
+		look.Enough, look.Little = stop.Reached, stop.Within*gain.ChanceLeft[0].Of
 	}
 	return look, nil
 }
@@ -105,8 +105,7 @@ func mistaken(p *Problem, r *Record) float64 {
 	wrong, said := 0.0, enough(p, r)
 	for _, at := range r.Looks {
 		if at.Enough {
-			left := recommendedRegret(p, r, at)
-			wrong += indicator(!(left <= at.Within*math.Abs(p.reward(r.trials()[at.Recommended-1].Truth))))
+			wrong += indicator(!(recommendedRegret(p, r, at) <= at.Little))
 		}
 	}
 	return wrong / said

@@ -146,7 +146,7 @@ func TestWhatIsSaidToBeLeftIsJudged(t *testing.T) {
 		between := func(low, high float64) *study.BestRange {
 			return &study.BestRange{Low: best + low, High: best + high, Level: 0.9}
 		}
-		r.Looks = []Look{{Trials: 2, Best: between(1, 9)}, {Trials: 3, Recommended: 2, Best: between(-5, 0), Enough: true, Within: 0.01}, {Trials: 4, Recommended: 3, Enough: true, Within: 0.01}}
+		r.Looks = []Look{{Trials: 2, Best: between(1, 9)}, {Trials: 3, Recommended: 2, Best: between(-5, 0), Enough: true, Little: 1}, {Trials: 4, Recommended: 3, Enough: true, Little: 1}}
 		wantFigures(t, direction, p, r, map[string]float64{"held": 0.5, "enough": 2, "mistaken": 0.5, "stopped": share(p, r.trials()[1])})
 		r.Looks = []Look{{Trials: 4, Recommended: 3}}
 		wantFigures(t, "nothing said, "+direction, p, r, map[string]float64{"held": math.NaN(), "enough": 0, "mistaken": math.NaN(), "stopped": share(p, r.trials()[2])})

@@ -46,7 +46,7 @@ func (s *Service) PriceOf(ctx context.Context, snap *ledger.Snapshot, name strin
 		}
 	}
 	if j < 0 {
-		return Price{}, design.NewInvalid("query.constraint", "there is no constraint of that name; there are "+listWords(c.ConstraintNames, "and"), name)
+		return Price{}, design.NewInvalid("query.constraint", "must name one of the constraints: "+listWords(c.ConstraintNames, "or"), name)
 	}
 	known, faults := c.Known(design.Brought{}, "body")
 	if len(faults) > 0 {

@@ -145,7 +145,7 @@ func (t *typed) stop(before *design.Stop) *design.Stop {
 	if within == nil && risk == nil && before == nil {
 		return nil
 	}
-	var stop design.Stop
+	stop := (*design.Stop)(nil).Target()
 	if within != nil {
 		stop.Within = t.share("stop.within", *within)
 	}

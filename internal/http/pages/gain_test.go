@@ -26,6 +26,7 @@ func TestWordsOfGain(t *testing.T) {
 		{"no model", nil, nil, "As far as the model knows, no settings are within every limit.", false},
 		{"nothing recommended", nil, &study.Gain{Best: best}, "Nothing is recommended yet, so all of that is left to gain.", false},
 		{"much left", nil, &study.Gain{Best: best, ChanceLeft: left(0.65, 0.7)}, "The chance that more than 1 % of what is recommended, 0.79 %, is left is 65 %. Stopping now risks up to 70 %; the target is 5 %.", false},
+		{"nearly all left", nil, &study.Gain{Best: best, ChanceLeft: left(0.98, 0.999)}, "The chance that more than 1 % of what is recommended, 0.79 %, is left is 98 %. Stopping now risks over 99 %; the target is 5 %.", false},
 		{"not known well enough", nil, &study.Gain{Best: best, ChanceLeft: left(0.04, 0.07)}, "The chance that more than 1 % of what is recommended, 0.79 %, is left is 4 %. Stopping now risks up to 7 %; the target is 5 %.", false},
 		{"at the target", nil, &study.Gain{Best: best, ChanceLeft: left(0.02, 0.05)},
 			"Little is left to gain: the chance that more than 1 % of what is recommended, 0.79 %, is left is 2 %. Stopping now risks up to 5 %, no more than the target of 5 %.", true},

@@ -483,8 +483,12 @@ func (v visit) gainOf(gain *study.Gain) templates.Gain {
 		return out
 	}
 	stop, left := gain.Stop(d.Stop.Target()), gain.ChanceLeft[0]
-	chance := fmt.Sprintf("the chance that more than %s of what is recommended, %s, is left is %s. Stopping now risks up to %s", inPercent(stop.Within)+thin+"%",
-		design.WithUnit(brief(stop.Within*left.Of), d.Objective.Unit, thin), percent(stop.Chance), percent(stop.AtMost))
+	atMost := percent(stop.AtMost)
+	if stop.AtMost <= 0.99 {
+		atMost = "up to " + atMost
+	}
+	chance := fmt.Sprintf("the chance that more than %s of what is recommended, %s, is left is %s. Stopping now risks %s", inPercent(stop.Within)+thin+"%",
+		design.WithUnit(brief(stop.Within*left.Of), d.Objective.Unit, thin), percent(stop.Chance), atMost)
 	target := inPercent(stop.Risk) + thin + "%."
 	out.Words = capitalised(chance) + "; the target is " + target
 	if out.Enough = stop.Reached; out.Enough {

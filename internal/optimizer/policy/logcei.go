@@ -61,9 +61,8 @@ func (a cautious) Traits() Traits {
 	return Traits{AvoidsKnown: true, Expects: true, Incumbent: likelyBest, Again: again, Upper: a.upper, Slopes: a.slopes}
 }
 
-// upper bounds the score: the chance to keep a limit rises with its deviation where the mean is beyond it, and is at most 1 where it is not; what is gained is largest for
-// the least R, which is P(x*) where costs are correlated as places near each other are, else 0, and rises with the deviation of the reward. Places whose chance is next to
-// nothing may be worth more than that, and are none to look for.
+// upper bounds the score as far as deviations alone move it: the chance to keep a limit rises with its deviation where the mean is beyond it, and is at most 1 where it is not; what is
+// gained rises with the deviation of the reward. R is taken as the deviations in sight have it: its own least value, P(x*), would rule out hardly any place.
 func (a cautious) upper(s *Sight) Scores {
 	bound := *s
 	bound.Rival, bound.Costs = nil, make([]Estimate, len(s.Costs))
@@ -77,10 +76,11 @@ func (a cautious) upper(s *Sight) Scores {
 	}
 	scores := a.Score(&bound)
 	if r := s.Rival; r != nil {
+		beside := newPair(1 + len(s.Costs))
 		for i := range scores.Value {
 			gain := math.Log(r.Again)
 			if !r.Itself[i] {
-				gain = logExpectedImprovement(s.mostAhead(i))
+				gain = logExpectedImprovement(s.mostAhead(beside, i))
 			}
 			scores.Value[i] = bounded(gain + scores.Value[i])
 		}
@@ -88,22 +88,14 @@ func (a cautious) upper(s *Sight) Scores {
 	return scores
 }
 
-// mostAhead is d and s of place i with the least R that smaller deviations could leave.
-func (s *Sight) mostAhead(i int) (mean, deviation float64) {
-	r, least := s.Rival, 1.0
-	for j := range s.Costs {
-		switch {
-		case s.Given[j]:
-		case r.Together[1+j][i] < 0:
-			least = 0
-		default:
-			least *= normal(ratio(-r.Mean[1+j], r.SD[1+j]))
-		}
+// mostAhead is d and s of place i, which it puts into beside, with the largest s that smaller deviations of the reward could leave.
+func (s *Sight) mostAhead(beside *pair, i int) (mean, deviation float64) {
+	beside.take(s, i)
+	mean, _, _ = beside.ahead(s.Given, s.Rival.Least)
+	if variance := beside.sd[0] * beside.sd[0]; variance > 0 {
+		deviation = max(variance, math.Abs(variance-beside.together[0])) / math.Sqrt(variance+beside.noise[0])
 	}
-	if variance := s.Reward.SD[i] * s.Reward.SD[i]; variance > 0 {
-		deviation = max(variance, math.Abs(variance-r.Together[0][i])) / math.Sqrt(variance+r.Noise[0][i])
-	}
-	return (s.Reward.Mean[i] - r.Least) - least*(r.Mean[0]-r.Least), deviation
+	return mean, deviation
 }
 
 // mostLooked is how many points played are looked at closely for the incumbent.

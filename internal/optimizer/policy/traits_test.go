@@ -143,9 +143,12 @@ func someRival(random *rand.Rand, s *Sight) *Rival {
 	return r
 }
 
-// shrink makes the deviations in sight smaller, as far as the covariances with the rival let it.
+// shrink makes the deviations in sight smaller: with a rival that of the reward alone, as far as the covariance lets it.
 func shrink(random *rand.Rand, s *Sight) {
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
+		if k > 0 && s.Rival != nil {
+			continue
+		}
 		for i := range e.SD {
 			least := 0.0
 			if s.Rival != nil {

@@ -127,14 +127,13 @@ func (c *checker) stop() {
 	if c.d.Stop == nil {
 		return
 	}
-	target := c.d.Stop.Target()
+	target := *c.d.Stop
 	if !(target.Within > 0 && target.Within <= 1) {
 		c.faults.Add("body.stop.within", target.Within, "must be a share above 0 and at most 1, such as 0.01 for one per cent of the recommended value")
 	}
 	if !(target.Risk > 0 && target.Risk < 1) {
 		c.faults.Add("body.stop.risk", target.Risk, "must be a chance between 0 and 1, such as 0.05")
 	}
-	c.d.Stop = &target
 }
 
 func algorithmNames() []string {

@@ -178,8 +178,8 @@ var checkFaults = []struct {
 	{"nothing left", func(d *Definition) {
 		d.Unavailable = map[string][]Value{"catalyst": {TextValue("A"), TextValue("B"), TextValue("=C")}}
 	}, "body.unavailable", "nothing is left"},
-	{"more is to be left than there is", func(d *Definition) { d.Stop = &Stop{Within: 1.2} }, "body.stop.within", "must be a share above 0 and at most 1"},
-	{"a risk that is none", func(d *Definition) { d.Stop = &Stop{Risk: -0.1} }, "body.stop.risk", "must be a chance between 0 and 1"},
+	{"more is to be left than there is", func(d *Definition) { d.Stop = &Stop{Within: 1.2, Risk: 0.05} }, "body.stop.within", "must be a share above 0 and at most 1"},
+	{"a risk that is none", func(d *Definition) { d.Stop = &Stop{Within: 0.01, Risk: -0.1} }, "body.stop.risk", "must be a chance between 0 and 1"},
 	{"an unknown choice has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"catalyst": {TextValue("D")}} }, "body.unavailable.catalyst[0]", "must be one of"},
 	{"an unknown parameter has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"ligand": {TextValue("D")}} }, "body.unavailable.ligand", "there is no parameter"},
 	{"a value between steps has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"time": {NumberValue(0.55)}} }, "body.unavailable.time[0]", "its steps are 0.1 from 0.5"},

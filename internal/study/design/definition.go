@@ -4,6 +4,7 @@
 package design
 
 import (
+	"bytes"
 	"encoding/json"
 )
 
@@ -95,16 +96,25 @@ type Stop struct {
 	Risk   float64 `json:"risk"`
 }
 
-// Target is the stop in force, one in a hundred with a chance of one in twenty where nothing else is said.
+// Target is the stop in force, one in a hundred with a chance of one in twenty where nothing was said.
 func (s *Stop) Target() Stop {
-	target := Stop{Within: 0.01, Risk: 0.05}
-	if s != nil && s.Within != 0 {
-		target.Within = s.Within
+	if s == nil {
+		return Stop{Within: 0.01, Risk: 0.05}
 	}
-	if s != nil && s.Risk != 0 {
-		target.Risk = s.Risk
+	return *s
+}
+
+// UnmarshalJSON takes what is left out from the usual target; a 0 is one that was said.
+func (s *Stop) UnmarshalJSON(text []byte) error {
+	type said Stop
+	read := said((*Stop)(nil).Target())
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&read); err != nil {
+		return err
 	}
-	return target
+	*s = Stop(read)
+	return nil
 }
 
 // RecordedMetric is kept but not modelled.

@@ -219,10 +219,15 @@ func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
 		}
 	}
 	cfg.Metrics[0].Warp, cfg.Metrics[1].Warp = false, false
+	timid := FittedMetric{Set: true, Centre: 0, Scale: 1, Lengthscales: []float64{0.4}, Lambda: 100, Variance: 9, Count: 9}
+	h.Fits = []Fit{{From: 10, Metrics: []FittedMetric{timid, timid}}}
 	state, whole := fitted(t, cfg, h)
+	if whole.Fits[1].Metrics[0].Inflation == 1 {
+		t.Error("residuals change nothing here, so this shows nothing")
+	}
 	for k, m := range state.Models() {
 		if sd := math.Sqrt(m.Lambda) * m.Scale; math.Abs(sd-0.2) > 1e-9 {
-			t.Errorf("metric %d: readings are expected to vary by %g, told were 0.2 (inflation %g)", k, sd, whole.Fits[0].Metrics[k].Inflation)
+			t.Errorf("metric %d: readings are expected to vary by %g, told were 0.2 (inflation %g)", k, sd, whole.Fits[1].Metrics[k].Inflation)
 		}
 	}
 	h.Rounds[7].Readings[0].SD = 0 // one that did not tell is what the noise is fitted from
@@ -239,5 +244,36 @@ func TestNothingIsRecommendedBeforeThereIsAScale(t *testing.T) {
 	state := mustReplay(t, cfg, h)
 	if round, open := sure(state.Recommendation(background)), sure(state.Undecided(background)); round != 0 || open.Round != 0 {
 		t.Errorf("round %d is recommended and %+v undecided before there is a scale", round, open)
+	}
+}
+
+// TestExactReadingsBeyondALimitAreNoAnswer: the model smooths over a reading just beyond the limit; while nothing says that a second one would differ, it is taken at its word.
+func TestExactReadingsBeyondALimitAreNoAnswer(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 1, 1, func(c *Config) {
+		adaptive(c)
+		c.Algorithm = "log-cei"
+	}, `{}`)
+	h := &History{}
+	for i, cost := range []float64{-0.3, -0.3, 0.05, -0.3, -0.3, -0.3} {
+		h.Rounds = append(h.Rounds, Round{Point: []float64{0.3 + 0.02*float64(i)}, Arm: -1, Suggested: true, Readings: []Reading{
+			{Told: true, Value: 1 - 0.3*math.Abs(float64(i-2)), Revealed: i + 1}, {Told: true, Value: cost, Revealed: i + 1}}})
+	}
+	smooth := FittedMetric{Set: true, Centre: 0, Scale: 1, Lengthscales: []float64{2}, Lambda: 0.1, Variance: 1, Count: 6}
+	rough := smooth
+	rough.Lengthscales = []float64{0.01}
+	h.Fits = []Fit{{From: 7, Metrics: []FittedMetric{rough, smooth}}}
+	state := mustReplay(t, cfg, h)
+	if chance := sure(state.FeasibilityProbability(background, []Place{state.placeOf(3)}, nil))[0]; chance < likelier {
+		t.Fatalf("the chance of the third is %g, so this shows nothing", chance)
+	}
+	if round := sure(state.Recommendation(background)); round == 3 || round == 0 {
+		t.Errorf("round %d is recommended", round)
+	}
+	again := h.Rounds[0]
+	again.Readings = []Reading{{Told: true, Value: 0.5, Revealed: 7}, {Told: true, Value: -0.1, Revealed: 7}}
+	h.Rounds = append(h.Rounds, again)
+	if round := sure(mustReplay(t, cfg, h).Recommendation(background)); round != 3 {
+		t.Errorf("round %d is recommended where readings vary, want the third, which the model has within the limit", round)
 	}
 }

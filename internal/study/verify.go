@@ -13,6 +13,30 @@ import (
 	"headroom/internal/turns"
 )
 
+// Verification is POST …/verify.
+type Verification struct {
+	OK           bool         `json:"ok"`
+	Checked      int          `json:"checked"`
+	Different    []Difference `json:"different"`
+	LedgerIntact bool         `json:"ledger_intact"`
+	// Rules tells whether the program still has the rules of every engine that decided; Unchecked counts the decisions of those it no longer has, which were not replayed.
+	Rules     string `json:"rules" enum:"present,gone"`
+	Unchecked int    `json:"unchecked"`
+}
+
+// What Verification.Rules says.
+const (
+	RulesPresent = "present"
+	RulesGone    = "gone"
+)
+
+type Difference struct {
+	Number   int    `json:"number"`
+	Field    string `json:"field"`
+	Stored   any    `json:"stored"`
+	Replayed any    `json:"replayed"`
+}
+
 // Verify checks the hashes of the study up to the snapshot and replays every decision from what it had seen, under the definition
 // then in force. What was verified before is not verified again: the walk goes on from there, also where a caller left in the middle of it.
 func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verification, error) {

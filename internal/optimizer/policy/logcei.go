@@ -25,7 +25,7 @@ var cautionSetting = Setting{Name: "caution", Type: Number, Default: 1.0, Low: l
 var mostRiskSetting = Setting{Name: "most_risk", Type: Number, Per: PerConstraint, Low: limit(0), High: limit(1), LowExclusive: true,
 	DefaultMeans: "any risk is taken that is worth it",
 	Meaning: "largest chance of breaking a limit that a suggestion may have while there is one with less, and the share of the model’s trials that may break it: when more have, the next are safer. " +
-		"One number is for any limit, an object for each that it names by itself"}
+		"One number is for all limits together, an object gives each limit that it names one of its own"}
 
 // checkRisk refuses a risk for a limit whose value is known at the decision: it is kept wherever that is possible.
 func checkRisk(c Context, s Settings) []Fault {

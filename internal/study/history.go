@@ -1,0 +1,77 @@
+package study
+
+import (
+	"context"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// HistoryRow is one round of GET …/history.
+type HistoryRow struct {
+	Number          int                     `json:"number"`
+	Origin          ledger.Origin           `json:"origin"`
+	Status          ledger.Status           `json:"status"`
+	Excluded        bool                    `json:"excluded"`
+	Feasible        *bool                   `json:"feasible"`
+	Parameters      design.Settings         `json:"parameters"`
+	Values          map[string]float64      `json:"values"`
+	Beta            map[string]float64      `json:"beta"`
+	Multipliers     map[string]float64      `json:"multipliers"`
+	Ahead           map[string]*Predicted   `json:"ahead"` // one-step-ahead, with noise; null for a metric never read
+	InformationGain map[string]float64      `json:"information_gain"`
+	Violation       map[string]ViolationOut `json:"violation"` // running
+}
+
+type Predicted struct {
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"sd"`
+}
+
+// HistoryOf tells, round by round, what was chosen, read and believed.
+func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]HistoryRow, error) {
+	state, err := s.state(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	var trace []optimizer.RoundTrace
+	var running [][]optimizer.Violation
+	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+		if trace, err = state.Trace(ctx); err != nil {
+			return err
+		}
+		running, err = state.ViolationTrace(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]HistoryRow, len(snap.Trials))
+	for i := range snap.Trials {
+		rows[i] = historyRow(snap, i, trace[i])
+		rows[i].Violation = violations(snap, running[i])
+	}
+	return rows, nil
+}
+
+func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) HistoryRow {
+	t, c := snap.Trials[i], snap.Compiled()
+	row := HistoryRow{
+		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
+		Values: map[string]float64{}, Ahead: map[string]*Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),
+		Multipliers: keyed(c.ConstraintNames, trace.Multipliers), InformationGain: keyed(c.MetricNames, trace.InformationGain),
+	}
+	for name, m := range t.Metrics {
+		row.Values[name] = m.Value
+	}
+	for k, p := range trace.Ahead {
+		switch name := c.MetricNames[k]; {
+		case !snap.HasReading(name):
+			row.Ahead[name] = nil
+		case design.Finite(p.Mean) && design.Finite(p.SD):
+			row.Ahead[name] = &Predicted{p.Mean, p.SD}
+		}
+	}
+	return row
+}

@@ -1151,8 +1151,8 @@ type Stop struct {
 
 // StopRequest defines model for StopRequest.
 type StopRequest struct {
-	Risk   *float64 `json:"risk,omitempty"`
-	Within *float64 `json:"within,omitempty"`
+	Risk   float64 `json:"risk"`
+	Within float64 `json:"within"`
 }
 
 // StopStatement defines model for StopStatement.

@@ -834,8 +834,8 @@ Stop = TypedDict("Stop", {
 
 
 StopRequest = TypedDict("StopRequest", {
-    "risk": "NotRequired[Optional[float]]",
-    "within": "NotRequired[Optional[float]]",
+    "risk": "float",
+    "within": "float",
 })
 
 

@@ -32,6 +32,7 @@ var required = map[reflect.Type][]string{
 	reflect.TypeFor[design.Parameter]():      {"name", "type"},
 	reflect.TypeFor[design.Objective]():      {"metric"},
 	reflect.TypeFor[design.Constraint]():     {"threshold"},
+	reflect.TypeFor[design.Stop]():           {"within", "risk"},
 	readingObject:                            {"value"},
 	reflect.TypeFor[ledger.Telling]():        {"metrics"},
 	reflect.TypeFor[study.Correction]():      {"reason"},

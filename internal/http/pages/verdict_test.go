@@ -151,7 +151,12 @@ func TestWhenToStop(t *testing.T) {
 	if form := page(s, base+"/reconfigure"); !strings.Contains(form, `name="stop.within"`) || !strings.Contains(form, `value="90"`) {
 		t.Error("the form does not show the target")
 	}
-	if faults := s.API("POST", base+"/reconfigure", `{"stop": {"risk": 1.5}, "reason": "x"}`).Faults(422); faults["body.stop.risk"] == "" {
+	for said, field := range map[string]string{`{"risk": 0.1}`: "body.stop.within", `{"within": 0, "risk": 0.1}`: "body.stop.within", `{"within": 0.1, "risk": 0}`: "body.stop.risk"} {
+		if faults := s.API("POST", base+"/reconfigure", `{"stop": `+said+`, "reason": "x"}`).Faults(422); faults[field] == "" {
+			t.Errorf("a stop %s: %v, want one at %s", said, faults, field)
+		}
+	}
+	if faults := s.API("POST", base+"/reconfigure", `{"stop": {"within": 0.01, "risk": 1.5}, "reason": "x"}`).Faults(422); faults["body.stop.risk"] == "" {
 		t.Errorf("a risk of 1.5: %v", faults)
 	}
 }

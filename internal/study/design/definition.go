@@ -4,7 +4,6 @@
 package design
 
 import (
-	"bytes"
 	"encoding/json"
 )
 
@@ -102,19 +101,6 @@ func (s *Stop) Target() Stop {
 		return Stop{Within: 0.01, Risk: 0.05}
 	}
 	return *s
-}
-
-// UnmarshalJSON takes what is left out from the usual target; a 0 is one that was said.
-func (s *Stop) UnmarshalJSON(text []byte) error {
-	type said Stop
-	read := said((*Stop)(nil).Target())
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&read); err != nil {
-		return err
-	}
-	*s = Stop(read)
-	return nil
 }
 
 // RecordedMetric is kept but not modelled.

@@ -56,7 +56,7 @@ type priced struct {
 // Price works out the curve of limit j. known gives the values of Given constraints. The error is that of ctx.
 func (s *State) Price(ctx context.Context, j int, known Known) (Price, error) {
 	var p Price
-	if !s.readAll() {
+	if !s.modelStands() {
 		return p, nil
 	}
 	for _, threshold := range s.pricedThresholds(j) {
@@ -99,16 +99,6 @@ func (s *State) Price(ctx context.Context, j int, known Known) (Price, error) {
 	}
 	p.incline()
 	return p, nil
-}
-
-// readAll tells whether every metric has readings and a model in their units.
-func (s *State) readAll() bool {
-	for k, t := range s.targets {
-		if t.metric >= 0 && (s.countShown(k) == 0 || !s.scaled(s.display.era.models[t.metric])) {
-			return false
-		}
-	}
-	return true
 }
 
 // pricedThresholds are the thresholds of limit j to look at: the present one and priceSteps on each side, at a distance of 1, 2 or 5 times a power of ten.

@@ -101,17 +101,16 @@ func ExpectedGain(s *Sight, i int) float64 {
 //
 // since a reading changes no mean of W′. noise is λ of a reading at x*.
 func again(s *Sight, noise []float64) float64 {
-	r, best := s.Rival, 0.0
+	r, best, mine := s.Rival, 0.0, 1.0
+	for j := range s.Costs {
+		if !s.Given[j] {
+			mine *= normal(ratio(-r.Mean[1+j], r.SD[1+j]))
+		}
+	}
 	beside := newPair(1 + len(s.Costs))
 	for i := range s.Reward.Mean {
 		beside.take(s, i)
 		chance, _ := logChance(s, i)
-		mine := 1.0
-		for j := range s.Costs {
-			if !s.Given[j] {
-				mine *= normal(ratio(-r.Mean[1+j], r.SD[1+j]))
-			}
-		}
 		mean, deviation, _ := beside.swapped(noise).ahead(s.Given, r.Least)
 		behind := mine*(r.Mean[0]-r.Least) - math.Exp(chance)*(s.Reward.Mean[i]-r.Least)
 		if mine > 0 {

@@ -48,8 +48,23 @@ const (
 // Algorithms lists every algorithm a study can use, in the order to offer them.
 func Algorithms() []Algorithm { return policy.Descriptions() }
 
-// ResolveSettings checks raw against the algorithm's description and fills in defaults. "safe_seeds" is only checked to be a
-// list: package design translates it into Config.SafeSeeds.
+// CompleteSettings checks raw against the algorithm's description and returns it with everything that was left out as the defaults have it now, null for what is
+// not used. "safe_seeds" is only checked to be a list: package design translates it into Config.SafeSeeds.
+func CompleteSettings(algorithm string, raw map[string]json.RawMessage, context SettingsContext) (map[string]json.RawMessage, []Fault) {
+	return policy.Complete(algorithm, raw, context)
+}
+
+// ReadSettings reads what CompleteSettings returned, whatever the defaults are by now.
+func ReadSettings(algorithm string, whole map[string]json.RawMessage, context SettingsContext) (Settings, []Fault) {
+	return policy.Read(algorithm, whole, context)
+}
+
+// ResolveSettings is both.
 func ResolveSettings(algorithm string, raw map[string]json.RawMessage, context SettingsContext) (Settings, []Fault) {
 	return policy.Resolve(algorithm, raw, context)
+}
+
+// ChosenSettings are those of whole settings that the defaults of now would not say.
+func ChosenSettings(algorithm string, whole map[string]json.RawMessage, context SettingsContext) map[string]json.RawMessage {
+	return policy.Chosen(algorithm, whole, context)
 }

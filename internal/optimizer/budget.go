@@ -91,7 +91,7 @@ func (s *State) allowancesAt(t int) []allowance {
 // risksAsked are the limits that are read, each with its risk or all with one.
 func (s *State) risksAsked() []allowance {
 	var list []allowance
-	together := allowance{most: s.settings.NumberOr(mostRisk, "", 1)}
+	together := allowance{most: s.settings.Value(mostRisk, "")}
 	for j, c := range s.cfg.Costs {
 		if c.Knowledge == Given {
 			continue
@@ -112,7 +112,7 @@ const mostRisk = "most_risk"
 // chosenBefore are the rounds before decision t that the algorithm chose by its model.
 func (s *State) chosenBefore(t int) []int {
 	var chosen []int
-	design := s.settings.InitialDesign(s.cfg.Context())
+	design := s.settings.InitialDesign()
 	for n := 1; n < t; n++ {
 		if s.history.Rounds[n-1].Suggested && !s.designed(n, design) {
 			chosen = append(chosen, n)

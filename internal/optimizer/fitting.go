@@ -37,7 +37,7 @@ func (s *State) fitDue(metric int) bool {
 	}
 	past := len(s.history.Rounds)
 	count := len(s.told(metric))
-	if past < max(2, s.settings.InitialDesign(s.cfg.Context())) || count < 2 {
+	if past < max(2, s.settings.InitialDesign()) || count < 2 {
 		return false
 	}
 	last := s.next.era.models[metric].count

@@ -18,7 +18,7 @@ func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
-	if s.designed(s.Round(), s.settings.InitialDesign(s.cfg.Context())) {
+	if s.designed(s.Round(), s.settings.InitialDesign()) {
 		return s.firstDesign(ctx, known)
 	}
 	found, err := s.maximise(ctx, known)

@@ -50,7 +50,7 @@ func (s *served) lookAt(ctx context.Context, snap *ledger.Snapshot, trials int) 
 		return look, err
 	}
 	look.Best = &gain.Best
-	if stop := gain.Stop(snap.Definition.Stop.Target()); stop != nil {
+	if stop := gain.Stop(*snap.Definition.Stop); stop != nil {
 		look.Enough, look.Little = stop.Reached, stop.Within*gain.ChanceLeft[0].Of
 	}
 	return look, nil

@@ -122,16 +122,23 @@ func admitCreated(data ledger.CreatedData) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ledger.CreatedData{Definition: asWritten(data.Definition, checked)}, nil
+	return ledger.CreatedData{Definition: asWritten(data.Definition, checked, data.Engine), Engine: data.Engine}, wordOfEngine(data.Engine)
 }
 
-// addedSince are the members that Check writes out and definitions did not have before there were such.
-var addedSince = []string{"model.warp"}
+func wordOfEngine(engine string) error {
+	if !isWord(engine) {
+		return errors.New("no engine is called so")
+	}
+	return nil
+}
 
-// asWritten is a definition as it stands in a ledger, if what Check made of it differs only in members that an earlier program did not write.
-func asWritten(written, checked design.Definition) design.Definition {
+// onceLeftOut begin the paths of what definitions left to defaults before their events named the engine.
+var onceLeftOut = regexp.MustCompile(`^(algorithm\.settings|model|stop)(\.|$)`)
+
+// asWritten is a definition as it stands in a ledger, if what Check made of it differs only in what was left to defaults before.
+func asWritten(written, checked design.Definition, engine string) design.Definition {
 	changes, err := design.Differences(written, checked)
-	if err != nil || slices.ContainsFunc(changes, func(c design.Change) bool { return string(c.Before) != "null" || !slices.Contains(addedSince, c.Path) }) {
+	if err != nil || engine != "" || slices.ContainsFunc(changes, func(c design.Change) bool { return string(c.Before) != "null" || !onceLeftOut.MatchString(c.Path) }) {
 		return checked
 	}
 	return written
@@ -156,7 +163,7 @@ const maximalOldName = 200 // characters
 func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any, error) {
 	after := data.Definition
 	change := design.Reconfiguration{Parameters: after.Parameters, Constraints: after.Constraints, RecordedMetrics: after.RecordedMetrics, Objective: &after.Objective, Algorithm: &after.Algorithm,
-		Model: &after.Model, InputConstraints: &after.InputConstraints, Unavailable: after.Unavailable, Reason: data.Reason}
+		Model: &after.Model, InputConstraints: &after.InputConstraints, Unavailable: after.Unavailable, Stop: after.Stop, Reason: data.Reason}
 	if change.Unavailable == nil {
 		change.Unavailable = map[string][]design.Value{}
 	}
@@ -165,9 +172,12 @@ func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any,
 		return nil, err
 	}
 	reconfigured := would.(ledger.ReconfiguredData)
-	reconfigured.Definition = asWritten(after, reconfigured.Definition)
-	reconfigured.Changes, err = design.Differences(now.Definition, reconfigured.Definition)
-	return reconfigured, err
+	reconfigured.Engine = data.Engine
+	reconfigured.Definition = asWritten(after, reconfigured.Definition, data.Engine)
+	if data.Engine == "" { // what was written of the changes left out what neither definition wrote out
+		reconfigured.Changes = data.Changes
+	}
+	return reconfigured, wordOfEngine(data.Engine)
 }
 
 // admitTold takes times as they are written: they were kept in the zone they came in.
@@ -212,8 +222,8 @@ func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 		return err
 	}
 	switch d := data.Decision; {
-	case !isWord(data.Engine):
-		return errors.New("no engine is called so")
+	case wordOfEngine(data.Engine) != nil:
+		return wordOfEngine(data.Engine)
 	case data.ReplicateOf != 0 && data.Origin != ledger.Manual:
 		return errors.New("only people repeat a trial on purpose")
 	case (d == nil) != (data.Origin == ledger.Imported):

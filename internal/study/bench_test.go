@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -27,7 +28,7 @@ func newBench(t testing.TB, d design.Definition) *bench {
 	}
 	b := &bench{TB: t, service: NewService(nil, Options{}), clock: time.Date(2026, 3, 1, 9, 0, 0, 123456789, time.UTC)}
 	t.Cleanup(b.service.Stop)
-	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked}}}}, nil)
+	b.must(ruling{drafts: []ledger.Draft{{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked, Engine: optimizer.Engine}}}}, nil)
 	return b
 }
 

@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -14,7 +15,7 @@ func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition
 		return nil, err
 	}
 	id := newID()
-	first, err := s.append(cmd, id, nil, ruling{drafts: []ledger.Draft{{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked}}}})
+	first, err := s.append(cmd, id, nil, ruling{drafts: []ledger.Draft{{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked, Engine: optimizer.Engine}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 		return ruling{}, conflict("The study is archived. Set its state to open, paused or finished first.")
 	}
 	before := snap.Definition
-	after, faults := change.Apply(before)
+	after, faults := change.Apply(snap.Compiled().Chosen(before))
 	if err := append(faults, checkReason(change.Reason)...).Err(); err != nil {
 		return ruling{}, err
 	}
@@ -99,7 +100,7 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 	if err := design.SameShape(before, after); err != nil {
 		return ruling{}, design.NewInvalid("body", err.Error(), nil)
 	}
-	ruled := ruling{drafts: []ledger.Draft{{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Changes: changes, Reason: change.Reason}}}}
+	ruled := ruling{drafts: []ledger.Draft{{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Engine: optimizer.Engine, Changes: changes, Reason: change.Reason}}}}
 	for i := range snap.Trials { // limits decide which trials are feasible
 		ruled.numbers = append(ruled.numbers, i+1)
 	}

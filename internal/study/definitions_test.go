@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -50,7 +51,7 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 		}
 		snap = c.put(next)
 	}
-	add(ledger.Draft{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked}})
+	add(ledger.Draft{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked, Engine: optimizer.Engine}})
 	one, _ := c.size()
 	for n := range 15 {
 		after := checked

@@ -83,7 +83,7 @@ func (s *Service) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error
 	}
 	var out *Gain
 	err = s.compute(ctx, snap.ID, func(ctx context.Context) error {
-		found, ok, err := state.Gain(ctx, known, snap.Definition.Stop.Target().Within)
+		found, ok, err := state.Gain(ctx, known, snap.Definition.Stop.Within)
 		if err != nil || !ok {
 			return err
 		}

@@ -91,7 +91,8 @@ func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 	b.wantStanding("chosen by the rule", optimizer.Met, "2 trials chosen otherwise")
 
 	b.wantStanding("those of the first round", optimizer.Met, "")
-	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 5, Settings: b.snap.Definition.Algorithm.Settings}, Reason: "averages will do"}))
+	widths := map[string]json.RawMessage{"beta": b.snap.Definition.Algorithm.Settings["beta"]}
+	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 5, Settings: widths}, Reason: "averages will do"}))
 	b.wantStanding("those of the first round", optimizer.NotMet, "10 trials")
 	b.wantStanding("no more rounds than T", optimizer.NotMet, "10 trials of 5")
 	b.wantStanding("Slater", optimizer.Unknown, "no δ is given")

@@ -33,6 +33,7 @@ var required = map[reflect.Type][]string{
 	reflect.TypeFor[design.Objective]():      {"metric"},
 	reflect.TypeFor[design.Constraint]():     {"threshold"},
 	reflect.TypeFor[design.Stop]():           {"within", "risk"},
+	reflect.TypeFor[design.Start]():          {"lengthscale", "variance", "lambda"},
 	readingObject:                            {"value"},
 	reflect.TypeFor[ledger.Telling]():        {"metrics"},
 	reflect.TypeFor[study.Correction]():      {"reason"},

@@ -46,7 +46,7 @@ func (a *API) readState(w http.ResponseWriter, r *http.Request) error {
 func (a *API) stateOf(ctx context.Context, snap *ledger.Snapshot) (state stateDocument, err error) {
 	if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil {
 		state.Gain, err = a.Studies.GainOf(ctx, snap)
-		state.Stop = state.Gain.Stop(snap.Definition.Stop.Target())
+		state.Stop = state.Gain.Stop(*snap.Definition.Stop)
 	}
 	return state, err
 }

@@ -36,7 +36,7 @@ func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		values = definitionValues(original.Definition)
+		values = definitionValues(chosen(original))
 		values.Set("name", "Copy of "+original.Definition.Name)
 		values.Del("seed")
 		values.Set("draft", newStudyDraft+"-from-"+from)

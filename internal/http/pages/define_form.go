@@ -123,7 +123,7 @@ func (t *typed) definition() design.Definition {
 		at := fmt.Sprintf("recorded_metrics.%d.", i)
 		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{Metric: t.text(at + "metric"), Unit: t.text(at + "unit"), Plausible: t.plausible(at)})
 	}
-	d.Stop = t.stop(nil)
+	d.Stop = t.stop()
 	d.Algorithm = t.algorithm(design.Algorithm{})
 	d.Model = t.model(design.Model{})
 	d.InputConstraints = t.lines("input_constraints")
@@ -140,12 +140,9 @@ func (t *typed) definition() design.Definition {
 }
 
 // stop reads, in per cent, when little enough is left to gain. A blank field is the default.
-func (t *typed) stop(before *design.Stop) *design.Stop {
+func (t *typed) stop() *design.Stop {
 	within, risk := t.number("stop.within"), t.number("stop.risk")
-	if within == nil && risk == nil && before == nil {
-		return nil
-	}
-	stop := (*design.Stop)(nil).Target()
+	stop := design.UsualStop()
 	if within != nil {
 		stop.Within = t.share("stop.within", *within)
 	}

@@ -146,6 +146,11 @@ func editedWords(data ledger.EditedData) string {
 }
 
 func changesWords(d design.Definition, changes []design.Change) string {
+	if slices.ContainsFunc(changes, func(c design.Change) bool { return c.Path == "algorithm.name" }) { // settings that only one of the two has go without saying
+		changes = slices.DeleteFunc(slices.Clone(changes), func(c design.Change) bool {
+			return strings.HasPrefix(c.Path, "algorithm.settings.") && (string(c.Before) == "null" || string(c.After) == "null")
+		})
+	}
 	var parts []string
 	for i, change := range changes {
 		if i == 4 {

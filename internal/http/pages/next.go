@@ -20,7 +20,7 @@ const mostCards = 50
 // next is what to do next.
 func (v visit) next() templates.Next {
 	d := v.snap.Definition
-	next := templates.Next{Study: v.head, AskKey: newKey(), Any: len(v.snap.Trials) > 0, FirstLeft: firstDesign(d) - len(v.snap.Trials), Context: contextInputs(d)}
+	next := templates.Next{Study: v.head, AskKey: newKey(), Any: len(v.snap.Trials) > 0, FirstLeft: v.snap.Compiled().Config.Settings.InitialDesign() - len(v.snap.Trials), Context: contextInputs(d)}
 	next.Ask.Values, next.Idle = map[string][]string{}, v.idle()
 	waiting := v.snap.WaitingTrials()
 	for i := range waiting[:min(mostCards, len(waiting))] {
@@ -93,13 +93,6 @@ func endWords(status ledger.Status, n int) string {
 		return "was not run"
 	}
 	return "were not run"
-}
-
-// firstDesign is how many trials spread over the space before the model chooses; 0 when the definition does not say.
-func firstDesign(d design.Definition) int {
-	n := 0
-	fmt.Sscan(string(d.Algorithm.Settings["initial_design"]), &n)
-	return n
 }
 
 // contextInputs are the values that limits of known form need with each trial.

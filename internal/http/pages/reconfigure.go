@@ -21,7 +21,7 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	values := definitionValues(snap.Definition)
+	values := definitionValues(chosen(snap))
 	values.Set("key", newKey())
 	page := templates.DefinePage{}
 	if r.URL.Query().Get("way") == driftWay {
@@ -36,6 +36,9 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request) error {
 	page.Form = templates.Form{Values: values}
 	return s.showReconfigure(w, r, http.StatusOK, snap, page)
 }
+
+// chosen is the study's definition as forms show it: a field is blank where the study has what a new one would have.
+func chosen(snap *ledger.Snapshot) design.Definition { return snap.Compiled().Chosen(snap.Definition) }
 
 // leastWindow is the fewest trials that a window is offered for.
 const leastWindow = 10
@@ -65,7 +68,7 @@ func texts(values []design.Value) []string {
 
 // showReconfigure draws the form. What cannot be changed is shown from the study, whatever was sent.
 func (s *Site) showReconfigure(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.DefinePage) error {
-	fixed := definitionValues(snap.Definition)
+	fixed := definitionValues(chosen(snap))
 	shown := url.Values(maps.Clone(page.Form.Values))
 	for i := range snap.Definition.Parameters {
 		copyFields(shown, fixed, fmt.Sprintf("parameters.%d.", i), "name", "type", "choices")
@@ -101,7 +104,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request) error {
 		if form.pressed() == "refresh" || rescale(form.values, form.pressed()) {
 			return submission{done: func() error { return again(http.StatusOK, form.shown()) }}
 		}
-		change := form.reconfiguration(snap.Definition)
+		change := form.reconfiguration(chosen(snap))
 		return submission{
 			do: func(cmd study.Command) error {
 				_, err := s.Studies.Reconfigure(r.Context(), cmd, snap.ID, change)
@@ -139,7 +142,7 @@ func (t *typed) reconfiguration(d design.Definition) design.Reconfiguration {
 		change.RecordedMetrics = append(change.RecordedMetrics, r)
 	}
 	algorithm, model, rules := t.algorithm(d.Algorithm), t.model(d.Model), t.lines("input_constraints")
-	change.Algorithm, change.Model, change.InputConstraints, change.Stop = &algorithm, &model, &rules, t.stop(d.Stop)
+	change.Algorithm, change.Model, change.InputConstraints, change.Stop = &algorithm, &model, &rules, t.stop()
 	if change.Reason == "" {
 		t.fault("reason", "say why, so that others can follow")
 	}

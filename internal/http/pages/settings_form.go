@@ -255,6 +255,9 @@ func asJSON(value any) json.RawMessage {
 // model reads the model. What stands as before showed it stays as it was.
 func (t *typed) model(before design.Model) design.Model {
 	m := design.Model{Fit: t.text("model.fit"), Outputs: t.text("model.outputs"), Inputs: t.text("model.inputs"), Variance: before.Variance}
+	if m.Fit == before.Fit {
+		m.Start = before.Start
+	}
 	if before.Warp == design.WarpNone { // declined stays declined; else fit and outputs say whether readings are bent
 		m.Warp = before.Warp
 	}

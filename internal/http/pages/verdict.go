@@ -482,7 +482,7 @@ func (v visit) gainOf(gain *study.Gain) templates.Gain {
 		out.Words = "Nothing is recommended yet, so all of that is left to gain."
 		return out
 	}
-	stop, left := gain.Stop(d.Stop.Target()), gain.ChanceLeft[0]
+	stop, left := gain.Stop(*d.Stop), gain.ChanceLeft[0]
 	atMost := percent(stop.AtMost)
 	if stop.AtMost <= 0.99 {
 		atMost = "up to " + atMost

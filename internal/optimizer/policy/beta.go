@@ -10,11 +10,19 @@ import (
 //
 //	constant: Value;  sqrt_log: Value·√ln(1+t);  theory: the algorithm's own formula with B, R and p.
 type Beta struct {
-	Schedule string  `json:"schedule"`
-	Value    float64 `json:"value,omitempty"`
-	B        float64 `json:"B,omitempty"` // bound on the function's norm
-	R        float64 `json:"R,omitempty"` // the noise is R-sub-Gaussian
-	P        float64 `json:"p,omitempty"` // failure probability
+	Schedule string
+	Value    float64
+	B        float64 // bound on the function's norm
+	R        float64 // the noise is R-sub-Gaussian
+	P        float64 // failure probability
+}
+
+// MarshalJSON writes what belongs to the schedule, all of it.
+func (b Beta) MarshalJSON() ([]byte, error) {
+	if b.Schedule == "theory" {
+		return json.Marshal(map[string]any{"schedule": b.Schedule, "B": b.B, "R": b.R, "p": b.P})
+	}
+	return json.Marshal(map[string]any{"schedule": b.Schedule, "value": b.Value})
 }
 
 func (r *resolver) parseBeta(_ Setting, path string, raw json.RawMessage) (Beta, bool) {

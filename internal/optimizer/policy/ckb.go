@@ -5,14 +5,32 @@ import "math"
 var ckbSettings = []Setting{
 	{Name: "objective_bound", Type: Number, Default: 5.0, Low: limit(0), LowExclusive: true, Meaning: "B: estimates of the objective are cut at ±B"},
 	{Name: "constraint_bound", Type: Number, Per: PerConstraint, Default: 5.0, Low: limit(0), LowExclusive: true, Meaning: "G: estimates of a constraint are cut at ±G"},
-	{Name: "multiplier_cap", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "4B/δ when δ is given, otherwise 10", Meaning: "ρ: the largest multiplier"},
-	{Name: "step", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "G√T/ρ", Meaning: "V: the multiplier moves by the estimate divided by V"},
-	{Name: "slack", Type: Number, Per: PerConstraint, Low: limit(0), DefaultMeans: "0.05 on standardised outputs without the paper preset, otherwise 0", Meaning: "ε: added to the estimate when the multiplier moves; 0 < ε ≤ δ/2 buys bounded or zero violation"},
+	{Name: "multiplier_cap", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "4B/δ when δ is given, otherwise 10", workOut: publishedCap, Meaning: "ρ: the largest multiplier"},
+	{Name: "step", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "G√T/ρ", workOut: publishedStep, Meaning: "V: the multiplier moves by the estimate divided by V"},
+	{Name: "slack", Type: Number, Per: PerConstraint, Low: limit(0), DefaultMeans: "0.05 on standardised outputs without the paper preset, otherwise 0", workOut: practicalSlack, Meaning: "ε: added to the estimate when the multiplier moves; 0 < ε ≤ δ/2 buys bounded or zero violation"},
 	{Name: "truncate", Type: Boolean, Default: true, Meaning: "whether estimates are cut at ±B and ±G"},
 	{Name: "slater", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used", Meaning: "δ: some point keeps every constraint by at least this much"},
 }
 
 // ckbWith are the settings of a primal-dual algorithm, its own ones between the width and the common ones.
+func publishedCap(_ Context, s Settings, _ string) (float64, bool) {
+	if delta, given := s.Number("slater", ""); given {
+		return 4 * s.Value("objective_bound", "") / delta, true
+	}
+	return 10, true
+}
+
+func publishedStep(c Context, s Settings, constraint string) (float64, bool) {
+	return s.Value("constraint_bound", constraint) * math.Sqrt(float64(c.Horizon)) / s.Value("multiplier_cap", constraint), true
+}
+
+func practicalSlack(c Context, _ Settings, _ string) (float64, bool) {
+	if c.Standardized && !c.Paper {
+		return 0.05, true
+	}
+	return 0, true
+}
+
 func ckbWith(own ...Setting) []Setting {
 	return settings(append(append([]Setting{betaSetting}, own...), ckbSettings...)...)
 }
@@ -62,22 +80,12 @@ type ckb struct {
 }
 
 func newCKB(c Context, s Settings) ckb {
-	a := ckb{widths: newWidths(c, s), bound: s.NumberOr("objective_bound", "", 5), truncate: s.Flag("truncate")}
-	rootT := math.Sqrt(float64(c.Horizon))
+	a := ckb{widths: newWidths(c, s), bound: s.Value("objective_bound", ""), truncate: s.Flag("truncate")}
 	for _, name := range c.Constraints {
-		g := s.NumberOr("constraint_bound", name, 5)
-		rho := s.NumberOr("multiplier_cap", name, 10)
-		if delta, ok := s.Number("slater", ""); ok {
-			rho = s.NumberOr("multiplier_cap", name, 4*a.bound/delta)
-		}
-		slack := 0.0
-		if c.Standardized && !c.Paper {
-			slack = 0.05
-		}
-		a.bounds = append(a.bounds, g)
-		a.cap = append(a.cap, rho)
-		a.step = append(a.step, s.NumberOr("step", name, g*rootT/rho))
-		a.slack = append(a.slack, s.NumberOr("slack", name, slack))
+		a.bounds = append(a.bounds, s.Value("constraint_bound", name))
+		a.cap = append(a.cap, s.Value("multiplier_cap", name))
+		a.step = append(a.step, s.Value("step", name))
+		a.slack = append(a.slack, s.Value("slack", name))
 	}
 	return a
 }

@@ -18,7 +18,7 @@ var ckbRand = Description{
 	Theorem: &Theorem{Name: "Theorem 2 with Corollary 2", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate, Assumptions: primalDual(normalWidths), Short: hiddenConstants},
 	check:   ckbCheck,
 	build: func(c Context, s Settings) Policy {
-		return randomised{newCKB(c, s), s.Text("distribution"), int(s.NumberOr("points", "", 20)), s.NumberOr("spread", "", 1)}
+		return randomised{newCKB(c, s), s.Text("distribution"), int(s.Value("points", "")), s.Value("spread", "")}
 	},
 }
 

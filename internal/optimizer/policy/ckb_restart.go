@@ -14,7 +14,7 @@ var ckbRestart = Description{
 		return append(ckbCheck(c, s), required(s, "restart_every", "say after how many rounds to start afresh")...)
 	},
 	build: func(c Context, s Settings) Policy {
-		return restarting{newCKB(c, s), int(s.NumberOr("restart_every", "", 1)), s.Flag("reset_multiplier")}
+		return restarting{newCKB(c, s), int(s.Value("restart_every", "")), s.Flag("reset_multiplier")}
 	},
 }
 

@@ -12,7 +12,7 @@ var ckbSW = Description{
 		return append(ckbCheck(c, s), required(s, "window", "say how many of the last rounds count")...)
 	},
 	build: func(c Context, s Settings) Policy {
-		return windowed{newCKB(c, s), int(s.NumberOr("window", "", 1))}
+		return windowed{newCKB(c, s), int(s.Value("window", ""))}
 	},
 }
 

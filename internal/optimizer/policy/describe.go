@@ -1,5 +1,7 @@
 package policy
 
+import "slices"
+
 // Description describes one algorithm to people, to the settings form and to the API.
 type Description struct {
 	Name     string // the name the API uses
@@ -14,10 +16,8 @@ type Description struct {
 	NeedsGivenConstraint bool // at least one known-form or sampled constraint
 	NeedsSafeSeeds       bool
 
-	build  func(Context, Settings) Policy
-	design func(dimensions int) int        // rounds of the first design of a fitted model, by default; nil for spreadDesign
-	margin float64                         // to keep from learned limits by default, on standardised outputs without the paper preset
-	check  func(Context, Settings) []Fault // rules between settings; nil for none
+	build func(Context, Settings) Policy
+	check func(Context, Settings) []Fault // rules between settings as they were given; nil for none
 }
 
 // SettingType is how a setting is written.
@@ -47,13 +47,17 @@ type Setting struct {
 	Name         string
 	Type         SettingType
 	Per          Per
-	Default      any    // nil: worked out, as DefaultMeans says
+	Default      any    // nil: worked out or not used, as DefaultMeans says
 	DefaultMeans string // how an absent value is worked out
 	Low, High    *float64
 	LowExclusive bool
 	Choices      []string
 	Meaning      string
 	Paper        any // the value with preset "paper"; nil = Default
+
+	// workOut is the value of an absent setting without Default, for each name that it may be keyed by ("" for one of the study), from settings that have
+	// one or stand before it; false where it is not used. Nil where an absent setting never is.
+	workOut func(c Context, s Settings, name string) (float64, bool)
 }
 
 // Context is what the meaning of an absent setting depends on.
@@ -111,31 +115,32 @@ func limit(v float64) *float64 { return &v }
 func spreadDesign(dimensions int) int { return max(4, dimensions+2) }
 
 // designSetting is how the first design is set, given what an absent value means.
-func designSetting(absent string) Setting {
+func designSetting(means string, rounds func(dimensions int) int) Setting {
 	return Setting{Name: "initial_design", Type: Integer, Low: limit(0), High: limit(1000), Paper: 0,
-		DefaultMeans: absent + " when the model is fitted, otherwise 0",
-		Meaning:      "number of scrambled Halton points tried before the algorithm decides; rounds of any origin count, imported ones too"}
-}
-
-// margins is the distance to keep from each limit by default. What is known before the choice needs none.
-func (d Description) margins(c Context) map[string]float64 {
-	margins := map[string]float64{}
-	for j, name := range c.Constraints {
-		if c.CostMetrics[j] != "" {
-			margins[name] = d.margin
-		}
-	}
-	return margins
+		DefaultMeans: means + " when the model is fitted, otherwise 0",
+		workOut: func(c Context, _ Settings, _ string) (float64, bool) {
+			if !c.Fitted {
+				return 0, true
+			}
+			return float64(rounds(c.Dimensions)), true
+		},
+		Meaning: "number of scrambled Halton points tried before the algorithm decides; rounds of any origin count, imported ones too"}
 }
 
 // clearMargin is the practical margin of rectified learning: at 0 it ends just outside the limit.
 const clearMargin = 0.05
 
-// keepingClear are the settings with clearMargin for limits without a margin.
+// keepingClear are the settings with clearMargin for limits without a margin. What is known before the choice needs none.
 func keepingClear(list []Setting) []Setting {
 	for i := range list {
 		if list[i].Name == "margin" {
 			list[i].Default, list[i].DefaultMeans = nil, "0.05 on standardised outputs without the paper preset, otherwise 0"
+			list[i].workOut = func(c Context, _ Settings, constraint string) (float64, bool) {
+				if c.Standardized && c.CostMetrics[slices.Index(c.Constraints, constraint)] != "" {
+					return clearMargin, true
+				}
+				return 0, true
+			}
 		}
 	}
 	return list
@@ -155,5 +160,5 @@ var betaSetting = Setting{Name: "beta", Type: Schedule, Per: PerMetric,
 
 // settings completes an algorithm's own settings with the common ones.
 func settings(own ...Setting) []Setting {
-	return append(append(own, designSetting("max(4, parameters + 2)")), common...)
+	return append(append(own, designSetting("max(4, parameters + 2)", spreadDesign)), common...)
 }

@@ -8,7 +8,7 @@ var epbo = Description{
 	Settings: settings(betaSetting,
 		Setting{Name: "penalty", Type: Number, Default: 1.0, Low: limit(0), Meaning: "ρ: the price of optimistic violation"}),
 	build: func(c Context, s Settings) Policy {
-		return exactPenalty{widths: newWidths(c, s), penalty: s.NumberOr("penalty", "", 1)}
+		return exactPenalty{widths: newWidths(c, s), penalty: s.Value("penalty", "")}
 	},
 }
 

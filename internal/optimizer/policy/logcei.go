@@ -13,8 +13,7 @@ var logCEI = Description{
 		"Ament, Daulton, Eriksson, Balandat, Bakshy: Unexpected Improvements to Expected Improvement for Bayesian Optimization, 2023",
 	Feedback: rpolUCB.Feedback,
 	Summary:  "The default: finds the best settings within the limits in few trials, weighing what a trial may gain with its chance to stay within every limit.",
-	Settings: append([]Setting{cautionSetting, mostRiskSetting, designSetting("5")}, common...),
-	design:   func(int) int { return 5 },
+	Settings: append([]Setting{cautionSetting, mostRiskSetting, designSetting("5", func(int) int { return 5 })}, common...),
 	build:    func(c Context, s Settings) Policy { return newCautious(s) },
 	check:    checkRisk,
 }
@@ -54,7 +53,7 @@ type cautious struct {
 const trusted = 0.5
 
 func newCautious(s Settings) cautious {
-	return cautious{weight: trusted * s.NumberOr("caution", "", 1)}
+	return cautious{weight: trusted * s.Value("caution", "")}
 }
 
 func (a cautious) Traits() Traits {

@@ -7,7 +7,7 @@ const penaltySource = "Shi, Eryilmaz: A Bayesian Approach for Stochastic Continu
 // penaltySettings are those of the epoch algorithms, their own ones after the width.
 func penaltySettings(own ...Setting) []Setting {
 	list := []Setting{betaSetting,
-		{Name: "epoch_length", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "⌈√T⌉, as many rounds as epochs", Meaning: "S: the multipliers move every S rounds"},
+		{Name: "epoch_length", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "⌈√T⌉, as many rounds as epochs", workOut: rootHorizon, Meaning: "S: the multipliers move every S rounds"},
 		{Name: "reuse", Type: Boolean, Default: true, Paper: false,
 			Meaning: "whether rounds of earlier epochs keep counting, their responses worked out under the new multipliers"}}
 	return settings(append(list, own...)...)
@@ -22,9 +22,14 @@ type epochs struct {
 	costs  int
 }
 
+// rootHorizon is ⌈√T⌉.
+func rootHorizon(c Context, _ Settings, _ string) (float64, bool) {
+	return math.Ceil(math.Sqrt(float64(c.Horizon))), true
+}
+
 func newEpochs(c Context, s Settings) epochs {
 	horizon := float64(c.Horizon)
-	length := s.NumberOr("epoch_length", "", math.Ceil(math.Sqrt(horizon)))
+	length := s.Value("epoch_length", "")
 	return epochs{objectiveWidth: newObjectiveWidth(c, s), length: int(length), count: math.Ceil(horizon / length),
 		reuse: s.Flag("reuse"), costs: len(c.Constraints)}
 }

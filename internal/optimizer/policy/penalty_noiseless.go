@@ -9,7 +9,7 @@ var penaltyNoiseless = Description{
 		Setting{Name: "psi", Type: Form, Default: Psi{Form: "exponential", Rate: 1}, Meaning: "ψ: e^{rate·c} or (rate·c + 1)^power for a cost c above its limit, 1 within it"},
 		Setting{Name: "kappa_max", Type: Number, Default: 1e6, Low: limit(1), High: limit(1e12), Meaning: "largest multiplier"}),
 	build: func(c Context, s Settings) Policy {
-		return noiseless{newEpochs(c, s), s.Psi(), s.NumberOr("kappa_max", "", 1e6)}
+		return noiseless{newEpochs(c, s), s.Psi(), s.Value("kappa_max", "")}
 	},
 }
 

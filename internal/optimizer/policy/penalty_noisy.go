@@ -8,11 +8,15 @@ var penaltyNoisy = Description{
 	Feedback: "noisy readings of the objective and of every constraint",
 	Summary:  "One model of the objective less its priced costs, the price moving from epoch to epoch: for many constraints and cheap computation.",
 	Settings: penaltySettings(
-		Setting{Name: "step", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "1/√L, L the number of epochs", Meaning: "μ: how far the mean cost of an epoch moves the multiplier"}),
+		Setting{Name: "step", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "1/√L, L the number of epochs",
+			workOut: func(c Context, s Settings, _ string) (float64, bool) {
+				return 1 / math.Sqrt(newEpochs(c, s).count), true
+			},
+			Meaning: "μ: how far the mean cost of an epoch moves the multiplier"}),
 	build: func(c Context, s Settings) Policy {
 		a := noisy{epochs: newEpochs(c, s)}
 		for _, name := range c.Constraints {
-			a.step = append(a.step, s.NumberOr("step", name, 1/math.Sqrt(a.count)))
+			a.step = append(a.step, s.Value("step", name))
 		}
 		return a
 	},

@@ -40,6 +40,9 @@ func (r *resolver) resolvePsi(s Setting, raw json.RawMessage) Psi {
 	r.want(word == "exponential" || word == "polynomial", s.Name+".form", "must be exponential or polynomial")
 	r.want(p.Rate > 0, s.Name+".rate", "must be above 0")
 	r.want(p.Power > 1, s.Name+".power", "must be above 1")
-	r.want(word != "exponential" || !given["power"], s.Name+".power", "belongs to the polynomial form")
+	if word == "exponential" {
+		r.want(!given["power"], s.Name+".power", "belongs to the polynomial form")
+		p.Power = 0
+	}
 	return p
 }

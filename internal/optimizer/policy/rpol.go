@@ -11,8 +11,7 @@ var rpolUCB = Description{
 	Theorem: &Theorem{Name: "Theorem 1 with Lemma 1", Paper: rectifiedPaper, Year: 2022, Bounds: rectifiedSum, Assumptions: []Assumption{
 		boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
 		stationary, unchanged, prompt, uncorrected, rectifiedRule, untouchedRows, exactMaximum}},
-	margin: clearMargin,
-	build:  func(c Context, s Settings) Policy { return newRPOL(c, s) },
+	build: func(c Context, s Settings) Policy { return newRPOL(c, s) },
 }
 
 var etaSetting = Setting{Name: "eta", Type: Number, Default: 1.0, Low: limit(0),
@@ -29,7 +28,7 @@ type rpol struct {
 }
 
 func newRPOL(c Context, s Settings) rpol {
-	return rpol{widths: newWidths(c, s), eta: s.NumberOr("eta", "", 1), costs: len(c.Constraints)}
+	return rpol{widths: newWidths(c, s), eta: s.Value("eta", ""), costs: len(c.Constraints)}
 }
 
 func (a rpol) Traits() Traits {

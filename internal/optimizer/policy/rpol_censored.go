@@ -10,7 +10,7 @@ var rpolCensored = Description{
 	Settings: keepingClear(settings(betaSetting, etaSetting,
 		Setting{Name: "delay_window", Type: Integer, Low: limit(0), High: limit(1e6), DefaultMeans: "none: must be given",
 			Meaning: "m: a reading counts if it came at most this many rounds after its trial"},
-		Setting{Name: "response_bound", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "B + R√(2 ln T) with a theory width; must be given otherwise",
+		Setting{Name: "response_bound", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "B + R√(2 ln T) with a theory width; must be given otherwise", workOut: publishedResponse,
 			Meaning: "B_r: bound on what is read, which widens the band by the uncertainty of the trials still waiting; 0 gives the practical form"})),
 	Theorem: &Theorem{Name: "Theorem 1 with Lemma 3", Paper: rectifiedPaper, Year: 2022,
 		Bounds: "the cumulative violation Σ_s [g(x_s)]⁺ of each limit, by (1/ρ_m)Σ_s 2v^g σ^g(x_s) + Σ_s (2v^f σ^f(x_s) + 2ρ_m B_f)/Q_s with the Q, v and σ of the decisions themselves, with probability 1 − p − 2/T",
@@ -27,8 +27,7 @@ var rpolCensored = Description{
 		}
 		return faults
 	},
-	margin: clearMargin,
-	build:  func(c Context, s Settings) Policy { return newCensored(c, s) },
+	build: func(c Context, s Settings) Policy { return newCensored(c, s) },
 }
 
 // responsesBounded is that B_r bounds what is read with probability 1 − 2/T.
@@ -66,12 +65,18 @@ type censored struct {
 	response []float64 // B_r per target
 }
 
-func newCensored(c Context, s Settings) censored {
-	a := censored{rpol: newRPOL(c, s), window: int(s.NumberOr("delay_window", "", 0)), response: make([]float64, len(c.Constraints)+1)}
+// publishedResponse is B + R√(2 ln T), of a width that states B and R.
+func publishedResponse(c Context, s Settings, metric string) (float64, bool) {
+	b := s.BetaFor(metric)
 	rootLog := math.Sqrt(2 * math.Log(float64(c.Horizon)))
+	return b.B + b.R*rootLog, b.Schedule == "theory"
+}
+
+func newCensored(c Context, s Settings) censored {
+	a := censored{rpol: newRPOL(c, s), window: int(s.Value("delay_window", "")), response: make([]float64, len(c.Constraints)+1)}
 	for k, metric := range append([]string{c.Metrics[0]}, c.CostMetrics...) {
-		if b := a.of[k]; a.learned[k] {
-			a.response[k] = s.NumberOr("response_bound", metric, b.B+b.R*rootLog)
+		if a.learned[k] {
+			a.response[k] = s.Value("response_bound", metric)
 		}
 	}
 	return a

@@ -8,7 +8,7 @@ var rpolSW = Description{
 	Feedback: "noisy readings of functions that drift with time",
 	Summary:  "For functions that drift (ageing columns, seasons, fouling): rectified learning on the last W rounds.",
 	Settings: keepingClear(settings(betaSetting, etaSetting,
-		Setting{Name: "window", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "⌈γ_T^{1/4}√(T/P_T)⌉, at most T, when variation_budget and gamma_T are given; must be given otherwise",
+		Setting{Name: "window", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "⌈γ_T^{1/4}√(T/P_T)⌉, at most T, when variation_budget and gamma_T are given; must be given otherwise", workOut: publishedWindow,
 			Meaning: "W: only the last W rounds count"},
 		Setting{Name: "variation_budget", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used",
 			Meaning: "P_T: how much the functions change over the horizon, in norm; sets the window where none is given"},
@@ -23,9 +23,8 @@ var rpolSW = Description{
 		Assumptions: []Assumption{
 			boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths("B + (R/√λ)√(2γ_t + 2 ln((m+1)T/p))"), withinHorizon,
 			boundedDrift, unchanged, prompt, uncorrected, rectifiedRule, untouchedRows, exactMaximum}},
-	check:  checkWindow,
-	margin: clearMargin,
-	build:  func(c Context, s Settings) Policy { return newSliding(c, s) },
+	check: checkWindow,
+	build: func(c Context, s Settings) Policy { return newSliding(c, s) },
 }
 
 // boundedDrift takes the place of functions that stay the same.
@@ -80,12 +79,11 @@ type sliding struct {
 }
 
 func newSliding(c Context, s Settings) sliding {
-	a := sliding{rpol: newRPOL(c, s), horizon: float64(c.Horizon), gain: s.NumberOr("gamma_T", "", 0)}
-	a.window = int(s.NumberOr("window", "", publishedWindow(a.horizon, a.gain, s.NumberOr("variation_budget", "", 1))))
+	a := sliding{rpol: newRPOL(c, s), horizon: float64(c.Horizon), gain: s.Value("gamma_T", ""), window: int(s.Value("window", ""))}
 	for k, metric := range append([]string{c.Metrics[0]}, c.CostMetrics...) {
 		drift, perRound := 0.0, 0.0
 		if a.learned[k] {
-			drift, perRound = s.NumberOr("drift_width", metric, 0), s.NumberOr("drift_per_round", metric, 0)
+			drift, perRound = s.Value("drift_width", metric), s.Value("drift_per_round", metric)
 		}
 		a.drift, a.perRound = append(a.drift, drift), append(a.perRound, perRound)
 	}
@@ -93,8 +91,9 @@ func newSliding(c Context, s Settings) sliding {
 }
 
 // publishedWindow is ⌈γ_T^{1/4}√(T/P_T)⌉, from 1 to T.
-func publishedWindow(horizon, gain, budget float64) float64 {
-	return clip(math.Ceil(math.Pow(gain, 0.25)*math.Sqrt(horizon/budget)), 1, horizon)
+func publishedWindow(c Context, s Settings, _ string) (float64, bool) {
+	horizon := float64(c.Horizon)
+	return clip(math.Ceil(math.Pow(s.Value("gamma_T", ""), 0.25)*math.Sqrt(horizon/s.Value("variation_budget", ""))), 1, horizon), true
 }
 
 func (a sliding) Traits() Traits {

@@ -19,7 +19,7 @@ type safe struct {
 }
 
 func newSafe(c Context, s Settings) safe {
-	return safe{widths: newWidths(c, s), lipschitz: s.NumberOr("lipschitz", "", 0)}
+	return safe{widths: newWidths(c, s), lipschitz: s.Value("lipschitz", "")}
 }
 
 func (safe) Traits() Traits { return Traits{LooksAtAll: true} }

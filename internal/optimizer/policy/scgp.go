@@ -12,10 +12,11 @@ var scgpUCB = Description{
 	Summary:  "When the limits are known each time but vary, like a queue of arrivals: no violation in expectation.",
 	Settings: settings(betaSetting,
 		Setting{Name: "objective_bound", Type: Number, Default: 5.0, Low: limit(0), LowExclusive: true, Meaning: "B: the estimate of the objective is cut at ±B"},
-		Setting{Name: "schedule_bound", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "objective_bound", Meaning: "the B in the published V_t"},
+		Setting{Name: "schedule_bound", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "objective_bound", workOut: func(_ Context, s Settings, _ string) (float64, bool) { return s.Value("objective_bound", ""), true },
+			Meaning: "the B in the published V_t"},
 		Setting{Name: "slater", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used", Meaning: "δ: some point keeps every constraint by at least this much on average"},
 		Setting{Name: "variant", Type: Text, Default: "i", Choices: []string{"i", "ii"}, Meaning: "i: ε_t = 1/√t, V_t = δ√t/(8B); ii: ε_t = δ/(2√t), V_t = δ²√t/(16B)"},
-		Setting{Name: "penalty_scale", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "the published V_t when δ is given, otherwise 1", Meaning: "V_t = penalty_scale·√t in place of the published one, which is very timid"}),
+		Setting{Name: "penalty_scale", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "the published V_t when δ is given, otherwise 1", workOut: publishedPrice, Meaning: "V_t = penalty_scale·√t in place of the published one, which is very timid"}),
 	NeedsGivenConstraint: true,
 	check:                checkSCGP,
 	build:                func(c Context, s Settings) Policy { return newSCGP(c, s) },
@@ -49,18 +50,24 @@ type scgp struct {
 	price, slack float64 // V_t and ε_t at t = 1; V_t grows and ε_t falls with √t
 }
 
-func newSCGP(c Context, s Settings) scgp {
-	a := scgp{widths: newWidths(c, s), bound: s.NumberOr("objective_bound", "", 5), costs: len(c.Constraints), price: 1, slack: 1}
-	scheduleBound := s.NumberOr("schedule_bound", "", a.bound)
-	delta, known := s.Number("slater", "")
-	second := s.Text("variant") == "ii"
-	switch {
-	case known && second:
-		a.price, a.slack = delta*delta/(16*scheduleBound), delta/2
-	case known:
-		a.price = delta / (8 * scheduleBound)
+// publishedPrice is V_t/√t.
+func publishedPrice(_ Context, s Settings, _ string) (float64, bool) {
+	delta, given := s.Number("slater", "")
+	switch bound := s.Value("schedule_bound", ""); {
+	case !given:
+		return 1, true
+	case s.Text("variant") == "ii":
+		return delta * delta / (16 * bound), true
+	default:
+		return delta / (8 * bound), true
 	}
-	a.price = s.NumberOr("penalty_scale", "", a.price)
+}
+
+func newSCGP(c Context, s Settings) scgp {
+	a := scgp{widths: newWidths(c, s), bound: s.Value("objective_bound", ""), costs: len(c.Constraints), price: s.Value("penalty_scale", ""), slack: 1}
+	if s.Text("variant") == "ii" {
+		a.slack = s.Value("slater", "") / 2
+	}
 	return a
 }
 

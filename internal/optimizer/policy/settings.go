@@ -15,8 +15,6 @@ type Settings struct {
 	texts   map[string]string
 	flags   map[string]bool
 	psi     Psi
-	design  func(dimensions int) int // rounds of the first design of a fitted model where none are set
-	margin  map[string]float64       // by constraint, where none is set
 }
 
 // keyed is one value for all, or one for each name.
@@ -36,12 +34,10 @@ func (k keyed[T]) at(name string) (T, bool) {
 // Number returns the setting for name (a metric or constraint; "" for settings of the study) and whether it is set.
 func (s Settings) Number(setting, name string) (float64, bool) { return s.numbers[setting].at(name) }
 
-// NumberOr is Number with a value for when it is not set.
-func (s Settings) NumberOr(setting, name string, absent float64) float64 {
-	if v, ok := s.Number(setting, name); ok {
-		return v
-	}
-	return absent
+// Value is Number, 0 for a setting that is not used.
+func (s Settings) Value(setting, name string) float64 {
+	v, _ := s.Number(setting, name)
+	return v
 }
 
 // ByName tells whether a setting was given as an object by name, not as one value.
@@ -55,18 +51,10 @@ func (s Settings) Text(setting string) string { return s.texts[setting] }
 func (s Settings) Psi() Psi { return s.psi }
 
 // InitialDesign is the number of space-filling rounds.
-func (s Settings) InitialDesign(c Context) int {
-	absent := 0
-	if c.Fitted && !c.Paper {
-		absent = s.design(c.Dimensions)
-	}
-	return int(s.NumberOr("initial_design", "", float64(absent)))
-}
+func (s Settings) InitialDesign() int { return int(s.Value("initial_design", "")) }
 
 // Margin is the distance kept from a constraint's limit, in scales.
-func (s Settings) Margin(constraint string) float64 {
-	return s.NumberOr("margin", constraint, s.margin[constraint])
-}
+func (s Settings) Margin(constraint string) float64 { return s.Value("margin", constraint) }
 
 // PendingNarrows tells whether waiting trials enter the variance.
 func (s Settings) PendingNarrows() bool { return s.Text("pending") != "ignore" }
@@ -77,31 +65,48 @@ func (s Settings) BetaFor(metric string) Beta {
 	return b
 }
 
-// Resolve checks raw against the algorithm's description and fills in defaults.
+// Resolve completes raw and reads what comes of it.
 func Resolve(algorithm string, raw map[string]json.RawMessage, c Context) (Settings, []Fault) {
+	whole, faults := Complete(algorithm, raw, c)
+	if len(faults) > 0 {
+		return Settings{}, faults
+	}
+	return Read(algorithm, whole, c)
+}
+
+// Read reads settings that Complete wrote. It takes nothing from defaults, so that they may change: a setting that is not written out is a fault.
+func Read(algorithm string, whole map[string]json.RawMessage, c Context) (Settings, []Fault) {
 	d, ok := Find(algorithm)
 	if !ok {
-		return Settings{}, []Fault{{"", "there is no algorithm " + algorithm}}
+		return Settings{}, noSuchAlgorithm(algorithm)
 	}
-	r := resolver{context: c, out: Settings{numbers: map[string]keyed[float64]{}, texts: map[string]string{}, flags: map[string]bool{}, design: spreadDesign}}
-	if d.design != nil {
-		r.out.design = d.design
-	}
-	if c.Standardized && !c.Paper {
-		r.out.margin = d.margins(c)
-	}
+	return d.read(whole, c)
+}
+
+func noSuchAlgorithm(name string) []Fault { return []Fault{{"", "there is no algorithm " + name}} }
+
+func (d Description) read(whole map[string]json.RawMessage, c Context) (Settings, []Fault) {
+	r := d.resolve(whole, c, true)
+	return r.out, r.faults
+}
+
+// resolve reads settings; those left out take the defaults, unless raw is whole.
+func (d Description) resolve(raw map[string]json.RawMessage, c Context, whole bool) *resolver {
+	r := &resolver{context: c, whole: whole, out: Settings{numbers: map[string]keyed[float64]{}, texts: map[string]string{}, flags: map[string]bool{}}}
 	for _, setting := range d.Settings {
+		if _, written := raw[setting.Name]; whole && !written {
+			r.fault(setting.Name, "is not written out")
+			continue
+		}
 		r.resolve(setting, raw[setting.Name])
 	}
 	r.refuseUnknown(d, raw)
-	if len(r.faults) == 0 && d.check != nil {
-		r.faults = d.check(c, r.out)
-	}
-	return r.out, r.faults
+	return r
 }
 
 type resolver struct {
 	context Context
+	whole   bool // every setting is written out
 	out     Settings
 	faults  []Fault
 }
@@ -158,8 +163,11 @@ func (r *resolver) resolve(s Setting, raw json.RawMessage) {
 	}
 }
 
-// fallback is the value of an absent setting, nil when it is worked out later.
+// fallback is the value of an absent setting, nil when it is worked out later or not used.
 func (r *resolver) fallback(s Setting) any {
+	if r.whole {
+		return nil
+	}
 	if r.context.Paper && s.Paper != nil {
 		return s.Paper
 	}
@@ -182,10 +190,7 @@ func resolveKeyed[T any](r *resolver, s Setting, raw json.RawMessage, parse func
 		return k
 	}
 	k.by = map[string]T{}
-	names := r.context.Metrics
-	if s.Per == PerConstraint {
-		names = r.context.Constraints
-	}
+	names := r.names(s)
 	for _, key := range sortedKeys(byName) {
 		if len(r.faults) >= mostFaults {
 			break
@@ -209,6 +214,14 @@ func resolveKeyed[T any](r *resolver, s Setting, raw json.RawMessage, parse func
 		}
 	}
 	return k
+}
+
+// names are those that the setting may be keyed by.
+func (r *resolver) names(s Setting) []string {
+	if s.Per == PerConstraint {
+		return r.context.Constraints
+	}
+	return r.context.Metrics
 }
 
 // as converts a described default; integers in descriptions serve as numbers.
@@ -259,11 +272,15 @@ func (r *resolver) parseNumber(s Setting, path string, raw json.RawMessage) (flo
 		r.fault(path, "must be a whole number%s", rangeText(s))
 		return 0, false
 	}
+	return v, r.inRange(s, path, v)
+}
+
+func (r *resolver) inRange(s Setting, path string, v float64) bool {
 	if (s.Low != nil && (v < *s.Low || s.LowExclusive && v == *s.Low)) || (s.High != nil && v > *s.High) {
 		r.fault(path, "%v is out of range: it must be a number%s", v, rangeText(s))
-		return 0, false
+		return false
 	}
-	return v, true
+	return true
 }
 
 // sensible refuses numbers whose products and quotients could overflow.

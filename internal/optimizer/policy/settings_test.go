@@ -281,7 +281,7 @@ func TestFirstDesign(t *testing.T) {
 	study.Fitted, study.Dimensions = true, 9
 	for algorithm, want := range map[string]int{"log-cei": 5, "rpol-ucb": 11} {
 		s, _ := settle(t, algorithm, `{}`, study)
-		if got := s.InitialDesign(study); got != want {
+		if got := s.InitialDesign(); got != want {
 			t.Errorf("%s starts with %d rounds, want %d", algorithm, got, want)
 		}
 	}

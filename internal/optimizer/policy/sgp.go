@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"math"
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
 var sgpUCB = Description{
 	Name: "sgp-ucb", Title: "Safe upper confidence bound",
@@ -11,10 +8,10 @@ var sgpUCB = Description{
 	Feedback: safeOpt.Feedback,
 	Summary:  "A comparison: tries known safe points at random first, then the best optimistic value among points believed safe.",
 	Settings: settings(append(append([]Setting(nil), safeSettings[:2]...),
-		Setting{Name: "seed_rounds", Type: Integer, Low: limit(0), High: limit(1e6), DefaultMeans: "⌈√T⌉", Meaning: "T′: number of rounds spent on safe seeds"})...),
+		Setting{Name: "seed_rounds", Type: Integer, Low: limit(0), High: limit(1e6), DefaultMeans: "⌈√T⌉", workOut: rootHorizon, Meaning: "T′: number of rounds spent on safe seeds"})...),
 	NeedsSafeSeeds: true,
 	build: func(c Context, s Settings) Policy {
-		rounds := s.NumberOr("seed_rounds", "", math.Ceil(math.Sqrt(float64(c.Horizon))))
+		rounds := s.Value("seed_rounds", "")
 		return seeded{newSafe(c, s), int(rounds)}
 	},
 }

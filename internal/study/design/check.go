@@ -50,6 +50,7 @@ func (d Definition) Check() (Definition, error) {
 	c.simulatedLab()
 	if parametersGood {
 		b := newCompiler(c.d, &c.faults)
+		b.completes = true
 		b.space()
 		if metricsGood {
 			b.costs()
@@ -120,12 +121,14 @@ func (c *checker) algorithm() {
 	}
 	if a.Horizon < 1 || a.Horizon > maxHorizon {
 		c.faults.Add("body.algorithm.horizon", a.Horizon, "must be a whole number of rounds from 1 to %d", maxHorizon)
+		a.Horizon = defaultHorizon // so that what follows from it is no fault
 	}
 }
 
 func (c *checker) stop() {
 	if c.d.Stop == nil {
-		return
+		usual := UsualStop()
+		c.d.Stop = &usual
 	}
 	target := *c.d.Stop
 	if !(target.Within > 0 && target.Within <= 1) {

@@ -34,11 +34,26 @@ const (
 	MetricKnown                      // worked out at the decision; telling it is a conflict
 )
 
-// Compile makes a checked definition ready to compute with.
-func Compile(d Definition) (*Compiled, error) {
+// Compile makes a checked definition ready to compute with. It takes nothing from defaults: what is not written out is an error.
+func Compile(d Definition) (*Compiled, error) { return compileStored(d, false) }
+
+// Complete writes out what a definition left to defaults that was stored before all of it was written out, as they are now.
+func Complete(d Definition) (Definition, error) {
+	if d.Stop == nil {
+		usual := UsualStop()
+		d.Stop = &usual
+	}
+	c, err := compileStored(d, true)
+	if err != nil {
+		return Definition{}, err
+	}
+	return c.Def, nil
+}
+
+func compileStored(d Definition, completes bool) (*Compiled, error) {
 	var f Faults
 	b := newCompiler(d, &f)
-	b.stored = true
+	b.stored, b.completes = true, completes
 	b.space()
 	b.costs()
 	b.models()
@@ -49,11 +64,31 @@ func Compile(d Definition) (*Compiled, error) {
 	return b.out, nil
 }
 
+// Chosen is d, of which c was compiled, without what the defaults of now would say of it: checked, it is whole again.
+func (c *Compiled) Chosen(d Definition) Definition {
+	d.Algorithm.Settings = optimizer.ChosenSettings(d.Algorithm.Name, d.Algorithm.Settings, c.Config.Context())
+	if *d.Stop == UsualStop() {
+		d.Stop = nil
+	}
+	for _, leaveOut := range []func(*Model){
+		func(m *Model) { m.Lengthscales = nil }, func(m *Model) { m.Variance = nil }, func(m *Model) { m.Lambda = nil }, func(m *Model) { m.Start = nil },
+	} {
+		less := d.Model
+		leaveOut(&less)
+		if sameModel(c.completed(less), c.Def.Model) {
+			d.Model = less
+		}
+	}
+	return d
+}
+
 // compiler compiles a definition whose parameters and names are in order, noting faults in what is left to check.
 type compiler struct {
 	out    *Compiled
 	faults *Faults
 	stored bool // the definition was accepted once
+	// completes: what is left to defaults is written out; else it is a fault.
+	completes bool
 }
 
 func newCompiler(d Definition, f *Faults) *compiler {
@@ -246,7 +281,14 @@ func (b *compiler) settings() {
 		return // Check has said so
 	}
 	const at = "body.algorithm.settings"
-	settings, wrong := optimizer.ResolveSettings(c.Def.Algorithm.Name, c.Def.Algorithm.Settings, c.Config.Context())
+	whole, settings, wrong := c.Def.Algorithm.Settings, optimizer.Settings{}, []optimizer.Fault(nil)
+	if b.completes {
+		whole, wrong = optimizer.CompleteSettings(c.Def.Algorithm.Name, whole, c.Config.Context())
+	}
+	if len(wrong) == 0 {
+		c.Def.Algorithm.Settings = whole
+		settings, wrong = optimizer.ReadSettings(c.Def.Algorithm.Name, whole, c.Config.Context())
+	}
 	for _, fault := range wrong {
 		location := at
 		if fault.Path != "" {

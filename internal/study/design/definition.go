@@ -8,7 +8,7 @@ import (
 )
 
 // Definition is a study as a person describes it. Its JSON is that of the API; a Definition that
-// passed Check is complete: defaults are written out, names are unique.
+// passed Check is complete: names are unique, and every setting in force is written out, so that no default is taken when it is read again.
 type Definition struct {
 	Name             string           `json:"name"`
 	Description      string           `json:"description,omitempty"`
@@ -21,7 +21,7 @@ type Definition struct {
 	Algorithm        Algorithm        `json:"algorithm"`
 	Model            Model            `json:"model"`
 	Seed             uint64           `json:"seed"`
-	// Stop is when little enough is left to gain; absent, the default of Target.
+	// Stop is when little enough is left to gain.
 	Stop *Stop `json:"stop,omitempty"`
 	// Unavailable lists settings that have run out ("out of ligand X"), by parameter.
 	Unavailable map[string][]Value `json:"unavailable,omitempty"`
@@ -95,13 +95,8 @@ type Stop struct {
 	Risk   float64 `json:"risk"`
 }
 
-// Target is the stop in force, one in a hundred with a chance of one in twenty where nothing was said.
-func (s *Stop) Target() Stop {
-	if s == nil {
-		return Stop{Within: 0.01, Risk: 0.05}
-	}
-	return *s
-}
+// UsualStop is the stop of a study for which none was said, one in a hundred with a chance of one in twenty.
+func UsualStop() Stop { return Stop{Within: 0.01, Risk: 0.05} }
 
 // RecordedMetric is kept but not modelled.
 type RecordedMetric struct {
@@ -130,6 +125,14 @@ type Model struct {
 	Warp          string          `json:"warp,omitempty"`    // yeo_johnson or none; only of standardised outputs whose model is fitted
 	Lambda        json.RawMessage `json:"lambda,omitempty"`
 	NoiseVariance json.RawMessage `json:"noise_variance,omitempty"`
+	Start         *Start          `json:"start,omitempty"` // only where hyperparameters are fitted
+}
+
+// Start is what the hyperparameters that are fitted are before their first fit.
+type Start struct {
+	Lengthscale float64 `json:"lengthscale"` // of each parameter, as a share of its range
+	Variance    float64 `json:"variance"`
+	Lambda      float64 `json:"lambda"`
 }
 
 // MetricInfo describes one metric of a study.

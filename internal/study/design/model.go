@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// lengthscaleShare of each range is the lengthscale of a parameter that was given none.
-	lengthscaleShare = 0.3
+	// usualLengthscale of each range is the lengthscale of a parameter that was given none, usualVariance the variance of a kernel.
+	usualLengthscale = 0.3
+	usualVariance    = 1
 	// Limits that keep squares and quotients of hyperparameters finite.
 	leastLengthscale = 1e-6 // of the range
 	mostLengthscale  = 1e6  // ranges
@@ -293,65 +294,114 @@ func (r modelReader) isByParameter(m map[string]json.RawMessage) bool {
 	return true
 }
 
+// givenModel is what a model says of each metric.
+type givenModel struct {
+	kernels                    byMetric[kernelChoice]
+	lengths                    byMetric[[]float64]
+	variances, lambdas, noises byMetric[float64]
+}
+
+func (b *compiler) readModel() givenModel {
+	c, m := b.out, b.out.Def.Model
+	r := modelReader{axes: c.space.axes, dims: c.Config.Space.Dims, metrics: c.MetricNames, arms: len(c.arms), faults: b.faults, stored: b.stored}
+	return givenModel{
+		kernels:   readKeyed(r, m.Kernel, "body.model.kernel", isKernel, r.kernel),
+		lengths:   readKeyed(r, m.Lengthscales, "body.model.lengthscales", r.isByParameter, r.lengthscales),
+		variances: readKeyed(r, m.Variance, "body.model.variance", never, r.number(leastVariance, mostVariance)),
+		lambdas:   readKeyed(r, m.Lambda, "body.model.lambda", never, r.number(leastVariance, mostVariance)),
+		noises:    readKeyed(r, m.NoiseVariance, "body.model.noise_variance", never, r.number(leastNoise, mostNoise)),
+	}
+}
+
 // models makes Config.Metrics.
 func (b *compiler) models() {
-	c := b.out
-	m := c.Def.Model
-	r := modelReader{axes: c.space.axes, dims: c.Config.Space.Dims, metrics: c.MetricNames, arms: len(c.arms), faults: b.faults, stored: b.stored}
-	kernels := readKeyed(r, m.Kernel, "body.model.kernel", isKernel, r.kernel)
-	lengths := readKeyed(r, m.Lengthscales, "body.model.lengthscales", r.isByParameter, r.lengthscales)
-	variances := readKeyed(r, m.Variance, "body.model.variance", never, r.number(leastVariance, mostVariance))
-	lambdas := readKeyed(r, m.Lambda, "body.model.lambda", never, r.number(leastVariance, mostVariance))
-	noises := readKeyed(r, m.NoiseVariance, "body.model.noise_variance", never, r.number(leastNoise, mostNoise))
+	before := len(*b.faults)
+	given := b.readModel()
+	if b.completes && len(*b.faults) == before {
+		b.completeModel(given)
+		given = b.readModel()
+	}
+	c, m := b.out, b.out.Def.Model
+	b.start(m.Start)
 	for _, name := range c.MetricNames {
-		metric := optimizer.Metric{
-			Name:             name,
-			Kernel:           optimizer.Kernel{Name: defaultKernel, Variance: 1},
-			Lambda:           1 + 2/float64(c.Def.Algorithm.Horizon),
-			FreeLengthscales: c.Config.Fit,
-			FreeNoise:        c.Config.Fit,
-			FreeVariance:     c.Config.Fit,
-		}
-		if k := kernels.at(name); k != nil {
+		metric := optimizer.Metric{Name: name}
+		if k := given.kernels.at(name); k != nil {
 			metric.Kernel.Name, metric.Kernel.Matrix = k.name, k.matrix
+		} else {
+			b.missing("kernel", name)
 		}
-		if v := variances.at(name); v != nil {
-			metric.Kernel.Variance, metric.FreeVariance = *v, false
+		switch v := given.variances.at(name); {
+		case v != nil:
+			metric.Kernel.Variance = *v
+		case m.Start != nil:
+			metric.Kernel.Variance, metric.FreeVariance = m.Start.Variance, true
+		default:
+			b.missing("variance", name)
 		}
-		b.lengthscales(&metric, lengths)
-		b.noise(&metric, lambdas.at(name), noises.at(name))
+		b.lengthscales(&metric, given.lengths, m.Start)
+		b.noise(&metric, given.lambdas.at(name), given.noises.at(name), m.Start)
 		// A noise that is given is one for all readings as they are; bent, it would differ between them.
 		metric.Warp = m.Warp == warpYeoJohnson && metric.FreeNoise && metric.Kernel.Matrix == nil
 		c.Config.Metrics = append(c.Config.Metrics, metric)
 	}
 }
 
-func (b *compiler) lengthscales(metric *optimizer.Metric, given byMetric[[]float64]) {
+// missing notes what a stored definition does not say; in one that is made, what keeps it from being completed is a fault already.
+func (b *compiler) missing(part, metric string) {
+	if b.stored {
+		b.faults.Add("body.model."+part, nil, "is not written out for %s", metric)
+	}
+}
+
+func (b *compiler) start(s *Start) {
+	const at = "body.model.start"
+	switch {
+	case s == nil:
+	case !b.out.Config.Fit:
+		b.faults.Add(at, nil, "is where fits begin; with fit %q give lengthscales, variance and lambda themselves", fitFixed)
+	case !(s.Lengthscale >= leastLengthscale && s.Lengthscale <= mostLengthscale):
+		b.faults.Add(at+".lengthscale", s.Lengthscale, "must be between %s and %s of each range", formatNumber(leastLengthscale), formatNumber(mostLengthscale))
+	case !(s.Variance >= leastVariance && s.Variance <= mostVariance):
+		b.faults.Add(at+".variance", s.Variance, "must be between %s and %s", formatNumber(leastVariance), formatNumber(mostVariance))
+	case !(s.Lambda >= leastVariance && s.Lambda <= mostVariance):
+		b.faults.Add(at+".lambda", s.Lambda, "must be between %s and %s", formatNumber(leastVariance), formatNumber(mostVariance))
+	}
+}
+
+func (b *compiler) lengthscales(metric *optimizer.Metric, given byMetric[[]float64], start *Start) {
 	if metric.Kernel.Matrix != nil {
-		metric.FreeLengthscales = false
 		if given.by[metric.Name] != nil {
 			b.faults.Add("body.model.lengthscales."+metric.Name, nil, "a covariance between candidates has no lengthscales; leave them out")
 		}
 		return
 	}
-	if lengths := given.at(metric.Name); lengths != nil {
-		metric.Kernel.Lengthscales, metric.FreeLengthscales = slices.Clone(*lengths), false
-		return
-	}
-	for _, d := range b.out.Config.Space.Dims {
-		metric.Kernel.Lengthscales = append(metric.Kernel.Lengthscales, lengthscaleShare*extentOf(d))
+	switch lengths := given.at(metric.Name); {
+	case lengths != nil:
+		metric.Kernel.Lengthscales = slices.Clone(*lengths)
+	case start != nil:
+		metric.FreeLengthscales = true
+		for _, d := range b.out.Config.Space.Dims {
+			metric.Kernel.Lengthscales = append(metric.Kernel.Lengthscales, start.Lengthscale*extentOf(d))
+		}
+	default:
+		b.missing("lengthscales", metric.Name)
 	}
 }
 
-func (b *compiler) noise(metric *optimizer.Metric, lambda, noise *float64) {
+func (b *compiler) noise(metric *optimizer.Metric, lambda, noise *float64, start *Start) {
 	if lambda != nil && noise != nil {
 		b.faults.Add("body.model.noise_variance", *noise, "%s is given both lambda and noise_variance, which say the same in different units; give one", metric.Name)
 	}
-	if lambda != nil {
-		metric.Lambda, metric.FreeNoise = *lambda, false
-	}
 	if noise != nil {
-		metric.NoiseVariance, metric.FreeNoise = *noise, false
+		metric.NoiseVariance = *noise
+	}
+	switch {
+	case lambda != nil:
+		metric.Lambda = *lambda
+	case start != nil:
+		metric.Lambda, metric.FreeNoise = start.Lambda, noise == nil
+	case noise == nil:
+		b.missing("lambda", metric.Name)
 	}
 }
 

@@ -46,7 +46,7 @@ func newBench(t testing.TB, d design.Definition) *bench {
 		t.Fatalf("Check: %v", err)
 	}
 	b := &bench{TB: t, clock: time.Date(2026, 3, 1, 9, 0, 0, 123456789, time.UTC)}
-	b.add(Created, CreatedData{checked})
+	b.add(Created, CreatedData{Definition: checked})
 	return b
 }
 

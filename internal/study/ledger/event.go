@@ -62,6 +62,8 @@ func (e Event) Says(data any) (bool, error) {
 // CreatedData starts a study.
 type CreatedData struct {
 	Definition design.Definition `json:"definition"`
+	// Engine is the version of the optimizer whose defaults are written out in Definition; "" where none are, as before they were.
+	Engine string `json:"engine,omitempty"`
 }
 
 // EditedData changes what does not touch the algorithm. Nil fields stay.
@@ -74,6 +76,7 @@ type EditedData struct {
 // ReconfiguredData replaces the definition from the next decision on; Before and After hold what changed, by path.
 type ReconfiguredData struct {
 	Definition design.Definition `json:"definition"`
+	Engine     string            `json:"engine,omitempty"` // see CreatedData
 	Changes    []design.Change   `json:"changes"`
 	Reason     string            `json:"reason"`
 }

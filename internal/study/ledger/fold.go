@@ -132,9 +132,21 @@ func decodeExactly(text []byte, into any) error {
 
 func (b *builder) created(data CreatedData) error {
 	b.snap.CreatedAt = b.last.At
-	b.define(data.Definition)
+	whole, err := whole(data.Definition, data.Engine)
+	if err != nil {
+		return err
+	}
+	b.define(whole)
 	b.turn(0, "")
 	return nil
+}
+
+// whole is a definition as an event has it, completed where that was not done when the event was made.
+func whole(d design.Definition, engine string) (design.Definition, error) {
+	if engine != "" {
+		return d, nil
+	}
+	return design.Complete(d)
 }
 
 func (b *builder) define(d design.Definition) {
@@ -160,11 +172,17 @@ func (b *builder) edited(data EditedData) error {
 }
 
 func (b *builder) reconfigured(data ReconfiguredData) error {
-	before, after := b.snap.Definition, data.Definition
+	before := b.snap.Definition
+	after, err := whole(data.Definition, data.Engine)
+	if err != nil {
+		return err
+	}
 	if err := design.SameShape(before, after); err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(before.Model, after.Model) || !reflect.DeepEqual(before.Parameters, after.Parameters) {
+	from := before.Model
+	from.Start = after.Model.Start // where fits begin changes nothing of what was found
+	if !reflect.DeepEqual(from, after.Model) || !reflect.DeepEqual(before.Parameters, after.Parameters) {
 		b.snap.rewritten = b.last.Seq
 	}
 	b.define(after)

@@ -143,7 +143,7 @@ func TestFoldRefusesEventsThatMakeNoSense(t *testing.T) {
 		return Draft{Chosen, data}
 	}
 	for name, d := range map[string]Draft{
-		"is 'created' again":     {Created, CreatedData{open.snap.Definition}},
+		"is 'created' again":     {Created, CreatedData{Definition: open.snap.Definition}},
 		"skips a trial":          choose(func(c *ChosenData) { c.Number = 3 }),
 		"sees the future":        choose(func(c *ChosenData) { c.Seen = open.snap.Version + 1 }),
 		"sees nothing":           choose(func(c *ChosenData) { c.Seen = 0 }),

@@ -132,16 +132,12 @@ func wordOfEngine(engine string) error {
 	return nil
 }
 
-// onceLeftOut begin the paths of what definitions left to defaults before their events named the engine.
-var onceLeftOut = regexp.MustCompile(`^(algorithm\.settings|model|stop)(\.|$)`)
-
-// asWritten is a definition as it stands in a ledger, if what Check made of it differs only in what was left to defaults before.
+// asWritten is a definition as it stands in a ledger, if what Check made of it differs only in what was left to defaults before events named the engine.
 func asWritten(written, checked design.Definition, engine string) design.Definition {
-	changes, err := design.Differences(written, checked)
-	if err != nil || engine != "" || slices.ContainsFunc(changes, func(c design.Change) bool { return string(c.Before) != "null" || !onceLeftOut.MatchString(c.Path) }) {
-		return checked
+	if engine == "" && design.Completes(written, checked) {
+		return written
 	}
-	return written
+	return checked
 }
 
 // admitEdited takes names that could be given before they were held to the rules of the others.

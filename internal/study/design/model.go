@@ -392,15 +392,14 @@ func (b *compiler) noise(metric *optimizer.Metric, lambda, noise *float64, start
 	if lambda != nil && noise != nil {
 		b.faults.Add("body.model.noise_variance", *noise, "%s is given both lambda and noise_variance, which say the same in different units; give one", metric.Name)
 	}
-	if noise != nil {
-		metric.NoiseVariance = *noise
-	}
 	switch {
+	case noise != nil:
+		metric.NoiseVariance = *noise
 	case lambda != nil:
 		metric.Lambda = *lambda
 	case start != nil:
-		metric.Lambda, metric.FreeNoise = start.Lambda, noise == nil
-	case noise == nil:
+		metric.Lambda, metric.FreeNoise = start.Lambda, true
+	default:
 		b.missing("lambda", metric.Name)
 	}
 }

@@ -23,7 +23,7 @@ func TestModelOfEachMetric(t *testing.T) {
 	}
 	for i, want := range []optimizer.Metric{
 		{Name: "yield", Kernel: optimizer.Kernel{Name: "se", Lengthscales: []float64{0.1, 0.2, 0.3, 0.4, 0.5}, Variance: 2}, Lambda: 0.25},
-		{Name: "impurity", Kernel: optimizer.Kernel{Name: "se", Lengthscales: []float64{0.3, 0.3, 0.3, 0.3, 0.3}, Variance: 2}, Lambda: 1.02, NoiseVariance: 0.01, FreeLengthscales: true},
+		{Name: "impurity", Kernel: optimizer.Kernel{Name: "se", Lengthscales: []float64{0.3, 0.3, 0.3, 0.3, 0.3}, Variance: 2}, NoiseVariance: 0.01, FreeLengthscales: true},
 		{Name: "pH", Kernel: optimizer.Kernel{Name: "matern32", Lengthscales: []float64{1, 2, 3, 4, 5}, Variance: 2}, Lambda: 1.02, FreeNoise: true},
 	} {
 		got := metrics[i]

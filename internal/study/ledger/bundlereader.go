@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,16 +114,8 @@ func (r *BundleReader) check() error {
 
 // Describes tells what stands against the bundle's definition and state, where it has them, being those of the study that its events make.
 func (r *BundleReader) Describes(after *Snapshot) error {
-	is, err := json.Marshal(after.Definition)
-	if err != nil {
-		return err
-	}
-	said, err := json.Marshal(r.head.Definition)
-	if err != nil {
-		return err
-	}
 	switch {
-	case r.seen["definition"] && !bytes.Equal(is, said):
+	case r.seen["definition"] && !design.Completes(r.head.Definition, after.Definition):
 		return design.NewInvalid("body.definition", "is not the one that the events lead to", nil)
 	case r.seen["state"] && r.head.State != after.State:
 		return design.NewInvalid("body.state", fmt.Sprintf("is not the one that the events lead to, %s", after.State), r.head.State)

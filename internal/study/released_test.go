@@ -1,0 +1,204 @@
+package study
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+var record = flag.Bool("record", false, "record ledgers of the present engine beside those of earlier ones")
+
+// released holds exported studies, those of one engine in files named after it. See its README.
+const released = "testdata/released"
+
+// playedForRelease are studies that make the engine work: one of the default with choices, a batch, a failure and corrections; and one of a published algorithm with fixed hyperparameters.
+func playedForRelease(t *testing.T) map[string]*bench {
+	t.Helper()
+	answer := func(b *bench, n int) {
+		x := b.snap.Trial(n).Parameters["temperature"].Number / 60
+		y := b.snap.Trial(n).Parameters["cycles"].Number / 12
+		b.tell(n, map[string]float64{"yield": 70 + 20*x - 30*x*x + 5*y, "impurity": x*x + 0.2*y})
+	}
+	d := oven()
+	d.Parameters = append(d.Parameters, design.Parameter{Name: "catalyst", Type: design.Categorical, Choices: []string{"A", "B"}})
+	d.Algorithm = design.Algorithm{Horizon: 20}
+	standard := newBench(t, d)
+	for i := range 6 {
+		standard.ask(1)
+		answer(standard, i+1)
+	}
+	standard.must(ruleClose(standard.snap, ledger.Excluded, ledger.ClosedData{Number: 2, Reason: "spilled"}))
+	standard.must(ruleCorrect(standard.snap, Correction{Number: 3, Metrics: map[string]*ledger.Reading{"yield": {Value: 72, StdDev: pointer(0.5)}}, Reason: "typo"}))
+	standard.ask(2)
+	standard.must(ruleClose(standard.snap, ledger.Failed, ledger.ClosedData{Number: 7, Reason: "broke", Cause: ledger.BySettings}))
+	answer(standard, 8)
+	limit := standard.snap.Definition.Constraints[0]
+	limit.Threshold = 0.45
+	standard.must(ruleReconfigure(standard.snap, design.Reconfiguration{Constraints: []design.Constraint{limit}, Reason: "stricter"}))
+	standard.ask(1)
+	answer(standard, 9)
+	standard.ask(1)
+
+	d = ovenWith(optimizer.Algorithm{Name: "ckb-ucb"})
+	d.Model = design.Model{Fit: "fixed"}
+	published := newBench(t, d)
+	for i := range 5 {
+		published.ask(1)
+		answer(published, i+1)
+	}
+	return map[string]*bench{"standard": standard, "published": published}
+}
+
+// TestReleasedEnginesStand holds every recorded ledger to what was promised of it: a decision of the present engine is made again to the last bit, one of an engine that the
+// program no longer has is named so, and the study goes on.
+func TestReleasedEnginesStand(t *testing.T) {
+	t.Parallel()
+	ofThisEngine := filepath.Join(released, "engine-"+optimizer.Engine+"-")
+	if *record {
+		for name, b := range playedForRelease(t) {
+			text, err := json.MarshalIndent(ledger.Bundle{Format: ledger.BundleFormat, Definition: b.snap.Definition, State: b.snap.State, Version: b.snap.Version, Hash: b.snap.Hash, Events: b.events}, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(ofThisEngine+name+".json", append(text, '\n'), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if now, err := filepath.Glob(ofThisEngine + "*.json"); err != nil || len(now) == 0 {
+		t.Errorf("nothing of engine %s is recorded (%v): go test ./internal/study -run TestReleasedEnginesStand -record", optimizer.Engine, err)
+	}
+	files, err := filepath.Glob(filepath.Join(released, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantStanding(t, text)
+		})
+	}
+}
+
+func wantStanding(t *testing.T, text []byte) {
+	t.Helper()
+	var bundle ledger.Bundle
+	if err := json.Unmarshal(text, &bundle); err != nil {
+		t.Fatal(err)
+	}
+	present, gone := 0, 0
+	for _, e := range bundle.Events {
+		var chosen ledger.ChosenData
+		if e.Kind != ledger.Chosen || e.Decode(&chosen) != nil || chosen.Decision == nil {
+			continue
+		}
+		if chosen.Engine == optimizer.Engine {
+			present++
+		} else {
+			gone++
+		}
+	}
+	rules := RulesPresent
+	if gone > 0 {
+		rules = RulesGone
+	}
+	v, err := VerifyBundle(t.Context(), text)
+	if err != nil || !v.OK || !v.LedgerIntact || v.Checked != present || v.Unchecked != gone || v.Rules != rules || len(v.Different) != 0 {
+		t.Errorf("%d decisions of this engine and %d of others: %+v, %v", present, gone, v, err)
+	}
+	b := newBench(t, oven())
+	b.snap = nil
+	for file := ledger.NewBundleReader(bytes.NewReader(text)); ; {
+		events, err := file.Next()
+		if errors.Is(err, io.EOF) {
+			err = file.Describes(b.snap)
+			events = nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if events == nil {
+			break
+		}
+		if b.snap, err = b.service.takeIn(newID(), b.snap, events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if present > 0 {
+		wantTheSameDecisions(t, b.service, bundle.Events)
+	}
+	b.clock, b.events = b.snap.UpdatedAt, slices.Clone(bundle.Events)
+	b.ask(1)
+	if last := b.snap.Trial(len(b.snap.Trials)); last.Decision.Engine != optimizer.Engine {
+		t.Errorf("went on with %+v", last.Decision)
+	}
+	if v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events)); err != nil || !v.OK || v.Checked != present+1 || v.Unchecked != gone {
+		t.Errorf("gone on with: %+v, %v", v, err)
+	}
+}
+
+// wantTheSameDecisions asks again for all that was asked of the ledger, from what was seen then, and wants the same events, fits and decisions to the last bit. Sentences may be worded anew.
+func wantTheSameDecisions(t *testing.T, service *Service, events []ledger.Event) {
+	t.Helper()
+	var snap *ledger.Snapshot
+	for i := 0; i < len(events); {
+		asked := i
+		for asked < len(events) && events[asked].Kind == ledger.Fitted {
+			asked++
+		}
+		end := asked
+		for end < len(events) && events[end].Kind == ledger.Chosen {
+			end++
+		}
+		if end == asked {
+			end = i + 1
+		} else {
+			again, err := service.ruleAsk(t.Context(), Command{By: events[i].By}, snap, Ask{Count: new(end - asked)})
+			if err != nil || len(again.drafts) != end-i {
+				t.Fatalf("event %d: %d drafts, %v", events[i].Seq, len(again.drafts), err)
+			}
+			for j, draft := range again.drafts {
+				if was, is := unworded(t, events[i+j].Data), unworded(t, draft.Data); was != is {
+					t.Errorf("event %d was\n%s\nand is\n%s", events[i+j].Seq, was, is)
+				}
+			}
+		}
+		var err error
+		if snap, err = ledger.Fold("again", snap, events[i:end], nil); err != nil {
+			t.Fatal(err)
+		}
+		i = end
+	}
+}
+
+// unworded is the JSON of what an event holds, without the decision's sentence.
+func unworded(t *testing.T, data any) string {
+	t.Helper()
+	text, err := json.Marshal(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	if decision, ok := tree["decision"].(map[string]any); ok {
+		delete(decision, "because")
+	}
+	return fmt.Sprint(tree)
+}

@@ -102,6 +102,7 @@ const (
 	columnChosen
 	columnMetric
 	columnGiven // a metric that is known when a decision is made
+	columnDeviation
 	columnOfNotes
 )
 
@@ -109,7 +110,8 @@ type column struct {
 	title     string // as in the file
 	name      string // the parameter's or metric's own name
 	kind      columnKind
-	parameter int // index into the study's
+	parameter int    // index into the study's
+	metric    string // whose standard deviations the column has
 }
 
 // table is a table being read.
@@ -124,7 +126,7 @@ type table struct {
 }
 
 func readHeader(c *design.Compiled, text []byte, separator rune) table {
-	cells := csv.NewReader(bytes.NewReader(text))
+	cells := csv.NewReader(bytes.NewReader(keepLineEnds(text)))
 	cells.Comma = separator
 	cells.FieldsPerRecord = -1
 	cells.ReuseRecord = true
@@ -182,6 +184,9 @@ func columnOf(d design.Definition, title string) column {
 		if design.FoldCase(chosenBefore+p.Name) == design.FoldCase(name) {
 			return column{title: title, name: chosenBefore + p.Name, kind: columnChosen, parameter: i}
 		}
+	}
+	if metric, found := deviationOf(d, name); found {
+		return column{title: title, name: metric + deviationAfter, kind: columnDeviation, metric: metric}
 	}
 	return col
 }
@@ -288,6 +293,7 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	for i, cell := range cells {
 		t.readCell(c, &row, i, strings.Clone(cell))
 	}
+	t.readDeviations(&row, cells)
 	if len(t.faults) > before {
 		return row, false
 	}
@@ -349,7 +355,6 @@ func (t *table) commaHint() string {
 
 func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string) {
 	col, trimmed := t.columns[i], strings.TrimSpace(cell)
-	empty := trimmed == "" || strings.EqualFold(trimmed, pending)
 	switch col.kind {
 	case columnOfNotes:
 		if wrong := checkNote(plain(cell), "note"); len(wrong) > 0 {
@@ -366,20 +371,16 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 		if trimmed != "" {
 			t.readSetting(c, row, row.Chosen, i, trimmed)
 		}
-	case columnMetric, columnGiven:
-		if empty {
+	case columnMetric:
+		if !notMeasured(trimmed) {
+			t.readReading(row, i, trimmed)
+		}
+	case columnGiven:
+		if notMeasured(trimmed) {
 			return
 		}
-		value, err := t.number(trimmed)
-		switch {
-		case err != nil:
-			t.cellFault(row.Line, i, cell, "%q is not a number; leave it blank or write %s if it is not measured", design.Shorten(trimmed), pending)
-		case !design.Computable(value):
-			t.cellFault(row.Line, i, cell, "a finite number of at most 1e100 in size is needed")
-		case col.kind == columnGiven:
+		if value, good := t.readNumber(row, i, trimmed); good {
 			row.Known[col.name] = value
-		default:
-			row.Metrics[col.name] = ledger.Reading{Value: value}
 		}
 	case columnUnknown:
 		if strings.TrimSpace(col.title) == "" && trimmed != "" {
@@ -387,7 +388,7 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 		}
 	case columnOfStatus:
 		row.record = ledger.Status(strings.ToLower(trimmed)).Known()
-	case columnIgnored:
+	case columnIgnored, columnDeviation: // deviations are read when the readings are
 	}
 }
 
@@ -435,19 +436,16 @@ func (t *table) number(cell string) (float64, error) {
 	return design.ParseNumber(cell)
 }
 
-// WriteCSV writes the trials as a table that can be imported again: blank cells are not measured. Where settings other than those chosen were used,
+// WriteCSV writes the trials as a table that can be imported again, to the same settings, readings with their standard deviations and notes: blank cells are not measured. Where settings other than those chosen were used,
 // further columns have those that chosen tells of a trial; nil tells nothing.
 func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen func(number int) design.Settings) error {
 	out := csv.NewWriter(w)
 	titles := []string{columnNumber, columnStatus}
-	metrics := d.MetricNames()
 	for _, p := range d.Parameters {
 		titles = append(titles, harmless(p.Name))
 	}
-	for _, m := range metrics {
-		titles = append(titles, harmless(m))
-	}
-	titles = append(titles, columnNote)
+	metrics, deviations := metricColumns(d, trials)
+	titles = append(append(titles, metrics...), columnNote)
 	otherwise := usedOtherwise(d, trials, chosen)
 	for _, p := range otherwise {
 		titles = append(titles, harmless(chosenBefore+p.Name))
@@ -456,7 +454,7 @@ func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen f
 		return err
 	}
 	for _, t := range trials {
-		cells := cellsOf(t, d.Parameters, metrics)
+		cells := cellsOf(t, d, deviations)
 		for _, p := range otherwise {
 			cells = append(cells, chosenCell(t, p, chosen))
 		}
@@ -468,17 +466,13 @@ func WriteCSV(w io.Writer, d design.Definition, trials []*ledger.Trial, chosen f
 	return out.Error()
 }
 
-func cellsOf(t *ledger.Trial, parameters []design.Parameter, metrics []string) []string {
+func cellsOf(t *ledger.Trial, d design.Definition, deviations map[string]bool) []string {
 	cells := []string{strconv.Itoa(t.Number), string(t.Status)}
-	for _, p := range parameters {
+	for _, p := range d.Parameters {
 		cells = append(cells, settingCell(t.Parameters[p.Name]))
 	}
-	for _, m := range metrics {
-		cell := ""
-		if measured, ok := t.Metrics[m]; ok {
-			cell = design.NumberValue(measured.Value).String()
-		}
-		cells = append(cells, cell)
+	for _, m := range d.MetricNames() {
+		cells = append(cells, readingCells(t, m, deviations[m])...)
 	}
 	return append(cells, harmless(t.Note))
 }

@@ -3,6 +3,7 @@ package study
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -188,7 +189,11 @@ func drawTrials(t *rapid.T, c *design.Compiled) []*ledger.Trial {
 		trial := ledger.Trial{Number: n + 1, Status: ledger.StatusPartial, Parameters: c.Settings(optimizer.Place{U: u, Arm: -1}), Metrics: map[string]ledger.Measurement{}}
 		for _, m := range c.Def.Metrics() {
 			if rapid.Bool().Draw(t, "told") {
-				trial.Metrics[m.Name] = ledger.Measurement{Value: design.NumberValue(rapid.Float64Range(-1e100, 1e100).Draw(t, "value")).Number}
+				measured := ledger.Measurement{Value: design.NumberValue(rapid.Float64Range(-1e100, 1e100).Draw(t, "value")).Number}
+				if rapid.Bool().Draw(t, "with deviation") {
+					measured.StdDev = pointer(rapid.Float64Range(1e-300, 1e100).Draw(t, "deviation"))
+				}
+				trial.Metrics[m.Name] = measured
 			}
 		}
 		trial.Status = rapid.SampledFrom([]ledger.Status{ledger.StatusPartial, ledger.StatusSuggested, ledger.StatusFailed}).Draw(t, "status")
@@ -197,17 +202,19 @@ func drawTrials(t *rapid.T, c *design.Compiled) []*ledger.Trial {
 			used["temperature"] = design.NumberValue(rapid.Float64Range(-300, 400).Draw(t, "temperature used"))
 			trial.Parameters, _, _ = c.PlaceUsed(used, "")
 		}
-		// Within quoted cells, encoding/csv reads CRLF as LF.
-		trial.Note = strings.ReplaceAll(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"=1+1", "'=x", "''", "-3", "@a", "a\nb", "; ,\"", "PENDING", "\n=1", " '\u00a0=1", "＝1", "\ufeff＠a"})).Draw(t, "note"), "\r", "")
+		lines := rapid.StringOf(rapid.SampledFrom([]rune("\r\n\t \"',;=+-@a±")))
+		trial.Note = rapid.OneOf(rapid.String(), lines, rapid.SampledFrom([]string{"=1+1", "'=x", "''", "-3", "@a", "a\nb", "a\r\nb", "; ,\"", "PENDING", "\n=1", " '\u00a0=1", "＝1", "\ufeff＠a"})).Draw(t, "note")
 		trial.Note = strings.ReplaceAll(trial.Note, "\x00", "") // which no note may hold
 		trials = append(trials, &trial)
 	}
 	return trials
 }
 
+// A table of any trials, taken into a new study of the same definition, makes trials with the same settings, readings, standard deviations and notes, and the same table again.
 func TestExportCanBeImportedAgain(t *testing.T) {
 	t.Parallel()
-	c := mustCompile(t, bufferScreen())
+	fresh := newBench(t, bufferScreen())
+	c := fresh.snap.Compiled()
 	rapid.Check(t, func(t *rapid.T) {
 		trials := drawTrials(t, c)
 		var file bytes.Buffer
@@ -219,18 +226,93 @@ func TestExportCanBeImportedAgain(t *testing.T) {
 		if err != nil || len(unknown) > 0 || len(rows) != len(trials) {
 			t.Fatalf("%d rows of %d, unknown %v, %v in\n%s", len(rows), len(trials), unknown, err, text)
 		}
-		for i, row := range rows {
+		if len(rows) == 0 {
+			return
+		}
+		ruled, err := ruleImport(fresh.snap, fresh.snap, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := ledger.Next(fresh.snap, fresh.clock, "Ana", ruled.drafts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		imported, err := ledger.Fold("imported", fresh.snap, events, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range imported.Trials {
 			want := trials[i]
-			if !row.Parameters.Equal(want.Parameters) || row.Note != want.Note || len(row.Metrics) != len(want.Metrics) {
-				t.Fatalf("row %+v\nwant %+v in\n%s", row, want, text)
+			if !got.Parameters.Equal(want.Parameters) || got.Note != want.Note || len(got.Metrics) != len(want.Metrics) {
+				t.Fatalf("trial %+v\nwant %+v in\n%s", got, want, text)
 			}
 			for name, m := range want.Metrics {
-				if row.Metrics[name].Value != m.Value {
-					t.Fatalf("%s: %v, want %v", name, row.Metrics[name].Value, m.Value)
+				if is := got.Metrics[name]; is.Value != m.Value || !reflect.DeepEqual(is.StdDev, m.StdDev) {
+					t.Fatalf("%s: %+v, want %+v in\n%s", name, is, m, text)
 				}
 			}
+			got.Number, got.Status = want.Number, want.Status // which an import does not take over
+		}
+		var again bytes.Buffer
+		if err := WriteCSV(&again, c.Def, imported.Trials, imported.Chosen); err != nil || again.String() != text {
+			t.Fatalf("%v: the table is\n%s\nand was\n%s", err, again.String(), text)
 		}
 	})
+}
+
+func TestReadingsWithStandardDeviations(t *testing.T) {
+	t.Parallel()
+	c := mustCompile(t, bufferScreen())
+	for name, text := range map[string]string{
+		"beside the value":     screenHeader + "47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n",
+		"with spaces":          screenHeader + "47.5,3,0.1,0.8,B,1, 0.31 ± 0.02 ,7,x\n",
+		"with a decimal comma": strings.ReplaceAll(screenHeader, ",", ";") + "47,5;3;0,1;0,8;B;1;0,31±0,02;7;x\n",
+		"in a column before":   "IMPURITY stddev," + screenHeader + "0.02,47.5,3,0.1,0.8,B,1,0.31,7,x\n",
+		"in both":              "impurity stddev," + screenHeader + "0.02,47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n",
+	} {
+		rows, unknown, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
+		if err != nil || len(unknown) > 0 || len(rows) != 1 || !reflect.DeepEqual(rows[0].Metrics["impurity"], ledger.Reading{Value: 0.31, StdDev: pointer(0.02)}) || rows[0].Metrics["yield"].StdDev != nil {
+			t.Errorf("%s: %+v, unknown %v, %v", name, rows, unknown, err)
+		}
+	}
+	for text, message := range map[string]string{
+		"0,47.5,3,0.1,0.8,B,1,0.31,7,x\n":         `line 2, column impurity stddev: "0" is no standard deviation`,
+		"x,47.5,3,0.1,0.8,B,1,0.31,7,x\n":         `"x" is no standard deviation`,
+		"0.1,47.5,3,0.1,0.8,B,1,PENDING,7,x\n":    "belongs to a reading of impurity, and there is none",
+		"0.1,47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n":  "another standard deviation",
+		",47.5,3,0.1,0.8,B,1,0.31±,7,x\n":         `"" is no standard deviation`,
+		",47.5,3,0.1,0.8,B,1,0.31±-1,7,x\n":       "above 0",
+		"pending,47.5,3,0.1,0.8,B,1,±0.1,7,x\n":   `"" is not a number`,
+		"0.1,47.5,3,0.1,0.8,B,1,0.31 g,7,x\n":     "is not a number",
+		",47.5,3,0.1,0.8,B,1,0.31±0.02±0.1,7,x\n": "is no standard deviation",
+	} {
+		_, _, err := parseCSV(c, strings.NewReader("impurity stddev,"+screenHeader+text), ImportOptions{})
+		if err == nil {
+			t.Errorf("%s: taken", text)
+			continue
+		}
+		if faults := faultsOf(t, err); len(faults) != 1 || !strings.Contains(faults[0].Message, message) {
+			t.Errorf("%s: %v, want %q", text, faults, message)
+		}
+	}
+}
+
+// A metric may have the name of another one's column of standard deviations; these stand beside the readings then.
+func TestDeviationsWithoutAColumnOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	d := oven()
+	d.RecordedMetrics = []design.RecordedMetric{{Metric: "Yield stddev"}}
+	b := newBench(t, d)
+	b.ask(1)
+	b.must(ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 60, StdDev: pointer(0.5)}, "impurity": {Value: 0.2, StdDev: pointer(0.01)}, "Yield stddev": {Value: 3}}}))
+	var file bytes.Buffer
+	if err := WriteCSV(&file, b.snap.Definition, b.snap.Trials, b.snap.Chosen); err != nil || !strings.Contains(file.String(), ",yield,impurity,impurity stddev,Yield stddev,note\n") || !strings.Contains(file.String(), ",60±0.5,0.2,0.01,3,") {
+		t.Errorf("%v\n%s", err, file.String())
+	}
+	rows, _, err := parseCSV(b.snap.Compiled(), &file, ImportOptions{})
+	if err != nil || len(rows) != 1 || *rows[0].Metrics["yield"].StdDev != 0.5 || *rows[0].Metrics["impurity"].StdDev != 0.01 || rows[0].Metrics["Yield stddev"].Value != 3 {
+		t.Errorf("%+v, %v", rows, err)
+	}
 }
 
 func TestExportIsHarmlessInSpreadsheets(t *testing.T) {

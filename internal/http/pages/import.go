@@ -112,8 +112,9 @@ func doubtfulRows(doubts []study.Doubt) templates.Doubts {
 // importedText is the file, or else what was pasted.
 func importedText(r *http.Request, values url.Values) (string, error) {
 	file, _, err := r.FormFile("file")
+	pasted := strings.ReplaceAll(values.Get("text"), "\r\n", "\n") // as browsers send every line end
 	if errors.Is(err, http.ErrMissingFile) || errors.Is(err, http.ErrNotMultipart) {
-		return values.Get("text"), nil
+		return pasted, nil
 	}
 	if err != nil {
 		return "", formError(err)
@@ -124,7 +125,7 @@ func importedText(r *http.Request, values url.Values) (string, error) {
 		return "", formError(err)
 	}
 	if len(content) == 0 {
-		return values.Get("text"), nil
+		return pasted, nil
 	}
 	return strings.TrimPrefix(strings.ToValidUTF8(string(content), "\ufffd"), "\ufeff"), nil
 }

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
+	"headroom/internal/study/ledger"
 	"headroom/migrations"
 )
 
@@ -133,6 +134,56 @@ func TestStudiesOfVersion1MoveOn(t *testing.T) {
 		}
 		if again.Hash != snap.Hash {
 			t.Errorf("%s: another hash", one.Name)
+		}
+	}
+}
+
+// What an earlier program began goes on: results are told, trials asked for, and what was decided by its rules is said to be so, not taken for forged.
+func TestStudiesOfVersion1GoOn(t *testing.T) {
+	t.Parallel()
+	url, ctx := dbtest.EmptyURL(t), t.Context()
+	if err := db.Restore(ctx, url, bytes.NewReader(version1(t))); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, url)
+	t.Cleanup(d.Close)
+	service := study.NewService(d.Studies, study.Options{})
+	t.Cleanup(service.Stop)
+	list, err := d.Studies.Summaries(ctx, study.Listing{})
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	for _, one := range list {
+		before, open := one.Trials, ledger.Open
+		if _, err := service.Edit(ctx, study.Command{By: "Ana"}, one.ID, ledger.EditedData{State: &open}); err != nil {
+			t.Fatal(err)
+		}
+		snap, numbers, err := service.Ask(ctx, study.Command{By: "Ana"}, one.ID, study.Ask{})
+		if err != nil {
+			t.Errorf("%s: %v", one.Name, err)
+			continue
+		}
+		metrics := map[string]ledger.Reading{snap.Definition.Objective.Metric: {Value: 61}}
+		if snap, err = service.Tell(ctx, study.Command{By: "Ana"}, one.ID, numbers[0], ledger.Telling{Metrics: metrics}); err != nil {
+			t.Errorf("%s: %v", one.Name, err)
+			continue
+		}
+		if len(snap.Definition.Algorithm.Settings) == 0 || snap.Definition.Stop == nil {
+			t.Errorf("%s: not every setting is there: %+v", one.Name, snap.Definition)
+		}
+		found, err := service.Verify(ctx, snap)
+		decided := 0
+		for _, trial := range snap.Trials[:before] {
+			if trial.Decision != nil {
+				decided++
+			}
+		}
+		want := study.Verification{OK: true, Checked: 1, Different: []study.Difference{}, LedgerIntact: true, Rules: study.RulesPresent}
+		if decided > 0 {
+			want.Rules, want.Unchecked, want.GoneEngines = study.RulesGone, decided, []string{"1"}
+		}
+		if diff := cmp.Diff(want, found); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +found)\n%s", one.Name, err, diff)
 		}
 	}
 }

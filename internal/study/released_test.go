@@ -102,6 +102,7 @@ func wantStanding(t *testing.T, text []byte) {
 		t.Fatal(err)
 	}
 	present, gone := 0, 0
+	var named []string
 	for _, e := range bundle.Events {
 		var chosen ledger.ChosenData
 		if e.Kind != ledger.Chosen || e.Decode(&chosen) != nil || chosen.Decision == nil {
@@ -111,6 +112,7 @@ func wantStanding(t *testing.T, text []byte) {
 			present++
 		} else {
 			gone++
+			named = []string{chosen.Engine}
 		}
 	}
 	rules := RulesPresent
@@ -118,7 +120,7 @@ func wantStanding(t *testing.T, text []byte) {
 		rules = RulesGone
 	}
 	v, err := VerifyBundle(t.Context(), text)
-	if err != nil || !v.OK || !v.LedgerIntact || v.Checked != present || v.Unchecked != gone || v.Rules != rules || len(v.Different) != 0 {
+	if err != nil || !v.OK || !v.LedgerIntact || v.Checked != present || v.Unchecked != gone || v.Rules != rules || !slices.Equal(v.GoneEngines, named) || len(v.Different) != 0 {
 		t.Errorf("%d decisions of this engine and %d of others: %+v, %v", present, gone, v, err)
 	}
 	b := newBench(t, oven())

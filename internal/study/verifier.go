@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 
 	"headroom/internal/optimizer"
@@ -19,11 +20,17 @@ type verifier struct {
 	last      ledger.Event // the last one walked; its Seq is 0 before the first
 	base      int64        // the event that the last decision had seen
 	checked   []int64      // decisions replayed
-	gone      []int64      // decisions of other engines, whose rules the program no longer has
+	gone      []decided    // by other engines, whose rules the program no longer has
 	different []found
 	broken    int64 // the event from which on the hashes do not hold, 0 for none
 	ended     int64 // the event at which the ledger could no longer be followed, 0 for none
 	kept      replaying
+}
+
+// decided is a decision's event and the engine that made it.
+type decided struct {
+	seq    int64
+	engine string
 }
 
 // found is a difference and the event at which it was found.
@@ -46,10 +53,16 @@ type replaying struct {
 
 // outcome is what was found up to event version, which must have been walked.
 func (v *verifier) outcome(version int64) Verification {
-	upTo := func(seqs []int64) int { return sort.Search(len(seqs), func(i int) bool { return seqs[i] > version }) }
-	out := Verification{Different: []Difference{}, LedgerIntact: v.broken == 0 || v.broken > version, Checked: upTo(v.checked), Rules: RulesPresent}
-	if out.Unchecked = upTo(v.gone); out.Unchecked > 0 {
-		out.Rules = RulesGone
+	out := Verification{Different: []Difference{}, LedgerIntact: v.broken == 0 || v.broken > version, Rules: RulesPresent,
+		Checked: sort.Search(len(v.checked), func(i int) bool { return v.checked[i] > version })}
+	for _, d := range v.gone {
+		if d.seq > version {
+			break
+		}
+		out.Rules, out.Unchecked = RulesGone, out.Unchecked+1
+		if !slices.Contains(out.GoneEngines, d.engine) {
+			out.GoneEngines = append(out.GoneEngines, d.engine)
+		}
 	}
 	for _, f := range v.different {
 		if f.seq <= version {
@@ -160,7 +173,7 @@ func (v *verifier) event(ctx context.Context, e ledger.Event) error {
 		switch {
 		case chosen.Decision == nil:
 		case chosen.Engine != optimizer.Engine:
-			v.gone = append(v.gone, e.Seq)
+			v.gone = append(v.gone, decided{e.Seq, chosen.Engine})
 		default:
 			replayed := comparison{chosen: chosen, seen: &v.kept}
 			if err := replayed.run(ctx); err != nil {

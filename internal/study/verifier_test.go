@@ -135,7 +135,7 @@ func TestWhatOtherEnginesDecidedIsNotReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !found.OK && name == "as it was" || found.Checked != c.checked || found.Unchecked != c.beyond || found.Rules != c.rules {
+		if !found.OK && name == "as it was" || found.Checked != c.checked || found.Unchecked != c.beyond || found.Rules != c.rules || len(found.GoneEngines) != c.beyond/2 {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}

@@ -19,9 +19,11 @@ type Verification struct {
 	Checked      int          `json:"checked"`
 	Different    []Difference `json:"different"`
 	LedgerIntact bool         `json:"ledger_intact"`
-	// Rules tells whether the program still has the rules of every engine that decided; Unchecked counts the decisions of those it no longer has, which were not replayed.
-	Rules     string `json:"rules" enum:"present,gone"`
-	Unchecked int    `json:"unchecked"`
+	// Rules tells whether the program still has the rules of every engine that decided; Unchecked counts the decisions of those it no longer has, which were not replayed,
+	// and GoneEngines names them.
+	Rules       string   `json:"rules" enum:"present,gone"`
+	Unchecked   int      `json:"unchecked"`
+	GoneEngines []string `json:"gone_engines,omitempty"`
 }
 
 // What Verification.Rules says.

@@ -58,6 +58,7 @@ type Verified struct {
 	Study         StudyHead
 	Known         bool
 	OK            bool
+	Partly        bool // some decisions could not be replayed
 	At            Stamp
 	Text          string
 	Hash          string // of the last entry verified

@@ -149,12 +149,16 @@ func (s *Site) verificationLines(v visit) []string {
 		return []string{"not verified on this server since it started. Export the study with its ledger and verify it with: headroom verify FILE"}
 	}
 	outcome := "does not verify"
-	if last.outcome.OK {
+	gone := goneWords(last.outcome)
+	switch {
+	case last.outcome.OK && gone != "":
+		outcome = "verified in part"
+	case last.outcome.OK:
 		outcome = "verified"
 	}
 	line := fmt.Sprintf("%s %s up to ledger entry %d: %s replayed, hash %s", outcome, exact(last.at), last.version, count(last.outcome.Checked, "decision", "decisions"), last.hash)
-	if n := last.outcome.Unchecked; n > 0 {
-		line += fmt.Sprintf("; %s made by rules that this program no longer has", count(n, "decision was", "decisions were"))
+	if gone != "" {
+		line += "; " + gone
 	}
 	if last.version < v.snap.Version {
 		line += fmt.Sprintf("; the %s after that not yet", count(int(v.snap.Version-last.version), "entry", "entries"))

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/web/templates"
 )
@@ -158,8 +162,8 @@ func (s *Site) verified(v visit, now *ledger.Snapshot) templates.Verified {
 	}
 	shown.OK, shown.At, shown.Hash = last.outcome.OK, stamp(last.at, v.now), last.hash
 	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.version, count(last.outcome.Checked, "decision", "decisions"))
-	if n := last.outcome.Unchecked; n > 0 {
-		shown.Text += " " + count(n, "decision was", "decisions were") + " made by rules that this program no longer has."
+	if gone := goneWords(last.outcome); gone != "" {
+		shown.Text, shown.Partly = shown.Text+" "+capitalised(gone)+".", true
 	}
 	if since := now.Version - last.version; since > 0 {
 		shown.Since = count(int(since), "entry has", "entries have") + " been added since."
@@ -168,21 +172,54 @@ func (s *Site) verified(v visit, now *ledger.Snapshot) templates.Verified {
 		shown.Different = append(shown.Different, "The ledger’s hashes do not follow from each other: an entry was changed, or one is missing.")
 	}
 	for _, d := range last.outcome.Different {
-		shown.Different = append(shown.Different, fmt.Sprintf("Trial %d, %s: the ledger has %s, the replay gives %s.", d.Number, d.Field, plainly(d.Stored), plainly(d.Replayed)))
+		stored, replayed := plainly(d.Stored, number), plainly(d.Replayed, number)
+		if stored == replayed { // to the digits that people read
+			stored, replayed = plainly(d.Stored, allDigits), plainly(d.Replayed, allDigits)
+		}
+		shown.Different = append(shown.Different, fmt.Sprintf("Trial %d, %s: the ledger has %s, the replay gives %s.", d.Number, d.Field, stored, replayed))
 	}
 	return shown
 }
 
-// plainly writes what a difference holds, a number as people write it.
-func plainly(value any) string {
+// goneWords say which decisions were not replayed; "" where all were.
+func goneWords(outcome study.Verification) string {
+	n := outcome.Unchecked
+	if n == 0 {
+		return ""
+	}
+	engines := "engine "
+	if len(outcome.GoneEngines) > 1 {
+		engines = "engines "
+	}
+	return count(n, "decision was", "decisions were") + " made by rules that this program no longer has (" + engines + listed(outcome.GoneEngines) + "), and cannot be replayed"
+}
+
+func allDigits(x float64) string { return design.Typeset(design.NumberValue(x).String()) }
+
+// plainly writes what a difference holds, its numbers as written does.
+func plainly(value any, written func(float64) string) string {
 	switch x := value.(type) {
+	case nil:
+		return "nothing"
 	case *float64:
 		if x == nil {
 			return "nothing"
 		}
-		return number(*x)
+		return written(*x)
 	case float64:
-		return number(x)
+		return written(x)
+	case []float64:
+		texts := make([]string, len(x))
+		for i, one := range x {
+			texts[i] = written(one)
+		}
+		return strings.Join(texts, ", ")
+	case design.Settings:
+		texts := make([]string, 0, len(x))
+		for _, name := range slices.Sorted(maps.Keys(x)) {
+			texts = append(texts, name+" "+x[name].String())
+		}
+		return strings.Join(texts, ", ")
 	}
 	return fmt.Sprint(value)
 }

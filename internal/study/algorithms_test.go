@@ -36,6 +36,41 @@ func ovenWith(a optimizer.Algorithm) design.Definition {
 	return d
 }
 
+// TestEventsNameEverySetting: the events that define a study say all that is in force, of every algorithm, whoever left what out.
+func TestEventsNameEverySetting(t *testing.T) {
+	t.Parallel()
+	for _, a := range optimizer.Algorithms() {
+		b := newBench(t, ovenWith(a))
+		change := b.snap.Definition.Constraints[0]
+		change.Threshold += 0.1
+		b.must(ruleReconfigure(b.snap, design.Reconfiguration{Constraints: []design.Constraint{change}, Algorithm: &design.Algorithm{Name: a.Name, Horizon: 31, Settings: ovenWith(a).Algorithm.Settings}, Reason: "longer"}))
+		for _, e := range b.events {
+			var data struct {
+				Engine     string `json:"engine"`
+				Definition struct {
+					Algorithm struct {
+						Settings map[string]any `json:"settings"`
+					} `json:"algorithm"`
+					Model map[string]any `json:"model"`
+					Stop  map[string]any `json:"stop"`
+				} `json:"definition"`
+			}
+			if err := json.Unmarshal(e.Data, &data); err != nil {
+				t.Fatal(err)
+			}
+			for _, setting := range a.Settings {
+				value, named := data.Definition.Algorithm.Settings[setting.Name]
+				if !named || value == nil && setting.Default != nil {
+					t.Errorf("%s, event %s: %s is %v", a.Name, e.Kind, setting.Name, value)
+				}
+			}
+			if start, _ := data.Definition.Model["start"].(map[string]any); data.Engine != optimizer.Engine || len(start) != 3 || len(data.Definition.Stop) != 2 || data.Definition.Model["kernel"] == nil {
+				t.Errorf("%s, event %s: %s", a.Name, e.Kind, e.Data)
+			}
+		}
+	}
+}
+
 func TestEveryAlgorithmPlaysExplainsAndVerifies(t *testing.T) {
 	t.Parallel()
 	for _, a := range optimizer.Algorithms() {

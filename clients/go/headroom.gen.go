@@ -863,21 +863,23 @@ type Model struct {
 	Lengthscales  interface{} `json:"lengthscales,omitempty"`
 	NoiseVariance interface{} `json:"noise_variance,omitempty"`
 	Outputs       *string     `json:"outputs,omitempty"`
+	Start         *Start      `json:"start,omitempty"`
 	Variance      interface{} `json:"variance,omitempty"`
 	Warp          *string     `json:"warp,omitempty"`
 }
 
 // ModelRequest defines model for ModelRequest.
 type ModelRequest struct {
-	Fit           *string     `json:"fit,omitempty"`
-	Inputs        *string     `json:"inputs,omitempty"`
-	Kernel        interface{} `json:"kernel,omitempty"`
-	Lambda        interface{} `json:"lambda,omitempty"`
-	Lengthscales  interface{} `json:"lengthscales,omitempty"`
-	NoiseVariance interface{} `json:"noise_variance,omitempty"`
-	Outputs       *string     `json:"outputs,omitempty"`
-	Variance      interface{} `json:"variance,omitempty"`
-	Warp          *string     `json:"warp,omitempty"`
+	Fit           *string       `json:"fit,omitempty"`
+	Inputs        *string       `json:"inputs,omitempty"`
+	Kernel        interface{}   `json:"kernel,omitempty"`
+	Lambda        interface{}   `json:"lambda,omitempty"`
+	Lengthscales  interface{}   `json:"lengthscales,omitempty"`
+	NoiseVariance interface{}   `json:"noise_variance,omitempty"`
+	Outputs       *string       `json:"outputs,omitempty"`
+	Start         *StartRequest `json:"start,omitempty"`
+	Variance      interface{}   `json:"variance,omitempty"`
+	Warp          *string       `json:"warp,omitempty"`
 }
 
 // NewTokenRequest defines model for NewTokenRequest.
@@ -1122,6 +1124,20 @@ type ShareRequest struct {
 	Name      *string    `json:"name,omitempty"`
 }
 
+// Start defines model for Start.
+type Start struct {
+	Lambda      float64 `json:"lambda"`
+	Lengthscale float64 `json:"lengthscale"`
+	Variance    float64 `json:"variance"`
+}
+
+// StartRequest defines model for StartRequest.
+type StartRequest struct {
+	Lambda      float64 `json:"lambda"`
+	Lengthscale float64 `json:"lengthscale"`
+	Variance    float64 `json:"variance"`
+}
+
 // State defines model for State.
 type State struct {
 	Algorithm      string                  `json:"algorithm"`
@@ -1318,6 +1334,7 @@ type Undecided struct {
 type Verification struct {
 	Checked      int64        `json:"checked"`
 	Different    []Difference `json:"different"`
+	GoneEngines  *[]string    `json:"gone_engines,omitempty"`
 	LedgerIntact bool         `json:"ledger_intact"`
 	Ok           bool         `json:"ok"`
 	Rules        string       `json:"rules"`

@@ -554,6 +554,7 @@ Model = TypedDict("Model", {
     "lengthscales": "NotRequired[Any]",
     "noise_variance": "NotRequired[Any]",
     "outputs": "NotRequired[str]",
+    "start": "NotRequired[Optional[Start]]",
     "variance": "NotRequired[Any]",
     "warp": "NotRequired[str]",
 })
@@ -567,6 +568,7 @@ ModelRequest = TypedDict("ModelRequest", {
     "lengthscales": "NotRequired[Any]",
     "noise_variance": "NotRequired[Any]",
     "outputs": "NotRequired[Optional[str]]",
+    "start": "NotRequired[Optional[StartRequest]]",
     "variance": "NotRequired[Any]",
     "warp": "NotRequired[Optional[str]]",
 })
@@ -806,6 +808,20 @@ ShareRequest = TypedDict("ShareRequest", {
 })
 
 
+Start = TypedDict("Start", {
+    "lambda": "float",
+    "lengthscale": "float",
+    "variance": "float",
+})
+
+
+StartRequest = TypedDict("StartRequest", {
+    "lambda": "float",
+    "lengthscale": "float",
+    "variance": "float",
+})
+
+
 State = TypedDict("State", {
     "algorithm": "str",
     "at_ceiling": "List[str]",
@@ -983,6 +999,7 @@ Undecided = TypedDict("Undecided", {
 Verification = TypedDict("Verification", {
     "checked": "int",
     "different": "List[Difference]",
+    "gone_engines": "NotRequired[List[str]]",
     "ledger_intact": "bool",
     "ok": "bool",
     "rules": "str",

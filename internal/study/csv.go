@@ -55,7 +55,7 @@ func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []imp
 		return nil, nil, err
 	}
 	var t table
-	for _, separator := range []rune{',', ';'} {
+	for _, separator := range []rune{',', ';', '\t'} {
 		if candidate := readHeader(c, text, separator); t.cells == nil || candidate.better(t) {
 			t = candidate
 		}
@@ -88,7 +88,7 @@ func readTable(file io.Reader) ([]byte, error) {
 		line := 1 + bytes.Count(text[:at], []byte("\n"))
 		return nil, design.NewInvalid(fmt.Sprintf("body.lines[%d]", line), fmt.Sprintf("line %d holds the character U+0000, which is no text; take it out", line), nil)
 	}
-	return text, nil
+	return keepLineEnds(text), nil
 }
 
 // columnKind is what a column holds.
@@ -126,7 +126,7 @@ type table struct {
 }
 
 func readHeader(c *design.Compiled, text []byte, separator rune) table {
-	cells := csv.NewReader(bytes.NewReader(keepLineEnds(text)))
+	cells := csv.NewReader(bytes.NewReader(text))
 	cells.Comma = separator
 	cells.FieldsPerRecord = -1
 	cells.ReuseRecord = true

@@ -267,6 +267,7 @@ func TestReadingsWithStandardDeviations(t *testing.T) {
 		"beside the value":     screenHeader + "47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n",
 		"with spaces":          screenHeader + "47.5,3,0.1,0.8,B,1, 0.31 ± 0.02 ,7,x\n",
 		"with a decimal comma": strings.ReplaceAll(screenHeader, ",", ";") + "47,5;3;0,1;0,8;B;1;0,31±0,02;7;x\n",
+		"between tabs":         strings.ReplaceAll(screenHeader, ",", "\t") + "47.5\t3\t0.1\t0.8\tB\t1\t0.31±0.02\t7\tx, y\n",
 		"in a column before":   "IMPURITY stddev," + screenHeader + "0.02,47.5,3,0.1,0.8,B,1,0.31,7,x\n",
 		"in both":              "impurity stddev," + screenHeader + "0.02,47.5,3,0.1,0.8,B,1,0.31±0.02,7,x\n",
 	} {

@@ -62,7 +62,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	if err := json.Unmarshal([]byte(said("tell", "--json", study.ID, "2", "impurity=0.2+-0.01")), &trial); err != nil || trial.Metrics["impurity"].StdDev != 0.01 {
 		t.Errorf("tell -json said %+v, %v", trial, err)
 	}
-	if text := said("export", study.ID); !strings.HasPrefix(text, "number,status,temperature,yield,impurity,note\n1,completed,") || !strings.Contains(text, ",71.2,0.31,by hand\n") {
+	if text := said("export", study.ID); !strings.HasPrefix(text, "number,status,temperature,yield,impurity,impurity stddev,note\n1,completed,") || !strings.Contains(text, ",71.2,0.31,0.02,by hand\n") {
 		t.Errorf("export said %q", text)
 	}
 	if text := said("export", "-json", study.ID); !strings.Contains(text, `"kind":"told"`) {

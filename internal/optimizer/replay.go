@@ -95,7 +95,7 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 
 // Context is what the algorithm's settings are read against.
 func (cfg *Config) Context() SettingsContext {
-	c := SettingsContext{Horizon: cfg.Horizon, Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit}
+	c := SettingsContext{Horizon: cfg.Horizon, Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit, Listed: cfg.Space.Arms != nil}
 	for _, d := range cfg.Space.Dims {
 		if !d.Derived {
 			c.Dimensions++

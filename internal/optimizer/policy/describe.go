@@ -70,6 +70,7 @@ type Context struct {
 	Paper        bool     // preset "paper"
 	Standardized bool     // outputs are standardised
 	Fitted       bool     // hyperparameters are fitted
+	Listed       bool     // only candidates may be chosen
 }
 
 // Fault is one thing wrong; Path is relative to the settings, like "beta.value".

@@ -14,7 +14,7 @@ var logCEI = Description{
 	Feedback: rpolUCB.Feedback,
 	Summary:  "The default: finds the best settings within the limits in few trials, weighing what a trial may gain with its chance to stay within every limit.",
 	Settings: append([]Setting{cautionSetting, mostRiskSetting, designSetting("5", func(int) int { return 5 })}, common...),
-	build:    func(c Context, s Settings) Policy { return newCautious(s) },
+	build:    func(c Context, s Settings) Policy { return newCautious(c, s) },
 	check:    checkRisk,
 }
 
@@ -39,21 +39,25 @@ func checkRisk(c Context, s Settings) []Fault {
 
 // cautious asks where a reading is worth most: see reading.go for P(x)·s·h(d/s), which without noise is constrained expected improvement. In logarithms,
 //
-//	x_t = argmax ln(s h(d/s)) + w/2 · Σ_j ln P(g_j(x) ≤ 0),
+//	x_t = argmax ln(s h(d/s)) + ω Σ_j ln P(g_j(x) ≤ 0),
 //
-// w being the caution. Half of the logarithm counts, since chances far from what was played come true more often than they say. x* itself counts with what a
-// reading there could show about the others. Given costs are limits to keep, not chances, and a place where a limit is at more risk than is left of it is not chosen; before anything was read, Σ_j ln P alone counts.
+// ω being the caution w among candidates and w/2 on a continuous space, where a place just beyond a limit has neighbours within it that a reading tells about. x* itself counts
+// with what a reading there could show about the others. Given costs are limits to keep, not chances, and a place where a limit is at more risk than is left of it is not
+// chosen; before anything was read, Σ_j ln P alone counts.
 type cautious struct {
 	unbanded
-	weight float64 // w/2
+	weight float64 // ω
 }
 
-// trusted is the power of the chance to keep a limit that the default weighs. On eleven recorded tables settings said to be within with a chance of .005, .034 and .073 were in
-// .058, .149 and .198 of the cases: about the square roots.
-const trusted = 0.5
+// amongNeighbours is ω/w on a continuous space. Docs/algorithms.md has what 1 and ½ bring on either.
+const amongNeighbours = 0.5
 
-func newCautious(s Settings) cautious {
-	return cautious{weight: trusted * s.Value("caution", "")}
+func newCautious(c Context, s Settings) cautious {
+	weight := s.Value("caution", "")
+	if !c.Listed {
+		weight *= amongNeighbours
+	}
+	return cautious{weight: weight}
 }
 
 func (a cautious) Traits() Traits {

@@ -69,6 +69,9 @@ func TestWithoutNoiseItIsExpectedImprovement(t *testing.T) {
 	t.Parallel()
 	a := made(t, "log-cei", `{}`, studyOf(1))
 	careful := made(t, "log-cei", `{"caution": 4}`, studyOf(1))
+	candidates := studyOf(1)
+	candidates.Listed = true
+	listed := made(t, "log-cei", `{}`, candidates)
 	random := rand.New(rand.NewPCG(4, 4))
 	mean, sd, costMean, costSD := make([]float64, 50), make([]float64, 50), make([]float64, 50), make([]float64, 50)
 	for i := range mean {
@@ -78,7 +81,7 @@ func TestWithoutNoiseItIsExpectedImprovement(t *testing.T) {
 	s := line(0, mean, sd, costMean, costSD)
 	chances := a.Score(s)
 	s.Rival = certain(0.5, -1, -2, 50)
-	scores, cautious := a.Score(s), careful.Score(s)
+	scores, cautious, amongCandidates := a.Score(s), careful.Score(s), listed.Score(s)
 	for i := range mean {
 		chance := normal(-costMean[i] / costSD[i])
 		improvement := ExpectedImprovement(mean[i]-0.5, sd[i])
@@ -91,6 +94,7 @@ func TestWithoutNoiseItIsExpectedImprovement(t *testing.T) {
 		near("the chance", chances.Value[i], math.Sqrt(chance))
 		near("the score", scores.Value[i], improvement*math.Sqrt(chance))
 		near("the cautious score", cautious.Value[i], improvement*chance*chance)
+		near("the score among candidates", amongCandidates.Value[i], improvement*chance)
 	}
 	far := line(0, make([]float64, 3), make([]float64, 3), []float64{90, 91, 1e6}, []float64{1, 1, 1})
 	if got := a.Score(far).Value; !(got[0] > got[1] && got[1] > got[2] && got[2] > -1e13) {

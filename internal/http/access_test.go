@@ -31,8 +31,8 @@ const (
 
 // apiAudiences is who the contract lets use what of the API, written down a second time: a route that is not here, or differs, fails.
 var apiAudiences = map[audience]string{
-	public:   "GET /healthz, GET /readyz, GET /share/{secret}",
-	signedIn: "GET /api/v1/studies, GET /api/v1/algorithms, GET /api/v1/openapi.json, GET /api/v1/docs",
+	public:   "GET /healthz, GET /readyz, GET /share/{secret}, GET /api/v1/openapi.json, GET /api/v1/docs",
+	signedIn: "GET /api/v1/studies, GET /api/v1/algorithms",
 	viewer:   "GET /metrics",
 	operator: "POST /api/v1/studies, POST /api/v1/studies/import",
 	admin:    "POST /api/v1/tokens, GET /api/v1/tokens, DELETE /api/v1/tokens/{token}",

@@ -63,8 +63,8 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		call("revokeShare", "DELETE", aStudy+"/shares/{share}", StudyAdmin, a.RevokeShare()),
 
 		call("listAlgorithms", "GET", "/api/v1/algorithms", SignedIn, a.ListAlgorithms()),
-		call("readDocument", "GET", "/api/v1/openapi.json", SignedIn, a.ReadDocument()),
-		call("browseDocument", "GET", "/api/v1/docs", SignedIn, a.BrowseDocument()),
+		call("readDocument", "GET", "/api/v1/openapi.json", Public, a.ReadDocument()).forAnybody(),
+		call("browseDocument", "GET", "/api/v1/docs", Public, a.BrowseDocument()).forAnybody(),
 
 		// The pages and forms of browsers, and what pages are made with.
 		page("GET", "/static/*", Public, p.StaticFile).forAnybody(),
@@ -202,7 +202,7 @@ func published(table []route) []api.Route {
 	var routes []api.Route
 	for _, rt := range table {
 		if rt.operation != nil {
-			routes = append(routes, api.Route{Name: rt.name, Method: rt.method, Pattern: rt.pattern, Audience: rt.access.String(), OneStudy: rt.access.forStudy(), Operation: *rt.operation})
+			routes = append(routes, api.Route{Name: rt.name, Method: rt.method, Pattern: rt.pattern, Audience: rt.access.String(), Open: rt.access == Public, OneStudy: rt.access.forStudy(), Operation: *rt.operation})
 		}
 	}
 	return routes

@@ -86,7 +86,7 @@ func New(options Options) (http.Handler, error) {
 	}
 	programs := api.New(api.Options{
 		Studies: s.studies, Accounts: s.accounts, Database: s.db, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
-		Version: options.Version, Stopping: s.stopping, Asks: s.metrics.asks, Replays: s.metrics.replays,
+		Version: options.Version, Stopping: s.stopping, StillWelcome: s.stillWelcome, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
 	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public, ModelPatience: options.ModelPatience})
 	s.metrics.watch("rendered", people.Shared)

@@ -50,7 +50,7 @@ var (
 	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
 	SignIn      = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
 	TooMany     = &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, RetryAfter: 60,
-		Detail: "Too many attempts from this address. Wait a minute."}
+		Detail: "Too many wrong credentials like this one. Wait a minute; the right one is let in at any time."}
 )
 
 // Needs is what a caller is told whose role does not suffice.

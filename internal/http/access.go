@@ -57,10 +57,30 @@ func (a Access) role() account.Role {
 	return account.Viewer
 }
 
-// guard lets through only the audience of the route. Whoever is let in, or is known and turned away, is known to the error page too.
+// guard lets through only the audience of the route, and of them no more at once than there is room for. Whoever is let in, or is known and turned
+// away, is known to the error page too.
 func (s *Server) guard(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, err := s.enter(rt, r)
+		place := rt.place(&s.bounds)
+		leave, err := place.ofAddress(r, 1)
+		defer leave()
+		if err == nil {
+			r, err = s.enter(rt, r)
+		}
+		if err == nil {
+			leave, err = place.ofCredential(r, 1)
+			defer leave()
+		}
+		if err == nil && !rt.anybody && !rt.streams() {
+			body := &heldBody{ReadCloser: r.Body, r: r, bodies: s.bounds.bodies}
+			defer body.end()
+			r.Body = body
+		}
+		if err == nil && rt.onlyReads() {
+			out, end := s.bounds.answering(rt, w, r)
+			defer end()
+			w = out
+		}
 		if err == nil {
 			err = rt.handle(w, r)
 		}

@@ -181,9 +181,28 @@ func (rt route) byAllAtOnce() route {
 // answersBriefly tells whether the answer is so short that compressing it costs more than sending it: what a change of the API answers.
 func (rt route) answersBriefly() bool { return rt.operation != nil && rt.operation.Writes }
 
+// onlyReads tells whether the answer can be refused when it is there: nothing has changed by then.
+func (rt route) onlyReads() bool {
+	return !rt.staysOpen && !rt.anybody && (rt.method == http.MethodGet || rt.operation != nil && !rt.operation.Writes)
+}
+
+// place is what a request takes one of while it is under way, nil when it takes nothing from others.
+func (rt route) place(b *bounds) *bound {
+	switch {
+	case rt.anybody:
+		return nil
+	case rt.staysOpen:
+		return b.open
+	}
+	return b.requests
+}
+
+// streams tells whether the body is taken in part by part, and not held.
+func (rt route) streams() bool { return rt.operation != nil && rt.operation.Largest > 0 }
+
 // largestBody bounds what may be sent, in bytes.
 func (rt route) largestBody() int64 {
-	if rt.operation != nil && rt.operation.Largest > 0 {
+	if rt.streams() {
 		return rt.operation.Largest
 	}
 	return request.MaxBody

@@ -58,6 +58,7 @@ type Server struct {
 	metrics   *metrics
 	guesses   *guesses
 	looking   study.Queues // see inTurn
+	bounds    bounds
 }
 
 // New makes the handler of the whole site.
@@ -79,6 +80,7 @@ func New(options Options) (http.Handler, error) {
 		stopping:  options.Stopping,
 		metrics:   newMetrics(),
 		guesses:   newGuesses(),
+		bounds:    newBounds(),
 		looking:   study.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
 	if s.log == nil {

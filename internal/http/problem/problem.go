@@ -43,6 +43,11 @@ func Unavailable(detail string) *Problem {
 	return &Problem{Title: http.StatusText(http.StatusServiceUnavailable), Status: http.StatusServiceUnavailable, Detail: detail, RetryAfter: 5}
 }
 
+// TooMuch is what somebody is told who has more of something under way than one may have.
+func TooMuch(detail string) *Problem {
+	return &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, Detail: detail, RetryAfter: 5}
+}
+
 // What any route may answer.
 var (
 	NoSuchThing = New(http.StatusNotFound, "There is nothing here, or nothing that you may know of.")

@@ -157,3 +157,46 @@ func TestRevokedWaitIsNotAnswered(t *testing.T) {
 		t.Errorf("answered with %d: %s", got.Status, got.Body)
 	}
 }
+
+// TestUndoIsForWhoSaved: somebody of the same name, a token of the same name, and whoever imports what was saved elsewhere, are somebody else.
+func TestUndoIsForWhoSaved(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	person, _ := admit(t, s, "Ana")
+	robot := func(owner string) (secret string) {
+		_, secret, err := s.DB.Accounts.CreateToken(t.Context(), account.Identity{Name: "Setup", Role: account.Operator, OwnerID: owner}, account.NewToken{Name: "Robot", Role: account.Operator})
+		must(t, err)
+		return secret
+	}
+	one, other := robot(person), robot("")
+	s.Call("POST", "/api/v1/studies/"+id+"/trials/1/tell", one, `{"metrics": {"yield": 71}}`).Want(200)
+	s.Call("POST", "/api/v1/studies/"+id+"/trials/1/undo", other, nil).Want(409)
+	bundle := s.API("GET", "/studies/"+id+"/export.json", nil).Want(200).Body
+	copied := s.API("POST", "/studies/import", bundle).Want(201).JSON()["id"].(string)
+	s.Call("POST", "/api/v1/studies/"+copied+"/trials/1/undo", one, nil).Want(409)
+	again := at(s, serving(t, s)) // which has nothing at hand: what is stored says who saved
+	again.Call("POST", "/api/v1/studies/"+id+"/trials/1/undo", one, nil).Want(200)
+}
+
+func serving(t *testing.T, s *sitetest.Site) *httptest.Server {
+	web := httptest.NewServer(s.Server())
+	t.Cleanup(web.Close)
+	return web
+}
+
+// TestDisablingSaysWhatEndsWithIt: the page lists what somebody gave out before they are disabled.
+func TestDisablingSaysWhatEndsWithIt(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t)
+	person, _ := admit(t, s, "Ana")
+	_, secret, err := s.DB.Accounts.CreateToken(t.Context(), account.Identity{Name: "Ana", Role: account.Operator, OwnerID: person}, account.NewToken{Name: "HPLC upload", Role: account.Operator})
+	must(t, err)
+	page := string(s.Call("GET", "/people", s.Admin, nil, "Accept", "text/html").Want(200).Body)
+	if !strings.Contains(page, "This also ends what Ana gave out, which others may be using: the token “HPLC upload”.") {
+		t.Errorf("the page does not say what ends: %s", page)
+	}
+	s.Call("POST", "/people/"+person+"/disable", s.Admin, "", "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded").Want(303)
+	s.Call("GET", "/api/v1/studies", secret, nil).Want(401)
+}

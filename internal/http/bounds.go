@@ -22,8 +22,8 @@ type bound struct {
 	held map[string]int
 }
 
-// bounds keep one visitor from taking the server from all others. The numbers are several times what a lecture hall or a busy script needs, and a fraction of
-// what a server of 2 processors and 2 GB bears.
+// bounds keep one visitor from taking the server from all others. The numbers are several times what a lecture hall or a busy script needs. Without them
+// 6000 streams of one visitor made everybody's ask take 470 ms in place of 12, and 400 histories of 3000 rounds that nobody read held 1.9 GB.
 type bounds struct {
 	requests *bound       // under way
 	open     *bound       // answers that stay open

@@ -1802,14 +1802,14 @@ type ClientInterface interface {
 
 	// BrowseDocument This document as a page
 	//
-	// Needs: any credentials.
+	// Needs: nothing, open to all.
 	//
 	// Corresponds with GET /api/v1/docs (the `BrowseDocument` operationId).
 	BrowseDocument(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReadDocument This document
 	//
-	// Needs: any credentials.
+	// Needs: nothing, open to all.
 	//
 	// Corresponds with GET /api/v1/openapi.json (the `ReadDocument` operationId).
 	ReadDocument(ctx context.Context, params *ReadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2326,7 +2326,7 @@ func (c *Client) ListAlgorithms(ctx context.Context, reqEditors ...RequestEditor
 
 // BrowseDocument This document as a page
 //
-// Needs: any credentials.
+// Needs: nothing, open to all.
 //
 // Corresponds with GET /api/v1/docs (the `BrowseDocument` operationId).
 func (c *Client) BrowseDocument(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2343,7 +2343,7 @@ func (c *Client) BrowseDocument(ctx context.Context, reqEditors ...RequestEditor
 
 // ReadDocument This document
 //
-// Needs: any credentials.
+// Needs: nothing, open to all.
 //
 // Corresponds with GET /api/v1/openapi.json (the `ReadDocument` operationId).
 func (c *Client) ReadDocument(ctx context.Context, params *ReadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6164,7 +6164,7 @@ type ClientWithResponsesInterface interface {
 
 	// BrowseDocumentWithResponse This document as a page
 	//
-	// Needs: any credentials.
+	// Needs: nothing, open to all.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6173,7 +6173,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReadDocumentWithResponse This document
 	//
-	// Needs: any credentials.
+	// Needs: nothing, open to all.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8605,7 +8605,7 @@ func (c *ClientWithResponses) ListAlgorithmsWithResponse(ctx context.Context, re
 
 // BrowseDocumentWithResponse This document as a page
 //
-// Needs: any credentials.
+// Needs: nothing, open to all.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8620,7 +8620,7 @@ func (c *ClientWithResponses) BrowseDocumentWithResponse(ctx context.Context, re
 
 // ReadDocumentWithResponse This document
 //
-// Needs: any credentials.
+// Needs: nothing, open to all.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -1061,7 +1061,7 @@ class Client(_Connection):
     def browse_document(
         self,
     ) -> str:
-        """This document as a page. Needs: any credentials.
+        """This document as a page. Needs: nothing, open to all.
         """
         return self._text(
             "GET",
@@ -1076,7 +1076,7 @@ class Client(_Connection):
         *,
         version: Optional[str] = None,
     ) -> Dict[str, Any]:
-        """This document. Needs: any credentials.
+        """This document. Needs: nothing, open to all.
 
         version: 3.1 (default), or 3.0 for generators that do not know 3.1.
         """

@@ -35,6 +35,7 @@ type Identity struct {
 	Kind      Kind
 	ID        string // of the session, token or share
 	PersonID  string // "" unless a session
+	OwnerID   string // the person who answers for it: who signed in, or made the token or share; "" = the server
 	Name      string // of the person, token or share
 	Role      Role
 	StudyID   string    // "" = every study
@@ -94,6 +95,8 @@ type Person struct {
 	CreatedAt  time.Time  `json:"created_at"`
 	LastSeen   *time.Time `json:"last_seen"`
 	DisabledAt *time.Time `json:"disabled_at"`
+	// What the person gave out and is in force, by name: others may hold it, and the person too.
+	Tokens, Links, Shares []string `json:"-"`
 }
 
 // Session is a signed-in browser.
@@ -153,7 +156,8 @@ type Store interface {
 	RevokeToken(ctx context.Context, id string) error // ErrNotFound
 
 	People(ctx context.Context) ([]Person, error) // by name
-	// SetRole and SetDisabled refuse to leave no admin (ErrLastAdmin). Disabling ends the person's sessions at once.
+	// SetRole and SetDisabled refuse to leave no admin (ErrLastAdmin). Disabling ends at once the person's sessions and what the person gave out: tokens, unused
+	// links, shares. Whoever is no admin any more loses, of what they gave out, unused links and tokens that may do more than their role.
 	SetRole(ctx context.Context, personID string, role Role) error
 	SetDisabled(ctx context.Context, personID string, disabled bool) error
 

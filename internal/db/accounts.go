@@ -24,14 +24,14 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 	var expires, used *time.Time
 	var ended bool
 	err := a.db.in(ctx).QueryRow(ctx, `
-		SELECT 'token', id, '', name, role, coalesce(study_id, ''), expires_at, last_used, revoked_at IS NOT NULL FROM tokens WHERE hash = $1
+		SELECT 'token', id, '', coalesce(owner, ''), name, role, coalesce(study_id, ''), expires_at, last_used, revoked_at IS NOT NULL FROM tokens WHERE hash = $1
 		UNION ALL
-		SELECT 'session', s.id, p.id, p.name, p.role, '', s.expires_at, s.last_seen, p.disabled_at IS NOT NULL
+		SELECT 'session', s.id, p.id, p.id, p.name, p.role, '', s.expires_at, s.last_seen, p.disabled_at IS NOT NULL
 			FROM sessions s JOIN people p ON p.id = s.person_id WHERE s.hash = $1
 		UNION ALL
-		SELECT 'share', id, '', name, 'viewer', study_id, expires_at, last_used, revoked_at IS NOT NULL FROM shares WHERE hash = $1`,
+		SELECT 'share', id, '', coalesce(owner, ''), name, 'viewer', study_id, expires_at, last_used, revoked_at IS NOT NULL FROM shares WHERE hash = $1`,
 		account.Hash(secret),
-	).Scan(&who.Kind, &who.ID, &who.PersonID, &who.Name, &who.Role, &who.StudyID, &expires, &used, &ended)
+	).Scan(&who.Kind, &who.ID, &who.PersonID, &who.OwnerID, &who.Name, &who.Role, &who.StudyID, &expires, &used, &ended)
 	now := a.db.now()
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -89,4 +89,29 @@ func (a *Accounts) changeOne(ctx context.Context, statement string, args ...any)
 		}
 		return err
 	})
+}
+
+// giving makes a credential by somebody, unless they have just lost the right to: what takes it waits for what is being given, and the other way round.
+func (a *Accounts) giving(ctx context.Context, by account.Identity, make func(tx pgx.Tx) error) error {
+	return a.db.transact(ctx, func(tx pgx.Tx) error {
+		if err := alone(ctx, tx); err != nil {
+			return err
+		}
+		if by.OwnerID != "" {
+			owner, err := a.person(ctx, tx, by.OwnerID)
+			if errors.Is(err, account.ErrNotFound) || err == nil && !owner.Role.Includes(by.Role) {
+				return account.ErrExpired
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return make(tx)
+	})
+}
+
+// alone makes transactions that change who may do what wait for one another.
+func alone(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom accounts'))`)
+	return err
 }

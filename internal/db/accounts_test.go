@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -407,4 +408,143 @@ func invited(t *testing.T, d *db.DB, name string, role account.Role) string {
 		t.Fatal(err)
 	}
 	return session.PersonID
+}
+
+// enters lets somebody in, and returns who they are as their requests say it.
+func enters(t *testing.T, d *db.DB, by account.Identity, name string, role account.Role) account.Identity {
+	t.Helper()
+	_, link, err := d.Accounts.CreateInvite(t.Context(), by, account.NewInvite{Name: name, Role: role})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, secret, err := d.Accounts.Redeem(t.Context(), link, "a browser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := d.Accounts.Authenticate(t.Context(), secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return who
+}
+
+// TestWhoIsDisabledLeavesNothingBehind: tokens, those that were made with them, invites, sign-in links for others and share links end with the person; those of
+// others stay. What is refused stays refused when the person is let in again. Whoever is no admin any more loses what they could not have given.
+func TestWhoIsDisabledLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	createStudy(t, d, "one")
+	const study = "one"
+	ana, bo := enters(t, d, terminal, "Ana", account.Admin), enters(t, d, terminal, "Bo", account.Admin)
+	day := time.Now().Add(24 * time.Hour)
+	type given struct{ admin, second, viewer, share, invite, signIn string }
+	give := func(by account.Identity) (g given) {
+		t.Helper()
+		var errs [6]error
+		_, g.admin, errs[0] = d.Accounts.CreateToken(ctx, by, account.NewToken{Name: "Admin", Role: account.Admin})
+		token, err := d.Accounts.Authenticate(ctx, g.admin)
+		_, g.second, errs[1] = d.Accounts.CreateToken(ctx, token, account.NewToken{Name: "Of the token", Role: account.Admin})
+		_, g.viewer, errs[2] = d.Accounts.CreateToken(ctx, token, account.NewToken{Name: "Viewer", Role: account.Viewer})
+		_, g.share, errs[3] = d.Accounts.CreateShare(ctx, by, account.NewShare{StudyID: study, Name: "Reviewer", ExpiresAt: day})
+		_, g.invite, errs[4] = d.Accounts.CreateInvite(ctx, token, account.NewInvite{Name: "Guest of " + by.Name, Role: account.Admin})
+		_, g.signIn, errs[5] = d.Accounts.CreateSignInLink(ctx, by, bo.PersonID)
+		if err := errors.Join(append(errs[:], err)...); err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	lives := func(g given) (alive []bool) {
+		for _, secret := range []string{g.admin, g.second, g.viewer, g.share} {
+			_, err := d.Accounts.Authenticate(ctx, secret)
+			alive = append(alive, err == nil)
+		}
+		for _, secret := range []string{g.invite, g.signIn} {
+			_, err := d.Accounts.Look(ctx, secret)
+			alive = append(alive, err == nil)
+		}
+		return alive
+	}
+	want := func(when string, g given, admins, others, links bool) {
+		t.Helper()
+		if got := lives(g); !slices.Equal(got, []bool{admins, admins, others, others, links, links}) {
+			t.Errorf("%s: %v", when, got)
+		}
+	}
+	anas, bos := give(ana), give(bo)
+	want("at first", anas, true, true, true)
+	people, err := d.Accounts.People(ctx)
+	if err != nil || len(people) < 1 || people[0].Name != "Ana" || !slices.Equal(people[0].Tokens, []string{"Admin", "Of the token", "Viewer"}) ||
+		!slices.Equal(people[0].Links, []string{"Bo", "Guest of Ana"}) || !slices.Equal(people[0].Shares, []string{"Reviewer"}) {
+		t.Errorf("listed as %+v, %v", people, err)
+	}
+	if err := d.Accounts.SetDisabled(ctx, ana.PersonID, true); err != nil {
+		t.Fatal(err)
+	}
+	want("disabled", anas, false, false, false)
+	want("somebody else", bos, true, true, true)
+	for what, err := range map[string]error{
+		"a token":   second(d.Accounts.CreateToken(ctx, ana, account.NewToken{Name: "Late", Role: account.Viewer})),
+		"an invite": second(d.Accounts.CreateInvite(ctx, ana, account.NewInvite{Name: "Late", Role: account.Viewer})),
+		"a share":   second(d.Accounts.CreateShare(ctx, ana, account.NewShare{StudyID: study, Name: "Late", ExpiresAt: day})),
+	} {
+		if !errors.Is(err, account.ErrExpired) {
+			t.Errorf("a request of the disabled, under way, made %s: %v", what, err)
+		}
+	}
+	if err := d.Accounts.SetDisabled(ctx, ana.PersonID, false); err != nil {
+		t.Fatal(err)
+	}
+	want("enabled again", anas, false, false, false)
+	if err := d.Accounts.SetRole(ctx, bo.PersonID, account.Operator); err != nil {
+		t.Fatal(err)
+	}
+	want("no admin any more", bos, false, true, false)
+}
+
+func second[A, B any](_ A, _ B, err error) error { return err }
+
+// TestTokensOfOneOwnerHaveNamesOfTheirOwn: two that are in force never have the same, ignoring case; one that has ended gives its name free.
+func TestTokensOfOneOwnerHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	d, ctx := dbtest.New(t), t.Context()
+	ana, bo := enters(t, d, terminal, "Ana", account.Admin), enters(t, d, terminal, "Bo", account.Admin)
+	soon := time.Now().Add(time.Hour)
+	named := func(by account.Identity, name string) (account.Token, error) {
+		token, _, err := d.Accounts.CreateToken(ctx, by, account.NewToken{Name: name, Role: account.Viewer, ExpiresAt: &soon})
+		return token, err
+	}
+	made := make(chan account.Token, 5)
+	var wait sync.WaitGroup
+	for range 5 {
+		wait.Go(func() {
+			token, err := named(ana, "HPLC")
+			if err == nil {
+				made <- token
+			} else if invalid := new(account.Invalid); !errors.As(err, &invalid) || invalid.Field != "name" {
+				t.Errorf("a second one got %v", err)
+			}
+		})
+	}
+	wait.Wait()
+	if len(made) != 1 {
+		t.Fatalf("%d have the name", len(made))
+	}
+	if _, err := named(ana, "hplc"); err == nil {
+		t.Error("another case is another name")
+	}
+	if _, err := named(bo, "HPLC"); err != nil {
+		t.Errorf("somebody else's got %v", err)
+	}
+	if err := d.Accounts.RevokeToken(ctx, (<-made).ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := named(ana, "HPLC"); err != nil {
+		t.Errorf("after the first was revoked: %v", err)
+	}
+	later := soon
+	d.SetClock(func() time.Time { return later })
+	soon = soon.Add(time.Hour)
+	if _, err := named(ana, "HPLC"); err != nil {
+		t.Errorf("after the second has ended: %v", err)
+	}
 }

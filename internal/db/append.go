@@ -25,12 +25,12 @@ const (
 			WHERE id = $1 AND hash = $22
 			RETURNING id)`
 	insertEvents = `, entries AS (
-			INSERT INTO events (study_id, seq, at, by, kind, data, hash)
-			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash
+			INSERT INTO events (study_id, seq, at, by, kind, data, hash, author)
+			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash, $23
 			FROM row, unnest($16::bigint[], $17::timestamptz[], $18::text[], $19::text[], $20::text[], $21::text[]) AS e (seq, at, by, kind, data, hash))`
 	insertAnswer = `, answer AS (
 			INSERT INTO retries (caller, method, path, key, body_hash, status, location, etag, body, created_at)
-			SELECT $23, $24, $25, $26, $27, $28, $29, $30, $31, $32 FROM row)`
+			SELECT $24, $25, $26, $27, $28, $29, $30, $31, $32, $33 FROM row)`
 	countRows = `
 		SELECT count(*) FROM row`
 )
@@ -47,7 +47,11 @@ func appending(row, id string, last any, retry *study.Retry, add study.Append, a
 	s := statement{row + insertEvents, []any{
 		id, now.Name, string(now.State), now.Algorithm, now.Version, add.After.Hash, now.UpdatedAt,
 		now.Trials, now.Waiting, now.OldestWaiting, now.Feasible, now.Known, now.Best, now.Limits, now.SimulatedLab}}
-	s.arguments = append(append(s.arguments, eventColumns(add.Events)...), last)
+	author := "" // the same of all
+	if len(add.Events) > 0 {
+		author = add.Events[0].Author
+	}
+	s.arguments = append(append(s.arguments, eventColumns(add.Events)...), last, author)
 	if retry != nil && add.Answer != nil {
 		s.sql += insertAnswer
 		s.arguments = append(s.arguments, answerColumns(*retry, *add.Answer, at)...)

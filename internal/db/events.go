@@ -30,7 +30,7 @@ func (s *Studies) Events(ctx context.Context, id string, after int64, limit int)
 // queueEvents reads the events with after < seq into found, at most limit (0 = all), in order.
 func queueEvents(batch *pgx.Batch, id string, after int64, limit int, found *[]ledger.Event) {
 	batch.Queue(`
-		SELECT seq, at, by, kind, data, hash FROM events
+		SELECT seq, at, by, kind, data, hash, author FROM events
 		WHERE study_id = $1 AND seq > $2 ORDER BY seq LIMIT nullif($3::bigint, 0)`, id, after, limit,
 	).Query(func(rows pgx.Rows) (err error) {
 		*found, err = pgx.CollectRows(rows, scanEvent)
@@ -40,7 +40,7 @@ func queueEvents(batch *pgx.Batch, id string, after int64, limit int, found *[]l
 
 func scanEvent(row pgx.CollectableRow) (ledger.Event, error) {
 	var e ledger.Event
-	err := row.Scan(&e.Seq, &e.At, &e.By, &e.Kind, (*[]byte)(&e.Data), &e.Hash)
+	err := row.Scan(&e.Seq, &e.At, &e.By, &e.Kind, (*[]byte)(&e.Data), &e.Hash, &e.Author)
 	e.At = e.At.UTC()
 	return e, err
 }

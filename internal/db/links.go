@@ -25,7 +25,7 @@ func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, pe
 		return account.Link{}, "", err
 	}
 	now := a.db.now()
-	return a.addLink(ctx, account.Link{
+	return a.addLink(ctx, by, account.Link{
 		ID: account.NewID(), Kind: account.SignIn, PersonID: person.ID, Name: person.Name, Role: person.Role,
 		By: by.By(), CreatedAt: now, ExpiresAt: now.Add(account.SignInLinkLife),
 	})
@@ -44,17 +44,20 @@ func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want a
 	if want.ExpiresAt != nil {
 		expires = want.ExpiresAt.UTC()
 	}
-	return a.addLink(ctx, account.Link{
+	return a.addLink(ctx, by, account.Link{
 		ID: account.NewID(), Kind: account.Invite, Name: want.Name, Role: want.Role, By: by.By(), CreatedAt: now, ExpiresAt: expires,
 	})
 }
 
-func (a *Accounts) addLink(ctx context.Context, l account.Link) (account.Link, string, error) {
+func (a *Accounts) addLink(ctx context.Context, by account.Identity, l account.Link) (account.Link, string, error) {
 	secret := account.NewSecret()
-	_, err := a.db.in(ctx).Exec(ctx, `
-		INSERT INTO links (id, hash, kind, person_id, name, role, by, created_at, expires_at)
-		VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $8, $9)`,
-		l.ID, account.Hash(secret), l.Kind, l.PersonID, l.Name, l.Role, l.By, l.CreatedAt, l.ExpiresAt)
+	err := a.giving(ctx, by, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO links (id, hash, kind, person_id, name, role, by, created_at, expires_at, owner)
+			VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $8, $9, nullif($10, ''))`,
+			l.ID, account.Hash(secret), l.Kind, l.PersonID, l.Name, l.Role, l.By, l.CreatedAt, l.ExpiresAt, by.OwnerID)
+		return err
+	})
 	if err != nil {
 		return account.Link{}, "", away(ctx, err)
 	}

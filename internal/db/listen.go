@@ -186,9 +186,11 @@ func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time
 	}
 }
 
-// compare asks for the versions of the studies that somebody watches, and tells of those that no notice told of.
+// compare asks for the versions of the studies that somebody watches, and tells of those that no notice told of. The notices that came with the
+// answer are handed on before: no version is told before a change of accounts that was made before it.
 func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
-	return l.feel(ctx, func(ctx context.Context) error {
+	versions := map[string]int64{}
+	err := l.feel(ctx, func(ctx context.Context) error {
 		rows, err := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies())
 		if err != nil {
 			return err
@@ -196,11 +198,21 @@ func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 		var id string
 		var version int64
 		_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
-			l.tellStudy(id, version)
+			versions[id] = version
 			return nil
 		})
 		return err
 	})
+	if err == nil {
+		err = l.hearUntil(ctx, conn, time.Now())
+	}
+	if err != nil {
+		return err
+	}
+	for id, version := range versions {
+		l.tellStudy(id, version)
+	}
+	return nil
 }
 
 func (l *listener) watchedStudies() []string {
@@ -244,6 +256,7 @@ func (l *listener) tellAccounts() {
 }
 
 func (l *listener) pokeAll() {
+	l.tellAccounts() // first, so that nobody is told of a study who lost it meanwhile
 	l.mutex.Lock()
 	for _, w := range l.studies {
 		for subscriber := range w.subscribers {
@@ -251,7 +264,6 @@ func (l *listener) pokeAll() {
 		}
 	}
 	l.mutex.Unlock()
-	l.tellAccounts()
 }
 
 // replace puts value into a channel of capacity one, in place of one that was not taken. Its callers hold the

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,7 +12,10 @@ import (
 
 const selectPeople = `
 	SELECT id, name, role, created_at, disabled_at,
-		(SELECT max(last_seen) FROM sessions WHERE person_id = people.id)
+		(SELECT max(last_seen) FROM sessions WHERE person_id = people.id),
+		ARRAY(SELECT name FROM tokens WHERE owner = people.id AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) ORDER BY lower(name)),
+		ARRAY(SELECT name FROM links WHERE owner = people.id AND used_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name)),
+		ARRAY(SELECT name FROM shares WHERE owner = people.id AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name))
 	FROM people`
 
 // People lists everybody, by name.
@@ -21,7 +25,7 @@ func (a *Accounts) People(ctx context.Context) ([]account.Person, error) {
 
 func scanPerson(row pgx.CollectableRow) (account.Person, error) {
 	var p account.Person
-	err := row.Scan(&p.ID, &p.Name, &p.Role, &p.CreatedAt, &p.DisabledAt, &p.LastSeen)
+	err := row.Scan(&p.ID, &p.Name, &p.Role, &p.CreatedAt, &p.DisabledAt, &p.LastSeen, &p.Tokens, &p.Links, &p.Shares)
 	p.CreatedAt, p.DisabledAt, p.LastSeen = p.CreatedAt.UTC(), utc(p.DisabledAt), utc(p.LastSeen)
 	return p, err
 }
@@ -57,9 +61,12 @@ func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Ro
 	if _, err := account.ParseRole(string(role)); err != nil {
 		return &account.Invalid{Field: "role", Message: err.Error()}
 	}
-	return a.change(ctx, func(tx pgx.Tx) error {
+	return a.changeAlone(ctx, func(tx pgx.Tx) error {
 		if role != account.Admin {
 			if err := a.keepAnAdmin(ctx, tx, personID); err != nil {
+				return err
+			}
+			if err := a.takeBack(ctx, tx, personID, account.Roles[slices.Index(account.Roles, role)+1:]); err != nil {
 				return err
 			}
 		}
@@ -67,9 +74,18 @@ func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Ro
 	})
 }
 
-// SetDisabled shuts a person out and ends their sessions and links, or lets them be invited in again by a sign-in link.
+// takeBack ends what a person gave out: unused links, and tokens with one of the roles.
+func (a *Accounts) takeBack(ctx context.Context, tx pgx.Tx, personID string, roles []account.Role) error {
+	if _, err := tx.Exec(ctx, `UPDATE tokens SET revoked_at = $2 WHERE owner = $1 AND revoked_at IS NULL AND role = ANY ($3)`, personID, a.db.now(), roles); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE links SET revoked_at = $2 WHERE owner = $1 AND used_at IS NULL AND revoked_at IS NULL`, personID, a.db.now())
+	return err
+}
+
+// SetDisabled shuts a person out and ends their sessions, links and all that they gave out, or lets them be invited in again by a sign-in link.
 func (a *Accounts) SetDisabled(ctx context.Context, personID string, disabled bool) error {
-	return a.change(ctx, func(tx pgx.Tx) error {
+	return a.changeAlone(ctx, func(tx pgx.Tx) error {
 		if !disabled {
 			return changePerson(ctx, tx, `UPDATE people SET disabled_at = NULL WHERE id = $1`, personID)
 		}
@@ -81,6 +97,12 @@ func (a *Accounts) SetDisabled(ctx context.Context, personID string, disabled bo
 			return err
 		}
 		if _, err := tx.Exec(ctx, `UPDATE links SET revoked_at = $2 WHERE person_id = $1 AND used_at IS NULL AND revoked_at IS NULL`, personID, now); err != nil {
+			return err
+		}
+		if err := a.takeBack(ctx, tx, personID, account.Roles); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE shares SET revoked_at = $2 WHERE owner = $1 AND revoked_at IS NULL`, personID, now); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM sessions WHERE person_id = $1`, personID)

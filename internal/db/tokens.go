@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,10 +27,16 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 		ID: account.NewID(), Name: want.Name, Role: want.Role, StudyID: want.StudyID, By: by.By(), CreatedAt: now, ExpiresAt: utc(want.ExpiresAt),
 	}
 	secret := account.NewSecret()
-	_, err := a.db.in(ctx).Exec(ctx, `
-		INSERT INTO tokens (id, hash, name, role, study_id, by, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, nullif($5, ''), $6, $7, $8)`,
-		token.ID, account.Hash(secret), token.Name, token.Role, token.StudyID, token.By, token.CreatedAt, token.ExpiresAt)
+	err := a.giving(ctx, by, func(tx pgx.Tx) error {
+		if err := tokenNameIsFree(ctx, tx, by.OwnerID, want.Name, now); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO tokens (id, hash, name, role, study_id, by, created_at, expires_at, owner)
+			VALUES ($1, $2, $3, $4, nullif($5, ''), $6, $7, $8, nullif($9, ''))`,
+			token.ID, account.Hash(secret), token.Name, token.Role, token.StudyID, token.By, token.CreatedAt, token.ExpiresAt, by.OwnerID)
+		return err
+	})
 	if constraintOf(err) == "tokens_study_id_fkey" {
 		return account.Token{}, "", &account.Invalid{Field: "study_id", Message: "there is no such study"}
 	}
@@ -37,6 +44,17 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 		return account.Token{}, "", away(ctx, err)
 	}
 	return token, secret, nil
+}
+
+// tokenNameIsFree makes sure that no token of the owner that is in force has the name: the ledger names its callers by it.
+func tokenNameIsFree(ctx context.Context, tx pgx.Tx, owner, name string, now time.Time) error {
+	var taken bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM tokens WHERE coalesce(owner, '') = $1 AND lower(name) = lower($2)
+		AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3))`, owner, name, now).Scan(&taken)
+	if err == nil && taken {
+		err = &account.Invalid{Field: "name", Message: "a token of yours has that name: choose another, or revoke that one first"}
+	}
+	return err
 }
 
 // Tokens lists all tokens, newest first.
@@ -62,7 +80,7 @@ func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 // the right to be admin: who can do that owns the database.
 func (a *Accounts) EnsureAdmin(ctx context.Context) (account.Person, error) {
 	var first account.Person
-	err := a.startup(ctx, func(tx pgx.Tx) (err error) {
+	err := a.changeAlone(ctx, func(tx pgx.Tx) (err error) {
 		if first, err = firstAdmin(ctx, tx); errors.Is(err, account.ErrNotFound) {
 			first, err = a.addPerson(ctx, tx, "Admin", account.Admin)
 		}
@@ -75,7 +93,7 @@ func (a *Accounts) EnsureAdmin(ctx context.Context) (account.Person, error) {
 // What was ended stays so, which is account.ErrExpired.
 func (a *Accounts) AdmitServer(ctx context.Context, secret string, given bool) error {
 	hash := account.Hash(secret)
-	return a.startup(ctx, func(tx pgx.Tx) error {
+	return a.changeAlone(ctx, func(tx pgx.Tx) error {
 		if given {
 			_, err := tx.Exec(ctx, `UPDATE tokens SET id = $3, revoked_at = coalesce(revoked_at, $4) WHERE id = $1 AND hash <> $2`, givenTokenID, hash, account.NewID(), a.db.now())
 			if err != nil {
@@ -107,10 +125,10 @@ func (a *Accounts) addAdminToken(ctx context.Context, tx pgx.Tx, hash []byte, gi
 	return err
 }
 
-// startup is change for servers that start together: one waits for another.
-func (a *Accounts) startup(ctx context.Context, do func(tx pgx.Tx) error) error {
+// changeAlone is change by one after another, as of servers that start together.
+func (a *Accounts) changeAlone(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return a.change(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom accounts'))`); err != nil {
+		if err := alone(ctx, tx); err != nil {
 			return err
 		}
 		return do(tx)

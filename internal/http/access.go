@@ -57,10 +57,30 @@ func (a Access) role() account.Role {
 	return account.Viewer
 }
 
-// guard lets through only the audience of the route. Whoever is let in, or is known and turned away, is known to the error page too.
+// guard lets through only the audience of the route, and of them no more at once than there is room for. Whoever is let in, or is known and turned
+// away, is known to the error page too.
 func (s *Server) guard(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, err := s.enter(rt, r)
+		place := rt.place(&s.bounds)
+		leave, err := place.ofAddress(r, 1)
+		defer leave()
+		if err == nil {
+			r, err = s.enter(rt, r)
+		}
+		if err == nil {
+			leave, err = place.ofCredential(r, 1)
+			defer leave()
+		}
+		if err == nil && !rt.anybody && !rt.streams() {
+			body := &heldBody{ReadCloser: r.Body, r: r, bodies: s.bounds.bodies}
+			defer body.end()
+			r.Body = body
+		}
+		if err == nil && rt.onlyReads() {
+			out, end := s.bounds.answering(rt, w, r)
+			defer end()
+			w = out
+		}
 		if err == nil {
 			err = rt.handle(w, r)
 		}
@@ -78,7 +98,7 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 	if rt.anybody {
 		return r, nil
 	}
-	who, err := s.recognise(r)
+	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.authenticate(r, secret) })
 	switch {
 	case err == nil:
 		r = request.From(r, who)
@@ -89,7 +109,7 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 }
 
 // recognise finds out who is asking: by the Authorization header when there is one, else by the cookies.
-func (s *Server) recognise(r *http.Request) (account.Identity, error) {
+func (s *Server) recognise(r *http.Request, authenticate func(secret string) (account.Identity, error)) (account.Identity, error) {
 	secrets, err := s.credentials(r)
 	if err != nil {
 		return account.Identity{}, err
@@ -97,10 +117,10 @@ func (s *Server) recognise(r *http.Request) (account.Identity, error) {
 	err = problem.SignIn
 	for _, secret := range secrets {
 		var who account.Identity
-		if who, err = s.authenticate(r, secret); err == nil {
+		if who, err = authenticate(secret); err == nil {
 			return who, nil
 		}
-		if !refused(err) && !errors.Is(err, problem.TooMany) {
+		if !refused(err) {
 			break // the database is away; that says nothing about the credential
 		}
 	}
@@ -125,12 +145,12 @@ func (s *Server) credentials(r *http.Request) ([]string, error) {
 	return secrets, nil
 }
 
-// refused tells whether err says that a credential is bad.
+// refused tells whether err says that a credential is bad, or that there is none.
 func refused(err error) bool {
-	return errors.Is(err, account.ErrNoCredentials) || errors.Is(err, account.ErrExpired)
+	return errors.Is(err, account.ErrNoCredentials) || errors.Is(err, account.ErrExpired) || errors.Is(err, problem.SignIn) || errors.Is(err, problem.TooMany)
 }
 
-// authenticate recognises a token, session or share by its secret, unless too many wrong ones came before it.
+// authenticate recognises a token, session or share by its secret, and keeps an account of wrong ones.
 func (s *Server) authenticate(r *http.Request, secret string) (who account.Identity, err error) {
 	err = s.guesses.look(r, secret, func() error {
 		who, err = s.accounts.Authenticate(r.Context(), secret)

@@ -9,23 +9,26 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
+	"headroom/internal/study"
 )
 
-// How many wrong credentials are looked at in a minute: those that begin alike, which somebody's forgotten script sends as well as whoever
-// guesses at one credential, and those from one address, behind which a whole institute can be.
+// How many wrong credentials that begin alike are just refused in a minute, as somebody's forgotten script sends them or whoever guesses at one; those after are
+// told to wait. What is guessed are 130 random bits: the numbers bound the work that strangers make, not their chances.
 const (
 	guessesAlike   = 60
-	guessesFrom    = 600
 	guessingWindow = time.Minute
 	beginning      = 8       // characters of a secret
-	mostGuesses    = 100_000 // beginnings and addresses remembered
+	mostGuesses    = 100_000 // beginnings remembered
 	mostRecognised = 10_000
+	mostUnknown    = 4 // credentials that were never seen good, looked at at once
 )
 
-// guesses keeps strangers from trying credentials. One that was good before is looked at whatever else comes from its address; beyond the
-// limits no other one is, right or wrong.
+// guesses keeps strangers that try credentials from being in the way of others. Every credential is looked at, so that a right one is good whatever
+// came before it; those that were good before at once, others in turn: one of an address at a time, and few in all.
 type guesses struct {
-	now func() time.Time
+	now       func() time.Time
+	addresses study.Queues
+	unknown   chan struct{}
 
 	mu         sync.Mutex
 	since      time.Time
@@ -34,19 +37,26 @@ type guesses struct {
 }
 
 func newGuesses() *guesses {
-	return &guesses{now: time.Now, wrong: map[string]int{}, recognised: map[[sha256.Size]byte]bool{}}
+	return &guesses{now: time.Now, unknown: make(chan struct{}, mostUnknown), wrong: map[string]int{}, recognised: map[[sha256.Size]byte]bool{}}
 }
 
-// look lets evaluate say whether a secret is good, if it may be looked at. Until that is known it counts as wrong.
+// look lets evaluate say whether a secret is good. One that is not, after many that began alike, is problem.TooMany.
 func (g *guesses) look(r *http.Request, secret string, evaluate func() error) error {
-	keys := [2]string{"address " + clientAddress(r), "secret " + beginningOf(secret)}
 	digest := sha256.Sum256([]byte(secret))
-	if !g.begin(keys, digest) {
-		return problem.TooMany
+	if !g.knows(digest) {
+		leave, err := g.addresses.Enter(r.Context(), clientAddress(r))
+		if err != nil {
+			return err
+		}
+		defer leave()
+		select {
+		case g.unknown <- struct{}{}:
+			defer func() { <-g.unknown }()
+		case <-r.Context().Done():
+			return r.Context().Err()
+		}
 	}
-	err := evaluate()
-	g.end(keys, digest, err)
-	return err
+	return g.judge(digest, beginningOf(secret), evaluate())
 }
 
 func beginningOf(secret string) string {
@@ -54,39 +64,34 @@ func beginningOf(secret string) string {
 	return secret[:min(len(secret), beginning)]
 }
 
-func (g *guesses) begin(keys [2]string, digest [sha256.Size]byte) bool {
+func (g *guesses) knows(digest [sha256.Size]byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if now := g.now(); now.Sub(g.since) >= guessingWindow {
-		g.since = now
-		clear(g.wrong)
-	}
-	if !g.recognised[digest] && (g.wrong[keys[0]] >= guessesFrom || g.wrong[keys[1]] >= guessesAlike || len(g.wrong) >= mostGuesses) {
-		return false
-	}
-	for _, key := range keys {
-		g.wrong[key]++
-	}
-	return true
+	return g.recognised[digest]
 }
 
-// end takes back what was counted unless the secret is wrong.
-func (g *guesses) end(keys [2]string, digest [sha256.Size]byte, err error) {
+// judge remembers what was found of a secret, and says what its bearer is told.
+func (g *guesses) judge(digest [sha256.Size]byte, begins string, found error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if refused(err) {
-		delete(g.recognised, digest)
-		return
-	}
-	for _, key := range keys {
-		if g.wrong[key]--; g.wrong[key] <= 0 {
-			delete(g.wrong, key)
-		}
-	}
-	if err == nil {
+	if found == nil {
 		if len(g.recognised) >= mostRecognised {
 			clear(g.recognised)
 		}
 		g.recognised[digest] = true
+		return nil
 	}
+	if !refused(found) {
+		return found
+	}
+	delete(g.recognised, digest)
+	if now := g.now(); now.Sub(g.since) >= guessingWindow {
+		g.since = now
+		clear(g.wrong)
+	}
+	if g.wrong[begins] >= guessesAlike || g.wrong[begins] == 0 && len(g.wrong) >= mostGuesses {
+		return problem.TooMany
+	}
+	g.wrong[begins]++
+	return found
 }

@@ -63,8 +63,8 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		call("revokeShare", "DELETE", aStudy+"/shares/{share}", StudyAdmin, a.RevokeShare()),
 
 		call("listAlgorithms", "GET", "/api/v1/algorithms", SignedIn, a.ListAlgorithms()),
-		call("readDocument", "GET", "/api/v1/openapi.json", SignedIn, a.ReadDocument()),
-		call("browseDocument", "GET", "/api/v1/docs", SignedIn, a.BrowseDocument()),
+		call("readDocument", "GET", "/api/v1/openapi.json", Public, a.ReadDocument()).forAnybody(),
+		call("browseDocument", "GET", "/api/v1/docs", Public, a.BrowseDocument()).forAnybody(),
 
 		// The pages and forms of browsers, and what pages are made with.
 		page("GET", "/static/*", Public, p.StaticFile).forAnybody(),
@@ -181,9 +181,28 @@ func (rt route) byAllAtOnce() route {
 // answersBriefly tells whether the answer is so short that compressing it costs more than sending it: what a change of the API answers.
 func (rt route) answersBriefly() bool { return rt.operation != nil && rt.operation.Writes }
 
+// onlyReads tells whether the answer can be refused when it is there: nothing has changed by then.
+func (rt route) onlyReads() bool {
+	return !rt.staysOpen && !rt.anybody && (rt.method == http.MethodGet || rt.operation != nil && !rt.operation.Writes)
+}
+
+// place is what a request takes one of while it is under way, nil when it takes nothing from others.
+func (rt route) place(b *bounds) *bound {
+	switch {
+	case rt.anybody:
+		return nil
+	case rt.staysOpen:
+		return b.open
+	}
+	return b.requests
+}
+
+// streams tells whether the body is taken in part by part, and not held.
+func (rt route) streams() bool { return rt.operation != nil && rt.operation.Largest > 0 }
+
 // largestBody bounds what may be sent, in bytes.
 func (rt route) largestBody() int64 {
-	if rt.operation != nil && rt.operation.Largest > 0 {
+	if rt.streams() {
 		return rt.operation.Largest
 	}
 	return request.MaxBody
@@ -202,7 +221,7 @@ func published(table []route) []api.Route {
 	var routes []api.Route
 	for _, rt := range table {
 		if rt.operation != nil {
-			routes = append(routes, api.Route{Name: rt.name, Method: rt.method, Pattern: rt.pattern, Audience: rt.access.String(), OneStudy: rt.access.forStudy(), Operation: *rt.operation})
+			routes = append(routes, api.Route{Name: rt.name, Method: rt.method, Pattern: rt.pattern, Audience: rt.access.String(), Open: rt.access == Public, OneStudy: rt.access.forStudy(), Operation: *rt.operation})
 		}
 	}
 	return routes

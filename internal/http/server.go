@@ -58,6 +58,7 @@ type Server struct {
 	metrics   *metrics
 	guesses   *guesses
 	looking   study.Queues // see inTurn
+	bounds    bounds
 }
 
 // New makes the handler of the whole site.
@@ -79,6 +80,7 @@ func New(options Options) (http.Handler, error) {
 		stopping:  options.Stopping,
 		metrics:   newMetrics(),
 		guesses:   newGuesses(),
+		bounds:    newBounds(),
 		looking:   study.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
 	if s.log == nil {
@@ -86,7 +88,7 @@ func New(options Options) (http.Handler, error) {
 	}
 	programs := api.New(api.Options{
 		Studies: s.studies, Accounts: s.accounts, Database: s.db, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
-		Version: options.Version, Stopping: s.stopping, Asks: s.metrics.asks, Replays: s.metrics.replays,
+		Version: options.Version, Stopping: s.stopping, StillWelcome: s.stillWelcome, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
 	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public, ModelPatience: options.ModelPatience})
 	s.metrics.watch("rendered", people.Shared)

@@ -3,11 +3,13 @@ package http
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
@@ -18,23 +20,61 @@ const (
 	heartbeat = 15 * time.Second
 	// patience is how long one write to a stream may take.
 	patience = 10 * time.Second
+	// lookAgain is how long a stream waits before it asks anew whether its caller may stay.
+	lookAgain = time.Second
 	// streamPage is how many events are read at a time.
 	streamPage = 200
 )
 
 // stream is one open answer of server-sent events.
 type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
+	w        http.ResponseWriter
+	control  *http.ResponseController
+	accounts <-chan struct{} // poked before any event is heard of that was written after a change of accounts
+	welcome  bool            // the caller may see the study, as accounts were when they were last looked at
+	look     func() error    // nil says that the caller may, study.ErrNotFound that not; any other error says neither
+	gone     <-chan struct{} // the caller, or the credential
+	stopping <-chan struct{}
 }
 
-// send writes text and makes sure that it leaves.
+// send writes text and makes sure that it leaves, once it is known that the caller may see it: nothing but that lets anything through.
 func (e *stream) send(text string) error {
+	if err := e.awaitWelcome(); err != nil {
+		return err
+	}
 	e.control.SetWriteDeadline(time.Now().Add(patience))
 	if _, err := e.w.Write([]byte(text)); err != nil {
 		return err
 	}
 	return e.control.Flush()
+}
+
+// awaitWelcome returns when the caller is known to be welcome, or with an error when not any more. A database that is away keeps the stream waiting.
+func (e *stream) awaitWelcome() error {
+	for {
+		select {
+		case <-e.accounts:
+			e.welcome = false
+		default:
+		}
+		if e.welcome {
+			return nil
+		}
+		switch err := e.look(); {
+		case err == nil:
+			e.welcome = true
+			continue // unless accounts changed meanwhile
+		case errors.Is(err, study.ErrNotFound):
+			return err
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-e.gone:
+			return context.Canceled
+		case <-e.stopping:
+			return context.Canceled
+		}
+	}
 }
 
 // events is GET …/events: the ledger from after Last-Event-ID on, then every event as it is written.
@@ -49,6 +89,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			if err != nil {
 				return err
 			}
+			out.welcome = false // what was read may have been written after a change of accounts that no poke has told of yet
 			for _, event := range events {
 				text, err := json.Marshal(event)
 				if err != nil {
@@ -79,7 +120,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 			if err != nil {
 				return err
 			}
-			heard = snap.Version
+			heard, out.welcome = snap.Version, false // as above
 		}
 		if heard <= sent {
 			return nil
@@ -115,6 +156,13 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *s
 	if _, err := s.studies.Snapshot(r.Context(), request.StudyID(r), 0); err != nil {
 		return err
 	}
+	ctx, cancel := s.untilExpiry(r)
+	defer cancel()
+	out := &stream{w: w, control: http.NewResponseController(w), accounts: accounts, look: func() error { return s.stillWelcome(r) }, gone: ctx.Done(), stopping: s.stopping}
+	if err := out.look(); err != nil { // between the guard and the first poke that would be heard
+		return err
+	}
+	out.welcome = true
 	s.metrics.streams.Inc()
 	defer s.metrics.streams.Dec()
 
@@ -125,13 +173,10 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *s
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	out := &stream{w: w, control: http.NewResponseController(w)}
 	err := out.send("retry: 2000\n\n")
 	if err == nil {
 		err = news(out, 0)
 	}
-	ctx, cancel := s.untilExpiry(r)
-	defer cancel()
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for err == nil {
@@ -139,11 +184,11 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *s
 		case heard := <-changes:
 			err = news(out, heard)
 		case <-accounts:
-			err = s.stillWelcome(r)
+			out.welcome = false
+			err = out.awaitWelcome()
 		case <-beat.C:
-			if err = s.stillWelcome(r); err == nil {
-				err = out.send(":\n\n")
-			}
+			out.welcome = false // in case that nobody told of it
+			err = out.send(":\n\n")
 		case <-ctx.Done():
 			return nil
 		case <-s.stopping:
@@ -162,14 +207,12 @@ func (s *Server) untilExpiry(r *http.Request) (context.Context, context.CancelFu
 	return context.WithDeadline(r.Context(), who.ExpiresAt)
 }
 
-// stillWelcome tells whether the caller may still see the study. A database that is away for a moment says nothing about that.
+// stillWelcome is nil when the caller is known to have the right to see the study now, and study.ErrNotFound when it is known not to. Any other error says that
+// it cannot be known. It is no guess at a credential: this one was let in before.
 func (s *Server) stillWelcome(r *http.Request) error {
-	who, err := s.recognise(r)
-	if err != nil && !refused(err) {
-		return nil
-	}
-	if err != nil || !who.MayRead(request.StudyID(r)) {
+	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.accounts.Authenticate(r.Context(), secret) })
+	if refused(err) || err == nil && !who.MayRead(request.StudyID(r)) {
 		return study.ErrNotFound
 	}
-	return nil
+	return err
 }

@@ -43,6 +43,9 @@ func (b *bench) must(ruled ruling, err error) *ledger.Snapshot {
 	if err != nil {
 		b.Fatal(err)
 	}
+	for i := range events {
+		events[i].Author = "person:ana"
+	}
 	after, err := ledger.Fold("bench", b.snap, events, nil)
 	if err != nil {
 		b.Fatal(err)

@@ -33,6 +33,8 @@ const (
 	maxTable   = 8 << 20 // bytes
 	maxRows    = 10_000
 	maxColumns = 1000
+	// longestTitle is more than any column's that is known, in bytes.
+	longestTitle = 2000
 )
 
 // importRow is one row of an imported table: a trial of a person's own with what was read in it, its settings as they will be kept.
@@ -122,6 +124,7 @@ type table struct {
 	columns      []column
 	known        int // columns that mean something
 	broken       error
+	wide         *tooWide
 	faults       design.Faults
 }
 
@@ -130,10 +133,16 @@ func readHeader(c *design.Compiled, text []byte, separator rune) table {
 	cells.Comma = separator
 	cells.FieldsPerRecord = -1
 	cells.ReuseRecord = true
-	t := table{cells: cells, decimalComma: separator == ';'}
+	t := table{cells: cells, decimalComma: separator == ';', wide: checkWidth(text, separator)}
+	if t.wide != nil {
+		return t
+	}
 	var titles []string
 	titles, t.broken = cells.Read()
 	for _, title := range titles {
+		if len(title) > longestTitle {
+			title = design.Shorten(title) // it is none that is known
+		}
 		col := columnOf(c.Def, strings.Clone(title))
 		if col.kind != columnUnknown {
 			t.known++
@@ -145,8 +154,11 @@ func readHeader(c *design.Compiled, text []byte, separator rune) table {
 
 // better tells which of two readings of the same header makes more of it.
 func (t table) better(other table) bool {
-	if t.known != other.known {
+	switch {
+	case t.known != other.known:
 		return t.known > other.known
+	case (t.wide != nil) != (other.wide != nil):
+		return t.wide != nil
 	}
 	return len(t.columns) > len(other.columns)
 }
@@ -193,16 +205,16 @@ func columnOf(d design.Definition, title string) column {
 
 // checkHeader reports a header that cannot be used and returns the titles that mean nothing.
 func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []string) {
+	if t.wide != nil {
+		t.faults.Add(fmt.Sprintf("body.lines[%d]", t.wide.line), nil, "%s", t.wide)
+		return nil
+	}
 	if errors.Is(t.broken, io.EOF) {
 		t.faults.Add("body", nil, "the table is empty; its first line names the columns")
 		return nil
 	}
 	if t.broken != nil {
 		t.unreadable(t.broken)
-		return nil
-	}
-	if n := len(t.columns); n > maxColumns {
-		t.faults.Add("body.columns", n, "the table has %d columns; at most %d are possible", n, maxColumns)
 		return nil
 	}
 	first := map[string]int{}

@@ -187,8 +187,8 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	b := newBench(t, oven())
 	b.service.store = kept{bench: b}
 	b.service.now = func() time.Time { return b.clock }
-	undo := func(by string, number int) error {
-		_, err := b.service.Undo(t.Context(), Command{By: by}, "bench", number)
+	undo := func(author string, number int) error {
+		_, err := b.service.Undo(t.Context(), Command{By: "Ana", Author: author}, "bench", number)
 		return err
 	}
 	b.ask(2)
@@ -199,20 +199,23 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	told.Note = "overshoot"
 	b.must(ruleTell(b.snap, 1, told))
 
-	for sentence, err := range map[string]error{"Ana saved the last results": undo("Ben", 1), "was not a saving": undo("Ana", 2), "There is no trial 3": undo("Ana", 3)} {
+	for sentence, err := range map[string]error{"Ana saved the last results": undo("person:another Ana", 1), "was not a saving": undo("person:ana", 2), "There is no trial 3": undo("person:ana", 3)} {
 		if err == nil || !strings.Contains(err.Error(), sentence) {
 			t.Errorf("want %q, got %v", sentence, err)
 		}
 	}
 	b.clock = b.clock.Add(UndoTime + time.Second)
-	if err := undo("Ana", 1); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "more than a minute ago") {
+	if err := undo("person:ana", 1); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "more than a minute ago") {
 		t.Errorf("after a minute: %v", err)
 	}
 	b.clock = b.clock.Add(-UndoTime)
-	if metrics, left := Undoable(b.snap, b.snap.Trial(1), "Ana", b.clock); len(metrics) != 1 || metrics[0] != "yield" || left <= UndoTime-2*time.Second || left > UndoTime {
+	if metrics, left := Undoable(b.snap, b.snap.Trial(1), "person:ana", b.clock); len(metrics) != 1 || metrics[0] != "yield" || left <= UndoTime-2*time.Second || left > UndoTime {
 		t.Errorf("undoable: %v for %v", metrics, left)
 	}
-	if err := undo("Ana", 1); err != nil {
+	if metrics, _ := Undoable(b.snap, b.snap.Trial(1), "person:another Ana", b.clock); len(metrics) != 0 {
+		t.Errorf("another Ana could undo %v", metrics)
+	}
+	if err := undo("person:ana", 1); err != nil {
 		t.Fatal(err)
 	}
 	after := b.snap.Trial(1)
@@ -222,7 +225,7 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	if last := b.events[len(b.events)-1]; last.Kind != ledger.Corrected || !strings.Contains(string(last.Data), undoReason) {
 		t.Errorf("the ledger says %s %s", last.Kind, last.Data)
 	}
-	if err := undo("Ana", 1); !errors.Is(err, ErrConflict) {
+	if err := undo("person:ana", 1); !errors.Is(err, ErrConflict) {
 		t.Errorf("undone twice: %v", err)
 	}
 	readEverything(t, b)

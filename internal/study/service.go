@@ -287,6 +287,9 @@ func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled rul
 	if err != nil {
 		return Append{}, err
 	}
+	for i := range events {
+		events[i].Author = cmd.Author
+	}
 	after, err := ledger.Fold(id, now, events, nil)
 	if err != nil {
 		return Append{}, fmt.Errorf("study %s: %w", id, err)

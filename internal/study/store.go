@@ -55,6 +55,7 @@ type Append struct {
 // Command is how a write enters.
 type Command struct {
 	By      string // who, as the ledger names them
+	Author  string // who, as account.Identity.Caller has it
 	IfMatch int64  // refuse with ErrStale unless the study is at this version; 0 = any
 	Retry   *Retry // nil: no Idempotency-Key
 	// Sure is for forms: what people confirmed of doubts, see Doubted. With other doubts than these, *Doubtful is returned and nothing stored.

@@ -26,7 +26,7 @@ func (s *Service) Undo(ctx context.Context, cmd Command, id string, number int) 
 		return nil, err
 	}
 	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) {
-		return ruleUndo(now, number, last, cmd.By, s.now())
+		return ruleUndo(now, number, last, cmd.Author, s.now())
 	})
 	return after, err
 }
@@ -64,7 +64,7 @@ func (s *Service) lastTelling(ctx context.Context, snap *ledger.Snapshot, number
 }
 
 // ruleUndo takes back the telling, nil when the last event about the trial was none.
-func ruleUndo(snap *ledger.Snapshot, number int, last *telling, by string, now time.Time) (ruling, error) {
+func ruleUndo(snap *ledger.Snapshot, number int, last *telling, author string, now time.Time) (ruling, error) {
 	if err := mayTell(snap); err != nil {
 		return ruling{}, err
 	}
@@ -72,7 +72,7 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, by string, now t
 	switch {
 	case last == nil || seqs[len(seqs)-1] != last.event.Seq:
 		return ruling{}, conflict("What happened last to trial %d was not a saving of results, so there is nothing to undo. Correct it instead.", number)
-	case last.event.By != by:
+	case last.event.Author != author || author == "":
 		return ruling{}, conflict("%s saved the last results of trial %d; whoever saved them can undo that. Correct them instead.", last.event.By, number)
 	case now.Sub(last.event.At) > UndoTime:
 		return ruling{}, conflict("The results of trial %d were saved more than a minute ago. Correct them instead.", number)
@@ -90,15 +90,15 @@ func ruleUndo(snap *ledger.Snapshot, number int, last *telling, by string, now t
 	return ruleCorrect(snap, back)
 }
 
-// Undoable tells whether whoever is named could undo the last telling of a trial now, and for how long.
-func Undoable(snap *ledger.Snapshot, t *ledger.Trial, by string, now time.Time) (metrics []string, left time.Duration) {
+// Undoable tells whether an author could undo the last telling of a trial now, and for how long.
+func Undoable(snap *ledger.Snapshot, t *ledger.Trial, author string, now time.Time) (metrics []string, left time.Duration) {
 	if snap.State == ledger.Archived {
 		return nil, 0
 	}
 	seqs := snap.EventsOf(t.Number)
 	for _, name := range snap.Definition.MetricNames() {
 		m, told := t.Metrics[name]
-		if !told || m.Known || m.Corrected || m.By != by || m.ToldSeq != seqs[len(seqs)-1] {
+		if !told || m.Known || m.Corrected || m.Author != author || author == "" || m.ToldSeq != seqs[len(seqs)-1] {
 			continue
 		}
 		metrics, left = append(metrics, name), UndoTime-now.Sub(m.ToldAt)

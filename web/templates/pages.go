@@ -171,6 +171,7 @@ type PersonLine struct {
 	account.Person
 	Seen Stamp
 	Self bool
+	Gave string // what they gave out and disabling them ends, in words
 }
 
 // InviteLine is one invite that is open.

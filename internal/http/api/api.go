@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,6 +31,8 @@ type Options struct {
 	Version       string // of the program
 	// Stopping is closed when the program shuts down: whoever waits for a trial is answered then.
 	Stopping <-chan struct{}
+	// StillWelcome is nil when whoever made a request that has taken long still has the right to its study.
+	StillWelcome func(*http.Request) error
 	// Asks and Replays observe how many seconds choosing, and answering from the replayed state, take.
 	Asks, Replays prometheus.Observer
 }

@@ -23,6 +23,10 @@ func readBody(r *http.Request, mediaTypes ...string) ([]byte, error) {
 	if errors.As(err, &tooLarge) {
 		return nil, tooLarge
 	}
+	var bounded *problem.Problem
+	if errors.As(err, &bounded) {
+		return nil, bounded
+	}
 	if err != nil {
 		return nil, problem.Malformed("body", "The body ended early or could not be read.")
 	}

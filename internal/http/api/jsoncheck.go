@@ -16,7 +16,7 @@ import (
 
 // jsonCheck walks valid JSON along the Go type it is meant for and collects what is wrong with it. It looks at every token once and
 // says where it is only when there is something to say, so that a walk takes linear time. It ends early when more would not be told,
-// when a value is nested too deep, or when the caller has gone.
+// when a value is nested too deep or has too many items, or when the caller has gone: nothing is made of a text before its walk has ended well.
 //
 // Neither encoding/json, of either version, nor a validator of JSON Schema does this: the first stop at the first fault, where a person
 // wants to hear of every field; the second name all faults, and all of a million of them.
@@ -25,7 +25,7 @@ type jsonCheck struct {
 	read       *json.Decoder
 	path       []step // from the body to the value being read
 	tokens     int    // read so far
-	tooDeep    bool
+	tooMuch    bool   // of something: the rest is not read
 	faults     design.Faults
 	duplicates design.Faults
 }
@@ -38,8 +38,13 @@ type step struct {
 
 const noKey = "\x00" // no key: NUL is refused
 
-// deepest is how deep objects and lists may stand in one another.
-const deepest = 64
+// How deep objects and lists may stand in one another, and how much each may hold: no list of a request is longer than that of the candidates, and no
+// object has nearly as many members.
+const (
+	deepest     = 64
+	mostItems   = 10_000
+	mostMembers = 1_000
+)
 
 // at is the place of the value being read.
 func (c *jsonCheck) at() string {
@@ -61,6 +66,12 @@ func (c *jsonCheck) fault(value any, format string, args ...any) {
 	}
 }
 
+// refuse is a fault after which nothing more is read.
+func (c *jsonCheck) refuse(format string, most int) {
+	c.fault(nil, format, most)
+	c.tooMuch = true
+}
+
 // faultAt is a fault of a member that is not there to be read.
 func (c *jsonCheck) faultAt(key, message string) {
 	c.path = append(c.path, step{key: key})
@@ -70,7 +81,7 @@ func (c *jsonCheck) faultAt(key, message string) {
 
 // over tells whether to stop.
 func (c *jsonCheck) over() bool {
-	return c.tooDeep || c.faults.Full() || c.duplicates.Full() || c.tokens%1024 == 0 && c.ctx.Err() != nil
+	return c.tooMuch || c.faults.Full() || c.duplicates.Full() || c.tokens%1024 == 0 && c.ctx.Err() != nil
 }
 
 func (c *jsonCheck) token() json.Token {
@@ -92,8 +103,7 @@ func (c *jsonCheck) value(t reflect.Type, nullAllowed bool) {
 	case json.Delim:
 		switch {
 		case len(c.path) >= deepest:
-			c.tooDeep = true
-			c.fault(nil, "is nested too deep; objects and lists may stand in one another %d levels deep", deepest)
+			c.refuse("is nested too deep; objects and lists may stand in one another %d levels deep", deepest)
 		case token == '{':
 			c.object(t)
 		default:
@@ -126,7 +136,11 @@ func (c *jsonCheck) object(t reflect.Type) {
 		if seen[key] && !c.duplicates.Full() {
 			c.duplicates.Add(c.at(), nil, "this key stands twice")
 		}
-		seen[key] = true
+		if seen[key] = true; len(seen) > mostMembers {
+			c.path = c.path[:len(c.path)-1]
+			c.refuse("has too many members; at most %d are possible", mostMembers)
+			return
+		}
 		c.member(fields, element, key)
 		c.path = c.path[:len(c.path)-1]
 	}
@@ -190,6 +204,10 @@ func (c *jsonCheck) array(t reflect.Type) {
 		c.fault(nil, "must be %s, not a list", wanted(t))
 	}
 	for i := 0; !c.over() && c.read.More(); i++ {
+		if i == mostItems {
+			c.refuse("is too long; a list has at most %d items", mostItems)
+			return
+		}
 		c.path = append(c.path, step{noKey, i})
 		c.value(element, nullable(element))
 		c.path = c.path[:len(c.path)-1]

@@ -40,6 +40,7 @@ type Route struct {
 	Name            string // what clients call it
 	Method, Pattern string
 	Audience        string // in words
+	Open            bool   // to everybody, without credentials
 	OneStudy        bool   // the pattern names a study, so the caller may insist on its version
 	Operation
 }
@@ -116,6 +117,9 @@ func operationObject(rt Route, schemas *schemas) object {
 			strconv.Itoa(rt.Status): success(rt, schemas),
 			"default":               object{"$ref": "#/components/responses/Problem"},
 		},
+	}
+	if rt.Open {
+		operation["security"] = []object{}
 	}
 	if rt.Body != nil {
 		media := "application/json"

@@ -304,6 +304,9 @@ func (a *API) readTrial(w http.ResponseWriter, r *http.Request) error {
 		if err := a.awaitTrial(r, number, wait); err != nil {
 			return err
 		}
+		if err := a.StillWelcome(r); err != nil {
+			return err
+		}
 	}
 	snap, err := a.snapshot(r)
 	if err != nil {

@@ -87,7 +87,7 @@ func (a *API) command(r *http.Request, body []byte) (study.Command, error) {
 	if err != nil {
 		return study.Command{}, err
 	}
-	return study.Command{By: who.By(), IfMatch: version, Retry: retry}, nil
+	return study.Command{By: who.By(), Author: who.Caller(), IfMatch: version, Retry: retry}, nil
 }
 
 // retry reads Idempotency-Key; nil when there is none. The error is the first answer if this request had one.

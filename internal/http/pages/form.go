@@ -30,7 +30,8 @@ func readForm(r *http.Request) (*typed, error) {
 
 func formError(err error) error {
 	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	var bounded *problem.Problem
+	if errors.As(err, &tooLarge) || errors.As(err, &bounded) {
 		return err
 	}
 	return problem.Malformed("body", "The form cannot be read.")

@@ -212,7 +212,7 @@ func (v visit) entry(t *ledger.Trial, form templates.Form) templates.Entry {
 
 // savedJustNow is what the viewer saved of a trial within the last minute, to be undone.
 func (v visit) savedJustNow(t *ledger.Trial) []templates.Saved {
-	metrics, left := study.Undoable(v.snap, t, v.by, v.now)
+	metrics, left := study.Undoable(v.snap, t, v.author, v.now)
 	if len(metrics) == 0 {
 		return nil
 	}

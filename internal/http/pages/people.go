@@ -3,6 +3,7 @@ package pages
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -37,9 +38,27 @@ func (s *Site) listPeople(r *http.Request, page *templates.PeoplePage) error {
 	who, _ := request.Caller(r)
 	people, err := s.Accounts.People(r.Context())
 	for _, p := range people {
-		page.People = append(page.People, templates.PersonLine{Person: p, Seen: optionalStamp(p.LastSeen, page.Now), Self: p.ID == who.PersonID})
+		page.People = append(page.People, templates.PersonLine{Person: p, Seen: optionalStamp(p.LastSeen, page.Now), Self: p.ID == who.PersonID, Gave: gaveOut(p)})
 	}
 	return err
+}
+
+// gaveOut says what ends with a person's access.
+func gaveOut(p account.Person) string {
+	var parts []string
+	for _, given := range []struct {
+		names     []string
+		one, many string
+	}{{p.Tokens, "the token", "the tokens"}, {p.Links, "the unused link for", "the unused links for"}, {p.Shares, "the share link for", "the share links for"}} {
+		if n := len(given.names); n > 0 {
+			words := given.many
+			if n == 1 {
+				words = given.one
+			}
+			parts = append(parts, words+" “"+strings.Join(given.names, "”, “")+"”")
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 func (s *Site) listInvites(r *http.Request, page *templates.PeoplePage) error {

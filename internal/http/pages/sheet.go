@@ -19,11 +19,38 @@ type sheet struct {
 	texts        []bool // by column: whether any cell is not a number
 }
 
+// The longest row of a sheet, in bytes, and the most rows below the first: as many as a study has candidates.
+const (
+	longestRow       = 64 << 10
+	mostCombinations = 10_000
+)
+
+var errLongRow = fmt.Errorf("a row is longer than %d kB", longestRow>>10)
+
+// rationed reads no more than its ration until it is given another: a reader of tables makes all cells of a row before it hands on the first.
+type rationed struct {
+	text   *strings.Reader
+	ration int
+}
+
+func (r *rationed) Read(into []byte) (int, error) {
+	if r.ration <= 0 && r.text.Len() > 0 {
+		return 0, errLongRow
+	}
+	n, err := r.text.Read(into[:min(len(into), max(r.ration, 1))])
+	r.ration -= n
+	return n, err
+}
+
 // readSheet reads what was pasted. Tabs, semicolons or commas stand between columns, whichever the first row has.
 func readSheet(text string) (sheet, error) {
-	reader := csv.NewReader(strings.NewReader(strings.ReplaceAll(text, "\r\n", "\n")))
+	in := &rationed{text: strings.NewReader(strings.ReplaceAll(text, "\r\n", "\n")), ration: longestRow}
+	reader := csv.NewReader(in)
 	reader.Comma, reader.LazyQuotes, reader.TrimLeadingSpace = delimiter(text), true, true
 	header, err := reader.Read()
+	if errors.Is(err, errLongRow) {
+		return sheet{}, err
+	}
 	if err != nil {
 		return sheet{}, errors.New("the first row must name the parameters")
 	}
@@ -40,6 +67,7 @@ func readSheet(text string) (sheet, error) {
 	}
 	s.texts = make([]bool, len(s.names))
 	for {
+		in.ration = longestRow
 		row, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -97,6 +125,9 @@ func (s *sheet) add(row []string) error {
 		if _, err := decimal(cell); err != nil {
 			s.texts[i] = true
 		}
+	}
+	if len(s.rows) == mostCombinations {
+		return fmt.Errorf("there are more than %d combinations", mostCombinations)
 	}
 	s.rows = append(s.rows, row)
 	return nil

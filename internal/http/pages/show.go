@@ -84,8 +84,8 @@ var doneSentence = map[string]string{
 	"replicated": "The same settings are waiting to be run again.",
 	"imported":   "The rows are imported.",
 	"revoked":    "Revoked. It stopped working just now.",
-	"role":       "The role is changed.",
-	"disabled":   "Disabled: every session of theirs has ended.",
+	"role":       "The role is changed. Of what they gave out, what they may not give any more has ended.",
+	"disabled":   "Disabled: every session of theirs has ended, and so have the tokens, unused links and share links that they gave out.",
 	"enabled":    "Enabled.",
 	"ended":      "That browser is signed out.",
 }

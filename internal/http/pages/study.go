@@ -28,9 +28,9 @@ type visit struct {
 	query url.Values // which rows and charts to show
 	at    int64      // the moment that links keep to, 0 for now
 	// parts tells that the page fetches its parts one by one.
-	parts bool
-	whole bool   // everything is asked for at once, however long it takes
-	by    string // the viewer, as the ledger names them
+	parts  bool
+	whole  bool   // everything is asked for at once, however long it takes
+	author string // the viewer, as account.Identity.Caller has it
 	// working tells that the page does not wait for the model, which is still being worked out, since when.
 	working bool
 	since   time.Time
@@ -40,7 +40,7 @@ func visiting(r *http.Request, snap *ledger.Snapshot) visit {
 	head := studyHead(r, snap)
 	who, _ := request.Caller(r)
 	query := r.URL.Query()
-	return visit{by: who.By(), head: head, snap: snap, now: time.Now(), url: head.URL(""), query: query, parts: true, whole: query.Has("whole")}
+	return visit{author: who.Caller(), head: head, snap: snap, now: time.Now(), url: head.URL(""), query: query, parts: true, whole: query.Has("whole")}
 }
 
 // StudyPage is the study, top to bottom.

@@ -74,7 +74,7 @@ func newKey() string { return rand.Text() }
 // command is how a form's write enters.
 func command(r *http.Request, values url.Values) study.Command {
 	who, _ := request.Caller(r)
-	cmd := study.Command{By: who.By()}
+	cmd := study.Command{By: who.By(), Author: who.Caller()}
 	key := values.Get("key")
 	if key == "" || len(key) > 255 {
 		return cmd

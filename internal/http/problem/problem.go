@@ -43,6 +43,11 @@ func Unavailable(detail string) *Problem {
 	return &Problem{Title: http.StatusText(http.StatusServiceUnavailable), Status: http.StatusServiceUnavailable, Detail: detail, RetryAfter: 5}
 }
 
+// TooMuch is what somebody is told who has more of something under way than one may have.
+func TooMuch(detail string) *Problem {
+	return &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, Detail: detail, RetryAfter: 5}
+}
+
 // What any route may answer.
 var (
 	NoSuchThing = New(http.StatusNotFound, "There is nothing here, or nothing that you may know of.")
@@ -50,7 +55,7 @@ var (
 	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
 	SignIn      = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
 	TooMany     = &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, RetryAfter: 60,
-		Detail: "Too many attempts from this address. Wait a minute."}
+		Detail: "Too many wrong credentials like this one. Wait a minute; the right one is let in at any time."}
 )
 
 // Needs is what a caller is told whose role does not suffice.

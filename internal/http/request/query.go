@@ -90,7 +90,10 @@ func (q *Query) Yes(name string) bool {
 // Among returns the words given, in one parameter with commas or in several, each of which must be one of allowed.
 func Among[T ~string](q *Query, name string, allowed ...T) []T {
 	var words []T
-	for _, word := range strings.FieldsFunc(strings.Join(q.values[name], ","), func(r rune) bool { return r == ',' }) {
+	for word := range strings.FieldsFuncSeq(strings.Join(q.values[name], ","), func(r rune) bool { return r == ',' }) {
+		if q.faults.Full() {
+			break
+		}
 		if !slices.Contains(allowed, T(word)) {
 			q.fault(name, "must be one of "+strings.Trim(fmt.Sprintf("%q", allowed), "[]"), word)
 		}

@@ -4,7 +4,9 @@ package sitetest
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -103,12 +105,18 @@ func (s *Site) Server(change ...func(*server.Options)) http.Handler {
 // Token makes an API token straight in the store.
 func (s *Site) Token(role account.Role, studyID string) string {
 	s.t.Helper()
-	_, secret, err := s.DB.Accounts.CreateToken(s.t.Context(), account.Identity{Name: "Setup", Role: account.Admin},
-		account.NewToken{Name: "Test " + string(role), Role: role, StudyID: studyID})
-	if err != nil {
-		s.t.Fatal(err)
+	for name := "Test " + string(role); ; name = "Test " + string(role) + " " + rand.Text()[:6] {
+		_, secret, err := s.DB.Accounts.CreateToken(s.t.Context(), account.Identity{Name: "Setup", Role: account.Admin},
+			account.NewToken{Name: name, Role: role, StudyID: studyID})
+		var taken *account.Invalid
+		if errors.As(err, &taken) {
+			continue
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return secret
 	}
-	return secret
 }
 
 // Answer is what came back.

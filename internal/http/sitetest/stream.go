@@ -48,7 +48,7 @@ func (l *Stream) Next() string {
 			if !open {
 				l.t.Fatal("the stream ended")
 			}
-			if line != "" && !slices.Contains([]string{":", "retry: 2000"}, line) {
+			if says(line) {
 				return line
 			}
 		case <-deadline:
@@ -57,15 +57,38 @@ func (l *Stream) Next() string {
 	}
 }
 
-// UntilEnd waits until the server ends the stream.
-func (l *Stream) UntilEnd() {
+// SoFar returns the lines that came and say something.
+func (l *Stream) SoFar() (said []string) {
+	for {
+		select {
+		case line, open := <-l.lines:
+			if !open {
+				return said
+			}
+			if says(line) {
+				said = append(said, line)
+			}
+		default:
+			return said
+		}
+	}
+}
+
+// says tells a line that says something from what opens a stream and keeps it open.
+func says(line string) bool { return !slices.Contains([]string{"", ":", "retry: 2000"}, line) }
+
+// UntilEnd waits until the server ends the stream, and returns what it still said.
+func (l *Stream) UntilEnd() (said []string) {
 	l.t.Helper()
 	deadline := time.After(10 * time.Second)
 	for {
 		select {
-		case _, open := <-l.lines:
+		case line, open := <-l.lines:
 			if !open {
-				return
+				return said
+			}
+			if says(line) {
+				said = append(said, line)
 			}
 		case <-deadline:
 			l.t.Fatal("the stream did not end")

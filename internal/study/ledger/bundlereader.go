@@ -15,6 +15,8 @@ const (
 	eventsAtOnce  = 500
 	bytesAtOnce   = 4 << 20
 	largestMember = 64 << 20
+	mostItems     = 10_000 // in a list: candidates, and values for each of them
+	mostMembers   = 1_000
 )
 
 // ErrMemberTooLarge is what a BundleReader says of an event, or a definition, that it cannot take in.
@@ -176,13 +178,14 @@ func (r *BundleReader) events() ([]Event, error) {
 	return events, nil
 }
 
-// value reads the next value, as strictly as the ledger does: no name twice, no member unknown, no number beyond a float64.
+// value reads the next value, as strictly as the ledger does: no name twice, no member unknown, no number beyond a float64. Nothing is made of one that holds
+// more values than an event can.
 func (r *BundleReader) value(into any) error {
 	var text json.RawMessage
 	if err := r.decoder.Decode(&text); err != nil {
 		return cutShort(err)
 	}
-	if _, err := canonicalJSON(text); err != nil {
+	if _, err := canonicalWithin(text, mostItems, mostMembers); err != nil {
 		return notABundle(err)
 	}
 	if err := decodeExactly(text, into); err != nil {

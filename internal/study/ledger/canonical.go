@@ -17,6 +17,11 @@ import (
 // the UTF-16 code units of their names, the shortest numbers that ECMAScript prints, the fewest escapes. It refuses
 // what I-JSON refuses: names used twice, text that is not Unicode, numbers beyond a float64, anything after the value.
 func canonicalJSON(text []byte) ([]byte, error) {
+	return canonicalWithin(text, math.MaxInt, math.MaxInt)
+}
+
+// canonicalWithin is canonicalJSON of a text in which no list and no object holds more than so many values.
+func canonicalWithin(text []byte, items, members int) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("the text is not UTF-8")
 	}
@@ -27,7 +32,7 @@ func canonicalJSON(text []byte) ([]byte, error) {
 	if err := json.Unmarshal(text, &whole); err != nil {
 		return nil, err
 	}
-	c := canonical{text: whole, out: make([]byte, 0, len(text))}
+	c := canonical{text: whole, out: make([]byte, 0, len(text)), mostItems: items, mostMembers: members}
 	if err := c.value(0); err != nil {
 		return nil, err
 	}
@@ -42,6 +47,8 @@ type canonical struct {
 	text []byte
 	at   int // what of text has been read
 	out  []byte
+
+	mostItems, mostMembers int
 }
 
 // next skips spaces and returns the byte after them, without reading it.
@@ -91,8 +98,11 @@ func (c *canonical) literal() []byte {
 func (c *canonical) array(depth int) error {
 	c.at++
 	c.out = append(c.out, '[')
-	for first := true; c.next() != ']'; first = false {
-		if !first {
+	for n := 0; c.next() != ']'; n++ {
+		if n == c.mostItems {
+			return fmt.Errorf("a list is longer than %d items", c.mostItems)
+		}
+		if n > 0 {
 			c.at++ // the comma
 			c.out = append(c.out, ',')
 		}
@@ -138,8 +148,11 @@ func (c *canonical) object(depth int) error {
 	c.out = append(c.out, '{')
 	begin := len(c.out)
 	var members []member
-	for first := true; c.next() != '}'; first = false {
-		if !first {
+	for c.next() != '}' {
+		if len(members) == c.mostMembers {
+			return fmt.Errorf("an object has more than %d members", c.mostMembers)
+		}
+		if len(members) > 0 {
 			c.at++ // the comma
 			c.next()
 			c.out = append(c.out, ',')

@@ -40,6 +40,9 @@ type Event struct {
 	Kind Kind            `json:"kind"`
 	Data json.RawMessage `json:"data"`
 	Hash string          `json:"hash"`
+	// Author is who wrote it here, as account.Identity.Caller has it, "" when that was elsewhere or is not known. It is no part of the ledger: names are for
+	// people, and two can have the same.
+	Author string `json:"-"`
 }
 
 // Decode reads the event's data into what goes with its kind, refusing members that do not belong there.

@@ -290,7 +290,7 @@ func (b *builder) told(data ToldData) error {
 			return fmt.Errorf("%s of trial %d is already there", name, t.Number)
 		}
 		t.Metrics[name] = Measurement{Value: reading.Value, StdDev: reading.StdDev, ObservedAt: InUTC(data.ObservedAt),
-			ToldAt: b.last.At, By: b.last.By, ToldSeq: b.last.Seq}
+			ToldAt: b.last.At, By: b.last.By, ToldSeq: b.last.Seq, Author: b.last.Author}
 	}
 	if data.Note != "" {
 		t.Note = joinNotes(t.Note, data.Note)

@@ -104,6 +104,7 @@ type Measurement struct {
 	Original   *float64   `json:"original,omitempty"` // the first value told, when corrected
 	Known      bool       `json:"known,omitempty"`    // came with the decision, not from a reading
 	ToldSeq    int64      `json:"-"`
+	Author     string     `json:"-"` // see Event
 }
 
 // Trial returns trial number, or nil if there is none.

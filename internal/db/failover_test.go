@@ -1,0 +1,238 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"headroom/internal/db"
+	"headroom/internal/db/dbtest"
+	"headroom/internal/study"
+	"headroom/internal/study/ledger"
+)
+
+// impatience is after how long a client in these tests gives up.
+const impatience = 700 * time.Millisecond
+
+// kept is a study on a pair of servers with a trial that waits for its result, as a client sees it who tells that result under one retry key.
+type kept struct {
+	t       *testing.T
+	d       *db.DB
+	service *study.Service
+	id      string
+	number  int
+	before  int64 // the version before the result
+}
+
+// keep makes the study on the servers at url.
+func keep(t *testing.T, url string) *kept {
+	t.Helper()
+	if err := db.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	k := &kept{t: t, d: open(t, url)}
+	k.service = study.NewService(k.d.Studies, study.Options{})
+	t.Cleanup(k.service.Stop)
+	k.id = create(t, k.service, reactor()).ID
+	after, numbers := ask(t, k.service, k.id, 1)
+	k.number, k.before = numbers[0], after.Version
+	return k
+}
+
+// elsewhere is the same study as another server sees it, which remembers nothing.
+func (k *kept) elsewhere(url string) *kept {
+	k.t.Helper()
+	other := *k
+	other.d = open(k.t, url)
+	other.service = study.NewService(other.d.Studies, study.Options{})
+	k.t.Cleanup(other.service.Stop)
+	return &other
+}
+
+// tell tells the result; the client waits that long for an answer.
+func (k *kept) tell(patience time.Duration) error {
+	ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
+	defer giveUp()
+	retry := &study.Retry{Caller: "token:a", Method: "POST", Path: "/tell", Key: "k", Answer: func(*ledger.Snapshot, []int) (study.Answer, error) {
+		return study.Answer{Status: http.StatusOK}, nil
+	}}
+	_, err := k.service.Tell(ctx, study.Command{By: "Ana", Retry: retry}, k.id, k.number, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71.25}}})
+	return err
+}
+
+// acknowledges says whether err tells a client that its result is stored.
+func acknowledges(err error) bool {
+	var first *study.AlreadyAnswered
+	return err == nil || errors.As(err, &first)
+}
+
+// shows reads the study in all the ways there are and says which of them show the result.
+func (k *kept) shows() (found []string, refused []error) {
+	k.t.Helper()
+	ctx, giveUp := context.WithTimeout(k.t.Context(), impatience)
+	defer giveUp()
+	note := func(how string, version int64, err error) {
+		switch {
+		case err != nil:
+			refused = append(refused, err)
+		case version > k.before:
+			found = append(found, how)
+		}
+	}
+	fresh := study.NewService(k.d.Studies, study.Options{}) // with nothing cached
+	defer fresh.Stop()
+	snap, err := fresh.Snapshot(ctx, k.id, 0)
+	note("the study", versionIn(snap), err)
+	events, err := fresh.Events(ctx, k.id, k.before, 0)
+	note("the ledger", k.before+int64(len(events)), err)
+	list, _, err := fresh.Summaries(ctx, study.Listing{})
+	for _, one := range list {
+		note("the list", one.Version, err)
+	}
+	note("the list", 0, err)
+	version, err := k.d.Studies.Version(ctx, k.id)
+	note("the version", version, err)
+	return found, refused
+}
+
+func versionIn(snap *ledger.Snapshot) int64 {
+	if snap == nil {
+		return 0
+	}
+	return snap.Version
+}
+
+// tellUntilAcknowledged repeats what got no answer, as scripts do.
+func (k *kept) tellUntilAcknowledged() {
+	k.t.Helper()
+	for giveUp := time.Now().Add(patience); ; {
+		err := k.tell(patience)
+		if acknowledges(err) {
+			return
+		}
+		if !errors.Is(err, study.ErrUnavailable) || time.Now().After(giveUp) {
+			k.t.Fatal(err)
+		}
+	}
+}
+
+// holdsOnce wants the result in the ledger, once.
+func (k *kept) holdsOnce() {
+	k.t.Helper()
+	events, err := k.d.Studies.Events(k.t.Context(), k.id, 0, 0)
+	for giveUp := time.Now().Add(patience); errors.Is(err, study.ErrUnavailable) && time.Now().Before(giveUp); {
+		events, err = k.d.Studies.Events(k.t.Context(), k.id, 0, 0)
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	results := 0
+	for _, event := range events {
+		if event.Kind == ledger.Told {
+			results++
+		}
+	}
+	if results != 1 {
+		k.t.Fatalf("the ledger holds the result %d times", results)
+	}
+	if err := ledger.CheckChain(events); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// fail ends the primary, and makes the standby, as it was when it died, the primary.
+func fail(pair *dbtest.Pair) {
+	pair.Primary.Kill()
+	pair.Standby.Start()
+	pair.Standby.Promote()
+}
+
+// Under synchronous replication a commit that waits for its standby is not known to anybody: not to the client that asks again, not to one that looks. What
+// was there before can be read meanwhile.
+func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
+	t.Parallel()
+	pair := dbtest.NewPair(t, true)
+	url := dbtest.URLOf(pair.Primary, pair.Standby)
+	k := keep(t, url)
+	other := k.elsewhere(url)
+	pair.Standby.Kill()
+	for range 3 {
+		if err := k.tell(impatience); acknowledges(err) {
+			t.Fatalf("without a standby the client is told %v", err)
+		}
+	}
+	for _, server := range []*kept{k, other} {
+		if found, _ := server.shows(); len(found) > 0 {
+			t.Errorf("without a standby the result is shown by %q", found)
+		}
+	}
+	if found, refused := k.shows(); len(found)+len(refused) > 0 {
+		t.Errorf("without a standby what was there before shows %q and is refused with %v", found, refused)
+	}
+	fail(pair)
+	k.tellUntilAcknowledged()
+	k.holdsOnce()
+}
+
+// A commit whose wait was ended by somebody else, or by a restart of the primary, stands there and may still be lost: it is told when the standby has it.
+func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
+	for name, end := range map[string]func(pair *dbtest.Pair){
+		"cancelled": func(pair *dbtest.Pair) {
+			pair.Primary.Execute(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+		},
+		"restarted": func(pair *dbtest.Pair) { pair.Primary.Kill(); pair.Primary.Start() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pair := dbtest.NewPair(t, true)
+			url := dbtest.URLOf(pair.Primary, pair.Standby)
+			k := keep(t, url)
+			pair.Standby.Kill()
+			told := make(chan error, 1)
+			go func() { told <- k.tell(patience) }()
+			pair.Primary.Await(`SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')`)
+			end(pair)
+			if err := <-told; acknowledges(err) {
+				t.Errorf("a wait that was %s is answered with %v", name, err)
+			}
+			pair.Primary.Await(`SELECT EXISTS (SELECT FROM events WHERE kind = 'told')`)
+			if err := k.tell(impatience); acknowledges(err) {
+				t.Errorf("the client that asks again is told %v", err)
+			}
+			if found, _ := k.shows(); len(found) > 0 {
+				t.Errorf("the result is shown by %q", found)
+			}
+			pair.Standby.Start()
+			k.tellUntilAcknowledged()
+			fail2 := func() { pair.Primary.Kill(); pair.Standby.Promote() }
+			fail2()
+			k.holdsOnce()
+		})
+	}
+}
+
+// A primary that hangs, which takes connections and never answers, is given up for the standby that became primary, as a killed one is.
+func TestFailover(t *testing.T) {
+	for name, leave := range map[string]func(*dbtest.Replica){"killed": (*dbtest.Replica).Kill, "hanging": (*dbtest.Replica).Freeze} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pair := dbtest.NewPair(t, false)
+			k := keep(t, dbtest.URLOf(pair.Primary, pair.Standby))
+			leave(pair.Primary)
+			pair.Standby.Promote()
+			begin := time.Now()
+			for err := k.tell(patience); !acknowledges(err); err = k.tell(patience) {
+				if took := time.Since(begin); !errors.Is(err, study.ErrUnavailable) || took > patience {
+					t.Fatalf("after %v: %v", took, err)
+				}
+			}
+			t.Logf("after %v", time.Since(begin))
+			k.holdsOnce()
+			if k.elsewhere(dbtest.URLOf(pair.Primary, pair.Standby)).holdsOnce(); name == "hanging" {
+				pair.Primary.Thaw()
+			}
+		})
+	}
+}

@@ -85,7 +85,9 @@ type running struct {
 // serving starts a server and waits until it answers.
 func serving(t *testing.T, folder string, settings ...string) *running {
 	t.Helper()
-	r := &running{t: t, cmd: program(t, folder, settings, "-print-link")}
+	short := program(t, folder, settings, "-print-link")
+	r := &running{t: t, cmd: exec.CommandContext(t.Context(), short.Path, short.Args[1:]...)} // as long as the test lasts
+	r.cmd.Env = short.Env
 	said, err := r.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -38,11 +38,17 @@ func NewPair(t testing.TB, synchronous bool) *Pair {
 	p.Primary.Start()
 	p.Standby.Follow(p.Primary)
 	if synchronous {
-		p.Primary.Execute(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
-		p.Primary.Execute(`SELECT pg_reload_conf()`)
-		p.Primary.Await(`SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')`)
+		p.Primary.RequireStandby()
 	}
 	return p
+}
+
+// RequireStandby has a primary's commits wait for its standby.
+func (r *Replica) RequireStandby() {
+	r.t.Helper()
+	r.Execute(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
+	r.Execute(`SELECT pg_reload_conf()`)
+	r.Await(`SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')`)
 }
 
 // URLOf names the servers in order, as people write it who have several.

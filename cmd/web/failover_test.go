@@ -277,10 +277,10 @@ func (w *world) version(id string) (version int) {
 // refuses wants the program to say of every request why it has no database, on its pages, to programs and in /readyz.
 func (w *world) refuses(id, why string) {
 	w.t.Helper()
-	for _, path := range []string{"/api/v1/studies/" + id, "/readyz"} {
+	for path, accept := range map[string]string{"/api/v1/studies/" + id: "", "/studies/" + id: "text/html", "/readyz": ""} {
 		server := w.server.Load()
 		eventually(w.t, path+" says "+why, func() bool {
-			status, text := server.send(http.MethodGet, path, sharedToken, "")
+			status, text := server.send(http.MethodGet, path, sharedToken, "", "Accept", accept)
 			if status == http.StatusOK {
 				w.t.Fatalf("%s is answered from a server that goes back: %s", path, text)
 			}
@@ -312,6 +312,7 @@ func TestAnOldPrimaryIsRefused(t *testing.T) {
 		}
 	}
 	write(1)
+	w.standby.Await(`SELECT EXISTS (SELECT FROM studies WHERE version = $1)`, w.version(id))
 	w.primary.Freeze()
 	w.promote()
 	write(2)

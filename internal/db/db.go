@@ -38,6 +38,7 @@ type DB struct {
 	now      func() time.Time
 
 	background sync.WaitGroup
+	running    context.Context // ends with Close
 	stop       context.CancelFunc
 }
 
@@ -76,8 +77,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	return s.open(ctx, url)
 }
 
-// Up migrates and opens the database at url, and remembers in file what it has seen of it: a server that goes back behind that is refused, also
-// by the programs that are started later.
+// Up migrates and opens the database at url. A server that goes back behind what stands in file of it, see Keep, is refused.
 func Up(ctx context.Context, url, file string) (*DB, error) {
 	s, err := remember(file)
 	if err != nil {
@@ -90,15 +90,16 @@ func Up(ctx context.Context, url, file string) (*DB, error) {
 	if err := s.migrateTo(ctx, url, latest); err != nil {
 		return nil, fmt.Errorf("the database cannot be used: %w", err)
 	}
-	d, err := s.open(ctx, url)
-	if err != nil {
-		return nil, err
+	return s.open(ctx, url)
+}
+
+// Keep keeps what is seen of the database in Up's file, so that programs started later refuse what goes back behind it.
+func (d *DB) Keep() error {
+	if err := d.seen.save(); err != nil {
+		return fmt.Errorf("what is seen of the database cannot be kept, HEADROOM_DATA_DIR must be a folder that can be written to: %w", err)
 	}
-	if err := s.saveNow(); err != nil {
-		d.Close()
-		return nil, fmt.Errorf("what is seen of the database cannot be kept, HEADROOM_DATA_DIR must be a folder that can be written to: %w", err)
-	}
-	return d, nil
+	d.background.Go(func() { d.seen.keep(d.running) })
+	return nil
 }
 
 func (s *seen) open(ctx context.Context, url string) (*DB, error) {
@@ -186,10 +187,9 @@ func prepareConfig(config *pgconn.Config) {
 
 // start runs the background work until Close.
 func (d *DB) start() {
-	ctx, stop := context.WithCancel(context.Background())
-	d.stop = stop
-	for _, work := range []func(context.Context){d.listener.run, d.listener.watch, d.notifier.run, d.cleanUp, d.seen.keep} {
-		d.background.Go(func() { work(ctx) })
+	d.running, d.stop = context.WithCancel(context.Background())
+	for _, work := range []func(context.Context){d.listener.run, d.listener.watch, d.notifier.run, d.cleanUp} {
+		d.background.Go(func() { work(d.running) })
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,9 +161,11 @@ func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
 	k := keep(t, url)
 	other := k.elsewhere(url)
 	pair.Standby.Kill()
+	patient, begin := make(chan error, 1), time.Now()
+	go func() { patient <- k.tell(patience) }()
 	for range 3 {
-		if err := k.tell(impatience); acknowledges(err) {
-			t.Fatalf("without a standby the client is told %v", err)
+		if err := other.tell(impatience); acknowledges(err) {
+			t.Errorf("without a standby the client is told %v", err)
 		}
 	}
 	for _, server := range []*kept{k, other} {
@@ -170,6 +175,9 @@ func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
 	}
 	if found, refused := k.shows(); len(found)+len(refused) > 0 {
 		t.Errorf("without a standby what was there before shows %q and is refused with %v", found, refused)
+	}
+	if err := <-patient; !errors.Is(err, study.ErrUnavailable) || time.Since(begin) > db.ConfirmTime+soon {
+		t.Errorf("without a standby a client that waits is told %v after %v", err, time.Since(begin))
 	}
 	fail(pair)
 	k.tellUntilAcknowledged()
@@ -206,8 +214,8 @@ func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 			}
 			pair.Standby.Start()
 			k.tellUntilAcknowledged()
-			fail2 := func() { pair.Primary.Kill(); pair.Standby.Promote() }
-			fail2()
+			pair.Primary.Kill()
+			pair.Standby.Promote()
 			k.holdsOnce()
 		})
 	}
@@ -220,6 +228,7 @@ func TestFailover(t *testing.T) {
 			t.Parallel()
 			pair := dbtest.NewPair(t, false)
 			k := keep(t, dbtest.URLOf(pair.Primary, pair.Standby))
+			pair.Standby.Await(`SELECT EXISTS (SELECT FROM studies WHERE version = $1)`, k.before)
 			leave(pair.Primary)
 			pair.Standby.Promote()
 			begin := time.Now()
@@ -234,5 +243,42 @@ func TestFailover(t *testing.T) {
 				pair.Primary.Thaw()
 			}
 		})
+	}
+}
+
+// What was seen is kept in a file that can be written and read, or the program says so.
+func TestWhatWasSeenIsKeptOrSaid(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	d, err := db.Up(t.Context(), url, filepath.Join(os.DevNull, "seen"))
+	if err == nil {
+		defer d.Close()
+		err = d.Keep()
+	}
+	if err == nil || !strings.Contains(err.Error(), os.DevNull) {
+		t.Errorf("a folder that cannot be written to: %v", err)
+	}
+	damaged := filepath.Join(t.TempDir(), "seen")
+	if err := os.WriteFile(damaged, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Up(t.Context(), url, damaged); err == nil || !strings.Contains(err.Error(), damaged) {
+		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// Nothing of this needs more rights than the owner of a database has.
+func TestAnOwnerOfTheDatabaseSuffices(t *testing.T) {
+	t.Parallel()
+	pair := dbtest.NewPair(t, true)
+	pair.Primary.Execute(`CREATE ROLE owner LOGIN`)
+	pair.Primary.Execute(`CREATE DATABASE owned OWNER owner`)
+	k := keep(t, strings.Replace(dbtest.URLOf(pair.Primary, pair.Standby), "headroom@/postgres", "owner@/owned", 1))
+	k.tellUntilAcknowledged()
+	if found, refused := k.shows(); len(found) != 4 || len(refused) > 0 {
+		t.Errorf("the result is shown by %q and refused with %v", found, refused)
+	}
+	if err := k.tell(patience); !acknowledges(err) {
+		t.Error(err)
 	}
 }

@@ -22,15 +22,17 @@ import (
 	"headroom/internal/study"
 )
 
-// saveEvery is how often the versions seen are written to their file. A timeline is written before it is relied on.
+// saveEvery is how often the versions seen are written to their file. A new timeline is written at once.
 const saveEvery = 5 * time.Second
 
 // seen is what this program knows of a database that must never go back: the timeline that its servers were on, which PostgreSQL counts up each time that a
 // standby becomes the primary, and the end of each study's ledger as it was last read or written. A server that goes back behind that is refused. What
 // stands here is also known to outlive a failover, as far as the database promises that (see vouch).
 type seen struct {
-	file  string // where a restart finds it again; "" for nowhere
-	risen func() // called when the servers known so far are not to be used any more
+	file     string // where a restart finds it again; "" for nowhere
+	saving   sync.Mutex
+	promoted chan struct{} // has something when a new timeline is to be saved
+	risen    func()        // called when the servers known so far are not to be used any more
 
 	mutex    sync.Mutex
 	all      map[string]*past // by database
@@ -58,12 +60,12 @@ type identity struct {
 
 // remember returns what was seen by a program that kept it in file, if any.
 func remember(file string) (*seen, error) {
-	s := &seen{file: file, risen: func() {}, all: map[string]*past{}, refused: map[string]string{}}
+	s := &seen{file: file, promoted: make(chan struct{}, 1), risen: func() {}, all: map[string]*past{}, refused: map[string]string{}}
 	kept, err := s.read()
-	for database, one := range kept {
-		s.all[database] = &past{one.Timeline, map[string]study.Known{}}
-		raise(s.all[database].Studies, one.Studies)
+	if err != nil {
+		return nil, err
 	}
+	_, err = s.merged(kept)
 	return s, err
 }
 
@@ -85,13 +87,15 @@ func (s *seen) read() (kept map[string]*past, err error) {
 	return kept, nil
 }
 
-// here is what was seen of the database in use. Its callers hold the mutex.
-func (s *seen) here() *past {
-	if s.all[s.database] == nil {
-		s.all[s.database] = &past{Studies: map[string]study.Known{}}
+// of is what was seen of a database, here of the one in use. Their callers hold the mutex.
+func (s *seen) of(database string) *past {
+	if s.all[database] == nil {
+		s.all[database] = &past{Studies: map[string]study.Known{}}
 	}
-	return s.all[s.database]
+	return s.all[database]
 }
+
+func (s *seen) here() *past { return s.of(s.database) }
 
 // timeline is the highest one seen.
 func (s *seen) timeline() int64 {
@@ -130,52 +134,60 @@ func raise(known, ends map[string]study.Known) (changed bool) {
 	return changed
 }
 
-// save writes what was seen, with what another program that keeps its own in the same file has seen. Its callers hold the mutex.
+// save writes what was seen, with what another program that keeps its own in the same file has seen.
 func (s *seen) save() error {
-	if s.file == "" || s.database == "" {
+	if s.file == "" {
 		return nil
 	}
+	s.saving.Lock()
+	defer s.saving.Unlock()
 	kept, err := s.read()
 	if err != nil {
 		return err
 	}
-	for database, other := range kept {
-		if mine := s.all[database]; mine == nil {
-			s.all[database] = other
-		} else {
-			mine.Timeline = max(mine.Timeline, other.Timeline)
-			raise(mine.Studies, other.Studies)
-		}
-	}
-	text, err := json.MarshalIndent(s.all, "", " ")
+	text, err := s.merged(kept)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
 		return err
 	}
-	s.changed = false
 	return files.CreateWhole(s.file, func(draft io.Writer) error { _, err := draft.Write(text); return err })
 }
 
-// saveNow saves whether or not something has changed.
-func (s *seen) saveNow() error {
+// merged takes note of what another program has seen, and returns everything as it is kept.
+func (s *seen) merged(kept map[string]*past) ([]byte, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.save()
+	for database, other := range kept {
+		mine := s.of(database)
+		mine.Timeline = max(mine.Timeline, other.Timeline)
+		raise(mine.Studies, other.Studies)
+	}
+	s.changed = false
+	return json.MarshalIndent(s.all, "", " ")
 }
 
-// keep saves what has changed, now and then and at the end.
+// keep saves what has changed, now and then and at the end, and what cannot be saved again later.
 func (s *seen) keep(ctx context.Context) {
 	for ctx.Err() == nil {
-		rest(ctx, saveEvery)
-		s.mutex.Lock()
-		if s.changed {
-			if err := s.save(); err != nil {
-				slog.Error("what was seen of the database cannot be kept", "error", err)
-			}
+		select {
+		case <-ctx.Done():
+		case <-time.After(saveEvery):
+		case <-s.promoted:
 		}
+		s.mutex.Lock()
+		changed := s.changed
 		s.mutex.Unlock()
+		if !changed {
+			continue
+		}
+		if err := s.save(); err != nil {
+			slog.Error("what was seen of the database cannot be kept", "error", err)
+			s.mutex.Lock()
+			s.changed = true
+			s.mutex.Unlock()
+		}
 	}
 }
 
@@ -272,27 +284,30 @@ func (s *seen) lacksNothing(ctx context.Context, conn *pgconn.PgConn, is identit
 	return nil
 }
 
-// use takes note of a server that goes back behind nothing.
+// use takes note of a server that goes back behind nothing. One on a new timeline has taken the place of the one before.
 func (s *seen) use(is identity) error {
 	s.mutex.Lock()
-	defer s.mutex.Unlock()
 	first := s.database == ""
 	s.database = is.database
 	past := s.here()
-	if is.timeline < past.Timeline {
+	before := past.Timeline
+	if is.timeline >= before {
+		s.admitted, past.Timeline, s.changed = is, is.timeline, s.changed || is.timeline > before
+		delete(s.refused, is.address)
+	}
+	s.mutex.Unlock()
+	switch {
+	case is.timeline < before:
 		return s.behind(is, "another server was made the primary meanwhile")
-	}
-	s.admitted = is
-	delete(s.refused, is.address)
-	if is.timeline == past.Timeline {
-		return nil
-	}
-	past.Timeline, s.changed = is.timeline, true
-	if !first {
+	case is.timeline > before && !first:
 		slog.Warn("another server is the primary now", "server", is.address, "timeline", is.timeline)
 		s.risen()
+		select {
+		case s.promoted <- struct{}{}:
+		default: // it is known already
+		}
 	}
-	return s.save()
+	return nil
 }
 
 // behind says why a server is refused, and what a person does about it.
@@ -309,7 +324,8 @@ func (s *seen) behind(is identity, why string) error {
 func (s *seen) complain(is identity, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.refused[is.address] != err.Error() {
+	var behind *study.Behind
+	if errors.As(err, &behind) && s.refused[is.address] != err.Error() {
 		s.refused[is.address] = err.Error()
 		slog.Error("a database server is refused", "server", is.address, "timeline", is.timeline, "error", err)
 	}

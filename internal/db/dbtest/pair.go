@@ -147,8 +147,12 @@ func (r *Replica) Kill() {
 func (r *Replica) Freeze() { r.t.Helper(); freeze(r.t, r.cmd.Process.Pid) }
 func (r *Replica) Thaw()   { r.t.Helper(); thaw(r.t, r.cmd.Process.Pid) }
 
-// Promote makes a standby a primary.
-func (r *Replica) Promote() { r.t.Helper(); r.Execute(`SELECT pg_promote()`) }
+// Promote makes a standby a primary. It asks again and again: one that waited for it would be a reader whom the standby's replay waits for.
+func (r *Replica) Promote() {
+	r.t.Helper()
+	r.Execute(`SELECT pg_promote(false)`)
+	r.Await(`SELECT NOT pg_is_in_recovery()`)
+}
 
 // Execute runs a statement.
 func (r *Replica) Execute(sql string, args ...any) {

@@ -96,15 +96,24 @@ func (w *world) request(method, path, body, key string) (status int, text string
 	return status, text
 }
 
-// study makes a study.
-func (w *world) study(key string) (id string) {
-	w.t.Helper()
+// make makes a study.
+func (w *world) make(key string) (id string, err error) {
 	status, text := w.request(http.MethodPost, "/api/v1/studies", newStudy, key)
 	var made struct{ ID string }
 	if err := json.Unmarshal([]byte(text), &made); err != nil || status != http.StatusCreated {
-		w.t.Fatalf("making a study got %d: %s", status, text)
+		return "", fmt.Errorf("making a study got %d: %s", status, text)
 	}
-	return made.ID
+	return made.ID, nil
+}
+
+// study is make in a test of one study.
+func (w *world) study() (id string) {
+	w.t.Helper()
+	id, err := w.make("study")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
 }
 
 // write stores a trial with the number as its result, and returns when that was acknowledged.
@@ -142,39 +151,47 @@ func (w *world) holds(id string, last int) {
 	w.answers += last
 }
 
-// while has clients write, each to a study of its own, until the disaster is over, and wants everything there that they were told is stored.
+// while has clients write, each to studies of its own, until the disaster is over, and wants everything there that they were told is stored.
 func (w *world) while(round int, disaster func()) {
 	w.t.Helper()
 	const clients = 3
-	var ids [clients]string
-	for c := range ids {
-		ids[c] = w.study(fmt.Sprintf("round-%d-client-%d", round, c))
-	}
-	var written [clients]int
+	var written [clients]map[string]int // the last result, by study
 	var writing sync.WaitGroup
 	over := make(chan struct{})
-	for c, id := range ids {
-		writing.Go(func() {
-			for {
-				select {
-				case <-over:
-					return
-				default:
-				}
-				if err := w.write(id, written[c]+1); err != nil {
-					w.t.Error(err)
-					return
-				}
-				written[c]++
-			}
-		})
+	for c := range clients {
+		written[c] = map[string]int{}
+		writing.Go(func() { w.client(fmt.Sprintf("round-%d-client-%d", round, c), over, written[c]) })
 	}
 	time.Sleep(rand.N(300 * time.Millisecond))
 	disaster()
 	close(over)
 	writing.Wait()
-	for c, id := range ids {
-		w.holds(id, written[c])
+	for c := range clients {
+		for id, last := range written[c] {
+			w.holds(id, last)
+		}
+	}
+}
+
+// client writes one result after another. It begins a new study before the model of one takes longer to fit than a client waits.
+func (w *world) client(name string, over <-chan struct{}, written map[string]int) {
+	for nth := 0; ; nth++ {
+		id, err := w.make(fmt.Sprintf("%s-%d", name, nth))
+		for number := 1; number <= 80 && err == nil; number++ {
+			if err = w.write(id, number); err != nil {
+				break
+			}
+			written[id] = number
+			select {
+			case <-over:
+				return
+			default:
+			}
+		}
+		if err != nil {
+			w.t.Error(err)
+			return
+		}
 	}
 }
 
@@ -304,7 +321,7 @@ func TestAnOldPrimaryIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, false)
 	w.start()
-	id := w.study("study")
+	id := w.study()
 	write := func(number int) {
 		t.Helper()
 		if err := w.write(id, number); err != nil {
@@ -358,7 +375,7 @@ func TestAPrimaryThatLacksSomethingIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, false)
 	w.start()
-	id := w.study("study")
+	id := w.study()
 	w.standby.Await(`SELECT EXISTS (SELECT FROM studies WHERE id = $1)`, id)
 	w.standby.Kill()
 	for number := range 3 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/account"
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
@@ -55,14 +56,27 @@ func (k *kept) elsewhere(url string) *kept {
 }
 
 // tell tells the result; the client waits that long for an answer.
-func (k *kept) tell(patience time.Duration) error {
+func (k *kept) tell(patience time.Duration) error { return k.tellUnder("k", patience) }
+
+func (k *kept) tellUnder(key string, patience time.Duration) error {
 	ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
 	defer giveUp()
-	retry := &study.Retry{Caller: "token:a", Method: "POST", Path: "/tell", Key: "k", Answer: func(*ledger.Snapshot, []int) (study.Answer, error) {
+	retry := &study.Retry{Caller: "token:a", Method: "POST", Path: "/tell", Key: key, Answer: func(*ledger.Snapshot, []int) (study.Answer, error) {
 		return study.Answer{Status: http.StatusOK}, nil
 	}}
 	_, err := k.service.Tell(ctx, study.Command{By: "Ana", Retry: retry}, k.id, k.number, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71.25}}})
 	return err
+}
+
+// token makes a token, as tell tells the result.
+func (k *kept) token(patience time.Duration) error {
+	ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
+	defer giveUp()
+	retry := &study.Retry{Caller: "token:a", Method: "POST", Path: "/tokens", Key: "k"}
+	return k.d.Once(ctx, retry, func(ctx context.Context) (study.Answer, error) {
+		_, _, err := k.d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "Robot", Role: account.Viewer})
+		return study.Answer{Status: http.StatusCreated}, err
+	})
 }
 
 // acknowledges says whether err tells a client that its result is stored.
@@ -160,7 +174,14 @@ func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
 	url := dbtest.URLOf(pair.Primary, pair.Standby)
 	k := keep(t, url)
 	other := k.elsewhere(url)
+	_, secret, err := k.d.Accounts.CreateToken(t.Context(), terminal, account.NewToken{Name: "Robot", Role: account.Viewer})
+	if err != nil {
+		t.Fatal(err)
+	}
 	pair.Standby.Kill()
+	if _, err := k.d.Accounts.Authenticate(t.Context(), secret); err != nil { // for the first time, which is noted
+		t.Errorf("without a standby nobody can come in: %v", err)
+	}
 	patient, begin := make(chan error, 1), time.Now()
 	go func() { patient <- k.tell(patience) }()
 	for range 3 {
@@ -198,16 +219,23 @@ func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 			url := dbtest.URLOf(pair.Primary, pair.Standby)
 			k := keep(t, url)
 			pair.Standby.Kill()
-			told := make(chan error, 1)
-			go func() { told <- k.tell(patience) }()
-			pair.Primary.Await(`SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')`)
+			said := make(chan error, 2)
+			go func() { said <- k.tell(patience) }()
+			go func() { said <- k.token(patience) }()
+			pair.Primary.Await(`SELECT count(*) = 2 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 			end(pair)
-			if err := <-told; acknowledges(err) {
-				t.Errorf("a wait that was %s is answered with %v", name, err)
+			for range 2 {
+				if err := <-said; acknowledges(err) {
+					t.Errorf("a wait that was %s is answered with %v", name, err)
+				}
 			}
 			pair.Primary.Await(`SELECT EXISTS (SELECT FROM events WHERE kind = 'told')`)
-			if err := k.tell(impatience); acknowledges(err) {
-				t.Errorf("the client that asks again is told %v", err)
+			for what, again := range map[string]error{
+				"asks again": k.tell(impatience), "asks again for a token": k.token(impatience), "is refused, as the result is there": k.tellUnder("another", impatience),
+			} {
+				if acknowledges(again) || errors.Is(again, study.ErrConflict) {
+					t.Errorf("the client that %s is told %v", what, again)
+				}
 			}
 			if found, _ := k.shows(); len(found) > 0 {
 				t.Errorf("the result is shown by %q", found)

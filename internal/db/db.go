@@ -220,7 +220,7 @@ func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 		if err := do(tx); err != nil {
 			return err
 		}
-		confirmed, cancel := context.WithTimeout(ctx, confirmTime)
+		confirmed, cancel := confirming(ctx)
 		defer cancel()
 		return tx.Commit(confirmed)
 	})

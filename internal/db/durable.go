@@ -17,8 +17,14 @@ import (
 // meanwhile; but where the wait was cancelled, or the primary was started again, it stands there, and is lost with the primary. So nothing is told, to a client
 // that asks again or to one that looks, until a later commit of our own had its standby's word: standbys receive everything in its order.
 
-// confirmTime is how long a caller waits for a commit, which under synchronous replication is a standby's word.
+// confirmTime is how long a commit is waited for, which under synchronous replication is for a standby's word.
 const confirmTime = 10 * time.Second
+
+// confirming bounds the wait for a commit, which goes on when the caller leaves: those who come after wait in memory for their turn at the study, and not
+// each on a connection for what this one has locked.
+func confirming(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), confirmTime)
+}
 
 // errUnconfirmed is a commit of which nobody knows whether it will last.
 var errUnconfirmed = fmt.Errorf("no standby has confirmed what was stored: %w", study.ErrUnavailable)

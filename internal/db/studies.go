@@ -92,7 +92,7 @@ func (s *Studies) appendIfUnmoved(ctx context.Context, id string, retry *study.R
 		return false, err
 	}
 	err = s.db.write(ctx, func(conn *pgxpool.Conn) (err error) {
-		confirmed, cancel := context.WithTimeout(ctx, confirmTime)
+		confirmed, cancel := confirming(ctx)
 		defer cancel()
 		stored, err = s.execute(confirmed, conn, appending(updateRow, id, known.Hash, retry, add, s.db.now()))
 		return err

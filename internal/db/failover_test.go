@@ -85,12 +85,35 @@ func acknowledges(err error) bool {
 	return err == nil || errors.As(err, &first)
 }
 
-// shows reads the study in all the ways there are and says which of them show the result.
-func (k *kept) shows() (found []string, refused []error) {
+// shows reads the study in all the ways there are, each for so long, and says which of them show the result.
+func (k *kept) shows(patience time.Duration) (found []string, refused []error) {
 	k.t.Helper()
-	ctx, giveUp := context.WithTimeout(k.t.Context(), impatience)
-	defer giveUp()
-	note := func(how string, version int64, err error) {
+	fresh := study.NewService(k.d.Studies, study.Options{}) // with nothing cached
+	defer fresh.Stop()
+	for how, read := range map[string]func(ctx context.Context) (version int64, err error){
+		"the study": func(ctx context.Context) (int64, error) {
+			snap, err := fresh.Snapshot(ctx, k.id, 0)
+			if err != nil {
+				return 0, err
+			}
+			return snap.Version, nil
+		},
+		"the ledger": func(ctx context.Context) (int64, error) {
+			events, err := fresh.Events(ctx, k.id, 0, 0)
+			return int64(len(events)), err
+		},
+		"the list": func(ctx context.Context) (int64, error) {
+			list, _, err := fresh.Summaries(ctx, study.Listing{})
+			if err != nil {
+				return 0, err
+			}
+			return list[0].Version, nil
+		},
+		"the version": func(ctx context.Context) (int64, error) { return k.d.Studies.Version(ctx, k.id) },
+	} {
+		ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
+		version, err := read(ctx)
+		giveUp()
 		switch {
 		case err != nil:
 			refused = append(refused, err)
@@ -98,27 +121,7 @@ func (k *kept) shows() (found []string, refused []error) {
 			found = append(found, how)
 		}
 	}
-	fresh := study.NewService(k.d.Studies, study.Options{}) // with nothing cached
-	defer fresh.Stop()
-	snap, err := fresh.Snapshot(ctx, k.id, 0)
-	note("the study", versionIn(snap), err)
-	events, err := fresh.Events(ctx, k.id, k.before, 0)
-	note("the ledger", k.before+int64(len(events)), err)
-	list, _, err := fresh.Summaries(ctx, study.Listing{})
-	for _, one := range list {
-		note("the list", one.Version, err)
-	}
-	note("the list", 0, err)
-	version, err := k.d.Studies.Version(ctx, k.id)
-	note("the version", version, err)
 	return found, refused
-}
-
-func versionIn(snap *ledger.Snapshot) int64 {
-	if snap == nil {
-		return 0
-	}
-	return snap.Version
 }
 
 // tellUntilAcknowledged repeats what got no answer, as scripts do.
@@ -195,11 +198,11 @@ func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
 		t.Errorf("without a standby a client that waits is told %v after %v", err, time.Since(begin))
 	}
 	for _, server := range []*kept{k, other} {
-		if found, _ := server.shows(); len(found) > 0 {
+		if found, _ := server.shows(impatience); len(found) > 0 {
 			t.Errorf("without a standby the result is shown by %q", found)
 		}
 	}
-	if found, refused := k.shows(); len(found)+len(refused) > 0 {
+	if found, refused := k.shows(soon); len(found)+len(refused) > 0 {
 		t.Errorf("without a standby what was there before shows %q and is refused with %v", found, refused)
 	}
 	fail(pair)
@@ -239,7 +242,7 @@ func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 					t.Errorf("the client that %s is told %v", what, again)
 				}
 			}
-			if found, _ := k.shows(); len(found) > 0 {
+			if found, _ := k.shows(impatience); len(found) > 0 {
 				t.Errorf("the result is shown by %q", found)
 			}
 			pair.Standby.Start()
@@ -305,7 +308,7 @@ func TestAnOwnerOfTheDatabaseSuffices(t *testing.T) {
 	pair.Primary.Execute(`CREATE DATABASE owned OWNER owner`)
 	k := keep(t, strings.Replace(dbtest.URLOf(pair.Primary, pair.Standby), "headroom@/postgres", "owner@/owned", 1))
 	k.tellUntilAcknowledged()
-	if found, refused := k.shows(); len(found) != 4 || len(refused) > 0 {
+	if found, refused := k.shows(soon); len(found) != 4 || len(refused) > 0 {
 		t.Errorf("the result is shown by %q and refused with %v", found, refused)
 	}
 	if err := k.tell(patience); !acknowledges(err) {

@@ -51,7 +51,7 @@ func (a *Accounts) CreateInvite(ctx context.Context, by account.Identity, want a
 
 func (a *Accounts) addLink(ctx context.Context, l account.Link) (account.Link, string, error) {
 	secret := account.NewSecret()
-	_, err := a.db.in(ctx).Exec(ctx, `
+	err := a.db.exec(ctx, `
 		INSERT INTO links (id, hash, kind, person_id, name, role, by, created_at, expires_at)
 		VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $8, $9)`,
 		l.ID, account.Hash(secret), l.Kind, l.PersonID, l.Name, l.Role, l.By, l.CreatedAt, l.ExpiresAt)

@@ -18,7 +18,7 @@ func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want ac
 		ID: account.NewID(), StudyID: want.StudyID, Name: want.Name, By: by.By(), CreatedAt: now, ExpiresAt: want.ExpiresAt.UTC(),
 	}
 	secret := account.NewSecret()
-	_, err := a.db.in(ctx).Exec(ctx, `
+	err := a.db.exec(ctx, `
 		INSERT INTO shares (id, hash, study_id, name, by, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		share.ID, account.Hash(secret), share.StudyID, share.Name, share.By, share.CreatedAt, share.ExpiresAt)
 	if constraintOf(err) == "shares_study_id_fkey" {

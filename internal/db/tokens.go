@@ -26,7 +26,7 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 		ID: account.NewID(), Name: want.Name, Role: want.Role, StudyID: want.StudyID, By: by.By(), CreatedAt: now, ExpiresAt: utc(want.ExpiresAt),
 	}
 	secret := account.NewSecret()
-	_, err := a.db.in(ctx).Exec(ctx, `
+	err := a.db.exec(ctx, `
 		INSERT INTO tokens (id, hash, name, role, study_id, by, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, nullif($5, ''), $6, $7, $8)`,
 		token.ID, account.Hash(secret), token.Name, token.Role, token.StudyID, token.By, token.CreatedAt, token.ExpiresAt)

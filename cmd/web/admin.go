@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/db"
+	"headroom/internal/files"
 )
 
 // adminTokenFile keeps the first admin's API token in the data folder.
@@ -57,7 +58,7 @@ func keptAdminToken(c config) (secret, path string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		secret = account.NewSecret()
 		slog.Info("made an admin token", "file", path)
-		return secret, path, createWhole(path, func(draft io.Writer) error {
+		return secret, path, files.CreateWhole(path, func(draft io.Writer) error {
 			_, err := io.WriteString(draft, secret+"\n")
 			return err
 		})
@@ -69,22 +70,6 @@ func keptAdminToken(c config) (secret, path string, err error) {
 		return "", path, fmt.Errorf("%s is empty: remove it, and a new one is made", path)
 	}
 	return secret, path, nil
-}
-
-// createWhole makes a file that only this user can read, whole or not at all.
-func createWhole(path string, write func(draft io.Writer) error) error {
-	draft, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(draft.Name()) // once it is renamed there is nothing to remove
-	if err := write(draft); err != nil {
-		return errors.Join(err, draft.Close())
-	}
-	if err := errors.Join(draft.Sync(), draft.Close()); err != nil {
-		return err
-	}
-	return os.Rename(draft.Name(), path)
 }
 
 // printLink prints a sign-in link for the first admin.

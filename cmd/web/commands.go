@@ -12,6 +12,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/db"
+	"headroom/internal/files"
 	"headroom/internal/study"
 )
 
@@ -85,7 +86,7 @@ func backup(ctx context.Context, c config, args []string) error {
 		return fmt.Errorf("%s is there already: name a new file", path)
 	}
 	return withStore(ctx, c, func(store *db.DB) error {
-		if err := createWhole(path, func(draft io.Writer) error { return store.Backup(ctx, draft) }); err != nil {
+		if err := files.CreateWhole(path, func(draft io.Writer) error { return store.Backup(ctx, draft) }); err != nil {
 			return err
 		}
 		return say("Wrote " + path)

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"headroom/internal/db"
@@ -49,7 +49,7 @@ func withPrivateDatabase(ctx context.Context, folder string, do func(url string)
 // withStore is withDatabase, migrated and open.
 func withStore(ctx context.Context, c config, do func(store *db.DB) error) error {
 	return withDatabase(ctx, c, func(url string) error {
-		store, err := openStore(ctx, url)
+		store, err := openStore(ctx, c, url)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func awaitStore(ctx context.Context, c config, url string) (*db.DB, error) {
 	patience := time.NewTimer(c.databaseWait)
 	defer patience.Stop()
 	for first := true; ; first = false {
-		store, err := openStore(ctx, url)
+		store, err := openStore(ctx, c, url)
 		if err == nil || !errors.Is(err, study.ErrUnavailable) || c.databaseWait <= 0 {
 			return store, err
 		}
@@ -85,9 +85,13 @@ func awaitStore(ctx context.Context, c config, url string) (*db.DB, error) {
 	}
 }
 
-func openStore(ctx context.Context, url string) (*db.DB, error) {
-	if err := db.Migrate(ctx, url); err != nil {
-		return nil, fmt.Errorf("the database cannot be used: %w", err)
+// seenFile keeps in the data folder what was seen of the database.
+const seenFile = "database-seen.json"
+
+func openStore(ctx context.Context, c config, url string) (*db.DB, error) {
+	folder, err := c.folder()
+	if err != nil {
+		return nil, err
 	}
-	return db.Open(ctx, url)
+	return db.Up(ctx, url, filepath.Join(folder, seenFile))
 }

@@ -85,7 +85,9 @@ type running struct {
 // serving starts a server and waits until it answers.
 func serving(t *testing.T, folder string, settings ...string) *running {
 	t.Helper()
-	r := &running{t: t, cmd: program(t, folder, settings, "-print-link")}
+	short := program(t, folder, settings, "-print-link")
+	r := &running{t: t, cmd: exec.CommandContext(t.Context(), short.Path, short.Args[1:]...)} // as long as the test lasts
+	r.cmd.Env = short.Env
 	said, err := r.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +132,7 @@ func (r *running) get(folder, path string) (int, string) {
 	return r.send(http.MethodGet, path, strings.TrimSpace(string(token)), "")
 }
 
-func (r *running) send(method, path, token, body string) (int, string) {
+func (r *running) send(method, path, token, body string, headers ...string) (int, string) {
 	r.t.Helper()
 	request, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, strings.NewReader(body))
 	if err != nil {
@@ -138,6 +140,9 @@ func (r *running) send(method, path, token, body string) (int, string) {
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		r.t.Fatal(err)

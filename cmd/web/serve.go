@@ -46,6 +46,9 @@ func serve(ctx context.Context, c config, args []string) error {
 			return err
 		}
 		defer store.Close()
+		if err := store.Keep(); err != nil {
+			return err
+		}
 		first, err := ensureAdmin(ctx, c, store)
 		if err != nil {
 			return err

@@ -44,10 +44,10 @@ func lostConnection(err error) bool {
 }
 
 // goingDown knows the SQLSTATE classes of a server that starts, stops, is full or is a standby: 08 connection exception, 53
-// insufficient resources, 57 operator intervention, which includes a statement that took too long; 25P03, a transaction ended because nothing
+// insufficient resources, 55P03 what another has locked, 57 operator intervention, which includes a statement that took too long; 25P03, a transaction ended because nothing
 // happened in it; and 25006, a write sent to a standby. PostgreSQL manual, appendix A.
 func goingDown(code string) bool {
-	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57") || code == "25P03" || code == "25006"
+	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57") || code == "55P03" || code == "25P03" || code == "25006"
 }
 
 // constraintOf returns the name of the constraint that err says was broken, else "".

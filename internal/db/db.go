@@ -15,6 +15,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/study"
+	"headroom/migrations"
 )
 
 var (
@@ -30,11 +31,14 @@ type DB struct {
 
 	pool     *pgxpool.Pool
 	pulse    *pulse
+	seen     *seen
+	vouching chan struct{} // has room for whoever has the database confirm what was read
 	listener *listener
 	notifier *notifier
 	now      func() time.Time
 
 	background sync.WaitGroup
+	running    context.Context // ends with Close
 	stop       context.CancelFunc
 }
 
@@ -53,22 +57,65 @@ func share(connections int32) (general, choosing int32) {
 
 // What bounds every wait for the database. A database that does not answer at all is noticed much sooner, by its pulse.
 const (
-	// connectTimeout bounds a connection attempt, unless the URL says otherwise (connect_timeout).
-	connectTimeout = 5 * time.Second
+	// connectTimeout bounds a connection attempt at each server that the URL names, unless the URL says otherwise (connect_timeout).
+	connectTimeout = patience
+	// lockWait bounds how long a statement waits for what another has locked, unless the URL says otherwise (lock_timeout).
+	lockWait = 5 * time.Second
 	// statementTime bounds a statement, unless the URL says otherwise (statement_timeout).
 	statementTime = 30 * time.Second
 	// idleTime bounds how long a transaction may wait for its program: one that has been frozen lets go of what it had locked.
 	idleTime = 10 * time.Second
 )
 
-// Open connects to the database at url, which must have been migrated, and starts the background work.
+// Open connects to the database at url, which must have been migrated, and starts the background work. It remembers what it has seen of the database
+// until it is closed.
 func Open(ctx context.Context, url string) (*DB, error) {
+	s, err := remember("")
+	if err != nil {
+		return nil, err
+	}
+	return s.open(ctx, url)
+}
+
+// Up migrates and opens the database at url. A server that goes back behind what stands in file of it, see Keep, is refused.
+func Up(ctx context.Context, url, file string) (*DB, error) {
+	s, err := remember(file)
+	if err != nil {
+		return nil, err
+	}
+	latest, err := migrations.Latest()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.migrateTo(ctx, url, latest); err != nil {
+		return nil, fmt.Errorf("the database cannot be used: %w", err)
+	}
+	return s.open(ctx, url)
+}
+
+// Keep keeps what is seen of the database in Up's file, so that programs started later refuse what goes back behind it.
+func (d *DB) Keep() error {
+	if err := d.seen.save(); err != nil {
+		return fmt.Errorf("what is seen of the database cannot be kept, HEADROOM_DATA_DIR must be a folder that can be written to: %w", err)
+	}
+	d.background.Go(func() { d.seen.keep(d.running) })
+	return nil
+}
+
+func (s *seen) open(ctx context.Context, url string) (*DB, error) {
 	config, err := poolConfig(url)
 	if err != nil {
 		return nil, err
 	}
+	s.survey(ctx, config.ConnConfig)
 	pulse := newPulse()
+	s.risen = pulse.lost
 	config.ConnConfig.Tracer, config.PingTimeout = pulse, patience
+	config.ConnConfig.ValidateConnect, config.ConnConfig.OnNotice, config.BeforeConnect = s.admit, hearNotice, s.prepare
+	config.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) { return s.stands(conn), nil }
+	config.ShouldPing = func(_ context.Context, idle pgxpool.ShouldPingParams) bool {
+		return idle.IdleDuration > time.Second && s.stands(idle.Conn) // of another server it is not used anyway
+	}
 	choosing := config.Copy()
 	config.MaxConns, choosing.MaxConns = share(config.MaxConns)
 	config.MinConns, choosing.MinConns = min(config.MinConns, config.MaxConns), 0
@@ -86,7 +133,9 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	d := &DB{
 		pool:     pool,
 		pulse:    pulse,
-		listener: newListener(config.ConnConfig, pulse),
+		seen:     s,
+		vouching: make(chan struct{}, 1),
+		listener: newListener(config.ConnConfig, pulse, s),
 		notifier: newNotifier(pool),
 		now:      func() time.Time { return time.Now().UTC() },
 	}
@@ -117,7 +166,7 @@ func poolConfig(url string) (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("HEADROOM_DATABASE_URL: pool_max_conns must be at least %d, not %d", minConnections, config.MaxConns)
 	}
 	prepareConfig(&config.ConnConfig.Config)
-	for setting, limit := range map[string]time.Duration{"statement_timeout": statementTime, "idle_in_transaction_session_timeout": idleTime} {
+	for setting, limit := range map[string]time.Duration{"statement_timeout": statementTime, "lock_timeout": lockWait, "idle_in_transaction_session_timeout": idleTime} {
 		if _, given := config.ConnConfig.RuntimeParams[setting]; !given {
 			config.ConnConfig.RuntimeParams[setting] = milliseconds(limit)
 		}
@@ -138,10 +187,9 @@ func prepareConfig(config *pgconn.Config) {
 
 // start runs the background work until Close.
 func (d *DB) start() {
-	ctx, stop := context.WithCancel(context.Background())
-	d.stop = stop
-	for _, work := range []func(context.Context){d.listener.run, d.notifier.run, d.cleanUp} {
-		d.background.Go(func() { work(ctx) })
+	d.running, d.stop = context.WithCancel(context.Background())
+	for _, work := range []func(context.Context){d.listener.run, d.listener.watch, d.notifier.run, d.cleanUp} {
+		d.background.Go(func() { work(d.running) })
 	}
 }
 
@@ -162,7 +210,29 @@ func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 	if outer, ok := ctx.Value(transactionKey{}).(pgx.Tx); ok {
 		return away(ctx, do(outer))
 	}
-	return away(ctx, pgx.BeginFunc(ctx, d.pool, do))
+	timeline := d.seen.timeline()
+	err := d.write(ctx, func(conn *pgxpool.Conn) error {
+		tx, err := conn.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback(ctx) }() // of what was not committed
+		if err := do(tx); err != nil {
+			return err
+		}
+		confirmed, cancel := confirming(ctx)
+		defer cancel()
+		return tx.Commit(confirmed)
+	})
+	return d.confirmAnswer(ctx, timeline, away(ctx, err))
+}
+
+// exec runs one statement that stores something, as transact does.
+func (d *DB) exec(ctx context.Context, statement string, args ...any) error {
+	return d.transact(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	})
 }
 
 // transactionKey finds the transaction that Once put in a context.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
 
@@ -17,6 +18,7 @@ func (s *Studies) Events(ctx context.Context, id string, after int64, limit int)
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT true FROM studies WHERE id = $1`, id).QueryRow(func(row pgx.Row) error { return row.Scan(&exists) })
 	queueEvents(batch, id, after, limit, &found)
+	vouch := s.db.voucher(ctx)
 	results := s.db.in(ctx).SendBatch(ctx, batch)
 	if err := results.Close(); err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return nil, away(ctx, err)
@@ -24,7 +26,11 @@ func (s *Studies) Events(ctx context.Context, id string, after int64, limit int)
 	if !exists {
 		return nil, noStudy(id)
 	}
-	return found, nil
+	if len(found) == 0 {
+		return nil, nil
+	}
+	last := found[len(found)-1]
+	return found, vouch(map[string]study.Known{id: {Version: last.Seq, Hash: last.Hash}})
 }
 
 // queueEvents reads the events with after < seq into found, at most limit (0 = all), in order.

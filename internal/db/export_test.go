@@ -21,6 +21,9 @@ func (d *DB) Connections() (general, choosing int32) {
 // ChoosingLease is after how long of silence a server loses a study that it chooses for.
 const ChoosingLease = choosingLease
 
+// ConfirmTime is how long a client waits for a commit.
+const ConfirmTime = confirmTime
+
 // SetClock sets the time that expiries are measured against.
 func (d *DB) SetClock(now func() time.Time) { d.now = now }
 

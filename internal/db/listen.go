@@ -25,7 +25,7 @@ const (
 // A lost connection is tried again after firstBackoff, then ever later up to lastBackoff.
 const (
 	firstBackoff = 100 * time.Millisecond
-	lastBackoff  = 10 * time.Second
+	lastBackoff  = 2 * time.Second
 )
 
 // Every heartbeat the listener asks for the versions of the studies that somebody watches: a writer may die between its commit and its
@@ -39,6 +39,7 @@ const (
 type listener struct {
 	config *pgx.ConnConfig
 	pulse  *pulse
+	seen   *seen
 
 	mutex    sync.Mutex
 	studies  map[string]*watched
@@ -51,10 +52,10 @@ type watched struct {
 	subscribers map[chan int64]struct{}
 }
 
-func newListener(config *pgx.ConnConfig, pulse *pulse) *listener {
+func newListener(config *pgx.ConnConfig, pulse *pulse, seen *seen) *listener {
 	config = config.Copy()
 	config.Tracer = nil // it feels the pulse itself
-	return &listener{config: config, pulse: pulse, studies: map[string]*watched{}, accounts: map[chan struct{}]struct{}{}}
+	return &listener{config: config, pulse: pulse, seen: seen, studies: map[string]*watched{}, accounts: map[chan struct{}]struct{}{}}
 }
 
 // Subscribe returns a channel that receives the study's newest seq after each change, or 0 after the listener
@@ -120,7 +121,7 @@ func (l *listener) listen(ctx context.Context) (connected bool, err error) {
 	}
 	defer hangUp(conn)
 	l.pokeAll() // for what was missed while nobody listened
-	for {
+	for l.seen.stands(conn) {
 		if err := l.compare(ctx, conn); err != nil {
 			return true, err
 		}
@@ -128,12 +129,25 @@ func (l *listener) listen(ctx context.Context) (connected bool, err error) {
 			return true, err
 		}
 	}
+	return true, errors.New("another server is the primary now")
 }
 
-// connect opens the connection that listens.
+// watch looks now and then which of several servers is the primary.
+func (l *listener) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		rest(ctx, surveyEvery)
+		l.seen.survey(ctx, l.config)
+	}
+}
+
+// connect opens the connection that listens. Each server that is tried, and the survey of them before, takes its own time.
 func (l *listener) connect(ctx context.Context) (conn *pgx.Conn, err error) {
-	err = l.feel(ctx, func(ctx context.Context) error {
-		if conn, err = pgx.ConnectConfig(ctx, l.config); err != nil {
+	attempts := time.Duration(1 + len(hosts(&l.config.Config)))
+	err = l.feel(ctx, attempts*l.config.ConnectTimeout+patience, func(ctx context.Context) error {
+		l.seen.survey(ctx, l.config)
+		config := l.config.Copy()
+		l.seen.first(&config.Config)
+		if conn, err = pgx.ConnectConfig(ctx, config); err != nil {
 			return err
 		}
 		_, err := conn.Exec(ctx, "LISTEN "+studyChannel+"; LISTEN "+accountChannel)
@@ -152,16 +166,17 @@ func hangUp(conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// feel asks the database something, and knows from how long it takes whether there is a pulse.
-func (l *listener) feel(ctx context.Context, ask func(ctx context.Context) error) error {
-	within, cancel := context.WithTimeout(ctx, patience)
+// feel asks the database something, and knows from how long it takes whether there is a pulse. It gives up after most.
+func (l *listener) feel(ctx context.Context, most time.Duration, ask func(ctx context.Context) error) error {
+	silent := time.AfterFunc(patience, l.pulse.lost)
+	within, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	err := ask(within)
+	inTime := silent.Stop()
 	switch {
 	case err == nil:
 		l.pulse.found()
-	case ctx.Err() == nil && within.Err() != nil:
-		l.pulse.lost()
+	case ctx.Err() == nil && !inTime:
 		return fmt.Errorf("%w: %w", errSilent, err)
 	}
 	return err
@@ -190,7 +205,7 @@ func (l *listener) hearUntil(ctx context.Context, conn *pgx.Conn, then time.Time
 // answer are handed on before: no version is told before a change of accounts that was made before it.
 func (l *listener) compare(ctx context.Context, conn *pgx.Conn) error {
 	versions := map[string]int64{}
-	err := l.feel(ctx, func(ctx context.Context) error {
+	err := l.feel(ctx, patience, func(ctx context.Context) error {
 		rows, err := conn.Query(ctx, `SELECT id, version FROM studies WHERE id = ANY ($1)`, l.watchedStudies())
 		if err != nil {
 			return err

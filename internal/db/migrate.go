@@ -28,6 +28,14 @@ func Migrate(ctx context.Context, url string) error {
 
 // MigrateTo brings the database to schema version target, up or down; 0 is an empty database. What a step down drops is said in its file.
 func MigrateTo(ctx context.Context, url string, target uint) error {
+	s, err := remember("")
+	if err != nil {
+		return err
+	}
+	return s.migrateTo(ctx, url, target)
+}
+
+func (s *seen) migrateTo(ctx context.Context, url string, target uint) error {
 	latest, err := migrations.Latest()
 	if err != nil {
 		return err
@@ -35,11 +43,10 @@ func MigrateTo(ctx context.Context, url string, target uint) error {
 	if target > latest {
 		return fmt.Errorf("there is no schema %d: the last one is %d", target, latest)
 	}
-	config, err := pgx.ParseConfig(url)
+	config, err := s.connConfig(ctx, url)
 	if err != nil {
-		return fmt.Errorf("HEADROOM_DATABASE_URL: %w", err)
+		return err
 	}
-	prepareConfig(&config.Config)
 	pool := stdlib.OpenDB(*config)
 	defer pool.Close()
 	if err := pool.PingContext(ctx); err != nil {

@@ -67,11 +67,14 @@ func restoreRows(ctx context.Context, url string, in *backupReader) error {
 }
 
 func connect(ctx context.Context, url string) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(url)
+	s, err := remember("")
 	if err != nil {
-		return nil, fmt.Errorf("HEADROOM_DATABASE_URL: %w", err)
+		return nil, err
 	}
-	prepareConfig(&config.Config)
+	config, err := s.connConfig(ctx, url)
+	if err != nil {
+		return nil, err
+	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	return conn, away(ctx, err)
 }

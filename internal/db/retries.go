@@ -73,10 +73,11 @@ func (d *DB) Answered(ctx context.Context, retry *study.Retry) error {
 	var answered error
 	batch := &pgx.Batch{}
 	queueLookup(batch, retry, &answered)
+	timeline := d.seen.timeline()
 	if err := d.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return away(ctx, err)
 	}
-	return answered
+	return d.confirmAnswer(ctx, timeline, answered)
 }
 
 // Once runs do at most once for a retry key, for writes that are not a study's (those pass Retry in study.Command): do's

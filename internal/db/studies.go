@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -30,7 +31,7 @@ const partTime = time.Minute
 // Create writes a new study whose events come in parts.
 func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, parts iter.Seq2[study.Append, error]) error {
 	var refused error // a part's own error, which is nobody's lost connection
-	end := nothing
+	last := nothing
 	err := s.db.transact(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, milliseconds(partTime)); err != nil {
 			return err
@@ -40,17 +41,17 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 				refused = err
 				return err
 			}
-			if err := checkAppend(end, part); err != nil {
+			if err := checkAppend(last, part); err != nil {
 				return err
 			}
-			row, argument := updateRow, any(end.Hash)
-			if end == nothing {
+			row, argument := updateRow, any(last.Hash)
+			if last == nothing {
 				row, argument = insertRow, part.After.CreatedAt
 			}
 			if _, err := s.execute(ctx, tx, appending(row, id, argument, cmd.Retry, part, s.db.now())); err != nil {
 				return err
 			}
-			end = study.Known{Version: part.After.Version, Hash: part.After.Hash}
+			last = end(part)
 		}
 		return nil
 	})
@@ -66,7 +67,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 		}
 	}
 	if err == nil {
-		s.db.notifier.changed(id, end.Version)
+		s.announce(id, last)
 	}
 	return err
 }
@@ -90,12 +91,17 @@ func (s *Studies) appendIfUnmoved(ctx context.Context, id string, retry *study.R
 	if err := checkAppend(known, add); err != nil {
 		return false, err
 	}
-	stored, err = s.execute(ctx, s.db.in(ctx), appending(updateRow, id, known.Hash, retry, add, s.db.now()))
+	err = s.db.write(ctx, func(conn *pgxpool.Conn) (err error) {
+		confirmed, cancel := confirming(ctx)
+		defer cancel()
+		stored, err = s.execute(confirmed, conn, appending(updateRow, id, known.Hash, retry, add, s.db.now()))
+		return err
+	})
 	if constraintOf(err) == "retries_pkey" {
 		return false, nil
 	}
-	if stored {
-		s.announce(id, add)
+	if stored && err == nil {
+		s.announce(id, end(add))
 	}
 	return stored, away(ctx, err)
 }
@@ -104,8 +110,11 @@ func (s *Studies) appendIfUnmoved(ctx context.Context, id string, retry *study.R
 func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command, known study.Known, decide func(news []ledger.Event) (study.Append, error)) error {
 	var refused error // decide's own error, which is nobody's lost connection
 	var add study.Append
-	err := s.db.transact(ctx, func(tx pgx.Tx) error {
-		last, news, err := lockStudy(ctx, tx, id, cmd.Retry, known.Version)
+	var last study.Known
+	vouch := s.db.voucher(ctx)
+	err := s.db.transact(ctx, func(tx pgx.Tx) (err error) {
+		var news []ledger.Event
+		last, news, err = lockStudy(ctx, tx, id, cmd.Retry, known.Version)
 		if err != nil {
 			return err
 		}
@@ -122,12 +131,22 @@ func (s *Studies) writeLocked(ctx context.Context, id string, cmd study.Command,
 		return err
 	})
 	if refused != nil {
-		return refused
+		err = refused
 	}
 	if err == nil {
-		s.announce(id, add)
+		s.announce(id, end(add))
+		return nil
+	}
+	// A refusal, too, tells what was read.
+	if unconfirmed := vouch(map[string]study.Known{id: last}); unconfirmed != nil {
+		return unconfirmed
 	}
 	return err
+}
+
+// end is the end of a ledger after an append.
+func end(added study.Append) study.Known {
+	return study.Known{Version: added.After.Version, Hash: added.After.Hash}
 }
 
 // execute runs an appending statement and tells whether it wrote the study's row.
@@ -137,11 +156,10 @@ func (s *Studies) execute(ctx context.Context, q querier, do statement) (stored 
 	return rows == 1, err
 }
 
-// announce tells listeners of what is stored.
-func (s *Studies) announce(id string, added study.Append) {
-	if len(added.Events) > 0 {
-		s.db.notifier.changed(id, added.After.Version)
-	}
+// announce tells listeners up to where a ledger is stored.
+func (s *Studies) announce(id string, end study.Known) {
+	s.db.seen.note(map[string]study.Known{id: end})
+	s.db.notifier.changed(id, end.Version)
 }
 
 // lockStudy locks the study's row until the transaction ends and returns the end of its ledger with the events after known. One round
@@ -175,10 +193,14 @@ func noStudy(id string) error {
 
 // Version returns the seq of the last event.
 func (s *Studies) Version(ctx context.Context, id string) (int64, error) {
-	var version int64
-	err := s.db.in(ctx).QueryRow(ctx, `SELECT version FROM studies WHERE id = $1`, id).Scan(&version)
-	if errors.Is(err, pgx.ErrNoRows) {
+	var end study.Known
+	vouch := s.db.voucher(ctx)
+	err := s.db.in(ctx).QueryRow(ctx, `SELECT version, hash FROM studies WHERE id = $1`, id).Scan(&end.Version, &end.Hash)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		return 0, noStudy(id)
+	case err != nil:
+		return 0, away(ctx, err)
 	}
-	return version, away(ctx, err)
+	return end.Version, vouch(map[string]study.Known{id: end})
 }

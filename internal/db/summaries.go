@@ -18,21 +18,30 @@ func (s *Studies) Summaries(ctx context.Context, wanted study.Listing) ([]ledger
 	if wanted.After != nil {
 		before, id = pgtype.Timestamptz{Time: wanted.After.UpdatedAt, Valid: true}, wanted.After.ID
 	}
-	return list(ctx, s.db.in(ctx), scanSummary, listStudies, before, id, wanted.Only, wanted.States, wanted.Limit)
+	ends := map[string]study.Known{}
+	vouch := s.db.voucher(ctx)
+	found, err := list(ctx, s.db.in(ctx), func(row pgx.CollectableRow) (ledger.Summary, error) {
+		one, hash, err := scanSummary(row)
+		ends[one.ID] = study.Known{Version: one.Version, Hash: hash}
+		return one, err
+	}, listStudies, before, id, wanted.Only, wanted.States, wanted.Limit)
+	if err == nil {
+		err = vouch(ends)
+	}
+	return found, err
 }
 
 const listStudies = `
-	SELECT id, name, state, algorithm, version, created_at, updated_at, coalesce(trials, 0), waiting, oldest_waiting, feasible, known, best, limits, simulated_lab
+	SELECT id, name, state, algorithm, version, created_at, updated_at, coalesce(trials, 0), waiting, oldest_waiting, feasible, known, best, limits, simulated_lab, hash
 	FROM studies
 	WHERE (updated_at, id) < ($1, $2) AND ($3::text[] IS NULL OR id = ANY ($3)) AND ($4::text[] IS NULL OR state = ANY ($4))
 	ORDER BY updated_at DESC, id DESC LIMIT nullif($5::bigint, 0)`
 
-func scanSummary(row pgx.CollectableRow) (ledger.Summary, error) {
-	var one ledger.Summary
-	err := row.Scan(&one.ID, &one.Name, &one.State, &one.Algorithm, &one.Version, &one.CreatedAt, &one.UpdatedAt,
-		&one.Trials, &one.Waiting, &one.OldestWaiting, &one.Feasible, &one.Known, &one.Best, &one.Limits, &one.SimulatedLab)
+func scanSummary(row pgx.CollectableRow) (one ledger.Summary, hash string, err error) {
+	err = row.Scan(&one.ID, &one.Name, &one.State, &one.Algorithm, &one.Version, &one.CreatedAt, &one.UpdatedAt,
+		&one.Trials, &one.Waiting, &one.OldestWaiting, &one.Feasible, &one.Known, &one.Best, &one.Limits, &one.SimulatedLab, &hash)
 	one.CreatedAt, one.UpdatedAt, one.OldestWaiting = one.CreatedAt.UTC(), one.UpdatedAt.UTC(), utc(one.OldestWaiting)
-	return one, err
+	return one, hash, err
 }
 
 func utc(at *time.Time) *time.Time {

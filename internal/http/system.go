@@ -1,9 +1,11 @@
 package http
 
 import (
+	"errors"
 	"net/http"
 
 	"headroom/internal/http/problem"
+	"headroom/internal/study"
 )
 
 // healthy says that the process is up.
@@ -13,7 +15,12 @@ func (s *Server) healthy(w http.ResponseWriter, r *http.Request) error {
 
 // ready says whether the database can be reached and has this program's schema.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
-	if err := s.db.Ready(r.Context()); err != nil {
+	err := s.db.Ready(r.Context())
+	var behind *study.Behind
+	if errors.As(err, &behind) {
+		return behind
+	}
+	if err != nil {
 		return problem.Unavailable("The database cannot be reached, or has not been migrated.")
 	}
 	return writeText(w, "ready\n")

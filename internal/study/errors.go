@@ -18,6 +18,12 @@ var (
 	ErrUnavailable = errors.New("the database is away")
 )
 
+// Behind is a database server that was refused as it goes back behind what was seen of the database. 503
+type Behind struct{ Sentence string }
+
+func (b *Behind) Error() string { return b.Sentence }
+func (b *Behind) Unwrap() error { return ErrUnavailable }
+
 // refusal is one of the errors above with the sentence that people read.
 type refusal struct {
 	sentence string

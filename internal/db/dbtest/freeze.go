@@ -17,24 +17,32 @@ import (
 func (c *Cluster) Freeze(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() { c.Thaw(t) })
-	postmaster := c.postmaster(t)
-	c.signal(t, postmaster, syscall.SIGSTOP) // first, so that no more are born
-	for _, child := range children(t, postmaster) {
-		c.signal(t, child, syscall.SIGSTOP)
-	}
+	freeze(t, c.postmaster(t))
 }
 
 // Thaw lets them go on.
 func (c *Cluster) Thaw(t testing.TB) {
 	t.Helper()
-	postmaster := c.postmaster(t)
-	for _, child := range children(t, postmaster) {
-		c.signal(t, child, syscall.SIGCONT)
-	}
-	c.signal(t, postmaster, syscall.SIGCONT)
+	thaw(t, c.postmaster(t))
 }
 
-func (c *Cluster) signal(t testing.TB, process int, signal syscall.Signal) {
+func freeze(t testing.TB, postmaster int) {
+	t.Helper()
+	send(t, postmaster, syscall.SIGSTOP) // first, so that no more are born
+	for _, child := range children(t, postmaster) {
+		send(t, child, syscall.SIGSTOP)
+	}
+}
+
+func thaw(t testing.TB, postmaster int) {
+	t.Helper()
+	for _, child := range children(t, postmaster) {
+		send(t, child, syscall.SIGCONT)
+	}
+	send(t, postmaster, syscall.SIGCONT)
+}
+
+func send(t testing.TB, process int, signal syscall.Signal) {
 	t.Helper()
 	if err := syscall.Kill(process, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 		t.Fatalf("%v to process %d: %v", signal, process, err)

@@ -185,6 +185,18 @@ func (c *cluster) mayEnter() error {
 	return cmd.Run()
 }
 
+// Program prepares one of PostgreSQL's programs as the user of the private server in dir, which is made when it is missing, for who runs servers of
+// their own there, as tests do. It dies with this program.
+func Program(ctx context.Context, dir, name string, args ...string) (*exec.Cmd, error) {
+	c, err := openCluster(dir)
+	if err != nil {
+		return nil, err
+	}
+	cmd := c.command(ctx, name, args...)
+	dieWithParent(cmd.SysProcAttr)
+	return cmd, nil
+}
+
 // command prepares one of PostgreSQL's programs, as the server's user, apart from this program's terminal so that Ctrl-C
 // does not reach it.
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {

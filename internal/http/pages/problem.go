@@ -42,7 +42,7 @@ func problemHeading(status int) string {
 	case http.StatusConflict, http.StatusPreconditionFailed:
 		return "The study has gone on meanwhile"
 	case http.StatusServiceUnavailable:
-		return "The database is away for a moment"
+		return "The database cannot be used now"
 	case http.StatusTooManyRequests:
 		return "Too many tries"
 	case http.StatusInternalServerError:

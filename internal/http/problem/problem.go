@@ -105,6 +105,10 @@ func Of(err error) *Problem {
 			return New(known.status, err.Error())
 		}
 	}
+	var behind *study.Behind
+	if errors.As(err, &behind) {
+		return Unavailable(behind.Sentence)
+	}
 	if errors.Is(err, study.ErrUnavailable) {
 		return Unavailable("The database does not answer. Please try again; a request with an Idempotency-Key is never carried out twice.")
 	}

@@ -1,0 +1,191 @@
+package dbtest
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"headroom/internal/db/pglocal"
+)
+
+// Pair is two PostgreSQL servers, a primary and a standby that follows it, for a test alone, which may kill, freeze and promote them. Both
+// die with the test.
+type Pair struct {
+	Primary, Standby *Replica
+}
+
+// Replica is one of them. Nobody starts it again when it dies.
+type Replica struct {
+	t   testing.TB
+	dir string // PostgreSQL's own folder lies in it, and the socket
+	cmd *exec.Cmd
+}
+
+// NewPair starts two servers. With synchronous the primary's commits wait for the standby.
+func NewPair(t testing.TB, synchronous bool) *Pair {
+	t.Helper()
+	p := &Pair{Primary: newReplica(t), Standby: newReplica(t)}
+	p.Primary.run("initdb", "-D", p.Primary.data(), "--username=headroom", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+	p.Primary.Start()
+	p.Standby.Follow(p.Primary)
+	if synchronous {
+		p.Primary.RequireStandby()
+	}
+	return p
+}
+
+// RequireStandby has a primary's commits wait for its standby.
+func (r *Replica) RequireStandby() {
+	r.t.Helper()
+	r.Execute(`ALTER SYSTEM SET synchronous_standby_names = '*'`)
+	r.Execute(`SELECT pg_reload_conf()`)
+	r.Await(`SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')`)
+}
+
+// URLOf names the servers in order, as people write it who have several.
+func URLOf(servers ...*Replica) string {
+	hosts, ports := make([]string, len(servers)), make([]string, len(servers))
+	for i, r := range servers {
+		hosts[i], ports[i] = r.dir, "5432"
+	}
+	query := url.Values{"host": {strings.Join(hosts, ",")}, "port": {strings.Join(ports, ",")}, "sslmode": {"disable"}}
+	return "postgres://headroom@/postgres?" + query.Encode()
+}
+
+func newReplica(t testing.TB) *Replica {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "headroom-pair-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Replica{t: t, dir: dir}
+	t.Cleanup(func() {
+		r.Kill()
+		_ = os.RemoveAll(dir)
+	})
+	if as := r.program("postgres").SysProcAttr.Credential; as != nil {
+		if err := os.Chown(dir, int(as.Uid), int(as.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func (r *Replica) data() string { return filepath.Join(r.dir, "postgres") }
+
+func (r *Replica) program(name string, args ...string) *exec.Cmd {
+	r.t.Helper()
+	cmd, err := pglocal.Program(context.Background(), r.dir, name, args...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return cmd
+}
+
+func (r *Replica) run(name string, args ...string) {
+	r.t.Helper()
+	if said, err := r.program(name, args...).CombinedOutput(); err != nil {
+		r.t.Fatalf("%s: %v: %s", name, err, said)
+	}
+}
+
+// Follow makes the server, which does not run, a standby of another.
+func (r *Replica) Follow(primary *Replica) {
+	r.t.Helper()
+	if err := os.RemoveAll(r.data()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.run("pg_basebackup", "-D", r.data(), "-R", "-c", "fast", "--no-sync", "-d", URLOf(primary))
+	r.Start()
+}
+
+// Start starts the server, which does not run, and waits until it answers. What the machine itself loses in a crash may be lost.
+func (r *Replica) Start() {
+	r.t.Helper()
+	log, err := os.OpenFile(filepath.Join(r.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer log.Close()
+	r.cmd = r.program("postgres", "-D", r.data(), "-c", "listen_addresses=", "-c", "unix_socket_directories="+r.dir, "-c", "fsync=off", "-c", "max_connections=200")
+	r.cmd.Stdout, r.cmd.Stderr = log, log
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.Await(`SELECT true`)
+}
+
+// Kill ends every process of the server at once, as a machine's failure does.
+func (r *Replica) Kill() {
+	r.t.Helper()
+	if r.cmd == nil {
+		return
+	}
+	all := append([]int{r.cmd.Process.Pid}, children(r.t, r.cmd.Process.Pid)...)
+	for _, process := range all {
+		_ = syscall.Kill(process, syscall.SIGKILL)
+	}
+	_ = r.cmd.Wait() // killed
+	r.cmd = nil
+	for _, process := range all[1:] { // they hold the shared memory that the next start wants
+		for !errors.Is(syscall.Kill(process, 0), syscall.ESRCH) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// Freeze stops every process of the server, as a machine that hangs does; Thaw lets them go on.
+func (r *Replica) Freeze() { r.t.Helper(); freeze(r.t, r.cmd.Process.Pid) }
+func (r *Replica) Thaw()   { r.t.Helper(); thaw(r.t, r.cmd.Process.Pid) }
+
+// Promote makes a standby a primary. It asks again and again: one that waited for it would be a reader whom the standby's replay waits for.
+func (r *Replica) Promote() {
+	r.t.Helper()
+	r.Execute(`SELECT pg_promote(false)`)
+	r.Await(`SELECT NOT pg_is_in_recovery()`)
+}
+
+// Execute runs a statement.
+func (r *Replica) Execute(sql string, args ...any) {
+	r.t.Helper()
+	if err := r.ask(func(ctx context.Context, conn *pgx.Conn) error { _, err := conn.Exec(ctx, sql, args...); return err }); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// Await asks until the answer is true.
+func (r *Replica) Await(sql string, args ...any) {
+	r.t.Helper()
+	for giveUp := time.Now().Add(patience); ; {
+		var so bool
+		err := r.ask(func(ctx context.Context, conn *pgx.Conn) error { return conn.QueryRow(ctx, sql, args...).Scan(&so) })
+		if so {
+			return
+		}
+		if time.Now().After(giveUp) {
+			said, _ := os.ReadFile(filepath.Join(r.dir, "log"))
+			r.t.Fatalf("in vain: %s: %v\n%s", sql, err, said)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (r *Replica) ask(do func(ctx context.Context, conn *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, URLOf(r))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	return do(ctx, conn)
+}

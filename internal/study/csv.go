@@ -61,6 +61,7 @@ func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []imp
 		}
 	}
 	t.beyondBounds = opt.BeyondBounds
+	t.marks = t.howWritten(c.Def, text, opt.Decimals)
 	unknown = t.checkHeader(c, opt.IgnoreUnknown)
 	if err := t.faults.Err(); err != nil {
 		return nil, unknown, err
@@ -115,7 +116,8 @@ type column struct {
 // table is a table being read.
 type table struct {
 	cells        *csv.Reader
-	decimalComma bool
+	separator    rune
+	marks        design.Marks // that numbers are written with
 	beyondBounds bool
 	columns      []column
 	known        int // columns that mean something
@@ -123,12 +125,32 @@ type table struct {
 	faults       design.Faults
 }
 
-func readHeader(c *design.Compiled, text []byte, separator rune) table {
+func separated(text []byte, separator rune) *csv.Reader {
 	cells := csv.NewReader(bytes.NewReader(text))
 	cells.Comma = separator
 	cells.FieldsPerRecord = -1
 	cells.ReuseRecord = true
-	t := table{cells: cells, decimalComma: separator == ';'}
+	return cells
+}
+
+// howWritten finds out how a table writes numbers, where that is not said: as those show it that can be read in one way only.
+func (t *table) howWritten(d design.Definition, text []byte, said design.Decimals) design.Marks {
+	var habit design.Habit
+	again := separated(text, t.separator)
+	for cells, err := again.Read(); err == nil && said == ""; cells, err = again.Read() {
+		for i, cell := range cells[:min(len(cells), len(t.columns))] {
+			switch col := t.columns[i]; {
+			case col.kind == columnMetric, col.kind == columnGiven, (col.kind == columnParameter || col.kind == columnChosen) && d.Parameters[col.parameter].Type != design.Categorical:
+				habit.Note(cell)
+			}
+		}
+	}
+	return habit.Marks(said, design.MarksBeside(t.separator))
+}
+
+func readHeader(c *design.Compiled, text []byte, separator rune) table {
+	cells := separated(text, separator)
+	t := table{cells: cells, separator: separator}
 	var titles []string
 	titles, t.broken = cells.Read()
 	for _, title := range titles {
@@ -341,7 +363,7 @@ func (row *importRow) placeChosen(c *design.Compiled, at string, ran bool) (wron
 }
 
 func (t *table) commaHint() string {
-	if t.decimalComma {
+	if t.separator != ',' {
 		return ""
 	}
 	return "; numbers with a decimal comma need ; between the columns"
@@ -373,7 +395,7 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 		value, err := t.number(trimmed)
 		switch {
 		case err != nil:
-			t.cellFault(row.Line, i, cell, "%q is not a number; leave it blank or write %s if it is not measured", design.Shorten(trimmed), pending)
+			t.cellFault(row.Line, i, cell, "%s", wrongNumber(trimmed, err, "leave it blank or write "+pending+" if it is not measured"))
 		case !design.Computable(value):
 			t.cellFault(row.Line, i, cell, "a finite number of at most 1e100 in size is needed")
 		case col.kind == columnGiven:
@@ -406,7 +428,7 @@ func (t *table) readSetting(c *design.Compiled, row *importRow, into design.Sett
 	}
 	x, err := t.number(cell)
 	if err != nil {
-		t.cellFault(row.Line, i, cell, "%q is not a number; it must be %s", design.Shorten(cell), c.Wanted(p.Name))
+		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "it must be "+c.Wanted(p.Name)))
 		return
 	}
 	into[p.Name] = design.NumberValue(x)
@@ -425,14 +447,15 @@ func (t *table) cellFault(line, i int, cell, format string, args ...any) {
 	t.faults.Add(fmt.Sprintf("body.lines[%d].%s", line, name), value, "line %d, column %s: %s", line, name, fmt.Sprintf(format, args...))
 }
 
-// number reads a decimal number, with a decimal comma where columns are separated by semicolons, and with the minus
-// sign of typography.
-func (t *table) number(cell string) (float64, error) {
-	cell = strings.Replace(cell, "−", "-", 1)
-	if t.decimalComma && !strings.Contains(cell, ".") {
-		cell = strings.Replace(cell, ",", ".", 1)
+// number reads a number as the table writes them. One that can be read in two ways, where no other tells, is an error that says so.
+func (t *table) number(cell string) (float64, error) { return design.ReadNumber(cell, t.marks) }
+
+// wrongNumber says what is wrong with a cell that should be a number, and what would be right.
+func wrongNumber(cell string, err error, wanted string) string {
+	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+		return err.Error() + " No other number of the table shows it; decimal=comma or decimal=point says it for the whole table."
 	}
-	return design.ParseNumber(cell)
+	return fmt.Sprintf("%q is not a number; %s", design.Shorten(cell), wanted)
 }
 
 // WriteCSV writes the trials as a table that can be imported again: blank cells are not measured. Where settings other than those chosen were used,

@@ -11,9 +11,11 @@ import (
 )
 
 // ImportOptions are those of POST …/import. Ignored, when not nil, is told the columns that are left out before anything is stored. With
-// BeyondBounds every row is taken to have been run with its settings, also with such as may not be chosen.
+// BeyondBounds every row is taken to have been run with its settings, also with such as may not be chosen. Decimals say how the table
+// writes numbers, where that is known.
 type ImportOptions struct {
 	DryRun, IgnoreUnknown, BeyondBounds bool
+	Decimals                            design.Decimals
 	Ignored                             func(columns []string)
 }
 

@@ -18,14 +18,20 @@ func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := snap.Definition
-	values := url.Values{"key": {newKey()}}
+	values := keptValues(snap.Definition, trial)
+	values.Set("key", newKey())
+	return s.showCorrect(w, r, http.StatusOK, visiting(r, snap), trial, templates.Form{Values: values}, nil)
+}
+
+// keptValues are a trial's results as a form shows them to be corrected.
+func keptValues(d design.Definition, trial *ledger.Trial) url.Values {
+	values := url.Values{}
 	for i, metric := range told(d) {
 		if m, there := trial.Metrics[metric]; there {
-			values.Set(metricField(i), design.NumberValue(m.Value).String())
+			values.Set(metricField(i), exactly(m.Value))
 		}
 	}
-	return s.showCorrect(w, r, http.StatusOK, visiting(r, snap), trial, templates.Form{Values: values}, nil)
+	return values
 }
 
 func (s *Site) showCorrect(w http.ResponseWriter, r *http.Request, status int, v visit, t *ledger.Trial, form templates.Form, preview *templates.Consequences) error {
@@ -50,7 +56,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 	v := visiting(r, snap)
 	names := formNames(snap.Definition, metricField, settingField)
 	return submit(w, r, func(form *typed) submission {
-		correction := form.correction(snap.Definition, trial)
+		correction := form.correction(snap, trial)
 		asked := submission{
 			do: func(cmd study.Command) error {
 				cmd.IfMatch = snap.Version
@@ -85,7 +91,9 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 }
 
 // correction reads the form: only what differs from what is kept is corrected, an emptied result is taken back.
-func (t *typed) correction(d design.Definition, trial *ledger.Trial) study.Correction {
+func (t *typed) correction(snap *ledger.Snapshot, trial *ledger.Trial) study.Correction {
+	d := snap.Definition
+	t.kept = keptValues(d, trial)
 	c := study.Correction{Number: trial.Number, Reason: t.text("reason"), Metrics: map[string]*ledger.Reading{}}
 	for i, metric := range told(d) {
 		m, there := trial.Metrics[metric]
@@ -96,7 +104,7 @@ func (t *typed) correction(d design.Definition, trial *ledger.Trial) study.Corre
 			c.Metrics[metric] = nil
 			continue
 		}
-		if x := t.number(metricField(i)); x != nil && *x != m.Value {
+		if x := t.numberLike(metricField(i), likeOthers(snap, trial, metric)); x != nil && *x != m.Value {
 			c.Metrics[metric] = &ledger.Reading{Value: *x, StdDev: m.StdDev}
 		}
 	}

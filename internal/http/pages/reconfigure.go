@@ -116,6 +116,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request) error {
 
 // reconfiguration reads the form; what it has no field for stays.
 func (t *typed) reconfiguration(d design.Definition) design.Reconfiguration {
+	t.kept = definitionValues(d)
 	change := design.Reconfiguration{Reason: t.text("reason"), Unavailable: maps.Clone(d.Unavailable)}
 	if change.Unavailable == nil {
 		change.Unavailable = map[string][]design.Value{}

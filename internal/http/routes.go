@@ -38,6 +38,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		call("abandon", "POST", aTrial+"/abandon", StudyOperator, a.Abandon()),
 		call("exclude", "POST", aTrial+"/exclude", StudyOperator, a.Exclude()),
 		call("include", "POST", aTrial+"/include", StudyOperator, a.Include()),
+		call("confirm", "POST", aTrial+"/confirm", StudyOperator, a.Confirm()),
 
 		call("readState", "GET", aStudy+"/state", StudyViewer, a.ReadState()),
 		call("posterior", "POST", aStudy+"/posterior", StudyViewer, a.Posterior()),

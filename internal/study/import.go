@@ -57,7 +57,7 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 		}
 		ruled, err := ruleImport(now, snap, rows)
 		if err == nil {
-			err = askBack(cmd, func() []Doubt { return doubtRows(now, rows) })
+			_, err = askBack(cmd, func() []Doubt { return doubtRows(now, rows) })
 		}
 		return ruled, err
 	})

@@ -221,6 +221,20 @@ func (a *API) Include() Operation {
 	return a.closing(ledger.Included, "Take an excluded trial back in")
 }
 
+// Confirm is POST …/trials/{number}/confirm.
+func (a *API) Confirm() Operation {
+	return changing(a, changedTrial, Operation{
+		Summary: "Say that what is doubted of a trial is right", Tag: "The loop", BodyOptional: true, Status: 200, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, _ struct{}) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		after, err := a.Studies.Confirm(r.Context(), cmd, request.StudyID(r), number)
+		return one(after, number, err)
+	})
+}
+
 // closing ends a trial, or sets it aside, for a reason.
 func (a *API) closing(kind ledger.Kind, summary string) Operation {
 	return changing(a, changedTrial, Operation{

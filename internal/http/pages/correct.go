@@ -57,9 +57,11 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 	names := formNames(snap.Definition, metricField, settingField)
 	return submit(w, r, func(form *typed) submission {
 		correction := form.correction(snap, trial)
+		doubts := study.DoubtCorrection(snap, trial, correction)
 		asked := submission{
 			do: func(cmd study.Command) error {
-				cmd.IfMatch = snap.Version
+				sure := study.Doubted(doubts) // they stood in the preview
+				cmd.IfMatch, cmd.Sure = snap.Version, &sure
 				_, err := s.Studies.Correct(r.Context(), cmd, snap.ID, correction)
 				return err
 			},
@@ -80,7 +82,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 		}
 		asked.done = func() error {
 			preview := v.consequences(impact)
-			preview.Shown, preview.Doubts = shown, doubtful(study.DoubtCorrection(snap, trial, correction), names)
+			preview.Shown, preview.Doubts = shown, doubtful(doubts, names)
 			if form.pressed() == "correct" {
 				preview.Again = "Nothing is corrected yet: what you typed, or the study, is not as it was in the preview you saw. This is the new one."
 			}

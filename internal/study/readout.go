@@ -330,14 +330,14 @@ func Notes(snap *ledger.Snapshot) []string {
 	}
 	for _, metric := range snap.Definition.MetricNames() {
 		if numbers := snap.Saturated(metric); len(numbers) > 0 {
-			notes = append(notes, fmt.Sprintf("%s of %s is beyond 1e100 in size; in every sum and in the model it counts as 1e100.", metric, trialsInWords(numbers)))
+			notes = append(notes, fmt.Sprintf("%s of %s is beyond 1e100 in size; in every sum and in the model it counts as 1e100.", metric, TrialsInWords(numbers)))
 		}
 	}
 	return notes
 }
 
-// trialsInWords names trials, the first of them when there are many.
-func trialsInWords(numbers []int) string {
+// TrialsInWords names trials, the first of them when there are many.
+func TrialsInWords(numbers []int) string {
 	if len(numbers) == 1 {
 		return fmt.Sprintf("trial %d", numbers[0])
 	}

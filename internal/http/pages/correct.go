@@ -81,7 +81,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		asked.done = func() error {
-			preview := v.consequences(impact)
+			preview := v.correctionConsequences(impact)
 			preview.Shown, preview.Doubts = shown, doubtful(doubts, names)
 			if form.pressed() == "correct" {
 				preview.Again = "Nothing is corrected yet: what you typed, or the study, is not as it was in the preview you saw. This is the new one."
@@ -123,23 +123,36 @@ func (t *typed) correction(snap *ledger.Snapshot, trial *ledger.Trial) study.Cor
 	return c
 }
 
-// consequences puts what a correction would change into words.
-func (v visit) consequences(impact study.Impact) *templates.Consequences {
-	d := v.snap.Definition
-	out := templates.Consequences{Summary: fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, v.stateWords(&impact.Trial))}
+// correctionConsequences puts what a correction would change into words.
+func (v visit) correctionConsequences(impact study.Impact) *templates.Consequences {
+	out := v.consequences(v.snap.Definition.Constraints, impact)
+	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, v.stateWords(impact.Trial))
 	switch impact.DecisionsAfter {
 	case 0:
 		out.Summary += " No decision was made from the old value."
 	default:
 		out.Summary += fmt.Sprintf(" %s made from the old value; they keep what they recorded.", count(impact.DecisionsAfter, "decision was", "decisions were"))
 	}
+	if len(out.Changes) == 0 {
+		out.Summary += " Nothing else would look different."
+	}
+	return out
+}
+
+// consequences lists what a change would change, constraints being those afterwards.
+func (v visit) consequences(constraints []design.Constraint, impact study.Impact) *templates.Consequences {
+	d, out := v.snap.Definition, templates.Consequences{}
 	add := func(name, before, after string) {
 		if before != after {
 			out.Changes = append(out.Changes, templates.BeforeAfter{Name: name, Before: before, After: after})
 		}
 	}
+	was, would, trials := impact.Trials[0], impact.Trials[1], len(v.snap.Trials)
+	of := func(n int) string { return fmt.Sprintf("%d of %d", n, trials) }
+	add("Trials within every limit", of(was.Within), of(would.Within))
+	add("Trials that break a limit", of(was.Broken), of(would.Broken))
 	add("Recommended", v.recommended(impact.Recommendation[0]), v.recommended(impact.Recommendation[1]))
-	for _, c := range d.Constraints {
+	for _, c := range constraints {
 		violation := impact.Violation[c.Name]
 		add("Violation of "+c.Name, rough(violation[0].Hard)+unitAfter(c.Unit), rough(violation[1].Hard)+unitAfter(c.Unit))
 		if price, there := impact.Multipliers[c.Name]; there {
@@ -147,9 +160,6 @@ func (v visit) consequences(impact study.Impact) *templates.Consequences {
 		}
 	}
 	add("Next suggestion", nextText(d, impact.NextBefore), nextText(d, impact.NextAfter))
-	if len(out.Changes) == 0 {
-		out.Summary += " Nothing else would look different."
-	}
 	return &out
 }
 

@@ -19,7 +19,7 @@ type Finding struct {
 
 // InDoubt lists what is doubted of the trials that count, and nobody has confirmed.
 func InDoubt(snap *ledger.Snapshot) []Finding {
-	var found []Finding
+	found := []Finding{}
 	for _, t := range snap.Trials {
 		for _, d := range t.Doubts {
 			if !t.Excluded {

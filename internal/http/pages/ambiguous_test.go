@@ -22,13 +22,16 @@ func meant(page string) map[string]string {
 	return buttons
 }
 
+// weighed has a limit of 500 g, beside which neither 1.2 g nor 1200 g is odd.
+var weighed = strings.NewReplacer(`"%"`, `"g"`, "0.5", "500").Replace(sitetest.Screen)
+
 // TestNumbersThatCanBeReadInTwoWaysAreAskedAbout: wherever a number is typed, nothing is stored until one of the two was pressed; then that one is.
 func TestNumbersThatCanBeReadInTwoWaysAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t)
-	study := newTrial(s)
-	changed := url.Values{"parameters.0.low": {"20"}, "parameters.0.high": {"60"}, "parameters.0.unit": {"°C"}, "constraints.0.threshold": {"0.5"}, "constraints.0.unit": {"%"},
-		"objective.unit": {"%"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"30"}, "reason": {"new"}, "do": {"save"}}
+	study := newTrialOf(s, weighed)
+	changed := url.Values{"parameters.0.low": {"20"}, "parameters.0.high": {"60"}, "parameters.0.unit": {"°C"}, "constraints.0.threshold": {"500"}, "constraints.0.unit": {"g"},
+		"objective.unit": {"g"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"30"}, "reason": {"new"}, "do": {"save"}}
 	with := func(form url.Values, field, text string) url.Values {
 		form = maps.Clone(form)
 		form.Set(field, text)
@@ -78,7 +81,7 @@ func reading(s *sitetest.Site, study, number, metric string) any {
 func TestTheReadersLanguageAndOtherReadingsDecide(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t)
-	study := newTrial(s)
+	study := newTrialOf(s, weighed)
 	for range 4 {
 		s.API("POST", study+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}}`).Want(201)
 	}
@@ -106,7 +109,7 @@ func TestTheReadersLanguageAndOtherReadingsDecide(t *testing.T) {
 func TestTablesAreAskedHowTheyWriteDecimals(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t)
-	study := newTrial(s)
+	study := newTrialOf(s, weighed)
 	open, shown := "temperature;catalyst;yield\n31;A;1.200\n40;A;7\n", "temperature,catalyst,yield\n30.5,A,\"1,200\"\n"
 	page := string(post(s, study+"/import", url.Values{"text": {open}, "do": {"check"}}).Want(422).Body)
 	if buttons := meant(page); buttons["1.200 is 1.2"] != "check point decimal" || buttons["1.200 is 1200"] != "check comma decimal" || !strings.Contains(page, "line 2, yield") {

@@ -169,8 +169,10 @@ func (v visit) awaited(t *ledger.Trial, metric string) (mean float64, predicted 
 // within is the range in which to draw the series, with what must be seen; words say what lies beyond it.
 func (s *series) within(metric string, must []float64) (within []float64, words string) {
 	within, above, below := robustRange(s.values, must)
-	if trace := s.points.traces[templates.Doubted]; trace != nil {
-		within = edged(within, *trace)
+	for _, style := range []templates.Style{templates.Doubted, templates.Recommended} {
+		if trace := s.points.traces[style]; trace != nil {
+			within = edged(within, *trace)
+		}
 	}
 	words = prefixed(capitalised(metric), beyondWords(above, below))
 	within, beyond := takeIn(within, s.first)
@@ -180,9 +182,9 @@ func (s *series) within(metric string, must []float64) (within []float64, words 
 	return within, words
 }
 
-// edged moves readings in doubt that lie beyond the range drawn to its edge, and says so. Where there is no range, it is theirs.
-func edged(within []float64, doubted ...templates.Trace) []float64 {
-	for _, trace := range doubted {
+// edged moves marks that lie beyond the range drawn to its edge, and says so. Where there is no range, it is theirs.
+func edged(within []float64, marks ...templates.Trace) []float64 {
+	for _, trace := range marks {
 		for i, y := range trace.Y {
 			value := y.(float64)
 			if len(within) == 0 {
@@ -225,7 +227,9 @@ func (p *panelling) bestPanel() templates.Panel {
 	}
 	if r := p.readout.Recommendation; r != nil && p.modelStands() {
 		mean := r.Mean[o.Metric]
-		must = append(must, mean)
+		if len(p.snap.Trial(r.Number).Doubts) == 0 {
+			must = append(must, mean)
+		}
 		s.points.add(templates.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
 			o.Metric, uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
 	}

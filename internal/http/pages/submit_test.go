@@ -19,8 +19,10 @@ func post(s *sitetest.Site, path string, form url.Values, headers ...string) sit
 }
 
 // newTrial makes a study with one trial of somebody's own choice and returns the study's address.
-func newTrial(s *sitetest.Site) string {
-	id := s.NewStudy(sitetest.Screen)
+func newTrial(s *sitetest.Site) string { return newTrialOf(s, sitetest.Screen) }
+
+func newTrialOf(s *sitetest.Site, definition string) string {
+	id := s.NewStudy(definition)
 	s.API("POST", "/studies/"+id+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}}`).Want(201)
 	return "/studies/" + id
 }

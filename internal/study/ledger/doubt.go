@@ -71,7 +71,8 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 		few := known.or(limits)
 		most, steps := firstSteps[min(few.Count, fewestToJudge-1)], few.stepsTo(value)
 		if known.Count == 0 && limits.Count > 0 && math.Abs(value) > math.Pow10(mostPowers)*limits.most() {
-			doubt.Limit = &limits.High
+			most := limits.most()
+			doubt.Limit = &most
 		}
 		fits = few.around
 		odd = odd || doubt.Limit != nil || steps > most.odd || steps > most.slip && slipOf(value, fits) != nil || few.High == few.Low && known.otherPower(value, fits)

@@ -14,7 +14,7 @@ type Doubted struct {
 	Metric    string    `json:"metric,omitempty"`
 	Parameter string    `json:"parameter,omitempty"` // where it is a setting used
 	Value     float64   `json:"value"`
-	Expected  []float64 `json:"expected"` // the lowest and the highest that would not be doubted, null where only the slip is plain
+	Expected  []float64 `json:"expected"` // the lowest and the highest that would not surprise
 	Why       string    `json:"why"`
 }
 
@@ -30,7 +30,7 @@ func (snap *Snapshot) DoubtReading(metric string, value float64, expected *Expec
 			continue
 		}
 		if doubt := judge(value, m, expected, known); doubt != nil {
-			return &Doubted{Metric: metric, Value: value, Expected: doubt.range95(known), Why: doubt.words(m, value)}
+			return &Doubted{Metric: metric, Value: value, Expected: doubt.range95(known.or(limitsOf(m))), Why: doubt.words(m, value)}
 		}
 	}
 	return nil
@@ -44,8 +44,8 @@ func (snap *Snapshot) DoubtReadings(number int, told map[string]Reading, expecte
 		if !there {
 			continue
 		}
-		if other := snap.exchangedWith(number, m, told); other != "" {
-			doubts = append(doubts, Doubted{Metric: m.Name, Value: reading.Value,
+		if other, of := snap.exchangedWith(number, m, told, expected); other != "" {
+			doubts = append(doubts, Doubted{Metric: m.Name, Value: reading.Value, Expected: []float64{of.Low, of.High},
 				Why: fmt.Sprintf("%s %s? Exchanged with %s, both would look like the other readings.", design.Capitalised(m.Name), amount(reading.Value, m.Unit), other)})
 		} else if doubt := snap.DoubtReading(m.Name, reading.Value, expected(m.Name), snap.Range(m.Name, number)); doubt != nil {
 			doubts = append(doubts, *doubt)
@@ -54,15 +54,21 @@ func (snap *Snapshot) DoubtReadings(number int, told map[string]Reading, expecte
 	return doubts
 }
 
-// exchangedWith is the metric that a reading seems to be of, when the one told of that seems to be of this.
-func (snap *Snapshot) exchangedWith(number int, m design.MetricInfo, told map[string]Reading) string {
-	of := snap.Range(m.Name, number).or(limitsOf(m))
-	for _, other := range snap.Definition.Metrics() {
-		if reading, there := told[other.Name]; there && other.Name != m.Name && exchanged(told[m.Name].Value, reading.Value, of, snap.Range(other.Name, number).or(limitsOf(other))) {
-			return other.Name
+// exchangedWith is the metric that a reading seems to be of, when the one told of that seems to be of this, which ranges over of. Where a model expects
+// readings, it must expect neither.
+func (snap *Snapshot) exchangedWith(number int, m design.MetricInfo, told map[string]Reading, expected func(metric string) *Expected) (other string, of Range) {
+	of = snap.Range(m.Name, number).or(limitsOf(m))
+	unexpected := func(metric string) bool {
+		e := expected(metric)
+		return e == nil || e.distance(told[metric].Value) > mostSD
+	}
+	for _, o := range snap.Definition.Metrics() {
+		if reading, there := told[o.Name]; there && o.Name != m.Name && unexpected(m.Name) && unexpected(o.Name) &&
+			exchanged(told[m.Name].Value, reading.Value, of, snap.Range(o.Name, number).or(limitsOf(o))) {
+			return o.Name, of
 		}
 	}
-	return ""
+	return "", of
 }
 
 // DoubtSettings doubts settings used instead of those chosen: what lies beyond the bounds may have happened, and may be a slip.
@@ -87,7 +93,7 @@ func DoubtSettings(d design.Definition, chosen, used design.Settings) []Doubted 
 			text = append(text, fmt.Sprintf("%s was chosen: was the decimal point or the sign meant elsewhere?", say(chosen[p.Name].Number)))
 		}
 		if len(text) > 0 {
-			doubt := Doubted{Parameter: p.Name, Value: value.Number, Why: design.Capitalised(p.Name) + " " + say(value.Number) + "? " + strings.Join(text, " ")}
+			doubt := Doubted{Parameter: p.Name, Value: value.Number, Expected: []float64{chosen[p.Name].Number, chosen[p.Name].Number}, Why: design.Capitalised(p.Name) + " " + say(value.Number) + "? " + strings.Join(text, " ")}
 			if p.Low != nil && p.High != nil {
 				doubt.Expected = []float64{*p.Low, *p.High}
 			}
@@ -117,10 +123,11 @@ func (doubt *Doubt) range95(known Range) []float64 {
 		return doubt.Implausible
 	case doubt.Share:
 		return []float64{share.Low, share.High}
-	case known.Count > 0:
-		return []float64{known.Low, known.High}
+	case doubt.Limit != nil:
+		most := math.Pow10(mostPowers) * math.Abs(*doubt.Limit)
+		return []float64{-most, most}
 	}
-	return nil
+	return []float64{known.Low, known.High}
 }
 
 // words say why a value is doubted and what may have been meant: "Yield 712 %? The highest so far is 75 %. 71.2 % would fit: was the decimal

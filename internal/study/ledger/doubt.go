@@ -21,6 +21,7 @@ type Doubt struct {
 	Extreme     *float64  // when the value lies beyond all readings so far
 	Share       bool      // the value is in per cent and no share of a hundred, as all before were
 	Limit       *float64  // the limit that a first reading is incomparably larger than
+	Grave       bool      // no matter whether a person typed the value
 	Meant       *Slip     // what would fit, if a likely slip leads from there to the value
 }
 
@@ -33,6 +34,9 @@ type Slip struct {
 const (
 	// mostSD is how many standard deviations of a reading a value may lie beside its prediction; within easySD it is not looked at again.
 	mostSD, easySD = 4, 2
+	// outOfReach is how many standard deviations beside its prediction at most one reading in a hundred lies, whatever their distribution is like (the
+	// inequality of Bienaymé and Chebyshev: 1/k²). Programs make no slips, and a young model is often surprised by more than mostSD.
+	outOfReach = 10
 	// fewestToJudge is how many values must be known before the model, or their range, can make a new one look odd.
 	fewestToJudge = 4
 	// fewestForPowers is how many values must be known before a new one can be another power of ten.
@@ -55,8 +59,9 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 		doubt.Implausible = plausible
 	}
 	limits := limitsOf(m)
-	doubt.Share = m.Unit == "%" && len(plausible) == 0 && share.beyond(value) && known.within(share) && limits.within(share)
+	doubt.Share = m.Unit == "%" && len(plausible) == 0 && known.within(share) && limits.within(share) && share.beyondBy(value) > known.slack(limits)
 	odd := doubt.Implausible != nil || doubt.Share
+	grave := odd
 	switch {
 	case expected != nil:
 		fits = expected.fits
@@ -65,8 +70,10 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 			doubt.Expected = expected
 		}
 		odd = odd || distance > mostSD || distance > easySD && known.otherPower(value, fits)
+		grave = grave || distance > outOfReach || distance > mostSD && known.Count >= fewestToJudge && known.farFrom(value)
 	case known.Count >= fewestToJudge:
-		odd = odd || known.farFrom(value) || known.otherPower(value, fits)
+		grave = grave || known.farFrom(value)
+		odd = grave || known.otherPower(value, fits)
 	default:
 		few := known.or(limits)
 		most, steps := firstSteps[min(few.Count, fewestToJudge-1)], few.stepsTo(value)
@@ -75,11 +82,13 @@ func judge(value float64, m design.MetricInfo, expected *Expected, known Range) 
 			doubt.Limit = &most
 		}
 		fits = few.around
-		odd = odd || doubt.Limit != nil || steps > most.odd || steps > most.slip && slipOf(value, fits) != nil || few.High == few.Low && known.otherPower(value, fits)
+		grave = grave || doubt.Limit != nil || steps > most.odd
+		odd = grave || steps > most.slip && slipOf(value, fits) != nil || few.High == few.Low && known.otherPower(value, fits)
 	}
 	if !odd {
 		return nil
 	}
+	doubt.Grave = grave
 	if known.beyond(value) {
 		doubt.Above = value > known.High
 		doubt.Extreme = &known.Low
@@ -196,6 +205,24 @@ func (r Range) or(limits Range) Range {
 	return r
 }
 
+// beyondBy is how far beyond the values x lies, 0 among them.
+func (r Range) beyondBy(x float64) float64 { return max(x-r.High, r.Low-x, 0) }
+
+// slack is how far beyond an end that cannot be passed noise may well carry a reading: half of how far apart the readings lie, or half of their limit
+// where they are too few to tell.
+func (r Range) slack(limits Range) float64 {
+	switch {
+	case r.Count > 1:
+		return r.spread() / 2
+	case limits.Count > 0:
+		return limits.most() / 2
+	}
+	return 0
+}
+
+// spread is how far apart the values lie, 0 for none.
+func (r Range) spread() float64 { return max(r.High-r.Low, 0) }
+
 func (r Range) most() float64 { return math.Max(math.Abs(r.Low), math.Abs(r.High)) }
 func (r Range) within(other Range) bool {
 	return r.Count == 0 || other.holds(r.Low) && other.holds(r.High)
@@ -219,7 +246,7 @@ func (r Range) stepsTo(x float64) float64 {
 	if !r.beyond(x) || r.High == r.Low {
 		return 0
 	}
-	steps := max(x-r.High, r.Low-x) / (r.High - r.Low)
+	steps := r.beyondBy(x) / r.spread()
 	if r.Low*r.High > 0 && x*r.Low > 0 {
 		low, high, at := math.Log(math.Abs(r.Low)), math.Log(math.Abs(r.High)), math.Log(math.Abs(x))
 		if low > high {

@@ -27,7 +27,7 @@ func TestTheFirstReadingsAreJudged(t *testing.T) {
 	}{
 		{-72, limited(""), []float64{61.7, 75.8, 58.4}, true}, {-72, limited(""), []float64{61.7, 75.8}, true}, {72, limited(""), []float64{61.7, 75.8, 58.4}, false},
 		{-72, limited("%"), nil, true}, {721, limited("%"), nil, true}, {721, limited("%"), []float64{61.7}, true}, {72.1, limited("%"), nil, false},
-		{-72, limited("mV"), nil, false}, {104, limited("%"), []float64{71, 103}, false}, {-3, limited("%", -5), nil, false},
+		{-72, limited("mV"), nil, false}, {104, limited("%"), []float64{71, 103}, false}, {-3, limited("%", -5), nil, false}, {-0.1, limited("%", 0.5), nil, false}, {-0.3, limited("%", 0.5), nil, true},
 		{310, limited("mg", 0.5), nil, false}, {510, limited("mg", 0.5), nil, true}, {0.0001, limited("mg", 0.5), nil, false},
 		{31, limited("mg", 0.5), []float64{0.3}, true}, {-0.31, limited("mg", 0.5), []float64{0.3, 0.32}, true}, {1.1, limited("mg", 0.5), []float64{0.3}, false},
 		{-7.5, limited("", 7, 8), nil, true}, {6.1, limited("", 7, 8), nil, false},
@@ -43,6 +43,26 @@ func TestTheFirstReadingsAreJudged(t *testing.T) {
 	}
 	if got := judge(721, limited("%"), nil, RangeOf()); got == nil || got.Meant == nil || math.Abs(got.Meant.Meant-72.1) > 1e-9 {
 		t.Errorf("a decimal point left out of the first reading: %+v", got)
+	}
+}
+
+// Programs make no slips: only what is far from all readings, or ten deviations from its prediction, is grave when they tell it.
+func TestWhatIsGraveNoMatterWhoTells(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		value    float64
+		about    design.MetricInfo
+		expected *Expected
+		before   []float64
+		grave    bool
+	}{
+		{30, limited(""), &Expected{70, 5}, []float64{20, 75, 60, 66}, false}, {19, limited(""), &Expected{70, 5}, []float64{20, 75, 60, 66}, true}, {30, limited(""), &Expected{70, 3}, []float64{20, 75, 60, 66}, true},
+		{190, limited(""), &Expected{70, 25}, []float64{20, 75, 60, 66}, true}, {6.1, limited(""), nil, []float64{58, 75, 60, 66}, true}, {6.1, limited(""), nil, []float64{30, 75, 60, 66}, false},
+		{-72, limited(""), nil, []float64{61.7, 75.8, 58.4}, true}, {721, limited("%"), nil, nil, true}, {510, limited("mg", 0.5), nil, nil, true},
+	} {
+		if got := judge(c.value, c.about, c.expected, RangeOf(c.before...)); got == nil || got.Grave != c.grave {
+			t.Errorf("%v after %v, expected %+v: %+v", c.value, c.before, c.expected, got)
+		}
 	}
 }
 

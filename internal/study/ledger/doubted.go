@@ -16,6 +16,7 @@ type Doubted struct {
 	Value     float64   `json:"value"`
 	Expected  []float64 `json:"expected"` // the lowest and the highest that would not surprise
 	Why       string    `json:"why"`
+	grave     bool      // see Doubt
 }
 
 // Doubted tells whether the trial's reading of a metric is in doubt.
@@ -30,7 +31,7 @@ func (snap *Snapshot) DoubtReading(metric string, value float64, expected *Expec
 			continue
 		}
 		if doubt := judge(value, m, expected, known); doubt != nil {
-			return &Doubted{Metric: metric, Value: value, Expected: doubt.range95(known.or(limitsOf(m))), Why: doubt.words(m, value)}
+			return &Doubted{Metric: metric, Value: value, Expected: doubt.range95(known.or(limitsOf(m))), Why: doubt.words(m, value), grave: doubt.Grave}
 		}
 	}
 	return nil

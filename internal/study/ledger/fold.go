@@ -310,14 +310,16 @@ func (b *builder) ranges() map[string]Range {
 	return b.snap.ranges
 }
 
-// doubt judges what is being told of trial i by what was known before. Rows of tables are judged together when they are imported.
+// doubt judges what is being told of trial i by what was known before, of which what is grave stands in doubt: people are asked about the rest when they
+// type it. Rows of tables are judged together when they are imported, and what a simulated lab makes up is right.
 func (b *builder) doubt(i int, readings map[string]Reading, used design.Settings) {
 	t := b.snap.Trials[i]
-	if t.Origin == Imported {
+	if t.Origin == Imported || b.snap.Definition.SimulatedLab != "" {
 		return
 	}
-	t.Doubts = slices.Concat(t.Doubts, b.snap.DoubtReadings(t.Number, readings, func(metric string) *Expected { return b.snap.Foretold(t, metric) }),
-		DoubtSettings(b.snap.Definition, b.snap.records[i].chosen, used))
+	odd := b.snap.DoubtReadings(t.Number, readings, func(metric string) *Expected { return b.snap.Foretold(t, metric) })
+	odd = slices.DeleteFunc(odd, func(d Doubted) bool { return !d.grave })
+	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, b.snap.records[i].chosen, used))
 }
 
 // undoubt drops what was doubted of values that are told anew.

@@ -86,8 +86,8 @@ func TestFirstReadingsAreAskedAbout(t *testing.T) {
 	p.audit("a result that can be read in two ways")
 	p.size(390, 844)
 	p.shot("words-result-asked-390")
-	p.press("1.2")
-	p.sees("Yield 1.2 g?")
+	p.press("1200")
+	p.sees("Yield 1200 g?")
 	save(4, "72", "0.31")
 	p.sees("Saved · trial 4: yield 72 g, impurity 0.31 %")
 	if got := site.kinds(t, id, "told"); got != 4 {
@@ -135,7 +135,7 @@ func TestWhatAScriptTellsStandsInDoubt(t *testing.T) {
 	told(14, -90000)
 	p.reload()
 	p.press("Exclude the trial")
-	p.sees("excluded")
+	p.until("the trial's page", `location.pathname.endsWith("/trials/14") && document.body`)
 	p.open("/studies/" + id)
 	p.seesNot("is in doubt")
 	if confirmed, excluded := site.kinds(t, id, "confirmed"), site.kinds(t, id, "excluded"); confirmed != 1 || excluded != 1 {

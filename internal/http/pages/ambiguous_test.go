@@ -93,7 +93,10 @@ func TestTheReadersLanguageAndOtherReadingsDecide(t *testing.T) {
 	post(s, study+"/trials/2/tell", url.Values{"metric.1": {"1.225"}}, "Accept-Language", "en-GB").Want(303)
 	post(s, study+"/trials/3/tell", url.Values{"metric.1": {"1.4"}}).Want(303)
 	post(s, study+"/trials/4/tell", url.Values{"metric.1": {"1.1"}}).Want(303)
-	post(s, study+"/trials/5/tell", url.Values{"metric.1": {"1,200"}}).Want(303) // 1200 would be odd after these
+	post(s, study+"/trials/5/tell", url.Values{"metric.1": {"1,200"}}).Want(303) // and 1200 is unlike these
+	if buttons := meant(string(post(s, study+"/trials/5/tell", url.Values{"metric.0": {"1,200"}}).Want(422).Body)); len(buttons) != 2 {
+		t.Errorf("without a reading of the metric, the buttons are %q", buttons)
+	}
 	for number, want := range map[string]float64{"1": 1.25, "2": 1.225, "5": 1.2} {
 		if got := reading(s, study, number, "impurity"); got != want {
 			t.Errorf("trial %s: stored as %v, want %v", number, got, want)

@@ -59,11 +59,9 @@ func (t *typed) telling(snap *ledger.Snapshot, trial *ledger.Trial) ledger.Telli
 	return telling
 }
 
-// likeOthers tells whether nothing about a reading would be doubted.
+// likeOthers tells whether a value is like the other readings of a metric.
 func likeOthers(snap *ledger.Snapshot, trial *ledger.Trial, metric string) func(float64) bool {
-	return func(x float64) bool {
-		return len(study.DoubtTelling(snap, trial, ledger.Telling{Metrics: map[string]ledger.Reading{metric: {Value: x}}})) == 0
-	}
+	return func(x float64) bool { return snap.Likely(trial, metric, x) }
 }
 
 // firstAsked is the first of the metrics' fields that the form has.

@@ -51,6 +51,14 @@ const (
 // (TestFirstReadingsAreSeldomDoubted draws them). Two values may be of one setting and say nothing of the others, so they do not suffice without a slip.
 var firstSteps = map[int]struct{ odd, slip float64 }{2: {math.Inf(1), 4.97}, 3: {5.52, 1.27}}
 
+// Likely tells whether a value of a metric is like its other readings, or as expected: more than that it would not be doubted.
+func (snap *Snapshot) Likely(t *Trial, metric string, value float64) bool {
+	if expected := snap.Foretold(t, metric); expected != nil {
+		return expected.fits(value)
+	}
+	return snap.Range(metric, t.Number).around(value)
+}
+
 // judge doubts a value of a metric; nil when it looks as it should. known is what other readings range over, expected nil where no model has
 // learnt the metric.
 func judge(value float64, m design.MetricInfo, expected *Expected, known Range) *Doubt {

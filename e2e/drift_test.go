@@ -45,6 +45,7 @@ func TestADriftIsAnsweredByClicks(t *testing.T) {
 	if reason := p.value(`[name="reason"]`); !strings.Contains(reason, "the process may have drifted") {
 		t.Errorf("the reason is %q", reason)
 	}
+	p.press("See what this would change")
 	p.press("Change it")
 	p.sees("The change is in effect from the next decision on.")
 	var made struct {

@@ -35,6 +35,7 @@ func TestScaleHint(t *testing.T) {
 	p.press("Make it logarithmic …")
 	p.sees("Filled in below, and not changed yet")
 	p.shot("scale-reconfigure")
+	p.press("See what this would change")
 	p.press("Change it")
 	p.until("the study", `!location.pathname.endsWith("/reconfigure")`)
 	p.seesNot("flow is on a linear scale")

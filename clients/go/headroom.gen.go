@@ -512,6 +512,13 @@ type ChanceLeft struct {
 	Of       float64 `json:"of"`
 }
 
+// Change defines model for Change.
+type Change struct {
+	After  interface{} `json:"after"`
+	Before interface{} `json:"before"`
+	Path   string      `json:"path"`
+}
+
 // Choice defines model for Choice.
 type Choice struct {
 	Because    string                  `json:"because"`
@@ -553,11 +560,6 @@ type ConstraintRequest struct {
 	Sampled    *bool      `json:"sampled,omitempty"`
 	Threshold  float64    `json:"threshold"`
 	Unit       *string    `json:"unit,omitempty"`
-}
-
-// CorrectionPreview defines model for CorrectionPreview.
-type CorrectionPreview struct {
-	Impact Impact `json:"impact"`
 }
 
 // CorrectionRequest defines model for CorrectionRequest.
@@ -649,6 +651,15 @@ type Doubt struct {
 	Value    string `json:"value"`
 }
 
+// Doubted defines model for Doubted.
+type Doubted struct {
+	Expected  []float64 `json:"expected"`
+	Metric    *string   `json:"metric,omitempty"`
+	Parameter *string   `json:"parameter,omitempty"`
+	Value     float64   `json:"value"`
+	Why       string    `json:"why"`
+}
+
 // EditedDataRequest defines model for EditedDataRequest.
 type EditedDataRequest struct {
 	Description *string                 `json:"description,omitempty"`
@@ -698,9 +709,11 @@ type Fault struct {
 // Finding defines model for Finding.
 type Finding struct {
 	Kind      string  `json:"kind"`
+	Metric    *string `json:"metric,omitempty"`
 	Parameter *string `json:"parameter,omitempty"`
 	Remedy    *string `json:"remedy,omitempty"`
 	Says      string  `json:"says"`
+	Trial     *int64  `json:"trial,omitempty"`
 }
 
 // Gain defines model for Gain.
@@ -739,13 +752,18 @@ type HistoryRowStatus string
 
 // Impact defines model for Impact.
 type Impact struct {
+	Changes        *[]Change                 `json:"changes,omitempty"`
 	DecisionsAfter int64                     `json:"decisions_after"`
 	Multipliers    map[string][]float64      `json:"multipliers"`
 	NextAfter      *map[string]interface{}   `json:"next_after"`
 	NextBefore     *map[string]interface{}   `json:"next_before"`
 	Recommendation []*Recommendation         `json:"recommendation"`
-	Trial          Trial                     `json:"trial"`
+	Refitted       bool                      `json:"refitted"`
+	Trial          *Trial                    `json:"trial,omitempty"`
+	Trials         []Standing                `json:"trials"`
+	Turned         []TurnedTrial             `json:"turned"`
 	Violation      map[string][]ViolationOut `json:"violation"`
+	Withheld       *string                   `json:"withheld,omitempty"`
 }
 
 // Import defines model for Import.
@@ -863,23 +881,21 @@ type Model struct {
 	Lengthscales  interface{} `json:"lengthscales,omitempty"`
 	NoiseVariance interface{} `json:"noise_variance,omitempty"`
 	Outputs       *string     `json:"outputs,omitempty"`
-	Start         *Start      `json:"start,omitempty"`
 	Variance      interface{} `json:"variance,omitempty"`
 	Warp          *string     `json:"warp,omitempty"`
 }
 
 // ModelRequest defines model for ModelRequest.
 type ModelRequest struct {
-	Fit           *string       `json:"fit,omitempty"`
-	Inputs        *string       `json:"inputs,omitempty"`
-	Kernel        interface{}   `json:"kernel,omitempty"`
-	Lambda        interface{}   `json:"lambda,omitempty"`
-	Lengthscales  interface{}   `json:"lengthscales,omitempty"`
-	NoiseVariance interface{}   `json:"noise_variance,omitempty"`
-	Outputs       *string       `json:"outputs,omitempty"`
-	Start         *StartRequest `json:"start,omitempty"`
-	Variance      interface{}   `json:"variance,omitempty"`
-	Warp          *string       `json:"warp,omitempty"`
+	Fit           *string     `json:"fit,omitempty"`
+	Inputs        *string     `json:"inputs,omitempty"`
+	Kernel        interface{} `json:"kernel,omitempty"`
+	Lambda        interface{} `json:"lambda,omitempty"`
+	Lengthscales  interface{} `json:"lengthscales,omitempty"`
+	NoiseVariance interface{} `json:"noise_variance,omitempty"`
+	Outputs       *string     `json:"outputs,omitempty"`
+	Variance      interface{} `json:"variance,omitempty"`
+	Warp          *string     `json:"warp,omitempty"`
 }
 
 // NewTokenRequest defines model for NewTokenRequest.
@@ -985,6 +1001,11 @@ type Posterior struct {
 type Predicted struct {
 	Mean float64 `json:"mean"`
 	Sd   float64 `json:"sd"`
+}
+
+// Preview defines model for Preview.
+type Preview struct {
+	Impact Impact `json:"impact"`
 }
 
 // Price defines model for Price.
@@ -1124,18 +1145,11 @@ type ShareRequest struct {
 	Name      *string    `json:"name,omitempty"`
 }
 
-// Start defines model for Start.
-type Start struct {
-	Lambda      float64 `json:"lambda"`
-	Lengthscale float64 `json:"lengthscale"`
-	Variance    float64 `json:"variance"`
-}
-
-// StartRequest defines model for StartRequest.
-type StartRequest struct {
-	Lambda      float64 `json:"lambda"`
-	Lengthscale float64 `json:"lengthscale"`
-	Variance    float64 `json:"variance"`
+// Standing defines model for Standing.
+type Standing struct {
+	Broken  int64 `json:"broken"`
+	Unknown int64 `json:"unknown"`
+	Within  int64 `json:"within"`
 }
 
 // State defines model for State.
@@ -1283,6 +1297,7 @@ type Trial struct {
 	Context         *map[string]float64    `json:"context,omitempty"`
 	CreatedAt       time.Time              `json:"created_at"`
 	Decision        *Decision              `json:"decision"`
+	Doubts          *[]Doubted             `json:"doubts,omitempty"`
 	Excluded        bool                   `json:"excluded"`
 	Feasible        *bool                  `json:"feasible"`
 	Metrics         map[string]Measurement `json:"metrics"`
@@ -1317,6 +1332,13 @@ type TrialPage struct {
 	Trials []Trial `json:"trials"`
 }
 
+// TurnedTrial defines model for TurnedTrial.
+type TurnedTrial struct {
+	After  *bool `json:"after"`
+	Before *bool `json:"before"`
+	Number int64 `json:"number"`
+}
+
 // Undecided defines model for Undecided.
 type Undecided struct {
 	FeasibilityProbability float64                `json:"feasibility_probability"`
@@ -1334,7 +1356,6 @@ type Undecided struct {
 type Verification struct {
 	Checked      int64        `json:"checked"`
 	Different    []Difference `json:"different"`
-	GoneEngines  *[]string    `json:"gone_engines,omitempty"`
 	LedgerIntact bool         `json:"ledger_intact"`
 	Ok           bool         `json:"ok"`
 	Rules        string       `json:"rules"`
@@ -1469,6 +1490,9 @@ type ImportCSVParams struct {
 	// BeyondBounds Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway
 	BeyondBounds *bool `form:"beyond_bounds,omitempty" json:"beyond_bounds,omitempty"`
 
+	// Decimal How the table writes decimals, point or comma, where its own numbers do not show it
+	Decimal *string `form:"decimal,omitempty" json:"decimal,omitempty"`
+
 	// IdempotencyKey Makes the request safe to repeat for 48 hours
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 
@@ -1505,6 +1529,9 @@ type PriceParams struct {
 
 // ReconfigureStudyParams defines parameters for ReconfigureStudy.
 type ReconfigureStudyParams struct {
+	// DryRun Store nothing, answer the impact
+	DryRun *bool `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
 	// IdempotencyKey Makes the request safe to repeat for 48 hours
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 
@@ -1571,6 +1598,15 @@ type ReadTrialParams struct {
 
 // AbandonParams defines parameters for Abandon.
 type AbandonParams struct {
+	// IdempotencyKey Makes the request safe to repeat for 48 hours
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The study's ETag; 412 when it has changed since
+	IfMatch *string `json:"If-Match,omitempty"`
+}
+
+// ConfirmParams defines parameters for Confirm.
+type ConfirmParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 48 hours
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 
@@ -1692,6 +1728,9 @@ type AddTrialJSONRequestBody = OwnTrialRequest
 // AbandonJSONRequestBody defines body for Abandon for application/json ContentType.
 type AbandonJSONRequestBody = ReasonRequest
 
+// ConfirmJSONRequestBody defines body for Confirm for application/json ContentType.
+type ConfirmJSONRequestBody = NothingRequest
+
 // CorrectJSONRequestBody defines body for Correct for application/json ContentType.
 type CorrectJSONRequestBody = CorrectionRequest
 
@@ -1802,14 +1841,14 @@ type ClientInterface interface {
 
 	// BrowseDocument This document as a page
 	//
-	// Needs: nothing, open to all.
+	// Needs: any credentials.
 	//
 	// Corresponds with GET /api/v1/docs (the `BrowseDocument` operationId).
 	BrowseDocument(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReadDocument This document
 	//
-	// Needs: nothing, open to all.
+	// Needs: any credentials.
 	//
 	// Corresponds with GET /api/v1/openapi.json (the `ReadDocument` operationId).
 	ReadDocument(ctx context.Context, params *ReadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2005,7 +2044,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/studies/{id}/price (the `Price` operationId).
 	Price(ctx context.Context, id string, params *PriceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReconfigureStudyWithBody Change limits, algorithm, model, bounds or available choices from the next decision on
+	// ReconfigureStudyWithBody Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change
 	//
 	// Needs: operator of the study.
 	//
@@ -2014,7 +2053,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/studies/{id}/reconfigure (the `ReconfigureStudy` operationId).
 	ReconfigureStudyWithBody(ctx context.Context, id string, params *ReconfigureStudyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReconfigureStudy Change limits, algorithm, model, bounds or available choices from the next decision on
+	// ReconfigureStudy Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change
 	//
 	// Needs: operator of the study.
 	//
@@ -2129,6 +2168,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/abandon (the `Abandon` operationId).
 	Abandon(ctx context.Context, id string, number int64, params *AbandonParams, body AbandonJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConfirmWithBody Say that what is doubted of a trial is right
+	//
+	// Needs: operator of the study.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/confirm (the `Confirm` operationId).
+	ConfirmWithBody(ctx context.Context, id string, number int64, params *ConfirmParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Confirm Say that what is doubted of a trial is right
+	//
+	// Needs: operator of the study.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/confirm (the `Confirm` operationId).
+	Confirm(ctx context.Context, id string, number int64, params *ConfirmParams, body ConfirmJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CorrectWithBody Correct what was told; with dry_run, say what that would change
 	//
@@ -2326,7 +2383,7 @@ func (c *Client) ListAlgorithms(ctx context.Context, reqEditors ...RequestEditor
 
 // BrowseDocument This document as a page
 //
-// Needs: nothing, open to all.
+// Needs: any credentials.
 //
 // Corresponds with GET /api/v1/docs (the `BrowseDocument` operationId).
 func (c *Client) BrowseDocument(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2343,7 +2400,7 @@ func (c *Client) BrowseDocument(ctx context.Context, reqEditors ...RequestEditor
 
 // ReadDocument This document
 //
-// Needs: nothing, open to all.
+// Needs: any credentials.
 //
 // Corresponds with GET /api/v1/openapi.json (the `ReadDocument` operationId).
 func (c *Client) ReadDocument(ctx context.Context, params *ReadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2779,7 +2836,7 @@ func (c *Client) Price(ctx context.Context, id string, params *PriceParams, reqE
 	return c.Client.Do(req)
 }
 
-// ReconfigureStudyWithBody Change limits, algorithm, model, bounds or available choices from the next decision on
+// ReconfigureStudyWithBody Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change
 //
 // Needs: operator of the study.
 //
@@ -2798,7 +2855,7 @@ func (c *Client) ReconfigureStudyWithBody(ctx context.Context, id string, params
 	return c.Client.Do(req)
 }
 
-// ReconfigureStudy Change limits, algorithm, model, bounds or available choices from the next decision on
+// ReconfigureStudy Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change
 //
 // Needs: operator of the study.
 //
@@ -3044,6 +3101,44 @@ func (c *Client) AbandonWithBody(ctx context.Context, id string, number int64, p
 // Corresponds with POST /api/v1/studies/{id}/trials/{number}/abandon (the `Abandon` operationId).
 func (c *Client) Abandon(ctx context.Context, id string, number int64, params *AbandonParams, body AbandonJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAbandonRequest(c.Server, id, number, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConfirmWithBody Say that what is doubted of a trial is right
+//
+// Needs: operator of the study.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/studies/{id}/trials/{number}/confirm (the `Confirm` operationId).
+func (c *Client) ConfirmWithBody(ctx context.Context, id string, number int64, params *ConfirmParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmRequestWithBody(c.Server, id, number, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Confirm Say that what is doubted of a trial is right
+//
+// Needs: operator of the study.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/studies/{id}/trials/{number}/confirm (the `Confirm` operationId).
+func (c *Client) Confirm(ctx context.Context, id string, number int64, params *ConfirmParams, body ConfirmJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConfirmRequest(c.Server, id, number, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4373,6 +4468,18 @@ func NewImportCSVRequestWithBody(server string, id string, params *ImportCSVPara
 
 		}
 
+		if params.Decimal != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "decimal", *params.Decimal, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -4682,6 +4789,33 @@ func NewReconfigureStudyRequestWithBody(server string, id string, params *Reconf
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
@@ -5287,6 +5421,86 @@ func NewAbandonRequestWithBody(server string, id string, number int64, params *A
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/studies/%s/trials/%s/abandon", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewConfirmRequest calls the generic Confirm builder with application/json body
+func NewConfirmRequest(server string, id string, number int64, params *ConfirmParams, body ConfirmJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewConfirmRequestWithBody(server, id, number, params, "application/json", bodyReader)
+}
+
+// NewConfirmRequestWithBody constructs an http.Request for the Confirm method, with any body, and a specified content type
+func NewConfirmRequestWithBody(server string, id string, number int64, params *ConfirmParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "number", number, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/studies/%s/trials/%s/confirm", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -6164,7 +6378,7 @@ type ClientWithResponsesInterface interface {
 
 	// BrowseDocumentWithResponse This document as a page
 	//
-	// Needs: nothing, open to all.
+	// Needs: any credentials.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6173,7 +6387,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReadDocumentWithResponse This document
 	//
-	// Needs: nothing, open to all.
+	// Needs: any credentials.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6387,7 +6601,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/studies/{id}/price (the `Price` operationId).
 	PriceWithResponse(ctx context.Context, id string, params *PriceParams, reqEditors ...RequestEditorFn) (*PriceResponse, error)
 
-	// ReconfigureStudyWithBodyWithResponse Change limits, algorithm, model, bounds or available choices from the next decision on
+	// ReconfigureStudyWithBodyWithResponse Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change
 	//
 	// Needs: operator of the study.
 	//
@@ -6396,7 +6610,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/studies/{id}/reconfigure (the `ReconfigureStudy` operationId).
 	ReconfigureStudyWithBodyWithResponse(ctx context.Context, id string, params *ReconfigureStudyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReconfigureStudyResponse, error)
 
-	// ReconfigureStudyWithResponse Change limits, algorithm, model, bounds or available choices from the next decision on
+	// ReconfigureStudyWithResponse Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change
 	//
 	// Needs: operator of the study.
 	//
@@ -6521,6 +6735,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/abandon (the `Abandon` operationId).
 	AbandonWithResponse(ctx context.Context, id string, number int64, params *AbandonParams, body AbandonJSONRequestBody, reqEditors ...RequestEditorFn) (*AbandonResponse, error)
+
+	// ConfirmWithBodyWithResponse Say that what is doubted of a trial is right
+	//
+	// Needs: operator of the study.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/confirm (the `Confirm` operationId).
+	ConfirmWithBodyWithResponse(ctx context.Context, id string, number int64, params *ConfirmParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmResponse, error)
+
+	// ConfirmWithResponse Say that what is doubted of a trial is right
+	//
+	// Needs: operator of the study.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/studies/{id}/trials/{number}/confirm (the `Confirm` operationId).
+	ConfirmWithResponse(ctx context.Context, id string, number int64, params *ConfirmParams, body ConfirmJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmResponse, error)
 
 	// CorrectWithBodyWithResponse Correct what was told; with dry_run, say what that would change
 	//
@@ -7598,13 +7830,13 @@ type ReconfigureStudyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Study
+	JSON200 *interface{}
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *Problem
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ReconfigureStudyResponse) GetJSON200() *Study {
+func (r ReconfigureStudyResponse) GetJSON200() *interface{} {
 	return r.JSON200
 }
 
@@ -8061,6 +8293,54 @@ func (r AbandonResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r AbandonResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ConfirmResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Trial
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ConfirmResponse) GetJSON200() *Trial {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ConfirmResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ConfirmResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ConfirmResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ConfirmResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ConfirmResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -8605,7 +8885,7 @@ func (c *ClientWithResponses) ListAlgorithmsWithResponse(ctx context.Context, re
 
 // BrowseDocumentWithResponse This document as a page
 //
-// Needs: nothing, open to all.
+// Needs: any credentials.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8620,7 +8900,7 @@ func (c *ClientWithResponses) BrowseDocumentWithResponse(ctx context.Context, re
 
 // ReadDocumentWithResponse This document
 //
-// Needs: nothing, open to all.
+// Needs: any credentials.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8978,7 +9258,7 @@ func (c *ClientWithResponses) PriceWithResponse(ctx context.Context, id string, 
 	return ParsePriceResponse(rsp)
 }
 
-// ReconfigureStudyWithBodyWithResponse Change limits, algorithm, model, bounds or available choices from the next decision on
+// ReconfigureStudyWithBodyWithResponse Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change
 //
 // Needs: operator of the study.
 //
@@ -8993,7 +9273,7 @@ func (c *ClientWithResponses) ReconfigureStudyWithBodyWithResponse(ctx context.C
 	return ParseReconfigureStudyResponse(rsp)
 }
 
-// ReconfigureStudyWithResponse Change limits, algorithm, model, bounds or available choices from the next decision on
+// ReconfigureStudyWithResponse Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change
 //
 // Needs: operator of the study.
 //
@@ -9201,6 +9481,36 @@ func (c *ClientWithResponses) AbandonWithResponse(ctx context.Context, id string
 		return nil, err
 	}
 	return ParseAbandonResponse(rsp)
+}
+
+// ConfirmWithBodyWithResponse Say that what is doubted of a trial is right
+//
+// Needs: operator of the study.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/studies/{id}/trials/{number}/confirm (the `Confirm` operationId).
+func (c *ClientWithResponses) ConfirmWithBodyWithResponse(ctx context.Context, id string, number int64, params *ConfirmParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConfirmResponse, error) {
+	rsp, err := c.ConfirmWithBody(ctx, id, number, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmResponse(rsp)
+}
+
+// ConfirmWithResponse Say that what is doubted of a trial is right
+//
+// Needs: operator of the study.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/studies/{id}/trials/{number}/confirm (the `Confirm` operationId).
+func (c *ClientWithResponses) ConfirmWithResponse(ctx context.Context, id string, number int64, params *ConfirmParams, body ConfirmJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmResponse, error) {
+	rsp, err := c.Confirm(ctx, id, number, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConfirmResponse(rsp)
 }
 
 // CorrectWithBodyWithResponse Correct what was told; with dry_run, say what that would change
@@ -10124,7 +10434,7 @@ func ParseReconfigureStudyResponse(rsp *http.Response) (*ReconfigureStudyRespons
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Study
+		var dest interface{}
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -10411,6 +10721,39 @@ func ParseAbandonResponse(rsp *http.Response) (*AbandonResponse, error) {
 	}
 
 	response := &AbandonResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Trial
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseConfirmResponse parses an HTTP response from a ConfirmWithResponse call
+func ParseConfirmResponse(rsp *http.Response) (*ConfirmResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ConfirmResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -219,6 +219,13 @@ ChanceLeft = TypedDict("ChanceLeft", {
 })
 
 
+Change = TypedDict("Change", {
+    "after": "Any",
+    "before": "Any",
+    "path": "str",
+})
+
+
 Choice = TypedDict("Choice", {
     "because": "str",
     "name": "str",
@@ -259,11 +266,6 @@ ConstraintRequest = TypedDict("ConstraintRequest", {
     "sampled": "NotRequired[Optional[bool]]",
     "threshold": "float",
     "unit": "NotRequired[Optional[str]]",
-})
-
-
-CorrectionPreview = TypedDict("CorrectionPreview", {
-    "impact": "Impact",
 })
 
 
@@ -356,6 +358,15 @@ Doubt = TypedDict("Doubt", {
 })
 
 
+Doubted = TypedDict("Doubted", {
+    "expected": "List[float]",
+    "metric": "NotRequired[str]",
+    "parameter": "NotRequired[str]",
+    "value": "float",
+    "why": "str",
+})
+
+
 EditedDataRequest = TypedDict("EditedDataRequest", {
     "description": "NotRequired[Optional[str]]",
     "name": "NotRequired[Optional[str]]",
@@ -398,9 +409,11 @@ Fault = TypedDict("Fault", {
 
 Finding = TypedDict("Finding", {
     "kind": "str",
+    "metric": "NotRequired[str]",
     "parameter": "NotRequired[str]",
     "remedy": "NotRequired[str]",
     "says": "str",
+    "trial": "NotRequired[int]",
 })
 
 
@@ -433,13 +446,18 @@ HistoryRow = TypedDict("HistoryRow", {
 
 
 Impact = TypedDict("Impact", {
+    "changes": "NotRequired[List[Change]]",
     "decisions_after": "int",
     "multipliers": "Dict[str, List[float]]",
     "next_after": "Optional[Dict[str, Any]]",
     "next_before": "Optional[Dict[str, Any]]",
     "recommendation": "List[Optional[Recommendation]]",
-    "trial": "Trial",
+    "refitted": "bool",
+    "trial": "NotRequired[Optional[Trial]]",
+    "trials": "List[Standing]",
+    "turned": "List[TurnedTrial]",
     "violation": "Dict[str, List[ViolationOut]]",
+    "withheld": "NotRequired[str]",
 })
 
 
@@ -554,7 +572,6 @@ Model = TypedDict("Model", {
     "lengthscales": "NotRequired[Any]",
     "noise_variance": "NotRequired[Any]",
     "outputs": "NotRequired[str]",
-    "start": "NotRequired[Optional[Start]]",
     "variance": "NotRequired[Any]",
     "warp": "NotRequired[str]",
 })
@@ -568,7 +585,6 @@ ModelRequest = TypedDict("ModelRequest", {
     "lengthscales": "NotRequired[Any]",
     "noise_variance": "NotRequired[Any]",
     "outputs": "NotRequired[Optional[str]]",
-    "start": "NotRequired[Optional[StartRequest]]",
     "variance": "NotRequired[Any]",
     "warp": "NotRequired[Optional[str]]",
 })
@@ -668,6 +684,11 @@ Posterior = TypedDict("Posterior", {
 Predicted = TypedDict("Predicted", {
     "mean": "float",
     "sd": "float",
+})
+
+
+Preview = TypedDict("Preview", {
+    "impact": "Impact",
 })
 
 
@@ -808,17 +829,10 @@ ShareRequest = TypedDict("ShareRequest", {
 })
 
 
-Start = TypedDict("Start", {
-    "lambda": "float",
-    "lengthscale": "float",
-    "variance": "float",
-})
-
-
-StartRequest = TypedDict("StartRequest", {
-    "lambda": "float",
-    "lengthscale": "float",
-    "variance": "float",
+Standing = TypedDict("Standing", {
+    "broken": "int",
+    "unknown": "int",
+    "within": "int",
 })
 
 
@@ -957,6 +971,7 @@ Trial = TypedDict("Trial", {
     "context": "NotRequired[Dict[str, float]]",
     "created_at": "str",
     "decision": "Optional[Decision]",
+    "doubts": "NotRequired[List[Doubted]]",
     "excluded": "bool",
     "feasible": "Optional[bool]",
     "metrics": "Dict[str, Measurement]",
@@ -983,6 +998,13 @@ TrialPage = TypedDict("TrialPage", {
 })
 
 
+TurnedTrial = TypedDict("TurnedTrial", {
+    "after": "Optional[bool]",
+    "before": "Optional[bool]",
+    "number": "int",
+})
+
+
 Undecided = TypedDict("Undecided", {
     "feasibility_probability": "float",
     "lower95": "Dict[str, float]",
@@ -999,7 +1021,6 @@ Undecided = TypedDict("Undecided", {
 Verification = TypedDict("Verification", {
     "checked": "int",
     "different": "List[Difference]",
-    "gone_engines": "NotRequired[List[str]]",
     "ledger_intact": "bool",
     "ok": "bool",
     "rules": "str",
@@ -1061,7 +1082,7 @@ class Client(_Connection):
     def browse_document(
         self,
     ) -> str:
-        """This document as a page. Needs: nothing, open to all.
+        """This document as a page. Needs: any credentials.
         """
         return self._text(
             "GET",
@@ -1076,7 +1097,7 @@ class Client(_Connection):
         *,
         version: Optional[str] = None,
     ) -> Dict[str, Any]:
-        """This document. Needs: nothing, open to all.
+        """This document. Needs: any credentials.
 
         version: 3.1 (default), or 3.0 for generators that do not know 3.1.
         """
@@ -1327,6 +1348,7 @@ class Client(_Connection):
         dry_run: Optional[bool] = None,
         ignore_unknown: Optional[bool] = None,
         beyond_bounds: Optional[bool] = None,
+        decimal: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
     ) -> Import:
@@ -1338,6 +1360,8 @@ class Client(_Connection):
 
         beyond_bounds: Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway.
 
+        decimal: How the table writes decimals, point or comma, where its own numbers do not show it.
+
         idempotency_key: Makes the request safe to repeat for 48 hours.
 
         if_match: The study's ETag; 412 when it has changed since.
@@ -1346,7 +1370,7 @@ class Client(_Connection):
             "POST",
             "/api/v1/studies/{id}/import",
             {"id": id},
-            {"dry_run": dry_run, "ignore_unknown": ignore_unknown, "beyond_bounds": beyond_bounds},
+            {"dry_run": dry_run, "ignore_unknown": ignore_unknown, "beyond_bounds": beyond_bounds, "decimal": decimal},
             {"Idempotency-Key": idempotency_key or str(uuid.uuid4()), "If-Match": if_match},
             body.encode(),
             "text/csv",
@@ -1422,10 +1446,13 @@ class Client(_Connection):
         id: str,
         body: ReconfigurationRequest,
         *,
+        dry_run: Optional[bool] = None,
         idempotency_key: Optional[str] = None,
         if_match: Optional[str] = None,
-    ) -> Study:
-        """Change limits, algorithm, model, bounds or available choices from the next decision on. Needs: operator of the study.
+    ) -> Any:
+        """Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change. Needs: operator of the study.
+
+        dry_run: Store nothing, answer the impact.
 
         idempotency_key: Makes the request safe to repeat for 48 hours.
 
@@ -1435,7 +1462,7 @@ class Client(_Connection):
             "POST",
             "/api/v1/studies/{id}/reconfigure",
             {"id": id},
-            {},
+            {"dry_run": dry_run},
             {"Idempotency-Key": idempotency_key or str(uuid.uuid4()), "If-Match": if_match},
             json.dumps(body, allow_nan=False).encode(),
         )
@@ -1623,6 +1650,30 @@ class Client(_Connection):
         return self._json(
             "POST",
             "/api/v1/studies/{id}/trials/{number}/abandon",
+            {"id": id, "number": number},
+            {},
+            {"Idempotency-Key": idempotency_key or str(uuid.uuid4()), "If-Match": if_match},
+            json.dumps(body, allow_nan=False).encode(),
+        )
+
+    def confirm(
+        self,
+        id: str,
+        number: int,
+        body: NothingRequest = {},
+        *,
+        idempotency_key: Optional[str] = None,
+        if_match: Optional[str] = None,
+    ) -> Trial:
+        """Say that what is doubted of a trial is right. Needs: operator of the study.
+
+        idempotency_key: Makes the request safe to repeat for 48 hours.
+
+        if_match: The study's ETag; 412 when it has changed since.
+        """
+        return self._json(
+            "POST",
+            "/api/v1/studies/{id}/trials/{number}/confirm",
             {"id": id, "number": number},
             {},
             {"Idempotency-Key": idempotency_key or str(uuid.uuid4()), "If-Match": if_match},

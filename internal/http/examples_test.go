@@ -190,6 +190,8 @@ func playExamples(st *story) {
 	st.call("abandon", "POST", study+"/trials/5/abandon", `{"reason": "The catalyst ran out."}`)
 	st.call("exclude", "POST", study+"/trials/1/exclude", `{"reason": "The thermostat was off."}`)
 	st.call("include", "POST", study+"/trials/1/include", `{"reason": "The thermostat was right after all."}`)
+	st.s.API("POST", study+"/trials", `{"parameters": {"temperature": 55, "catalyst": "A"}, "metrics": {"yield": 121.7, "impurity": 0.4}}`).Want(201)
+	st.call("confirm", "POST", study+"/trials/6/confirm", `{}`)
 	st.call("reconfigureStudy", "POST", study+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.45, "unit": "%"}], "reason": "The customer asks for less."}`)
 
 	st.call("listTrials", "GET", study+"/trials?limit=2&status=completed", nil)

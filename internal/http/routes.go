@@ -23,7 +23,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		call("listStudies", "GET", "/api/v1/studies", SignedIn, a.ListStudies()),
 		call("readStudy", "GET", aStudy, StudyViewer, a.ReadStudy()),
 		call("editStudy", "PATCH", aStudy, StudyOperator, a.EditStudy()),
-		call("reconfigureStudy", "POST", aStudy+"/reconfigure", StudyOperator, a.ReconfigureStudy()),
+		call("reconfigureStudy", "POST", aStudy+"/reconfigure", StudyOperator, a.ReconfigureStudy()).dryRunBy(StudyViewer),
 
 		call("ask", "POST", aStudy+"/ask", StudyOperator, a.Ask()),
 		call("addTrial", "POST", aStudy+"/trials", StudyOperator, a.AddTrial()),
@@ -38,6 +38,7 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		call("abandon", "POST", aTrial+"/abandon", StudyOperator, a.Abandon()),
 		call("exclude", "POST", aTrial+"/exclude", StudyOperator, a.Exclude()),
 		call("include", "POST", aTrial+"/include", StudyOperator, a.Include()),
+		call("confirm", "POST", aTrial+"/confirm", StudyOperator, a.Confirm()),
 
 		call("readState", "GET", aStudy+"/state", StudyViewer, a.ReadState()),
 		call("posterior", "POST", aStudy+"/posterior", StudyViewer, a.Posterior()),

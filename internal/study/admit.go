@@ -86,6 +86,8 @@ func admitted(now *ledger.Snapshot, e ledger.Event) error {
 			_, err := ruleClose(now, e.Kind, data)
 			return said, err
 		})
+	case ledger.Confirmed: // of what the rules of the time doubted
+		return admittedData(e, func(data ledger.ConfirmedData) (any, error) { return data, mayConfirm(now, data.Number) })
 	case ledger.Fitted:
 		return admittedData(e, func(data ledger.FittedData) (any, error) { return data, admitFitted(now, data) })
 	}
@@ -183,7 +185,7 @@ func admitTold(now *ledger.Snapshot, data ledger.ToldData) (any, error) {
 		return nil, err
 	}
 	told := would.(ledger.ToldData)
-	told.ObservedAt = data.ObservedAt
+	told.ObservedAt, told.Confirmed = data.ObservedAt, data.Confirmed
 	return told, nil
 }
 
@@ -198,7 +200,13 @@ func admitCorrected(now *ledger.Snapshot, data ledger.CorrectedData) (any, error
 	if data.Parameters != nil {
 		c.Parameters = data.Parameters.After
 	}
-	return onlyDraft(ruleCorrect(now, c))
+	would, err := onlyDraft(ruleCorrect(now, c))
+	if err != nil {
+		return nil, err
+	}
+	corrected := would.(ledger.CorrectedData)
+	corrected.Confirmed = data.Confirmed
+	return corrected, nil
 }
 
 // admitChosen checks everything about a choice but that it is the algorithm's, which verification is for.

@@ -115,10 +115,10 @@ func (s *Service) AddTrial(ctx context.Context, cmd Command, id string, own OwnT
 	}
 	return first(s.choose(ctx, cmd, id, func(ctx context.Context, snap *ledger.Snapshot) (ruling, error) {
 		ruled, err := s.ruleOwn(ctx, cmd, snap, own)
-		if err == nil {
-			err = askBack(cmd, func() []Doubt { return DoubtOwn(snap, own, ruled.decision()) })
+		if err != nil {
+			return ruled, err
 		}
-		return ruled, err
+		return ruled.confirmedBy(cmd, func() []Doubt { return DoubtOwn(snap, own, ruled.decision()) })
 	}))
 }
 

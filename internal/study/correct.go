@@ -28,7 +28,13 @@ func (s *Service) Correct(ctx context.Context, cmd Command, id string, c Correct
 		_, err := ruleCorrect(base, c)
 		return nil, err
 	}
-	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) { return ruleCorrect(now, c) })
+	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) {
+		ruled, err := ruleCorrect(now, c)
+		if err != nil {
+			return ruled, err
+		}
+		return ruled.confirmedBy(cmd, func() []Doubt { return DoubtCorrection(now, now.Trial(c.Number), c) })
+	})
 	return after, err
 }
 
@@ -94,6 +100,34 @@ func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, aft
 		return ledger.CorrectedValue{}, design.Faults{{Location: "body.metrics." + name, Message: design.FormatNumber(m.Value) + " is the value already kept", Value: after.Value}}, nil
 	}
 	return ledger.CorrectedValue{Before: &ledger.Reading{Value: m.Value, StdDev: m.StdDev}, After: after}, nil, nil
+}
+
+// Confirm says that what is doubted of a trial is right. It stays said.
+func (s *Service) Confirm(ctx context.Context, cmd Command, id string, number int) (*ledger.Snapshot, error) {
+	base, err := s.recent(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	after, _, err := s.write(ctx, cmd, base, func(now *ledger.Snapshot) (ruling, error) {
+		if err := mayConfirm(now, number); err != nil {
+			return ruling{}, err
+		}
+		if len(now.Trial(number).Doubts) == 0 {
+			return ruling{}, conflict("Nothing about trial %d is in doubt.", number)
+		}
+		return ruling{drafts: []ledger.Draft{{Kind: ledger.Confirmed, Data: ledger.ConfirmedData{Number: number}}}, numbers: []int{number}}, nil
+	})
+	return after, err
+}
+
+func mayConfirm(snap *ledger.Snapshot, number int) error {
+	if err := mayTell(snap); err != nil {
+		return err
+	}
+	if snap.Trial(number) == nil {
+		return notFound("%s", noSuchTrial(snap, number))
+	}
+	return nil
 }
 
 // Close ends or sets aside a trial: kind is Failed (because of its settings), Abandoned, Excluded or Included.

@@ -63,6 +63,7 @@ func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []imp
 		}
 	}
 	t.beyondBounds = opt.BeyondBounds
+	t.marks = t.howWritten(c.Def, text, opt.Decimals)
 	unknown = t.checkHeader(c, opt.IgnoreUnknown)
 	if err := t.faults.Err(); err != nil {
 		return nil, unknown, err
@@ -119,7 +120,8 @@ type column struct {
 // table is a table being read.
 type table struct {
 	cells        *csv.Reader
-	decimalComma bool
+	separator    rune
+	marks        design.Marks // that numbers are written with
 	beyondBounds bool
 	columns      []column
 	known        int // columns that mean something
@@ -128,12 +130,44 @@ type table struct {
 	faults       design.Faults
 }
 
-func readHeader(c *design.Compiled, text []byte, separator rune) table {
+func separated(text []byte, separator rune) *csv.Reader {
 	cells := csv.NewReader(bytes.NewReader(text))
 	cells.Comma = separator
 	cells.FieldsPerRecord = -1
 	cells.ReuseRecord = true
-	t := table{cells: cells, decimalComma: separator == ';', wide: checkWidth(text, separator)}
+	return cells
+}
+
+// howWritten finds out how a table writes numbers, where that is not said: as those show it that can be read in one way only.
+func (t *table) howWritten(d design.Definition, text []byte, said design.Decimals) design.Marks {
+	var habit design.Habit
+	again := separated(text, t.separator)
+	for cells, err := again.Read(); err == nil && said == ""; cells, err = again.Read() {
+		for i, cell := range cells[:min(len(cells), len(t.columns))] {
+			if t.columns[i].ofNumbers(d) {
+				value, deviation, _ := strings.Cut(cell, plusMinus)
+				habit.Note(value)
+				habit.Note(deviation)
+			}
+		}
+	}
+	return habit.Marks(said, design.MarksBeside(t.separator))
+}
+
+// ofNumbers tells whether a column holds numbers.
+func (col column) ofNumbers(d design.Definition) bool {
+	switch col.kind {
+	case columnMetric, columnGiven, columnDeviation:
+		return true
+	case columnParameter, columnChosen:
+		return d.Parameters[col.parameter].Type != design.Categorical
+	}
+	return false
+}
+
+func readHeader(c *design.Compiled, text []byte, separator rune) table {
+	cells := separated(text, separator)
+	t := table{cells: cells, separator: separator, wide: checkWidth(text, separator)}
 	if t.wide != nil {
 		return t
 	}
@@ -359,7 +393,7 @@ func (row *importRow) placeChosen(c *design.Compiled, at string, ran bool) (wron
 }
 
 func (t *table) commaHint() string {
-	if t.decimalComma {
+	if t.separator != ',' {
 		return ""
 	}
 	return "; numbers with a decimal comma need ; between the columns"
@@ -419,7 +453,7 @@ func (t *table) readSetting(c *design.Compiled, row *importRow, into design.Sett
 	}
 	x, err := t.number(cell)
 	if err != nil {
-		t.cellFault(row.Line, i, cell, "%q is not a number; it must be %s", design.Shorten(cell), c.Wanted(p.Name))
+		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "it must be "+c.Wanted(p.Name)))
 		return
 	}
 	into[p.Name] = design.NumberValue(x)
@@ -438,14 +472,15 @@ func (t *table) cellFault(line, i int, cell, format string, args ...any) {
 	t.faults.Add(fmt.Sprintf("body.lines[%d].%s", line, name), value, "line %d, column %s: %s", line, name, fmt.Sprintf(format, args...))
 }
 
-// number reads a decimal number, with a decimal comma where columns are separated by semicolons, and with the minus
-// sign of typography.
-func (t *table) number(cell string) (float64, error) {
-	cell = strings.Replace(cell, "−", "-", 1)
-	if t.decimalComma && !strings.Contains(cell, ".") {
-		cell = strings.Replace(cell, ",", ".", 1)
+// number reads a number as the table writes them. One that can be read in two ways, where no other tells, is an error that says so.
+func (t *table) number(cell string) (float64, error) { return design.ReadNumber(cell, t.marks) }
+
+// wrongNumber says what is wrong with a cell that should be a number, and what would be right.
+func wrongNumber(cell string, err error, wanted string) string {
+	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+		return err.Error() + " No other number of the table shows it; decimal=comma or decimal=point says it for the whole table."
 	}
-	return design.ParseNumber(cell)
+	return fmt.Sprintf("%q is not a number; %s", design.Shorten(cell), wanted)
 }
 
 // WriteCSV writes the trials as a table that can be imported again, to the same settings, readings with their standard deviations and notes: blank cells are not measured. Where settings other than those chosen were used,

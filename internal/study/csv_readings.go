@@ -64,7 +64,7 @@ func (t *table) readNumber(row *importRow, i int, cell string) (float64, bool) {
 	value, err := t.number(cell)
 	switch {
 	case err != nil:
-		t.cellFault(row.Line, i, cell, "%q is not a number; leave it blank or write %s if it is not measured", design.Shorten(cell), pending)
+		t.cellFault(row.Line, i, cell, "%s", wrongNumber(cell, err, "leave it blank or write "+pending+" if it is not measured"))
 	case !design.Computable(value):
 		t.cellFault(row.Line, i, cell, "a finite number of at most 1e100 in size is needed")
 	default:

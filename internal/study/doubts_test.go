@@ -39,7 +39,7 @@ func TestResultsAreDoubtedByTheirDecisionsPrediction(t *testing.T) {
 	if expected == nil || expected.SD <= trial.Decision.SD["yield"] {
 		t.Fatalf("expected a reading with its noise, got %+v beside ± %v", expected, trial.Decision.SD["yield"])
 	}
-	if doubts := DoubtTelling(b.snap, trial, yields(expected.Mean+3.9*expected.SD)); len(doubts) != 0 {
+	if doubts := DoubtTelling(b.snap, trial, yields(expected.Mean-3.9*expected.SD)); len(doubts) != 0 {
 		t.Errorf("3.9 standard deviations are doubted: %+v", doubts)
 	}
 	odd := DoubtTelling(b.snap, trial, yields(expected.Mean-4.1*expected.SD))
@@ -236,11 +236,11 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 // are asked until they confirm what is doubted, and nothing else.
 func TestProgramsAreNotAskedBack(t *testing.T) {
 	t.Parallel()
-	if err := askBack(Command{}, func() []Doubt { t.Error("judged for nobody"); return nil }); err != nil {
+	if _, err := askBack(Command{}, func() []Doubt { t.Error("judged for nobody"); return nil }); err != nil {
 		t.Error(err)
 	}
 	sure, asked := "", 0
-	if err := askBack(Command{Sure: &sure}, func() []Doubt { asked++; return nil }); err != nil || asked != 1 {
+	if confirmed, err := askBack(Command{Sure: &sure}, func() []Doubt { asked++; return nil }); confirmed || err != nil || asked != 1 {
 		t.Errorf("a form's value was judged %d times, %v", asked, err)
 	}
 	odd := []Doubt{{Location: "body.metrics.yield", Value: "712"}}
@@ -248,8 +248,8 @@ func TestProgramsAreNotAskedBack(t *testing.T) {
 		sure  string
 		taken bool
 	}{"nothing": {"", false}, "another value": {Doubted([]Doubt{{Location: "body.metrics.yield", Value: "71.2"}}), false}, "it": {Doubted(odd), true}} {
-		err := askBack(Command{Sure: &c.sure}, func() []Doubt { return odd })
-		if doubtful := new(Doubtful); (err == nil) != c.taken || err != nil && (!errors.As(err, &doubtful) || len(doubtful.Doubts) != 1) {
+		confirmed, err := askBack(Command{Sure: &c.sure}, func() []Doubt { return odd })
+		if doubtful := new(Doubtful); (err == nil) != c.taken || confirmed != c.taken || err != nil && (!errors.As(err, &doubtful) || len(doubtful.Doubts) != 1) {
 			t.Errorf("sure of %s: %v", what, err)
 		}
 	}

@@ -9,10 +9,26 @@ import (
 
 // Finding is something about a study that keeps it from doing as well as it could, and what would help.
 type Finding struct {
-	Kind      string `json:"kind"` // "scale": a number is on a linear scale that belongs on a log one
+	Kind      string `json:"kind"` // "scale": a number is on a linear scale that belongs on a log one; "doubt": what was told of a trial looks like a slip
 	Parameter string `json:"parameter,omitempty"`
+	Metric    string `json:"metric,omitempty"`
+	Trial     int    `json:"trial,omitempty"`
 	Says      string `json:"says"`
 	Remedy    string `json:"remedy,omitempty"`
+}
+
+// InDoubt lists what is doubted of the trials that count, and nobody has confirmed.
+func InDoubt(snap *ledger.Snapshot) []Finding {
+	found := []Finding{}
+	for _, t := range snap.Trials {
+		for _, d := range t.Doubts {
+			if !t.Excluded {
+				found = append(found, Finding{Kind: "doubt", Parameter: d.Parameter, Metric: d.Metric, Trial: t.Number, Says: fmt.Sprintf("Trial %d: %s", t.Number, d.Why),
+					Remedy: "correct it, exclude the trial, or confirm that it is right; until then it is not counted as the best reading"})
+			}
+		}
+	}
+	return found
 }
 
 // Health lists what is found in a study. rows are settings of a table that is about to be imported.

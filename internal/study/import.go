@@ -11,9 +11,11 @@ import (
 )
 
 // ImportOptions are those of POST …/import. Ignored, when not nil, is told the columns that are left out before anything is stored. With
-// BeyondBounds every row is taken to have been run with its settings, also with such as may not be chosen.
+// BeyondBounds every row is taken to have been run with its settings, also with such as may not be chosen. Decimals say how the table
+// writes numbers, where that is known.
 type ImportOptions struct {
 	DryRun, IgnoreUnknown, BeyondBounds bool
+	Decimals                            design.Decimals
 	Ignored                             func(columns []string)
 }
 
@@ -55,7 +57,7 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 		}
 		ruled, err := ruleImport(now, snap, rows)
 		if err == nil {
-			err = askBack(cmd, func() []Doubt { return doubtRows(now, rows) })
+			_, err = askBack(cmd, func() []Doubt { return doubtRows(now, rows) })
 		}
 		return ruled, err
 	})

@@ -274,7 +274,7 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
 		Calibration: map[string]Calibration{}, Violation: violations(snap, violated),
-		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap), Health: Health(snap),
+		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap), Health: append(InDoubt(snap), Health(snap)...),
 	}
 	if out.Works, err = worksState(ctx, snap, state, recommended); err != nil {
 		return Readout{}, err
@@ -330,14 +330,14 @@ func Notes(snap *ledger.Snapshot) []string {
 	}
 	for _, metric := range snap.Definition.MetricNames() {
 		if numbers := snap.Saturated(metric); len(numbers) > 0 {
-			notes = append(notes, fmt.Sprintf("%s of %s is beyond 1e100 in size; in every sum and in the model it counts as 1e100.", metric, trialsInWords(numbers)))
+			notes = append(notes, fmt.Sprintf("%s of %s is beyond 1e100 in size; in every sum and in the model it counts as 1e100.", metric, TrialsInWords(numbers)))
 		}
 	}
 	return notes
 }
 
-// trialsInWords names trials, the first of them when there are many.
-func trialsInWords(numbers []int) string {
+// TrialsInWords names trials, the first of them when there are many.
+func TrialsInWords(numbers []int) string {
 	if len(numbers) == 1 {
 		return fmt.Sprintf("trial %d", numbers[0])
 	}

@@ -29,10 +29,10 @@ type NumberedTelling struct {
 func (s *Service) Tell(ctx context.Context, cmd Command, id string, number int, told ledger.Telling) (*ledger.Snapshot, error) {
 	return s.tell(ctx, cmd, id, []NumberedTelling{{number, told}}, func(now *ledger.Snapshot) (ruling, error) {
 		ruled, err := ruleTell(now, number, told)
-		if err == nil {
-			err = askBack(cmd, func() []Doubt { return DoubtTelling(now, now.Trial(number), told) })
+		if err != nil {
+			return ruled, err
 		}
-		return ruled, err
+		return ruled.confirmedBy(cmd, func() []Doubt { return DoubtTelling(now, now.Trial(number), told) })
 	})
 }
 

@@ -28,6 +28,7 @@
     unknown: { shape: "circle", r: 4.5, edge: "unknown" },
     excluded: { shape: "cross", r: 4, edge: "unknown" },
     original: { shape: "plus", r: 4.5, edge: "unknown" },
+    doubted: { shape: "down", r: 6, edge: "limit" },
     waiting: { shape: "diamond", r: 6, edge: "ink" },
     other: { shape: "hexagon", r: 7, fill: "second", edge: "surface" },
     recommended: { shape: "star", r: 10, fill: "star", edge: "star-edge" },

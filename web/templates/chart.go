@@ -66,6 +66,7 @@ const (
 	Other       Style = "other"       // ⬡, another algorithm's choice
 	Excluded    Style = "excluded"    // ×
 	Original    Style = "original"    // +, as first told
+	Doubted     Style = "doubted"     // ▽, in doubt, at the edge where it lies beyond it
 	Spans       Style = "spans"       // bars from Low to High, of many readings each
 	Step        Style = "step"        // a line that holds its value until the next trial
 	Line        Style = "line"

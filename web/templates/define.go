@@ -20,11 +20,12 @@ type DefinePage struct {
 	Kernels     []Option
 	Advanced    bool // the fold is open
 	Key         string
-	Draft       string   // what the browser calls its copy of the unfinished form
-	Ways        []Option // answers to how the experiment goes
-	Why         string   // the present answer leads to this algorithm
-	Asked       []Input  // settings that the present answer asks for
-	Labs        []Option // who measures, where a simulated lab could
+	Preview     *Consequences // of a change
+	Draft       string        // what the browser calls its copy of the unfinished form
+	Ways        []Option      // answers to how the experiment goes
+	Why         string        // the present answer leads to this algorithm
+	Asked       []Input       // settings that the present answer asks for
+	Labs        []Option      // who measures, where a simulated lab could
 }
 
 // Scale says on which scale a number should be, and offers another than it is on; zero where nothing is to be said.

@@ -52,6 +52,7 @@ type TrialPage struct {
 	State     string
 	Mark      string
 	Excluded  bool
+	Doubtful  *Doubtful
 	Reason    string
 	Metrics   []MetricFact
 	Facts     []Fact // the decision, number by number

@@ -71,16 +71,27 @@ type Later struct {
 
 // Status is the strip on top.
 type Status struct {
-	Study     StudyHead
-	Trial     string // "trial 23 of 60"
-	Waiting   string // "4 waiting"
-	Oldest    Stamp  // of the waiting ones
-	Feasible  string // "14 of 19 within every limit"
-	Refitting bool
-	Notes     []string // what a reader has to know of the figures
-	Found     []Finding
-	Still     bool // the page does not follow changes
-	Version   int64
+	Study        StudyHead
+	Trial        string // "trial 23 of 60"
+	Waiting      string // "4 waiting"
+	Oldest       Stamp  // of the waiting ones
+	Feasible     string // "14 of 19 within every limit"
+	Refitting    bool
+	Notes        []string // what a reader has to know of the figures
+	Found        []Finding
+	Doubtful     []Doubtful
+	MoreDoubtful string
+	Still        bool // the page does not follow changes
+	Version      int64
+}
+
+// Doubtful is a trial of which something looks odd, and nobody has confirmed it.
+type Doubtful struct {
+	Number   int
+	URL      string
+	Says     []string
+	Reason   string // for excluding it
+	Operates bool
 }
 
 // Finding is something about a study that keeps it from doing as well as it could, and the way to what helps.

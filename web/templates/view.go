@@ -36,6 +36,8 @@ type Live struct {
 type Form struct {
 	Values map[string][]string
 	Errors map[string]string
+	// Meant are, by field, the buttons that say which of two readings of a number is meant.
+	Meant map[string][]Option
 	// First is the name of the first faulty field, which gets the focus.
 	First string
 	// General is what is wrong with the whole.

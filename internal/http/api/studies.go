@@ -107,12 +107,25 @@ func (a *API) EditStudy() Operation {
 
 // ReconfigureStudy is POST …/reconfigure.
 func (a *API) ReconfigureStudy() Operation {
-	return changing(a, changedStudy, Operation{
-		Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on", Tag: "Studies", Status: 200, Answer: studyDocument{},
+	return previewing(changing(a, changedStudy, Operation{
+		Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change", Tag: "Studies", Status: 200,
+		Answer: oneOf{studyDocument{}, preview{}}, Query: []queryParameter{dryRun},
 	}, func(r *http.Request, cmd study.Command, change design.Reconfiguration) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Reconfigure(r.Context(), cmd, request.StudyID(r), change)
 		return after, nil, err
-	})
+	}), a.previewReconfiguration)
+}
+
+func (a *API) previewReconfiguration(w http.ResponseWriter, r *http.Request) error {
+	var change design.Reconfiguration
+	if _, err := readJSON(r, &change); err != nil {
+		return err
+	}
+	impact, err := a.Studies.PreviewReconfiguration(r.Context(), request.StudyID(r), change)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, preview{impact})
 }
 
 func changedStudy(after *ledger.Snapshot, _ []int) reply {

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
@@ -93,7 +94,8 @@ func (a *API) ImportCSV() Operation {
 	return Operation{
 		Handle: a.importCSV, Summary: "Import a table: each row a round, chosen then told; all rows or none", Tag: "In and out", Body: "", BodyType: "text/csv", Status: 200, Answer: importDocument{}, Writes: true,
 		Query: []queryParameter{{"dry_run", "Store nothing, say what would be imported", false}, {"ignore_unknown", "Leave out columns that are no parameter and no metric", false},
-			{"beyond_bounds", "Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway", false}},
+			{"beyond_bounds", "Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway", false},
+			{"decimal", "How the table writes decimals, point or comma, where its own numbers do not show it", ""}},
 	}
 }
 
@@ -103,6 +105,9 @@ func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	options := study.ImportOptions{DryRun: q.Yes("dry_run"), IgnoreUnknown: q.Yes("ignore_unknown"), BeyondBounds: q.Yes("beyond_bounds")}
+	if said := request.Among(q, "decimal", design.DecimalPoint, design.DecimalComma); len(said) > 0 {
+		options.Decimals = said[0]
+	}
 	if err := q.Err(); err != nil {
 		return err
 	}

@@ -21,9 +21,11 @@ type trialPage struct {
 	Next   *int           `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
-type correctionPreview struct {
+type preview struct {
 	Impact study.Impact `json:"impact"`
 }
+
+var dryRun = queryParameter{"dry_run", "Store nothing, answer the impact", false}
 
 // trialOf returns trial number of the snapshot.
 func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
@@ -142,8 +144,8 @@ func (a *API) TellMany() Operation {
 // Correct is POST …/trials/{number}/corrections.
 func (a *API) Correct() Operation {
 	correcting := changing(a, changedTrial, Operation{
-		Summary: "Correct what was told; with dry_run, say what that would change", Tag: "The loop", Status: 200, Answer: oneOf{ledger.Trial{}, correctionPreview{}},
-		Query: []queryParameter{{"dry_run", "Store nothing, answer the impact", false}},
+		Summary: "Correct what was told; with dry_run, say what that would change", Tag: "The loop", Status: 200, Answer: oneOf{ledger.Trial{}, preview{}},
+		Query: []queryParameter{dryRun},
 	}, func(r *http.Request, cmd study.Command, given study.Correction) (*ledger.Snapshot, []int, error) {
 		number, err := request.TrialNumber(r)
 		if err != nil {
@@ -153,22 +155,27 @@ func (a *API) Correct() Operation {
 		after, err := a.Studies.Correct(r.Context(), cmd, request.StudyID(r), given)
 		return one(after, number, err)
 	})
-	correct := correcting.Handle
-	correcting.Handle = func(w http.ResponseWriter, r *http.Request) error {
+	return previewing(correcting, a.previewCorrection)
+}
+
+// previewing is a change that is not made with dry_run: preview answers what it would change instead.
+func previewing(changing Operation, preview func(http.ResponseWriter, *http.Request) error) Operation {
+	change := changing.Handle
+	changing.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		q, err := request.ReadQuery(r.URL)
 		if err != nil {
 			return err
 		}
-		preview := q.Yes("dry_run")
+		only := q.Yes("dry_run")
 		if err := q.Err(); err != nil {
 			return err
 		}
-		if preview {
-			return a.previewCorrection(w, r)
+		if only {
+			return preview(w, r)
 		}
-		return correct(w, r)
+		return change(w, r)
 	}
-	return correcting
+	return changing
 }
 
 func (a *API) previewCorrection(w http.ResponseWriter, r *http.Request) error {
@@ -185,7 +192,7 @@ func (a *API) previewCorrection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, correctionPreview{impact})
+	return writeJSON(w, http.StatusOK, preview{impact})
 }
 
 // Fail is POST …/trials/{number}/fail.
@@ -219,6 +226,20 @@ func (a *API) Exclude() Operation {
 // Include is POST …/trials/{number}/include.
 func (a *API) Include() Operation {
 	return a.closing(ledger.Included, "Take an excluded trial back in")
+}
+
+// Confirm is POST …/trials/{number}/confirm.
+func (a *API) Confirm() Operation {
+	return changing(a, changedTrial, Operation{
+		Summary: "Say that what is doubted of a trial is right", Tag: "The loop", BodyOptional: true, Status: 200, Answer: ledger.Trial{},
+	}, func(r *http.Request, cmd study.Command, _ struct{}) (*ledger.Snapshot, []int, error) {
+		number, err := request.TrialNumber(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		after, err := a.Studies.Confirm(r.Context(), cmd, request.StudyID(r), number)
+		return one(after, number, err)
+	})
 }
 
 // closing ends a trial, or sets it aside, for a reason.

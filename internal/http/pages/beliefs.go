@@ -254,7 +254,7 @@ func pinned(p design.Parameter, text string) (design.Value, error) {
 		}
 		return design.Value{}, fmt.Errorf("choose one of the list")
 	}
-	x, err := decimal(text)
+	x, err := design.ReadNumber(text, design.Marks{Decimal: '.'})
 	if err != nil {
 		return design.Value{}, err
 	}

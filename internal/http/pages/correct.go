@@ -18,14 +18,20 @@ func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := snap.Definition
-	values := url.Values{"key": {newKey()}}
+	values := keptValues(snap.Definition, trial)
+	values.Set("key", newKey())
+	return s.showCorrect(w, r, http.StatusOK, visiting(r, snap), trial, templates.Form{Values: values}, nil)
+}
+
+// keptValues are a trial's results as a form shows them to be corrected.
+func keptValues(d design.Definition, trial *ledger.Trial) url.Values {
+	values := url.Values{}
 	for i, metric := range told(d) {
 		if m, there := trial.Metrics[metric]; there {
-			values.Set(metricField(i), design.NumberValue(m.Value).String())
+			values.Set(metricField(i), exactly(m.Value))
 		}
 	}
-	return s.showCorrect(w, r, http.StatusOK, visiting(r, snap), trial, templates.Form{Values: values}, nil)
+	return values
 }
 
 func (s *Site) showCorrect(w http.ResponseWriter, r *http.Request, status int, v visit, t *ledger.Trial, form templates.Form, preview *templates.Consequences) error {
@@ -50,10 +56,12 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 	v := visiting(r, snap)
 	names := formNames(snap.Definition, metricField, settingField)
 	return submit(w, r, func(form *typed) submission {
-		correction := form.correction(snap.Definition, trial)
+		correction := form.correction(snap, trial)
+		doubts := study.DoubtCorrection(snap, trial, correction)
 		asked := submission{
 			do: func(cmd study.Command) error {
-				cmd.IfMatch = snap.Version
+				sure := study.Doubted(doubts) // they stood in the preview
+				cmd.IfMatch, cmd.Sure = snap.Version, &sure
 				_, err := s.Studies.Correct(r.Context(), cmd, snap.ID, correction)
 				return err
 			},
@@ -73,8 +81,8 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		asked.done = func() error {
-			preview := v.consequences(impact)
-			preview.Shown, preview.Doubts = shown, doubtful(study.DoubtCorrection(snap, trial, correction), names)
+			preview := v.correctionConsequences(impact)
+			preview.Shown, preview.Doubts = shown, doubtful(doubts, names)
 			if form.pressed() == "correct" {
 				preview.Again = "Nothing is corrected yet: what you typed, or the study, is not as it was in the preview you saw. This is the new one."
 			}
@@ -85,7 +93,9 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 }
 
 // correction reads the form: only what differs from what is kept is corrected, an emptied result is taken back.
-func (t *typed) correction(d design.Definition, trial *ledger.Trial) study.Correction {
+func (t *typed) correction(snap *ledger.Snapshot, trial *ledger.Trial) study.Correction {
+	d := snap.Definition
+	t.kept = keptValues(d, trial)
 	c := study.Correction{Number: trial.Number, Reason: t.text("reason"), Metrics: map[string]*ledger.Reading{}}
 	for i, metric := range told(d) {
 		m, there := trial.Metrics[metric]
@@ -96,7 +106,7 @@ func (t *typed) correction(d design.Definition, trial *ledger.Trial) study.Corre
 			c.Metrics[metric] = nil
 			continue
 		}
-		if x := t.number(metricField(i)); x != nil && *x != m.Value {
+		if x := t.numberLike(metricField(i), likeOthers(snap, trial, metric)); x != nil && *x != m.Value {
 			c.Metrics[metric] = &ledger.Reading{Value: *x, StdDev: m.StdDev}
 		}
 	}
@@ -113,23 +123,36 @@ func (t *typed) correction(d design.Definition, trial *ledger.Trial) study.Corre
 	return c
 }
 
-// consequences puts what a correction would change into words.
-func (v visit) consequences(impact study.Impact) *templates.Consequences {
-	d := v.snap.Definition
-	out := templates.Consequences{Summary: fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, v.stateWords(&impact.Trial))}
+// correctionConsequences puts what a correction would change into words.
+func (v visit) correctionConsequences(impact study.Impact) *templates.Consequences {
+	out := v.consequences(v.snap.Definition.Constraints, impact)
+	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, v.stateWords(impact.Trial))
 	switch impact.DecisionsAfter {
 	case 0:
 		out.Summary += " No decision was made from the old value."
 	default:
 		out.Summary += fmt.Sprintf(" %s made from the old value; they keep what they recorded.", count(impact.DecisionsAfter, "decision was", "decisions were"))
 	}
+	if len(out.Changes) == 0 {
+		out.Summary += " Nothing else would look different."
+	}
+	return out
+}
+
+// consequences lists what a change would change, constraints being those afterwards.
+func (v visit) consequences(constraints []design.Constraint, impact study.Impact) *templates.Consequences {
+	d, out := v.snap.Definition, templates.Consequences{}
 	add := func(name, before, after string) {
 		if before != after {
 			out.Changes = append(out.Changes, templates.BeforeAfter{Name: name, Before: before, After: after})
 		}
 	}
+	was, would, trials := impact.Trials[0], impact.Trials[1], len(v.snap.Trials)
+	of := func(n int) string { return fmt.Sprintf("%d of %d", n, trials) }
+	add("Trials within every limit", of(was.Within), of(would.Within))
+	add("Trials that break a limit", of(was.Broken), of(would.Broken))
 	add("Recommended", v.recommended(impact.Recommendation[0]), v.recommended(impact.Recommendation[1]))
-	for _, c := range d.Constraints {
+	for _, c := range constraints {
 		violation := impact.Violation[c.Name]
 		add("Violation of "+c.Name, rough(violation[0].Hard)+unitAfter(c.Unit), rough(violation[1].Hard)+unitAfter(c.Unit))
 		if price, there := impact.Multipliers[c.Name]; there {
@@ -137,9 +160,6 @@ func (v visit) consequences(impact study.Impact) *templates.Consequences {
 		}
 	}
 	add("Next suggestion", nextText(d, impact.NextBefore), nextText(d, impact.NextAfter))
-	if len(out.Changes) == 0 {
-		out.Summary += " Nothing else would look different."
-	}
 	return &out
 }
 

@@ -213,9 +213,8 @@ func (t *typed) candidates() []design.Settings {
 	if t.text("candidates") == "" {
 		return nil
 	}
-	pasted, err := readSheet(t.values.Get("candidates"))
-	if err != nil {
-		t.fault("candidates", err.Error())
+	pasted := t.sheet("candidates")
+	if pasted == nil {
 		return nil
 	}
 	rows := rowsOf(t.values, "parameters")
@@ -320,7 +319,7 @@ func (t *typed) numbersJSON(name string, before json.RawMessage) json.RawMessage
 		if part = strings.Trim(part, ", []"); part == "" {
 			continue
 		}
-		x, err := decimal(part)
+		x, err := design.ReadNumber(part, t.marks)
 		if err != nil {
 			t.fault(name, err.Error())
 			return nil

@@ -2,12 +2,15 @@ package pages
 
 import (
 	"errors"
-	"math"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	numbers "golang.org/x/text/number"
 
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
@@ -25,7 +28,9 @@ func readForm(r *http.Request) (*typed, error) {
 	if err := parse(); err != nil {
 		return nil, formError(err)
 	}
-	return newTyped(r.PostForm), nil
+	form := newTyped(r.PostForm)
+	form.marks = marksOf(r)
+	return form, nil
 }
 
 func formError(err error) error {
@@ -37,33 +42,15 @@ func formError(err error) error {
 	return problem.Malformed("body", "The form cannot be read.")
 }
 
-// decimal reads a number as people type it: decimal point or comma, thin spaces between thousands.
-func decimal(text string) (float64, error) {
-	plain := strings.Map(func(r rune) rune {
-		switch r {
-		case ' ', '\u00a0', '\u2009', '\u202f':
-			return -1
-		case '−':
-			return '-'
-		}
-		return r
-	}, text)
-	if strings.Count(plain, ",") == 1 && !strings.Contains(plain, ".") {
-		plain = strings.Replace(plain, ",", ".", 1)
+// marksOf are the marks that whoever sent the request is known to write numbers with: pages show decimal points, and where the reader's language
+// has decimal commas, these.
+func marksOf(r *http.Request) design.Marks {
+	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
+	if err == nil && len(tags) > 0 && strings.Contains(message.NewPrinter(tags[0]).Sprint(numbers.Decimal(0.5)), ",") {
+		return design.Marks{Decimal: ','}
 	}
-	for _, r := range plain {
-		if !strings.ContainsRune("0123456789.eE+-", r) {
-			return 0, errNotDecimal
-		}
-	}
-	x, err := strconv.ParseFloat(plain, 64)
-	if err != nil || math.IsInf(x, 0) {
-		return 0, errNotDecimal
-	}
-	return x + 0, nil // −0 becomes 0
+	return design.Marks{Decimal: '.'}
 }
-
-var errNotDecimal = errors.New("write a number such as 0.31 or 0,31")
 
 // typed is a form being read: values taken from it, faults found on the way. What it holds is kept as typed, so that nothing is lost
 // when something is wrong.
@@ -72,10 +59,14 @@ type typed struct {
 	faults  map[string]string
 	order   []string // of the faults
 	general []string // what is wrong with the whole
+	marks   design.Marks
+	kept    url.Values                    // what fields were filled in with: as it stands there, it needs no reading
+	meant   map[string][]templates.Option // for fields whose number can be read in two ways, the buttons that say which is meant
 }
 
 func newTyped(values url.Values) *typed {
-	t := &typed{values: values, faults: map[string]string{}}
+	t := &typed{values: values, faults: map[string]string{}, marks: design.Marks{Decimal: '.'}, meant: map[string][]templates.Option{}}
+	t.takeMeant()
 	for name, texts := range values {
 		for i, text := range texts {
 			if design.CheckText(text) != "" {
@@ -85,6 +76,22 @@ func newTyped(values url.Values) *typed {
 		}
 	}
 	return t
+}
+
+// offer asks which of two readings of a number is meant, by buttons that put it into field into and press again what was pressed.
+func (t *typed) offer(name, into string, readings ...templates.Option) {
+	for _, o := range readings {
+		t.meant[name] = append(t.meant[name], templates.Option{Value: t.pressed() + " " + o.Value + " " + into, Label: o.Label})
+	}
+}
+
+// takeMeant does what such a button says.
+func (t *typed) takeMeant() {
+	if said := strings.SplitN(t.values.Get("meant"), " ", 3); len(said) == 3 {
+		t.values.Set("do", said[0])
+		t.values.Set(said[2], said[1])
+	}
+	t.values.Del("meant")
 }
 
 // pressed is which of the form's buttons sent it.
@@ -100,18 +107,39 @@ func (t *typed) fault(name, message string) {
 }
 
 // number reads an optional number; nil when the field is empty or faulty.
-func (t *typed) number(name string) *float64 {
+func (t *typed) number(name string) *float64 { return t.numberLike(name, nil) }
+
+// numberLike is number where fits, unless it is nil, tells whether a value is as those before: it decides between two readings if it can.
+func (t *typed) numberLike(name string, fits func(float64) bool) *float64 {
 	text := t.text(name)
 	if text == "" {
 		return nil
 	}
-	x, err := decimal(text)
+	marks := t.marks
+	if text == t.kept.Get(name) {
+		marks = design.PointDecimal
+	}
+	x, err := design.ReadNumber(text, marks)
+	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+		switch {
+		case fits == nil || fits(two.Decimal) == fits(two.Thousands):
+			// in the reader's own way of writing, so that it is not asked about again
+			t.offer(name, name, templates.Option{Value: strings.ReplaceAll(exactly(two.Decimal), ".", string(t.marks.Decimal)), Label: exactly(two.Decimal)},
+				templates.Option{Value: exactly(two.Thousands), Label: exactly(two.Thousands)})
+		case fits(two.Decimal):
+			return &two.Decimal
+		default:
+			return &two.Thousands
+		}
+	}
 	if err != nil {
 		t.fault(name, err.Error())
 		return nil
 	}
 	return &x
 }
+
+func exactly(x float64) string { return design.NumberValue(x).String() }
 
 // required reads a number that must be there.
 func (t *typed) required(name, missing string) float64 {
@@ -214,7 +242,7 @@ func (t *typed) place(err error, names func(location string) string) bool {
 
 // shown is what the page shows again.
 func (t *typed) shown() templates.Form {
-	form := templates.Form{Values: t.values, Errors: t.faults, General: strings.Join(t.general, "; ")}
+	form := templates.Form{Values: t.values, Errors: t.faults, Meant: t.meant, General: strings.Join(t.general, "; ")}
 	if len(t.order) > 0 {
 		form.First = t.order[0]
 	}

@@ -60,7 +60,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
 		if unread == nil && strings.TrimSpace(rows) == "" {
 			form.fault("text", "choose a file above, or paste rows here")
 		}
-		options := study.ImportOptions{DryRun: form.pressed() != "import", IgnoreUnknown: form.text("ignore") != "", BeyondBounds: true} // which is doubted
+		options := study.ImportOptions{DryRun: form.pressed() != "import", IgnoreUnknown: form.text("ignore") != "", BeyondBounds: true, Decimals: form.decimals()} // beyond bounds is doubted
 		var page templates.ImportPage
 		asked := submission{
 			do: func(cmd study.Command) error {
@@ -70,6 +70,7 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
 				result, err := s.Studies.ImportCSV(r.Context(), cmd, snap.ID, strings.NewReader(rows), options)
 				page.Ready = "All good: " + count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
 				page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
+				form.askDecimals("text", page.Faults)
 				page.Found = findings(studyHead(r, snap), result.Health)
 				if len(result.Doubts) > 0 {
 					page.Ready, page.Doubts = oddRows, doubtfulRows(result.Doubts)
@@ -107,6 +108,17 @@ func doubtfulRows(doubts []study.Doubt) templates.Doubts {
 		shown.List = append(shown.List, templates.Doubt{Text: text})
 	}
 	return shown
+}
+
+// askDecimals asks which mark is decimal in the table of a field, if a fault is that one of its numbers can be read in two ways.
+func (t *typed) askDecimals(name string, faults []templates.FileFault) {
+	for _, fault := range faults {
+		_, err := design.ReadNumber(fault.Value, design.Marks{})
+		if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+			t.offerDecimals(name, two)
+			return
+		}
+	}
 }
 
 // importedText is the file, or else what was pasted.

@@ -110,10 +110,13 @@ func (v visit) words(event ledger.Event) (text string, number int, reason string
 		return chosenWords(data), data.Number, data.Note, err
 	case ledger.Told:
 		data, err := eventData[ledger.ToldData](event)
-		return v.toldWords(data), data.Number, data.Note, err
+		return v.toldWords(data) + sureWords(data.Confirmed), data.Number, data.Note, err
 	case ledger.Corrected:
 		data, err := eventData[ledger.CorrectedData](event)
-		return v.correctedWords(data), data.Number, data.Reason, err
+		return v.correctedWords(data) + sureWords(data.Confirmed), data.Number, data.Reason, err
+	case ledger.Confirmed:
+		data, err := eventData[ledger.ConfirmedData](event)
+		return fmt.Sprintf("said that what was doubted of trial %d is right", data.Number), data.Number, "", err
 	case ledger.Fitted:
 		return "was fitted to the readings", 0, "", nil
 	}
@@ -123,6 +126,13 @@ func (v visit) words(event ledger.Event) (text string, number int, reason string
 		verbs[ledger.Failed] = "said that trial %d failed by chance"
 	}
 	return fmt.Sprintf(verbs[event.Kind], data.Number), data.Number, data.Reason, err
+}
+
+func sureWords(confirmed bool) string {
+	if confirmed {
+		return ", and said that it is right as it is"
+	}
+	return ""
 }
 
 func eventData[T any](event ledger.Event) (T, error) {

@@ -54,7 +54,7 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request) error {
 	}
 	names := formNames(snap.Definition, metricField, settingField)
 	return submit(w, r, func(form *typed) submission {
-		own := form.own(snap.Definition)
+		own := form.own(snap)
 		asked := submission{
 			do: func(cmd study.Command) error {
 				_, _, err := s.Studies.AddTrial(r.Context(), cmd, snap.ID, own)
@@ -136,10 +136,11 @@ func forecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 	return shown
 }
 
-func (t *typed) own(d design.Definition) study.OwnTrial {
+func (t *typed) own(snap *ledger.Snapshot) study.OwnTrial {
+	d := snap.Definition
 	own := study.OwnTrial{Parameters: t.settings(d, settingField, nil), Note: t.text("note"), Brought: design.Brought{Context: t.context(d)}, Metrics: map[string]ledger.Reading{}}
 	for i, metric := range told(d) {
-		if x := t.number(metricField(i)); x != nil {
+		if x := t.numberLike(metricField(i), likeOthers(snap, &ledger.Trial{}, metric)); x != nil {
 			own.Metrics[metric] = ledger.Reading{Value: *x}
 		}
 	}

@@ -106,6 +106,10 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templ
 			p.plotWaiting(&s.points, t, metric)
 			continue
 		}
+		if t.Doubted(metric) && !t.Excluded {
+			s.points.add(templates.Doubted, t.Number, m.Value, metric+" "+p.measured(metric, m)+", in doubt", t.Number)
+			continue
+		}
 		s.values = append(s.values, m.Value)
 		if !any || m.Value < low {
 			low = m.Value
@@ -165,12 +169,35 @@ func (v visit) awaited(t *ledger.Trial, metric string) (mean float64, predicted 
 // within is the range in which to draw the series, with what must be seen; words say what lies beyond it.
 func (s *series) within(metric string, must []float64) (within []float64, words string) {
 	within, above, below := robustRange(s.values, must)
+	for _, style := range []templates.Style{templates.Doubted, templates.Recommended} {
+		if trace := s.points.traces[style]; trace != nil {
+			within = edged(within, *trace)
+		}
+	}
 	words = prefixed(capitalised(metric), beyondWords(above, below))
 	within, beyond := takeIn(within, s.first)
 	if beyond > 0 {
 		words = strings.TrimSpace(words + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", capitalised(metric), count(beyond, "reading", "readings")))
 	}
 	return within, words
+}
+
+// edged moves marks that lie beyond the range drawn to its edge, and says so. Where there is no range, it is theirs.
+func edged(within []float64, marks ...templates.Trace) []float64 {
+	for _, trace := range marks {
+		for i, y := range trace.Y {
+			value := y.(float64)
+			if len(within) == 0 {
+				within, _, _ = robustRange(nil, []float64{value})
+			}
+			room := 0.03 * (within[1] - within[0])
+			if at := min(max(value, within[0]+room), within[1]-room); at != value {
+				trace.Y[i] = at
+				trace.Text[i] += ", beyond the range drawn"
+			}
+		}
+	}
+	return within
 }
 
 // traces are all that there is to draw of a series.
@@ -200,7 +227,9 @@ func (p *panelling) bestPanel() templates.Panel {
 	}
 	if r := p.readout.Recommendation; r != nil && p.modelStands() {
 		mean := r.Mean[o.Metric]
-		must = append(must, mean)
+		if len(p.snap.Trial(r.Number).Doubts) == 0 {
+			must = append(must, mean)
+		}
 		s.points.add(templates.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
 			o.Metric, uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
 	}

@@ -289,7 +289,7 @@ func (v visit) noMarks() marks { return marks{limits: len(v.snap.Definition.Cons
 
 var markNames = map[templates.Style]string{
 	templates.Unknown: "not known yet", templates.Waiting: "waiting", templates.Recommended: "recommended", templates.Excluded: "excluded",
-	templates.Original: "as first told",
+	templates.Original: "as first told", templates.Doubted: "in doubt",
 }
 
 // name is what a legend calls a mark. Where there are several limits, the same mark stands for one of them in its own panel and for all elsewhere.
@@ -332,7 +332,7 @@ func (m *marks) add(style templates.Style, x, y any, text string, trial int) {
 // all returns the traces in a fixed order, so that colours and legends stay where they are.
 func (m *marks) all() []templates.Trace {
 	traces := []templates.Trace{}
-	for _, style := range []templates.Style{templates.Original, templates.Unknown, templates.Feasible, templates.Violated, templates.Excluded, templates.Waiting, templates.Recommended} {
+	for _, style := range []templates.Style{templates.Original, templates.Unknown, templates.Feasible, templates.Violated, templates.Excluded, templates.Doubted, templates.Waiting, templates.Recommended} {
 		if trace := m.traces[style]; trace != nil {
 			traces = append(traces, *trace)
 		}

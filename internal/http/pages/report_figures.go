@@ -181,13 +181,18 @@ func (p *panelling) bestSketch(state study.Readout, past *past) sketch {
 	o := p.snap.Definition.Objective
 	var marks points
 	var values []float64
+	doubted := 0
 	best := figure.Curve{Step: true}
 	for i, running := range p.best {
 		t := p.snap.Trials[i]
 		x := float64(t.Number)
 		if m, told := t.Metrics[o.Metric]; told {
 			marks.add(shapes[styleUnder(p.limits[i], t)], x, m.Value)
-			values = append(values, m.Value)
+			if t.Doubted(o.Metric) {
+				doubted++
+			} else {
+				values = append(values, m.Value)
+			}
 			if first, changed := past.first[t.Number][o.Metric]; changed {
 				marks.add(figure.Plus, x, first)
 			}
@@ -218,7 +223,7 @@ func (p *panelling) bestSketch(state study.Readout, past *past) sketch {
 	if len(best.X) > 0 {
 		chart.Curves = []figure.Curve{onward(best, chart.X.High)}
 	}
-	return p.overTrialsSketch("Best "+o.Metric+" so far", caption, chart, &marks, outside)
+	return p.overTrialsSketch("Best "+o.Metric+" so far", caption+inDoubt(doubted), chart, &marks, outside)
 }
 
 // overTrialsSketch completes a chart over trials: marks, marks on the axis, and what its caption has to say of both.
@@ -237,6 +242,7 @@ func (p *panelling) limitSketch(j int, past *past) sketch {
 	c := p.snap.Definition.Constraints[j]
 	var marks points
 	var values []float64
+	doubted := 0
 	for _, t := range p.snap.Trials {
 		m, there := t.Metrics[c.Metric]
 		if !there {
@@ -246,7 +252,11 @@ func (p *panelling) limitSketch(j int, past *past) sketch {
 			continue
 		}
 		marks.add(shapes[readingUnder(p.limits[t.Number-1][j], t, m.Value)], float64(t.Number), m.Value)
-		values = append(values, m.Value)
+		if t.Doubted(c.Metric) {
+			doubted++
+		} else {
+			values = append(values, m.Value)
+		}
 		if first, changed := past.first[t.Number][c.Metric]; changed {
 			marks.add(figure.Plus, float64(t.Number), first)
 		}
@@ -271,7 +281,15 @@ func (p *panelling) limitSketch(j int, past *past) sketch {
 	case changes > 1:
 		caption += fmt.Sprintf(" It was changed %d times.", changes)
 	}
-	return p.overTrialsSketch(capitalised(c.Metric)+" against its limit "+nameWhereOther(c), caption, chart, &marks, outside)
+	return p.overTrialsSketch(capitalised(c.Metric)+" against its limit "+nameWhereOther(c), caption+inDoubt(doubted), chart, &marks, outside)
+}
+
+// inDoubt says that readings which the range of a chart does not follow are in doubt.
+func inDoubt(readings int) string {
+	if readings == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %s in doubt, drawn at the edge where beyond the range of the others.", count(readings, "reading is", "readings are"))
 }
 
 // nameWhereOther is a constraint's name where it is not that of its metric.

@@ -235,9 +235,8 @@ func (t *typed) objectSetting(name, word string, numbers []string) json.RawMessa
 }
 
 func (t *typed) points(name string) json.RawMessage {
-	pasted, err := readSheet(t.values.Get(name))
-	if err != nil {
-		t.fault(name, err.Error())
+	pasted := t.sheet(name)
+	if pasted == nil {
 		return nil
 	}
 	return asJSON(pasted.candidates())

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"headroom/internal/study/design"
+	"headroom/web/templates"
 )
 
 // sheet is a table pasted from a spreadsheet: names in the first row, one combination in each further row.
@@ -17,6 +18,7 @@ type sheet struct {
 	names, units []string
 	rows         [][]string
 	texts        []bool // by column: whether any cell is not a number
+	marks        design.Marks
 }
 
 // The longest row of a sheet, in bytes, and the most rows below the first: as many as a study has candidates.
@@ -42,8 +44,38 @@ func (r *rationed) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// readSheet reads what was pasted. Tabs, semicolons or commas stand between columns, whichever the first row has.
-func readSheet(text string) (sheet, error) {
+// decimalField says, where a table does not, which mark its numbers write decimals with.
+const decimalField = "decimal"
+
+func (t *typed) decimals() design.Decimals { return design.Decimals(t.text(decimalField)) }
+
+// offerDecimals asks which mark is decimal in the table of a field, by one of its numbers.
+func (t *typed) offerDecimals(name string, two *design.AmbiguousNumber) {
+	comma, point := templates.Option{Value: string(design.DecimalComma)}, templates.Option{Value: string(design.DecimalPoint)}
+	comma.Label, point.Label = exactly(two.Decimal), exactly(two.Thousands)
+	if !strings.Contains(two.Text, ",") {
+		comma.Label, point.Label = point.Label, comma.Label
+	}
+	comma.Label, point.Label = two.Text+" is "+comma.Label, two.Text+" is "+point.Label
+	t.offer(name, decimalField, point, comma)
+}
+
+// sheet reads what was pasted into a field, nil when that is faulty.
+func (t *typed) sheet(name string) *sheet {
+	s, err := readSheet(t.values.Get(name), t.marks, t.decimals())
+	if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+		t.offerDecimals(name, two)
+	}
+	if err != nil {
+		t.fault(name, err.Error())
+		return nil
+	}
+	return &s
+}
+
+// readSheet reads what was pasted. Tabs, semicolons or commas stand between columns, whichever the first row has. How numbers are written is said, or
+// the table shows it; else that follows from what separates columns, and with tabs from the reader's language.
+func readSheet(text string, language design.Marks, said design.Decimals) (sheet, error) {
 	in := &rationed{text: strings.NewReader(strings.ReplaceAll(text, "\r\n", "\n")), ration: longestRow}
 	reader := csv.NewReader(in)
 	reader.Comma, reader.LazyQuotes, reader.TrimLeadingSpace = delimiter(text), true, true
@@ -65,7 +97,11 @@ func readSheet(text string) (sheet, error) {
 		}
 		s.names, s.units = append(s.names, name), append(s.units, unit)
 	}
-	s.texts = make([]bool, len(s.names))
+	s.texts, s.marks = make([]bool, len(s.names)), language
+	if reader.Comma != '\t' {
+		s.marks = design.MarksBeside(reader.Comma)
+	}
+	var habit design.Habit
 	for {
 		in.ration = longestRow
 		row, err := reader.Read()
@@ -75,9 +111,16 @@ func readSheet(text string) (sheet, error) {
 		if err != nil && !errors.Is(err, csv.ErrFieldCount) {
 			return sheet{}, fmt.Errorf("cannot be read: %w", err)
 		}
+		for _, cell := range row {
+			habit.Note(cell)
+		}
 		if err := s.add(row); err != nil {
 			return sheet{}, err
 		}
+	}
+	s.marks = habit.Marks(said, s.marks)
+	if err := s.tell(); err != nil {
+		return sheet{}, err
 	}
 	if len(s.rows) == 0 {
 		return sheet{}, errors.New("below the names there must be at least one combination")
@@ -122,9 +165,6 @@ func (s *sheet) add(row []string) error {
 		if cell == "" {
 			return fmt.Errorf("row %d has nothing under %s", line, s.names[i])
 		}
-		if _, err := decimal(cell); err != nil {
-			s.texts[i] = true
-		}
 	}
 	if len(s.rows) == mostCombinations {
 		return fmt.Errorf("there are more than %d combinations", mostCombinations)
@@ -132,6 +172,27 @@ func (s *sheet) add(row []string) error {
 	s.rows = append(s.rows, row)
 	return nil
 }
+
+// tell finds out which columns hold texts. A number that can be read in two ways, in a column of numbers, is an error.
+func (s *sheet) tell() error {
+	for i, name := range s.names {
+		var either error
+		for k, row := range s.rows {
+			_, err := s.number(row[i])
+			if two := (*design.AmbiguousNumber)(nil); errors.As(err, &two) {
+				either = fmt.Errorf("row %d, %s: %w", k+2, name, two)
+			} else if err != nil {
+				s.texts[i] = true
+			}
+		}
+		if either != nil && !s.texts[i] {
+			return either
+		}
+	}
+	return nil
+}
+
+func (s *sheet) number(cell string) (float64, error) { return design.ReadNumber(cell, s.marks) }
 
 // candidates are the combinations, numbers where a column has nothing else.
 func (s sheet) candidates() []design.Settings {
@@ -143,7 +204,7 @@ func (s sheet) candidates() []design.Settings {
 				all[k][s.names[i]] = design.TextValue(cell)
 				continue
 			}
-			x, _ := decimal(cell) // add has seen that it is one
+			x, _ := s.number(cell) // tell has seen that it is one
 			all[k][s.names[i]] = design.NumberValue(x)
 		}
 	}
@@ -164,7 +225,7 @@ func (s sheet) column(i int) (kind design.ParameterType, choices []string, low, 
 	}
 	kind = design.Integer
 	for k, row := range s.rows {
-		x, _ := decimal(row[i])
+		x, _ := s.number(row[i])
 		if k == 0 {
 			low, high = x, x
 		}

@@ -77,6 +77,7 @@ var doneSentence = map[string]string{
 	"edited":     "Saved.",
 	"corrected":  "Corrected. Both values stand in the ledger.",
 	"closed":     "Saved.",
+	"confirmed":  "Saved: it is right as it is.",
 	"saved":      "Saved. Thank you.",
 	"undone":     "Undone. What was saved stands in the ledger, and the trial is waiting again.",
 	"asked":      "Here is what to try next.",

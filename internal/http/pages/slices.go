@@ -46,6 +46,7 @@ func (v visit) sliceGrid(o outlook, drawn []study.Slice, influences []influence,
 	for _, metric := range o.metrics {
 		first := len(grid.Cells)
 		var all []float64
+		var doubted []templates.Trace
 		for _, along := range influences {
 			slice := byName[along.parameter]
 			band, there := slice.Metrics[metric]
@@ -57,6 +58,10 @@ func (v visit) sliceGrid(o outlook, drawn []study.Slice, influences []influence,
 			grid.Cells = append(grid.Cells, cell)
 			all = append(append(all, band.Lower95...), band.Upper95...)
 			for _, trace := range cell.Traces {
+				if trace.Style == templates.Doubted {
+					doubted = append(doubted, trace)
+					continue
+				}
 				for _, y := range trace.Y {
 					all = append(all, y.(float64))
 				}
@@ -66,6 +71,7 @@ func (v visit) sliceGrid(o outlook, drawn []study.Slice, influences []influence,
 			all = append(all, limit.Value)
 		}
 		within, _, _ := robustRange(nil, all)
+		edged(within, doubted...)
 		for i := first; i < len(grid.Cells); i++ {
 			grid.Cells[i].Y.Range = within
 		}
@@ -158,7 +164,11 @@ func (v visit) faded(o outlook, name, metric string, recommended *study.Recommen
 	for _, r := range list {
 		m := r.trial.Metrics[metric]
 		points.fade = math.Max(faintest, math.Exp(-r.away*r.away/(2*fadeLength*fadeLength)))
-		points.add(styleOf(r.trial), plotValue(r.trial.Parameters[name]), m.Value, fmt.Sprintf("Trial %d: %s", r.trial.Number, v.measured(metric, m)), r.trial.Number)
+		style, text := styleOf(r.trial), fmt.Sprintf("Trial %d: %s", r.trial.Number, v.measured(metric, m))
+		if r.trial.Doubted(metric) {
+			style, text = templates.Doubted, text+", in doubt"
+		}
+		points.add(style, plotValue(r.trial.Parameters[name]), m.Value, text, r.trial.Number)
 	}
 	if recommended != nil && v.modelStands() {
 		points.fade = 1

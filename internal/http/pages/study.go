@@ -260,6 +260,7 @@ func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
 	if v.head.Operates && !strip.Still {
 		strip.Found = findings(v.head, study.Health(v.snap))
 	}
+	strip.Doubtful, strip.MoreDoubtful = v.inDoubt()
 	if feasible, known := v.snap.Feasibility(); known > 0 && len(d.Constraints) > 0 {
 		strip.Feasible = strconv.Itoa(feasible) + " of " + strconv.Itoa(known) + " within every limit"
 	}

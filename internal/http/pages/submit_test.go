@@ -19,8 +19,10 @@ func post(s *sitetest.Site, path string, form url.Values, headers ...string) sit
 }
 
 // newTrial makes a study with one trial of somebody's own choice and returns the study's address.
-func newTrial(s *sitetest.Site) string {
-	id := s.NewStudy(sitetest.Screen)
+func newTrial(s *sitetest.Site) string { return newTrialOf(s, sitetest.Screen) }
+
+func newTrialOf(s *sitetest.Site, definition string) string {
+	id := s.NewStudy(definition)
 	s.API("POST", "/studies/"+id+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}}`).Want(201)
 	return "/studies/" + id
 }
@@ -73,7 +75,7 @@ func TestReconfiguringChangesWhatWasTyped(t *testing.T) {
 	s := sitetest.New(t)
 	study := newTrial(s)
 	before := s.API("GET", study, nil).Want(200).JSON()
-	post(s, study+"/reconfigure", url.Values{"parameters.0.low": {"10"}, "parameters.0.high": {"80,5"}, "parameters.0.unit": {"°C"}, "unavailable.1.choices": {"B"}, "constraints.0.threshold": {"0,4"}, "constraints.0.unit": {"%"},
+	twice(t, s, study+"/reconfigure", url.Values{"parameters.0.low": {"10"}, "parameters.0.high": {"80,5"}, "parameters.0.unit": {"°C"}, "unavailable.1.choices": {"B"}, "constraints.0.threshold": {"0,4"}, "constraints.0.unit": {"%"},
 		"objective.unit": {"%"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"30"}, "reason": {"a new bath"}}).Want(303)
 	after := s.API("GET", study, nil).Want(200).JSON()
 	parameters := before["parameters"].([]any)

@@ -23,7 +23,7 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 	}
 	v := visiting(r, snap)
 	return submit(w, r, func(form *typed) submission {
-		telling := form.telling(snap.Definition, trial)
+		telling := form.telling(snap, trial)
 		var after *ledger.Snapshot
 		return submission{
 			do: func(cmd study.Command) (err error) {
@@ -41,11 +41,12 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 }
 
 // telling reads the entry form of a trial.
-func (t *typed) telling(d design.Definition, trial *ledger.Trial) ledger.Telling {
+func (t *typed) telling(snap *ledger.Snapshot, trial *ledger.Trial) ledger.Telling {
+	d := snap.Definition
 	telling := ledger.Telling{Metrics: map[string]ledger.Reading{}, Note: t.text("note")}
 	metrics := told(d)
 	for i, metric := range metrics {
-		if x := t.number(metricField(i)); x != nil {
+		if x := t.numberLike(metricField(i), likeOthers(snap, trial, metric)); x != nil {
 			telling.Metrics[metric] = ledger.Reading{Value: *x}
 		}
 	}
@@ -56,6 +57,11 @@ func (t *typed) telling(d design.Definition, trial *ledger.Trial) ledger.Telling
 		t.fault(t.firstAsked(metrics), "type the value that was measured")
 	}
 	return telling
+}
+
+// likeOthers tells whether a value is like the other readings of a metric.
+func likeOthers(snap *ledger.Snapshot, trial *ledger.Trial, metric string) func(float64) bool {
+	return func(x float64) bool { return snap.Likely(trial, metric, x) }
 }
 
 // firstAsked is the first of the metrics' fields that the form has.
@@ -94,7 +100,11 @@ func (t *typed) settings(d design.Definition, field func(int) string, base desig
 			}
 			continue
 		}
-		if x := t.number(name); x != nil {
+		var allowed func(float64) bool
+		if p.Low != nil && p.High != nil {
+			allowed = func(x float64) bool { return *p.Low <= x && x <= *p.High }
+		}
+		if x := t.numberLike(name, allowed); x != nil {
 			settings[p.Name] = design.NumberValue(*x)
 		}
 	}

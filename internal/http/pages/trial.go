@@ -30,6 +30,10 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 		Excluded: t.Excluded, Reason: v.reasonLine(t), Waiting: t.Waiting(), Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: newKey(), Previous: t.Number - 1,
 	}
 	page.Width = "medium"
+	if len(t.Doubts) > 0 && !t.Excluded {
+		doubtful := v.doubtsOf(t)
+		page.Doubtful = &doubtful
+	}
 	if v.head.Operates {
 		page.Saved = v.savedJustNow(t)
 	}
@@ -77,20 +81,26 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return submit(w, r, func(form *typed) submission {
+		to := trialURL(snap.ID, trial.Number) + "?done=closed"
+		if form.text("kind") == string(ledger.Confirmed) {
+			to = "/studies/" + snap.ID + "?done=confirmed"
+		}
 		return submission{
 			do: func(cmd study.Command) (err error) {
 				kind, reason := form.text("kind"), form.text("reason")
 				switch {
+				case ledger.Kind(kind) == ledger.Confirmed:
+					_, err = s.Studies.Confirm(r.Context(), cmd, snap.ID, trial.Number)
 				case ledger.Cause(kind).Known():
 					_, err = s.Studies.Fail(r.Context(), cmd, snap.ID, trial.Number, ledger.Cause(kind), reason)
 				case slices.Contains([]ledger.Kind{ledger.Abandoned, ledger.Excluded, ledger.Included}, ledger.Kind(kind)):
 					_, err = s.Studies.Close(r.Context(), cmd, snap.ID, ledger.Kind(kind), trial.Number, reason)
 				default:
-					err = problem.Malformed("body.kind", "The form must say whether the trial failed because of its settings or by chance, was not run, is excluded or included.")
+					err = problem.Malformed("body.kind", "The form must say whether the trial failed because of its settings or by chance, was not run, is excluded, included or confirmed.")
 				}
 				return err
 			},
-			to:    trialURL(snap.ID, trial.Number) + "?done=closed",
+			to:    to,
 			names: inBody,
 			again: func(form templates.Form) error {
 				return s.showTrial(w, r, http.StatusUnprocessableEntity, visiting(r, snap), trial, func(page *templates.TrialPage) { page.Closing = form })

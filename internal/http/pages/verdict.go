@@ -76,6 +76,9 @@ func (v visit) fillVerdict(verdict *templates.Verdict, readout study.Readout) {
 	verdict.Risk = riskOf("any limit", readout.Risk)
 	if r := readout.Recommendation; r != nil {
 		verdict.Answer, verdict.Doubt = v.answer(*r), v.driftDoubt(readout)
+		if len(v.snap.Trial(r.Number).Doubts) > 0 {
+			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", r.Number, verdict.Doubt))
+		}
 		if works := readout.Works; works.Failed > 0 && works.Chance != nil {
 			verdict.Answer.Works = &templates.Value{Text: percent(*works.Chance), Raw: raw(*works.Chance)}
 		}

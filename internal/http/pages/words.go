@@ -248,7 +248,10 @@ func (v visit) stateWords(t *ledger.Trial) string {
 		words = "limit broken"
 	}
 	if t.Excluded {
-		words += ", excluded"
+		return words + ", excluded"
+	}
+	if len(t.Doubts) > 0 {
+		words += ", in doubt"
 	}
 	return words
 }

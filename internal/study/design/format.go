@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Numbers as people read them: never with an exponent, to the digits that mean something.
@@ -160,4 +162,13 @@ func FormatLimit(threshold, sd float64) string {
 		return like
 	}
 	return exact
+}
+
+// Capitalised begins a name with a capital letter, unless it has one, as in pH.
+func Capitalised(name string) string {
+	if strings.ToLower(name) != name {
+		return name
+	}
+	first, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(first)) + name[size:]
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"headroom/internal/optimizer/warp"
+	"headroom/internal/study/design"
 )
 
 // A reading is doubted, never refused, when it looks like a slip of whoever typed it. This file holds the rule for one value; which values are
@@ -18,6 +19,9 @@ type Doubt struct {
 	Expected    *Expected // the prediction, when the value lies more than mostSD standard deviations beside it
 	Above       bool      // the value lies above Extreme, the highest so far, else below the lowest
 	Extreme     *float64  // when the value lies beyond all readings so far
+	Share       bool      // the value is in per cent and no share of a hundred, as all before were
+	Limit       *float64  // the limit that a first reading is incomparably larger than
+	Grave       bool      // no matter whether a person typed the value
 	Meant       *Slip     // what would fit, if a likely slip leads from there to the value
 }
 
@@ -30,6 +34,9 @@ type Slip struct {
 const (
 	// mostSD is how many standard deviations of a reading a value may lie beside its prediction; within easySD it is not looked at again.
 	mostSD, easySD = 4, 2
+	// outOfReach is how many standard deviations beside its prediction at most one reading in a hundred lies, whatever their distribution is like (the
+	// inequality of Bienaymé and Chebyshev: 1/k²). Programs make no slips, and a young model is often surprised by more than mostSD.
+	outOfReach = 10
 	// fewestToJudge is how many values must be known before the model, or their range, can make a new one look odd.
 	fewestToJudge = 4
 	// fewestForPowers is how many values must be known before a new one can be another power of ten.
@@ -39,24 +46,30 @@ const (
 	mostPowers = 3
 )
 
-// Judge doubts a value of a metric; nil when it looks as it should. known is what other readings range over, expected nil where no model has
-// learnt the metric.
-func (snap *Snapshot) Judge(metric string, value float64, expected *Expected, known Range) *Doubt {
-	var plausible []float64
-	for _, m := range snap.Definition.Metrics() {
-		if m.Name == metric {
-			plausible = m.Plausible
-		}
+// firstSteps are for so many values known, all before there is a model, how many times their spread a further one may lie beyond them: so far, were all
+// drawn alike from a normal distribution, 1 in 100 lies, and 1 in 10, which is odd enough where a slip leads there from among the others
+// (TestFirstReadingsAreSeldomDoubted draws them). Two values may be of one setting and say nothing of the others, so they do not suffice without a slip.
+var firstSteps = map[int]struct{ odd, slip float64 }{2: {math.Inf(1), 4.97}, 3: {5.52, 1.27}}
+
+// Likely tells whether a value of a metric is like its other readings, or as expected: more than that it would not be doubted.
+func (snap *Snapshot) Likely(t *Trial, metric string, value float64) bool {
+	if expected := snap.Foretold(t, metric); expected != nil {
+		return expected.fits(value)
 	}
-	return judge(value, plausible, expected, known)
+	return snap.Range(metric, t.Number).around(value)
 }
 
-func judge(value float64, plausible []float64, expected *Expected, known Range) *Doubt {
-	doubt, fits := Doubt{}, known.around
+// judge doubts a value of a metric; nil when it looks as it should. known is what other readings range over, expected nil where no model has
+// learnt the metric.
+func judge(value float64, m design.MetricInfo, expected *Expected, known Range) *Doubt {
+	doubt, fits, plausible := Doubt{}, known.around, m.Plausible
 	if len(plausible) == 2 && (value < plausible[0] || value > plausible[1]) {
 		doubt.Implausible = plausible
 	}
-	odd := doubt.Implausible != nil
+	limits := limitsOf(m)
+	doubt.Share = m.Unit == "%" && len(plausible) == 0 && known.within(share) && limits.within(share) && share.beyondBy(value) > known.slack(limits)
+	odd := doubt.Implausible != nil || doubt.Share
+	grave := odd
 	switch {
 	case expected != nil:
 		fits = expected.fits
@@ -65,14 +78,25 @@ func judge(value float64, plausible []float64, expected *Expected, known Range) 
 			doubt.Expected = expected
 		}
 		odd = odd || distance > mostSD || distance > easySD && known.otherPower(value, fits)
+		grave = grave || distance > outOfReach || distance > mostSD && known.Count >= fewestToJudge && known.farFrom(value)
 	case known.Count >= fewestToJudge:
-		odd = odd || known.farFrom(value) || known.otherPower(value, fits)
+		grave = grave || known.farFrom(value)
+		odd = grave || known.otherPower(value, fits)
 	default:
-		odd = odd || known.otherPower(value, fits)
+		few := known.or(limits)
+		most, steps := firstSteps[min(few.Count, fewestToJudge-1)], few.stepsTo(value)
+		if known.Count == 0 && limits.Count > 0 && math.Abs(value) > math.Pow10(mostPowers)*limits.most() {
+			most := limits.most()
+			doubt.Limit = &most
+		}
+		fits = few.around
+		grave = grave || doubt.Limit != nil || steps > most.odd
+		odd = grave || steps > most.slip && slipOf(value, fits) != nil || few.High == few.Low && known.otherPower(value, fits)
 	}
 	if !odd {
 		return nil
 	}
+	doubt.Grave = grave
 	if known.beyond(value) {
 		doubt.Above = value > known.High
 		doubt.Extreme = &known.Low
@@ -92,9 +116,32 @@ func judge(value float64, plausible []float64, expected *Expected, known Range) 
 		doubt.Meant = slipOf(value, within(known.holds))
 	}
 	if doubt.Meant == nil && !known.around(value) {
-		doubt.Meant = slipOf(value, within(known.around))
+		doubt.Meant = slipOf(value, within(fits))
+	}
+	if doubt.Meant == nil && doubt.Share && known.Count == 0 {
+		doubt.Meant = slipOf(value, share.holds)
 	}
 	return &doubt
+}
+
+// share is what per cent of a whole can be.
+var share = Range{Count: 2, Low: 0, High: 100}
+
+// limitsOf is what the limits of a metric range over, but for those at 0, which say nothing of its size.
+func limitsOf(m design.MetricInfo) Range {
+	r := RangeOf()
+	for _, c := range m.Constraints {
+		if c.Threshold != 0 {
+			r = r.With(RangeOf(c.Threshold))
+		}
+	}
+	return r
+}
+
+// exchanged tells whether x and y, told of two metrics whose other readings range over those, look as if each were the other's: neither is of the sign and
+// size of its own, and each of the other's.
+func exchanged(x, y float64, ofX, ofY Range) bool {
+	return !ofX.near(x) && !ofY.near(y) && ofX.near(y) && ofY.near(x)
 }
 
 func (e *Expected) distance(x float64) float64 { return math.Abs(x-e.Mean) / e.SD }
@@ -136,8 +183,19 @@ func RangesWithout(values []float64) []Range {
 	return without
 }
 
+func (t *Trial) has(metric string) bool {
+	_, told := t.Metrics[metric]
+	return told
+}
+
 // Range is what the readings of a metric range over, in all included trials but one (0: in all).
 func (snap *Snapshot) Range(metric string, except int) Range {
+	if t := snap.Trial(except); snap.ranges != nil && (t == nil || t.Excluded || !t.has(metric)) {
+		if r, there := snap.ranges[metric]; there {
+			return r
+		}
+		return RangeOf()
+	}
 	var known []float64
 	for i := range snap.Trials {
 		if m, told := snap.Trials[i].Metrics[metric]; told && !snap.Trials[i].Excluded && i != except-1 {
@@ -145,6 +203,66 @@ func (snap *Snapshot) Range(metric string, except int) Range {
 		}
 	}
 	return RangeOf(known...)
+}
+
+// or takes in the limits where the readings alone say nothing of how far apart they lie.
+func (r Range) or(limits Range) Range {
+	if r.Count < 2 && limits.Count > 0 {
+		return r.With(limits)
+	}
+	return r
+}
+
+// beyondBy is how far beyond the values x lies, 0 among them.
+func (r Range) beyondBy(x float64) float64 { return max(x-r.High, r.Low-x, 0) }
+
+// slack is how far beyond an end that cannot be passed noise may well carry a reading: half of how far apart the readings lie, or half of their limit
+// where they are too few to tell.
+func (r Range) slack(limits Range) float64 {
+	switch {
+	case r.Count > 1:
+		return r.spread() / 2
+	case limits.Count > 0:
+		return limits.most() / 2
+	}
+	return 0
+}
+
+// spread is how far apart the values lie, 0 for none.
+func (r Range) spread() float64 { return max(r.High-r.Low, 0) }
+
+func (r Range) most() float64 { return math.Max(math.Abs(r.Low), math.Abs(r.High)) }
+func (r Range) within(other Range) bool {
+	return r.Count == 0 || other.holds(r.Low) && other.holds(r.High)
+}
+
+// near tells whether x has a sign that they have, and is neither several times as large as all of them nor as small.
+func (r Range) near(x float64) bool {
+	if r.Count == 0 || x < 0 && r.Low >= 0 || x > 0 && r.High <= 0 {
+		return false
+	}
+	least := math.Min(math.Abs(r.Low), math.Abs(r.High))
+	if r.Low <= 0 && r.High >= 0 {
+		least = 0
+	}
+	return math.Abs(x) <= farOutside*r.most() && math.Abs(x) >= least/farOutside
+}
+
+// stepsTo is how far beyond the values x lies, in units of how far they lie apart: of themselves or, where all have one sign, of their logarithms,
+// whichever is less. It is 0 for x among them, and where they do not lie apart.
+func (r Range) stepsTo(x float64) float64 {
+	if !r.beyond(x) || r.High == r.Low {
+		return 0
+	}
+	steps := r.beyondBy(x) / r.spread()
+	if r.Low*r.High > 0 && x*r.Low > 0 {
+		low, high, at := math.Log(math.Abs(r.Low)), math.Log(math.Abs(r.High)), math.Log(math.Abs(x))
+		if low > high {
+			low, high = high, low
+		}
+		steps = min(steps, max(at-high, low-at)/(high-low))
+	}
+	return steps
 }
 
 func (r Range) beyond(x float64) bool { return r.Count > 0 && (x < r.Low || x > r.High) }
@@ -176,11 +294,7 @@ func (r Range) otherPower(x float64, fits func(float64) bool) bool {
 	if r.Count < fewestForPowers || r.Low <= 0 && r.High >= 0 {
 		return false
 	}
-	least, most := math.Abs(r.Low), math.Abs(r.High)
-	if least > most {
-		least, most = most, least
-	}
-	size := math.Abs(x)
+	least, most, size := math.Min(math.Abs(r.Low), math.Abs(r.High)), r.most(), math.Abs(x)
 	otherSign := x != 0 && (x < 0) != (r.High < 0) && r.Count >= fewestToJudge
 	return (otherSign || size > farOutside*most || size < least/farOutside) && slipOf(x, fits) != nil
 }

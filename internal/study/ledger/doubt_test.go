@@ -12,19 +12,19 @@ func TestDoubtByWhatReadingsRangeOver(t *testing.T) {
 	t.Parallel()
 	known := RangeOf(0.3, 0.62, 0.41, 0.5)
 	for value, extreme := range map[float64]float64{5.1: 0.62, -2: 0.3, 0.9: 0, 1.26: 0, 1.27: 0.62, 0.1: 0, 0.05: 0.3, 0.041: 0.3, -0.41: 0.3, 410: 0.62} {
-		got := judge(value, nil, nil, known)
+		got := judge(value, design.MetricInfo{}, nil, known)
 		if (got == nil) != (extreme == 0) || got != nil && (*got.Extreme != extreme || got.Above != (extreme == 0.62)) {
 			t.Errorf("%v: %+v, want one by %v", value, got, extreme)
 		}
 	}
-	if got := judge(5.1, nil, nil, RangeOf()); got != nil {
+	if got := judge(5.1, design.MetricInfo{}, nil, RangeOf()); got != nil {
 		t.Errorf("nothing is known, yet 5.1 is doubted: %+v", got)
 	}
-	if got := judge(9, nil, nil, RangeOf(0.3, 0.62, 0.41)); got != nil {
+	if got := judge(9, design.MetricInfo{}, nil, RangeOf(0.3, 0.62, 0.41)); got != nil {
 		t.Errorf("three values are too few to doubt what no slip explains: %+v", got)
 	}
 	for value, doubted := range map[float64]bool{-7: false, -13: true, 1: true} {
-		if got := judge(value, nil, nil, RangeOf(-6, -6, -6, -6)); (got != nil) != doubted {
+		if got := judge(value, design.MetricInfo{}, nil, RangeOf(-6, -6, -6, -6)); (got != nil) != doubted {
 			t.Errorf("after four equal ones, %v: %+v", value, got)
 		}
 	}
@@ -36,13 +36,13 @@ func TestDoubtNamesTheLikelySlip(t *testing.T) {
 	for value, want := range map[float64]*Slip{
 		712: {71.2, 1}, 7125: {71.25, 2}, 65000: {65, 3}, 6.5: {65, -1}, 0.65: {65, -2}, 0.065: {65, -3}, 90: nil,
 	} {
-		got := judge(value, nil, nil, known)
+		got := judge(value, design.MetricInfo{}, nil, known)
 		if (got == nil) != (want == nil) || got != nil && (got.Meant == nil || math.Abs(got.Meant.Meant-want.Meant) > 1e-9 || got.Meant.Power != want.Power) {
 			t.Errorf("%v: %+v, want %+v", value, got, want)
 		}
 	}
 	expected := &Expected{Mean: 70, SD: 2}
-	if got := judge(-70.3, nil, expected, RangeOf()); got == nil || got.Meant == nil || got.Meant.Power != 0 || got.Meant.Meant != 70.3 {
+	if got := judge(-70.3, design.MetricInfo{}, expected, RangeOf()); got == nil || got.Meant == nil || got.Meant.Power != 0 || got.Meant.Meant != 70.3 {
 		t.Errorf("a minus too many: %+v", got)
 	}
 }
@@ -51,13 +51,13 @@ func TestDoubtNamesTheLikelySlip(t *testing.T) {
 func TestASlipExplainsMoreThanItAsks(t *testing.T) {
 	t.Parallel()
 	known, expected := RangeOf(0.185, 0.615, 0.4, 0.5), &Expected{Mean: 0.48, SD: 0.016}
-	if got := judge(0.3, nil, expected, known); got == nil || got.Meant != nil {
+	if got := judge(0.3, design.MetricInfo{}, expected, known); got == nil || got.Meant != nil {
 		t.Errorf("0.3 lies among the readings, a tenth of it does not: %+v", got.Meant)
 	}
-	if got := judge(0.0003, nil, nil, known); got == nil || got.Meant == nil || got.Meant.Power != -3 {
+	if got := judge(0.0003, design.MetricInfo{}, nil, known); got == nil || got.Meant == nil || got.Meant.Power != -3 {
 		t.Errorf("before a model is there, 0.3 would fit: %+v", got.Meant)
 	}
-	if got := judge(0.0031, nil, expected, known); got == nil || got.Meant == nil || got.Meant.Power != -2 {
+	if got := judge(0.0031, design.MetricInfo{}, expected, known); got == nil || got.Meant == nil || got.Meant.Power != -2 {
 		t.Errorf("no reading is negative, 0.31 would fit: %+v", got.Meant)
 	}
 }
@@ -67,24 +67,24 @@ func TestDoubtByThePrediction(t *testing.T) {
 	known := RangeOf(20, 75, 60, 66)
 	expected := &Expected{Mean: 70, SD: 2}
 	for value, doubted := range map[float64]bool{70: false, 77.9: false, 62.1: false, 78.1: true, 61.9: true, 25: true} {
-		got := judge(value, nil, expected, known)
+		got := judge(value, design.MetricInfo{}, expected, known)
 		if (got != nil) != doubted || got != nil && got.Expected != expected {
 			t.Errorf("%v: %+v", value, got)
 		}
 	}
 	// Between two and four standard deviations, only another power of ten is odd.
 	wide := &Expected{Mean: 0.31, SD: 0.1}
-	if got := judge(0.03, nil, wide, RangeOf(0.2, 0.4, 0.3)); got == nil || got.Meant == nil || got.Meant.Power != -1 {
+	if got := judge(0.03, design.MetricInfo{}, wide, RangeOf(0.2, 0.4, 0.3)); got == nil || got.Meant == nil || got.Meant.Power != -1 {
 		t.Errorf("0.03 for 0.3: %+v", got)
 	}
-	if got := judge(0.58, nil, wide, RangeOf(0.2, 0.4, 0.3)); got != nil {
+	if got := judge(0.58, design.MetricInfo{}, wide, RangeOf(0.2, 0.4, 0.3)); got != nil {
 		t.Errorf("0.58: %+v", got)
 	}
 }
 
 func TestDoubtByWhatIsPlausible(t *testing.T) {
 	t.Parallel()
-	percent := []float64{0, 100}
+	percent := design.MetricInfo{Plausible: []float64{0, 100}}
 	for value, doubted := range map[float64]bool{-0.1: true, 0: false, 100: false, 100.5: true} {
 		if got := judge(value, percent, nil, RangeOf()); (got != nil) != doubted || got != nil && got.Implausible == nil {
 			t.Errorf("%v: %+v", value, got)

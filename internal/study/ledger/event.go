@@ -27,6 +27,7 @@ const (
 	Abandoned    Kind = "abandoned"    // ClosedData
 	Excluded     Kind = "excluded"     // ClosedData
 	Included     Kind = "included"     // ClosedData
+	Confirmed    Kind = "confirmed"    // ConfirmedData
 	Fitted       Kind = "fitted"       // FittedData
 )
 
@@ -229,6 +230,7 @@ type ToldData struct {
 	// Candidate and KnownValues follow Parameters when those are given.
 	Candidate   *int               `json:"candidate,omitempty"`
 	KnownValues map[string]float64 `json:"known_values,omitempty"`
+	Confirmed   bool               `json:"confirmed,omitempty"` // whoever told it was shown what is doubted of it, and said that it is right
 }
 
 // Reading is a value as told. Its JSON is an object; a number alone is read, too.
@@ -266,6 +268,7 @@ type CorrectedData struct {
 	Candidate   *int                      `json:"candidate,omitempty"`
 	KnownValues map[string]float64        `json:"known_values,omitempty"`
 	Reason      string                    `json:"reason"`
+	Confirmed   bool                      `json:"confirmed,omitempty"` // as of a telling
 }
 
 // CorrectedValue is a reading before and after; After nil takes the value back.
@@ -285,6 +288,11 @@ type ClosedData struct {
 	Number int    `json:"number"`
 	Reason string `json:"reason"`
 	Cause  Cause  `json:"cause,omitempty"`
+}
+
+// ConfirmedData says that what is doubted of trial Number is right.
+type ConfirmedData struct {
+	Number int `json:"number"`
 }
 
 // Cause is why a trial failed.

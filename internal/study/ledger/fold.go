@@ -42,6 +42,7 @@ type builder struct {
 	names    map[string]bool
 	last     Event // the event being added
 	resolver Resolver
+	gathered bool // snap.ranges belong to snap alone
 }
 
 func newBuilder(id string, prior *Snapshot) *builder {
@@ -101,6 +102,8 @@ func (b *builder) apply(e Event) error {
 		return applied(e, b.closed)
 	case Excluded, Included:
 		return applied(e, b.setExcluded)
+	case Confirmed:
+		return applied(e, b.confirmed)
 	case Fitted:
 		return applied(e, b.fit)
 	default:
@@ -282,6 +285,10 @@ func (b *builder) told(data ToldData) error {
 			b.snap.rewritten = b.last.Seq
 		}
 	}
+	ranges := b.ranges()
+	if !data.Confirmed {
+		b.doubt(i, data.Metrics, data.Parameters)
+	}
 	for name, reading := range data.Metrics {
 		if !b.names[name] {
 			return fmt.Errorf("no metric %q", name)
@@ -291,6 +298,9 @@ func (b *builder) told(data ToldData) error {
 		}
 		t.Metrics[name] = Measurement{Value: reading.Value, StdDev: reading.StdDev, ObservedAt: InUTC(data.ObservedAt),
 			ToldAt: b.last.At, By: b.last.By, ToldSeq: b.last.Seq, Author: b.last.Author}
+		if !t.Excluded {
+			ranges[name] = b.snap.Range(name, 0).With(RangeOf(reading.Value))
+		}
 	}
 	if data.Note != "" {
 		t.Note = joinNotes(t.Note, data.Note)
@@ -300,6 +310,50 @@ func (b *builder) told(data ToldData) error {
 		t.Status, t.Reason = StatusPartial, ""
 	}
 	return nil
+}
+
+// ranges are what readings range over, to be added to.
+func (b *builder) ranges() map[string]Range {
+	switch {
+	case b.snap.ranges == nil:
+		gathered := map[string]Range{}
+		for name := range b.names {
+			gathered[name] = b.snap.Range(name, 0)
+		}
+		b.snap.ranges = gathered
+	case !b.gathered:
+		b.snap.ranges = maps.Clone(b.snap.ranges)
+	}
+	b.gathered = true
+	return b.snap.ranges
+}
+
+// doubt judges what is being told of trial i by what was known before, of which what is grave stands in doubt: people are asked about the rest when they
+// type it. Rows of tables are judged together when they are imported, and what a simulated lab makes up is right.
+func (b *builder) doubt(i int, readings map[string]Reading, used design.Settings) {
+	t := b.snap.Trials[i]
+	if t.Origin == Imported || b.snap.Definition.SimulatedLab != "" {
+		return
+	}
+	odd := b.snap.DoubtReadings(t.Number, readings, func(metric string) *Expected { return b.snap.Foretold(t, metric) })
+	odd = slices.DeleteFunc(odd, func(d Doubted) bool { return !d.grave })
+	t.Doubts = slices.Concat(t.Doubts, odd, DoubtSettings(b.snap.Definition, b.snap.records[i].chosen, used))
+}
+
+// undoubt drops what was doubted of values that are told anew.
+func (t *Trial) undoubt(metrics map[string]CorrectedValue, settings bool) {
+	t.Doubts = slices.DeleteFunc(slices.Clone(t.Doubts), func(d Doubted) bool {
+		_, anew := metrics[d.Metric]
+		return anew || settings && d.Parameter != ""
+	})
+}
+
+func (b *builder) confirmed(data ConfirmedData) error {
+	i, err := b.concern(data.Number)
+	if err == nil {
+		b.snap.Trials[i].Doubts = nil
+	}
+	return err
 }
 
 func joinNotes(before, more string) string {
@@ -339,6 +393,20 @@ func (b *builder) corrected(data CorrectedData) error {
 		if err := b.settle(i, p.After, data.Candidate, data.KnownValues); err != nil {
 			return err
 		}
+	}
+	t.undoubt(data.Metrics, data.Parameters != nil)
+	b.snap.ranges = nil
+	if !data.Confirmed {
+		after, used := map[string]Reading{}, design.Settings(nil)
+		for name, value := range data.Metrics {
+			if value.After != nil {
+				after[name] = *value.After
+			}
+		}
+		if data.Parameters != nil {
+			used = data.Parameters.After
+		}
+		b.doubt(i, after, used)
 	}
 	b.snap.rewritten = b.last.Seq
 	b.turn(data.Number, data.Reason)
@@ -410,7 +478,7 @@ func (b *builder) setExcluded(data ClosedData) error {
 	if t.Excluded == excluded {
 		return fmt.Errorf("trial %d already is so", t.Number)
 	}
-	t.Excluded, t.Reason = excluded, data.Reason
+	t.Excluded, t.Reason, b.snap.ranges = excluded, data.Reason, nil
 	b.snap.rewritten = b.last.Seq
 	b.turn(data.Number, data.Reason)
 	return nil

@@ -26,10 +26,11 @@ type Snapshot struct {
 	compiled  *design.Compiled
 	records   []*record // trial number n at index n−1
 	tally     tally
-	values    valuesByHash // brought by choices
-	defined   int64        // seq of the event that set the definition's algorithmic part
-	rewritten int64        // seq of the last event that changed the past or the model, after which earlier fits no longer apply
-	fitted    int64        // seq of the last Fitted event
+	values    valuesByHash     // brought by choices
+	defined   int64            // seq of the event that set the definition's algorithmic part
+	rewritten int64            // seq of the last event that changed the past or the model, after which earlier fits no longer apply
+	fitted    int64            // seq of the last Fitted event
+	ranges    map[string]Range // of the readings of each metric; nil when they are to be gathered again
 }
 
 // record is what the fold keeps of a trial beyond what people are shown.
@@ -86,6 +87,7 @@ type Trial struct {
 	Context          map[string]float64     `json:"context,omitempty"`
 	ConstraintValues map[string][]float64   `json:"-"`
 	SettingsChanged  bool                   `json:"settings_changed"` // differ from those chosen
+	Doubts           []Doubted              `json:"doubts,omitempty"` // what nobody has confirmed of what looks odd
 	CreatedAt        time.Time              `json:"created_at"`
 	By               string                 `json:"by"`
 	ChosenSeq        int64                  `json:"-"`

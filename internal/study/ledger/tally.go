@@ -16,10 +16,10 @@ func (snap *Snapshot) Feasibility() (feasible, known int) {
 // Best is the best trial so far, nil while none is known to be within every limit.
 func (snap *Snapshot) Best() *Trial { return snap.Trial(snap.tally.best) }
 
-// score is the objective's value of trial i, if the trial may be the best: it is included and known to be within every limit.
+// score is the objective's value of trial i, if the trial may be the best: it is included, known to be within every limit, and not in doubt.
 func (snap *Snapshot) score(i int) (value float64, counts bool) {
 	t := snap.Trials[i]
-	if t.Excluded || t.Feasible == nil || !*t.Feasible {
+	if t.Excluded || t.Feasible == nil || !*t.Feasible || len(t.Doubts) > 0 {
 		return 0, false
 	}
 	m, told := t.Metrics[snap.Definition.Objective.Metric]

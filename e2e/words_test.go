@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestALimitOfTwelveHundred: 1,200 is asked about, what it would do is seen before it is stored, and then it is 1200.
+func TestALimitOfTwelveHundred(t *testing.T) {
+	t.Parallel()
+	study := buffer("Twelve hundred")
+	study["constraints"] = []map[string]any{{"metric": "pressure", "op": "<=", "threshold": 900, "unit": "mbar"}}
+	id := site.makeStudy(t, study)
+	for i, pressure := range []float64{780, 860, 950, 1100} {
+		site.api(t, "POST", "/studies/"+id+"/trials", map[string]any{"parameters": map[string]any{"temperature": 25 + 8*i, "cycles": 2 + i}, "metrics": map[string]any{"yield": 60 + 4*i, "pressure": pressure}}, nil)
+	}
+	limit := func() float64 {
+		var read struct {
+			Constraints []struct {
+				Threshold float64 `json:"threshold"`
+			} `json:"constraints"`
+		}
+		site.api(t, "GET", "/studies/"+id, nil, &read)
+		return read.Constraints[0].Threshold
+	}
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id + "/reconfigure")
+	p.fill("#f-constraints_0_threshold", "1,200")
+	p.fill("#f-reason", "a stronger vessel")
+	p.press("See what this would change")
+	p.sees("can be read as 1.2 or as 1200; which is meant?")
+	if got := p.value("#f-constraints_0_threshold"); got != "1,200" {
+		t.Errorf("what was typed has become %q", got)
+	}
+	p.audit("the question which number is meant")
+	p.shot("words-limit-asked")
+	p.press("1.2")
+	p.sees("Trials 1 and 2 would break a limit.")
+	p.sees("Limit of pressure from 900 to 1.2")
+	if got := limit(); got != 900 {
+		t.Fatalf("the limit is %v before anybody confirmed it", got)
+	}
+	p.fill("#f-constraints_0_threshold", "1,200")
+	p.press("Preview again")
+	p.press("1200")
+	p.sees("Trials 3 and 4 would be within every limit.")
+	p.audit("the preview of a limit")
+	p.shot("words-limit-preview")
+	p.press("Change it")
+	p.sees("The change is in effect from the next decision on.")
+	if got := limit(); got != 1200 {
+		t.Errorf("the limit is %v", got)
+	}
+}
+
+// TestFirstReadingsAreAskedAbout: a sign too many in the fourth reading, two numbers in one field, and one that can be read in two ways.
+func TestFirstReadingsAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	study := buffer("First readings")
+	study["objective"] = map[string]any{"metric": "yield", "direction": "maximize", "unit": "g"}
+	delete(study, "recorded_metrics")
+	id := site.makeStudy(t, study)
+	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 5}, nil)
+	for i, yield := range []float64{61.7, 75.8, 58.4} {
+		site.api(t, "POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, i+1), map[string]any{"metrics": map[string]any{"yield": yield, "impurity": 0.3 + 0.04*float64(i)}}, nil)
+	}
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	save := func(number int, yield, impurity string) {
+		p.fill(result(number, 0), yield)
+		p.fill(result(number, 1), impurity)
+		p.click(fmt.Sprintf("#card-%d .entry button.primary", number))
+	}
+	save(4, "72 73", "0.31")
+	p.sees("looks like more than one number; write one")
+	save(4, "-72", "0.31")
+	p.sees("Yield −72")
+	p.sees("72 g would fit: was the sign typed wrongly?")
+	save(4, "0.34", "66")
+	p.sees("Exchanged with impurity, both would look like the other readings.")
+	p.shot("words-first-readings")
+	save(4, "1,200", "0.31")
+	p.sees("can be read as 1.2 or as 1200")
+	p.audit("a result that can be read in two ways")
+	p.size(390, 844)
+	p.shot("words-result-asked-390")
+	p.press("1200")
+	p.sees("Yield 1200 g?")
+	save(4, "72", "0.31")
+	p.sees("Saved · trial 4: yield 72 g, impurity 0.31 %")
+	if got := site.kinds(t, id, "told"); got != 4 {
+		t.Errorf("%d results are stored, want 4", got)
+	}
+}
+
+// TestWhatAScriptTellsStandsInDoubt on top of the page until somebody says what to do about it.
+func TestWhatAScriptTellsStandsInDoubt(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Told by a script"))
+	site.play(t, id, 12)
+	told := func(number int, yield float64) {
+		site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+		var answer struct {
+			Doubts []struct {
+				Metric string `json:"metric"`
+			} `json:"doubts"`
+		}
+		site.api(t, "POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, number), map[string]any{"metrics": map[string]any{"yield": yield, "impurity": 0.4}}, &answer)
+		if len(answer.Doubts) == 0 || answer.Doubts[0].Metric != "yield" {
+			t.Errorf("a yield of %v is answered with the doubts %v", yield, answer.Doubts)
+		}
+	}
+	told(13, 900)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.sees("Trial 13 is in doubt, and not counted as the best reading. Yield 900")
+	p.drawn()
+	p.audit("a trial in doubt")
+	p.shot("words-doubt-1440")
+	p.dark()
+	p.contrast("a trial in doubt, dark")
+	p.shot("words-doubt-1440-dark")
+	p.size(390, 844)
+	p.shot("words-doubt-390-dark")
+	p.light()
+	p.shot("words-doubt-390")
+	p.size(1440, 1000)
+	p.press("It is right")
+	p.sees("Saved: it is right as it is.")
+	p.seesNot("is in doubt")
+	p.sees("900 % at trial 13")
+	told(14, -90000)
+	p.reload()
+	p.press("Exclude the trial")
+	p.until("the trial's page", `location.pathname.endsWith("/trials/14") && document.body`)
+	p.open("/studies/" + id)
+	p.seesNot("is in doubt")
+	if confirmed, excluded := site.kinds(t, id, "confirmed"), site.kinds(t, id, "excluded"); confirmed != 1 || excluded != 1 {
+		t.Errorf("%d confirmed, %d excluded", confirmed, excluded)
+	}
+}

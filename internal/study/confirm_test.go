@@ -1,0 +1,113 @@
+package study
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// TestWhatScriptsTellIsDoubted: a reading far beside its prediction is taken, and stands in doubt at its trial until it is confirmed, corrected or taken
+// out of the data. It is not announced as the best until then.
+func TestWhatScriptsTellIsDoubted(t *testing.T) {
+	t.Parallel()
+	b := learnt(t)
+	b.service.store = kept{bench: b}
+	best, expected := b.snap.Best().Number, b.snap.Foretold(b.snap.Trial(9), "yield")
+	absurd := expected.Mean + 265*expected.SD
+	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: absurd}, "impurity": {Value: 0.45}}}))
+	if d := b.snap.Trial(9).Doubts; len(d) != 1 || d[0].Metric != "yield" || d[0].Value != absurd || len(d[0].Expected) != 2 || !strings.Contains(d[0].Why, "is expected (95 %, noise included)") {
+		t.Fatalf("doubts %+v", d)
+	}
+	if got := b.snap.Best().Number; got != best {
+		t.Errorf("trial %d, in doubt, is announced as the best", got)
+	}
+	if found := InDoubt(b.snap); len(found) != 1 || found[0].Trial != 9 || found[0].Kind != "doubt" {
+		t.Errorf("found %+v", found)
+	}
+	before := b.snap
+	if _, err := b.service.Confirm(t.Context(), Command{By: "Ana"}, "bench", 9); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.snap.Trial(9).Doubts) != 0 || b.snap.Best().Number != 9 || len(InDoubt(b.snap)) != 0 || len(before.Trial(9).Doubts) != 1 {
+		t.Errorf("confirmed: %+v, best %d", b.snap.Trial(9).Doubts, b.snap.Best().Number)
+	}
+	if _, err := b.service.Confirm(t.Context(), Command{By: "Ana"}, "bench", 9); !errors.Is(err, ErrConflict) {
+		t.Errorf("confirmed twice: %v", err)
+	}
+	if _, err := b.service.Confirm(t.Context(), Command{By: "Ana"}, "bench", 99); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a trial that is not there: %v", err)
+	}
+	readEverything(t, b)
+}
+
+func TestADoubtGoesWithItsReason(t *testing.T) {
+	t.Parallel()
+	b := learnt(t)
+	b.must(ruleTell(b.snap, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -900}, "impurity": {Value: 0.2}}, Parameters: design.Settings{"temperature": design.NumberValue(66), "cycles": design.NumberValue(3)}}))
+	doubted := func() string {
+		var of []string
+		for _, d := range b.snap.Trial(9).Doubts {
+			of = append(of, d.Metric+d.Parameter)
+		}
+		return strings.Join(of, " ")
+	}
+	correct := func(c Correction) {
+		c.Number, c.Reason = 9, "typo"
+		b.must(ruleCorrect(b.snap, c))
+	}
+	if got := doubted(); got != "yield temperature" {
+		t.Fatalf("in doubt: %q", got)
+	}
+	correct(Correction{Parameters: design.Settings{"temperature": design.NumberValue(46), "cycles": design.NumberValue(3)}})
+	if got := doubted(); got != "yield" {
+		t.Errorf("with the settings put right, in doubt: %q", got)
+	}
+	correct(Correction{Metrics: map[string]*ledger.Reading{"yield": {Value: 900}}})
+	if got := doubted(); got != "yield" {
+		t.Errorf("corrected to what is as odd, in doubt: %q", got)
+	}
+	b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 9, Reason: "wrong bottle"}))
+	if found := InDoubt(b.snap); len(found) != 0 {
+		t.Errorf("excluded, yet %+v", found)
+	}
+	b.must(ruleClose(b.snap, ledger.Included, ledger.ClosedData{Number: 9, Reason: "not wrong"}))
+	correct(Correction{Metrics: map[string]*ledger.Reading{"yield": {Value: 70}}})
+	if got := doubted(); got != "" || len(InDoubt(b.snap)) != 0 {
+		t.Errorf("put right, yet in doubt: %q", got)
+	}
+	readEverything(t, b)
+}
+
+// TestWhatFormsConfirmedIsNotDoubtedAgain: the telling keeps that whoever told it was asked, also in a ledger that comes from elsewhere.
+func TestWhatFormsConfirmedIsNotDoubtedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.service.store = kept{bench: b}
+	b.ask(1)
+	odd := ""
+	_, err := b.service.Tell(t.Context(), Command{By: "Ana", Sure: &odd}, "bench", 1, yields(721))
+	doubtful := new(Doubtful)
+	if !errors.As(err, &doubtful) {
+		t.Fatalf("721 %% as a first reading: %v", err)
+	}
+	sure := Doubted(doubtful.Doubts)
+	if _, err := b.service.Tell(t.Context(), Command{By: "Ana", Sure: &sure}, "bench", 1, yields(721)); err != nil {
+		t.Fatal(err)
+	}
+	if d := b.snap.Trial(1).Doubts; len(d) != 0 || !strings.Contains(string(b.events[len(b.events)-1].Data), `"confirmed":true`) {
+		t.Errorf("asked and confirmed, yet doubted: %+v", d)
+	}
+	admit := b.service.admit()
+	for i, e := range b.events {
+		now, err := ledger.Fold("bench", nil, b.events[:i], nil)
+		if i == 0 {
+			now, err = nil, nil
+		}
+		if err := errors.Join(err, admit(now, e)); err != nil {
+			t.Errorf("event %d is not admitted: %v", e.Seq, err)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package ledger
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"headroom/internal/study/design"
+)
+
+func limited(unit string, thresholds ...float64) design.MetricInfo {
+	m := design.MetricInfo{Unit: unit}
+	for _, t := range thresholds {
+		m.Constraints = append(m.Constraints, design.Constraint{Threshold: t})
+	}
+	return m
+}
+
+// TestTheFirstReadingsAreJudged: what nobody would take for the metric's, though no model is there.
+func TestTheFirstReadingsAreJudged(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		value   float64
+		about   design.MetricInfo
+		before  []float64
+		doubted bool
+	}{
+		{-72, limited(""), []float64{61.7, 75.8, 58.4}, true}, {-72, limited(""), []float64{61.7, 75.8}, true}, {72, limited(""), []float64{61.7, 75.8, 58.4}, false},
+		{-72, limited("%"), nil, true}, {721, limited("%"), nil, true}, {721, limited("%"), []float64{61.7}, true}, {72.1, limited("%"), nil, false},
+		{-72, limited("mV"), nil, false}, {104, limited("%"), []float64{71, 103}, false}, {-3, limited("%", -5), nil, false}, {-0.1, limited("%", 0.5), nil, false}, {-0.3, limited("%", 0.5), nil, true},
+		{310, limited("mg", 0.5), nil, false}, {510, limited("mg", 0.5), nil, true}, {0.0001, limited("mg", 0.5), nil, false},
+		{31, limited("mg", 0.5), []float64{0.3}, true}, {-0.31, limited("mg", 0.5), []float64{0.3, 0.32}, true}, {1.1, limited("mg", 0.5), []float64{0.3}, false},
+		{-7.5, limited("", 7, 8), nil, true}, {6.1, limited("", 7, 8), nil, false},
+		{1.2, limited(""), []float64{-0.4, 0.9, -2}, false}, {-1.2, limited(""), []float64{0.4, 0.9}, false}, {75, limited(""), []float64{61.7, 61.9}, false},
+		{200, limited(""), []float64{61.7, 75.8, 58.4}, false}, {2000, limited(""), []float64{61.7, 75.8, 58.4}, true},
+	} {
+		if got := judge(c.value, c.about, nil, RangeOf(c.before...)); (got != nil) != c.doubted {
+			t.Errorf("%v after %v (%s, limits %+v): %+v", c.value, c.before, c.about.Unit, c.about.Constraints, got)
+		}
+	}
+	if got := judge(-72, limited(""), nil, RangeOf(61.7, 75.8, 58.4)); got == nil || got.Meant == nil || got.Meant.Meant != 72 {
+		t.Errorf("a sign too many: %+v", got)
+	}
+	if got := judge(721, limited("%"), nil, RangeOf()); got == nil || got.Meant == nil || math.Abs(got.Meant.Meant-72.1) > 1e-9 {
+		t.Errorf("a decimal point left out of the first reading: %+v", got)
+	}
+}
+
+// Programs make no slips: only what is far from all readings, or ten deviations from its prediction, is grave when they tell it.
+func TestWhatIsGraveNoMatterWhoTells(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		value    float64
+		about    design.MetricInfo
+		expected *Expected
+		before   []float64
+		grave    bool
+	}{
+		{30, limited(""), &Expected{70, 5}, []float64{20, 75, 60, 66}, false}, {19, limited(""), &Expected{70, 5}, []float64{20, 75, 60, 66}, true}, {30, limited(""), &Expected{70, 3}, []float64{20, 75, 60, 66}, true},
+		{190, limited(""), &Expected{70, 25}, []float64{20, 75, 60, 66}, true}, {6.1, limited(""), nil, []float64{58, 75, 60, 66}, true}, {6.1, limited(""), nil, []float64{30, 75, 60, 66}, false},
+		{-72, limited(""), nil, []float64{61.7, 75.8, 58.4}, true}, {721, limited("%"), nil, nil, true}, {510, limited("mg", 0.5), nil, nil, true},
+	} {
+		if got := judge(c.value, c.about, c.expected, RangeOf(c.before...)); got == nil || got.Grave != c.grave {
+			t.Errorf("%v after %v, expected %+v: %+v", c.value, c.before, c.expected, got)
+		}
+	}
+}
+
+func TestExchangedReadingsAreSeen(t *testing.T) {
+	t.Parallel()
+	yields, impurities := RangeOf(61.7, 75.8), RangeOf(0.31)
+	if !exchanged(0.4, 58, yields, impurities) || exchanged(58, 0.4, yields, impurities) || exchanged(0.4, 0.3, yields, impurities) {
+		t.Error("yield and impurity are told apart wrongly")
+	}
+	if exchanged(63, 59, RangeOf(58, 61), RangeOf(62, 60)) || exchanged(0.4, 58, yields, RangeOf()) {
+		t.Error("metrics alike, or one without readings, are taken for exchanged")
+	}
+}
+
+// TestFirstReadingsAreSeldomDoubted: of honest studies' first four readings, drawn from distributions of all kinds, it is counted how often one is asked
+// about. The levels that the rule is made from hold exactly for the normal one.
+func TestFirstReadingsAreSeldomDoubted(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 17))
+	const studies = 20000
+	for n, most := range firstSteps {
+		odd, slip := 0, 0
+		for range studies {
+			var known []float64
+			for range n {
+				known = append(known, r.NormFloat64())
+			}
+			steps := RangeOf(known...).stepsTo(r.NormFloat64())
+			if steps > most.odd {
+				odd++
+			}
+			if steps > most.slip {
+				slip++
+			}
+		}
+		if odd > studies/100 || slip > studies/10 {
+			t.Errorf("after %d readings, of %d normal ones %d are odd, and %d odd enough with a slip", n, studies, odd, slip)
+		}
+	}
+	for _, f := range []struct {
+		name string
+		draw func() float64
+		most float64 // share of the metrics of which any of the first four readings is asked about
+	}{
+		{"normal, a tenth around", func() float64 { return 60 + 6*r.NormFloat64() }, 0.02},
+		{"normal, a third around", func() float64 { return 60 + 20*r.NormFloat64() }, 0.02},
+		{"normal around 0", func() float64 { return r.NormFloat64() }, 0.12},
+		{"uniform", func() float64 { return 100 * r.Float64() }, 0.04},
+		{"lognormal, within a decade", func() float64 { return math.Exp(0.5 * r.NormFloat64()) }, 0.02},
+		{"lognormal, over decades", func() float64 { return math.Exp(2 * r.NormFloat64()) }, 0.1},
+		{"exponential", func() float64 { return r.ExpFloat64() }, 0.05},
+		{"Laplace", func() float64 { return math.Copysign(r.ExpFloat64(), r.Float64()-0.5) }, 0.14},
+	} {
+		for _, limit := range []bool{false, true} {
+			asked := 0
+			for range studies {
+				about := limited("")
+				if limit {
+					about = limited("", f.draw())
+				}
+				var known []float64
+				for range 4 {
+					value := f.draw()
+					if judge(value, about, nil, RangeOf(known...)) != nil {
+						asked++
+						break
+					}
+					known = append(known, value)
+				}
+			}
+			t.Logf("%s, limit %v: %.1f %%", f.name, limit, 100*float64(asked)/studies)
+			if share := float64(asked) / studies; share > f.most {
+				t.Errorf("%s, limit %v: %.3f of the metrics are asked about, more than %v", f.name, limit, share, f.most)
+			}
+		}
+	}
+}

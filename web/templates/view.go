@@ -19,6 +19,7 @@ type Page struct {
 // Viewer is who looks at the page.
 type Viewer struct {
 	Name     string // "" when not signed in
+	Caller   string // whose forms these are
 	Role     string
 	Creates  bool // may make studies
 	Admin    bool

@@ -19,7 +19,7 @@ func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d := snap.Definition
-	values := url.Values{"key": {newKey()}}
+	values := url.Values{"key": {newKey(r)}}
 	for i, metric := range told(d) {
 		if m, there := trial.Metrics[metric]; there {
 			values.Set(metricField(i), design.NumberValue(m.Value).String())

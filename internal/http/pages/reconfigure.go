@@ -22,7 +22,7 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	values := definitionValues(snap.Definition)
-	values.Set("key", newKey())
+	values.Set("key", newKey(r))
 	page := templates.DefinePage{}
 	if r.URL.Query().Get("way") == driftWay {
 		page.Offered = offerWindow(values, snap, r.URL.Query().Get("since"))

@@ -55,7 +55,7 @@ func viewerOf(r *http.Request) templates.Viewer {
 		return templates.Viewer{}
 	}
 	return templates.Viewer{
-		Name: who.Name, Role: string(who.Role), Creates: who.MayCreateStudies(), Admin: who.MayAdminister(),
+		Name: who.Name, Caller: who.Caller(), Role: string(who.Role), Creates: who.MayCreateStudies(), Admin: who.MayAdminister(),
 		Person: who.Kind == account.BySession, OneStudy: who.StudyID != "",
 	}
 }

@@ -48,8 +48,10 @@ var (
 	NoSuchThing = New(http.StatusNotFound, "There is nothing here, or nothing that you may know of.")
 	OneStudy    = New(http.StatusForbidden, "What you came in with is for one study and nothing else.")
 	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
-	SignIn      = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
-	TooMany     = &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, RetryAfter: 60,
+	// AnothersPage is what a page that was made for somebody else is told. It loads anew as the caller's.
+	AnothersPage = New(http.StatusConflict, "Somebody else is signed in in this browser by now. The page has to be loaded again.")
+	SignIn       = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
+	TooMany      = &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, RetryAfter: 60,
 		Detail: "Too many attempts from this address. Wait a minute."}
 )
 

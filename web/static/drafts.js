@@ -112,7 +112,7 @@ const drafts = {
       if (!kept.own) drafts.note(form, ["Typed by " + kept.name + " ", kept, ", not saved" + drafts.words(form, kept)], [["Take it over in my name", () => drafts.take(form, kept)]]);
       else if (kept.tab !== drafts.tab) {
         drafts.note(form, ["In another tab you typed, ", kept, ", not saved" + drafts.words(form, kept)], [["Go on with it here", () => drafts.take(form, kept)], ["Drop it", () => { drafts.remove(kept.key); drafts.notes(form); }]]);
-      } else if (kept.at < performance.timeOrigin) {
+      } else if (kept.at < performance.timeOrigin && !form.closest(".card")?.querySelector("[data-drop]")) {
         drafts.note(form, ["You typed this ", kept, "; it is not saved yet."], [["Start anew", () => { drafts.remove(kept.key); location.reload(); }]]);
       }
     }

@@ -133,6 +133,7 @@ type Card struct {
 
 // Ended is how a trial came to wait no more.
 type Ended struct {
+	Mark  string
 	Words string // "Completed by Ana", "Failed: column broke"
 	At    Stamp
 }

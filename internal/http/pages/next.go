@@ -70,7 +70,7 @@ func (v visit) withTyped(cards []templates.Card) []templates.Card {
 // endOf says how a trial came to wait no more.
 func (v visit) endOf(t *ledger.Trial) *templates.Ended {
 	if t.Status != ledger.StatusCompleted {
-		return &templates.Ended{Words: cmp.Or(v.reasonLine(t), capitalised(v.stateWords(t))) + "."}
+		return &templates.Ended{Mark: v.markOf(t), Words: cmp.Or(v.reasonLine(t), capitalised(v.stateWords(t))) + "."}
 	}
 	var last ledger.Measurement
 	for _, m := range t.Metrics {
@@ -78,7 +78,7 @@ func (v visit) endOf(t *ledger.Trial) *templates.Ended {
 			last = m
 		}
 	}
-	return &templates.Ended{Words: "Completed by " + last.By, At: stamp(last.ToldAt, v.now)}
+	return &templates.Ended{Mark: v.markOf(t), Words: "Completed by " + last.By, At: stamp(last.ToldAt, v.now)}
 }
 
 // idle says how the trials ended, for when none waits.

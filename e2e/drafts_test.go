@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -297,4 +298,77 @@ func TestNoCategoryIsChosenForAnybody(t *testing.T) {
 	p.press("What to expect of it")
 	p.press("Begin this trial")
 	p.sees("Your point is a trial now.")
+}
+
+// Five share a tablet: a press and a PIN, and what each typed stays theirs.
+func TestSwitchOfPersonAtATablet(t *testing.T) {
+	t.Parallel()
+	dora, doras := site.invite(t, "Dora", "operator")
+	emil, emils := site.invite(t, "Emil", "operator")
+	id := site.makeStudy(t, buffer("Five share a tablet"))
+	site.asks(t, id, 1)
+	p := newTab(t, site.base)
+	for _, person := range []struct{ link, pin string }{{doras, "4711"}, {emils, "2468"}} {
+		p.signIn(person.link)
+		p.open("/account")
+		p.fill("#pin", person.pin)
+		p.press("Let me come back with my PIN")
+		p.sees("A PIN brings you back on Chrome")
+		p.audit("a PIN is set")
+	}
+	switchTo := func(name, pin string) {
+		p.press("Switch person")
+		p.sees("Who is here?")
+		p.choosePerson(name)
+		p.fill("#pin", pin)
+		p.press("Go on")
+	}
+	p.open("/studies/" + id + "/bench")
+	p.fill(result(1, 0), "61.5")
+	switchTo(dora, "1147")
+	p.sees("That is not the PIN of " + dora + ". 4 tries are left.")
+	p.audit("a wrong PIN")
+	p.choosePerson(dora)
+	p.fill("#pin", "4711"+kb.Enter)
+	p.until("the bench", `location.pathname.endsWith("/bench")`)
+	p.sees(dora + " (operator)")
+	p.sees("Typed by " + emil)
+	if got := p.value(result(1, 0)); got != "" {
+		t.Errorf("another's %q stands in the field", got)
+	}
+	p.fill(result(1, 1), "0.4")
+	switchTo(emil, "2468")
+	p.until("his own text alone", fmt.Sprintf(`document.querySelector(%q)?.value === "61.5" && document.querySelector(%q).value === ""`, result(1, 0), result(1, 1)))
+	p.sees("Typed by " + dora)
+	p.press("Save result")
+	p.sees("Saved · trial 1: yield 61.5 %")
+	if names := site.toldBy(t, id); len(names) != 1 || names[0] != emil {
+		t.Errorf("saved by %q, not by %s", names, emil)
+	}
+	for range 5 {
+		p.open("/switch")
+		p.choosePerson(dora)
+		p.fill("#pin", "1147")
+		p.press("Go on")
+		p.until("the answer", `document.querySelector("[role=alert]")`)
+	}
+	p.sees("No PIN works here for this person now.")
+	p.sees(dora + " has to sign in with a link")
+	p.press("Sign out")
+	p.press("Come back with a PIN")
+	p.choosePerson(emil)
+	p.fill("#pin", "2468")
+	p.press("Go on")
+	p.sees(emil + " (operator)")
+	other := newTab(t, site.base)
+	other.open("/switch")
+	other.sees("Nobody has set a PIN in this browser.")
+}
+
+// choosePerson picks who is here.
+func (p *tab) choosePerson(name string) {
+	p.t.Helper()
+	p.ready()
+	path := fmt.Sprintf(`//label[contains(normalize-space(.), %q)]`, name)
+	p.do("choosing "+name, chromedp.Click(chromedp.Search(path), chromedp.NodeVisible))
 }

@@ -161,6 +161,8 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 			p.open("/studies/" + id + "/bench")
 			p.listening()
 			ask[int](p, browser.script)
+			p.click("#close-4 summary")
+			p.fill("#reason-4", "spilled")
 			p.click(result(1, 1))
 			p.keys("12")
 			site.api(t, "POST", "/studies/"+id+"/trials/1/tell", map[string]any{"metrics": map[string]any{"yield": 63.5, "impurity": 0.3}}, nil)
@@ -169,6 +171,9 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 			p.sees("What you typed is not saved")
 			if got := site.kinds(t, id, "told"); got != 1 {
 				t.Fatalf("%d results are told, not the 1 from elsewhere", got)
+			}
+			if got := p.value("#reason-4"); got != "spilled" {
+				t.Errorf("what was typed of another trial's failing became %q", got)
 			}
 			if got := p.value(result(2, 0)) + p.value(result(2, 1)); got != "" {
 				t.Errorf("%q stands in another trial", got)
@@ -203,9 +208,14 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 			p.sees("What you typed is not saved")
 			p.sees("column broke")
 			p.fill(result(3, 1), "0.4")
+			// Whoever presses on while it is being saved is not taken elsewhere.
+			ask[int](p, `document.addEventListener("htmx:beforeSwap", () => document.dispatchEvent(new KeyboardEvent("keydown", {key: "7"})), {once: true}), 0`)
 			p.click("#card-3 button.primary")
 			p.sees("Saved · trial 3: yield 14 %, impurity 0.4 %")
 			p.until("the card gone", `!document.querySelector("#card-3")`)
+			if ask[bool](p, `document.activeElement.matches("input") || document.activeElement === document.body`) {
+				t.Error("the cursor went to another trial, or is lost")
+			}
 		})
 	}
 }

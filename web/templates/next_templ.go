@@ -1821,7 +1821,7 @@ func resultField(f Form, number int, field EntryField) templ.Component {
 	})
 }
 
-// closeForm is where a trial ends without results: one press says why, so that gloves need no more.
+// closeForm is where a trial ends without results: one press says why, so that gloves need no more. A refresh keeps what is typed in it.
 func closeForm(h StudyHead, number int, summary, key string, f Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1856,7 +1856,7 @@ func closeForm(h StudyHead, number int, summary, key string, f Form) templ.Compo
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 163, "\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 163, "\" hx-preserve=\"true\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -308,6 +308,13 @@ func TestNoCategoryIsChosenForAnybody(t *testing.T) {
 	p.sees("choose one")
 	p.audit("nothing chosen")
 	p.choose("#f-used_0", "B")
+	p.fill("#f-note", "by hand")
+	p.press("What to expect of it")
+	p.sees("; it is not saved yet.")
+	p.press("Start anew") // of a page that is a form's answer, which is not sent again
+	p.until("an empty form", `document.querySelector("#f-used_0")?.value === "" && document.querySelector("#f-note").value === "" && !document.querySelector("#forecast")`)
+	p.choose("#f-used_0", "B")
+	p.choose("#f-used_1", "ethanol")
 	p.press("What to expect of it")
 	p.press("Begin this trial")
 	p.sees("Your point is a trial now.")

@@ -113,7 +113,7 @@ const drafts = {
       else if (kept.tab !== drafts.tab) {
         drafts.note(form, ["In another tab you typed, ", kept, ", not saved" + drafts.words(form, kept)], [["Go on with it here", () => drafts.take(form, kept)], ["Drop it", () => { drafts.remove(kept.key); drafts.notes(form); }]]);
       } else if (kept.at < performance.timeOrigin && !form.closest(".card")?.querySelector("[data-drop]")) {
-        drafts.note(form, ["You typed this ", kept, "; it is not saved yet."], [["Start anew", () => { drafts.remove(kept.key); location.reload(); }]]);
+        drafts.note(form, ["You typed this ", kept, "; it is not saved yet."], [["Start anew", () => { drafts.remove(kept.key); headroom.anew(); }]]);
       }
     }
   },

@@ -59,7 +59,7 @@ async function knock(path) {
   const answer = await fetch(path, { cache: "no-store", headers: { "X-Page-Of": document.body.dataset.person } });
   if (answer.headers.get("HX-Refresh")) {
     unsent.clear();
-    location.reload();
+    headroom.anew();
   }
   return answer;
 }

@@ -57,6 +57,9 @@ const headroom = {
     (place || document.getElementById("next-title") || document.getElementById("main"))?.focus({ preventScroll: true });
   },
 
+  // anew loads the page again, also one that is the answer to a form, without sending that again.
+  anew() { location.assign(location.pathname + location.search); },
+
   async copy(button) {
     const label = button.textContent;
     try {

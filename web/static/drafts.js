@@ -35,7 +35,7 @@ const drafts = {
     const fields = drafts.values(form);
     const key = drafts.key(form.dataset.draft);
     if (form.dataset.answer === undefined && drafts.typedIn(form, fields).length === 0) drafts.remove(key);
-    else drafts.store(key, { name: document.body.dataset.name, at: Date.now(), ...more, fields });
+    else drafts.store(key, { name: document.body.dataset.signedIn, at: Date.now(), ...more, fields });
   },
 
   values(form) {
@@ -183,7 +183,7 @@ const drafts = {
   // again puts back what was saved and then undone, for a form with a key of its own.
   again(draft) {
     const { key: _, ...fields } = JSON.parse(sessionStorage.getItem(drafts.sent(draft)) || "{}");
-    if (Object.keys(fields).length > 0) drafts.store(drafts.key(draft), { name: document.body.dataset.name, at: Date.now(), fields });
+    if (Object.keys(fields).length > 0) drafts.store(drafts.key(draft), { name: document.body.dataset.signedIn, at: Date.now(), fields });
   },
 
   // trials are those of the page's study that the viewer has typed in.

@@ -66,6 +66,7 @@ func TestLongNamesFitAPhone(t *testing.T) {
 	p.fits("saved")
 	p.open(study + "/own")
 	p.fill("#f-used_0", "44")
+	p.choose("#f-used_1", choice[0])
 	p.press("What to expect of it")
 	p.until("the forecast", `document.querySelector("#forecast")`)
 	p.fits("a forecast")

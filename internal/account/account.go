@@ -40,6 +40,7 @@ type Identity struct {
 	Role      Role
 	StudyID   string    // "" = every study
 	ExpiresAt time.Time // zero = never; a sliding session's present end
+	ByPIN     bool      // a session begun by a PIN, which makes no admin and no further sign-in
 }
 
 // Caller names the caller in the scope of retry keys. A person keeps theirs over sessions.
@@ -174,6 +175,14 @@ type Store interface {
 
 	Sessions(ctx context.Context, personID string) ([]Session, error) // live ones, latest visit first
 	EndSession(ctx context.Context, personID, id string) error
+
+	// SetPIN lets a person come back by a PIN on a device, which has a secret of its own. *Invalid.
+	SetPIN(ctx context.Context, personID, device, pin, browser string) error
+	ForgetPINs(ctx context.Context, personID string) error // on every device
+	PINs(ctx context.Context, personID string) ([]PIN, error)
+	OnDevice(ctx context.Context, device string) ([]OnDevice, error) // by name
+	// ComeBack signs a person in by a PIN set on this device, and ends the session that the browser had; leaving is its id, "" for none. *WrongPIN.
+	ComeBack(ctx context.Context, personID, device, pin, browser, leaving string) (Session, string, error)
 
 	// CreateShare makes a read-only link. Its secret is the credential itself: the page that the link opens
 	// authenticates it and sets it as a cookie.

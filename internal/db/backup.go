@@ -32,6 +32,7 @@ var backupTables = []struct{ name, order string }{
 	{"people", "created_at, id"},
 	{"tokens", "created_at, id"},
 	{"sessions", "created_at, id"},
+	{"pins", "person_id, device"},
 	{"links", "created_at, id"},
 	{"shares", "created_at, id"},
 }

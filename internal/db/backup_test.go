@@ -66,6 +66,9 @@ func filled(t *testing.T) *db.DB {
 	}
 	admin := firstAdmin(t, d)
 	signIn(t, d, admin.ID)
+	if err := d.Accounts.SetPIN(ctx, admin.ID, "tablet", "4711", "Tablet"); err != nil {
+		t.Fatal(err)
+	}
 	share := account.NewShare{StudyID: "one", Name: "reviewers", ExpiresAt: time.Now().AddDate(0, 1, 0)}
 	if _, _, err := d.Accounts.CreateShare(ctx, terminal, share); err != nil {
 		t.Fatal(err)

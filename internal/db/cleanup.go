@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"headroom/internal/account"
 )
 
 // cleanUpEvery is how often what has expired is removed.
@@ -27,12 +29,13 @@ func (d *DB) cleanUp(ctx context.Context) {
 	}
 }
 
-// removeExpired removes old answers, ended sessions, and links nobody used. Tokens and shares stay: people want to
+// removeExpired removes old answers, ended sessions, PINs and links nobody used. Tokens and shares stay: people want to
 // see whom they once let in.
 func (d *DB) removeExpired(ctx context.Context, now time.Time) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM retries WHERE created_at < $1`, now.Add(-answersKept))
 	batch.Queue(`DELETE FROM sessions WHERE expires_at < $1`, now)
+	batch.Queue(`DELETE FROM pins WHERE last_used < $1`, now.Add(-account.SessionLife))
 	batch.Queue(`DELETE FROM links WHERE kind = 'sign_in' AND expires_at < $1`, now)
 	return d.pool.SendBatch(ctx, batch).Close()
 }

@@ -112,7 +112,7 @@ func (a *Accounts) Redeem(ctx context.Context, secret, device string) (account.S
 		if _, err := tx.Exec(ctx, `UPDATE links SET used_at = $2, person_id = $3 WHERE id = $1`, link.ID, a.db.now(), person.ID); err != nil {
 			return err
 		}
-		session, sessionSecret, err = a.addSession(ctx, tx, person, device)
+		session, sessionSecret, err = a.addSession(ctx, tx, person, device, false)
 		return err
 	})
 	return session, sessionSecret, err

@@ -105,6 +105,9 @@ func (a *Accounts) SetDisabled(ctx context.Context, personID string, disabled bo
 		if _, err := tx.Exec(ctx, `UPDATE shares SET revoked_at = $2 WHERE owner = $1 AND revoked_at IS NULL`, personID, now); err != nil {
 			return err
 		}
+		if _, err := tx.Exec(ctx, `DELETE FROM pins WHERE person_id = $1`, personID); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, `DELETE FROM sessions WHERE person_id = $1`, personID)
 		return err
 	})

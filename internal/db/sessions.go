@@ -13,15 +13,15 @@ import (
 // longestDevice cuts what browsers say about themselves, in characters.
 const longestDevice = 200
 
-func (a *Accounts) addSession(ctx context.Context, tx pgx.Tx, person account.Person, device string) (account.Session, string, error) {
+func (a *Accounts) addSession(ctx context.Context, tx pgx.Tx, person account.Person, device string, byPIN bool) (account.Session, string, error) {
 	now := a.db.now()
 	s := account.Session{
 		ID: account.NewID(), PersonID: person.ID, Device: printable(device), CreatedAt: now, LastSeen: now, ExpiresAt: now.Add(account.SessionIdleLife),
 	}
 	secret := account.NewSecret()
 	_, err := tx.Exec(ctx, `
-		INSERT INTO sessions (id, hash, person_id, device, created_at, last_seen, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		s.ID, account.Hash(secret), s.PersonID, s.Device, s.CreatedAt, s.LastSeen, s.ExpiresAt)
+		INSERT INTO sessions (id, hash, person_id, device, created_at, last_seen, expires_at, by_pin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		s.ID, account.Hash(secret), s.PersonID, s.Device, s.CreatedAt, s.LastSeen, s.ExpiresAt, byPIN)
 	return s, secret, err
 }
 

@@ -30,6 +30,9 @@ const (
 	StudyAdmin                  // shares one study
 )
 
+// pageOf is the header by which a page says for whom it was made: what it asks in another's name is refused.
+const pageOf = "X-Page-Of"
+
 // String names the audience for people.
 func (a Access) String() string {
 	switch a {
@@ -84,6 +87,9 @@ func (s *Server) guard(rt route) http.Handler {
 		if err == nil {
 			err = rt.handle(w, r)
 		}
+		if errors.Is(err, problem.AnothersPage) {
+			w.Header().Set("HX-Refresh", "true")
+		}
 		if err != nil {
 			s.fail(w, r, err)
 		}
@@ -100,6 +106,8 @@ func (s *Server) enter(rt route, r *http.Request) (*http.Request, error) {
 	}
 	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.authenticate(r, secret) })
 	switch {
+	case err == nil && r.Header.Get(pageOf) != "" && r.Header.Get(pageOf) != who.Caller():
+		return request.From(r, who), problem.AnothersPage
 	case err == nil:
 		r = request.From(r, who)
 	case rt.access != Public:

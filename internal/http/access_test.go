@@ -52,8 +52,8 @@ var apiAudiences = map[audience]string{
 
 // pageAudiences is the same for what browsers use.
 var pageAudiences = map[audience]string{
-	public:   "GET /static/*, GET /sign-in, GET /sign-in/{secret}, POST /sign-in/{secret}",
-	signedIn: "GET /, POST /sign-out, GET /account, POST /account/link, POST /account/sessions/{session}/end, GET /studies",
+	public:   "GET /static/*, GET /sign-in, GET /sign-in/{secret}, POST /sign-in/{secret}, GET /switch, POST /switch",
+	signedIn: "GET /, POST /sign-out, GET /account, POST /account/link, POST /account/sessions/{session}/end, POST /account/pin, POST /account/pin/forget, GET /studies",
 	operator: "GET /studies/new, POST /studies/new, POST /studies/demo",
 	admin: "GET /people, POST /people/invites, POST /people/invites/{link}/revoke, POST /people/tokens, POST /people/tokens/{token}/revoke, " +
 		"POST /people/{person}/role, POST /people/{person}/disable, POST /people/{person}/enable, POST /people/{person}/link",

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// The cookies: a person's session, and a share link's study. A person who opens a share link keeps their session.
+// The cookies: a person's session, a share link's study, and a device on which people come back by PIN. A person who opens a share link keeps their session.
 const (
 	sessionCookie = "headroom"
 	shareCookie   = "headroom-share"
+	deviceCookie  = "headroom-device"
 )
 
 // cookieName adds the prefix by which browsers keep a cookie from being set by plain HTTP or another host.

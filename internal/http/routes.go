@@ -76,7 +76,11 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("POST", "/sign-in/{secret}", Public, s.useLink),
 		page("POST", "/sign-out", SignedIn, s.signOut),
 		page("GET", "/share/{secret}", Public, s.openShare),
+		page("GET", "/switch", Public, s.switchPage),
+		page("POST", "/switch", Public, s.switchPerson),
 		page("GET", "/account", SignedIn, p.AccountPage),
+		page("POST", "/account/pin", SignedIn, s.setPIN),
+		page("POST", "/account/pin/forget", SignedIn, s.forgetPINs),
 		page("POST", "/account/link", SignedIn, p.LinkMyDevice),
 		page("POST", "/account/sessions/{session}/end", SignedIn, p.EndSession),
 

@@ -1,153 +1,5 @@
-// Entering results: Enter moves on, what is typed survives a reload until it is saved, and what could not be sent is kept and
-// sent again under the same key.
+// Entering results: Enter moves on, and what could not be sent is kept (drafts.js) and sent again under the same key.
 "use strict";
-
-const drafts = {
-  key: (form) => "headroom draft " + form.dataset.draft,
-  typed: new Map(), // as kept in the browser; in a private window this is all there is
-
-  // save keeps every named field of a form, its Idempotency-Key too, so that a repeated saving is recognised. What was typed for a result that
-  // somebody else saved meanwhile stays as well.
-  save(form) {
-    const fields = {};
-    for (const field of form.elements) {
-      if (!field.name || field.type === "submit" || field.type === "button" || field.type === "file") continue;
-      if (field.type === "checkbox" || field.type === "radio") { if (field.checked) fields[field.name] = field.value; } else fields[field.name] = field.value;
-    }
-    for (const told of form.querySelectorAll("[data-told]:not([hidden])")) fields[told.dataset.told] = told.querySelector("[data-mine]").textContent;
-    drafts.store(drafts.key(form), fields);
-  },
-
-  store(key, fields) {
-    drafts.typed.set(key, fields);
-    try { localStorage.setItem(key, JSON.stringify(fields)); } catch { /* private window: the page itself keeps it */ }
-  },
-
-  read(form) {
-    const key = drafts.key(form);
-    try {
-      const kept = localStorage.getItem(key);
-      if (kept) return JSON.parse(kept);
-    } catch { /* private window */ }
-    return drafts.typed.get(key);
-  },
-
-  restore(form) {
-    const fields = drafts.read(form);
-    if (!fields) return;
-    let rows = false;
-    for (const [name, value] of Object.entries(fields)) {
-      const field = form.elements.namedItem(name);
-      if (!field) {
-        drafts.beside(form, name, value);
-        rows ||= /^(parameters|constraints|recorded_metrics)\.\d+\./.test(name);
-        continue;
-      }
-      if (field instanceof RadioNodeList) {
-        if (field[0].type !== "radio" || field.value === value) continue;
-        field.value = value;
-        rows ||= field[0].matches("[data-refreshes]");
-        continue;
-      }
-      if (field.type === "checkbox") field.checked = true;
-      else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
-      const fold = field.closest("details");
-      if (fold && field.tagName !== "SELECT" && value && value !== field.defaultValue && fold !== form.closest("details")) fold.open = true;
-    }
-    if (rows && form.hasAttribute("hx-post")) drafts.redraw(form, fields);
-    else if (fields[unsentMark] && form.matches("form[data-keep]")) {
-      delete fields[unsentMark]; // once
-      drafts.store(drafts.key(form), fields);
-      form.requestSubmit();
-    }
-  },
-
-  // beside shows what was typed for a result that somebody else saved meanwhile.
-  beside(form, name, value) {
-    const told = value && [...form.querySelectorAll("[data-told]")].find((element) => element.dataset.told === name);
-    if (!told) return;
-    told.querySelector("[data-mine]").textContent = value;
-    told.hidden = false;
-  },
-
-  // redraw lets the server draw the lines that were added to a form.
-  redraw(form, fields) {
-    htmx.ajax("POST", form.getAttribute("hx-post"), { source: form, target: form, swap: "outerHTML", values: { ...fields, do: "refresh" } });
-  },
-
-  drop(form) {
-    const key = drafts.key(form);
-    const fields = drafts.read(form);
-    drafts.typed.delete(key);
-    try {
-      if (fields) sessionStorage.setItem("sent " + key, JSON.stringify(fields)); // for whoever undoes it, perhaps after a reload
-    } catch { /* private window */ }
-    try { localStorage.removeItem(key); } catch { /* there was none */ }
-  },
-
-  // again puts back what was saved and then undone, for a form with a key of its own.
-  again(draft) {
-    const key = "headroom draft " + draft;
-    try {
-      const { key: _, ...fields } = JSON.parse(sessionStorage.getItem("sent " + key) || "{}");
-      if (Object.keys(fields).length > 0) drafts.store(key, fields);
-    } catch { /* private window */ }
-  },
-};
-
-const unsentMark = "not sent yet";
-
-document.addEventListener("input", (event) => {
-  const form = event.target.form;
-  if (form?.dataset.draft) drafts.save(form);
-});
-
-document.addEventListener("htmx:load", (event) => {
-  const root = event.detail.elt;
-  if (root.matches?.("form[data-draft]")) { // the server's answer to this very form: what it holds is newer than the draft
-    drafts.save(root);
-    return;
-  }
-  for (const form of root.querySelectorAll("form[data-draft]")) {
-    if (form.dataset.restored || form.querySelector("[aria-invalid], [role=alert]")) continue; // the server's copy is newer
-    form.dataset.restored = "yes";
-    drafts.restore(form);
-  }
-  strayed(root);
-});
-
-// A card goes when somebody else completes its trial. What was being typed in it is shown above, with the way to put it right.
-const cards = new Map(); // what a draft's form was about: trial, link, names of fields
-
-document.addEventListener("input", (event) => {
-  const form = event.target.form;
-  if (!form?.matches("form.entry")) return;
-  const names = {};
-  for (const result of form.querySelectorAll("input.result")) names[result.name] = result.labels[0]?.firstChild.textContent.trim();
-  cards.set(form.dataset.draft, { trial: form.dataset.draft.split("/")[1], link: form.action.replace(/tell$/, "correct"), names });
-});
-
-function strayed(root) {
-  const place = document.getElementById("strayed");
-  if (!place || !root.matches?.(".cards")) return;
-  for (const [draft, card] of cards) {
-    if ([...document.querySelectorAll("form.entry")].some((form) => form.dataset.draft === draft)) continue;
-    const fields = drafts.read({ dataset: { draft } }) || {};
-    const typed = Object.entries(card.names).filter(([name]) => fields[name]?.trim());
-    cards.delete(draft);
-    if (typed.length === 0) continue;
-    const note = document.createElement("div");
-    note.className = "notice warn";
-    const text = document.createElement("p");
-    text.append(`Somebody else completed trial ${card.trial} while you were typing: ${typed.map(([name, label]) => label + " " + fields[name]).join(", ")}. Yours is not saved. If it is right, `);
-    const link = Object.assign(document.createElement("a"), { href: card.link, textContent: "correct what is saved" });
-    const drop = Object.assign(document.createElement("button"), { type: "button", textContent: "Drop mine" });
-    drop.addEventListener("click", () => { drafts.drop({ dataset: { draft } }); note.remove(); document.getElementById("next-title")?.focus(); });
-    text.append(link, ". ");
-    note.append(text, drop);
-    place.append(note);
-  }
-}
 
 // Enter moves to the next result at once, so that no key typed after it can reach the field before. In the last one it saves, or moves to the
 // button when something is still missing. What browsers do by themselves, pressing the form's first button, the form has shut off.
@@ -165,7 +17,8 @@ document.addEventListener("keypress", (event) => { if (event.key === "Enter" && 
 document.addEventListener("keyup", (event) => { if (event.key === "Enter") enterDown = false; });
 
 function passOn(field) {
-  const results = [...field.form.querySelectorAll("input.result")];
+  if (field.name.startsWith("mine.")) return; // somebody else saved this result meanwhile
+  const results = [...field.form.querySelectorAll("input.result:not([name^='mine.'])")];
   const next = results[results.indexOf(field) + 1];
   if (next) {
     next.focus();
@@ -187,13 +40,11 @@ function keep(form) {
   if (unsent.size === 1) setTimeout(again, 1000);
 }
 
-// keepUntilSignedIn does the same for whoever's sign-in has ended. Should they sign in on this very page, it is sent when the form comes back.
+// keepUntilSignedIn does the same for whoever's sign-in has ended. Should they sign in on this very page, it is sent when the form comes back; to
+// somebody else it is only shown.
 function keepUntilSignedIn(form) {
   unsent.add(form);
-  if (form.dataset.draft) {
-    drafts.save(form);
-    drafts.store(drafts.key(form), { ...drafts.read(form), [unsentMark]: "yes" });
-  }
+  if (form.dataset.draft) drafts.save(form, { unsent: true });
   mustSignIn();
   if (unsent.size === 1) setTimeout(again, 2000);
 }
@@ -203,9 +54,19 @@ function mustSignIn() {
   headroom.tell("Your sign-in has ended. What you entered is kept, and sent once after you have signed in again: ", { href: "/sign-in", text: "how to sign in" });
 }
 
+// knock asks as the person for whom the page was made. When somebody else is signed in by now, it loads anew as theirs.
+async function knock(path) {
+  const answer = await fetch(path, { cache: "no-store", headers: { "X-Page-Of": document.body.dataset.person } });
+  if (answer.headers.get("HX-Refresh")) {
+    unsent.clear();
+    headroom.anew();
+  }
+  return answer;
+}
+
 // within tells whether the server answers, and whoever looks is signed in.
 async function within() {
-  const answer = await fetch(signedOut ? "/studies" : "/readyz", { cache: "no-store" });
+  const answer = await knock(signedOut ? "/studies" : "/readyz");
   if (!answer.ok) throw new Error("not ready");
 }
 
@@ -224,11 +85,7 @@ async function again() {
   headroom.tell("");
   for (const form of forms) {
     if (!form.isConnected) continue;
-    const fields = form.dataset.draft && drafts.read(form);
-    if (fields?.[unsentMark]) {
-      delete fields[unsentMark];
-      drafts.store(drafts.key(form), fields);
-    }
+    if (form.dataset.draft) drafts.save(form);
     if (form.sentWith?.isConnected) form.sentWith.click(); else form.requestSubmit();
   }
 }
@@ -249,7 +106,7 @@ document.addEventListener("htmx:responseError", (event) => {
 document.addEventListener("htmx:sseError", async () => {
   if (signedOut || document.visibilityState === "hidden") return;
   try {
-    if ((await fetch("/studies", { cache: "no-store" })).status !== 401) return;
+    if ((await knock("/studies")).status !== 401) return;
   } catch {
     return;
   }
@@ -263,17 +120,15 @@ addEventListener("focus", () => { if (signedOut) again(); });
 // finds what they typed in the form again. The answer may lead to another page, so this is before anything else is done with it.
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   const form = event.detail.requestConfig.elt;
-  if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) {
-    drafts.drop(form);
-    cards.delete(form.dataset.draft);
-  }
+  if (event.detail.xhr.getResponseHeader("HX-Refresh")) unsent.clear(); // the page is another's by now, and loads anew
+  if (form.dataset?.draft && event.detail.xhr.getResponseHeader("X-Saved")) drafts.done(form.dataset.draft);
   if (form.dataset?.undoes && event.detail.xhr.getResponseHeader("X-Undone")) drafts.again(form.dataset.undoes);
 });
 
 // After a form that led to another page, the address says which draft is done with, and what to tell once.
 {
   const here = new URL(location.href);
-  if (here.searchParams.has("saved")) drafts.drop({ dataset: { draft: here.searchParams.get("saved") } });
+  if (here.searchParams.has("saved")) drafts.done(here.searchParams.get("saved"));
   if (here.searchParams.has("done") || here.searchParams.has("saved")) {
     here.searchParams.delete("done");
     here.searchParams.delete("saved");

@@ -47,17 +47,18 @@ const headroom = {
 
   // withdraw takes away what can be done no more.
   withdraw(element) {
-    if (element.contains(document.activeElement)) headroom.land(element);
+    if (element.contains(document.activeElement)) headroom.land();
     element.remove();
   },
 
-  // land puts the cursor, whose place has gone, where work goes on: the next empty result, else the heading.
-  land(from) {
-    const within = from?.closest?.("article, section, main") || document;
-    const place = [within, document].flatMap((part) => [...part.querySelectorAll("input.result:not([data-optional])")]).find((field) => !field.value)
-      || document.getElementById("next-title") || document.getElementById("main");
-    place?.focus({ preventScroll: true });
+  // land puts the cursor, whose place has gone, at the heading, where no key typed blindly does harm; or in the next empty result, for whoever has saved one.
+  land(next) {
+    const place = next && [...document.querySelectorAll("input.result:not([data-optional])")].find((field) => !field.value);
+    (place || document.getElementById("next-title") || document.getElementById("main"))?.focus({ preventScroll: true });
   },
+
+  // anew loads the page again, also one that is the answer to a form, without sending that again.
+  anew() { location.assign(location.pathname + location.search); },
 
   async copy(button) {
     const label = button.textContent;
@@ -88,6 +89,8 @@ document.addEventListener("click", (event) => {
   }
 });
 
+document.addEventListener("htmx:configRequest", (event) => { event.detail.headers["X-Page-Of"] = document.body.dataset.person; });
+
 // A list on which other fields depend redraws its form.
 document.addEventListener("change", (event) => {
   if (!event.target.matches("[data-refreshes]")) return;
@@ -107,21 +110,27 @@ document.addEventListener("htmx:afterRequest", (event) => {
 document.addEventListener("htmx:load", (event) => headroom.prepare(event.detail.elt));
 
 // A part that is fetched again keeps the cursor where it is, also in browsers that lose it when they move an element. Where its place has gone,
-// it goes where work goes on; never is it lost to the page as a whole.
+// it goes to the heading, or on to the next result when that was saved and nothing pressed since; never is it lost to the page as a whole.
 let cursor = null;
+let pressed = 0;
+let sent = null; // the form sent last, and what was pressed until then
+for (const kind of ["keydown", "pointerdown"]) document.addEventListener(kind, (event) => { pressed += !event.repeat; }, true);
 function remember(submitted) {
   const field = document.activeElement;
   const lost = !field || field === document.body;
   if (lost && cursor && (cursor.submitted === submitted || !cursor.field.isConnected)) return; // its button was disabled, or its form has gone
   cursor = lost ? null : { field, id: field.id, from: field.selectionStart, to: field.selectionEnd, submitted };
 }
-document.addEventListener("submit", (event) => remember(event.target), true);
+document.addEventListener("submit", (event) => {
+  sent = { form: event.target, pressed };
+  remember(event.target);
+}, true);
 document.addEventListener("htmx:beforeSwap", (event) => remember(event.detail.elt));
 function regain() {
   if (!cursor || (document.activeElement && document.activeElement !== document.body)) return;
   const field = cursor.field.isConnected ? cursor.field : cursor.id && document.getElementById(cursor.id);
   if (field) field.focus({ preventScroll: true });
-  if (!field || document.activeElement === document.body) headroom.land(null);
+  if (!field || document.activeElement === document.body) headroom.land(sent?.form.matches("form.entry, form.ask") && sent.form === cursor.submitted && sent.pressed === pressed);
   else if (typeof cursor.from === "number" && field.setSelectionRange) field.setSelectionRange(cursor.from, cursor.to);
 }
 document.addEventListener("htmx:afterSwap", regain);

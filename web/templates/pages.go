@@ -208,6 +208,8 @@ type ShareLine struct {
 type AccountPage struct {
 	Page
 	Sessions []SessionLine
+	PINs     []SessionLine // where a PIN brings the person back
+	ByPIN    bool          // so did it here
 	Secret   *Secret
 }
 
@@ -216,6 +218,19 @@ type SessionLine struct {
 	ID, Device string
 	Seen       Stamp
 	This       bool
+}
+
+// SwitchPage lets somebody else who uses this browser come back.
+type SwitchPage struct {
+	Page
+	People     []SwitchLine
+	To, Chosen string
+}
+
+// SwitchLine is somebody who uses this browser.
+type SwitchLine struct {
+	ID, Name, Initials string
+	Now, Locked        bool // is signed in, has tried too many wrong PINs
 }
 
 // LinkPage asks before a single-use link is used up.

@@ -139,6 +139,14 @@ type Card struct {
 	Told        []ToldValue
 	Entry       Entry
 	Status      ledger.Status
+	Ended       *Ended // when it waits no more, and is shown for what was typed in it
+}
+
+// Ended is how a trial came to wait no more.
+type Ended struct {
+	Mark  string
+	Words string // "Completed by Ana", "Failed: column broke"
+	At    Stamp
 }
 
 // ToldValue is a reading that is there.
@@ -165,8 +173,12 @@ type Entry struct {
 // Meanwhile is a result that somebody saved while another was being typed, "" where none was.
 type Meanwhile struct {
 	Field, Name, Theirs, By, Mine string
+	Saved                         string // as a plain number, when it was the viewer who saved it
 	At                            Stamp
 }
+
+// mineOf names the field for what was typed for a result that is saved already.
+func mineOf(field string) string { return "mine." + field }
 
 // Saved is a result that was saved just now and can be undone.
 type Saved struct {

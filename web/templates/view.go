@@ -11,6 +11,7 @@ type Page struct {
 	Now    time.Time
 	Width  string // "narrow", "medium" or "" for all there is
 	Live   Live
+	Switch string // where somebody else who uses this browser comes back by PIN
 	Charts bool   // the page draws charts
 	Error  string // what went wrong with the last thing done, for a notice on top
 	Done   string // what has just been done
@@ -19,6 +20,7 @@ type Page struct {
 // Viewer is who looks at the page.
 type Viewer struct {
 	Name     string // "" when not signed in
+	Caller   string // whose forms these are
 	Role     string
 	Creates  bool // may make studies
 	Admin    bool

@@ -36,8 +36,15 @@ func (s *Site) showAccount(w http.ResponseWriter, r *http.Request, secret *templ
 	if err != nil {
 		return err
 	}
+	pins, err := s.Accounts.PINs(r.Context(), who.PersonID)
+	if err != nil {
+		return err
+	}
 	page := templates.AccountPage{Page: newPage(r, "Your devices"), Secret: secret}
-	page.Width = "medium"
+	page.Width, page.ByPIN = "medium", who.ByPIN
+	for _, pin := range pins {
+		page.PINs = append(page.PINs, templates.SessionLine{Device: deviceName(pin.Browser), Seen: stamp(pin.LastUsed, page.Now)})
+	}
 	for _, session := range sessions {
 		page.Sessions = append(page.Sessions, templates.SessionLine{ID: session.ID, Device: deviceName(session.Device), Seen: stamp(session.LastSeen, page.Now), This: session.ID == who.ID})
 	}
@@ -67,6 +74,9 @@ func (s *Site) LinkMyDevice(w http.ResponseWriter, r *http.Request) error {
 	who, err := person(r)
 	if err != nil {
 		return err
+	}
+	if who.ByPIN {
+		return problem.FullSignIn
 	}
 	return submit(w, r, func(*typed) submission {
 		var secret string

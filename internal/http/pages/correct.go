@@ -19,7 +19,7 @@ func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	values := keptValues(snap.Definition, trial)
-	values.Set("key", newKey())
+	values.Set("key", newKey(r))
 	return s.showCorrect(w, r, http.StatusOK, visiting(r, snap), trial, templates.Form{Values: values}, nil)
 }
 

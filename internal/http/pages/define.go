@@ -50,7 +50,7 @@ func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
 			values.Set("draft", newStudyDraft+"-"+field+"-"+name)
 		}
 	}
-	values.Set("key", newKey())
+	values.Set("key", newKey(r))
 	return s.showDefine(w, r, http.StatusOK, templates.DefinePage{Form: templates.Form{Values: values}})
 }
 

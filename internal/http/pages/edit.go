@@ -17,7 +17,7 @@ func (s *Site) EditPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d := snap.Definition
-	return s.showEdit(w, r, http.StatusOK, snap, templates.Form{Values: url.Values{"name": {d.Name}, "description": {d.Description}, "state": {string(snap.State)}}})
+	return s.showEdit(w, r, http.StatusOK, snap, templates.Form{Values: url.Values{"key": {newKey(r)}, "name": {d.Name}, "description": {d.Description}, "state": {string(snap.State)}}})
 }
 
 func (s *Site) showEdit(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, form templates.Form) error {

@@ -19,7 +19,7 @@ func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.showImport(w, r, http.StatusOK, snap, templates.ImportPage{Form: templates.Form{Values: url.Values{"key": {newKey()}}}})
+	return s.showImport(w, r, http.StatusOK, snap, templates.ImportPage{Form: templates.Form{Values: url.Values{"key": {newKey(r)}}}})
 }
 
 func (s *Site) showImport(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.ImportPage) error {

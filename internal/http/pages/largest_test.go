@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/http/request"
 	"headroom/internal/memory/memorytest"
+	"headroom/internal/study/design"
 )
 
 // TestTheLargestFormIsReadInLittleMore: whatever a form of the largest size holds, reading it takes little more than its bytes; so do the sheets in it.
@@ -56,7 +57,7 @@ func TestTheLargestFormIsReadInLittleMore(t *testing.T) {
 		"a sheet with a row that is long": upTo("a,b\n", "1,"),
 	} {
 		check(shape, len(text), func() error {
-			s, err := readSheet(text)
+			s, err := readSheet(text, design.Marks{}, "")
 			if err == nil {
 				s.candidates()
 			}

@@ -1,9 +1,11 @@
 package pages
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,13 +22,14 @@ const mostCards = 50
 // next is what to do next.
 func (v visit) next() templates.Next {
 	d := v.snap.Definition
-	next := templates.Next{Study: v.head, AskKey: newKey(), Any: len(v.snap.Trials) > 0, FirstLeft: v.snap.Compiled().Config.Settings.InitialDesign() - len(v.snap.Trials), Context: contextInputs(d)}
+	next := templates.Next{Study: v.head, AskKey: keyOf(v.who), Any: len(v.snap.Trials) > 0, FirstLeft: v.snap.Compiled().Config.Settings.InitialDesign() - len(v.snap.Trials), Context: contextInputs(d)}
 	next.Ask.Values, next.Idle = map[string][]string{}, v.idle()
 	waiting := v.snap.WaitingTrials()
 	for i := range waiting[:min(mostCards, len(waiting))] {
 		next.Cards = append(next.Cards, v.card(&waiting[i]))
 	}
 	next.More = max(0, len(waiting)-mostCards)
+	next.Cards = v.withTyped(next.Cards)
 	if v.head.Operates {
 		for _, t := range v.snap.Trials {
 			next.Saved = append(next.Saved, v.savedJustNow(t)...)
@@ -38,6 +41,44 @@ func (v visit) next() templates.Next {
 		next.Candidate = next.Candidate || c.Sampled
 	}
 	return next
+}
+
+// typedQuery keeps which trials the viewer has typed in what is not saved.
+func (v visit) typedQuery() url.Values { return url.Values{"typed": v.query["typed"]} }
+
+// withTyped adds the cards of trials that wait no more but have something typed in them: a card with typed text does not leave by itself.
+func (v visit) withTyped(cards []templates.Card) []templates.Card {
+	for _, word := range strings.Split(v.query.Get("typed"), ",") {
+		number, _ := strconv.Atoi(word)
+		t := v.snap.Trial(number)
+		if t == nil || !v.head.Operates || len(cards) >= 2*mostCards {
+			continue
+		}
+		at, there := slices.BinarySearchFunc(cards, number, func(c templates.Card, n int) int { return c.Number - n })
+		if there {
+			continue
+		}
+		card := v.card(t)
+		if !t.Waiting() {
+			card.Ended = v.endOf(t)
+		}
+		cards = slices.Insert(cards, at, card)
+	}
+	return cards
+}
+
+// endOf says how a trial came to wait no more.
+func (v visit) endOf(t *ledger.Trial) *templates.Ended {
+	if t.Status != ledger.StatusCompleted {
+		return &templates.Ended{Mark: v.markOf(t), Words: cmp.Or(v.reasonLine(t), capitalised(v.stateWords(t))) + "."}
+	}
+	var last ledger.Measurement
+	for _, m := range t.Metrics {
+		if m.ToldSeq > last.ToldSeq {
+			last = m
+		}
+	}
+	return &templates.Ended{Mark: v.markOf(t), Words: "Completed by " + last.By, At: stamp(last.ToldAt, v.now)}
 }
 
 // idle says how the trials ended, for when none waits.
@@ -181,13 +222,18 @@ func (v visit) entry(t *ledger.Trial, form templates.Form) templates.Entry {
 	d := v.snap.Definition
 	entry := templates.Entry{Form: form, Key: form.Value("key")}
 	if entry.Key == "" {
-		entry.Key = newKey()
+		entry.Key = keyOf(v.who)
 	}
 	entry.CorrectURL = v.head.URL(fmt.Sprintf("/trials/%d/correct", t.Number))
 	asked := []string{string(v.snap.State)}
 	for i, metric := range told(d) {
 		if m, there := t.Metrics[metric]; there {
-			entry.Meanwhile = append(entry.Meanwhile, templates.Meanwhile{Field: metricField(i), Name: metric, Theirs: v.measured(metric, m), By: m.By, At: stamp(m.ToldAt, v.now), Mine: strings.TrimSpace(form.Value(metricField(i)))})
+			told := templates.Meanwhile{Field: metricField(i), Name: metric, Theirs: v.measured(metric, m), By: m.By, At: stamp(m.ToldAt, v.now)}
+			told.Mine = strings.TrimSpace(cmp.Or(form.Value(metricField(i)), form.Value("mine."+metricField(i))))
+			if m.By == v.who.By() {
+				told.Saved = design.NumberValue(m.Value).String()
+			}
+			entry.Meanwhile = append(entry.Meanwhile, told)
 			asked = append(asked, metric, v.measured(metric, m))
 			continue
 		}
@@ -212,7 +258,7 @@ func (v visit) entry(t *ledger.Trial, form templates.Form) templates.Entry {
 
 // savedJustNow is what the viewer saved of a trial within the last minute, to be undone.
 func (v visit) savedJustNow(t *ledger.Trial) []templates.Saved {
-	metrics, left := study.Undoable(v.snap, t, v.author, v.now)
+	metrics, left := study.Undoable(v.snap, t, v.who.Caller(), v.now)
 	if len(metrics) == 0 {
 		return nil
 	}
@@ -220,7 +266,7 @@ func (v visit) savedJustNow(t *ledger.Trial) []templates.Saved {
 	for _, metric := range metrics {
 		values = append(values, metric+" "+v.measured(metric, t.Metrics[metric]))
 	}
-	return []templates.Saved{{Number: t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: newKey()}}
+	return []templates.Saved{{Number: t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: keyOf(v.who)}}
 }
 
 func limitLine(c design.Constraint) string {

@@ -3,6 +3,7 @@ package pages
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"headroom/internal/http/request"
@@ -26,10 +27,14 @@ func (s *Site) showOwn(w http.ResponseWriter, r *http.Request, status int, v vis
 	page := templates.OwnPage{Page: newPage(r, "My own point"), Study: v.head, Form: form, Key: form.Value("key"), Context: contextInputs(d)}
 	page.Width = "medium"
 	if page.Key == "" {
-		page.Key = newKey()
+		page.Key = newKey(r)
 	}
 	for i, p := range d.Parameters {
-		page.Settings = append(page.Settings, settingInput(settingField(i), p))
+		in := settingInput(settingField(i), p)
+		if in.Kind == "select" {
+			in.Options = slices.Insert(in.Options, 0, templates.Option{Label: "choose…"}) // nobody's choice is made for them
+		}
+		page.Settings = append(page.Settings, in)
 	}
 	for i, metric := range told(d) {
 		in := templates.Input{Name: metricField(i), Label: metric, Unit: unitOf(d, metric), Kind: "number"}

@@ -23,7 +23,7 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	values := definitionValues(chosen(snap))
-	values.Set("key", newKey())
+	values.Set("key", newKey(r))
 	page := templates.DefinePage{}
 	if r.URL.Query().Get("way") == driftWay {
 		page.Offered = offerWindow(values, snap, r.URL.Query().Get("since"))

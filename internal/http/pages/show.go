@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -46,7 +49,18 @@ func letPartsFollow(w http.ResponseWriter, after *ledger.Snapshot) {
 
 // newPage is what every page has.
 func newPage(r *http.Request, title string) templates.Page {
-	return templates.Page{Title: title, Viewer: viewerOf(r), Now: time.Now(), Done: doneSentence[r.URL.Query().Get("done")]}
+	return templates.Page{Title: title, Viewer: viewerOf(r), Switch: switchURL(r), Now: time.Now(), Done: doneSentence[r.URL.Query().Get("done")]}
+}
+
+// switchURL is where somebody else comes back by their PIN and then to this page, "" where nobody can.
+func switchURL(r *http.Request) string {
+	if !slices.ContainsFunc(r.Cookies(), func(c *http.Cookie) bool { return strings.HasSuffix(c.Name, "headroom-device") }) {
+		return ""
+	}
+	if r.Method != http.MethodGet {
+		return "/switch" // a form's address is no page to come back to
+	}
+	return "/switch?" + url.Values{"to": {r.URL.Path}}.Encode()
 }
 
 func viewerOf(r *http.Request) templates.Viewer {
@@ -55,7 +69,7 @@ func viewerOf(r *http.Request) templates.Viewer {
 		return templates.Viewer{}
 	}
 	return templates.Viewer{
-		Name: who.Name, Role: string(who.Role), Creates: who.MayCreateStudies(), Admin: who.MayAdminister(),
+		Name: who.Name, Caller: who.Caller(), Role: string(who.Role), Creates: who.MayCreateStudies(), Admin: who.MayAdminister(),
 		Person: who.Kind == account.BySession, OneStudy: who.StudyID != "",
 	}
 }
@@ -89,6 +103,8 @@ var doneSentence = map[string]string{
 	"disabled":   "Disabled: every session of theirs has ended, and so have the tokens, unused links and share links that they gave out.",
 	"enabled":    "Enabled.",
 	"ended":      "That browser is signed out.",
+	"pin":        "Set. “Switch person” on top brings you back here with it.",
+	"forgotten":  "Forgotten: no PIN of yours works any more, on any device.",
 }
 
 // GoTo sends the browser to another page after a form did its work, also when htmx sent the form.

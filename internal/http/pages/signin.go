@@ -3,6 +3,9 @@ package pages
 import (
 	"errors"
 	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"headroom/internal/account"
 	"headroom/internal/http/request"
@@ -20,6 +23,35 @@ func (s *Site) Home(w http.ResponseWriter, r *http.Request) error {
 // SignIn says how people sign in.
 func SignIn(w http.ResponseWriter, r *http.Request, status int) error {
 	return show(w, r, status, templates.SignInView(narrowPage(r, "Sign in")))
+}
+
+// Switch shows who can come back in this browser by their PIN; wrong is what became of the last one.
+func Switch(w http.ResponseWriter, r *http.Request, status int, here []account.OnDevice, to string, wrong *account.WrongPIN) error {
+	page := templates.SwitchPage{Page: narrowPage(r, "Who is here?"), To: to, Chosen: r.PostFormValue("person")}
+	page.Switch = ""
+	who, _ := request.Caller(r)
+	for _, person := range here {
+		page.People = append(page.People, templates.SwitchLine{ID: person.PersonID, Name: person.Name, Initials: initials(person.Name), Now: person.PersonID == who.PersonID, Locked: person.Left == 0})
+		if wrong != nil && person.PersonID == page.Chosen && person.Left > 0 {
+			page.Error = "That is not the PIN of " + person.Name + ". " + count(person.Left, "try is", "tries are") + " left."
+		}
+	}
+	if wrong != nil && page.Error == "" {
+		page.Error = "No PIN works here for this person now. Sign in with a link, and set one anew."
+	}
+	return show(w, r, status, templates.SwitchView(page))
+}
+
+// initials are the first letters of the first and the last word of a name.
+func initials(name string) string {
+	words := strings.Fields(name)
+	letters := ""
+	for i, word := range words {
+		if first, _ := utf8.DecodeRuneInString(word); i == 0 || i == len(words)-1 {
+			letters += string(unicode.ToUpper(first))
+		}
+	}
+	return letters
 }
 
 // Link says what a single-use link would do. Only its button uses the link up, since mail programs open links unasked.

@@ -23,8 +23,8 @@ var examples = []example{
 }
 
 // start is what the list of studies offers to begin with.
-func start() templates.Start {
-	offer := templates.Start{Key: newKey()}
+func start(r *http.Request) templates.Start {
+	offer := templates.Start{Key: newKey(r)}
 	for _, e := range examples {
 		offer.Examples = append(offer.Examples, templates.Example{Title: e.title, Text: e.text, URL: "/studies/new?" + url.Values{"template": {e.problem}}.Encode()})
 	}

@@ -65,7 +65,7 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 		page.Lines = append(page.Lines, line)
 	}
 	if page.Viewer.Creates {
-		page.Start = start()
+		page.Start = start(r)
 	}
 	return show(w, r, http.StatusOK, templates.StudiesView(page))
 }

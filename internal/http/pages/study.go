@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/go-chi/chi/v5"
 
+	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
@@ -28,9 +29,9 @@ type visit struct {
 	query url.Values // which rows and charts to show
 	at    int64      // the moment that links keep to, 0 for now
 	// parts tells that the page fetches its parts one by one.
-	parts  bool
-	whole  bool   // everything is asked for at once, however long it takes
-	author string // the viewer, as account.Identity.Caller has it
+	parts bool
+	whole bool             // everything is asked for at once, however long it takes
+	who   account.Identity // the viewer
 	// working tells that the page does not wait for the model, which is still being worked out, since when.
 	working bool
 	since   time.Time
@@ -40,7 +41,7 @@ func visiting(r *http.Request, snap *ledger.Snapshot) visit {
 	head := studyHead(r, snap)
 	who, _ := request.Caller(r)
 	query := r.URL.Query()
-	return visit{author: who.Caller(), head: head, snap: snap, now: time.Now(), url: head.URL(""), query: query, parts: true, whole: query.Has("whole")}
+	return visit{who: who, head: head, snap: snap, now: time.Now(), url: head.URL(""), query: query, parts: true, whole: query.Has("whole")}
 }
 
 // StudyPage is the study, top to bottom.
@@ -159,10 +160,10 @@ func sections() map[string]part {
 		"lab": {query: nothing, personal: true, draw: func(s *Site, _ context.Context, v visit) (templ.Component, error) {
 			return templates.LabPanel(s.lab(v)), nil
 		}},
-		"next": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
+		"next": {query: visit.typedQuery, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
 			return templates.NextSection(v.next()), nil
 		}},
-		"bench": {query: nothing, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
+		"bench": {query: visit.typedQuery, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
 			return templates.BenchSection(v.next()), nil
 		}},
 		"progress": {query: nothing, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
+	"headroom/internal/account"
+	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
@@ -37,7 +40,7 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*typed) submission
 		return err
 	}
 	asked := read(form)
-	if asked.do != nil && form.ok() {
+	if err = ofAnother(r, form.values); err == nil && asked.do != nil && form.ok() {
 		cmd := command(r, form.values)
 		if asked.doubted != nil {
 			sure := form.text("sure")
@@ -68,8 +71,25 @@ func (asked submission) answer(w http.ResponseWriter, r *http.Request) error {
 	return GoTo(w, r, asked.to)
 }
 
-// newKey makes the Idempotency-Key that a form carries.
-func newKey() string { return rand.Text() }
+// newKey makes the Idempotency-Key that a form carries, which also says whose form it is.
+func newKey(r *http.Request) string {
+	who, _ := request.Caller(r)
+	return keyOf(who)
+}
+
+func keyOf(who account.Identity) string { return who.Caller() + " " + rand.Text() }
+
+// ofAnother refuses a form that somebody else had opened, since nobody's typing is saved in another's name unless they send it themselves:
+// the form becomes the caller's, to be sent again.
+func ofAnother(r *http.Request, values url.Values) error {
+	who, _ := request.Caller(r)
+	owner, _, named := strings.Cut(values.Get("key"), " ")
+	if !named || owner == who.Caller() {
+		return nil
+	}
+	values.Set("key", keyOf(who))
+	return problem.New(http.StatusUnprocessableEntity, "Nothing is saved: this form was opened under another sign-in, and you are signed in as "+who.Name+". Send it again to save it in your own name.")
+}
 
 // command is how a form's write enters.
 func command(r *http.Request, values url.Values) study.Command {

@@ -90,6 +90,10 @@ func (t *typed) settings(d design.Definition, field func(int) string, base desig
 			settings[p.Name] = kept // as it was shown, which may be rounded
 			continue
 		}
+		if p.Type == design.Categorical && t.values.Get(name) == "" {
+			t.fault(name, "choose one")
+			continue
+		}
 		if p.Type == design.Categorical {
 			settings[p.Name] = design.TextValue(t.values.Get(name))
 			continue

@@ -27,7 +27,7 @@ func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request) error {
 func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v visit, t *ledger.Trial, change func(*templates.TrialPage)) error {
 	page := templates.TrialPage{
 		Page: newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.head.Name)), Study: v.head, Card: v.card(t), State: v.stateWords(t), Mark: v.markOf(t),
-		Excluded: t.Excluded, Reason: v.reasonLine(t), Waiting: t.Waiting(), Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: newKey(), Previous: t.Number - 1,
+		Excluded: t.Excluded, Reason: v.reasonLine(t), Waiting: t.Waiting(), Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: newKey(r), Previous: t.Number - 1,
 	}
 	page.Width = "medium"
 	if len(t.Doubts) > 0 && !t.Excluded {

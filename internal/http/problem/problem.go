@@ -53,8 +53,11 @@ var (
 	NoSuchThing = New(http.StatusNotFound, "There is nothing here, or nothing that you may know of.")
 	OneStudy    = New(http.StatusForbidden, "What you came in with is for one study and nothing else.")
 	NoPerson    = New(http.StatusForbidden, "Only people have devices; tokens and share links have none.")
-	SignIn      = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
-	TooMany     = &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, RetryAfter: 60,
+	FullSignIn  = New(http.StatusForbidden, "This needs a sign-in by a link; a PIN, a token or a share link does not do.")
+	// AnothersPage is what a page that was made for somebody else is told. It loads anew as the caller's.
+	AnothersPage = New(http.StatusConflict, "Somebody else is signed in in this browser by now. The page has to be loaded again.")
+	SignIn       = New(http.StatusUnauthorized, "This needs valid credentials: a signed-in browser, or the header “Authorization: Bearer TOKEN”.")
+	TooMany      = &Problem{Title: http.StatusText(http.StatusTooManyRequests), Status: http.StatusTooManyRequests, RetryAfter: 60,
 		Detail: "Too many wrong credentials like this one. Wait a minute; the right one is let in at any time."}
 )
 

@@ -1,0 +1,394 @@
+package e2e
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// invite makes somebody new and returns their name and the link that lets them in.
+func (s *server) invite(t *testing.T, first, role string) (name, link string) {
+	t.Helper()
+	admin := newTab(t, s.base)
+	admin.signIn(s.link(t))
+	admin.open("/people")
+	name = first + " " + rand.Text()[:6]
+	admin.fill("#f-invite_name", name)
+	admin.choose("#f-invite_role", role)
+	admin.press("Make invite link")
+	admin.sees("Invite link for " + name)
+	return name, strings.TrimSpace(admin.text(".secret"))
+}
+
+// told returns who told the results of a study, in order.
+func (s *server) toldBy(t *testing.T, id string) []string {
+	t.Helper()
+	var ledger struct {
+		Events []struct {
+			Kind string `json:"kind"`
+			By   string `json:"by"`
+		} `json:"events"`
+	}
+	s.api(t, "GET", "/studies/"+id+"/ledger?after=0&limit=1000", nil, &ledger)
+	var names []string
+	for _, event := range ledger.Events {
+		if event.Kind == "told" {
+			names = append(names, event.By)
+		}
+	}
+	return names
+}
+
+// listening waits until the page hears of changes.
+func (p *tab) listening() {
+	p.t.Helper()
+	p.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+}
+
+// A shared tablet: one person types, their sign-in ends, they press Save; somebody else signs in.
+func TestWhatOnePersonTypedIsNotSavedByAnother(t *testing.T) {
+	t.Parallel()
+	name, link := site.invite(t, "Ben", "operator")
+	id := site.makeStudy(t, buffer("Shared tablet"))
+	site.asks(t, id, 2)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id)
+	p.listening()
+	p.fill(result(1, 0), "61.5")
+	p.fill(result(1, 1), "0.31")
+	p.forgive(true)
+	p.signOutUnnoticed()
+	p.press("Save result")
+	p.sees("Your sign-in has ended.")
+
+	ben := p.another()
+	ben.signIn(link)
+	p.sees("not saved: yield 61.5, impurity 0.31")
+	if names := site.toldBy(t, id); len(names) > 0 {
+		t.Fatalf("what the admin typed is saved by %q, who pressed nothing", names)
+	}
+	p.sees(name + " (operator)") // the page is theirs now
+	if got := p.value(result(1, 0)); got != "" {
+		t.Errorf("another's %q stands in the field", got)
+	}
+	p.audit("another's text beside the form")
+
+	// The same where it is opened later.
+	ben.open("/studies/" + id + "/bench")
+	ben.sees("Typed by Admin")
+	ben.sees("not saved: yield 61.5, impurity 0.31")
+	if got := ben.value(result(1, 0)); got != "" {
+		t.Errorf("another's %q stands in the field", got)
+	}
+	ben.press("Take it over in my name")
+	ben.until("the values", fmt.Sprintf(`document.querySelector(%q).value === "61.5" && document.querySelector(%q).value === "0.31"`, result(1, 0), result(1, 1)))
+	ben.press("Save result")
+	ben.sees("Saved · trial 1: yield 61.5 %, impurity 0.31 %")
+	if names := site.toldBy(t, id); len(names) != 1 || names[0] != name {
+		t.Errorf("the result taken over is saved by %q, not by %s", names, name)
+	}
+
+	// Whoever typed finds it again, and hears how old it is.
+	ben.fill(result(2, 0), "62.5")
+	ben.signIn(site.link(t))
+	ben.open("/studies/" + id)
+	ben.sees("Typed by " + name)
+	ben.sees("not saved: yield 62.5")
+	ben.fill(result(2, 1), "0.29")
+	ben.reload()
+	ben.sees("; it is not saved yet.")
+	if yield, impurity := ben.value(result(2, 0)), ben.value(result(2, 1)); yield != "" || impurity != "0.29" {
+		t.Errorf("the fields hold %q and %q, not only what the admin typed", yield, impurity)
+	}
+
+	// The other's page, which is open still, becomes theirs as soon as it asks for anything.
+	site.asks(t, id, 1)
+	p.sees("Admin (admin)")
+	p.forgive(false)
+}
+
+// A form that one person opened and another sends, with scripts and without, says whose it was and saves nothing until it is sent again.
+func TestAFormIsSentByWhoeverOpenedIt(t *testing.T) {
+	t.Parallel()
+	for _, scripts := range []bool{true, false} {
+		t.Run(fmt.Sprintf("scripts %t", scripts), func(t *testing.T) {
+			name, link := site.invite(t, "Cleo", "operator")
+			id := site.makeStudy(t, buffer("Another's form"))
+			site.asks(t, id, 1)
+			p := newTab(t, site.base)
+			if !scripts {
+				p.withoutScripts()
+			}
+			enter := func(link string) {
+				p.open(link)
+				p.click("main form button")
+				p.sees("Studies")
+			}
+			enter(site.link(t))
+			p.open("/studies/" + id + "/own")
+			p.fill("#f-used_0", "44")
+			p.fill("#f-used_1", "5")
+			p.press("What to expect of it")
+			p.sees("What to expect")
+			cleo := p.another()
+			cleo.signIn(link)
+			p.press("Begin this trial")
+			p.sees("Nothing is saved: this form was opened under another sign-in, and you are signed in as " + name)
+			if got := site.kinds(t, id, "chosen"); got != 1 {
+				t.Fatalf("%d trials are there, not the 1 that was asked for", got)
+			}
+			p.press("What to expect of it")
+			p.press("Begin this trial")
+			p.sees("Your point is a trial now.")
+			p.sees(name)
+		})
+	}
+}
+
+// A trial is completed from elsewhere while somebody types in it.
+func TestKeystrokesStayInTheirTrial(t *testing.T) {
+	t.Parallel()
+	for _, browser := range []struct{ name, script string }{
+		{"moving", `0`},
+		{"taking out", `delete Element.prototype.moveBefore, delete DocumentFragment.prototype.moveBefore, delete Document.prototype.moveBefore, 0`},
+	} {
+		t.Run(browser.name, func(t *testing.T) {
+			id := site.makeStudy(t, buffer("Keystrokes "+browser.name))
+			site.asks(t, id, 4)
+			p := newTab(t, site.base)
+			p.signIn(site.link(t))
+			p.open("/studies/" + id + "/bench")
+			p.listening()
+			ask[int](p, browser.script)
+			p.click("#close-4 summary")
+			p.fill("#reason-4", "spilled")
+			p.click(result(1, 1))
+			p.keys("12")
+			site.api(t, "POST", "/studies/"+id+"/trials/1/tell", map[string]any{"metrics": map[string]any{"yield": 63.5, "impurity": 0.3}}, nil)
+			p.sees("Completed by")
+			p.keys(".8" + kb.Enter)
+			p.sees("What you typed is not saved")
+			if got := site.kinds(t, id, "told"); got != 1 {
+				t.Fatalf("%d results are told, not the 1 from elsewhere", got)
+			}
+			if got := p.value("#reason-4"); got != "spilled" {
+				t.Errorf("what was typed of another trial's failing became %q", got)
+			}
+			if got := p.value(result(2, 0)) + p.value(result(2, 1)); got != "" {
+				t.Errorf("%q stands in another trial", got)
+			}
+			if got := p.value(result(1, 1)); got != "12.8" {
+				t.Errorf("12.8 became %q", got)
+			}
+			if !ask[bool](p, `document.activeElement.closest("#card-1")`+` !== null`) {
+				t.Errorf("the cursor left the card, it is at %s", ask[string](p, `document.activeElement.outerHTML.slice(0, 100)`))
+			}
+			p.audit("a card that was completed")
+			p.reload()
+			p.until("the card again", fmt.Sprintf(`document.querySelector(%q)?.value === "12.8"`, result(1, 1)))
+			p.press("Drop what I typed")
+			p.until("the card gone", `!document.querySelector("#card-1")`)
+			if ask[bool](p, `document.activeElement.matches("input") || document.activeElement === document.body`) {
+				t.Error("the cursor went to another trial, or is lost")
+			}
+
+			// Nothing typed yet: the card goes, the cursor not to another.
+			p.click(result(2, 0))
+			site.api(t, "POST", "/studies/"+id+"/trials/2/tell", map[string]any{"metrics": map[string]any{"yield": 64.5, "impurity": 0.3}}, nil)
+			p.until("the card gone", `!document.querySelector("#card-2")`)
+			p.keys("13.1" + kb.Enter)
+			if got := p.value(result(3, 0)); got != "" || site.kinds(t, id, "told") != 2 {
+				t.Errorf("typed after the card had gone, %q stands in another trial", got)
+			}
+
+			// Closed instead of completed.
+			p.fill(result(3, 0), "14")
+			site.api(t, "POST", "/studies/"+id+"/trials/3/fail", map[string]any{"reason": "column broke"}, nil)
+			p.sees("What you typed is not saved")
+			p.sees("column broke")
+			p.fill(result(3, 1), "0.4")
+			// Whoever presses on while it is being saved is not taken elsewhere.
+			ask[int](p, `document.addEventListener("htmx:beforeSwap", () => document.dispatchEvent(new KeyboardEvent("keydown", {key: "7"})), {once: true}), 0`)
+			p.click("#card-3 button.primary")
+			p.sees("Saved · trial 3: yield 14 %, impurity 0.4 %")
+			p.until("the card gone", `!document.querySelector("#card-3")`)
+			if ask[bool](p, `document.activeElement.matches("input") || document.activeElement === document.body`) {
+				t.Error("the cursor went to another trial, or is lost")
+			}
+		})
+	}
+}
+
+func TestTwoTabsKeepWhatWasTypedInEach(t *testing.T) {
+	t.Parallel()
+	id := site.makeStudy(t, buffer("Two tabs"))
+	site.asks(t, id, 1)
+	one := newTab(t, site.base)
+	one.signIn(site.link(t))
+	one.open("/studies/" + id + "/bench")
+	two := one.another()
+	two.open("/studies/" + id + "/bench")
+	one.fill(result(1, 0), "61.5")
+	two.fill(result(1, 0), "62.5")
+	two.fill(result(1, 1), "0.3")
+	one.reload()
+	one.until("its own text", fmt.Sprintf(`document.querySelector(%q)?.value === "61.5"`, result(1, 0)))
+	one.sees("not saved: yield 62.5, impurity 0.3")
+	two.reload()
+	two.until("its own text", fmt.Sprintf(`document.querySelector(%q)?.value === "62.5"`, result(1, 0)))
+	two.sees("not saved: yield 61.5")
+	two.press("Drop it")
+	two.seesNot("In another tab")
+	two.press("Save result")
+	two.sees("Saved · trial 1: yield 62.5 %")
+	if got := two.count("[data-typed]"); got != 0 {
+		t.Errorf("%d notes stand beside a form that is done with", got)
+	}
+
+	// A tab that was duplicated is another one.
+	site.asks(t, id, 1)
+	two.until("the next card", `document.querySelector("#card-2")`)
+	two.fill(result(2, 0), "63.5")
+	copied := ask[string](two, `JSON.stringify({...sessionStorage})`)
+	three := two.another()
+	three.before(`Object.assign(sessionStorage, ` + copied + `)`)
+	three.open("/studies/" + id + "/bench")
+	three.sees("not saved: yield 63.5")
+	if got := three.value(result(2, 0)); got != "" {
+		t.Errorf("the duplicate took %q for its own", got)
+	}
+	three.press("Go on with it here")
+	three.until("the value", fmt.Sprintf(`document.querySelector(%q).value === "63.5"`, result(2, 0)))
+}
+
+func TestANewStudySaysWhenItsDraftWasTyped(t *testing.T) {
+	t.Parallel()
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/new")
+	p.fill("#f-name", "Half a study")
+	p.press("+ Add a parameter")
+	p.until("a third line", `document.querySelector("#f-parameters_2_name")`)
+	p.seesNot("You typed this")
+	p.open("/studies")
+	p.open("/studies/new")
+	p.until("the third line", `document.querySelector("#f-parameters_2_name") && document.querySelector("#f-name").value === "Half a study"`)
+	p.sees("; it is not saved yet.")
+	p.audit("a draft of a new study")
+	p.press("Start anew")
+	p.until("an empty form", `document.querySelector("#f-name")?.value === "" && !document.querySelector("#f-parameters_2_name")`)
+	p.seesNot("You typed this")
+	p.open("/studies")
+	p.open("/studies/new")
+	p.ready()
+	if got := p.value("#f-name"); got != "" {
+		t.Errorf("the draft that was given up came back: %q", got)
+	}
+}
+
+func TestNoCategoryIsChosenForAnybody(t *testing.T) {
+	t.Parallel()
+	definition := choicesOnly()
+	definition["name"] = "Nothing preselected"
+	id := site.makeStudy(t, definition)
+	p := newTab(t, site.base)
+	p.signIn(site.link(t))
+	p.open("/studies/" + id + "/own")
+	if got := p.value("#f-used_0"); got != "" {
+		t.Errorf("%q is chosen before anybody chose", got)
+	}
+	p.choose("#f-used_1", "ethanol")
+	p.press("What to expect of it")
+	p.until("the fault", `document.querySelector("#f-used_0[aria-invalid]")`)
+	p.sees("choose one")
+	p.audit("nothing chosen")
+	p.choose("#f-used_0", "B")
+	p.fill("#f-note", "by hand")
+	p.press("What to expect of it")
+	p.sees("; it is not saved yet.")
+	p.press("Start anew") // of a page that is a form's answer, which is not sent again
+	p.until("an empty form", `document.querySelector("#f-used_0")?.value === "" && document.querySelector("#f-note").value === "" && !document.querySelector("#forecast")`)
+	p.choose("#f-used_0", "B")
+	p.choose("#f-used_1", "ethanol")
+	p.press("What to expect of it")
+	p.press("Begin this trial")
+	p.sees("Your point is a trial now.")
+}
+
+// Five share a tablet: a press and a PIN, and what each typed stays theirs.
+func TestSwitchOfPersonAtATablet(t *testing.T) {
+	t.Parallel()
+	dora, doras := site.invite(t, "Dora", "operator")
+	emil, emils := site.invite(t, "Emil", "operator")
+	id := site.makeStudy(t, buffer("Five share a tablet"))
+	site.asks(t, id, 1)
+	p := newTab(t, site.base)
+	for _, person := range []struct{ link, pin string }{{doras, "4711"}, {emils, "2468"}} {
+		p.signIn(person.link)
+		p.open("/account")
+		p.fill("#pin", person.pin)
+		p.press("Let me come back with my PIN")
+		p.sees("A PIN brings you back on Chrome")
+		p.audit("a PIN is set")
+	}
+	switchTo := func(name, pin string) {
+		p.press("Switch person")
+		p.sees("Who is here?")
+		p.choosePerson(name)
+		p.fill("#pin", pin)
+		p.press("Go on")
+	}
+	p.open("/studies/" + id + "/bench")
+	p.fill(result(1, 0), "61.5")
+	switchTo(dora, "1147")
+	p.sees("That is not the PIN of " + dora + ". 4 tries are left.")
+	p.audit("a wrong PIN")
+	p.choosePerson(dora)
+	p.fill("#pin", "4711"+kb.Enter)
+	p.until("the bench", `location.pathname.endsWith("/bench")`)
+	p.sees(dora + " (operator)")
+	p.sees("Typed by " + emil)
+	if got := p.value(result(1, 0)); got != "" {
+		t.Errorf("another's %q stands in the field", got)
+	}
+	p.fill(result(1, 1), "0.4")
+	switchTo(emil, "2468")
+	p.until("his own text alone", fmt.Sprintf(`document.querySelector(%q)?.value === "61.5" && document.querySelector(%q).value === ""`, result(1, 0), result(1, 1)))
+	p.sees("Typed by " + dora)
+	p.press("Save result")
+	p.sees("Saved · trial 1: yield 61.5 %")
+	if names := site.toldBy(t, id); len(names) != 1 || names[0] != emil {
+		t.Errorf("saved by %q, not by %s", names, emil)
+	}
+	for range 5 {
+		p.open("/switch")
+		p.choosePerson(dora)
+		p.fill("#pin", "1147")
+		p.press("Go on")
+		p.until("the answer", `document.querySelector("[role=alert]")`)
+	}
+	p.sees("No PIN works here for this person now.")
+	p.sees(dora + " has to sign in with a link")
+	p.press("Sign out")
+	p.press("Come back with a PIN")
+	p.choosePerson(emil)
+	p.fill("#pin", "2468")
+	p.press("Go on")
+	p.sees(emil + " (operator)")
+	other := newTab(t, site.base)
+	other.open("/switch")
+	other.sees("Nobody has set a PIN in this browser.")
+}
+
+// choosePerson picks who is here.
+func (p *tab) choosePerson(name string) {
+	p.t.Helper()
+	p.ready()
+	path := fmt.Sprintf(`//label[contains(normalize-space(.), %q)]`, name)
+	p.do("choosing "+name, chromedp.Click(chromedp.Search(path), chromedp.NodeVisible))
+}

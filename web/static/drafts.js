@@ -1,0 +1,255 @@
+// What people typed and have not saved. The browser keeps it for whoever typed it, and for the tab they typed it in: after a reload it stands in
+// its fields again. Whoever else looks is told of it, and takes it over by a press, never without one.
+"use strict";
+
+const drafts = {
+  prefix: "headroom typed ",
+  person: document.body.dataset.person,
+  tab: "",
+  study: location.pathname.split("/")[2],
+
+  key: (draft) => drafts.prefix + JSON.stringify([draft, drafts.person, drafts.tab]),
+
+  read(key) {
+    try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
+  },
+
+  store(key, kept) {
+    try { localStorage.setItem(key, JSON.stringify(kept)); } catch { /* no room: what is typed stays in the page */ }
+  },
+
+  // list is all that is kept, of anybody and any tab.
+  list() {
+    const all = [];
+    for (const key of Object.keys(localStorage)) {
+      if (!key.startsWith(drafts.prefix)) continue;
+      const [draft, person, tab] = JSON.parse(key.slice(drafts.prefix.length));
+      all.push({ key, draft, tab, own: person === drafts.person, ...drafts.read(key) });
+    }
+    return all;
+  },
+
+  // save keeps every named field of a form, its Idempotency-Key too, so that a repeated saving is recognised. What was typed for a result that
+  // somebody else saved meanwhile is kept as that result.
+  save(form, more) {
+    const fields = drafts.values(form);
+    const key = drafts.key(form.dataset.draft);
+    if (form.dataset.answer === undefined && drafts.typedIn(form, fields).length === 0) drafts.remove(key);
+    else drafts.store(key, { name: document.body.dataset.signedIn, at: Date.now(), ...more, fields });
+  },
+
+  values(form) {
+    const fields = {};
+    for (const field of form.elements) {
+      if (!field.name || ["submit", "button", "file"].includes(field.type)) continue;
+      if (!["checkbox", "radio"].includes(field.type) || field.checked) fields[field.name.replace(/^mine\./, "")] = field.value;
+    }
+    return fields;
+  },
+
+  field: (form, name) => form.elements.namedItem(name) || form.elements.namedItem("mine." + name),
+
+  // typedIn lists what of the kept fields a person typed or chose: the field with its name and value.
+  typedIn(form, fields) {
+    const typed = [];
+    for (const [name, value] of Object.entries(fields)) {
+      const field = drafts.field(form, name);
+      if (!field || field.type === "hidden" || !value.trim()) continue;
+      let initial = field.defaultValue;
+      if (field.options) initial = ([...field.options].find((option) => option.defaultSelected) || field.options[0])?.value;
+      else if (field.type === "checkbox") initial = field.defaultChecked ? field.value : "";
+      else if (field instanceof RadioNodeList) initial = [...field].find((choice) => choice.defaultChecked)?.value;
+      if (value !== initial) typed.push({ field, name, value });
+    }
+    return typed;
+  },
+
+  // fill puts what was kept into the fields that nobody has touched, and tells whether lines are missing that only the server can draw.
+  fill(form, fields) {
+    let rows = false;
+    for (const [name, value] of Object.entries(fields)) {
+      const field = drafts.field(form, name);
+      if (!field) rows ||= /^(parameters|constraints|recorded_metrics)\.\d+\./.test(name);
+      else if (field instanceof RadioNodeList) {
+        if (field[0].type !== "radio" || field.value === value) continue;
+        field.value = value;
+        rows ||= field[0].matches("[data-refreshes]");
+      } else if (!field.dataset.saved || Number(value.replace(",", ".")) !== Number(field.dataset.saved)) { // else it was saved, only the answer was lost
+        if (field.type === "checkbox") field.checked = true;
+        else if (field.value === field.defaultValue || field.tagName === "SELECT" || field.type === "hidden") field.value = value;
+        if (value) field.closest(".meanwhile")?.removeAttribute("hidden");
+        const fold = field.closest("details");
+        if (fold && field.tagName !== "SELECT" && value && value !== field.defaultValue && fold !== form.closest("details")) fold.open = true;
+      }
+    }
+    return rows && form.hasAttribute("hx-post");
+  },
+
+  // arrive gives the forms that have just come what was typed in them before. An answer to a form holds what is newer.
+  arrive(answered) {
+    for (const form of document.querySelectorAll("form[data-draft]:not([data-restored])")) {
+      form.dataset.restored = "yes";
+      const mine = drafts.read(drafts.key(form.dataset.draft));
+      if (form.dataset.draft === answered) {
+        form.dataset.answer = "";
+        drafts.save(form, mine && { at: mine.at });
+      } else if (mine && !form.querySelector("[aria-invalid], [role=alert]")) {
+        if (drafts.fill(form, mine.fields)) form.dataset.then = "redraw";
+        else if (mine.unsent) form.dataset.then = "send";
+      }
+      drafts.notes(form);
+      const card = form.closest(".card");
+      if (!card?.querySelector("[data-drop]") || form.querySelector("[data-typed]") || drafts.typedIn(form, drafts.values(form)).length > 0) continue;
+      drafts.remove(drafts.key(form.dataset.draft)); // all of it is saved
+      headroom.withdraw(card);
+    }
+  },
+
+  // notes says beside a form what else was typed in it.
+  notes(form) {
+    for (const note of form.querySelectorAll("[data-typed]")) note.remove();
+    for (const kept of drafts.list().filter((kept) => kept.draft === form.dataset.draft)) {
+      if (!kept.own) drafts.note(form, ["Typed by " + kept.name + " ", kept, ", not saved" + drafts.words(form, kept)], [["Take it over in my name", () => drafts.take(form, kept)]]);
+      else if (kept.tab !== drafts.tab) {
+        drafts.note(form, ["In another tab you typed, ", kept, ", not saved" + drafts.words(form, kept)], [["Go on with it here", () => drafts.take(form, kept)], ["Drop it", () => { drafts.remove(kept.key); drafts.notes(form); }]]);
+      } else if (kept.at < performance.timeOrigin && !form.closest(".card")?.querySelector("[data-drop]")) {
+        drafts.note(form, ["You typed this ", kept, "; it is not saved yet."], [["Start anew", () => { drafts.remove(kept.key); headroom.anew(); }]]);
+      }
+    }
+  },
+
+  note(form, [before, kept, after], presses) {
+    const note = document.createElement("div");
+    note.className = "notice warn typed";
+    note.dataset.typed = kept.key;
+    const at = new Date(kept.at);
+    const when = Object.assign(document.createElement("time"), { dateTime: at.toISOString(), title: at.toLocaleString(), textContent: headroom.ago(at, Date.now()) });
+    const text = document.createElement("p");
+    text.append(before, when, after);
+    note.append(text);
+    for (const [label, press] of presses) {
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: label });
+      button.addEventListener("click", press);
+      note.append(button);
+    }
+    form.prepend(note);
+  },
+
+  // words is what was typed, in the words of the form.
+  words(form, kept) {
+    const said = drafts.typedIn(form, kept.fields).map(({ field, value }) => {
+      const label = field.dataset?.label || (field.labels || field[0].labels)?.[0]?.textContent.trim();
+      return label + " " + (field.options ? [...field.options].find((option) => option.value === value)?.textContent : value);
+    });
+    return said.length === 0 ? "." : ": " + said.slice(0, 8).join(", ") + (said.length > 8 ? ", …" : "");
+  },
+
+  // take makes what somebody typed, or the same person in another tab, the viewer's. A field that holds something of theirs keeps it, and the rest stays noted.
+  take(form, kept) {
+    const { key, ...fields } = kept.fields;
+    if (kept.own && key) fields.key = key;
+    const rows = drafts.fill(form, fields);
+    const left = rows ? [] : drafts.typedIn(form, fields).filter(({ field, value }) => field.value !== value);
+    drafts.save(form);
+    if (left.length === 0) drafts.remove(kept.key);
+    else drafts.store(kept.key, { name: kept.name, at: kept.at, fields: Object.fromEntries(left.map(({ name, value }) => [name, value])) });
+    if (rows) drafts.redraw(form, fields);
+    else {
+      drafts.notes(form);
+      (left[0]?.field || form.querySelector("input.result, input:not([type=hidden], [disabled]), select")).focus();
+    }
+  },
+
+  // redraw lets the server draw the lines that were added to a form.
+  redraw(form, fields) {
+    htmx.ajax("POST", form.getAttribute("hx-post"), { source: form, target: form, swap: "outerHTML", values: { ...fields, do: "refresh" } });
+  },
+
+  remove(key) {
+    try { localStorage.removeItem(key); } catch { /* there was none */ }
+  },
+
+  sent: (draft) => "headroom sent " + JSON.stringify([draft, drafts.person]),
+
+  // done drops what is saved by now, and keeps it for whoever undoes that, perhaps after a reload.
+  done(draft) {
+    const kept = drafts.read(drafts.key(draft));
+    try {
+      if (kept) sessionStorage.setItem(drafts.sent(draft), JSON.stringify(kept.fields));
+    } catch { /* it can be typed again */ }
+    drafts.remove(drafts.key(draft));
+  },
+
+  // again puts back what was saved and then undone, for a form with a key of its own.
+  again(draft) {
+    const { key: _, ...fields } = JSON.parse(sessionStorage.getItem(drafts.sent(draft)) || "{}");
+    if (Object.keys(fields).length > 0) drafts.store(drafts.key(draft), { name: document.body.dataset.signedIn, at: Date.now(), fields });
+  },
+
+  // trials are those of the page's study that the viewer has typed in.
+  trials() {
+    const numbers = drafts.list().map((kept) => kept.own && kept.draft.startsWith(drafts.study + "/") && Number(kept.draft.slice(drafts.study.length + 1)));
+    return [...new Set(numbers.filter((number) => number > 0))];
+  },
+};
+
+// A tab knows its name again after a reload. While it is in use no other can copy it: browsers that duplicate a tab duplicate what it stores.
+function nameTab() {
+  try {
+    if (document.visibilityState === "hidden") sessionStorage.setItem("headroom tab", drafts.tab);
+    else {
+      drafts.tab ||= sessionStorage.getItem("headroom tab") || Math.random().toString(36).slice(2);
+      sessionStorage.removeItem("headroom tab");
+    }
+  } catch { /* then nothing is kept either */ }
+}
+nameTab();
+document.addEventListener("visibilitychange", nameTab);
+addEventListener("pageshow", nameTab);
+addEventListener("pagehide", () => { try { sessionStorage.setItem("headroom tab", drafts.tab); } catch { /* as above */ } });
+
+document.addEventListener("input", (event) => {
+  const form = event.target.form;
+  if (form?.dataset.draft) drafts.save(form);
+});
+
+// Fields are filled in before the cursor goes back to them (page.js); what needs htmx waits until it knows the form.
+document.addEventListener("htmx:afterSwap", (event) => drafts.arrive(event.detail.requestConfig?.elt.dataset?.draft));
+document.addEventListener("htmx:load", (event) => {
+  drafts.arrive();
+  for (const form of event.detail.elt.querySelectorAll("form[data-then]")) {
+    const { then } = form.dataset;
+    delete form.dataset.then;
+    const key = drafts.key(form.dataset.draft);
+    const { unsent, ...kept } = drafts.read(key) || {};
+    if (!kept.fields) continue;
+    drafts.store(key, kept); // sent once
+    if (then === "redraw") drafts.redraw(form, kept.fields);
+    else form.requestSubmit();
+  }
+});
+
+// What others type, save and drop in this browser is noted at once.
+addEventListener("storage", (event) => {
+  for (const form of document.querySelectorAll("form[data-draft]")) {
+    if (event.key?.startsWith(drafts.prefix) && JSON.parse(event.key.slice(drafts.prefix.length))[0] === form.dataset.draft) drafts.notes(form);
+  }
+});
+
+// A card with typed text does not leave by itself: what to do next is fetched with the trials that have some.
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  const typed = detail.target?.id === "next" ? drafts.trials() : [];
+  if (typed.length > 0) detail.path += (detail.path.includes("?") ? "&" : "?") + "typed=" + typed.join(",");
+});
+addEventListener("DOMContentLoaded", () => {
+  const next = document.getElementById("next");
+  const there = [...document.querySelectorAll("form.entry")].map((form) => form.dataset.draft);
+  if (next && drafts.trials().some((number) => !there.includes(drafts.study + "/" + number))) htmx.ajax("GET", next.getAttribute("hx-get"), { source: next, target: next });
+});
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("[data-drop]")) return;
+  const card = event.target.closest(".card");
+  drafts.remove(drafts.key(card.querySelector("form.entry").dataset.draft));
+  headroom.withdraw(card);
+});

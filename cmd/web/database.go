@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"headroom/internal/db"
@@ -87,6 +88,9 @@ func awaitStore(ctx context.Context, c config, url string) (*db.DB, error) {
 
 func openStore(ctx context.Context, url string) (*db.DB, error) {
 	if err := db.Migrate(ctx, url); err != nil {
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return nil, fmt.Errorf("nothing answers there: start the database, or say in HEADROOM_DATABASE_URL where it runs: %w", err)
+		}
 		return nil, fmt.Errorf("the database cannot be used: %w", err)
 	}
 	return db.Open(ctx, url)

@@ -14,7 +14,7 @@ import (
 )
 
 // The list of commands is ours and Go's flag package reads the flags: spf13/cobra, with its pflag, knows no -seeds with one dash, which
-// every documented command has, and its 13 000 lines would take the place of 250 in this file and completion.go.
+// every documented command has, and its 13 000 lines would take the place of 270 in this file and completion.go.
 
 // command is something that the program can be asked for.
 type command struct {

@@ -9,19 +9,23 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 SOURCES := $(shell find clients cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
 
-.PHONY: build run test check generate tools fuzz audit
+.PHONY: build run test check generate tools fuzz audit enough-go
 
 build: bin/headroom
 
-bin/headroom: $(SOURCES)
+bin/headroom: $(SOURCES) | enough-go
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/web
+
+# enough-go says in a sentence where Go is missing or too old, which Go itself words for its makers.
+enough-go:
+	@scripts/enough-go
 
 run: bin/headroom
 	[ -n "$${HEADROOM_DATABASE_URL:-}" ] || scripts/install postgresql
 	exec bin/headroom
 
 # templ components and the API's document become Go; what they become is committed, so that running needs no generator.
-generate:
+generate: | enough-go
 	go tool templ generate
 	cd clients/go && go tool oapi-codegen -config generate.yaml ../openapi.json
 	cd clients/python && go tool oapi-codegen -config generate.yaml ../openapi.json

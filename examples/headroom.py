@@ -31,7 +31,10 @@ class Refused(Exception):
 def call(method, path, body=None):
     """Asks the API and returns its answer."""
     address = os.environ.get("HEADROOM_URL", "http://127.0.0.1:8080").rstrip("/") + "/api/v1" + path
-    headers = {"Authorization": "Bearer " + os.environ["HEADROOM_TOKEN"], "Content-Type": "application/json"}
+    token = os.environ.get("HEADROOM_TOKEN")
+    if not token:
+        raise Refused(401, {"detail": "Put an API token into HEADROOM_TOKEN: export HEADROOM_TOKEN=$(bin/headroom token -name examples)"})
+    headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
     if method == "POST":
         headers["Idempotency-Key"] = str(uuid.uuid4())
     data = None if body is None else json.dumps(body, allow_nan=False).encode()

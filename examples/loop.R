@@ -1,7 +1,13 @@
-# A study from its making to its recommendation, with R and httr2.
+# A study from its making to its recommendation, with R and httr2, which needs jsonlite for JSON and does not install it by itself.
+for (needed in c("httr2", "jsonlite")) {
+  if (!requireNamespace(needed, quietly = TRUE)) stop("Install what is missing: install.packages(\"", needed, "\")", call. = FALSE)
+}
 library(httr2)
 
 server <- Sys.getenv("HEADROOM_URL", "http://127.0.0.1:8080")
+if (Sys.getenv("HEADROOM_TOKEN") == "") {
+  stop("Put an API token into HEADROOM_TOKEN: export HEADROOM_TOKEN=$(bin/headroom token -name examples)", call. = FALSE)
+}
 
 # call asks the API. Each POST carries a key, so that repeating it never counts twice.
 call <- function(path, body = NULL) {

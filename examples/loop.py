@@ -4,18 +4,22 @@
 import math
 import os
 import random
+import sys
 
 import headroom
 
-study = headroom.create_study({
-    "name": "Reaction, from Python",
-    "parameters": [
-        {"name": "temperature", "type": "real", "low": 20, "high": 60, "unit": "°C"},
-        {"name": "catalyst", "type": "categorical", "choices": ["A", "B"]},
-    ],
-    "objective": {"metric": "yield", "direction": "maximize", "unit": "%"},
-    "constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}],
-})
+try:
+    study = headroom.create_study({
+        "name": "Reaction, from Python",
+        "parameters": [
+            {"name": "temperature", "type": "real", "low": 20, "high": 60, "unit": "°C"},
+            {"name": "catalyst", "type": "categorical", "choices": ["A", "B"]},
+        ],
+        "objective": {"metric": "yield", "direction": "maximize", "unit": "%"},
+        "constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}],
+    })
+except (headroom.Refused, OSError) as fault:  # no token, or no server
+    sys.exit(f"The study was not made: {fault}")
 
 lab = random.Random(7)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A study from its making to its recommendation, with curl. HEADROOM_TOKEN is an API token, HEADROOM_URL the server's address.
 set -euo pipefail
+: "${HEADROOM_TOKEN:?Put an API token into it: export HEADROOM_TOKEN=\$(bin/headroom token -name examples)}"
 api="${HEADROOM_URL:-http://127.0.0.1:8080}/api/v1"
 
 # call METHOD PATH [BODY]: the server's answer, or its complaint and the end of the script. Each POST carries a key, so that --retry never counts twice.

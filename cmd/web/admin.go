@@ -83,8 +83,12 @@ func printLink(ctx context.Context, store *db.DB, first account.Person, publicUR
 	return err
 }
 
-// onTerminal says whether somebody sees what is printed.
+// onTerminal says whether somebody sees what is printed, which nobody does in /dev/null.
 func onTerminal() bool {
 	info, err := os.Stdout.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	nowhere, err := os.Stat(os.DevNull)
+	return err == nil && !os.SameFile(info, nowhere)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,10 +18,7 @@ import (
 )
 
 // link prints a sign-in link, for an admin who lost their session or a server that no terminal sees.
-func link(ctx context.Context, c config, args []string) error {
-	if err := parse(flags("link"), args); err != nil {
-		return err
-	}
+func link(ctx context.Context, c config, _ []string) error {
 	return withStore(ctx, c, func(store *db.DB) error {
 		first, err := store.Accounts.FirstAdmin(ctx)
 		if err != nil {
@@ -31,54 +29,54 @@ func link(ctx context.Context, c config, args []string) error {
 }
 
 // token makes an API token and prints it, this once.
-func token(ctx context.Context, c config, args []string) error {
-	set := flags("token")
+func token(set *flag.FlagSet) action {
 	name := set.String("name", "", "what the ledger calls it")
 	role := set.String("role", string(account.Operator), "admin, operator or viewer")
 	studyID := set.String("study", "", "the only study it may see")
 	days := set.Int("days", 0, "how long it lasts; 0 = until revoked")
-	if err := parse(set, args); err != nil {
-		return err
-	}
-	want := account.NewToken{Name: *name, Role: account.Role(*role), StudyID: *studyID}
-	if *days != 0 {
-		expires := time.Now().AddDate(0, 0, *days)
-		want.ExpiresAt = &expires
-	}
-	return withStore(ctx, c, func(store *db.DB) error {
-		terminal := account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}
-		_, secret, err := store.Accounts.CreateToken(ctx, terminal, want)
-		if err != nil {
-			return err
+	return configured(func(ctx context.Context, c config, _ []string) error {
+		want := account.NewToken{Name: *name, Role: account.Role(*role), StudyID: *studyID}
+		if *days != 0 {
+			expires := time.Now().AddDate(0, 0, *days)
+			want.ExpiresAt = &expires
 		}
-		return say(secret)
+		return withStore(ctx, c, func(store *db.DB) error {
+			terminal := account.Identity{Kind: account.BySession, Name: "the server", Role: account.Admin}
+			_, secret, err := store.Accounts.CreateToken(ctx, terminal, want)
+			if err != nil {
+				return err
+			}
+			return say(secret)
+		})
 	})
 }
 
-func migrate(ctx context.Context, c config, args []string) error {
-	set := flags("migrate")
+func migrate(set *flag.FlagSet) action {
 	target := set.Uint("to", 0, "the schema to go to, up or down; 0 = this program's. A step down says in its file what it drops")
-	if err := parse(set, args); err != nil {
-		return err
-	}
-	return withDatabase(ctx, c, func(url string) error {
-		if *target == 0 {
-			return db.Migrate(ctx, url)
-		}
-		return db.MigrateTo(ctx, url, *target)
+	return configured(func(ctx context.Context, c config, _ []string) error {
+		return withDatabase(ctx, c, func(url string) error {
+			if *target == 0 {
+				return db.Migrate(ctx, url)
+			}
+			return db.MigrateTo(ctx, url, *target)
+		})
 	})
 }
 
 // standardStream stands for standard output, or input, in place of a file's name: a container's file system is read-only.
 const standardStream = "-"
 
+// openFile opens a file to read, or standard input.
+func openFile(name string) (io.ReadCloser, error) {
+	if name == standardStream {
+		return os.Stdin, nil
+	}
+	return os.Open(name)
+}
+
 // backup writes everything to a file that must not exist yet, whole or not at all, or to standard output.
 func backup(ctx context.Context, c config, args []string) error {
-	set := flags("backup")
-	if err := parse(set, args, "FILE"); err != nil {
-		return err
-	}
-	path := set.Arg(0)
+	path := args[0]
 	if path == standardStream {
 		return withStore(ctx, c, func(store *db.DB) error { return store.Backup(ctx, os.Stdout) })
 	}
@@ -94,18 +92,11 @@ func backup(ctx context.Context, c config, args []string) error {
 }
 
 func restore(ctx context.Context, c config, args []string) error {
-	set := flags("restore")
-	if err := parse(set, args, "FILE"); err != nil {
+	file, err := openFile(args[0])
+	if err != nil {
 		return err
 	}
-	file := os.Stdin
-	if name := set.Arg(0); name != standardStream {
-		var err error
-		if file, err = os.Open(name); err != nil {
-			return err
-		}
-		defer file.Close()
-	}
+	defer file.Close()
 	return withDatabase(ctx, c, func(url string) error {
 		if err := db.Restore(ctx, url, file); err != nil {
 			return err
@@ -118,12 +109,8 @@ func restore(ctx context.Context, c config, args []string) error {
 const largestBundle = 1 << 30
 
 // verify checks an exported study without a server or a database.
-func verify(ctx context.Context, _ config, args []string) error {
-	set := flags("verify")
-	if err := parse(set, args, "FILE"); err != nil {
-		return err
-	}
-	file, err := os.Open(set.Arg(0))
+func verify(ctx context.Context, args []string) error {
+	file, err := openFile(args[0])
 	if err != nil {
 		return err
 	}
@@ -133,7 +120,7 @@ func verify(ctx context.Context, _ config, args []string) error {
 		return err
 	}
 	if len(text) > largestBundle {
-		return fmt.Errorf("%s is larger than %d MiB", set.Arg(0), largestBundle>>20)
+		return fmt.Errorf("%s is larger than %d MiB", args[0], largestBundle>>20)
 	}
 	found, err := study.VerifyBundle(ctx, text)
 	if err != nil {
@@ -147,7 +134,7 @@ func verify(ctx context.Context, _ config, args []string) error {
 		return err
 	}
 	if !found.OK {
-		return fmt.Errorf("%s does not hold: the ledger is intact: %t, numbers that differ: %d", set.Arg(0), found.LedgerIntact, len(found.Different))
+		return fmt.Errorf("%s does not hold: the ledger is intact: %t, numbers that differ: %d", args[0], found.LedgerIntact, len(found.Different))
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ type config struct {
 	databaseURL    string // "" = a private PostgreSQL in dataDir
 	dataDir        string // "" = see folder
 	adminToken     string
-	token          string // what the commands that ask a server show it
+	serverURL      string // what the commands that ask a server ask; "" = the one of this machine
+	token          string // what they show it
 	tlsCert        string
 	tlsKey         string
 	trustedProxies []string
@@ -39,6 +40,7 @@ func readConfig(env func(string) string) (config, error) {
 		databaseURL: env("HEADROOM_DATABASE_URL"),
 		dataDir:     env("HEADROOM_DATA_DIR"),
 		adminToken:  strings.TrimSpace(env("HEADROOM_ADMIN_TOKEN")),
+		serverURL:   strings.TrimRight(env("HEADROOM_URL"), "/"),
 		token:       strings.TrimSpace(env("HEADROOM_TOKEN")),
 		tlsCert:     env("HEADROOM_TLS_CERT"),
 		tlsKey:      env("HEADROOM_TLS_KEY"),
@@ -61,10 +63,10 @@ func readConfig(env func(string) string) (config, error) {
 	if _, _, err := net.SplitHostPort(c.listen); err != nil {
 		return c, fmt.Errorf("HEADROOM_LISTEN must look like 127.0.0.1:8080: %w", err)
 	}
-	if c.publicURL != "" {
-		u, err := url.Parse(c.publicURL)
-		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			return c, fmt.Errorf("HEADROOM_PUBLIC_URL must look like https://headroom.example.org, not %q", c.publicURL)
+	for name, address := range map[string]string{"HEADROOM_PUBLIC_URL": c.publicURL, "HEADROOM_URL": c.serverURL} {
+		u, err := url.Parse(address)
+		if address != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
+			return c, fmt.Errorf("%s must look like https://headroom.example.org, not %q", name, address)
 		}
 	}
 	return c, nil
@@ -93,6 +95,14 @@ func (c config) folder() (string, error) {
 		return fallbackDataDir, nil
 	}
 	return usual, err
+}
+
+// server is what the commands that ask a server ask.
+func (c config) server() string {
+	if c.serverURL != "" {
+		return c.serverURL
+	}
+	return c.public(c.listen)
 }
 
 // public is where people reach a server that listens on address.

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"headroom/internal/db"
@@ -93,5 +95,9 @@ func openStore(ctx context.Context, c config, url string) (*db.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return db.Up(ctx, url, filepath.Join(folder, seenFile))
+	store, err := db.Up(ctx, url, filepath.Join(folder, seenFile))
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("nothing answers there: start the database, or say in HEADROOM_DATABASE_URL where it runs: %w", err)
+	}
+	return store, err
 }

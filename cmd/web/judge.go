@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,21 +15,24 @@ import (
 	"headroom/internal/rehearsal"
 )
 
-const judgeUsage = `headroom judge [flags]
-
-Plays the standard set of rehearsals and prints one table: the demo as a newcomer makes it, the three simulated labs, a region that crashes, and
+const judgeHelp = `The set: the demo as a newcomer makes it, the three simulated labs, a region that crashes, and
 six continuous problems with noise of 1, 5 and 20 % of the spread, each told and not told how large it is. Writes table.txt, games.csv and
-asks.csv to -out. Finished games are kept there: the same command goes on where it was stopped. The columns are explained in docs/rehearsal.md.
-
-Flags:
-`
+asks.csv to -out. Finished games are kept there: the same command goes on where it was stopped. The columns are explained in docs/rehearsal.md.`
 
 // judge plays the standard set.
-func judge(ctx context.Context, _ config, args []string) error {
-	r, done, err := readJudge(ctx, args)
-	if err != nil || done {
-		return err
+func judge(set *flag.FlagSet) action {
+	read := readJudge(set)
+	return func(ctx context.Context, _ []string) error {
+		r, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		return r.playStandard(ctx)
 	}
+}
+
+// playStandard plays what is not played yet, and prints the table.
+func (r rehearsing) playStandard(ctx context.Context) error {
 	games, err := r.played(ctx)
 	if err != nil {
 		return err
@@ -49,8 +51,9 @@ func judge(ctx context.Context, _ config, args []string) error {
 	return err
 }
 
-func readJudge(ctx context.Context, args []string) (r rehearsing, done bool, err error) {
-	set := flags("judge")
+// readJudge declares the flags; what it returns makes the rehearsal of them.
+func readJudge(set *flag.FlagSet) func(context.Context) (rehearsing, error) {
+	var r rehearsing
 	algorithms := set.String("algorithm", defaultAlgorithm, "who plays: names, separated by commas, each perhaps as label=name")
 	var outside several
 	set.Var(&outside, "outside", "another tool that plays, as label=command, its words separated by spaces; all but the demo, which its own lab answers")
@@ -61,31 +64,24 @@ func readJudge(ctx context.Context, args []string) (r rehearsing, done bool, err
 	set.StringVar(&r.folder, "out", "judge", "folder to write to")
 	set.IntVar(&r.workers, "workers", runtime.GOMAXPROCS(0), "how many games to play at once")
 	set.BoolVar(&r.anyBuild, "any-build", false, "name games by the engine alone, so that another build of it does not play them again")
-	if err := set.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Print(judgeUsage)
-			set.SetOutput(os.Stdout)
-			set.PrintDefaults()
-			return r, true, nil
+	return func(ctx context.Context) (_ rehearsing, err error) {
+		if r.seeds < 1 || r.workers < 1 {
+			return r, errors.New("judge: -seeds and -workers must be at least 1")
 		}
-		return r, false, fmt.Errorf("judge: %w: see “headroom judge -help”", err)
+		if r.cases, err = rehearsal.Standard(*asks); err != nil {
+			return r, err
+		}
+		r.cases = slices.DeleteFunc(r.cases, func(c rehearsal.Case) bool {
+			return !strings.Contains(c.Name, *only) || len(outside) > 0 && c.Problem.Study.SimulatedLab != ""
+		})
+		if len(r.cases) == 0 {
+			return r, fmt.Errorf("judge: no case has %q in its name", *only)
+		}
+		if r.algorithms, err = labelAlgorithms(*algorithms, "{}", "{}", 0); err != nil {
+			return r, err
+		}
+		return r, r.invite(ctx, outside)
 	}
-	if set.NArg() > 0 || r.seeds < 1 || r.workers < 1 {
-		return r, false, errors.New("judge: it takes flags alone, and -seeds and -workers of at least 1: see “headroom judge -help”")
-	}
-	if r.cases, err = rehearsal.Standard(*asks); err != nil {
-		return r, false, err
-	}
-	r.cases = slices.DeleteFunc(r.cases, func(c rehearsal.Case) bool {
-		return !strings.Contains(c.Name, *only) || len(outside) > 0 && c.Problem.Study.SimulatedLab != ""
-	})
-	if len(r.cases) == 0 {
-		return r, false, fmt.Errorf("judge: no case has %q in its name", *only)
-	}
-	if r.algorithms, err = labelAlgorithms(*algorithms, "{}", "{}", 0); err != nil {
-		return r, false, err
-	}
-	return r, false, r.invite(ctx, outside)
 }
 
 // standardColumn is a column of the table: figures beside each other under one heading.

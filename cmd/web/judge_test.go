@@ -11,7 +11,7 @@ import (
 
 func mustJudge(t *testing.T, args ...string) {
 	t.Helper()
-	if err := judge(t.Context(), config{}, args); err != nil {
+	if err := ran(t.Context(), "judge", args); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -29,7 +29,7 @@ func TestJudge(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := judge(ctx, config{}, append(args, "-seeds", "2")); err == nil || !strings.Contains(err.Error(), "goes on from there") {
+	if err := ran(ctx, "judge", append(args, "-seeds", "2")); err == nil || !strings.Contains(err.Error(), "goes on from there") {
 		t.Errorf("an interrupted judge says %v", err)
 	}
 	mustJudge(t, append(args, "-seeds", "2")...)
@@ -76,12 +76,12 @@ func TestJudgeRefusals(t *testing.T) {
 	for reason, args := range map[string][]string{
 		"no case has":           {"-only", "lunch"},
 		"at least 1":            {"-seeds", "0"},
-		"flags alone":           {"gramacy"},
-		"headroom judge -help":  {"-ask", "3"},
+		"flags begin with":      {"gramacy"},
+		"headroom judge -h":     {"-ask", "3"},
 		"asks are impossible":   {"-asks", "0"},
 		"there is no algorithm": {"-algorithm", "magic"},
 	} {
-		if err := judge(t.Context(), config{}, append(args, "-out", filepath.Join(t.TempDir(), "out"))); err == nil || !strings.Contains(err.Error(), reason) {
+		if err := ran(t.Context(), "judge", append(args, "-out", filepath.Join(t.TempDir(), "out"))); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%v gives %v, want a word about %q", args, err, reason)
 		}
 	}

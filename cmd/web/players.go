@@ -3,8 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 )
@@ -38,7 +38,12 @@ func checkLabel(label string, used bool) error {
 // byLabel reads what each player gets of a flag: all the same object, or one by label with "all" for the rest; @file reads a file.
 func byLabel(players []player, flag, text string) ([]map[string]json.RawMessage, error) {
 	if path, ok := strings.CutPrefix(text, "@"); ok {
-		content, err := os.ReadFile(path)
+		file, err := openFile(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		content, err := io.ReadAll(file)
 		if err != nil {
 			return nil, err
 		}

@@ -290,6 +290,7 @@ func TestServerWaitsForItsDatabase(t *testing.T) {
 	}
 	defer gate.Close()
 	go forward(gate, socket)
+	await(early.Path + " link") // nobody sees its output, so it says how to get a link
 	await("serving")
 }
 
@@ -331,12 +332,16 @@ func TestWrongStartsSayWhyInOneLine(t *testing.T) {
 		says     string
 	}{
 		"busy port":        {settings: []string{"HEADROOM_LISTEN=" + busy.Addr().String()}, says: "in use by another program"},
-		"no server":        {settings: []string{"HEADROOM_DATABASE_WAIT=0s", "HEADROOM_DATABASE_URL=postgres://me:hunter2@127.0.0.1:1/db"}, says: "connection refused"},
+		"no server":        {settings: []string{"HEADROOM_DATABASE_WAIT=0s", "HEADROOM_DATABASE_URL=postgres://me:hunter2@127.0.0.1:1/db"}, says: "start the database, or say in HEADROOM_DATABASE_URL where it runs"},
 		"no URL":           {settings: []string{"HEADROOM_DATABASE_URL=nonsense"}, says: "HEADROOM_DATABASE_URL"},
 		"no wait":          {settings: []string{"HEADROOM_DATABASE_WAIT=soon"}, says: "HEADROOM_DATABASE_WAIT"},
 		"half a key":       {settings: []string{"HEADROOM_TLS_CERT=cert.pem"}, says: "HEADROOM_TLS_KEY"},
 		"no certificate":   {settings: []string{"HEADROOM_TLS_CERT=no.pem", "HEADROOM_TLS_KEY=no.pem"}, says: "HEADROOM_TLS_CERT"},
 		"no public URL":    {settings: []string{"HEADROOM_PUBLIC_URL=headroom"}, says: "HEADROOM_PUBLIC_URL"},
+		"no server's URL":  {settings: []string{"HEADROOM_URL=headroom"}, args: []string{"health"}, says: "HEADROOM_URL"},
+		"nobody there":     {settings: []string{"HEADROOM_URL=http://127.0.0.1:1"}, args: []string{"health"}, says: "no server answers at http://127.0.0.1:1 "},
+		"nobody to ask":    {settings: []string{"HEADROOM_URL=http://127.0.0.1:1", "HEADROOM_TOKEN=secret"}, args: []string{"ask", "study"}, says: "start it with “headroom serve”, or say in HEADROOM_URL"},
+		"no token":         {settings: []string{"HEADROOM_URL=http://127.0.0.1:1"}, args: []string{"ask", "study"}, says: "HEADROOM_TOKEN"},
 		"no address":       {settings: []string{"HEADROOM_LISTEN=8080"}, says: "HEADROOM_LISTEN"},
 		"another major":    {folder: oldCluster, says: "PostgreSQL 9"},
 		"no such command":  {args: []string{"nonsense"}, says: "nonsense"},

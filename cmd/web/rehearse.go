@@ -21,20 +21,13 @@ import (
 	"headroom/internal/study/design"
 )
 
-const rehearseUsage = `headroom rehearse (-problem P[,P...] | -spec FILE)... [-algorithm A[,label=B...]] [-outside label=COMMAND]... [flags]
-
-Plays studies whose truth is known as a lab would: rows drawn by seed are imported, then trials are asked for and told, and what came of it
+const rehearseHelp = `It needs -problem P[,P...] or -spec FILE, and plays studies as a lab would: rows drawn by seed are imported, then trials are asked for and told, and what came of it
 is judged. Readings may be told with their standard deviation, right or wrong; trials may fail, and readings come late or never. Every decision
 is the one the server would make. Problems are the simulator's, the made-up tables, and tables of your own: -spec names a JSON file with name,
 table (a CSV file), where, parameters, objective and constraints, as in the definition of a study.
 Writes report.md, report.json, games.csv, asks.csv and figure.svg to -out. Finished games are kept there: the same command goes on where it
 was stopped, and other algorithms join those played before. All algorithms get the same rows and the same noise, so their differences are paired.
-
-  headroom rehearse -list          names the problems and the algorithms
-  headroom judge                   plays the standard set of rehearsals
-
-Flags:
-`
+“headroom rehearse -list” names the problems and the algorithms; “headroom judge” plays the standard set of rehearsals.`
 
 // defaultAlgorithm stands for the algorithm of a study that names none.
 const defaultAlgorithm = "default"
@@ -60,16 +53,19 @@ type rehearsed struct {
 	outside   *rehearsal.Outside // plays instead, where there is one
 }
 
-func rehearse(ctx context.Context, _ config, args []string) error {
-	r, done, err := readRehearsal(ctx, args)
-	if err != nil || done {
-		return err
+func rehearse(set *flag.FlagSet) action {
+	read := readRehearsal(set)
+	return func(ctx context.Context, _ []string) error {
+		r, done, err := read(ctx)
+		if err != nil || done {
+			return err
+		}
+		games, err := r.played(ctx)
+		if err != nil {
+			return err
+		}
+		return r.report(games)
 	}
-	games, err := r.played(ctx)
-	if err != nil {
-		return err
-	}
-	return r.report(games)
 }
 
 // played plays all games that are not kept yet.
@@ -101,16 +97,17 @@ func (s *several) Set(text string) error {
 	return nil
 }
 
-func readRehearsal(ctx context.Context, args []string) (r rehearsing, done bool, err error) {
-	set := flags("rehearse")
+// readRehearsal declares the flags; what it returns makes the rehearsal of them. done tells that only a list was asked for.
+func readRehearsal(set *flag.FlagSet) func(context.Context) (_ rehearsing, done bool, err error) {
+	var r rehearsing
 	names := set.String("problem", "", "problems by name, separated by commas")
 	var specs several
-	set.Var(&specs, "spec", "JSON file that says how a table becomes a study; may be given several times")
-	table := set.String("table", "", "CSV file for the only -spec; absent: the one it names")
+	set.Var(&specs, "spec", "JSON file that says how a table becomes a study; may be given several times; - is standard input")
+	table := set.String("table", "", "CSV file for the only -spec, - is standard input; absent: the one it names")
 	algorithms := set.String("algorithm", defaultAlgorithm, "who plays: names, separated by commas, each perhaps as label=name; “default” is what a study gets that names none")
 	var outside several
 	set.Var(&outside, "outside", "another tool that plays, as label=command, its words separated by spaces; may be given several times")
-	settings := set.String("settings", "{}", "the algorithms' settings as JSON, for all, or by label with \"all\" for the rest; @file reads a file")
+	settings := set.String("settings", "{}", "the algorithms' settings as JSON, for all, or by label with \"all\" for the rest; @file reads a file, @- standard input")
 	model := set.String("model", "{}", "the model as JSON, in the same way")
 	horizon := set.Int("horizon", 0, "the algorithms' horizon; 0 = the server's default")
 	set.IntVar(&r.base.Start, "start", 5, "rows drawn by seed and imported before the first ask")
@@ -131,55 +128,46 @@ func readRehearsal(ctx context.Context, args []string) (r rehearsing, done bool,
 	set.IntVar(&r.workers, "workers", runtime.GOMAXPROCS(0), "how many games to play at once")
 	set.BoolVar(&r.anyBuild, "any-build", false, "name games by the engine alone, so that another build of it does not play them again")
 	list := set.Bool("list", false, "name the problems and the algorithms, and stop")
-	if err := set.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Print(rehearseUsage)
-			set.SetOutput(os.Stdout)
-			set.PrintDefaults()
-			return r, true, nil
+	return func(ctx context.Context) (_ rehearsing, done bool, err error) {
+		switch {
+		case *list:
+			return r, true, listRehearsals()
+		case r.seeds < 1 || r.workers < 1:
+			return r, false, errors.New("rehearse: -seeds and -workers must be at least 1")
+		case !slices.Contains(rehearsal.NoiseKinds, r.base.Noise.Kind):
+			return r, false, fmt.Errorf("there is no noise %q; there are %s", r.base.Noise.Kind, strings.Join(rehearsal.NoiseKinds, ", "))
 		}
-		return r, false, fmt.Errorf("rehearse: %w: see “headroom rehearse -help”", err)
-	}
-	switch {
-	case set.NArg() > 0:
-		return r, false, fmt.Errorf("rehearse: what is %q? flags begin with -: see “headroom rehearse -help”", set.Arg(0))
-	case *list:
-		return r, true, listRehearsals()
-	case r.seeds < 1 || r.workers < 1:
-		return r, false, errors.New("rehearse: -seeds and -workers must be at least 1")
-	case !slices.Contains(rehearsal.NoiseKinds, r.base.Noise.Kind):
-		return r, false, fmt.Errorf("there is no noise %q; there are %s", r.base.Noise.Kind, strings.Join(rehearsal.NoiseKinds, ", "))
-	}
-	if r.base.Noise.Kind == rehearsal.OwnNoise || r.base.Noise.Kind == rehearsal.NoNoise {
-		r.base.Noise.Size = 0
-	}
-	problems, err := readProblems(*names, specs, *table)
-	if err != nil {
-		return r, false, err
-	}
-	for _, p := range problems {
-		if *where != "" {
-			if p, err = p.Failing(*where); err != nil {
-				return r, false, err
+		if r.base.Noise.Kind == rehearsal.OwnNoise || r.base.Noise.Kind == rehearsal.NoNoise {
+			r.base.Noise.Size = 0
+		}
+		problems, err := readProblems(*names, specs, *table)
+		if err != nil {
+			return r, false, err
+		}
+		for _, p := range problems {
+			if *where != "" {
+				if p, err = p.Failing(*where); err != nil {
+					return r, false, err
+				}
 			}
+			c := rehearsal.Case{Name: p.Name, Game: r.base}
+			c.Problem = p
+			r.cases = append(r.cases, c)
 		}
-		c := rehearsal.Case{Name: p.Name, Game: r.base}
-		c.Problem = p
-		r.cases = append(r.cases, c)
+		if r.algorithms, err = labelAlgorithms(*algorithms, *settings, *model, *horizon); err != nil {
+			return r, false, err
+		}
+		if err := r.invite(ctx, outside); err != nil {
+			return r, false, err
+		}
+		if r.against == "" {
+			r.against = r.algorithms[0].label
+		}
+		if !slices.ContainsFunc(r.algorithms, func(a rehearsed) bool { return a.label == r.against }) {
+			return r, false, fmt.Errorf("-against %s: no algorithm has that label", r.against)
+		}
+		return r, false, nil
 	}
-	if r.algorithms, err = labelAlgorithms(*algorithms, *settings, *model, *horizon); err != nil {
-		return r, false, err
-	}
-	if err := r.invite(ctx, outside); err != nil {
-		return r, false, err
-	}
-	if r.against == "" {
-		r.against = r.algorithms[0].label
-	}
-	if !slices.ContainsFunc(r.algorithms, func(a rehearsed) bool { return a.label == r.against }) {
-		return r, false, fmt.Errorf("-against %s: no algorithm has that label", r.against)
-	}
-	return r, false, nil
 }
 
 func listRehearsals() error {
@@ -226,7 +214,7 @@ func readProblems(names string, specs []string, table string) ([]*rehearsal.Prob
 }
 
 func readSpec(path, table string) (*rehearsal.Problem, error) {
-	file, err := os.Open(path)
+	file, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +231,7 @@ func readSpec(path, table string) (*rehearsal.Problem, error) {
 			table = filepath.Join(filepath.Dir(path), table)
 		}
 	}
-	rows, err := os.Open(table)
+	rows, err := openFile(table)
 	if err != nil {
 		return nil, err
 	}

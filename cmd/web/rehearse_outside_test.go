@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,11 +32,16 @@ func TestJudgeOutside(t *testing.T) {
 	if text := fileOf(t, out, "table.txt"); !strings.Contains(text, "\ngramacy 1 % told, one ") {
 		t.Errorf("it is not in the table:\n%s", text)
 	}
-	alone, _, err := readJudge(t.Context(), nil)
+	alone, err := readJudge(flag.NewFlagSet("", flag.ContinueOnError))(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	joined, _, err := readJudge(t.Context(), []string{"-outside", "one=sh " + tool})
+	set := flag.NewFlagSet("judge", flag.ContinueOnError)
+	read := readJudge(set)
+	if err := set.Parse([]string{"-outside", "one=sh " + tool}); err != nil {
+		t.Fatal(err)
+	}
+	joined, err := read(t.Context())
 	if err != nil || len(joined.cases) != len(alone.cases)-1 || alone.cases[0].Name != "demo" || joined.cases[0].Name == "demo" {
 		t.Errorf("%d of %d cases are played with a tool outside, %v", len(joined.cases), len(alone.cases), err)
 	}
@@ -76,7 +82,7 @@ func TestRehearseOutside(t *testing.T) {
 		t.Errorf("%d games are kept with the other version, want 6", n)
 	}
 	for reason, wrong := range map[string]string{"used once": "random=sh " + tool, "command is missing": "two", "-outside two: no-such-tool": "two=no-such-tool"} {
-		if err := rehearse(t.Context(), config{}, append(args, "-outside", wrong)); err == nil || !strings.Contains(err.Error(), reason) {
+		if err := ran(t.Context(), "rehearse", append(args, "-outside", wrong)); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("-outside %s gives %v, want a word about %q", wrong, err, reason)
 		}
 	}

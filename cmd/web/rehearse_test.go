@@ -20,7 +20,7 @@ func shortly(out string, more ...string) []string {
 
 func mustRehearse(t *testing.T, args []string) {
 	t.Helper()
-	if err := rehearse(t.Context(), config{}, args); err != nil {
+	if err := ran(t.Context(), "rehearse", args); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func TestRehearsalResumes(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := rehearse(ctx, config{}, shortly(parts)); err == nil || !strings.Contains(err.Error(), "goes on from there") {
+	if err := ran(ctx, "rehearse", shortly(parts)); err == nil || !strings.Contains(err.Error(), "goes on from there") {
 		t.Errorf("an interrupted rehearsal says %v", err)
 	}
 	mustRehearse(t, shortly(parts))
@@ -155,7 +155,7 @@ func TestRehearseOwnTable(t *testing.T) {
 	if err := os.Rename(filepath.Join(filepath.Dir(spec), "own.csv"), moved); err != nil {
 		t.Fatal(err)
 	}
-	if err := rehearse(t.Context(), config{}, args); err == nil || !strings.Contains(err.Error(), "own.csv") {
+	if err := ran(t.Context(), "rehearse", args); err == nil || !strings.Contains(err.Error(), "own.csv") {
 		t.Errorf("a missing table gives %v", err)
 	}
 	mustRehearse(t, append(args, "-table", moved))
@@ -167,24 +167,24 @@ func TestRehearseOwnTable(t *testing.T) {
 func TestRehearsalRefusals(t *testing.T) {
 	t.Parallel()
 	for reason, args := range map[string][]string{
-		"-list names":             {},
-		"made-mixed":              {"-problem", "nothing"},
-		"no such file":            {"-spec", "nowhere.json"},
-		"exactly one -spec":       {"-problem", "gramacy", "-table", "x.csv"},
-		"used once":               {"-problem", "gramacy", "-algorithm", "cei,cei"},
-		"rpol-ucb":                {"-problem", "gramacy", "-algorithm", "rpol"},
-		"there is no noise":       {"-problem", "gramacy", "-noise", "pink"},
-		"no algorithm has":        {"-problem", "gramacy", "-against", "cei"},
-		"JSON object":             {"-problem", "gramacy", "-settings", "beta=2"},
-		"-model of default":       {"-problem", "gramacy", "-model", `{"kernal": "se"}`},
-		"body.algorithm":          {"-problem", "gramacy", "-settings", `{"beta": -1}`},
-		"flags begin with":        {"-problem", "gramacy", "more"},
-		"at least 1":              {"-problem", "gramacy", "-seeds", "0"},
-		"two problems":            {"-problem", "gramacy,gramacy"},
-		"asks are impossible":     {"-problem", "gramacy", "-asks", "0"},
-		"headroom rehearse -help": {"-problem", "gramacy", "-ask", "3"},
+		"-list names":          {},
+		"made-mixed":           {"-problem", "nothing"},
+		"no such file":         {"-spec", "nowhere.json"},
+		"exactly one -spec":    {"-problem", "gramacy", "-table", "x.csv"},
+		"used once":            {"-problem", "gramacy", "-algorithm", "cei,cei"},
+		"rpol-ucb":             {"-problem", "gramacy", "-algorithm", "rpol"},
+		"there is no noise":    {"-problem", "gramacy", "-noise", "pink"},
+		"no algorithm has":     {"-problem", "gramacy", "-against", "cei"},
+		"JSON object":          {"-problem", "gramacy", "-settings", "beta=2"},
+		"-model of default":    {"-problem", "gramacy", "-model", `{"kernal": "se"}`},
+		"body.algorithm":       {"-problem", "gramacy", "-settings", `{"beta": -1}`},
+		"flags begin with":     {"-problem", "gramacy", "more"},
+		"at least 1":           {"-problem", "gramacy", "-seeds", "0"},
+		"two problems":         {"-problem", "gramacy,gramacy"},
+		"asks are impossible":  {"-problem", "gramacy", "-asks", "0"},
+		"headroom rehearse -h": {"-problem", "gramacy", "-ask", "3"},
 	} {
-		if err := rehearse(t.Context(), config{}, append(args, "-out", filepath.Join(t.TempDir(), "out"))); err == nil || !strings.Contains(err.Error(), reason) {
+		if err := ran(t.Context(), "rehearse", append(args, "-out", filepath.Join(t.TempDir(), "out"))); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%v gives %v, want a word about %q", args, err, reason)
 		}
 	}

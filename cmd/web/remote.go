@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -37,30 +38,22 @@ type remote struct {
 	out    io.Writer
 }
 
-// remoteFlags are the flags that all these commands take.
-func remoteFlags(name string) (*flag.FlagSet, *bool) {
-	set := flags(name)
-	return set, set.Bool("json", false, "write the server's answer as it is")
+const remoteHelp = `It asks the server at HEADROOM_URL (else the one of this machine) with the API token in HEADROOM_TOKEN, which “headroom token” makes on the
+server's machine. Flags may stand anywhere.`
+
+// jsonFlag is the flag that all these commands take.
+func jsonFlag(set *flag.FlagSet) *bool {
+	return set.Bool("json", false, "write the server's answer as it is")
 }
 
-// parseAnywhere reads flags that stand before, between or after the arguments, and returns these.
-func parseAnywhere(set *flag.FlagSet, args []string) ([]string, error) {
-	var plain []string
-	for {
-		if err := set.Parse(args); err != nil {
-			return nil, fmt.Errorf("%s: %w: see “headroom help”", set.Name(), err)
-		}
-		if set.NArg() == 0 {
-			return plain, nil
-		}
-		plain, args = append(plain, set.Arg(0)), set.Args()[1:]
-	}
-}
-
-// newRemote is the server at HEADROOM_PUBLIC_URL, asked with HEADROOM_TOKEN, or with the admin token where that is kept on this machine.
+// newRemote is the server at HEADROOM_URL, asked with HEADROOM_TOKEN; or this machine's, asked with the admin token where that is kept here.
 func newRemote(c config, asJSON bool) (*remote, error) {
-	token := c.token
-	if token == "" {
+	token, address := c.token, c.server()
+	switch {
+	case token != "":
+	case c.serverURL != "": // nobody but the server of this machine is shown its admin token
+		return nil, fmt.Errorf("put an API token of %s into HEADROOM_TOKEN (“headroom token” makes one there)", c.serverURL)
+	default:
 		folder, err := c.folder()
 		if err != nil {
 			return nil, err
@@ -71,8 +64,8 @@ func newRemote(c config, asJSON bool) (*remote, error) {
 		}
 		token = strings.TrimSpace(string(kept))
 	}
-	api, err := headroom.NewClientWithResponses(c.public(c.listen),
-		headroom.WithHTTPClient(patient{http.DefaultClient}),
+	api, err := headroom.NewClientWithResponses(address,
+		headroom.WithHTTPClient(patient{http.DefaultClient, address}),
 		headroom.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 			r.Header.Set("Authorization", "Bearer "+token)
 			return nil
@@ -81,7 +74,10 @@ func newRemote(c config, asJSON bool) (*remote, error) {
 }
 
 // patient repeats requests that a starting or overtaxed server did not answer. Those that change something carry a key, so that none counts twice.
-type patient struct{ client *http.Client }
+type patient struct {
+	client  *http.Client
+	address string
+}
 
 func (p patient) Do(r *http.Request) (*http.Response, error) {
 	pause := remotePause
@@ -89,7 +85,7 @@ func (p patient) Do(r *http.Request) (*http.Response, error) {
 		response, err := p.client.Do(r)
 		away := err != nil || slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, response.StatusCode)
 		if !away || try == remoteTries || (r.Body != nil && r.GetBody == nil) {
-			return response, err
+			return response, hinted(p.address, err)
 		}
 		if err == nil {
 			response.Body.Close()
@@ -106,6 +102,14 @@ func (p patient) Do(r *http.Request) (*http.Response, error) {
 			}
 		}
 	}
+}
+
+// hinted says what to do where no server answers at address.
+func hinted(address string, err error) error {
+	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+		return fmt.Errorf("no server answers at %s (%w): start it with “headroom serve”, or say in HEADROOM_URL where it runs", address, dial.Err)
+	}
+	return err
 }
 
 // answered says what the server refused, if it did.
@@ -125,28 +129,21 @@ func answered(problem *headroom.Problem, response *http.Response) error {
 	return nil
 }
 
-// remoteStudy reads the arguments of a command that takes a study's id and nothing else beside flags.
-func remoteStudy(c config, set *flag.FlagSet, asJSON *bool, args []string) (*remote, string, error) {
-	plain, err := parseAnywhere(set, args)
-	if err != nil {
-		return nil, "", err
-	}
-	if len(plain) != 1 {
-		return nil, "", fmt.Errorf("it is “headroom %s STUDY”: see “headroom help”", set.Name())
-	}
-	r, err := newRemote(c, *asJSON)
-	return r, plain[0], err
+func askRemote(set *flag.FlagSet) action {
+	asJSON := jsonFlag(set)
+	count := set.Int64("count", 1, "how many trials")
+	return configured(func(ctx context.Context, c config, args []string) error {
+		r, err := newRemote(c, *asJSON)
+		if err != nil {
+			return err
+		}
+		return r.ask(ctx, args[0], *count)
+	})
 }
 
-func askRemote(ctx context.Context, c config, args []string) error {
-	set, asJSON := remoteFlags("ask")
-	count := set.Int64("count", 1, "how many trials")
-	r, id, err := remoteStudy(c, set, asJSON, args)
-	if err != nil {
-		return err
-	}
+func (r *remote) ask(ctx context.Context, id string, count int64) error {
 	key := account.NewSecret()
-	answer, err := r.api.AskWithResponse(ctx, id, &headroom.AskParams{IdempotencyKey: &key}, headroom.AskRequest{Count: count})
+	answer, err := r.api.AskWithResponse(ctx, id, &headroom.AskParams{IdempotencyKey: &key}, headroom.AskRequest{Count: &count})
 	if err != nil {
 		return err
 	}
@@ -164,33 +161,32 @@ func askRemote(ctx context.Context, c config, args []string) error {
 	return nil
 }
 
-func tellRemote(ctx context.Context, c config, args []string) error {
-	set, asJSON := remoteFlags("tell")
+func tellRemote(set *flag.FlagSet) action {
+	asJSON := jsonFlag(set)
 	note := set.String("note", "", "kept with the trial")
-	plain, err := parseAnywhere(set, args)
-	if err != nil {
-		return err
-	}
-	if len(plain) < 3 {
-		return errors.New("it is “headroom tell STUDY NUMBER METRIC=VALUE …”: see “headroom help”")
-	}
-	number, err := strconv.ParseInt(plain[1], 10, 64)
-	if err != nil || number < 1 {
-		return fmt.Errorf("%q is not the number of a trial", plain[1])
-	}
-	telling := headroom.TellingRequest{}
-	if telling.Metrics, err = readings(plain[2:]); err != nil {
-		return err
-	}
-	if *note != "" {
-		telling.Note = note
-	}
-	r, err := newRemote(c, *asJSON)
-	if err != nil {
-		return err
-	}
+	return configured(func(ctx context.Context, c config, args []string) error {
+		number, err := strconv.ParseInt(args[1], 10, 64)
+		if err != nil || number < 1 {
+			return fmt.Errorf("%q is not the number of a trial", args[1])
+		}
+		telling := headroom.TellingRequest{}
+		if telling.Metrics, err = readings(args[2:]); err != nil {
+			return err
+		}
+		if *note != "" {
+			telling.Note = note
+		}
+		r, err := newRemote(c, *asJSON)
+		if err != nil {
+			return err
+		}
+		return r.tell(ctx, args[0], number, telling)
+	})
+}
+
+func (r *remote) tell(ctx context.Context, id string, number int64, telling headroom.TellingRequest) error {
 	key := account.NewSecret()
-	answer, err := r.api.TellWithResponse(ctx, plain[0], number, &headroom.TellParams{IdempotencyKey: &key}, telling)
+	answer, err := r.api.TellWithResponse(ctx, id, number, &headroom.TellParams{IdempotencyKey: &key}, telling)
 	if err != nil {
 		return err
 	}
@@ -236,13 +232,20 @@ func finite(metric, text string) (float64, error) {
 	return value, nil
 }
 
-func exportRemote(ctx context.Context, c config, args []string) error {
-	set, asJSON := remoteFlags("export")
-	r, id, err := remoteStudy(c, set, asJSON, args)
-	if err != nil {
-		return err
-	}
+func exportRemote(set *flag.FlagSet) action {
+	asJSON := jsonFlag(set)
+	return configured(func(ctx context.Context, c config, args []string) error {
+		r, err := newRemote(c, *asJSON)
+		if err != nil {
+			return err
+		}
+		return r.export(ctx, args[0])
+	})
+}
+
+func (r *remote) export(ctx context.Context, id string) error {
 	var response *http.Response
+	var err error
 	if r.asJSON {
 		response, err = r.api.ExportBundle(ctx, id, nil)
 	} else {
@@ -271,24 +274,29 @@ func refused(response *http.Response) error {
 	return answered(problem, response)
 }
 
-// watchRemote writes a line for each event of the study, those to come too, until it is interrupted. A stream that breaks is taken up again.
-func watchRemote(ctx context.Context, c config, args []string) error {
-	set, asJSON := remoteFlags("watch")
+func watchRemote(set *flag.FlagSet) action {
+	asJSON := jsonFlag(set)
 	after := set.Int64("after", 0, "start behind this event")
-	r, id, err := remoteStudy(c, set, asJSON, args)
-	if err != nil {
-		return err
-	}
-	for {
-		response, err := r.api.Events(ctx, id, &headroom.EventsParams{After: after})
+	return configured(func(ctx context.Context, c config, args []string) error {
+		r, err := newRemote(c, *asJSON)
 		if err != nil {
 			return err
 		}
-		err = refused(response)
-		if err == nil {
-			err = r.follow(response.Body, after)
+		return r.watch(ctx, args[0], *after)
+	})
+}
+
+// watch writes a line for each event of the study, those to come too, until it is interrupted or nobody reads on. A stream that breaks is
+// taken up again.
+func (r *remote) watch(ctx context.Context, id string, after int64) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() { stop(untilReaderGone(os.Stdout)) }()
+	for {
+		err := r.watchOnce(ctx, id, &after)
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+			return cause
 		}
-		response.Body.Close()
 		if err != nil {
 			return err
 		}
@@ -298,6 +306,18 @@ func watchRemote(ctx context.Context, c config, args []string) error {
 		case <-time.After(remotePause):
 		}
 	}
+}
+
+func (r *remote) watchOnce(ctx context.Context, id string, after *int64) error {
+	response, err := r.api.Events(ctx, id, &headroom.EventsParams{After: after})
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if err := refused(response); err != nil {
+		return err
+	}
+	return r.follow(response.Body, after)
 }
 
 // follow writes events until the stream ends, and moves after on to the last of them.

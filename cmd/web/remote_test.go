@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"os/exec"
 	"strings"
@@ -45,6 +46,8 @@ func TestCommandsAskAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var lastWords bytes.Buffer
+	watching.Stderr = &lastWords
 	if err := watching.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +72,24 @@ func TestCommandsAskAServer(t *testing.T) {
 		t.Errorf("export -json said %.200q", text)
 	}
 
+	// From another machine, and through a pipe.
+	elsewhere := []string{"HEADROOM_URL=" + server.url, "HEADROOM_TOKEN=" + token}
+	bundle, complaint, err := output(t, program(t, newFolder(t), elsewhere, "export", "-json", study.ID))
+	if err != nil {
+		t.Fatal(complaint)
+	}
+	verifying := program(t, folder, nil, "verify", "-")
+	verifying.Stdin = strings.NewReader(bundle)
+	if text, complaint, err := output(t, verifying); err != nil || !strings.Contains(text, `"ok": true`) {
+		t.Errorf("verify - said %s %s", text, complaint)
+	}
+	if text, complaint, err := output(t, program(t, newFolder(t), elsewhere, "health")); err != nil || text != "ready\n" {
+		t.Errorf("health said %s %s", text, complaint)
+	}
+	if _, complaint, err := output(t, program(t, folder, elsewhere[:1], "export", study.ID)); err == nil || !isOneLine(complaint, "HEADROOM_TOKEN") {
+		t.Errorf("the admin token of this machine was shown to another: %q", complaint)
+	}
+
 	var kinds []string
 	for lines := bufio.NewScanner(stream); len(kinds) < 4 && lines.Scan(); {
 		var event struct{ Kind string }
@@ -77,8 +98,13 @@ func TestCommandsAskAServer(t *testing.T) {
 		}
 		kinds = append(kinds, event.Kind)
 	}
-	_ = watching.Process.Kill()
-	_ = watching.Wait() // killed
+	// Nobody reads on, and nothing comes that it would notice by: it ends all the same, and quietly.
+	if err := stream.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := watching.Wait(); watching.ProcessState.ExitCode() != brokenPipe || lastWords.Len() > 0 {
+		t.Errorf("watch without a reader: %v %s", err, lastWords.String())
+	}
 	if got := strings.Join(kinds, " "); got != "chosen chosen told told" {
 		t.Errorf("watch said %s", got)
 	}

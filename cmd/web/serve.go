@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -27,13 +28,16 @@ const (
 	largestHeader = 64 << 10
 )
 
+const serveHelp = `It prints a sign-in link for the first admin, good once and for ten minutes, when its output is seen on a terminal; where that goes to a
+file, “headroom link” prints one while the server runs, started with the same settings and by the same user.`
+
 // serve runs the server until a signal.
-func serve(ctx context.Context, c config, args []string) error {
-	set := flags("serve")
+func serve(set *flag.FlagSet) action {
 	wantsLink := set.Bool("print-link", false, "print a sign-in link even when nobody seems to be looking")
-	if err := parse(set, args); err != nil {
-		return err
-	}
+	return configured(func(ctx context.Context, c config, _ []string) error { return serveUntil(ctx, c, *wantsLink) })
+}
+
+func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 	setLog()
 	listener, err := listen(c) // first, so that a busy port is known before anything starts
 	if err != nil {
@@ -54,10 +58,12 @@ func serve(ctx context.Context, c config, args []string) error {
 			return err
 		}
 		public := c.public(listener.Addr().String())
-		if *wantsLink || onTerminal() {
+		if wantsLink || onTerminal() {
 			if err := printLink(ctx, store, first, public); err != nil {
 				return err
 			}
+		} else {
+			slog.Info("a sign-in link is printed by the command", "run", os.Args[0]+" link")
 		}
 		return answer(ctx, c, listener, store, public)
 	})
@@ -71,6 +77,9 @@ func withOwnDatabase(ctx context.Context, c config, do func(url string) error) e
 	folder, err := c.folder()
 	if err != nil {
 		return err
+	}
+	if c.dataDir == "" && folder == fallbackDataDir {
+		slog.Info("PostgreSQL does not run as root, and its user cannot enter ./data here: everything is kept elsewhere", "folder", folder)
 	}
 	return withPrivateDatabase(ctx, folder, do)
 }

@@ -14,16 +14,9 @@ import (
 	"headroom/internal/optimizer/problems"
 )
 
-const simulateUsage = `headroom simulate -problem P -algorithm A[,B...] [flags]
-
-Plays algorithms on a test problem with a known optimum, over several seeds, and writes runs.csv, summary.csv, summary.json, figure.svg and
+const simulateHelp = `It needs -problem P and -algorithm A[,B...], plays over several seeds, and writes runs.csv, summary.csv, summary.json, figure.svg and
 figure.png to -out. Finished seeds are kept there: the same command goes on where it was stopped. An algorithm can be given a
-label, as in "a=ckb-ucb,b=ckb-ucb", to be played with different settings.
-
-  headroom simulate -list          names the problems and the algorithms
-
-Flags:
-`
+label, as in "a=ckb-ucb,b=ckb-ucb", to be played with different settings. “headroom simulate -list” names the problems and the algorithms.`
 
 // simulation is what the command line asks for.
 type simulation struct {
@@ -42,11 +35,19 @@ type labelled struct {
 	experiment problems.Experiment
 }
 
-func simulate(ctx context.Context, _ config, args []string) error {
-	s, done, err := readSimulation(args)
-	if err != nil || done {
-		return err
+func simulate(set *flag.FlagSet) action {
+	read := readSimulation(set)
+	return func(ctx context.Context, _ []string) error {
+		s, done, err := read()
+		if err != nil || done {
+			return err
+		}
+		return s.run(ctx)
 	}
+}
+
+// run plays what is not played yet, and reports.
+func (s simulation) run(ctx context.Context) error {
 	folder, err := openFolder(s)
 	if err != nil {
 		return err
@@ -74,13 +75,13 @@ func (o optionalNumber) Set(text string) error {
 	return nil
 }
 
-// readSimulation reads the command line; done tells that it only asked for help or a list, or wrote readings.
-func readSimulation(args []string) (s simulation, done bool, err error) {
-	set := flags("simulate")
+// readSimulation declares the flags; what it returns makes the simulation of them. done tells that only a list was asked for, or readings were written.
+func readSimulation(set *flag.FlagSet) func() (_ simulation, done bool, err error) {
+	var s simulation
 	e := &s.base
 	set.StringVar(&e.Problem, "problem", "", "what to play")
 	names := set.String("algorithm", "", "who plays: names, separated by commas, each perhaps as label=name")
-	settings := set.String("settings", "{}", "the algorithms' settings as JSON, for all, or by label with \"all\" for the rest; @file reads a file")
+	settings := set.String("settings", "{}", "the algorithms' settings as JSON, for all, or by label with \"all\" for the rest; @file reads a file, @- standard input")
 	set.IntVar(&e.Horizon, "horizon", 0, "number of rounds T; 0 = the problem's")
 	set.IntVar(&s.seeds, "seeds", 10, "number of seeds: 1, 2, …")
 	set.IntVar(&e.Grid, "grid", 0, "play on a grid of so many points along each continuous parameter, with exact maxima; 0 = search the continuous space")
@@ -94,7 +95,7 @@ func readSimulation(args []string) (s simulation, done bool, err error) {
 	set.Var(optionalNumber{&e.NoiseVariance}, "noise-variance", "of a reading of the reward")
 	set.Var(optionalNumber{&e.CostNoise}, "cost-noise-variance", "of a reading of a cost; 0 = noiseless")
 	set.Var(optionalNumber{&e.Delay}, "delay", "mean of the Poisson distributed delay in rounds")
-	readings := set.String("readings", "", "CSV file of readings for sensors and finance; absent: the substitute")
+	readings := set.String("readings", "", "CSV file of readings for sensors and finance, - is standard input; absent: the substitute")
 	prior := set.String("prior-readings", "", "CSV file of readings with the same columns whose correlation is the prior; the readings played are then divided by their largest mean, and λ is 1 unless given")
 	written := set.String("write-readings", "", "write the substitute readings of the problem to this file, and stop")
 	list := set.Bool("list", false, "name the problems and the algorithms, and stop")
@@ -102,49 +103,40 @@ func readSimulation(args []string) (s simulation, done bool, err error) {
 	set.BoolVar(&s.fresh, "fresh", false, "start over: remove what the folder holds of an earlier simulation")
 	set.IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "how many seeds to play at once")
 	plot := set.String("plot", "regret/t,hard/t", "what the figure shows, one panel each; with /t the average so far")
-	if err := set.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Print(simulateUsage)
-			set.SetOutput(os.Stdout)
-			set.PrintDefaults()
-			return s, true, nil
+	return func() (_ simulation, done bool, err error) {
+		switch {
+		case *list:
+			return s, true, listProblems()
+		case *written != "":
+			return s, true, writeReadings(e.Problem, *written)
+		case *preset != "" && *preset != "paper":
+			return s, false, fmt.Errorf("there is no preset %q; there is paper", *preset)
+		case s.seeds < 1 || s.workers < 1:
+			return s, false, errors.New("simulate: -seeds and -workers must be at least 1")
 		}
-		return s, false, fmt.Errorf("simulate: %w: see “headroom simulate -help”", err)
-	}
-	switch {
-	case set.NArg() > 0:
-		return s, false, fmt.Errorf("simulate: what is %q? flags begin with -: see “headroom simulate -help”", set.Arg(0))
-	case *list:
-		return s, true, listProblems()
-	case *written != "":
-		return s, true, writeReadings(e.Problem, *written)
-	case *preset != "" && *preset != "paper":
-		return s, false, fmt.Errorf("there is no preset %q; there is paper", *preset)
-	case s.seeds < 1 || s.workers < 1:
-		return s, false, errors.New("simulate: -seeds and -workers must be at least 1")
-	}
-	e.Paper = *preset == "paper"
-	if _, err := problems.Find(e.Problem); err != nil {
-		return s, false, err
-	}
-	if s.folder == "" {
-		s.folder = "simulation-" + e.Problem
-	}
-	if s.plot, err = plotted(*plot); err != nil {
-		return s, false, err
-	}
-	if *readings != "" {
-		if e.Readings, err = readReadings(*readings); err != nil {
+		e.Paper = *preset == "paper"
+		if _, err := problems.Find(e.Problem); err != nil {
 			return s, false, err
 		}
-	}
-	if *prior != "" {
-		if e.Prior, err = readReadings(*prior); err != nil {
+		if s.folder == "" {
+			s.folder = "simulation-" + e.Problem
+		}
+		if s.plot, err = plotted(*plot); err != nil {
 			return s, false, err
 		}
+		if *readings != "" {
+			if e.Readings, err = readReadings(*readings); err != nil {
+				return s, false, err
+			}
+		}
+		if *prior != "" {
+			if e.Prior, err = readReadings(*prior); err != nil {
+				return s, false, err
+			}
+		}
+		s.algorithms, err = s.label(*names, *settings)
+		return s, false, err
 	}
-	s.algorithms, err = s.label(*names, *settings)
-	return s, false, err
 }
 
 func listProblems() error {
@@ -156,7 +148,7 @@ func listProblems() error {
 }
 
 func readReadings(path string) (*problems.Readings, error) {
-	file, err := os.Open(path)
+	file, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}

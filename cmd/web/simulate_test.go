@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ func small(out string, more ...string) []string {
 
 func simulated(t *testing.T, args []string) {
 	t.Helper()
-	if err := simulate(t.Context(), config{}, args); err != nil {
+	if err := ran(t.Context(), "simulate", args); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -41,7 +42,12 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 	simulated(t, small(whole))
-	s, _, err := readSimulation(small(parts, "-workers", "1"))
+	set := flag.NewFlagSet("simulate", flag.ContinueOnError)
+	read := readSimulation(set)
+	if err := set.Parse(small(parts, "-workers", "1")); err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +61,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop()
-	if err := simulate(ctx, config{}, small(parts)); err == nil || !strings.Contains(err.Error(), "goes on from there") {
+	if err := ran(ctx, "simulate", small(parts)); err == nil || !strings.Contains(err.Error(), "goes on from there") {
 		t.Errorf("an interrupted simulation says %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(parts, "summary.csv")); !errors.Is(err, os.ErrNotExist) {
@@ -81,7 +87,7 @@ func TestOtherExperiment(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	simulated(t, small(out))
 	other := small(out, "-lambda", "0.2")
-	if err := simulate(t.Context(), config{}, other); err == nil || !strings.Contains(err.Error(), "-fresh") {
+	if err := ran(t.Context(), "simulate", other); err == nil || !strings.Contains(err.Error(), "-fresh") {
 		t.Errorf("another experiment in the same folder gives %v", err)
 	}
 	first := contents(t, out)
@@ -104,7 +110,7 @@ func TestSimulateRefusals(t *testing.T) {
 		"takes no table":    {"-problem", "queue", "-algorithm", "rpol-ucb", "-readings", written(t)},
 		"need the columns":  {"-problem", "finance", "-algorithm", "rpol-ucb", "-prior-readings", written(t)},
 	} {
-		if err := simulate(t.Context(), config{}, append(args, "-out", filepath.Join(t.TempDir(), "out"))); err == nil || !strings.Contains(err.Error(), reason) {
+		if err := ran(t.Context(), "simulate", append(args, "-out", filepath.Join(t.TempDir(), "out"))); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%v gives %v, want a word about %s", args, err, reason)
 		}
 	}
@@ -143,7 +149,7 @@ func TestPriorReadingsFile(t *testing.T) {
 	t.Parallel()
 	args := []string{"-problem", "sensors", "-algorithm", "rpol-ucb", "-horizon", "20", "-seeds", "1", "-out", filepath.Join(t.TempDir(), "a")}
 	simulated(t, args)
-	err := simulate(t.Context(), config{}, append(args, "-prior-readings", written(t)))
+	err := ran(t.Context(), "simulate", append(args, "-prior-readings", written(t)))
 	if err == nil || !strings.Contains(err.Error(), "holds other runs") {
 		t.Errorf("the same folder is gone on with: %v", err)
 	}

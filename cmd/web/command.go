@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"unicode/utf8"
+)
+
+// The list of commands is ours and Go's flag package reads the flags: spf13/cobra, with its pflag, knows no -seeds with one dash, which
+// every documented command has, and its 13 000 lines would take the place of 270 in this file and completion.go.
+
+// command is something that the program can be asked for.
+type command struct {
+	name  string
+	takes string // its arguments; one in brackets may be left out, and … after the last lets it be repeated
+	does  string // one line
+	more  string // what else its own help says
+	ready func(set *flag.FlagSet) action
+}
+
+// action does a command's work when its flags, which ready declared, have been read.
+type action func(ctx context.Context, args []string) error
+
+// configured is an action that needs the settings of the environment.
+func configured(do func(ctx context.Context, c config, args []string) error) action {
+	return func(ctx context.Context, args []string) error {
+		c, err := readConfig(os.Getenv)
+		if err != nil {
+			return err
+		}
+		return do(ctx, c, args)
+	}
+}
+
+// plain is a command without flags.
+func plain(do action) func(*flag.FlagSet) action {
+	return func(*flag.FlagSet) action { return do }
+}
+
+// commands is a function because help reads what it stands in.
+func commands() []command {
+	return []command{
+		{"serve", "", "run the server (what is said without a command)", serveHelp, serve},
+		{"link", "", "print a new sign-in link for the first admin", "", plain(configured(link))},
+		{"token", "", "make an API token and print it, this once", "", token},
+		{"migrate", "", "bring the database to this program's schema, or to another for an older program", "", migrate},
+		{"backup", "FILE", "write everything to a new file; - is standard output", "", plain(configured(backup))},
+		{"restore", "FILE", "fill an empty database from such a file; - is standard input", "", plain(configured(restore))},
+		{"verify", "FILE", "check an exported study (export -json) offline; - is standard input", "", plain(verify)},
+		{"simulate", "", "play an algorithm on a test problem with a known optimum", simulateHelp, simulate},
+		{"rehearse", "", "play whole studies of a table or problem whose truth is known, and judge them", rehearseHelp, rehearse},
+		{"judge", "", "play the standard set of rehearsals and print one table", judgeHelp, judge},
+		{"ask", "STUDY", "ask a running server for the next trial", remoteHelp, askRemote},
+		{"tell", "STUDY NUMBER METRIC=VALUE …", "say what came out, as in yield=71.2 impurity=0.31±0.02", remoteHelp, tellRemote},
+		{"export", "STUDY", "write the study's trials as CSV, with -json the study with its ledger", remoteHelp, exportRemote},
+		{"watch", "STUDY", "write a line for each event, those to come too", remoteHelp, watchRemote},
+		{"health", "", "ask the running server whether it is ready", "It asks the server at HEADROOM_URL, or at HEADROOM_LISTEN on this machine.", plain(configured(health))},
+		{"completion", "bash|zsh|fish", "print what lets bash, zsh or fish complete commands and flags", completionHelp, plain(completion)},
+		{"version", "", "print which build this is", "", plain(func(context.Context, []string) error { return say(version) })},
+		{"help", "[COMMAND]", "print this, or a command's own help, as COMMAND -h does", "", plain(help)},
+	}
+}
+
+const overview = `
+“headroom COMMAND -h” has each command's own help and flags.
+
+Settings come from the environment:
+  HEADROOM_LISTEN           address to listen on (127.0.0.1:8080)
+  HEADROOM_PUBLIC_URL       where people reach the server (http://HEADROOM_LISTEN)
+  HEADROOM_DATABASE_URL     a PostgreSQL to use; without it a private one runs in the data folder
+  HEADROOM_DATABASE_WAIT    how long a starting server waits for that PostgreSQL to answer (30s)
+  HEADROOM_DATA_DIR         the data folder (./data; for root /var/lib/headroom where PostgreSQL's user cannot enter ./data)
+  HEADROOM_ADMIN_TOKEN      the first admin's API token (else made once, in the file admin-token of the data folder)
+  HEADROOM_URL              the server that ask, tell, export, watch and health talk to (else the one of this machine)
+  HEADROOM_TOKEN            the API token that they show it (else, on the server's own machine, the file admin-token)
+  HEADROOM_TLS_CERT, _KEY   files of a certificate and its key, to serve https
+  HEADROOM_TRUSTED_PROXIES  networks whose X-Forwarded-For is believed, as in 10.0.0.0/8,192.168.1.7/32
+`
+
+// help prints every command, or one command's own help.
+func help(_ context.Context, args []string) error {
+	if len(args) > 0 {
+		one, err := named(args[0])
+		if err != nil {
+			return err
+		}
+		return one.help()
+	}
+	var out bytes.Buffer
+	width := 0
+	for _, one := range commands() {
+		width = max(width, utf8.RuneCountInString(one.called()))
+	}
+	fmt.Fprint(&out, "headroom: experiments under limits, one decision after another\n\n")
+	for _, one := range commands() {
+		fmt.Fprintf(&out, "  headroom %-*s   %s\n", width, one.called(), one.does)
+	}
+	fmt.Fprint(&out, overview)
+	_, err := out.WriteTo(os.Stdout)
+	return err
+}
+
+func named(name string) (command, error) {
+	for _, one := range commands() {
+		if one.name == name {
+			return one, nil
+		}
+	}
+	return command{}, fmt.Errorf("there is no command %q: see “headroom help”", name)
+}
+
+// called is the command with its arguments.
+func (one command) called() string {
+	return strings.TrimSpace(one.name + " " + one.takes)
+}
+
+// flags are the command's flags, with what does its work.
+func (one command) flags() (*flag.FlagSet, action) {
+	set := flag.NewFlagSet(one.name, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.Usage = func() {} // “-h” is answered by perform
+	return set, one.ready(set)
+}
+
+// help prints the command's own help.
+func (one command) help() error {
+	set, _ := one.flags()
+	var out, flags bytes.Buffer
+	set.SetOutput(&flags)
+	set.PrintDefaults()
+	fmt.Fprintf(&out, "headroom %s\n\n%s%s.\n", one.called(), strings.ToUpper(one.does[:1]), one.does[1:])
+	if one.more != "" {
+		fmt.Fprintf(&out, "\n%s\n", one.more)
+	}
+	if flags.Len() > 0 {
+		fmt.Fprintf(&out, "\nFlags:\n%s", flags.String())
+	}
+	_, err := out.WriteTo(os.Stdout)
+	return err
+}
+
+// perform reads the command's flags, which may stand before, between or after its arguments, and does its work.
+func (one command) perform(ctx context.Context, args []string) error {
+	set, do := one.flags()
+	var plain []string
+	for {
+		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
+			return one.help()
+		} else if err != nil {
+			return fmt.Errorf("%s: %w: see “headroom %s -h”", one.name, err, one.name)
+		}
+		if set.NArg() == 0 {
+			break
+		}
+		plain, args = append(plain, set.Arg(0)), set.Args()[1:]
+	}
+	if least, most := one.count(); len(plain) < least || len(plain) > most {
+		return fmt.Errorf("it is “headroom %s”, and flags begin with -: see “headroom %s -h”", one.called(), one.name)
+	}
+	return do(ctx, plain)
+}
+
+// count is how many arguments the command takes.
+func (one command) count() (least, most int) {
+	words := strings.Fields(one.takes)
+	switch {
+	case strings.HasSuffix(one.takes, "…"):
+		return len(words) - 1, math.MaxInt
+	case strings.HasPrefix(one.takes, "["):
+		return 0, len(words)
+	}
+	return len(words), len(words)
+}

@@ -881,21 +881,23 @@ type Model struct {
 	Lengthscales  interface{} `json:"lengthscales,omitempty"`
 	NoiseVariance interface{} `json:"noise_variance,omitempty"`
 	Outputs       *string     `json:"outputs,omitempty"`
+	Start         *Start      `json:"start,omitempty"`
 	Variance      interface{} `json:"variance,omitempty"`
 	Warp          *string     `json:"warp,omitempty"`
 }
 
 // ModelRequest defines model for ModelRequest.
 type ModelRequest struct {
-	Fit           *string     `json:"fit,omitempty"`
-	Inputs        *string     `json:"inputs,omitempty"`
-	Kernel        interface{} `json:"kernel,omitempty"`
-	Lambda        interface{} `json:"lambda,omitempty"`
-	Lengthscales  interface{} `json:"lengthscales,omitempty"`
-	NoiseVariance interface{} `json:"noise_variance,omitempty"`
-	Outputs       *string     `json:"outputs,omitempty"`
-	Variance      interface{} `json:"variance,omitempty"`
-	Warp          *string     `json:"warp,omitempty"`
+	Fit           *string       `json:"fit,omitempty"`
+	Inputs        *string       `json:"inputs,omitempty"`
+	Kernel        interface{}   `json:"kernel,omitempty"`
+	Lambda        interface{}   `json:"lambda,omitempty"`
+	Lengthscales  interface{}   `json:"lengthscales,omitempty"`
+	NoiseVariance interface{}   `json:"noise_variance,omitempty"`
+	Outputs       *string       `json:"outputs,omitempty"`
+	Start         *StartRequest `json:"start,omitempty"`
+	Variance      interface{}   `json:"variance,omitempty"`
+	Warp          *string       `json:"warp,omitempty"`
 }
 
 // NewTokenRequest defines model for NewTokenRequest.
@@ -1152,6 +1154,20 @@ type Standing struct {
 	Within  int64 `json:"within"`
 }
 
+// Start defines model for Start.
+type Start struct {
+	Lambda      float64 `json:"lambda"`
+	Lengthscale float64 `json:"lengthscale"`
+	Variance    float64 `json:"variance"`
+}
+
+// StartRequest defines model for StartRequest.
+type StartRequest struct {
+	Lambda      float64 `json:"lambda"`
+	Lengthscale float64 `json:"lengthscale"`
+	Variance    float64 `json:"variance"`
+}
+
 // State defines model for State.
 type State struct {
 	Algorithm      string                  `json:"algorithm"`
@@ -1356,6 +1372,7 @@ type Undecided struct {
 type Verification struct {
 	Checked      int64        `json:"checked"`
 	Different    []Difference `json:"different"`
+	GoneEngines  *[]string    `json:"gone_engines,omitempty"`
 	LedgerIntact bool         `json:"ledger_intact"`
 	Ok           bool         `json:"ok"`
 	Rules        string       `json:"rules"`
@@ -1841,14 +1858,14 @@ type ClientInterface interface {
 
 	// BrowseDocument This document as a page
 	//
-	// Needs: any credentials.
+	// Needs: nothing, open to all.
 	//
 	// Corresponds with GET /api/v1/docs (the `BrowseDocument` operationId).
 	BrowseDocument(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReadDocument This document
 	//
-	// Needs: any credentials.
+	// Needs: nothing, open to all.
 	//
 	// Corresponds with GET /api/v1/openapi.json (the `ReadDocument` operationId).
 	ReadDocument(ctx context.Context, params *ReadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2383,7 +2400,7 @@ func (c *Client) ListAlgorithms(ctx context.Context, reqEditors ...RequestEditor
 
 // BrowseDocument This document as a page
 //
-// Needs: any credentials.
+// Needs: nothing, open to all.
 //
 // Corresponds with GET /api/v1/docs (the `BrowseDocument` operationId).
 func (c *Client) BrowseDocument(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2400,7 +2417,7 @@ func (c *Client) BrowseDocument(ctx context.Context, reqEditors ...RequestEditor
 
 // ReadDocument This document
 //
-// Needs: any credentials.
+// Needs: nothing, open to all.
 //
 // Corresponds with GET /api/v1/openapi.json (the `ReadDocument` operationId).
 func (c *Client) ReadDocument(ctx context.Context, params *ReadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6378,7 +6395,7 @@ type ClientWithResponsesInterface interface {
 
 	// BrowseDocumentWithResponse This document as a page
 	//
-	// Needs: any credentials.
+	// Needs: nothing, open to all.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6387,7 +6404,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReadDocumentWithResponse This document
 	//
-	// Needs: any credentials.
+	// Needs: nothing, open to all.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8885,7 +8902,7 @@ func (c *ClientWithResponses) ListAlgorithmsWithResponse(ctx context.Context, re
 
 // BrowseDocumentWithResponse This document as a page
 //
-// Needs: any credentials.
+// Needs: nothing, open to all.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8900,7 +8917,7 @@ func (c *ClientWithResponses) BrowseDocumentWithResponse(ctx context.Context, re
 
 // ReadDocumentWithResponse This document
 //
-// Needs: any credentials.
+// Needs: nothing, open to all.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -572,6 +572,7 @@ Model = TypedDict("Model", {
     "lengthscales": "NotRequired[Any]",
     "noise_variance": "NotRequired[Any]",
     "outputs": "NotRequired[str]",
+    "start": "NotRequired[Optional[Start]]",
     "variance": "NotRequired[Any]",
     "warp": "NotRequired[str]",
 })
@@ -585,6 +586,7 @@ ModelRequest = TypedDict("ModelRequest", {
     "lengthscales": "NotRequired[Any]",
     "noise_variance": "NotRequired[Any]",
     "outputs": "NotRequired[Optional[str]]",
+    "start": "NotRequired[Optional[StartRequest]]",
     "variance": "NotRequired[Any]",
     "warp": "NotRequired[Optional[str]]",
 })
@@ -836,6 +838,20 @@ Standing = TypedDict("Standing", {
 })
 
 
+Start = TypedDict("Start", {
+    "lambda": "float",
+    "lengthscale": "float",
+    "variance": "float",
+})
+
+
+StartRequest = TypedDict("StartRequest", {
+    "lambda": "float",
+    "lengthscale": "float",
+    "variance": "float",
+})
+
+
 State = TypedDict("State", {
     "algorithm": "str",
     "at_ceiling": "List[str]",
@@ -1021,6 +1037,7 @@ Undecided = TypedDict("Undecided", {
 Verification = TypedDict("Verification", {
     "checked": "int",
     "different": "List[Difference]",
+    "gone_engines": "NotRequired[List[str]]",
     "ledger_intact": "bool",
     "ok": "bool",
     "rules": "str",
@@ -1082,7 +1099,7 @@ class Client(_Connection):
     def browse_document(
         self,
     ) -> str:
-        """This document as a page. Needs: any credentials.
+        """This document as a page. Needs: nothing, open to all.
         """
         return self._text(
             "GET",
@@ -1097,7 +1114,7 @@ class Client(_Connection):
         *,
         version: Optional[str] = None,
     ) -> Dict[str, Any]:
-        """This document. Needs: any credentials.
+        """This document. Needs: nothing, open to all.
 
         version: 3.1 (default), or 3.0 for generators that do not know 3.1.
         """

@@ -58,16 +58,19 @@ func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []imp
 	}
 	var t table
 	for _, separator := range []rune{',', ';', '\t'} {
+		if t.cells != nil && !bytes.ContainsRune(text, separator) {
+			continue
+		}
 		if candidate := readHeader(c, text, separator); t.cells == nil || candidate.better(t) {
 			t = candidate
 		}
 	}
 	t.beyondBounds = opt.BeyondBounds
-	t.marks = t.howWritten(c.Def, text, opt.Decimals)
 	unknown = t.checkHeader(c, opt.IgnoreUnknown)
 	if err := t.faults.Err(); err != nil {
 		return nil, unknown, err
 	}
+	t.marks = t.howWritten(c.Def, text, opt.Decimals)
 	rows = t.readRows(c)
 	if err := t.faults.Err(); err != nil {
 		return nil, unknown, err
@@ -142,7 +145,11 @@ func separated(text []byte, separator rune) *csv.Reader {
 func (t *table) howWritten(d design.Definition, text []byte, said design.Decimals) design.Marks {
 	var habit design.Habit
 	again := separated(text, t.separator)
-	for cells, err := again.Read(); err == nil && said == ""; cells, err = again.Read() {
+	for rows := 0; rows <= maxRows && said == ""; rows++ {
+		cells, err := again.Read()
+		if err != nil {
+			break
+		}
 		for i, cell := range cells[:min(len(cells), len(t.columns))] {
 			if t.columns[i].ofNumbers(d) {
 				value, deviation, _ := strings.Cut(cell, plusMinus)

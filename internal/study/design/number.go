@@ -137,6 +137,9 @@ type Habit struct{ point, comma bool }
 
 // Note looks at one number of the table; what is none tells nothing.
 func (h *Habit) Note(text string) {
+	if !strings.ContainsAny(text, ".,") {
+		return
+	}
 	n, err := split(text)
 	if err != nil || n.either {
 		return

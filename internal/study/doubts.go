@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -271,9 +272,9 @@ func exactly(x float64) string { return design.NumberValue(x).String() }
 func describe(d design.Definition, settings design.Settings) string {
 	var values []string
 	for _, p := range d.Parameters {
-		values = append(values, settings[p.Name].String())
+		values = append(values, fmt.Sprintf("%s=%s", p.Name, strconv.Quote(settings[p.Name].String())))
 	}
-	return strings.Join(values, "\x01")
+	return strings.Join(values, ", ")
 }
 
 // capitalised begins a name with a capital letter, unless it has one, as in pH.

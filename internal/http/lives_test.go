@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -152,8 +153,8 @@ func (l *life) definition() map[string]any {
 		name := string(rune('a' + i))
 		switch one(l, "real", "real", "real", "integer", "categorical") {
 		case "real":
-			b := one(l, [2]float64{0, 1}, [2]float64{20, 60}, [2]float64{-1e100, 1e100}, [2]float64{1e9, 1e9 + 5}, [2]float64{1e-300, 3e-300}, [2]float64{1e-200, 1e-190}, [2]float64{1e-100, 1e100},
-				[2]float64{1e-250, 1e-20}, [2]float64{1e-200, 1e90}, [2]float64{1e99, 1e100}, [2]float64{5e-324, 1e-320}, [2]float64{1e-320, 1e-30}, [2]float64{0, 1e-307})
+			b := one(l, [2]float64{0, 1}, [2]float64{20, 60}, [2]float64{-1e100, 1e100}, [2]float64{1e9, 1e9 + 5}, [2]float64{1e-290, 3e-290}, [2]float64{1e-200, 1e-190}, [2]float64{1e-100, 1e100},
+				[2]float64{1e-250, 1e-20}, [2]float64{1e-200, 1e90}, [2]float64{1e99, 1e100}, [2]float64{1e-307, 1e-30}, [2]float64{0, 1e-298})
 			p := map[string]any{"name": name, "type": "real", "low": b[0], "high": b[1]}
 			if b[0] > 0 && l.chance(0.6) {
 				p["scale"] = "log"
@@ -357,6 +358,17 @@ func (l *life) settings() map[string]any {
 	return settings
 }
 
+// beyond moves one of the numbers, at times to where none may be chosen.
+func (l *life) beyond(settings map[string]any) map[string]any {
+	moved := maps.Clone(settings)
+	for name, value := range settings {
+		if x, is := value.(float64); is && name == "a" {
+			moved[name] = x * one(l, 1, 0, -1, 0.5, 2, 1e-3)
+		}
+	}
+	return moved
+}
+
 // operate is one request of any kind.
 func (l *life) operate() {
 	study := "/" + l.id
@@ -368,7 +380,7 @@ func (l *life) operate() {
 	case "tell":
 		body := map[string]any{"metrics": l.metrics()}
 		if l.chance(0.2) {
-			body["parameters"] = l.settings()
+			body["parameters"] = l.beyond(l.settings())
 		}
 		l.do("POST", trial+"/tell", body)
 	case "own":

@@ -195,12 +195,12 @@ func (c Chart) axes() (*plot.Plot, error) {
 	}
 	inside := func(y float64) float64 { return math.Max(low, math.Min(y, high)) }
 	if t := c.Threshold; t != nil {
-		if err := addShade(axes, *t, low, high); err != nil {
+		if err := c.addShade(axes, *t, low, high); err != nil {
 			return nil, err
 		}
 	}
 	for _, b := range c.Bands {
-		if err := addBand(axes, b, inside); err != nil {
+		if err := c.addBand(axes, b, inside); err != nil {
 			return nil, err
 		}
 	}
@@ -306,11 +306,22 @@ func pairs(x, y []float64, inside func(float64) float64) plotter.XYs {
 	return points
 }
 
-func addBand(axes *plot.Plot, b Band, inside func(float64) float64) error {
+// across keeps the corners of an area within the range of x: unlike lines and marks, areas are not cut at the edge, and what lies far beyond it is at
+// no place that can be written down.
+func (c Chart) across(corners plotter.XYs) plotter.XYs {
+	if c.X.Low < c.X.High {
+		for i := range corners {
+			corners[i].X = math.Max(c.X.Low, math.Min(corners[i].X, c.X.High))
+		}
+	}
+	return corners
+}
+
+func (c Chart) addBand(axes *plot.Plot, b Band, inside func(float64) float64) error {
 	edge := pairs(b.X, b.High, inside)
 	back := pairs(b.X, b.Low, inside)
 	slices.Reverse(back)
-	polygon, err := plotter.NewPolygon(append(edge, back...))
+	polygon, err := plotter.NewPolygon(c.across(append(edge, back...)))
 	if err != nil {
 		return err
 	}
@@ -350,7 +361,7 @@ func (t Threshold) steps() plotter.XYs {
 	return corners
 }
 
-func addShade(axes *plot.Plot, t Threshold, low, high float64) error {
+func (c Chart) addShade(axes *plot.Plot, t Threshold, low, high float64) error {
 	far := low
 	if t.Above {
 		far = high
@@ -360,7 +371,7 @@ func addShade(axes *plot.Plot, t Threshold, low, high float64) error {
 		corners[i].Y = math.Max(low, math.Min(corners[i].Y, high))
 	}
 	outline := append(corners, plotter.XY{X: corners[len(corners)-1].X, Y: far}, plotter.XY{X: corners[0].X, Y: far})
-	polygon, err := plotter.NewPolygon(outline)
+	polygon, err := plotter.NewPolygon(c.across(outline))
 	if err != nil {
 		return err
 	}

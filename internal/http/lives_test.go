@@ -22,7 +22,7 @@ import (
 
 // usualLives is how many studies an ordinary test leads through whole lives; HEADROOM_LIVES says for how long to go on instead, as 1h, and from which
 // one on after a comma, as 1h,500.
-const usualLives = 10
+const usualLives = 15
 
 // TestWholeLives leads random studies of extreme but allowed numbers through random requests of every kind. Nothing that anybody reads of them may
 // fail, or show what is no number or no text; their ledgers verify, and what they export is taken in again.

@@ -267,9 +267,15 @@ func settingsOf(d design.Definition, values design.Settings) []templates.Setting
 	return settings
 }
 
+// mostZeros is beyond what power of ten settings are written with it: there would be more zeros than a float64 has digits.
+const mostZeros = 15
+
 func settingText(p design.Parameter, v design.Value) string {
 	if v.IsText {
 		return v.Text
+	}
+	if size := design.ExponentOf(v.Number); size > mostZeros || size < -mostZeros {
+		return number(v.Number)
 	}
 	return design.Typeset(design.FormatSetting(p, v))
 }

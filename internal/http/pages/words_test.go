@@ -27,6 +27,13 @@ func TestNumbersAsPagesShowThem(t *testing.T) {
 	if got, want := rough(1.2345e-307), "1.23\u202f×\u202f10⁻³⁰⁷"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	p := design.Parameter{Name: "x", Type: design.Real, Low: new(1e-200), High: new(3e-200)}
+	if got, want := settingText(p, design.NumberValue(1.5e-200)), "1.5\u202f×\u202f10⁻²⁰⁰"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := alike(1e-300)(0.5), "0.5000000000000000"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if got := rounded(3e-324, 5e-324); got != 5e-324 {
 		t.Errorf("the smallest difference became %v", got)
 	}

@@ -11,6 +11,9 @@ import (
 // significantDigits is what a number without a known precision is written with.
 const significantDigits = 6
 
+// digitsHeld is how many digits a float64 holds, to which alone it can be written.
+const digitsHeld = 16
+
 // FormatNumber writes x, with at most six significant digits after rounding, without trailing zeros.
 func FormatNumber(x float64) string {
 	return trimZeros(FormatFixed(x, significantDigits-1-ExponentOf(x)))
@@ -25,7 +28,7 @@ func FormatValue(value, sd float64) (number, deviation string) {
 	if !(sd > 0) || !Finite(sd) || !Finite(value) {
 		return FormatNumber(value), "0"
 	}
-	decimals := decimalsFor(sd)
+	decimals := min(decimalsFor(sd), digitsHeld-1-ExponentOf(value))
 	return FormatFixed(value, decimals), FormatFixed(sd, decimals)
 }
 
@@ -47,7 +50,7 @@ func formatLike(x, sd float64) string {
 	if !(sd > 0) || !Finite(sd) || !Finite(x) {
 		return FormatNumber(x)
 	}
-	return FormatFixed(x, decimalsFor(sd))
+	return FormatFixed(x, min(decimalsFor(sd), digitsHeld-1-ExponentOf(x)))
 }
 
 // FormatSetting writes a parameter's value: to the decimals of its step, or to a thousandth of its range.

@@ -259,10 +259,20 @@ func (a Axis) mark(on *plot.Axis) {
 		on.Min, on.Max = -0.5, float64(len(a.Names))-0.5
 		var ticks plot.ConstantTicks
 		for i, name := range a.Names {
-			ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
+			ticks = append(ticks, plot.Tick{Value: float64(i), Label: shortened(name)})
 		}
 		on.Tick.Marker = ticks
 	}
+}
+
+// longestLabel is how many characters a place on an axis is named with; a few longer ones would take all room from what is drawn.
+const longestLabel = 30
+
+func shortened(name string) string {
+	if letters := []rune(name); len(letters) > longestLabel {
+		return string(letters[:longestLabel-1]) + "…"
+	}
+	return name
 }
 
 // extent is the range of everything drawn, with some room.

@@ -188,3 +188,21 @@ func TestChartOfNotesAlone(t *testing.T) {
 		t.Errorf("%v, %.200s", err, drawn)
 	}
 }
+
+// Names of any length leave room for what is drawn.
+func TestLongNamesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("W", 200)
+	names := []string{long, "B", "C"}
+	on, row := []float64{0, 1, 2}, []float64{1, 2, 3}
+	for _, c := range []Chart{
+		{X: Axis{Name: "x", Names: names}, Y: Axis{Name: "y", Names: []string{"A", "B", "C"}}, Surface: &Surface{X: on, Y: on, Value: [][]float64{row, row, row}, Cells: [][]string{names, names, names}}},
+		{X: Axis{Name: long, Names: names}, Y: Axis{Name: long, Names: names}, Surface: &Surface{X: on, Y: on, Value: [][]float64{row, row, row}, Cells: [][]string{names, names, names}, Low: long, High: long}},
+		{X: Axis{Name: long, Names: names}, Y: Axis{Name: long}, Curves: []Curve{{X: on, Y: row}}, Notes: []Note{{X: 1, Text: long}}},
+	} {
+		drawn, err := c.SVG("title")
+		if err != nil || strings.Contains(drawn, "NaN") || strings.Contains(drawn, "Inf") {
+			t.Errorf("%v %s", err, drawn)
+		}
+	}
+}

@@ -171,7 +171,7 @@ func (l *life) definition() map[string]any {
 			}
 			parameters = append(parameters, p)
 		case "categorical":
-			parameters = append(parameters, map[string]any{"name": name, "type": "categorical", "choices": one(l, []string{"A", "B"}, []string{"=cmd", "-1", "é;,"}, []string{"A", "B", "C", "D", "E"})})
+			parameters = append(parameters, map[string]any{"name": name, "type": "categorical", "choices": one(l, []string{"A", "B"}, []string{"=cmd", "-1", "é;,"}, []string{"A", "B", "C", "D", "E"}, []string{strings.Repeat("W", 200), "B"})})
 		}
 	}
 	d := map[string]any{"name": "Life", "seed": l.PCG.IntN(1000), "objective": map[string]any{"metric": "y", "direction": one(l, "maximize", "minimize"), "unit": one(l, "", "%")}}

@@ -265,7 +265,7 @@ func (a Axis) mark(on *plot.Axis) {
 	}
 }
 
-// longestLabel is how many characters a place on an axis is named with; a few longer ones would take all room from what is drawn.
+// longestLabel is how many characters stand at a place of a chart or its axes; longer ones would take all room from what is drawn.
 const longestLabel = 30
 
 func shortened(name string) string {
@@ -414,7 +414,7 @@ func addThreshold(axes *plot.Plot, t Threshold, inside func(float64) float64, lo
 
 // addWord writes a word at a place, so far above it.
 func addWord(axes *plot.Plot, x, y float64, word string, in color.Color, align text.XAlignment, above vg.Length) error {
-	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{word}})
+	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{shortened(word)}})
 	if err != nil {
 		return err
 	}

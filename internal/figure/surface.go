@@ -123,7 +123,7 @@ func addSurface(axes *plot.Plot, s Surface) error {
 			if step(s.Value[i][j], low, high) >= len(cividis)/2 {
 				in = ink
 			}
-			if err := addCell(axes, s.X[j], s.Y[i], words, in); err != nil {
+			if err := addCell(axes, s.X[j], s.Y[i], shortened(words), in); err != nil {
 				return err
 			}
 		}

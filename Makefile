@@ -9,7 +9,7 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 SOURCES := $(shell find clients cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
 
-.PHONY: build run test check generate tools fuzz audit enough-go
+.PHONY: build run test check generate tools fuzz lives audit enough-go
 
 build: bin/headroom
 
@@ -48,6 +48,10 @@ check: generate
 # fuzz looks longer than the tests do, and by the code that inputs reach, for what a parser cannot take: ten minutes each.
 fuzz:
 	scripts/fuzz 10m
+
+# lives leads random studies of extreme numbers through whole lives for an hour; a life that goes wrong prints every request that led there.
+lives:
+	HEADROOM_LIVES=1h go test -run '^TestWholeLives$$' -v -count 1 -timeout 70m ./internal/http
 
 # audit asks Go's database of known faults about the program, its modules and Go. It is no part of test, which must not depend on what became known since.
 audit:

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -21,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"headroom/internal/patience"
 )
 
 // This is the one file that knows chromedp.
@@ -30,9 +31,6 @@ var axe string
 
 // browser is the context of the one browser; journeys have windows of their own in it, without each other's cookies.
 var browser context.Context
-
-// patience is how long a journey waits for what must come.
-const patience = 30 * time.Second
 
 func startBrowser() (func(), error) {
 	path, err := findChromium()
@@ -185,7 +183,7 @@ func (p *tab) forgive(yes bool) {
 
 func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, patience.Long)
 	defer cancel()
 	err := chromedp.Do(ctx, steps...)
 	for err != nil && replaced(err) { // by a refresh, between finding an element and using it
@@ -263,7 +261,7 @@ func (p *tab) choose(selector, value string) {
 // ask evaluates an expression in the page.
 func ask[T any](p *tab, expression string) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, patience.Long)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
@@ -275,8 +273,8 @@ func ask[T any](p *tab, expression string) T {
 // until waits for an expression of the page to become true. Pages may be left meanwhile.
 func (p *tab) until(what, expression string) {
 	p.t.Helper()
-	err := eventually(patience, func() error {
-		ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
+	err := eventually(patience.Long, func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, patience.Long/10)
 		defer cancel()
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
 		if err != nil {
@@ -370,7 +368,7 @@ func (p *tab) signIn(link string) {
 // shot keeps a picture of the whole page in screenshots/.
 func (p *tab) shot(name string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, patience.Long)
 	defer cancel()
 	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err != nil {
@@ -409,7 +407,7 @@ func (p *tab) contrast(what string) {
 
 func (p *tab) axe(what, rules string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(p.ctx, patience.Long)
 	defer cancel()
 	run := `axe.run(document, {runOnly: ` + rules + `, resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](axe+";"+run, chromedp.EvalAwaitPromise))

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"headroom/internal/patience"
 )
 
 const adminToken = "headroom_E2EADMINTOKENE2EADMINTOKE"
@@ -114,7 +116,7 @@ func (s *server) api(t *testing.T, method, path string, in, out any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, s.base+"/api/v1"+path, bytes.NewReader(body))
 	if err != nil {

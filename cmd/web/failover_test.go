@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/patience"
 )
 
 // roundsVariable is how many disasters TestDisasters goes through.
@@ -71,7 +72,7 @@ func (w *world) rebuild() {
 // request asks the program, until it answers with something else than 503. A client waits a second for each answer.
 func (w *world) request(method, path, body, key string) (status int, text string) {
 	client := http.Client{Timeout: time.Second}
-	for giveUp := time.Now().Add(2 * patience); time.Now().Before(giveUp); time.Sleep(20 * time.Millisecond) {
+	for giveUp := time.Now().Add(2 * patience.Long); time.Now().Before(giveUp); time.Sleep(20 * time.Millisecond) {
 		request, err := http.NewRequestWithContext(w.t.Context(), method, w.server.Load().url+path, strings.NewReader(body))
 		if err != nil {
 			return 0, err.Error()

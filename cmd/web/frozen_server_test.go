@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db/pglocal"
+	"headroom/internal/patience"
 )
 
 const (
@@ -89,7 +90,7 @@ func (r *running) signal(sent syscall.Signal, state string) {
 // eventually asks again and again until it is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for giveUp := time.Now().Add(patience); !so(); {
+	for giveUp := time.Now().Add(patience.Long); !so(); {
 		if time.Now().After(giveUp) {
 			t.Fatalf("in vain: %s", what)
 		}

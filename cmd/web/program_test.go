@@ -16,13 +16,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"headroom/internal/db/pglocal"
+	"headroom/internal/patience"
 )
-
-// patience bounds what a test waits for.
-const patience = time.Minute
 
 // asProgram tells this test binary to be the program itself.
 const asProgram = "HEADROOM_TEST_AS_PROGRAM"
@@ -57,7 +54,7 @@ func program(t *testing.T, folder string, settings []string, args ...string) *ex
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Env = append([]string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),

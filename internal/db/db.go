@@ -227,14 +227,6 @@ func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 	return d.confirmAnswer(ctx, timeline, away(ctx, err))
 }
 
-// exec runs one statement that stores something, as transact does.
-func (d *DB) exec(ctx context.Context, statement string, args ...any) error {
-	return d.transact(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, statement, args...)
-		return err
-	})
-}
-
 // transactionKey finds the transaction that Once put in a context.
 type transactionKey struct{}
 

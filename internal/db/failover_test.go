@@ -13,6 +13,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -127,8 +128,8 @@ func (k *kept) shows(patience time.Duration) (found []string, refused []error) {
 // tellUntilAcknowledged repeats what got no answer, as scripts do.
 func (k *kept) tellUntilAcknowledged() {
 	k.t.Helper()
-	for giveUp := time.Now().Add(patience); ; {
-		err := k.tell(patience)
+	for giveUp := time.Now().Add(patience.Long); ; {
+		err := k.tell(patience.Long)
 		if acknowledges(err) {
 			return
 		}
@@ -142,7 +143,7 @@ func (k *kept) tellUntilAcknowledged() {
 func (k *kept) holdsOnce() {
 	k.t.Helper()
 	events, err := k.d.Studies.Events(k.t.Context(), k.id, 0, 0)
-	for giveUp := time.Now().Add(patience); errors.Is(err, study.ErrUnavailable) && time.Now().Before(giveUp); {
+	for giveUp := time.Now().Add(patience.Long); errors.Is(err, study.ErrUnavailable) && time.Now().Before(giveUp); {
 		events, err = k.d.Studies.Events(k.t.Context(), k.id, 0, 0)
 	}
 	if err != nil {
@@ -188,7 +189,7 @@ func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
 		t.Errorf("without a standby nobody can come in: %v", err)
 	}
 	patient, begin := make(chan error, 1), time.Now()
-	go func() { patient <- k.tell(patience) }()
+	go func() { patient <- k.tell(patience.Long) }()
 	for range 2 {
 		if err := other.tell(impatience); acknowledges(err) {
 			t.Errorf("without a standby the client is told %v", err)
@@ -225,8 +226,8 @@ func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 			k := keep(t, url)
 			pair.Standby.Kill()
 			said := make(chan error, 2)
-			go func() { said <- k.tell(patience) }()
-			go func() { said <- k.token(patience) }()
+			go func() { said <- k.tell(patience.Long) }()
+			go func() { said <- k.token(patience.Long) }()
 			pair.Primary.Await(`SELECT count(*) = 2 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 			end(pair)
 			for range 2 {
@@ -265,8 +266,8 @@ func TestFailover(t *testing.T) {
 			leave(pair.Primary)
 			pair.Standby.Promote()
 			begin := time.Now()
-			for err := k.tell(patience); !acknowledges(err); err = k.tell(patience) {
-				if took := time.Since(begin); !errors.Is(err, study.ErrUnavailable) || took > patience {
+			for err := k.tell(patience.Long); !acknowledges(err); err = k.tell(patience.Long) {
+				if took := time.Since(begin); !errors.Is(err, study.ErrUnavailable) || took > time.Minute {
 					t.Fatalf("after %v: %v", took, err)
 				}
 			}
@@ -311,7 +312,7 @@ func TestAnOwnerOfTheDatabaseSuffices(t *testing.T) {
 	if found, refused := k.shows(soon); len(found) != 4 || len(refused) > 0 {
 		t.Errorf("the result is shown by %q and refused with %v", found, refused)
 	}
-	if err := k.tell(patience); !acknowledges(err) {
+	if err := k.tell(patience.Long); !acknowledges(err) {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -73,7 +74,7 @@ func TestFrozenDatabaseKeepsNobodyWaiting(t *testing.T) {
 	}
 	cluster.Thaw(t)
 	for name, do := range things {
-		for giveUp := time.Now().Add(patience); ; {
+		for giveUp := time.Now().Add(patience.Long); ; {
 			err := do(t.Context())
 			if err == nil {
 				break

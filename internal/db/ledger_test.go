@@ -10,12 +10,10 @@ import (
 	"time"
 
 	"headroom/internal/db"
+	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
-
-// patience bounds what a test waits for something that happens elsewhere.
-const patience = 30 * time.Second
 
 // book makes events by hand, so that these tests do not lean on how package study makes them.
 type book struct {
@@ -82,7 +80,7 @@ func receive[T any](t *testing.T, channel <-chan T) T {
 	select {
 	case value := <-channel:
 		return value
-	case <-time.After(patience):
+	case <-time.After(patience.Long):
 		t.Fatal("nothing came")
 		panic("unreachable")
 	}

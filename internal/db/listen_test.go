@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
+	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -27,7 +28,7 @@ func until(t *testing.T, d *db.DB, what, query string) {
 	t.Helper()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); <-again.C {
+	for giveUp := time.Now().Add(patience.Long); time.Now().Before(giveUp); <-again.C {
 		var yes bool
 		if err := d.Pool().QueryRow(t.Context(), query).Scan(&yes); err != nil {
 			t.Error(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/db/dbtest"
+	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -474,7 +475,7 @@ func TestChoosingIsSerialAndBlocksNoWrites(t *testing.T) {
 		})
 	}
 	receive(t, entered)
-	write, cancel := context.WithTimeout(ctx, patience)
+	write, cancel := context.WithTimeout(ctx, patience.Long)
 	defer cancel()
 	if err := d.Studies.Write(write, "one", study.Command{}, known(before), func([]ledger.Event) (study.Append, error) { return l.noted(before, `{"name":"a"}`), nil }); err != nil {
 		t.Fatalf("a write waited for the choosers: %v", err)

@@ -195,12 +195,12 @@ func (c Chart) axes() (*plot.Plot, error) {
 	}
 	inside := func(y float64) float64 { return math.Max(low, math.Min(y, high)) }
 	if t := c.Threshold; t != nil {
-		if err := addShade(axes, *t, low, high); err != nil {
+		if err := c.addShade(axes, *t, low, high); err != nil {
 			return nil, err
 		}
 	}
 	for _, b := range c.Bands {
-		if err := addBand(axes, b, inside); err != nil {
+		if err := c.addBand(axes, b, inside); err != nil {
 			return nil, err
 		}
 	}
@@ -259,10 +259,20 @@ func (a Axis) mark(on *plot.Axis) {
 		on.Min, on.Max = -0.5, float64(len(a.Names))-0.5
 		var ticks plot.ConstantTicks
 		for i, name := range a.Names {
-			ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
+			ticks = append(ticks, plot.Tick{Value: float64(i), Label: shortened(name)})
 		}
 		on.Tick.Marker = ticks
 	}
+}
+
+// longestLabel is how many characters stand at a place of a chart or its axes; longer ones would take all room from what is drawn.
+const longestLabel = 30
+
+func shortened(name string) string {
+	if letters := []rune(name); len(letters) > longestLabel {
+		return string(letters[:longestLabel-1]) + "…"
+	}
+	return name
 }
 
 // extent is the range of everything drawn, with some room.
@@ -306,11 +316,22 @@ func pairs(x, y []float64, inside func(float64) float64) plotter.XYs {
 	return points
 }
 
-func addBand(axes *plot.Plot, b Band, inside func(float64) float64) error {
+// across keeps the corners of an area within the range of x: unlike lines and marks, areas are not cut at the edge, and what lies far beyond it is at
+// no place that can be written down.
+func (c Chart) across(corners plotter.XYs) plotter.XYs {
+	if c.X.Low < c.X.High {
+		for i := range corners {
+			corners[i].X = math.Max(c.X.Low, math.Min(corners[i].X, c.X.High))
+		}
+	}
+	return corners
+}
+
+func (c Chart) addBand(axes *plot.Plot, b Band, inside func(float64) float64) error {
 	edge := pairs(b.X, b.High, inside)
 	back := pairs(b.X, b.Low, inside)
 	slices.Reverse(back)
-	polygon, err := plotter.NewPolygon(append(edge, back...))
+	polygon, err := plotter.NewPolygon(c.across(append(edge, back...)))
 	if err != nil {
 		return err
 	}
@@ -350,7 +371,7 @@ func (t Threshold) steps() plotter.XYs {
 	return corners
 }
 
-func addShade(axes *plot.Plot, t Threshold, low, high float64) error {
+func (c Chart) addShade(axes *plot.Plot, t Threshold, low, high float64) error {
 	far := low
 	if t.Above {
 		far = high
@@ -360,7 +381,7 @@ func addShade(axes *plot.Plot, t Threshold, low, high float64) error {
 		corners[i].Y = math.Max(low, math.Min(corners[i].Y, high))
 	}
 	outline := append(corners, plotter.XY{X: corners[len(corners)-1].X, Y: far}, plotter.XY{X: corners[0].X, Y: far})
-	polygon, err := plotter.NewPolygon(outline)
+	polygon, err := plotter.NewPolygon(c.across(outline))
 	if err != nil {
 		return err
 	}
@@ -393,7 +414,7 @@ func addThreshold(axes *plot.Plot, t Threshold, inside func(float64) float64, lo
 
 // addWord writes a word at a place, so far above it.
 func addWord(axes *plot.Plot, x, y float64, word string, in color.Color, align text.XAlignment, above vg.Length) error {
-	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{word}})
+	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{shortened(word)}})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // A chart of everything there is draws each of it, is labelled, and stands alone as an element.
@@ -39,6 +41,37 @@ func TestChartDrawsEverything(t *testing.T) {
 			t.Errorf("%s changes nothing, or is broken", what)
 		}
 	}
+}
+
+// However large, small or near to each other numbers are, what is drawn of them lies on the paper.
+func TestChartOfExtremesIsDrawn(t *testing.T) {
+	t.Parallel()
+	extremes := []float64{0, 1, -1, 71.2, 5e-324, 1e-307, 3e-307, -2e-308, 1e-200, 1e-160, 1e30, 1e99, 1e100, -1e100, 1e9, 1e9 + 1e-6}
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.SampledFrom(extremes)
+		list := func(label string) []float64 { return rapid.SliceOfN(number, 3, 3).Draw(t, label) }
+		on := rapid.SampledFrom([][]float64{{1, 2, 3}, {-1e100, 0, 1e100}, {1e-307, 2e-307, 3e-307}, {1e-200, 1e-190, 1e90}, {1e-290, 2e-290, 3e-290}, {0, 1e-300, 1e-298}, {1e9, 1e9 + 1, 1e9 + 5}}).Draw(t, "x")
+		y := list("y")
+		c := Chart{X: Axis{Name: "x", Low: on[0], High: on[2], Log: on[0] > 0 && rapid.Bool().Draw(t, "log")}, Y: Axis{Name: "y"}}
+		c.Curves = []Curve{{X: on, Y: y}}
+		c.Bands = []Band{{on, list("low"), list("high")}}
+		c.Marks = []Marks{{"", Dot, on, list("marks")}}
+		if !c.X.Log {
+			c.Notes = []Note{{X: number.Draw(t, "note"), Text: "c"}}
+			c.Bands = append(c.Bands, Band{list("along"), list("from"), list("to")})
+			c.Marks = append(c.Marks, Marks{"", Star, list("places"), list("stars")})
+		}
+		c.Threshold = &Threshold{X: on, Y: list("limit"), Label: "limit"}
+		if rapid.Bool().Draw(t, "surface") {
+			c = Chart{X: c.X, Y: c.X, Surface: &Surface{X: on, Y: on, Value: [][]float64{y, y, list("value")}, Chance: [][]float64{{0, 0.2, 1}, {0.3, 0.5, 0.7}, {1, 1, 0}}}}
+		} else if rapid.Bool().Draw(t, "robust") {
+			c.Y.Low, c.Y.High, _ = Robust(y, list("must")...)
+		}
+		drawn, err := c.SVG("title")
+		if err != nil || strings.Contains(drawn, "NaN") || strings.Contains(drawn, "Inf") {
+			t.Fatalf("%v %s", err, drawn)
+		}
+	})
 }
 
 // Marks of a style are one path with a piece for each; what is drawn between them, or can be looked through, stays apart.
@@ -153,5 +186,23 @@ func TestChartOfNotesAlone(t *testing.T) {
 	chart := Chart{X: Axis{Name: "trial", Whole: true, Low: 0.5, High: 1.5}, Y: Axis{Name: "yield"}, Notes: []Note{{X: 1, Text: "excluded"}}, Height: 2}
 	if drawn, err := chart.SVG("title"); err != nil || !strings.Contains(drawn, "excluded") || strings.Contains(drawn, "NaN") {
 		t.Errorf("%v, %.200s", err, drawn)
+	}
+}
+
+// Names of any length leave room for what is drawn.
+func TestLongNamesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("W", 200)
+	names := []string{long, "B", "C"}
+	on, row := []float64{0, 1, 2}, []float64{1, 2, 3}
+	for _, c := range []Chart{
+		{X: Axis{Name: "x", Names: names}, Y: Axis{Name: "y", Names: []string{"A", "B", "C"}}, Surface: &Surface{X: on, Y: on, Value: [][]float64{row, row, row}, Cells: [][]string{names, names, names}}},
+		{X: Axis{Name: long, Names: names}, Y: Axis{Name: long, Names: names}, Surface: &Surface{X: on, Y: on, Value: [][]float64{row, row, row}, Cells: [][]string{names, names, names}, Low: long, High: long}},
+		{X: Axis{Name: long, Names: names}, Y: Axis{Name: long}, Curves: []Curve{{X: on, Y: row}}, Notes: []Note{{X: 1, Text: long}}},
+	} {
+		drawn, err := c.SVG("title")
+		if err != nil || strings.Contains(drawn, "NaN") || strings.Contains(drawn, "Inf") {
+			t.Errorf("%v %s", err, drawn)
+		}
 	}
 }

@@ -84,7 +84,7 @@ func edges(middles []float64, low, high float64, scale plot.Normalizer) []float6
 	for i := 1; i < len(middles); i++ {
 		between := (middles[i-1] + middles[i]) / 2
 		if _, log := scale.(plot.LogScale); log {
-			between = math.Sqrt(middles[i-1] * middles[i])
+			between = math.Sqrt(middles[i-1]) * math.Sqrt(middles[i]) // their product may be no float64
 		}
 		list = append(list, between)
 	}
@@ -123,7 +123,7 @@ func addSurface(axes *plot.Plot, s Surface) error {
 			if step(s.Value[i][j], low, high) >= len(cividis)/2 {
 				in = ink
 			}
-			if err := addCell(axes, s.X[j], s.Y[i], words, in); err != nil {
+			if err := addCell(axes, s.X[j], s.Y[i], shortened(words), in); err != nil {
 				return err
 			}
 		}

@@ -16,9 +16,9 @@ type numbers struct{}
 
 // Ticks implements plot.Ticker.
 func (numbers) Ticks(low, high float64) []plot.Tick {
-	step := tidyStep((high - low) / mostTicks)
+	times, finest := tidyStep((high - low) / mostTicks)
+	step := tenTo(times, finest)
 	power := sharedPower(math.Max(math.Abs(low), math.Abs(high)), step)
-	decimals := max(0, power-int(math.Floor(math.Log10(step)+1e-9)))
 	first := math.Ceil(low/step - 1e-9)
 	var ticks []plot.Tick
 	for i := range 2 * mostTicks {
@@ -26,7 +26,7 @@ func (numbers) Ticks(low, high float64) []plot.Tick {
 		if k*step > high+step*1e-9 {
 			break
 		}
-		label := signed(strconv.FormatFloat(k*step/math.Pow(10, float64(power))+0, 'f', decimals, 64))
+		label := signed(strconv.FormatFloat(k*tenTo(times, finest-power)+0, 'f', max(0, power-finest), 64))
 		if power != 0 && k != 0 {
 			label += "×10" + Raised(power)
 		}
@@ -35,15 +35,28 @@ func (numbers) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
+// finestStep is the least step between ticks: the smallest numbers there are have no digits for finer ones.
+const finestStep = 1e-321
+
 // tidyStep is the smallest of 1, 2 and 5 times a power of ten that is no less than the step given.
-func tidyStep(least float64) float64 {
-	unit := math.Pow(10, math.Floor(math.Log10(least)))
-	for _, times := range []float64{1, 2, 5} {
-		if times*unit >= least*(1-1e-9) {
-			return times * unit
+func tidyStep(least float64) (times, power int) {
+	least = math.Max(least, finestStep)
+	power = int(math.Floor(math.Log10(least)))
+	for _, times := range []int{1, 2, 5} {
+		if tenTo(times, power) >= least*(1-1e-9) {
+			return times, power
 		}
 	}
-	return 10 * unit
+	return 1, power + 1
+}
+
+// tenTo is some times a power of ten, also where that power itself is too small a number.
+func tenTo(times, power int) float64 {
+	x, err := strconv.ParseFloat(strconv.Itoa(times)+"e"+strconv.Itoa(power), 64)
+	if err != nil {
+		return math.MaxFloat64
+	}
+	return x
 }
 
 // sharedPower is the power of ten that numbers up to a size, in steps, are written with; 0 where they are written out.
@@ -59,16 +72,17 @@ type powers struct{}
 
 // Ticks implements plot.Ticker.
 func (powers) Ticks(low, high float64) []plot.Tick {
-	decades := math.Log10(high / low)
+	decades := math.Log10(high) - math.Log10(low)
 	if decades < 0.5 {
 		return numbers{}.Ticks(low, high)
 	}
+	every := 1 + int(decades)/(2*mostTicks)
 	var ticks []plot.Tick
-	for power := math.Floor(math.Log10(low)); power <= math.Log10(high); power++ {
-		for times := 1; times < 10; times++ {
-			tick := plot.Tick{Value: float64(times) * math.Pow(10, power)}
+	for power := every * int(math.Floor(math.Log10(low)/float64(every))); float64(power) <= math.Log10(high); power += every {
+		for times := 1; times < 10 && (times == 1 || every == 1); times++ {
+			tick := plot.Tick{Value: tenTo(times, power)}
 			if times == 1 || decades < 2 && (times == 2 || times == 5) {
-				tick.Label = inDigits(times, int(power))
+				tick.Label = inDigits(times, power)
 			}
 			if tick.Value >= low*(1-1e-9) && tick.Value <= high*(1+1e-9) {
 				ticks = append(ticks, tick)
@@ -83,7 +97,7 @@ func inDigits(times, power int) string {
 	if power < -4 || power > 6 {
 		return strconv.Itoa(times) + "×10" + Raised(power)
 	}
-	return strconv.FormatFloat(float64(times)*math.Pow(10, float64(power)), 'f', max(0, -power), 64)
+	return strconv.FormatFloat(tenTo(times, power), 'f', max(0, -power), 64)
 }
 
 // signed is a number with a sign as long as a plus.

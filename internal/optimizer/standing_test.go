@@ -69,6 +69,9 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 					settings = map[string]any{}
 				}
 				settings["pending"] = pending
+				if algorithm == "log-cei" {
+					settings["caution"] = 0.5 // among candidates it weighs as much as 1 elsewhere
+				}
 				cfg.Settings = resolved(t, cfg, settings)
 				h := throng(cfg, 540, random)
 				h.Fits = []Fit{{From: 300, Metrics: make([]FittedMetric, len(cfg.Metrics))}}
@@ -81,6 +84,10 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 					t.Fatal("540 readings of 7 candidates are regressed by rows, or 300 are not")
 				}
 				plain, rows := uncrowded(cfg, h)
+				if algorithm == "log-cei" {
+					settings["caution"] = 1
+					plain.Settings = resolved(t, plain, settings)
+				}
 				want := mustReplay(t, plain, rows)
 				check := func(what string, got, want any) {
 					t.Helper()

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	"headroom/internal/study/design"
@@ -190,7 +191,7 @@ func exactly(x float64) string { return design.NumberValue(x).String() }
 func describe(d design.Definition, settings design.Settings) string {
 	var values []string
 	for _, p := range d.Parameters {
-		values = append(values, settings[p.Name].String())
+		values = append(values, fmt.Sprintf("%s=%s", p.Name, strconv.Quote(settings[p.Name].String())))
 	}
-	return strings.Join(values, "\x01")
+	return strings.Join(values, ", ")
 }

@@ -9,19 +9,16 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"headroom/internal/db"
 	"headroom/internal/db/pglocal"
+	"headroom/internal/patience"
 )
 
 // template is the migrated database that tests get copies of.
 const template = "headroom_template"
-
-// patience bounds what a test waits for its database.
-const patience = time.Minute
 
 // Cluster is a PostgreSQL server with a migrated template database.
 type Cluster struct {
@@ -139,7 +136,7 @@ func (c *Cluster) URL(t testing.TB) string {
 func (c *Cluster) create(t testing.TB, how string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", c.count.Add(1))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	defer cancel()
 	if _, err := c.admin.Exec(ctx, "CREATE DATABASE "+name+how); err != nil {
 		t.Fatal(err)

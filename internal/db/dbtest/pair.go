@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db/pglocal"
+	"headroom/internal/patience"
 )
 
 // Pair is two PostgreSQL servers, a primary and a standby that follows it, for a test alone, which may kill, freeze and promote them. Both
@@ -165,7 +166,7 @@ func (r *Replica) Execute(sql string, args ...any) {
 // Await asks until the answer is true.
 func (r *Replica) Await(sql string, args ...any) {
 	r.t.Helper()
-	for giveUp := time.Now().Add(patience); ; {
+	for giveUp := time.Now().Add(patience.Long); ; {
 		var so bool
 		err := r.ask(func(ctx context.Context, conn *pgx.Conn) error { return conn.QueryRow(ctx, sql, args...).Scan(&so) })
 		if so {
@@ -180,7 +181,7 @@ func (r *Replica) Await(sql string, args ...any) {
 }
 
 func (r *Replica) ask(do func(ctx context.Context, conn *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Long)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, URLOf(r))
 	if err != nil {

@@ -16,10 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db/pglocal"
+	"headroom/internal/patience"
 )
-
-// patience bounds what a test waits for.
-const patience = time.Minute
 
 // childFolder tells this test binary to be a program that runs a private server and is then killed.
 const childFolder = "PGLOCAL_TEST_CHILD_FOLDER"
@@ -84,7 +82,7 @@ func eventually(t *testing.T, url, statement string) string {
 	var err error
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); <-again.C {
+	for giveUp := time.Now().Add(patience.Long); time.Now().Before(giveUp); <-again.C {
 		var text string
 		if text, err = query(t.Context(), url, statement); err == nil {
 			return text

@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/sitetest"
+	"headroom/internal/patience"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 )
@@ -474,7 +475,7 @@ func TestWaitingForATrial(t *testing.T) {
 		if got := a.Want(200).JSON()["status"]; got != "completed" {
 			t.Errorf("answered %v", got)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience.Long):
 		t.Error("no answer although the trial is complete")
 	}
 	if faults := s.API("GET", path+"?wait=61", nil).Faults(422); faults["query.wait"] == "" {

@@ -3,7 +3,6 @@ package pages
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -224,9 +223,9 @@ func settingColumn(p design.Parameter, values []design.Value) func(design.Value)
 		case value.IsText || powerOf(value.Number) != 0:
 			return settingText(p, value)
 		case p.Scale == "log" && p.Type == design.Real && p.Step == nil && value.Number > 0:
-			return design.Typeset(strconv.FormatFloat(value.Number, 'f', max(0, logDigits-1-int(math.Floor(math.Log10(value.Number)))), 64))
+			return design.Typeset(design.FormatFixed(value.Number, max(0, logDigits-1-design.ExponentOf(value.Number))))
 		}
-		return design.Typeset(strconv.FormatFloat(value.Number+0, 'f', decimals, 64))
+		return design.Typeset(design.FormatFixed(value.Number, decimals))
 	}
 }
 

@@ -213,7 +213,7 @@ func (v visit) driftChart(list []drifting) templates.Chart {
 }
 
 func fixedDecimals(x float64, decimals int) string {
-	return design.Typeset(strconv.FormatFloat(x+0, 'f', decimals, 64))
+	return design.Typeset(design.FormatFixed(x, decimals))
 }
 
 // otherAlgorithms are asked what they would do next.

@@ -378,8 +378,7 @@ func rounded(difference, of float64) float64 {
 	if difference == 0 || of == 0 {
 		return difference
 	}
-	unit := math.Pow(10, math.Floor(math.Log10(math.Max(math.Abs(of), math.Abs(difference))))-9)
-	return math.Round(difference/unit) * unit
+	return design.Rounded(difference, 9-design.ExponentOf(math.Max(math.Abs(of), math.Abs(difference))))
 }
 
 // toDo says what to do next.

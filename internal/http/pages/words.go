@@ -21,7 +21,7 @@ const thin = "\u202f"
 // number is a value as pages show it.
 func number(x float64) string {
 	if power := powerOf(x); power != 0 {
-		return powered(design.FormatNumber(x/math.Pow(10, float64(power))), power)
+		return powered(design.FormatNumber(design.Scaled(x, -power)), power)
 	}
 	return design.Typeset(design.FormatNumber(x))
 }
@@ -34,7 +34,7 @@ func powerOf(x float64) int {
 	if size := math.Abs(x); x == 0 || !design.Finite(x) || size >= smallNumber && size < largeNumber {
 		return 0
 	}
-	return int(math.Floor(math.Log10(math.Abs(x))))
+	return design.ExponentOf(x)
 }
 
 // powered is digits times a power of ten.
@@ -49,11 +49,7 @@ func rough(x float64) string { return toDigits(x, 3) }
 func brief(x float64) string { return toDigits(x, 2) }
 
 func toDigits(x float64, digits int) string {
-	if x == 0 {
-		return "0"
-	}
-	size := math.Pow(10, float64(digits)-math.Ceil(math.Log10(math.Abs(x))))
-	return number(math.Round(x*size) / size)
+	return number(design.Rounded(x, digits-1-design.ExponentOf(x)))
 }
 
 // alike writes numbers with the decimals that a standard deviation of sd leaves meaning in.
@@ -80,7 +76,7 @@ func column(values []float64) func(float64) string {
 		if powerOf(x) != 0 {
 			return number(x)
 		}
-		return design.Typeset(strconv.FormatFloat(x+0, 'f', decimals, 64))
+		return design.Typeset(design.FormatFixed(x, decimals))
 	}
 }
 
@@ -89,16 +85,12 @@ func quantity(x float64, unit string) string { return design.WithUnit(number(x),
 
 // uncertain is a value with its standard deviation and unit.
 func uncertain(mean, sd float64, unit string) string {
-	power := powerOf(mean)
+	power := powerOf(max(math.Abs(mean), sd))
 	if power == 0 {
-		power = powerOf(sd)
-	}
-	if power == 0 || mean != 0 && powerOf(mean) == 0 {
 		value, deviation := design.FormatValue(mean, sd)
 		return design.WithUnit(design.Typeset(value)+" ± "+design.Typeset(deviation), unit, thin)
 	}
-	size := math.Pow(10, float64(power))
-	value, deviation := design.FormatValue(mean/size, sd/size)
+	value, deviation := design.FormatValue(design.Scaled(mean, -power), design.Scaled(sd, -power))
 	return design.WithUnit("("+design.Typeset(value)+" ± "+powered(deviation+")", power), unit, thin)
 }
 
@@ -278,9 +270,15 @@ func settingsOf(d design.Definition, values design.Settings) []templates.Setting
 	return settings
 }
 
+// mostZeros is beyond what power of ten settings are written with it: there would be more zeros than a float64 has digits.
+const mostZeros = 15
+
 func settingText(p design.Parameter, v design.Value) string {
 	if v.IsText {
 		return v.Text
+	}
+	if size := design.ExponentOf(v.Number); size > mostZeros || size < -mostZeros {
+		return number(v.Number)
 	}
 	return design.Typeset(design.FormatSetting(p, v))
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -10,7 +11,8 @@ import (
 func TestNumbersAsPagesShowThem(t *testing.T) {
 	t.Parallel()
 	for x, want := range map[float64]string{
-		0: "0", 71.25: "71.25", -3: "−3", 12345.6: "12\u202f345.6", 1.5e-7: "1.5\u202f×\u202f10⁻⁷", -2e12: "−2\u202f×\u202f10¹²", 0.0004: "0.0004", 999999: "999\u202f999",
+		0: "0", 71.25: "71.25", -3: "−3", 12345.6: "12\u202f345.6", 1.5e-7: "1.5\u202f×\u202f10⁻⁷", -2e12: "−2\u202f×\u202f10¹²", 5e-324: "5\u202f×\u202f10⁻³²⁴", 1e100: "1\u202f×\u202f10¹⁰⁰",
+		0.0004: "0.0004", math.NaN(): "–", math.Inf(1): "–", 999999: "999\u202f999",
 	} {
 		if got := number(x); got != want {
 			t.Errorf("%v is written %q, want %q", x, got, want)
@@ -18,6 +20,22 @@ func TestNumbersAsPagesShowThem(t *testing.T) {
 	}
 	if got, want := uncertain(3.14e-9, 2.6e-10, "m"), "(3.14 ± 0.26)\u202f×\u202f10⁻⁹\u202fm"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := uncertain(1e-300, 2e10, "m"), "(0.0 ± 2.0)\u202f×\u202f10¹⁰\u202fm"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := rough(1.2345e-307), "1.23\u202f×\u202f10⁻³⁰⁷"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	p := design.Parameter{Name: "x", Type: design.Real, Low: new(1e-200), High: new(3e-200)}
+	if got, want := settingText(p, design.NumberValue(1.5e-200)), "1.5\u202f×\u202f10⁻²⁰⁰"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := alike(1e-300)(0.5), "0.5000000000000000"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := rounded(3e-324, 5e-324); got != 5e-324 {
+		t.Errorf("the smallest difference became %v", got)
 	}
 	if got, want := uncertain(71.23, 1.9, "%"), "71.2 ± 1.9\u202f%"; got != want {
 		t.Errorf("%q, want %q", got, want)

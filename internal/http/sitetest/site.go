@@ -23,6 +23,7 @@ import (
 	"headroom/internal/db/dbtest"
 	server "headroom/internal/http"
 	"headroom/internal/http/problem"
+	"headroom/internal/patience"
 	"headroom/internal/study"
 )
 
@@ -130,7 +131,7 @@ type Answer struct {
 // Call makes a request as token (none when empty). body is text, or a value to send as JSON, or nil. headers come in pairs.
 func (s *Site) Call(method, path, token string, body any, headers ...string) Answer {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience.Long)
 	defer cancel()
 	response, err := NoRedirects.Do(s.Request(ctx, method, path, token, body, headers...))
 	if err != nil {
@@ -246,7 +247,7 @@ func (s *Site) NewStudy(definition string) string {
 // Eventually polls until true, for what other goroutines do.
 func Eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	deadline, tick := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
+	deadline, tick := time.After(patience.Long), time.NewTicker(10*time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
@@ -271,7 +272,7 @@ func (s *Site) Share(id string) string {
 // Knock makes a request and returns the status without reading the body, which may be a stream.
 func (s *Site) Knock(method, path, secret string) int {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience.Long)
 	defer cancel()
 	response, err := NoRedirects.Do(s.Request(ctx, method, path, secret, nil))
 	if err != nil {

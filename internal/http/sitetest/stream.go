@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"headroom/internal/patience"
 )
 
 // Stream reads an event stream line by line.
@@ -41,7 +43,7 @@ func (s *Site) Listen(path, secret string, headers ...string) *Stream {
 // Next returns the next line that says something.
 func (l *Stream) Next() string {
 	l.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(patience.Long)
 	for {
 		select {
 		case line, open := <-l.lines:
@@ -80,7 +82,7 @@ func says(line string) bool { return !slices.Contains([]string{"", ":", "retry: 
 // UntilEnd waits until the server ends the stream, and returns what it still said.
 func (l *Stream) UntilEnd() (said []string) {
 	l.t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(patience.Long)
 	for {
 		select {
 		case line, open := <-l.lines:

@@ -11,6 +11,8 @@ const (
 	maxWholeNumber = 1 << 53 // every whole number up to it is a float64
 	// leastRange is how far apart bounds must be, relative to their size, for floating point to tell settings apart.
 	leastRange = 1e-9
+	// leastNumber is the smallest that floating point holds to all its digits.
+	leastNumber = 0x1p-1022
 	// maxSteps keeps steps apart in unit coordinates.
 	maxSteps = 1e9
 )
@@ -86,8 +88,12 @@ func (c *checker) bounds(p *Parameter, at string) {
 		c.faults.Add(at+".low", *p.Low, "low %s must be below high %s", formatNumber(*p.Low), formatNumber(*p.High))
 	case *p.High-*p.Low < leastRange*size:
 		c.faults.Add(at+".high", *p.High, "low and high are too close together to be told apart; write the parameter as the difference from %s", formatNumber(*p.Low))
+	case *p.High-*p.Low < leastNumber/leastRange:
+		c.faults.Add(at+".high", *p.High, "low and high are too close to 0 to be told apart; choose a smaller unit")
 	case p.Scale == "log" && *p.Low <= 0:
 		c.faults.Add(at+".low", *p.Low, "low %s must be above 0 for a log scale", formatNumber(*p.Low))
+	case p.Scale == "log" && *p.Low < leastNumber:
+		c.faults.Add(at+".low", *p.Low, "low is too close to 0 for a log scale; choose a smaller unit")
 	case p.Scale == "log" && !Finite(*p.High / *p.Low):
 		c.faults.Add(at+".low", *p.Low, "high may be at most 1e300 times low on a log scale; raise low, or make the parameter its own logarithm")
 	}
@@ -128,7 +134,7 @@ func (c *checker) step(p *Parameter, at string) {
 	case p.Low == nil || p.High == nil:
 	case step > (*p.High-*p.Low)*(1+1e-9):
 		c.faults.Add(at+".step", step, "step %s is wider than the range from %s to %s", formatNumber(step), formatNumber(*p.Low), formatNumber(*p.High))
-	case step*maxSteps < *p.High-*p.Low:
+	case step*maxSteps < (*p.High-*p.Low)*(1-1e-9):
 		c.faults.Add(at+".step", step, "step %s is too fine for the range; leave it out for a continuous parameter", formatNumber(step))
 	}
 }

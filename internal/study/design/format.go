@@ -13,17 +13,16 @@ import (
 // significantDigits is what a number without a known precision is written with.
 const significantDigits = 6
 
+// digitsHeld is how many digits a float64 holds, to which alone it can be written.
+const digitsHeld = 16
+
 // FormatNumber writes x, with at most six significant digits after rounding, without trailing zeros.
 func FormatNumber(x float64) string {
-	if x == 0 || !Finite(x) {
-		return strconv.FormatFloat(x+0, 'f', -1, 64)
-	}
-	decimals := significantDigits - 1 - exponentOf(x)
-	return trimZeros(fixed(x, decimals))
+	return trimZeros(FormatFixed(x, significantDigits-1-ExponentOf(x)))
 }
 
 // FormatBrief writes x with two significant digits, larger numbers to the unit, without trailing zeros.
-func FormatBrief(x float64) string { return trimZeros(fixed(x, max(0, 1-exponentOf(x)))) }
+func FormatBrief(x float64) string { return trimZeros(FormatFixed(x, max(0, 1-ExponentOf(x)))) }
 
 // FormatValue writes value and sd rounded to the digits of sd that mean something, one or two.
 // An sd that is 0 or unknown leaves FormatNumber(value) and "0".
@@ -31,8 +30,8 @@ func FormatValue(value, sd float64) (number, deviation string) {
 	if !(sd > 0) || !Finite(sd) || !Finite(value) {
 		return FormatNumber(value), "0"
 	}
-	decimals := decimalsFor(sd)
-	return fixed(value, decimals), fixed(sd, decimals)
+	decimals := min(decimalsFor(sd), digitsHeld-1-ExponentOf(value))
+	return FormatFixed(value, decimals), FormatFixed(sd, decimals)
 }
 
 // decimalsFor is the number of decimals to which a number with standard deviation sd means something; negative ones are
@@ -41,8 +40,8 @@ func decimalsFor(sd float64) int {
 	if !(sd > 0) || !Finite(sd) {
 		return significantDigits
 	}
-	m := exponentOf(sd)
-	if sd/math.Pow(10, float64(m)) < 3.55 {
+	m := ExponentOf(sd)
+	if Scaled(sd, -m) < 3.55 {
 		return 1 - m
 	}
 	return -m
@@ -53,7 +52,7 @@ func formatLike(x, sd float64) string {
 	if !(sd > 0) || !Finite(sd) || !Finite(x) {
 		return FormatNumber(x)
 	}
-	return fixed(x, decimalsFor(sd))
+	return FormatFixed(x, min(decimalsFor(sd), digitsHeld-1-ExponentOf(x)))
 }
 
 // FormatSetting writes a parameter's value: to the decimals of its step, or to a thousandth of its range.
@@ -71,7 +70,7 @@ func FormatSetting(p Parameter, v Value) string {
 	if !(resolution > 0) || !Finite(resolution) {
 		return FormatNumber(v.Number)
 	}
-	return trimZeros(fixed(v.Number, max(0, -exponentOf(resolution))))
+	return trimZeros(FormatFixed(v.Number, max(0, -ExponentOf(resolution))))
 }
 
 // FormatPercent writes a probability in percent, without claiming certainty.
@@ -82,7 +81,7 @@ func FormatPercent(probability float64) string {
 	case percent < 1:
 		return "under 1 %"
 	default:
-		return fixed(percent, 0) + " %"
+		return FormatFixed(percent, 0) + " %"
 	}
 }
 
@@ -124,21 +123,47 @@ func WithUnit(number, unit, space string) string {
 	return number + space + unit
 }
 
-// exponentOf is ⌊log₁₀|x|⌋, exact at powers of ten.
-func exponentOf(x float64) int {
-	text := strconv.FormatFloat(math.Abs(x), 'e', -1, 64)
-	exponent, err := strconv.Atoi(text[strings.IndexByte(text, 'e')+1:])
-	if err != nil {
-		return 0
-	}
+// ExponentOf is ⌊log₁₀|x|⌋, exact at powers of ten, down to the smallest numbers; 0 of 0 and of what is not finite.
+func ExponentOf(x float64) int {
+	_, exponent := decimal(x)
 	return exponent
 }
 
-// fixed rounds x to decimals (negative: to tens, hundreds…) and writes it without an exponent; never "-0".
-func fixed(x float64, decimals int) string {
+// decimal is x as it is written with an exponent; what is not finite has none.
+func decimal(x float64) (digits string, exponent int) {
+	digits, power, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
+	if exponent, err := strconv.Atoi(power); err == nil {
+		return digits, exponent
+	}
+	return digits, 0
+}
+
+// Scaled is x·10^power, rounded once. Unlike a product with math.Pow it is right where 10^power is no float64, as near 1e-310 or 1e308.
+func Scaled(x float64, power int) float64 {
+	digits, exponent := decimal(x)
+	scaled, err := strconv.ParseFloat(digits+"e"+strconv.Itoa(exponent+power), 64)
+	if err != nil {
+		return x // not finite, or too large to be so
+	}
+	return scaled
+}
+
+// Rounded is x rounded to decimals; negative ones are zeros before the point.
+func Rounded(x float64, decimals int) float64 {
+	return Scaled(math.Round(Scaled(x, decimals)), -decimals)
+}
+
+// unknownNumber is written for what is no number.
+const unknownNumber = "–"
+
+// FormatFixed rounds x to decimals (negative: to tens, hundreds…) and writes it without an exponent; never "-0", and never what is no number. All
+// that people read is written through it.
+func FormatFixed(x float64, decimals int) string {
+	if !Finite(x) {
+		return unknownNumber
+	}
 	if decimals < 0 {
-		unit := math.Pow(10, float64(-decimals))
-		x, decimals = math.Round(x/unit)*unit, 0
+		x, decimals = Rounded(x, decimals), 0
 	}
 	text := strconv.FormatFloat(x, 'f', decimals, 64)
 	if strings.Trim(text, "-0.") == "" {

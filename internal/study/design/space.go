@@ -303,7 +303,7 @@ func (s *space) physicals(u []float64) []float64 {
 		if a := &s.axes[i]; a.Type == Categorical {
 			x[i] = a.physical(u[i])
 		} else {
-			x[i] = a.value(a.physical(u[i])).Number
+			x[i] = a.tidy(a.snap(a.physical(u[i]))) // where no decimals keep a step, as of 1e90, snapping does
 		}
 	}
 	s.remainders(x)

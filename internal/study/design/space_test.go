@@ -22,7 +22,16 @@ func drawDefinition(t *rapid.T) Definition {
 		p.Type = rapid.SampledFrom([]ParameterType{Real, Integer, Categorical}).Draw(t, "type")
 		switch p.Type {
 		case Real:
-			switch rapid.IntRange(0, 2).Draw(t, "kind") {
+			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			case 3: // as large, as small, as close together and in as fine steps as may be
+				size := rapid.SampledFrom([]float64{1e98, 1e9, 1, 1e-9, 1e-150, 1e-280}).Draw(t, "size")
+				low, width = low*size/100, width*size/rapid.SampledFrom([]float64{500, 1e4}).Draw(t, "closeness")
+				if low > 0 && rapid.Bool().Draw(t, "log") {
+					p.Scale = "log"
+				}
+				if rapid.Bool().Draw(t, "stepped") {
+					p.Step = pointer(width / rapid.SampledFrom([]float64{7, 1e5, 999_999_937, 1e9}).Draw(t, "steps"))
+				}
 			case 1:
 				p.Step = pointer(float64(rapid.IntRange(1, int(width*10)).Draw(t, "step")) / 10)
 			case 2:

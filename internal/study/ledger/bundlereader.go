@@ -167,13 +167,17 @@ func (r *BundleReader) member(name string) error {
 // events reads some events.
 func (r *BundleReader) events() ([]Event, error) {
 	var events []Event
-	for from := r.decoder.InputOffset(); r.decoder.More() && len(events) < eventsAtOnce && r.decoder.InputOffset()-from < bytesAtOnce; {
+	from := r.decoder.InputOffset()
+	for r.decoder.More() {
 		r.in.ration = largestMember
 		var event Event
 		if err := r.value(&event); err != nil {
 			return nil, err
 		}
 		events = append(events, event)
+		if len(events) == eventsAtOnce || r.decoder.InputOffset()-from >= bytesAtOnce {
+			break
+		}
 	}
 	return events, nil
 }

@@ -353,7 +353,7 @@ func TestSignInEnds(t *testing.T) {
 	p.signOutUnnoticed()
 	p.press("Save result")
 	p.until("the entry kept to be sent", `unsent.size === 1`) // the stream may say that the sign-in has ended before the answer does
-	ask[int](p, `unsent.clear(), 0`) // what beforeunload asks a person, nobody answers here
+	ask[int](p, `unsent.clear(), 0`)                          // what beforeunload asks a person, nobody answers here
 	p.signIn(site.link(t))
 	p.open("/studies/" + id)
 	p.sees("Saved · trial 4: yield 62.5 %, impurity 0.32 %")

@@ -236,6 +236,8 @@ func (p *tab) press(text string) {
 // fill types a text into a field, in place of what it holds.
 func (p *tab) fill(selector, text string) {
 	p.t.Helper()
+	// The page has come to rest: chromedp reads a field's attributes while a page that is being swapped changes them.
+	p.until("the page at rest", `!document.querySelector(".htmx-swapping, .htmx-settling")`)
 	p.ready()
 	field := chromedp.CSS(selector)
 	p.do("finding "+selector, chromedp.ScrollIntoView(field), chromedp.WaitVisible(field))

@@ -196,11 +196,9 @@ const drafts = {
 // A tab knows its name again after a reload. While it is in use no other can copy it: browsers that duplicate a tab duplicate what it stores.
 function nameTab() {
   try {
+    drafts.tab ||= sessionStorage.getItem("headroom tab") || Math.random().toString(36).slice(2);
     if (document.visibilityState === "hidden") sessionStorage.setItem("headroom tab", drafts.tab);
-    else {
-      drafts.tab ||= sessionStorage.getItem("headroom tab") || Math.random().toString(36).slice(2);
-      sessionStorage.removeItem("headroom tab");
-    }
+    else sessionStorage.removeItem("headroom tab");
   } catch { /* then nothing is kept either */ }
 }
 nameTab();

@@ -168,7 +168,7 @@ func refused(response *http.Response) error {
 	}
 	var faults []string
 	for _, fault := range said.Errors {
-		faults = append(faults, fault.Location+": "+fault.Message)
+		faults = append(faults, fault.String())
 	}
 	return errors.New(cmp.Or(strings.Join(faults, "; "), said.Detail))
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/rehearsal"
+	"headroom/internal/lab"
 )
 
 const judgeHelp = `The set: the demo as a newcomer makes it, the three simulated labs, a region that crashes, and
@@ -68,10 +68,10 @@ func readJudge(set *flag.FlagSet) func(context.Context) (rehearsing, error) {
 		if r.seeds < 1 || r.workers < 1 {
 			return r, errors.New("judge: -seeds and -workers must be at least 1")
 		}
-		if r.cases, err = rehearsal.Standard(*asks); err != nil {
+		if r.cases, err = lab.Standard(*asks); err != nil {
 			return r, err
 		}
-		r.cases = slices.DeleteFunc(r.cases, func(c rehearsal.Case) bool {
+		r.cases = slices.DeleteFunc(r.cases, func(c lab.Case) bool {
 			return !strings.Contains(c.Name, *only) || len(outside) > 0 && c.Problem.Study.SimulatedLab != ""
 		})
 		if len(r.cases) == 0 {
@@ -170,11 +170,11 @@ func (r rehearsing) standardLine(out *bytes.Buffer, width int, name, label strin
 	fmt.Fprintf(&line, "%-*s", width, name)
 	for _, column := range standardColumns {
 		for _, figure := range column.figures {
-			var each []rehearsal.Estimate
+			var each []lab.Estimate
 			for _, c := range cases {
-				each = append(each, rehearsal.EstimateOf(figureNamed(figure).Values(c.Problem, c.records[label])))
+				each = append(each, lab.EstimateOf(figureNamed(figure).Values(c.Problem, c.records[label])))
 			}
-			value := rehearsal.Over(each).Mean
+			value := lab.Over(each).Mean
 			text := fmt.Sprintf(column.format, value)
 			switch {
 			case math.IsNaN(value):
@@ -185,14 +185,14 @@ func (r rehearsing) standardLine(out *bytes.Buffer, width int, name, label strin
 			line.WriteString(text)
 		}
 	}
-	var gains []rehearsal.Estimate
+	var gains []lab.Estimate
 	for _, c := range cases {
 		if untold := untoldOf(c, all); untold != nil {
 			share := figureNamed("share")
-			gains = append(gains, rehearsal.Paired(share.Values(c.Problem, c.records[label]), share.Values(c.Problem, untold.records[label])))
+			gains = append(gains, lab.Paired(share.Values(c.Problem, c.records[label]), share.Values(c.Problem, untold.records[label])))
 		}
 	}
-	if gain := rehearsal.Over(gains); gain.N > 0 {
+	if gain := lab.Over(gains); gain.N > 0 {
 		fmt.Fprintf(&line, " %+.3f", gain.Mean)
 		if !math.IsNaN(gain.Error) {
 			fmt.Fprintf(&line, " ± %.3f", gain.Error)
@@ -209,6 +209,6 @@ func untoldOf(c contest, all []contest) *contest {
 	return nil
 }
 
-func figureNamed(name string) rehearsal.Figure {
-	return rehearsal.Figures[slices.IndexFunc(rehearsal.Figures, func(f rehearsal.Figure) bool { return f.Name == name })]
+func figureNamed(name string) lab.Figure {
+	return lab.Figures[slices.IndexFunc(lab.Figures, func(f lab.Figure) bool { return f.Name == name })]
 }

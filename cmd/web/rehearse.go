@@ -16,8 +16,8 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lab"
 	"headroom/internal/optimizer"
-	"headroom/internal/rehearsal"
 	"headroom/internal/study/design"
 )
 
@@ -34,9 +34,9 @@ const defaultAlgorithm = "default"
 
 // rehearsing is what the command line asks for.
 type rehearsing struct {
-	cases      []rehearsal.Case
+	cases      []lab.Case
 	algorithms []rehearsed
-	base       rehearsal.Game
+	base       lab.Game
 	seeds      int
 	first      uint64
 	against    string
@@ -50,7 +50,7 @@ type rehearsed struct {
 	label     string
 	algorithm design.Algorithm
 	model     design.Model
-	outside   *rehearsal.Outside // plays instead, where there is one
+	outside   *lab.Outside // plays instead, where there is one
 }
 
 func rehearse(set *flag.FlagSet) action {
@@ -116,9 +116,9 @@ func readRehearsal(set *flag.FlagSet) func(context.Context) (_ rehearsing, done 
 	set.Uint64Var(&r.first, "first-seed", 1, "the first seed")
 	set.IntVar(&r.base.Batch, "batch", 1, "trials asked for at once")
 	set.IntVar(&r.base.Delay, "delay", 0, "further requests before the results of one are told")
-	set.StringVar(&r.base.Noise.Kind, "noise", rehearsal.OwnNoise, strings.Join(rehearsal.NoiseKinds, ", ")+": own draws a real reading of the setting, or the simulator's noise")
+	set.StringVar(&r.base.Noise.Kind, "noise", lab.OwnNoise, strings.Join(lab.NoiseKinds, ", ")+": own draws a real reading of the setting, or the simulator's noise")
 	set.Float64Var(&r.base.Noise.Size, "noise-size", 0.1, "of gaussian noise and outliers, in standard deviations of the metric over the settings")
-	set.StringVar((*string)(&r.base.Told), "told", string(rehearsal.ToldNone), "what is told of a reading's standard deviation: none, true, low (a third of it) or high (three times it)")
+	set.StringVar((*string)(&r.base.Told), "told", string(lab.ToldNone), "what is told of a reading's standard deviation: none, true, low (a third of it) or high (three times it)")
 	where := set.String("fails-where", "", "every trial fails whose settings keep this comparison, as in \"x + z > 1.2\"")
 	set.Float64Var(&r.base.Mishaps.Fail, "fails", 0, "share of the trials that fail by chance")
 	set.Float64Var(&r.base.Mishaps.Late, "late", 0, "share of the readings that are told with the next results")
@@ -134,10 +134,10 @@ func readRehearsal(set *flag.FlagSet) func(context.Context) (_ rehearsing, done 
 			return r, true, listRehearsals()
 		case r.seeds < 1 || r.workers < 1:
 			return r, false, errors.New("rehearse: -seeds and -workers must be at least 1")
-		case !slices.Contains(rehearsal.NoiseKinds, r.base.Noise.Kind):
-			return r, false, fmt.Errorf("there is no noise %q; there are %s", r.base.Noise.Kind, strings.Join(rehearsal.NoiseKinds, ", "))
+		case !slices.Contains(lab.NoiseKinds, r.base.Noise.Kind):
+			return r, false, fmt.Errorf("there is no noise %q; there are %s", r.base.Noise.Kind, strings.Join(lab.NoiseKinds, ", "))
 		}
-		if r.base.Noise.Kind == rehearsal.OwnNoise || r.base.Noise.Kind == rehearsal.NoNoise {
+		if r.base.Noise.Kind == lab.OwnNoise || r.base.Noise.Kind == lab.NoNoise {
 			r.base.Noise.Size = 0
 		}
 		problems, err := readProblems(*names, specs, *table)
@@ -150,7 +150,7 @@ func readRehearsal(set *flag.FlagSet) func(context.Context) (_ rehearsing, done 
 					return r, false, err
 				}
 			}
-			c := rehearsal.Case{Name: p.Name, Game: r.base}
+			c := lab.Case{Name: p.Name, Game: r.base}
 			c.Problem = p
 			r.cases = append(r.cases, c)
 		}
@@ -171,7 +171,7 @@ func readRehearsal(set *flag.FlagSet) func(context.Context) (_ rehearsing, done 
 }
 
 func listRehearsals() error {
-	for _, p := range rehearsal.Menu() {
+	for _, p := range lab.Menu() {
 		fmt.Printf("%-20s %s\n", p.Name, p.Summary)
 	}
 	fmt.Println("A made-up table can be drawn again: made-mixed-2, made-mixed-3, …")
@@ -183,16 +183,16 @@ func listRehearsals() error {
 	return nil
 }
 
-func readProblems(names string, specs []string, table string) ([]*rehearsal.Problem, error) {
+func readProblems(names string, specs []string, table string) ([]*lab.Problem, error) {
 	if names == "" && len(specs) == 0 {
 		return nil, errors.New("say what to play with -problem or -spec; -list names the problems")
 	}
 	if table != "" && len(specs) != 1 {
 		return nil, errors.New("-table goes with exactly one -spec")
 	}
-	var all []*rehearsal.Problem
+	var all []*lab.Problem
 	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ',' }) {
-		p, err := rehearsal.Find(name)
+		p, err := lab.Find(name)
 		if err != nil {
 			return nil, err
 		}
@@ -206,20 +206,20 @@ func readProblems(names string, specs []string, table string) ([]*rehearsal.Prob
 		all = append(all, p)
 	}
 	for i, p := range all {
-		if slices.ContainsFunc(all[:i], func(other *rehearsal.Problem) bool { return other.Name == p.Name }) {
+		if slices.ContainsFunc(all[:i], func(other *lab.Problem) bool { return other.Name == p.Name }) {
 			return nil, fmt.Errorf("two problems are called %s", p.Name)
 		}
 	}
 	return all, nil
 }
 
-func readSpec(path, table string) (*rehearsal.Problem, error) {
+func readSpec(path, table string) (*lab.Problem, error) {
 	file, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	spec, err := rehearsal.ReadSpec(file)
+	spec, err := lab.ReadSpec(file)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func readSpec(path, table string) (*rehearsal.Problem, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	p, err := rehearsal.ReadTable(rows, spec)
+	p, err := lab.ReadTable(rows, spec)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", table, err)
 	}
@@ -302,7 +302,7 @@ func (r rehearsing) program() (string, error) {
 
 // planned is a game with where its record is kept.
 type planned struct {
-	rehearsal.Game
+	lab.Game
 	of, label, file string // of which case, by whom
 }
 
@@ -363,12 +363,12 @@ func playGame(ctx context.Context, g planned, bar *progress) error {
 	return replace(g.file, content)
 }
 
-func readRecord(path string) (*rehearsal.Record, error) {
+func readRecord(path string) (*lab.Record, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	record := new(rehearsal.Record)
+	record := new(lab.Record)
 	if err := json.Unmarshal(content, record); err != nil {
 		return nil, fmt.Errorf("%s: %w; remove it to play the game again", path, err)
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"headroom/internal/figure"
-	"headroom/internal/rehearsal"
+	"headroom/internal/lab"
 )
 
 // sharesFigure draws, for each problem where anything is feasible, the share of the best feasible value found after each ask: mean and standard error
@@ -22,21 +22,21 @@ func (r rehearsing) sharesFigure(all []contest) figure.Figure {
 	return f
 }
 
-func shareLine(label string, p *rehearsal.Problem, records []*rehearsal.Record) figure.Line {
+func shareLine(label string, p *lab.Problem, records []*lab.Record) figure.Line {
 	line := figure.Line{Name: label}
 	if len(records) > 1 {
 		line.Band = []float64{}
 	}
 	shares := make([][]float64, len(records))
 	for i, record := range records {
-		shares[i] = rehearsal.Shares(p, record)
+		shares[i] = lab.Shares(p, record)
 	}
 	for t := range shares[0] {
 		column := make([]float64, len(shares))
 		for i := range shares {
 			column[i] = shares[i][t]
 		}
-		e := rehearsal.EstimateOf(column)
+		e := lab.EstimateOf(column)
 		line.X, line.Y = append(line.X, float64(t+1)), append(line.Y, e.Mean)
 		if line.Band != nil {
 			line.Band = append(line.Band, e.Error)

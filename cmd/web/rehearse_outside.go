@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/rehearsal"
+	"headroom/internal/lab"
 )
 
 // invite adds the tools outside to those who play.
@@ -16,7 +16,7 @@ func (r *rehearsing) invite(ctx context.Context, commands []string) error {
 		if err := checkLabel(label, slices.ContainsFunc(r.algorithms, func(a rehearsed) bool { return a.label == label })); err != nil {
 			return fmt.Errorf("-outside: %w", err)
 		}
-		outside, err := rehearsal.NewOutside(ctx, command)
+		outside, err := lab.NewOutside(ctx, command)
 		if err != nil {
 			return fmt.Errorf("-outside %s: %w", label, err)
 		}

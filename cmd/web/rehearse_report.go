@@ -10,19 +10,19 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/rehearsal"
+	"headroom/internal/lab"
 )
 
 // contest is one case as every algorithm played it.
 type contest struct {
-	rehearsal.Case
-	records map[string][]*rehearsal.Record // by label, in the order of the seeds
+	lab.Case
+	records map[string][]*lab.Record // by label, in the order of the seeds
 }
 
 func (r rehearsing) read(games []planned) ([]contest, error) {
 	all := make([]contest, len(r.cases))
 	for i, c := range r.cases {
-		all[i] = contest{c, map[string][]*rehearsal.Record{}}
+		all[i] = contest{c, map[string][]*lab.Record{}}
 	}
 	for _, g := range games {
 		record, err := readRecord(g.file)
@@ -76,34 +76,34 @@ func (r rehearsing) page(all []contest) []byte {
 	}
 	for _, c := range all {
 		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.Name, scaleWords(c.Problem.Scale))
-		r.tableOf(&out, slices.Concat(rehearsal.Figures, c.Problem.LimitFigures()), []contest{c})
+		r.tableOf(&out, slices.Concat(lab.Figures, c.Problem.LimitFigures()), []contest{c})
 	}
 	if len(all) > 1 {
 		fmt.Fprintf(&out, "\n## All %d problems\n\nMeans over the problems, each of the same weight.\n\n", len(all))
-		r.tableOf(&out, rehearsal.Figures, all)
+		r.tableOf(&out, lab.Figures, all)
 	}
 	return out.Bytes()
 }
 
-func mishapWords(m rehearsal.Mishaps) string {
-	if m == (rehearsal.Mishaps{}) {
+func mishapWords(m lab.Mishaps) string {
+	if m == (lab.Mishaps{}) {
 		return ""
 	}
 	return fmt.Sprintf("Of the trials %g fail by chance; of the readings %g are late, %g never told.\n", m.Fail, m.Late, m.Unread)
 }
 
-func scaleWords(s rehearsal.Scale) string {
+func scaleWords(s lab.Scale) string {
 	switch {
 	case !s.Any:
 		return "Nothing is feasible."
-	case s.Kind == rehearsal.Range:
+	case s.Kind == lab.Range:
 		return fmt.Sprintf("Share is (value − worst)/(best − worst): best feasible reward %.6g, worst %.6g.", s.Best, s.Worst)
 	}
 	return fmt.Sprintf("Share is the %s to the best feasible reward %.6g.", s.Kind, s.Best)
 }
 
 // tableOf writes figures down and labels across, and leaves out figures that no label has.
-func (r rehearsing) tableOf(out *bytes.Buffer, figures []rehearsal.Figure, all []contest) {
+func (r rehearsing) tableOf(out *bytes.Buffer, figures []lab.Figure, all []contest) {
 	fmt.Fprint(out, "| |")
 	for _, a := range r.algorithms {
 		fmt.Fprintf(out, " %s |", a.label)
@@ -122,20 +122,20 @@ func (r rehearsing) tableOf(out *bytes.Buffer, figures []rehearsal.Figure, all [
 }
 
 // estimates are a figure of a label over problems, and its paired difference from the label that it is compared with.
-func (r rehearsing) estimates(f rehearsal.Figure, all []contest, label string) (own, difference rehearsal.Estimate) {
-	var each, paired []rehearsal.Estimate
+func (r rehearsing) estimates(f lab.Figure, all []contest, label string) (own, difference lab.Estimate) {
+	var each, paired []lab.Estimate
 	for _, c := range all {
 		mine, theirs := f.Values(c.Problem, c.records[label]), f.Values(c.Problem, c.records[r.against])
-		each = append(each, rehearsal.EstimateOf(mine))
-		paired = append(paired, rehearsal.Paired(mine, theirs))
+		each = append(each, lab.EstimateOf(mine))
+		paired = append(paired, lab.Paired(mine, theirs))
 	}
-	return rehearsal.Over(each), rehearsal.Over(paired)
+	return lab.Over(each), lab.Over(paired)
 }
 
 // nothing stands where a figure has no meaning.
 const nothing = "–"
 
-func (r rehearsing) cell(f rehearsal.Figure, all []contest, label string) string {
+func (r rehearsing) cell(f lab.Figure, all []contest, label string) string {
 	if f.OwnUnit {
 		return r.medianCell(f, all, label)
 	}
@@ -148,12 +148,12 @@ func (r rehearsing) cell(f rehearsal.Figure, all []contest, label string) string
 }
 
 // medianCell is a median, since a game that found or recommends nothing feasible has no finite regret, and nothing over problems, whose units differ.
-func (r rehearsing) medianCell(f rehearsal.Figure, all []contest, label string) string {
+func (r rehearsing) medianCell(f lab.Figure, all []contest, label string) string {
 	if len(all) > 1 {
 		return nothing
 	}
 	values := f.Values(all[0].Problem, all[0].records[label])
-	e := rehearsal.EstimateOf(values)
+	e := lab.EstimateOf(values)
 	if e.N == 0 {
 		return nothing
 	}
@@ -174,7 +174,7 @@ func infinite(values []float64) int {
 	return count
 }
 
-func estimated(e rehearsal.Estimate) string {
+func estimated(e lab.Estimate) string {
 	if e.N == 0 {
 		return nothing
 	}
@@ -197,7 +197,7 @@ type estimate struct {
 	N      int      `json:"n"`
 }
 
-func jsonOf(e rehearsal.Estimate) estimate {
+func jsonOf(e lab.Estimate) estimate {
 	return estimate{finiteOnly(e.Mean), finiteOnly(e.Error), finiteOnly(e.Median), e.N}
 }
 
@@ -222,21 +222,21 @@ func (r rehearsing) rehearsalSummary(all []contest) ([]byte, error) {
 	out := struct {
 		Seeds                     int
 		Start, Asks, Batch, Delay int
-		Noise                     rehearsal.Noise
-		Told                      rehearsal.Told
-		Mishaps                   rehearsal.Mishaps
+		Noise                     lab.Noise
+		Told                      lab.Told
+		Mishaps                   lab.Mishaps
 		Against                   string
 		Problems                  map[string]part
 		Overall                   part
-	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.base.Told, r.base.Mishaps, r.against, map[string]part{}, part{Algorithms: r.judge(rehearsal.Figures, all)}}
+	}{r.seeds, r.base.Start, r.base.Asks, r.base.Batch, r.base.Delay, r.base.Noise, r.base.Told, r.base.Mishaps, r.against, map[string]part{}, part{Algorithms: r.judge(lab.Figures, all)}}
 	for _, c := range all {
-		out.Problems[c.Name] = part{scaleWords(c.Problem.Scale), r.judge(slices.Concat(rehearsal.Figures, c.Problem.LimitFigures()), []contest{c})}
+		out.Problems[c.Name] = part{scaleWords(c.Problem.Scale), r.judge(slices.Concat(lab.Figures, c.Problem.LimitFigures()), []contest{c})}
 	}
 	content, err := json.MarshalIndent(out, "", "  ")
 	return append(content, '\n'), err
 }
 
-func (r rehearsing) judge(figures []rehearsal.Figure, all []contest) map[string]map[string]judged {
+func (r rehearsing) judge(figures []lab.Figure, all []contest) map[string]map[string]judged {
 	out := map[string]map[string]judged{}
 	for _, a := range r.algorithms {
 		out[a.label] = map[string]judged{}
@@ -256,7 +256,7 @@ func (r rehearsing) judge(figures []rehearsal.Figure, all []contest) map[string]
 // gameRows are the figures of every game.
 func (r rehearsing) gameRows(all []contest) [][]string {
 	header := []string{"problem", "algorithm", "seed"}
-	for _, f := range rehearsal.Figures {
+	for _, f := range lab.Figures {
 		header = append(header, f.Name)
 	}
 	rows := [][]string{append(header, "recommendation")}
@@ -264,10 +264,10 @@ func (r rehearsing) gameRows(all []contest) [][]string {
 		for _, a := range r.algorithms {
 			for _, record := range c.records[a.label] {
 				row := []string{c.Name, a.label, strconv.FormatUint(record.Seed, 10)}
-				for _, f := range rehearsal.Figures {
+				for _, f := range lab.Figures {
 					row = append(row, number(f.Of(c.Problem, record)))
 				}
-				rows = append(rows, append(row, string(rehearsal.VerdictOf(c.Problem, record))))
+				rows = append(rows, append(row, string(lab.VerdictOf(c.Problem, record))))
 			}
 		}
 	}
@@ -280,7 +280,7 @@ func (r rehearsing) askRows(all []contest) [][]string {
 	for _, c := range all {
 		for _, a := range r.algorithms {
 			for _, record := range c.records[a.label] {
-				shares := rehearsal.Shares(c.Problem, record)
+				shares := lab.Shares(c.Problem, record)
 				for i, t := range record.Asks {
 					settings, _ := json.Marshal(t.Settings) // finite
 					share := ""

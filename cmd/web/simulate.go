@@ -11,7 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/optimizer/problems"
+	"headroom/internal/lab"
+	"headroom/internal/lab/problems"
 )
 
 const simulateHelp = `It needs -problem P and -algorithm A[,B...], plays over several seeds, and writes runs.csv, summary.csv, summary.json, figure.svg and
@@ -20,7 +21,7 @@ label, as in "a=ckb-ucb,b=ckb-ucb", to be played with different settings. “hea
 
 // simulation is what the command line asks for.
 type simulation struct {
-	base       problems.Experiment
+	base       lab.Experiment
 	algorithms []labelled
 	seeds      int
 	workers    int
@@ -32,7 +33,7 @@ type simulation struct {
 // labelled is one algorithm under the name that tables and figures use.
 type labelled struct {
 	label      string
-	experiment problems.Experiment
+	experiment lab.Experiment
 }
 
 func simulate(set *flag.FlagSet) action {
@@ -143,7 +144,7 @@ func listProblems() error {
 	for _, p := range problems.Menu() {
 		fmt.Printf("%-20s T = %-6d %s (%s)\n", p.Name, p.Horizon, p.Summary, p.Source)
 	}
-	fmt.Println("\nalgorithms:", strings.Join(problems.Algorithms(), ", "))
+	fmt.Println("\nalgorithms:", strings.Join(lab.Algorithms(), ", "))
 	return nil
 }
 
@@ -175,7 +176,7 @@ func writeReadings(problem, path string) error {
 
 func plotted(list string) ([]string, error) {
 	var known []string
-	for _, q := range problems.Quantities {
+	for _, q := range lab.Quantities {
 		known = append(known, q.Name)
 	}
 	names := strings.Split(list, ",")
@@ -190,7 +191,7 @@ func plotted(list string) ([]string, error) {
 // label reads who plays with which settings, and checks every experiment.
 func (s simulation) label(names, settings string) ([]labelled, error) {
 	if names == "" {
-		return nil, fmt.Errorf("say who plays with -algorithm; there are %s", strings.Join(problems.Algorithms(), ", "))
+		return nil, fmt.Errorf("say who plays with -algorithm; there are %s", strings.Join(lab.Algorithms(), ", "))
 	}
 	players, err := readPlayers(names)
 	if err != nil {
@@ -240,5 +241,5 @@ func playOne(ctx context.Context, f *folder, t task, bar *progress) error {
 	if err != nil {
 		return err
 	}
-	return f.keep(t.label, run.Record(t.seed))
+	return f.keep(t.label, run.Curves(t.seed))
 }

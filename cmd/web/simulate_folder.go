@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"headroom/internal/optimizer/problems"
+	"headroom/internal/lab"
+	"headroom/internal/lab/problems"
 )
 
 // folder is where a simulation keeps what it has played: plan.json says which experiment each label stands for, runs/LABEL/SEED.json
@@ -61,10 +62,10 @@ func remove(path string) error {
 }
 
 // describe is the experiment as the plan keeps it, the number of rounds and the readings spelled out.
-func describe(e problems.Experiment) (json.RawMessage, error) {
+func describe(e lab.Experiment) (json.RawMessage, error) {
 	e.Horizon = e.T()
 	return json.Marshal(struct {
-		problems.Experiment
+		lab.Experiment
 		Table      *problems.Readings `json:",omitempty"`
 		PriorTable *problems.Readings `json:",omitempty"`
 	}{e, e.Readings, e.Prior})
@@ -98,7 +99,7 @@ func (f *folder) has(label string, seed uint64) bool {
 }
 
 // keep writes a finished seed.
-func (f *folder) keep(label string, r *problems.Record) error {
+func (f *folder) keep(label string, r *lab.Curves) error {
 	content, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -110,14 +111,14 @@ func (f *folder) keep(label string, r *problems.Record) error {
 }
 
 // read returns the finished seeds 1..count of a label.
-func (f *folder) read(label string, count int) ([]*problems.Record, error) {
-	var records []*problems.Record
+func (f *folder) read(label string, count int) ([]*lab.Curves, error) {
+	var records []*lab.Curves
 	for seed := 1; seed <= count; seed++ {
 		content, err := os.ReadFile(f.seedFile(label, uint64(seed)))
 		if err != nil {
 			return nil, err
 		}
-		record := new(problems.Record)
+		record := new(lab.Curves)
 		if err := json.Unmarshal(content, record); err != nil {
 			return nil, fmt.Errorf("%s: %w; remove it to play the seed again", f.seedFile(label, uint64(seed)), err)
 		}

@@ -10,13 +10,13 @@ import (
 	"text/tabwriter"
 
 	"headroom/internal/figure"
-	"headroom/internal/optimizer/problems"
+	"headroom/internal/lab"
 )
 
 // played is a label with its finished seeds.
 type played struct {
 	labelled
-	records []*problems.Record
+	records []*lab.Curves
 }
 
 // report writes the tables and the figure, and prints the last round's figures.
@@ -63,7 +63,7 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
 // runRows are the rounds kept of every seed.
 func runRows(all []played) [][]string {
 	header := []string{"algorithm", "seed", "round"}
-	for _, q := range problems.Quantities {
+	for _, q := range lab.Quantities {
 		header = append(header, q.Name)
 	}
 	rows := [][]string{append(header, "point")}
@@ -71,7 +71,7 @@ func runRows(all []played) [][]string {
 		for _, r := range p.records {
 			for i, t := range r.Rounds {
 				row := []string{p.label, strconv.FormatUint(r.Seed, 10), strconv.Itoa(t)}
-				for _, q := range problems.Quantities {
+				for _, q := range lab.Quantities {
 					row = append(row, number(r.Values[q.Name][i]))
 				}
 				var point []string
@@ -93,14 +93,14 @@ func brief(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
 // summaryRows are means and standard errors over seeds.
 func summaryRows(all []played) [][]string {
 	header := []string{"algorithm", "round", "seeds"}
-	for _, q := range problems.Quantities {
+	for _, q := range lab.Quantities {
 		header = append(header, q.Name, q.Name+"_se")
 	}
 	rows := [][]string{header}
 	for _, p := range all {
-		var series []problems.Series
-		for _, q := range problems.Quantities {
-			series = append(series, problems.Summarise(p.records, q.Name, false))
+		var series []lab.Series
+		for _, q := range lab.Quantities {
+			series = append(series, lab.Summarise(p.records, q.Name, false))
 		}
 		rounds := p.records[0].Rounds
 		for i, t := range rounds {
@@ -124,7 +124,7 @@ type outcome struct {
 }
 
 func finalOf(p played, quantity string, averaged bool) outcome {
-	s := problems.Summarise(p.records, quantity, averaged)
+	s := lab.Summarise(p.records, quantity, averaged)
 	return outcome{s.Mean[len(s.Mean)-1], s.Error[len(s.Error)-1]}
 }
 
@@ -146,7 +146,7 @@ func (s simulation) summary(all []played) ([]byte, error) {
 		for _, r := range p.records {
 			e.MeanOptimum += r.Optimum / float64(len(p.records))
 		}
-		for _, q := range problems.Quantities {
+		for _, q := range lab.Quantities {
 			e.Final[q.Name] = finalOf(p, q.Name, false)
 		}
 		out[p.label] = e
@@ -164,7 +164,7 @@ func (s simulation) figure(all []played) figure.Figure {
 			panel.Y += " / t"
 		}
 		for _, p := range all {
-			series := problems.Summarise(p.records, quantity, averaged)
+			series := lab.Summarise(p.records, quantity, averaged)
 			line := figure.Line{Name: p.label, Y: series.Mean}
 			if s.seeds > 1 {
 				line.Band = series.Error
@@ -180,7 +180,7 @@ func (s simulation) figure(all []played) figure.Figure {
 }
 
 func title(quantity string) string {
-	for _, q := range problems.Quantities {
+	for _, q := range lab.Quantities {
 		if q.Name == quantity {
 			return q.Title
 		}

@@ -237,9 +237,9 @@ func (s simulation) play(ctx context.Context, f *folder) error {
 }
 
 func playOne(ctx context.Context, f *folder, t task, bar *progress) error {
-	run, err := t.experiment.Play(ctx, t.seed, func(int) { bar.round() })
+	run, err := t.experiment.Play(ctx, t.seed, bar.round)
 	if err != nil {
 		return err
 	}
-	return f.keep(t.label, run.Curves(t.seed))
+	return f.keep(t.label, run.Few())
 }

@@ -55,7 +55,7 @@ type admmData struct {
 	values []float64
 }
 
-func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]float64) (player, error) {
+func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]float64) (player[move], error) {
 	prior, err := in.Prior()
 	if err != nil {
 		return nil, err
@@ -84,15 +84,15 @@ func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]fl
 
 func (p *admmbo) copies() [][]float64 { return append([][]float64(nil), p.z...) }
 
-func (p *admmbo) choose(ctx context.Context, _ optimizer.Known) (choice, error) {
+func (p *admmbo) choose(ctx context.Context, _ int) ([]move, error) {
 	p.place = p.x
 	if !p.done {
 		var err error
 		if p.place, err = p.mostPromising(ctx); err != nil {
-			return choice{}, err
+			return nil, err
 		}
 	}
-	return choice{place: optimizer.Place{U: p.in.Unit(p.place), Arm: -1}}, nil
+	return []move{{place: optimizer.Place{U: p.in.Unit(p.place), Arm: -1}}}, nil
 }
 
 // quadratic is the step's known term at a point.
@@ -180,12 +180,12 @@ func (p *admmbo) improvement(room, mean, sd float64) float64 {
 	return (room-mean)*0.5*math.Erfc(-z/math.Sqrt2) + sd*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
 }
 
-func (p *admmbo) learn(_ context.Context, h *optimizer.History) error {
+func (p *admmbo) learn(_ context.Context, told []outcome) error {
 	if p.done {
 		return nil
 	}
 	f := p.function()
-	value := h.Rounds[len(h.Rounds)-1].Readings[p.step].Value
+	value := values(told)[metricsOf(p.in)[p.step]]
 	if p.step == 0 {
 		value = -value
 	}

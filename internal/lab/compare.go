@@ -15,22 +15,26 @@ type Estimate struct {
 // EstimateOf estimates from one value a game.
 func EstimateOf(values []float64) Estimate {
 	kept := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	e := Estimate{Mean: mean(kept), Error: math.NaN(), Median: math.NaN(), N: len(kept)}
+	e := Estimate{Mean: math.NaN(), Error: math.NaN(), Median: math.NaN(), N: len(kept)}
 	if e.N == 0 {
 		return e
 	}
-	slices.Sort(kept)
-	low, high := kept[(e.N-1)/2], kept[e.N/2]
-	e.Median = low
-	if high != low {
-		e.Median = low + (high-low)/2
+	n := float64(e.N)
+	e.Mean = 0
+	for _, v := range kept {
+		e.Mean += v / n
 	}
 	if e.N > 1 && !math.IsInf(e.Mean, 0) {
 		square := 0.0
 		for _, v := range kept {
 			square += (v - e.Mean) * (v - e.Mean)
 		}
-		e.Error = math.Sqrt(square / float64(e.N-1) / float64(e.N))
+		e.Error = math.Sqrt(square / (n * (n - 1)))
+	}
+	slices.Sort(kept)
+	low, high := kept[(e.N-1)/2], kept[e.N/2]
+	if e.Median = low; high != low {
+		e.Median = low + (high-low)/2
 	}
 	return e
 }

@@ -1,12 +1,9 @@
 package lab
 
 import (
-	"context"
 	"errors"
-	"time"
 
 	"headroom/internal/study"
-	"headroom/internal/study/design"
 )
 
 const (
@@ -36,32 +33,5 @@ func (g Game) checkDemo() error {
 	if g.Outside != nil || g.Start != 0 || g.Batch != 1 || g.Delay != 0 || g.Noise.Kind != OwnNoise || g.Told != ToldTrue || g.Mishaps != (Mishaps{}) {
 		return errors.New("the demo's own lab answers it, and no tool outside: it starts from nothing (-start 0), one trial at a time, with its own noise, tells it (-told true), and nothing fails or is late")
 	}
-	return nil
-}
-
-// simulate lets the study's own simulated lab answer a trial.
-func (p *session) simulate(ctx context.Context, s *served) error {
-	lab, err := design.FindSimulatedLab(p.Problem.Study.SimulatedLab)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	number, err := s.service.SimulateOne(ctx, by, lab, s.created.ID, study.DemoSlips...)
-	if err != nil {
-		return err
-	}
-	took := time.Since(began).Seconds()
-	snap, err := s.service.Snapshot(ctx, s.created.ID, 0)
-	if err != nil {
-		return err
-	}
-	answered := snap.Trial(number)
-	t := p.visit(answered.Parameters, answered.Candidate)
-	t.Read, t.Told = Values{}, Values{}
-	for name, m := range answered.Metrics {
-		t.Read[name], t.Told[name] = m.Value, *m.StdDev
-	}
-	t.Reason, t.Seconds = answered.Decision.Reason, took
-	p.record.Asks = append(p.record.Asks, t)
 	return nil
 }

@@ -41,6 +41,8 @@ type Experiment struct {
 // rewardName is the name of the reward's metric; each cost's metric has its limit's name.
 const rewardName = "reward"
 
+func metricsOf(in *problems.Instance) []string { return append([]string{rewardName}, in.Limits...) }
+
 // Algorithms lists what can be played: every algorithm of a study, and opponents that only the simulator plays.
 func Algorithms() []string {
 	var names []string
@@ -151,8 +153,7 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 	if err != nil {
 		return nil, err
 	}
-	names := append([]string{rewardName}, in.Limits...)
-	for i, name := range names {
+	for i, name := range metricsOf(in) {
 		m := optimizer.Metric{Name: name, Kernel: prior, Lambda: e.lambda(in, i), FreeLengthscales: fitted, FreeNoise: fitted, FreeVariance: fitted, Warp: fitted}
 		given := i > 0 && in.Sample != nil
 		if !given {

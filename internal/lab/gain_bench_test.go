@@ -2,8 +2,10 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -72,26 +74,25 @@ func (g *gainTally) play(name string, noise float64, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	p, err := newReplayer(cfg)
+	w := newRounds(in, seed)
+	p, err := newEngine(cfg, w)
 	if err != nil {
 		return err
 	}
-	game := newGame(in, e.Horizon, seed)
-	for t := 1; t <= e.Horizon; t++ {
-		if err := game.round(context.Background(), t, p); err != nil {
-			return err
+	var looking error
+	_, playing := play(context.Background(), w, p, e.Horizon, 1, func() {
+		if slices.Contains(lookAt, len(w.curves.Rounds)) {
+			looking = errors.Join(looking, g.look(in, p))
 		}
-		if t == 12 || t == 24 || t == 40 {
-			if err := g.look(in, p.(*replayer)); err != nil {
-				return fmt.Errorf("%s, noise %g, seed %d, after %d trials: %w", name, noise, seed, t, err)
-			}
-		}
+	})
+	if err := errors.Join(playing, looking); err != nil {
+		return fmt.Errorf("%s, noise %g, seed %d: %w", name, noise, seed, err)
 	}
 	return nil
 }
 
 // look holds what is said now against the truth.
-func (g *gainTally) look(in *problems.Instance, r *replayer) error {
+func (g *gainTally) look(in *problems.Instance, r *engine) error {
 	gain, ok, err := r.state.Gain(context.Background(), optimizer.Known{}, 0.01)
 	if err != nil {
 		return err

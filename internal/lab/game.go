@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,7 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
@@ -131,7 +129,7 @@ func (g Game) Check() error {
 // cacheBytes bounds what one game keeps of its past.
 const cacheBytes = 64 << 20
 
-// Play plays the game on a ledger in memory, or with the program outside.
+// Play plays the game on a ledger in memory, or with the program outside. asked, when not nil, is called after every ask.
 func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 	if g.Outside != nil {
 		return g.playOutside(ctx, asked)
@@ -141,164 +139,114 @@ func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 	return g.PlayOn(ctx, service, asked)
 }
 
-// PlayOn plays the game on a service. asked, when not nil, is called after every ask.
+// PlayOn plays the game on a service.
 func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) (*Record, error) {
 	snap, err := service.Create(ctx, by, g.definition())
 	if err != nil {
 		return nil, err
 	}
-	return g.playWith(ctx, &served{service, snap}, asked)
+	s := served{service, snap}
+	if g.Problem.Study.SimulatedLab != "" {
+		return g.playWith(ctx, answered{s}, asked)
+	}
+	return g.playWith(ctx, s, asked)
 }
 
-func (g Game) playWith(ctx context.Context, chooser chooser, asked func()) (*Record, error) {
-	p := g.session()
-	p.chooser = chooser
-	rows, results := p.rows()
-	if err := p.begin(ctx, rows, results); err != nil {
-		return nil, err
-	}
-	for len(p.record.Asks) < g.Asks {
-		before := len(p.record.Asks)
-		if err := p.step(ctx); err != nil {
-			return nil, err
-		}
-		if err := p.tell(ctx, g.Delay); err != nil {
-			return nil, err
-		}
-		for range len(p.record.Asks) - before {
-			if asked != nil {
-				asked()
-			}
-		}
-	}
-	if err := p.tell(ctx, 0); err != nil {
-		return nil, err
-	}
-	if err := p.report(ctx, nil); err != nil {
-		return nil, err
-	}
-	return p.record, p.judge(ctx, p.record)
-}
-
-// chooser decides where to measure: the service, or a program outside.
-type chooser interface {
+// studious is a player of whole studies.
+type studious interface {
+	player[*ledger.Trial]
 	// begin takes the rows that were measured before the first ask, and what was read in them.
-	begin(ctx context.Context, rows []*ledger.Trial, results []study.NumberedTelling) error
-	choose(ctx context.Context, count int) ([]*ledger.Trial, error)
-	learn(ctx context.Context, results []study.NumberedTelling) error
-	fail(ctx context.Context, number int, cause Cause) error
+	begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error
 	// judge adds what is said of the game at its end.
 	judge(ctx context.Context, record *Record) error
 }
 
-// served is a study on the service.
-type served struct {
-	service *study.Service
-	created *ledger.Snapshot
-}
-
-var by = study.Command{By: "rehearsal"}
-
-// session is a game under way.
-type session struct {
-	Game
-	chooser
-	visits  map[string]int // how often a setting was tried or asked for
-	tried   []design.Settings
-	record  *Record
-	waiting [][]int // trials by request, oldest first
-	late    []study.NumberedTelling
-}
-
-func (g Game) session() *session {
-	return &session{Game: g, visits: map[string]int{}, record: &Record{Seed: g.Seed}}
-}
-
-// visit reads a setting once more.
-func (p *session) visit(at design.Settings, candidate *int) Trial {
-	key := keyOf(at)
-	truth := p.Problem.truth(at, candidate)
-	t := Trial{
-		Settings: at, Candidate: candidate, Known: slices.ContainsFunc(p.tried, func(other design.Settings) bool { return p.Problem.near(at, other) }),
-		Truth: truth, Feasible: p.Problem.feasible(truth),
+func (g Game) playWith(ctx context.Context, p studious, asked func()) (*Record, error) {
+	b := g.begun()
+	rows, results := b.rows()
+	if err := p.begin(ctx, rows, results); err != nil {
+		return nil, err
 	}
-	t.Read = p.Problem.reading(at, candidate, p.visits[key], p.Noise, p.Seed)
-	t.Told = p.Game.Told.of(p.Problem.deviation(at, candidate, p.Noise))
-	p.visits[key]++
-	p.tried = append(p.tried, at)
+	rest, err := play(ctx, b, p, g.Asks, g.Batch, asked)
+	if err != nil {
+		return nil, err
+	}
+	for _, told := range rest {
+		if err := p.learn(ctx, told); err != nil {
+			return nil, err
+		}
+	}
+	return b.record, p.judge(ctx, b.record)
+}
+
+// bench is a game under way, the world of those who play it.
+type bench struct {
+	Game
+	visits map[string]int // how often a setting was tried or asked for
+	tried  []design.Settings
+	record *Record
+}
+
+func (g Game) begun() *bench {
+	return &bench{Game: g, visits: map[string]int{}, record: &Record{Seed: g.Seed}}
+}
+
+// reading reads a setting once more.
+func (b *bench) reading(at design.Settings, candidate *int) Trial {
+	key := keyOf(at)
+	truth := b.Problem.truth(at, candidate)
+	t := Trial{
+		Settings: at, Candidate: candidate, Known: slices.ContainsFunc(b.tried, func(other design.Settings) bool { return b.Problem.near(at, other) }),
+		Truth: truth, Feasible: b.Problem.feasible(truth),
+	}
+	t.Read = b.Problem.reading(at, candidate, b.visits[key], b.Noise, b.Seed)
+	t.Told = b.Game.Told.of(b.Problem.deviation(at, candidate, b.Noise))
+	b.visits[key]++
+	b.tried = append(b.tried, at)
 	return t
 }
 
 // rows measures rows drawn by seed, as a lab brings what it has measured before.
-func (p *session) rows() (rows []*ledger.Trial, results []study.NumberedTelling) {
-	for _, at := range p.Problem.draw(p.Start, rand.New(rand.NewPCG(p.Seed, 0))) {
-		t := p.visit(at, p.Problem.candidate(at))
-		p.record.Start = append(p.record.Start, t)
+func (b *bench) rows() (rows []*ledger.Trial, results []outcome) {
+	for _, at := range b.Problem.draw(b.Start, rand.New(rand.NewPCG(b.Seed, 0))) {
+		t := b.reading(at, b.Problem.candidate(at))
+		b.record.Start = append(b.record.Start, t)
 		rows = append(rows, &ledger.Trial{Parameters: at})
-		results = append(results, telling(len(rows), t, p.Problem.metrics))
+		results = append(results, telling(len(rows), t, b.Problem.metrics))
 	}
 	return rows, results
 }
 
-// begin imports the rows and tells what was read in them: a table has no place for standard deviations.
-func (s *served) begin(ctx context.Context, rows []*ledger.Trial, results []study.NumberedTelling) error {
-	if len(rows) == 0 {
-		return nil
+// visit measures where a trial says, unless it has been answered already.
+func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int, o outcome)) {
+	nth := b.visits[keyOf(chosen.Parameters)]
+	t := b.reading(chosen.Parameters, chosen.Candidate)
+	b.Mishaps.befall(&t, b.Problem, nth, b.Seed)
+	t.Seconds = seconds
+	if chosen.Decision != nil {
+		t.Reason = chosen.Decision.Reason
 	}
-	var table bytes.Buffer
-	if err := study.WriteCSV(&table, s.created.Definition, rows, nil); err != nil {
-		return err
-	}
-	if _, err := s.service.ImportCSV(ctx, by, s.created.ID, &table, study.ImportOptions{}); err != nil {
-		return err
-	}
-	return s.learn(ctx, results)
-}
-
-// step makes one request, or lets the study's own simulated lab do so and answer it.
-func (p *session) step(ctx context.Context) error {
-	if s, ok := p.chooser.(*served); ok && p.Problem.Study.SimulatedLab != "" {
-		return p.simulate(ctx, s)
-	}
-	return p.ask(ctx)
-}
-
-// ask makes one request.
-func (p *session) ask(ctx context.Context) error {
-	count := min(p.Batch, p.Asks-len(p.record.Asks))
-	began := time.Now()
-	trials, err := p.choose(ctx, count)
-	if err != nil {
-		return err
-	}
-	took := time.Since(began).Seconds() / float64(count)
-	var numbers []int
-	for _, chosen := range trials {
-		nth := p.visits[keyOf(chosen.Parameters)]
-		t := p.visit(chosen.Parameters, chosen.Candidate)
-		p.Mishaps.befall(&t, p.Problem, nth, p.Seed)
-		t.Seconds = took
-		if chosen.Decision != nil {
-			t.Reason = chosen.Decision.Reason
+	switch {
+	case len(chosen.Metrics) > 0:
+		t.Read, t.Told = Values{}, Values{}
+		for name, m := range chosen.Metrics {
+			t.Read[name], t.Told[name] = m.Value, *m.StdDev
 		}
-		p.record.Asks = append(p.record.Asks, t)
-		numbers = append(numbers, chosen.Number)
+	case t.Failed != "":
+		tell(b.Delay, outcome{study.NumberedTelling{Number: chosen.Number}, t.Failed})
+	default:
+		if now := t.toldAtOnce(b.Problem.metrics); len(now) > 0 {
+			tell(b.Delay, telling(chosen.Number, t, now))
+		}
+		if len(t.Late) > 0 {
+			tell(b.Delay+1, telling(chosen.Number, t, t.Late))
+		}
 	}
-	p.waiting = append(p.waiting, numbers)
-	return nil
-}
-
-func (s *served) choose(ctx context.Context, count int) ([]*ledger.Trial, error) {
-	snap, numbers, err := s.service.Ask(ctx, by, s.created.ID, study.Ask{Count: &count})
-	var trials []*ledger.Trial
-	for _, n := range numbers {
-		trials = append(trials, snap.Trial(n))
-	}
-	return trials, err
+	b.record.Asks = append(b.record.Asks, t)
 }
 
 // telling is what a lab says of some metrics of a trial.
-func telling(number int, t Trial, of []string) study.NumberedTelling {
+func telling(number int, t Trial, of []string) outcome {
 	metrics := map[string]ledger.Reading{}
 	for _, name := range of {
 		reading := ledger.Reading{Value: t.Read[name]}
@@ -307,116 +255,7 @@ func telling(number int, t Trial, of []string) study.NumberedTelling {
 		}
 		metrics[name] = reading
 	}
-	return study.NumberedTelling{Number: number, Telling: ledger.Telling{Metrics: metrics}}
-}
-
-// tell reports the results of all requests but the last few.
-func (p *session) tell(ctx context.Context, keep int) error {
-	for len(p.waiting) > keep {
-		if err := p.report(ctx, p.waiting[0]); err != nil {
-			return err
-		}
-		p.waiting = p.waiting[1:]
-	}
-	return nil
-}
-
-// report tells what came of trials, and what is late of those before.
-func (p *session) report(ctx context.Context, numbers []int) error {
-	results, late := p.late, []study.NumberedTelling(nil)
-	trials := p.record.trials()
-	for _, n := range numbers {
-		t := trials[n-1]
-		if t.Failed != "" {
-			if err := p.fail(ctx, n, t.Failed); err != nil {
-				return err
-			}
-			continue
-		}
-		if now := t.toldAtOnce(p.Problem.metrics); len(now) > 0 {
-			results = append(results, telling(n, t, now))
-		}
-		if len(t.Late) > 0 {
-			late = append(late, telling(n, t, t.Late))
-		}
-	}
-	p.late = late
-	if len(results) == 0 {
-		return nil
-	}
-	return p.learn(ctx, results)
-}
-
-func (s *served) learn(ctx context.Context, results []study.NumberedTelling) error {
-	_, err := s.service.TellMany(ctx, by, s.created.ID, results)
-	return err
-}
-
-// judge adds what the product says: its recommendations, how its predictions held, and what it had predicted of every trial.
-func (s *served) judge(ctx context.Context, record *Record) error {
-	snap, err := s.service.Snapshot(ctx, s.created.ID, 0)
-	if err != nil {
-		return err
-	}
-	state, err := s.service.StateOf(ctx, snap)
-	if err != nil {
-		return err
-	}
-	record.Shown = map[string]study.Calibration{}
-	for metric, shown := range state.Calibration {
-		shown.Residuals = nil // one by one they belong to the page
-		record.Shown[metric] = shown
-	}
-	for _, at := range lookAt {
-		if len(record.Start) <= at && at < len(snap.Trials) {
-			if err := s.look(ctx, record, snap, at); err != nil {
-				return err
-			}
-		}
-	}
-	last, err := s.lookAt(ctx, snap, len(snap.Trials))
-	if err != nil {
-		return err
-	}
-	record.Looks = append(record.Looks, last)
-	rows, err := s.service.HistoryOf(ctx, snap)
-	if err != nil {
-		return err
-	}
-	for i := range record.Asks {
-		number := len(record.Start) + i + 1
-		record.Asks[i].Ahead = predictions(snap, rows[number-1])
-	}
-	return nil
-}
-
-// predictions are what was predicted of a trial before it was chosen; nil where there was no model yet.
-func predictions(snap *ledger.Snapshot, row study.HistoryRow) map[string]study.Predicted {
-	var ahead map[string]study.Predicted
-	for name, predicted := range row.Ahead {
-		if predicted == nil || !modelled(snap, name, row.Number) {
-			continue
-		}
-		if ahead == nil {
-			ahead = map[string]study.Predicted{}
-		}
-		ahead[name] = *predicted
-	}
-	return ahead
-}
-
-// modelled tells whether predictions of the metric were made in its own units when the trial was chosen: with standardised outputs, none are before
-// the first scale.
-func modelled(snap *ledger.Snapshot, metric string, number int) bool {
-	if snap.Definition.Model.Outputs != "standardize" {
-		return true
-	}
-	for _, f := range snap.Fits {
-		if f.From <= number && f.Metrics[metric].Count > 0 {
-			return true
-		}
-	}
-	return false
+	return reads(number, metrics)
 }
 
 // candidate is the index of a setting among the candidates, nil where there are none.

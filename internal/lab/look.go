@@ -25,7 +25,7 @@ type Look struct {
 }
 
 // look adds what the product said when the next trial after so many was asked for.
-func (s *served) look(ctx context.Context, record *Record, end *ledger.Snapshot, trials int) error {
+func (s served) look(ctx context.Context, record *Record, end *ledger.Snapshot, trials int) error {
 	then, err := s.service.Snapshot(ctx, s.created.ID, end.Trials[trials].Seen)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *served) look(ctx context.Context, record *Record, end *ledger.Snapshot,
 }
 
 // lookAt is what the product says at a snapshot.
-func (s *served) lookAt(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
+func (s served) lookAt(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
 	look := Look{Trials: trials}
 	state, err := s.service.StateOf(ctx, snap)
 	if err != nil {

@@ -1,14 +1,12 @@
 package lab
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 )
 
 // Mishaps are what befalls trials by chance, each a share from 0 to 1. What fails because of its settings belongs to the problem: see Failing.
@@ -61,12 +59,6 @@ func (m Mishaps) befall(t *Trial, p *Problem, nth int, seed uint64) {
 // toldAtOnce are the metrics that are neither late nor lost.
 func (t Trial) toldAtOnce(metrics []string) []string {
 	return slices.DeleteFunc(slices.Clone(metrics), func(m string) bool { return slices.Contains(t.Late, m) || slices.Contains(t.Unread, m) })
-}
-
-// fail reports a trial that failed.
-func (s *served) fail(ctx context.Context, number int, cause Cause) error {
-	_, err := s.service.Fail(ctx, by, s.created.ID, number, ledger.Cause(cause), "failed by "+string(cause))
-	return err
 }
 
 // Failing is the problem where every trial fails whose settings keep a rule such as "x + z > 1.2". The best is the best of those that work; rows to begin

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"headroom/internal/lab/problems"
 	"headroom/internal/optimizer"
@@ -22,12 +23,13 @@ type oco struct {
 	point, ray    []float64
 	multipliers   []float64
 	second        bool
-	firstReadings []optimizer.Reading
+	limits        []string
+	firstReadings Values
 }
 
-func newOCO(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player, error) {
+func newOCO(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player[move], error) {
 	p := &oco{random: rand.New(rand.NewPCG(seed, 0x6f636f)), step: 0.1 / math.Sqrt(float64(e.T())), radius: 0.1,
-		multipliers: make([]float64, len(in.Limits))}
+		multipliers: make([]float64, len(in.Limits)), limits: in.Limits}
 	if v, ok := settings["step"]; ok {
 		p.step = v
 	}
@@ -40,7 +42,7 @@ func newOCO(e Experiment, in *problems.Instance, seed uint64, settings map[strin
 	return p, nil
 }
 
-func (p *oco) choose(context.Context, optimizer.Known) (choice, error) {
+func (p *oco) choose(context.Context, int) ([]move, error) {
 	side := p.radius
 	if p.second {
 		side = -p.radius
@@ -51,7 +53,7 @@ func (p *oco) choose(context.Context, optimizer.Known) (choice, error) {
 	for k := range u {
 		u[k] = (p.point[k] + side*p.ray[k] + 1) / 2
 	}
-	return choice{place: optimizer.Place{U: u, Arm: -1}, multipliers: append([]float64(nil), p.multipliers...)}, nil
+	return []move{{place: optimizer.Place{U: u, Arm: -1}, multipliers: slices.Clone(p.multipliers)}}, nil
 }
 
 func onSphere(random *rand.Rand, d int) []float64 {
@@ -67,19 +69,19 @@ func onSphere(random *rand.Rand, d int) []float64 {
 }
 
 // learn moves once both ends of the ray are read.
-func (p *oco) learn(_ context.Context, h *optimizer.History) error {
-	readings := h.Rounds[len(h.Rounds)-1].Readings
+func (p *oco) learn(_ context.Context, told []outcome) error {
+	readings := values(told)
 	if p.second = !p.second; p.second {
 		p.firstReadings = readings
 		return nil
 	}
-	slope := func(i int) float64 {
-		return float64(len(p.point)) / (2 * p.radius) * (p.firstReadings[i].Value - readings[i].Value)
+	slope := func(name string) float64 {
+		return float64(len(p.point)) / (2 * p.radius) * (p.firstReadings[name] - readings[name])
 	}
-	ascent := slope(0)
+	ascent := slope(rewardName)
 	for j, lambda := range p.multipliers {
-		ascent -= lambda * slope(1+j)
-		g := (p.firstReadings[1+j].Value + readings[1+j].Value) / 2
+		ascent -= lambda * slope(p.limits[j])
+		g := (p.firstReadings[p.limits[j]] + readings[p.limits[j]]) / 2
 		p.multipliers[j] = math.Max(lambda+p.step*(g-p.step*lambda), 0)
 	}
 	for k := range p.point {

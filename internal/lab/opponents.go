@@ -13,7 +13,7 @@ import (
 // opponent is an algorithm that only the simulator plays, on continuous problems with limits learned from readings.
 type opponent struct {
 	settings []string // names of the settings it takes
-	make     func(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player, error)
+	make     func(e Experiment, in *problems.Instance, seed uint64, settings map[string]float64) (player[move], error)
 }
 
 var opponents = map[string]opponent{
@@ -33,7 +33,7 @@ func (o opponent) check(e Experiment, in *problems.Instance) error {
 	return err
 }
 
-func (o opponent) start(e Experiment, in *problems.Instance, seed uint64) (player, error) {
+func (o opponent) start(e Experiment, in *problems.Instance, seed uint64) (player[move], error) {
 	if err := o.check(e, in); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -54,7 +53,7 @@ func newOutside(ctx context.Context, command []string, patience time.Duration) (
 // key names what decides how a game with the program goes, beside the study: what it calls itself, and the rows to start from with their readings, by
 // which a change of the problem's truth or noise shows, since neither engine nor build of this program is in the key.
 func (o *Outside) key(g Game) string {
-	_, results := g.session().rows()
+	_, results := g.begun().rows()
 	text, err := json.Marshal([]any{o.command, o.Name, results})
 	if err != nil {
 		panic(err) // readings are finite
@@ -101,13 +100,7 @@ type message struct {
 	Ask    int                `json:"ask"`
 }
 
-// outcome is what came of a trial: readings, some of them perhaps later than others, or that it failed.
-type outcome struct {
-	study.NumberedTelling
-	Failed Cause `json:"failed,omitempty"`
-}
-
-func (o *outsider) begin(ctx context.Context, rows []*ledger.Trial, results []study.NumberedTelling) error {
+func (o *outsider) begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error {
 	o.trials = len(rows)
 	for i := range results {
 		results[i].Parameters = rows[i].Parameters
@@ -115,15 +108,8 @@ func (o *outsider) begin(ctx context.Context, rows []*ledger.Trial, results []st
 	return o.learn(ctx, results)
 }
 
-func (o *outsider) learn(_ context.Context, results []study.NumberedTelling) error {
-	for _, r := range results {
-		o.next.Trials = append(o.next.Trials, outcome{NumberedTelling: r})
-	}
-	return nil
-}
-
-func (o *outsider) fail(_ context.Context, number int, cause Cause) error {
-	o.next.Trials = append(o.next.Trials, outcome{study.NumberedTelling{Number: number}, cause})
+func (o *outsider) learn(_ context.Context, told []outcome) error {
+	o.next.Trials = append(o.next.Trials, told...)
 	return nil
 }
 

@@ -73,7 +73,7 @@ func TestOutsideIsTold(t *testing.T) {
 	of := func(numbers ...int) []outcome {
 		list := []outcome{}
 		for _, n := range numbers {
-			list = append(list, outcome{NumberedTelling: telling(n, record.trials()[n-1], g.Problem.metrics)})
+			list = append(list, telling(n, record.trials()[n-1], g.Problem.metrics))
 		}
 		return list
 	}
@@ -112,19 +112,15 @@ func TestOutsideMishaps(t *testing.T) {
 	g := Game{Problem: problem(t, "made-uneven"), Asks: 20, Batch: 1, Noise: Noise{Kind: NoNoise}, Told: ToldNone, Mishaps: Mishaps{Fail: 0.2, Late: 0.3, Unread: 0.2}, Seed: 1}
 	g.Outside = tool(t, "python3", "-c", walker, file)
 	record := played(t, g)
-	var want []outcome
-	var late []study.NumberedTelling
+	var want, late []outcome
 	for i, trial := range record.Asks {
-		for _, r := range late {
-			want = append(want, outcome{NumberedTelling: r})
-		}
-		late = nil
+		want, late = append(want, late...), nil
 		if trial.Failed != "" {
 			want = append(want, outcome{study.NumberedTelling{Number: i + 1}, ByChance})
 			continue
 		}
 		if now := trial.toldAtOnce(g.Problem.metrics); len(now) > 0 {
-			want = append(want, outcome{NumberedTelling: telling(i+1, trial, now)})
+			want = append(want, telling(i+1, trial, now))
 		}
 		if len(trial.Late) > 0 {
 			late = append(late, telling(i+1, trial, trial.Late))

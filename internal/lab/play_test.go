@@ -3,13 +3,17 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"headroom/internal/lab/problems"
+	"headroom/internal/optimizer"
 )
 
 func rawSettings(t testing.TB, text string) map[string]json.RawMessage {
@@ -24,7 +28,7 @@ func rawSettings(t testing.TB, text string) map[string]json.RawMessage {
 	return raw
 }
 
-func play(t testing.TB, e Experiment, seed uint64) *Run {
+func curvesOf(t testing.TB, e Experiment, seed uint64) *Curves {
 	t.Helper()
 	run, err := e.Play(context.Background(), seed, nil)
 	if err != nil {
@@ -59,7 +63,7 @@ func TestRecordedGames(t *testing.T) {
 		played[g.Algorithm] = true
 		t.Run(g.Algorithm+" on "+g.Problem, func(t *testing.T) {
 			t.Parallel()
-			run := play(t, g.Experiment, g.Seed)
+			run := curvesOf(t, g.Experiment, g.Seed)
 			in, err := g.instance(g.Seed)
 			if err != nil {
 				t.Fatal(err)
@@ -69,10 +73,10 @@ func TestRecordedGames(t *testing.T) {
 					t.Fatalf("round %d: plays %v, recorded %v", i+1, run.Points[i], in.Arms[arm])
 				}
 			}
-			if len(run.Points) != len(g.Arms) || math.Abs(soFar(run.Regret)-g.Regret) > 1e-9 || math.Abs(soFar(run.Hard)-g.Hard) > 1e-9 {
-				t.Errorf("%d rounds with regret %v and hard violation %v, recorded %d with %v and %v", len(run.Points), soFar(run.Regret), soFar(run.Hard), len(g.Arms), g.Regret, g.Hard)
+			if len(run.Points) != len(g.Arms) || math.Abs(last(run.Values["regret"])-g.Regret) > 1e-9 || math.Abs(last(run.Values["hard"])-g.Hard) > 1e-9 {
+				t.Errorf("%d rounds with regret %v and hard violation %v, recorded %d with %v and %v", len(run.Points), last(run.Values["regret"]), last(run.Values["hard"]), len(g.Arms), g.Regret, g.Hard)
 			}
-			multipliers := run.Multipliers[len(run.Multipliers)-1]
+			multipliers := run.multipliers[len(run.multipliers)-1]
 			if len(multipliers) != len(g.Multipliers) {
 				t.Fatalf("multipliers %v, recorded %v", multipliers, g.Multipliers)
 			}
@@ -88,20 +92,20 @@ func TestRecordedGames(t *testing.T) {
 	}
 }
 
-func agree(t *testing.T, a, b *Run) {
+func agree(t *testing.T, a, b *Curves) {
 	t.Helper()
-	for i := range a.Regret {
+	for i := range a.Values["regret"] {
 		for k := range a.Points[i] {
 			if a.Points[i][k] != b.Points[i][k] {
 				t.Fatalf("round %d: plays %v, replayed %v", i+1, a.Points[i], b.Points[i])
 			}
 		}
-		if math.Abs(a.Regret[i]-b.Regret[i]) > 1e-9 || math.Abs(a.Hard[i]-b.Hard[i]) > 1e-9 {
-			t.Fatalf("round %d: regret %v and %v, hard violation %v and %v", i+1, a.Regret[i], b.Regret[i], a.Hard[i], b.Hard[i])
+		if math.Abs(a.Values["regret"][i]-b.Values["regret"][i]) > 1e-9 || math.Abs(a.Values["hard"][i]-b.Values["hard"][i]) > 1e-9 {
+			t.Fatalf("round %d: regret %v and %v, hard violation %v and %v", i+1, a.Values["regret"][i], b.Values["regret"][i], a.Values["hard"][i], b.Values["hard"][i])
 		}
-		for j := range a.Multipliers[i] {
-			if math.Abs(a.Multipliers[i][j]-b.Multipliers[i][j]) > 1e-9 {
-				t.Fatalf("round %d: multiplier %v, replayed %v", i+1, a.Multipliers[i][j], b.Multipliers[i][j])
+		for j := range a.multipliers[i] {
+			if math.Abs(a.multipliers[i][j]-b.multipliers[i][j]) > 1e-9 {
+				t.Fatalf("round %d: multiplier %v, replayed %v", i+1, a.multipliers[i][j], b.multipliers[i][j])
 			}
 		}
 	}
@@ -125,13 +129,13 @@ func TestEveryAlgorithm(t *testing.T) {
 			} else if e.Check() != nil {
 				e.Problem = "queue"
 			}
-			run, in := play(t, e, 3), instance(t, e.Problem, 3)
+			run, in := curvesOf(t, e, 3), instance(t, e.Problem, 3)
 			utility := 0.0
 			for i, x := range run.Points {
 				utility += in.Reward(i+1, x)
 			}
-			if len(run.Points) != 12 || math.Abs(soFar(run.Utility)-utility) > 1e-9 || soFar(run.Regret) > soFar(run.Positive) {
-				t.Errorf("%d rounds with utility %v, recomputed %v; regret %v, its positive part %v", len(run.Points), soFar(run.Utility), utility, soFar(run.Regret), soFar(run.Positive))
+			if len(run.Points) != 12 || math.Abs(last(run.Values["utility"])-utility) > 1e-9 || last(run.Values["regret"]) > last(run.Values["positive"]) {
+				t.Errorf("%d rounds with utility %v, recomputed %v; regret %v, its positive part %v", len(run.Points), last(run.Values["utility"]), utility, last(run.Values["regret"]), last(run.Values["positive"]))
 			}
 		})
 	}
@@ -144,10 +148,10 @@ func TestEveryProblem(t *testing.T) {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
 			e := Experiment{Problem: p.Name, Algorithm: "rpol-ucb", Horizon: 10}
-			run := play(t, e, 2)
+			run := curvesOf(t, e, 2)
 			in := instance(t, p.Name, 2)
-			if len(run.Regret) != 10 {
-				t.Fatalf("%d rounds were played", len(run.Regret))
+			if len(run.Values["regret"]) != 10 {
+				t.Fatalf("%d rounds were played", len(run.Values["regret"]))
 			}
 			regret, hard := 0.0, 0.0
 			for i, x := range run.Points {
@@ -164,12 +168,12 @@ func TestEveryProblem(t *testing.T) {
 					for _, g := range in.CostsAt(i+1, x) {
 						hard += math.Max(g, 0)
 					}
-					if math.Abs(hard-run.Hard[i]) > 1e-9*math.Max(1, hard) {
-						t.Errorf("round %d: hard violation %v, recomputed %v", i+1, run.Hard[i], hard)
+					if math.Abs(hard-run.Values["hard"][i]) > 1e-9*math.Max(1, hard) {
+						t.Errorf("round %d: hard violation %v, recomputed %v", i+1, run.Values["hard"][i], hard)
 					}
 				}
-				if math.Abs(regret-run.Regret[i]) > 1e-9*math.Max(1, math.Abs(regret)) {
-					t.Errorf("round %d: regret %v, recomputed %v", i+1, run.Regret[i], regret)
+				if math.Abs(regret-run.Values["regret"][i]) > 1e-9*math.Max(1, math.Abs(regret)) {
+					t.Errorf("round %d: regret %v, recomputed %v", i+1, run.Values["regret"][i], regret)
 				}
 			}
 		})
@@ -185,58 +189,98 @@ func TestDeterminism(t *testing.T) {
 		{Problem: "sine-pocket", Algorithm: "admmbo", Horizon: 90},
 		{Problem: "rate-allocation", Algorithm: "oco-bandit", Horizon: 60},
 	} {
-		first, second, other := play(t, e, 4), play(t, e, 4), play(t, e, 5)
+		first, second, other := curvesOf(t, e, 4), curvesOf(t, e, 4), curvesOf(t, e, 5)
 		agree(t, first, second)
-		if soFar(first.Regret) == soFar(other.Regret) {
+		if last(first.Values["regret"]) == last(other.Values["regret"]) {
 			t.Errorf("%s on %s: two seeds give the same regret", e.Algorithm, e.Problem)
 		}
 	}
 }
 
-// TestSameWorld checks that algorithms meet the same noise: two that play one arm only read the same values.
+// visited plays one round of a world, and returns what is read with how many rounds late.
+func visited(w *rounds, x ...float64) (read Values, late map[string]int) {
+	read, late = Values{}, map[string]int{}
+	at := move{place: optimizer.Place{U: w.in.Unit(x), Arm: -1}}
+	w.visit(at, 0, func(rounds int, o outcome) {
+		for name, reading := range o.Metrics {
+			read[name], late[name] = reading.Value, rounds
+		}
+	})
+	return read, late
+}
+
+// TestSameWorld checks that algorithms meet the same noise and delays: two that play one place only in every other round read the same values there, and
+// as late everywhere.
 func TestSameWorld(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sine-pocket-delayed", "sensors"} {
-		a, b := newGame(instance(t, name, 1), 9, 7), newGame(instance(t, name, 1), 9, 7)
+		a, b := newRounds(instance(t, name, 1), 7), newRounds(instance(t, name, 1), 7)
 		for round := 1; round <= 9; round++ {
 			x := []float64{1, 2}[:len(a.in.Axes)]
 			y := []float64{3, 4}[:len(a.in.Axes)]
 			if round%2 == 1 {
 				y = x
 			}
-			a.read(round, choice{}, x, a.in.CostsAt(round, x))
-			b.read(round, choice{}, y, b.in.CostsAt(round, y))
-			left, right := a.history.Rounds[round-1].Readings[0], b.history.Rounds[round-1].Readings[0]
-			if round%2 == 1 && left.Value != right.Value || left.Revealed != right.Revealed {
-				t.Errorf("%s, round %d: %+v and %+v", name, round, left, right)
+			left, lateLeft := visited(a, x...)
+			right, lateRight := visited(b, y...)
+			if len(left) != 2 || round%2 == 1 && !maps.Equal(left, right) || !maps.Equal(lateLeft, lateRight) {
+				t.Errorf("%s, round %d: %v late by %v, and %v late by %v", name, round, left, lateLeft, right, lateRight)
 			}
 		}
 	}
 }
 
-// TestLateReadings checks that a reading is told during the round that its delay says, and not before.
+// listener plays one place for ever and notes what it is told after each round.
+type listener struct {
+	asked int
+	told  [][]outcome
+}
+
+func (l *listener) choose(context.Context, int) ([]int, error) { l.asked++; return []int{l.asked}, nil }
+
+func (l *listener) learn(_ context.Context, told []outcome) error {
+	l.told = append(l.told, told)
+	return nil
+}
+
+// echo tells of its nth trial two readings, one at once and one n rounds late.
+type echo struct{}
+
+func (echo) visit(n int, _ float64, tell func(late int, o outcome)) {
+	tell(0, reads(n, nil))
+	tell(n, reads(-n, nil))
+}
+
+// TestLateReadings checks that a reading is told after as many further requests as it is late, in the order of the trials, and what is later than the
+// last request is left to be told, and that delays are drawn with the problem's mean.
 func TestLateReadings(t *testing.T) {
 	t.Parallel()
-	in := instance(t, "sine-pocket-delayed", 1)
-	g := newGame(in, 60, 3)
-	told, lateness := 0, 0
-	for round := 1; round <= 60; round++ {
-		x := []float64{1, 2}
-		g.read(round, choice{}, x, in.CostsAt(round, x))
-		for n, r := range g.history.Rounds {
-			for _, reading := range r.Readings {
-				if reading.Revealed == round {
-					told++
-					lateness += round - (n + 1)
-				}
-				if reading.Told != (reading.Revealed <= round) {
-					t.Errorf("after round %d, round %d has %+v", round, n+1, reading)
-				}
-			}
-		}
+	l := &listener{}
+	steps := 0
+	rest, err := play(t.Context(), echo{}, l, 4, 1, func() { steps++ })
+	if err != nil {
+		t.Fatal(err)
 	}
-	if told < 60 || lateness < 10*told {
-		t.Errorf("%d readings arrived, %d rounds late together", told, lateness)
+	var numbers [][]int
+	for _, told := range append(l.told, rest...) {
+		var list []int
+		for _, o := range told {
+			list = append(list, o.Number)
+		}
+		numbers = append(numbers, list)
+	}
+	// Trial 1 is late by one request, trial 2 by two, and so on.
+	if want := [][]int{{1}, {-1, 2}, {3}, {-2, 4}, {-3}, {-4}}; !cmp.Equal(numbers, want) || len(l.told) != 4 || steps != 4 {
+		t.Errorf("told %v, want %v; %d requests", numbers, want, len(l.told))
+	}
+	w := newRounds(instance(t, "sine-pocket-delayed", 1), 3)
+	sum := 0
+	for range 200 {
+		_, late := visited(w, 1, 2)
+		sum += late["reward"] + late["g"]
+	}
+	if mean := float64(sum) / 400; mean < 14 || mean > 16 {
+		t.Errorf("readings are %v rounds late on average, want 15", mean)
 	}
 }
 
@@ -245,13 +289,13 @@ func TestLateReadings(t *testing.T) {
 func TestUnconstrainedViolates(t *testing.T) {
 	t.Parallel()
 	e := Experiment{Problem: "sine-pocket", Algorithm: "rpol-ucb", Grid: 31, Horizon: 300}
-	good := play(t, e, 1)
+	good := curvesOf(t, e, 1)
 	e.Algorithm = "igp-ucb"
-	bad := play(t, e, 1)
-	if soFar(good.Hard) > 0.3*soFar(bad.Hard) {
-		t.Errorf("hard violation %v against %v without limits", soFar(good.Hard), soFar(bad.Hard))
+	bad := curvesOf(t, e, 1)
+	if last(good.Values["hard"]) > 0.3*last(bad.Values["hard"]) {
+		t.Errorf("hard violation %v against %v without limits", last(good.Values["hard"]), last(bad.Values["hard"]))
 	}
-	if late := (good.Positive[299] - good.Positive[199]) / 100; late > 0.3 {
+	if late := (good.Values["positive"][299] - good.Values["positive"][199]) / 100; late > 0.3 {
 		t.Errorf("regret in the last third is %v a round", late)
 	}
 }
@@ -307,7 +351,7 @@ func TestOpponentsFindSomething(t *testing.T) {
 	t.Parallel()
 	reward, cost := 0.01, 0.0
 	e := Experiment{Problem: "sine-pocket", Algorithm: "admmbo", Horizon: 140, Kernel: "matern52", Lambda: 0.01, NoiseVariance: &reward, CostNoise: &cost}
-	run := play(t, e, 2)
+	run := curvesOf(t, e, 2)
 	end := run.Points[139]
 	if run.Points[119][0] != end[0] || run.Points[60][0] == end[0] {
 		t.Error("ADMMBO plays its incumbent neither too early nor too late")
@@ -316,8 +360,8 @@ func TestOpponentsFindSomething(t *testing.T) {
 		t.Errorf("ADMMBO ends at %v, %v beyond the limit", end, g)
 	}
 	e = Experiment{Problem: "rate-allocation", Algorithm: "oco-bandit", Horizon: 2000, Settings: rawSettings(t, `{"step": 0.02}`)}
-	run = play(t, e, 1)
-	early, late := run.Balance[99]/100, (run.Balance[1999]-run.Balance[1499])/500
+	run = curvesOf(t, e, 1)
+	early, late := run.Values["balance"][99]/100, (run.Values["balance"][1999]-run.Values["balance"][1499])/500
 	if early < 0.3 || late > 0.1 {
 		t.Errorf("the gradient method passes the limit by %v a round at first, by %v in the end", early, late)
 	}

@@ -113,10 +113,10 @@ func TestReadingsDiffer(t *testing.T) {
 	t.Parallel()
 	p := ladder(t, "maximize")
 	noise := func(x, visit int, seed uint64) float64 {
-		player := session{Game: Game{Problem: p, Noise: Noise{Gaussian, 1}, Seed: seed}, visits: map[string]int{}}
+		b := bench{Game: Game{Problem: p, Noise: Noise{Gaussian, 1}, Seed: seed}, visits: map[string]int{}}
 		var read Trial
 		for range visit {
-			read = player.visit(p.Study.Candidates[x-1], new(x-1))
+			read = b.reading(p.Study.Candidates[x-1], new(x-1))
 		}
 		return read.Read["yield"] - read.Truth["yield"]
 	}

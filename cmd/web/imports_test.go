@@ -24,7 +24,7 @@ var layers = []struct {
 	{"headroom/internal/supervisor", nil},
 	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/memory", "headroom/internal/turns", "headroom/internal/supervisor"}},
 	{"headroom/internal/lab/problems", []string{"headroom/internal/optimizer"}},
-	{"headroom/internal/lab", []string{"headroom/internal/lab", "headroom/internal/study", "headroom/internal/optimizer"}},
+	{"headroom/internal/lab", []string{"headroom/internal/lab", "headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/figure", "headroom/internal/files"}},
 	{"headroom/migrations", nil},
 	{"headroom/internal/db/dbtest", []string{"headroom/internal/db", "headroom/internal/patience"}},
 	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/internal/files", "headroom/migrations"}},

@@ -53,27 +53,3 @@ func (c *Curves) Few() *Curves {
 	}
 	return few
 }
-
-// Series is a quantity over the rounds kept: the mean over seeds and its standard error (0 for a single seed).
-type Series struct{ Mean, Error []float64 }
-
-// Summarise averages a quantity over curves of equal rounds. Averaged divides it by t first.
-func Summarise(all []*Curves, quantity string, averaged bool) Series {
-	var s Series
-	for i, t := range all[0].Rounds {
-		var values []float64
-		for _, c := range all {
-			v := c.Values[quantity][i]
-			if averaged {
-				v /= float64(t)
-			}
-			values = append(values, v)
-		}
-		e := EstimateOf(values)
-		if e.N < 2 {
-			e.Error = 0
-		}
-		s.Mean, s.Error = append(s.Mean, e.Mean), append(s.Error, e.Error)
-	}
-	return s
-}

@@ -19,7 +19,7 @@ func demo(t testing.TB, asks int, seed uint64) Game {
 // TestDemoIsTheOneThatIsMade: a game of seed 7 is, trial by trial, what a newcomer's button makes.
 func TestDemoIsTheOneThatIsMade(t *testing.T) {
 	t.Parallel()
-	r, played := kept(t, demo(t, study.DemoTrials, 7))
+	r, played := withLedger(t, demo(t, study.DemoTrials, 7))
 	d, err := study.Demo()
 	if err != nil {
 		t.Fatal(err)

@@ -34,8 +34,8 @@ type Experiment struct {
 	CostNoise      *float64 `json:",omitempty"` // variance of a reading of a cost
 	Delay          *float64 `json:",omitempty"` // mean number of rounds until a reading arrives
 
-	Readings *problems.Readings `json:"-"`
-	Prior    *problems.Readings `json:"-"` // readings whose correlation is the prior covariance; nil for those played
+	Readings *problems.Readings `json:"Table,omitempty"`
+	Prior    *problems.Readings `json:"PriorTable,omitempty"` // readings whose correlation is the prior covariance; nil for those played
 }
 
 // rewardName is the name of the reward's metric; each cost's metric has its limit's name.
@@ -76,6 +76,12 @@ func (e Experiment) T() int {
 	}
 	p, _ := problems.Find(e.Problem)
 	return p.Horizon
+}
+
+// spelled is the experiment with its number of rounds.
+func (e Experiment) spelled() Experiment {
+	e.Horizon = e.T()
+	return e
 }
 
 // instance settles the problem's functions as they are played.

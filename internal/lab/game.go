@@ -2,13 +2,11 @@ package lab
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
@@ -73,17 +71,12 @@ func (g Game) Key(program string) (string, error) {
 	if g.Outside != nil {
 		engine, program = "", g.Outside.key(g)
 	}
-	text, err := json.Marshal(struct {
+	return digest(struct {
 		Engine, Program, Truth                 string
 		Study                                  design.Definition
 		Start, Asks, Batch, Delay, Noise, Told any
 		Mishaps                                Mishaps
 	}{engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise, g.Told, g.Mishaps})
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16]), nil
 }
 
 // definition is the study that is played.
@@ -108,6 +101,8 @@ func (g Game) Check() error {
 		return fmt.Errorf("%d trials at once are impossible; 1 to 50 can be asked for", g.Batch)
 	case g.Delay < 0:
 		return fmt.Errorf("a delay of %d requests is impossible; it must be at least 0", g.Delay)
+	case !slices.Contains(NoiseKinds, g.Noise.Kind):
+		return fmt.Errorf("there is no noise %q; there are %s", g.Noise.Kind, strings.Join(NoiseKinds, ", "))
 	case !(g.Noise.Size >= 0) || math.IsInf(g.Noise.Size, 1):
 		return fmt.Errorf("a noise of %g standard deviations is impossible; it must be at least 0", g.Noise.Size)
 	case g.Seed > design.MaxSeed:

@@ -12,8 +12,8 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// kept plays a game and returns its ledger's study beside its record.
-func kept(t *testing.T, g Game) (*Record, *ledger.Snapshot) {
+// withLedger plays a game and returns its ledger's study beside its record.
+func withLedger(t *testing.T, g Game) (*Record, *ledger.Snapshot) {
 	t.Helper()
 	if err := g.Check(); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func kept(t *testing.T, g Game) (*Record, *ledger.Snapshot) {
 func TestRegionFails(t *testing.T) {
 	t.Parallel()
 	p := problem(t, "made-crash")
-	r, snap := kept(t, Game{Problem: p, Algorithm: design.Algorithm{Name: "halton"}, Start: 6, Asks: 30, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: ToldNone, Seed: 1})
+	r, snap := withLedger(t, Game{Problem: p, Algorithm: design.Algorithm{Name: "halton"}, Start: 6, Asks: 30, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: ToldNone, Seed: 1})
 	n := 0
 	for i, trial := range r.trials() {
 		beyond := trial.Settings["x"].Number+trial.Settings["z"].Number > 1.2
@@ -100,7 +100,7 @@ func TestMishaps(t *testing.T) {
 	p := problem(t, "made-mixture")
 	m := Mishaps{Fail: 1. / 3, Late: 0.25, Unread: 0.2}
 	g := Game{Problem: p, Algorithm: design.Algorithm{Name: "random"}, Start: 4, Asks: 60, Batch: 2, Noise: Noise{Kind: OwnNoise}, Told: ToldNone, Mishaps: m, Seed: 2}
-	r, snap := kept(t, g)
+	r, snap := withLedger(t, g)
 	var failed, unread, late, readings float64
 	for i, trial := range r.Asks {
 		one := snap.Trials[len(r.Start)+i]

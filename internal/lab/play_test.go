@@ -300,20 +300,21 @@ func TestUnconstrainedViolates(t *testing.T) {
 	}
 }
 
-func TestSummarise(t *testing.T) {
+// TestAveraged: a quantity's mean over seeds and its standard error, as a sum and divided by t; one seed has an error of 0.
+func TestAveraged(t *testing.T) {
 	t.Parallel()
-	records := []*Curves{
-		{Rounds: []int{1, 4}, Values: map[string][]float64{"hard": {1, 8}}},
-		{Rounds: []int{1, 4}, Values: map[string][]float64{"hard": {3, 16}}},
-		{Rounds: []int{1, 4}, Values: map[string][]float64{"hard": {5, 24}}},
+	var all []*Curves
+	for _, v := range []float64{1, 3, 5} {
+		all = append(all, &Curves{Rounds: []int{1, 4}, Values: map[string][]float64{"hard": {v, 8 * v}}})
 	}
-	sum, average := Summarise(records, "hard", false), Summarise(records, "hard", true)
-	if sum.Mean[1] != 16 || average.Mean[1] != 4 {
-		t.Errorf("means %v and %v", sum.Mean[1], average.Mean[1])
+	hard := Quantity{Name: "hard"}
+	sum, average := hard.along(all, false)[1], hard.along(all, true)[1]
+	// sd 16, over √3
+	if want := 16 / math.Sqrt(3); math.Abs(sum.Mean-24) > 1e-12 || math.Abs(average.Mean-6) > 1e-12 || math.Abs(sum.Error-want) > 1e-12 || math.Abs(average.Error-want/4) > 1e-12 {
+		t.Errorf("got %v and %v, want 24 ± %v and a quarter of it", sum, average, want)
 	}
-	// sd 8, over √3
-	if want := 8 / math.Sqrt(3); math.Abs(sum.Error[1]-want) > 1e-12 || math.Abs(average.Error[1]-want/4) > 1e-12 {
-		t.Errorf("standard errors %v and %v, want %v and a quarter of it", sum.Error[1], average.Error[1], want)
+	if one := hard.along(all[:1], false)[1]; one.Mean != 8 || one.Error != 0 {
+		t.Errorf("one seed gives %v", one)
 	}
 	if kept := Kept(10_000); kept[0] != 1 || kept[len(kept)-1] != 10_000 || len(kept) != 201 {
 		t.Errorf("keeps %d rounds from %d to %d", len(kept), kept[0], kept[len(kept)-1])

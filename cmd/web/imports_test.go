@@ -23,7 +23,8 @@ var layers = []struct {
 	{"headroom/internal/turns", nil},
 	{"headroom/internal/supervisor", nil},
 	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/memory", "headroom/internal/turns", "headroom/internal/supervisor"}},
-	{"headroom/internal/rehearsal", []string{"headroom/internal/rehearsal", "headroom/internal/study", "headroom/internal/optimizer"}},
+	{"headroom/internal/lab/problems", []string{"headroom/internal/optimizer"}},
+	{"headroom/internal/lab", []string{"headroom/internal/lab", "headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/figure", "headroom/internal/files"}},
 	{"headroom/migrations", nil},
 	{"headroom/internal/db/dbtest", []string{"headroom/internal/db", "headroom/internal/patience"}},
 	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/internal/files", "headroom/migrations"}},
@@ -88,9 +89,10 @@ func TestImportTableForbids(t *testing.T) {
 	t.Parallel()
 	for from, tos := range map[string][]string{
 		"headroom/internal/optimizer/gp": {"headroom/internal/study", "headroom/internal/study/design"},
-		"headroom/internal/study/design": {"headroom/internal/study", "headroom/internal/study/ledger"},
+		"headroom/internal/study/design": {"headroom/internal/study", "headroom/internal/study/ledger", "headroom/internal/lab/problems"},
 		"headroom/internal/study/ledger": {"headroom/internal/study"},
-		"headroom/internal/study":        {"headroom/internal/db"},
+		"headroom/internal/study":        {"headroom/internal/db", "headroom/internal/lab"},
+		"headroom/internal/lab/problems": {"headroom/internal/lab", "headroom/internal/study/design"},
 		"headroom/internal/http":         {"headroom/internal/db"},
 		"headroom/internal/http/api":     {"headroom/web/templates", "headroom/internal/http/pages"},
 		"headroom/internal/http/pages":   {"headroom/internal/http/api", "headroom/internal/http"},

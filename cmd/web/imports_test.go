@@ -26,7 +26,7 @@ var layers = []struct {
 	{"headroom/internal/rehearsal", []string{"headroom/internal/rehearsal", "headroom/internal/study", "headroom/internal/optimizer"}},
 	{"headroom/migrations", nil},
 	{"headroom/internal/db/dbtest", []string{"headroom/internal/db", "headroom/internal/patience"}},
-	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/internal/files", "headroom/migrations"}},
+	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/internal/files", "headroom/internal/turns", "headroom/migrations"}},
 	{"headroom/web/static", nil},
 	{"headroom/web/templates", []string{"headroom/web", "headroom/internal/study", "headroom/internal/account"}},
 	{"headroom/internal/http/problem", []string{"headroom/internal/study", "headroom/internal/account"}},
@@ -34,7 +34,7 @@ var layers = []struct {
 	{"headroom/internal/http/api", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web/static", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer"}},
 	{"headroom/internal/http/pages", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer", "headroom/internal/figure"}},
 	{"headroom/internal/http/sitetest", []string{"headroom/internal"}}, // the whole site, for tests
-	{"headroom/internal/http", []string{"headroom/internal/http/api", "headroom/internal/http/pages", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/internal/study", "headroom/internal/account"}},
+	{"headroom/internal/http", []string{"headroom/internal/http/api", "headroom/internal/http/pages", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/internal/study", "headroom/internal/turns", "headroom/internal/account"}},
 	{"headroom/clients", nil},
 	{"headroom/cmd", []string{"headroom"}},
 	{"headroom/e2e", nil}, // its tests alone need others

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headroom/internal/study/ledger"
+	"headroom/internal/turns"
 )
 
 // Work behind requests that nobody has asked for during leaseTime is given up; prepareTime bounds all of it.
@@ -20,7 +21,7 @@ const (
 type preparations struct {
 	mutex sync.Mutex
 	by    map[preparing]*preparation
-	lines Queues
+	lines turns.Queues
 }
 
 // preparing says of which version of a study what is made.

@@ -34,8 +34,8 @@ type Service struct {
 	jobs          *supervisor.Supervisor
 	verifications *verifications
 	preparations  preparations
-	imports       chan struct{} // a place for each study that may be imported at once
-	writing       Queues
+	imports       turns.Queues // of all studies that are being imported
+	writing       turns.Queues
 	asks          askings
 	simulations   simulations
 	largestLedger int64
@@ -75,7 +75,7 @@ func NewService(store Store, options Options) *Service {
 	jobs := supervisor.New(options.Log)
 	return &Service{
 		store: store, now: options.Now, log: options.Log, cache: newCache(options.CacheBytes),
-		turns: turns.New(options.Replays), jobs: jobs, verifications: newVerifications(), imports: make(chan struct{}, importsAtOnce),
+		turns: turns.New(options.Replays), jobs: jobs, verifications: newVerifications(), imports: turns.Queues{Places: importsAtOnce},
 		largestLedger: options.LargestLedger,
 	}
 }

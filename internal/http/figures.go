@@ -7,7 +7,7 @@ import (
 )
 
 // serviceFigures shows what the service computes and holds.
-type serviceFigures struct{ read func() study.Figures }
+type serviceFigures struct{ studies *study.Service }
 
 var (
 	turnsNow    = prometheus.NewDesc("headroom_turns", "Computations now, by urgency and whether they run or wait for a processor.", []string{"urgency", "state"}, nil)
@@ -31,14 +31,13 @@ func (s serviceFigures) Collect(metrics chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 	}
-	now := s.read()
-	for urgency, f := range now.Turns {
+	for urgency, f := range s.studies.Derived.Turns.Figures() {
 		gauge(turnsNow, float64(f.Running), urgency.String(), "running")
 		gauge(turnsNow, float64(f.Waiting), urgency.String(), "waiting")
 		counter(turnsTaken, float64(f.Turns), urgency.String())
 		counter(computed, f.Computed.Seconds(), urgency.String())
 	}
-	for kind, f := range now.Jobs {
+	for kind, f := range s.studies.Derived.Jobs.Figures() {
 		gauge(jobsRunning, float64(f.Running), kind)
 		counter(jobsTook, f.Took.Seconds(), kind)
 		for outcome, count := range map[string]int{"done": f.Done, "failed": f.Failed, "timed out": f.TimedOut, "panicked": f.Panicked} {

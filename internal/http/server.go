@@ -93,8 +93,8 @@ func New(options Options) (http.Handler, error) {
 	})
 	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public, ModelPatience: options.ModelPatience})
 	s.metrics.watch("rendered", people.Shared)
-	s.metrics.watch("studies", s.studies.CacheSize)
-	s.metrics.registry.MustRegister(serviceFigures{s.studies.Figures})
+	s.metrics.watch("studies", s.studies.Derived.Size)
+	s.metrics.registry.MustRegister(serviceFigures{s.studies})
 	table := s.routes(programs, people)
 	if err := programs.Publish(published(table)); err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 	if err := s.store.Create(ctx, id, cmd, parts); err != nil {
 		return nil, err
 	}
-	return s.cache.put(after), nil
+	return s.Derived.Put(after), nil
 }
 
 // part adds events of a bundle, which were read with err, to the study as it is after those before them.

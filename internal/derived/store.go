@@ -27,10 +27,12 @@ type Source[S any] interface {
 	BytesBeside(others ...S) int64
 }
 
-// How much is kept of one thing: so many versions, and beside the newest so many of older ones with something large derived from them.
+// How much is kept of one thing: so many versions, and beside the newest so many of older ones with something large derived from
+// them; of what else is derived from one thing that part of all room, so that whoever asks for ever more of one leaves the others theirs.
 const (
 	mostVersions = 32
 	mostBack     = 2
+	mostSmall    = 16 // of what else is derived from one thing, in parts of all room
 )
 
 // entryBytes is about what the maps and lists of one value take.
@@ -59,6 +61,7 @@ type thing[S Source[S]] struct {
 	versions []*version[S] // ascending
 	content  int64         // bytes of all versions, what they share once
 	large    []*version[S] // those from which something large was derived, the last one derived last
+	small    int64         // bytes of what else was derived
 }
 
 type version[S Source[S]] struct {
@@ -69,7 +72,6 @@ type version[S Source[S]] struct {
 	place  *list.Element
 	values map[any]*list.Element
 	bytes  int64 // of the values
-	used   int64 // by the store's clock
 }
 
 // entry is a place in the order of use: of a version, or of a value derived from one.
@@ -79,6 +81,7 @@ type entry[S Source[S]] struct {
 	value   any
 	bytes   int64
 	made    time.Time
+	used    int64 // by the store's clock
 }
 
 // key names what is derived from a version.
@@ -223,12 +226,15 @@ func (s *Store[S]) keep(k key, value any, bytes int64) {
 	if before := v.values[k.what]; before != nil {
 		s.remove(before.Value.(*entry[S]))
 	}
-	v.values[k.what] = s.recent.PushFront(&entry[S]{v, k.what, value, bytes, time.Now()})
+	v.values[k.what] = s.recent.PushFront(&entry[S]{version: v, what: k.what, value: value, bytes: bytes, made: time.Now()})
 	v.bytes += bytes
 	s.used += bytes
-	s.touch(v.place)
-	if k.what == s.large {
-		s.fewLarge(s.things[k.id], v)
+	s.touch(v.values[k.what])
+	if t := s.things[k.id]; k.what == s.large {
+		s.fewLarge(t, v)
+	} else {
+		t.small += bytes
+		s.fewSmall(t)
 	}
 	s.shrink()
 }
@@ -244,10 +250,10 @@ func bytesOf(value any) int64 {
 // touch notes that something is used. A version comes before what was derived from it, so that this goes first.
 func (s *Store[S]) touch(place *list.Element) {
 	s.clock++
-	v := place.Value.(*entry[S]).version
-	v.used = s.clock
-	s.recent.MoveToFront(place)
-	s.recent.MoveToFront(v.place)
+	for _, place := range []*list.Element{place, place.Value.(*entry[S]).version.place} {
+		place.Value.(*entry[S]).used = s.clock
+		s.recent.MoveToFront(place)
+	}
 }
 
 // fewLarge keeps something large of few versions beside v, from which it was derived just now. That of the newest stays to extend; that of the one which
@@ -277,6 +283,21 @@ func (s *Store[S]) fewLarge(t *thing[S], v *version[S]) {
 	}
 }
 
+// fewSmall keeps what was used last of what else was derived from one thing.
+func (s *Store[S]) fewSmall(t *thing[S]) {
+	for t.small > s.limit/mostSmall {
+		var oldest *entry[S]
+		for _, v := range t.versions {
+			for _, place := range v.values {
+				if e := place.Value.(*entry[S]); e.what != s.large && (oldest == nil || e.used < oldest.used) {
+					oldest = e
+				}
+			}
+		}
+		s.remove(oldest)
+	}
+}
+
 // shrink drops what was used longest ago until the rest fits. What is held stays, beside a quarter of the limit for the others, and so does what was used last,
 // however large it is.
 func (s *Store[S]) shrink() {
@@ -298,14 +319,14 @@ func (s *Store[S]) shrink() {
 
 // dropOldest drops the version used longest ago of those that nobody holds.
 func (s *Store[S]) dropOldest(t *thing[S]) {
-	var oldest *version[S]
+	var oldest *entry[S]
 	for _, v := range t.versions {
-		if s.held[v] == 0 && (oldest == nil || v.used < oldest.used) {
-			oldest = v
+		if e := v.place.Value.(*entry[S]); s.held[v] == 0 && (oldest == nil || e.used < oldest.used) {
+			oldest = e
 		}
 	}
 	if oldest != nil {
-		s.drop(oldest)
+		s.drop(oldest.version)
 	}
 }
 
@@ -326,6 +347,9 @@ func (s *Store[S]) remove(e *entry[S]) {
 	delete(e.version.values, e.what)
 	e.version.bytes -= e.bytes
 	s.used -= e.bytes
+	if e.what != s.large {
+		s.things[e.version.id].small -= e.bytes
+	}
 }
 
 // clear forgets all that was derived from a version.
@@ -358,12 +382,31 @@ func (s *Store[S]) holds(t *thing[S], bytes int64) {
 	s.used += bytes
 }
 
-// Size is how many bytes are held, of how many versions.
-func (s *Store[S]) Size() (bytes int64, versions int) {
+// Held is how much is kept of one kind.
+type Held struct {
+	Bytes   int64
+	Entries int
+}
+
+// Held tells how much is kept: of the versions themselves, under the name "versions", and of what was derived from them, by what its name says of its kind.
+func (s *Store[S]) Held() map[string]Held {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, t := range s.things {
-		versions += len(t.versions)
+	by := map[string]Held{}
+	add := func(kind string, bytes int64, entries int) {
+		by[kind] = Held{by[kind].Bytes + bytes, by[kind].Entries + entries}
 	}
-	return s.used, versions
+	for _, t := range s.things {
+		add("versions", t.content, len(t.versions))
+		for _, v := range t.versions {
+			for what, place := range v.values {
+				kind := "other"
+				if named, ok := what.(interface{ Kind() string }); ok {
+					kind = named.Kind()
+				}
+				add(kind, place.Value.(*entry[S]).bytes, 1)
+			}
+		}
+	}
+	return by
 }

@@ -39,6 +39,14 @@ func newStore(t testing.TB, limit int64) *Store[page] {
 	return s
 }
 
+// size is how many bytes are kept, of how many versions.
+func size(s *Store[page]) (bytes int64, versions int) {
+	for _, held := range s.Held() {
+		bytes += held.Bytes
+	}
+	return bytes, s.Held()["versions"].Entries
+}
+
 // derive has so many bytes kept of a version under a name.
 func derive(t testing.TB, s *Store[page], of page, what any, bytes sized) {
 	if _, err := Get(context.Background(), s, of, what, func(context.Context) (sized, error) { return bytes, nil }); err != nil {
@@ -69,7 +77,7 @@ func TestVersionsUsedLongestAgoGoFirst(t *testing.T) {
 			t.Fatalf("a@1 went before the %d others that nobody asks for", v+1)
 		}
 	}
-	if used, versions := s.Size(); used > s.limit || versions != 5 {
+	if used, versions := size(s); used > s.limit || versions != 5 {
 		t.Errorf("%d bytes of %d in %d versions", used, s.limit, versions)
 	}
 	for v := range int64(100) {
@@ -80,7 +88,7 @@ func TestVersionsUsedLongestAgoGoFirst(t *testing.T) {
 		s.Put(page{"long", v + 1, ""})
 		s.UpTo("long", 1)
 	}
-	if _, versions := s.Size(); versions != mostVersions || s.things["long"].versions[0].number != 1 {
+	if _, versions := size(s); versions != mostVersions || s.things["long"].versions[0].number != 1 {
 		t.Errorf("%d versions of one thing are kept, the first of them %d", versions, s.things["long"].versions[0].number)
 	}
 }
@@ -90,7 +98,7 @@ func TestWhatIsHeldStays(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, 8*1200)
 	of := s.Put(page{"held", 1, ""})
-	derive(t, s, of, "chart", 20*1200)
+	derive(t, s, of, large, 20*1200)
 	waiting, leave := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
@@ -108,7 +116,7 @@ func TestWhatIsHeldStays(t *testing.T) {
 		}
 	}
 	others(0)
-	if _, versions := s.Size(); s.things["held"] == nil || versions < 2 || versions > 4 {
+	if _, versions := size(s); s.things["held"] == nil || versions < 2 || versions > 4 {
 		t.Errorf("beside what is held %d versions are kept; what is held: %v", versions-1, s.things["held"])
 	}
 	leave()
@@ -116,7 +124,7 @@ func TestWhatIsHeldStays(t *testing.T) {
 		t.Error(err)
 	}
 	others(100)
-	if used, _ := s.Size(); s.things["held"] != nil || used > s.limit {
+	if used, _ := size(s); s.things["held"] != nil || used > s.limit {
 		t.Errorf("what was let go of stays, with %d of %d bytes", used, s.limit)
 	}
 }
@@ -130,7 +138,7 @@ func TestFewVersionsKeepWhatIsLarge(t *testing.T) {
 	look := func(versions ...int64) {
 		for _, v := range versions {
 			derive(t, s, version(v), large, 5000)
-			derive(t, s, version(v), "chart", 1000)
+			derive(t, s, version(v), "chart", 300)
 		}
 	}
 	keep := func(want ...int64) {
@@ -167,11 +175,28 @@ func TestFewVersionsKeepWhatIsLarge(t *testing.T) {
 	keep(9, 11, 13, 19, 23) // the one that was derived first has gone
 }
 
+// Whoever asks for ever more of one thing leaves the others what is theirs, and of its own what was used last.
+func TestManySmallThingsLeaveTheOthersTheirs(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, 16*10_000)
+	derive(t, s, s.Put(page{"other", 1, ""}), large, 90_000)
+	one := s.Put(page{"one", 1, ""})
+	derive(t, s, one, large, 50_000)
+	for i := range 200 {
+		derive(t, s, one, i, 1000)
+		derive(t, s, one, 0, 1000) // again and again
+	}
+	values := s.things["one"].versions[0].values
+	if values[0] == nil || values[199] == nil || values[large] == nil || len(values) != 1+10 || s.things["other"].versions[0].values[large] == nil {
+		t.Errorf("%d are kept of one, %v of the other", len(values), s.things["other"])
+	}
+}
+
 // A property: what is said to be held is held, and no more than there is room for; what goes, goes before that from which it was derived.
 func TestWhatIsHeldIsCounted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := New[page](rapid.Int64Range(2000, 40_000).Draw(t, "limit"), 1, large, slog.New(slog.DiscardHandler))
+		s := New[page](rapid.Int64Range(2000, 100_000).Draw(t, "limit"), 1, large, slog.New(slog.DiscardHandler))
 		holds := map[*version[page]]bool{}
 		for range 60 {
 			of := page{rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id"), rapid.Int64Range(1, 50).Draw(t, "version"), ""}
@@ -209,7 +234,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 func audit(t *rapid.T, s *Store[page]) {
 	places, sum := 0, int64(0)
 	for id, thing := range s.things {
-		own := int64(0)
+		own, small := int64(0), int64(0)
 		for i, v := range thing.versions {
 			if i > 0 && thing.versions[i-1].number >= v.number {
 				t.Fatalf("versions of %s are out of order", id)
@@ -227,7 +252,14 @@ func audit(t *rapid.T, s *Store[page]) {
 			if slices.Contains(thing.large, v) != (v.values[large] != nil) {
 				t.Fatalf("version %d of %s is large: %t", v.number, id, v.values[large] == nil)
 			}
+			if v.values[large] != nil {
+				small -= v.values[large].Value.(*entry[page]).bytes
+			}
+			small += bytes
 			own, places = own+bytes, places+1+len(v.values)
+		}
+		if small != thing.small || small > s.limit/mostSmall {
+			t.Fatalf("%d bytes of small things are counted, there are %d of at most %d", thing.small, small, s.limit/mostSmall)
 		}
 		if len(thing.versions) == 0 {
 			t.Fatalf("nothing is kept of %s", id)

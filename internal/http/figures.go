@@ -10,6 +10,8 @@ import (
 type serviceFigures struct{ studies *study.Service }
 
 var (
+	cacheBytes  = prometheus.NewDesc("headroom_cache_bytes", "Bytes held of studies, by kind.", []string{"cache"}, nil)
+	cacheHolds  = prometheus.NewDesc("headroom_cache_entries", "Entries held of studies, by kind.", []string{"cache"}, nil)
 	turnsNow    = prometheus.NewDesc("headroom_turns", "Computations now, by urgency and whether they run or wait for a processor.", []string{"urgency", "state"}, nil)
 	turnsTaken  = prometheus.NewDesc("headroom_turns_total", "Turns of the processors taken, by urgency.", []string{"urgency"}, nil)
 	computed    = prometheus.NewDesc("headroom_computed_seconds_total", "Time that processors were held, by urgency.", []string{"urgency"}, nil)
@@ -19,7 +21,7 @@ var (
 )
 
 func (serviceFigures) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{turnsNow, turnsTaken, computed, jobsRunning, jobsEnded, jobsTook} {
+	for _, d := range []*prometheus.Desc{cacheBytes, cacheHolds, turnsNow, turnsTaken, computed, jobsRunning, jobsEnded, jobsTook} {
 		descriptions <- d
 	}
 }
@@ -30,6 +32,10 @@ func (s serviceFigures) Collect(metrics chan<- prometheus.Metric) {
 	}
 	counter := func(d *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
+	}
+	for kind, held := range s.studies.Derived.Held() {
+		gauge(cacheBytes, float64(held.Bytes), kind)
+		gauge(cacheHolds, float64(held.Entries), kind)
 	}
 	for urgency, f := range s.studies.Derived.Turns.Figures() {
 		gauge(turnsNow, float64(f.Running), urgency.String(), "running")

@@ -92,8 +92,6 @@ func New(options Options) (http.Handler, error) {
 		Version: options.Version, Stopping: s.stopping, StillWelcome: s.stillWelcome, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
 	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public, ModelPatience: options.ModelPatience})
-	s.metrics.watch("rendered", people.Shared)
-	s.metrics.watch("studies", s.studies.Derived.Size)
 	s.metrics.registry.MustRegister(serviceFigures{s.studies})
 	table := s.routes(programs, people)
 	if err := programs.Publish(published(table)); err != nil {

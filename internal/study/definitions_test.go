@@ -52,7 +52,7 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 		snap = c.Derived.Put(next)
 	}
 	add(ledger.Draft{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked, Engine: optimizer.Engine}})
-	one, _ := c.Derived.Size()
+	one, _ := size(c)
 	for n := range 15 {
 		after := checked
 		after.Constraints = []design.Constraint{checked.Constraints[0]}
@@ -61,7 +61,7 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 		if n%5 != 4 {
 			continue
 		}
-		said, versions := c.Derived.Size()
+		said, versions := size(c)
 		held := heap() - before
 		t.Logf("%d versions made, %d kept: %d MiB said, %d MiB held", n+2, versions, said>>20, held>>20)
 		if said > limit+one || held > 13*(limit+one)/10 || one < 1<<20 || int64(versions)*one > 2*(limit+one) {

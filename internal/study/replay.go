@@ -24,10 +24,18 @@ const (
 	latestOf
 )
 
+// Kind groups them in the server's figures.
+func (d derivation) Kind() string {
+	return [...]string{"states", "readouts", "models", "fits", "gains", "ledgers", "ledgers"}[d]
+}
+
 type (
 	priceAt string            // of the limit of that name
 	chartOf [sha256.Size]byte // at those places
 )
+
+func (priceAt) Kind() string { return "prices" }
+func (chartOf) Kind() string { return "charts" }
 
 // replayed is what came of a replay: a state, or why there can be none.
 type replayed struct {

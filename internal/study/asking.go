@@ -145,7 +145,7 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 		made := succession{snap: snap}
 		var first time.Time // when the first was answered
 		for i, a := range all {
-			if i > 0 && s.now().Sub(first) > atOnce {
+			if i > 0 && s.options.Now().Sub(first) > atOnce {
 				left = all[i:]
 				return nil
 			}
@@ -153,7 +153,7 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 				return err
 			}
 			if i == 0 {
-				first = s.now()
+				first = s.options.Now()
 			}
 		}
 		return nil

@@ -25,7 +25,7 @@ func (s *Service) fit(ctx context.Context, snap *ledger.Snapshot, state *optimiz
 			err = checkFit(snap, *made)
 		}
 		if err != nil {
-			s.log.Warn("no fit could be made", "study", snap.ID, "version", snap.Version, "error", err)
+			s.options.Log.Warn("no fit could be made", "study", snap.ID, "version", snap.Version, "error", err)
 			return nil, nil
 		}
 		return made, nil

@@ -25,14 +25,12 @@ type Service struct {
 	// Derived is what is worked out from studies, for who shows more of them than the service does.
 	Derived       *derived.Store[*ledger.Snapshot]
 	store         Store
-	now           func() time.Time
-	log           *slog.Logger
+	options       Options
 	verifications *verifications
 	imports       turns.Queues // of all studies that are being imported
 	writing       turns.Queues
 	asks          askings
 	simulations   simulations
-	largestLedger int64
 }
 
 // Options of a Service; the zero value is useful.
@@ -68,8 +66,7 @@ func NewService(store Store, options Options) *Service {
 	}
 	return &Service{
 		Derived: derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log),
-		store:   store, now: options.Now, log: options.Log, verifications: newVerifications(), imports: turns.Queues{Places: importsAtOnce},
-		largestLedger: options.LargestLedger,
+		store:   store, options: options, verifications: newVerifications(), imports: turns.Queues{Places: importsAtOnce},
 	}
 }
 
@@ -250,7 +247,7 @@ func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot,
 
 // append turns a ruling on the study now (nil before its first event) into what the store writes.
 func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled ruling) (Append, error) {
-	events, err := ledger.Next(now, s.now(), cmd.By, ruled.drafts...)
+	events, err := ledger.Next(now, s.options.Now(), cmd.By, ruled.drafts...)
 	if err != nil {
 		return Append{}, err
 	}
@@ -269,14 +266,14 @@ func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled rul
 
 // roomFor refuses what makes a ledger too large. Results of trials that are waiting still find room in one that gets no new trials.
 func (s *Service) roomFor(after *ledger.Snapshot, drafts []ledger.Draft) error {
-	most := s.largestLedger
+	most := s.options.LargestLedger
 	if !slices.ContainsFunc(drafts, func(d ledger.Draft) bool { return d.Kind == ledger.Chosen }) {
 		most += most / 8
 	}
 	if after.Bytes <= most || len(drafts) == 0 {
 		return nil
 	}
-	return conflict("The study's ledger would have %d bytes, and new trials are possible up to %d. It can be read and exported; go on in a copy of the study.", after.Bytes, s.largestLedger)
+	return conflict("The study's ledger would have %d bytes, and new trials are possible up to %d. It can be read and exported; go on in a copy of the study.", after.Bytes, s.options.LargestLedger)
 }
 
 // appendTo is what the store writes of events that lead to the study after them.

@@ -113,10 +113,10 @@ func (s *Store[S]) join(ctx context.Context, of S, w work) (value any, f *flight
 	if f = s.flights[k]; f == nil || f.waiting == 0 {
 		f = &flight[S]{of: v, since: time.Now(), done: make(chan struct{})}
 		f.urgency.Store(urgency)
-		ctx, f.end = context.WithCancel(turns.With(context.WithoutCancel(ctx), f))
-		s.flights[k] = f
+		own, end := context.WithCancel(turns.With(context.Background(), f)) // with nothing of whoever asks: it is for all
+		f.end, s.flights[k] = end, f
 		s.hold(v, 1)
-		go s.fly(ctx, k, f, w.do)
+		go s.fly(own, k, f, w.do)
 	}
 	f.waiting++
 	f.urgency.Store(min(f.urgency.Load(), urgency))

@@ -75,7 +75,7 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 		return err
 	}
 	by := Command{By: cmd.By + " (simulated lab)"}
-	started := s.jobs.Go("simulated lab", id, simulationTime, func(ctx context.Context) error {
+	started := s.Derived.Jobs.Go("simulated lab", id, simulationTime, func(ctx context.Context) error {
 		return s.simulations.during(ctx, id, func(ctx context.Context) error {
 			return s.answerAll(ctx, by, lab, id, count, slips)
 		})

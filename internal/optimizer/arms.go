@@ -41,7 +41,7 @@ func (a *arms) inputs(k Kernel) *kernel.Inputs {
 }
 
 // everyArm tells whether the places are all candidates in their order.
-func (s *State) everyArm(at []Place) bool {
+func (s *study) everyArm(at []Place) bool {
 	if s.arms == nil || len(at) != len(s.arms.places) {
 		return false
 	}
@@ -54,10 +54,10 @@ func (s *State) everyArm(at []Place) bool {
 }
 
 // listOf is the list that the places are, all of it and in its order: the candidates, the shortlist or nil.
-func (s *State) listOf(at []Place) *arms {
-	switch short := s.shortlist; {
-	case s.everyArm(at):
-		return s.arms
+func (v *view) listOf(at []Place) *arms {
+	switch short := v.shortlist; {
+	case v.everyArm(at):
+		return v.arms
 	case short != nil && len(at) == len(short.places) && &at[0] == &short.places[0]:
 		return short.arms
 	}

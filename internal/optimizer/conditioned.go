@@ -51,7 +51,7 @@ type predicted struct {
 }
 
 // predict is the posterior of source i at some places, beside the incumbent or not.
-func (s *State) predict(ctx context.Context, v *view, i int, at []Place, beside bool) (predicted, error) {
+func (v *view) predict(ctx context.Context, i int, at []Place, beside bool) (predicted, error) {
 	src, with := &v.sources[i], v.incumbent
 	if src.arms != nil && onArms(at) {
 		if !beside {
@@ -59,11 +59,11 @@ func (s *State) predict(ctx context.Context, v *view, i int, at []Place, beside 
 		}
 		return src.lookUp(at, with), nil
 	}
-	src, err := s.byRows(ctx, v, src)
+	src, err := v.byRows(ctx, src)
 	if err != nil {
 		return predicted{}, err
 	}
-	inputs, zs := s.inputs(src.kernel, at), src.z
+	inputs, zs := v.inputs(src.kernel, at), src.z
 	if beside {
 		solved := with.solved[i]
 		if solved == nil {
@@ -71,7 +71,7 @@ func (s *State) predict(ctx context.Context, v *view, i int, at []Place, beside 
 		}
 		zs = append(zs[:len(zs):len(zs)], solved)
 	}
-	means, variances, err := s.predictRows(ctx, src, at, inputs, zs)
+	means, variances, err := v.predictRows(ctx, src, at, inputs, zs)
 	p := predicted{means: means, variances: variances}
 	if err == nil && beside {
 		p.means, p.together = means[:len(src.z)], with.together(i, src.data.Kernel(), inputs, means[len(src.z)])
@@ -80,11 +80,11 @@ func (s *State) predict(ctx context.Context, v *view, i int, at []Place, beside 
 }
 
 // predictedMeans are the responses' means alone, in O(n) a place, from the readings alone: they are the same whatever waits.
-func (s *State) predictedMeans(ctx context.Context, v *view, src *source, at []Place) ([][]float64, error) {
+func (v *view) predictedMeans(ctx context.Context, src *source, at []Place) ([][]float64, error) {
 	if src.arms != nil && onArms(at) {
 		return src.lookUp(at, nil).means, nil
 	}
-	src, err := s.byRows(ctx, v, src)
+	src, err := v.byRows(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +92,12 @@ func (s *State) predictedMeans(ctx context.Context, v *view, src *source, at []P
 	for n, z := range src.z {
 		read[n] = z[:src.arrived]
 	}
-	return predictMeans(ctx, src.data.Prefix(src.arrived), s.inputs(src.kernel, at), read)
+	return predictMeans(ctx, src.data.Prefix(src.arrived), v.inputs(src.kernel, at), read)
 }
 
 // predictRows regresses on the rows of a factor, at all places of a list by what is kept of them.
-func (s *State) predictRows(ctx context.Context, src *source, at []Place, inputs *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
-	if src.group == nil || s.listOf(at) == nil || src.data.Len()*len(at) > mostKept {
+func (v *view) predictRows(ctx context.Context, src *source, at []Place, inputs *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
+	if src.group == nil || v.listOf(at) == nil || src.data.Len()*len(at) > mostKept {
 		return predict(ctx, src.data, inputs, zs)
 	}
 	fixed, err := src.group.solutions.of(ctx, inputs, src.group.data.Prefix(src.arrived))
@@ -133,21 +133,21 @@ func (src *source) lookUp(at []Place, with *incumbent) predicted {
 
 // byRows is the source by the rows of a factor. One that has none is regressed on one point an arm, whose reading is the mean of the arm's own by
 // their precision: the posterior is the same.
-func (s *State) byRows(ctx context.Context, v *view, src *source) (*source, error) {
+func (v *view) byRows(ctx context.Context, src *source) (*source, error) {
 	if src.data != nil {
 		return src, nil
 	}
 	g := src.group
-	order, answers := s.collapsed(v, src)
-	rows := &source{kernel: src.kernel, arrived: len(order), targets: src.targets, data: gp.NewData(g.function, s.inputWidth(src.kernel))}
+	order, answers := v.collapsed(src)
+	rows := &source{kernel: src.kernel, arrived: len(order), targets: src.targets, data: gp.NewData(g.function, v.inputWidth(src.kernel))}
 	for _, a := range order {
 		rows.rounds = append(rows.rounds, a.round)
 	}
-	err := s.appendRounds(ctx, rows.data, src.kernel, order)
+	err := v.appendRounds(ctx, rows.data, src.kernel, order)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.appendPending(ctx, rows, g.model, src.waiting); err != nil {
+	if err := v.appendPending(ctx, rows, g.model, src.waiting); err != nil {
 		return nil, err
 	}
 	for _, y := range answers {
@@ -159,11 +159,11 @@ func (s *State) byRows(ctx context.Context, v *view, src *source) (*source, erro
 }
 
 // collapsed makes one reading of the readings of each arm, y = λ Σ y_s/λ_s with λ = 1/Σ (1/λ_s), per target of the source.
-func (s *State) collapsed(v *view, src *source) (order []arrival, answers [][]float64) {
+func (v *view) collapsed(src *source) (order []arrival, answers [][]float64) {
 	answers = make([][]float64, len(src.targets))
 	at := map[int]int{}
 	for i, a := range src.group.order[:src.arrived] {
-		arm := s.history.Rounds[a.round-1].Arm
+		arm := v.history.Rounds[a.round-1].Arm
 		n, ok := at[arm]
 		if !ok {
 			n = len(order)
@@ -196,19 +196,19 @@ func (v *view) answer(k, i int) float64 {
 }
 
 // covariance is the joint posterior covariance at some places.
-func (s *State) covariance(ctx context.Context, v *view, src *source, at []Place) ([][]float64, error) {
-	if src.arms != nil && s.everyArm(at) {
+func (v *view) covariance(ctx context.Context, src *source, at []Place) ([][]float64, error) {
+	if src.arms != nil && v.everyArm(at) {
 		return src.narrowed.Covariance(ctx)
 	}
-	src, err := s.byRows(ctx, v, src)
+	src, err := v.byRows(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	return src.data.Covariance(ctx, s.inputs(src.kernel, at))
+	return src.data.Covariance(ctx, v.inputs(src.kernel, at))
 }
 
 // covariances prepares the posterior covariances of one place of a list with some others of it.
-func (s *State) covariances(ctx context.Context, v *view, src *source, at []Place, among []int) (func(x int) []float64, error) {
+func (v *view) covariances(ctx context.Context, src *source, at []Place, among []int) (func(x int) []float64, error) {
 	if src.arms != nil && onArms(at) {
 		return func(x int) []float64 {
 			row, some := src.narrowed.Covariances(at[x].Arm), make([]float64, len(among))
@@ -218,11 +218,11 @@ func (s *State) covariances(ctx context.Context, v *view, src *source, at []Plac
 			return some
 		}, nil
 	}
-	src, err := s.byRows(ctx, v, src)
+	src, err := v.byRows(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	inputs := s.inputs(src.kernel, at)
+	inputs := v.inputs(src.kernel, at)
 	some := kernel.NewInputs(inputs.Coordinates())
 	for _, y := range among {
 		some.Append(inputs.Row(y))
@@ -233,14 +233,14 @@ func (s *State) covariances(ctx context.Context, v *view, src *source, at []Plac
 
 // played is the posterior of every target at the place of round t when decision t was made. Where that round's reading was the next to arrive,
 // it stands in the factor's row already, to the same bits.
-func (s *State) played(ctx context.Context, v *view, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
-	at := []Place{s.placeOf(t)}
-	out := s.givenEstimates(v, at, known)
+func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
+	at := []Place{v.placeOf(t)}
+	out := v.givenEstimates(at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
 		means, variance := src.next(t)
 		if means == nil {
-			p, err := s.predict(ctx, v, i, at, false)
+			p, err := v.predict(ctx, i, at, false)
 			if err != nil {
 				return nil, err
 			}

@@ -21,8 +21,14 @@ type looking struct {
 	estimates []policy.Estimate
 }
 
+// shown is what is told of the posterior: from arrived data in the window, nothing else.
+type shown struct {
+	*view
+	lookBack looking
+}
+
 // lookingBack returns the posteriors shown, at the points of all rounds. The error is that of ctx, later calls going on from there.
-func (s *State) lookingBack(ctx context.Context) ([]policy.Estimate, error) {
+func (s *shown) lookingBack(ctx context.Context) ([]policy.Estimate, error) {
 	n := len(s.history.Rounds)
 	for {
 		from, estimates := s.lookBack.known(len(s.targets))
@@ -66,29 +72,29 @@ func (l *looking) add(from, until int, further []policy.Estimate) {
 }
 
 // lookAt returns the posteriors shown at the points of the rounds from+1 to until.
-func (s *State) lookAt(ctx context.Context, from, until int) ([]policy.Estimate, error) {
+func (s *shown) lookAt(ctx context.Context, from, until int) ([]policy.Estimate, error) {
 	at := make([]Place, 0, until-from)
 	for t := from + 1; t <= until; t++ {
 		at = append(at, s.placeOf(t))
 	}
-	out := s.givenEstimates(s.display, at, nil)
-	for i := range s.display.sources {
-		src := &s.display.sources[i]
+	out := s.givenEstimates(at, nil)
+	for i := range s.sources {
+		src := &s.sources[i]
 		p, err := s.predictPlayed(ctx, i, from, at)
 		if err != nil {
 			return nil, err
 		}
-		s.display.take(src, p, out)
+		s.take(src, p, out)
 	}
 	return out, nil
 }
 
 // predictPlayed is what source i shown predicts at the points of the rounds from+1 on. Of rounds whose readings it conditions on, rows of its factor
 // are the first part of the answer; other rounds are predicted as any place is.
-func (s *State) predictPlayed(ctx context.Context, i int, from int, at []Place) (predicted, error) {
-	src := &s.display.sources[i]
+func (s *shown) predictPlayed(ctx context.Context, i int, from int, at []Place) (predicted, error) {
+	src := &s.sources[i]
 	if src.data == nil || src.group == nil {
-		return s.predict(ctx, s.display, i, at, false)
+		return s.predict(ctx, i, at, false)
 	}
 	var rows, own, others []int // of the factor, and of places
 	read := make([]bool, len(at))
@@ -115,7 +121,7 @@ func (s *State) predictPlayed(ctx context.Context, i int, from int, at []Place) 
 	for n, i := range others {
 		elsewhere[n] = at[i]
 	}
-	p, err = s.predict(ctx, s.display, i, elsewhere, false)
+	p, err = s.predict(ctx, i, elsewhere, false)
 	if err != nil {
 		return out, err
 	}

@@ -27,10 +27,10 @@ func (s *State) Bytes() int64 {
 		}
 	}
 	held.view(s.next)
-	held.view(s.display)
+	held.view(s.shown.view)
 	held.all(s.path.items)
 	held.floats(s.multipliers)
-	held.shortlist(s.shortlist)
+	held.shortlist(s.next.shortlist)
 	held.spent(s.spent)
 	held.works(s.works)
 	held.history(s.history)

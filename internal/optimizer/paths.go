@@ -31,7 +31,7 @@ const draws = 256
 // posterior mean is of n. (Wilson, Borovitskiy, Terenin, Mostowsky, Deisenroth: Pathwise Conditioning of Gaussian Processes, 2021, with the process at Z in place of random features,
 // which not every kernel has.) ξ belongs to the place and τ to the draw, not to the study's version: what is made of the draws changes as the posterior does, and not by chance.
 type paths struct {
-	state  *State
+	state  *shown
 	known  Known
 	at     []Place       // Z
 	values [][][]float64 // per target, draw and place of Z: see level
@@ -55,9 +55,9 @@ type pathSet struct {
 }
 
 // drawPaths draws functions of every metric at places.
-func (s *State) drawPaths(ctx context.Context, at []Place, known Known) (*paths, error) {
+func (s *shown) drawPaths(ctx context.Context, at []Place, known Known) (*paths, error) {
 	p := &paths{state: s, known: known, at: at, values: make([][][]float64, len(s.targets))}
-	given := s.givenEstimates(s.display, at, known.at(at))
+	given := s.givenEstimates(at, known.at(at))
 	of := make([]*path, len(s.cfg.Metrics))
 	for k, t := range s.targets {
 		p.values[k] = matrix(draws, len(at))
@@ -87,17 +87,17 @@ func (s *State) drawPaths(ctx context.Context, at []Place, known Known) (*paths,
 }
 
 // margin is what target k lies above its value at the true limit.
-func (s *State) margin(k int) float64 {
+func (s *shown) margin(k int) float64 {
 	if s.targets[k].metric < 0 {
 		return s.cfg.Costs[s.targets[k].cost].Margin
 	}
-	return s.display.era.transforms[k].margin
+	return s.era.transforms[k].margin
 }
 
 // draw draws the functions of one metric.
 func (p *paths) draw(ctx context.Context, of *path, metric int) error {
 	s := p.state
-	src, err := s.byRows(ctx, s.display, &s.display.sources[s.display.sourceOf[of.targets[0]]])
+	src, err := s.byRows(ctx, &s.sources[s.sourceOf[of.targets[0]]])
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (p *paths) draw(ctx context.Context, of *path, metric int) error {
 }
 
 // pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come from a fit to few readings, with some drawn around them.
-func (s *State) pathSets(ctx context.Context, src *source, targets []int) ([]pathSet, error) {
+func (s *shown) pathSets(ctx context.Context, src *source, targets []int) ([]pathSet, error) {
 	fitted := pathSet{data: src.data}
 	for _, k := range targets {
 		fitted.answers = append(fitted.answers, src.z[slices.Index(src.targets, k)])
@@ -137,8 +137,8 @@ const (
 )
 
 // modelsAround are models of a metric with hyperparameters drawn from their posterior; none where they are not fitted or known well.
-func (s *State) modelsAround(metric int, src *source) ([]metricModel, error) {
-	m := s.display.era.models[metric]
+func (s *shown) modelsAround(metric int, src *source) ([]metricModel, error) {
+	m := s.era.models[metric]
 	if !m.fitted || !s.fittable(metric) || src.group == nil || len(src.rounds) != src.data.Len() || src.arrived > fewHyperparameters {
 		return nil, nil
 	}
@@ -157,7 +157,7 @@ func (s *State) modelsAround(metric int, src *source) ([]metricModel, error) {
 }
 
 // regressed regresses the source's readings with another model.
-func (s *State) regressed(ctx context.Context, src *source, m metricModel, targets []int) (set pathSet, err error) {
+func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targets []int) (set pathSet, err error) {
 	function, err := s.function(m.kernel)
 	if err != nil {
 		return set, err
@@ -171,7 +171,7 @@ func (s *State) regressed(ctx context.Context, src *source, m metricModel, targe
 		return set, err
 	}
 	for _, k := range targets {
-		set.answers = append(set.answers, set.data.Whiten(nil, s.display.era.answers[k].items[:src.arrived]))
+		set.answers = append(set.answers, set.data.Whiten(nil, s.era.answers[k].items[:src.arrived]))
 	}
 	return set, nil
 }
@@ -194,7 +194,7 @@ func (p *paths) drawSet(ctx context.Context, of *path, h int, xi [][]float64, sc
 		for n := range p.at {
 			deviation := scales[i] * factor.Dot(root.Row(n), xi[i])
 			for t, k := range of.targets {
-				p.values[k][i][n] = means[t][n] + s.display.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+				p.values[k][i][n] = means[t][n] + s.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
 			}
 		}
 		if err := checkpoint.Reach(ctx); err != nil {
@@ -319,10 +319,10 @@ func (p *paths) normals(metric int) [][]float64 {
 }
 
 // scales are τ of one metric, per draw.
-func (s *State) scales(metric int) []float64 {
+func (s *shown) scales(metric int) []float64 {
 	random := rand.New(rand.NewPCG(s.cfg.Seed, gainStream+uint64(metric)))
 	scales := make([]float64, draws)
-	freedom := s.display.era.models[metric].freedom
+	freedom := s.era.models[metric].freedom
 	for i := range scales {
 		scales[i] = 1
 		if u := random.Float64(); freedom > 0 {
@@ -391,6 +391,6 @@ func (p *paths) follow(of *path, i int, u, row, values []float64) {
 	set.data.Kernel().Row(row, s.input(of.kernel, Place{U: u, Arm: -1}), set.points)
 	deviation := factor.Dot(set.weights[i/len(of.sets)], row)
 	for t, k := range of.targets {
-		values[k] = factor.Dot(set.means[t], row) + s.display.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+		values[k] = factor.Dot(set.means[t], row) + s.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
 	}
 }

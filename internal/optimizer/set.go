@@ -14,7 +14,7 @@ import (
 )
 
 // set lets an algorithm look at all places together. What it asks for is worked out when it asks.
-func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i int) float64) *policy.Set {
+func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) float64) *policy.Set {
 	set := &policy.Set{Free: make([]bool, len(s.cfg.Space.Dims))}
 	for k, d := range s.cfg.Space.Dims {
 		set.Free[k] = !d.Derived
@@ -23,7 +23,7 @@ func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i in
 	set.Unlike = s.cfg.Space.unlike
 	if s.cfg.Space.Settle != nil {
 		set.Reach = func(points [][]float64, from []float64) [][]float64 {
-			return s.cfg.Space.reach(points, from, s.draw(v.round).Seed)
+			return s.cfg.Space.reach(points, from, s.draw(s.round).Seed)
 		}
 	}
 	teaches := s.teaches()
@@ -38,9 +38,9 @@ func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i in
 			set.Seeds = append(set.Seeds, i)
 		}
 	}
-	set.Joint = s.joint(ctx, v, at)
+	set.Joint = s.joint(ctx, at)
 	set.Reread = func(k int, among []int) func(x int, value float64) policy.Estimate {
-		return s.reread(ctx, v, at, k, among)
+		return s.reread(ctx, at, k, among)
 	}
 	features := sync.OnceValue(func() [][]float64 { return s.features(at) })
 	set.Distance = func(i, j int) float64 { return distance(features()[i], features()[j]) }
@@ -50,15 +50,13 @@ func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i in
 	return set
 }
 
-// earlier is what decision t saw of the places. What could be regressed once can be again; should it not, nothing is known there.
-func (s *State) earlier(ctx context.Context, t int, at []Place, known func(j, i int) float64) *policy.Sight {
+// earlier is what decision t saw of the places.
+func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j, i int) float64) *policy.Sight {
 	must(checkpoint.Reach(ctx))
 	v, err := s.acting(ctx, t, s.path.items[t-1], nil)
-	must(ctx.Err())
-	if err != nil {
-		v = &view{round: t, era: s.eraAt(t), transforms: s.eraAt(t).transforms, multipliers: s.path.items[t-1]}
-	}
-	sight, err := s.sight(ctx, v, at, known, s.draw(t))
+	must(err)
+	then := &decision{view: v, shown: s.shown}
+	sight, err := then.sight(ctx, at, known, s.draw(t))
 	must(err)
 	return sight
 }
@@ -77,7 +75,7 @@ func samePlace(a, b Place) bool {
 
 // joint prepares to draw targets' functions over some of the places, all if among is nil: μ + width·chol(Cov)·n. Targets of one regression
 // share the root, and so do all draws over the same places.
-func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int) func(k int, width float64, normal func() float64) []float64 {
+func (v *view) joint(ctx context.Context, at []Place) func(among []int) func(k int, width float64, normal func() float64) []float64 {
 	var last []int
 	var roots func() ([][][]float64, error)
 	return func(among []int) func(k int, width float64, normal func() float64) []float64 {
@@ -89,7 +87,7 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int
 			}
 		}
 		if roots == nil || !slices.Equal(last, among) {
-			last, roots = among, sync.OnceValues(func() ([][][]float64, error) { return s.jointRoots(ctx, v, some) })
+			last, roots = among, sync.OnceValues(func() ([][][]float64, error) { return v.jointRoots(ctx, some) })
 		}
 		rows := roots
 		return func(k int, width float64, normal func() float64) []float64 {
@@ -97,7 +95,7 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int
 			must(err)
 			i := v.sourceOf[k]
 			src := &v.sources[i]
-			means, err := s.predictedMeans(ctx, v, src, some)
+			means, err := v.predictedMeans(ctx, src, some)
 			must(err)
 			mean := means[slices.Index(src.targets, k)]
 			n := make([]float64, len(some))
@@ -121,12 +119,12 @@ func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int
 
 // jointRoots are the roots of the posterior covariances over the places, one a regression, worked out beside each other: who draws one
 // function draws them all.
-func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]float64, error) {
+func (v *view) jointRoots(ctx context.Context, at []Place) ([][][]float64, error) {
 	roots := make([][][]float64, len(v.sources))
 	group := cores.New()
 	for i := range v.sources {
 		group.Go(func() error {
-			root, err := factor.SemidefiniteRoot(ctx, func() ([][]float64, error) { return s.covariance(ctx, v, &v.sources[i], at) })
+			root, err := factor.SemidefiniteRoot(ctx, func() ([][]float64, error) { return v.covariance(ctx, &v.sources[i], at) })
 			roots[i] = root
 			return err
 		})
@@ -138,12 +136,12 @@ func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]floa
 // places x and y, and s = c(x) + λ,
 //
 //	μ′(y) = μ(y) + c(y)(value − μ(x))/s,   σ′²(y) = σ²(y) − c(y)²/s.
-func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
+func (v *view) reread(ctx context.Context, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
 	src := &v.sources[v.sourceOf[k]]
-	m := v.era.models[s.targets[k].metric]
-	covariances, err := s.covariances(ctx, v, src, at, among)
+	m := v.era.models[v.targets[k].metric]
+	covariances, err := v.covariances(ctx, src, at, among)
 	must(err)
-	estimates, err := s.estimate(ctx, v, at, nil)
+	estimates, err := v.estimate(ctx, at, nil)
 	must(err)
 	at0 := estimates[k]
 	return func(x int, value float64) policy.Estimate {
@@ -160,7 +158,7 @@ func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []
 }
 
 // features are the places' kernel inputs.
-func (s *State) features(at []Place) [][]float64 {
+func (s *study) features(at []Place) [][]float64 {
 	x := make([][]float64, len(at))
 	for i, p := range at {
 		x[i] = s.cfg.Space.features(p.U)
@@ -179,9 +177,9 @@ func distance(x, y []float64) float64 {
 
 // finitePlaces are the places that an algorithm which looks at all of them together chooses among on a continuous space: those it
 // proposes, else the screening points and the safe seeds. No place is listed twice.
-func (s *State) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
+func (s *decision) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
 	if s.traits.Propose != nil {
-		none, err := s.sight(ctx, s.next, nil, nil, draw)
+		none, err := s.sight(ctx, nil, nil, draw)
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +198,7 @@ func (s *State) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
 }
 
 // allowedPlaces settles points and keeps the allowed ones, each once.
-func (s *State) allowedPlaces(points [][]float64) []Place {
+func (s *study) allowedPlaces(points [][]float64) []Place {
 	var at []Place
 	listed := map[string]bool{}
 	for _, u := range points {

@@ -23,7 +23,7 @@ func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *pol
 		t.Fatal(err)
 	}
 	places := cfg.Space.places()
-	return state, h, sure(state.sight(background, state.next, places, toyKnown().at(places), state.draw(state.Round())))
+	return state, h, sure(state.decision.sight(background, places, toyKnown().at(places), state.draw(state.Round())))
 }
 
 // TestReread compares the posterior that one more reading would give with that of a history that has it.
@@ -41,7 +41,7 @@ func TestReread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := sure(after.estimate(background, after.next, state.cfg.Space.places(), nil))[1+cost]
+	want := sure(after.decision.estimate(background, state.cfg.Space.places(), nil))[1+cost]
 	got := sight.Set.Reread(1+cost, among)(x, value)
 	for i, y := range among {
 		near(t, 8, "reread mean", got.Mean[i], want.Mean[y])
@@ -59,7 +59,7 @@ func TestEarlier(t *testing.T) {
 			t.Fatal(err)
 		}
 		places := state.cfg.Space.places()
-		want := sure(then.sight(background, then.next, places, toyKnown().at(places), then.draw(n)))
+		want := sure(then.decision.sight(background, places, toyKnown().at(places), then.draw(n)))
 		got := sight.Set.Earlier(n)
 		if got.Round != n || !cmp.Equal(got.Reward, want.Reward, near9) || !cmp.Equal(got.Costs, want.Costs, near9) || !cmp.Equal(got.Beta, want.Beta) {
 			t.Errorf("decision %d is said to have seen something else than it did", n)
@@ -85,14 +85,14 @@ func TestJoint(t *testing.T) {
 	}
 	mean, otherMean := sum/draws, other/draws
 	src := &state.next.sources[state.next.sourceOf[0]]
-	covariance := sure(src.data.Covariance(background, state.inputs(src.kernel, state.cfg.Space.places())))
+	covariance := sure(src.data.Covariance(background, state.next.inputs(src.kernel, state.cfg.Space.places())))
 	within := func(what string, got, want, tolerance float64) {
 		if math.Abs(got-want) > tolerance {
 			t.Errorf("%s of the draws is %g, want %g", what, got, want)
 		}
 	}
 	root := sure(factor.SemidefiniteRoot(background, func() ([][]float64, error) {
-		return src.data.Covariance(background, state.inputs(src.kernel, state.cfg.Space.places()))
+		return src.data.Covariance(background, state.next.inputs(src.kernel, state.cfg.Space.places()))
 	}))
 	var normals []float64
 	f := sight.Set.Joint(nil)(0, width, func() float64 {
@@ -182,7 +182,7 @@ func TestForgetting(t *testing.T) {
 			t.Fatal(err)
 		}
 		places := cfg.Space.places()
-		got, want := sure(state.estimate(background, state.next, places, nil)), sure(blank.estimate(background, v, places, nil))
+		got, want := sure(state.decision.estimate(background, places, nil)), sure(v.estimate(background, places, nil))
 		if !cmp.Equal(got, want, near9) || !cmp.Equal(state.next.gain, v.gain, near9) {
 			t.Errorf("%s remembers what it should have forgotten", algorithm)
 		}

@@ -35,7 +35,7 @@ const (
 
 // crowded tells whether so many readings of an era are regressed by the posterior over all candidates. Algorithms that forget, or that act on
 // data of their own, need the rows; so does looking at rounds before the era.
-func (s *State) crowded(e *era, readings int) bool {
+func (s *evidence) crowded(e *era, readings int) bool {
 	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() || s.traits.MovesByEstimate && e.from > 1 && slices.Contains(s.scaledFrom(), e.from) {
 		return false
 	}
@@ -44,7 +44,7 @@ func (s *State) crowded(e *era, readings int) bool {
 }
 
 // stand works out the posterior over all candidates for an era's regression.
-func (s *State) stand(ctx context.Context, e *era, g *group) error {
+func (s *evidence) stand(ctx context.Context, e *era, g *group) error {
 	targets := s.targetsOf(e, g)
 	st, come, err := s.standingBefore(ctx, e, g, targets)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *State) stand(ctx context.Context, e *era, g *group) error {
 }
 
 // targetsOf are the targets that an era's regression serves, in order.
-func (s *State) targetsOf(e *era, g *group) []int {
+func (s *evidence) targetsOf(e *era, g *group) []int {
 	var list []int
 	for k, t := range s.targets {
 		if t.metric >= 0 && e.groups[e.groupOf[t.metric]] == g {
@@ -84,7 +84,7 @@ func (s *State) targetsOf(e *era, g *group) []int {
 }
 
 // takeReading brings in the i-th reading of the regression.
-func (s *State) takeReading(ctx context.Context, e *era, g *group, targets []int, i int) error {
+func (s *evidence) takeReading(ctx context.Context, e *era, g *group, targets []int, i int) error {
 	ys := make([]float64, len(targets))
 	for n, k := range targets {
 		ys[n] = e.answers[k].items[i]
@@ -94,7 +94,7 @@ func (s *State) takeReading(ctx context.Context, e *era, g *group, targets []int
 }
 
 // glimpse notes what decision t expected at its own place.
-func (s *State) glimpse(ctx context.Context, g *group, metric, t int) (glimpse, error) {
+func (s *evidence) glimpse(ctx context.Context, g *group, metric, t int) (glimpse, error) {
 	arms := g.standing.arms
 	arm := s.history.Rounds[t-1].Arm
 	seen := glimpse{round: t, gain: arms.Gain(), variance: arms.Variances()[arm], narrowed: math.NaN()}
@@ -111,7 +111,7 @@ func (s *State) glimpse(ctx context.Context, g *group, metric, t int) (glimpse, 
 }
 
 // narrowed is the posterior with pending points.
-func (s *State) narrowed(ctx context.Context, g *group, arms *gp.Arms, waiting []int) (*gp.Arms, error) {
+func (s *evidence) narrowed(ctx context.Context, g *group, arms *gp.Arms, waiting []int) (*gp.Arms, error) {
 	if len(waiting) == 0 {
 		return arms, nil
 	}
@@ -127,7 +127,7 @@ func (s *State) narrowed(ctx context.Context, g *group, arms *gp.Arms, waiting [
 
 // standingBefore is what the prior state had come to, where everything that it went through still holds, else the prior over the candidates; come
 // are the readings, by their position in the order, that are not in it yet.
-func (s *State) standingBefore(ctx context.Context, e *era, g *group, targets []int) (st *standing, come []int, err error) {
+func (s *evidence) standingBefore(ctx context.Context, e *era, g *group, targets []int) (st *standing, come []int, err error) {
 	for _, old := range s.priorEras() {
 		for _, before := range old.groups {
 			if before.standing == nil || old.from > e.from || !before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
@@ -146,7 +146,7 @@ func (s *State) standingBefore(ctx context.Context, e *era, g *group, targets []
 }
 
 // continued is the standing of a regression of the prior state for one with the same kernel and noise; nil where what it went through does not hold.
-func (s *State) continued(old *era, before *group, e *era, g *group, targets []int) (st *standing, come []int) {
+func (s *evidence) continued(old *era, before *group, e *era, g *group, targets []int) (st *standing, come []int) {
 	first, known := e.from-old.from, before.standing.glimpses
 	for _, k := range targets {
 		if old.transforms[k] != e.transforms[k] {

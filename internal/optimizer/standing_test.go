@@ -109,17 +109,17 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 				if s.traits.Drawn == nil {
 					check("acquisition", sure(s.Acquisition(background, places, toyKnown())), sure(want.Acquisition(background, same, toyKnown())))
 				}
-				sight := sure(s.sight(background, s.next, places, toyKnown().at(places), s.draw(s.Round())))
-				other := sure(want.sight(background, want.next, same, toyKnown().at(same), want.draw(want.Round())))
+				sight := sure(s.decision.sight(background, places, toyKnown().at(places), s.draw(s.Round())))
+				other := sure(want.decision.sight(background, same, toyKnown().at(same), want.draw(want.Round())))
 				if sight.Set == nil {
 					return
 				}
 				among := []int{2, 5}
 				check("reread", sight.Set.Reread(0, among)(3, 0.4), other.Set.Reread(0, among)(3, 0.4))
-				if covariance, err := s.covariance(background, s.next, &s.next.sources[0], places); err != nil {
+				if covariance, err := s.decision.covariance(background, &s.next.sources[0], places); err != nil {
 					t.Error(err)
 				} else {
-					for i, row := range sure(want.covariance(background, want.next, &want.next.sources[0], same)) {
+					for i, row := range sure(want.decision.covariance(background, &want.next.sources[0], same)) {
 						check("covariance", covariance[i][:i+1], row[:i+1]) // its lower triangle is all that is read
 					}
 				}

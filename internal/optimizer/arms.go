@@ -1,11 +1,6 @@
 package optimizer
 
 import (
-	"context"
-	"slices"
-	"sync"
-
-	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
 )
 
@@ -62,51 +57,4 @@ func (v *view) listOf(at []Place) *arms {
 		return short.arms
 	}
 	return nil
-}
-
-// onArms tells whether every place is a candidate.
-func onArms(at []Place) bool {
-	return !slices.ContainsFunc(at, func(p Place) bool { return p.Arm < 0 })
-}
-
-// mostKept is how many numbers are kept at most of a list's solutions, or of the posterior over all of them: 64 MB. Beyond it the places
-// are solved for at every decision.
-const mostKept = 8 << 20
-
-// solutions keeps the solutions of a list of places for the rows of a regression as far as they have been asked for.
-type solutions struct {
-	mu    sync.Mutex
-	fixed *gp.Fixed
-}
-
-// of returns the solutions for the first rows of the regression, data. Callers that ask at the same time may do the same work.
-func (c *solutions) of(ctx context.Context, points *kernel.Inputs, data *gp.Data) (*gp.Fixed, error) {
-	fixed := c.upTo(data.Len())
-	if fixed == nil || fixed.Points() != points {
-		fixed = gp.NewFixed(points)
-	}
-	fixed, err := fixed.Extend(ctx, data)
-	if err == nil {
-		c.keep(fixed)
-	}
-	return fixed, err
-}
-
-// upTo is what is kept of the first n rows, nil for nothing.
-func (c *solutions) upTo(n int) *gp.Fixed {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.fixed == nil {
-		return nil
-	}
-	return c.fixed.Prefix(min(n, c.fixed.Len()))
-}
-
-// keep takes what has been worked out, unless more is kept of the same points.
-func (c *solutions) keep(fixed *gp.Fixed) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.fixed == nil || fixed.Len() > c.fixed.Len() || fixed.Points() != c.fixed.Points() {
-		c.fixed = fixed
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/search"
 )
 
@@ -25,7 +26,7 @@ func (s *decision) smooth() bool {
 		}
 	}
 	for i := range s.sources {
-		if src := &s.sources[i]; src.data == nil || src.data.Len() == 0 || !src.data.Kernel().Stationary() {
+		if rows, ok := s.sources[i].Posterior.(*posterior.Rows); !ok || rows.Data.Len() == 0 || !rows.Data.Kernel().Stationary() {
 			return false
 		}
 	}
@@ -69,23 +70,21 @@ type slopes struct {
 	state    *decision
 	known    Known
 	draw     Draw
-	zs       [][][]float64 // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
-	backward [][][]float64 // per source: L⁻ᵀz of them
+	rows     []*posterior.Rows // per source
+	zs       [][][]float64     // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
+	backward [][][]float64     // per source: L⁻ᵀz of them
 }
 
 func (s *decision) slopes(known Known, draw Draw) *slopes {
 	up := &slopes{state: s, known: known, draw: draw}
 	for i := range s.sources {
-		src := &s.sources[i]
-		zs := src.z[:len(src.z):len(src.z)]
-		if s.incumbent != nil {
-			zs = append(zs, s.incumbent.solved[i])
-		}
+		rows := s.sources[i].Posterior.(*posterior.Rows) // since it is smooth
+		zs := rows.Beside(s.beside(i))
 		backward := make([][]float64, len(zs))
 		for n, z := range zs {
-			backward[n] = src.data.Backward(z)
+			backward[n] = rows.Data.Backward(z)
 		}
-		up.zs, up.backward = append(up.zs, zs), append(up.backward, backward)
+		up.rows, up.zs, up.backward = append(up.rows, rows), append(up.zs, zs), append(up.backward, backward)
 	}
 	return up
 }
@@ -122,17 +121,16 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 	inclined := make([]gp.Inclined, len(s.sources))
 	for i := range s.sources {
 		src := &s.sources[i]
-		inputs := s.inputs(src.kernel, places)
+		inputs, rows := s.points(src.kernel, places).Inputs, up.rows[i]
 		var err error
-		if inclined[i], err = src.data.Incline(ctx, inputs, up.zs[i], up.backward[i]); err != nil {
+		if inclined[i], err = rows.Data.Incline(ctx, inputs, up.zs[i], up.backward[i]); err != nil {
 			return nil, nil, err
 		}
-		p := predicted{means: inclined[i].Means[:len(src.z)], variances: inclined[i].Variances}
-		s.take(src, p, estimates)
+		s.take(src, posterior.Prediction{Means: inclined[i].Means[:len(rows.Z)], Variances: inclined[i].Variances}, estimates)
 		if sight.Rival == nil {
 			continue
 		}
-		together := s.incumbent.together(i, src.data.Kernel(), inputs, inclined[i].Means[len(src.z)])
+		together := rows.Together(s.beside(i), inputs, inclined[i].Means[len(rows.Z)])
 		for _, k := range src.targets {
 			sight.Rival.Together[k] = together
 		}
@@ -193,9 +191,9 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, sight 
 			slope += by.Together[k][n]
 		}
 		x, gradient := up.state.input(src.kernel, Place{U: u, Arm: -1}), make([]float64, len(along))
-		src.data.Kernel().Gradients([][]float64{gradient}, x, v.incumbent.inputs[i], [][]float64{{1}})
+		up.rows[i].Data.Kernel().Gradients([][]float64{gradient}, x, v.beside(i).Inputs, [][]float64{{1}})
 		factor.Axpy(slope, gradient, along)
-		factor.Axpy(-slope, means[len(src.z)], along)
+		factor.Axpy(-slope, means[len(up.rows[i].Z)], along)
 	}
 	return along
 }

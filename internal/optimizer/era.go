@@ -9,6 +9,7 @@ import (
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -45,13 +46,12 @@ type group struct {
 	function *kernel.Function
 	order    []arrival
 	arrivals strand[arrival] // order, to go on from
-	data     *gp.Data
-	came     continuation // what it was made from, while building only
-	begun    *group       // of the prior state, whose first known rows these continue; nil for none
+	came     continuation    // what it was made from, while building only
+	begun    *group          // of the prior state, whose first known rows these continue; nil for none
 	known    int
 
-	solutions solutions // of the candidates, for data
-	standing  *standing // in place of data
+	posterior.Regression // without data where there is a standing
+	standing             *standing
 }
 
 // eras cuts the history at its fits.
@@ -209,13 +209,13 @@ func (s *evidence) build(ctx context.Context, e *era) error {
 		}
 		g := e.groups[e.groupOf[t.metric]]
 		e.answers[k] = s.responses(e, k, g)
-		if g.data == nil {
+		if g.Data == nil {
 			continue
 		}
-		e.whitened[k] = g.data.Whiten(s.whitenedBefore(k, g, e.answers[k].items), e.answers[k].items)
+		e.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, e.answers[k].items), e.answers[k].items)
 	}
 	for _, g := range e.groups {
-		if g.data != nil {
+		if g.Data != nil {
 			continue
 		}
 		if err := s.stand(ctx, e, g); err != nil {
@@ -283,19 +283,17 @@ func (s *evidence) regress(ctx context.Context, g *group, crowded bool) (err err
 	if g.function, err = s.function(g.model.kernel); err != nil || crowded {
 		return err
 	}
-	g.data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
+	g.Data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
 	for _, e := range s.priorEras() {
 		for _, old := range slices.Concat(e.groups, e.own) {
 			same := s.agreeing(old, g)
 			if same > g.known {
-				g.function, g.data, g.begun, g.known = old.function, old.data.Prefix(same), old, same
+				g.function, g.Data, g.begun, g.known = old.function, old.Data.Prefix(same), old, same
 			}
-			if fixed := old.solutions.upTo(same); fixed != nil {
-				g.solutions.keep(fixed)
-			}
+			g.Kept.Take(&old.Kept, same)
 		}
 	}
-	return s.appendRounds(ctx, g.data, g.model.kernel, g.order[g.known:])
+	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:])
 }
 
 func (s *evidence) priorEras() []*era {
@@ -307,7 +305,7 @@ func (s *evidence) priorEras() []*era {
 
 // agreeing is the number of leading arrivals whose points and noise are the same in an earlier regression.
 func (s *evidence) agreeing(old, now *group) int {
-	if old.data == nil || !old.model.sameRegression(now.model) {
+	if old.Data == nil || !old.model.sameRegression(now.model) {
 		return 0
 	}
 	n := 0

@@ -6,17 +6,16 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer/checkpoint"
-	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 )
 
 // incumbent is the played point x* that a decision compares the others with: the one that would be recommended.
 type incumbent struct {
 	place  Place
-	round  int              // the first that played it
-	inputs []*kernel.Inputs // per source: of x* alone
-	solved [][]float64      // per source: v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*); nil without rows
-	mean   []float64        // per target, shifts included
+	round  int                    // the first that played it
+	beside []*posterior.Reference // per source
+	mean   []float64              // per target, shifts included
 	sd     []float64
 	least  float64 // the least mean reward of a point played
 	again  float64 // see policy.Rival
@@ -75,13 +74,8 @@ func (v *view) describeIncumbent(ctx context.Context) error {
 	for _, e := range estimates {
 		c.mean, c.sd = append(c.mean, e.Mean[0]), append(c.sd, e.SD[0])
 	}
-	c.inputs, c.solved = make([]*kernel.Inputs, len(v.sources)), make([][]float64, len(v.sources))
 	for i := range v.sources {
-		src := &v.sources[i]
-		c.inputs[i] = v.inputs(src.kernel, at)
-		if src.data != nil {
-			c.solved[i] = src.data.Solve(c.inputs[i].Row(0))
-		}
+		c.beside = append(c.beside, v.sources[i].Refer(v.points(v.sources[i].kernel, at)))
 	}
 	return nil
 }
@@ -202,16 +196,9 @@ func (v *view) contendedBefore(rounds []int) []policy.Estimate {
 
 // sameReadings tells whether a source goes on from another, of the state before, with the same readings.
 func sameReadings(before, now *source) bool {
-	if now.group == nil || now.data == nil || now.group.begun != before.group || now.group.known != now.arrived || now.arrived != before.arrived ||
-		!slices.Equal(now.targets, before.targets) {
-		return false
-	}
-	for n, z := range now.z {
-		if !slices.Equal(z[:now.arrived], before.z[n][:now.arrived]) {
-			return false
-		}
-	}
-	return true
+	is, isRows := now.Posterior.(*posterior.Rows)
+	was, wasRows := before.Posterior.(*posterior.Rows)
+	return isRows && wasRows && is.Of != nil && now.group.begun == before.group && now.group.known == now.arrived && slices.Equal(now.targets, before.targets) && is.Same(was)
 }
 
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates have no deviations.
@@ -219,7 +206,7 @@ func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) flo
 	out := v.givenEstimates(at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, err := v.predictedMeans(ctx, src, at)
+		means, err := src.Means(ctx, v.points(src.kernel, at))
 		if err != nil {
 			return nil, err
 		}
@@ -232,20 +219,18 @@ func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) flo
 	return out, nil
 }
 
-// together are the covariances of source i's function at x* with that at the places with these inputs, of which v(x)ᵀv(x*) is explained.
-func (c *incumbent) together(i int, k *kernel.Function, at *kernel.Inputs, explained []float64) []float64 {
-	covariances := make([]float64, at.Len())
-	k.Row(covariances, c.inputs[i].Row(0), at)
-	for n := range covariances {
-		covariances[n] -= explained[n]
+// beside is x* as source i sees it, nil while there is none.
+func (v *view) beside(i int) *posterior.Reference {
+	if v.incumbent == nil {
+		return nil
 	}
-	return covariances
+	return v.incumbent.beside[i]
 }
 
 // rival is what an algorithm sees of x* beside some places; the covariances, per target, are to be filled in.
 func (v *view) rival(at []Place) *policy.Rival {
 	c := v.incumbent
-	if c == nil || c.solved == nil {
+	if c == nil || c.beside == nil {
 		return nil
 	}
 	r := &policy.Rival{Mean: c.mean, SD: c.sd, Least: c.least, Again: c.again, Itself: make([]bool, len(at)),

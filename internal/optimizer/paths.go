@@ -16,6 +16,7 @@ import (
 	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/search"
 )
 
@@ -97,12 +98,13 @@ func (s *shown) margin(k int) float64 {
 // draw draws the functions of one metric.
 func (p *paths) draw(ctx context.Context, of *path, metric int) error {
 	s := p.state
-	src, err := s.byRows(ctx, &s.sources[s.sourceOf[of.targets[0]]])
+	src := &s.sources[s.sourceOf[of.targets[0]]]
+	rows, err := src.Rows(ctx)
 	if err != nil {
 		return err
 	}
 	of.kernel = src.kernel
-	if of.sets, err = s.pathSets(ctx, src, of.targets); err != nil {
+	if of.sets, err = s.pathSets(ctx, src, rows, of.targets); err != nil {
 		return err
 	}
 	xi, scales := p.normals(metric), s.scales(metric)
@@ -110,12 +112,12 @@ func (p *paths) draw(ctx context.Context, of *path, metric int) error {
 }
 
 // pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come from a fit to few readings, with some drawn around them.
-func (s *shown) pathSets(ctx context.Context, src *source, targets []int) ([]pathSet, error) {
-	fitted := pathSet{data: src.data}
+func (s *shown) pathSets(ctx context.Context, src *source, rows *posterior.Rows, targets []int) ([]pathSet, error) {
+	fitted := pathSet{data: rows.Data}
 	for _, k := range targets {
-		fitted.answers = append(fitted.answers, src.z[slices.Index(src.targets, k)])
+		fitted.answers = append(fitted.answers, rows.Z[slices.Index(src.targets, k)])
 	}
-	models, err := s.modelsAround(s.targets[targets[0]].metric, src)
+	models, err := s.modelsAround(s.targets[targets[0]].metric, src, rows)
 	if err != nil || len(models) == 0 {
 		return []pathSet{fitted}, err
 	}
@@ -137,9 +139,9 @@ const (
 )
 
 // modelsAround are models of a metric with hyperparameters drawn from their posterior; none where they are not fitted or known well.
-func (s *shown) modelsAround(metric int, src *source) ([]metricModel, error) {
+func (s *shown) modelsAround(metric int, src *source, rows *posterior.Rows) ([]metricModel, error) {
 	m := s.era.models[metric]
-	if !m.fitted || !s.fittable(metric) || src.group == nil || len(src.rounds) != src.data.Len() || src.arrived > fewHyperparameters {
+	if !m.fitted || !s.fittable(metric) || rows.Of == nil || rows.Read > fewHyperparameters {
 		return nil, nil
 	}
 	f := FittedMetric{Centre: m.centre, Scale: m.scale, Warp: m.warp, Lambda: m.lambda / m.inflation, Settings: m.noise.listed(), Wrong: m.noise.contradicted()}
@@ -179,7 +181,7 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 // drawSet draws every draw that falls to one set of hyperparameters.
 func (p *paths) drawSet(ctx context.Context, of *path, h int, xi [][]float64, scales []float64) error {
 	s, set := p.state, &of.sets[h]
-	Z := s.inputs(of.kernel, p.at)
+	Z := s.points(of.kernel, p.at).Inputs
 	root, err := rootOf(ctx, set.data, Z)
 	if err != nil {
 		return err

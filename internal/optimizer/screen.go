@@ -46,20 +46,18 @@ func (s *decision) screenMeans(ctx context.Context, at []Place) (screened, error
 	all := screened{at: at, means: make([][]float64, len(s.targets)), explained: make([][]float64, len(s.sources))}
 	for i := range s.sources {
 		src := &s.sources[i]
-		zs := src.z
-		if s.incumbent != nil {
-			zs = append(zs[:len(zs):len(zs)], s.incumbent.solved[i])
+		rows, err := src.Rows(ctx)
+		if err != nil {
+			return all, err
 		}
-		of, err := predictMeans(ctx, src.data, s.inputs(src.kernel, at), zs)
+		of, explained, err := rows.MeansBeside(ctx, s.points(src.kernel, at), s.beside(i))
 		if err != nil {
 			return all, err
 		}
 		for n, k := range src.targets {
 			all.means[k] = of[n]
 		}
-		if s.incumbent != nil {
-			all.explained[i] = of[len(of)-1]
-		}
+		all.explained[i] = explained
 	}
 	return all, nil
 }
@@ -119,8 +117,12 @@ func (s *decision) boundScores(ctx context.Context, of screened, rows int, known
 	sight.Rival = s.rival(of.at)
 	for i := range s.sources {
 		src := &s.sources[i]
-		inputs := s.inputs(src.kernel, of.at)
-		_, variances, err := predict(ctx, src.data.Prefix(min(rows, src.data.Len())), inputs, nil)
+		points := s.points(src.kernel, of.at)
+		left, err := src.Rows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		variances, err := left.VariancesAfter(ctx, rows, points)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +133,7 @@ func (s *decision) boundScores(ctx context.Context, of screened, rows int, known
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
 		}
 		if sight.Rival != nil {
-			together := s.incumbent.together(i, src.data.Kernel(), inputs, of.explained[i])
+			together := left.Together(s.beside(i), points.Inputs, of.explained[i])
 			for _, k := range src.targets {
 				sight.Rival.Together[k] = together
 			}

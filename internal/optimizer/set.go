@@ -95,7 +95,7 @@ func (v *view) joint(ctx context.Context, at []Place) func(among []int) func(k i
 			must(err)
 			i := v.sourceOf[k]
 			src := &v.sources[i]
-			means, err := v.predictedMeans(ctx, src, some)
+			means, err := src.Means(ctx, v.points(src.kernel, some))
 			must(err)
 			mean := means[slices.Index(src.targets, k)]
 			n := make([]float64, len(some))
@@ -124,7 +124,7 @@ func (v *view) jointRoots(ctx context.Context, at []Place) ([][][]float64, error
 	group := cores.New()
 	for i := range v.sources {
 		group.Go(func() error {
-			root, err := factor.SemidefiniteRoot(ctx, func() ([][]float64, error) { return v.covariance(ctx, &v.sources[i], at) })
+			root, err := factor.SemidefiniteRoot(ctx, func() ([][]float64, error) { return v.sources[i].Covariance(ctx, v.points(v.sources[i].kernel, at)) })
 			roots[i] = root
 			return err
 		})
@@ -139,7 +139,7 @@ func (v *view) jointRoots(ctx context.Context, at []Place) ([][][]float64, error
 func (v *view) reread(ctx context.Context, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
 	src := &v.sources[v.sourceOf[k]]
 	m := v.era.models[v.targets[k].metric]
-	covariances, err := v.covariances(ctx, src, at, among)
+	covariances, err := src.Covariances(ctx, v.points(src.kernel, at), among)
 	must(err)
 	estimates, err := v.estimate(ctx, at, nil)
 	must(err)

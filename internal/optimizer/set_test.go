@@ -85,14 +85,14 @@ func TestJoint(t *testing.T) {
 	}
 	mean, otherMean := sum/draws, other/draws
 	src := &state.next.sources[state.next.sourceOf[0]]
-	covariance := sure(src.data.Covariance(background, state.next.inputs(src.kernel, state.cfg.Space.places())))
+	covariance := sure(src.Covariance(background, state.next.points(src.kernel, state.cfg.Space.places())))
 	within := func(what string, got, want, tolerance float64) {
 		if math.Abs(got-want) > tolerance {
 			t.Errorf("%s of the draws is %g, want %g", what, got, want)
 		}
 	}
 	root := sure(factor.SemidefiniteRoot(background, func() ([][]float64, error) {
-		return src.data.Covariance(background, state.next.inputs(src.kernel, state.cfg.Space.places()))
+		return src.Covariance(background, state.next.points(src.kernel, state.cfg.Space.places()))
 	}))
 	var normals []float64
 	f := sight.Set.Joint(nil)(0, width, func() float64 {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 )
 
 // decision is what the algorithm decides by: a view, and of the next decision what else it goes by.
@@ -30,7 +31,7 @@ func (s *evidence) decide(ctx context.Context, shown *shown, prior *decision) (*
 func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
 	out := v.givenEstimates(at, known)
 	for i := range v.sources {
-		p, err := v.predict(ctx, i, at, false)
+		p, err := v.sources[i].Predict(ctx, v.points(v.sources[i].kernel, at), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -48,27 +49,27 @@ func (v *view) compare(ctx context.Context, at []Place, known func(j, i int) flo
 	}
 	out := v.givenEstimates(at, known)
 	for i := range v.sources {
-		p, err := v.predict(ctx, i, at, true)
+		p, err := v.sources[i].Predict(ctx, v.points(v.sources[i].kernel, at), v.incumbent.beside[i])
 		if err != nil {
 			return nil, nil, err
 		}
 		v.take(&v.sources[i], p, out)
 		for _, k := range v.sources[i].targets {
-			rival.Together[k] = p.together
+			rival.Together[k] = p.Together
 		}
 	}
 	return out, rival, nil
 }
 
 // take turns what a source predicts into estimates of its targets.
-func (v *view) take(src *source, p predicted, out []policy.Estimate) {
-	sd := roots(p.variances)
+func (v *view) take(src *source, p posterior.Prediction, out []policy.Estimate) {
+	sd := roots(p.Variances)
 	for n, k := range src.targets {
 		if v.transforms[k].blind {
-			clear(p.means[n])
+			clear(p.Means[n])
 		}
-		shift(p.means[n], v.transforms[k].shift)
-		out[k] = policy.Estimate{Mean: p.means[n], SD: sd}
+		shift(p.Means[n], v.transforms[k].shift)
+		out[k] = policy.Estimate{Mean: p.Means[n], SD: sd}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/posterior"
 )
 
 // Where there are many more readings than candidates, a regression keeps the posterior over all candidates in place of the rows of a factor: O(M²)
@@ -16,15 +17,7 @@ import (
 type standing struct {
 	arms     *gp.Arms
 	from     int // decision of the first glimpse
-	glimpses strand[glimpse]
-}
-
-// glimpse is what a decision expected at its own round's place.
-type glimpse struct {
-	round              int
-	gain               float64
-	means              []float64 // per target of the regression
-	variance, narrowed float64   // narrowed by pending points; NaN where nothing needs it
+	glimpses strand[posterior.Noted]
 }
 
 // From how many readings on candidates are regressed together: twice their number, as long as the factor's rows cost more; see docs/benchmarks.md.
@@ -40,7 +33,7 @@ func (s *evidence) crowded(e *era, readings int) bool {
 		return false
 	}
 	M := len(s.arms.places)
-	return readings > max(crowd*M, leastMob) && M*M <= mostKept
+	return readings > max(crowd*M, leastMob) && M*M <= posterior.MostKept
 }
 
 // stand works out the posterior over all candidates for an era's regression.
@@ -94,11 +87,10 @@ func (s *evidence) takeReading(ctx context.Context, e *era, g *group, targets []
 }
 
 // glimpse notes what decision t expected at its own place.
-func (s *evidence) glimpse(ctx context.Context, g *group, metric, t int) (glimpse, error) {
+func (s *evidence) glimpse(ctx context.Context, g *group, metric, t int) (posterior.Noted, error) {
 	arms := g.standing.arms
 	arm := s.history.Rounds[t-1].Arm
-	seen := glimpse{round: t, gain: arms.Gain(), variance: arms.Variances()[arm], narrowed: math.NaN()}
-	seen.means = arms.At(arm)
+	seen := posterior.Noted{Round: t, Gain: arms.Gain(), Means: arms.At(arm), Variance: arms.Variances()[arm], Narrowed: math.NaN()}
 	if !s.traits.MovesByEstimate || !s.settings.PendingNarrows() {
 		return seen, nil
 	}
@@ -106,7 +98,7 @@ func (s *evidence) glimpse(ctx context.Context, g *group, metric, t int) (glimps
 	if err != nil {
 		return seen, err
 	}
-	seen.narrowed = narrowed.Variances()[arm]
+	seen.Narrowed = narrowed.Variances()[arm]
 	return seen, nil
 }
 
@@ -154,7 +146,7 @@ func (s *evidence) continued(old *era, before *group, e *era, g *group, targets 
 		}
 	}
 	if last := e.until - old.from; e.until <= s.agreed.seen && last <= len(known.items) {
-		return &standing{from: e.from, glimpses: strand[glimpse]{items: known.items[first:last]}}, nil // nothing of the era has changed
+		return &standing{from: e.from, glimpses: strand[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the era has changed
 	}
 	if before.standing.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
 		return nil, nil
@@ -164,7 +156,7 @@ func (s *evidence) continued(old *era, before *group, e *era, g *group, targets 
 		return nil, nil
 	}
 	if first > 0 {
-		known = strand[glimpse]{items: known.items[first:]}
+		known = strand[posterior.Noted]{items: known.items[first:]}
 	}
 	return &standing{before.standing.arms.Clone(), e.from, known}, come
 }

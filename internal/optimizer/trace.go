@@ -121,7 +121,7 @@ func gainOf(acted, shown *view, k int) float64 {
 		return acted.gain[k]
 	}
 	src := &shown.sources[shown.sourceOf[k]]
-	return src.gain()
+	return src.Gain()
 }
 
 // placeOf is where round t was played.

@@ -6,6 +6,7 @@ import (
 
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -82,136 +83,67 @@ func (s *evidence) eraAt(t int) *era {
 // sourcesArrived gives each metric its arrived readings in the window, and its pending points after them.
 func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 	v.sourceOf = make([]int, len(v.targets))
-	made := map[int]int{} // metric → source
 	for k, t := range v.targets {
-		if t.metric < 0 {
-			v.sourceOf[k] = -1
+		if v.sourceOf[k] = -1; t.metric < 0 {
 			continue
 		}
-		i, ok := v.shareable(made, t.metric, withPending)
-		if !ok {
-			src, err := v.arrivedSource(ctx, t.metric, withPending)
-			if err != nil {
-				return err
-			}
-			v.sources = append(v.sources, src)
-			i = len(v.sources) - 1
+		g, waiting := v.era.groups[v.era.groupOf[t.metric]], []int(nil)
+		if withPending {
+			waiting = v.pending(v.round, t.metric)
 		}
-		made[t.metric] = i
+		i := slices.IndexFunc(v.sources, func(src source) bool { return src.group == g && slices.Equal(src.waiting, waiting) })
+		if i < 0 {
+			i = len(v.sources)
+			v.sources = append(v.sources, source{group: g, waiting: waiting})
+		}
 		v.sourceOf[k] = i
+		v.sources[i].targets = append(v.sources[i].targets, k)
+	}
+	for i := range v.sources {
 		src := &v.sources[i]
-		src.targets = append(src.targets, k)
-		if src.data != nil {
-			src.z = append(src.z, v.whitenedFor(src, k))
+		if err := v.condition(ctx, src, func(rows *posterior.Rows, n int) []float64 { return v.whitened(src, rows, src.targets[n]) }); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// shareable finds a source made for a metric with the same regression and the same pending points.
-func (v *view) shareable(made map[int]int, metric int, withPending bool) (int, bool) {
-	for other, i := range made {
-		if v.era.groupOf[other] != v.era.groupOf[metric] {
-			continue
-		}
-		if !withPending || slices.Equal(v.pending(v.round, other), v.pending(v.round, metric)) {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-func (v *view) arrivedSource(ctx context.Context, metric int, withPending bool) (source, error) {
-	g := v.era.groups[v.era.groupOf[metric]]
-	src, err := v.inSight(ctx, g)
-	if err != nil || !withPending {
-		return src, err
-	}
-	src.waiting = v.pending(v.round, metric)
-	switch {
-	case src.arms != nil:
-		src.narrowed, err = v.narrowed(ctx, g, src.arms, src.waiting)
-		return src, err
-	case src.glimpse != nil:
-		return src, nil
-	}
-	return src, v.appendPending(ctx, &src, g.model, src.waiting)
-}
-
-// inSight conditions on the points of a regression that the view's decision sees, in the algorithm's window.
-func (v *view) inSight(ctx context.Context, g *group) (source, error) {
-	order := g.order[:g.seen(v.round)]
-	src := source{kernel: g.model.kernel, arrived: len(order)}
-	if st := g.standing; st != nil {
-		src.group = g
-		if i := v.round - st.from; i < len(st.glimpses.items) {
-			src.glimpse = &st.glimpses.items[i]
-		} else {
-			src.arms, src.narrowed = st.arms, st.arms
-		}
-		return src, nil
-	}
-	if first := v.traits.Earliest(v.round); first <= 1 {
-		src.data, src.group = g.data.Prefix(len(order)), g
-	} else {
-		order = since(order, first)
-		var err error
-		if src.data, err = v.windowed(ctx, v.slid, g, order); err != nil {
-			return src, err
-		}
-	}
-	for _, a := range order {
-		src.rounds = append(src.rounds, a.round)
-	}
-	src.arrived = len(order)
-	return src, nil
-}
-
-func since(order []arrival, first int) []arrival {
-	var kept []arrival
-	for _, a := range order {
-		if a.round >= first {
-			kept = append(kept, a)
-		}
-	}
-	return kept
-}
-
-func (v *view) appendPending(ctx context.Context, src *source, m metricModel, rounds []int) error {
-	if len(rounds) == 0 {
+// appendPending adds the rounds that wait to a source's rows.
+func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.Rows) error {
+	if len(src.waiting) == 0 {
 		return nil
 	}
-	order := make([]arrival, len(rounds))
-	for i, r := range rounds {
+	m, order := src.group.model, make([]arrival, len(src.waiting))
+	for i, r := range src.waiting {
 		order[i] = arrival{round: r, lambda: m.noise.at(v.placeOf(r), m.lambda)}
 	}
-	known := v.waitedBefore(src, rounds)
-	src.data, src.waiting, src.solutions = src.data.Clone(), rounds, &solutions{}
-	if known != nil {
-		src.data, order = known.data.Clone(), order[len(known.waiting):]
-		if fixed := known.solutions.upTo(known.data.Len()); fixed != nil {
-			src.solutions.keep(fixed)
-		}
+	known, before := v.waitedBefore(src, rows)
+	rows.Narrow(before)
+	src.rounds = append(src.rounds, src.waiting...)
+	err := v.appendRounds(ctx, rows.Data, m.kernel, order[known:])
+	for n, z := range rows.Z {
+		rows.Z[n] = append(z[:rows.Read:rows.Read], make([]float64, len(order))...)
 	}
-	src.rounds = append(src.rounds, rounds...)
-	return v.appendRounds(ctx, src.data, m.kernel, order)
+	return err
 }
 
-// waitedBefore is the prior state's source with the same readings and the first of the same pending points, nil if there is none: whoever asks for
+// waitedBefore are the prior state's rows of the same readings and the first of the same pending points, how many, nil if there are none: whoever asks for
 // many trials in a row adds one to those that wait each time.
-func (v *view) waitedBefore(src *source, rounds []int) *source {
-	if v.prior == nil || src.group == nil || src.group.begun == nil || src.group.known != src.arrived {
-		return nil
+func (v *view) waitedBefore(src *source, rows *posterior.Rows) (waiting int, before *posterior.Rows) {
+	if v.prior == nil || rows.Of == nil || src.group.begun == nil || src.group.known != src.arrived {
+		return 0, nil
 	}
 	for i := range v.prior.next.sources {
 		known := &v.prior.next.sources[i]
 		n := len(known.waiting)
-		if known.group == src.group.begun && known.arrived == src.arrived && 0 < n && n <= len(rounds) && slices.Equal(known.waiting, rounds[:n]) &&
+		if known.group == src.group.begun && known.arrived == src.arrived && 0 < n && n <= len(src.waiting) && slices.Equal(known.waiting, src.waiting[:n]) &&
 			!slices.ContainsFunc(known.waiting, func(round int) bool { return !v.samePoint(round) }) {
-			return known
+			if before, ok := known.Posterior.(*posterior.Rows); ok && before.Of != nil {
+				return n, before
+			}
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
@@ -239,42 +171,38 @@ func (r *Round) closedAt(t int) bool {
 
 func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
 
-// whitenedFor is z for target k, padded with zeros for pending points.
-func (v *view) whitenedFor(src *source, k int) []float64 {
-	z := make([]float64, src.data.Len())
+// whitened is z for target k of the readings in sight.
+func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
 	switch {
 	case v.transforms[k].blind:
-		return z
-	case v.traits.Earliest(v.round) <= 1:
-		copy(z, v.era.whitened[k][:src.arrived])
-		return z
+		return make([]float64, rows.Read)
+	case rows.Of != nil:
+		return v.era.whitened[k][:rows.Read]
 	}
-	y := make([]float64, src.arrived)
+	y := make([]float64, rows.Read)
 	for i := range y {
 		y[i] = v.transforms[k].response(v.history.Rounds[src.rounds[i]-1].Readings[v.targets[k].metric].Value)
 	}
-	copy(z, src.data.Prefix(src.arrived).Whiten(nil, y))
-	return z
+	return rows.Data.Whiten(nil, y)
 }
 
 // sourcesCensored puts every chosen point into K. Round n's response counts as its value if decision t sees it and it
 // came within the delay window, else as 0.
 func (v *view) sourcesCensored(ctx context.Context) error {
 	v.sourceOf = v.era.ownOf
-	for _, g := range v.era.own {
-		src, err := v.inSight(ctx, g)
-		if err != nil {
+	for i, g := range v.era.own {
+		src := source{group: g}
+		for k, of := range v.sourceOf {
+			if of == i {
+				src.targets = append(src.targets, k)
+			}
+		}
+		if err := v.condition(ctx, &src, func(rows *posterior.Rows, n int) []float64 {
+			return rows.Data.Whiten(nil, v.censoredResponses(src.targets[n], src.rounds, v.traits.Censoring.Window))
+		}); err != nil {
 			return err
 		}
 		v.sources = append(v.sources, src)
-	}
-	for k, i := range v.sourceOf {
-		if i < 0 {
-			continue
-		}
-		src := &v.sources[i]
-		src.targets = append(src.targets, k)
-		src.z = append(src.z, src.data.Whiten(nil, v.censoredResponses(k, src.rounds, v.traits.Censoring.Window)))
 	}
 	return nil
 }
@@ -293,26 +221,20 @@ func (v *view) censoredResponses(k int, chosen []int, window int) []float64 {
 // sourcePenalised regresses the one penalised response with the objective's model.
 func (v *view) sourcePenalised(ctx context.Context) error {
 	v.sourceOf = v.era.ownOf
-	g := v.era.own[0]
-	src, err := v.inSight(ctx, g)
-	if err != nil {
-		return err
-	}
-	var y []float64
-	for _, n := range src.rounds {
-		reward, costs, _ := v.outcome(n)
-		y = append(y, v.traits.Response(reward, costs, v.multipliers))
-	}
+	src := source{group: v.era.own[0], targets: []int{0}}
 	if v.settings.PendingNarrows() {
-		if err := v.appendPending(ctx, &src, g.model, v.incomplete(v.round)); err != nil {
-			return err
-		}
+		src.waiting = v.incomplete(v.round)
 	}
-	z := make([]float64, src.data.Len())
-	copy(z, src.data.Prefix(src.arrived).Whiten(nil, y))
-	src.targets, src.z = []int{0}, [][]float64{z}
+	err := v.condition(ctx, &src, func(rows *posterior.Rows, _ int) []float64 {
+		var y []float64
+		for _, n := range src.rounds {
+			reward, costs, _ := v.outcome(n)
+			y = append(y, v.traits.Response(reward, costs, v.multipliers))
+		}
+		return rows.Data.Whiten(nil, y)
+	})
 	v.sources = []source{src}
-	return nil
+	return err
 }
 
 // incomplete lists the rounds in the window that wait for a reading the penalised response needs.
@@ -369,7 +291,7 @@ func (v *view) widths(ctx context.Context) error {
 			w.Lambda[k] = v.era.models[t.metric].lambda
 		}
 		if i := v.sourceOf[k]; i >= 0 {
-			w.Gain[k] = v.sources[i].gain()
+			w.Gain[k] = v.sources[i].Gain()
 		}
 	}
 	v.gain, v.lambda = w.Gain, w.Lambda
@@ -405,14 +327,23 @@ func (v *view) recentDeviations(ctx context.Context, window int) ([]float64, err
 	return sums, nil
 }
 
-// inputs lists places as kernel inputs.
-func (v *view) inputs(k Kernel, at []Place) *kernel.Inputs {
+// points are places as a regression with that kernel sees them.
+func (v *view) points(k Kernel, at []Place) posterior.Points {
+	p := posterior.Points{Arms: make([]int, 0, len(at))}
+	for _, place := range at {
+		if place.Arm < 0 {
+			p.Arms = nil
+			break
+		}
+		p.Arms = append(p.Arms, place.Arm)
+	}
 	if list := v.listOf(at); list != nil {
-		return list.inputs(k)
+		p.Inputs, p.Listed = list.inputs(k), true
+		return p
 	}
-	in := kernel.NewInputs(v.inputWidth(k))
-	for _, p := range at {
-		in.Append(v.input(k, p))
+	p.Inputs = kernel.NewInputs(v.inputWidth(k))
+	for _, place := range at {
+		p.Inputs.Append(v.input(k, place))
 	}
-	return in
+	return p
 }

@@ -208,7 +208,7 @@ func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes
 
 // at is the latent function at some places.
 func (w *works) at(ctx context.Context, v *view, at []Place) (*policy.Estimate, error) {
-	means, variances, err := w.model.Predict(ctx, v.inputs(w.kernel, at))
+	means, variances, err := w.model.Predict(ctx, v.points(w.kernel, at).Inputs)
 	return &policy.Estimate{Mean: means, SD: roots(variances)}, err
 }
 
@@ -248,7 +248,7 @@ func (s *decision) worksSlopes(ctx context.Context, at []Place, latent *policy.E
 	if latent == nil || !s.traits.Expects {
 		return nil, nil
 	}
-	means, variances, err := s.works.model.Gradients(ctx, s.inputs(s.works.kernel, at))
+	means, variances, err := s.works.model.Gradients(ctx, s.points(s.works.kernel, at).Inputs)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,8 @@ func (v *view) worthAgain(ctx context.Context, places []Place, rounds []int, est
 	for k := range noise {
 		noise[k] = v.noiseAt(k, v.incumbent.place)
 	}
-	return interruptible(func() { v.incumbent.again = v.traits.Again(sight, noise) })
+	v.incumbent.again = v.traits.Again(sight, noise)
+	return nil
 }
 
 // noiseAt is λ of one more reading of target k at a place, 0 where it is given.
@@ -121,19 +122,21 @@ func (v *view) noiseAt(k int, at Place) float64 {
 }
 
 // pick is which of the places the policy compares the others with, -1 for none.
-func (v *view) pick(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) (i int, err error) {
+func (v *view) pick(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) (int, error) {
 	played := v.bareSight(Draw{})
 	played.Reward, played.Costs = estimates[0], estimates[1:]
-	look := func(i int) *policy.Sight {
-		must(checkpoint.Reach(ctx))
+	return v.traits.Incumbent(played, func(i int) (*policy.Sight, error) {
+		if err := checkpoint.Reach(ctx); err != nil {
+			return nil, err
+		}
 		one := v.bareSight(Draw{})
 		e, err := v.estimate(ctx, places[i:i+1], v.costsOf(rounds[i:i+1]))
-		must(err)
+		if err != nil {
+			return nil, err
+		}
 		one.Reward, one.Costs = e[0], e[1:]
-		return one
-	}
-	err = interruptible(func() { i = v.traits.Incumbent(played, look) })
-	return i, err
+		return one, nil
+	})
 }
 
 // underWay are the places whose reward is waited for, with their rounds.

@@ -92,7 +92,7 @@ func (s *decision) bestWhere(ctx context.Context, at []Place, known Known, suits
 	}
 	found := maximum{place: at[chosen], value: values[chosen], reason: reason(scores.Reason, fellBack), draw: draw}
 	if s.traits.Drawn != nil {
-		if err := interruptible(func() { found.draw.Z = s.traits.Drawn(sight, chosen) }); err != nil {
+		if found.draw.Z, err = s.traits.Drawn(sight, chosen); err != nil {
 			return maximum{}, err
 		}
 	}

@@ -144,12 +144,10 @@ func (s *decision) boundScores(ctx context.Context, of screened, rows int, known
 	if sight.Works, err = s.worksAt(ctx, of.at); err != nil {
 		return nil, err
 	}
-	upper := s.traits.Upper
-	if upper == nil {
-		upper = s.policy.Score
-	}
 	var raw policy.Scores
-	if err := interruptible(func() { raw = s.weigh(upper(sight), sight.Works) }); err != nil {
+	if s.traits.Upper != nil {
+		raw = s.weigh(s.traits.Upper(sight), sight.Works)
+	} else if raw, err = s.score(sight); err != nil {
 		return nil, err
 	}
 	scores, _ := s.order(raw, of.at)

@@ -42,7 +42,7 @@ func TestReread(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := sure(after.decision.estimate(background, state.cfg.Space.places(), nil))[1+cost]
-	got := sight.Set.Reread(1+cost, among)(x, value)
+	got := sure(sight.Set.Reread(1+cost, among))(x, value)
 	for i, y := range among {
 		near(t, 8, "reread mean", got.Mean[i], want.Mean[y])
 		near(t, 8, "reread sd", got.SD[i], want.SD[y])
@@ -60,7 +60,7 @@ func TestEarlier(t *testing.T) {
 		}
 		places := state.cfg.Space.places()
 		want := sure(then.decision.sight(background, places, toyKnown().at(places), then.draw(n)))
-		got := sight.Set.Earlier(n)
+		got := sure(sight.Set.Earlier(n))
 		if got.Round != n || !cmp.Equal(got.Reward, want.Reward, near9) || !cmp.Equal(got.Costs, want.Costs, near9) || !cmp.Equal(got.Beta, want.Beta) {
 			t.Errorf("decision %d is said to have seen something else than it did", n)
 		}
@@ -78,8 +78,9 @@ func TestJoint(t *testing.T) {
 	source := rand.New(rand.NewPCG(5, 0))
 	i, j := 8, 9
 	var sum, square, product, other float64
+	joint := sure(sight.Set.Joint(nil))
 	for range draws {
-		f := sight.Set.Joint(nil)(0, width, source.NormFloat64)
+		f := joint(0, width, source.NormFloat64)
 		sum, other = sum+f[i], other+f[j]
 		square, product = square+f[i]*f[i], product+f[i]*f[j]
 	}
@@ -95,7 +96,7 @@ func TestJoint(t *testing.T) {
 		return src.Covariance(background, state.next.points(src.kernel, state.cfg.Space.places()))
 	}))
 	var normals []float64
-	f := sight.Set.Joint(nil)(0, width, func() float64 {
+	f := joint(0, width, func() float64 {
 		normals = append(normals, source.NormFloat64())
 		return normals[len(normals)-1]
 	})

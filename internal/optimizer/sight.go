@@ -162,40 +162,18 @@ func (s *decision) sightOf(ctx context.Context, at Place, known func(j, i int) f
 func (s *decision) drawn(sight *policy.Sight) (*policy.Sight, error) {
 	var err error
 	if s.traits.Drawn != nil && len(sight.Draw.Z) != len(s.targets) {
-		err = interruptible(func() { sight.Draw.Z = s.traits.Drawn(sight, 0) })
+		sight.Draw.Z, err = s.traits.Drawn(sight, 0)
 	}
 	return sight, err
 }
 
 // score is the algorithm's acquisition at the places in sight.
-func (s *decision) score(sight *policy.Sight) (scores policy.Scores, err error) {
-	err = interruptible(func() { scores = s.weigh(s.policy.Score(sight), sight.Works) })
-	return scores, err
-}
-
-// interruption is how what an algorithm asks of its Set ends the algorithm's work, which knows no errors.
-type interruption struct{ err error }
-
-// must interrupts the algorithm's work on an error.
-func must(err error) {
+func (s *decision) score(sight *policy.Sight) (policy.Scores, error) {
+	scores, err := s.policy.Score(sight)
 	if err != nil {
-		panic(interruption{err})
+		return scores, err
 	}
-}
-
-// interruptible lets an algorithm work and returns the error that interrupted it.
-func interruptible(work func()) (err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case interruption:
-			err = r.err
-		default:
-			panic(r)
-		}
-	}()
-	work()
-	return nil
+	return s.weigh(scores, sight.Works), nil
 }
 
 // past lists the earlier rounds as the decision sees them.

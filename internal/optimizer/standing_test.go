@@ -117,7 +117,7 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 					return
 				}
 				among := []int{2, 5}
-				check("reread", sight.Set.Reread(0, among)(3, 0.4), other.Set.Reread(0, among)(3, 0.4))
+				check("reread", sure(sight.Set.Reread(0, among))(3, 0.4), sure(other.Set.Reread(0, among))(3, 0.4))
 				if covariance, err := s.next.sources[0].Covariance(background, s.next.points(s.next.sources[0].kernel, places)); err != nil {
 					t.Error(err)
 				} else {
@@ -125,7 +125,7 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 						check("covariance", covariance[i][:i+1], row[:i+1]) // its lower triangle is all that is read
 					}
 				}
-				check("earlier", sight.Set.Earlier(530).Reward, other.Set.Earlier(530).Reward)
+				check("earlier", sure(sight.Set.Earlier(530)).Reward, sure(other.Set.Earlier(530)).Reward)
 			})
 		}
 	}

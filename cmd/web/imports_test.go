@@ -35,7 +35,6 @@ var layers = []struct {
 	{"headroom/internal/http/pages", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer", "headroom/internal/figure"}},
 	{"headroom/internal/http/sitetest", []string{"headroom/internal"}}, // the whole site, for tests
 	{"headroom/internal/http", []string{"headroom/internal/http/api", "headroom/internal/http/pages", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/internal/study", "headroom/internal/account"}},
-	{"headroom/clients", nil},
 	{"headroom/cmd", []string{"headroom"}},
 	{"headroom/e2e", nil}, // its tests alone need others
 }

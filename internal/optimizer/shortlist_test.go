@@ -17,7 +17,7 @@ func TestManyWaitingFollowEveryEdit(t *testing.T) {
 		for _, g := range grounds() {
 			t.Run(fmt.Sprint(algorithm, " ", g.name), func(t *testing.T) {
 				t.Parallel()
-				for life := range uint64(3) {
+				for life := range uint64(2) {
 					liveCrowded(t, toyConfig(t, algorithm, g, 1), rand.New(rand.NewPCG(life, 1)))
 				}
 			})

@@ -100,7 +100,7 @@ func (c *chooser) own(ctx context.Context, s *Service, p personal) (chosenPoint,
 }
 
 func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought design.Brought) (chosenPoint, error) {
-	known, faults := c.compiled.KnownAt(settings, d.Place, brought, "body")
+	known, faults := c.compiled.KnownAt(settings, d.Place, brought)
 	if err := faults.Err(); err != nil {
 		return chosenPoint{}, err
 	}

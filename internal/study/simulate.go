@@ -58,7 +58,7 @@ type Slip struct {
 // request and ends by itself; Simulated tells how far it is.
 func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count int, slips ...Slip) error {
 	if count < 1 || count > mostSimulated {
-		return design.NewInvalid("body.count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
+		return design.NewInvalid("count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
 	}
 	snap, err := s.latest(ctx, id)
 	if err != nil {

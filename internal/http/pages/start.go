@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"headroom/internal/http/problem"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/web/templates"
@@ -48,7 +49,7 @@ func unnamedLast(s design.Simulation) int {
 func simulationValues(name string, answers bool) (url.Values, error) {
 	s, err := design.NewSimulation(name)
 	if err != nil {
-		return nil, design.NewInvalid("query.template", err.Error(), name)
+		return nil, problem.InQuery(design.NewInvalid("template", err.Error(), name))
 	}
 	d := s.Definition()
 	d.Algorithm.Horizon = s.Problem.Horizon

@@ -192,10 +192,10 @@ func (c *checker) simulatedLab() {
 	}
 	s, err := NewSimulation(c.d.SimulatedLab)
 	if err != nil {
-		c.faults.Add("body.simulated_lab", c.d.SimulatedLab, "%s", err)
+		c.faults.Add("simulated_lab", c.d.SimulatedLab, "%s", err)
 		return
 	}
 	if lacks := s.Fits(c.d); lacks != "" {
-		c.faults.Add("body.simulated_lab", c.d.SimulatedLab, "%s", lacks)
+		c.faults.Add("simulated_lab", c.d.SimulatedLab, "%s", lacks)
 	}
 }

@@ -119,7 +119,7 @@ func Of(err error) *Problem {
 	}
 	var behind *study.Behind
 	if errors.As(err, &behind) {
-		return Unavailable(behind.Sentence)
+		return Unavailable(behind.Sentence + " The log says which one it is, and what to do.")
 	}
 	if errors.Is(err, study.ErrUnavailable) {
 		return Unavailable("The database does not answer. Please try again; a request with an Idempotency-Key is never carried out twice.")

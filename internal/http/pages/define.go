@@ -156,11 +156,7 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request) error {
 		return submission{
 			do: func(cmd study.Command) error {
 				after, err := s.Studies.Create(r.Context(), cmd, d)
-				if first := answeredBefore(err); first != nil {
-					made = first.Location
-				} else if err == nil {
-					made = "/studies/" + after.ID + "?done=made&saved=" + url.QueryEscape(draftOf(form.values))
-				}
+				made = madeAt(after, err, "?done=made&saved="+url.QueryEscape(draftOf(form.values)))
 				return err
 			},
 			done:  func() error { return GoTo(w, r, made) },

@@ -143,6 +143,17 @@ func withoutButtons(values url.Values) url.Values {
 	return said
 }
 
+// madeAt is the page of a study that was made, with what is said there the first time.
+func madeAt(after *ledger.Snapshot, err error, said string) string {
+	if first := answeredBefore(err); first != nil {
+		return first.Location
+	}
+	if err != nil {
+		return ""
+	}
+	return "/studies/" + after.ID + said
+}
+
 // answeredBefore is the first answer to a form that was sent twice, else nil.
 func answeredBefore(err error) *study.Answer {
 	var before *study.AlreadyAnswered

@@ -24,7 +24,7 @@ func TestDemoIsTheOneThatIsMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := study.NewService(newLedgers(), study.Options{})
+	s := study.NewService(new(book), study.Options{})
 	t.Cleanup(s.Stop)
 	made, err := s.Create(t.Context(), study.Command{By: "rehearsal"}, d)
 	if err != nil {

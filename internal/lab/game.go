@@ -129,7 +129,7 @@ func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 	if g.Outside != nil {
 		return g.playOutside(ctx, asked)
 	}
-	service := study.NewService(newLedgers(), study.Options{CacheBytes: cacheBytes})
+	service := study.NewService(new(book), study.Options{CacheBytes: cacheBytes})
 	defer service.Stop()
 	return g.PlayOn(ctx, service, asked)
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -147,7 +148,7 @@ func TestKeyNamesEverything(t *testing.T) {
 func TestLateResults(t *testing.T) {
 	t.Parallel()
 	g := Game{Problem: problem(t, "gramacy"), Start: 2, Asks: 11, Batch: 2, Delay: 2, Noise: Noise{Kind: NoNoise}, Seed: 1}
-	service := study.NewService(newLedgers(), study.Options{})
+	service := study.NewService(new(book), study.Options{})
 	t.Cleanup(service.Stop)
 	asked := 0
 	record, err := g.PlayOn(t.Context(), service, func() { asked++ })
@@ -208,14 +209,8 @@ func TestNothingFeasible(t *testing.T) {
 	t.Parallel()
 	g := Game{Problem: problem(t, "made-hopeless"), Start: 3, Asks: 10, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: 1}
 	r := played(t, g)
-	if v := VerdictOf(g.Problem, r); v != RecommendedNone {
-		t.Errorf("the recommendation is %s", v)
-	}
-	if n := infeasible(r, 0, firstFeasible(r)); n != g.Asks {
-		t.Errorf("%d infeasible asks before a feasible row, want all %d", n, g.Asks)
-	}
-	if Shares(g.Problem, r) != nil {
-		t.Error("there is a share of nothing")
+	if f := figures(g.Problem, r); f["none"] != 1 || f["before"] != float64(g.Asks) || !math.IsNaN(f["share"]) {
+		t.Errorf("where nothing is feasible the figures are %v", f)
 	}
 }
 

@@ -142,3 +142,50 @@ func modelled(snap *ledger.Snapshot, metric string, number int) bool {
 	}
 	return false
 }
+
+// lookAt are the numbers of trials after which somebody looks at the study, before the end.
+var lookAt = []int{12, 24, 40}
+
+// Look is what the product says when a study has so many trials, those that are waiting among them.
+type Look struct {
+	Trials int `json:"trials"`
+	// Recommended is the trial recommended: the start's come first, counted from 1; 0 for none.
+	Recommended int `json:"recommended"`
+	// Best is the interval said to hold the best value within the limits; nil where nothing was said.
+	Best *study.BestRange `json:"best,omitempty"`
+	// Enough tells that it was said that little is left to gain, no more than Little, in the objective's unit.
+	Enough bool    `json:"enough,omitempty"`
+	Little float64 `json:"little,omitempty"`
+}
+
+// look adds what the product said when the next trial after so many was asked for.
+func (s served) look(ctx context.Context, record *Record, end *ledger.Snapshot, trials int) error {
+	then, err := s.service.Snapshot(ctx, s.created.ID, end.Trials[trials].Seen)
+	if err != nil {
+		return err
+	}
+	look, err := s.lookAt(ctx, then, trials)
+	record.Looks = append(record.Looks, look)
+	return err
+}
+
+// lookAt is what the product says at a snapshot.
+func (s served) lookAt(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
+	look := Look{Trials: trials}
+	state, err := s.service.StateOf(ctx, snap)
+	if err != nil {
+		return look, err
+	}
+	if state.Recommendation != nil {
+		look.Recommended = state.Recommendation.Number
+	}
+	gain, err := s.service.GainOf(ctx, snap)
+	if err != nil || gain == nil {
+		return look, err
+	}
+	look.Best = &gain.Best
+	if stop := gain.Stop(*snap.Definition.Stop); stop != nil {
+		look.Enough, look.Little = stop.Reached, stop.Within*gain.ChanceLeft[0].Of
+	}
+	return look, nil
+}

@@ -21,13 +21,14 @@ func TestToldNoiseDoesNotHurt(t *testing.T) {
 	for seed := range uint64(seeds) {
 		for _, told := range []Told{ToldNone, ToldTrue} {
 			r := played(t, Game{Problem: p, Asks: 40, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: told, Seed: seed + 1})
-			found[told] += reached(p, r, 0.02)
-			holds += held(p, r) / (2 * seeds)
-			if enough(p, r) > 0 {
-				wrong += mistaken(p, r)
+			f := figures(p, r)
+			found[told] += f["in2"]
+			holds += f["held"] / (2 * seeds)
+			if f["enough"] > 0 {
+				wrong += f["mistaken"]
 			}
 			if told == ToldTrue {
-				repeats, before = repeats+seeking(p, r, known), before+asksTo(p, r, 0.02)-1
+				repeats, before = repeats+f["rereading"], before+f["to2"]-1
 			}
 		}
 	}
@@ -55,13 +56,14 @@ func TestDemoFindsTheBest(t *testing.T) {
 		}
 		longest = max(longest, run)
 	}
-	until := asksTo(p, r, 0.02)
-	t.Logf("within 2 %% after %v asks, share %.4f at the end; one setting %d times in a row, %v asks to known ones before", until, last(Shares(p, r)), longest, seeking(p, r, known))
-	if reached(p, r, 0.02) != 1 {
-		t.Errorf("after 40 trials the demo has found %.3g of the best", last(Shares(p, r)))
+	f := figures(p, r)
+	until, known := f["to2"], f["rereading"]
+	t.Logf("within 2 %% after %v asks, share %.4f at the end; one setting %d times in a row, %v asks to known ones before", until, f["final"], longest, known)
+	if f["in2"] != 1 {
+		t.Errorf("after 40 trials the demo has found %.3g of the best", f["final"])
 	}
-	if longest > 3 || seeking(p, r, known) > math.Ceil(oneInEight*(until-1)) {
-		t.Errorf("one setting is asked for %d times in a row; of %v asks before the best is found %v go to known settings", longest, until-1, seeking(p, r, known))
+	if longest > 3 || known > math.Ceil(oneInEight*(until-1)) {
+		t.Errorf("one setting is asked for %d times in a row; of %v asks before the best is found %v go to known settings", longest, until-1, known)
 	}
 }
 
@@ -80,7 +82,7 @@ func TestFailuresTeach(t *testing.T) {
 		for seed := range uint64(seeds) {
 			r := played(t, Game{Problem: p, Asks: 16, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: seed + 1})
 			fails = append(fails, count(r.Asks, failed))
-			again += failedAgain(p, r)
+			again += figures(p, r)["again"]
 		}
 		t.Logf("%s: %v of 16 asks fail, %v of all at settings that had failed", p.Name, fails, again)
 		if again > 0 {

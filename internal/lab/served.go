@@ -3,6 +3,7 @@ package lab
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -76,73 +77,6 @@ func (a answered) choose(ctx context.Context, _ int) ([]*ledger.Trial, error) {
 	return []*ledger.Trial{snap.Trial(number)}, nil
 }
 
-// judge adds what the product says: its recommendations, how its predictions held, and what it had predicted of every trial.
-func (s served) judge(ctx context.Context, record *Record) error {
-	snap, err := s.service.Snapshot(ctx, s.created.ID, 0)
-	if err != nil {
-		return err
-	}
-	state, err := s.service.StateOf(ctx, snap)
-	if err != nil {
-		return err
-	}
-	record.Shown = map[string]study.Calibration{}
-	for metric, shown := range state.Calibration {
-		shown.Residuals = nil // one by one they belong to the page
-		record.Shown[metric] = shown
-	}
-	for _, at := range lookAt {
-		if len(record.Start) <= at && at < len(snap.Trials) {
-			if err := s.look(ctx, record, snap, at); err != nil {
-				return err
-			}
-		}
-	}
-	last, err := s.lookAt(ctx, snap, len(snap.Trials))
-	if err != nil {
-		return err
-	}
-	record.Looks = append(record.Looks, last)
-	rows, err := s.service.HistoryOf(ctx, snap)
-	if err != nil {
-		return err
-	}
-	for i := range record.Asks {
-		number := len(record.Start) + i + 1
-		record.Asks[i].Ahead = predictions(snap, rows[number-1])
-	}
-	return nil
-}
-
-// predictions are what was predicted of a trial before it was chosen; nil where there was no model yet.
-func predictions(snap *ledger.Snapshot, row study.HistoryRow) map[string]study.Predicted {
-	var ahead map[string]study.Predicted
-	for name, predicted := range row.Ahead {
-		if predicted == nil || !modelled(snap, name, row.Number) {
-			continue
-		}
-		if ahead == nil {
-			ahead = map[string]study.Predicted{}
-		}
-		ahead[name] = *predicted
-	}
-	return ahead
-}
-
-// modelled tells whether predictions of the metric were made in its own units when the trial was chosen: with standardised outputs, none are before
-// the first scale.
-func modelled(snap *ledger.Snapshot, metric string, number int) bool {
-	if snap.Definition.Model.Outputs != "standardize" {
-		return true
-	}
-	for _, f := range snap.Fits {
-		if f.From <= number && f.Metrics[metric].Count > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // lookAt are the numbers of trials after which somebody looks at the study, before the end.
 var lookAt = []int{12, 24, 40}
 
@@ -158,19 +92,41 @@ type Look struct {
 	Little float64 `json:"little,omitempty"`
 }
 
-// look adds what the product said when the next trial after so many was asked for.
-func (s served) look(ctx context.Context, record *Record, end *ledger.Snapshot, trials int) error {
-	then, err := s.service.Snapshot(ctx, s.created.ID, end.Trials[trials].Seen)
+// judge adds what the product says: what it recommends, and of what is left, at every look, and how its predictions held in the end. At a look it says
+// what it said when the next trial was asked for.
+func (s served) judge(ctx context.Context, record *Record) error {
+	end, err := s.service.Snapshot(ctx, s.created.ID, 0)
 	if err != nil {
 		return err
 	}
-	look, err := s.lookAt(ctx, then, trials)
-	record.Looks = append(record.Looks, look)
-	return err
+	looks := slices.DeleteFunc(slices.Clone(lookAt), func(trials int) bool { return trials < len(record.Start) || trials >= len(end.Trials) })
+	for _, trials := range append(looks, len(end.Trials)) {
+		then := end
+		if trials < len(end.Trials) {
+			if then, err = s.service.Snapshot(ctx, s.created.ID, end.Trials[trials].Seen); err != nil {
+				return err
+			}
+		}
+		look, err := s.look(ctx, then, trials)
+		if err != nil {
+			return err
+		}
+		record.Looks = append(record.Looks, look)
+	}
+	state, err := s.service.StateOf(ctx, end)
+	if err != nil {
+		return err
+	}
+	record.Shown = map[string]study.Calibration{}
+	for metric, shown := range state.Calibration {
+		shown.Residuals = nil // one by one they belong to the page
+		record.Shown[metric] = shown
+	}
+	return nil
 }
 
-// lookAt is what the product says at a snapshot.
-func (s served) lookAt(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
+// look is what the product says at a snapshot.
+func (s served) look(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
 	look := Look{Trials: trials}
 	state, err := s.service.StateOf(ctx, snap)
 	if err != nil {

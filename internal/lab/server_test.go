@@ -72,7 +72,7 @@ func TestASlowServerDecidesTheSame(t *testing.T) {
 				takes := func() error { time.Sleep(time.Second); return ctx.Err() }
 				others.Go(func() {
 					for ctx.Err() == nil {
-						_ = service.Draw(ctx, "another study", takes, takes)
+						_ = service.Derived.Draw(ctx, "another study", takes, takes)
 					}
 				})
 			}

@@ -60,17 +60,17 @@ func TestReadTable(t *testing.T) {
 func TestReadTableRefusals(t *testing.T) {
 	t.Parallel()
 	for reason, change := range map[string][2]string{
-		`no column "spede"`:      {`"name": "speed"`, `"name": "spede"`},
-		`no column "yield"`:      {`"metric": "mrr"`, `"metric": "yield"`},
-		"where: there is no":     {`"tool": "new"`, `"tol": "new"`},
-		"no row has":             {`"tool": "new"`, `"tool": "lost"`},
-		"row 6, column ra":       {`"fine", "speed": 100`, `"fine", "speed": 200`},
-		"unknown field":          {`"where"`, `"were"`},
-		"name is missing":        {`"name": "lathe",`, ``},
-		"type categorical":       {`{"name": "finish"}`, `{"name": "finish", "type": "real"}`},
-		"has the value 100 in":   {`"low": 50, "high": 250, `, ``},
-		"body.constraints[0].op": {`"<="`, `"<"`},
-		"is above the highest":   {`250`, `90`},
+		`no column "spede"`:    {`"name": "speed"`, `"name": "spede"`},
+		`no column "yield"`:    {`"metric": "mrr"`, `"metric": "yield"`},
+		"where: there is no":   {`"tool": "new"`, `"tol": "new"`},
+		"no row has":           {`"tool": "new"`, `"tool": "lost"`},
+		"row 6, column ra":     {`"fine", "speed": 100`, `"fine", "speed": 200`},
+		"unknown field":        {`"where"`, `"were"`},
+		"name is missing":      {`"name": "lathe",`, ``},
+		"type categorical":     {`{"name": "finish"}`, `{"name": "finish", "type": "real"}`},
+		"has the value 100 in": {`"low": 50, "high": 250, `, ``},
+		"constraints[0].op":    {`"<="`, `"<"`},
+		"is above the highest": {`250`, `90`},
 	} {
 		spec := strings.Replace(recordedSpec, change[0], change[1], 1)
 		if spec == recordedSpec {

@@ -58,7 +58,7 @@ type Slip struct {
 // request and ends by itself; Simulated tells how far it is.
 func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count int, slips ...Slip) error {
 	if count < 1 || count > mostSimulated {
-		return design.NewInvalid("body.count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
+		return design.NewInvalid("count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
 	}
 	snap, err := s.latest(ctx, id)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 		return err
 	}
 	by := Command{By: cmd.By + " (simulated lab)"}
-	started := s.jobs.Go("simulated lab", id, simulationTime, func(ctx context.Context) error {
+	started := s.Derived.Jobs.Go("simulated lab", id, simulationTime, func(ctx context.Context) error {
 		return s.simulations.during(ctx, id, func(ctx context.Context) error {
 			for range count {
 				if _, err := s.SimulateOne(ctx, by, lab, id, slips...); err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"headroom/internal/http/problem"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/web/templates"
@@ -36,7 +37,7 @@ func start(r *http.Request) templates.Start {
 func simulationValues(name string, answers bool) (url.Values, error) {
 	lab, err := design.FindSimulatedLab(name)
 	if err != nil {
-		return nil, design.NewInvalid("query.template", err.Error(), name)
+		return nil, problem.InQuery(design.NewInvalid("template", err.Error(), name))
 	}
 	d := lab.Study()
 	if !answers {

@@ -217,7 +217,7 @@ func (a Answer) Faults(status int) map[string]string {
 	}
 	out := map[string]string{}
 	for _, f := range p.Errors {
-		out[f.Location] = f.Message
+		out[f.Field] = f.Message
 	}
 	return out
 }

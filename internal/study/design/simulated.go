@@ -64,8 +64,8 @@ func (c *checker) simulatedLab() {
 	}
 	lab, err := FindSimulatedLab(name)
 	if err != nil {
-		c.faults.Add("body.simulated_lab", name, "%s", err)
+		c.faults.Add("simulated_lab", name, "%s", err)
 	} else if lacks := c.d.lacks(lab); lacks != "" {
-		c.faults.Add("body.simulated_lab", name, "the simulated lab %s needs %s", name, lacks)
+		c.faults.Add("simulated_lab", name, "the simulated lab %s needs %s", name, lacks)
 	}
 }

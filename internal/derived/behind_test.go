@@ -1,4 +1,4 @@
-package study_test
+package derived
 
 import (
 	"context"
@@ -9,17 +9,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"headroom/internal/study"
-	"headroom/internal/study/ledger"
 )
 
 // behind calls Behind and does not wait.
-func behind(t *testing.T, s *study.Service, snap *ledger.Snapshot, work func(ctx context.Context) error) (ready bool) {
+func behind(t *testing.T, s *Store[page], of page, work func(ctx context.Context) error) (ready bool) {
 	t.Helper()
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
-	ready, _, err := s.Behind(impatient, snap, "chart", work)
+	ready, _, err := s.Behind(impatient, of, "chart", work)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,9 +28,9 @@ func behind(t *testing.T, s *study.Service, snap *ledger.Snapshot, work func(ctx
 func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := study.NewService(nil, study.Options{})
-		defer s.Stop()
-		snap := &ledger.Snapshot{ID: "long", Version: 3}
+		s := newStore(t, 1<<20)
+		defer s.Jobs.Stop()
+		of := page{"long", 3, ""}
 		var begun, ended atomic.Int32
 		work := func(ctx context.Context) error {
 			begun.Add(1)
@@ -42,7 +39,7 @@ func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
 			return ctx.Err()
 		}
 		for range 10 {
-			if behind(t, s, snap, work) {
+			if behind(t, s, of, work) {
 				t.Fatal("unfinished work is ready")
 			}
 			time.Sleep(15 * time.Second) // of the test's own clock
@@ -55,7 +52,7 @@ func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
 		if ended.Load() != 1 {
 			t.Error("work that nobody came back for goes on")
 		}
-		behind(t, s, snap, work)
+		behind(t, s, of, work)
 		if begun.Load() != 2 {
 			t.Error("work that was given up is not begun again")
 		}
@@ -66,8 +63,8 @@ func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
 func TestWorkBehindRequestsTakesTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := study.NewService(nil, study.Options{})
-		defer s.Stop()
+		s := newStore(t, 1<<20)
+		defer s.Jobs.Stop()
 		finish, broken := make(chan struct{}), errors.New("no luck")
 		var mutex sync.Mutex
 		var begun []string
@@ -80,15 +77,15 @@ func TestWorkBehindRequestsTakesTurns(t *testing.T) {
 				return err
 			}
 		}
-		behind(t, s, &ledger.Snapshot{ID: "long", Version: 3}, work("earlier", nil))
-		behind(t, s, &ledger.Snapshot{ID: "long", Version: 4}, work("later", nil))
-		behind(t, s, &ledger.Snapshot{ID: "other", Version: 1}, work("other", broken))
+		behind(t, s, page{"long", 3, ""}, work("earlier", nil))
+		behind(t, s, page{"long", 4, ""}, work("later", nil))
+		behind(t, s, page{"other", 1, ""}, work("other", broken))
 		if !slices.Equal(begun, []string{"earlier", "other"}) {
 			t.Errorf("at once are begun %v", begun)
 		}
 		failed := make(chan error)
 		go func() {
-			_, _, err := s.Behind(t.Context(), &ledger.Snapshot{ID: "other", Version: 1}, "chart", work("twice", nil))
+			_, _, err := s.Behind(t.Context(), page{"other", 1, ""}, "chart", work("twice", nil))
 			failed <- err
 		}()
 		synctest.Wait()

@@ -1,26 +1,26 @@
-package study
+package turns
 
 import (
 	"context"
 	"sync"
 )
 
-// Queues let the callers of one study pass one after another, or as many at once as there are Places, those of different studies at once. The zero
+// Queues let the callers of one study, or one address, pass one after another, or as many at once as there are Places, those of different ones at once. The zero
 // value is ready.
 type Queues struct {
-	Places int // for each study; 0 stands for 1
+	Places int // for each; 0 stands for 1
 
 	mutex sync.Mutex
 	lines map[string]*line
 }
 
-// line is the callers of one study. A place is taken by sending and given back by receiving.
+// line is the callers of one name. A place is taken by sending and given back by receiving.
 type line struct {
 	place   chan struct{}
 	members int // waiting or in a place; at 0 the queue is forgotten
 }
 
-// Enter waits for one of the study's places.
+// Enter waits for one of the places of a name.
 func (q *Queues) Enter(ctx context.Context, id string) (leave func(), err error) {
 	mine := q.join(id)
 	select {

@@ -22,7 +22,8 @@ type Problem struct {
 	// TakesReadings tells that the arms come from a table of readings, a substitute standing in for the published one.
 	TakesReadings bool
 
-	build func(o options) (*Instance, error)
+	in    Instance                           // where chance draws nothing
+	build func(o options) (*Instance, error) // else
 }
 
 // options are what an instance is drawn from.
@@ -96,12 +97,27 @@ func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) 
 	if (readings != nil || prior != nil) && !p.TakesReadings {
 		return nil, fmt.Errorf("%s takes no table of readings", p.Name)
 	}
-	return p.build(options{seed, readings, prior})
+	if p.build != nil {
+		return p.build(options{seed, readings, prior})
+	}
+	in := p.in
+	if in.Kernel == "" {
+		in.Kernel, in.Lengthscale, in.Fitted = "matern52", 1, true
+	}
+	in.Variance = 1
+	if in.Noise == nil {
+		in.Noise = slices.Repeat([]Noise{Noiseless()}, 1+len(in.Limits))
+	}
+	return &in, nil
 }
 
-// Fixed wraps an instance without chance of its own.
-func fixed(make func() *Instance) func(options) (*Instance, error) {
-	return func(options) (*Instance, error) { return make(), nil }
+// alike are parameters from 0 to the same.
+func alike(high float64, names ...string) []Axis {
+	axes := make([]Axis, len(names))
+	for i, name := range names {
+		axes[i] = Axis{Name: name, High: high}
+	}
+	return axes
 }
 
 // Optimum is the best point within the limits in round t.

@@ -180,7 +180,7 @@ func (f function) rehearsed() (*Problem, error) {
 	if f.in.Arms == nil {
 		p.optimum = f.settings(best.Point)
 	}
-	return p, p.complete(p.sample(), best.Value)
+	return p.complete(p.sample(), best.Value)
 }
 
 // crash is a yield that rises towards a region where every trial fails,

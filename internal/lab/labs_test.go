@@ -22,22 +22,14 @@ type lab struct {
 	noisy   bool // readings vary, so that a recommendation may be wrong by bad luck
 }
 
-// play plays the default, or who is given in its place.
-func (l lab) play(t *testing.T, seed uint64, instead studious) (*Problem, *Record) {
+// game is one of the default's.
+func (l lab) game(t *testing.T, seed uint64) Game {
 	t.Helper()
 	p := problem(t, l.problem)
 	if l.change != nil {
 		l.change(p)
 	}
-	g := Game{Problem: p, Start: 5, Asks: 14, Batch: max(1, l.batch), Delay: l.delay, Noise: l.noise, Seed: seed}
-	if instead == nil {
-		return p, played(t, g)
-	}
-	r, err := g.playWith(t.Context(), instead, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p, r
+	return Game{Problem: p, Start: 5, Asks: 14, Batch: max(1, l.batch), Delay: l.delay, Noise: l.noise, Seed: seed}
 }
 
 // blind chooses uniformly, learns nothing and says nothing.
@@ -97,17 +89,24 @@ func TestManyKindsOfLab(t *testing.T) {
 	const seeds = 2
 	var gains []float64
 	for _, l := range labs {
-		var mine, others []float64
+		var games []Game
 		for seed := range uint64(seeds) {
-			p, r := l.play(t, seed+1, nil)
+			games = append(games, l.game(t, seed+1))
+		}
+		var mine, others []float64
+		for i, r := range allPlayed(t, games...) {
+			p := games[i].Problem
 			l.judge(t, p, r)
 			if !p.Scale.Any {
 				continue
 			}
 			const many = 5 // games of chance to each of the default's
 			byChance := 0.0
-			for i := range uint64(many) {
-				_, other := l.play(t, seed+1, blind{p, rand.New(rand.NewPCG(seed, i))})
+			for n := range uint64(many) {
+				other, err := l.game(t, r.Seed).playWith(t.Context(), blind{p, rand.New(rand.NewPCG(r.Seed, n))}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
 				byChance += mean(judged{p, other}.shares()) / many
 			}
 			mine, others = append(mine, mean(judged{p, r}.shares())), append(others, byChance)

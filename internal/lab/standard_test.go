@@ -18,18 +18,21 @@ func TestToldNoiseDoesNotHurt(t *testing.T) {
 	p := problem(t, "reaction")
 	found := map[Told]float64{}
 	repeats, before, holds, wrong := 0.0, 0.0, 0.0, 0.0
+	var games []Game
 	for seed := range uint64(seeds) {
 		for _, told := range []Told{ToldNone, ToldTrue} {
-			r := played(t, Game{Problem: p, Asks: 40, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: told, Seed: seed + 1})
-			f := figures(p, r)
-			found[told] += f["in2"]
-			holds += f["held"] / (2 * seeds)
-			if f["enough"] > 0 {
-				wrong += f["mistaken"]
-			}
-			if told == ToldTrue {
-				repeats, before = repeats+f["rereading"], before+f["to2"]-1
-			}
+			games = append(games, Game{Problem: p, Asks: 40, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: told, Seed: seed + 1})
+		}
+	}
+	for i, r := range allPlayed(t, games...) {
+		f := figures(p, r)
+		found[games[i].Told] += f["in2"]
+		holds += f["held"] / (2 * seeds)
+		if f["enough"] > 0 {
+			wrong += f["mistaken"]
+		}
+		if games[i].Told == ToldTrue {
+			repeats, before = repeats+f["rereading"], before+f["to2"]-1
 		}
 	}
 	t.Logf("within 2 %% in %v of %d games told, %v untold; told, %v of %v asks before that go to known settings", found[ToldTrue], seeds, found[ToldNone], repeats, before)
@@ -79,8 +82,11 @@ func TestFailuresTeach(t *testing.T) {
 	for _, p := range []*Problem{problem(t, "made-crash"), table} {
 		var fails []float64
 		again := 0.0
+		var games []Game
 		for seed := range uint64(seeds) {
-			r := played(t, Game{Problem: p, Asks: 16, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: seed + 1})
+			games = append(games, Game{Problem: p, Asks: 16, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: seed + 1})
+		}
+		for _, r := range allPlayed(t, games...) {
 			fails = append(fails, count(r.Asks, failed))
 			again += figures(p, r)["again"]
 		}

@@ -156,22 +156,15 @@ func (in *Instance) Grid(side int) (*Instance, error) {
 	if side < 2 {
 		return nil, fmt.Errorf("a grid needs at least 2 points along each parameter, not %d", side)
 	}
-	points := [][]float64{nil}
-	for _, a := range in.Axes {
-		values := a.values(side)
-		if len(points)*len(values) > largestGrid {
+	count, values := 1, make([][]float64, len(in.Axes))
+	for i, a := range in.Axes {
+		values[i] = a.values(side)
+		if count *= len(values[i]); count > largestGrid {
 			return nil, fmt.Errorf("a grid of %d points along each of %d parameters is larger than %d points; take fewer", side, len(in.Axes), largestGrid)
 		}
-		var longer [][]float64
-		for _, p := range points {
-			for _, v := range values {
-				longer = append(longer, append(slices.Clone(p), v))
-			}
-		}
-		points = longer
 	}
 	grid := *in
-	grid.Arms = points
+	grid.Arms = Combinations(values)
 	grid.Optima = nil
 	for _, o := range in.Optima {
 		best, err := grid.bestArm(o.From)
@@ -181,6 +174,21 @@ func (in *Instance) Grid(side int) (*Instance, error) {
 		grid.Optima = append(grid.Optima, best)
 	}
 	return &grid, nil
+}
+
+// Combinations are all that take one value of each, the last varying first.
+func Combinations(values [][]float64) [][]float64 {
+	points := [][]float64{nil}
+	for _, list := range values {
+		var longer [][]float64
+		for _, p := range points {
+			for _, v := range list {
+				longer = append(longer, append(slices.Clone(p), v))
+			}
+		}
+		points = longer
+	}
+	return points
 }
 
 func (a Axis) values(side int) []float64 {

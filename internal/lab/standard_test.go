@@ -1,9 +1,6 @@
 package lab
 
-import (
-	"math"
-	"testing"
-)
+import "testing"
 
 // A short form of the standard set: faults that the default had, each of which these games would have shown.
 
@@ -21,7 +18,7 @@ func TestToldNoiseDoesNotHurt(t *testing.T) {
 	var games []Game
 	for seed := range uint64(seeds) {
 		for _, told := range []Told{ToldNone, ToldTrue} {
-			games = append(games, Game{Problem: p, Asks: 40, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: told, Seed: seed + 1})
+			games = append(games, Game{Problem: p, Asks: 28, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: told, Seed: seed + 1})
 		}
 	}
 	for i, r := range allPlayed(t, games...) {
@@ -47,29 +44,6 @@ func TestToldNoiseDoesNotHurt(t *testing.T) {
 	}
 }
 
-// TestDemoFindsTheBest: what a newcomer sees comes within 2 % of the best in its 40 trials, and does not ask one setting again and again.
-func TestDemoFindsTheBest(t *testing.T) {
-	t.Parallel()
-	g := demo(t, 40, 7)
-	p, r := g.Problem, played(t, g)
-	longest, run := 0, 0
-	for i := range r.Asks {
-		if run++; i == 0 || !p.near(r.Asks[i].Settings, r.Asks[i-1].Settings) {
-			run = 1
-		}
-		longest = max(longest, run)
-	}
-	f := figures(p, r)
-	until, known := f["to2"], f["rereading"]
-	t.Logf("within 2 %% after %v asks, share %.4f at the end; one setting %d times in a row, %v asks to known ones before", until, f["final"], longest, known)
-	if f["in2"] != 1 {
-		t.Errorf("after 40 trials the demo has found %.3g of the best", f["final"])
-	}
-	if longest > 3 || known > math.Ceil(oneInEight*(until-1)) {
-		t.Errorf("one setting is asked for %d times in a row; of %v asks before the best is found %v go to known settings", longest, until-1, known)
-	}
-}
-
 // TestFailuresTeach: where a region crashes and the best lies at its edge, at most 5 of 16 asks fail, and none at settings that had failed; nor does any
 // on candidates, a third of which fail.
 func TestFailuresTeach(t *testing.T) {
@@ -78,12 +52,11 @@ func TestFailuresTeach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const seeds = 5
-	for _, p := range []*Problem{problem(t, "made-crash"), table} {
+	for p, seeds := range map[*Problem]uint64{problem(t, "made-crash"): 5, table: 2} {
 		var fails []float64
 		again := 0.0
 		var games []Game
-		for seed := range uint64(seeds) {
+		for seed := range seeds {
 			games = append(games, Game{Problem: p, Asks: 16, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: seed + 1})
 		}
 		for _, r := range allPlayed(t, games...) {

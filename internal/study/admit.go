@@ -37,7 +37,7 @@ var escapedNUL = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
 
 // admit returns what tells what stands against an event of the study now (nil before the first), which has come to that by the events before.
 func (s *Service) admit() func(now *ledger.Snapshot, e ledger.Event) error {
-	latest := s.now().Add(clockSkew)
+	latest := s.options.Now().Add(clockSkew)
 	return func(now *ledger.Snapshot, e ledger.Event) error {
 		switch {
 		case !e.At.Equal(e.At.UTC().Truncate(time.Microsecond)) || e.At.UTC().Year() < 1:

@@ -68,7 +68,7 @@ func (s *Service) ruleNext(ctx context.Context, cmd Command, made *succession, a
 	c := made.chooser
 	ruled := c.begin()
 	for range count {
-		point, err := c.suggest(ctx, s, known, ask.Brought)
+		point, err := c.suggest(ctx, known, ask.Brought)
 		if err != nil {
 			return ruling{}, err
 		}
@@ -199,7 +199,7 @@ func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sn
 	if err != nil {
 		return ruling{}, err
 	}
-	point, err := c.own(ctx, s, p)
+	point, err := c.own(ctx, p)
 	if err != nil {
 		return ruling{}, err
 	}

@@ -56,7 +56,7 @@ func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compi
 func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, known optimizer.Known) (Choice, error) {
 	var state *optimizer.State
 	var d optimizer.Decision
-	err := s.compute(withUrgency(ctx, turns.Checking), snap.ID, func(ctx context.Context) (err error) {
+	err := s.Derived.Compute(turns.With(ctx, turns.Checking), snap.ID, func(ctx context.Context) (err error) {
 		if state, err = optimizer.Replay(ctx, c.Config, snap.History(c)); err == nil {
 			d, err = state.Suggest(ctx, known)
 		}

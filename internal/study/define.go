@@ -22,7 +22,7 @@ func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition
 	if err := s.store.Create(ctx, id, cmd, InOnePart(first)); err != nil {
 		return nil, err
 	}
-	return s.cache.put(first.After), nil
+	return s.Derived.Put(first.After), nil
 }
 
 // Edit changes name, description or state.

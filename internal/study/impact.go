@@ -159,7 +159,7 @@ func (s *Service) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *
 		return nil, nil
 	}
 	var d optimizer.Decision
-	err := s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+	err := s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 		d, err = state.Suggest(ctx, known)
 		return err
 	})

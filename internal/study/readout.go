@@ -7,7 +7,7 @@ import (
 	"math"
 	"strconv"
 
-	"headroom/internal/memory"
+	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -217,35 +217,21 @@ const mostPoints = 10000
 // StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out at most once for each version in the cache, and
 // to be read only.
 func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
-	r := s.cache.replayOf(snap)
-	state, err := s.replayed(ctx, snap, r)
+	state, err := s.state(ctx, snap)
 	if err != nil {
 		return Readout{}, err
 	}
-	select {
-	case r.reading <- struct{}{}:
-		defer func() { <-r.reading }()
-	case <-ctx.Done():
-		return Readout{}, ctx.Err()
-	}
-	if r.readout != nil {
-		return *r.readout, nil
-	}
-	out, err := s.readout(ctx, snap, state)
-	if err != nil {
-		return Readout{}, err
-	}
-	r.readout = &out
-	s.cache.grew(snap, r, memory.NewMeter().Of(r.readout))
-	return out, nil
+	return s.readout(ctx, snap, state)
 }
 
-func (s *Service) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (out Readout, err error) {
-	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		out, err = readout(ctx, snap, state)
-		return err
+func (s *Service) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
+	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (out Readout, err error) {
+		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+			out, err = readout(ctx, snap, state)
+			return err
+		})
+		return out, err
 	})
-	return out, err
 }
 
 func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
@@ -494,7 +480,7 @@ func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places [
 	}
 	var beliefs []optimizer.Belief
 	var chances []float64
-	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 		beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points))
 		return err
 	})
@@ -525,7 +511,7 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Ac
 	}
 	c := snap.Compiled()
 	var scores optimizer.Scores
-	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 		scores, err = state.Acquisition(ctx, places, known)
 		return err
 	})

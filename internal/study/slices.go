@@ -2,10 +2,13 @@ package study
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
 
+	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -117,10 +120,18 @@ func (s *Service) viewed(ctx context.Context, snap *ledger.Snapshot, points []de
 	for _, settings := range points {
 		places = append(places, snap.Compiled().Locate(settings, nil))
 	}
-	r := s.cache.replayOf(snap)
-	found, grown, err := r.posteriors.get(places, func() (Posterior, error) { return s.posterior(ctx, snap, places, points) })
-	s.cache.grew(snap, r, grown)
-	return found, err
+	return derived.Get(ctx, s.Derived, snap, chartAt(places), func(ctx context.Context) (Posterior, error) { return s.posterior(ctx, snap, places, points) })
+}
+
+func chartAt(places []optimizer.Place) chartOf {
+	var key []byte
+	for _, place := range places {
+		key = binary.LittleEndian.AppendUint64(key, uint64(place.Arm))
+		for _, u := range place.U {
+			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(u))
+		}
+	}
+	return sha256.Sum256(key)
 }
 
 func hasRemainder(d design.Definition) bool {

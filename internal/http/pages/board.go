@@ -1,8 +1,8 @@
 package pages
 
 import (
-	"context"
 	"maps"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -35,8 +35,8 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 			part += " following"
 		}
 		v.query = v.boardQuery()
-		return s.showShared(w, r, partKey{v.head, now.Version, part, v.query.Encode()}, func() (templ.Component, error) {
-			board, err := s.board(r.Context(), v, now)
+		return s.showShared(w, r, now, partKey{v.head, part, v.query.Encode()}, func(ctx context.Context) (templ.Component, error) {
+			board, err := s.board(ctx, v, now)
 			board.Keeps = follows && v.working
 			return templates.BoardContent(board), err
 		})
@@ -118,8 +118,8 @@ func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request) error {
 	if chosen {
 		w.Header().Set("HX-Replace-Url", address)
 	}
-	return s.showShared(w, r, partKey{v.head, now.Version, boardPart(v, name) + v.without(), v.query.Encode()}, func() (templ.Component, error) {
-		return part.draw(s, r.Context(), v)
+	return s.showShared(w, r, now, partKey{v.head, boardPart(v, name) + v.without(), v.query.Encode()}, func(ctx context.Context) (templ.Component, error) {
+		return part.draw(s, ctx, v)
 	})
 }
 

@@ -71,7 +71,7 @@ func (s *Site) reportBehind(r *http.Request, v *visit, now *ledger.Snapshot) (re
 	patient, cancel := context.WithTimeout(r.Context(), s.ModelPatience)
 	defer cancel()
 	of := *v
-	ready, v.since, err = s.Studies.Behind(patient, v.snap, fmt.Sprintf("report?entries=%d", now.Version), func(ctx context.Context) error {
+	ready, v.since, err = s.Studies.Derived.Behind(patient, v.snap, fmt.Sprintf("report?entries=%d", now.Version), func(ctx context.Context) error {
 		_, err := s.report(ctx, of, now)
 		return err
 	})

@@ -64,7 +64,7 @@ func (s *Site) reportFigures(ctx context.Context, v visit, state study.Readout, 
 			return err
 		}
 	}
-	return figures, note, s.Studies.Draw(ctx, v.snap.ID, steps...)
+	return figures, note, s.Studies.Derived.Draw(ctx, v.snap.ID, steps...)
 }
 
 // overTrials is the x axis of charts over trials.

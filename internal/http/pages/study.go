@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -222,31 +221,15 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
 			return leaveAsIs(w, v, err)
 		}
 	}
-	section := func() (templ.Component, error) { return part.draw(s, r.Context(), v) }
+	section := func(ctx context.Context) (templ.Component, error) { return part.draw(s, ctx, v) }
 	if part.personal {
-		drawn, err := section()
+		drawn, err := section(r.Context())
 		if err != nil {
 			return err
 		}
 		return show(w, r, http.StatusOK, drawn)
 	}
-	return s.showShared(w, r, partKey{v.head, snap.Version, name + v.without(), v.query.Encode()}, section)
-}
-
-// showShared answers with a section that is the same for everybody with the same rights.
-func (s *Site) showShared(w http.ResponseWriter, r *http.Request, key partKey, section func() (templ.Component, error)) error {
-	drawn, err := s.shared.get(key, func(out *bytes.Buffer) error {
-		fresh, err := section()
-		if err != nil {
-			return err
-		}
-		return fresh.Render(r.Context(), out)
-	})
-	if err != nil {
-		return err
-	}
-	beHTML(w)
-	return drawn.write(w, r)
+	return s.showShared(w, r, snap, partKey{v.head, name + v.without(), v.query.Encode()}, section)
 }
 
 // status is the strip on top.

@@ -91,7 +91,7 @@ func (s *Site) drawnBehind(ctx context.Context, name string, v visit) (ready boo
 	}
 	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
 	defer cancel()
-	ready, _, err = s.Studies.Behind(patient, v.snap, name+"?"+v.query.Encode(), func(ctx context.Context) error {
+	ready, _, err = s.Studies.Derived.Behind(patient, v.snap, name+"?"+v.query.Encode(), func(ctx context.Context) error {
 		_, err := parts[name].draw(s, ctx, v)
 		return err
 	})

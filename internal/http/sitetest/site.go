@@ -23,6 +23,7 @@ import (
 	"headroom/internal/db/dbtest"
 	server "headroom/internal/http"
 	"headroom/internal/http/problem"
+	_ "headroom/internal/lab" // for simulated labs
 	"headroom/internal/patience"
 	"headroom/internal/study"
 )

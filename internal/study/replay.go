@@ -43,14 +43,6 @@ type replayed struct {
 	err   error
 }
 
-// Bytes is the memory that it holds.
-func (r replayed) Bytes() int64 {
-	if r.state == nil {
-		return 0
-	}
-	return r.state.Bytes()
-}
-
 // state returns what the algorithm makes of snap, worked out at most once for each version that is kept and, where possible, from the state of another version
 // of the study.
 func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {

@@ -21,6 +21,7 @@ type book struct {
 	choosing sync.Mutex
 	events   []ledger.Event
 	after    *ledger.Snapshot
+	verified *study.Verified
 }
 
 func newLedgers() *ledgers { return &ledgers{of: map[string]*book{}} }
@@ -98,6 +99,29 @@ func (s *ledgers) Version(_ context.Context, id string) (int64, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return int64(len(l.events)), nil
+}
+
+func (s *ledgers) KeepVerified(_ context.Context, id string, outcome study.Verified) error {
+	l, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if l.verified == nil || l.verified.Version <= outcome.Version {
+		l.verified = &outcome
+	}
+	return nil
+}
+
+func (s *ledgers) Verified(_ context.Context, id string) (*study.Verified, error) {
+	l, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return l.verified, nil
 }
 
 func (s *ledgers) Summaries(_ context.Context, wanted study.Listing) ([]ledger.Summary, error) {

@@ -26,7 +26,7 @@ type Service struct {
 	Derived       *derived.Store[*ledger.Snapshot]
 	store         Store
 	options       Options
-	verifications *verifications
+	verifications verifications
 	imports       turns.Queues // of all studies that are being imported
 	writing       turns.Queues
 	asks          askings
@@ -66,7 +66,7 @@ func NewService(store Store, options Options) *Service {
 	}
 	return &Service{
 		Derived: derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log),
-		store:   store, options: options, verifications: newVerifications(), imports: turns.Queues{Places: importsAtOnce},
+		store:   store, options: options, verifications: verifications{byID: map[string]*verification{}}, imports: turns.Queues{Places: importsAtOnce},
 	}
 }
 

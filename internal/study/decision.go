@@ -102,7 +102,7 @@ func (c *chooser) own(ctx context.Context, p personal) (chosenPoint, error) {
 }
 
 func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought design.Brought) (chosenPoint, error) {
-	known, faults := c.compiled.KnownAt(settings, d.Place, brought, "body")
+	known, faults := c.compiled.KnownAt(settings, d.Place, brought)
 	if err := faults.Err(); err != nil {
 		return chosenPoint{}, err
 	}

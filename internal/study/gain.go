@@ -56,7 +56,7 @@ func (s *Service) GainOf(ctx context.Context, snap *ledger.Snapshot) (*Gain, err
 
 func (s *Service) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
 	c := snap.Compiled()
-	known, faults := c.Known(design.Brought{}, "body")
+	known, faults := c.Known(design.Brought{})
 	if len(faults) > 0 {
 		return nil, nil
 	}

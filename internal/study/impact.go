@@ -154,7 +154,7 @@ func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 // nextChoice is what the algorithm would choose now, with the model as it is; nil when it may choose nothing, or when the choice needs a context
 // that only the next ask brings.
 func (s *Service) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*design.Settings, error) {
-	known, faults := snap.Compiled().Known(design.Brought{}, "body")
+	known, faults := snap.Compiled().Known(design.Brought{})
 	if len(faults) > 0 {
 		return nil, nil
 	}

@@ -40,9 +40,9 @@ func (s *Service) PriceOf(ctx context.Context, snap *ledger.Snapshot, name strin
 		}
 	}
 	if j < 0 {
-		return Price{}, design.NewInvalid("query.constraint", "must name one of the constraints: "+listWords(c.ConstraintNames, "or"), name)
+		return Price{}, design.NewInvalid("constraint", "must name one of the constraints: "+listWords(c.ConstraintNames, "or"), name)
 	}
-	known, faults := c.Known(design.Brought{}, "body")
+	known, faults := c.Known(design.Brought{})
 	if len(faults) > 0 {
 		return Price{}, conflict("What a limit costs depends here on what each trial brings with it, so it cannot be said beforehand.")
 	}

@@ -464,9 +464,9 @@ func believedAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Sta
 // PosteriorAt is what the model believes at some points, whether they may be tried or not.
 func (s *Service) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
 	if len(points) == 0 || len(points) > mostPoints {
-		return Posterior{}, design.NewInvalid("body.points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
+		return Posterior{}, design.NewInvalid("points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
 	}
-	places, faults := snap.Compiled().Viewpoints(points, "body.points")
+	places, faults := snap.Compiled().Viewpoints(points, "points")
 	if err := faults.Err(); err != nil {
 		return Posterior{}, err
 	}
@@ -537,20 +537,20 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Ac
 
 func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Place, optimizer.Known, error) {
 	if len(q.Points) > mostPoints {
-		return nil, optimizer.Known{}, design.NewInvalid("body.points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
+		return nil, optimizer.Known{}, design.NewInvalid("points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
 	}
 	if len(q.Points) == 0 {
 		places := c.Arms()
 		if places == nil {
-			return nil, optimizer.Known{}, design.NewInvalid("body.points", "points are needed, because the study has no candidates", nil)
+			return nil, optimizer.Known{}, design.NewInvalid("points", "points are needed, because the study has no candidates", nil)
 		}
-		known, faults := c.Known(q.Brought, "body")
+		known, faults := c.Known(q.Brought)
 		return places, known, faults.Err()
 	}
-	places, faults := c.Places(q.Points, "body.points")
+	places, faults := c.Places(q.Points, "points")
 	if err := faults.Err(); err != nil {
 		return nil, optimizer.Known{}, err
 	}
-	known, faults := c.KnownFor(places, q.Brought, "body")
+	known, faults := c.KnownFor(places, q.Brought)
 	return places, known, faults.Err()
 }

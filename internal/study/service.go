@@ -79,17 +79,17 @@ func mostCached() int64 {
 // Stop ends the work in the background and waits for it.
 func (s *Service) Stop() { s.Derived.Jobs.Stop() }
 
-// Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at location "query.at".
+// Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at location "at".
 func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Snapshot, error) {
 	if at < 0 {
-		return nil, design.NewInvalid("query.at", "an event's number, 1 or more", at)
+		return nil, design.NewInvalid("at", "an event's number, 1 or more", at)
 	}
 	now, err := s.latest(ctx, id)
 	if err != nil || at == 0 || at == now.Version {
 		return now, err
 	}
 	if at > now.Version {
-		return nil, design.NewInvalid("query.at", fmt.Sprintf("the study has %d events so far", now.Version), at)
+		return nil, design.NewInvalid("at", fmt.Sprintf("the study has %d events so far", now.Version), at)
 	}
 	base, found := s.Derived.UpTo(id, at)
 	if found && base.Version == at {

@@ -40,7 +40,7 @@ type Map struct {
 // knows only the candidates.
 func (s *Service) Slices(ctx context.Context, snap *ledger.Snapshot, through design.Settings, samples int) ([]Slice, error) {
 	if samples < 2 || samples > mostSamples {
-		return nil, design.NewInvalid("query.samples", fmt.Sprintf("2 to %d samples are possible", mostSamples), samples)
+		return nil, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", mostSamples), samples)
 	}
 	if snap.Compiled().OnlyArms() {
 		return nil, nil
@@ -68,18 +68,18 @@ func (s *Service) Slices(ctx context.Context, snap *ledger.Snapshot, through des
 // Map is the posterior over parameters x and y, the others held at pins.
 func (s *Service) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pins design.Settings, samples int) (Map, error) {
 	if samples < 2 || samples > mostMapSamples {
-		return Map{}, design.NewInvalid("query.samples", fmt.Sprintf("2 to %d samples are possible", mostMapSamples), samples)
+		return Map{}, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", mostMapSamples), samples)
 	}
-	across, err := mapAxis(snap.Compiled(), "query.x", x)
+	across, err := mapAxis(snap.Compiled(), "x", x)
 	if err != nil {
 		return Map{}, err
 	}
-	up, err := mapAxis(snap.Compiled(), "query.y", y)
+	up, err := mapAxis(snap.Compiled(), "y", y)
 	if err != nil {
 		return Map{}, err
 	}
 	if x == y {
-		return Map{}, design.NewInvalid("query.y", "two different parameters are needed", y)
+		return Map{}, design.NewInvalid("y", "two different parameters are needed", y)
 	}
 	out := Map{X: levels(across, samples), Y: levels(up, samples), Mean: map[string][][]float64{}, SD: map[string][][]float64{}}
 	var points []design.Settings
@@ -113,7 +113,7 @@ func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error
 
 // viewed is the posterior at settings that a chart made up; a mixture's remainder may leave its range there.
 func (s *Service) viewed(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
-	if err := snap.Compiled().Overlook(points[0], "query.through").Err(); err != nil && !hasRemainder(snap.Definition) {
+	if err := snap.Compiled().Overlook(points[0], "through").Err(); err != nil && !hasRemainder(snap.Definition) {
 		return Posterior{}, err
 	}
 	var places []optimizer.Place

@@ -105,7 +105,7 @@ func (s *Service) takeIn(id string, before *ledger.Snapshot, events []ledger.Eve
 	taking := ledger.Take(id, before, s.admit())
 	for _, e := range events {
 		if err := taking.Add(e); err != nil {
-			return nil, design.NewInvalid(fmt.Sprintf("body.events[%d]", e.Seq-1), err.Error(), nil)
+			return nil, design.NewInvalid(fmt.Sprintf("events[%d]", e.Seq-1), err.Error(), nil)
 		}
 	}
 	return taking.Study()

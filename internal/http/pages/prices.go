@@ -14,7 +14,7 @@ import (
 
 // prices are what moving each limit would be worth, of the limits of which that can be said beforehand.
 func (s *Site) prices(ctx context.Context, v visit) ([]study.Price, error) {
-	if _, missing := v.snap.Compiled().Known(design.Brought{}, "body"); len(missing) > 0 || !v.modelStands() {
+	if _, missing := v.snap.Compiled().Known(design.Brought{}); len(missing) > 0 || !v.modelStands() {
 		return nil, nil
 	}
 	var list []study.Price

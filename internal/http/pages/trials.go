@@ -77,7 +77,7 @@ func (s *Site) trials(ctx context.Context, v visit) (templates.Trials, error) {
 		table.Filters = append(table.Filters, filter)
 	}
 	if keep == nil {
-		return table, problem.Invalid("query.show", "must be one of the filters above the table", chosen)
+		return table, problem.InQuery(design.NewInvalid("show", "must be one of the filters above the table", chosen))
 	}
 	v.fillTrials(&table, keep, chosen, below)
 	if len(table.Rows) > 0 && !v.working {

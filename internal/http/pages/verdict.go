@@ -457,7 +457,7 @@ func (s *Site) gain(ctx context.Context, v visit, now bool) (templates.Gain, err
 	if !now {
 		return templates.Gain{Later: v.laterPart("gain")}, nil
 	}
-	if _, missing := v.snap.Compiled().Known(design.Brought{}, "body"); len(missing) > 0 {
+	if _, missing := v.snap.Compiled().Known(design.Brought{}); len(missing) > 0 {
 		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}, nil
 	}
 	gain, err := s.Studies.GainOf(ctx, v.snap)

@@ -175,6 +175,19 @@ func TestFewVersionsKeepWhatIsLarge(t *testing.T) {
 	keep(9, 11, 13, 19, 23) // the one that was derived first has gone
 }
 
+// What is large is needed by all else that is derived from a version: that does not stay without it.
+func TestNothingStaysWithoutWhatIsLarge(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, 16*1200)
+	of := s.Put(page{"a", 1, ""})
+	derive(t, s, of, large, 12*1200)
+	derive(t, s, of, "chart", 1000)
+	derive(t, s, s.Put(page{"b", 1, ""}), large, 5*1200)
+	if v := s.things["a"].versions[0]; len(v.values) != 0 {
+		t.Errorf("kept without what is large: %v", v.values)
+	}
+}
+
 // Whoever asks for ever more of one thing leaves the others what is theirs, and of its own what was used last.
 func TestManySmallThingsLeaveTheOthersTheirs(t *testing.T) {
 	t.Parallel()
@@ -232,6 +245,14 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 }
 
 func audit(t *rapid.T, s *Store[page]) {
+	before := map[*version[page]]bool{}
+	for place := s.recent.Front(); place != nil; place = place.Next() {
+		e := place.Value.(*entry[page])
+		if e.what != nil && !before[e.version] {
+			t.Fatalf("version %d would go before the %v derived from it", e.version.number, e.what)
+		}
+		before[e.version] = true
+	}
 	places, sum := 0, int64(0)
 	for id, thing := range s.things {
 		own, small := int64(0), int64(0)

@@ -11,6 +11,8 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/view"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -43,10 +45,10 @@ func (s *Site) showAccount(w http.ResponseWriter, r *http.Request, secret *templ
 	page := templates.AccountPage{Page: newPage(r, "Your devices"), Secret: secret}
 	page.Width, page.ByPIN = "medium", who.ByPIN
 	for _, pin := range pins {
-		page.PINs = append(page.PINs, templates.SessionLine{Device: deviceName(pin.Browser), Seen: stamp(pin.LastUsed, page.Now)})
+		page.PINs = append(page.PINs, templates.SessionLine{Device: deviceName(pin.Browser), Seen: view.Stamp(pin.LastUsed, page.Now)})
 	}
 	for _, session := range sessions {
-		page.Sessions = append(page.Sessions, templates.SessionLine{ID: session.ID, Device: deviceName(session.Device), Seen: stamp(session.LastSeen, page.Now), This: session.ID == who.ID})
+		page.Sessions = append(page.Sessions, templates.SessionLine{ID: session.ID, Device: deviceName(session.Device), Seen: view.Stamp(session.LastSeen, page.Now), This: session.ID == who.ID})
 	}
 	return show(w, r, http.StatusOK, templates.AccountView(page))
 }
@@ -92,7 +94,7 @@ func (s *Site) LinkMyDevice(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func minutes(d time.Duration) string { return count(int(d.Minutes()), "minute", "minutes") }
+func minutes(d time.Duration) string { return words.Count(int(d.Minutes()), "minute", "minutes") }
 
 // linkSecret shows a link this once.
 func (s *Site) linkSecret(title, secret, help string) *templates.Secret {

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -205,8 +206,8 @@ func definitionValues(d design.Definition) url.Values {
 		plausibleValues(values, fmt.Sprintf("recorded_metrics.%d.", i), m.Plausible)
 	}
 	if d.Stop != nil {
-		set("stop.within", inPercent(d.Stop.Within))
-		set("stop.risk", inPercent(d.Stop.Risk))
+		set("stop.within", words.InPercent(d.Stop.Within))
+		set("stop.risk", words.InPercent(d.Stop.Risk))
 	}
 	set("algorithm.name", d.Algorithm.Name)
 	set("algorithm.preset", d.Algorithm.Preset)
@@ -227,7 +228,7 @@ func definitionValues(d design.Definition) url.Values {
 
 // inPercent writes a share in per cent, without what binary fractions add.
 func inPercent(share float64) string {
-	return strconv.FormatFloat(rounded(100*share, 100*share), 'f', -1, 64)
+	return strconv.FormatFloat(words.Unsubtracted(100*share, 100*share), 'f', -1, 64)
 }
 
 func plainNumber(x *float64) string {

@@ -12,6 +12,8 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/view"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -65,7 +67,7 @@ func (s *Site) listInvites(r *http.Request, page *templates.PeoplePage) error {
 	invites, err := s.Accounts.Invites(r.Context())
 	for _, link := range invites {
 		if link.UsedAt == nil && link.RevokedAt == nil && link.ExpiresAt.After(page.Now) {
-			page.Invites = append(page.Invites, templates.InviteLine{Link: link, Expires: stamp(link.ExpiresAt, page.Now)})
+			page.Invites = append(page.Invites, templates.InviteLine{Link: link, Expires: view.Stamp(link.ExpiresAt, page.Now)})
 		}
 	}
 	return err
@@ -100,7 +102,7 @@ func optionalStamp(at *time.Time, now time.Time) templates.Stamp {
 	if at == nil {
 		return templates.Stamp{}
 	}
-	return stamp(*at, now)
+	return view.Stamp(*at, now)
 }
 
 // InvitePerson makes an invite link, shown once.
@@ -206,7 +208,7 @@ func (s *Site) changePerson(w http.ResponseWriter, r *http.Request, done string,
 			to:    "/people?done=" + done,
 			names: nowhere,
 			again: func(form templates.Form) error {
-				return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = capitalised(form.General) + "." })
+				return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = words.Capitalised(form.General) + "." })
 			},
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
@@ -30,7 +31,7 @@ func (s *Site) showShares(w http.ResponseWriter, r *http.Request, status int, fo
 	page := templates.SharesPage{Page: newPage(r, "Share "+snap.Definition.Name), Study: studyHead(r, snap), Form: form, Secret: secret}
 	page.Width = "medium"
 	for _, share := range shares {
-		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: stamp(share.ExpiresAt, page.Now), Used: optionalStamp(share.LastUsed, page.Now)})
+		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: view.Stamp(share.ExpiresAt, page.Now), Used: optionalStamp(share.LastUsed, page.Now)})
 	}
 	return show(w, r, status, templates.SharesView(page))
 }

@@ -1,0 +1,383 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// tableAtOnce is up to how many trials the numbers behind the progress stand in the page; of more they are fetched when somebody opens them.
+const tableAtOnce = 60
+
+// mostLines is of how many trials a table has a line, the newest; a file has them all.
+const mostLines = 500
+
+// Progress is how well the study does: panels over the same trials, of the objective, each limit, its violation and its price.
+func (v Facts) Progress() templates.Progress {
+	progress := templates.Progress{Study: v.Head, Empty: v.Modelless}
+	if len(v.Snap.Trials) == 0 {
+		progress.Empty = "When the first results are in, the best value within the limits will be drawn here, and below it how close each limit is."
+	}
+	if progress.Empty != "" {
+		return progress
+	}
+	p := v.panelling()
+	pressing, others := p.byPressure()
+	panels := p.panelsOf(pressing, true)
+	if len(panels.List) == 0 {
+		progress.Empty = strings.Join(p.notes, " ") + " What comes in will be drawn here."
+		return progress
+	}
+	title := "Readings, limits and violation over trials"
+	if !v.limited() {
+		title = "Readings over trials"
+	}
+	progress.Chart = p.withTable(v.panelChart("chart-progress", title, panels, p.notes), slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
+	if len(others) > 0 {
+		p.notes = nil
+		panels := p.panelsOf(others, false)
+		more := p.withTable(v.panelChart("chart-limits", "The other limits and their violation over trials", panels, p.notes), others)
+		progress.More, progress.MoreLimits = &more, p.moreWords(others)
+	}
+	return progress
+}
+
+// ProgressTable is the numbers behind the progress.
+func (v Facts) ProgressTable() templates.Table {
+	p := v.panelling()
+	return p.table(p.all())
+}
+
+// panelsOf are the panels of the objective, unless they go with others, and of the limits by their place.
+func (p *panelling) panelsOf(limits []int, first bool) templates.Panels {
+	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
+	if first {
+		panels.List = p.firstPanels()
+	}
+	for _, j := range limits {
+		panels.List = append(panels.List, p.limitPanel(j))
+		if c := p.Snap.Definition.Constraints[j]; p.Readout.Violation[c.Name].Hard > 0 {
+			panels.List = append(panels.List, p.violationPanel(c))
+		}
+	}
+	if panel := p.multiplierPanel(limits); len(panel.Traces) > 0 {
+		panels.List = append(panels.List, panel)
+	}
+	panels.Events = p.events()
+	p.note(p.denseWords())
+	return panels
+}
+
+// firstPanels is the objective's panel, once it has been read; it notes that it has not, and which limits need no panel.
+func (p *panelling) firstPanels() []templates.Panel {
+	var list []templates.Panel
+	if o := p.Snap.Definition.Objective; p.Snap.HasReading(o.Metric) {
+		list = append(list, p.bestPanel())
+	} else {
+		p.note(words.Capitalised(o.Metric) + ": no reading yet.")
+	}
+	for j := range p.Snap.Definition.Constraints {
+		if quiet, line := p.quiet(j); quiet {
+			p.note(words.Capitalised(line))
+		}
+	}
+	return list
+}
+
+// mostLimits is how many limits are drawn at once. Where there are more, and more than one would be left over, the others are unfolded when somebody asks.
+const mostLimits = 3
+
+// byPressure are the limits that need panels, by their place in the study: those broken most often or else come nearest to, and the others where there
+// are many.
+func (p *panelling) byPressure() (pressing, others []int) {
+	var broken []int
+	for j, c := range p.Snap.Definition.Constraints {
+		n, _ := p.brokenIn(c)
+		broken = append(broken, n)
+		if quiet, _ := p.quiet(j); !quiet {
+			pressing = append(pressing, j)
+		}
+	}
+	if len(pressing) <= mostLimits+1 {
+		return pressing, nil
+	}
+	slices.SortStableFunc(pressing, func(a, b int) int { return cmp.Compare(broken[b], broken[a]) })
+	pressing, others = pressing[:mostLimits], slices.Sorted(slices.Values(pressing[mostLimits:]))
+	slices.Sort(pressing)
+	return pressing, others
+}
+
+// moreWords name the limits that are folded away, and how often each was broken.
+func (p *panelling) moreWords(limits []int) string {
+	var names []string
+	for _, j := range limits {
+		c := p.Snap.Definition.Constraints[j]
+		broken, known := p.brokenIn(c)
+		said := "never broken"
+		if broken > 0 {
+			said = fmt.Sprintf("broken in %d of %d", broken, known)
+		}
+		names = append(names, c.Name+" ("+said+")")
+	}
+	return fmt.Sprintf("%d more limits, broken less often: %s", len(limits), words.Listed(names))
+}
+
+// all are the limits by their place.
+func (p *panelling) all() []int {
+	var limits []int
+	for j := range p.Snap.Definition.Constraints {
+		limits = append(limits, j)
+	}
+	return limits
+}
+
+// withTable gives a chart the numbers behind it, or the address where they are fetched.
+func (p *panelling) withTable(chart templates.Chart, limits []int) templates.Chart {
+	if len(p.Snap.Trials) > tableAtOnce && p.Fetches() {
+		chart.Later = p.laterPart("progress-table")
+	} else {
+		chart.Table = p.table(limits)
+	}
+	return chart
+}
+
+// panelChart puts panels under one title and caption.
+func (v Facts) panelChart(id, title string, panels templates.Panels, notes []string) templates.Chart {
+	return templates.Chart{
+		ID: id, Title: title, Notes: notes, Beside: true, Height: panels.Height(),
+		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Panels: &panels, Foot: v.foot(), Trials: v.trials(), Traces: []templates.Trace{}},
+	}
+}
+
+// foot says where a picture comes from: study, moment and head of the ledger.
+func (v Facts) foot() string {
+	return fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.Snap.Definition.Name, v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
+}
+
+// trials is the address of a trial but for its number.
+func (v Facts) trials() string { return strings.TrimSuffix(TrialURL(v.Snap.ID, 0), "0") }
+
+// shortRows are rows of numbers to the digits that a chart can show.
+func shortRows(rows [][]float64) [][]float64 {
+	short := make([][]float64, len(rows))
+	for i, row := range rows {
+		for _, x := range row {
+			short[i] = append(short[i], words.SixDigits(x))
+		}
+	}
+	return short
+}
+
+// denseWords say what is drawn of many trials.
+func (p *panelling) denseWords() string {
+	if !p.dense() {
+		return ""
+	}
+	return fmt.Sprintf("Of %s, single marks are the newest %d, those that broke a limit and those that were the best so far; each grey bar spans all readings of %s, lowest to highest.",
+		words.Count(len(p.Snap.Trials), "trial", "trials"), newestMarks, words.Count((len(p.Snap.Trials)+spans-1)/spans, "trial", "trials"))
+}
+
+// table is the numbers behind the panels of some limits, of the newest trials where there are many.
+func (p *panelling) table(limits []int) templates.Table {
+	d := p.Snap.Definition
+	o := d.Objective
+	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}, {Name: words.Capitalised(o.Metric), Unit: o.Unit, Number: true}, {Name: "Best so far", Unit: o.Unit, Number: true}}}
+	for _, j := range limits {
+		c := d.Constraints[j]
+		table.Head = append(table.Head, templates.Column{Name: words.Capitalised(c.Metric), Unit: c.Unit, Number: true}, templates.Column{Name: "Limit then", Unit: c.Unit, Number: true},
+			templates.Column{Name: "Violation so far, hard", Unit: c.Unit, Number: true}, templates.Column{Name: "soft", Unit: c.Unit, Number: true},
+			templates.Column{Name: "model’s estimate", Unit: c.Unit, Number: true}, templates.Column{Name: "bound", Unit: c.Unit, Number: true})
+		if _, priced := p.Readout.Multipliers[c.Name]; priced {
+			table.Head = append(table.Head, templates.Column{Name: "Multiplier", Number: true})
+		}
+	}
+	show := p.metricColumns()
+	cell := func(t *ledger.Trial, metric string) string {
+		if m, there := t.Metrics[metric]; there {
+			return show[metric](m.Value)
+		}
+		return "–"
+	}
+	for i, t := range p.Snap.Trials {
+		if i < len(p.Snap.Trials)-mostLines {
+			continue
+		}
+		best := "–"
+		if p.best[i] > 0 {
+			best = cell(p.Snap.Trial(p.best[i]), o.Metric)
+		}
+		line := []string{strconv.Itoa(t.Number), p.StateWords(t), cell(t, o.Metric), best}
+		for _, j := range limits {
+			c := d.Constraints[j]
+			v := p.History[i].Violation[c.Name]
+			line = append(line, cell(t, c.Metric), words.Number(p.limits[i][j].Threshold))
+			line = append(line, p.violationCells(v, p.Snap.HasReading(c.Metric))...)
+			if _, priced := p.Readout.Multipliers[c.Name]; priced {
+				line = append(line, words.Rough(p.History[i].Multipliers[c.Name]))
+			}
+		}
+		table.Rows = append(table.Rows, line)
+	}
+	return table
+}
+
+// violationCells are the sums so far, nothing of a limit that was never read, and nothing of the model before it stands.
+func (p *panelling) violationCells(v study.ViolationOut, read bool) []string {
+	if !read {
+		return []string{"–", "–", "–", "–"}
+	}
+	cells := []string{words.Rough(v.Hard), words.Rough(v.Soft), "–", words.RoughOr(v.Bound)}
+	if p.ModelStands() {
+		cells[2] = words.RoughOr(v.Estimated)
+	}
+	return cells
+}
+
+// metricColumns write each metric's readings with equally many decimals.
+func (v Facts) metricColumns() map[string]func(float64) string {
+	show := map[string]func(float64) string{}
+	for _, metric := range TableMetrics(v.Snap.Definition) {
+		var values []float64
+		for _, t := range v.Snap.Trials {
+			if m, there := t.Metrics[metric]; there {
+				values = append(values, m.Value)
+			}
+		}
+		show[metric] = words.Column(values)
+	}
+	return show
+}
+
+const trialAxis = "trial"
+
+// marks collects points by shape.
+type marks struct {
+	limits int  // that the study has, which a legend names
+	places bool // marks stand where trials are, not at what is expected of them
+	traces map[templates.Style]*templates.Trace
+	fade   float64 // how much is seen of the marks added from now on, 0 for all
+}
+
+func (v Facts) noMarks() marks { return marks{limits: len(v.Snap.Definition.Constraints)} }
+
+var markNames = map[templates.Style]string{
+	templates.Unknown: "not known yet", templates.Waiting: "waiting", templates.Recommended: "recommended", templates.Excluded: "excluded",
+	templates.Original: "as first told", templates.Doubted: "in doubt",
+}
+
+// name is what a legend calls a mark. Where there are several limits, the same mark stands for one of them in its own panel and for all elsewhere.
+func (m *marks) name(style templates.Style) string {
+	switch {
+	case style == templates.Feasible && m.limits == 0:
+		return "a reading"
+	case style == templates.Feasible && m.limits == 1:
+		return "within the limit"
+	case style == templates.Feasible:
+		return "within limits"
+	case style == templates.Violated && m.limits == 1:
+		return "limit broken"
+	case style == templates.Violated:
+		return "a limit broken"
+	case !m.places && (style == templates.Waiting || style == templates.Recommended):
+		return markNames[style] + " (expected)"
+	case m.places && style == templates.Unknown:
+		return "failed, or not known yet"
+	}
+	return markNames[style]
+}
+
+func (m *marks) add(style templates.Style, x, y any, text string, trial int) {
+	if m.traces == nil {
+		m.traces = map[templates.Style]*templates.Trace{}
+	}
+	trace := m.traces[style]
+	if trace == nil {
+		trace = &templates.Trace{Name: m.name(style), Style: style}
+		m.traces[style] = trace
+	}
+	trace.X, trace.Y = append(trace.X, x), append(trace.Y, y)
+	trace.Text, trace.Trial = append(trace.Text, text), append(trace.Trial, trial)
+	if m.fade > 0 {
+		trace.Fade = append(trace.Fade, math.Round(100*m.fade)/100)
+	}
+}
+
+// all returns the traces in a fixed order, so that colours and legends stay where they are.
+func (m *marks) all() []templates.Trace {
+	traces := []templates.Trace{}
+	for _, style := range []templates.Style{templates.Original, templates.Unknown, templates.Feasible, templates.Violated, templates.Excluded, templates.Doubted, templates.Waiting, templates.Recommended} {
+		if trace := m.traces[style]; trace != nil {
+			traces = append(traces, *trace)
+		}
+	}
+	return traces
+}
+
+// styleOf is the mark of a trial whose value is known.
+func styleOf(t *ledger.Trial) templates.Style {
+	switch {
+	case t.Feasible == nil:
+		return templates.Unknown
+	case *t.Feasible:
+		return templates.Feasible
+	}
+	return templates.Violated
+}
+
+func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
+	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, over %s, at most %s%s in one (hard); counting margin against it leaves %s%s (soft).",
+		words.Rough(now.Hard), words.UnitAfter(c.Unit), words.Count(now.Rounds, "trial", "trials"), words.Rough(now.Largest), words.UnitAfter(c.Unit), words.Rough(now.Soft), words.UnitAfter(c.Unit))
+	if now.Hard == 0 {
+		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
+	}
+	if now.Estimated != nil && p.ModelStands() {
+		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", words.Rough(*now.Estimated), words.UnitAfter(c.Unit))
+	}
+	if now.Bound != nil {
+		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", words.Rough(*now.Bound), words.UnitAfter(c.Unit), p.boundKind(now))
+		if dwarfs(now) {
+			caption += " It is too far away to be drawn beside them."
+		}
+	}
+	return caption
+}
+
+// dwarfs tells whether the bound is so far away that drawing it would flatten everything else.
+func dwarfs(now study.ViolationOut) bool {
+	return now.Bound != nil && *now.Bound > 10*max(now.Hard, now.Soft)
+}
+
+// push adds a point when there is one.
+func push(trace *templates.Trace, x int, y *float64) {
+	if y != nil {
+		trace.X, trace.Y = append(trace.X, x), append(trace.Y, words.SixDigits(*y))
+	}
+}
+
+// drawable drops traces without points.
+func drawable(traces ...templates.Trace) []templates.Trace {
+	kept := []templates.Trace{}
+	for _, trace := range traces {
+		if len(trace.X) > 0 {
+			kept = append(kept, trace)
+		}
+	}
+	return kept
+}
+
+// chart puts the parts of a chart together.
+func (v Facts) chart(id, title, caption string, x, y templates.Axis, traces []templates.Trace, limits []templates.Limit, table templates.Table) templates.Chart {
+	return templates.Chart{
+		ID: "chart-" + id, Title: title, Caption: caption, Table: table,
+		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), X: x, Y: y, Traces: traces, Limits: limits},
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -246,8 +247,8 @@ func plotValue(v design.Value) any {
 	return v.Number
 }
 
-func axisOf(p design.Parameter) templates.Axis {
-	axis := templates.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Scale == "log", Categories: p.Choices}
+func axisOf(p design.Parameter) chart.Axis {
+	axis := chart.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Scale == "log", Categories: p.Choices}
 	axis.Plain = axis.Log && *p.Low >= words.Small && *p.High < words.Large
 	return axis
 }

@@ -11,8 +11,8 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
-	"headroom/web/templates"
 )
 
 // Facts are all that a page of a study is made from: what was asked for, the study, and the numbers that follow from it, as far as the page needs
@@ -147,9 +147,9 @@ func endWords(status ledger.Status, n int) string {
 func (v Facts) markOf(t *ledger.Trial) string {
 	switch {
 	case t.Waiting() && (t.Feasible == nil || !v.limited()):
-		return string(templates.Waiting)
+		return string(chart.Waiting)
 	case !v.limited() && t.Status != ledger.StatusCompleted:
-		return string(templates.Unknown)
+		return string(chart.Unknown)
 	}
 	return string(styleOf(t))
 }

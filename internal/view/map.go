@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -19,10 +20,14 @@ func (o Outlook) mapChart() templates.Chart {
 	px, py := parameter(d, o.X), parameter(d, o.Y)
 	unit := UnitOf(d, o.Metric)
 	chances := len(d.Constraints) > 0 && o.ModelStands()
-	surface := templates.Surface{Smooth: o.smooth(), Mean: shortRows(drawn.Mean[o.Metric]), MeanName: words.AxisName(o.Metric, unit)}
+	surface := chart.Surface{Smooth: o.smooth(), Mean: shortRows(drawn.Mean[o.Metric]), MeanName: words.AxisName(o.Metric, unit)}
 	if chances {
 		surface.Chance = shortRows(drawn.Feasible)
 	}
+	all := slices.Concat(drawn.Mean[o.Metric]...)
+	low, high := slices.Min(all), slices.Max(all)
+	one := words.Alike((high - low) / 10)
+	surface.Ends = [2]string{words.With(one(low), unit), words.With(one(high), unit)}
 	surface.Note = "(± one standard deviation, without the noise of a reading)"
 	for _, x := range drawn.X {
 		surface.X, surface.AtX = append(surface.X, o.mapValue(x, surface.Smooth, px)), append(surface.AtX, o.X+" "+words.Setting(px, x))
@@ -83,7 +88,7 @@ func (o Outlook) mapChart() templates.Chart {
 	if !surface.Smooth {
 		x, y = gridAxis(x, surface.X), gridAxis(y, surface.Y)
 	}
-	traces := []templates.Trace{}
+	traces := []chart.Trace{}
 	if surface.Smooth {
 		traces = o.observedOn()
 	}
@@ -101,7 +106,7 @@ func (o Outlook) mapValue(value design.Value, smooth bool, p design.Parameter) a
 }
 
 // gridAxis is an axis of cells.
-func gridAxis(axis templates.Axis, values []any) templates.Axis {
+func gridAxis(axis chart.Axis, values []any) chart.Axis {
 	axis.Log, axis.Whole, axis.Range, axis.Categories = false, false, nil, nil
 	for _, value := range values {
 		axis.Categories = append(axis.Categories, value.(string))
@@ -110,7 +115,7 @@ func gridAxis(axis templates.Axis, values []any) templates.Axis {
 }
 
 // observedOn are the trials as points of the map, and the recommended settings.
-func (o Outlook) observedOn() []templates.Trace {
+func (o Outlook) observedOn() []chart.Trace {
 	points := o.noMarks()
 	points.places = true
 	from := max(0, len(o.Snap.Trials)-mostObservations)
@@ -119,11 +124,11 @@ func (o Outlook) observedOn() []templates.Trace {
 		if t.Excluded {
 			continue
 		}
-		style, text := templates.Style(o.markOf(t)), fmt.Sprintf("Trial %d: %s", t.Number, o.StateWords(t))
+		style, text := chart.Style(o.markOf(t)), fmt.Sprintf("Trial %d: %s", t.Number, o.StateWords(t))
 		points.add(style, plotValue(t.Parameters[o.X]), plotValue(t.Parameters[o.Y]), text, t.Number)
 	}
 	if recommended := o.recommended(); recommended != nil {
-		points.add(templates.Recommended, plotValue(recommended.Parameters[o.X]), plotValue(recommended.Parameters[o.Y]), fmt.Sprintf("recommended: the settings of trial %d", recommended.Number), recommended.Number)
+		points.add(chart.Recommended, plotValue(recommended.Parameters[o.X]), plotValue(recommended.Parameters[o.Y]), fmt.Sprintf("recommended: the settings of trial %d", recommended.Number), recommended.Number)
 	}
 	return points.all()
 }

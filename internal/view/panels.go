@@ -8,8 +8,8 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
-	"headroom/web/templates"
 )
 
 // Heights of panels in pixels.
@@ -52,44 +52,44 @@ func (p *panelling) note(sentences ...string) {
 func (p *panelling) dense() bool { return len(p.Snap.Trials) > mostMarks }
 
 // styleUnder is the mark of a trial under the limits of its time.
-func styleUnder(limits []design.Constraint, t *ledger.Trial) templates.Style {
+func styleUnder(limits []design.Constraint, t *ledger.Trial) chart.Style {
 	if t.Excluded {
-		return templates.Excluded
+		return chart.Excluded
 	}
 	if t.Feasible == nil {
-		return templates.Unknown
+		return chart.Unknown
 	}
 	for _, c := range limits {
 		if m, there := t.Metrics[c.Metric]; there && broken(c, m.Value) {
-			return templates.Violated
+			return chart.Violated
 		}
 	}
-	return templates.Feasible
+	return chart.Feasible
 }
 
 // readingUnder is the mark of a reading under one limit as it stood.
-func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) templates.Style {
+func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart.Style {
 	switch {
 	case t.Excluded:
-		return templates.Excluded
+		return chart.Excluded
 	case broken(limit, value):
-		return templates.Violated
+		return chart.Violated
 	}
-	return templates.Feasible
+	return chart.Feasible
 }
 
 // series collects one metric's readings over trials: marks, or spans where there are many.
 type series struct {
 	points marks
-	spans  templates.Trace
+	spans  chart.Trace
 	values []float64
 	first  []float64 // as first told, of those corrected since
 }
 
 // plot adds the readings of a metric; style says how a trial is marked and stands tells which trials keep a mark of their own among many.
-func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templates.Style, stands func(*ledger.Trial) bool) series {
+func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart.Style, stands func(*ledger.Trial) bool) series {
 	s := series{points: p.noMarks()}
-	s.spans = templates.Trace{Name: "readings, lowest to highest", Style: templates.Spans}
+	s.spans = chart.Trace{Name: "readings, lowest to highest", Style: chart.Spans}
 	size := (len(p.Snap.Trials) + spans - 1) / spans
 	low, high, from, any := 0.0, 0.0, 0, false
 	flush := func(until int) {
@@ -110,7 +110,7 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templ
 			continue
 		}
 		if t.Doubted(metric) && !t.Excluded {
-			s.points.add(templates.Doubted, t.Number, m.Value, metric+" "+p.Measured(metric, m)+", in doubt", t.Number)
+			s.points.add(chart.Doubted, t.Number, m.Value, metric+" "+p.Measured(metric, m)+", in doubt", t.Number)
 			continue
 		}
 		s.values = append(s.values, m.Value)
@@ -127,26 +127,26 @@ func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) templ
 		}
 		if m.Corrected && m.Original != nil {
 			s.first = append(s.first, *m.Original)
-			s.points.add(templates.Original, t.Number, *m.Original, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*m.Original, UnitOf(p.Snap.Definition, metric))), t.Number)
+			s.points.add(chart.Original, t.Number, *m.Original, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*m.Original, UnitOf(p.Snap.Definition, metric))), t.Number)
 		}
 	}
 	flush(len(p.Snap.Trials))
 	if !p.dense() {
-		s.spans = templates.Trace{}
+		s.spans = chart.Trace{}
 	}
 	return s
 }
 
 // thenWords say how a reading stood to the limits of its time, if there are any.
-func (p *panelling) thenWords(style templates.Style) string {
+func (p *panelling) thenWords(style chart.Style) string {
 	switch {
-	case style == templates.Excluded:
+	case style == chart.Excluded:
 		return ", excluded"
 	case len(p.Snap.Definition.Constraints) == 0:
 		return ""
-	case style == templates.Violated:
+	case style == chart.Violated:
 		return ", limit broken"
-	case style == templates.Feasible:
+	case style == chart.Feasible:
 		return ", within"
 	}
 	return ", not known"
@@ -155,7 +155,7 @@ func (p *panelling) thenWords(style templates.Style) string {
 // plotWaiting marks what a reading that waits was predicted to be.
 func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 	if mean, predicted := p.awaited(t, metric); predicted {
-		points.add(templates.Waiting, t.Number, mean, fmt.Sprintf("%s waits, expected %s (± one standard deviation, without the noise of a reading)", metric,
+		points.add(chart.Waiting, t.Number, mean, fmt.Sprintf("%s waits, expected %s (± one standard deviation, without the noise of a reading)", metric,
 			words.Uncertain(mean, t.Decision.SD[metric], UnitOf(p.Snap.Definition, metric))), t.Number)
 	}
 }
@@ -172,7 +172,7 @@ func (v Facts) awaited(t *ledger.Trial, metric string) (mean float64, predicted 
 // within is the range in which to draw the series, with what must be seen; words say what lies beyond it.
 func (s *series) within(metric string, must []float64) (within []float64, said string) {
 	within, above, below := robustRange(s.values, must)
-	for _, style := range []templates.Style{templates.Doubted, templates.Recommended} {
+	for _, style := range []chart.Style{chart.Doubted, chart.Recommended} {
 		if trace := s.points.traces[style]; trace != nil {
 			within = edged(within, *trace)
 		}
@@ -186,7 +186,7 @@ func (s *series) within(metric string, must []float64) (within []float64, said s
 }
 
 // edged moves marks that lie beyond the range drawn to its edge, and says so. Where there is no range, it is theirs.
-func edged(within []float64, marks ...templates.Trace) []float64 {
+func edged(within []float64, marks ...chart.Trace) []float64 {
 	for _, trace := range marks {
 		for i, y := range trace.Y {
 			value := y.(float64)
@@ -204,15 +204,15 @@ func edged(within []float64, marks ...templates.Trace) []float64 {
 }
 
 // traces are all that there is to draw of a series.
-func (s *series) traces(lines ...templates.Trace) []templates.Trace {
-	return append(drawable(append([]templates.Trace{s.spans}, lines...)...), s.points.all()...)
+func (s *series) traces(lines ...chart.Trace) []chart.Trace {
+	return append(drawable(append([]chart.Trace{s.spans}, lines...)...), s.points.all()...)
 }
 
 // bestPanel is the objective over trials, with the best reading within the limits so far.
-func (p *panelling) bestPanel() templates.Panel {
+func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 	o := p.Snap.Definition.Objective
 	improved := map[int]bool{}
-	line := templates.Trace{Name: "best reading so far", Style: templates.Step}
+	line := chart.Trace{Name: "best reading so far", Style: chart.Step}
 	if len(p.Snap.Definition.Constraints) > 0 {
 		line.Name = "best within today’s limits so far"
 	}
@@ -222,7 +222,7 @@ func (p *panelling) bestPanel() templates.Panel {
 			line.X, line.Y = append(line.X, i+1), append(line.Y, p.Snap.Trial(number).Metrics[o.Metric].Value)
 		}
 	}
-	s := p.plot(o.Metric, func(t *ledger.Trial, _ float64) templates.Style { return styleUnder(p.limits[t.Number-1], t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
+	s := p.plot(o.Metric, func(t *ledger.Trial, _ float64) chart.Style { return styleUnder(p.limits[t.Number-1], t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
 	var must []float64
 	if n := len(line.Y); n > 0 {
 		line.X, line.Y = append(line.X, len(p.Snap.Trials)+1), append(line.Y, line.Y[n-1])
@@ -233,12 +233,11 @@ func (p *panelling) bestPanel() templates.Panel {
 		if len(p.Snap.Trial(r.Number).Doubts) == 0 {
 			must = append(must, mean)
 		}
-		s.points.add(templates.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
+		s.points.add(chart.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
 			o.Metric, words.Uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
 	}
 	within, beyond := s.within(o.Metric, must)
-	p.note(p.bestWords(), beyond)
-	return templates.Panel{Title: words.AxisName(words.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: templates.Axis{Range: within}, Traces: s.traces(line)}
+	return chart.Panel{Title: words.AxisName(words.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: chart.Axis{Range: within}, Traces: s.traces(line)}, p.bestWords(), beyond
 }
 
 func prefixed(name, said string) string {
@@ -297,26 +296,25 @@ func (p *panelling) quiet(j int) (bool, string) {
 }
 
 // limitPanel is a limit's metric over trials, against the limit as it stood.
-func (p *panelling) limitPanel(j int) templates.Panel {
+func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	now := p.Snap.Definition.Constraints[j]
-	style := func(t *ledger.Trial, value float64) templates.Style {
+	style := func(t *ledger.Trial, value float64) chart.Style {
 		return readingUnder(p.limits[t.Number-1][j], t, value)
 	}
-	s := p.plot(now.Metric, style, func(t *ledger.Trial) bool { return style(t, t.Metrics[now.Metric].Value) == templates.Violated })
+	s := p.plot(now.Metric, style, func(t *ledger.Trial) bool { return style(t, t.Metrics[now.Metric].Value) == chart.Violated })
 	path := p.limitPath(j)
 	within, beyond := s.within(now.Metric, path.Y)
-	p.note(p.limitWords(j), beyond)
 	title := words.AxisName(words.Capitalised(now.Metric), now.Unit) + " and its limit"
 	if now.Name != now.Metric {
 		title += ", " + now.Name
 	}
-	return templates.Panel{Title: title, Height: limitHeight, Y: templates.Axis{Range: within}, Traces: s.traces(), Limit: path}
+	return chart.Panel{Title: title, Height: limitHeight, Y: chart.Axis{Range: within}, Traces: s.traces(), Limit: path}, p.limitWords(j), beyond
 }
 
 // limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
-func (p *panelling) limitPath(j int) *templates.LimitPath {
+func (p *panelling) limitPath(j int) *chart.LimitPath {
 	now := p.Snap.Definition.Constraints[j]
-	path := &templates.LimitPath{Label: "limit " + words.Quantity(now.Threshold, now.Unit), Above: now.Op == "<="}
+	path := &chart.LimitPath{Label: "limit " + words.Quantity(now.Threshold, now.Unit), Above: now.Op == "<="}
 	step := func(x, y float64) {
 		if n := len(path.Y); n == 0 || path.Y[n-1] != y {
 			path.X, path.Y = append(path.X, x), append(path.Y, y)
@@ -358,11 +356,11 @@ func (p *panelling) limitWords(j int) string {
 }
 
 // violationPanel is how far a limit was exceeded in sum.
-func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
-	hard := templates.Trace{Name: "violation so far (hard)", Style: templates.Step}
-	soft := templates.Trace{Name: "with margin paying back (soft)", Style: templates.Second}
-	estimated := templates.Trace{Name: "model’s estimate of it", Style: templates.Estimate}
-	bound := templates.Trace{Name: "algorithm’s bound", Style: templates.Bound}
+func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said string) {
+	hard := chart.Trace{Name: "violation so far (hard)", Style: chart.Step}
+	soft := chart.Trace{Name: "with margin paying back (soft)", Style: chart.Second}
+	estimated := chart.Trace{Name: "model’s estimate of it", Style: chart.Estimate}
+	bound := chart.Trace{Name: "algorithm’s bound", Style: chart.Bound}
 	now := p.Readout.Violation[c.Name]
 	var all []float64
 	for i, row := range p.History {
@@ -382,29 +380,28 @@ func (p *panelling) violationPanel(c design.Constraint) templates.Panel {
 			all = append(all, *v.Bound)
 		}
 	}
-	for _, trace := range []*templates.Trace{&hard, &soft, &estimated, &bound} { // the last holds until the next trial
+	for _, trace := range []*chart.Trace{&hard, &soft, &estimated, &bound} { // the last holds until the next trial
 		if n := len(trace.X); n > 0 {
 			trace.X, trace.Y = append(trace.X, len(p.Snap.Trials)+1), append(trace.Y, trace.Y[n-1])
 		}
 	}
 	within, _, _ := robustRange(nil, append(all, 0))
-	p.note(p.violationCaption(c, now))
-	return templates.Panel{Title: "Cumulative violation of " + words.AxisName(c.Name, c.Unit), Height: lesserHeight, Y: templates.Axis{Range: within},
-		Traces: drawable(bound, estimated, hard, soft)}
+	return chart.Panel{Title: "Cumulative violation of " + words.AxisName(c.Name, c.Unit), Height: lesserHeight, Y: chart.Axis{Range: within},
+		Traces: drawable(bound, estimated, hard, soft)}, p.violationCaption(c, now)
 }
 
 // multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has no traces where nothing is priced.
-func (p *panelling) multiplierPanel(limits []int) templates.Panel {
-	panel := templates.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []templates.Trace{}}
+func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []string) {
+	panel = chart.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []chart.Trace{}}
 	var all []float64
-	styles := []templates.Style{templates.Step, templates.Second, templates.Estimate, templates.Bound}
+	styles := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
 		now, priced := p.Readout.Multipliers[c.Name]
 		if !priced {
 			continue
 		}
-		trace := templates.Trace{Name: "multiplier of " + c.Name, Style: styles[len(panel.Traces)%len(styles)]}
+		trace := chart.Trace{Name: "multiplier of " + c.Name, Style: styles[len(panel.Traces)%len(styles)]}
 		path := p.prices(c.Name)
 		for i, price := range path {
 			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {
@@ -413,10 +410,10 @@ func (p *panelling) multiplierPanel(limits []int) templates.Panel {
 		}
 		all = append(all, path...)
 		panel.Traces = append(panel.Traces, trace)
-		p.note(words.Capitalised(c.Name) + ": " + multiplierWords(path, func(number int) bool { return p.brokenThen(number, j) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
+		notes = append(notes, words.Capitalised(c.Name)+": "+multiplierWords(path, func(number int) bool { return p.brokenThen(number, j) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
 	}
 	panel.Y.Range, _, _ = robustRange(nil, append(all, 0))
-	return panel
+	return panel, notes
 }
 
 // prices are a limit's multiplier at each decision, the next one's last.
@@ -481,14 +478,14 @@ var turnNames = map[ledger.Kind]string{ledger.Corrected: "correction", ledger.Ex
 const limitChanged = "change of a limit"
 
 // events are the marks on the axis; those of one kind that would fall together are one.
-func (p *panelling) events() []templates.Event {
+func (p *panelling) events() []chart.Event {
 	size := max(1, (len(p.Snap.Trials)+spans-1)/spans)
 	type place struct {
 		kind string
 		bin  int
 	}
 	at, counts := map[place]int{}, []int{}
-	var list []templates.Event
+	var list []chart.Event
 	for i, turn := range p.Snap.Turns {
 		kind, marked := turnNames[turn.Kind]
 		if !marked {
@@ -507,7 +504,7 @@ func (p *panelling) events() []templates.Event {
 			continue
 		}
 		at[here], counts = len(list), append(counts, 1)
-		list = append(list, templates.Event{X: float64(turn.After) + 0.5, Kind: kind, Text: text})
+		list = append(list, chart.Event{X: float64(turn.After) + 0.5, Kind: kind, Text: text})
 	}
 	return list
 }

@@ -23,7 +23,6 @@ type Past struct {
 	missed int        // amends that are not kept
 	recent [][]string // lines of the ledger, oldest first
 	refits int
-	first  map[int]map[string]float64 // values as first told, where they were corrected since, by trial and metric
 }
 
 type threshold struct {
@@ -34,7 +33,7 @@ type threshold struct {
 
 // NewPast is a ledger of which nothing has been read yet.
 func NewPast() *Past {
-	return &Past{limits: map[string][]threshold{}, first: map[int]map[string]float64{}}
+	return &Past{limits: map[string][]threshold{}}
 }
 
 // Take adds one event, of those up to the moment shown in their order.
@@ -75,31 +74,10 @@ func (p *Past) Take(v Facts, event ledger.Event) error {
 
 func (p *Past) takeAmend(v Facts, event ledger.Event) error {
 	lines, err := v.amendsOf(event)
-	if err != nil {
-		return err
-	}
 	for _, line := range lines {
 		p.amend(event, strconv.Itoa(line.Number), line.What, line.Before, line.After, line.Reason)
 	}
-	if event.Kind != ledger.Corrected {
-		return nil
-	}
-	data, err := eventData[ledger.CorrectedData](event)
-	if err != nil {
-		return err
-	}
-	for metric, value := range data.Metrics {
-		if value.Before == nil {
-			continue
-		}
-		if p.first[data.Number] == nil {
-			p.first[data.Number] = map[string]float64{}
-		}
-		if _, known := p.first[data.Number][metric]; !known {
-			p.first[data.Number][metric] = value.Before.Value
-		}
-	}
-	return nil
+	return err
 }
 
 // amend keeps a line of what was changed, up to a bound.

@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"headroom/internal/figure"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -93,7 +93,7 @@ func (v Facts) priceChart() *templates.Chart {
 	if len(v.Prices) == 0 {
 		return nil
 	}
-	d, grid := v.Snap.Definition, templates.Grid{}
+	d, grid := v.Snap.Definition, chart.Grid{}
 	notes := []string{v.priceMeaning() + " Dashed: the limit as it is."}
 	table := templates.Table{Head: []templates.Column{{Name: "Limit"}, {Name: "At", Number: true}, {Name: "Best expected " + d.Objective.Metric, Unit: d.Objective.Unit, Number: true},
 		{Name: "±", Unit: d.Objective.Unit, Number: true}, {Name: "With"}}}
@@ -105,7 +105,7 @@ func (v Facts) priceChart() *templates.Chart {
 	low, high := spanned(all)
 	for _, p := range v.Prices {
 		notes = append(notes, v.priceWords(p))
-		best := templates.Trace{Name: "best expected", Style: templates.Line}
+		best := chart.Trace{Name: "best expected", Style: chart.Line}
 		for _, step := range p.Curve {
 			row := []string{p.Constraint, words.Quantity(step.Threshold, p.Unit), "–", "", "no settings probably keep every limit"}
 			if step.Best != nil {
@@ -114,13 +114,13 @@ func (v Facts) priceChart() *templates.Chart {
 			}
 			table.Rows = append(table.Rows, row)
 		}
-		limit := templates.Trace{Name: "limit as it is", Style: templates.Threshold, X: []any{p.Threshold, p.Threshold}, Y: []any{low, high}}
-		grid.Cells = append(grid.Cells, templates.SliceCell{Group: "prices", Title: words.AxisName(words.Capitalised(d.Objective.Metric), d.Objective.Unit),
-			X: templates.Axis{Title: words.AxisName("limit of "+p.Constraint, p.Unit)}, Y: templates.Axis{Range: []float64{low, high}}, Traces: []templates.Trace{limit, best}})
+		limit := chart.Trace{Name: "limit as it is", Style: chart.Threshold, X: []any{p.Threshold, p.Threshold}, Y: []any{low, high}}
+		grid.Cells = append(grid.Cells, chart.SliceCell{Group: "prices", Title: words.AxisName(words.Capitalised(d.Objective.Metric), d.Objective.Unit),
+			X: chart.Axis{Title: words.AxisName("limit of "+p.Constraint, p.Unit)}, Y: chart.Axis{Range: []float64{low, high}}, Traces: []chart.Trace{limit, best}})
 	}
 	title := "What moving a limit would be worth"
 	return &templates.Chart{ID: "chart-prices", Title: title, Beside: true, Notes: notes, Height: grid.Height(), Table: table,
-		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Foot: v.foot(), Trials: v.trials(), Grid: &grid, Traces: []templates.Trace{}}}
+		Drawing: chart.Drawing{Title: title, Caption: strings.Join(notes, " "), Foot: v.foot(), Trials: v.trials(), Grid: &grid, Traces: []chart.Trace{}}}
 }
 
 // spanned is a range with some room around values, of which there is one.
@@ -132,15 +132,4 @@ func spanned(values []float64) (low, high float64) {
 		room = math.Max(math.Abs(low), 1) * 0.01
 	}
 	return low - room, high + room
-}
-
-// priceSketch is one curve for paper.
-func (v Facts) priceSketch(p study.Price) Figure {
-	o := v.Snap.Definition.Objective
-	xs, ys := curveOf(p)
-	low, high := spanned(ys)
-	chart := figure.Chart{X: figure.Axis{Name: words.AxisName("limit of "+p.Constraint, p.Unit), Low: p.Curve[0].Threshold, High: p.Curve[len(p.Curve)-1].Threshold},
-		Y:      figure.Axis{Name: words.AxisName("best expected "+o.Metric, o.Unit), Low: low, High: high},
-		Curves: []figure.Curve{{X: []float64{p.Threshold, p.Threshold}, Y: []float64{low, high}, Style: figure.Dashed}, {X: xs, Y: ys}}}
-	return Figure{Title: "What moving the limit of " + p.Constraint + " would be worth", Caption: v.priceMeaning() + " Dashed: the limit as it is. " + v.priceWords(p), Chart: chart}
 }

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -58,39 +59,42 @@ func (v Facts) ProgressTable() templates.Table {
 }
 
 // panelsOf are the panels of the objective, unless they go with others, and of the limits by their place.
-func (p *panelling) panelsOf(limits []int, first bool) templates.Panels {
-	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
+func (p *panelling) panelsOf(limits []int, first bool) chart.Panels {
+	panels := chart.Panels{X: chart.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
+	add := func(panel chart.Panel, notes ...string) {
+		panel.Caption = strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), " ")
+		panels.List = append(panels.List, panel)
+		p.note(notes...)
+	}
 	if first {
-		panels.List = p.firstPanels()
+		if o := p.Snap.Definition.Objective; p.Snap.HasReading(o.Metric) {
+			add(p.bestPanel())
+		} else {
+			p.note(words.Capitalised(o.Metric) + ": no reading yet.")
+		}
+		p.noteQuiet()
 	}
 	for _, j := range limits {
-		panels.List = append(panels.List, p.limitPanel(j))
+		add(p.limitPanel(j))
 		if c := p.Snap.Definition.Constraints[j]; p.Readout.Violation[c.Name].Hard > 0 {
-			panels.List = append(panels.List, p.violationPanel(c))
+			add(p.violationPanel(c))
 		}
 	}
-	if panel := p.multiplierPanel(limits); len(panel.Traces) > 0 {
-		panels.List = append(panels.List, panel)
+	if panel, notes := p.multiplierPanel(limits); len(panel.Traces) > 0 {
+		add(panel, notes...)
 	}
 	panels.Events = p.events()
 	p.note(p.denseWords())
 	return panels
 }
 
-// firstPanels is the objective's panel, once it has been read; it notes that it has not, and which limits need no panel.
-func (p *panelling) firstPanels() []templates.Panel {
-	var list []templates.Panel
-	if o := p.Snap.Definition.Objective; p.Snap.HasReading(o.Metric) {
-		list = append(list, p.bestPanel())
-	} else {
-		p.note(words.Capitalised(o.Metric) + ": no reading yet.")
-	}
+// noteQuiet notes which limits need no panel.
+func (p *panelling) noteQuiet() {
 	for j := range p.Snap.Definition.Constraints {
 		if quiet, line := p.quiet(j); quiet {
 			p.note(words.Capitalised(line))
 		}
 	}
-	return list
 }
 
 // mostLimits is how many limits are drawn at once. Where there are more, and more than one would be left over, the others are unfolded when somebody asks.
@@ -151,10 +155,10 @@ func (p *panelling) withTable(chart templates.Chart, limits []int) templates.Cha
 }
 
 // panelChart puts panels under one title and caption.
-func (v Facts) panelChart(id, title string, panels templates.Panels, notes []string) templates.Chart {
+func (v Facts) panelChart(id, title string, panels chart.Panels, notes []string) templates.Chart {
 	return templates.Chart{
 		ID: id, Title: title, Notes: notes, Beside: true, Height: panels.Height(),
-		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Panels: &panels, Foot: v.foot(), Trials: v.trials(), Traces: []templates.Trace{}},
+		Drawing: chart.Drawing{Title: title, Caption: strings.Join(notes, " "), Panels: &panels, Foot: v.foot(), Trials: v.trials(), Traces: []chart.Trace{}},
 	}
 }
 
@@ -263,45 +267,45 @@ const trialAxis = "trial"
 type marks struct {
 	limits int  // that the study has, which a legend names
 	places bool // marks stand where trials are, not at what is expected of them
-	traces map[templates.Style]*templates.Trace
+	traces map[chart.Style]*chart.Trace
 	fade   float64 // how much is seen of the marks added from now on, 0 for all
 }
 
 func (v Facts) noMarks() marks { return marks{limits: len(v.Snap.Definition.Constraints)} }
 
-var markNames = map[templates.Style]string{
-	templates.Unknown: "not known yet", templates.Waiting: "waiting", templates.Recommended: "recommended", templates.Excluded: "excluded",
-	templates.Original: "as first told", templates.Doubted: "in doubt",
+var markNames = map[chart.Style]string{
+	chart.Unknown: "not known yet", chart.Waiting: "waiting", chart.Recommended: "recommended", chart.Excluded: "excluded",
+	chart.Original: "as first told", chart.Doubted: "in doubt",
 }
 
 // name is what a legend calls a mark. Where there are several limits, the same mark stands for one of them in its own panel and for all elsewhere.
-func (m *marks) name(style templates.Style) string {
+func (m *marks) name(style chart.Style) string {
 	switch {
-	case style == templates.Feasible && m.limits == 0:
+	case style == chart.Feasible && m.limits == 0:
 		return "a reading"
-	case style == templates.Feasible && m.limits == 1:
+	case style == chart.Feasible && m.limits == 1:
 		return "within the limit"
-	case style == templates.Feasible:
+	case style == chart.Feasible:
 		return "within limits"
-	case style == templates.Violated && m.limits == 1:
+	case style == chart.Violated && m.limits == 1:
 		return "limit broken"
-	case style == templates.Violated:
+	case style == chart.Violated:
 		return "a limit broken"
-	case !m.places && (style == templates.Waiting || style == templates.Recommended):
+	case !m.places && (style == chart.Waiting || style == chart.Recommended):
 		return markNames[style] + " (expected)"
-	case m.places && style == templates.Unknown:
+	case m.places && style == chart.Unknown:
 		return "failed, or not known yet"
 	}
 	return markNames[style]
 }
 
-func (m *marks) add(style templates.Style, x, y any, text string, trial int) {
+func (m *marks) add(style chart.Style, x, y any, text string, trial int) {
 	if m.traces == nil {
-		m.traces = map[templates.Style]*templates.Trace{}
+		m.traces = map[chart.Style]*chart.Trace{}
 	}
 	trace := m.traces[style]
 	if trace == nil {
-		trace = &templates.Trace{Name: m.name(style), Style: style}
+		trace = &chart.Trace{Name: m.name(style), Style: style}
 		m.traces[style] = trace
 	}
 	trace.X, trace.Y = append(trace.X, x), append(trace.Y, y)
@@ -312,9 +316,9 @@ func (m *marks) add(style templates.Style, x, y any, text string, trial int) {
 }
 
 // all returns the traces in a fixed order, so that colours and legends stay where they are.
-func (m *marks) all() []templates.Trace {
-	traces := []templates.Trace{}
-	for _, style := range []templates.Style{templates.Original, templates.Unknown, templates.Feasible, templates.Violated, templates.Excluded, templates.Doubted, templates.Waiting, templates.Recommended} {
+func (m *marks) all() []chart.Trace {
+	traces := []chart.Trace{}
+	for _, style := range []chart.Style{chart.Original, chart.Unknown, chart.Feasible, chart.Violated, chart.Excluded, chart.Doubted, chart.Waiting, chart.Recommended} {
 		if trace := m.traces[style]; trace != nil {
 			traces = append(traces, *trace)
 		}
@@ -323,14 +327,14 @@ func (m *marks) all() []templates.Trace {
 }
 
 // styleOf is the mark of a trial whose value is known.
-func styleOf(t *ledger.Trial) templates.Style {
+func styleOf(t *ledger.Trial) chart.Style {
 	switch {
 	case t.Feasible == nil:
-		return templates.Unknown
+		return chart.Unknown
 	case *t.Feasible:
-		return templates.Feasible
+		return chart.Feasible
 	}
-	return templates.Violated
+	return chart.Violated
 }
 
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
@@ -357,15 +361,15 @@ func dwarfs(now study.ViolationOut) bool {
 }
 
 // push adds a point when there is one.
-func push(trace *templates.Trace, x int, y *float64) {
+func push(trace *chart.Trace, x int, y *float64) {
 	if y != nil {
 		trace.X, trace.Y = append(trace.X, x), append(trace.Y, words.SixDigits(*y))
 	}
 }
 
 // drawable drops traces without points.
-func drawable(traces ...templates.Trace) []templates.Trace {
-	kept := []templates.Trace{}
+func drawable(traces ...chart.Trace) []chart.Trace {
+	kept := []chart.Trace{}
 	for _, trace := range traces {
 		if len(trace.X) > 0 {
 			kept = append(kept, trace)
@@ -375,9 +379,9 @@ func drawable(traces ...templates.Trace) []templates.Trace {
 }
 
 // chart puts the parts of a chart together.
-func (v Facts) chart(id, title, caption string, x, y templates.Axis, traces []templates.Trace, limits []templates.Limit, table templates.Table) templates.Chart {
+func (v Facts) chart(id, title, caption string, x, y chart.Axis, traces []chart.Trace, limits []chart.Limit, table templates.Table) templates.Chart {
 	return templates.Chart{
 		ID: "chart-" + id, Title: title, Caption: caption, Table: table,
-		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), X: x, Y: y, Traces: traces, Limits: limits},
+		Drawing: chart.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), X: x, Y: y, Traces: traces, Limits: limits},
 	}
 }

@@ -18,8 +18,6 @@ const (
 	mostReportTrials = 1000 // lines of the table of trials
 	mostReportLedger = 1500 // lines of the ledger
 	mostReportAmends = 500  // corrections, exclusions and changes
-	mostReportSlices = 24   // charts of the model
-	reportStretches  = 250  // stretches of which a chart over trials keeps the lowest and the highest
 )
 
 // Report is the study in one file, and the charts that are still to be drawn into it.
@@ -52,9 +50,9 @@ func (v Facts) Report(p *Past) (templates.Report, []Figure, error) {
 	if v.Modelless != "" {
 		return report, nil, nil
 	}
-	report.Theorem, report.NoteKey, report.Trust = v.theorem(), noteKey, v.trustLines()
+	report.Theorem, report.NoteKey, report.Trust = v.theorem(), lettersMean, trustLines(v.trust())
 	var figures []Figure
-	figures, report.FiguresNote = v.figures(p)
+	figures, report.FiguresNote = v.figures()
 	return report, figures, nil
 }
 
@@ -108,3 +106,15 @@ func Algorithm(name string) optimizer.Algorithm {
 	all := optimizer.Algorithms()
 	return all[max(0, slices.IndexFunc(all, func(a optimizer.Algorithm) bool { return a.Name == name }))]
 }
+
+// trustLines say how far the model's bands can be trusted, and whether the process has drifted.
+func trustLines(t templates.Trust) []string {
+	lines := append([]string{t.Summary}, t.Calibrations...)
+	for _, d := range t.Drifts {
+		lines = append(lines, "Drift: "+d.Text)
+	}
+	return lines
+}
+
+// lettersMean says what the letters above charts over trials stand for.
+const lettersMean = "Letters above a chart over trials stand where something was changed: c a value corrected, x a trial taken out, i one taken in again, l a limit changed, s other settings of the study changed, f the model refitted."

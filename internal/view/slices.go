@@ -10,6 +10,7 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -44,11 +45,11 @@ func (o Outlook) sliceGrid() templates.Chart {
 		byName[slice.Parameter] = slice
 	}
 	most := max(20, mostFaded/max(1, len(o.Metrics)*len(influences)))
-	grid, left := templates.Grid{}, 0
+	grid, left := chart.Grid{}, 0
 	for _, metric := range o.Metrics {
 		first := len(grid.Cells)
 		var all []float64
-		var doubted []templates.Trace
+		var doubted []chart.Trace
 		for _, along := range influences {
 			slice := byName[along.parameter]
 			band, there := slice.Metrics[metric]
@@ -60,7 +61,7 @@ func (o Outlook) sliceGrid() templates.Chart {
 			grid.Cells = append(grid.Cells, cell)
 			all = append(append(all, band.Lower95...), band.Upper95...)
 			for _, trace := range cell.Traces {
-				if trace.Style == templates.Doubted {
+				if trace.Style == chart.Doubted {
 					doubted = append(doubted, trace)
 					continue
 				}
@@ -92,7 +93,7 @@ func (o Outlook) sliceGrid() templates.Chart {
 	notes = append(notes, o.sliceWords(o.Metrics[0], byName, influences))
 	title := "Slices " + o.Through
 	return templates.Chart{ID: "chart-slices", Title: title, Notes: notes, Height: grid.Height(), Table: o.sliceTable(byName, influences),
-		Drawing: templates.Drawing{Title: title, Caption: strings.Join(notes, " "), Foot: o.foot(), Trials: o.trials(), Grid: &grid, Traces: []templates.Trace{}}}
+		Drawing: chart.Drawing{Title: title, Caption: strings.Join(notes, " "), Foot: o.foot(), Trials: o.trials(), Grid: &grid, Traces: []chart.Trace{}}}
 }
 
 // influenceWords say in which order the parameters stand and by what.
@@ -116,20 +117,20 @@ func influenceWords(d design.Definition, influences []influence, held string) st
 }
 
 // sliceCell is one metric along one parameter; left counts the readings that are too far away to be drawn.
-func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, most int) (cell templates.SliceCell, left int) {
+func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, most int) (cell chart.SliceCell, left int) {
 	d := o.Snap.Definition
 	p := parameter(d, slice.Parameter)
-	mean := templates.Trace{Name: "expected", Style: templates.Line}
-	spread := templates.Trace{Name: "model’s 95" + words.Thin + "% band", Style: templates.BandStyle}
+	mean := chart.Trace{Name: "expected", Style: chart.Line}
+	spread := chart.Trace{Name: "model’s 95" + words.Thin + "% band", Style: chart.BandStyle}
 	for i, at := range slice.At {
 		x := plotValue(at)
 		mean.X, mean.Y = append(mean.X, x), append(mean.Y, words.SixDigits(band.Mean[i]))
 		spread.X, spread.Low, spread.High = append(spread.X, x), append(spread.Low, words.SixDigits(band.Lower95[i])), append(spread.High, words.SixDigits(band.Upper95[i]))
 	}
-	traces := []templates.Trace{spread, mean}
+	traces := []chart.Trace{spread, mean}
 	if p.Type == design.Categorical {
-		mean.Style, mean.Name, mean.Low, mean.High = templates.Bars, "expected, with the model’s 95"+words.Thin+"% band", spread.Low, spread.High
-		traces = []templates.Trace{mean}
+		mean.Style, mean.Name, mean.Low, mean.High = chart.Bars, "expected, with the model’s 95"+words.Thin+"% band", spread.Low, spread.High
+		traces = []chart.Trace{mean}
 	}
 	observed, left := o.faded(p.Name, metric, most)
 	x := axisOf(p)
@@ -137,7 +138,7 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 	if x.Whole {
 		x.Range = []float64{*p.Low - 0.4, *p.High + 0.4}
 	}
-	return templates.SliceCell{Group: metric, Title: words.AxisName(words.Capitalised(metric), UnitOf(d, metric)), X: x, Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
+	return chart.SliceCell{Group: metric, Title: words.AxisName(words.Capitalised(metric), UnitOf(d, metric)), X: x, Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
 }
 
 // mostFaded is about how many readings the slices draw in all.
@@ -147,7 +148,7 @@ const mostFaded = 700
 const fadeLength, faintest = 0.25, 0.1
 
 // faded are the readings over one parameter, fading with the distance of their other settings from the line.
-func (o Outlook) faded(name, metric string, most int) (traces []templates.Trace, left int) {
+func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, left int) {
 	type reading struct {
 		trial *ledger.Trial
 		away  float64
@@ -168,13 +169,13 @@ func (o Outlook) faded(name, metric string, most int) (traces []templates.Trace,
 		points.fade = math.Max(faintest, math.Exp(-r.away*r.away/(2*fadeLength*fadeLength)))
 		style, text := styleOf(r.trial), fmt.Sprintf("Trial %d: %s", r.trial.Number, o.Measured(metric, m))
 		if r.trial.Doubted(metric) {
-			style, text = templates.Doubted, text+", in doubt"
+			style, text = chart.Doubted, text+", in doubt"
 		}
 		points.add(style, plotValue(r.trial.Parameters[name]), m.Value, text, r.trial.Number)
 	}
 	if recommended := o.recommended(); recommended != nil {
 		points.fade = 1
-		points.add(templates.Recommended, plotValue(recommended.Parameters[name]), recommended.Mean[metric], fmt.Sprintf("recommended, expected %s", words.Uncertain(recommended.Mean[metric], recommended.SD[metric],
+		points.add(chart.Recommended, plotValue(recommended.Parameters[name]), recommended.Mean[metric], fmt.Sprintf("recommended, expected %s", words.Uncertain(recommended.Mean[metric], recommended.SD[metric],
 			UnitOf(o.Snap.Definition, metric))), recommended.Number)
 	}
 	return points.all(), left
@@ -270,11 +271,11 @@ func (v Facts) chanceText(chance float64) string {
 	return words.Percent(chance)
 }
 
-func limitsOn(d design.Definition, metric string) []templates.Limit {
-	var limits []templates.Limit
+func limitsOn(d design.Definition, metric string) []chart.Limit {
+	var limits []chart.Limit
 	for _, c := range d.Constraints {
 		if c.Metric == metric {
-			limits = append(limits, templates.Limit{Value: c.Threshold, Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: c.Op == "<="})
+			limits = append(limits, chart.Limit{Value: c.Threshold, Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: c.Op == "<="})
 		}
 	}
 	return limits

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/study"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -169,16 +170,16 @@ func forgets(name string) bool {
 
 // driftChart draws the residuals over trials, and their CUSUM against its limit.
 func (v Facts) driftChart(list []drifting) templates.Chart {
-	styles := []templates.Style{templates.Step, templates.Second, templates.Estimate, templates.Bound}
-	residuals := templates.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
-	sums := templates.Panel{Title: "Its sum on either side (CUSUM)", Height: limitHeight}
+	styles := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}
+	residuals := chart.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
+	sums := chart.Panel{Title: "Its sum on either side (CUSUM)", Height: limitHeight}
 	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Trial", Number: true}, {Name: "Residual", Number: true}, {Name: "CUSUM up", Number: true}, {Name: "CUSUM down", Number: true}}}
 	var zs, ss []float64
 	for i, d := range list {
-		style := templates.Style(fmt.Sprintf("metric%d", i%4))
-		points := templates.Trace{Name: d.metric, Style: style}
-		up := templates.Trace{Name: "CUSUM of " + d.metric, Style: styles[i%4]}
-		down := templates.Trace{Name: up.Name, Style: up.Style}
+		style := chart.Style(fmt.Sprintf("metric%d", i%4))
+		points := chart.Trace{Name: d.metric, Style: style}
+		up := chart.Trace{Name: "CUSUM of " + d.metric, Style: styles[i%4]}
+		down := chart.Trace{Name: up.Name, Style: up.Style}
 		size := max(1, len(d.Numbers)/mostMarks)
 		for j, number := range d.Numbers {
 			if size == 1 || j >= len(d.Numbers)-mostMarks {
@@ -201,14 +202,14 @@ func (v Facts) driftChart(list []drifting) templates.Chart {
 	}
 	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
 	sums.Y.Range, _, _ = robustRange(nil, append(ss, study.CUSUMLimit+1, -study.CUSUMLimit-1))
-	sums.Limit = &templates.LimitPath{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}
+	sums.Limit = &chart.LimitPath{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}
 	ends := []float64{0.5, float64(len(v.Snap.Trials)) + 1.5}
-	sums.Traces = append(sums.Traces, templates.Trace{Name: "limit", Style: templates.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
-	panels := templates.Panels{X: templates.Axis{Title: trialAxis, Whole: true, Range: ends}, List: []templates.Panel{residuals, sums}}
+	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
+	panels := chart.Panels{X: chart.Axis{Title: trialAxis, Whole: true, Range: ends}, List: []chart.Panel{residuals, sums}}
 	title := "Readings against their predictions"
 	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return templates.Chart{ID: "chart-drift", Title: title, Caption: caption, Height: panels.Height(), Table: table,
-		Drawing: templates.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), Panels: &panels, Traces: []templates.Trace{}}}
+		Drawing: chart.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), Panels: &panels, Traces: []chart.Trace{}}}
 }
 
 // otherAlgorithms are asked what they would do next.
@@ -225,7 +226,7 @@ func (v Facts) others(onto *templates.Chart, o Outlook) []templates.OtherChoice 
 		return []templates.OtherChoice{{Name: "None", Text: "The other algorithms cannot choose here without being told more."}}
 	}
 	var list []templates.OtherChoice
-	points := templates.Trace{Name: "other algorithms’ next", Style: templates.Other}
+	points := chart.Trace{Name: "other algorithms’ next", Style: chart.Other}
 	for _, choice := range v.Choices {
 		list = append(list, templates.OtherChoice{Name: choice.Name, Text: choice.Because})
 		if choice.Parameters == nil || onto == nil || !onto.Drawing.Surface.Smooth {

@@ -9,6 +9,7 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -167,14 +168,14 @@ func (v Facts) expected(metric string, b study.Believed) templates.Expected {
 func (v Facts) limitLines(readout study.Readout) []templates.LimitLine {
 	var lines []templates.LimitLine
 	for _, c := range v.Snap.Definition.Constraints {
-		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(templates.Feasible)}
+		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(chart.Feasible)}
 		broken, known := v.brokenIn(c)
 		line.Count, line.NoReading = "broken in "+strconv.Itoa(broken)+" of "+words.Count(known, "trial", "trials"), known == 0
 		if broken > 0 {
-			line.Mark = string(templates.Violated)
+			line.Mark = string(chart.Violated)
 		}
 		if known == 0 {
-			line.Count, line.Mark = "no reading yet", string(templates.Unknown)
+			line.Count, line.Mark = "no reading yet", string(chart.Unknown)
 			lines = append(lines, line)
 			continue
 		}

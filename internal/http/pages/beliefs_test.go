@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"headroom/internal/http/sitetest"
-	"headroom/web/templates"
+	"headroom/internal/view/chart"
 )
 
 // influenced is a study in which y depends on the second parameter far more than on the first, and on a choice.
@@ -90,7 +90,7 @@ func TestOtherAlgorithmsNext(t *testing.T) {
 			t.Errorf("%s is missing", name)
 		}
 	}
-	if !strings.Contains(beliefs, string(`"style":"`+templates.Other+`"`)) {
+	if !strings.Contains(beliefs, string(`"style":"`+chart.Other+`"`)) {
 		t.Error("the map has no mark of them")
 	}
 	if strings.Contains(page(s, at+"/parts/beliefs"), "<dt>scbo</dt>") {

@@ -9,17 +9,17 @@ import (
 	"testing"
 
 	"headroom/internal/http/sitetest"
-	"headroom/web/templates"
+	"headroom/internal/view/chart"
 )
 
 // drawingIn reads what a chart of the page is drawn from.
-func drawingIn(t *testing.T, page, id string) templates.Drawing {
+func drawingIn(t *testing.T, page, id string) chart.Drawing {
 	t.Helper()
 	found := regexp.MustCompile(`(?s)<script id="` + id + `-data" type="application/json">(.*?)</script>`).FindStringSubmatch(page)
 	if found == nil {
 		t.Fatalf("no chart %s in %.400s", id, page)
 	}
-	var drawing templates.Drawing
+	var drawing chart.Drawing
 	if err := json.Unmarshal([]byte(found[1]), &drawing); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
 	}
 	violated := 0
 	for _, trace := range panels.List[1].Traces {
-		if trace.Style == templates.Violated {
+		if trace.Style == chart.Violated {
 			violated = len(trace.X)
 		}
 	}
@@ -73,13 +73,13 @@ func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {
 		t.Errorf("%d bytes", len(progress))
 	}
 	panels := drawingIn(t, progress, "chart-progress").Panels.List
-	var spans templates.Trace
+	var spans chart.Trace
 	single, broken := 0, map[int]float64{}
 	for _, trace := range panels[0].Traces {
 		switch trace.Style {
-		case templates.Spans:
+		case chart.Spans:
 			spans = trace
-		case templates.Feasible, templates.Violated:
+		case chart.Feasible, chart.Violated:
 			single += len(trace.X)
 		}
 	}
@@ -87,7 +87,7 @@ func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {
 		t.Errorf("%d single marks", single)
 	}
 	for _, trace := range panels[1].Traces {
-		if trace.Style == templates.Violated {
+		if trace.Style == chart.Violated {
 			for i, x := range trace.X {
 				broken[int(x.(float64))] = trace.Y[i].(float64)
 			}
@@ -252,9 +252,9 @@ func TestLegendsSpeakOfTheLimitsThereAre(t *testing.T) {
 	}
 	two := s.NewStudy(screened)
 	curve(s, two, 10, 0, "yield", "impurity", "pressure")
-	for id, want := range map[string]map[templates.Style]string{
-		free: {templates.Feasible: "a reading"},
-		two:  {templates.Feasible: "within limits", templates.Violated: "a limit broken"},
+	for id, want := range map[string]map[chart.Style]string{
+		free: {chart.Feasible: "a reading"},
+		two:  {chart.Feasible: "within limits", chart.Violated: "a limit broken"},
 	} {
 		progress := page(s, "/studies/"+id+"/parts/progress")
 		for _, panel := range drawingIn(t, progress, "chart-progress").Panels.List {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/figure"
 	"headroom/internal/http/request"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
@@ -105,8 +106,8 @@ func (s *Site) report(ctx context.Context, v view.Facts, now *ledger.Snapshot) (
 	for i, one := range figures {
 		steps[i] = func() error {
 			id := "figure-" + strconv.Itoa(i+1)
-			svg, err := one.Chart.SVG(id)
-			report.Figures[i] = templates.ReportFigure{ID: id, Title: one.Title, SVG: svg, Caption: one.Caption, Table: one.Table, Tall: one.Chart.Surface != nil}
+			svg, err := figure.SVG(one.Frame, id)
+			report.Figures[i] = templates.ReportFigure{ID: id, Title: one.Title, SVG: svg, Caption: one.Caption, Table: one.Table, Tall: one.Frame.Surface != nil}
 			return err
 		}
 	}

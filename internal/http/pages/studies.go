@@ -10,6 +10,7 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -59,9 +60,9 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 			line.Limits = append(line.Limits, limitWords(limit))
 		}
 		if one.Known > 0 && len(one.Limits) > 0 {
-			line.Feasible, line.FeasibleMark = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known), string(templates.Feasible)
+			line.Feasible, line.FeasibleMark = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known), string(chart.Feasible)
 			if one.Feasible == 0 {
-				line.FeasibleMark = string(templates.Violated)
+				line.FeasibleMark = string(chart.Violated)
 			}
 		}
 		page.Lines = append(page.Lines, line)

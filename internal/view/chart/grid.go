@@ -1,4 +1,4 @@
-package templates
+package chart
 
 // Grid is small charts side by side, those of one group in rows of their own.
 type Grid struct {

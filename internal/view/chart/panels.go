@@ -1,4 +1,4 @@
-package templates
+package chart
 
 // Panels are charts one above the other over the same x axis, with one legend, hovered and zoomed together.
 type Panels struct {
@@ -14,9 +14,11 @@ type Panel struct {
 	Y      Axis       `json:"y"`
 	Traces []Trace    `json:"traces"`
 	Limit  *LimitPath `json:"limit,omitempty"`
+	// Caption is what it shows today; a page writes those of all panels together.
+	Caption string `json:"-"`
 }
 
-// LimitPath is a threshold as it stood at each trial: it holds Y[i] from X[i] on, to the end of the axis.
+// LimitPath is a threshold as it stood at each trial: it holds Y[i] from X[i] on, to the end of the axis. Without X it holds all along.
 type LimitPath struct {
 	X     []float64 `json:"x"`
 	Y     []float64 `json:"y"`

@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
-SOURCES := $(shell find clients cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
+SOURCES := $(shell find cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
 
 .PHONY: build run test check generate tools fuzz lives audit enough-go
 
@@ -27,7 +27,6 @@ run: bin/headroom
 # templ components and the API's document become Go; what they become is committed, so that running needs no generator.
 generate: | enough-go
 	go tool templ generate
-	cd clients/go && go tool oapi-codegen -config generate.yaml ../openapi.json
 	cd clients/python && go tool oapi-codegen -config generate.yaml ../openapi.json
 
 # Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found.
@@ -39,9 +38,9 @@ tools:
 
 # check finds what the compiler does not: stale generated code, untidy modules, unformatted or suspicious source.
 check: generate
-	git diff --exit-code -- '*_templ.go' '*.gen.go' clients/python/headroom_api.py || { echo 'The generated code is stale: run “make generate” and commit it.'; exit 1; }
+	git diff --exit-code -- '*_templ.go' clients/python/headroom_api.py || { echo 'The generated code is stale: run “make generate” and commit it.'; exit 1; }
 	go mod tidy -diff
-	unformatted=$$(gofmt -l clients cmd internal migrations web e2e); [ -z "$$unformatted" ] || { echo "Not formatted: $$unformatted"; exit 1; }
+	unformatted=$$(gofmt -l cmd internal migrations web e2e); [ -z "$$unformatted" ] || { echo "Not formatted: $$unformatted"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
 

@@ -302,6 +302,9 @@ func (w *world) refuses(id, why string) {
 			if status == http.StatusOK {
 				w.t.Fatalf("%s is answered from a server that goes back: %s", path, text)
 			}
+			if strings.Contains(text, seenFile) || strings.Contains(text, w.folder) {
+				w.t.Fatalf("%s tells anybody where things are: %s", path, text)
+			}
 			return status == http.StatusServiceUnavailable && strings.Contains(text, "is refused") && strings.Contains(text, why)
 		})
 	}

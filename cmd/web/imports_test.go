@@ -23,11 +23,13 @@ var layers = []struct {
 	{"headroom/internal/patience", nil},
 	{"headroom/internal/turns", nil},
 	{"headroom/internal/supervisor", nil},
-	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/memory", "headroom/internal/turns", "headroom/internal/supervisor"}},
-	{"headroom/internal/rehearsal", []string{"headroom/internal/rehearsal", "headroom/internal/study", "headroom/internal/optimizer"}},
+	{"headroom/internal/derived", []string{"headroom/internal/memory", "headroom/internal/turns", "headroom/internal/supervisor", "headroom/internal/optimizer/checkpoint"}},
+	{"headroom/internal/study", []string{"headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/derived", "headroom/internal/turns", "headroom/internal/supervisor"}},
+	{"headroom/internal/lab/problems", []string{"headroom/internal/optimizer"}},
+	{"headroom/internal/lab", []string{"headroom/internal/lab", "headroom/internal/study", "headroom/internal/optimizer", "headroom/internal/figure", "headroom/internal/files"}},
 	{"headroom/migrations", nil},
 	{"headroom/internal/db/dbtest", []string{"headroom/internal/db", "headroom/internal/patience"}},
-	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/internal/files", "headroom/migrations"}},
+	{"headroom/internal/db", []string{"headroom/internal/db", "headroom/internal/study", "headroom/internal/account", "headroom/internal/files", "headroom/internal/turns", "headroom/migrations"}},
 	{"headroom/web/static", nil},
 	{"headroom/web/templates", []string{"headroom/web", "headroom/internal/view/chart", "headroom/internal/study", "headroom/internal/account"}},
 	{"headroom/internal/view/chart", nil},
@@ -36,10 +38,9 @@ var layers = []struct {
 	{"headroom/internal/http/problem", []string{"headroom/internal/study", "headroom/internal/account"}},
 	{"headroom/internal/http/request", []string{"headroom/internal/http/problem", "headroom/internal/study", "headroom/internal/account"}},
 	{"headroom/internal/http/api", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web/static", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer"}},
-	{"headroom/internal/http/pages", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer", "headroom/internal/view", "headroom/internal/figure"}},
+	{"headroom/internal/http/pages", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer", "headroom/internal/view", "headroom/internal/derived", "headroom/internal/figure"}},
 	{"headroom/internal/http/sitetest", []string{"headroom/internal"}}, // the whole site, for tests
-	{"headroom/internal/http", []string{"headroom/internal/http/api", "headroom/internal/http/pages", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/internal/study", "headroom/internal/account"}},
-	{"headroom/clients", nil},
+	{"headroom/internal/http", []string{"headroom/internal/http/api", "headroom/internal/http/pages", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/internal/study", "headroom/internal/turns", "headroom/internal/account"}},
 	{"headroom/cmd", []string{"headroom"}},
 	{"headroom/e2e", nil}, // its tests alone need others
 }
@@ -99,9 +100,10 @@ func TestImportTableForbids(t *testing.T) {
 	t.Parallel()
 	for from, tos := range map[string][]string{
 		"headroom/internal/optimizer/gp": {"headroom/internal/study", "headroom/internal/study/design"},
-		"headroom/internal/study/design": {"headroom/internal/study", "headroom/internal/study/ledger"},
+		"headroom/internal/study/design": {"headroom/internal/study", "headroom/internal/study/ledger", "headroom/internal/lab/problems"},
 		"headroom/internal/study/ledger": {"headroom/internal/study"},
-		"headroom/internal/study":        {"headroom/internal/db"},
+		"headroom/internal/study":        {"headroom/internal/db", "headroom/internal/lab"},
+		"headroom/internal/lab/problems": {"headroom/internal/lab", "headroom/internal/study/design"},
 		"headroom/internal/http":         {"headroom/internal/db"},
 		"headroom/internal/http/api":     {"headroom/web/templates", "headroom/internal/http/pages"},
 		"headroom/internal/http/pages":   {"headroom/internal/http/api", "headroom/internal/http"},

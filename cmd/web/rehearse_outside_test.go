@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,18 +31,8 @@ func TestJudgeOutside(t *testing.T) {
 	if text := fileOf(t, out, "table.txt"); !strings.Contains(text, "\ngramacy 1 % told, one ") {
 		t.Errorf("it is not in the table:\n%s", text)
 	}
-	alone, err := readJudge(flag.NewFlagSet("", flag.ContinueOnError))(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := flag.NewFlagSet("judge", flag.ContinueOnError)
-	read := readJudge(set)
-	if err := set.Parse([]string{"-outside", "one=sh " + tool}); err != nil {
-		t.Fatal(err)
-	}
-	joined, err := read(t.Context())
-	if err != nil || len(joined.cases) != len(alone.cases)-1 || alone.cases[0].Name != "demo" || joined.cases[0].Name == "demo" {
-		t.Errorf("%d of %d cases are played with a tool outside, %v", len(joined.cases), len(alone.cases), err)
+	if err := ran(t.Context(), "judge", []string{"-only", "demo", "-outside", "one=sh " + tool}); err == nil || !strings.Contains(err.Error(), "no case has") {
+		t.Errorf("a tool that is to play the demo gives %v", err)
 	}
 }
 

@@ -97,6 +97,11 @@ func TestRehearsalReports(t *testing.T) {
 			t.Errorf("the report does not say %q", want)
 		}
 	}
+	type judged struct {
+		Mean    *float64
+		N       int
+		Against *struct{ Mean *float64 }
+	}
 	var summary struct {
 		Problems map[string]struct {
 			Algorithms map[string]map[string]judged

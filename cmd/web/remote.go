@@ -2,15 +2,19 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,8 +22,9 @@ import (
 	"strings"
 	"time"
 
-	headroom "headroom/clients/go"
 	"headroom/internal/account"
+	"headroom/internal/http/problem"
+	"headroom/internal/study/ledger"
 )
 
 // The commands that talk to a running server, here or elsewhere, as scripts do: they use its API and nothing else.
@@ -31,76 +36,115 @@ const (
 	remotePause = 500 * time.Millisecond
 )
 
-// remote is a server and how its answers are written.
+// remote is a server, who asks it, and how its answers are written.
 type remote struct {
-	api    *headroom.ClientWithResponses
-	asJSON bool
-	out    io.Writer
+	address string
+	token   string
+	asJSON  bool
+	out     io.Writer
+}
+
+// remoteTrial is what these commands write of a trial.
+type remoteTrial struct {
+	Number     int64                          `json:"number"`
+	Status     string                         `json:"status"`
+	Parameters map[string]any                 `json:"parameters"`
+	Metrics    map[string]struct{ Value any } `json:"metrics"`
+	Decision   *struct{ Because string }      `json:"decision"`
 }
 
 const remoteHelp = `It asks the server at HEADROOM_URL (else the one of this machine) with the API token in HEADROOM_TOKEN, which “headroom token” makes on the
 server's machine. Flags may stand anywhere.`
 
-// jsonFlag is the flag that all these commands take.
-func jsonFlag(set *flag.FlagSet) *bool {
-	return set.Bool("json", false, "write the server's answer as it is")
+// remotely is the action of a command that asks a server.
+func remotely(set *flag.FlagSet, do func(ctx context.Context, r *remote, args []string) error) action {
+	asJSON := set.Bool("json", false, "write the server's answer as it is")
+	return configured(func(ctx context.Context, c config, args []string) error {
+		token, err := c.credentials()
+		if err != nil {
+			return err
+		}
+		return do(ctx, &remote{strings.TrimRight(c.server(), "/"), token, *asJSON, os.Stdout}, args)
+	})
 }
 
-// newRemote is the server at HEADROOM_URL, asked with HEADROOM_TOKEN; or this machine's, asked with the admin token where that is kept here.
-func newRemote(c config, asJSON bool) (*remote, error) {
-	token, address := c.token, c.server()
-	switch {
-	case token != "":
-	case c.serverURL != "": // nobody but the server of this machine is shown its admin token
-		return nil, fmt.Errorf("put an API token of %s into HEADROOM_TOKEN (“headroom token” makes one there)", c.serverURL)
-	default:
-		folder, err := c.folder()
+// credentials is HEADROOM_TOKEN, or this machine's admin token where that is kept here.
+func (c config) credentials() (string, error) {
+	if c.token != "" {
+		return c.token, nil
+	}
+	if c.serverURL != "" { // nobody but the server of this machine is shown its admin token
+		return "", fmt.Errorf("put an API token of %s into HEADROOM_TOKEN (“headroom token” makes one there)", c.serverURL)
+	}
+	folder, err := c.folder()
+	if err != nil {
+		return "", err
+	}
+	kept, err := os.ReadFile(filepath.Join(folder, adminTokenFile))
+	if err != nil {
+		return "", errors.New("put an API token into HEADROOM_TOKEN (“headroom token” makes one)")
+	}
+	return strings.TrimSpace(string(kept)), nil
+}
+
+// get is what the server has of a study under that name.
+func (r *remote) get(ctx context.Context, id, name string) (*http.Response, error) {
+	return r.send(ctx, http.MethodGet, id, name, nil)
+}
+
+// post has the server do something to a study, once however often it is asked, and reads what it answers into answer, or writes it as it is.
+func (r *remote) post(ctx context.Context, id, name string, body, answer any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	response, err := r.send(ctx, http.MethodPost, id, name, text)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	said, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if r.asJSON {
+		_, err := fmt.Fprintln(r.out, strings.TrimSpace(string(said)))
+		return err
+	}
+	return json.Unmarshal(said, answer)
+}
+
+// send repeats a request that a starting or overtaxed server did not answer, under the same key, so that none counts twice. What the server refuses is an error.
+func (r *remote) send(ctx context.Context, method, id, name string, body []byte) (*http.Response, error) {
+	key, pause := account.NewSecret(), remotePause
+	for try := 1; ; try++ {
+		request, err := http.NewRequestWithContext(ctx, method, r.address+"/api/v1/studies/"+url.PathEscape(id)+"/"+name, bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
-		kept, err := os.ReadFile(filepath.Join(folder, adminTokenFile))
-		if err != nil {
-			return nil, errors.New("put an API token into HEADROOM_TOKEN (“headroom token” makes one)")
+		request.Header.Set("Authorization", "Bearer "+r.token)
+		if body != nil {
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("Idempotency-Key", key)
 		}
-		token = strings.TrimSpace(string(kept))
-	}
-	api, err := headroom.NewClientWithResponses(address,
-		headroom.WithHTTPClient(patient{http.DefaultClient, address}),
-		headroom.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
-			r.Header.Set("Authorization", "Bearer "+token)
-			return nil
-		}))
-	return &remote{api, asJSON, os.Stdout}, err
-}
-
-// patient repeats requests that a starting or overtaxed server did not answer. Those that change something carry a key, so that none counts twice.
-type patient struct {
-	client  *http.Client
-	address string
-}
-
-func (p patient) Do(r *http.Request) (*http.Response, error) {
-	pause := remotePause
-	for try := 1; ; try++ {
-		response, err := p.client.Do(r)
+		response, err := http.DefaultClient.Do(request)
 		away := err != nil || slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, response.StatusCode)
-		if !away || try == remoteTries || (r.Body != nil && r.GetBody == nil) {
-			return response, hinted(p.address, err)
+		switch {
+		case away && try < remoteTries:
+		case err != nil:
+			return nil, hinted(r.address, err)
+		default:
+			return response, refused(response)
 		}
 		if err == nil {
 			response.Body.Close()
 		}
 		select {
-		case <-r.Context().Done():
-			return nil, r.Context().Err()
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		case <-time.After(pause):
 		}
 		pause *= 2
-		if r.GetBody != nil {
-			if r.Body, err = r.GetBody(); err != nil {
-				return nil, err
-			}
-		}
 	}
 }
 
@@ -112,91 +156,60 @@ func hinted(address string, err error) error {
 	return err
 }
 
-// answered says what the server refused, if it did.
-func answered(problem *headroom.Problem, response *http.Response) error {
-	switch {
-	case problem != nil && problem.Errors != nil && len(*problem.Errors) > 0:
-		var faults []string
-		for _, fault := range *problem.Errors {
-			faults = append(faults, fault.Location+": "+fault.Message)
-		}
-		return errors.New(strings.Join(faults, "; "))
-	case problem != nil:
-		return errors.New(problem.Detail)
-	case response.StatusCode >= http.StatusBadRequest:
+// refused says what the server refused, if it did.
+func refused(response *http.Response) error {
+	if response.StatusCode < http.StatusBadRequest {
+		return nil
+	}
+	defer response.Body.Close()
+	var said problem.Problem
+	if json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&said) != nil || said.Detail == "" {
 		return fmt.Errorf("the server says %s", response.Status)
 	}
-	return nil
+	var faults []string
+	for _, fault := range said.Errors {
+		faults = append(faults, fault.String())
+	}
+	return errors.New(cmp.Or(strings.Join(faults, "; "), said.Detail))
 }
 
 func askRemote(set *flag.FlagSet) action {
-	asJSON := jsonFlag(set)
 	count := set.Int64("count", 1, "how many trials")
-	return configured(func(ctx context.Context, c config, args []string) error {
-		r, err := newRemote(c, *asJSON)
-		if err != nil {
+	return remotely(set, func(ctx context.Context, r *remote, args []string) error {
+		var answer struct{ Trials []remoteTrial }
+		if err := r.post(ctx, args[0], "ask", map[string]int64{"count": *count}, &answer); err != nil {
 			return err
 		}
-		return r.ask(ctx, args[0], *count)
+		for _, trial := range answer.Trials {
+			if err := r.writeTrial(trial); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-func (r *remote) ask(ctx context.Context, id string, count int64) error {
-	key := account.NewSecret()
-	answer, err := r.api.AskWithResponse(ctx, id, &headroom.AskParams{IdempotencyKey: &key}, headroom.AskRequest{Count: &count})
-	if err != nil {
-		return err
-	}
-	if err := answered(answer.ApplicationProblemJSONDefault, answer.HTTPResponse); err != nil {
-		return err
-	}
-	if r.asJSON {
-		return r.write(answer.Body)
-	}
-	for _, trial := range answer.JSON201.Trials {
-		if err := r.writeTrial(trial); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func tellRemote(set *flag.FlagSet) action {
-	asJSON := jsonFlag(set)
 	note := set.String("note", "", "kept with the trial")
-	return configured(func(ctx context.Context, c config, args []string) error {
+	return remotely(set, func(ctx context.Context, r *remote, args []string) error {
 		number, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil || number < 1 {
 			return fmt.Errorf("%q is not the number of a trial", args[1])
 		}
-		telling := headroom.TellingRequest{}
-		if telling.Metrics, err = readings(args[2:]); err != nil {
-			return err
-		}
-		if *note != "" {
-			telling.Note = note
-		}
-		r, err := newRemote(c, *asJSON)
+		metrics, err := readings(args[2:])
 		if err != nil {
 			return err
 		}
-		return r.tell(ctx, args[0], number, telling)
+		telling := map[string]any{"metrics": metrics}
+		if *note != "" {
+			telling["note"] = *note
+		}
+		var trial remoteTrial
+		if err := r.post(ctx, args[0], fmt.Sprintf("trials/%d/tell", number), telling, &trial); err != nil || r.asJSON {
+			return err
+		}
+		return r.writeTrial(trial)
 	})
-}
-
-func (r *remote) tell(ctx context.Context, id string, number int64, telling headroom.TellingRequest) error {
-	key := account.NewSecret()
-	answer, err := r.api.TellWithResponse(ctx, id, number, &headroom.TellParams{IdempotencyKey: &key}, telling)
-	if err != nil {
-		return err
-	}
-	if err := answered(answer.ApplicationProblemJSONDefault, answer.HTTPResponse); err != nil {
-		return err
-	}
-	if r.asJSON {
-		return r.write(answer.Body)
-	}
-	return r.writeTrial(*answer.JSON200)
 }
 
 // readings reads METRIC=VALUE, and METRIC=VALUE±DEVIATION where the standard deviation is known (+- will do).
@@ -233,57 +246,24 @@ func finite(metric, text string) (float64, error) {
 }
 
 func exportRemote(set *flag.FlagSet) action {
-	asJSON := jsonFlag(set)
-	return configured(func(ctx context.Context, c config, args []string) error {
-		r, err := newRemote(c, *asJSON)
+	return remotely(set, func(ctx context.Context, r *remote, args []string) error {
+		name := "export.csv"
+		if r.asJSON {
+			name = "export.json"
+		}
+		response, err := r.get(ctx, args[0], name)
 		if err != nil {
 			return err
 		}
-		return r.export(ctx, args[0])
+		defer response.Body.Close()
+		_, err = io.Copy(r.out, response.Body)
+		return err
 	})
-}
-
-func (r *remote) export(ctx context.Context, id string) error {
-	var response *http.Response
-	var err error
-	if r.asJSON {
-		response, err = r.api.ExportBundle(ctx, id, nil)
-	} else {
-		response, err = r.api.ExportCSV(ctx, id, nil)
-	}
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if err := refused(response); err != nil {
-		return err
-	}
-	_, err = io.Copy(r.out, response.Body)
-	return err
-}
-
-// refused is answered for an answer that is read as it comes.
-func refused(response *http.Response) error {
-	if response.StatusCode < http.StatusBadRequest {
-		return nil
-	}
-	problem := &headroom.Problem{}
-	if json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(problem) != nil || problem.Detail == "" {
-		problem = nil
-	}
-	return answered(problem, response)
 }
 
 func watchRemote(set *flag.FlagSet) action {
-	asJSON := jsonFlag(set)
 	after := set.Int64("after", 0, "start behind this event")
-	return configured(func(ctx context.Context, c config, args []string) error {
-		r, err := newRemote(c, *asJSON)
-		if err != nil {
-			return err
-		}
-		return r.watch(ctx, args[0], *after)
-	})
+	return remotely(set, func(ctx context.Context, r *remote, args []string) error { return r.watch(ctx, args[0], *after) })
 }
 
 // watch writes a line for each event of the study, those to come too, until it is interrupted or nobody reads on. A stream that breaks is
@@ -309,14 +289,11 @@ func (r *remote) watch(ctx context.Context, id string, after int64) error {
 }
 
 func (r *remote) watchOnce(ctx context.Context, id string, after *int64) error {
-	response, err := r.api.Events(ctx, id, &headroom.EventsParams{After: after})
+	response, err := r.get(ctx, id, fmt.Sprintf("events?after=%d", *after))
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	if err := refused(response); err != nil {
-		return err
-	}
 	return r.follow(response.Body, after)
 }
 
@@ -332,7 +309,7 @@ func (r *remote) follow(stream io.Reader, after *int64) error {
 		if !isData {
 			continue
 		}
-		var event headroom.Event
+		var event ledger.Event
 		if err := json.Unmarshal([]byte(text), &event); err != nil {
 			return fmt.Errorf("the stream says %q: %w", text, err)
 		}
@@ -346,40 +323,19 @@ func (r *remote) follow(stream io.Reader, after *int64) error {
 	}
 }
 
-func (r *remote) write(body []byte) error {
-	_, err := fmt.Fprintln(r.out, strings.TrimSpace(string(body)))
-	return err
-}
-
 // writeTrial writes a trial as a person at a terminal reads it.
-func (r *remote) writeTrial(trial headroom.Trial) error {
+func (r *remote) writeTrial(trial remoteTrial) error {
 	var words strings.Builder
 	fmt.Fprintf(&words, "trial %d, %s\n", trial.Number, trial.Status)
-	for _, group := range []map[string]any{trial.Parameters, values(trial.Metrics)} {
-		for _, name := range sorted(group) {
-			fmt.Fprintf(&words, "  %s\t%v\n", name, group[name])
-		}
+	for _, name := range slices.Sorted(maps.Keys(trial.Parameters)) {
+		fmt.Fprintf(&words, "  %s\t%v\n", name, trial.Parameters[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(trial.Metrics)) {
+		fmt.Fprintf(&words, "  %s\t%v\n", name, trial.Metrics[name].Value)
 	}
 	if trial.Decision != nil && trial.Decision.Because != "" && len(trial.Metrics) == 0 {
 		fmt.Fprintf(&words, "  %s\n", trial.Decision.Because)
 	}
 	_, err := io.WriteString(r.out, words.String())
 	return err
-}
-
-func values(metrics map[string]headroom.Measurement) map[string]any {
-	all := make(map[string]any, len(metrics))
-	for name, m := range metrics {
-		all[name] = m.Value
-	}
-	return all
-}
-
-func sorted[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"strings"
 	"testing"
@@ -119,6 +122,31 @@ func TestCommandsAskAServer(t *testing.T) {
 	settings = append(settings, "HEADROOM_TOKEN=headroom_wrong")
 	complained("no such credential", "ask", study.ID)
 	server.interrupt()
+}
+
+// What a server that is starting did not answer is asked for again, as the same request: under one key it counts once.
+func TestCommandsAskAgainUnderOneKey(t *testing.T) {
+	t.Parallel()
+	type request struct{ credentials, key, body string }
+	var asked []request
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, request{r.Header.Get("Authorization"), r.Header.Get("Idempotency-Key"), string(body)})
+		if len(asked) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		io.WriteString(w, `{"trials": []}`)
+	}))
+	defer server.Close()
+	r := &remote{address: server.URL, token: "secret", out: io.Discard}
+	var answer struct{ Trials []remoteTrial }
+	if err := r.post(t.Context(), "study", "ask", map[string]int64{"count": 2}, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if len(asked) != 2 || asked[0] != asked[1] || asked[0].key == "" || asked[0].credentials != "Bearer secret" || asked[0].body != `{"count":2}` {
+		t.Errorf("asked %+v", asked)
+	}
 }
 
 // The examples play their studies to the end.

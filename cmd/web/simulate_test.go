@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,24 +41,12 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 	simulated(t, small(whole))
-	set := flag.NewFlagSet("simulate", flag.ContinueOnError)
-	read := readSimulation(set)
-	if err := set.Parse(small(parts, "-workers", "1")); err != nil {
-		t.Fatal(err)
-	}
-	s, _, err := read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := openFolder(s)
-	if err != nil {
+	simulated(t, small(parts, "-algorithm", "rpol-ucb", "-seeds", "2"))
+	first := gamesIn(t, parts)
+	if err := os.Remove(filepath.Join(parts, "summary.csv")); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	bar := newProgress(1, 1, 0)
-	if err := playOne(ctx, f, task{s.algorithms[0], 2}, bar); err != nil {
-		t.Fatal(err)
-	}
 	stop()
 	if err := ran(ctx, "simulate", small(parts)); err == nil || !strings.Contains(err.Error(), "goes on from there") {
 		t.Errorf("an interrupted simulation says %v", err)
@@ -67,33 +54,39 @@ func TestResume(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(parts, "summary.csv")); !errors.Is(err, os.ErrNotExist) {
 		t.Error("an interrupted simulation must not look finished")
 	}
-	before, err := os.Stat(f.seedFile("rpol-ucb", 2))
-	if err != nil {
-		t.Fatal(err)
-	}
 	simulated(t, small(parts))
 	if contents(t, whole) != contents(t, parts) {
 		t.Error("resumed results differ from uninterrupted ones")
 	}
-	after, err := os.Stat(f.seedFile("rpol-ucb", 2))
-	if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
-		t.Error("a finished seed was played again")
+	all := gamesIn(t, parts)
+	if len(first) != 2 || len(all) != 6 {
+		t.Errorf("%d games were kept, and then %d", len(first), len(all))
+	}
+	for name, at := range first {
+		if !all[name].Equal(at) {
+			t.Errorf("game %s was played again", name)
+		}
 	}
 }
 
-// TestOtherExperiment refuses to mix experiments in one folder, and starts over when asked to.
+// TestOtherExperiment: another experiment in the same folder is other games, which join those played before, and -fresh starts over.
 func TestOtherExperiment(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	simulated(t, small(out))
-	other := small(out, "-lambda", "0.2")
-	if err := ran(t.Context(), "simulate", other); err == nil || !strings.Contains(err.Error(), "-fresh") {
-		t.Errorf("another experiment in the same folder gives %v", err)
-	}
 	first := contents(t, out)
+	other := small(out, "-lambda", "0.2")
+	simulated(t, other)
+	if n := len(gamesIn(t, out)); n != 12 || contents(t, out) == first {
+		t.Errorf("%d games are kept of two experiments; the report is the old one: %t", n, contents(t, out) == first)
+	}
 	simulated(t, append(other, "-fresh"))
-	if contents(t, out) == first {
-		t.Error("-fresh kept the old results")
+	if n := len(gamesIn(t, out)); n != 6 {
+		t.Errorf("-fresh leaves %d games", n)
+	}
+	simulated(t, small(out))
+	if contents(t, out) != first {
+		t.Error("the first experiment goes another way")
 	}
 }
 
@@ -144,14 +137,15 @@ func TestReadingsFile(t *testing.T) {
 	}
 }
 
-// TestPriorReadingsFile: another prior plays another game, and a folder of the one is not gone on with by the other.
+// TestPriorReadingsFile: another prior plays another game.
 func TestPriorReadingsFile(t *testing.T) {
 	t.Parallel()
-	args := []string{"-problem", "sensors", "-algorithm", "rpol-ucb", "-horizon", "20", "-seeds", "1", "-out", filepath.Join(t.TempDir(), "a")}
+	out := filepath.Join(t.TempDir(), "a")
+	args := []string{"-problem", "sensors", "-algorithm", "rpol-ucb", "-horizon", "20", "-seeds", "1", "-out", out}
 	simulated(t, args)
-	err := ran(t.Context(), "simulate", append(args, "-prior-readings", written(t)))
-	if err == nil || !strings.Contains(err.Error(), "holds other runs") {
-		t.Errorf("the same folder is gone on with: %v", err)
+	first := contents(t, out)
+	simulated(t, append(args, "-prior-readings", written(t)))
+	if contents(t, out) == first || len(gamesIn(t, out)) != 2 {
+		t.Error("the same game is taken for it")
 	}
-	simulated(t, append(args, "-prior-readings", written(t), "-fresh"))
 }

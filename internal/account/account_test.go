@@ -87,6 +87,17 @@ func TestFaultyRequestsNameTheField(t *testing.T) {
 	}
 }
 
+func TestAPINMakesNoAdmin(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[account.Role]account.Role{
+		account.Admin: account.Operator, account.Operator: account.Operator, account.Viewer: account.Viewer, "owner": "owner",
+	} {
+		if got := account.RoleByPIN(role); got != want {
+			t.Errorf("by a PIN %s acts as %s, not as %s", role, got, want)
+		}
+	}
+}
+
 func TestSecretsDiffer(t *testing.T) {
 	t.Parallel()
 	one, two := account.NewSecret(), account.NewSecret()

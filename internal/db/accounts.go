@@ -26,7 +26,7 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 	err := a.db.in(ctx).QueryRow(ctx, `
 		SELECT 'token', id, '', coalesce(owner, ''), name, role, coalesce(study_id, ''), expires_at, last_used, revoked_at IS NOT NULL, false FROM tokens WHERE hash = $1
 		UNION ALL
-		SELECT 'session', s.id, p.id, p.id, p.name, CASE WHEN s.by_pin AND p.role = 'admin' THEN 'operator' ELSE p.role END, '', s.expires_at, s.last_seen, p.disabled_at IS NOT NULL, s.by_pin
+		SELECT 'session', s.id, p.id, p.id, p.name, p.role, '', s.expires_at, s.last_seen, p.disabled_at IS NOT NULL, s.by_pin
 			FROM sessions s JOIN people p ON p.id = s.person_id WHERE s.hash = $1
 		UNION ALL
 		SELECT 'share', id, '', coalesce(owner, ''), name, 'viewer', study_id, expires_at, last_used, revoked_at IS NOT NULL, false FROM shares WHERE hash = $1`,
@@ -48,6 +48,9 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 	}
 	if expires != nil {
 		who.ExpiresAt = expires.UTC()
+	}
+	if who.ByPIN {
+		who.Role = account.RoleByPIN(who.Role)
 	}
 	return who, nil
 }

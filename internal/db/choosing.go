@@ -11,13 +11,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"headroom/internal/study"
+	"headroom/internal/turns"
 )
 
 // decisions makes decisions of one study follow one another: within this process by a queue in memory, among processes by a lock
 // in the database. Only the head of each queue holds a connection, one of a pool of their own: however many wait, writes find theirs free.
 type decisions struct {
 	pool   *pgxpool.Pool
-	queues study.Queues
+	queues turns.Queues
 }
 
 // A choosing lock is a lease: PostgreSQL ends it when its holder has been silent for choosingLease, as one that is frozen is, or cut

@@ -224,13 +224,24 @@ func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 			pair := dbtest.NewPair(t, true)
 			url := dbtest.URLOf(pair.Primary, pair.Standby)
 			k := keep(t, url)
+			admin := firstAdmin(t, k.d).ID
+			if err := k.d.Accounts.SetPIN(t.Context(), admin, "a phone", "4711", ""); err != nil {
+				t.Fatal(err)
+			}
+			writes := []func() error{
+				func() error { return k.tell(patience.Long) },
+				func() error { return k.token(patience.Long) },
+				func() error { return k.d.Accounts.SetPIN(t.Context(), admin, "a tablet", "4711", "") },
+				func() error { return k.d.Accounts.ForgetPINs(t.Context(), admin) },
+			}
 			pair.Standby.Kill()
-			said := make(chan error, 2)
-			go func() { said <- k.tell(patience.Long) }()
-			go func() { said <- k.token(patience.Long) }()
-			pair.Primary.Await(`SELECT count(*) = 2 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+			said := make(chan error, len(writes))
+			for _, write := range writes {
+				go func() { said <- write() }()
+			}
+			pair.Primary.Await(`SELECT count(*) = 4 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 			end(pair)
-			for range 2 {
+			for range writes {
 				if err := <-said; acknowledges(err) {
 					t.Errorf("a wait that was %s is answered with %v", name, err)
 				}

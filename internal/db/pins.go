@@ -19,17 +19,23 @@ func (a *Accounts) SetPIN(ctx context.Context, personID, device, pin, browser st
 	if err != nil {
 		return err
 	}
-	_, err = a.db.in(ctx).Exec(ctx, `
+	return a.changePINs(ctx, `
 		INSERT INTO pins (device, person_id, derived, browser, last_used) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (device, person_id) DO UPDATE SET derived = $3, browser = $4, wrong = 0, last_used = $5`,
 		account.Hash(device), personID, derived, printable(browser), a.db.now())
-	return away(ctx, err)
 }
 
 // ForgetPINs ends coming back by PIN, on every device.
 func (a *Accounts) ForgetPINs(ctx context.Context, personID string) error {
-	_, err := a.db.in(ctx).Exec(ctx, `DELETE FROM pins WHERE person_id = $1`, personID)
-	return away(ctx, err)
+	return a.changePINs(ctx, `DELETE FROM pins WHERE person_id = $1`, personID)
+}
+
+// changePINs is a write that ends nobody's session, so that no listener hears of it.
+func (a *Accounts) changePINs(ctx context.Context, statement string, args ...any) error {
+	return a.db.transact(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	})
 }
 
 // PINs lists where a person can come back, the last used first.

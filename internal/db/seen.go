@@ -316,8 +316,10 @@ func (s *seen) behind(is identity, why string) error {
 	if s.file != "" {
 		undo = "stop this program, remove " + s.file + " and start it again"
 	}
-	return &study.Behind{Sentence: fmt.Sprintf("The database server %s is refused: %s. What was stored would be missing there. "+
-		"Let a server be reached that has it, and make this one its standby; only if that is lost for good, %s.", is.address, why, undo)}
+	return &study.Behind{
+		Sentence: fmt.Sprintf("The database server is refused: %s. What was stored would be missing there.", why),
+		Advice:   fmt.Sprintf("It is %s. Let a server be reached that has what was stored, and make this one its standby; only if that is lost for good, %s.", is.address, undo),
+	}
 }
 
 // complain logs why a server is refused, once.

@@ -128,7 +128,7 @@ func wantFault(t testing.TB, err error, location string) {
 		t.Fatalf("want a fault at %s, got %v", location, err)
 	}
 	for _, f := range faulty.Faults {
-		if f.Location == location {
+		if f.Field == location {
 			return
 		}
 	}
@@ -286,16 +286,16 @@ func TestTellTakesSubsetsOnceAndRefusesTheRest(t *testing.T) {
 	_, err := s.Tell(ctx, ana, id, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71}}})
 	wantError(t, err, study.ErrConflict, "/trials/1/corrections")
 	_, err = s.Tell(ctx, ana, id, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 71}}})
-	wantFault(t, err, "body.metrics.yeild")
+	wantFault(t, err, "metrics.yeild")
 	_, err = s.Tell(ctx, ana, id, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.NaN()}}})
-	wantFault(t, err, "body.metrics.yield")
+	wantFault(t, err, "metrics.yield")
 	_, err = s.Tell(ctx, ana, id, 9, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}})
 	wantError(t, err, study.ErrNotFound, "9")
 	// All or none: the second is wrong, so the first is not stored either.
 	_, err = s.TellMany(ctx, ana, id, []study.NumberedTelling{
 		{Number: 2, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}},
 		{Number: 3, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}}})
-	wantFault(t, err, "body.trials[1].number")
+	wantFault(t, err, "trials[1].number")
 	_, err = s.TellMany(ctx, ana, id, []study.NumberedTelling{
 		{Number: 2, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}}},
 		{Number: 2, Telling: ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 2}}}}})
@@ -424,7 +424,7 @@ func TestTimeTravelShowsWhatWas(t *testing.T) {
 		}
 	}
 	_, err = s.Snapshot(ctx, id, 10000)
-	wantFault(t, err, "query.at")
+	wantFault(t, err, "at")
 }
 
 func TestCorrectionPreviewSaysWhatItWouldChange(t *testing.T) {
@@ -481,9 +481,9 @@ func TestReadingsOfTheModelAreInPhysicalUnits(t *testing.T) {
 		t.Fatalf("%v %+v", err, acquisition)
 	}
 	_, err = s.AcquisitionAt(ctx, snap, study.AcquisitionQuery{})
-	wantFault(t, err, "body.points")
+	wantFault(t, err, "points")
 	_, err = s.PosteriorAt(ctx, snap, []design.Settings{{"temperature": {Number: 90}, "cycles": {Number: 1}}})
-	wantFault(t, err, "body.points[0].temperature")
+	wantFault(t, err, "points[0].temperature")
 	rows, err := s.HistoryOf(ctx, snap)
 	if err != nil || len(rows) != 12 {
 		t.Fatalf("%v, %d rows", err, len(rows))

@@ -10,7 +10,7 @@ import (
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
-	"headroom/internal/study"
+	"headroom/internal/turns"
 )
 
 // bound is how much of something one credential, and one address, may hold at once. An address has more, since an institute can be behind it.
@@ -29,7 +29,7 @@ type bounds struct {
 	open     *bound       // answers that stay open
 	bodies   *bound       // bytes of requests
 	unread   *bound       // bytes of large answers that are being sent
-	making   study.Queues // of one credential, so many large answers are worked out at once, and the others in turn
+	making   turns.Queues // of one credential, so many large answers are worked out at once, and the others in turn
 }
 
 func newBounds() bounds {
@@ -41,7 +41,7 @@ func newBounds() bounds {
 		open:     atMost("answers that stay open", 300, 1000),
 		bodies:   atMost("bytes of requests under way", 64<<20, 256<<20),
 		unread:   atMost("bytes of answers that were not read yet", 64<<20, 256<<20),
-		making:   study.Queues{Places: max(8, 2*runtime.GOMAXPROCS(0))},
+		making:   turns.Queues{Places: max(8, 2*runtime.GOMAXPROCS(0))},
 	}
 }
 

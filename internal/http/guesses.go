@@ -9,7 +9,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
-	"headroom/internal/study"
+	"headroom/internal/turns"
 )
 
 // How many wrong credentials that begin alike are just refused in a minute, as somebody's forgotten script sends them or whoever guesses at one; those after are
@@ -27,8 +27,8 @@ const (
 // came before it; those that were good before at once, others in turn: one of an address at a time, and few in all.
 type guesses struct {
 	now       func() time.Time
-	addresses study.Queues
-	unknown   chan struct{}
+	addresses turns.Queues
+	unknown   turns.Queues // of all addresses
 
 	mu         sync.Mutex
 	since      time.Time
@@ -37,7 +37,7 @@ type guesses struct {
 }
 
 func newGuesses() *guesses {
-	return &guesses{now: time.Now, unknown: make(chan struct{}, mostUnknown), wrong: map[string]int{}, recognised: map[[sha256.Size]byte]bool{}}
+	return &guesses{now: time.Now, unknown: turns.Queues{Places: mostUnknown}, wrong: map[string]int{}, recognised: map[[sha256.Size]byte]bool{}}
 }
 
 // look lets evaluate say whether a secret is good. One that is not, after many that began alike, is problem.TooMany.
@@ -49,12 +49,11 @@ func (g *guesses) look(r *http.Request, secret string, evaluate func() error) er
 			return err
 		}
 		defer leave()
-		select {
-		case g.unknown <- struct{}{}:
-			defer func() { <-g.unknown }()
-		case <-r.Context().Done():
-			return r.Context().Err()
+		goOn, err := g.unknown.Enter(r.Context(), "")
+		if err != nil {
+			return err
 		}
+		defer goOn()
 	}
 	return g.judge(digest, beginningOf(secret), evaluate())
 }

@@ -41,16 +41,6 @@ func newMetrics() *metrics {
 	return m
 }
 
-// watch shows how much a cache holds.
-func (m *metrics) watch(cache string, size func() (held int64, entries int)) {
-	labels := prometheus.Labels{"cache": cache}
-	m.registry.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "headroom_cache_bytes", Help: "Bytes held.", ConstLabels: labels},
-			func() float64 { held, _ := size(); return float64(held) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "headroom_cache_entries", Help: "Entries held.", ConstLabels: labels},
-			func() float64 { _, entries := size(); return float64(entries) }))
-}
-
 func (m *metrics) request(method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(knownMethod(method), route, strconv.Itoa(status)).Observe(took.Seconds())
 }

@@ -63,14 +63,14 @@ func TestMetrics(t *testing.T) {
 	for _, sign := range []string{
 		`headroom_http_request_duration_seconds_count{method="POST",route="/api/v1/studies/{id}/ask",status="201"} 1`,
 		"headroom_ask_duration_seconds_count 1", "headroom_replay_duration_seconds_count 1", "headroom_open_streams 1", "go_goroutines",
-		`headroom_cache_bytes{cache="studies"} `, `headroom_cache_entries{cache="rendered"} 0`, `headroom_turns{state="waiting",urgency="choosing"} 0`,
+		`headroom_cache_bytes{cache="states"} `, `headroom_cache_entries{cache="versions"} 2`, `headroom_turns{state="waiting",urgency="choosing"} 0`,
 		`headroom_turns{state="running",urgency="reading"} 0`, `headroom_computed_seconds_total{urgency="choosing"} `,
 	} {
 		if !strings.Contains(text, sign) {
 			t.Errorf("no %s", sign)
 		}
 	}
-	if strings.Contains(text, `headroom_cache_bytes{cache="studies"} 0`) || strings.Contains(text, `headroom_turns_total{urgency="choosing"} 0`) {
+	if strings.Contains(text, `headroom_cache_bytes{cache="states"} 0`) || strings.Contains(text, `headroom_turns_total{urgency="choosing"} 0`) {
 		t.Error("an ask takes no turn and leaves nothing in the cache")
 	}
 	if strings.Contains(text, id) {

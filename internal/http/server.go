@@ -21,6 +21,7 @@ import (
 	"headroom/internal/http/pages"
 	"headroom/internal/http/problem"
 	"headroom/internal/study"
+	"headroom/internal/turns"
 )
 
 // Database is what the server needs of package db beyond the stores.
@@ -57,7 +58,7 @@ type Server struct {
 	stopping  <-chan struct{}
 	metrics   *metrics
 	guesses   *guesses
-	looking   study.Queues // see inTurn
+	looking   turns.Queues // see inTurn
 	bounds    bounds
 }
 
@@ -81,7 +82,7 @@ func New(options Options) (http.Handler, error) {
 		metrics:   newMetrics(),
 		guesses:   newGuesses(),
 		bounds:    newBounds(),
-		looking:   study.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
+		looking:   turns.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -91,9 +92,7 @@ func New(options Options) (http.Handler, error) {
 		Version: options.Version, Stopping: s.stopping, StillWelcome: s.stillWelcome, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
 	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public, ModelPatience: options.ModelPatience})
-	s.metrics.watch("rendered", people.Shared)
-	s.metrics.watch("studies", s.studies.CacheSize)
-	s.metrics.registry.MustRegister(serviceFigures{s.studies.Figures})
+	s.metrics.registry.MustRegister(serviceFigures{s.studies})
 	table := s.routes(programs, people)
 	if err := programs.Publish(published(table)); err != nil {
 		return nil, err

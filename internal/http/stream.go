@@ -140,7 +140,7 @@ func (s *Server) resumeAfter(r *http.Request, absent int64) (int64, error) {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		after, err = strconv.ParseInt(last, 10, 64)
 		if err != nil || after < 0 {
-			return 0, problem.Malformed("header.Last-Event-ID", "Last-Event-ID must be the id of an event of this stream, such as 17.")
+			return 0, problem.Malformed("header", "Last-Event-ID", "Last-Event-ID must be the id of an event of this stream, such as 17.")
 		}
 	}
 	return after, q.Err()

@@ -15,7 +15,7 @@ type agreement struct {
 }
 
 // agree compares the history with that of the prior state. Eras must be known.
-func (s *State) agree() agreement {
+func (s *evidence) agree() agreement {
 	if s.prior == nil {
 		return agreement{decision: 1, seen: 1, record: 1}
 	}
@@ -36,7 +36,7 @@ func (s *State) agree() agreement {
 }
 
 // listExcluded lists the rounds that are excluded.
-func (s *State) listExcluded() []int {
+func (s *evidence) listExcluded() []int {
 	var list []int
 	from := 0
 	if s.prior != nil && len(s.agreed.touched) == 0 {
@@ -53,7 +53,7 @@ func (s *State) listExcluded() []int {
 }
 
 // letGo forgets the prior state once nothing more is taken from it.
-func (s *State) letGo() {
+func (s *evidence) letGo() {
 	s.prior = nil
 	for _, e := range s.eraList {
 		for _, g := range slices.Concat(e.groups, e.own) {

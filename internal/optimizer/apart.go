@@ -23,9 +23,9 @@ const (
 )
 
 // littleLeft tells whether trials wait and what was found beside them promises little.
-func (s *State) littleLeft(found maximum) bool {
-	v := s.next
-	waiting, _ := s.underWay(v)
+func (s *decision) littleLeft(found maximum) bool {
+	v := s
+	waiting, _ := v.underWay()
 	if v.incumbent == nil || len(waiting) == 0 {
 		return false
 	}
@@ -34,8 +34,8 @@ func (s *State) littleLeft(found maximum) bool {
 }
 
 // besideWaiting tells of a place whether it lies within holdingApart of a trial that waits, in every unit coordinate.
-func (s *State) besideWaiting() func(Place) bool {
-	waiting, _ := s.underWay(s.next)
+func (s *decision) besideWaiting() func(Place) bool {
+	waiting, _ := s.underWay()
 	return func(p Place) bool {
 		return slices.ContainsFunc(waiting, func(w Place) bool { return !differ(p.U, w.U, holdingApart) })
 	}
@@ -43,7 +43,7 @@ func (s *State) besideWaiting() func(Place) bool {
 
 // elsewhere are space-filling points and points around the incumbent: the shortlist while there is one, else a list as long. Beyond some thousand rounds it is shorter, since each
 // costs O(n²).
-func (s *State) elsewhere() []Place {
+func (s *decision) elsewhere() []Place {
 	if s.shortlist != nil {
 		return s.shortlist.places
 	}
@@ -53,7 +53,7 @@ func (s *State) elsewhere() []Place {
 }
 
 // heldApart is the best of the places not tried yet that lie apart from those that wait, and what was found where there is none.
-func (s *State) heldApart(ctx context.Context, known Known, found maximum) (maximum, error) {
+func (s *decision) heldApart(ctx context.Context, known Known, found maximum) (maximum, error) {
 	at := s.elsewhere()
 	beside, tried, least := s.besideWaiting(), s.tried(), math.Log(safeEnough)
 	apart, err := s.bestWhere(ctx, at, known, func(scores policy.Scores, i int) bool {

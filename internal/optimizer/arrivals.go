@@ -34,7 +34,7 @@ func (c continuation) order() strand[arrival] {
 }
 
 // arrivals lists the readings of a metric for an era that ends before decision until.
-func (s *State) arrivals(metric int, m metricModel, until int) continuation {
+func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
 	var list []arrival
 	add := func(round int) {
 		r := &s.history.Rounds[round-1]
@@ -74,7 +74,7 @@ func (s *State) arrivals(metric int, m metricModel, until int) continuation {
 
 // arrivedBefore is the prior state's regression of a metric that had all its readings, if it was made with the same model and now all are
 // wanted, too; else nil.
-func (s *State) arrivedBefore(metric int, m metricModel, until int) *group {
+func (s *evidence) arrivedBefore(metric int, m metricModel, until int) *group {
 	if s.prior != nil && until > s.Round() {
 		last := s.prior.eraList[len(s.prior.eraList)-1]
 		if reflect.DeepEqual(last.models[metric], m) {
@@ -85,7 +85,7 @@ func (s *State) arrivedBefore(metric int, m metricModel, until int) *group {
 }
 
 // tellings are the readings of a metric that were told during round t, in order of their rounds.
-func (s *State) tellings(metric, t int) []arrival {
+func (s *evidence) tellings(metric, t int) []arrival {
 	last := s.eraList[len(s.eraList)-1]
 	g := last.groups[last.groupOf[metric]]
 	return g.order[g.seen(t):g.seen(t+1)]

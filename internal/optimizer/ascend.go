@@ -10,12 +10,13 @@ import (
 	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/search"
 )
 
 // smooth tells whether the next decision's score has slopes that can be followed: the algorithm and every kernel have some, and no coordinate
 // moves with others.
-func (s *State) smooth() bool {
+func (s *decision) smooth() bool {
 	if s.traits.Slopes == nil || s.arms != nil {
 		return false
 	}
@@ -24,8 +25,8 @@ func (s *State) smooth() bool {
 			return false
 		}
 	}
-	for i := range s.next.sources {
-		if src := &s.next.sources[i]; src.data == nil || src.data.Len() == 0 || !src.data.Kernel().Stationary() {
+	for i := range s.sources {
+		if rows, ok := s.sources[i].Posterior.(*posterior.Rows); !ok || rows.Data.Len() == 0 || !rows.Data.Kernel().Stationary() {
 			return false
 		}
 	}
@@ -34,7 +35,7 @@ func (s *State) smooth() bool {
 
 // ascend leads starts that are allowed up along the slopes of the score, and polishes the best of them: little where slopes tell all, more where
 // some axis has levels or where the way up came to the edge of what is allowed. It returns them in the order of their scores.
-func (s *State) ascend(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
+func (s *decision) ascend(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
 	e := s.effort()
 	var ascents []search.Ascent
 	for _, c := range climbers[:min(e.ascents, len(climbers))] {
@@ -66,26 +67,24 @@ func (s *State) ascend(problem search.Problem, climbers []climber, seed uint64) 
 
 // slopes works out scores with their slopes along the unit coordinates. What does not depend on the place is worked out once.
 type slopes struct {
-	state    *State
+	state    *decision
 	known    Known
 	draw     Draw
-	zs       [][][]float64 // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
-	backward [][][]float64 // per source: L⁻ᵀz of them
+	rows     []*posterior.Rows // per source
+	zs       [][][]float64     // per source: what means are taken of, z of every target and v(x*) last, where there is an incumbent
+	backward [][][]float64     // per source: L⁻ᵀz of them
 }
 
-func (s *State) slopes(known Known, draw Draw) *slopes {
+func (s *decision) slopes(known Known, draw Draw) *slopes {
 	up := &slopes{state: s, known: known, draw: draw}
-	for i := range s.next.sources {
-		src := &s.next.sources[i]
-		zs := src.z[:len(src.z):len(src.z)]
-		if s.next.incumbent != nil {
-			zs = append(zs, s.next.incumbent.solved[i])
-		}
+	for i := range s.sources {
+		rows := s.sources[i].Posterior.(*posterior.Rows) // since it is smooth
+		zs := rows.Beside(s.beside(i))
 		backward := make([][]float64, len(zs))
 		for n, z := range zs {
-			backward[n] = src.data.Backward(z)
+			backward[n] = rows.Data.Backward(z)
 		}
-		up.zs, up.backward = append(up.zs, zs), append(up.backward, backward)
+		up.rows, up.zs, up.backward = append(up.rows, rows), append(up.zs, zs), append(up.backward, backward)
 	}
 	return up
 }
@@ -115,31 +114,30 @@ func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.S
 }
 
 func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [][]float64, error) {
-	s, v, places := up.state, up.state.next, asPlaces(points)
-	sight := s.bareSight(v, up.draw)
-	estimates := s.givenEstimates(v, places, up.known.at(places))
-	sight.Rival = s.rival(v, places)
-	inclined := make([]gp.Inclined, len(v.sources))
-	for i := range v.sources {
-		src := &v.sources[i]
-		inputs := s.inputs(src.kernel, places)
+	s, places := up.state, asPlaces(points)
+	sight := s.bareSight(up.draw)
+	estimates := s.givenEstimates(places, up.known.at(places))
+	sight.Rival = s.rival(places)
+	inclined := make([]gp.Inclined, len(s.sources))
+	for i := range s.sources {
+		src := &s.sources[i]
+		inputs, rows := s.points(src.kernel, places).Inputs, up.rows[i]
 		var err error
-		if inclined[i], err = src.data.Incline(ctx, inputs, up.zs[i], up.backward[i]); err != nil {
+		if inclined[i], err = rows.Data.Incline(ctx, inputs, up.zs[i], up.backward[i]); err != nil {
 			return nil, nil, err
 		}
-		p := predicted{means: inclined[i].Means[:len(src.z)], variances: inclined[i].Variances}
-		v.take(src, p, estimates)
+		s.take(src, posterior.Prediction{Means: inclined[i].Means[:len(rows.Z)], Variances: inclined[i].Variances}, estimates)
 		if sight.Rival == nil {
 			continue
 		}
-		together := v.incumbent.together(i, src.data.Kernel(), inputs, inclined[i].Means[len(src.z)])
+		together := rows.Together(s.beside(i), inputs, inclined[i].Means[len(rows.Z)])
 		for _, k := range src.targets {
 			sight.Rival.Together[k] = together
 		}
 	}
 	sight.Reward, sight.Costs = estimates[0], estimates[1:]
 	var err error
-	if sight.TooRisky, err = s.tooRisky(ctx, v, places, estimates); err != nil {
+	if sight.TooRisky, err = s.tooRisky(ctx, places, estimates); err != nil {
 		return nil, nil, err
 	}
 	if sight.Works, err = s.worksAt(ctx, places); err != nil {
@@ -168,7 +166,7 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 
 // alongInputs are the slopes of place n's score along the kernel inputs, by the chain rule: the score by means and deviations, these by the inputs.
 func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, sight *policy.Sight, by policy.Slopes) []float64 {
-	v := up.state.next
+	v := up.state.view
 	along := make([]float64, up.state.cfg.Space.width())
 	for i := range v.sources {
 		src := &v.sources[i]
@@ -193,9 +191,9 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, sight 
 			slope += by.Together[k][n]
 		}
 		x, gradient := up.state.input(src.kernel, Place{U: u, Arm: -1}), make([]float64, len(along))
-		src.data.Kernel().Gradients([][]float64{gradient}, x, v.incumbent.inputs[i], [][]float64{{1}})
+		up.rows[i].Data.Kernel().Gradients([][]float64{gradient}, x, v.beside(i).Inputs, [][]float64{{1}})
 		factor.Axpy(slope, gradient, along)
-		factor.Axpy(-slope, means[len(src.z)], along)
+		factor.Axpy(-slope, means[len(up.rows[i].Z)], along)
 	}
 	return along
 }

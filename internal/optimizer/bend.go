@@ -8,12 +8,12 @@ import (
 )
 
 // fitWarp bends the readings, standardised by f, to be most like a normal sample.
-func (s *State) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
+func (s *study) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
 	return warp.Fit(s.standardised(metric, rounds, f))
 }
 
 // standardised are the readings as f centres and scales them.
-func (s *State) standardised(metric int, rounds []int, f FittedMetric) []float64 {
+func (s *study) standardised(metric int, rounds []int, f FittedMetric) []float64 {
 	z := make([]float64, len(rounds))
 	for i, n := range rounds {
 		z[i] = (s.history.Rounds[n-1].Readings[metric].Value - f.Centre) / f.Scale
@@ -27,8 +27,8 @@ const mostBends = 4
 // bend chooses the warp together with the hyperparameters, where an interaction is among them: what adds up, bent, does not, so that readings like a normal
 // sample are not what to look for. From the hyperparameters found under f's warp, it looks for those under no bend; from the better of both it goes on to the warp
 // that explains the readings best as the hyperparameters stand, and to the hyperparameters from there, in turn.
-func (s *State) bend(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
-	candidates := warp.Candidates(s.standardised(metric, rounds, f))
+func (v *view) bend(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
+	candidates := warp.Candidates(v.standardised(metric, rounds, f))
 	if candidates == nil {
 		return f.Warp, found, nil
 	}
@@ -46,7 +46,7 @@ func (s *State) bend(ctx context.Context, metric int, rounds []int, f FittedMetr
 	for i, c := range candidates {
 		bent := f
 		bent.Warp = c.Warp
-		problems[i] = s.fitProblem(metric, rounds, bent)
+		problems[i] = v.fitProblem(metric, rounds, bent)
 		readings[i] = problems[i].Y
 	}
 	// under is the problem with a candidate, to go on from what was found.

@@ -40,7 +40,7 @@ type allowance struct {
 }
 
 // Budgets returns how the risk of each limit stands for which one was asked, or of all together. The error is that of ctx.
-func (s *State) Budgets(ctx context.Context) ([]Budget, error) {
+func (s *account) Budgets(ctx context.Context) ([]Budget, error) {
 	var list []Budget
 	if len(s.next.allowances) == 0 {
 		return nil, nil
@@ -66,7 +66,7 @@ func (s *State) Budgets(ctx context.Context) ([]Budget, error) {
 }
 
 // allowancesAt are the risks that decision t may take; none where any is taken that is worth it.
-func (s *State) allowancesAt(t int) []allowance {
+func (s *study) allowancesAt(t int) []allowance {
 	list := s.risksAsked()
 	if len(list) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (s *State) allowancesAt(t int) []allowance {
 }
 
 // risksAsked are the limits that are read, each with its risk or all with one.
-func (s *State) risksAsked() []allowance {
+func (s *study) risksAsked() []allowance {
 	var list []allowance
 	together := allowance{most: s.settings.Value(mostRisk, "")}
 	for j, c := range s.cfg.Costs {
@@ -110,7 +110,7 @@ func (s *State) risksAsked() []allowance {
 const mostRisk = "most_risk"
 
 // chosenBefore are the rounds before decision t that the algorithm chose by its model.
-func (s *State) chosenBefore(t int) []int {
+func (s *study) chosenBefore(t int) []int {
 	var chosen []int
 	design := s.settings.InitialDesign()
 	for n := 1; n < t; n++ {
@@ -123,7 +123,7 @@ func (s *State) chosenBefore(t int) []int {
 
 // beyond tells whether a reading of round n that decision t sees is beyond one of the limits, and whether that is known of the round. Readings of excluded
 // rounds count: they happened.
-func (s *State) beyond(n, t int, costs []int) (broken, known bool) {
+func (s *study) beyond(n, t int, costs []int) (broken, known bool) {
 	known = true
 	for _, j := range costs {
 		c := s.cfg.Costs[j]
@@ -138,12 +138,12 @@ func (s *State) beyond(n, t int, costs []int) (broken, known bool) {
 }
 
 // breaks is the chance that learned cost j is broken at place i, against the true limit, of which the estimates are; 0 of a given one.
-func (s *State) breaks(e *era, estimates []policy.Estimate, j, i int) float64 {
-	c, g := s.cfg.Costs[j], estimates[1+j]
+func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
+	c, g := v.cfg.Costs[j], estimates[1+j]
 	if c.Knowledge == Given {
 		return 0
 	}
-	return above(g.Mean[i]-e.transforms[1+j].margin, g.SD[i], e.models[c.Metric].freedom)
+	return above(g.Mean[i]-v.era.transforms[1+j].margin, g.SD[i], v.era.models[c.Metric].freedom)
 }
 
 // anyOf is the chance that one of some costs is broken, 1 − Π_j (1 − p_j).
@@ -162,22 +162,22 @@ func anyOf(breaks []float64, costs []int) float64 {
 
 // tooRisky tells of each place whether its chance to break a limit is larger than what is left of the risk asked for; nil where none was. The chance is the one
 // that the decision states, of the readings alone: beside a trial that waits nothing is less risky before its result has come.
-func (s *State) tooRisky(ctx context.Context, v *view, at []Place, estimates []policy.Estimate) ([]bool, error) {
-	if len(v.allowances) == 0 {
+func (s *decision) tooRisky(ctx context.Context, at []Place, estimates []policy.Estimate) ([]bool, error) {
+	if len(s.allowances) == 0 {
 		return nil, nil
 	}
-	if slices.ContainsFunc(v.sources, func(src source) bool { return len(src.waiting) > 0 }) {
+	if slices.ContainsFunc(s.sources, func(src source) bool { return len(src.waiting) > 0 }) {
 		var err error
-		if estimates, err = s.estimate(ctx, s.display, at, nil); err != nil {
+		if estimates, err = s.shown.estimate(ctx, at, nil); err != nil {
 			return nil, err
 		}
 	}
 	risky, breaks := make([]bool, len(at)), make([]float64, len(s.cfg.Costs))
 	for i := range at {
 		for j := range breaks {
-			breaks[j] = s.breaks(v.era, estimates, j, i)
+			breaks[j] = s.breaks(estimates, j, i)
 		}
-		risky[i] = slices.ContainsFunc(v.allowances, func(a allowance) bool { return anyOf(breaks, a.costs) > a.now })
+		risky[i] = slices.ContainsFunc(s.allowances, func(a allowance) bool { return anyOf(breaks, a.costs) > a.now })
 	}
 	return risky, nil
 }

@@ -84,8 +84,8 @@ func TestRiskOfOneLimit(t *testing.T) {
 		}
 		state := mustReplay(t, cfg, h)
 		d := sure(state.Suggest(background, Known{}))
-		estimates := sure(state.estimate(background, state.display, []Place{d.Place}, nil))
-		return state.breaks(state.display.era, estimates, 0, 0), state.breaks(state.display.era, estimates, 1, 0)
+		estimates := sure(state.shown.estimate(background, []Place{d.Place}, nil))
+		return state.shown.breaks(estimates, 0, 0), state.shown.breaks(estimates, 1, 0)
 	}
 	const most, free = 0.02, 0.05
 	if a, b := chosen(`{}`); a < free || b < free {

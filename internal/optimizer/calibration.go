@@ -10,7 +10,7 @@ import (
 
 // Calibrations returns one per metric. With standardised outputs, rounds decided before the metric had a centre and a scale
 // are left out: nothing was predicted in its units. The error is that of ctx.
-func (s *State) Calibrations(ctx context.Context) ([]Calibration, error) {
+func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	out := make([]Calibration, len(s.cfg.Metrics))
 	trace, err := s.Trace(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *State) Calibrations(ctx context.Context) ([]Calibration, error) {
 const placeWork = 8
 
 // playedBefore lists for each round the rounds before it that were played at the same place. The error is that of ctx.
-func (s *State) playedBefore(ctx context.Context) ([][]int, error) {
+func (s *study) playedBefore(ctx context.Context) ([][]int, error) {
 	before := make([][]int, len(s.history.Rounds))
 	work := checkpoint.NewMeter(ctx)
 	for n := range before {
@@ -58,7 +58,7 @@ func (s *State) playedBefore(ctx context.Context) ([][]int, error) {
 }
 
 // readAmong tells whether decision t had seen a reading of the metric in one of the rounds given.
-func (s *State) readAmong(rounds []int, t, metric int) bool {
+func (s *study) readAmong(rounds []int, t, metric int) bool {
 	return slices.ContainsFunc(rounds, func(n int) bool {
 		r := &s.history.Rounds[n-1]
 		return !r.Excluded && r.Readings[metric].seenAt(t)

@@ -6,164 +6,94 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer/gp"
-	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 )
 
-// source conditions the functions of one or more targets: on the rows of a factor, or, where there are many more readings than candidates, on the
-// posterior over all of them.
+// source is the posterior of one or more targets.
 type source struct {
+	posterior.Posterior
 	kernel  Kernel
-	group   *group // the regression that it is of; nil where a window makes it something else
+	group   *group // the regression that it is of
 	arrived int    // readings
 	targets []int
-
-	// The first arrived points of data carry responses, the rest are pending and narrow the variance only.
-	data   *gp.Data
-	rounds []int       // of the points
-	z      [][]float64 // per target in targets, as long as data, 0 for pending points
-
-	arms     *gp.Arms // in place of data: the responses' means are in the order of targets
-	narrowed *gp.Arms // arms with the pending points
-	glimpse  *glimpse // in place of data at an earlier decision
-	waiting  []int    // pending rounds
-
-	solutions *solutions // of a list of places, for data with its pending points; nil without any
+	rounds  []int // of the points of its rows, where it has any
+	waiting []int // pending rounds
 }
 
-// gain is γ of the readings.
-func (src *source) gain() float64 {
-	switch {
-	case src.arms != nil:
-		return src.arms.Gain()
-	case src.glimpse != nil:
-		return src.glimpse.gain
+// readings are the rounds in sight, of the regression, in the algorithm's window.
+func (v *view) readings(g *group) []arrival {
+	order := g.order[:g.seen(v.round)]
+	if first := v.traits.Earliest(v.round); first > 1 {
+		order = slices.DeleteFunc(slices.Clone(order), func(a arrival) bool { return a.round < first })
 	}
-	return src.data.Gain(src.arrived)
+	return order
 }
 
-// predicted is what a source makes of some places: the responses' means, the latent variances, and the covariances with the incumbent where there
-// is one.
-type predicted struct {
-	means     [][]float64 // per target of the source
-	variances []float64
-	together  []float64
-}
-
-// predict is the posterior of source i at some places, beside the incumbent or not.
-func (s *State) predict(ctx context.Context, v *view, i int, at []Place, beside bool) (predicted, error) {
-	src, with := &v.sources[i], v.incumbent
-	if src.arms != nil && onArms(at) {
-		if !beside {
-			with = nil
+// condition works out the posterior of a source from the readings in sight, responses giving those of its n-th target in their order.
+func (v *view) condition(ctx context.Context, src *source, whitened func(rows *posterior.Rows, n int) []float64) error {
+	g := src.group
+	src.kernel = g.model.kernel
+	order := v.readings(g)
+	src.arrived = len(order)
+	if g.standing != nil {
+		return v.amongCandidates(ctx, src)
+	}
+	rows := &posterior.Rows{Read: len(order)}
+	if v.traits.Earliest(v.round) <= 1 {
+		rows.Of, rows.Data = &g.Regression, g.Data.Prefix(len(order))
+		if len(order) < len(g.order) {
+			rows.Next = g.order[len(order)].round
 		}
-		return src.lookUp(at, with), nil
-	}
-	src, err := s.byRows(ctx, v, src)
-	if err != nil {
-		return predicted{}, err
-	}
-	inputs, zs := s.inputs(src.kernel, at), src.z
-	if beside {
-		solved := with.solved[i]
-		if solved == nil {
-			solved = src.data.Solve(with.inputs[i].Row(0))
+	} else {
+		var err error
+		if rows.Data, err = v.windowed(ctx, v.slid, g, order); err != nil {
+			return err
 		}
-		zs = append(zs[:len(zs):len(zs)], solved)
 	}
-	means, variances, err := s.predictRows(ctx, src, at, inputs, zs)
-	p := predicted{means: means, variances: variances}
-	if err == nil && beside {
-		p.means, p.together = means[:len(src.z)], with.together(i, src.data.Kernel(), inputs, means[len(src.z)])
-	}
-	return p, err
-}
-
-// predictedMeans are the responses' means alone, in O(n) a place, from the readings alone: they are the same whatever waits.
-func (s *State) predictedMeans(ctx context.Context, v *view, src *source, at []Place) ([][]float64, error) {
-	if src.arms != nil && onArms(at) {
-		return src.lookUp(at, nil).means, nil
-	}
-	src, err := s.byRows(ctx, v, src)
-	if err != nil {
-		return nil, err
-	}
-	read := make([][]float64, len(src.z))
-	for n, z := range src.z {
-		read[n] = z[:src.arrived]
-	}
-	return predictMeans(ctx, src.data.Prefix(src.arrived), s.inputs(src.kernel, at), read)
-}
-
-// predictRows regresses on the rows of a factor, at all places of a list by what is kept of them.
-func (s *State) predictRows(ctx context.Context, src *source, at []Place, inputs *kernel.Inputs, zs [][]float64) (means [][]float64, variances []float64, err error) {
-	if src.group == nil || s.listOf(at) == nil || src.data.Len()*len(at) > mostKept {
-		return predict(ctx, src.data, inputs, zs)
-	}
-	fixed, err := src.group.solutions.of(ctx, inputs, src.group.data.Prefix(src.arrived))
-	if err == nil && src.solutions != nil {
-		src.solutions.keep(fixed)
-		fixed, err = src.solutions.of(ctx, inputs, src.data)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return fixed.Predict(ctx, src.data, zs)
-}
-
-// lookUp is predict where the posterior over all arms is at hand.
-func (src *source) lookUp(at []Place, with *incumbent) predicted {
-	p := predicted{means: make([][]float64, len(src.targets)), variances: make([]float64, len(at))}
-	pick := func(from []float64) []float64 {
-		values := make([]float64, len(at))
-		for i, place := range at {
-			values[i] = from[place.Arm]
-		}
-		return values
+	for _, a := range order {
+		src.rounds = append(src.rounds, a.round)
 	}
 	for n := range src.targets {
-		p.means[n] = pick(src.arms.Means(n))
+		rows.Z = append(rows.Z, whitened(rows, n))
 	}
-	p.variances = pick(src.narrowed.Variances())
-	if with != nil {
-		p.together = pick(src.narrowed.Covariances(with.place.Arm))
-	}
-	return p
+	src.Posterior = rows
+	return v.appendPending(ctx, src, rows)
 }
 
-// byRows is the source by the rows of a factor. One that has none is regressed on one point an arm, whose reading is the mean of the arm's own by
-// their precision: the posterior is the same.
-func (s *State) byRows(ctx context.Context, v *view, src *source) (*source, error) {
-	if src.data != nil {
-		return src, nil
+// amongCandidates is condition where there are many more readings than candidates.
+func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
+	st, c := src.group.standing, &posterior.Candidates{Functions: len(src.targets), Waiting: len(src.waiting) > 0}
+	if i := v.round - st.from; i < len(st.glimpses.items) {
+		c.Noted = &st.glimpses.items[i]
+	} else {
+		c.Arms = st.arms
+		c.Narrowed, err = v.narrowed(ctx, src.group, st.arms, src.waiting)
 	}
-	g := src.group
-	order, answers := s.collapsed(v, src)
-	rows := &source{kernel: src.kernel, arrived: len(order), targets: src.targets, data: gp.NewData(g.function, s.inputWidth(src.kernel))}
-	for _, a := range order {
-		rows.rounds = append(rows.rounds, a.round)
-	}
-	err := s.appendRounds(ctx, rows.data, src.kernel, order)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.appendPending(ctx, rows, g.model, src.waiting); err != nil {
+	c.ByRows = func(ctx context.Context) (*posterior.Rows, error) { return v.byRows(ctx, src) }
+	src.Posterior = c
+	return err
+}
+
+// byRows regresses a source among candidates on one point a candidate, whose reading is the mean of the candidate's own by their precision: the posterior is the same.
+func (v *view) byRows(ctx context.Context, src *source) (*posterior.Rows, error) {
+	order, answers := v.collapsed(src)
+	rows := &posterior.Rows{Read: len(order), Data: gp.NewData(src.group.function, v.inputWidth(src.kernel))}
+	if err := v.appendRounds(ctx, rows.Data, src.kernel, order); err != nil {
 		return nil, err
 	}
 	for _, y := range answers {
-		z := make([]float64, rows.data.Len())
-		copy(z, rows.data.Whiten(nil, y))
-		rows.z = append(rows.z, z)
+		rows.Z = append(rows.Z, rows.Data.Whiten(nil, y))
 	}
-	return rows, nil
+	return rows, v.appendPending(ctx, &source{kernel: src.kernel, group: src.group, waiting: src.waiting}, rows)
 }
 
 // collapsed makes one reading of the readings of each arm, y = λ Σ y_s/λ_s with λ = 1/Σ (1/λ_s), per target of the source.
-func (s *State) collapsed(v *view, src *source) (order []arrival, answers [][]float64) {
+func (v *view) collapsed(src *source) (order []arrival, answers [][]float64) {
 	answers = make([][]float64, len(src.targets))
 	at := map[int]int{}
 	for i, a := range src.group.order[:src.arrived] {
-		arm := s.history.Rounds[a.round-1].Arm
+		arm := v.history.Rounds[a.round-1].Arm
 		n, ok := at[arm]
 		if !ok {
 			n = len(order)
@@ -195,58 +125,22 @@ func (v *view) answer(k, i int) float64 {
 	return v.era.answers[k].items[i]
 }
 
-// covariance is the joint posterior covariance at some places.
-func (s *State) covariance(ctx context.Context, v *view, src *source, at []Place) ([][]float64, error) {
-	if src.arms != nil && s.everyArm(at) {
-		return src.narrowed.Covariance(ctx)
-	}
-	src, err := s.byRows(ctx, v, src)
-	if err != nil {
-		return nil, err
-	}
-	return src.data.Covariance(ctx, s.inputs(src.kernel, at))
-}
-
-// covariances prepares the posterior covariances of one place of a list with some others of it.
-func (s *State) covariances(ctx context.Context, v *view, src *source, at []Place, among []int) (func(x int) []float64, error) {
-	if src.arms != nil && onArms(at) {
-		return func(x int) []float64 {
-			row, some := src.narrowed.Covariances(at[x].Arm), make([]float64, len(among))
-			for i, y := range among {
-				some[i] = row[at[y].Arm]
-			}
-			return some
-		}, nil
-	}
-	src, err := s.byRows(ctx, v, src)
-	if err != nil {
-		return nil, err
-	}
-	inputs := s.inputs(src.kernel, at)
-	some := kernel.NewInputs(inputs.Coordinates())
-	for _, y := range among {
-		some.Append(inputs.Row(y))
-	}
-	conditioned, err := src.data.Conditioned(ctx, some)
-	return func(x int) []float64 { return conditioned.Covariances(inputs.Row(x)) }, err
-}
-
 // played is the posterior of every target at the place of round t when decision t was made. Where that round's reading was the next to arrive,
 // it stands in the factor's row already, to the same bits.
-func (s *State) played(ctx context.Context, v *view, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
-	at := []Place{s.placeOf(t)}
-	out := s.givenEstimates(v, at, known)
+func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
+	at := []Place{v.placeOf(t)}
+	out := v.givenEstimates(at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, variance := src.next(t)
+		means, variance := src.Played(t)
 		if means == nil {
-			p, err := s.predict(ctx, v, i, at, false)
+			p, err := src.Predict(ctx, v.points(src.kernel, at), nil)
 			if err != nil {
 				return nil, err
 			}
-			variance = p.variances[0]
-			for n := range p.means {
-				means = append(means, p.means[n][0])
+			variance = p.Variances[0]
+			for n := range p.Means {
+				means = append(means, p.Means[n][0])
 			}
 		}
 		for n, k := range src.targets {
@@ -257,25 +151,4 @@ func (s *State) played(ctx context.Context, v *view, t int, known func(j, i int)
 		}
 	}
 	return out, nil
-}
-
-// next predicts round t from what stands in the factor's row, when its reading is the next one, or from what was noted then; else the
-// means are nil.
-func (src *source) next(t int) (means []float64, variance float64) {
-	if g := src.glimpse; g != nil && g.round == t {
-		switch {
-		case len(src.waiting) == 0:
-			return slices.Clone(g.means), g.variance
-		case !math.IsNaN(g.narrowed):
-			return slices.Clone(g.means), g.narrowed
-		}
-	}
-	n := src.arrived
-	if src.data == nil || src.group == nil || len(src.waiting) > 0 || n >= len(src.group.order) || src.group.order[n].round != t {
-		return nil, 0
-	}
-	for _, z := range src.z {
-		means = append(means, src.group.data.AheadMean(n, z))
-	}
-	return means, src.group.data.AheadVariance(n)
 }

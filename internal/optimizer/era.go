@@ -9,6 +9,7 @@ import (
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -45,17 +46,16 @@ type group struct {
 	function *kernel.Function
 	order    []arrival
 	arrivals strand[arrival] // order, to go on from
-	data     *gp.Data
-	came     continuation // what it was made from, while building only
-	begun    *group       // of the prior state, whose first known rows these continue; nil for none
+	came     continuation    // what it was made from, while building only
+	begun    *group          // of the prior state, whose first known rows these continue; nil for none
 	known    int
 
-	solutions solutions // of the candidates, for data
-	standing  *standing // in place of data
+	posterior.Regression // without data where there is a standing
+	standing             *standing
 }
 
 // eras cuts the history at its fits.
-func (s *State) eras() []*era {
+func (s *study) eras() []*era {
 	next := len(s.history.Rounds) + 1
 	list := []*era{{from: 1, models: s.firstModels()}}
 	for _, fit := range s.history.Fits {
@@ -72,7 +72,7 @@ func (s *State) eras() []*era {
 	return list
 }
 
-func (s *State) firstModels() []metricModel {
+func (s *study) firstModels() []metricModel {
 	models := make([]metricModel, len(s.cfg.Metrics))
 	for i, m := range s.cfg.Metrics {
 		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, inflation: 1}
@@ -84,7 +84,7 @@ func (s *State) firstModels() []metricModel {
 }
 
 // scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has given a scale.
-func (s *State) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
+func (s *study) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
 
 // lambdaAt is λ in modelled units when the scale is known.
 func (m Metric) lambdaAt(scale float64) float64 {
@@ -94,7 +94,7 @@ func (m Metric) lambdaAt(scale float64) float64 {
 	return m.Lambda
 }
 
-func (s *State) refitted(models []metricModel, fit Fit) []metricModel {
+func (s *study) refitted(models []metricModel, fit Fit) []metricModel {
 	models = slices.Clone(models)
 	for i, f := range fit.Metrics {
 		if !f.Set {
@@ -162,7 +162,7 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 const leastNoise = 1e-6
 
 // readingLambda is λ of round's reading: what was told with it, else what is known of it and of the settings.
-func (s *State) readingLambda(round int, r Reading, m metricModel) float64 {
+func (s *study) readingLambda(round int, r Reading, m metricModel) float64 {
 	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
 		return m.noise.of(round, s.placeOf(round), m.lambda)
 	}
@@ -175,8 +175,21 @@ func (g *group) seen(t int) int {
 	return sort.Search(len(g.order), func(i int) bool { return g.order[i].revealed >= t })
 }
 
+// regressAll works out the regressions of every era.
+func (s *evidence) regressAll(ctx context.Context) error {
+	s.eraList = s.eras()
+	s.agreed = s.agree()
+	s.excluded = s.listExcluded()
+	for _, e := range s.eraList {
+		if err := s.build(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // build works out the regressions of an era, taking over what the prior state's worked out for the same rounds.
-func (s *State) build(ctx context.Context, e *era) error {
+func (s *evidence) build(ctx context.Context, e *era) error {
 	if err := s.regressMetrics(ctx, e); err != nil {
 		return err
 	}
@@ -196,13 +209,13 @@ func (s *State) build(ctx context.Context, e *era) error {
 		}
 		g := e.groups[e.groupOf[t.metric]]
 		e.answers[k] = s.responses(e, k, g)
-		if g.data == nil {
+		if g.Data == nil {
 			continue
 		}
-		e.whitened[k] = g.data.Whiten(s.whitenedBefore(k, g, e.answers[k].items), e.answers[k].items)
+		e.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, e.answers[k].items), e.answers[k].items)
 	}
 	for _, g := range e.groups {
-		if g.data != nil {
+		if g.Data != nil {
 			continue
 		}
 		if err := s.stand(ctx, e, g); err != nil {
@@ -213,7 +226,7 @@ func (s *State) build(ctx context.Context, e *era) error {
 }
 
 // regressMetrics makes the distinct regressions of the metrics, on all cores.
-func (s *State) regressMetrics(ctx context.Context, e *era) error {
+func (s *evidence) regressMetrics(ctx context.Context, e *era) error {
 	e.groupOf = make([]int, len(s.cfg.Metrics))
 	work := cores.New()
 	for i, m := range e.models {
@@ -237,7 +250,7 @@ func (s *State) regressMetrics(ctx context.Context, e *era) error {
 }
 
 // whitenedBefore is the beginning of target k's z that the prior state has worked out already.
-func (s *State) whitenedBefore(k int, g *group, y []float64) []float64 {
+func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 	for _, old := range s.priorEras() {
 		if g.begun == nil || old.groups[old.groupOf[s.targets[k].metric]] != g.begun {
 			continue
@@ -266,26 +279,24 @@ func sameKernel(a, b Kernel) bool {
 }
 
 // regress factorises K + Λ for a group's arrivals, unless they are crowded, appending to a factor of the prior state that agrees with their beginning.
-func (s *State) regress(ctx context.Context, g *group, crowded bool) (err error) {
+func (s *evidence) regress(ctx context.Context, g *group, crowded bool) (err error) {
 	if g.function, err = s.function(g.model.kernel); err != nil || crowded {
 		return err
 	}
-	g.data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
+	g.Data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
 	for _, e := range s.priorEras() {
 		for _, old := range slices.Concat(e.groups, e.own) {
 			same := s.agreeing(old, g)
 			if same > g.known {
-				g.function, g.data, g.begun, g.known = old.function, old.data.Prefix(same), old, same
+				g.function, g.Data, g.begun, g.known = old.function, old.Data.Prefix(same), old, same
 			}
-			if fixed := old.solutions.upTo(same); fixed != nil {
-				g.solutions.keep(fixed)
-			}
+			g.Kept.Take(&old.Kept, same)
 		}
 	}
-	return s.appendRounds(ctx, g.data, g.model.kernel, g.order[g.known:])
+	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:])
 }
 
-func (s *State) priorEras() []*era {
+func (s *evidence) priorEras() []*era {
 	if s.prior == nil {
 		return nil
 	}
@@ -293,8 +304,8 @@ func (s *State) priorEras() []*era {
 }
 
 // agreeing is the number of leading arrivals whose points and noise are the same in an earlier regression.
-func (s *State) agreeing(old, now *group) int {
-	if old.data == nil || !old.model.sameRegression(now.model) {
+func (s *evidence) agreeing(old, now *group) int {
+	if old.Data == nil || !old.model.sameRegression(now.model) {
 		return 0
 	}
 	n := 0
@@ -309,7 +320,7 @@ func (s *State) agreeing(old, now *group) int {
 }
 
 // samePoint tells whether a round was played at the same point in the history this state extends.
-func (s *State) samePoint(round int) bool {
+func (s *evidence) samePoint(round int) bool {
 	if s.prior == nil || round > len(s.prior.history.Rounds) {
 		return false
 	}
@@ -317,7 +328,7 @@ func (s *State) samePoint(round int) bool {
 	return a.Arm == b.Arm && slices.Equal(a.Point, b.Point)
 }
 
-func (s *State) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival) error {
+func (s *study) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival) error {
 	xs := make([][]float64, len(order))
 	lambdas := make([]float64, len(order))
 	for i, a := range order {
@@ -327,7 +338,7 @@ func (s *State) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []
 	return d.AppendAll(ctx, xs, lambdas)
 }
 
-func (s *State) function(k Kernel) (*kernel.Function, error) {
+func (s *study) function(k Kernel) (*kernel.Function, error) {
 	if k.Name == "covariance" {
 		return kernel.NewCovariance(k.Matrix, k.Variance)
 	}
@@ -342,7 +353,7 @@ func (s *State) function(k Kernel) (*kernel.Function, error) {
 	return f.WithInteraction(k.Interaction)
 }
 
-func (s *State) inputWidth(k Kernel) int {
+func (s *study) inputWidth(k Kernel) int {
 	if k.Name == "covariance" {
 		return 1
 	}
@@ -350,7 +361,7 @@ func (s *State) inputWidth(k Kernel) int {
 }
 
 // input is what the kernel sees of a place: its features, or its arm's index.
-func (s *State) input(k Kernel, at Place) []float64 {
+func (s *study) input(k Kernel, at Place) []float64 {
 	if k.Name == "covariance" {
 		return []float64{float64(at.Arm)}
 	}
@@ -358,7 +369,7 @@ func (s *State) input(k Kernel, at Place) []float64 {
 }
 
 // responses are target k's responses for the arrivals, in modelled units, going on from those of the prior state.
-func (s *State) responses(e *era, k int, g *group) strand[float64] {
+func (s *evidence) responses(e *era, k int, g *group) strand[float64] {
 	metric := s.targets[k].metric
 	answer := func(a arrival) float64 {
 		return e.transforms[k].response(s.history.Rounds[a.round-1].Readings[metric].Value)

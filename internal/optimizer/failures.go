@@ -30,7 +30,7 @@ type spent struct {
 const spentReach = 0.1
 
 // listSpent gathers the settings that the next decision leaves alone; nil where there are none.
-func (s *State) listSpent() *spent {
+func (s *decision) listSpent() *spent {
 	out, t := &spent{}, s.Round()
 	for i := range s.history.Rounds {
 		r := &s.history.Rounds[i]
@@ -42,7 +42,7 @@ func (s *State) listSpent() *spent {
 		return nil
 	}
 	if space := s.cfg.Space; space.Arms == nil {
-		lengthscales := slices.Clone(s.next.era.models[s.cfg.Objective.Metric].kernel.Lengthscales)
+		lengthscales := slices.Clone(s.era.models[s.cfg.Objective.Metric].kernel.Lengthscales)
 		for k, d := range space.Dims {
 			lengthscales[k] = 1 / min(lengthscales[k], d.inputRange())
 		}
@@ -55,14 +55,14 @@ func (s *State) listSpent() *spent {
 }
 
 // readSince tells whether a reading that counts was told after decision t was made, which the next decision sees.
-func (s *State) readSince(t int) bool {
+func (s *study) readSince(t int) bool {
 	return slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
 		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.Revealed >= t && reading.seenAt(s.Round()) })
 	})
 }
 
 // isSpent tells whether a place is among the settings that the next decision leaves alone.
-func (s *State) isSpent(p Place) bool {
+func (s *decision) isSpent(p Place) bool {
 	switch {
 	case s.spent == nil:
 		return false
@@ -89,7 +89,7 @@ const (
 )
 
 // rank is that of place p, number i among those scored.
-func (s *State) rank(scores policy.Scores, p Place, i int) int {
+func (s *decision) rank(scores policy.Scores, p Place, i int) int {
 	switch {
 	case s.isSpent(p):
 		return rankSpent

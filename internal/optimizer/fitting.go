@@ -56,13 +56,13 @@ func (s *State) fitDue(metric int) bool {
 }
 
 // fittable tells whether a metric has hyperparameters to fit.
-func (s *State) fittable(metric int) bool {
+func (s *study) fittable(metric int) bool {
 	m := s.cfg.Metrics[metric]
 	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise || m.FreeVariance) && m.Kernel.Name != "covariance"
 }
 
 // told lists the included rounds with a reading of the metric that the next decision sees.
-func (s *State) told(metric int) []int {
+func (s *study) told(metric int) []int {
 	var rounds []int
 	for i, r := range s.history.Rounds {
 		if !r.Excluded && r.Readings[metric].Told {
@@ -102,16 +102,16 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if !s.fittable(metric) {
 		return f, nil
 	}
-	noisy, err := s.fitNoise(ctx, metric, rounds, &f)
+	noisy, err := s.next.fitNoise(ctx, metric, rounds, &f)
 	if err != nil {
 		return f, err
 	}
 	if s.cfg.Metrics[metric].Warp && !noisy {
 		f.Warp = s.fitWarp(metric, rounds, f)
 	}
-	result, err := fit.MAP(ctx, s.fitProblem(metric, rounds, f))
+	result, err := fit.MAP(ctx, s.next.fitProblem(metric, rounds, f))
 	if err == nil && f.Warp.Scale > 0 && s.cfg.Metrics[metric].Kernel.Name == kernel.Anova && len(rounds) <= fit.MostPoints {
-		f.Warp, result, err = s.bend(ctx, metric, rounds, f, result)
+		f.Warp, result, err = s.next.bend(ctx, metric, rounds, f, result)
 	}
 	f.Lengthscales, f.Lambda, f.Variance, f.Interaction = result.Lengthscales, result.Lambda, result.Variance, result.Interaction
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 
 // toldNoise is the mean λ of the readings of these rounds where each came with its standard deviation, else 0: no reading is left then to fit the noise of the next one
 // from.
-func (s *State) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
+func (s *study) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
 	m := metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp(), count: f.Count}
 	sum := 0.0
 	for _, n := range rounds {
@@ -144,7 +144,7 @@ func (s *State) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
 }
 
 // standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are all equal.
-func (s *State) standard(metric int, rounds []int) (centre, scale float64) {
+func (s *study) standard(metric int, rounds []int) (centre, scale float64) {
 	n := float64(len(rounds))
 	for _, r := range rounds {
 		centre += s.history.Rounds[r-1].Readings[metric].Value / n
@@ -164,12 +164,12 @@ func (s *State) standard(metric int, rounds []int) (centre, scale float64) {
 	return centre, scale
 }
 
-func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem {
-	m := s.cfg.Metrics[metric]
-	now := s.next.era.models[metric]
-	k := s.targetOf(metric)
-	a := s.cfg.transform(s.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
-	p := fit.Problem{Kernel: m.Kernel.Name, Dims: s.cfg.Space.owners(), Categories: s.cfg.Space.categories(), Variance: m.Kernel.Variance,
+func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem {
+	m := v.cfg.Metrics[metric]
+	now := v.next.era.models[metric]
+	k := v.targetOf(metric)
+	a := v.cfg.transform(v.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
+	p := fit.Problem{Kernel: m.Kernel.Name, Dims: v.cfg.Space.owners(), Categories: v.cfg.Space.categories(), Variance: m.Kernel.Variance,
 		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise, FreeVariance: m.FreeVariance, FreeInteraction: true,
 		Start: fit.Start{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale), Interaction: now.kernel.Interaction}}
 	if now.fitted && m.FreeNoise {
@@ -178,19 +178,19 @@ func (s *State) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem
 	if now.fitted && m.FreeVariance {
 		p.Start.Variance = now.kernel.Variance / now.inflation
 	}
-	p.Median = s.cfg.Space.priorLengthscales()
+	p.Median = v.cfg.Space.priorLengthscales()
 	if f.Settings != nil {
 		p.FreeNoise, p.Start.Lambda = false, f.Lambda
 	}
-	known := s.noiseKnown(f, 1)
+	known := v.noiseKnown(f, 1)
 	for _, n := range rounds {
-		r := s.history.Rounds[n-1]
+		r := v.history.Rounds[n-1]
 		reading := r.Readings[metric]
-		p.Inputs = append(p.Inputs, s.cfg.Space.features(r.Point))
+		p.Inputs = append(p.Inputs, v.cfg.Space.features(r.Point))
 		p.Y = append(p.Y, a.response(reading.Value))
 		sd := reading.SD / f.Scale * a.warp.Slope((reading.Value-f.Centre)/f.Scale)
 		if sd == 0 {
-			sd = math.Sqrt(known.of(n, s.placeOf(n), 0))
+			sd = math.Sqrt(known.of(n, v.placeOf(n), 0))
 		}
 		p.NoiseSD = append(p.NoiseSD, sd)
 	}

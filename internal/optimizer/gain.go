@@ -48,7 +48,7 @@ const gainLevel = 0.9
 // Gain draws functions from the posterior (see paths) and takes the best place of each: among a finite set of promising places, and on a continuous space from there
 // up hill. ok is false before every metric has a reading and a scale,
 // and where no draw has a place within the limits. The standard error of a probability p is √(p(1 − p)/256). The error is that of ctx.
-func (s *State) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
+func (s *shown) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
 	if !s.modelStands() {
 		return Gain{}, false, nil
 	}
@@ -71,7 +71,7 @@ func (s *State) Gain(ctx context.Context, known Known, shares ...float64) (gain 
 	if err != nil {
 		return Gain{}, false, err
 	}
-	t := s.display.era.transforms[0]
+	t := s.era.transforms[0]
 	var found, left []float64
 	for i, reward := range best {
 		if math.IsInf(reward, -1) {
@@ -115,7 +115,7 @@ func quantile(sorted []float64, p float64) float64 {
 }
 
 // unit is what shares of a gain are shares of: see Gain.
-func (s *State) unit(ctx context.Context, recommended int) (float64, error) {
+func (s *shown) unit(ctx context.Context, recommended int) (float64, error) {
 	beliefs, err := s.Posterior(ctx, []Place{s.placeOf(recommended)})
 	if err != nil {
 		return 0, err
@@ -144,7 +144,7 @@ const optimism = 2
 
 // contendersForBest are places where the best of a draw may lie; what is recommended is the first. They are, of all that may be chosen those that promise
 // most where everything comes out well by optimism, of those played likewise, and some spread over the space. Few are enough to be all.
-func (s *State) contendersForBest(ctx context.Context, known Known, recommended int) ([]Place, error) {
+func (s *shown) contendersForBest(ctx context.Context, known Known, recommended int) ([]Place, error) {
 	var first, played, others []Place
 	if recommended > 0 {
 		first = []Place{s.placeOf(recommended)}
@@ -180,7 +180,7 @@ func (s *State) contendersForBest(ctx context.Context, known Known, recommended 
 }
 
 // allowedArms are the candidates that may be chosen.
-func (s *State) allowedArms() []Place {
+func (s *study) allowedArms() []Place {
 	var at []Place
 	for i, place := range s.arms.places {
 		if s.cfg.Space.available(i) {
@@ -192,11 +192,11 @@ func (s *State) allowedArms() []Place {
 
 // mostPromising are at most so many places, in their order, that promise most: a reward optimism standard deviations above its mean where no cost as far below its own is beyond
 // its limit, else the smallest such excess.
-func (s *State) mostPromising(ctx context.Context, at []Place, known Known, most int) ([]Place, error) {
+func (s *shown) mostPromising(ctx context.Context, at []Place, known Known, most int) ([]Place, error) {
 	if len(at) <= most {
 		return at, nil
 	}
-	estimates, err := s.estimate(ctx, s.display, at, known.at(at))
+	estimates, err := s.estimate(ctx, at, known.at(at))
 	if err != nil {
 		return nil, err
 	}

@@ -104,7 +104,7 @@ func TestPathsAreThePosterior(t *testing.T) {
 	at := sure(state.contendersForBest(background, Known{}, 1))
 	p := sure(state.drawPaths(background, at, Known{}))
 	some := append(at[:20:20], asPlaces(candidates(20, 2))...)
-	estimates := sure(state.estimate(background, state.display, some, nil))
+	estimates := sure(state.shown.estimate(background, some, nil))
 	row, values := make([]float64, p.longest()), make([]float64, 2)
 	for n, place := range some {
 		var drawn [2][]float64

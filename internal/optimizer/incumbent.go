@@ -6,17 +6,16 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer/checkpoint"
-	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 )
 
 // incumbent is the played point x* that a decision compares the others with: the one that would be recommended.
 type incumbent struct {
 	place  Place
-	round  int              // the first that played it
-	inputs []*kernel.Inputs // per source: of x* alone
-	solved [][]float64      // per source: v(x*) = L⁻¹k(X, x*), so that the covariance of f(x) and f(x*) is k(x, x*) − v(x)ᵀv(x*); nil without rows
-	mean   []float64        // per target, shifts included
+	round  int                    // the first that played it
+	beside []*posterior.Reference // per source
+	mean   []float64              // per target, shifts included
 	sd     []float64
 	least  float64 // the least mean reward of a point played
 	again  float64 // see policy.Rival
@@ -24,20 +23,20 @@ type incumbent struct {
 
 // findIncumbent takes the included round whose point would be recommended, of those whose reward the decision sees. Those that wait count too, with what is
 // expected of them: else the place that promises most would be asked for again and again in a batch, since its mean stays above that of all that was read.
-func (s *State) findIncumbent(ctx context.Context, v *view) error {
-	places, rounds := s.contenders(v)
+func (v *view) findIncumbent(ctx context.Context) error {
+	places, rounds := v.contenders()
 	if len(places) == 0 {
 		return nil
 	}
-	estimates := s.contendedBefore(v, rounds)
+	estimates := v.contendedBefore(rounds)
 	var err error
 	if estimates == nil {
-		if estimates, err = s.meansAt(ctx, v, places, s.costsOf(rounds)); err != nil {
+		if estimates, err = v.meansAt(ctx, places, v.costsOf(rounds)); err != nil {
 			return err
 		}
 	}
 	v.contended = contended{rounds, estimates}
-	best, err := s.pick(ctx, v, places, rounds, estimates)
+	best, err := v.pick(ctx, places, rounds, estimates)
 	if err != nil {
 		return err
 	}
@@ -45,13 +44,13 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 		v.around = &places[best]
 	}
 	read := len(places)
-	if waiting, under := s.underWay(v); len(waiting) > 0 {
-		expected, err := s.meansAt(ctx, v, waiting, s.costsOf(under))
+	if waiting, under := v.underWay(); len(waiting) > 0 {
+		expected, err := v.meansAt(ctx, waiting, v.costsOf(under))
 		if err != nil {
 			return err
 		}
 		places, rounds, estimates = append(places, waiting...), append(rounds, under...), joined(estimates, expected)
-		if best, err = s.pick(ctx, v, places, rounds, estimates); err != nil {
+		if best, err = v.pick(ctx, places, rounds, estimates); err != nil {
 			return err
 		}
 	}
@@ -59,29 +58,24 @@ func (s *State) findIncumbent(ctx context.Context, v *view) error {
 		return nil
 	}
 	v.incumbent = &incumbent{place: places[best], round: rounds[best], least: slices.Min(estimates[0].Mean)}
-	if err := s.describeIncumbent(ctx, v); err != nil || best >= read { // what waits is not asked for again
+	if err := v.describeIncumbent(ctx); err != nil || best >= read { // what waits is not asked for again
 		return err
 	}
-	return s.worthAgain(ctx, v, places, rounds, estimates)
+	return v.worthAgain(ctx, places, rounds, estimates)
 }
 
 // describeIncumbent adds the posterior at x* and what covariances with it need.
-func (s *State) describeIncumbent(ctx context.Context, v *view) error {
+func (v *view) describeIncumbent(ctx context.Context) error {
 	c, at := v.incumbent, []Place{v.incumbent.place}
-	estimates, err := s.estimate(ctx, v, at, s.costsOf([]int{c.round}))
+	estimates, err := v.estimate(ctx, at, v.costsOf([]int{c.round}))
 	if err != nil {
 		return err
 	}
 	for _, e := range estimates {
 		c.mean, c.sd = append(c.mean, e.Mean[0]), append(c.sd, e.SD[0])
 	}
-	c.inputs, c.solved = make([]*kernel.Inputs, len(v.sources)), make([][]float64, len(v.sources))
 	for i := range v.sources {
-		src := &v.sources[i]
-		c.inputs[i] = s.inputs(src.kernel, at)
-		if src.data != nil {
-			c.solved[i] = src.data.Solve(c.inputs[i].Row(0))
-		}
+		c.beside = append(c.beside, v.sources[i].Refer(v.points(v.sources[i].kernel, at)))
 	}
 	return nil
 }
@@ -90,7 +84,7 @@ func (s *State) describeIncumbent(ctx context.Context, v *view) error {
 const mostOthers = 16
 
 // worthAgain works out what reading x* again is worth.
-func (s *State) worthAgain(ctx context.Context, v *view, places []Place, rounds []int, estimates []policy.Estimate) error {
+func (v *view) worthAgain(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) error {
 	var order []int
 	for i := range places {
 		if !samePlace(places[i], v.incumbent.place) {
@@ -103,22 +97,23 @@ func (s *State) worthAgain(ctx context.Context, v *view, places []Place, rounds 
 	for n, i := range order {
 		others[n], under[n] = places[i], rounds[i]
 	}
-	estimates, rival, err := s.compare(ctx, v, others, s.costsOf(under))
+	estimates, rival, err := v.compare(ctx, others, v.costsOf(under))
 	if err != nil {
 		return err
 	}
-	sight := s.bareSight(v, Draw{})
+	sight := v.bareSight(Draw{})
 	sight.Reward, sight.Costs, sight.Rival = estimates[0], estimates[1:], rival
-	noise := make([]float64, len(s.targets))
+	noise := make([]float64, len(v.targets))
 	for k := range noise {
-		noise[k] = s.noiseAt(v, k, v.incumbent.place)
+		noise[k] = v.noiseAt(k, v.incumbent.place)
 	}
-	return interruptible(func() { v.incumbent.again = s.traits.Again(sight, noise) })
+	v.incumbent.again = v.traits.Again(sight, noise)
+	return nil
 }
 
 // noiseAt is λ of one more reading of target k at a place, 0 where it is given.
-func (s *State) noiseAt(v *view, k int, at Place) float64 {
-	metric := s.targets[k].metric
+func (v *view) noiseAt(k int, at Place) float64 {
+	metric := v.targets[k].metric
 	if metric < 0 {
 		return 0
 	}
@@ -127,26 +122,28 @@ func (s *State) noiseAt(v *view, k int, at Place) float64 {
 }
 
 // pick is which of the places the policy compares the others with, -1 for none.
-func (s *State) pick(ctx context.Context, v *view, places []Place, rounds []int, estimates []policy.Estimate) (i int, err error) {
-	played := s.bareSight(v, Draw{})
+func (v *view) pick(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) (int, error) {
+	played := v.bareSight(Draw{})
 	played.Reward, played.Costs = estimates[0], estimates[1:]
-	look := func(i int) *policy.Sight {
-		must(checkpoint.Reach(ctx))
-		one := s.bareSight(v, Draw{})
-		e, err := s.estimate(ctx, v, places[i:i+1], s.costsOf(rounds[i:i+1]))
-		must(err)
+	return v.traits.Incumbent(played, func(i int) (*policy.Sight, error) {
+		if err := checkpoint.Reach(ctx); err != nil {
+			return nil, err
+		}
+		one := v.bareSight(Draw{})
+		e, err := v.estimate(ctx, places[i:i+1], v.costsOf(rounds[i:i+1]))
+		if err != nil {
+			return nil, err
+		}
 		one.Reward, one.Costs = e[0], e[1:]
-		return one
-	}
-	err = interruptible(func() { i = s.traits.Incumbent(played, look) })
-	return i, err
+		return one, nil
+	})
 }
 
 // underWay are the places whose reward is waited for, with their rounds.
-func (s *State) underWay(v *view) (places []Place, rounds []int) {
+func (v *view) underWay() (places []Place, rounds []int) {
 	rounds = v.sources[v.sourceOf[0]].waiting
 	for _, n := range rounds {
-		places = append(places, s.placeOf(n))
+		places = append(places, v.placeOf(n))
 	}
 	return places, rounds
 }
@@ -161,10 +158,10 @@ func joined(some, others []policy.Estimate) []policy.Estimate {
 }
 
 // contenders are the points of the included rounds whose reward decision t sees.
-func (s *State) contenders(v *view) (places []Place, rounds []int) {
-	for n := s.traits.Earliest(v.round); n < v.round; n++ {
-		r := &s.history.Rounds[n-1]
-		if !r.Excluded && r.Readings[s.targets[0].metric].seenAt(v.round) {
+func (v *view) contenders() (places []Place, rounds []int) {
+	for n := v.traits.Earliest(v.round); n < v.round; n++ {
+		r := &v.history.Rounds[n-1]
+		if !r.Excluded && r.Readings[v.targets[0].metric].seenAt(v.round) {
 			places, rounds = append(places, Place{r.Point, r.Arm}), append(rounds, n)
 		}
 	}
@@ -172,7 +169,7 @@ func (s *State) contenders(v *view) (places []Place, rounds []int) {
 }
 
 // costsOf are the values of constraints that were known beforehand, at the points of some rounds.
-func (s *State) costsOf(rounds []int) func(j, i int) float64 {
+func (s *study) costsOf(rounds []int) func(j, i int) float64 {
 	return func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].Costs[j] }
 }
 
@@ -183,43 +180,36 @@ type contended struct {
 }
 
 // contendedBefore are the means that the prior state's next decision compared the points of these rounds by, if nothing was read since; else nil.
-func (s *State) contendedBefore(v *view, rounds []int) []policy.Estimate {
-	if s.prior == nil || len(s.agreed.touched) > 0 || len(s.prior.next.sources) != len(v.sources) || !slices.Equal(s.prior.next.contended.rounds, rounds) {
+func (v *view) contendedBefore(rounds []int) []policy.Estimate {
+	if v.prior == nil || len(v.agreed.touched) > 0 || len(v.prior.next.sources) != len(v.sources) || !slices.Equal(v.prior.next.contended.rounds, rounds) {
 		return nil
 	}
 	for i := range v.sources {
-		if !sameReadings(&s.prior.next.sources[i], &v.sources[i]) {
+		if !sameReadings(&v.prior.next.sources[i], &v.sources[i]) {
 			return nil
 		}
 	}
 	for k, t := range v.transforms {
-		if was := s.prior.next.transforms[k]; was.shift != t.shift || was.blind != t.blind {
+		if was := v.prior.next.transforms[k]; was.shift != t.shift || was.blind != t.blind {
 			return nil
 		}
 	}
-	return s.prior.next.contended.estimates
+	return v.prior.next.contended.estimates
 }
 
 // sameReadings tells whether a source goes on from another, of the state before, with the same readings.
 func sameReadings(before, now *source) bool {
-	if now.group == nil || now.data == nil || now.group.begun != before.group || now.group.known != now.arrived || now.arrived != before.arrived ||
-		!slices.Equal(now.targets, before.targets) {
-		return false
-	}
-	for n, z := range now.z {
-		if !slices.Equal(z[:now.arrived], before.z[n][:now.arrived]) {
-			return false
-		}
-	}
-	return true
+	is, isRows := now.Posterior.(*posterior.Rows)
+	was, wasRows := before.Posterior.(*posterior.Rows)
+	return isRows && wasRows && is.Of != nil && now.group.begun == before.group && now.group.known == now.arrived && slices.Equal(now.targets, before.targets) && is.Same(was)
 }
 
 // meansAt are the posterior means of every target at some places, in O(n) a place; the estimates have no deviations.
-func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	out := s.givenEstimates(v, at, known)
+func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
+	out := v.givenEstimates(at, known)
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, err := s.predictedMeans(ctx, v, src, at)
+		means, err := src.Means(ctx, v.points(src.kernel, at))
 		if err != nil {
 			return nil, err
 		}
@@ -232,31 +222,29 @@ func (s *State) meansAt(ctx context.Context, v *view, at []Place, known func(j, 
 	return out, nil
 }
 
-// together are the covariances of source i's function at x* with that at the places with these inputs, of which v(x)ᵀv(x*) is explained.
-func (c *incumbent) together(i int, k *kernel.Function, at *kernel.Inputs, explained []float64) []float64 {
-	covariances := make([]float64, at.Len())
-	k.Row(covariances, c.inputs[i].Row(0), at)
-	for n := range covariances {
-		covariances[n] -= explained[n]
+// beside is x* as source i sees it, nil while there is none.
+func (v *view) beside(i int) *posterior.Reference {
+	if v.incumbent == nil {
+		return nil
 	}
-	return covariances
+	return v.incumbent.beside[i]
 }
 
 // rival is what an algorithm sees of x* beside some places; the covariances, per target, are to be filled in.
-func (s *State) rival(v *view, at []Place) *policy.Rival {
+func (v *view) rival(at []Place) *policy.Rival {
 	c := v.incumbent
-	if c == nil || c.solved == nil {
+	if c == nil || c.beside == nil {
 		return nil
 	}
 	r := &policy.Rival{Mean: c.mean, SD: c.sd, Least: c.least, Again: c.again, Itself: make([]bool, len(at)),
-		Together: make([][]float64, len(s.targets)), Noise: make([][]float64, len(s.targets))}
+		Together: make([][]float64, len(v.targets)), Noise: make([][]float64, len(v.targets))}
 	for i, p := range at {
 		r.Itself[i] = samePlace(p, c.place)
 	}
-	for k := range s.targets {
+	for k := range v.targets {
 		r.Noise[k] = make([]float64, len(at))
 		for i, p := range at {
-			r.Noise[k][i] = s.noiseAt(v, k, p)
+			r.Noise[k][i] = v.noiseAt(k, p)
 		}
 	}
 	return r

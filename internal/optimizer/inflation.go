@@ -14,7 +14,7 @@ const freedom = 5
 //
 // within 0.25 and 4. The 5 stand for what is believed before there are residuals; w, and the 9 while there are few, keep a wrong
 // reading from widening everything. The weights of 3 degrees let the middle of the residuals decide, the 4 of the bands see to the tails.
-func (s *State) inflation(ctx context.Context, metric int) (float64, error) {
+func (s *account) inflation(ctx context.Context, metric int) (float64, error) {
 	trace, err := s.Trace(ctx)
 	if err != nil {
 		return 0, err

@@ -7,7 +7,7 @@ import (
 
 // teaches tells which of a list of places, candidates or a shortlist, a policy that avoids known ones may choose: those that are left, and were not played
 // or whose reading may differ from the last.
-func (s *State) teaches() func(Place) bool {
+func (s *decision) teaches() func(Place) bool {
 	if !s.traits.AvoidsKnown || s.cfg.Space.Arms == nil && s.shortlist == nil || s.readingsVary() {
 		return s.left
 	}
@@ -16,7 +16,7 @@ func (s *State) teaches() func(Place) bool {
 }
 
 // tried tells which places a round that counts has tried or asked for.
-func (s *State) tried() func(Place) bool {
+func (s *study) tried() func(Place) bool {
 	key := func(u []float64) string { return string(bitsOf(u)) }
 	if s.cfg.Space.Arms == nil { // a ledger keeps settings in clean decimals, a little beside the place that was found
 		key = func(u []float64) string {
@@ -38,7 +38,7 @@ func (s *State) tried() func(Place) bool {
 
 // readingsVary tells whether there is reason to believe that a second reading of the same settings would differ from the first: the noise of
 // some metric is given, or came with a reading, or two readings of the same settings differed.
-func (s *State) readingsVary() bool {
+func (s *study) readingsVary() bool {
 	for i, m := range s.cfg.Metrics {
 		if !s.cfg.Fit || !m.FreeNoise {
 			return true

@@ -35,7 +35,7 @@ func TestLookingBackIsThePosteriorThere(t *testing.T) {
 		for n := range h.Rounds {
 			at = append(at, s.placeOf(n+1))
 		}
-		want, err := s.estimate(t.Context(), s.display, at, nil)
+		want, err := s.shown.estimate(t.Context(), at, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestCalibrationsGiveWay(t *testing.T) {
 	reached := 0
 	ctx := checkpoint.With(t.Context(), func(context.Context) error { reached++; return nil })
 	begun := time.Now()
-	if _, err := (&State{history: h}).playedBefore(ctx); err != nil {
+	if _, err := (&study{history: h}).playedBefore(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if reached == 0 {

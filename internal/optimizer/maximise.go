@@ -23,7 +23,7 @@ type maximum struct {
 	draw     Draw
 }
 
-func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
+func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 	if s.arms != nil {
 		return s.best(ctx, s.arms.places, known)
 	}
@@ -42,7 +42,7 @@ func (s *State) maximise(ctx context.Context, known Known) (maximum, error) {
 }
 
 // highest looks for the largest acquisition on a continuous space.
-func (s *State) highest(ctx context.Context, known Known) (maximum, error) {
+func (s *decision) highest(ctx context.Context, known Known) (maximum, error) {
 	if s.shortlist != nil {
 		if found, err := s.best(ctx, s.shortlist.places, known); !errors.Is(err, ErrNoneAllowed) {
 			return found, err
@@ -64,17 +64,17 @@ func (s Space) places() []Place {
 }
 
 // best takes the largest score of a finite list.
-func (s *State) best(ctx context.Context, at []Place, known Known) (maximum, error) {
+func (s *decision) best(ctx context.Context, at []Place, known Known) (maximum, error) {
 	return s.bestWhere(ctx, at, known, func(policy.Scores, int) bool { return true })
 }
 
 // bestWhere is best of the places, by their index, that also suit.
-func (s *State) bestWhere(ctx context.Context, at []Place, known Known, suits func(scores policy.Scores, i int) bool) (maximum, error) {
+func (s *decision) bestWhere(ctx context.Context, at []Place, known Known, suits func(scores policy.Scores, i int) bool) (maximum, error) {
 	if len(at) == 0 {
 		return maximum{}, ErrNoneAllowed
 	}
 	draw := s.draw(s.Round())
-	sight, err := s.sight(ctx, s.next, at, known.at(at), draw)
+	sight, err := s.sight(ctx, at, known.at(at), draw)
 	if err != nil {
 		return maximum{}, err
 	}
@@ -92,7 +92,7 @@ func (s *State) bestWhere(ctx context.Context, at []Place, known Known, suits fu
 	}
 	found := maximum{place: at[chosen], value: values[chosen], reason: reason(scores.Reason, fellBack), draw: draw}
 	if s.traits.Drawn != nil {
-		if err := interruptible(func() { found.draw.Z = s.traits.Drawn(sight, chosen) }); err != nil {
+		if found.draw.Z, err = s.traits.Drawn(sight, chosen); err != nil {
 			return maximum{}, err
 		}
 	}
@@ -129,7 +129,7 @@ type climber struct {
 }
 
 // climb screens the space, leads the best points found up hill, and polishes the best of those to the end.
-func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, error) {
+func (s *decision) climb(ctx context.Context, at []Place, known Known) (maximum, error) {
 	draw := s.draw(s.Round())
 	if len(at) == 0 {
 		return maximum{}, ErrNoneAllowed
@@ -170,7 +170,7 @@ func (s *State) climb(ctx context.Context, at []Place, known Known) (maximum, er
 }
 
 // poll polishes starts coarsely, and the best of them to the end. It returns them in the order of their scores.
-func (s *State) poll(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
+func (s *decision) poll(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
 	e := s.effort()
 	climbers = climbers[:min(e.coarse, len(climbers))]
 	if err := polish(problem, climbers, s.spacing(), s.spacing()/16, e.budget/4, seed); err != nil {
@@ -218,7 +218,7 @@ const fewRounds = 300
 
 // effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds; beyond, about 25 million multiplications for
 // each parameter of a start, but at least 16 evaluations.
-func (s *State) effort() effort {
+func (s *study) effort() effort {
 	d, n := len(s.cfg.Space.Dims), len(s.history.Rounds)
 	if n <= fewRounds {
 		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6}
@@ -228,7 +228,7 @@ func (s *State) effort() effort {
 }
 
 // spacing is the typical distance between neighbouring screening points in unit coordinates.
-func (s *State) spacing() float64 {
+func (s *study) spacing() float64 {
 	return math.Max(0.02, 0.5*math.Pow(screenPoints, -1/float64(len(s.cfg.Space.Dims))))
 }
 
@@ -252,8 +252,8 @@ func asPlaces(points [][]float64) []Place {
 }
 
 // scoreAll scores places for climbing.
-func (s *State) scoreAll(ctx context.Context, at []Place, known Known, draw Draw) ([]search.Score, string, error) {
-	sight, err := s.sight(ctx, s.next, at, known.at(at), draw)
+func (s *decision) scoreAll(ctx context.Context, at []Place, known Known, draw Draw) ([]search.Score, string, error) {
+	sight, err := s.sight(ctx, at, known.at(at), draw)
 	if err != nil {
 		return nil, "", err
 	}
@@ -266,7 +266,7 @@ func (s *State) scoreAll(ctx context.Context, at []Place, known Known, draw Draw
 }
 
 // order puts scores in the order that climbing needs: by rank, and fallbacks below everything allowed.
-func (s *State) order(raw policy.Scores, at []Place) ([]search.Score, string) {
+func (s *decision) order(raw policy.Scores, at []Place) ([]search.Score, string) {
 	scores := make([]search.Score, len(at))
 	for i, p := range at {
 		scores[i] = search.Score{Rank: s.rank(raw, p, i), Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i]}
@@ -325,23 +325,23 @@ func differ(a, b []float64, distance float64) bool {
 }
 
 // screeningPlaces are the space-filling points that are allowed, and the points tried before.
-func (s *State) screeningPlaces() []Place {
+func (s *study) screeningPlaces() []Place {
 	return s.placesFrom(search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed))
 }
 
 // startingPlaces are like screeningPlaces, but spread over a box that reaches beyond the space, and drawn back to its sides: a maximum often lies
 // on a side or in a corner, where points from within hardly come. Of many points tried only the incumbent is among them: what lies around the others is known.
-func (s *State) startingPlaces() []Place {
+func (s *decision) startingPlaces() []Place {
 	points := s.overhanging(screenPoints, s.cfg.Seed)
 	near := s.nearIncumbent(s.effort().near, s.draw(s.Round()).Seed)
 	if near == nil || len(s.history.Rounds) <= fewRounds {
 		return s.placesFrom(points, near...)
 	}
-	return s.placesOf(points, append(near, s.next.around.U))
+	return s.placesOf(points, append(near, s.around.U))
 }
 
 // overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.
-func (s *State) overhanging(count int, seed uint64) [][]float64 {
+func (s *study) overhanging(count int, seed uint64) [][]float64 {
 	points := search.Halton(count, len(s.cfg.Space.Dims), seed)
 	for _, u := range points {
 		for k := range u {
@@ -360,8 +360,8 @@ const (
 )
 
 // nearIncumbent scatters points around the incumbent, if there is one, as many at each of several scales. Half of the coordinates stay as they are.
-func (s *State) nearIncumbent(each int, seed uint64) [][]float64 {
-	if s.next.around == nil {
+func (s *decision) nearIncumbent(each int, seed uint64) [][]float64 {
+	if s.around == nil {
 		return nil
 	}
 	random := rand.New(rand.NewPCG(seed, nearStream))
@@ -369,7 +369,7 @@ func (s *State) nearIncumbent(each int, seed uint64) [][]float64 {
 	distance := farthest
 	for range nearScales {
 		for range each {
-			u := slices.Clone(s.next.around.U)
+			u := slices.Clone(s.around.U)
 			always := random.IntN(len(u))
 			for k := range u {
 				if step := distance * random.NormFloat64(); k == always || random.IntN(2) == 0 {
@@ -387,7 +387,7 @@ func (s *State) nearIncumbent(each int, seed uint64) [][]float64 {
 const nearStream = 0x6e656172
 
 // placesFrom are the space-filling points that are allowed, settled, and of some others and the points tried before those that are.
-func (s *State) placesFrom(points [][]float64, others ...[]float64) []Place {
+func (s *study) placesFrom(points [][]float64, others ...[]float64) []Place {
 	for _, r := range s.history.Rounds {
 		others = append(others, r.Point)
 	}
@@ -395,6 +395,6 @@ func (s *State) placesFrom(points [][]float64, others ...[]float64) []Place {
 }
 
 // placesOf are the space-filling points that are allowed, settled, and of some others those that are.
-func (s *State) placesOf(points, others [][]float64) []Place {
+func (s *study) placesOf(points, others [][]float64) []Place {
 	return asPlaces(append(s.cfg.Space.allowed(points, s.cfg.Seed), s.cfg.Space.settled(others)...))
 }

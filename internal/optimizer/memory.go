@@ -1,11 +1,10 @@
 package optimizer
 
 import (
-	"math"
 	"unsafe"
 
-	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/posterior"
 )
 
 // Bytes is the memory that the state holds, in bytes: factors, responses, histories and traces, what its parts share counted once. What it
@@ -27,10 +26,10 @@ func (s *State) Bytes() int64 {
 		}
 	}
 	held.view(s.next)
-	held.view(s.display)
+	held.view(s.shown.view)
 	held.all(s.path.items)
 	held.floats(s.multipliers)
-	held.shortlist(s.shortlist)
+	held.shortlist(s.next.shortlist)
 	held.spent(s.spent)
 	held.works(s.works)
 	held.history(s.history)
@@ -75,24 +74,20 @@ func (held *holdings) era(e *era) {
 	}
 }
 
-func (held *holdings) data(d *gp.Data) { d.Hold(held.floats) }
-
 func (held *holdings) group(g *group) {
-	held.bytes += int64(unsafe.Sizeof(*g)) + int64(unsafe.Sizeof(*g.data)) + int64(unsafe.Sizeof(kernel.Function{}))
+	held.bytes += int64(unsafe.Sizeof(*g)) + int64(unsafe.Sizeof(*g.Data)) + int64(unsafe.Sizeof(kernel.Function{}))
 	held.bytes += int64(unsafe.Sizeof(arrival{})) * int64(cap(g.order))
-	if g.data != nil {
-		held.data(g.data)
+	if g.Data != nil {
+		g.Data.Hold(held.floats)
 	}
-	if fixed := g.solutions.upTo(len(g.order)); fixed != nil {
-		fixed.Hold(held.floats)
-	}
+	g.Kept.Hold(held.floats)
 	if g.standing != nil {
 		if g.standing.arms != nil {
 			g.standing.arms.Hold(held.floats)
 		}
-		held.bytes += int64(unsafe.Sizeof(glimpse{})) * int64(cap(g.standing.glimpses.items))
+		held.bytes += int64(unsafe.Sizeof(posterior.Noted{})) * int64(cap(g.standing.glimpses.items))
 		for i := range g.standing.glimpses.items {
-			held.floats(g.standing.glimpses.items[i].means)
+			held.floats(g.standing.glimpses.items[i].Means)
 		}
 	}
 }
@@ -106,17 +101,7 @@ func (held *holdings) view(v *view) {
 		held.floats(e.Mean)
 	}
 	for i := range v.sources {
-		if src := &v.sources[i]; src.data != nil {
-			held.data(src.data)
-		} else if src.narrowed != nil {
-			src.narrowed.Hold(held.floats)
-		}
-		if kept := v.sources[i].solutions; kept != nil {
-			if fixed := kept.upTo(math.MaxInt); fixed != nil {
-				fixed.Hold(held.floats)
-			}
-		}
-		held.all(v.sources[i].z)
+		v.sources[i].Hold(held.floats)
 		held.bytes += int64(unsafe.Sizeof(int(0))) * int64(cap(v.sources[i].rounds))
 	}
 }

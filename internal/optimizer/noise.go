@@ -18,7 +18,7 @@ type noise struct {
 }
 
 // noiseKnown looks up the places that a fit names; every λ is multiplied by factor.
-func (s *State) noiseKnown(f FittedMetric, factor float64) *noise {
+func (s *study) noiseKnown(f FittedMetric, factor float64) *noise {
 	if f.Settings == nil && f.Wrong == nil {
 		return nil
 	}
@@ -100,11 +100,11 @@ const unbentNoise = 0.1
 
 // fitNoise looks at the settings read more than once: it puts wrong readings, and the noise of settings where it differs, into f, and tells whether
 // noise is what readings differ by in a good part.
-func (s *State) fitNoise(ctx context.Context, metric int, rounds []int, f *FittedMetric) (noisy bool, err error) {
-	if !s.cfg.Metrics[metric].FreeNoise {
+func (v *view) fitNoise(ctx context.Context, metric int, rounds []int, f *FittedMetric) (noisy bool, err error) {
+	if !v.cfg.Metrics[metric].FreeNoise {
 		return false, nil
 	}
-	y, settings := s.replicated(metric, rounds, *f)
+	y, settings := v.replicated(metric, rounds, *f)
 	wrong := fit.Wrong(y, settings)
 	for i, square := range wrong {
 		if square > 0 {
@@ -115,7 +115,7 @@ func (s *State) fitNoise(ctx context.Context, metric int, rounds []int, f *Fitte
 	if len(groups) == 0 {
 		return false, nil
 	}
-	whole, err := fit.MAP(ctx, s.fitProblem(metric, rounds, *f))
+	whole, err := fit.MAP(ctx, v.fitProblem(metric, rounds, *f))
 	if err != nil {
 		return false, err
 	}
@@ -132,7 +132,7 @@ func (s *State) fitNoise(ctx context.Context, metric int, rounds []int, f *Fitte
 
 // replicated are the readings of these rounds, standardised by f, and the first round with the same settings as each; −1 for a reading
 // that told its own noise.
-func (s *State) replicated(metric int, rounds []int, f FittedMetric) (y []float64, settings []int) {
+func (s *study) replicated(metric int, rounds []int, f FittedMetric) (y []float64, settings []int) {
 	first := map[string]int{}
 	plain := transform{sign: 1, centre: f.Centre, scale: f.Scale, warp: warp.Identity}
 	for _, n := range rounds {

@@ -154,7 +154,7 @@ func TestUndecided(t *testing.T) {
 	}
 	e := sure(state.lookingBack(background))[1]
 	after := func(round, n int) float64 { // so many readings equal to the mean do tell, and one less does not
-		m := state.display.era.models[1]
+		m := state.shown.era.models[1]
 		variance := 1 / (1/(e.SD[round-1]*e.SD[round-1]) + float64(n)/m.noise.at(state.placeOf(round), m.lambda))
 		return below(e.Mean[round-1], math.Sqrt(variance), m.freedom)
 	}

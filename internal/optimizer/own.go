@@ -7,7 +7,7 @@ import (
 )
 
 // buildOwn works out the regressions of an algorithm that does not act on the arrived readings of each metric.
-func (s *State) buildOwn(ctx context.Context, e *era) error {
+func (s *evidence) buildOwn(ctx context.Context, e *era) error {
 	e.ownOf = make([]int, len(s.targets))
 	for k := range e.ownOf {
 		e.ownOf[k] = -1
@@ -29,7 +29,7 @@ func (s *State) buildOwn(ctx context.Context, e *era) error {
 }
 
 // addOwn regresses target k on the points in that order, with its metric's model.
-func (s *State) addOwn(ctx context.Context, e *era, k int, order []arrival) error {
+func (s *evidence) addOwn(ctx context.Context, e *era, k int, order []arrival) error {
 	metric := s.targets[k].metric
 	m := e.models[metric]
 	e.ownOf[k] = slices.IndexFunc(e.own, func(g *group) bool { return g.model.sameRegression(m) })
@@ -46,7 +46,7 @@ func (s *State) addOwn(ctx context.Context, e *era, k int, order []arrival) erro
 }
 
 // chosenOrder lists every included round; round n is in sight of the decisions after it, read or not.
-func (s *State) chosenOrder(m metricModel, until int) []arrival {
+func (s *study) chosenOrder(m metricModel, until int) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
 		if !s.history.Rounds[n-1].Excluded {
@@ -57,7 +57,7 @@ func (s *State) chosenOrder(m metricModel, until int) []arrival {
 }
 
 // completeOrder lists the included rounds by when the last reading that the penalised response needs was told.
-func (s *State) completeOrder(m metricModel, until int) []arrival {
+func (s *study) completeOrder(m metricModel, until int) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
 		if last, ok := s.completed(n); ok && last < until-1 {
@@ -69,7 +69,7 @@ func (s *State) completeOrder(m metricModel, until int) []arrival {
 }
 
 // completed is the round during which the last reading of round n that any target needs was told, if the round is included and all were.
-func (s *State) completed(n int) (last int, ok bool) {
+func (s *study) completed(n int) (last int, ok bool) {
 	r := &s.history.Rounds[n-1]
 	if r.Excluded {
 		return 0, false

@@ -16,6 +16,7 @@ import (
 	"headroom/internal/optimizer/fit"
 	"headroom/internal/optimizer/gp"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/search"
 )
 
@@ -31,7 +32,7 @@ const draws = 256
 // posterior mean is of n. (Wilson, Borovitskiy, Terenin, Mostowsky, Deisenroth: Pathwise Conditioning of Gaussian Processes, 2021, with the process at Z in place of random features,
 // which not every kernel has.) ξ belongs to the place and τ to the draw, not to the study's version: what is made of the draws changes as the posterior does, and not by chance.
 type paths struct {
-	state  *State
+	state  *shown
 	known  Known
 	at     []Place       // Z
 	values [][][]float64 // per target, draw and place of Z: see level
@@ -55,9 +56,9 @@ type pathSet struct {
 }
 
 // drawPaths draws functions of every metric at places.
-func (s *State) drawPaths(ctx context.Context, at []Place, known Known) (*paths, error) {
+func (s *shown) drawPaths(ctx context.Context, at []Place, known Known) (*paths, error) {
 	p := &paths{state: s, known: known, at: at, values: make([][][]float64, len(s.targets))}
-	given := s.givenEstimates(s.display, at, known.at(at))
+	given := s.givenEstimates(at, known.at(at))
 	of := make([]*path, len(s.cfg.Metrics))
 	for k, t := range s.targets {
 		p.values[k] = matrix(draws, len(at))
@@ -87,22 +88,23 @@ func (s *State) drawPaths(ctx context.Context, at []Place, known Known) (*paths,
 }
 
 // margin is what target k lies above its value at the true limit.
-func (s *State) margin(k int) float64 {
+func (s *shown) margin(k int) float64 {
 	if s.targets[k].metric < 0 {
 		return s.cfg.Costs[s.targets[k].cost].Margin
 	}
-	return s.display.era.transforms[k].margin
+	return s.era.transforms[k].margin
 }
 
 // draw draws the functions of one metric.
 func (p *paths) draw(ctx context.Context, of *path, metric int) error {
 	s := p.state
-	src, err := s.byRows(ctx, s.display, &s.display.sources[s.display.sourceOf[of.targets[0]]])
+	src := &s.sources[s.sourceOf[of.targets[0]]]
+	rows, err := src.Rows(ctx)
 	if err != nil {
 		return err
 	}
 	of.kernel = src.kernel
-	if of.sets, err = s.pathSets(ctx, src, of.targets); err != nil {
+	if of.sets, err = s.pathSets(ctx, src, rows, of.targets); err != nil {
 		return err
 	}
 	xi, scales := p.normals(metric), s.scales(metric)
@@ -110,12 +112,12 @@ func (p *paths) draw(ctx context.Context, of *path, metric int) error {
 }
 
 // pathSets regress the targets of one metric with the fitted hyperparameters, or, where they come from a fit to few readings, with some drawn around them.
-func (s *State) pathSets(ctx context.Context, src *source, targets []int) ([]pathSet, error) {
-	fitted := pathSet{data: src.data}
+func (s *shown) pathSets(ctx context.Context, src *source, rows *posterior.Rows, targets []int) ([]pathSet, error) {
+	fitted := pathSet{data: rows.Data}
 	for _, k := range targets {
-		fitted.answers = append(fitted.answers, src.z[slices.Index(src.targets, k)])
+		fitted.answers = append(fitted.answers, rows.Z[slices.Index(src.targets, k)])
 	}
-	models, err := s.modelsAround(s.targets[targets[0]].metric, src)
+	models, err := s.modelsAround(s.targets[targets[0]].metric, src, rows)
 	if err != nil || len(models) == 0 {
 		return []pathSet{fitted}, err
 	}
@@ -137,9 +139,9 @@ const (
 )
 
 // modelsAround are models of a metric with hyperparameters drawn from their posterior; none where they are not fitted or known well.
-func (s *State) modelsAround(metric int, src *source) ([]metricModel, error) {
-	m := s.display.era.models[metric]
-	if !m.fitted || !s.fittable(metric) || src.group == nil || len(src.rounds) != src.data.Len() || src.arrived > fewHyperparameters {
+func (s *shown) modelsAround(metric int, src *source, rows *posterior.Rows) ([]metricModel, error) {
+	m := s.era.models[metric]
+	if !m.fitted || !s.fittable(metric) || rows.Of == nil || rows.Read > fewHyperparameters {
 		return nil, nil
 	}
 	f := FittedMetric{Centre: m.centre, Scale: m.scale, Warp: m.warp, Lambda: m.lambda / m.inflation, Settings: m.noise.listed(), Wrong: m.noise.contradicted()}
@@ -157,7 +159,7 @@ func (s *State) modelsAround(metric int, src *source) ([]metricModel, error) {
 }
 
 // regressed regresses the source's readings with another model.
-func (s *State) regressed(ctx context.Context, src *source, m metricModel, targets []int) (set pathSet, err error) {
+func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targets []int) (set pathSet, err error) {
 	function, err := s.function(m.kernel)
 	if err != nil {
 		return set, err
@@ -171,7 +173,7 @@ func (s *State) regressed(ctx context.Context, src *source, m metricModel, targe
 		return set, err
 	}
 	for _, k := range targets {
-		set.answers = append(set.answers, set.data.Whiten(nil, s.display.era.answers[k].items[:src.arrived]))
+		set.answers = append(set.answers, set.data.Whiten(nil, s.era.answers[k].items[:src.arrived]))
 	}
 	return set, nil
 }
@@ -179,7 +181,7 @@ func (s *State) regressed(ctx context.Context, src *source, m metricModel, targe
 // drawSet draws every draw that falls to one set of hyperparameters.
 func (p *paths) drawSet(ctx context.Context, of *path, h int, xi [][]float64, scales []float64) error {
 	s, set := p.state, &of.sets[h]
-	Z := s.inputs(of.kernel, p.at)
+	Z := s.points(of.kernel, p.at).Inputs
 	root, err := rootOf(ctx, set.data, Z)
 	if err != nil {
 		return err
@@ -194,7 +196,7 @@ func (p *paths) drawSet(ctx context.Context, of *path, h int, xi [][]float64, sc
 		for n := range p.at {
 			deviation := scales[i] * factor.Dot(root.Row(n), xi[i])
 			for t, k := range of.targets {
-				p.values[k][i][n] = means[t][n] + s.display.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+				p.values[k][i][n] = means[t][n] + s.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
 			}
 		}
 		if err := checkpoint.Reach(ctx); err != nil {
@@ -319,10 +321,10 @@ func (p *paths) normals(metric int) [][]float64 {
 }
 
 // scales are τ of one metric, per draw.
-func (s *State) scales(metric int) []float64 {
+func (s *shown) scales(metric int) []float64 {
 	random := rand.New(rand.NewPCG(s.cfg.Seed, gainStream+uint64(metric)))
 	scales := make([]float64, draws)
-	freedom := s.display.era.models[metric].freedom
+	freedom := s.era.models[metric].freedom
 	for i := range scales {
 		scales[i] = 1
 		if u := random.Float64(); freedom > 0 {
@@ -391,6 +393,6 @@ func (p *paths) follow(of *path, i int, u, row, values []float64) {
 	set.data.Kernel().Row(row, s.input(of.kernel, Place{U: u, Arm: -1}), set.points)
 	deviation := factor.Dot(set.weights[i/len(of.sets)], row)
 	for t, k := range of.targets {
-		values[k] = factor.Dot(set.means[t], row) + s.display.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+		values[k] = factor.Dot(set.means[t], row) + s.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
 	}
 }

@@ -250,7 +250,7 @@ func checkLookingBack(t *testing.T, state *State, h *History) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !cmp.Equal(sure(state.estimate(background, back, places, nil)), sure(then.estimate(background, then.next, places, nil)), near9) || !cmp.Equal(back.gain, then.next.gain, near9) {
+		if !cmp.Equal(sure(back.estimate(background, places, nil)), sure(then.decision.estimate(background, places, nil)), near9) || !cmp.Equal(back.gain, then.next.gain, near9) {
 			t.Errorf("decision %d acted on something else than replay says", n)
 		}
 	}

@@ -10,14 +10,14 @@ import (
 )
 
 // Models returns one Model per metric, for the next decision.
-func (s *State) Models() []Model {
+func (s *shown) Models() []Model {
 	out := make([]Model, len(s.cfg.Metrics))
 	for i := range out {
 		m := s.next.era.models[i]
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
 		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Warp: m.warp, Inflation: m.inflation,
-			Freedom: m.freedom, Settings: m.noise.listed(), Wrong: m.noise.contradicted(), Fitted: m.fitted, Count: s.countShown(k), InformationGain: gainOf(s.next, s.display, k)}
+			Freedom: m.freedom, Settings: m.noise.listed(), Wrong: m.noise.contradicted(), Fitted: m.fitted, Count: s.countShown(k), InformationGain: gainOf(s.next, s.view, k)}
 		if !math.IsNaN(beta) {
 			out[i].Beta, out[i].HasBeta = beta, true
 		}
@@ -25,35 +25,35 @@ func (s *State) Models() []Model {
 	return out
 }
 
-func (s *State) countShown(k int) int { return s.display.sources[s.display.sourceOf[k]].arrived }
+func (s *shown) countShown(k int) int { return s.sources[s.sourceOf[k]].arrived }
 
 // Posterior returns one Belief per metric, from the data that arrived (in the algorithm's window, if it has one). A metric that
 // serves several raw constraints is regressed towards the threshold of the first. The error is that of ctx.
-func (s *State) Posterior(ctx context.Context, at []Place) ([]Belief, error) {
+func (s *shown) Posterior(ctx context.Context, at []Place) ([]Belief, error) {
 	beliefs, _, err := s.Believe(ctx, at, nil)
 	return beliefs, err
 }
 
 // FeasibilityProbability returns Π_j P(g_j(x) ≤ 0) (latent function, true thresholds); known, when not nil, holds for each
 // place one value per constraint in metric units for the Given ones, which otherwise are left out. The error is that of ctx.
-func (s *State) FeasibilityProbability(ctx context.Context, at []Place, known [][]float64) ([]float64, error) {
+func (s *shown) FeasibilityProbability(ctx context.Context, at []Place, known [][]float64) ([]float64, error) {
 	_, chances, err := s.Believe(ctx, at, known)
 	return chances, err
 }
 
 // Unread tells whether the next decision sees no reading of the metric, so that all that is believed of it is its prior.
-func (s *State) Unread(metric int) bool { return len(s.told(metric)) == 0 }
+func (s *study) Unread(metric int) bool { return len(s.told(metric)) == 0 }
 
 // Believe returns Posterior and FeasibilityProbability from one regression. The error is that of ctx.
-func (s *State) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
-	estimates, err := s.estimate(ctx, s.display, at, nil)
+func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
+	estimates, err := s.estimate(ctx, at, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	beliefs := make([]Belief, len(s.cfg.Metrics))
 	for i := range beliefs {
 		k := s.targetOf(i)
-		freedom := s.display.era.models[i].freedom
+		freedom := s.era.models[i].freedom
 		width, width95 := betaOf(s.next, k), quantile95
 		if freedom > 0 {
 			width95 = half(0.95, freedom)
@@ -61,15 +61,15 @@ func (s *State) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 		if math.IsNaN(width) {
 			width = half(0.95, freedom)
 		}
-		beliefs[i] = beliefOf(s.display.era.transforms[k], estimates[k].Mean, estimates[k].SD, width, width95)
-		beliefs[i].ReadingSD = s.readingSDs(s.display.era, k, at, estimates[k])
+		beliefs[i] = beliefOf(s.era.transforms[k], estimates[k].Mean, estimates[k].SD, width, width95)
+		beliefs[i].ReadingSD = s.readingSDs(k, at, estimates[k])
 	}
-	return beliefs, s.chances(s.display.era, estimates, len(at), known), nil
+	return beliefs, s.chances(estimates, len(at), known), nil
 }
 
 // readingSDs are the standard deviations, in metric units, of readings of target k's metric at places where the function has these estimates.
-func (s *State) readingSDs(e *era, k int, at []Place, estimate policy.Estimate) []float64 {
-	t, m := e.transforms[k], e.models[s.targets[k].metric]
+func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
+	t, m := v.era.transforms[k], v.era.models[v.targets[k].metric]
 	out := make([]float64, len(at))
 	for i, place := range at {
 		sd := estimate.SD[i]
@@ -95,15 +95,15 @@ func beliefOf(t transform, mean, sd []float64, width, width95 float64) Belief {
 }
 
 // chances are the feasibility probabilities at places with these estimates.
-func (s *State) chances(e *era, estimates []policy.Estimate, places int, known [][]float64) []float64 {
+func (v *view) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
 	out := make([]float64, places)
 	for i := range out {
 		out[i] = 1
-		for j, c := range s.cfg.Costs {
+		for j, c := range v.cfg.Costs {
 			switch {
 			case c.Knowledge == Learned:
 				g := estimates[1+j]
-				out[i] *= below(g.Mean[i]-e.transforms[1+j].margin, g.SD[i], e.models[c.Metric].freedom)
+				out[i] *= below(g.Mean[i]-v.era.transforms[1+j].margin, g.SD[i], v.era.models[c.Metric].freedom)
 			case known != nil && c.given(known[i][j])-c.Margin > 0:
 				out[i] = 0
 			}
@@ -125,7 +125,7 @@ const likelier = 0.5
 // and, while nothing says that a second reading would differ from the first, none that was read beyond a limit,
 // a broken limit counting as m, the least expected reward of such a point: what the next decision compares other places with, in metric units. There is none
 // before there is a scale and a reading of every metric. The error is that of ctx.
-func (s *State) Recommendation(ctx context.Context) (int, error) {
+func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	if !s.modelStands() {
 		return 0, nil
 	}
@@ -139,7 +139,7 @@ func (s *State) Recommendation(ctx context.Context) (int, error) {
 			known = append(known, r.Costs)
 		}
 	}
-	chances := s.chances(s.display.era, estimates, len(s.history.Rounds), known)
+	chances := s.chances(estimates, len(s.history.Rounds), known)
 	told := s.told(s.cfg.Objective.Metric)
 	least := math.Inf(1)
 	for _, n := range told {
@@ -158,7 +158,7 @@ func (s *State) Recommendation(ctx context.Context) (int, error) {
 }
 
 // readBeyond tells whether a reading of round n is beyond a learned limit.
-func (s *State) readBeyond(n int) bool {
+func (s *study) readBeyond(n int) bool {
 	return slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool {
 		if c.Knowledge == Given {
 			return false
@@ -169,8 +169,8 @@ func (s *State) readBeyond(n int) bool {
 }
 
 // modelStands tells whether something can be said of every metric that decides: each has a scale, and a reading that counts.
-func (s *State) modelStands() bool {
-	for i, m := range s.display.era.models {
+func (s *shown) modelStands() bool {
+	for i, m := range s.era.models {
 		if !s.scaled(m) || len(s.told(i)) == 0 {
 			return false
 		}
@@ -179,8 +179,8 @@ func (s *State) modelStands() bool {
 }
 
 // expectedReward is the posterior mean, in metric units and to be made large, of a reward with this estimate.
-func (s *State) expectedReward(mean, sd float64) float64 {
-	t := s.display.era.transforms[0]
+func (s *shown) expectedReward(mean, sd float64) float64 {
+	t := s.era.transforms[0]
 	if t.warp == warp.Identity {
 		return mean
 	}

@@ -54,7 +54,7 @@ type priced struct {
 }
 
 // Price works out the curve of limit j. known gives the values of Given constraints. The error is that of ctx.
-func (s *State) Price(ctx context.Context, j int, known Known) (Price, error) {
+func (s *shown) Price(ctx context.Context, j int, known Known) (Price, error) {
 	var p Price
 	if !s.modelStands() {
 		return p, nil
@@ -102,7 +102,7 @@ func (s *State) Price(ctx context.Context, j int, known Known) (Price, error) {
 }
 
 // pricedThresholds are the thresholds of limit j to look at: the present one and priceSteps on each side, at a distance of 1, 2 or 5 times a power of ten.
-func (s *State) pricedThresholds(j int) []float64 {
+func (s *shown) pricedThresholds(j int) []float64 {
 	c, count, mean, squares := s.cfg.Costs[j], 0.0, 0.0, 0.0
 	for n, r := range s.history.Rounds {
 		if excess, told := s.excess(n+1, c, j); told && !r.Excluded { // Welford's sums
@@ -167,11 +167,11 @@ func (p Price) order(c Cost) []int {
 }
 
 // worthPricing are the places where the means keep every limit, with limit j at a threshold, the highest expected reward first: a probability of 0.9 needs that.
-func (s *State) worthPricing(ctx context.Context, at []Place, j int, threshold float64, known Known) ([]Place, error) {
+func (s *shown) worthPricing(ctx context.Context, at []Place, j int, threshold float64, known Known) ([]Place, error) {
 	if len(at) == 0 {
 		return nil, nil
 	}
-	estimates, err := s.meansAt(ctx, s.display, at, known.at(at))
+	estimates, err := s.meansAt(ctx, at, known.at(at))
 	if err != nil {
 		return nil, err
 	}
@@ -187,16 +187,16 @@ func (s *State) worthPricing(ctx context.Context, at []Place, j int, threshold f
 	return kept, nil
 }
 
-func (s *State) priceOf(ctx context.Context, j int, at []Place, known Known) ([]priced, error) {
-	estimates, err := s.estimate(ctx, s.display, at, known.at(at))
+func (s *shown) priceOf(ctx context.Context, j int, at []Place, known Known) ([]priced, error) {
+	estimates, err := s.estimate(ctx, at, known.at(at))
 	if err != nil {
 		return nil, err
 	}
 	return s.pricedAt(j, at, estimates, s.knownRows(at, known)), nil
 }
 
-func (s *State) pricedAt(j int, at []Place, estimates []policy.Estimate, known [][]float64) []priced {
-	e, list := s.display.era, make([]priced, len(at))
+func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [][]float64) []priced {
+	e, list := s.era, make([]priced, len(at))
 	for i, place := range at {
 		c := priced{place: place, others: 1}
 		c.best, c.sd = e.transforms[0].moments(estimates[0].Mean[i], estimates[0].SD[i])
@@ -210,7 +210,7 @@ func (s *State) pricedAt(j int, at []Place, estimates []policy.Estimate, known [
 			case cost.Knowledge == Given && cost.Excess(known[i][k]) > 0:
 				c.others = 0
 			default:
-				c.others *= 1 - s.breaks(e, estimates, k, i)
+				c.others *= 1 - s.breaks(estimates, k, i)
 			}
 		}
 		list[i] = c
@@ -219,7 +219,7 @@ func (s *State) pricedAt(j int, at []Place, estimates []policy.Estimate, known [
 }
 
 // kept is the probability of a place to keep every limit, with limit j at a threshold.
-func (s *State) kept(c priced, j int, threshold float64) float64 {
+func (s *shown) kept(c priced, j int, threshold float64) float64 {
 	cost := s.cfg.Costs[j]
 	if cost.Knowledge == Given {
 		if c.mean-cost.Sign*(threshold-cost.Threshold) > 0 {
@@ -227,12 +227,12 @@ func (s *State) kept(c priced, j int, threshold float64) float64 {
 		}
 		return c.others
 	}
-	return c.others * below(c.mean-s.display.era.transforms[1+j].response(threshold), c.dev, s.display.era.models[cost.Metric].freedom)
+	return c.others * below(c.mean-s.era.transforms[1+j].response(threshold), c.dev, s.era.models[cost.Metric].freedom)
 }
 
 // climbAlong polishes the best of each step on a continuous space, from the tightest threshold on: what is within one is within every looser one, so each begins from
 // the better of its own and the one before.
-func (s *State) climbAlong(ctx context.Context, j int, steps []PriceStep, best []*priced, known Known) error {
+func (s *shown) climbAlong(ctx context.Context, j int, steps []PriceStep, best []*priced, known Known) error {
 	var before *priced
 	for _, i := range (Price{Steps: steps}).order(s.cfg.Costs[j]) {
 		if before != nil && (best[i] == nil || before.reward > best[i].reward) {
@@ -250,7 +250,7 @@ func (s *State) climbAlong(ctx context.Context, j int, steps []PriceStep, best [
 	return nil
 }
 
-func (s *State) polishPrice(ctx context.Context, j int, from priced, threshold float64, known Known) (priced, error) {
+func (s *shown) polishPrice(ctx context.Context, j int, from priced, threshold float64, known Known) (priced, error) {
 	scored := func(list []priced) []search.Score {
 		scores := make([]search.Score, len(list))
 		for i, c := range list {

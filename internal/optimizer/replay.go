@@ -9,8 +9,15 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// State is what an algorithm makes of a history: immutable, safe for concurrent use.
+// State is what an algorithm makes of a history: immutable, safe for concurrent use. It holds what is believed, what is decided of it, and the account of the rounds.
 type State struct {
+	*account
+	*decision
+	*shown
+}
+
+// study is what an algorithm is given: a configuration, and what happened.
+type study struct {
 	cfg      *Config
 	history  *History
 	policy   policy.Policy
@@ -18,21 +25,17 @@ type State struct {
 	settings Settings
 	targets  []target
 	arms     *arms
+}
+
+// evidence are the regressions of a study's readings, from which the view of every decision is made.
+type evidence struct {
+	*study
 	eraList  []*era
-	prior    *State    // while building only
-	agreed   agreement // with prior
-	excluded []int     // rounds
-
-	path        strand[[]float64] // multipliers of rounds 1..n, before each round's feedback
-	multipliers []float64         // of the next decision
-	next        *view             // what the next decision acts on
-	display     *view             // what posteriors are shown from
-	shortlist   *shortlist        // where the search looks while many trials wait, else nil
-	spent       *spent            // settings that the next decision leaves alone, nil for none
-	works       *works            // where trials work, as the next decision knows it; nil while none has failed
-
-	trace    tracing
-	lookBack looking
+	excluded []int             // rounds
+	path     strand[[]float64] // multipliers of rounds 1..n, before each round's feedback
+	next     *view             // what the next decision acts on
+	prior    *evidence         // while building only
+	agreed   agreement         // with prior
 }
 
 // WithCheckpoint returns a context under which the optimizer calls hook between slices of at most some 10 ms of work, from one goroutine at a
@@ -60,37 +63,36 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	if !ok {
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}
-	s := &State{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg), prior: prior}
-	if prior != nil {
-		s.arms = prior.arms
+	given := &study{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg)}
+	e := &evidence{study: given}
+	if prior == nil {
+		prior = &State{}
+		given.arms = cfg.Space.newArms()
 	} else {
-		s.arms = cfg.Space.newArms()
+		given.arms, e.prior = prior.arms, prior.evidence
 	}
-	s.eraList = s.eras()
-	s.agreed = s.agree()
-	s.excluded = s.listExcluded()
-	for _, e := range s.eraList {
-		if err := s.build(ctx, e); err != nil {
-			return nil, err
-		}
+	if err := e.regressAll(ctx); err != nil {
+		return nil, err
 	}
-	if err := s.walk(ctx); err != nil {
+	a := &account{evidence: e}
+	if err := a.walk(ctx, prior.account); err != nil {
 		return nil, err
 	}
 	var err error
-	if s.next, err = s.acting(ctx, s.Round(), s.multipliers, nil); err != nil {
+	if e.next, err = e.acting(ctx, a.Round(), a.multipliers, nil); err != nil {
 		return nil, err
 	}
-	if s.display, err = s.shown(ctx, s.Round(), nil); err != nil {
+	a.shown = &shown{}
+	if a.shown.view, err = e.observed(ctx, a.Round(), nil); err != nil {
 		return nil, err
 	}
-	s.shortlist, s.spent = s.shorten(), s.listSpent()
-	if s.works, err = s.learnWorks(ctx); err != nil {
+	d, err := e.decide(ctx, a.shown, prior.decision)
+	if err != nil {
 		return nil, err
 	}
-	s.keepTrace()
-	s.letGo()
-	return s, nil
+	a.keepTrace(prior.account)
+	e.letGo()
+	return &State{a, d, a.shown}, nil
 }
 
 // Context is what the algorithm's settings are read against.
@@ -116,14 +118,22 @@ func (cfg *Config) Context() SettingsContext {
 }
 
 // Round is the number of the next decision.
-func (s *State) Round() int { return len(s.history.Rounds) + 1 }
+func (s *study) Round() int { return len(s.history.Rounds) + 1 }
+
+// account is what came of the rounds: the multipliers, and what is traced of every decision.
+type account struct {
+	*evidence
+	shown       *shown
+	multipliers []float64 // of the next decision
+	trace       tracing
+}
 
 // Multipliers returns one per constraint, for the next decision, or nil for algorithms without.
-func (s *State) Multipliers() []float64 { return s.multipliers }
+func (s *account) Multipliers() []float64 { return s.multipliers }
 
 // AtCeiling tells, per constraint, whether its multiplier for the next decision has reached the largest value the algorithm lets it
 // have (ρ of the primal-dual algorithms, kappa_max of penalty-noiseless); nil for algorithms without one.
-func (s *State) AtCeiling() []bool {
+func (s *account) AtCeiling() []bool {
 	if s.traits.Ceiling == nil {
 		return nil
 	}
@@ -135,14 +145,14 @@ func (s *State) AtCeiling() []bool {
 }
 
 // walk moves the multipliers through the rounds, from the first on that can move them otherwise than in the prior state.
-func (s *State) walk(ctx context.Context) error {
+func (s *account) walk(ctx context.Context, prior *account) error {
 	first, q := 1, s.policy.Start()
 	scaled := s.scaledFrom()
-	if s.prior != nil {
+	if prior != nil {
 		first = s.agreed.decision
-		s.path, q = s.prior.path.prefix(first-1), s.prior.multipliers
-		if first <= len(s.prior.path.items) {
-			q = s.prior.path.items[first-1]
+		s.path, q = prior.path.prefix(first-1), prior.multipliers
+		if first <= len(prior.path.items) {
+			q = prior.path.items[first-1]
 		}
 	}
 	slid := windows{}
@@ -179,7 +189,7 @@ type moment struct {
 }
 
 // step moves the multipliers at the end of round t.
-func (s *State) step(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
+func (s *account) step(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
 	r := policy.Revealed{Round: t, Excluded: s.history.Rounds[t-1].Excluded,
 		Costs: s.costs(t, m), Given: s.givenAt(t),
 		Since: func(first, j int) []float64 { return s.costsSince(first, t, j, m) }}
@@ -201,7 +211,7 @@ func (s *State) step(ctx context.Context, t int, q []float64, m moment) ([]float
 
 // scaledFrom is, for each cost, the first decision with a scale of its metric: 1 where outputs are as they are and for given costs, beyond
 // the next decision where there is none yet. A price in units that nothing is known of yet would depend on the unit.
-func (s *State) scaledFrom() []int {
+func (s *evidence) scaledFrom() []int {
 	from := make([]int, len(s.cfg.Costs))
 	for j, c := range s.cfg.Costs {
 		from[j] = 1
@@ -220,7 +230,7 @@ func (s *State) scaledFrom() []int {
 }
 
 // takeIn goes through rounds 1 to t once more for the costs that have waited until now, in their order and with their first scale.
-func (s *State) takeIn(ctx context.Context, t int, q []float64, scaled []int) ([]float64, error) {
+func (s *account) takeIn(ctx context.Context, t int, q []float64, scaled []int) ([]float64, error) {
 	others := make([]bool, len(scaled))
 	for j, from := range scaled {
 		others[j] = from != t+1
@@ -236,7 +246,7 @@ func (s *State) takeIn(ctx context.Context, t int, q []float64, scaled []int) ([
 }
 
 // costs are the readings of every cost that were told during round t, in the units of the moment.
-func (s *State) costs(t int, m moment) [][]float64 {
+func (s *account) costs(t int, m moment) [][]float64 {
 	out := make([][]float64, len(s.cfg.Costs))
 	for j := range s.cfg.Costs {
 		k := s.targets[1+j]
@@ -257,7 +267,7 @@ func (s *State) costs(t int, m moment) [][]float64 {
 }
 
 // givenAt are the given constraints' values at x_t, 0 for learned ones.
-func (s *State) givenAt(t int) []float64 {
+func (s *study) givenAt(t int) []float64 {
 	out := make([]float64, len(s.cfg.Costs))
 	for j, c := range s.cfg.Costs {
 		if c.Knowledge == Given {
@@ -268,7 +278,7 @@ func (s *State) givenAt(t int) []float64 {
 }
 
 // costsSince are the readings of cost j of rounds first..t told by the end of round t.
-func (s *State) costsSince(first, t, j int, m moment) []float64 {
+func (s *account) costsSince(first, t, j int, m moment) []float64 {
 	if m.waiting[j] {
 		return nil
 	}
@@ -288,18 +298,19 @@ func (s *State) costsSince(first, t, j int, m moment) []float64 {
 }
 
 // ownEstimates is what decision t made of the point it chose, as the algorithm's multipliers need it.
-func (s *State) ownEstimates(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
+func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
 	v, err := s.actingIn(ctx, m.era, t, q, m.slid)
 	if err != nil {
 		return nil, err
 	}
 	r := &s.history.Rounds[t-1]
 	known := func(j, _ int) float64 { return r.Costs[j] }
-	estimates, err := s.played(ctx, v, t, known)
+	estimates, err := v.played(ctx, t, known)
 	if err != nil {
 		return nil, err
 	}
-	sight, err := s.drawn(s.sightFrom(ctx, v, []Place{s.placeOf(t)}, known, s.draw(t), estimates))
+	then := &decision{view: v}
+	sight, err := then.drawn(then.sightFrom(ctx, []Place{s.placeOf(t)}, known, s.draw(t), estimates))
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type screened struct {
 // screen scores places and returns the leaders. Where a policy can say how large a score may be, places are screened by bounds: the variance
 // after the first m rows of the factor is at least the final one, so the bound it gives is at least the final score, and most
 // places are ruled out without a full solve. The best place is never ruled out; of the other leaders, lesser ones on their own hills may be.
-func (s *State) screen(ctx context.Context, at []Place, known Known, draw Draw) ([]climber, string, error) {
+func (s *decision) screen(ctx context.Context, at []Place, known Known, draw Draw) ([]climber, string, error) {
 	if !s.traits.RisesWithUncertainty && s.traits.Upper == nil || len(s.history.Rounds) < pruneFrom {
 		scores, reason, err := s.scoreAll(ctx, at, known, draw)
 		return leaders(at, scores, mostAscents), reason, err
@@ -42,24 +42,22 @@ func (s *State) screen(ctx context.Context, at []Place, known Known, draw Draw) 
 }
 
 // screenMeans works out what is known of all places in O(n) each.
-func (s *State) screenMeans(ctx context.Context, at []Place) (screened, error) {
-	all := screened{at: at, means: make([][]float64, len(s.targets)), explained: make([][]float64, len(s.next.sources))}
-	for i := range s.next.sources {
-		src := &s.next.sources[i]
-		zs := src.z
-		if s.next.incumbent != nil {
-			zs = append(zs[:len(zs):len(zs)], s.next.incumbent.solved[i])
+func (s *decision) screenMeans(ctx context.Context, at []Place) (screened, error) {
+	all := screened{at: at, means: make([][]float64, len(s.targets)), explained: make([][]float64, len(s.sources))}
+	for i := range s.sources {
+		src := &s.sources[i]
+		rows, err := src.Rows(ctx)
+		if err != nil {
+			return all, err
 		}
-		of, err := predictMeans(ctx, src.data, s.inputs(src.kernel, at), zs)
+		of, explained, err := rows.MeansBeside(ctx, s.points(src.kernel, at), s.beside(i))
 		if err != nil {
 			return all, err
 		}
 		for n, k := range src.targets {
 			all.means[k] = of[n]
 		}
-		if s.next.incumbent != nil {
-			all.explained[i] = of[len(of)-1]
-		}
+		all.explained[i] = explained
 	}
 	return all, nil
 }
@@ -87,7 +85,7 @@ func (c screened) keep(bounds []search.Score, least search.Score) screened {
 }
 
 // prune keeps the places whose bound from the first rows of the factor reaches the best exact score among a few promising ones.
-func (s *State) prune(ctx context.Context, from screened, rows int, known Known, draw Draw) (screened, error) {
+func (s *decision) prune(ctx context.Context, from screened, rows int, known Known, draw Draw) (screened, error) {
 	bounds, err := s.boundScores(ctx, from, rows, known, draw)
 	if err != nil {
 		return from, err
@@ -113,25 +111,29 @@ func (s *State) prune(ctx context.Context, from screened, rows int, known Known,
 }
 
 // boundScores bounds the scores of places by the standard deviations that the first rows of each factor leave.
-func (s *State) boundScores(ctx context.Context, of screened, rows int, known Known, draw Draw) ([]search.Score, error) {
-	sight := s.bareSight(s.next, draw)
-	estimates := s.givenEstimates(s.next, of.at, known.at(of.at))
-	sight.Rival = s.rival(s.next, of.at)
-	for i := range s.next.sources {
-		src := &s.next.sources[i]
-		inputs := s.inputs(src.kernel, of.at)
-		_, variances, err := predict(ctx, src.data.Prefix(min(rows, src.data.Len())), inputs, nil)
+func (s *decision) boundScores(ctx context.Context, of screened, rows int, known Known, draw Draw) ([]search.Score, error) {
+	sight := s.bareSight(draw)
+	estimates := s.givenEstimates(of.at, known.at(of.at))
+	sight.Rival = s.rival(of.at)
+	for i := range s.sources {
+		src := &s.sources[i]
+		points := s.points(src.kernel, of.at)
+		left, err := src.Rows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		variances, err := left.VariancesAfter(ctx, rows, points)
 		if err != nil {
 			return nil, err
 		}
 		sd := roots(variances)
 		for _, k := range src.targets {
 			mean := slices.Clone(of.means[k])
-			shift(mean, s.next.transforms[k].shift)
+			shift(mean, s.transforms[k].shift)
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
 		}
 		if sight.Rival != nil {
-			together := s.next.incumbent.together(i, src.data.Kernel(), inputs, of.explained[i])
+			together := left.Together(s.beside(i), points.Inputs, of.explained[i])
 			for _, k := range src.targets {
 				sight.Rival.Together[k] = together
 			}
@@ -142,12 +144,10 @@ func (s *State) boundScores(ctx context.Context, of screened, rows int, known Kn
 	if sight.Works, err = s.worksAt(ctx, of.at); err != nil {
 		return nil, err
 	}
-	upper := s.traits.Upper
-	if upper == nil {
-		upper = s.policy.Score
-	}
 	var raw policy.Scores
-	if err := interruptible(func() { raw = s.weigh(upper(sight), sight.Works) }); err != nil {
+	if s.traits.Upper != nil {
+		raw = s.weigh(s.traits.Upper(sight), sight.Works)
+	} else if raw, err = s.score(sight); err != nil {
 		return nil, err
 	}
 	scores, _ := s.order(raw, of.at)

@@ -14,7 +14,7 @@ import (
 )
 
 // set lets an algorithm look at all places together. What it asks for is worked out when it asks.
-func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i int) float64) *policy.Set {
+func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) float64) *policy.Set {
 	set := &policy.Set{Free: make([]bool, len(s.cfg.Space.Dims))}
 	for k, d := range s.cfg.Space.Dims {
 		set.Free[k] = !d.Derived
@@ -23,7 +23,7 @@ func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i in
 	set.Unlike = s.cfg.Space.unlike
 	if s.cfg.Space.Settle != nil {
 		set.Reach = func(points [][]float64, from []float64) [][]float64 {
-			return s.cfg.Space.reach(points, from, s.draw(v.round).Seed)
+			return s.cfg.Space.reach(points, from, s.draw(s.round).Seed)
 		}
 	}
 	teaches := s.teaches()
@@ -38,29 +38,31 @@ func (s *State) set(ctx context.Context, v *view, at []Place, known func(j, i in
 			set.Seeds = append(set.Seeds, i)
 		}
 	}
-	set.Joint = s.joint(ctx, v, at)
-	set.Reread = func(k int, among []int) func(x int, value float64) policy.Estimate {
-		return s.reread(ctx, v, at, k, among)
+	set.Joint = func(among []int) (func(k int, width float64, normal func() float64) []float64, error) {
+		return s.joint(ctx, at, among)
+	}
+	set.Reread = func(k int, among []int) (func(x int, value float64) policy.Estimate, error) {
+		return s.reread(ctx, at, k, among)
 	}
 	features := sync.OnceValue(func() [][]float64 { return s.features(at) })
 	set.Distance = func(i, j int) float64 { return distance(features()[i], features()[j]) }
-	set.Earlier = func(t int) *policy.Sight { return s.earlier(ctx, t, at, known) }
+	set.Earlier = func(t int) (*policy.Sight, error) { return s.earlier(ctx, t, at, known) }
 	set.Design = sync.OnceValue(s.designPoint)
-	set.Pause = func() { must(checkpoint.Reach(ctx)) }
+	set.Pause = func() error { return checkpoint.Reach(ctx) }
 	return set
 }
 
-// earlier is what decision t saw of the places. What could be regressed once can be again; should it not, nothing is known there.
-func (s *State) earlier(ctx context.Context, t int, at []Place, known func(j, i int) float64) *policy.Sight {
-	must(checkpoint.Reach(ctx))
-	v, err := s.acting(ctx, t, s.path.items[t-1], nil)
-	must(ctx.Err())
-	if err != nil {
-		v = &view{round: t, era: s.eraAt(t), transforms: s.eraAt(t).transforms, multipliers: s.path.items[t-1]}
+// earlier is what decision t saw of the places.
+func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j, i int) float64) (*policy.Sight, error) {
+	if err := checkpoint.Reach(ctx); err != nil {
+		return nil, err
 	}
-	sight, err := s.sight(ctx, v, at, known, s.draw(t))
-	must(err)
-	return sight
+	v, err := s.acting(ctx, t, s.path.items[t-1], nil)
+	if err != nil {
+		return nil, err
+	}
+	then := &decision{view: v, shown: s.shown}
+	return then.sight(ctx, at, known, s.draw(t))
 }
 
 func samePlace(a, b Place) bool {
@@ -75,79 +77,66 @@ func samePlace(a, b Place) bool {
 	return true
 }
 
-// joint prepares to draw targets' functions over some of the places, all if among is nil: μ + width·chol(Cov)·n. Targets of one regression
-// share the root, and so do all draws over the same places.
-func (s *State) joint(ctx context.Context, v *view, at []Place) func(among []int) func(k int, width float64, normal func() float64) []float64 {
-	var last []int
-	var roots func() ([][][]float64, error)
-	return func(among []int) func(k int, width float64, normal func() float64) []float64 {
-		some := at
-		if among != nil {
-			some = make([]Place, len(among))
-			for n, i := range among {
-				some[n] = at[i]
-			}
-		}
-		if roots == nil || !slices.Equal(last, among) {
-			last, roots = among, sync.OnceValues(func() ([][][]float64, error) { return s.jointRoots(ctx, v, some) })
-		}
-		rows := roots
-		return func(k int, width float64, normal func() float64) []float64 {
-			roots, err := rows()
-			must(err)
-			i := v.sourceOf[k]
-			src := &v.sources[i]
-			means, err := s.predictedMeans(ctx, v, src, some)
-			must(err)
-			mean := means[slices.Index(src.targets, k)]
-			n := make([]float64, len(some))
-			for i := range n {
-				n[i] = normal()
-			}
-			work, shares := cores.New(), cores.Count()
-			for share := range shares {
-				work.Go(func() error {
-					for c := share; c < len(mean); c += shares {
-						mean[c] += v.transforms[k].shift + width*factor.Dot(roots[i][c], n)
-					}
-					return nil
-				})
-			}
-			must(work.Wait())
-			return mean
+// joint prepares to draw targets' functions over some of the places, all if among is nil: μ + width·chol(Cov)·n.
+func (v *view) joint(ctx context.Context, at []Place, among []int) (func(k int, width float64, normal func() float64) []float64, error) {
+	if among != nil {
+		all := at
+		at = make([]Place, len(among))
+		for n, i := range among {
+			at[n] = all[i]
 		}
 	}
+	means, roots, err := v.meansAndRoots(ctx, at)
+	return func(k int, width float64, normal func() float64) []float64 {
+		drawn, n := make([]float64, len(at)), make([]float64, len(at))
+		for i := range n {
+			n[i] = normal()
+		}
+		source := v.sourceOf[k]
+		mean, root := means[source][slices.Index(v.sources[source].targets, k)], roots[source]
+		inShares(len(at), func(c int) error {
+			drawn[c] = mean[c] + (v.transforms[k].shift + width*factor.Dot(root[c], n))
+			return nil
+		})
+		return drawn
+	}, err
 }
 
-// jointRoots are the roots of the posterior covariances over the places, one a regression, worked out beside each other: who draws one
+// meansAndRoots are the means of every source's targets, and the roots of the posterior covariances over the places, worked out beside each other: who draws one
 // function draws them all.
-func (s *State) jointRoots(ctx context.Context, v *view, at []Place) ([][][]float64, error) {
-	roots := make([][][]float64, len(v.sources))
-	group := cores.New()
-	for i := range v.sources {
-		group.Go(func() error {
-			root, err := factor.SemidefiniteRoot(ctx, func() ([][]float64, error) { return s.covariance(ctx, v, &v.sources[i], at) })
-			roots[i] = root
+func (v *view) meansAndRoots(ctx context.Context, at []Place) (means, roots [][][]float64, err error) {
+	means, roots = make([][][]float64, len(v.sources)), make([][][]float64, len(v.sources))
+	work := cores.New()
+	for i, src := range v.sources {
+		points := v.points(src.kernel, at)
+		if means[i], err = src.Means(ctx, points); err != nil {
+			return nil, nil, err
+		}
+		work.Go(func() (err error) {
+			roots[i], err = factor.SemidefiniteRoot(ctx, func() ([][]float64, error) { return src.Covariance(ctx, points) })
 			return err
 		})
 	}
-	return roots, group.Wait()
+	return means, roots, work.Wait()
 }
 
 // reread prepares target k's posterior at some of the places after one more reading at place x. With c(y) the posterior covariance of
 // places x and y, and s = c(x) + λ,
 //
 //	μ′(y) = μ(y) + c(y)(value − μ(x))/s,   σ′²(y) = σ²(y) − c(y)²/s.
-func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []int) func(x int, value float64) policy.Estimate {
+func (v *view) reread(ctx context.Context, at []Place, k int, among []int) (func(x int, value float64) policy.Estimate, error) {
 	src := &v.sources[v.sourceOf[k]]
-	m := v.era.models[s.targets[k].metric]
-	covariances, err := s.covariances(ctx, v, src, at, among)
-	must(err)
-	estimates, err := s.estimate(ctx, v, at, nil)
-	must(err)
+	m := v.era.models[v.targets[k].metric]
+	covariances, err := src.Covariances(ctx, v.points(src.kernel, at), among)
+	if err != nil {
+		return nil, err
+	}
+	estimates, err := v.estimate(ctx, at, nil)
+	if err != nil {
+		return nil, err
+	}
 	at0 := estimates[k]
 	return func(x int, value float64) policy.Estimate {
-		must(checkpoint.Reach(ctx))
 		c := covariances(x)
 		total := at0.SD[x]*at0.SD[x] + m.noise.at(at[x], m.lambda)
 		after := policy.Estimate{Mean: make([]float64, len(among)), SD: make([]float64, len(among))}
@@ -156,11 +145,11 @@ func (s *State) reread(ctx context.Context, v *view, at []Place, k int, among []
 			after.SD[i] = math.Sqrt(max(0, at0.SD[y]*at0.SD[y]-c[i]*c[i]/total))
 		}
 		return after
-	}
+	}, nil
 }
 
 // features are the places' kernel inputs.
-func (s *State) features(at []Place) [][]float64 {
+func (s *study) features(at []Place) [][]float64 {
 	x := make([][]float64, len(at))
 	for i, p := range at {
 		x[i] = s.cfg.Space.features(p.U)
@@ -179,9 +168,9 @@ func distance(x, y []float64) float64 {
 
 // finitePlaces are the places that an algorithm which looks at all of them together chooses among on a continuous space: those it
 // proposes, else the screening points and the safe seeds. No place is listed twice.
-func (s *State) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
+func (s *decision) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
 	if s.traits.Propose != nil {
-		none, err := s.sight(ctx, s.next, nil, nil, draw)
+		none, err := s.sight(ctx, nil, nil, draw)
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +189,7 @@ func (s *State) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
 }
 
 // allowedPlaces settles points and keeps the allowed ones, each once.
-func (s *State) allowedPlaces(points [][]float64) []Place {
+func (s *study) allowedPlaces(points [][]float64) []Place {
 	var at []Place
 	listed := map[string]bool{}
 	for _, u := range points {

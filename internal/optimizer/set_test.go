@@ -23,7 +23,7 @@ func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *pol
 		t.Fatal(err)
 	}
 	places := cfg.Space.places()
-	return state, h, sure(state.sight(background, state.next, places, toyKnown().at(places), state.draw(state.Round())))
+	return state, h, sure(state.decision.sight(background, places, toyKnown().at(places), state.draw(state.Round())))
 }
 
 // TestReread compares the posterior that one more reading would give with that of a history that has it.
@@ -41,8 +41,8 @@ func TestReread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := sure(after.estimate(background, after.next, state.cfg.Space.places(), nil))[1+cost]
-	got := sight.Set.Reread(1+cost, among)(x, value)
+	want := sure(after.decision.estimate(background, state.cfg.Space.places(), nil))[1+cost]
+	got := sure(sight.Set.Reread(1+cost, among))(x, value)
 	for i, y := range among {
 		near(t, 8, "reread mean", got.Mean[i], want.Mean[y])
 		near(t, 8, "reread sd", got.SD[i], want.SD[y])
@@ -59,8 +59,8 @@ func TestEarlier(t *testing.T) {
 			t.Fatal(err)
 		}
 		places := state.cfg.Space.places()
-		want := sure(then.sight(background, then.next, places, toyKnown().at(places), then.draw(n)))
-		got := sight.Set.Earlier(n)
+		want := sure(then.decision.sight(background, places, toyKnown().at(places), then.draw(n)))
+		got := sure(sight.Set.Earlier(n))
 		if got.Round != n || !cmp.Equal(got.Reward, want.Reward, near9) || !cmp.Equal(got.Costs, want.Costs, near9) || !cmp.Equal(got.Beta, want.Beta) {
 			t.Errorf("decision %d is said to have seen something else than it did", n)
 		}
@@ -78,24 +78,25 @@ func TestJoint(t *testing.T) {
 	source := rand.New(rand.NewPCG(5, 0))
 	i, j := 8, 9
 	var sum, square, product, other float64
+	joint := sure(sight.Set.Joint(nil))
 	for range draws {
-		f := sight.Set.Joint(nil)(0, width, source.NormFloat64)
+		f := joint(0, width, source.NormFloat64)
 		sum, other = sum+f[i], other+f[j]
 		square, product = square+f[i]*f[i], product+f[i]*f[j]
 	}
 	mean, otherMean := sum/draws, other/draws
 	src := &state.next.sources[state.next.sourceOf[0]]
-	covariance := sure(src.data.Covariance(background, state.inputs(src.kernel, state.cfg.Space.places())))
+	covariance := sure(src.Covariance(background, state.next.points(src.kernel, state.cfg.Space.places())))
 	within := func(what string, got, want, tolerance float64) {
 		if math.Abs(got-want) > tolerance {
 			t.Errorf("%s of the draws is %g, want %g", what, got, want)
 		}
 	}
 	root := sure(factor.SemidefiniteRoot(background, func() ([][]float64, error) {
-		return src.data.Covariance(background, state.inputs(src.kernel, state.cfg.Space.places()))
+		return src.Covariance(background, state.next.points(src.kernel, state.cfg.Space.places()))
 	}))
 	var normals []float64
-	f := sight.Set.Joint(nil)(0, width, func() float64 {
+	f := joint(0, width, func() float64 {
 		normals = append(normals, source.NormFloat64())
 		return normals[len(normals)-1]
 	})
@@ -182,7 +183,7 @@ func TestForgetting(t *testing.T) {
 			t.Fatal(err)
 		}
 		places := cfg.Space.places()
-		got, want := sure(state.estimate(background, state.next, places, nil)), sure(blank.estimate(background, v, places, nil))
+		got, want := sure(state.decision.estimate(background, places, nil)), sure(v.estimate(background, places, nil))
 		if !cmp.Equal(got, want, near9) || !cmp.Equal(state.next.gain, v.gain, near9) {
 			t.Errorf("%s remembers what it should have forgotten", algorithm)
 		}

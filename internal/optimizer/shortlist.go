@@ -22,17 +22,17 @@ type shortlist struct {
 }
 
 // shorten returns the shortlist of the next decision, nil where the search needs none: that of the prior state, if it is the same.
-func (s *State) shorten() *shortlist {
-	if s.arms != nil || s.traits.LooksAtAll || s.next.sourceOf[0] < 0 {
+func (s *decision) shorten(prior *decision) *shortlist {
+	if s.arms != nil || s.traits.LooksAtAll || s.sourceOf[0] < 0 {
 		return nil
 	}
-	src := &s.next.sources[s.next.sourceOf[0]]
+	src := &s.sources[s.sourceOf[0]]
 	if len(src.waiting) <= manyWaiting {
 		return nil
 	}
-	list := &shortlist{turn: src.arrived / relisted, incumbent: s.next.around}
-	if s.prior != nil && list.same(s.prior.shortlist) {
-		return s.prior.shortlist
+	list := &shortlist{turn: src.arrived / relisted, incumbent: s.around}
+	if prior != nil && list.same(prior.shortlist) {
+		return prior.shortlist
 	}
 	seed := s.cfg.DecisionSeed(list.turn)
 	near := s.nearIncumbent(listedNear, seed)

@@ -17,7 +17,7 @@ func TestManyWaitingFollowEveryEdit(t *testing.T) {
 		for _, g := range grounds() {
 			t.Run(fmt.Sprint(algorithm, " ", g.name), func(t *testing.T) {
 				t.Parallel()
-				for life := range uint64(3) {
+				for life := range uint64(2) {
 					liveCrowded(t, toyConfig(t, algorithm, g, 1), rand.New(rand.NewPCG(life, 1)))
 				}
 			})
@@ -66,22 +66,22 @@ func TestShortlistChangesWithTheReadings(t *testing.T) {
 		}
 		return h
 	}
-	if s := mustReplay(t, cfg, waiting(relisted, manyWaiting)); s.shortlist != nil {
+	if s := mustReplay(t, cfg, waiting(relisted, manyWaiting)); s.decision.shortlist != nil {
 		t.Errorf("%d waiting trials are many", manyWaiting)
 	}
 	s := mustReplay(t, cfg, waiting(relisted, manyWaiting+1))
 	next := sure(s.Extend(background, waiting(relisted, manyWaiting+2)))
-	if s.shortlist == nil || next.shortlist != s.shortlist {
+	if s.decision.shortlist == nil || next.decision.shortlist != s.decision.shortlist {
 		t.Error("the next decision looks at another list")
 	}
 	later := sure(next.Extend(background, waiting(2*relisted, manyWaiting+1)))
 	again := 0
-	for _, p := range later.shortlist.places {
-		if slices.ContainsFunc(s.shortlist.places, func(q Place) bool { return slices.Equal(p.U, q.U) }) {
+	for _, p := range later.decision.shortlist.places {
+		if slices.ContainsFunc(s.decision.shortlist.places, func(q Place) bool { return slices.Equal(p.U, q.U) }) {
 			again++
 		}
 	}
 	if again > listed/10 { // corners may be
-		t.Errorf("%d of %d places are listed again", again, len(later.shortlist.places))
+		t.Errorf("%d of %d places are listed again", again, len(later.decision.shortlist.places))
 	}
 }

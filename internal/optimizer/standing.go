@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/posterior"
 )
 
 // Where there are many more readings than candidates, a regression keeps the posterior over all candidates in place of the rows of a factor: O(M²)
@@ -16,15 +17,7 @@ import (
 type standing struct {
 	arms     *gp.Arms
 	from     int // decision of the first glimpse
-	glimpses strand[glimpse]
-}
-
-// glimpse is what a decision expected at its own round's place.
-type glimpse struct {
-	round              int
-	gain               float64
-	means              []float64 // per target of the regression
-	variance, narrowed float64   // narrowed by pending points; NaN where nothing needs it
+	glimpses strand[posterior.Noted]
 }
 
 // From how many readings on candidates are regressed together: twice their number, as long as the factor's rows cost more; see docs/benchmarks.md.
@@ -35,16 +28,16 @@ const (
 
 // crowded tells whether so many readings of an era are regressed by the posterior over all candidates. Algorithms that forget, or that act on
 // data of their own, need the rows; so does looking at rounds before the era.
-func (s *State) crowded(e *era, readings int) bool {
+func (s *evidence) crowded(e *era, readings int) bool {
 	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() || s.traits.MovesByEstimate && e.from > 1 && slices.Contains(s.scaledFrom(), e.from) {
 		return false
 	}
 	M := len(s.arms.places)
-	return readings > max(crowd*M, leastMob) && M*M <= mostKept
+	return readings > max(crowd*M, leastMob) && M*M <= posterior.MostKept
 }
 
 // stand works out the posterior over all candidates for an era's regression.
-func (s *State) stand(ctx context.Context, e *era, g *group) error {
+func (s *evidence) stand(ctx context.Context, e *era, g *group) error {
 	targets := s.targetsOf(e, g)
 	st, come, err := s.standingBefore(ctx, e, g, targets)
 	if err != nil {
@@ -73,7 +66,7 @@ func (s *State) stand(ctx context.Context, e *era, g *group) error {
 }
 
 // targetsOf are the targets that an era's regression serves, in order.
-func (s *State) targetsOf(e *era, g *group) []int {
+func (s *evidence) targetsOf(e *era, g *group) []int {
 	var list []int
 	for k, t := range s.targets {
 		if t.metric >= 0 && e.groups[e.groupOf[t.metric]] == g {
@@ -84,7 +77,7 @@ func (s *State) targetsOf(e *era, g *group) []int {
 }
 
 // takeReading brings in the i-th reading of the regression.
-func (s *State) takeReading(ctx context.Context, e *era, g *group, targets []int, i int) error {
+func (s *evidence) takeReading(ctx context.Context, e *era, g *group, targets []int, i int) error {
 	ys := make([]float64, len(targets))
 	for n, k := range targets {
 		ys[n] = e.answers[k].items[i]
@@ -94,11 +87,10 @@ func (s *State) takeReading(ctx context.Context, e *era, g *group, targets []int
 }
 
 // glimpse notes what decision t expected at its own place.
-func (s *State) glimpse(ctx context.Context, g *group, metric, t int) (glimpse, error) {
+func (s *evidence) glimpse(ctx context.Context, g *group, metric, t int) (posterior.Noted, error) {
 	arms := g.standing.arms
 	arm := s.history.Rounds[t-1].Arm
-	seen := glimpse{round: t, gain: arms.Gain(), variance: arms.Variances()[arm], narrowed: math.NaN()}
-	seen.means = arms.At(arm)
+	seen := posterior.Noted{Round: t, Gain: arms.Gain(), Means: arms.At(arm), Variance: arms.Variances()[arm], Narrowed: math.NaN()}
 	if !s.traits.MovesByEstimate || !s.settings.PendingNarrows() {
 		return seen, nil
 	}
@@ -106,12 +98,12 @@ func (s *State) glimpse(ctx context.Context, g *group, metric, t int) (glimpse, 
 	if err != nil {
 		return seen, err
 	}
-	seen.narrowed = narrowed.Variances()[arm]
+	seen.Narrowed = narrowed.Variances()[arm]
 	return seen, nil
 }
 
 // narrowed is the posterior with pending points.
-func (s *State) narrowed(ctx context.Context, g *group, arms *gp.Arms, waiting []int) (*gp.Arms, error) {
+func (s *evidence) narrowed(ctx context.Context, g *group, arms *gp.Arms, waiting []int) (*gp.Arms, error) {
 	if len(waiting) == 0 {
 		return arms, nil
 	}
@@ -127,7 +119,7 @@ func (s *State) narrowed(ctx context.Context, g *group, arms *gp.Arms, waiting [
 
 // standingBefore is what the prior state had come to, where everything that it went through still holds, else the prior over the candidates; come
 // are the readings, by their position in the order, that are not in it yet.
-func (s *State) standingBefore(ctx context.Context, e *era, g *group, targets []int) (st *standing, come []int, err error) {
+func (s *evidence) standingBefore(ctx context.Context, e *era, g *group, targets []int) (st *standing, come []int, err error) {
 	for _, old := range s.priorEras() {
 		for _, before := range old.groups {
 			if before.standing == nil || old.from > e.from || !before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
@@ -146,7 +138,7 @@ func (s *State) standingBefore(ctx context.Context, e *era, g *group, targets []
 }
 
 // continued is the standing of a regression of the prior state for one with the same kernel and noise; nil where what it went through does not hold.
-func (s *State) continued(old *era, before *group, e *era, g *group, targets []int) (st *standing, come []int) {
+func (s *evidence) continued(old *era, before *group, e *era, g *group, targets []int) (st *standing, come []int) {
 	first, known := e.from-old.from, before.standing.glimpses
 	for _, k := range targets {
 		if old.transforms[k] != e.transforms[k] {
@@ -154,7 +146,7 @@ func (s *State) continued(old *era, before *group, e *era, g *group, targets []i
 		}
 	}
 	if last := e.until - old.from; e.until <= s.agreed.seen && last <= len(known.items) {
-		return &standing{from: e.from, glimpses: strand[glimpse]{items: known.items[first:last]}}, nil // nothing of the era has changed
+		return &standing{from: e.from, glimpses: strand[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the era has changed
 	}
 	if before.standing.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
 		return nil, nil
@@ -164,7 +156,7 @@ func (s *State) continued(old *era, before *group, e *era, g *group, targets []i
 		return nil, nil
 	}
 	if first > 0 {
-		known = strand[glimpse]{items: known.items[first:]}
+		known = strand[posterior.Noted]{items: known.items[first:]}
 	}
 	return &standing{before.standing.arms.Clone(), e.from, known}, come
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/optimizer/posterior"
 )
 
 // throng is a history of so many rounds on candidates, most readings told in their own round, some late, some never.
@@ -80,7 +82,7 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 				}
 				cfg.Fit = true
 				s := mustReplay(t, cfg, h)
-				if s.next.sources[0].arms == nil || s.eraList[0].groups[0].data == nil {
+				if _, crowd := s.next.sources[0].Posterior.(*posterior.Candidates); !crowd || s.eraList[0].groups[0].Data == nil {
 					t.Fatal("540 readings of 7 candidates are regressed by rows, or 300 are not")
 				}
 				plain, rows := uncrowded(cfg, h)
@@ -109,21 +111,21 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 				if s.traits.Drawn == nil {
 					check("acquisition", sure(s.Acquisition(background, places, toyKnown())), sure(want.Acquisition(background, same, toyKnown())))
 				}
-				sight := sure(s.sight(background, s.next, places, toyKnown().at(places), s.draw(s.Round())))
-				other := sure(want.sight(background, want.next, same, toyKnown().at(same), want.draw(want.Round())))
+				sight := sure(s.decision.sight(background, places, toyKnown().at(places), s.draw(s.Round())))
+				other := sure(want.decision.sight(background, same, toyKnown().at(same), want.draw(want.Round())))
 				if sight.Set == nil {
 					return
 				}
 				among := []int{2, 5}
-				check("reread", sight.Set.Reread(0, among)(3, 0.4), other.Set.Reread(0, among)(3, 0.4))
-				if covariance, err := s.covariance(background, s.next, &s.next.sources[0], places); err != nil {
+				check("reread", sure(sight.Set.Reread(0, among))(3, 0.4), sure(other.Set.Reread(0, among))(3, 0.4))
+				if covariance, err := s.next.sources[0].Covariance(background, s.next.points(s.next.sources[0].kernel, places)); err != nil {
 					t.Error(err)
 				} else {
-					for i, row := range sure(want.covariance(background, want.next, &want.next.sources[0], same)) {
+					for i, row := range sure(want.next.sources[0].Covariance(background, want.next.points(want.next.sources[0].kernel, same))) {
 						check("covariance", covariance[i][:i+1], row[:i+1]) // its lower triangle is all that is read
 					}
 				}
-				check("earlier", sight.Set.Earlier(530).Reward, other.Set.Earlier(530).Reward)
+				check("earlier", sure(sight.Set.Earlier(530)).Reward, sure(other.Set.Earlier(530)).Reward)
 			})
 		}
 	}

@@ -14,7 +14,7 @@ import (
 var ErrNoneAllowed = errors.New("the algorithm may choose none of the points")
 
 // Suggest makes the next decision. The error is ErrNoneAllowed when the algorithm may choose nothing, or ctx's.
-func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
+func (s *decision) Suggest(ctx context.Context, known Known) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
@@ -34,11 +34,11 @@ func (s *State) Suggest(ctx context.Context, known Known) (Decision, error) {
 }
 
 // designed tells whether decision t, if it is the algorithm's, belongs to a first design of so many rounds.
-func (s *State) designed(t, design int) bool { return t <= design || design > 0 && s.blind(t) }
+func (s *study) designed(t, design int) bool { return t <= design || design > 0 && s.blind(t) }
 
 // blind tells that a policy which weighs what was read would have nothing to weigh at decision t: its first design goes on until the first reading, so that a
 // plate of fifty asked for at once is fifty places.
-func (s *State) blind(t int) bool {
+func (s *study) blind(t int) bool {
 	if s.traits.Incumbent == nil {
 		return false
 	}
@@ -48,20 +48,20 @@ func (s *State) blind(t int) bool {
 }
 
 // Own returns the decision record of a point that somebody else chose as the next round. The error is that of ctx.
-func (s *State) Own(ctx context.Context, at Place, known Known) (Decision, error) {
+func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, error) {
 	d, err := s.decision(ctx, at, known, s.draw(s.Round()))
 	d.Reason = ReasonOwn
 	return d, err
 }
 
 // decision writes down the numbers behind choosing a place.
-func (s *State) decision(ctx context.Context, at Place, known Known, draw Draw) (Decision, error) {
+func (s *decision) decision(ctx context.Context, at Place, known Known, draw Draw) (Decision, error) {
 	places := []Place{at}
-	sight, err := s.sightOf(ctx, s.next, at, known.at(places), draw)
+	sight, err := s.sightOf(ctx, at, known.at(places), draw)
 	if err != nil {
 		return Decision{}, err
 	}
-	beliefs, chances, err := s.Believe(ctx, places, s.knownRows(places, known))
+	beliefs, chances, err := s.shown.Believe(ctx, places, s.knownRows(places, known))
 	if err != nil {
 		return Decision{}, err
 	}
@@ -69,8 +69,8 @@ func (s *State) decision(ctx context.Context, at Place, known Known, draw Draw) 
 	d := Decision{Place: at, Round: s.Round(), Multipliers: s.multipliers, Draw: draw, Estimates: s.policy.Estimates(sight, 0)}
 	for i, b := range beliefs {
 		d.Mean, d.SD = append(d.Mean, b.Mean[0]), append(d.SD, b.SD[0])
-		if k := s.targetOf(i); k < len(s.next.beta) {
-			d.Beta = append(d.Beta, s.next.beta[k])
+		if k := s.targetOf(i); k < len(s.beta) {
+			d.Beta = append(d.Beta, s.beta[k])
 		}
 	}
 	d.FeasibilityProbability = chances[0]
@@ -82,7 +82,7 @@ func (s *State) decision(ctx context.Context, at Place, known Known, draw Draw) 
 		d.Works = works[0]
 	}
 	if sight.Rival != nil {
-		best, t := s.next.incumbent, s.next.transforms[0]
+		best, t := s.incumbent, s.transforms[0]
 		improvement := policy.ExpectedGain(sight, 0)
 		d.ExpectedImprovement, d.Incumbent = math.Abs(t.metric(best.mean[0]+improvement)-t.metric(best.mean[0])), best.round
 	}
@@ -90,7 +90,7 @@ func (s *State) decision(ctx context.Context, at Place, known Known, draw Draw) 
 }
 
 // knownRows tabulates the given constraints' values; nil when there are none.
-func (s *State) knownRows(places []Place, known Known) [][]float64 {
+func (s *study) knownRows(places []Place, known Known) [][]float64 {
 	if !slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (s *State) knownRows(places []Place, known Known) [][]float64 {
 
 // firstDesign takes the next point of the scrambled Halton sequence that is allowed, or the arm nearest to it that has not been tried. What would break a
 // limit of known form is passed over as long as something else is left, and so are settings that are spent.
-func (s *State) firstDesign(ctx context.Context, known Known) (Decision, error) {
+func (s *decision) firstDesign(ctx context.Context, known Known) (Decision, error) {
 	place, ok := s.designPlace(s.keepsKnownLimits(known))
 	if !ok {
 		return Decision{}, ErrNoneAllowed
@@ -120,7 +120,7 @@ func (s *State) firstDesign(ctx context.Context, known Known) (Decision, error) 
 }
 
 // keepsKnownLimits tells of a place whether all costs of known form are at most 0 there.
-func (s *State) keepsKnownLimits(known Known) func(Place) bool {
+func (s *study) keepsKnownLimits(known Known) func(Place) bool {
 	return func(at Place) bool {
 		for _, row := range s.knownRows([]Place{at}, known) {
 			if slices.Max(row) > 0 { // costs of other kinds are 0 in it
@@ -134,7 +134,7 @@ func (s *State) keepsKnownLimits(known Known) func(Place) bool {
 // designTries bounds how many points of the sequence are tried for one that the input constraints allow.
 const designTries = 4096
 
-func (s *State) designPlace(keeps func(Place) bool) (Place, bool) {
+func (s *decision) designPlace(keeps func(Place) bool) (Place, bool) {
 	space := s.cfg.Space
 	t := s.Round()
 	if space.Arms != nil {
@@ -164,7 +164,7 @@ func (s *State) designPlace(keeps func(Place) bool) (Place, bool) {
 }
 
 // designPoint is the point of the sequence whose turn it is: with arms as it comes, elsewhere the one that is allowed.
-func (s *State) designPoint() []float64 {
+func (s *decision) designPoint() []float64 {
 	t, d := s.Round(), len(s.cfg.Space.Dims)
 	if s.cfg.Space.Arms != nil {
 		return s.cfg.Space.relabelled(search.Halton(t, d, s.cfg.Seed)[t-1])
@@ -177,7 +177,7 @@ func (s *State) designPoint() []float64 {
 }
 
 // anyPlace is an allowed point of a finer search, for spaces that the sequence hardly meets.
-func (s *State) anyPlace() (Place, bool) {
+func (s *study) anyPlace() (Place, bool) {
 	places := s.screeningPlaces()
 	if len(places) == 0 {
 		return Place{}, false
@@ -186,7 +186,7 @@ func (s *State) anyPlace() (Place, bool) {
 }
 
 // nearestFreshArm is the arm nearest to u: among those that keep a rule and have not been tried, or are not spent, or are, and only then among the others.
-func (s *State) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
+func (s *decision) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, bool) {
 	space := s.cfg.Space
 	tried := map[int]bool{}
 	for _, r := range s.history.Rounds {
@@ -210,8 +210,8 @@ func (s *State) nearestFreshArm(u []float64, keeps func(Place) bool) (Place, boo
 }
 
 // Acquisition returns what the next Suggest would maximise, at the given places. The error is that of ctx.
-func (s *State) Acquisition(ctx context.Context, at []Place, known Known) (Scores, error) {
-	sight, err := s.sight(ctx, s.next, at, known.at(at), s.draw(s.Round()))
+func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Scores, error) {
+	sight, err := s.sight(ctx, at, known.at(at), s.draw(s.Round()))
 	if err != nil {
 		return Scores{}, err
 	}
@@ -225,7 +225,7 @@ func (s *State) Acquisition(ctx context.Context, at []Place, known Known) (Score
 
 // effective resolves which places may be chosen: of those of the lowest rank that are left and would teach something, those the algorithm allows, else by
 // its fallback; if nothing would, of all that are left; and so on with the next rank.
-func (s *State) effective(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
+func (s *decision) effective(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
 	ranked := make([]int, len(at))
 	for i, p := range at {
 		ranked[i] = s.rank(scores, p, i)
@@ -259,7 +259,7 @@ func allowing(places int, fits func(i int) bool, permitted []bool) (allowed []bo
 }
 
 // left tells whether a place has not run out.
-func (s *State) left(p Place) bool { return p.Arm < 0 || s.cfg.Space.available(p.Arm) }
+func (s *study) left(p Place) bool { return p.Arm < 0 || s.cfg.Space.available(p.Arm) }
 
 // tie is how close scores count as equal, times max(1, |largest|).
 const tie = 1e-9

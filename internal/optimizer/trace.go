@@ -18,7 +18,7 @@ type tracing struct {
 }
 
 // Trace returns one entry per round. The error is that of ctx, later calls going on from there.
-func (s *State) Trace(ctx context.Context) ([]RoundTrace, error) {
+func (s *account) Trace(ctx context.Context) ([]RoundTrace, error) {
 	for {
 		if done, err := s.traceFurther(ctx); done || err != nil {
 			return s.trace.rounds, err
@@ -30,11 +30,11 @@ func (s *State) Trace(ctx context.Context) ([]RoundTrace, error) {
 }
 
 // keepTrace takes over what the prior state has traced of rounds of which nothing differs.
-func (s *State) keepTrace() {
-	if s.prior == nil {
+func (s *account) keepTrace(prior *account) {
+	if prior == nil {
 		return
 	}
-	l := &s.prior.trace
+	l := &prior.trace
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := min(len(l.rounds), s.agreed.decision-1, s.agreed.record-1)
@@ -42,7 +42,7 @@ func (s *State) keepTrace() {
 }
 
 // traceFurther traces the next round and tells whether there was none left.
-func (s *State) traceFurther(ctx context.Context) (done bool, err error) {
+func (s *account) traceFurther(ctx context.Context) (done bool, err error) {
 	l := &s.trace
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,9 +65,9 @@ func (s *State) traceFurther(ctx context.Context) (done bool, err error) {
 }
 
 // traceRound looks back at decision t.
-func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace, error) {
+func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTrace, error) {
 	trace := RoundTrace{Multipliers: s.path.items[t-1]}
-	shown, err := s.shown(ctx, t, slid)
+	shown, err := s.observed(ctx, t, slid)
 	if err != nil {
 		return trace, err
 	}
@@ -76,18 +76,18 @@ func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace
 	if s.traits.ActsOnOwnData() {
 		acted, err = s.acting(ctx, t, s.path.items[t-1], slid)
 	} else {
-		err = s.widths(ctx, acted)
+		err = acted.widths(ctx)
 	}
 	if err != nil {
 		return trace, err
 	}
-	predicted, err := s.played(ctx, shown, t, nil)
+	predicted, err := shown.played(ctx, t, nil)
 	if err != nil {
 		return trace, err
 	}
 	believed := predicted
 	if acted != shown {
-		if believed, err = s.played(ctx, acted, t, nil); err != nil {
+		if believed, err = acted.played(ctx, t, nil); err != nil {
 			return trace, err
 		}
 	}
@@ -95,23 +95,23 @@ func (s *State) traceRound(ctx context.Context, t int, slid windows) (RoundTrace
 		k := s.targetOf(i)
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
 		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
-		f := s.ahead(shown, t, k, predicted[k])
+		f := shown.ahead(t, k, predicted[k])
 		mean, sd := shown.era.transforms[k].moments(f.mean, f.sd)
 		latent := predicted[k].SD[0]
 		if acted.sourceOf[k] >= 0 {
 			latent = believed[k].SD[0]
 		}
 		trace.Ahead, trace.latent = append(trace.Ahead, Prediction{Mean: mean, SD: sd}), append(trace.latent, latent)
-		trace.residuals = append(trace.residuals, s.residual(shown.era, t, k, f))
+		trace.residuals = append(trace.residuals, shown.residual(t, k, f))
 	}
 	for j := range s.cfg.Costs {
-		trace.breaks = append(trace.breaks, s.breaks(shown.era, predicted, j, 0))
+		trace.breaks = append(trace.breaks, shown.breaks(predicted, j, 0))
 	}
 	return trace, nil
 }
 
 // targetOf is the first target that a metric serves.
-func (s *State) targetOf(metric int) int {
+func (s *study) targetOf(metric int) int {
 	return slices.IndexFunc(s.targets, func(t target) bool { return t.metric == metric })
 }
 
@@ -121,11 +121,11 @@ func gainOf(acted, shown *view, k int) float64 {
 		return acted.gain[k]
 	}
 	src := &shown.sources[shown.sourceOf[k]]
-	return src.gain()
+	return src.Gain()
 }
 
 // placeOf is where round t was played.
-func (s *State) placeOf(t int) Place {
+func (s *study) placeOf(t int) Place {
 	r := &s.history.Rounds[t-1]
 	return Place{r.Point, r.Arm}
 }
@@ -142,18 +142,18 @@ func betaOf(v *view, k int) float64 {
 type forecast struct{ mean, sd float64 }
 
 // ahead predicts the reading of round t's own point from what decision t expected of the function there.
-func (s *State) ahead(v *view, t, k int, latent policy.Estimate) forecast {
-	metric := s.targets[k].metric
-	lambda := s.readingLambda(t, s.history.Rounds[t-1].Readings[metric], v.era.models[metric])
+func (v *view) ahead(t, k int, latent policy.Estimate) forecast {
+	metric := v.targets[k].metric
+	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.era.models[metric])
 	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
 }
 
 // residual is how many standard deviations round t's reading of target k's metric came out above its forecast; 0 without a reading.
-func (s *State) residual(e *era, t, k int, f forecast) float64 {
-	r := s.history.Rounds[t-1].Readings[s.targets[k].metric]
+func (v *view) residual(t, k int, f forecast) float64 {
+	r := v.history.Rounds[t-1].Readings[v.targets[k].metric]
 	if !r.Told {
 		return 0
 	}
-	transform := e.transforms[k]
+	transform := v.era.transforms[k]
 	return transform.sign * (transform.response(r.Value) - f.mean) / f.sd
 }

@@ -19,7 +19,7 @@ const mostReadings = 1000
 
 // Undecided returns the recommended round if its point is not known enough to be within every limit, and otherwise that of the told, included point of the largest expected
 // reward, more than the recommended one's, among those where the mean of every cost is within its limit, if that is not known enough. The error is that of ctx.
-func (s *State) Undecided(ctx context.Context) (Undecided, error) {
+func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	recommended, err := s.Recommendation(ctx)
 	if err != nil || !s.modelStands() {
 		return Undecided{}, err
@@ -49,7 +49,7 @@ func (s *State) Undecided(ctx context.Context) (Undecided, error) {
 }
 
 // readingsToTell is the least number of further readings after which the point of a round would be safe enough, 0 if there is none.
-func (s *State) readingsToTell(round int) int {
+func (s *shown) readingsToTell(round int) int {
 	low, high := 0, mostReadings
 	if s.chanceAfter(round, high, false) < safeEnough {
 		return 0
@@ -66,7 +66,7 @@ func (s *State) readingsToTell(round int) int {
 
 // chanceAfter is the feasibility probability at the point of a round after n more readings of every metric there that leave the means as they are:
 // each cost's variance σ² becomes 1/(1/σ² + n/λ). With sure, the means count as the truth.
-func (s *State) chanceAfter(round, n int, sure bool) float64 {
+func (s *shown) chanceAfter(round, n int, sure bool) float64 {
 	chance := 1.0
 	for j, c := range s.cfg.Costs {
 		if c.Knowledge == Given {
@@ -75,8 +75,8 @@ func (s *State) chanceAfter(round, n int, sure bool) float64 {
 			}
 			continue
 		}
-		m, e := s.display.era.models[c.Metric], s.lookBack.estimates[1+j]
-		mean, variance := e.Mean[round-1]-s.display.era.transforms[1+j].margin, e.SD[round-1]*e.SD[round-1]
+		m, e := s.era.models[c.Metric], s.lookBack.estimates[1+j]
+		mean, variance := e.Mean[round-1]-s.era.transforms[1+j].margin, e.SD[round-1]*e.SD[round-1]
 		if variance > 0 && !sure {
 			variance = 1 / (1/variance + float64(n)/m.noise.at(s.placeOf(round), m.lambda))
 		} else {

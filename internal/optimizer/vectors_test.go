@@ -246,9 +246,9 @@ func compareRound(t *testing.T, state *State, want vectorRound, known Known, dra
 	}
 	near(t, n, "multiplier", multiplier, wantedMultiplier(want))
 	places := state.cfg.Space.places()
-	acted := sure(state.estimate(background, state.next, places, nil))
+	acted := sure(state.decision.estimate(background, places, nil))
 	shown := sure(state.Posterior(background, places))
-	raw := state.policy.Score(sure(state.sight(background, state.next, places, known.at(places), draw)))
+	raw := sure(state.policy.Score(sure(state.decision.sight(background, places, known.at(places), draw))))
 	values, allowed, _ := state.effective(raw, places)
 	for arm := range places {
 		near(t, n, "mean", acted[0].Mean[arm], want.MeanF[arm])

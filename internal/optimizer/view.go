@@ -6,11 +6,13 @@ import (
 
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/warp"
 )
 
 // view is what the algorithm acts on at decision t: per target a regression, how it is modelled, and γ.
 type view struct {
+	*evidence
 	round       int
 	era         *era
 	transforms  []transform // per target
@@ -24,18 +26,19 @@ type view struct {
 	around      *Place // the incumbent among the points read, which a search looks around
 	contended   contended
 	allowances  []allowance
-	slid        windows // what earlier rounds left, while rounds are gone through in order; else nil
+	shortlist   *shortlist // where the search looks while many trials wait, else nil
+	slid        windows    // what earlier rounds left, while rounds are gone through in order; else nil
 }
 
 // acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's window, and what is pending.
-func (s *State) acting(ctx context.Context, t int, q []float64, slid windows) (*view, error) {
+func (s *evidence) acting(ctx context.Context, t int, q []float64, slid windows) (*view, error) {
 	return s.actingIn(ctx, s.eraAt(t), t, q, slid)
 }
 
 // actingIn is acting with the hyperparameters of an era. A metric without a scale yet is seen by its prior alone, centred on the limit: its
 // readings have units of which nothing is known.
-func (s *State) actingIn(ctx context.Context, e *era, t int, q []float64, slid windows) (*view, error) {
-	v := &view{round: t, era: e, transforms: slices.Clone(e.transforms), multipliers: q, slid: slid}
+func (s *evidence) actingIn(ctx context.Context, e *era, t int, q []float64, slid windows) (*view, error) {
+	v := &view{evidence: s, round: t, era: e, transforms: slices.Clone(e.transforms), multipliers: q, slid: slid}
 	for k, target := range s.targets {
 		if target.metric >= 0 && !s.scaled(e.models[target.metric]) {
 			blind := transform{warp: warp.Identity, blind: true}
@@ -49,26 +52,26 @@ func (s *State) actingIn(ctx context.Context, e *era, t int, q []float64, slid w
 	var err error
 	switch {
 	case s.traits.Censoring != nil:
-		err = s.sourcesCensored(ctx, v)
+		err = v.sourcesCensored(ctx)
 	case s.traits.Response != nil:
-		err = s.sourcePenalised(ctx, v)
+		err = v.sourcePenalised(ctx)
 	default:
-		err = s.sourcesArrived(ctx, v, s.settings.PendingNarrows())
+		err = v.sourcesArrived(ctx, s.settings.PendingNarrows())
 	}
 	if err != nil {
 		return nil, err
 	}
-	return v, s.finish(ctx, v)
+	return v, v.finish(ctx)
 }
 
-// shown returns the view that posteriors are shown from: arrived data in the window, nothing else.
-func (s *State) shown(ctx context.Context, t int, slid windows) (*view, error) {
+// observed returns the view that posteriors are shown from: arrived data in the window, nothing else.
+func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, error) {
 	e := s.eraAt(t)
-	v := &view{round: t, era: e, transforms: e.transforms, slid: slid}
-	return v, s.sourcesArrived(ctx, v, false)
+	v := &view{evidence: s, round: t, era: e, transforms: e.transforms, slid: slid}
+	return v, v.sourcesArrived(ctx, false)
 }
 
-func (s *State) eraAt(t int) *era {
+func (s *evidence) eraAt(t int) *era {
 	for _, e := range s.eraList {
 		if t < e.until {
 			return e
@@ -78,143 +81,74 @@ func (s *State) eraAt(t int) *era {
 }
 
 // sourcesArrived gives each metric its arrived readings in the window, and its pending points after them.
-func (s *State) sourcesArrived(ctx context.Context, v *view, withPending bool) error {
-	v.sourceOf = make([]int, len(s.targets))
-	made := map[int]int{} // metric → source
-	for k, t := range s.targets {
-		if t.metric < 0 {
-			v.sourceOf[k] = -1
+func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
+	v.sourceOf = make([]int, len(v.targets))
+	for k, t := range v.targets {
+		if v.sourceOf[k] = -1; t.metric < 0 {
 			continue
 		}
-		i, ok := s.shareable(v, made, t.metric, withPending)
-		if !ok {
-			src, err := s.arrivedSource(ctx, v, t.metric, withPending)
-			if err != nil {
-				return err
-			}
-			v.sources = append(v.sources, src)
-			i = len(v.sources) - 1
+		g, waiting := v.era.groups[v.era.groupOf[t.metric]], []int(nil)
+		if withPending {
+			waiting = v.pending(v.round, t.metric)
 		}
-		made[t.metric] = i
+		i := slices.IndexFunc(v.sources, func(src source) bool { return src.group == g && slices.Equal(src.waiting, waiting) })
+		if i < 0 {
+			i = len(v.sources)
+			v.sources = append(v.sources, source{group: g, waiting: waiting})
+		}
 		v.sourceOf[k] = i
+		v.sources[i].targets = append(v.sources[i].targets, k)
+	}
+	for i := range v.sources {
 		src := &v.sources[i]
-		src.targets = append(src.targets, k)
-		if src.data != nil {
-			src.z = append(src.z, s.whitenedFor(v, src, k))
+		if err := v.condition(ctx, src, func(rows *posterior.Rows, n int) []float64 { return v.whitened(src, rows, src.targets[n]) }); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// shareable finds a source made for a metric with the same regression and the same pending points.
-func (s *State) shareable(v *view, made map[int]int, metric int, withPending bool) (int, bool) {
-	for other, i := range made {
-		if v.era.groupOf[other] != v.era.groupOf[metric] {
-			continue
-		}
-		if !withPending || slices.Equal(s.pending(v.round, other), s.pending(v.round, metric)) {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-func (s *State) arrivedSource(ctx context.Context, v *view, metric int, withPending bool) (source, error) {
-	g := v.era.groups[v.era.groupOf[metric]]
-	src, err := s.inSight(ctx, v, g)
-	if err != nil || !withPending {
-		return src, err
-	}
-	src.waiting = s.pending(v.round, metric)
-	switch {
-	case src.arms != nil:
-		src.narrowed, err = s.narrowed(ctx, g, src.arms, src.waiting)
-		return src, err
-	case src.glimpse != nil:
-		return src, nil
-	}
-	return src, s.appendPending(ctx, &src, g.model, src.waiting)
-}
-
-// inSight conditions on the points of a regression that the view's decision sees, in the algorithm's window.
-func (s *State) inSight(ctx context.Context, v *view, g *group) (source, error) {
-	order := g.order[:g.seen(v.round)]
-	src := source{kernel: g.model.kernel, arrived: len(order)}
-	if st := g.standing; st != nil {
-		src.group = g
-		if i := v.round - st.from; i < len(st.glimpses.items) {
-			src.glimpse = &st.glimpses.items[i]
-		} else {
-			src.arms, src.narrowed = st.arms, st.arms
-		}
-		return src, nil
-	}
-	if first := s.traits.Earliest(v.round); first <= 1 {
-		src.data, src.group = g.data.Prefix(len(order)), g
-	} else {
-		order = since(order, first)
-		var err error
-		if src.data, err = s.windowed(ctx, v.slid, g, order); err != nil {
-			return src, err
-		}
-	}
-	for _, a := range order {
-		src.rounds = append(src.rounds, a.round)
-	}
-	src.arrived = len(order)
-	return src, nil
-}
-
-func since(order []arrival, first int) []arrival {
-	var kept []arrival
-	for _, a := range order {
-		if a.round >= first {
-			kept = append(kept, a)
-		}
-	}
-	return kept
-}
-
-func (s *State) appendPending(ctx context.Context, src *source, m metricModel, rounds []int) error {
-	if len(rounds) == 0 {
+// appendPending adds the rounds that wait to a source's rows.
+func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.Rows) error {
+	if len(src.waiting) == 0 {
 		return nil
 	}
-	order := make([]arrival, len(rounds))
-	for i, r := range rounds {
-		order[i] = arrival{round: r, lambda: m.noise.at(s.placeOf(r), m.lambda)}
+	m, order := src.group.model, make([]arrival, len(src.waiting))
+	for i, r := range src.waiting {
+		order[i] = arrival{round: r, lambda: m.noise.at(v.placeOf(r), m.lambda)}
 	}
-	known := s.waitedBefore(src, rounds)
-	src.data, src.waiting, src.solutions = src.data.Clone(), rounds, &solutions{}
-	if known != nil {
-		src.data, order = known.data.Clone(), order[len(known.waiting):]
-		if fixed := known.solutions.upTo(known.data.Len()); fixed != nil {
-			src.solutions.keep(fixed)
-		}
+	known, before := v.waitedBefore(src, rows)
+	rows.Narrow(before)
+	src.rounds = append(src.rounds, src.waiting...)
+	err := v.appendRounds(ctx, rows.Data, m.kernel, order[known:])
+	for n, z := range rows.Z {
+		rows.Z[n] = append(z[:rows.Read:rows.Read], make([]float64, len(order))...)
 	}
-	src.rounds = append(src.rounds, rounds...)
-	return s.appendRounds(ctx, src.data, m.kernel, order)
+	return err
 }
 
-// waitedBefore is the prior state's source with the same readings and the first of the same pending points, nil if there is none: whoever asks for
+// waitedBefore are the prior state's rows of the same readings and the first of the same pending points, how many, nil if there are none: whoever asks for
 // many trials in a row adds one to those that wait each time.
-func (s *State) waitedBefore(src *source, rounds []int) *source {
-	if s.prior == nil || src.group == nil || src.group.begun == nil || src.group.known != src.arrived {
-		return nil
+func (v *view) waitedBefore(src *source, rows *posterior.Rows) (waiting int, before *posterior.Rows) {
+	if v.prior == nil || rows.Of == nil || src.group.begun == nil || src.group.known != src.arrived {
+		return 0, nil
 	}
-	for i := range s.prior.next.sources {
-		known := &s.prior.next.sources[i]
+	for i := range v.prior.next.sources {
+		known := &v.prior.next.sources[i]
 		n := len(known.waiting)
-		if known.group == src.group.begun && known.arrived == src.arrived && 0 < n && n <= len(rounds) && slices.Equal(known.waiting, rounds[:n]) &&
-			!slices.ContainsFunc(known.waiting, func(round int) bool { return !s.samePoint(round) }) {
-			return known
+		if known.group == src.group.begun && known.arrived == src.arrived && 0 < n && n <= len(src.waiting) && slices.Equal(known.waiting, src.waiting[:n]) &&
+			!slices.ContainsFunc(known.waiting, func(round int) bool { return !v.samePoint(round) }) {
+			if before, ok := known.Posterior.(*posterior.Rows); ok && before.Of != nil {
+				return n, before
+			}
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
 // decision t does not see.
-func (s *State) pending(t, metric int) []int {
+func (s *evidence) pending(t, metric int) []int {
 	e := s.eraAt(t)
 	read := e.groups[e.groupOf[metric]].seen(t)
 	if excluded, _ := slices.BinarySearch(s.excluded, t); read+excluded == t-1 {
@@ -237,50 +171,46 @@ func (r *Round) closedAt(t int) bool {
 
 func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
 
-// whitenedFor is z for target k, padded with zeros for pending points.
-func (s *State) whitenedFor(v *view, src *source, k int) []float64 {
-	z := make([]float64, src.data.Len())
+// whitened is z for target k of the readings in sight.
+func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
 	switch {
 	case v.transforms[k].blind:
-		return z
-	case s.traits.Earliest(v.round) <= 1:
-		copy(z, v.era.whitened[k][:src.arrived])
-		return z
+		return make([]float64, rows.Read)
+	case rows.Of != nil:
+		return v.era.whitened[k][:rows.Read]
 	}
-	y := make([]float64, src.arrived)
+	y := make([]float64, rows.Read)
 	for i := range y {
-		y[i] = v.transforms[k].response(s.history.Rounds[src.rounds[i]-1].Readings[s.targets[k].metric].Value)
+		y[i] = v.transforms[k].response(v.history.Rounds[src.rounds[i]-1].Readings[v.targets[k].metric].Value)
 	}
-	copy(z, src.data.Prefix(src.arrived).Whiten(nil, y))
-	return z
+	return rows.Data.Whiten(nil, y)
 }
 
 // sourcesCensored puts every chosen point into K. Round n's response counts as its value if decision t sees it and it
 // came within the delay window, else as 0.
-func (s *State) sourcesCensored(ctx context.Context, v *view) error {
+func (v *view) sourcesCensored(ctx context.Context) error {
 	v.sourceOf = v.era.ownOf
-	for _, g := range v.era.own {
-		src, err := s.inSight(ctx, v, g)
-		if err != nil {
+	for i, g := range v.era.own {
+		src := source{group: g}
+		for k, of := range v.sourceOf {
+			if of == i {
+				src.targets = append(src.targets, k)
+			}
+		}
+		if err := v.condition(ctx, &src, func(rows *posterior.Rows, n int) []float64 {
+			return rows.Data.Whiten(nil, v.censoredResponses(src.targets[n], src.rounds, v.traits.Censoring.Window))
+		}); err != nil {
 			return err
 		}
 		v.sources = append(v.sources, src)
 	}
-	for k, i := range v.sourceOf {
-		if i < 0 {
-			continue
-		}
-		src := &v.sources[i]
-		src.targets = append(src.targets, k)
-		src.z = append(src.z, src.data.Whiten(nil, s.censoredResponses(v, k, src.rounds, s.traits.Censoring.Window)))
-	}
 	return nil
 }
 
-func (s *State) censoredResponses(v *view, k int, chosen []int, window int) []float64 {
+func (v *view) censoredResponses(k int, chosen []int, window int) []float64 {
 	y := make([]float64, len(chosen))
 	for i, n := range chosen {
-		r := s.history.Rounds[n-1].Readings[s.targets[k].metric]
+		r := v.history.Rounds[n-1].Readings[v.targets[k].metric]
 		if r.seenAt(v.round) && r.Revealed-n <= window {
 			y[i] = v.transforms[k].response(r.Value)
 		}
@@ -289,32 +219,26 @@ func (s *State) censoredResponses(v *view, k int, chosen []int, window int) []fl
 }
 
 // sourcePenalised regresses the one penalised response with the objective's model.
-func (s *State) sourcePenalised(ctx context.Context, v *view) error {
+func (v *view) sourcePenalised(ctx context.Context) error {
 	v.sourceOf = v.era.ownOf
-	g := v.era.own[0]
-	src, err := s.inSight(ctx, v, g)
-	if err != nil {
-		return err
+	src := source{group: v.era.own[0], targets: []int{0}}
+	if v.settings.PendingNarrows() {
+		src.waiting = v.incomplete(v.round)
 	}
-	var y []float64
-	for _, n := range src.rounds {
-		reward, costs, _ := s.outcome(v, n)
-		y = append(y, s.traits.Response(reward, costs, v.multipliers))
-	}
-	if s.settings.PendingNarrows() {
-		if err := s.appendPending(ctx, &src, g.model, s.incomplete(v.round)); err != nil {
-			return err
+	err := v.condition(ctx, &src, func(rows *posterior.Rows, _ int) []float64 {
+		var y []float64
+		for _, n := range src.rounds {
+			reward, costs, _ := v.outcome(n)
+			y = append(y, v.traits.Response(reward, costs, v.multipliers))
 		}
-	}
-	z := make([]float64, src.data.Len())
-	copy(z, src.data.Prefix(src.arrived).Whiten(nil, y))
-	src.targets, src.z = []int{0}, [][]float64{z}
+		return rows.Data.Whiten(nil, y)
+	})
 	v.sources = []source{src}
-	return nil
+	return err
 }
 
 // incomplete lists the rounds in the window that wait for a reading the penalised response needs.
-func (s *State) incomplete(t int) []int {
+func (s *evidence) incomplete(t int) []int {
 	var rounds []int
 	for _, k := range s.targets {
 		if k.metric >= 0 {
@@ -326,12 +250,12 @@ func (s *State) incomplete(t int) []int {
 }
 
 // outcome is round n's reward and costs in modelled units, as the view's decision sees them.
-func (s *State) outcome(v *view, n int) (reward float64, costs []float64, ok bool) {
-	r := &s.history.Rounds[n-1]
-	for k, target := range s.targets {
+func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
+	r := &v.history.Rounds[n-1]
+	for k, target := range v.targets {
 		var value float64
 		if target.metric < 0 {
-			value = s.cfg.Costs[target.cost].given(r.Costs[target.cost])
+			value = v.cfg.Costs[target.cost].given(r.Costs[target.cost])
 		} else {
 			reading := r.Readings[target.metric]
 			if !reading.seenAt(v.round) {
@@ -349,31 +273,31 @@ func (s *State) outcome(v *view, n int) (reward float64, costs []float64, ok boo
 }
 
 // finish adds γ_t, β_t, the risk that is left of each limit and the incumbent.
-func (s *State) finish(ctx context.Context, v *view) error {
-	v.allowances = s.allowancesAt(v.round)
-	err := s.widths(ctx, v)
-	if err == nil && s.traits.Incumbent != nil {
-		err = s.findIncumbent(ctx, v)
+func (v *view) finish(ctx context.Context) error {
+	v.allowances = v.allowancesAt(v.round)
+	err := v.widths(ctx)
+	if err == nil && v.traits.Incumbent != nil {
+		err = v.findIncumbent(ctx)
 	}
 	return err
 }
 
 // widths adds γ_t and β_t.
-func (s *State) widths(ctx context.Context, v *view) error {
+func (v *view) widths(ctx context.Context) error {
 	w := policy.Width{Round: v.round, Multipliers: v.multipliers,
-		Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets))}
-	for k, t := range s.targets {
+		Gain: make([]float64, len(v.targets)), Lambda: make([]float64, len(v.targets))}
+	for k, t := range v.targets {
 		if t.metric >= 0 {
 			w.Lambda[k] = v.era.models[t.metric].lambda
 		}
 		if i := v.sourceOf[k]; i >= 0 {
-			w.Gain[k] = v.sources[i].gain()
+			w.Gain[k] = v.sources[i].Gain()
 		}
 	}
 	v.gain, v.lambda = w.Gain, w.Lambda
-	v.beta = s.policy.Beta(w)
-	if c := s.traits.Censoring; c != nil {
-		sums, err := s.recentDeviations(ctx, v, c.Window)
+	v.beta = v.policy.Beta(w)
+	if c := v.traits.Censoring; c != nil {
+		sums, err := v.recentDeviations(ctx, c.Window)
 		if err != nil {
 			return err
 		}
@@ -383,15 +307,15 @@ func (s *State) widths(ctx context.Context, v *view) error {
 }
 
 // recentDeviations is Σ_{s=max(1,t−m)}^{t−1} σ_t(x_s) per target.
-func (s *State) recentDeviations(ctx context.Context, v *view, window int) ([]float64, error) {
-	sums := make([]float64, len(s.targets))
+func (v *view) recentDeviations(ctx context.Context, window int) ([]float64, error) {
+	sums := make([]float64, len(v.targets))
 	var places []Place
 	for n := max(1, v.round-window); n < v.round; n++ {
-		if r := s.history.Rounds[n-1]; !r.Excluded {
+		if r := v.history.Rounds[n-1]; !r.Excluded {
 			places = append(places, Place{r.Point, r.Arm})
 		}
 	}
-	estimates, err := s.estimate(ctx, v, places, nil)
+	estimates, err := v.estimate(ctx, places, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -403,14 +327,23 @@ func (s *State) recentDeviations(ctx context.Context, v *view, window int) ([]fl
 	return sums, nil
 }
 
-// inputs lists places as kernel inputs.
-func (s *State) inputs(k Kernel, at []Place) *kernel.Inputs {
-	if list := s.listOf(at); list != nil {
-		return list.inputs(k)
+// points are places as a regression with that kernel sees them.
+func (v *view) points(k Kernel, at []Place) posterior.Points {
+	p := posterior.Points{Arms: make([]int, 0, len(at))}
+	for _, place := range at {
+		if place.Arm < 0 {
+			p.Arms = nil
+			break
+		}
+		p.Arms = append(p.Arms, place.Arm)
 	}
-	in := kernel.NewInputs(s.inputWidth(k))
-	for _, p := range at {
-		in.Append(s.input(k, p))
+	if list := v.listOf(at); list != nil {
+		p.Inputs, p.Listed = list.inputs(k), true
+		return p
 	}
-	return in
+	p.Inputs = kernel.NewInputs(v.inputWidth(k))
+	for _, place := range at {
+		p.Inputs.Append(v.input(k, place))
+	}
+	return p
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Violations returns one per constraint, after all rounds. The error is that of ctx.
-func (s *State) Violations(ctx context.Context) ([]Violation, error) {
+func (s *account) Violations(ctx context.Context) ([]Violation, error) {
 	trace, err := s.ViolationTrace(ctx)
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (s *State) Violations(ctx context.Context) ([]Violation, error) {
 }
 
 // ViolationTrace returns the running figures, [round][constraint]. The error is that of ctx.
-func (s *State) ViolationTrace(ctx context.Context) ([][]Violation, error) {
+func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	n := len(s.history.Rounds)
 	trace := make([][]Violation, n)
 	for i := range trace {
@@ -30,11 +30,11 @@ func (s *State) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	estimates, err := s.lookingBack(ctx)
+	estimates, err := s.shown.lookingBack(ctx)
 	if err != nil {
 		return nil, err
 	}
-	expected := s.expectedExcess(estimates)
+	expected := s.shown.expectedExcess(estimates)
 	for j, c := range s.cfg.Costs {
 		var v Violation
 		for i := range n {
@@ -52,7 +52,7 @@ func (s *State) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 }
 
 // excess is g_j of a round's reading in metric units, against the true threshold.
-func (s *State) excess(round int, c Cost, j int) (float64, bool) {
+func (s *study) excess(round int, c Cost, j int) (float64, bool) {
 	r := &s.history.Rounds[round-1]
 	if c.Knowledge == Given {
 		return c.Excess(r.Costs[j]), true
@@ -62,14 +62,14 @@ func (s *State) excess(round int, c Cost, j int) (float64, bool) {
 }
 
 // expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates at all rounds are given, in metric units.
-func (s *State) expectedExcess(estimates []policy.Estimate) func(i, j int) float64 {
+func (s *shown) expectedExcess(estimates []policy.Estimate) func(i, j int) float64 {
 	return func(i, j int) float64 {
 		c := s.cfg.Costs[j]
 		if c.Knowledge == Given {
 			return max(c.Excess(s.history.Rounds[i].Costs[j]), 0)
 		}
 		e := estimates[1+j]
-		t := s.display.era.transforms[1+j]
+		t := s.era.transforms[1+j]
 		return t.excess(e.Mean[i]-t.margin, e.SD[i], c.Threshold)
 	}
 }
@@ -91,7 +91,7 @@ type bounds struct {
 }
 
 // bounds follows the algorithm's own bound along the rounds; nil for algorithms without one.
-func (s *State) bounds(ctx context.Context) (*bounds, error) {
+func (s *account) bounds(ctx context.Context) (*bounds, error) {
 	if s.traits.Bound == nil || len(s.history.Rounds) == 0 || len(s.cfg.Costs) == 0 {
 		return nil, nil
 	}
@@ -113,7 +113,7 @@ func (s *State) bounds(ctx context.Context) (*bounds, error) {
 }
 
 // footstep is what the bound needs to know of one round.
-func (s *State) footstep(t int, trace RoundTrace) policy.Footstep {
+func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 	f := policy.Footstep{Suggested: s.history.Rounds[t-1].Suggested && !s.history.Rounds[t-1].Excluded, Multipliers: trace.Multipliers,
 		Beta: make([]float64, len(s.targets)), SD: make([]float64, len(s.targets)), Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets)), Scale: make([]float64, len(s.targets))}
 	e := s.eraAt(t)

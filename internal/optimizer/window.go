@@ -17,7 +17,7 @@ type window struct {
 }
 
 // windowed conditions on the given readings of a regression, from the last window where that is remembered and begins alike.
-func (s *State) windowed(ctx context.Context, slid windows, g *group, order []arrival) (*gp.Data, error) {
+func (s *evidence) windowed(ctx context.Context, slid windows, g *group, order []arrival) (*gp.Data, error) {
 	last, ok := slid[g]
 	left := leaving(last.order, order)
 	if !ok || left > len(order)/8 {
@@ -32,7 +32,7 @@ func (s *State) windowed(ctx context.Context, slid windows, g *group, order []ar
 }
 
 // remember appends the readings that have come and keeps the window for the next one.
-func (s *State) remember(ctx context.Context, slid windows, g *group, order []arrival, data *gp.Data, come []arrival) (*gp.Data, error) {
+func (s *evidence) remember(ctx context.Context, slid windows, g *group, order []arrival, data *gp.Data, come []arrival) (*gp.Data, error) {
 	err := s.appendRounds(ctx, data, g.model.kernel, come)
 	if err == nil && slid != nil {
 		slid[g] = window{order, data}

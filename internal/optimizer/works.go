@@ -61,7 +61,7 @@ var (
 )
 
 // learnWorks makes what the next decision knows of where trials work; nil while none has failed because of its settings, and for published algorithms, which know of no such thing.
-func (s *State) learnWorks(ctx context.Context) (*works, error) {
+func (s *decision) learnWorks(ctx context.Context, prior *decision) (*works, error) {
 	k := Kernel{Name: "mixed"}
 	if own := s.cfg.Metrics[s.cfg.Objective.Metric].Kernel; own.Name == "covariance" {
 		k = own
@@ -71,8 +71,8 @@ func (s *State) learnWorks(ctx context.Context) (*works, error) {
 	if s.cfg.Paper || failed == 0 {
 		return nil, nil
 	}
-	if p := s.prior; p != nil && p.works != nil && p.works.outcomes.same(all) {
-		return p.works, nil
+	if prior != nil && prior.works != nil && prior.works.outcomes.same(all) {
+		return prior.works, nil
 	}
 	out := &works{kernel: k, failed: failed, outcomes: all}
 	out.base = (float64(len(all.worked)-failed) + usualOutcomes - usualFailures) / (float64(len(all.worked)) + usualOutcomes)
@@ -106,7 +106,7 @@ func logPrior(v, median, spread float64) float64 {
 	return -z * z / 2
 }
 
-func (s *State) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function, error) {
+func (s *study) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function, error) {
 	k.Variance = latent * latent
 	if k.Matrix != nil {
 		mean := 0.0
@@ -123,7 +123,7 @@ func (s *State) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function
 }
 
 // outcomes are those that the next decision sees.
-func (s *State) outcomes(k Kernel) (all outcomes) {
+func (s *study) outcomes(k Kernel) (all outcomes) {
 	t := s.Round()
 	for i := range s.history.Rounds {
 		r := &s.history.Rounds[i]
@@ -207,22 +207,22 @@ func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes
 }
 
 // at is the latent function at some places.
-func (w *works) at(ctx context.Context, s *State, at []Place) (*policy.Estimate, error) {
-	means, variances, err := w.model.Predict(ctx, s.inputs(w.kernel, at))
+func (w *works) at(ctx context.Context, v *view, at []Place) (*policy.Estimate, error) {
+	means, variances, err := w.model.Predict(ctx, v.points(w.kernel, at).Inputs)
 	return &policy.Estimate{Mean: means, SD: roots(variances)}, err
 }
 
 // worksAt is the latent function of whether trials work at some places; nil while none has failed.
-func (s *State) worksAt(ctx context.Context, at []Place) (*policy.Estimate, error) {
+func (s *decision) worksAt(ctx context.Context, at []Place) (*policy.Estimate, error) {
 	if s.works == nil {
 		return nil, nil
 	}
-	return s.works.at(ctx, s, at)
+	return s.works.at(ctx, s.view, at)
 }
 
 // weigh lets scores know where trials work. To the logarithm of an expectation that of the chance is added, times worksWeight. Other scores stay as published, and unlikely
 // places are left until nothing else is.
-func (s *State) weigh(scores policy.Scores, latent *policy.Estimate) policy.Scores {
+func (s *decision) weigh(scores policy.Scores, latent *policy.Estimate) policy.Scores {
 	if latent == nil {
 		return scores
 	}
@@ -244,11 +244,11 @@ func (s *State) weigh(scores policy.Scores, latent *policy.Estimate) policy.Scor
 }
 
 // worksSlopes are the slopes, along the kernel inputs of places, of what weigh adds to their scores; nil where it adds nothing.
-func (s *State) worksSlopes(ctx context.Context, at []Place, latent *policy.Estimate) ([][]float64, error) {
+func (s *decision) worksSlopes(ctx context.Context, at []Place, latent *policy.Estimate) ([][]float64, error) {
 	if latent == nil || !s.traits.Expects {
 		return nil, nil
 	}
-	means, variances, err := s.works.model.Gradients(ctx, s.inputs(s.works.kernel, at))
+	means, variances, err := s.works.model.Gradients(ctx, s.points(s.works.kernel, at).Inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -262,14 +262,14 @@ func (s *State) worksSlopes(ctx context.Context, at []Place, latent *policy.Esti
 }
 
 // Works tells how many trials failed because of their settings and of how many, whether or not the algorithm takes account of it.
-func (s *State) Works() Works {
+func (s *study) Works() Works {
 	all := s.outcomes(Kernel{})
 	return Works{Failed: all.failed(), Of: len(all.worked)}
 }
 
 // WorksChance is the chance that a trial works at each of some places, 1 where nothing has failed because of its settings or a published algorithm takes no account of it. The
 // error is that of ctx.
-func (s *State) WorksChance(ctx context.Context, at []Place) ([]float64, error) {
+func (s *decision) WorksChance(ctx context.Context, at []Place) ([]float64, error) {
 	chances := slices.Repeat([]float64{1}, len(at))
 	latent, err := s.worksAt(ctx, at)
 	if latent == nil || err != nil {

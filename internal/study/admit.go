@@ -37,7 +37,7 @@ var escapedNUL = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
 
 // admit returns what tells what stands against an event of the study now (nil before the first), which has come to that by the events before.
 func (s *Service) admit() func(now *ledger.Snapshot, e ledger.Event) error {
-	latest := s.now().Add(clockSkew)
+	latest := s.options.Now().Add(clockSkew)
 	return func(now *ledger.Snapshot, e ledger.Event) error {
 		switch {
 		case !e.At.Equal(e.At.UTC().Truncate(time.Microsecond)) || e.At.UTC().Year() < 1:
@@ -214,7 +214,7 @@ func admitChosen(now *ledger.Snapshot, data ledger.ChosenData) error {
 	if err := mayChoose(now); err != nil {
 		return err
 	}
-	if err := checkNote(data.Note, "body").Err(); err != nil {
+	if err := checkNote(data.Note).Err(); err != nil {
 		return err
 	}
 	c := now.Compiled()
@@ -254,7 +254,7 @@ func chosenPlace(c *design.Compiled, data ledger.ChosenData) (optimizer.Place, e
 	if data.Origin == ledger.Imported {
 		place = c.PlaceUsed // a table may tell of settings beyond the bounds
 	}
-	settings, there, faults := place(data.Parameters, "body.parameters")
+	settings, there, faults := place(data.Parameters, "parameters")
 	if err := faults.Err(); err != nil {
 		return there, err
 	}
@@ -267,7 +267,7 @@ func chosenPlace(c *design.Compiled, data ledger.ChosenData) (optimizer.Place, e
 // admitKnown holds the known constraints' values against what follows from the settings and what was brought. A row of a table may bring them
 // itself where settings alone do not decide them.
 func admitKnown(c *design.Compiled, data ledger.ChosenData, place optimizer.Place) error {
-	known, faults := c.KnownAt(data.Parameters, place, data.Brought, "body")
+	known, faults := c.KnownAt(data.Parameters, place, data.Brought)
 	if data.Origin == ledger.Imported {
 		if data.Context != nil || data.ConstraintValues != nil {
 			return errors.New("a row of a table brings no context and no sampled values")
@@ -276,7 +276,7 @@ func admitKnown(c *design.Compiled, data ledger.ChosenData, place optimizer.Plac
 			return admitRow(c, data.KnownValues)
 		}
 	} else {
-		_, wrong := c.Known(data.Brought, "body")
+		_, wrong := c.Known(data.Brought)
 		faults = append(faults, wrong...)
 	}
 	if err := faults.Err(); err != nil {
@@ -352,7 +352,7 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 	case !isWord(d.Reason) || utf8.RuneCountInString(d.Because) > longestSentence:
 		return errors.New("its reason is none")
 	case d.RunnerUp != nil:
-		_, _, faults := c.Place(d.RunnerUp.Parameters, "body.decision.runner_up.parameters")
+		_, _, faults := c.Place(d.RunnerUp.Parameters, "decision.runner_up.parameters")
 		return faults.Err()
 	}
 	return nil

@@ -50,12 +50,12 @@ func (s *Service) ruleNext(ctx context.Context, cmd Command, made *succession, a
 		count = *ask.Count
 	}
 	if count < 1 || count > maximalCount {
-		return ruling{}, design.NewInvalid("body.count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), count)
+		return ruling{}, design.NewInvalid("count", fmt.Sprintf("between 1 and %d trials can be asked for at once", maximalCount), count)
 	}
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	known, faults := snap.Compiled().Known(ask.Brought, "body")
+	known, faults := snap.Compiled().Known(ask.Brought)
 	err := faults.Err()
 	if err != nil {
 		return ruling{}, err
@@ -68,7 +68,7 @@ func (s *Service) ruleNext(ctx context.Context, cmd Command, made *succession, a
 	c := made.chooser
 	ruled := c.begin()
 	for range count {
-		point, err := c.suggest(ctx, s, known, ask.Brought)
+		point, err := c.suggest(ctx, known, ask.Brought)
 		if err != nil {
 			return ruling{}, err
 		}
@@ -134,15 +134,15 @@ func (s *Service) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapsho
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
-	settings, place, faults := snap.Compiled().Place(own.Parameters, "body.parameters")
-	known, wrong := snap.Compiled().Known(own.Brought, "body")
-	faults = append(append(faults, wrong...), checkNote(own.Note, "body")...)
+	settings, place, faults := snap.Compiled().Place(own.Parameters, "parameters")
+	known, wrong := snap.Compiled().Known(own.Brought)
+	faults = append(append(faults, wrong...), checkNote(own.Note)...)
 	var refused error
 	for _, name := range sortedKeys(own.Metrics) {
 		if faults.Full() {
 			break
 		}
-		wrong, err := checkMetric(snap, &ledger.Trial{Number: len(snap.Trials) + 1}, name, own.Metrics[name], "body", false)
+		wrong, err := checkMetric(snap, &ledger.Trial{Number: len(snap.Trials) + 1}, name, own.Metrics[name], false)
 		faults = append(faults, wrong...)
 		if refused == nil {
 			refused = err
@@ -199,7 +199,7 @@ func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Sn
 	if err != nil {
 		return ruling{}, err
 	}
-	point, err := c.own(ctx, s, p)
+	point, err := c.own(ctx, p)
 	if err != nil {
 		return ruling{}, err
 	}
@@ -228,11 +228,11 @@ func (s *Service) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.S
 	if trial == nil {
 		return ruling{}, notFound("%s", noSuchTrial(snap, number))
 	}
-	settings, place, faults := snap.Compiled().Place(trial.Parameters, "body.parameters")
+	settings, place, faults := snap.Compiled().Place(trial.Parameters, "parameters")
 	if len(faults) > 0 {
 		return ruling{}, conflict("The settings of trial %d are no longer possible: %s.", number, faults[0].Message)
 	}
-	known, faults := snap.Compiled().Known(trial.Brought(), "body")
+	known, faults := snap.Compiled().Known(trial.Brought())
 	if len(faults) > 0 {
 		return ruling{}, conflict("Trial %d cannot be repeated as it was: %s.", number, faults[0].Message)
 	}

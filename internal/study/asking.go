@@ -109,7 +109,7 @@ func (s *Service) serve(id string) {
 		}
 	}
 	answer := func(ctx context.Context) error {
-		left, err := s.answerEach(withUrgency(ctx, turns.Choosing), id, all)
+		left, err := s.answerEach(turns.With(ctx, turns.Choosing), id, all)
 		s.asks.back(id, left)
 		all = all[:len(all)-len(left)]
 		unanswered(err)
@@ -119,7 +119,7 @@ func (s *Service) serve(id string) {
 		unanswered(err) // it panicked
 		s.serve(id)
 	}
-	if !s.jobs.Go("asks", id, answeringTime, answer, ended) { // the server stops, and waits for its requests only
+	if !s.Derived.Jobs.Go("asks", id, answeringTime, answer, ended) { // the server stops, and waits for its requests only
 		ended(supervisor.Recovered(all[0].ctx, answer))
 	}
 }
@@ -145,7 +145,7 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 		made := succession{snap: snap}
 		var first time.Time // when the first was answered
 		for i, a := range all {
-			if i > 0 && s.now().Sub(first) > atOnce {
+			if i > 0 && s.options.Now().Sub(first) > atOnce {
 				left = all[i:]
 				return nil
 			}
@@ -153,7 +153,7 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 				return err
 			}
 			if i == 0 {
-				first = s.now()
+				first = s.options.Now()
 			}
 		}
 		return nil
@@ -163,7 +163,7 @@ func (s *Service) answerEach(ctx context.Context, id string, all []*asking) (lef
 
 // answerNext decides and writes for one of them, within the time of its caller. An error is one that ends it for all.
 func (s *Service) answerNext(ctx context.Context, made *succession, a *asking) error {
-	own, cancel := context.WithCancel(withUrgency(a.ctx, turns.Choosing))
+	own, cancel := context.WithCancel(turns.With(a.ctx, turns.Choosing))
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	before := made.clone()

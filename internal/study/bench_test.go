@@ -50,7 +50,7 @@ func (b *bench) must(ruled ruling, err error) *ledger.Snapshot {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.snap, b.events = b.service.cache.put(after), append(b.events, events...)
+	b.snap, b.events = b.service.Derived.Put(after), append(b.events, events...)
 	return b.snap
 }
 

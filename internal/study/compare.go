@@ -17,17 +17,17 @@ const mostCompared = 20
 // Compare asks each of the algorithms what it would choose next on the history of snap.
 func (s *Service) Compare(ctx context.Context, snap *ledger.Snapshot, with []design.Algorithm) ([]Choice, error) {
 	if len(with) == 0 || len(with) > mostCompared {
-		return nil, design.NewInvalid("body.algorithms", fmt.Sprintf("1 to %d algorithms are needed", mostCompared), len(with))
+		return nil, design.NewInvalid("algorithms", fmt.Sprintf("1 to %d algorithms are needed", mostCompared), len(with))
 	}
-	known, faults := snap.Compiled().Known(design.Brought{}, "body")
+	known, faults := snap.Compiled().Known(design.Brought{})
 	if len(faults) > 0 {
-		return nil, design.NewInvalid("body.algorithms", "a study whose constraints need a context or sampled values at each decision cannot be compared", nil)
+		return nil, design.NewInvalid("algorithms", "a study whose constraints need a context or sampled values at each decision cannot be compared", nil)
 	}
 	others := make([]*design.Compiled, len(with))
 	for i, algorithm := range with {
 		var err error
 		if others[i], err = compileWith(snap.Definition, algorithm); err != nil {
-			return nil, relocate(err, "body.algorithm", fmt.Sprintf("body.algorithms[%d]", i))
+			return nil, relocate(err, "algorithm", fmt.Sprintf("algorithms[%d]", i))
 		}
 	}
 	choices := make([]Choice, len(with))
@@ -56,7 +56,7 @@ func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compi
 func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, known optimizer.Known) (Choice, error) {
 	var state *optimizer.State
 	var d optimizer.Decision
-	err := s.compute(withUrgency(ctx, turns.Checking), snap.ID, func(ctx context.Context) (err error) {
+	err := s.Derived.Compute(turns.With(ctx, turns.Checking), snap.ID, func(ctx context.Context) (err error) {
 		if state, err = optimizer.Replay(ctx, c.Config, snap.History(c)); err == nil {
 			d, err = state.Suggest(ctx, known)
 		}
@@ -66,7 +66,7 @@ func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design
 		return noChoice(ctx, c, err)
 	}
 	settings := c.Settings(d.Place)
-	kept, faults := c.KnownAt(settings, d.Place, design.Brought{}, "body")
+	kept, faults := c.KnownAt(settings, d.Place, design.Brought{})
 	if err := faults.Err(); err != nil {
 		return Choice{}, err
 	}
@@ -96,8 +96,8 @@ func relocate(err error, from, to string) error {
 	}
 	moved := &design.Invalid{}
 	for _, f := range faulty.Faults {
-		if len(f.Location) >= len(from) && f.Location[:len(from)] == from {
-			f.Location = to + f.Location[len(from):]
+		if len(f.Field) >= len(from) && f.Field[:len(from)] == from {
+			f.Field = to + f.Field[len(from):]
 		}
 		moved.Faults = append(moved.Faults, f)
 	}

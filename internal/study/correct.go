@@ -49,7 +49,7 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 	data := ledger.CorrectedData{Number: c.Number, Reason: c.Reason}
 	faults := checkReason(c.Reason)
 	if len(c.Metrics) == 0 && c.Parameters == nil {
-		faults.Add("body.metrics", nil, "what is to be corrected? Give metrics or parameters")
+		faults.Add("metrics", nil, "what is to be corrected? Give metrics or parameters")
 	}
 	var refused error
 	for _, name := range sortedKeys(c.Metrics) {
@@ -67,10 +67,10 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 		data.Metrics[name] = value
 	}
 	if c.Parameters != nil {
-		used, wrong := settingsUsed(snap, trial, c.Parameters, "body")
+		used, wrong := settingsUsed(snap, trial, c.Parameters)
 		faults = append(faults, wrong...)
 		if len(wrong) == 0 && maps.Equal(used.settings, trial.Parameters) {
-			faults.Add("body.parameters", nil, "these are the settings already kept")
+			faults.Add("parameters", nil, "these are the settings already kept")
 		}
 		data.Parameters = &ledger.CorrectedSettings{Before: trial.Parameters, After: used.settings}
 		data.Candidate, data.KnownValues = used.candidate, used.known
@@ -82,9 +82,9 @@ func ruleCorrect(snap *ledger.Snapshot, c Correction) (ruling, error) {
 }
 
 func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, after *ledger.Reading) (ledger.CorrectedValue, design.Faults, error) {
-	faults := checkMetricName(snap, name, "body")
+	faults := checkMetricName(snap, name)
 	if after != nil {
-		faults = append(faults, checkReading(*after, "body.metrics."+design.Shorten(name))...)
+		faults = append(faults, checkReading(name, *after)...)
 	}
 	if len(faults) > 0 {
 		return ledger.CorrectedValue{}, faults, nil
@@ -97,7 +97,7 @@ func correctedValue(snap *ledger.Snapshot, trial *ledger.Trial, name string, aft
 		return ledger.CorrectedValue{}, nil, conflict("%s of trial %d has not been told, so there is nothing to correct. Tell it instead.", name, trial.Number)
 	}
 	if after != nil && m.Reads(*after) {
-		return ledger.CorrectedValue{}, design.Faults{{Location: "body.metrics." + name, Message: design.FormatNumber(m.Value) + " is the value already kept", Value: after.Value}}, nil
+		return ledger.CorrectedValue{}, design.Faults{{Field: "metrics." + name, Message: design.FormatNumber(m.Value) + " is the value already kept", Value: after.Value}}, nil
 	}
 	return ledger.CorrectedValue{Before: &ledger.Reading{Value: m.Value, StdDev: m.StdDev}, After: after}, nil, nil
 }
@@ -178,9 +178,9 @@ func checkClosing(kind ledger.Kind, data ledger.ClosedData) design.Faults {
 	faults := checkReason(data.Reason)
 	switch {
 	case kind == ledger.Failed && !data.Cause.Known():
-		faults.Add("body.cause", data.Cause, "was it the settings or chance? Give settings or chance")
+		faults.Add("cause", data.Cause, "was it the settings or chance? Give settings or chance")
 	case kind != ledger.Failed && data.Cause != "":
-		faults.Add("body.cause", data.Cause, "only what failed has a cause")
+		faults.Add("cause", data.Cause, "only what failed has a cause")
 	}
 	return faults
 }

@@ -50,7 +50,7 @@ type importRow struct {
 }
 
 // parseCSV reads an imported table. The error is *Invalid with every bad cell by line and column (locations like
-// "body.lines[12].yield"); unknown columns are a fault unless they are ignored, and are listed either way.
+// "lines[12].yield"); unknown columns are a fault unless they are ignored, and are listed either way.
 func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []importRow, unknown []string, err error) {
 	text, err := readTable(file)
 	if err != nil {
@@ -88,11 +88,11 @@ func readTable(file io.Reader) ([]byte, error) {
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if !utf8.Valid(text) {
-		return nil, design.NewInvalid("body", "the table is not UTF-8; save it as “CSV UTF-8”", nil)
+		return nil, design.NewInvalid("", "the table is not UTF-8; save it as “CSV UTF-8”", nil)
 	}
 	if at := bytes.IndexByte(text, 0); at >= 0 {
 		line := 1 + bytes.Count(text[:at], []byte("\n"))
-		return nil, design.NewInvalid(fmt.Sprintf("body.lines[%d]", line), fmt.Sprintf("line %d holds the character U+0000, which is no text; take it out", line), nil)
+		return nil, design.NewInvalid(fmt.Sprintf("lines[%d]", line), fmt.Sprintf("line %d holds the character U+0000, which is no text; take it out", line), nil)
 	}
 	return keepLineEnds(text), nil
 }
@@ -247,11 +247,11 @@ func columnOf(d design.Definition, title string) column {
 // checkHeader reports a header that cannot be used and returns the titles that mean nothing.
 func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []string) {
 	if t.wide != nil {
-		t.faults.Add(fmt.Sprintf("body.lines[%d]", t.wide.line), nil, "%s", t.wide)
+		t.faults.Add(fmt.Sprintf("lines[%d]", t.wide.line), nil, "%s", t.wide)
 		return nil
 	}
 	if errors.Is(t.broken, io.EOF) {
-		t.faults.Add("body", nil, "the table is empty; its first line names the columns")
+		t.faults.Add("", nil, "the table is empty; its first line names the columns")
 		return nil
 	}
 	if t.broken != nil {
@@ -260,7 +260,7 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 	}
 	first := map[string]int{}
 	for i, col := range t.columns {
-		at := fmt.Sprintf("body.columns[%d]", i)
+		at := fmt.Sprintf("columns[%d]", i)
 		j, twice := first[design.FoldCase(col.name)]
 		switch {
 		case col.kind == columnUnknown && strings.TrimSpace(col.title) == "":
@@ -277,7 +277,7 @@ func (t *table) checkHeader(c *design.Compiled, ignoreUnknown bool) (unknown []s
 	}
 	for _, p := range c.Def.Parameters {
 		if p.Type != design.Remainder && !t.has(p.Name) {
-			t.faults.Add("body.columns", nil, "there is no column for the parameter %q", p.Name)
+			t.faults.Add("columns", nil, "there is no column for the parameter %q", p.Name)
 		}
 	}
 	return unknown
@@ -298,10 +298,10 @@ func columnNames(d design.Definition) []string {
 func (t *table) unreadable(err error) {
 	var at *csv.ParseError
 	if errors.As(err, &at) {
-		t.faults.Add(fmt.Sprintf("body.lines[%d]", at.Line), nil, "line %d, character %d: %s", at.Line, at.Column, at.Err)
+		t.faults.Add(fmt.Sprintf("lines[%d]", at.Line), nil, "line %d, character %d: %s", at.Line, at.Column, at.Err)
 		return
 	}
-	t.faults.Add("body", nil, "the table cannot be read: %s", err)
+	t.faults.Add("", nil, "the table cannot be read: %s", err)
 }
 
 func (t *table) readRows(c *design.Compiled) []importRow {
@@ -326,7 +326,7 @@ func (t *table) readRows(c *design.Compiled) []importRow {
 			rows = append(rows, row)
 		}
 	}
-	t.faults.Add("body", nil, "the table has more than %d rows; import it in parts", maxRows)
+	t.faults.Add("", nil, "the table has more than %d rows; import it in parts", maxRows)
 	return nil
 }
 
@@ -337,7 +337,7 @@ func blank(cells []string) bool {
 // readRow reads one row; ok is false when it has faults, all of which are noted.
 func (t *table) readRow(c *design.Compiled, cells []string, line int) (row importRow, ok bool) {
 	before := len(t.faults)
-	at := fmt.Sprintf("body.lines[%d]", line)
+	at := fmt.Sprintf("lines[%d]", line)
 	if len(cells) != len(t.columns) {
 		t.faults.Add(at, len(cells), "line %d has %d cells; the first line names %d columns%s", line, len(cells), len(t.columns), t.commaHint())
 		return row, false
@@ -352,7 +352,7 @@ func (t *table) readRow(c *design.Compiled, cells []string, line int) (row impor
 	}
 	wrong := t.place(c, &row, at)
 	for _, fault := range wrong {
-		t.faults.Add(fault.Location, fault.Value, "line %d, %s: %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Location, at), "."), fault.Message)
+		t.faults.Add(fault.Field, fault.Value, "line %d, %s: %s", line, strings.TrimPrefix(strings.TrimPrefix(fault.Field, at), "."), fault.Message)
 	}
 	return row, len(wrong) == 0
 }
@@ -410,7 +410,7 @@ func (t *table) readCell(c *design.Compiled, row *importRow, i int, cell string)
 	col, trimmed := t.columns[i], strings.TrimSpace(cell)
 	switch col.kind {
 	case columnOfNotes:
-		if wrong := checkNote(plain(cell), "note"); len(wrong) > 0 {
+		if wrong := checkNote(plain(cell)); len(wrong) > 0 {
 			t.cellFault(row.Line, i, "", "%s", wrong[0].Message)
 		}
 		row.Note = plain(cell)
@@ -476,7 +476,7 @@ func (t *table) cellFault(line, i int, cell, format string, args ...any) {
 	if cell != "" {
 		value = design.Shorten(cell)
 	}
-	t.faults.Add(fmt.Sprintf("body.lines[%d].%s", line, name), value, "line %d, column %s: %s", line, name, fmt.Sprintf(format, args...))
+	t.faults.Add(fmt.Sprintf("lines[%d].%s", line, name), value, "line %d, column %s: %s", line, name, fmt.Sprintf(format, args...))
 }
 
 // number reads a number as the table writes them. One that can be read in two ways, where no other tells, is an error that says so.

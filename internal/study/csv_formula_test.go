@@ -39,14 +39,14 @@ func TestTablesWithNothingToReadInThem(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, oven())
 	for text, want := range map[string]design.Fault{
-		"temperature,cycles,note\n40,2,fine\n41,3,a\x00b\n":                     {Location: "body.lines[3]", Message: "U+0000"},
-		"temperature,cycles,note\n40,2,a\xffb\n":                                {Location: "body", Message: "UTF-8"},
-		"temperature,cycles" + strings.Repeat(",more", 2000) + "\n40,2\n":       {Location: "body.lines[1]", Message: "at most 1000"},
-		"temperature,cycles,yield\n40,2,1e101\n":                                {Location: "body.lines[2].yield", Message: "1e100"},
-		"temperature,cycles,yield\n40,2,-1e308\n":                               {Location: "body.lines[2].yield", Message: "1e100"},
-		"temperature,cycles,yield\n40," + strings.Repeat("9", 400_000) + ",1\n": {Location: "body.lines[2].cycles", Message: "not a number"},
+		"temperature,cycles,note\n40,2,fine\n41,3,a\x00b\n":                     {Field: "lines[3]", Message: "U+0000"},
+		"temperature,cycles,note\n40,2,a\xffb\n":                                {Field: "", Message: "UTF-8"},
+		"temperature,cycles" + strings.Repeat(",more", 2000) + "\n40,2\n":       {Field: "lines[1]", Message: "at most 1000"},
+		"temperature,cycles,yield\n40,2,1e101\n":                                {Field: "lines[2].yield", Message: "1e100"},
+		"temperature,cycles,yield\n40,2,-1e308\n":                               {Field: "lines[2].yield", Message: "1e100"},
+		"temperature,cycles,yield\n40," + strings.Repeat("9", 400_000) + ",1\n": {Field: "lines[2].cycles", Message: "not a number"},
 	} {
 		_, _, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
-		wantFault(t, faultsOf(t, err), want.Location, want.Message)
+		wantFault(t, faultsOf(t, err), want.Field, want.Message)
 	}
 }

@@ -10,14 +10,15 @@ import (
 	"headroom/internal/study/design"
 )
 
-// TestTheLargestTableIsReadInLittleMore: whatever a table of the largest size holds, reading it takes little more than its bytes: limits are looked at on the way.
-func TestTheLargestTableIsReadInLittleMore(t *testing.T) {
+// TestLargeTablesAreReadInLittleMore: whatever a large table holds, reading it takes little more than its bytes: limits are looked at on the way.
+func TestLargeTablesAreReadInLittleMore(t *testing.T) {
+	const large = maxTable / 8 // who keeps too much of it does so of this too, and the race detector has less to watch
 	c := newBench(t, oven()).snap.Compiled()
 	names := columnNames(c.Def)
 	header := strings.Join(names[:len(names)-3], ",") + "\n"
 	row := strings.Repeat("1,", len(names)-4) + "1\n"
 	upTo := func(before, text string) string {
-		return before + strings.Repeat(text, (maxTable-len(before))/len(text))
+		return before + strings.Repeat(text, (large-len(before))/len(text))
 	}
 	for shape, table := range map[string]struct{ text, fault string }{
 		"a header of commas":            {upTo("", "a,"), "line 1 has more than 1000"},
@@ -44,7 +45,7 @@ func TestTheLargestTableIsReadInLittleMore(t *testing.T) {
 			t.Errorf("%s: %v", shape, wrong)
 		}
 		t.Logf("%s: %.1f times its size", shape, float64(allocated)/float64(len(table.text)))
-		if len(table.text) > maxTable || len(table.text) < maxTable-2000 || allocated > 20*len(table.text) {
+		if len(table.text) > large || len(table.text) < large-2000 || allocated > 20*len(table.text) {
 			t.Errorf("%s: %d bytes took %d", shape, len(table.text), allocated)
 		}
 	}

@@ -57,33 +57,33 @@ func TestImportFaults(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
 	for _, test := range []struct{ name, text, location, message string }{
-		{"nothing", "", "body", "is empty"},
-		{"a quote left open", screenHeader + `47.5,"3`, "body.lines[2]", "line 2, character"},
-		{"a missing parameter", "temperature,cycles,salt,time,yield\n", "body.columns", `no column for the parameter "catalyst"`},
-		{"a column twice", "Temperature," + screenHeader, "body.columns[1]", `columns 1 and 2 are both "temperature"`},
-		{"an unknown column", "yeild," + screenHeader, "body.columns[0]", `did you mean "yield"?`},
-		{"too few cells", screenHeader + "47.5,3\n", "body.lines[2]", "line 2 has 2 cells; the first line names 9 columns"},
-		{"a value out of range", screenHeader + "47.5,3,0.1,0.8,B,1,1,1,\n99,3,0.1,0.8,B,,,,\n", "body.lines[3].temperature", "line 3, temperature: 99 is above the highest, 60"},
-		{"text for a number", screenHeader + "warm,3,0.1,0.8,B,,,,", "body.lines[2].temperature", `line 2, column temperature: "warm" is not a number; it must be a number from 20 to 60`},
-		{"an unmeasured parameter", screenHeader + "PENDING,3,0.1,0.8,B,,,,", "body.lines[2].temperature", "is not a number"},
-		{"an empty parameter", screenHeader + ",3,0.1,0.8,B,,,,", "body.lines[2].temperature", "every parameter needs a value"},
-		{"an unknown choice", screenHeader + "47.5,3,0.1,0.8,b,,,,", "body.lines[2].catalyst", `"b" is unknown; it must be one of "A", "B", "=C"`},
-		{"a reading that is no number", screenHeader + "47.5,3,0.1,0.8,B,12%,,,", "body.lines[2].yield", `"12%" is not a number; leave it blank or write PENDING`},
-		{"a reading that is infinite", screenHeader + "47.5,3,0.1,0.8,B,Inf,,,", "body.lines[2].yield", "is not a number"},
-		{"a reading that overflows", screenHeader + "47.5,3,0.1,0.8,B,1e999,,,", "body.lines[2].yield", "is not a number"},
-		{"a huge reading", screenHeader + "47.5,3,0.1,0.8,B,1e101,,,", "body.lines[2].yield", "1e100"},
-		{"a decimal comma between commas", screenHeader + "47,5,3,0.1,0.8,B,,,,", "body.lines[2]", "numbers with a decimal comma need ; between"},
-		{"two readings of a number", strings.ReplaceAll(screenHeader, ",", ";") + "47;3;1;1;B;1.234;;;", "body.lines[2].yield", "can be read as 1.234 or as 1234; which is meant?"},
-		{"two readings, and numbers of both kinds", strings.ReplaceAll(screenHeader, ",", ";") + "47.5;3;0,1;0,8;B;1,234;;;", "body.lines[2].yield", "decimal=comma or decimal=point says it for the whole table"},
-		{"two numbers in a cell", screenHeader + "47.5,3,0.1,0.8,B,72 73,,,", "body.lines[2].yield", "is not a number"},
-		{"an input constraint", screenHeader + "60,12,0.1,0.8,B,,,,", "body.lines[2]", "breaks the input constraint"},
-		{"a way to take it in", screenHeader + "99,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "if it was really run so, beyond_bounds=true takes it in, and so does a column status with completed"},
-		{"settings too far away for that", screenHeader + "999,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "999 is above the highest, 60"},
-		{"a status of another kind", "status," + screenHeader + "fine,99,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "99 is above the highest, 60"},
-		{"a trial run nowhere near", "status," + screenHeader + "Completed,999,3,0.1,0.8,B,,,,\n", "body.lines[2].temperature", "widen the bounds first"},
-		{"a value without a column name", strings.ReplaceAll(screenHeader, "\n", ",\n") + "47.5,3,0.1,0.8,B,,,,,7", "body.lines[2].10", "the column has no name"},
-		{"no UTF-8", screenHeader + "47.5,3,0.1,0.8,B,,,,\xff", "body", "not UTF-8"},
-		{"a long note", screenHeader + "47.5,3,0.1,0.8,B,,,," + strings.Repeat("x", 10_001), "body.lines[2].note", "at most 10000"},
+		{"nothing", "", "", "is empty"},
+		{"a quote left open", screenHeader + `47.5,"3`, "lines[2]", "line 2, character"},
+		{"a missing parameter", "temperature,cycles,salt,time,yield\n", "columns", `no column for the parameter "catalyst"`},
+		{"a column twice", "Temperature," + screenHeader, "columns[1]", `columns 1 and 2 are both "temperature"`},
+		{"an unknown column", "yeild," + screenHeader, "columns[0]", `did you mean "yield"?`},
+		{"too few cells", screenHeader + "47.5,3\n", "lines[2]", "line 2 has 2 cells; the first line names 9 columns"},
+		{"a value out of range", screenHeader + "47.5,3,0.1,0.8,B,1,1,1,\n99,3,0.1,0.8,B,,,,\n", "lines[3].temperature", "line 3, temperature: 99 is above the highest, 60"},
+		{"text for a number", screenHeader + "warm,3,0.1,0.8,B,,,,", "lines[2].temperature", `line 2, column temperature: "warm" is not a number; it must be a number from 20 to 60`},
+		{"an unmeasured parameter", screenHeader + "PENDING,3,0.1,0.8,B,,,,", "lines[2].temperature", "is not a number"},
+		{"an empty parameter", screenHeader + ",3,0.1,0.8,B,,,,", "lines[2].temperature", "every parameter needs a value"},
+		{"an unknown choice", screenHeader + "47.5,3,0.1,0.8,b,,,,", "lines[2].catalyst", `"b" is unknown; it must be one of "A", "B", "=C"`},
+		{"a reading that is no number", screenHeader + "47.5,3,0.1,0.8,B,12%,,,", "lines[2].yield", `"12%" is not a number; leave it blank or write PENDING`},
+		{"a reading that is infinite", screenHeader + "47.5,3,0.1,0.8,B,Inf,,,", "lines[2].yield", "is not a number"},
+		{"a reading that overflows", screenHeader + "47.5,3,0.1,0.8,B,1e999,,,", "lines[2].yield", "is not a number"},
+		{"a huge reading", screenHeader + "47.5,3,0.1,0.8,B,1e101,,,", "lines[2].yield", "1e100"},
+		{"a decimal comma between commas", screenHeader + "47,5,3,0.1,0.8,B,,,,", "lines[2]", "numbers with a decimal comma need ; between"},
+		{"two readings of a number", strings.ReplaceAll(screenHeader, ",", ";") + "47;3;1;1;B;1.234;;;", "lines[2].yield", "can be read as 1.234 or as 1234; which is meant?"},
+		{"two readings, and numbers of both kinds", strings.ReplaceAll(screenHeader, ",", ";") + "47.5;3;0,1;0,8;B;1,234;;;", "lines[2].yield", "decimal=comma or decimal=point says it for the whole table"},
+		{"two numbers in a cell", screenHeader + "47.5,3,0.1,0.8,B,72 73,,,", "lines[2].yield", "is not a number"},
+		{"an input constraint", screenHeader + "60,12,0.1,0.8,B,,,,", "lines[2]", "breaks the input constraint"},
+		{"a way to take it in", screenHeader + "99,3,0.1,0.8,B,,,,\n", "lines[2].temperature", "if it was really run so, beyond_bounds=true takes it in, and so does a column status with completed"},
+		{"settings too far away for that", screenHeader + "999,3,0.1,0.8,B,,,,\n", "lines[2].temperature", "999 is above the highest, 60"},
+		{"a status of another kind", "status," + screenHeader + "fine,99,3,0.1,0.8,B,,,,\n", "lines[2].temperature", "99 is above the highest, 60"},
+		{"a trial run nowhere near", "status," + screenHeader + "Completed,999,3,0.1,0.8,B,,,,\n", "lines[2].temperature", "widen the bounds first"},
+		{"a value without a column name", strings.ReplaceAll(screenHeader, "\n", ",\n") + "47.5,3,0.1,0.8,B,,,,,7", "lines[2].10", "the column has no name"},
+		{"no UTF-8", screenHeader + "47.5,3,0.1,0.8,B,,,,\xff", "", "not UTF-8"},
+		{"a long note", screenHeader + "47.5,3,0.1,0.8,B,,,," + strings.Repeat("x", 10_001), "lines[2].note", "at most 10000"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -97,9 +97,9 @@ func TestImportFaults(t *testing.T) {
 	_, _, err := parseCSV(c, strings.NewReader(screenHeader+"1,3,0.1,0.8,B,x,,,\n47.5,3.5,0.1,0.8,D,,,,\n"), ImportOptions{})
 	var at []string
 	for _, f := range faultsOf(t, err) {
-		at = append(at, f.Location)
+		at = append(at, f.Field)
 	}
-	if want := []string{"body.lines[2].yield", "body.lines[3].catalyst"}; !slices.Equal(at, want) {
+	if want := []string{"lines[2].yield", "lines[3].catalyst"}; !slices.Equal(at, want) {
 		t.Errorf("faults at %v, want %v", at, want)
 	}
 }
@@ -121,7 +121,7 @@ func TestImportTakesWhatWasRun(t *testing.T) {
 			t.Fatalf("%v, %v", rows, err)
 		}
 		doubts := doubtRows(b.snap, rows)
-		if len(doubts) != 1 || doubts[0].Location != "body.lines[2].temperature" || !strings.Contains(doubts[0].Text, "Temperature: 60.4 is above the highest, 60. Was it really run so?") {
+		if len(doubts) != 1 || doubts[0].Field != "lines[2].temperature" || !strings.Contains(doubts[0].Text, "Temperature: 60.4 is above the highest, 60. Was it really run so?") {
 			t.Errorf("doubts %+v", doubts)
 		}
 	}
@@ -130,7 +130,7 @@ func TestImportTakesWhatWasRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	doubts := doubtRows(b.snap, rows)
-	if len(doubts) != 1 || doubts[0].Location != "body.lines[2]" || !strings.Contains(doubts[0].Text, "breaks the input constraint") {
+	if len(doubts) != 1 || doubts[0].Field != "lines[2]" || !strings.Contains(doubts[0].Text, "breaks the input constraint") {
 		t.Errorf("doubts %+v", doubts)
 	}
 }
@@ -139,7 +139,7 @@ func TestImportLimits(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
 	_, _, err := parseCSV(c, strings.NewReader(screenHeader+strings.Repeat("47.5,3,0.1,0.8,B,,,,\n", maxRows+1)), ImportOptions{})
-	wantFault(t, faultsOf(t, err), "body", "more than 10000 rows")
+	wantFault(t, faultsOf(t, err), "", "more than 10000 rows")
 	_, _, err = parseCSV(c, strings.NewReader(strings.Repeat("x", maxTable+1)), ImportOptions{})
 	if !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a large table: %v", err)
@@ -151,7 +151,7 @@ func TestImportLeavesUnknownColumnsOut(t *testing.T) {
 	c := mustCompile(t, bufferScreen())
 	text := "operator," + screenHeader + "Ana,47.5,3,0.1,0.8,B,71,,,\n"
 	_, unknown, err := parseCSV(c, strings.NewReader(text), ImportOptions{})
-	wantFault(t, faultsOf(t, err), "body.columns[0]", "ignore_unknown=true leaves the column out")
+	wantFault(t, faultsOf(t, err), "columns[0]", "ignore_unknown=true leaves the column out")
 	if !slices.Equal(unknown, []string{"operator"}) {
 		t.Errorf("unknown columns %v", unknown)
 	}
@@ -169,7 +169,7 @@ func TestImportOfKnownMetricsAndCandidates(t *testing.T) {
 		t.Errorf("rows %+v, %v", rows, err)
 	}
 	_, _, err = parseCSV(c, strings.NewReader("x,mode\n2,fast\n"), ImportOptions{})
-	wantFault(t, faultsOf(t, err), "body.lines[2]", "is not one of the 4 candidates")
+	wantFault(t, faultsOf(t, err), "lines[2]", "is not one of the 4 candidates")
 	mix := mustCompile(t, mixture())
 	rows, _, err = parseCSV(mix, strings.NewReader("a,b,water,strength\n30,20,,5\n"), ImportOptions{})
 	if err != nil || rows[0].Parameters["water"] != design.NumberValue(50) {
@@ -397,7 +397,7 @@ func TestAnOvershootIsImportedAgain(t *testing.T) {
 	if err != nil || len(unknown) > 0 {
 		t.Fatalf("unknown %v, %v", unknown, err)
 	}
-	if doubts := doubtRows(other.snap, rows); len(doubts) != 1 || doubts[0].Location != "body.lines[3].temperature" || !strings.Contains(doubts[0].Text, "above the highest that may be chosen") {
+	if doubts := doubtRows(other.snap, rows); len(doubts) != 1 || doubts[0].Field != "lines[3].temperature" || !strings.Contains(doubts[0].Text, "above the highest that may be chosen") {
 		t.Errorf("doubts %+v", doubts)
 	}
 	other.must(ruleImport(other.snap, other.snap, rows))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -12,6 +13,7 @@ import (
 
 // chooser makes decisions one after another on a history that grows in memory: each sees the earlier ones as pending.
 type chooser struct {
+	work     *derived.Store[*ledger.Snapshot] // in which it computes
 	id       string
 	compiled *design.Compiled
 	history  *optimizer.History
@@ -37,7 +39,7 @@ func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser,
 		return nil, err
 	}
 	feasible, _ := snap.Feasibility()
-	c := &chooser{id: snap.ID, compiled: snap.Compiled(), history: snap.History(snap.Compiled()), state: state, seen: snap.Version, told: feasible > 0}
+	c := &chooser{work: s.Derived, id: snap.ID, compiled: snap.Compiled(), history: snap.History(snap.Compiled()), state: state, seen: snap.Version, told: feasible > 0}
 	if !state.FitDue() {
 		return c, nil
 	}
@@ -47,11 +49,11 @@ func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser,
 	}
 	c.fit = fit
 	c.history = &optimizer.History{Rounds: c.history.Rounds, Fits: ledger.FitsUnder(c.compiled, append(snap.Fits[:len(snap.Fits):len(snap.Fits)], *fit))}
-	return c, c.extend(ctx, s)
+	return c, c.extend(ctx)
 }
 
-func (c *chooser) extend(ctx context.Context, s *Service) error {
-	err := s.compute(ctx, c.id, func(ctx context.Context) error {
+func (c *chooser) extend(ctx context.Context) error {
+	err := c.work.Compute(ctx, c.id, func(ctx context.Context) error {
 		state, err := c.state.Extend(ctx, c.history)
 		if err == nil {
 			c.state = state
@@ -62,14 +64,14 @@ func (c *chooser) extend(ctx context.Context, s *Service) error {
 }
 
 // suggest lets the algorithm make the next decision.
-func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known, brought design.Brought) (chosenPoint, error) {
+func (c *chooser) suggest(ctx context.Context, known optimizer.Known, brought design.Brought) (chosenPoint, error) {
 	if c.last != nil {
-		if err := c.took(ctx, s, *c.last); err != nil {
+		if err := c.took(ctx, *c.last); err != nil {
 			return chosenPoint{}, err
 		}
 	}
 	var d optimizer.Decision
-	err := s.compute(ctx, c.id, func(ctx context.Context) (err error) {
+	err := c.work.Compute(ctx, c.id, func(ctx context.Context) (err error) {
 		d, err = c.state.Suggest(ctx, known)
 		return err
 	})
@@ -87,9 +89,9 @@ func (c *chooser) suggest(ctx context.Context, s *Service, known optimizer.Known
 }
 
 // own records what the algorithm makes of a person's choice.
-func (c *chooser) own(ctx context.Context, s *Service, p personal) (chosenPoint, error) {
+func (c *chooser) own(ctx context.Context, p personal) (chosenPoint, error) {
 	var d optimizer.Decision
-	err := s.compute(ctx, c.id, func(ctx context.Context) (err error) {
+	err := c.work.Compute(ctx, c.id, func(ctx context.Context) (err error) {
 		d, err = c.state.Own(ctx, p.place, p.known)
 		return err
 	})
@@ -100,7 +102,7 @@ func (c *chooser) own(ctx context.Context, s *Service, p personal) (chosenPoint,
 }
 
 func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought design.Brought) (chosenPoint, error) {
-	known, faults := c.compiled.KnownAt(settings, d.Place, brought, "body")
+	known, faults := c.compiled.KnownAt(settings, d.Place, brought)
 	if err := faults.Err(); err != nil {
 		return chosenPoint{}, err
 	}
@@ -111,11 +113,11 @@ func (c *chooser) keep(settings design.Settings, d optimizer.Decision, brought d
 }
 
 // took adds the algorithm's choice to the history, so that the next decision sees it as pending.
-func (c *chooser) took(ctx context.Context, s *Service, p chosenPoint) error {
+func (c *chooser) took(ctx context.Context, p chosenPoint) error {
 	draw := optimizer.Draw{Seed: p.decision.RandomSeed, Z: p.decision.Draws}
 	c.history = withChoice(c.history, p.place, true, c.compiled.Def.KnownInOrder(p.known), draw, len(c.compiled.MetricNames))
 	c.last = nil
-	return c.extend(ctx, s)
+	return c.extend(ctx)
 }
 
 // withChoice is h after one more decision, whose results are not known yet.

@@ -22,7 +22,7 @@ func (s *Service) Create(ctx context.Context, cmd Command, def design.Definition
 	if err := s.store.Create(ctx, id, cmd, InOnePart(first)); err != nil {
 		return nil, err
 	}
-	return s.cache.put(first.After), nil
+	return s.Derived.Put(first.After), nil
 }
 
 // Edit changes name, description or state.
@@ -42,20 +42,20 @@ func (s *Service) Edit(ctx context.Context, cmd Command, id string, edit ledger.
 func ruleEdit(edit ledger.EditedData) (ruling, error) {
 	var faults design.Faults
 	if edit.Name == nil && edit.Description == nil && edit.State == nil {
-		faults.Add("body", nil, "name, description or state is needed")
+		faults.Add("", nil, "name, description or state is needed")
 	}
 	if edit.Name != nil {
 		if wrong := design.CheckName(*edit.Name); wrong != "" {
-			faults.Add("body.name", *edit.Name, "the study's name %s", wrong)
+			faults.Add("name", *edit.Name, "the study's name %s", wrong)
 		}
 	}
 	if edit.Description != nil {
 		if wrong := design.CheckDescription(*edit.Description); wrong != "" {
-			faults.Add("body.description", nil, "%s", wrong)
+			faults.Add("description", nil, "%s", wrong)
 		}
 	}
 	if edit.State != nil && !edit.State.Valid() {
-		faults.Add("body.state", *edit.State, "open, paused, finished or archived is needed")
+		faults.Add("state", *edit.State, "open, paused, finished or archived is needed")
 	}
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
@@ -98,7 +98,7 @@ func ruleReconfigure(snap *ledger.Snapshot, change design.Reconfiguration) (ruli
 		return ruling{}, conflict("The study is configured so already; nothing would change.")
 	}
 	if err := design.SameShape(before, after); err != nil {
-		return ruling{}, design.NewInvalid("body", err.Error(), nil)
+		return ruling{}, design.NewInvalid("", err.Error(), nil)
 	}
 	ruled := ruling{drafts: []ledger.Draft{{Kind: ledger.Reconfigured, Data: ledger.ReconfiguredData{Definition: after, Engine: optimizer.Engine, Changes: changes, Reason: change.Reason}}}}
 	for i := range snap.Trials { // limits decide which trials are feasible

@@ -37,7 +37,7 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 		return int64(m.HeapAlloc)
 	}
 	before := heap()
-	c := newCache(limit)
+	c := NewService(nil, Options{CacheBytes: limit})
 	var snap *ledger.Snapshot
 	add := func(draft ledger.Draft) {
 		t.Helper()
@@ -49,10 +49,10 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		snap = c.put(next)
+		snap = c.Derived.Put(next)
 	}
 	add(ledger.Draft{Kind: ledger.Created, Data: ledger.CreatedData{Definition: checked, Engine: optimizer.Engine}})
-	one, _ := c.size()
+	one, _ := size(c)
 	for n := range 15 {
 		after := checked
 		after.Constraints = []design.Constraint{checked.Constraints[0]}
@@ -61,12 +61,12 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 		if n%5 != 4 {
 			continue
 		}
-		said, versions := c.size()
+		said, versions := size(c)
 		held := heap() - before
 		t.Logf("%d versions made, %d kept: %d MiB said, %d MiB held", n+2, versions, said>>20, held>>20)
 		if said > limit+one || held > 13*(limit+one)/10 || one < 1<<20 || int64(versions)*one > 2*(limit+one) {
 			t.Errorf("after %d: %d versions of %d bytes, it says that it holds %d, and holds %d", n+1, versions, one, said, held)
 		}
 	}
-	runtime.KeepAlive(c)
+	c.Stop()
 }

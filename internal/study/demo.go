@@ -13,14 +13,13 @@ var DemoSlips = []Slip{
 
 // Demo is the study that a newcomer looks around in: the reaction.
 func Demo() (design.Definition, error) {
-	s, err := design.NewSimulation("reaction")
+	lab, err := design.FindSimulatedLab("reaction")
 	if err != nil {
 		return design.Definition{}, err
 	}
-	d := s.Definition()
-	d.Name, d.SimulatedLab, d.Seed = "Demo: reaction yield", "reaction", 7
+	d := lab.Study()
+	d.Name, d.Seed = "Demo: reaction yield", 7
 	d.Description = "A study to look around in. **Nobody measured this**: a simulated lab reads a made-up reaction A → B → C with noise. " +
 		"It mistypes the yield of trial 6 and corrects it, and takes trial 11 out. Ask for more trials, answer them yourself or let the simulated lab do it."
-	d.Algorithm.Horizon = s.Problem.Horizon
 	return d, nil
 }

@@ -15,9 +15,9 @@ import (
 // Doubt is a value that whoever enters it should look at again, where it stands in a request, and why in words. A doubt refuses nothing: forms ask
 // it back, programs are not asked.
 type Doubt struct {
-	Location string `json:"location"` // as of faults
-	Value    string `json:"value"`
-	Text     string `json:"text"`
+	Field string `json:"location"` // as of faults
+	Value string `json:"value"`
+	Text  string `json:"text"`
 }
 
 // Doubted names the doubts: a confirmation carries it, so that it confirms these values and no others.
@@ -27,7 +27,7 @@ func Doubted(doubts []Doubt) string {
 	}
 	sum := sha256.New()
 	for _, d := range doubts {
-		fmt.Fprintf(sum, "%s\x00%s\x00", d.Location, d.Value)
+		fmt.Fprintf(sum, "%s\x00%s\x00", d.Field, d.Value)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
@@ -91,7 +91,7 @@ func DoubtCorrection(snap *ledger.Snapshot, trial *ledger.Trial, c Correction) [
 func DoubtOwn(snap *ledger.Snapshot, own OwnTrial, forecast *ledger.Decision) []Doubt {
 	doubts := asked(snap.DoubtReadings(0, own.Metrics, func(metric string) *ledger.Expected { return snap.ForetoldBy(forecast, metric) }))
 	if number := lastWith(snap, own.Parameters); number > 0 {
-		doubts = append(doubts, Doubt{"body.parameters", describe(snap.Definition, own.Parameters), replicateText(number)})
+		doubts = append(doubts, Doubt{"parameters", describe(snap.Definition, own.Parameters), replicateText(number)})
 	}
 	return doubts
 }
@@ -110,7 +110,7 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 		known := snap.Range(metric, 0)
 		for i, others := range ledger.RangesWithout(values) {
 			if doubt := snap.DoubtReading(metric, values[i], nil, known.With(others)); doubt != nil && len(doubts) < mostDoubts {
-				doubts = append(doubts, Doubt{fmt.Sprintf("body.lines[%d].%s", lines[i], metric), exactly(values[i]), doubt.Why})
+				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", lines[i], metric), exactly(values[i]), doubt.Why})
 			}
 		}
 	}
@@ -128,11 +128,11 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 	for _, row := range rows {
 		for _, doubt := range ledger.DoubtSettings(snap.Definition, row.Parameters, row.Used) {
 			if len(doubts) < mostDoubts {
-				doubts = append(doubts, Doubt{fmt.Sprintf("body.lines[%d].%s", row.Line, doubt.Parameter), exactly(doubt.Value), doubt.Why})
+				doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d].%s", row.Line, doubt.Parameter), exactly(doubt.Value), doubt.Why})
 			}
 		}
 		if number := with[describe(snap.Definition, row.Parameters)]; number > 0 && len(doubts) < mostDoubts {
-			doubts = append(doubts, Doubt{fmt.Sprintf("body.lines[%d]", row.Line), describe(snap.Definition, row.Parameters), replicateText(number)})
+			doubts = append(doubts, Doubt{fmt.Sprintf("lines[%d]", row.Line), describe(snap.Definition, row.Parameters), replicateText(number)})
 		}
 	}
 	return doubts
@@ -140,12 +140,12 @@ func doubtRows(snap *ledger.Snapshot, rows []importRow) []Doubt {
 
 // doubtBeyond asks whether a row was really run with settings that may not be chosen.
 func doubtBeyond(snap *ledger.Snapshot, row importRow, fault design.Fault) Doubt {
-	what, of := strings.CutPrefix(fault.Location, fmt.Sprintf("body.lines[%d].", row.Line))
+	what, of := strings.CutPrefix(fault.Field, fmt.Sprintf("lines[%d].", row.Line))
 	if !of {
 		settings := describe(snap.Definition, row.Parameters)
-		return Doubt{fault.Location, settings, fmt.Sprintf("%s %s. Was it really run so?", settings, fault.Message)}
+		return Doubt{fault.Field, settings, fmt.Sprintf("%s %s. Was it really run so?", settings, fault.Message)}
 	}
-	return Doubt{fault.Location, fmt.Sprint(fault.Value), fmt.Sprintf("%s: %s. Was it really run so?", design.Capitalised(what), fault.Message)}
+	return Doubt{fault.Field, fmt.Sprint(fault.Value), fmt.Sprintf("%s: %s. Was it really run so?", design.Capitalised(what), fault.Message)}
 }
 
 // mostDoubts is how many are told of at once.
@@ -162,9 +162,9 @@ func elsewhere(t *ledger.Trial) *ledger.Trial {
 func asked(doubts []ledger.Doubted) []Doubt {
 	var list []Doubt
 	for _, d := range doubts {
-		at := "body.metrics." + d.Metric
+		at := "metrics." + d.Metric
 		if d.Parameter != "" {
-			at = "body.parameters." + d.Parameter
+			at = "parameters." + d.Parameter
 		}
 		list = append(list, Doubt{at, exactly(d.Value), d.Why})
 	}

@@ -43,7 +43,7 @@ func TestResultsAreDoubtedByTheirDecisionsPrediction(t *testing.T) {
 		t.Errorf("3.9 standard deviations are doubted: %+v", doubts)
 	}
 	odd := DoubtTelling(b.snap, trial, yields(expected.Mean-4.1*expected.SD))
-	if len(odd) != 1 || odd[0].Location != "body.metrics.yield" || !strings.Contains(odd[0].Text, "is expected (95 %, noise included)") {
+	if len(odd) != 1 || odd[0].Field != "metrics.yield" || !strings.Contains(odd[0].Text, "is expected (95 %, noise included)") {
 		t.Fatalf("4.1 standard deviations: %+v", odd)
 	}
 	slip := DoubtTelling(b.snap, trial, yields(math.Round(expected.Mean*100)))
@@ -98,7 +98,7 @@ func TestRowsAreDoubtedByEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	doubts := doubtRows(b.snap, rows)
-	if len(doubts) != 1 || doubts[0].Location != "body.lines[3].yield" || !strings.Contains(doubts[0].Text, "64.5\u202f% would fit") {
+	if len(doubts) != 1 || doubts[0].Field != "lines[3].yield" || !strings.Contains(doubts[0].Text, "64.5\u202f% would fit") {
 		t.Errorf("%+v", doubts)
 	}
 	b.must(ruleImport(b.snap, b.snap, rows[:1]))
@@ -121,7 +121,7 @@ func TestPlausibleBoundsAreDoubtedNeverRefused(t *testing.T) {
 	for message, bounds := range map[string][]float64{"two numbers": {1}, "must be below": {3, 3}, "between -1e100": {0, math.Inf(1)}} {
 		d.Objective.Plausible = bounds
 		_, err := d.Check()
-		wantFault(t, faultsOf(t, err), "body.objective.plausible", message)
+		wantFault(t, faultsOf(t, err), "objective.plausible", message)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestUndoTakesBackOnesOwnLastTellingWithinAMinute(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, oven())
 	b.service.store = kept{bench: b}
-	b.service.now = func() time.Time { return b.clock }
+	b.service.options.Now = func() time.Time { return b.clock }
 	undo := func(author string, number int) error {
 		_, err := b.service.Undo(t.Context(), Command{By: "Ana", Author: author}, "bench", number)
 		return err
@@ -243,11 +243,11 @@ func TestProgramsAreNotAskedBack(t *testing.T) {
 	if confirmed, err := askBack(Command{Sure: &sure}, func() []Doubt { asked++; return nil }); confirmed || err != nil || asked != 1 {
 		t.Errorf("a form's value was judged %d times, %v", asked, err)
 	}
-	odd := []Doubt{{Location: "body.metrics.yield", Value: "712"}}
+	odd := []Doubt{{Field: "metrics.yield", Value: "712"}}
 	for what, c := range map[string]struct {
 		sure  string
 		taken bool
-	}{"nothing": {"", false}, "another value": {Doubted([]Doubt{{Location: "body.metrics.yield", Value: "71.2"}}), false}, "it": {Doubted(odd), true}} {
+	}{"nothing": {"", false}, "another value": {Doubted([]Doubt{{Field: "metrics.yield", Value: "71.2"}}), false}, "it": {Doubted(odd), true}} {
 		confirmed, err := askBack(Command{Sure: &c.sure}, func() []Doubt { return odd })
 		if doubtful := new(Doubtful); (err == nil) != c.taken || confirmed != c.taken || err != nil && (!errors.As(err, &doubtful) || len(doubtful.Doubts) != 1) {
 			t.Errorf("sure of %s: %v", what, err)

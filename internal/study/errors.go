@@ -19,9 +19,12 @@ var (
 )
 
 // Behind is a database server that was refused as it goes back behind what was seen of the database. 503
-type Behind struct{ Sentence string }
+type Behind struct {
+	Sentence string // for anybody
+	Advice   string // for whoever runs the program: it names the server, and what to do
+}
 
-func (b *Behind) Error() string { return b.Sentence }
+func (b *Behind) Error() string { return b.Sentence + " " + b.Advice }
 func (b *Behind) Unwrap() error { return ErrUnavailable }
 
 // refusal is one of the errors above with the sentence that people read.

@@ -2,45 +2,34 @@ package study
 
 import (
 	"context"
-	"sync"
 
+	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/ledger"
 )
 
-// fitAt keeps the fit that is due at one version once it has been made: an ask, and whoever looks at what would be expected, share it.
-type fitAt struct {
-	turn sync.Mutex
-	made *ledger.FittedData
-}
-
 // fit makes the fit that is due at snap, however long that takes: which decision it serves first follows from the ledger alone, not from how busy the
-// machine is. Where none can be made it returns nil, and the model stays as it was.
+// machine is. An ask, and whoever looks at what would be expected, share it. Where none can be made it returns nil, and the model stays as it was.
 func (s *Service) fit(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*ledger.FittedData, error) {
-	kept := &s.cache.replayOf(snap).fit
-	kept.turn.Lock()
-	defer kept.turn.Unlock()
-	if kept.made != nil {
-		return kept.made, nil
-	}
-	var fit optimizer.Fit
-	err := s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		fit, err = state.FitNow(ctx)
-		return err
+	return derived.Get(ctx, s.Derived, snap, fitOf, func(ctx context.Context) (*ledger.FittedData, error) {
+		var fit optimizer.Fit
+		err := s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+			fit, err = state.FitNow(ctx)
+			return err
+		})
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		made := fittedData(snap, fit)
+		if err == nil {
+			err = checkFit(snap, *made)
+		}
+		if err != nil {
+			s.options.Log.Warn("no fit could be made", "study", snap.ID, "version", snap.Version, "error", err)
+			return nil, nil
+		}
+		return made, nil
 	})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	made := fittedData(snap, fit)
-	if err == nil {
-		err = checkFit(snap, *made)
-	}
-	if err != nil {
-		s.log.Warn("no fit could be made", "study", snap.ID, "version", snap.Version, "error", err)
-		return nil, nil
-	}
-	kept.made = made
-	return made, nil
 }
 
 // fittedData keys a fit by metric.

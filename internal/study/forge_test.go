@@ -272,7 +272,7 @@ func wantUsable(t *testing.T, b *bench, before *ledger.Snapshot, forged []ledger
 	}
 	renamed := *after
 	renamed.ID = newID()
-	after = b.service.cache.put(&renamed) // so that its model is worked out once
+	after = b.service.Derived.Put(&renamed) // so that its model is worked out once
 	if err := readable(t.Context(), b.service, after); err != nil {
 		t.Errorf("%s: taken in, then %v", what, err)
 	}

@@ -2,8 +2,8 @@ package study
 
 import (
 	"context"
-	"sync"
 
+	"headroom/internal/derived"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -49,31 +49,14 @@ type ChanceLeft struct {
 	AtMost   float64 `json:"at_most"`
 }
 
-// gainAt keeps the gain of one version once it has been worked out.
-type gainAt struct {
-	turn  sync.Mutex
-	known bool
-	found *Gain
-}
-
 // GainOf works out what could be gained from snap on; nil before the model stands, where no draw has settings within every limit, and where limits need values that come with a decision.
 func (s *Service) GainOf(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
-	kept := &s.cache.replayOf(snap).gain
-	kept.turn.Lock()
-	defer kept.turn.Unlock()
-	if kept.known {
-		return kept.found, nil
-	}
-	found, err := s.gain(ctx, snap)
-	if err == nil {
-		kept.found, kept.known = found, true
-	}
-	return found, err
+	return derived.Get(ctx, s.Derived, snap, gainOf, func(ctx context.Context) (*Gain, error) { return s.gain(ctx, snap) })
 }
 
 func (s *Service) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
 	c := snap.Compiled()
-	known, faults := c.Known(design.Brought{}, "body")
+	known, faults := c.Known(design.Brought{})
 	if len(faults) > 0 {
 		return nil, nil
 	}
@@ -82,7 +65,7 @@ func (s *Service) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error
 		return nil, err
 	}
 	var out *Gain
-	err = s.compute(ctx, snap.ID, func(ctx context.Context) error {
+	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) error {
 		found, ok, err := state.Gain(ctx, known, snap.Definition.Stop.Within)
 		if err != nil || !ok {
 			return err

@@ -60,7 +60,7 @@ func faultsOf(t testing.TB, err error) design.Faults {
 // wantFault fails unless there is exactly one fault, at location, whose message contains message.
 func wantFault(t testing.TB, faults design.Faults, location, message string) {
 	t.Helper()
-	if len(faults) != 1 || faults[0].Location != location || !strings.Contains(faults[0].Message, message) {
+	if len(faults) != 1 || faults[0].Field != location || !strings.Contains(faults[0].Message, message) {
 		t.Errorf("faults %v\nwant one at %s containing %q", faults, location, message)
 	}
 }

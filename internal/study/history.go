@@ -37,7 +37,7 @@ func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histo
 	}
 	var trace []optimizer.RoundTrace
 	var running [][]optimizer.Violation
-	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 		if trace, err = state.Trace(ctx); err != nil {
 			return err
 		}

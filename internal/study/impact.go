@@ -154,12 +154,12 @@ func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 // nextChoice is what the algorithm would choose now, with the model as it is; nil when it may choose nothing, or when the choice needs a context
 // that only the next ask brings.
 func (s *Service) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*design.Settings, error) {
-	known, faults := snap.Compiled().Known(design.Brought{}, "body")
+	known, faults := snap.Compiled().Known(design.Brought{})
 	if len(faults) > 0 {
 		return nil, nil
 	}
 	var d optimizer.Decision
-	err := s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+	err := s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 		d, err = state.Suggest(ctx, known)
 		return err
 	})

@@ -88,7 +88,7 @@ func ruleImport(snap, readUnder *ledger.Snapshot, rows []importRow) (ruling, err
 		return ruling{}, conflict("The study was reconfigured while the table was read; please import it again.")
 	}
 	if len(rows) == 0 {
-		return ruling{}, design.NewInvalid("body", "the table has no rows", nil)
+		return ruling{}, design.NewInvalid("", "the table has no rows", nil)
 	}
 	var ruled ruling
 	var faults design.Faults
@@ -117,7 +117,7 @@ func toldOfRow(c *design.Compiled, row importRow, number int) (ledger.ToldData, 
 	if row.Used == nil {
 		return told, nil
 	}
-	_, place, faults := c.PlaceUsed(row.Used, fmt.Sprintf("body.lines[%d]", row.Line))
+	_, place, faults := c.PlaceUsed(row.Used, fmt.Sprintf("lines[%d]", row.Line))
 	if len(faults) > 0 {
 		return told, faults
 	}
@@ -128,7 +128,7 @@ func toldOfRow(c *design.Compiled, row importRow, number int) (ledger.ToldData, 
 
 // knownIn gives a row's known constraints their values at settings: worked out where the settings decide them, else from the row's own column.
 func knownIn(c *design.Compiled, row importRow, settings design.Settings, place optimizer.Place) (map[string]float64, design.Faults) {
-	if known, faults := c.KnownAt(settings, place, design.Brought{}, "body"); len(faults) == 0 {
+	if known, faults := c.KnownAt(settings, place, design.Brought{}); len(faults) == 0 {
 		return known, nil
 	}
 	known := map[string]float64{}
@@ -139,7 +139,7 @@ func knownIn(c *design.Compiled, row importRow, settings design.Settings, place 
 		}
 		value, there := row.Known[k.Metric]
 		if !there {
-			f.Add(fmt.Sprintf("body.lines[%d].%s", row.Line, k.Metric), nil, "is missing; without the context of the decision the value of %s must stand in the table", k.Metric)
+			f.Add(fmt.Sprintf("lines[%d].%s", row.Line, k.Metric), nil, "is missing; without the context of the decision the value of %s must stand in the table", k.Metric)
 		}
 		known[k.Name] = value
 	}

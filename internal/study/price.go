@@ -3,8 +3,8 @@ package study
 import (
 	"context"
 	"strings"
-	"sync"
 
+	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -30,12 +30,6 @@ type PriceStep struct {
 	Parameters *design.Settings `json:"parameters"`
 }
 
-// pricesAt keeps the prices of one version once they have been worked out.
-type pricesAt struct {
-	turn  sync.Mutex
-	found map[string]Price
-}
-
 // PriceOf works out what moving the limit of that name would be worth.
 func (s *Service) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string) (Price, error) {
 	c := snap.Compiled()
@@ -46,9 +40,9 @@ func (s *Service) PriceOf(ctx context.Context, snap *ledger.Snapshot, name strin
 		}
 	}
 	if j < 0 {
-		return Price{}, design.NewInvalid("query.constraint", "must name one of the constraints: "+listWords(c.ConstraintNames, "or"), name)
+		return Price{}, design.NewInvalid("constraint", "must name one of the constraints: "+listWords(c.ConstraintNames, "or"), name)
 	}
-	known, faults := c.Known(design.Brought{}, "body")
+	known, faults := c.Known(design.Brought{})
 	if len(faults) > 0 {
 		return Price{}, conflict("What a limit costs depends here on what each trial brings with it, so it cannot be said beforehand.")
 	}
@@ -56,26 +50,14 @@ func (s *Service) PriceOf(ctx context.Context, snap *ledger.Snapshot, name strin
 	if err != nil {
 		return Price{}, err
 	}
-	kept := &s.cache.replayOf(snap).prices
-	kept.turn.Lock()
-	defer kept.turn.Unlock()
-	if price, there := kept.found[c.ConstraintNames[j]]; there {
-		return price, nil
-	}
-	var worked optimizer.Price
-	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		worked, err = state.Price(ctx, j, known)
-		return err
+	return derived.Get(ctx, s.Derived, snap, priceAt(c.ConstraintNames[j]), func(ctx context.Context) (price Price, err error) {
+		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) error {
+			worked, err := state.Price(ctx, j, known)
+			price = priceOf(c, j, worked)
+			return err
+		})
+		return price, err
 	})
-	if err != nil {
-		return Price{}, err
-	}
-	if kept.found == nil {
-		kept.found = map[string]Price{}
-	}
-	price := priceOf(c, j, worked)
-	kept.found[price.Constraint] = price
-	return price, nil
 }
 
 func priceOf(c *design.Compiled, j int, worked optimizer.Price) Price {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strconv"
 
-	"headroom/internal/memory"
+	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -217,35 +217,21 @@ const mostPoints = 10000
 // StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out at most once for each version in the cache, and
 // to be read only.
 func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
-	r := s.cache.replayOf(snap)
-	state, err := s.replayed(ctx, snap, r)
+	state, err := s.state(ctx, snap)
 	if err != nil {
 		return Readout{}, err
 	}
-	select {
-	case r.reading <- struct{}{}:
-		defer func() { <-r.reading }()
-	case <-ctx.Done():
-		return Readout{}, ctx.Err()
-	}
-	if r.readout != nil {
-		return *r.readout, nil
-	}
-	out, err := s.readout(ctx, snap, state)
-	if err != nil {
-		return Readout{}, err
-	}
-	r.readout = &out
-	s.cache.grew(snap, r, memory.NewMeter().Of(r.readout))
-	return out, nil
+	return s.readout(ctx, snap, state)
 }
 
-func (s *Service) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (out Readout, err error) {
-	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		out, err = readout(ctx, snap, state)
-		return err
+func (s *Service) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
+	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (out Readout, err error) {
+		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+			out, err = readout(ctx, snap, state)
+			return err
+		})
+		return out, err
 	})
-	return out, err
 }
 
 func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
@@ -478,9 +464,9 @@ func believedAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Sta
 // PosteriorAt is what the model believes at some points, whether they may be tried or not.
 func (s *Service) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
 	if len(points) == 0 || len(points) > mostPoints {
-		return Posterior{}, design.NewInvalid("body.points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
+		return Posterior{}, design.NewInvalid("points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
 	}
-	places, faults := snap.Compiled().Viewpoints(points, "body.points")
+	places, faults := snap.Compiled().Viewpoints(points, "points")
 	if err := faults.Err(); err != nil {
 		return Posterior{}, err
 	}
@@ -494,7 +480,7 @@ func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places [
 	}
 	var beliefs []optimizer.Belief
 	var chances []float64
-	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 		beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points))
 		return err
 	})
@@ -525,7 +511,7 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Ac
 	}
 	c := snap.Compiled()
 	var scores optimizer.Scores
-	err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 		scores, err = state.Acquisition(ctx, places, known)
 		return err
 	})
@@ -551,20 +537,20 @@ func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q Ac
 
 func acquisitionPlaces(c *design.Compiled, q AcquisitionQuery) ([]optimizer.Place, optimizer.Known, error) {
 	if len(q.Points) > mostPoints {
-		return nil, optimizer.Known{}, design.NewInvalid("body.points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
+		return nil, optimizer.Known{}, design.NewInvalid("points", fmt.Sprintf("at most %d points can be asked for", mostPoints), len(q.Points))
 	}
 	if len(q.Points) == 0 {
 		places := c.Arms()
 		if places == nil {
-			return nil, optimizer.Known{}, design.NewInvalid("body.points", "points are needed, because the study has no candidates", nil)
+			return nil, optimizer.Known{}, design.NewInvalid("points", "points are needed, because the study has no candidates", nil)
 		}
-		known, faults := c.Known(q.Brought, "body")
+		known, faults := c.Known(q.Brought)
 		return places, known, faults.Err()
 	}
-	places, faults := c.Places(q.Points, "body.points")
+	places, faults := c.Places(q.Points, "points")
 	if err := faults.Err(); err != nil {
 		return nil, optimizer.Known{}, err
 	}
-	known, faults := c.KnownFor(places, q.Brought, "body")
+	known, faults := c.KnownFor(places, q.Brought)
 	return places, known, faults.Err()
 }

@@ -53,7 +53,7 @@ func TestACovarianceKnowsOnlyItsCandidates(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = b.service.PosteriorAt(t.Context(), b.snap, []design.Settings{{"temperature": design.NumberValue(23.4), "cycles": design.NumberValue(4)}})
-	wantFault(t, faultsOf(t, err), "body.points[0]", "not one of the 2 candidates")
+	wantFault(t, faultsOf(t, err), "points[0]", "not one of the 2 candidates")
 	if slices, err := b.service.Slices(t.Context(), b.snap, d.Candidates[0], 7); err != nil || slices != nil {
 		t.Errorf("%v %v", slices, err)
 	}

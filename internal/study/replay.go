@@ -2,63 +2,95 @@ package study
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
+	"time"
 
+	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/ledger"
 )
 
-// replay is the optimizer's state of one snapshot. Whoever holds the turn may work it out; others wait for it.
-type replay struct {
-	turn       chan struct{}
-	state      *optimizer.State
-	err        error
-	posteriors posteriors
-	fit        fitAt
-	prices     pricesAt
-	gain       gainAt
-	reading    chan struct{} // held by whoever works out the readout
-	readout    *Readout
-	made       made
+// Names of what is derived from a snapshot.
+type derivation int
+
+const (
+	stateOf derivation = iota // replayed
+	readoutOf
+	modelOf // that the two are there
+	fitOf
+	gainOf
+	ledgerOf // and latestOf: the study itself, read from nothing and from what is kept
+	latestOf
+)
+
+// Kind groups them in the server's figures.
+func (d derivation) Kind() string {
+	return [...]string{"states", "readouts", "models", "fits", "gains", "ledgers", "ledgers"}[d]
 }
 
-func newReplay() *replay {
-	return &replay{turn: make(chan struct{}, 1), reading: make(chan struct{}, 1)}
+type (
+	priceAt string            // of the limit of that name
+	chartOf [sha256.Size]byte // at those places
+)
+
+func (priceAt) Kind() string { return "prices" }
+func (chartOf) Kind() string { return "charts" }
+
+// replayed is what came of a replay: a state, or why there can be none.
+type replayed struct {
+	state *optimizer.State
+	err   error
 }
 
-// state returns what the algorithm makes of snap, worked out at most once for each version in the cache and, where possible, from
-// the state of another version of the study.
+// Bytes is the memory that it holds.
+func (r replayed) Bytes() int64 {
+	if r.state == nil {
+		return 0
+	}
+	return r.state.Bytes()
+}
+
+// state returns what the algorithm makes of snap, worked out at most once for each version that is kept and, where possible, from the state of another version
+// of the study.
 func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
-	return s.replayed(ctx, snap, s.cache.replayOf(snap))
+	made, err := derived.Get(ctx, s.Derived, snap, stateOf, func(ctx context.Context) (made replayed, err error) {
+		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
+			history := snap.History(snap.Compiled())
+			if prior := s.toExtend(snap); prior != nil {
+				made.state, err = prior.Extend(ctx, history)
+			} else {
+				made.state, err = optimizer.Replay(ctx, snap.Compiled().Config, history)
+			}
+			return err
+		})
+		if ctx.Err() != nil {
+			return made, ctx.Err()
+		}
+		made.err = notComputable(ctx, err)
+		return made, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return made.state, made.err
 }
 
-// replayed is state where r is the snapshot's place in the cache.
-func (s *Service) replayed(ctx context.Context, snap *ledger.Snapshot, r *replay) (*optimizer.State, error) {
-	select {
-	case r.turn <- struct{}{}:
-		defer func() { <-r.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// toExtend returns the latest state of the study, if it was made under the same definition, or nil.
+func (s *Service) toExtend(snap *ledger.Snapshot) *optimizer.State {
+	if from, prior, found := derived.Newest[replayed](s.Derived, snap.ID); found && from.Compiled() == snap.Compiled() {
+		return prior.state
 	}
-	if r.state != nil || r.err != nil {
-		return r.state, r.err
-	}
-	r.err = s.compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		history := snap.History(snap.Compiled())
-		if prior := s.cache.toExtend(snap); prior != nil {
-			r.state, err = prior.Extend(ctx, history)
-		} else {
-			r.state, err = optimizer.Replay(ctx, snap.Compiled().Config, history)
+	return nil
+}
+
+// Prepare tells whether StateOf answers for snap from what is at hand, having waited for that until ctx ends, and since when it is being worked out; see
+// derived.Store.Behind. That there can be no model is an answer too.
+func (s *Service) Prepare(ctx context.Context, snap *ledger.Snapshot) (ready bool, since time.Time, err error) {
+	return s.Derived.Behind(ctx, snap, modelOf, func(ctx context.Context) error {
+		if _, err := s.StateOf(ctx, snap); !errors.Is(err, ErrConflict) {
+			return err
 		}
-		return err
+		return nil
 	})
-	if r.err != nil && ctx.Err() != nil { // whoever waits next begins again
-		r.state, r.err = nil, nil
-		return nil, ctx.Err()
-	}
-	if r.err != nil {
-		r.err = notComputable(ctx, r.err)
-		return nil, r.err
-	}
-	s.cache.replayed(snap, r.state)
-	return r.state, nil
 }

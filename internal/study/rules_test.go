@@ -20,14 +20,14 @@ func TestTellingRules(t *testing.T) {
 		location string
 		message  string
 	}{
-		"nothing":            {ledger.Telling{}, "body.metrics", "at least one"},
-		"unknown metric":     {ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 1}}}, "body.metrics.yeild", `did you mean "yield"`},
-		"not finite":         {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "body.metrics.yield", "finite"},
-		"beyond computing":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "body.metrics.yield", "1e100"},
-		"no deviation":       {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: pointer(0.0)}}}, "body.metrics.yield.stddev", "above 0"},
-		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(600), "cycles": design.NumberValue(2)}}, "body.parameters.temperature", "10 times the range beyond 20 to 60"},
-		"half the settings":  {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "body.parameters.cycles", "missing"},
-		"a note like a book": {ledger.Telling{Note: strings.Repeat("µ", 10001)}, "body.note", "10000"},
+		"nothing":            {ledger.Telling{}, "metrics", "at least one"},
+		"unknown metric":     {ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 1}}}, "metrics.yeild", `did you mean "yield"`},
+		"not finite":         {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.Inf(1)}}}, "metrics.yield", "finite"},
+		"beyond computing":   {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: -2e100}}}, "metrics.yield", "1e100"},
+		"no deviation":       {ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1, StdDev: pointer(0.0)}}}, "metrics.yield.stddev", "above 0"},
+		"settings outside":   {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(600), "cycles": design.NumberValue(2)}}, "parameters.temperature", "10 times the range beyond 20 to 60"},
+		"half the settings":  {ledger.Telling{Parameters: design.Settings{"temperature": design.NumberValue(50)}}, "parameters.cycles", "missing"},
+		"a note like a book": {ledger.Telling{Note: strings.Repeat("µ", 10001)}, "note", "10000"},
 	} {
 		_, err := ruleTell(b.snap, 1, c.telling)
 		if err == nil {
@@ -47,10 +47,10 @@ func TestTellingManyIsAllOrNothing(t *testing.T) {
 	}
 	impurity := NumberedTelling{2, ledger.Telling{Metrics: map[string]ledger.Reading{"impurity": {Value: 0.1}}}}
 	for location, told := range map[string][]NumberedTelling{
-		"body.trials":                  nil,
-		"body.trials[1].number":        {yield(1, 1), yield(4, 1)},
-		"body.trials[2].metrics.yield": {yield(1, 1), yield(2, 1), yield(3, math.NaN())},
-		"body.trials[0].metrics":       {{Number: 1}, yield(2, 1)},
+		"trials":                  nil,
+		"trials[1].number":        {yield(1, 1), yield(4, 1)},
+		"trials[2].metrics.yield": {yield(1, 1), yield(2, 1), yield(3, math.NaN())},
+		"trials[0].metrics":       {{Number: 1}, yield(2, 1)},
 	} {
 		_, err := ruleTellMany(b.snap, told)
 		if err == nil {
@@ -153,10 +153,10 @@ func TestKnownConstraintsComeWithTheDecision(t *testing.T) {
 	_, err := ruleTell(b.snap, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"load": {Value: 1}}})
 	b.refused(ruling{}, err, ErrConflict, "cannot be told")
 	_, err = b.service.ruleAsk(t.Context(), Command{}, b.snap, Ask{Brought: design.Brought{Context: map[string]float64{"omega": 2}}})
-	wantFault(t, faultsOf(t, err), "body.constraint_values.backlog", "missing")
+	wantFault(t, faultsOf(t, err), "constraint_values.backlog", "missing")
 	own.Parameters = design.Settings{"x": design.NumberValue(2), "mode": design.TextValue("slow")}
 	_, err = b.service.ruleOwn(t.Context(), Command{}, b.snap, own)
-	wantFault(t, faultsOf(t, err), "body.parameters", "not one of the 4 candidates")
+	wantFault(t, faultsOf(t, err), "parameters", "not one of the 4 candidates")
 	// Another arm was really used: its own values of the same moment count.
 	b.must(ruleTell(b.snap, 1, ledger.Telling{Parameters: design.Settings{"x": design.NumberValue(3), "mode": design.TextValue("fast")}}))
 	if trial := b.snap.Trial(1); *trial.Candidate != 3 || trial.Metrics["load"].Value != -7 || trial.Metrics["backlog"].Value != 4 {
@@ -170,13 +170,13 @@ func TestCorrectionRules(t *testing.T) {
 	b.ask(1)
 	b.tell(1, map[string]float64{"yield": 70})
 	_, err := ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 71}}})
-	wantFault(t, faultsOf(t, err), "body.reason", "reason")
+	wantFault(t, faultsOf(t, err), "reason", "reason")
 	_, err = ruleCorrect(b.snap, Correction{Number: 1, Reason: "x"})
-	wantFault(t, faultsOf(t, err), "body.metrics", "corrected")
+	wantFault(t, faultsOf(t, err), "metrics", "corrected")
 	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"yield": {Value: 70}}, Reason: "x"})
-	wantFault(t, faultsOf(t, err), "body.metrics.yield", "already")
+	wantFault(t, faultsOf(t, err), "metrics.yield", "already")
 	_, err = ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"smell": nil}, Reason: "x"})
-	wantFault(t, faultsOf(t, err), "body.metrics.smell", `there is no metric "smell"`)
+	wantFault(t, faultsOf(t, err), "metrics.smell", `there is no metric "smell"`)
 	ruled, err := ruleCorrect(b.snap, Correction{Number: 1, Metrics: map[string]*ledger.Reading{"impurity": nil}, Reason: "x"})
 	b.refused(ruled, err, ErrConflict, "nothing to correct")
 	ruled, err = ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": nil}, Reason: "x"})
@@ -247,10 +247,10 @@ func TestReconfigurationNamesWhatChanged(t *testing.T) {
 		t.Error("feasibility follows the present limit")
 	}
 	for name, change := range map[string]design.Reconfiguration{
-		"body.parameters[0].name":  {Parameters: []design.Parameter{{Name: "speed", Type: design.Real, Low: pointer(0.0), High: pointer(1.0)}}, Reason: "x"},
-		"body.constraints[0].name": {Constraints: []design.Constraint{{Metric: "smell", Op: "<="}}, Reason: "x"},
-		"body":                     {Objective: &design.Objective{Metric: "speed", Direction: "maximize"}, Reason: "x"},
-		"body.reason":              {Objective: &design.Objective{Metric: "yield", Direction: "minimize"}},
+		"parameters[0].name":  {Parameters: []design.Parameter{{Name: "speed", Type: design.Real, Low: pointer(0.0), High: pointer(1.0)}}, Reason: "x"},
+		"constraints[0].name": {Constraints: []design.Constraint{{Metric: "smell", Op: "<="}}, Reason: "x"},
+		"":                    {Objective: &design.Objective{Metric: "speed", Direction: "maximize"}, Reason: "x"},
+		"reason":              {Objective: &design.Objective{Metric: "yield", Direction: "minimize"}},
 	} {
 		_, err := ruleReconfigure(b.snap, change)
 		if err == nil {

@@ -13,32 +13,24 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
+	"headroom/internal/derived"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
-	"headroom/internal/supervisor"
 	"headroom/internal/turns"
 )
 
 // Service is what the program does with studies: every write goes through it, every page and answer reads from it.
 // All methods are safe for concurrent use. Writes return *Invalid for faulty input, the errors of errors.go, and *AlreadyAnswered.
 type Service struct {
+	// Derived is what is worked out from studies, for who shows more of them than the service does.
+	Derived       *derived.Store[*ledger.Snapshot]
 	store         Store
-	now           func() time.Time
-	log           *slog.Logger
-	cache         *cache
-	loading       singleflight.Group
-	catchingUp    singleflight.Group
-	turns         *turns.Scheduler
-	jobs          *supervisor.Supervisor
+	options       Options
 	verifications *verifications
-	preparations  preparations
-	imports       chan struct{} // a place for each study that may be imported at once
-	writing       Queues
+	imports       turns.Queues // of all studies that are being imported
+	writing       turns.Queues
 	asks          askings
 	simulations   simulations
-	largestLedger int64
 }
 
 // Options of a Service; the zero value is useful.
@@ -72,11 +64,9 @@ func NewService(store Store, options Options) *Service {
 	if options.Log == nil {
 		options.Log = slog.Default()
 	}
-	jobs := supervisor.New(options.Log)
 	return &Service{
-		store: store, now: options.Now, log: options.Log, cache: newCache(options.CacheBytes),
-		turns: turns.New(options.Replays), jobs: jobs, verifications: newVerifications(), imports: make(chan struct{}, importsAtOnce),
-		largestLedger: options.LargestLedger,
+		Derived: derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log),
+		store:   store, options: options, verifications: newVerifications(), imports: turns.Queues{Places: importsAtOnce},
 	}
 }
 
@@ -87,22 +77,22 @@ func mostCached() int64 {
 }
 
 // Stop ends the work in the background and waits for it.
-func (s *Service) Stop() { s.jobs.Stop() }
+func (s *Service) Stop() { s.Derived.Jobs.Stop() }
 
-// Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at location "query.at".
+// Snapshot returns the study after event at, or now when at is 0. at > version is *Invalid at location "at".
 func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Snapshot, error) {
 	if at < 0 {
-		return nil, design.NewInvalid("query.at", "an event's number, 1 or more", at)
+		return nil, design.NewInvalid("at", "an event's number, 1 or more", at)
 	}
 	now, err := s.latest(ctx, id)
 	if err != nil || at == 0 || at == now.Version {
 		return now, err
 	}
 	if at > now.Version {
-		return nil, design.NewInvalid("query.at", fmt.Sprintf("the study has %d events so far", now.Version), at)
+		return nil, design.NewInvalid("at", fmt.Sprintf("the study has %d events so far", now.Version), at)
 	}
-	base := s.cache.upTo(id, at)
-	if base != nil && base.Version == at {
+	base, found := s.Derived.UpTo(id, at)
+	if found && base.Version == at {
 		return base, nil
 	}
 	events, err := s.store.Events(ctx, id, versionOf(base), int(at-versionOf(base)))
@@ -116,7 +106,7 @@ func (s *Service) Snapshot(ctx context.Context, id string, at int64) (*ledger.Sn
 	if past.Version != at {
 		return nil, fmt.Errorf("study %s: the ledger ends at event %d instead of %d", id, past.Version, at)
 	}
-	return s.cache.put(past), nil
+	return s.Derived.Put(past), nil
 }
 
 // versionOf is 0 for a study without events.
@@ -129,8 +119,8 @@ func versionOf(snap *ledger.Snapshot) int64 {
 
 // latest returns the study as it is now. Reading a whole ledger is shared by all who wait for it.
 func (s *Service) latest(ctx context.Context, id string) (*ledger.Snapshot, error) {
-	base := s.cache.upTo(id, 0)
-	if base == nil {
+	base, found := s.Derived.UpTo(id, 0)
+	if !found {
 		var err error
 		if base, err = s.load(ctx, id); err != nil {
 			return nil, err
@@ -149,21 +139,19 @@ func (s *Service) Since(ctx context.Context, id string, seen int64) (*ledger.Sna
 	if seen <= 0 {
 		return s.latest(ctx, id)
 	}
-	if snap := s.cache.upTo(id, 0); snap != nil && snap.Version >= seen {
+	if snap, found := s.Derived.UpTo(id, 0); found && snap.Version >= seen {
 		return snap, nil
 	}
-	snap, err := together(ctx, &s.catchingUp, id, func(ctx context.Context) (*ledger.Snapshot, error) { return s.latest(ctx, id) })
+	snap, err := derived.Get(ctx, s.Derived, &ledger.Snapshot{ID: id}, latestOf, func(ctx context.Context) (*ledger.Snapshot, error) { return s.latest(ctx, id) })
 	if err != nil || snap.Version >= seen {
 		return snap, err
 	}
 	return s.latest(ctx, id) // the others began before the event
 }
 
-// loadTime bounds the reading of a whole ledger.
-const loadTime = time.Minute
-
+// load reads a whole ledger, once for all who wait for it.
 func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error) {
-	return together(ctx, &s.loading, id, func(ctx context.Context) (*ledger.Snapshot, error) {
+	return derived.Get(ctx, s.Derived, &ledger.Snapshot{ID: id}, ledgerOf, func(ctx context.Context) (*ledger.Snapshot, error) {
 		events, err := s.store.Events(ctx, id, 0, 0)
 		if err != nil {
 			return nil, err
@@ -173,30 +161,6 @@ func (s *Service) load(ctx context.Context, id string) (*ledger.Snapshot, error)
 		}
 		return s.foldNews(&ledger.Snapshot{ID: id}, events)
 	})
-}
-
-// together reads a study once for all who ask for it at the same time, however long each of them waits. A panic there, where nobody's own
-// goroutine would recover from it, is an error.
-func together(ctx context.Context, all *singleflight.Group, id string, read func(ctx context.Context) (*ledger.Snapshot, error)) (*ledger.Snapshot, error) {
-	reading := all.DoChan(id, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTime)
-		defer cancel()
-		var snap *ledger.Snapshot
-		err := supervisor.Recovered(ctx, func(ctx context.Context) (err error) {
-			snap, err = read(ctx)
-			return err
-		})
-		return snap, err
-	})
-	select {
-	case result := <-reading:
-		if result.Err != nil {
-			return nil, result.Err
-		}
-		return result.Val.(*ledger.Snapshot), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // foldNews adds events to base, which may be a study without any, and keeps the result.
@@ -209,12 +173,12 @@ func (s *Service) foldNews(base *ledger.Snapshot, news []ledger.Event) (*ledger.
 	if err != nil {
 		return nil, fmt.Errorf("study %s: %w", base.ID, err)
 	}
-	return s.cache.put(snap), nil
+	return s.Derived.Put(snap), nil
 }
 
 // recent returns some version of the study, if possible without asking the store: a write brings it up to date.
 func (s *Service) recent(ctx context.Context, id string) (*ledger.Snapshot, error) {
-	if snap := s.cache.upTo(id, 0); snap != nil {
+	if snap, found := s.Derived.UpTo(id, 0); found {
 		return snap, nil
 	}
 	return s.load(ctx, id)
@@ -257,7 +221,7 @@ func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot,
 		return nil, nil, err
 	}
 	defer leave()
-	if newer := s.cache.upTo(base.ID, 0); newer != nil && newer.Version > base.Version {
+	if newer, found := s.Derived.UpTo(base.ID, 0); found && newer.Version > base.Version {
 		base = newer
 	}
 	var after *ledger.Snapshot
@@ -278,12 +242,12 @@ func (s *Service) write(ctx context.Context, cmd Command, base *ledger.Snapshot,
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.cache.put(after), numbers, nil
+	return s.Derived.Put(after), numbers, nil
 }
 
 // append turns a ruling on the study now (nil before its first event) into what the store writes.
 func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled ruling) (Append, error) {
-	events, err := ledger.Next(now, s.now(), cmd.By, ruled.drafts...)
+	events, err := ledger.Next(now, s.options.Now(), cmd.By, ruled.drafts...)
 	if err != nil {
 		return Append{}, err
 	}
@@ -302,14 +266,14 @@ func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled rul
 
 // roomFor refuses what makes a ledger too large. Results of trials that are waiting still find room in one that gets no new trials.
 func (s *Service) roomFor(after *ledger.Snapshot, drafts []ledger.Draft) error {
-	most := s.largestLedger
+	most := s.options.LargestLedger
 	if !slices.ContainsFunc(drafts, func(d ledger.Draft) bool { return d.Kind == ledger.Chosen }) {
 		most += most / 8
 	}
 	if after.Bytes <= most || len(drafts) == 0 {
 		return nil
 	}
-	return conflict("The study's ledger would have %d bytes, and new trials are possible up to %d. It can be read and exported; go on in a copy of the study.", after.Bytes, s.largestLedger)
+	return conflict("The study's ledger would have %d bytes, and new trials are possible up to %d. It can be read and exported; go on in a copy of the study.", after.Bytes, s.options.LargestLedger)
 }
 
 // appendTo is what the store writes of events that lead to the study after them.
@@ -328,7 +292,7 @@ func appendTo(after *ledger.Snapshot, cmd Command, events []ledger.Event, number
 // choose makes decisions of a study one after another: prepare works on the study as it is while no other decision is being made,
 // then its ruling is written. What prepare refuses is still offered to the store, which knows whether the request was answered before.
 func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare func(ctx context.Context, snap *ledger.Snapshot) (ruling, error)) (after *ledger.Snapshot, numbers []int, err error) {
-	ctx = withUrgency(ctx, turns.Choosing)
+	ctx = turns.With(ctx, turns.Choosing)
 	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {
 		snap, err := s.latest(ctx, id)
 		if err != nil {

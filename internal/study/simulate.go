@@ -58,7 +58,7 @@ type Slip struct {
 // request and ends by itself; Simulated tells how far it is.
 func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count int, slips ...Slip) error {
 	if count < 1 || count > mostSimulated {
-		return design.NewInvalid("body.count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
+		return design.NewInvalid("count", fmt.Sprintf("a simulated lab runs 1 to %d trials at a time", mostSimulated), count)
 	}
 	snap, err := s.latest(ctx, id)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 		return err
 	}
 	by := Command{By: cmd.By + " (simulated lab)"}
-	started := s.jobs.Go("simulated lab", id, simulationTime, func(ctx context.Context) error {
+	started := s.Derived.Jobs.Go("simulated lab", id, simulationTime, func(ctx context.Context) error {
 		return s.simulations.during(ctx, id, func(ctx context.Context) error {
 			return s.answerAll(ctx, by, lab, id, count, slips)
 		})
@@ -88,15 +88,15 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 }
 
 // labOf is the study's simulated laboratory.
-func labOf(snap *ledger.Snapshot) (design.Simulation, error) {
+func labOf(snap *ledger.Snapshot) (design.SimulatedLab, error) {
 	name := snap.Definition.SimulatedLab
 	if name == "" {
-		return design.Simulation{}, conflict("This study has a real laboratory: no simulated one may answer in it.")
+		return nil, conflict("This study has a real laboratory: no simulated one may answer in it.")
 	}
-	return design.NewSimulation(name)
+	return design.FindSimulatedLab(name)
 }
 
-func (s *Service) answerAll(ctx context.Context, by Command, lab design.Simulation, id string, count int, slips []Slip) error {
+func (s *Service) answerAll(ctx context.Context, by Command, lab design.SimulatedLab, id string, count int, slips []Slip) error {
 	for range count {
 		if _, err := s.SimulateOne(ctx, by, lab, id, slips...); err != nil {
 			return err
@@ -106,7 +106,7 @@ func (s *Service) answerAll(ctx context.Context, by Command, lab design.Simulati
 }
 
 // SimulateOne lets a simulated laboratory answer one trial, the first that waits or one that it asks for, and returns its number when it has.
-func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.Simulation, id string, slips ...Slip) (number int, err error) {
+func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.SimulatedLab, id string, slips ...Slip) (number int, err error) {
 	snap, trial, err := s.nextToAnswer(ctx, by, lab, id)
 	if err != nil {
 		return 0, err
@@ -146,7 +146,7 @@ func (s *Service) answer(ctx context.Context, by Command, id string, number int,
 }
 
 // nextToAnswer is the first waiting trial of which the laboratory could read something, or a new one.
-func (s *Service) nextToAnswer(ctx context.Context, by Command, lab design.Simulation, id string) (*ledger.Snapshot, *ledger.Trial, error) {
+func (s *Service) nextToAnswer(ctx context.Context, by Command, lab design.SimulatedLab, id string) (*ledger.Snapshot, *ledger.Trial, error) {
 	snap, err := s.latest(ctx, id)
 	if err != nil {
 		return nil, nil, err
@@ -164,7 +164,7 @@ func (s *Service) nextToAnswer(ctx context.Context, by Command, lab design.Simul
 }
 
 // readingsOf is what the laboratory reads of the metrics not yet told, the same whenever it is asked.
-func readingsOf(lab design.Simulation, snap *ledger.Snapshot, t *ledger.Trial) map[string]ledger.Reading {
+func readingsOf(lab design.SimulatedLab, snap *ledger.Snapshot, t *ledger.Trial) map[string]ledger.Reading {
 	random := rand.New(rand.NewPCG(snap.Definition.Seed, uint64(t.Number)))
 	readings, sd := map[string]ledger.Reading{}, lab.StdDev()
 	for metric, value := range lab.Read(t.Parameters, random) {

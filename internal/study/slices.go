@@ -2,10 +2,13 @@ package study
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
 
+	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -37,7 +40,7 @@ type Map struct {
 // knows only the candidates.
 func (s *Service) Slices(ctx context.Context, snap *ledger.Snapshot, through design.Settings, samples int) ([]Slice, error) {
 	if samples < 2 || samples > mostSamples {
-		return nil, design.NewInvalid("query.samples", fmt.Sprintf("2 to %d samples are possible", mostSamples), samples)
+		return nil, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", mostSamples), samples)
 	}
 	if snap.Compiled().OnlyArms() {
 		return nil, nil
@@ -65,18 +68,18 @@ func (s *Service) Slices(ctx context.Context, snap *ledger.Snapshot, through des
 // Map is the posterior over parameters x and y, the others held at pins.
 func (s *Service) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pins design.Settings, samples int) (Map, error) {
 	if samples < 2 || samples > mostMapSamples {
-		return Map{}, design.NewInvalid("query.samples", fmt.Sprintf("2 to %d samples are possible", mostMapSamples), samples)
+		return Map{}, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", mostMapSamples), samples)
 	}
-	across, err := mapAxis(snap.Compiled(), "query.x", x)
+	across, err := mapAxis(snap.Compiled(), "x", x)
 	if err != nil {
 		return Map{}, err
 	}
-	up, err := mapAxis(snap.Compiled(), "query.y", y)
+	up, err := mapAxis(snap.Compiled(), "y", y)
 	if err != nil {
 		return Map{}, err
 	}
 	if x == y {
-		return Map{}, design.NewInvalid("query.y", "two different parameters are needed", y)
+		return Map{}, design.NewInvalid("y", "two different parameters are needed", y)
 	}
 	out := Map{X: levels(across, samples), Y: levels(up, samples), Mean: map[string][][]float64{}, SD: map[string][][]float64{}}
 	var points []design.Settings
@@ -110,17 +113,25 @@ func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error
 
 // viewed is the posterior at settings that a chart made up; a mixture's remainder may leave its range there.
 func (s *Service) viewed(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
-	if err := snap.Compiled().Overlook(points[0], "query.through").Err(); err != nil && !hasRemainder(snap.Definition) {
+	if err := snap.Compiled().Overlook(points[0], "through").Err(); err != nil && !hasRemainder(snap.Definition) {
 		return Posterior{}, err
 	}
 	var places []optimizer.Place
 	for _, settings := range points {
 		places = append(places, snap.Compiled().Locate(settings, nil))
 	}
-	r := s.cache.replayOf(snap)
-	found, grown, err := r.posteriors.get(places, func() (Posterior, error) { return s.posterior(ctx, snap, places, points) })
-	s.cache.grew(snap, r, grown)
-	return found, err
+	return derived.Get(ctx, s.Derived, snap, chartAt(places), func(ctx context.Context) (Posterior, error) { return s.posterior(ctx, snap, places, points) })
+}
+
+func chartAt(places []optimizer.Place) chartOf {
+	var key []byte
+	for _, place := range places {
+		key = binary.LittleEndian.AppendUint64(key, uint64(place.Arm))
+		for _, u := range place.U {
+			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(u))
+		}
+	}
+	return sha256.Sum256(key)
 }
 
 func hasRemainder(d design.Definition) bool {

@@ -61,7 +61,7 @@ func sensible(snap *ledger.Snapshot, told []NumberedTelling) bool {
 		return false
 	}
 	for _, t := range told {
-		if !sensibleMetrics(snap, t.Metrics) || !snap.Compiled().Names(t.Parameters) || len(checkNote(t.Note, "")) > 0 {
+		if !sensibleMetrics(snap, t.Metrics) || !snap.Compiled().Names(t.Parameters) || len(checkNote(t.Note)) > 0 {
 			return false
 		}
 	}
@@ -85,7 +85,7 @@ func ruleTell(snap *ledger.Snapshot, number int, told ledger.Telling) (ruling, e
 	if trial == nil {
 		return ruling{}, notFound("%s", noSuchTrial(snap, number))
 	}
-	data, faults, refused := checkTelling(snap, trial, told, "body", nil)
+	data, faults, refused := checkTelling(snap, trial, told, nil)
 	if err := faults.Err(); err != nil {
 		return ruling{}, err
 	}
@@ -99,9 +99,9 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 	}
 	switch n := len(told); {
 	case n == 0:
-		return ruling{}, design.NewInvalid("body.trials", "at least one trial is needed", nil)
+		return ruling{}, design.NewInvalid("trials", "at least one trial is needed", nil)
 	case n > mostTellings:
-		return ruling{}, design.NewInvalid("body.trials", fmt.Sprintf("results of %d trials are told; at most %d are possible in one request", n, mostTellings), n)
+		return ruling{}, design.NewInvalid("trials", fmt.Sprintf("results of %d trials are told; at most %d are possible in one request", n, mostTellings), n)
 	}
 	var ruled ruling
 	var faults design.Faults
@@ -111,14 +111,14 @@ func ruleTellMany(snap *ledger.Snapshot, told []NumberedTelling) (ruling, error)
 		if faults.Full() {
 			break
 		}
-		at := fmt.Sprintf("body.trials[%d]", i)
+		at := fmt.Sprintf("trials[%d]", i)
 		trial := snap.Trial(telling.Number)
 		if trial == nil {
 			faults.Add(at+".number", telling.Number, "%s", noSuchTrial(snap, telling.Number))
 			continue
 		}
-		data, wrong, err := checkTelling(snap, trial, telling.Telling, at, before[trial.Number])
-		faults = append(faults, wrong...)
+		data, wrong, err := checkTelling(snap, trial, telling.Telling, before[trial.Number])
+		faults = append(faults, wrong.Within(at)...)
 		if before[trial.Number] == nil {
 			before[trial.Number] = map[string]bool{}
 		}
@@ -148,35 +148,35 @@ func mayTell(snap *ledger.Snapshot) error {
 
 // checkTelling returns the event's data, what is wrong with the telling itself, and what stands against it as the study is. before
 // names the metrics of the trial that the same request has told already.
-func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, at string, before map[string]bool) (ledger.ToldData, design.Faults, error) {
+func checkTelling(snap *ledger.Snapshot, trial *ledger.Trial, t ledger.Telling, before map[string]bool) (ledger.ToldData, design.Faults, error) {
 	t.ObservedAt = ledger.InUTC(t.ObservedAt)
 	data := ledger.ToldData{Number: trial.Number, Telling: t}
-	faults := checkNote(t.Note, at)
+	faults := checkNote(t.Note)
 	if len(t.Metrics) == 0 && t.Parameters == nil && t.Note == "" {
-		faults.Add(at+".metrics", nil, "at least one metric is needed")
+		faults.Add("metrics", nil, "at least one metric is needed")
 	}
 	var refused error
 	for _, name := range sortedKeys(t.Metrics) {
 		if faults.Full() {
 			break
 		}
-		wrong, err := checkMetric(snap, trial, name, t.Metrics[name], at, before[name])
+		wrong, err := checkMetric(snap, trial, name, t.Metrics[name], before[name])
 		faults = append(faults, wrong...)
 		if refused == nil {
 			refused = err
 		}
 	}
 	if t.Parameters != nil {
-		used, wrong := settingsUsed(snap, trial, t.Parameters, at)
+		used, wrong := settingsUsed(snap, trial, t.Parameters)
 		faults = append(faults, wrong...)
 		data.Parameters, data.Candidate, data.KnownValues = used.settings, used.candidate, used.known
 	}
 	return data, faults, refused
 }
 
-func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, reading ledger.Reading, at string, again bool) (design.Faults, error) {
-	faults := checkMetricName(snap, name, at)
-	faults = append(faults, checkReading(reading, at+".metrics."+design.Shorten(name))...)
+func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, reading ledger.Reading, again bool) (design.Faults, error) {
+	faults := checkMetricName(snap, name)
+	faults = append(faults, checkReading(name, reading)...)
 	if len(faults) > 0 {
 		return faults, nil
 	}
@@ -191,11 +191,11 @@ func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, readin
 }
 
 // checkMetricName returns a fault for a name that is no metric of the study.
-func checkMetricName(snap *ledger.Snapshot, name, at string) design.Faults {
+func checkMetricName(snap *ledger.Snapshot, name string) design.Faults {
 	if snap.Compiled().Metric(name) != design.MetricUnknown {
 		return nil
 	}
-	return design.Faults{{Location: at + ".metrics." + design.Shorten(name), Message: design.UnknownName("metric", name, snap.Definition.MetricNames())}}
+	return design.Faults{{Field: "metrics." + design.Shorten(name), Message: design.UnknownName("metric", name, snap.Definition.MetricNames())}}
 }
 
 // mustBeTold refuses a metric whose value comes with the decision.
@@ -207,8 +207,8 @@ func mustBeTold(snap *ledger.Snapshot, name string) error {
 }
 
 // checkReading refuses what is not a finite number of reasonable size.
-func checkReading(r ledger.Reading, at string) design.Faults {
-	var faults design.Faults
+func checkReading(metric string, r ledger.Reading) (faults design.Faults) {
+	at := "metrics." + design.Shorten(metric)
 	if !design.Computable(r.Value) {
 		faults.Add(at, nil, "a finite number of at most 1e100 in size is needed")
 	}
@@ -218,12 +218,12 @@ func checkReading(r ledger.Reading, at string) design.Faults {
 	return faults
 }
 
-func checkNote(note, at string) (faults design.Faults) {
+func checkNote(note string) (faults design.Faults) {
 	if n := utf8.RuneCountInString(note); n > maximalNote {
-		faults.Add(at+".note", nil, "at most %d characters are kept, these are %d", maximalNote, n)
+		faults.Add("note", nil, "at most %d characters are kept, these are %d", maximalNote, n)
 	}
 	if wrong := design.CheckText(note); wrong != "" {
-		faults.Add(at+".note", nil, "%s", wrong)
+		faults.Add("note", nil, "%s", wrong)
 	}
 	return faults
 }
@@ -232,11 +232,11 @@ func checkReason(reason string) (faults design.Faults) {
 	n := utf8.RuneCountInString(reason)
 	switch {
 	case strings.TrimSpace(reason) == "":
-		faults.Add("body.reason", nil, "a reason is needed; the ledger keeps it")
+		faults.Add("reason", nil, "a reason is needed; the ledger keeps it")
 	case n > maximalReason:
-		faults.Add("body.reason", nil, "at most %d characters are kept, these are %d", maximalReason, n)
+		faults.Add("reason", nil, "at most %d characters are kept, these are %d", maximalReason, n)
 	case design.CheckText(reason) != "":
-		faults.Add("body.reason", nil, "%s", design.CheckText(reason))
+		faults.Add("reason", nil, "%s", design.CheckText(reason))
 	}
 	return faults
 }
@@ -253,11 +253,11 @@ type usedSettings struct {
 }
 
 // settingsUsed places the settings that were used in a trial instead of those chosen.
-func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings, at string) (usedSettings, design.Faults) {
-	placed, place, faults := snap.Compiled().PlaceUsed(settings, at+".parameters")
+func settingsUsed(snap *ledger.Snapshot, trial *ledger.Trial, settings design.Settings) (usedSettings, design.Faults) {
+	placed, place, faults := snap.Compiled().PlaceUsed(settings, "parameters")
 	if len(faults) > 0 {
 		return usedSettings{}, faults
 	}
-	known, faults := snap.Compiled().KnownAt(placed, place, trial.Brought(), at)
+	known, faults := snap.Compiled().KnownAt(placed, place, trial.Brought())
 	return usedSettings{placed, candidateOf(place), known}, faults
 }

@@ -55,12 +55,11 @@ func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer
 // ImportBundle makes a study of an exported one, with the same ledger, state and hashes. The file is read part by part, and each part is
 // stored before the next is read: all of them in one transaction, which ends well only if the bundle does. cmd.Retry.Answer is called after the last byte is read.
 func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader) (*ledger.Snapshot, error) {
-	select {
-	case s.imports <- struct{}{}:
-		defer func() { <-s.imports }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	leave, err := s.imports.Enter(ctx, "")
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	id := newID()
 	var after *ledger.Snapshot
 	parts := func(yield func(Append, error) bool) {
@@ -86,7 +85,7 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 	if err := s.store.Create(ctx, id, cmd, parts); err != nil {
 		return nil, err
 	}
-	return s.cache.put(after), nil
+	return s.Derived.Put(after), nil
 }
 
 // part adds events of a bundle, which were read with err, to the study as it is after those before them.
@@ -106,7 +105,7 @@ func (s *Service) takeIn(id string, before *ledger.Snapshot, events []ledger.Eve
 	taking := ledger.Take(id, before, s.admit())
 	for _, e := range events {
 		if err := taking.Add(e); err != nil {
-			return nil, design.NewInvalid(fmt.Sprintf("body.events[%d]", e.Seq-1), err.Error(), nil)
+			return nil, design.NewInvalid(fmt.Sprintf("events[%d]", e.Seq-1), err.Error(), nil)
 		}
 	}
 	return taking.Study()

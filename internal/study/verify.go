@@ -42,7 +42,7 @@ type Difference struct {
 // Verify checks the hashes of the study up to the snapshot and replays every decision from what it had seen, under the definition
 // then in force. What was verified before is not verified again: the walk goes on from there, also where a caller left in the middle of it.
 func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verification, error) {
-	ctx = withUrgency(ctx, turns.Checking)
+	ctx = turns.With(ctx, turns.Checking)
 	one := s.verifications.of(snap.ID)
 	select {
 	case one.turn <- struct{}{}:
@@ -63,7 +63,7 @@ const verifyTime = 10 * time.Minute
 // Verified says how far it is.
 func (s *Service) VerifyBehind(snap *ledger.Snapshot, ended func(Verification, error)) bool {
 	var outcome Verification
-	return s.jobs.Go("verification", snap.ID, verifyTime, func(ctx context.Context) (err error) {
+	return s.Derived.Jobs.Go("verification", snap.ID, verifyTime, func(ctx context.Context) (err error) {
 		outcome, err = s.Verify(ctx, snap)
 		return err
 	}, func(err error) { ended(outcome, err) })
@@ -90,7 +90,7 @@ func (s *Service) verifyUpTo(ctx context.Context, one *verification, snap *ledge
 		if len(events) == 0 {
 			return fmt.Errorf("study %s: the ledger ends at event %d instead of %d", snap.ID, v.walked(), snap.Version)
 		}
-		err = s.compute(ctx, snap.ID, func(ctx context.Context) error { return v.next(ctx, events) })
+		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) error { return v.next(ctx, events) })
 		one.progressed(v)
 		if err != nil {
 			return err

@@ -30,6 +30,9 @@ type Figures struct {
 	Took                             time.Duration // all jobs that have ended, added up
 }
 
+// ErrStopping is why a job is not begun any more.
+var ErrStopping = errors.New("the program is stopping")
+
 // ErrPanicked is what became of a job that panicked; errors of jobs wrap it.
 var ErrPanicked = errors.New("the job panicked")
 
@@ -50,16 +53,34 @@ func (s *Supervisor) Go(kind, subject string, limit time.Duration, job func(ctx 
 	}
 	go func() {
 		defer s.all.Done()
-		ctx, cancel := context.WithTimeout(s.ctx, limit)
-		defer cancel()
-		start := time.Now()
-		err := Recovered(ctx, job)
-		s.end(figures, kind, subject, err, time.Since(start))
+		err := s.run(s.ctx, figures, kind, subject, limit, job)
 		if ended != nil {
 			ended(err)
 		}
 	}()
 	return true
+}
+
+// Do runs job as Go does, but for the caller, who waits for it: it ends with ctx too. Its error is ErrStopping once the supervisor stops.
+func (s *Supervisor) Do(ctx context.Context, kind, subject string, limit time.Duration, job func(ctx context.Context) error) error {
+	figures := s.begin(kind)
+	if figures == nil {
+		return ErrStopping
+	}
+	defer s.all.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	return s.run(ctx, figures, kind, subject, limit, job)
+}
+
+func (s *Supervisor) run(wanted context.Context, figures *Figures, kind, subject string, limit time.Duration, job func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(wanted, limit)
+	defer cancel()
+	start := time.Now()
+	err := Recovered(ctx, job)
+	s.end(figures, kind, subject, err, time.Since(start), wanted.Err() == nil)
+	return err
 }
 
 func (s *Supervisor) begin(kind string) *Figures {
@@ -86,13 +107,13 @@ func Recovered(ctx context.Context, job func(ctx context.Context) error) (err er
 	return job(ctx)
 }
 
-func (s *Supervisor) end(figures *Figures, kind, subject string, err error, took time.Duration) {
+func (s *Supervisor) end(figures *Figures, kind, subject string, err error, took time.Duration, wanted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	figures.Running--
 	figures.Took += took
 	switch {
-	case err == nil || s.ctx.Err() != nil:
+	case err == nil || !wanted:
 		figures.Done++
 		return
 	case errors.Is(err, ErrPanicked):

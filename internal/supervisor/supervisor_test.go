@@ -72,3 +72,22 @@ func TestStopEndsJobsAndBeginsNoMore(t *testing.T) {
 		}
 	})
 }
+
+// What is done for a caller ends with the caller, who has not failed by leaving, and is refused once the program stops.
+func TestWorkForACallerEndsWithThem(t *testing.T) {
+	t.Parallel()
+	s := supervisor.New(slog.New(slog.DiscardHandler))
+	ctx, leave := context.WithCancel(t.Context())
+	err := s.Do(ctx, "part", "x", time.Minute, func(ctx context.Context) error {
+		leave()
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if f := s.Figures()["part"]; !errors.Is(err, context.Canceled) || f.Done != 1 || f.Failed != 0 || f.Running != 0 {
+		t.Errorf("left: %v, %+v", err, f)
+	}
+	s.Stop()
+	if err := s.Do(t.Context(), "part", "x", time.Minute, func(context.Context) error { return nil }); !errors.Is(err, supervisor.ErrStopping) {
+		t.Errorf("after Stop: %v", err)
+	}
+}

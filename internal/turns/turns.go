@@ -21,6 +21,27 @@ const (
 // String names the urgency for metrics.
 func (u Urgency) String() string { return [...]string{"choosing", "reading", "checking"}[u] }
 
+// Urgent says how urgent work is now, which is asked before each turn: somebody in a hurry may come to wait for what others began.
+type Urgent interface{ Now() Urgency }
+
+// Now makes an urgency one that stays.
+func (u Urgency) Now() Urgency { return u }
+
+type urgentKey struct{}
+
+// With says how urgent the work under ctx is; without it, it is Reading.
+func With(ctx context.Context, urgent Urgent) context.Context {
+	return context.WithValue(ctx, urgentKey{}, urgent)
+}
+
+// Of is how urgent the work under ctx is.
+func Of(ctx context.Context) Urgent {
+	if urgent, ok := ctx.Value(urgentKey{}).(Urgent); ok {
+		return urgent
+	}
+	return Reading
+}
+
 const (
 	// turn is how long work may go on while others wait.
 	turn = 10 * time.Millisecond
@@ -48,7 +69,8 @@ type Figures struct {
 // request is one wait for a place.
 type request struct {
 	study   string
-	urgency Urgency
+	urgent  Urgent
+	urgency Urgency // when it was granted
 	granted chan struct{}
 }
 
@@ -69,11 +91,12 @@ func New(places int) *Scheduler {
 // one piece of work.
 type Pause func(ctx context.Context) error
 
-// Do runs work for a study once it has a place, and returns its error, or that of ctx if ctx ends before. Work must not call Do.
-func (s *Scheduler) Do(ctx context.Context, study string, urgency Urgency, work func(ctx context.Context, pause Pause) error) error {
+// Do runs work for a study, as urgent as ctx says, once it has a place, and returns its error, or that of ctx if ctx ends before. Work must not call Do.
+func (s *Scheduler) Do(ctx context.Context, study string, work func(ctx context.Context, pause Pause) error) error {
 	s.arrive(study)
 	defer s.leave(study)
-	if err := s.take(ctx, study, urgency); err != nil {
+	urgency, err := s.take(ctx, study)
+	if err != nil {
 		return err
 	}
 	held := &holding{scheduler: s, study: study, urgency: urgency, since: time.Now(), own: make(chan struct{}, 1)}
@@ -107,12 +130,9 @@ func (h *holding) pause(ctx context.Context) error {
 	if !h.scheduler.yields(h) {
 		return nil
 	}
-	if err := h.scheduler.take(ctx, h.study, h.urgency); err != nil {
-		h.lost = true
-		return err
-	}
-	h.since = time.Now()
-	return nil
+	urgency, err := h.scheduler.take(ctx, h.study)
+	h.urgency, h.since, h.lost = urgency, time.Now(), err != nil
+	return err
 }
 
 func (h *holding) end() {
@@ -141,32 +161,30 @@ func (s *Scheduler) give(h *holding) {
 	s.release(h)
 }
 
-// take waits for a place.
-func (s *Scheduler) take(ctx context.Context, study string, urgency Urgency) error {
+// take waits for a place, and says as how urgent it was given.
+func (s *Scheduler) take(ctx context.Context, study string) (Urgency, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return 0, err
 	}
-	r := &request{study: study, urgency: urgency, granted: make(chan struct{})}
+	r := &request{study: study, urgent: Of(ctx), granted: make(chan struct{})}
 	s.mu.Lock()
 	s.waiting = append(s.waiting, r)
-	s.figures[urgency].Waiting++
 	s.grant()
 	s.mu.Unlock()
 	select {
 	case <-r.granted:
-		return nil
+		return r.urgency, nil
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
 	case <-r.granted: // just before; pass it on
-		s.release(&holding{study: study, urgency: urgency, since: time.Now()})
+		s.release(&holding{study: study, urgency: r.urgency, since: time.Now()})
 	default:
 		s.drop(r)
-		s.figures[urgency].Waiting--
 	}
-	return ctx.Err()
+	return 0, ctx.Err()
 }
 
 // grant serves those who wait while there are places.
@@ -176,8 +194,8 @@ func (s *Scheduler) grant() {
 		s.drop(r)
 		s.free--
 		s.grants++
+		r.urgency = r.urgent.Now()
 		f := &s.figures[r.urgency]
-		f.Waiting--
 		f.Running++
 		f.Turns++
 		close(r.granted)
@@ -191,7 +209,7 @@ func (s *Scheduler) next() *request {
 		return best
 	}
 	for _, r := range s.waiting[1:] {
-		if r.urgency < best.urgency || r.urgency == best.urgency && s.studies[r.study].used < s.studies[best.study].used {
+		if one, other := r.urgent.Now(), best.urgent.Now(); one < other || one == other && s.studies[r.study].used < s.studies[best.study].used {
 			best = r
 		}
 	}
@@ -261,6 +279,11 @@ func (s *Scheduler) Figures() map[Urgency]Figures {
 	by := map[Urgency]Figures{}
 	for u, f := range s.figures {
 		by[Urgency(u)] = f
+	}
+	for _, r := range s.waiting {
+		f := by[r.urgent.Now()]
+		f.Waiting++
+		by[r.urgent.Now()] = f
 	}
 	return by
 }

@@ -30,11 +30,11 @@ func TestLongWorkKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := turns.New(1)
 		long := make(chan error, 1)
-		go func() { long <- s.Do(t.Context(), "verified", turns.Checking, compute(2000)) }()
+		go func() { long <- s.Do(turns.With(t.Context(), turns.Checking), "verified", compute(2000)) }()
 		synctest.Wait()
 		for range 20 {
 			start := time.Now()
-			if err := s.Do(t.Context(), "bench", turns.Choosing, compute(1)); err != nil {
+			if err := s.Do(turns.With(t.Context(), turns.Choosing), "bench", compute(1)); err != nil {
 				t.Fatal(err)
 			}
 			if waited := time.Since(start); waited > 20*time.Millisecond {
@@ -56,7 +56,7 @@ func TestStudiesShareEvenly(t *testing.T) {
 		var all sync.WaitGroup
 		run := func(study string) {
 			all.Go(func() {
-				if err := s.Do(t.Context(), study, turns.Reading, compute(20)); err != nil {
+				if err := s.Do(turns.With(t.Context(), turns.Reading), study, compute(20)); err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
@@ -90,13 +90,13 @@ func TestUrgentWorkComesFirstAndNobodyStarves(t *testing.T) {
 		for _, study := range []string{"a", "b", "c"} { // choosing without end
 			all.Go(func() {
 				for ctx.Err() == nil {
-					_ = s.Do(ctx, study, turns.Choosing, compute(1))
+					_ = s.Do(turns.With(ctx, turns.Choosing), study, compute(1))
 				}
 			})
 		}
 		synctest.Wait()
 		start := time.Now()
-		if err := s.Do(ctx, "d", turns.Checking, compute(4)); err != nil {
+		if err := s.Do(turns.With(ctx, turns.Checking), "d", compute(4)); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took > 500*time.Millisecond {
@@ -117,7 +117,7 @@ func TestTheOrderOfThoseWhoWait(t *testing.T) {
 		hold, order := make(chan struct{}), []string{}
 		var all sync.WaitGroup
 		all.Go(func() {
-			_ = s.Do(t.Context(), "first", turns.Reading, func(context.Context, turns.Pause) error { <-hold; return nil })
+			_ = s.Do(turns.With(t.Context(), turns.Reading), "first", func(context.Context, turns.Pause) error { <-hold; return nil })
 		})
 		synctest.Wait()
 		for _, w := range []struct {
@@ -125,7 +125,7 @@ func TestTheOrderOfThoseWhoWait(t *testing.T) {
 			urgency turns.Urgency
 		}{{"check", turns.Checking}, {"read", turns.Reading}, {"choose", turns.Choosing}} {
 			all.Go(func() {
-				_ = s.Do(t.Context(), w.study, w.urgency, func(context.Context, turns.Pause) error { order = append(order, w.study); return nil })
+				_ = s.Do(turns.With(t.Context(), w.urgency), w.study, func(context.Context, turns.Pause) error { order = append(order, w.study); return nil })
 			})
 			synctest.Wait()
 		}
@@ -143,9 +143,9 @@ func TestWhoeverLeavesGivesThePlaceBack(t *testing.T) {
 		s := turns.New(1)
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 2)
-		go func() { left <- s.Do(ctx, "a", turns.Checking, compute(1000)) }()
+		go func() { left <- s.Do(turns.With(ctx, turns.Checking), "a", compute(1000)) }()
 		synctest.Wait()
-		go func() { left <- s.Do(ctx, "b", turns.Checking, compute(1000)) }()
+		go func() { left <- s.Do(turns.With(ctx, turns.Checking), "b", compute(1000)) }()
 		time.Sleep(100 * time.Millisecond)
 		cancel()
 		for range 2 {
@@ -153,10 +153,10 @@ func TestWhoeverLeavesGivesThePlaceBack(t *testing.T) {
 				t.Errorf("left with %v", err)
 			}
 		}
-		if err := s.Do(ctx, "c", turns.Choosing, compute(1)); !errors.Is(err, context.Canceled) {
+		if err := s.Do(turns.With(ctx, turns.Choosing), "c", compute(1)); !errors.Is(err, context.Canceled) {
 			t.Errorf("came with an ended context and got %v", err)
 		}
-		if err := s.Do(t.Context(), "c", turns.Choosing, compute(1)); err != nil {
+		if err := s.Do(turns.With(t.Context(), turns.Choosing), "c", compute(1)); err != nil {
 			t.Fatal(err)
 		}
 		for u, f := range s.Figures() {
@@ -184,7 +184,7 @@ func TestPausesOfOneWorkGoTogether(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		all.Go(func() {
-			_ = s.Do(t.Context(), "wide", turns.Reading, func(ctx context.Context, pause turns.Pause) error {
+			_ = s.Do(turns.With(t.Context(), turns.Reading), "wide", func(ctx context.Context, pause turns.Pause) error {
 				for range 50 {
 					var parts sync.WaitGroup
 					for range 4 {
@@ -203,7 +203,7 @@ func TestPausesOfOneWorkGoTogether(t *testing.T) {
 		})
 		synctest.Wait()
 		for range 10 {
-			_ = s.Do(t.Context(), "other", turns.Choosing, func(context.Context, turns.Pause) error {
+			_ = s.Do(turns.With(t.Context(), turns.Choosing), "other", func(context.Context, turns.Pause) error {
 				enter("other", 1)
 				time.Sleep(5 * time.Millisecond)
 				enter("other", -1)
@@ -223,12 +223,12 @@ func TestNewcomersStartLevel(t *testing.T) {
 		var all sync.WaitGroup
 		start := time.Now()
 		all.Go(func() {
-			_ = s.Do(t.Context(), "there", turns.Reading, compute(220)) // 1.1 s, the last 0.1 s of it beside the newcomer
+			_ = s.Do(turns.With(t.Context(), turns.Reading), "there", compute(220)) // 1.1 s, the last 0.1 s of it beside the newcomer
 			there = time.Since(start)
 		})
 		time.Sleep(time.Second)
 		for range 3 {
-			all.Go(func() { _ = s.Do(t.Context(), "newcomer", turns.Reading, compute(200)) })
+			all.Go(func() { _ = s.Do(turns.With(t.Context(), turns.Reading), "newcomer", compute(200)) })
 		}
 		all.Wait()
 		if there > 1300*time.Millisecond {

@@ -19,13 +19,13 @@ type LabRun struct {
 func (v Facts) Lab() templates.Lab {
 	d := v.Snap.Definition
 	panel := templates.Lab{Study: v.Head, Problem: d.SimulatedLab, Going: v.Run.Going}
-	simulation, err := design.NewSimulation(d.SimulatedLab)
+	lab, err := design.FindSimulatedLab(d.SimulatedLab)
 	if err != nil {
 		return panel
 	}
-	panel.Summary = simulation.Problem.Summary
+	panel.Summary = lab.Summary()
 	for _, metric := range TableMetrics(d) {
-		if sd := simulation.StdDev()[metric]; sd > 0 {
+		if sd := lab.StdDev()[metric]; sd > 0 {
 			panel.Noise = append(panel.Noise, metric+" ± "+words.Quantity(sd, UnitOf(d, metric)))
 		}
 	}

@@ -370,7 +370,7 @@ func (v Facts) GainWords() templates.Gain {
 
 // Foreseeable tells whether what a trial would be can be said before anybody brings what belongs to it.
 func (v Facts) Foreseeable() bool {
-	_, missing := v.Snap.Compiled().Known(design.Brought{}, "body")
+	_, missing := v.Snap.Compiled().Known(design.Brought{})
 	return len(missing) == 0
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"headroom/internal/account"
-	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
 
 type tokenList struct {
@@ -79,7 +79,7 @@ func (a *API) createToken(w http.ResponseWriter, r *http.Request) error {
 	if want.StudyID != "" {
 		_, err := a.Studies.Snapshot(r.Context(), want.StudyID, 0)
 		if errors.Is(err, study.ErrNotFound) {
-			return problem.Invalid("body.study_id", "there is no such study", want.StudyID)
+			return design.NewInvalid("study_id", "there is no such study", want.StudyID)
 		}
 		if err != nil {
 			return err

@@ -70,8 +70,8 @@ func TestASmallRequestIsNeverLarge(t *testing.T) {
 				t.Errorf("%d bytes took %d MB", len(attack.text), allocated>>20)
 			}
 			for _, fault := range p.Errors {
-				if len(fault.Message) > 1000 || len(fault.Location) > 2000 {
-					t.Errorf("a message of %d bytes at a location of %d", len(fault.Message), len(fault.Location))
+				if len(fault.Message) > 1000 || len(fault.Field) > 2000 {
+					t.Errorf("a message of %d bytes at a location of %d", len(fault.Message), len(fault.Field))
 				}
 			}
 		})
@@ -83,7 +83,7 @@ func TestNamesAreToldWhole(t *testing.T) {
 	t.Parallel()
 	longest := strings.Repeat("ж", 200)
 	_, faults := faultsOf(decodeJSON(t.Context(), []byte(`{"metrics": {"`+longest+`": null, "`+longest+`more": null}}`), &ledger.Telling{}))
-	if faults["body.metrics."+longest] == "" || faults["body.metrics."+longest+"…"] == "" || len(faults) != 2 {
+	if faults["metrics."+longest] == "" || faults["metrics."+longest+"…"] == "" || len(faults) != 2 {
 		t.Errorf("faults %v", faults)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"headroom/internal/http/problem"
+	"headroom/internal/study/design"
 )
 
 // readBody returns the whole body, which must be of one of the given media types; the router limits its size. An empty body has no type.
@@ -28,7 +29,7 @@ func readBody(r *http.Request, mediaTypes ...string) ([]byte, error) {
 		return nil, bounded
 	}
 	if err != nil {
-		return nil, problem.Malformed("body", "The body ended early or could not be read.")
+		return nil, problem.Malformed("body", "", "The body ended early or could not be read.")
 	}
 	if len(body) == 0 {
 		return body, nil
@@ -66,11 +67,11 @@ func readJSON(r *http.Request, into any) ([]byte, error) {
 // null where there must be a value, no number too large to compute with. It names faults by their path.
 func decodeJSON(ctx context.Context, text []byte, into any) error {
 	if !utf8.Valid(text) {
-		return problem.Malformed("body", "The body is not UTF-8.")
+		return problem.Malformed("body", "", "The body is not UTF-8.")
 	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
-		return problem.Malformed("body", "The body is not JSON: "+placed(err, text)+".")
+		return problem.Malformed("body", "", "The body is not JSON: "+placed(err, text)+".")
 	}
 	check := jsonCheck{ctx: ctx, read: json.NewDecoder(bytes.NewReader(text))}
 	check.read.UseNumber()
@@ -85,7 +86,7 @@ func decodeJSON(ctx context.Context, text []byte, into any) error {
 		return err
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return problem.Invalid("body", err.Error(), nil)
+		return design.NewInvalid("", err.Error(), nil)
 	}
 	return nil
 }

@@ -46,10 +46,9 @@ const (
 	mostMembers = 1_000
 )
 
-// at is the place of the value being read.
+// at is the path of the value being read.
 func (c *jsonCheck) at() string {
 	var at strings.Builder
-	at.WriteString("body")
 	for _, s := range c.path {
 		if s.key == noKey {
 			fmt.Fprintf(&at, "[%d]", s.index)
@@ -57,7 +56,7 @@ func (c *jsonCheck) at() string {
 			at.WriteString("." + design.Shorten(s.key))
 		}
 	}
-	return at.String()
+	return strings.TrimPrefix(at.String(), ".")
 }
 
 func (c *jsonCheck) fault(value any, format string, args ...any) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -143,7 +144,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, answer func(*ledger.S
 	}
 	out, err := answer(snap)
 	if err != nil {
-		return err
+		return problem.InQuery(err)
 	}
 	return writeJSON(w, http.StatusOK, out)
 }
@@ -154,7 +155,8 @@ func (a *API) snapshot(r *http.Request) (*ledger.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.Studies.Snapshot(r.Context(), request.StudyID(r), at)
+	snap, err := a.Studies.Snapshot(r.Context(), request.StudyID(r), at)
+	return snap, problem.InQuery(err)
 }
 
 // some makes an empty list of nothing, so that JSON says [].

@@ -121,6 +121,9 @@ func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
+		for i := range result.Doubts {
+			result.Doubts[i].Field = "body." + result.Doubts[i].Field
+		}
 		return writeJSON(w, http.StatusOK, importDocument{result.Rows, some(result.Numbers), result.UnknownColumns, true, result.Doubts})
 	}
 	var ignored []string
@@ -188,9 +191,9 @@ func unreadable(err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return problem.Malformed("body", "The body is not JSON: "+syntax.Error()+".")
+		return problem.Malformed("body", "", "The body is not JSON: "+syntax.Error()+".")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
-		return problem.Malformed("body", "The body ended early or could not be read.")
+		return problem.Malformed("body", "", "The body ended early or could not be read.")
 	}
 	return err
 }

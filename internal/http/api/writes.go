@@ -113,7 +113,7 @@ func idempotencyKey(h http.Header) (string, error) {
 	}
 	visible := func(r rune) bool { return '!' <= r && r <= '~' }
 	if len(values) != 1 || values[0] == "" || len(values[0]) > 255 || strings.ContainsFunc(values[0], func(r rune) bool { return !visible(r) }) {
-		return "", problem.Malformed("header.Idempotency-Key", "Idempotency-Key must be one key of 1 to 255 visible ASCII characters.")
+		return "", problem.Malformed("header", "Idempotency-Key", "Idempotency-Key must be one key of 1 to 255 visible ASCII characters.")
 	}
 	return values[0], nil
 }
@@ -127,7 +127,7 @@ func ifMatch(r *http.Request) (int64, error) {
 	tag, opened := strings.CutPrefix(header, `"`)
 	tag, closed := strings.CutSuffix(tag, `"`)
 	if !opened || !closed || strings.Contains(tag, `"`) {
-		return 0, problem.Malformed("header.If-Match", `If-Match must be one strong ETag of this study, such as "17".`)
+		return 0, problem.Malformed("header", "If-Match", `If-Match must be one strong ETag of this study, such as "17".`)
 	}
 	version, err := strconv.ParseInt(tag, 10, 64)
 	if err != nil || version < 1 {

@@ -36,8 +36,8 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 			part += " following"
 		}
 		v.Query = v.BoardQuery()
-		return s.showShared(w, r, partKey{v.Head, now.Version, part, v.Query.Encode()}, func() (templ.Component, error) {
-			board, err := s.board(r.Context(), v, now)
+		return s.showShared(w, r, now, partKey{v.Head, part, v.Query.Encode()}, func(ctx context.Context) (templ.Component, error) {
+			board, err := s.board(ctx, v, now)
 			board.Keeps = follows && v.Working
 			return templates.BoardContent(board), err
 		})
@@ -115,7 +115,7 @@ func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request) error {
 	if chosen {
 		w.Header().Set("HX-Replace-Url", address)
 	}
-	return s.showShared(w, r, partKey{v.Head, now.Version, boardPart(v, name) + v.Without(), v.Query.Encode()}, func() (templ.Component, error) { return s.section(r, part, v) })
+	return s.showShared(w, r, now, partKey{v.Head, boardPart(v, name) + v.Without(), v.Query.Encode()}, s.section(part, v))
 }
 
 // shownQuery is the query of the page that sent the request.

@@ -253,15 +253,10 @@ func (s sheet) fill(row formRow, column int) {
 
 var indexInPath = regexp.MustCompile(`\[(\d+)\]`)
 
-// defineNames turns the location of a fault in a definition into the field it is about: the longest part of the path that is one.
+// defineNames turns the path of a fault in a definition into the field it is about: the longest part of the path that is one.
 func defineNames(fields map[string]bool) func(string) string {
-	return func(location string) string {
-		name := strings.TrimPrefix(location, "body.")
-		name = indexInPath.ReplaceAllString(name, ".$1")
-		name = strings.TrimPrefix(name, "algorithm.settings.")
-		if strings.HasPrefix(location, "body.algorithm.settings.") {
-			name = "settings." + name
-		}
+	return func(path string) string {
+		name := strings.Replace(indexInPath.ReplaceAllString(path, ".$1"), "algorithm.settings.", "settings.", 1)
 		for name != "" {
 			for _, field := range []string{name, name + ".name", name + ".metric", name + ".schedule", name + ".form", name + ".0"} {
 				if fields[field] {

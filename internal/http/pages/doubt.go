@@ -9,11 +9,11 @@ import (
 	"headroom/web/templates"
 )
 
-// doubtful is what a form shows of doubts; names turns their locations into fields.
-func doubtful(doubts []study.Doubt, names func(location string) string) templates.Doubts {
+// doubtful is what a form shows of doubts; names turns their fields into the form's.
+func doubtful(doubts []study.Doubt, names func(field string) string) templates.Doubts {
 	shown := templates.Doubts{Sure: study.Doubted(doubts)}
 	for _, d := range doubts {
-		shown.List = append(shown.List, templates.Doubt{Field: names(d.Location), Text: d.Text})
+		shown.List = append(shown.List, templates.Doubt{Field: names(d.Field), Text: d.Text})
 	}
 	return shown
 }

@@ -35,7 +35,7 @@ func (s *Site) Edit(w http.ResponseWriter, r *http.Request) error {
 		edit := changedParts(snap, form)
 		asked := submission{
 			to:    "/studies/" + snap.ID + "?done=edited",
-			names: inBody,
+			names: itself,
 			again: func(form templates.Form) error { return s.showEdit(w, r, http.StatusUnprocessableEntity, snap, form) },
 		}
 		if edit != (ledger.EditedData{}) {

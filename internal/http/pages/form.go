@@ -39,7 +39,7 @@ func formError(err error) error {
 	if errors.As(err, &tooLarge) || errors.As(err, &bounded) {
 		return err
 	}
-	return problem.Malformed("body", "The form cannot be read.")
+	return problem.Malformed("body", "", "The form cannot be read.")
 }
 
 // marksOf are the marks that whoever sent the request is known to write numbers with: pages show decimal points, and where the reader's language
@@ -200,7 +200,7 @@ func (t *typed) ok() bool { return len(t.faults) == 0 }
 func (t *typed) err() error {
 	var faults []design.Fault
 	for _, name := range t.order {
-		faults = append(faults, design.Fault{Location: "body." + name, Message: t.faults[name]})
+		faults = append(faults, design.Fault{Field: name, Message: t.faults[name]})
 	}
 	if len(faults) == 0 {
 		return nil
@@ -208,9 +208,9 @@ func (t *typed) err() error {
 	return &design.Invalid{Faults: faults}
 }
 
-// place puts an error of the domain beside the fields it is about; names turns a location into a field's name, "" when the form has no
+// place puts an error of the domain beside the fields it is about; names turns a fault's field into the form's, "" when the form has no
 // such field, and is nil when the page shows faults in a way of its own. It returns false when the error needs a page of its own.
-func (t *typed) place(err error, names func(location string) string) bool {
+func (t *typed) place(err error, names func(field string) string) bool {
 	if err == nil {
 		return true
 	}
@@ -222,7 +222,7 @@ func (t *typed) place(err error, names func(location string) string) bool {
 	}
 	faults := p.Errors
 	if errors.Is(err, account.ErrNameTaken) {
-		faults = []design.Fault{{Location: "body.name", Message: p.Detail}}
+		faults = []design.Fault{{Field: "name", Message: p.Detail}}
 	}
 	if len(faults) == 0 {
 		t.general = append(t.general, p.Detail)
@@ -231,10 +231,10 @@ func (t *typed) place(err error, names func(location string) string) bool {
 		if names == nil {
 			break
 		}
-		if name := names(fault.Location); name != "" {
+		if name := names(fault.Field); name != "" {
 			t.fault(name, fault.Message)
 		} else {
-			t.general = append(t.general, strings.TrimPrefix(fault.Location, "body.")+": "+fault.Message)
+			t.general = append(t.general, fault.String())
 		}
 	}
 	return true
@@ -249,8 +249,8 @@ func (t *typed) shown() templates.Form {
 	return form
 }
 
-// inBody is the field of a form whose fields are named as those of the API's body.
-func inBody(location string) string { return strings.TrimPrefix(location, "body.") }
+// itself is for forms whose fields are named as those of the domain.
+func itself(field string) string { return field }
 
 // nowhere is for forms that show faults as a whole.
 func nowhere(string) string { return "" }

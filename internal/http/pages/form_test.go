@@ -52,16 +52,16 @@ func TestFaultsFindTheirFields(t *testing.T) {
 	t.Parallel()
 	name := defineNames(map[string]bool{"name": true, "parameters.1.high": true, "parameters.1.name": true, "constraints.0.metric": true, "settings.beta.schedule": true, "settings.beta.value": true, "settings.eta": true, "candidates": true})
 	for location, want := range map[string]string{
-		"body.name":                               "name",
-		"body.parameters[1].high":                 "parameters.1.high",
-		"body.parameters[1]":                      "parameters.1.name",
-		"body.constraints[0]":                     "constraints.0.metric",
-		"body.algorithm.settings.beta":            "settings.beta.schedule",
-		"body.algorithm.settings.beta.value":      "settings.beta.value",
-		"body.algorithm.settings.eta":             "settings.eta",
-		"body.candidates[17].temperature":         "candidates",
-		"body.nothing":                            "",
-		"body.algorithm.settings.nothing.of.this": "",
+		"name":                               "name",
+		"parameters[1].high":                 "parameters.1.high",
+		"parameters[1]":                      "parameters.1.name",
+		"constraints[0]":                     "constraints.0.metric",
+		"algorithm.settings.beta":            "settings.beta.schedule",
+		"algorithm.settings.beta.value":      "settings.beta.value",
+		"algorithm.settings.eta":             "settings.eta",
+		"candidates[17].temperature":         "candidates",
+		"nothing":                            "",
+		"algorithm.settings.nothing.of.this": "",
 	} {
 		if got := name(location); got != want {
 			t.Errorf("a fault at %s is shown at %q, want %q", location, got, want)

@@ -104,7 +104,7 @@ func doubtfulRows(doubts []study.Doubt) templates.Doubts {
 	shown := templates.Doubts{Sure: study.Doubted(doubts)}
 	for _, d := range doubts {
 		text := d.Text
-		if at := lineLocation.FindStringSubmatch(d.Location); at != nil {
+		if at := lineField.FindStringSubmatch(d.Field); at != nil {
 			text = "Line " + at[1] + ": " + text
 		}
 		shown.List = append(shown.List, templates.Doubt{Text: text})
@@ -144,7 +144,7 @@ func importedText(r *http.Request, values url.Values) (string, error) {
 	return strings.TrimPrefix(strings.ToValidUTF8(string(content), "\ufffd"), "\ufeff"), nil
 }
 
-var lineLocation = regexp.MustCompile(`^body\.lines\[(\d+)\](?:\.(.*))?$`)
+var lineField = regexp.MustCompile(`^lines\[(\d+)\](?:\.(.*))?$`)
 
 // fileFaults are what is wrong with the rows, by line and column.
 func fileFaults(err error) []templates.FileFault {
@@ -155,7 +155,7 @@ func fileFaults(err error) []templates.FileFault {
 	faults := make([]templates.FileFault, len(faulty.Faults))
 	for i, fault := range faulty.Faults {
 		shown := templates.FileFault{Where: "the file", What: fault.Message}
-		if at := lineLocation.FindStringSubmatch(fault.Location); at != nil {
+		if at := lineField.FindStringSubmatch(fault.Field); at != nil {
 			shown.Where = "line " + at[1]
 			if at[2] != "" {
 				shown.Where += ", " + at[2]

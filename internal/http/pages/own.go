@@ -107,11 +107,11 @@ func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, 
 
 // knownAt are the limits' metrics that need no model, at a person's own point, by the limit's name.
 func knownAt(snap *ledger.Snapshot, own study.OwnTrial) map[string]float64 {
-	settings, place, faults := snap.Compiled().Place(own.Parameters, "body")
+	settings, place, faults := snap.Compiled().Place(own.Parameters, "parameters")
 	if len(faults) > 0 {
 		return nil
 	}
-	values, _ := snap.Compiled().KnownAt(settings, place, own.Brought, "body")
+	values, _ := snap.Compiled().KnownAt(settings, place, own.Brought)
 	return values
 }
 

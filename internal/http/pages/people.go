@@ -129,7 +129,7 @@ func (s *Site) InvitePerson(w http.ResponseWriter, r *http.Request) error {
 
 // under is the field of a form whose fields are named as those of the API's body, behind a word.
 func under(word string) func(location string) string {
-	return func(location string) string { return word + inBody(location) }
+	return func(field string) string { return word + field }
 }
 
 // showSecret shows the people with something that is told this once.
@@ -184,7 +184,7 @@ func (s *Site) ChangeRole(w http.ResponseWriter, r *http.Request) error {
 	return s.changePerson(w, r, "role", func(form *typed, id string) error {
 		role, err := account.ParseRole(form.text("role"))
 		if err != nil {
-			return problem.Malformed("body.role", err.Error())
+			return problem.Malformed("body", "role", err.Error())
 		}
 		return s.Accounts.SetRole(r.Context(), id, role)
 	})

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"net/http"
-	"strings"
 
 	"headroom/internal/http/problem"
 	"headroom/web/templates"
@@ -21,8 +20,7 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 		view.Detail = problem.NoSuchThing.Detail
 	}
 	for _, fault := range p.Errors {
-		place := strings.TrimPrefix(strings.TrimPrefix(fault.Location, "body."), "query.")
-		view.Faults = append(view.Faults, place+": "+fault.Message)
+		view.Faults = append(view.Faults, fault.String())
 	}
 	if len(view.Faults) > 0 {
 		view.Detail = "" // says the same

@@ -62,7 +62,7 @@ func (s *Site) reportBehind(r *http.Request, v *view.Facts, now *ledger.Snapshot
 	patient, cancel := context.WithTimeout(r.Context(), s.ModelPatience)
 	defer cancel()
 	of := *v
-	ready, v.Since, err = s.Studies.Behind(patient, v.Snap, fmt.Sprintf("report?entries=%d", now.Version), func(ctx context.Context) error {
+	ready, v.Since, err = s.Studies.Derived.Behind(patient, v.Snap, fmt.Sprintf("report?entries=%d", now.Version), func(ctx context.Context) error {
 		_, err := s.report(ctx, of, now)
 		return err
 	})
@@ -111,5 +111,5 @@ func (s *Site) report(ctx context.Context, v view.Facts, now *ledger.Snapshot) (
 			return err
 		}
 	}
-	return report, s.Studies.Draw(ctx, v.Snap.ID, steps...)
+	return report, s.Studies.Derived.Draw(ctx, v.Snap.ID, steps...)
 }

@@ -56,7 +56,7 @@ func (s *Site) MakeShare(w http.ResponseWriter, r *http.Request) error {
 				made := &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}
 				return s.showShares(w, r, http.StatusOK, templates.Form{Values: url.Values{"expires_at": {form.text("expires_at")}}}, made)
 			},
-			names: inBody,
+			names: itself,
 			again: func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) },
 		}
 	})

@@ -1,11 +1,10 @@
 package pages
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
-	"slices"
 
+	"headroom/internal/http/problem"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/web/templates"
@@ -27,32 +26,21 @@ func start(r *http.Request) templates.Start {
 	for _, e := range examples {
 		offer.Examples = append(offer.Examples, templates.Example{Title: e.title, Text: e.text, URL: "/studies/new?" + url.Values{"template": {e.problem}}.Encode()})
 	}
-	simulations := slices.Clone(design.Simulations())
-	slices.SortStableFunc(simulations, func(a, b design.Simulation) int { return cmp.Compare(unnamedLast(a), unnamedLast(b)) })
-	for _, s := range simulations {
-		offer.Problems = append(offer.Problems, templates.Option{Value: s.Problem.Name, Label: s.Problem.Name + ": " + s.Problem.Summary})
+	for _, lab := range design.SimulatedLabs() {
+		offer.Problems = append(offer.Problems, templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()})
 	}
 	return offer
 }
 
-// unnamedLast sorts problems with names and units before those without.
-func unnamedLast(s design.Simulation) int {
-	if s.Instance().Lab != nil {
-		return 0
-	}
-	return 1
-}
-
 // simulationValues fills the form of a new study from a problem of the simulator; answers says whether its simulated lab answers too.
 func simulationValues(name string, answers bool) (url.Values, error) {
-	s, err := design.NewSimulation(name)
+	lab, err := design.FindSimulatedLab(name)
 	if err != nil {
-		return nil, design.NewInvalid("query.template", err.Error(), name)
+		return nil, problem.InQuery(design.NewInvalid("template", err.Error(), name))
 	}
-	d := s.Definition()
-	d.Algorithm.Horizon = s.Problem.Horizon
-	if answers {
-		d.SimulatedLab = name
+	d := lab.Study()
+	if !answers {
+		d.SimulatedLab = ""
 	}
 	values := definitionValues(d)
 	values.Set("lab", name)

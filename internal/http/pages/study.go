@@ -1,7 +1,7 @@
 package pages
 
 import (
-	"bytes"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
 	"headroom/web/templates"
@@ -101,7 +102,7 @@ func trialsOf(v view.Facts) (templates.Trials, error) {
 		return templates.Trials{}, err
 	}
 	if !slices.Contains(view.TrialFilters(), chosen) {
-		return templates.Trials{}, problem.Invalid("query.show", "must be one of the filters above the table", chosen)
+		return templates.Trials{}, problem.InQuery(design.NewInvalid("show", "must be one of the filters above the table", chosen))
 	}
 	return v.Trials(chosen, int(below)), nil
 }
@@ -163,12 +164,14 @@ func (p part) asked(v view.Facts) url.Values {
 	return p.query(v)
 }
 
-// section loads what a section needs and draws it.
-func (s *Site) section(r *http.Request, p part, v view.Facts) (templ.Component, error) {
-	if err := s.load(r.Context(), &v, p.needs); err != nil {
-		return nil, err
+// section is what loads what a section needs and draws it.
+func (s *Site) section(p part, v view.Facts) func(ctx context.Context) (templ.Component, error) {
+	return func(ctx context.Context) (templ.Component, error) {
+		if err := s.load(ctx, &v, p.needs); err != nil {
+			return nil, err
+		}
+		return p.draw(v)
 	}
-	return p.draw(v)
 }
 
 // StudyPart is one section of the study page, as it is after the event that the page has heard of, or later.
@@ -200,27 +203,11 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if part.personal {
-		drawn, err := s.section(r, part, v)
+		drawn, err := s.section(part, v)(r.Context())
 		if err != nil {
 			return err
 		}
 		return show(w, r, http.StatusOK, drawn)
 	}
-	return s.showShared(w, r, partKey{v.Head, snap.Version, name + v.Without(), v.Query.Encode()}, func() (templ.Component, error) { return s.section(r, part, v) })
-}
-
-// showShared answers with a section that is the same for everybody with the same rights.
-func (s *Site) showShared(w http.ResponseWriter, r *http.Request, key partKey, section func() (templ.Component, error)) error {
-	drawn, err := s.shared.get(key, func(out *bytes.Buffer) error {
-		fresh, err := section()
-		if err != nil {
-			return err
-		}
-		return fresh.Render(r.Context(), out)
-	})
-	if err != nil {
-		return err
-	}
-	beHTML(w)
-	return drawn.write(w, r)
+	return s.showShared(w, r, snap, partKey{v.Head, name + v.Without(), v.Query.Encode()}, s.section(part, v))
 }

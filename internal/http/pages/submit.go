@@ -23,9 +23,9 @@ type submission struct {
 	// to is the page to see then. done shows something else.
 	to   string
 	done func() error
-	// names turns the location of a fault into the name of the field it is about, "" when the form has no such field; nil when again
+	// names turns the field of a fault into the form's, "" when the form has no such field; nil when again
 	// shows faults in a way of its own.
-	names func(location string) string
+	names func(field string) string
 	// again shows the form again with what was typed and what is wrong; nil lets that have a page of its own.
 	again func(templates.Form) error
 	// doubted shows the form again with what is odd about it; nil for forms without such values.

@@ -119,28 +119,27 @@ func (t *typed) settings(d design.Definition, field func(int) string, base desig
 	return settings
 }
 
-// formNames turns locations of faults in a telling, a correction or an own trial into the names of fields.
+// formNames turns the fields of faults in a telling, a correction or an own trial into the names of fields.
 func formNames(d design.Definition, metric, setting func(int) string) func(string) string {
-	return func(location string) string {
-		location = strings.TrimPrefix(location, "body.")
-		if name, ok := strings.CutPrefix(location, "metrics."); ok {
+	return func(field string) string {
+		if name, ok := strings.CutPrefix(field, "metrics."); ok {
 			name = strings.TrimSuffix(name, ".stddev")
 			if i := slices.Index(view.Told(d), name); i >= 0 {
 				return metric(i)
 			}
 		}
-		if name, ok := strings.CutPrefix(location, "parameters."); ok {
+		if name, ok := strings.CutPrefix(field, "parameters."); ok {
 			for i, p := range d.Parameters {
 				if p.Name == name {
 					return setting(i)
 				}
 			}
 		}
-		if name, ok := strings.CutPrefix(location, "context."); ok {
+		if name, ok := strings.CutPrefix(field, "context."); ok {
 			return "context." + name
 		}
-		if location == "note" || location == "reason" {
-			return location
+		if field == "note" || field == "reason" {
+			return field
 		}
 		return ""
 	}

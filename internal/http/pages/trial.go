@@ -80,12 +80,12 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request) error {
 				case slices.Contains([]ledger.Kind{ledger.Abandoned, ledger.Excluded, ledger.Included}, ledger.Kind(kind)):
 					_, err = s.Studies.Close(r.Context(), cmd, snap.ID, ledger.Kind(kind), trial.Number, reason)
 				default:
-					err = problem.Malformed("body.kind", "The form must say whether the trial failed because of its settings or by chance, was not run, is excluded, included or confirmed.")
+					err = problem.Malformed("body", "kind", "The form must say whether the trial failed because of its settings or by chance, was not run, is excluded, included or confirmed.")
 				}
 				return err
 			},
 			to:    to,
-			names: inBody,
+			names: itself,
 			again: func(form templates.Form) error {
 				return s.showTrial(w, r, http.StatusUnprocessableEntity, visiting(r, snap), trial, func(page *templates.TrialPage) { page.Closing = form })
 			},

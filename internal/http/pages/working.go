@@ -42,7 +42,7 @@ func (s *Site) drawnBehind(ctx context.Context, name string, v view.Facts) (read
 	}
 	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
 	defer cancel()
-	ready, _, err = s.Studies.Behind(patient, v.Snap, name+"?"+v.Query.Encode(), func(ctx context.Context) error {
+	ready, _, err = s.Studies.Derived.Behind(patient, v.Snap, name+"?"+v.Query.Encode(), func(ctx context.Context) error {
 		of := v
 		return s.load(ctx, &of, parts[name].needs)
 	})

@@ -24,7 +24,7 @@ func busySite(t *testing.T) (s *sitetest.Site, take func() (giveBack func())) {
 	})
 	return s, func() func() {
 		taken, back := make(chan struct{}), make(chan struct{})
-		go service.Draw(context.Background(), "another", func() error {
+		go service.Derived.Draw(context.Background(), "another", func() error {
 			close(taken)
 			<-back
 			return nil

@@ -2,6 +2,7 @@
 package problem
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -17,7 +18,8 @@ type Problem struct {
 	Title      string         `json:"title"`
 	Status     int            `json:"status"`
 	Detail     string         `json:"detail"`
-	Errors     []design.Fault `json:"errors,omitempty"`
+	Errors     []design.Fault `json:"errors,omitempty"` // by field; programs are told where that stood, too
+	place      string         // where the faults stood; "" is the body
 	RetryAfter int            `json:"-"` // seconds; 0 says nothing
 }
 
@@ -28,14 +30,22 @@ func New(status int, detail string, faults ...design.Fault) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: design.Faults(faults).Bounded()}
 }
 
-// Malformed is a request that cannot be read at all.
-func Malformed(location, detail string) *Problem {
-	return New(http.StatusBadRequest, detail, design.Fault{Location: location, Message: detail})
+// Malformed is a request that cannot be read at all, because of a field of its body, query or header.
+func Malformed(place, field, detail string) *Problem {
+	p := New(http.StatusBadRequest, detail, design.Fault{Field: field, Message: detail})
+	p.place = place
+	return p
 }
 
-// Invalid is a request that can be read and breaks one rule.
-func Invalid(location, message string, value any) *design.Invalid {
-	return &design.Invalid{Faults: design.Faults{{Location: location, Message: message, Value: value}}.Bounded()}
+// InQuery says of what is invalid that it stood in the query; what else is invalid stood in the body.
+func InQuery(err error) error {
+	var faulty *design.Invalid
+	if errors.As(err, &faulty) {
+		p := Of(faulty)
+		p.place = "query"
+		return p
+	}
+	return err
 }
 
 // Unavailable is what works again in a moment.
@@ -96,8 +106,7 @@ func Of(err error) *Problem {
 	}
 	var faultyAccount *account.Invalid
 	if errors.As(err, &faultyAccount) {
-		fault := design.Fault{Location: "body." + faultyAccount.Field, Message: faultyAccount.Message}
-		return New(http.StatusUnprocessableEntity, faultyAccount.Error(), fault)
+		return New(http.StatusUnprocessableEntity, faultyAccount.Error(), design.Fault{Field: faultyAccount.Field, Message: faultyAccount.Message})
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
@@ -110,7 +119,7 @@ func Of(err error) *Problem {
 	}
 	var behind *study.Behind
 	if errors.As(err, &behind) {
-		return Unavailable(behind.Sentence)
+		return Unavailable(behind.Sentence + " The log says which one it is, and what to do.")
 	}
 	if errors.Is(err, study.ErrUnavailable) {
 		return Unavailable("The database does not answer. Please try again; a request with an Idempotency-Key is never carried out twice.")
@@ -120,7 +129,9 @@ func Of(err error) *Problem {
 
 // Write answers a program with a problem.
 func Write(w http.ResponseWriter, p *Problem) {
-	body, err := json.Marshal(p)
+	told := *p
+	told.Errors = design.Faults(p.Errors).Within(cmp.Or(p.place, "body"))
+	body, err := json.Marshal(told)
 	if err != nil { // a fault's value that JSON cannot say; the rest still can be told
 		body, _ = json.Marshal(New(p.Status, p.Detail))
 	}

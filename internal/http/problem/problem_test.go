@@ -1,20 +1,51 @@
 package problem
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"headroom/internal/account"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 )
+
+// The domain says which field is wrong; a program is told where that stood, too.
+func TestFaultsAreToldWithTheirPlace(t *testing.T) {
+	t.Parallel()
+	faulty := design.Faults{{Field: "points[0].x", Message: "is missing"}, {Message: "is odd"}, {Field: "[1]", Message: "is no row"}}.Err()
+	for place, err := range map[string]error{
+		"body": faulty, "query": InQuery(faulty), "header": Malformed("header", "points[0].x", "is missing"),
+	} {
+		told := httptest.NewRecorder()
+		p := Of(err)
+		Write(told, p)
+		var said struct{ Errors []struct{ Location string } }
+		if err := json.Unmarshal(told.Body.Bytes(), &said); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{".points[0].x", "", "[1]"}[:len(said.Errors)] {
+			if got := said.Errors[i].Location; got != place+want {
+				t.Errorf("%q, want %q", got, place+want)
+			}
+		}
+		if p.Errors[0].Field != "points[0].x" || len(said.Errors) != len(p.Errors) {
+			t.Errorf("pages are told %+v, programs %+v", p.Errors, said.Errors)
+		}
+	}
+	if InQuery(study.ErrNotFound) != study.ErrNotFound {
+		t.Error("another error is another one in a query")
+	}
+}
 
 func TestStatusTable(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]int{
 		study.ErrNotFound: 404, study.ErrConflict: 409, study.ErrStale: 412, study.ErrTooLarge: 413, study.ErrReused: 422, study.ErrUnavailable: 503,
 		account.ErrNoCredentials: 401, account.ErrExpired: 401, account.ErrNotFound: 404, account.ErrLastAdmin: 409, account.ErrNameTaken: 409,
-		&account.Invalid{Field: "name", Message: "give a name"}: 422, Invalid("body.x", "is wrong", 1): 422, &http.MaxBytesError{Limit: 8 << 20}: 413,
+		&account.Invalid{Field: "name", Message: "give a name"}: 422, design.NewInvalid("x", "is wrong", 1): 422, &http.MaxBytesError{Limit: 8 << 20}: 413,
 		errors.New("anything else"): 500,
 	} {
 		if got := Of(err).Status; got != want {

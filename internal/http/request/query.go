@@ -22,7 +22,7 @@ type Query struct {
 func ReadQuery(u *url.URL) (*Query, error) {
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, problem.Malformed("query", "The query string cannot be read: "+err.Error()+".")
+		return nil, problem.Malformed("query", "", "The query string cannot be read: "+err.Error()+".")
 	}
 	return QueryOf(values), nil
 }
@@ -31,12 +31,12 @@ func ReadQuery(u *url.URL) (*Query, error) {
 func QueryOf(values url.Values) *Query { return &Query{values: values} }
 
 func (q *Query) fault(name, message string, value any) {
-	q.faults.Add("query."+name, value, "%s", message)
+	q.faults.Add(name, value, "%s", message)
 }
 
-// Err returns *design.Invalid when any parameter was faulty.
+// Err returns a problem when any parameter was faulty.
 func (q *Query) Err() error {
-	return q.faults.Err()
+	return problem.InQuery(q.faults.Err())
 }
 
 // One returns a parameter that may stand at most once.

@@ -23,6 +23,7 @@ import (
 	"headroom/internal/db/dbtest"
 	server "headroom/internal/http"
 	"headroom/internal/http/problem"
+	_ "headroom/internal/lab" // for simulated labs
 	"headroom/internal/patience"
 	"headroom/internal/study"
 )
@@ -216,7 +217,7 @@ func (a Answer) Faults(status int) map[string]string {
 	}
 	out := map[string]string{}
 	for _, f := range p.Errors {
-		out[f.Location] = f.Message
+		out[f.Field] = f.Message
 	}
 	return out
 }

@@ -37,6 +37,14 @@ func settle(t *testing.T, algorithm, settings string, c Context) (Settings, []Fa
 	return Resolve(algorithm, raw, c)
 }
 
+// sure returns a value that comes without an error.
+func sure[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 func made(t *testing.T, algorithm, settings string, c Context) Policy {
 	t.Helper()
 	s, faults := settle(t, algorithm, settings, c)
@@ -121,7 +129,8 @@ func line(beta float64, mean, sd, costMean, costSD []float64) *Sight {
 		s.Set.Points = append(s.Set.Points, []float64{float64(i) / 10})
 	}
 	s.Set.Distance = func(i, j int) float64 { return math.Abs(float64(i - j)) }
-	s.Set.Earlier = func(int) *Sight { return s }
+	s.Set.Earlier = func(int) (*Sight, error) { return s, nil }
+	s.Set.Pause = func() error { return nil }
 	return s
 }
 
@@ -130,7 +139,7 @@ func TestVirtualQueue(t *testing.T) {
 	a := made(t, "ckb-lyapunov", `{"beta": 1, "objective_bound": 1, "constraint_bound": 0.5, "step": 4, "slack": 0.2}`, studyOf(1))
 	s := line(1, []float64{0.3, 2}, []float64{0.1, 0.1}, []float64{0.2, 3}, []float64{0.1, 0.1})
 	s.Multipliers = []float64{6}
-	scores := a.Score(s)
+	scores := sure(a.Score(s))
 	equal(t, "score", scores.Value, []float64{0.4 - 6.0/4*0.1, 1 - 6.0/4*0.5})
 	equal(t, "untruncated", scores.Untruncated, []float64{0.4 - 6.0/4*0.1, 2.1 - 6.0/4*2.9})
 	equal(t, "queue", a.Step([]float64{6}, &Revealed{Own: []float64{-0.3}}), []float64{5.9})
@@ -193,7 +202,7 @@ func TestSlidingWindow(t *testing.T) {
 	width := math.Sqrt(2*4*1.1*3) / 0.1 * 4 * 0.1
 	equal(t, "estimates", drifting.Estimates(s, 0), []float64{1 + 0.5 + 0.7, 2 - 0.5 - width})
 	s.Costs[0].Mean[0] = 2 + width
-	equal(t, "score", drifting.Score(s).Value, []float64{2.2 - 1.5})
+	equal(t, "score", sure(drifting.Score(s)).Value, []float64{2.2 - 1.5})
 	step := Footstep{Suggested: true, Beta: []float64{2, 3}, SD: []float64{0.5, 0.25}, Lambda: []float64{0.1, 0.1}, Scale: []float64{1, 2}, Multipliers: []float64{4}}
 	equal(t, "bound", drifting.Traits().Bound(0, []Footstep{step}), []float64{2 * (2*3*0.25 + 2*width + (2*2*0.5+2*0.7+2*2)/4)})
 }
@@ -211,7 +220,7 @@ func TestSampledConstraintSchedules(t *testing.T) {
 		a := made(t, "scgp-ucb", settings, knownBefore(studyOf(1)))
 		s := line(2, []float64{0.5, 3}, []float64{0.25, 0}, []float64{-1, 2}, []float64{0, 0})
 		s.Multipliers = []float64{0.3}
-		equal(t, settings, a.Score(s).Value, []float64{1 + 0.3/want[0], 2 - 0.6/want[0]})
+		equal(t, settings, sure(a.Score(s)).Value, []float64{1 + 0.3/want[0], 2 - 0.6/want[0]})
 		equal(t, settings, a.Step([]float64{0.3}, &Revealed{Round: 4, Given: []float64{0.1}}), []float64{0.3 + 0.1 + want[1]})
 		equal(t, settings, a.Step([]float64{0.3}, &Revealed{Round: 4, Given: []float64{-9}}), []float64{0})
 		equal(t, settings, a.Step([]float64{0.3}, &Revealed{Round: 4, Given: []float64{0.1}, Excluded: true}), []float64{0.3})
@@ -248,7 +257,7 @@ func TestEpochs(t *testing.T) {
 	equal(t, "step", noisy.Step([]float64{0.5}, told(0.4, 0.8)), []float64{0.5 + step*0.6})
 	equal(t, "never negative", noisy.Step([]float64{0.1}, told(-4)), []float64{0})
 	equal(t, "response", []float64{noisy.Traits().Response(1, []float64{-0.5}, []float64{4})}, []float64{3})
-	if reason := noisy.Score(line(1, []float64{1}, []float64{0.5}, []float64{2}, []float64{0.5})).Reason; reason != TradeOff {
+	if reason := sure(noisy.Score(line(1, []float64{1}, []float64{0.5}, []float64{2}, []float64{0.5}))).Reason; reason != TradeOff {
 		t.Errorf("a penalised response is maximised by the rule %q", reason)
 	}
 	if noisy.Traits().Earliest(6) != 1 || noiseless.Traits().Earliest(6) != 4 {
@@ -262,16 +271,16 @@ func TestEpochs(t *testing.T) {
 func TestOptimisticSearch(t *testing.T) {
 	t.Parallel()
 	s := line(1, []float64{1, 2, 3}, []float64{1, 1, 1}, []float64{0.5, 3, 1}, []float64{0.5, 1, 0.25})
-	scores := made(t, "config", `{}`, studyOf(1)).Score(s)
+	scores := sure(made(t, "config", `{}`, studyOf(1)).Score(s))
 	equal(t, "score", scores.Value, []float64{2, 3, 4})
 	if !scores.Allowed[0] || scores.Allowed[1] || scores.Allowed[2] {
 		t.Errorf("allowed are %v", scores.Allowed)
 	}
 	equal(t, "least violation", scores.Fallback, []float64{0, -2, -0.75})
-	if made(t, "config", `{"on_infeasible": "stop"}`, studyOf(1)).Score(s).Fallback != nil {
+	if sure(made(t, "config", `{"on_infeasible": "stop"}`, studyOf(1)).Score(s)).Fallback != nil {
 		t.Error("stop goes on")
 	}
-	equal(t, "penalty", made(t, "epbo", `{"penalty": 2}`, studyOf(1)).Score(s).Value, []float64{2, 3 - 4, 4 - 1.5})
+	equal(t, "penalty", sure(made(t, "epbo", `{"penalty": 2}`, studyOf(1)).Score(s)).Value, []float64{2, 3 - 4, 4 - 1.5})
 }
 
 func TestExpectedImprovement(t *testing.T) {
@@ -280,12 +289,12 @@ func TestExpectedImprovement(t *testing.T) {
 	s := line(1, []float64{1, 3}, []float64{0.5, 0}, []float64{-1, 0.2}, []float64{0.5, 0})
 	phi := func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
 	s.Past = []Past{{Complete: true, Reward: 9, Costs: []float64{0.1}}, {Complete: true, Reward: 8, Costs: []float64{-1}, Excluded: true}, {Reward: 7}}
-	equal(t, "before a feasible reading", a.Score(s).Value, []float64{phi(2), 0})
+	equal(t, "before a feasible reading", sure(a.Score(s)).Value, []float64{phi(2), 0})
 	s.Costs[0].Mean[1] = 0
 	s.Past = append(s.Past, Past{Complete: true, Reward: 1.25, Costs: []float64{0}})
 	density := math.Exp(-0.125) / math.Sqrt(2*math.Pi)
-	equal(t, "after", a.Score(s).Value, []float64{phi(2) * (-0.25*phi(-0.5) + 0.5*density), 1.75})
-	if !a.Score(s).Relative {
+	equal(t, "after", sure(a.Score(s)).Value, []float64{phi(2) * (-0.25*phi(-0.5) + 0.5*density), 1.75})
+	if !sure(a.Score(s)).Relative {
 		t.Error("ties must be relative")
 	}
 	if v := ExpectedImprovement(-30, 1); !(v > 0) || v > 1e-190 {

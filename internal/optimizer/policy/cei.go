@@ -17,7 +17,7 @@ type improvement struct{ unbanded }
 
 func (improvement) Traits() Traits { return Traits{LooksBack: true} }
 
-func (improvement) Score(s *Sight) Scores {
+func (improvement) Score(s *Sight) (Scores, error) {
 	scores := Scores{Value: filled(len(s.Reward.Mean), 1), Relative: true, Reason: Improve}
 	best, any := incumbent(s.Past)
 	for i := range scores.Value {
@@ -28,7 +28,7 @@ func (improvement) Score(s *Sight) Scores {
 			scores.Value[i] *= normal(ratio(-g.Mean[i], g.SD[i]))
 		}
 	}
-	return scores
+	return scores, nil
 }
 
 func (improvement) Estimates(s *Sight, i int) []float64 { return means(s, i) }

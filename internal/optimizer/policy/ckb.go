@@ -96,8 +96,8 @@ func (a ckb) Traits() Traits {
 
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }
 
-func (a ckb) Score(s *Sight) Scores {
-	return a.lagrangian(upper(s.Reward, s.Beta[0]), func(j int) []float64 { return lower(s.Costs[j], s.Beta[1+j]) }, s.Multipliers)
+func (a ckb) Score(s *Sight) (Scores, error) {
+	return a.lagrangian(upper(s.Reward, s.Beta[0]), func(j int) []float64 { return lower(s.Costs[j], s.Beta[1+j]) }, s.Multipliers), nil
 }
 
 // lagrangian is f̄ − Σ_j φ_j ḡ_j, ties broken by the same without truncation.

@@ -48,11 +48,11 @@ func (a randomised) Traits() Traits {
 	return t
 }
 
-func (a randomised) Score(s *Sight) Scores {
+func (a randomised) Score(s *Sight) (Scores, error) {
 	z := s.Draw.Z
 	scores := a.lagrangian(upper(s.Reward, z[0]), func(j int) []float64 { return lower(s.Costs[j], z[1+j]) }, s.Multipliers)
 	scores.Reason = Sample
-	return scores
+	return scores, nil
 }
 
 func (a randomised) Estimates(s *Sight, i int) []float64 {

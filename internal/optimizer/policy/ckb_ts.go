@@ -39,15 +39,22 @@ func (a thompson) Traits() Traits {
 	return t
 }
 
-func (a thompson) Score(s *Sight) Scores {
-	drawn := drawFunctions(s, s.Beta, nil)
+func (a thompson) Score(s *Sight) (Scores, error) {
+	drawn, err := drawFunctions(s, s.Beta, nil)
+	if err != nil {
+		return Scores{}, err
+	}
 	scores := a.lagrangian(drawn[0], func(j int) []float64 { return drawn[1+j] }, s.Multipliers)
 	scores.Reason = Sample
-	return scores
+	return scores, nil
 }
 
-func (a thompson) drawn(s *Sight, i int) []float64 {
-	return standardised(s, drawFunctions(s, s.Beta, nil), i, i)
+func (a thompson) drawn(s *Sight, i int) ([]float64, error) {
+	drawn, err := drawFunctions(s, s.Beta, nil)
+	if err != nil {
+		return nil, err
+	}
+	return standardised(s, drawn, i, i), nil
 }
 
 // Estimates are the draws at the place, μ + Zσ with the recorded Z.
@@ -67,12 +74,15 @@ func (d *drawing) is(seed uint64, width []float64, among []int) bool {
 
 // drawFunctions draws every target's function over some of the places, all if among is nil, from its posterior widened by width; a given
 // cost is what it is. The draws are in the order of among, and to be read only.
-func drawFunctions(s *Sight, width []float64, among []int) [][]float64 {
+func drawFunctions(s *Sight, width []float64, among []int) ([][]float64, error) {
 	if last := s.Set.last; last.is(s.Draw.Seed, width, among) {
-		return last.drawn
+		return last.drawn, nil
 	}
 	random := rand.New(rand.NewPCG(s.Draw.Seed, 0))
-	joint := s.Set.Joint(among)
+	joint, err := s.Set.Joint(among)
+	if err != nil {
+		return nil, err
+	}
 	drawn := [][]float64{joint(0, width[0], random.NormFloat64)}
 	for j, cost := range s.Costs {
 		switch {
@@ -89,7 +99,7 @@ func drawFunctions(s *Sight, width []float64, among []int) [][]float64 {
 		}
 	}
 	s.Set.last = &drawing{s.Draw.Seed, slices.Clone(width), among, drawn}
-	return drawn
+	return drawn, nil
 }
 
 // standardised is (draw − μ)/σ of every target at place i, whose draws are the n-th, so that replay has them without drawing again.

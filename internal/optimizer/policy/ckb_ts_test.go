@@ -11,7 +11,7 @@ func TestFunctionsAreDrawnOnce(t *testing.T) {
 	s := line(1, filled(4, 0), filled(4, 1), filled(4, 0), filled(4, 1))
 	times := 0
 	s.Draw.Seed = 0
-	s.Set.Joint = func(among []int) func(int, float64, func() float64) []float64 {
+	s.Set.Joint = func(among []int) (func(int, float64, func() float64) []float64, error) {
 		times++
 		return func(_ int, width float64, normal func() float64) []float64 {
 			values := make([]float64, 4)
@@ -19,9 +19,9 @@ func TestFunctionsAreDrawnOnce(t *testing.T) {
 				values[i] = width * normal()
 			}
 			return values
-		}
+		}, nil
 	}
-	first := drawFunctions(s, []float64{1, 2}, nil)
+	first := sure(drawFunctions(s, []float64{1, 2}, nil))
 	for i, c := range []struct {
 		seed  uint64
 		width []float64
@@ -36,7 +36,7 @@ func TestFunctionsAreDrawnOnce(t *testing.T) {
 		{0, []float64{1, 2}, nil, 5, true},
 	} {
 		s.Draw.Seed = c.seed
-		again := drawFunctions(s, c.width, c.among)
+		again := sure(drawFunctions(s, c.width, c.among))
 		if times != c.times || slices.EqualFunc(again, first, slices.Equal) != c.same {
 			t.Errorf("call %d: after %d preparations %v, first %v", i, times, again, first)
 		}

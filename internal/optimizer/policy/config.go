@@ -25,10 +25,10 @@ type optimisticSearch struct {
 
 func (optimisticSearch) Traits() Traits { return Traits{RisesWithUncertainty: true} }
 
-func (a optimisticSearch) Score(s *Sight) Scores {
+func (a optimisticSearch) Score(s *Sight) (Scores, error) {
 	scores := upperScores(s)
 	if len(s.Costs) == 0 {
-		return scores
+		return scores, nil
 	}
 	worst := filled(len(scores.Value), math.Inf(-1))
 	for j, g := range s.Costs {
@@ -44,7 +44,7 @@ func (a optimisticSearch) Score(s *Sight) Scores {
 	if !a.stop {
 		scores.Fallback = worst
 	}
-	return scores
+	return scores, nil
 }
 
 func (optimisticSearch) Estimates(s *Sight, i int) []float64 { return optimistic(s, i) }

@@ -21,8 +21,8 @@ type exactPenalty struct {
 
 func (exactPenalty) Traits() Traits { return Traits{RisesWithUncertainty: true} }
 
-func (a exactPenalty) Score(s *Sight) Scores {
-	return rectified(s, filled(len(s.Costs), a.penalty))
+func (a exactPenalty) Score(s *Sight) (Scores, error) {
+	return rectified(s, filled(len(s.Costs), a.penalty)), nil
 }
 
 func (exactPenalty) Estimates(s *Sight, i int) []float64 { return optimistic(s, i) }

@@ -21,7 +21,7 @@ func (a spread) Traits() Traits {
 func (spread) propose(s *Sight) [][]float64 { return [][]float64{s.Set.Design()} }
 
 // Score is the squared distance to the point, negated; a place tried before counts as further away than any untried one.
-func (spread) Score(s *Sight) Scores {
+func (spread) Score(s *Sight) (Scores, error) {
 	target := s.Set.Design()
 	scores := Scores{Value: make([]float64, len(s.Set.Points)), Relative: true, Reason: Space}
 	for i, point := range s.Set.Points {
@@ -30,7 +30,7 @@ func (spread) Score(s *Sight) Scores {
 		}
 		scores.Value[i] -= s.Set.Unlike(point, target)
 	}
-	return scores
+	return scores, nil
 }
 
 func (spread) Estimates(s *Sight, i int) []float64 { return means(s, i) }

@@ -17,7 +17,7 @@ type igp struct {
 
 func (igp) Traits() Traits                      { return Traits{RisesWithUncertainty: true} }
 func (a igp) Beta(w Width) []float64            { return a.width(w, 1, 1) }
-func (igp) Score(s *Sight) Scores               { return upperScores(s) }
+func (igp) Score(s *Sight) (Scores, error)      { return upperScores(s), nil }
 func (igp) Estimates(s *Sight, i int) []float64 { return upperEstimate(s, i) }
 
 // objectiveWidth is the schedule of an algorithm that regresses one response with the objective's model.

@@ -77,7 +77,7 @@ func (a cautious) upper(s *Sight) Scores {
 			}
 		}
 	}
-	scores := a.Score(&bound)
+	scores := a.scores(&bound)
 	if r := s.Rival; r != nil {
 		beside := newPair(1 + len(s.Costs))
 		for i := range scores.Value {
@@ -106,7 +106,7 @@ const mostLooked = 100
 
 // likelyBest is the point played of the largest W(x) = P(x)·(μ(x) − m). played has means alone; look gives the sight of one of them. A mean beyond its limit leaves at
 // most an even chance, so that few have to be looked at.
-func likelyBest(played *Sight, look func(i int) *Sight) int {
+func likelyBest(played *Sight, look func(i int) (*Sight, error)) (int, error) {
 	least := slices.Min(played.Reward.Mean)
 	most := make([]float64, len(played.Reward.Mean))
 	order := make([]int, len(most))
@@ -127,16 +127,21 @@ func likelyBest(played *Sight, look func(i int) *Sight) int {
 		if most[i] <= largest {
 			break
 		}
-		s := look(i)
+		s, err := look(i)
+		if err != nil {
+			return -1, err
+		}
 		chance, _ := logChance(s, 0)
 		if w := math.Exp(chance) * (s.Reward.Mean[0] - least); w > largest {
 			best, largest = i, w
 		}
 	}
-	return best
+	return best, nil
 }
 
-func (a cautious) Score(s *Sight) Scores {
+func (a cautious) Score(s *Sight) (Scores, error) { return a.scores(s), nil }
+
+func (a cautious) scores(s *Sight) Scores {
 	n := len(s.Reward.Mean)
 	scores := Scores{Value: make([]float64, n), Allowed: make([]bool, n), Fallback: make([]float64, n), Logarithmic: true, Reason: Improve}
 	beside := newPair(1 + len(s.Costs))

@@ -79,9 +79,9 @@ func TestWithoutNoiseItIsExpectedImprovement(t *testing.T) {
 		costMean[i], costSD[i] = random.NormFloat64(), random.ExpFloat64()
 	}
 	s := line(0, mean, sd, costMean, costSD)
-	chances := a.Score(s)
+	chances := sure(a.Score(s))
 	s.Rival = certain(0.5, -1, -2, 50)
-	scores, cautious, amongCandidates := a.Score(s), careful.Score(s), listed.Score(s)
+	scores, cautious, amongCandidates := sure(a.Score(s)), sure(careful.Score(s)), sure(listed.Score(s))
 	for i := range mean {
 		chance := normal(-costMean[i] / costSD[i])
 		improvement := ExpectedImprovement(mean[i]-0.5, sd[i])
@@ -97,10 +97,10 @@ func TestWithoutNoiseItIsExpectedImprovement(t *testing.T) {
 		near("the score among candidates", amongCandidates.Value[i], improvement*chance)
 	}
 	far := line(0, make([]float64, 3), make([]float64, 3), []float64{90, 91, 1e6}, []float64{1, 1, 1})
-	if got := a.Score(far).Value; !(got[0] > got[1] && got[1] > got[2] && got[2] > -1e13) {
+	if got := sure(a.Score(far)).Value; !(got[0] > got[1] && got[1] > got[2] && got[2] > -1e13) {
 		t.Errorf("hopeless places score %v", got)
 	}
-	if got := largestOf(a.Score(far).Value); got != 0 {
+	if got := largestOf(sure(a.Score(far)).Value); got != 0 {
 		t.Errorf("chooses %d of the hopeless", got)
 	}
 }
@@ -122,7 +122,7 @@ func TestMostRisk(t *testing.T) {
 	a := made(t, "log-cei", `{}`, studyOf(1))
 	s := line(0, []float64{1, 2, 3}, filled(3, 1), []float64{-2, -0.5, 1}, filled(3, 1)) // risks .02, .31, .84
 	s.TooRisky = []bool{false, true, true}
-	if scores := a.Score(s); !same(scores.Allowed, []bool{true, false, false}) || largestOf(scores.Fallback) != 0 {
+	if scores := sure(a.Score(s)); !same(scores.Allowed, []bool{true, false, false}) || largestOf(scores.Fallback) != 0 {
 		t.Errorf("allows %v, falls back on %v", scores.Allowed, scores.Fallback)
 	}
 }
@@ -154,7 +154,7 @@ func TestGivenCostsAreKept(t *testing.T) {
 	s.Given = []bool{true}
 	s.Rival = certain(0, -1, -1, 3)
 	s.Reward.Mean = []float64{9, 9, -9}
-	scores := a.Score(s)
+	scores := sure(a.Score(s))
 	if !same(scores.Allowed, []bool{false, false, true}) || largestOf(scores.Fallback[:2]) != 1 {
 		t.Errorf("allows %v, falls back on %v", scores.Allowed, scores.Fallback)
 	}
@@ -165,19 +165,19 @@ func TestLikelyBest(t *testing.T) {
 	t.Parallel()
 	chances, looks := []float64{1, 0.4, 0.9, 1}, 0
 	played := &Sight{Reward: Estimate{Mean: []float64{1, 3, 2, 0}}, Costs: []Estimate{{Mean: []float64{-1, 1, -1, -1}}}, Given: []bool{false}}
-	look := func(i int) *Sight {
+	look := func(i int) (*Sight, error) {
 		looks++
-		return &Sight{Reward: Estimate{Mean: played.Reward.Mean[i : i+1]}, Costs: []Estimate{{Mean: []float64{-math.Sqrt2 * math.Erfinv(2*chances[i]-1)}, SD: []float64{1}}}, Given: played.Given}
+		return &Sight{Reward: Estimate{Mean: played.Reward.Mean[i : i+1]}, Costs: []Estimate{{Mean: []float64{-math.Sqrt2 * math.Erfinv(2*chances[i]-1)}, SD: []float64{1}}}, Given: played.Given}, nil
 	}
-	if got := likelyBest(played, look); got != 2 || looks != 1 {
+	if got := sure(likelyBest(played, look)); got != 2 || looks != 1 {
 		t.Errorf("%d is the best after %d looks, want 2, worth .9·1, after one look: none of the others can be worth more", got, looks)
 	}
 	chances = []float64{0.2, 0.1, 0.05, 0.3}
-	if got := likelyBest(played, look); got != 1 {
+	if got := sure(likelyBest(played, look)); got != 1 {
 		t.Errorf("where nothing is likely %d is the best, want 1", got)
 	}
 	played.Given = []bool{true}
-	if got := likelyBest(played, look); got == 1 {
+	if got := sure(likelyBest(played, look)); got == 1 {
 		t.Error("what is known to break its limit is the best")
 	}
 }
@@ -213,7 +213,7 @@ func TestSlopesAreTheDerivatives(t *testing.T) {
 			for i := range c.of {
 				c.of[i] += by
 			}
-			return a.Score(s).Value
+			return sure(a.Score(s)).Value
 		}
 		up := moved(step)
 		down := moved(-2 * step)

@@ -42,10 +42,10 @@ func (a epochs) Traits() Traits {
 	return t
 }
 
-func (epochs) Score(s *Sight) Scores {
+func (epochs) Score(s *Sight) (Scores, error) {
 	scores := upperScores(s)
 	scores.Reason = TradeOff
-	return scores
+	return scores, nil
 }
 
 // Estimates is the optimistic estimate of the penalised response.

@@ -12,8 +12,8 @@ type Policy interface {
 	Start() []float64
 	// Beta returns β_t per target, or only for the first targets, or nil, where an algorithm has no confidence width.
 	Beta(w Width) []float64
-	// Score returns the acquisition at the places in sight.
-	Score(s *Sight) Scores
+	// Score returns the acquisition at the places in sight. The error is one of the Set.
+	Score(s *Sight) (Scores, error)
 	// Estimates returns what the acquisition made of place i: the reward's estimate, then each cost's.
 	Estimates(s *Sight, i int) []float64
 	// Step returns the multipliers of round t+1 from those of round t; it does not write to q.
@@ -72,7 +72,8 @@ type Past struct {
 	Costs     []float64 // likewise
 }
 
-// Set is the finite list of places in sight, for algorithms that compare or draw over all of them.
+// Set is the finite list of places in sight, for algorithms that compare or draw over all of them. What is worked out only when it is asked for may fail, when nobody waits
+// for it any more.
 type Set struct {
 	Points [][]float64 // unit coordinates
 	Seeds  []int       // indices of the safe seeds
@@ -83,30 +84,24 @@ type Set struct {
 	Known []bool
 	// Unlike is how far apart two points are: the squared distance in unit coordinates, two different choices being 1 apart whatever their order.
 	Unlike func(u, v []float64) float64
-	// Joint prepares to draw functions over some of the places, all if among is nil. What it returns draws the target's latent function there
+	// Joint prepares to draw functions over some of the places, all if among is nil: what it returns draws the target's latent function there
 	// from its posterior widened by width: μ + width·chol(Cov)·n, n standard normal numbers from source.
-	Joint func(among []int) func(target int, width float64, normal func() float64) []float64
+	Joint func(among []int) (func(target int, width float64, normal func() float64) []float64, error)
 	// Reread prepares to say what one more reading of the target would change at some of the places: the function it returns
 	// gives the posterior there if a reading equal to value were added at place x.
-	Reread func(target int, among []int) func(x int, value float64) Estimate
+	Reread func(target int, among []int) (func(x int, value float64) Estimate, error)
 	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants refer to.
 	Distance func(i, j int) float64
 	// Earlier returns what the decision of an earlier round saw of the same places; given constraints keep their present values.
-	Earlier func(round int) *Sight
+	Earlier func(round int) (*Sight, error)
 	// Design is the point of the space-filling sequence whose turn it is, in unit coordinates.
 	Design func() []float64
 	// Reach draws points back towards one that is allowed, where hardly any of them are; nil where all are allowed.
 	Reach func(points [][]float64, from []float64) [][]float64
-	// Pause, when not nil, is called between pieces of long work; it ends the work when nobody waits for it any more.
-	Pause func()
+	// Pause is called between pieces of long work; an error ends the work, since nobody waits for it any more.
+	Pause func() error
 
 	last *drawing
-}
-
-func (s *Set) pause() {
-	if s.Pause != nil {
-		s.Pause()
-	}
 }
 
 // Draw is what chance contributes to a decision.

@@ -31,13 +31,13 @@ func (uniform) propose(s *Sight) [][]float64 {
 	return points
 }
 
-func (uniform) Score(s *Sight) Scores {
+func (uniform) Score(s *Sight) (Scores, error) {
 	source := rand.New(rand.NewPCG(s.Draw.Seed, 0))
 	scores := Scores{Value: make([]float64, len(s.Set.Points)), Relative: true, Reason: Space}
 	for i := range scores.Value {
 		scores.Value[i] = source.Float64()
 	}
-	return scores
+	return scores, nil
 }
 
 func (uniform) Estimates(s *Sight, i int) []float64 { return means(s, i) }

@@ -37,7 +37,7 @@ func (a rpol) Traits() Traits {
 
 func (a rpol) Start() []float64 { return filled(a.costs, 1) }
 
-func (a rpol) Score(s *Sight) Scores { return rectified(s, s.Multipliers) }
+func (a rpol) Score(s *Sight) (Scores, error) { return rectified(s, s.Multipliers), nil }
 
 // rectified is μ+βσ of the reward less the priced optimistic violation, Σ_j price_j [μ−βσ]⁺.
 func rectified(s *Sight, prices []float64) Scores {

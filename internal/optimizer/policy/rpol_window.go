@@ -140,7 +140,7 @@ func (e Estimate) shifted(by float64) Estimate {
 	return moved
 }
 
-func (a sliding) Score(s *Sight) Scores { return a.rpol.Score(a.drifted(s)) }
+func (a sliding) Score(s *Sight) (Scores, error) { return a.rpol.Score(a.drifted(s)) }
 
 func (a sliding) Estimates(s *Sight, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
 

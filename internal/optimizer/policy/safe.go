@@ -28,7 +28,7 @@ func (safe) Traits() Traits { return Traits{LooksAtAll: true} }
 func (safe) Estimates(s *Sight, i int) []float64 { return pessimistic(s, i) }
 
 // members marks the safe set.
-func (a safe) members(s *Sight) []bool {
+func (a safe) members(s *Sight) ([]bool, error) {
 	worst := worstOf(s, s.Beta)
 	in := make([]bool, len(worst))
 	for _, i := range s.Set.Seeds {
@@ -38,13 +38,15 @@ func (a safe) members(s *Sight) []bool {
 		for i, u := range worst {
 			in[i] = in[i] || u <= 0
 		}
-		return in
+		return in, nil
 	}
 	reached := append([]int(nil), s.Set.Seeds...)
 	for len(reached) > 0 {
 		x := reached[0]
 		reached = reached[1:]
-		s.Set.pause()
+		if err := s.Set.Pause(); err != nil {
+			return nil, err
+		}
 		for y := range in {
 			if !in[y] && worst[x]+a.lipschitz*s.Set.Distance(x, y) <= 0 {
 				in[y] = true
@@ -52,7 +54,7 @@ func (a safe) members(s *Sight) []bool {
 			}
 		}
 	}
-	return in
+	return in, nil
 }
 
 // worstOf is max_j μ_{g_j} + w_j σ_{g_j} at every place, w being the widths per target.
@@ -90,7 +92,7 @@ func widest(s *Sight, first, last int) []float64 {
 
 // expanders marks the points of S whose optimistic reading l_g would make some point outside S safe. A point outside with some
 // l_{g_j} > 0 is left out: a reading moves its u_{g_j} no lower than l_{g_j}.
-func (a safe) expanders(s *Sight, in []bool) []bool {
+func (a safe) expanders(s *Sight, in []bool) ([]bool, error) {
 	expands := make([]bool, len(in))
 	lowest := worstOf(s, negated(s.Beta))
 	var outside []int
@@ -100,34 +102,38 @@ func (a safe) expanders(s *Sight, in []bool) []bool {
 		}
 	}
 	if len(outside) == 0 {
-		return expands
+		return expands, nil
 	}
 	would := a.rereading
 	if a.lipschitz > 0 {
 		would = a.reaching
 	}
-	does := would(s, outside)
-	for x := range in {
-		s.Set.pause()
+	does, err := would(s, outside)
+	for x := 0; x < len(in) && err == nil; x++ {
 		expands[x] = in[x] && does(x)
+		err = s.Set.Pause()
 	}
-	return expands
+	return expands, err
 }
 
 // reaching tells of a place x whether l_g there would make one of the places safe by its distance.
-func (a safe) reaching(s *Sight, among []int) func(x int) bool {
+func (a safe) reaching(s *Sight, among []int) (func(x int) bool, error) {
 	lowest := worstOf(s, negated(s.Beta))
 	return func(x int) bool {
 		return slices.ContainsFunc(among, func(y int) bool { return lowest[x]+a.lipschitz*s.Set.Distance(x, y) <= 0 })
-	}
+	}, nil
 }
 
 // rereading tells of a place x whether readings of l_g there would make one of the places safe.
-func (a safe) rereading(s *Sight, among []int) func(x int) bool {
+func (a safe) rereading(s *Sight, among []int) (func(x int) bool, error) {
 	readers := make([]func(x int, value float64) Estimate, len(s.Costs))
 	for j := range s.Costs {
-		if !s.Given[j] {
-			readers[j] = s.Set.Reread(1+j, among)
+		if s.Given[j] {
+			continue
+		}
+		var err error
+		if readers[j], err = s.Set.Reread(1+j, among); err != nil {
+			return nil, err
 		}
 	}
 	return func(x int) bool {
@@ -142,7 +148,7 @@ func (a safe) rereading(s *Sight, among []int) func(x int) bool {
 			}
 		}
 		return slices.Contains(unsafe, false)
-	}
+	}, nil
 }
 
 func negated(v []float64) []float64 {

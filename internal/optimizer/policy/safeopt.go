@@ -15,9 +15,12 @@ var safeOpt = Description{
 // safeSearch chooses, among the maximisers M = {x ∈ S: u_f(x) ≥ max_S l_f} and the expanders G, the point whose band is widest.
 type safeSearch struct{ safe }
 
-func (a safeSearch) Score(s *Sight) Scores {
-	in := a.members(s)
-	allowed := a.expanders(s, in)
+func (a safeSearch) Score(s *Sight) (Scores, error) {
+	in, err := a.members(s)
+	if err != nil {
+		return Scores{}, err
+	}
+	allowed, err := a.expanders(s, in)
 	best := math.Inf(-1)
 	for i, l := range lower(s.Reward, s.Beta[0]) {
 		if in[i] {
@@ -27,5 +30,5 @@ func (a safeSearch) Score(s *Sight) Scores {
 	for i, u := range upper(s.Reward, s.Beta[0]) {
 		allowed[i] = allowed[i] || in[i] && u >= best
 	}
-	return Scores{Value: widest(s, 0, len(s.Costs)), Allowed: allowed, Reason: Explore}
+	return Scores{Value: widest(s, 0, len(s.Costs)), Allowed: allowed, Reason: Explore}, err
 }

@@ -167,7 +167,7 @@ func (a trustRegion) propose(s *Sight) [][]float64 {
 	return points
 }
 
-func (a trustRegion) Score(s *Sight) Scores {
+func (a trustRegion) Score(s *Sight) (Scores, error) {
 	r := a.region(s)
 	among := r.among(s)
 	scores := Scores{Value: make([]float64, len(s.Set.Points)), Allowed: make([]bool, len(s.Set.Points)), Reason: Sample}
@@ -176,9 +176,12 @@ func (a trustRegion) Score(s *Sight) Scores {
 		for _, i := range among {
 			scores.Value[i], scores.Allowed[i] = -s.Set.Unlike(s.Set.Points[i], s.Set.Design()), true
 		}
-		return scores
+		return scores, nil
 	}
-	drawn := drawFunctions(s, filled(1+len(s.Costs), 1), among)
+	drawn, err := drawFunctions(s, filled(1+len(s.Costs), 1), among)
+	if err != nil {
+		return scores, err
+	}
 	violation := make([]float64, len(s.Set.Points))
 	for n, i := range among {
 		for _, g := range drawn[1:] {
@@ -192,7 +195,7 @@ func (a trustRegion) Score(s *Sight) Scores {
 			scores.Allowed[i] = true
 		}
 	}
-	return scores
+	return scores, nil
 }
 
 // considered is the largest number of places that functions are drawn over; of more, as many are taken at random.
@@ -228,14 +231,18 @@ func (r region) among(s *Sight) []int {
 	return nil
 }
 
-func (a trustRegion) drawn(s *Sight, i int) []float64 {
+func (a trustRegion) drawn(s *Sight, i int) ([]float64, error) {
 	r := a.region(s)
 	among := r.among(s)
 	n := slices.Index(among, i)
 	if r.opening > 0 || n < 0 {
-		return make([]float64, 1+len(s.Costs))
+		return make([]float64, 1+len(s.Costs)), nil
 	}
-	return standardised(s, drawFunctions(s, filled(1+len(s.Costs), 1), among), i, n)
+	drawn, err := drawFunctions(s, filled(1+len(s.Costs), 1), among)
+	if err != nil {
+		return nil, err
+	}
+	return standardised(s, drawn, i, n), nil
 }
 
 func (trustRegion) Estimates(s *Sight, i int) []float64 { return drawnAt(s, i) }

@@ -74,7 +74,7 @@ func TestTrustRegionScores(t *testing.T) {
 	t.Parallel()
 	s := line(1, filled(4, 0), filled(4, 1), filled(4, 0), filled(4, 1))
 	drawn := [][]float64{{1, 2, 3, 4}, {-1, -1, 0.5, -1}}
-	s.Set.Joint = func(among []int) func(int, float64, func() float64) []float64 {
+	s.Set.Joint = func(among []int) (func(int, float64, func() float64) []float64, error) {
 		return func(target int, width float64, _ func() float64) []float64 {
 			if width != 1 {
 				t.Errorf("draws with a width of %g", width)
@@ -84,33 +84,33 @@ func TestTrustRegionScores(t *testing.T) {
 				some = append(some, drawn[target][i])
 			}
 			return some
-		}
+		}, nil
 	}
 	s.Past = []Past{{Point: []float64{0}, Complete: true, Costs: []float64{-1}}}
 	for range 2 { // two failures of one parameter each: a side of 0.2
 		s.Past = append(s.Past, Past{Point: []float64{0.3}, Complete: true, Suggested: true, Reward: -1, Costs: []float64{-1}})
 	}
 	a := trustRegion{}
-	scores := a.Score(s)
+	scores := sure(a.Score(s))
 	if !same(scores.Allowed, []bool{true, true, false, false}) || scores.Value[1] != 2 {
 		t.Errorf("allows %v with %v", scores.Allowed, scores.Value)
 	}
 	drawn[1], s.Draw.Seed = []float64{0.7, 0.2, -1, -1}, s.Draw.Seed+1
-	scores = a.Score(s)
+	scores = sure(a.Score(s))
 	if !same(scores.Allowed, []bool{true, true, false, false}) {
 		t.Errorf("allows %v", scores.Allowed)
 	}
 	equal(t, "least violation", scores.Value, []float64{-0.7, -0.2, 0, 0})
 	s.Set.Known = []bool{true, false, false, false}
-	if scores = a.Score(s); !same(scores.Allowed, []bool{false, true, false, false}) {
+	if scores = sure(a.Score(s)); !same(scores.Allowed, []bool{false, true, false, false}) {
 		t.Errorf("allows %v, the first of which is known", scores.Allowed)
 	}
 	s.Set.Known = []bool{true, true, false, false}
-	if scores = a.Score(s); !same(scores.Allowed, []bool{false, false, true, true}) {
+	if scores = sure(a.Score(s)); !same(scores.Allowed, []bool{false, false, true, true}) {
 		t.Errorf("allows %v when all of the region is known", scores.Allowed)
 	}
 	s.Set.Known = []bool{true, true, true, true}
-	if scores = a.Score(s); !same(scores.Allowed, []bool{true, true, false, false}) {
+	if scores = sure(a.Score(s)); !same(scores.Allowed, []bool{true, true, false, false}) {
 		t.Errorf("allows %v when everything is known", scores.Allowed)
 	}
 }

@@ -22,16 +22,17 @@ type seeded struct {
 	rounds int // T′
 }
 
-func (a seeded) Score(s *Sight) Scores {
+func (a seeded) Score(s *Sight) (Scores, error) {
 	if s.Round > a.rounds {
+		in, err := a.members(s)
 		scores := upperScores(s)
-		scores.Allowed = a.members(s)
-		return scores
+		scores.Allowed = in
+		return scores, err
 	}
 	source := rand.New(rand.NewPCG(s.Draw.Seed, 0))
 	scores := Scores{Value: make([]float64, len(s.Set.Points)), Allowed: make([]bool, len(s.Set.Points)), Relative: true, Reason: Explore}
 	for _, i := range s.Set.Seeds {
 		scores.Value[i], scores.Allowed[i] = source.Float64(), true
 	}
-	return scores
+	return scores, nil
 }

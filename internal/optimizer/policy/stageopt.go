@@ -21,34 +21,50 @@ type stages struct{ safe }
 // patience is how many rounds without growth end the first stage.
 const patience = 10
 
-func (a stages) Score(s *Sight) Scores {
-	in := a.members(s)
-	if float64(s.Round) <= math.Min(float64(s.Horizon)/10, 100) && !a.stalled(s, in) {
-		if allowed := a.expanders(s, in); count(allowed) > 0 {
-			return Scores{Value: widest(s, 1, len(s.Costs)), Allowed: allowed, Reason: Explore}
+func (a stages) Score(s *Sight) (Scores, error) {
+	in, err := a.members(s)
+	if err != nil {
+		return Scores{}, err
+	}
+	over := float64(s.Round) > math.Min(float64(s.Horizon)/10, 100)
+	if !over {
+		over, err = a.stalled(s, in)
+	}
+	if !over && err == nil {
+		var allowed []bool
+		if allowed, err = a.expanders(s, in); count(allowed) > 0 {
+			return Scores{Value: widest(s, 1, len(s.Costs)), Allowed: allowed, Reason: Explore}, err
 		}
 	}
 	scores := upperScores(s)
 	scores.Allowed = in
-	return scores
+	return scores, err
 }
 
 // stalled tells whether, at this or an earlier decision, S had not grown for 10 rounds.
-func (a stages) stalled(s *Sight, in []bool) bool {
+func (a stages) stalled(s *Sight, in []bool) (bool, error) {
 	largest, grown := 0, 0
 	for t := 1; t <= s.Round; t++ {
 		size := count(in)
 		if t < s.Round {
-			size = count(a.members(s.Set.Earlier(t)))
+			then, err := s.Set.Earlier(t)
+			if err != nil {
+				return false, err
+			}
+			was, err := a.members(then)
+			if err != nil {
+				return false, err
+			}
+			size = count(was)
 		}
 		if size > largest {
 			largest, grown = size, t
 		}
 		if t-grown >= patience {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 func count(marked []bool) int {

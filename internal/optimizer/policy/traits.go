@@ -30,13 +30,13 @@ type Traits struct {
 	// Incumbent returns which of the points played, whose posterior means are in sight (no deviations), the others are compared with as
 	// Sight.Rival, −1 for none; look gives the sight of one of them with its deviations. Again returns what reading it once more is worth, beside
 	// others played that are in sight, noise being λ of a reading there per target.
-	Incumbent func(played *Sight, look func(i int) *Sight) int
+	Incumbent func(played *Sight, look func(i int) (*Sight, error)) (int, error)
 	Again     func(others *Sight, noise []float64) float64
 	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
 	Draws func(seed uint64, beta []float64) []float64
 	// Drawn returns, of an algorithm that draws whole functions, the standardised draws (draw − μ)/σ at the chosen place i, to keep
 	// as Draw.Z.
-	Drawn func(s *Sight, i int) []float64
+	Drawn func(s *Sight, i int) ([]float64, error)
 	// Propose lists, on a continuous space, the points that an algorithm which looks at all wants to choose among. s has no places.
 	Propose func(s *Sight) [][]float64
 	// Censoring: responses count as 0 until they arrive, and for good when they come late.

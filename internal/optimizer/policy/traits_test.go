@@ -101,13 +101,13 @@ func TestScoresRiseWithUncertainty(t *testing.T) {
 		for range 2000 {
 			s := line(1, []float64{3 * random.NormFloat64()}, []float64{random.Float64()}, []float64{2 * random.NormFloat64()}, []float64{random.Float64()})
 			s.Multipliers[0] = 3 * random.Float64()
-			less := p.Score(s)
+			less := sure(p.Score(s))
 			if random.IntN(2) == 0 {
 				s.Reward.SD[0] += random.Float64()
 			} else if !d.NeedsGivenConstraint {
 				s.Costs[0].SD[0] += random.Float64()
 			}
-			more := p.Score(s)
+			more := sure(p.Score(s))
 			switch {
 			case allowed(less) && !allowed(more):
 				t.Fatalf("%s forbids a place for its uncertainty: %+v", d.Name, s)
@@ -173,7 +173,7 @@ func TestUpperScores(t *testing.T) {
 			}
 			upper := a.Traits().Upper(s)
 			shrink(random, s)
-			score := a.Score(s)
+			score := sure(a.Score(s))
 			if allowed(score) && !allowed(upper) || allowed(score) == allowed(upper) && valueOf(score) > valueOf(upper)+1e-12*max(1, -valueOf(upper)) {
 				t.Fatalf("%s: a score of %g is bounded by %g: %+v, rival %+v", settings, valueOf(score), valueOf(upper), s, s.Rival)
 			}

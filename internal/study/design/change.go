@@ -34,13 +34,13 @@ type Reconfiguration struct {
 func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	var faults Faults
 	if n, there := len(change.Parameters), len(d.Parameters); n > there {
-		faults.Add("body.parameters", n, "there are %d parameters; the study has %d, and parameters cannot be added", n, there)
+		faults.Add("parameters", n, "there are %d parameters; the study has %d, and parameters cannot be added", n, there)
 	}
 	if n, there := len(change.Constraints), len(d.Constraints); n > there {
-		faults.Add("body.constraints", n, "there are %d constraints; the study has %d, and constraints cannot be added", n, there)
+		faults.Add("constraints", n, "there are %d constraints; the study has %d, and constraints cannot be added", n, there)
 	}
 	if n, there := len(change.RecordedMetrics), len(d.RecordedMetrics); n > there {
-		faults.Add("body.recorded_metrics", n, "there are %d recorded metrics; the study has %d, and metrics cannot be added", n, there)
+		faults.Add("recorded_metrics", n, "there are %d recorded metrics; the study has %d, and metrics cannot be added", n, there)
 	}
 	if len(faults) > 0 {
 		return d, faults
@@ -49,7 +49,7 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	for i, p := range change.Parameters {
 		at := slices.IndexFunc(d.Parameters, func(q Parameter) bool { return q.Name == p.Name })
 		if at < 0 {
-			faults.Add(fmt.Sprintf("body.parameters[%d].name", i), p.Name, "the study has no such parameter; parameters cannot be added or renamed")
+			faults.Add(fmt.Sprintf("parameters[%d].name", i), p.Name, "the study has no such parameter; parameters cannot be added or renamed")
 			continue
 		}
 		if p.Scale == "" { // was not mentioned
@@ -64,7 +64,7 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 		}
 		at := slices.IndexFunc(d.Constraints, func(q Constraint) bool { return q.Name == name })
 		if at < 0 {
-			faults.Add(fmt.Sprintf("body.constraints[%d].name", i), name, "the study has no such constraint; constraints cannot be added or renamed")
+			faults.Add(fmt.Sprintf("constraints[%d].name", i), name, "the study has no such constraint; constraints cannot be added or renamed")
 			continue
 		}
 		c.Name = name
@@ -73,7 +73,7 @@ func (change Reconfiguration) Apply(d Definition) (Definition, Faults) {
 	for i, r := range change.RecordedMetrics {
 		at := slices.IndexFunc(d.RecordedMetrics, func(q RecordedMetric) bool { return q.Metric == r.Metric })
 		if at < 0 {
-			faults.Add(fmt.Sprintf("body.recorded_metrics[%d].metric", i), r.Metric, "the study records no such metric; metrics cannot be added or renamed")
+			faults.Add(fmt.Sprintf("recorded_metrics[%d].metric", i), r.Metric, "the study records no such metric; metrics cannot be added or renamed")
 			continue
 		}
 		d.RecordedMetrics[at] = r

@@ -30,9 +30,9 @@ func TestApplyChangesWhatIsNamed(t *testing.T) {
 		t.Error("what has run out, or when to stop, is forgotten by a change that says nothing of it")
 	}
 	for location, change := range map[string]Reconfiguration{
-		"body.parameters[0].name":         {Parameters: []Parameter{{Name: "pressure"}}},
-		"body.constraints[0].name":        {Constraints: []Constraint{{Name: "acidity", Metric: "pH"}}},
-		"body.recorded_metrics[0].metric": {RecordedMetrics: []RecordedMetric{{Metric: "smell"}}},
+		"parameters[0].name":         {Parameters: []Parameter{{Name: "pressure"}}},
+		"constraints[0].name":        {Constraints: []Constraint{{Name: "acidity", Metric: "pH"}}},
+		"recorded_metrics[0].metric": {RecordedMetrics: []RecordedMetric{{Metric: "smell"}}},
 	} {
 		_, faults := change.Apply(d)
 		wantFault(t, faults, location, "cannot be added or renamed")
@@ -60,11 +60,11 @@ func TestViewpointsAreSettings(t *testing.T) {
 	c := mustCompile(t, bufferScreen())
 	good := Settings{"temperature": NumberValue(30), "cycles": NumberValue(3), "salt": NumberValue(1), "time": NumberValue(1), "catalyst": TextValue("A")}
 	bad := Settings{"temperature": NumberValue(300), "cycles": NumberValue(3), "salt": NumberValue(1), "time": NumberValue(1), "catalyst": TextValue("A")}
-	if places, faults := c.Viewpoints([]Settings{good}, "body.points"); len(faults) > 0 || len(places) != 1 || len(places[0].U) != 5 {
+	if places, faults := c.Viewpoints([]Settings{good}, "points"); len(faults) > 0 || len(places) != 1 || len(places[0].U) != 5 {
 		t.Errorf("places %v, faults %v", places, faults)
 	}
-	_, faults := c.Viewpoints([]Settings{good, bad}, "body.points")
-	wantFault(t, faults, "body.points[1].temperature", "")
+	_, faults := c.Viewpoints([]Settings{good, bad}, "points")
+	wantFault(t, faults, "points[1].temperature", "")
 
 	var d Definition
 	if err := json.Unmarshal([]byte(`{"name": "Listed", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 3}], "candidates": [{"x": 0}, {"x": 1}],
@@ -73,13 +73,13 @@ func TestViewpointsAreSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := mustCompile(t, d)
-	if places, faults := listed.Viewpoints([]Settings{{"x": NumberValue(1)}}, "body.points"); len(faults) > 0 || places[0].Arm != 1 {
+	if places, faults := listed.Viewpoints([]Settings{{"x": NumberValue(1)}}, "points"); len(faults) > 0 || places[0].Arm != 1 {
 		t.Errorf("a candidate: places %v, faults %v", places, faults)
 	}
-	_, faults = listed.Viewpoints([]Settings{{"x": NumberValue(2)}}, "body.points")
-	wantFault(t, faults, "body.points[0]", "not one of the 2 candidates")
+	_, faults = listed.Viewpoints([]Settings{{"x": NumberValue(2)}}, "points")
+	wantFault(t, faults, "points[0]", "not one of the 2 candidates")
 	d.Model = Model{}
-	if places, faults := mustCompile(t, d).Viewpoints([]Settings{{"x": NumberValue(2)}}, "body.points"); len(faults) > 0 || places[0].Arm >= 0 {
+	if places, faults := mustCompile(t, d).Viewpoints([]Settings{{"x": NumberValue(2)}}, "points"); len(faults) > 0 || places[0].Arm >= 0 {
 		t.Errorf("beside the candidates of a study with a kernel: places %v, faults %v", places, faults)
 	}
 }

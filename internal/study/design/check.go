@@ -79,13 +79,13 @@ func (c *checker) part(check func()) bool {
 
 func (c *checker) general() {
 	if wrong := CheckName(c.d.Name); wrong != "" {
-		c.faults.Add("body.name", c.d.Name, "the study's name %s", wrong)
+		c.faults.Add("name", c.d.Name, "the study's name %s", wrong)
 	}
 	if wrong := CheckDescription(c.d.Description); wrong != "" {
-		c.faults.Add("body.description", nil, "%s", wrong)
+		c.faults.Add("description", nil, "%s", wrong)
 	}
 	if c.d.Seed > MaxSeed {
-		c.faults.Add("body.seed", c.d.Seed, "must be at most %d", int64(MaxSeed))
+		c.faults.Add("seed", c.d.Seed, "must be at most %d", int64(MaxSeed))
 	}
 }
 
@@ -113,14 +113,14 @@ func (c *checker) algorithm() {
 	}
 	names := algorithmNames()
 	if !slices.Contains(names, a.Name) {
-		c.faults.Add("body.algorithm.name", a.Name, "%s", UnknownName("algorithm", a.Name, names))
+		c.faults.Add("algorithm.name", a.Name, "%s", UnknownName("algorithm", a.Name, names))
 	}
-	c.word(&a.Preset, "body.algorithm.preset", "", presetPaper)
+	c.word(&a.Preset, "algorithm.preset", "", presetPaper)
 	if a.Horizon == 0 {
 		a.Horizon = defaultHorizon
 	}
 	if a.Horizon < 1 || a.Horizon > maxHorizon {
-		c.faults.Add("body.algorithm.horizon", a.Horizon, "must be a whole number of rounds from 1 to %d", maxHorizon)
+		c.faults.Add("algorithm.horizon", a.Horizon, "must be a whole number of rounds from 1 to %d", maxHorizon)
 		a.Horizon = defaultHorizon // so that what follows from it is no fault
 	}
 }
@@ -132,10 +132,10 @@ func (c *checker) stop() {
 	}
 	target := *c.d.Stop
 	if !(target.Within > 0 && target.Within <= 1) {
-		c.faults.Add("body.stop.within", target.Within, "must be a share above 0 and at most 1, such as 0.01 for one per cent of the recommended value")
+		c.faults.Add("stop.within", target.Within, "must be a share above 0 and at most 1, such as 0.01 for one per cent of the recommended value")
 	}
 	if !(target.Risk > 0 && target.Risk < 1) {
-		c.faults.Add("body.stop.risk", target.Risk, "must be a chance between 0 and 1, such as 0.05")
+		c.faults.Add("stop.risk", target.Risk, "must be a chance between 0 and 1, such as 0.05")
 	}
 }
 
@@ -169,17 +169,17 @@ func (c *checker) modelWords() {
 			*raw = nil
 		}
 	}
-	c.word(&m.Inputs, "body.model.inputs", inputsUnit, inputsRaw)
+	c.word(&m.Inputs, "model.inputs", inputsUnit, inputsRaw)
 	paper := c.d.Algorithm.Preset == presetPaper
 	if paper {
-		c.word(&m.Fit, "body.model.fit", fitFixed, fitMAP)
+		c.word(&m.Fit, "model.fit", fitFixed, fitMAP)
 	} else {
-		c.word(&m.Fit, "body.model.fit", fitMAP, fitFixed)
+		c.word(&m.Fit, "model.fit", fitMAP, fitFixed)
 	}
 	if paper || m.Fit == fitFixed {
-		c.word(&m.Outputs, "body.model.outputs", outputsRaw, outputsScaled)
+		c.word(&m.Outputs, "model.outputs", outputsRaw, outputsScaled)
 	} else {
-		c.word(&m.Outputs, "body.model.outputs", outputsScaled, outputsRaw)
+		c.word(&m.Outputs, "model.outputs", outputsScaled, outputsRaw)
 	}
 	c.warp(m)
 	if m.Kernel == nil {
@@ -198,7 +198,7 @@ func (c *checker) kernel() string {
 
 // warp is written out where readings can be bent: a fit chooses how, and only standardised readings have no unit.
 func (c *checker) warp(m *Model) {
-	const at = "body.model.warp"
+	const at = "model.warp"
 	switch {
 	case m.Fit == fitMAP && m.Outputs == outputsScaled:
 		c.word(&m.Warp, at, warpYeoJohnson, WarpNone)

@@ -16,11 +16,11 @@ func (c *checker) metrics() bool {
 		c.objective()
 		c.d.Constraints = slices.Clone(c.d.Constraints)
 		if n := len(c.d.Constraints); n > maxConstraints {
-			c.faults.Add("body.constraints", n, "there are %d constraints; at most %d are allowed", n, maxConstraints)
+			c.faults.Add("constraints", n, "there are %d constraints; at most %d are allowed", n, maxConstraints)
 			return
 		}
 		if n := len(c.d.RecordedMetrics); n > maxMetrics {
-			c.faults.Add("body.recorded_metrics", n, "there are %d recorded metrics; at most %d metrics are allowed in all", n, maxMetrics)
+			c.faults.Add("recorded_metrics", n, "there are %d recorded metrics; at most %d metrics are allowed in all", n, maxMetrics)
 			return
 		}
 		c.constraintMetrics()
@@ -32,20 +32,20 @@ func (c *checker) metrics() bool {
 		c.sharedMetrics()
 		c.recorded()
 		if n := len(c.d.MetricNames()); n > maxMetrics {
-			c.faults.Add("body.recorded_metrics", n, "there are %d metrics in all; at most %d are allowed", n, maxMetrics)
+			c.faults.Add("recorded_metrics", n, "there are %d metrics in all; at most %d are allowed", n, maxMetrics)
 		}
 	})
 }
 
-func constraintAt(i int) string { return fmt.Sprintf("body.constraints[%d]", i) }
+func constraintAt(i int) string { return fmt.Sprintf("constraints[%d]", i) }
 
 func (c *checker) objective() {
 	o := c.d.Objective
-	c.names.claim(o.Metric, "the objective's metric", "body.objective.metric", &c.faults)
-	c.unit(o.Unit, "body.objective.unit")
-	c.plausible(o.Plausible, "body.objective.plausible")
+	c.names.claim(o.Metric, "the objective's metric", "objective.metric", &c.faults)
+	c.unit(o.Unit, "objective.unit")
+	c.plausible(o.Plausible, "objective.plausible")
 	if o.Direction != "maximize" && o.Direction != "minimize" {
-		c.faults.Add("body.objective.direction", o.Direction, `must be "maximize" or "minimize"`)
+		c.faults.Add("objective.direction", o.Direction, `must be "maximize" or "minimize"`)
 	}
 }
 
@@ -54,7 +54,7 @@ func (c *checker) constraintMetrics() {
 	seen := map[string]bool{c.d.Objective.Metric: true}
 	for i, k := range c.d.Constraints {
 		if !seen[k.Metric] {
-			c.names.claim(k.Metric, "the metric of "+constraintAt(i)[len("body."):], constraintAt(i)+".metric", &c.faults)
+			c.names.claim(k.Metric, "the metric of "+constraintAt(i), constraintAt(i)+".metric", &c.faults)
 		}
 		seen[k.Metric] = true
 	}
@@ -70,7 +70,7 @@ func (c *checker) constraintNames() {
 		}
 		switch {
 		case k.Name != k.Metric:
-			c.names.claim(k.Name, "the name of "+constraintAt(i)[len("body."):], constraintAt(i)+".name", &c.faults)
+			c.names.claim(k.Name, "the name of "+constraintAt(i), constraintAt(i)+".name", &c.faults)
 		case seen[k.Name] && k.Name != "":
 			c.faults.Add(constraintAt(i)+".name", k.Name, "%s has another limit; give each limit on it a name of its own", k.Metric)
 		}
@@ -124,7 +124,7 @@ func (c *checker) contextNames() {
 		}
 	}
 	if len(all) > maxContext {
-		c.faults.Add("body.constraints", len(all), "there are %d context names; at most %d are allowed", len(all), maxContext)
+		c.faults.Add("constraints", len(all), "there are %d context names; at most %d are allowed", len(all), maxContext)
 	}
 }
 
@@ -151,14 +151,14 @@ func (c *checker) sharedMetrics() {
 		}
 		other := c.d.Constraints[j]
 		if k.Expression != other.Expression || k.Sampled != other.Sampled || !slices.Equal(k.Context, other.Context) {
-			c.faults.Add(constraintAt(i)+".metric", k.Metric, "%s is shared with %s and must come from the same place: give both the same expression and context, or sampled", k.Metric, constraintAt(j)[len("body."):])
+			c.faults.Add(constraintAt(i)+".metric", k.Metric, "%s is shared with %s and must come from the same place: give both the same expression and context, or sampled", k.Metric, constraintAt(j))
 		}
 	}
 }
 
 func (c *checker) recorded() {
 	for i, r := range c.d.RecordedMetrics {
-		at := fmt.Sprintf("body.recorded_metrics[%d]", i)
+		at := fmt.Sprintf("recorded_metrics[%d]", i)
 		c.names.claim(r.Metric, "another recorded metric", at+".metric", &c.faults)
 		c.unit(r.Unit, at+".unit")
 		c.plausible(r.Plausible, at+".plausible")

@@ -24,14 +24,14 @@ func (c *checker) parameters() bool {
 		n := len(c.d.Parameters)
 		switch {
 		case n == 0:
-			c.faults.Add("body.parameters", nil, "give at least one parameter")
+			c.faults.Add("parameters", nil, "give at least one parameter")
 		case n > maxParameters:
-			c.faults.Add("body.parameters", n, "there are %d parameters; at most %d are allowed", n, maxParameters)
+			c.faults.Add("parameters", n, "there are %d parameters; at most %d are allowed", n, maxParameters)
 			return
 		}
 		for i := range c.d.Parameters {
 			p := &c.d.Parameters[i]
-			at := fmt.Sprintf("body.parameters[%d]", i)
+			at := fmt.Sprintf("parameters[%d]", i)
 			c.names.claim(p.Name, "another parameter", at+".name", &c.faults)
 			c.unit(p.Unit, at+".unit")
 			c.parameter(p, at)
@@ -168,7 +168,7 @@ func (c *checker) remainders() {
 	}
 	for i := range c.d.Parameters {
 		if p := &c.d.Parameters[i]; p.Type == Remainder {
-			c.remainder(p, fmt.Sprintf("body.parameters[%d]", i), types)
+			c.remainder(p, fmt.Sprintf("parameters[%d]", i), types)
 		}
 	}
 }

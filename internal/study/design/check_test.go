@@ -122,122 +122,122 @@ var checkFaults = []struct {
 	change            func(*Definition)
 	location, message string
 }{
-	{"no name", func(d *Definition) { d.Name = "" }, "body.name", "must not be empty"},
-	{"long name", func(d *Definition) { d.Name = strings.Repeat("é", 201) }, "body.name", "201 characters; at most 200"},
-	{"NUL in the description", func(d *Definition) { d.Description = "a\x00b" }, "body.description", "U+0000"},
-	{"long description", func(d *Definition) { d.Description = strings.Repeat("x", 100_001) }, "body.description", "at most 100000"},
-	{"large seed", func(d *Definition) { d.Seed = 1 << 53 }, "body.seed", "at most 9007199254740991"},
+	{"no name", func(d *Definition) { d.Name = "" }, "name", "must not be empty"},
+	{"long name", func(d *Definition) { d.Name = strings.Repeat("é", 201) }, "name", "201 characters; at most 200"},
+	{"NUL in the description", func(d *Definition) { d.Description = "a\x00b" }, "description", "U+0000"},
+	{"long description", func(d *Definition) { d.Description = strings.Repeat("x", 100_001) }, "description", "at most 100000"},
+	{"large seed", func(d *Definition) { d.Seed = 1 << 53 }, "seed", "at most 9007199254740991"},
 
-	{"no parameters", func(d *Definition) { d.Parameters, d.InputConstraints = nil, nil }, "body.parameters", "at least one"},
+	{"no parameters", func(d *Definition) { d.Parameters, d.InputConstraints = nil, nil }, "parameters", "at least one"},
 	{"too many parameters", func(d *Definition) {
 		for i := len(d.Parameters); i < 51; i++ {
 			d.Parameters = append(d.Parameters, Parameter{Name: fmt.Sprint("p", i), Type: Categorical, Choices: []string{"A"}})
 		}
-	}, "body.parameters", "51 parameters; at most 50"},
-	{"same name in other case", func(d *Definition) { d.Parameters[2].Name = "TEMPERATURE" }, "body.parameters[2].name", "is taken by another parameter"},
-	{"same name in other case, beyond ASCII", func(d *Definition) { d.Parameters[2].Name, d.Parameters[3].Name = "ſtraße ω", "STRAßE Ω" }, "body.parameters[3].name", "is taken"},
-	{"reserved word", func(d *Definition) { d.Parameters[2].Name = "Note" }, "body.parameters[2].name", "cannot be a name"},
-	{"space at the end", func(d *Definition) { d.Parameters[2].Name = "salt " }, "body.parameters[2].name", "begin or end with a space"},
-	{"control character", func(d *Definition) { d.Parameters[2].Name = "sa\nlt" }, "body.parameters[2].name", "control characters"},
-	{"long parameter name", func(d *Definition) { d.Parameters[2].Name = strings.Repeat("s", 201) }, "body.parameters[2].name", "at most 200"},
-	{"no type", func(d *Definition) { d.Parameters[2].Type = "" }, "body.parameters[2].type", "is missing"},
-	{"unknown type", func(d *Definition) { d.Parameters[2].Type = "float" }, "body.parameters[2].type", `must be "real"`},
-	{"low above high", func(d *Definition) { d.Parameters[0].Low, d.Parameters[0].High = pointer(60.0), pointer(20.0) }, "body.parameters[0].low", "low 60 must be below high 20"},
-	{"low equals high", func(d *Definition) { d.Parameters[1].Low = pointer(12.0) }, "body.parameters[1].low", "low 12 must be below high 12"},
-	{"no high", func(d *Definition) { d.Parameters[0].High = nil }, "body.parameters[0].high", "is missing"},
-	{"huge bound", func(d *Definition) { d.Parameters[2].High = pointer(1e101) }, "body.parameters[2].high", "between -1e100 and 1e100"},
+	}, "parameters", "51 parameters; at most 50"},
+	{"same name in other case", func(d *Definition) { d.Parameters[2].Name = "TEMPERATURE" }, "parameters[2].name", "is taken by another parameter"},
+	{"same name in other case, beyond ASCII", func(d *Definition) { d.Parameters[2].Name, d.Parameters[3].Name = "ſtraße ω", "STRAßE Ω" }, "parameters[3].name", "is taken"},
+	{"reserved word", func(d *Definition) { d.Parameters[2].Name = "Note" }, "parameters[2].name", "cannot be a name"},
+	{"space at the end", func(d *Definition) { d.Parameters[2].Name = "salt " }, "parameters[2].name", "begin or end with a space"},
+	{"control character", func(d *Definition) { d.Parameters[2].Name = "sa\nlt" }, "parameters[2].name", "control characters"},
+	{"long parameter name", func(d *Definition) { d.Parameters[2].Name = strings.Repeat("s", 201) }, "parameters[2].name", "at most 200"},
+	{"no type", func(d *Definition) { d.Parameters[2].Type = "" }, "parameters[2].type", "is missing"},
+	{"unknown type", func(d *Definition) { d.Parameters[2].Type = "float" }, "parameters[2].type", `must be "real"`},
+	{"low above high", func(d *Definition) { d.Parameters[0].Low, d.Parameters[0].High = pointer(60.0), pointer(20.0) }, "parameters[0].low", "low 60 must be below high 20"},
+	{"low equals high", func(d *Definition) { d.Parameters[1].Low = pointer(12.0) }, "parameters[1].low", "low 12 must be below high 12"},
+	{"no high", func(d *Definition) { d.Parameters[0].High = nil }, "parameters[0].high", "is missing"},
+	{"huge bound", func(d *Definition) { d.Parameters[2].High = pointer(1e101) }, "parameters[2].high", "between -1e100 and 1e100"},
 	{"huge log range", func(d *Definition) {
 		d.Parameters[2].Scale, d.Parameters[2].Low, d.Parameters[2].High = "log", pointer(1e-300), pointer(1e30)
-	}, "body.parameters[2].low", "raise low"},
-	{"huge threshold", func(d *Definition) { d.Constraints[0].Threshold = -1e101 }, "body.constraints[0].threshold", "between -1e100 and 1e100"},
-	{"indistinguishable bounds", func(d *Definition) { d.Parameters[2].Low, d.Parameters[2].High = pointer(1.0), pointer(1+1e-12) }, "body.parameters[2].high", "too close together"},
-	{"log scale from 0", func(d *Definition) { d.Parameters[2].Low = pointer(0.0) }, "body.parameters[2].low", "low 0 must be above 0 for a log scale"},
-	{"unknown warp", func(d *Definition) { d.Model.Warp = "log" }, "body.model.warp", `must be "yeo_johnson" or "none"`},
-	{"a warp nobody fits", func(d *Definition) { d.Model.Warp, d.Model.Fit = "yeo_johnson", "fixed" }, "body.model.warp", `needs outputs "standardize" and fit "marginal_likelihood"`},
-	{"unknown scale", func(d *Definition) { d.Parameters[2].Scale = "log10" }, "body.parameters[2].scale", `must be "linear" or "log"`},
-	{"fractional bound of an integer", func(d *Definition) { d.Parameters[1].Low = pointer(1.5) }, "body.parameters[1].low", "1.5 must be a whole number"},
-	{"step of an integer", func(d *Definition) { d.Parameters[1].Step = pointer(2.0) }, "body.parameters[1].step", "steps of 1"},
-	{"negative step", func(d *Definition) { d.Parameters[3].Step = pointer(-0.1) }, "body.parameters[3].step", "must be above 0"},
-	{"wide step", func(d *Definition) { d.Parameters[3].Step = pointer(2.0) }, "body.parameters[3].step", "step 2 is wider than the range from 0.5 to 2"},
-	{"fine step", func(d *Definition) { d.Parameters[3].Step = pointer(1e-12) }, "body.parameters[3].step", "too fine"},
-	{"choices of a real", func(d *Definition) { d.Parameters[0].Choices = []string{"A"} }, "body.parameters[0].choices", "has no meaning for a parameter of type real"},
-	{"bounds of a category", func(d *Definition) { d.Parameters[4].Low = pointer(0.0) }, "body.parameters[4].low", "has no meaning"},
-	{"no choices", func(d *Definition) { d.Parameters[4].Choices = nil }, "body.parameters[4].choices", "at least one choice"},
-	{"a choice twice", func(d *Definition) { d.Parameters[4].Choices = []string{"A", "B", "A"} }, "body.parameters[4].choices[2]", "twice"},
-	{"an empty choice", func(d *Definition) { d.Parameters[4].Choices = []string{"A", ""} }, "body.parameters[4].choices[1]", "must not be empty"},
-	{"long unit", func(d *Definition) { d.Parameters[0].Unit = strings.Repeat("m", 51) }, "body.parameters[0].unit", "at most 50"},
+	}, "parameters[2].low", "raise low"},
+	{"huge threshold", func(d *Definition) { d.Constraints[0].Threshold = -1e101 }, "constraints[0].threshold", "between -1e100 and 1e100"},
+	{"indistinguishable bounds", func(d *Definition) { d.Parameters[2].Low, d.Parameters[2].High = pointer(1.0), pointer(1+1e-12) }, "parameters[2].high", "too close together"},
+	{"log scale from 0", func(d *Definition) { d.Parameters[2].Low = pointer(0.0) }, "parameters[2].low", "low 0 must be above 0 for a log scale"},
+	{"unknown warp", func(d *Definition) { d.Model.Warp = "log" }, "model.warp", `must be "yeo_johnson" or "none"`},
+	{"a warp nobody fits", func(d *Definition) { d.Model.Warp, d.Model.Fit = "yeo_johnson", "fixed" }, "model.warp", `needs outputs "standardize" and fit "marginal_likelihood"`},
+	{"unknown scale", func(d *Definition) { d.Parameters[2].Scale = "log10" }, "parameters[2].scale", `must be "linear" or "log"`},
+	{"fractional bound of an integer", func(d *Definition) { d.Parameters[1].Low = pointer(1.5) }, "parameters[1].low", "1.5 must be a whole number"},
+	{"step of an integer", func(d *Definition) { d.Parameters[1].Step = pointer(2.0) }, "parameters[1].step", "steps of 1"},
+	{"negative step", func(d *Definition) { d.Parameters[3].Step = pointer(-0.1) }, "parameters[3].step", "must be above 0"},
+	{"wide step", func(d *Definition) { d.Parameters[3].Step = pointer(2.0) }, "parameters[3].step", "step 2 is wider than the range from 0.5 to 2"},
+	{"fine step", func(d *Definition) { d.Parameters[3].Step = pointer(1e-12) }, "parameters[3].step", "too fine"},
+	{"choices of a real", func(d *Definition) { d.Parameters[0].Choices = []string{"A"} }, "parameters[0].choices", "has no meaning for a parameter of type real"},
+	{"bounds of a category", func(d *Definition) { d.Parameters[4].Low = pointer(0.0) }, "parameters[4].low", "has no meaning"},
+	{"no choices", func(d *Definition) { d.Parameters[4].Choices = nil }, "parameters[4].choices", "at least one choice"},
+	{"a choice twice", func(d *Definition) { d.Parameters[4].Choices = []string{"A", "B", "A"} }, "parameters[4].choices[2]", "twice"},
+	{"an empty choice", func(d *Definition) { d.Parameters[4].Choices = []string{"A", ""} }, "parameters[4].choices[1]", "must not be empty"},
+	{"long unit", func(d *Definition) { d.Parameters[0].Unit = strings.Repeat("m", 51) }, "parameters[0].unit", "at most 50"},
 
-	{"unreadable input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature +* 2 <= 1" }, "body.input_constraints[0]", "cannot be read at character 14"},
-	{"a category in an expression", func(d *Definition) { d.InputConstraints[0] = "catalyst <= 1" }, "body.input_constraints[0]", "is a choice, not a number"},
-	{"division by zero at a corner", func(d *Definition) { d.InputConstraints[0] = "1/(temperature - 20) <= 1" }, "body.input_constraints[0]", "no finite value at temperature = 20"},
-	{"division by zero inside", func(d *Definition) { d.InputConstraints[0] = "1/(temperature - 40) <= 1" }, "body.input_constraints[0]", "no finite value at temperature = 40"},
-	{"overflow", func(d *Definition) { d.InputConstraints[0] = "exp(temperature^2) >= 1" }, "body.input_constraints[0]", "no finite value"},
-	{"root of a negative number", func(d *Definition) { d.InputConstraints[0] = "sqrt(temperature - 30) >= 1" }, "body.input_constraints[0]", "no finite value"},
-	{"nothing allowed", func(d *Definition) { d.InputConstraints = []string{"temperature >= 61"} }, "body.input_constraints", "no settings were found"},
-	{"too many input constraints", func(d *Definition) { d.InputConstraints = slices.Repeat([]string{"cycles >= 1"}, 51) }, "body.input_constraints", "at most 50"},
+	{"unreadable input constraint", func(d *Definition) { d.InputConstraints[0] = "temperature +* 2 <= 1" }, "input_constraints[0]", "cannot be read at character 14"},
+	{"a category in an expression", func(d *Definition) { d.InputConstraints[0] = "catalyst <= 1" }, "input_constraints[0]", "is a choice, not a number"},
+	{"division by zero at a corner", func(d *Definition) { d.InputConstraints[0] = "1/(temperature - 20) <= 1" }, "input_constraints[0]", "no finite value at temperature = 20"},
+	{"division by zero inside", func(d *Definition) { d.InputConstraints[0] = "1/(temperature - 40) <= 1" }, "input_constraints[0]", "no finite value at temperature = 40"},
+	{"overflow", func(d *Definition) { d.InputConstraints[0] = "exp(temperature^2) >= 1" }, "input_constraints[0]", "no finite value"},
+	{"root of a negative number", func(d *Definition) { d.InputConstraints[0] = "sqrt(temperature - 30) >= 1" }, "input_constraints[0]", "no finite value"},
+	{"nothing allowed", func(d *Definition) { d.InputConstraints = []string{"temperature >= 61"} }, "input_constraints", "no settings were found"},
+	{"too many input constraints", func(d *Definition) { d.InputConstraints = slices.Repeat([]string{"cycles >= 1"}, 51) }, "input_constraints", "at most 50"},
 	{"nothing left", func(d *Definition) {
 		d.Unavailable = map[string][]Value{"catalyst": {TextValue("A"), TextValue("B"), TextValue("=C")}}
-	}, "body.unavailable", "nothing is left"},
-	{"more is to be left than there is", func(d *Definition) { d.Stop = &Stop{Within: 1.2, Risk: 0.05} }, "body.stop.within", "must be a share above 0 and at most 1"},
-	{"a risk that is none", func(d *Definition) { d.Stop = &Stop{Within: 0.01, Risk: -0.1} }, "body.stop.risk", "must be a chance between 0 and 1"},
-	{"an unknown choice has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"catalyst": {TextValue("D")}} }, "body.unavailable.catalyst[0]", "must be one of"},
-	{"an unknown parameter has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"ligand": {TextValue("D")}} }, "body.unavailable.ligand", "there is no parameter"},
-	{"a value between steps has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"time": {NumberValue(0.55)}} }, "body.unavailable.time[0]", "its steps are 0.1 from 0.5"},
-	{"a point of a range has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"temperature": {NumberValue(30)}} }, "body.unavailable.temperature", "any value in its range"},
+	}, "unavailable", "nothing is left"},
+	{"more is to be left than there is", func(d *Definition) { d.Stop = &Stop{Within: 1.2, Risk: 0.05} }, "stop.within", "must be a share above 0 and at most 1"},
+	{"a risk that is none", func(d *Definition) { d.Stop = &Stop{Within: 0.01, Risk: -0.1} }, "stop.risk", "must be a chance between 0 and 1"},
+	{"an unknown choice has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"catalyst": {TextValue("D")}} }, "unavailable.catalyst[0]", "must be one of"},
+	{"an unknown parameter has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"ligand": {TextValue("D")}} }, "unavailable.ligand", "there is no parameter"},
+	{"a value between steps has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"time": {NumberValue(0.55)}} }, "unavailable.time[0]", "its steps are 0.1 from 0.5"},
+	{"a point of a range has run out", func(d *Definition) { d.Unavailable = map[string][]Value{"temperature": {NumberValue(30)}} }, "unavailable.temperature", "any value in its range"},
 
-	{"empty candidates", func(d *Definition) { d.Candidates = []Settings{} }, "body.candidates", "give 1 to 10000"},
-	{"too many candidates", func(d *Definition) { d.Candidates = make([]Settings, 10_001) }, "body.candidates", "give 1 to 10000"},
+	{"empty candidates", func(d *Definition) { d.Candidates = []Settings{} }, "candidates", "give 1 to 10000"},
+	{"too many candidates", func(d *Definition) { d.Candidates = make([]Settings, 10_001) }, "candidates", "give 1 to 10000"},
 
-	{"no objective", func(d *Definition) { d.Objective.Metric = "" }, "body.objective.metric", "must not be empty"},
-	{"objective named like a parameter", func(d *Definition) { d.Objective.Metric = "Salt" }, "body.objective.metric", "is taken by another parameter"},
-	{"no direction", func(d *Definition) { d.Objective.Direction = "" }, "body.objective.direction", `"maximize" or "minimize"`},
-	{"no operator", func(d *Definition) { d.Constraints[0].Op = "<" }, "body.constraints[0].op", `"<=" or ">="`},
-	{"metric named like a parameter", func(d *Definition) { d.Constraints[0].Metric = "cycles" }, "body.constraints[0].metric", "is taken"},
-	{"metrics that differ in case", func(d *Definition) { d.Constraints[0].Metric, d.Constraints[0].Name = "Yield", "limit" }, "body.constraints[0].metric", "is taken by the objective's metric"},
-	{"two limits without names", func(d *Definition) { d.Constraints[1].Name, d.Constraints[2].Name = "", "" }, "body.constraints[2].name", "a name of its own"},
-	{"two limits of one name", func(d *Definition) { d.Constraints[2].Name = "PH LOW" }, "body.constraints[2].name", "is taken by the name of constraints[1]"},
-	{"a limit named like another metric", func(d *Definition) { d.Constraints[1].Name = "colour" }, "body.recorded_metrics[0].metric", "is taken by the name of constraints[1]"},
-	{"a limit with a reserved name", func(d *Definition) { d.Constraints[1].Name = "default" }, "body.constraints[1].name", "cannot be a name"},
-	{"a metric in two units", func(d *Definition) { d.Constraints[1].Unit, d.Constraints[2].Unit = "mV", "V" }, "body.constraints[2].unit", "pH is in mV elsewhere"},
-	{"recorded metric twice", func(d *Definition) { d.RecordedMetrics = append(d.RecordedMetrics, RecordedMetric{Metric: "Colour"}) }, "body.recorded_metrics[1].metric", "is taken"},
-	{"recorded and constrained", func(d *Definition) { d.RecordedMetrics[0].Metric = "pH" }, "body.recorded_metrics[0].metric", "is taken by the metric of constraints[1]"},
+	{"no objective", func(d *Definition) { d.Objective.Metric = "" }, "objective.metric", "must not be empty"},
+	{"objective named like a parameter", func(d *Definition) { d.Objective.Metric = "Salt" }, "objective.metric", "is taken by another parameter"},
+	{"no direction", func(d *Definition) { d.Objective.Direction = "" }, "objective.direction", `"maximize" or "minimize"`},
+	{"no operator", func(d *Definition) { d.Constraints[0].Op = "<" }, "constraints[0].op", `"<=" or ">="`},
+	{"metric named like a parameter", func(d *Definition) { d.Constraints[0].Metric = "cycles" }, "constraints[0].metric", "is taken"},
+	{"metrics that differ in case", func(d *Definition) { d.Constraints[0].Metric, d.Constraints[0].Name = "Yield", "limit" }, "constraints[0].metric", "is taken by the objective's metric"},
+	{"two limits without names", func(d *Definition) { d.Constraints[1].Name, d.Constraints[2].Name = "", "" }, "constraints[2].name", "a name of its own"},
+	{"two limits of one name", func(d *Definition) { d.Constraints[2].Name = "PH LOW" }, "constraints[2].name", "is taken by the name of constraints[1]"},
+	{"a limit named like another metric", func(d *Definition) { d.Constraints[1].Name = "colour" }, "recorded_metrics[0].metric", "is taken by the name of constraints[1]"},
+	{"a limit with a reserved name", func(d *Definition) { d.Constraints[1].Name = "default" }, "constraints[1].name", "cannot be a name"},
+	{"a metric in two units", func(d *Definition) { d.Constraints[1].Unit, d.Constraints[2].Unit = "mV", "V" }, "constraints[2].unit", "pH is in mV elsewhere"},
+	{"recorded metric twice", func(d *Definition) { d.RecordedMetrics = append(d.RecordedMetrics, RecordedMetric{Metric: "Colour"}) }, "recorded_metrics[1].metric", "is taken"},
+	{"recorded and constrained", func(d *Definition) { d.RecordedMetrics[0].Metric = "pH" }, "recorded_metrics[0].metric", "is taken by the metric of constraints[1]"},
 	{"too many metrics", func(d *Definition) {
 		for i := range 17 {
 			d.RecordedMetrics = append(d.RecordedMetrics, RecordedMetric{Metric: fmt.Sprint("m", i)})
 		}
-	}, "body.recorded_metrics", "21 metrics in all; at most 20"},
+	}, "recorded_metrics", "21 metrics in all; at most 20"},
 
-	{"known objective", func(d *Definition) { d.Constraints[0].Metric, d.Constraints[0].Expression = "yield", "cycles" }, "body.constraints[0].metric", "the objective's metric must be measured"},
-	{"context without expression", func(d *Definition) { d.Constraints[0].Context = []string{"omega"} }, "body.constraints[0].context", "goes with an expression"},
-	{"sampled without candidates", func(d *Definition) { d.Constraints[0].Sampled = true }, "body.constraints[0].sampled", "give candidates"},
-	{"half known", func(d *Definition) { d.Constraints[1].Expression = "cycles" }, "body.constraints[2].metric", "must come from the same place"},
-	{"unknown name in an expression", func(d *Definition) { d.Constraints[0].Expression = "omega + cycle" }, "body.constraints[0].expression", `the name "omega" is unknown`},
-	{"misspelt name in an expression", func(d *Definition) { d.Constraints[0].Expression = "cycle" }, "body.constraints[0].expression", `did you mean "cycles"?`},
-	{"a comparison as expression", func(d *Definition) { d.Constraints[0].Expression = "cycles <= 3" }, "body.constraints[0].expression", "goes in op and threshold"},
-	{"expression without value", func(d *Definition) { d.Constraints[0].Expression = "1/(cycles - 1)" }, "body.constraints[0].expression", "no finite value at temperature"},
+	{"known objective", func(d *Definition) { d.Constraints[0].Metric, d.Constraints[0].Expression = "yield", "cycles" }, "constraints[0].metric", "the objective's metric must be measured"},
+	{"context without expression", func(d *Definition) { d.Constraints[0].Context = []string{"omega"} }, "constraints[0].context", "goes with an expression"},
+	{"sampled without candidates", func(d *Definition) { d.Constraints[0].Sampled = true }, "constraints[0].sampled", "give candidates"},
+	{"half known", func(d *Definition) { d.Constraints[1].Expression = "cycles" }, "constraints[2].metric", "must come from the same place"},
+	{"unknown name in an expression", func(d *Definition) { d.Constraints[0].Expression = "omega + cycle" }, "constraints[0].expression", `the name "omega" is unknown`},
+	{"misspelt name in an expression", func(d *Definition) { d.Constraints[0].Expression = "cycle" }, "constraints[0].expression", `did you mean "cycles"?`},
+	{"a comparison as expression", func(d *Definition) { d.Constraints[0].Expression = "cycles <= 3" }, "constraints[0].expression", "goes in op and threshold"},
+	{"expression without value", func(d *Definition) { d.Constraints[0].Expression = "1/(cycles - 1)" }, "constraints[0].expression", "no finite value at temperature"},
 	{"context that is no identifier", func(d *Definition) {
 		d.Constraints[0].Expression, d.Constraints[0].Context = "cycles", []string{"outside temperature"}
-	}, "body.constraints[0].context[0]", "cannot be used in an expression"},
+	}, "constraints[0].context[0]", "cannot be used in an expression"},
 	{"context that is a parameter", func(d *Definition) {
 		d.Constraints[0].Expression, d.Constraints[0].Context = "cycles", []string{"cycles"}
-	}, "body.constraints[0].context[0]", "is a parameter"},
+	}, "constraints[0].context[0]", "is a parameter"},
 	{"context twice", func(d *Definition) {
 		d.Constraints[0].Expression, d.Constraints[0].Context = "cycles", []string{"w", "w"}
-	}, "body.constraints[0].context[1]", "twice"},
+	}, "constraints[0].context[1]", "twice"},
 
-	{"unknown algorithm", func(d *Definition) { d.Algorithm.Name = "rpol-ucp" }, "body.algorithm.name", `did you mean "rpol-ucb"?`},
-	{"unheard-of algorithm", func(d *Definition) { d.Algorithm.Name = "gradient descent" }, "body.algorithm.name", "there are log-cei"},
-	{"unknown preset", func(d *Definition) { d.Algorithm.Preset = "fast" }, "body.algorithm.preset", `must be "paper" or left out`},
-	{"negative horizon", func(d *Definition) { d.Algorithm.Horizon = -1 }, "body.algorithm.horizon", "from 1 to 1000000"},
-	{"unknown setting", func(d *Definition) { d.Algorithm.Settings = map[string]json.RawMessage{"speed": rawJSON("1")} }, "body.algorithm.settings.speed", "no such setting"},
-	{"setting of a wrong kind", func(d *Definition) { d.Algorithm.Settings = map[string]json.RawMessage{"caution": rawJSON(`"x"`)} }, "body.algorithm.settings.caution", "must be a number"},
+	{"unknown algorithm", func(d *Definition) { d.Algorithm.Name = "rpol-ucp" }, "algorithm.name", `did you mean "rpol-ucb"?`},
+	{"unheard-of algorithm", func(d *Definition) { d.Algorithm.Name = "gradient descent" }, "algorithm.name", "there are log-cei"},
+	{"unknown preset", func(d *Definition) { d.Algorithm.Preset = "fast" }, "algorithm.preset", `must be "paper" or left out`},
+	{"negative horizon", func(d *Definition) { d.Algorithm.Horizon = -1 }, "algorithm.horizon", "from 1 to 1000000"},
+	{"unknown setting", func(d *Definition) { d.Algorithm.Settings = map[string]json.RawMessage{"speed": rawJSON("1")} }, "algorithm.settings.speed", "no such setting"},
+	{"setting of a wrong kind", func(d *Definition) { d.Algorithm.Settings = map[string]json.RawMessage{"caution": rawJSON(`"x"`)} }, "algorithm.settings.caution", "must be a number"},
 	{"margin of an unknown constraint", func(d *Definition) {
 		d.Algorithm.Settings = map[string]json.RawMessage{"margin": rawJSON(`{"pH": 0.1}`)}
-	}, "body.algorithm.settings.margin.pH", "there is no constraint"},
+	}, "algorithm.settings.margin.pH", "there is no constraint"},
 
-	{"unknown fit", func(d *Definition) { d.Model.Fit = "map" }, "body.model.fit", `must be "marginal_likelihood" or "fixed"`},
-	{"unknown outputs", func(d *Definition) { d.Model.Outputs = "scaled" }, "body.model.outputs", `must be "standardize" or "raw"`},
-	{"unknown inputs", func(d *Definition) { d.Model.Inputs = "cube" }, "body.model.inputs", `must be "unit" or "raw"`},
+	{"unknown fit", func(d *Definition) { d.Model.Fit = "map" }, "model.fit", `must be "marginal_likelihood" or "fixed"`},
+	{"unknown outputs", func(d *Definition) { d.Model.Outputs = "scaled" }, "model.outputs", `must be "standardize" or "raw"`},
+	{"unknown inputs", func(d *Definition) { d.Model.Inputs = "cube" }, "model.inputs", `must be "unit" or "raw"`},
 }
 
 func TestCheckNamesEveryFault(t *testing.T) {
@@ -264,9 +264,9 @@ func TestCheckListsAllFaults(t *testing.T) {
 	_, err := d.Check()
 	var got []string
 	for _, f := range faultsOf(t, err) {
-		got = append(got, f.Location)
+		got = append(got, f.Field)
 	}
-	want := []string{"body.name", "body.parameters[0].low", "body.constraints[0].op", "body.algorithm.horizon", "body.model.fit"}
+	want := []string{"name", "parameters[0].low", "constraints[0].op", "algorithm.horizon", "model.fit"}
 	if !slices.Equal(got, want) {
 		t.Errorf("faults at %v, want %v", got, want)
 	}
@@ -287,13 +287,13 @@ func TestCheckOfRemainders(t *testing.T) {
 		change            func(*Parameter)
 		location, message string
 	}{
-		{"no total", func(p *Parameter) { p.Total = nil }, "body.parameters[2].total", "is missing"},
-		{"nothing to share with", func(p *Parameter) { p.Of = nil }, "body.parameters[2].of", "name the parameters"},
-		{"an unknown part", func(p *Parameter) { p.Of[1] = "c" }, "body.parameters[2].of[1]", "there is no parameter"},
-		{"itself", func(p *Parameter) { p.Of[1] = "water" }, "body.parameters[2].of[1]", "part of itself"},
-		{"a part twice", func(p *Parameter) { p.Of[1] = "a" }, "body.parameters[2].of[1]", "twice"},
-		{"a step", func(p *Parameter) { p.Step = pointer(1.0) }, "body.parameters[2].step", "has no meaning"},
-		{"never within bounds", func(p *Parameter) { p.Total = pointer(300.0) }, "body.parameters", "keep every remainder within"},
+		{"no total", func(p *Parameter) { p.Total = nil }, "parameters[2].total", "is missing"},
+		{"nothing to share with", func(p *Parameter) { p.Of = nil }, "parameters[2].of", "name the parameters"},
+		{"an unknown part", func(p *Parameter) { p.Of[1] = "c" }, "parameters[2].of[1]", "there is no parameter"},
+		{"itself", func(p *Parameter) { p.Of[1] = "water" }, "parameters[2].of[1]", "part of itself"},
+		{"a part twice", func(p *Parameter) { p.Of[1] = "a" }, "parameters[2].of[1]", "twice"},
+		{"a step", func(p *Parameter) { p.Step = pointer(1.0) }, "parameters[2].step", "has no meaning"},
+		{"never within bounds", func(p *Parameter) { p.Total = pointer(300.0) }, "parameters", "keep every remainder within"},
 	} {
 		d := mixture()
 		d.Parameters[2].Of = slices.Clone(d.Parameters[2].Of)
@@ -312,15 +312,15 @@ func TestCheckOfCandidates(t *testing.T) {
 		change            func(*Definition)
 		location, message string
 	}{
-		{"a value out of range", func(d *Definition) { d.Candidates[2]["x"] = NumberValue(4) }, "body.candidates[2].x", "4 is above the highest, 3"},
-		{"a missing value", func(d *Definition) { delete(d.Candidates[3], "mode") }, "body.candidates[3].mode", "is missing"},
-		{"an unknown parameter", func(d *Definition) { d.Candidates[3]["y"] = NumberValue(1) }, "body.candidates[3].y", "there is no parameter"},
-		{"all forbidden", func(d *Definition) { d.InputConstraints = []string{"x >= 10"} }, "body.input_constraints", "no candidate is within"},
+		{"a value out of range", func(d *Definition) { d.Candidates[2]["x"] = NumberValue(4) }, "candidates[2].x", "4 is above the highest, 3"},
+		{"a missing value", func(d *Definition) { delete(d.Candidates[3], "mode") }, "candidates[3].mode", "is missing"},
+		{"an unknown parameter", func(d *Definition) { d.Candidates[3]["y"] = NumberValue(1) }, "candidates[3].y", "there is no parameter"},
+		{"all forbidden", func(d *Definition) { d.InputConstraints = []string{"x >= 10"} }, "input_constraints", "no candidate is within"},
 		{"none available", func(d *Definition) {
 			d.Unavailable = map[string][]Value{"mode": {TextValue("slow"), TextValue("fast")}}
-		}, "body.unavailable", "nothing is left"},
-		{"no value at a candidate", func(d *Definition) { d.Constraints[0].Expression = "omega/(x - 3)" }, "body.constraints[0].expression", `no finite value at x = 3, mode = fast`},
-		{"expression and sampled", func(d *Definition) { d.Constraints[0].Sampled = true }, "body.constraints[0].sampled", "not both"},
+		}, "unavailable", "nothing is left"},
+		{"no value at a candidate", func(d *Definition) { d.Constraints[0].Expression = "omega/(x - 3)" }, "constraints[0].expression", `no finite value at x = 3, mode = fast`},
+		{"expression and sampled", func(d *Definition) { d.Constraints[0].Sampled = true }, "constraints[0].sampled", "not both"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

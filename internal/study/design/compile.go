@@ -136,13 +136,13 @@ const maxLimits = 50
 func (b *compiler) limits() {
 	c := b.out
 	if n := len(c.Def.InputConstraints); n > maxLimits {
-		b.faults.Add("body.input_constraints", n, "there are %d input constraints; at most %d are allowed", n, maxLimits)
+		b.faults.Add("input_constraints", n, "there are %d input constraints; at most %d are allowed", n, maxLimits)
 		return
 	}
 	for i, text := range c.Def.InputConstraints {
 		limit, err := parseComparison(text, c.space.variables(nil))
 		if err != nil {
-			b.faults.Add(fmt.Sprintf("body.input_constraints[%d]", i), text, "%s", err)
+			b.faults.Add(fmt.Sprintf("input_constraints[%d]", i), text, "%s", err)
 			continue
 		}
 		limit.number = i
@@ -171,7 +171,7 @@ func (b *compiler) candidates() {
 		return
 	}
 	if n := len(c.Def.Candidates); n == 0 || n > maxCandidates {
-		b.faults.Add("body.candidates", n, "there are %d candidates; give 1 to %d", n, maxCandidates)
+		b.faults.Add("candidates", n, "there are %d candidates; give 1 to %d", n, maxCandidates)
 		return
 	}
 	whole := make([]Settings, len(c.Def.Candidates))
@@ -182,7 +182,7 @@ func (b *compiler) candidates() {
 			c.arms = nil
 			return
 		}
-		x, _ := c.space.read(candidate, fmt.Sprintf("body.candidates[%d]", i), reading{}, b.faults)
+		x, _ := c.space.read(candidate, fmt.Sprintf("candidates[%d]", i), reading{}, b.faults)
 		c.arms[i] = x
 		whole[i] = c.space.exactly(x)
 		if key := keyOf(x); !has(c.armIndex, key) {
@@ -213,7 +213,7 @@ func (b *compiler) unavailable() {
 		if b.faults.Full() {
 			return
 		}
-		at := "body.unavailable." + Shorten(name)
+		at := "unavailable." + Shorten(name)
 		i, known := c.space.index[name]
 		if !known {
 			b.faults.Add(at, nil, "%s", UnknownName("parameter", name, names))
@@ -280,7 +280,7 @@ func (b *compiler) settings() {
 	if found < 0 {
 		return // Check has said so
 	}
-	const at = "body.algorithm.settings"
+	const at = "algorithm.settings"
 	whole, settings, wrong := c.Def.Algorithm.Settings, optimizer.Settings{}, []optimizer.Fault(nil)
 	if b.completes {
 		whole, wrong = optimizer.CompleteSettings(c.Def.Algorithm.Name, whole, c.Config.Context())
@@ -303,7 +303,7 @@ func (b *compiler) settings() {
 		}
 	}
 	if algorithms[found].NeedsGivenConstraint && len(c.given) == 0 {
-		b.faults.Add("body.algorithm.name", c.Def.Algorithm.Name, "%s needs at least one constraint of known form: give one an expression, or sampled values", c.Def.Algorithm.Name)
+		b.faults.Add("algorithm.name", c.Def.Algorithm.Name, "%s needs at least one constraint of known form: give one an expression, or sampled values", c.Def.Algorithm.Name)
 	}
 	b.safeSeeds(at+".safe_seeds", algorithms[found].NeedsSafeSeeds)
 }
@@ -328,7 +328,7 @@ func (b *compiler) safeSeeds(at string, needed bool) {
 	for i, seed := range seeds {
 		_, place, wrong := b.out.Place(seed, fmt.Sprintf("%s[%d]", at, i))
 		for _, fault := range wrong {
-			b.faults.Add(fault.Location, fault.Value, "%s", fault.Message)
+			b.faults.Add(fault.Field, fault.Value, "%s", fault.Message)
 		}
 		b.out.Config.SafeSeeds = append(b.out.Config.SafeSeeds, place)
 	}

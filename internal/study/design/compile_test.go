@@ -72,7 +72,7 @@ func TestConstraintsOfOneKnownMetricShareIt(t *testing.T) {
 	}
 	s := Settings{"temperature": NumberValue(30), "cycles": NumberValue(3), "salt": NumberValue(0.1), "time": NumberValue(0.8), "catalyst": TextValue("B")}
 	_, place, _ := c.Place(s, "at")
-	known, wrong := c.KnownAt(s, place, Brought{}, "body")
+	known, wrong := c.KnownAt(s, place, Brought{})
 	if len(wrong) > 0 || known["pH low"] != 5.8 || known["pH high"] != 5.8 || len(known) != 2 {
 		t.Errorf("known %v %v", known, wrong)
 	}
@@ -82,16 +82,16 @@ func TestKnownOfCandidates(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, queue())
 	backlog := map[string][]float64{"backlog": {1, 2, 3, 4}}
-	known, wrong := c.Known(Brought{map[string]float64{"omega": 2}, backlog}, "body")
+	known, wrong := c.Known(Brought{map[string]float64{"omega": 2}, backlog})
 	if len(wrong) > 0 || known.At != nil || len(known.Arms) != 2 || !slices.Equal(known.Arms[0], []float64{2, -1, -1, -7}) || !slices.Equal(known.Arms[1], []float64{1, 2, 3, 4}) {
 		t.Errorf("known %v %v", known, wrong)
 	}
 	s, place, _ := c.Place(queue().Candidates[3], "at")
-	at, wrong := c.KnownAt(s, place, Brought{map[string]float64{"omega": 2}, backlog}, "body")
+	at, wrong := c.KnownAt(s, place, Brought{map[string]float64{"omega": 2}, backlog})
 	if len(wrong) > 0 || at["load"] != -7 || at["backlog limit"] != 4 || len(at) != 2 {
 		t.Errorf("known at candidate 3: %v %v", at, wrong)
 	}
-	known, wrong = c.KnownFor([]optimizer.Place{place, {Arm: 0}}, Brought{map[string]float64{"omega": 2}, map[string][]float64{"backlog": {40, 10}}}, "body")
+	known, wrong = c.KnownFor([]optimizer.Place{place, {Arm: 0}}, Brought{map[string]float64{"omega": 2}, map[string][]float64{"backlog": {40, 10}}})
 	if len(wrong) > 0 || known.Arms[1][3] != 40 || known.Arms[1][0] != 10 || known.Arms[0][3] != -7 {
 		t.Errorf("known for two points: %v %v", known, wrong)
 	}
@@ -107,28 +107,28 @@ func TestKnownFaults(t *testing.T) {
 		values            map[string][]float64
 		location, message string
 	}{
-		{"no context", nil, backlog, "body.context.omega", "is missing; the constraint load needs it"},
-		{"more context", map[string]float64{"omega": 2, "Omega": 1}, backlog, "body.context.Omega", `did you mean "omega"?`},
-		{"infinite context", map[string]float64{"omega": math.Inf(1)}, backlog, "body.context.omega", "finite"},
-		{"no values", omega, nil, "body.constraint_values.backlog", "is missing; give 4 numbers"},
-		{"too few values", omega, map[string][]float64{"backlog": {1, 2, 3}}, "body.constraint_values.backlog", "has 3 numbers; give 4"},
-		{"values of another metric", omega, map[string][]float64{"backlog": {1, 2, 3, 4}, "load": {1}}, "body.constraint_values.load", "there is no sampled metric"},
-		{"a value that is no number", omega, map[string][]float64{"backlog": {1, 2, math.NaN(), 4}}, "body.constraint_values.backlog[2]", "finite"},
+		{"no context", nil, backlog, "context.omega", "is missing; the constraint load needs it"},
+		{"more context", map[string]float64{"omega": 2, "Omega": 1}, backlog, "context.Omega", `did you mean "omega"?`},
+		{"infinite context", map[string]float64{"omega": math.Inf(1)}, backlog, "context.omega", "finite"},
+		{"no values", omega, nil, "constraint_values.backlog", "is missing; give 4 numbers"},
+		{"too few values", omega, map[string][]float64{"backlog": {1, 2, 3}}, "constraint_values.backlog", "has 3 numbers; give 4"},
+		{"values of another metric", omega, map[string][]float64{"backlog": {1, 2, 3, 4}, "load": {1}}, "constraint_values.load", "there is no sampled metric"},
+		{"a value that is no number", omega, map[string][]float64{"backlog": {1, 2, math.NaN(), 4}}, "constraint_values.backlog[2]", "finite"},
 	} {
-		known, wrong := c.Known(Brought{test.context, test.values}, "body")
+		known, wrong := c.Known(Brought{test.context, test.values})
 		wantFault(t, wrong, test.location, test.message)
-		at, wrong := c.KnownAt(queue().Candidates[0], c.arm(0), Brought{test.context, test.values}, "body")
+		at, wrong := c.KnownAt(queue().Candidates[0], c.arm(0), Brought{test.context, test.values})
 		wantFault(t, wrong, test.location, test.message)
 		if known.Arms != nil || known.At != nil || at != nil {
 			t.Errorf("%s: values in spite of faults: %v, %v", test.name, known, at)
 		}
 	}
 	screen := mustCompile(t, bufferScreen())
-	if known, wrong := screen.Known(Brought{}, "body"); len(wrong) > 0 || known.Arms != nil || known.At != nil {
+	if known, wrong := screen.Known(Brought{}); len(wrong) > 0 || known.Arms != nil || known.At != nil {
 		t.Errorf("a study without known constraints: %v %v", known, wrong)
 	}
-	_, wrong := screen.Known(Brought{Context: map[string]float64{"omega": 1}}, "body")
-	wantFault(t, wrong, "body.context.omega", "the study has none")
+	_, wrong := screen.Known(Brought{Context: map[string]float64{"omega": 1}})
+	wantFault(t, wrong, "context.omega", "the study has none")
 }
 
 func TestKnownAnywhere(t *testing.T) {
@@ -139,7 +139,7 @@ func TestKnownAnywhere(t *testing.T) {
 	d.Constraints[0].Expression = "omega*a/(b - shift)"
 	d.Constraints[0].Context = []string{"omega", "shift"}
 	c := mustCompile(t, d)
-	known, wrong := c.Known(Brought{Context: map[string]float64{"omega": 2, "shift": 0}}, "body")
+	known, wrong := c.Known(Brought{Context: map[string]float64{"omega": 2, "shift": 0}})
 	if len(wrong) > 0 || known.Arms != nil {
 		t.Fatalf("known %v %v", known, wrong)
 	}
@@ -148,14 +148,14 @@ func TestKnownAnywhere(t *testing.T) {
 	if v := known.At(0, place.U); math.Abs(v-1) > 1e-12 {
 		t.Errorf("price %v, want 1", v)
 	}
-	if at, wrong := c.KnownAt(kept, place, Brought{Context: map[string]float64{"omega": 2, "shift": 0}}, "body"); len(wrong) > 0 || at["price"] != 1 {
+	if at, wrong := c.KnownAt(kept, place, Brought{Context: map[string]float64{"omega": 2, "shift": 0}}); len(wrong) > 0 || at["price"] != 1 {
 		t.Errorf("price %v %v", at, wrong)
 	}
-	_, wrong = c.Known(Brought{Context: map[string]float64{"omega": 2, "shift": 1}}, "body")
-	wantFault(t, wrong, "body.context", "the expression of price has no finite value at")
-	_, wrong = c.KnownAt(kept, place, Brought{Context: map[string]float64{"omega": 2, "shift": 40}}, "body")
-	wantFault(t, wrong, "body", "the expression of price has no finite value at a = 20, b = 40")
-	known, _ = c.Known(Brought{Context: map[string]float64{"omega": 2, "shift": 40}}, "body")
+	_, wrong = c.Known(Brought{Context: map[string]float64{"omega": 2, "shift": 1}})
+	wantFault(t, wrong, "context", "the expression of price has no finite value at")
+	_, wrong = c.KnownAt(kept, place, Brought{Context: map[string]float64{"omega": 2, "shift": 40}})
+	wantFault(t, wrong, "", "the expression of price has no finite value at a = 20, b = 40")
+	known, _ = c.Known(Brought{Context: map[string]float64{"omega": 2, "shift": 40}})
 	if v := known.At(0, place.U); v != Largest {
 		t.Errorf("where the price has no value it is %v", v)
 	}
@@ -176,10 +176,10 @@ func TestSafeSeedsArePlaced(t *testing.T) {
 	d := bufferScreen()
 	d.Algorithm.Name = name
 	_, err := d.Check()
-	wantFault(t, faultsOf(t, err), "body.algorithm.settings.safe_seeds", "give at least one")
+	wantFault(t, faultsOf(t, err), "algorithm.settings.safe_seeds", "give at least one")
 	d.Algorithm.Settings = map[string]json.RawMessage{"safe_seeds": rawJSON(`[{"temperature": 30, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}, {"temperature": 300, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}]`)}
 	_, err = d.Check()
-	wantFault(t, faultsOf(t, err), "body.algorithm.settings.safe_seeds[1].temperature", "300 is above the highest, 60")
+	wantFault(t, faultsOf(t, err), "algorithm.settings.safe_seeds[1].temperature", "300 is above the highest, 60")
 	d.Algorithm.Settings["safe_seeds"] = rawJSON(`[{"temperature": 30, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}]`)
 	if seeds := mustCompile(t, d).Config.SafeSeeds; len(seeds) != 1 || !allNear(seeds[0].U, []float64{0.25, 2.0 / 11, 0.5, 0.2, 0.5}, 1e-12) {
 		t.Errorf("safe seeds %v", seeds)
@@ -201,7 +201,7 @@ func TestKnownConstraintIsNeeded(t *testing.T) {
 	d := bufferScreen()
 	d.Algorithm = Algorithm{Name: name, Preset: "paper"}
 	_, err := d.Check()
-	if !slices.ContainsFunc(faultsOf(t, err), func(f Fault) bool { return f.Location == "body.algorithm.name" }) {
+	if !slices.ContainsFunc(faultsOf(t, err), func(f Fault) bool { return f.Field == "algorithm.name" }) {
 		t.Errorf("%v does not ask for a constraint of known form", err)
 	}
 }

@@ -150,17 +150,17 @@ func TestStartsThatAreNone(t *testing.T) {
 	t.Parallel()
 	good := Start{Lengthscale: 0.2, Variance: 1, Lambda: 0.5}
 	for at, change := range map[string]func(*Definition){
-		"body.model.start.lengthscale": func(d *Definition) { d.Model.Start.Lengthscale = 0 },
-		"body.model.start.variance":    func(d *Definition) { d.Model.Start.Variance = -1 },
-		"body.model.start.lambda":      func(d *Definition) { d.Model.Start.Lambda = 1e300 },
-		"body.model.start":             func(d *Definition) { d.Model.Fit = fitFixed },
+		"model.start.lengthscale": func(d *Definition) { d.Model.Start.Lengthscale = 0 },
+		"model.start.variance":    func(d *Definition) { d.Model.Start.Variance = -1 },
+		"model.start.lambda":      func(d *Definition) { d.Model.Start.Lambda = 1e300 },
+		"model.start":             func(d *Definition) { d.Model.Fit = fitFixed },
 	} {
 		d := example("oven")
 		start := good
 		d.Model = Model{Start: &start}
 		change(&d)
 		_, err := d.Check()
-		if err == nil || !slices.ContainsFunc(faultsOf(t, err), func(f Fault) bool { return f.Location == at }) {
+		if err == nil || !slices.ContainsFunc(faultsOf(t, err), func(f Fault) bool { return f.Field == at }) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}

@@ -6,48 +6,50 @@ import (
 	"strings"
 )
 
-// Fault is one thing wrong with what was sent. Location is a path such as "body.parameters[1].high".
+// Fault is one thing wrong with what was given. Field is a path in it such as "parameters[1].high", "" for the whole.
 type Fault struct {
-	Location string `json:"location"`
-	Message  string `json:"message"`
-	Value    any    `json:"value,omitempty"`
+	Field   string `json:"location"`
+	Message string `json:"message"`
+	Value   any    `json:"value,omitempty"`
 }
 
 // Invalid is well-formed input that breaks rules; it names what is wrong, up to MostFaults things.
 type Invalid struct{ Faults Faults }
 
 func (e *Invalid) Error() string {
-	first := e.Faults[0]
+	first := e.Faults[0].String()
 	switch n := len(e.Faults); {
 	case n == 1:
-		return fmt.Sprintf("%s: %s", first.Location, first.Message)
+		return first
 	case n >= MostFaults:
-		return fmt.Sprintf("%d things or more are wrong, first %s: %s", n, first.Location, first.Message)
+		return fmt.Sprintf("%d things or more are wrong, first %s", n, first)
 	default:
-		return fmt.Sprintf("%d things are wrong, first %s: %s", n, first.Location, first.Message)
+		return fmt.Sprintf("%d things are wrong, first %s", n, first)
 	}
 }
 
+func (f Fault) String() string { return strings.TrimPrefix(f.Field+": "+f.Message, ": ") }
+
 // NewInvalid is one thing wrong with what was sent.
-func NewInvalid(location, message string, value any) error {
-	return Faults{{Location: location, Message: message, Value: value}}.Err()
+func NewInvalid(field, message string, value any) error {
+	return Faults{{Field: field, Message: message, Value: value}}.Err()
 }
 
 // What an answer tells of faults is enough to mend the request by, and never large, whatever was sent.
 const (
-	MostFaults      = 100
-	longestMessage  = 1000 // bytes
-	longestLocation = 2000 // bytes: two names of the longest and what stands around them
-	longestValue    = 1000 // bytes of JSON
+	MostFaults     = 100
+	longestMessage = 1000 // bytes
+	longestField   = 2000 // bytes: two names of the longest and what stands around them
+	longestValue   = 1000 // bytes of JSON
 )
 
 // Faults collects what is wrong, as much of it as an answer tells.
 type Faults []Fault
 
 // Add notes a fault; value is what was sent, nil if nothing was.
-func (f *Faults) Add(location string, value any, format string, args ...any) {
+func (f *Faults) Add(field string, value any, format string, args ...any) {
 	if !f.Full() {
-		*f = append(*f, Fault{location, fmt.Sprintf(format, args...), value}.bounded())
+		*f = append(*f, Fault{field, fmt.Sprintf(format, args...), value}.bounded())
 	}
 }
 
@@ -63,6 +65,19 @@ func (f Faults) Bounded() Faults {
 	return bounded
 }
 
+// Within are the faults of what stood at a path in something larger.
+func (f Faults) Within(path string) Faults {
+	placed := make(Faults, len(f))
+	for i, fault := range f {
+		if fault.Field != "" && fault.Field[0] != '[' {
+			fault.Field = "." + fault.Field
+		}
+		fault.Field = path + fault.Field
+		placed[i] = fault
+	}
+	return placed
+}
+
 // Err returns *Invalid if there is anything wrong.
 func (f Faults) Err() error {
 	if len(f) == 0 {
@@ -72,7 +87,7 @@ func (f Faults) Err() error {
 }
 
 func (f Fault) bounded() Fault {
-	return Fault{cutText(f.Location, longestLocation), cutText(f.Message, longestMessage), boundedValue(f.Value)}
+	return Fault{cutText(f.Field, longestField), cutText(f.Message, longestMessage), boundedValue(f.Value)}
 }
 
 // boundedValue is what was sent as far as it is short: a long text is cut, and what else is long is left out.

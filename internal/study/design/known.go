@@ -24,45 +24,45 @@ type givenCost struct {
 	value formula // of parameters and context; nil when sampled
 }
 
-// Known makes the values of known-form and sampled constraints for one decision. Faults are located under location, e.g. "body".
-func (c *Compiled) Known(brought Brought, location string) (optimizer.Known, Faults) {
+// Known makes the values of known-form and sampled constraints for one decision.
+func (c *Compiled) Known(brought Brought) (optimizer.Known, Faults) {
 	places := make([]optimizer.Place, len(c.arms))
 	for i := range places {
 		places[i].Arm = i
 	}
-	return c.KnownFor(places, brought, location)
+	return c.KnownFor(places, brought)
 }
 
 // KnownFor is Known where sampled values hold one number for each of the given places instead of each candidate.
-func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought, location string) (optimizer.Known, Faults) {
+func (c *Compiled) KnownFor(places []optimizer.Place, brought Brought) (optimizer.Known, Faults) {
 	var f Faults
-	c.checkContext(brought.Context, Largest, location, &f)
-	c.checkValues(brought.ConstraintValues, len(places), Largest, location, &f)
+	c.checkContext(brought.Context, Largest, &f)
+	c.checkValues(brought.ConstraintValues, len(places), Largest, &f)
 	if len(f) > 0 {
 		return optimizer.Known{}, f
 	}
-	return c.tell(places, brought, location, &f), f
+	return c.tell(places, brought, &f), f
 }
 
 // KnownThen is Known for a decision of the past: numbers that were accepted when larger ones were count as the largest of now.
 func (c *Compiled) KnownThen(brought Brought) (optimizer.Known, error) {
 	places := c.Arms()
 	var f, unused Faults
-	c.checkContext(brought.Context, math.MaxFloat64, "body", &f)
-	c.checkValues(brought.ConstraintValues, len(places), math.MaxFloat64, "body", &f)
+	c.checkContext(brought.Context, math.MaxFloat64, &f)
+	c.checkValues(brought.ConstraintValues, len(places), math.MaxFloat64, &f)
 	if err := f.Err(); err != nil {
 		return optimizer.Known{}, err
 	}
-	return c.tell(places, brought, "body", &unused), nil
+	return c.tell(places, brought, &unused), nil
 }
 
 // tell works out the known constraints' values, saturated, and notes where they are not to be computed with.
-func (c *Compiled) tell(places []optimizer.Place, brought Brought, location string, f *Faults) optimizer.Known {
+func (c *Compiled) tell(places []optimizer.Place, brought Brought, f *Faults) optimizer.Known {
 	if len(c.given) == 0 {
 		return optimizer.Known{}
 	}
 	if c.arms == nil {
-		return optimizer.Known{At: c.knownFunction(brought.Context, location, f)}
+		return optimizer.Known{At: c.knownFunction(brought.Context, f)}
 	}
 	known := optimizer.Known{Arms: make([][]float64, len(c.ConstraintNames))}
 	for _, g := range c.given {
@@ -72,14 +72,14 @@ func (c *Compiled) tell(places []optimizer.Place, brought Brought, location stri
 				known.Arms[g.cost][p.Arm] = Saturated(brought.ConstraintValues[g.Metric][i])
 			}
 		} else {
-			known.Arms[g.cost] = c.tabulate(g, brought.Context, location, f)
+			known.Arms[g.cost] = c.tabulate(g, brought.Context, f)
 		}
 	}
 	return known
 }
 
 // tabulate evaluates a known form at every candidate.
-func (c *Compiled) tabulate(g givenCost, context map[string]float64, location string, f *Faults) []float64 {
+func (c *Compiled) tabulate(g givenCost, context map[string]float64, f *Faults) []float64 {
 	var r row
 	table := make([]float64, len(c.arms))
 	undefined := -1
@@ -92,13 +92,13 @@ func (c *Compiled) tabulate(g givenCost, context map[string]float64, location st
 	}
 	if undefined >= 0 {
 		x := c.arms[undefined]
-		f.Add(location+".context", context, "with this context the expression of %s %s at candidate %d (%s)", g.Name, uncomputable(g.at(&r, x, context)), undefined, c.space.describe(x))
+		f.Add("context", context, "with this context the expression of %s %s at candidate %d (%s)", g.Name, uncomputable(g.at(&r, x, context)), undefined, c.space.describe(x))
 	}
 	return table
 }
 
 // knownFunction evaluates known forms anywhere in the space.
-func (c *Compiled) knownFunction(context map[string]float64, location string, f *Faults) func(int, []float64) float64 {
+func (c *Compiled) knownFunction(context map[string]float64, f *Faults) func(int, []float64) float64 {
 	byCost := make([]*givenCost, len(c.ConstraintNames))
 	for i := range c.given {
 		g := &c.given[i]
@@ -106,7 +106,7 @@ func (c *Compiled) knownFunction(context map[string]float64, location string, f 
 		var r row
 		for _, x := range c.space.probes {
 			if v := g.at(&r, x, context); !Computable(v) {
-				f.Add(location+".context", context, "with this context the expression of %s %s at %s", g.Name, uncomputable(v), c.space.describe(x))
+				f.Add("context", context, "with this context the expression of %s %s at %s", g.Name, uncomputable(v), c.space.describe(x))
 				break
 			}
 		}
@@ -158,10 +158,10 @@ func (g givenCost) complete(r *row, n int, context map[string]float64) []float64
 }
 
 // KnownAt returns the known constraints' metric values at one point, by constraint name.
-func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought, location string) (map[string]float64, Faults) {
+func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought) (map[string]float64, Faults) {
 	var f Faults
-	c.checkContext(brought.Context, Largest, location, &f)
-	c.checkValues(brought.ConstraintValues, len(c.arms), Largest, location, &f)
+	c.checkContext(brought.Context, Largest, &f)
+	c.checkValues(brought.ConstraintValues, len(c.arms), Largest, &f)
 	if len(f) > 0 || len(c.given) == 0 {
 		return nil, f
 	}
@@ -175,7 +175,7 @@ func (c *Compiled) KnownAt(s Settings, place optimizer.Place, brought Brought, l
 		}
 		v := g.at(&r, x, brought.Context)
 		if !Computable(v) {
-			f.Add(location, nil, "the expression of %s %s at %s", g.Name, uncomputable(v), c.space.describe(x))
+			f.Add("", nil, "the expression of %s %s at %s", g.Name, uncomputable(v), c.space.describe(x))
 		}
 		out[g.Name] = v
 	}
@@ -205,7 +205,7 @@ func (c *Compiled) KnownOfSettings(places []optimizer.Place, points []Settings) 
 	}
 	rows := make([][]float64, len(points))
 	for i := range points {
-		known, faults := c.KnownAt(points[i], places[i], Brought{}, "body")
+		known, faults := c.KnownAt(points[i], places[i], Brought{})
 		if len(faults) > 0 {
 			return nil
 		}
@@ -220,7 +220,7 @@ func (b Brought) Little() bool {
 }
 
 // checkContext compares the context that was brought with what the expressions need.
-func (c *Compiled) checkContext(context map[string]float64, largest float64, location string, f *Faults) {
+func (c *Compiled) checkContext(context map[string]float64, largest float64, f *Faults) {
 	var needed []string
 	for _, g := range c.given {
 		for _, name := range g.Context {
@@ -228,7 +228,7 @@ func (c *Compiled) checkContext(context map[string]float64, largest float64, loc
 				needed = append(needed, name)
 			}
 			if _, given := context[name]; !given {
-				f.Add(location+".context."+name, nil, "is missing; the constraint %s needs it", g.Name)
+				f.Add("context."+name, nil, "is missing; the constraint %s needs it", g.Name)
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func (c *Compiled) checkContext(context map[string]float64, largest float64, loc
 		if f.Full() {
 			return
 		}
-		at := location + ".context." + Shorten(name)
+		at := "context." + Shorten(name)
 		switch {
 		case !slices.Contains(needed, name):
 			f.Add(at, v, "%s", UnknownName("context", name, needed))
@@ -247,14 +247,14 @@ func (c *Compiled) checkContext(context map[string]float64, largest float64, loc
 }
 
 // checkValues compares the sampled values that were brought with what is needed: count numbers for each sampled metric.
-func (c *Compiled) checkValues(values map[string][]float64, count int, largest float64, location string, f *Faults) {
+func (c *Compiled) checkValues(values map[string][]float64, count int, largest float64, f *Faults) {
 	var needed []string
 	for _, g := range c.given {
 		if !g.Sampled || slices.Contains(needed, g.Metric) {
 			continue
 		}
 		needed = append(needed, g.Metric)
-		at := location + ".constraint_values." + g.Metric
+		at := "constraint_values." + g.Metric
 		brought, given := values[g.Metric]
 		switch {
 		case !given:
@@ -271,7 +271,7 @@ func (c *Compiled) checkValues(values map[string][]float64, count int, largest f
 			return
 		}
 		if !slices.Contains(needed, name) {
-			f.Add(location+".constraint_values."+Shorten(name), nil, "%s", UnknownName("sampled metric", name, needed))
+			f.Add("constraint_values."+Shorten(name), nil, "%s", UnknownName("sampled metric", name, needed))
 		}
 	}
 }

@@ -305,11 +305,11 @@ func (b *compiler) readModel() givenModel {
 	c, m := b.out, b.out.Def.Model
 	r := modelReader{axes: c.space.axes, dims: c.Config.Space.Dims, metrics: c.MetricNames, arms: len(c.arms), faults: b.faults, stored: b.stored}
 	return givenModel{
-		kernels:   readKeyed(r, m.Kernel, "body.model.kernel", isKernel, r.kernel),
-		lengths:   readKeyed(r, m.Lengthscales, "body.model.lengthscales", r.isByParameter, r.lengthscales),
-		variances: readKeyed(r, m.Variance, "body.model.variance", never, r.number(leastVariance, mostVariance)),
-		lambdas:   readKeyed(r, m.Lambda, "body.model.lambda", never, r.number(leastVariance, mostVariance)),
-		noises:    readKeyed(r, m.NoiseVariance, "body.model.noise_variance", never, r.number(leastNoise, mostNoise)),
+		kernels:   readKeyed(r, m.Kernel, "model.kernel", isKernel, r.kernel),
+		lengths:   readKeyed(r, m.Lengthscales, "model.lengthscales", r.isByParameter, r.lengthscales),
+		variances: readKeyed(r, m.Variance, "model.variance", never, r.number(leastVariance, mostVariance)),
+		lambdas:   readKeyed(r, m.Lambda, "model.lambda", never, r.number(leastVariance, mostVariance)),
+		noises:    readKeyed(r, m.NoiseVariance, "model.noise_variance", never, r.number(leastNoise, mostNoise)),
 	}
 }
 
@@ -349,12 +349,12 @@ func (b *compiler) models() {
 // missing notes what a stored definition does not say; in one that is made, what keeps it from being completed is a fault already.
 func (b *compiler) missing(part, metric string) {
 	if b.stored {
-		b.faults.Add("body.model."+part, nil, "is not written out for %s", metric)
+		b.faults.Add("model."+part, nil, "is not written out for %s", metric)
 	}
 }
 
 func (b *compiler) start(s *Start) {
-	const at = "body.model.start"
+	const at = "model.start"
 	switch {
 	case s == nil:
 	case !b.out.Config.Fit:
@@ -371,7 +371,7 @@ func (b *compiler) start(s *Start) {
 func (b *compiler) lengthscales(metric *optimizer.Metric, given byMetric[[]float64], start *Start) {
 	if metric.Kernel.Matrix != nil {
 		if given.by[metric.Name] != nil {
-			b.faults.Add("body.model.lengthscales."+metric.Name, nil, "a covariance between candidates has no lengthscales; leave them out")
+			b.faults.Add("model.lengthscales."+metric.Name, nil, "a covariance between candidates has no lengthscales; leave them out")
 		}
 		return
 	}
@@ -390,7 +390,7 @@ func (b *compiler) lengthscales(metric *optimizer.Metric, given byMetric[[]float
 
 func (b *compiler) noise(metric *optimizer.Metric, lambda, noise *float64, start *Start) {
 	if lambda != nil && noise != nil {
-		b.faults.Add("body.model.noise_variance", *noise, "%s is given both lambda and noise_variance, which say the same in different units; give one", metric.Name)
+		b.faults.Add("model.noise_variance", *noise, "%s is given both lambda and noise_variance, which say the same in different units; give one", metric.Name)
 	}
 	switch {
 	case noise != nil:
@@ -414,7 +414,7 @@ func (b *compiler) verifyMatrices() {
 		}
 		seen = append(seen, &matrix[0][0])
 		if _, err := kernel.NewCovariance(matrix, metric.Kernel.Variance); err != nil {
-			b.faults.Add("body.model.kernel", nil, "%s: %s", metric.Name, strings.TrimSuffix(err.Error(), "."))
+			b.faults.Add("model.kernel", nil, "%s: %s", metric.Name, strings.TrimSuffix(err.Error(), "."))
 		}
 	}
 }

@@ -61,7 +61,7 @@ func TestLengthscalesAsWritten(t *testing.T) {
 
 func TestModelFaults(t *testing.T) {
 	t.Parallel()
-	const at = "body.model."
+	const at = "model."
 	for _, test := range []struct {
 		name              string
 		model             Model
@@ -112,14 +112,14 @@ func TestCovarianceBetweenCandidates(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ matrix, location, message string }{
-		{`[[1]]`, "body.model.kernel.matrix", "has 1 rows; there are 4 candidates"},
-		{`[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1], [0, 0, 0, 1]]`, "body.model.kernel.matrix[2]", "has 3 numbers"},
-		{`[[1, 2, 0, 0], [2, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "body.model.kernel", "not positive semidefinite"},
-		{`[[1, 0.5, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "body.model.kernel", "must be equal"},
-		{`[[1e20, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "body.model.kernel.matrix[0][0]", "use other units"},
-		{`[[1, 1e300, 0, 0], [1e300, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "body.model.kernel.matrix[0][1]", "use other units"},
-		{`[[1, null, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "body.model.kernel.matrix[0][1]", "not null"},
-		{`"identity"`, "body.model.kernel.matrix", "must be a list of rows"},
+		{`[[1]]`, "model.kernel.matrix", "has 1 rows; there are 4 candidates"},
+		{`[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1], [0, 0, 0, 1]]`, "model.kernel.matrix[2]", "has 3 numbers"},
+		{`[[1, 2, 0, 0], [2, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "model.kernel", "not positive semidefinite"},
+		{`[[1, 0.5, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "model.kernel", "must be equal"},
+		{`[[1e20, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "model.kernel.matrix[0][0]", "use other units"},
+		{`[[1, 1e300, 0, 0], [1e300, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "model.kernel.matrix[0][1]", "use other units"},
+		{`[[1, null, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]`, "model.kernel.matrix[0][1]", "not null"},
+		{`"identity"`, "model.kernel.matrix", "must be a list of rows"},
 	} {
 		d := queue()
 		d.Model.Kernel = rawJSON(`{"matrix": ` + test.matrix + `}`)
@@ -139,5 +139,5 @@ func TestCovarianceBetweenCandidates(t *testing.T) {
 	d := queue()
 	d.Model = Model{Kernel: rawJSON(`{"matrix": ` + good + `}`), Lengthscales: rawJSON(`{"rate": 1}`)}
 	_, err = d.Check()
-	wantFault(t, faultsOf(t, err), "body.model.lengthscales.rate", "has no lengthscales")
+	wantFault(t, faultsOf(t, err), "model.lengthscales.rate", "has no lengthscales")
 }

@@ -8,7 +8,7 @@ import (
 
 // Place turns settings into unit coordinates. It returns the settings as they will be kept: steps rounded, a
 // remainder filled in. With candidates it is the first one with equal settings. What has run out may still be placed.
-// Faults are located under location, e.g. "body.parameters".
+// Faults are located under location, e.g. "parameters".
 func (c *Compiled) Place(s Settings, location string) (Settings, optimizer.Place, Faults) {
 	var f Faults
 	finiteSet := c.arms != nil

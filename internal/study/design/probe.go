@@ -154,13 +154,13 @@ func (b *compiler) verify(costsGood bool) {
 	case len(*b.faults) > 0:
 		return
 	case len(s.probes) == 0 && b.out.arms != nil:
-		b.faults.Add("body.input_constraints", nil, "no candidate is within all input constraints")
+		b.faults.Add("input_constraints", nil, "no candidate is within all input constraints")
 	case len(s.probes) == 0 && len(s.limits) > 0:
-		b.faults.Add("body.input_constraints", nil, "no settings were found that are within all input constraints and the remainders' bounds; loosen one")
+		b.faults.Add("input_constraints", nil, "no settings were found that are within all input constraints and the remainders' bounds; loosen one")
 	case len(s.probes) == 0:
-		b.faults.Add("body.parameters", nil, "no settings were found that keep every remainder within its low and high")
+		b.faults.Add("parameters", nil, "no settings were found that keep every remainder within its low and high")
 	case !b.anyAvailable():
-		b.faults.Add("body.unavailable", nil, "nothing is left to suggest; something has to stay available")
+		b.faults.Add("unavailable", nil, "nothing is left to suggest; something has to stay available")
 	}
 	if costsGood {
 		b.verifyForms()
@@ -196,7 +196,7 @@ func (b *compiler) verifyLimits() {
 	for _, limit := range s.limits {
 		for _, x := range points {
 			if _, _, defined := limit.sides(x); !defined && (b.out.arms != nil || s.inBounds(x, searchSlack)) {
-				b.faults.Add(fmt.Sprintf("body.input_constraints[%d]", limit.number), limit.text,
+				b.faults.Add(fmt.Sprintf("input_constraints[%d]", limit.number), limit.text,
 					"has no finite value at %s (a division by zero, an overflow, or a root or logarithm of a negative number)", s.describe(x))
 				break
 			}

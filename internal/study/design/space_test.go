@@ -70,7 +70,7 @@ func TestSettingsRoundTrip(t *testing.T) {
 			t.Fatalf("%v settles further, to %v", u, again)
 		}
 		settings := c.Settings(optimizer.Place{U: u, Arm: -1})
-		kept, place, wrong := c.Place(settings, "body.parameters")
+		kept, place, wrong := c.Place(settings, "parameters")
 		if len(wrong) > 0 {
 			t.Fatalf("settled settings %v are refused: %v", settings, wrong)
 		}
@@ -120,7 +120,7 @@ func TestMixtureRoundTrip(t *testing.T) {
 		if sum := s["a"].Number + s["b"].Number + s["water"].Number; math.Abs(sum-100) > 1e-9 {
 			t.Fatalf("%v adds up to %v", s, sum)
 		}
-		kept, _, wrong := c.Place(s, "body.parameters")
+		kept, _, wrong := c.Place(s, "parameters")
 		if len(wrong) > 0 || !kept.Equal(s) {
 			t.Fatalf("%v became %v, %v", s, kept, wrong)
 		}
@@ -163,7 +163,7 @@ func TestUnitCoordinates(t *testing.T) {
 	t.Parallel()
 	c := mustCompile(t, bufferScreen())
 	s := Settings{"temperature": NumberValue(30), "cycles": NumberValue(3), "salt": NumberValue(0.1), "time": NumberValue(0.8), "catalyst": TextValue("B")}
-	_, place, wrong := c.Place(s, "body.parameters")
+	_, place, wrong := c.Place(s, "parameters")
 	want := []float64{0.25, 2.0 / 11, 0.5, 0.2, 0.5}
 	if len(wrong) > 0 || place.Arm != -1 || !allNear(place.U, want, 1e-12) {
 		t.Errorf("place %v %v, want %v", place, wrong, want)
@@ -206,7 +206,7 @@ func TestSettleObeysEverything(t *testing.T) {
 		}
 	}
 	s := Settings{"temperature": NumberValue(30), "cycles": NumberValue(2), "salt": NumberValue(1), "time": NumberValue(0.8), "catalyst": TextValue("A")}
-	if _, _, wrong := c.Place(s, "body"); len(wrong) > 0 {
+	if _, _, wrong := c.Place(s, ""); len(wrong) > 0 {
 		t.Errorf("what has run out was used before it did, yet cannot be recorded: %v", wrong)
 	}
 }

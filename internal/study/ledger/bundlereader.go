@@ -56,7 +56,7 @@ func (r *BundleReader) Next() ([]Event, error) {
 		return nil, err
 	}
 	if err := CheckContinues(r.last.seq, r.last.hash, events); err != nil {
-		return nil, design.NewInvalid("body.events", err.Error(), nil)
+		return nil, design.NewInvalid("events", err.Error(), nil)
 	}
 	if n := len(events); n > 0 {
 		r.last = link{seq: events[n-1].Seq, at: events[n-1].At, hash: events[n-1].Hash}
@@ -79,7 +79,7 @@ func (r *BundleReader) open() error {
 	if err := r.expect(json.Delim('}')); err != nil {
 		return err
 	}
-	return design.NewInvalid("body.events", "is missing", nil)
+	return design.NewInvalid("events", "is missing", nil)
 }
 
 // close reads what follows the events.
@@ -104,11 +104,11 @@ func (r *BundleReader) close() error {
 func (r *BundleReader) check() error {
 	switch {
 	case r.head.Format == "":
-		return design.NewInvalid("body.format", "is missing", nil)
+		return design.NewInvalid("format", "is missing", nil)
 	case r.last.seq == 0:
-		return design.NewInvalid("body.events", "the ledger is empty", nil)
+		return design.NewInvalid("events", "the ledger is empty", nil)
 	case r.head.Version != r.last.seq || r.head.Hash != r.last.hash:
-		return design.NewInvalid("body.events", fmt.Sprintf("the ledger ends with event %d and hash %s, but should end with event %d and hash %s",
+		return design.NewInvalid("events", fmt.Sprintf("the ledger ends with event %d and hash %s, but should end with event %d and hash %s",
 			r.last.seq, r.last.hash, r.head.Version, r.head.Hash), nil)
 	}
 	return nil
@@ -118,9 +118,9 @@ func (r *BundleReader) check() error {
 func (r *BundleReader) Describes(after *Snapshot) error {
 	switch {
 	case r.seen["definition"] && !design.Completes(r.head.Definition, after.Definition):
-		return design.NewInvalid("body.definition", "is not the one that the events lead to", nil)
+		return design.NewInvalid("definition", "is not the one that the events lead to", nil)
 	case r.seen["state"] && r.head.State != after.State:
-		return design.NewInvalid("body.state", fmt.Sprintf("is not the one that the events lead to, %s", after.State), r.head.State)
+		return design.NewInvalid("state", fmt.Sprintf("is not the one that the events lead to, %s", after.State), r.head.State)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (r *BundleReader) members() error {
 		}
 		name, _ := token.(string)
 		if r.seen[name] {
-			return design.NewInvalid("body."+name, "stands twice", nil)
+			return design.NewInvalid(""+name, "stands twice", nil)
 		}
 		r.seen[name] = true
 		if name == "events" {
@@ -153,13 +153,13 @@ func (r *BundleReader) members() error {
 func (r *BundleReader) member(name string) error {
 	into := map[string]any{"format": &r.head.Format, "definition": &r.head.Definition, "state": &r.head.State, "version": &r.head.Version, "hash": &r.head.Hash}[name]
 	if into == nil {
-		return design.NewInvalid("body."+name, "there is no such field", nil)
+		return design.NewInvalid(""+name, "there is no such field", nil)
 	}
 	if err := r.value(into); err != nil {
 		return err
 	}
 	if name == "format" && r.head.Format != BundleFormat {
-		return design.NewInvalid("body.format", fmt.Sprintf("%q is needed", BundleFormat), r.head.Format)
+		return design.NewInvalid("format", fmt.Sprintf("%q is needed", BundleFormat), r.head.Format)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func cutShort(err error) error {
 }
 
 func notABundle(err error) error {
-	return design.NewInvalid("body", "this is not an exported study: "+err.Error(), nil)
+	return design.NewInvalid("", "this is not an exported study: "+err.Error(), nil)
 }
 
 // rationed reads no more than its ration until it is given another.

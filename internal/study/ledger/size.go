@@ -6,6 +6,11 @@ import (
 	"headroom/internal/memory"
 )
 
+// Identity tells a version of a study from all others, and as it is from one as it might be.
+func (snap *Snapshot) Identity() (id string, version int64, hash string) {
+	return snap.ID, snap.Version, snap.Hash
+}
+
 // BytesBeside is the memory that snap holds and none of others does, which are other versions of the same study. It costs little where little differs.
 func (snap *Snapshot) BytesBeside(others ...*Snapshot) int64 {
 	m := memory.NewMeter()

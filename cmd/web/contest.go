@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab"
+)
+
+// playing is what the commands that play games are asked for alike.
+type playing struct {
+	command, folder string
+	seeds, workers  int
+	fresh           bool
+}
+
+// flags declares them.
+func (p *playing) flags(set *flag.FlagSet, seeds int, out string) {
+	p.command = set.Name()
+	set.IntVar(&p.seeds, "seeds", seeds, "number of seeds, each a game of every player")
+	set.IntVar(&p.workers, "workers", runtime.GOMAXPROCS(0), "how many games to play at once")
+	set.StringVar(&p.folder, "out", out, "folder to write to")
+}
+
+func (p *playing) check() error {
+	if p.seeds < 1 || p.workers < 1 {
+		return fmt.Errorf("%s: -seeds and -workers must be at least 1", p.command)
+	}
+	return nil
+}
+
+// run plays what the folder does not hold yet, writes what came of all games, and prints the page.
+func (p *playing) run(ctx context.Context, c lab.Contest) error {
+	games, err := c.Games()
+	if err != nil {
+		return err
+	}
+	if p.fresh {
+		if err := os.RemoveAll(lab.Games(p.folder)); err != nil {
+			return err
+		}
+	}
+	if err := p.play(ctx, games); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted; finished games are kept in %s, and the same command goes on from there", p.folder)
+		}
+		return err
+	}
+	files, err := c.Report(p.folder, games)
+	if err != nil {
+		return err
+	}
+	for name, content := range files {
+		if err := lab.Write(filepath.Join(p.folder, name), content); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Printf("%swritten to %s\n", files[c.Page()], p.folder)
+	return err
+}
+
+func (p *playing) play(ctx context.Context, games []lab.Planned) error {
+	if err := os.MkdirAll(lab.Games(p.folder), 0o755); err != nil {
+		return err
+	}
+	todo := slices.DeleteFunc(slices.Clone(games), func(g lab.Planned) bool { return g.Kept(p.folder) })
+	steps := 0
+	for _, g := range todo {
+		steps += g.Steps
+	}
+	bar := newProgress(len(todo), steps, len(games)-len(todo))
+	defer bar.finish()
+	return inParallel(ctx, p.workers, todo, func(ctx context.Context, g lab.Planned) error { return g.Play(ctx, p.folder, bar.round) })
+}
+
+// player is an algorithm under the label that tables and figures use.
+type player struct{ label, name string }
+
+// readPlayers reads names separated by commas, each perhaps as label=name.
+func readPlayers(names string) ([]player, error) {
+	var list []player
+	for _, part := range strings.Split(names, ",") {
+		label, name, given := strings.Cut(part, "=")
+		if !given {
+			name = label
+		}
+		if err := checkLabel(label, slices.ContainsFunc(list, func(p player) bool { return p.label == label })); err != nil {
+			return nil, err
+		}
+		list = append(list, player{label, name})
+	}
+	return list, nil
+}
+
+func checkLabel(label string, used bool) error {
+	if label == "" || strings.ContainsAny(label, `/\. |`) || used {
+		return fmt.Errorf("%q is no label to tell algorithms apart: it needs letters, digits or -, and to be used once", label)
+	}
+	return nil
+}
+
+// byLabel reads what each player gets of a flag: all the same object, or one by label with "all" for the rest; @file reads a file.
+func byLabel(players []player, flag, text string) ([]map[string]json.RawMessage, error) {
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		file, err := openFile(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		content, err := io.ReadAll(file)
+		if err != nil {
+			return nil, err
+		}
+		text = string(content)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		return nil, fmt.Errorf("%s must be a JSON object: %w", flag, err)
+	}
+	labelled := len(object) > 0
+	for key := range object {
+		labelled = labelled && (key == "all" || slices.ContainsFunc(players, func(p player) bool { return p.label == key }))
+	}
+	list := make([]map[string]json.RawMessage, len(players))
+	for i, p := range players {
+		list[i] = map[string]json.RawMessage{}
+		if !labelled {
+			maps.Copy(list[i], object)
+			continue
+		}
+		for _, key := range []string{"all", p.label} {
+			var own map[string]json.RawMessage
+			if err := json.Unmarshal(object[key], &own); len(object[key]) > 0 && err != nil {
+				return nil, fmt.Errorf("%s of %s must be a JSON object: %w", flag, key, err)
+			}
+			maps.Copy(list[i], own)
+		}
+	}
+	return list, nil
+}

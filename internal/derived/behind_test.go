@@ -1,0 +1,101 @@
+package derived
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// behind calls Behind and does not wait.
+func behind(t *testing.T, s *Store[page], of page, work func(ctx context.Context) error) (ready bool) {
+	t.Helper()
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	ready, _, err := s.Behind(impatient, of, "chart", work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return ready
+}
+
+// TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack, and half a minute longer at most.
+func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, 1<<20)
+		defer s.Jobs.Stop()
+		of := page{"long", 3, ""}
+		var begun, ended atomic.Int32
+		work := func(ctx context.Context) error {
+			begun.Add(1)
+			<-ctx.Done()
+			ended.Add(1)
+			return ctx.Err()
+		}
+		for range 10 {
+			if behind(t, s, of, work) {
+				t.Fatal("unfinished work is ready")
+			}
+			time.Sleep(15 * time.Second) // of the test's own clock
+		}
+		if begun.Load() != 1 || ended.Load() != 0 {
+			t.Errorf("work that somebody comes back for was begun %d times and ended %d times", begun.Load(), ended.Load())
+		}
+		time.Sleep(15 * time.Second) // of the test's own clock
+		synctest.Wait()
+		if ended.Load() != 1 {
+			t.Error("work that nobody came back for goes on")
+		}
+		behind(t, s, of, work)
+		if begun.Load() != 2 {
+			t.Error("work that was given up is not begun again")
+		}
+	})
+}
+
+// TestWorkBehindRequestsTakesTurns: that of one study one after another, that of another at once; a failure is told to those who wait.
+func TestWorkBehindRequestsTakesTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, 1<<20)
+		defer s.Jobs.Stop()
+		finish, broken := make(chan struct{}), errors.New("no luck")
+		var mutex sync.Mutex
+		var begun []string
+		work := func(name string, err error) func(context.Context) error {
+			return func(context.Context) error {
+				mutex.Lock()
+				begun = append(begun, name)
+				mutex.Unlock()
+				<-finish
+				return err
+			}
+		}
+		behind(t, s, page{"long", 3, ""}, work("earlier", nil))
+		behind(t, s, page{"long", 4, ""}, work("later", nil))
+		behind(t, s, page{"other", 1, ""}, work("other", broken))
+		if !slices.Equal(begun, []string{"earlier", "other"}) {
+			t.Errorf("at once are begun %v", begun)
+		}
+		failed := make(chan error)
+		go func() {
+			_, _, err := s.Behind(t.Context(), page{"other", 1, ""}, "chart", work("twice", nil))
+			failed <- err
+		}()
+		synctest.Wait()
+		close(finish)
+		if err := <-failed; !errors.Is(err, broken) {
+			t.Errorf("whoever waited for work that failed is told %v", err)
+		}
+		synctest.Wait()
+		if !slices.Equal(begun, []string{"earlier", "other", "later"}) {
+			t.Errorf("begun are %v", begun)
+		}
+	})
+}

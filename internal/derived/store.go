@@ -1,0 +1,412 @@
+// Package derived keeps what is worked out from versions of things, as studies are: states, readouts, charts, rendered sections. Whoever wants something
+// that is not there waits for it together with all others who want the same (Get), or lets it be worked out behind his back (Behind). All of it can
+// be worked out again, and goes when there is no room: what is kept is bounded in bytes, what was used longest ago goes first.
+package derived
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"log/slog"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"headroom/internal/memory"
+	"headroom/internal/optimizer/checkpoint"
+	"headroom/internal/supervisor"
+	"headroom/internal/turns"
+)
+
+// Source is a version of something, from which other things are derived.
+type Source[S any] interface {
+	// Identity is what it is a version of, which, and a hash that tells it from one as it might be.
+	Identity() (id string, version int64, hash string)
+	// BytesBeside is the memory that it holds and none of some other versions does.
+	BytesBeside(others ...S) int64
+}
+
+// How much is kept of one thing: so many versions, and beside the newest so many of older ones with something large derived from
+// them; of what else is derived from one thing that part of all room, so that whoever asks for ever more of one leaves the others theirs.
+const (
+	mostVersions = 32
+	mostBack     = 2
+	mostSmall    = 16 // of what else is derived from one thing, in parts of all room
+)
+
+// entryBytes is about what the maps and lists of one value take.
+const entryBytes = 300
+
+// Store keeps versions and what was derived from them. Its methods are safe for concurrent use.
+type Store[S Source[S]] struct {
+	Turns *turns.Scheduler       // who computes next
+	Jobs  *supervisor.Supervisor // the work that goes on behind requests
+
+	large any   // see New
+	limit int64 // of bytes
+
+	mu      sync.Mutex
+	used    int64
+	clock   int64                // counts what was used
+	recent  *list.List           // of *entry[S], the most recently used first
+	things  map[string]*thing[S] // by id
+	flights map[key]*flight[S]
+	held    map[*version[S]]int // versions from which something is being derived, by how often
+	lines   turns.Queues        // of what is worked out behind requests, by id
+}
+
+// thing is what is kept of one.
+type thing[S Source[S]] struct {
+	versions []*version[S] // ascending
+	content  int64         // bytes of all versions, what they share once
+	large    []*version[S] // those from which something large was derived, the last one derived last
+	small    int64         // bytes of what else was derived
+}
+
+type version[S Source[S]] struct {
+	source S
+	id     string
+	number int64
+	hash   string
+	place  *list.Element
+	values map[any]*list.Element
+	bytes  int64 // of the values
+}
+
+// entry is a place in the order of use: of a version, or of a value derived from one.
+type entry[S Source[S]] struct {
+	version *version[S]
+	what    any // nil is the version itself
+	value   any
+	bytes   int64
+	made    time.Time
+	used    int64 // by the store's clock
+}
+
+// key names what is derived from a version.
+type key struct {
+	id      string
+	version int64
+	hash    string
+	what    any
+}
+
+// New returns a store that holds at most limit bytes and lets so many compute at once. What is derived under the name large grows with the square of a version: of one
+// thing that of the newest version stays, and that of few others.
+func New[S Source[S]](limit int64, places int, large any, log *slog.Logger) *Store[S] {
+	return &Store[S]{
+		Turns: turns.New(places), Jobs: supervisor.New(log), large: large, limit: limit,
+		recent: list.New(), things: map[string]*thing[S]{}, flights: map[key]*flight[S]{}, held: map[*version[S]]int{},
+	}
+}
+
+// Compute runs numerical work, all of which goes through here: it waits for a processor and gives way between two slices of work, fairly among things, the most
+// urgent work first. Work must not call Compute, nor wait for what does.
+func (s *Store[S]) Compute(ctx context.Context, id string, work func(ctx context.Context) error) error {
+	return s.Turns.Do(ctx, id, func(ctx context.Context, pause turns.Pause) error { return work(checkpoint.With(ctx, pause)) })
+}
+
+// Draw lets work that shows what was computed take its turn among the computations, in steps between which others may go first. Steps must not call
+// Compute, nor wait for what does.
+func (s *Store[S]) Draw(ctx context.Context, id string, steps ...func() error) error {
+	return s.Compute(ctx, id, func(ctx context.Context) error {
+		for _, step := range steps {
+			if err := checkpoint.Reach(ctx); err != nil {
+				return err
+			}
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// UpTo returns the highest version kept that is not above at (0: the highest of all), or nothing.
+func (s *Store[S]) UpTo(id string, at int64) (source S, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.things[id]; t != nil {
+		for _, v := range slices.Backward(t.versions) {
+			if at == 0 || v.number <= at {
+				s.touch(v.place)
+				return v.source, true
+			}
+		}
+	}
+	return source, false
+}
+
+// Put keeps a version and returns the one to use: the same one, or that which was there before.
+func (s *Store[S]) Put(source S) S {
+	id, number, hash := source.Identity()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.things[id]
+	if t == nil {
+		t = &thing[S]{}
+		s.things[id] = t
+	}
+	at, there := t.find(number)
+	if there {
+		s.touch(t.versions[at].place)
+		return t.versions[at].source
+	}
+	v := &version[S]{source: source, id: id, number: number, hash: hash, values: map[any]*list.Element{}}
+	s.holds(t, source.BytesBeside(t.beside(at)...))
+	t.versions = slices.Insert(t.versions, at, v)
+	v.place = s.recent.PushFront(&entry[S]{version: v})
+	s.touch(v.place)
+	if len(t.versions) > mostVersions {
+		s.dropOldest(t)
+	}
+	s.shrink()
+	return source
+}
+
+// find is where the version of that number is kept, or would be.
+func (t *thing[S]) find(number int64) (at int, there bool) {
+	return slices.BinarySearchFunc(t.versions, number, func(v *version[S], number int64) int { return cmp.Compare(v.number, number) })
+}
+
+// beside are the versions between which one stands at index at, or would: what neither of them shares with it, none does.
+func (t *thing[S]) beside(at int) (neighbours []S) {
+	for _, v := range t.versions[max(at-1, 0):min(at+1, len(t.versions))] {
+		neighbours = append(neighbours, v.source)
+	}
+	return neighbours
+}
+
+// Newest returns what was derived under the name large from the highest version that has it, and that version.
+func Newest[T any, S Source[S]](s *Store[S], id string) (from S, value T, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.things[id]
+	if t == nil || len(t.large) == 0 {
+		return from, value, false
+	}
+	v := t.newest()
+	value, found = v.values[s.large].Value.(*entry[S]).value.(T)
+	return v.source, value, found
+}
+
+func (t *thing[S]) newest() *version[S] {
+	return slices.MaxFunc(t.large, func(a, b *version[S]) int { return cmp.Compare(a.number, b.number) })
+}
+
+// kept is where the version of a key is, nil if it is not kept.
+func (s *Store[S]) kept(k key) *version[S] {
+	t := s.things[k.id]
+	if t == nil {
+		return nil
+	}
+	if at, there := t.find(k.version); there && t.versions[at].hash == k.hash {
+		return t.versions[at]
+	}
+	return nil
+}
+
+// hold keeps a version from going, as often as it is not let go of by -1.
+func (s *Store[S]) hold(v *version[S], by int) {
+	if v == nil {
+		return
+	}
+	if s.held[v] += by; s.held[v] == 0 {
+		delete(s.held, v)
+	}
+}
+
+// keep keeps what was derived from a version, in place of what was there before, if the version is kept itself.
+func (s *Store[S]) keep(k key, value any, bytes int64) {
+	v := s.kept(k)
+	if v == nil {
+		return
+	}
+	if before := v.values[k.what]; before != nil {
+		s.remove(before.Value.(*entry[S]))
+	}
+	v.values[k.what] = s.recent.PushFront(&entry[S]{version: v, what: k.what, value: value, bytes: bytes, made: time.Now()})
+	v.bytes += bytes
+	s.used += bytes
+	s.touch(v.values[k.what])
+	if t := s.things[k.id]; k.what == s.large {
+		s.fewLarge(t, v)
+	} else {
+		t.small += bytes
+		s.fewSmall(t)
+	}
+	s.shrink()
+}
+
+// bytesOf is the memory that a value holds.
+func bytesOf(value any) int64 {
+	if sized, ok := value.(interface{ Bytes() int64 }); ok {
+		return entryBytes + sized.Bytes()
+	}
+	return entryBytes + memory.NewMeter().Of(value) + int64(reflect.TypeOf(value).Size())
+}
+
+// touch notes that something is used. A version comes before what was derived from it, so that this goes first.
+func (s *Store[S]) touch(place *list.Element) {
+	s.clock++
+	for _, place := range []*list.Element{place, place.Value.(*entry[S]).version.place} {
+		place.Value.(*entry[S]).used = s.clock
+		s.recent.MoveToFront(place)
+	}
+}
+
+// fewLarge keeps something large of few versions beside v, from which it was derived just now. That of the newest stays to extend; that of the one which
+// was newest before goes, since the two share nearly everything; of the others the last stay. What is held goes only where all that takes more than half of the room.
+func (s *Store[S]) fewLarge(t *thing[S], v *version[S]) {
+	var before *version[S]
+	if len(t.large) > 0 {
+		before = t.newest()
+	}
+	t.large = append(t.large, v)
+	newest := t.newest()
+	if newest == v && before != nil && s.held[before] == 0 {
+		s.clear(before)
+	}
+	spare, bytes := len(t.large)-1-mostBack, -newest.bytes
+	for _, old := range t.large {
+		bytes += old.bytes
+	}
+	for _, held := range []bool{false, true} {
+		for _, old := range slices.Clone(t.large) {
+			if spare <= 0 || old == v || old == newest || (s.held[old] > 0) != held || held && bytes <= s.limit/2 {
+				continue
+			}
+			spare, bytes = spare-1, bytes-old.bytes
+			s.clear(old)
+		}
+	}
+}
+
+// fewSmall keeps what was used last of what else was derived from one thing.
+func (s *Store[S]) fewSmall(t *thing[S]) {
+	for t.small > s.limit/mostSmall {
+		var oldest *entry[S]
+		for _, v := range t.versions {
+			for _, place := range v.values {
+				if e := place.Value.(*entry[S]); e.what != s.large && (oldest == nil || e.used < oldest.used) {
+					oldest = e
+				}
+			}
+		}
+		s.remove(oldest)
+	}
+}
+
+// shrink drops what was used longest ago until the rest fits. What is held stays, beside a quarter of the limit for the others, and so does what was used last,
+// however large it is.
+func (s *Store[S]) shrink() {
+	most := s.limit / 4
+	for v := range s.held {
+		most += v.bytes
+	}
+	most = max(most, s.limit)
+	for place := s.recent.Back(); place != nil && s.used > most; {
+		last := s.recent.Front().Value.(*entry[S]).version
+		if v := place.Value.(*entry[S]).version; v == last || s.held[v] > 0 {
+			place = place.Prev()
+			continue
+		}
+		s.evict(place.Value.(*entry[S]))
+		place = s.recent.Back()
+	}
+}
+
+// dropOldest drops the version used longest ago of those that nobody holds.
+func (s *Store[S]) dropOldest(t *thing[S]) {
+	var oldest *entry[S]
+	for _, v := range t.versions {
+		if e := v.place.Value.(*entry[S]); s.held[v] == 0 && (oldest == nil || e.used < oldest.used) {
+			oldest = e
+		}
+	}
+	if oldest != nil {
+		s.drop(oldest.version)
+	}
+}
+
+func (s *Store[S]) evict(e *entry[S]) {
+	switch e.what {
+	case nil:
+		s.drop(e.version)
+	case s.large: // without which the rest says little
+		s.clear(e.version)
+	default:
+		s.remove(e)
+	}
+}
+
+// remove forgets a value.
+func (s *Store[S]) remove(e *entry[S]) {
+	s.recent.Remove(e.version.values[e.what])
+	delete(e.version.values, e.what)
+	e.version.bytes -= e.bytes
+	s.used -= e.bytes
+	if e.what != s.large {
+		s.things[e.version.id].small -= e.bytes
+	}
+}
+
+// clear forgets all that was derived from a version.
+func (s *Store[S]) clear(v *version[S]) {
+	for _, place := range v.values {
+		s.remove(place.Value.(*entry[S]))
+	}
+	t := s.things[v.id]
+	t.large = slices.DeleteFunc(t.large, func(one *version[S]) bool { return one == v })
+}
+
+// drop forgets a version, and what it alone held.
+func (s *Store[S]) drop(v *version[S]) {
+	s.clear(v)
+	s.recent.Remove(v.place)
+	t := s.things[v.id]
+	at, _ := t.find(v.number)
+	t.versions = slices.Delete(t.versions, at, at+1)
+	if len(t.versions) == 0 {
+		s.holds(t, -t.content)
+		delete(s.things, v.id)
+		return
+	}
+	s.holds(t, -v.source.BytesBeside(t.beside(at)...))
+}
+
+// holds takes note that bytes more are held of a thing's versions, or less.
+func (s *Store[S]) holds(t *thing[S], bytes int64) {
+	t.content += bytes
+	s.used += bytes
+}
+
+// Held is how much is kept of one kind.
+type Held struct {
+	Bytes   int64
+	Entries int
+}
+
+// Held tells how much is kept: of the versions themselves, under the name "versions", and of what was derived from them, by what its name says of its kind.
+func (s *Store[S]) Held() map[string]Held {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	by := map[string]Held{}
+	add := func(kind string, bytes int64, entries int) {
+		by[kind] = Held{by[kind].Bytes + bytes, by[kind].Entries + entries}
+	}
+	for _, t := range s.things {
+		add("versions", t.content, len(t.versions))
+		for _, v := range t.versions {
+			for what, place := range v.values {
+				kind := "other"
+				if named, ok := what.(interface{ Kind() string }); ok {
+					kind = named.Kind()
+				}
+				add(kind, place.Value.(*entry[S]).bytes, 1)
+			}
+		}
+	}
+	return by
+}

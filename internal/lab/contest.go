@@ -1,0 +1,135 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"headroom/internal/figure"
+	"headroom/internal/files"
+)
+
+// Contest is games of several players, who all meet the same in the same seeds, and a report of them.
+type Contest interface {
+	// Games are all games, checked.
+	Games() ([]Planned, error)
+	// Report says what came of the games kept in a folder, in files by name; the one named Page is to be shown.
+	Report(folder string, games []Planned) (map[string][]byte, error)
+	Page() string
+}
+
+// Planned is a game to be played and kept.
+type Planned struct {
+	Case, Label string
+	Seed        uint64
+	Steps       int // rounds or asks
+
+	key  string // names it by everything that decides how it goes
+	play func(ctx context.Context, step func()) (any, error)
+}
+
+// Games is the folder of the games in a contest's folder.
+func Games(folder string) string { return filepath.Join(folder, "games") }
+
+func (p Planned) file(folder string) string { return filepath.Join(Games(folder), p.key+".json") }
+
+// Kept tells whether the game is finished.
+func (p Planned) Kept(folder string) bool {
+	_, err := os.Stat(p.file(folder))
+	return err == nil
+}
+
+// Play plays the game and keeps its record. step is called after every round or ask.
+func (p Planned) Play(ctx context.Context, folder string, step func()) error {
+	record, err := p.play(ctx, step)
+	if err != nil {
+		return fmt.Errorf("%s on %s, seed %d: %w", p.Label, p.Case, p.Seed, err)
+	}
+	content, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	return Write(p.file(folder), content)
+}
+
+// Write writes a file whole or not at all, for everybody to read.
+func Write(path string, content []byte) error {
+	err := files.CreateWhole(path, func(draft io.Writer) error { _, err := draft.Write(content); return err })
+	return errors.Join(err, os.Chmod(path, 0o644))
+}
+
+// who played what.
+type who struct{ of, label string }
+
+// kept reads the records of games, in their order.
+func kept[Record any](folder string, games []Planned) (map[who][]*Record, error) {
+	all := map[who][]*Record{}
+	for _, p := range games {
+		content, err := os.ReadFile(p.file(folder))
+		if err != nil {
+			return nil, err
+		}
+		record := new(Record)
+		if err := json.Unmarshal(content, record); err != nil {
+			return nil, fmt.Errorf("%s: %w; remove it to play the game again", p.file(folder), err)
+		}
+		of := who{p.Case, p.Label}
+		all[of] = append(all[of], record)
+	}
+	return all, nil
+}
+
+// digest is a short name of what can be written as JSON.
+func digest(of any) (string, error) {
+	text, err := json.Marshal(of)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), err
+}
+
+// table is rows as CSV.
+func table(rows [][]string) []byte {
+	var out bytes.Buffer
+	_ = csv.NewWriter(&out).WriteAll(rows) // a buffer never fails
+	return out.Bytes()
+}
+
+func indented(object any) ([]byte, error) {
+	content, err := json.MarshalIndent(object, "", "  ")
+	return append(content, '\n'), err
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
+
+// along estimates step by step from lists of as many steps, one a game.
+func along(games [][]float64) []Estimate {
+	list := make([]Estimate, len(games[0]))
+	for t := range list {
+		column := make([]float64, len(games))
+		for i, steps := range games {
+			column[i] = steps[t]
+		}
+		list[t] = EstimateOf(column)
+	}
+	return list
+}
+
+// lineOf draws estimates, with a band of their standard errors where there are several games.
+func lineOf(label string, at []int, estimates []Estimate) figure.Line {
+	line := figure.Line{Name: label}
+	for i, e := range estimates {
+		line.X, line.Y = append(line.X, float64(at[i])), append(line.Y, e.Mean)
+		if e.N > 1 {
+			line.Band = append(line.Band, e.Error)
+		}
+	}
+	return line
+}

@@ -1,0 +1,239 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/lab/problems"
+	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
+)
+
+// Experiment says what is played. The zero values of the optional fields mean the problem's own.
+type Experiment struct {
+	Problem   string
+	Algorithm string
+	Settings  map[string]json.RawMessage `json:",omitempty"`
+	Horizon   int                        `json:",omitempty"` // T
+	// Grid is the number of points along each continuous parameter among which the maximum is exact; 0 searches the
+	// continuous space as a study does.
+	Grid  int  `json:",omitempty"`
+	Paper bool `json:",omitempty"` // absent settings and λ = 1 + 2/T as published
+	Fit   bool `json:",omitempty"` // outputs standardised and hyperparameters fitted, as a study does
+	// The model: a kernel name, its lengthscale in the problem's units, its variance, and λ, by default the noise variance.
+	Kernel         string   `json:",omitempty"`
+	Lengthscale    float64  `json:",omitempty"`
+	KernelVariance float64  `json:",omitempty"`
+	Lambda         float64  `json:",omitempty"`
+	Noise          string   `json:",omitempty"` // one of NoiseKinds, for both variances given here
+	NoiseVariance  *float64 `json:",omitempty"` // of a reading of the reward
+	CostNoise      *float64 `json:",omitempty"` // variance of a reading of a cost
+	Delay          *float64 `json:",omitempty"` // mean number of rounds until a reading arrives
+
+	Readings *problems.Readings `json:"Table,omitempty"`
+	Prior    *problems.Readings `json:"PriorTable,omitempty"` // readings whose correlation is the prior covariance; nil for those played
+}
+
+// rewardName is the name of the reward's metric; each cost's metric has its limit's name.
+const rewardName = "reward"
+
+func metricsOf(in *problems.Instance) []string { return append([]string{rewardName}, in.Limits...) }
+
+// Algorithms lists what can be played: every algorithm of a study, and opponents that only the simulator plays.
+func Algorithms() []string {
+	var names []string
+	for _, d := range optimizer.Algorithms() {
+		names = append(names, d.Name)
+	}
+	for name := range opponents {
+		names = append(names, name)
+	}
+	slices.Sort(names[len(names)-len(opponents):])
+	return names
+}
+
+// Check tells what is wrong with an experiment without playing it.
+func (e Experiment) Check() error {
+	in, err := e.instance(1)
+	if err != nil {
+		return err
+	}
+	if opponent, ok := opponents[e.Algorithm]; ok {
+		return opponent.check(e, in)
+	}
+	_, err = e.config(in, 1)
+	return err
+}
+
+// T is the number of rounds played.
+func (e Experiment) T() int {
+	if e.Horizon > 0 {
+		return e.Horizon
+	}
+	p, _ := problems.Find(e.Problem)
+	return p.Horizon
+}
+
+// spelled is the experiment with its number of rounds.
+func (e Experiment) spelled() Experiment {
+	e.Horizon = e.T()
+	return e
+}
+
+// instance settles the problem's functions as they are played.
+func (e Experiment) instance(seed uint64) (*problems.Instance, error) {
+	problem, err := problems.Find(e.Problem)
+	if err != nil {
+		return nil, err
+	}
+	if e.Horizon < 0 {
+		return nil, fmt.Errorf("a horizon of %d is impossible; it must be at least 1", e.Horizon)
+	}
+	in, err := problem.New(seed, e.Readings, e.Prior)
+	if err != nil {
+		return nil, err
+	}
+	if e.Grid != 0 {
+		if in, err = in.Grid(e.Grid); err != nil {
+			return nil, err
+		}
+	}
+	return in, e.vary(in)
+}
+
+// vary replaces what the experiment sets otherwise.
+func (e Experiment) vary(in *problems.Instance) error {
+	kind := e.Noise
+	if kind == "" {
+		kind = "gaussian"
+	}
+	in.Noise = slices.Clone(in.Noise)
+	for i := range in.Noise {
+		variance := e.CostNoise
+		if i == 0 {
+			variance = e.NoiseVariance
+		}
+		if variance == nil {
+			if e.Noise == "" {
+				continue
+			}
+			variance = &in.Noise[i].Variance
+		}
+		noise, err := problems.NoiseOf(kind, *variance)
+		if err != nil {
+			return err
+		}
+		in.Noise[i] = noise
+	}
+	if e.Delay != nil {
+		if !(*e.Delay >= 0 && *e.Delay <= 500) {
+			return fmt.Errorf("a mean delay of %g rounds is out of range: it must be between 0 and 500", *e.Delay)
+		}
+		in.Delay = *e.Delay
+	}
+	if e.Kernel != "" {
+		if !slices.Contains(kernel.Names, e.Kernel) {
+			return fmt.Errorf("there is no kernel %q; there are %s", e.Kernel, strings.Join(kernel.Names, ", "))
+		}
+		in.Kernel, in.Matrix = e.Kernel, nil
+	}
+	if e.Lengthscale != 0 {
+		in.Lengthscale = e.Lengthscale
+	}
+	if e.KernelVariance != 0 {
+		in.Variance = e.KernelVariance
+	}
+	return nil
+}
+
+// config is the study that the algorithm is told about.
+func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Config, error) {
+	fitted := e.Fit || in.Fitted
+	cfg := &optimizer.Config{Objective: optimizer.Objective{Sign: 1}, Algorithm: e.Algorithm, Horizon: e.T(),
+		Seed: seed, Paper: e.Paper, Standardize: fitted, Fit: fitted, Space: in.Space()}
+	prior, err := in.Prior()
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range metricsOf(in) {
+		m := optimizer.Metric{Name: name, Kernel: prior, Lambda: e.lambda(in, i), FreeLengthscales: fitted, FreeNoise: fitted, FreeVariance: fitted, Warp: fitted}
+		given := i > 0 && in.Sample != nil
+		if !given {
+			cfg.Metrics = append(cfg.Metrics, m)
+		}
+		if i > 0 {
+			cost := optimizer.Cost{Name: name, Metric: i, Sign: 1}
+			if given {
+				cost.Metric, cost.Knowledge = -1, optimizer.Given
+			}
+			cfg.Costs = append(cfg.Costs, cost)
+		}
+	}
+	cfg.SafeSeeds = in.SafePlaces(cfg.Space)
+	var faults []optimizer.Fault
+	cfg.Settings, faults = optimizer.ResolveSettings(e.Algorithm, e.Settings, cfg.Context())
+	if err := e.refuse(faults); err != nil {
+		return nil, err
+	}
+	for j := range cfg.Costs {
+		cfg.Costs[j].Margin = cfg.Settings.Margin(cfg.Costs[j].Name)
+	}
+	return cfg, e.suits(in, cfg)
+}
+
+// refuse makes one error of faults.
+func (e Experiment) refuse(faults []optimizer.Fault) error {
+	if !slices.Contains(Algorithms(), e.Algorithm) {
+		return fmt.Errorf("there is no algorithm %q; there are %s", e.Algorithm, strings.Join(Algorithms(), ", "))
+	}
+	var parts []string
+	for _, f := range faults {
+		parts = append(parts, strings.TrimSpace(f.Path+": "+f.Message))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return fmt.Errorf("settings of %s: %s", e.Algorithm, strings.Join(parts, "; "))
+}
+
+// mostDrawn is the largest number of arms for algorithms that draw whole functions, at O(M³) a round.
+const mostDrawn = 2000
+
+// suits tells whether the algorithm can be played on the problem.
+func (e Experiment) suits(in *problems.Instance, cfg *optimizer.Config) error {
+	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
+	if p.Traits().Drawn != nil && len(in.Arms) > mostDrawn {
+		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", e.Algorithm, len(in.Arms), mostDrawn)
+	}
+	for _, d := range optimizer.Algorithms() {
+		if d.Name != e.Algorithm {
+			continue
+		}
+		if d.NeedsGivenConstraint && in.Sample == nil {
+			return fmt.Errorf("%s needs a constraint known before each round, as the problem queue has", e.Algorithm)
+		}
+		if d.NeedsSafeSeeds && len(cfg.SafeSeeds) == 0 {
+			return fmt.Errorf("%s needs safe seeds, and %s has none on this grid", e.Algorithm, e.Problem)
+		}
+	}
+	return nil
+}
+
+// leastLambda stands in for the noise variance of noiseless readings.
+const leastLambda = 1e-4
+
+func (e Experiment) lambda(in *problems.Instance, metric int) float64 {
+	switch {
+	case e.Lambda > 0:
+		return e.Lambda
+	case e.Paper:
+		return 1 + 2/float64(e.T())
+	case in.Lambda > 0:
+		return in.Lambda
+	}
+	return math.Max(in.Noise[metric].Variance, leastLambda)
+}

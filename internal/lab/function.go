@@ -1,0 +1,273 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"headroom/internal/lab/problems"
+	"headroom/internal/study/design"
+)
+
+// function is a problem with a known optimum in the words of a study: a laboratory that answers by itself.
+type function struct {
+	problems.Problem
+	in    *problems.Instance
+	words problems.Laboratory
+}
+
+// newFunction settles the words of an instance; one without names and units has the plainest.
+func newFunction(p problems.Problem, in *problems.Instance) function {
+	if in.Lab != nil {
+		return function{p, in, *in.Lab}
+	}
+	return function{p, in, problems.Laboratory{Title: p.Name, Objective: rewardName, AxisUnits: make([]string, len(in.Axes)),
+		LimitUnits: make([]string, len(in.Limits)), Levels: make([]float64, len(in.Limits))}}
+}
+
+// functions are the problems that a laboratory could have, settled once: some are drawn, or look for their best arm.
+var functions = sync.OnceValue(func() []function {
+	var list []function
+	for _, p := range problems.Menu() {
+		if in, err := p.New(1, nil, nil); err == nil && in.StandsStill() {
+			list = append(list, newFunction(p, in))
+		}
+	}
+	return list
+})
+
+func init() {
+	design.ProvideSimulatedLabs(sync.OnceValue(func() []design.SimulatedLab {
+		named := slices.SortedStableFunc(slices.Values(functions()), func(a, b function) int { return cmp.Compare(a.unnamed(), b.unnamed()) })
+		var labs []design.SimulatedLab
+		for _, f := range named {
+			labs = append(labs, simulated{f})
+		}
+		return labs
+	}))
+}
+
+// unnamed is 1 for problems without names and units, which are offered last.
+func (f function) unnamed() int {
+	if f.in.Lab == nil {
+		return 1
+	}
+	return 0
+}
+
+// simulated answers in a study.
+type simulated struct{ function function }
+
+func (s simulated) Name() string    { return s.function.Name }
+func (s simulated) Summary() string { return s.function.Summary }
+
+// Study is the definition with who answers, and the rounds that are usually played.
+func (s simulated) Study() design.Definition {
+	d := s.function.definition()
+	d.SimulatedLab, d.Algorithm.Horizon = s.function.Name, s.function.Horizon
+	return d
+}
+
+func (s simulated) Read(at design.Settings, random *rand.Rand) map[string]float64 {
+	return s.function.read(at, random)
+}
+
+func (s simulated) StdDev() map[string]float64 { return s.function.deviation() }
+
+// definition is what a lab would write down of the problem, without algorithm, model and seed.
+func (f function) definition() design.Definition {
+	d := design.Definition{Name: f.words.Title, Objective: design.Objective{Metric: f.words.Objective, Unit: f.words.Unit, Direction: "maximize"}}
+	var names []string
+	least, most := 100.0, 100.0 // that the axes leave of a mixture
+	for i, a := range f.in.Axes {
+		p := design.Parameter{Name: a.Name, Type: design.Real, Low: &a.Low, High: &a.High, Unit: f.words.AxisUnits[i]}
+		switch {
+		case a.Step == 1 && a.Low == math.Trunc(a.Low):
+			p.Type = design.Integer
+		case a.Step > 0:
+			p.Step = &a.Step
+		}
+		d.Parameters, names = append(d.Parameters, p), append(names, a.Name)
+		least, most = least-a.High, most-a.Low
+	}
+	if f.words.Remainder != "" {
+		total := 100.0
+		d.Parameters = append(d.Parameters, design.Parameter{Name: f.words.Remainder, Type: design.Remainder, Total: &total, Of: names, Low: &least, High: &most, Unit: "%"})
+	}
+	for _, x := range f.in.Arms {
+		d.Candidates = append(d.Candidates, f.settings(x))
+	}
+	for j, limit := range f.in.Limits {
+		d.Constraints = append(d.Constraints, design.Constraint{Metric: limit, Op: "<=", Threshold: f.words.Levels[j], Unit: f.words.LimitUnits[j]})
+	}
+	return d
+}
+
+// settings are the parameters at a point of the problem.
+func (f function) settings(x []float64) design.Settings {
+	at, left := design.Settings{}, 100.0
+	for i, a := range f.in.Axes {
+		at[a.Name] = design.NumberValue(x[i])
+		left -= x[i]
+	}
+	if f.words.Remainder != "" {
+		at[f.words.Remainder] = design.NumberValue(left)
+	}
+	return at
+}
+
+func (f function) point(at design.Settings) []float64 {
+	x := make([]float64, len(f.in.Axes))
+	for i, a := range f.in.Axes {
+		x[i] = at[a.Name].Number
+	}
+	return x
+}
+
+// metrics are the objective's metric and the limits', in the order of the problem's noise.
+func (f function) metrics() []string { return append([]string{f.words.Objective}, f.in.Limits...) }
+
+// truth is every metric's value at the settings, without noise.
+func (f function) truth(at design.Settings) Values {
+	x := f.point(at)
+	truth := Values{f.words.Objective: f.in.Reward(1, x)}
+	for j, g := range f.in.CostsAt(1, x) {
+		truth[f.in.Limits[j]] = g + f.words.Levels[j]
+	}
+	return truth
+}
+
+// read is a reading of every metric at the settings.
+func (f function) read(at design.Settings, random *rand.Rand) Values {
+	read, x := f.truth(at), f.point(at)
+	for k, name := range f.metrics() {
+		read[name] += f.in.Noise[k].Draw(random, x)
+	}
+	return read
+}
+
+// deviation is the standard deviation of a reading of each metric, as the problem declares it.
+func (f function) deviation() Values {
+	sd := Values{}
+	for k, name := range f.metrics() {
+		sd[name] = math.Sqrt(f.in.Noise[k].Variance)
+	}
+	return sd
+}
+
+// draw takes settings uniformly, on their steps; of arms, different ones.
+func (f function) draw(count int, random *rand.Rand) []design.Settings {
+	if f.in.Arms != nil {
+		return drawn(f.definition().Candidates, count, random)
+	}
+	list := make([]design.Settings, count)
+	for i := range list {
+		x := make([]float64, len(f.in.Axes))
+		for k, a := range f.in.Axes {
+			if a.Step > 0 {
+				x[k] = a.Low + a.Step*float64(random.IntN(int(math.Round((a.High-a.Low)/a.Step))+1))
+			} else {
+				x[k] = a.Low + (a.High-a.Low)*random.Float64()
+			}
+		}
+		list[i] = f.settings(x)
+	}
+	return list
+}
+
+// problem is the experiment with the problem's truth. Readings carry its own noise.
+func (f function) problem() (*Problem, error) {
+	best := f.in.Optimum(1)
+	p := &Problem{
+		Name: f.Name, Study: f.definition(), fingerprint: "simulator " + f.Name, draw: f.draw,
+		truth: func(at design.Settings, _ *int) Values { return f.truth(at) },
+		read:  func(at design.Settings, _ *int, random *rand.Rand) Values { return f.read(at, random) },
+		own:   func(design.Settings, *int) Values { return f.deviation() },
+	}
+	p.Study.Name = f.Name
+	if f.in.Arms == nil {
+		p.optimum = f.settings(best.Point)
+	}
+	return p, p.complete(p.sample(), best.Value)
+}
+
+// crash is a yield that rises towards a region where every trial fails,
+//
+//	20 + 40(x + z) − 30(y − 0.4)² − 20(x − z − 0.2)²  on the unit cube,
+//
+// of which the best that works, 68, lies at the region's edge: (0.7, 0.4, 0.5).
+var crash = func() function {
+	yield := func(_ int, x []float64) float64 {
+		return 20 + 40*(x[0]+x[2]) - 30*math.Pow(x[1]-0.4, 2) - 20*math.Pow(x[0]-x[2]-0.2, 2)
+	}
+	best := []float64{0.7, 0.4, 0.5}
+	return newFunction(problems.Problem{Name: "made-crash", Summary: "three numbers, no limit; whatever lies beyond x + z > 1.2 fails, and the best lies at that edge"},
+		&problems.Instance{
+			Axes: []problems.Axis{{Name: "x", High: 1}, {Name: "y", High: 1}, {Name: "z", High: 1}}, Reward: yield, Costs: func(int, []float64, []float64) {},
+			Noise: []problems.Noise{problems.Noiseless()}, Optima: []problems.Optimum{{From: 1, Value: yield(1, best), Point: best}},
+			Lab: &problems.Laboratory{Title: "made-crash", Objective: "yield", AxisUnits: make([]string, 3)},
+		})
+}()
+
+const crashWhere = "x + z > 1.2"
+
+// Listed is a problem that needs no file.
+type Listed struct{ Name, Summary string }
+
+// Menu lists the made-up tables, and the problems that a laboratory could have.
+func Menu() []Listed {
+	var list []Listed
+	for _, k := range kinds {
+		list = append(list, Listed{k.name, k.summary})
+	}
+	list = append(list, Listed{crash.Name, crash.Summary}, Listed{demoName, demoSummary})
+	for _, f := range functions() {
+		list = append(list, Listed{f.Name, f.Summary})
+	}
+	return list
+}
+
+// Find makes the problem of that name. A made-up table may be followed by the number of its draw, as in made-mixed-7.
+func Find(name string) (*Problem, error) {
+	switch name {
+	case crash.Name:
+		p, err := crash.problem()
+		if err != nil {
+			return nil, err
+		}
+		return p.Failing(crashWhere)
+	case demoName:
+		return newDemo()
+	}
+	for _, k := range kinds {
+		rest, found := strings.CutPrefix(name, k.name)
+		if !found {
+			continue
+		}
+		draw, err := strconv.ParseUint(strings.TrimPrefix(rest, "-"), 10, 32)
+		if rest == "" {
+			draw, err = 1, nil
+		}
+		if err == nil {
+			return k.make(name, draw)
+		}
+	}
+	for _, f := range functions() {
+		if f.Name == name {
+			return f.problem()
+		}
+	}
+	if _, err := problems.Find(name); err == nil {
+		return nil, fmt.Errorf("%s changes over the rounds, delays its readings or brings a prior of its own, which a study in a lab does not have; play it with headroom simulate", name)
+	}
+	var names []string
+	for _, l := range Menu() {
+		names = append(names, l.Name)
+	}
+	return nil, fmt.Errorf("there is no problem %q; there are %s", name, strings.Join(names, ", "))
+}

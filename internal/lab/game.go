@@ -1,0 +1,264 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// Game is one study to be played to its end.
+type Game struct {
+	Problem   *Problem
+	Algorithm design.Algorithm // the server's default where it is left out
+	Model     design.Model
+	Start     int // rows drawn by seed and imported before the first ask
+	Asks      int
+	Batch     int // trials asked for at once; their results are told before the next request
+	Delay     int // further requests before the results of one are told
+	Noise     Noise
+	Told      Told // of the standard deviation of a reading
+	Mishaps   Mishaps
+	Seed      uint64
+	Outside   *Outside // plays in place of the service, whose algorithm and model it ignores
+}
+
+// Trial is one trial played.
+type Trial struct {
+	Settings  design.Settings `json:"settings"`
+	Candidate *int            `json:"candidate,omitempty"`
+	Read      Values          `json:"read"`
+	Told      Values          `json:"told,omitempty"` // standard deviations told with it
+	Truth     Values          `json:"truth"`
+	Feasible  bool            `json:"feasible"` // in truth
+	Failed    Cause           `json:"failed,omitempty"`
+	Late      []string        `json:"late,omitempty"`   // metrics told with the next results
+	Unread    []string        `json:"unread,omitempty"` // metrics never told
+	Known     bool            `json:"known"`            // the setting, or one that is nearly the same, had been tried or asked for before
+	Reason    string          `json:"reason,omitempty"`
+	// Ahead is what was predicted of the reading, by metric, before the trial was chosen; nothing before there was a model.
+	Ahead   map[string]study.Predicted `json:"ahead,omitempty"`
+	Seconds float64                    `json:"seconds"` // its share of the request
+}
+
+// Record is a game played.
+type Record struct {
+	Seed  uint64  `json:"seed"`
+	Start []Trial `json:"start"`
+	Asks  []Trial `json:"asks"`
+	Looks []Look  `json:"looks"` // at what the product says, the last at the end
+	// Shown is the calibration that the product shows at the end, by metric.
+	Shown map[string]study.Calibration `json:"shown"`
+}
+
+// trials are all trials by number, from 1.
+func (r *Record) trials() []Trial { return slices.Concat(r.Start, r.Asks) }
+
+// end is the last look.
+func (r *Record) end() Look { return r.Looks[len(r.Looks)-1] }
+
+// Key names a game by everything that decides how it goes: its configuration, the truth it plays against, the engine, and the program, which tells
+// builds of one engine apart.
+func (g Game) Key(program string) (string, error) {
+	engine := optimizer.Engine
+	if g.Outside != nil {
+		engine, program = "", g.Outside.key(g)
+	}
+	return digest(struct {
+		Engine, Program, Truth                 string
+		Study                                  design.Definition
+		Start, Asks, Batch, Delay, Noise, Told any
+		Mishaps                                Mishaps
+	}{engine, program, g.Problem.fingerprint, g.definition(), g.Start, g.Asks, g.Batch, g.Delay, g.Noise, g.Told, g.Mishaps})
+}
+
+// definition is the study that is played.
+func (g Game) definition() design.Definition {
+	d := g.Problem.Study
+	horizon := d.Algorithm.Horizon
+	d.Algorithm, d.Model, d.Seed = g.Algorithm, g.Model, g.Seed
+	if d.SimulatedLab != "" && d.Algorithm.Horizon == 0 {
+		d.Algorithm.Horizon = horizon
+	}
+	return d
+}
+
+// Check tells what is wrong with a game without playing it.
+func (g Game) Check() error {
+	switch {
+	case g.Start < 0 || g.Start > 1000:
+		return fmt.Errorf("%d rows to start with are impossible; 0 to 1000 are allowed", g.Start)
+	case g.Asks < 1:
+		return fmt.Errorf("%d asks are impossible; at least 1 is needed", g.Asks)
+	case g.Batch < 1 || g.Batch > 50:
+		return fmt.Errorf("%d trials at once are impossible; 1 to 50 can be asked for", g.Batch)
+	case g.Delay < 0:
+		return fmt.Errorf("a delay of %d requests is impossible; it must be at least 0", g.Delay)
+	case !slices.Contains(NoiseKinds, g.Noise.Kind):
+		return fmt.Errorf("there is no noise %q; there are %s", g.Noise.Kind, strings.Join(NoiseKinds, ", "))
+	case !(g.Noise.Size >= 0) || math.IsInf(g.Noise.Size, 1):
+		return fmt.Errorf("a noise of %g standard deviations is impossible; it must be at least 0", g.Noise.Size)
+	case g.Seed > design.MaxSeed:
+		return fmt.Errorf("seed %d is too large; it must be at most %d", g.Seed, uint64(design.MaxSeed))
+	}
+	if err := g.Told.check(g.Problem, g.Noise); err != nil {
+		return err
+	}
+	if err := g.Mishaps.check(); err != nil {
+		return err
+	}
+	if err := g.checkDemo(); err != nil {
+		return err
+	}
+	_, err := g.definition().Check()
+	return err
+}
+
+// cacheBytes bounds what one game keeps of its past.
+const cacheBytes = 64 << 20
+
+// Play plays the game on a ledger in memory, or with the program outside. asked, when not nil, is called after every ask.
+func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
+	if g.Outside != nil {
+		return g.playOutside(ctx, asked)
+	}
+	service := study.NewService(newLedgers(), study.Options{CacheBytes: cacheBytes})
+	defer service.Stop()
+	return g.PlayOn(ctx, service, asked)
+}
+
+// PlayOn plays the game on a service.
+func (g Game) PlayOn(ctx context.Context, service *study.Service, asked func()) (*Record, error) {
+	snap, err := service.Create(ctx, by, g.definition())
+	if err != nil {
+		return nil, err
+	}
+	s := served{service, snap}
+	if g.Problem.Study.SimulatedLab != "" {
+		return g.playWith(ctx, answered{s}, asked)
+	}
+	return g.playWith(ctx, s, asked)
+}
+
+// studious is a player of whole studies.
+type studious interface {
+	player[*ledger.Trial]
+	// begin takes the rows that were measured before the first ask, and what was read in them.
+	begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error
+	// judge adds what is said of the game at its end.
+	judge(ctx context.Context, record *Record) error
+}
+
+func (g Game) playWith(ctx context.Context, p studious, asked func()) (*Record, error) {
+	b := g.begun()
+	rows, results := b.rows()
+	if err := p.begin(ctx, rows, results); err != nil {
+		return nil, err
+	}
+	rest, err := play(ctx, b, p, g.Asks, g.Batch, asked)
+	if err != nil {
+		return nil, err
+	}
+	for _, told := range rest {
+		if err := p.learn(ctx, told); err != nil {
+			return nil, err
+		}
+	}
+	return b.record, p.judge(ctx, b.record)
+}
+
+// bench is a game under way, the world of those who play it.
+type bench struct {
+	Game
+	visits map[string]int // how often a setting was tried or asked for
+	tried  []design.Settings
+	record *Record
+}
+
+func (g Game) begun() *bench {
+	return &bench{Game: g, visits: map[string]int{}, record: &Record{Seed: g.Seed}}
+}
+
+// reading reads a setting once more.
+func (b *bench) reading(at design.Settings, candidate *int) Trial {
+	key := keyOf(at)
+	truth := b.Problem.truth(at, candidate)
+	t := Trial{
+		Settings: at, Candidate: candidate, Known: slices.ContainsFunc(b.tried, func(other design.Settings) bool { return b.Problem.near(at, other) }),
+		Truth: truth, Feasible: b.Problem.feasible(truth),
+	}
+	t.Read = b.Problem.reading(at, candidate, b.visits[key], b.Noise, b.Seed)
+	t.Told = b.Game.Told.of(b.Problem.deviation(at, candidate, b.Noise))
+	b.visits[key]++
+	b.tried = append(b.tried, at)
+	return t
+}
+
+// rows measures rows drawn by seed, as a lab brings what it has measured before.
+func (b *bench) rows() (rows []*ledger.Trial, results []outcome) {
+	for _, at := range b.Problem.draw(b.Start, rand.New(rand.NewPCG(b.Seed, 0))) {
+		t := b.reading(at, b.Problem.candidate(at))
+		b.record.Start = append(b.record.Start, t)
+		rows = append(rows, &ledger.Trial{Parameters: at})
+		results = append(results, telling(len(rows), t, b.Problem.metrics))
+	}
+	return rows, results
+}
+
+// visit measures where a trial says, unless it has been answered already.
+func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int, o outcome)) {
+	nth := b.visits[keyOf(chosen.Parameters)]
+	t := b.reading(chosen.Parameters, chosen.Candidate)
+	b.Mishaps.befall(&t, b.Problem, nth, b.Seed)
+	t.Seconds = seconds
+	if chosen.Decision != nil {
+		t.Reason = chosen.Decision.Reason
+	}
+	switch {
+	case len(chosen.Metrics) > 0:
+		t.Read, t.Told = Values{}, Values{}
+		for name, m := range chosen.Metrics {
+			t.Read[name], t.Told[name] = m.Value, *m.StdDev
+		}
+	case t.Failed != "":
+		tell(b.Delay, outcome{study.NumberedTelling{Number: chosen.Number}, t.Failed})
+	default:
+		if now := t.toldAtOnce(b.Problem.metrics); len(now) > 0 {
+			tell(b.Delay, telling(chosen.Number, t, now))
+		}
+		if len(t.Late) > 0 {
+			tell(b.Delay+1, telling(chosen.Number, t, t.Late))
+		}
+	}
+	b.record.Asks = append(b.record.Asks, t)
+}
+
+// telling is what a lab says of some metrics of a trial.
+func telling(number int, t Trial, of []string) outcome {
+	metrics := map[string]ledger.Reading{}
+	for _, name := range of {
+		reading := ledger.Reading{Value: t.Read[name]}
+		if sd, told := t.Told[name]; told {
+			reading.StdDev = &sd
+		}
+		metrics[name] = reading
+	}
+	return reads(number, metrics)
+}
+
+// candidate is the index of a setting among the candidates, nil where there are none.
+func (p *Problem) candidate(at design.Settings) *int {
+	for i, c := range p.Study.Candidates {
+		if c.Equal(at) {
+			return &i
+		}
+	}
+	return nil
+}

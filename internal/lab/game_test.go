@@ -1,0 +1,242 @@
+package lab
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+)
+
+func mixed(t testing.TB) Game {
+	return Game{Problem: problem(t, "made-mixed"), Algorithm: design.Algorithm{Name: "ckb-rand"}, Start: 3, Asks: 8, Batch: 1, Noise: Noise{Gaussian, 0.1}, Told: ToldNone, Seed: 2}
+}
+
+func TestGamesRepeat(t *testing.T) {
+	t.Parallel()
+	g := mixed(t)
+	first, second := timeless(played(t, g)), timeless(played(t, g))
+	if difference := cmp.Diff(first, second); difference != "" {
+		t.Errorf("the same game went another way:\n%s", difference)
+	}
+	g.Seed++
+	other := timeless(played(t, g))
+	if cmp.Equal(settingsOf(first.Start), settingsOf(other.Start)) || cmp.Equal(settingsOf(first.Asks), settingsOf(other.Asks)) {
+		t.Error("another seed plays the same game")
+	}
+}
+
+func settingsOf(trials []Trial) []design.Settings {
+	var list []design.Settings
+	for _, trial := range trials {
+		list = append(list, trial.Settings)
+	}
+	return list
+}
+
+// TestRecordSurvivesJSON, since records are kept as JSON.
+func TestRecordSurvivesJSON(t *testing.T) {
+	t.Parallel()
+	r := played(t, mixed(t))
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Record
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if difference := cmp.Diff(*r, back); difference != "" {
+		t.Error(difference)
+	}
+}
+
+// TestPairing: algorithms start from the same rows, and the nth reading of a setting is the same for all of them.
+func TestPairing(t *testing.T) {
+	t.Parallel()
+	a := Game{Problem: problem(t, "made-uneven"), Algorithm: design.Algorithm{Name: "random"}, Start: 4, Asks: 25, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: 9}
+	b := a
+	b.Algorithm.Name = "halton"
+	one, other := played(t, a), played(t, b)
+	if difference := cmp.Diff(one.Start, other.Start); difference != "" {
+		t.Errorf("the rows to start from differ:\n%s", difference)
+	}
+	byVisit := func(r *Record) map[string]Values {
+		read, visits := map[string]Values{}, map[string]int{}
+		for _, trial := range append(r.Start, r.Asks...) {
+			key := keyOf(trial.Settings)
+			read[key+strings.Repeat("+", visits[key])] = trial.Read
+			visits[key]++
+		}
+		return read
+	}
+	left, right := byVisit(one), byVisit(other)
+	shared, repeats := 0, 0
+	for visit, v := range left {
+		if w, both := right[visit]; both {
+			shared++
+			repeats += strings.Count(visit, "+")
+			if !cmp.Equal(v, w) {
+				t.Errorf("visit %s reads %v and %v", visit, v, w)
+			}
+		}
+	}
+	if shared < 10 || repeats == 0 {
+		t.Fatalf("only %d visits are shared, %d repeats", shared, repeats)
+	}
+}
+
+func TestKeyNamesEverything(t *testing.T) {
+	t.Parallel()
+	base := mixed(t)
+	seen := map[string]string{}
+	add := func(what, program string, change func(g *Game)) {
+		g := base
+		change(&g)
+		key, err := g.Key(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, ok := seen[key]; ok {
+			t.Errorf("%s and %s have the same key", what, other)
+		}
+		seen[key] = what
+	}
+	add("the game", "a", func(*Game) {})
+	add("another program", "b", func(*Game) {})
+	add("the problem", "a", func(g *Game) { g.Problem = problem(t, "made-mixed-2") })
+	add("the algorithm", "a", func(g *Game) { g.Algorithm.Name = "cei" })
+	add("its settings", "a", func(g *Game) { g.Algorithm.Settings = map[string]json.RawMessage{"beta": json.RawMessage("3")} })
+	add("the model", "a", func(g *Game) { g.Model.Kernel = json.RawMessage(`"se"`) })
+	add("the start", "a", func(g *Game) { g.Start++ })
+	add("the asks", "a", func(g *Game) { g.Asks++ })
+	add("the batch", "a", func(g *Game) { g.Batch++ })
+	add("the delay", "a", func(g *Game) { g.Delay++ })
+	add("the noise", "a", func(g *Game) { g.Noise.Kind = Outliers })
+	add("what is told of it", "a", func(g *Game) { g.Told = ToldTrue })
+	add("what fails", "a", func(g *Game) { g.Mishaps.Fail = 0.1 })
+	add("what is late", "a", func(g *Game) { g.Mishaps.Late = 0.1 })
+	add("what is never told", "a", func(g *Game) { g.Mishaps.Unread = 0.1 })
+	add("where trials fail", "a", func(g *Game) {
+		failing, err := g.Problem.Failing("temperature > 100")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Problem = failing
+	})
+	add("its size", "a", func(g *Game) { g.Noise.Size *= 2 })
+	add("the seed", "a", func(g *Game) { g.Seed++ })
+	// The truth alone: the same study, another reading.
+	row := Row{design.Settings{"x": design.NumberValue(1)}, Values{"y": 1}}
+	far := Row{design.Settings{"x": design.NumberValue(2)}, Values{"y": 2}}
+	d := design.Definition{Name: "two", Parameters: []design.Parameter{numeric("x", 1, 2)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}}
+	for _, y := range []float64{1, 1.5} {
+		row.Values = Values{"y": y}
+		p, err := NewTable(d, []Row{row, far})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add("a truth of its own", "a", func(g *Game) { g.Problem = p })
+	}
+}
+
+// TestLateResults looks at what each decision had seen: with two at once and a delay of two, the results of all requests but the last two.
+func TestLateResults(t *testing.T) {
+	t.Parallel()
+	g := Game{Problem: problem(t, "gramacy"), Start: 2, Asks: 11, Batch: 2, Delay: 2, Noise: Noise{Kind: NoNoise}, Seed: 1}
+	service := study.NewService(newLedgers(), study.Options{})
+	t.Cleanup(service.Stop)
+	asked := 0
+	record, err := g.PlayOn(t.Context(), service, func() { asked++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked != g.Asks || len(record.Asks) != g.Asks {
+		t.Errorf("%d asks told of, %d recorded", asked, len(record.Asks))
+	}
+	snap := only(t, service)
+	for i := range g.Asks {
+		seen := 0
+		for _, trial := range snap.Trials {
+			if m, told := trial.Metrics["reward"]; told && m.ToldSeq <= snap.Trials[g.Start+i].Seen {
+				seen++
+			}
+		}
+		if want := g.Start + 2*max(0, i/2-2); seen != want {
+			t.Errorf("ask %d had seen %d results, want %d", i+1, seen, want)
+		}
+	}
+	for _, trial := range snap.Trials {
+		if _, told := trial.Metrics["reward"]; !told {
+			t.Errorf("trial %d was never told", trial.Number)
+		}
+	}
+}
+
+// TestPredictions: a trial's prediction is the product's own, and there is none before there is a model.
+func TestPredictions(t *testing.T) {
+	t.Parallel()
+	r := played(t, Game{Problem: problem(t, "gramacy"), Asks: 14, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: 1})
+	if len(r.Asks[0].Ahead) != 0 {
+		t.Errorf("the first trial was predicted to be %v, out of nothing", r.Asks[0].Ahead)
+	}
+	predicted := 0
+	for i, trial := range r.Asks {
+		if !(trial.Seconds > 0 && trial.Seconds < 60) {
+			t.Errorf("ask %d took %v seconds", i+1, trial.Seconds)
+		}
+		for metric, ahead := range trial.Ahead {
+			predicted++
+			if !(ahead.SD > 0) {
+				t.Errorf("%s is predicted with a deviation of %v", metric, ahead.SD)
+			}
+		}
+	}
+	shown := 0
+	for _, c := range r.Shown {
+		shown += c.Count
+	}
+	if predicted == 0 || predicted != shown {
+		t.Errorf("%d predictions, the product counts %d", predicted, shown)
+	}
+}
+
+func TestNothingFeasible(t *testing.T) {
+	t.Parallel()
+	g := Game{Problem: problem(t, "made-hopeless"), Start: 3, Asks: 10, Batch: 1, Noise: Noise{Kind: OwnNoise}, Seed: 1}
+	r := played(t, g)
+	if v := VerdictOf(g.Problem, r); v != RecommendedNone {
+		t.Errorf("the recommendation is %s", v)
+	}
+	if n := infeasible(r, 0, firstFeasible(r)); n != g.Asks {
+		t.Errorf("%d infeasible asks before a feasible row, want all %d", n, g.Asks)
+	}
+	if Shares(g.Problem, r) != nil {
+		t.Error("there is a share of nothing")
+	}
+}
+
+func TestGameRefusals(t *testing.T) {
+	t.Parallel()
+	for reason, change := range map[string]func(g *Game){
+		"rows to start":         func(g *Game) { g.Start = -1 },
+		"asks are impossible":   func(g *Game) { g.Asks = 0 },
+		"at once":               func(g *Game) { g.Batch = 51 },
+		"delay of -1":           func(g *Game) { g.Delay = -1 },
+		"standard deviations":   func(g *Game) { g.Noise.Size = -1 },
+		"seed":                  func(g *Game) { g.Seed = 1 << 60 },
+		"nothing is told as":    func(g *Game) { g.Told = "loud" },
+		"readings are exact":    func(g *Game) { g.Told, g.Noise = ToldTrue, Noise{Kind: OwnNoise} },
+		"there is no algorithm": func(g *Game) { g.Algorithm.Name = "magic" },
+		"model":                 func(g *Game) { g.Model.Kernel = json.RawMessage(`"wool"`) },
+	} {
+		g := mixed(t)
+		change(&g)
+		if err := g.Check(); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("the check says %v, want a word about %q", err, reason)
+		}
+	}
+}

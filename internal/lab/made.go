@@ -1,0 +1,237 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"headroom/internal/study/design"
+)
+
+// Made-up tables. Each is a kind of laboratory; its draws differ in everything that chance decides, so that many of a kind can be
+// played: "made-mixed" is draw 1, "made-mixed-7" draw 7.
+
+// kind is a kind of made-up table.
+type kind struct {
+	name       string
+	summary    string
+	parameters []design.Parameter
+	levels     int // of a numeric parameter where every combination is a setting
+	rows       int // settings drawn at random instead; 0: every combination
+	limits     []limited
+	readings   int  // of a setting; 1: the truth
+	plateau    bool // most of the objective's values are 0 or 100
+	mixture    int  // the first parameters share a total of 1
+}
+
+// limited is a limit's metric: the share of settings within it, and how far it pulls against the objective (their correlation).
+type limited struct {
+	share, pull float64
+}
+
+var kinds = []kind{
+	{name: "made-mixed", summary: "categories and numbers, a cost that rises with the yield, 15 % of 720 settings within it",
+		parameters: []design.Parameter{choices("ligand", 10), choices("base", 3), choices("solvent", 3), numeric("temperature", 60, 120), numeric("concentration", 0.05, 0.2)},
+		levels:     3, limits: []limited{{0.15, 0.3}}, readings: 1},
+	{name: "made-uneven", summary: "20 settings with eight readings each, whose spread differs thirtyfold; a quarter within the limit",
+		parameters: []design.Parameter{numeric("speed", 100, 400), numeric("feed", 0.05, 0.15), numeric("depth", 0.5, 1.5)},
+		rows:       20, limits: []limited{{0.25, 0.6}}, readings: 8},
+	{name: "made-hopeless", summary: "a limit that nothing keeps",
+		parameters: []design.Parameter{numeric("temperature", 20, 80), numeric("time", 1, 60), choices("solvent", 4)},
+		levels:     6, limits: []limited{{0, 0.5}}, readings: 1},
+	{name: "made-categories", summary: "categories only, four fifths of the yields 0 or 100, one limit",
+		parameters: []design.Parameter{choices("catalyst", 12), choices("ligand", 8), choices("additive", 5)},
+		limits:     []limited{{0.4, 0.2}}, readings: 1, plateau: true},
+	{name: "made-mixture", summary: "parts of a recipe that sum to 1 and a cure time on a log scale, two limits",
+		parameters: []design.Parameter{numeric("resin", 0, 1), numeric("filler", 0, 1), numeric("hardener", 0, 1), logarithmic("cure", 1, 1000)},
+		rows:       300, mixture: 3, limits: []limited{{0.4, 0.3}, {0.5, -0.2}}, readings: 1},
+	{name: "made-wide", summary: "20 parameters of which six matter, 400 settings, one limit",
+		parameters: many(20), rows: 400, limits: []limited{{0.3, 0.3}}, readings: 1},
+	{name: "made-eight", summary: "eight limits, 10 % within all of them",
+		parameters: many(5), rows: 500, limits: slices.Repeat([]limited{{0.77, 0.1}}, 8), readings: 1},
+	{name: "made-free", summary: "no limit at all, one parameter",
+		parameters: many(1), rows: 200, readings: 1},
+}
+
+func numeric(name string, low, high float64) design.Parameter {
+	return design.Parameter{Name: name, Type: design.Real, Low: &low, High: &high}
+}
+
+func logarithmic(name string, low, high float64) design.Parameter {
+	p := numeric(name, low, high)
+	p.Scale = "log"
+	return p
+}
+
+func choices(name string, count int) design.Parameter {
+	p := design.Parameter{Name: name, Type: design.Categorical}
+	for i := range count {
+		p.Choices = append(p.Choices, fmt.Sprintf("%s %c", name, 'A'+i))
+	}
+	return p
+}
+
+func many(count int) []design.Parameter {
+	var list []design.Parameter
+	for i := range count {
+		list = append(list, numeric(fmt.Sprintf("x%d", i+1), 0, 1))
+	}
+	return list
+}
+
+// make draws the table.
+func (k kind) make(name string, draw uint64) (*Problem, error) {
+	random := rand.New(rand.NewPCG(draw, 7))
+	points := k.points(random)
+	objective := standardised(points, newSurface(k.parameters, random))
+	d := design.Definition{Name: name, Parameters: k.parameters, Objective: design.Objective{Metric: "yield", Direction: "maximize"}}
+	costs := make([][]float64, len(k.limits))
+	for j, limit := range k.limits {
+		own := standardised(points, newSurface(k.parameters, random))
+		costs[j] = make([]float64, len(points))
+		for i := range own {
+			costs[j][i] = math.Exp(0.7 * (limit.pull*objective[i] + math.Sqrt(1-limit.pull*limit.pull)*own[i]))
+		}
+		d.Constraints = append(d.Constraints, design.Constraint{Metric: fmt.Sprintf("cost %d", j+1), Op: "<=", Threshold: threshold(costs[j], limit.share)})
+	}
+	var rows []Row
+	noise := map[string]Values{}
+	for i, u := range points {
+		truth := Values{"yield": k.yield(objective[i])}
+		for j := range costs {
+			truth[d.Constraints[j].Metric] = costs[j][i]
+		}
+		at := k.settings(u)
+		read, sd := k.readingsOf(at, truth, random)
+		rows, noise[keyOf(at)] = append(rows, read...), sd
+	}
+	p, err := NewTable(d, rows)
+	if err == nil && k.readings > 1 {
+		p.own = func(at design.Settings, _ *int) Values { return noise[keyOf(at)] }
+	}
+	return p, err
+}
+
+// yield turns a standardised score into a yield between 0 and 100.
+func (k kind) yield(z float64) float64 {
+	if k.plateau {
+		return math.Round(math.Max(0, math.Min(100, 25+100*(z-0.5))))
+	}
+	return 100 / (1 + math.Exp(1-1.2*z))
+}
+
+// readingsOf are the rows of a setting, and their standard deviation. Where there are several they spread by 2 to 60 % of the truth, another share at
+// each setting.
+func (k kind) readingsOf(at design.Settings, truth Values, random *rand.Rand) (rows []Row, sd Values) {
+	if k.readings == 1 {
+		return []Row{{at, truth}}, nil
+	}
+	share := 0.02 * math.Pow(30, random.Float64())
+	sd = Values{}
+	for range k.readings {
+		row := Row{at, Values{}}
+		for _, name := range sortedNames(truth) {
+			row.Values[name] = truth[name] * (1 + share*random.NormFloat64())
+			sd[name] = math.Abs(truth[name]) * share
+		}
+		rows = append(rows, row)
+	}
+	return rows, sd
+}
+
+func sortedNames(v Values) []string {
+	var names []string
+	for name := range v {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// threshold lies halfway between two costs, with a share of them below it; below all of them for a share of 0.
+func threshold(costs []float64, share float64) float64 {
+	sorted := slices.Sorted(slices.Values(costs))
+	n := int(share * float64(len(sorted)))
+	if n == 0 {
+		return sorted[0] / 2
+	}
+	return (sorted[n-1] + sorted[n]) / 2
+}
+
+// points are the settings in unit coordinates, a category's being its index.
+func (k kind) points(random *rand.Rand) [][]float64 {
+	if k.rows == 0 {
+		return k.factorial()
+	}
+	points := make([][]float64, k.rows)
+	for i := range points {
+		points[i] = make([]float64, len(k.parameters))
+		for d := range points[i] {
+			points[i][d] = math.Round(1000*random.Float64()) / 1000
+		}
+		if k.mixture > 0 {
+			onSimplex(points[i][:k.mixture])
+		}
+	}
+	return points
+}
+
+// onSimplex makes shares of a total of 1, in thousandths, uniformly: the gaps between sorted uniform numbers.
+func onSimplex(u []float64) {
+	ends := append(slices.Clone(u[1:]), 1)
+	slices.Sort(ends)
+	before := 0.0
+	for i, end := range ends {
+		u[i] = math.Round(1000*(end-before)) / 1000
+		before = end
+	}
+}
+
+// factorial is every combination of levels and choices.
+func (k kind) factorial() [][]float64 {
+	points := [][]float64{nil}
+	for _, p := range k.parameters {
+		var values []float64
+		for c := range p.Choices {
+			values = append(values, float64(c))
+		}
+		for l := range k.levels {
+			if p.Type != design.Categorical {
+				values = append(values, float64(l)/float64(k.levels-1))
+			}
+		}
+		var longer [][]float64
+		for _, u := range points {
+			for _, v := range values {
+				longer = append(longer, append(slices.Clone(u), v))
+			}
+		}
+		points = longer
+	}
+	return points
+}
+
+func (k kind) settings(u []float64) design.Settings {
+	s := design.Settings{}
+	for i, p := range k.parameters {
+		switch {
+		case p.Type == design.Categorical:
+			s[p.Name] = design.TextValue(p.Choices[int(u[i])])
+		case p.Scale == "log":
+			s[p.Name] = design.NumberValue(rounded(*p.Low * math.Pow(*p.High / *p.Low, u[i])))
+		default:
+			s[p.Name] = design.NumberValue(rounded(*p.Low + u[i]*(*p.High-*p.Low)))
+		}
+	}
+	return s
+}
+
+// rounded keeps four significant digits, as people write settings.
+func rounded(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	unit := math.Pow(10, 3-math.Floor(math.Log10(math.Abs(x))))
+	return math.Round(x*unit) / unit
+}

@@ -1,0 +1,165 @@
+package lab
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// withLedger plays a game and returns its ledger's study beside its record.
+func withLedger(t *testing.T, g Game) (*Record, *ledger.Snapshot) {
+	t.Helper()
+	if err := g.Check(); err != nil {
+		t.Fatal(err)
+	}
+	service := study.NewService(newLedgers(), study.Options{})
+	t.Cleanup(service.Stop)
+	record, err := g.PlayOn(t.Context(), service, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record, only(t, service)
+}
+
+// TestRegionFails: beyond x + z > 1.2 every trial fails and nothing is told of it, and elsewhere none does.
+func TestRegionFails(t *testing.T) {
+	t.Parallel()
+	p := problem(t, "made-crash")
+	r, snap := withLedger(t, Game{Problem: p, Algorithm: design.Algorithm{Name: "halton"}, Start: 6, Asks: 30, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: ToldNone, Seed: 1})
+	n := 0
+	for i, trial := range r.trials() {
+		beyond := trial.Settings["x"].Number+trial.Settings["z"].Number > 1.2
+		one := snap.Trials[i]
+		switch {
+		case beyond && (trial.Failed != BySettings || one.Status != ledger.StatusFailed || len(one.Metrics) > 0 || i < len(r.Start)):
+			t.Errorf("trial %d at %v is %s: %+v", i+1, trial.Settings, one.Status, trial)
+		case !beyond && (trial.Failed != "" || one.Status != ledger.StatusCompleted):
+			t.Errorf("trial %d at %v is %s, failed by %q", i+1, trial.Settings, one.Status, trial.Failed)
+		case beyond:
+			n++
+		}
+	}
+	if f := figures(p, r); n < 3 || f["failed"] != float64(n) || f["infeasible"] != 0 {
+		t.Errorf("%d trials failed, the figures say %v, and %v outside a limit", n, f["failed"], f["infeasible"])
+	}
+}
+
+// TestCrashBest: of the settings that work none is better than the one at the edge, by a random search.
+func TestCrashBest(t *testing.T) {
+	t.Parallel()
+	p := problem(t, "made-crash")
+	if best := p.reward(p.truth(p.optimum, nil)); p.fails(p.optimum) || math.Abs(best-68) > 1e-12 || p.Scale.Best != best {
+		t.Errorf("the best is %v, the scale's %v, want 68", best, p.Scale.Best)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	nearest := math.Inf(-1)
+	for _, at := range p.draw(3000, random) {
+		nearest = math.Max(nearest, p.reward(p.truth(at, nil)))
+	}
+	if nearest > 68 || nearest < 66.5 {
+		t.Errorf("a random search finds %v", nearest)
+	}
+}
+
+// TestFailingTable: the best is the best of the rows that work.
+func TestFailingTable(t *testing.T) {
+	t.Parallel()
+	p, err := ladder(t, "maximize").Failing("x >= 6.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Scale.Best != 60 {
+		t.Errorf("the best that works is %v, want 60", p.Scale.Best)
+	}
+	if start := p.draw(9, rand.New(rand.NewPCG(1, 0))); len(start) != 6 || slices.ContainsFunc(start, p.fails) {
+		t.Errorf("the rows to begin with are %v", start)
+	}
+	for reason, where := range map[string]string{"says nothing": "y > 2", "every setting": "x > 0"} {
+		if _, err := p.Failing(where); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%q gives %v", where, err)
+		}
+	}
+	if _, err := problem(t, "gramacy").Failing("x1 < 0.5"); err == nil || !strings.Contains(err.Error(), "nobody knows") {
+		t.Errorf("a rule that takes the optimum away gives %v", err)
+	}
+	if g, err := problem(t, "gramacy").Failing("x1 > 0.5"); err != nil || g.Scale.Best != problem(t, "gramacy").Scale.Best {
+		t.Errorf("a rule that leaves the optimum gives %v", err)
+	}
+}
+
+// TestMishaps: a third of the trials fail by chance, a fifth of the readings are never told and a quarter with the next results; each of them for
+// every algorithm alike.
+func TestMishaps(t *testing.T) {
+	t.Parallel()
+	p := problem(t, "made-mixture")
+	m := Mishaps{Fail: 1. / 3, Late: 0.25, Unread: 0.2}
+	g := Game{Problem: p, Algorithm: design.Algorithm{Name: "random"}, Start: 4, Asks: 60, Batch: 2, Noise: Noise{Kind: OwnNoise}, Told: ToldNone, Mishaps: m, Seed: 2}
+	r, snap := withLedger(t, g)
+	var failed, unread, late, readings float64
+	for i, trial := range r.Asks {
+		one := snap.Trials[len(r.Start)+i]
+		if failed += indicator(trial.Failed == ByChance); trial.Failed != "" {
+			if one.Status != ledger.StatusFailed {
+				t.Errorf("trial %d is %s", one.Number, one.Status)
+			}
+			continue
+		}
+		for _, metric := range p.metrics {
+			readings++
+			told, was := one.Metrics[metric]
+			isLate := slices.Contains(trial.Late, metric)
+			unread += indicator(!was)
+			late += indicator(isLate)
+			if was == slices.Contains(trial.Unread, metric) {
+				t.Errorf("%s of trial %d is told: %t, never to be told: %v", metric, one.Number, was, trial.Unread)
+			}
+			// The next request, of two trials, is chosen before what is late is told, and what is not late is told before it is chosen.
+			if next := len(r.Start) + i - i%2 + 2; was && next < len(snap.Trials) && isLate == (told.ToldSeq <= snap.Trials[next].Seen) {
+				t.Errorf("%s of trial %d, late: %t, is told at %d, the next trial saw %d", metric, one.Number, isLate, told.ToldSeq, snap.Trials[next].Seen)
+			}
+		}
+	}
+	for what, c := range map[string][2]float64{"failed": {failed / 60, m.Fail}, "never told": {unread / readings, m.Unread}, "late": {late / readings, m.Late}} {
+		if math.Abs(c[0]-c[1]) > 0.12 {
+			t.Errorf("the share %s is %v, want about %v", what, c[0], c[1])
+		}
+	}
+	for _, trial := range r.Start {
+		if trial.Failed != "" || trial.Late != nil || trial.Unread != nil {
+			t.Errorf("a mishap befell what was measured before: %+v", trial)
+		}
+	}
+	one := Trial{Settings: r.Asks[0].Settings}
+	m.befall(&one, p, 0, g.Seed)
+	if one.Failed != r.Asks[0].Failed || !slices.Equal(one.Late, r.Asks[0].Late) || !slices.Equal(one.Unread, r.Asks[0].Unread) {
+		t.Errorf("the same visit meets %+v and %+v", r.Asks[0], one)
+	}
+}
+
+// TestMishapsAreJudged: what failed is not found, was not outside a limit, and counts again where something had failed before.
+func TestMishapsAreJudged(t *testing.T) {
+	t.Parallel()
+	p := ladder(t, "maximize")
+	r := walk(p, []int{2}, 8, 8, 10, 4)
+	for i, cause := range []Cause{ByChance, BySettings, ByChance} {
+		r.Asks[i].Failed = cause
+	}
+	wantFigures(t, "failures", p, r, map[string]float64{"failed": 3, "again": 1, "infeasible": 0, "excesses": 0, "final": 0.5, "regret": 40})
+}
+
+func TestMishapRefusals(t *testing.T) {
+	t.Parallel()
+	for _, m := range []Mishaps{{Fail: 1.1}, {Late: -0.1}, {Unread: math.NaN()}, {Late: 0.6, Unread: 0.6}} {
+		g := mixed(t)
+		g.Mishaps = m
+		if err := g.Check(); err == nil || !strings.Contains(err.Error(), "shares from 0 to 1") {
+			t.Errorf("%+v gives %v", m, err)
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+)
+
+// Outside is a program that plays in place of the service, so that other tools meet the same rows, the same noise and the same judge. It says and is
+// told lines of JSON; docs/comparison.md describes them.
+type Outside struct {
+	// Name is what the program calls itself, with the versions that decide how it plays.
+	Name     string
+	command  []string
+	patience time.Duration // for one answer
+}
+
+// outsidePatience is far beyond what an answer takes: a program that gives none at all must not hold up a rehearsal for ever.
+const outsidePatience = 10 * time.Minute
+
+// longestAnswer in bytes; 50 settings of 100 parameters need a tenth of it.
+const longestAnswer = 1 << 20
+
+// NewOutside starts a command, its words separated by spaces, to learn what it calls itself.
+func NewOutside(ctx context.Context, command string) (*Outside, error) {
+	return newOutside(ctx, strings.Fields(command), outsidePatience)
+}
+
+func newOutside(ctx context.Context, command []string, patience time.Duration) (*Outside, error) {
+	o := &Outside{command: command, patience: patience}
+	if len(command) == 0 {
+		return nil, errors.New("the command is missing")
+	}
+	c, err := o.start(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+	}
+	defer c.kill()
+	o.Name = c.name
+	return o, c.end()
+}
+
+// key names what decides how a game with the program goes, beside the study: what it calls itself, and the rows to start from with their readings, by
+// which a change of the problem's truth or noise shows, since neither engine nor build of this program is in the key.
+func (o *Outside) key(g Game) string {
+	_, results := g.begun().rows()
+	text, err := json.Marshal([]any{o.command, o.Name, results})
+	if err != nil {
+		panic(err) // readings are finite
+	}
+	return string(text)
+}
+
+func (g Game) playOutside(ctx context.Context, asked func()) (*Record, error) {
+	checked, err := g.definition().Check()
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := design.Compile(checked)
+	if err != nil {
+		return nil, err
+	}
+	c, err := g.Outside.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.kill()
+	if c.name != g.Outside.Name {
+		return nil, fmt.Errorf("it calls itself %q now, and %q before", c.name, g.Outside.Name)
+	}
+	record, err := g.playWith(ctx, &outsider{conversation: c, compiled: compiled, next: message{Study: &compiled.Def, Trials: []outcome{}}}, asked)
+	if err != nil {
+		return nil, err
+	}
+	return record, c.end()
+}
+
+// outsider is a study in the hands of the program outside.
+type outsider struct {
+	*conversation
+	compiled *design.Compiled
+	trials   int     // placed so far
+	next     message // what it has not been told yet
+}
+
+// message is what it is told, and asked: for Ask places, or for what it recommends where that is 0. Only the first has a study.
+type message struct {
+	Study  *design.Definition `json:"study,omitempty"`
+	Trials []outcome          `json:"trials"`
+	Ask    int                `json:"ask"`
+}
+
+func (o *outsider) begin(ctx context.Context, rows []*ledger.Trial, results []outcome) error {
+	o.trials = len(rows)
+	for i := range results {
+		results[i].Parameters = rows[i].Parameters
+	}
+	return o.learn(ctx, results)
+}
+
+func (o *outsider) learn(_ context.Context, told []outcome) error {
+	o.next.Trials = append(o.next.Trials, told...)
+	return nil
+}
+
+func (o *outsider) choose(_ context.Context, count int) ([]*ledger.Trial, error) {
+	var answer struct {
+		Settings []design.Settings `json:"settings"`
+	}
+	if err := o.ask(count, &answer); err != nil {
+		return nil, err
+	}
+	if len(answer.Settings) != count {
+		return nil, fmt.Errorf("asked for %d settings it gave %d", count, len(answer.Settings))
+	}
+	var trials []*ledger.Trial
+	for _, at := range answer.Settings {
+		placed, place, faults := o.compiled.Place(at, "settings")
+		if err := faults.Err(); err != nil {
+			return nil, fmt.Errorf("it chose what cannot be measured: %w", err)
+		}
+		o.trials++
+		trial := &ledger.Trial{Number: o.trials, Parameters: placed}
+		if place.Arm >= 0 {
+			trial.Candidate = &place.Arm
+		}
+		trials = append(trials, trial)
+	}
+	return trials, nil
+}
+
+func (o *outsider) judge(_ context.Context, record *Record) error {
+	var answer struct {
+		Recommended *int `json:"recommended"`
+	}
+	if err := o.ask(0, &answer); err != nil {
+		return err
+	}
+	if answer.Recommended == nil || *answer.Recommended < 0 || *answer.Recommended > o.trials {
+		return fmt.Errorf("at the end it must answer {\"recommended\": number of a trial}, 1 to %d, or 0 for none", o.trials)
+	}
+	record.Looks = []Look{{Trials: o.trials, Recommended: *answer.Recommended}}
+	return nil
+}
+
+// ask sends what is new and waits for the answer.
+func (o *outsider) ask(count int, answer any) error {
+	o.next.Ask = count
+	if err := json.NewEncoder(o.in).Encode(o.next); err != nil {
+		return errors.Join(fmt.Errorf("it cannot be told anything: %w", err), o.gone())
+	}
+	o.next = message{Trials: []outcome{}}
+	return o.hear(answer)
+}
+
+// conversation is with a program under way.
+type conversation struct {
+	name      string
+	program   *exec.Cmd
+	in        io.WriteCloser
+	out       *bufio.Scanner
+	complaint ending
+	patience  time.Duration
+	stop      context.CancelCauseFunc
+	cause     func() error // of having been stopped
+}
+
+// start starts the program, which says who it is.
+func (o *Outside) start(ctx context.Context) (*conversation, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	c := &conversation{
+		program: exec.CommandContext(ctx, o.command[0], o.command[1:]...), patience: o.patience,
+		stop: stop, cause: func() error { return context.Cause(ctx) },
+	}
+	c.program.Stderr = &c.complaint
+	c.program.WaitDelay = time.Second // for what it left behind with its pipes open
+	in, err := c.program.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.program.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.in, c.out = in, bufio.NewScanner(out)
+	c.out.Buffer(nil, longestAnswer)
+	c.program.Cancel = func() error {
+		return errors.Join(c.program.Process.Kill(), in.Close(), out.Close()) // nor wait for those it started itself
+	}
+	if err := c.program.Start(); err != nil {
+		stop(nil)
+		return nil, err
+	}
+	var hello struct {
+		Player string `json:"player"`
+	}
+	if err := c.hear(&hello); err != nil {
+		c.kill()
+		return nil, err
+	}
+	if c.name = hello.Player; c.name == "" {
+		c.kill()
+		return nil, errors.New(`it must begin with {"player": "its name and version"}`)
+	}
+	return c, nil
+}
+
+// hear reads one line into an object.
+func (c *conversation) hear(object any) error {
+	defer c.hurry().Stop()
+	if !c.out.Scan() {
+		return c.gone()
+	}
+	decoder := json.NewDecoder(bytes.NewReader(c.out.Bytes()))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(object); err != nil {
+		return fmt.Errorf("it said %q: %w", design.Shorten(c.out.Text()), err)
+	}
+	return nil
+}
+
+// hurry stops the program when it is waited for in vain.
+func (c *conversation) hurry() *time.Timer {
+	return time.AfterFunc(c.patience, func() { c.stop(fmt.Errorf("nothing was heard from it for %s", c.patience)) })
+}
+
+// gone says why nothing more comes.
+func (c *conversation) gone() error {
+	if c.out.Err() != nil && c.cause() == nil {
+		return fmt.Errorf("its answer cannot be read: %w", c.out.Err())
+	}
+	if err := c.end(); err != nil {
+		return err
+	}
+	return errors.New("it ended before the game did")
+}
+
+// end lets the program end, which it must do well.
+func (c *conversation) end() error {
+	defer c.hurry().Stop()
+	if err := errors.Join(c.in.Close(), c.program.Wait()); err != nil {
+		if c.cause() != nil {
+			err = c.cause()
+		}
+		return fmt.Errorf("%w\n%s", err, c.complaint.text)
+	}
+	return nil
+}
+
+func (c *conversation) kill() {
+	c.stop(nil)
+	_ = c.program.Wait() // has been, where it ended well
+}
+
+// ending keeps the last of what is written to it: of a long complaint the end says what is wrong.
+type ending struct{ text []byte }
+
+func (e *ending) Write(text []byte) (int, error) {
+	const kept = 2000
+	e.text = append(e.text, text...)
+	e.text = e.text[max(0, len(e.text)-kept):]
+	return len(text), nil
+}

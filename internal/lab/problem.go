@@ -1,0 +1,218 @@
+// Package lab is the one laboratory whose truth is known: simulated labs that answer in studies, rehearsals, which play whole studies as a lab would and
+// judge how well they went, and simulations, which play one algorithm round by round. A study is rehearsed by the same service that the server runs, on a
+// ledger in memory, so that every decision is the one the server would have made; the same game and seed go the same way everywhere.
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+
+	"headroom/internal/study/design"
+)
+
+// Problem is an experiment whose truth is known.
+type Problem struct {
+	Name string
+	// Study is what a lab would write down: parameters, candidates, objective and limits, without algorithm, model and seed.
+	Study design.Definition
+	// Scale says how far a value is from the best one that may be used.
+	Scale Scale
+	// Spread is each metric's standard deviation over the settings, the unit of noise that is added.
+	Spread Values
+
+	fingerprint string // names the truth: two problems with the same fingerprint read the same
+	metrics     []string
+	truth       func(at design.Settings, candidate *int) Values
+	read        func(at design.Settings, candidate *int, random *rand.Rand) Values
+	// own is the standard deviation of what read adds to the truth, by metric; nil where nobody knows it.
+	own  func(at design.Settings, candidate *int) Values
+	draw func(count int, random *rand.Rand) []design.Settings // rows to begin with
+	// fails tells whether a trial fails because of its settings; nil where none does.
+	fails func(at design.Settings) bool
+	// optimum is the best setting of a continuous space; nil where the candidates decide.
+	optimum design.Settings
+}
+
+// Values are numbers by metric.
+type Values map[string]float64
+
+// Clone returns a copy.
+func (v Values) clone() Values {
+	c := make(Values, len(v))
+	for name, x := range v {
+		c[name] = x
+	}
+	return c
+}
+
+// complete works out what follows from a problem's study and its truth at settings: every one of a table, a sample of a continuous space. best is
+// the best feasible value where it is known beforehand, NaN where the settings decide.
+func (p *Problem) complete(settings []design.Settings, best float64) error {
+	checked, err := p.Study.Check()
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	p.Study = checked
+	p.metrics = nil
+	for _, m := range checked.Metrics() {
+		if m.Modelled {
+			p.metrics = append(p.metrics, m.Name)
+		}
+	}
+	truths := p.truths(settings)
+	p.Spread, p.Scale = spread(p.metrics, truths), p.scaleOf(truths, best)
+	return nil
+}
+
+// sample is drawn in place of all settings of a continuous space.
+func (p *Problem) sample() []design.Settings {
+	return p.draw(sampled, rand.New(rand.NewPCG(1, 0)))
+}
+
+// sampled is how many random settings stand for a continuous space when its scale is worked out.
+const sampled = 4096
+
+// truths are those of all settings, in the order of the candidates where there are any, but of such as fail.
+func (p *Problem) truths(settings []design.Settings) []Values {
+	var truths []Values
+	for i, at := range settings {
+		if p.fails == nil || !p.fails(at) {
+			truths = append(truths, p.truth(at, &i))
+		}
+	}
+	return truths
+}
+
+// spread is the standard deviation of each metric.
+func spread(metrics []string, truths []Values) Values {
+	out := Values{}
+	for _, m := range metrics {
+		mean, square := 0.0, 0.0
+		for i, v := range truths {
+			step := v[m] - mean
+			mean += step / float64(i+1)
+			square += step * (v[m] - mean)
+		}
+		out[m] = math.Sqrt(square / float64(max(1, len(truths))))
+	}
+	return out
+}
+
+// feasible tells whether values keep every limit.
+func (p *Problem) feasible(v Values) bool {
+	for _, c := range p.Study.Constraints {
+		if c.Excess(v[c.Metric]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// reward is the objective, larger is better.
+func (p *Problem) reward(v Values) float64 {
+	if p.Study.Objective.Direction == "minimize" {
+		return -v[p.Study.Objective.Metric]
+	}
+	return v[p.Study.Objective.Metric]
+}
+
+// Noise says what a reading adds to the truth.
+type Noise struct {
+	Kind string  `json:"kind"` // one of NoiseKinds
+	Size float64 `json:"size"` // in standard deviations of the metric over the settings
+}
+
+// Kinds of noise.
+const (
+	OwnNoise = "own"      // the problem's: a real reading of the setting drawn from the table, or the simulator's noise
+	NoNoise  = "none"     // the true value
+	Gaussian = "gaussian" // N(0, Size²) added to the true value
+	Outliers = "outliers" // as Gaussian, and one reading in ten is wrong by ten times as much
+)
+
+// NoiseKinds lists them.
+var NoiseKinds = []string{OwnNoise, NoNoise, Gaussian, Outliers}
+
+// outlying is the share of readings that Outliers spoils, and by how much.
+const outlyingShare, outlyingSize = 0.1, 10
+
+// reading is the nth reading of a setting under a seed: the same for every algorithm that asks for it.
+func (p *Problem) reading(at design.Settings, candidate *int, nth int, noise Noise, seed uint64) Values {
+	random := rand.New(rand.NewPCG(seed, hashOf(at, nth)))
+	if noise.Kind == OwnNoise {
+		return p.read(at, candidate, random)
+	}
+	v := p.truth(at, candidate).clone()
+	if noise.Kind == NoNoise {
+		return v
+	}
+	for _, m := range p.metrics {
+		size := noise.Size * p.Spread[m]
+		if noise.Kind == Outliers && random.Float64() < outlyingShare {
+			size *= outlyingSize
+		}
+		v[m] += size * random.NormFloat64()
+	}
+	return v
+}
+
+// deviation is the standard deviation of what a reading adds to the truth, by metric: of outliers that of the readings that are not wrong, as an
+// instrument's maker states it. nil where nobody knows it.
+func (p *Problem) deviation(at design.Settings, candidate *int, noise Noise) Values {
+	switch {
+	case noise.Kind == OwnNoise && p.own == nil:
+		return nil
+	case noise.Kind == OwnNoise:
+		return p.own(at, candidate)
+	}
+	sd := Values{}
+	for _, m := range p.metrics {
+		if noise.Kind != NoNoise {
+			sd[m] = noise.Size * p.Spread[m]
+		}
+	}
+	return sd
+}
+
+// hashOf tells readings apart.
+func hashOf(at design.Settings, nth int) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d", keyOf(at), nth)
+	return h.Sum64()
+}
+
+// nearly is the share of a parameter's range within which two settings count as the same.
+const nearly = 0.002
+
+// near tells whether two settings are nearly the same: on every axis within a share of its range. Two rows of a table are never.
+func (p *Problem) near(a, b design.Settings) bool {
+	if p.Study.Candidates != nil {
+		return a.Equal(b)
+	}
+	for _, q := range p.Study.Parameters {
+		x, y := a[q.Name], b[q.Name]
+		low, high := 0.0, 1.0
+		if q.Low != nil && q.High != nil {
+			low, high = *q.Low, *q.High
+		}
+		if q.Scale == "log" {
+			x.Number, y.Number, low, high = math.Log(x.Number), math.Log(y.Number), math.Log(low), math.Log(high)
+		}
+		if x.Text != y.Text || math.Abs(x.Number-y.Number) > nearly*(high-low) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyOf names a setting.
+func keyOf(at design.Settings) string {
+	text, err := json.Marshal(at) // sorted by name
+	if err != nil {
+		panic(err) // settings of a study are finite
+	}
+	return string(text)
+}

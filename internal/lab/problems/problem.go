@@ -1,0 +1,215 @@
+// Package problems holds test problems with known optima and a simulator that plays an algorithm on one. It is pure: no
+// input or output, no clock; the same experiment and seed give the same run everywhere.
+//
+// Every problem maximises a reward f(x) over x ∈ 𝒳 within the limits g_j(x) ≤ 0; a published minimisation is negated. Points are in the problem's own units.
+package problems
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Problem is one entry of the menu.
+type Problem struct {
+	Name    string
+	Source  string // where it is published
+	Summary string // what it tests, one sentence
+	Horizon int    // T usually played
+	// TakesReadings tells that the arms come from a table of readings, a substitute standing in for the published one.
+	TakesReadings bool
+
+	build func(o options) (*Instance, error)
+}
+
+// options are what an instance is drawn from.
+type options struct {
+	seed     uint64
+	readings *Readings // nil for the substitute
+	prior    *Readings // from which the prior covariance comes; nil for the readings played
+}
+
+// Axis is one parameter of 𝒳.
+type Axis struct {
+	Name      string
+	Low, High float64
+	Step      float64 // values Low, Low + Step, …, High; 0 for a continuous parameter
+}
+
+// Optimum is the best point within the limits from a round on.
+type Optimum struct {
+	From  int
+	Value float64
+	Point []float64
+}
+
+// Instance is a problem whose functions are settled.
+type Instance struct {
+	Axes   []Axis
+	Arms   [][]float64 // the only points that can be played, nil when 𝒳 is continuous
+	Limits []string    // names of the constraints
+	// Reward is f and Costs writes g_j to g, as they are in round t, without noise.
+	Reward func(t int, x []float64) float64
+	Costs  func(t int, x, g []float64)
+	// Sample, when not nil, draws the constraint function g_t that is known everywhere before round t is chosen; its
+	// expectation is Costs.
+	Sample func(t int, random *rand.Rand) func(x, g []float64)
+	Noise  []Noise // of a reading: the reward's, then each cost's
+	Delay  float64 // mean of the Poisson distributed number of rounds until a reading arrives, each metric's by itself
+	// Kernel, its lengthscale in units of 𝒳 and its variance are a model that suits the functions; Matrix, when not nil, is the
+	// arms' prior covariance instead.
+	Kernel      string
+	Lengthscale float64
+	Variance    float64
+	Matrix      [][]float64
+	Lambda      float64 // λ of every metric; 0 for its noise variance
+	// Fitted tells that no model suits beforehand: outputs are standardised and hyperparameters fitted.
+	Fitted bool
+	Optima []Optimum   // in order of From
+	Safe   [][]float64 // points known to be within the limits, for the algorithms that start from some
+	Lab    *Laboratory // how its numbers are called and read, nil for a problem without names and units
+}
+
+// Menu lists every problem, in the order to offer them.
+func Menu() []Problem { return menu }
+
+var menu = slices.Concat(sineProblems, rkhsProblems, readingProblems, systemProblems, classicProblems, engineeringProblems, laboratoryProblems)
+
+// Find returns the problem of that name; the error lists the names there are.
+func Find(name string) (Problem, error) {
+	var names []string
+	for _, p := range menu {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return Problem{}, fmt.Errorf("there is no problem %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// New settles the problem's functions. The seed matters where they are drawn at random; readings, nil for the substitute, where
+// they come from a table, and then prior, nil for the same table, is where the prior covariance comes from.
+func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) {
+	if (readings != nil || prior != nil) && !p.TakesReadings {
+		return nil, fmt.Errorf("%s takes no table of readings", p.Name)
+	}
+	return p.build(options{seed, readings, prior})
+}
+
+// Fixed wraps an instance without chance of its own.
+func fixed(make func() *Instance) func(options) (*Instance, error) {
+	return func(options) (*Instance, error) { return make(), nil }
+}
+
+// Optimum is the best point within the limits in round t.
+func (in *Instance) Optimum(t int) Optimum {
+	best := in.Optima[0]
+	for _, o := range in.Optima {
+		if o.From <= t {
+			best = o
+		}
+	}
+	return best
+}
+
+// StandsStill tells whether the problem is one that a laboratory could have: its functions do not change over the rounds, readings come at
+// once, and it brings no prior of its own.
+func (in *Instance) StandsStill() bool {
+	return in.Sample == nil && in.Delay == 0 && in.Matrix == nil && len(in.Optima) == 1
+}
+
+// CostsAt are g_j(x) in round t.
+func (in *Instance) CostsAt(t int, x []float64) []float64 {
+	g := make([]float64, len(in.Limits))
+	in.Costs(t, x, g)
+	return g
+}
+
+// largestGrid bounds the number of points of a grid.
+const largestGrid = 200_000
+
+// Grid returns the instance played on a grid of side points along each continuous parameter, stepped ones keeping their steps. The
+// optima are the best grid points.
+func (in *Instance) Grid(side int) (*Instance, error) {
+	if in.Arms != nil {
+		return nil, fmt.Errorf("this problem has arms already; it takes no grid")
+	}
+	if side < 2 {
+		return nil, fmt.Errorf("a grid needs at least 2 points along each parameter, not %d", side)
+	}
+	points := [][]float64{nil}
+	for _, a := range in.Axes {
+		values := a.values(side)
+		if len(points)*len(values) > largestGrid {
+			return nil, fmt.Errorf("a grid of %d points along each of %d parameters is larger than %d points; take fewer", side, len(in.Axes), largestGrid)
+		}
+		var longer [][]float64
+		for _, p := range points {
+			for _, v := range values {
+				longer = append(longer, append(slices.Clone(p), v))
+			}
+		}
+		points = longer
+	}
+	grid := *in
+	grid.Arms = points
+	grid.Optima = nil
+	for _, o := range in.Optima {
+		best, err := grid.bestArm(o.From)
+		if err != nil {
+			return nil, err
+		}
+		grid.Optima = append(grid.Optima, best)
+	}
+	return &grid, nil
+}
+
+func (a Axis) values(side int) []float64 {
+	if a.Step > 0 {
+		side = int(math.Round((a.High-a.Low)/a.Step)) + 1
+	}
+	values := make([]float64, side)
+	for i := range values {
+		values[i] = a.Low + (a.High-a.Low)*float64(i)/float64(side-1)
+	}
+	return values
+}
+
+// bestArm finds the best arm within the limits in round t.
+func (in *Instance) bestArm(t int) (Optimum, error) {
+	best := Optimum{From: t, Value: math.Inf(-1)}
+	for _, x := range in.Arms {
+		if f := in.Reward(t, x); f > best.Value && Within(in.CostsAt(t, x)) {
+			best.Value, best.Point = f, x
+		}
+	}
+	if best.Point == nil {
+		return best, fmt.Errorf("no point that can be played is within the limits in round %d; take a finer grid", t)
+	}
+	return best, nil
+}
+
+// Within tells whether every limit is kept.
+func Within(g []float64) bool {
+	return !slices.ContainsFunc(g, func(v float64) bool { return v > 0 })
+}
+
+// safest lists the arms furthest within the limits at first, at most count of them.
+func (in *Instance) safest(count int) [][]float64 {
+	worst := map[int]float64{}
+	var order []int
+	for i, x := range in.Arms {
+		if worst[i] = slices.Max(in.CostsAt(1, x)); worst[i] <= 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(worst[a], worst[b]) })
+	var list [][]float64
+	for _, i := range order[:min(count, len(order))] {
+		list = append(list, in.Arms[i])
+	}
+	return list
+}

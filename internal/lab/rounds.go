@@ -1,0 +1,147 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"headroom/internal/lab/problems"
+	"headroom/internal/optimizer"
+	"headroom/internal/study/ledger"
+)
+
+// move is one decision of a simulation.
+type move struct {
+	place       optimizer.Place
+	multipliers []float64
+	draw        optimizer.Draw
+}
+
+// Play plays the experiment once. The seed settles the problem, the noise, the delays and the algorithm's draws, so that algorithms played with the
+// same seed meet the same problem, noise and delays. progress, when not nil, is called after every round.
+func (e Experiment) Play(ctx context.Context, seed uint64, progress func()) (*Curves, error) {
+	in, err := e.instance(seed)
+	if err != nil {
+		return nil, err
+	}
+	w := newRounds(in, seed)
+	p, err := e.player(w, seed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := play(ctx, w, p, e.T(), 1, progress); err != nil {
+		return nil, fmt.Errorf("round %d: %w", len(w.curves.Rounds)+1, err)
+	}
+	w.curves.Optimum = in.Optimum(e.T()).Value
+	return w.curves, nil
+}
+
+// player makes the algorithm ready.
+func (e Experiment) player(w *rounds, seed uint64) (player[move], error) {
+	if opponent, ok := opponents[e.Algorithm]; ok {
+		return opponent.start(e, w.in, seed)
+	}
+	cfg, err := e.config(w.in, seed)
+	if err != nil {
+		return nil, err
+	}
+	return newEngine(cfg, w)
+}
+
+// rounds is the world of a simulation.
+type rounds struct {
+	in      *problems.Instance
+	noise   []*rand.Rand // per reading, so that metrics do not disturb each other
+	delays  *rand.Rand
+	samples *rand.Rand
+	costs   func(x, g []float64) // realised in the round under way, where they are known before it
+	broken  []optimizer.Tally    // per limit
+	curves  *Curves
+}
+
+// Streams of the seed.
+const noiseStream, delayStream, sampleStream = 100, 1, 2
+
+func newRounds(in *problems.Instance, seed uint64) *rounds {
+	w := &rounds{in: in, broken: make([]optimizer.Tally, len(in.Limits)), delays: rand.New(rand.NewPCG(seed, delayStream)),
+		samples: rand.New(rand.NewPCG(seed, sampleStream)), curves: &Curves{Seed: seed, Values: map[string][]float64{}}}
+	for i := range in.Noise {
+		w.noise = append(w.noise, rand.New(rand.NewPCG(seed, noiseStream+uint64(i))))
+	}
+	return w
+}
+
+// known draws the constraint functions of the next round, where they are known everywhere before it.
+func (w *rounds) known() optimizer.Known {
+	var k optimizer.Known
+	if w.in.Sample == nil {
+		return k
+	}
+	w.costs = w.in.Sample(len(w.curves.Rounds)+1, w.samples)
+	at := func(place optimizer.Place) []float64 { // searches ask from many goroutines
+		g := make([]float64, len(w.in.Limits))
+		w.costs(w.in.Point(place), g)
+		return g
+	}
+	if w.in.Arms == nil {
+		k.At = func(j int, u []float64) float64 { return at(optimizer.Place{U: u, Arm: -1})[j] }
+		return k
+	}
+	k.Arms = make([][]float64, len(w.in.Limits))
+	for arm := range w.in.Arms {
+		for j, v := range at(optimizer.Place{Arm: arm}) {
+			k.Arms[j] = append(k.Arms[j], v)
+		}
+	}
+	return k
+}
+
+// visit adds the round to the curves and makes its readings, each metric's after a delay of its own.
+func (w *rounds) visit(at move, _ float64, tell func(late int, o outcome)) {
+	t, x := len(w.curves.Rounds)+1, w.in.Point(at.place)
+	costs := w.in.CostsAt(t, x)
+	truth := append([]float64{w.in.Reward(t, x)}, costs...)
+	if w.in.Sample != nil {
+		w.costs(x, costs)
+		truth = truth[:1]
+	}
+	w.record(t, at, x, costs)
+	for i, value := range truth {
+		late := 0
+		if w.in.Delay > 0 {
+			late = problems.Poisson(w.delays, w.in.Delay)
+		}
+		tell(late, reads(t, map[string]ledger.Reading{metricsOf(w.in)[i]: {Value: value + w.in.Noise[i].Draw(w.noise[i], x)}}))
+	}
+}
+
+// record adds a round to the curves.
+func (w *rounds) record(t int, at move, x, costs []float64) {
+	f := w.in.Reward(t, x)
+	loss := w.in.Optimum(t).Value - f
+	var all optimizer.Tally
+	for j, v := range costs {
+		w.broken[j].Add(v)
+		all.Balance += w.broken[j].Balance
+		all.Soft += w.broken[j].Soft
+		all.Hard += w.broken[j].Hard
+	}
+	c := w.curves
+	add := func(name string, more float64) {
+		sum := 0.0 // and not −0
+		if list := c.Values[name]; len(list) > 0 {
+			sum = list[len(list)-1]
+		}
+		c.Values[name] = append(c.Values[name], sum+more)
+	}
+	add("regret", loss)
+	add("positive", math.Max(loss, 0))
+	add("violated", indicator(!problems.Within(costs)))
+	add("utility", f)
+	for name, v := range map[string]float64{"balance": all.Balance, "soft": all.Soft, "hard": all.Hard, "multiplier": slices.Max(append([]float64{0}, at.multipliers...))} {
+		c.Values[name] = append(c.Values[name], v)
+	}
+	c.Rounds, c.Points, c.multipliers = append(c.Rounds, t), append(c.Points, x), append(c.multipliers, at.multipliers)
+}

@@ -1,0 +1,247 @@
+package posterior
+
+import (
+	"context"
+	"slices"
+
+	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
+)
+
+// Rows is the posterior by the rows of a factor L Lᵀ = K + Λ.
+type Rows struct {
+	// The first Read points of Data carry responses, the rest wait and narrow the variance only.
+	Data *gp.Data
+	Read int
+	Z    [][]float64 // per function: L⁻¹y, as long as Data, 0 for points that wait
+	Of   *Regression // which has the first Read rows; nil where a window makes them something else
+	Next int         // the round of the regression's reading after them; 0 for none
+
+	waiting *Solutions // of lists, with the points that wait; nil without any
+}
+
+// Narrow makes room for points that wait behind the readings. It goes on from a posterior of the same readings that has the first of those points, if there is one.
+func (r *Rows) Narrow(before *Rows) {
+	r.waiting = &Solutions{}
+	if before == nil {
+		r.Data = r.Data.Clone()
+		return
+	}
+	r.Data = before.Data.Clone()
+	r.waiting.Take(before.waiting, before.Data.Len())
+}
+
+// Gain is γ of the readings.
+func (r *Rows) Gain() float64 { return r.Data.Gain(r.Read) }
+
+// Rows is the posterior itself.
+func (r *Rows) Rows(context.Context) (*Rows, error) { return r, nil }
+
+// Predict predicts the functions at points.
+func (r *Rows) Predict(ctx context.Context, at Points, beside *Reference) (Prediction, error) {
+	p, err := r.predict(ctx, at, r.Beside(beside))
+	if err == nil && beside != nil {
+		explained := p.Means[len(r.Z)]
+		p.Means, p.Together = p.Means[:len(r.Z)], r.Together(beside, at.Inputs, explained)
+	}
+	return p, err
+}
+
+// predict takes means of zs, at all points of a list by what is kept of them.
+func (r *Rows) predict(ctx context.Context, at Points, zs [][]float64) (p Prediction, err error) {
+	if r.Of == nil || !at.Listed || r.Data.Len()*at.Inputs.Len() > MostKept {
+		return predictMany(ctx, r.Data, at.Inputs, zs)
+	}
+	fixed, err := r.Of.Kept.of(ctx, at.Inputs, r.Of.Data.Prefix(r.Read))
+	if err == nil && r.waiting != nil {
+		r.waiting.keep(fixed)
+		fixed, err = r.waiting.of(ctx, at.Inputs, r.Data)
+	}
+	if err == nil {
+		p.Means, p.Variances, err = fixed.Predict(ctx, r.Data, zs)
+	}
+	return p, err
+}
+
+// Means are those of every function alone.
+func (r *Rows) Means(ctx context.Context, at Points) ([][]float64, error) {
+	read := make([][]float64, len(r.Z))
+	for n, z := range r.Z {
+		read[n] = z[:r.Read]
+	}
+	return means(ctx, r.Data.Prefix(r.Read), at.Inputs, read)
+}
+
+// MeansBeside are the means, and v(x)ᵀv(x*) for a reference x*, nil without one.
+func (r *Rows) MeansBeside(ctx context.Context, at Points, beside *Reference) (of [][]float64, explained []float64, err error) {
+	of, err = means(ctx, r.Data, at.Inputs, r.Beside(beside))
+	if err == nil && beside != nil {
+		of, explained = of[:len(r.Z)], of[len(r.Z)]
+	}
+	return of, explained, err
+}
+
+// VariancesAfter are what the first rows alone leave of the variances, at least those of all.
+func (r *Rows) VariancesAfter(ctx context.Context, rows int, at Points) ([]float64, error) {
+	p, err := predictMany(ctx, r.Data.Prefix(min(rows, r.Data.Len())), at.Inputs, nil)
+	return p.Variances, err
+}
+
+// Played is what the factor's next row says, when its reading is that of the round.
+func (r *Rows) Played(round int) (means []float64, variance float64) {
+	if r.Of == nil || r.Data.Len() > r.Read || r.Next != round {
+		return nil, 0
+	}
+	for _, z := range r.Z {
+		means = append(means, r.Of.Data.AheadMean(r.Read, z))
+	}
+	return means, r.Of.Data.AheadVariance(r.Read)
+}
+
+// PredictOwn predicts at points of which some are readings it conditions on: row n stands at point of[n], or, where that is none of the points, elsewhere. For
+// its own the rows of the factor are the first part of the answer.
+func (r *Rows) PredictOwn(ctx context.Context, at Points, of []int) (Prediction, error) {
+	var rows, own, others []int
+	read := make([]bool, at.Inputs.Len())
+	for row, i := range of {
+		if 0 <= i && i < len(read) {
+			rows, own, read[i] = append(rows, row), append(own, i), true
+		}
+	}
+	elsewhere := Points{Inputs: kernel.NewInputs(at.Inputs.Coordinates())}
+	for i, there := range read {
+		if !there {
+			others = append(others, i)
+			elsewhere.Inputs.Append(at.Inputs.Row(i))
+		}
+	}
+	out := unpredicted(len(r.Z), len(read))
+	p, err := onAllCores(len(rows), len(r.Z), func(from, to int) ([][]float64, []float64, error) {
+		return r.Data.PredictOwn(ctx, rows[from:to], r.Z)
+	})
+	if err != nil {
+		return out, err
+	}
+	out.put(own, p)
+	if p, err = r.Predict(ctx, elsewhere, nil); err != nil {
+		return out, err
+	}
+	out.put(others, p)
+	return out, nil
+}
+
+// Covariance is the joint covariance at points.
+func (r *Rows) Covariance(ctx context.Context, at Points) ([][]float64, error) {
+	return r.Data.Covariance(ctx, at.Inputs)
+}
+
+// Covariances prepares those of one point with some others.
+func (r *Rows) Covariances(ctx context.Context, at Points, among []int) (func(x int) []float64, error) {
+	some := kernel.NewInputs(at.Inputs.Coordinates())
+	for _, y := range among {
+		some.Append(at.Inputs.Row(y))
+	}
+	conditioned, err := r.Data.Conditioned(ctx, some)
+	return func(x int) []float64 { return conditioned.Covariances(at.Inputs.Row(x)) }, err
+}
+
+// Refer makes the first point one to compare others with.
+func (r *Rows) Refer(x Points) *Reference {
+	return &Reference{Inputs: x.Inputs, solved: r.Data.Solve(x.Inputs.Row(0))}
+}
+
+// Beside is what means are taken of: Z, and v(x*) last where there is a reference.
+func (r *Rows) Beside(x *Reference) [][]float64 {
+	if x == nil {
+		return r.Z
+	}
+	solved := x.solved
+	if solved == nil {
+		solved = r.Data.Solve(x.Inputs.Row(0))
+	}
+	return append(r.Z[:len(r.Z):len(r.Z)], solved)
+}
+
+// Together are the covariances of the functions at the reference with those at points, of which v(x)ᵀv(x*) is explained.
+func (r *Rows) Together(x *Reference, at *kernel.Inputs, explained []float64) []float64 {
+	covariances := make([]float64, at.Len())
+	r.Data.Kernel().Row(covariances, x.Inputs.Row(0), at)
+	for n := range covariances {
+		covariances[n] -= explained[n]
+	}
+	return covariances
+}
+
+// Hold passes every array that it holds to array.
+func (r *Rows) Hold(array func([]float64)) {
+	r.Data.Hold(array)
+	for _, z := range r.Z {
+		array(z)
+	}
+	if r.waiting != nil {
+		r.waiting.Hold(array)
+	}
+}
+
+// Same tells whether another posterior has the same readings' whitened responses.
+func (r *Rows) Same(o *Rows) bool {
+	return r.Read == o.Read && slices.EqualFunc(r.Z, o.Z, func(a, b []float64) bool { return slices.Equal(a[:r.Read], b[:r.Read]) })
+}
+
+func predictMany(ctx context.Context, d *gp.Data, at *kernel.Inputs, zs [][]float64) (Prediction, error) {
+	return onAllCores(at.Len(), len(zs), func(from, to int) ([][]float64, []float64, error) { return d.PredictMany(ctx, at.Slice(from, to), zs) })
+}
+
+func means(ctx context.Context, d *gp.Data, at *kernel.Inputs, zs [][]float64) ([][]float64, error) {
+	p, err := onAllCores(at.Len(), len(zs), func(from, to int) ([][]float64, []float64, error) {
+		some, err := d.MeanMany(ctx, at.Slice(from, to), zs)
+		return some, nil, err
+	})
+	return p.Means, err
+}
+
+// splitFrom is the number of points from which a prediction is shared among the cores.
+const splitFrom = 256
+
+// onAllCores predicts a share of the points on each core. Points are independent of each other, so the result is the same to the last bit.
+func onAllCores(points, functions int, predict func(from, to int) (means [][]float64, variances []float64, err error)) (Prediction, error) {
+	shares := cores.Count()
+	if points < splitFrom || shares == 1 {
+		means, variances, err := predict(0, points)
+		return Prediction{Means: means, Variances: variances}, err
+	}
+	out := unpredicted(functions, points)
+	work := cores.New()
+	for share := range shares {
+		from, to := share*points/shares, (share+1)*points/shares
+		work.Go(func() error {
+			means, variances, err := predict(from, to)
+			copy(out.Variances[from:], variances)
+			for r, values := range means {
+				copy(out.Means[r][from:], values)
+			}
+			return err
+		})
+	}
+	return out, work.Wait()
+}
+
+// unpredicted has room for the predictions of so many functions at so many points.
+func unpredicted(functions, points int) Prediction {
+	p := Prediction{Means: make([][]float64, functions), Variances: make([]float64, points)}
+	for n := range p.Means {
+		p.Means[n] = make([]float64, points)
+	}
+	return p
+}
+
+// put takes over what was predicted at the points with these indices.
+func (p Prediction) put(indices []int, at Prediction) {
+	for n, i := range indices {
+		p.Variances[i] = at.Variances[n]
+		for r := range p.Means {
+			p.Means[r][i] = at.Means[r][n]
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package posterior
+
+import (
+	"context"
+	"sync"
+
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
+)
+
+// Solutions keeps the solutions of a list of points for the rows of a regression as far as they have been asked for.
+type Solutions struct {
+	mu    sync.Mutex
+	fixed *gp.Fixed
+}
+
+// of returns the solutions for all rows of data. Callers that ask at the same time may do the same work.
+func (c *Solutions) of(ctx context.Context, points *kernel.Inputs, data *gp.Data) (*gp.Fixed, error) {
+	fixed := c.upTo(data.Len())
+	if fixed == nil || fixed.Points() != points {
+		fixed = gp.NewFixed(points)
+	}
+	fixed, err := fixed.Extend(ctx, data)
+	if err == nil {
+		c.keep(fixed)
+	}
+	return fixed, err
+}
+
+// Take takes over what another keeps of the first n rows.
+func (c *Solutions) Take(from *Solutions, n int) { c.keep(from.upTo(n)) }
+
+// upTo is what is kept of the first n rows, nil for nothing.
+func (c *Solutions) upTo(n int) *gp.Fixed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fixed == nil {
+		return nil
+	}
+	return c.fixed.Prefix(min(n, c.fixed.Len()))
+}
+
+// keep takes what has been worked out, unless more is kept of the same points.
+func (c *Solutions) keep(fixed *gp.Fixed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if fixed != nil && (c.fixed == nil || fixed.Len() > c.fixed.Len() || fixed.Points() != c.fixed.Points()) {
+		c.fixed = fixed
+	}
+}
+
+// Hold passes every array that is kept to array.
+func (c *Solutions) Hold(array func([]float64)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fixed != nil {
+		c.fixed.Hold(array)
+	}
+}

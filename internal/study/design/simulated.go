@@ -1,0 +1,71 @@
+package design
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// SimulatedLab is a laboratory that answers by itself.
+type SimulatedLab interface {
+	Name() string
+	Summary() string // what it tests, one sentence
+	// Study is what a lab would write down of it, with its own name as who answers.
+	Study() Definition
+	// Read is a reading of every metric at the settings, StdDev the standard deviation of the noise in it.
+	Read(at Settings, random *rand.Rand) map[string]float64
+	StdDev() map[string]float64
+}
+
+// provided lists the simulated laboratories of this program.
+var provided = func() []SimulatedLab { return nil }
+
+// ProvideSimulatedLabs says which there are, in the order to offer them. internal/lab does so for every program that imports it, before main begins.
+func ProvideSimulatedLabs(list func() []SimulatedLab) { provided = list }
+
+// SimulatedLabs lists them.
+func SimulatedLabs() []SimulatedLab { return provided() }
+
+// FindSimulatedLab finds the one of that name.
+func FindSimulatedLab(name string) (SimulatedLab, error) {
+	var names []string
+	for _, lab := range provided() {
+		if lab.Name() == name {
+			return lab, nil
+		}
+		names = append(names, lab.Name())
+	}
+	return nil, fmt.Errorf("there is no problem %q that a simulated lab has; there are %s (headroom simulate plays some more)", name, strings.Join(names, ", "))
+}
+
+// lacks tells what a study lacks for the simulated lab to answer in it, "" for nothing.
+func (d Definition) lacks(lab SimulatedLab) string {
+	var list []string
+	own := lab.Study()
+	for _, p := range own.Parameters {
+		if p.Type != Remainder && !slices.ContainsFunc(d.Parameters, func(q Parameter) bool { return q.Name == p.Name && q.Type != Categorical }) {
+			list = append(list, "the parameter "+p.Name)
+		}
+	}
+	for _, metric := range own.MetricNames() {
+		if !slices.Contains(d.MetricNames(), metric) {
+			list = append(list, "the metric "+metric)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// simulatedLab checks that the simulated lab, if there is one, could answer.
+func (c *checker) simulatedLab() {
+	name := c.d.SimulatedLab
+	if name == "" {
+		return
+	}
+	lab, err := FindSimulatedLab(name)
+	if err != nil {
+		c.faults.Add("simulated_lab", name, "%s", err)
+	} else if lacks := c.d.lacks(lab); lacks != "" {
+		c.faults.Add("simulated_lab", name, "the simulated lab %s needs %s", name, lacks)
+	}
+}

@@ -13,7 +13,7 @@ const MostAmends = 100
 func (v Facts) amends() (templates.Amends, error) {
 	amends := templates.Amends{Before: v.Board.Unseen}
 	for _, event := range v.Board.Amended {
-		lines, err := v.amendsOf(event)
+		lines, err := v.teller().amendsOf(event)
 		if err != nil {
 			return amends, err
 		}
@@ -37,19 +37,19 @@ func corrected(t *ledger.Trial) bool {
 }
 
 // amendsOf are the lines that one event makes in the table.
-func (v Facts) amendsOf(event ledger.Event) ([]templates.Amend, error) {
-	line := templates.Amend{At: clocked(event.At, v.Now), By: event.By}
+func (v teller) amendsOf(event ledger.Event) ([]templates.Amend, error) {
+	line := templates.Amend{At: clocked(event.At, v.now), By: event.By}
 	switch event.Kind {
 	case ledger.Corrected:
 		data, err := eventData[ledger.CorrectedData](event)
 		if err != nil {
 			return nil, err
 		}
-		line.Number, line.URL, line.Reason = data.Number, TrialURL(v.Snap.ID, data.Number), data.Reason
+		line.Number, line.URL, line.Reason = data.Number, TrialURL(v.id, data.Number), data.Reason
 		return v.correctionLines(data, line), nil
 	case ledger.Excluded, ledger.Included:
 		data, err := eventData[ledger.ClosedData](event)
-		line.Number, line.URL, line.Reason = data.Number, TrialURL(v.Snap.ID, data.Number), data.Reason
+		line.Number, line.URL, line.Reason = data.Number, TrialURL(v.id, data.Number), data.Reason
 		line.What, line.Before, line.After = "the trial", "counted", "taken out"
 		if event.Kind == ledger.Included {
 			line.Before, line.After = line.After, line.Before
@@ -59,9 +59,9 @@ func (v Facts) amendsOf(event ledger.Event) ([]templates.Amend, error) {
 	return nil, nil
 }
 
-func (v Facts) correctionLines(data ledger.CorrectedData, line templates.Amend) []templates.Amend {
+func (v teller) correctionLines(data ledger.CorrectedData, line templates.Amend) []templates.Amend {
 	var lines []templates.Amend
-	for _, metric := range inOrder(v.Snap.Definition, data.Metrics) {
+	for _, metric := range inOrder(v.d, data.Metrics) {
 		value, one := data.Metrics[metric], line
 		one.What = metric
 		one.Before, one.After = v.readingWords(metric, value.Before), v.readingWords(metric, value.After)
@@ -69,15 +69,15 @@ func (v Facts) correctionLines(data ledger.CorrectedData, line templates.Amend) 
 	}
 	if data.Parameters != nil {
 		line.What = "settings"
-		line.Before, line.After = SettingsLine(v.Snap.Definition, data.Parameters.Before), SettingsLine(v.Snap.Definition, data.Parameters.After)
+		line.Before, line.After = SettingsLine(v.d, data.Parameters.Before), SettingsLine(v.d, data.Parameters.After)
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-func (v Facts) readingWords(metric string, reading *ledger.Reading) string {
+func (v teller) readingWords(metric string, reading *ledger.Reading) string {
 	if reading == nil {
 		return "no value"
 	}
-	return words.Quantity(reading.Value, UnitOf(v.Snap.Definition, metric))
+	return words.Quantity(reading.Value, UnitOf(v.d, metric))
 }

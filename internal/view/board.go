@@ -21,7 +21,7 @@ func (v Facts) Content(trials templates.Trials) (templates.Board, error) {
 		Study: v.Head, Description: Markdown(v.Snap.Definition.Description), At: v.Snap.Version, Last: v.Board.Entries, Past: v.At > 0, Hash: v.Snap.Hash,
 		Moment: Stamp(v.Board.Last.At, v.Now), Work: v.Work(), Status: v.Status(), Verdict: v.Verdict(), Trials: trials, Verified: v.Verified(),
 	}
-	entry, err := v.entryOf(v.Board.Last)
+	entry, err := v.teller().entryOf(v.Board.Last)
 	if err != nil {
 		return board, err
 	}

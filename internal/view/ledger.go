@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -39,7 +40,7 @@ func (v Facts) Ledger() (templates.Ledger, error) {
 // entries are the entries at hand in words, newest first.
 func (v Facts) entries() (list []templates.LedgerEntry, err error) {
 	for _, event := range slices.Backward(v.Entries) {
-		entry, err := v.entryOf(event)
+		entry, err := v.teller().entryOf(event)
 		if err != nil {
 			return nil, err
 		}
@@ -48,9 +49,18 @@ func (v Facts) entries() (list []templates.LedgerEntry, err error) {
 	return list, nil
 }
 
+// teller puts what happened in a study into words.
+type teller struct {
+	id  string
+	d   design.Definition
+	now time.Time
+}
+
+func (v Facts) teller() teller { return teller{v.Snap.ID, v.Snap.Definition, v.Now} }
+
 // entryOf puts one event into words.
-func (v Facts) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
-	entry := templates.LedgerEntry{Seq: event.Seq, At: clocked(event.At, v.Now), By: event.By, Hash: event.Hash}
+func (v teller) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
+	entry := templates.LedgerEntry{Seq: event.Seq, At: clocked(event.At, v.now), By: event.By, Hash: event.Hash}
 	var err error
 	entry.Text, entry.Number, entry.Reason, err = v.inWords(event)
 	if event.Kind == ledger.Fitted {
@@ -60,7 +70,7 @@ func (v Facts) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
 }
 
 // inWords say what an event did, which trial it concerns, and why.
-func (v Facts) inWords(event ledger.Event) (text string, number int, reason string, err error) {
+func (v teller) inWords(event ledger.Event) (text string, number int, reason string, err error) {
 	switch event.Kind {
 	case ledger.Created:
 		return "made the study", 0, "", nil
@@ -192,24 +202,24 @@ func chosenWords(data ledger.ChosenData) string {
 	return fmt.Sprintf("asked for trial %d", data.Number)
 }
 
-func (v Facts) toldWords(data ledger.ToldData) string {
+func (v teller) toldWords(data ledger.ToldData) string {
 	var parts []string
-	for _, metric := range inOrder(v.Snap.Definition, data.Metrics) {
-		parts = append(parts, metric+" "+words.Quantity(data.Metrics[metric].Value, UnitOf(v.Snap.Definition, metric)))
+	for _, metric := range inOrder(v.d, data.Metrics) {
+		parts = append(parts, metric+" "+words.Quantity(data.Metrics[metric].Value, UnitOf(v.d, metric)))
 	}
 	text := fmt.Sprintf("saved %s of trial %d", strings.Join(parts, ", "), data.Number)
 	if len(parts) == 0 {
 		text = fmt.Sprintf("added to trial %d", data.Number)
 	}
 	if data.Parameters != nil {
-		text += " with the settings really used: " + SettingsLine(v.Snap.Definition, data.Parameters)
+		text += " with the settings really used: " + SettingsLine(v.d, data.Parameters)
 	}
 	return text
 }
 
-func (v Facts) correctedWords(data ledger.CorrectedData) string {
+func (v teller) correctedWords(data ledger.CorrectedData) string {
 	var parts []string
-	for _, metric := range inOrder(v.Snap.Definition, data.Metrics) {
+	for _, metric := range inOrder(v.d, data.Metrics) {
 		value := data.Metrics[metric]
 		switch {
 		case value.After == nil && value.Before != nil:
@@ -219,7 +229,7 @@ func (v Facts) correctedWords(data ledger.CorrectedData) string {
 		}
 	}
 	if data.Parameters != nil {
-		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, SettingsLine(v.Snap.Definition, data.Parameters.After)))
+		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, SettingsLine(v.d, data.Parameters.After)))
 	}
 	return strings.Join(parts, " and ")
 }

@@ -92,9 +92,8 @@ func (o Outlook) mapChart() templates.Chart {
 	if surface.Smooth {
 		traces = o.observedOn()
 	}
-	chart := o.chart("map-"+shortHash([]string{o.Metric, o.X, o.Y}), title, caption, x, y, traces, nil, table)
-	chart.Tall, chart.Drawing.Surface = true, &surface
-	return chart
+	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: title, Caption: caption, Tall: true, Table: table,
+		Drawing: chart.Drawing{X: x, Y: y, Traces: traces, Surface: &surface}})
 }
 
 // mapValue is a value on an axis of the map: in words, where the map is a grid of cells.

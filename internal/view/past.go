@@ -15,8 +15,10 @@ import (
 
 // Past is what a report takes from the ledger: limits as they stood, what was changed afterwards, and the entries in words.
 type Past struct {
-	last   ledger.Event
-	chosen int // trials begun so far
+	teller  teller
+	version int64 // up to which it is read
+	last    ledger.Event
+	chosen  int // trials begun so far
 	// limits are the thresholds of each constraint, each from the trial that was the next when it was set.
 	limits map[string][]threshold
 	amends [][]string
@@ -31,16 +33,16 @@ type threshold struct {
 	unit  string
 }
 
-// NewPast is a ledger of which nothing has been read yet.
-func NewPast() *Past {
-	return &Past{limits: map[string][]threshold{}}
+// NewPast is the ledger up to the moment shown, of which nothing has been read yet.
+func (v Facts) NewPast() *Past {
+	return &Past{teller: v.teller(), version: v.Snap.Version, limits: map[string][]threshold{}}
 }
 
 // Take adds one event, of those up to the moment shown in their order.
-func (p *Past) Take(v Facts, event ledger.Event) error {
+func (p *Past) Take(event ledger.Event) error {
 	p.last = event
-	if event.Seq > v.Snap.Version-mostReportLedger {
-		entry, err := v.entryOf(event)
+	if event.Seq > p.version-mostReportLedger {
+		entry, err := p.teller.entryOf(event)
 		if err != nil {
 			return err
 		}
@@ -67,13 +69,13 @@ func (p *Past) Take(v Facts, event ledger.Event) error {
 		p.define(data.Definition)
 		p.amend(event, "–", "the study", "", ChangesWords(data.Definition, data.Changes), data.Reason)
 	case ledger.Corrected, ledger.Excluded, ledger.Included:
-		return p.takeAmend(v, event)
+		return p.takeAmend(event)
 	}
 	return nil
 }
 
-func (p *Past) takeAmend(v Facts, event ledger.Event) error {
-	lines, err := v.amendsOf(event)
+func (p *Past) takeAmend(event ledger.Event) error {
+	lines, err := p.teller.amendsOf(event)
 	for _, line := range lines {
 		p.amend(event, strconv.Itoa(line.Number), line.What, line.Before, line.After, line.Reason)
 	}
@@ -145,12 +147,12 @@ func (p *Past) ledgerNote() string {
 }
 
 // limitTable says how each limit stands, and how it stood.
-func (v Facts) limitTable(p *Past) templates.Table {
+func (v reporting) limitTable() templates.Table {
 	table := templates.Table{Head: []templates.Column{{Name: "Limit"}, {Name: "Now"}, {Name: "Before"}, {Name: "Broken in, as it is now"}, {Name: "Largest excess", Number: true}, {Name: "Excess in sum", Number: true}}}
 	running := v.Snap.ViolationSoFar()
 	for j, c := range v.Snap.Definition.Constraints {
 		row := []string{c.Name, asks(c), "", "no reading yet", "", ""}
-		list := p.limits[c.Name]
+		list := v.past.limits[c.Name]
 		for i := 0; i+1 < len(list); i++ {
 			row[2] = strings.TrimPrefix(row[2]+"; "+fmt.Sprintf("%s before trial %d", words.Quantity(list[i].value, list[i].unit), list[i+1].from), "; ")
 		}

@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -118,9 +117,8 @@ func (v Facts) priceChart() *templates.Chart {
 		grid.Cells = append(grid.Cells, chart.SliceCell{Group: "prices", Title: words.AxisName(words.Capitalised(d.Objective.Metric), d.Objective.Unit),
 			X: chart.Axis{Title: words.AxisName("limit of "+p.Constraint, p.Unit)}, Y: chart.Axis{Range: []float64{low, high}}, Traces: []chart.Trace{limit, best}})
 	}
-	title := "What moving a limit would be worth"
-	return &templates.Chart{ID: "chart-prices", Title: title, Beside: true, Notes: notes, Height: grid.Height(), Table: table,
-		Drawing: chart.Drawing{Title: title, Caption: strings.Join(notes, " "), Foot: v.foot(), Trials: v.trials(), Grid: &grid, Traces: []chart.Trace{}}}
+	shown := v.framed(templates.Chart{ID: "chart-prices", Title: "What moving a limit would be worth", Beside: true, Notes: notes, Table: table, Drawing: chart.Drawing{Grid: &grid}})
+	return &shown
 }
 
 // spanned is a range with some room around values, of which there is one.

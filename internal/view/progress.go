@@ -42,11 +42,11 @@ func (v Facts) Progress() templates.Progress {
 	if !v.limited() {
 		title = "Readings over trials"
 	}
-	progress.Chart = p.withTable(v.panelChart("chart-progress", title, panels, p.notes), slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
+	progress.Chart = p.panelChart("chart-progress", title, panels, slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
 	if len(others) > 0 {
 		p.notes = nil
 		panels := p.panelsOf(others, false)
-		more := p.withTable(v.panelChart("chart-limits", "The other limits and their violation over trials", panels, p.notes), others)
+		more := p.panelChart("chart-limits", "The other limits and their violation over trials", panels, others)
 		progress.More, progress.MoreLimits = &more, p.moreWords(others)
 	}
 	return progress
@@ -144,31 +144,34 @@ func (p *panelling) all() []int {
 	return limits
 }
 
-// withTable gives a chart the numbers behind it, or the address where they are fetched.
-func (p *panelling) withTable(chart templates.Chart, limits []int) templates.Chart {
+// framed completes a chart: how high it stands, and what a picture of it says that somebody saves, with study, moment and head of the ledger.
+func (v Facts) framed(c templates.Chart) templates.Chart {
+	d := &c.Drawing
+	d.Title, d.Caption = c.Title, cmp.Or(c.Caption, strings.Join(c.Notes, " "))
+	d.Foot = fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.Snap.Definition.Name, v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
+	d.Trials = strings.TrimSuffix(TrialURL(v.Snap.ID, 0), "0")
+	switch {
+	case d.Panels != nil:
+		c.Height = d.Panels.Height()
+	case d.Grid != nil:
+		c.Height = d.Grid.Height()
+	}
+	if d.Traces == nil {
+		d.Traces = []chart.Trace{}
+	}
+	return c
+}
+
+// panelChart puts panels under one title, with their numbers behind them or the address where those are fetched.
+func (p *panelling) panelChart(id, title string, panels chart.Panels, limits []int) templates.Chart {
+	c := templates.Chart{ID: id, Title: title, Notes: p.notes, Beside: true, Drawing: chart.Drawing{Panels: &panels}}
 	if len(p.Snap.Trials) > tableAtOnce && p.Fetches() {
-		chart.Later = p.laterPart("progress-table")
+		c.Later = p.laterPart("progress-table")
 	} else {
-		chart.Table = p.table(limits)
+		c.Table = p.table(limits)
 	}
-	return chart
+	return p.framed(c)
 }
-
-// panelChart puts panels under one title and caption.
-func (v Facts) panelChart(id, title string, panels chart.Panels, notes []string) templates.Chart {
-	return templates.Chart{
-		ID: id, Title: title, Notes: notes, Beside: true, Height: panels.Height(),
-		Drawing: chart.Drawing{Title: title, Caption: strings.Join(notes, " "), Panels: &panels, Foot: v.foot(), Trials: v.trials(), Traces: []chart.Trace{}},
-	}
-}
-
-// foot says where a picture comes from: study, moment and head of the ledger.
-func (v Facts) foot() string {
-	return fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.Snap.Definition.Name, v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
-}
-
-// trials is the address of a trial but for its number.
-func (v Facts) trials() string { return strings.TrimSuffix(TrialURL(v.Snap.ID, 0), "0") }
 
 // shortRows are rows of numbers to the digits that a chart can show.
 func shortRows(rows [][]float64) [][]float64 {
@@ -247,11 +250,11 @@ func (p *panelling) violationCells(v study.ViolationOut, read bool) []string {
 }
 
 // metricColumns write each metric's readings with equally many decimals.
-func (v Facts) metricColumns() map[string]func(float64) string {
+func (p *panelling) metricColumns() map[string]func(float64) string {
 	show := map[string]func(float64) string{}
-	for _, metric := range TableMetrics(v.Snap.Definition) {
+	for _, metric := range TableMetrics(p.Snap.Definition) {
 		var values []float64
-		for _, t := range v.Snap.Trials {
+		for _, t := range p.Snap.Trials {
 			if m, there := t.Metrics[metric]; there {
 				values = append(values, m.Value)
 			}
@@ -376,12 +379,4 @@ func drawable(traces ...chart.Trace) []chart.Trace {
 		}
 	}
 	return kept
-}
-
-// chart puts the parts of a chart together.
-func (v Facts) chart(id, title, caption string, x, y chart.Axis, traces []chart.Trace, limits []chart.Limit, table templates.Table) templates.Chart {
-	return templates.Chart{
-		ID: "chart-" + id, Title: title, Caption: caption, Table: table,
-		Drawing: chart.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), X: x, Y: y, Traces: traces, Limits: limits},
-	}
 }

@@ -20,20 +20,29 @@ const (
 	mostReportAmends = 500  // corrections, exclusions and changes
 )
 
+// reporting is a study that is reported, with what happened in it.
+type reporting struct {
+	Facts
+	past *Past
+}
+
 // Report is the study in one file, and the charts that are still to be drawn into it.
-func (v Facts) Report(p *Past) (templates.Report, []Figure, error) {
+func (v Facts) Report(p *Past) (templates.Report, []Figure, error) { return reporting{v, p}.report() }
+
+func (v reporting) report() (templates.Report, []Figure, error) {
+	p := v.past
 	d := v.Snap.Definition
 	report := templates.Report{
 		Name: d.Name, Description: Markdown(d.Description), State: string(v.Snap.State), Notes: study.Notes(v.Snap),
 		Entry: v.Snap.Version, Entries: v.Board.Entries, Hash: v.Snap.Hash, Made: words.Exact(v.Now), Verification: v.verificationLines(),
 	}
-	last, err := v.entryOf(p.last)
+	last, err := v.teller().entryOf(p.last)
 	if err != nil {
 		return report, nil, err
 	}
 	report.Moment, report.Event = words.Exact(p.last.At), last.By+" "+last.Text+"."
 	report.Parameters, report.Facts = parameterTable(d), studyFacts(d)
-	report.Limits = v.limitTable(p)
+	report.Limits = v.limitTable()
 	report.Amends, report.Ledger, report.LedgerNote = p.amendTable(), p.ledgerTable(), p.ledgerNote()
 	report.Verdict = v.reportVerdict()
 	if len(v.Snap.Trials) == 0 {

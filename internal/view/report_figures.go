@@ -21,7 +21,7 @@ type Figure struct {
 const mostReportSlices = 24
 
 // figures are the charts of the page one by one, and what is to be said of them together.
-func (v Facts) figures() (list []Figure, note string) {
+func (v reporting) figures() (list []Figure, note string) {
 	p := v.panelling()
 	list = figuresOf(p.panelsOf(slices.DeleteFunc(p.all(), func(j int) bool { return !v.Snap.HasReading(v.Snap.Definition.Constraints[j].Metric) }), true))
 	note = p.denseWords()
@@ -52,7 +52,7 @@ func figuresOf(panels chart.Panels) (list []Figure) {
 }
 
 // believedFigures are the map of the page that nobody has changed, and what the model believes along each parameter.
-func (v Facts) believedFigures() (list []Figure, note string) {
+func (v reporting) believedFigures() (list []Figure, note string) {
 	o := v.Outlook()
 	o.Metrics = o.metricsShown()
 	if o.X != "" {

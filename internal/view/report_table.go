@@ -12,7 +12,7 @@ import (
 )
 
 // reportedTrials are the trials that the report lists: all, or the newest and those of which something is to be said.
-func (v Facts) reportedTrials() []*ledger.Trial {
+func (v reporting) reportedTrials() []*ledger.Trial {
 	trials := v.Snap.Trials
 	if len(trials) <= mostReportTrials {
 		return trials
@@ -49,11 +49,11 @@ func fitsApart(columns []templates.Column) bool {
 
 // trialTable lists trials, newest first, as the page's table does: with what was told first where that was corrected, and what was chosen where other
 // settings were used.
-func (v Facts) trialTable(trials []*ledger.Trial) (table templates.Table, note string) {
+func (v reporting) trialTable(trials []*ledger.Trial) (table templates.Table, note string) {
 	var list templates.Trials
 	newestFirst := slices.Clone(trials)
 	slices.Reverse(newestFirst)
-	v.listTrials(&list, newestFirst)
+	v.list(&list, newestFirst)
 	columns := slices.Concat(list.Settings, list.Metrics)
 	apart := fitsApart(columns)
 	if !apart {

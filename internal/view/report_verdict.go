@@ -10,7 +10,7 @@ import (
 )
 
 // reportVerdict is the answer that the page gives, for paper.
-func (v Facts) reportVerdict() templates.ReportVerdict {
+func (v reporting) reportVerdict() templates.ReportVerdict {
 	shown := v.Verdict()
 	verdict := templates.ReportVerdict{Heading: shown.Heading}
 	add := func(format string, values ...any) {
@@ -65,7 +65,7 @@ func riskInWords(r templates.Risk) string {
 }
 
 // expectedTable is what is expected of recommended settings, each metric beside the limits on it.
-func (v Facts) expectedTable(answer templates.Answer, limits []templates.LimitLine) templates.Table {
+func (v reporting) expectedTable(answer templates.Answer, limits []templates.LimitLine) templates.Table {
 	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Expected", Number: true}, {Name: "Model’s 95" + words.Thin + "% band, without the noise of a reading", Number: true},
 		{Name: "A reading there, ± one standard deviation, noise included", Number: true}}}
 	if len(limits) > 0 {

@@ -91,9 +91,7 @@ func (o Outlook) sliceGrid() templates.Chart {
 	}
 	notes = append(notes, "The band is the model’s 95"+words.Thin+"% band of the true value, without the noise of a reading. "+points)
 	notes = append(notes, o.sliceWords(o.Metrics[0], byName, influences))
-	title := "Slices " + o.Through
-	return templates.Chart{ID: "chart-slices", Title: title, Notes: notes, Height: grid.Height(), Table: o.sliceTable(byName, influences),
-		Drawing: chart.Drawing{Title: title, Caption: strings.Join(notes, " "), Foot: o.foot(), Trials: o.trials(), Grid: &grid, Traces: []chart.Trace{}}}
+	return o.framed(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(byName, influences), Drawing: chart.Drawing{Grid: &grid}})
 }
 
 // influenceWords say in which order the parameters stand and by what.

@@ -13,10 +13,11 @@ import (
 
 // Trial is one trial with everything behind it.
 func (v Facts) Trial(t *ledger.Trial) (templates.TrialPage, error) {
+	d := decided{v, t}
 	shown := templates.TrialPage{
 		Study: v.Head, Card: v.card(t), State: v.StateWords(t), Mark: v.markOf(t), Excluded: t.Excluded, Reason: v.reasonLine(t), Waiting: t.Waiting(),
 		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: v.Key, Previous: t.Number - 1,
-		Metrics: v.metricFacts(t), Facts: v.decisionFacts(t), Model: modelTable(v.Snap.Definition, t.Decision),
+		Metrics: d.metricFacts(), Facts: d.decisionFacts(), Model: modelTable(v.Snap.Definition, t.Decision),
 	}
 	if len(t.Doubts) > 0 && !t.Excluded {
 		doubtful := v.doubtsOf(t)
@@ -36,12 +37,18 @@ func (v Facts) Trial(t *ledger.Trial) (templates.TrialPage, error) {
 	return shown, err
 }
 
+// decided is a trial beside what was known when it was chosen.
+type decided struct {
+	Facts
+	t *ledger.Trial
+}
+
 // metricFacts are a trial's readings beside what was predicted for them.
-func (v Facts) metricFacts(t *ledger.Trial) []templates.MetricFact {
+func (v decided) metricFacts() []templates.MetricFact {
 	d := v.Snap.Definition
 	var facts []templates.MetricFact
 	for _, metric := range TableMetrics(d) {
-		m, there := t.Metrics[metric]
+		m, there := v.t.Metrics[metric]
 		if !there {
 			continue
 		}
@@ -53,7 +60,7 @@ func (v Facts) metricFacts(t *ledger.Trial) []templates.MetricFact {
 		if m.Corrected && m.Original != nil {
 			fact.Original = words.Number(*m.Original)
 		}
-		fact.Predicted = v.foretold(t, metric, unit)
+		fact.Predicted = v.foretold(metric, unit)
 		if limit := limitsText(d, metric); limit != "" {
 			fact.Limit = limit
 		}
@@ -66,14 +73,14 @@ func (v Facts) metricFacts(t *ledger.Trial) []templates.MetricFact {
 }
 
 // foretold is the reading that a trial's decision expected of a metric, where the model had learnt the metric by then.
-func (v Facts) foretold(t *ledger.Trial, metric, unit string) string {
-	chosen := *t
+func (v decided) foretold(metric, unit string) string {
+	chosen := *v.t
 	chosen.SettingsChanged = false
 	expected := v.Snap.Foretold(&chosen, metric)
 	switch {
 	case expected == nil:
 		return "–"
-	case t.SettingsChanged:
+	case v.t.SettingsChanged:
 		return words.Uncertain(expected.Mean, expected.SD, unit) + " at the settings chosen"
 	}
 	return words.Uncertain(expected.Mean, expected.SD, unit)
@@ -81,24 +88,24 @@ func (v Facts) foretold(t *ledger.Trial, metric, unit string) string {
 
 // foreseen tells whether a trial's decision knew anything of a metric: a reading, and in which units the model works. Its numbers are the prior's
 // alone where it did not.
-func (v Facts) foreseen(t *ledger.Trial, metric string) bool {
+func (v decided) foreseen(metric string) bool {
 	read := slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
 		m, there := other.Metrics[metric]
-		return there && m.ToldSeq <= t.Decision.Seen
+		return there && m.ToldSeq <= v.t.Decision.Seen
 	})
 	return read && (!v.Snap.Compiled().Config.Standardize || slices.ContainsFunc(v.Snap.Fits, func(fit ledger.FittedData) bool {
 		_, in := fit.Metrics[metric]
-		return in && fit.From <= t.Number
+		return in && fit.From <= v.t.Number
 	}))
 }
 
 // decisionFacts are the numbers behind a decision.
-func (v Facts) decisionFacts(t *ledger.Trial) []templates.Fact {
-	d, decision := v.Snap.Definition, t.Decision
+func (v decided) decisionFacts() []templates.Fact {
+	d, decision := v.Snap.Definition, v.t.Decision
 	if decision == nil {
 		return nil
 	}
-	blind := slices.DeleteFunc(Modelled(d), func(metric string) bool { return v.foreseen(t, metric) })
+	blind := slices.DeleteFunc(Modelled(d), func(metric string) bool { return v.foreseen(metric) })
 	facts := []templates.Fact{
 		{Name: "Algorithm", Value: decision.Algorithm},
 		{Name: "Decided from", Value: fmt.Sprintf("ledger entry %d", decision.Seen), Meaning: "the last one it saw"},

@@ -79,7 +79,7 @@ func (v Facts) fillTrials(table *templates.Trials, keep func(*ledger.Trial) bool
 			listed = append(listed, t)
 		}
 	}
-	v.listTrials(table, listed)
+	v.list(table, listed)
 	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(table.Rows), words.Count(matching, "trial", "trials"))
 	if before+len(table.Rows) < matching {
 		table.Older = v.trialsLink(chosen, listed[len(listed)-1].Number)
@@ -101,11 +101,17 @@ func (v Facts) trialsLink(show string, below int) templates.Filter {
 	return v.link("trials", query)
 }
 
-// listTrials writes trials as lines of the table, the numbers of a column with equally many decimals.
-func (v Facts) listTrials(table *templates.Trials, trials []*ledger.Trial) {
-	d := v.Snap.Definition
-	settings, metrics := make([]func(design.Value) string, len(d.Parameters)), map[string]func(float64) string{}
-	for i, p := range d.Parameters {
+// listing writes trials as lines of a table, the numbers of a column with equally many decimals.
+type listing struct {
+	Facts
+	settings []func(design.Value) string
+	metrics  []func(float64) string
+}
+
+// list puts trials into a table.
+func (v Facts) list(table *templates.Trials, trials []*ledger.Trial) {
+	l := listing{Facts: v}
+	for _, p := range v.Snap.Definition.Parameters {
 		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
 		var shown []design.Value
 		for _, t := range trials {
@@ -116,10 +122,10 @@ func (v Facts) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 				shown = append(shown, value)
 			}
 		}
-		settings[i] = words.Settings(p, shown)
+		l.settings = append(l.settings, words.Settings(p, shown))
 	}
-	for _, metric := range TableMetrics(d) {
-		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: UnitOf(d, metric), Number: true})
+	for _, metric := range TableMetrics(v.Snap.Definition) {
+		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: UnitOf(v.Snap.Definition, metric), Number: true})
 		var shown []float64
 		for _, t := range trials {
 			m, there := t.Metrics[metric]
@@ -130,33 +136,44 @@ func (v Facts) listTrials(table *templates.Trials, trials []*ledger.Trial) {
 				table.Note = "± one standard deviation of the reading, as told with it."
 			}
 		}
-		metrics[metric] = words.Column(shown)
+		l.metrics = append(l.metrics, words.Column(shown))
 	}
 	for _, t := range trials {
-		table.Rows = append(table.Rows, v.trialRow(t, settings, metrics))
+		table.Rows = append(table.Rows, l.row(t))
 	}
 }
 
-func (v Facts) trialRow(t *ledger.Trial, settings []func(design.Value) string, metrics map[string]func(float64) string) templates.TrialRow {
-	d := v.Snap.Definition
+func (l listing) row(t *ledger.Trial) templates.TrialRow {
 	row := templates.TrialRow{
-		Number: t.Number, URL: TrialURL(v.Snap.ID, t.Number), Mark: v.markOf(t), State: v.StateWords(t), Excluded: t.Excluded,
-		Note: t.Note, When: Stamp(t.CreatedAt, v.Now), Operates: v.Head.Operates,
+		Number: t.Number, URL: TrialURL(l.Snap.ID, t.Number), Mark: l.markOf(t), State: l.StateWords(t), Excluded: t.Excluded,
+		Note: t.Note, When: Stamp(t.CreatedAt, l.Now), Operates: l.Head.Operates,
 	}
-	chosen := v.chosenInstead(t)
-	for i, p := range d.Parameters {
+	chosen := l.chosenInstead(t)
+	for i, p := range l.Snap.Definition.Parameters {
 		value, there := t.Parameters[p.Name]
 		cell := templates.Cell{Missing: !there}
 		if there {
-			cell.Text = settings[i](value)
+			cell.Text = l.settings[i](value)
 		}
 		if other, instead := chosen[p.Name]; instead {
-			cell.Chosen = settings[i](other)
+			cell.Chosen = l.settings[i](other)
 		}
 		row.Settings = append(row.Settings, cell)
 	}
-	for _, metric := range TableMetrics(d) {
-		row.Metrics = append(row.Metrics, v.metricCell(t, metric, metrics[metric]))
+	for i, metric := range TableMetrics(l.Snap.Definition) {
+		m, there := t.Metrics[metric]
+		if !there {
+			row.Metrics = append(row.Metrics, templates.Cell{Missing: true})
+			continue
+		}
+		cell := templates.Cell{Text: l.metrics[i](m.Value), Broken: m.Headroom != nil && *m.Headroom < 0}
+		if m.StdDev != nil {
+			cell.Text = words.Uncertain(m.Value, *m.StdDev, "")
+		}
+		if m.Corrected && m.Original != nil {
+			cell.Was = l.metrics[i](*m.Original)
+		}
+		row.Metrics = append(row.Metrics, cell)
 	}
 	return row
 }
@@ -173,19 +190,4 @@ func (v Facts) chosenInstead(t *ledger.Trial) design.Settings {
 		}
 	}
 	return instead
-}
-
-func (v Facts) metricCell(t *ledger.Trial, metric string, show func(float64) string) templates.Cell {
-	m, there := t.Metrics[metric]
-	if !there {
-		return templates.Cell{Missing: true}
-	}
-	cell := templates.Cell{Text: show(m.Value), Broken: m.Headroom != nil && *m.Headroom < 0}
-	if m.StdDev != nil {
-		cell.Text = words.Uncertain(m.Value, *m.StdDev, "")
-	}
-	if m.Corrected && m.Original != nil {
-		cell.Was = show(*m.Original)
-	}
-	return cell
 }

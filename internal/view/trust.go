@@ -25,7 +25,7 @@ func (v Facts) trust() templates.Trust {
 		if c.Count < fewPredictions {
 			continue
 		}
-		t.Calibrations = append(t.Calibrations, v.calibrationWords(metric, c)...)
+		t.Calibrations = append(t.Calibrations, calibrationWords(metric, c)...)
 		d := drifting{study.DriftOf(c.Residuals), metric}
 		drifted = append(drifted, d)
 		line := templates.Drift{Text: d.inWords()}
@@ -84,7 +84,7 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 }
 
 // calibrationWords count the readings that fell inside the band drawn before them, new settings apart from repeated ones.
-func (v Facts) calibrationWords(metric string, c study.Calibration) []string {
+func calibrationWords(metric string, c study.Calibration) []string {
 	lines := []string{words.Capitalised(metric) + ": " + coverageWords(c.Coverage)}
 	if c.New.Count > 0 && c.Repeated.Count > 0 {
 		lines = append(lines, words.Capitalised(metric)+" at new settings: "+coverageWords(c.New), words.Capitalised(metric)+" at repeated settings: "+coverageWords(c.Repeated))
@@ -206,10 +206,8 @@ func (v Facts) driftChart(list []drifting) templates.Chart {
 	ends := []float64{0.5, float64(len(v.Snap.Trials)) + 1.5}
 	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
 	panels := chart.Panels{X: chart.Axis{Title: trialAxis, Whole: true, Range: ends}, List: []chart.Panel{residuals, sums}}
-	title := "Readings against their predictions"
 	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
-	return templates.Chart{ID: "chart-drift", Title: title, Caption: caption, Height: panels.Height(), Table: table,
-		Drawing: chart.Drawing{Title: title, Caption: caption, Foot: v.foot(), Trials: v.trials(), Panels: &panels, Traces: []chart.Trace{}}}
+	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: chart.Drawing{Panels: &panels}})
 }
 
 // otherAlgorithms are asked what they would do next.

@@ -17,18 +17,30 @@ import (
 // GainAtOnce is up to how many trials the page itself says how much could still be gained; with more, that is fetched once the page stands.
 const GainAtOnce = 150
 
+// answering is a study whose answer is put into words: of its readout there is only what may be said.
+type answering struct{ Facts }
+
 // Verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
 func (v Facts) Verdict() templates.Verdict {
-	switch {
-	case len(v.Snap.Trials) == 0:
-		return v.verdictWithout(v.untriedWords())
-	case v.Working:
-		return v.verdictWithout("The answer comes with the model, which is being worked out.")
-	case v.Modelless != "":
-		return v.verdictWithout(v.Modelless)
+	a := answering{v}
+	verdict := templates.Verdict{Study: v.Head, Heading: "The answer so far", Lucky: a.lucky(), None: a.whyNone()}
+	if v.over() {
+		verdict.Heading = "The answer"
 	}
-	verdict := v.emptyVerdict()
-	v.fillVerdict(&verdict, v.Readout)
+	switch {
+	case !a.told():
+		a.Readout = study.Readout{}
+	case verdict.None != "":
+		a.Readout.Recommendation = nil
+		if !v.ModelStands() {
+			a.Readout.Undecided = nil
+		}
+	}
+	verdict.Limits, verdict.Next, verdict.Risk = a.limitLines(), a.toDo(), riskOf("any limit", a.Readout.Risk)
+	if !a.told() {
+		return verdict
+	}
+	a.recommend(&verdict)
 	verdict.Gain = v.GainWords()
 	if verdict.Gain.Enough && verdict.Next == askNext {
 		verdict.Next = "You could stop here: little is left to gain. Or ask for the next trial."
@@ -36,49 +48,24 @@ func (v Facts) Verdict() templates.Verdict {
 	return verdict
 }
 
-func (v Facts) untriedWords() string {
-	if v.over() {
-		return "Nothing was tried."
-	}
-	return "Nothing has been tried yet."
-}
+// told tells whether there is a readout to answer from.
+func (v answering) told() bool { return len(v.Snap.Trials) > 0 && !v.Working && v.Modelless == "" }
 
-// emptyVerdict is a verdict without anything that the model says.
-func (v Facts) emptyVerdict() templates.Verdict {
-	verdict := templates.Verdict{Study: v.Head, Heading: "The answer so far", Lucky: v.lucky()}
-	if v.over() {
-		verdict.Heading = "The answer"
-	}
-	return verdict
-}
-
-// verdictWithout is a verdict that says why there is no answer, and how the limits stand by the readings alone.
-func (v Facts) verdictWithout(why string) templates.Verdict {
-	verdict := v.emptyVerdict()
-	verdict.None, verdict.Next, verdict.Limits = why, v.toDo(study.Readout{}), v.limitLines(study.Readout{})
-	return verdict
-}
-
-// fillVerdict says what the model makes of what has been read.
-func (v Facts) fillVerdict(verdict *templates.Verdict, readout study.Readout) {
-	verdict.None = v.whyNone(readout)
-	if verdict.None != "" {
-		readout.Recommendation, readout.Undecided = nil, v.undecided(readout)
-	}
-	verdict.Limits, verdict.Next = v.limitLines(readout), v.toDo(readout)
-	verdict.Risk = riskOf("any limit", readout.Risk)
-	if r := readout.Recommendation; r != nil {
+// recommend says what the model makes of what has been read.
+func (v answering) recommend(verdict *templates.Verdict) {
+	u, r := v.Readout.Undecided, v.Readout.Recommendation
+	if r != nil {
 		verdict.Answer, verdict.Doubt = v.answer(*r), v.driftDoubt()
 		if len(v.Snap.Trial(r.Number).Doubts) > 0 {
 			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", r.Number, verdict.Doubt))
 		}
-		if works := readout.Works; works.Failed > 0 && works.Chance != nil {
+		if works := v.Readout.Works; works.Failed > 0 && works.Chance != nil {
 			verdict.Answer.Works = &templates.Value{Text: words.Percent(*works.Chance), Raw: words.Raw(*works.Chance)}
 		}
 	} else {
-		verdict.Closest = v.closest(readout)
+		verdict.Closest = v.closest()
 	}
-	switch u, r := readout.Undecided, readout.Recommendation; {
+	switch {
 	case u == nil:
 	case r != nil && u.Number == r.Number:
 		verdict.Unsure = more(v.Snap.Definition, *u)
@@ -87,19 +74,21 @@ func (v Facts) fillVerdict(verdict *templates.Verdict, readout study.Readout) {
 	}
 }
 
-// undecided is what the model has not decided on; nothing while it does not stand.
-func (v Facts) undecided(readout study.Readout) *study.Undecided {
-	if !v.ModelStands() {
-		return nil
-	}
-	return readout.Undecided
-}
-
 // whyNone says why nothing can be recommended, "" when something is.
-func (v Facts) whyNone(readout study.Readout) string {
+func (v answering) whyNone() string {
 	nothing := "Nothing can be recommended yet"
 	if v.over() {
 		nothing = "Nothing could be recommended"
+	}
+	switch {
+	case len(v.Snap.Trials) == 0 && v.over():
+		return "Nothing was tried."
+	case len(v.Snap.Trials) == 0:
+		return "Nothing has been tried yet."
+	case v.Working:
+		return "The answer comes with the model, which is being worked out."
+	case v.Modelless != "":
+		return v.Modelless
 	}
 	missing := v.unread()
 	switch {
@@ -111,16 +100,16 @@ func (v Facts) whyNone(readout study.Readout) string {
 		return nothing + ": the study ended before the model had begun."
 	case !v.ModelStands():
 		return nothing + ": the model begins when the first few trials have shown how large the values are."
-	case readout.Recommendation == nil && len(v.Snap.Definition.Constraints) == 0:
+	case v.Readout.Recommendation == nil && len(v.Snap.Definition.Constraints) == 0:
 		return nothing + "."
-	case readout.Recommendation == nil:
+	case v.Readout.Recommendation == nil:
 		return nothing + ": no settings tried are more likely to stay within every limit than to break one."
 	}
 	return ""
 }
 
 // lucky is the best single reading within the limits.
-func (v Facts) lucky() *templates.Lucky {
+func (v answering) lucky() *templates.Lucky {
 	best := v.Snap.Best()
 	if best == nil {
 		return nil
@@ -130,7 +119,7 @@ func (v Facts) lucky() *templates.Lucky {
 	return &templates.Lucky{Number: best.Number, URL: TrialURL(v.Snap.ID, best.Number), What: v.luckyWords(), Value: templates.Value{Text: words.Quantity(value, o.Unit), Raw: words.Raw(value)}}
 }
 
-func (v Facts) luckyWords() string {
+func (v answering) luckyWords() string {
 	word := "Highest"
 	if v.Snap.Definition.Objective.Direction == "minimize" {
 		word = "Lowest"
@@ -142,7 +131,7 @@ func (v Facts) luckyWords() string {
 }
 
 // answer is what the model says of settings that were tried.
-func (v Facts) answer(r study.Recommendation) *templates.Answer {
+func (v answering) answer(r study.Recommendation) *templates.Answer {
 	d := v.Snap.Definition
 	answer := &templates.Answer{Number: r.Number, URL: TrialURL(v.Snap.ID, r.Number), Settings: settingsOf(d, r.Parameters), Copy: copyText(d, r.Parameters)}
 	for _, metric := range v.metricsShown() {
@@ -155,7 +144,7 @@ func (v Facts) answer(r study.Recommendation) *templates.Answer {
 }
 
 // expected is what the model expects of a metric somewhere, all to the digits that its band means.
-func (v Facts) expected(metric string, b study.Believed) templates.Expected {
+func (v answering) expected(metric string, b study.Believed) templates.Expected {
 	d := v.Snap.Definition
 	unit := UnitOf(d, metric)
 	show := words.Alike(b.SD[metric])
@@ -165,7 +154,7 @@ func (v Facts) expected(metric string, b study.Believed) templates.Expected {
 }
 
 // limitLines say how each limit stands.
-func (v Facts) limitLines(readout study.Readout) []templates.LimitLine {
+func (v answering) limitLines() []templates.LimitLine {
 	var lines []templates.LimitLine
 	for _, c := range v.Snap.Definition.Constraints {
 		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(chart.Feasible)}
@@ -179,14 +168,14 @@ func (v Facts) limitLines(readout study.Readout) []templates.LimitLine {
 			lines = append(lines, line)
 			continue
 		}
-		if now, there := readout.Violation[c.Name]; there && now.Hard > 0 {
+		if now, there := v.Readout.Violation[c.Name]; there && now.Hard > 0 {
 			line.Violation = &templates.Value{Text: words.With(words.Rough(now.Hard), c.Unit), Raw: words.Raw(now.Hard)}
 			if now.Rounds > 1 {
 				line.Largest = &templates.Value{Text: words.With(words.Rough(now.Largest), c.Unit), Raw: words.Raw(now.Largest)}
 			}
 		}
-		line.Risk = riskOf("this limit", readout.Violation[c.Name].Risk)
-		line.Headroom, line.Room = v.room(c, readout.Recommendation)
+		line.Risk = riskOf("this limit", v.Readout.Violation[c.Name].Risk)
+		line.Headroom, line.Room = v.room(c)
 		lines = append(lines, line)
 	}
 	return lines
@@ -207,7 +196,8 @@ func riskOf(limit string, r *study.Risk) *templates.Risk {
 }
 
 // room is how far the recommended settings are expected to stay from a limit.
-func (v Facts) room(c design.Constraint, r *study.Recommendation) (*templates.Value, string) {
+func (v answering) room(c design.Constraint) (*templates.Value, string) {
+	r := v.Readout.Recommendation
 	if r == nil {
 		return nil, ""
 	}
@@ -242,7 +232,7 @@ func more(d design.Definition, u study.Undecided) string {
 }
 
 // closest is the trial that breaks the limits least, and which of them binds; nil when some trial breaks none.
-func (v Facts) closest(readout study.Readout) *templates.Answer {
+func (v answering) closest() *templates.Answer {
 	if feasible, known := v.Snap.Feasibility(); feasible > 0 || known == 0 {
 		return nil
 	}
@@ -251,7 +241,7 @@ func (v Facts) closest(readout study.Readout) *templates.Answer {
 	var binding design.Constraint
 	least := math.Inf(1)
 	for _, t := range v.Snap.Trials {
-		if c, excess, known := v.worst(t, readout); known && !t.Excluded && excess < least {
+		if c, excess, known := v.worst(t); known && !t.Excluded && excess < least {
 			nearest, binding, least = t, c, excess
 		}
 	}
@@ -269,7 +259,7 @@ func (v Facts) closest(readout study.Readout) *templates.Answer {
 }
 
 // worst is the limit that a trial breaks most, excesses being measured in the scale of what has been read of each metric.
-func (v Facts) worst(t *ledger.Trial, readout study.Readout) (binding design.Constraint, excess float64, known bool) {
+func (v answering) worst(t *ledger.Trial) (binding design.Constraint, excess float64, known bool) {
 	excess = math.Inf(-1)
 	for _, c := range v.Snap.Definition.Constraints {
 		m, there := t.Metrics[c.Metric]
@@ -277,7 +267,7 @@ func (v Facts) worst(t *ledger.Trial, readout study.Readout) (binding design.Con
 			return c, 0, false
 		}
 		scale := 1.0
-		if state, modelled := readout.Metrics[c.Metric]; modelled && state.Scale > 0 {
+		if state, modelled := v.Readout.Metrics[c.Metric]; modelled && state.Scale > 0 {
 			scale = state.Scale
 		}
 		if g := c.Excess(m.Value) / scale; g > excess {
@@ -288,12 +278,12 @@ func (v Facts) worst(t *ledger.Trial, readout study.Readout) (binding design.Con
 }
 
 // toDo says what to do next.
-func (v Facts) toDo(readout study.Readout) string {
+func (v answering) toDo() string {
 	summary := v.Snap.Summary()
 	switch {
 	case !v.Head.Operates && !v.over():
 		return v.watching(summary.Waiting)
-	case v.Snap.State == ledger.Finished && readout.Recommendation != nil:
+	case v.Snap.State == ledger.Finished && v.Readout.Recommendation != nil:
 		return "The study is finished: these settings are its answer."
 	case v.Snap.State == ledger.Finished:
 		return "The study is finished without settings that it could recommend."
@@ -307,12 +297,12 @@ func (v Facts) toDo(readout study.Readout) string {
 		return "The study is paused. Open it again to ask for more trials."
 	case v.ended(ledger.StatusFailed) > 0 && v.fruitless() != "":
 		return words.Capitalised(v.fruitless()) + ". Find out why, then ask for the next."
-	case readout.Version > 0 && !v.readEverything():
+	case v.Readout.Version > 0 && !v.readEverything():
 		return "Measure " + words.Listed(v.unread()) + " in the next trial, or add " + words.ItOrThem(len(v.unread())) + " to one that was made."
-	case few(readout.Undecided) && readout.Recommendation != nil && readout.Recommendation.Number == readout.Undecided.Number:
-		return fmt.Sprintf("Repeat trial %d: %s would tell whether it can be used.", readout.Undecided.Number, words.Count(*readout.Undecided.Readings, "more reading", "more readings"))
-	case few(readout.Undecided):
-		return fmt.Sprintf("Repeat trial %d: it looks better, and %s would tell whether it can be used.", readout.Undecided.Number, words.Count(*readout.Undecided.Readings, "more reading", "more readings"))
+	case few(v.Readout.Undecided) && v.Readout.Recommendation != nil && v.Readout.Recommendation.Number == v.Readout.Undecided.Number:
+		return fmt.Sprintf("Repeat trial %d: %s would tell whether it can be used.", v.Readout.Undecided.Number, words.Count(*v.Readout.Undecided.Readings, "more reading", "more readings"))
+	case few(v.Readout.Undecided):
+		return fmt.Sprintf("Repeat trial %d: it looks better, and %s would tell whether it can be used.", v.Readout.Undecided.Number, words.Count(*v.Readout.Undecided.Readings, "more reading", "more readings"))
 	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
 		return fmt.Sprintf("All %s planned are made. Finish the study, or go on if there is enough to gain.", words.Count(v.Snap.Definition.Algorithm.Horizon, "trial", "trials"))
 	}
@@ -326,7 +316,7 @@ func few(u *study.Undecided) bool { return u != nil && u.Readings != nil && *u.R
 const askNext = "Ask for the next trial."
 
 // watching says how the study goes on, for those who may only look.
-func (v Facts) watching(waiting int) string {
+func (v answering) watching(waiting int) string {
 	switch {
 	case waiting == 1:
 		return fmt.Sprintf("Trial %d waits for results.", v.Snap.WaitingTrials()[0].Number)
@@ -343,7 +333,7 @@ func (v Facts) watching(waiting int) string {
 // fewReadings is how many more readings are worth advising.
 const fewReadings = 10
 
-func (v Facts) waitingWords(waiting int) string {
+func (v answering) waitingWords(waiting int) string {
 	first := v.Snap.WaitingTrials()[0]
 	text := fmt.Sprintf("Run trial %d and enter its results", first.Number)
 	if first.Status == ledger.StatusPartial {

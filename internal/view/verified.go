@@ -45,7 +45,7 @@ func (v Facts) Verified() templates.Verified {
 }
 
 // verificationLines say when the study was verified last, and how far.
-func (v Facts) verificationLines() []string {
+func (v reporting) verificationLines() []string {
 	last := v.Board.Verification
 	if !last.Known {
 		return []string{"not verified on this server since it started. Export the study with its ledger and verify it with: headroom verify FILE"}

@@ -40,7 +40,7 @@ func TestWordsOfVerification(t *testing.T) {
 			t.Errorf("%s: %+v", name, shown)
 		}
 		words := map[string]string{"holds": "verified 2", "gone": "verified in part ", "differs": "does not verify "}[name]
-		if lines := v.verificationLines(); !strings.HasPrefix(lines[0], words) {
+		if lines := (reporting{Facts: v}).verificationLines(); !strings.HasPrefix(lines[0], words) {
 			t.Errorf("%s: %q", name, lines)
 		}
 	}

@@ -159,7 +159,7 @@ const eventsAtOnce = 500
 
 // readPast walks the ledger up to the version shown.
 func (s *Site) readPast(ctx context.Context, v view.Facts) (*view.Past, error) {
-	past := view.NewPast()
+	past := v.NewPast()
 	for after := int64(0); after < v.Snap.Version; {
 		events, err := s.Studies.Events(ctx, v.Snap.ID, after, int(min(eventsAtOnce, v.Snap.Version-after)))
 		if err != nil {
@@ -169,7 +169,7 @@ func (s *Site) readPast(ctx context.Context, v view.Facts) (*view.Past, error) {
 			return nil, errors.New("study " + v.Snap.ID + ": the ledger ends before the version shown")
 		}
 		for _, event := range events {
-			if err := past.Take(v, event); err != nil {
+			if err := past.Take(event); err != nil {
 				return nil, err
 			}
 		}

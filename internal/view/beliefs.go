@@ -36,17 +36,6 @@ type Outlook struct {
 	form    templates.Form
 }
 
-// NothingBelieved says why there is nothing to draw of a model, "" when there is.
-func (v Facts) NothingBelieved() string {
-	if !v.anyTold() {
-		return "After the first result, the model’s picture of each metric will be drawn here: what it expects, how sure it is, and where the limits leave room."
-	}
-	if v.Modelless != "" {
-		return v.Modelless
-	}
-	return v.noModelWords()
-}
-
 // Beliefs is what the model believes: a map of two parameters and a slice along each.
 func (v Facts) Beliefs() templates.Beliefs {
 	section := templates.Beliefs{Study: v.Head, Action: v.URL, At: v.At, Part: v.partURL("beliefs", nil)}
@@ -70,30 +59,13 @@ func (v Facts) Beliefs() templates.Beliefs {
 		section.Map = &chart
 	}
 	section.Prices = v.priceChart()
-	section.Trust = v.trust()
+	section.Trust = trusting{v}.section()
 	if o.Others {
-		section.Others = v.others(section.Map, o)
+		section.Others = o.choices(section.Map)
 	} else {
 		section.OthersPart = v.partURL("beliefs", url.Values{"others": {"yes"}})
 	}
 	return section
-}
-
-// noModelWords say why there is nothing to draw of a model, "" when there is.
-func (v Facts) noModelWords() string {
-	objective := v.Snap.Definition.Objective.Metric
-	switch {
-	case !v.Snap.HasReading(objective):
-		return "The model’s picture of each metric will be drawn here once " + objective + " has a reading."
-	case len(v.metricsShown()) > 0:
-		return ""
-	case v.over():
-		return "The study ended before the model had begun."
-	}
-	if v.over() {
-		return "The study ended before the model had begun, so there is no picture of it."
-	}
-	return "The model begins when the first few trials have shown how large the values are; its picture of each metric will then be drawn here."
 }
 
 // MapSamples is how many values of a parameter a map asks for: fewer beside choices, which have no order and so no values between.
@@ -110,12 +82,22 @@ func (o Outlook) smooth() bool {
 	return parameter(d, o.X).Type != design.Categorical && parameter(d, o.Y).Type != design.Categorical
 }
 
-// anyTold tells whether any modelled metric has a value yet.
-func (v Facts) anyTold() bool {
-	metrics := Modelled(v.Snap.Definition)
-	return slices.ContainsFunc(v.Snap.Trials, func(t *ledger.Trial) bool {
-		return slices.ContainsFunc(metrics, func(metric string) bool { _, there := t.Metrics[metric]; return there && !t.Excluded })
-	})
+// NothingBelieved says why there is nothing to draw of a model, "" when there is.
+func (v Facts) NothingBelieved() string {
+	objective := v.Snap.Definition.Objective.Metric
+	switch {
+	case !slices.ContainsFunc(Modelled(v.Snap.Definition), v.Snap.HasReading):
+		return "After the first result, the model’s picture of each metric will be drawn here: what it expects, how sure it is, and where the limits leave room."
+	case v.Modelless != "":
+		return v.Modelless
+	case !v.Snap.HasReading(objective):
+		return "The model’s picture of each metric will be drawn here once " + objective + " has a reading."
+	case len(v.metricsShown()) > 0:
+		return ""
+	case v.over():
+		return "The study ended before the model had begun."
+	}
+	return "The model begins when the first few trials have shown how large the values are; its picture of each metric will then be drawn here."
 }
 
 // Outlook reads what to show from the query; what is missing or senseless is replaced by a good choice. It has the axes of a map once there are
@@ -134,7 +116,7 @@ func (v Facts) Outlook() Outlook {
 	}
 	o.Point, o.Held = trial.Parameters.Clone(), fmt.Sprintf("as in trial %d", trial.Number)
 	o.form.Values["from"] = []string{strconv.Itoa(trial.Number)}
-	if o.readPins(v.pinnedFrom(trial)) {
+	if o.readPins(o.pinnedFrom(trial)) {
 		o.Through, o.Held = "through the point you set", "at the point you set"
 	}
 	if !slices.Contains(o.Metrics, o.Metric) {
@@ -165,8 +147,8 @@ func (o *Outlook) chooseAxes() {
 
 // pinnedFrom is the trial whose settings the form showed when it was sent. Fields that still hold them were not set by the person,
 // and follow the recommendation.
-func (v Facts) pinnedFrom(now *ledger.Trial) design.Settings {
-	if trial := v.trialNamed(v.Query.Get("from")); trial != nil {
+func (o Outlook) pinnedFrom(now *ledger.Trial) design.Settings {
+	if trial := o.trialNamed(o.Query.Get("from")); trial != nil {
 		return trial.Parameters
 	}
 	return now.Parameters
@@ -251,4 +233,33 @@ func axisOf(p design.Parameter) chart.Axis {
 	axis := chart.Axis{Title: words.AxisName(p.Name, p.Unit), Log: p.Scale == "log", Categories: p.Choices}
 	axis.Plain = axis.Log && *p.Low >= words.Small && *p.High < words.Large
 	return axis
+}
+
+// otherAlgorithms are asked what they would do next.
+var otherAlgorithms = []string{"log-cei", "rpol-ucb", "ckb-ucb", "scbo"}
+
+// OtherAlgorithms are asked what they would do next on the same readings.
+func (v Facts) OtherAlgorithms() []string {
+	return slices.DeleteFunc(slices.Clone(otherAlgorithms), func(name string) bool { return name == v.Snap.Definition.Algorithm.Name })
+}
+
+// choices are what other algorithms would do next, as points on the map and in words.
+func (o Outlook) choices(onto *templates.Chart) []templates.OtherChoice {
+	if len(o.Choices) == 0 {
+		return []templates.OtherChoice{{Name: "None", Text: "The other algorithms cannot choose here without being told more."}}
+	}
+	var list []templates.OtherChoice
+	points := chart.Trace{Name: "other algorithms’ next", Style: chart.Other}
+	for _, choice := range o.Choices {
+		list = append(list, templates.OtherChoice{Name: choice.Name, Text: choice.Because})
+		if choice.Parameters == nil || onto == nil || !onto.Drawing.Surface.Smooth {
+			continue
+		}
+		points.X, points.Y = append(points.X, plotValue((*choice.Parameters)[o.X])), append(points.Y, plotValue((*choice.Parameters)[o.Y]))
+		points.Text = append(points.Text, choice.Name+" would try "+SettingsLine(o.Snap.Definition, *choice.Parameters))
+	}
+	if len(points.X) > 0 {
+		onto.Drawing.Traces = append(onto.Drawing.Traces, points)
+	}
+	return list
 }

@@ -26,13 +26,13 @@ func (v Facts) Next() templates.Next {
 	next.Ask.Values, next.Idle = map[string][]string{}, v.idle()
 	waiting := v.Snap.WaitingTrials()
 	for i := range waiting[:min(mostCards, len(waiting))] {
-		next.Cards = append(next.Cards, v.card(&waiting[i]))
+		next.Cards = append(next.Cards, v.of(&waiting[i]).card())
 	}
 	next.More = max(0, len(waiting)-mostCards)
 	next.Cards = v.withTyped(next.Cards)
 	if v.Head.Operates {
 		for _, t := range v.Snap.Trials {
-			next.Saved = append(next.Saved, v.savedJustNow(t)...)
+			next.Saved = append(next.Saved, v.of(t).savedJustNow()...)
 		}
 	}
 	feasible, known := v.Snap.Feasibility()
@@ -55,9 +55,9 @@ func (v Facts) withTyped(cards []templates.Card) []templates.Card {
 		if there {
 			continue
 		}
-		card := v.card(t)
+		card := v.of(t).card()
 		if !t.Waiting() {
-			card.Ended = v.endOf(t)
+			card.Ended = v.of(t).endOf()
 		}
 		cards = slices.Insert(cards, at, card)
 	}
@@ -65,17 +65,17 @@ func (v Facts) withTyped(cards []templates.Card) []templates.Card {
 }
 
 // endOf says how a trial came to wait no more.
-func (v Facts) endOf(t *ledger.Trial) *templates.Ended {
-	if t.Status != ledger.StatusCompleted {
-		return &templates.Ended{Mark: v.markOf(t), Words: cmp.Or(v.reasonLine(t), words.Capitalised(v.StateWords(t))) + "."}
+func (v tried) endOf() *templates.Ended {
+	if v.t.Status != ledger.StatusCompleted {
+		return &templates.Ended{Mark: v.markOf(v.t), Words: cmp.Or(v.reasonLine(), words.Capitalised(v.StateWords(v.t))) + "."}
 	}
 	var last ledger.Measurement
-	for _, m := range t.Metrics {
+	for _, m := range v.t.Metrics {
 		if m.ToldSeq > last.ToldSeq {
 			last = m
 		}
 	}
-	return &templates.Ended{Mark: v.markOf(t), Words: "Completed by " + last.By, At: Stamp(last.ToldAt, v.Now)}
+	return &templates.Ended{Mark: v.markOf(v.t), Words: "Completed by " + last.By, At: Stamp(last.ToldAt, v.Now)}
 }
 
 // idle says how the trials ended, for when none waits.
@@ -112,25 +112,25 @@ func ContextInputs(d design.Definition) []templates.Input {
 }
 
 // card is one waiting trial, or any trial on its own page.
-func (v Facts) card(t *ledger.Trial) templates.Card {
+func (v tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
-		Study: v.Head, Number: t.Number, Origin: originWords(t.Origin), Created: Stamp(t.CreatedAt, v.Now), By: t.By, Note: t.Note,
-		ReplicateOf: t.ReplicateOf, Status: t.Status, Settings: settingsOf(d, t.Parameters), Why: whyOf(t),
+		Study: v.Head, Number: v.t.Number, Origin: originWords(v.t.Origin), Created: Stamp(v.t.CreatedAt, v.Now), By: v.t.By, Note: v.t.Note,
+		ReplicateOf: v.t.ReplicateOf, Status: v.t.Status, Settings: settingsOf(d, v.t.Parameters), Why: whyOf(v.t),
 	}
-	for _, was := range settingsOf(d, v.chosenInstead(t)) {
+	for _, was := range settingsOf(d, v.chosenInstead()) {
 		at := slices.IndexFunc(card.Settings, func(s templates.Setting) bool { return s.Name == was.Name })
 		if at >= 0 && was.Value != card.Settings[at].Value {
 			card.Settings[at].Was = words.With(was.Value, was.Unit)
 		}
 	}
-	card.Copy = copyText(d, t.Parameters)
+	card.Copy = copyText(d, v.t.Parameters)
 	for _, metric := range TableMetrics(d) {
-		if m, there := t.Metrics[metric]; there {
+		if m, there := v.t.Metrics[metric]; there {
 			card.Told = append(card.Told, v.toldValue(metric, m))
 		}
 	}
-	card.Entry = v.Entry(t, templates.Form{Values: map[string][]string{}})
+	card.Entry = v.Entry(v.t, templates.Form{Values: map[string][]string{}})
 	card.Entry.Keep = true
 	return card
 }
@@ -142,7 +142,7 @@ func whyOf(t *ledger.Trial) string {
 	return fmt.Sprintf("Trial %d was chosen by %s.", t.Number, t.By)
 }
 
-func (v Facts) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
+func (v tried) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
 	shown := templates.ToldValue{Name: metric, Value: v.Measured(metric, m), Mark: "unknown"}
 	if m.Headroom != nil {
 		shown.Mark = "feasible"
@@ -208,16 +208,16 @@ func (v Facts) Entry(t *ledger.Trial, form templates.Form) templates.Entry {
 }
 
 // savedJustNow is what the viewer saved of a trial within the last minute, to be undone.
-func (v Facts) savedJustNow(t *ledger.Trial) []templates.Saved {
-	metrics, left := study.Undoable(v.Snap, t, v.Who.Caller(), v.Now)
+func (v tried) savedJustNow() []templates.Saved {
+	metrics, left := study.Undoable(v.Snap, v.t, v.Who.Caller(), v.Now)
 	if len(metrics) == 0 {
 		return nil
 	}
 	var values []string
 	for _, metric := range metrics {
-		values = append(values, metric+" "+v.Measured(metric, t.Metrics[metric]))
+		values = append(values, metric+" "+v.Measured(metric, v.t.Metrics[metric]))
 	}
-	return []templates.Saved{{Number: t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
+	return []templates.Saved{{Number: v.t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
 }
 
 func LimitLine(c design.Constraint) string {

@@ -41,7 +41,7 @@ func (v Facts) consequences(constraints []design.Constraint, impact study.Impact
 	of := func(n int) string { return fmt.Sprintf("%d of %d", n, trials) }
 	add("Trials within every limit", of(was.Within), of(would.Within))
 	add("Trials that break a limit", of(was.Broken), of(would.Broken))
-	add("Recommended", v.recommendedWords(impact.Recommendation[0]), v.recommendedWords(impact.Recommendation[1]))
+	add("Recommended", recommendedWords(d.Objective, impact.Recommendation[0]), recommendedWords(d.Objective, impact.Recommendation[1]))
 	for _, c := range constraints {
 		violation := impact.Violation[c.Name]
 		add("Violation of "+c.Name, words.Rough(violation[0].Hard)+words.UnitAfter(c.Unit), words.Rough(violation[1].Hard)+words.UnitAfter(c.Unit))
@@ -53,11 +53,10 @@ func (v Facts) consequences(constraints []design.Constraint, impact study.Impact
 	return &out
 }
 
-func (v Facts) recommendedWords(r *study.Recommendation) string {
+func recommendedWords(o design.Objective, r *study.Recommendation) string {
 	if r == nil {
 		return "none"
 	}
-	o := v.Snap.Definition.Objective
 	return fmt.Sprintf("trial %d, expected %s %s (± one standard deviation, without the noise of a reading)", r.Number, o.Metric, words.Uncertain(r.Mean[o.Metric], r.SD[o.Metric], o.Unit))
 }
 

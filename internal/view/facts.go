@@ -58,12 +58,10 @@ func (v Facts) unread() []string {
 	return slices.DeleteFunc(Modelled(v.Snap.Definition), v.Snap.HasReading)
 }
 
-func (v Facts) readEverything() bool { return len(v.unread()) == 0 }
-
 // ModelStands tells whether every metric has readings and a model in their units: before its first fit, a model that standardises has nothing but
 // its prior to say.
 func (v Facts) ModelStands() bool {
-	return v.readEverything() && !slices.ContainsFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.scaled(metric) })
+	return len(v.unread()) == 0 && !slices.ContainsFunc(Modelled(v.Snap.Definition), func(metric string) bool { return !v.scaled(metric) })
 }
 
 // scaled tells whether a metric's model knows how large its values are.
@@ -184,18 +182,6 @@ func (v Facts) StateWords(t *ledger.Trial) string {
 		said += ", in doubt"
 	}
 	return said
-}
-
-// reasonLine is why a trial ended as it did, or was excluded.
-func (v Facts) reasonLine(t *ledger.Trial) string {
-	if t.Reason == "" {
-		return ""
-	}
-	said := v.StateWords(t)
-	if t.Cause == ledger.BySettings && !t.Excluded {
-		said = "failed because of its settings"
-	}
-	return words.Capitalised(said) + ": " + t.Reason
 }
 
 // Measured is a reading with its unit, and its own standard deviation if one was told.

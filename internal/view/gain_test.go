@@ -6,7 +6,6 @@ import (
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 	"headroom/internal/view/words"
 )
 
@@ -36,7 +35,7 @@ func TestWordsOfGain(t *testing.T) {
 			"Little is left to gain: the chance that more than 0.5 % of what is recommended, 0.4 %, is left is 65 %. Stopping now risks up to 70 %, no more than the target of 70 %.", true},
 	} {
 		d := design.Definition{Objective: design.Objective{Metric: "yield", Direction: "maximize", Unit: "%"}, Constraints: []design.Constraint{{Metric: "impurity"}}, Stop: &c.stop}
-		shown := Facts{Snap: &ledger.Snapshot{Definition: d}}.gainOf(c.gain)
+		shown := gainOf(d, c.gain)
 		if said := strings.ReplaceAll(shown.Words, words.Thin, " "); said != c.words || shown.Enough != c.enough {
 			t.Errorf("%s: %q, enough %v", c.name, said, shown.Enough)
 		}

@@ -115,7 +115,7 @@ func gridAxis(axis chart.Axis, values []any) chart.Axis {
 
 // observedOn are the trials as points of the map, and the recommended settings.
 func (o Outlook) observedOn() []chart.Trace {
-	points := o.noMarks()
+	points := noMarks(o.Snap.Definition)
 	points.places = true
 	from := max(0, len(o.Snap.Trials)-mostObservations)
 	for i := range o.Snap.Trials[from:] {

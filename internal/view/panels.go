@@ -88,7 +88,7 @@ type series struct {
 
 // plot adds the readings of a metric; style says how a trial is marked and stands tells which trials keep a mark of their own among many.
 func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart.Style, stands func(*ledger.Trial) bool) series {
-	s := series{points: p.noMarks()}
+	s := series{points: noMarks(p.Snap.Definition)}
 	s.spans = chart.Trace{Name: "readings, lowest to highest", Style: chart.Spans}
 	size := (len(p.Snap.Trials) + spans - 1) / spans
 	low, high, from, any := 0.0, 0.0, 0, false
@@ -161,8 +161,8 @@ func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
 }
 
 // awaited is what a reading that waits was predicted to be, if anything was known when its trial was chosen.
-func (v Facts) awaited(t *ledger.Trial, metric string) (mean float64, predicted bool) {
-	if !t.Waiting() || t.Decision == nil || !v.Snap.HasReading(metric) || !v.scaled(metric) {
+func (p *panelling) awaited(t *ledger.Trial, metric string) (mean float64, predicted bool) {
+	if !t.Waiting() || t.Decision == nil || !p.Snap.HasReading(metric) || !p.scaled(metric) {
 		return 0, false
 	}
 	mean, predicted = t.Decision.Mean[metric]

@@ -28,17 +28,16 @@ func curveOf(p study.Price) (xs, ys []float64) {
 }
 
 // priceMeaning says what the curves are of.
-func (v Facts) priceMeaning() string {
+func priceMeaning(o design.Objective) string {
 	word := "highest"
-	if v.Snap.Definition.Objective.Direction == "minimize" {
+	if o.Direction == "minimize" {
 		word = "lowest"
 	}
-	return fmt.Sprintf("Each line is the %s %s that the model expects among settings with a 90%s%% chance to stay within every limit, one limit being moved and the others not.", word, v.Snap.Definition.Objective.Metric, words.Thin)
+	return fmt.Sprintf("Each line is the %s %s that the model expects among settings with a 90%s%% chance to stay within every limit, one limit being moved and the others not.", word, o.Metric, words.Thin)
 }
 
 // priceWords say what one step this way and that of a limit would be worth.
-func (v Facts) priceWords(p study.Price) string {
-	o := v.Snap.Definition.Objective
+func priceWords(o design.Objective, p study.Price) string {
 	now, looser, tighter := len(p.Curve)/2, len(p.Curve)/2+1, len(p.Curve)/2-1
 	loosen, tighten := "Raising", "lowering"
 	if p.Op == ">=" {
@@ -93,7 +92,7 @@ func (v Facts) priceChart() *templates.Chart {
 		return nil
 	}
 	d, grid := v.Snap.Definition, chart.Grid{}
-	notes := []string{v.priceMeaning() + " Dashed: the limit as it is."}
+	notes := []string{priceMeaning(d.Objective) + " Dashed: the limit as it is."}
 	table := templates.Table{Head: []templates.Column{{Name: "Limit"}, {Name: "At", Number: true}, {Name: "Best expected " + d.Objective.Metric, Unit: d.Objective.Unit, Number: true},
 		{Name: "±", Unit: d.Objective.Unit, Number: true}, {Name: "With"}}}
 	var all []float64
@@ -103,7 +102,7 @@ func (v Facts) priceChart() *templates.Chart {
 	}
 	low, high := spanned(all)
 	for _, p := range v.Prices {
-		notes = append(notes, v.priceWords(p))
+		notes = append(notes, priceWords(d.Objective, p))
 		best := chart.Trace{Name: "best expected", Style: chart.Line}
 		for _, step := range p.Curve {
 			row := []string{p.Constraint, words.Quantity(step.Threshold, p.Unit), "–", "", "no settings probably keep every limit"}

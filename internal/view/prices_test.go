@@ -6,14 +6,13 @@ import (
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 	"headroom/internal/view/words"
 )
 
 // TestPriceWords say which way loosens a limit, what a step is worth in the objective's unit, and nothing of what is too little to tell.
 func TestPriceWords(t *testing.T) {
 	t.Parallel()
-	v := Facts{Snap: &ledger.Snapshot{Definition: design.Definition{Objective: design.Objective{Metric: "yield", Direction: "maximize", Unit: "g"}}}}
+	o := design.Objective{Metric: "yield", Direction: "maximize", Unit: "g"}
 	price := func(op string, best ...float64) study.Price {
 		p := study.Price{Constraint: "pH low", Metric: "pH", Op: op, Threshold: 7}
 		sd := 0.2
@@ -40,7 +39,7 @@ func TestPriceWords(t *testing.T) {
 		{price("<=", 0, 3, 4), "Raising the limit of pH low from 7 to 7.5 would be worth about 1_g of yield; lowering it to 6.5 would leave no settings that probably keep every limit."},
 		{price("<=", 0, 0, 4), "pH low: no settings have a 90_% chance to stay within every limit as it is."},
 	} {
-		if got := v.priceWords(test.price); got != strings.ReplaceAll(test.want, "_", words.Thin) {
+		if got := priceWords(o, test.price); got != strings.ReplaceAll(test.want, "_", words.Thin) {
 			t.Errorf("%q", got)
 		}
 	}

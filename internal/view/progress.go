@@ -274,7 +274,7 @@ type marks struct {
 	fade   float64 // how much is seen of the marks added from now on, 0 for all
 }
 
-func (v Facts) noMarks() marks { return marks{limits: len(v.Snap.Definition.Constraints)} }
+func noMarks(d design.Definition) marks { return marks{limits: len(d.Constraints)} }
 
 var markNames = map[chart.Style]string{
 	chart.Unknown: "not known yet", chart.Waiting: "waiting", chart.Recommended: "recommended", chart.Excluded: "excluded",
@@ -350,7 +350,7 @@ func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", words.Rough(*now.Estimated), words.UnitAfter(c.Unit))
 	}
 	if now.Bound != nil {
-		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", words.Rough(*now.Bound), words.UnitAfter(c.Unit), p.boundKind(now))
+		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", words.Rough(*now.Bound), words.UnitAfter(c.Unit), boundKind(p.Facts, now))
 		if dwarfs(now) {
 			caption += " It is too far away to be drawn beside them."
 		}

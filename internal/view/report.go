@@ -59,7 +59,7 @@ func (v reporting) report() (templates.Report, []Figure, error) {
 	if v.Modelless != "" {
 		return report, nil, nil
 	}
-	report.Theorem, report.NoteKey, report.Trust = v.theorem(), lettersMean, trustLines(v.trust())
+	report.Theorem, report.NoteKey, report.Trust = trusting{v.Facts}.theorem(), lettersMean, trustLines(trusting{v.Facts}.section())
 	var figures []Figure
 	figures, report.FiguresNote = v.figures()
 	return report, figures, nil

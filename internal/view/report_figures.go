@@ -34,7 +34,7 @@ func (v reporting) figures() (list []Figure, note string) {
 			list = append(list, Figure{Title: cell.Title + " by the " + cell.X.Title, Caption: prices.Notes[0] + " " + prices.Notes[i+1], Frame: cell.Frame()})
 		}
 	}
-	if drift := v.trust().Chart; drift != nil {
+	if drift := (trusting{v.Facts}).section().Chart; drift != nil {
 		panels := *drift.Drawing.Panels
 		panels.List[0].Caption = drift.Caption
 		list = append(list, figuresOf(panels)...)

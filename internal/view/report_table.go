@@ -53,7 +53,7 @@ func (v reporting) trialTable(trials []*ledger.Trial) (table templates.Table, no
 	var list templates.Trials
 	newestFirst := slices.Clone(trials)
 	slices.Reverse(newestFirst)
-	v.list(&list, newestFirst)
+	listing{Facts: v.Facts}.list(&list, newestFirst)
 	columns := slices.Concat(list.Settings, list.Metrics)
 	apart := fitsApart(columns)
 	if !apart {

@@ -18,7 +18,7 @@ func (v Facts) Sheet(t *ledger.Trial, address string) (templates.SheetPage, erro
 		return templates.SheetPage{}, err
 	}
 	d := v.Snap.Definition
-	sheet := templates.SheetPage{Study: v.Head, Card: v.card(t), Address: address, Code: modules(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
+	sheet := templates.SheetPage{Study: v.Head, Card: v.of(t).card(), Address: address, Code: modules(code), Size: code.Size + 2*quietZone, Printed: words.Exact(v.Now)}
 	for _, c := range d.Constraints {
 		if m, there := t.Metrics[c.Metric]; there && m.Known {
 			sheet.Lines = append(sheet.Lines, templates.SheetLine{Name: c.Metric, Limit: limitsText(d, c.Metric), Value: v.Measured(c.Metric, m), Note: "known beforehand"})

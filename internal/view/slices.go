@@ -161,7 +161,7 @@ func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, lef
 	if len(list) > most {
 		left, list = len(list)-most, list[:most]
 	}
-	points := o.noMarks()
+	points := noMarks(o.Snap.Definition)
 	for _, r := range list {
 		m := r.trial.Metrics[metric]
 		points.fade = math.Max(faintest, math.Exp(-r.away*r.away/(2*fadeLength*fadeLength)))
@@ -262,8 +262,8 @@ func (o Outlook) sliceTable(by map[string]study.Slice, influences []influence) t
 }
 
 // chanceText is the chance to be within every limit; nothing is said of it while a limit's metric was never read.
-func (v Facts) chanceText(chance float64) string {
-	if !v.ModelStands() {
+func (o Outlook) chanceText(chance float64) string {
+	if !o.ModelStands() {
 		return "–"
 	}
 	return words.Percent(chance)

@@ -3,7 +3,6 @@ package view
 import (
 	"net/url"
 	"strconv"
-	"strings"
 
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
@@ -61,7 +60,7 @@ func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 			continue
 		}
 		if n++; n <= mostInDoubt {
-			shown = append(shown, v.doubtsOf(t))
+			shown = append(shown, v.of(t).inDoubt())
 		}
 	}
 	if n > mostInDoubt {
@@ -72,16 +71,3 @@ func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 
 // mostInDoubt is how many trials in doubt stand at the top of the page.
 const mostInDoubt = 3
-
-// longestReason is how much of a doubt is kept as the reason for which a trial is excluded, in characters.
-const longestReason = 500
-
-// doubtsOf is what is doubted of a trial.
-func (v Facts) doubtsOf(t *ledger.Trial) templates.Doubtful {
-	d := templates.Doubtful{Number: t.Number, URL: TrialURL(v.Snap.ID, t.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
-	for _, doubt := range t.Doubts {
-		d.Says = append(d.Says, doubt.Why)
-	}
-	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
-	return d
-}

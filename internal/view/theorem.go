@@ -13,7 +13,7 @@ import (
 var standingMarks = map[optimizer.Standing]string{optimizer.Met: "✓ met", optimizer.NotMet: "✗ not met", optimizer.Unknown: "? cannot be known"}
 
 // theorem is what the bounds on violation rest on, nil where none is drawn.
-func (v Facts) theorem() *templates.Theorem {
+func (v trusting) theorem() *templates.Theorem {
 	var figures []string
 	for _, c := range v.Snap.Definition.Constraints {
 		if now := v.Readout.Violation[c.Name]; now.Bound != nil && v.Snap.HasReading(c.Metric) {
@@ -49,7 +49,7 @@ func verdictOn(grounds *study.Grounds, notMet int) string {
 }
 
 // boundKind says what a bound is worth in this study: what the API calls a guarantee is none where an assumption is known not to hold.
-func (v Facts) boundKind(now study.ViolationOut) string {
+func boundKind(v Facts, now study.ViolationOut) string {
 	if *now.BoundKind != study.BoundGuarantee {
 		return *now.BoundKind
 	}

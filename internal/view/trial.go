@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -13,18 +14,18 @@ import (
 
 // Trial is one trial with everything behind it.
 func (v Facts) Trial(t *ledger.Trial) (templates.TrialPage, error) {
-	d := decided{v, t}
+	d := v.of(t)
 	shown := templates.TrialPage{
-		Study: v.Head, Card: v.card(t), State: v.StateWords(t), Mark: v.markOf(t), Excluded: t.Excluded, Reason: v.reasonLine(t), Waiting: t.Waiting(),
+		Study: v.Head, Card: d.card(), State: v.StateWords(t), Mark: v.markOf(t), Excluded: t.Excluded, Reason: d.reasonLine(), Waiting: t.Waiting(),
 		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: v.Key, Previous: t.Number - 1,
 		Metrics: d.metricFacts(), Facts: d.decisionFacts(), Model: modelTable(v.Snap.Definition, t.Decision),
 	}
 	if len(t.Doubts) > 0 && !t.Excluded {
-		doubtful := v.doubtsOf(t)
+		doubtful := d.inDoubt()
 		shown.Doubtful = &doubtful
 	}
 	if v.Head.Operates {
-		shown.Saved = v.savedJustNow(t)
+		shown.Saved = d.savedJustNow()
 	}
 	if t.Number < len(v.Snap.Trials) {
 		shown.Following = t.Number + 1
@@ -37,14 +38,16 @@ func (v Facts) Trial(t *ledger.Trial) (templates.TrialPage, error) {
 	return shown, err
 }
 
-// decided is a trial beside what was known when it was chosen.
-type decided struct {
+// tried is a trial of a study, for what is said of it alone.
+type tried struct {
 	Facts
 	t *ledger.Trial
 }
 
+func (v Facts) of(t *ledger.Trial) tried { return tried{v, t} }
+
 // metricFacts are a trial's readings beside what was predicted for them.
-func (v decided) metricFacts() []templates.MetricFact {
+func (v tried) metricFacts() []templates.MetricFact {
 	d := v.Snap.Definition
 	var facts []templates.MetricFact
 	for _, metric := range TableMetrics(d) {
@@ -73,7 +76,7 @@ func (v decided) metricFacts() []templates.MetricFact {
 }
 
 // foretold is the reading that a trial's decision expected of a metric, where the model had learnt the metric by then.
-func (v decided) foretold(metric, unit string) string {
+func (v tried) foretold(metric, unit string) string {
 	chosen := *v.t
 	chosen.SettingsChanged = false
 	expected := v.Snap.Foretold(&chosen, metric)
@@ -88,7 +91,7 @@ func (v decided) foretold(metric, unit string) string {
 
 // foreseen tells whether a trial's decision knew anything of a metric: a reading, and in which units the model works. Its numbers are the prior's
 // alone where it did not.
-func (v decided) foreseen(metric string) bool {
+func (v tried) foreseen(metric string) bool {
 	read := slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
 		m, there := other.Metrics[metric]
 		return there && m.ToldSeq <= v.t.Decision.Seen
@@ -100,7 +103,7 @@ func (v decided) foreseen(metric string) bool {
 }
 
 // decisionFacts are the numbers behind a decision.
-func (v decided) decisionFacts() []templates.Fact {
+func (v tried) decisionFacts() []templates.Fact {
 	d, decision := v.Snap.Definition, v.t.Decision
 	if decision == nil {
 		return nil
@@ -181,4 +184,43 @@ func modelTable(d design.Definition, decision *ledger.Decision) templates.Table 
 		table.Rows = append(table.Rows, []string{metric, kernel, lengthscales, words.Rough(m.Variance), words.Rough(m.Lambda), words.Rough(m.Centre), words.Rough(m.Scale)})
 	}
 	return table
+}
+
+// reasonLine is why a trial ended as it did, or was excluded.
+func (v tried) reasonLine() string {
+	if v.t.Reason == "" {
+		return ""
+	}
+	said := v.StateWords(v.t)
+	if v.t.Cause == ledger.BySettings && !v.t.Excluded {
+		said = "failed because of its settings"
+	}
+	return words.Capitalised(said) + ": " + v.t.Reason
+}
+
+// chosenInstead are the settings that were chosen for a trial where others were used.
+func (v tried) chosenInstead() design.Settings {
+	instead := design.Settings{}
+	if !v.t.SettingsChanged {
+		return instead
+	}
+	for name, value := range v.Snap.Chosen(v.t.Number) {
+		if value != v.t.Parameters[name] {
+			instead[name] = value
+		}
+	}
+	return instead
+}
+
+// longestReason is how much of a doubt is kept as the reason for which a trial is excluded, in characters.
+const longestReason = 500
+
+// inDoubt is what is doubted of a trial.
+func (v tried) inDoubt() templates.Doubtful {
+	d := templates.Doubtful{Number: v.t.Number, URL: TrialURL(v.Snap.ID, v.t.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
+	for _, doubt := range v.t.Doubts {
+		d.Says = append(d.Says, doubt.Why)
+	}
+	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
+	return d
 }

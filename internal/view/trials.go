@@ -45,12 +45,12 @@ func (v Facts) Trials(chosen string, below int) templates.Trials {
 	for _, f := range trialFilters {
 		current := f.word == chosen
 		if current {
-			v.fillTrials(&table, f.keep, chosen, below)
+			listing{Facts: v}.fill(&table, f.keep, chosen, below)
 		}
 		if f.ofLimits && !current && !v.limited() {
 			continue
 		}
-		filter := v.trialsLink(f.word, 0)
+		filter := listing{Facts: v}.link(f.word, 0)
 		filter.Label, filter.Current = f.label, current
 		table.Filters = append(table.Filters, filter)
 	}
@@ -62,8 +62,8 @@ func (v Facts) Trials(chosen string, below int) templates.Trials {
 	return table
 }
 
-// fillTrials puts one page of trials into the table.
-func (v Facts) fillTrials(table *templates.Trials, keep func(*ledger.Trial) bool, chosen string, below int) {
+// fill puts one page of trials into the table.
+func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool, chosen string, below int) {
 	matching, before := 0, 0
 	var listed []*ledger.Trial
 	for i := len(v.Snap.Trials) - 1; i >= 0; i-- {
@@ -82,15 +82,15 @@ func (v Facts) fillTrials(table *templates.Trials, keep func(*ledger.Trial) bool
 	v.list(table, listed)
 	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(table.Rows), words.Count(matching, "trial", "trials"))
 	if before+len(table.Rows) < matching {
-		table.Older = v.trialsLink(chosen, listed[len(listed)-1].Number)
+		table.Older = v.link(chosen, listed[len(listed)-1].Number)
 	}
 	if before > 0 {
-		table.Newer = v.trialsLink(chosen, 0)
+		table.Newer = v.link(chosen, 0)
 	}
 }
 
-// trialsLink leads to the table with that filter, in place where the page can.
-func (v Facts) trialsLink(show string, below int) templates.Filter {
+// link leads to the table with that filter, in place where the page can.
+func (v listing) link(show string, below int) templates.Filter {
 	query := url.Values{}
 	if show != "" {
 		query.Set("show", show)
@@ -98,7 +98,7 @@ func (v Facts) trialsLink(show string, below int) templates.Filter {
 	if below > 0 {
 		query.Set("below", fmt.Sprint(below))
 	}
-	return v.link("trials", query)
+	return v.Facts.link("trials", query)
 }
 
 // listing writes trials as lines of a table, the numbers of a column with equally many decimals.
@@ -109,23 +109,22 @@ type listing struct {
 }
 
 // list puts trials into a table.
-func (v Facts) list(table *templates.Trials, trials []*ledger.Trial) {
-	l := listing{Facts: v}
-	for _, p := range v.Snap.Definition.Parameters {
+func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
+	for _, p := range l.Snap.Definition.Parameters {
 		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
 		var shown []design.Value
 		for _, t := range trials {
 			if value, there := t.Parameters[p.Name]; there {
 				shown = append(shown, value)
 			}
-			if value, instead := v.chosenInstead(t)[p.Name]; instead {
+			if value, instead := l.of(t).chosenInstead()[p.Name]; instead {
 				shown = append(shown, value)
 			}
 		}
 		l.settings = append(l.settings, words.Settings(p, shown))
 	}
-	for _, metric := range TableMetrics(v.Snap.Definition) {
-		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: UnitOf(v.Snap.Definition, metric), Number: true})
+	for _, metric := range TableMetrics(l.Snap.Definition) {
+		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: UnitOf(l.Snap.Definition, metric), Number: true})
 		var shown []float64
 		for _, t := range trials {
 			m, there := t.Metrics[metric]
@@ -148,7 +147,7 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		Number: t.Number, URL: TrialURL(l.Snap.ID, t.Number), Mark: l.markOf(t), State: l.StateWords(t), Excluded: t.Excluded,
 		Note: t.Note, When: Stamp(t.CreatedAt, l.Now), Operates: l.Head.Operates,
 	}
-	chosen := l.chosenInstead(t)
+	chosen := l.of(t).chosenInstead()
 	for i, p := range l.Snap.Definition.Parameters {
 		value, there := t.Parameters[p.Name]
 		cell := templates.Cell{Missing: !there}
@@ -176,18 +175,4 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		row.Metrics = append(row.Metrics, cell)
 	}
 	return row
-}
-
-// chosenInstead are the settings that were chosen for a trial where others were used.
-func (v Facts) chosenInstead(t *ledger.Trial) design.Settings {
-	instead := design.Settings{}
-	if !t.SettingsChanged {
-		return instead
-	}
-	for name, value := range v.Snap.Chosen(t.Number) {
-		if value != t.Parameters[name] {
-			instead[name] = value
-		}
-	}
-	return instead
 }

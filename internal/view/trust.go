@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,8 +15,11 @@ import (
 // fewPredictions is how many predicted readings there have to be before anything is said of how well they were predicted.
 const fewPredictions = 5
 
-// trust is how far the model's bands can be trusted, and whether the process has drifted.
-func (v Facts) trust() templates.Trust {
+// trusting is a study whose model somebody asks whether to trust.
+type trusting struct{ Facts }
+
+// section is how far the model's bands can be trusted, and whether the process has drifted.
+func (v trusting) section() templates.Trust {
 	var t templates.Trust
 	var drifted []drifting
 	for _, metric := range v.metricsShown() {
@@ -46,7 +48,7 @@ func (v Facts) trust() templates.Trust {
 }
 
 // driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or the algorithm looks only at the last trials.
-func (v Facts) driftDoubt() string {
+func (v trusting) driftDoubt() string {
 	if forgets(v.Readout.Algorithm) {
 		return ""
 	}
@@ -169,7 +171,7 @@ func forgets(name string) bool {
 }
 
 // driftChart draws the residuals over trials, and their CUSUM against its limit.
-func (v Facts) driftChart(list []drifting) templates.Chart {
+func (v trusting) driftChart(list []drifting) templates.Chart {
 	styles := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}
 	residuals := chart.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
 	sums := chart.Panel{Title: "Its sum on either side (CUSUM)", Height: limitHeight}
@@ -208,33 +210,4 @@ func (v Facts) driftChart(list []drifting) templates.Chart {
 	panels := chart.Panels{X: chart.Axis{Title: trialAxis, Whole: true, Range: ends}, List: []chart.Panel{residuals, sums}}
 	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
 	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: chart.Drawing{Panels: &panels}})
-}
-
-// otherAlgorithms are asked what they would do next.
-var otherAlgorithms = []string{"log-cei", "rpol-ucb", "ckb-ucb", "scbo"}
-
-// OtherAlgorithms are asked what they would do next on the same readings.
-func (v Facts) OtherAlgorithms() []string {
-	return slices.DeleteFunc(slices.Clone(otherAlgorithms), func(name string) bool { return name == v.Snap.Definition.Algorithm.Name })
-}
-
-// others are what other algorithms would do next, as points on the map and in words.
-func (v Facts) others(onto *templates.Chart, o Outlook) []templates.OtherChoice {
-	if len(v.Choices) == 0 {
-		return []templates.OtherChoice{{Name: "None", Text: "The other algorithms cannot choose here without being told more."}}
-	}
-	var list []templates.OtherChoice
-	points := chart.Trace{Name: "other algorithms’ next", Style: chart.Other}
-	for _, choice := range v.Choices {
-		list = append(list, templates.OtherChoice{Name: choice.Name, Text: choice.Because})
-		if choice.Parameters == nil || onto == nil || !onto.Drawing.Surface.Smooth {
-			continue
-		}
-		points.X, points.Y = append(points.X, plotValue((*choice.Parameters)[o.X])), append(points.Y, plotValue((*choice.Parameters)[o.Y]))
-		points.Text = append(points.Text, choice.Name+" would try "+SettingsLine(v.Snap.Definition, *choice.Parameters))
-	}
-	if len(points.X) > 0 {
-		onto.Drawing.Traces = append(onto.Drawing.Traces, points)
-	}
-	return list
 }

@@ -55,7 +55,7 @@ func (v answering) told() bool { return len(v.Snap.Trials) > 0 && !v.Working && 
 func (v answering) recommend(verdict *templates.Verdict) {
 	u, r := v.Readout.Undecided, v.Readout.Recommendation
 	if r != nil {
-		verdict.Answer, verdict.Doubt = v.answer(*r), v.driftDoubt()
+		verdict.Answer, verdict.Doubt = v.answer(*r), trusting{v.Facts}.driftDoubt()
 		if len(v.Snap.Trial(r.Number).Doubts) > 0 {
 			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", r.Number, verdict.Doubt))
 		}
@@ -297,7 +297,7 @@ func (v answering) toDo() string {
 		return "The study is paused. Open it again to ask for more trials."
 	case v.ended(ledger.StatusFailed) > 0 && v.fruitless() != "":
 		return words.Capitalised(v.fruitless()) + ". Find out why, then ask for the next."
-	case v.Readout.Version > 0 && !v.readEverything():
+	case v.Readout.Version > 0 && len(v.unread()) > 0:
 		return "Measure " + words.Listed(v.unread()) + " in the next trial, or add " + words.ItOrThem(len(v.unread())) + " to one that was made."
 	case few(v.Readout.Undecided) && v.Readout.Recommendation != nil && v.Readout.Recommendation.Number == v.Readout.Undecided.Number:
 		return fmt.Sprintf("Repeat trial %d: %s would tell whether it can be used.", v.Readout.Undecided.Number, words.Count(*v.Readout.Undecided.Readings, "more reading", "more readings"))
@@ -355,7 +355,7 @@ func (v Facts) GainWords() templates.Gain {
 	case !v.Gained:
 		return templates.Gain{Later: v.laterPart("gain")}
 	}
-	return v.gainOf(v.Gain)
+	return gainOf(v.Snap.Definition, v.Gain)
 }
 
 // Foreseeable tells whether what a trial would be can be said before anybody brings what belongs to it.
@@ -365,8 +365,7 @@ func (v Facts) Foreseeable() bool {
 }
 
 // gainOf says what the best may be, and what it would risk to stop.
-func (v Facts) gainOf(gain *study.Gain) templates.Gain {
-	d := v.Snap.Definition
+func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
 	within := "within every limit"
 	if len(d.Constraints) == 0 {
 		within = "possible"

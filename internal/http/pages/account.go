@@ -25,11 +25,11 @@ func person(r *http.Request) (account.Identity, error) {
 	return who, nil
 }
 
-func (s *Site) AccountPage(w http.ResponseWriter, r *http.Request) error {
+func (s People) AccountPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showAccount(w, r, nil)
 }
 
-func (s *Site) showAccount(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
+func (s People) showAccount(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
 	who, err := person(r)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func deviceName(agent string) string {
 }
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.
-func (s *Site) LinkMyDevice(w http.ResponseWriter, r *http.Request) error {
+func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request) error {
 	who, err := person(r)
 	if err != nil {
 		return err
@@ -97,12 +97,12 @@ func (s *Site) LinkMyDevice(w http.ResponseWriter, r *http.Request) error {
 func minutes(d time.Duration) string { return words.Count(int(d.Minutes()), "minute", "minutes") }
 
 // linkSecret shows a link this once.
-func (s *Site) linkSecret(title, secret, help string) *templates.Secret {
+func (s People) linkSecret(title, secret, help string) *templates.Secret {
 	return &templates.Secret{Title: title, Text: s.PublicURL.JoinPath("sign-in", secret).String(), Help: help}
 }
 
 // EndSession signs one of the person's browsers out.
-func (s *Site) EndSession(w http.ResponseWriter, r *http.Request) error {
+func (s People) EndSession(w http.ResponseWriter, r *http.Request) error {
 	who, err := person(r)
 	if err != nil {
 		return err

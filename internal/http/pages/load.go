@@ -30,7 +30,7 @@ func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 		v.Run.Run, v.Run.Known = s.Studies.Simulated(v.Snap.ID)
 	}
 	if needed&entries != 0 {
-		if err := s.loadEntries(ctx, v); err != nil {
+		if err := loadEntries(ctx, s.Studies, v); err != nil {
 			return err
 		}
 	}
@@ -46,51 +46,51 @@ func (s *Site) load(ctx context.Context, v *view.Facts, needed needs) error {
 		return nil
 	}
 	if err == nil && (needed&gain != 0 || needed&quickGain != 0 && (!v.Fetches() || len(v.Snap.Trials) <= view.GainAtOnce)) {
-		err = s.loadGain(ctx, v)
+		err = loadGain(ctx, s.Studies, v)
 	}
 	if err == nil && needed&picture != 0 {
-		err = s.loadPicture(ctx, v)
+		err = loadPicture(ctx, s.Studies, v)
 	}
 	return err
 }
 
 // loadEntries gets a page of the ledger, the one that ends before the entry that the query names.
-func (s *Site) loadEntries(ctx context.Context, v *view.Facts) (err error) {
+func loadEntries(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
 	q := request.QueryOf(v.LedgerQuery())
 	before := q.Whole("before", 1, v.Snap.Version, v.Snap.Version+1)
 	if err := q.Err(); err != nil {
 		return err
 	}
 	v.Earlier = max(0, int(before)-1-v.LedgerShown(before))
-	v.Entries, err = s.Studies.Events(ctx, v.Snap.ID, int64(v.Earlier), int(before)-1-v.Earlier)
+	v.Entries, err = studies.Events(ctx, v.Snap.ID, int64(v.Earlier), int(before)-1-v.Earlier)
 	return err
 }
 
-func (s *Site) loadGain(ctx context.Context, v *view.Facts) (err error) {
+func loadGain(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
 	if v.ModelStands() && v.Foreseeable() {
-		v.Gain, err = s.Studies.GainOf(ctx, v.Snap)
+		v.Gain, err = studies.GainOf(ctx, v.Snap)
 		v.Gained = true
 	}
 	return err
 }
 
 // loadPicture gets slices through the point that is looked at, the map of the two parameters that matter most or are asked for, and what goes with them.
-func (s *Site) loadPicture(ctx context.Context, v *view.Facts) (err error) {
+func loadPicture(ctx context.Context, studies *study.Service, v *view.Facts) (err error) {
 	if v.NothingBelieved() != "" {
 		return nil
 	}
-	if v.Slices, err = s.Studies.Slices(ctx, v.Snap, v.Outlook().Point, view.SliceSamples); err != nil || len(v.Slices) == 0 {
+	if v.Slices, err = studies.Slices(ctx, v.Snap, v.Outlook().Point, view.SliceSamples); err != nil || len(v.Slices) == 0 {
 		return err
 	}
 	o := v.Outlook()
 	if o.X != "" {
-		if v.Map, err = s.Studies.Map(ctx, v.Snap, o.X, o.Y, o.Point, o.MapSamples()); err != nil {
+		if v.Map, err = studies.Map(ctx, v.Snap, o.X, o.Y, o.Point, o.MapSamples()); err != nil {
 			return err
 		}
 	}
 	if v.ModelStands() && v.Foreseeable() {
 		for _, c := range v.Snap.Definition.Constraints {
-			price, err := s.Studies.PriceOf(ctx, v.Snap, c.Name)
+			price, err := studies.PriceOf(ctx, v.Snap, c.Name)
 			if err != nil {
 				return err
 			}
@@ -100,15 +100,15 @@ func (s *Site) loadPicture(ctx context.Context, v *view.Facts) (err error) {
 		}
 	}
 	if o.Others {
-		return s.loadChoices(ctx, v)
+		return loadChoices(ctx, studies, v)
 	}
 	return nil
 }
 
 // loadChoices asks other algorithms, but those that the study does not suit.
-func (s *Site) loadChoices(ctx context.Context, v *view.Facts) error {
+func loadChoices(ctx context.Context, studies *study.Service, v *view.Facts) error {
 	for _, name := range v.OtherAlgorithms() {
-		found, err := s.Studies.Compare(ctx, v.Snap, []design.Algorithm{{Name: name}})
+		found, err := studies.Compare(ctx, v.Snap, []design.Algorithm{{Name: name}})
 		if unsuited := (*design.Invalid)(nil); errors.As(err, &unsuited) {
 			continue
 		}
@@ -158,10 +158,10 @@ func (s *Site) loadVerification(v *view.Facts, now *ledger.Snapshot) {
 const eventsAtOnce = 500
 
 // readPast walks the ledger up to the version shown.
-func (s *Site) readPast(ctx context.Context, v view.Facts) (*view.Past, error) {
+func readPast(ctx context.Context, studies *study.Service, v view.Facts) (*view.Past, error) {
 	past := v.NewPast()
 	for after := int64(0); after < v.Snap.Version; {
-		events, err := s.Studies.Events(ctx, v.Snap.ID, after, int(min(eventsAtOnce, v.Snap.Version-after)))
+		events, err := studies.Events(ctx, v.Snap.ID, after, int(min(eventsAtOnce, v.Snap.Version-after)))
 		if err != nil {
 			return nil, err
 		}

@@ -89,7 +89,7 @@ func fileName(name string) string {
 // report makes the report: all is loaded, then worded, then each chart drawn in its turn.
 func (s *Site) report(ctx context.Context, v view.Facts, now *ledger.Snapshot) (templates.Report, error) {
 	v.Whole, v.Query = true, nil // nothing can be fetched later, or chosen
-	past, err := s.readPast(ctx, v)
+	past, err := readPast(ctx, s.Studies, v)
 	if err != nil {
 		return templates.Report{}, err
 	}

@@ -1,7 +1,9 @@
 package pages_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -25,6 +27,20 @@ func influencedStudy(s *sitetest.Site) string {
 	}
 	s.API("POST", "/studies/"+id+"/import", csv, "Content-Type", "text/csv").Want(200)
 	return "/studies/" + id
+}
+
+// drawingIn reads what a chart of the page is drawn from.
+func drawingIn(t *testing.T, page, id string) chart.Drawing {
+	t.Helper()
+	found := regexp.MustCompile(`(?s)<script id="` + id + `-data" type="application/json">(.*?)</script>`).FindStringSubmatch(page)
+	if found == nil {
+		t.Fatalf("no chart %s in %.400s", id, page)
+	}
+	var drawing chart.Drawing
+	if err := json.Unmarshal([]byte(found[1]), &drawing); err != nil {
+		t.Fatal(err)
+	}
+	return drawing
 }
 
 // TestParametersStandInOrderOfInfluence: the slices are sorted, the map opens on the first two, points fade, and a metric without a reading has no slice.

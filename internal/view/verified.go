@@ -28,7 +28,7 @@ type Verification struct {
 // Verified puts the last verification into words.
 func (v Facts) Verified() templates.Verified {
 	last := v.Board.Verification
-	shown := templates.Verified{Study: v.Head, Known: last.Known, Trouble: last.Trouble, Head: v.Board.Hash, Events: v.Board.Entries, Going: last.Going, Walked: min(last.Walked, last.Going)}
+	shown := templates.Verified{Study: v.Head, Known: last.Known, Trouble: last.Trouble, Head: v.Board.Hash, Events: v.Board.Entries, Going: last.Going, Walked: last.Walked}
 	if !last.Known {
 		return shown
 	}
@@ -48,7 +48,7 @@ func (v Facts) Verified() templates.Verified {
 func (v reporting) verificationLines() []string {
 	last := v.Board.Verification
 	if !last.Known {
-		return []string{"not verified on this server since it started. Export the study with its ledger and verify it with: headroom verify FILE"}
+		return []string{"not verified yet. Export the study with its ledger and verify it with: headroom verify FILE"}
 	}
 	outcome := "does not verify"
 	gone := goneWords(last.Outcome)
@@ -98,28 +98,23 @@ func goneWords(outcome study.Verification) string {
 
 func allDigits(x float64) string { return design.Typeset(design.NumberValue(x).String()) }
 
-// plainly writes what a difference holds, its numbers as written does.
+// plainly writes what a difference holds, which is JSON, its numbers as written does.
 func plainly(value any, written func(float64) string) string {
 	switch x := value.(type) {
 	case nil:
 		return "nothing"
-	case *float64:
-		if x == nil {
-			return "nothing"
-		}
-		return written(*x)
 	case float64:
 		return written(x)
-	case []float64:
+	case []any:
 		texts := make([]string, len(x))
 		for i, one := range x {
-			texts[i] = written(one)
+			texts[i] = plainly(one, written)
 		}
 		return strings.Join(texts, ", ")
-	case design.Settings:
+	case map[string]any:
 		texts := make([]string, 0, len(x))
 		for _, name := range slices.Sorted(maps.Keys(x)) {
-			texts = append(texts, name+" "+x[name].String())
+			texts = append(texts, name+" "+plainly(x[name], written))
 		}
 		return strings.Join(texts, ", ")
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -33,8 +34,16 @@ func TestWordsOfVerification(t *testing.T) {
 				"Trial 3, mean.yield: the ledger has 61.5, the replay gives 62.", "Trial 4, acquisition: the ledger has 71.2, the replay gives 71.20000081.", "Trial 5, acquisition: the ledger has nothing, the replay gives 71.2.",
 				"Trial 6, model.yield.lengthscales: the ledger has 0.5, 2, the replay gives 0.25, 2.", "Trial 7, parameters: the ledger has catalyst B, temperature 33, the replay gives nothing."}},
 	} {
+		text, err := json.Marshal(c.outcome) // as the database keeps it
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept study.Verification
+		if err := json.Unmarshal(text, &kept); err != nil {
+			t.Fatal(err)
+		}
 		now := time.Now()
-		v := Facts{Snap: snap, Now: now, Board: BoardFacts{Entries: snap.Version, Hash: snap.Hash, Verification: Verification{Known: true, Outcome: c.outcome, Version: snap.Version, Hash: snap.Hash, At: now}}}
+		v := Facts{Snap: snap, Now: now, Board: BoardFacts{Entries: snap.Version, Hash: snap.Hash, Verification: Verification{Known: true, Outcome: kept, Version: snap.Version, Hash: snap.Hash, At: now}}}
 		shown := v.Verified()
 		if shown.OK != c.ok || shown.Partly != c.partly || !strings.Contains(shown.Text, c.text) || !slices.Equal(shown.Different, c.different) {
 			t.Errorf("%s: %+v", name, shown)

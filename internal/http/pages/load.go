@@ -122,7 +122,9 @@ func loadChoices(ctx context.Context, studies *study.Service, v *view.Facts) err
 
 // loadBoard gets what a board has beside the sections of a study's page; now is the study as it is now.
 func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapshot) error {
-	s.loadVerification(v, now)
+	if err := s.loadVerification(ctx, v, now); err != nil {
+		return err
+	}
 	last, err := s.Studies.Events(ctx, v.Snap.ID, v.Snap.Version-1, 1)
 	if err != nil {
 		return err
@@ -147,11 +149,10 @@ func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapsho
 }
 
 // loadVerification gets how the last verification ended, and the ledger as it is now.
-func (s *Site) loadVerification(v *view.Facts, now *ledger.Snapshot) {
-	v.Board.Entries, v.Board.Hash, v.Board.Verification = now.Version, now.Hash, s.verifications.of(now.ID)
-	if v.Board.Verification.Going > 0 {
-		v.Board.Verification.Walked = s.Studies.Verified(now.ID)
-	}
+func (s *Site) loadVerification(ctx context.Context, v *view.Facts, now *ledger.Snapshot) (err error) {
+	v.Board.Entries, v.Board.Hash = now.Version, now.Hash
+	v.Board.Verification, err = s.verificationOf(ctx, now.ID)
+	return err
 }
 
 // eventsAtOnce is how many entries a report reads at a time.

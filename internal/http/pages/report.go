@@ -96,7 +96,9 @@ func (s *Site) report(ctx context.Context, v view.Facts, now *ledger.Snapshot) (
 	if err := s.load(ctx, &v, readout|gain|history|picture); err != nil {
 		return templates.Report{}, err
 	}
-	s.loadVerification(&v, now)
+	if err := s.loadVerification(ctx, &v, now); err != nil {
+		return templates.Report{}, err
+	}
 	report, figures, err := v.Report(past)
 	if err != nil {
 		return report, err

@@ -3,10 +3,7 @@ package pages
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"sync"
-	"time"
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
@@ -25,19 +22,16 @@ func (s *Site) Verify(w http.ResponseWriter, r *http.Request) error {
 		return submission{
 			do: func(study.Command) error {
 				if isPart(r) {
-					return s.verifyBehind(snap)
+					return s.Studies.VerifyBehind(snap)
 				}
-				outcome, err := s.Studies.Verify(r.Context(), snap)
-				if err == nil {
-					s.verifications.keep(snap, outcome)
-				}
+				_, err := s.Studies.Verify(r.Context(), snap)
 				return err
 			},
 			done: func() error {
 				if !isPart(r) {
 					return GoTo(w, r, "/studies/"+snap.ID+"/board#verified")
 				}
-				return show(w, r, http.StatusOK, templates.VerifiedLine(s.verified(r, snap)))
+				return s.showVerified(w, r, snap)
 			},
 		}
 	})
@@ -53,92 +47,31 @@ func (s *Site) Verifying(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return show(w, r, http.StatusOK, templates.VerifiedLine(s.verified(r, snap)))
+	return s.showVerified(w, r, snap)
 }
 
-// verifyBehind lets the verification go on while the page looks on; one of a study at a time.
-func (s *Site) verifyBehind(snap *ledger.Snapshot) error {
-	if !s.verifications.begin(snap) {
-		return nil
+// verificationOf reads how a study's verification stands.
+func (s *Site) verificationOf(ctx context.Context, id string) (view.Verification, error) {
+	now, last, err := s.Studies.Verifying(ctx, id)
+	v := view.Verification{Going: now.Going, Walked: min(now.Walked, now.Going)}
+	if last != nil {
+		v.Outcome, v.Version, v.Hash, v.At, v.Known = last.Verification, last.Version, last.Hash, last.At, true
 	}
-	started := s.Studies.VerifyBehind(snap, func(outcome study.Verification, err error) {
-		s.verifications.end(snap, outcome, err)
-	})
-	if !started {
-		s.verifications.end(snap, study.Verification{}, study.ErrUnavailable)
-		return fmt.Errorf("the server is stopping: %w", study.ErrUnavailable)
+	switch {
+	case now.Failed == nil:
+	case errors.Is(now.Failed, context.DeadlineExceeded):
+		v.Trouble = "It took too long and was paused; press again, and it goes on from where it is."
+	default:
+		v.Trouble = "It could not be finished: " + now.Failed.Error() + ". Press again, and it goes on from where it is."
 	}
-	return nil
+	return v, err
 }
 
-// verificationBook remembers the last verification of each study while this server runs: it can be repeated at any time.
-type verificationBook struct {
-	mutex sync.Mutex
-	last  map[string]view.Verification
-}
-
-// mostVerifications bounds the memory of the book.
-const mostVerifications = 10_000
-
-// note changes what the book has of a study.
-func (b *verificationBook) note(id string, change func(*view.Verification)) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	if b.last == nil {
-		b.last = map[string]view.Verification{}
-	}
-	for other, v := range b.last {
-		if len(b.last) >= mostVerifications && v.Going == 0 {
-			delete(b.last, other)
-		}
-	}
-	now := b.last[id]
-	change(&now)
-	b.last[id] = now
-}
-
-func (b *verificationBook) keep(snap *ledger.Snapshot, outcome study.Verification) {
-	b.note(snap.ID, func(v *view.Verification) {
-		v.Outcome, v.Version, v.Hash, v.At, v.Known, v.Trouble = outcome, snap.Version, snap.Hash, time.Now(), true, ""
-	})
-}
-
-// begin tells whether a verification may begin: none of the study is under way.
-func (b *verificationBook) begin(snap *ledger.Snapshot) (may bool) {
-	b.note(snap.ID, func(v *view.Verification) {
-		if may = v.Going == 0; may {
-			v.Going, v.Trouble = snap.Version, ""
-		}
-	})
-	return may
-}
-
-func (b *verificationBook) end(snap *ledger.Snapshot, outcome study.Verification, err error) {
-	if err == nil {
-		b.keep(snap, outcome)
-	}
-	b.note(snap.ID, func(v *view.Verification) {
-		v.Going = 0
-		switch {
-		case err == nil:
-		case errors.Is(err, context.DeadlineExceeded):
-			v.Trouble = "It took too long and was paused; press again, and it goes on from where it is."
-		default:
-			v.Trouble = "It could not be finished: " + err.Error() + ". Press again, and it goes on from where it is."
-		}
-	})
-}
-
-// of is what the book has of a study.
-func (b *verificationBook) of(id string) view.Verification {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.last[id]
-}
-
-// verified is how the last verification of the study ended, in words.
-func (s *Site) verified(r *http.Request, now *ledger.Snapshot) templates.Verified {
+// showVerified answers with how the study's verification stands.
+func (s *Site) showVerified(w http.ResponseWriter, r *http.Request, now *ledger.Snapshot) error {
 	v := visiting(r, now)
-	s.loadVerification(&v, now)
-	return v.Verified()
+	if err := s.loadVerification(r.Context(), &v, now); err != nil {
+		return err
+	}
+	return show(w, r, http.StatusOK, templates.VerifiedLine(v.Verified()))
 }

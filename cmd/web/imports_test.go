@@ -34,7 +34,7 @@ var layers = []struct {
 	{"headroom/internal/http/problem", []string{"headroom/internal/study", "headroom/internal/account"}},
 	{"headroom/internal/http/request", []string{"headroom/internal/http/problem", "headroom/internal/study", "headroom/internal/account"}},
 	{"headroom/internal/http/api", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web/static", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer"}},
-	{"headroom/internal/http/pages", []string{"headroom/internal/http/problem", "headroom/internal/http/request", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer", "headroom/internal/figure"}},
+	{"headroom/internal/http/pages", []string{"headroom/internal/http/problem", "headroom/internal/derived", "headroom/internal/http/request", "headroom/web", "headroom/internal/study", "headroom/internal/account", "headroom/internal/optimizer", "headroom/internal/figure"}},
 	{"headroom/internal/http/sitetest", []string{"headroom/internal"}}, // the whole site, for tests
 	{"headroom/internal/http", []string{"headroom/internal/http/api", "headroom/internal/http/pages", "headroom/internal/http/problem", "headroom/internal/http/request", "headroom/internal/study", "headroom/internal/turns", "headroom/internal/account"}},
 	{"headroom/cmd", []string{"headroom"}},

@@ -400,15 +400,7 @@ func signIn(t *testing.T, d *db.DB, personID string) (account.Session, string) {
 // invited makes a person by an invite.
 func invited(t *testing.T, d *db.DB, name string, role account.Role) string {
 	t.Helper()
-	_, link, err := d.Accounts.CreateInvite(t.Context(), terminal, account.NewInvite{Name: name, Role: role})
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, _, err := d.Accounts.Redeem(t.Context(), link, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session.PersonID
+	return enters(t, d, terminal, name, role).PersonID
 }
 
 // enters lets somebody in, and returns who they are as their requests say it.

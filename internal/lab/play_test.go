@@ -270,13 +270,18 @@ func TestAveraged(t *testing.T) {
 	for _, v := range []float64{1, 3, 5} {
 		all = append(all, &Curves{Rounds: []int{1, 4}, Values: map[string][]float64{"hard": {v, 8 * v}}})
 	}
-	hard := Quantity{Name: "hard"}
-	sum, average := hard.along(all, false)[1], hard.along(all, true)[1]
+	for _, q := range Quantities {
+		for _, c := range all {
+			c.Values[q.Name] = c.Values["hard"]
+		}
+	}
+	means := estimates(all)
+	sum, average := means["hard"][1], means["hard/t"][1]
 	// sd 16, over √3
 	if want := 16 / math.Sqrt(3); math.Abs(sum.Mean-24) > 1e-12 || math.Abs(average.Mean-6) > 1e-12 || math.Abs(sum.Error-want) > 1e-12 || math.Abs(average.Error-want/4) > 1e-12 {
 		t.Errorf("got %v and %v, want 24 ± %v and a quarter of it", sum, average, want)
 	}
-	if one := hard.along(all[:1], false)[1]; one.Mean != 8 || one.Error != 0 {
+	if one := estimates(all[:1])["hard"][1]; one.Mean != 8 || one.Error != 0 {
 		t.Errorf("one seed gives %v", one)
 	}
 	if kept := Kept(10_000); kept[0] != 1 || kept[len(kept)-1] != 10_000 || len(kept) != 201 {

@@ -153,10 +153,7 @@ func TestAFormIsSentByWhoeverOpenedIt(t *testing.T) {
 // A trial is completed from elsewhere while somebody types in it.
 func TestKeystrokesStayInTheirTrial(t *testing.T) {
 	t.Parallel()
-	for _, browser := range []struct{ name, script string }{
-		{"moving", `0`},
-		{"taking out", `delete Element.prototype.moveBefore, delete DocumentFragment.prototype.moveBefore, delete Document.prototype.moveBefore, 0`},
-	} {
+	for _, browser := range browsers {
 		t.Run(browser.name, func(t *testing.T) {
 			id := site.makeStudy(t, buffer("Keystrokes "+browser.name))
 			site.asks(t, id, 4)

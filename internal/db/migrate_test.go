@@ -103,21 +103,29 @@ func TestVersion1UpgradesWithItsCounts(t *testing.T) {
 	wantCounts(t, url)
 }
 
-// What an earlier program wrote can be taken out and taken in again, though definitions had fewer members then.
-func TestStudiesOfVersion1MoveOn(t *testing.T) {
-	t.Parallel()
-	url, ctx := dbtest.EmptyURL(t), t.Context()
-	if err := db.Restore(ctx, url, bytes.NewReader(version1(t))); err != nil {
+// studiesOfVersion1 serves what an earlier program wrote, of which list tells.
+func studiesOfVersion1(t *testing.T) (service *study.Service, list []ledger.Summary) {
+	t.Helper()
+	url := dbtest.EmptyURL(t)
+	if err := db.Restore(t.Context(), url, bytes.NewReader(version1(t))); err != nil {
 		t.Fatal(err)
 	}
 	d := open(t, url)
 	t.Cleanup(d.Close)
-	service := study.NewService(d.Studies, study.Options{})
+	service = study.NewService(d.Studies, study.Options{})
 	t.Cleanup(service.Stop)
-	list, err := d.Studies.Summaries(ctx, study.Listing{})
+	list, err := d.Studies.Summaries(t.Context(), study.Listing{})
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%v, %v", list, err)
 	}
+	return service, list
+}
+
+// What an earlier program wrote can be taken out and taken in again, though definitions had fewer members then.
+func TestStudiesOfVersion1MoveOn(t *testing.T) {
+	t.Parallel()
+	service, list := studiesOfVersion1(t)
+	ctx := t.Context()
 	for _, one := range list {
 		snap, err := service.Snapshot(ctx, one.ID, 0)
 		if err != nil {
@@ -141,18 +149,8 @@ func TestStudiesOfVersion1MoveOn(t *testing.T) {
 // What an earlier program began goes on: results are told, trials asked for, and what was decided by its rules is said to be so, not taken for forged.
 func TestStudiesOfVersion1GoOn(t *testing.T) {
 	t.Parallel()
-	url, ctx := dbtest.EmptyURL(t), t.Context()
-	if err := db.Restore(ctx, url, bytes.NewReader(version1(t))); err != nil {
-		t.Fatal(err)
-	}
-	d := open(t, url)
-	t.Cleanup(d.Close)
-	service := study.NewService(d.Studies, study.Options{})
-	t.Cleanup(service.Stop)
-	list, err := d.Studies.Summaries(ctx, study.Listing{})
-	if err != nil || len(list) != 3 {
-		t.Fatalf("%v, %v", list, err)
-	}
+	service, list := studiesOfVersion1(t)
+	ctx := t.Context()
 	for _, one := range list {
 		before, open := one.Trials, ledger.Open
 		if _, err := service.Edit(ctx, study.Command{By: "Ana"}, one.ID, ledger.EditedData{State: &open}); err != nil {

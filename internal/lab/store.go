@@ -17,6 +17,7 @@ type book struct {
 	id              string
 	events          []ledger.Event
 	after           *ledger.Snapshot
+	verified        *study.Verified
 }
 
 func (b *book) Create(_ context.Context, id string, _ study.Command, parts iter.Seq2[study.Append, error]) error {
@@ -74,6 +75,20 @@ func (b *book) Events(_ context.Context, id string, after int64, limit int) (eve
 func (b *book) Version(_ context.Context, id string) (version int64, err error) {
 	err = b.with(id, func() error { version = int64(len(b.events)); return nil })
 	return version, err
+}
+
+func (b *book) KeepVerified(_ context.Context, id string, outcome study.Verified) error {
+	return b.with(id, func() error {
+		if b.verified == nil || b.verified.Version <= outcome.Version {
+			b.verified = &outcome
+		}
+		return nil
+	})
+}
+
+func (b *book) Verified(_ context.Context, id string) (outcome *study.Verified, err error) {
+	err = b.with(id, func() error { outcome = b.verified; return nil })
+	return outcome, err
 }
 
 func (b *book) Summaries(context.Context, study.Listing) ([]ledger.Summary, error) {

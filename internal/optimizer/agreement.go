@@ -52,16 +52,6 @@ func (s *evidence) listExcluded() []int {
 	return list
 }
 
-// letGo forgets the prior state once nothing more is taken from it.
-func (s *evidence) letGo() {
-	s.prior = nil
-	for _, e := range s.eraList {
-		for _, g := range slices.Concat(e.groups, e.own) {
-			g.begun, g.came = nil, continuation{}
-		}
-	}
-}
-
 // firstEffect is the first decision or round that a change of round n's record can affect, and the first decision that sees it; 0 when nothing
 // changed. A reading moves the multipliers from the round on during which it was told, and is seen by the decisions after it.
 func firstEffect(n int, a, b *Round) (decision, seen int) {

@@ -6,13 +6,6 @@ import (
 	"slices"
 )
 
-// arrival is a reading in the order the readings came.
-type arrival struct {
-	round    int
-	revealed int
-	lambda   float64
-}
-
 // continuation are the readings of a metric that are in the data of an era's last decision: the first known ones of a regression of the prior
 // state, and more.
 type continuation struct {
@@ -91,9 +84,69 @@ func (s *evidence) tellings(metric, t int) []arrival {
 	return g.order[g.seen(t):g.seen(t+1)]
 }
 
+// arrival is a reading in the order the readings came.
+type arrival struct {
+	round    int
+	revealed int
+	lambda   float64
+}
+
 // byArrival sorts readings by when they came.
 func byArrival(order []arrival) {
 	slices.SortFunc(order, func(a, b arrival) int {
 		return cmp.Or(cmp.Compare(a.revealed, b.revealed), cmp.Compare(a.round, b.round))
 	})
+}
+
+// chosenOrder lists every included round; round n is in sight of the decisions after it, read or not.
+func (s *study) chosenOrder(m metricModel, until int) []arrival {
+	var order []arrival
+	for n := 1; n < until-1; n++ {
+		if !s.history.Rounds[n-1].Excluded {
+			order = append(order, arrival{n, n, m.noise.of(n, s.placeOf(n), m.lambda)})
+		}
+	}
+	return order
+}
+
+// completeOrder lists the included rounds by when the last reading that the penalised response needs was told.
+func (s *study) completeOrder(m metricModel, until int) []arrival {
+	var order []arrival
+	for n := 1; n < until-1; n++ {
+		if last, ok := s.completed(n); ok && last < until-1 {
+			order = append(order, arrival{n, last, m.noise.of(n, s.placeOf(n), m.lambda)})
+		}
+	}
+	byArrival(order)
+	return order
+}
+
+// pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
+// decision t does not see.
+func (s *evidence) pending(t, metric int) []int {
+	e := s.eraAt(t)
+	read := e.groups[e.groupOf[metric]].seen(t)
+	if excluded, _ := slices.BinarySearch(s.excluded, t); read+excluded == t-1 {
+		return nil
+	}
+	var rounds []int
+	for n := s.traits.Earliest(t); n < t && n <= len(s.history.Rounds); n++ {
+		r := &s.history.Rounds[n-1]
+		if !r.Excluded && !r.closedAt(t) && !r.Readings[metric].seenAt(t) {
+			rounds = append(rounds, n)
+		}
+	}
+	return rounds
+}
+
+// incomplete lists the rounds in the window that wait for a reading the penalised response needs.
+func (s *evidence) incomplete(t int) []int {
+	var rounds []int
+	for _, k := range s.targets {
+		if k.metric >= 0 {
+			rounds = append(rounds, s.pending(t, k.metric)...)
+		}
+	}
+	slices.Sort(rounds)
+	return slices.Compact(rounds)
 }

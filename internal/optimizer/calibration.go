@@ -3,9 +3,6 @@ package optimizer
 import (
 	"context"
 	"math"
-	"slices"
-
-	"headroom/internal/optimizer/checkpoint"
 )
 
 // Calibrations returns one per metric. With standardised outputs, rounds decided before the metric had a centre and a scale
@@ -34,35 +31,6 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 		}
 	}
 	return out, nil
-}
-
-// placeWork is about how many multiplications of a solve take as long as comparing two places.
-const placeWork = 8
-
-// playedBefore lists for each round the rounds before it that were played at the same place. The error is that of ctx.
-func (s *study) playedBefore(ctx context.Context) ([][]int, error) {
-	before := make([][]int, len(s.history.Rounds))
-	work := checkpoint.NewMeter(ctx)
-	for n := range before {
-		here := s.placeOf(n + 1)
-		for t := 1; t <= n; t++ {
-			if samePlace(s.placeOf(t), here) {
-				before[n] = append(before[n], t)
-			}
-		}
-		if err := work.Spend(placeWork * n); err != nil {
-			return nil, err
-		}
-	}
-	return before, nil
-}
-
-// readAmong tells whether decision t had seen a reading of the metric in one of the rounds given.
-func (s *study) readAmong(rounds []int, t, metric int) bool {
-	return slices.ContainsFunc(rounds, func(n int) bool {
-		r := &s.history.Rounds[n-1]
-		return !r.Excluded && r.Readings[metric].seenAt(t)
-	})
 }
 
 func (c *Calibration) add(round int, residual, freedom float64, repeated bool) {

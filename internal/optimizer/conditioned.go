@@ -2,11 +2,9 @@ package optimizer
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"headroom/internal/optimizer/gp"
-	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
 )
 
@@ -125,30 +123,55 @@ func (v *view) answer(k, i int) float64 {
 	return v.era.answers[k].items[i]
 }
 
-// played is the posterior of every target at the place of round t when decision t was made. Where that round's reading was the next to arrive,
-// it stands in the factor's row already, to the same bits.
-func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
-	at := []Place{v.placeOf(t)}
-	out := v.givenEstimates(at, known)
-	for i := range v.sources {
-		src := &v.sources[i]
-		means, variance := src.Played(t)
-		if means == nil {
-			p, err := src.Predict(ctx, v.points(src.kernel, at), nil)
-			if err != nil {
-				return nil, err
+// whitened is z for target k of the readings in sight.
+func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
+	switch {
+	case v.transforms[k].blind:
+		return make([]float64, rows.Read)
+	case rows.Of != nil:
+		return v.era.whitened[k][:rows.Read]
+	}
+	y := make([]float64, rows.Read)
+	for i := range y {
+		y[i] = v.transforms[k].response(v.history.Rounds[src.rounds[i]-1].Readings[v.targets[k].metric].Value)
+	}
+	return rows.Data.Whiten(nil, y)
+}
+
+// appendPending adds the rounds that wait to a source's rows.
+func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.Rows) error {
+	if len(src.waiting) == 0 {
+		return nil
+	}
+	m, order := src.group.model, make([]arrival, len(src.waiting))
+	for i, r := range src.waiting {
+		order[i] = arrival{round: r, lambda: m.noise.at(v.placeOf(r), m.lambda)}
+	}
+	known, before := v.waitedBefore(src, rows)
+	rows.Narrow(before)
+	src.rounds = append(src.rounds, src.waiting...)
+	err := v.appendRounds(ctx, rows.Data, m.kernel, order[known:])
+	for n, z := range rows.Z {
+		rows.Z[n] = append(z[:rows.Read:rows.Read], make([]float64, len(order))...)
+	}
+	return err
+}
+
+// waitedBefore are the prior state's rows of the same readings and the first of the same pending points, how many, nil if there are none: whoever asks for
+// many trials in a row adds one to those that wait each time.
+func (v *view) waitedBefore(src *source, rows *posterior.Rows) (waiting int, before *posterior.Rows) {
+	if v.prior == nil || rows.Of == nil || src.group.begun == nil || src.group.known != src.arrived {
+		return 0, nil
+	}
+	for i := range v.prior.next.sources {
+		known := &v.prior.next.sources[i]
+		n := len(known.waiting)
+		if known.group == src.group.begun && known.arrived == src.arrived && 0 < n && n <= len(src.waiting) && slices.Equal(known.waiting, src.waiting[:n]) &&
+			!slices.ContainsFunc(known.waiting, func(round int) bool { return !v.samePoint(round) }) {
+			if before, ok := known.Posterior.(*posterior.Rows); ok && before.Of != nil {
+				return n, before
 			}
-			variance = p.Variances[0]
-			for n := range p.Means {
-				means = append(means, p.Means[n][0])
-			}
-		}
-		for n, k := range src.targets {
-			if v.transforms[k].blind {
-				means[n] = 0
-			}
-			out[k] = policy.Estimate{Mean: []float64{means[n] + v.transforms[k].shift}, SD: []float64{math.Sqrt(max(variance, 0))}}
 		}
 	}
-	return out, nil
+	return 0, nil
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,7 +120,7 @@ func live(t *testing.T, algorithm string, random *rand.Rand) {
 		}
 	}
 	var same cmp.Option = exactly
-	if strings.Contains(algorithm, "-sw-") {
+	if a, _ := FindAlgorithm(algorithm); a.ForDrift { // a window that slides
 		same = near9
 	}
 	h := &History{}

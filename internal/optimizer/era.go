@@ -4,176 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/gp"
-	"headroom/internal/optimizer/kernel"
-	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/warp"
 )
-
-// metricModel is a metric's hyperparameters during an era.
-type metricModel struct {
-	kernel        Kernel
-	lambda        float64
-	noise         *noise // where λ differs from lambda
-	centre, scale float64
-	warp          warp.Warp
-	inflation     float64 // the part of lambda and of the kernel's variance that is not fitted
-	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
-	fitted        bool    // all free hyperparameters, not only centre and scale
-	count         int     // readings the last fit was made from
-}
-
-// era is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its regressions hold the readings
-// that its last decision sees, in the order of their arrival, so that each decision's data are a prefix.
-type era struct {
-	from, until int
-	models      []metricModel
-	transforms  []transform       // per target
-	groups      []*group          // distinct regressions
-	groupOf     []int             // by metric
-	answers     []strand[float64] // per target: y, the responses in the order of its regression; none for given ones
-	whitened    [][]float64       // per target: z = L⁻¹y; nil for given ones
-	own         []*group          // regressions on other points than the arrived readings', where the algorithm has such
-	ownOf       []int             // by target; −1 for none
-}
-
-// group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
-type group struct {
-	model    metricModel
-	function *kernel.Function
-	order    []arrival
-	arrivals strand[arrival] // order, to go on from
-	came     continuation    // what it was made from, while building only
-	begun    *group          // of the prior state, whose first known rows these continue; nil for none
-	known    int
-
-	posterior.Regression // without data where there is a standing
-	standing             *standing
-}
-
-// eras cuts the history at its fits.
-func (s *study) eras() []*era {
-	next := len(s.history.Rounds) + 1
-	list := []*era{{from: 1, models: s.firstModels()}}
-	for _, fit := range s.history.Fits {
-		last := list[len(list)-1]
-		models := s.refitted(last.models, fit)
-		if fit.From <= last.from {
-			last.models = models
-			continue
-		}
-		last.until = fit.From
-		list = append(list, &era{from: fit.From, models: models})
-	}
-	list[len(list)-1].until = next + 1
-	return list
-}
-
-func (s *study) firstModels() []metricModel {
-	models := make([]metricModel, len(s.cfg.Metrics))
-	for i, m := range s.cfg.Metrics {
-		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, inflation: 1}
-		if s.cfg.Standardize && m.Lambda > 0 {
-			models[i].lambda = m.Lambda
-		}
-	}
-	return models
-}
-
-// scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has given a scale.
-func (s *study) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
-
-// lambdaAt is λ in modelled units when the scale is known.
-func (m Metric) lambdaAt(scale float64) float64 {
-	if m.NoiseVariance > 0 {
-		return max(1/utmost, min(m.NoiseVariance/(scale*scale), utmost))
-	}
-	return m.Lambda
-}
-
-func (s *study) refitted(models []metricModel, fit Fit) []metricModel {
-	models = slices.Clone(models)
-	for i, f := range fit.Metrics {
-		if !f.Set {
-			continue
-		}
-		m, metric := &models[i], s.cfg.Metrics[i]
-		m.count = f.Count
-		if s.cfg.Standardize {
-			m.centre, m.scale = f.Centre, f.Scale
-		}
-		m.lambda = metric.lambdaAt(m.scale)
-		if s.cfg.Fit {
-			m.take(f, metric)
-			if metric.FreeNoise {
-				m.noise = s.noiseKnown(f, m.inflation)
-			}
-		}
-	}
-	return models
-}
-
-// warp is how the readings are bent; a fit that says nothing leaves them as they are.
-func (f FittedMetric) warp() warp.Warp {
-	if f.Warp.Scale > 0 {
-		return f.Warp
-	}
-	return warp.Identity
-}
-
-// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is a fitted one when all lengthscales and
-// noise that are free, and something at all, was fitted.
-func (m *metricModel) take(f FittedMetric, free Metric) {
-	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
-	variance := free.FreeVariance && f.Variance > 0
-	if lengthscales {
-		m.kernel.Lengthscales = f.Lengthscales
-	}
-	if f.Interaction > 0 {
-		m.kernel.Interaction = f.Interaction
-	}
-	if noise {
-		m.lambda = f.Lambda
-	}
-	m.kernel.Variance = free.Kernel.Variance
-	if variance {
-		m.kernel.Variance = f.Variance
-	}
-	m.warp, m.inflation, m.freedom = warp.Identity, 1, f.Freedom
-	if free.Warp {
-		m.warp = f.warp()
-	}
-	if f.Inflation > 0 {
-		m.inflation = f.Inflation
-	}
-	if variance {
-		m.kernel.Variance *= m.inflation
-	}
-	if noise {
-		m.lambda *= m.inflation
-	}
-	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
-}
-
-// leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled units.
-const leastNoise = 1e-6
-
-// readingLambda is λ of round's reading: what was told with it, else what is known of it and of the settings.
-func (s *study) readingLambda(round int, r Reading, m metricModel) float64 {
-	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
-		return m.noise.of(round, s.placeOf(round), m.lambda)
-	}
-	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
-	return max(min(sd*sd, utmost), leastNoise)
-}
-
-// seen is the number of leading arrivals that decision t sees.
-func (g *group) seen(t int) int {
-	return sort.Search(len(g.order), func(i int) bool { return g.order[i].revealed >= t })
-}
 
 // regressAll works out the regressions of every era.
 func (s *evidence) regressAll(ctx context.Context) error {
@@ -264,20 +99,6 @@ func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 	return nil
 }
 
-func (m metricModel) sameRegression(o metricModel) bool {
-	return m.lambda == o.lambda && m.noise.same(o.noise) && sameKernel(m.kernel, o.kernel)
-}
-
-func sameKernel(a, b Kernel) bool {
-	if a.Name != b.Name || a.Variance != b.Variance || a.Interaction != b.Interaction {
-		return false
-	}
-	if a.Matrix != nil || b.Matrix != nil {
-		return len(a.Matrix) == len(b.Matrix) && len(a.Matrix) > 0 && &a.Matrix[0] == &b.Matrix[0]
-	}
-	return slices.Equal(a.Lengthscales, b.Lengthscales)
-}
-
 // regress factorises K + Λ for a group's arrivals, unless they are crowded, appending to a factor of the prior state that agrees with their beginning.
 func (s *evidence) regress(ctx context.Context, g *group, crowded bool) (err error) {
 	if g.function, err = s.function(g.model.kernel); err != nil || crowded {
@@ -296,13 +117,6 @@ func (s *evidence) regress(ctx context.Context, g *group, crowded bool) (err err
 	return s.appendRounds(ctx, g.Data, g.model.kernel, g.order[g.known:])
 }
 
-func (s *evidence) priorEras() []*era {
-	if s.prior == nil {
-		return nil
-	}
-	return s.prior.eraList
-}
-
 // agreeing is the number of leading arrivals whose points and noise are the same in an earlier regression.
 func (s *evidence) agreeing(old, now *group) int {
 	if old.Data == nil || !old.model.sameRegression(now.model) {
@@ -317,55 +131,6 @@ func (s *evidence) agreeing(old, now *group) int {
 		n++
 	}
 	return n
-}
-
-// samePoint tells whether a round was played at the same point in the history this state extends.
-func (s *evidence) samePoint(round int) bool {
-	if s.prior == nil || round > len(s.prior.history.Rounds) {
-		return false
-	}
-	a, b := s.prior.history.Rounds[round-1], s.history.Rounds[round-1]
-	return a.Arm == b.Arm && slices.Equal(a.Point, b.Point)
-}
-
-func (s *study) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival) error {
-	xs := make([][]float64, len(order))
-	lambdas := make([]float64, len(order))
-	for i, a := range order {
-		r := s.history.Rounds[a.round-1]
-		xs[i], lambdas[i] = s.input(k, Place{r.Point, r.Arm}), a.lambda
-	}
-	return d.AppendAll(ctx, xs, lambdas)
-}
-
-func (s *study) function(k Kernel) (*kernel.Function, error) {
-	if k.Name == "covariance" {
-		return kernel.NewCovariance(k.Matrix, k.Variance)
-	}
-	f, err := kernel.New(k.Name, s.cfg.Space.spread(k.Lengthscales), k.Variance)
-	if err != nil {
-		return nil, err
-	}
-	f = f.WithCategories(s.cfg.Space.categories())
-	if k.Interaction == 0 {
-		return f, nil
-	}
-	return f.WithInteraction(k.Interaction)
-}
-
-func (s *study) inputWidth(k Kernel) int {
-	if k.Name == "covariance" {
-		return 1
-	}
-	return s.cfg.Space.width()
-}
-
-// input is what the kernel sees of a place: its features, or its arm's index.
-func (s *study) input(k Kernel, at Place) []float64 {
-	if k.Name == "covariance" {
-		return []float64{float64(at.Arm)}
-	}
-	return s.cfg.Space.features(at.U)
 }
 
 // responses are target k's responses for the arrivals, in modelled units, going on from those of the prior state.
@@ -387,4 +152,43 @@ func (s *evidence) responses(e *era, k int, g *group) strand[float64] {
 		more = append(more, answer(a))
 	}
 	return y.append(more...)
+}
+
+// buildOwn works out the regressions of an algorithm that does not act on the arrived readings of each metric.
+func (s *evidence) buildOwn(ctx context.Context, e *era) error {
+	e.ownOf = make([]int, len(s.targets))
+	for k := range e.ownOf {
+		e.ownOf[k] = -1
+	}
+	switch {
+	case s.traits.Censoring != nil:
+		for k, t := range s.targets {
+			if t.metric < 0 {
+				continue
+			}
+			if err := s.addOwn(ctx, e, k, s.chosenOrder(e.models[t.metric], e.until)); err != nil {
+				return err
+			}
+		}
+	case s.traits.Response != nil:
+		return s.addOwn(ctx, e, 0, s.completeOrder(e.models[s.targets[0].metric], e.until))
+	}
+	return nil
+}
+
+// addOwn regresses target k on the points in that order, with its metric's model.
+func (s *evidence) addOwn(ctx context.Context, e *era, k int, order []arrival) error {
+	metric := s.targets[k].metric
+	m := e.models[metric]
+	e.ownOf[k] = slices.IndexFunc(e.own, func(g *group) bool { return g.model.sameRegression(m) })
+	if e.ownOf[k] >= 0 {
+		return nil
+	}
+	g := &group{model: m, order: order}
+	if err := s.regress(ctx, g, false); err != nil {
+		return fmt.Errorf("metric %s: %w", s.cfg.Metrics[metric].Name, err)
+	}
+	e.ownOf[k] = len(e.own)
+	e.own = append(e.own, g)
+	return nil
 }

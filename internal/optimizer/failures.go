@@ -1,20 +1,6 @@
 package optimizer
 
-import (
-	"slices"
-
-	"headroom/internal/optimizer/policy"
-)
-
-// ending is the spell during which decision t finds the round failed or abandoned, if it does.
-func (r *Round) ending(t int) (spell Spell, ended bool) {
-	for _, c := range r.Closed {
-		if c.From <= t && (c.To == 0 || t < c.To) {
-			return c, true
-		}
-	}
-	return Spell{}, false
-}
+import "slices"
 
 // spent are settings that are not suggested again by themselves: those of a trial that failed because of its settings, and those of one that failed by
 // chance or was abandoned until something new has been read. Otherwise an algorithm which learned nothing would ask for the same again. On a
@@ -54,13 +40,6 @@ func (s *decision) listSpent() *spent {
 	return out
 }
 
-// readSince tells whether a reading that counts was told after decision t was made, which the next decision sees.
-func (s *study) readSince(t int) bool {
-	return slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
-		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.Revealed >= t && reading.seenAt(s.Round()) })
-	})
-}
-
 // isSpent tells whether a place is among the settings that the next decision leaves alone.
 func (s *decision) isSpent(p Place) bool {
 	switch {
@@ -78,23 +57,4 @@ func (s *decision) isSpent(p Place) bool {
 		}
 		return sum <= spentReach*spentReach
 	})
-}
-
-// A place of a higher rank is chosen only where none of a lower one may be.
-const (
-	rankUsual    = iota
-	rankUnlikely // it hardly works: see policy.Scores
-	rankSpent
-	ranks
-)
-
-// rank is that of place p, number i among those scored.
-func (s *decision) rank(scores policy.Scores, p Place, i int) int {
-	switch {
-	case s.isSpent(p):
-		return rankSpent
-	case scores.Unlikely != nil && scores.Unlikely[i]:
-		return rankUnlikely
-	}
-	return rankUsual
 }

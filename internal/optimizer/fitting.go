@@ -3,7 +3,6 @@ package optimizer
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/fit"
@@ -53,23 +52,6 @@ func (s *State) fitDue(metric int) bool {
 		growth = lateGrowth
 	}
 	return changed || count > last && (count <= fewReadings || float64(count) >= growth*float64(last))
-}
-
-// fittable tells whether a metric has hyperparameters to fit.
-func (s *study) fittable(metric int) bool {
-	m := s.cfg.Metrics[metric]
-	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise || m.FreeVariance) && m.Kernel.Name != "covariance"
-}
-
-// told lists the included rounds with a reading of the metric that the next decision sees.
-func (s *study) told(metric int) []int {
-	var rounds []int
-	for i, r := range s.history.Rounds {
-		if !r.Excluded && r.Readings[metric].Told {
-			rounds = append(rounds, i+1)
-		}
-	}
-	return rounds
 }
 
 // FitNow fits the metrics that are due, on all cores, for the next decision on. It obeys ctx.
@@ -126,98 +108,4 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 		f.Lambda = told / f.Inflation // what was told is not for residuals to correct
 	}
 	return f, err
-}
-
-// toldNoise is the mean λ of the readings of these rounds where each came with its standard deviation, else 0: no reading is left then to fit the noise of the next one
-// from.
-func (s *study) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
-	m := metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp(), count: f.Count}
-	sum := 0.0
-	for _, n := range rounds {
-		reading := s.history.Rounds[n-1].Readings[metric]
-		if reading.SD <= 0 {
-			return 0
-		}
-		sum += s.readingLambda(n, reading, m)
-	}
-	return sum / float64(len(rounds))
-}
-
-// standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are all equal.
-func (s *study) standard(metric int, rounds []int) (centre, scale float64) {
-	n := float64(len(rounds))
-	for _, r := range rounds {
-		centre += s.history.Rounds[r-1].Readings[metric].Value / n
-	}
-	for _, r := range rounds {
-		d := s.history.Rounds[r-1].Readings[metric].Value - centre
-		scale += d * d / n
-	}
-	scale = math.Sqrt(scale)
-	// Equal readings of a large size leave a deviation that is rounding only.
-	if scale <= 1e-14*math.Abs(centre) {
-		scale = 1
-	}
-	if scale == 0 {
-		scale = 1
-	}
-	return centre, scale
-}
-
-func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem {
-	m := v.cfg.Metrics[metric]
-	now := v.next.era.models[metric]
-	k := v.targetOf(metric)
-	a := v.cfg.transform(v.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
-	p := fit.Problem{Kernel: m.Kernel.Name, Dims: v.cfg.Space.owners(), Categories: v.cfg.Space.categories(), Variance: m.Kernel.Variance,
-		FreeLengthscales: m.FreeLengthscales, FreeNoise: m.FreeNoise, FreeVariance: m.FreeVariance, FreeInteraction: true,
-		Start: fit.Start{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale), Interaction: now.kernel.Interaction}}
-	if now.fitted && m.FreeNoise {
-		p.Start.Lambda = now.lambda / now.inflation
-	}
-	if now.fitted && m.FreeVariance {
-		p.Start.Variance = now.kernel.Variance / now.inflation
-	}
-	p.Median = v.cfg.Space.priorLengthscales()
-	if f.Settings != nil {
-		p.FreeNoise, p.Start.Lambda = false, f.Lambda
-	}
-	known := v.noiseKnown(f, 1)
-	for _, n := range rounds {
-		r := v.history.Rounds[n-1]
-		reading := r.Readings[metric]
-		p.Inputs = append(p.Inputs, v.cfg.Space.features(r.Point))
-		p.Y = append(p.Y, a.response(reading.Value))
-		sd := reading.SD / f.Scale * a.warp.Slope((reading.Value-f.Centre)/f.Scale)
-		if sd == 0 {
-			sd = math.Sqrt(known.of(n, v.placeOf(n), 0))
-		}
-		p.NoiseSD = append(p.NoiseSD, sd)
-	}
-	return p
-}
-
-// Prior medians of lengthscales. That of a number grows with the root of how many parameters there are, as distances do: otherwise, with many, every
-// point would be alone (Hvarfner, Hellsten, Nardi: Vanilla Bayesian Optimization Performs Great in High Dimensions, 2024). A category's
-// choices are √2 apart in one-hot inputs; with 0.3 they would share nothing (a matern52 correlation of 0.001), with √2 half (0.52) until
-// the readings say otherwise.
-const (
-	rangeShare     = 0.2 // of a parameter's range, times √(number of parameters)
-	categoryMedian = math.Sqrt2
-)
-
-// priorLengthscales are the prior medians of every parameter's lengthscale.
-func (s Space) priorLengthscales() (medians []float64) {
-	for _, d := range s.Dims {
-		medians = append(medians, d.priorLengthscale(len(s.Dims)))
-	}
-	return medians
-}
-
-// priorLengthscale is the prior median of the lengthscale of one of so many parameters.
-func (d Dim) priorLengthscale(parameters int) float64 {
-	if d.Kind == Categorical {
-		return categoryMedian
-	}
-	return rangeShare * math.Sqrt(float64(parameters)) * d.inputRange()
 }

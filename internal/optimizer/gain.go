@@ -179,17 +179,6 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, recommended 
 	}), nil
 }
 
-// allowedArms are the candidates that may be chosen.
-func (s *study) allowedArms() []Place {
-	var at []Place
-	for i, place := range s.arms.places {
-		if s.cfg.Space.available(i) {
-			at = append(at, place)
-		}
-	}
-	return at
-}
-
 // mostPromising are at most so many places, in their order, that promise most: a reward optimism standard deviations above its mean where no cost as far below its own is beyond
 // its limit, else the smallest such excess.
 func (s *shown) mostPromising(ctx context.Context, at []Place, known Known, most int) ([]Place, error) {

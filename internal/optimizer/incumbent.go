@@ -111,16 +111,6 @@ func (v *view) worthAgain(ctx context.Context, places []Place, rounds []int, est
 	return nil
 }
 
-// noiseAt is λ of one more reading of target k at a place, 0 where it is given.
-func (v *view) noiseAt(k int, at Place) float64 {
-	metric := v.targets[k].metric
-	if metric < 0 {
-		return 0
-	}
-	m := v.era.models[metric]
-	return m.noise.at(at, m.lambda)
-}
-
 // pick is which of the places the policy compares the others with, -1 for none.
 func (v *view) pick(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) (int, error) {
 	played := v.bareSight(Draw{})
@@ -168,11 +158,6 @@ func (v *view) contenders() (places []Place, rounds []int) {
 	return places, rounds
 }
 
-// costsOf are the values of constraints that were known beforehand, at the points of some rounds.
-func (s *study) costsOf(rounds []int) func(j, i int) float64 {
-	return func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].Costs[j] }
-}
-
 // contended are the posterior means of every target at the points of some rounds.
 type contended struct {
 	rounds    []int
@@ -204,24 +189,6 @@ func sameReadings(before, now *source) bool {
 	return isRows && wasRows && is.Of != nil && now.group.begun == before.group && now.group.known == now.arrived && slices.Equal(now.targets, before.targets) && is.Same(was)
 }
 
-// meansAt are the posterior means of every target at some places, in O(n) a place; the estimates have no deviations.
-func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
-	out := v.givenEstimates(at, known)
-	for i := range v.sources {
-		src := &v.sources[i]
-		means, err := src.Means(ctx, v.points(src.kernel, at))
-		if err != nil {
-			return nil, err
-		}
-		for n, mean := range means {
-			k := src.targets[n]
-			shift(mean, v.transforms[k].shift)
-			out[k] = policy.Estimate{Mean: mean}
-		}
-	}
-	return out, nil
-}
-
 // beside is x* as source i sees it, nil while there is none.
 func (v *view) beside(i int) *posterior.Reference {
 	if v.incumbent == nil {
@@ -248,4 +215,25 @@ func (v *view) rival(at []Place) *policy.Rival {
 		}
 	}
 	return r
+}
+
+// compare is estimate, with the places beside the incumbent; the rival is nil where there is none.
+func (v *view) compare(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, *policy.Rival, error) {
+	rival := v.rival(at)
+	if rival == nil {
+		out, err := v.estimate(ctx, at, known)
+		return out, nil, err
+	}
+	out := v.givenEstimates(at, known)
+	for i := range v.sources {
+		p, err := v.sources[i].Predict(ctx, v.points(v.sources[i].kernel, at), v.incumbent.beside[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		v.take(&v.sources[i], p, out)
+		for _, k := range v.sources[i].targets {
+			rival.Together[k] = p.Together
+		}
+	}
+	return out, rival, nil
 }

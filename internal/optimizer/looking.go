@@ -20,12 +20,6 @@ type looking struct {
 	estimates []policy.Estimate
 }
 
-// shown is what is told of the posterior: from arrived data in the window, nothing else.
-type shown struct {
-	*view
-	lookBack looking
-}
-
 // lookingBack returns the posteriors shown, at the points of all rounds. The error is that of ctx, later calls going on from there.
 func (s *shown) lookingBack(ctx context.Context) ([]policy.Estimate, error) {
 	n := len(s.history.Rounds)
@@ -99,4 +93,17 @@ func (s *shown) predictPlayed(ctx context.Context, src *source, from int, at pos
 		of[row] = round - from - 1
 	}
 	return rows.PredictOwn(ctx, at, of)
+}
+
+// expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates at all rounds are given, in metric units.
+func (s *shown) expectedExcess(estimates []policy.Estimate) func(i, j int) float64 {
+	return func(i, j int) float64 {
+		c := s.cfg.Costs[j]
+		if c.Knowledge == Given {
+			return max(c.Excess(s.history.Rounds[i].Costs[j]), 0)
+		}
+		e := estimates[1+j]
+		t := s.era.transforms[1+j]
+		return t.excess(e.Mean[i]-t.margin, e.SD[i], c.Threshold)
+	}
 }

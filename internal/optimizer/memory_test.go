@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+
+	"headroom/internal/memory"
 )
 
 // TestBytesAreThoseHeld compares what states say they hold with what the heap says: states of long histories, with factors of several eras, and
@@ -26,7 +28,10 @@ func TestBytesAreThoseHeld(t *testing.T) {
 			if _, err := s.Trace(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			held, said := heap()-before, s.Bytes()-historyBytes(h)
+			held, m := heap()-before, memory.NewMeter()
+			m.Of(cfg)
+			m.Of(h)
+			said := m.Of(s)
 			if ratio := float64(said) / float64(held); ratio < 0.8 || ratio > 1.25 {
 				t.Errorf("says %d bytes, holds %d", said, held)
 			}
@@ -53,11 +58,4 @@ func longHistory(t *testing.T, rounds, fits int) (*Config, *History) {
 		h.Fits = append(h.Fits, fit)
 	}
 	return cfg, h
-}
-
-// historyBytes is the share of a history, which was there before its state.
-func historyBytes(h *History) int64 {
-	t := holdings{seen: map[*float64]bool{}}
-	t.history(h)
-	return t.bytes
 }

@@ -87,14 +87,6 @@ func (s *shown) drawPaths(ctx context.Context, at []Place, known Known) (*paths,
 	return p, nil
 }
 
-// margin is what target k lies above its value at the true limit.
-func (s *shown) margin(k int) float64 {
-	if s.targets[k].metric < 0 {
-		return s.cfg.Costs[s.targets[k].cost].Margin
-	}
-	return s.era.transforms[k].margin
-}
-
 // draw draws the functions of one metric.
 func (p *paths) draw(ctx context.Context, of *path, metric int) error {
 	s := p.state

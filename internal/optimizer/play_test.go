@@ -76,7 +76,7 @@ func toyConfig(t *testing.T, algorithm string, g ground, costs int) *Config {
 		Objective: Objective{Sign: 1}, Metrics: []Metric{{Name: "yield"}}}
 	for j := range costs {
 		c := Cost{Name: fmt.Sprint("limit ", j), Metric: 1 + j, Sign: 1}
-		if algorithm == "scgp-ucb" {
+		if a, _ := FindAlgorithm(algorithm); a.NeedsGivenConstraint {
 			c.Metric, c.Knowledge = -1, Given
 		} else {
 			cfg.Metrics = append(cfg.Metrics, Metric{Name: fmt.Sprint("cost ", j)})

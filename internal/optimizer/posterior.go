@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -41,9 +40,6 @@ func (s *shown) FeasibilityProbability(ctx context.Context, at []Place, known []
 	return chances, err
 }
 
-// Unread tells whether the next decision sees no reading of the metric, so that all that is believed of it is its prior.
-func (s *study) Unread(metric int) bool { return len(s.told(metric)) == 0 }
-
 // Believe returns Posterior and FeasibilityProbability from one regression. The error is that of ctx.
 func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]Belief, []float64, error) {
 	estimates, err := s.estimate(ctx, at, nil)
@@ -67,17 +63,6 @@ func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 	return beliefs, s.chances(estimates, len(at), known), nil
 }
 
-// readingSDs are the standard deviations, in metric units, of readings of target k's metric at places where the function has these estimates.
-func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
-	t, m := v.era.transforms[k], v.era.models[v.targets[k].metric]
-	out := make([]float64, len(at))
-	for i, place := range at {
-		sd := estimate.SD[i]
-		_, out[i] = t.moments(estimate.Mean[i]-t.shift, math.Sqrt(sd*sd+m.noise.at(place, m.lambda)))
-	}
-	return out
-}
-
 // quantile95 is the half width, in standard deviations, of the 95 % interval shown where fits name no degrees of freedom.
 const quantile95 = 1.96
 
@@ -92,24 +77,6 @@ func beliefOf(t transform, mean, sd []float64, width, width95 float64) Belief {
 		b.Lower95[i], b.Upper95[i] = t.band(response, sd[i], width95)
 	}
 	return b
-}
-
-// chances are the feasibility probabilities at places with these estimates.
-func (v *view) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
-	out := make([]float64, places)
-	for i := range out {
-		out[i] = 1
-		for j, c := range v.cfg.Costs {
-			switch {
-			case c.Knowledge == Learned:
-				g := estimates[1+j]
-				out[i] *= below(g.Mean[i]-v.era.transforms[1+j].margin, g.SD[i], v.era.models[c.Metric].freedom)
-			case known != nil && c.given(known[i][j])-c.Margin > 0:
-				out[i] = 0
-			}
-		}
-	}
-	return out
 }
 
 // safeEnough is the feasibility probability from which a point counts as known to be within its limits.
@@ -157,17 +124,6 @@ func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	return round, nil
 }
 
-// readBeyond tells whether a reading of round n is beyond a learned limit.
-func (s *study) readBeyond(n int) bool {
-	return slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool {
-		if c.Knowledge == Given {
-			return false
-		}
-		reading := s.history.Rounds[n-1].Readings[c.Metric]
-		return reading.Told && c.Excess(reading.Value) > 0
-	})
-}
-
 // modelStands tells whether something can be said of every metric that decides: each has a scale, and a reading that counts.
 func (s *shown) modelStands() bool {
 	for i, m := range s.era.models {
@@ -186,4 +142,18 @@ func (s *shown) expectedReward(mean, sd float64) float64 {
 	}
 	value, _ := t.moments(mean, sd)
 	return t.sign * value
+}
+
+// shown is what is told of the posterior: from arrived data in the window, nothing else.
+type shown struct {
+	*view
+	lookBack looking
+}
+
+// margin is what target k lies above its value at the true limit.
+func (s *shown) margin(k int) float64 {
+	if s.targets[k].metric < 0 {
+		return s.cfg.Costs[s.targets[k].cost].Margin
+	}
+	return s.era.transforms[k].margin
 }

@@ -230,3 +230,14 @@ func between(from, to []float64, part float64) []float64 {
 	}
 	return u
 }
+
+func (s Space) axes() []search.Axis {
+	axes := make([]search.Axis, len(s.Dims))
+	for k, d := range s.Dims {
+		axes[k] = search.Axis{Fixed: d.Derived, Levels: d.Levels}
+		if d.Choices > 0 {
+			axes[k].Levels, axes[k].Choice = d.Choices, true
+		}
+	}
+	return axes
+}

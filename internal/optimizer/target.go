@@ -125,3 +125,13 @@ func (cfg *Config) transform(k target, m metricModel) transform {
 
 // given is a cost's value in the units the algorithm sees, when it is known at the decision.
 func (c Cost) given(value float64) float64 { return c.Excess(value) + c.Margin }
+
+// expectedPositive is E[X⁺] for X ~ N(mean, sd²): mean·Φ(mean/sd) + sd·φ(mean/sd).
+func expectedPositive(mean, sd float64) float64 {
+	if sd == 0 {
+		return max(mean, 0)
+	}
+	z := mean / sd
+	density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
+	return max(0, mean*0.5*math.Erfc(-z/math.Sqrt2)+sd*density)
+}

@@ -2,12 +2,9 @@ package optimizer
 
 import (
 	"context"
-	"math"
-	"slices"
 	"sync"
 
 	"headroom/internal/optimizer/checkpoint"
-	"headroom/internal/optimizer/policy"
 )
 
 // tracing is how far the trace has come. Callers that need it at the same time work on it in turns, a round each.
@@ -108,52 +105,4 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		trace.breaks = append(trace.breaks, shown.breaks(predicted, j, 0))
 	}
 	return trace, nil
-}
-
-// targetOf is the first target that a metric serves.
-func (s *study) targetOf(metric int) int {
-	return slices.IndexFunc(s.targets, func(t target) bool { return t.metric == metric })
-}
-
-// gainOf is γ of what the algorithm regresses for target k, or of the arrived readings where it regresses nothing.
-func gainOf(acted, shown *view, k int) float64 {
-	if acted.sourceOf[k] >= 0 {
-		return acted.gain[k]
-	}
-	src := &shown.sources[shown.sourceOf[k]]
-	return src.Gain()
-}
-
-// placeOf is where round t was played.
-func (s *study) placeOf(t int) Place {
-	r := &s.history.Rounds[t-1]
-	return Place{r.Point, r.Arm}
-}
-
-// betaOf is target k's confidence width, NaN where the algorithm has none.
-func betaOf(v *view, k int) float64 {
-	if k < len(v.beta) {
-		return v.beta[k]
-	}
-	return math.NaN()
-}
-
-// forecast is a prediction of one reading in modelled units: of its response, with the noise.
-type forecast struct{ mean, sd float64 }
-
-// ahead predicts the reading of round t's own point from what decision t expected of the function there.
-func (v *view) ahead(t, k int, latent policy.Estimate) forecast {
-	metric := v.targets[k].metric
-	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.era.models[metric])
-	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
-}
-
-// residual is how many standard deviations round t's reading of target k's metric came out above its forecast; 0 without a reading.
-func (v *view) residual(t, k int, f forecast) float64 {
-	r := v.history.Rounds[t-1].Readings[v.targets[k].metric]
-	if !r.Told {
-		return 0
-	}
-	transform := v.era.transforms[k]
-	return transform.sign * (transform.response(r.Value) - f.mean) / f.sd
 }

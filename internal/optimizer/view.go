@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
 	"headroom/internal/optimizer/warp"
@@ -71,15 +70,6 @@ func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, er
 	return v, v.sourcesArrived(ctx, false)
 }
 
-func (s *evidence) eraAt(t int) *era {
-	for _, e := range s.eraList {
-		if t < e.until {
-			return e
-		}
-	}
-	return s.eraList[len(s.eraList)-1]
-}
-
 // sourcesArrived gives each metric its arrived readings in the window, and its pending points after them.
 func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 	v.sourceOf = make([]int, len(v.targets))
@@ -106,84 +96,6 @@ func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 		}
 	}
 	return nil
-}
-
-// appendPending adds the rounds that wait to a source's rows.
-func (v *view) appendPending(ctx context.Context, src *source, rows *posterior.Rows) error {
-	if len(src.waiting) == 0 {
-		return nil
-	}
-	m, order := src.group.model, make([]arrival, len(src.waiting))
-	for i, r := range src.waiting {
-		order[i] = arrival{round: r, lambda: m.noise.at(v.placeOf(r), m.lambda)}
-	}
-	known, before := v.waitedBefore(src, rows)
-	rows.Narrow(before)
-	src.rounds = append(src.rounds, src.waiting...)
-	err := v.appendRounds(ctx, rows.Data, m.kernel, order[known:])
-	for n, z := range rows.Z {
-		rows.Z[n] = append(z[:rows.Read:rows.Read], make([]float64, len(order))...)
-	}
-	return err
-}
-
-// waitedBefore are the prior state's rows of the same readings and the first of the same pending points, how many, nil if there are none: whoever asks for
-// many trials in a row adds one to those that wait each time.
-func (v *view) waitedBefore(src *source, rows *posterior.Rows) (waiting int, before *posterior.Rows) {
-	if v.prior == nil || rows.Of == nil || src.group.begun == nil || src.group.known != src.arrived {
-		return 0, nil
-	}
-	for i := range v.prior.next.sources {
-		known := &v.prior.next.sources[i]
-		n := len(known.waiting)
-		if known.group == src.group.begun && known.arrived == src.arrived && 0 < n && n <= len(src.waiting) && slices.Equal(known.waiting, src.waiting[:n]) &&
-			!slices.ContainsFunc(known.waiting, func(round int) bool { return !v.samePoint(round) }) {
-			if before, ok := known.Posterior.(*posterior.Rows); ok && before.Of != nil {
-				return n, before
-			}
-		}
-	}
-	return 0, nil
-}
-
-// pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
-// decision t does not see.
-func (s *evidence) pending(t, metric int) []int {
-	e := s.eraAt(t)
-	read := e.groups[e.groupOf[metric]].seen(t)
-	if excluded, _ := slices.BinarySearch(s.excluded, t); read+excluded == t-1 {
-		return nil
-	}
-	var rounds []int
-	for n := s.traits.Earliest(t); n < t && n <= len(s.history.Rounds); n++ {
-		r := &s.history.Rounds[n-1]
-		if !r.Excluded && !r.closedAt(t) && !r.Readings[metric].seenAt(t) {
-			rounds = append(rounds, n)
-		}
-	}
-	return rounds
-}
-
-func (r *Round) closedAt(t int) bool {
-	_, ended := r.ending(t)
-	return ended
-}
-
-func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
-
-// whitened is z for target k of the readings in sight.
-func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
-	switch {
-	case v.transforms[k].blind:
-		return make([]float64, rows.Read)
-	case rows.Of != nil:
-		return v.era.whitened[k][:rows.Read]
-	}
-	y := make([]float64, rows.Read)
-	for i := range y {
-		y[i] = v.transforms[k].response(v.history.Rounds[src.rounds[i]-1].Readings[v.targets[k].metric].Value)
-	}
-	return rows.Data.Whiten(nil, y)
 }
 
 // sourcesCensored puts every chosen point into K. Round n's response counts as its value if decision t sees it and it
@@ -235,41 +147,6 @@ func (v *view) sourcePenalised(ctx context.Context) error {
 	})
 	v.sources = []source{src}
 	return err
-}
-
-// incomplete lists the rounds in the window that wait for a reading the penalised response needs.
-func (s *evidence) incomplete(t int) []int {
-	var rounds []int
-	for _, k := range s.targets {
-		if k.metric >= 0 {
-			rounds = append(rounds, s.pending(t, k.metric)...)
-		}
-	}
-	slices.Sort(rounds)
-	return slices.Compact(rounds)
-}
-
-// outcome is round n's reward and costs in modelled units, as the view's decision sees them.
-func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
-	r := &v.history.Rounds[n-1]
-	for k, target := range v.targets {
-		var value float64
-		if target.metric < 0 {
-			value = v.cfg.Costs[target.cost].given(r.Costs[target.cost])
-		} else {
-			reading := r.Readings[target.metric]
-			if !reading.seenAt(v.round) {
-				return 0, nil, false
-			}
-			value = v.transforms[k].function(reading.Value)
-		}
-		if k == 0 {
-			reward = value
-		} else {
-			costs = append(costs, value)
-		}
-	}
-	return reward, costs, true
 }
 
 // finish adds γ_t, β_t, the risk that is left of each limit and the incumbent.
@@ -325,25 +202,4 @@ func (v *view) recentDeviations(ctx context.Context, window int) ([]float64, err
 		}
 	}
 	return sums, nil
-}
-
-// points are places as a regression with that kernel sees them.
-func (v *view) points(k Kernel, at []Place) posterior.Points {
-	p := posterior.Points{Arms: make([]int, 0, len(at))}
-	for _, place := range at {
-		if place.Arm < 0 {
-			p.Arms = nil
-			break
-		}
-		p.Arms = append(p.Arms, place.Arm)
-	}
-	if list := v.listOf(at); list != nil {
-		p.Inputs, p.Listed = list.inputs(k), true
-		return p
-	}
-	p.Inputs = kernel.NewInputs(v.inputWidth(k))
-	for _, place := range at {
-		p.Inputs.Append(v.input(k, place))
-	}
-	return p
 }

@@ -2,7 +2,6 @@ package optimizer
 
 import (
 	"context"
-	"math"
 
 	"headroom/internal/optimizer/policy"
 )
@@ -49,39 +48,6 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 		}
 	}
 	return trace, nil
-}
-
-// excess is g_j of a round's reading in metric units, against the true threshold.
-func (s *study) excess(round int, c Cost, j int) (float64, bool) {
-	r := &s.history.Rounds[round-1]
-	if c.Knowledge == Given {
-		return c.Excess(r.Costs[j]), true
-	}
-	reading := r.Readings[c.Metric]
-	return c.Excess(reading.Value), reading.Told
-}
-
-// expectedExcess returns E[g_j⁺(x_s)] of round s = i+1 under the posterior shown, whose estimates at all rounds are given, in metric units.
-func (s *shown) expectedExcess(estimates []policy.Estimate) func(i, j int) float64 {
-	return func(i, j int) float64 {
-		c := s.cfg.Costs[j]
-		if c.Knowledge == Given {
-			return max(c.Excess(s.history.Rounds[i].Costs[j]), 0)
-		}
-		e := estimates[1+j]
-		t := s.era.transforms[1+j]
-		return t.excess(e.Mean[i]-t.margin, e.SD[i], c.Threshold)
-	}
-}
-
-// expectedPositive is E[X⁺] for X ~ N(mean, sd²): mean·Φ(mean/sd) + sd·φ(mean/sd).
-func expectedPositive(mean, sd float64) float64 {
-	if sd == 0 {
-		return max(mean, 0)
-	}
-	z := mean / sd
-	density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
-	return max(0, mean*0.5*math.Erfc(-z/math.Sqrt2)+sd*density)
 }
 
 // bounds is the algorithm's bound on the cumulative violation after each round, in metric units.

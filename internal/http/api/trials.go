@@ -99,32 +99,33 @@ func (a *API) Replicate() Operation {
 	})
 }
 
-// Tell is POST …/trials/{number}/tell.
-func (a *API) Tell() Operation {
-	return changing(a, changedTrial, Operation{
-		Summary: "Report results of a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
-	}, func(r *http.Request, cmd study.Command, told ledger.Telling) (*ledger.Snapshot, []int, error) {
+// changingTrial is an operation that changes the trial in the path.
+func changingTrial[Q any](a *API, operation Operation, do func(ctx context.Context, cmd study.Command, id string, number int, given Q) (*ledger.Snapshot, error)) Operation {
+	operation.Tag, operation.Status = "The loop", http.StatusOK
+	if operation.Answer == nil {
+		operation.Answer = ledger.Trial{}
+	}
+	return changing(a, changedTrial, operation, func(r *http.Request, cmd study.Command, given Q) (*ledger.Snapshot, []int, error) {
 		number, err := request.TrialNumber(r)
 		if err != nil {
 			return nil, nil, err
 		}
-		after, err := a.Studies.Tell(r.Context(), cmd, request.StudyID(r), number, told)
+		after, err := do(r.Context(), cmd, request.StudyID(r), number, given)
 		return one(after, number, err)
 	})
 }
 
+// Tell is POST …/trials/{number}/tell.
+func (a *API) Tell() Operation {
+	return changingTrial(a, Operation{Summary: "Report results of a trial"}, a.Studies.Tell)
+}
+
 // Undo is POST …/trials/{number}/undo.
 func (a *API) Undo() Operation {
-	return changing(a, changedTrial, Operation{
-		Summary: "Take back your own last telling of a trial, within a minute", Tag: "The loop", BodyOptional: true, Status: 200, Answer: ledger.Trial{},
-	}, func(r *http.Request, cmd study.Command, _ struct{}) (*ledger.Snapshot, []int, error) {
-		number, err := request.TrialNumber(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		after, err := a.Studies.Undo(r.Context(), cmd, request.StudyID(r), number)
-		return one(after, number, err)
-	})
+	return changingTrial(a, Operation{Summary: "Take back your own last telling of a trial, within a minute", BodyOptional: true},
+		func(ctx context.Context, cmd study.Command, id string, number int, _ struct{}) (*ledger.Snapshot, error) {
+			return a.Studies.Undo(ctx, cmd, id, number)
+		})
 }
 
 // TellMany is POST …/tell.
@@ -143,17 +144,11 @@ func (a *API) TellMany() Operation {
 
 // Correct is POST …/trials/{number}/corrections.
 func (a *API) Correct() Operation {
-	correcting := changing(a, changedTrial, Operation{
-		Summary: "Correct what was told; with dry_run, say what that would change", Tag: "The loop", Status: 200, Answer: oneOf{ledger.Trial{}, preview{}},
-		Query: []queryParameter{dryRun},
-	}, func(r *http.Request, cmd study.Command, given study.Correction) (*ledger.Snapshot, []int, error) {
-		number, err := request.TrialNumber(r)
-		if err != nil {
-			return nil, nil, err
-		}
+	correcting := changingTrial(a, Operation{
+		Summary: "Correct what was told; with dry_run, say what that would change", Answer: oneOf{ledger.Trial{}, preview{}}, Query: []queryParameter{dryRun},
+	}, func(ctx context.Context, cmd study.Command, id string, number int, given study.Correction) (*ledger.Snapshot, error) {
 		given.Number = number
-		after, err := a.Studies.Correct(r.Context(), cmd, request.StudyID(r), given)
-		return one(after, number, err)
+		return a.Studies.Correct(ctx, cmd, id, given)
 	})
 	return previewing(correcting, a.previewCorrection)
 }
@@ -197,20 +192,14 @@ func (a *API) previewCorrection(w http.ResponseWriter, r *http.Request) error {
 
 // Fail is POST …/trials/{number}/fail.
 func (a *API) Fail() Operation {
-	return changing(a, changedTrial, Operation{
-		Summary: "Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
-	}, func(r *http.Request, cmd study.Command, why failRequest) (*ledger.Snapshot, []int, error) {
-		number, err := request.TrialNumber(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		cause := ledger.BySettings
-		if why.Cause != nil {
-			cause = *why.Cause
-		}
-		after, err := a.Studies.Fail(r.Context(), cmd, request.StudyID(r), number, cause, why.Reason)
-		return one(after, number, err)
-	})
+	return changingTrial(a, Operation{Summary: "Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that"},
+		func(ctx context.Context, cmd study.Command, id string, number int, why failRequest) (*ledger.Snapshot, error) {
+			cause := ledger.BySettings
+			if why.Cause != nil {
+				cause = *why.Cause
+			}
+			return a.Studies.Fail(ctx, cmd, id, number, cause, why.Reason)
+		})
 }
 
 // Abandon is POST …/trials/{number}/abandon.
@@ -230,29 +219,16 @@ func (a *API) Include() Operation {
 
 // Confirm is POST …/trials/{number}/confirm.
 func (a *API) Confirm() Operation {
-	return changing(a, changedTrial, Operation{
-		Summary: "Say that what is doubted of a trial is right", Tag: "The loop", BodyOptional: true, Status: 200, Answer: ledger.Trial{},
-	}, func(r *http.Request, cmd study.Command, _ struct{}) (*ledger.Snapshot, []int, error) {
-		number, err := request.TrialNumber(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		after, err := a.Studies.Confirm(r.Context(), cmd, request.StudyID(r), number)
-		return one(after, number, err)
-	})
+	return changingTrial(a, Operation{Summary: "Say that what is doubted of a trial is right", BodyOptional: true},
+		func(ctx context.Context, cmd study.Command, id string, number int, _ struct{}) (*ledger.Snapshot, error) {
+			return a.Studies.Confirm(ctx, cmd, id, number)
+		})
 }
 
 // closing ends a trial, or sets it aside, for a reason.
 func (a *API) closing(kind ledger.Kind, summary string) Operation {
-	return changing(a, changedTrial, Operation{
-		Summary: summary, Tag: "The loop", Status: 200, Answer: ledger.Trial{},
-	}, func(r *http.Request, cmd study.Command, why reasonRequest) (*ledger.Snapshot, []int, error) {
-		number, err := request.TrialNumber(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		after, err := a.Studies.Close(r.Context(), cmd, request.StudyID(r), kind, number, why.Reason)
-		return one(after, number, err)
+	return changingTrial(a, Operation{Summary: summary}, func(ctx context.Context, cmd study.Command, id string, number int, why reasonRequest) (*ledger.Snapshot, error) {
+		return a.Studies.Close(ctx, cmd, id, kind, number, why.Reason)
 	})
 }
 

@@ -71,24 +71,17 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 				return s.showCorrect(w, r, http.StatusUnprocessableEntity, v, trial, form, nil)
 			},
 		}
-		shown := form.asShown(snap.Hash) // a preview is of these values, at this moment of the study
-		if form.pressed() == "correct" && form.text("shown") == shown {
-			return asked
-		}
-		var impact study.Impact
-		asked.do = func(study.Command) (err error) {
-			impact, err = s.Studies.PreviewCorrection(r.Context(), snap.ID, correction)
-			return err
-		}
-		asked.done = func() error {
-			preview := v.correctionConsequences(impact)
-			preview.Shown, preview.Doubts = shown, doubtful(doubts, names)
-			if form.pressed() == "correct" {
-				preview.Again = "Nothing is corrected yet: what you typed, or the study, is not as it was in the preview you saw. This is the new one."
+		return asked.previewed(form, snap, "corrected", func() (*templates.Consequences, error) {
+			impact, err := s.Studies.PreviewCorrection(r.Context(), snap.ID, correction)
+			if err != nil {
+				return nil, err
 			}
+			preview := v.correctionConsequences(impact)
+			preview.Doubts = doubtful(doubts, names)
+			return preview, nil
+		}, func(preview *templates.Consequences) error {
 			return s.showCorrect(w, r, http.StatusOK, v, trial, form.shown(), preview)
-		}
-		return asked
+		})
 	})
 }
 

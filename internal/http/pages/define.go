@@ -1,12 +1,9 @@
 package pages
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"headroom/internal/optimizer"
@@ -38,7 +35,6 @@ func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
 		}
 		values = definitionValues(chosen(original))
 		values.Set("name", "Copy of "+original.Definition.Name)
-		values.Del("seed")
 		values.Set("draft", newStudyDraft+"-from-"+from)
 	}
 	for field, answers := range map[string]bool{"template": false, "simulated": true} {
@@ -127,8 +123,10 @@ func formFields(form templates.Form) map[string]bool {
 	for name := range form.Values {
 		fields[name] = true
 	}
-	for _, name := range []string{"name", "description", "candidates", "objective.metric", "objective.direction", "objective.unit", "algorithm.name", "algorithm.horizon", "algorithm.preset",
-		"model.kernel", "model.fit", "model.outputs", "model.inputs", "model.lengthscales", "model.noise_variance", "model.lambda", "seed", "input_constraints", "reason", "simulated_lab"} {
+	for _, f := range studyFields(&design.Definition{Stop: &design.Stop{}}) {
+		fields[f.name] = true
+	}
+	for _, name := range []string{"candidates", "seed", "reason"} {
 		fields[name] = true
 	}
 	for _, group := range settingGroups(describedAlgorithm(form.Value("algorithm.name")), form.Values) {
@@ -158,11 +156,7 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request) error {
 		return submission{
 			do: func(cmd study.Command) error {
 				after, err := s.Studies.Create(r.Context(), cmd, d)
-				if first := answeredBefore(err); first != nil {
-					made = first.Location
-				} else if err == nil {
-					made = "/studies/" + after.ID + "?done=made&saved=" + url.QueryEscape(draftOf(form.values))
-				}
+				made = madeAt(after, err, "?done=made&saved="+url.QueryEscape(draftOf(form.values)))
 				return err
 			},
 			done:  func() error { return GoTo(w, r, made) },
@@ -172,90 +166,6 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request) error {
 			},
 		}
 	})
-}
-
-// definitionValues fills the form from a definition.
-func definitionValues(d design.Definition) url.Values {
-	values := url.Values{}
-	set := func(name, text string) { values.Set(name, text) }
-	set("name", d.Name)
-	set("description", d.Description)
-	for i, p := range d.Parameters {
-		at := fmt.Sprintf("parameters.%d.", i)
-		set(at+"name", p.Name)
-		set(at+"type", string(p.Type))
-		set(at+"unit", p.Unit)
-		set(at+"scale", p.Scale)
-		set(at+"choices", strings.Join(p.Choices, ", "))
-		set(at+"of", strings.Join(p.Of, ", "))
-		for field, x := range map[string]*float64{"low": p.Low, "high": p.High, "step": p.Step, "total": p.Total} {
-			set(at+field, plainNumber(x))
-		}
-	}
-	set("objective.metric", d.Objective.Metric)
-	set("objective.direction", d.Objective.Direction)
-	set("objective.unit", d.Objective.Unit)
-	plausibleValues(values, "objective.", d.Objective.Plausible)
-	for i, c := range d.Constraints {
-		constraintValues(values, i, c)
-	}
-	for i, m := range d.RecordedMetrics {
-		set(fmt.Sprintf("recorded_metrics.%d.metric", i), m.Metric)
-		set(fmt.Sprintf("recorded_metrics.%d.unit", i), m.Unit)
-		plausibleValues(values, fmt.Sprintf("recorded_metrics.%d.", i), m.Plausible)
-	}
-	if d.Stop != nil {
-		set("stop.within", inPercent(d.Stop.Within))
-		set("stop.risk", inPercent(d.Stop.Risk))
-	}
-	set("algorithm.name", d.Algorithm.Name)
-	set("algorithm.preset", d.Algorithm.Preset)
-	set("algorithm.horizon", strconv.Itoa(d.Algorithm.Horizon))
-	showSettings(values, d.Algorithm)
-	set("model.fit", d.Model.Fit)
-	set("model.outputs", d.Model.Outputs)
-	set("model.inputs", d.Model.Inputs)
-	for name, raw := range map[string]json.RawMessage{"kernel": d.Model.Kernel, "lengthscales": d.Model.Lengthscales, "noise_variance": d.Model.NoiseVariance, "lambda": d.Model.Lambda} {
-		set("model."+name, jsonText(raw))
-	}
-	set("input_constraints", strings.Join(d.InputConstraints, "\n"))
-	set("simulated_lab", d.SimulatedLab)
-	set("lab", d.SimulatedLab)
-	set("candidates", candidatesText(d))
-	return values
-}
-
-// inPercent writes a share in per cent, without what binary fractions add.
-func inPercent(share float64) string {
-	return strconv.FormatFloat(rounded(100*share, 100*share), 'f', -1, 64)
-}
-
-func plainNumber(x *float64) string {
-	if x == nil {
-		return ""
-	}
-	return design.NumberValue(*x).String()
-}
-
-func constraintValues(values url.Values, i int, c design.Constraint) {
-	at := fmt.Sprintf("constraints.%d.", i)
-	values.Set(at+"metric", c.Metric)
-	values.Set(at+"op", c.Op)
-	values.Set(at+"threshold", plainNumber(&c.Threshold))
-	values.Set(at+"unit", c.Unit)
-	plausibleValues(values, at, c.Plausible)
-	values.Set(at+"name", c.Name)
-	values.Set(at+"expression", c.Expression)
-	values.Set(at+"context", strings.Join(c.Context, ", "))
-	if c.Sampled {
-		values.Set(at+"sampled", "yes")
-	}
-}
-
-func plausibleValues(values url.Values, at string, bounds []float64) {
-	for i, x := range bounds {
-		values.Set(fmt.Sprintf("%splausible.%d", at, i), plainNumber(&x))
-	}
 }
 
 // candidatesText is the candidates as they could have been pasted.

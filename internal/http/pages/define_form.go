@@ -2,7 +2,6 @@ package pages
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -12,12 +11,8 @@ import (
 	"headroom/internal/study/design"
 )
 
-// rowFields are the fields of each list in the form of a study; a row in which all of them but the chosen ones are empty is blank.
-var rowFields = map[string][]string{
-	"parameters":       {"name", "type", "low", "high", "unit", "scale", "step", "choices", "total", "of"},
-	"constraints":      {"metric", "op", "threshold", "unit", "name", "expression", "context", "sampled", "plausible.0", "plausible.1"},
-	"recorded_metrics": {"metric", "unit", "plausible.0", "plausible.1"},
-}
+// lists are those of the form of a study, of which a line in which all fields but the chosen ones are empty is blank.
+var lists = []string{"parameters", "constraints", "recorded_metrics"}
 
 var chosenFields = []string{"type", "scale", "op"}
 
@@ -38,18 +33,19 @@ const mostRows = 100
 
 // rowsOf reads the lines of a list in order.
 func rowsOf(values url.Values, list string) []formRow {
-	var rows []formRow
-	for i := range mostRows {
-		row, there := formRow{}, false
-		for _, field := range rowFields[list] {
-			if name := list + "." + strconv.Itoa(i) + "." + field; values.Has(name) {
-				row[field], there = values.Get(name), true
+	rows := make([]formRow, mostRows)
+	for name := range values {
+		inList, _ := strings.CutPrefix(name, list+".")
+		at, field, _ := strings.Cut(inList, ".")
+		if i, err := strconv.Atoi(at); err == nil && 0 <= i && i < mostRows && at == strconv.Itoa(i) && field != "" {
+			if rows[i] == nil {
+				rows[i] = formRow{}
 			}
+			rows[i][field] = values.Get(name)
 		}
-		if !there {
-			break
-		}
-		rows = append(rows, row)
+	}
+	if end := slices.IndexFunc(rows, func(row formRow) bool { return row == nil }); end >= 0 {
+		rows = rows[:end]
 	}
 	return rows
 }
@@ -62,15 +58,15 @@ func setRows(values url.Values, list string, rows []formRow) {
 		}
 	}
 	for i, row := range rows {
-		for _, field := range rowFields[list] {
-			values.Set(list+"."+strconv.Itoa(i)+"."+field, row[field])
+		for field, text := range row {
+			values.Set(list+"."+strconv.Itoa(i)+"."+field, text)
 		}
 	}
 }
 
 // dropBlank takes blank lines out, so that faults are counted as people see the lines.
 func dropBlank(values url.Values) {
-	for list := range rowFields {
+	for _, list := range lists {
 		setRows(values, list, slices.DeleteFunc(rowsOf(values, list), formRow.blank))
 	}
 }
@@ -81,7 +77,7 @@ var newRows = map[string]struct {
 }{
 	"add-parameter":  {"parameters", formRow{"type": "real"}},
 	"add-constraint": {"constraints", formRow{"op": "<="}},
-	"add-recorded":   {"recorded_metrics", formRow{}},
+	"add-recorded":   {"recorded_metrics", formRow{"metric": ""}},
 }
 
 // rearrange does what the buttons beside the lines ask, and tells whether one was pressed.
@@ -105,51 +101,30 @@ func rearrange(values url.Values, do string) bool {
 
 // definition reads the form of a new study.
 func (t *typed) definition() design.Definition {
-	d := design.Definition{Name: t.text("name"), Description: strings.ReplaceAll(t.text("description"), "\r\n", "\n")}
-	d.Candidates = t.candidates()
-	d.SimulatedLab = t.text("simulated_lab")
-	for i := range rowsOf(t.values, "parameters") {
-		d.Parameters = append(d.Parameters, t.parameter(i))
+	d := design.Definition{Candidates: t.candidates()}
+	for _, row := range rowsOf(t.values, "parameters") {
+		d.Parameters = append(d.Parameters, design.Parameter{Type: design.ParameterType(strings.TrimSpace(row["type"]))})
 	}
 	if len(d.Parameters) == 0 {
 		setRows(t.values, "parameters", []formRow{{"type": "real"}})
 		t.fault("parameters.0.name", "name at least one thing that you can set")
 	}
-	d.Objective = design.Objective{Metric: t.text("objective.metric"), Direction: t.text("objective.direction"), Unit: t.text("objective.unit"), Plausible: t.plausible("objective.")}
-	for i := range rowsOf(t.values, "constraints") {
-		d.Constraints = append(d.Constraints, t.constraint(i))
+	for range rowsOf(t.values, "constraints") {
+		d.Constraints = append(d.Constraints, design.Constraint{})
 	}
-	for i := range rowsOf(t.values, "recorded_metrics") {
-		at := fmt.Sprintf("recorded_metrics.%d.", i)
-		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{Metric: t.text(at + "metric"), Unit: t.text(at + "unit"), Plausible: t.plausible(at)})
+	for range rowsOf(t.values, "recorded_metrics") {
+		d.RecordedMetrics = append(d.RecordedMetrics, design.RecordedMetric{})
 	}
-	d.Stop = t.stop()
-	d.Algorithm = t.algorithm(design.Algorithm{})
-	d.Model = t.model(design.Model{})
-	d.InputConstraints = t.lines("input_constraints")
+	t.fill(&d, false)
+	d.Seed = randomSeed()
 	if text := t.text("seed"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			t.fault("seed", "write a whole number, 0 or more")
 		}
 		d.Seed = seed
-	} else {
-		d.Seed = randomSeed()
 	}
 	return d
-}
-
-// stop reads, in per cent, when little enough is left to gain. A blank field is the default.
-func (t *typed) stop() *design.Stop {
-	within, risk := t.number("stop.within"), t.number("stop.risk")
-	stop := design.UsualStop()
-	if within != nil {
-		stop.Within = t.share("stop.within", *within)
-	}
-	if risk != nil {
-		stop.Risk = t.share("stop.risk", *risk)
-	}
-	return &stop
 }
 
 // share is a number of per cent as a share; 0 would be taken for a blank field.
@@ -169,33 +144,6 @@ func (t *typed) lines(name string) []string {
 		}
 	}
 	return lines
-}
-
-func (t *typed) parameter(i int) design.Parameter {
-	at := fmt.Sprintf("parameters.%d.", i)
-	p := design.Parameter{Name: t.text(at + "name"), Type: design.ParameterType(t.text(at + "type")), Unit: t.text(at + "unit")}
-	switch p.Type {
-	case design.Categorical:
-		p.Choices, p.Unit = t.list(at+"choices"), ""
-		return p
-	case design.Remainder:
-		p.Total, p.Of = t.number(at+"total"), t.list(at+"of")
-	case design.Real:
-		p.Scale, p.Step = t.text(at+"scale"), t.number(at+"step")
-	case design.Integer:
-		p.Scale = t.text(at + "scale")
-	}
-	p.Low, p.High = t.number(at+"low"), t.number(at+"high")
-	return p
-}
-
-func (t *typed) constraint(i int) design.Constraint {
-	at := fmt.Sprintf("constraints.%d.", i)
-	return design.Constraint{
-		Name: t.text(at + "name"), Metric: t.text(at + "metric"), Op: t.text(at + "op"), Unit: t.text(at + "unit"),
-		Threshold: t.required(at+"threshold", "write the limit"), Plausible: t.plausible(at),
-		Expression: t.text(at + "expression"), Context: t.list(at + "context"), Sampled: t.text(at+"sampled") != "",
-	}
 }
 
 // plausible reads the lowest and the highest plausible value of a metric; nil when neither is given.

@@ -69,27 +69,16 @@ func texts(values []design.Value) []string {
 
 // showReconfigure draws the form. What cannot be changed is shown from the study, whatever was sent.
 func (s *Site) showReconfigure(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.DefinePage) error {
-	fixed := definitionValues(chosen(snap))
+	there := chosen(snap)
 	shown := url.Values(maps.Clone(page.Form.Values))
-	for i := range snap.Definition.Parameters {
-		copyFields(shown, fixed, fmt.Sprintf("parameters.%d.", i), "name", "type", "choices")
+	for _, f := range studyFields(&there) {
+		if f.once {
+			shown.Set(f.name, f.show())
+		}
 	}
-	for i := range snap.Definition.Constraints {
-		copyFields(shown, fixed, fmt.Sprintf("constraints.%d.", i), "metric", "op", "name")
-	}
-	for i := range snap.Definition.RecordedMetrics {
-		copyFields(shown, fixed, fmt.Sprintf("recorded_metrics.%d.", i), "metric", "unit")
-	}
-	copyFields(shown, fixed, "objective.", "metric", "direction")
-	copyFields(shown, fixed, "", "candidates")
+	shown.Set("candidates", candidatesText(there))
 	page.Form.Values, page.Reconfigure, page.Study = shown, true, studyHead(r, snap)
 	return s.showDefine(w, r, status, page)
-}
-
-func copyFields(into, from url.Values, at string, fields ...string) {
-	for _, field := range fields {
-		into.Set(at+field, from.Get(at+field))
-	}
 }
 
 // Reconfigure changes the study from the next decision on.
@@ -116,24 +105,15 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request) error {
 			names: defineNames(formFields(form.shown())),
 			again: func(form templates.Form) error { return again(http.StatusUnprocessableEntity, form) },
 		}
-		shown := form.asShown(snap.Hash) // a preview is of these values, at this moment of the study
-		if form.pressed() == "save" && form.text("shown") == shown {
-			return asked
-		}
-		var impact study.Impact
-		asked.do = func(study.Command) (err error) {
-			impact, err = s.Studies.PreviewReconfiguration(r.Context(), snap.ID, change)
-			return err
-		}
-		asked.done = func() error {
-			preview := visiting(r, snap).changeConsequences(change.Constraints, impact)
-			preview.Shown = shown
-			if form.pressed() == "save" && form.text("shown") != "" {
-				preview.Again = "Nothing is changed yet: what you typed, or the study, is not as it was in the preview you saw. This is the new one."
+		return asked.previewed(form, snap, "changed", func() (*templates.Consequences, error) {
+			impact, err := s.Studies.PreviewReconfiguration(r.Context(), snap.ID, change)
+			if err != nil {
+				return nil, err
 			}
+			return visiting(r, snap).changeConsequences(change.Constraints, impact), nil
+		}, func(preview *templates.Consequences) error {
 			return s.showReconfigure(w, r, http.StatusOK, snap, templates.DefinePage{Form: form.shown(), Preview: preview})
-		}
-		return asked
+		})
 	})
 }
 
@@ -177,49 +157,24 @@ func (v visit) changeConsequences(constraints []design.Constraint, impact study.
 // reconfiguration reads the form; what it has no field for stays.
 func (t *typed) reconfiguration(d design.Definition) design.Reconfiguration {
 	t.kept = definitionValues(d)
-	change := design.Reconfiguration{Reason: t.text("reason"), Unavailable: maps.Clone(d.Unavailable)}
+	d.Parameters, d.Constraints, d.RecordedMetrics = slices.Clone(d.Parameters), slices.Clone(d.Constraints), slices.Clone(d.RecordedMetrics)
+	t.fill(&d, true)
+	change := design.Reconfiguration{
+		Reason: t.text("reason"), Unavailable: maps.Clone(d.Unavailable), Parameters: d.Parameters, Constraints: d.Constraints, Objective: &d.Objective,
+		RecordedMetrics: d.RecordedMetrics, Algorithm: &d.Algorithm, Model: &d.Model, InputConstraints: &d.InputConstraints, Stop: d.Stop,
+	}
 	if change.Unavailable == nil {
 		change.Unavailable = map[string][]design.Value{}
 	}
 	for i, p := range d.Parameters {
-		change.Parameters = append(change.Parameters, t.changedParameter(i, p))
 		if p.Type == design.Categorical {
 			t.runOut(i, p, change.Unavailable)
 		}
 	}
-	for i, c := range d.Constraints {
-		at := fmt.Sprintf("constraints.%d.", i)
-		c.Threshold, c.Unit, c.Plausible = t.required(at+"threshold", "write the limit"), t.text(at+"unit"), t.plausible(at)
-		change.Constraints = append(change.Constraints, c)
-	}
-	objective := d.Objective
-	objective.Unit, objective.Plausible = t.text("objective.unit"), t.plausible("objective.")
-	change.Objective = &objective
-	for i, r := range d.RecordedMetrics {
-		r.Plausible = t.plausible(fmt.Sprintf("recorded_metrics.%d.", i))
-		change.RecordedMetrics = append(change.RecordedMetrics, r)
-	}
-	algorithm, model, rules := t.algorithm(d.Algorithm), t.model(d.Model), t.lines("input_constraints")
-	change.Algorithm, change.Model, change.InputConstraints, change.Stop = &algorithm, &model, &rules, t.stop()
 	if change.Reason == "" {
 		t.fault("reason", "say why, so that others can follow")
 	}
 	return change
-}
-
-func (t *typed) changedParameter(i int, p design.Parameter) design.Parameter {
-	at := fmt.Sprintf("parameters.%d.", i)
-	if p.Type == design.Categorical {
-		return p
-	}
-	p.Unit, p.Low, p.High = t.text(at+"unit"), t.number(at+"low"), t.number(at+"high")
-	if p.Type != design.Remainder {
-		p.Scale = t.text(at + "scale")
-	}
-	if p.Type == design.Remainder {
-		p.Total, p.Of = t.number(at+"total"), t.list(at+"of")
-	}
-	return p
 }
 
 // runOut reads which choices cannot be used for now.

@@ -151,30 +151,26 @@ func showSettings(values url.Values, algorithm design.Algorithm) {
 	}
 }
 
-// algorithm reads the algorithm with its settings. A setting whose fields stand as before showed them stays as it was.
-func (t *typed) algorithm(before design.Algorithm) design.Algorithm {
-	a := design.Algorithm{Name: t.text("algorithm.name"), Preset: t.text("algorithm.preset"), Horizon: t.whole("algorithm.horizon", 0)}
-	shown := url.Values{}
-	if before.Name == a.Name {
-		showSettings(shown, before)
+// settingsOf reads the settings of an algorithm. One whose fields stand as before showed them stays as it was.
+func (t *typed) settingsOf(algorithm string, before design.Algorithm) map[string]json.RawMessage {
+	if before.Name != algorithm {
+		before = design.Algorithm{Name: algorithm}
 	}
-	for _, setting := range describedAlgorithm(a.Name).Settings {
+	shown, settings := url.Values{}, map[string]json.RawMessage{}
+	showSettings(shown, before)
+	for _, setting := range describedAlgorithm(algorithm).Settings {
 		raw := t.setting(setting)
 		if same(shown, t.values, settingName(setting)) {
-			raw = nil
-			if before.Name == a.Name {
-				raw = before.Settings[setting.Name]
-			}
+			raw = before.Settings[setting.Name]
 		}
-		if raw == nil {
-			continue
+		if raw != nil {
+			settings[setting.Name] = raw
 		}
-		if a.Settings == nil {
-			a.Settings = map[string]json.RawMessage{}
-		}
-		a.Settings[setting.Name] = raw
 	}
-	return a
+	if len(settings) == 0 {
+		return nil
+	}
+	return settings
 }
 
 // same tells whether the fields of a setting hold what they were shown with.
@@ -249,23 +245,4 @@ func asJSON(value any) json.RawMessage {
 		panic(fmt.Sprintf("server: a form's value has no JSON: %v", err)) // only finite numbers and texts get here
 	}
 	return raw
-}
-
-// model reads the model. What stands as before showed it stays as it was.
-func (t *typed) model(before design.Model) design.Model {
-	m := design.Model{Fit: t.text("model.fit"), Outputs: t.text("model.outputs"), Inputs: t.text("model.inputs"), Variance: before.Variance}
-	if m.Fit == before.Fit {
-		m.Start = before.Start
-	}
-	if before.Warp == design.WarpNone { // declined stays declined; else fit and outputs say whether readings are bent
-		m.Warp = before.Warp
-	}
-	m.Kernel = before.Kernel
-	if kernel := t.text("model.kernel"); kernel != "" && kernel != jsonText(before.Kernel) {
-		m.Kernel = asJSON(kernel)
-	}
-	m.Lengthscales = t.numbersJSON("model.lengthscales", before.Lengthscales)
-	m.NoiseVariance = t.numbersJSON("model.noise_variance", before.NoiseVariance)
-	m.Lambda = t.numbersJSON("model.lambda", before.Lambda)
-	return m
 }

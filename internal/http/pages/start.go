@@ -59,14 +59,9 @@ func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request) error {
 		return submission{
 			do: func(cmd study.Command) error {
 				after, err := s.Studies.Create(r.Context(), cmd, d)
-				if first := answeredBefore(err); first != nil {
-					made = first.Location
+				if made = madeAt(after, err, "?done=demo"); err != nil {
 					return err
 				}
-				if err != nil {
-					return err
-				}
-				made = "/studies/" + after.ID + "?done=demo"
 				return s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoSlips...)
 			},
 			done: func() error { return GoTo(w, r, made) },

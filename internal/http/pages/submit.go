@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"headroom/internal/account"
@@ -71,6 +72,29 @@ func (asked submission) answer(w http.ResponseWriter, r *http.Request) error {
 	return GoTo(w, r, asked.to)
 }
 
+// previewed is what asked carries out where the form was sent from the preview of these values, at this moment of the study; else it is that preview, which look
+// makes and draw shows.
+func (asked submission) previewed(form *typed, snap *ledger.Snapshot, done string, look func() (*templates.Consequences, error), draw func(*templates.Consequences) error) submission {
+	shown, seen := form.asShown(snap.Hash), form.text("shown")
+	last := seen != "" && slices.Contains([]string{"save", "correct"}, form.pressed())
+	if last && seen == shown {
+		return asked
+	}
+	var preview *templates.Consequences
+	asked.do = func(study.Command) (err error) {
+		preview, err = look()
+		return err
+	}
+	asked.done = func() error {
+		preview.Shown = shown
+		if last {
+			preview.Again = "Nothing is " + done + " yet: what you typed, or the study, is not as it was in the preview you saw. This is the new one."
+		}
+		return draw(preview)
+	}
+	return asked
+}
+
 // newKey makes the Idempotency-Key that a form carries, which also says whose form it is.
 func newKey(r *http.Request) string {
 	who, _ := request.Caller(r)
@@ -117,6 +141,17 @@ func withoutButtons(values url.Values) url.Values {
 		}
 	}
 	return said
+}
+
+// madeAt is the page of a study that was made, with what is said there the first time.
+func madeAt(after *ledger.Snapshot, err error, said string) string {
+	if first := answeredBefore(err); first != nil {
+		return first.Location
+	}
+	if err != nil {
+		return ""
+	}
+	return "/studies/" + after.ID + said
 }
 
 // answeredBefore is the first answer to a form that was sent twice, else nil.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/web/templates"
@@ -165,7 +166,8 @@ func higherOrLower(rising bool) string {
 
 // forgets tells whether an algorithm looks only at the last trials.
 func forgets(name string) bool {
-	return strings.Contains(name, "-sw") || strings.Contains(name, "-r-") || strings.Contains(name, "restart") || strings.Contains(name, "window")
+	a, _ := optimizer.FindAlgorithm(name)
+	return a.ForDrift
 }
 
 // driftChart draws the residuals over trials, and their CUSUM against its limit.

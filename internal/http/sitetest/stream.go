@@ -67,13 +67,19 @@ func (l *Stream) SoFar() (said []string) {
 			if !open {
 				return said
 			}
-			if says(line) {
-				said = append(said, line)
-			}
+			said = saying(said, line)
 		default:
 			return said
 		}
 	}
+}
+
+// saying is what was said, with a line that says something.
+func saying(said []string, line string) []string {
+	if says(line) {
+		return append(said, line)
+	}
+	return said
 }
 
 // says tells a line that says something from what opens a stream and keeps it open.
@@ -89,9 +95,7 @@ func (l *Stream) UntilEnd() (said []string) {
 			if !open {
 				return said
 			}
-			if says(line) {
-				said = append(said, line)
-			}
+			said = saying(said, line)
 		case <-deadline:
 			l.t.Fatal("the stream did not end")
 		}

@@ -48,10 +48,3 @@ func (s *Sums) Clone() *Sums {
 	}
 	return clone
 }
-
-// Hold calls array with every array of numbers that s holds.
-func (s *Sums) Hold(array func([]float64)) {
-	for _, lane := range s.lanes {
-		array(lane)
-	}
-}

@@ -153,13 +153,3 @@ func (a *Arms) Clone() *Arms {
 	}
 	return clone
 }
-
-// Hold calls array with every array of numbers that a holds, shared ones among them.
-func (a *Arms) Hold(array func([]float64)) {
-	for _, rows := range [][][]float64{a.base, a.shares, a.means} {
-		for _, row := range rows {
-			array(row)
-		}
-	}
-	array(a.variances)
-}

@@ -173,13 +173,3 @@ func (d *Data) AheadMean(i int, z []float64) float64 {
 func (d *Data) AheadVariance(i int) float64 {
 	return d.variance(d.inputs.Row(i), d.factor.Row(i)[:i])
 }
-
-// Hold tells of every array that d keeps, for those who count memory.
-func (d *Data) Hold(array func([]float64)) {
-	d.inputs.Hold(array)
-	array(d.noise)
-	array(d.gains)
-	for i := range d.factor.Len() {
-		array(d.factor.Row(i))
-	}
-}

@@ -114,11 +114,3 @@ func (f *Fixed) Predict(ctx context.Context, d *Data, zs [][]float64) (means [][
 	}
 	return means, variances, nil
 }
-
-// Hold calls array with every array of numbers that f holds, shared ones among them.
-func (f *Fixed) Hold(array func([]float64)) {
-	for _, row := range f.rows {
-		array(row)
-	}
-	f.squares.Hold(array)
-}

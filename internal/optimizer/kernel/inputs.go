@@ -51,6 +51,3 @@ func (X *Inputs) Prefix(n int) *Inputs { return &Inputs{X.p, X.values[: n*X.p : 
 func (X *Inputs) Slice(from, to int) *Inputs {
 	return &Inputs{X.p, X.values[from*X.p : to*X.p : to*X.p]}
 }
-
-// Hold tells of the array that X keeps, for those who count memory.
-func (X *Inputs) Hold(array func([]float64)) { array(X.values) }

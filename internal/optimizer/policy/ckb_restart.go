@@ -10,6 +10,7 @@ var ckbRestart = Description{
 		Setting{Name: "reset_multiplier", Type: Boolean, Default: false, Meaning: "whether the multipliers go back to 0 as well"}),
 	Theorem: &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual(remembers),
 		Short: "The theorem is one for functions that stay the same, and for an algorithm that forgets nothing: the figure shows a rate."},
+	ForDrift: true,
 	check: func(c Context, s Settings) []Fault {
 		return append(ckbCheck(c, s), required(s, "restart_every", "say after how many rounds to start afresh")...)
 	},

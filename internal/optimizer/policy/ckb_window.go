@@ -8,6 +8,7 @@ var ckbSW = Description{
 	Settings: ckbWith(windowSetting),
 	Theorem: &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual(remembers),
 		Short: "The theorem is one for functions that stay the same, and for an algorithm that forgets nothing: the figure shows a rate."},
+	ForDrift: true,
 	check: func(c Context, s Settings) []Fault {
 		return append(ckbCheck(c, s), required(s, "window", "say how many of the last rounds count")...)
 	},

@@ -15,6 +15,8 @@ type Description struct {
 	// What a study must offer before the algorithm can run.
 	NeedsGivenConstraint bool // at least one known-form or sampled constraint
 	NeedsSafeSeeds       bool
+	// ForDrift: it looks only at the last trials, for functions that change with time.
+	ForDrift bool
 
 	build func(Context, Settings) Policy
 	check func(Context, Settings) []Fault // rules between settings as they were given; nil for none

@@ -23,8 +23,9 @@ var rpolSW = Description{
 		Assumptions: []Assumption{
 			boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths("B + (R/√λ)√(2γ_t + 2 ln((m+1)T/p))"), withinHorizon,
 			boundedDrift, unchanged, prompt, uncorrected, rectifiedRule, untouchedRows, exactMaximum}},
-	check: checkWindow,
-	build: func(c Context, s Settings) Policy { return newSliding(c, s) },
+	ForDrift: true,
+	check:    checkWindow,
+	build:    func(c Context, s Settings) Policy { return newSliding(c, s) },
 }
 
 // boundedDrift takes the place of functions that stay the same.

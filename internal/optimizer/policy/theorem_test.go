@@ -19,7 +19,7 @@ func withTheory(d Description, own ...string) string {
 func ideal(t *testing.T, d Description, own ...string) Circumstances {
 	t.Helper()
 	context := studyOf(1)
-	if strings.HasPrefix(d.Name, "ckb") {
+	if slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Name == "slater" }) {
 		own = append(own, `"slater": 1, "objective_bound": 2, "multiplier_cap": 20`)
 	}
 	s, faults := settle(t, d.Name, withTheory(d, own...), context)

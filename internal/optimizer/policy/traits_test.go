@@ -7,14 +7,14 @@ import (
 )
 
 // describe spells traits in words.
-func describe(t Traits) string {
+func describe(d Description, t Traits) string {
 	var words []string
 	for _, w := range []struct {
 		is   bool
 		word string
 	}{
 		{t.LooksBack, "back"}, {t.LooksAtAll, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {t.Guaranteed, "guaranteed"},
-		{t.First != nil, "forgets"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil, "compares"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"},
+		{t.First != nil, "forgets"}, {d.ForDrift, "drift"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil, "compares"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"},
 		{t.Censoring != nil, "censored"}, {t.Response != nil, "penalised"}, {t.Ceiling != nil, "capped"}, {t.Bound != nil, "bounded"},
 	} {
 		if w.is {
@@ -55,13 +55,13 @@ func TestTraits(t *testing.T) {
 		"log-cei":           "new compares bounds scores",
 		"rpol-ucb":          "rises guaranteed bounded",
 		"rpol-censored-ucb": "rises censored bounded",
-		"rpol-sw-ucb":       "rises guaranteed forgets bounded",
+		"rpol-sw-ucb":       "rises guaranteed forgets drift bounded",
 		"ckb-ucb":           "rises estimate guaranteed capped bounded",
 		"ckb-ts":            "all estimate functions capped bounded",
 		"ckb-rand":          "estimate numbers capped bounded",
 		"ckb-lyapunov":      "rises estimate guaranteed bounded",
-		"ckb-restart-ucb":   "rises estimate forgets capped bounded",
-		"ckb-sw-ucb":        "rises estimate forgets capped bounded",
+		"ckb-restart-ucb":   "rises estimate forgets drift capped bounded",
+		"ckb-sw-ucb":        "rises estimate forgets drift capped bounded",
 		"scgp-ucb":          "rises",
 		"penalty-noiseless": "rises forgets penalised capped",
 		"penalty-noisy":     "rises penalised",
@@ -79,7 +79,7 @@ func TestTraits(t *testing.T) {
 	for _, d := range Descriptions() {
 		if expected, listed := want[d.Name]; !listed {
 			continue // an algorithm that says its traits in a test of its own
-		} else if got := describe(ordinary(t, d).Traits()); got != expected {
+		} else if got := describe(d, ordinary(t, d).Traits()); got != expected {
 			t.Errorf("%s is %q, want %q", d.Name, got, expected)
 		}
 		delete(want, d.Name)

@@ -114,13 +114,6 @@ func (c *Candidates) Covariances(ctx context.Context, at Points, among []int) (f
 // Refer makes the first point one to compare others with.
 func (c *Candidates) Refer(x Points) *Reference { return &Reference{Inputs: x.Inputs, arm: x.Arms[0]} }
 
-// Hold passes every array that it holds to array.
-func (c *Candidates) Hold(array func([]float64)) {
-	if c.Narrowed != nil {
-		c.Narrowed.Hold(array)
-	}
-}
-
 // pick are the values with these indices.
 func pick[T any](from []T, indices []int) []T {
 	values := make([]T, len(indices))

@@ -28,8 +28,6 @@ type Posterior interface {
 	Refer(x Points) *Reference
 	// Rows is the same posterior by the rows of a factor.
 	Rows(ctx context.Context) (*Rows, error)
-	// Hold passes every array that it holds to array.
-	Hold(array func([]float64))
 }
 
 // Points are places as a posterior sees them.

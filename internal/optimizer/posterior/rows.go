@@ -173,17 +173,6 @@ func (r *Rows) Together(x *Reference, at *kernel.Inputs, explained []float64) []
 	return covariances
 }
 
-// Hold passes every array that it holds to array.
-func (r *Rows) Hold(array func([]float64)) {
-	r.Data.Hold(array)
-	for _, z := range r.Z {
-		array(z)
-	}
-	if r.waiting != nil {
-		r.waiting.Hold(array)
-	}
-}
-
 // Same tells whether another posterior has the same readings' whitened responses.
 func (r *Rows) Same(o *Rows) bool {
 	return r.Read == o.Read && slices.EqualFunc(r.Z, o.Z, func(a, b []float64) bool { return slices.Equal(a[:r.Read], b[:r.Read]) })

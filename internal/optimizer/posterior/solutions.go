@@ -48,12 +48,3 @@ func (c *Solutions) keep(fixed *gp.Fixed) {
 		c.fixed = fixed
 	}
 }
-
-// Hold passes every array that is kept to array.
-func (c *Solutions) Hold(array func([]float64)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.fixed != nil {
-		c.fixed.Hold(array)
-	}
-}

@@ -162,10 +162,3 @@ func (model *Model) Gradients(ctx context.Context, X *kernel.Inputs) (means, var
 	}
 	return means, inclined.VarianceGradients, nil
 }
-
-// Hold tells of every array that the model keeps, for those who count memory.
-func (model *Model) Hold(array func([]float64)) {
-	model.data.Hold(array)
-	array(model.z)
-	array(model.backward)
-}

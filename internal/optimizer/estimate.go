@@ -1,0 +1,281 @@
+package optimizer
+
+import (
+	"context"
+	"math"
+
+	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/posterior"
+)
+
+// estimate is the posterior of every target at some places, in modelled units, margins included. known gives the values
+// of given constraints: known(j, i) is constraint j at place i in metric units; nil leaves their means 0.
+func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
+	out := v.givenEstimates(at, known)
+	for i := range v.sources {
+		p, err := v.sources[i].Predict(ctx, v.points(v.sources[i].kernel, at), nil)
+		if err != nil {
+			return nil, err
+		}
+		v.take(&v.sources[i], p, out)
+	}
+	return out, nil
+}
+
+// take turns what a source predicts into estimates of its targets.
+func (v *view) take(src *source, p posterior.Prediction, out []policy.Estimate) {
+	sd := roots(p.Variances)
+	for n, k := range src.targets {
+		if v.transforms[k].blind {
+			clear(p.Means[n])
+		}
+		shift(p.Means[n], v.transforms[k].shift)
+		out[k] = policy.Estimate{Mean: p.Means[n], SD: sd}
+	}
+}
+
+// givenEstimates are the estimates of the targets that are not regressed: a given constraint's value with certainty, otherwise 0.
+func (v *view) givenEstimates(at []Place, known func(j, i int) float64) []policy.Estimate {
+	out := make([]policy.Estimate, len(v.targets))
+	for k, t := range v.targets {
+		if v.sourceOf[k] >= 0 {
+			continue
+		}
+		out[k] = policy.Estimate{Mean: make([]float64, len(at)), SD: make([]float64, len(at))}
+		if t.metric < 0 && known != nil {
+			for i := range at {
+				out[k].Mean[i] = v.cfg.Costs[t.cost].given(known(t.cost, i))
+			}
+		}
+	}
+	return out
+}
+
+func roots(variances []float64) []float64 {
+	sd := make([]float64, len(variances))
+	for i, v := range variances {
+		sd[i] = math.Sqrt(max(v, 0))
+	}
+	return sd
+}
+
+func shift(values []float64, by float64) {
+	if by == 0 {
+		return
+	}
+	for i := range values {
+		values[i] += by
+	}
+}
+
+// meansAt are the posterior means of every target at some places, in O(n) a place; the estimates have no deviations.
+func (v *view) meansAt(ctx context.Context, at []Place, known func(j, i int) float64) ([]policy.Estimate, error) {
+	out := v.givenEstimates(at, known)
+	for i := range v.sources {
+		src := &v.sources[i]
+		means, err := src.Means(ctx, v.points(src.kernel, at))
+		if err != nil {
+			return nil, err
+		}
+		for n, mean := range means {
+			k := src.targets[n]
+			shift(mean, v.transforms[k].shift)
+			out[k] = policy.Estimate{Mean: mean}
+		}
+	}
+	return out, nil
+}
+
+// played is the posterior of every target at the place of round t when decision t was made. Where that round's reading was the next to arrive,
+// it stands in the factor's row already, to the same bits.
+func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) ([]policy.Estimate, error) {
+	at := []Place{v.placeOf(t)}
+	out := v.givenEstimates(at, known)
+	for i := range v.sources {
+		src := &v.sources[i]
+		means, variance := src.Played(t)
+		if means == nil {
+			p, err := src.Predict(ctx, v.points(src.kernel, at), nil)
+			if err != nil {
+				return nil, err
+			}
+			variance = p.Variances[0]
+			for n := range p.Means {
+				means = append(means, p.Means[n][0])
+			}
+		}
+		for n, k := range src.targets {
+			if v.transforms[k].blind {
+				means[n] = 0
+			}
+			out[k] = policy.Estimate{Mean: []float64{means[n] + v.transforms[k].shift}, SD: []float64{math.Sqrt(max(variance, 0))}}
+		}
+	}
+	return out, nil
+}
+
+// bareSight is a sight of no places yet.
+func (v *view) bareSight(draw Draw) *policy.Sight {
+	sight := &policy.Sight{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers,
+		Draw: policy.Draw{Seed: draw.Seed, Z: draw.Z}}
+	if v.traits.Draws != nil && len(draw.Z) != len(v.targets) {
+		sight.Draw.Z = v.traits.Draws(draw.Seed, v.beta)
+	}
+	for _, c := range v.cfg.Costs {
+		sight.Given = append(sight.Given, c.Knowledge == Given)
+	}
+	return sight
+}
+
+// past lists the earlier rounds as the decision sees them.
+func (v *view) past() []policy.Past {
+	var list []policy.Past
+	for n := 1; n < v.round; n++ {
+		r := &v.history.Rounds[n-1]
+		p := policy.Past{Point: r.Point, Suggested: r.Suggested, Excluded: r.Excluded}
+		p.Reward, p.Costs, p.Complete = v.outcome(n)
+		list = append(list, p)
+	}
+	return list
+}
+
+// outcome is round n's reward and costs in modelled units, as the view's decision sees them.
+func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
+	r := &v.history.Rounds[n-1]
+	for k, target := range v.targets {
+		var value float64
+		if target.metric < 0 {
+			value = v.cfg.Costs[target.cost].given(r.Costs[target.cost])
+		} else {
+			reading := r.Readings[target.metric]
+			if !reading.seenAt(v.round) {
+				return 0, nil, false
+			}
+			value = v.transforms[k].function(reading.Value)
+		}
+		if k == 0 {
+			reward = value
+		} else {
+			costs = append(costs, value)
+		}
+	}
+	return reward, costs, true
+}
+
+// points are places as a regression with that kernel sees them.
+func (v *view) points(k Kernel, at []Place) posterior.Points {
+	p := posterior.Points{Arms: make([]int, 0, len(at))}
+	for _, place := range at {
+		if place.Arm < 0 {
+			p.Arms = nil
+			break
+		}
+		p.Arms = append(p.Arms, place.Arm)
+	}
+	if list := v.listOf(at); list != nil {
+		p.Inputs, p.Listed = list.inputs(k), true
+		return p
+	}
+	p.Inputs = kernel.NewInputs(v.inputWidth(k))
+	for _, place := range at {
+		p.Inputs.Append(v.input(k, place))
+	}
+	return p
+}
+
+// listOf is the list that the places are, all of it and in its order: the candidates, the shortlist or nil.
+func (v *view) listOf(at []Place) *arms {
+	switch short := v.shortlist; {
+	case v.everyArm(at):
+		return v.arms
+	case short != nil && len(at) == len(short.places) && &at[0] == &short.places[0]:
+		return short.arms
+	}
+	return nil
+}
+
+// noiseAt is λ of one more reading of target k at a place, 0 where it is given.
+func (v *view) noiseAt(k int, at Place) float64 {
+	metric := v.targets[k].metric
+	if metric < 0 {
+		return 0
+	}
+	m := v.era.models[metric]
+	return m.noise.at(at, m.lambda)
+}
+
+// breaks is the chance that learned cost j is broken at place i, against the true limit, of which the estimates are; 0 of a given one.
+func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
+	c, g := v.cfg.Costs[j], estimates[1+j]
+	if c.Knowledge == Given {
+		return 0
+	}
+	return above(g.Mean[i]-v.era.transforms[1+j].margin, g.SD[i], v.era.models[c.Metric].freedom)
+}
+
+// chances are the feasibility probabilities at places with these estimates.
+func (v *view) chances(estimates []policy.Estimate, places int, known [][]float64) []float64 {
+	out := make([]float64, places)
+	for i := range out {
+		out[i] = 1
+		for j, c := range v.cfg.Costs {
+			switch {
+			case c.Knowledge == Learned:
+				g := estimates[1+j]
+				out[i] *= below(g.Mean[i]-v.era.transforms[1+j].margin, g.SD[i], v.era.models[c.Metric].freedom)
+			case known != nil && c.given(known[i][j])-c.Margin > 0:
+				out[i] = 0
+			}
+		}
+	}
+	return out
+}
+
+// readingSDs are the standard deviations, in metric units, of readings of target k's metric at places where the function has these estimates.
+func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
+	t, m := v.era.transforms[k], v.era.models[v.targets[k].metric]
+	out := make([]float64, len(at))
+	for i, place := range at {
+		sd := estimate.SD[i]
+		_, out[i] = t.moments(estimate.Mean[i]-t.shift, math.Sqrt(sd*sd+m.noise.at(place, m.lambda)))
+	}
+	return out
+}
+
+// forecast is a prediction of one reading in modelled units: of its response, with the noise.
+type forecast struct{ mean, sd float64 }
+
+// ahead predicts the reading of round t's own point from what decision t expected of the function there.
+func (v *view) ahead(t, k int, latent policy.Estimate) forecast {
+	metric := v.targets[k].metric
+	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.era.models[metric])
+	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
+}
+
+// residual is how many standard deviations round t's reading of target k's metric came out above its forecast; 0 without a reading.
+func (v *view) residual(t, k int, f forecast) float64 {
+	r := v.history.Rounds[t-1].Readings[v.targets[k].metric]
+	if !r.Told {
+		return 0
+	}
+	transform := v.era.transforms[k]
+	return transform.sign * (transform.response(r.Value) - f.mean) / f.sd
+}
+
+// betaOf is target k's confidence width, NaN where the algorithm has none.
+func betaOf(v *view, k int) float64 {
+	if k < len(v.beta) {
+		return v.beta[k]
+	}
+	return math.NaN()
+}
+
+// gainOf is γ of what the algorithm regresses for target k, or of the arrived readings where it regresses nothing.
+func gainOf(acted, shown *view, k int) float64 {
+	if acted.sourceOf[k] >= 0 {
+		return acted.gain[k]
+	}
+	src := &shown.sources[shown.sourceOf[k]]
+	return src.Gain()
+}

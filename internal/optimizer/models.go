@@ -1,0 +1,147 @@
+package optimizer
+
+import (
+	"slices"
+
+	"headroom/internal/optimizer/warp"
+)
+
+// metricModel is a metric's hyperparameters during an era.
+type metricModel struct {
+	kernel        Kernel
+	lambda        float64
+	noise         *noise // where λ differs from lambda
+	centre, scale float64
+	warp          warp.Warp
+	inflation     float64 // the part of lambda and of the kernel's variance that is not fitted
+	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
+	fitted        bool    // all free hyperparameters, not only centre and scale
+	count         int     // readings the last fit was made from
+}
+
+// eras cuts the history at its fits.
+func (s *study) eras() []*era {
+	next := len(s.history.Rounds) + 1
+	list := []*era{{from: 1, models: s.firstModels()}}
+	for _, fit := range s.history.Fits {
+		last := list[len(list)-1]
+		models := s.refitted(last.models, fit)
+		if fit.From <= last.from {
+			last.models = models
+			continue
+		}
+		last.until = fit.From
+		list = append(list, &era{from: fit.From, models: models})
+	}
+	list[len(list)-1].until = next + 1
+	return list
+}
+
+func (s *study) firstModels() []metricModel {
+	models := make([]metricModel, len(s.cfg.Metrics))
+	for i, m := range s.cfg.Metrics {
+		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, inflation: 1}
+		if s.cfg.Standardize && m.Lambda > 0 {
+			models[i].lambda = m.Lambda
+		}
+	}
+	return models
+}
+
+// lambdaAt is λ in modelled units when the scale is known.
+func (m Metric) lambdaAt(scale float64) float64 {
+	if m.NoiseVariance > 0 {
+		return max(1/utmost, min(m.NoiseVariance/(scale*scale), utmost))
+	}
+	return m.Lambda
+}
+
+func (s *study) refitted(models []metricModel, fit Fit) []metricModel {
+	models = slices.Clone(models)
+	for i, f := range fit.Metrics {
+		if !f.Set {
+			continue
+		}
+		m, metric := &models[i], s.cfg.Metrics[i]
+		m.count = f.Count
+		if s.cfg.Standardize {
+			m.centre, m.scale = f.Centre, f.Scale
+		}
+		m.lambda = metric.lambdaAt(m.scale)
+		if s.cfg.Fit {
+			m.take(f, metric)
+			if metric.FreeNoise {
+				m.noise = s.noiseKnown(f, m.inflation)
+			}
+		}
+	}
+	return models
+}
+
+// warp is how the readings are bent; a fit that says nothing leaves them as they are.
+func (f FittedMetric) warp() warp.Warp {
+	if f.Warp.Scale > 0 {
+		return f.Warp
+	}
+	return warp.Identity
+}
+
+// take puts the hyperparameters of a fit in force that are free; what is given stays. The model is a fitted one when all lengthscales and
+// noise that are free, and something at all, was fitted.
+func (m *metricModel) take(f FittedMetric, free Metric) {
+	lengthscales, noise := free.FreeLengthscales && f.Lengthscales != nil, free.FreeNoise && f.Lambda > 0
+	variance := free.FreeVariance && f.Variance > 0
+	if lengthscales {
+		m.kernel.Lengthscales = f.Lengthscales
+	}
+	if f.Interaction > 0 {
+		m.kernel.Interaction = f.Interaction
+	}
+	if noise {
+		m.lambda = f.Lambda
+	}
+	m.kernel.Variance = free.Kernel.Variance
+	if variance {
+		m.kernel.Variance = f.Variance
+	}
+	m.warp, m.inflation, m.freedom = warp.Identity, 1, f.Freedom
+	if free.Warp {
+		m.warp = f.warp()
+	}
+	if f.Inflation > 0 {
+		m.inflation = f.Inflation
+	}
+	if variance {
+		m.kernel.Variance *= m.inflation
+	}
+	if noise {
+		m.lambda *= m.inflation
+	}
+	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
+}
+
+func (m metricModel) sameRegression(o metricModel) bool {
+	return m.lambda == o.lambda && m.noise.same(o.noise) && sameKernel(m.kernel, o.kernel)
+}
+
+func sameKernel(a, b Kernel) bool {
+	if a.Name != b.Name || a.Variance != b.Variance || a.Interaction != b.Interaction {
+		return false
+	}
+	if a.Matrix != nil || b.Matrix != nil {
+		return len(a.Matrix) == len(b.Matrix) && len(a.Matrix) > 0 && &a.Matrix[0] == &b.Matrix[0]
+	}
+	return slices.Equal(a.Lengthscales, b.Lengthscales)
+}
+
+// leastNoise is the smallest noise variance that a told standard deviation can claim, in modelled units.
+const leastNoise = 1e-6
+
+// readingLambda is λ of round's reading: what was told with it, else what is known of it and of the settings.
+func (s *study) readingLambda(round int, r Reading, m metricModel) float64 {
+	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
+		return m.noise.of(round, s.placeOf(round), m.lambda)
+	}
+	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
+	return max(min(sd*sd, utmost), leastNoise)
+}

@@ -1,0 +1,43 @@
+package optimizer
+
+import (
+	"context"
+	"math"
+
+	"headroom/internal/optimizer/policy"
+)
+
+// decision writes down the numbers behind choosing a place.
+func (s *decision) decision(ctx context.Context, at Place, known Known, draw Draw) (Decision, error) {
+	places := []Place{at}
+	sight, err := s.sightOf(ctx, at, known.at(places), draw)
+	if err != nil {
+		return Decision{}, err
+	}
+	beliefs, chances, err := s.shown.Believe(ctx, places, s.knownRows(places, known))
+	if err != nil {
+		return Decision{}, err
+	}
+	draw.Z = sight.Draw.Z
+	d := Decision{Place: at, Round: s.Round(), Multipliers: s.multipliers, Draw: draw, Estimates: s.policy.Estimates(sight, 0)}
+	for i, b := range beliefs {
+		d.Mean, d.SD = append(d.Mean, b.Mean[0]), append(d.SD, b.SD[0])
+		if k := s.targetOf(i); k < len(s.beta) {
+			d.Beta = append(d.Beta, s.beta[k])
+		}
+	}
+	d.FeasibilityProbability = chances[0]
+	if s.works != nil {
+		works, err := s.WorksChance(ctx, places)
+		if err != nil {
+			return Decision{}, err
+		}
+		d.Works = works[0]
+	}
+	if sight.Rival != nil {
+		best, t := s.incumbent, s.transforms[0]
+		improvement := policy.ExpectedGain(sight, 0)
+		d.ExpectedImprovement, d.Incumbent = math.Abs(t.metric(best.mean[0]+improvement)-t.metric(best.mean[0])), best.round
+	}
+	return d, nil
+}

@@ -1,0 +1,257 @@
+package optimizer
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer/cores"
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
+)
+
+// maximum is what the search for the largest acquisition found.
+type maximum struct {
+	place    Place
+	value    float64
+	runnerUp *RunnerUp
+	reason   string
+	draw     Draw
+}
+
+// climber is one polished start.
+type climber struct {
+	u     []float64
+	score search.Score
+}
+
+// best takes the largest score of a finite list.
+func (s *decision) best(ctx context.Context, at []Place, known Known) (maximum, error) {
+	return s.bestWhere(ctx, at, known, func(policy.Scores, int) bool { return true })
+}
+
+// bestWhere is best of the places, by their index, that also suit.
+func (s *decision) bestWhere(ctx context.Context, at []Place, known Known, suits func(scores policy.Scores, i int) bool) (maximum, error) {
+	if len(at) == 0 {
+		return maximum{}, ErrNoneAllowed
+	}
+	draw := s.draw(s.Round())
+	sight, err := s.sight(ctx, at, known.at(at), draw)
+	if err != nil {
+		return maximum{}, err
+	}
+	scores, err := s.score(sight)
+	if err != nil {
+		return maximum{}, err
+	}
+	values, allowed, fellBack := s.effective(scores, at)
+	for i := range at {
+		allowed[i] = allowed[i] && suits(scores, i)
+	}
+	chosen := Argmax(values, scores.Untruncated, allowed, scores.Relative)
+	if chosen < 0 {
+		return maximum{}, ErrNoneAllowed
+	}
+	found := maximum{place: at[chosen], value: values[chosen], reason: reason(scores.Reason, fellBack), draw: draw}
+	if s.traits.Drawn != nil {
+		if found.draw.Z, err = s.traits.Drawn(sight, chosen); err != nil {
+			return maximum{}, err
+		}
+	}
+	for i, p := range at { // beside the best of a continuous space lie others that are hardly another choice
+		allowed[i] = allowed[i] && i != chosen && (p.Arm >= 0 || distinct(p.U, at[chosen].U))
+	}
+	if second := Argmax(values, scores.Untruncated, allowed, scores.Relative); second >= 0 {
+		found.runnerUp = &RunnerUp{Place: at[second], Acquisition: values[second]}
+	}
+	return found, nil
+}
+
+func reason(usual string, fellBack bool) string {
+	if fellBack && (usual == policy.Optimistic || usual == policy.Improve) {
+		return policy.LeastBad
+	}
+	return usual
+}
+
+// scoreAll scores places for climbing.
+func (s *decision) scoreAll(ctx context.Context, at []Place, known Known, draw Draw) ([]search.Score, string, error) {
+	sight, err := s.sight(ctx, at, known.at(at), draw)
+	if err != nil {
+		return nil, "", err
+	}
+	raw, err := s.score(sight)
+	if err != nil {
+		return nil, "", err
+	}
+	scores, reason := s.order(raw, at)
+	return scores, reason, nil
+}
+
+// order puts scores in the order that climbing needs: by rank, and fallbacks below everything allowed.
+func (s *decision) order(raw policy.Scores, at []Place) ([]search.Score, string) {
+	scores := make([]search.Score, len(at))
+	for i, p := range at {
+		scores[i] = search.Score{Rank: s.rank(raw, p, i), Allowed: raw.Allowed == nil || raw.Allowed[i], Value: raw.Value[i]}
+		if !scores[i].Allowed {
+			scores[i].Value = math.Inf(-1)
+			if raw.Fallback != nil {
+				scores[i].Value = raw.Fallback[i]
+			} else {
+				scores[i].Rank = ranks
+			}
+		} else if raw.Untruncated != nil {
+			scores[i].Tie = raw.Untruncated[i]
+		}
+	}
+	return scores, raw.Reason
+}
+
+func byScore(a, b climber) int {
+	switch {
+	case a.score.Above(b.score):
+		return -1
+	case b.score.Above(a.score):
+		return 1
+	}
+	return 0
+}
+
+// leaders are the best scored places, no two of them alike.
+func leaders(at []Place, scores []search.Score, count int) []climber {
+	order := make([]int, len(at))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if scores[a].Above(scores[b]) {
+			return -1
+		}
+		if scores[b].Above(scores[a]) {
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
+	var list []climber
+	for _, i := range order {
+		if len(list) == count {
+			break
+		}
+		if !slices.ContainsFunc(list, func(c climber) bool { return !differ(c.u, at[i].U, apart) }) {
+			list = append(list, climber{at[i].U, scores[i]})
+		}
+	}
+	return list
+}
+
+// polish moves every climber up, on all cores; each is deterministic by itself.
+func polish(problem search.Problem, climbers []climber, step, finest float64, budget int, seed uint64) error {
+	work := cores.New()
+	for i := range climbers {
+		work.Go(func() (err error) {
+			c := &climbers[i]
+			c.u, c.score, err = problem.Polish(c.u, c.score, step, finest, budget, seed+uint64(i))
+			return err
+		})
+	}
+	return work.Wait()
+}
+
+// effective resolves which places may be chosen: of those of the lowest rank that are left and would teach something, those the algorithm allows, else by
+// its fallback; if nothing would, of all that are left; and so on with the next rank.
+func (s *decision) effective(scores policy.Scores, at []Place) (values []float64, allowed []bool, fellBack bool) {
+	ranked := make([]int, len(at))
+	for i, p := range at {
+		ranked[i] = s.rank(scores, p, i)
+	}
+	usables := []func(Place) bool{s.teaches(), s.left}
+	for rank := range ranks {
+		for _, usable := range usables {
+			fits := func(i int) bool { return ranked[i] == rank && usable(at[i]) }
+			if allowed, any := allowing(len(at), fits, scores.Allowed); any {
+				return scores.Value, allowed, false
+			}
+			if scores.Fallback == nil {
+				continue
+			}
+			if allowed, any := allowing(len(at), fits, nil); any {
+				return scores.Fallback, allowed, true
+			}
+		}
+	}
+	return scores.Value, make([]bool, len(at)), false
+}
+
+// A place of a higher rank is chosen only where none of a lower one may be.
+const (
+	rankUsual    = iota
+	rankUnlikely // it hardly works: see policy.Scores
+	rankSpent
+	ranks
+)
+
+// rank is that of place p, number i among those scored.
+func (s *decision) rank(scores policy.Scores, p Place, i int) int {
+	switch {
+	case s.isSpent(p):
+		return rankSpent
+	case scores.Unlikely != nil && scores.Unlikely[i]:
+		return rankUnlikely
+	}
+	return rankUsual
+}
+
+// allowing marks the places that fit and, where that is not nil, are permitted.
+func allowing(places int, fits func(i int) bool, permitted []bool) (allowed []bool, any bool) {
+	allowed = make([]bool, places)
+	for i := range allowed {
+		allowed[i] = fits(i) && (permitted == nil || permitted[i])
+		any = any || allowed[i]
+	}
+	return allowed, any
+}
+
+// tie is how close scores count as equal, times max(1, |largest|).
+const tie = 1e-9
+
+// Argmax is the lowest index among the largest values, ties going to the largest untruncated value; −1 if none is allowed.
+func Argmax(values, untruncated []float64, allowed []bool, relative bool) int {
+	candidates := ties(values, nil, allowed, relative)
+	if untruncated != nil && len(candidates) > 1 {
+		candidates = ties(untruncated, candidates, allowed, relative)
+	}
+	if len(candidates) == 0 {
+		return -1
+	}
+	return candidates[0]
+}
+
+// ties lists, in order, the indices (among some, or all) whose values come within the tolerance of the largest.
+func ties(values []float64, among []int, allowed []bool, relative bool) []int {
+	if among == nil {
+		for i := range values {
+			if allowed[i] {
+				among = append(among, i)
+			}
+		}
+	}
+	if len(among) == 0 {
+		return nil
+	}
+	largest := math.Inf(-1)
+	for _, i := range among {
+		largest = math.Max(largest, values[i])
+	}
+	size := math.Abs(largest)
+	if !relative {
+		size = math.Max(1, size)
+	}
+	var out []int
+	for _, i := range among {
+		if values[i] >= largest-tie*size {
+			out = append(out, i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package optimizer
+
+import (
+	"context"
+	"slices"
+
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
+)
+
+// study is what an algorithm is given: a configuration, and what happened.
+type study struct {
+	cfg      *Config
+	history  *History
+	policy   policy.Policy
+	traits   policy.Traits // of the policy
+	settings Settings
+	targets  []target
+	arms     *arms
+}
+
+// Round is the number of the next decision.
+func (s *study) Round() int { return len(s.history.Rounds) + 1 }
+
+// Context is what the algorithm's settings are read against.
+func (cfg *Config) Context() SettingsContext {
+	c := SettingsContext{Horizon: cfg.Horizon, Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit, Listed: cfg.Space.Arms != nil}
+	for _, d := range cfg.Space.Dims {
+		if !d.Derived {
+			c.Dimensions++
+		}
+	}
+	for _, m := range cfg.Metrics {
+		c.Metrics = append(c.Metrics, m.Name)
+	}
+	for _, cost := range cfg.Costs {
+		c.Constraints = append(c.Constraints, cost.Name)
+		metric := ""
+		if cost.Metric >= 0 {
+			metric = cfg.Metrics[cost.Metric].Name
+		}
+		c.CostMetrics = append(c.CostMetrics, metric)
+	}
+	return c
+}
+
+// DecisionSeed is the random seed of decision t, below 2⁵³ so that every JSON reader keeps it (SplitMix64 of study seed and round).
+func (cfg *Config) DecisionSeed(t int) uint64 {
+	z := cfg.Seed + uint64(t)*0x9e3779b97f4a7c15
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb
+	return (z ^ (z >> 31)) >> 11
+}
+
+// placeOf is where round t was played.
+func (s *study) placeOf(t int) Place {
+	r := &s.history.Rounds[t-1]
+	return Place{r.Point, r.Arm}
+}
+
+// targetOf is the first target that a metric serves.
+func (s *study) targetOf(metric int) int {
+	return slices.IndexFunc(s.targets, func(t target) bool { return t.metric == metric })
+}
+
+// draw is what chance contributes to decision t: what was recorded, else its seed, from which numbers are drawn when they are needed.
+func (s *study) draw(t int) Draw {
+	d := Draw{Seed: s.cfg.DecisionSeed(t)}
+	if t <= len(s.history.Rounds) {
+		if recorded := s.history.Rounds[t-1].Draw; recorded.Z != nil || recorded.Seed != 0 {
+			d = recorded
+		}
+	}
+	return d
+}
+
+// scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has given a scale.
+func (s *study) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
+
+func (s *study) function(k Kernel) (*kernel.Function, error) {
+	if k.Name == "covariance" {
+		return kernel.NewCovariance(k.Matrix, k.Variance)
+	}
+	f, err := kernel.New(k.Name, s.cfg.Space.spread(k.Lengthscales), k.Variance)
+	if err != nil {
+		return nil, err
+	}
+	f = f.WithCategories(s.cfg.Space.categories())
+	if k.Interaction == 0 {
+		return f, nil
+	}
+	return f.WithInteraction(k.Interaction)
+}
+
+func (s *study) inputWidth(k Kernel) int {
+	if k.Name == "covariance" {
+		return 1
+	}
+	return s.cfg.Space.width()
+}
+
+// input is what the kernel sees of a place: its features, or its arm's index.
+func (s *study) input(k Kernel, at Place) []float64 {
+	if k.Name == "covariance" {
+		return []float64{float64(at.Arm)}
+	}
+	return s.cfg.Space.features(at.U)
+}
+
+func (s *study) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival) error {
+	xs := make([][]float64, len(order))
+	lambdas := make([]float64, len(order))
+	for i, a := range order {
+		r := s.history.Rounds[a.round-1]
+		xs[i], lambdas[i] = s.input(k, Place{r.Point, r.Arm}), a.lambda
+	}
+	return d.AppendAll(ctx, xs, lambdas)
+}

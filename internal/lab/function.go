@@ -172,9 +172,7 @@ func (f function) rehearsed() (*Problem, error) {
 	best := f.in.Optimum(1)
 	p := &Problem{
 		Name: f.Name(), Study: f.definition(), fingerprint: "simulator " + f.Name(), draw: f.draw,
-		truth: func(at design.Settings, _ *int) Values { return f.truth(at) },
-		read:  func(at design.Settings, _ *int, random *rand.Rand) Values { return f.Read(at, random) },
-		own:   func(design.Settings, *int) Values { return f.StdDev() },
+		truth: f.truth, read: f.Read, own: func(design.Settings) Values { return f.StdDev() },
 	}
 	p.Study.Name = f.Name()
 	if f.in.Arms == nil {

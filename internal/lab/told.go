@@ -45,7 +45,7 @@ func (t Told) check(p *Problem, noise Noise) error {
 		return errors.New("nobody knows the standard deviation of the table's own readings, so it cannot be told; give them a noise, as in -noise gaussian -noise-size 0.1, or tell none")
 	}
 	at := p.draw(1, rand.New(rand.NewPCG(1, 0)))[0]
-	if t.of(p.deviation(at, p.candidate(at), noise)) == nil {
+	if t.of(p.deviation(at, noise)) == nil {
 		return errors.New("its readings are exact: there is no standard deviation to tell; give them a noise, as in -noise gaussian -noise-size 0.1, or tell none")
 	}
 	return nil

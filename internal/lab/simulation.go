@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"headroom/internal/figure"
+	"headroom/internal/optimizer"
 )
 
 // Simulation is experiments on one problem, of as many rounds each.
@@ -25,7 +26,7 @@ type Entry struct {
 	Experiment
 }
 
-// Games are checked, seed by seed, label by label. The build of the program is not in their names.
+// Games are checked, seed by seed, label by label. The engine is in their names, and the build of the program is not.
 func (s Simulation) Games() ([]Planned, error) {
 	for _, name := range s.Plot {
 		if titled(strings.TrimSuffix(name, "/t")) == "" {
@@ -44,7 +45,7 @@ func (s Simulation) Games() ([]Planned, error) {
 					return nil, err
 				}
 			}
-			key, err := digest([]any{e.spelled(), seed})
+			key, err := digest([]any{optimizer.Engine, e.spelled(), seed})
 			if err != nil {
 				return nil, err
 			}

@@ -120,7 +120,7 @@ func (v *view) answer(k, i int) float64 {
 	if v.transforms[k].blind {
 		return 0
 	}
-	return v.era.answers[k].items[i]
+	return v.regime.answers[k].items[i]
 }
 
 // whitened is z for target k of the readings in sight.
@@ -129,7 +129,7 @@ func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
 	case v.transforms[k].blind:
 		return make([]float64, rows.Read)
 	case rows.Of != nil:
-		return v.era.whitened[k][:rows.Read]
+		return v.regime.whitened[k][:rows.Read]
 	}
 	y := make([]float64, rows.Read)
 	for i := range y {

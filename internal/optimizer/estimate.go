@@ -201,7 +201,7 @@ func (v *view) noiseAt(k int, at Place) float64 {
 	if metric < 0 {
 		return 0
 	}
-	m := v.era.models[metric]
+	m := v.regime.models[metric]
 	return m.noise.at(at, m.lambda)
 }
 
@@ -211,7 +211,7 @@ func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
 	if c.Knowledge == Given {
 		return 0
 	}
-	return above(g.Mean[i]-v.era.transforms[1+j].margin, g.SD[i], v.era.models[c.Metric].freedom)
+	return above(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[c.Metric].freedom)
 }
 
 // chances are the feasibility probabilities at places with these estimates.
@@ -223,7 +223,7 @@ func (v *view) chances(estimates []policy.Estimate, places int, known [][]float6
 			switch {
 			case c.Knowledge == Learned:
 				g := estimates[1+j]
-				out[i] *= below(g.Mean[i]-v.era.transforms[1+j].margin, g.SD[i], v.era.models[c.Metric].freedom)
+				out[i] *= below(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[c.Metric].freedom)
 			case known != nil && c.given(known[i][j])-c.Margin > 0:
 				out[i] = 0
 			}
@@ -234,7 +234,7 @@ func (v *view) chances(estimates []policy.Estimate, places int, known [][]float6
 
 // readingSDs are the standard deviations, in metric units, of readings of target k's metric at places where the function has these estimates.
 func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
-	t, m := v.era.transforms[k], v.era.models[v.targets[k].metric]
+	t, m := v.regime.transforms[k], v.regime.models[v.targets[k].metric]
 	out := make([]float64, len(at))
 	for i, place := range at {
 		sd := estimate.SD[i]
@@ -249,7 +249,7 @@ type forecast struct{ mean, sd float64 }
 // ahead predicts the reading of round t's own point from what decision t expected of the function there.
 func (v *view) ahead(t, k int, latent policy.Estimate) forecast {
 	metric := v.targets[k].metric
-	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.era.models[metric])
+	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.regime.models[metric])
 	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
 }
 
@@ -259,7 +259,7 @@ func (v *view) residual(t, k int, f forecast) float64 {
 	if !r.Told {
 		return 0
 	}
-	transform := v.era.transforms[k]
+	transform := v.regime.transforms[k]
 	return transform.sign * (transform.response(r.Value) - f.mean) / f.sd
 }
 

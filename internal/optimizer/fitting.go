@@ -39,14 +39,14 @@ func (s *State) fitDue(metric int) bool {
 	if past < max(2, s.settings.InitialDesign()) || count < 2 {
 		return false
 	}
-	last := s.next.era.models[metric].count
+	last := s.next.regime.models[metric].count
 	switch {
 	case last == 0:
 		return true
 	case !s.cfg.Fit:
 		return false
 	}
-	changed := s.history.Rewritten || !s.next.era.models[metric].fitted && s.fittable(metric)
+	changed := s.history.Rewritten || !s.next.regime.models[metric].fitted && s.fittable(metric)
 	growth := soonGrowth
 	if last >= manyReadings {
 		growth = lateGrowth

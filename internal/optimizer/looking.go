@@ -103,7 +103,7 @@ func (s *shown) expectedExcess(estimates []policy.Estimate) func(i, j int) float
 			return max(c.Excess(s.history.Rounds[i].Costs[j]), 0)
 		}
 		e := estimates[1+j]
-		t := s.era.transforms[1+j]
+		t := s.regime.transforms[1+j]
 		return t.excess(e.Mean[i]-t.margin, e.SD[i], c.Threshold)
 	}
 }

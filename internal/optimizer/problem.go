@@ -52,7 +52,7 @@ func (s *study) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
 
 func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem {
 	m := v.cfg.Metrics[metric]
-	now := v.next.era.models[metric]
+	now := v.next.regime.models[metric]
 	k := v.targetOf(metric)
 	a := v.cfg.transform(v.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
 	p := fit.Problem{Kernel: m.Kernel.Name, Dims: v.cfg.Space.owners(), Categories: v.cfg.Space.categories(), Variance: m.Kernel.Variance,

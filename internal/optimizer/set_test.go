@@ -33,7 +33,7 @@ func TestReread(t *testing.T) {
 	const x, value = 14, 0.37
 	among := []int{3, 14, 30}
 	const cost = 1 // the second constraint, target 2, metric 2
-	a := state.next.era.transforms[1+cost]
+	a := state.next.regime.transforms[1+cost]
 	longer := &History{Rounds: append(slices.Clone(h.Rounds), Round{Point: state.cfg.Space.Arms[x], Arm: x,
 		Readings: []Reading{{}, {}, {Told: true, Value: a.metric(value - a.shift), Revealed: 8}}})}
 	// A pending round narrows the others' variance; only the cost that was read is compared.
@@ -269,7 +269,7 @@ func TestWindowsSlide(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
-		estimates, err := state.ownEstimates(background, round, state.path.items[n], moment{era: state.eraAt(round)})
+		estimates, err := state.ownEstimates(background, round, state.path.items[n], moment{regime: state.regimeAt(round)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 // numbers and work a reading, however many there have been. The rounds are gone through in order, and what is wanted of earlier decisions is
 // noted on the way.
 
-// standing is that posterior after the readings that the next decision sees, nil in an era that is over, and what the era's decisions expected.
+// standing is that posterior after the readings that the next decision sees, nil in a regime that is over, and what the regime's decisions expected.
 type standing struct {
 	arms     *gp.Arms
 	from     int // decision of the first glimpse
@@ -26,9 +26,9 @@ const (
 	leastMob = 512
 )
 
-// crowded tells whether so many readings of an era are regressed by the posterior over all candidates. Algorithms that forget, or that act on
-// data of their own, need the rows; so does looking at rounds before the era.
-func (s *evidence) crowded(e *era, readings int) bool {
+// crowded tells whether so many readings of a regime are regressed by the posterior over all candidates. Algorithms that forget, or that act on
+// data of their own, need the rows; so does looking at rounds before the regime.
+func (s *evidence) crowded(e *regime, readings int) bool {
 	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() || s.traits.MovesByEstimate && e.from > 1 && slices.Contains(s.scaledFrom(), e.from) {
 		return false
 	}
@@ -36,8 +36,8 @@ func (s *evidence) crowded(e *era, readings int) bool {
 	return readings > max(crowd*M, leastMob) && M*M <= posterior.MostKept
 }
 
-// stand works out the posterior over all candidates for an era's regression.
-func (s *evidence) stand(ctx context.Context, e *era, g *group) error {
+// stand works out the posterior over all candidates for a regime's regression.
+func (s *evidence) stand(ctx context.Context, e *regime, g *group) error {
 	targets := s.targetsOf(e, g)
 	st, come, err := s.standingBefore(ctx, e, g, targets)
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *evidence) stand(ctx context.Context, e *era, g *group) error {
 	return nil
 }
 
-// targetsOf are the targets that an era's regression serves, in order.
-func (s *evidence) targetsOf(e *era, g *group) []int {
+// targetsOf are the targets that a regime's regression serves, in order.
+func (s *evidence) targetsOf(e *regime, g *group) []int {
 	var list []int
 	for k, t := range s.targets {
 		if t.metric >= 0 && e.groups[e.groupOf[t.metric]] == g {
@@ -77,7 +77,7 @@ func (s *evidence) targetsOf(e *era, g *group) []int {
 }
 
 // takeReading brings in the i-th reading of the regression.
-func (s *evidence) takeReading(ctx context.Context, e *era, g *group, targets []int, i int) error {
+func (s *evidence) takeReading(ctx context.Context, e *regime, g *group, targets []int, i int) error {
 	ys := make([]float64, len(targets))
 	for n, k := range targets {
 		ys[n] = e.answers[k].items[i]
@@ -119,8 +119,8 @@ func (s *evidence) narrowed(ctx context.Context, g *group, arms *gp.Arms, waitin
 
 // standingBefore is what the prior state had come to, where everything that it went through still holds, else the prior over the candidates; come
 // are the readings, by their position in the order, that are not in it yet.
-func (s *evidence) standingBefore(ctx context.Context, e *era, g *group, targets []int) (st *standing, come []int, err error) {
-	for _, old := range s.priorEras() {
+func (s *evidence) standingBefore(ctx context.Context, e *regime, g *group, targets []int) (st *standing, come []int, err error) {
+	for _, old := range s.priorRegimes() {
 		for _, before := range old.groups {
 			if before.standing == nil || old.from > e.from || !before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
 				continue
@@ -138,7 +138,7 @@ func (s *evidence) standingBefore(ctx context.Context, e *era, g *group, targets
 }
 
 // continued is the standing of a regression of the prior state for one with the same kernel and noise; nil where what it went through does not hold.
-func (s *evidence) continued(old *era, before *group, e *era, g *group, targets []int) (st *standing, come []int) {
+func (s *evidence) continued(old *regime, before *group, e *regime, g *group, targets []int) (st *standing, come []int) {
 	first, known := e.from-old.from, before.standing.glimpses
 	for _, k := range targets {
 		if old.transforms[k] != e.transforms[k] {
@@ -146,7 +146,7 @@ func (s *evidence) continued(old *era, before *group, e *era, g *group, targets 
 		}
 	}
 	if last := e.until - old.from; e.until <= s.agreed.seen && last <= len(known.items) {
-		return &standing{from: e.from, glimpses: strand[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the era has changed
+		return &standing{from: e.from, glimpses: strand[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the regime has changed
 	}
 	if before.standing.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
 		return nil, nil
@@ -163,7 +163,7 @@ func (s *evidence) continued(old *era, before *group, e *era, g *group, targets 
 
 // added are the positions of the readings that a regression has beyond those of an earlier one, which begins with the same ones; not ok when it
 // lacks some, or has others.
-func added(old *era, before *group, e *era, g *group, targets []int, same int) (come []int, ok bool) {
+func added(old *regime, before *group, e *regime, g *group, targets []int, same int) (come []int, ok bool) {
 	has := func(i, j int) bool {
 		return before.order[i] == g.order[j] &&
 			!slices.ContainsFunc(targets, func(k int) bool { return old.answers[k].items[i] != e.answers[k].items[j] })

@@ -82,7 +82,7 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 				}
 				cfg.Fit = true
 				s := mustReplay(t, cfg, h)
-				if _, crowd := s.next.sources[0].Posterior.(*posterior.Candidates); !crowd || s.eraList[0].groups[0].Data == nil {
+				if _, crowd := s.next.sources[0].Posterior.(*posterior.Candidates); !crowd || s.regimes[0].groups[0].Data == nil {
 					t.Fatal("540 readings of 7 candidates are regressed by rows, or 300 are not")
 				}
 				plain, rows := uncrowded(cfg, h)

@@ -19,9 +19,9 @@ func (c continuation) same(o continuation) bool {
 }
 
 // order lists them all.
-func (c continuation) order() strand[arrival] {
+func (c continuation) order() appendOnly[arrival] {
 	if c.before == nil {
-		return strand[arrival]{items: c.more}
+		return appendOnly[arrival]{items: c.more}
 	}
 	return c.before.arrivals.prefix(c.known).append(c.more...)
 }

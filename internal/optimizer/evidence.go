@@ -12,11 +12,11 @@ import (
 type evidence struct {
 	*study
 	regimes  []*regime
-	excluded []int             // rounds
-	path     strand[[]float64] // multipliers of rounds 1..n, before each round's feedback
-	next     *view             // what the next decision acts on
-	prior    *evidence         // while building only
-	agreed   agreement         // with prior
+	excluded []int                 // rounds
+	path     appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
+	next     *view                 // what the next decision acts on
+	prior    *evidence             // while building only
+	agreed   agreement             // with prior
 }
 
 // regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its regressions hold the readings
@@ -24,13 +24,13 @@ type evidence struct {
 type regime struct {
 	from, until int
 	models      []metricModel
-	transforms  []transform       // per target
-	groups      []*group          // distinct regressions
-	groupOf     []int             // by metric
-	answers     []strand[float64] // per target: y, the responses in the order of its regression; none for given ones
-	whitened    [][]float64       // per target: z = L⁻¹y; nil for given ones
-	own         []*group          // regressions on other points than the arrived readings', where the algorithm has such
-	ownOf       []int             // by target; −1 for none
+	transforms  []transform           // per target
+	groups      []*group              // distinct regressions
+	groupOf     []int                 // by metric
+	answers     []appendOnly[float64] // per target: y, the responses in the order of its regression; none for given ones
+	whitened    [][]float64           // per target: z = L⁻¹y; nil for given ones
+	own         []*group              // regressions on other points than the arrived readings', where the algorithm has such
+	ownOf       []int                 // by target; −1 for none
 }
 
 // group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
@@ -38,9 +38,9 @@ type group struct {
 	model    metricModel
 	function *kernel.Function
 	order    []arrival
-	arrivals strand[arrival] // order, to go on from
-	came     continuation    // what it was made from, while building only
-	begun    *group          // of the prior state, whose first known rows these continue; nil for none
+	arrivals appendOnly[arrival] // order, to go on from
+	came     continuation        // what it was made from, while building only
+	begun    *group              // of the prior state, whose first known rows these continue; nil for none
 	known    int
 
 	posterior.Regression // without data where there is a standing

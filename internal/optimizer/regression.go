@@ -37,7 +37,7 @@ func (s *evidence) build(ctx context.Context, e *regime) error {
 		}
 		e.transforms = append(e.transforms, s.cfg.transform(k, m))
 	}
-	e.answers, e.whitened = make([]strand[float64], len(s.targets)), make([][]float64, len(s.targets))
+	e.answers, e.whitened = make([]appendOnly[float64], len(s.targets)), make([][]float64, len(s.targets))
 	for k, t := range s.targets {
 		if t.metric < 0 {
 			continue
@@ -134,12 +134,12 @@ func (s *evidence) agreeing(old, now *group) int {
 }
 
 // responses are target k's responses for the arrivals, in modelled units, going on from those of the prior state.
-func (s *evidence) responses(e *regime, k int, g *group) strand[float64] {
+func (s *evidence) responses(e *regime, k int, g *group) appendOnly[float64] {
 	metric := s.targets[k].metric
 	answer := func(a arrival) float64 {
 		return e.transforms[k].response(s.history.Rounds[a.round-1].Readings[metric].Value)
 	}
-	var y strand[float64]
+	var y appendOnly[float64]
 	if before := s.arrivedBefore(metric, e.models[metric], e.until); before != nil {
 		answers, n := s.prior.regimes[len(s.prior.regimes)-1].answers[k], before.seen(s.agreed.seen-1)
 		for n < len(before.order) && n < len(g.order) && before.order[n] == g.order[n] && answers.items[n] == answer(g.order[n]) {

@@ -17,7 +17,7 @@ import (
 type standing struct {
 	arms     *gp.Arms
 	from     int // decision of the first glimpse
-	glimpses strand[posterior.Noted]
+	glimpses appendOnly[posterior.Noted]
 }
 
 // From how many readings on candidates are regressed together: twice their number, as long as the factor's rows cost more; see docs/benchmarks.md.
@@ -146,7 +146,7 @@ func (s *evidence) continued(old *regime, before *group, e *regime, g *group, ta
 		}
 	}
 	if last := e.until - old.from; e.until <= s.agreed.seen && last <= len(known.items) {
-		return &standing{from: e.from, glimpses: strand[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the regime has changed
+		return &standing{from: e.from, glimpses: appendOnly[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the regime has changed
 	}
 	if before.standing.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
 		return nil, nil
@@ -156,7 +156,7 @@ func (s *evidence) continued(old *regime, before *group, e *regime, g *group, ta
 		return nil, nil
 	}
 	if first > 0 {
-		known = strand[posterior.Noted]{items: known.items[first:]}
+		known = appendOnly[posterior.Noted]{items: known.items[first:]}
 	}
 	return &standing{before.standing.arms.Clone(), e.from, known}, come
 }

@@ -34,7 +34,7 @@ func (v *view) condition(ctx context.Context, src *source, whitened func(rows *p
 	src.kernel = g.model.kernel
 	order := v.readings(g)
 	src.arrived = len(order)
-	if g.standing != nil {
+	if g.sequential != nil {
 		return v.amongCandidates(ctx, src)
 	}
 	rows := &posterior.Rows{Read: len(order)}
@@ -61,9 +61,9 @@ func (v *view) condition(ctx context.Context, src *source, whitened func(rows *p
 
 // amongCandidates is condition where there are many more readings than candidates.
 func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
-	st, c := src.group.standing, &posterior.Candidates{Functions: len(src.targets), Waiting: len(src.waiting) > 0}
-	if i := v.round - st.from; i < len(st.glimpses.items) {
-		c.Noted = &st.glimpses.items[i]
+	st, c := src.group.sequential, &posterior.Candidates{Functions: len(src.targets), Waiting: len(src.waiting) > 0}
+	if i := v.round - st.from; i < len(st.noted.items) {
+		c.Noted = &st.noted.items[i]
 	} else {
 		c.Arms = st.arms
 		c.Narrowed, err = v.narrowed(ctx, src.group, st.arms, src.waiting)

@@ -43,8 +43,8 @@ type group struct {
 	begun    *group              // of the prior state, whose first known rows these continue; nil for none
 	known    int
 
-	posterior.Regression // without data where there is a standing
-	standing             *standing
+	posterior.Regression // without data where it is updated sequentially
+	sequential           *sequential
 }
 
 func (s *evidence) regimeAt(t int) *regime {

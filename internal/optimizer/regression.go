@@ -53,7 +53,7 @@ func (s *evidence) build(ctx context.Context, e *regime) error {
 		if g.Data != nil {
 			continue
 		}
-		if err := s.stand(ctx, e, g); err != nil {
+		if err := s.updateSequentially(ctx, e, g); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (s *evidence) regressMetrics(ctx context.Context, e *regime) error {
 			g := &group{model: m, order: order.items, arrivals: order, came: came}
 			e.groups = append(e.groups, g)
 			work.Go(func() error {
-				if err := s.regress(ctx, g, s.crowded(e, len(g.order))); err != nil {
+				if err := s.regress(ctx, g, s.inSequence(e, len(g.order))); err != nil {
 					return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
 				}
 				return nil
@@ -99,9 +99,9 @@ func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 	return nil
 }
 
-// regress factorises K + Λ for a group's arrivals, unless they are crowded, appending to a factor of the prior state that agrees with their beginning.
-func (s *evidence) regress(ctx context.Context, g *group, crowded bool) (err error) {
-	if g.function, err = s.function(g.model.kernel); err != nil || crowded {
+// regress factorises K + Λ for a group's arrivals, unless they are taken in sequence, appending to a factor of the prior state that agrees with their beginning.
+func (s *evidence) regress(ctx context.Context, g *group, inSequence bool) (err error) {
+	if g.function, err = s.function(g.model.kernel); err != nil || inSequence {
 		return err
 	}
 	g.Data = gp.NewData(g.function, s.inputWidth(g.model.kernel))

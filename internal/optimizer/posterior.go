@@ -96,7 +96,7 @@ func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	if !s.modelStands() {
 		return 0, nil
 	}
-	estimates, err := s.lookingBack(ctx)
+	estimates, err := s.inSample(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -147,7 +147,7 @@ func (s *shown) expectedReward(mean, sd float64) float64 {
 // shown is what is told of the posterior: from arrived data in the window, nothing else.
 type shown struct {
 	*view
-	lookBack looking
+	soFar inSample
 }
 
 // margin is what target k lies above its value at the true limit.

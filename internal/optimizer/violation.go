@@ -29,7 +29,7 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	estimates, err := s.shown.lookingBack(ctx)
+	estimates, err := s.shown.inSample(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 	}
 	found, err := s.highest(ctx, known)
 	if err == nil && s.littleLeft(found) {
-		return s.heldApart(ctx, known, found)
+		return s.diversified(ctx, known, found)
 	}
 	return found, err
 }

@@ -78,7 +78,7 @@ func (s *study) refitted(models []metricModel, fit Fit) []metricModel {
 	return models
 }
 
-// warp is how the readings are bent; a fit that says nothing leaves them as they are.
+// warp is how the readings are warped; a fit that says nothing leaves them as they are.
 func (f FittedMetric) warp() warp.Warp {
 	if f.Warp.Scale > 0 {
 		return f.Warp

@@ -138,7 +138,7 @@ func leaders(at []Place, scores []search.Score, count int) []climber {
 		if len(list) == count {
 			break
 		}
-		if !slices.ContainsFunc(list, func(c climber) bool { return !differ(c.u, at[i].U, apart) }) {
+		if !slices.ContainsFunc(list, func(c climber) bool { return !differ(c.u, at[i].U, startDistance) }) {
 			list = append(list, climber{at[i].U, scores[i]})
 		}
 	}

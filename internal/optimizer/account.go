@@ -167,9 +167,9 @@ func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment
 		return nil, err
 	}
 	then := &decision{view: v}
-	sight, err := then.drawn(then.sightFrom(ctx, []Place{s.placeOf(t)}, known, s.draw(t), estimates))
+	input, err := then.drawn(then.inputFrom(ctx, []Place{s.placeOf(t)}, known, s.draw(t), estimates))
 	if err != nil {
 		return nil, err
 	}
-	return s.policy.Estimates(sight, 0), nil
+	return s.policy.Estimates(input, 0), nil
 }

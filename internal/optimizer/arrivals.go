@@ -98,7 +98,7 @@ func byArrival(order []arrival) {
 	})
 }
 
-// chosenOrder lists every included round; round n is in sight of the decisions after it, read or not.
+// chosenOrder lists every included round; round n is seen by the decisions after it, read or not.
 func (s *study) chosenOrder(m metricModel, until int) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {

@@ -19,7 +19,7 @@ type source struct {
 	waiting []int // pending rounds
 }
 
-// readings are the rounds in sight, of the regression, in the algorithm's window.
+// readings are the rounds seen, of the regression, in the algorithm's window.
 func (v *view) readings(g *group) []arrival {
 	order := g.order[:g.seen(v.round)]
 	if first := v.traits.Earliest(v.round); first > 1 {
@@ -28,7 +28,7 @@ func (v *view) readings(g *group) []arrival {
 	return order
 }
 
-// condition works out the posterior of a source from the readings in sight, responses giving those of its n-th target in their order.
+// condition works out the posterior of a source from the readings seen, responses giving those of its n-th target in their order.
 func (v *view) condition(ctx context.Context, src *source, whitened func(rows *posterior.Rows, n int) []float64) error {
 	g := src.group
 	src.kernel = g.model.kernel
@@ -123,7 +123,7 @@ func (v *view) answer(k, i int) float64 {
 	return v.regime.answers[k].items[i]
 }
 
-// whitened is z for target k of the readings in sight.
+// whitened is z for target k of the readings seen.
 func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
 	switch {
 	case v.transforms[k].blind:

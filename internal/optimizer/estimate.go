@@ -115,17 +115,17 @@ func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) 
 	return out, nil
 }
 
-// bareSight is a sight of no places yet.
-func (v *view) bareSight(draw Draw) *policy.Sight {
-	sight := &policy.Sight{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers,
+// bareInput is an input of no places yet.
+func (v *view) bareInput(draw Draw) *policy.Input {
+	input := &policy.Input{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers,
 		Draw: policy.Draw{Seed: draw.Seed, Z: draw.Z}}
 	if v.traits.Draws != nil && len(draw.Z) != len(v.targets) {
-		sight.Draw.Z = v.traits.Draws(draw.Seed, v.beta)
+		input.Draw.Z = v.traits.Draws(draw.Seed, v.beta)
 	}
 	for _, c := range v.cfg.Costs {
-		sight.Given = append(sight.Given, c.Knowledge == Given)
+		input.Given = append(input.Given, c.Knowledge == Given)
 	}
-	return sight
+	return input
 }
 
 // past lists the earlier rounds as the decision sees them.
@@ -179,7 +179,7 @@ func (v *view) points(k Kernel, at []Place) posterior.Points {
 	}
 	p.Inputs = kernel.NewInputs(v.inputWidth(k))
 	for _, place := range at {
-		p.Inputs.Append(v.input(k, place))
+		p.Inputs.Append(v.kernelInput(k, place))
 	}
 	return p
 }

@@ -107,7 +107,7 @@ func (s *decision) startingPlaces() []Place {
 // proposes, else the screening points and the safe seeds. No place is listed twice.
 func (s *decision) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
 	if s.traits.Propose != nil {
-		none, err := s.sight(ctx, nil, nil, draw)
+		none, err := s.inputAt(ctx, nil, nil, draw)
 		if err != nil {
 			return nil, err
 		}

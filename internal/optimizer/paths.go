@@ -382,7 +382,7 @@ func (p *paths) longest() int {
 func (p *paths) follow(of *path, i int, u, row, values []float64) {
 	s, set := p.state, &of.sets[i%len(of.sets)]
 	row = row[:set.points.Len()]
-	set.data.Kernel().Row(row, s.input(of.kernel, Place{U: u, Arm: -1}), set.points)
+	set.data.Kernel().Row(row, s.kernelInput(of.kernel, Place{U: u, Arm: -1}), set.points)
 	deviation := factor.Dot(set.weights[i/len(of.sets)], row)
 	for t, k := range of.targets {
 		values[k] = factor.Dot(set.means[t], row) + s.regime.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation

@@ -111,13 +111,13 @@ func TestSequentialAreRegressedAsRows(t *testing.T) {
 				if s.traits.Drawn == nil {
 					check("acquisition", sure(s.Acquisition(background, places, toyKnown())), sure(want.Acquisition(background, same, toyKnown())))
 				}
-				sight := sure(s.decision.sight(background, places, toyKnown().at(places), s.draw(s.Round())))
-				other := sure(want.decision.sight(background, same, toyKnown().at(same), want.draw(want.Round())))
-				if sight.Set == nil {
+				input := sure(s.decision.inputAt(background, places, toyKnown().at(places), s.draw(s.Round())))
+				other := sure(want.decision.inputAt(background, same, toyKnown().at(same), want.draw(want.Round())))
+				if input.Set == nil {
 					return
 				}
 				among := []int{2, 5}
-				check("reread", sure(sight.Set.Reread(0, among))(3, 0.4), sure(other.Set.Reread(0, among))(3, 0.4))
+				check("reread", sure(input.Set.Reread(0, among))(3, 0.4), sure(other.Set.Reread(0, among))(3, 0.4))
 				if covariance, err := s.next.sources[0].Covariance(background, s.next.points(s.next.sources[0].kernel, places)); err != nil {
 					t.Error(err)
 				} else {
@@ -125,7 +125,7 @@ func TestSequentialAreRegressedAsRows(t *testing.T) {
 						check("covariance", covariance[i][:i+1], row[:i+1]) // its lower triangle is all that is read
 					}
 				}
-				check("earlier", sure(sight.Set.Earlier(530)).Reward, sure(other.Set.Earlier(530)).Reward)
+				check("earlier", sure(input.Set.Earlier(530)).Reward, sure(other.Set.Earlier(530)).Reward)
 			})
 		}
 	}

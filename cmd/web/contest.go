@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"headroom/internal/lab"
 )
 
@@ -79,7 +81,17 @@ func (p *playing) play(ctx context.Context, games []lab.Planned) error {
 	}
 	bar := newProgress(len(todo), steps, len(games)-len(todo))
 	defer bar.finish()
-	return inParallel(ctx, p.workers, todo, func(ctx context.Context, g lab.Planned) error { return g.Play(ctx, p.folder, bar.round) })
+	atOnce, ctx := errgroup.WithContext(ctx)
+	atOnce.SetLimit(p.workers)
+	for _, g := range todo {
+		atOnce.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return g.Play(ctx, p.folder, bar.round)
+		})
+	}
+	return atOnce.Wait()
 }
 
 // player is an algorithm under the label that tables and figures use.

@@ -32,19 +32,22 @@ const judgeHelp = `The set: the demo as a newcomer makes it, the three simulated
 six continuous problems with noise of 1, 5 and 20 % of the spread, each told and not told how large it is. Writes table.txt, games.csv and
 asks.csv to -out. Finished games are kept there: the same command goes on where it was stopped. The columns are explained in docs/rehearsal.md.`
 
+// defaultAlgorithm stands for the algorithm of a study that names none.
+const defaultAlgorithm = "default"
+
 // rehearsing is what rehearse and judge are asked for alike.
 type rehearsing struct {
 	playing
 	lab.Rehearsal
 	algorithms string
-	outside    several
+	outside    []string
 	anyBuild   bool
 }
 
 func (r *rehearsing) flags(set *flag.FlagSet, seeds int, out string) {
 	r.playing.flags(set, seeds, out)
 	set.StringVar(&r.algorithms, "algorithm", defaultAlgorithm, "who plays: names, separated by commas, each perhaps as label=name; “default” is what a study gets that names none")
-	set.Var(&r.outside, "outside", "another tool that plays, as label=command, its words separated by spaces; may be given several times. The demo is left to its own lab")
+	set.Func("outside", "another tool that plays, as label=command, its words separated by spaces; may be given several times. The demo is left to its own lab", into(&r.outside))
 	set.Uint64Var(&r.First, "first-seed", 1, "the first seed")
 	set.BoolVar(&r.anyBuild, "any-build", false, "name games by the engine alone, so that another build of it does not play them again")
 }
@@ -114,8 +117,8 @@ func judge(set *flag.FlagSet) action {
 func rehearse(set *flag.FlagSet) action {
 	var r rehearsing
 	names := set.String("problem", "", "problems by name, separated by commas")
-	var specs several
-	set.Var(&specs, "spec", "JSON file that says how a table becomes a study; may be given several times; - is standard input")
+	var specs []string
+	set.Func("spec", "JSON file that says how a table becomes a study; may be given several times; - is standard input", into(&specs))
 	table := set.String("table", "", "CSV file for the only -spec, - is standard input; absent: the one it names")
 	settings := set.String("settings", "{}", "the algorithms' settings as JSON, for all, or by label with \"all\" for the rest; @file reads a file, @- standard input")
 	model := set.String("model", "{}", "the model as JSON, in the same way")
@@ -163,18 +166,10 @@ func rehearse(set *flag.FlagSet) action {
 	}
 }
 
-// several is a flag that may be given more than once.
-type several []string
-
-func (s *several) String() string { return strings.Join(*s, " ") }
-
-func (s *several) Set(text string) error {
-	*s = append(*s, text)
-	return nil
+// into collects a flag that may be given more than once.
+func into(list *[]string) func(text string) error {
+	return func(text string) error { *list = append(*list, text); return nil }
 }
-
-// defaultAlgorithm stands for the algorithm of a study that names none.
-const defaultAlgorithm = "default"
 
 // readEntrants reads who plays with which settings and which model.
 func readEntrants(names, settings, model string, horizon int) ([]lab.Entrant, error) {

@@ -34,9 +34,9 @@ func simulate(set *flag.FlagSet) action {
 	set.Float64Var(&e.KernelVariance, "kernel-variance", 0, "its variance; 0 = the problem's")
 	set.Float64Var(&e.Lambda, "lambda", 0, "λ of every metric; 0 = its noise variance")
 	set.StringVar(&e.Noise, "noise", "", strings.Join(problems.NoiseKinds, ", ")+"; absent: the problem's")
-	set.Var(optionalNumber{&e.NoiseVariance}, "noise-variance", "of a reading of the reward")
-	set.Var(optionalNumber{&e.CostNoise}, "cost-noise-variance", "of a reading of a cost; 0 = noiseless")
-	set.Var(optionalNumber{&e.Delay}, "delay", "mean of the Poisson distributed delay in rounds")
+	set.Func("noise-variance", "of a reading of the reward", optional(&e.NoiseVariance))
+	set.Func("cost-noise-variance", "of a reading of a cost; 0 = noiseless", optional(&e.CostNoise))
+	set.Func("delay", "mean of the Poisson distributed delay in rounds", optional(&e.Delay))
 	readings := set.String("readings", "", "CSV file of readings for sensors and finance, - is standard input; absent: the substitute")
 	prior := set.String("prior-readings", "", "CSV file of readings with the same columns whose correlation is the prior; the readings played are then divided by their largest mean, and λ is 1 unless given")
 	written := set.String("write-readings", "", "write the substitute readings of the problem to this file, and stop")
@@ -95,18 +95,14 @@ func readEntries(base lab.Experiment, names, settings string) ([]lab.Entry, erro
 	return list, err
 }
 
-// optionalNumber is a flag that may be absent.
-type optionalNumber struct{ to **float64 }
-
-func (o optionalNumber) String() string { return "" }
-
-func (o optionalNumber) Set(text string) error {
-	var v float64
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		return errors.New("it must be a number")
+// optional reads a number that may be absent.
+func optional(to **float64) func(text string) error {
+	return func(text string) error {
+		if json.Unmarshal([]byte(text), to) != nil || *to == nil {
+			return errors.New("it must be a number")
+		}
+		return nil
 	}
-	*o.to = &v
-	return nil
 }
 
 func listProblems() error {

@@ -85,7 +85,10 @@ func TestWorkBehindRequestsTakesTurns(t *testing.T) {
 		}
 		failed := make(chan error)
 		go func() {
-			_, _, err := s.Behind(t.Context(), page{"other", 1, ""}, "chart", work("twice", nil))
+			ready, _, err := s.Behind(t.Context(), page{"other", 1, ""}, "chart", work("twice", nil))
+			if ready {
+				t.Error("what failed is ready")
+			}
 			failed <- err
 		}()
 		synctest.Wait()
@@ -96,6 +99,10 @@ func TestWorkBehindRequestsTakesTurns(t *testing.T) {
 		synctest.Wait()
 		if !slices.Equal(begun, []string{"earlier", "other", "later"}) {
 			t.Errorf("begun are %v", begun)
+		}
+		s.Jobs.Stop()
+		if ready, _, err := s.Behind(t.Context(), page{"late", 1, ""}, "chart", work("late", nil)); ready || err != nil {
+			t.Errorf("a program that stops says %t, %v", ready, err)
 		}
 	})
 }

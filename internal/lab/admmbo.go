@@ -3,6 +3,9 @@ package lab
 import (
 	"context"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"headroom/internal/lab/problems"
 	"headroom/internal/optimizer"
@@ -78,11 +81,9 @@ func newADMMBO(e Experiment, in *problems.Instance, seed uint64, _ map[string]fl
 		}
 		p.z, p.y = append(p.z, upper), append(p.y, make([]float64, len(in.Axes)))
 	}
-	p.before = p.copies()
+	p.before = slices.Clone(p.z)
 	return p, nil
 }
-
-func (p *admmbo) copies() [][]float64 { return append([][]float64(nil), p.z...) }
 
 func (p *admmbo) choose(ctx context.Context, _ int) ([]move, error) {
 	p.place = p.x
@@ -228,7 +229,7 @@ func (p *admmbo) finishSweep() {
 			primal += square(p.x[k] - p.z[j][k])
 			dual += square(p.rho * (p.z[j][k] - p.before[j][k]))
 		}
-		size = math.Max(size, math.Max(norm(p.x), norm(p.z[j])))
+		size = math.Max(size, math.Max(floats.Norm(p.x, 2), floats.Norm(p.z[j], 2)))
 	}
 	primal, dual = math.Sqrt(primal), math.Sqrt(dual)
 	tolerance := admmAbsolute*math.Sqrt(float64(len(p.x))) + admmRelated*size
@@ -238,17 +239,9 @@ func (p *admmbo) finishSweep() {
 	} else if dual > admmImbalance*primal {
 		p.rho /= 2
 	}
-	p.before = p.copies()
+	p.before = slices.Clone(p.z)
 	p.step = 0
 	p.sweep++
-}
-
-func norm(v []float64) float64 {
-	sum := 0.0
-	for _, c := range v {
-		sum += c * c
-	}
-	return math.Sqrt(sum)
 }
 
 func square(v float64) float64 { return v * v }

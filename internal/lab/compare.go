@@ -39,13 +39,13 @@ func EstimateOf(values []float64) Estimate {
 	return e
 }
 
-// Values are one figure of many games of a problem.
-func (f Figure) Values(p *Problem, records []*Record) []float64 {
-	values := make([]float64, len(records))
-	for i, r := range records {
-		values[i] = f.Of(p, r)
+// values are one figure of many games.
+func (f Figure) values(games []judged) []float64 {
+	list := make([]float64, len(games))
+	for i, g := range games {
+		list[i] = f.Of(g)
 	}
-	return values
+	return list
 }
 
 // Paired estimates the difference a − b of games played from the same seeds, in the same order: the start rows and the noise, which they share,

@@ -174,30 +174,22 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 		}
 	}
 	cfg.SafeSeeds = in.SafePlaces(cfg.Space)
+	if !slices.Contains(Algorithms(), e.Algorithm) {
+		return nil, fmt.Errorf("there is no algorithm %q; there are %s", e.Algorithm, strings.Join(Algorithms(), ", "))
+	}
 	var faults []optimizer.Fault
+	var wrong []string
 	cfg.Settings, faults = optimizer.ResolveSettings(e.Algorithm, e.Settings, cfg.Context())
-	if err := e.refuse(faults); err != nil {
-		return nil, err
+	for _, f := range faults {
+		wrong = append(wrong, strings.TrimSpace(f.Path+": "+f.Message))
+	}
+	if wrong != nil {
+		return nil, fmt.Errorf("settings of %s: %s", e.Algorithm, strings.Join(wrong, "; "))
 	}
 	for j := range cfg.Costs {
 		cfg.Costs[j].Margin = cfg.Settings.Margin(cfg.Costs[j].Name)
 	}
 	return cfg, e.suits(in, cfg)
-}
-
-// refuse makes one error of faults.
-func (e Experiment) refuse(faults []optimizer.Fault) error {
-	if !slices.Contains(Algorithms(), e.Algorithm) {
-		return fmt.Errorf("there is no algorithm %q; there are %s", e.Algorithm, strings.Join(Algorithms(), ", "))
-	}
-	var parts []string
-	for _, f := range faults {
-		parts = append(parts, strings.TrimSpace(f.Path+": "+f.Message))
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return fmt.Errorf("settings of %s: %s", e.Algorithm, strings.Join(parts, "; "))
 }
 
 // mostDrawn is the largest number of arms for algorithms that draw whole functions, at O(M³) a round.
@@ -206,19 +198,15 @@ const mostDrawn = 2000
 // suits tells whether the algorithm can be played on the problem.
 func (e Experiment) suits(in *problems.Instance, cfg *optimizer.Config) error {
 	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
-	if p.Traits().Drawn != nil && len(in.Arms) > mostDrawn {
+	all := optimizer.Algorithms()
+	d := all[slices.IndexFunc(all, func(d optimizer.Algorithm) bool { return d.Name == e.Algorithm })]
+	switch {
+	case p.Traits().Drawn != nil && len(in.Arms) > mostDrawn:
 		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", e.Algorithm, len(in.Arms), mostDrawn)
-	}
-	for _, d := range optimizer.Algorithms() {
-		if d.Name != e.Algorithm {
-			continue
-		}
-		if d.NeedsGivenConstraint && in.Sample == nil {
-			return fmt.Errorf("%s needs a constraint known before each round, as the problem queue has", e.Algorithm)
-		}
-		if d.NeedsSafeSeeds && len(cfg.SafeSeeds) == 0 {
-			return fmt.Errorf("%s needs safe seeds, and %s has none on this grid", e.Algorithm, e.Problem)
-		}
+	case d.NeedsGivenConstraint && in.Sample == nil:
+		return fmt.Errorf("%s needs a constraint known before each round, as the problem queue has", e.Algorithm)
+	case d.NeedsSafeSeeds && len(cfg.SafeSeeds) == 0:
+		return fmt.Errorf("%s needs safe seeds, and %s has none on this grid", e.Algorithm, e.Problem)
 	}
 	return nil
 }

@@ -1,11 +1,9 @@
 package lab
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,9 +14,9 @@ import (
 
 // function is a problem with a known optimum in the words of a study: a laboratory that answers by itself.
 type function struct {
-	problems.Problem
-	in    *problems.Instance
-	words problems.Laboratory
+	problem problems.Problem
+	in      *problems.Instance
+	words   problems.Laboratory
 }
 
 // newFunction settles the words of an instance; one without names and units has the plainest.
@@ -43,41 +41,30 @@ var functions = sync.OnceValue(func() []function {
 
 func init() {
 	design.ProvideSimulatedLabs(sync.OnceValue(func() []design.SimulatedLab {
-		named := slices.SortedStableFunc(slices.Values(functions()), func(a, b function) int { return cmp.Compare(a.unnamed(), b.unnamed()) })
-		var labs []design.SimulatedLab
-		for _, f := range named {
-			labs = append(labs, simulated{f})
+		var named, plain []design.SimulatedLab
+		for _, f := range functions() {
+			if f.in.Lab != nil {
+				named = append(named, f)
+			} else {
+				plain = append(plain, f)
+			}
 		}
-		return labs
+		return append(named, plain...)
 	}))
 }
 
-// unnamed is 1 for problems without names and units, which are offered last.
-func (f function) unnamed() int {
-	if f.in.Lab == nil {
-		return 1
-	}
-	return 0
-}
+// Name is that of the problem, as it is asked for.
+func (f function) Name() string { return f.problem.Name }
 
-// simulated answers in a study.
-type simulated struct{ function function }
-
-func (s simulated) Name() string    { return s.function.Name }
-func (s simulated) Summary() string { return s.function.Summary }
+// Summary says what it tests.
+func (f function) Summary() string { return f.problem.Summary }
 
 // Study is the definition with who answers, and the rounds that are usually played.
-func (s simulated) Study() design.Definition {
-	d := s.function.definition()
-	d.SimulatedLab, d.Algorithm.Horizon = s.function.Name, s.function.Horizon
+func (f function) Study() design.Definition {
+	d := f.definition()
+	d.SimulatedLab, d.Algorithm.Horizon = f.problem.Name, f.problem.Horizon
 	return d
 }
-
-func (s simulated) Read(at design.Settings, random *rand.Rand) map[string]float64 {
-	return s.function.read(at, random)
-}
-
-func (s simulated) StdDev() map[string]float64 { return s.function.deviation() }
 
 // definition is what a lab would write down of the problem, without algorithm, model and seed.
 func (f function) definition() design.Definition {
@@ -142,8 +129,8 @@ func (f function) truth(at design.Settings) Values {
 	return truth
 }
 
-// read is a reading of every metric at the settings.
-func (f function) read(at design.Settings, random *rand.Rand) Values {
+// Read is a reading of every metric at the settings.
+func (f function) Read(at design.Settings, random *rand.Rand) map[string]float64 {
 	read, x := f.truth(at), f.point(at)
 	for k, name := range f.metrics() {
 		read[name] += f.in.Noise[k].Draw(random, x)
@@ -151,9 +138,9 @@ func (f function) read(at design.Settings, random *rand.Rand) Values {
 	return read
 }
 
-// deviation is the standard deviation of a reading of each metric, as the problem declares it.
-func (f function) deviation() Values {
-	sd := Values{}
+// StdDev is the standard deviation of a reading of each metric, as the problem declares it.
+func (f function) StdDev() map[string]float64 {
+	sd := map[string]float64{}
 	for k, name := range f.metrics() {
 		sd[name] = math.Sqrt(f.in.Noise[k].Variance)
 	}
@@ -180,20 +167,20 @@ func (f function) draw(count int, random *rand.Rand) []design.Settings {
 	return list
 }
 
-// problem is the experiment with the problem's truth. Readings carry its own noise.
-func (f function) problem() (*Problem, error) {
+// rehearsed is the experiment with the problem's truth. Readings carry its own noise.
+func (f function) rehearsed() (*Problem, error) {
 	best := f.in.Optimum(1)
 	p := &Problem{
-		Name: f.Name, Study: f.definition(), fingerprint: "simulator " + f.Name, draw: f.draw,
+		Name: f.Name(), Study: f.definition(), fingerprint: "simulator " + f.Name(), draw: f.draw,
 		truth: func(at design.Settings, _ *int) Values { return f.truth(at) },
-		read:  func(at design.Settings, _ *int, random *rand.Rand) Values { return f.read(at, random) },
-		own:   func(design.Settings, *int) Values { return f.deviation() },
+		read:  func(at design.Settings, _ *int, random *rand.Rand) Values { return f.Read(at, random) },
+		own:   func(design.Settings, *int) Values { return f.StdDev() },
 	}
-	p.Study.Name = f.Name
+	p.Study.Name = f.Name()
 	if f.in.Arms == nil {
 		p.optimum = f.settings(best.Point)
 	}
-	return p, p.complete(p.sample(), best.Value)
+	return p.complete(p.sample(), best.Value)
 }
 
 // crash is a yield that rises towards a region where every trial fails,
@@ -225,9 +212,9 @@ func Menu() []Listed {
 	for _, k := range kinds {
 		list = append(list, Listed{k.name, k.summary})
 	}
-	list = append(list, Listed{crash.Name, crash.Summary}, Listed{demoName, demoSummary})
+	list = append(list, Listed{crash.Name(), crash.Summary()}, Listed{demoName, demoSummary})
 	for _, f := range functions() {
-		list = append(list, Listed{f.Name, f.Summary})
+		list = append(list, Listed{f.Name(), f.Summary()})
 	}
 	return list
 }
@@ -235,8 +222,8 @@ func Menu() []Listed {
 // Find makes the problem of that name. A made-up table may be followed by the number of its draw, as in made-mixed-7.
 func Find(name string) (*Problem, error) {
 	switch name {
-	case crash.Name:
-		p, err := crash.problem()
+	case crash.Name():
+		p, err := crash.rehearsed()
 		if err != nil {
 			return nil, err
 		}
@@ -258,8 +245,8 @@ func Find(name string) (*Problem, error) {
 		}
 	}
 	for _, f := range functions() {
-		if f.Name == name {
-			return f.problem()
+		if f.Name() == name {
+			return f.rehearsed()
 		}
 	}
 	if _, err := problems.Find(name); err == nil {

@@ -12,7 +12,7 @@ import (
 
 func functionNamed(t testing.TB, name string) function {
 	t.Helper()
-	at := slices.IndexFunc(functions(), func(f function) bool { return f.Name == name })
+	at := slices.IndexFunc(functions(), func(f function) bool { return f.Name() == name })
 	if at < 0 {
 		t.Fatalf("there is no %s", name)
 	}

@@ -43,9 +43,7 @@ type Trial struct {
 	Unread    []string        `json:"unread,omitempty"` // metrics never told
 	Known     bool            `json:"known"`            // the setting, or one that is nearly the same, had been tried or asked for before
 	Reason    string          `json:"reason,omitempty"`
-	// Ahead is what was predicted of the reading, by metric, before the trial was chosen; nothing before there was a model.
-	Ahead   map[string]study.Predicted `json:"ahead,omitempty"`
-	Seconds float64                    `json:"seconds"` // its share of the request
+	Seconds   float64         `json:"seconds"` // its share of the request
 }
 
 // Record is a game played.
@@ -129,7 +127,7 @@ func (g Game) Play(ctx context.Context, asked func()) (*Record, error) {
 	if g.Outside != nil {
 		return g.playOutside(ctx, asked)
 	}
-	service := study.NewService(newLedgers(), study.Options{CacheBytes: cacheBytes})
+	service := study.NewService(new(book), study.Options{CacheBytes: cacheBytes})
 	defer service.Stop()
 	return g.PlayOn(ctx, service, asked)
 }

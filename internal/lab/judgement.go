@@ -47,71 +47,61 @@ var standardColumns = []standardColumn{
 
 // standardTable has a line a case and label, and the means over the cases below.
 func (j Judgement) standardTable(all []contest) []byte {
-	var out bytes.Buffer
-	name := 0
-	for _, c := range all {
-		for _, a := range j.Entrants {
-			name = max(name, len(j.lineName(c.Name, a.Label)))
-		}
-	}
-	j.standardHeadings(&out, name)
-	for _, c := range all {
-		for _, a := range j.Entrants {
-			j.standardLine(&out, name, j.lineName(c.Name, a.Label), a.Label, []contest{c}, all)
-		}
-	}
 	told := slices.DeleteFunc(slices.Clone(all), func(c contest) bool { return untoldOf(c, all) == nil })
 	var untold []contest
 	for _, c := range told {
 		untold = append(untold, *untoldOf(c, all))
 	}
-	for _, a := range j.Entrants {
-		for _, group := range []struct {
-			name  string
-			cases []contest
-		}{{"all", all}, {"not told", untold}, {"told", told}} {
-			if len(group.cases) > 1 {
-				j.standardLine(&out, name, j.lineName(fmt.Sprintf("%s (%d)", group.name, len(group.cases)), a.Label), a.Label, group.cases, all)
+	type line struct {
+		name, label string
+		cases       []contest
+	}
+	var lines []line
+	width := 0
+	add := func(name, label string, cases []contest) {
+		if len(j.Entrants) > 1 {
+			name += ", " + label
+		}
+		lines = append(lines, line{name, label, cases})
+	}
+	for _, c := range all {
+		for _, e := range j.Entrants {
+			add(c.Name, e.Label, []contest{c})
+			width = max(width, len(lines[len(lines)-1].name))
+		}
+	}
+	for _, e := range j.Entrants {
+		for i, cases := range [][]contest{all, untold, told} {
+			if len(cases) > 1 {
+				add(fmt.Sprintf("%s (%d)", []string{"all", "not told", "told"}[i], len(cases)), e.Label, cases)
 			}
 		}
+	}
+	var out, below bytes.Buffer
+	fmt.Fprintf(&out, "%-*s", width, fmt.Sprintf("%d seeds", j.Seeds))
+	fmt.Fprintf(&below, "%-*s", width, "")
+	for _, c := range standardColumns {
+		each := len(fmt.Sprintf(c.format, 0.))
+		fmt.Fprintf(&out, "%*s", each*len(c.figures), c.heading)
+		for i := range c.figures {
+			fmt.Fprintf(&below, "%*s", each, append(c.below, "")[min(i, len(c.below))])
+		}
+	}
+	fmt.Fprintf(&out, "%15s\n%s\n", "told gains", strings.TrimRight(below.String(), " "))
+	for _, l := range lines {
+		fmt.Fprintf(&out, "%-*s%s\n", width, l.name, standardCells(l.cases, all, l.label))
 	}
 	return out.Bytes()
 }
 
-// lineName names the label only where there are several.
-func (j Judgement) lineName(name, label string) string {
-	if len(j.Entrants) > 1 {
-		return name + ", " + label
-	}
-	return name
-}
-
-func (j Judgement) standardHeadings(out *bytes.Buffer, name int) {
-	var below bytes.Buffer
-	fmt.Fprintf(out, "%-*s", name, fmt.Sprintf("%d seeds", j.Seeds))
-	fmt.Fprintf(&below, "%-*s", name, "")
-	for _, c := range standardColumns {
-		each := len(fmt.Sprintf(c.format, 0.))
-		fmt.Fprintf(out, "%*s", each*len(c.figures), c.heading)
-		for i := range c.figures {
-			var heading string
-			if c.below != nil {
-				heading = c.below[i]
-			}
-			fmt.Fprintf(&below, "%*s", each, heading)
-		}
-	}
-	fmt.Fprintf(out, "%15s\n%s\n", "told gains", strings.TrimRight(below.String(), " "))
-}
-
-func (j Judgement) standardLine(out *bytes.Buffer, width int, name, label string, cases, all []contest) {
-	var line bytes.Buffer
-	fmt.Fprintf(&line, "%-*s", width, name)
+// standardCells are the figures of a label over cases, and what telling gains in them.
+func standardCells(cases, all []contest, label string) string {
+	var line strings.Builder
 	for _, column := range standardColumns {
-		for _, figure := range column.figures {
+		for _, name := range column.figures {
 			var each []Estimate
 			for _, c := range cases {
-				each = append(each, EstimateOf(figureNamed(figure).Values(c.Problem, c.records[label])))
+				each = append(each, EstimateOf(figureNamed(name).values(c.games[label])))
 			}
 			value := Over(each).Mean
 			text := fmt.Sprintf(column.format, value)
@@ -128,7 +118,7 @@ func (j Judgement) standardLine(out *bytes.Buffer, width int, name, label string
 	for _, c := range cases {
 		if untold := untoldOf(c, all); untold != nil {
 			share := figureNamed("share")
-			gains = append(gains, Paired(share.Values(c.Problem, c.records[label]), share.Values(c.Problem, untold.records[label])))
+			gains = append(gains, Paired(share.values(c.games[label]), share.values(untold.games[label])))
 		}
 	}
 	if gain := Over(gains); gain.N > 0 {
@@ -137,7 +127,7 @@ func (j Judgement) standardLine(out *bytes.Buffer, width int, name, label string
 			fmt.Fprintf(&line, " ± %.3f", gain.Error)
 		}
 	}
-	fmt.Fprintln(out, line.String())
+	return line.String()
 }
 
 // untoldOf is the same case where nothing is told; nil where it is not played.

@@ -2,10 +2,12 @@ package lab
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"headroom/internal/lab/problems"
 	"headroom/internal/study/design"
 )
 
@@ -131,22 +133,13 @@ func (k kind) readingsOf(at design.Settings, truth Values, random *rand.Rand) (r
 	sd = Values{}
 	for range k.readings {
 		row := Row{at, Values{}}
-		for _, name := range sortedNames(truth) {
+		for _, name := range slices.Sorted(maps.Keys(truth)) {
 			row.Values[name] = truth[name] * (1 + share*random.NormFloat64())
 			sd[name] = math.Abs(truth[name]) * share
 		}
 		rows = append(rows, row)
 	}
 	return rows, sd
-}
-
-func sortedNames(v Values) []string {
-	var names []string
-	for name := range v {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // threshold lies halfway between two costs, with a share of them below it; below all of them for a share of 0.
@@ -190,26 +183,18 @@ func onSimplex(u []float64) {
 
 // factorial is every combination of levels and choices.
 func (k kind) factorial() [][]float64 {
-	points := [][]float64{nil}
-	for _, p := range k.parameters {
-		var values []float64
+	values := make([][]float64, len(k.parameters))
+	for i, p := range k.parameters {
 		for c := range p.Choices {
-			values = append(values, float64(c))
+			values[i] = append(values[i], float64(c))
 		}
 		for l := range k.levels {
 			if p.Type != design.Categorical {
-				values = append(values, float64(l)/float64(k.levels-1))
+				values[i] = append(values[i], float64(l)/float64(k.levels-1))
 			}
 		}
-		var longer [][]float64
-		for _, u := range points {
-			for _, v := range values {
-				longer = append(longer, append(slices.Clone(u), v))
-			}
-		}
-		points = longer
 	}
-	return points
+	return problems.Combinations(values)
 }
 
 func (k kind) settings(u []float64) design.Settings {

@@ -1,7 +1,10 @@
 package lab
 
 import (
+	"runtime"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"headroom/internal/db/dbtest"
 )
@@ -24,6 +27,24 @@ func played(t testing.TB, g Game) *Record {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// allPlayed plays games beside each other, and returns their records in the order of the games.
+func allPlayed(t testing.TB, games ...Game) []*Record {
+	t.Helper()
+	records := make([]*Record, len(games))
+	var beside errgroup.Group
+	beside.SetLimit(runtime.GOMAXPROCS(0))
+	for i, g := range games {
+		beside.Go(func() (err error) {
+			records[i], err = g.Play(t.Context(), nil)
+			return err
+		})
+	}
+	if err := beside.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return records
 }
 
 // timeless is a record without the times that asks took.

@@ -49,7 +49,7 @@ func walk(p *Problem, start []int, asks ...int) *Record {
 func figures(p *Problem, r *Record) map[string]float64 {
 	values := map[string]float64{}
 	for _, f := range Figures {
-		values[f.Name] = f.Of(p, r)
+		values[f.Name] = f.Of(judged{p, r})
 	}
 	return values
 }
@@ -81,7 +81,7 @@ func TestFigures(t *testing.T) {
 	wantFigures(t, "no limit broken", p, walk(p, []int{9}, 1), map[string]float64{"excess": 0, "excesses": 0})
 	for i, want := range []float64{2, 3} {
 		f := p.LimitFigures()[i]
-		if got := f.Of(p, walk(p, []int{9, 2}, 9, 4, 10, 8, 8)); got != want || !strings.HasSuffix(f.Title, "beyond cost <= 8 g") {
+		if got := f.Of(judged{p, walk(p, []int{9, 2}, 9, 4, 10, 8, 8)}); got != want || !strings.HasSuffix(f.Title, "beyond cost <= 8 g") {
 			t.Errorf("%s is %v, want %v", f.Title, got, want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestFigures(t *testing.T) {
 	})
 	wantFigures(t, "there from the start", p, walk(p, []int{8}, 1), map[string]float64{"share": 1, "to5": 0, "to1": 0})
 	// At 95 % and 99 % of the best, rounding aside.
-	if !close(0.95, 0.05) || close(0.949, 0.05) || !close(0.99, 0.01) {
+	if !near(0.95, 0.05) || near(0.949, 0.05) || !near(0.99, 0.01) {
 		t.Error("within 5 % is not 95 % of the best")
 	}
 }
@@ -111,7 +111,7 @@ func TestVerdicts(t *testing.T) {
 	r := walk(p, []int{8, 9}, 3)
 	for number, want := range map[int]Verdict{0: RecommendedNone, 1: RecommendedBest, 2: RecommendedInfeasible, 3: RecommendedOther} {
 		r.Looks = []Look{{Trials: 3, Recommended: number}}
-		if got := VerdictOf(p, r); got != want {
+		if got := (judged{p, r}).verdict(r.end()); got != want {
 			t.Errorf("trial %d recommended is %s, want %s", number, got, want)
 		}
 	}
@@ -147,9 +147,9 @@ func TestWhatIsSaidToBeLeftIsJudged(t *testing.T) {
 			return &study.BestRange{Low: best + low, High: best + high, Level: 0.9}
 		}
 		r.Looks = []Look{{Trials: 2, Best: between(1, 9)}, {Trials: 3, Recommended: 2, Best: between(-5, 0), Enough: true, Little: 1}, {Trials: 4, Recommended: 3, Enough: true, Little: 1}}
-		wantFigures(t, direction, p, r, map[string]float64{"held": 0.5, "enough": 2, "mistaken": 0.5, "stopped": share(p, r.trials()[1])})
+		wantFigures(t, direction, p, r, map[string]float64{"held": 0.5, "enough": 2, "mistaken": 0.5, "stopped": judged{p, r}.share(r.trials()[1])})
 		r.Looks = []Look{{Trials: 4, Recommended: 3}}
-		wantFigures(t, "nothing said, "+direction, p, r, map[string]float64{"held": math.NaN(), "enough": 0, "mistaken": math.NaN(), "stopped": share(p, r.trials()[2])})
+		wantFigures(t, "nothing said, "+direction, p, r, map[string]float64{"held": math.NaN(), "enough": 0, "mistaken": math.NaN(), "stopped": judged{p, r}.share(r.trials()[2])})
 	}
 }
 

@@ -18,7 +18,7 @@ func withLedger(t *testing.T, g Game) (*Record, *ledger.Snapshot) {
 	if err := g.Check(); err != nil {
 		t.Fatal(err)
 	}
-	service := study.NewService(newLedgers(), study.Options{})
+	service := study.NewService(new(book), study.Options{})
 	t.Cleanup(service.Stop)
 	record, err := g.PlayOn(t.Context(), service, nil)
 	if err != nil {

@@ -50,10 +50,10 @@ func (v Values) clone() Values {
 
 // complete works out what follows from a problem's study and its truth at settings: every one of a table, a sample of a continuous space. best is
 // the best feasible value where it is known beforehand, NaN where the settings decide.
-func (p *Problem) complete(settings []design.Settings, best float64) error {
+func (p *Problem) complete(settings []design.Settings, best float64) (*Problem, error) {
 	checked, err := p.Study.Check()
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.Name, err)
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
 	p.Study = checked
 	p.metrics = nil
@@ -64,7 +64,7 @@ func (p *Problem) complete(settings []design.Settings, best float64) error {
 	}
 	truths := p.truths(settings)
 	p.Spread, p.Scale = spread(p.metrics, truths), p.scaleOf(truths, best)
-	return nil
+	return p, nil
 }
 
 // sample is drawn in place of all settings of a continuous space.

@@ -3,7 +3,6 @@ package lab
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -61,16 +60,18 @@ func (r Rehearsal) Page() string { return "report.md" }
 // contest is one case as every entrant played it.
 type contest struct {
 	Case
-	records map[string][]*Record // by label, in the order of the seeds
+	games map[string][]judged // by label, in the order of the seeds
 }
 
 func (r Rehearsal) read(folder string, games []Planned) ([]contest, error) {
 	records, err := kept[Record](folder, games)
 	var all []contest
 	for _, c := range r.Cases {
-		one := contest{c, map[string][]*Record{}}
+		one := contest{c, map[string][]judged{}}
 		for _, e := range r.Entrants {
-			one.records[e.Label] = records[who{c.Name, e.Label}]
+			for _, record := range records[who{c.Name, e.Label}] {
+				one.games[e.Label] = append(one.games[e.Label], judged{c.Problem, record})
+			}
 		}
 		all = append(all, one)
 	}
@@ -103,15 +104,15 @@ func (r Rehearsal) sharesFigure(all []contest) figure.Figure {
 		}
 		panel := figure.Panel{X: "asks", Y: c.Name}
 		for _, e := range r.Entrants {
-			var games [][]float64
-			var asks []int
-			for _, record := range c.records[e.Label] {
-				games = append(games, Shares(c.Problem, record))
+			var shares [][]float64
+			for _, g := range c.games[e.Label] {
+				shares = append(shares, g.shares())
 			}
-			for i := range games[0] {
-				asks = append(asks, i+1)
+			asks := make([]int, len(shares[0]))
+			for i := range asks {
+				asks[i] = i + 1
 			}
-			panel.Lines = append(panel.Lines, lineOf(e.Label, asks, along(games)))
+			panel.Lines = append(panel.Lines, lineOf(e.Label, asks, along(shares)))
 		}
 		f.Panels = append(f.Panels, panel)
 	}
@@ -121,52 +122,43 @@ func (r Rehearsal) sharesFigure(all []contest) figure.Figure {
 // page is the report in Markdown.
 func (r Rehearsal) page(all []contest) []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\n%sMean ± standard error over the seeds; settings are judged by their truth.\n",
-		r.Seeds, r.First, r.Base.Start, r.Base.Asks, r.Base.Batch, r.Base.Delay, r.Base.Noise.Kind, r.Base.Noise.Size, r.Base.Told, mishapWords(r.Base.Mishaps))
-	for _, a := range r.Entrants {
-		if a.Outside != nil {
-			fmt.Fprintf(&out, "\n%s: %s.\n", a.Label, a.Outside.Name)
+	b := r.Base
+	fmt.Fprintf(&out, "# Rehearsal\n\n%d seeds from %d, %d rows at the start, %d asks, %d at once, told after %d further requests, noise %s %g, standard deviations told: %s.\n",
+		r.Seeds, r.First, b.Start, b.Asks, b.Batch, b.Delay, b.Noise.Kind, b.Noise.Size, b.Told)
+	if m := b.Mishaps; m != (Mishaps{}) {
+		fmt.Fprintf(&out, "Of the trials %g fail by chance; of the readings %g are late, %g never told.\n", m.Fail, m.Late, m.Unread)
+	}
+	fmt.Fprint(&out, "Mean ± standard error over the seeds; settings are judged by their truth.\n")
+	for _, e := range r.Entrants {
+		if e.Outside != nil {
+			fmt.Fprintf(&out, "\n%s: %s.\n", e.Label, e.Outside.Name)
 		}
 	}
 	for _, c := range all {
-		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.Name, scaleWords(c.Problem.Scale))
-		r.tableOf(&out, slices.Concat(Figures, c.Problem.LimitFigures()), []contest{c})
+		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", c.Name, c.Problem.Scale)
+		r.tableOf(&out, c.figures(), c)
 	}
 	if len(all) > 1 {
 		fmt.Fprintf(&out, "\n## All %d problems\n\nMeans over the problems, each of the same weight.\n\n", len(all))
-		r.tableOf(&out, Figures, all)
+		r.tableOf(&out, Figures, all...)
 	}
 	return out.Bytes()
 }
 
-func mishapWords(m Mishaps) string {
-	if m == (Mishaps{}) {
-		return ""
-	}
-	return fmt.Sprintf("Of the trials %g fail by chance; of the readings %g are late, %g never told.\n", m.Fail, m.Late, m.Unread)
-}
-
-func scaleWords(s Scale) string {
-	switch {
-	case !s.Any:
-		return "Nothing is feasible."
-	case s.Kind == Range:
-		return fmt.Sprintf("Share is (value − worst)/(best − worst): best feasible reward %.6g, worst %.6g.", s.Best, s.Worst)
-	}
-	return fmt.Sprintf("Share is the %s to the best feasible reward %.6g.", s.Kind, s.Best)
-}
+// figures are those of all problems and the problem's own.
+func (c contest) figures() []Figure { return slices.Concat(Figures, c.Problem.LimitFigures()) }
 
 // tableOf writes figures down and labels across, and leaves out figures that no label has.
-func (r Rehearsal) tableOf(out *bytes.Buffer, figures []Figure, all []contest) {
+func (r Rehearsal) tableOf(out *bytes.Buffer, figures []Figure, all ...contest) {
 	fmt.Fprint(out, "| |")
-	for _, a := range r.Entrants {
-		fmt.Fprintf(out, " %s |", a.Label)
+	for _, e := range r.Entrants {
+		fmt.Fprintf(out, " %s |", e.Label)
 	}
 	fmt.Fprintf(out, "\n|---|%s\n", strings.Repeat("---|", len(r.Entrants)))
 	for _, f := range figures {
 		line, any := fmt.Sprintf("| %s |", f.Title), false
-		for _, a := range r.Entrants {
-			cell := r.cell(f, all, a.Label)
+		for _, e := range r.Entrants {
+			cell := r.cell(f, all, e.Label)
 			line, any = line+" "+cell+" |", any || cell != nothing
 		}
 		if any {
@@ -179,9 +171,8 @@ func (r Rehearsal) tableOf(out *bytes.Buffer, figures []Figure, all []contest) {
 func (r Rehearsal) estimates(f Figure, all []contest, label string) (own, difference Estimate) {
 	var each, paired []Estimate
 	for _, c := range all {
-		mine, theirs := f.Values(c.Problem, c.records[label]), f.Values(c.Problem, c.records[r.Against])
-		each = append(each, EstimateOf(mine))
-		paired = append(paired, Paired(mine, theirs))
+		mine, theirs := f.values(c.games[label]), f.values(c.games[r.Against])
+		each, paired = append(each, EstimateOf(mine)), append(paired, Paired(mine, theirs))
 	}
 	return Over(each), Over(paired)
 }
@@ -189,50 +180,26 @@ func (r Rehearsal) estimates(f Figure, all []contest, label string) (own, differ
 // nothing stands where a figure has no meaning.
 const nothing = "–"
 
+// cell is a mean with its error, and the paired difference. In a metric's own unit it is a median, since a game that found or recommends nothing
+// feasible has no finite regret, and nothing over problems, whose units differ.
 func (r Rehearsal) cell(f Figure, all []contest, label string) string {
-	if f.OwnUnit {
-		return r.medianCell(f, all, label)
-	}
 	own, difference := r.estimates(f, all, label)
-	text := estimated(own)
-	if label != r.Against && finiteOnly(difference.Mean) != nil {
-		text += fmt.Sprintf(" (%+.3g%s)", difference.Mean, plusMinus(difference.Error))
-	}
-	return text
-}
-
-// medianCell is a median, since a game that found or recommends nothing feasible has no finite regret, and nothing over problems, whose units differ.
-func (r Rehearsal) medianCell(f Figure, all []contest, label string) string {
-	if len(all) > 1 {
+	switch {
+	case own.N == 0 || f.OwnUnit && len(all) > 1:
 		return nothing
-	}
-	values := f.Values(all[0].Problem, all[0].records[label])
-	e := EstimateOf(values)
-	if e.N == 0 {
-		return nothing
-	}
-	text := fmt.Sprintf("median %.3g", e.Median)
-	if never := infinite(values); never > 0 {
-		text += fmt.Sprintf(", nothing feasible in %d of %d games", never, len(values))
-	}
-	return text
-}
-
-func infinite(values []float64) int {
-	count := 0
-	for _, v := range values {
-		if math.IsInf(v, 0) {
-			count++
+	case !f.OwnUnit:
+		text := fmt.Sprintf("%.3g%s", own.Mean, plusMinus(own.Error))
+		if label != r.Against && finiteOnly(difference.Mean) != nil {
+			text += fmt.Sprintf(" (%+.3g%s)", difference.Mean, plusMinus(difference.Error))
 		}
+		return text
 	}
-	return count
-}
-
-func estimated(e Estimate) string {
-	if e.N == 0 {
-		return nothing
+	values := f.values(all[0].games[label])
+	text := fmt.Sprintf("median %.3g", own.Median)
+	if finite := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return math.IsInf(v, 0) }); len(finite) < len(values) {
+		text += fmt.Sprintf(", nothing feasible in %d of %d games", len(values)-len(finite), len(values))
 	}
-	return fmt.Sprintf("%.3g%s", e.Mean, plusMinus(e.Error))
+	return text
 }
 
 // plusMinus is nothing for a single game, which has no error.
@@ -243,16 +210,17 @@ func plusMinus(deviation float64) string {
 	return fmt.Sprintf(" ± %.2g", deviation)
 }
 
-// estimate is an Estimate that JSON can hold.
+// estimate is an Estimate that JSON can hold: by itself, and against the label compared with.
 type estimate struct {
-	Mean   *float64 `json:"mean"`
-	Error  *float64 `json:"error"`
-	Median *float64 `json:"median"`
-	N      int      `json:"n"`
+	Mean    *float64  `json:"mean"`
+	Error   *float64  `json:"error"`
+	Median  *float64  `json:"median"`
+	N       int       `json:"n"`
+	Against *estimate `json:"against,omitempty"`
 }
 
-func jsonOf(e Estimate) estimate {
-	return estimate{finiteOnly(e.Mean), finiteOnly(e.Error), finiteOnly(e.Median), e.N}
+func jsonOf(e Estimate) *estimate {
+	return &estimate{finiteOnly(e.Mean), finiteOnly(e.Error), finiteOnly(e.Median), e.N, nil}
 }
 
 func finiteOnly(x float64) *float64 {
@@ -262,17 +230,12 @@ func finiteOnly(x float64) *float64 {
 	return &x
 }
 
-// judged is a figure in report.json: by itself, and against the label compared with.
-type judged struct {
-	estimate
-	Against *estimate `json:"against,omitempty"`
-}
-
 func (r Rehearsal) summary(all []contest) ([]byte, error) {
 	type part struct {
-		Scale      string                       `json:"scale,omitempty"`
-		Algorithms map[string]map[string]judged `json:"algorithms"`
+		Scale      string                          `json:"scale,omitempty"`
+		Algorithms map[string]map[string]*estimate `json:"algorithms"`
 	}
+	b := r.Base
 	out := struct {
 		Seeds                     int
 		Start, Asks, Batch, Delay int
@@ -282,28 +245,38 @@ func (r Rehearsal) summary(all []contest) ([]byte, error) {
 		Against                   string
 		Problems                  map[string]part
 		Overall                   part
-	}{r.Seeds, r.Base.Start, r.Base.Asks, r.Base.Batch, r.Base.Delay, r.Base.Noise, r.Base.Told, r.Base.Mishaps, r.Against, map[string]part{}, part{Algorithms: r.judge(Figures, all)}}
+	}{r.Seeds, b.Start, b.Asks, b.Batch, b.Delay, b.Noise, b.Told, b.Mishaps, r.Against, map[string]part{}, part{Algorithms: r.judge(Figures, all...)}}
 	for _, c := range all {
-		out.Problems[c.Name] = part{scaleWords(c.Problem.Scale), r.judge(slices.Concat(Figures, c.Problem.LimitFigures()), []contest{c})}
+		out.Problems[c.Name] = part{c.Problem.Scale.String(), r.judge(c.figures(), c)}
 	}
 	return indented(out)
 }
 
-func (r Rehearsal) judge(figures []Figure, all []contest) map[string]map[string]judged {
-	out := map[string]map[string]judged{}
-	for _, a := range r.Entrants {
-		out[a.Label] = map[string]judged{}
+func (r Rehearsal) judge(figures []Figure, all ...contest) map[string]map[string]*estimate {
+	out := map[string]map[string]*estimate{}
+	for _, e := range r.Entrants {
+		out[e.Label] = map[string]*estimate{}
 		for _, f := range figures {
-			own, difference := r.estimates(f, all, a.Label)
-			j := judged{estimate: jsonOf(own)}
-			if a.Label != r.Against {
-				d := jsonOf(difference)
-				j.Against = &d
+			own, difference := r.estimates(f, all, e.Label)
+			one := jsonOf(own)
+			if e.Label != r.Against {
+				one.Against = jsonOf(difference)
 			}
-			out[a.Label][f.Name] = j
+			out[e.Label][f.Name] = one
 		}
 	}
 	return out
+}
+
+// each goes through all games of a rehearsal, with the first cells of their rows in a table.
+func (r Rehearsal) each(all []contest, do func(g judged, cells []string)) {
+	for _, c := range all {
+		for _, e := range r.Entrants {
+			for _, g := range c.games[e.Label] {
+				do(g, []string{c.Name, e.Label, strconv.FormatUint(g.Seed, 10)})
+			}
+		}
+	}
 }
 
 // gameRows are the figures of every game.
@@ -313,38 +286,28 @@ func (r Rehearsal) gameRows(all []contest) [][]string {
 		header = append(header, f.Name)
 	}
 	rows := [][]string{append(header, "recommendation")}
-	for _, c := range all {
-		for _, a := range r.Entrants {
-			for _, record := range c.records[a.Label] {
-				row := []string{c.Name, a.Label, strconv.FormatUint(record.Seed, 10)}
-				for _, f := range Figures {
-					row = append(row, number(f.Of(c.Problem, record)))
-				}
-				rows = append(rows, append(row, string(VerdictOf(c.Problem, record))))
-			}
+	r.each(all, func(g judged, row []string) {
+		for _, f := range Figures {
+			row = append(row, number(f.Of(g)))
 		}
-	}
+		rows = append(rows, append(row, string(g.verdict(g.end()))))
+	})
 	return rows
 }
 
 // askRows are all asks.
 func (r Rehearsal) askRows(all []contest) [][]string {
 	rows := [][]string{{"problem", "algorithm", "seed", "ask", "settings", "feasible", "known", "failed", "objective", "share", "reason"}}
-	for _, c := range all {
-		for _, a := range r.Entrants {
-			for _, record := range c.records[a.Label] {
-				shares := Shares(c.Problem, record)
-				for i, t := range record.Asks {
-					settings, _ := json.Marshal(t.Settings) // finite
-					share := ""
-					if shares != nil {
-						share = number(shares[i])
-					}
-					rows = append(rows, []string{c.Name, a.Label, strconv.FormatUint(record.Seed, 10), strconv.Itoa(i + 1), string(settings),
-						strconv.FormatBool(t.Feasible), strconv.FormatBool(t.Known), string(t.Failed), number(t.Truth[c.Problem.Study.Objective.Metric]), share, t.Reason})
-				}
+	r.each(all, func(g judged, cells []string) {
+		shares := g.shares()
+		for i, t := range g.Asks {
+			share := ""
+			if shares != nil {
+				share = number(shares[i])
 			}
+			rows = append(rows, slices.Concat(cells, []string{strconv.Itoa(i + 1), keyOf(t.Settings), strconv.FormatBool(t.Feasible), strconv.FormatBool(t.Known),
+				string(t.Failed), number(t.Truth[g.Study.Objective.Metric]), share, t.Reason}))
 		}
-	}
+	})
 	return rows
 }

@@ -1,6 +1,9 @@
 package lab
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Scale measures values against the best feasible one.
 //
@@ -67,4 +70,15 @@ func (s Scale) Share(reward float64) float64 {
 		share = (reward - s.Worst) / (s.Best - s.Worst)
 	}
 	return math.Max(0, math.Min(1, share))
+}
+
+// String says how a share is measured.
+func (s Scale) String() string {
+	switch {
+	case !s.Any:
+		return "Nothing is feasible."
+	case s.Kind == Range:
+		return fmt.Sprintf("Share is (value − worst)/(best − worst): best feasible reward %.6g, worst %.6g.", s.Best, s.Worst)
+	}
+	return fmt.Sprintf("Share is the %s to the best feasible reward %.6g.", s.Kind, s.Best)
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -76,13 +77,43 @@ func (a answered) choose(ctx context.Context, _ int) ([]*ledger.Trial, error) {
 	return []*ledger.Trial{snap.Trial(number)}, nil
 }
 
-// judge adds what the product says: its recommendations, how its predictions held, and what it had predicted of every trial.
+// lookAt are the numbers of trials after which somebody looks at the study, before the end.
+var lookAt = []int{12, 24, 40}
+
+// Look is what the product says when a study has so many trials, those that are waiting among them.
+type Look struct {
+	Trials int `json:"trials"`
+	// Recommended is the trial recommended: the start's come first, counted from 1; 0 for none.
+	Recommended int `json:"recommended"`
+	// Best is the interval said to hold the best value within the limits; nil where nothing was said.
+	Best *study.BestRange `json:"best,omitempty"`
+	// Enough tells that it was said that little is left to gain, no more than Little, in the objective's unit.
+	Enough bool    `json:"enough,omitempty"`
+	Little float64 `json:"little,omitempty"`
+}
+
+// judge adds what the product says: what it recommends, and of what is left, at every look, and how its predictions held in the end. At a look it says
+// what it said when the next trial was asked for.
 func (s served) judge(ctx context.Context, record *Record) error {
-	snap, err := s.service.Snapshot(ctx, s.created.ID, 0)
+	end, err := s.service.Snapshot(ctx, s.created.ID, 0)
 	if err != nil {
 		return err
 	}
-	state, err := s.service.StateOf(ctx, snap)
+	looks := slices.DeleteFunc(slices.Clone(lookAt), func(trials int) bool { return trials < len(record.Start) || trials >= len(end.Trials) })
+	for _, trials := range append(looks, len(end.Trials)) {
+		then := end
+		if trials < len(end.Trials) {
+			if then, err = s.service.Snapshot(ctx, s.created.ID, end.Trials[trials].Seen); err != nil {
+				return err
+			}
+		}
+		look, err := s.look(ctx, then, trials)
+		if err != nil {
+			return err
+		}
+		record.Looks = append(record.Looks, look)
+	}
+	state, err := s.service.StateOf(ctx, end)
 	if err != nil {
 		return err
 	}
@@ -91,54 +122,26 @@ func (s served) judge(ctx context.Context, record *Record) error {
 		shown.Residuals = nil // one by one they belong to the page
 		record.Shown[metric] = shown
 	}
-	for _, at := range lookAt {
-		if len(record.Start) <= at && at < len(snap.Trials) {
-			if err := s.look(ctx, record, snap, at); err != nil {
-				return err
-			}
-		}
-	}
-	last, err := s.lookAt(ctx, snap, len(snap.Trials))
-	if err != nil {
-		return err
-	}
-	record.Looks = append(record.Looks, last)
-	rows, err := s.service.HistoryOf(ctx, snap)
-	if err != nil {
-		return err
-	}
-	for i := range record.Asks {
-		number := len(record.Start) + i + 1
-		record.Asks[i].Ahead = predictions(snap, rows[number-1])
-	}
 	return nil
 }
 
-// predictions are what was predicted of a trial before it was chosen; nil where there was no model yet.
-func predictions(snap *ledger.Snapshot, row study.HistoryRow) map[string]study.Predicted {
-	var ahead map[string]study.Predicted
-	for name, predicted := range row.Ahead {
-		if predicted == nil || !modelled(snap, name, row.Number) {
-			continue
-		}
-		if ahead == nil {
-			ahead = map[string]study.Predicted{}
-		}
-		ahead[name] = *predicted
+// look is what the product says at a snapshot.
+func (s served) look(ctx context.Context, snap *ledger.Snapshot, trials int) (Look, error) {
+	look := Look{Trials: trials}
+	state, err := s.service.StateOf(ctx, snap)
+	if err != nil {
+		return look, err
 	}
-	return ahead
-}
-
-// modelled tells whether predictions of the metric were made in its own units when the trial was chosen: with standardised outputs, none are before
-// the first scale.
-func modelled(snap *ledger.Snapshot, metric string, number int) bool {
-	if snap.Definition.Model.Outputs != "standardize" {
-		return true
+	if state.Recommendation != nil {
+		look.Recommended = state.Recommendation.Number
 	}
-	for _, f := range snap.Fits {
-		if f.From <= number && f.Metrics[metric].Count > 0 {
-			return true
-		}
+	gain, err := s.service.GainOf(ctx, snap)
+	if err != nil || gain == nil {
+		return look, err
 	}
-	return false
+	look.Best = &gain.Best
+	if stop := gain.Stop(*snap.Definition.Stop); stop != nil {
+		look.Enough, look.Little = stop.Reached, stop.Within*gain.ChanceLeft[0].Of
+	}
+	return look, nil
 }

@@ -38,7 +38,7 @@ func TestServerDecidesTheSame(t *testing.T) {
 	for name, g := range games(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inMemory := study.NewService(newLedgers(), study.Options{})
+			inMemory := study.NewService(new(book), study.Options{})
 			t.Cleanup(inMemory.Stop)
 			record, err := g.PlayOn(t.Context(), inMemory, nil)
 			if err != nil {
@@ -62,7 +62,7 @@ func TestASlowServerDecidesTheSame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		play := func(crowded bool) *ledger.Snapshot {
-			service := study.NewService(newLedgers(), study.Options{Replays: 1})
+			service := study.NewService(new(book), study.Options{Replays: 1})
 			defer service.Stop()
 			ctx, leave := context.WithCancel(t.Context())
 			var others sync.WaitGroup

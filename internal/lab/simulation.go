@@ -168,35 +168,37 @@ func (s Simulation) summaryRows(played func(Entry) []*Curves) [][]string {
 	return rows
 }
 
-// outcomeOf is a mean with its standard error after the last round.
-type meanWithError struct {
-	Mean  float64 `json:"mean"`
-	Error float64 `json:"standard_error"`
-}
-
-func (q Quantity) atEnd(all []*Curves, averaged bool) meanWithError {
+// atEnd is a quantity after the last round.
+func (q Quantity) atEnd(all []*Curves, averaged bool) Estimate {
 	list := q.along(all, averaged)
-	return meanWithError{list[len(list)-1].Mean, list[len(list)-1].Error}
+	return list[len(list)-1]
 }
 
 // summary is what was played, and the last round's figures.
 func (s Simulation) summary(played func(Entry) []*Curves) ([]byte, error) {
+	type estimate struct {
+		Mean  float64 `json:"mean"`
+		Error float64 `json:"standard_error"`
+	}
 	type entry struct {
-		Experiment  Experiment               `json:"experiment"`
-		Seeds       int                      `json:"seeds"`
-		MeanOptimum float64                  `json:"mean_optimum"`
-		Final       map[string]meanWithError `json:"final"`
+		Experiment  Experiment          `json:"experiment"`
+		Seeds       int                 `json:"seeds"`
+		MeanOptimum float64             `json:"mean_optimum"`
+		Final       map[string]estimate `json:"final"`
 	}
 	out := map[string]entry{}
 	for _, e := range s.Entries {
 		all := played(e)
-		one := entry{e.spelled(), len(all), 0, map[string]meanWithError{"regret/t": Quantities[0].atEnd(all, true)}}
+		one := entry{e.spelled(), len(all), 0, map[string]estimate{}}
 		for _, c := range all {
 			one.MeanOptimum += c.Optimum / float64(len(all))
 		}
 		for _, q := range Quantities {
-			one.Final[q.Name] = q.atEnd(all, false)
+			end := q.atEnd(all, false)
+			one.Final[q.Name] = estimate{end.Mean, end.Error}
 		}
+		end := Quantities[0].atEnd(all, true)
+		one.Final["regret/t"] = estimate{end.Mean, end.Error}
 		out[e.Label] = one
 	}
 	return indented(out)

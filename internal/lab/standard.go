@@ -56,8 +56,8 @@ func Standard(asks int) ([]Case, error) {
 	add("reaction", "1 in 5 late", Game{Noise: own, Told: ToldNone, Mishaps: Mishaps{Late: 0.2}})
 	add("reaction", "1 in 10 unread", Game{Noise: own, Told: ToldNone, Mishaps: Mishaps{Unread: 0.1}})
 	add("reaction", "1 in 10 wrong", Game{Noise: Noise{Outliers, 0.02}, Told: ToldNone})
-	add(crash.Name, "", Game{Noise: own, Told: ToldNone, Asks: min(asks, crashAsks)})
-	add(crash.Name, "1 in 10 fails", Game{Noise: own, Told: ToldNone, Asks: min(asks, crashAsks), Mishaps: Mishaps{Fail: 0.1}})
+	add(crash.Name(), "", Game{Noise: own, Told: ToldNone, Asks: min(asks, crashAsks)})
+	add(crash.Name(), "1 in 10 fails", Game{Noise: own, Told: ToldNone, Asks: min(asks, crashAsks), Mishaps: Mishaps{Fail: 0.1}})
 	for _, name := range standardFunctions {
 		for _, size := range []float64{0.01, 0.05, 0.2} {
 			pair(name, fmt.Sprintf("%.0f %%", 100*size), Noise{Gaussian, size})

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -11,114 +10,89 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// ledgers is a study.Store in memory, for one program that plays and forgets. Retry keys are not kept: nobody calls it over a network.
-type ledgers struct {
-	mutex sync.Mutex
-	of    map[string]*book
-}
-
+// book is a study.Store of one study in memory, for a game that is played and forgotten. Retry keys are not kept, since nobody calls it over a network,
+// and a list of studies is that study, whatever is wanted.
 type book struct {
-	choosing sync.Mutex
-	events   []ledger.Event
-	after    *ledger.Snapshot
+	choosing, mutex sync.Mutex // the latter is for what follows
+	id              string
+	events          []ledger.Event
+	after           *ledger.Snapshot
+	verified        *study.Verified
 }
 
-func newLedgers() *ledgers { return &ledgers{of: map[string]*book{}} }
-
-func (s *ledgers) find(id string) (*book, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if l, ok := s.of[id]; ok {
-		return l, nil
-	}
-	return nil, study.ErrNotFound
-}
-
-func (s *ledgers) Create(_ context.Context, id string, _ study.Command, parts iter.Seq2[study.Append, error]) error {
-	made := &book{}
+func (b *book) Create(_ context.Context, id string, _ study.Command, parts iter.Seq2[study.Append, error]) error {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
 	for part, err := range parts {
 		if err != nil {
 			return err
 		}
-		made.events, made.after = append(made.events, part.Events...), part.After
+		b.id, b.events, b.after = id, append(b.events, part.Events...), part.After
 	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.of[id] = made
 	return nil
 }
 
-func (s *ledgers) Write(_ context.Context, id string, cmd study.Command, known study.Known, decide func(news []ledger.Event) (study.Append, error)) error {
-	l, err := s.find(id)
-	if err != nil {
-		return err
+// with looks into the book of the study.
+func (b *book) with(id string, do func() error) error {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if id != b.id {
+		return study.ErrNotFound
 	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if cmd.IfMatch != 0 && cmd.IfMatch != int64(len(l.events)) {
-		return study.ErrStale
-	}
-	added, err := decide(l.events[known.Version:])
-	if err != nil {
-		return err
-	}
-	l.events, l.after = append(l.events, added.Events...), added.After
-	return nil
+	return do()
 }
 
-func (s *ledgers) Choosing(ctx context.Context, id string, choose func(ctx context.Context) error) error {
-	l, err := s.find(id)
-	if err != nil {
+func (b *book) Write(_ context.Context, id string, cmd study.Command, known study.Known, decide func(news []ledger.Event) (study.Append, error)) error {
+	return b.with(id, func() error {
+		if cmd.IfMatch != 0 && cmd.IfMatch != int64(len(b.events)) {
+			return study.ErrStale
+		}
+		added, err := decide(b.events[known.Version:])
+		if err == nil {
+			b.events, b.after = append(b.events, added.Events...), added.After
+		}
 		return err
-	}
-	l.choosing.Lock()
-	defer l.choosing.Unlock()
+	})
+}
+
+func (b *book) Choosing(ctx context.Context, _ string, choose func(ctx context.Context) error) error {
+	b.choosing.Lock()
+	defer b.choosing.Unlock()
 	return choose(ctx)
 }
 
-func (s *ledgers) Events(_ context.Context, id string, after int64, limit int) ([]ledger.Event, error) {
-	l, err := s.find(id)
-	if err != nil {
-		return nil, err
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	events := l.events[min(after, int64(len(l.events))):]
-	if limit > 0 {
-		events = events[:min(limit, len(events))]
-	}
-	return slices.Clone(events), nil
-}
-
-func (s *ledgers) Version(_ context.Context, id string) (int64, error) {
-	l, err := s.find(id)
-	if err != nil {
-		return 0, err
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return int64(len(l.events)), nil
-}
-
-func (s *ledgers) Summaries(_ context.Context, wanted study.Listing) ([]ledger.Summary, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	var list []ledger.Summary
-	for id, l := range s.of {
-		one := l.after.Summary()
-		if (wanted.Only == nil || slices.Contains(wanted.Only, id)) && (wanted.States == nil || slices.Contains(wanted.States, one.State)) &&
-			(wanted.After == nil || newerFirst(ledger.Summary{UpdatedAt: wanted.After.UpdatedAt, ID: wanted.After.ID}, one) < 0) {
-			list = append(list, one)
+func (b *book) Events(_ context.Context, id string, after int64, limit int) (events []ledger.Event, err error) {
+	err = b.with(id, func() error {
+		events = slices.Clone(b.events[min(after, int64(len(b.events))):])
+		if limit > 0 {
+			events = events[:min(limit, len(events))]
 		}
-	}
-	slices.SortFunc(list, newerFirst)
-	if wanted.Limit > 0 {
-		list = list[:min(wanted.Limit, len(list))]
-	}
-	return list, nil
+		return nil
+	})
+	return events, err
 }
 
-// newerFirst orders studies by their last change, and where that is the same by name, backwards.
-func newerFirst(a, b ledger.Summary) int {
-	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(b.ID, a.ID))
+func (b *book) Version(_ context.Context, id string) (version int64, err error) {
+	err = b.with(id, func() error { version = int64(len(b.events)); return nil })
+	return version, err
+}
+
+func (b *book) KeepVerified(_ context.Context, id string, outcome study.Verified) error {
+	return b.with(id, func() error {
+		if b.verified == nil || b.verified.Version <= outcome.Version {
+			b.verified = &outcome
+		}
+		return nil
+	})
+}
+
+func (b *book) Verified(_ context.Context, id string) (outcome *study.Verified, err error) {
+	err = b.with(id, func() error { outcome = b.verified; return nil })
+	return outcome, err
+}
+
+func (b *book) Summaries(context.Context, study.Listing) ([]ledger.Summary, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return []ledger.Summary{b.after.Summary()}, nil
 }

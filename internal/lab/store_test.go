@@ -2,19 +2,17 @@ package lab
 
 import (
 	"errors"
-	"slices"
 	"testing"
-	"time"
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
-// TestLedgers lets two services write to one study in turn, each unaware of what the other wrote.
-func TestLedgers(t *testing.T) {
+// TestBook lets two services write to one study in turn, each unaware of what the other wrote.
+func TestBook(t *testing.T) {
 	t.Parallel()
-	store, by := newLedgers(), study.Command{By: "Ana"}
+	store, by := new(book), study.Command{By: "Ana"}
 	one, other := study.NewService(store, study.Options{}), study.NewService(store, study.Options{})
 	t.Cleanup(one.Stop)
 	t.Cleanup(other.Stop)
@@ -51,49 +49,5 @@ func TestLedgers(t *testing.T) {
 	}
 	if version, err := store.Version(t.Context(), snap.ID); err != nil || version != 7 {
 		t.Errorf("the version is %d, %v; want 7 for a study, four trials and two results", version, err)
-	}
-}
-
-// TestLedgersList pages through three studies, the last changed first.
-func TestLedgersList(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	clock := func() time.Time { now = now.Add(time.Second); return now }
-	s, by := study.NewService(newLedgers(), study.Options{Now: clock}), study.Command{By: "Ana"}
-	t.Cleanup(s.Stop)
-	var ids []string
-	for range 3 {
-		snap, err := s.Create(t.Context(), by, problem(t, "gramacy").Study)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, snap.ID)
-	}
-	paused := ledger.Paused
-	if _, err := s.Edit(t.Context(), by, ids[0], ledger.EditedData{State: &paused}); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{ids[0], ids[2], ids[1]}
-	var got []string
-	list := study.Listing{Limit: 1}
-	for len(got) < 10 {
-		page, next, err := s.Summaries(t.Context(), list)
-		if err != nil || len(page) != 1 {
-			t.Fatalf("a page of %d, %v", len(page), err)
-		}
-		if got = append(got, page[0].ID); next == nil {
-			break
-		}
-		list.After = next
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("the pages are %v, want %v", got, want)
-	}
-	for what, list := range map[string]study.Listing{
-		"state": {States: []ledger.State{ledger.Paused}}, "id": {Only: []string{ids[0], "elsewhere"}},
-	} {
-		if page, _, err := s.Summaries(t.Context(), list); err != nil || len(page) != 1 || page[0].ID != ids[0] {
-			t.Errorf("by %s there are %v, %v", what, page, err)
-		}
 	}
 }

@@ -2,9 +2,7 @@ package lab
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/csv"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,23 +57,54 @@ func ReadTable(file io.Reader, spec Spec) (*Problem, error) {
 	if len(records) < 2 {
 		return nil, errors.New("a header and at least one row are needed")
 	}
-	t := recorded{header: map[string]int{}}
-	for i, name := range records[0] {
-		t.header[strings.TrimSpace(name)] = i
+	t := recorded{header: records[0]}
+	for i, name := range t.header {
+		t.header[i] = strings.TrimSpace(name)
 	}
-	if t.rows, err = t.filter(records[1:], spec.Where); err != nil {
+	d := design.Definition{Name: spec.Name, Parameters: slices.Clone(spec.Parameters), Objective: spec.Objective, Constraints: spec.Constraints}
+	for name := range spec.Where {
+		err = errors.Join(err, t.has("where", name))
+	}
+	for _, p := range d.Parameters {
+		err = errors.Join(err, t.has("parameters", p.Name))
+	}
+	for _, m := range d.Metrics() {
+		err = errors.Join(err, t.has("metrics", m.Name))
+	}
+	if err != nil {
 		return nil, err
+	}
+	for i, cells := range records[1:] {
+		l := line{number: i + 2, cells: map[string]string{}}
+		for k, cell := range cells {
+			l.cells[t.header[k]] = strings.TrimSpace(cell)
+		}
+		if l.matches(spec.Where) {
+			t.rows = append(t.rows, l)
+		}
 	}
 	if len(t.rows) == 0 {
 		return nil, errors.New("no row has the values that “where” asks for")
 	}
-	d := design.Definition{Name: spec.Name, Parameters: slices.Clone(spec.Parameters), Objective: spec.Objective, Constraints: spec.Constraints}
 	for i := range d.Parameters {
 		if err := t.describe(&d.Parameters[i]); err != nil {
 			return nil, err
 		}
 	}
-	rows, err := t.read(d)
+	rows := make([]Row, len(t.rows))
+	for i, l := range t.rows {
+		rows[i] = Row{design.Settings{}, Values{}}
+		for _, p := range d.Parameters {
+			if rows[i].Settings[p.Name] = design.TextValue(l.cells[p.Name]); p.Type != design.Categorical {
+				x, failed := l.read(p.Name)
+				rows[i].Settings[p.Name], err = design.NumberValue(x), errors.Join(err, failed)
+			}
+		}
+		for _, m := range d.Metrics() {
+			x, failed := l.read(m.Name)
+			rows[i].Values[m.Name], err = x, errors.Join(err, failed)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -84,67 +113,49 @@ func ReadTable(file io.Reader, spec Spec) (*Problem, error) {
 
 // recorded is a table as text.
 type recorded struct {
-	header map[string]int
+	header []string
 	rows   []line
 }
 
 type line struct {
 	number int // in the file
-	cells  []string
+	cells  map[string]string
 }
 
-func (t *recorded) column(name string) (int, error) {
-	if i, ok := t.header[name]; ok {
-		return i, nil
+func (t *recorded) has(what, column string) error {
+	if slices.Contains(t.header, column) {
+		return nil
 	}
-	var names []string
-	for other := range t.header {
-		names = append(names, other)
-	}
-	slices.Sort(names)
-	return 0, fmt.Errorf("there is no column %q; there are %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("%s: there is no column %q; there are %s", what, column, strings.Join(slices.Sorted(slices.Values(t.header)), ", "))
 }
 
-// filter keeps the rows with the values wanted; numbers are compared as numbers.
-func (t *recorded) filter(records [][]string, where map[string]design.Value) ([]line, error) {
-	var kept []line
-	for name := range where {
-		if _, err := t.column(name); err != nil {
-			return nil, fmt.Errorf("where: %w", err)
+// read is the number in a column.
+func (l line) read(column string) (float64, error) {
+	x, err := design.ParseNumber(l.cells[column])
+	if err != nil {
+		err = fmt.Errorf("row %d, column %s: %q is not a finite number", l.number, column, l.cells[column])
+	}
+	return x, err
+}
+
+// matches tells whether the row has the values wanted; numbers are compared as numbers.
+func (l line) matches(where map[string]design.Value) bool {
+	for name, want := range where {
+		x, err := l.read(name)
+		if want.IsText && l.cells[name] != want.Text || !want.IsText && (err != nil || x != want.Number) {
+			return false
 		}
 	}
-	for i, cells := range records {
-		keep := true
-		for name, want := range where {
-			cell := strings.TrimSpace(cells[t.header[name]])
-			number, err := design.ParseNumber(cell)
-			if want.IsText {
-				keep = keep && cell == want.Text
-			} else {
-				keep = keep && err == nil && number == want.Number
-			}
-		}
-		if keep {
-			kept = append(kept, line{i + 2, cells})
-		}
-	}
-	return kept, nil
+	return true
 }
 
 // describe fills in what the spec leaves out of a parameter.
 func (t *recorded) describe(p *design.Parameter) error {
-	column, err := t.column(p.Name)
-	if err != nil {
-		return fmt.Errorf("parameters: %w", err)
-	}
 	var choices []string
 	low, high, numeric := math.Inf(1), math.Inf(-1), true
-	for _, row := range t.rows {
-		cell := strings.TrimSpace(row.cells[column])
-		if !slices.Contains(choices, cell) {
-			choices = append(choices, cell)
-		}
-		x, err := design.ParseNumber(cell)
+	for _, l := range t.rows {
+		choices = append(choices, l.cells[p.Name])
+		x, err := l.read(p.Name)
 		numeric = numeric && err == nil
 		low, high = math.Min(low, x), math.Max(high, x)
 	}
@@ -154,57 +165,25 @@ func (t *recorded) describe(p *design.Parameter) error {
 			p.Type = design.Real
 		}
 	}
-	if p.Type == design.Categorical {
-		if p.Choices == nil {
-			slices.Sort(choices)
-			p.Choices = choices
-		}
-		return nil
-	}
-	if !numeric {
+	switch {
+	case p.Type == design.Categorical && p.Choices == nil:
+		slices.Sort(choices)
+		p.Choices = slices.Compact(choices)
+	case p.Type == design.Categorical:
+	case !numeric:
 		return fmt.Errorf("parameter %q: not every row has a number; give it the type categorical", p.Name)
-	}
-	if p.Low == nil {
-		p.Low = &low
-	}
-	if p.High == nil {
-		p.High = &high
-	}
-	if *p.Low == *p.High {
-		return fmt.Errorf("parameter %q has the value %g in every row: leave it out", p.Name, low)
+	default:
+		if p.Low == nil {
+			p.Low = &low
+		}
+		if p.High == nil {
+			p.High = &high
+		}
+		if *p.Low == *p.High {
+			return fmt.Errorf("parameter %q has the value %g in every row: leave it out", p.Name, low)
+		}
 	}
 	return nil
-}
-
-func (t *recorded) read(d design.Definition) ([]Row, error) {
-	rows := make([]Row, len(t.rows))
-	for i, from := range t.rows {
-		rows[i] = Row{design.Settings{}, Values{}}
-		for _, p := range d.Parameters {
-			cell := strings.TrimSpace(from.cells[t.header[p.Name]])
-			if p.Type == design.Categorical {
-				rows[i].Settings[p.Name] = design.TextValue(cell)
-				continue
-			}
-			x, err := design.ParseNumber(cell)
-			if err != nil {
-				return nil, fmt.Errorf("row %d, column %s: %q is not a finite number", from.number, p.Name, cell)
-			}
-			rows[i].Settings[p.Name] = design.NumberValue(x)
-		}
-		for _, m := range d.Metrics() {
-			column, err := t.column(m.Name)
-			if err != nil {
-				return nil, fmt.Errorf("metrics: %w", err)
-			}
-			x, err := design.ParseNumber(strings.TrimSpace(from.cells[column]))
-			if err != nil {
-				return nil, fmt.Errorf("row %d, column %s: %q is not a finite number", from.number, m.Name, from.cells[column])
-			}
-			rows[i].Values[m.Name] = x
-		}
-	}
-	return rows, nil
 }
 
 // NewTable makes a problem of rows: the different settings are the candidates, in the order of their first row. Rows with the same settings are
@@ -228,14 +207,13 @@ func NewTable(d design.Definition, rows []Row) (*Problem, error) {
 	for i, list := range readings {
 		means[i] = meanOf(list)
 	}
-	text, err := json.Marshal(rows)
+	fingerprint, err := digest(rows)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(text)
 	candidates := d.Candidates
 	p := &Problem{
-		Name: d.Name, Study: d, fingerprint: hex.EncodeToString(sum[:]),
+		Name: d.Name, Study: d, fingerprint: fingerprint,
 		truth: func(_ design.Settings, at *int) Values { return means[*at] },
 		read: func(_ design.Settings, at *int, random *rand.Rand) Values {
 			return readings[*at][random.IntN(len(readings[*at]))]
@@ -245,7 +223,7 @@ func NewTable(d design.Definition, rows []Row) (*Problem, error) {
 	if len(rows) == len(readings) {
 		p.own = func(design.Settings, *int) Values { return Values{} } // what stands in the table is the truth
 	}
-	return p, p.complete(candidates, math.NaN())
+	return p.complete(candidates, math.NaN())
 }
 
 // drawn takes count different settings at random, all of them where there are fewer.

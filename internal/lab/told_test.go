@@ -33,7 +33,7 @@ func TestTold(t *testing.T) {
 		if g.Noise.Kind == "" {
 			g.Noise.Kind = OwnNoise
 		}
-		service := study.NewService(newLedgers(), study.Options{})
+		service := study.NewService(new(book), study.Options{})
 		t.Cleanup(service.Stop)
 		record, err := g.PlayOn(t.Context(), service, nil)
 		if err != nil {

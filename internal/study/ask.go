@@ -38,12 +38,12 @@ func (s *Service) Ask(ctx context.Context, cmd Command, id string, ask Ask) (*le
 	return s.askTogether(ctx, cmd, id, ask)
 }
 
-func (s *Service) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot, ask Ask) (ruling, error) {
+func (s *Models) ruleAsk(ctx context.Context, cmd Command, snap *ledger.Snapshot, ask Ask) (ruling, error) {
 	return s.ruleNext(ctx, cmd, &succession{snap: snap}, ask)
 }
 
 // ruleNext goes on with decisions made from one snapshot, of which those before may have been for others.
-func (s *Service) ruleNext(ctx context.Context, cmd Command, made *succession, ask Ask) (ruling, error) {
+func (s *Models) ruleNext(ctx context.Context, cmd Command, made *succession, ask Ask) (ruling, error) {
 	snap := made.snap
 	count := 1
 	if ask.Count != nil {
@@ -130,7 +130,7 @@ func first(snap *ledger.Snapshot, numbers []int, err error) (*ledger.Snapshot, i
 	return snap, numbers[0], nil
 }
 
-func (s *Service) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot, own OwnTrial) (ruling, error) {
+func (s *Models) ruleOwn(ctx context.Context, cmd Command, snap *ledger.Snapshot, own OwnTrial) (ruling, error) {
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}
@@ -194,7 +194,7 @@ type personal struct {
 	replicateOf int
 }
 
-func (s *Service) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Snapshot, p personal) (ruling, error) {
+func (s *Models) rulePersonal(ctx context.Context, cmd Command, snap *ledger.Snapshot, p personal) (ruling, error) {
 	c, err := s.chooser(ctx, snap)
 	if err != nil {
 		return ruling{}, err
@@ -220,7 +220,7 @@ func (s *Service) Replicate(ctx context.Context, cmd Command, id string, number 
 }
 
 // ruleReplicate takes over what the caller brought for known constraints with the earlier trial.
-func (s *Service) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Snapshot, number int) (ruling, error) {
+func (s *Models) ruleReplicate(ctx context.Context, cmd Command, snap *ledger.Snapshot, number int) (ruling, error) {
 	if err := mayChoose(snap); err != nil {
 		return ruling{}, err
 	}

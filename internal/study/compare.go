@@ -15,7 +15,7 @@ import (
 const mostCompared = 20
 
 // Compare asks each of the algorithms what it would choose next on the history of snap.
-func (s *Service) Compare(ctx context.Context, snap *ledger.Snapshot, with []design.Algorithm) ([]Choice, error) {
+func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []design.Algorithm) ([]Choice, error) {
 	if len(with) == 0 || len(with) > mostCompared {
 		return nil, design.NewInvalid("algorithms", fmt.Sprintf("1 to %d algorithms are needed", mostCompared), len(with))
 	}
@@ -53,7 +53,7 @@ func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compi
 	return design.Compile(checked)
 }
 
-func (s *Service) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, known optimizer.Known) (Choice, error) {
+func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, known optimizer.Known) (Choice, error) {
 	var state *optimizer.State
 	var d optimizer.Decision
 	err := s.Derived.Compute(turns.With(ctx, turns.Checking), snap.ID, func(ctx context.Context) (err error) {

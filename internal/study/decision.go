@@ -33,7 +33,7 @@ type chosenPoint struct {
 }
 
 // chooser starts from snap, after the fit that is due.
-func (s *Service) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, error) {
+func (s *Models) chooser(ctx context.Context, snap *ledger.Snapshot) (*chooser, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 // fit makes the fit that is due at snap, however long that takes: which decision it serves first follows from the ledger alone, not from how busy the
 // machine is. An ask, and whoever looks at what would be expected, share it. Where none can be made it returns nil, and the model stays as it was.
-func (s *Service) fit(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*ledger.FittedData, error) {
+func (s *Models) fit(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*ledger.FittedData, error) {
 	return derived.Get(ctx, s.Derived, snap, fitOf, func(ctx context.Context) (*ledger.FittedData, error) {
 		var fit optimizer.Fit
 		err := s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
@@ -25,7 +25,7 @@ func (s *Service) fit(ctx context.Context, snap *ledger.Snapshot, state *optimiz
 			err = checkFit(snap, *made)
 		}
 		if err != nil {
-			s.options.Log.Warn("no fit could be made", "study", snap.ID, "version", snap.Version, "error", err)
+			s.log.Warn("no fit could be made", "study", snap.ID, "version", snap.Version, "error", err)
 			return nil, nil
 		}
 		return made, nil

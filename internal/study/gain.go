@@ -50,11 +50,11 @@ type ChanceLeft struct {
 }
 
 // GainOf works out what could be gained from snap on; nil before the model stands, where no draw has settings within every limit, and where limits need values that come with a decision.
-func (s *Service) GainOf(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
+func (s *Models) GainOf(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
 	return derived.Get(ctx, s.Derived, snap, gainOf, func(ctx context.Context) (*Gain, error) { return s.gain(ctx, snap) })
 }
 
-func (s *Service) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
+func (s *Models) gain(ctx context.Context, snap *ledger.Snapshot) (*Gain, error) {
 	c := snap.Compiled()
 	known, faults := c.Known(design.Brought{})
 	if len(faults) > 0 {

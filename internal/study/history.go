@@ -30,7 +30,7 @@ type Predicted struct {
 }
 
 // HistoryOf tells, round by round, what was chosen, read and believed.
-func (s *Service) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]HistoryRow, error) {
+func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]HistoryRow, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func (s *Service) preview(ctx context.Context, id string, rule func(now *ledger.
 }
 
 // outlook is what the model makes of the study, and what would be suggested next; without them why, where the model cannot be computed.
-func (s *Service) outlook(ctx context.Context, snap *ledger.Snapshot) (readout Readout, next *design.Settings, why string, err error) {
+func (s *Models) outlook(ctx context.Context, snap *ledger.Snapshot) (readout Readout, next *design.Settings, why string, err error) {
 	state, err := s.state(ctx, snap)
 	if err == nil {
 		readout, err = s.readout(ctx, snap, state)
@@ -153,7 +153,7 @@ func decisionsAfter(snap *ledger.Snapshot, c Correction) int {
 
 // nextChoice is what the algorithm would choose now, with the model as it is; nil when it may choose nothing, or when the choice needs a context
 // that only the next ask brings.
-func (s *Service) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*design.Settings, error) {
+func (s *Models) nextChoice(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (*design.Settings, error) {
 	known, faults := snap.Compiled().Known(design.Brought{})
 	if len(faults) > 0 {
 		return nil, nil

@@ -31,7 +31,7 @@ type PriceStep struct {
 }
 
 // PriceOf works out what moving the limit of that name would be worth.
-func (s *Service) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string) (Price, error) {
+func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string) (Price, error) {
 	c := snap.Compiled()
 	j := -1
 	for i, known := range c.ConstraintNames {

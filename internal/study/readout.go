@@ -216,7 +216,7 @@ const mostPoints = 10000
 
 // StateOf says what the algorithm makes of snap: what its next decision would use. It is worked out at most once for each version in the cache, and
 // to be read only.
-func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
+func (s *Models) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return Readout{}, err
@@ -224,7 +224,7 @@ func (s *Service) StateOf(ctx context.Context, snap *ledger.Snapshot) (Readout, 
 	return s.readout(ctx, snap, state)
 }
 
-func (s *Service) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
+func (s *Models) readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State) (Readout, error) {
 	return derived.Get(ctx, s.Derived, snap, readoutOf, func(ctx context.Context) (out Readout, err error) {
 		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 			out, err = readout(ctx, snap, state)
@@ -462,7 +462,7 @@ func believedAt(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Sta
 }
 
 // PosteriorAt is what the model believes at some points, whether they may be tried or not.
-func (s *Service) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
+func (s *Models) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
 	if len(points) == 0 || len(points) > mostPoints {
 		return Posterior{}, design.NewInvalid("points", fmt.Sprintf("1 to %d points are needed", mostPoints), len(points))
 	}
@@ -473,7 +473,7 @@ func (s *Service) PosteriorAt(ctx context.Context, snap *ledger.Snapshot, points
 	return s.posterior(ctx, snap, places, points)
 }
 
-func (s *Service) posterior(ctx context.Context, snap *ledger.Snapshot, places []optimizer.Place, points []design.Settings) (Posterior, error) {
+func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []optimizer.Place, points []design.Settings) (Posterior, error) {
 	state, err := s.state(ctx, snap)
 	if err != nil {
 		return Posterior{}, err
@@ -500,7 +500,7 @@ func band(b optimizer.Belief) Band {
 }
 
 // AcquisitionAt is what the next decision would maximise: at the given points, or at the candidates.
-func (s *Service) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q AcquisitionQuery) (Acquisition, error) {
+func (s *Models) AcquisitionAt(ctx context.Context, snap *ledger.Snapshot, q AcquisitionQuery) (Acquisition, error) {
 	places, known, err := acquisitionPlaces(snap.Compiled(), q)
 	if err != nil {
 		return Acquisition{}, err

@@ -22,11 +22,10 @@ import (
 // Service is what the program does with studies: every write goes through it, every page and answer reads from it.
 // All methods are safe for concurrent use. Writes return *Invalid for faulty input, the errors of errors.go, and *AlreadyAnswered.
 type Service struct {
-	// Derived is what is worked out from studies, for who shows more of them than the service does.
-	Derived       *derived.Store[*ledger.Snapshot]
+	*Models
 	store         Store
 	options       Options
-	verifications *verifications
+	verifications verifications
 	imports       turns.Queues // of all studies that are being imported
 	writing       turns.Queues
 	asks          askings
@@ -65,8 +64,8 @@ func NewService(store Store, options Options) *Service {
 		options.Log = slog.Default()
 	}
 	return &Service{
-		Derived: derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log),
-		store:   store, options: options, verifications: newVerifications(), imports: turns.Queues{Places: importsAtOnce},
+		Models: &Models{derived.New[*ledger.Snapshot](options.CacheBytes, options.Replays, stateOf, options.Log), options.Log},
+		store:  store, options: options, verifications: verifications{byID: map[string]*verification{}}, imports: turns.Queues{Places: importsAtOnce},
 	}
 }
 

@@ -77,7 +77,12 @@ func (s *Service) Simulate(ctx context.Context, cmd Command, id string, count in
 	by := Command{By: cmd.By + " (simulated lab)"}
 	started := s.Derived.Jobs.Go("simulated lab", id, simulationTime, func(ctx context.Context) error {
 		return s.simulations.during(ctx, id, func(ctx context.Context) error {
-			return s.answerAll(ctx, by, lab, id, count, slips)
+			for range count {
+				if _, err := s.SimulateOne(ctx, by, lab, id, slips...); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}, func(err error) { s.simulations.end(id, err) })
 	if !started {
@@ -96,15 +101,6 @@ func labOf(snap *ledger.Snapshot) (design.SimulatedLab, error) {
 	return design.FindSimulatedLab(name)
 }
 
-func (s *Service) answerAll(ctx context.Context, by Command, lab design.SimulatedLab, id string, count int, slips []Slip) error {
-	for range count {
-		if _, err := s.SimulateOne(ctx, by, lab, id, slips...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // SimulateOne lets a simulated laboratory answer one trial, the first that waits or one that it asks for, and returns its number when it has.
 func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.SimulatedLab, id string, slips ...Slip) (number int, err error) {
 	snap, trial, err := s.nextToAnswer(ctx, by, lab, id)
@@ -112,7 +108,7 @@ func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.Simula
 		return 0, err
 	}
 	readings := readingsOf(lab, snap, trial)
-	s.simulations.read(id)
+	s.simulations.on(id, func(r *run) { r.Read++ }) // before they are told: whoever hears of the last finds the run complete
 	var slip Slip
 	if at := slices.IndexFunc(slips, func(slip Slip) bool { return slip.Number == trial.Number }); at >= 0 {
 		slip = slips[at]
@@ -195,23 +191,26 @@ func asDisplayed(value, noise float64) float64 {
 
 // Simulated is the study's last run of its simulated laboratory on this server; known is false when there was none.
 func (s *Service) Simulated(id string) (last Run, known bool) {
-	s.simulations.mu.Lock()
-	defer s.simulations.mu.Unlock()
-	if r := s.simulations.by[id]; r != nil {
-		return r.Run, true
-	}
-	return Run{}, false
+	s.simulations.on(id, func(r *run) { last, known = r.Run, true })
+	return last, known
 }
 
 // StopSimulating ends the study's run, if one is under way, after the trial it is at.
 func (s *Service) StopSimulating(id string) {
-	s.simulations.mu.Lock()
-	defer s.simulations.mu.Unlock()
-	if r := s.simulations.by[id]; r != nil && r.Going {
-		r.Stopped = true
-		if r.cancel != nil {
+	s.simulations.on(id, func(r *run) {
+		if r.Going {
+			r.Stopped = true
 			r.cancel()
 		}
+	})
+}
+
+// on looks at the study's last run, if there was one.
+func (all *simulations) on(id string, do func(r *run)) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if r := all.by[id]; r != nil {
+		do(r)
 	}
 }
 
@@ -239,7 +238,7 @@ func (all *simulations) begin(id string, count int) error {
 			delete(all.by, known)
 		}
 	}
-	all.by[id] = &run{Run: Run{Wanted: count, Going: true}}
+	all.by[id] = &run{Run{Wanted: count, Going: true}, func() {}}
 	return nil
 }
 
@@ -247,37 +246,24 @@ func (all *simulations) begin(id string, count int) error {
 func (all *simulations) during(ctx context.Context, id string, work func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	all.mu.Lock()
-	r := all.by[id]
-	r.cancel = cancel
-	if r.Stopped {
-		cancel()
-	}
-	all.mu.Unlock()
+	all.on(id, func(r *run) {
+		if r.cancel = cancel; r.Stopped {
+			cancel()
+		}
+	})
 	err := work(ctx)
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if r.Stopped && errors.Is(err, context.Canceled) {
-		return nil
-	}
+	all.on(id, func(r *run) {
+		if r.Stopped && errors.Is(err, context.Canceled) {
+			err = nil
+		}
+	})
 	return err
 }
 
-// read notes that one more trial of a run, if one is under way, is read, before its readings are told: whoever hears of the last finds the run complete.
-func (all *simulations) read(id string) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if r := all.by[id]; r != nil && r.Going {
-		r.Read++
-	}
-}
-
 func (all *simulations) end(id string, err error) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	r := all.by[id]
-	r.Going, r.cancel = false, nil
-	if err != nil {
-		r.Trouble = err.Error()
-	}
+	all.on(id, func(r *run) {
+		if r.Going = false; err != nil {
+			r.Trouble = err.Error()
+		}
+	})
 }

@@ -38,7 +38,7 @@ type Map struct {
 
 // Slices is the posterior along each parameter through a point, what a mixture leaves following the others. There are none when the prior
 // knows only the candidates.
-func (s *Service) Slices(ctx context.Context, snap *ledger.Snapshot, through design.Settings, samples int) ([]Slice, error) {
+func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through design.Settings, samples int) ([]Slice, error) {
 	if samples < 2 || samples > mostSamples {
 		return nil, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", mostSamples), samples)
 	}
@@ -66,7 +66,7 @@ func (s *Service) Slices(ctx context.Context, snap *ledger.Snapshot, through des
 }
 
 // Map is the posterior over parameters x and y, the others held at pins.
-func (s *Service) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pins design.Settings, samples int) (Map, error) {
+func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pins design.Settings, samples int) (Map, error) {
 	if samples < 2 || samples > mostMapSamples {
 		return Map{}, design.NewInvalid("samples", fmt.Sprintf("2 to %d samples are possible", mostMapSamples), samples)
 	}
@@ -112,7 +112,7 @@ func mapAxis(c *design.Compiled, location, name string) (design.Parameter, error
 }
 
 // viewed is the posterior at settings that a chart made up; a mixture's remainder may leave its range there.
-func (s *Service) viewed(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
+func (s *Models) viewed(ctx context.Context, snap *ledger.Snapshot, points []design.Settings) (Posterior, error) {
 	if err := snap.Compiled().Overlook(points[0], "through").Err(); err != nil && !hasRemainder(snap.Definition) {
 		return Posterior{}, err
 	}

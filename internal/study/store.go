@@ -30,6 +30,12 @@ type Store interface {
 	// Version returns the seq of the last event.
 	Version(ctx context.Context, id string) (int64, error)
 
+	// KeepVerified remembers how verifying a study ended, unless a later version has been verified already.
+	KeepVerified(ctx context.Context, id string, outcome Verified) error
+
+	// Verified is how verifying a study ended last, nil if it was not verified yet.
+	Verified(ctx context.Context, id string) (*Verified, error)
+
 	// Summaries lists studies, newest change first.
 	Summaries(ctx context.Context, list Listing) ([]ledger.Summary, error)
 }

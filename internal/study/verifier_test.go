@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -162,5 +163,25 @@ func TestChainsAreCheckedAcrossParts(t *testing.T) {
 		if v.outcome(8).LedgerIntact == false || v.outcome(12).LedgerIntact {
 			t.Errorf("%s: intact up to 8: %v, up to 12: %v", name, v.outcome(8).LedgerIntact, v.outcome(12).LedgerIntact)
 		}
+	}
+}
+
+// Where too many verifications are remembered, those that go on stay.
+func TestVerificationsThatGoOnAreNotForgotten(t *testing.T) {
+	t.Parallel()
+	all := verifications{byID: map[string]*verification{}}
+	going := all.of("going")
+	if !going.begin(7) || going.begin(8) {
+		t.Error("one may begin, and no other meanwhile")
+	}
+	for i := range 3 * mostVerifications {
+		all.of(fmt.Sprint(i))
+	}
+	if len(all.byID) > mostVerifications || all.of("going") != going {
+		t.Errorf("%d are remembered", len(all.byID))
+	}
+	going.end(context.DeadlineExceeded)
+	if now := going.stands(); now.Going != 0 || !errors.Is(now.Failed, context.DeadlineExceeded) || !going.begin(9) || going.stands().Failed != nil {
+		t.Errorf("ended as %+v", now)
 	}
 }

@@ -2,7 +2,6 @@ package study
 
 import (
 	"bytes"
-	"container/list"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -39,8 +38,24 @@ type Difference struct {
 	Replayed any    `json:"replayed"`
 }
 
+// Verified is how verifying a study ended, on whichever server.
+type Verified struct {
+	Verification
+	Version int64     `json:"version"`
+	Hash    string    `json:"hash"` // of the ledger's last event then
+	At      time.Time `json:"at"`
+}
+
+// Verifying is how far the verification of a study is that goes on behind requests on this server, and how the last one ended.
+type Verifying struct {
+	Going  int64 // the version that is being verified, 0 for none
+	Walked int64 // the event to which it has come
+	Failed error // why the last attempt came to no outcome
+}
+
 // Verify checks the hashes of the study up to the snapshot and replays every decision from what it had seen, under the definition
 // then in force. What was verified before is not verified again: the walk goes on from there, also where a caller left in the middle of it.
+// The outcome is remembered for all servers.
 func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verification, error) {
 	ctx = turns.With(ctx, turns.Checking)
 	one := s.verifications.of(snap.ID)
@@ -53,20 +68,34 @@ func (s *Service) Verify(ctx context.Context, snap *ledger.Snapshot) (Verificati
 	if err := s.verifyUpTo(ctx, one, snap); err != nil {
 		return Verification{}, err
 	}
-	return one.verifier.outcome(snap.Version), nil
+	outcome := one.verifier.outcome(snap.Version)
+	return outcome, s.store.KeepVerified(ctx, snap.ID, Verified{outcome, snap.Version, snap.Hash, s.options.Now()})
 }
 
 // verifyTime bounds a verification behind requests; it can be asked for again, and goes on from where it was.
 const verifyTime = 10 * time.Minute
 
-// VerifyBehind verifies as Verify does, behind the request, and hands the outcome to ended. It reports false, and verifies nothing, when the service stops.
-// Verified says how far it is.
-func (s *Service) VerifyBehind(snap *ledger.Snapshot, ended func(Verification, error)) bool {
-	var outcome Verification
-	return s.Derived.Jobs.Go("verification", snap.ID, verifyTime, func(ctx context.Context) (err error) {
-		outcome, err = s.Verify(ctx, snap)
+// VerifyBehind verifies as Verify does, behind the request; one of a study at a time. Verifying says how far it is.
+func (s *Service) VerifyBehind(snap *ledger.Snapshot) error {
+	one := s.verifications.of(snap.ID)
+	if !one.begin(snap.Version) {
+		return nil
+	}
+	begun := s.Derived.Jobs.Go("verification", snap.ID, verifyTime, func(ctx context.Context) error {
+		_, err := s.Verify(ctx, snap)
 		return err
-	}, func(err error) { ended(outcome, err) })
+	}, one.end)
+	if !begun {
+		one.end(ErrUnavailable)
+		return fmt.Errorf("the server is stopping: %w", ErrUnavailable)
+	}
+	return nil
+}
+
+// Verifying says how the study's verification stands, without waiting for one under way, and how the last one ended; nil if there was none.
+func (s *Service) Verifying(ctx context.Context, id string) (Verifying, *Verified, error) {
+	last, err := s.store.Verified(ctx, id)
+	return s.verifications.of(id).stands(), last, err
 }
 
 // eventsAtOnce is how many events a verification reads at a time.
@@ -125,54 +154,65 @@ func (s *Service) resume(ctx context.Context, id string, v *verifier) error {
 // mostVerifications is how many studies' verifications are remembered, which takes some bytes a decision.
 const mostVerifications = 1000
 
-// verifications remember how far each study was verified. The one looked at longest ago goes first.
+// verifications remember how far each study was verified.
 type verifications struct {
-	mu     sync.Mutex
-	recent *list.List // of *verification
-	byID   map[string]*list.Element
+	mu   sync.Mutex
+	byID map[string]*verification
 }
 
 // verification is one study's.
 type verification struct {
-	id       string
 	turn     chan struct{} // held by whoever walks or reads the outcome
 	verifier verifier
 
-	mu     sync.Mutex
-	walked int64
+	mu  sync.Mutex
+	now Verifying
 }
 
-func newVerifications() *verifications {
-	return &verifications{recent: list.New(), byID: map[string]*list.Element{}}
-}
-
+// of is what is remembered of a study. Where there is too much, others that nothing goes on with make room.
 func (vs *verifications) of(id string) *verification {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
-	if element, ok := vs.byID[id]; ok {
-		vs.recent.MoveToFront(element)
-		return element.Value.(*verification)
-	}
-	one := &verification{id: id, turn: make(chan struct{}, 1)}
-	vs.byID[id] = vs.recent.PushFront(one)
-	if vs.recent.Len() > mostVerifications {
-		delete(vs.byID, vs.recent.Remove(vs.recent.Back()).(*verification).id)
+	one := vs.byID[id]
+	if one == nil {
+		for other, v := range vs.byID {
+			if len(vs.byID) >= mostVerifications && v.stands().Going == 0 {
+				delete(vs.byID, other)
+			}
+		}
+		one = &verification{turn: make(chan struct{}, 1)}
+		vs.byID[id] = one
 	}
 	return one
+}
+
+func (one *verification) stands() Verifying {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	return one.now
 }
 
 func (one *verification) progressed(v *verifier) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	one.walked = v.walked()
+	one.now.Walked = v.walked()
 }
 
-// Verified says how far the study has been verified, as an event's number, without waiting for a verification under way.
-func (s *Service) Verified(id string) int64 {
-	one := s.verifications.of(id)
+// begin tells whether a verification behind requests may begin: none of the study is under way.
+func (one *verification) begin(version int64) bool {
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	return one.walked
+	if one.now.Going != 0 {
+		return false
+	}
+	one.now.Going, one.now.Failed = version, nil
+	return true
+}
+
+func (one *verification) end(err error) {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	one.now.Going, one.now.Failed = 0, err
 }
 
 // verifyEvents verifies a whole ledger whose hashes were found broken or not.

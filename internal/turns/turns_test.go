@@ -236,3 +236,45 @@ func TestNewcomersStartLevel(t *testing.T) {
 		}
 	})
 }
+
+// growing is an urgency that changes.
+type growing struct{ now turns.Urgency }
+
+func (g *growing) Now() turns.Urgency { return g.now }
+
+// TestUrgencyMayGrow: of work that waits for its turn, and of work that has had one; each turn is counted as what it was given for.
+func TestUrgencyMayGrow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, work := turns.New(1), &growing{turns.Checking}
+		hold, order := make(chan struct{}), []string{}
+		var all sync.WaitGroup
+		do := func(urgent turns.Urgent, study string) {
+			all.Go(func() {
+				_ = s.Do(turns.With(t.Context(), urgent), study, func(ctx context.Context, pause turns.Pause) error {
+					if study == "first" {
+						<-hold
+					}
+					order = append(order, study)
+					return nil
+				})
+			})
+			synctest.Wait()
+		}
+		do(turns.Reading, "first")
+		do(turns.Reading, "reads")
+		do(work, "grows")
+		if f := s.Figures(); f[turns.Checking].Waiting != 1 {
+			t.Errorf("before: %+v", f)
+		}
+		work.now = turns.Choosing
+		if f := s.Figures(); f[turns.Checking].Waiting != 0 || f[turns.Choosing].Waiting != 1 {
+			t.Errorf("after: %+v", f)
+		}
+		close(hold)
+		all.Wait()
+		if want := []string{"first", "grows", "reads"}; !slices.Equal(order, want) || s.Figures()[turns.Choosing].Turns != 1 || s.Figures()[turns.Choosing].Running != 0 {
+			t.Errorf("served %v, want %v; %+v", order, want, s.Figures())
+		}
+	})
+}

@@ -1,8 +1,8 @@
 package pages
 
 import (
-	"maps"
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -203,6 +203,7 @@ func (s *Site) board(ctx context.Context, v visit, now *ledger.Snapshot) (templa
 	if board.Ledger, err = s.ledger(ctx, v); err != nil {
 		return board, err
 	}
-	board.Verified = s.verified(v, now)
-	return board, nil
+	last, err := s.verificationOf(ctx, now.ID)
+	board.Verified = v.verified(last, now)
+	return board, err
 }

@@ -22,7 +22,6 @@ type Options struct {
 // Site holds what the handlers share.
 type Site struct {
 	Options
-	verifications verificationBook
 }
 
 // New makes the site.

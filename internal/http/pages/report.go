@@ -102,8 +102,13 @@ func (s *Site) report(ctx context.Context, v visit, now *ledger.Snapshot) (templ
 	d := v.snap.Definition
 	report := templates.Report{
 		Name: d.Name, Description: markdown(d.Description), State: string(v.snap.State), Notes: study.Notes(v.snap),
-		Entry: v.snap.Version, Entries: now.Version, Hash: v.snap.Hash, Made: exact(v.now), Verification: s.verificationLines(v),
+		Entry: v.snap.Version, Entries: now.Version, Hash: v.snap.Hash, Made: exact(v.now),
 	}
+	last, err := s.verificationOf(ctx, now.ID)
+	if err != nil {
+		return report, err
+	}
+	report.Verification = v.verificationLines(last)
 	past, err := s.readPast(ctx, v)
 	if err != nil {
 		return report, err
@@ -143,10 +148,9 @@ func (s *Site) report(ctx context.Context, v visit, now *ledger.Snapshot) (templ
 }
 
 // verificationLines say when the study was verified last, and how far.
-func (s *Site) verificationLines(v visit) []string {
-	last := s.verifications.of(v.snap.ID)
+func (v visit) verificationLines(last verification) []string {
 	if !last.known {
-		return []string{"not verified on this server since it started. Export the study with its ledger and verify it with: headroom verify FILE"}
+		return []string{"not verified yet. Export the study with its ledger and verify it with: headroom verify FILE"}
 	}
 	outcome := "does not verify"
 	gone := goneWords(last.outcome)
@@ -163,7 +167,7 @@ func (s *Site) verificationLines(v visit) []string {
 	if last.version < v.snap.Version {
 		line += fmt.Sprintf("; the %s after that not yet", count(int(v.snap.Version-last.version), "entry", "entries"))
 	}
-	return append([]string{line + "."}, s.verified(v, v.snap).Different...)
+	return append([]string{line + "."}, v.verified(last, v.snap).Different...)
 }
 
 // parameterTable lists what can be set.

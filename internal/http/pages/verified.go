@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"headroom/internal/http/request"
@@ -28,19 +27,16 @@ func (s *Site) Verify(w http.ResponseWriter, r *http.Request) error {
 		return submission{
 			do: func(study.Command) error {
 				if isPart(r) {
-					return s.verifyBehind(snap)
+					return s.Studies.VerifyBehind(snap)
 				}
-				outcome, err := s.Studies.Verify(r.Context(), snap)
-				if err == nil {
-					s.verifications.keep(snap, outcome)
-				}
+				_, err := s.Studies.Verify(r.Context(), snap)
 				return err
 			},
 			done: func() error {
 				if !isPart(r) {
 					return GoTo(w, r, "/studies/"+snap.ID+"/board#verified")
 				}
-				return show(w, r, http.StatusOK, templates.VerifiedLine(s.verified(visiting(r, snap), snap)))
+				return s.showVerified(w, r, snap)
 			},
 		}
 	})
@@ -56,25 +52,10 @@ func (s *Site) Verifying(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return show(w, r, http.StatusOK, templates.VerifiedLine(s.verified(visiting(r, snap), snap)))
+	return s.showVerified(w, r, snap)
 }
 
-// verifyBehind lets the verification go on while the page looks on; one of a study at a time.
-func (s *Site) verifyBehind(snap *ledger.Snapshot) error {
-	if !s.verifications.begin(snap) {
-		return nil
-	}
-	started := s.Studies.VerifyBehind(snap, func(outcome study.Verification, err error) {
-		s.verifications.end(snap, outcome, err)
-	})
-	if !started {
-		s.verifications.end(snap, study.Verification{}, study.ErrUnavailable)
-		return fmt.Errorf("the server is stopping: %w", study.ErrUnavailable)
-	}
-	return nil
-}
-
-// verification is the outcome of verifying a study at one version.
+// verification is how verifying a study ended last, and how it goes on.
 type verification struct {
 	outcome study.Verification
 	version int64
@@ -82,80 +63,41 @@ type verification struct {
 	at      time.Time
 	known   bool   // there is an outcome
 	going   int64  // the version that is being verified now, 0 for none
+	walked  int64  // the event to which that has come
 	trouble string // why the last attempt came to no outcome
 }
 
-// verificationBook remembers the last verification of each study while this server runs: it can be repeated at any time.
-type verificationBook struct {
-	mutex sync.Mutex
-	last  map[string]verification
-}
-
-// mostVerifications bounds the memory of the book.
-const mostVerifications = 10_000
-
-// note changes what the book has of a study.
-func (b *verificationBook) note(id string, change func(*verification)) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	if b.last == nil {
-		b.last = map[string]verification{}
+// verificationOf reads how a study's verification stands.
+func (s *Site) verificationOf(ctx context.Context, id string) (verification, error) {
+	now, last, err := s.Studies.Verifying(ctx, id)
+	v := verification{going: now.Going, walked: min(now.Walked, now.Going)}
+	if last != nil {
+		v.outcome, v.version, v.hash, v.at, v.known = last.Verification, last.Version, last.Hash, last.At, true
 	}
-	for other, v := range b.last {
-		if len(b.last) >= mostVerifications && v.going == 0 {
-			delete(b.last, other)
-		}
+	switch {
+	case now.Failed == nil:
+	case errors.Is(now.Failed, context.DeadlineExceeded):
+		v.trouble = "It took too long and was paused; press again, and it goes on from where it is."
+	default:
+		v.trouble = "It could not be finished: " + now.Failed.Error() + ". Press again, and it goes on from where it is."
 	}
-	now := b.last[id]
-	change(&now)
-	b.last[id] = now
+	return v, err
 }
 
-func (b *verificationBook) keep(snap *ledger.Snapshot, outcome study.Verification) {
-	b.note(snap.ID, func(v *verification) {
-		v.outcome, v.version, v.hash, v.at, v.known, v.trouble = outcome, snap.Version, snap.Hash, time.Now(), true, ""
-	})
-}
-
-// begin tells whether a verification may begin: none of the study is under way.
-func (b *verificationBook) begin(snap *ledger.Snapshot) (may bool) {
-	b.note(snap.ID, func(v *verification) {
-		if may = v.going == 0; may {
-			v.going, v.trouble = snap.Version, ""
-		}
-	})
-	return may
-}
-
-func (b *verificationBook) end(snap *ledger.Snapshot, outcome study.Verification, err error) {
-	if err == nil {
-		b.keep(snap, outcome)
+// showVerified answers with how the study's verification stands.
+func (s *Site) showVerified(w http.ResponseWriter, r *http.Request, now *ledger.Snapshot) error {
+	last, err := s.verificationOf(r.Context(), now.ID)
+	if err != nil {
+		return err
 	}
-	b.note(snap.ID, func(v *verification) {
-		v.going = 0
-		switch {
-		case err == nil:
-		case errors.Is(err, context.DeadlineExceeded):
-			v.trouble = "It took too long and was paused; press again, and it goes on from where it is."
-		default:
-			v.trouble = "It could not be finished: " + err.Error() + ". Press again, and it goes on from where it is."
-		}
-	})
-}
-
-// of is what the book has of a study.
-func (b *verificationBook) of(id string) verification {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.last[id]
+	return show(w, r, http.StatusOK, templates.VerifiedLine(visiting(r, now).verified(last, now)))
 }
 
 // verified puts the last verification into words; now is the study as it is.
-func (s *Site) verified(v visit, now *ledger.Snapshot) templates.Verified {
-	last := s.verifications.of(v.snap.ID)
+func (v visit) verified(last verification, now *ledger.Snapshot) templates.Verified {
 	shown := templates.Verified{Study: v.head, Known: last.known, Trouble: last.trouble, Head: now.Hash, Events: now.Version}
 	if last.going > 0 {
-		shown.Going, shown.Walked = last.going, min(s.Studies.Verified(v.snap.ID), last.going)
+		shown.Going, shown.Walked = last.going, last.walked
 	}
 	if !last.known {
 		return shown
@@ -196,28 +138,23 @@ func goneWords(outcome study.Verification) string {
 
 func allDigits(x float64) string { return design.Typeset(design.NumberValue(x).String()) }
 
-// plainly writes what a difference holds, its numbers as written does.
+// plainly writes what a difference holds, which is JSON, its numbers as written does.
 func plainly(value any, written func(float64) string) string {
 	switch x := value.(type) {
 	case nil:
 		return "nothing"
-	case *float64:
-		if x == nil {
-			return "nothing"
-		}
-		return written(*x)
 	case float64:
 		return written(x)
-	case []float64:
+	case []any:
 		texts := make([]string, len(x))
 		for i, one := range x {
-			texts[i] = written(one)
+			texts[i] = plainly(one, written)
 		}
 		return strings.Join(texts, ", ")
-	case design.Settings:
+	case map[string]any:
 		texts := make([]string, 0, len(x))
 		for _, name := range slices.Sorted(maps.Keys(x)) {
-			texts = append(texts, name+" "+x[name].String())
+			texts = append(texts, name+" "+plainly(x[name], written))
 		}
 		return strings.Join(texts, ", ")
 	}

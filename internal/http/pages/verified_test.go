@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -33,15 +34,21 @@ func TestWordsOfVerification(t *testing.T) {
 				"Trial 3, mean.yield: the ledger has 61.5, the replay gives 62.", "Trial 4, acquisition: the ledger has 71.2, the replay gives 71.20000081.", "Trial 5, acquisition: the ledger has nothing, the replay gives 71.2.",
 				"Trial 6, model.yield.lengthscales: the ledger has 0.5, 2, the replay gives 0.25, 2.", "Trial 7, parameters: the ledger has catalyst B, temperature 33, the replay gives nothing."}},
 	} {
-		var s Site
-		s.verifications.keep(snap, c.outcome)
+		text, err := json.Marshal(c.outcome) // as the database keeps it
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := verification{version: snap.Version, hash: snap.Hash, at: time.Now(), known: true}
+		if err := json.Unmarshal(text, &last.outcome); err != nil {
+			t.Fatal(err)
+		}
 		v := visit{snap: snap, now: time.Now()}
-		shown := s.verified(v, snap)
+		shown := v.verified(last, snap)
 		if shown.OK != c.ok || shown.Partly != c.partly || !strings.Contains(shown.Text, c.text) || !slices.Equal(shown.Different, c.different) {
 			t.Errorf("%s: %+v", name, shown)
 		}
 		words := map[string]string{"holds": "verified 2", "gone": "verified in part ", "differs": "does not verify "}[name]
-		if lines := s.verificationLines(v); !strings.HasPrefix(lines[0], words) {
+		if lines := v.verificationLines(last); !strings.HasPrefix(lines[0], words) {
 			t.Errorf("%s: %q", name, lines)
 		}
 	}

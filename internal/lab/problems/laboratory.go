@@ -13,93 +13,81 @@ type Laboratory struct {
 }
 
 var laboratoryProblems = []Problem{
+	// A → B → C in a stirred vessel: see reacted.
 	{Name: "reaction", Horizon: 40, Source: "consecutive first-order reactions A → B → C, rates after Arrhenius: Levenspiel, Chemical Reaction Engineering (1999), chapter 8; constants made up",
 		Summary: "yield of an intermediate, a limit on what it decomposes to, readings with noise",
-		build:   fixed(reaction)},
+		in: Instance{
+			Axes:   []Axis{{"temperature", 30, 90, 0}, {"time", 10, 120, 0}, {"catalyst", 0.5, 5, 0}},
+			Limits: []string{"impurity"},
+			Reward: func(_ int, x []float64) float64 { b, _ := reacted(x); return b },
+			Costs:  func(_ int, x, g []float64) { _, c := reacted(x); g[0] = c - 2 },
+			Optima: []Optimum{{1, 79.2732462766, []float64{47.9635264564, 120, 1.9590613782}}},
+			Safe:   [][]float64{{40, 60, 1}},
+			Lab: &Laboratory{Title: "Reaction yield", Objective: "yield", Unit: "%", AxisUnits: []string{"°C", "min", "mol %"},
+				LimitUnits: []string{"%"}, Levels: []float64{2}},
+			Noise: readWith(0.6, 0.05),
+		}},
+	// An emulsion of oil in water. It keeps longest with enough surfactant for its oil and with a thick water phase, which polymer and oil make too
+	// thick to pour.
 	{Name: "formulation", Horizon: 40, Source: "made up after the rules of thumb of emulsions",
 		Summary: "stability of a mixture of four, a limit on its viscosity, readings with noise",
-		build:   fixed(formulation)},
+		in: Instance{
+			Axes:   []Axis{{"polymer", 0.2, 5, 0}, {"surfactant", 1, 10, 0}, {"oil", 5, 35, 0}},
+			Limits: []string{"viscosity"},
+			Reward: func(_ int, x []float64) float64 {
+				cover := x[1] - 0.5 - 0.16*x[2]
+				return 60*(1-math.Exp(-x[0]/1.4)) + 30*math.Exp(-square(cover/2.2)) + 0.35*x[2] - 0.007*x[2]*x[2]
+			},
+			Costs:  func(_ int, x, g []float64) { g[0] = 8*math.Exp(0.9*x[0]+0.045*x[2]+0.04*x[1]) - 250 },
+			Optima: []Optimum{{1, 86.8569513489, []float64{3.3101087532, 1.8664232672, 8.6281015012}}},
+			Safe:   [][]float64{{1, 3, 15}},
+			Lab: &Laboratory{Title: "Emulsion that pours", Objective: "stability", Unit: "days", AxisUnits: []string{"%", "%", "%"},
+				LimitUnits: []string{"mPa·s"}, Levels: []float64{250}, Remainder: "water"},
+			Noise: readWith(1.2, 6),
+		}},
+	// A lathe. A part takes its cutting time ∝ 1/(v·f) and its share of a tool change, tools lasting T ∝ v^{−4} f^{−2.5} minutes; the tool is
+	// heated by v^{0.7} f^{0.4} and cooled by the coolant, of which too much costs time to clear away.
 	{Name: "machine", Horizon: 40, Source: "Taylor's tool life with made-up constants, F. W. Taylor: On the Art of Cutting Metals (1907)",
 		Summary: "parts per hour of a lathe, a limit on the temperature of its tool, readings with noise",
-		build:   fixed(machine)},
+		in: Instance{
+			Axes:   []Axis{{"cutting speed", 60, 300, 5}, {"feed", 0.05, 0.5, 0}, {"coolant", 0, 20, 0}},
+			Limits: []string{"tool temperature"},
+			Reward: func(_ int, x []float64) float64 {
+				cut := 60 / (x[0] * x[1])                                                    // minutes a part
+				change := 5 * cut / (6 * math.Pow(x[0]/200, -4) * math.Pow(x[1]/0.25, -2.5)) // minutes a part
+				return 60 / (1 + cut + change + 0.0015*x[2]*x[2])
+			},
+			Costs: func(_ int, x, g []float64) {
+				g[0] = 25 + 14*math.Pow(x[0], 0.7)*math.Pow(x[1], 0.4)/(1+0.04*x[2]) - 220
+			},
+			Optima: []Optimum{{1, 22.5632455327, []float64{90, 0.5, 6.7388503291}}},
+			Safe:   [][]float64{{100, 0.1, 10}},
+			Lab: &Laboratory{Title: "Lathe at its limit", Objective: "output", Unit: "parts/h", AxisUnits: []string{"m/min", "mm", "l/min"},
+				LimitUnits: []string{"°C"}, Levels: []float64{220}},
+			Noise: readWith(0.3, 3),
+		}},
 }
 
-// measured completes a problem of a laboratory, whose model has to be fitted. noise is a reading's standard deviation, the objective's first.
-func measured(in *Instance, noise ...float64) *Instance {
-	for _, sd := range noise {
-		in.Noise = append(in.Noise, Gaussian(sd*sd))
+// readWith is normal noise of these standard deviations, the objective's first.
+func readWith(deviations ...float64) (noise []Noise) {
+	for _, sd := range deviations {
+		noise = append(noise, Gaussian(sd*sd))
 	}
-	in.Kernel, in.Lengthscale, in.Variance, in.Fitted = "matern52", 1, 1, true
-	return in
+	return noise
 }
 
-// reaction is A → B → C in a stirred vessel. With the rates k₁ and k₂, both after Arrhenius and quickened by the catalyst, after time t there is
+// reacted is what there is of B and C, in per cent. With the rates k₁ and k₂, both after Arrhenius and quickened by the catalyst, after time t there is
 //
 //	B = k₁/(k₂ − k₁)·(e^{−k₁t} − e^{−k₂t}),   C = 1 − e^{−k₁t} − B.
 //
 // The second step needs the more energy, and the catalyst helps it more where there is much of it.
-func reaction() *Instance {
+func reacted(x []float64) (b, c float64) {
 	const kelvin, gas, reference = 273.15, 8.314e-3, 333.15 // K, kJ/(mol K), K
-	after := func(x []float64) (b, c float64) {
-		arrhenius := func(energy float64) float64 {
-			return math.Exp(energy / gas * (1/reference - 1/(x[0]+kelvin)))
-		}
-		first := 0.03 * x[2] / 2 * arrhenius(55)
-		second := 0.0005 * (1 + math.Pow(x[2]/2, 3)) * arrhenius(80)
-		b = first / (second - first) * (math.Exp(-first*x[1]) - math.Exp(-second*x[1]))
-		return 100 * b, 100 * (1 - math.Exp(-first*x[1]) - b)
+	arrhenius := func(energy float64) float64 {
+		return math.Exp(energy / gas * (1/reference - 1/(x[0]+kelvin)))
 	}
-	return measured(&Instance{
-		Axes:   []Axis{{"temperature", 30, 90, 0}, {"time", 10, 120, 0}, {"catalyst", 0.5, 5, 0}},
-		Limits: []string{"impurity"},
-		Reward: func(_ int, x []float64) float64 { b, _ := after(x); return b },
-		Costs: func(_ int, x, g []float64) {
-			_, c := after(x)
-			g[0] = c - 2
-		},
-		Optima: []Optimum{{1, 79.2732462766, []float64{47.9635264564, 120, 1.9590613782}}},
-		Safe:   [][]float64{{40, 60, 1}},
-		Lab: &Laboratory{Title: "Reaction yield", Objective: "yield", Unit: "%", AxisUnits: []string{"°C", "min", "mol %"},
-			LimitUnits: []string{"%"}, Levels: []float64{2}},
-	}, 0.6, 0.05)
-}
-
-// formulation is an emulsion of oil in water. It keeps longest with enough surfactant for its oil and with a thick water phase, which polymer and
-// oil make too thick to pour.
-func formulation() *Instance {
-	viscosity := func(x []float64) float64 { return 8 * math.Exp(0.9*x[0]+0.045*x[2]+0.04*x[1]) }
-	return measured(&Instance{
-		Axes:   []Axis{{"polymer", 0.2, 5, 0}, {"surfactant", 1, 10, 0}, {"oil", 5, 35, 0}},
-		Limits: []string{"viscosity"},
-		Reward: func(_ int, x []float64) float64 {
-			cover := x[1] - 0.5 - 0.16*x[2]
-			return 60*(1-math.Exp(-x[0]/1.4)) + 30*math.Exp(-square(cover/2.2)) + 0.35*x[2] - 0.007*x[2]*x[2]
-		},
-		Costs:  func(_ int, x, g []float64) { g[0] = viscosity(x) - 250 },
-		Optima: []Optimum{{1, 86.8569513489, []float64{3.3101087532, 1.8664232672, 8.6281015012}}},
-		Safe:   [][]float64{{1, 3, 15}},
-		Lab: &Laboratory{Title: "Emulsion that pours", Objective: "stability", Unit: "days", AxisUnits: []string{"%", "%", "%"},
-			LimitUnits: []string{"mPa·s"}, Levels: []float64{250}, Remainder: "water"},
-	}, 1.2, 6)
-}
-
-// machine is a lathe. A part takes its cutting time ∝ 1/(v·f) and its share of a tool change, tools lasting T ∝ v^{−4} f^{−2.5} minutes; the tool is
-// heated by v^{0.7} f^{0.4} and cooled by the coolant, of which too much costs time to clear away.
-func machine() *Instance {
-	return measured(&Instance{
-		Axes:   []Axis{{"cutting speed", 60, 300, 5}, {"feed", 0.05, 0.5, 0}, {"coolant", 0, 20, 0}},
-		Limits: []string{"tool temperature"},
-		Reward: func(_ int, x []float64) float64 {
-			cut := 60 / (x[0] * x[1])                                                    // minutes a part
-			change := 5 * cut / (6 * math.Pow(x[0]/200, -4) * math.Pow(x[1]/0.25, -2.5)) // minutes a part
-			return 60 / (1 + cut + change + 0.0015*x[2]*x[2])
-		},
-		Costs: func(_ int, x, g []float64) {
-			g[0] = 25 + 14*math.Pow(x[0], 0.7)*math.Pow(x[1], 0.4)/(1+0.04*x[2]) - 220
-		},
-		Optima: []Optimum{{1, 22.5632455327, []float64{90, 0.5, 6.7388503291}}},
-		Safe:   [][]float64{{100, 0.1, 10}},
-		Lab: &Laboratory{Title: "Lathe at its limit", Objective: "output", Unit: "parts/h", AxisUnits: []string{"m/min", "mm", "l/min"},
-			LimitUnits: []string{"°C"}, Levels: []float64{220}},
-	}, 0.3, 3)
+	first := 0.03 * x[2] / 2 * arrhenius(55)
+	second := 0.0005 * (1 + math.Pow(x[2]/2, 3)) * arrhenius(80)
+	b = first / (second - first) * (math.Exp(-first*x[1]) - math.Exp(-second*x[1]))
+	return 100 * b, 100 * (1 - math.Exp(-first*x[1]) - b)
 }

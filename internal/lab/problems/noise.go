@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 )
 
 // Noise is what a reading adds to the true value; its mean is 0.
@@ -46,26 +48,21 @@ func uniform(variance float64) Noise {
 	return Noise{variance, func(random *rand.Rand, _ []float64) float64 { return half * (2*random.Float64() - 1) }}
 }
 
-// NoiseKinds are the names that NoiseOf knows.
+// NoiseKinds are the names that NoiseOf knows: student has heavy tails, uniform bounds.
 var NoiseKinds = []string{"gaussian", "student", "uniform"}
 
 // NoiseOf is the noise of a named kind.
 func NoiseOf(kind string, variance float64) (Noise, error) {
-	if !(variance >= 0) || math.IsInf(variance, 1) {
+	at := slices.Index(NoiseKinds, kind)
+	switch {
+	case at < 0:
+		return Noise{}, fmt.Errorf("there is no noise %q; there are %s", kind, strings.Join(NoiseKinds, ", "))
+	case !(variance >= 0) || math.IsInf(variance, 1):
 		return Noise{}, fmt.Errorf("a noise variance of %g is impossible; it must be at least 0", variance)
-	}
-	if variance == 0 {
+	case variance == 0:
 		return Noiseless(), nil
 	}
-	switch kind {
-	case "gaussian":
-		return Gaussian(variance), nil
-	case "student":
-		return student(variance), nil
-	case "uniform":
-		return uniform(variance), nil
-	}
-	return Noise{}, fmt.Errorf("there is no noise %q; there are gaussian, student (heavy tails) and uniform (bounded)", kind)
+	return []func(float64) Noise{Gaussian, student, uniform}[at](variance), nil
 }
 
 // Poisson draws a Poisson number of the given mean by multiplying uniforms (Knuth), for means up to some hundreds.

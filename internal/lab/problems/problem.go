@@ -22,7 +22,8 @@ type Problem struct {
 	// TakesReadings tells that the arms come from a table of readings, a substitute standing in for the published one.
 	TakesReadings bool
 
-	build func(o options) (*Instance, error)
+	in    Instance                           // where chance draws nothing
+	build func(o options) (*Instance, error) // else
 }
 
 // options are what an instance is drawn from.
@@ -96,12 +97,27 @@ func (p Problem) New(seed uint64, readings, prior *Readings) (*Instance, error) 
 	if (readings != nil || prior != nil) && !p.TakesReadings {
 		return nil, fmt.Errorf("%s takes no table of readings", p.Name)
 	}
-	return p.build(options{seed, readings, prior})
+	if p.build != nil {
+		return p.build(options{seed, readings, prior})
+	}
+	in := p.in
+	if in.Kernel == "" {
+		in.Kernel, in.Lengthscale, in.Fitted = "matern52", 1, true
+	}
+	in.Variance = 1
+	if in.Noise == nil {
+		in.Noise = slices.Repeat([]Noise{Noiseless()}, 1+len(in.Limits))
+	}
+	return &in, nil
 }
 
-// Fixed wraps an instance without chance of its own.
-func fixed(make func() *Instance) func(options) (*Instance, error) {
-	return func(options) (*Instance, error) { return make(), nil }
+// alike are parameters from 0 to the same.
+func alike(high float64, names ...string) []Axis {
+	axes := make([]Axis, len(names))
+	for i, name := range names {
+		axes[i] = Axis{Name: name, High: high}
+	}
+	return axes
 }
 
 // Optimum is the best point within the limits in round t.
@@ -140,22 +156,15 @@ func (in *Instance) Grid(side int) (*Instance, error) {
 	if side < 2 {
 		return nil, fmt.Errorf("a grid needs at least 2 points along each parameter, not %d", side)
 	}
-	points := [][]float64{nil}
-	for _, a := range in.Axes {
-		values := a.values(side)
-		if len(points)*len(values) > largestGrid {
+	count, values := 1, make([][]float64, len(in.Axes))
+	for i, a := range in.Axes {
+		values[i] = a.values(side)
+		if count *= len(values[i]); count > largestGrid {
 			return nil, fmt.Errorf("a grid of %d points along each of %d parameters is larger than %d points; take fewer", side, len(in.Axes), largestGrid)
 		}
-		var longer [][]float64
-		for _, p := range points {
-			for _, v := range values {
-				longer = append(longer, append(slices.Clone(p), v))
-			}
-		}
-		points = longer
 	}
 	grid := *in
-	grid.Arms = points
+	grid.Arms = Combinations(values)
 	grid.Optima = nil
 	for _, o := range in.Optima {
 		best, err := grid.bestArm(o.From)
@@ -165,6 +174,21 @@ func (in *Instance) Grid(side int) (*Instance, error) {
 		grid.Optima = append(grid.Optima, best)
 	}
 	return &grid, nil
+}
+
+// Combinations are all that take one value of each, the last varying first.
+func Combinations(values [][]float64) [][]float64 {
+	points := [][]float64{nil}
+	for _, list := range values {
+		var longer [][]float64
+		for _, p := range points {
+			for _, v := range list {
+				longer = append(longer, append(slices.Clone(p), v))
+			}
+		}
+		points = longer
+	}
+	return points
 }
 
 func (a Axis) values(side int) []float64 {

@@ -4,12 +4,20 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"time"
 
 	"headroom/internal/derived"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/ledger"
 )
+
+// Models are what algorithms and their models make of studies: what is believed, and what a rule may rule that needs to know it. They read no ledger and write none.
+type Models struct {
+	// Derived is what has been worked out, for who shows more of it than is said here.
+	Derived *derived.Store[*ledger.Snapshot]
+	log     *slog.Logger
+}
 
 // Names of what is derived from a snapshot.
 type derivation int
@@ -45,7 +53,7 @@ type replayed struct {
 
 // state returns what the algorithm makes of snap, worked out at most once for each version that is kept and, where possible, from the state of another version
 // of the study.
-func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
+func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
 	made, err := derived.Get(ctx, s.Derived, snap, stateOf, func(ctx context.Context) (made replayed, err error) {
 		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 			history := snap.History(snap.Compiled())
@@ -69,7 +77,7 @@ func (s *Service) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.
 }
 
 // toExtend returns the latest state of the study, if it was made under the same definition, or nil.
-func (s *Service) toExtend(snap *ledger.Snapshot) *optimizer.State {
+func (s *Models) toExtend(snap *ledger.Snapshot) *optimizer.State {
 	if from, prior, found := derived.Newest[replayed](s.Derived, snap.ID); found && from.Compiled() == snap.Compiled() {
 		return prior.state
 	}
@@ -78,7 +86,7 @@ func (s *Service) toExtend(snap *ledger.Snapshot) *optimizer.State {
 
 // Prepare tells whether StateOf answers for snap from what is at hand, having waited for that until ctx ends, and since when it is being worked out; see
 // derived.Store.Behind. That there can be no model is an answer too.
-func (s *Service) Prepare(ctx context.Context, snap *ledger.Snapshot) (ready bool, since time.Time, err error) {
+func (s *Models) Prepare(ctx context.Context, snap *ledger.Snapshot) (ready bool, since time.Time, err error) {
 	return s.Derived.Behind(ctx, snap, modelOf, func(ctx context.Context) error {
 		if _, err := s.StateOf(ctx, snap); !errors.Is(err, ErrConflict) {
 			return err

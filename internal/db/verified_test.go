@@ -1,0 +1,45 @@
+package db_test
+
+import (
+	"testing"
+
+	"headroom/internal/db/dbtest"
+	"headroom/internal/study"
+)
+
+// How a verification ended is known after a restart, and on every server; that of an earlier version does not take its place.
+func TestAVerificationIsKnownToAllServers(t *testing.T) {
+	t.Parallel()
+	d := open(t, dbtest.URL(t))
+	one, other := study.NewService(d.Studies, study.Options{}), study.NewService(d.Studies, study.Options{})
+	t.Cleanup(one.Stop)
+	t.Cleanup(other.Stop)
+	created := create(t, one, reactor())
+	last := func() *study.Verified {
+		t.Helper()
+		now, last, err := other.Verifying(t.Context(), created.ID)
+		if err != nil || now.Going != 0 {
+			t.Fatalf("it goes on: %+v, %v", now, err)
+		}
+		return last
+	}
+	if last() != nil {
+		t.Error("it is verified before anybody has asked for it")
+	}
+	snap := play(t, one, created.ID, 3)
+	for _, at := range []int64{snap.Version, 3} {
+		past, err := one.Snapshot(t.Context(), created.ID, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := one.Verify(t.Context(), past); err != nil {
+			t.Fatal(err)
+		}
+		if known := last(); known == nil || known.Version != snap.Version || known.Hash != snap.Hash || !known.OK || known.Checked != 3 || known.At.IsZero() {
+			t.Errorf("after verifying up to event %d another server knows %+v", at, known)
+		}
+	}
+	if _, _, err := other.Verifying(t.Context(), "elsewhere"); err == nil {
+		t.Error("a study that is not there is as one that was not verified")
+	}
+}

@@ -1,0 +1,384 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+)
+
+// judged is a game with the truth by which it is judged.
+type judged struct {
+	*Problem
+	*Record
+}
+
+// Figure is one number by which a game is judged.
+type Figure struct {
+	Name, Title string
+	Of          func(g judged) float64 // NaN: it has no meaning in this game
+	// OwnUnit: it is in the unit of a metric, of which there is no mean over problems, and infinite where a game has found nothing.
+	OwnUnit bool
+}
+
+// Figures lists them. Settings are judged by their truth, whatever was read there; the rows at the start count as found.
+var Figures = slices.Concat([]Figure{
+	{Name: "share", Title: "mean share of the best feasible value over the asks", Of: func(g judged) float64 { return mean(g.shares()) }},
+	{Name: "final", Title: "share at the end", Of: func(g judged) float64 { return last(g.shares()) }},
+}, within(0.05), within(0.02), within(0.01), []Figure{
+	{Name: "infeasible", Title: "asks outside a limit", Of: counting(outside)},
+	{Name: "before", Title: "of them before a feasible row was known", Of: func(g judged) float64 { return count(g.Asks[:g.feasibleFrom()], outside) }},
+	{Name: "after", Title: "of them after", Of: func(g judged) float64 { return count(g.Asks[g.feasibleFrom():], outside) }},
+	{Name: "seeking", Title: "of them until within 2 % of the best", Of: seeking(outside)},
+	{Name: "excess", Title: "largest excess beyond a limit, in standard deviations of its metric over the settings", Of: func(g judged) float64 { return slices.Max(append(g.excesses(), 0)) }},
+	{Name: "excesses", Title: "sum of all such excesses", Of: func(g judged) float64 { return sum(g.excesses()) }},
+	{Name: "repeats", Title: "asks within .002 of the ranges of an earlier one (in a table: to known rows)", Of: counting(known)},
+	{Name: "rereading", Title: "of them until within 2 % of the best", Of: seeking(known)},
+	{Name: "failed", Title: "asks that failed", Of: counting(failed)},
+	{Name: "again", Title: "of them at settings that had failed before", Of: judged.failedAgain},
+	{Name: "regret", Title: "regret of the best feasible setting", OwnUnit: true, Of: judged.regret},
+}, lookFigures(), []Figure{
+	{Name: "best", Title: "the best feasible setting is recommended", Of: func(g judged) float64 { return indicator(g.verdict(g.end()) == RecommendedBest) }},
+	{Name: "none", Title: "nothing is recommended", Of: func(g judged) float64 { return indicator(g.verdict(g.end()) == RecommendedNone) }},
+	{Name: "new50", Title: "coverage of the 50 % band, new settings", Of: covered(func(c study.Calibration) (study.Coverage, float64) { return c.New, c.New.Coverage50 })},
+	{Name: "new80", Title: "coverage of the 80 % band, new settings", Of: covered(func(c study.Calibration) (study.Coverage, float64) { return c.New, c.New.Coverage80 })},
+	{Name: "new95", Title: "coverage of the 95 % band, new settings", Of: covered(func(c study.Calibration) (study.Coverage, float64) { return c.New, c.New.Coverage95 })},
+	{Name: "known95", Title: "coverage of the 95 % band, repeated settings", Of: covered(func(c study.Calibration) (study.Coverage, float64) { return c.Repeated, c.Repeated.Coverage95 })},
+	{Name: "shown95", Title: "coverage of the 95 % band as the product shows it", Of: covered(func(c study.Calibration) (study.Coverage, float64) { return c.Coverage, c.Coverage95 })},
+	{Name: "p50", Title: "milliseconds an ask, median", Of: func(g judged) float64 { return g.milliseconds(0.5) }},
+	{Name: "p95", Title: "milliseconds an ask, 95th percentile", Of: func(g judged) float64 { return g.milliseconds(0.95) }},
+})
+
+// within are the figures of coming so near to the best.
+func within(share float64) []Figure {
+	percent := fmt.Sprintf("%.0f", 100*share)
+	return []Figure{
+		{Name: "to" + percent, Title: "asks until within " + percent + " % of the best (never = asks + 1)", Of: func(g judged) float64 { return g.asksTo(share) }},
+		{Name: "in" + percent, Title: "within " + percent + " % at the end", Of: func(g judged) float64 {
+			if !g.Scale.Any {
+				return math.NaN()
+			}
+			return indicator(near(last(g.shares()), share))
+		}},
+	}
+}
+
+// lookFigures judge what is recommended at every look, by its truth. 0 stands for the end.
+func lookFigures() []Figure {
+	var list []Figure
+	for _, trials := range append([]int{0}, lookAt...) {
+		name, when := "", "at the end"
+		if trials > 0 {
+			name, when = fmt.Sprint(trials), fmt.Sprintf("at %d trials", trials)
+		}
+		at := func(of func(judged, Look) float64) func(judged) float64 { // NaN where the game has no look at so many trials
+			return func(g judged) float64 {
+				if trials == 0 {
+					return of(g, g.end())
+				}
+				if i := slices.IndexFunc(g.Looks, func(look Look) bool { return look.Trials == trials }); i >= 0 {
+					return of(g, g.Looks[i])
+				}
+				return math.NaN()
+			}
+		}
+		list = append(list,
+			Figure{Name: "kept" + name, Title: "recommended / found share of the best, " + when, Of: at(judged.kept)},
+			Figure{Name: "lost" + name, Title: "regret of what is recommended " + when, OwnUnit: true, Of: at(judged.lost)},
+			Figure{Name: "wrong" + name, Title: "an infeasible setting is recommended " + when,
+				Of: at(func(g judged, look Look) float64 { return indicator(g.verdict(look) == RecommendedInfeasible) })})
+	}
+	return append(list,
+		Figure{Name: "held", Title: "looks whose interval holds the best value within the limits", Of: judged.held},
+		Figure{Name: "enough", Title: "looks at which little is said to be left", Of: func(g judged) float64 { return float64(len(g.enough())) }},
+		Figure{Name: "mistaken", Title: "of them with more left than was said", Of: judged.mistaken},
+		Figure{Name: "stopped", Title: "share of the best for a lab that stops then", Of: judged.stopped})
+}
+
+// LimitFigures are those of the problem's own limits, in their units.
+func (p *Problem) LimitFigures() []Figure {
+	var list []Figure
+	for _, c := range p.Study.Constraints {
+		limit := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", c.Metric, c.Op, design.FormatNumber(c.Threshold), c.Unit))
+		list = append(list,
+			Figure{Name: "excess of " + c.Name, Title: "largest excess beyond " + limit, Of: func(g judged) float64 { return slices.Max(append(g.beyond(c), 0)) }},
+			Figure{Name: "excesses of " + c.Name, Title: "sum of the excesses beyond " + limit, Of: func(g judged) float64 { return sum(g.beyond(c)) }})
+	}
+	return list
+}
+
+// shares are, after each ask, the share of the best feasible value found so far, 0 while there is none; nil where nothing is feasible at all.
+func (g judged) shares() []float64 {
+	if !g.Scale.Any {
+		return nil
+	}
+	best, out := 0.0, []float64{}
+	for i, t := range g.trials() {
+		if best = math.Max(best, g.share(t)); i >= len(g.Start) {
+			out = append(out, best)
+		}
+	}
+	return out
+}
+
+func (g judged) share(t Trial) float64 {
+	if !t.found() {
+		return 0
+	}
+	return g.Scale.Share(g.reward(t.Truth))
+}
+
+// mean is NaN of nothing.
+func mean(values []float64) float64 { return sum(values) / float64(len(values)) }
+
+func sum(values []float64) float64 {
+	total := 0.0
+	for _, v := range values {
+		total += v
+	}
+	return total
+}
+
+func last(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	return values[len(values)-1]
+}
+
+// asksTo counts the asks until the best feasible setting found is within a share of the best; one more than there were where it never is.
+func (g judged) asksTo(within float64) float64 {
+	if !g.Scale.Any {
+		return math.NaN()
+	}
+	for i, t := range g.trials() {
+		if near(g.share(t), within) {
+			return float64(max(0, i+1-len(g.Start)))
+		}
+	}
+	return float64(len(g.Asks) + 1)
+}
+
+// near leaves room for rounding.
+func near(share, within float64) bool { return share >= 1-within-1e-12 }
+
+func indicator(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func count(trials []Trial, is func(Trial) bool) float64 {
+	n := 0.0
+	for _, t := range trials {
+		n += indicator(is(t))
+	}
+	return n
+}
+
+// counting counts the asks of a kind.
+func counting(is func(Trial) bool) func(judged) float64 {
+	return func(g judged) float64 { return count(g.Asks, is) }
+}
+
+// seeking counts the asks of a kind until one of them, itself not counted, is within 2 % of the best; all of them where none ever is.
+func seeking(is func(Trial) bool) func(judged) float64 {
+	return func(g judged) float64 {
+		until := g.asksTo(0.02)
+		if math.IsNaN(until) {
+			return until
+		}
+		return count(g.Asks[:max(0, int(until)-1)], is)
+	}
+}
+
+// found tells of a trial whose settings could be used.
+func (t Trial) found() bool { return t.Feasible && t.Failed == "" }
+
+// outside tells of a trial that ran outside a limit: nothing is measured in one that fails.
+func outside(t Trial) bool { return !t.Feasible && t.Failed == "" }
+
+func known(t Trial) bool { return t.Known }
+
+func failed(t Trial) bool { return t.Failed != "" }
+
+// failedAgain counts the asks that failed nearly where an earlier one had.
+func (g judged) failedAgain() float64 {
+	var before []Trial
+	again := 0.0
+	for _, t := range g.Asks {
+		if failed(t) {
+			again += indicator(slices.ContainsFunc(before, func(other Trial) bool { return g.near(t.Settings, other.Settings) }))
+			before = append(before, t)
+		}
+	}
+	return again
+}
+
+// excesses are how far the asks lay beyond each limit, in standard deviations of its metric over the settings.
+func (g judged) excesses() []float64 {
+	var list []float64
+	for _, c := range g.Study.Constraints {
+		for _, excess := range g.beyond(c) {
+			list = append(list, excess/g.Spread[c.Metric])
+		}
+	}
+	return list
+}
+
+// beyond are how far the asks outside a limit lay beyond it, in its metric's unit.
+func (g judged) beyond(c design.Constraint) []float64 {
+	var list []float64
+	for _, t := range g.Asks {
+		if excess := c.Excess(t.Truth[c.Metric]); excess > 0 && !failed(t) {
+			list = append(list, excess)
+		}
+	}
+	return list
+}
+
+// feasibleFrom is the number of asks chosen before a feasible row was there: all of them if there never was one.
+func (g judged) feasibleFrom() int {
+	if i := slices.IndexFunc(g.trials(), Trial.found); i >= 0 {
+		return max(0, i-len(g.Start))
+	}
+	return len(g.Asks)
+}
+
+// regret is the distance of the best feasible reward found from the best there is, +∞ when none was found.
+func (g judged) regret() float64 {
+	if !g.Scale.Any {
+		return math.NaN()
+	}
+	best := math.Inf(-1)
+	for _, t := range g.trials() {
+		if t.found() {
+			best = math.Max(best, g.reward(t.Truth))
+		}
+	}
+	return g.Scale.Best - best
+}
+
+// covered is the share of readings inside the band that the product itself predicted for them, over all metrics.
+func covered(of func(study.Calibration) (whose study.Coverage, share float64)) func(judged) float64 {
+	return func(g judged) float64 {
+		inside, all := 0.0, 0.0
+		for _, c := range g.Shown {
+			whose, share := of(c)
+			inside += share * float64(whose.Count)
+			all += float64(whose.Count)
+		}
+		return inside / all
+	}
+}
+
+// milliseconds is a quantile of what asks took.
+func (g judged) milliseconds(quantile float64) float64 {
+	var times []float64
+	for _, t := range g.Asks {
+		times = append(times, 1000*t.Seconds)
+	}
+	slices.Sort(times)
+	return times[int(quantile*float64(len(times)-1)+0.5)]
+}
+
+// Verdict says what became of the recommendation.
+type Verdict string
+
+// Best is what cannot be told from the best feasible value: within 1e-9 of it among rows of a table, within 1 % of it on a continuous space.
+const (
+	RecommendedBest       Verdict = "best"
+	RecommendedOther      Verdict = "feasible"
+	RecommendedInfeasible Verdict = "infeasible"
+	RecommendedNone       Verdict = "none"
+)
+
+// recommended is the trial that is recommended at a look, if any.
+func (g judged) recommended(at Look) (t Trial, any bool) {
+	if at.Recommended == 0 {
+		return t, false
+	}
+	return g.trials()[at.Recommended-1], true
+}
+
+// verdict judges what is recommended by the truth.
+func (g judged) verdict(at Look) Verdict {
+	t, any := g.recommended(at)
+	within := 1e-9
+	if g.Study.Candidates == nil {
+		within = 0.01
+	}
+	switch {
+	case !any:
+		return RecommendedNone
+	case !t.found():
+		return RecommendedInfeasible
+	case g.share(t) >= 1-within:
+		return RecommendedBest
+	}
+	return RecommendedOther
+}
+
+// kept is the share of the best that is recommended, over that of the best feasible trial so far: 0 where nothing is recommended, or what breaks a
+// limit; NaN where nothing feasible was found.
+func (g judged) kept(at Look) float64 {
+	best := 0.0
+	for _, t := range g.trials()[:at.Trials] {
+		best = math.Max(best, g.share(t))
+	}
+	if !g.Scale.Any || best == 0 {
+		return math.NaN()
+	}
+	t, _ := g.recommended(at)
+	return g.share(t) / best
+}
+
+// lost is the distance of what is recommended from the best there is, +∞ where it breaks a limit or there is none.
+func (g judged) lost(at Look) float64 {
+	if !g.Scale.Any {
+		return math.NaN()
+	}
+	if t, _ := g.recommended(at); t.found() {
+		return g.Scale.Best - g.reward(t.Truth)
+	}
+	return math.Inf(1)
+}
+
+// held is the share of the looks whose interval of the best value holds it; NaN where the best is not known, or no interval was told.
+func (g judged) held() float64 {
+	inside, all := 0.0, 0.0
+	for _, at := range g.Looks {
+		if g.Scale.Any && at.Best != nil {
+			best := g.reward(Values{g.Study.Objective.Metric: g.Scale.Best}) // a reward to a value, or back
+			inside, all = inside+indicator(at.Best.Low <= best && best <= at.Best.High), all+1
+		}
+	}
+	return inside / all
+}
+
+// enough are the looks at which little was said to be left.
+func (g judged) enough() []Look {
+	return slices.DeleteFunc(slices.Clone(g.Looks), func(at Look) bool { return !at.Enough })
+}
+
+// mistaken is the share of them at which more was left, by the truth of what was recommended; NaN where it was never said.
+func (g judged) mistaken() float64 {
+	wrong := 0.0
+	for _, at := range g.enough() {
+		wrong += indicator(!(g.lost(at) <= at.Little))
+	}
+	return wrong / float64(len(g.enough()))
+}
+
+// stopped is the share of the best that a lab has which stops when it is told that little is left, and at the end where it never is.
+func (g judged) stopped() float64 {
+	t, any := g.recommended(append(g.enough(), g.end())[0])
+	if !any || !g.Scale.Any {
+		return math.NaN()
+	}
+	return g.share(t)
+}

@@ -1,0 +1,2 @@
+-- A verification can be repeated at any time.
+ALTER TABLE studies DROP COLUMN verified;

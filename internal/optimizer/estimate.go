@@ -3,6 +3,7 @@ package optimizer
 import (
 	"context"
 	"math"
+	"slices"
 
 	"headroom/internal/optimizer/kernel"
 	"headroom/internal/optimizer/policy"
@@ -165,13 +166,12 @@ func (v *view) outcome(n int) (reward float64, costs []float64, ok bool) {
 
 // points are places as a regression with that kernel sees them.
 func (v *view) points(k Kernel, at []Place) posterior.Points {
-	p := posterior.Points{Arms: make([]int, 0, len(at))}
-	for _, place := range at {
-		if place.Arm < 0 {
-			p.Arms = nil
-			break
+	var p posterior.Points
+	if v.arms != nil && !slices.ContainsFunc(at, func(place Place) bool { return place.Arm < 0 }) {
+		p.Arms = make([]int, len(at))
+		for i, place := range at {
+			p.Arms[i] = place.Arm
 		}
-		p.Arms = append(p.Arms, place.Arm)
 	}
 	if list := v.listOf(at); list != nil {
 		p.Inputs, p.Listed = list.inputs(k), true

@@ -143,11 +143,7 @@ func forecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map
 
 func (t *typed) own(snap *ledger.Snapshot) study.OwnTrial {
 	d := snap.Definition
-	own := study.OwnTrial{Parameters: t.settings(d, settingField, nil), Note: t.text("note"), Brought: design.Brought{Context: t.context(d)}, Metrics: map[string]ledger.Reading{}}
-	for i, metric := range told(d) {
-		if x := t.numberLike(metricField(i), likeOthers(snap, &ledger.Trial{}, metric)); x != nil {
-			own.Metrics[metric] = ledger.Reading{Value: *x}
-		}
+	return study.OwnTrial{
+		Parameters: t.settings(d, settingField, nil), Note: t.text("note"), Brought: design.Brought{Context: t.context(d)}, Metrics: t.readings(snap, &ledger.Trial{}),
 	}
-	return own
 }

@@ -17,87 +17,12 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
 )
 
-// Chart is one pair of axes for a document: bands, lines, marks and a threshold. All numbers are finite.
-type Chart struct {
-	X, Y          Axis
-	Surface       *Surface
-	Bands         []Band
-	Curves        []Curve
-	Marks         []Marks
-	Threshold     *Threshold
-	Notes         []Note
-	Width, Height float64 // in inches; 7.2 × 2.5 where 0
-}
-
-// Axis is named, with its range; where Low = High the range follows what is drawn. Values beyond a range are drawn at its edge.
-type Axis struct {
-	Name      string
-	Low, High float64
-	Log       bool
-	Whole     bool     // ticks at whole numbers alone
-	Names     []string // of the places 0, 1, … of an axis without order
-}
-
-// Band is drawn between Low and High.
-type Band struct{ X, Low, High []float64 }
-
-// CurveStyle is how a curve looks.
-type CurveStyle int
-
-// The styles of curves.
-const (
-	Solid CurveStyle = iota
-	Dashed
-	Dotted
-)
-
-// Curve joins its points, or holds each value until the next point where Step.
-type Curve struct {
-	Name  string
-	X, Y  []float64
-	Style CurveStyle
-	Step  bool
-}
-
-// Shape is how marks look; the shape says as much as the colour.
-type Shape int
-
-// The shapes of marks.
-const (
-	Dot      Shape = iota // within the limits
-	Triangle              // a limit broken
-	Ring                  // not known
-	Diamond               // waits
-	Star                  // recommended
-	Cross                 // taken out
-	Plus                  // as first told, corrected since
-
-	Shapes // how many there are
-)
-
-// Marks are points of one shape.
-type Marks struct {
-	Name  string
-	Shape Shape
-	X, Y  []float64
-}
-
-// Threshold is a limit as it stood: Y[i] holds from X[i] until X[i+1]. The side that breaks it, above or below, is shaded.
-type Threshold struct {
-	X, Y  []float64
-	Label string
-	Above bool
-}
-
-// Note marks a place of the x axis with a word, and with a line through the chart unless it is Slight.
-type Note struct {
-	X      float64
-	Text   string
-	Slight bool
-}
-
+// The colours are those of the pages, in light.
 var (
 	ink      = color.RGBA{0x19, 0x1c, 0x20, 0xff}
 	faint    = color.RGBA{0xe0, 0xe3, 0xe6, 0xff}
@@ -105,25 +30,58 @@ var (
 	violated = color.RGBA{0xc4, 0x4f, 0x00, 0xff}
 	unknown  = color.RGBA{0x6b, 0x73, 0x7c, 0xff}
 	yellow   = color.RGBA{0xe6, 0x9f, 0x00, 0xff}
+	second   = color.RGBA{0xcc, 0x79, 0xa7, 0xff}
 	limitRed = color.RGBA{0xb3, 0x12, 0x2a, 0xff}
 	shade    = color.NRGBA{0xb3, 0x12, 0x2a, 0x12}
 	bandBlue = color.NRGBA{0x00, 0x72, 0xb2, 0x29}
 )
 
-// SVG draws the chart as an element to put into a page, labelled for those who do not see it by the element of the id given.
-func (c Chart) SVG(labelledBy string) (string, error) {
-	width, height := c.Width, c.Height
-	if width == 0 {
-		width, height = 7.2, 2.5
-	}
-	canvas := vgsvg.New(vg.Length(width)*vg.Inch, vg.Length(height)*vg.Inch)
-	axes, err := c.axes()
+// marks are how points of a style look: the shape says as much as the colour.
+var marks = map[chart.Style]draw.GlyphStyle{
+	chart.Feasible:    {Shape: draw.CircleGlyph{}, Color: feasible, Radius: 2.8},
+	chart.Violated:    {Shape: draw.PyramidGlyph{}, Color: violated, Radius: 3.5},
+	chart.Unknown:     {Shape: draw.RingGlyph{}, Color: unknown, Radius: 2.8},
+	chart.Excluded:    {Shape: draw.CrossGlyph{}, Color: unknown, Radius: 2.8},
+	chart.Original:    {Shape: draw.PlusGlyph{}, Color: ink, Radius: 3.5},
+	chart.Doubted:     {Shape: polygon{corners: 3, turn: math.Pi, inner: 1}, Color: limitRed, Radius: 3.5},
+	chart.Waiting:     {Shape: polygon{corners: 4, inner: 1}, Color: ink, Radius: 3.7},
+	chart.Recommended: {Shape: polygon{corners: 10, inner: 0.45, filled: true}, Color: yellow, Radius: 6},
+	chart.Other:       {Shape: polygon{corners: 6, inner: 1}, Color: second, Radius: 4},
+	"metric0":         {Shape: draw.CircleGlyph{}, Color: ink, Radius: 2.2},
+	"metric1":         {Shape: polygon{corners: 4, turn: math.Pi / 4, inner: 1, filled: true}, Color: second, Radius: 3},
+	"metric2":         {Shape: polygon{corners: 3, turn: math.Pi, inner: 1, filled: true}, Color: feasible, Radius: 3},
+	"metric3":         {Shape: draw.PlusGlyph{}, Color: unknown, Radius: 2.8},
+}
+
+// lines are how lines of a style look; all but one hold their value until the next point.
+var lines = map[chart.Style]draw.LineStyle{
+	chart.Step:      {Color: ink, Width: 1.4},
+	chart.Line:      {Color: feasible, Width: 1.4},
+	chart.Estimate:  {Color: feasible, Width: 2.4},
+	chart.Second:    {Color: second, Width: 1.4, Dashes: []vg.Length{5, 3}},
+	chart.Bound:     {Color: unknown, Width: 1.4, Dashes: []vg.Length{1.5, 2.5}},
+	chart.Threshold: {Color: limitRed, Width: 1.3, Dashes: []vg.Length{6, 3}},
+}
+
+// letters stand for events above the axes.
+var letters = map[string]string{"correction": "c", "exclusion": "x", "inclusion": "i", "change of a limit": "l", "change of settings": "s", fitted: "f"}
+
+// fitted is what the model does by itself, often: no line is drawn for it.
+const fitted = "model refitted"
+
+// width is that of every chart, in inches.
+const width = 7.2
+
+// SVG draws a frame as an element to put into a page, labelled for those who do not see it by the element of the id given.
+func SVG(f chart.Frame, labelledBy string) (string, error) {
+	canvas := vgsvg.New(width*vg.Inch, vg.Length(f.Height)*vg.Inch)
+	axes, err := axesOf(f)
 	if err != nil {
 		return "", err
 	}
 	all := draw.Crop(draw.New(canvas), vg.Points(2), -vg.Points(14), vg.Points(2), -vg.Points(4))
-	if c.Surface != nil {
-		c.Surface.drawScale(draw.Crop(all, all.Max.X-all.Min.X-vg.Points(scaleWidth-14), vg.Points(14), 0, 0))
+	if f.Surface != nil {
+		drawScale(draw.Crop(all, all.Max.X-all.Min.X-vg.Points(scaleWidth-14), vg.Points(14), 0, 0), f.Surface.Ends)
 		all = draw.Crop(all, 0, -vg.Points(scaleWidth), 0, 0)
 	}
 	axes.Draw(all)
@@ -141,14 +99,14 @@ func (c Chart) SVG(labelledBy string) (string, error) {
 // path is one as it is drawn, with its form and its style.
 var path = regexp.MustCompile(`<path d="([^"]*)" style="([^"]+)" />\n`)
 
-// joined makes one path of those that follow each other in the same opaque style: a chart of many marks is a third smaller so, and looks the same,
-// since all marks of a style turn the same way.
+// joined makes one path of those that follow each other in the same style: a chart of many marks is a third smaller so, and looks the same, since all
+// marks of a style turn the same way.
 func joined(svg string) string {
 	var out strings.Builder
 	style, end := "", 0 // of the path that is still open, and of what has been read
 	for _, at := range path.FindAllStringSubmatchIndex(svg, -1) {
 		next := svg[at[4]:at[5]]
-		if at[0] != end || next != style || strings.Contains(next, "opacity") {
+		if at[0] != end || next != style {
 			closePath(&out, style)
 			out.WriteString(svg[end:at[0]] + `<path d="`)
 		}
@@ -172,82 +130,106 @@ func plain(size float64) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)}
 }
 
-// axes are the chart's axes with everything on them, from the back to the front.
-func (c Chart) axes() (*plot.Plot, error) {
-	axes := plot.New()
-	low, high := c.Y.Low, c.Y.High
-	if low == high {
-		low, high = c.extent()
+// place is where a value stands on an axis: a number, or one of the axis's choices.
+func place(a chart.Axis, value any) float64 {
+	switch x := value.(type) {
+	case float64:
+		return x
+	case int:
+		return float64(x)
+	case string:
+		return float64(slices.Index(a.Categories, x))
 	}
-	for _, a := range []*plot.Axis{&axes.X, &axes.Y} {
+	return math.NaN() // which gonum refuses to draw
+}
+
+func places(a chart.Axis, values []any) []float64 {
+	list := make([]float64, len(values))
+	for i, value := range values {
+		list[i] = place(a, value)
+	}
+	return list
+}
+
+// drawing is a frame that is drawn, with the ranges of its axes.
+type drawing struct {
+	chart.Frame
+	axes                   *plot.Plot
+	left, right, low, high float64
+}
+
+// axesOf are a frame's axes with everything on them, from the back to the front.
+func axesOf(f chart.Frame) (*plot.Plot, error) {
+	d := drawing{Frame: f, axes: plot.New()}
+	var xs, ys []float64
+	for _, t := range f.Traces {
+		xs, ys = append(xs, places(f.X, t.X)...), slices.Concat(ys, places(f.Y, t.Y), places(f.Y, t.Low), places(f.Y, t.High))
+	}
+	for _, limit := range f.Limits {
+		ys = append(ys, limit.Y...)
+	}
+	if s := f.Surface; s != nil {
+		xs, ys = places(f.X, s.X), places(f.Y, s.Y)
+		d.low, d.high = rangeOf(f.Y, ys, 0)
+	} else {
+		d.low, d.high = rangeOf(f.Y, ys, 0.06)
+	}
+	d.left, d.right = rangeOf(f.X, xs, 0)
+	for _, a := range []*plot.Axis{&d.axes.X, &d.axes.Y} {
 		a.Label.TextStyle.Font, a.Tick.Label.Font = plain(9), plain(8)
 		a.LineStyle.Color, a.Label.TextStyle.Color, a.Tick.Label.Color = unknown, ink, ink
 	}
-	axes.X.Label.Text, axes.Y.Label.Text = c.X.Name, c.Y.Name
+	d.axes.X.Label.Text, d.axes.Y.Label.Text = words.Shorten(f.X.Title, 2*longestLabel), shortened(f.Y.Title)
+	d.scale()
 	grid := plotter.NewGrid()
 	grid.Vertical.Width, grid.Horizontal.Color = 0, faint
-	axes.Add(grid)
-	if c.Surface != nil {
-		c.scale(axes, low, high)
-		if err := addSurface(axes, *c.Surface); err != nil {
+	d.axes.Add(grid)
+	steps := []func() error{d.surface}
+	for _, limit := range f.Limits {
+		steps = append(steps, func() error { return d.shade(limit) })
+	}
+	for _, t := range f.Traces {
+		steps = append(steps, func() error { return d.trace(t) })
+	}
+	for _, limit := range f.Limits {
+		steps = append(steps, func() error { return d.limit(limit) })
+	}
+	for _, step := range append(steps, d.events) {
+		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	inside := func(y float64) float64 { return math.Max(low, math.Min(y, high)) }
-	if t := c.Threshold; t != nil {
-		if err := c.addShade(axes, *t, low, high); err != nil {
-			return nil, err
-		}
+	d.scale() // what was added has stretched it
+	return d.axes, nil
+}
+
+// rangeOf is that of an axis: as it says, of its choices, or of what is drawn with some room.
+func rangeOf(a chart.Axis, values []float64, room float64) (low, high float64) {
+	switch {
+	case len(a.Range) == 2:
+		return a.Range[0], a.Range[1]
+	case len(a.Categories) > 0:
+		return -0.5, float64(len(a.Categories)) - 0.5
+	case len(values) == 0:
+		return 0, 1
 	}
-	for _, b := range c.Bands {
-		if err := c.addBand(axes, b, inside); err != nil {
-			return nil, err
-		}
+	low, high = slices.Min(values), slices.Max(values)
+	if low == high {
+		more := math.Max(math.Abs(low)*0.1, 0.5)
+		return low - more, high + more
 	}
-	for _, curve := range c.Curves {
-		if err := addCurve(axes, curve, inside); err != nil {
-			return nil, err
-		}
-	}
-	if t := c.Threshold; t != nil {
-		if err := addThreshold(axes, *t, inside, low, high); err != nil {
-			return nil, err
-		}
-	}
-	for _, m := range c.Marks {
-		if c.Surface != nil {
-			if err := addHalo(axes, m); err != nil {
-				return nil, err
-			}
-		}
-		if err := addMarks(axes, m, inside); err != nil {
-			return nil, err
-		}
-	}
-	if err := addNotes(axes, c.Notes, low, high); err != nil {
-		return nil, err
-	}
-	c.scale(axes, low, high)
-	axes.Legend.Top, axes.Legend.Left, axes.Legend.TextStyle.Font = true, true, plain(8)
-	axes.Legend.TextStyle.Color = ink
-	return axes, nil
+	return low - room*(high-low), high + room*(high-low)
 }
 
 // scale gives the axes their ranges and ticks.
-func (c Chart) scale(axes *plot.Plot, low, high float64) {
-	axes.Y.Min, axes.Y.Max = low, high
-	if c.X.Low != c.X.High {
-		axes.X.Min, axes.X.Max = c.X.Low, c.X.High
-	}
-	if axes.X.Min == axes.X.Max {
-		axes.X.Min, axes.X.Max = axes.X.Min-0.5, axes.X.Max+0.5
-	}
-	c.X.mark(&axes.X)
-	c.Y.mark(&axes.Y)
+func (d drawing) scale() {
+	d.axes.X.Min, d.axes.X.Max, d.axes.Y.Min, d.axes.Y.Max = d.left, d.right, d.low, d.high
+	mark(d.X, &d.axes.X)
+	mark(d.Y, &d.axes.Y)
 }
 
 // mark gives an axis its kind of ticks.
-func (a Axis) mark(on *plot.Axis) {
+func mark(a chart.Axis, on *plot.Axis) {
 	on.Tick.Marker = numbers{}
 	if a.Log && on.Min > 0 {
 		on.Scale, on.Tick.Marker = plot.LogScale{}, powers{}
@@ -255,10 +237,9 @@ func (a Axis) mark(on *plot.Axis) {
 	if a.Whole {
 		on.Tick.Marker = whole{}
 	}
-	if len(a.Names) > 0 {
-		on.Min, on.Max = -0.5, float64(len(a.Names))-0.5
+	if len(a.Categories) > 0 {
 		var ticks plot.ConstantTicks
-		for i, name := range a.Names {
+		for i, name := range a.Categories {
 			ticks = append(ticks, plot.Tick{Value: float64(i), Label: shortened(name)})
 		}
 		on.Tick.Marker = ticks
@@ -268,324 +249,251 @@ func (a Axis) mark(on *plot.Axis) {
 // longestLabel is how many characters stand at a place of a chart or its axes; longer ones would take all room from what is drawn.
 const longestLabel = 30
 
-func shortened(name string) string {
-	if letters := []rune(name); len(letters) > longestLabel {
-		return string(letters[:longestLabel-1]) + "…"
-	}
-	return name
-}
+func shortened(name string) string { return words.Shorten(name, longestLabel) }
 
-// extent is the range of everything drawn, with some room.
-func (c Chart) extent() (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	grow := func(lists ...[]float64) {
-		for _, list := range lists {
-			for _, y := range list {
-				low, high = math.Min(low, y), math.Max(high, y)
-			}
-		}
-	}
-	for _, b := range c.Bands {
-		grow(b.Low, b.High)
-	}
-	for _, curve := range c.Curves {
-		grow(curve.Y)
-	}
-	for _, m := range c.Marks {
-		grow(m.Y)
-	}
-	if c.Threshold != nil {
-		grow(c.Threshold.Y)
-	}
-	switch {
-	case low > high:
-		return 0, 1
-	case low == high:
-		room := math.Max(math.Abs(low)*0.1, 0.5)
-		return low - room, high + room
-	}
-	room := (high - low) * 0.06
-	return low - room, high + room
-}
+// inside moves a value to the edge of the range where it lies beyond it.
+func (d drawing) inside(y float64) float64 { return math.Max(d.low, math.Min(y, d.high)) }
 
-func pairs(x, y []float64, inside func(float64) float64) plotter.XYs {
+func (d drawing) pairs(x, y []float64) plotter.XYs {
 	points := make(plotter.XYs, len(x))
 	for i := range x {
-		points[i] = plotter.XY{X: x[i], Y: inside(y[i])}
+		points[i] = plotter.XY{X: x[i], Y: d.inside(y[i])}
 	}
 	return points
 }
 
-// across keeps the corners of an area within the range of x: unlike lines and marks, areas are not cut at the edge, and what lies far beyond it is at
-// no place that can be written down.
-func (c Chart) across(corners plotter.XYs) plotter.XYs {
-	if c.X.Low < c.X.High {
-		for i := range corners {
-			corners[i].X = math.Max(c.X.Low, math.Min(corners[i].X, c.X.High))
-		}
+// area fills what corners enclose. They are kept within the range of x: unlike lines and marks, areas are not cut at the edge, and what lies far beyond
+// it is at no place that can be written down.
+func (d drawing) area(corners plotter.XYs, in color.Color) error {
+	for i := range corners {
+		corners[i].X = math.Max(d.left, math.Min(corners[i].X, d.right))
 	}
-	return corners
-}
-
-func (c Chart) addBand(axes *plot.Plot, b Band, inside func(float64) float64) error {
-	edge := pairs(b.X, b.High, inside)
-	back := pairs(b.X, b.Low, inside)
-	slices.Reverse(back)
-	polygon, err := plotter.NewPolygon(c.across(append(edge, back...)))
+	polygon, err := plotter.NewPolygon(corners)
 	if err != nil {
 		return err
 	}
-	polygon.Color, polygon.LineStyle.Width = bandBlue, 0
-	axes.Add(polygon)
+	polygon.Color, polygon.LineStyle.Width = in, 0
+	d.axes.Add(polygon)
 	return nil
 }
 
-func addCurve(axes *plot.Plot, curve Curve, inside func(float64) float64) error {
-	line, err := plotter.NewLine(pairs(curve.X, curve.Y, inside))
+func (d drawing) line(points plotter.XYs, style draw.LineStyle, step bool) error {
+	line, err := plotter.NewLine(points)
 	if err != nil {
 		return err
 	}
-	line.LineStyle = draw.LineStyle{Color: [...]color.Color{ink, palette[3], palette[2]}[curve.Style], Width: vg.Points(1.4)}
-	switch curve.Style {
-	case Dashed:
-		line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
-	case Dotted:
-		line.Dashes = []vg.Length{vg.Points(1.5), vg.Points(2.5)}
-	}
-	if curve.Step {
+	line.LineStyle = style
+	if step {
 		line.StepStyle = plotter.PostStep
 	}
-	axes.Add(line)
+	d.axes.Add(line)
 	return nil
 }
 
-// steps are the corners of a threshold.
-func (t Threshold) steps() plotter.XYs {
-	var corners plotter.XYs
-	for i, x := range t.X {
-		if i > 0 {
-			corners = append(corners, plotter.XY{X: x, Y: t.Y[i-1]})
+// halfBar is half the width of a bar at a choice, whose neighbours are 1 away.
+const halfBar = 0.25
+
+// trace draws one series.
+func (d drawing) trace(t chart.Trace) error {
+	x, y, low, high := places(d.X, t.X), places(d.Y, t.Y), places(d.Y, t.Low), places(d.Y, t.High)
+	style, isLine := lines[t.Style]
+	switch {
+	case len(x) == 0:
+		return nil
+	case t.Style == chart.BandStyle:
+		back := d.pairs(x, low)
+		slices.Reverse(back)
+		return d.area(append(d.pairs(x, high), back...), bandBlue)
+	case t.Style == chart.Spans:
+		for i := range x {
+			if err := d.line(plotter.XYs{{X: x[i], Y: d.inside(low[i])}, {X: x[i], Y: d.inside(high[i])}}, draw.LineStyle{Color: unknown, Width: 1}, false); err != nil {
+				return err
+			}
 		}
-		corners = append(corners, plotter.XY{X: x, Y: t.Y[i]})
+		return nil
+	case t.Style == chart.Bars:
+		for i := range x {
+			sides := []float64{x[i] - halfBar, x[i] + halfBar}
+			err := errors.Join(d.area(append(d.pairs(sides, []float64{low[i], low[i]}), plotter.XY{X: sides[1], Y: d.inside(high[i])}, plotter.XY{X: sides[0], Y: d.inside(high[i])}), bandBlue),
+				d.line(d.pairs(sides, []float64{y[i], y[i]}), lines[chart.Line], false))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	case isLine:
+		return d.line(d.pairs(x, y), style, t.Style != chart.Line)
 	}
-	return corners
+	return d.marks(t, x, y)
 }
 
-func (c Chart) addShade(axes *plot.Plot, t Threshold, low, high float64) error {
-	far := low
-	if t.Above {
-		far = high
+// crowd is from how many marks of a style on they are smaller.
+const crowd = 300
+
+// marks draws points, those beyond the range not at all; on a surface each stands on white.
+func (d drawing) marks(t chart.Trace, x, y []float64) error {
+	look, known := marks[t.Style]
+	if !known {
+		return errors.New("no mark is drawn as " + string(t.Style))
 	}
-	corners := t.steps()
-	for i := range corners {
-		corners[i].Y = math.Max(low, math.Min(corners[i].Y, high))
+	if len(x) > crowd {
+		look.Radius *= 0.57
 	}
-	outline := append(corners, plotter.XY{X: corners[len(corners)-1].X, Y: far}, plotter.XY{X: corners[0].X, Y: far})
-	polygon, err := plotter.NewPolygon(c.across(outline))
+	var points plotter.XYs
+	var styles []draw.GlyphStyle
+	for i := range x {
+		if y[i] < d.low || y[i] > d.high {
+			continue
+		}
+		seen := look
+		if len(t.Fade) > 0 {
+			solid := look.Color.(color.RGBA)
+			seen.Color = color.NRGBA{solid.R, solid.G, solid.B, uint8(math.Round(10*t.Fade[i]) * 25.5)} // in ten steps, each of which is one path
+		}
+		points, styles = append(points, plotter.XY{X: x[i], Y: y[i]}), append(styles, seen)
+	}
+	if d.Surface != nil && t.Style != chart.Recommended {
+		if err := d.scatter(points, func(int) draw.GlyphStyle {
+			return draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: color.White, Radius: 4.2}
+		}); err != nil {
+			return err
+		}
+	}
+	return d.scatter(points, func(i int) draw.GlyphStyle { return styles[i] })
+}
+
+func (d drawing) scatter(points plotter.XYs, style func(int) draw.GlyphStyle) error {
+	if len(points) == 0 {
+		return nil
+	}
+	scatter, err := plotter.NewScatter(points)
 	if err != nil {
 		return err
 	}
-	polygon.Color, polygon.LineStyle.Width = shade, 0
-	axes.Add(polygon)
+	scatter.GlyphStyleFunc = style
+	d.axes.Add(scatter)
 	return nil
 }
 
-// crowded is the part of a chart's height at its top that belongs to the words of notes.
+// corners are those of a limit, from the left edge where it begins nowhere, to the right one.
+func (d drawing) corners(limit chart.LimitPath) plotter.XYs {
+	var corners plotter.XYs
+	for i, y := range limit.Y {
+		x := d.left
+		if len(limit.X) > 0 {
+			x = limit.X[i]
+		}
+		if i > 0 {
+			corners = append(corners, plotter.XY{X: x, Y: d.inside(limit.Y[i-1])})
+		}
+		corners = append(corners, plotter.XY{X: x, Y: d.inside(y)})
+	}
+	return append(corners, plotter.XY{X: d.right, Y: corners[len(corners)-1].Y})
+}
+
+// shade darkens the side that breaks a limit.
+func (d drawing) shade(limit chart.LimitPath) error {
+	far := d.low
+	if limit.Above {
+		far = d.high
+	}
+	corners := d.corners(limit)
+	return d.area(append(corners, plotter.XY{X: d.right, Y: far}, plotter.XY{X: corners[0].X, Y: far}), shade)
+}
+
+// crowded is the part of a chart's height at its top that belongs to the letters of events.
 const crowded = 0.12
 
-func addThreshold(axes *plot.Plot, t Threshold, inside func(float64) float64, low, high float64) error {
-	corners := t.steps()
-	for i := range corners {
-		corners[i].Y = inside(corners[i].Y)
-	}
-	line, err := plotter.NewLine(corners)
-	if err != nil {
-		return err
-	}
-	line.LineStyle = draw.LineStyle{Color: limitRed, Width: vg.Points(1.3), Dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
-	axes.Add(line)
+func (d drawing) limit(limit chart.LimitPath) error {
+	corners := d.corners(limit)
 	end := corners[len(corners)-1]
-	above := vg.Points(2)
-	if high-end.Y < crowded*(high-low) {
-		above = -vg.Points(10)
+	above := vg.Length(2)
+	if d.high-end.Y < crowded*(d.high-d.low) {
+		above = -10
 	}
-	return addWord(axes, end.X, end.Y, t.Label, limitRed, draw.XRight, above)
+	return errors.Join(d.line(corners, lines[chart.Threshold], false), d.word(end.X, end.Y, limit.Label, limitRed, draw.XRight, above))
 }
 
-// addWord writes a word at a place, so far above it.
-func addWord(axes *plot.Plot, x, y float64, word string, in color.Color, align text.XAlignment, above vg.Length) error {
+// word writes a word at a place, so far above it.
+func (d drawing) word(x, y float64, word string, in color.Color, align text.XAlignment, above vg.Length) error {
 	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{shortened(word)}})
 	if err != nil {
 		return err
 	}
 	labels.TextStyle[0].Font, labels.TextStyle[0].Color, labels.TextStyle[0].XAlign = plain(8), in, align
 	labels.Offset = vg.Point{Y: above}
-	axes.Add(labels)
+	d.axes.Add(labels)
 	return nil
 }
 
-// addNotes marks places of the x axis with thin lines and their words.
-func addNotes(axes *plot.Plot, notes []Note, low, high float64) error {
+// mostNotes is how many places of an axis have room for letters; events that fall into one share it.
+const mostNotes = 60
+
+// events marks places of the x axis with thin lines and letters.
+func (d drawing) events() error {
+	type note struct {
+		x    float64
+		text string
+	}
+	var notes []note
+	at := map[int]int{}
+	for _, event := range d.Events {
+		place := int(mostNotes * (event.X - d.left) / (d.right - d.left))
+		n, there := at[place]
+		if !there {
+			n = len(notes)
+			at[place], notes = n, append(notes, note{x: event.X})
+		}
+		if !strings.Contains(notes[n].text, letters[event.Kind]) {
+			notes[n].text += letters[event.Kind]
+		}
+	}
 	for _, n := range notes {
-		if !n.Slight {
-			line, err := plotter.NewLine(plotter.XYs{{X: n.X, Y: low}, {X: n.X, Y: high}})
-			if err != nil {
+		if n.text != letters[fitted] {
+			dotted := draw.LineStyle{Color: unknown, Width: 0.6, Dashes: []vg.Length{2, 2}}
+			if err := d.line(plotter.XYs{{X: n.x, Y: d.low}, {X: n.x, Y: d.high}}, dotted, false); err != nil {
 				return err
 			}
-			line.LineStyle = draw.LineStyle{Color: unknown, Width: vg.Points(0.6), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
-			axes.Add(line)
 		}
-		if n.Text == "" {
-			continue
-		}
-		if err := addWord(axes, n.X, high, n.Text, unknown, draw.XCenter, vg.Points(2)); err != nil {
+		if err := d.word(n.x, d.high, n.text, unknown, draw.XCenter, 2); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func addMarks(axes *plot.Plot, m Marks, inside func(float64) float64) error {
-	if len(m.X) == 0 {
-		return nil
-	}
-	scatter, err := plotter.NewScatter(pairs(m.X, m.Y, inside))
-	if err != nil {
-		return err
-	}
-	size := vg.Points(2.8)
-	if len(m.X) > 300 {
-		size = vg.Points(1.6)
-	}
-	scatter.GlyphStyle = draw.GlyphStyle{Radius: size}
-	switch m.Shape {
-	case Dot:
-		scatter.Shape, scatter.Color = draw.CircleGlyph{}, feasible
-	case Triangle:
-		scatter.Shape, scatter.Color, scatter.Radius = draw.PyramidGlyph{}, violated, size*1.25
-	case Ring:
-		scatter.Shape, scatter.Color = draw.RingGlyph{}, unknown
-	case Diamond:
-		scatter.Shape, scatter.Color = diamond{}, ink
-	case Cross:
-		scatter.Shape, scatter.Color = draw.CrossGlyph{}, unknown
-	case Plus:
-		scatter.Shape, scatter.Color, scatter.Radius = draw.PlusGlyph{}, ink, size*1.25
-	case Star:
-		scatter.Shape, scatter.Color, scatter.Radius = star{}, yellow, vg.Points(6)
-	}
-	axes.Add(scatter)
-	return nil
+// polygon is a mark with corners on one circle, every other one on a smaller circle where inner is less than 1.
+type polygon struct {
+	corners     int
+	turn, inner float64
+	filled      bool
 }
 
-// addHalo puts white under marks, so that they stand out from colours.
-func addHalo(axes *plot.Plot, m Marks) error {
-	if len(m.X) == 0 || m.Shape == Star {
-		return nil
-	}
-	under, err := plotter.NewScatter(pairs(m.X, m.Y, func(y float64) float64 { return y }))
-	if err != nil {
-		return err
-	}
-	under.GlyphStyle = draw.GlyphStyle{Shape: draw.CircleGlyph{}, Color: color.White, Radius: vg.Points(4.2)}
-	axes.Add(under)
-	return nil
-}
-
-// diamond and star are shapes that gonum does not have.
-type diamond struct{}
-
-func (diamond) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	r := style.Radius * 1.3
-	outline(c, style.Color, []vg.Point{{X: at.X, Y: at.Y + r}, {X: at.X + r, Y: at.Y}, {X: at.X, Y: at.Y - r}, {X: at.X - r, Y: at.Y}}, false)
-}
-
-type star struct{}
-
-func (star) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	var points []vg.Point
-	for i := range 10 {
+// DrawGlyph implements draw.GlyphDrawer.
+func (p polygon) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	var path vg.Path
+	for i := range p.corners {
 		r := float64(style.Radius)
 		if i%2 == 1 {
-			r *= 0.45
+			r *= p.inner
 		}
-		turn := math.Pi/2 + float64(i)*math.Pi/5
-		points = append(points, vg.Point{X: at.X + vg.Length(r*math.Cos(turn)), Y: at.Y + vg.Length(r*math.Sin(turn))})
-	}
-	outline(c, style.Color, points, true)
-}
-
-// outline draws a closed path, filled with an edge of ink or empty.
-func outline(c *draw.Canvas, in color.Color, points []vg.Point, filled bool) {
-	var path vg.Path
-	path.Move(points[0])
-	for _, p := range points[1:] {
-		path.Line(p)
+		angle := p.turn + math.Pi/2 + 2*math.Pi*float64(i)/float64(p.corners)
+		corner := vg.Point{X: at.X + vg.Length(r*math.Cos(angle)), Y: at.Y + vg.Length(r*math.Sin(angle))}
+		if i == 0 {
+			path.Move(corner)
+		} else {
+			path.Line(corner)
+		}
 	}
 	path.Close()
-	if filled {
-		c.SetColor(in)
+	edge := style.Color
+	if p.filled {
+		c.SetColor(style.Color)
 		c.Fill(path)
-		in = ink
+		edge = ink
 	}
-	c.SetLineStyle(draw.LineStyle{Color: in, Width: vg.Points(0.7)})
+	c.SetLineStyle(draw.LineStyle{Color: edge, Width: 0.7})
 	c.Stroke(path)
-}
-
-// Thin leaves of the points of a long series, for each of at most places stretches of it, the lowest and the highest, in their order: what stands out
-// stays. It tells how many points a stretch has, 1 where all are kept.
-func Thin(y []float64, places int) (keep []int, stretch int) {
-	if len(y) <= 2*places {
-		keep = make([]int, len(y))
-		for i := range keep {
-			keep[i] = i
-		}
-		return keep, 1
-	}
-	stretch = (len(y) + places - 1) / places
-	for from := 0; from < len(y); from += stretch {
-		low, high := from, from
-		for i := from; i < min(from+stretch, len(y)); i++ {
-			if y[i] < y[low] {
-				low = i
-			}
-			if y[i] > y[high] {
-				high = i
-			}
-		}
-		keep = append(keep, min(low, high))
-		if low != high {
-			keep = append(keep, max(low, high))
-		}
-	}
-	return keep, stretch
-}
-
-// Robust is the range in which to draw values so that single far ones do not flatten the rest: from the lowest to the highest where that is no more
-// than three times the range of the middle nine tenths, else that range with its half on either side. What must is in it always; outside counts the values beyond.
-func Robust(values []float64, must ...float64) (low, high float64, outside int) {
-	sorted := slices.Sorted(slices.Values(values))
-	if len(sorted) == 0 {
-		return 0, 0, 0
-	}
-	n := len(sorted)
-	low, high = sorted[0], sorted[n-1]
-	if from, to := sorted[n/20], sorted[n-1-n/20]; n >= 20 && high-low > 3*(to-from) && to > from {
-		low, high = math.Max(low, from-(to-from)/2), math.Min(high, to+(to-from)/2)
-	}
-	for _, y := range must {
-		low, high = math.Min(low, y), math.Max(high, y)
-	}
-	for _, y := range sorted {
-		if y < low || y > high {
-			outside++
-		}
-	}
-	room := (high - low) * 0.06
-	if room == 0 {
-		room = math.Max(math.Abs(low)*0.1, 0.5)
-	}
-	return low - room, high + room, outside
 }
 
 // whole are ticks at whole numbers.

@@ -2,44 +2,77 @@ package figure
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/view/chart"
 )
+
+// values are numbers as charts have them.
+func values(numbers ...float64) []any {
+	list := make([]any, len(numbers))
+	for i, x := range numbers {
+		list[i] = x
+	}
+	return list
+}
 
 // A chart of everything there is draws each of it, is labelled, and stands alone as an element.
 func TestChartDrawsEverything(t *testing.T) {
 	t.Parallel()
-	line := Curve{X: []float64{1, 2, 3}, Y: []float64{1, 3, 2}}
-	bare := Chart{X: Axis{Name: "trial", Whole: true}, Y: Axis{Name: "yield (%)"}, Curves: []Curve{line}}
-	before, err := bare.SVG("title")
+	x, y := values(1, 2, 3), values(1, 3, 2)
+	bare := chart.Frame{X: chart.Axis{Title: "trial", Whole: true}, Y: chart.Axis{Title: "yield (%)"}, Traces: []chart.Trace{{Style: chart.Line, X: x, Y: y}}, Height: 2}
+	before, err := SVG(bare, "title")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(before, `<svg role="img" aria-labelledby="title"`) || !strings.Contains(before, ">yield (%)<") || strings.Contains(before, "<?xml") {
 		t.Errorf("the element begins with %.120s", before)
 	}
-	for what, add := range map[string]func(*Chart){
-		"a band": func(c *Chart) { c.Bands = []Band{{line.X, []float64{0, 1, 1}, []float64{2, 4, 3}}} },
-		"a threshold": func(c *Chart) {
-			c.Threshold = &Threshold{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: true}
-		},
-		"a note":   func(c *Chart) { c.Notes = []Note{{X: 2, Text: "corrected"}} },
-		"dots":     func(c *Chart) { c.Marks = []Marks{{"", Dot, line.X, line.Y}} },
-		"diamonds": func(c *Chart) { c.Marks = []Marks{{"", Diamond, line.X, line.Y}} },
-		"a star":   func(c *Chart) { c.Marks = []Marks{{"", Star, line.X[:1], line.Y[:1]}} },
-		"choices":  func(c *Chart) { c.X.Names = []string{"water", "ethanol"} },
-	} {
-		c := bare
-		add(&c)
-		after, err := c.SVG("title")
-		if err != nil {
+	drawnAlike := map[string]string{before: "nothing more"}
+	check := func(what string, add func(*chart.Frame)) {
+		f := bare
+		add(&f)
+		after, err := SVG(f, "title")
+		if err != nil || strings.Contains(after, "NaN") {
 			t.Errorf("%s: %v", what, err)
 		}
-		if after == before || strings.Contains(after, "NaN") {
-			t.Errorf("%s changes nothing, or is broken", what)
+		if other := drawnAlike[after]; other != "" {
+			t.Errorf("%s looks like %s", what, other)
 		}
+		drawnAlike[after] = what
+	}
+	for _, style := range []chart.Style{chart.Feasible, chart.Violated, chart.Unknown, chart.Waiting, chart.Recommended, chart.Other, chart.Excluded, chart.Original, chart.Doubted,
+		chart.Step, chart.Estimate, chart.Second, chart.Bound, chart.Threshold, "metric0", "metric1", "metric2", "metric3"} {
+		check(string(style), func(f *chart.Frame) { f.Traces = append(f.Traces, chart.Trace{Style: style, X: x, Y: y}) })
+	}
+	for _, style := range []chart.Style{chart.Spans, chart.BandStyle, chart.Bars} {
+		check(string(style), func(f *chart.Frame) {
+			f.Traces = append(f.Traces, chart.Trace{Style: style, X: x, Y: y, Low: values(0, 1, 1), High: values(2, 4, 3)})
+		})
+	}
+	check("a faded mark", func(f *chart.Frame) {
+		f.Traces = append(f.Traces, chart.Trace{Style: chart.Feasible, X: x, Y: y, Fade: []float64{1, 0.5, 0.1}})
+	})
+	check("a limit", func(f *chart.Frame) {
+		f.Limits = []chart.LimitPath{{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: true}}
+	})
+	check("a limit that never changed", func(f *chart.Frame) { f.Limits = []chart.LimitPath{{Y: []float64{1}, Label: "limit 1"}} })
+	for kind, letter := range letters {
+		check(kind, func(f *chart.Frame) { f.Events = []chart.Event{{X: 2, Kind: kind}} })
+		if letter == "" {
+			t.Errorf("%s has no letter", kind)
+		}
+	}
+	check("choices", func(f *chart.Frame) {
+		f.X = chart.Axis{Categories: []string{"water", "ethanol"}}
+		f.Traces = []chart.Trace{{Style: chart.Bars, X: []any{"water", "ethanol"}, Y: values(1, 2), Low: values(0, 1), High: values(2, 3)}}
+	})
+	if _, err := SVG(chart.Frame{Traces: []chart.Trace{{Style: "blob", X: x, Y: y}}, Height: 2}, "title"); err == nil {
+		t.Error("a mark that nobody knows is drawn")
 	}
 }
 
@@ -49,45 +82,44 @@ func TestChartOfExtremesIsDrawn(t *testing.T) {
 	extremes := []float64{0, 1, -1, 71.2, 5e-324, 1e-307, 3e-307, -2e-308, 1e-200, 1e-160, 1e30, 1e99, 1e100, -1e100, 1e9, 1e9 + 1e-6}
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.SampledFrom(extremes)
-		list := func(label string) []float64 { return rapid.SliceOfN(number, 3, 3).Draw(t, label) }
+		list := func(label string) []any { return values(rapid.SliceOfN(number, 3, 3).Draw(t, label)...) }
+		three := func(label string) []float64 { return rapid.SliceOfN(number, 3, 3).Draw(t, label) }
 		on := rapid.SampledFrom([][]float64{{1, 2, 3}, {-1e100, 0, 1e100}, {1e-307, 2e-307, 3e-307}, {1e-200, 1e-190, 1e90}, {1e-290, 2e-290, 3e-290}, {0, 1e-300, 1e-298}, {1e9, 1e9 + 1, 1e9 + 5}}).Draw(t, "x")
-		y := list("y")
-		c := Chart{X: Axis{Name: "x", Low: on[0], High: on[2], Log: on[0] > 0 && rapid.Bool().Draw(t, "log")}, Y: Axis{Name: "y"}}
-		c.Curves = []Curve{{X: on, Y: y}}
-		c.Bands = []Band{{on, list("low"), list("high")}}
-		c.Marks = []Marks{{"", Dot, on, list("marks")}}
-		if !c.X.Log {
-			c.Notes = []Note{{X: number.Draw(t, "note"), Text: "c"}}
-			c.Bands = append(c.Bands, Band{list("along"), list("from"), list("to")})
-			c.Marks = append(c.Marks, Marks{"", Star, list("places"), list("stars")})
+		x := chart.Axis{Title: "x", Range: []float64{on[0], on[2]}, Log: on[0] > 0 && rapid.Bool().Draw(t, "log")}
+		f := chart.Frame{X: x, Y: chart.Axis{Title: "y"}, Height: 2}
+		along := values(on...)
+		f.Traces = []chart.Trace{{Style: chart.Line, X: along, Y: list("y")}, {Style: chart.BandStyle, X: along, Low: list("low"), High: list("high")}, {Style: chart.Feasible, X: along, Y: list("marks")}}
+		if !f.X.Log {
+			f.Events = []chart.Event{{X: number.Draw(t, "event"), Kind: "correction"}}
+			f.Traces = append(f.Traces, chart.Trace{Style: chart.BandStyle, X: list("along"), Low: list("from"), High: list("to")}, chart.Trace{Style: chart.Recommended, X: list("places"), Y: list("stars")})
 		}
-		c.Threshold = &Threshold{X: on, Y: list("limit"), Label: "limit"}
+		f.Limits = []chart.LimitPath{{X: on, Y: three("limit"), Label: "limit"}}
 		if rapid.Bool().Draw(t, "surface") {
-			c = Chart{X: c.X, Y: c.X, Surface: &Surface{X: on, Y: on, Value: [][]float64{y, y, list("value")}, Chance: [][]float64{{0, 0.2, 1}, {0.3, 0.5, 0.7}, {1, 1, 0}}}}
-		} else if rapid.Bool().Draw(t, "robust") {
-			c.Y.Low, c.Y.High, _ = Robust(y, list("must")...)
+			f = chart.Frame{X: x, Y: x, Height: 2, Surface: &chart.Surface{Smooth: true, X: along, Y: along, Mean: [][]float64{three("one"), three("two"), three("three")}, Chance: [][]float64{{0, 0.2, 1}, {0.3, 0.5, 0.7}, {1, 1, 0}}}}
 		}
-		drawn, err := c.SVG("title")
+		drawn, err := SVG(f, "title")
 		if err != nil || strings.Contains(drawn, "NaN") || strings.Contains(drawn, "Inf") {
 			t.Fatalf("%v %s", err, drawn)
 		}
 	})
 }
 
-// Marks of a style are one path with a piece for each; what is drawn between them, or can be looked through, stays apart.
+// Marks that look the same and follow each other are one path with a piece for each; what is drawn between them keeps its place.
 func TestMarksOfAStyleAreOnePath(t *testing.T) {
 	t.Parallel()
 	const n = 300
-	dots, triangles := Marks{Shape: Dot}, Marks{Shape: Triangle}
+	dots, triangles := chart.Trace{Style: chart.Feasible}, chart.Trace{Style: chart.Violated}
 	for i := range n {
-		dots.X, dots.Y = append(dots.X, float64(i)), append(dots.Y, math.Sin(float64(i)))
-		triangles.X, triangles.Y = append(triangles.X, float64(i)), append(triangles.Y, math.Cos(float64(i)))
+		dots.X, dots.Y = append(dots.X, i), append(dots.Y, math.Sin(float64(i)))
+		triangles.X, triangles.Y = append(triangles.X, i), append(triangles.Y, math.Cos(float64(i)))
 	}
-	bare, err := Chart{X: Axis{High: n}, Y: Axis{Low: -1, High: 1}}.SVG("title")
+	f := chart.Frame{X: chart.Axis{Range: []float64{0, n}}, Y: chart.Axis{Range: []float64{-1, 1}}, Height: 2}
+	bare, err := SVG(f, "title")
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := Chart{X: Axis{High: n}, Y: Axis{Low: -1, High: 1}, Marks: []Marks{dots, triangles}}.SVG("title")
+	f.Traces = []chart.Trace{dots, triangles}
+	drawn, err := SVG(f, "title")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +129,10 @@ func TestMarksOfAStyleAreOnePath(t *testing.T) {
 	if pieces := strings.Count(drawn, "Z") - strings.Count(bare, "Z"); pieces != 2*n {
 		t.Errorf("%d marks are drawn in %d pieces", 2*n, pieces)
 	}
-	const one, other, clear = `<path d="M1" style="fill:#000000" />` + "\n", `<path d="M2" style="fill:#111111" />` + "\n", `<path d="M3" style="fill:#000000;fill-opacity:0.5" />` + "\n"
+	const one, other = `<path d="M1" style="fill:#000000" />` + "\n", `<path d="M2" style="fill:#111111" />` + "\n"
 	for given, want := range map[string]string{
 		"<svg>" + one + one + other + "</svg>": `<svg><path d="M1M1" style="fill:#000000" />` + "\n" + other + "</svg>",
 		one + "<g>" + one + "</g>":             one + "<g>" + one + "</g>",
-		clear + clear + one:                    clear + clear + one,
 		"nothing":                              "nothing",
 	} {
 		if got := joined(given); got != want {
@@ -110,56 +141,18 @@ func TestMarksOfAStyleAreOnePath(t *testing.T) {
 	}
 }
 
-// What lies beyond the range is drawn at its edge, not outside the axes.
+// Marks beyond the range are not drawn; lines go along its edge.
 func TestChartKeepsToItsRange(t *testing.T) {
 	t.Parallel()
-	c := Chart{Y: Axis{Low: 0, High: 1}, Marks: []Marks{{"", Dot, []float64{1, 2}, []float64{0.5, 1e9}}}}
-	axes, err := c.axes()
-	if err != nil || axes.Y.Min != 0 || axes.Y.Max != 1 {
-		t.Errorf("the axis goes from %v to %v, %v", axes.Y.Min, axes.Y.Max, err)
+	f := chart.Frame{X: chart.Axis{Range: []float64{0, 3}}, Y: chart.Axis{Range: []float64{0, 1}}, Height: 2, Traces: []chart.Trace{{Style: chart.Feasible, X: values(1), Y: values(0.5)}, {Style: chart.Line, X: values(0, 3), Y: values(0, 1)}}}
+	within, err := SVG(f, "title")
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// Thinning keeps the lowest and the highest of each stretch, in their order, and all of a short series.
-func TestThin(t *testing.T) {
-	t.Parallel()
-	y := make([]float64, 1000)
-	for i := range y {
-		y[i] = math.Sin(float64(i))
-	}
-	y[777], y[123] = 50, -50
-	keep, stretch := Thin(y, 100)
-	kept := map[int]bool{}
-	for i, k := range keep {
-		kept[k] = true
-		if i > 0 && k <= keep[i-1] {
-			t.Fatalf("%d comes after %d", k, keep[i-1])
-		}
-	}
-	if stretch != 10 || len(keep) > 200 || !kept[777] || !kept[123] {
-		t.Errorf("%d of 1000 kept in stretches of %d; the extremes are kept: %v, %v", len(keep), stretch, kept[777], kept[123])
-	}
-	if keep, stretch := Thin(y[:200], 100); len(keep) != 200 || stretch != 1 {
-		t.Errorf("%d of 200 kept in stretches of %d", len(keep), stretch)
-	}
-}
-
-// One far value does not flatten the rest, and is counted; what must be seen is in the range.
-func TestRobust(t *testing.T) {
-	t.Parallel()
-	values := []float64{1e6}
-	for i := range 40 {
-		values = append(values, 10+float64(i%5))
-	}
-	low, high, outside := Robust(values, 30)
-	if low > 10 || high < 30 || high > 40 || outside != 1 {
-		t.Errorf("from %v to %v, %d outside", low, high, outside)
-	}
-	if low, high, outside := Robust(values[1:]); low > 10 || high < 14 || outside != 0 {
-		t.Errorf("without it from %v to %v, %d outside", low, high, outside)
-	}
-	if low, high, _ := Robust([]float64{3}); low >= 3 || high <= 3 {
-		t.Errorf("a single value is drawn from %v to %v", low, high)
+	f.Traces[0] = chart.Trace{Style: chart.Feasible, X: values(1, 2), Y: values(0.5, 1e9)}
+	f.Traces[1].Y = values(0, 1e9)
+	if beyond, err := SVG(f, "title"); err != nil || beyond != within {
+		t.Errorf("%v: what lies beyond the range is drawn", err)
 	}
 }
 
@@ -180,11 +173,11 @@ func TestWholeTicks(t *testing.T) {
 	}
 }
 
-// A chart on which nothing has been read yet may have changes marked on it.
-func TestChartOfNotesAlone(t *testing.T) {
+// A chart on which nothing has been read yet may have changes marked on it; those at one place share it.
+func TestChartOfEventsAlone(t *testing.T) {
 	t.Parallel()
-	chart := Chart{X: Axis{Name: "trial", Whole: true, Low: 0.5, High: 1.5}, Y: Axis{Name: "yield"}, Notes: []Note{{X: 1, Text: "excluded"}}, Height: 2}
-	if drawn, err := chart.SVG("title"); err != nil || !strings.Contains(drawn, "excluded") || strings.Contains(drawn, "NaN") {
+	f := chart.Frame{X: chart.Axis{Title: "trial", Whole: true, Range: []float64{0.5, 1.5}}, Height: 2, Events: []chart.Event{{X: 1, Kind: "exclusion"}, {X: 1, Kind: "correction"}, {X: 1, Kind: "exclusion"}}}
+	if drawn, err := SVG(f, "title"); err != nil || !strings.Contains(drawn, ">xc<") || strings.Contains(drawn, "NaN") {
 		t.Errorf("%v, %.200s", err, drawn)
 	}
 }
@@ -193,15 +186,16 @@ func TestChartOfNotesAlone(t *testing.T) {
 func TestLongNamesLeaveRoom(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("W", 200)
-	names := []string{long, "B", "C"}
-	on, row := []float64{0, 1, 2}, []float64{1, 2, 3}
-	for _, c := range []Chart{
-		{X: Axis{Name: "x", Names: names}, Y: Axis{Name: "y", Names: []string{"A", "B", "C"}}, Surface: &Surface{X: on, Y: on, Value: [][]float64{row, row, row}, Cells: [][]string{names, names, names}}},
-		{X: Axis{Name: long, Names: names}, Y: Axis{Name: long, Names: names}, Surface: &Surface{X: on, Y: on, Value: [][]float64{row, row, row}, Cells: [][]string{names, names, names}, Low: long, High: long}},
-		{X: Axis{Name: long, Names: names}, Y: Axis{Name: long}, Curves: []Curve{{X: on, Y: row}}, Notes: []Note{{X: 1, Text: long}}},
+	names, three := []string{long, "B", "C"}, []string{"A", "B", "C"}
+	row := []float64{1, 2, 3}
+	choices := func(names []string) []any { return []any{names[0], names[1], names[2]} }
+	surface := chart.Surface{X: choices(names), Y: choices(three), Mean: [][]float64{row, row, row}, Cells: [][]string{names, names, names}, Ends: [2]string{long, long}}
+	for _, f := range []chart.Frame{
+		{X: chart.Axis{Title: long, Categories: names}, Y: chart.Axis{Title: long, Categories: three}, Surface: &surface, Height: 4},
+		{X: chart.Axis{Title: long, Categories: names}, Y: chart.Axis{Title: long}, Traces: []chart.Trace{{Style: chart.Line, X: choices(names), Y: values(row...)}}, Limits: []chart.LimitPath{{Y: []float64{2}, Label: long}}, Height: 2},
 	} {
-		drawn, err := c.SVG("title")
-		if err != nil || strings.Contains(drawn, "NaN") || strings.Contains(drawn, "Inf") {
+		drawn, err := SVG(f, "title")
+		if err != nil || strings.Contains(drawn, "NaN") || strings.Contains(drawn, "Inf") || regexp.MustCompile(`[ML,]-\d{3}`).MatchString(drawn) {
 			t.Errorf("%v %s", err, drawn)
 		}
 	}

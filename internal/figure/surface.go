@@ -9,16 +9,15 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"headroom/internal/view/chart"
 )
 
-// Surface colours a chart over two axes by a value, with contours of a chance on top. X and Y are the middles of the cells, rising; values are by row of
-// Y, then column of X, all finite.
-type Surface struct {
-	X, Y      []float64
-	Value     [][]float64
-	Chance    [][]float64 // nil: no contours
-	Cells     [][]string  // written into the cells, for axes without order, between whose places nothing is drawn; nil for none
-	Low, High string      // the ends of the scale of colours, in words
+// surface colours a chart over two axes by a value, with contours of a chance on top. x and y are the middles of the cells, rising; values are by row of
+// y, then column of x, all finite.
+type surface struct {
+	*chart.Surface
+	x, y []float64
 }
 
 // cividis are twelve steps of the map of that name (Nuñez, Anderton, Renslow 2018), alike to the colour-blind, dark for low.
@@ -38,9 +37,9 @@ var chanceLines = []struct {
 }
 
 // extent is the range of the values.
-func (s Surface) extent() (low, high float64) {
+func (s surface) extent() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
-	for _, row := range s.Value {
+	for _, row := range s.Mean {
 		for _, value := range row {
 			low, high = math.Min(low, value), math.Max(high, value)
 		}
@@ -57,15 +56,15 @@ func step(value, low, high float64) int {
 }
 
 // Plot implements plot.Plotter: cells of one colour side by side are one rectangle.
-func (s Surface) Plot(c draw.Canvas, axes *plot.Plot) {
+func (s surface) Plot(c draw.Canvas, axes *plot.Plot) {
 	toX, toY := axes.Transforms(&c)
-	across, up := edges(s.X, axes.X.Min, axes.X.Max, axes.X.Scale), edges(s.Y, axes.Y.Min, axes.Y.Max, axes.Y.Scale)
+	across, up := edges(s.x, axes.X.Min, axes.X.Max, axes.X.Scale), edges(s.y, axes.Y.Min, axes.Y.Max, axes.Y.Scale)
 	low, high := s.extent()
 	gap, over := vg.Length(0), vg.Points(0.5) // where nothing divides the cells, each reaches under the next, so that no paper shows between them
 	if s.Cells != nil {
 		gap, over = vg.Points(1), 0
 	}
-	for i, row := range s.Value {
+	for i, row := range s.Mean {
 		for j := 0; j < len(row); {
 			k := j + 1
 			for s.Cells == nil && k < len(row) && step(row[k], low, high) == step(row[j], low, high) {
@@ -96,34 +95,38 @@ func fill(c draw.Canvas, in color.Color, left, bottom, right, top vg.Length) {
 }
 
 // grid is a plotter.GridXYZ of the chances.
-type grid struct{ Surface }
+type grid struct{ surface }
 
-func (g grid) Dims() (columns, rows int) { return len(g.Surface.X), len(g.Surface.Y) }
+func (g grid) Dims() (columns, rows int) { return len(g.x), len(g.y) }
 func (g grid) Z(column, row int) float64 { return g.Chance[row][column] }
-func (g grid) X(column int) float64      { return g.Surface.X[column] }
-func (g grid) Y(row int) float64         { return g.Surface.Y[row] }
+func (g grid) X(column int) float64      { return g.x[column] }
+func (g grid) Y(row int) float64         { return g.y[row] }
 
-// addSurface draws the colours, and the contours or what is written in the cells on top.
-func addSurface(axes *plot.Plot, s Surface) error {
-	axes.Add(s)
-	if s.Chance != nil && s.Cells == nil {
+// surface draws the colours, and the contours or what is written in the cells on top.
+func (d drawing) surface() error {
+	if d.Surface == nil {
+		return nil
+	}
+	s := surface{d.Surface, places(d.X, d.Surface.X), places(d.Y, d.Surface.Y)}
+	d.axes.Add(s)
+	if s.Chance != nil && s.Smooth {
 		for _, line := range chanceLines {
 			halo := draw.LineStyle{Color: color.White, Width: line.style.Width + vg.Points(1.6)}
 			for _, style := range []draw.LineStyle{halo, line.style} {
 				contour := plotter.NewContour(grid{s}, []float64{line.level}, nil)
 				contour.LineStyles = []draw.LineStyle{style}
-				axes.Add(contour)
+				d.axes.Add(contour)
 			}
 		}
 	}
 	low, high := s.extent()
 	for i, row := range s.Cells {
-		for j, words := range row {
+		for j, text := range row {
 			in := color.Color(color.White)
-			if step(s.Value[i][j], low, high) >= len(cividis)/2 {
+			if step(s.Mean[i][j], low, high) >= len(cividis)/2 {
 				in = ink
 			}
-			if err := addCell(axes, s.X[j], s.Y[i], shortened(words), in); err != nil {
+			if err := addCell(d.axes, s.x[j], s.y[i], shortened(text), in); err != nil {
 				return err
 			}
 		}
@@ -147,13 +150,13 @@ func addCell(axes *plot.Plot, x, y float64, words string, in color.Color) error 
 const scaleWidth = 62
 
 // drawScale draws the scale of colours with its ends in words.
-func (s Surface) drawScale(c draw.Canvas) {
+func drawScale(c draw.Canvas, ends [2]string) {
 	words := text.Style{Color: ink, Font: plain(8), Handler: plot.DefaultTextHandler}
 	left, bottom, top := c.Min.X+vg.Points(8), c.Min.Y+vg.Points(44), c.Max.Y-vg.Points(20)
 	height := (top - bottom) / vg.Length(len(cividis))
 	for i, in := range cividis {
 		fill(c, in, left, bottom+height*vg.Length(i), left+vg.Points(12), bottom+height*vg.Length(i+1))
 	}
-	c.FillText(words, vg.Point{X: left, Y: bottom - vg.Points(10)}, s.Low)
-	c.FillText(words, vg.Point{X: left, Y: top + vg.Points(3)}, s.High)
+	c.FillText(words, vg.Point{X: left, Y: bottom - vg.Points(10)}, shortened(ends[0]))
+	c.FillText(words, vg.Point{X: left, Y: top + vg.Points(3)}, shortened(ends[1]))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+
+	"headroom/internal/view/words"
 )
 
 // mostTicks is how many numbers an axis has room for.
@@ -28,7 +30,7 @@ func (numbers) Ticks(low, high float64) []plot.Tick {
 		}
 		label := signed(strconv.FormatFloat(k*tenTo(times, finest-power)+0, 'f', max(0, power-finest), 64))
 		if power != 0 && k != 0 {
-			label += "×10" + Raised(power)
+			label += "×10" + words.Raised(power)
 		}
 		ticks = append(ticks, plot.Tick{Value: k * step, Label: label})
 	}
@@ -95,15 +97,10 @@ func (powers) Ticks(low, high float64) []plot.Tick {
 // inDigits is some times a power of ten.
 func inDigits(times, power int) string {
 	if power < -4 || power > 6 {
-		return strconv.Itoa(times) + "×10" + Raised(power)
+		return strconv.Itoa(times) + "×10" + words.Raised(power)
 	}
 	return strconv.FormatFloat(tenTo(times, power), 'f', max(0, -power), 64)
 }
 
 // signed is a number with a sign as long as a plus.
 func signed(number string) string { return strings.Replace(number, "-", "−", 1) }
-
-var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
-
-// Raised is a power as it stands above a 10.
-func Raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }

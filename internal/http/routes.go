@@ -10,6 +10,7 @@ import (
 
 // routes is the whole table: every address, who may use it, and what answers.
 func (s *Server) routes(a *api.API, p *pages.Site) []route {
+	people := p.People()
 	const aStudy, aTrial = "/api/v1/studies/{id}", "/api/v1/studies/{id}/trials/{number}"
 	const study, trial = "/studies/{id}", "/studies/{id}/trials/{number}"
 	return []route{
@@ -78,21 +79,21 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", "/share/{secret}", Public, s.openShare),
 		page("GET", "/switch", Public, s.switchPage),
 		page("POST", "/switch", Public, s.switchPerson),
-		page("GET", "/account", SignedIn, p.AccountPage),
+		page("GET", "/account", SignedIn, people.AccountPage),
 		page("POST", "/account/pin", SignedIn, s.setPIN),
 		page("POST", "/account/pin/forget", SignedIn, s.forgetPINs),
-		page("POST", "/account/link", SignedIn, p.LinkMyDevice),
-		page("POST", "/account/sessions/{session}/end", SignedIn, p.EndSession),
+		page("POST", "/account/link", SignedIn, people.LinkMyDevice),
+		page("POST", "/account/sessions/{session}/end", SignedIn, people.EndSession),
 
-		page("GET", "/people", Admin, p.PeoplePage),
-		page("POST", "/people/invites", Admin, p.InvitePerson),
-		page("POST", "/people/invites/{link}/revoke", Admin, p.RevokeInvite),
-		page("POST", "/people/tokens", Admin, p.MakeToken),
-		page("POST", "/people/tokens/{token}/revoke", Admin, p.RevokeToken),
-		page("POST", "/people/{person}/role", Admin, p.ChangeRole),
-		page("POST", "/people/{person}/disable", Admin, p.Disable),
-		page("POST", "/people/{person}/enable", Admin, p.Enable),
-		page("POST", "/people/{person}/link", Admin, p.LinkPerson),
+		page("GET", "/people", Admin, people.PeoplePage),
+		page("POST", "/people/invites", Admin, people.InvitePerson),
+		page("POST", "/people/invites/{link}/revoke", Admin, people.RevokeInvite),
+		page("POST", "/people/tokens", Admin, people.MakeToken),
+		page("POST", "/people/tokens/{token}/revoke", Admin, people.RevokeToken),
+		page("POST", "/people/{person}/role", Admin, people.ChangeRole),
+		page("POST", "/people/{person}/disable", Admin, people.Disable),
+		page("POST", "/people/{person}/enable", Admin, people.Enable),
+		page("POST", "/people/{person}/link", Admin, people.LinkPerson),
 
 		page("GET", "/studies", SignedIn, p.StudiesPage),
 		page("GET", "/studies/new", Operator, p.NewStudyPage),
@@ -112,9 +113,9 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", study+"/board/verify", StudyViewer, p.Verifying),
 		page("POST", study+"/board/verify", StudyViewer, p.Verify),
 		page("GET", study+"/report", StudyViewer, p.Report),
-		page("GET", study+"/shares", StudyAdmin, p.SharesPage),
-		page("POST", study+"/shares", StudyAdmin, p.MakeShare),
-		page("POST", study+"/shares/{share}/revoke", StudyAdmin, p.RevokeShare),
+		page("GET", study+"/shares", StudyAdmin, people.SharesPage),
+		page("POST", study+"/shares", StudyAdmin, people.MakeShare),
+		page("POST", study+"/shares/{share}/revoke", StudyAdmin, people.RevokeShare),
 		page("GET", study+"/import", StudyOperator, p.ImportPage),
 		page("POST", study+"/import", StudyOperator, p.Import),
 

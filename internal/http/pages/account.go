@@ -11,6 +11,8 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/view"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -23,11 +25,11 @@ func person(r *http.Request) (account.Identity, error) {
 	return who, nil
 }
 
-func (s *Site) AccountPage(w http.ResponseWriter, r *http.Request) error {
+func (s People) AccountPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showAccount(w, r, nil)
 }
 
-func (s *Site) showAccount(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
+func (s People) showAccount(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
 	who, err := person(r)
 	if err != nil {
 		return err
@@ -43,10 +45,10 @@ func (s *Site) showAccount(w http.ResponseWriter, r *http.Request, secret *templ
 	page := templates.AccountPage{Page: newPage(r, "Your devices"), Secret: secret}
 	page.Width, page.ByPIN = "medium", who.ByPIN
 	for _, pin := range pins {
-		page.PINs = append(page.PINs, templates.SessionLine{Device: deviceName(pin.Browser), Seen: stamp(pin.LastUsed, page.Now)})
+		page.PINs = append(page.PINs, templates.SessionLine{Device: deviceName(pin.Browser), Seen: view.Stamp(pin.LastUsed, page.Now)})
 	}
 	for _, session := range sessions {
-		page.Sessions = append(page.Sessions, templates.SessionLine{ID: session.ID, Device: deviceName(session.Device), Seen: stamp(session.LastSeen, page.Now), This: session.ID == who.ID})
+		page.Sessions = append(page.Sessions, templates.SessionLine{ID: session.ID, Device: deviceName(session.Device), Seen: view.Stamp(session.LastSeen, page.Now), This: session.ID == who.ID})
 	}
 	return show(w, r, http.StatusOK, templates.AccountView(page))
 }
@@ -70,7 +72,7 @@ func deviceName(agent string) string {
 }
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.
-func (s *Site) LinkMyDevice(w http.ResponseWriter, r *http.Request) error {
+func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request) error {
 	who, err := person(r)
 	if err != nil {
 		return err
@@ -92,15 +94,15 @@ func (s *Site) LinkMyDevice(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func minutes(d time.Duration) string { return count(int(d.Minutes()), "minute", "minutes") }
+func minutes(d time.Duration) string { return words.Count(int(d.Minutes()), "minute", "minutes") }
 
 // linkSecret shows a link this once.
-func (s *Site) linkSecret(title, secret, help string) *templates.Secret {
+func (s People) linkSecret(title, secret, help string) *templates.Secret {
 	return &templates.Secret{Title: title, Text: s.PublicURL.JoinPath("sign-in", secret).String(), Help: help}
 }
 
 // EndSession signs one of the person's browsers out.
-func (s *Site) EndSession(w http.ResponseWriter, r *http.Request) error {
+func (s People) EndSession(w http.ResponseWriter, r *http.Request) error {
 	who, err := person(r)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
@@ -36,8 +37,8 @@ func (s *Site) Ask(w http.ResponseWriter, r *http.Request) error {
 }
 
 // askAgain shows the form again, with what is wrong.
-func (s *Site) askAgain(w http.ResponseWriter, r *http.Request, v visit, form templates.Form) error {
-	next := v.next()
+func (s *Site) askAgain(w http.ResponseWriter, r *http.Request, v view.Facts, form templates.Form) error {
+	next := v.Next()
 	next.Ask = form
 	if isPart(r) {
 		return show(w, r, http.StatusUnprocessableEntity, templates.NextSection(next))
@@ -54,13 +55,13 @@ func (s *Site) afterAsking(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	letPartsFollow(w, snap)
-	return show(w, r, http.StatusOK, templates.NextSection(visiting(r, snap).next()))
+	return show(w, r, http.StatusOK, templates.NextSection(visiting(r, snap).Next()))
 }
 
 // context reads the values that limits of known form need.
 func (t *typed) context(d design.Definition) map[string]float64 {
 	var context map[string]float64
-	for _, in := range contextInputs(d) {
+	for _, in := range view.ContextInputs(d) {
 		value := t.required(in.Name, in.Label+" is needed")
 		if context == nil {
 			context = map[string]float64{}

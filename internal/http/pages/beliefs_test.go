@@ -1,12 +1,14 @@
 package pages_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"headroom/internal/http/sitetest"
-	"headroom/web/templates"
+	"headroom/internal/view/chart"
 )
 
 // influenced is a study in which y depends on the second parameter far more than on the first, and on a choice.
@@ -25,6 +27,20 @@ func influencedStudy(s *sitetest.Site) string {
 	}
 	s.API("POST", "/studies/"+id+"/import", csv, "Content-Type", "text/csv").Want(200)
 	return "/studies/" + id
+}
+
+// drawingIn reads what a chart of the page is drawn from.
+func drawingIn(t *testing.T, page, id string) chart.Drawing {
+	t.Helper()
+	found := regexp.MustCompile(`(?s)<script id="` + id + `-data" type="application/json">(.*?)</script>`).FindStringSubmatch(page)
+	if found == nil {
+		t.Fatalf("no chart %s in %.400s", id, page)
+	}
+	var drawing chart.Drawing
+	if err := json.Unmarshal([]byte(found[1]), &drawing); err != nil {
+		t.Fatal(err)
+	}
+	return drawing
 }
 
 // TestParametersStandInOrderOfInfluence: the slices are sorted, the map opens on the first two, points fade, and a metric without a reading has no slice.
@@ -90,7 +106,7 @@ func TestOtherAlgorithmsNext(t *testing.T) {
 			t.Errorf("%s is missing", name)
 		}
 	}
-	if !strings.Contains(beliefs, string(`"style":"`+templates.Other+`"`)) {
+	if !strings.Contains(beliefs, string(`"style":"`+chart.Other+`"`)) {
 		t.Error("the map has no mark of them")
 	}
 	if strings.Contains(page(s, at+"/parts/beliefs"), "<dt>scbo</dt>") {

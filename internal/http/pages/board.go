@@ -2,7 +2,7 @@ package pages
 
 import (
 	"context"
-	"maps"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +14,7 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
@@ -28,23 +29,22 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if isPart(r) {
-		part := boardPart(v, "") + v.without()
+		part := boardPart(v, "") + v.Without()
 		follows := r.Header.Get("HX-Trigger") == boardMoment
 		if follows {
-			v.query = shownQuery(r) // the study has changed: the reader's place stays
+			v.Query = shownQuery(r) // the study has changed: the reader's place stays
 			part += " following"
 		}
-		v.query = v.boardQuery()
-		return s.showShared(w, r, now, partKey{v.head, part, v.query.Encode()}, func(ctx context.Context) (templ.Component, error) {
+		v.Query = v.BoardQuery()
+		return s.showShared(w, r, now, partKey{v.Head, part, v.Query.Encode()}, func(ctx context.Context) (templ.Component, error) {
 			board, err := s.board(ctx, v, now)
-			board.Keeps = follows && v.working
+			board.Keeps = follows && v.Working
 			return templates.BoardContent(board), err
 		})
 	}
-	v.query = v.boardQuery()
-	page := templates.BoardPage{Page: newPage(r, v.head.Name)}
-	page.Charts = true
-	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(now.Version, 10)), Version: now.Version}
+	v.Query = v.BoardQuery()
+	page := templates.BoardPage{Page: newPage(r, v.Head.Name)}
+	page.Charts, page.Live = true, liveOf(now)
 	if page.Board, err = s.board(r.Context(), v, now); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 const boardMoment = "board-moment"
 
 // boardVisit is the study at the moment that the request asks for, and the study now.
-func (s *Site) boardVisit(r *http.Request) (v visit, now *ledger.Snapshot, err error) {
+func (s *Site) boardVisit(r *http.Request) (v view.Facts, now *ledger.Snapshot, err error) {
 	at, err := request.At(r)
 	if err != nil {
 		return v, nil, err
@@ -74,23 +74,20 @@ func (s *Site) boardVisit(r *http.Request) (v visit, now *ledger.Snapshot, err e
 		}
 	}
 	v = visiting(r, snap)
-	v.head.Operates, v.parts, v.url, v.at = false, false, v.head.URL("/board"), at
+	v.Head.Operates, v.Parts, v.URL, v.At = false, false, v.Head.URL("/board"), at
 	return v, now, nil
 }
 
 // boardPart names a part of the board, "" being all of it, at its moment.
-func boardPart(v visit, name string) string { return "board" + strconv.FormatInt(v.at, 10) + name }
-
-// boardSections are the sections that show more of themselves in place, by name, with what of a query each depends on.
-var boardSections = map[string]func(visit) url.Values{"beliefs": visit.beliefsQuery, "trials": visit.trialsQuery, "ledger": visit.ledgerQuery}
+func boardPart(v view.Facts, name string) string { return "board" + strconv.FormatInt(v.At, 10) + name }
 
 // boardLater are the other sections of a board that it fetches once it stands.
-var boardLater = []string{modelPart, "status", "verdict", "gain", "progress", "progress-table"}
+var boardLater = []string{view.ModelPart, "status", "verdict", "gain", "progress", "progress-table"}
 
 // BoardPart is one section of the board at a moment. Where the reader has chosen what it shows, the browser's address is told to say so.
 func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request) error {
 	name := chi.URLParam(r, "part")
-	query, chosen := boardSections[name]
+	_, chosen := view.BoardSections[name]
 	if !chosen && !slices.Contains(boardLater, name) {
 		return problem.NoSuchThing
 	}
@@ -98,7 +95,7 @@ func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if name == modelPart {
+	if name == view.ModelPart {
 		return s.showWork(w, r, v)
 	}
 	if err := s.awaitModel(r.Context(), &v); err != nil {
@@ -107,9 +104,9 @@ func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request) error {
 	part := parts[name]
 	address := ""
 	if chosen {
-		address = v.address(r, name, query(v))
+		address = v.BoardAddress(name, shownQuery(r))
 	}
-	v.query = part.query(v)
+	v.Query = part.asked(v)
 	if part.modelled {
 		if ready, err := s.drawnBehind(r.Context(), name, v); err != nil || !ready {
 			return leaveAsIs(w, v, err)
@@ -118,27 +115,7 @@ func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request) error {
 	if chosen {
 		w.Header().Set("HX-Replace-Url", address)
 	}
-	return s.showShared(w, r, now, partKey{v.head, boardPart(v, name) + v.without(), v.query.Encode()}, func(ctx context.Context) (templ.Component, error) {
-		return part.draw(s, ctx, v)
-	})
-}
-
-// address is that of the board with one section changed, the others as the browser's address has them.
-func (v visit) address(r *http.Request, name string, changed url.Values) string {
-	others := visit{snap: v.snap, query: shownQuery(r)}
-	query := changed
-	for other, of := range boardSections {
-		if other != name {
-			query = mergedQuery(query, of(others))
-		}
-	}
-	if v.at > 0 {
-		query.Set("at", strconv.FormatInt(v.at, 10))
-	}
-	if len(query) == 0 {
-		return v.url
-	}
-	return v.url + "?" + query.Encode()
+	return s.showShared(w, r, now, partKey{v.Head, boardPart(v, name) + v.Without(), v.Query.Encode()}, s.section(part, v))
 }
 
 // shownQuery is the query of the page that sent the request.
@@ -150,60 +127,15 @@ func shownQuery(r *http.Request) url.Values {
 	return shown.Query()
 }
 
-// mergedQuery is one query with what another has.
-func mergedQuery(query, more url.Values) url.Values {
-	merged := url.Values{}
-	maps.Copy(merged, query)
-	maps.Copy(merged, more)
-	return merged
-}
-
-// boardQuery is what of a query the board depends on.
-func (v visit) boardQuery() url.Values {
-	var kept url.Values
-	for _, query := range boardSections {
-		kept = mergedQuery(kept, query(v))
-	}
-	return kept
-}
-
 // board is everything below the slider.
-func (s *Site) board(ctx context.Context, v visit, now *ledger.Snapshot) (templates.Board, error) {
-	board := templates.Board{Study: v.head, Description: markdown(v.snap.Definition.Description), At: v.snap.Version, Last: now.Version, Past: v.at > 0, Hash: v.snap.Hash}
-	events, err := s.Studies.Events(ctx, v.snap.ID, v.snap.Version-1, 1)
+func (s *Site) board(ctx context.Context, v view.Facts, now *ledger.Snapshot) (templates.Board, error) {
+	err := errors.Join(s.load(ctx, &v, readout|quickGain|history|picture|entries), s.loadBoard(ctx, &v, now))
 	if err != nil {
-		return board, err
+		return templates.Board{}, err
 	}
-	entry, err := v.entryOf(events[0])
+	trials, err := trialsOf(v)
 	if err != nil {
-		return board, err
+		return templates.Board{}, err
 	}
-	board.Moment, board.Event = stamp(events[0].At, v.now), entry.By+" "+entry.Text+"."
-	board.Work = v.work()
-	if board.Status, err = s.status(ctx, v); err != nil {
-		return board, err
-	}
-	if board.Verdict, err = s.verdict(ctx, v); err != nil {
-		return board, err
-	}
-	if !v.working {
-		if board.Progress, err = s.progress(ctx, v); err != nil {
-			return board, err
-		}
-		if board.Beliefs, err = s.beliefs(ctx, v); err != nil {
-			return board, err
-		}
-	}
-	if board.Trials, err = s.trials(ctx, v); err != nil {
-		return board, err
-	}
-	if board.Amends, err = s.amends(ctx, v); err != nil {
-		return board, err
-	}
-	if board.Ledger, err = s.ledger(ctx, v); err != nil {
-		return board, err
-	}
-	last, err := s.verificationOf(ctx, now.ID)
-	board.Verified = v.verified(last, now)
-	return board, err
+	return v.Content(trials)
 }

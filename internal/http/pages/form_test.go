@@ -2,7 +2,6 @@ package pages
 
 import (
 	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,16 +89,6 @@ func TestLinesComeAndGo(t *testing.T) {
 	for _, do := range []string{"", "save", "remove-parameters.7", "remove-nothing.0", "remove-parameters.-1"} {
 		if rearrange(values, do) {
 			t.Errorf("%q rearranged lines", do)
-		}
-	}
-}
-
-func TestDescriptionsReachNoOtherHost(t *testing.T) {
-	t.Parallel()
-	got := markdown("![logo **x**](https://evil.example/a.png) <script>alert(1)</script> [link](javascript:alert(1))")
-	for _, bad := range []string{"<img", "<script", "javascript:", "evil.example"} {
-		if strings.Contains(got, bad) {
-			t.Errorf("%q holds %q", got, bad)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -30,7 +32,7 @@ func (s *Site) showImport(w http.ResponseWriter, r *http.Request, status int, sn
 	for _, p := range d.Parameters {
 		names, cells = append(names, p.Name), append(cells, exampleCell(p))
 	}
-	for _, metric := range told(d) {
+	for _, metric := range view.Told(d) {
 		names, cells = append(names, metric), append(cells, "1.5")
 	}
 	page.Columns = strings.Join(names, ", ")
@@ -68,10 +70,10 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
 					return unread
 				}
 				result, err := s.Studies.ImportCSV(r.Context(), cmd, snap.ID, strings.NewReader(rows), options)
-				page.Ready = "All good: " + count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
+				page.Ready = "All good: " + words.Count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
 				page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
 				form.askDecimals("text", page.Faults)
-				page.Found = findings(studyHead(r, snap), result.Health)
+				page.Found = view.Findings(studyHead(r, snap), result.Health)
 				if len(result.Doubts) > 0 {
 					page.Ready, page.Doubts = oddRows, doubtfulRows(result.Doubts)
 				}

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
@@ -22,25 +23,25 @@ func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showOwn(w, r, http.StatusOK, visiting(r, snap), templates.Form{Values: map[string][]string{}}, nil)
 }
 
-func (s *Site) showOwn(w http.ResponseWriter, r *http.Request, status int, v visit, form templates.Form, change func(*templates.OwnPage)) error {
-	d := v.snap.Definition
-	page := templates.OwnPage{Page: newPage(r, "My own point"), Study: v.head, Form: form, Key: form.Value("key"), Context: contextInputs(d)}
+func (s *Site) showOwn(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form, change func(*templates.OwnPage)) error {
+	d := v.Snap.Definition
+	page := templates.OwnPage{Page: newPage(r, "My own point"), Study: v.Head, Form: form, Key: form.Value("key"), Context: view.ContextInputs(d)}
 	page.Width = "medium"
 	if page.Key == "" {
 		page.Key = newKey(r)
 	}
 	for i, p := range d.Parameters {
-		in := settingInput(settingField(i), p)
+		in := view.SettingInput(view.SettingField(i), p)
 		if in.Kind == "select" {
 			in.Options = slices.Insert(in.Options, 0, templates.Option{Label: "choose…"}) // nobody's choice is made for them
 		}
 		page.Settings = append(page.Settings, in)
 	}
-	for i, metric := range told(d) {
-		in := templates.Input{Name: metricField(i), Label: metric, Unit: unitOf(d, metric), Kind: "number"}
+	for i, metric := range view.Told(d) {
+		in := templates.Input{Name: view.MetricField(i), Label: metric, Unit: view.UnitOf(d, metric), Kind: "number"}
 		for _, c := range d.Constraints {
 			if c.Metric == metric {
-				in.Help = strings.TrimPrefix(in.Help+", "+limitLine(c), ", ")
+				in.Help = strings.TrimPrefix(in.Help+", "+view.LimitLine(c), ", ")
 			}
 		}
 		page.Metrics = append(page.Metrics, in)
@@ -57,7 +58,7 @@ func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	names := formNames(snap.Definition, metricField, settingField)
+	names := formNames(snap.Definition, view.MetricField, view.SettingField)
 	return submit(w, r, func(form *typed) submission {
 		own := form.own(snap)
 		asked := submission{
@@ -90,7 +91,7 @@ func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, 
 	if snap == nil {
 		return err
 	}
-	names := formNames(snap.Definition, metricField, settingField)
+	names := formNames(snap.Definition, view.MetricField, view.SettingField)
 	if err != nil {
 		if !form.place(err, names) {
 			return err
@@ -99,7 +100,7 @@ func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	return s.showOwn(w, r, status, visiting(r, snap), form.shown(), func(page *templates.OwnPage) {
 		page.Doubts = doubtful(study.DoubtOwn(snap, own, forecast), names)
-		page.Forecast = forecastOf(snap, forecast, knownAt(snap, own))
+		page.Forecast = view.ForecastOf(snap, forecast, knownAt(snap, own))
 		page.Forecast.Shown = form.asShown("")
 	})
 }
@@ -114,36 +115,9 @@ func knownAt(snap *ledger.Snapshot, own study.OwnTrial) map[string]float64 {
 	return values
 }
 
-// forecastOf puts what a decision expects into words: readings, with their noise, and what is known beforehand by the limit's name.
-func forecastOf(snap *ledger.Snapshot, decision *ledger.Decision, beforehand map[string]float64) *templates.Forecast {
-	d := snap.Definition
-	shown := &templates.Forecast{}
-	if decision == nil {
-		return shown
-	}
-	known := 0
-	for _, metric := range modelled(d) {
-		line := templates.ForecastLine{Name: metric, Reading: "no model yet", Limit: limitsText(d, metric)}
-		if expected := snap.ForetoldBy(decision, metric); expected != nil {
-			line.Reading = uncertain(expected.Mean, expected.SD, unitOf(d, metric))
-			known++
-		}
-		shown.Metrics = append(shown.Metrics, line)
-	}
-	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && known == len(shown.Metrics) && chance != nil {
-		shown.Chance = percent(*chance)
-	}
-	for _, c := range d.Constraints {
-		if value, there := beforehand[c.Name]; there {
-			shown.Metrics = append(shown.Metrics, templates.ForecastLine{Name: c.Metric, Reading: quantity(value, c.Unit) + ", known beforehand", Limit: limitsText(d, c.Metric)})
-		}
-	}
-	return shown
-}
-
 func (t *typed) own(snap *ledger.Snapshot) study.OwnTrial {
 	d := snap.Definition
 	return study.OwnTrial{
-		Parameters: t.settings(d, settingField, nil), Note: t.text("note"), Brought: design.Brought{Context: t.context(d)}, Metrics: t.readings(snap, &ledger.Trial{}),
+		Parameters: t.settings(d, view.SettingField, nil), Note: t.text("note"), Brought: design.Brought{Context: t.context(d)}, Metrics: t.readings(snap, &ledger.Trial{}),
 	}
 }

@@ -31,3 +31,9 @@ func New(options Options) *Site {
 	}
 	return &Site{Options: options}
 }
+
+// People are the pages of people: who may come in, in which browsers they are, and the links and tokens that they gave out.
+type People struct{ Options }
+
+// People are the site's.
+func (s *Site) People() People { return People{s.Options} }

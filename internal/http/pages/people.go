@@ -12,15 +12,17 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/view"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
-func (s *Site) PeoplePage(w http.ResponseWriter, r *http.Request) error {
+func (s People) PeoplePage(w http.ResponseWriter, r *http.Request) error {
 	return s.showPeople(w, r, http.StatusOK, func(*templates.PeoplePage) {})
 }
 
 // showPeople draws the page of people and tokens; change puts a form with its faults or a new secret into it.
-func (s *Site) showPeople(w http.ResponseWriter, r *http.Request, status int, change func(*templates.PeoplePage)) error {
+func (s People) showPeople(w http.ResponseWriter, r *http.Request, status int, change func(*templates.PeoplePage)) error {
 	page := templates.PeoplePage{Page: newPage(r, "People and tokens")}
 	page.Width = "medium"
 	page.Invite.Values = url.Values{"invite.role": {string(account.Operator)}}
@@ -34,7 +36,7 @@ func (s *Site) showPeople(w http.ResponseWriter, r *http.Request, status int, ch
 	return show(w, r, status, templates.PeopleView(page))
 }
 
-func (s *Site) listPeople(r *http.Request, page *templates.PeoplePage) error {
+func (s People) listPeople(r *http.Request, page *templates.PeoplePage) error {
 	who, _ := request.Caller(r)
 	people, err := s.Accounts.People(r.Context())
 	for _, p := range people {
@@ -61,17 +63,17 @@ func gaveOut(p account.Person) string {
 	return strings.Join(parts, "; ")
 }
 
-func (s *Site) listInvites(r *http.Request, page *templates.PeoplePage) error {
+func (s People) listInvites(r *http.Request, page *templates.PeoplePage) error {
 	invites, err := s.Accounts.Invites(r.Context())
 	for _, link := range invites {
 		if link.UsedAt == nil && link.RevokedAt == nil && link.ExpiresAt.After(page.Now) {
-			page.Invites = append(page.Invites, templates.InviteLine{Link: link, Expires: stamp(link.ExpiresAt, page.Now)})
+			page.Invites = append(page.Invites, templates.InviteLine{Link: link, Expires: view.Stamp(link.ExpiresAt, page.Now)})
 		}
 	}
 	return err
 }
 
-func (s *Site) listTokensOn(r *http.Request, page *templates.PeoplePage) error {
+func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error {
 	studies, _, err := s.Studies.Summaries(r.Context(), study.Listing{})
 	if err != nil {
 		return err
@@ -100,11 +102,11 @@ func optionalStamp(at *time.Time, now time.Time) templates.Stamp {
 	if at == nil {
 		return templates.Stamp{}
 	}
-	return stamp(*at, now)
+	return view.Stamp(*at, now)
 }
 
 // InvitePerson makes an invite link, shown once.
-func (s *Site) InvitePerson(w http.ResponseWriter, r *http.Request) error {
+func (s People) InvitePerson(w http.ResponseWriter, r *http.Request) error {
 	return submit(w, r, func(form *typed) submission {
 		want := account.NewInvite{Name: form.text("invite.name"), Role: account.Role(form.text("invite.role"))}
 		var secret string
@@ -131,12 +133,12 @@ func under(word string) func(location string) string {
 }
 
 // showSecret shows the people with something that is told this once.
-func (s *Site) showSecret(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
+func (s People) showSecret(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
 	return s.showPeople(w, r, http.StatusOK, func(page *templates.PeoplePage) { page.Secret = secret })
 }
 
 // RevokeInvite ends an invite that has not been used.
-func (s *Site) RevokeInvite(w http.ResponseWriter, r *http.Request) error {
+func (s People) RevokeInvite(w http.ResponseWriter, r *http.Request) error {
 	return submit(w, r, func(*typed) submission {
 		return submission{
 			do: func(study.Command) error { return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link")) },
@@ -146,7 +148,7 @@ func (s *Site) RevokeInvite(w http.ResponseWriter, r *http.Request) error {
 }
 
 // MakeToken makes a token, shown once.
-func (s *Site) MakeToken(w http.ResponseWriter, r *http.Request) error {
+func (s People) MakeToken(w http.ResponseWriter, r *http.Request) error {
 	return submit(w, r, func(form *typed) submission {
 		want := account.NewToken{Name: form.text("token.name"), Role: account.Role(form.text("token.role")), StudyID: form.text("token.study_id"), ExpiresAt: form.day("token.expires_at")}
 		var secret string
@@ -168,7 +170,7 @@ func (s *Site) MakeToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 // RevokeToken ends a token.
-func (s *Site) RevokeToken(w http.ResponseWriter, r *http.Request) error {
+func (s People) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	return submit(w, r, func(*typed) submission {
 		return submission{
 			do: func(study.Command) error { return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) },
@@ -178,7 +180,7 @@ func (s *Site) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 // ChangeRole gives somebody another role.
-func (s *Site) ChangeRole(w http.ResponseWriter, r *http.Request) error {
+func (s People) ChangeRole(w http.ResponseWriter, r *http.Request) error {
 	return s.changePerson(w, r, "role", func(form *typed, id string) error {
 		role, err := account.ParseRole(form.text("role"))
 		if err != nil {
@@ -189,31 +191,31 @@ func (s *Site) ChangeRole(w http.ResponseWriter, r *http.Request) error {
 }
 
 // Disable ends somebody's access for now.
-func (s *Site) Disable(w http.ResponseWriter, r *http.Request) error {
+func (s People) Disable(w http.ResponseWriter, r *http.Request) error {
 	return s.changePerson(w, r, "disabled", func(_ *typed, id string) error { return s.Accounts.SetDisabled(r.Context(), id, true) })
 }
 
 // Enable gives it back.
-func (s *Site) Enable(w http.ResponseWriter, r *http.Request) error {
+func (s People) Enable(w http.ResponseWriter, r *http.Request) error {
 	return s.changePerson(w, r, "enabled", func(_ *typed, id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
 }
 
 // changePerson changes the person in the path; that somebody must stay admin is said above the list.
-func (s *Site) changePerson(w http.ResponseWriter, r *http.Request, done string, change func(form *typed, id string) error) error {
+func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string, change func(form *typed, id string) error) error {
 	return submit(w, r, func(form *typed) submission {
 		return submission{
 			do:    func(study.Command) error { return change(form, chi.URLParam(r, "person")) },
 			to:    "/people?done=" + done,
 			names: nowhere,
 			again: func(form templates.Form) error {
-				return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = capitalised(form.General) + "." })
+				return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = words.Capitalised(form.General) + "." })
 			},
 		}
 	})
 }
 
 // LinkPerson makes a sign-in link for somebody who is locked out.
-func (s *Site) LinkPerson(w http.ResponseWriter, r *http.Request) error {
+func (s People) LinkPerson(w http.ResponseWriter, r *http.Request) error {
 	return submit(w, r, func(*typed) submission {
 		var link account.Link
 		var secret string

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -110,48 +109,11 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request) error {
 			if err != nil {
 				return nil, err
 			}
-			return visiting(r, snap).changeConsequences(change.Constraints, impact), nil
+			return visiting(r, snap).ChangeConsequences(change.Constraints, impact), nil
 		}, func(preview *templates.Consequences) error {
 			return s.showReconfigure(w, r, http.StatusOK, snap, templates.DefinePage{Form: form.shown(), Preview: preview})
 		})
 	})
-}
-
-// changeConsequences puts what a change of limits, bounds or settings would change into words.
-func (v visit) changeConsequences(constraints []design.Constraint, impact study.Impact) *templates.Consequences {
-	out := v.consequences(constraints, impact)
-	var broken, within []int
-	for _, t := range impact.Turned {
-		switch {
-		case t.After != nil && *t.After:
-			within = append(within, t.Number)
-		case t.After != nil:
-			broken = append(broken, t.Number)
-		}
-	}
-	slices.SortStableFunc(impact.Changes, func(a, b design.Change) int { // limits and bounds first
-		return cmp.Compare(strings.Count(b.Path, "["), strings.Count(a.Path, "["))
-	})
-	said := []string{capitalised(changesWords(v.snap.Definition, impact.Changes)) + "."}
-	if len(broken) > 0 {
-		said = append(said, capitalised(study.TrialsInWords(broken))+" would break a limit.")
-	}
-	if len(within) > 0 {
-		said = append(said, capitalised(study.TrialsInWords(within))+" would be within every limit.")
-	}
-	if len(broken)+len(within) == 0 && len(v.snap.Trials) > 0 && len(constraints) > 0 {
-		said = append(said, "Every trial would stand to the limits as it does.")
-	}
-	if impact.Withheld != "" {
-		said = append(said, "Of the rest nothing can be said: "+impact.Withheld)
-	} else if len(out.Changes) == 0 {
-		said = append(said, "Nothing would look different yet.")
-	}
-	if impact.Refitted {
-		said = append(said, "The model is fitted again with the next ask, so the suggestion may still differ.")
-	}
-	out.Summary = strings.Join(said, " ")
-	return out
 }
 
 // reconfiguration reads the form; what it has no field for stays.

@@ -81,7 +81,7 @@ func TestTheReportMarksWhatWasChanged(t *testing.T) {
 	s.API("POST", study+"/reconfigure", `{"algorithm": {"name": "rpol-ucb", "horizon": 40}, "reason": "more time"}`).Want(200)
 	s.API("POST", study+"/ask", nil).Want(201)
 	report := string(s.Call("GET", study+"/report", s.Admin, nil).Want(200).Body)
-	for _, title := range []string{"Best yield", "Impurity against", "Cumulative violation", "Price of breaking"} {
+	for _, title := range []string{"Yield (%)", "Impurity (%) and its limit", "Cumulative violation", "Price of breaking"} {
 		var letters string
 		for _, word := range regexp.MustCompile(`<text[^>]*>([cxilsf]+)</text>`).FindAllStringSubmatch(figureOf(t, report, title), -1) {
 			letters += word[1]

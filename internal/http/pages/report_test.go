@@ -166,7 +166,7 @@ func TestReportOfALongStudyIsBounded(t *testing.T) {
 	if len(report) > 3<<20 {
 		t.Errorf("the report of 1600 trials has %d bytes", len(report))
 	}
-	for _, said := range []string{"of 1600 trials: the newest", "The newest 1500 of 32", "the lowest and the highest are shown"} {
+	for _, said := range []string{"of 1600 trials: the newest", "The newest 1500 of 32", "each grey bar spans all readings of 8 trials, lowest to highest"} {
 		if !strings.Contains(report, said) {
 			t.Errorf("the report does not say %q", said)
 		}

@@ -61,12 +61,3 @@ func offerLog(values url.Values, snap *ledger.Snapshot, name string) string {
 	values.Set("reason", study.Health(snap)[at].Says)
 	return fmt.Sprintf("Filled in below, and not changed yet: %s on a logarithmic scale. All trials stay, and the next decision sees them on it.", name)
 }
-
-// findings are what is found in a study, each with the way to what helps.
-func findings(head templates.StudyHead, found []study.Finding) []templates.Finding {
-	var shown []templates.Finding
-	for _, f := range found {
-		shown = append(shown, templates.Finding{Says: f.Says, Offer: head.URL("/reconfigure?log=" + url.QueryEscape(f.Parameter)), Label: "Make it logarithmic"})
-	}
-	return shown
-}

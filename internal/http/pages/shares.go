@@ -10,16 +10,17 @@ import (
 	"headroom/internal/account"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
-func (s *Site) SharesPage(w http.ResponseWriter, r *http.Request) error {
+func (s People) SharesPage(w http.ResponseWriter, r *http.Request) error {
 	form := templates.Form{Values: url.Values{"expires_at": {time.Now().Add(account.UsualShareLife).UTC().Format(time.DateOnly)}}}
 	return s.showShares(w, r, http.StatusOK, form, nil)
 }
 
-func (s *Site) showShares(w http.ResponseWriter, r *http.Request, status int, form templates.Form, secret *templates.Secret) error {
-	snap, err := s.studyNow(r)
+func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, form templates.Form, secret *templates.Secret) error {
+	snap, err := s.Studies.Snapshot(r.Context(), request.StudyID(r), 0)
 	if err != nil {
 		return err
 	}
@@ -30,13 +31,13 @@ func (s *Site) showShares(w http.ResponseWriter, r *http.Request, status int, fo
 	page := templates.SharesPage{Page: newPage(r, "Share "+snap.Definition.Name), Study: studyHead(r, snap), Form: form, Secret: secret}
 	page.Width = "medium"
 	for _, share := range shares {
-		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: stamp(share.ExpiresAt, page.Now), Used: optionalStamp(share.LastUsed, page.Now)})
+		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: view.Stamp(share.ExpiresAt, page.Now), Used: optionalStamp(share.LastUsed, page.Now)})
 	}
 	return show(w, r, status, templates.SharesView(page))
 }
 
 // MakeShare makes a read-only link, shown once.
-func (s *Site) MakeShare(w http.ResponseWriter, r *http.Request) error {
+func (s People) MakeShare(w http.ResponseWriter, r *http.Request) error {
 	return submit(w, r, func(form *typed) submission {
 		want := account.NewShare{StudyID: request.StudyID(r), Name: form.text("name")}
 		if at := form.day("expires_at"); at != nil {
@@ -62,7 +63,7 @@ func (s *Site) MakeShare(w http.ResponseWriter, r *http.Request) error {
 }
 
 // RevokeShare ends a read-only link.
-func (s *Site) RevokeShare(w http.ResponseWriter, r *http.Request) error {
+func (s People) RevokeShare(w http.ResponseWriter, r *http.Request) error {
 	id := request.StudyID(r)
 	return submit(w, r, func(*typed) submission {
 		return submission{

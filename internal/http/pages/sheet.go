@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"headroom/internal/study/design"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -159,7 +160,7 @@ func (s *sheet) add(row []string) error {
 	}
 	line := len(s.rows) + 2
 	if len(row) != len(s.names) {
-		return fmt.Errorf("row %d has %s; the first row names %d", line, count(len(row), "cell", "cells"), len(s.names))
+		return fmt.Errorf("row %d has %s; the first row names %d", line, words.Count(len(row), "cell", "cells"), len(s.names))
 	}
 	for i, cell := range row {
 		if cell == "" {

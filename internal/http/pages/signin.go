@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/account"
 	"headroom/internal/http/request"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -33,7 +34,7 @@ func Switch(w http.ResponseWriter, r *http.Request, status int, here []account.O
 	for _, person := range here {
 		page.People = append(page.People, templates.SwitchLine{ID: person.PersonID, Name: person.Name, Initials: initials(person.Name), Now: person.PersonID == who.PersonID, Locked: person.Left == 0})
 		if wrong != nil && person.PersonID == page.Chosen && person.Left > 0 {
-			page.Error = "That is not the PIN of " + person.Name + ". " + count(person.Left, "try is", "tries are") + " left."
+			page.Error = "That is not the PIN of " + person.Name + ". " + words.Count(person.Left, "try is", "tries are") + " left."
 		}
 	}
 	if wrong != nil && page.Error == "" {

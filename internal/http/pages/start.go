@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -86,7 +85,9 @@ func (s *Site) Simulate(w http.ResponseWriter, r *http.Request) error {
 				}
 				return GoTo(w, r, "/studies/"+snap.ID+"#lab")
 			}
-			panel := s.lab(visiting(r, snap))
+			v := visiting(r, snap)
+			v.Run.Run, v.Run.Known = s.Studies.Simulated(snap.ID)
+			panel := v.Lab()
 			panel.Fault = again.General
 			return show(w, r, http.StatusOK, templates.LabPanel(panel))
 		}
@@ -103,34 +104,4 @@ func (s *Site) Simulate(w http.ResponseWriter, r *http.Request) error {
 			again: show,
 		}
 	})
-}
-
-// lab is the panel of a study's simulated lab; it is empty where a real one measures.
-func (s *Site) lab(v visit) templates.Lab {
-	d := v.snap.Definition
-	panel := templates.Lab{Study: v.head, Problem: d.SimulatedLab}
-	lab, err := design.FindSimulatedLab(d.SimulatedLab)
-	if err != nil {
-		return panel
-	}
-	panel.Summary = lab.Summary()
-	for _, metric := range tableMetrics(d) {
-		if sd := lab.StdDev()[metric]; sd > 0 {
-			panel.Noise = append(panel.Noise, metric+" ± "+quantity(sd, unitOf(d, metric)))
-		}
-	}
-	run, known := s.Studies.Simulated(v.snap.ID)
-	panel.Going = run.Going
-	switch {
-	case !known:
-	case run.Going:
-		panel.Text = fmt.Sprintf("It is at work: %d of %s read.", run.Read, count(run.Wanted, "trial", "trials"))
-	case run.Trouble != "":
-		panel.Text = fmt.Sprintf("It ended after %d of %s: %s", run.Read, count(run.Wanted, "trial", "trials"), run.Trouble)
-	case run.Stopped:
-		panel.Text = fmt.Sprintf("It was stopped after %d of %s.", run.Read, count(run.Wanted, "trial", "trials"))
-	default:
-		panel.Text = fmt.Sprintf("It has run %s.", count(run.Wanted, "trial", "trials"))
-	}
-	return panel
 }

@@ -9,6 +9,9 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view"
+	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -44,22 +47,22 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	titles := algorithmTitles()
 	for _, one := range list {
-		line := templates.StudyLine{ID: one.ID, Name: one.Name, State: string(one.State), Trials: count(one.Trials, "trial", "trials"), Algorithm: titles[one.Algorithm], Updated: stamp(one.UpdatedAt, page.Now)}
+		line := templates.StudyLine{ID: one.ID, Name: one.Name, State: string(one.State), Trials: words.Count(one.Trials, "trial", "trials"), Algorithm: titles[one.Algorithm], Updated: view.Stamp(one.UpdatedAt, page.Now)}
 		if one.Waiting > 0 {
 			line.Waiting = strconv.Itoa(one.Waiting) + " waiting"
 			line.Oldest = optionalStamp(one.OldestWaiting, page.Now)
 		}
 		line.Simulated = one.SimulatedLab != ""
 		if one.Best != nil {
-			line.Best = fmt.Sprintf("best reading of %s %s at trial %d", one.Best.Metric, quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
+			line.Best = fmt.Sprintf("best reading of %s %s at trial %d", one.Best.Metric, words.Quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
 		}
 		for _, limit := range one.Limits {
 			line.Limits = append(line.Limits, limitWords(limit))
 		}
 		if one.Known > 0 && len(one.Limits) > 0 {
-			line.Feasible, line.FeasibleMark = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known), string(templates.Feasible)
+			line.Feasible, line.FeasibleMark = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known), string(chart.Feasible)
 			if one.Feasible == 0 {
-				line.FeasibleMark = string(templates.Violated)
+				line.FeasibleMark = string(chart.Violated)
 			}
 		}
 		page.Lines = append(page.Lines, line)
@@ -76,7 +79,7 @@ func limitWords(limit ledger.Limit) string {
 	if limit.Op == ">=" {
 		sign = "≥"
 	}
-	return limit.Metric + " " + sign + " " + quantity(limit.Threshold, limit.Unit)
+	return limit.Metric + " " + sign + " " + words.Quantity(limit.Threshold, limit.Unit)
 }
 
 func algorithmTitles() map[string]string {

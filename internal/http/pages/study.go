@@ -2,45 +2,29 @@ package pages
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/a-h/templ"
 	"github.com/go-chi/chi/v5"
 
-	"headroom/internal/account"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
-	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
-// visit is a study as one request sees it: what all parts of its pages are made from.
-type visit struct {
-	head  templates.StudyHead
-	snap  *ledger.Snapshot
-	now   time.Time
-	url   string     // of the page, for links that stay on it
-	query url.Values // which rows and charts to show
-	at    int64      // the moment that links keep to, 0 for now
-	// parts tells that the page fetches its parts one by one.
-	parts bool
-	whole bool             // everything is asked for at once, however long it takes
-	who   account.Identity // the viewer
-	// working tells that the page does not wait for the model, which is still being worked out, since when.
-	working bool
-	since   time.Time
-}
-
-func visiting(r *http.Request, snap *ledger.Snapshot) visit {
+// visiting is a study as a request sees it: what all parts of its pages are made from.
+func visiting(r *http.Request, snap *ledger.Snapshot) view.Facts {
 	head := studyHead(r, snap)
 	who, _ := request.Caller(r)
 	query := r.URL.Query()
-	return visit{who: who, head: head, snap: snap, now: time.Now(), url: head.URL(""), query: query, parts: true, whole: query.Has("whole")}
+	return view.Facts{Snap: snap, Now: time.Now(), Who: who, Key: newKey(r), Asked: view.Asked{Head: head, URL: head.URL(""), Query: query, Parts: true, Whole: query.Has("whole")}}
 }
 
 // StudyPage is the study, top to bottom.
@@ -59,33 +43,36 @@ func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := visiting(r, snap)
-	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.head.Name), Study: v.head, Next: v.next()}
-	page.Width = "bench"
-	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(v.snap.Version, 10)), Version: v.snap.Version}
+	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.Head.Name), Study: v.Head, Next: v.Next()}
+	page.Width, page.Live = "bench", liveOf(snap)
 	return show(w, r, http.StatusOK, templates.BenchView(page))
 }
 
+// liveOf is the stream of what happens in a study from now on.
+func liveOf(now *ledger.Snapshot) templates.Live {
+	return templates.Live{URL: "/studies/" + now.ID + "/stream?after=" + strconv.FormatInt(now.Version, 10), Version: now.Version}
+}
+
 // showStudy draws the study page; change may put a form with its faults into it.
-func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v visit, change func(*templates.StudyPage)) error {
-	page := templates.StudyPage{Page: newPage(r, v.head.Name), Study: v.head, Description: markdown(v.snap.Definition.Description)}
-	page.Charts = true
-	page.Live = templates.Live{URL: v.head.URL("/stream?after=" + strconv.FormatInt(v.snap.Version, 10)), Version: v.snap.Version}
+func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v view.Facts, change func(*templates.StudyPage)) error {
 	err := s.awaitModel(r.Context(), &v)
 	if err != nil {
 		return err
 	}
-	page.Work = v.work()
-	page.Next, page.Lab = v.next(), s.lab(v)
-	if page.Status, err = s.status(r.Context(), v); err != nil {
+	needed := labRun | readout | quickGain
+	if v.Whole {
+		needed |= history | picture | entries
+	}
+	if err := s.load(r.Context(), &v, needed); err != nil {
 		return err
 	}
-	if page.Verdict, err = s.verdict(r.Context(), v); err != nil {
-		return err
-	}
-	if v.whole {
-		page.Whole, err = s.whole(r.Context(), v)
+	page := templates.StudyPage{Page: newPage(r, v.Head.Name), Study: v.Head, Description: view.Markdown(v.Snap.Definition.Description), Work: v.Work(),
+		Next: v.Next(), Lab: v.Lab(), Status: v.Status(), Verdict: v.Verdict()}
+	page.Charts, page.Live = true, liveOf(v.Snap)
+	if v.Whole {
+		page.Whole, err = wholeOf(v)
 	} else {
-		page.Later = v.later()
+		page.Later = v.Later()
 	}
 	if err != nil {
 		return err
@@ -96,108 +83,102 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	return show(w, r, status, templates.StudyView(page))
 }
 
-// whole is everything below the next trial.
-func (s *Site) whole(ctx context.Context, v visit) (*templates.Whole, error) {
-	var whole templates.Whole
-	var err error
-	if whole.Progress, err = s.progress(ctx, v); err != nil {
+// wholeOf is everything below the next trial.
+func wholeOf(v view.Facts) (*templates.Whole, error) {
+	trials, err := trialsOf(v)
+	if err != nil {
 		return nil, err
 	}
-	if whole.Beliefs, err = s.beliefs(ctx, v); err != nil {
-		return nil, err
-	}
-	if whole.Trials, err = s.trials(ctx, v); err != nil {
-		return nil, err
-	}
-	whole.Ledger, err = s.ledger(ctx, v)
-	return &whole, err
+	list, err := v.Ledger()
+	return &templates.Whole{Progress: v.Progress(), Beliefs: v.Beliefs(), Trials: trials, Ledger: list}, err
 }
 
-// later are the sections that the page fetches when they are seen, with what of the page's query they are to show.
-func (v visit) later() []templates.Later {
-	var list []templates.Later
-	for _, section := range []struct{ name, title string }{
-		{"progress", "How well are we doing?"}, {"beliefs", "What the model believes"}, {"trials", "Trials"}, {"ledger", "Ledger"},
-	} {
-		list = append(list, templates.Later{Name: section.name, Title: section.title, Query: parts[section.name].query(v)})
+// trialsOf is the table of the trials that are asked for.
+func trialsOf(v view.Facts) (templates.Trials, error) {
+	q := request.QueryOf(v.TrialsQuery())
+	chosen, _ := q.One("show")
+	below := q.Whole("below", 0, int64(len(v.Snap.Trials)), 0)
+	if err := q.Err(); err != nil {
+		return templates.Trials{}, err
 	}
-	return list
+	if !slices.Contains(view.TrialFilters(), chosen) {
+		return templates.Trials{}, problem.InQuery(design.NewInvalid("show", "must be one of the filters above the table", chosen))
+	}
+	return v.Trials(chosen, int(below)), nil
 }
 
 // part is a section of the study page, fetched again when the study has changed.
 type part struct {
-	// query is what of a query the section depends on, in one form for all that mean the same; nothing else of it reaches draw.
-	query func(v visit) url.Values
-	draw  func(s *Site, ctx context.Context, v visit) (templ.Component, error)
+	needs needs
+	draw  func(v view.Facts) (templ.Component, error)
+	// query is what of a query the section depends on, in one form for all that mean the same; nothing else of it reaches draw. nil: nothing.
+	query func(v view.Facts) url.Values
 	// personal sections have forms with keys of their own, and are not shared.
 	personal bool
 	// modelled sections are nothing without the model: of a long study they come when it is there.
 	modelled bool
-	// slow sections take long even then, and are drawn behind the request too.
+	// slow sections take long even then, and are worked out behind the request too.
 	slow bool
 }
 
 // parts are the sections by name.
-var parts map[string]part
-
-func init() { parts = sections() }
-
-func sections() map[string]part {
-	return map[string]part{
-		"verdict": {query: nothing, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-			verdict, err := s.verdict(ctx, v)
-			return templates.VerdictSection(verdict), err
-		}},
-		"gain": {query: nothing, modelled: true, slow: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-			gain, err := s.gain(ctx, v, true)
-			return templates.GainPart(gain), err
-		}},
-		"status": {query: nothing, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-			status, err := s.status(ctx, v)
-			return templates.StatusStrip(status), err
-		}},
-		"lab": {query: nothing, personal: true, draw: func(s *Site, _ context.Context, v visit) (templ.Component, error) {
-			return templates.LabPanel(s.lab(v)), nil
-		}},
-		"next": {query: visit.typedQuery, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
-			return templates.NextSection(v.next()), nil
-		}},
-		"bench": {query: visit.typedQuery, personal: true, draw: func(_ *Site, _ context.Context, v visit) (templ.Component, error) {
-			return templates.BenchSection(v.next()), nil
-		}},
-		"progress": {query: nothing, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-			progress, err := s.progress(ctx, v)
-			return templates.ProgressSection(progress), err
-		}},
-		"progress-table": {query: nothing, modelled: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-			p, empty, err := s.panelling(ctx, v)
-			if err != nil || empty != "" {
-				return templ.Raw(templ.EscapeString(empty)), err
-			}
-			return templates.NewestLines(p.table(p.all()), len(v.snap.Trials), v.head), nil
-		}},
-		"beliefs": {query: visit.beliefsQuery, modelled: true, slow: true, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-			beliefs, err := s.beliefs(ctx, v)
-			return templates.BeliefsSection(beliefs), err
-		}},
-		"trials": {query: visit.trialsQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-			trials, err := s.trials(ctx, v)
-			return templates.TrialsSection(trials), err
-		}},
-		"ledger": {query: visit.ledgerQuery, draw: func(s *Site, ctx context.Context, v visit) (templ.Component, error) {
-			ledger, err := s.ledger(ctx, v)
-			return templates.LedgerSection(ledger), err
-		}},
-	}
+var parts = map[string]part{
+	"verdict": {needs: readout | quickGain, modelled: true, draw: drawn(func(v view.Facts) templ.Component { return templates.VerdictSection(v.Verdict()) })},
+	"gain":    {needs: gain, modelled: true, slow: true, draw: drawn(func(v view.Facts) templ.Component { return templates.GainPart(v.GainWords()) })},
+	"status":  {needs: readout, draw: drawn(func(v view.Facts) templ.Component { return templates.StatusStrip(v.Status()) })},
+	"lab":     {needs: labRun, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.LabPanel(v.Lab()) })},
+	"next":    {query: view.Facts.TypedQuery, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.NextSection(v.Next()) })},
+	"bench":   {query: view.Facts.TypedQuery, personal: true, draw: drawn(func(v view.Facts) templ.Component { return templates.BenchSection(v.Next()) })},
+	"progress": {needs: history, modelled: true, draw: drawn(func(v view.Facts) templ.Component {
+		return templates.ProgressSection(v.Progress())
+	})},
+	"progress-table": {needs: history, modelled: true, draw: drawn(func(v view.Facts) templ.Component {
+		if v.Modelless != "" {
+			return templ.Raw(templ.EscapeString(v.Modelless))
+		}
+		return templates.NewestLines(v.ProgressTable(), len(v.Snap.Trials), v.Head)
+	})},
+	"beliefs": {needs: picture, query: view.Facts.BeliefsQuery, modelled: true, slow: true, draw: drawn(func(v view.Facts) templ.Component {
+		return templates.BeliefsSection(v.Beliefs())
+	})},
+	"trials": {needs: readout, query: view.Facts.TrialsQuery, draw: func(v view.Facts) (templ.Component, error) {
+		trials, err := trialsOf(v)
+		return templates.TrialsSection(trials), err
+	}},
+	"ledger": {needs: entries, query: view.Facts.LedgerQuery, draw: func(v view.Facts) (templ.Component, error) {
+		list, err := v.Ledger()
+		return templates.LedgerSection(list), err
+	}},
 }
 
-func nothing(visit) url.Values { return nil }
+// drawn is the drawing of a section of which nothing can be wrong.
+func drawn(section func(view.Facts) templ.Component) func(view.Facts) (templ.Component, error) {
+	return func(v view.Facts) (templ.Component, error) { return section(v), nil }
+}
+
+// asked is what of the page's query a section depends on.
+func (p part) asked(v view.Facts) url.Values {
+	if p.query == nil {
+		return nil
+	}
+	return p.query(v)
+}
+
+// section is what loads what a section needs and draws it.
+func (s *Site) section(p part, v view.Facts) func(ctx context.Context) (templ.Component, error) {
+	return func(ctx context.Context) (templ.Component, error) {
+		if err := s.load(ctx, &v, p.needs); err != nil {
+			return nil, err
+		}
+		return p.draw(v)
+	}
+}
 
 // StudyPart is one section of the study page, as it is after the event that the page has heard of, or later.
 func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
 	name := chi.URLParam(r, "part")
 	part, there := parts[name]
-	if !there && name != modelPart {
+	if !there && name != view.ModelPart {
 		return problem.NoSuchThing
 	}
 	seen, err := request.Seen(r)
@@ -209,10 +190,10 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := visiting(r, snap)
-	if name == modelPart {
+	if name == view.ModelPart {
 		return s.showWork(w, r, v)
 	}
-	v.query = part.query(v)
+	v.Query = part.asked(v)
 	if err := s.awaitModel(r.Context(), &v); err != nil {
 		return err
 	}
@@ -221,63 +202,12 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
 			return leaveAsIs(w, v, err)
 		}
 	}
-	section := func(ctx context.Context) (templ.Component, error) { return part.draw(s, ctx, v) }
 	if part.personal {
-		drawn, err := section(r.Context())
+		drawn, err := s.section(part, v)(r.Context())
 		if err != nil {
 			return err
 		}
 		return show(w, r, http.StatusOK, drawn)
 	}
-	return s.showShared(w, r, snap, partKey{v.head, name + v.without(), v.query.Encode()}, section)
-}
-
-// status is the strip on top.
-func (s *Site) status(ctx context.Context, v visit) (templates.Status, error) {
-	d := v.snap.Definition
-	summary := v.snap.Summary()
-	strip := templates.Status{Study: v.head, Version: v.snap.Version, Still: v.at > 0, Trial: trialCount(summary.Trials, d.Algorithm.Horizon)}
-	if summary.Waiting > 0 {
-		strip.Waiting = strconv.Itoa(summary.Waiting) + " waiting"
-		strip.Oldest = stamp(*summary.OldestWaiting, v.now)
-	}
-	if v.head.Operates && !strip.Still {
-		strip.Found = findings(v.head, study.Health(v.snap))
-	}
-	strip.Doubtful, strip.MoreDoubtful = v.inDoubt()
-	if feasible, known := v.snap.Feasibility(); known > 0 && len(d.Constraints) > 0 {
-		strip.Feasible = strconv.Itoa(feasible) + " of " + strconv.Itoa(known) + " within every limit"
-	}
-	if summary.Trials == 0 || v.working {
-		return strip, nil
-	}
-	readout, err := s.Studies.StateOf(ctx, v.snap)
-	if sentence := withoutModel(err); sentence != "" {
-		strip.Notes = append(study.Notes(v.snap), sentence)
-		return strip, nil
-	}
-	strip.Refitting, strip.Notes = readout.FitPending && v.snap.State == ledger.Open, readout.Notes
-	return strip, err
-}
-
-// withoutModel says why a study has no model to show, "" when err says anything else: the page then shows the rest.
-func withoutModel(err error) string {
-	if errors.Is(err, study.ErrConflict) {
-		return err.Error()
-	}
-	return ""
-}
-
-func unitAfter(unit string) string {
-	if unit == "" {
-		return ""
-	}
-	return thin + unit
-}
-
-func trialCount(n, horizon int) string {
-	if n == 0 {
-		return "no trials yet, " + strconv.Itoa(horizon) + " planned"
-	}
-	return "trial " + strconv.Itoa(n) + " of " + strconv.Itoa(horizon)
+	return s.showShared(w, r, snap, partKey{v.Head, name + v.Without(), v.Query.Encode()}, s.section(part, v))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/study/design"
+	"headroom/internal/view/words"
 )
 
 // field is a field of the form of a study, bound to the place in a definition that it shows and fills.
@@ -37,7 +38,7 @@ func listField(name string, into *[]string) field {
 
 // percentField shows a share in per cent; left blank, it stays what it is.
 func percentField(name string, into *float64) field {
-	return field{name: name, show: func() string { return inPercent(*into) }, read: func(t *typed) {
+	return field{name: name, show: func() string { return words.InPercent(*into) }, read: func(t *typed) {
 		if x := t.number(name); x != nil {
 			*into = t.share(name, *x)
 		}
@@ -158,7 +159,7 @@ func definitionValues(d design.Definition) url.Values {
 
 // inPercent writes a share in per cent, without what binary fractions add.
 func inPercent(share float64) string {
-	return strconv.FormatFloat(rounded(100*share, 100*share), 'f', -1, 64)
+	return strconv.FormatFloat(words.Unsubtracted(100*share, 100*share), 'f', -1, 64)
 }
 
 func plainNumber(x *float64) string {

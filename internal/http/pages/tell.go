@@ -12,6 +12,7 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
@@ -31,10 +32,10 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 				return err
 			},
 			done:  func() error { return s.afterTelling(w, r, trial.Number, after) },
-			names: formNames(snap.Definition, metricField, settingField),
+			names: formNames(snap.Definition, view.MetricField, view.SettingField),
 			again: func(form templates.Form) error { return s.tellBesideOthers(w, r, form) },
 			doubted: func(form templates.Form, doubts []study.Doubt) error {
-				return s.tellAgain(w, r, v, trial, form, doubtful(doubts, formNames(snap.Definition, metricField, settingField)))
+				return s.tellAgain(w, r, v, trial, form, doubtful(doubts, formNames(snap.Definition, view.MetricField, view.SettingField)))
 			},
 		}
 	})
@@ -44,11 +45,11 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 func (t *typed) telling(snap *ledger.Snapshot, trial *ledger.Trial) ledger.Telling {
 	d := snap.Definition
 	telling := ledger.Telling{Metrics: t.readings(snap, trial), Note: t.text("note")}
-	if used := t.settings(d, settingField, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
+	if used := t.settings(d, view.SettingField, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
 		telling.Parameters = used
 	}
 	if t.ok() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
-		t.fault(t.firstAsked(told(d)), "type the value that was measured")
+		t.fault(t.firstAsked(view.Told(d)), "type the value that was measured")
 	}
 	return telling
 }
@@ -56,8 +57,8 @@ func (t *typed) telling(snap *ledger.Snapshot, trial *ledger.Trial) ledger.Telli
 // readings reads what was typed of a trial's metrics.
 func (t *typed) readings(snap *ledger.Snapshot, trial *ledger.Trial) map[string]ledger.Reading {
 	read := map[string]ledger.Reading{}
-	for i, metric := range told(snap.Definition) {
-		if x := t.numberLike(metricField(i), likeOthers(snap, trial, metric)); x != nil {
+	for i, metric := range view.Told(snap.Definition) {
+		if x := t.numberLike(view.MetricField(i), likeOthers(snap, trial, metric)); x != nil {
 			read[metric] = ledger.Reading{Value: *x}
 		}
 	}
@@ -72,11 +73,11 @@ func likeOthers(snap *ledger.Snapshot, trial *ledger.Trial, metric string) func(
 // firstAsked is the first of the metrics' fields that the form has.
 func (t *typed) firstAsked(metrics []string) string {
 	for i := range metrics {
-		if t.values.Has(metricField(i)) {
-			return metricField(i)
+		if t.values.Has(view.MetricField(i)) {
+			return view.MetricField(i)
 		}
 	}
-	return metricField(0)
+	return view.MetricField(0)
 }
 
 // settings reads a field for each parameter; nil when the form has none of them. base fills what it has not.
@@ -128,7 +129,7 @@ func formNames(d design.Definition, metric, setting func(int) string) func(strin
 	return func(field string) string {
 		if name, ok := strings.CutPrefix(field, "metrics."); ok {
 			name = strings.TrimSuffix(name, ".stddev")
-			if i := slices.Index(told(d), name); i >= 0 {
+			if i := slices.Index(view.Told(d), name); i >= 0 {
 				return metric(i)
 			}
 		}
@@ -159,17 +160,17 @@ func (s *Site) tellBesideOthers(w http.ResponseWriter, r *http.Request, form tem
 }
 
 // tellAgain shows the entry form again, as typed, with what is wrong or odd.
-func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v visit, trial *ledger.Trial, form templates.Form, doubts templates.Doubts) error {
+func (s *Site) tellAgain(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form templates.Form, doubts templates.Doubts) error {
 	if first := doubts.First(); form.First == "" {
 		form.First = first
 	}
-	entry := v.entry(trial, form)
+	entry := v.Entry(trial, form)
 	entry.Doubts = doubts
 	if slices.ContainsFunc(entry.Meanwhile, func(m templates.Meanwhile) bool { return m.Mine != "" }) {
 		entry.Form.General = "Nothing of yours is saved yet: somebody else saved a result of this trial meanwhile."
 	}
 	if isPart(r) {
-		return show(w, r, http.StatusUnprocessableEntity, templates.EntryForm(v.head, trial.Number, entry))
+		return show(w, r, http.StatusUnprocessableEntity, templates.EntryForm(v.Head, trial.Number, entry))
 	}
 	return s.showTrial(w, r, http.StatusUnprocessableEntity, v, trial, func(page *templates.TrialPage) { page.Card.Entry = entry })
 }
@@ -180,7 +181,7 @@ func (s *Site) afterTelling(w http.ResponseWriter, r *http.Request, number int, 
 	if isPart(r) {
 		letPartsFollow(w, after)
 		if !onStudyPage(r) {
-			return GoTo(w, r, trialURL(request.StudyID(r), number)+"?done=saved")
+			return GoTo(w, r, view.TrialURL(request.StudyID(r), number)+"?done=saved")
 		}
 		w.WriteHeader(http.StatusOK) // an empty answer takes the form away; the card follows with the refresh
 		return nil

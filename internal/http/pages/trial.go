@@ -9,8 +9,8 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
-	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
@@ -24,33 +24,17 @@ func (s *Site) TrialPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // showTrial draws the page of a trial; change may put a form with its faults into it.
-func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v visit, t *ledger.Trial, change func(*templates.TrialPage)) error {
-	page := templates.TrialPage{
-		Page: newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.head.Name)), Study: v.head, Card: v.card(t), State: v.stateWords(t), Mark: v.markOf(t),
-		Excluded: t.Excluded, Reason: v.reasonLine(t), Waiting: t.Waiting(), Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: newKey(r), Previous: t.Number - 1,
-	}
-	page.Width = "medium"
-	if len(t.Doubts) > 0 && !t.Excluded {
-		doubtful := v.doubtsOf(t)
-		page.Doubtful = &doubtful
-	}
-	if v.head.Operates {
-		page.Saved = v.savedJustNow(t)
-	}
-	if t.Number < len(v.snap.Trials) {
-		page.Following = t.Number + 1
-	}
-	page.Metrics = v.metricFacts(t)
-	page.Facts = v.decisionFacts(t)
-	page.Model = modelTable(v.snap.Definition, t.Decision)
+func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, change func(*templates.TrialPage)) error {
 	var err error
-	var before int
-	if page.History, before, err = s.eventsOf(r.Context(), v, t.Number); err != nil {
+	if v.Entries, v.Earlier, err = s.Studies.EventsOf(r.Context(), v.Snap, t.Number, view.LedgerLines); err != nil {
 		return err
 	}
-	if before > 0 {
-		page.Earlier = count(before, "earlier entry is", "earlier entries are") + " in the study’s ledger."
+	page, err := v.Trial(t)
+	if err != nil {
+		return err
 	}
+	page.Page = newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.Head.Name))
+	page.Width = "medium"
 	if change != nil {
 		change(&page)
 	}
@@ -81,7 +65,7 @@ func (s *Site) Close(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return submit(w, r, func(form *typed) submission {
-		to := trialURL(snap.ID, trial.Number) + "?done=closed"
+		to := view.TrialURL(snap.ID, trial.Number) + "?done=closed"
 		if form.text("kind") == string(ledger.Confirmed) {
 			to = "/studies/" + snap.ID + "?done=confirmed"
 		}
@@ -147,174 +131,10 @@ func (s *Site) Undo(w http.ResponseWriter, r *http.Request) error {
 					return nil
 				}
 				if isPart(r) {
-					return GoTo(w, r, trialURL(snap.ID, trial.Number)+"?done=undone")
+					return GoTo(w, r, view.TrialURL(snap.ID, trial.Number)+"?done=undone")
 				}
 				return GoTo(w, r, "/studies/"+snap.ID+"?done=undone#next")
 			},
 		}
 	})
-}
-
-func (v visit) reasonLine(t *ledger.Trial) string {
-	if t.Reason == "" {
-		return ""
-	}
-	words := v.stateWords(t)
-	if t.Cause == ledger.BySettings && !t.Excluded {
-		words = "failed because of its settings"
-	}
-	return capitalised(words) + ": " + t.Reason
-}
-
-// metricFacts are a trial's readings beside what was predicted for them.
-func (v visit) metricFacts(t *ledger.Trial) []templates.MetricFact {
-	d := v.snap.Definition
-	var facts []templates.MetricFact
-	for _, metric := range tableMetrics(d) {
-		m, there := t.Metrics[metric]
-		if !there {
-			continue
-		}
-		unit := unitOf(d, metric)
-		fact := templates.MetricFact{Name: metric, Value: v.measured(metric, m), By: m.By, At: stamp(m.ToldAt, v.now), Predicted: "–", Limit: "–", Headroom: "–"}
-		if m.Known {
-			fact.By = ""
-		}
-		if m.Corrected && m.Original != nil {
-			fact.Original = number(*m.Original)
-		}
-		fact.Predicted = v.foretold(t, metric, unit)
-		if limit := limitsText(d, metric); limit != "" {
-			fact.Limit = limit
-		}
-		if m.Headroom != nil {
-			fact.Headroom, fact.Broken = quantity(*m.Headroom, unit), *m.Headroom < 0
-		}
-		facts = append(facts, fact)
-	}
-	return facts
-}
-
-// foretold is the reading that a trial's decision expected of a metric, where the model had learnt the metric by then.
-func (v visit) foretold(t *ledger.Trial, metric, unit string) string {
-	chosen := *t
-	chosen.SettingsChanged = false
-	expected := v.snap.Foretold(&chosen, metric)
-	switch {
-	case expected == nil:
-		return "–"
-	case t.SettingsChanged:
-		return uncertain(expected.Mean, expected.SD, unit) + " at the settings chosen"
-	}
-	return uncertain(expected.Mean, expected.SD, unit)
-}
-
-// foreseen tells whether a trial's decision knew anything of a metric: a reading, and in which units the model works. Its numbers are the prior's
-// alone where it did not.
-func (v visit) foreseen(t *ledger.Trial, metric string) bool {
-	read := slices.ContainsFunc(v.snap.Trials, func(other *ledger.Trial) bool {
-		m, there := other.Metrics[metric]
-		return there && m.ToldSeq <= t.Decision.Seen
-	})
-	return read && (!v.snap.Compiled().Config.Standardize || slices.ContainsFunc(v.snap.Fits, func(fit ledger.FittedData) bool {
-		_, in := fit.Metrics[metric]
-		return in && fit.From <= t.Number
-	}))
-}
-
-func limitsText(d design.Definition, metric string) string {
-	text := ""
-	for _, c := range d.Constraints {
-		if c.Metric == metric {
-			if text != "" {
-				text += ", "
-			}
-			text += limitText(c)
-		}
-	}
-	return text
-}
-
-// decisionFacts are the numbers behind a decision.
-func (v visit) decisionFacts(t *ledger.Trial) []templates.Fact {
-	d, decision := v.snap.Definition, t.Decision
-	if decision == nil {
-		return nil
-	}
-	blind := slices.DeleteFunc(modelled(d), func(metric string) bool { return v.foreseen(t, metric) })
-	facts := []templates.Fact{
-		{Name: "Algorithm", Value: decision.Algorithm},
-		{Name: "Decided from", Value: fmt.Sprintf("ledger entry %d", decision.Seen), Meaning: "the last one it saw"},
-	}
-	for _, metric := range modelled(d) {
-		if slices.Contains(blind, metric) {
-			facts = append(facts, templates.Fact{Name: "Predicted " + metric, Value: "nothing", Meaning: "no reading that the model could learn from yet"})
-		} else if mean, there := decision.Mean[metric]; there {
-			facts = append(facts, templates.Fact{Name: "Predicted " + metric, Value: uncertain(mean, decision.SD[metric], unitOf(d, metric)), Meaning: "posterior mean ± standard deviation at this point, without the noise of a reading"})
-		}
-		if beta, there := decision.Beta[metric]; there {
-			facts = append(facts, templates.Fact{Name: "Width for " + metric + " (β)", Value: rough(beta), Meaning: "how many standard deviations of doubt it allowed for"})
-		}
-	}
-	facts = append(facts, estimateFacts(d, decision, blind)...)
-	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && len(blind) == 0 && chance != nil {
-		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: percent(*chance)})
-	}
-	if w := decision.Works; w != nil {
-		facts = append(facts, templates.Fact{Name: "Chance that it works", Value: percent(w.Chance), Meaning: fmt.Sprintf("%d of %d trials before it had failed because of their settings", w.Failed, w.Of)})
-	}
-	if decision.ExpectedImprovement != nil && !slices.Contains(blind, d.Objective.Metric) {
-		facts = append(facts, templates.Fact{Name: "Expected improvement", Value: design.WithUnit(rough(*decision.ExpectedImprovement), unitOf(d, d.Objective.Metric), thin),
-			Meaning: fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent)})
-	}
-	if decision.Acquisition != nil {
-		facts = append(facts, templates.Fact{Name: "Score (acquisition)", Value: rough(*decision.Acquisition), Meaning: "what was maximised, modelled units"})
-	}
-	if decision.RunnerUp != nil {
-		facts = append(facts, templates.Fact{Name: "Runner-up", Value: settingsLine(d, decision.RunnerUp.Parameters), Meaning: "score " + rough(decision.RunnerUp.Acquisition)})
-	}
-	return append(facts, templates.Fact{Name: "Random seed", Value: strconv.FormatUint(decision.RandomSeed, 10)}, templates.Fact{Name: "Engine", Value: decision.Engine, Meaning: "version of the optimizer"})
-}
-
-// estimateFacts are the estimates that a decision used, but of metrics that it was blind to.
-func estimateFacts(d design.Definition, decision *ledger.Decision, blind []string) []templates.Fact {
-	var facts []templates.Fact
-	if x, there := decision.Estimates[d.Objective.Metric]; there && !slices.Contains(blind, d.Objective.Metric) {
-		facts = append(facts, templates.Fact{Name: "Optimistic " + d.Objective.Metric, Value: rough(x), Meaning: "estimate used, modelled units"})
-	}
-	for _, c := range d.Constraints {
-		if x, there := decision.LimitEstimate(d, c); there && !slices.Contains(blind, c.Metric) {
-			facts = append(facts, templates.Fact{Name: "Estimate for " + c.Name, Value: rough(x), Meaning: "modelled units; 0 or less stays within the limit"})
-		}
-		if x, there := decision.Multipliers[c.Name]; there {
-			facts = append(facts, templates.Fact{Name: "Multiplier of " + c.Name, Value: rough(x), Meaning: "the price of breaking the limit"})
-		}
-	}
-	return facts
-}
-
-func modelTable(d design.Definition, decision *ledger.Decision) templates.Table {
-	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Kernel"}, {Name: "Lengthscales"}, {Name: "Variance", Number: true}, {Name: "λ", Number: true}, {Name: "Centre", Number: true}, {Name: "Scale", Number: true}}}
-	if decision == nil {
-		return table
-	}
-	for _, metric := range modelled(d) {
-		m, there := decision.Model[metric]
-		if !there {
-			continue
-		}
-		lengthscales := ""
-		for i, l := range m.Lengthscales {
-			if i > 0 {
-				lengthscales += ", "
-			}
-			lengthscales += rough(l)
-		}
-		kernel := m.Kernel
-		if m.Interaction > 0 {
-			kernel += ", interaction " + rough(m.Interaction)
-		}
-		table.Rows = append(table.Rows, []string{metric, kernel, lengthscales, rough(m.Variance), rough(m.Lambda), rough(m.Centre), rough(m.Scale)})
-	}
-	return table
 }

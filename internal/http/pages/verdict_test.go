@@ -204,60 +204,6 @@ func TestRiskAccountEqualsTheAPI(t *testing.T) {
 	}
 }
 
-func TestNothingIsShownOfAMetricWithoutAReading(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
-	id := s.NewStudy(screened)
-	curve(s, id, 8, 0, "yield", "impurity")
-	whole := page(s, "/studies/"+id+"?whole=yes")
-	verdict := page(s, "/studies/"+id+"/parts/verdict")
-	if !strings.Contains(verdict, "pressure is without a reading") || !strings.Contains(verdict, "no reading yet") {
-		t.Errorf("the verdict does not say that pressure was never read: %s", verdict)
-	}
-	for _, forbidden := range []string{"data-chance", "data-expected", "verdict-gain", "hance to stay within every limit:"} {
-		if strings.Contains(verdict, forbidden) {
-			t.Errorf("the verdict has %q from the prior alone", forbidden)
-		}
-	}
-	if strings.Contains(whole, "mark star\"") && !strings.Contains(whole, "recommended") {
-		t.Error("a star without a recommendation")
-	}
-}
-
-func TestVerdictBeforeAndAfter(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
-	id := s.NewStudy(screened)
-	if verdict := page(s, "/studies/"+id+"/parts/verdict"); !strings.Contains(verdict, "Nothing has been tried yet") || !strings.Contains(verdict, "Ask for the first trial") {
-		t.Errorf("before the first trial: %s", verdict)
-	}
-	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
-	if verdict := page(s, "/studies/"+id+"/parts/verdict"); !strings.Contains(verdict, "Run trial 1 and enter its results.") {
-		t.Errorf("while the first waits: %s", verdict)
-	}
-	s.API("POST", "/studies/"+id+"/trials/1/fail", `{"reason": "pump"}`).Want(200)
-	curve(s, id, 12, 0, "yield", "impurity", "pressure")
-	settled(s, id, 13)
-	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
-	verdict := page(s, "/studies/"+id+"/parts/verdict")
-	if !strings.Contains(verdict, "The study is finished: these settings are its answer.") || !strings.Contains(verdict, "Recommended") {
-		t.Errorf("when finished: %s", verdict)
-	}
-}
-
-// TestClosestWhileNothingIsWithinTheLimits names the least violating point and the limit that binds.
-func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
-	id := s.NewStudy(screened)
-	curve(s, id, 8, 5, "yield", "impurity", "pressure")
-	settled(s, id, 8)
-	verdict := page(s, "/studies/"+id+"/parts/verdict")
-	if !strings.Contains(verdict, "Closest to the limits: <a href=\"/studies/"+id+"/trials/1\">trial 1</a>") || !strings.Contains(verdict, "binds: 5.1") {
-		t.Errorf("%s", verdict)
-	}
-}
-
 // TestTheChanceThatATrialWorks stands beside the recommendation once settings have failed, as the API has it.
 func TestTheChanceThatATrialWorks(t *testing.T) {
 	t.Parallel()
@@ -280,45 +226,6 @@ func TestTheChanceThatATrialWorks(t *testing.T) {
 	if !strings.Contains(reportOf(s, id), words) {
 		t.Error("the report does not say it")
 	}
-}
-
-// TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended study is still looking.
-func TestWordsFollowHowTrialsEnded(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
-	id := s.NewStudy(screened)
-	whole := func() string { return page(s, "/studies/"+id) + page(s, "/studies/"+id+"/bench") }
-	end := func(number int, how string) {
-		s.API("POST", fmt.Sprintf("/studies/%s/trials/%d/%s", id, number, how), `{"reason": "pump"}`).Want(200)
-	}
-	want := func(when string, there, gone []string) {
-		t.Helper()
-		shown := whole()
-		for _, text := range there {
-			if !strings.Contains(shown, text) {
-				t.Errorf("%s: the page lacks %q", when, text)
-			}
-		}
-		for _, text := range gone {
-			if strings.Contains(shown, text) {
-				t.Errorf("%s: the page says %q", when, text)
-			}
-		}
-	}
-	s.API("POST", "/studies/"+id+"/ask", `{"count": 3}`).Want(201)
-	end(1, "fail")
-	end(2, "fail")
-	end(3, "abandon")
-	want("nothing came of any", []string{"Of 3 trials, 2 failed and 1 was not run.", "Nothing can be recommended yet: of 3 trials", "Find out why, then ask for the next."}, []string{"Every trial has its results", "add it to one"})
-	curve(s, id, 8, 5, "yield", "impurity", "pressure")
-	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
-	end(12, "abandon")
-	want("some failed", []string{"8 trials have their results, 2 failed and 2 were not run.", "Nothing within the limits yet.", "no settings tried are more likely to stay within every limit than to break one"}, []string{"Every trial has its results"})
-	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
-	want("finished", []string{"Nothing could be recommended: no settings tried are more likely to stay within every limit than to break one", "without settings that it could recommend"},
-		[]string{"The algorithm is looking", "model is refitted with the next ask", "recommended yet", "Nothing is recommended"})
-	s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
-	want("archived", []string{">The answer<"}, []string{"The answer so far"})
 }
 
 // TestWhoMayOnlyLookIsNotToldToWork: the reader of a study hears how it stands, not what to press or enter.

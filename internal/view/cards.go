@@ -1,0 +1,282 @@
+package view
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// mostCards is how many waiting trials have a card; the others are in the table.
+const mostCards = 50
+
+// Next is what to do next.
+func (v Facts) Next() templates.Next {
+	d := v.Snap.Definition
+	next := templates.Next{Study: v.Head, AskKey: v.Key, Any: len(v.Snap.Trials) > 0, FirstLeft: v.Snap.Compiled().Config.Settings.InitialDesign() - len(v.Snap.Trials), Context: ContextInputs(d)}
+	next.Ask.Values, next.Idle = map[string][]string{}, v.idle()
+	waiting := v.Snap.WaitingTrials()
+	for i := range waiting[:min(mostCards, len(waiting))] {
+		next.Cards = append(next.Cards, v.of(&waiting[i]).card())
+	}
+	next.More = max(0, len(waiting)-mostCards)
+	next.Cards = v.withTyped(next.Cards)
+	if v.Head.Operates {
+		for _, t := range v.Snap.Trials {
+			next.Saved = append(next.Saved, v.of(t).savedJustNow()...)
+		}
+	}
+	feasible, known := v.Snap.Feasibility()
+	next.Nothing = known > 0 && feasible == 0 && len(d.Constraints) > 0
+	for _, c := range d.Constraints {
+		next.Candidate = next.Candidate || c.Sampled
+	}
+	return next
+}
+
+// withTyped adds the cards of trials that wait no more but have something typed in them: a card with typed text does not leave by itself.
+func (v Facts) withTyped(cards []templates.Card) []templates.Card {
+	for _, word := range strings.Split(v.Query.Get("typed"), ",") {
+		number, _ := strconv.Atoi(word)
+		t := v.Snap.Trial(number)
+		if t == nil || !v.Head.Operates || len(cards) >= 2*mostCards {
+			continue
+		}
+		at, there := slices.BinarySearchFunc(cards, number, func(c templates.Card, n int) int { return c.Number - n })
+		if there {
+			continue
+		}
+		card := v.of(t).card()
+		if !t.Waiting() {
+			card.Ended = v.of(t).endOf()
+		}
+		cards = slices.Insert(cards, at, card)
+	}
+	return cards
+}
+
+// endOf says how a trial came to wait no more.
+func (v tried) endOf() *templates.Ended {
+	if v.t.Status != ledger.StatusCompleted {
+		return &templates.Ended{Mark: v.markOf(v.t), Words: cmp.Or(v.reasonLine(), words.Capitalised(v.StateWords(v.t))) + "."}
+	}
+	var last ledger.Measurement
+	for _, m := range v.t.Metrics {
+		if m.ToldSeq > last.ToldSeq {
+			last = m
+		}
+	}
+	return &templates.Ended{Mark: v.markOf(v.t), Words: "Completed by " + last.By, At: Stamp(last.ToldAt, v.Now)}
+}
+
+// idle says how the trials ended, for when none waits.
+func (v Facts) idle() string {
+	if said := v.fruitless(); said != "" {
+		return words.Capitalised(said) + "."
+	}
+	read := len(v.Snap.Trials)
+	var others []string
+	for _, status := range []ledger.Status{ledger.StatusFailed, ledger.StatusAbandoned} {
+		if n := v.ended(status); n > 0 {
+			others, read = append(others, strconv.Itoa(n)+" "+endWords(status, n)), read-n
+		}
+	}
+	if len(others) == 0 {
+		return "Every trial has its results."
+	}
+	return words.Count(read, "trial has its", "trials have their") + " results, " + words.Listed(others) + "."
+}
+
+// ContextInputs are the values that limits of known form need with each trial.
+func ContextInputs(d design.Definition) []templates.Input {
+	var inputs []templates.Input
+	seen := map[string]bool{}
+	for _, c := range d.Constraints {
+		for _, name := range c.Context {
+			if !seen[name] {
+				seen[name] = true
+				inputs = append(inputs, templates.Input{Name: "context." + name, Label: name, Kind: "number", Required: true})
+			}
+		}
+	}
+	return inputs
+}
+
+// card is one waiting trial, or any trial on its own page.
+func (v tried) card() templates.Card {
+	d := v.Snap.Definition
+	card := templates.Card{
+		Study: v.Head, Number: v.t.Number, Origin: originWords(v.t.Origin), Created: Stamp(v.t.CreatedAt, v.Now), By: v.t.By, Note: v.t.Note,
+		ReplicateOf: v.t.ReplicateOf, Status: v.t.Status, Settings: settingsOf(d, v.t.Parameters), Why: whyOf(v.t),
+	}
+	for _, was := range settingsOf(d, v.chosenInstead()) {
+		at := slices.IndexFunc(card.Settings, func(s templates.Setting) bool { return s.Name == was.Name })
+		if at >= 0 && was.Value != card.Settings[at].Value {
+			card.Settings[at].Was = words.With(was.Value, was.Unit)
+		}
+	}
+	card.Copy = copyText(d, v.t.Parameters)
+	for _, metric := range TableMetrics(d) {
+		if m, there := v.t.Metrics[metric]; there {
+			card.Told = append(card.Told, v.toldValue(metric, m))
+		}
+	}
+	card.Entry = v.Entry(v.t, templates.Form{Values: map[string][]string{}})
+	card.Entry.Keep = true
+	return card
+}
+
+func whyOf(t *ledger.Trial) string {
+	if t.Decision != nil && t.Decision.Because != "" {
+		return t.Decision.Because
+	}
+	return fmt.Sprintf("Trial %d was chosen by %s.", t.Number, t.By)
+}
+
+func (v tried) toldValue(metric string, m ledger.Measurement) templates.ToldValue {
+	shown := templates.ToldValue{Name: metric, Value: v.Measured(metric, m), Mark: "unknown"}
+	if m.Headroom != nil {
+		shown.Mark = "feasible"
+		if *m.Headroom < 0 {
+			shown.Mark = "violated"
+		}
+	}
+	if m.Corrected && m.Original != nil {
+		shown.Original = words.Number(*m.Original)
+	}
+	return shown
+}
+
+// copyText is the settings as two rows of a spreadsheet.
+func copyText(d design.Definition, values design.Settings) string {
+	var names, cells []string
+	for _, p := range d.Parameters {
+		if value, there := values[p.Name]; there {
+			names = append(names, words.AxisName(p.Name, p.Unit))
+			cells = append(cells, value.String())
+		}
+	}
+	return strings.Join(names, "\t") + "\n" + strings.Join(cells, "\t")
+}
+
+// Entry is the form for what is still to be told of a trial. Its id changes with what it asks for.
+func (v Facts) Entry(t *ledger.Trial, form templates.Form) templates.Entry {
+	d := v.Snap.Definition
+	entry := templates.Entry{Form: form, Key: form.Value("key")}
+	if entry.Key == "" {
+		entry.Key = v.Key
+	}
+	entry.CorrectURL = v.Head.URL(fmt.Sprintf("/trials/%d/correct", t.Number))
+	asked := []string{string(v.Snap.State)}
+	for i, metric := range Told(d) {
+		if m, there := t.Metrics[metric]; there {
+			told := templates.Meanwhile{Field: MetricField(i), Name: metric, Theirs: v.Measured(metric, m), By: m.By, At: Stamp(m.ToldAt, v.Now)}
+			told.Mine = strings.TrimSpace(cmp.Or(form.Value(MetricField(i)), form.Value("mine."+MetricField(i))))
+			if m.By == v.Who.By() {
+				told.Saved = design.NumberValue(m.Value).String()
+			}
+			entry.Meanwhile = append(entry.Meanwhile, told)
+			asked = append(asked, metric, v.Measured(metric, m))
+			continue
+		}
+		known := metricOf(d, metric)
+		field := templates.EntryField{Name: MetricField(i), Label: metric, Unit: known.Unit, Recorded: !known.Modelled}
+		for _, c := range known.Constraints {
+			field.Limits = append(field.Limits, LimitLine(c))
+		}
+		entry.Fields = append(entry.Fields, field)
+		asked = append(asked, metric, field.Unit, strings.Join(field.Limits, "\n"))
+	}
+	entry.Used = UsedInputs(d, t.Parameters, entry.Form.Values)
+	for i := range entry.Used {
+		entry.Used[i].Of = templates.EntryScope(t.Number)
+	}
+	for _, p := range d.Parameters {
+		asked = append(asked, p.Name, p.Unit, t.Parameters[p.Name].String())
+	}
+	entry.ID = fmt.Sprintf("entry-%d-%s", t.Number, shortHash(asked))
+	return entry
+}
+
+// savedJustNow is what the viewer saved of a trial within the last minute, to be undone.
+func (v tried) savedJustNow() []templates.Saved {
+	metrics, left := study.Undoable(v.Snap, v.t, v.Who.Caller(), v.Now)
+	if len(metrics) == 0 {
+		return nil
+	}
+	var values []string
+	for _, metric := range metrics {
+		values = append(values, metric+" "+v.Measured(metric, v.t.Metrics[metric]))
+	}
+	return []templates.Saved{{Number: v.t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
+}
+
+func LimitLine(c design.Constraint) string {
+	if c.Name != c.Metric {
+		return "limit " + words.Limit(c) + " (" + c.Name + ")"
+	}
+	return "limit " + words.Limit(c)
+}
+
+// MetricField is the field for the metric at that place among the told ones; metrics may have any name, fields not.
+func MetricField(i int) string { return fmt.Sprintf("metric.%d", i) }
+
+// SettingField is the field for the parameter at that place.
+func SettingField(i int) string { return fmt.Sprintf("used.%d", i) }
+
+// UsedInputs are fields for the settings of a trial, filled in with those it has.
+func UsedInputs(d design.Definition, values design.Settings, filled map[string][]string) []templates.Input {
+	inputs := make([]templates.Input, 0, len(d.Parameters))
+	for i, p := range d.Parameters {
+		in := SettingInput(SettingField(i), p)
+		if _, typed := filled[in.Name]; !typed {
+			if value, there := values[p.Name]; there {
+				filled[in.Name] = []string{design.FormatSetting(p, value)}
+			}
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs
+}
+
+// SettingInput is a field for one parameter's value.
+func SettingInput(name string, p design.Parameter) templates.Input {
+	in := templates.Input{Name: name, Label: p.Name, Unit: p.Unit, Kind: "number"}
+	switch {
+	case p.Type == design.Categorical:
+		in.Kind = "select"
+		for _, choice := range p.Choices {
+			in.Options = append(in.Options, templates.Option{Value: choice, Label: choice})
+		}
+	case p.Type == design.Remainder && p.Total != nil:
+		in.Help = fmt.Sprintf("what is left of %s", words.Quantity(*p.Total, p.Unit))
+	case p.Low != nil && p.High != nil:
+		in.Help = words.Number(*p.Low) + " to " + words.Number(*p.High)
+	}
+	return in
+}
+
+func shortHash(said []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(said, "\x00")))
+	return hex.EncodeToString(sum[:6])
+}
+
+// originWords say who chose a trial.
+func originWords(o ledger.Origin) string {
+	switch o {
+	case ledger.Suggested:
+		return "suggested"
+	case ledger.Manual:
+		return "a person’s choice"
+	}
+	return string(o)
+}

@@ -1,0 +1,541 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
+)
+
+// Heights of panels in pixels.
+const (
+	bestHeight   = 132
+	limitHeight  = 84
+	lesserHeight = 51
+)
+
+// Up to mostMarks trials every one has its mark. With more, marks are those of the newest trials and those that stand out; the rest is drawn as bars
+// that span the readings of a few trials each, so that nothing is left out.
+const (
+	mostMarks   = 400
+	newestMarks = 60
+	spans       = 200
+)
+
+// panelling is what the panels are made from.
+type panelling struct {
+	Facts
+	limits [][]design.Constraint // as they stood when each trial was chosen
+	best   []int
+	notes  []string
+}
+
+func (v Facts) panelling() *panelling {
+	return &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar()}
+}
+
+// note adds sentences to the caption.
+func (p *panelling) note(sentences ...string) {
+	for _, sentence := range sentences {
+		if sentence != "" {
+			p.notes = append(p.notes, sentence)
+		}
+	}
+}
+
+// dense tells whether there are too many trials for a mark each.
+func (p *panelling) dense() bool { return len(p.Snap.Trials) > mostMarks }
+
+// styleUnder is the mark of a trial under the limits of its time.
+func styleUnder(limits []design.Constraint, t *ledger.Trial) chart.Style {
+	if t.Excluded {
+		return chart.Excluded
+	}
+	if t.Feasible == nil {
+		return chart.Unknown
+	}
+	for _, c := range limits {
+		if m, there := t.Metrics[c.Metric]; there && broken(c, m.Value) {
+			return chart.Violated
+		}
+	}
+	return chart.Feasible
+}
+
+// readingUnder is the mark of a reading under one limit as it stood.
+func readingUnder(limit design.Constraint, t *ledger.Trial, value float64) chart.Style {
+	switch {
+	case t.Excluded:
+		return chart.Excluded
+	case broken(limit, value):
+		return chart.Violated
+	}
+	return chart.Feasible
+}
+
+// series collects one metric's readings over trials: marks, or spans where there are many.
+type series struct {
+	points marks
+	spans  chart.Trace
+	values []float64
+	first  []float64 // as first told, of those corrected since
+}
+
+// plot adds the readings of a metric; style says how a trial is marked and stands tells which trials keep a mark of their own among many.
+func (p *panelling) plot(metric string, style func(*ledger.Trial, float64) chart.Style, stands func(*ledger.Trial) bool) series {
+	s := series{points: noMarks(p.Snap.Definition)}
+	s.spans = chart.Trace{Name: "readings, lowest to highest", Style: chart.Spans}
+	size := (len(p.Snap.Trials) + spans - 1) / spans
+	low, high, from, any := 0.0, 0.0, 0, false
+	flush := func(until int) {
+		if any {
+			s.spans.X = append(s.spans.X, float64(from+until)/2)
+			s.spans.Low, s.spans.High = append(s.spans.Low, low), append(s.spans.High, high)
+		}
+		any = false
+	}
+	for i, t := range p.Snap.Trials {
+		if i%size == 0 {
+			flush(i)
+			from = i + 1
+		}
+		m, there := t.Metrics[metric]
+		if !there {
+			p.plotWaiting(&s.points, t, metric)
+			continue
+		}
+		if t.Doubted(metric) && !t.Excluded {
+			s.points.add(chart.Doubted, t.Number, m.Value, metric+" "+p.Measured(metric, m)+", in doubt", t.Number)
+			continue
+		}
+		s.values = append(s.values, m.Value)
+		if !any || m.Value < low {
+			low = m.Value
+		}
+		if !any || m.Value > high {
+			high = m.Value
+		}
+		any = true
+		if !p.dense() || i >= len(p.Snap.Trials)-newestMarks || stands(t) {
+			mark := style(t, m.Value)
+			s.points.add(mark, t.Number, m.Value, metric+" "+p.Measured(metric, m)+p.thenWords(mark), t.Number)
+		}
+		if m.Corrected && m.Original != nil {
+			s.first = append(s.first, *m.Original)
+			s.points.add(chart.Original, t.Number, *m.Original, fmt.Sprintf("%s first told as %s, corrected since", metric, words.Quantity(*m.Original, UnitOf(p.Snap.Definition, metric))), t.Number)
+		}
+	}
+	flush(len(p.Snap.Trials))
+	if !p.dense() {
+		s.spans = chart.Trace{}
+	}
+	return s
+}
+
+// thenWords say how a reading stood to the limits of its time, if there are any.
+func (p *panelling) thenWords(style chart.Style) string {
+	switch {
+	case style == chart.Excluded:
+		return ", excluded"
+	case len(p.Snap.Definition.Constraints) == 0:
+		return ""
+	case style == chart.Violated:
+		return ", limit broken"
+	case style == chart.Feasible:
+		return ", within"
+	}
+	return ", not known"
+}
+
+// plotWaiting marks what a reading that waits was predicted to be.
+func (p *panelling) plotWaiting(points *marks, t *ledger.Trial, metric string) {
+	if mean, predicted := p.awaited(t, metric); predicted {
+		points.add(chart.Waiting, t.Number, mean, fmt.Sprintf("%s waits, expected %s (± one standard deviation, without the noise of a reading)", metric,
+			words.Uncertain(mean, t.Decision.SD[metric], UnitOf(p.Snap.Definition, metric))), t.Number)
+	}
+}
+
+// awaited is what a reading that waits was predicted to be, if anything was known when its trial was chosen.
+func (p *panelling) awaited(t *ledger.Trial, metric string) (mean float64, predicted bool) {
+	if !t.Waiting() || t.Decision == nil || !p.Snap.HasReading(metric) || !p.scaled(metric) {
+		return 0, false
+	}
+	mean, predicted = t.Decision.Mean[metric]
+	return mean, predicted
+}
+
+// within is the range in which to draw the series, with what must be seen; words say what lies beyond it.
+func (s *series) within(metric string, must []float64) (within []float64, said string) {
+	within, above, below := robustRange(s.values, must)
+	for _, style := range []chart.Style{chart.Doubted, chart.Recommended} {
+		if trace := s.points.traces[style]; trace != nil {
+			within = edged(within, *trace)
+		}
+	}
+	said = prefixed(words.Capitalised(metric), beyondWords(above, below))
+	within, beyond := takeIn(within, s.first)
+	if beyond > 0 {
+		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", words.Capitalised(metric), words.Count(beyond, "reading", "readings")))
+	}
+	return within, said
+}
+
+// edged moves marks that lie beyond the range drawn to its edge, and says so. Where there is no range, it is theirs.
+func edged(within []float64, marks ...chart.Trace) []float64 {
+	for _, trace := range marks {
+		for i, y := range trace.Y {
+			value := y.(float64)
+			if len(within) == 0 {
+				within, _, _ = robustRange(nil, []float64{value})
+			}
+			room := 0.03 * (within[1] - within[0])
+			if at := min(max(value, within[0]+room), within[1]-room); at != value {
+				trace.Y[i] = at
+				trace.Text[i] += ", beyond the range drawn"
+			}
+		}
+	}
+	return within
+}
+
+// traces are all that there is to draw of a series.
+func (s *series) traces(lines ...chart.Trace) []chart.Trace {
+	return append(drawable(append([]chart.Trace{s.spans}, lines...)...), s.points.all()...)
+}
+
+// bestPanel is the objective over trials, with the best reading within the limits so far.
+func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
+	o := p.Snap.Definition.Objective
+	improved := map[int]bool{}
+	line := chart.Trace{Name: "best reading so far", Style: chart.Step}
+	if len(p.Snap.Definition.Constraints) > 0 {
+		line.Name = "best within today’s limits so far"
+	}
+	for i, number := range p.best {
+		if number > 0 && (i == 0 || p.best[i-1] != number) {
+			improved[number] = true
+			line.X, line.Y = append(line.X, i+1), append(line.Y, p.Snap.Trial(number).Metrics[o.Metric].Value)
+		}
+	}
+	s := p.plot(o.Metric, func(t *ledger.Trial, _ float64) chart.Style { return styleUnder(p.limits[t.Number-1], t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
+	var must []float64
+	if n := len(line.Y); n > 0 {
+		line.X, line.Y = append(line.X, len(p.Snap.Trials)+1), append(line.Y, line.Y[n-1])
+		must = append(must, line.Y[n-1].(float64))
+	}
+	if r := p.recommended(); r != nil {
+		mean := r.Mean[o.Metric]
+		if len(p.Snap.Trial(r.Number).Doubts) == 0 {
+			must = append(must, mean)
+		}
+		s.points.add(chart.Recommended, r.Number, mean, fmt.Sprintf("%s of the recommended settings, expected %s (± one standard deviation, without the noise of a reading)",
+			o.Metric, words.Uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
+	}
+	within, beyond := s.within(o.Metric, must)
+	return chart.Panel{Title: words.AxisName(words.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: chart.Axis{Range: within}, Traces: s.traces(line)}, p.bestWords(), beyond
+}
+
+func prefixed(name, said string) string {
+	if said == "" {
+		return ""
+	}
+	return name + ": " + said
+}
+
+func (p *panelling) bestWords() string {
+	best := p.Snap.Best()
+	o := p.Snap.Definition.Objective
+	switch {
+	case best == nil && len(p.Snap.Definition.Constraints) == 0:
+		return "No " + o.Metric + " has been measured yet."
+	case best == nil && p.over():
+		return "No trial was found to be within every limit."
+	case best == nil:
+		return "No trial is known to be within every limit yet."
+	}
+	text := fmt.Sprintf("Best reading so far: %s at trial %d", words.Quantity(best.Metrics[o.Metric].Value, o.Unit), best.Number)
+	if since := len(p.Snap.Trials) - best.Number; since > 0 {
+		return text + fmt.Sprintf("; %s since then.", words.Count(since, "trial", "trials"))
+	}
+	return text + ", the last one."
+}
+
+// quiet tells whether a limit needs no panel: never broken under any threshold it had, and no reading of five or more nearer to it than half of how far
+// all of them lie apart.
+func (p *panelling) quiet(j int) (bool, string) {
+	now := p.Snap.Definition.Constraints[j]
+	var values []float64
+	nearest, at := 0.0, 0
+	for i, t := range p.Snap.Trials {
+		m, there := t.Metrics[now.Metric]
+		if !there {
+			continue
+		}
+		room := 0 - p.limits[i][j].Excess(m.Value)
+		if room < 0 || now.Excess(m.Value) > 0 {
+			return false, ""
+		}
+		if at == 0 || room < nearest {
+			nearest, at = room, t.Number
+		}
+		values = append(values, m.Value)
+	}
+	if len(values) == 0 {
+		return true, constraintTitle(now) + ": no reading yet."
+	}
+	if len(values) < 5 || nearest < 0.5*(slices.Max(values)-slices.Min(values)) {
+		return false, ""
+	}
+	return true, fmt.Sprintf("%s: never broken and far from it, so not drawn; the closest reading was %s at trial %d, %s inside.", constraintTitle(now),
+		p.Measured(now.Metric, p.Snap.Trial(at).Metrics[now.Metric]), at, words.With(words.Rough(nearest), now.Unit))
+}
+
+// limitPanel is a limit's metric over trials, against the limit as it stood.
+func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
+	now := p.Snap.Definition.Constraints[j]
+	style := func(t *ledger.Trial, value float64) chart.Style {
+		return readingUnder(p.limits[t.Number-1][j], t, value)
+	}
+	s := p.plot(now.Metric, style, func(t *ledger.Trial) bool { return style(t, t.Metrics[now.Metric].Value) == chart.Violated })
+	path := p.limitPath(j)
+	within, beyond := s.within(now.Metric, path.Y)
+	title := words.AxisName(words.Capitalised(now.Metric), now.Unit) + " and its limit"
+	if now.Name != now.Metric {
+		title += ", " + now.Name
+	}
+	return chart.Panel{Title: title, Height: limitHeight, Y: chart.Axis{Range: within}, Traces: s.traces(), Limit: path}, p.limitWords(j), beyond
+}
+
+// limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
+func (p *panelling) limitPath(j int) *chart.LimitPath {
+	now := p.Snap.Definition.Constraints[j]
+	path := &chart.LimitPath{Label: "limit " + words.Quantity(now.Threshold, now.Unit), Above: now.Op == "<="}
+	step := func(x, y float64) {
+		if n := len(path.Y); n == 0 || path.Y[n-1] != y {
+			path.X, path.Y = append(path.X, x), append(path.Y, y)
+		}
+	}
+	for i := range p.Snap.Trials {
+		step(float64(i)+0.5, p.limits[i][j].Threshold)
+	}
+	step(float64(len(p.Snap.Trials))+0.5, now.Threshold)
+	return path
+}
+
+func (p *panelling) limitWords(j int) string {
+	now := p.Snap.Definition.Constraints[j]
+	known, then, worst := 0, 0, 0
+	for i, t := range p.Snap.Trials {
+		m, there := t.Metrics[now.Metric]
+		if !there {
+			continue
+		}
+		known++
+		if broken(p.limits[i][j], m.Value) {
+			then++
+		}
+		if worst == 0 || now.Excess(m.Value) > now.Excess(p.Snap.Trial(worst).Metrics[now.Metric].Value) {
+			worst = t.Number
+		}
+	}
+	extreme := "highest"
+	if now.Op == ">=" {
+		extreme = "lowest"
+	}
+	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", words.Capitalised(now.Name), then, words.Count(known, "trial", "trials"), extreme,
+		p.Measured(now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
+	if today, _ := p.brokenIn(now); today != then {
+		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Quantity(now.Threshold, now.Unit), today)
+	}
+	return text
+}
+
+// violationPanel is how far a limit was exceeded in sum.
+func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said string) {
+	hard := chart.Trace{Name: "violation so far (hard)", Style: chart.Step}
+	soft := chart.Trace{Name: "with margin paying back (soft)", Style: chart.Second}
+	estimated := chart.Trace{Name: "model’s estimate of it", Style: chart.Estimate}
+	bound := chart.Trace{Name: "algorithm’s bound", Style: chart.Bound}
+	now := p.Readout.Violation[c.Name]
+	var all []float64
+	for i, row := range p.History {
+		if p.dense() && i%max(1, len(p.History)/spans) != 0 && i+1 < len(p.History) {
+			continue // running sums: those between lie between
+		}
+		v := row.Violation[c.Name]
+		push(&hard, row.Number, &v.Hard)
+		push(&soft, row.Number, &v.Soft)
+		all = append(all, v.Hard, v.Soft)
+		if v.Estimated != nil && p.ModelStands() {
+			push(&estimated, row.Number, v.Estimated)
+			all = append(all, *v.Estimated)
+		}
+		if v.Bound != nil && !dwarfs(now) {
+			push(&bound, row.Number, v.Bound)
+			all = append(all, *v.Bound)
+		}
+	}
+	for _, trace := range []*chart.Trace{&hard, &soft, &estimated, &bound} { // the last holds until the next trial
+		if n := len(trace.X); n > 0 {
+			trace.X, trace.Y = append(trace.X, len(p.Snap.Trials)+1), append(trace.Y, trace.Y[n-1])
+		}
+	}
+	within, _, _ := robustRange(nil, append(all, 0))
+	return chart.Panel{Title: "Cumulative violation of " + words.AxisName(c.Name, c.Unit), Height: lesserHeight, Y: chart.Axis{Range: within},
+		Traces: drawable(bound, estimated, hard, soft)}, p.violationCaption(c, now)
+}
+
+// multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has no traces where nothing is priced.
+func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []string) {
+	panel = chart.Panel{Title: "Price of breaking a limit (multiplier)", Height: lesserHeight, Traces: []chart.Trace{}}
+	var all []float64
+	styles := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}
+	for _, j := range limits {
+		c := p.Snap.Definition.Constraints[j]
+		now, priced := p.Readout.Multipliers[c.Name]
+		if !priced {
+			continue
+		}
+		trace := chart.Trace{Name: "multiplier of " + c.Name, Style: styles[len(panel.Traces)%len(styles)]}
+		path := p.prices(c.Name)
+		for i, price := range path {
+			if i == 0 || i == len(path)-1 || price != path[i-1] || price != path[i+1] {
+				trace.X, trace.Y = append(trace.X, i+1), append(trace.Y, price)
+			}
+		}
+		all = append(all, path...)
+		panel.Traces = append(panel.Traces, trace)
+		notes = append(notes, words.Capitalised(c.Name)+": "+multiplierWords(path, func(number int) bool { return p.brokenThen(number, j) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
+	}
+	panel.Y.Range, _, _ = robustRange(nil, append(all, 0))
+	return panel, notes
+}
+
+// prices are a limit's multiplier at each decision, the next one's last.
+func (p *panelling) prices(name string) []float64 {
+	var path []float64
+	for _, row := range p.History {
+		path = append(path, row.Multipliers[name])
+	}
+	return append(path, p.Readout.Multipliers[name])
+}
+
+// brokenThen tells whether a trial broke limit j as it stood then.
+func (p *panelling) brokenThen(number, j int) bool {
+	c := p.limits[number-1][j]
+	m, there := p.Snap.Trial(number).Metrics[c.Metric]
+	return there && broken(c, m.Value)
+}
+
+// multiplierWords say where a multiplier stands and what moved it: path[i] is what decision i+1 used, the last the next decision's.
+func multiplierWords(path []float64, brokenAt func(number int) bool, now float64, atCeiling bool) string {
+	text := fmt.Sprintf("the next decision weighs possible excess with %s.", words.Rough(now))
+	var rises, causes []int
+	falls, kept := 0, 0
+	for i := 1; i < len(path); i++ {
+		switch {
+		case path[i] > path[i-1] && brokenAt(i):
+			rises, causes = append(rises, i), append(causes, i)
+		case path[i] > path[i-1]:
+			rises = append(rises, i)
+			kept++
+		case path[i] < path[i-1]:
+			falls++
+		}
+	}
+	switch steps := len(path) - 1; {
+	case steps == 0 || len(rises) == 0 && falls == 0:
+		text += " It has not moved."
+	case len(rises) == 0:
+		text += " It has only fallen: readings kept within the limit."
+	case len(rises) == steps && kept > 0:
+		text += " It rises with every trial by itself, as the algorithm’s schedule says, whether the limit is broken or not."
+	case kept == 0:
+		text += " It rose because the limit was broken at " + study.TrialsInWords(causes) + "."
+	case len(causes) == 0:
+		text += " It rose after " + study.TrialsInWords(rises) + ", whose readings kept the limit: the model’s estimate there moved it."
+	default:
+		text += " It rose because the limit was broken at " + study.TrialsInWords(causes) + fmt.Sprintf(", and %s by the model’s estimate.", words.Count(kept, "time", "times"))
+	}
+	if falls > 0 && len(rises) > 0 {
+		text += " It fell again where there was room."
+	}
+	if atCeiling {
+		text += " That is the most that the algorithm’s settings allow."
+	}
+	return text
+}
+
+// turnNames are how the legend calls the marks on the axis.
+var turnNames = map[ledger.Kind]string{ledger.Corrected: "correction", ledger.Excluded: "exclusion", ledger.Included: "inclusion",
+	ledger.Reconfigured: "change of settings", ledger.Fitted: "model refitted"}
+
+const limitChanged = "change of a limit"
+
+// events are the marks on the axis; those of one kind that would fall together are one.
+func (p *panelling) events() []chart.Event {
+	size := max(1, (len(p.Snap.Trials)+spans-1)/spans)
+	type place struct {
+		kind string
+		bin  int
+	}
+	at, counts := map[place]int{}, []int{}
+	var list []chart.Event
+	for i, turn := range p.Snap.Turns {
+		kind, marked := turnNames[turn.Kind]
+		if !marked {
+			continue
+		}
+		text := p.turnWords(turn)
+		if turn.Kind == ledger.Reconfigured {
+			if changed := limitChanges(p.Snap.Turns[i-1].Limits, turn.Limits); changed != "" {
+				kind, text = limitChanged, changed
+			}
+		}
+		here := place{kind, turn.After / size}
+		if n, there := at[here]; there {
+			counts[n]++
+			list[n].Text = fmt.Sprintf("%d × %s, the first: %s", counts[n], kind, firstOf(list[n].Text))
+			continue
+		}
+		at[here], counts = len(list), append(counts, 1)
+		list = append(list, chart.Event{X: float64(turn.After) + 0.5, Kind: kind, Text: text})
+	}
+	return list
+}
+
+func firstOf(text string) string {
+	_, first, merged := strings.Cut(text, ", the first: ")
+	if merged {
+		return first
+	}
+	return text
+}
+
+func (p *panelling) turnWords(turn ledger.Turn) string {
+	when := fmt.Sprintf(" after trial %d", turn.After)
+	text := turnNames[turn.Kind] + when
+	if turn.Number > 0 {
+		text = fmt.Sprintf("%s of trial %d%s", turnNames[turn.Kind], turn.Number, when)
+	}
+	if turn.Reason != "" {
+		text += ": " + turn.Reason
+	}
+	return text
+}
+
+// limitChanges say which limits differ, "" when none do.
+func limitChanges(before, after []design.Constraint) string {
+	var parts []string
+	for j, c := range after {
+		if j < len(before) && (before[j].Threshold != c.Threshold || before[j].Op != c.Op) {
+			parts = append(parts, fmt.Sprintf("limit of %s from %s to %s", c.Name, words.Quantity(before[j].Threshold, ""), words.Quantity(c.Threshold, c.Unit)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,101 @@
+package view
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestRangesLeaveOutEarlyOutliers(t *testing.T) {
+	t.Parallel()
+	readings := []float64{-500, 100, 70, 71, 72, 70, 73, 74, 71, 75, 76, 78}
+	within, above, below := robustRange(readings, nil)
+	if above != 1 || below != 1 || within[0] < 60 || within[1] > 90 {
+		t.Errorf("%v, %d above, %d below", within, above, below)
+	}
+	if words := beyondWords(2, 1); words != "2 readings above the range drawn, 1 reading below the range drawn." {
+		t.Error(words)
+	}
+	// The same readings late in a study are no beginnings: they are drawn, unless they are absurd.
+	late := []float64{70, 71, 72, 70, 73, 74, 71, 75, 76, 78, 95, 7000}
+	within, above, below = robustRange(late, nil)
+	if above != 1 || below != 0 || within[1] < 95 || within[1] > 120 {
+		t.Errorf("%v, %d above, %d below", within, above, below)
+	}
+	if within, above, _ = robustRange(readings, []float64{100}); above != 0 || within[1] < 100 {
+		t.Errorf("%v, %d above, though 100 must be seen", within, above)
+	}
+	if within, _, _ = robustRange([]float64{5, 5, 5}, nil); !(within[0] < 5 && within[1] > 5) {
+		t.Errorf("equal readings leave no range: %v", within)
+	}
+}
+
+func TestMultiplierWordsFollowFacts(t *testing.T) {
+	t.Parallel()
+	at := func(numbers ...int) func(int) bool {
+		return func(number int) bool {
+			for _, n := range numbers {
+				if n == number {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	for _, test := range []struct {
+		path   []float64
+		broken func(int) bool
+		want   string
+		not    string
+	}{
+		{[]float64{0, 0, 1, 1, 3}, at(2, 4), "It rose because the limit was broken at trials 2 and 4.", "itself"},
+		{[]float64{1, 1.4, 1.7, 2}, at(2), "by itself, as the algorithm’s schedule says", "because"},
+		{[]float64{0, 1, 2, 3}, at(1, 2, 3), "because the limit was broken at trials 1, 2 and 3.", "itself"},
+		{[]float64{0, 0, 0}, at(), "It has not moved.", "rose"},
+		{[]float64{3, 2, 1}, at(), "It has only fallen", "rose"},
+		{[]float64{0, 1, 1, 1}, at(), "after trial 1, whose readings kept the limit: the model’s estimate there moved it", "broken"},
+		{[]float64{0, 1, 0.5, 1.5}, at(1), "broken at trial 1, and 1 time by the model’s estimate. It fell again where there was room.", "itself"},
+	} {
+		words := multiplierWords(test.path, test.broken, test.path[len(test.path)-1], false)
+		if !strings.Contains(words, test.want) || strings.Contains(words, test.not) {
+			t.Errorf("%v: %s", test.path, words)
+		}
+	}
+	if words := multiplierWords([]float64{0, 5}, at(1), 5, true); !strings.Contains(words, "the most that the algorithm’s settings allow") {
+		t.Error(words)
+	}
+}
+
+// What was told first is seen beside what it was corrected to, unless it is so far away that it would flatten everything else.
+func TestFirstValuesAreTakenIn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		first  []float64
+		want   []float64
+		beyond int
+	}{
+		{nil, []float64{60, 80}, 0},
+		{[]float64{70}, []float64{60, 80}, 0},
+		{[]float64{50}, []float64{48.8, 80}, 0},
+		{[]float64{99, 712, -300}, []float64{60, 100.2}, 2},
+	} {
+		within, beyond := takeIn([]float64{60, 80}, c.first)
+		if math.Abs(within[0]-c.want[0]) > 1e-9 || math.Abs(within[1]-c.want[1]) > 1e-9 || beyond != c.beyond {
+			t.Errorf("with %v: from %v, %d beyond; want %v, %d", c.first, within, beyond, c.want, c.beyond)
+		}
+	}
+}
+
+// TestWordsOfAMapFollowItsLines: lines that are not there are not spoken of.
+func TestWordsOfAMapFollowItsLines(t *testing.T) {
+	t.Parallel()
+	for want, chance := range map[string][][]float64{
+		"The chance to stay within every limit is 90\u202f% or more everywhere": {{0.95, 0.99}, {0.9, 0.91}},
+		"The chance to stay within every limit is 10\u202f% or less everywhere": {{0.05, 0.001}, {0.1, 0}},
+		"Lines: a chance of 10 (dotted)":                                        {{0.05, 0.5}, {0.1, 0}},
+	} {
+		if got := chanceWords(chance); !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %s", chance, got)
+		}
+	}
+}

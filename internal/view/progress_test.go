@@ -1,0 +1,235 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
+	"headroom/web/templates"
+)
+
+func panels(v Facts) []chart.Panel {
+	if drawing := v.Progress().Chart.Drawing; drawing.Panels != nil {
+		return drawing.Panels.List
+	}
+	return nil
+}
+
+// pointsOf counts the marks of a style in a panel.
+func pointsOf(p chart.Panel, style chart.Style) (n int) {
+	for _, trace := range p.Traces {
+		if trace.Style == style {
+			n += len(trace.X)
+		}
+	}
+	return n
+}
+
+// TestAChangedLimitDoesNotRepaintHistory: each reading is judged by the limit of its time, which is drawn as it stood.
+func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(10, 0, "yield", "impurity", "pressure")
+	b.limit(0, 0.3)
+	before := b.snap.Trial(2).Metrics["yield"].Value
+	b.add(ledger.Corrected, ledger.CorrectedData{Number: 2, Reason: "typo", Metrics: map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: before}, After: &ledger.Reading{Value: 61}}}})
+	progress := b.facts(0).Progress()
+	drawn := progress.Chart.Drawing.Panels
+	limit := drawn.List[1].Limit
+	if limit == nil || len(limit.Y) != 2 || limit.Y[0] != 0.5 || limit.Y[1] != 0.3 || limit.X[1] != 10.5 {
+		t.Errorf("the limit is drawn as %+v", limit)
+	}
+	if n := pointsOf(drawn.List[1], chart.Violated); n != 3 {
+		t.Errorf("%d readings are marked as beyond the limit of their time, want 3", n)
+	}
+	says(t, "the caption", progress.Chart.Drawing.Caption, []string{"limit broken in 3 of 10 trials", "Each is judged by the limit of its time; by today’s, 0.3 %, it is 6."}, nil)
+	kinds := map[string]string{}
+	for _, event := range drawn.Events {
+		kinds[event.Kind] = event.Text
+	}
+	if !strings.Contains(kinds["change of a limit"], "limit of impurity from 0.5 to 0.3") || kinds["correction"] != "correction of trial 2 after trial 10: typo" {
+		t.Errorf("marks on the axis: %v", kinds)
+	}
+}
+
+// TestManyTrialsAreDrawnWithoutLying: every reading lies in a span, those that broke a limit have a mark, and the page says so.
+func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {
+	t.Parallel()
+	const n, size = 450, 3
+	b := newBench(t, twoLimits)
+	b.curve(n, 0, "yield", "impurity", "pressure")
+	v := b.facts(0)
+	drawn := panels(v)
+	if single := pointsOf(drawn[0], chart.Feasible) + pointsOf(drawn[0], chart.Violated); single >= n || single < newestMarks {
+		t.Errorf("%d single marks", single)
+	}
+	broken := map[int]any{}
+	var spanned chart.Trace
+	for i, panel := range drawn[:2] {
+		for _, trace := range panel.Traces {
+			switch {
+			case i == 0 && trace.Style == chart.Spans:
+				spanned = trace
+			case i == 1 && trace.Style == chart.Violated:
+				for k, x := range trace.X {
+					broken[x.(int)] = trace.Y[k]
+				}
+			}
+		}
+	}
+	if len(spanned.X) != n/size {
+		t.Fatalf("%d spans", len(spanned.X))
+	}
+	for _, trial := range b.snap.Trials {
+		i := (trial.Number - 1) / size
+		if y := trial.Metrics["yield"].Value; y < spanned.Low[i].(float64) || y > spanned.High[i].(float64) {
+			t.Fatalf("trial %d is outside its span", trial.Number)
+		}
+		impurity := trial.Metrics["impurity"].Value
+		if marked, there := broken[trial.Number]; there != (impurity > 0.5) || there && marked != impurity {
+			t.Fatalf("trial %d, of impurity %v, is marked as one that broke its limit: %t at %v", trial.Number, impurity, there, marked)
+		}
+	}
+	progress := v.Progress().Chart
+	says(t, "the caption", progress.Drawing.Caption, []string{"each grey bar spans all readings of 3 trials"}, nil)
+	if progress.Later == "" || len(progress.Table.Rows) > 0 || len(v.ProgressTable().Rows) != n {
+		t.Error("the table does not wait until it is opened")
+	}
+	if drawing, err := json.Marshal(progress.Drawing); err != nil || len(drawing) > 100_000 {
+		t.Errorf("%v, %d bytes", err, len(drawing))
+	}
+	lines := func(v Facts) string {
+		var out strings.Builder
+		if err := templates.NewestLines(v.ProgressTable(), len(v.Snap.Trials), v.Head).Render(t.Context(), &out); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	says(t, "a whole table", lines(v), []string{">450<", ">1<"}, []string{"The newest"})
+	b.curve(150, 0, "yield", "impurity", "pressure")
+	says(t, "a long table", lines(b.facts(0)), []string{"The newest 500 of 600 trials.", "/export.csv", ">600<", ">101<"}, []string{">100<"})
+}
+
+// TestQuietLimitsFold: a limit that was never near being broken is a sentence, not a chart.
+func TestQuietLimitsFold(t *testing.T) {
+	t.Parallel()
+	limits := func(v Facts) (n int) {
+		for _, panel := range panels(v) {
+			if panel.Limit != nil {
+				n++
+			}
+		}
+		return n
+	}
+	of := func(n int, shift float64) *bench {
+		b := newBench(t, twoLimits)
+		b.curve(n, shift, "yield", "impurity", "pressure")
+		return b
+	}
+	far := of(12, 0)
+	if n := limits(far.facts(0)); n != 1 {
+		t.Errorf("%d limits are drawn", n)
+	}
+	says(t, "the caption", far.facts(0).Progress().Chart.Drawing.Caption,
+		[]string{"Pressure ≤ 4 bar: never broken and far from it, so not drawn; the closest reading was 1.91667 bar at trial 12, 2.08 bar inside."}, nil)
+	far.limit(1, 1.5)
+	for what, b := range map[string]*bench{"near": of(12, 1.65) /* 0.43 bar inside, of readings that lie 0.92 bar apart */, "little read": of(4, 0), "broken by today’s rule": far} {
+		if n := limits(b.facts(0)); n != 2 {
+			t.Errorf("%s: %d of 2 limits are drawn", what, n)
+		}
+	}
+}
+
+// TestProgressDrawsNothingOfThePrior: before a reading there is no chart, and before the model stands no estimate of its own beside what was read.
+func TestProgressDrawsNothingOfThePrior(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.ask(0.5)
+	progress := b.facts(0).Progress()
+	says(t, "progress", progress.Empty, []string{"Yield: no reading yet."}, nil)
+	if progress.Chart.ID != "" {
+		t.Errorf("%+v is drawn", progress.Chart)
+	}
+	b.tell(1, map[string]float64{"impurity": 0.9})
+	v := b.facts(0)
+	estimate, sums := 0.3, v.Readout.Violation["impurity"]
+	sums.Estimated = &estimate
+	v.Readout.Violation["impurity"], v.History[0].Violation["impurity"] = sums, sums
+	drawing, err := json.Marshal(v.Progress().Chart.Drawing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, "progress", string(drawing), []string{"Yield: no reading yet.", "limit broken in 1 of 1 trial", "Cumulative violation of impurity"}, []string{"allowing for noise", "model’s estimate of it"})
+}
+
+// TestManyLimitsStayCalm: of many limits, those that are broken most are drawn at once and the others stand folded, named with how often they were broken.
+func TestManyLimitsStayCalm(t *testing.T) {
+	t.Parallel()
+	var limits []string
+	for j := range 6 {
+		limits = append(limits, fmt.Sprintf(`{"metric": "impurity %d", "op": "<=", "threshold": 0.5}`, j+1))
+	}
+	b := newBench(t, `{"name": "Six limits", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
+		"constraints": [`+strings.Join(limits, ", ")+`], "algorithm": {"name": "random", "horizon": 20}, "seed": 7}`)
+	for i := range 10 {
+		told := map[string]float64{"yield": float64(50 + i)}
+		for j := range 6 { // impurity j+1 is broken in the last j trials
+			value := 0.49 - 0.04*float64(i%3)
+			if i >= 10-j {
+				value = 0.6
+			}
+			told[fmt.Sprintf("impurity %d", j+1)] = value
+		}
+		b.tell(b.ask(float64(i)/10), told)
+	}
+	progress := b.facts(0).Progress()
+	for _, c := range []struct{ shown, gone, titles, caption string }{
+		{"Impurity 6: limit broken in 5 of 10 trials", "Impurity 2: limit broken", "Yield; Impurity 4 and its limit; Cumulative violation of impurity 4; Impurity 5 and its limit; Cumulative violation of impurity 5; Impurity 6 and its limit; Cumulative violation of impurity 6", titlesOf(progress.Chart.Drawing) + "\n" + progress.Chart.Drawing.Caption},
+		{"Impurity 2: limit broken in 1 of 10 trials", "Impurity 6", "Impurity 1 and its limit; Impurity 2 and its limit; Cumulative violation of impurity 2; Impurity 3 and its limit; Cumulative violation of impurity 3", titlesOf(progress.More.Drawing) + "\n" + progress.More.Drawing.Caption},
+	} {
+		says(t, "the chart", c.caption, []string{c.shown, c.titles + "\n"}, []string{c.gone + ":"})
+	}
+	says(t, "the fold", progress.MoreLimits, []string{"3 more limits, broken less often: impurity 1 (never broken), impurity 2 (broken in 1 of 10) and impurity 3 (broken in 2 of 10)"}, nil)
+}
+
+func titlesOf(d chart.Drawing) string {
+	var list []string
+	for _, panel := range d.Panels.List {
+		list = append(list, panel.Title)
+	}
+	return strings.Join(list, "; ")
+}
+
+// TestLegendsSpeakOfTheLimitsThereAre: none is spoken of where there is none, and a mark that keeps one of two limits is not called within every limit.
+func TestLegendsSpeakOfTheLimitsThereAre(t *testing.T) {
+	t.Parallel()
+	free := newBench(t, `{"name": "No limit", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"}, "algorithm": {"name": "random", "horizon": 20}, "seed": 7}`)
+	free.tell(free.ask(0.1), map[string]float64{"yield": 3})
+	free.tell(free.ask(0.5), map[string]float64{"yield": 4})
+	free.ask(0.7)
+	free.ask(0.8)
+	free.end(ledger.Failed, 4)
+	rows := free.facts(0).Trials("", 0).Rows
+	for i, want := range []string{"unknown failed", "waiting waiting", "feasible measured", "feasible measured"} {
+		if got := rows[i].Mark + " " + rows[i].State; got != want {
+			t.Errorf("trial %d is %s, want %s", rows[i].Number, got, want)
+		}
+	}
+	two := newBench(t, twoLimits)
+	two.curve(10, 0, "yield", "impurity", "pressure")
+	for b, want := range map[*bench]map[chart.Style]string{free: {chart.Feasible: "a reading"}, two: {chart.Feasible: "within limits", chart.Violated: "a limit broken"}} {
+		for _, panel := range panels(b.facts(0)) {
+			for _, trace := range panel.Traces {
+				if name, marked := want[trace.Style]; marked && trace.Name != name {
+					t.Errorf("%s: %q, want %q", panel.Title, trace.Name, name)
+				}
+				if b == free && len(trace.Text) > 0 && trace.Text[0] != "yield 3" {
+					t.Errorf("over a reading it says %q", trace.Text[0])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// Figure is a chart of a report: a frame of a chart of the page, with the sentence under it.
+type Figure struct {
+	Title, Caption string
+	Frame          chart.Frame
+	Table          templates.Table // behind it, where the trials' table is not
+}
+
+// mostReportSlices is how many charts of the model along one parameter a report draws.
+const mostReportSlices = 24
+
+// figures are the charts of the page one by one, and what is to be said of them together.
+func (v reporting) figures() (list []Figure, note string) {
+	p := v.panelling()
+	list = figuresOf(p.panelsOf(slices.DeleteFunc(p.all(), func(j int) bool { return !v.Snap.HasReading(v.Snap.Definition.Constraints[j].Metric) }), true))
+	note = p.denseWords()
+	if len(v.Slices) > 0 {
+		believed, more := v.believedFigures()
+		list, note = append(list, believed...), strings.TrimSpace(note+" "+more)
+	}
+	if prices := v.priceChart(); prices != nil {
+		for i, cell := range prices.Drawing.Grid.Cells {
+			list = append(list, Figure{Title: cell.Title + " by the " + cell.X.Title, Caption: prices.Notes[0] + " " + prices.Notes[i+1], Frame: cell.Frame()})
+		}
+	}
+	if drift := (trusting{v.Facts}).section().Chart; drift != nil {
+		panels := *drift.Drawing.Panels
+		panels.List[0].Caption = drift.Caption
+		list = append(list, figuresOf(panels)...)
+	}
+	return list, note
+}
+
+// figuresOf are the panels of a chart one by one.
+func figuresOf(panels chart.Panels) (list []Figure) {
+	for i, frame := range panels.Frames() {
+		panel := panels.List[i]
+		list = append(list, Figure{Title: panel.Title, Caption: strings.TrimSpace(panel.Caption + " " + legend(frame)), Frame: frame})
+	}
+	return list
+}
+
+// believedFigures are the map of the page that nobody has changed, and what the model believes along each parameter.
+func (v reporting) believedFigures() (list []Figure, note string) {
+	o := v.Outlook()
+	o.Metrics = o.metricsShown()
+	if o.X != "" {
+		shown := o.mapChart()
+		list = append(list, Figure{Title: shown.Title, Caption: shown.Caption + " The table has some of its values.", Frame: shown.Drawing.Frame(), Table: o.mapTable()})
+	}
+	cells := o.sliceGrid().Drawing.Grid.Cells
+	if len(cells) > mostReportSlices {
+		note = fmt.Sprintf("Of %d charts of the model along one parameter the first %d are drawn; the study’s page has all of them.", len(cells), mostReportSlices)
+		cells = cells[:mostReportSlices]
+	}
+	for i, cell := range cells {
+		caption := "The other settings are held " + o.Held + "; readings fade with the distance of theirs from that. The band is of the true value, without the noise of a reading."
+		if i == 0 {
+			caption = influenceWords(o.Snap.Definition, o.influences(), o.Held) + " " + caption
+		}
+		list = append(list, Figure{Title: cell.Title + " along " + cell.X.Title, Caption: caption + " " + legend(cell.Frame()), Frame: cell.Frame()})
+	}
+	return list, note
+}
+
+// looks are how reports draw what is no mark of a trial.
+var looks = map[chart.Style]string{chart.Step: "black", chart.Line: "blue", chart.Estimate: "broad blue", chart.Second: "dashed", chart.Bound: "dotted", chart.Threshold: "dashed red",
+	chart.BandStyle: "shaded blue", chart.Bars: "blue, shaded", chart.Spans: "grey bars", "metric0": "dots", "metric1": "squares", "metric2": "triangles", "metric3": "crosses"}
+
+// legend says what the lines of a frame are; the marks of trials are the same in all.
+func legend(f chart.Frame) string {
+	var parts []string
+	for _, t := range f.Traces {
+		if look := looks[t.Style]; look != "" && !slices.Contains(parts, look+": "+t.Name) {
+			parts = append(parts, look+": "+t.Name)
+		}
+	}
+	if len(f.Limits) > 0 {
+		parts = append(parts, "dashed red: the limit, the side that breaks it being shaded")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return words.Sentence(strings.Join(parts, "; "))
+}
+
+// mapTableSide is how many values of each parameter the table of a map has: what fits on a sheet of paper.
+const mapTableSide = 6
+
+// // mapTable has some of the map's values: a row for a value of one parameter, a column for one of the other.
+func (o Outlook) mapTable() templates.Table {
+	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
+	rows, columns := spread(len(o.Map.Y)), spread(len(o.Map.X))
+	table := templates.Table{Head: []templates.Column{{Name: o.Y + " ↓, " + o.X + " →", Unit: py.Unit}}}
+	for _, j := range columns {
+		table.Head = append(table.Head, templates.Column{Name: words.Setting(px, o.Map.X[j]), Unit: px.Unit, Number: true})
+	}
+	var sure []float64 // standard deviations
+	for _, i := range rows {
+		for _, j := range columns {
+			sure = append(sure, o.Map.SD[o.Metric][i][j])
+		}
+	}
+	mean, chances := words.Alike(slices.Min(sure)), o.limited() && o.ModelStands()
+	for _, i := range slices.Backward(rows) {
+		row := []string{words.Setting(py, o.Map.Y[i])}
+		for _, j := range columns {
+			cell := mean(o.Map.Mean[o.Metric][i][j])
+			if chances {
+				cell += " (" + terse.Replace(words.Percent(o.Map.Feasible[i][j])) + ")"
+			}
+			row = append(row, cell)
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
+}
+
+// terse says "over" and "under" as narrow columns have room for.
+var terse = strings.NewReplacer("over ", ">", "under ", "<")
+
+// spread are at most mapTableSide of n places, evenly, both ends among them.
+func spread(n int) []int {
+	side := min(n, mapTableSide)
+	var list []int
+	for k := range side {
+		list = append(list, k*(n-1)/max(side-1, 1))
+	}
+	return list
+}

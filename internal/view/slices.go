@@ -1,0 +1,298 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// influence is how much the objective changes along a parameter.
+type influence struct {
+	parameter string
+	change    float64
+}
+
+// influences are the parameters in order of influence: the range of the expected objective along each, the others held at the point shown.
+func (v Facts) influences() []influence {
+	var list []influence
+	for _, slice := range v.Slices {
+		change := 0.0
+		if band, there := slice.Metrics[v.Snap.Definition.Objective.Metric]; there && len(band.Mean) > 0 {
+			low, high := extremes(band.Mean)
+			change = band.Mean[high] - band.Mean[low]
+		}
+		list = append(list, influence{slice.Parameter, change})
+	}
+	slices.SortStableFunc(list, func(a, b influence) int { return cmp.Compare(b.change, a.change) })
+	return list
+}
+
+// sliceGrid is a slice of each metric shown along each parameter, the most influential first.
+func (o Outlook) sliceGrid() templates.Chart {
+	d := o.Snap.Definition
+	influences := o.influences()
+	byName := map[string]study.Slice{}
+	for _, slice := range o.Slices {
+		byName[slice.Parameter] = slice
+	}
+	most := max(20, mostFaded/max(1, len(o.Metrics)*len(influences)))
+	grid, left := chart.Grid{}, 0
+	for _, metric := range o.Metrics {
+		first := len(grid.Cells)
+		var all []float64
+		var doubted []chart.Trace
+		for _, along := range influences {
+			slice := byName[along.parameter]
+			band, there := slice.Metrics[metric]
+			if !there {
+				continue
+			}
+			cell, out := o.sliceCell(metric, slice, band, most)
+			left += out
+			grid.Cells = append(grid.Cells, cell)
+			all = append(append(all, band.Lower95...), band.Upper95...)
+			for _, trace := range cell.Traces {
+				if trace.Style == chart.Doubted {
+					doubted = append(doubted, trace)
+					continue
+				}
+				for _, y := range trace.Y {
+					all = append(all, y.(float64))
+				}
+			}
+		}
+		for _, limit := range limitsOn(d, metric) {
+			all = append(all, limit.Value)
+		}
+		within, _, _ := robustRange(nil, all)
+		edged(within, doubted...)
+		for i := first; i < len(grid.Cells); i++ {
+			grid.Cells[i].Y.Range = within
+		}
+	}
+	notes := []string{influenceWords(d, influences, o.Held)}
+	points := "Points are the readings; they fade with the distance of their other settings from the line."
+	switch {
+	case len(d.Parameters) == 1 && left > 0:
+		points = "Points are some of the readings."
+	case len(d.Parameters) == 1:
+		points = "Points are the readings."
+	case left > 0:
+		points = "Points are the readings nearest to each line; they fade with the distance of their other settings from it."
+	}
+	notes = append(notes, "The band is the model’s 95"+words.Thin+"% band of the true value, without the noise of a reading. "+points)
+	notes = append(notes, o.sliceWords(o.Metrics[0], byName, influences))
+	return o.framed(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(byName, influences), Drawing: chart.Drawing{Grid: &grid}})
+}
+
+// influenceWords say in which order the parameters stand and by what.
+func influenceWords(d design.Definition, influences []influence, held string) string {
+	if len(d.Parameters) == 1 && len(influences) == 1 {
+		return fmt.Sprintf("From its lowest to its highest the expected %s changes by %s.", d.Objective.Metric, words.With(words.Rough(influences[0].change), d.Objective.Unit))
+	}
+	var parts []string
+	for _, along := range influences {
+		parts = append(parts, along.parameter+" "+words.With(words.Rough(along.change), d.Objective.Unit))
+	}
+	const most = 8
+	if len(parts) > most {
+		parts = append(parts[:most], fmt.Sprintf("%d more", len(influences)-most))
+	}
+	others := ""
+	if len(influences) > 1 {
+		others = ", the others held " + held
+	}
+	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", d.Objective.Metric, others, strings.Join(parts, ", "))
+}
+
+// sliceCell is one metric along one parameter; left counts the readings that are too far away to be drawn.
+func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, most int) (cell chart.SliceCell, left int) {
+	d := o.Snap.Definition
+	p := parameter(d, slice.Parameter)
+	mean := chart.Trace{Name: "expected", Style: chart.Line}
+	spread := chart.Trace{Name: "model’s 95" + words.Thin + "% band", Style: chart.BandStyle}
+	for i, at := range slice.At {
+		x := plotValue(at)
+		mean.X, mean.Y = append(mean.X, x), append(mean.Y, words.SixDigits(band.Mean[i]))
+		spread.X, spread.Low, spread.High = append(spread.X, x), append(spread.Low, words.SixDigits(band.Lower95[i])), append(spread.High, words.SixDigits(band.Upper95[i]))
+	}
+	traces := []chart.Trace{spread, mean}
+	if p.Type == design.Categorical {
+		mean.Style, mean.Name, mean.Low, mean.High = chart.Bars, "expected, with the model’s 95"+words.Thin+"% band", spread.Low, spread.High
+		traces = []chart.Trace{mean}
+	}
+	observed, left := o.faded(p.Name, metric, most)
+	x := axisOf(p)
+	x.Whole = p.Type == design.Integer
+	if x.Whole {
+		x.Range = []float64{*p.Low - 0.4, *p.High + 0.4}
+	}
+	return chart.SliceCell{Group: metric, Title: words.AxisName(words.Capitalised(metric), UnitOf(d, metric)), X: x, Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
+}
+
+// mostFaded is about how many readings the slices draw in all.
+const mostFaded = 700
+
+// fadeLength is the distance, in ranges of the parameters, at which a reading has faded to three fifths; nothing is fainter than faintest.
+const fadeLength, faintest = 0.25, 0.1
+
+// faded are the readings over one parameter, fading with the distance of their other settings from the line.
+func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, left int) {
+	type reading struct {
+		trial *ledger.Trial
+		away  float64
+	}
+	var list []reading
+	for _, t := range o.Snap.Trials {
+		if _, there := t.Metrics[metric]; there && !t.Excluded {
+			list = append(list, reading{t, o.distance(t.Parameters, name)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b reading) int { return cmp.Compare(a.away, b.away) })
+	if len(list) > most {
+		left, list = len(list)-most, list[:most]
+	}
+	points := noMarks(o.Snap.Definition)
+	for _, r := range list {
+		m := r.trial.Metrics[metric]
+		points.fade = math.Max(faintest, math.Exp(-r.away*r.away/(2*fadeLength*fadeLength)))
+		style, text := styleOf(r.trial), fmt.Sprintf("Trial %d: %s", r.trial.Number, o.Measured(metric, m))
+		if r.trial.Doubted(metric) {
+			style, text = chart.Doubted, text+", in doubt"
+		}
+		points.add(style, plotValue(r.trial.Parameters[name]), m.Value, text, r.trial.Number)
+	}
+	if recommended := o.recommended(); recommended != nil {
+		points.fade = 1
+		points.add(chart.Recommended, plotValue(recommended.Parameters[name]), recommended.Mean[metric], fmt.Sprintf("recommended, expected %s", words.Uncertain(recommended.Mean[metric], recommended.SD[metric],
+			UnitOf(o.Snap.Definition, metric))), recommended.Number)
+	}
+	return points.all(), left
+}
+
+// distance is how far settings lie from the point in all parameters but one, each measured in its range; another choice is a whole range away.
+func (o Outlook) distance(settings design.Settings, except string) float64 {
+	sum := 0.0
+	for _, p := range o.Snap.Definition.Parameters {
+		if p.Name == except || p.Type == design.Remainder {
+			continue
+		}
+		a, b := settings[p.Name], o.Point[p.Name]
+		switch {
+		case p.Type == design.Categorical && a != b:
+			sum++
+		case p.Type == design.Categorical:
+		case p.Scale == "log" && a.Number > 0 && b.Number > 0:
+			step := math.Log(a.Number/b.Number) / math.Log(*p.High / *p.Low)
+			sum += step * step
+		default:
+			step := (a.Number - b.Number) / (*p.High - *p.Low)
+			sum += step * step
+		}
+	}
+	return math.Sqrt(sum)
+}
+
+// sliceWords say where along the lines a metric is best.
+func (o Outlook) sliceWords(metric string, by map[string]study.Slice, influences []influence) string {
+	d := o.Snap.Definition
+	word := "highest"
+	lowest := metric == d.Objective.Metric && d.Objective.Direction == "minimize" || isLimited(d, metric, "<=")
+	if lowest {
+		word = "lowest"
+	}
+	var parts []string
+	for _, along := range influences {
+		slice := by[along.parameter]
+		band := slice.Metrics[metric]
+		low, high := extremes(band.Mean)
+		best := high
+		if lowest {
+			best = low
+		}
+		p := parameter(d, along.parameter)
+		parts = append(parts, fmt.Sprintf("%s at %s %s", words.Alike(band.SD[best])(band.Mean[best]), p.Name, words.With(words.Setting(p, slice.At[best]), p.Unit)))
+		if len(parts) == 4 {
+			break
+		}
+	}
+	return fmt.Sprintf("Expected %s along these lines is %s: %s.", words.AxisName(metric, UnitOf(d, metric)), word, strings.Join(parts, ", "))
+}
+
+// sliceTable is the numbers behind the slices.
+func (o Outlook) sliceTable(by map[string]study.Slice, influences []influence) templates.Table {
+	d := o.Snap.Definition
+	table := templates.Table{Head: []templates.Column{{Name: "Along"}, {Name: "At", Number: true}}}
+	for _, metric := range o.Metrics {
+		unit := UnitOf(d, metric)
+		table.Head = append(table.Head, templates.Column{Name: "Expected " + metric, Unit: unit, Number: true}, templates.Column{Name: "95 % from", Unit: unit, Number: true}, templates.Column{Name: "to", Unit: unit, Number: true})
+	}
+	if len(d.Constraints) > 0 {
+		table.Head = append(table.Head, templates.Column{Name: "Chance within every limit", Number: true})
+	}
+	for _, along := range influences {
+		slice, p := by[along.parameter], parameter(d, along.parameter)
+		at := words.Settings(p, slice.At)
+		for i, value := range slice.At {
+			if len(slice.At) > 30 && i%6 != 0 {
+				continue
+			}
+			line := []string{p.Name, words.With(at(value), p.Unit)}
+			for _, metric := range o.Metrics {
+				band := slice.Metrics[metric]
+				show := words.Alike(slices.Min(band.SD))
+				line = append(line, show(band.Mean[i]), show(band.Lower95[i]), show(band.Upper95[i]))
+			}
+			if len(d.Constraints) > 0 {
+				line = append(line, o.chanceText(slice.Feasible[i]))
+			}
+			table.Rows = append(table.Rows, line)
+		}
+	}
+	return table
+}
+
+// chanceText is the chance to be within every limit; nothing is said of it while a limit's metric was never read.
+func (o Outlook) chanceText(chance float64) string {
+	if !o.ModelStands() {
+		return "–"
+	}
+	return words.Percent(chance)
+}
+
+func limitsOn(d design.Definition, metric string) []chart.Limit {
+	var limits []chart.Limit
+	for _, c := range d.Constraints {
+		if c.Metric == metric {
+			limits = append(limits, chart.Limit{Value: c.Threshold, Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: c.Op == "<="})
+		}
+	}
+	return limits
+}
+
+// isLimited tells whether a metric other than the objective has a limit of that kind.
+func isLimited(d design.Definition, metric, op string) bool {
+	return metric != d.Objective.Metric && slices.ContainsFunc(d.Constraints, func(c design.Constraint) bool { return c.Metric == metric && c.Op == op })
+}
+
+// extremes are the places of the smallest and the largest value.
+func extremes(values []float64) (low, high int) {
+	for i, x := range values {
+		if x < values[low] {
+			low = i
+		}
+		if x > values[high] {
+			high = i
+		}
+	}
+	return low, high
+}

@@ -1,0 +1,140 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/study/design"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// UnitOf is a metric's unit.
+func UnitOf(d design.Definition, metric string) string { return metricOf(d, metric).Unit }
+
+func metricOf(d design.Definition, metric string) design.MetricInfo {
+	for _, m := range d.Metrics() {
+		if m.Name == metric {
+			return m
+		}
+	}
+	return design.MetricInfo{}
+}
+
+// Told lists the metrics that people tell, in the order of the study.
+func Told(d design.Definition) []string {
+	return metricNames(d, func(m design.MetricInfo) bool { return !m.Known })
+}
+
+// Modelled lists the metrics that have a model.
+func Modelled(d design.Definition) []string {
+	return metricNames(d, func(m design.MetricInfo) bool { return m.Modelled })
+}
+
+// TableMetrics are all metrics that a trial can have a value of: those told, then those worked out when it is chosen.
+func TableMetrics(d design.Definition) []string {
+	return append(Told(d), metricNames(d, func(m design.MetricInfo) bool { return m.Known })...)
+}
+
+func metricNames(d design.Definition, keep func(design.MetricInfo) bool) []string {
+	var names []string
+	for _, m := range d.Metrics() {
+		if keep(m) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// inOrder lists the metrics of m in the order of the study.
+func inOrder[T any](d design.Definition, m map[string]T) []string {
+	return slices.DeleteFunc(TableMetrics(d), func(metric string) bool { _, there := m[metric]; return !there })
+}
+
+func parameter(d design.Definition, name string) design.Parameter {
+	for _, p := range d.Parameters {
+		if p.Name == name {
+			return p
+		}
+	}
+	return design.Parameter{}
+}
+
+// axisNames are the parameters that can be set, which charts can have along an axis.
+func axisNames(d design.Definition) []string {
+	var names []string
+	for _, p := range d.Parameters {
+		if p.Type != design.Remainder {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// asks says what a limit asks of which metric.
+func asks(c design.Constraint) string {
+	if c.Name != c.Metric {
+		return c.Metric + " " + words.Limit(c)
+	}
+	return words.Limit(c)
+}
+
+// constraintTitle names a constraint with what it asks.
+func constraintTitle(c design.Constraint) string {
+	if c.Name != c.Metric {
+		return c.Name + ": " + asks(c)
+	}
+	return c.Metric + " " + asks(c)
+}
+
+// limitsText is what the limits of a metric ask.
+func limitsText(d design.Definition, metric string) string {
+	var texts []string
+	for _, c := range d.Constraints {
+		if c.Metric == metric {
+			texts = append(texts, words.Limit(c))
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// settingsOf are a trial's settings in the order of the study.
+func settingsOf(d design.Definition, values design.Settings) []templates.Setting {
+	settings := make([]templates.Setting, 0, len(d.Parameters))
+	for _, p := range d.Parameters {
+		if v, there := values[p.Name]; there {
+			settings = append(settings, templates.Setting{Name: p.Name, Value: words.Setting(p, v), Unit: p.Unit})
+		}
+	}
+	return settings
+}
+
+// SettingsLine is settings in one line.
+func SettingsLine(d design.Definition, values design.Settings) string {
+	return settingsInWords(settingsOf(d, values))
+}
+
+func settingsInWords(settings []templates.Setting) string {
+	said := make([]string, len(settings))
+	for i, s := range settings {
+		said[i] = s.Name + " " + words.With(s.Value, s.Unit)
+	}
+	return strings.Join(said, ", ")
+}
+
+// Stamp is a moment as people read it.
+func Stamp(at, now time.Time) templates.Stamp {
+	return templates.Stamp{Ago: words.Ago(at, now), Exact: words.Exact(at), ISO: at.UTC().Format(time.RFC3339)}
+}
+
+// clocked is a moment in a list: the time of day instead of how long ago.
+func clocked(at, now time.Time) templates.Stamp {
+	stamp := Stamp(at, now)
+	stamp.Ago = words.Clock(at, now)
+	return stamp
+}
+
+// TrialURL is the address of a trial.
+func TrialURL(id string, n int) string { return fmt.Sprintf("/studies/%s/trials/%d", id, n) }

@@ -1,0 +1,226 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// Trial is one trial with everything behind it.
+func (v Facts) Trial(t *ledger.Trial) (templates.TrialPage, error) {
+	d := v.of(t)
+	shown := templates.TrialPage{
+		Study: v.Head, Card: d.card(), State: v.StateWords(t), Mark: v.markOf(t), Excluded: t.Excluded, Reason: d.reasonLine(), Waiting: t.Waiting(),
+		Ended: t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned, Because: whyOf(t), Key: v.Key, Previous: t.Number - 1,
+		Metrics: d.metricFacts(), Facts: d.decisionFacts(), Model: modelTable(v.Snap.Definition, t.Decision),
+	}
+	if len(t.Doubts) > 0 && !t.Excluded {
+		doubtful := d.inDoubt()
+		shown.Doubtful = &doubtful
+	}
+	if v.Head.Operates {
+		shown.Saved = d.savedJustNow()
+	}
+	if t.Number < len(v.Snap.Trials) {
+		shown.Following = t.Number + 1
+	}
+	if v.Earlier > 0 {
+		shown.Earlier = words.Count(v.Earlier, "earlier entry is", "earlier entries are") + " in the study’s ledger."
+	}
+	var err error
+	shown.History, err = v.entries()
+	return shown, err
+}
+
+// tried is a trial of a study, for what is said of it alone.
+type tried struct {
+	Facts
+	t *ledger.Trial
+}
+
+func (v Facts) of(t *ledger.Trial) tried { return tried{v, t} }
+
+// metricFacts are a trial's readings beside what was predicted for them.
+func (v tried) metricFacts() []templates.MetricFact {
+	d := v.Snap.Definition
+	var facts []templates.MetricFact
+	for _, metric := range TableMetrics(d) {
+		m, there := v.t.Metrics[metric]
+		if !there {
+			continue
+		}
+		unit := UnitOf(d, metric)
+		fact := templates.MetricFact{Name: metric, Value: v.Measured(metric, m), By: m.By, At: Stamp(m.ToldAt, v.Now), Predicted: "–", Limit: "–", Headroom: "–"}
+		if m.Known {
+			fact.By = ""
+		}
+		if m.Corrected && m.Original != nil {
+			fact.Original = words.Number(*m.Original)
+		}
+		fact.Predicted = v.foretold(metric, unit)
+		if limit := limitsText(d, metric); limit != "" {
+			fact.Limit = limit
+		}
+		if m.Headroom != nil {
+			fact.Headroom, fact.Broken = words.Quantity(*m.Headroom, unit), *m.Headroom < 0
+		}
+		facts = append(facts, fact)
+	}
+	return facts
+}
+
+// foretold is the reading that a trial's decision expected of a metric, where the model had learnt the metric by then.
+func (v tried) foretold(metric, unit string) string {
+	chosen := *v.t
+	chosen.SettingsChanged = false
+	expected := v.Snap.Foretold(&chosen, metric)
+	switch {
+	case expected == nil:
+		return "–"
+	case v.t.SettingsChanged:
+		return words.Uncertain(expected.Mean, expected.SD, unit) + " at the settings chosen"
+	}
+	return words.Uncertain(expected.Mean, expected.SD, unit)
+}
+
+// foreseen tells whether a trial's decision knew anything of a metric: a reading, and in which units the model works. Its numbers are the prior's
+// alone where it did not.
+func (v tried) foreseen(metric string) bool {
+	read := slices.ContainsFunc(v.Snap.Trials, func(other *ledger.Trial) bool {
+		m, there := other.Metrics[metric]
+		return there && m.ToldSeq <= v.t.Decision.Seen
+	})
+	return read && (!v.Snap.Compiled().Config.Standardize || slices.ContainsFunc(v.Snap.Fits, func(fit ledger.FittedData) bool {
+		_, in := fit.Metrics[metric]
+		return in && fit.From <= v.t.Number
+	}))
+}
+
+// decisionFacts are the numbers behind a decision.
+func (v tried) decisionFacts() []templates.Fact {
+	d, decision := v.Snap.Definition, v.t.Decision
+	if decision == nil {
+		return nil
+	}
+	blind := slices.DeleteFunc(Modelled(d), func(metric string) bool { return v.foreseen(metric) })
+	facts := []templates.Fact{
+		{Name: "Algorithm", Value: decision.Algorithm},
+		{Name: "Decided from", Value: fmt.Sprintf("ledger entry %d", decision.Seen), Meaning: "the last one it saw"},
+	}
+	for _, metric := range Modelled(d) {
+		if slices.Contains(blind, metric) {
+			facts = append(facts, templates.Fact{Name: "Predicted " + metric, Value: "nothing", Meaning: "no reading that the model could learn from yet"})
+		} else if mean, there := decision.Mean[metric]; there {
+			facts = append(facts, templates.Fact{Name: "Predicted " + metric, Value: words.Uncertain(mean, decision.SD[metric], UnitOf(d, metric)), Meaning: "posterior mean ± standard deviation at this point, without the noise of a reading"})
+		}
+		if beta, there := decision.Beta[metric]; there {
+			facts = append(facts, templates.Fact{Name: "Width for " + metric + " (β)", Value: words.Rough(beta), Meaning: "how many standard deviations of doubt it allowed for"})
+		}
+	}
+	facts = append(facts, estimateFacts(d, decision, blind)...)
+	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && len(blind) == 0 && chance != nil {
+		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: words.Percent(*chance)})
+	}
+	if w := decision.Works; w != nil {
+		facts = append(facts, templates.Fact{Name: "Chance that it works", Value: words.Percent(w.Chance), Meaning: fmt.Sprintf("%d of %d trials before it had failed because of their settings", w.Failed, w.Of)})
+	}
+	if decision.ExpectedImprovement != nil && !slices.Contains(blind, d.Objective.Metric) {
+		facts = append(facts, templates.Fact{Name: "Expected improvement", Value: words.With(words.Rough(*decision.ExpectedImprovement), UnitOf(d, d.Objective.Metric)),
+			Meaning: fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent)})
+	}
+	if decision.Acquisition != nil {
+		facts = append(facts, templates.Fact{Name: "Score (acquisition)", Value: words.Rough(*decision.Acquisition), Meaning: "what was maximised, modelled units"})
+	}
+	if decision.RunnerUp != nil {
+		facts = append(facts, templates.Fact{Name: "Runner-up", Value: SettingsLine(d, decision.RunnerUp.Parameters), Meaning: "score " + words.Rough(decision.RunnerUp.Acquisition)})
+	}
+	return append(facts, templates.Fact{Name: "Random seed", Value: strconv.FormatUint(decision.RandomSeed, 10)}, templates.Fact{Name: "Engine", Value: decision.Engine, Meaning: "version of the optimizer"})
+}
+
+// estimateFacts are the estimates that a decision used, but of metrics that it was blind to.
+func estimateFacts(d design.Definition, decision *ledger.Decision, blind []string) []templates.Fact {
+	var facts []templates.Fact
+	if x, there := decision.Estimates[d.Objective.Metric]; there && !slices.Contains(blind, d.Objective.Metric) {
+		facts = append(facts, templates.Fact{Name: "Optimistic " + d.Objective.Metric, Value: words.Rough(x), Meaning: "estimate used, modelled units"})
+	}
+	for _, c := range d.Constraints {
+		if x, there := decision.LimitEstimate(d, c); there && !slices.Contains(blind, c.Metric) {
+			facts = append(facts, templates.Fact{Name: "Estimate for " + c.Name, Value: words.Rough(x), Meaning: "modelled units; 0 or less stays within the limit"})
+		}
+		if x, there := decision.Multipliers[c.Name]; there {
+			facts = append(facts, templates.Fact{Name: "Multiplier of " + c.Name, Value: words.Rough(x), Meaning: "the price of breaking the limit"})
+		}
+	}
+	return facts
+}
+
+func modelTable(d design.Definition, decision *ledger.Decision) templates.Table {
+	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Kernel"}, {Name: "Lengthscales"}, {Name: "Variance", Number: true}, {Name: "λ", Number: true}, {Name: "Centre", Number: true}, {Name: "Scale", Number: true}}}
+	if decision == nil {
+		return table
+	}
+	for _, metric := range Modelled(d) {
+		m, there := decision.Model[metric]
+		if !there {
+			continue
+		}
+		lengthscales := ""
+		for i, l := range m.Lengthscales {
+			if i > 0 {
+				lengthscales += ", "
+			}
+			lengthscales += words.Rough(l)
+		}
+		kernel := m.Kernel
+		if m.Interaction > 0 {
+			kernel += ", interaction " + words.Rough(m.Interaction)
+		}
+		table.Rows = append(table.Rows, []string{metric, kernel, lengthscales, words.Rough(m.Variance), words.Rough(m.Lambda), words.Rough(m.Centre), words.Rough(m.Scale)})
+	}
+	return table
+}
+
+// reasonLine is why a trial ended as it did, or was excluded.
+func (v tried) reasonLine() string {
+	if v.t.Reason == "" {
+		return ""
+	}
+	said := v.StateWords(v.t)
+	if v.t.Cause == ledger.BySettings && !v.t.Excluded {
+		said = "failed because of its settings"
+	}
+	return words.Capitalised(said) + ": " + v.t.Reason
+}
+
+// chosenInstead are the settings that were chosen for a trial where others were used.
+func (v tried) chosenInstead() design.Settings {
+	instead := design.Settings{}
+	if !v.t.SettingsChanged {
+		return instead
+	}
+	for name, value := range v.Snap.Chosen(v.t.Number) {
+		if value != v.t.Parameters[name] {
+			instead[name] = value
+		}
+	}
+	return instead
+}
+
+// longestReason is how much of a doubt is kept as the reason for which a trial is excluded, in characters.
+const longestReason = 500
+
+// inDoubt is what is doubted of a trial.
+func (v tried) inDoubt() templates.Doubtful {
+	d := templates.Doubtful{Number: v.t.Number, URL: TrialURL(v.Snap.ID, v.t.Number), Operates: v.Head.Operates && v.At == 0 && v.Snap.State != ledger.Archived}
+	for _, doubt := range v.t.Doubts {
+		d.Says = append(d.Says, doubt.Why)
+	}
+	d.Reason = words.Shorten("In doubt: "+strings.Join(d.Says, " "), longestReason)
+	return d
+}

@@ -1,0 +1,178 @@
+package view
+
+import (
+	"fmt"
+	"net/url"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// tablePage is how many trials the table shows at a time.
+const tablePage = 6
+
+// trialFilters are the choices above the table; those about limits are offered where there are any.
+var trialFilters = []struct {
+	word, label string
+	ofLimits    bool // asks nothing where there are no limits
+	keep        func(*ledger.Trial) bool
+}{
+	{"", "All", false, func(*ledger.Trial) bool { return true }},
+	{"waiting", "Waiting", false, (*ledger.Trial).Waiting},
+	{"feasible", "Within limits", true, func(t *ledger.Trial) bool { return t.Feasible != nil && *t.Feasible }},
+	{"violated", "Limit broken", true, func(t *ledger.Trial) bool { return t.Feasible != nil && !*t.Feasible }},
+	{"unknown", "Not known", true, func(t *ledger.Trial) bool { return t.Feasible == nil }},
+	{"closed", "Failed or not run", false, func(t *ledger.Trial) bool {
+		return t.Status == ledger.StatusFailed || t.Status == ledger.StatusAbandoned
+	}},
+	{"excluded", "Excluded", false, func(t *ledger.Trial) bool { return t.Excluded }},
+}
+
+// TrialFilters are the words for which trials to show.
+func TrialFilters() []string {
+	list := make([]string, len(trialFilters))
+	for i, f := range trialFilters {
+		list[i] = f.word
+	}
+	return list
+}
+
+// Trials is the table, newest first: of the trials that pass a filter those below a number, from the newest on where it is 0.
+func (v Facts) Trials(chosen string, below int) templates.Trials {
+	table := templates.Trials{Study: v.Head, Total: len(v.Snap.Trials), Show: chosen, Below: below}
+	for _, f := range trialFilters {
+		current := f.word == chosen
+		if current {
+			listing{Facts: v}.fill(&table, f.keep, chosen, below)
+		}
+		if f.ofLimits && !current && !v.limited() {
+			continue
+		}
+		filter := listing{Facts: v}.link(f.word, 0)
+		filter.Label, filter.Current = f.label, current
+		table.Filters = append(table.Filters, filter)
+	}
+	if best := v.recommended(); best != nil && !v.Working {
+		for i := range table.Rows {
+			table.Rows[i].Recommended = best.Number == table.Rows[i].Number
+		}
+	}
+	return table
+}
+
+// fill puts one page of trials into the table.
+func (v listing) fill(table *templates.Trials, keep func(*ledger.Trial) bool, chosen string, below int) {
+	matching, before := 0, 0
+	var listed []*ledger.Trial
+	for i := len(v.Snap.Trials) - 1; i >= 0; i-- {
+		t := v.Snap.Trials[i]
+		if !keep(t) {
+			continue
+		}
+		matching++
+		switch {
+		case below > 0 && t.Number >= below:
+			before++
+		case len(listed) < tablePage:
+			listed = append(listed, t)
+		}
+	}
+	v.list(table, listed)
+	table.Shown = fmt.Sprintf("%d–%d of %s, newest first", before+1, before+len(table.Rows), words.Count(matching, "trial", "trials"))
+	if before+len(table.Rows) < matching {
+		table.Older = v.link(chosen, listed[len(listed)-1].Number)
+	}
+	if before > 0 {
+		table.Newer = v.link(chosen, 0)
+	}
+}
+
+// link leads to the table with that filter, in place where the page can.
+func (v listing) link(show string, below int) templates.Filter {
+	query := url.Values{}
+	if show != "" {
+		query.Set("show", show)
+	}
+	if below > 0 {
+		query.Set("below", fmt.Sprint(below))
+	}
+	return v.Facts.link("trials", query)
+}
+
+// listing writes trials as lines of a table, the numbers of a column with equally many decimals.
+type listing struct {
+	Facts
+	settings []func(design.Value) string
+	metrics  []func(float64) string
+}
+
+// list puts trials into a table.
+func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
+	for _, p := range l.Snap.Definition.Parameters {
+		table.Settings = append(table.Settings, templates.Column{Name: p.Name, Unit: p.Unit, Number: true})
+		var shown []design.Value
+		for _, t := range trials {
+			if value, there := t.Parameters[p.Name]; there {
+				shown = append(shown, value)
+			}
+			if value, instead := l.of(t).chosenInstead()[p.Name]; instead {
+				shown = append(shown, value)
+			}
+		}
+		l.settings = append(l.settings, words.Settings(p, shown))
+	}
+	for _, metric := range TableMetrics(l.Snap.Definition) {
+		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: UnitOf(l.Snap.Definition, metric), Number: true})
+		var shown []float64
+		for _, t := range trials {
+			m, there := t.Metrics[metric]
+			switch {
+			case there && m.StdDev == nil:
+				shown = append(shown, m.Value)
+			case there:
+				table.Note = "± one standard deviation of the reading, as told with it."
+			}
+		}
+		l.metrics = append(l.metrics, words.Column(shown))
+	}
+	for _, t := range trials {
+		table.Rows = append(table.Rows, l.row(t))
+	}
+}
+
+func (l listing) row(t *ledger.Trial) templates.TrialRow {
+	row := templates.TrialRow{
+		Number: t.Number, URL: TrialURL(l.Snap.ID, t.Number), Mark: l.markOf(t), State: l.StateWords(t), Excluded: t.Excluded,
+		Note: t.Note, When: Stamp(t.CreatedAt, l.Now), Operates: l.Head.Operates,
+	}
+	chosen := l.of(t).chosenInstead()
+	for i, p := range l.Snap.Definition.Parameters {
+		value, there := t.Parameters[p.Name]
+		cell := templates.Cell{Missing: !there}
+		if there {
+			cell.Text = l.settings[i](value)
+		}
+		if other, instead := chosen[p.Name]; instead {
+			cell.Chosen = l.settings[i](other)
+		}
+		row.Settings = append(row.Settings, cell)
+	}
+	for i, metric := range TableMetrics(l.Snap.Definition) {
+		m, there := t.Metrics[metric]
+		if !there {
+			row.Metrics = append(row.Metrics, templates.Cell{Missing: true})
+			continue
+		}
+		cell := templates.Cell{Text: l.metrics[i](m.Value), Broken: m.Headroom != nil && *m.Headroom < 0}
+		if m.StdDev != nil {
+			cell.Text = words.Uncertain(m.Value, *m.StdDev, "")
+		}
+		if m.Corrected && m.Original != nil {
+			cell.Was = l.metrics[i](*m.Original)
+		}
+		row.Metrics = append(row.Metrics, cell)
+	}
+	return row
+}

@@ -1,0 +1,215 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"headroom/internal/optimizer"
+	"headroom/internal/study"
+	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// fewPredictions is how many predicted readings there have to be before anything is said of how well they were predicted.
+const fewPredictions = 5
+
+// trusting is a study whose model somebody asks whether to trust.
+type trusting struct{ Facts }
+
+// section is how far the model's bands can be trusted, and whether the process has drifted.
+func (v trusting) section() templates.Trust {
+	var t templates.Trust
+	var drifted []drifting
+	for _, metric := range v.metricsShown() {
+		c := v.Readout.Calibration[metric]
+		if c.Count < fewPredictions {
+			continue
+		}
+		t.Calibrations = append(t.Calibrations, calibrationWords(metric, c)...)
+		d := drifting{study.DriftOf(c.Residuals), metric}
+		drifted = append(drifted, d)
+		line := templates.Drift{Text: d.inWords()}
+		if d.Since > 0 && v.Head.Operates && !v.over() && !forgets(v.Readout.Algorithm) {
+			line.Offer = v.Head.URL("/reconfigure?way=drift&since=" + strconv.Itoa(d.Since))
+		}
+		t.Drifts = append(t.Drifts, line)
+	}
+	if len(drifted) > 0 {
+		chart := v.driftChart(drifted)
+		t.Chart = &chart
+	} else {
+		t.Calibrations = append(t.Calibrations, fmt.Sprintf("Nothing can be said before %d readings were predicted.", fewPredictions))
+	}
+	t.Theorem = v.theorem()
+	t.Summary, t.Open = trustInShort(t, drifted)
+	return t
+}
+
+// driftDoubt says that what the model expects may not hold any more, "" where no metric drifts or the algorithm looks only at the last trials.
+func (v trusting) driftDoubt() string {
+	if forgets(v.Readout.Algorithm) {
+		return ""
+	}
+	for _, metric := range v.metricsShown() {
+		c := v.Readout.Calibration[metric]
+		if d := (drifting{study.DriftOf(c.Residuals), metric}); c.Count >= fewPredictions && d.Since > 0 {
+			return strings.TrimSuffix(d.inWords(), ".") + ": the process may have drifted, and what is expected here rests on older readings too."
+		}
+	}
+	return ""
+}
+
+// trustInShort is one line on calibration and drift, and whether either asks for a look.
+func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool) {
+	if len(drifted) == 0 {
+		return "Can the model be trusted? Too early to say.", false
+	}
+	line = "Can the model be trusted? Its bands are as they should be"
+	for _, said := range t.Calibrations {
+		if strings.HasSuffix(said, tooNarrow) || strings.HasSuffix(said, tooWide) {
+			line, look = "Can the model be trusted? Some bands are not as they should be", true
+		}
+	}
+	for _, d := range drifted {
+		if d.Since > 0 {
+			return line + "; the process may have drifted.", true
+		}
+	}
+	for _, d := range drifted {
+		if len(d.Past) > 0 {
+			return line + "; no sign of drift any more.", look
+		}
+	}
+	return line + "; no sign of drift.", look
+}
+
+// calibrationWords count the readings that fell inside the band drawn before them, new settings apart from repeated ones.
+func calibrationWords(metric string, c study.Calibration) []string {
+	lines := []string{words.Capitalised(metric) + ": " + coverageWords(c.Coverage)}
+	if c.New.Count > 0 && c.Repeated.Count > 0 {
+		lines = append(lines, words.Capitalised(metric)+" at new settings: "+coverageWords(c.New), words.Capitalised(metric)+" at repeated settings: "+coverageWords(c.Repeated))
+	}
+	return lines
+}
+
+// coverageWords are a count with a verdict.
+func coverageWords(c study.Coverage) string {
+	inside := int(math.Round(c.Coverage95 * float64(c.Count)))
+	return fmt.Sprintf("%d of %d readings fell in the 95%s%% band predicted for them (noise included): %s", inside, c.Count, words.Thin, calibrationVerdict(inside, c.Count))
+}
+
+// What is said of bands that are not right.
+const (
+	tooNarrow = "the bands are too narrow."
+	tooWide   = "the bands are wider than they need to be."
+)
+
+// surprising is the chance below which a count speaks against bands that are right.
+const surprising = 0.025
+
+// calibrationVerdict judges how many of n readings fell inside bands that should hold 95 % of them, by the tails of the binomial distribution:
+// P(X ≤ inside) or P(X ≥ inside) below 0.025 speaks against them.
+func calibrationVerdict(inside, n int) string {
+	switch {
+	case n < fewPredictions:
+		return "too few to judge."
+	case binomialTail(inside, n, 0.95) < surprising:
+		return tooNarrow
+	case 1-binomialTail(inside-1, n, 0.95) < surprising:
+		return tooWide
+	}
+	return "as it should be."
+}
+
+// binomialTail is P(X ≤ k) of n trials with chance p each.
+func binomialTail(k, n int, p float64) float64 {
+	sum := 0.0
+	for i := 0; i <= k; i++ {
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(i + 1))
+		c, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(sum, 1)
+}
+
+// drifting is what one metric's residuals say.
+type drifting struct {
+	study.Drift
+	metric string
+}
+
+// words say whether a metric drifts, and of a sum that went beyond the limit and came back that it did.
+func (d drifting) inWords() string {
+	past := len(d.Past)
+	switch {
+	case d.Since > 0:
+		return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", words.Capitalised(d.metric), higherOrLower(d.Rising), d.Since)
+	case past == 0:
+		return fmt.Sprintf("%s: no sign of it in %s.", words.Capitalised(d.metric), words.Count(len(d.Numbers), "reading", "readings"))
+	}
+	last := d.Past[past-1]
+	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", words.Capitalised(d.metric), last.From, last.Until, higherOrLower(last.Rising))
+	if past > 1 {
+		said += fmt.Sprintf("; %s before that", words.Count(past-1, "time", "times"))
+	}
+	return said + "."
+}
+
+func higherOrLower(rising bool) string {
+	if rising {
+		return "higher"
+	}
+	return "lower"
+}
+
+// forgets tells whether an algorithm looks only at the last trials.
+func forgets(name string) bool {
+	a, _ := optimizer.FindAlgorithm(name)
+	return a.ForDrift
+}
+
+// driftChart draws the residuals over trials, and their CUSUM against its limit.
+func (v trusting) driftChart(list []drifting) templates.Chart {
+	styles := []chart.Style{chart.Step, chart.Second, chart.Estimate, chart.Bound}
+	residuals := chart.Panel{Title: "Residual (standard deviations)", Height: limitHeight}
+	sums := chart.Panel{Title: "Its sum on either side (CUSUM)", Height: limitHeight}
+	table := templates.Table{Head: []templates.Column{{Name: "Metric"}, {Name: "Trial", Number: true}, {Name: "Residual", Number: true}, {Name: "CUSUM up", Number: true}, {Name: "CUSUM down", Number: true}}}
+	var zs, ss []float64
+	for i, d := range list {
+		style := chart.Style(fmt.Sprintf("metric%d", i%4))
+		points := chart.Trace{Name: d.metric, Style: style}
+		up := chart.Trace{Name: "CUSUM of " + d.metric, Style: styles[i%4]}
+		down := chart.Trace{Name: up.Name, Style: up.Style}
+		size := max(1, len(d.Numbers)/mostMarks)
+		for j, number := range d.Numbers {
+			if size == 1 || j >= len(d.Numbers)-mostMarks {
+				points.X, points.Y = append(points.X, number), append(points.Y, words.SixDigits(d.Residuals[j]))
+				points.Text = append(points.Text, fmt.Sprintf("%s %+.1f standard deviations", d.metric, d.Residuals[j]))
+			}
+			up.X, up.Y = append(up.X, number), append(up.Y, words.SixDigits(d.Up[j]))
+			down.X, down.Y = append(down.X, number), append(down.Y, words.SixDigits(-d.Down[j]))
+			zs, ss = append(zs, d.Residuals[j]), append(ss, d.Up[j], -d.Down[j])
+			if j == len(d.Numbers)-1 { // the last holds to the end of its trial
+				up.X, up.Y = append(up.X, number+1), append(up.Y, up.Y[j])
+				down.X, down.Y = append(down.X, number+1), append(down.Y, down.Y[j])
+			}
+			if len(d.Numbers) <= tableAtOnce || j >= len(d.Numbers)-tableAtOnce {
+				table.Rows = append(table.Rows, []string{d.metric, fmt.Sprint(number), words.Fixed(d.Residuals[j], 2), words.Fixed(d.Up[j], 2), words.Fixed(d.Down[j], 2)})
+			}
+		}
+		residuals.Traces = append(residuals.Traces, points)
+		sums.Traces = append(sums.Traces, up, down)
+	}
+	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
+	sums.Y.Range, _, _ = robustRange(nil, append(ss, study.CUSUMLimit+1, -study.CUSUMLimit-1))
+	sums.Limit = &chart.LimitPath{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}
+	ends := []float64{0.5, float64(len(v.Snap.Trials)) + 1.5}
+	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
+	panels := chart.Panels{X: chart.Axis{Title: trialAxis, Whole: true, Range: ends}, List: []chart.Panel{residuals, sums}}
+	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
+	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: chart.Drawing{Panels: &panels}})
+}

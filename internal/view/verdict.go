@@ -1,0 +1,396 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
+	"headroom/web/templates"
+)
+
+// GainAtOnce is up to how many trials the page itself says how much could still be gained; with more, that is fetched once the page stands.
+const GainAtOnce = 150
+
+// answering is a study whose answer is put into words: of its readout there is only what may be said.
+type answering struct{ Facts }
+
+// Verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
+func (v Facts) Verdict() templates.Verdict {
+	a := answering{v}
+	verdict := templates.Verdict{Study: v.Head, Heading: "The answer so far", Lucky: a.lucky(), None: a.whyNone()}
+	if v.over() {
+		verdict.Heading = "The answer"
+	}
+	switch {
+	case !a.told():
+		a.Readout = study.Readout{}
+	case verdict.None != "":
+		a.Readout.Recommendation = nil
+		if !v.ModelStands() {
+			a.Readout.Undecided = nil
+		}
+	}
+	verdict.Limits, verdict.Next, verdict.Risk = a.limitLines(), a.toDo(), riskOf("any limit", a.Readout.Risk)
+	if !a.told() {
+		return verdict
+	}
+	a.recommend(&verdict)
+	verdict.Gain = v.GainWords()
+	if verdict.Gain.Enough && verdict.Next == askNext {
+		verdict.Next = "You could stop here: little is left to gain. Or ask for the next trial."
+	}
+	return verdict
+}
+
+// told tells whether there is a readout to answer from.
+func (v answering) told() bool { return len(v.Snap.Trials) > 0 && !v.Working && v.Modelless == "" }
+
+// recommend says what the model makes of what has been read.
+func (v answering) recommend(verdict *templates.Verdict) {
+	u, r := v.Readout.Undecided, v.Readout.Recommendation
+	if r != nil {
+		verdict.Answer, verdict.Doubt = v.answer(*r), trusting{v.Facts}.driftDoubt()
+		if len(v.Snap.Trial(r.Number).Doubts) > 0 {
+			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", r.Number, verdict.Doubt))
+		}
+		if works := v.Readout.Works; works.Failed > 0 && works.Chance != nil {
+			verdict.Answer.Works = &templates.Value{Text: words.Percent(*works.Chance), Raw: words.Raw(*works.Chance)}
+		}
+	} else {
+		verdict.Closest = v.closest()
+	}
+	switch {
+	case u == nil:
+	case r != nil && u.Number == r.Number:
+		verdict.Unsure = more(v.Snap.Definition, *u)
+	default:
+		verdict.Undecided, verdict.More = v.answer(u.Recommendation), more(v.Snap.Definition, *u)
+	}
+}
+
+// whyNone says why nothing can be recommended, "" when something is.
+func (v answering) whyNone() string {
+	nothing := "Nothing can be recommended yet"
+	if v.over() {
+		nothing = "Nothing could be recommended"
+	}
+	switch {
+	case len(v.Snap.Trials) == 0 && v.over():
+		return "Nothing was tried."
+	case len(v.Snap.Trials) == 0:
+		return "Nothing has been tried yet."
+	case v.Working:
+		return "The answer comes with the model, which is being worked out."
+	case v.Modelless != "":
+		return v.Modelless
+	}
+	missing := v.unread()
+	switch {
+	case len(missing) > 0 && v.fruitless() != "":
+		return nothing + ": " + v.fruitless() + "."
+	case len(missing) > 0:
+		return nothing + ": " + words.Listed(missing) + " " + words.IsOrAre(len(missing)) + " without a reading."
+	case !v.ModelStands() && v.over():
+		return nothing + ": the study ended before the model had begun."
+	case !v.ModelStands():
+		return nothing + ": the model begins when the first few trials have shown how large the values are."
+	case v.Readout.Recommendation == nil && len(v.Snap.Definition.Constraints) == 0:
+		return nothing + "."
+	case v.Readout.Recommendation == nil:
+		return nothing + ": no settings tried are more likely to stay within every limit than to break one."
+	}
+	return ""
+}
+
+// lucky is the best single reading within the limits.
+func (v answering) lucky() *templates.Lucky {
+	best := v.Snap.Best()
+	if best == nil {
+		return nil
+	}
+	o := v.Snap.Definition.Objective
+	value := best.Metrics[o.Metric].Value
+	return &templates.Lucky{Number: best.Number, URL: TrialURL(v.Snap.ID, best.Number), What: v.luckyWords(), Value: templates.Value{Text: words.Quantity(value, o.Unit), Raw: words.Raw(value)}}
+}
+
+func (v answering) luckyWords() string {
+	word := "Highest"
+	if v.Snap.Definition.Objective.Direction == "minimize" {
+		word = "Lowest"
+	}
+	if len(v.Snap.Definition.Constraints) == 0 {
+		return word + " single reading"
+	}
+	return word + " single reading within the limits"
+}
+
+// answer is what the model says of settings that were tried.
+func (v answering) answer(r study.Recommendation) *templates.Answer {
+	d := v.Snap.Definition
+	answer := &templates.Answer{Number: r.Number, URL: TrialURL(v.Snap.ID, r.Number), Settings: settingsOf(d, r.Parameters), Copy: copyText(d, r.Parameters)}
+	for _, metric := range v.metricsShown() {
+		answer.Expected = append(answer.Expected, v.expected(metric, r.Believed))
+	}
+	if len(d.Constraints) > 0 {
+		answer.Chance = &templates.Value{Text: words.Percent(r.FeasibilityProbability), Raw: words.Raw(r.FeasibilityProbability)}
+	}
+	return answer
+}
+
+// expected is what the model expects of a metric somewhere, all to the digits that its band means.
+func (v answering) expected(metric string, b study.Believed) templates.Expected {
+	d := v.Snap.Definition
+	unit := UnitOf(d, metric)
+	show := words.Alike(b.SD[metric])
+	value := func(x float64) templates.Value { return templates.Value{Text: show(x), Raw: words.Raw(x)} }
+	return templates.Expected{Metric: metric, Unit: unit, Mean: value(b.Mean[metric]), Low: value(b.Lower95[metric]), High: value(b.Upper95[metric]),
+		ReadingSD: templates.Value{Text: words.Alike(b.ReadingSD[metric])(b.ReadingSD[metric]), Raw: words.Raw(b.ReadingSD[metric])}, Objective: metric == d.Objective.Metric}
+}
+
+// limitLines say how each limit stands.
+func (v answering) limitLines() []templates.LimitLine {
+	var lines []templates.LimitLine
+	for _, c := range v.Snap.Definition.Constraints {
+		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(chart.Feasible)}
+		broken, known := v.brokenIn(c)
+		line.Count, line.NoReading = "broken in "+strconv.Itoa(broken)+" of "+words.Count(known, "trial", "trials"), known == 0
+		if broken > 0 {
+			line.Mark = string(chart.Violated)
+		}
+		if known == 0 {
+			line.Count, line.Mark = "no reading yet", string(chart.Unknown)
+			lines = append(lines, line)
+			continue
+		}
+		if now, there := v.Readout.Violation[c.Name]; there && now.Hard > 0 {
+			line.Violation = &templates.Value{Text: words.With(words.Rough(now.Hard), c.Unit), Raw: words.Raw(now.Hard)}
+			if now.Rounds > 1 {
+				line.Largest = &templates.Value{Text: words.With(words.Rough(now.Largest), c.Unit), Raw: words.Raw(now.Largest)}
+			}
+		}
+		line.Risk = riskOf("this limit", v.Readout.Violation[c.Name].Risk)
+		line.Headroom, line.Room = v.room(c)
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// riskOf is the account of the risk that was asked for with a limit, nil where none was.
+func riskOf(limit string, r *study.Risk) *templates.Risk {
+	if r == nil {
+		return nil
+	}
+	value := func(text string, x float64) templates.Value { return templates.Value{Text: text, Raw: words.Raw(x)} }
+	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses may break %s", words.Percent(r.Most), words.Count(r.Trials, "trial", "trials"), limit),
+		Allowed: value(words.Brief(r.Allowed), r.Allowed), Expected: value(words.Brief(r.Expected), r.Expected), SoFar: value(strconv.Itoa(r.SoFar), float64(r.SoFar))}
+	if r.Now < r.Most {
+		risk.Next = "The next may take a chance of " + words.Percent(r.Now) + ", since more than that share were beyond it so far."
+	}
+	return risk
+}
+
+// room is how far the recommended settings are expected to stay from a limit.
+func (v answering) room(c design.Constraint) (*templates.Value, string) {
+	r := v.Readout.Recommendation
+	if r == nil {
+		return nil, ""
+	}
+	if mean, there := r.Mean[c.Metric]; there && v.Snap.HasReading(c.Metric) {
+		room := 0 - c.Excess(mean)
+		return &templates.Value{Text: words.With(words.Alike(r.SD[c.Metric])(math.Abs(room)), c.Unit), Raw: words.Raw(room)}, sideWords(room) + ", as the model expects"
+	}
+	if m, there := v.Snap.Trial(r.Number).Metrics[c.Metric]; there {
+		room := 0 - c.Excess(m.Value)
+		return &templates.Value{Text: words.Quantity(math.Abs(room), c.Unit), Raw: words.Raw(room)}, sideWords(room)
+	}
+	return nil, ""
+}
+
+func sideWords(room float64) string {
+	if room < 0 {
+		return "beyond the limit"
+	}
+	return "inside"
+}
+
+// more says what would tell whether undecided settings can be recommended.
+func more(d design.Definition, u study.Undecided) string {
+	text := "Not yet known to be within the limit: "
+	if len(d.Constraints) > 1 {
+		text = "Not yet known to be within every limit: "
+	}
+	if u.Readings == nil {
+		return text + "not even a thousand more readings there would tell, should they come out as expected."
+	}
+	return text + words.Count(*u.Readings, "more reading", "more readings") + " there would tell, should they come out as expected."
+}
+
+// closest is the trial that breaks the limits least, and which of them binds; nil when some trial breaks none.
+func (v answering) closest() *templates.Answer {
+	if feasible, known := v.Snap.Feasibility(); feasible > 0 || known == 0 {
+		return nil
+	}
+	d := v.Snap.Definition
+	var nearest *ledger.Trial
+	var binding design.Constraint
+	least := math.Inf(1)
+	for _, t := range v.Snap.Trials {
+		if c, excess, known := v.worst(t); known && !t.Excluded && excess < least {
+			nearest, binding, least = t, c, excess
+		}
+	}
+	if nearest == nil {
+		return nil
+	}
+	m := nearest.Metrics[binding.Metric]
+	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", words.Capitalised(binding.Name), v.Measured(binding.Metric, m),
+		words.Quantity(words.Unsubtracted(binding.Excess(m.Value), m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
+	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
+		said += fmt.Sprintf(" %s was %s.", words.Capitalised(d.Objective.Metric), v.Measured(d.Objective.Metric, objective))
+	}
+	return &templates.Answer{Number: nearest.Number, URL: TrialURL(v.Snap.ID, nearest.Number), Settings: settingsOf(d, nearest.Parameters),
+		Copy: copyText(d, nearest.Parameters), Words: said}
+}
+
+// worst is the limit that a trial breaks most, excesses being measured in the scale of what has been read of each metric.
+func (v answering) worst(t *ledger.Trial) (binding design.Constraint, excess float64, known bool) {
+	excess = math.Inf(-1)
+	for _, c := range v.Snap.Definition.Constraints {
+		m, there := t.Metrics[c.Metric]
+		if !there {
+			return c, 0, false
+		}
+		scale := 1.0
+		if state, modelled := v.Readout.Metrics[c.Metric]; modelled && state.Scale > 0 {
+			scale = state.Scale
+		}
+		if g := c.Excess(m.Value) / scale; g > excess {
+			binding, excess = c, g
+		}
+	}
+	return binding, excess, len(v.Snap.Definition.Constraints) > 0
+}
+
+// toDo says what to do next.
+func (v answering) toDo() string {
+	summary := v.Snap.Summary()
+	switch {
+	case !v.Head.Operates && !v.over():
+		return v.watching(summary.Waiting)
+	case v.Snap.State == ledger.Finished && v.Readout.Recommendation != nil:
+		return "The study is finished: these settings are its answer."
+	case v.Snap.State == ledger.Finished:
+		return "The study is finished without settings that it could recommend."
+	case v.Snap.State == ledger.Archived:
+		return "The study is archived; it can be copied as a new one."
+	case summary.Trials == 0:
+		return "Ask for the first trial. The first few spread over the space, then the model chooses."
+	case summary.Waiting > 0:
+		return v.waitingWords(summary.Waiting)
+	case v.Snap.State == ledger.Paused:
+		return "The study is paused. Open it again to ask for more trials."
+	case v.ended(ledger.StatusFailed) > 0 && v.fruitless() != "":
+		return words.Capitalised(v.fruitless()) + ". Find out why, then ask for the next."
+	case v.Readout.Version > 0 && len(v.unread()) > 0:
+		return "Measure " + words.Listed(v.unread()) + " in the next trial, or add " + words.ItOrThem(len(v.unread())) + " to one that was made."
+	case few(v.Readout.Undecided) && v.Readout.Recommendation != nil && v.Readout.Recommendation.Number == v.Readout.Undecided.Number:
+		return fmt.Sprintf("Repeat trial %d: %s would tell whether it can be used.", v.Readout.Undecided.Number, words.Count(*v.Readout.Undecided.Readings, "more reading", "more readings"))
+	case few(v.Readout.Undecided):
+		return fmt.Sprintf("Repeat trial %d: it looks better, and %s would tell whether it can be used.", v.Readout.Undecided.Number, words.Count(*v.Readout.Undecided.Readings, "more reading", "more readings"))
+	case summary.Trials >= v.Snap.Definition.Algorithm.Horizon:
+		return fmt.Sprintf("All %s planned are made. Finish the study, or go on if there is enough to gain.", words.Count(v.Snap.Definition.Algorithm.Horizon, "trial", "trials"))
+	}
+	return askNext
+}
+
+// few tells whether a few readings would tell whether undecided settings can be used.
+func few(u *study.Undecided) bool { return u != nil && u.Readings != nil && *u.Readings <= fewReadings }
+
+// askNext is what to do where nothing else is.
+const askNext = "Ask for the next trial."
+
+// watching says how the study goes on, for those who may only look.
+func (v answering) watching(waiting int) string {
+	switch {
+	case waiting == 1:
+		return fmt.Sprintf("Trial %d waits for results.", v.Snap.WaitingTrials()[0].Number)
+	case waiting > 1:
+		return fmt.Sprintf("%d trials wait for results, trial %d for the longest time.", waiting, v.Snap.WaitingTrials()[0].Number)
+	case v.Snap.State == ledger.Paused:
+		return "The study is paused."
+	case len(v.Snap.Trials) == 0:
+		return "The first trial has not been asked for."
+	}
+	return "No trial is waiting; the next has not been asked for."
+}
+
+// fewReadings is how many more readings are worth advising.
+const fewReadings = 10
+
+func (v answering) waitingWords(waiting int) string {
+	first := v.Snap.WaitingTrials()[0]
+	text := fmt.Sprintf("Run trial %d and enter its results", first.Number)
+	if first.Status == ledger.StatusPartial {
+		text = fmt.Sprintf("Enter the missing results of trial %d", first.Number)
+	}
+	if waiting > 1 {
+		text += fmt.Sprintf("; %s", words.Count(waiting-1, "more waits", "more wait"))
+	}
+	return text + "."
+}
+
+// GainWords say how much better it could still get; where that was not worked out, where to fetch it.
+func (v Facts) GainWords() templates.Gain {
+	switch {
+	case v.Modelless != "" || !v.ModelStands():
+		return templates.Gain{}
+	case !v.Foreseeable():
+		return templates.Gain{Words: "That depends on what each trial brings with it, so it cannot be said beforehand."}
+	case !v.Gained:
+		return templates.Gain{Later: v.laterPart("gain")}
+	}
+	return gainOf(v.Snap.Definition, v.Gain)
+}
+
+// Foreseeable tells whether what a trial would be can be said before anybody brings what belongs to it.
+func (v Facts) Foreseeable() bool {
+	_, missing := v.Snap.Compiled().Known(design.Brought{})
+	return len(missing) == 0
+}
+
+// gainOf says what the best may be, and what it would risk to stop.
+func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
+	within := "within every limit"
+	if len(d.Constraints) == 0 {
+		within = "possible"
+	}
+	if gain == nil {
+		return templates.Gain{Words: "As far as the model knows, no settings are " + within + "."}
+	}
+	show := words.Alike((gain.Best.High - gain.Best.Low) / 4)
+	value := func(x float64) templates.Value { return templates.Value{Text: show(x), Raw: words.Raw(x)} }
+	out := templates.Gain{Best: &templates.Range{Low: value(gain.Best.Low), High: value(gain.Best.High), Level: words.Percent(gain.Best.Level), Unit: d.Objective.Unit}}
+	if len(gain.ChanceLeft) == 0 {
+		out.Words = "Nothing is recommended yet, so all of that is left to gain."
+		return out
+	}
+	stop, left := gain.Stop(*d.Stop), gain.ChanceLeft[0]
+	atMost := words.Percent(stop.AtMost)
+	if stop.AtMost <= 0.99 {
+		atMost = "up to " + atMost
+	}
+	chance := fmt.Sprintf("the chance that more than %s of what is recommended, %s, is left is %s. Stopping now risks %s", words.InPercent(stop.Within)+words.Thin+"%",
+		words.With(words.Brief(stop.Within*left.Of), d.Objective.Unit), words.Percent(stop.Chance), atMost)
+	target := words.InPercent(stop.Risk) + words.Thin + "%."
+	out.Words = words.Capitalised(chance) + "; the target is " + target
+	if out.Enough = stop.Reached; out.Enough {
+		out.Words = "Little is left to gain: " + chance + ", no more than the target of " + target
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package view
+
+import (
+	"testing"
+
+	"headroom/internal/study/ledger"
+)
+
+func TestNothingIsSaidOfAMetricWithoutAReading(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(8, 0, "yield", "impurity")
+	verdict := b.facts(8).Verdict()
+	says(t, "the verdict", verdict.None, []string{"Nothing can be recommended yet: pressure is without a reading."}, nil)
+	if verdict.Answer != nil || verdict.Gain.Words != "" || !verdict.Limits[1].NoReading || verdict.Limits[1].Count != "no reading yet" || verdict.Limits[0].Count == "no reading yet" {
+		t.Errorf("%+v", verdict)
+	}
+	for i := range 8 {
+		b.end(ledger.Abandoned, i+1) // the rest is not measured
+	}
+	says(t, "what to do", b.facts(8).Verdict().Next, []string{"Measure pressure in the next trial, or add it to one that was made."}, nil)
+}
+
+func TestVerdictBeforeAndAfter(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	says(t, "before the first trial", whole(b.facts(0).Verdict()), []string{"Nothing has been tried yet", "Ask for the first trial"}, []string{"The answer so far was"})
+	b.ask(0.5)
+	says(t, "while the first waits", b.facts(0).Verdict().Next, []string{"Run trial 1 and enter its results."}, nil)
+	b.end(ledger.Failed, 1)
+	b.curve(12, 0, "yield", "impurity", "pressure")
+	before := b.facts(8).Verdict()
+	says(t, "before its first fit", before.None, []string{"the model begins when the first few trials have shown how large the values are"}, nil)
+	if before.Answer != nil {
+		t.Error("something is recommended before the model stands")
+	}
+	b.fit()
+	b.become(ledger.Finished)
+	verdict := b.facts(8).Verdict()
+	says(t, "when finished", whole(verdict), []string{"The study is finished: these settings are its answer.", "The answer"}, []string{"The answer so far"})
+	if verdict.Answer == nil || verdict.Answer.Number != 8 || verdict.Answer.Chance.Text != "93\u202f%" || verdict.Answer.Chance.Raw != "0.93" {
+		t.Errorf("%+v", verdict.Answer)
+	}
+}
+
+// TestClosestWhileNothingIsWithinTheLimits names the least violating point and the limit that binds.
+func TestClosestWhileNothingIsWithinTheLimits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(8, 5, "yield", "impurity", "pressure")
+	b.fit()
+	closest := b.facts(0).Verdict().Closest
+	if closest == nil || closest.Number != 1 {
+		t.Fatalf("%+v", closest)
+	}
+	says(t, "the closest", closest.Words, []string{"Impurity binds: 5.1 %, 4.6 % beyond its limit of 0.5 %. Yield was 60 %."}, nil)
+}
+
+// TestWordsFollowHowTrialsEnded: nobody is told that failed trials have results, or that an ended study is still looking.
+func TestWordsFollowHowTrialsEnded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	page := func() string { v := b.facts(0); return whole(v.Verdict()) + whole(v.Next()) + whole(v.Status()) }
+	for range 3 {
+		b.ask(0.5)
+	}
+	b.end(ledger.Failed, 1)
+	b.end(ledger.Failed, 2)
+	b.end(ledger.Abandoned, 3)
+	says(t, "nothing came of any", page(), []string{"Of 3 trials, 2 failed and 1 was not run.", "Nothing can be recommended yet: of 3 trials", "Find out why, then ask for the next."}, []string{"Every trial has its results", "add it to one"})
+	b.curve(8, 5, "yield", "impurity", "pressure")
+	b.ask(0.5)
+	b.end(ledger.Abandoned, 12)
+	b.fit()
+	says(t, "some failed", page(), []string{"8 trials have their results, 2 failed and 2 were not run.", "no settings tried are more likely to stay within every limit than to break one"}, []string{"Every trial has its results"})
+	if !b.facts(0).Next().Nothing {
+		t.Error("it is not said that nothing is within the limits")
+	}
+	b.become(ledger.Finished)
+	says(t, "finished", page(), []string{"Nothing could be recommended: no settings tried are more likely to stay within every limit than to break one", "without settings that it could recommend"}, []string{"recommended yet"})
+	b.become(ledger.Archived)
+	says(t, "archived", page(), []string{"The study is archived"}, []string{"The answer so far"})
+}
+
+// TestWhoMayOnlyLookIsNotToldToWork: the reader of a study hears how it stands, not what to press or enter.
+func TestWhoMayOnlyLookIsNotToldToWork(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.reads = true
+	for _, want := range []string{"The first trial has not been asked for.", "Trial 1 waits for results.", "2 trials wait for results, trial 1 for the longest time."} {
+		if next := b.facts(0).Verdict().Next; next != want {
+			t.Errorf("%q, want %q", next, want)
+		}
+		b.ask(0.5)
+	}
+}
+
+// TestWithoutAModelTheReadingsSpeak: while a model is worked out, or there cannot be one, the verdict says why and how the limits stand.
+func TestWithoutAModelTheReadingsSpeak(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(8, 0, "yield", "impurity", "pressure")
+	b.fit()
+	working, modelless := b.facts(8), b.facts(8)
+	working.Working, modelless.Modelless = true, "Its kernel is gone."
+	for want, v := range map[string]Facts{"The answer comes with the model, which is being worked out.": working, "Its kernel is gone.": modelless} {
+		verdict := v.Verdict()
+		if verdict.None != want || verdict.Answer != nil || verdict.Gain.Later != "" || verdict.Limits[0].Count != "broken in 2 of 8 trials" || verdict.Lucky == nil {
+			t.Errorf("%+v", verdict)
+		}
+	}
+	if gain := b.facts(8).Verdict().Gain; gain.Later != "/studies/bench/parts/gain" {
+		t.Errorf("what could be gained and was not worked out is fetched from %+v", gain)
+	}
+}

@@ -1,0 +1,305 @@
+// Package words writes numbers, quantities and moments as pages do, and has the small words that sentences about them need.
+package words
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"headroom/internal/study/design"
+)
+
+// Thin is the space between a number and its unit.
+const Thin = "\u202f"
+
+// Number is a value as pages show it.
+func Number(x float64) string {
+	if power := PowerOf(x); power != 0 {
+		return powered(design.FormatNumber(design.Scaled(x, -power)), power)
+	}
+	return design.Typeset(design.FormatNumber(x))
+}
+
+// Numbers of the size Large and larger, and smaller ones than Small, are written with a power of ten.
+const Large, Small = 1e7, 1e-4
+
+// PowerOf is the power of ten that a number is written with, 0 for none.
+func PowerOf(x float64) int {
+	if size := math.Abs(x); x == 0 || !design.Finite(x) || size >= Small && size < Large {
+		return 0
+	}
+	return design.ExponentOf(x)
+}
+
+// powered is digits times a power of ten.
+func powered(digits string, power int) string {
+	return design.Typeset(digits) + Thin + "×" + Thin + "10" + Raised(power)
+}
+
+var raisedDigits = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+
+// Raised is a power as it stands above a 10.
+func Raised(power int) string { return raisedDigits.Replace(strconv.Itoa(power)) }
+
+// Raw is a number as programs read it, equal to the API's to the bit.
+func Raw(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// Rough is a value to three digits, for figures that are only estimates.
+func Rough(x float64) string { return toDigits(x, 3) }
+
+// Brief is a value to two digits, for differences of estimates.
+func Brief(x float64) string { return toDigits(x, 2) }
+
+func toDigits(x float64, digits int) string {
+	return Number(design.Rounded(x, digits-1-design.ExponentOf(x)))
+}
+
+// RoughOr is a rough value, or a dash where there is none.
+func RoughOr(x *float64) string {
+	if x == nil {
+		return "–"
+	}
+	return Rough(*x)
+}
+
+// Alike writes numbers with the decimals that a standard deviation of sd leaves meaning in.
+func Alike(sd float64) func(float64) string {
+	return func(x float64) string {
+		if PowerOf(x) != 0 || !(sd > 0) {
+			return Number(x)
+		}
+		text, _ := design.FormatValue(x, sd)
+		return design.Typeset(text)
+	}
+}
+
+// Column writes the numbers of a column with equally many decimals: as many as the one that needs most.
+func Column(values []float64) func(float64) string {
+	decimals := 0
+	for _, x := range values {
+		if PowerOf(x) == 0 {
+			_, fraction, _ := strings.Cut(design.FormatNumber(x), ".")
+			decimals = max(decimals, len(fraction))
+		}
+	}
+	return func(x float64) string {
+		if PowerOf(x) != 0 {
+			return Number(x)
+		}
+		return Fixed(x, decimals)
+	}
+}
+
+// Fixed is a number with that many decimals.
+func Fixed(x float64, decimals int) string { return design.Typeset(design.FormatFixed(x, decimals)) }
+
+// SixDigits is a number to the digits that a chart can show.
+func SixDigits(x float64) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	if err != nil {
+		return x // as large as numbers get
+	}
+	return short
+}
+
+// Unsubtracted takes away what only the subtraction of two decimal numbers put into a difference.
+func Unsubtracted(difference, of float64) float64 {
+	if difference == 0 || of == 0 {
+		return difference
+	}
+	return design.Rounded(difference, 9-design.ExponentOf(math.Max(math.Abs(of), math.Abs(difference))))
+}
+
+// With is a number with its unit.
+func With(number, unit string) string { return design.WithUnit(number, unit, Thin) }
+
+// Quantity is a value with its unit.
+func Quantity(x float64, unit string) string { return With(Number(x), unit) }
+
+// UnitAfter is a unit as it follows a number.
+func UnitAfter(unit string) string {
+	if unit == "" {
+		return ""
+	}
+	return Thin + unit
+}
+
+// Uncertain is a value with its standard deviation and unit.
+func Uncertain(mean, sd float64, unit string) string {
+	power := PowerOf(max(math.Abs(mean), sd))
+	if power == 0 {
+		value, deviation := design.FormatValue(mean, sd)
+		return With(design.Typeset(value)+" ± "+design.Typeset(deviation), unit)
+	}
+	value, deviation := design.FormatValue(design.Scaled(mean, -power), design.Scaled(sd, -power))
+	return With("("+design.Typeset(value)+" ± "+powered(deviation+")", power), unit)
+}
+
+// Percent is a probability.
+func Percent(probability float64) string {
+	return strings.ReplaceAll(design.FormatPercent(probability), " %", Thin+"%")
+}
+
+// InPercent writes a share in per cent, without what binary fractions add.
+func InPercent(share float64) string {
+	return strconv.FormatFloat(Unsubtracted(100*share, 100*share), 'f', -1, 64)
+}
+
+// Count is a number of things, in the plural where that is right.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return design.Typeset(strconv.Itoa(n)) + " " + many
+}
+
+// IsOrAre is the verb of n things.
+func IsOrAre(n int) string { return oneOrMany(n, "is", "are") }
+
+// ItOrThem stands for n things.
+func ItOrThem(n int) string { return oneOrMany(n, "it", "them") }
+
+func oneOrMany(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Listed joins names as a sentence does.
+func Listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// AxisName is a name with its unit, as axes carry it.
+func AxisName(name, unit string) string {
+	if unit == "" {
+		return name
+	}
+	return name + " (" + unit + ")"
+}
+
+// Capitalised begins a sentence, unless its first word has capitals of its own, like pH.
+func Capitalised(name string) string {
+	word, _, _ := strings.Cut(name, " ")
+	if word == "" || strings.ToLower(word) != word {
+		return name
+	}
+	letter, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(letter)) + name[size:]
+}
+
+// Sentence begins with a capital where it begins with a word, not with a symbol, and ends with a full stop.
+func Sentence(text string) string {
+	if first := text[0]; 'a' <= first && first <= 'z' {
+		text = string(first-'a'+'A') + text[1:]
+	}
+	return text + "."
+}
+
+// Limit says what a constraint asks.
+func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Threshold, c.Unit) }
+
+// Sign is how a limit's comparison is written.
+func Sign(op string) string {
+	if op == ">=" {
+		return "≥"
+	}
+	return "≤"
+}
+
+// mostZeros is beyond what power of ten settings are written with it: there would be more zeros than a float64 has digits.
+const mostZeros = 15
+
+// Setting is the value of a parameter.
+func Setting(p design.Parameter, v design.Value) string {
+	if v.IsText {
+		return v.Text
+	}
+	if size := design.ExponentOf(v.Number); size > mostZeros || size < -mostZeros {
+		return Number(v.Number)
+	}
+	return design.Typeset(design.FormatSetting(p, v))
+}
+
+// logDigits is how many digits a value on a log scale is written with, as FormatSetting does.
+const logDigits = 4
+
+// Settings writes values of a parameter with equally many decimals, as many as its usual form needs, or on a log scale with equally many digits.
+func Settings(p design.Parameter, values []design.Value) func(design.Value) string {
+	var decimals int
+	for _, value := range values {
+		_, fraction, _ := strings.Cut(design.FormatSetting(p, value), ".")
+		decimals = max(decimals, len(fraction))
+	}
+	return func(value design.Value) string {
+		switch {
+		case value.IsText || PowerOf(value.Number) != 0:
+			return Setting(p, value)
+		case p.Scale == "log" && p.Type == design.Real && p.Step == nil && value.Number > 0:
+			return Fixed(value.Number, max(0, logDigits-1-design.ExponentOf(value.Number)))
+		}
+		return Fixed(value.Number, decimals)
+	}
+}
+
+// Exact is a moment as documents write it.
+func Exact(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04:05 UTC") }
+
+// Clock is the time of day, with the date when it was another day.
+func Clock(at, now time.Time) string {
+	if at.UTC().Format(time.DateOnly) == now.UTC().Format(time.DateOnly) {
+		return at.UTC().Format("15:04") + " UTC"
+	}
+	return at.UTC().Format("2 Jan 15:04")
+}
+
+// Ago says how far a moment is from now; page.js keeps it true while the page stands.
+func Ago(at, now time.Time) string {
+	away := now.Sub(at)
+	if away < 0 {
+		return "in " + span(-away)
+	}
+	if away < 45*time.Second {
+		return "just now"
+	}
+	return span(away) + " ago"
+}
+
+func span(d time.Duration) string {
+	switch {
+	case d >= 24*time.Hour:
+		return strconv.Itoa(int(d.Hours()/24)) + Thin + "d"
+	case d >= time.Hour:
+		return strconv.Itoa(int(d.Hours())) + Thin + "h"
+	}
+	return strconv.Itoa(max(1, int(d.Minutes()))) + Thin + "min"
+}
+
+// ForSoLong says for how long something has been going on, as the end of a sentence; nothing of what has just begun.
+func ForSoLong(d time.Duration) string {
+	switch {
+	case d < 2*time.Second:
+		return ""
+	case d < 2*time.Minute:
+		return ", for " + strconv.Itoa(int(d.Seconds())) + Thin + "s so far"
+	}
+	return ", for " + strconv.Itoa(int(d.Minutes())) + Thin + "min so far"
+}
+
+// Shorten cuts a text at that many characters.
+func Shorten(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return text
+}
+
+// Unbroken keeps a text in one line.
+func Unbroken(text string) string { return strings.ReplaceAll(text, " ", "\u00a0") }

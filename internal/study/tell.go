@@ -184,7 +184,7 @@ func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, readin
 		return nil, err
 	}
 	if _, told := trial.Metrics[name]; told || again {
-		return nil, conflict("%s of trial %d has been told already. To change it, correct the trial.", name, trial.Number)
+		return nil, conflict("%s of trial %d has been told already. To change it, use the corrections of the trial.", name, trial.Number)
 	}
 	return nil, nil
 }

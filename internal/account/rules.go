@@ -11,12 +11,12 @@ import (
 
 // What can be wrong with a credential or a change.
 var (
-	ErrNoCredentials = errors.New("no such credential")                             // 401
-	ErrExpired       = errors.New("this credential has expired or was revoked")     // 401
-	ErrUsed          = errors.New("this link has been used")                        // 401 on a link
-	ErrNotFound      = errors.New("no such person, token, session, link or share")  // 404
-	ErrLastAdmin     = errors.New("this is the last admin: make another one first") // 409
-	ErrNameTaken     = errors.New("somebody has that name already")                 // 409
+	ErrNoCredentials = errors.New("no such credential")
+	ErrExpired       = errors.New("this credential has expired or was revoked")
+	ErrUsed          = errors.New("this link has been used")
+	ErrNotFound      = errors.New("no such person, token, session, link or share")
+	ErrLastAdmin     = errors.New("this is the last admin: make another one first")
+	ErrNameTaken     = errors.New("somebody has that name already")
 )
 
 // Invalid is one faulty field of what was asked for.

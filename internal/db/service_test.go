@@ -285,7 +285,7 @@ func TestTellTakesSubsetsOnceAndRefusesTheRest(t *testing.T) {
 	}
 	before := snap.Version
 	_, err := s.Tell(ctx, ana, id, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71}}})
-	wantError(t, err, study.ErrConflict, "/trials/1/corrections")
+	wantError(t, err, study.ErrConflict, "use the corrections of the trial")
 	_, err = s.Tell(ctx, ana, id, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yeild": {Value: 71}}})
 	wantFault(t, err, "metrics.yeild")
 	_, err = s.Tell(ctx, ana, id, 2, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: math.NaN()}}})

@@ -9,12 +9,12 @@ import (
 // What can be wrong with a request beyond its form. Wrap them with fmt.Errorf("…: %w") to add the sentence that
 // people read; the HTTP layer turns them into a status.
 var (
-	ErrNotFound = errors.New("not found")                          // 404
-	ErrConflict = errors.New("conflict with the present state")    // 409
-	ErrStale    = errors.New("the study has changed since")        // 412
-	ErrTooLarge = errors.New("too large")                          // 413
-	ErrReused   = errors.New("retry key used for another request") // 422
-	// ErrUnavailable wraps what went wrong between here and the database; trying again later may help. 503
+	ErrNotFound = errors.New("not found")
+	ErrConflict = errors.New("conflict with the present state")
+	ErrStale    = errors.New("the study has changed since")
+	ErrTooLarge = errors.New("too large")
+	ErrReused   = errors.New("retry key used for another request")
+	// ErrUnavailable wraps what went wrong between here and the database; trying again later may help.
 	ErrUnavailable = errors.New("the database is away")
 )
 

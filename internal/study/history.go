@@ -8,7 +8,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// HistoryRow is one round of GET …/history.
+// HistoryRow is one round of a study.
 type HistoryRow struct {
 	Number          int                     `json:"number"`
 	Origin          ledger.Origin           `json:"origin"`

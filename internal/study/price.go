@@ -10,7 +10,7 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Price is GET …/price: the best expected objective by the threshold of one limit, all else as it is.
+// Price is the best expected objective by the threshold of one limit, all else as it is.
 type Price struct {
 	Constraint string      `json:"constraint"`
 	Metric     string      `json:"metric"`

@@ -15,7 +15,7 @@ import (
 
 // What the replayed state says, in physical units, keyed by metric and constraint name. The JSON is that of the API.
 
-// Readout is GET …/state.
+// Readout is what the next decision would use, and what can be said of the study so far.
 type Readout struct {
 	Version        int64                  `json:"version"`
 	Round          int                    `json:"round"` // of the next decision
@@ -136,7 +136,7 @@ type ViolationOut struct {
 	Risk      *Risk    `json:"risk,omitempty"`
 }
 
-// Posterior is POST …/posterior. Where Unread names a metric, all that is said of it is its prior, and JSON has null in its place; so with the chance, where
+// Posterior is what is believed at points. Where Unread names a metric, all that is said of it is its prior, and JSON has null in its place; so with the chance, where
 // the metric has a limit.
 type Posterior struct {
 	Metrics                map[string]Band `json:"metrics"`
@@ -184,7 +184,7 @@ type Band struct {
 	Upper95 Series `json:"upper95"`
 }
 
-// AcquisitionQuery is the body of POST …/acquisition.
+// AcquisitionQuery asks what a decision would make of points.
 type AcquisitionQuery struct {
 	Points []design.Settings `json:"points,omitempty"` // default: the candidates
 	design.Brought

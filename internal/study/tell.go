@@ -184,8 +184,7 @@ func checkMetric(snap *ledger.Snapshot, trial *ledger.Trial, name string, readin
 		return nil, err
 	}
 	if _, told := trial.Metrics[name]; told || again {
-		return nil, conflict("%s of trial %d has been told already. To change it, use the corrections: POST /api/v1/studies/%s/trials/%d/corrections.",
-			name, trial.Number, snap.ID, trial.Number)
+		return nil, conflict("%s of trial %d has been told already. To change it, use the corrections of the trial.", name, trial.Number)
 	}
 	return nil, nil
 }

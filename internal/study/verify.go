@@ -12,7 +12,7 @@ import (
 	"headroom/internal/turns"
 )
 
-// Verification is POST …/verify.
+// Verification says how replaying a ledger ended.
 type Verification struct {
 	OK           bool         `json:"ok"`
 	Checked      int          `json:"checked"`

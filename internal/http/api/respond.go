@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-
 )
 
 // writeJSON answers with value. It is rendered whole before a byte is sent, so that a failure can still be told.

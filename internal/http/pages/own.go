@@ -117,11 +117,7 @@ func knownAt(snap *ledger.Snapshot, own study.OwnTrial) map[string]float64 {
 
 func (t *typed) own(snap *ledger.Snapshot) study.OwnTrial {
 	d := snap.Definition
-	own := study.OwnTrial{Parameters: t.settings(d, view.SettingField, nil), Note: t.text("note"), Brought: design.Brought{Context: t.context(d)}, Metrics: map[string]ledger.Reading{}}
-	for i, metric := range view.Told(d) {
-		if x := t.numberLike(view.MetricField(i), likeOthers(snap, &ledger.Trial{}, metric)); x != nil {
-			own.Metrics[metric] = ledger.Reading{Value: *x}
-		}
+	return study.OwnTrial{
+		Parameters: t.settings(d, view.SettingField, nil), Note: t.text("note"), Brought: design.Brought{Context: t.context(d)}, Metrics: t.readings(snap, &ledger.Trial{}),
 	}
-	return own
 }

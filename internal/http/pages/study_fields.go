@@ -157,11 +157,6 @@ func definitionValues(d design.Definition) url.Values {
 	return values
 }
 
-// inPercent writes a share in per cent, without what binary fractions add.
-func inPercent(share float64) string {
-	return strconv.FormatFloat(words.Unsubtracted(100*share, 100*share), 'f', -1, 64)
-}
-
 func plainNumber(x *float64) string {
 	if x == nil {
 		return ""

@@ -44,20 +44,25 @@ func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
 // telling reads the entry form of a trial.
 func (t *typed) telling(snap *ledger.Snapshot, trial *ledger.Trial) ledger.Telling {
 	d := snap.Definition
-	telling := ledger.Telling{Metrics: map[string]ledger.Reading{}, Note: t.text("note")}
-	metrics := view.Told(d)
-	for i, metric := range metrics {
-		if x := t.numberLike(view.MetricField(i), likeOthers(snap, trial, metric)); x != nil {
-			telling.Metrics[metric] = ledger.Reading{Value: *x}
-		}
-	}
+	telling := ledger.Telling{Metrics: t.readings(snap, trial), Note: t.text("note")}
 	if used := t.settings(d, view.SettingField, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
 		telling.Parameters = used
 	}
 	if t.ok() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
-		t.fault(t.firstAsked(metrics), "type the value that was measured")
+		t.fault(t.firstAsked(view.Told(d)), "type the value that was measured")
 	}
 	return telling
+}
+
+// readings reads what was typed of a trial's metrics.
+func (t *typed) readings(snap *ledger.Snapshot, trial *ledger.Trial) map[string]ledger.Reading {
+	read := map[string]ledger.Reading{}
+	for i, metric := range view.Told(snap.Definition) {
+		if x := t.numberLike(view.MetricField(i), likeOthers(snap, trial, metric)); x != nil {
+			read[metric] = ledger.Reading{Value: *x}
+		}
+	}
+	return read
 }
 
 // likeOthers tells whether a value is like the other readings of a metric.

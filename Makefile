@@ -1,4 +1,5 @@
 # make run    a server on http://127.0.0.1:8080 with a database of its own in ./data
+# make quick  what a changed line can have broken in its own package
 # make test   everything that must hold before a change is shared
 # Both install what is missing through the system's package manager.
 
@@ -9,7 +10,7 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 SOURCES := $(shell find cmd internal migrations web -name '*.go' -o -name '*.sql' -o -path 'web/static/*' -type f) go.mod go.sum
 
-.PHONY: build run test check generate tools fuzz lives audit enough-go
+.PHONY: build run quick test check generate tools fuzz lives audit enough-go
 
 build: bin/headroom
 
@@ -29,6 +30,10 @@ generate: | enough-go
 	go tool templ generate
 	cd clients/python && go tool oapi-codegen -config generate.yaml ../openapi.json
 
+# quick is for whoever changed a line: it tests what the change is in.
+quick: generate
+	scripts/quick
+
 # Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found.
 test: tools check
 	HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test -race -vet=off -timeout 20m ./...
@@ -37,8 +42,9 @@ tools:
 	scripts/install postgresql chromium gcc python3 curl
 
 # check finds what the compiler does not: stale generated code, untidy modules, unformatted or suspicious source.
-check: generate
-	git diff --exit-code -- '*_templ.go' clients/python/headroom_api.py || { echo 'The generated code is stale: run “make generate” and commit it.'; exit 1; }
+check:
+	sums=$$(find web clients -name '*_templ.go' -o -name headroom_api.py | sort | xargs sha256sum); $(MAKE) --no-print-directory generate; \
+	sha256sum --quiet -c <<<"$$sums" || { echo 'The generated code was stale; it is made anew now: commit it.'; exit 1; }
 	go mod tidy -diff
 	unformatted=$$(gofmt -l cmd internal migrations web e2e); [ -z "$$unformatted" ] || { echo "Not formatted: $$unformatted"; exit 1; }
 	go vet ./...

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"headroom/internal/db/dbtest"
 )
 
 // ran does what “headroom NAME ARGS” does, in this process.
@@ -19,7 +21,7 @@ func ran(ctx context.Context, name string, args []string) error {
 // whatever the settings are, and without a word of complaint.
 func TestEveryCommandHelps(t *testing.T) {
 	t.Parallel()
-	folder, broken := newFolder(t), []string{"HEADROOM_LISTEN=nonsense"}
+	folder, broken := dbtest.Folder(t), []string{"HEADROOM_LISTEN=nonsense"}
 	said := func(args ...string) string {
 		t.Helper()
 		text, complaint, err := output(t, program(t, folder, broken, args...))
@@ -74,7 +76,7 @@ func TestEveryCommandCountsItsArguments(t *testing.T) {
 func TestVersionIsSaidInEveryForm(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{"version", "-version", "--version"} {
-		text, complaint, err := output(t, program(t, newFolder(t), []string{"HEADROOM_LISTEN=nonsense"}, form))
+		text, complaint, err := output(t, program(t, dbtest.Folder(t), []string{"HEADROOM_LISTEN=nonsense"}, form))
 		if err != nil || text != version+"\n" || complaint != "" {
 			t.Errorf("headroom %s said %q, %v %s", form, text, err, complaint)
 		}
@@ -86,7 +88,7 @@ func TestCompletion(t *testing.T) {
 	t.Parallel()
 	scripts := map[string]string{}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		text, complaint, err := output(t, program(t, newFolder(t), nil, "completion", shell))
+		text, complaint, err := output(t, program(t, dbtest.Folder(t), nil, "completion", shell))
 		if err != nil {
 			t.Fatal(complaint)
 		}
@@ -138,7 +140,7 @@ func TestFilesComeFromStandardInput(t *testing.T) {
 		{fileOf(t, specIn(t)), []string{"rehearse", "-spec", "-", "-table", table, "-start", "3", "-asks", "2", "-seeds", "1"}},
 		{fileOf(t, table), []string{"rehearse", "-spec", specIn(t), "-table", "-", "-start", "3", "-asks", "2", "-seeds", "1"}},
 	} {
-		run := program(t, newFolder(t), nil, append(c.args, "-out", filepath.Join(t.TempDir(), "out"))...)
+		run := program(t, dbtest.Folder(t), nil, append(c.args, "-out", filepath.Join(t.TempDir(), "out"))...)
 		run.Stdin = strings.NewReader(c.input)
 		if _, complaint, err := output(t, run); err != nil {
 			t.Errorf("headroom %s: %s", strings.Join(c.args, " "), complaint)

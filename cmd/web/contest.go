@@ -22,7 +22,6 @@ import (
 type playing struct {
 	command, folder string
 	seeds, workers  int
-	fresh           bool
 }
 
 // flags declares them.
@@ -45,11 +44,6 @@ func (p *playing) run(ctx context.Context, c lab.Contest) error {
 	games, err := c.Games()
 	if err != nil {
 		return err
-	}
-	if p.fresh {
-		if err := os.RemoveAll(lab.Games(p.folder)); err != nil {
-			return err
-		}
 	}
 	if err := p.play(ctx, games); err != nil {
 		if ctx.Err() != nil {

@@ -35,7 +35,7 @@ type world struct {
 
 func newWorld(t *testing.T, synchronous bool) *world {
 	pair := dbtest.NewPair(t, synchronous)
-	w := &world{t: t, primary: pair.Primary, standby: pair.Standby, folder: newFolder(t)}
+	w := &world{t: t, primary: pair.Primary, standby: pair.Standby, folder: dbtest.Folder(t)}
 	w.settings = []string{"HEADROOM_DATABASE_URL=" + dbtest.URLOf(pair.Primary, pair.Standby), "HEADROOM_ADMIN_TOKEN=" + sharedToken}
 	return w
 }
@@ -352,7 +352,7 @@ func TestAnOldPrimaryIsRefused(t *testing.T) {
 	same("the program, started again,")
 	w.kill()
 	known := w.folder
-	w.folder = newFolder(t)
+	w.folder = dbtest.Folder(t)
 	w.start()
 	same("a program that knows nothing")
 	w.primary.Kill()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"headroom/internal/db/dbtest"
 	"headroom/internal/db/pglocal"
 	"headroom/internal/patience"
 )
@@ -101,13 +102,13 @@ func eventually(t *testing.T, what string, so func() bool) {
 // takes results as ever, refuses asks soon, and answers them when the lease is over. What the frozen one decides after it has thawed is not written.
 func TestAFrozenServerLosesItsStudyAndNothingElse(t *testing.T) {
 	t.Parallel()
-	database, err := pglocal.Start(t.Context(), newFolder(t))
+	database, err := pglocal.Start(t.Context(), dbtest.Folder(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(database.Stop)
 	settings := []string{"HEADROOM_DATABASE_URL=" + database.URL, "HEADROOM_ADMIN_TOKEN=" + sharedToken}
-	frozen, other := serving(t, newFolder(t), settings...), serving(t, newFolder(t), settings...)
+	frozen, other := serving(t, dbtest.Folder(t), settings...), serving(t, dbtest.Folder(t), settings...)
 	status, text := frozen.send(http.MethodPost, "/api/v1/studies", sharedToken, newStudy)
 	var created struct{ ID string }
 	if err := json.Unmarshal([]byte(text), &created); status != http.StatusCreated || err != nil {

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"headroom/internal/db/dbtest"
 	"headroom/internal/db/pglocal"
 	"headroom/internal/patience"
 )
@@ -30,21 +31,6 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
-}
-
-// newFolder makes a data folder outside t.TempDir, which PostgreSQL's user could not enter when root runs the tests.
-func newFolder(t *testing.T) string {
-	t.Helper()
-	folder, err := os.MkdirTemp("", "headroom-web-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(folder); err != nil {
-			t.Error(err)
-		}
-	})
-	return folder
 }
 
 // program prepares the program with a data folder and further settings.
@@ -168,7 +154,7 @@ const newStudy = `{"name": "kept", "parameters": [{"name": "x", "type": "real", 
 // The life of a server: first start, kill -9, start again, backup while it runs, orderly stop, restore elsewhere.
 func TestServerKeepsWhatItWasTold(t *testing.T) {
 	t.Parallel()
-	folder := newFolder(t)
+	folder := dbtest.Folder(t)
 	first := serving(t, folder)
 	if status, _ := first.get(folder, "/api/v1/studies"); status != http.StatusOK {
 		t.Fatalf("the kept admin token got %d", status)
@@ -212,7 +198,7 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 	}
 	second.interrupt()
 
-	fromFile, other := newFolder(t), newFolder(t)
+	fromFile, other := dbtest.Folder(t), dbtest.Folder(t)
 	if _, complaint, err := output(t, program(t, fromFile, nil, "restore", file)); err != nil {
 		t.Fatal(complaint, err)
 	}
@@ -240,7 +226,7 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 // A server that is started before its database waits for it.
 func TestServerWaitsForItsDatabase(t *testing.T) {
 	t.Parallel()
-	late, err := pglocal.Start(t.Context(), newFolder(t))
+	late, err := pglocal.Start(t.Context(), dbtest.Folder(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +245,7 @@ func TestServerWaitsForItsDatabase(t *testing.T) {
 	if err := gate.Close(); err != nil { // nobody answers there yet
 		t.Fatal(err)
 	}
-	early := program(t, newFolder(t), []string{"HEADROOM_DATABASE_URL=" + database.String()})
+	early := program(t, dbtest.Folder(t), []string{"HEADROOM_DATABASE_URL=" + database.String()})
 	logged, err := early.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -315,7 +301,7 @@ func TestWrongStartsSayWhyInOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer busy.Close()
-	oldCluster := newFolder(t)
+	oldCluster := dbtest.Folder(t)
 	if err := os.MkdirAll(filepath.Join(oldCluster, "postgres"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +335,7 @@ func TestWrongStartsSayWhyInOneLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := c.folder
 			if folder == "" {
-				folder = newFolder(t)
+				folder = dbtest.Folder(t)
 			}
 			_, complaint, err := output(t, program(t, folder, c.settings, c.args...))
 			if err == nil || !isOneLine(complaint, c.says) || strings.Contains(complaint, "hunter2") {

@@ -182,7 +182,7 @@ func TestRehearsalRefusals(t *testing.T) {
 		"no algorithm has":     {"-problem", "gramacy", "-against", "cei"},
 		"JSON object":          {"-problem", "gramacy", "-settings", "beta=2"},
 		"-model of default":    {"-problem", "gramacy", "-model", `{"kernal": "se"}`},
-		"body.algorithm":       {"-problem", "gramacy", "-settings", `{"beta": -1}`},
+		"algorithm.settings":   {"-problem", "gramacy", "-settings", `{"beta": -1}`},
 		"flags begin with":     {"-problem", "gramacy", "more"},
 		"at least 1":           {"-problem", "gramacy", "-seeds", "0"},
 		"two problems":         {"-problem", "gramacy,gramacy"},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/db/dbtest"
 	"headroom/internal/mutation"
 )
 
@@ -20,7 +21,7 @@ const limitedStudy = `{"name": "remote", "parameters": [{"name": "temperature", 
 // A script of the shell: ask, tell, export and watch against a running server, the complaints included.
 func TestCommandsAskAServer(t *testing.T) {
 	t.Parallel()
-	folder := newFolder(t)
+	folder := dbtest.Folder(t)
 	server := serving(t, folder)
 	settings := []string{"HEADROOM_PUBLIC_URL=" + server.url}
 	said := func(args ...string) string {
@@ -77,7 +78,7 @@ func TestCommandsAskAServer(t *testing.T) {
 
 	// From another machine, and through a pipe.
 	elsewhere := []string{"HEADROOM_URL=" + server.url, "HEADROOM_TOKEN=" + token}
-	bundle, complaint, err := output(t, program(t, newFolder(t), elsewhere, "export", "-json", study.ID))
+	bundle, complaint, err := output(t, program(t, dbtest.Folder(t), elsewhere, "export", "-json", study.ID))
 	if err != nil {
 		t.Fatal(complaint)
 	}
@@ -86,7 +87,7 @@ func TestCommandsAskAServer(t *testing.T) {
 	if text, complaint, err := output(t, verifying); err != nil || !strings.Contains(text, `"ok": true`) {
 		t.Errorf("verify - said %s %s", text, complaint)
 	}
-	if text, complaint, err := output(t, program(t, newFolder(t), elsewhere, "health")); err != nil || text != "ready\n" {
+	if text, complaint, err := output(t, program(t, dbtest.Folder(t), elsewhere, "health")); err != nil || text != "ready\n" {
 		t.Errorf("health said %s %s", text, complaint)
 	}
 	if _, complaint, err := output(t, program(t, folder, elsewhere[:1], "export", study.ID)); err == nil || !isOneLine(complaint, "HEADROOM_TOKEN") {
@@ -152,7 +153,7 @@ func TestCommandsAskAgainUnderOneKey(t *testing.T) {
 // The examples play their studies to the end.
 func TestExamplesRun(t *testing.T) {
 	t.Parallel()
-	folder := newFolder(t)
+	folder := dbtest.Folder(t)
 	server := serving(t, folder)
 	token, _, err := output(t, program(t, folder, nil, "token", "-name", "examples"))
 	if err != nil {
@@ -175,7 +176,7 @@ func TestExamplesRun(t *testing.T) {
 // The client generated for Python does what its own tests ask of it.
 func TestPythonClient(t *testing.T) {
 	t.Parallel()
-	folder := newFolder(t)
+	folder := dbtest.Folder(t)
 	server := serving(t, folder)
 	token, _, err := output(t, program(t, folder, nil, "token", "-name", "python"))
 	if err != nil {

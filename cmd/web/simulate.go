@@ -41,7 +41,6 @@ func simulate(set *flag.FlagSet) action {
 	prior := set.String("prior-readings", "", "CSV file of readings with the same columns whose correlation is the prior; the readings played are then divided by their largest mean, and λ is 1 unless given")
 	written := set.String("write-readings", "", "write the substitute readings of the problem to this file, and stop")
 	list := set.Bool("list", false, "name the problems and the algorithms, and stop")
-	set.BoolVar(&p.fresh, "fresh", false, "start over: remove what the folder holds of earlier games")
 	plot := set.String("plot", "regret/t,hard/t", "what the figure shows, one panel each; with /t the average so far")
 	return func(ctx context.Context, _ []string) error {
 		switch {

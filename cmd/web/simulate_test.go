@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,57 +34,20 @@ func contents(t *testing.T, out string) string {
 	return all.String()
 }
 
-// TestResume stops a simulation after some games; going on must give what an uninterrupted one gives, and play only what is missing.
-func TestResume(t *testing.T) {
+// TestSimulationsJoin: more seeds, players and other experiments in the same folder are other games, which join those played before; a report is of what
+// was asked for, and the same however it came about.
+func TestSimulationsJoin(t *testing.T) {
 	t.Parallel()
 	whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 	simulated(t, small(whole))
-	simulated(t, small(parts, "-algorithm", "rpol-ucb", "-seeds", "2"))
-	first := gamesIn(t, parts)
-	if err := os.Remove(filepath.Join(parts, "summary.csv")); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	if err := ran(ctx, "simulate", small(parts)); err == nil || !strings.Contains(err.Error(), "goes on from there") {
-		t.Errorf("an interrupted simulation says %v", err)
-	}
-	if _, err := os.Stat(filepath.Join(parts, "summary.csv")); !errors.Is(err, os.ErrNotExist) {
-		t.Error("an interrupted simulation must not look finished")
+	simulated(t, small(parts, "-seeds", "1"))
+	simulated(t, small(parts, "-lambda", "0.2"))
+	if n := len(gamesIn(t, parts)); n != 2+6 || contents(t, whole) == contents(t, parts) {
+		t.Errorf("with another experiment %d games are kept", n)
 	}
 	simulated(t, small(parts))
-	if contents(t, whole) != contents(t, parts) {
-		t.Error("resumed results differ from uninterrupted ones")
-	}
-	all := gamesIn(t, parts)
-	if len(first) != 2 || len(all) != 6 {
-		t.Errorf("%d games were kept, and then %d", len(first), len(all))
-	}
-	for name, at := range first {
-		if !all[name].Equal(at) {
-			t.Errorf("game %s was played again", name)
-		}
-	}
-}
-
-// TestOtherExperiment: another experiment in the same folder is other games, which join those played before, and -fresh starts over.
-func TestOtherExperiment(t *testing.T) {
-	t.Parallel()
-	out := filepath.Join(t.TempDir(), "out")
-	simulated(t, small(out))
-	first := contents(t, out)
-	other := small(out, "-lambda", "0.2")
-	simulated(t, other)
-	if n := len(gamesIn(t, out)); n != 12 || contents(t, out) == first {
-		t.Errorf("%d games are kept of two experiments; the report is the old one: %t", n, contents(t, out) == first)
-	}
-	simulated(t, append(other, "-fresh"))
-	if n := len(gamesIn(t, out)); n != 6 {
-		t.Errorf("-fresh leaves %d games", n)
-	}
-	simulated(t, small(out))
-	if contents(t, out) != first {
-		t.Error("the first experiment goes another way")
+	if n := len(gamesIn(t, parts)); n != 2+6+4 || contents(t, whole) != contents(t, parts) {
+		t.Errorf("%d games are kept; played at once and by and by it is the same: %t", n, contents(t, whole) == contents(t, parts))
 	}
 }
 

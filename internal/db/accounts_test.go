@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -326,26 +327,26 @@ func TestServersWithTokensOfTheirOwnLetEachOtherBe(t *testing.T) {
 func TestOnceMakesOneToken(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	retry := &study.Retry{Caller: "person:a", Method: "POST", Path: "/api/v1/tokens", Key: "k", Body: [32]byte{1}}
+	retry := &study.Retry{Caller: "person:a", Request: "POST /api/v1/tokens", Key: "k", Body: sha256.New()}
 	var wait sync.WaitGroup
 	results := make([]error, 10)
 	for i := range results {
 		wait.Go(func() {
-			results[i] = d.Once(ctx, retry, func(ctx context.Context) (study.Answer, error) {
+			results[i] = d.Once(ctx, retry, func(ctx context.Context) ([]byte, error) {
 				awaitLockWait(t, d) // another one has come and waits
 				_, _, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Viewer})
-				return study.Answer{Status: 201, Body: []byte("made")}, err
+				return []byte("made"), err
 			})
 		})
 	}
 	wait.Wait()
 	made := 0
 	for _, err := range results {
-		var first *study.AlreadyAnswered
+		var first *study.AlreadyDone
 		switch {
 		case err == nil:
 			made++
-		case !errors.As(err, &first) || first.Answer.Status != 201 || string(first.Answer.Body) != "made":
+		case !errors.As(err, &first) || string(first.Done.Made) != "made":
 			t.Errorf("got %v", err)
 		}
 	}
@@ -355,16 +356,16 @@ func TestOnceMakesOneToken(t *testing.T) {
 	failing := *retry
 	failing.Key = "fails"
 	want := errors.New("no")
-	err := d.Once(ctx, &failing, func(ctx context.Context) (study.Answer, error) {
+	err := d.Once(ctx, &failing, func(ctx context.Context) ([]byte, error) {
 		if _, _, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "lost", Role: account.Viewer}); err != nil {
 			t.Error(err)
 		}
-		return study.Answer{}, want
+		return nil, want
 	})
 	if tokens, listErr := d.Accounts.Tokens(ctx); !errors.Is(err, want) || listErr != nil || len(tokens) != 1 {
 		t.Fatalf("a failed request left %d tokens, %v, %v", len(tokens), err, listErr)
 	}
-	if err := d.Answered(ctx, &failing); err != nil {
+	if err := d.Before(ctx, &failing); err != nil {
 		t.Fatalf("a failed request was kept: %v", err)
 	}
 }
@@ -399,15 +400,7 @@ func signIn(t *testing.T, d *db.DB, personID string) (account.Session, string) {
 // invited makes a person by an invite.
 func invited(t *testing.T, d *db.DB, name string, role account.Role) string {
 	t.Helper()
-	_, link, err := d.Accounts.CreateInvite(t.Context(), terminal, account.NewInvite{Name: name, Role: role})
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, _, err := d.Accounts.Redeem(t.Context(), link, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session.PersonID
+	return enters(t, d, terminal, name, role).PersonID
 }
 
 // enters lets somebody in, and returns who they are as their requests say it.

@@ -28,9 +28,9 @@ const (
 			INSERT INTO events (study_id, seq, at, by, kind, data, hash, author)
 			SELECT row.id, e.seq, e.at, e.by, e.kind, e.data::json, e.hash, $23
 			FROM row, unnest($16::bigint[], $17::timestamptz[], $18::text[], $19::text[], $20::text[], $21::text[]) AS e (seq, at, by, kind, data, hash))`
-	insertAnswer = `, answer AS (
-			INSERT INTO retries (caller, method, path, key, body_hash, status, location, etag, body, created_at)
-			SELECT $24, $25, $26, $27, $28, $29, $30, $31, $32, $33 FROM row)`
+	insertDone = `, done AS (
+			INSERT INTO retries (caller, request, key, body_hash, study_id, version, trials, made, created_at)
+			SELECT $24, $25, $26, $27, $28, $29, $30, $31, $32 FROM row)`
 	countRows = `
 		SELECT count(*) FROM row`
 )
@@ -52,9 +52,9 @@ func appending(row, id string, last any, retry *study.Retry, add study.Append, a
 		author = add.Events[0].Author
 	}
 	s.arguments = append(append(s.arguments, eventColumns(add.Events)...), last, author)
-	if retry != nil && add.Answer != nil {
-		s.sql += insertAnswer
-		s.arguments = append(s.arguments, answerColumns(*retry, *add.Answer, at)...)
+	if retry != nil && add.Done != nil {
+		s.sql += insertDone
+		s.arguments = append(s.arguments, doneColumns(*retry, *add.Done, at)...)
 	}
 	s.sql += countRows
 	return s

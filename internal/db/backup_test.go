@@ -3,6 +3,7 @@ package db_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"io"
 	"regexp"
 	"strings"
@@ -59,8 +60,8 @@ func filled(t *testing.T) *db.DB {
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
 	add := l.noted(before, `{"description":"tab\t \\N \u0000 µ","numbers":[1e-7,0.1]}`)
-	add.Answer = &study.Answer{Status: 200, Body: []byte{0, 255, 10}}
-	retry := &study.Retry{Caller: "a", Method: "POST", Path: "/", Key: "k"}
+	add.Done = &study.Done{Study: "one", Version: 2, Trials: []int{1, 12}, Made: []byte{0, 255, 10}}
+	retry := &study.Retry{Caller: "a", Request: "POST /", Key: "k", Body: sha256.New()}
 	if err := write(t, d, "one", before, study.Command{Retry: retry}, add); err != nil {
 		t.Fatal(err)
 	}

@@ -224,7 +224,7 @@ func (d *DB) transact(ctx context.Context, do func(tx pgx.Tx) error) error {
 		defer cancel()
 		return tx.Commit(confirmed)
 	})
-	return d.confirmAnswer(ctx, timeline, away(ctx, err))
+	return d.confirmDone(ctx, timeline, away(ctx, err))
 }
 
 // transactionKey finds the transaction that Once put in a context.

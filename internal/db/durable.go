@@ -101,9 +101,9 @@ func (d *DB) voucher(ctx context.Context) func(read map[string]study.Known) erro
 	}
 }
 
-// confirmAnswer lets an answer that was given before be given again once it is known to last.
-func (d *DB) confirmAnswer(ctx context.Context, timeline int64, err error) error {
-	var first *study.AlreadyAnswered
+// confirmDone lets what was done before be told again once it is known to last.
+func (d *DB) confirmDone(ctx context.Context, timeline int64, err error) error {
+	var first *study.AlreadyDone
 	if !errors.As(err, &first) {
 		return err
 	}

@@ -2,8 +2,8 @@ package db_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,9 +62,7 @@ func (k *kept) tell(patience time.Duration) error { return k.tellUnder("k", pati
 func (k *kept) tellUnder(key string, patience time.Duration) error {
 	ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
 	defer giveUp()
-	retry := &study.Retry{Caller: "token:a", Method: "POST", Path: "/tell", Key: key, Answer: func(*ledger.Snapshot, []int) (study.Answer, error) {
-		return study.Answer{Status: http.StatusOK}, nil
-	}}
+	retry := &study.Retry{Caller: "token:a", Request: "POST /tell", Key: key, Body: sha256.New()}
 	_, err := k.service.Tell(ctx, study.Command{By: "Ana", Retry: retry}, k.id, k.number, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 71.25}}})
 	return err
 }
@@ -73,16 +71,16 @@ func (k *kept) tellUnder(key string, patience time.Duration) error {
 func (k *kept) token(patience time.Duration) error {
 	ctx, giveUp := context.WithTimeout(k.t.Context(), patience)
 	defer giveUp()
-	retry := &study.Retry{Caller: "token:a", Method: "POST", Path: "/tokens", Key: "k"}
-	return k.d.Once(ctx, retry, func(ctx context.Context) (study.Answer, error) {
+	retry := &study.Retry{Caller: "token:a", Request: "POST /tokens", Key: "k", Body: sha256.New()}
+	return k.d.Once(ctx, retry, func(ctx context.Context) ([]byte, error) {
 		_, _, err := k.d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "Robot", Role: account.Viewer})
-		return study.Answer{Status: http.StatusCreated}, err
+		return nil, err
 	})
 }
 
 // acknowledges says whether err tells a client that its result is stored.
 func acknowledges(err error) bool {
-	var first *study.AlreadyAnswered
+	var first *study.AlreadyDone
 	return err == nil || errors.As(err, &first)
 }
 

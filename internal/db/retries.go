@@ -12,90 +12,87 @@ import (
 	"headroom/internal/study"
 )
 
-// answersKept is how long an answer can be had again under its Idempotency-Key.
-const answersKept = 48 * time.Hour
+// doneKept is how long a request counts once under its key.
+const doneKept = 48 * time.Hour
 
-// claim makes later requests with the same key wait until this transaction ends, and finds the answer of an earlier one:
-// *study.AlreadyAnswered, or study.ErrReused when that was another request.
+// claim makes later requests with the same key wait until this transaction ends, and finds what an earlier one did:
+// *study.AlreadyDone, or study.ErrReused when that was another request.
 func claim(ctx context.Context, tx pgx.Tx, retry *study.Retry) error {
 	if retry == nil {
 		return nil
 	}
-	scope := strings.Join([]string{retry.Caller, retry.Method, retry.Path, retry.Key}, "\n")
-	var answered error
+	scope := strings.Join([]string{retry.Caller, retry.Request, retry.Key}, "\n")
+	var before error
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, scope)
-	queueLookup(batch, retry, &answered)
+	queueLookup(batch, retry, &before)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}
-	return answered
+	return before
 }
 
-// queueLookup finds the answer that a request had before.
-func queueLookup(batch *pgx.Batch, retry *study.Retry, answered *error) {
+// queueLookup finds what a request did before.
+func queueLookup(batch *pgx.Batch, retry *study.Retry, before *error) {
 	batch.Queue(`
-		SELECT body_hash, status, location, etag, body FROM retries
-		WHERE caller = $1 AND method = $2 AND path = $3 AND key = $4`, retry.Caller, retry.Method, retry.Path, retry.Key,
+		SELECT body_hash, study_id, version, trials, made FROM retries
+		WHERE caller = $1 AND request = $2 AND key = $3`, retry.Caller, retry.Request, retry.Key,
 	).QueryRow(func(row pgx.Row) error {
 		var hash []byte
-		var first study.Answer
-		err := row.Scan(&hash, &first.Status, &first.Location, &first.ETag, &first.Body)
+		var first study.Done
+		err := row.Scan(&hash, &first.Study, &first.Version, &first.Trials, &first.Made)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return nil
 		case err != nil:
 			return err
-		case !bytes.Equal(hash, retry.Body[:]):
-			*answered = study.ErrReused
+		case !bytes.Equal(hash, retry.Body.Sum(nil)):
+			*before = study.ErrReused
 		default:
-			*answered = &study.AlreadyAnswered{Answer: first}
+			*before = &study.AlreadyDone{Done: first}
 		}
 		return nil
 	})
 }
 
-// answerColumns are the columns of an answer.
-func answerColumns(retry study.Retry, answer study.Answer, now time.Time) []any {
-	if answer.Body == nil {
-		answer.Body = []byte{}
-	}
-	return []any{retry.Caller, retry.Method, retry.Path, retry.Key, retry.Body[:], answer.Status, answer.Location, answer.ETag, answer.Body, now}
+// doneColumns are the columns of what was done.
+func doneColumns(retry study.Retry, done study.Done, now time.Time) []any {
+	return []any{retry.Caller, retry.Request, retry.Key, retry.Body.Sum(nil), done.Study, done.Version, done.Trials, done.Made, now}
 }
 
-// Answered returns *study.AlreadyAnswered when the request was answered before, study.ErrReused when its key was used for
+// Before returns *study.AlreadyDone when the request was carried out before, study.ErrReused when its key was used for
 // another, else nil. Ask it before checking a request against the present state, which may have moved on
-// since the first answer.
-func (d *DB) Answered(ctx context.Context, retry *study.Retry) error {
+// since then.
+func (d *DB) Before(ctx context.Context, retry *study.Retry) error {
 	if retry == nil {
 		return nil
 	}
-	var answered error
+	var before error
 	batch := &pgx.Batch{}
-	queueLookup(batch, retry, &answered)
+	queueLookup(batch, retry, &before)
 	timeline := d.seen.timeline()
 	if err := d.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return away(ctx, err)
 	}
-	return d.confirmAnswer(ctx, timeline, answered)
+	return d.confirmDone(ctx, timeline, before)
 }
 
 // Once runs do at most once for a retry key, for writes that are not a study's (those pass Retry in study.Command): do's
-// writes through Accounts with the ctx it is given and the answer it returns commit together. The answer is stored without
-// secrets; do hands those to its caller by other means. Errors: *study.AlreadyAnswered, study.ErrReused, or do's own.
+// writes through Accounts with the ctx it is given and what it returns as made commit together. That is stored without
+// secrets; do hands those to its caller by other means. Errors: *study.AlreadyDone, study.ErrReused, or do's own.
 // Without a retry key (nil) do's writes still commit together.
-func (d *DB) Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (study.Answer, error)) error {
+func (d *DB) Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (made []byte, err error)) error {
 	return d.transact(ctx, func(tx pgx.Tx) error {
 		if err := claim(ctx, tx, retry); err != nil {
 			return err
 		}
-		answer, err := do(context.WithValue(ctx, transactionKey{}, tx))
+		made, err := do(context.WithValue(ctx, transactionKey{}, tx))
 		if err != nil || retry == nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `
-			INSERT INTO retries (caller, method, path, key, body_hash, status, location, etag, body, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, answerColumns(*retry, answer, d.now())...)
+			INSERT INTO retries (caller, request, key, body_hash, study_id, version, trials, made, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, doneColumns(*retry, study.Done{Made: made}, d.now())...)
 		return err
 	})
 }

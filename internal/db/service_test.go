@@ -3,10 +3,11 @@ package db_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -350,9 +351,7 @@ func TestRetriesAndStaleWrites(t *testing.T) {
 	t.Parallel()
 	s, ctx := newService(t), t.Context()
 	snap := create(t, s, reactor())
-	retry := &study.Retry{Caller: "ana", Method: "POST", Path: "/ask", Key: "1", Answer: func(after *ledger.Snapshot, numbers []int) (study.Answer, error) {
-		return study.Answer{Status: 201, Body: []byte(fmt.Sprint(numbers, after.Version))}, nil
-	}}
+	retry := &study.Retry{Caller: "ana", Request: "POST /ask", Key: "1", Body: sha256.New()}
 	if _, _, err := s.Ask(ctx, study.Command{By: "Ana", Retry: retry, IfMatch: 1}, snap.ID, study.Ask{}); err != nil {
 		t.Fatal(err)
 	}
@@ -362,8 +361,8 @@ func TestRetriesAndStaleWrites(t *testing.T) {
 	}
 	// The first answer comes again although asking is no longer possible.
 	_, _, err := s.Ask(ctx, study.Command{By: "Ana", Retry: retry}, snap.ID, study.Ask{})
-	var again *study.AlreadyAnswered
-	if !errors.As(err, &again) || string(again.Answer.Body) != "[1] 2" {
+	var again *study.AlreadyDone
+	if !errors.As(err, &again) || again.Done.Study != snap.ID || again.Done.Version != 2 || !slices.Equal(again.Done.Trials, []int{1}) {
 		t.Fatalf("got %v", err)
 	}
 	_, err = s.Tell(ctx, study.Command{By: "Ana", IfMatch: 2}, snap.ID, 1, ledger.Telling{Metrics: map[string]ledger.Reading{"yield": {Value: 1}}})

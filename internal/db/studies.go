@@ -62,8 +62,8 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 	case "studies_pkey":
 		return fmt.Errorf("a study %s exists already: %w", id, study.ErrConflict)
 	case "retries_pkey":
-		if answered := s.db.Answered(ctx, cmd.Retry); answered != nil {
-			return answered
+		if before := s.db.Before(ctx, cmd.Retry); before != nil {
+			return before
 		}
 	}
 	if err == nil {

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -367,21 +368,21 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
-	retry := study.Retry{Caller: "token:a", Method: "POST", Path: "/api/v1/studies/one/ask", Key: "k", Body: [32]byte{7}}
+	retry := study.Retry{Caller: "token:a", Request: "POST /api/v1/studies/one/ask", Key: "k", Body: sha256.New()}
 	add := l.noted(before, `{"name":"a"}`)
-	add.Answer = &study.Answer{Status: 201, Location: "/there", ETag: `"2"`, Body: []byte(`{"trials":[]}`)}
+	add.Done = &study.Done{Study: "one", Version: 2, Trials: []int{3, 4}}
 	ask := func(retry study.Retry) error { return write(t, d, "one", before, study.Command{Retry: &retry}, add) }
 	var wait sync.WaitGroup
 	var effects, answered atomic.Int32
 	for range 20 {
 		wait.Go(func() {
-			var first *study.AlreadyAnswered
+			var first *study.AlreadyDone
 			switch err := ask(retry); {
 			case err == nil:
 				effects.Add(1)
 			case errors.As(err, &first):
 				answered.Add(1)
-				if diff := cmp.Diff(study.Answer{Status: 201, Location: "/there", ETag: `"2"`, Body: []byte(`{"trials":[]}`)}, first.Answer); diff != "" {
+				if diff := cmp.Diff(*add.Done, first.Done); diff != "" {
 					t.Error(diff)
 				}
 			default:
@@ -394,33 +395,34 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 		t.Fatalf("%d effects, %d answers again", effects.Load(), answered.Load())
 	}
 	other := retry
-	other.Body[0]++
+	other.Body = sha256.New()
+	other.Body.Write([]byte("another"))
 	if err := ask(other); !errors.Is(err, study.ErrReused) {
 		t.Fatalf("another body got %v", err)
 	}
-	if err := d.Answered(ctx, &other); !errors.Is(err, study.ErrReused) {
+	if err := d.Before(ctx, &other); !errors.Is(err, study.ErrReused) {
 		t.Fatalf("another body got %v", err)
 	}
 	stranger := retry
 	stranger.Caller = "token:b"
-	if err := d.Answered(ctx, &stranger); err != nil {
+	if err := d.Before(ctx, &stranger); err != nil {
 		t.Fatalf("another caller got %v", err)
 	}
 	stale := study.Command{Retry: &retry, IfMatch: 1}
-	var first *study.AlreadyAnswered
+	var first *study.AlreadyDone
 	if err := write(t, d, "one", add.After, stale, add); !errors.As(err, &first) {
 		t.Fatalf("the answer comes before If-Match, but got %v", err)
 	}
 	if err := d.RemoveExpired(ctx, time.Now().Add(47*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Answered(ctx, &retry); !errors.As(err, &first) {
+	if err := d.Before(ctx, &retry); !errors.As(err, &first) {
 		t.Fatalf("after 47 hours got %v", err)
 	}
 	if err := d.RemoveExpired(ctx, time.Now().Add(49*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Answered(ctx, &retry); err != nil {
+	if err := d.Before(ctx, &retry); err != nil {
 		t.Fatalf("after 49 hours got %v", err)
 	}
 }
@@ -428,14 +430,14 @@ func TestRetriesHaveOneEffect(t *testing.T) {
 func TestConcurrentCreatesUnderOneKeyMakeOneStudy(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	retry := &study.Retry{Caller: "token:a", Method: "POST", Path: "/api/v1/studies", Key: "k"}
+	retry := &study.Retry{Caller: "token:a", Request: "POST /api/v1/studies", Key: "k", Body: sha256.New()}
 	var wait sync.WaitGroup
 	for i := range 20 {
 		wait.Go(func() {
 			first := newBook().created()
-			first.Answer = &study.Answer{Status: 201}
+			first.Done = &study.Done{Study: "one"}
 			err := d.Studies.Create(ctx, string(rune('a'+i)), study.Command{Retry: retry}, study.InOnePart(first))
-			var before *study.AlreadyAnswered
+			var before *study.AlreadyDone
 			if err != nil && !errors.As(err, &before) {
 				t.Error(err)
 			}

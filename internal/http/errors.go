@@ -8,10 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/http/api"
 	"headroom/internal/http/pages"
 	"headroom/internal/http/problem"
-	"headroom/internal/study"
 )
 
 // handle is the one place where a handler's error becomes what the caller sees.
@@ -23,13 +21,8 @@ func (s *Server) handle(h handler) http.Handler {
 	})
 }
 
-// fail answers with err: problem+json to programs, a page to browsers. A stored first answer is no failure.
+// fail answers with err: problem+json to programs, a page to browsers.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var first *study.AlreadyAnswered
-	if errors.As(err, &first) {
-		api.WriteAnswer(w, first.Answer)
-		return
-	}
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return // the caller has gone
 	}

@@ -172,9 +172,7 @@ func (f function) rehearsed() (*Problem, error) {
 	best := f.in.Optimum(1)
 	p := &Problem{
 		Name: f.Name(), Study: f.definition(), fingerprint: "simulator " + f.Name(), draw: f.draw,
-		truth: func(at design.Settings, _ *int) Values { return f.truth(at) },
-		read:  func(at design.Settings, _ *int, random *rand.Rand) Values { return f.Read(at, random) },
-		own:   func(design.Settings, *int) Values { return f.StdDev() },
+		truth: f.truth, read: f.Read, own: func(design.Settings) Values { return f.StdDev() },
 	}
 	p.Study.Name = f.Name()
 	if f.in.Arms == nil {
@@ -204,57 +202,50 @@ var crash = func() function {
 const crashWhere = "x + z > 1.2"
 
 // Listed is a problem that needs no file.
-type Listed struct{ Name, Summary string }
+type Listed struct {
+	Name, Summary string
+	make          func() (*Problem, error)
+}
 
 // Menu lists the made-up tables, and the problems that a laboratory could have.
 func Menu() []Listed {
 	var list []Listed
 	for _, k := range kinds {
-		list = append(list, Listed{k.name, k.summary})
+		list = append(list, Listed{k.name, k.summary, func() (*Problem, error) { return k.make(k.name, 1) }})
 	}
-	list = append(list, Listed{crash.Name(), crash.Summary()}, Listed{demoName, demoSummary})
+	list = append(list, Listed{crash.Name(), crash.Summary(), crashing}, Listed{demoName, demoSummary, newDemo})
 	for _, f := range functions() {
-		list = append(list, Listed{f.Name(), f.Summary()})
+		list = append(list, Listed{f.Name(), f.Summary(), f.rehearsed})
 	}
 	return list
 }
 
+func crashing() (*Problem, error) {
+	p, err := crash.rehearsed()
+	if err != nil {
+		return nil, err
+	}
+	return p.Failing(crashWhere)
+}
+
 // Find makes the problem of that name. A made-up table may be followed by the number of its draw, as in made-mixed-7.
 func Find(name string) (*Problem, error) {
-	switch name {
-	case crash.Name():
-		p, err := crash.rehearsed()
-		if err != nil {
-			return nil, err
+	var names []string
+	for _, l := range Menu() {
+		if l.Name == name {
+			return l.make()
 		}
-		return p.Failing(crashWhere)
-	case demoName:
-		return newDemo()
+		names = append(names, l.Name)
 	}
 	for _, k := range kinds {
-		rest, found := strings.CutPrefix(name, k.name)
-		if !found {
-			continue
-		}
-		draw, err := strconv.ParseUint(strings.TrimPrefix(rest, "-"), 10, 32)
-		if rest == "" {
-			draw, err = 1, nil
-		}
-		if err == nil {
-			return k.make(name, draw)
-		}
-	}
-	for _, f := range functions() {
-		if f.Name() == name {
-			return f.rehearsed()
+		if number, drawn := strings.CutPrefix(name, k.name+"-"); drawn {
+			if draw, err := strconv.ParseUint(number, 10, 32); err == nil {
+				return k.make(name, draw)
+			}
 		}
 	}
 	if _, err := problems.Find(name); err == nil {
 		return nil, fmt.Errorf("%s changes over the rounds, delays its readings or brings a prior of its own, which a study in a lab does not have; play it with headroom simulate", name)
-	}
-	var names []string
-	for _, l := range Menu() {
-		names = append(names, l.Name)
 	}
 	return nil, fmt.Errorf("there is no problem %q; there are %s", name, strings.Join(names, ", "))
 }

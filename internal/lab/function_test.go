@@ -31,7 +31,7 @@ func TestFunctionsTellTheTruth(t *testing.T) {
 		f, p := functionNamed(t, l.Name()), problem(t, l.Name())
 		best := f.in.Optimum(1)
 		at := f.settings(best.Point)
-		truth, sd := p.truth(at, nil), l.StdDev()
+		truth, sd := p.truth(at), l.StdDev()
 		for j, g := range f.in.CostsAt(1, best.Point) {
 			if limit := f.in.Limits[j]; truth[limit] != g+p.Study.Constraints[j].Threshold {
 				t.Errorf("%s: %s is %v, want %v beyond its limit", p.Name, limit, truth[limit], g)
@@ -57,7 +57,7 @@ func TestFunctionsTellTheTruth(t *testing.T) {
 		t.Errorf("%d simulated labs, want many, those with units first", len(labs))
 	}
 	p := problem(t, "gramacy")
-	corner := p.truth(design.Settings{"x1": design.NumberValue(0), "x2": design.NumberValue(0)}, nil)
+	corner := p.truth(design.Settings{"x1": design.NumberValue(0), "x2": design.NumberValue(0)})
 	if p.feasible(corner) || corner["wave"] != 1.5 {
 		t.Errorf("the corner of gramacy is %v", corner)
 	}
@@ -69,7 +69,7 @@ func TestFunctionsInUnits(t *testing.T) {
 	for name, limit := range map[string]float64{"reaction": 2, "formulation": 250, "machine": 220} {
 		p := problem(t, name)
 		c := p.Study.Constraints[0]
-		if got := p.truth(p.optimum, nil)[c.Metric]; c.Threshold != limit || math.Abs(got-limit) > 1e-4*limit {
+		if got := p.truth(p.optimum)[c.Metric]; c.Threshold != limit || math.Abs(got-limit) > 1e-4*limit {
 			t.Errorf("%s: at the optimum %v, limit %v", name, got, c.Threshold)
 		}
 	}

@@ -32,18 +32,17 @@ type Game struct {
 
 // Trial is one trial played.
 type Trial struct {
-	Settings  design.Settings `json:"settings"`
-	Candidate *int            `json:"candidate,omitempty"`
-	Read      Values          `json:"read"`
-	Told      Values          `json:"told,omitempty"` // standard deviations told with it
-	Truth     Values          `json:"truth"`
-	Feasible  bool            `json:"feasible"` // in truth
-	Failed    Cause           `json:"failed,omitempty"`
-	Late      []string        `json:"late,omitempty"`   // metrics told with the next results
-	Unread    []string        `json:"unread,omitempty"` // metrics never told
-	Known     bool            `json:"known"`            // the setting, or one that is nearly the same, had been tried or asked for before
-	Reason    string          `json:"reason,omitempty"`
-	Seconds   float64         `json:"seconds"` // its share of the request
+	Settings design.Settings `json:"settings"`
+	Read     Values          `json:"read"`
+	Told     Values          `json:"told,omitempty"` // standard deviations told with it
+	Truth    Values          `json:"truth"`
+	Feasible bool            `json:"feasible"` // in truth
+	Failed   Cause           `json:"failed,omitempty"`
+	Late     []string        `json:"late,omitempty"`   // metrics told with the next results
+	Unread   []string        `json:"unread,omitempty"` // metrics never told
+	Known    bool            `json:"known"`            // the setting, or one that is nearly the same, had been tried or asked for before
+	Reason   string          `json:"reason,omitempty"`
+	Seconds  float64         `json:"seconds"` // its share of the request
 }
 
 // Record is a game played.
@@ -185,15 +184,15 @@ func (g Game) begun() *bench {
 }
 
 // reading reads a setting once more.
-func (b *bench) reading(at design.Settings, candidate *int) Trial {
+func (b *bench) reading(at design.Settings) Trial {
 	key := keyOf(at)
-	truth := b.Problem.truth(at, candidate)
+	truth := b.Problem.truth(at)
 	t := Trial{
-		Settings: at, Candidate: candidate, Known: slices.ContainsFunc(b.tried, func(other design.Settings) bool { return b.Problem.near(at, other) }),
+		Settings: at, Known: slices.ContainsFunc(b.tried, func(other design.Settings) bool { return b.Problem.near(at, other) }),
 		Truth: truth, Feasible: b.Problem.feasible(truth),
 	}
-	t.Read = b.Problem.reading(at, candidate, b.visits[key], b.Noise, b.Seed)
-	t.Told = b.Game.Told.of(b.Problem.deviation(at, candidate, b.Noise))
+	t.Read = b.Problem.reading(at, b.visits[key], b.Noise, b.Seed)
+	t.Told = b.Game.Told.of(b.Problem.deviation(at, b.Noise))
 	b.visits[key]++
 	b.tried = append(b.tried, at)
 	return t
@@ -202,7 +201,7 @@ func (b *bench) reading(at design.Settings, candidate *int) Trial {
 // rows measures rows drawn by seed, as a lab brings what it has measured before.
 func (b *bench) rows() (rows []*ledger.Trial, results []outcome) {
 	for _, at := range b.Problem.draw(b.Start, rand.New(rand.NewPCG(b.Seed, 0))) {
-		t := b.reading(at, b.Problem.candidate(at))
+		t := b.reading(at)
 		b.record.Start = append(b.record.Start, t)
 		rows = append(rows, &ledger.Trial{Parameters: at})
 		results = append(results, telling(len(rows), t, b.Problem.metrics))
@@ -213,7 +212,7 @@ func (b *bench) rows() (rows []*ledger.Trial, results []outcome) {
 // visit measures where a trial says, unless it has been answered already.
 func (b *bench) visit(chosen *ledger.Trial, seconds float64, tell func(late int, o outcome)) {
 	nth := b.visits[keyOf(chosen.Parameters)]
-	t := b.reading(chosen.Parameters, chosen.Candidate)
+	t := b.reading(chosen.Parameters)
 	b.Mishaps.befall(&t, b.Problem, nth, b.Seed)
 	t.Seconds = seconds
 	if chosen.Decision != nil {
@@ -249,14 +248,4 @@ func telling(number int, t Trial, of []string) outcome {
 		metrics[name] = reading
 	}
 	return reads(number, metrics)
-}
-
-// candidate is the index of a setting among the candidates, nil where there are none.
-func (p *Problem) candidate(at design.Settings) *int {
-	for i, c := range p.Study.Candidates {
-		if c.Equal(at) {
-			return &i
-		}
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -46,7 +47,7 @@ func (b blind) choose(_ context.Context, count int) ([]*ledger.Trial, error) {
 	var trials []*ledger.Trial
 	for range count {
 		at := b.problem.draw(1, b.random)[0]
-		trials = append(trials, &ledger.Trial{Parameters: at, Candidate: b.problem.candidate(at)})
+		trials = append(trials, &ledger.Trial{Parameters: at})
 	}
 	return trials, nil
 }
@@ -55,8 +56,8 @@ func (b blind) choose(_ context.Context, count int) ([]*ledger.Trial, error) {
 func drifting(p *Problem) {
 	read, readings := p.read, 0
 	objective := p.Study.Objective.Metric
-	p.read = func(at design.Settings, candidate *int, random *rand.Rand) Values {
-		v := read(at, candidate, random).clone()
+	p.read = func(at design.Settings, random *rand.Rand) Values {
+		v := maps.Clone(read(at, random))
 		v[objective] -= 0.05 * float64(readings) * p.Spread[objective]
 		readings++
 		return v

@@ -110,7 +110,7 @@ func (k kind) make(name string, draw uint64) (*Problem, error) {
 	}
 	p, err := NewTable(d, rows)
 	if err == nil && k.readings > 1 {
-		p.own = func(at design.Settings, _ *int) Values { return noise[keyOf(at)] }
+		p.own = func(at design.Settings) Values { return noise[keyOf(at)] }
 	}
 	return p, err
 }

@@ -54,13 +54,13 @@ func TestRegionFails(t *testing.T) {
 func TestCrashBest(t *testing.T) {
 	t.Parallel()
 	p := problem(t, "made-crash")
-	if best := p.reward(p.truth(p.optimum, nil)); p.fails(p.optimum) || math.Abs(best-68) > 1e-12 || p.Scale.Best != best {
+	if best := p.reward(p.truth(p.optimum)); p.fails(p.optimum) || math.Abs(best-68) > 1e-12 || p.Scale.Best != best {
 		t.Errorf("the best is %v, the scale's %v, want 68", best, p.Scale.Best)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	nearest := math.Inf(-1)
 	for _, at := range p.draw(3000, random) {
-		nearest = math.Max(nearest, p.reward(p.truth(at, nil)))
+		nearest = math.Max(nearest, p.reward(p.truth(at)))
 	}
 	if nearest > 68 || nearest < 66.5 {
 		t.Errorf("a random search finds %v", nearest)

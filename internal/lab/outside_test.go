@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,7 +91,7 @@ func TestOutsideIsTold(t *testing.T) {
 		t.Errorf("it was told otherwise:\n%s", difference)
 	}
 	for i, trial := range record.Asks {
-		if n := len(checked.Candidates) - 1 - i; trial.Candidate == nil || *trial.Candidate != n || !trial.Settings.Equal(checked.Candidates[n]) {
+		if n := len(checked.Candidates) - 1 - i; !trial.Settings.Equal(checked.Candidates[n]) {
 			t.Errorf("ask %d is %v, want candidate %d", i+1, trial.Settings, n)
 		}
 	}
@@ -341,8 +342,8 @@ func TestOutsideKey(t *testing.T) {
 		"what is told": func(g *Game) { g.Told = ToldTrue },
 		"another truth of the same name": func(g *Game) {
 			other, truth := *g.Problem, g.Problem.truth
-			other.truth = func(at design.Settings, candidate *int) Values {
-				v := truth(at, candidate).clone()
+			other.truth = func(at design.Settings) Values {
+				v := maps.Clone(truth(at))
 				v[other.metrics[0]]++
 				return v
 			}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"math/rand/v2"
 
@@ -25,10 +26,10 @@ type Problem struct {
 
 	fingerprint string // names the truth: two problems with the same fingerprint read the same
 	metrics     []string
-	truth       func(at design.Settings, candidate *int) Values
-	read        func(at design.Settings, candidate *int, random *rand.Rand) Values
+	truth       func(at design.Settings) Values
+	read        func(at design.Settings, random *rand.Rand) Values
 	// own is the standard deviation of what read adds to the truth, by metric; nil where nobody knows it.
-	own  func(at design.Settings, candidate *int) Values
+	own  func(at design.Settings) Values
 	draw func(count int, random *rand.Rand) []design.Settings // rows to begin with
 	// fails tells whether a trial fails because of its settings; nil where none does.
 	fails func(at design.Settings) bool
@@ -37,16 +38,7 @@ type Problem struct {
 }
 
 // Values are numbers by metric.
-type Values map[string]float64
-
-// Clone returns a copy.
-func (v Values) clone() Values {
-	c := make(Values, len(v))
-	for name, x := range v {
-		c[name] = x
-	}
-	return c
-}
+type Values = map[string]float64
 
 // complete works out what follows from a problem's study and its truth at settings: every one of a table, a sample of a continuous space. best is
 // the best feasible value where it is known beforehand, NaN where the settings decide.
@@ -75,12 +67,12 @@ func (p *Problem) sample() []design.Settings {
 // sampled is how many random settings stand for a continuous space when its scale is worked out.
 const sampled = 4096
 
-// truths are those of all settings, in the order of the candidates where there are any, but of such as fail.
+// truths are those of all settings but of such as fail.
 func (p *Problem) truths(settings []design.Settings) []Values {
 	var truths []Values
-	for i, at := range settings {
+	for _, at := range settings {
 		if p.fails == nil || !p.fails(at) {
-			truths = append(truths, p.truth(at, &i))
+			truths = append(truths, p.truth(at))
 		}
 	}
 	return truths
@@ -140,12 +132,12 @@ var NoiseKinds = []string{OwnNoise, NoNoise, Gaussian, Outliers}
 const outlyingShare, outlyingSize = 0.1, 10
 
 // reading is the nth reading of a setting under a seed: the same for every algorithm that asks for it.
-func (p *Problem) reading(at design.Settings, candidate *int, nth int, noise Noise, seed uint64) Values {
+func (p *Problem) reading(at design.Settings, nth int, noise Noise, seed uint64) Values {
 	random := rand.New(rand.NewPCG(seed, hashOf(at, nth)))
 	if noise.Kind == OwnNoise {
-		return p.read(at, candidate, random)
+		return p.read(at, random)
 	}
-	v := p.truth(at, candidate).clone()
+	v := maps.Clone(p.truth(at))
 	if noise.Kind == NoNoise {
 		return v
 	}
@@ -161,12 +153,12 @@ func (p *Problem) reading(at design.Settings, candidate *int, nth int, noise Noi
 
 // deviation is the standard deviation of what a reading adds to the truth, by metric: of outliers that of the readings that are not wrong, as an
 // instrument's maker states it. nil where nobody knows it.
-func (p *Problem) deviation(at design.Settings, candidate *int, noise Noise) Values {
+func (p *Problem) deviation(at design.Settings, noise Noise) Values {
 	switch {
 	case noise.Kind == OwnNoise && p.own == nil:
 		return nil
 	case noise.Kind == OwnNoise:
-		return p.own(at, candidate)
+		return p.own(at)
 	}
 	sd := Values{}
 	for _, m := range p.metrics {

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"headroom/internal/figure"
+	"headroom/internal/optimizer"
 )
 
 // Simulation is experiments on one problem, of as many rounds each.
@@ -25,7 +26,7 @@ type Entry struct {
 	Experiment
 }
 
-// Games are checked, seed by seed, label by label. The build of the program is not in their names.
+// Games are checked, seed by seed, label by label. The engine is in their names, and the build of the program is not.
 func (s Simulation) Games() ([]Planned, error) {
 	for _, name := range s.Plot {
 		if titled(strings.TrimSuffix(name, "/t")) == "" {
@@ -44,7 +45,7 @@ func (s Simulation) Games() ([]Planned, error) {
 					return nil, err
 				}
 			}
-			key, err := digest([]any{e.spelled(), seed})
+			key, err := digest([]any{optimizer.Engine, e.spelled(), seed})
 			if err != nil {
 				return nil, err
 			}
@@ -63,16 +64,50 @@ func (s Simulation) Games() ([]Planned, error) {
 // Page is a table of the last round's figures.
 func (s Simulation) Page() string { return "summary.txt" }
 
+// simulated is an experiment with its finished seeds, and the estimates of each quantity at the rounds kept; those divided by t have names that end in /t.
+type simulated struct {
+	Entry
+	all   []*Curves
+	means map[string][]Estimate
+}
+
+// estimates are over seeds; a single one has a standard error of 0.
+func estimates(all []*Curves) map[string][]Estimate {
+	means := map[string][]Estimate{}
+	for _, q := range Quantities {
+		sums, averages := make([][]float64, len(all)), make([][]float64, len(all))
+		for i, c := range all {
+			sums[i] = c.Values[q.Name]
+			for k, t := range c.Rounds {
+				averages[i] = append(averages[i], sums[i][k]/float64(t))
+			}
+		}
+		means[q.Name], means[q.Name+"/t"] = along(sums), along(averages)
+	}
+	for _, list := range means {
+		for i := range list {
+			if list[i].N < 2 {
+				list[i].Error = 0
+			}
+		}
+	}
+	return means
+}
+
 // Report has every seed at the rounds kept, means over the seeds at some of these and after the last, and a figure.
 func (s Simulation) Report(folder string, games []Planned) (map[string][]byte, error) {
-	all, err := kept[Curves](folder, games)
+	records, err := kept[Curves](folder, games)
 	if err != nil {
 		return nil, err
 	}
-	played := func(e Entry) []*Curves { return all[who{e.Problem, e.Label}] }
-	drawn := s.figure(played)
-	out := map[string][]byte{"runs.csv": table(s.runRows(played)), "summary.csv": table(s.summaryRows(played)), "summary.txt": s.final(played)}
-	if out["summary.json"], err = s.summary(played); err != nil {
+	var all []simulated
+	for _, e := range s.Entries {
+		curves := records[who{e.Problem, e.Label}]
+		all = append(all, simulated{e, curves, estimates(curves)})
+	}
+	drawn := s.figure(all)
+	out := map[string][]byte{"runs.csv": table(runRows(all)), "summary.csv": table(summaryRows(all)), "summary.txt": s.final(all)}
+	if out["summary.json"], err = indented(summaries(all)); err != nil {
 		return nil, err
 	}
 	if out["figure.svg"], err = drawn.SVG(); err != nil {
@@ -82,45 +117,15 @@ func (s Simulation) Report(folder string, games []Planned) (map[string][]byte, e
 	return out, err
 }
 
-// along estimates a quantity round by round, divided by t where its name ends in /t. A single seed has a standard error of 0.
-func (q Quantity) along(all []*Curves, averaged bool) []Estimate {
-	games := make([][]float64, len(all))
-	for i, c := range all {
-		games[i] = slices.Clone(c.Values[q.Name])
-		for k, t := range c.Rounds {
-			if averaged {
-				games[i][k] /= float64(t)
-			}
-		}
-	}
-	list := along(games)
-	for i := range list {
-		if list[i].N < 2 {
-			list[i].Error = 0
-		}
-	}
-	return list
-}
-
-// titled is the title of a quantity, "" where there is none of that name.
-func titled(name string) string {
-	for _, q := range Quantities {
-		if q.Name == name {
-			return q.Title
-		}
-	}
-	return ""
-}
-
 // runRows are the rounds kept of every seed.
-func (s Simulation) runRows(played func(Entry) []*Curves) [][]string {
+func runRows(all []simulated) [][]string {
 	header := []string{"algorithm", "seed", "round"}
 	for _, q := range Quantities {
 		header = append(header, q.Name)
 	}
 	rows := [][]string{append(header, "point")}
-	for _, e := range s.Entries {
-		for _, c := range played(e) {
+	for _, e := range all {
+		for _, c := range e.all {
 			for i, t := range c.Rounds {
 				row := []string{e.Label, strconv.FormatUint(c.Seed, 10), strconv.Itoa(t)}
 				for _, q := range Quantities {
@@ -141,26 +146,22 @@ func (s Simulation) runRows(played func(Entry) []*Curves) [][]string {
 const summaryEvery = 4
 
 // summaryRows are means and standard errors over seeds.
-func (s Simulation) summaryRows(played func(Entry) []*Curves) [][]string {
+func summaryRows(all []simulated) [][]string {
 	brief := func(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
 	header := []string{"algorithm", "round", "seeds"}
 	for _, q := range Quantities {
 		header = append(header, q.Name, q.Name+"_se")
 	}
 	rows := [][]string{header}
-	for _, e := range s.Entries {
-		all := played(e)
-		var columns [][]Estimate
-		for _, q := range Quantities {
-			columns = append(columns, q.along(all, false))
-		}
-		for i, t := range all[0].Rounds {
-			if i%summaryEvery != 0 && i != len(all[0].Rounds)-1 {
+	for _, e := range all {
+		rounds := e.all[0].Rounds
+		for i, t := range rounds {
+			if i%summaryEvery != 0 && i != len(rounds)-1 {
 				continue
 			}
-			row := []string{e.Label, strconv.Itoa(t), strconv.Itoa(len(all))}
-			for _, column := range columns {
-				row = append(row, brief(column[i].Mean), brief(column[i].Error))
+			row := []string{e.Label, strconv.Itoa(t), strconv.Itoa(len(e.all))}
+			for _, q := range Quantities {
+				row = append(row, brief(e.means[q.Name][i].Mean), brief(e.means[q.Name][i].Error))
 			}
 			rows = append(rows, row)
 		}
@@ -168,70 +169,67 @@ func (s Simulation) summaryRows(played func(Entry) []*Curves) [][]string {
 	return rows
 }
 
-// atEnd is a quantity after the last round.
-func (q Quantity) atEnd(all []*Curves, averaged bool) Estimate {
-	list := q.along(all, averaged)
-	return list[len(list)-1]
+// summary is what was played, and its figures after the last round.
+type summary struct {
+	Experiment  Experiment                    `json:"experiment"`
+	Seeds       int                           `json:"seeds"`
+	MeanOptimum float64                       `json:"mean_optimum"`
+	Final       map[string]map[string]float64 `json:"final"`
 }
 
-// summary is what was played, and the last round's figures.
-func (s Simulation) summary(played func(Entry) []*Curves) ([]byte, error) {
-	type estimate struct {
-		Mean  float64 `json:"mean"`
-		Error float64 `json:"standard_error"`
-	}
-	type entry struct {
-		Experiment  Experiment          `json:"experiment"`
-		Seeds       int                 `json:"seeds"`
-		MeanOptimum float64             `json:"mean_optimum"`
-		Final       map[string]estimate `json:"final"`
-	}
-	out := map[string]entry{}
-	for _, e := range s.Entries {
-		all := played(e)
-		one := entry{e.spelled(), len(all), 0, map[string]estimate{}}
-		for _, c := range all {
-			one.MeanOptimum += c.Optimum / float64(len(all))
+func summaries(all []simulated) map[string]summary {
+	out := map[string]summary{}
+	for _, e := range all {
+		one := summary{e.spelled(), len(e.all), 0, map[string]map[string]float64{}}
+		for _, c := range e.all {
+			one.MeanOptimum += c.Optimum / float64(len(e.all))
 		}
-		for _, q := range Quantities {
-			end := q.atEnd(all, false)
-			one.Final[q.Name] = estimate{end.Mean, end.Error}
+		for _, q := range append(slices.Clone(Quantities), Quantity{Name: "regret/t"}) {
+			last := e.atEnd(q.Name)
+			one.Final[q.Name] = map[string]float64{"mean": last.Mean, "standard_error": last.Error}
 		}
-		end := Quantities[0].atEnd(all, true)
-		one.Final["regret/t"] = estimate{end.Mean, end.Error}
 		out[e.Label] = one
 	}
-	return indented(out)
+	return out
 }
 
-func (s Simulation) figure(played func(Entry) []*Curves) figure.Figure {
-	first := s.Entries[0]
-	f := figure.Figure{Title: fmt.Sprintf("%s, %d rounds, %d seeds", first.Problem, first.T(), s.Seeds)}
+func (e simulated) atEnd(name string) Estimate { return e.means[name][len(e.means[name])-1] }
+
+func (s Simulation) figure(all []simulated) figure.Figure {
+	f := figure.Figure{Title: fmt.Sprintf("%s, %d rounds, %d seeds", all[0].Problem, all[0].T(), s.Seeds)}
 	for _, name := range s.Plot {
 		quantity, averaged := strings.CutSuffix(name, "/t")
 		panel := figure.Panel{X: "round t", Y: titled(quantity)}
 		if averaged {
 			panel.Y += " / t"
 		}
-		for _, e := range s.Entries {
-			panel.Lines = append(panel.Lines, lineOf(e.Label, played(e)[0].Rounds, Quantity{Name: quantity}.along(played(e), averaged)))
+		for _, e := range all {
+			panel.Lines = append(panel.Lines, lineOf(e.Label, e.all[0].Rounds, e.means[name]))
 		}
 		f.Panels = append(f.Panels, panel)
 	}
 	return f
 }
 
+// titled is the title of a quantity, "" where there is none of that name.
+func titled(name string) string {
+	for _, q := range Quantities {
+		if q.Name == name {
+			return q.Title
+		}
+	}
+	return ""
+}
+
 // final is a table of the last round's figures, mean ± standard error.
-func (s Simulation) final(played func(Entry) []*Curves) []byte {
+func (s Simulation) final(all []simulated) []byte {
 	var out bytes.Buffer
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	first := s.Entries[0]
-	fmt.Fprintf(w, "%s, T = %d, %d seeds\tregret/t\thard\tsoft\tsum of g\trounds in violation\t\n", first.Problem, first.T(), s.Seeds)
-	for _, e := range s.Entries {
+	fmt.Fprintf(w, "%s, T = %d, %d seeds\tregret/t\thard\tsoft\tsum of g\trounds in violation\t\n", all[0].Problem, all[0].T(), s.Seeds)
+	for _, e := range all {
 		fmt.Fprintf(w, "%s\t", e.Label)
-		for _, name := range []string{"regret", "hard", "soft", "balance", "violated"} {
-			last := Quantity{Name: name}.atEnd(played(e), name == "regret")
-			fmt.Fprintf(w, "%.4g ± %.2g\t", last.Mean, last.Error)
+		for _, name := range []string{"regret/t", "hard", "soft", "balance", "violated"} {
+			fmt.Fprintf(w, "%.4g ± %.2g\t", e.atEnd(name).Mean, e.atEnd(name).Error)
 		}
 		fmt.Fprintln(w)
 	}

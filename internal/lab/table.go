@@ -212,16 +212,24 @@ func NewTable(d design.Definition, rows []Row) (*Problem, error) {
 		return nil, err
 	}
 	candidates := d.Candidates
+	row := func(at design.Settings) int {
+		i, known := index[keyOf(at)]
+		if !known {
+			panic(fmt.Sprintf("%v is no row of %s", at, d.Name))
+		}
+		return i
+	}
 	p := &Problem{
 		Name: d.Name, Study: d, fingerprint: fingerprint,
-		truth: func(_ design.Settings, at *int) Values { return means[*at] },
-		read: func(_ design.Settings, at *int, random *rand.Rand) Values {
-			return readings[*at][random.IntN(len(readings[*at]))]
+		truth: func(at design.Settings) Values { return means[row(at)] },
+		read: func(at design.Settings, random *rand.Rand) Values {
+			own := readings[row(at)]
+			return own[random.IntN(len(own))]
 		},
 		draw: func(count int, random *rand.Rand) []design.Settings { return drawn(candidates, count, random) },
 	}
 	if len(rows) == len(readings) {
-		p.own = func(design.Settings, *int) Values { return Values{} } // what stands in the table is the truth
+		p.own = func(design.Settings) Values { return Values{} } // what stands in the table is the truth
 	}
 	return p.complete(candidates, math.NaN())
 }

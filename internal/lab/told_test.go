@@ -23,7 +23,7 @@ func TestTold(t *testing.T) {
 		"low":    {Game{Problem: lathe, Told: ToldLow}, func(Trial) Values { return Values{"output": 0.1, "tool temperature": 1} }},
 		"high":   {Game{Problem: lathe, Told: ToldHigh}, func(Trial) Values { return Values{"output": 0.9, "tool temperature": 9} }},
 		"exact":  {Game{Problem: lathe, Noise: Noise{Kind: NoNoise}, Told: ToldTrue}, func(Trial) Values { return nil }},
-		"uneven": {Game{Problem: uneven, Told: ToldTrue}, func(trial Trial) Values { return uneven.own(trial.Settings, trial.Candidate) }},
+		"uneven": {Game{Problem: uneven, Told: ToldTrue}, func(trial Trial) Values { return uneven.own(trial.Settings) }},
 		"added": {Game{Problem: lathe, Noise: Noise{Outliers, 0.1}, Told: ToldTrue}, func(Trial) Values {
 			return Values{"output": 0.1 * lathe.Spread["output"], "tool temperature": 0.1 * lathe.Spread["tool temperature"]}
 		}},
@@ -65,10 +65,9 @@ func TestDeviationIsTheNoise(t *testing.T) {
 		p := problem(t, name)
 		square, n := 0.0, 0.0
 		for _, at := range p.draw(20, rand.New(rand.NewPCG(1, 0))) {
-			candidate := p.candidate(at)
-			sd := p.deviation(at, candidate, noise)
+			sd := p.deviation(at, noise)
 			for seed := range uint64(100) {
-				read, truth := p.reading(at, candidate, 0, noise, seed), p.truth(at, candidate)
+				read, truth := p.reading(at, 0, noise, seed), p.truth(at)
 				for _, metric := range p.metrics {
 					square += math.Pow((read[metric]-truth[metric])/sd[metric], 2)
 					n++

@@ -34,7 +34,7 @@ func (s *account) AtCeiling() []bool {
 
 // moment is what a step of the multipliers is made with.
 type moment struct {
-	era     *era
+	regime  *regime
 	waiting []bool // costs without a scale of their metric yet, whose readings are left out
 	still   []bool // costs whose multipliers do not move at all
 	slid    windows
@@ -57,7 +57,7 @@ func (s *account) walk(ctx context.Context, prior *account) error {
 			return err
 		}
 		s.path = s.path.append(q)
-		m := moment{s.eraAt(t), make([]bool, len(scaled)), make([]bool, len(scaled)), slid}
+		m := moment{s.regimeAt(t), make([]bool, len(scaled)), make([]bool, len(scaled)), slid}
 		for j, from := range scaled {
 			m.waiting[j] = t < from
 			m.still[j] = m.waiting[j] && s.traits.MovesByEstimate
@@ -103,7 +103,7 @@ func (s *account) takeIn(ctx context.Context, t int, q []float64, scaled []int) 
 	for j, from := range scaled {
 		others[j] = from != t+1
 	}
-	e := s.eraAt(t + 1)
+	e := s.regimeAt(t + 1)
 	for n := 1; n <= t; n++ {
 		var err error
 		if q, err = s.step(ctx, n, q, moment{e, others, others, nil}); err != nil {
@@ -128,7 +128,7 @@ func (s *account) costs(t int, m moment) [][]float64 {
 			continue
 		}
 		for _, a := range s.tellings(k.metric, t) {
-			out[j] = append(out[j], m.era.transforms[1+j].function(s.history.Rounds[a.round-1].Readings[k.metric].Value))
+			out[j] = append(out[j], m.regime.transforms[1+j].function(s.history.Rounds[a.round-1].Readings[k.metric].Value))
 		}
 	}
 	return out
@@ -148,7 +148,7 @@ func (s *account) costsSince(first, t, j int, m moment) []float64 {
 		if metric := s.targets[1+j].metric; metric < 0 {
 			out = append(out, s.cfg.Costs[j].given(r.Costs[j]))
 		} else if reading := r.Readings[metric]; reading.Told && reading.Revealed <= t {
-			out = append(out, m.era.transforms[1+j].function(reading.Value))
+			out = append(out, m.regime.transforms[1+j].function(reading.Value))
 		}
 	}
 	return out
@@ -156,7 +156,7 @@ func (s *account) costsSince(first, t, j int, m moment) []float64 {
 
 // ownEstimates is what decision t made of the point it chose, as the algorithm's multipliers need it.
 func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment) ([]float64, error) {
-	v, err := s.actingIn(ctx, m.era, t, q, m.slid)
+	v, err := s.actingIn(ctx, m.regime, t, q, m.slid)
 	if err != nil {
 		return nil, err
 	}
@@ -167,9 +167,9 @@ func (s *account) ownEstimates(ctx context.Context, t int, q []float64, m moment
 		return nil, err
 	}
 	then := &decision{view: v}
-	sight, err := then.drawn(then.sightFrom(ctx, []Place{s.placeOf(t)}, known, s.draw(t), estimates))
+	input, err := then.drawn(then.inputFrom(ctx, []Place{s.placeOf(t)}, known, s.draw(t), estimates))
 	if err != nil {
 		return nil, err
 	}
-	return s.policy.Estimates(sight, 0), nil
+	return s.policy.Estimates(input, 0), nil
 }

@@ -14,7 +14,7 @@ type agreement struct {
 	touched  []int // the rounds of both histories whose records differ
 }
 
-// agree compares the history with that of the prior state. Eras must be known.
+// agree compares the history with that of the prior state. Regimes must be known.
 func (s *evidence) agree() agreement {
 	if s.prior == nil {
 		return agreement{decision: 1, seen: 1, record: 1}
@@ -31,7 +31,7 @@ func (s *evidence) agree() agreement {
 		}
 	}
 	// A first scale takes in, at the end of the round before, the costs that have waited for it.
-	a.decision = max(1, min(a.decision, firstOtherModel(s.prior.eraList, s.eraList)-1))
+	a.decision = max(1, min(a.decision, firstOtherModel(s.prior.regimes, s.regimes)-1))
 	return a
 }
 
@@ -90,7 +90,7 @@ func firstEffect(n int, a, b *Round) (decision, seen int) {
 }
 
 // firstOtherModel is the first decision that is made with other hyperparameters.
-func firstOtherModel(old, now []*era) int {
+func firstOtherModel(old, now []*regime) int {
 	for i, j := 0, 0; i < len(old) && j < len(now); {
 		if !reflect.DeepEqual(old[i].models, now[j].models) {
 			return max(old[i].from, now[j].from)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// continuation are the readings of a metric that are in the data of an era's last decision: the first known ones of a regression of the prior
+// continuation are the readings of a metric that are in the data of a regime's last decision: the first known ones of a regression of the prior
 // state, and more.
 type continuation struct {
 	before *group // nil for none
@@ -19,14 +19,14 @@ func (c continuation) same(o continuation) bool {
 }
 
 // order lists them all.
-func (c continuation) order() strand[arrival] {
+func (c continuation) order() appendOnly[arrival] {
 	if c.before == nil {
-		return strand[arrival]{items: c.more}
+		return appendOnly[arrival]{items: c.more}
 	}
 	return c.before.arrivals.prefix(c.known).append(c.more...)
 }
 
-// arrivals lists the readings of a metric for an era that ends before decision until.
+// arrivals lists the readings of a metric for a regime that ends before decision until.
 func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
 	var list []arrival
 	add := func(round int) {
@@ -69,7 +69,7 @@ func (s *evidence) arrivals(metric int, m metricModel, until int) continuation {
 // wanted, too; else nil.
 func (s *evidence) arrivedBefore(metric int, m metricModel, until int) *group {
 	if s.prior != nil && until > s.Round() {
-		last := s.prior.eraList[len(s.prior.eraList)-1]
+		last := s.prior.regimes[len(s.prior.regimes)-1]
 		if reflect.DeepEqual(last.models[metric], m) {
 			return last.groups[last.groupOf[metric]]
 		}
@@ -79,7 +79,7 @@ func (s *evidence) arrivedBefore(metric int, m metricModel, until int) *group {
 
 // tellings are the readings of a metric that were told during round t, in order of their rounds.
 func (s *evidence) tellings(metric, t int) []arrival {
-	last := s.eraList[len(s.eraList)-1]
+	last := s.regimes[len(s.regimes)-1]
 	g := last.groups[last.groupOf[metric]]
 	return g.order[g.seen(t):g.seen(t+1)]
 }
@@ -98,7 +98,7 @@ func byArrival(order []arrival) {
 	})
 }
 
-// chosenOrder lists every included round; round n is in sight of the decisions after it, read or not.
+// chosenOrder lists every included round; round n is seen by the decisions after it, read or not.
 func (s *study) chosenOrder(m metricModel, until int) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
@@ -124,7 +124,7 @@ func (s *study) completeOrder(m metricModel, until int) []arrival {
 // pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
 // decision t does not see.
 func (s *evidence) pending(t, metric int) []int {
-	e := s.eraAt(t)
+	e := s.regimeAt(t)
 	read := e.groups[e.groupOf[metric]].seen(t)
 	if excluded, _ := slices.BinarySearch(s.excluded, t); read+excluded == t-1 {
 		return nil

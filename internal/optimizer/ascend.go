@@ -115,9 +115,9 @@ func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.S
 
 func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [][]float64, error) {
 	s, places := up.state, asPlaces(points)
-	sight := s.bareSight(up.draw)
+	input := s.bareInput(up.draw)
 	estimates := s.givenEstimates(places, up.known.at(places))
-	sight.Rival = s.rival(places)
+	input.Rival = s.rival(places)
 	inclined := make([]gp.Inclined, len(s.sources))
 	for i := range s.sources {
 		src := &s.sources[i]
@@ -127,35 +127,35 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 			return nil, nil, err
 		}
 		s.take(src, posterior.Prediction{Means: inclined[i].Means[:len(rows.Z)], Variances: inclined[i].Variances}, estimates)
-		if sight.Rival == nil {
+		if input.Rival == nil {
 			continue
 		}
 		together := rows.Together(s.beside(i), inputs, inclined[i].Means[len(rows.Z)])
 		for _, k := range src.targets {
-			sight.Rival.Together[k] = together
+			input.Rival.Together[k] = together
 		}
 	}
-	sight.Reward, sight.Costs = estimates[0], estimates[1:]
+	input.Reward, input.Costs = estimates[0], estimates[1:]
 	var err error
-	if sight.TooRisky, err = s.tooRisky(ctx, places, estimates); err != nil {
+	if input.TooRisky, err = s.tooRisky(ctx, places, estimates); err != nil {
 		return nil, nil, err
 	}
-	if sight.Works, err = s.worksAt(ctx, places); err != nil {
+	if input.Works, err = s.worksAt(ctx, places); err != nil {
 		return nil, nil, err
 	}
-	working, err := s.worksSlopes(ctx, places, sight.Works)
+	working, err := s.worksSlopes(ctx, places, input.Works)
 	if err != nil {
 		return nil, nil, err
 	}
-	raw, err := s.score(sight)
+	raw, err := s.score(input)
 	if err != nil {
 		return nil, nil, err
 	}
 	scores, _ := s.order(raw, places)
-	by := s.traits.Slopes(sight)
+	by := s.traits.Slopes(input)
 	along := make([][]float64, len(points))
 	for n, u := range points {
-		inputs := up.alongInputs(n, u, inclined, sight, by)
+		inputs := up.alongInputs(n, u, inclined, input, by)
 		if working != nil {
 			factor.Axpy(1, working[n], inputs)
 		}
@@ -165,16 +165,16 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 }
 
 // alongInputs are the slopes of place n's score along the kernel inputs, by the chain rule: the score by means and deviations, these by the inputs.
-func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, sight *policy.Sight, by policy.Slopes) []float64 {
+func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input *policy.Input, by policy.Slopes) []float64 {
 	v := up.state.view
 	along := make([]float64, up.state.cfg.Space.width())
 	for i := range v.sources {
 		src := &v.sources[i]
 		means, variance := inclined[i].MeanGradients[n], inclined[i].VarianceGradients[n]
 		for m, k := range src.targets {
-			slope, estimate := by.Reward, sight.Reward
+			slope, estimate := by.Reward, input.Reward
 			if k > 0 {
-				slope, estimate = by.Costs[k-1], sight.Costs[k-1]
+				slope, estimate = by.Costs[k-1], input.Costs[k-1]
 			}
 			if !v.transforms[k].blind {
 				factor.Axpy(slope.Mean[n], means[m], along)
@@ -190,7 +190,7 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, sight 
 		for _, k := range src.targets {
 			slope += by.Together[k][n]
 		}
-		x, gradient := up.state.input(src.kernel, Place{U: u, Arm: -1}), make([]float64, len(along))
+		x, gradient := up.state.kernelInput(src.kernel, Place{U: u, Arm: -1}), make([]float64, len(along))
 		up.rows[i].Data.Kernel().Gradients([][]float64{gradient}, x, v.beside(i).Inputs, [][]float64{{1}})
 		factor.Axpy(slope, gradient, along)
 		factor.Axpy(-slope, means[len(up.rows[i].Z)], along)

@@ -19,7 +19,7 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	}
 	for i := range out {
 		for n, r := range s.history.Rounds {
-			e := s.eraAt(n + 1)
+			e := s.regimeAt(n + 1)
 			unscaled := s.cfg.Standardize && e.models[i].count == 0
 			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || unscaled {
 				continue

@@ -19,7 +19,7 @@ type source struct {
 	waiting []int // pending rounds
 }
 
-// readings are the rounds in sight, of the regression, in the algorithm's window.
+// readings are the rounds seen, of the regression, in the algorithm's window.
 func (v *view) readings(g *group) []arrival {
 	order := g.order[:g.seen(v.round)]
 	if first := v.traits.Earliest(v.round); first > 1 {
@@ -28,13 +28,13 @@ func (v *view) readings(g *group) []arrival {
 	return order
 }
 
-// condition works out the posterior of a source from the readings in sight, responses giving those of its n-th target in their order.
+// condition works out the posterior of a source from the readings seen, responses giving those of its n-th target in their order.
 func (v *view) condition(ctx context.Context, src *source, whitened func(rows *posterior.Rows, n int) []float64) error {
 	g := src.group
 	src.kernel = g.model.kernel
 	order := v.readings(g)
 	src.arrived = len(order)
-	if g.standing != nil {
+	if g.sequential != nil {
 		return v.amongCandidates(ctx, src)
 	}
 	rows := &posterior.Rows{Read: len(order)}
@@ -61,9 +61,9 @@ func (v *view) condition(ctx context.Context, src *source, whitened func(rows *p
 
 // amongCandidates is condition where there are many more readings than candidates.
 func (v *view) amongCandidates(ctx context.Context, src *source) (err error) {
-	st, c := src.group.standing, &posterior.Candidates{Functions: len(src.targets), Waiting: len(src.waiting) > 0}
-	if i := v.round - st.from; i < len(st.glimpses.items) {
-		c.Noted = &st.glimpses.items[i]
+	st, c := src.group.sequential, &posterior.Candidates{Functions: len(src.targets), Waiting: len(src.waiting) > 0}
+	if i := v.round - st.from; i < len(st.noted.items) {
+		c.Noted = &st.noted.items[i]
 	} else {
 		c.Arms = st.arms
 		c.Narrowed, err = v.narrowed(ctx, src.group, st.arms, src.waiting)
@@ -120,16 +120,16 @@ func (v *view) answer(k, i int) float64 {
 	if v.transforms[k].blind {
 		return 0
 	}
-	return v.era.answers[k].items[i]
+	return v.regime.answers[k].items[i]
 }
 
-// whitened is z for target k of the readings in sight.
+// whitened is z for target k of the readings seen.
 func (v *view) whitened(src *source, rows *posterior.Rows, k int) []float64 {
 	switch {
 	case v.transforms[k].blind:
 		return make([]float64, rows.Read)
 	case rows.Of != nil:
-		return v.era.whitened[k][:rows.Read]
+		return v.regime.whitened[k][:rows.Read]
 	}
 	y := make([]float64, rows.Read)
 	for i := range y {

@@ -4,12 +4,12 @@ import "math"
 
 // How the search over a continuous space is sized.
 const (
-	screenPoints = 2000 // space-filling points scored first
-	starts       = 12   // of which the best are polished; see effort
-	mostAscents  = 24   // starts that slopes lead up from; see effort
-	finestStep   = 1e-5 // in unit coordinates
-	apart        = 0.1  // between starts, in some coordinate, so that they lie on different hills
-	overhang     = 0.1  // of the space-filling points beyond each side; see startingPlaces
+	screenPoints  = 2000 // space-filling points scored first
+	starts        = 12   // of which the best are polished; see effort
+	mostAscents   = 24   // starts that slopes lead up from; see effort
+	finestStep    = 1e-5 // in unit coordinates
+	startDistance = 0.1  // between starts, in some coordinate, so that they lie on different hills
+	overhang      = 0.1  // of the space-filling points beyond each side; see startingPlaces
 )
 
 // effort is how much a search may spend: starts that slopes lead up from, or that are polished coarsely where there are none, of which the best

@@ -115,17 +115,17 @@ func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) 
 	return out, nil
 }
 
-// bareSight is a sight of no places yet.
-func (v *view) bareSight(draw Draw) *policy.Sight {
-	sight := &policy.Sight{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers,
+// bareInput is an input of no places yet.
+func (v *view) bareInput(draw Draw) *policy.Input {
+	input := &policy.Input{Round: v.round, Horizon: v.cfg.Horizon, Beta: v.beta, Lambda: v.lambda, Multipliers: v.multipliers,
 		Draw: policy.Draw{Seed: draw.Seed, Z: draw.Z}}
 	if v.traits.Draws != nil && len(draw.Z) != len(v.targets) {
-		sight.Draw.Z = v.traits.Draws(draw.Seed, v.beta)
+		input.Draw.Z = v.traits.Draws(draw.Seed, v.beta)
 	}
 	for _, c := range v.cfg.Costs {
-		sight.Given = append(sight.Given, c.Knowledge == Given)
+		input.Given = append(input.Given, c.Knowledge == Given)
 	}
-	return sight
+	return input
 }
 
 // past lists the earlier rounds as the decision sees them.
@@ -179,7 +179,7 @@ func (v *view) points(k Kernel, at []Place) posterior.Points {
 	}
 	p.Inputs = kernel.NewInputs(v.inputWidth(k))
 	for _, place := range at {
-		p.Inputs.Append(v.input(k, place))
+		p.Inputs.Append(v.kernelInput(k, place))
 	}
 	return p
 }
@@ -201,7 +201,7 @@ func (v *view) noiseAt(k int, at Place) float64 {
 	if metric < 0 {
 		return 0
 	}
-	m := v.era.models[metric]
+	m := v.regime.models[metric]
 	return m.noise.at(at, m.lambda)
 }
 
@@ -211,7 +211,7 @@ func (v *view) breaks(estimates []policy.Estimate, j, i int) float64 {
 	if c.Knowledge == Given {
 		return 0
 	}
-	return above(g.Mean[i]-v.era.transforms[1+j].margin, g.SD[i], v.era.models[c.Metric].freedom)
+	return above(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[c.Metric].freedom)
 }
 
 // chances are the feasibility probabilities at places with these estimates.
@@ -223,7 +223,7 @@ func (v *view) chances(estimates []policy.Estimate, places int, known [][]float6
 			switch {
 			case c.Knowledge == Learned:
 				g := estimates[1+j]
-				out[i] *= below(g.Mean[i]-v.era.transforms[1+j].margin, g.SD[i], v.era.models[c.Metric].freedom)
+				out[i] *= below(g.Mean[i]-v.regime.transforms[1+j].margin, g.SD[i], v.regime.models[c.Metric].freedom)
 			case known != nil && c.given(known[i][j])-c.Margin > 0:
 				out[i] = 0
 			}
@@ -234,7 +234,7 @@ func (v *view) chances(estimates []policy.Estimate, places int, known [][]float6
 
 // readingSDs are the standard deviations, in metric units, of readings of target k's metric at places where the function has these estimates.
 func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
-	t, m := v.era.transforms[k], v.era.models[v.targets[k].metric]
+	t, m := v.regime.transforms[k], v.regime.models[v.targets[k].metric]
 	out := make([]float64, len(at))
 	for i, place := range at {
 		sd := estimate.SD[i]
@@ -249,7 +249,7 @@ type forecast struct{ mean, sd float64 }
 // ahead predicts the reading of round t's own point from what decision t expected of the function there.
 func (v *view) ahead(t, k int, latent policy.Estimate) forecast {
 	metric := v.targets[k].metric
-	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.era.models[metric])
+	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.regime.models[metric])
 	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
 }
 
@@ -259,7 +259,7 @@ func (v *view) residual(t, k int, f forecast) float64 {
 	if !r.Told {
 		return 0
 	}
-	transform := v.era.transforms[k]
+	transform := v.regime.transforms[k]
 	return transform.sign * (transform.response(r.Value) - f.mean) / f.sd
 }
 

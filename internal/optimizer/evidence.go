@@ -11,26 +11,26 @@ import (
 // evidence are the regressions of a study's readings, from which the view of every decision is made.
 type evidence struct {
 	*study
-	eraList  []*era
-	excluded []int             // rounds
-	path     strand[[]float64] // multipliers of rounds 1..n, before each round's feedback
-	next     *view             // what the next decision acts on
-	prior    *evidence         // while building only
-	agreed   agreement         // with prior
+	regimes  []*regime
+	excluded []int                 // rounds
+	path     appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
+	next     *view                 // what the next decision acts on
+	prior    *evidence             // while building only
+	agreed   agreement             // with prior
 }
 
-// era is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its regressions hold the readings
+// regime is a stretch of decisions, from ≤ t < until, made with the same hyperparameters. Its regressions hold the readings
 // that its last decision sees, in the order of their arrival, so that each decision's data are a prefix.
-type era struct {
+type regime struct {
 	from, until int
 	models      []metricModel
-	transforms  []transform       // per target
-	groups      []*group          // distinct regressions
-	groupOf     []int             // by metric
-	answers     []strand[float64] // per target: y, the responses in the order of its regression; none for given ones
-	whitened    [][]float64       // per target: z = L⁻¹y; nil for given ones
-	own         []*group          // regressions on other points than the arrived readings', where the algorithm has such
-	ownOf       []int             // by target; −1 for none
+	transforms  []transform           // per target
+	groups      []*group              // distinct regressions
+	groupOf     []int                 // by metric
+	answers     []appendOnly[float64] // per target: y, the responses in the order of its regression; none for given ones
+	whitened    [][]float64           // per target: z = L⁻¹y; nil for given ones
+	own         []*group              // regressions on other points than the arrived readings', where the algorithm has such
+	ownOf       []int                 // by target; −1 for none
 }
 
 // group is a regression shared by the metrics of equal kernel, noise and arrived rounds.
@@ -38,22 +38,22 @@ type group struct {
 	model    metricModel
 	function *kernel.Function
 	order    []arrival
-	arrivals strand[arrival] // order, to go on from
-	came     continuation    // what it was made from, while building only
-	begun    *group          // of the prior state, whose first known rows these continue; nil for none
+	arrivals appendOnly[arrival] // order, to go on from
+	came     continuation        // what it was made from, while building only
+	begun    *group              // of the prior state, whose first known rows these continue; nil for none
 	known    int
 
-	posterior.Regression // without data where there is a standing
-	standing             *standing
+	posterior.Regression // without data where it is updated sequentially
+	sequential           *sequential
 }
 
-func (s *evidence) eraAt(t int) *era {
-	for _, e := range s.eraList {
+func (s *evidence) regimeAt(t int) *regime {
+	for _, e := range s.regimes {
 		if t < e.until {
 			return e
 		}
 	}
-	return s.eraList[len(s.eraList)-1]
+	return s.regimes[len(s.regimes)-1]
 }
 
 // seen is the number of leading arrivals that decision t sees.
@@ -61,11 +61,11 @@ func (g *group) seen(t int) int {
 	return sort.Search(len(g.order), func(i int) bool { return g.order[i].revealed >= t })
 }
 
-func (s *evidence) priorEras() []*era {
+func (s *evidence) priorRegimes() []*regime {
 	if s.prior == nil {
 		return nil
 	}
-	return s.prior.eraList
+	return s.prior.regimes
 }
 
 // samePoint tells whether a round was played at the same point in the history this state extends.
@@ -87,7 +87,7 @@ func (s *evidence) scaledFrom() []int {
 			continue
 		}
 		from[j] = s.Round() + 1
-		for _, e := range s.eraList {
+		for _, e := range s.regimes {
 			if e.models[c.Metric].count > 0 {
 				from[j] = e.from
 				break
@@ -100,7 +100,7 @@ func (s *evidence) scaledFrom() []int {
 // letGo forgets the prior state once nothing more is taken from it.
 func (s *evidence) letGo() {
 	s.prior = nil
-	for _, e := range s.eraList {
+	for _, e := range s.regimes {
 		for _, g := range slices.Concat(e.groups, e.own) {
 			g.begun, g.came = nil, continuation{}
 		}

@@ -28,7 +28,7 @@ func (s *decision) listSpent() *spent {
 		return nil
 	}
 	if space := s.cfg.Space; space.Arms == nil {
-		lengthscales := slices.Clone(s.era.models[s.cfg.Objective.Metric].kernel.Lengthscales)
+		lengthscales := slices.Clone(s.regime.models[s.cfg.Objective.Metric].kernel.Lengthscales)
 		for k, d := range space.Dims {
 			lengthscales[k] = 1 / min(lengthscales[k], d.inputRange())
 		}

@@ -39,14 +39,14 @@ func (s *State) fitDue(metric int) bool {
 	if past < max(2, s.settings.InitialDesign()) || count < 2 {
 		return false
 	}
-	last := s.next.era.models[metric].count
+	last := s.next.regime.models[metric].count
 	switch {
 	case last == 0:
 		return true
 	case !s.cfg.Fit:
 		return false
 	}
-	changed := s.history.Rewritten || !s.next.era.models[metric].fitted && s.fittable(metric)
+	changed := s.history.Rewritten || !s.next.regime.models[metric].fitted && s.fittable(metric)
 	growth := soonGrowth
 	if last >= manyReadings {
 		growth = lateGrowth
@@ -93,7 +93,7 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	}
 	result, err := fit.MAP(ctx, s.next.fitProblem(metric, rounds, f))
 	if err == nil && f.Warp.Scale > 0 && s.cfg.Metrics[metric].Kernel.Name == kernel.Anova && len(rounds) <= fit.MostPoints {
-		f.Warp, result, err = s.next.bend(ctx, metric, rounds, f, result)
+		f.Warp, result, err = s.next.warpWithFit(ctx, metric, rounds, f, result)
 	}
 	f.Lengthscales, f.Lambda, f.Variance, f.Interaction = result.Lengthscales, result.Lambda, result.Variance, result.Interaction
 	if err != nil {

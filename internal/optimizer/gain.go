@@ -71,7 +71,7 @@ func (s *shown) Gain(ctx context.Context, known Known, shares ...float64) (gain 
 	if err != nil {
 		return Gain{}, false, err
 	}
-	t := s.era.transforms[0]
+	t := s.regime.transforms[0]
 	var found, left []float64
 	for i, reward := range best {
 		if math.IsInf(reward, -1) {

@@ -101,25 +101,25 @@ func (v *view) worthAgain(ctx context.Context, places []Place, rounds []int, est
 	if err != nil {
 		return err
 	}
-	sight := v.bareSight(Draw{})
-	sight.Reward, sight.Costs, sight.Rival = estimates[0], estimates[1:], rival
+	input := v.bareInput(Draw{})
+	input.Reward, input.Costs, input.Rival = estimates[0], estimates[1:], rival
 	noise := make([]float64, len(v.targets))
 	for k := range noise {
 		noise[k] = v.noiseAt(k, v.incumbent.place)
 	}
-	v.incumbent.again = v.traits.Again(sight, noise)
+	v.incumbent.again = v.traits.Again(input, noise)
 	return nil
 }
 
 // pick is which of the places the policy compares the others with, -1 for none.
 func (v *view) pick(ctx context.Context, places []Place, rounds []int, estimates []policy.Estimate) (int, error) {
-	played := v.bareSight(Draw{})
+	played := v.bareInput(Draw{})
 	played.Reward, played.Costs = estimates[0], estimates[1:]
-	return v.traits.Incumbent(played, func(i int) (*policy.Sight, error) {
+	return v.traits.Incumbent(played, func(i int) (*policy.Input, error) {
 		if err := checkpoint.Reach(ctx); err != nil {
 			return nil, err
 		}
-		one := v.bareSight(Draw{})
+		one := v.bareInput(Draw{})
 		e, err := v.estimate(ctx, places[i:i+1], v.costsOf(rounds[i:i+1]))
 		if err != nil {
 			return nil, err

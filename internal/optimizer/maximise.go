@@ -23,7 +23,7 @@ func (s *decision) maximise(ctx context.Context, known Known) (maximum, error) {
 	}
 	found, err := s.highest(ctx, known)
 	if err == nil && s.littleLeft(found) {
-		return s.heldApart(ctx, known, found)
+		return s.diversified(ctx, known, found)
 	}
 	return found, err
 }
@@ -107,7 +107,7 @@ func (s *decision) startingPlaces() []Place {
 // proposes, else the screening points and the safe seeds. No place is listed twice.
 func (s *decision) finitePlaces(ctx context.Context, draw Draw) ([]Place, error) {
 	if s.traits.Propose != nil {
-		none, err := s.sight(ctx, nil, nil, draw)
+		none, err := s.inputAt(ctx, nil, nil, draw)
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,7 @@ import (
 	"headroom/internal/memory"
 )
 
-// TestBytesAreThoseHeld compares what states say they hold with what the heap says: states of long histories, with factors of several eras, and
+// TestBytesAreThoseHeld compares what states say they hold with what the heap says: states of long histories, with factors of several regimes, and
 // states that share all but their end.
 func TestBytesAreThoseHeld(t *testing.T) {
 	heap := func() int64 {

@@ -6,7 +6,7 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// metricModel is a metric's hyperparameters during an era.
+// metricModel is a metric's hyperparameters during a regime.
 type metricModel struct {
 	kernel        Kernel
 	lambda        float64
@@ -19,10 +19,10 @@ type metricModel struct {
 	count         int     // readings the last fit was made from
 }
 
-// eras cuts the history at its fits.
-func (s *study) eras() []*era {
+// listRegimes cuts the history at its fits.
+func (s *study) listRegimes() []*regime {
 	next := len(s.history.Rounds) + 1
-	list := []*era{{from: 1, models: s.firstModels()}}
+	list := []*regime{{from: 1, models: s.firstModels()}}
 	for _, fit := range s.history.Fits {
 		last := list[len(list)-1]
 		models := s.refitted(last.models, fit)
@@ -31,7 +31,7 @@ func (s *study) eras() []*era {
 			continue
 		}
 		last.until = fit.From
-		list = append(list, &era{from: fit.From, models: models})
+		list = append(list, &regime{from: fit.From, models: models})
 	}
 	list[len(list)-1].until = next + 1
 	return list
@@ -78,7 +78,7 @@ func (s *study) refitted(models []metricModel, fit Fit) []metricModel {
 	return models
 }
 
-// warp is how the readings are bent; a fit that says nothing leaves them as they are.
+// warp is how the readings are warped; a fit that says nothing leaves them as they are.
 func (f FittedMetric) warp() warp.Warp {
 	if f.Warp.Scale > 0 {
 		return f.Warp

@@ -82,7 +82,7 @@ func TestReadingsToldLaterHaveTheirSettingsNoise(t *testing.T) {
 		longer := &History{Fits: whole.Fits, Rounds: append(append([]Round(nil), whole.Rounds...), Round{Point: cfg.Space.Arms[arm], Arm: arm,
 			Readings: []Reading{{Told: true, Value: float64(arm), Revealed: 61}, {Told: true, Value: 0.1, Revealed: 61}}})}
 		s := mustReplay(t, cfg, longer)
-		e := s.eraAt(62)
+		e := s.regimeAt(62)
 		order := e.groups[e.groupOf[1]].order
 		fit := whole.Fits[0].Metrics[1]
 		if got, want := order[60].lambda, fit.Settings[arm].Lambda*fit.Inflation; got != want {
@@ -152,9 +152,9 @@ func TestUndecided(t *testing.T) {
 	if open.Chance < likelier || open.Chance >= safeEnough || open.Readings < 1 {
 		t.Fatalf("%+v", open)
 	}
-	e := sure(state.lookingBack(background))[1]
+	e := sure(state.inSample(background))[1]
 	after := func(round, n int) float64 { // so many readings equal to the mean do tell, and one less does not
-		m := state.shown.era.models[1]
+		m := state.shown.regime.models[1]
 		variance := 1 / (1/(e.SD[round-1]*e.SD[round-1]) + float64(n)/m.noise.at(state.placeOf(round), m.lambda))
 		return below(e.Mean[round-1], math.Sqrt(variance), m.freedom)
 	}
@@ -163,7 +163,7 @@ func TestUndecided(t *testing.T) {
 	}
 	// Worth is weighed: no round of at least an even chance has more of it.
 	worth := func(round int) float64 {
-		return after(round, 0) * (state.expectedReward(sure(state.lookingBack(background))[0].Mean[round-1], 0) - state.expectedReward(sure(state.lookingBack(background))[0].Mean[0], 0))
+		return after(round, 0) * (state.expectedReward(sure(state.inSample(background))[0].Mean[round-1], 0) - state.expectedReward(sure(state.inSample(background))[0].Mean[0], 0))
 	}
 	for round := 1; round <= 6; round++ {
 		if after(round, 0) >= likelier && worth(round) > worth(recommended)+1e-9 {

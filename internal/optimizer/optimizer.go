@@ -93,7 +93,7 @@ type Metric struct {
 	NoiseVariance float64
 	// With Config.Fit: which hyperparameters the fit may move.
 	FreeLengthscales, FreeNoise, FreeVariance bool
-	// Warp lets a fit bend the readings (package warp) before they are modelled.
+	// Warp lets a fit warp the readings (package warp) before they are modelled.
 	Warp bool
 }
 
@@ -195,7 +195,7 @@ type FittedMetric struct {
 	Lambda, Variance float64
 	// Interaction is that of an anova kernel; 0 leaves it as it was.
 	Interaction float64
-	// Warp bends standardised readings; the zero value leaves them as they are.
+	// Warp warps standardised readings; the zero value leaves them as they are.
 	Warp warp.Warp
 	// Inflation multiplies the kernel's variance and λ where they are fitted, so that the study's own earlier predictions would have been as wide as they were
 	// wrong; 0 stands for 1.

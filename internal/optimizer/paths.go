@@ -132,7 +132,7 @@ const (
 
 // modelsAround are models of a metric with hyperparameters drawn from their posterior; none where they are not fitted or known well.
 func (s *shown) modelsAround(metric int, src *source, rows *posterior.Rows) ([]metricModel, error) {
-	m := s.era.models[metric]
+	m := s.regime.models[metric]
 	if !m.fitted || !s.fittable(metric) || rows.Of == nil || rows.Read > fewHyperparameters {
 		return nil, nil
 	}
@@ -165,7 +165,7 @@ func (s *shown) regressed(ctx context.Context, src *source, m metricModel, targe
 		return set, err
 	}
 	for _, k := range targets {
-		set.answers = append(set.answers, set.data.Whiten(nil, s.era.answers[k].items[:src.arrived]))
+		set.answers = append(set.answers, set.data.Whiten(nil, s.regime.answers[k].items[:src.arrived]))
 	}
 	return set, nil
 }
@@ -188,7 +188,7 @@ func (p *paths) drawSet(ctx context.Context, of *path, h int, xi [][]float64, sc
 		for n := range p.at {
 			deviation := scales[i] * factor.Dot(root.Row(n), xi[i])
 			for t, k := range of.targets {
-				p.values[k][i][n] = means[t][n] + s.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+				p.values[k][i][n] = means[t][n] + s.regime.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
 			}
 		}
 		if err := checkpoint.Reach(ctx); err != nil {
@@ -316,7 +316,7 @@ func (p *paths) normals(metric int) [][]float64 {
 func (s *shown) scales(metric int) []float64 {
 	random := rand.New(rand.NewPCG(s.cfg.Seed, gainStream+uint64(metric)))
 	scales := make([]float64, draws)
-	freedom := s.era.models[metric].freedom
+	freedom := s.regime.models[metric].freedom
 	for i := range scales {
 		scales[i] = 1
 		if u := random.Float64(); freedom > 0 {
@@ -382,9 +382,9 @@ func (p *paths) longest() int {
 func (p *paths) follow(of *path, i int, u, row, values []float64) {
 	s, set := p.state, &of.sets[i%len(of.sets)]
 	row = row[:set.points.Len()]
-	set.data.Kernel().Row(row, s.input(of.kernel, Place{U: u, Arm: -1}), set.points)
+	set.data.Kernel().Row(row, s.kernelInput(of.kernel, Place{U: u, Arm: -1}), set.points)
 	deviation := factor.Dot(set.weights[i/len(of.sets)], row)
 	for t, k := range of.targets {
-		values[k] = factor.Dot(set.means[t], row) + s.era.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+		values[k] = factor.Dot(set.means[t], row) + s.regime.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
 	}
 }

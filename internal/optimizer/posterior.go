@@ -12,7 +12,7 @@ import (
 func (s *shown) Models() []Model {
 	out := make([]Model, len(s.cfg.Metrics))
 	for i := range out {
-		m := s.next.era.models[i]
+		m := s.next.regime.models[i]
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
 		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Warp: m.warp, Inflation: m.inflation,
@@ -49,7 +49,7 @@ func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 	beliefs := make([]Belief, len(s.cfg.Metrics))
 	for i := range beliefs {
 		k := s.targetOf(i)
-		freedom := s.era.models[i].freedom
+		freedom := s.regime.models[i].freedom
 		width, width95 := betaOf(s.next, k), quantile95
 		if freedom > 0 {
 			width95 = half(0.95, freedom)
@@ -57,7 +57,7 @@ func (s *shown) Believe(ctx context.Context, at []Place, known [][]float64) ([]B
 		if math.IsNaN(width) {
 			width = half(0.95, freedom)
 		}
-		beliefs[i] = beliefOf(s.era.transforms[k], estimates[k].Mean, estimates[k].SD, width, width95)
+		beliefs[i] = beliefOf(s.regime.transforms[k], estimates[k].Mean, estimates[k].SD, width, width95)
 		beliefs[i].ReadingSD = s.readingSDs(k, at, estimates[k])
 	}
 	return beliefs, s.chances(estimates, len(at), known), nil
@@ -96,7 +96,7 @@ func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	if !s.modelStands() {
 		return 0, nil
 	}
-	estimates, err := s.lookingBack(ctx)
+	estimates, err := s.inSample(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -126,7 +126,7 @@ func (s *shown) Recommendation(ctx context.Context) (int, error) {
 
 // modelStands tells whether something can be said of every metric that decides: each has a scale, and a reading that counts.
 func (s *shown) modelStands() bool {
-	for i, m := range s.era.models {
+	for i, m := range s.regime.models {
 		if !s.scaled(m) || len(s.told(i)) == 0 {
 			return false
 		}
@@ -136,7 +136,7 @@ func (s *shown) modelStands() bool {
 
 // expectedReward is the posterior mean, in metric units and to be made large, of a reward with this estimate.
 func (s *shown) expectedReward(mean, sd float64) float64 {
-	t := s.era.transforms[0]
+	t := s.regime.transforms[0]
 	if t.warp == warp.Identity {
 		return mean
 	}
@@ -147,7 +147,7 @@ func (s *shown) expectedReward(mean, sd float64) float64 {
 // shown is what is told of the posterior: from arrived data in the window, nothing else.
 type shown struct {
 	*view
-	lookBack looking
+	soFar inSample
 }
 
 // margin is what target k lies above its value at the true limit.
@@ -155,5 +155,5 @@ func (s *shown) margin(k int) float64 {
 	if s.targets[k].metric < 0 {
 		return s.cfg.Costs[s.targets[k].cost].Margin
 	}
-	return s.era.transforms[k].margin
+	return s.regime.transforms[k].margin
 }

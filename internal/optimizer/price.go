@@ -196,7 +196,7 @@ func (s *shown) priceOf(ctx context.Context, j int, at []Place, known Known) ([]
 }
 
 func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [][]float64) []priced {
-	e, list := s.era, make([]priced, len(at))
+	e, list := s.regime, make([]priced, len(at))
 	for i, place := range at {
 		c := priced{place: place, others: 1}
 		c.best, c.sd = e.transforms[0].moments(estimates[0].Mean[i], estimates[0].SD[i])
@@ -227,7 +227,7 @@ func (s *shown) kept(c priced, j int, threshold float64) float64 {
 		}
 		return c.others
 	}
-	return c.others * below(c.mean-s.era.transforms[1+j].response(threshold), c.dev, s.era.models[cost.Metric].freedom)
+	return c.others * below(c.mean-s.regime.transforms[1+j].response(threshold), c.dev, s.regime.models[cost.Metric].freedom)
 }
 
 // climbAlong polishes the best of each step on a continuous space, from the tightest threshold on: what is within one is within every looser one, so each begins from

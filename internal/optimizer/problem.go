@@ -52,7 +52,7 @@ func (s *study) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
 
 func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem {
 	m := v.cfg.Metrics[metric]
-	now := v.next.era.models[metric]
+	now := v.next.regime.models[metric]
 	k := v.targetOf(metric)
 	a := v.cfg.transform(v.targets[k], metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp()})
 	p := fit.Problem{Kernel: m.Kernel.Name, Dims: v.cfg.Space.owners(), Categories: v.cfg.Space.categories(), Variance: m.Kernel.Variance,
@@ -108,9 +108,9 @@ func (d Dim) priorLengthscale(parameters int) float64 {
 	return rangeShare * math.Sqrt(float64(parameters)) * d.inputRange()
 }
 
-// unbentNoise is λ from which readings that replicates show to be noisy are modelled as they are: a limit on a metric is one on the mean of its
-// readings, and the mean of bent readings would come out as their median.
-const unbentNoise = 0.1
+// unwarpedNoise is λ from which readings that replicates show to be noisy are modelled as they are: a limit on a metric is one on the mean of its
+// readings, and the mean of warped readings would come out as their median.
+const unwarpedNoise = 0.1
 
 // fitNoise looks at the settings read more than once: it puts wrong readings, and the noise of settings where it differs, into f, and tells whether
 // noise is what readings differ by in a good part.
@@ -135,7 +135,7 @@ func (v *view) fitNoise(ctx context.Context, metric int, rounds []int, f *Fitted
 	}
 	differing := fit.FitNoise(groups, whole.Lambda)
 	if math.IsInf(differing.Freedom, 1) {
-		return whole.Lambda > unbentNoise, nil
+		return whole.Lambda > unwarpedNoise, nil
 	}
 	f.Lambda = differing.Typical
 	for _, g := range groups {

@@ -10,7 +10,7 @@ import (
 // decision writes down the numbers behind choosing a place.
 func (s *decision) decision(ctx context.Context, at Place, known Known, draw Draw) (Decision, error) {
 	places := []Place{at}
-	sight, err := s.sightOf(ctx, at, known.at(places), draw)
+	input, err := s.inputOf(ctx, at, known.at(places), draw)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -18,8 +18,8 @@ func (s *decision) decision(ctx context.Context, at Place, known Known, draw Dra
 	if err != nil {
 		return Decision{}, err
 	}
-	draw.Z = sight.Draw.Z
-	d := Decision{Place: at, Round: s.Round(), Multipliers: s.multipliers, Draw: draw, Estimates: s.policy.Estimates(sight, 0)}
+	draw.Z = input.Draw.Z
+	d := Decision{Place: at, Round: s.Round(), Multipliers: s.multipliers, Draw: draw, Estimates: s.policy.Estimates(input, 0)}
 	for i, b := range beliefs {
 		d.Mean, d.SD = append(d.Mean, b.Mean[0]), append(d.SD, b.SD[0])
 		if k := s.targetOf(i); k < len(s.beta) {
@@ -34,9 +34,9 @@ func (s *decision) decision(ctx context.Context, at Place, known Known, draw Dra
 		}
 		d.Works = works[0]
 	}
-	if sight.Rival != nil {
+	if input.Rival != nil {
 		best, t := s.incumbent, s.transforms[0]
-		improvement := policy.ExpectedGain(sight, 0)
+		improvement := policy.ExpectedGain(input, 0)
 		d.ExpectedImprovement, d.Incumbent = math.Abs(t.metric(best.mean[0]+improvement)-t.metric(best.mean[0])), best.round
 	}
 	return d, nil

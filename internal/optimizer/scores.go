@@ -37,11 +37,11 @@ func (s *decision) bestWhere(ctx context.Context, at []Place, known Known, suits
 		return maximum{}, ErrNoneAllowed
 	}
 	draw := s.draw(s.Round())
-	sight, err := s.sight(ctx, at, known.at(at), draw)
+	input, err := s.inputAt(ctx, at, known.at(at), draw)
 	if err != nil {
 		return maximum{}, err
 	}
-	scores, err := s.score(sight)
+	scores, err := s.score(input)
 	if err != nil {
 		return maximum{}, err
 	}
@@ -55,7 +55,7 @@ func (s *decision) bestWhere(ctx context.Context, at []Place, known Known, suits
 	}
 	found := maximum{place: at[chosen], value: values[chosen], reason: reason(scores.Reason, fellBack), draw: draw}
 	if s.traits.Drawn != nil {
-		if found.draw.Z, err = s.traits.Drawn(sight, chosen); err != nil {
+		if found.draw.Z, err = s.traits.Drawn(input, chosen); err != nil {
 			return maximum{}, err
 		}
 	}
@@ -77,11 +77,11 @@ func reason(usual string, fellBack bool) string {
 
 // scoreAll scores places for climbing.
 func (s *decision) scoreAll(ctx context.Context, at []Place, known Known, draw Draw) ([]search.Score, string, error) {
-	sight, err := s.sight(ctx, at, known.at(at), draw)
+	input, err := s.inputAt(ctx, at, known.at(at), draw)
 	if err != nil {
 		return nil, "", err
 	}
-	raw, err := s.score(sight)
+	raw, err := s.score(input)
 	if err != nil {
 		return nil, "", err
 	}
@@ -138,7 +138,7 @@ func leaders(at []Place, scores []search.Score, count int) []climber {
 		if len(list) == count {
 			break
 		}
-		if !slices.ContainsFunc(list, func(c climber) bool { return !differ(c.u, at[i].U, apart) }) {
+		if !slices.ContainsFunc(list, func(c climber) bool { return !differ(c.u, at[i].U, startDistance) }) {
 			list = append(list, climber{at[i].U, scores[i]})
 		}
 	}

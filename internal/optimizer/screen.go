@@ -112,9 +112,9 @@ func (s *decision) prune(ctx context.Context, from screened, rows int, known Kno
 
 // boundScores bounds the scores of places by the standard deviations that the first rows of each factor leave.
 func (s *decision) boundScores(ctx context.Context, of screened, rows int, known Known, draw Draw) ([]search.Score, error) {
-	sight := s.bareSight(draw)
+	input := s.bareInput(draw)
 	estimates := s.givenEstimates(of.at, known.at(of.at))
-	sight.Rival = s.rival(of.at)
+	input.Rival = s.rival(of.at)
 	for i := range s.sources {
 		src := &s.sources[i]
 		points := s.points(src.kernel, of.at)
@@ -132,22 +132,22 @@ func (s *decision) boundScores(ctx context.Context, of screened, rows int, known
 			shift(mean, s.transforms[k].shift)
 			estimates[k] = policy.Estimate{Mean: mean, SD: sd}
 		}
-		if sight.Rival != nil {
+		if input.Rival != nil {
 			together := left.Together(s.beside(i), points.Inputs, of.explained[i])
 			for _, k := range src.targets {
-				sight.Rival.Together[k] = together
+				input.Rival.Together[k] = together
 			}
 		}
 	}
-	sight.Reward, sight.Costs = estimates[0], estimates[1:]
+	input.Reward, input.Costs = estimates[0], estimates[1:]
 	var err error
-	if sight.Works, err = s.worksAt(ctx, of.at); err != nil {
+	if input.Works, err = s.worksAt(ctx, of.at); err != nil {
 		return nil, err
 	}
 	var raw policy.Scores
 	if s.traits.Upper != nil {
-		raw = s.weigh(s.traits.Upper(sight), sight.Works)
-	} else if raw, err = s.score(sight); err != nil {
+		raw = s.weigh(s.traits.Upper(input), input.Works)
+	} else if raw, err = s.score(input); err != nil {
 		return nil, err
 	}
 	scores, _ := s.order(raw, of.at)

@@ -59,7 +59,7 @@ func (v *view) meansAndRoots(ctx context.Context, at []Place) (means, roots [][]
 //	μ′(y) = μ(y) + c(y)(value − μ(x))/s,   σ′²(y) = σ²(y) − c(y)²/s.
 func (v *view) reread(ctx context.Context, at []Place, k int, among []int) (func(x int, value float64) policy.Estimate, error) {
 	src := &v.sources[v.sourceOf[k]]
-	m := v.era.models[v.targets[k].metric]
+	m := v.regime.models[v.targets[k].metric]
 	covariances, err := src.Covariances(ctx, v.points(src.kernel, at), among)
 	if err != nil {
 		return nil, err

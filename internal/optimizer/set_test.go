@@ -14,7 +14,7 @@ import (
 )
 
 // stateOf plays a few rounds of an algorithm on arms and returns the state with what its next decision sees of all of them.
-func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *policy.Sight) {
+func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *policy.Input) {
 	t.Helper()
 	cfg := toyConfig(t, algorithm, grounds()[0], 2)
 	h, _ := play(t, cfg, rounds)
@@ -23,17 +23,17 @@ func stateOf(t *testing.T, algorithm string, rounds int) (*State, *History, *pol
 		t.Fatal(err)
 	}
 	places := cfg.Space.places()
-	return state, h, sure(state.decision.sight(background, places, toyKnown().at(places), state.draw(state.Round())))
+	return state, h, sure(state.decision.inputAt(background, places, toyKnown().at(places), state.draw(state.Round())))
 }
 
 // TestReread compares the posterior that one more reading would give with that of a history that has it.
 func TestReread(t *testing.T) {
 	t.Parallel()
-	state, h, sight := stateOf(t, "safeopt", 7)
+	state, h, input := stateOf(t, "safeopt", 7)
 	const x, value = 14, 0.37
 	among := []int{3, 14, 30}
 	const cost = 1 // the second constraint, target 2, metric 2
-	a := state.next.era.transforms[1+cost]
+	a := state.next.regime.transforms[1+cost]
 	longer := &History{Rounds: append(slices.Clone(h.Rounds), Round{Point: state.cfg.Space.Arms[x], Arm: x,
 		Readings: []Reading{{}, {}, {Told: true, Value: a.metric(value - a.shift), Revealed: 8}}})}
 	// A pending round narrows the others' variance; only the cost that was read is compared.
@@ -42,7 +42,7 @@ func TestReread(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := sure(after.decision.estimate(background, state.cfg.Space.places(), nil))[1+cost]
-	got := sure(sight.Set.Reread(1+cost, among))(x, value)
+	got := sure(input.Set.Reread(1+cost, among))(x, value)
 	for i, y := range among {
 		near(t, 8, "reread mean", got.Mean[i], want.Mean[y])
 		near(t, 8, "reread sd", got.SD[i], want.SD[y])
@@ -52,15 +52,15 @@ func TestReread(t *testing.T) {
 // TestEarlier compares what an earlier decision is said to have seen with what a history of that length shows.
 func TestEarlier(t *testing.T) {
 	t.Parallel()
-	state, h, sight := stateOf(t, "stageopt", 9)
+	state, h, input := stateOf(t, "stageopt", 9)
 	for n := 1; n < 9; n++ {
 		then, err := Replay(background, state.cfg, seenAt(h, n))
 		if err != nil {
 			t.Fatal(err)
 		}
 		places := state.cfg.Space.places()
-		want := sure(then.decision.sight(background, places, toyKnown().at(places), then.draw(n)))
-		got := sure(sight.Set.Earlier(n))
+		want := sure(then.decision.inputAt(background, places, toyKnown().at(places), then.draw(n)))
+		got := sure(input.Set.Earlier(n))
 		if got.Round != n || !cmp.Equal(got.Reward, want.Reward, near9) || !cmp.Equal(got.Costs, want.Costs, near9) || !cmp.Equal(got.Beta, want.Beta) {
 			t.Errorf("decision %d is said to have seen something else than it did", n)
 		}
@@ -73,12 +73,12 @@ func TestEarlier(t *testing.T) {
 // TestJoint draws many functions: their mean and covariance must be the posterior's, the latter times the square of the width.
 func TestJoint(t *testing.T) {
 	t.Parallel()
-	state, _, sight := stateOf(t, "ckb-ts", 6)
+	state, _, input := stateOf(t, "ckb-ts", 6)
 	const width, draws = 1.5, 40000
 	source := rand.New(rand.NewPCG(5, 0))
 	i, j := 8, 9
 	var sum, square, product, other float64
-	joint := sure(sight.Set.Joint(nil))
+	joint := sure(input.Set.Joint(nil))
 	for range draws {
 		f := joint(0, width, source.NormFloat64)
 		sum, other = sum+f[i], other+f[j]
@@ -101,9 +101,9 @@ func TestJoint(t *testing.T) {
 		return normals[len(normals)-1]
 	})
 	for c, row := range root {
-		within(fmt.Sprint("place ", c), f[c], sight.Reward.Mean[c]+width*factor.Dot(row, normals), 1e-9)
+		within(fmt.Sprint("place ", c), f[c], input.Reward.Mean[c]+width*factor.Dot(row, normals), 1e-9)
 	}
-	within("mean", mean, sight.Reward.Mean[i], 5*width*sight.Reward.SD[i]/math.Sqrt(draws))
+	within("mean", mean, input.Reward.Mean[i], 5*width*input.Reward.SD[i]/math.Sqrt(draws))
 	within("variance", square/draws-mean*mean, width*width*covariance[i][i], 0.05*width*width*covariance[i][i])
 	within("covariance", product/draws-mean*otherMean, width*width*covariance[max(i, j)][min(i, j)], 0.05*width*width*math.Sqrt(covariance[i][i]*covariance[j][j]))
 }
@@ -269,7 +269,7 @@ func TestWindowsSlide(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, round, "information gain", trace.InformationGain[0], anew.gain[0])
-		estimates, err := state.ownEstimates(background, round, state.path.items[n], moment{era: state.eraAt(round)})
+		estimates, err := state.ownEstimates(background, round, state.path.items[n], moment{regime: state.regimeAt(round)})
 		if err != nil {
 			t.Fatal(err)
 		}

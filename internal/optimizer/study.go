@@ -100,8 +100,8 @@ func (s *study) inputWidth(k Kernel) int {
 	return s.cfg.Space.width()
 }
 
-// input is what the kernel sees of a place: its features, or its arm's index.
-func (s *study) input(k Kernel, at Place) []float64 {
+// kernelInput is what the kernel sees of a place: its features, or its arm's index.
+func (s *study) kernelInput(k Kernel, at Place) []float64 {
 	if k.Name == "covariance" {
 		return []float64{float64(at.Arm)}
 	}
@@ -113,7 +113,7 @@ func (s *study) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []
 	lambdas := make([]float64, len(order))
 	for i, a := range order {
 		r := s.history.Rounds[a.round-1]
-		xs[i], lambdas[i] = s.input(k, Place{r.Point, r.Arm}), a.lambda
+		xs[i], lambdas[i] = s.kernelInput(k, Place{r.Point, r.Arm}), a.lambda
 	}
 	return d.AppendAll(ctx, xs, lambdas)
 }

@@ -37,11 +37,11 @@ func (s *decision) Own(ctx context.Context, at Place, known Known) (Decision, er
 
 // Acquisition returns what the next Suggest would maximise, at the given places. The error is that of ctx.
 func (s *decision) Acquisition(ctx context.Context, at []Place, known Known) (Scores, error) {
-	sight, err := s.sight(ctx, at, known.at(at), s.draw(s.Round()))
+	input, err := s.inputAt(ctx, at, known.at(at), s.draw(s.Round()))
 	if err != nil {
 		return Scores{}, err
 	}
-	scores, err := s.score(sight)
+	scores, err := s.score(input)
 	if err != nil {
 		return Scores{}, err
 	}

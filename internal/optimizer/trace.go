@@ -93,7 +93,7 @@ func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTra
 		trace.Beta = append(trace.Beta, betaOf(acted, k))
 		trace.InformationGain = append(trace.InformationGain, gainOf(acted, shown, k))
 		f := shown.ahead(t, k, predicted[k])
-		mean, sd := shown.era.transforms[k].moments(f.mean, f.sd)
+		mean, sd := shown.regime.transforms[k].moments(f.mean, f.sd)
 		latent := predicted[k].SD[0]
 		if acted.sourceOf[k] >= 0 {
 			latent = believed[k].SD[0]

@@ -24,7 +24,7 @@ func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	if err != nil || !s.modelStands() {
 		return Undecided{}, err
 	}
-	estimates, err := s.lookingBack(ctx)
+	estimates, err := s.inSample(ctx)
 	if err != nil {
 		return Undecided{}, err
 	}
@@ -75,8 +75,8 @@ func (s *shown) chanceAfter(round, n int, sure bool) float64 {
 			}
 			continue
 		}
-		m, e := s.era.models[c.Metric], s.lookBack.estimates[1+j]
-		mean, variance := e.Mean[round-1]-s.era.transforms[1+j].margin, e.SD[round-1]*e.SD[round-1]
+		m, e := s.regime.models[c.Metric], s.soFar.estimates[1+j]
+		mean, variance := e.Mean[round-1]-s.regime.transforms[1+j].margin, e.SD[round-1]*e.SD[round-1]
 		if variance > 0 && !sure {
 			variance = 1 / (1/variance + float64(n)/m.noise.at(s.placeOf(round), m.lambda))
 		} else {

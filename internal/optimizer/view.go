@@ -13,7 +13,7 @@ import (
 type view struct {
 	*evidence
 	round       int
-	era         *era
+	regime      *regime
 	transforms  []transform // per target
 	sources     []source    // distinct regressions
 	sourceOf    []int       // by target; −1 when given
@@ -31,13 +31,13 @@ type view struct {
 
 // acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's window, and what is pending.
 func (s *evidence) acting(ctx context.Context, t int, q []float64, slid windows) (*view, error) {
-	return s.actingIn(ctx, s.eraAt(t), t, q, slid)
+	return s.actingIn(ctx, s.regimeAt(t), t, q, slid)
 }
 
-// actingIn is acting with the hyperparameters of an era. A metric without a scale yet is seen by its prior alone, centred on the limit: its
+// actingIn is acting with the hyperparameters of a regime. A metric without a scale yet is seen by its prior alone, centred on the limit: its
 // readings have units of which nothing is known.
-func (s *evidence) actingIn(ctx context.Context, e *era, t int, q []float64, slid windows) (*view, error) {
-	v := &view{evidence: s, round: t, era: e, transforms: slices.Clone(e.transforms), multipliers: q, slid: slid}
+func (s *evidence) actingIn(ctx context.Context, e *regime, t int, q []float64, slid windows) (*view, error) {
+	v := &view{evidence: s, round: t, regime: e, transforms: slices.Clone(e.transforms), multipliers: q, slid: slid}
 	for k, target := range s.targets {
 		if target.metric >= 0 && !s.scaled(e.models[target.metric]) {
 			blind := transform{warp: warp.Identity, blind: true}
@@ -65,8 +65,8 @@ func (s *evidence) actingIn(ctx context.Context, e *era, t int, q []float64, sli
 
 // observed returns the view that posteriors are shown from: arrived data in the window, nothing else.
 func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, error) {
-	e := s.eraAt(t)
-	v := &view{evidence: s, round: t, era: e, transforms: e.transforms, slid: slid}
+	e := s.regimeAt(t)
+	v := &view{evidence: s, round: t, regime: e, transforms: e.transforms, slid: slid}
 	return v, v.sourcesArrived(ctx, false)
 }
 
@@ -77,7 +77,7 @@ func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 		if v.sourceOf[k] = -1; t.metric < 0 {
 			continue
 		}
-		g, waiting := v.era.groups[v.era.groupOf[t.metric]], []int(nil)
+		g, waiting := v.regime.groups[v.regime.groupOf[t.metric]], []int(nil)
 		if withPending {
 			waiting = v.pending(v.round, t.metric)
 		}
@@ -101,8 +101,8 @@ func (v *view) sourcesArrived(ctx context.Context, withPending bool) error {
 // sourcesCensored puts every chosen point into K. Round n's response counts as its value if decision t sees it and it
 // came within the delay window, else as 0.
 func (v *view) sourcesCensored(ctx context.Context) error {
-	v.sourceOf = v.era.ownOf
-	for i, g := range v.era.own {
+	v.sourceOf = v.regime.ownOf
+	for i, g := range v.regime.own {
 		src := source{group: g}
 		for k, of := range v.sourceOf {
 			if of == i {
@@ -132,8 +132,8 @@ func (v *view) censoredResponses(k int, chosen []int, window int) []float64 {
 
 // sourcePenalised regresses the one penalised response with the objective's model.
 func (v *view) sourcePenalised(ctx context.Context) error {
-	v.sourceOf = v.era.ownOf
-	src := source{group: v.era.own[0], targets: []int{0}}
+	v.sourceOf = v.regime.ownOf
+	src := source{group: v.regime.own[0], targets: []int{0}}
 	if v.settings.PendingNarrows() {
 		src.waiting = v.incomplete(v.round)
 	}
@@ -165,7 +165,7 @@ func (v *view) widths(ctx context.Context) error {
 		Gain: make([]float64, len(v.targets)), Lambda: make([]float64, len(v.targets))}
 	for k, t := range v.targets {
 		if t.metric >= 0 {
-			w.Lambda[k] = v.era.models[t.metric].lambda
+			w.Lambda[k] = v.regime.models[t.metric].lambda
 		}
 		if i := v.sourceOf[k]; i >= 0 {
 			w.Gain[k] = v.sources[i].Gain()

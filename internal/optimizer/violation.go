@@ -29,7 +29,7 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	estimates, err := s.shown.lookingBack(ctx)
+	estimates, err := s.shown.inSample(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *account) bounds(ctx context.Context) (*bounds, error) {
 func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 	f := policy.Footstep{Suggested: s.history.Rounds[t-1].Suggested && !s.history.Rounds[t-1].Excluded, Multipliers: trace.Multipliers,
 		Beta: make([]float64, len(s.targets)), SD: make([]float64, len(s.targets)), Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets)), Scale: make([]float64, len(s.targets))}
-	e := s.eraAt(t)
+	e := s.regimeAt(t)
 	for k, target := range s.targets {
 		f.Scale[k] = 1
 		if m := target.metric; m >= 0 && trace.latent != nil {

@@ -131,7 +131,7 @@ func (s *study) outcomes(k Kernel) (all outcomes) {
 		failed := ended && ending.Cause == BySettings
 		worked := !ended && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.seenAt(t) })
 		if !r.Excluded && (failed || worked) {
-			all.inputs, all.worked = append(all.inputs, s.input(k, s.placeOf(i+1))), append(all.worked, worked)
+			all.inputs, all.worked = append(all.inputs, s.kernelInput(k, s.placeOf(i+1))), append(all.worked, worked)
 		}
 	}
 	return all

@@ -56,15 +56,7 @@ func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []imp
 	if err != nil {
 		return nil, nil, err
 	}
-	var t table
-	for _, separator := range []rune{',', ';', '\t'} {
-		if t.cells != nil && !bytes.ContainsRune(text, separator) {
-			continue
-		}
-		if candidate := readHeader(c, text, separator); t.cells == nil || candidate.better(t) {
-			t = candidate
-		}
-	}
+	t := beginTable(c, text)
 	t.beyondBounds = opt.BeyondBounds
 	unknown = t.checkHeader(c, opt.IgnoreUnknown)
 	if err := t.faults.Err(); err != nil {
@@ -76,6 +68,29 @@ func parseCSV(c *design.Compiled, file io.Reader, opt ImportOptions) (rows []imp
 		return nil, unknown, err
 	}
 	return rows, unknown, nil
+}
+
+// beginTable reads the header, by whichever separator makes most of it.
+func beginTable(c *design.Compiled, text []byte) (t table) {
+	for _, separator := range []rune{',', ';', '\t'} {
+		if t.cells != nil && !bytes.ContainsRune(text, separator) {
+			continue
+		}
+		if candidate := readHeader(c, text, separator); t.cells == nil || candidate.better(t) {
+			t = candidate
+		}
+	}
+	return t
+}
+
+// UnknownColumns are those of a table that belong to nothing in a study.
+func UnknownColumns(snap *ledger.Snapshot, file []byte) []string {
+	text, err := readTable(bytes.NewReader(file))
+	if err != nil {
+		return nil
+	}
+	t := beginTable(snap.Compiled(), text)
+	return t.checkHeader(snap.Compiled(), true)
 }
 
 func readTable(file io.Reader) ([]byte, error) {

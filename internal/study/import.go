@@ -10,13 +10,11 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// ImportOptions are those of POST …/import. Ignored, when not nil, is told the columns that are left out before anything is stored. With
-// BeyondBounds every row is taken to have been run with its settings, also with such as may not be chosen. Decimals say how the table
+// ImportOptions are those of an import. With BeyondBounds every row is taken to have been run with its settings, also with such as may not be chosen. Decimals say how the table
 // writes numbers, where that is known.
 type ImportOptions struct {
 	DryRun, IgnoreUnknown, BeyondBounds bool
 	Decimals                            design.Decimals
-	Ignored                             func(columns []string)
 }
 
 // ImportResult says what was, or would be, imported.
@@ -39,9 +37,6 @@ func (s *Service) ImportCSV(ctx context.Context, cmd Command, id string, file io
 		return ImportResult{}, err
 	}
 	rows, unknown, parsed := parseCSV(snap.Compiled(), file, opt)
-	if opt.Ignored != nil {
-		opt.Ignored(unknown)
-	}
 	result := ImportResult{Snapshot: snap, Rows: len(rows), UnknownColumns: unknown, DryRun: opt.DryRun}
 	if opt.DryRun {
 		if parsed != nil {

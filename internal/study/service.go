@@ -20,7 +20,7 @@ import (
 )
 
 // Service is what the program does with studies: every write goes through it, every page and answer reads from it.
-// All methods are safe for concurrent use. Writes return *Invalid for faulty input, the errors of errors.go, and *AlreadyAnswered.
+// All methods are safe for concurrent use. Writes return *Invalid for faulty input, the errors of errors.go, and *AlreadyDone.
 type Service struct {
 	*Models
 	store         Store
@@ -260,7 +260,7 @@ func (s *Service) append(cmd Command, id string, now *ledger.Snapshot, ruled rul
 	if err := s.roomFor(after, ruled.drafts); err != nil {
 		return Append{}, err
 	}
-	return appendTo(after, cmd, events, ruled.numbers)
+	return appendTo(after, events, ruled.numbers), nil
 }
 
 // roomFor refuses what makes a ledger too large. Results of trials that are waiting still find room in one that gets no new trials.
@@ -276,20 +276,12 @@ func (s *Service) roomFor(after *ledger.Snapshot, drafts []ledger.Draft) error {
 }
 
 // appendTo is what the store writes of events that lead to the study after them.
-func appendTo(after *ledger.Snapshot, cmd Command, events []ledger.Event, numbers []int) (Append, error) {
-	appended := Append{Events: events, After: after}
-	if cmd.Retry != nil {
-		answer, err := cmd.Retry.Answer(after, numbers)
-		if err != nil {
-			return Append{}, err
-		}
-		appended.Answer = &answer
-	}
-	return appended, nil
+func appendTo(after *ledger.Snapshot, events []ledger.Event, numbers []int) Append {
+	return Append{Events: events, After: after, Done: &Done{Study: after.ID, Version: after.Version, Trials: numbers}}
 }
 
 // choose makes decisions of a study one after another: prepare works on the study as it is while no other decision is being made,
-// then its ruling is written. What prepare refuses is still offered to the store, which knows whether the request was answered before.
+// then its ruling is written. What prepare refuses is still offered to the store, which knows whether the request was carried out before.
 func (s *Service) choose(ctx context.Context, cmd Command, id string, prepare func(ctx context.Context, snap *ledger.Snapshot) (ruling, error)) (after *ledger.Snapshot, numbers []int, err error) {
 	ctx = turns.With(ctx, turns.Choosing)
 	err = s.store.Choosing(ctx, id, func(ctx context.Context) error {

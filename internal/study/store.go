@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"hash"
 	"iter"
 
 	"headroom/internal/study/ledger"
@@ -9,15 +10,15 @@ import (
 
 // Store keeps studies. Package db implements it on PostgreSQL.
 type Store interface {
-	// Create writes a new study whose events come in parts, each with the study after it and the last with the answer to store under
+	// Create writes a new study whose events come in parts, each with the study after it and the last with what to store under
 	// the retry key. All are stored, in one transaction, or none, as when a part comes with an error, which is returned.
 	Create(ctx context.Context, id string, cmd Command, parts iter.Seq2[Append, error]) error
 
-	// Write appends to a study what decide makes of the events after known, updates the study's row and stores the answer under the
+	// Write appends to a study what decide makes of the events after known, updates the study's row and stores what was done under the
 	// retry key: all in one transaction, after which it notifies listeners. It first takes the caller's word that nothing has
 	// happened since known, and has what decide makes of no news stored only if that is so; else, or when decide refuses, decide is
 	// called again with the news while the study is locked. So decide may be called twice, and its second call counts.
-	// Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyAnswered, or whatever decide returned last (nothing is stored then).
+	// Errors: ErrNotFound, ErrStale (cmd.IfMatch), ErrReused, *AlreadyDone, or whatever decide returned last (nothing is stored then).
 	Write(ctx context.Context, id string, cmd Command, known Known, decide func(news []ledger.Event) (Append, error)) error
 
 	// Choosing runs choose while holding the study's choosing lock, so that decisions of one study are made one after another,
@@ -55,7 +56,7 @@ func InOnePart(first Append) iter.Seq2[Append, error] {
 type Append struct {
 	Events []ledger.Event
 	After  *ledger.Snapshot // the study with the events folded in; its row is brought up to it
-	Answer *Answer          // stored under the retry key, when there is one
+	Done   *Done            // stored under the retry key, when there is one
 }
 
 // Command is how a write enters.
@@ -63,29 +64,27 @@ type Command struct {
 	By      string // who, as the ledger names them
 	Author  string // who, as account.Identity.Caller has it
 	IfMatch int64  // refuse with ErrStale unless the study is at this version; 0 = any
-	Retry   *Retry // nil: no Idempotency-Key
+	Retry   *Retry // nil: each time counts
 	// Sure is for forms: what people confirmed of doubts, see Doubted. With other doubts than these, *Doubtful is returned and nothing stored.
 	// nil asks nothing back.
 	Sure *string
 }
 
-// Retry is an Idempotency-Key with what it is scoped to. Body is the SHA-256 of the request body.
+// Retry is a key under which a request of a caller counts once. Body sums up what was sent with it, once that is read.
 type Retry struct {
-	Caller, Method, Path, Key string
-	Body                      [32]byte
-	// Answer makes the response that is stored with the effect, from the study after it and the trials concerned.
-	Answer func(after *ledger.Snapshot, numbers []int) (Answer, error)
+	Caller, Request, Key string
+	Body                 hash.Hash
 }
 
-// Answer is a stored response.
-type Answer struct {
-	Status   int
-	Location string
-	ETag     string
-	Body     []byte
+// Done is what a request did: the study after it and the trials concerned, or what it made that is of no study.
+type Done struct {
+	Study   string
+	Version int64
+	Trials  []int
+	Made    []byte
 }
 
-// AlreadyAnswered is returned, as an error, when a retry key was used for the same request before: the first answer again.
-type AlreadyAnswered struct{ Answer Answer }
+// AlreadyDone is returned, as an error, when a retry key was used for the same request before.
+type AlreadyDone struct{ Done Done }
 
-func (*AlreadyAnswered) Error() string { return "this request was answered before" }
+func (*AlreadyDone) Error() string { return "this request was carried out before" }

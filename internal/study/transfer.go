@@ -53,7 +53,7 @@ func (s *Service) Export(ctx context.Context, snap *ledger.Snapshot, w io.Writer
 }
 
 // ImportBundle makes a study of an exported one, with the same ledger, state and hashes. The file is read part by part, and each part is
-// stored before the next is read: all of them in one transaction, which ends well only if the bundle does. cmd.Retry.Answer is called after the last byte is read.
+// stored before the next is read: all of them in one transaction, which ends well only if the bundle does. cmd.Retry.Body is asked for its sum after the last byte is read.
 func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader) (*ledger.Snapshot, error) {
 	leave, err := s.imports.Enter(ctx, "")
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *Service) ImportBundle(ctx context.Context, cmd Command, file io.Reader)
 			yield(Append{}, err)
 			return
 		}
-		if cmd.Retry != nil { // the answer is known when the whole file is
-			yield(appendTo(after, cmd, nil, nil))
+		if cmd.Retry != nil { // what was done is known when the whole file is
+			yield(appendTo(after, nil, nil), nil)
 		}
 	}
 	if err := s.store.Create(ctx, id, cmd, parts); err != nil {

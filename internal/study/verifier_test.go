@@ -180,8 +180,13 @@ func TestVerificationsThatGoOnAreNotForgotten(t *testing.T) {
 	if len(all.byID) > mostVerifications || all.of("going") != going {
 		t.Errorf("%d are remembered", len(all.byID))
 	}
-	going.end(context.DeadlineExceeded)
-	if now := going.stands(); now.Going != 0 || !errors.Is(now.Failed, context.DeadlineExceeded) || !going.begin(9) || going.stands().Failed != nil {
-		t.Errorf("ended as %+v", now)
+	for _, goesOn := range []func(){func() { going.begin(9) }, func() { going.progressed(&verifier{}) }} {
+		going.end(context.DeadlineExceeded)
+		if now := going.stands(); now.Going != 0 || !errors.Is(now.Failed, context.DeadlineExceeded) {
+			t.Errorf("ended as %+v", now)
+		}
+		if goesOn(); going.stands().Failed != nil {
+			t.Error("what goes on is still said to have failed")
+		}
 	}
 }

@@ -195,7 +195,7 @@ func (one *verification) stands() Verifying {
 func (one *verification) progressed(v *verifier) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	one.now.Walked = v.walked()
+	one.now.Walked, one.now.Failed = v.walked(), nil
 }
 
 // begin tells whether a verification behind requests may begin: none of the study is under way.

@@ -17,6 +17,22 @@ import (
 	"headroom/internal/patience"
 )
 
+// Folder makes a folder that only this user may enter. t.TempDir would put it into another such folder, out of reach of the user that PostgreSQL runs as when
+// root runs the tests.
+func Folder(t testing.TB) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "headroom-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
+}
+
 // template is the migrated database that tests get copies of.
 const template = "headroom_template"
 

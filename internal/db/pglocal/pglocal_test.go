@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"headroom/internal/db/dbtest"
 	"headroom/internal/db/pglocal"
 	"headroom/internal/patience"
 )
@@ -37,22 +38,6 @@ func child(folder string) int {
 	}
 	fmt.Println(server.URL)
 	select {} // until it is killed
-}
-
-// newFolder makes a folder that only this user may enter. t.TempDir would put it into another such folder, out of
-// reach of the user that PostgreSQL runs as when root runs the tests.
-func newFolder(t *testing.T) string {
-	t.Helper()
-	folder, err := os.MkdirTemp("", "headroom-pglocal-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(folder); err != nil {
-			t.Error(err)
-		}
-	})
-	return folder
 }
 
 func start(t *testing.T, folder string) *pglocal.Server {
@@ -107,7 +92,7 @@ func postmaster(t *testing.T, folder string) int {
 
 func TestStartsStopsAndStartsAgain(t *testing.T) {
 	t.Parallel()
-	folder := newFolder(t)
+	folder := dbtest.Folder(t)
 	server := start(t, folder)
 	if fsync, err := query(t.Context(), server.URL, `SELECT current_setting('fsync')`); err != nil || fsync != "off" {
 		t.Fatalf("the setting is %q, %v", fsync, err)
@@ -137,7 +122,7 @@ func TestStartsStopsAndStartsAgain(t *testing.T) {
 
 func TestServerThatDiesIsStartedAgain(t *testing.T) {
 	t.Parallel()
-	folder := newFolder(t)
+	folder := dbtest.Folder(t)
 	server := start(t, folder)
 	defer server.Stop()
 	pid := postmaster(t, folder)
@@ -153,7 +138,7 @@ func TestServerThatDiesIsStartedAgain(t *testing.T) {
 // kill -9 of the program leaves its data whole and its folder free, and takes the server along.
 func TestKilledProgramCanStartAgain(t *testing.T) {
 	t.Parallel()
-	folder := newFolder(t)
+	folder := dbtest.Folder(t)
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +182,7 @@ func TestKilledProgramCanStartAgain(t *testing.T) {
 
 func TestInterruptedFirstStartLeavesNothing(t *testing.T) {
 	t.Parallel()
-	folder := newFolder(t)
+	folder := dbtest.Folder(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := pglocal.Start(ctx, folder); err == nil {
@@ -208,7 +193,7 @@ func TestInterruptedFirstStartLeavesNothing(t *testing.T) {
 
 func TestClusterOfAnotherVersionIsNamed(t *testing.T) {
 	t.Parallel()
-	folder := newFolder(t)
+	folder := dbtest.Folder(t)
 	if err := os.MkdirAll(filepath.Join(folder, "postgres"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +208,7 @@ func TestClusterOfAnotherVersionIsNamed(t *testing.T) {
 // As root, PostgreSQL's user is let into the data folder itself, but folders above it are not opened.
 func TestFolderOutOfReachIsNamed(t *testing.T) {
 	t.Parallel()
-	above := newFolder(t)
+	above := dbtest.Folder(t)
 	err := pglocal.Usable(filepath.Join(above, "data"))
 	if asRoot := os.Geteuid() == 0; errors.Is(err, pglocal.ErrUnreachable) != asRoot {
 		t.Fatalf("as root: %t, got %v", asRoot, err)

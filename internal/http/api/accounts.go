@@ -43,20 +43,21 @@ type shareRequest struct {
 // once makes a credential at most once for a retry key. create returns what is stored and repeated, and what the caller is told this once.
 func (a *API) once(w http.ResponseWriter, r *http.Request, body []byte, create func(ctx context.Context, by account.Identity) (kept, told any, err error)) error {
 	retry, err := a.retry(r, body)
-	if err != nil {
-		return err
-	}
-	who, _ := request.Caller(r)
 	var answer any
-	err = a.Database.Once(r.Context(), retry, func(ctx context.Context) (study.Answer, error) {
-		kept, told, err := create(ctx, who)
-		if err != nil {
-			return study.Answer{}, err
-		}
-		answer = told
-		text, err := json.Marshal(kept)
-		return study.Answer{Status: http.StatusCreated, Body: text}, err
-	})
+	if err == nil {
+		who, _ := request.Caller(r)
+		err = a.Database.Once(r.Context(), retry, func(ctx context.Context) ([]byte, error) {
+			kept, told, err := create(ctx, who)
+			if err != nil {
+				return nil, err
+			}
+			answer = told
+			return json.Marshal(kept)
+		})
+	}
+	if first := (*study.AlreadyDone)(nil); errors.As(err, &first) {
+		answer, err = json.RawMessage(first.Done.Made), nil
+	}
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 // Database is what the API needs of package db beyond the stores: answers kept under retry keys, and news of changes.
 type Database interface {
 	Subscribe(studyID string) (changes <-chan int64, cancel func())
-	Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (study.Answer, error)) error
-	Answered(ctx context.Context, retry *study.Retry) error
+	Once(ctx context.Context, retry *study.Retry, do func(ctx context.Context) (made []byte, err error)) error
+	Before(ctx context.Context, retry *study.Retry) error
 }
 
 // Options are what the API is made of.

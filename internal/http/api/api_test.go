@@ -380,10 +380,23 @@ func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
 	for version(t, s, id) < 9 {
 		s.API("POST", path, own).Want(201)
 	}
+	table := func() sitetest.Answer {
+		return s.API("POST", "/studies/"+id+"/import?ignore_unknown=true", "temperature,catalyst,yield,mood\n30,A,61,good\n", "Content-Type", "text/csv", "Idempotency-Key", "table").Want(200)
+	}
+	asked := func() sitetest.Answer {
+		return s.API("POST", "/studies/"+id+"/ask", `{"count": 2}`, "Idempotency-Key", "asked").Want(201)
+	}
+	imported, chosen := table(), asked()
+	s.API("POST", path+"/2/tell", `{"metrics": {"yield": 3}, "note": "later"}`).Want(200)
 	// Answered before, although the study has moved on.
 	s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
 	if late := s.API("POST", path, own, "Idempotency-Key", "mine").Want(201); string(late.Body) != string(answers[0].Body) {
 		t.Errorf("late %s", late.Body)
+	}
+	for _, both := range [][2]sitetest.Answer{{imported, table()}, {chosen, asked()}} {
+		if string(both[0].Body) != string(both[1].Body) || both[0].Header.Get("ETag") != both[1].Header.Get("ETag") || !strings.Contains(string(imported.Body), `"mood"`) {
+			t.Errorf("first %s, late %s", both[0].Body, both[1].Body)
+		}
 	}
 }
 

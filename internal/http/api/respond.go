@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/study"
 )
 
 // writeJSON answers with value. It is rendered whole before a byte is sent, so that a failure can still be told.
@@ -19,20 +18,6 @@ func writeJSON(w http.ResponseWriter, status int, value any) error {
 	w.WriteHeader(status)
 	_, err = w.Write(body)
 	return err
-}
-
-// WriteAnswer sends an answer that was, or could have been, stored under a retry key.
-func WriteAnswer(w http.ResponseWriter, a study.Answer) {
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	if a.Location != "" {
-		h.Set("Location", a.Location)
-	}
-	if a.ETag != "" {
-		h.Set("ETag", a.ETag)
-	}
-	w.WriteHeader(a.Status)
-	w.Write(a.Body)
 }
 
 // etag is the strong entity tag of a study's version.

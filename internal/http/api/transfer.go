@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,10 +125,8 @@ func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
 		}
 		return writeJSON(w, http.StatusOK, importDocument{result.Rows, some(result.Numbers), result.UnknownColumns, true, result.Doubts})
 	}
-	var ignored []string
-	options.Ignored = func(columns []string) { ignored = columns }
-	render := func(_ *ledger.Snapshot, numbers []int) reply {
-		return reply{status: http.StatusOK, body: importDocument{Rows: len(numbers), Numbers: some(numbers), UnknownColumns: ignored}}
+	render := func(after *ledger.Snapshot, numbers []int) reply {
+		return reply{status: http.StatusOK, body: importDocument{Rows: len(numbers), Numbers: some(numbers), UnknownColumns: study.UnknownColumns(after, body)}}
 	}
 	return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 		result, err := a.Studies.ImportCSV(r.Context(), cmd, id, bytes.NewReader(body), options)
@@ -156,21 +153,13 @@ func (a *API) importBundle(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	who, _ := request.Caller(r)
-	cmd, sum := study.Command{By: who.By()}, sha256.New()
+	cmd, body := study.Command{By: who.By()}, io.Reader(&patientReader{r.Body, http.NewResponseController(w)})
 	if key != "" {
-		cmd.Retry = retryOf(r, key, [sha256.Size]byte{})
+		cmd.Retry = retryOf(r, key)
+		body = io.TeeReader(body, cmd.Retry.Body)
 	}
-	render := func(after *ledger.Snapshot, numbers []int) reply {
-		if cmd.Retry != nil {
-			sum.Sum(cmd.Retry.Body[:0])
-		}
-		return madeStudy(after, numbers)
-	}
-	body := io.TeeReader(&patientReader{r.Body, http.NewResponseController(w)}, sum)
-	return carryOut(w, cmd, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
-		after, err := a.Studies.ImportBundle(r.Context(), cmd, body)
-		return after, nil, unreadable(err)
-	})
+	after, err := a.Studies.ImportBundle(r.Context(), cmd, body)
+	return a.answer(w, r, madeStudy, after, nil, unreadable(err))
 }
 
 // patientReader reads a body for as long as it keeps coming, beyond the server's own time limits.

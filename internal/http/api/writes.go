@@ -2,7 +2,7 @@ package api
 
 import (
 	"crypto/sha256"
-	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -38,44 +38,38 @@ func changing[Q any](a *API, render func(after *ledger.Snapshot, numbers []int) 
 }
 
 // write is the way every change of a study takes: it makes the command, lets do carry it out, and answers with what render makes of
-// the study afterwards and the trials concerned. With an Idempotency-Key that same answer is stored with the effect.
+// the study afterwards and the trials concerned.
 func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte,
 	render func(after *ledger.Snapshot, numbers []int) reply,
 	do func(study.Command) (*ledger.Snapshot, []int, error),
 ) error {
 	cmd, err := a.command(r, body)
 	if err != nil {
-		return err
-	}
-	return carryOut(w, cmd, render, do)
-}
-
-// carryOut lets do carry out a command, and answers.
-func carryOut(w http.ResponseWriter, cmd study.Command,
-	render func(after *ledger.Snapshot, numbers []int) reply,
-	do func(study.Command) (*ledger.Snapshot, []int, error),
-) error {
-	answer := func(after *ledger.Snapshot, numbers []int) (study.Answer, error) {
-		out := render(after, numbers)
-		text, err := json.Marshal(out.body)
-		return study.Answer{Status: out.status, Location: out.location, ETag: etag(after.Version), Body: text}, err
-	}
-	if cmd.Retry != nil {
-		cmd.Retry.Answer = answer
+		return a.answer(w, r, render, nil, nil, err)
 	}
 	after, numbers, err := do(cmd)
-	if err != nil {
-		return err
-	}
-	out, err := answer(after, numbers)
-	if err != nil {
-		return err
-	}
-	WriteAnswer(w, out)
-	return nil
+	return a.answer(w, r, render, after, numbers, err)
 }
 
-// command builds how a write enters: who, against which version, and under which retry key. A request that was answered
+// answer answers a change: what was carried out before under the same key, with the same answer, since the study as it was then says it.
+func (a *API) answer(w http.ResponseWriter, r *http.Request, render func(after *ledger.Snapshot, numbers []int) reply, after *ledger.Snapshot, numbers []int, err error) error {
+	var first *study.AlreadyDone
+	if errors.As(err, &first) {
+		numbers = first.Done.Trials
+		after, err = a.Studies.Snapshot(r.Context(), first.Done.Study, first.Done.Version)
+	}
+	if err != nil {
+		return err
+	}
+	out := render(after, numbers)
+	if out.location != "" {
+		w.Header().Set("Location", out.location)
+	}
+	w.Header().Set("ETag", etag(after.Version))
+	return writeJSON(w, out.status, out.body)
+}
+
+// command builds how a write enters: who, against which version, and under which retry key. A request that was carried out
 // before ends here, whatever the study has become since.
 func (a *API) command(r *http.Request, body []byte) (study.Command, error) {
 	who, _ := request.Caller(r)
@@ -90,19 +84,21 @@ func (a *API) command(r *http.Request, body []byte) (study.Command, error) {
 	return study.Command{By: who.By(), Author: who.Caller(), IfMatch: version, Retry: retry}, nil
 }
 
-// retry reads Idempotency-Key; nil when there is none. The error is the first answer if this request had one.
+// retry reads Idempotency-Key; nil when there is none. The error says what this request did if it came before.
 func (a *API) retry(r *http.Request, body []byte) (*study.Retry, error) {
 	key, err := idempotencyKey(r.Header)
 	if err != nil || key == "" {
 		return nil, err
 	}
-	retry := retryOf(r, key, sha256.Sum256(body))
-	return retry, a.Database.Answered(r.Context(), retry)
+	retry := retryOf(r, key)
+	retry.Body.Write(body)
+	return retry, a.Database.Before(r.Context(), retry)
 }
 
-func retryOf(r *http.Request, key string, body [sha256.Size]byte) *study.Retry {
+// retryOf is a key of the request, whose body is yet to be written into its sum.
+func retryOf(r *http.Request, key string) *study.Retry {
 	who, _ := request.Caller(r)
-	return &study.Retry{Caller: who.Caller(), Method: r.Method, Path: r.URL.Path, Key: key, Body: body}
+	return &study.Retry{Caller: who.Caller(), Request: r.Method + " " + r.URL.Path, Key: key, Body: sha256.New()}
 }
 
 // idempotencyKey returns the key, "" when the header is absent.

@@ -53,7 +53,7 @@ func submit(w http.ResponseWriter, r *http.Request, read func(*typed) submission
 	if errors.As(err, &odd) {
 		return asked.doubted(form.shown(), odd.Doubts)
 	}
-	if form.ok() && (err == nil || answeredBefore(err) != nil) {
+	if form.ok() && (err == nil || doneBefore(err) != nil) {
 		return asked.answer(w, r)
 	}
 	if asked.again == nil {
@@ -123,12 +123,8 @@ func command(r *http.Request, values url.Values) study.Command {
 	if key == "" || len(key) > 255 {
 		return cmd
 	}
-	cmd.Retry = &study.Retry{
-		Caller: who.Caller(), Method: r.Method, Path: r.URL.Path, Key: key, Body: sha256.Sum256([]byte(withoutButtons(values).Encode())),
-		Answer: func(after *ledger.Snapshot, _ []int) (study.Answer, error) {
-			return study.Answer{Status: http.StatusSeeOther, Location: "/studies/" + after.ID}, nil
-		},
-	}
+	cmd.Retry = &study.Retry{Caller: who.Caller(), Request: r.Method + " " + r.URL.Path, Key: key, Body: sha256.New()}
+	cmd.Retry.Body.Write([]byte(withoutButtons(values).Encode()))
 	return cmd
 }
 
@@ -145,8 +141,8 @@ func withoutButtons(values url.Values) url.Values {
 
 // madeAt is the page of a study that was made, with what is said there the first time.
 func madeAt(after *ledger.Snapshot, err error, said string) string {
-	if first := answeredBefore(err); first != nil {
-		return first.Location
+	if first := doneBefore(err); first != nil {
+		return "/studies/" + first.Study
 	}
 	if err != nil {
 		return ""
@@ -154,11 +150,11 @@ func madeAt(after *ledger.Snapshot, err error, said string) string {
 	return "/studies/" + after.ID + said
 }
 
-// answeredBefore is the first answer to a form that was sent twice, else nil.
-func answeredBefore(err error) *study.Answer {
-	var before *study.AlreadyAnswered
+// doneBefore is what a form did that was sent twice, else nil.
+func doneBefore(err error) *study.Done {
+	var before *study.AlreadyDone
 	if errors.As(err, &before) {
-		return &before.Answer
+		return &before.Done
 	}
 	return nil
 }

@@ -61,23 +61,10 @@ func (l *Stream) Next() string {
 
 // SoFar returns the lines that came and say something.
 func (l *Stream) SoFar() (said []string) {
-	for {
-		select {
-		case line, open := <-l.lines:
-			if !open {
-				return said
-			}
-			said = saying(said, line)
-		default:
-			return said
+	for range len(l.lines) {
+		if line := <-l.lines; says(line) {
+			said = append(said, line)
 		}
-	}
-}
-
-// saying is what was said, with a line that says something.
-func saying(said []string, line string) []string {
-	if says(line) {
-		return append(said, line)
 	}
 	return said
 }
@@ -95,7 +82,9 @@ func (l *Stream) UntilEnd() (said []string) {
 			if !open {
 				return said
 			}
-			said = saying(said, line)
+			if says(line) {
+				said = append(said, line)
+			}
 		case <-deadline:
 			l.t.Fatal("the stream did not end")
 		}

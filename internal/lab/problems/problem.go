@@ -1,5 +1,4 @@
-// Package problems holds test problems with known optima and a simulator that plays an algorithm on one. It is pure: no
-// input or output, no clock; the same experiment and seed give the same run everywhere.
+// Package problems holds test problems with known optima. It is pure: no input or output, no clock; the same seed draws the same problem everywhere.
 //
 // Every problem maximises a reward f(x) over x ∈ 𝒳 within the limits g_j(x) ≤ 0; a published minimisation is negated. Points are in the problem's own units.
 package problems

@@ -121,15 +121,15 @@ func TestSchedules(t *testing.T) {
 	equal(t, "by default", made(t, "rpol-ucb", `{}`, studyOf(1)).Beta(w), []float64{2, 2})
 }
 
-// line is a sight of places 0 … n−1 with the given posterior of one constraint.
-func line(beta float64, mean, sd, costMean, costSD []float64) *Sight {
-	s := &Sight{Round: 4, Horizon: 50, Beta: []float64{beta, beta}, Lambda: []float64{0.1, 0.1}, Multipliers: []float64{1}, Given: []bool{false},
+// line is an input of places 0 … n−1 with the given posterior of one constraint.
+func line(beta float64, mean, sd, costMean, costSD []float64) *Input {
+	s := &Input{Round: 4, Horizon: 50, Beta: []float64{beta, beta}, Lambda: []float64{0.1, 0.1}, Multipliers: []float64{1}, Given: []bool{false},
 		Reward: Estimate{mean, sd}, Costs: []Estimate{{costMean, costSD}}, Draw: Draw{Seed: 3}, Set: &Set{Free: []bool{true}, Choices: []int{0}, Known: make([]bool, len(mean))}}
 	for i := range mean {
 		s.Set.Points = append(s.Set.Points, []float64{float64(i) / 10})
 	}
 	s.Set.Distance = func(i, j int) float64 { return math.Abs(float64(i - j)) }
-	s.Set.Earlier = func(int) (*Sight, error) { return s, nil }
+	s.Set.Earlier = func(int) (*Input, error) { return s, nil }
 	s.Set.Pause = func() error { return nil }
 	return s
 }
@@ -196,7 +196,7 @@ func TestSlidingWindow(t *testing.T) {
 	two := made(t, "rpol-sw-ucb", `{"window": 4, "drift_width": {"f": 0.7, "g1": 0.2, "g2": 0.3}}`, studyOf(2))
 	both := line(1, []float64{1}, []float64{0.5}, []float64{2}, []float64{0.5})
 	both.Beta, both.Lambda, both.Costs = filled(3, 1), filled(3, 0.1), append(both.Costs, Estimate{[]float64{4}, []float64{0.5}})
-	for range 2 { // what was in sight stays as it was
+	for range 2 { // what was seen stays as it was
 		equal(t, "estimates of two", two.Estimates(both, 0), []float64{1 + 0.5 + 0.7, 2 - 0.5 - 0.2, 4 - 0.5 - 0.3})
 	}
 	width := math.Sqrt(2*4*1.1*3) / 0.1 * 4 * 0.1

@@ -39,7 +39,7 @@ func upper(e Estimate, beta float64) []float64 {
 func lower(e Estimate, beta float64) []float64 { return upper(e, -beta) }
 
 // optimistic is the upper estimate of the reward and the lower ones of the costs at place i.
-func optimistic(s *Sight, i int) []float64 {
+func optimistic(s *Input, i int) []float64 {
 	v := []float64{s.Reward.Mean[i] + s.Beta[0]*s.Reward.SD[i]}
 	for j, g := range s.Costs {
 		v = append(v, g.Mean[i]-s.Beta[1+j]*g.SD[i])

@@ -17,7 +17,7 @@ type improvement struct{ unbanded }
 
 func (improvement) Traits() Traits { return Traits{LooksBack: true} }
 
-func (improvement) Score(s *Sight) (Scores, error) {
+func (improvement) Score(s *Input) (Scores, error) {
 	scores := Scores{Value: filled(len(s.Reward.Mean), 1), Relative: true, Reason: Improve}
 	best, any := incumbent(s.Past)
 	for i := range scores.Value {
@@ -31,7 +31,7 @@ func (improvement) Score(s *Sight) (Scores, error) {
 	return scores, nil
 }
 
-func (improvement) Estimates(s *Sight, i int) []float64 { return means(s, i) }
+func (improvement) Estimates(s *Input, i int) []float64 { return means(s, i) }
 
 // incumbent is the largest reward of an included round with every reading told and within its limit.
 func incumbent(past []Past) (best float64, any bool) {

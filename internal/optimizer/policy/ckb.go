@@ -96,7 +96,7 @@ func (a ckb) Traits() Traits {
 
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }
 
-func (a ckb) Score(s *Sight) (Scores, error) {
+func (a ckb) Score(s *Input) (Scores, error) {
 	return a.lagrangian(upper(s.Reward, s.Beta[0]), func(j int) []float64 { return lower(s.Costs[j], s.Beta[1+j]) }, s.Multipliers), nil
 }
 
@@ -129,7 +129,7 @@ func (a ckb) cutCost(j int, v float64) float64 {
 	return clip(v, -a.bounds[j], a.bounds[j])
 }
 
-func (a ckb) Estimates(s *Sight, i int) []float64 { return a.cut(optimistic(s, i)) }
+func (a ckb) Estimates(s *Input, i int) []float64 { return a.cut(optimistic(s, i)) }
 
 func (a ckb) cut(v []float64) []float64 {
 	v[0] = a.cutReward(v[0])

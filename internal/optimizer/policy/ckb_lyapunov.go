@@ -33,7 +33,7 @@ func lyapunovSettings() []Setting {
 //	x_t = argmax f̄ − Σ_j (Q_j/V_j) ḡ_j,   Q_j ← [Q_j + ḡ_j(x_t) + ε_j]⁺,   Q_j = 0 at first.
 type lyapunov struct{ ckb }
 
-func (a lyapunov) Score(s *Sight) (Scores, error) {
+func (a lyapunov) Score(s *Input) (Scores, error) {
 	priced := *s
 	priced.Multipliers = make([]float64, len(s.Multipliers))
 	for j, q := range s.Multipliers {

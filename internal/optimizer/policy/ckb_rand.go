@@ -48,14 +48,14 @@ func (a randomised) Traits() Traits {
 	return t
 }
 
-func (a randomised) Score(s *Sight) (Scores, error) {
+func (a randomised) Score(s *Input) (Scores, error) {
 	z := s.Draw.Z
 	scores := a.lagrangian(upper(s.Reward, z[0]), func(j int) []float64 { return lower(s.Costs[j], z[1+j]) }, s.Multipliers)
 	scores.Reason = Sample
 	return scores, nil
 }
 
-func (a randomised) Estimates(s *Sight, i int) []float64 {
+func (a randomised) Estimates(s *Input, i int) []float64 {
 	drawn := *s
 	drawn.Beta = s.Draw.Z
 	return a.cut(optimistic(&drawn, i))

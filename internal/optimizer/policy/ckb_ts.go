@@ -39,7 +39,7 @@ func (a thompson) Traits() Traits {
 	return t
 }
 
-func (a thompson) Score(s *Sight) (Scores, error) {
+func (a thompson) Score(s *Input) (Scores, error) {
 	drawn, err := drawFunctions(s, s.Beta, nil)
 	if err != nil {
 		return Scores{}, err
@@ -49,7 +49,7 @@ func (a thompson) Score(s *Sight) (Scores, error) {
 	return scores, nil
 }
 
-func (a thompson) drawn(s *Sight, i int) ([]float64, error) {
+func (a thompson) drawn(s *Input, i int) ([]float64, error) {
 	drawn, err := drawFunctions(s, s.Beta, nil)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (a thompson) drawn(s *Sight, i int) ([]float64, error) {
 }
 
 // Estimates are the draws at the place, μ + Zσ with the recorded Z.
-func (a thompson) Estimates(s *Sight, i int) []float64 { return a.cut(drawnAt(s, i)) }
+func (a thompson) Estimates(s *Input, i int) []float64 { return a.cut(drawnAt(s, i)) }
 
 // drawing is what drawFunctions drew last over a Set: an algorithm scores by it and then asks what was drawn at the place it chose.
 type drawing struct {
@@ -74,7 +74,7 @@ func (d *drawing) is(seed uint64, width []float64, among []int) bool {
 
 // drawFunctions draws every target's function over some of the places, all if among is nil, from its posterior widened by width; a given
 // cost is what it is. The draws are in the order of among, and to be read only.
-func drawFunctions(s *Sight, width []float64, among []int) ([][]float64, error) {
+func drawFunctions(s *Input, width []float64, among []int) ([][]float64, error) {
 	if last := s.Set.last; last.is(s.Draw.Seed, width, among) {
 		return last.drawn, nil
 	}
@@ -103,7 +103,7 @@ func drawFunctions(s *Sight, width []float64, among []int) ([][]float64, error) 
 }
 
 // standardised is (draw − μ)/σ of every target at place i, whose draws are the n-th, so that replay has them without drawing again.
-func standardised(s *Sight, drawn [][]float64, i, n int) []float64 {
+func standardised(s *Input, drawn [][]float64, i, n int) []float64 {
 	z := make([]float64, len(drawn))
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
 		if e.SD[i] > 0 {
@@ -114,7 +114,7 @@ func standardised(s *Sight, drawn [][]float64, i, n int) []float64 {
 }
 
 // drawnAt is μ + Zσ of every target at place i, with the recorded Z.
-func drawnAt(s *Sight, i int) []float64 {
+func drawnAt(s *Input, i int) []float64 {
 	v := make([]float64, len(s.Draw.Z))
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
 		v[k] = e.Mean[i] + s.Draw.Z[k]*e.SD[i]

@@ -25,7 +25,7 @@ type optimisticSearch struct {
 
 func (optimisticSearch) Traits() Traits { return Traits{RisesWithUncertainty: true} }
 
-func (a optimisticSearch) Score(s *Sight) (Scores, error) {
+func (a optimisticSearch) Score(s *Input) (Scores, error) {
 	scores := upperScores(s)
 	if len(s.Costs) == 0 {
 		return scores, nil
@@ -47,4 +47,4 @@ func (a optimisticSearch) Score(s *Sight) (Scores, error) {
 	return scores, nil
 }
 
-func (optimisticSearch) Estimates(s *Sight, i int) []float64 { return optimistic(s, i) }
+func (optimisticSearch) Estimates(s *Input, i int) []float64 { return optimistic(s, i) }

@@ -21,8 +21,8 @@ type exactPenalty struct {
 
 func (exactPenalty) Traits() Traits { return Traits{RisesWithUncertainty: true} }
 
-func (a exactPenalty) Score(s *Sight) (Scores, error) {
+func (a exactPenalty) Score(s *Input) (Scores, error) {
 	return rectified(s, filled(len(s.Costs), a.penalty)), nil
 }
 
-func (exactPenalty) Estimates(s *Sight, i int) []float64 { return optimistic(s, i) }
+func (exactPenalty) Estimates(s *Input, i int) []float64 { return optimistic(s, i) }

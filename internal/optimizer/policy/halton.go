@@ -18,10 +18,10 @@ func (a spread) Traits() Traits {
 	return Traits{LooksBack: true, LooksAtAll: true, Propose: a.propose}
 }
 
-func (spread) propose(s *Sight) [][]float64 { return [][]float64{s.Set.Design()} }
+func (spread) propose(s *Input) [][]float64 { return [][]float64{s.Set.Design()} }
 
 // Score is the squared distance to the point, negated; a place tried before counts as further away than any untried one.
-func (spread) Score(s *Sight) (Scores, error) {
+func (spread) Score(s *Input) (Scores, error) {
 	target := s.Set.Design()
 	scores := Scores{Value: make([]float64, len(s.Set.Points)), Relative: true, Reason: Space}
 	for i, point := range s.Set.Points {
@@ -33,4 +33,4 @@ func (spread) Score(s *Sight) (Scores, error) {
 	return scores, nil
 }
 
-func (spread) Estimates(s *Sight, i int) []float64 { return means(s, i) }
+func (spread) Estimates(s *Input, i int) []float64 { return means(s, i) }

@@ -17,8 +17,8 @@ type igp struct {
 
 func (igp) Traits() Traits                      { return Traits{RisesWithUncertainty: true} }
 func (a igp) Beta(w Width) []float64            { return a.width(w, 1, 1) }
-func (igp) Score(s *Sight) (Scores, error)      { return upperScores(s), nil }
-func (igp) Estimates(s *Sight, i int) []float64 { return upperEstimate(s, i) }
+func (igp) Score(s *Input) (Scores, error)      { return upperScores(s), nil }
+func (igp) Estimates(s *Input, i int) []float64 { return upperEstimate(s, i) }
 
 // objectiveWidth is the schedule of an algorithm that regresses one response with the objective's model.
 type objectiveWidth struct{ schedule widths }
@@ -35,10 +35,10 @@ func (o objectiveWidth) width(w Width, noise, union float64) []float64 {
 }
 
 // upperScores is the acquisition μ + βσ.
-func upperScores(s *Sight) Scores {
+func upperScores(s *Input) Scores {
 	return Scores{Value: upper(s.Reward, s.Beta[0]), Reason: Optimistic}
 }
 
-func upperEstimate(s *Sight, i int) []float64 {
+func upperEstimate(s *Input, i int) []float64 {
 	return []float64{s.Reward.Mean[i] + s.Beta[0]*s.Reward.SD[i]}
 }

@@ -65,8 +65,8 @@ func (a cautious) Traits() Traits {
 }
 
 // upper bounds the score as far as deviations alone move it: the chance to keep a limit rises with its deviation where the mean is beyond it, and is at most 1 where it is not; what is
-// gained rises with the deviation of the reward. R is taken as the deviations in sight have it: its own least value, P(x*), would rule out hardly any place.
-func (a cautious) upper(s *Sight) Scores {
+// gained rises with the deviation of the reward. R is taken as the deviations of the input have it: its own least value, P(x*), would rule out hardly any place.
+func (a cautious) upper(s *Input) Scores {
 	bound := *s
 	bound.Rival, bound.Costs = nil, make([]Estimate, len(s.Costs))
 	for j, g := range s.Costs {
@@ -92,7 +92,7 @@ func (a cautious) upper(s *Sight) Scores {
 }
 
 // mostAhead is d and s of place i, which it puts into beside, with the largest s that smaller deviations of the reward could leave.
-func (s *Sight) mostAhead(beside *pair, i int) (mean, deviation float64) {
+func (s *Input) mostAhead(beside *pair, i int) (mean, deviation float64) {
 	beside.take(s, i)
 	mean, _, _ = beside.ahead(s.Given, s.Rival.Least)
 	if variance := beside.sd[0] * beside.sd[0]; variance > 0 {
@@ -104,9 +104,9 @@ func (s *Sight) mostAhead(beside *pair, i int) (mean, deviation float64) {
 // mostLooked is how many points played are looked at closely for the incumbent.
 const mostLooked = 100
 
-// likelyBest is the point played of the largest W(x) = P(x)·(μ(x) − m). played has means alone; look gives the sight of one of them. A mean beyond its limit leaves at
+// likelyBest is the point played of the largest W(x) = P(x)·(μ(x) − m). played has means alone; look gives the input of one of them. A mean beyond its limit leaves at
 // most an even chance, so that few have to be looked at.
-func likelyBest(played *Sight, look func(i int) (*Sight, error)) (int, error) {
+func likelyBest(played *Input, look func(i int) (*Input, error)) (int, error) {
 	least := slices.Min(played.Reward.Mean)
 	most := make([]float64, len(played.Reward.Mean))
 	order := make([]int, len(most))
@@ -139,9 +139,9 @@ func likelyBest(played *Sight, look func(i int) (*Sight, error)) (int, error) {
 	return best, nil
 }
 
-func (a cautious) Score(s *Sight) (Scores, error) { return a.scores(s), nil }
+func (a cautious) Score(s *Input) (Scores, error) { return a.scores(s), nil }
 
-func (a cautious) scores(s *Sight) Scores {
+func (a cautious) scores(s *Input) Scores {
 	n := len(s.Reward.Mean)
 	scores := Scores{Value: make([]float64, n), Allowed: make([]bool, n), Fallback: make([]float64, n), Logarithmic: true, Reason: Improve}
 	beside := newPair(1 + len(s.Costs))
@@ -158,7 +158,7 @@ func (a cautious) scores(s *Sight) Scores {
 }
 
 // logGain is ln(s h(d/s)) of place i, which it puts into beside, and what stands in its place at x*.
-func (s *Sight) logGain(beside *pair, i int) float64 {
+func (s *Input) logGain(beside *pair, i int) float64 {
 	if s.Rival.Itself[i] {
 		return math.Log(s.Rival.Again)
 	}
@@ -169,7 +169,7 @@ func (s *Sight) logGain(beside *pair, i int) float64 {
 
 // logChance is Σ_j ln P(g_j ≤ 0) at place i over the learned costs, less how far given costs are beyond their limit, and whether they are
 // within.
-func logChance(s *Sight, i int) (logChance float64, within bool) {
+func logChance(s *Input, i int) (logChance float64, within bool) {
 	within = true
 	for j, g := range s.Costs {
 		if s.Given[j] {
@@ -186,7 +186,7 @@ func logChance(s *Sight, i int) (logChance float64, within bool) {
 //
 //	∂ ln EI/∂mean = Φ(z)/(s h(z)),   ∂ ln EI/∂s = φ(z)/(s h(z)),
 //	∂ ln Φ(u)/∂mean = −φ(u)/(s Φ(u)),   ∂ ln Φ(u)/∂s = −u φ(u)/(s Φ(u)).
-func (a cautious) slopes(s *Sight) Slopes {
+func (a cautious) slopes(s *Input) Slopes {
 	n := len(s.Reward.Mean)
 	out := Slopes{Reward: noEstimates(n), Costs: make([]Estimate, len(s.Costs))}
 	for j, g := range s.Costs {
@@ -225,4 +225,4 @@ const leastLog = 1e100
 
 func bounded(v float64) float64 { return math.Max(v, -leastLog) }
 
-func (cautious) Estimates(s *Sight, i int) []float64 { return means(s, i) }
+func (cautious) Estimates(s *Input, i int) []float64 { return means(s, i) }

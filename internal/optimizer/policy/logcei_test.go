@@ -164,10 +164,10 @@ func TestGivenCostsAreKept(t *testing.T) {
 func TestLikelyBest(t *testing.T) {
 	t.Parallel()
 	chances, looks := []float64{1, 0.4, 0.9, 1}, 0
-	played := &Sight{Reward: Estimate{Mean: []float64{1, 3, 2, 0}}, Costs: []Estimate{{Mean: []float64{-1, 1, -1, -1}}}, Given: []bool{false}}
-	look := func(i int) (*Sight, error) {
+	played := &Input{Reward: Estimate{Mean: []float64{1, 3, 2, 0}}, Costs: []Estimate{{Mean: []float64{-1, 1, -1, -1}}}, Given: []bool{false}}
+	look := func(i int) (*Input, error) {
 		looks++
-		return &Sight{Reward: Estimate{Mean: played.Reward.Mean[i : i+1]}, Costs: []Estimate{{Mean: []float64{-math.Sqrt2 * math.Erfinv(2*chances[i]-1)}, SD: []float64{1}}}, Given: played.Given}, nil
+		return &Input{Reward: Estimate{Mean: played.Reward.Mean[i : i+1]}, Costs: []Estimate{{Mean: []float64{-math.Sqrt2 * math.Erfinv(2*chances[i]-1)}, SD: []float64{1}}}, Given: played.Given}, nil
 	}
 	if got := sure(likelyBest(played, look)); got != 2 || looks != 1 {
 		t.Errorf("%d is the best after %d looks, want 2, worth .9·1, after one look: none of the others can be worth more", got, looks)
@@ -195,7 +195,7 @@ func TestSlopesAreTheDerivatives(t *testing.T) {
 		}
 		return e
 	}
-	s := &Sight{Reward: numbers(1), Costs: []Estimate{numbers(2), numbers(1)}, Given: []bool{false, true}}
+	s := &Input{Reward: numbers(1), Costs: []Estimate{numbers(2), numbers(1)}, Given: []bool{false, true}}
 	s.Costs[1].SD = make([]float64, n)
 	for i := range n {
 		s.Costs[1].Mean[i] = -1

@@ -42,14 +42,14 @@ func (a epochs) Traits() Traits {
 	return t
 }
 
-func (epochs) Score(s *Sight) (Scores, error) {
+func (epochs) Score(s *Input) (Scores, error) {
 	scores := upperScores(s)
 	scores.Reason = TradeOff
 	return scores, nil
 }
 
 // Estimates is the optimistic estimate of the penalised response.
-func (epochs) Estimates(s *Sight, i int) []float64 { return upperEstimate(s, i) }
+func (epochs) Estimates(s *Input, i int) []float64 { return upperEstimate(s, i) }
 
 // step moves each multiplier at the end of an epoch by the mean of the costs of the epoch told by then; without any it stays.
 func (a epochs) step(kappa []float64, r *Revealed, move func(j int, kappa, mean float64) float64) []float64 {

@@ -12,7 +12,7 @@ type unbanded struct{ unpriced }
 func (unbanded) Beta(Width) []float64 { return nil }
 
 // means are the posterior means of the reward and of each cost at place i.
-func means(s *Sight, i int) []float64 {
+func means(s *Input, i int) []float64 {
 	v := []float64{s.Reward.Mean[i]}
 	for _, g := range s.Costs {
 		v = append(v, g.Mean[i])

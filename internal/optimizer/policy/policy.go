@@ -12,10 +12,10 @@ type Policy interface {
 	Start() []float64
 	// Beta returns β_t per target, or only for the first targets, or nil, where an algorithm has no confidence width.
 	Beta(w Width) []float64
-	// Score returns the acquisition at the places in sight. The error is one of the Set.
-	Score(s *Sight) (Scores, error)
+	// Score returns the acquisition at the places of the input. The error is one of the Set.
+	Score(s *Input) (Scores, error)
 	// Estimates returns what the acquisition made of place i: the reward's estimate, then each cost's.
-	Estimates(s *Sight, i int) []float64
+	Estimates(s *Input, i int) []float64
 	// Step returns the multipliers of round t+1 from those of round t; it does not write to q.
 	Step(q []float64, r *Revealed) []float64
 }
@@ -23,13 +23,13 @@ type Policy interface {
 // Width is what β_t may depend on.
 type Width struct {
 	Round       int       // t
-	Gain        []float64 // γ_t per target, realised information gain of the data in sight
+	Gain        []float64 // γ_t per target, realised information gain of the data seen
 	Lambda      []float64 // λ per target
 	Multipliers []float64
 }
 
-// Sight is what an algorithm sees when it decides round t.
-type Sight struct {
+// Input is the acquisition’s: what an algorithm sees when it decides round t.
+type Input struct {
 	Round       int // t
 	Horizon     int // T
 	Beta        []float64
@@ -49,7 +49,7 @@ type Sight struct {
 	Set      *Set   // for algorithms that look at the whole set of candidates; nil for the others
 }
 
-// Rival is the incumbent x*, the point that would be recommended, beside the places in sight. Slices are per target.
+// Rival is the incumbent x*, the point that would be recommended, beside the places of the input. Slices are per target.
 type Rival struct {
 	Mean, SD []float64   // the posterior at x*
 	Together [][]float64 // the posterior covariance of the target at each place and at x*
@@ -59,7 +59,7 @@ type Rival struct {
 	Again    float64     // what reading x* once more is worth, over its chance to keep all limits, in units of the reward
 }
 
-// Estimate is a posterior at the places in sight: mean and standard deviation of the latent function. A cost whose value is given has SD 0.
+// Estimate is a posterior at the places of the input: mean and standard deviation of the latent function. A cost whose value is given has SD 0.
 type Estimate struct{ Mean, SD []float64 }
 
 // Past is one earlier round as decision t sees it.
@@ -67,12 +67,12 @@ type Past struct {
 	Point     []float64
 	Suggested bool
 	Excluded  bool
-	Complete  bool      // every target's reading is in sight
+	Complete  bool      // every target's reading is seen
 	Reward    float64   // the reading, when Complete
 	Costs     []float64 // likewise
 }
 
-// Set is the finite list of places in sight, for algorithms that compare or draw over all of them. What is worked out only when it is asked for may fail, when nobody waits
+// Set is the finite list of places of the input, for algorithms that compare or draw over all of them. What is worked out only when it is asked for may fail, when nobody waits
 // for it any more.
 type Set struct {
 	Points [][]float64 // unit coordinates
@@ -93,7 +93,7 @@ type Set struct {
 	// Distance between two places in kernel inputs, the euclidean norm that Lipschitz constants refer to.
 	Distance func(i, j int) float64
 	// Earlier returns what the decision of an earlier round saw of the same places; given constraints keep their present values.
-	Earlier func(round int) (*Sight, error)
+	Earlier func(round int) (*Input, error)
 	// Design is the point of the space-filling sequence whose turn it is, in unit coordinates.
 	Design func() []float64
 	// Reach draws points back towards one that is allowed, where hardly any of them are; nil where all are allowed.
@@ -110,7 +110,7 @@ type Draw struct {
 	Z    []float64
 }
 
-// Scores is an acquisition over the places in sight.
+// Scores is an acquisition over the places of the input.
 type Scores struct {
 	Value []float64
 	// Untruncated breaks ties of Value; nil where nothing is truncated.

@@ -19,7 +19,7 @@ func (a uniform) Traits() Traits { return Traits{LooksAtAll: true, Propose: a.pr
 // uniformTries is how many random points are proposed for one that the input constraints allow.
 const uniformTries = 1024
 
-func (uniform) propose(s *Sight) [][]float64 {
+func (uniform) propose(s *Input) [][]float64 {
 	source := rand.New(rand.NewPCG(s.Draw.Seed, 1))
 	points := make([][]float64, uniformTries)
 	for i := range points {
@@ -31,7 +31,7 @@ func (uniform) propose(s *Sight) [][]float64 {
 	return points
 }
 
-func (uniform) Score(s *Sight) (Scores, error) {
+func (uniform) Score(s *Input) (Scores, error) {
 	source := rand.New(rand.NewPCG(s.Draw.Seed, 0))
 	scores := Scores{Value: make([]float64, len(s.Set.Points)), Relative: true, Reason: Space}
 	for i := range scores.Value {
@@ -40,4 +40,4 @@ func (uniform) Score(s *Sight) (Scores, error) {
 	return scores, nil
 }
 
-func (uniform) Estimates(s *Sight, i int) []float64 { return means(s, i) }
+func (uniform) Estimates(s *Input, i int) []float64 { return means(s, i) }

@@ -37,8 +37,8 @@ func newPair(targets int) *pair {
 	return &pair{of(), of(), of(), of(), of(), of()}
 }
 
-// take puts place i in sight beside x* into p.
-func (p *pair) take(s *Sight, i int) {
+// take puts place i of the input beside x* into p.
+func (p *pair) take(s *Input, i int) {
 	r := s.Rival
 	p.otherMean, p.otherSD = r.Mean, r.SD
 	p.mean[0], p.sd[0] = s.Reward.Mean[i], s.Reward.SD[i]
@@ -88,19 +88,19 @@ func (p *pair) ahead(given []bool, least float64) (mean, deviation, chances floa
 }
 
 // ExpectedGain is s·h(d/s) of place i: by how much a reading there may raise the reward of what is recommended, if the place keeps its limits.
-func ExpectedGain(s *Sight, i int) float64 {
+func ExpectedGain(s *Input, i int) float64 {
 	p := newPair(1 + len(s.Costs))
 	p.take(s, i)
 	mean, deviation, _ := p.ahead(s.Given, s.Rival.Least)
 	return ExpectedImprovement(mean, math.Abs(deviation))
 }
 
-// again is what one more reading at x* is worth, over P(x*): that one of the others, in sight, comes to be worth more than it,
+// again is what one more reading at x* is worth, over P(x*): that one of the others of the input comes to be worth more than it,
 //
 //	E[W′(x) − W′(x*)]⁺ = E[W′(x*) − W′(x)]⁺ − (W(x*) − W(x)),
 //
 // since a reading changes no mean of W′. noise is λ of a reading at x*.
-func again(s *Sight, noise []float64) float64 {
+func again(s *Input, noise []float64) float64 {
 	r, best, mine := s.Rival, 0.0, 1.0
 	for j := range s.Costs {
 		if !s.Given[j] {
@@ -121,7 +121,7 @@ func again(s *Sight, noise []float64) float64 {
 }
 
 // slopesAhead adds the derivatives of ln(s h(d/s)) at place i, which p holds, to out.
-func slopesAhead(s *Sight, p *pair, i int, out *Slopes) {
+func slopesAhead(s *Input, p *pair, i int, out *Slopes) {
 	r := s.Rival
 	mean, signed, chances := p.ahead(s.Given, r.Least)
 	deviation := math.Abs(signed)

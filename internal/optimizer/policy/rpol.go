@@ -37,10 +37,10 @@ func (a rpol) Traits() Traits {
 
 func (a rpol) Start() []float64 { return filled(a.costs, 1) }
 
-func (a rpol) Score(s *Sight) (Scores, error) { return rectified(s, s.Multipliers), nil }
+func (a rpol) Score(s *Input) (Scores, error) { return rectified(s, s.Multipliers), nil }
 
 // rectified is μ+βσ of the reward less the priced optimistic violation, Σ_j price_j [μ−βσ]⁺.
-func rectified(s *Sight, prices []float64) Scores {
+func rectified(s *Input, prices []float64) Scores {
 	scores := Scores{Value: upper(s.Reward, s.Beta[0]), Reason: TradeOff}
 	for j, g := range s.Costs {
 		for i, optimistic := range lower(g, s.Beta[1+j]) {
@@ -50,7 +50,7 @@ func rectified(s *Sight, prices []float64) Scores {
 	return scores
 }
 
-func (rpol) Estimates(s *Sight, i int) []float64 { return optimistic(s, i) }
+func (rpol) Estimates(s *Input, i int) []float64 { return optimistic(s, i) }
 
 func (a rpol) Step(q []float64, r *Revealed) []float64 {
 	floor := a.eta * math.Sqrt(float64(r.Round))

@@ -119,7 +119,7 @@ func (a sliding) widening(k int, lambda float64) float64 {
 }
 
 // drifted moves the means outwards by Γ.
-func (a sliding) drifted(s *Sight) *Sight {
+func (a sliding) drifted(s *Input) *Input {
 	moved := *s
 	moved.Reward = s.Reward.shifted(a.widening(0, s.Lambda[0]))
 	moved.Costs = make([]Estimate, len(s.Costs))
@@ -141,9 +141,9 @@ func (e Estimate) shifted(by float64) Estimate {
 	return moved
 }
 
-func (a sliding) Score(s *Sight) (Scores, error) { return a.rpol.Score(a.drifted(s)) }
+func (a sliding) Score(s *Input) (Scores, error) { return a.rpol.Score(a.drifted(s)) }
 
-func (a sliding) Estimates(s *Sight, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
+func (a sliding) Estimates(s *Input, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
 
 // violationBound is rpol's with the error of the window added: Γ widens each of the bands once more on either side, 2βσ becoming 2βσ + 2Γ.
 func (a sliding) violationBound(j int, rounds []Footstep) []float64 {

@@ -25,10 +25,10 @@ func newSafe(c Context, s Settings) safe {
 func (safe) Traits() Traits { return Traits{LooksAtAll: true} }
 
 // Estimates are the upper ones: a point is safe when even they are within the limit.
-func (safe) Estimates(s *Sight, i int) []float64 { return pessimistic(s, i) }
+func (safe) Estimates(s *Input, i int) []float64 { return pessimistic(s, i) }
 
 // members marks the safe set.
-func (a safe) members(s *Sight) ([]bool, error) {
+func (a safe) members(s *Input) ([]bool, error) {
 	worst := worstOf(s, s.Beta)
 	in := make([]bool, len(worst))
 	for _, i := range s.Set.Seeds {
@@ -58,7 +58,7 @@ func (a safe) members(s *Sight) ([]bool, error) {
 }
 
 // worstOf is max_j μ_{g_j} + w_j σ_{g_j} at every place, w being the widths per target.
-func worstOf(s *Sight, widths []float64) []float64 {
+func worstOf(s *Input, widths []float64) []float64 {
 	worst := filled(len(s.Reward.Mean), -1)
 	for j, g := range s.Costs {
 		for i, v := range upper(g, widths[1+j]) {
@@ -71,7 +71,7 @@ func worstOf(s *Sight, widths []float64) []float64 {
 }
 
 // pessimistic is the upper estimate of the reward and of each cost at place i.
-func pessimistic(s *Sight, i int) []float64 {
+func pessimistic(s *Input, i int) []float64 {
 	v := []float64{s.Reward.Mean[i] + s.Beta[0]*s.Reward.SD[i]}
 	for j, g := range s.Costs {
 		v = append(v, g.Mean[i]+s.Beta[1+j]*g.SD[i])
@@ -80,7 +80,7 @@ func pessimistic(s *Sight, i int) []float64 {
 }
 
 // widest is the width u − l of the band at every place, the largest over targets first to last.
-func widest(s *Sight, first, last int) []float64 {
+func widest(s *Input, first, last int) []float64 {
 	w := make([]float64, len(s.Reward.Mean))
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...)[first : last+1] {
 		for i, sd := range e.SD {
@@ -92,7 +92,7 @@ func widest(s *Sight, first, last int) []float64 {
 
 // expanders marks the points of S whose optimistic reading l_g would make some point outside S safe. A point outside with some
 // l_{g_j} > 0 is left out: a reading moves its u_{g_j} no lower than l_{g_j}.
-func (a safe) expanders(s *Sight, in []bool) ([]bool, error) {
+func (a safe) expanders(s *Input, in []bool) ([]bool, error) {
 	expands := make([]bool, len(in))
 	lowest := worstOf(s, negated(s.Beta))
 	var outside []int
@@ -117,7 +117,7 @@ func (a safe) expanders(s *Sight, in []bool) ([]bool, error) {
 }
 
 // reaching tells of a place x whether l_g there would make one of the places safe by its distance.
-func (a safe) reaching(s *Sight, among []int) (func(x int) bool, error) {
+func (a safe) reaching(s *Input, among []int) (func(x int) bool, error) {
 	lowest := worstOf(s, negated(s.Beta))
 	return func(x int) bool {
 		return slices.ContainsFunc(among, func(y int) bool { return lowest[x]+a.lipschitz*s.Set.Distance(x, y) <= 0 })
@@ -125,7 +125,7 @@ func (a safe) reaching(s *Sight, among []int) (func(x int) bool, error) {
 }
 
 // rereading tells of a place x whether readings of l_g there would make one of the places safe.
-func (a safe) rereading(s *Sight, among []int) (func(x int) bool, error) {
+func (a safe) rereading(s *Input, among []int) (func(x int) bool, error) {
 	readers := make([]func(x int, value float64) Estimate, len(s.Costs))
 	for j := range s.Costs {
 		if s.Given[j] {

@@ -15,7 +15,7 @@ var safeOpt = Description{
 // safeSearch chooses, among the maximisers M = {x ∈ S: u_f(x) ≥ max_S l_f} and the expanders G, the point whose band is widest.
 type safeSearch struct{ safe }
 
-func (a safeSearch) Score(s *Sight) (Scores, error) {
+func (a safeSearch) Score(s *Input) (Scores, error) {
 	in, err := a.members(s)
 	if err != nil {
 		return Scores{}, err

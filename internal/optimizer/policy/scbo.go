@@ -49,7 +49,7 @@ type region struct {
 	opening int     // rounds still to be spread over the space before the region counts
 }
 
-func (a trustRegion) region(s *Sight) region {
+func (a trustRegion) region(s *Input) region {
 	r := region{side: firstSide}
 	patience := max(1, count(s.Set.Free))
 	var best Past
@@ -126,7 +126,7 @@ func choiceOf(u float64, choices int) int { return min(max(int(u*float64(choices
 
 // propose fills the region with Halton points, each of which changes every coordinate of the incumbent with probability min(1, 20/d), of
 // the categories no more than the region allows, draws them back to the incumbent where hardly any are allowed, and adds the points tried before.
-func (a trustRegion) propose(s *Sight) [][]float64 {
+func (a trustRegion) propose(s *Input) [][]float64 {
 	r := a.region(s)
 	if r.opening > 0 {
 		return [][]float64{s.Set.Design()}
@@ -167,7 +167,7 @@ func (a trustRegion) propose(s *Sight) [][]float64 {
 	return points
 }
 
-func (a trustRegion) Score(s *Sight) (Scores, error) {
+func (a trustRegion) Score(s *Input) (Scores, error) {
 	r := a.region(s)
 	among := r.among(s)
 	scores := Scores{Value: make([]float64, len(s.Set.Points)), Allowed: make([]bool, len(s.Set.Points)), Reason: Sample}
@@ -203,7 +203,7 @@ const considered = 1000
 
 // among lists the places to choose from: those of the region that are not known yet; if there are none, those anywhere; if all are known,
 // those of the region.
-func (r region) among(s *Sight) []int {
+func (r region) among(s *Input) []int {
 	var inside, fresh, both []int
 	for i, u := range s.Set.Points {
 		within := r.opening > 0 || r.contains(u, s.Set)
@@ -231,7 +231,7 @@ func (r region) among(s *Sight) []int {
 	return nil
 }
 
-func (a trustRegion) drawn(s *Sight, i int) ([]float64, error) {
+func (a trustRegion) drawn(s *Input, i int) ([]float64, error) {
 	r := a.region(s)
 	among := r.among(s)
 	n := slices.Index(among, i)
@@ -245,4 +245,4 @@ func (a trustRegion) drawn(s *Sight, i int) ([]float64, error) {
 	return standardised(s, drawn, i, n), nil
 }
 
-func (trustRegion) Estimates(s *Sight, i int) []float64 { return drawnAt(s, i) }
+func (trustRegion) Estimates(s *Input, i int) []float64 { return drawnAt(s, i) }

@@ -8,7 +8,7 @@ import (
 func TestTrustRegion(t *testing.T) {
 	t.Parallel()
 	a := trustRegion{design: 2}
-	s := &Sight{Set: &Set{Free: []bool{true, true, false}, Choices: make([]int, 3)}}
+	s := &Input{Set: &Set{Free: []bool{true, true, false}, Choices: make([]int, 3)}}
 	round := func(reward, cost float64) Past {
 		return Past{Point: []float64{reward, cost, 0}, Suggested: true, Complete: true, Reward: reward, Costs: []float64{cost}}
 	}
@@ -55,7 +55,7 @@ func TestTrustRegion(t *testing.T) {
 			t.Fatalf("proposes %v, outside the region around %v", u, centre)
 		}
 	}
-	wide := &Sight{Set: &Set{Free: make([]bool, 40), Choices: make([]int, 40)}}
+	wide := &Input{Set: &Set{Free: make([]bool, 40), Choices: make([]int, 40)}}
 	wide.Past = []Past{{Point: filled(40, 0.5), Complete: true}}
 	changed := 0
 	for _, u := range a.propose(wide)[:100] {
@@ -136,7 +136,7 @@ func TestTrustRegionOfCategories(t *testing.T) {
 			t.Errorf("side %g, %v around %v: inside is %v", c.side, c.u, centre, got)
 		}
 	}
-	s := &Sight{Set: set, Past: []Past{{Point: centre, Complete: true}}}
+	s := &Input{Set: set, Past: []Past{{Point: centre, Complete: true}}}
 	for _, u := range (trustRegion{}).propose(s) {
 		if !(region{centre: centre, side: firstSide}).contains(u, set) {
 			t.Fatalf("proposes %v, outside the region around %v", u, centre)

@@ -78,7 +78,7 @@ func (a scgp) Start() []float64 { return make([]float64, a.costs) }
 // Beta is the objective's alone: the constraints need no learning.
 func (a scgp) Beta(w Width) []float64 { return a.widths.Beta(w)[:1] }
 
-func (a scgp) Score(s *Sight) (Scores, error) {
+func (a scgp) Score(s *Input) (Scores, error) {
 	scores := Scores{Untruncated: upper(s.Reward, s.Beta[0]), Reason: TradeOff}
 	scores.Value = make([]float64, len(scores.Untruncated))
 	for i, v := range scores.Untruncated {
@@ -95,7 +95,7 @@ func (a scgp) Score(s *Sight) (Scores, error) {
 	return scores, nil
 }
 
-func (a scgp) Estimates(s *Sight, i int) []float64 {
+func (a scgp) Estimates(s *Input, i int) []float64 {
 	v := means(s, i)
 	v[0] = clip(s.Reward.Mean[i]+s.Beta[0]*s.Reward.SD[i], -a.bound, a.bound)
 	return v

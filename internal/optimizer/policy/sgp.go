@@ -22,7 +22,7 @@ type seeded struct {
 	rounds int // T′
 }
 
-func (a seeded) Score(s *Sight) (Scores, error) {
+func (a seeded) Score(s *Input) (Scores, error) {
 	if s.Round > a.rounds {
 		in, err := a.members(s)
 		scores := upperScores(s)

@@ -21,7 +21,7 @@ type stages struct{ safe }
 // patience is how many rounds without growth end the first stage.
 const patience = 10
 
-func (a stages) Score(s *Sight) (Scores, error) {
+func (a stages) Score(s *Input) (Scores, error) {
 	in, err := a.members(s)
 	if err != nil {
 		return Scores{}, err
@@ -42,7 +42,7 @@ func (a stages) Score(s *Sight) (Scores, error) {
 }
 
 // stalled tells whether, at this or an earlier decision, S had not grown for 10 rounds.
-func (a stages) stalled(s *Sight, in []bool) (bool, error) {
+func (a stages) stalled(s *Input, in []bool) (bool, error) {
 	largest, grown := 0, 0
 	for t := 1; t <= s.Round; t++ {
 		size := count(in)

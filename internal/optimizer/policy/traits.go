@@ -3,9 +3,9 @@ package policy
 // Traits are what an algorithm is, and what it can do beyond what every algorithm does; a function it does not have is nil. An algorithm
 // made from another takes that one's traits and changes what differs.
 type Traits struct {
-	// LooksBack: it needs Sight.Past.
+	// LooksBack: it needs Input.Past.
 	LooksBack bool
-	// LooksAtAll: it needs Sight.Set. It scores a finite set as a whole, so on a continuous space a fixed space-filling set stands in for
+	// LooksAtAll: it needs Input.Set. It scores a finite set as a whole, so on a continuous space a fixed space-filling set stands in for
 	// the space, unless it proposes one.
 	LooksAtAll bool
 	// RisesWithUncertainty: its score at a place never falls when a standard deviation there rises.
@@ -19,26 +19,26 @@ type Traits struct {
 	// Guaranteed: the widths are those that Bound was proved for; otherwise the bound shows a growth rate only.
 	Guaranteed bool
 
-	// Upper returns scores that are at least those of Score whenever every deviation is at most the one in sight, for an algorithm whose
+	// Upper returns scores that are at least those of Score whenever every deviation is at most the one of the input, for an algorithm whose
 	// score may fall when a deviation rises; nil where none is known.
-	Upper func(s *Sight) Scores
-	// Slopes returns the derivatives of the scores by the means and deviations in sight, for an algorithm whose score is smooth in them wherever
+	Upper func(s *Input) Scores
+	// Slopes returns the derivatives of the scores by the means and deviations of the input, for an algorithm whose score is smooth in them wherever
 	// a place is allowed; nil for others. Where a deviation is 0, so are its derivatives.
-	Slopes func(s *Sight) Slopes
+	Slopes func(s *Input) Slopes
 	// First returns the earliest round whose data enter decision t; nil for an algorithm that never forgets.
 	First func(t int) int
-	// Incumbent returns which of the points played, whose posterior means are in sight (no deviations), the others are compared with as
-	// Sight.Rival, −1 for none; look gives the sight of one of them with its deviations. Again returns what reading it once more is worth, beside
-	// others played that are in sight, noise being λ of a reading there per target.
-	Incumbent func(played *Sight, look func(i int) (*Sight, error)) (int, error)
-	Again     func(others *Sight, noise []float64) float64
+	// Incumbent returns which of the points played, whose posterior means are in the input (no deviations), the others are compared with as
+	// Input.Rival, −1 for none; look gives the input of one of them with its deviations. Again returns what reading it once more is worth, beside
+	// others played that are in the input, noise being λ of a reading there per target.
+	Incumbent func(played *Input, look func(i int) (*Input, error)) (int, error)
+	Again     func(others *Input, noise []float64) float64
 	// Draws returns Draw.Z, one number per function, for a seed and the widths β_t.
 	Draws func(seed uint64, beta []float64) []float64
 	// Drawn returns, of an algorithm that draws whole functions, the standardised draws (draw − μ)/σ at the chosen place i, to keep
 	// as Draw.Z.
-	Drawn func(s *Sight, i int) ([]float64, error)
+	Drawn func(s *Input, i int) ([]float64, error)
 	// Propose lists, on a continuous space, the points that an algorithm which looks at all wants to choose among. s has no places.
-	Propose func(s *Sight) [][]float64
+	Propose func(s *Input) [][]float64
 	// Censoring: responses count as 0 until they arrive, and for good when they come late.
 	Censoring *Censoring
 	// Response returns the one response F(r, c; κ) that the algorithm regresses in place of reward and costs; a round has it once all its
@@ -62,7 +62,7 @@ func (t Traits) Earliest(decision int) int {
 }
 
 // Slopes are derivatives of scores, each estimate holding at place i those of the score there by its mean and by its deviation, and Together, per target,
-// those by the covariance with the rival; nil where Sight.Rival is.
+// those by the covariance with the rival; nil where Input.Rival is.
 type Slopes struct {
 	Reward   Estimate
 	Costs    []Estimate

@@ -127,8 +127,8 @@ func valueOf(s Scores) float64 {
 	return s.Fallback[0]
 }
 
-// someRival draws what the places in sight are compared with, of correlations that a posterior could have.
-func someRival(random *rand.Rand, s *Sight) *Rival {
+// someRival draws what the places of the input are compared with, of correlations that a posterior could have.
+func someRival(random *rand.Rand, s *Input) *Rival {
 	r := &Rival{Least: -3}
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
 		r.Mean, r.SD = append(r.Mean, random.NormFloat64()), append(r.SD, random.Float64())
@@ -143,8 +143,8 @@ func someRival(random *rand.Rand, s *Sight) *Rival {
 	return r
 }
 
-// shrink makes the deviations in sight smaller: with a rival that of the reward alone, as far as the covariance lets it.
-func shrink(random *rand.Rand, s *Sight) {
+// shrink makes the deviations of the input smaller: with a rival that of the reward alone, as far as the covariance lets it.
+func shrink(random *rand.Rand, s *Input) {
 	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
 		if k > 0 && s.Rival != nil {
 			continue

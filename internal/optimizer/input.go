@@ -17,60 +17,60 @@ type decision struct {
 	works *works // where trials work, as it knows it; nil while none has failed
 }
 
-// sight is what the algorithm sees at some places when it makes the decision of view v.
-func (s *decision) sight(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
+// inputAt is what the algorithm sees at some places when it makes the decision of view v.
+func (s *decision) inputAt(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
 	estimates, rival, err := s.compare(ctx, at, known)
 	if err != nil {
 		return nil, err
 	}
-	sight := s.sightFrom(ctx, at, known, draw, estimates)
-	sight.Rival = rival
-	if sight.TooRisky, err = s.tooRisky(ctx, at, estimates); err != nil {
+	input := s.inputFrom(ctx, at, known, draw, estimates)
+	input.Rival = rival
+	if input.TooRisky, err = s.tooRisky(ctx, at, estimates); err != nil {
 		return nil, err
 	}
-	sight.Works, err = s.worksAt(ctx, at)
-	return sight, err
+	input.Works, err = s.worksAt(ctx, at)
+	return input, err
 }
 
-// sightFrom is the sight with the estimates known.
-func (s *decision) sightFrom(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, estimates []policy.Estimate) *policy.Sight {
-	sight := s.bareSight(draw)
-	sight.Reward, sight.Costs = estimates[0], estimates[1:]
+// inputFrom is the input with the estimates known.
+func (s *decision) inputFrom(ctx context.Context, at []Place, known func(j, i int) float64, draw Draw, estimates []policy.Estimate) *policy.Input {
+	input := s.bareInput(draw)
+	input.Reward, input.Costs = estimates[0], estimates[1:]
 	if s.traits.LooksBack {
-		sight.Past = s.past()
+		input.Past = s.past()
 	}
 	if s.traits.LooksAtAll {
-		sight.Set = s.set(ctx, at, known)
+		input.Set = s.set(ctx, at, known)
 	}
-	return sight
+	return input
 }
 
-// sightOf is the sight of one place that was or is to be played. A policy that draws whole functions and whose draw was not
+// inputOf is the input of one place that was or is to be played. A policy that draws whole functions and whose draw was not
 // recorded draws at that place alone.
-func (s *decision) sightOf(ctx context.Context, at Place, known func(j, i int) float64, draw Draw) (*policy.Sight, error) {
-	sight, err := s.sight(ctx, []Place{at}, known, draw)
+func (s *decision) inputOf(ctx context.Context, at Place, known func(j, i int) float64, draw Draw) (*policy.Input, error) {
+	input, err := s.inputAt(ctx, []Place{at}, known, draw)
 	if err != nil {
 		return nil, err
 	}
-	return s.drawn(sight)
+	return s.drawn(input)
 }
 
-// drawn completes the sight of one place with the draw there of a policy that draws whole functions, where none was recorded.
-func (s *decision) drawn(sight *policy.Sight) (*policy.Sight, error) {
+// drawn completes the input of one place with the draw there of a policy that draws whole functions, where none was recorded.
+func (s *decision) drawn(input *policy.Input) (*policy.Input, error) {
 	var err error
-	if s.traits.Drawn != nil && len(sight.Draw.Z) != len(s.targets) {
-		sight.Draw.Z, err = s.traits.Drawn(sight, 0)
+	if s.traits.Drawn != nil && len(input.Draw.Z) != len(s.targets) {
+		input.Draw.Z, err = s.traits.Drawn(input, 0)
 	}
-	return sight, err
+	return input, err
 }
 
-// score is the algorithm's acquisition at the places in sight.
-func (s *decision) score(sight *policy.Sight) (policy.Scores, error) {
-	scores, err := s.policy.Score(sight)
+// score is the algorithm's acquisition at the places of the input.
+func (s *decision) score(input *policy.Input) (policy.Scores, error) {
+	scores, err := s.policy.Score(input)
 	if err != nil {
 		return scores, err
 	}
-	return s.weigh(scores, sight.Works), nil
+	return s.weigh(scores, input.Works), nil
 }
 
 // tooRisky tells of each place whether its chance to break a limit is larger than what is left of the risk asked for; nil where none was. The chance is the one
@@ -128,14 +128,14 @@ func (s *decision) set(ctx context.Context, at []Place, known func(j, i int) flo
 	}
 	features := sync.OnceValue(func() [][]float64 { return s.features(at) })
 	set.Distance = func(i, j int) float64 { return distance(features()[i], features()[j]) }
-	set.Earlier = func(t int) (*policy.Sight, error) { return s.earlier(ctx, t, at, known) }
+	set.Earlier = func(t int) (*policy.Input, error) { return s.earlier(ctx, t, at, known) }
 	set.Design = sync.OnceValue(s.designPoint)
 	set.Pause = func() error { return checkpoint.Reach(ctx) }
 	return set
 }
 
 // earlier is what decision t saw of the places.
-func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j, i int) float64) (*policy.Sight, error) {
+func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j, i int) float64) (*policy.Input, error) {
 	if err := checkpoint.Reach(ctx); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *decision) earlier(ctx context.Context, t int, at []Place, known func(j,
 		return nil, err
 	}
 	then := &decision{view: v, shown: s.shown}
-	return then.sight(ctx, at, known, s.draw(t))
+	return then.inputAt(ctx, at, known, s.draw(t))
 }
 
 // teaches tells which of a list of places, candidates or a shortlist, a policy that avoids known ones may choose: those that are left, and were not played

@@ -9,31 +9,31 @@ import (
 	"headroom/internal/optimizer/posterior"
 )
 
-// lookedAtOnce is the posteriors of how many rounds are worked out together: a factor that does not fit into the processor's cache is passed over once
+// predictedAtOnce is the posteriors of how many rounds are worked out together: a factor that does not fit into the processor's cache is passed over once
 // for all of them.
-const lookedAtOnce = 384
+const predictedAtOnce = 384
 
-// looking is how far looking back has come: the posteriors shown, at the points of the first rounds, per target.
-type looking struct {
+// inSample is how far the in-sample predictions have come: the posteriors shown, at the points of the first rounds, per target.
+type inSample struct {
 	mu        sync.Mutex
 	rounds    int
 	estimates []policy.Estimate
 }
 
-// lookingBack returns the posteriors shown, at the points of all rounds. The error is that of ctx, later calls going on from there.
-func (s *shown) lookingBack(ctx context.Context) ([]policy.Estimate, error) {
+// inSample returns the posteriors shown, at the points of all rounds. The error is that of ctx, later calls going on from there.
+func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
 	n := len(s.history.Rounds)
 	for {
-		from, estimates := s.lookBack.known(len(s.targets))
+		from, estimates := s.soFar.known(len(s.targets))
 		if from == n {
 			return estimates, nil
 		}
-		until := min(n, from+lookedAtOnce)
-		further, err := s.lookAt(ctx, from, until)
+		until := min(n, from+predictedAtOnce)
+		further, err := s.predictRounds(ctx, from, until)
 		if err != nil {
 			return nil, err
 		}
-		s.lookBack.add(from, until, further)
+		s.soFar.add(from, until, further)
 		if err := checkpoint.Reach(ctx); err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (s *shown) lookingBack(ctx context.Context) ([]policy.Estimate, error) {
 }
 
 // known are the posteriors of the rounds looked at.
-func (l *looking) known(targets int) (rounds int, estimates []policy.Estimate) {
+func (l *inSample) known(targets int) (rounds int, estimates []policy.Estimate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.estimates == nil {
@@ -51,7 +51,7 @@ func (l *looking) known(targets int) (rounds int, estimates []policy.Estimate) {
 }
 
 // add keeps the posteriors of the rounds from+1 to until, unless somebody else was first.
-func (l *looking) add(from, until int, further []policy.Estimate) {
+func (l *inSample) add(from, until int, further []policy.Estimate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rounds != from {
@@ -64,8 +64,8 @@ func (l *looking) add(from, until int, further []policy.Estimate) {
 	l.rounds, l.estimates = until, longer
 }
 
-// lookAt returns the posteriors shown at the points of the rounds from+1 to until.
-func (s *shown) lookAt(ctx context.Context, from, until int) ([]policy.Estimate, error) {
+// predictRounds returns the posteriors shown at the points of the rounds from+1 to until.
+func (s *shown) predictRounds(ctx context.Context, from, until int) ([]policy.Estimate, error) {
 	at := make([]Place, 0, until-from)
 	for t := from + 1; t <= until; t++ {
 		at = append(at, s.placeOf(t))
@@ -73,7 +73,7 @@ func (s *shown) lookAt(ctx context.Context, from, until int) ([]policy.Estimate,
 	out := s.givenEstimates(at, nil)
 	for i := range s.sources {
 		src := &s.sources[i]
-		p, err := s.predictPlayed(ctx, src, from, s.points(src.kernel, at))
+		p, err := s.predictOwn(ctx, src, from, s.points(src.kernel, at))
 		if err != nil {
 			return nil, err
 		}
@@ -82,8 +82,8 @@ func (s *shown) lookAt(ctx context.Context, from, until int) ([]policy.Estimate,
 	return out, nil
 }
 
-// predictPlayed is what a source predicts at the points of the rounds from+1 on.
-func (s *shown) predictPlayed(ctx context.Context, src *source, from int, at posterior.Points) (posterior.Prediction, error) {
+// predictOwn is what a source predicts at the points of the rounds from+1 on.
+func (s *shown) predictOwn(ctx context.Context, src *source, from int, at posterior.Points) (posterior.Prediction, error) {
 	rows, ok := src.Posterior.(*posterior.Rows)
 	if !ok || rows.Of == nil {
 		return src.Predict(ctx, at, nil)
@@ -103,7 +103,7 @@ func (s *shown) expectedExcess(estimates []policy.Estimate) func(i, j int) float
 			return max(c.Excess(s.history.Rounds[i].Costs[j]), 0)
 		}
 		e := estimates[1+j]
-		t := s.era.transforms[1+j]
+		t := s.regime.transforms[1+j]
 		return t.excess(e.Mean[i]-t.margin, e.SD[i], c.Threshold)
 	}
 }

@@ -2,15 +2,15 @@ package optimizer
 
 import "sync/atomic"
 
-// strand is a list that grows along a line of states: whoever appends first to the end of what there is does so in place, anybody else copies. Items are
+// appendOnly is a list (a persistent vector) that grows along a line of states: whoever appends first to the end of what there is does so in place, anybody else copies. Items are
 // never overwritten, so that reading needs no lock. The zero value is empty.
-type strand[T any] struct {
+type appendOnly[T any] struct {
 	items []T
 	end   *atomic.Int64 // of what has been written behind items
 }
 
-// append returns the strand with more at its end.
-func (s strand[T]) append(more ...T) strand[T] {
+// append returns the list with more at its end.
+func (s appendOnly[T]) append(more ...T) appendOnly[T] {
 	n := len(s.items)
 	if len(more) == 0 {
 		return s
@@ -19,7 +19,7 @@ func (s strand[T]) append(more ...T) strand[T] {
 		s.items = append(s.items, more...)
 		return s
 	}
-	own := strand[T]{make([]T, n, 2*(n+len(more))), new(atomic.Int64)}
+	own := appendOnly[T]{make([]T, n, 2*(n+len(more))), new(atomic.Int64)}
 	copy(own.items, s.items)
 	own.items = append(own.items, more...)
 	own.end.Store(int64(len(own.items)))
@@ -27,4 +27,4 @@ func (s strand[T]) append(more ...T) strand[T] {
 }
 
 // prefix returns the first n items.
-func (s strand[T]) prefix(n int) strand[T] { return strand[T]{s.items[:n], s.end} }
+func (s appendOnly[T]) prefix(n int) appendOnly[T] { return appendOnly[T]{s.items[:n], s.end} }

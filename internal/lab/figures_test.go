@@ -35,7 +35,7 @@ func ladder(t testing.TB, direction string) *Problem {
 // walk is a record of steps on the ladder.
 func walk(p *Problem, start []int, asks ...int) *Record {
 	b := bench{Game: Game{Problem: p, Noise: Noise{Kind: NoNoise}}, visits: map[string]int{}}
-	visit := func(x int) Trial { return b.reading(p.Study.Candidates[x-1], new(x-1)) }
+	visit := func(x int) Trial { return b.reading(p.Study.Candidates[x-1]) }
 	r := &Record{Looks: []Look{{Trials: len(start) + len(asks)}}}
 	for _, x := range start {
 		r.Start = append(r.Start, visit(x))

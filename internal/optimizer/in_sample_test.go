@@ -27,7 +27,7 @@ func TestLookingBackIsThePosteriorThere(t *testing.T) {
 			}
 		}
 		s := mustReplay(t, cfg, h)
-		found, err := s.lookingBack(t.Context())
+		found, err := s.inSample(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestStrands grows many lists from beginnings of each other, at once; the race detector watches.
-func TestStrands(t *testing.T) {
+// TestAppendOnlyLists grows many lists from beginnings of each other, at once; the race detector watches.
+func TestAppendOnlyLists(t *testing.T) {
 	t.Parallel()
-	var trunk strand[int]
+	var trunk appendOnly[int]
 	for i := range 100 {
 		trunk = trunk.append(i)
 	}

@@ -13,38 +13,38 @@ import (
 // numbers and work a reading, however many there have been. The rounds are gone through in order, and what is wanted of earlier decisions is
 // noted on the way.
 
-// standing is that posterior after the readings that the next decision sees, nil in an era that is over, and what the era's decisions expected.
-type standing struct {
-	arms     *gp.Arms
-	from     int // decision of the first glimpse
-	glimpses strand[posterior.Noted]
+// sequential is that posterior after the readings that the next decision sees, nil in a regime that is over, and what the regime's decisions expected.
+type sequential struct {
+	arms  *gp.Arms
+	from  int // decision of the first that is noted
+	noted appendOnly[posterior.Noted]
 }
 
 // From how many readings on candidates are regressed together: twice their number, as long as the factor's rows cost more; see docs/benchmarks.md.
 const (
-	crowd    = 2
-	leastMob = 512
+	readingsAnArm = 2
+	leastReadings = 512
 )
 
-// crowded tells whether so many readings of an era are regressed by the posterior over all candidates. Algorithms that forget, or that act on
-// data of their own, need the rows; so does looking at rounds before the era.
-func (s *evidence) crowded(e *era, readings int) bool {
+// inSequence tells whether so many readings of a regime are regressed by the posterior over all candidates. Algorithms that forget, or that act on
+// data of their own, need the rows; so does looking at rounds before the regime.
+func (s *evidence) inSequence(e *regime, readings int) bool {
 	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() || s.traits.MovesByEstimate && e.from > 1 && slices.Contains(s.scaledFrom(), e.from) {
 		return false
 	}
 	M := len(s.arms.places)
-	return readings > max(crowd*M, leastMob) && M*M <= posterior.MostKept
+	return readings > max(readingsAnArm*M, leastReadings) && M*M <= posterior.MostKept
 }
 
-// stand works out the posterior over all candidates for an era's regression.
-func (s *evidence) stand(ctx context.Context, e *era, g *group) error {
+// updateSequentially works out the posterior over all candidates for a regime's regression.
+func (s *evidence) updateSequentially(ctx context.Context, e *regime, g *group) error {
 	targets := s.targetsOf(e, g)
-	st, come, err := s.standingBefore(ctx, e, g, targets)
+	st, come, err := s.sequentialBefore(ctx, e, g, targets)
 	if err != nil {
 		return err
 	}
-	g.standing = st
-	for t := st.from + len(st.glimpses.items); t < e.until; t++ {
+	g.sequential = st
+	for t := st.from + len(st.noted.items); t < e.until; t++ {
 		for len(come) > 0 && g.order[come[0]].revealed < t {
 			i := come[0]
 			come = come[1:]
@@ -55,18 +55,18 @@ func (s *evidence) stand(ctx context.Context, e *era, g *group) error {
 		if t > len(s.history.Rounds) {
 			return nil
 		}
-		seen, err := s.glimpse(ctx, g, s.targets[targets[0]].metric, t)
+		seen, err := s.note(ctx, g, s.targets[targets[0]].metric, t)
 		if err != nil {
 			return err
 		}
-		st.glimpses = st.glimpses.append(seen)
+		st.noted = st.noted.append(seen)
 	}
 	st.arms = nil
 	return nil
 }
 
-// targetsOf are the targets that an era's regression serves, in order.
-func (s *evidence) targetsOf(e *era, g *group) []int {
+// targetsOf are the targets that a regime's regression serves, in order.
+func (s *evidence) targetsOf(e *regime, g *group) []int {
 	var list []int
 	for k, t := range s.targets {
 		if t.metric >= 0 && e.groups[e.groupOf[t.metric]] == g {
@@ -77,18 +77,18 @@ func (s *evidence) targetsOf(e *era, g *group) []int {
 }
 
 // takeReading brings in the i-th reading of the regression.
-func (s *evidence) takeReading(ctx context.Context, e *era, g *group, targets []int, i int) error {
+func (s *evidence) takeReading(ctx context.Context, e *regime, g *group, targets []int, i int) error {
 	ys := make([]float64, len(targets))
 	for n, k := range targets {
 		ys[n] = e.answers[k].items[i]
 	}
 	a := g.order[i]
-	return g.standing.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda)
+	return g.sequential.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda)
 }
 
-// glimpse notes what decision t expected at its own place.
-func (s *evidence) glimpse(ctx context.Context, g *group, metric, t int) (posterior.Noted, error) {
-	arms := g.standing.arms
+// note writes down what decision t expected at its own place.
+func (s *evidence) note(ctx context.Context, g *group, metric, t int) (posterior.Noted, error) {
+	arms := g.sequential.arms
 	arm := s.history.Rounds[t-1].Arm
 	seen := posterior.Noted{Round: t, Gain: arms.Gain(), Means: arms.At(arm), Variance: arms.Variances()[arm], Narrowed: math.NaN()}
 	if !s.traits.MovesByEstimate || !s.settings.PendingNarrows() {
@@ -117,12 +117,12 @@ func (s *evidence) narrowed(ctx context.Context, g *group, arms *gp.Arms, waitin
 	return arms, nil
 }
 
-// standingBefore is what the prior state had come to, where everything that it went through still holds, else the prior over the candidates; come
+// sequentialBefore is what the prior state had come to, where everything that it went through still holds, else the prior over the candidates; come
 // are the readings, by their position in the order, that are not in it yet.
-func (s *evidence) standingBefore(ctx context.Context, e *era, g *group, targets []int) (st *standing, come []int, err error) {
-	for _, old := range s.priorEras() {
+func (s *evidence) sequentialBefore(ctx context.Context, e *regime, g *group, targets []int) (st *sequential, come []int, err error) {
+	for _, old := range s.priorRegimes() {
 		for _, before := range old.groups {
-			if before.standing == nil || old.from > e.from || !before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
+			if before.sequential == nil || old.from > e.from || !before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
 				continue
 			}
 			if st, come := s.continued(old, before, e, g, targets); st != nil {
@@ -134,21 +134,21 @@ func (s *evidence) standingBefore(ctx context.Context, e *era, g *group, targets
 	for i := range g.order {
 		come = append(come, i)
 	}
-	return &standing{arms: fresh, from: e.from}, come, err
+	return &sequential{arms: fresh, from: e.from}, come, err
 }
 
-// continued is the standing of a regression of the prior state for one with the same kernel and noise; nil where what it went through does not hold.
-func (s *evidence) continued(old *era, before *group, e *era, g *group, targets []int) (st *standing, come []int) {
-	first, known := e.from-old.from, before.standing.glimpses
+// continued is what a regression had come to of the prior state for one with the same kernel and noise; nil where what it went through does not hold.
+func (s *evidence) continued(old *regime, before *group, e *regime, g *group, targets []int) (st *sequential, come []int) {
+	first, known := e.from-old.from, before.sequential.noted
 	for _, k := range targets {
 		if old.transforms[k] != e.transforms[k] {
 			return nil, nil
 		}
 	}
 	if last := e.until - old.from; e.until <= s.agreed.seen && last <= len(known.items) {
-		return &standing{from: e.from, glimpses: strand[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the era has changed
+		return &sequential{from: e.from, noted: appendOnly[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the regime has changed
 	}
-	if before.standing.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
+	if before.sequential.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
 		return nil, nil
 	}
 	come, ok := added(old, before, e, g, targets, before.seen(s.agreed.seen-1))
@@ -156,14 +156,14 @@ func (s *evidence) continued(old *era, before *group, e *era, g *group, targets 
 		return nil, nil
 	}
 	if first > 0 {
-		known = strand[posterior.Noted]{items: known.items[first:]}
+		known = appendOnly[posterior.Noted]{items: known.items[first:]}
 	}
-	return &standing{before.standing.arms.Clone(), e.from, known}, come
+	return &sequential{before.sequential.arms.Clone(), e.from, known}, come
 }
 
 // added are the positions of the readings that a regression has beyond those of an earlier one, which begins with the same ones; not ok when it
 // lacks some, or has others.
-func added(old *era, before *group, e *era, g *group, targets []int, same int) (come []int, ok bool) {
+func added(old *regime, before *group, e *regime, g *group, targets []int, same int) (come []int, ok bool) {
 	has := func(i, j int) bool {
 		return before.order[i] == g.order[j] &&
 			!slices.ContainsFunc(targets, func(k int) bool { return old.answers[k].items[i] != e.answers[k].items[j] })

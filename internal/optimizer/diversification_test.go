@@ -49,7 +49,7 @@ func TestABatchAtAFoundPeakIsHeldApart(t *testing.T) {
 	cfg, h := found(t)
 	beside := func(list []Decision) (count int) {
 		for i, d := range list {
-			if slices.ContainsFunc(list[:i], func(o Decision) bool { return !differ(o.Place.U, d.Place.U, holdingApart) }) {
+			if slices.ContainsFunc(list[:i], func(o Decision) bool { return !differ(o.Place.U, d.Place.U, leastDistance) }) {
 				count++
 			}
 		}

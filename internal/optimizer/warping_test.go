@@ -6,14 +6,14 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// TestASumIsNotBent: costs of two dear choices among cheap ones look least like a normal sample as they are, and yet add up as they are.
-func TestASumIsNotBent(t *testing.T) {
+// TestASumIsNotWarped: costs of two dear choices among cheap ones look least like a normal sample as they are, and yet add up as they are.
+func TestASumIsNotWarped(t *testing.T) {
 	t.Parallel()
 	prices := [2][]float64{{0.02, 0.05, 0.04, 0.9, 0.03, 0.7}, {0.01, 0.05, 0.03, 0.2}}
 	price := func(a, b int) float64 { return prices[0][a] + prices[1][b] }
 	sum, product := fittedCosts(t, "anova", price), fittedCosts(t, "mixed", price)
 	if sum.Warp.Power != 1 || !(sum.Interaction < 0.05) {
-		t.Errorf("a sum is bent by the power %g, with interaction %.3g", sum.Warp.Power, sum.Interaction)
+		t.Errorf("a sum is warped by the power %g, with interaction %.3g", sum.Warp.Power, sum.Interaction)
 	}
 	var z []float64
 	for _, r := range twentyRounds(price) {
@@ -30,15 +30,15 @@ func TestWhatMultipliesIsBentFar(t *testing.T) {
 	factors := [2][]float64{{1, 2, 4, 30, 3, 12}, {1, 3, 10, 5}}
 	price := func(a, b int) float64 { return factors[0][a] * factors[1][b] }
 	if f := fittedCosts(t, "anova", price); !(f.Warp.Power < 0.5) {
-		t.Errorf("a product is bent by the power %g", f.Warp.Power)
+		t.Errorf("a product is warped by the power %g", f.Warp.Power)
 	}
 	if f := fittedCosts(t, "mixed", price); f.Warp.Power != 0.5 {
-		t.Errorf("under a kernel without interaction a product is bent by the power %g", f.Warp.Power)
+		t.Errorf("under a kernel without interaction a product is warped by the power %g", f.Warp.Power)
 	}
 }
 
-// TestEqualReadingsAreNotBent: there is no bend to choose.
-func TestEqualReadingsAreNotBent(t *testing.T) {
+// TestEqualReadingsAreNotWarped: there is no warping to choose.
+func TestEqualReadingsAreNotWarped(t *testing.T) {
 	t.Parallel()
 	if f := fittedCosts(t, "anova", func(int, int) float64 { return 7 }); f.Warp != warp.Identity || f.Interaction == 0 {
 		t.Errorf("fitted %+v", f)

@@ -7,7 +7,7 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// fitWarp bends the readings, standardised by f, to be most like a normal sample.
+// fitWarp warps the readings, standardised by f, to be most like a normal sample.
 func (s *study) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
 	return warp.Fit(s.standardised(metric, rounds, f))
 }
@@ -21,13 +21,13 @@ func (s *study) standardised(metric int, rounds []int, f FittedMetric) []float64
 	return z
 }
 
-// mostBends is how often bend turns from the warp to the hyperparameters and back; it ends before where neither moves.
-const mostBends = 4
+// mostTurns is how often warpWithFit turns from the warp to the hyperparameters and back; it ends before where neither moves.
+const mostTurns = 4
 
-// bend chooses the warp together with the hyperparameters, where an interaction is among them: what adds up, bent, does not, so that readings like a normal
-// sample are not what to look for. From the hyperparameters found under f's warp, it looks for those under no bend; from the better of both it goes on to the warp
+// warpWithFit chooses the output warping together with the hyperparameters, where an interaction is among them: what adds up does not when it is warped, so that readings like a normal
+// sample are not what to look for. From the hyperparameters found under f's warp, it looks for those under none; from the better of both it goes on to the warp
 // that explains the readings best as the hyperparameters stand, and to the hyperparameters from there, in turn.
-func (v *view) bend(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
+func (v *view) warpWithFit(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
 	candidates := warp.Candidates(v.standardised(metric, rounds, f))
 	if candidates == nil {
 		return f.Warp, found, nil
@@ -44,9 +44,9 @@ func (v *view) bend(ctx context.Context, metric int, rounds []int, f FittedMetri
 	problems := make([]fit.Problem, len(candidates))
 	readings := make([][]float64, len(candidates))
 	for i, c := range candidates {
-		bent := f
-		bent.Warp = c.Warp
-		problems[i] = v.fitProblem(metric, rounds, bent)
+		warped := f
+		warped.Warp = c.Warp
+		problems[i] = v.fitProblem(metric, rounds, warped)
 		readings[i] = problems[i].Y
 	}
 	// under is the problem with a candidate, to go on from what was found.
@@ -67,7 +67,7 @@ func (v *view) bend(ctx context.Context, metric int, rounds []int, f FittedMetri
 			return f.Warp, found, err
 		}
 	}
-	for range mostBends {
+	for range mostTurns {
 		worth, err := fit.LogPosteriors(under(at), readings)
 		if err != nil {
 			return f.Warp, found, err

@@ -32,8 +32,8 @@ func few(arms int) ground {
 	return g
 }
 
-// uncrowded is the same study, with the same places but without a list of candidates, so that it is regressed by rows.
-func uncrowded(cfg *Config, h *History) (*Config, *History) {
+// byRowsInstead is the same study, with the same places but without a list of candidates, so that it is regressed by rows.
+func byRowsInstead(cfg *Config, h *History) (*Config, *History) {
 	plain := *cfg
 	plain.Space.Arms = nil
 	plain.SafeSeeds = []Place{{U: cfg.SafeSeeds[0].U, Arm: -1}}
@@ -54,8 +54,8 @@ func crowds(t *testing.T) (names []string) {
 	return names
 }
 
-// TestCrowdsAreRegressedAsRows compares the posterior over all candidates with that by the rows of a factor, through all that a state says.
-func TestCrowdsAreRegressedAsRows(t *testing.T) {
+// TestSequentialAreRegressedAsRows compares the posterior over all candidates with that by the rows of a factor, through all that a state says.
+func TestSequentialAreRegressedAsRows(t *testing.T) {
 	t.Parallel()
 	for i, algorithm := range crowds(t) {
 		for _, pending := range []string{"variance", "ignore"} {
@@ -82,10 +82,10 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 				}
 				cfg.Fit = true
 				s := mustReplay(t, cfg, h)
-				if _, crowd := s.next.sources[0].Posterior.(*posterior.Candidates); !crowd || s.eraList[0].groups[0].Data == nil {
+				if _, crowd := s.next.sources[0].Posterior.(*posterior.Candidates); !crowd || s.regimes[0].groups[0].Data == nil {
 					t.Fatal("540 readings of 7 candidates are regressed by rows, or 300 are not")
 				}
-				plain, rows := uncrowded(cfg, h)
+				plain, rows := byRowsInstead(cfg, h)
 				if algorithm == "log-cei" {
 					settings["caution"] = 1
 					plain.Settings = resolved(t, plain, settings)
@@ -111,13 +111,13 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 				if s.traits.Drawn == nil {
 					check("acquisition", sure(s.Acquisition(background, places, toyKnown())), sure(want.Acquisition(background, same, toyKnown())))
 				}
-				sight := sure(s.decision.sight(background, places, toyKnown().at(places), s.draw(s.Round())))
-				other := sure(want.decision.sight(background, same, toyKnown().at(same), want.draw(want.Round())))
-				if sight.Set == nil {
+				input := sure(s.decision.inputAt(background, places, toyKnown().at(places), s.draw(s.Round())))
+				other := sure(want.decision.inputAt(background, same, toyKnown().at(same), want.draw(want.Round())))
+				if input.Set == nil {
 					return
 				}
 				among := []int{2, 5}
-				check("reread", sure(sight.Set.Reread(0, among))(3, 0.4), sure(other.Set.Reread(0, among))(3, 0.4))
+				check("reread", sure(input.Set.Reread(0, among))(3, 0.4), sure(other.Set.Reread(0, among))(3, 0.4))
 				if covariance, err := s.next.sources[0].Covariance(background, s.next.points(s.next.sources[0].kernel, places)); err != nil {
 					t.Error(err)
 				} else {
@@ -125,14 +125,14 @@ func TestCrowdsAreRegressedAsRows(t *testing.T) {
 						check("covariance", covariance[i][:i+1], row[:i+1]) // its lower triangle is all that is read
 					}
 				}
-				check("earlier", sure(sight.Set.Earlier(530)).Reward, sure(other.Set.Earlier(530)).Reward)
+				check("earlier", sure(input.Set.Earlier(530)).Reward, sure(other.Set.Earlier(530)).Reward)
 			})
 		}
 	}
 }
 
-// TestCrowdsFollowEveryEdit is TestExtendFollowsEveryEdit where readings are many: they are regressed over all candidates, or come to be.
-func TestCrowdsFollowEveryEdit(t *testing.T) {
+// TestSequentialFollowEveryEdit is TestExtendFollowsEveryEdit where readings are many: they are regressed over all candidates, or come to be.
+func TestSequentialFollowEveryEdit(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"rpol-ucb", "ckb-ucb", "ckb-rand", "log-cei", "scgp-ucb"} {
 		t.Run(algorithm, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestFirstScaleOfACrowd(t *testing.T) {
 		h := throng(cfg, 560, rand.New(rand.NewPCG(5, 0)))
 		h.Fits = []Fit{{From: 555, Metrics: []FittedMetric{{Set: true, Centre: 0.1, Scale: 2, Count: 500}, {Set: true, Centre: -0.1, Scale: 3, Count: 500}}}}
 		s := mustReplay(t, cfg, h)
-		plain, rows := uncrowded(cfg, h)
+		plain, rows := byRowsInstead(cfg, h)
 		if diff := cmp.Diff(mustReplay(t, plain, rows).path.items, s.path.items, near8); diff != "" {
 			t.Errorf("%s: %s", algorithm, diff)
 		}

@@ -10,12 +10,12 @@ import (
 	"headroom/internal/optimizer/warp"
 )
 
-// regressAll works out the regressions of every era.
+// regressAll works out the regressions of every regime.
 func (s *evidence) regressAll(ctx context.Context) error {
-	s.eraList = s.eras()
+	s.regimes = s.listRegimes()
 	s.agreed = s.agree()
 	s.excluded = s.listExcluded()
-	for _, e := range s.eraList {
+	for _, e := range s.regimes {
 		if err := s.build(ctx, e); err != nil {
 			return err
 		}
@@ -23,8 +23,8 @@ func (s *evidence) regressAll(ctx context.Context) error {
 	return nil
 }
 
-// build works out the regressions of an era, taking over what the prior state's worked out for the same rounds.
-func (s *evidence) build(ctx context.Context, e *era) error {
+// build works out the regressions of a regime, taking over what the prior state's worked out for the same rounds.
+func (s *evidence) build(ctx context.Context, e *regime) error {
 	if err := s.regressMetrics(ctx, e); err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *evidence) build(ctx context.Context, e *era) error {
 		}
 		e.transforms = append(e.transforms, s.cfg.transform(k, m))
 	}
-	e.answers, e.whitened = make([]strand[float64], len(s.targets)), make([][]float64, len(s.targets))
+	e.answers, e.whitened = make([]appendOnly[float64], len(s.targets)), make([][]float64, len(s.targets))
 	for k, t := range s.targets {
 		if t.metric < 0 {
 			continue
@@ -53,7 +53,7 @@ func (s *evidence) build(ctx context.Context, e *era) error {
 		if g.Data != nil {
 			continue
 		}
-		if err := s.stand(ctx, e, g); err != nil {
+		if err := s.updateSequentially(ctx, e, g); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (s *evidence) build(ctx context.Context, e *era) error {
 }
 
 // regressMetrics makes the distinct regressions of the metrics, on all cores.
-func (s *evidence) regressMetrics(ctx context.Context, e *era) error {
+func (s *evidence) regressMetrics(ctx context.Context, e *regime) error {
 	e.groupOf = make([]int, len(s.cfg.Metrics))
 	work := cores.New()
 	for i, m := range e.models {
@@ -73,7 +73,7 @@ func (s *evidence) regressMetrics(ctx context.Context, e *era) error {
 			g := &group{model: m, order: order.items, arrivals: order, came: came}
 			e.groups = append(e.groups, g)
 			work.Go(func() error {
-				if err := s.regress(ctx, g, s.crowded(e, len(g.order))); err != nil {
+				if err := s.regress(ctx, g, s.inSequence(e, len(g.order))); err != nil {
 					return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
 				}
 				return nil
@@ -86,7 +86,7 @@ func (s *evidence) regressMetrics(ctx context.Context, e *era) error {
 
 // whitenedBefore is the beginning of target k's z that the prior state has worked out already.
 func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
-	for _, old := range s.priorEras() {
+	for _, old := range s.priorRegimes() {
 		if g.begun == nil || old.groups[old.groupOf[s.targets[k].metric]] != g.begun {
 			continue
 		}
@@ -99,13 +99,13 @@ func (s *evidence) whitenedBefore(k int, g *group, y []float64) []float64 {
 	return nil
 }
 
-// regress factorises K + Λ for a group's arrivals, unless they are crowded, appending to a factor of the prior state that agrees with their beginning.
-func (s *evidence) regress(ctx context.Context, g *group, crowded bool) (err error) {
-	if g.function, err = s.function(g.model.kernel); err != nil || crowded {
+// regress factorises K + Λ for a group's arrivals, unless they are taken in sequence, appending to a factor of the prior state that agrees with their beginning.
+func (s *evidence) regress(ctx context.Context, g *group, inSequence bool) (err error) {
+	if g.function, err = s.function(g.model.kernel); err != nil || inSequence {
 		return err
 	}
 	g.Data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
-	for _, e := range s.priorEras() {
+	for _, e := range s.priorRegimes() {
 		for _, old := range slices.Concat(e.groups, e.own) {
 			same := s.agreeing(old, g)
 			if same > g.known {
@@ -134,14 +134,14 @@ func (s *evidence) agreeing(old, now *group) int {
 }
 
 // responses are target k's responses for the arrivals, in modelled units, going on from those of the prior state.
-func (s *evidence) responses(e *era, k int, g *group) strand[float64] {
+func (s *evidence) responses(e *regime, k int, g *group) appendOnly[float64] {
 	metric := s.targets[k].metric
 	answer := func(a arrival) float64 {
 		return e.transforms[k].response(s.history.Rounds[a.round-1].Readings[metric].Value)
 	}
-	var y strand[float64]
+	var y appendOnly[float64]
 	if before := s.arrivedBefore(metric, e.models[metric], e.until); before != nil {
-		answers, n := s.prior.eraList[len(s.prior.eraList)-1].answers[k], before.seen(s.agreed.seen-1)
+		answers, n := s.prior.regimes[len(s.prior.regimes)-1].answers[k], before.seen(s.agreed.seen-1)
 		for n < len(before.order) && n < len(g.order) && before.order[n] == g.order[n] && answers.items[n] == answer(g.order[n]) {
 			n++
 		}
@@ -155,7 +155,7 @@ func (s *evidence) responses(e *era, k int, g *group) strand[float64] {
 }
 
 // buildOwn works out the regressions of an algorithm that does not act on the arrived readings of each metric.
-func (s *evidence) buildOwn(ctx context.Context, e *era) error {
+func (s *evidence) buildOwn(ctx context.Context, e *regime) error {
 	e.ownOf = make([]int, len(s.targets))
 	for k := range e.ownOf {
 		e.ownOf[k] = -1
@@ -177,7 +177,7 @@ func (s *evidence) buildOwn(ctx context.Context, e *era) error {
 }
 
 // addOwn regresses target k on the points in that order, with its metric's model.
-func (s *evidence) addOwn(ctx context.Context, e *era, k int, order []arrival) error {
+func (s *evidence) addOwn(ctx context.Context, e *regime, k int, order []arrival) error {
 	metric := s.targets[k].metric
 	m := e.models[metric]
 	e.ownOf[k] = slices.IndexFunc(e.own, func(g *group) bool { return g.model.sameRegression(m) })

@@ -59,7 +59,7 @@ func describeSettings(d design.Definition, s design.Settings) string {
 		more := len(parts) - mostSettings + 1
 		parts = append(parts[:mostSettings-1], fmt.Sprintf("%d more settings", more))
 	}
-	return listWords(parts, "and")
+	return design.Listed(parts, "and")
 }
 
 // describeSetting writes "47 °C" when the unit tells which parameter is meant, "6 cycles" for a count (but "cycles 1"), else the name before the value.
@@ -249,12 +249,5 @@ func limitNames(d design.Definition) string {
 	for _, c := range d.Constraints {
 		names = append(names, c.Name)
 	}
-	return listWords(names, "and")
-}
-
-func listWords(words []string, last string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " " + last + " " + words[len(words)-1]
+	return design.Listed(names, "and")
 }

@@ -40,7 +40,7 @@ func (s *Models) PriceOf(ctx context.Context, snap *ledger.Snapshot, name string
 		}
 	}
 	if j < 0 {
-		return Price{}, design.NewInvalid("constraint", "must name one of the constraints: "+listWords(c.ConstraintNames, "or"), name)
+		return Price{}, design.NewInvalid("constraint", "must name one of the constraints: "+design.Listed(c.ConstraintNames, "or"), name)
 	}
 	known, faults := c.Known(design.Brought{})
 	if len(faults) > 0 {

@@ -336,7 +336,7 @@ func TrialsInWords(numbers []int) string {
 		}
 		words = append(words, strconv.Itoa(number))
 	}
-	return "trials " + listWords(words, "and")
+	return "trials " + design.Listed(words, "and")
 }
 
 func metricState(d design.Definition, m optimizer.Model) MetricState {

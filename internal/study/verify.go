@@ -94,8 +94,9 @@ func (s *Service) VerifyBehind(snap *ledger.Snapshot) error {
 
 // Verifying says how the study's verification stands, without waiting for one under way, and how the last one ended; nil if there was none.
 func (s *Service) Verifying(ctx context.Context, id string) (Verifying, *Verified, error) {
+	now := s.verifications.of(id).stands() // before the outcome is read, which is kept before the work ends: one that ends meanwhile is seen
 	last, err := s.store.Verified(ctx, id)
-	return s.verifications.of(id).stands(), last, err
+	return now, last, err
 }
 
 // eventsAtOnce is how many events a verification reads at a time.

@@ -93,7 +93,7 @@ func (v Facts) idle() string {
 	if len(others) == 0 {
 		return "Every trial has its results."
 	}
-	return words.Count(read, "trial has its", "trials have their") + " results, " + words.Listed(others) + "."
+	return words.Count(read, "trial has its", "trials have their") + " results, " + design.Listed(others, "and") + "."
 }
 
 // ContextInputs are the values that limits of known form need with each trial.

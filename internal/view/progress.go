@@ -132,7 +132,7 @@ func (p *panelling) moreWords(limits []int) string {
 		}
 		names = append(names, c.Name+" ("+said+")")
 	}
-	return fmt.Sprintf("%d more limits, broken less often: %s", len(limits), words.Listed(names))
+	return fmt.Sprintf("%d more limits, broken less often: %s", len(limits), design.Listed(names, "and"))
 }
 
 // all are the limits by their place.

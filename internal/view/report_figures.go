@@ -82,7 +82,7 @@ var looks = map[chart.Style]string{chart.Step: "black", chart.Line: "blue", char
 func legend(f chart.Frame) string {
 	var parts []string
 	for _, t := range f.Traces {
-		if look := looks[t.Style]; look != "" && !slices.Contains(parts, look+": "+t.Name) {
+		if look := looks[t.Style]; look != "" && !slices.Contains(parts, look+": "+t.Name) && (t.Style != chart.Threshold || len(f.Limits) == 0) {
 			parts = append(parts, look+": "+t.Name)
 		}
 	}

@@ -129,6 +129,14 @@ func Stamp(at, now time.Time) templates.Stamp {
 	return templates.Stamp{Ago: words.Ago(at, now), Exact: words.Exact(at), ISO: at.UTC().Format(time.RFC3339)}
 }
 
+// OptionalStamp is a moment that there may not have been.
+func OptionalStamp(at *time.Time, now time.Time) templates.Stamp {
+	if at == nil {
+		return templates.Stamp{}
+	}
+	return Stamp(*at, now)
+}
+
 // clocked is a moment in a list: the time of day instead of how long ago.
 func clocked(at, now time.Time) templates.Stamp {
 	stamp := Stamp(at, now)

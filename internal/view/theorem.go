@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -30,7 +31,7 @@ func (v trusting) theorem() *templates.Theorem {
 			len(grounds.Findings), met, notMet, unknown),
 		Source:      fmt.Sprintf("%s (%s, %d).", grounds.Name, grounds.Paper, grounds.Year),
 		Bounds:      "It bounds " + grounds.Bounds + ".",
-		Here:        "Here, over the trials that the algorithm chose itself: " + words.Listed(figures) + " so far. " + verdictOn(grounds, notMet),
+		Here:        "Here, over the trials that the algorithm chose itself: " + design.Listed(figures, "and") + " so far. " + verdictOn(grounds, notMet),
 		Short:       grounds.Short,
 		Assumptions: templates.Table{Head: []templates.Column{{Name: "Here"}, {Name: "The theorem assumes"}, {Name: "Why"}}},
 	}

@@ -95,7 +95,7 @@ func (v answering) whyNone() string {
 	case len(missing) > 0 && v.fruitless() != "":
 		return nothing + ": " + v.fruitless() + "."
 	case len(missing) > 0:
-		return nothing + ": " + words.Listed(missing) + " " + words.IsOrAre(len(missing)) + " without a reading."
+		return nothing + ": " + design.Listed(missing, "and") + " " + words.IsOrAre(len(missing)) + " without a reading."
 	case !v.ModelStands() && v.over():
 		return nothing + ": the study ended before the model had begun."
 	case !v.ModelStands():
@@ -298,7 +298,7 @@ func (v answering) toDo() string {
 	case v.ended(ledger.StatusFailed) > 0 && v.fruitless() != "":
 		return words.Capitalised(v.fruitless()) + ". Find out why, then ask for the next."
 	case v.Readout.Version > 0 && len(v.unread()) > 0:
-		return "Measure " + words.Listed(v.unread()) + " in the next trial, or add " + words.ItOrThem(len(v.unread())) + " to one that was made."
+		return "Measure " + design.Listed(v.unread(), "and") + " in the next trial, or add " + words.ItOrThem(len(v.unread())) + " to one that was made."
 	case few(v.Readout.Undecided) && v.Readout.Recommendation != nil && v.Readout.Recommendation.Number == v.Readout.Undecided.Number:
 		return fmt.Sprintf("Repeat trial %d: %s would tell whether it can be used.", v.Readout.Undecided.Number, words.Count(*v.Readout.Undecided.Readings, "more reading", "more readings"))
 	case few(v.Readout.Undecided):

@@ -93,7 +93,7 @@ func goneWords(outcome study.Verification) string {
 	if len(outcome.GoneEngines) > 1 {
 		engines = "engines "
 	}
-	return words.Count(n, "decision was", "decisions were") + " made by rules that this program no longer has (" + engines + words.Listed(outcome.GoneEngines) + "), and cannot be replayed"
+	return words.Count(n, "decision was", "decisions were") + " made by rules that this program no longer has (" + engines + design.Listed(outcome.GoneEngines, "and") + "), and cannot be replayed"
 }
 
 func allDigits(x float64) string { return design.Typeset(design.NumberValue(x).String()) }

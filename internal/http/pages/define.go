@@ -9,6 +9,7 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
@@ -88,7 +89,7 @@ func fillDefine(page *templates.DefinePage) {
 	for _, a := range optimizer.Algorithms() {
 		page.Algorithms = append(page.Algorithms, templates.Option{Value: a.Name, Label: a.Title})
 	}
-	chosen := describedAlgorithm(values.Get("algorithm.name"))
+	chosen := view.Algorithm(values.Get("algorithm.name"))
 	page.Summary, page.Source = chosen.Summary, chosen.Source
 	page.Settings = settingGroups(chosen, values)
 	if !page.Reconfigure {
@@ -129,7 +130,7 @@ func formFields(form templates.Form) map[string]bool {
 	for _, name := range []string{"candidates", "seed", "reason"} {
 		fields[name] = true
 	}
-	for _, group := range settingGroups(describedAlgorithm(form.Value("algorithm.name")), form.Values) {
+	for _, group := range settingGroups(view.Algorithm(form.Value("algorithm.name")), form.Values) {
 		for _, in := range group.Inputs {
 			fields[in.Name] = true
 		}

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -40,7 +39,7 @@ func (s People) listPeople(r *http.Request, page *templates.PeoplePage) error {
 	who, _ := request.Caller(r)
 	people, err := s.Accounts.People(r.Context())
 	for _, p := range people {
-		page.People = append(page.People, templates.PersonLine{Person: p, Seen: optionalStamp(p.LastSeen, page.Now), Self: p.ID == who.PersonID, Gave: gaveOut(p)})
+		page.People = append(page.People, templates.PersonLine{Person: p, Seen: view.OptionalStamp(p.LastSeen, page.Now), Self: p.ID == who.PersonID, Gave: gaveOut(p)})
 	}
 	return err
 }
@@ -89,20 +88,13 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 		if t.RevokedAt != nil {
 			continue
 		}
-		line := templates.TokenLine{Token: t, Study: names[t.StudyID], Used: optionalStamp(t.LastUsed, page.Now), Expires: "never"}
+		line := templates.TokenLine{Token: t, Study: names[t.StudyID], Used: view.OptionalStamp(t.LastUsed, page.Now), Expires: "never"}
 		if t.ExpiresAt != nil {
 			line.Expires = t.ExpiresAt.UTC().Format("2 January 2006")
 		}
 		page.Tokens = append(page.Tokens, line)
 	}
 	return err
-}
-
-func optionalStamp(at *time.Time, now time.Time) templates.Stamp {
-	if at == nil {
-		return templates.Stamp{}
-	}
-	return view.Stamp(*at, now)
 }
 
 // InvitePerson makes an invite link, shown once.

@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
+	"headroom/internal/view"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -19,17 +20,6 @@ import (
 
 // randomSeed draws a study's seed when nobody gives one.
 func randomSeed() uint64 { return rand.Uint64N(1 << 32) }
-
-// describedAlgorithm finds an algorithm, the first one when there is none of that name.
-func describedAlgorithm(name string) optimizer.Algorithm {
-	all := optimizer.Algorithms()
-	for _, a := range all {
-		if a.Name == name {
-			return a
-		}
-	}
-	return all[0]
-}
 
 // partsOf are the fields of a setting that is an object, the word that names its kind first.
 func partsOf(setting optimizer.Setting) (word string, kinds, numbers []string) {
@@ -132,7 +122,7 @@ func plainSetting(raw json.RawMessage) string {
 
 // showSettings fills the fields of the settings form from a definition.
 func showSettings(values url.Values, algorithm design.Algorithm) {
-	for _, setting := range describedAlgorithm(algorithm.Name).Settings {
+	for _, setting := range view.Algorithm(algorithm.Name).Settings {
 		raw, given := algorithm.Settings[setting.Name]
 		if !given {
 			continue
@@ -159,7 +149,7 @@ func (t *typed) settingsOf(algorithm string, before design.Algorithm) map[string
 	}
 	shown, settings := url.Values{}, map[string]json.RawMessage{}
 	showSettings(shown, before)
-	for _, setting := range describedAlgorithm(algorithm).Settings {
+	for _, setting := range view.Algorithm(algorithm).Settings {
 		raw := t.setting(setting)
 		if same(shown, t.values, settingName(setting)) {
 			raw = before.Settings[setting.Name]

@@ -31,7 +31,7 @@ func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, f
 	page := templates.SharesPage{Page: newPage(r, "Share "+snap.Definition.Name), Study: studyHead(r, snap), Form: form, Secret: secret}
 	page.Width = "medium"
 	for _, share := range shares {
-		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: view.Stamp(share.ExpiresAt, page.Now), Used: optionalStamp(share.LastUsed, page.Now)})
+		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: view.Stamp(share.ExpiresAt, page.Now), Used: view.OptionalStamp(share.LastUsed, page.Now)})
 	}
 	return show(w, r, status, templates.SharesView(page))
 }

@@ -1,17 +1,12 @@
 package pages
 
 import (
-	"fmt"
 	"net/http"
-	"strconv"
 
 	"headroom/internal/http/request"
-	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
-	"headroom/internal/view/chart"
-	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -45,47 +40,11 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 	if next != nil {
 		page.Next = next.String()
 	}
-	titles := algorithmTitles()
 	for _, one := range list {
-		line := templates.StudyLine{ID: one.ID, Name: one.Name, State: string(one.State), Trials: words.Count(one.Trials, "trial", "trials"), Algorithm: titles[one.Algorithm], Updated: view.Stamp(one.UpdatedAt, page.Now)}
-		if one.Waiting > 0 {
-			line.Waiting = strconv.Itoa(one.Waiting) + " waiting"
-			line.Oldest = optionalStamp(one.OldestWaiting, page.Now)
-		}
-		line.Simulated = one.SimulatedLab != ""
-		if one.Best != nil {
-			line.Best = fmt.Sprintf("best reading of %s %s at trial %d", one.Best.Metric, words.Quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
-		}
-		for _, limit := range one.Limits {
-			line.Limits = append(line.Limits, limitWords(limit))
-		}
-		if one.Known > 0 && len(one.Limits) > 0 {
-			line.Feasible, line.FeasibleMark = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known), string(chart.Feasible)
-			if one.Feasible == 0 {
-				line.FeasibleMark = string(chart.Violated)
-			}
-		}
-		page.Lines = append(page.Lines, line)
+		page.Lines = append(page.Lines, view.Line(one, page.Now))
 	}
 	if page.Viewer.Creates {
 		page.Start = start(r)
 	}
 	return show(w, r, http.StatusOK, templates.StudiesView(page))
-}
-
-// limitWords is a limit in a line of the list.
-func limitWords(limit ledger.Limit) string {
-	sign := "≤"
-	if limit.Op == ">=" {
-		sign = "≥"
-	}
-	return limit.Metric + " " + sign + " " + words.Quantity(limit.Threshold, limit.Unit)
-}
-
-func algorithmTitles() map[string]string {
-	titles := map[string]string{}
-	for _, a := range optimizer.Algorithms() {
-		titles[a.Name] = a.Title
-	}
-	return titles
 }

@@ -169,14 +169,6 @@ func oneOrMany(n int, one, many string) string {
 	return many
 }
 
-// Listed joins names as a sentence does.
-func Listed(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
 // AxisName is a name with its unit, as axes carry it.
 func AxisName(name, unit string) string {
 	if unit == "" {

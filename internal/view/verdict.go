@@ -55,7 +55,7 @@ func (v answering) told() bool { return len(v.Snap.Trials) > 0 && !v.Working && 
 func (v answering) recommend(verdict *templates.Verdict) {
 	u, r := v.Readout.Undecided, v.Readout.Recommendation
 	if r != nil {
-		verdict.Answer, verdict.Doubt = v.answer(*r), trusting{v.Facts}.driftDoubt()
+		verdict.Answer, verdict.Doubt = v.answer(*r), trusting(v).driftDoubt()
 		if len(v.Snap.Trial(r.Number).Doubts) > 0 {
 			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", r.Number, verdict.Doubt))
 		}

@@ -34,9 +34,10 @@ generate: | enough-go
 quick: generate
 	scripts/quick
 
-# Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found.
+# Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found. Where
+# packages wait for a browser or for servers, one more than there are processors computes.
 test: tools check
-	HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test -race -vet=off -timeout 20m ./...
+	HEADROOM_FUZZ_TIME=2s HEADROOM_FUZZ_SEED=$(VERSION) go test -race -vet=off -timeout 20m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./...
 
 tools:
 	scripts/install postgresql chromium gcc python3 curl

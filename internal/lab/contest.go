@@ -117,7 +117,7 @@ func along(games [][]float64) []Estimate {
 		for i, steps := range games {
 			column[i] = steps[t]
 		}
-		list[t] = EstimateOf(column)
+		list[t] = estimateOf(column)
 	}
 	return list
 }

@@ -12,8 +12,8 @@ type Estimate struct {
 	N                   int
 }
 
-// EstimateOf estimates from one value a game.
-func EstimateOf(values []float64) Estimate {
+// estimateOf estimates from one value a game.
+func estimateOf(values []float64) Estimate {
 	kept := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	e := Estimate{Mean: math.NaN(), Error: math.NaN(), Median: math.NaN(), N: len(kept)}
 	if e.N == 0 {
@@ -55,7 +55,7 @@ func Paired(a, b []float64) Estimate {
 	for i := range a {
 		differences[i] = a[i] - b[i]
 	}
-	return EstimateOf(differences)
+	return estimateOf(differences)
 }
 
 // Over is the mean of independent estimates, one a problem, each of the same weight; its error is √(Σ s²) over their number. Problems where a figure
@@ -71,7 +71,7 @@ func Over(estimates []Estimate) Estimate {
 		square += e.Error * e.Error
 	}
 	if n == 0 {
-		return EstimateOf(nil)
+		return estimateOf(nil)
 	}
 	all.Error = math.Sqrt(square) / n
 	return all

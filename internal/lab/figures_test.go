@@ -21,7 +21,7 @@ func ladder(t testing.TB, direction string) *Problem {
 		}
 		rows = append(rows, Row{design.Settings{"x": design.NumberValue(x)}, Values{"yield": value, "cost": x}})
 	}
-	p, err := NewTable(design.Definition{
+	p, err := newTable(design.Definition{
 		Name: "ladder", Parameters: []design.Parameter{numeric("x", 1, 10)},
 		Objective:   design.Objective{Metric: "yield", Direction: direction},
 		Constraints: []design.Constraint{{Metric: "cost", Op: "<=", Threshold: 8, Unit: "g"}},
@@ -206,14 +206,14 @@ func TestScales(t *testing.T) {
 
 func TestEstimates(t *testing.T) {
 	t.Parallel()
-	e := EstimateOf([]float64{1, math.NaN(), 2, 3, 6})
+	e := estimateOf([]float64{1, math.NaN(), 2, 3, 6})
 	if e.N != 4 || e.Mean != 3 || e.Median != 2.5 || math.Abs(e.Error-math.Sqrt(14./3/4)) > 1e-15 {
 		t.Errorf("got %+v", e)
 	}
-	if e := EstimateOf([]float64{math.NaN()}); e.N != 0 || !math.IsNaN(e.Mean) || !math.IsNaN(e.Median) {
+	if e := estimateOf([]float64{math.NaN()}); e.N != 0 || !math.IsNaN(e.Mean) || !math.IsNaN(e.Median) {
 		t.Errorf("the mean of nothing is %+v", e)
 	}
-	if e := EstimateOf([]float64{1, math.Inf(1), math.Inf(1)}); !math.IsInf(e.Median, 1) || !math.IsNaN(e.Error) {
+	if e := estimateOf([]float64{1, math.Inf(1), math.Inf(1)}); !math.IsInf(e.Median, 1) || !math.IsNaN(e.Error) {
 		t.Errorf("never found in two of three games gives %+v", e)
 	}
 	if d := Paired([]float64{5, 7, 9}, []float64{1, 3, 5}); d.Mean != 4 || d.Error != 0 {

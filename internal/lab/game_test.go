@@ -136,7 +136,7 @@ func TestKeyNamesEverything(t *testing.T) {
 	d := design.Definition{Name: "two", Parameters: []design.Parameter{numeric("x", 1, 2)}, Objective: design.Objective{Metric: "y", Direction: "maximize"}}
 	for _, y := range []float64{1, 1.5} {
 		row.Values = Values{"y": y}
-		p, err := NewTable(d, []Row{row, far})
+		p, err := newTable(d, []Row{row, far})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,7 +101,7 @@ func standardCells(cases, all []contest, label string) string {
 		for _, name := range column.figures {
 			var each []Estimate
 			for _, c := range cases {
-				each = append(each, EstimateOf(figureNamed(name).values(c.games[label])))
+				each = append(each, estimateOf(figureNamed(name).values(c.games[label])))
 			}
 			value := Over(each).Mean
 			text := fmt.Sprintf(column.format, value)

@@ -108,7 +108,7 @@ func (k kind) make(name string, draw uint64) (*Problem, error) {
 		read, sd := k.readingsOf(at, truth, random)
 		rows, noise[keyOf(at)] = append(rows, read...), sd
 	}
-	p, err := NewTable(d, rows)
+	p, err := newTable(d, rows)
 	if err == nil && k.readings > 1 {
 		p.own = func(at design.Settings) Values { return noise[keyOf(at)] }
 	}

@@ -172,7 +172,7 @@ func (r Rehearsal) estimates(f Figure, all []contest, label string) (own, differ
 	var each, paired []Estimate
 	for _, c := range all {
 		mine, theirs := f.values(c.games[label]), f.values(c.games[r.Against])
-		each, paired = append(each, EstimateOf(mine)), append(paired, Paired(mine, theirs))
+		each, paired = append(each, estimateOf(mine)), append(paired, Paired(mine, theirs))
 	}
 	return Over(each), Over(paired)
 }

@@ -108,7 +108,7 @@ func ReadTable(file io.Reader, spec Spec) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewTable(d, rows)
+	return newTable(d, rows)
 }
 
 // recorded is a table as text.
@@ -186,9 +186,9 @@ func (t *recorded) describe(p *design.Parameter) error {
 	return nil
 }
 
-// NewTable makes a problem of rows: the different settings are the candidates, in the order of their first row. Rows with the same settings are
+// newTable makes a problem of rows: the different settings are the candidates, in the order of their first row. Rows with the same settings are
 // readings of one setting, whose truth is their mean.
-func NewTable(d design.Definition, rows []Row) (*Problem, error) {
+func newTable(d design.Definition, rows []Row) (*Problem, error) {
 	index := map[string]int{}
 	var readings [][]Values
 	d.Candidates = nil

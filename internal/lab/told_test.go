@@ -86,7 +86,7 @@ func TestToldRefusals(t *testing.T) {
 	steps := ladder(t, "maximize")
 	d := steps.Study
 	at := d.Candidates[0]
-	p, err := NewTable(d, []Row{{at, Values{"yield": 1, "cost": 1}}, {at, Values{"yield": 3, "cost": 1}}, {d.Candidates[1], Values{"yield": 5, "cost": 2}}})
+	p, err := newTable(d, []Row{{at, Values{"yield": 1, "cost": 1}}, {at, Values{"yield": 3, "cost": 1}}, {d.Candidates[1], Values{"yield": 5, "cost": 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}

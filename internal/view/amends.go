@@ -69,7 +69,7 @@ func (v teller) correctionLines(data ledger.CorrectedData, line templates.Amend)
 	}
 	if data.Parameters != nil {
 		line.What = "settings"
-		line.Before, line.After = SettingsLine(v.d, data.Parameters.Before), SettingsLine(v.d, data.Parameters.After)
+		line.Before, line.After = settingsLine(v.d, data.Parameters.Before), settingsLine(v.d, data.Parameters.After)
 		lines = append(lines, line)
 	}
 	return lines

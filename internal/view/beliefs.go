@@ -256,7 +256,7 @@ func (o Outlook) choices(onto *templates.Chart) []templates.OtherChoice {
 			continue
 		}
 		points.X, points.Y = append(points.X, plotValue((*choice.Parameters)[o.X])), append(points.Y, plotValue((*choice.Parameters)[o.Y]))
-		points.Text = append(points.Text, choice.Name+" would try "+SettingsLine(o.Snap.Definition, *choice.Parameters))
+		points.Text = append(points.Text, choice.Name+" would try "+settingsLine(o.Snap.Definition, *choice.Parameters))
 	}
 	if len(points.X) > 0 {
 		onto.Drawing.Traces = append(onto.Drawing.Traces, points)

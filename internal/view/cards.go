@@ -125,7 +125,7 @@ func (v tried) card() templates.Card {
 		}
 	}
 	card.Copy = copyText(d, v.t.Parameters)
-	for _, metric := range TableMetrics(d) {
+	for _, metric := range tableMetrics(d) {
 		if m, there := v.t.Metrics[metric]; there {
 			card.Told = append(card.Told, v.toldValue(metric, m))
 		}

@@ -64,7 +64,7 @@ func nextText(d design.Definition, next *design.Settings) string {
 	if next == nil {
 		return "none"
 	}
-	return SettingsLine(d, *next)
+	return settingsLine(d, *next)
 }
 
 // ChangeConsequences puts what a change of limits, bounds or settings would change into words.
@@ -82,7 +82,7 @@ func (v Facts) ChangeConsequences(constraints []design.Constraint, impact study.
 	slices.SortStableFunc(impact.Changes, func(a, b design.Change) int { // limits and bounds first
 		return cmp.Compare(strings.Count(b.Path, "["), strings.Count(a.Path, "["))
 	})
-	said := []string{words.Capitalised(ChangesWords(v.Snap.Definition, impact.Changes)) + "."}
+	said := []string{words.Capitalised(changesWords(v.Snap.Definition, impact.Changes)) + "."}
 	if len(broken) > 0 {
 		said = append(said, words.Capitalised(study.TrialsInWords(broken))+" would break a limit.")
 	}

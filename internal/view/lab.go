@@ -24,7 +24,7 @@ func (v Facts) Lab() templates.Lab {
 		return panel
 	}
 	panel.Summary = lab.Summary()
-	for _, metric := range TableMetrics(d) {
+	for _, metric := range tableMetrics(d) {
 		if sd := lab.StdDev()[metric]; sd > 0 {
 			panel.Noise = append(panel.Noise, metric+" ± "+words.Quantity(sd, UnitOf(d, metric)))
 		}

@@ -79,7 +79,7 @@ func (v teller) inWords(event ledger.Event) (text string, number int, reason str
 		return editedWords(data), 0, "", err
 	case ledger.Reconfigured:
 		data, err := eventData[ledger.ReconfiguredData](event)
-		return "changed " + ChangesWords(data.Definition, data.Changes), 0, data.Reason, err
+		return "changed " + changesWords(data.Definition, data.Changes), 0, data.Reason, err
 	case ledger.Chosen:
 		data, err := eventData[ledger.ChosenData](event)
 		return chosenWords(data), data.Number, data.Note, err
@@ -130,7 +130,7 @@ func editedWords(data ledger.EditedData) string {
 	return strings.Join(parts, " and ")
 }
 
-func ChangesWords(d design.Definition, changes []design.Change) string {
+func changesWords(d design.Definition, changes []design.Change) string {
 	if slices.ContainsFunc(changes, func(c design.Change) bool { return c.Path == "algorithm.name" }) { // settings that only one of the two has go without saying
 		changes = slices.DeleteFunc(slices.Clone(changes), func(c design.Change) bool {
 			return strings.HasPrefix(c.Path, "algorithm.settings.") && (string(c.Before) == "null" || string(c.After) == "null")
@@ -212,7 +212,7 @@ func (v teller) toldWords(data ledger.ToldData) string {
 		text = fmt.Sprintf("added to trial %d", data.Number)
 	}
 	if data.Parameters != nil {
-		text += " with the settings really used: " + SettingsLine(v.d, data.Parameters)
+		text += " with the settings really used: " + settingsLine(v.d, data.Parameters)
 	}
 	return text
 }
@@ -229,7 +229,7 @@ func (v teller) correctedWords(data ledger.CorrectedData) string {
 		}
 	}
 	if data.Parameters != nil {
-		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, SettingsLine(v.d, data.Parameters.After)))
+		parts = append(parts, fmt.Sprintf("corrected the settings of trial %d to %s", data.Number, settingsLine(v.d, data.Parameters.After)))
 	}
 	return strings.Join(parts, " and ")
 }

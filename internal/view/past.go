@@ -67,7 +67,7 @@ func (p *Past) Take(event ledger.Event) error {
 			return err
 		}
 		p.define(data.Definition)
-		p.amend(event, "–", "the study", "", ChangesWords(data.Definition, data.Changes), data.Reason)
+		p.amend(event, "–", "the study", "", changesWords(data.Definition, data.Changes), data.Reason)
 	case ledger.Corrected, ledger.Excluded, ledger.Included:
 		return p.takeAmend(event)
 	}

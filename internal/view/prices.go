@@ -108,7 +108,7 @@ func (v Facts) priceChart() *templates.Chart {
 			row := []string{p.Constraint, words.Quantity(step.Threshold, p.Unit), "–", "", "no settings probably keep every limit"}
 			if step.Best != nil {
 				best.X, best.Y = append(best.X, step.Threshold), append(best.Y, words.SixDigits(*step.Best))
-				row = []string{row[0], row[1], words.Alike(*step.SD)(*step.Best), words.Brief(*step.SD), SettingsLine(d, *step.Parameters)}
+				row = []string{row[0], row[1], words.Alike(*step.SD)(*step.Best), words.Brief(*step.SD), settingsLine(d, *step.Parameters)}
 			}
 			table.Rows = append(table.Rows, row)
 		}

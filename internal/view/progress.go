@@ -252,7 +252,7 @@ func (p *panelling) violationCells(v study.ViolationOut, read bool) []string {
 // metricColumns write each metric's readings with equally many decimals.
 func (p *panelling) metricColumns() map[string]func(float64) string {
 	show := map[string]func(float64) string{}
-	for _, metric := range TableMetrics(p.Snap.Definition) {
+	for _, metric := range tableMetrics(p.Snap.Definition) {
 		var values []float64
 		for _, t := range p.Snap.Trials {
 			if m, there := t.Metrics[metric]; there {

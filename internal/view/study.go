@@ -33,8 +33,8 @@ func Modelled(d design.Definition) []string {
 	return metricNames(d, func(m design.MetricInfo) bool { return m.Modelled })
 }
 
-// TableMetrics are all metrics that a trial can have a value of: those told, then those worked out when it is chosen.
-func TableMetrics(d design.Definition) []string {
+// tableMetrics are all metrics that a trial can have a value of: those told, then those worked out when it is chosen.
+func tableMetrics(d design.Definition) []string {
 	return append(Told(d), metricNames(d, func(m design.MetricInfo) bool { return m.Known })...)
 }
 
@@ -50,7 +50,7 @@ func metricNames(d design.Definition, keep func(design.MetricInfo) bool) []strin
 
 // inOrder lists the metrics of m in the order of the study.
 func inOrder[T any](d design.Definition, m map[string]T) []string {
-	return slices.DeleteFunc(TableMetrics(d), func(metric string) bool { _, there := m[metric]; return !there })
+	return slices.DeleteFunc(tableMetrics(d), func(metric string) bool { _, there := m[metric]; return !there })
 }
 
 func parameter(d design.Definition, name string) design.Parameter {
@@ -111,8 +111,8 @@ func settingsOf(d design.Definition, values design.Settings) []templates.Setting
 	return settings
 }
 
-// SettingsLine is settings in one line.
-func SettingsLine(d design.Definition, values design.Settings) string {
+// settingsLine is settings in one line.
+func settingsLine(d design.Definition, values design.Settings) string {
 	return settingsInWords(settingsOf(d, values))
 }
 

@@ -50,7 +50,7 @@ func (v Facts) of(t *ledger.Trial) tried { return tried{v, t} }
 func (v tried) metricFacts() []templates.MetricFact {
 	d := v.Snap.Definition
 	var facts []templates.MetricFact
-	for _, metric := range TableMetrics(d) {
+	for _, metric := range tableMetrics(d) {
 		m, there := v.t.Metrics[metric]
 		if !there {
 			continue
@@ -138,7 +138,7 @@ func (v tried) decisionFacts() []templates.Fact {
 		facts = append(facts, templates.Fact{Name: "Score (acquisition)", Value: words.Rough(*decision.Acquisition), Meaning: "what was maximised, modelled units"})
 	}
 	if decision.RunnerUp != nil {
-		facts = append(facts, templates.Fact{Name: "Runner-up", Value: SettingsLine(d, decision.RunnerUp.Parameters), Meaning: "score " + words.Rough(decision.RunnerUp.Acquisition)})
+		facts = append(facts, templates.Fact{Name: "Runner-up", Value: settingsLine(d, decision.RunnerUp.Parameters), Meaning: "score " + words.Rough(decision.RunnerUp.Acquisition)})
 	}
 	return append(facts, templates.Fact{Name: "Random seed", Value: strconv.FormatUint(decision.RandomSeed, 10)}, templates.Fact{Name: "Engine", Value: decision.Engine, Meaning: "version of the optimizer"})
 }

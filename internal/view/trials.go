@@ -123,7 +123,7 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 		}
 		l.settings = append(l.settings, words.Settings(p, shown))
 	}
-	for _, metric := range TableMetrics(l.Snap.Definition) {
+	for _, metric := range tableMetrics(l.Snap.Definition) {
 		table.Metrics = append(table.Metrics, templates.Column{Name: metric, Unit: UnitOf(l.Snap.Definition, metric), Number: true})
 		var shown []float64
 		for _, t := range trials {
@@ -159,7 +159,7 @@ func (l listing) row(t *ledger.Trial) templates.TrialRow {
 		}
 		row.Settings = append(row.Settings, cell)
 	}
-	for i, metric := range TableMetrics(l.Snap.Definition) {
+	for i, metric := range tableMetrics(l.Snap.Definition) {
 		m, there := t.Metrics[metric]
 		if !there {
 			row.Metrics = append(row.Metrics, templates.Cell{Missing: true})

@@ -17,7 +17,7 @@ const Thin = "\u202f"
 
 // Number is a value as pages show it.
 func Number(x float64) string {
-	if power := PowerOf(x); power != 0 {
+	if power := powerOf(x); power != 0 {
 		return powered(design.FormatNumber(design.Scaled(x, -power)), power)
 	}
 	return design.Typeset(design.FormatNumber(x))
@@ -26,8 +26,8 @@ func Number(x float64) string {
 // Numbers of the size Large and larger, and smaller ones than Small, are written with a power of ten.
 const Large, Small = 1e7, 1e-4
 
-// PowerOf is the power of ten that a number is written with, 0 for none.
-func PowerOf(x float64) int {
+// powerOf is the power of ten that a number is written with, 0 for none.
+func powerOf(x float64) int {
 	if size := math.Abs(x); x == 0 || !design.Finite(x) || size >= Small && size < Large {
 		return 0
 	}
@@ -68,7 +68,7 @@ func RoughOr(x *float64) string {
 // Alike writes numbers with the decimals that a standard deviation of sd leaves meaning in.
 func Alike(sd float64) func(float64) string {
 	return func(x float64) string {
-		if PowerOf(x) != 0 || !(sd > 0) {
+		if powerOf(x) != 0 || !(sd > 0) {
 			return Number(x)
 		}
 		text, _ := design.FormatValue(x, sd)
@@ -80,13 +80,13 @@ func Alike(sd float64) func(float64) string {
 func Column(values []float64) func(float64) string {
 	decimals := 0
 	for _, x := range values {
-		if PowerOf(x) == 0 {
+		if powerOf(x) == 0 {
 			_, fraction, _ := strings.Cut(design.FormatNumber(x), ".")
 			decimals = max(decimals, len(fraction))
 		}
 	}
 	return func(x float64) string {
-		if PowerOf(x) != 0 {
+		if powerOf(x) != 0 {
 			return Number(x)
 		}
 		return Fixed(x, decimals)
@@ -129,7 +129,7 @@ func UnitAfter(unit string) string {
 
 // Uncertain is a value with its standard deviation and unit.
 func Uncertain(mean, sd float64, unit string) string {
-	power := PowerOf(max(math.Abs(mean), sd))
+	power := powerOf(max(math.Abs(mean), sd))
 	if power == 0 {
 		value, deviation := design.FormatValue(mean, sd)
 		return With(design.Typeset(value)+" ± "+design.Typeset(deviation), unit)
@@ -232,7 +232,7 @@ func Settings(p design.Parameter, values []design.Value) func(design.Value) stri
 	}
 	return func(value design.Value) string {
 		switch {
-		case value.IsText || PowerOf(value.Number) != 0:
+		case value.IsText || powerOf(value.Number) != 0:
 			return Setting(p, value)
 		case p.Scale == "log" && p.Type == design.Real && p.Step == nil && value.Number > 0:
 			return Fixed(value.Number, max(0, logDigits-1-design.ExponentOf(value.Number)))

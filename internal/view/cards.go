@@ -67,7 +67,7 @@ func (v Facts) withTyped(cards []templates.Card) []templates.Card {
 // endOf says how a trial came to wait no more.
 func (v tried) endOf() *templates.Ended {
 	if v.t.Status != ledger.StatusCompleted {
-		return &templates.Ended{Mark: v.markOf(v.t), Words: cmp.Or(v.reasonLine(), words.Capitalised(v.StateWords(v.t))) + "."}
+		return &templates.Ended{Mark: v.markOf(v.t), Words: cmp.Or(v.reasonLine(), design.Capitalised(v.StateWords(v.t))) + "."}
 	}
 	var last ledger.Measurement
 	for _, m := range v.t.Metrics {
@@ -81,7 +81,7 @@ func (v tried) endOf() *templates.Ended {
 // idle says how the trials ended, for when none waits.
 func (v Facts) idle() string {
 	if said := v.fruitless(); said != "" {
-		return words.Capitalised(said) + "."
+		return design.Capitalised(said) + "."
 	}
 	read := len(v.Snap.Trials)
 	var others []string

@@ -82,12 +82,12 @@ func (v Facts) ChangeConsequences(constraints []design.Constraint, impact study.
 	slices.SortStableFunc(impact.Changes, func(a, b design.Change) int { // limits and bounds first
 		return cmp.Compare(strings.Count(b.Path, "["), strings.Count(a.Path, "["))
 	})
-	said := []string{words.Capitalised(changesWords(v.Snap.Definition, impact.Changes)) + "."}
+	said := []string{design.Capitalised(changesWords(v.Snap.Definition, impact.Changes)) + "."}
 	if len(broken) > 0 {
-		said = append(said, words.Capitalised(study.TrialsInWords(broken))+" would break a limit.")
+		said = append(said, design.Capitalised(study.TrialsInWords(broken))+" would break a limit.")
 	}
 	if len(within) > 0 {
-		said = append(said, words.Capitalised(study.TrialsInWords(within))+" would be within every limit.")
+		said = append(said, design.Capitalised(study.TrialsInWords(within))+" would be within every limit.")
 	}
 	if len(broken)+len(within) == 0 && len(v.Snap.Trials) > 0 && len(constraints) > 0 {
 		said = append(said, "Every trial would stand to the limits as it does.")

@@ -77,12 +77,12 @@ func (o Outlook) mapChart() templates.Chart {
 	case chances:
 		caption += " Below it stands the chance to stay within every limit. Choices have no order, so nothing is drawn between them."
 	case len(d.Constraints) > 0:
-		caption += " " + words.Capitalised(design.Listed(o.unread(), "and")) + " " + words.IsOrAre(len(o.unread())) + " without a reading, so nothing is said of the limits."
+		caption += " " + design.Capitalised(design.Listed(o.unread(), "and")) + " " + words.IsOrAre(len(o.unread())) + " without a reading, so nothing is said of the limits."
 	}
 	if chances && slices.ContainsFunc(o.Snap.Trials, func(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }) {
 		caption += " That a trial may fail is not counted in this chance."
 	}
-	title := words.Capitalised(o.Metric) + " over " + o.X + " and " + o.Y
+	title := design.Capitalised(o.Metric) + " over " + o.X + " and " + o.Y
 	x, y := axisOf(px), axisOf(py)
 	x.Whole, y.Whole = px.Type == design.Integer, py.Type == design.Integer
 	if !surface.Smooth {

@@ -177,10 +177,10 @@ func (s *series) within(metric string, must []float64) (within []float64, said s
 			within = edged(within, *trace)
 		}
 	}
-	said = prefixed(words.Capitalised(metric), beyondWords(above, below))
+	said = prefixed(design.Capitalised(metric), beyondWords(above, below))
 	within, beyond := takeIn(within, s.first)
 	if beyond > 0 {
-		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", words.Capitalised(metric), words.Count(beyond, "reading", "readings")))
+		said = strings.TrimSpace(said + fmt.Sprintf(" %s: %s corrected since, as first told, beyond the range drawn.", design.Capitalised(metric), words.Count(beyond, "reading", "readings")))
 	}
 	return within, said
 }
@@ -237,7 +237,7 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 			o.Metric, words.Uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
 	}
 	within, beyond := s.within(o.Metric, must)
-	return chart.Panel{Title: words.AxisName(words.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: chart.Axis{Range: within}, Traces: s.traces(line)}, p.bestWords(), beyond
+	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: chart.Axis{Range: within}, Traces: s.traces(line)}, p.bestWords(), beyond
 }
 
 func prefixed(name, said string) string {
@@ -304,7 +304,7 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	s := p.plot(now.Metric, style, func(t *ledger.Trial) bool { return style(t, t.Metrics[now.Metric].Value) == chart.Violated })
 	path := p.limitPath(j)
 	within, beyond := s.within(now.Metric, path.Y)
-	title := words.AxisName(words.Capitalised(now.Metric), now.Unit) + " and its limit"
+	title := words.AxisName(design.Capitalised(now.Metric), now.Unit) + " and its limit"
 	if now.Name != now.Metric {
 		title += ", " + now.Name
 	}
@@ -347,7 +347,7 @@ func (p *panelling) limitWords(j int) string {
 	if now.Op == ">=" {
 		extreme = "lowest"
 	}
-	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", words.Capitalised(now.Name), then, words.Count(known, "trial", "trials"), extreme,
+	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.Capitalised(now.Name), then, words.Count(known, "trial", "trials"), extreme,
 		p.Measured(now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
 	if today, _ := p.brokenIn(now); today != then {
 		text += fmt.Sprintf(" Each is judged by the limit of its time; by today’s, %s, it is %d.", words.Quantity(now.Threshold, now.Unit), today)
@@ -410,7 +410,7 @@ func (p *panelling) multiplierPanel(limits []int) (panel chart.Panel, notes []st
 		}
 		all = append(all, path...)
 		panel.Traces = append(panel.Traces, trace)
-		notes = append(notes, words.Capitalised(c.Name)+": "+multiplierWords(path, func(number int) bool { return p.brokenThen(number, j) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
+		notes = append(notes, design.Capitalised(c.Name)+": "+multiplierWords(path, func(number int) bool { return p.brokenThen(number, j) }, now, slices.Contains(p.Readout.AtCeiling, c.Name)))
 	}
 	panel.Y.Range, _, _ = robustRange(nil, append(all, 0))
 	return panel, notes

@@ -54,7 +54,7 @@ func priceWords(o design.Objective, p study.Price) string {
 	move := fmt.Sprintf("%s the limit of %s from %s to %s ", loosen, p.Constraint, from, at(looser))
 	switch {
 	case p.Curve[now].Best == nil:
-		return fmt.Sprintf("%s: no settings have a 90%s%% chance to stay within every limit as it is.", words.Capitalised(p.Constraint), words.Thin)
+		return fmt.Sprintf("%s: no settings have a 90%s%% chance to stay within every limit as it is.", design.Capitalised(p.Constraint), words.Thin)
 	case matters(looser):
 		move += "would be worth " + worth(looser)
 	default:
@@ -113,7 +113,7 @@ func (v Facts) priceChart() *templates.Chart {
 			table.Rows = append(table.Rows, row)
 		}
 		limit := chart.Trace{Name: "limit as it is", Style: chart.Threshold, X: []any{p.Threshold, p.Threshold}, Y: []any{low, high}}
-		grid.Cells = append(grid.Cells, chart.SliceCell{Group: "prices", Title: words.AxisName(words.Capitalised(d.Objective.Metric), d.Objective.Unit),
+		grid.Cells = append(grid.Cells, chart.SliceCell{Group: "prices", Title: words.AxisName(design.Capitalised(d.Objective.Metric), d.Objective.Unit),
 			X: chart.Axis{Title: words.AxisName("limit of "+p.Constraint, p.Unit)}, Y: chart.Axis{Range: []float64{low, high}}, Traces: []chart.Trace{limit, best}})
 	}
 	shown := v.framed(templates.Chart{ID: "chart-prices", Title: "What moving a limit would be worth", Beside: true, Notes: notes, Table: table, Drawing: chart.Drawing{Grid: &grid}})

@@ -70,7 +70,7 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Panels {
 		if o := p.Snap.Definition.Objective; p.Snap.HasReading(o.Metric) {
 			add(p.bestPanel())
 		} else {
-			p.note(words.Capitalised(o.Metric) + ": no reading yet.")
+			p.note(design.Capitalised(o.Metric) + ": no reading yet.")
 		}
 		p.noteQuiet()
 	}
@@ -92,7 +92,7 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Panels {
 func (p *panelling) noteQuiet() {
 	for j := range p.Snap.Definition.Constraints {
 		if quiet, line := p.quiet(j); quiet {
-			p.note(words.Capitalised(line))
+			p.note(design.Capitalised(line))
 		}
 	}
 }
@@ -197,10 +197,10 @@ func (p *panelling) denseWords() string {
 func (p *panelling) table(limits []int) templates.Table {
 	d := p.Snap.Definition
 	o := d.Objective
-	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}, {Name: words.Capitalised(o.Metric), Unit: o.Unit, Number: true}, {Name: "Best so far", Unit: o.Unit, Number: true}}}
+	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}, {Name: design.Capitalised(o.Metric), Unit: o.Unit, Number: true}, {Name: "Best so far", Unit: o.Unit, Number: true}}}
 	for _, j := range limits {
 		c := d.Constraints[j]
-		table.Head = append(table.Head, templates.Column{Name: words.Capitalised(c.Metric), Unit: c.Unit, Number: true}, templates.Column{Name: "Limit then", Unit: c.Unit, Number: true},
+		table.Head = append(table.Head, templates.Column{Name: design.Capitalised(c.Metric), Unit: c.Unit, Number: true}, templates.Column{Name: "Limit then", Unit: c.Unit, Number: true},
 			templates.Column{Name: "Violation so far, hard", Unit: c.Unit, Number: true}, templates.Column{Name: "soft", Unit: c.Unit, Number: true},
 			templates.Column{Name: "model’s estimate", Unit: c.Unit, Number: true}, templates.Column{Name: "bound", Unit: c.Unit, Number: true})
 		if _, priced := p.Readout.Multipliers[c.Name]; priced {

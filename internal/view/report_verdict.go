@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/study/design"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -36,7 +37,7 @@ func (v reporting) reportVerdict() templates.ReportVerdict {
 	}
 	for j, c := range v.Snap.Definition.Constraints {
 		if risk := shown.Limits[j].Risk; risk != nil {
-			add("%s: %s", words.Capitalised(c.Name), riskInWords(*risk))
+			add("%s: %s", design.Capitalised(c.Name), riskInWords(*risk))
 		}
 	}
 	if shown.Risk != nil {

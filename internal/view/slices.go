@@ -136,7 +136,7 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 	if x.Whole {
 		x.Range = []float64{*p.Low - 0.4, *p.High + 0.4}
 	}
-	return chart.SliceCell{Group: metric, Title: words.AxisName(words.Capitalised(metric), UnitOf(d, metric)), X: x, Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
+	return chart.SliceCell{Group: metric, Title: words.AxisName(design.Capitalised(metric), UnitOf(d, metric)), X: x, Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
 }
 
 // mostFaded is about how many readings the slices draw in all.

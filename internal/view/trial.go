@@ -195,7 +195,7 @@ func (v tried) reasonLine() string {
 	if v.t.Cause == ledger.BySettings && !v.t.Excluded {
 		said = "failed because of its settings"
 	}
-	return words.Capitalised(said) + ": " + v.t.Reason
+	return design.Capitalised(said) + ": " + v.t.Reason
 }
 
 // chosenInstead are the settings that were chosen for a trial where others were used.

@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
@@ -88,9 +89,9 @@ func trustInShort(t templates.Trust, drifted []drifting) (line string, look bool
 
 // calibrationWords count the readings that fell inside the band drawn before them, new settings apart from repeated ones.
 func calibrationWords(metric string, c study.Calibration) []string {
-	lines := []string{words.Capitalised(metric) + ": " + coverageWords(c.Coverage)}
+	lines := []string{design.Capitalised(metric) + ": " + coverageWords(c.Coverage)}
 	if c.New.Count > 0 && c.Repeated.Count > 0 {
-		lines = append(lines, words.Capitalised(metric)+" at new settings: "+coverageWords(c.New), words.Capitalised(metric)+" at repeated settings: "+coverageWords(c.Repeated))
+		lines = append(lines, design.Capitalised(metric)+" at new settings: "+coverageWords(c.New), design.Capitalised(metric)+" at repeated settings: "+coverageWords(c.Repeated))
 	}
 	return lines
 }
@@ -147,12 +148,12 @@ func (d drifting) inWords() string {
 	past := len(d.Past)
 	switch {
 	case d.Since > 0:
-		return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", words.Capitalised(d.metric), higherOrLower(d.Rising), d.Since)
+		return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", design.Capitalised(d.metric), higherOrLower(d.Rising), d.Since)
 	case past == 0:
-		return fmt.Sprintf("%s: no sign of it in %s.", words.Capitalised(d.metric), words.Count(len(d.Numbers), "reading", "readings"))
+		return fmt.Sprintf("%s: no sign of it in %s.", design.Capitalised(d.metric), words.Count(len(d.Numbers), "reading", "readings"))
 	}
 	last := d.Past[past-1]
-	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", words.Capitalised(d.metric), last.From, last.Until, higherOrLower(last.Rising))
+	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", design.Capitalised(d.metric), last.From, last.Until, higherOrLower(last.Rising))
 	if past > 1 {
 		said += fmt.Sprintf("; %s before that", words.Count(past-1, "time", "times"))
 	}

@@ -249,10 +249,10 @@ func (v answering) closest() *templates.Answer {
 		return nil
 	}
 	m := nearest.Metrics[binding.Metric]
-	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", words.Capitalised(binding.Name), v.Measured(binding.Metric, m),
+	said := fmt.Sprintf("%s binds: %s, %s beyond its limit of %s.", design.Capitalised(binding.Name), v.Measured(binding.Metric, m),
 		words.Quantity(words.Unsubtracted(binding.Excess(m.Value), m.Value), binding.Unit), words.Quantity(binding.Threshold, binding.Unit))
 	if objective, told := nearest.Metrics[d.Objective.Metric]; told && binding.Metric != d.Objective.Metric {
-		said += fmt.Sprintf(" %s was %s.", words.Capitalised(d.Objective.Metric), v.Measured(d.Objective.Metric, objective))
+		said += fmt.Sprintf(" %s was %s.", design.Capitalised(d.Objective.Metric), v.Measured(d.Objective.Metric, objective))
 	}
 	return &templates.Answer{Number: nearest.Number, URL: TrialURL(v.Snap.ID, nearest.Number), Settings: settingsOf(d, nearest.Parameters),
 		Copy: copyText(d, nearest.Parameters), Words: said}
@@ -296,7 +296,7 @@ func (v answering) toDo() string {
 	case v.Snap.State == ledger.Paused:
 		return "The study is paused. Open it again to ask for more trials."
 	case v.ended(ledger.StatusFailed) > 0 && v.fruitless() != "":
-		return words.Capitalised(v.fruitless()) + ". Find out why, then ask for the next."
+		return design.Capitalised(v.fruitless()) + ". Find out why, then ask for the next."
 	case v.Readout.Version > 0 && len(v.unread()) > 0:
 		return "Measure " + design.Listed(v.unread(), "and") + " in the next trial, or add " + words.ItOrThem(len(v.unread())) + " to one that was made."
 	case few(v.Readout.Undecided) && v.Readout.Recommendation != nil && v.Readout.Recommendation.Number == v.Readout.Undecided.Number:
@@ -388,7 +388,7 @@ func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
 	chance := fmt.Sprintf("the chance that more than %s of what is recommended, %s, is left is %s. Stopping now risks %s", words.InPercent(stop.Within)+words.Thin+"%",
 		words.With(words.Brief(stop.Within*left.Of), d.Objective.Unit), words.Percent(stop.Chance), atMost)
 	target := words.InPercent(stop.Risk) + words.Thin + "%."
-	out.Words = words.Capitalised(chance) + "; the target is " + target
+	out.Words = design.Capitalised(chance) + "; the target is " + target
 	if out.Enough = stop.Reached; out.Enough {
 		out.Words = "Little is left to gain: " + chance + ", no more than the target of " + target
 	}

@@ -35,7 +35,7 @@ func (v Facts) Verified() templates.Verified {
 	shown.OK, shown.At, shown.Hash = last.Outcome.OK, Stamp(last.At, v.Now), last.Hash
 	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.Version, words.Count(last.Outcome.Checked, "decision", "decisions"))
 	if gone := goneWords(last.Outcome); gone != "" {
-		shown.Text, shown.Partly = shown.Text+" "+words.Capitalised(gone)+".", true
+		shown.Text, shown.Partly = shown.Text+" "+design.Capitalised(gone)+".", true
 	}
 	if since := v.Board.Entries - last.Version; since > 0 {
 		shown.Since = words.Count(int(since), "entry has", "entries have") + " been added since."

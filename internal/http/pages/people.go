@@ -11,8 +11,8 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/view"
-	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -200,7 +200,7 @@ func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string
 			to:    "/people?done=" + done,
 			names: nowhere,
 			again: func(form templates.Form) error {
-				return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = words.Capitalised(form.General) + "." })
+				return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = design.Capitalised(form.General) + "." })
 			},
 		}
 	})

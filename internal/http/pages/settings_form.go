@@ -12,7 +12,6 @@ import (
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/view"
-	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -39,7 +38,7 @@ func settingGroups(a optimizer.Algorithm, values url.Values) []templates.Setting
 	var groups []templates.SettingGroup
 	for _, setting := range a.Settings {
 		name := settingName(setting)
-		group := templates.SettingGroup{Name: setting.Name, Title: words.Capitalised(strings.ReplaceAll(setting.Name, "_", " ")), Meaning: settingMeaning(setting)}
+		group := templates.SettingGroup{Name: setting.Name, Title: design.Capitalised(strings.ReplaceAll(setting.Name, "_", " ")), Meaning: settingMeaning(setting)}
 		if setting.Name == "margin" {
 			group.Title = "Stay clear of the limit (margin)"
 		}
@@ -91,7 +90,7 @@ func withDefault(words []string) []templates.Option {
 }
 
 func settingMeaning(setting optimizer.Setting) string {
-	meaning := words.Capitalised(setting.Meaning)
+	meaning := design.Capitalised(setting.Meaning)
 	switch {
 	case setting.DefaultMeans != "":
 		meaning += ". Default: " + setting.DefaultMeans

@@ -189,9 +189,10 @@ func FormatLimit(threshold, sd float64) string {
 	return exact
 }
 
-// Capitalised begins a name with a capital letter, unless it has one, as in pH.
+// Capitalised begins a sentence or a title, unless its first word has capitals of its own, like pH.
 func Capitalised(name string) string {
-	if strings.ToLower(name) != name {
+	word, _, _ := strings.Cut(name, " ")
+	if word == "" || strings.ToLower(word) != word {
 		return name
 	}
 	first, size := utf8.DecodeRuneInString(name)

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"headroom/internal/study/design"
 )
@@ -175,16 +173,6 @@ func AxisName(name, unit string) string {
 		return name
 	}
 	return name + " (" + unit + ")"
-}
-
-// Capitalised begins a sentence, unless its first word has capitals of its own, like pH.
-func Capitalised(name string) string {
-	word, _, _ := strings.Cut(name, " ")
-	if word == "" || strings.ToLower(word) != word {
-		return name
-	}
-	letter, size := utf8.DecodeRuneInString(name)
-	return string(unicode.ToUpper(letter)) + name[size:]
 }
 
 // Sentence begins with a capital where it begins with a word, not with a symbol, and ends with a full stop.

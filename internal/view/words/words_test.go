@@ -52,16 +52,6 @@ func TestColumnsHaveEquallyManyDecimals(t *testing.T) {
 	}
 }
 
-// TestCapitalsOfUnitsAreNoName: a name begins with a capital in a title, whatever its unit, unless it has capitals of its own.
-func TestCapitalsOfUnitsAreNoName(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]string{"pressure (MPa)": "Pressure (MPa)", "yield": "Yield", "pH (1)": "pH (1)", "mRNA left": "mRNA left", "ähnlich": "Ähnlich"} {
-		if got := Capitalised(name); got != want {
-			t.Errorf("%q begins a title as %q, want %q", name, got, want)
-		}
-	}
-}
-
 // TestColumnsOfALogScaleHaveEquallyManyDigits: trailing zeros are kept there, too.
 func TestColumnsOfALogScaleHaveEquallyManyDigits(t *testing.T) {
 	t.Parallel()
@@ -71,15 +61,6 @@ func TestColumnsOfALogScaleHaveEquallyManyDigits(t *testing.T) {
 	for x, want := range map[float64]string{1.9: "1.900", 0.1306: "0.1306", 52.5: "52.50", 100: "100.0"} {
 		if got := show(design.Value{Number: x}); got != want {
 			t.Errorf("%v is written %q, want %q", x, got, want)
-		}
-	}
-}
-
-func TestSentencesBeginWithCapitals(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{"pressure": "Pressure", "pH of A": "pH of A", "number of Halton points": "Number of Halton points", "éluant": "Éluant", "HPLC area": "HPLC area", "": ""} {
-		if got := Capitalised(text); got != want {
-			t.Errorf("%q begins as %q, want %q", text, got, want)
 		}
 	}
 }

@@ -33,6 +33,7 @@ func (p *tab) look(name, path string) {
 // drawn waits until every section of the page has been scrolled to and fetched, and every chart drawn.
 func (p *tab) drawn() {
 	p.t.Helper()
+	p.ready() // before, what is not read yet cannot be missed
 	p.until("the sections", `(() => { const later = document.querySelector("[data-later]"); later?.scrollIntoView(); return !later && !document.querySelector(".htmx-request") })()`)
 	p.until("the charts", `[...document.querySelectorAll("[data-chart]")].filter((c) => c.checkVisibility()).every((c) => { if (c.classList.contains("drawn") && c.querySelector("svg")) return true; c.scrollIntoView(); return false }) && (scrollTo(0, 0), true)`)
 }

@@ -45,6 +45,7 @@ func TestStart(t *testing.T) {
 	p.press("Reviewer’s board")
 	p.until("the board", `location.pathname.endsWith("/board") && document.querySelector("#board-moment")`)
 	p.drawn()
+	board := ask[string](p, `location.pathname`)
 	ask[any](p, `scrollTo(0, 500); window.same = "page"; const slider = document.getElementById("at"); slider.focus({preventScroll: true}); slider.value = 9; slider.dispatchEvent(new Event("change", {bubbles: true})); 0`)
 	p.until("entry 9 in place", `document.querySelector("#board-moment").dataset.at === "9" && location.search === "?at=9"`)
 	if !ask[bool](p, `window.same === "page" && scrollY === 500 && document.activeElement.id === "at"`) {
@@ -57,4 +58,8 @@ func TestStart(t *testing.T) {
 	p.press("Report in one file")
 	p.sees("Hash of that entry")
 	p.audit("report")
+
+	p.before(`document.addEventListener("readystatechange", () => { const slider = document.getElementById("at"); if (document.readyState === "interactive") slider.value = 7 })`)
+	p.open(board)
+	p.until("the entry that the slider was moved to before the scripts came", `document.querySelector("#board-moment")?.dataset.at === "7"`)
 }

@@ -29,12 +29,17 @@ const headroom = {
     if (slider) headroom.slide(slider);
   },
 
-  // slide says which moment the slider is at. The form fetches it when the slider rests; a board that follows its study moves the slider's end.
+  // slide says which moment the slider is at. The form fetches it when the slider rests, or at once where somebody, or a browser that remembers
+  // forms, moved it before the scripts were there; a board that follows its study moves the slider's end.
   slide(form) {
     const range = form.querySelector("input[type=range]");
     const output = form.querySelector("output");
     const say = () => { output.textContent = range.value + " of " + range.max; };
     range.addEventListener("input", say);
+    if (range.value !== range.defaultValue) {
+      say();
+      htmx.trigger(range, "change");
+    }
     document.addEventListener("htmx:afterSettle", (event) => {
       const moment = document.getElementById("board-moment");
       if (event.detail.target?.id !== "board" || !moment) return;

@@ -19,10 +19,12 @@ type choiceList struct {
 }
 
 // replayed times what needs the replayed state.
-func replayed[T any](a *API, r *http.Request, snap *ledger.Snapshot, of func(context.Context, *ledger.Snapshot) (T, error)) (T, error) {
-	start := time.Now()
-	defer func() { a.Replays.Observe(time.Since(start).Seconds()) }()
-	return of(r.Context(), snap)
+func replayed[Q, T any](a *API, answer func(context.Context, *ledger.Snapshot, Q) (T, error)) func(context.Context, *ledger.Snapshot, Q) (T, error) {
+	return func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error) {
+		start := time.Now()
+		defer func() { a.Replays.Observe(time.Since(start).Seconds()) }()
+		return answer(ctx, snap, asked)
+	}
 }
 
 // stateDocument is what is replayed, and what could be gained.
@@ -34,59 +36,34 @@ type stateDocument struct {
 
 // ReadState is GET …/state.
 func (a *API) ReadState() Operation {
-	return Operation{
-		Handle: a.readState, Summary: "What the next decision would use, recommendation and violation so far", Tag: "Replayed state", Query: atOnly, Status: 200, Answer: stateDocument{},
-	}
-}
-
-func (a *API) readState(w http.ResponseWriter, r *http.Request) error {
-	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) { return replayed(a, r, snap, a.stateOf) })
-}
-
-func (a *API) stateOf(ctx context.Context, snap *ledger.Snapshot) (state stateDocument, err error) {
-	if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil {
-		state.Gain, err = a.Studies.GainOf(ctx, snap)
-		state.Stop = state.Gain.Stop(*snap.Definition.Stop)
-	}
-	return state, err
+	return reading(a, Operation{Summary: "What the next decision would use, recommendation and violation so far", Tag: "Replayed state"}, nothing,
+		replayed(a, func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (state stateDocument, err error) {
+			if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil {
+				state.Gain, err = a.Studies.GainOf(ctx, snap)
+				state.Stop = state.Gain.Stop(*snap.Definition.Stop)
+			}
+			return state, err
+		}))
 }
 
 // History is GET …/history.
 func (a *API) History() Operation {
-	return Operation{
-		Handle: a.history, Summary: "One row a round", Tag: "Replayed state", Query: atOnly, Status: 200, Answer: historyDocument{},
-	}
-}
-
-func (a *API) history(w http.ResponseWriter, r *http.Request) error {
-	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) {
-		rows, err := replayed(a, r, snap, a.Studies.HistoryOf)
-		return historyDocument{some(rows)}, err
-	})
+	return reading(a, Operation{Summary: "One row a round", Tag: "Replayed state"}, nothing,
+		replayed(a, func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (historyDocument, error) {
+			rows, err := a.Studies.HistoryOf(ctx, snap)
+			return historyDocument{some(rows)}, err
+		}))
 }
 
 // Price is GET …/price.
 func (a *API) Price() Operation {
-	return Operation{
-		Handle: a.price, Summary: "What moving a limit would be worth: the best expected value by its threshold", Tag: "Replayed state",
-		Query: []queryParameter{{"constraint", "Which limit, by its name", ""}, atParameter}, Status: 200, Answer: study.Price{},
-	}
-}
-
-func (a *API) price(w http.ResponseWriter, r *http.Request) error {
-	query, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return err
-	}
-	name, _ := query.One("constraint")
-	if err := query.Err(); err != nil {
-		return err
-	}
-	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) {
-		return replayed(a, r, snap, func(ctx context.Context, snap *ledger.Snapshot) (study.Price, error) {
-			return a.Studies.PriceOf(ctx, snap, name)
-		})
-	})
+	return reading(a, Operation{
+		Summary: "What moving a limit would be worth: the best expected value by its threshold", Tag: "Replayed state",
+		Query: []queryParameter{{"constraint", "Which limit, by its name", ""}},
+	}, func(q *request.Query) string {
+		name, _ := q.One("constraint")
+		return name
+	}, replayed(a, a.Studies.PriceOf))
 }
 
 // asking is the operation that only reads: its body is a Q, and answer works on the study at ?at.
@@ -102,7 +79,7 @@ func asking[Q any](a *API, operation Operation, answer func(ctx context.Context,
 		if err != nil {
 			return err
 		}
-		out, err := replayed(a, r, snap, func(ctx context.Context, snap *ledger.Snapshot) (any, error) { return answer(ctx, snap, asked) })
+		out, err := replayed(a, answer)(r.Context(), snap, asked)
 		if err != nil {
 			return err
 		}

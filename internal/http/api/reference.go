@@ -60,20 +60,16 @@ type settingRange struct {
 
 // ListAlgorithms is GET …/algorithms.
 func (a *API) ListAlgorithms() Operation {
-	return Operation{
-		Handle: listAlgorithms, Summary: "Every algorithm with its settings, source and the feedback it assumes", Tag: "Reference", Status: 200, Answer: algorithmList{},
-	}
-}
-
-func listAlgorithms(w http.ResponseWriter, r *http.Request) error {
-	list := algorithmList{Algorithms: []algorithmDescription{}}
-	for _, a := range optimizer.Algorithms() {
-		list.Algorithms = append(list.Algorithms, algorithmDescription{
-			Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Summary,
-			NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: settingDescriptions(a.Settings),
-		})
-	}
-	return writeJSON(w, http.StatusOK, list)
+	return listing(Operation{Summary: "Every algorithm with its settings, source and the feedback it assumes", Tag: "Reference"}, func(*http.Request) (algorithmList, error) {
+		list := algorithmList{Algorithms: []algorithmDescription{}}
+		for _, a := range optimizer.Algorithms() {
+			list.Algorithms = append(list.Algorithms, algorithmDescription{
+				Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Summary,
+				NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: settingDescriptions(a.Settings),
+			})
+		}
+		return list, nil
+	})
 }
 
 func theoremOf(t *optimizer.Theorem) *theoremDescription {
@@ -106,39 +102,37 @@ func settingDescriptions(settings []optimizer.Setting) []settingDescription {
 // ReadDocument is GET …/openapi.json.
 func (a *API) ReadDocument() Operation {
 	return Operation{
-		Handle: a.readDocument, Summary: "This document", Tag: "Reference", Status: 200, Answer: map[string]any{},
+		Summary: "This document", Tag: "Reference", Status: 200, Answer: map[string]any{},
 		Query: []queryParameter{{"version", "3.1 (default), or 3.0 for generators that do not know 3.1", ""}},
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			q, err := request.ReadQuery(r.URL)
+			if err != nil {
+				return err
+			}
+			document := a.document
+			if slices.Contains(request.Among(q, "version", "3.0", "3.1"), "3.0") {
+				document = a.document30
+			}
+			if err := q.Err(); err != nil {
+				return err
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, err = w.Write(document)
+			return err
+		},
 	}
-}
-
-func (a *API) readDocument(w http.ResponseWriter, r *http.Request) error {
-	q, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return err
-	}
-	document := a.document
-	if slices.Contains(request.Among(q, "version", "3.0", "3.1"), "3.0") {
-		document = a.document30
-	}
-	if err := q.Err(); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, err = w.Write(document)
-	return err
 }
 
 // BrowseDocument is GET …/docs.
 func (a *API) BrowseDocument() Operation {
 	return Operation{
-		Handle: a.browseDocument, Summary: "This document as a page", Tag: "Reference", Status: 200, Answer: "", AnswerType: "text/html",
+		Summary: "This document as a page", Tag: "Reference", Status: 200, Answer: "", AnswerType: "text/html",
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, err := w.Write(a.page)
+			return err
+		},
 	}
-}
-
-func (a *API) browseDocument(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, err := w.Write(a.page)
-	return err
 }
 
 //go:embed docs.html

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -57,43 +58,34 @@ func madeStudy(after *ledger.Snapshot, _ []int) reply {
 
 // ListStudies is GET …/studies.
 func (a *API) ListStudies() Operation {
-	return Operation{
-		Handle: a.listStudies, Summary: "List the studies, newest change first", Tag: "Studies", Status: 200, Answer: studyList{},
-		Query: []queryParameter{{"after", "Go on where a page ended: its next", ""}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}},
-	}
-}
-
-func (a *API) listStudies(w http.ResponseWriter, r *http.Request) error {
-	q, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return err
-	}
-	wanted := study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: int(q.Whole("limit", 1, maxPage, maxPage))}
-	if err := q.Err(); err != nil {
-		return err
-	}
-	list, next, err := a.Studies.Summaries(r.Context(), wanted)
-	if err != nil {
-		return err
-	}
-	page := studyList{Studies: some(list)}
-	if next != nil {
-		mark := next.String()
-		page.Next = &mark
-	}
-	return writeJSON(w, http.StatusOK, page)
+	return listing(Operation{
+		Summary: "List the studies, newest change first", Tag: "Studies",
+		Query: []queryParameter{{"after", "Go on where a page ended: its next", ""}, limitParameter},
+	}, func(r *http.Request) (studyList, error) {
+		q, err := request.ReadQuery(r.URL)
+		if err != nil {
+			return studyList{}, err
+		}
+		wanted := study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: int(limitIn(q))}
+		if err := q.Err(); err != nil {
+			return studyList{}, err
+		}
+		list, next, err := a.Studies.Summaries(r.Context(), wanted)
+		page := studyList{Studies: some(list)}
+		if next != nil {
+			mark := next.String()
+			page.Next = &mark
+		}
+		return page, err
+	})
 }
 
 // ReadStudy is GET …/studies/{id}.
 func (a *API) ReadStudy() Operation {
-	return Operation{
-		Handle: a.readStudy, Summary: "Read a study", Tag: "Studies",
-		Query: []queryParameter{atParameter}, Status: 200, Answer: studyDocument{},
-	}
-}
-
-func (a *API) readStudy(w http.ResponseWriter, r *http.Request) error {
-	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) { return documentOf(snap), nil })
+	return reading(a, Operation{Summary: "Read a study", Tag: "Studies"}, nothing,
+		func(_ context.Context, snap *ledger.Snapshot, _ struct{}) (studyDocument, error) {
+			return documentOf(snap), nil
+		})
 }
 
 // EditStudy is PATCH …/studies/{id}.
@@ -114,40 +106,50 @@ func (a *API) ReconfigureStudy() Operation {
 	}, func(r *http.Request, cmd study.Command, change design.Reconfiguration) (*ledger.Snapshot, []int, error) {
 		after, err := a.Studies.Reconfigure(r.Context(), cmd, request.StudyID(r), change)
 		return after, nil, err
-	}), a.previewReconfiguration)
-}
-
-func (a *API) previewReconfiguration(w http.ResponseWriter, r *http.Request) error {
-	var change design.Reconfiguration
-	if _, err := readJSON(r, &change); err != nil {
-		return err
-	}
-	impact, err := a.Studies.PreviewReconfiguration(r.Context(), request.StudyID(r), change)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, preview{impact})
+	}), func(r *http.Request, change design.Reconfiguration) (study.Impact, error) {
+		return a.Studies.PreviewReconfiguration(r.Context(), request.StudyID(r), change)
+	})
 }
 
 func changedStudy(after *ledger.Snapshot, _ []int) reply {
 	return reply{status: http.StatusOK, body: documentOf(after)}
 }
 
-// read answers a GET about one study: the study at ?at, 304 when the caller has that version, else what answer makes of it.
-func (a *API) read(w http.ResponseWriter, r *http.Request, answer func(*ledger.Snapshot) (any, error)) error {
-	snap, err := a.snapshot(r)
-	if err != nil {
-		return err
+// maxPage is the longest page of a list, and the usual one.
+const maxPage = 1000
+
+var limitParameter = queryParameter{"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}
+
+func limitIn(q *request.Query) int64 { return q.Whole("limit", 1, maxPage, maxPage) }
+
+// reading is the operation that reads one study, at ?at: 304 when the caller has that version, else what answer makes of it and of what was asked in the query.
+func reading[Q, T any](a *API, operation Operation, ask func(*request.Query) Q, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error)) Operation {
+	var none T
+	operation.Query, operation.Status, operation.Answer = append(operation.Query, atParameter), http.StatusOK, none
+	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		q, err := request.ReadQuery(r.URL)
+		if err != nil {
+			return err
+		}
+		asked := ask(q)
+		if err := q.Err(); err != nil {
+			return err
+		}
+		snap, err := a.snapshot(r)
+		if err != nil || unchanged(w, r, snap.Version) {
+			return err
+		}
+		out, err := answer(r.Context(), snap, asked)
+		if err != nil {
+			return problem.InQuery(err)
+		}
+		return writeJSON(w, http.StatusOK, out)
 	}
-	if unchanged(w, r, snap.Version) {
-		return nil
-	}
-	out, err := answer(snap)
-	if err != nil {
-		return problem.InQuery(err)
-	}
-	return writeJSON(w, http.StatusOK, out)
+	return operation
 }
+
+// nothing is asked in a query beside ?at.
+func nothing(*request.Query) (none struct{}) { return none }
 
 // snapshot is the study in the path, as it was after event ?at when that is given.
 func (a *API) snapshot(r *http.Request) (*ledger.Snapshot, error) {

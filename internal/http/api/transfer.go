@@ -36,43 +36,41 @@ func download(w http.ResponseWriter, snap *ledger.Snapshot, mediaType, extension
 // ExportCSV is GET …/export.csv.
 func (a *API) ExportCSV() Operation {
 	return Operation{
-		Handle: a.exportCSV, Summary: "The trials as a table that can be imported again", Tag: "In and out", Query: atOnly, Status: 200, Answer: "", AnswerType: "text/csv",
+		Summary: "The trials as a table that can be imported again", Tag: "In and out", Query: atOnly, Status: 200, Answer: "", AnswerType: "text/csv",
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			snap, err := a.snapshot(r)
+			if err != nil || unchanged(w, r, snap.Version) {
+				return err
+			}
+			var table bytes.Buffer
+			if err := study.WriteCSV(&table, snap.Definition, snap.Trials, snap.Chosen); err != nil {
+				return err
+			}
+			download(w, snap, "text/csv; charset=utf-8", "csv")
+			_, err = table.WriteTo(w)
+			return err
+		},
 	}
-}
-
-func (a *API) exportCSV(w http.ResponseWriter, r *http.Request) error {
-	snap, err := a.snapshot(r)
-	if err != nil || unchanged(w, r, snap.Version) {
-		return err
-	}
-	var table bytes.Buffer
-	if err := study.WriteCSV(&table, snap.Definition, snap.Trials, snap.Chosen); err != nil {
-		return err
-	}
-	download(w, snap, "text/csv; charset=utf-8", "csv")
-	_, err = table.WriteTo(w)
-	return err
 }
 
 // ExportBundle is GET …/export.json.
 func (a *API) ExportBundle() Operation {
 	return Operation{
-		Handle: a.exportBundle, Summary: "The study with its ledger", Tag: "In and out", Query: atOnly, Status: 200, Answer: ledger.Bundle{},
+		Summary: "The study with its ledger", Tag: "In and out", Query: atOnly, Status: 200, Answer: ledger.Bundle{},
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			snap, err := a.snapshot(r)
+			if err != nil || unchanged(w, r, snap.Version) {
+				return err
+			}
+			download(w, snap, "application/json", "json")
+			out := &patientWriter{w: w, control: http.NewResponseController(w)}
+			err = a.Studies.Export(r.Context(), snap, out)
+			if err != nil && out.begun {
+				panic(http.ErrAbortHandler) // too late to say so: break the connection
+			}
+			return err
+		},
 	}
-}
-
-func (a *API) exportBundle(w http.ResponseWriter, r *http.Request) error {
-	snap, err := a.snapshot(r)
-	if err != nil || unchanged(w, r, snap.Version) {
-		return err
-	}
-	download(w, snap, "application/json", "json")
-	out := &patientWriter{w: w, control: http.NewResponseController(w)}
-	err = a.Studies.Export(r.Context(), snap, out)
-	if err != nil && out.begun {
-		panic(http.ErrAbortHandler) // too late to say so: break the connection
-	}
-	return err
 }
 
 // patientWriter writes an answer for as long as somebody takes it, beyond the server's own time limit.
@@ -91,47 +89,46 @@ func (p *patientWriter) Write(text []byte) (int, error) {
 // ImportCSV is POST …/import.
 func (a *API) ImportCSV() Operation {
 	return Operation{
-		Handle: a.importCSV, Summary: "Import a table: each row a round, chosen then told; all rows or none", Tag: "In and out", Body: "", BodyType: "text/csv", Status: 200, Answer: importDocument{}, Writes: true,
+		Summary: "Import a table: each row a round, chosen then told; all rows or none", Tag: "In and out", Body: "", BodyType: "text/csv", Status: 200, Answer: importDocument{}, Writes: true,
 		Query: []queryParameter{{"dry_run", "Store nothing, say what would be imported", false}, {"ignore_unknown", "Leave out columns that are no parameter and no metric", false},
 			{"beyond_bounds", "Take in rows that were run with settings beyond the bounds; rows whose status says that they were run, as in an export, are taken in anyway", false},
 			{"decimal", "How the table writes decimals, point or comma, where its own numbers do not show it", ""}},
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			q, err := request.ReadQuery(r.URL)
+			if err != nil {
+				return err
+			}
+			options := study.ImportOptions{DryRun: q.Yes("dry_run"), IgnoreUnknown: q.Yes("ignore_unknown"), BeyondBounds: q.Yes("beyond_bounds")}
+			if said := request.Among(q, "decimal", design.DecimalPoint, design.DecimalComma); len(said) > 0 {
+				options.Decimals = said[0]
+			}
+			if err := q.Err(); err != nil {
+				return err
+			}
+			body, err := readBody(r, "text/csv")
+			if err != nil {
+				return err
+			}
+			id := request.StudyID(r)
+			if options.DryRun {
+				result, err := a.Studies.ImportCSV(r.Context(), study.Command{}, id, bytes.NewReader(body), options)
+				if err != nil {
+					return err
+				}
+				for i := range result.Doubts {
+					result.Doubts[i].Field = "body." + result.Doubts[i].Field
+				}
+				return writeJSON(w, http.StatusOK, importDocument{result.Rows, some(result.Numbers), result.UnknownColumns, true, result.Doubts})
+			}
+			render := func(after *ledger.Snapshot, numbers []int) reply {
+				return reply{status: http.StatusOK, body: importDocument{Rows: len(numbers), Numbers: some(numbers), UnknownColumns: study.UnknownColumns(after, body)}}
+			}
+			return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
+				result, err := a.Studies.ImportCSV(r.Context(), cmd, id, bytes.NewReader(body), options)
+				return result.Snapshot, result.Numbers, err
+			})
+		},
 	}
-}
-
-func (a *API) importCSV(w http.ResponseWriter, r *http.Request) error {
-	q, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return err
-	}
-	options := study.ImportOptions{DryRun: q.Yes("dry_run"), IgnoreUnknown: q.Yes("ignore_unknown"), BeyondBounds: q.Yes("beyond_bounds")}
-	if said := request.Among(q, "decimal", design.DecimalPoint, design.DecimalComma); len(said) > 0 {
-		options.Decimals = said[0]
-	}
-	if err := q.Err(); err != nil {
-		return err
-	}
-	body, err := readBody(r, "text/csv")
-	if err != nil {
-		return err
-	}
-	id := request.StudyID(r)
-	if options.DryRun {
-		result, err := a.Studies.ImportCSV(r.Context(), study.Command{}, id, bytes.NewReader(body), options)
-		if err != nil {
-			return err
-		}
-		for i := range result.Doubts {
-			result.Doubts[i].Field = "body." + result.Doubts[i].Field
-		}
-		return writeJSON(w, http.StatusOK, importDocument{result.Rows, some(result.Numbers), result.UnknownColumns, true, result.Doubts})
-	}
-	render := func(after *ledger.Snapshot, numbers []int) reply {
-		return reply{status: http.StatusOK, body: importDocument{Rows: len(numbers), Numbers: some(numbers), UnknownColumns: study.UnknownColumns(after, body)}}
-	}
-	return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
-		result, err := a.Studies.ImportCSV(r.Context(), cmd, id, bytes.NewReader(body), options)
-		return result.Snapshot, result.Numbers, err
-	})
 }
 
 // ImportBundle is POST …/import.

@@ -150,11 +150,16 @@ func (a *API) Correct() Operation {
 		given.Number = number
 		return a.Studies.Correct(ctx, cmd, id, given)
 	})
-	return previewing(correcting, a.previewCorrection)
+	return previewing(correcting, func(r *http.Request, given study.Correction) (impact study.Impact, err error) {
+		if given.Number, err = request.TrialNumber(r); err != nil {
+			return impact, err
+		}
+		return a.Studies.PreviewCorrection(r.Context(), request.StudyID(r), given)
+	})
 }
 
-// previewing is a change that is not made with dry_run: preview answers what it would change instead.
-func previewing(changing Operation, preview func(http.ResponseWriter, *http.Request) error) Operation {
+// previewing is a change that is not made with dry_run: what foresee says that it would change is answered instead.
+func previewing[Q any](changing Operation, foresee func(r *http.Request, given Q) (study.Impact, error)) Operation {
 	change := changing.Handle
 	changing.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		q, err := request.ReadQuery(r.URL)
@@ -165,29 +170,20 @@ func previewing(changing Operation, preview func(http.ResponseWriter, *http.Requ
 		if err := q.Err(); err != nil {
 			return err
 		}
-		if only {
-			return preview(w, r)
+		if !only {
+			return change(w, r)
 		}
-		return change(w, r)
+		var given Q
+		if _, err := readJSON(r, &given); err != nil {
+			return err
+		}
+		impact, err := foresee(r, given)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, preview{impact})
 	}
 	return changing
-}
-
-func (a *API) previewCorrection(w http.ResponseWriter, r *http.Request) error {
-	number, err := request.TrialNumber(r)
-	if err != nil {
-		return err
-	}
-	var given study.Correction
-	if _, err := readJSON(r, &given); err != nil {
-		return err
-	}
-	given.Number = number
-	impact, err := a.Studies.PreviewCorrection(r.Context(), request.StudyID(r), given)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, preview{impact})
 }
 
 // Fail is POST …/trials/{number}/fail.
@@ -232,30 +228,19 @@ func (a *API) closing(kind ledger.Kind, summary string) Operation {
 	})
 }
 
-// maxPage is the longest page of a list, and the usual one.
-const maxPage = 1000
-
 // ListTrials is GET …/trials.
 func (a *API) ListTrials() Operation {
-	return Operation{
-		Handle: a.listTrials, Summary: "List trials by number", Tag: "The loop", Status: 200, Answer: trialPage{},
-		Query: []queryParameter{{"after", "Only trials with a higher number", 0}, {"limit", fmt.Sprintf("At most so many; default and limit %d", maxPage), 0}, {"status", "Only trials of these states, comma-separated", ""}, atParameter},
+	type trialsAsked struct {
+		pageAsked
+		statuses []ledger.Status
 	}
-}
-
-func (a *API) listTrials(w http.ResponseWriter, r *http.Request) error {
-	q, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return err
-	}
-	after := int(q.Whole("after", 0, request.MaxSeq, 0))
-	limit := int(q.Whole("limit", 1, maxPage, maxPage))
-	statuses := request.Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)
-	if err := q.Err(); err != nil {
-		return err
-	}
-	return a.read(w, r, func(snap *ledger.Snapshot) (any, error) {
-		return pageOf(snap.Trials, after, limit, statuses), nil
+	return reading(a, Operation{
+		Summary: "List trials by number", Tag: "The loop",
+		Query: []queryParameter{{"after", "Only trials with a higher number", 0}, limitParameter, {"status", "Only trials of these states, comma-separated", ""}},
+	}, func(q *request.Query) trialsAsked {
+		return trialsAsked{pageIn(q), request.Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)}
+	}, func(_ context.Context, snap *ledger.Snapshot, asked trialsAsked) (trialPage, error) {
+		return pageOf(snap.Trials, int(asked.after), int(asked.limit), asked.statuses), nil
 	})
 }
 
@@ -279,44 +264,43 @@ func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) 
 // ReadTrial is GET …/trials/{number}.
 func (a *API) ReadTrial() Operation {
 	return Operation{
-		Handle: a.readTrial, StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
+		StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
 		Query: []queryParameter{{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter},
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			number, err := request.TrialNumber(r)
+			if err != nil {
+				return err
+			}
+			q, err := request.ReadQuery(r.URL)
+			if err != nil {
+				return err
+			}
+			wait := time.Duration(q.Whole("wait", 0, 60, 0)) * time.Second
+			if err := q.Err(); err != nil {
+				return err
+			}
+			if wait > 0 {
+				if err := a.awaitTrial(r, number, wait); err != nil {
+					return err
+				}
+				if err := a.StillWelcome(r); err != nil {
+					return err
+				}
+			}
+			snap, err := a.snapshot(r)
+			if err != nil {
+				return err
+			}
+			trial, err := trialOf(snap, number)
+			if err != nil {
+				return err
+			}
+			if unchanged(w, r, snap.Version) {
+				return nil
+			}
+			return writeJSON(w, http.StatusOK, trial)
+		},
 	}
-}
-
-func (a *API) readTrial(w http.ResponseWriter, r *http.Request) error {
-	number, err := request.TrialNumber(r)
-	if err != nil {
-		return err
-	}
-	q, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return err
-	}
-	wait := time.Duration(q.Whole("wait", 0, 60, 0)) * time.Second
-	if err := q.Err(); err != nil {
-		return err
-	}
-	if wait > 0 {
-		if err := a.awaitTrial(r, number, wait); err != nil {
-			return err
-		}
-		if err := a.StillWelcome(r); err != nil {
-			return err
-		}
-	}
-	snap, err := a.snapshot(r)
-	if err != nil {
-		return err
-	}
-	trial, err := trialOf(snap, number)
-	if err != nil {
-		return err
-	}
-	if unchanged(w, r, snap.Version) {
-		return nil
-	}
-	return writeJSON(w, http.StatusOK, trial)
 }
 
 // awaitTrial returns when nothing more is expected of the trial, when the time is up, or when the server stops.

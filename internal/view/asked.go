@@ -87,7 +87,7 @@ func (v Facts) Work() templates.Work {
 }
 
 // TypedQuery keeps which trials the viewer has typed in what is not saved.
-func (v Facts) TypedQuery() url.Values { return url.Values{"typed": v.Query["typed"]} }
+func (v Asked) TypedQuery() url.Values { return url.Values{"typed": v.Query["typed"]} }
 
 // TrialsQuery keeps which trials to show and below which number to begin.
 func (v Facts) TrialsQuery() url.Values {

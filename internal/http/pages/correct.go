@@ -21,7 +21,7 @@ func (s *Site) CorrectPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	values := keptValues(snap.Definition, trial)
 	values.Set("key", newKey(r))
-	return s.showCorrect(w, r, http.StatusOK, visiting(r, snap), trial, templates.Form{Values: values}, nil)
+	return showCorrect(w, r, http.StatusOK, visiting(r, snap), trial, templates.Form{Values: values}, nil)
 }
 
 // keptValues are a trial's results as a form shows them to be corrected.
@@ -35,7 +35,7 @@ func keptValues(d design.Definition, trial *ledger.Trial) url.Values {
 	return values
 }
 
-func (s *Site) showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, form templates.Form, preview *templates.Consequences) error {
+func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, form templates.Form, preview *templates.Consequences) error {
 	d := v.Snap.Definition
 	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", t.Number)), Study: v.Head, Number: t.Number, Form: form, Preview: preview, Key: form.Value("key")}
 	page.Width = "medium"
@@ -69,7 +69,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 			to:    view.TrialURL(snap.ID, trial.Number) + "?done=corrected",
 			names: names,
 			again: func(form templates.Form) error {
-				return s.showCorrect(w, r, http.StatusUnprocessableEntity, v, trial, form, nil)
+				return showCorrect(w, r, http.StatusUnprocessableEntity, v, trial, form, nil)
 			},
 		}
 		return asked.previewed(form, snap, "corrected", func() (*templates.Consequences, error) {
@@ -81,7 +81,7 @@ func (s *Site) Correct(w http.ResponseWriter, r *http.Request) error {
 			preview.Doubts = doubtful(doubts, names)
 			return preview, nil
 		}, func(preview *templates.Consequences) error {
-			return s.showCorrect(w, r, http.StatusOK, v, trial, form.shown(), preview)
+			return showCorrect(w, r, http.StatusOK, v, trial, form.shown(), preview)
 		})
 	})
 }

@@ -48,11 +48,11 @@ func (s *Site) NewStudyPage(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	values.Set("key", newKey(r))
-	return s.showDefine(w, r, http.StatusOK, templates.DefinePage{Form: templates.Form{Values: values}})
+	return showDefine(w, r, http.StatusOK, templates.DefinePage{Form: templates.Form{Values: values}})
 }
 
 // showDefine draws the form, alone when htmx asks for it.
-func (s *Site) showDefine(w http.ResponseWriter, r *http.Request, status int, page templates.DefinePage) error {
+func showDefine(w http.ResponseWriter, r *http.Request, status int, page templates.DefinePage) error {
 	title := "New study"
 	if page.Reconfigure {
 		title = "Change limits or algorithm"
@@ -145,7 +145,7 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request) error {
 		takeWay(form.values)
 		if rearrange(form.values, pressed) {
 			page := templates.DefinePage{Form: form.shown(), Advanced: pressed == "refresh" && form.values.Get("algorithm.drawn") != before}
-			return submission{done: func() error { return s.showDefine(w, r, http.StatusOK, page) }}
+			return submission{done: func() error { return showDefine(w, r, http.StatusOK, page) }}
 		}
 		dropBlank(form.values)
 		d := form.definition()
@@ -163,7 +163,7 @@ func (s *Site) MakeStudy(w http.ResponseWriter, r *http.Request) error {
 			done:  func() error { return GoTo(w, r, made) },
 			names: names,
 			again: func(form templates.Form) error {
-				return s.showDefine(w, r, http.StatusUnprocessableEntity, templates.DefinePage{Form: form})
+				return showDefine(w, r, http.StatusUnprocessableEntity, templates.DefinePage{Form: form})
 			},
 		}
 	})

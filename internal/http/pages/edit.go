@@ -17,10 +17,10 @@ func (s *Site) EditPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d := snap.Definition
-	return s.showEdit(w, r, http.StatusOK, snap, templates.Form{Values: url.Values{"key": {newKey(r)}, "name": {d.Name}, "description": {d.Description}, "state": {string(snap.State)}}})
+	return showEdit(w, r, http.StatusOK, snap, templates.Form{Values: url.Values{"key": {newKey(r)}, "name": {d.Name}, "description": {d.Description}, "state": {string(snap.State)}}})
 }
 
-func (s *Site) showEdit(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, form templates.Form) error {
+func showEdit(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, form templates.Form) error {
 	page := templates.EditPage{Page: narrowPage(r, "Name and state"), Study: studyHead(r, snap), Form: form}
 	return show(w, r, status, templates.EditView(page))
 }
@@ -36,7 +36,7 @@ func (s *Site) Edit(w http.ResponseWriter, r *http.Request) error {
 		asked := submission{
 			to:    "/studies/" + snap.ID + "?done=edited",
 			names: itself,
-			again: func(form templates.Form) error { return s.showEdit(w, r, http.StatusUnprocessableEntity, snap, form) },
+			again: func(form templates.Form) error { return showEdit(w, r, http.StatusUnprocessableEntity, snap, form) },
 		}
 		if edit != (ledger.EditedData{}) {
 			asked.do = func(cmd study.Command) error {

@@ -21,10 +21,10 @@ func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.showImport(w, r, http.StatusOK, snap, templates.ImportPage{Form: templates.Form{Values: url.Values{"key": {newKey(r)}}}})
+	return showImport(w, r, http.StatusOK, snap, templates.ImportPage{Form: templates.Form{Values: url.Values{"key": {newKey(r)}}}})
 }
 
-func (s *Site) showImport(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.ImportPage) error {
+func showImport(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.ImportPage) error {
 	d := snap.Definition
 	page.Page, page.Study, page.Key = newPage(r, "Import results"), studyHead(r, snap), page.Form.Value("key")
 	page.Width = "medium"
@@ -81,16 +81,16 @@ func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
 			},
 			to: "/studies/" + snap.ID + "?done=imported#trials",
 			again: func(form templates.Form) error {
-				return s.showImport(w, r, http.StatusUnprocessableEntity, snap, templates.ImportPage{Form: form, Faults: page.Faults})
+				return showImport(w, r, http.StatusUnprocessableEntity, snap, templates.ImportPage{Form: form, Faults: page.Faults})
 			},
 		}
 		asked.doubted = func(form templates.Form, doubts []study.Doubt) error {
-			return s.showImport(w, r, http.StatusUnprocessableEntity, snap, templates.ImportPage{Form: form, Ready: oddRows, Doubts: doubtfulRows(doubts)})
+			return showImport(w, r, http.StatusUnprocessableEntity, snap, templates.ImportPage{Form: form, Ready: oddRows, Doubts: doubtfulRows(doubts)})
 		}
 		if options.DryRun {
 			asked.done = func() error {
 				page.Form = form.shown()
-				return s.showImport(w, r, http.StatusOK, snap, page)
+				return showImport(w, r, http.StatusOK, snap, page)
 			}
 		}
 		return asked

@@ -148,10 +148,21 @@ func (s *Site) loadBoard(ctx context.Context, v *view.Facts, now *ledger.Snapsho
 	return nil
 }
 
-// loadVerification gets how the last verification ended, and the ledger as it is now.
-func (s *Site) loadVerification(ctx context.Context, v *view.Facts, now *ledger.Snapshot) (err error) {
-	v.Board.Entries, v.Board.Hash = now.Version, now.Hash
-	v.Board.Verification, err = s.verificationOf(ctx, now.ID)
+// loadVerification gets how a verification of the study stands, and the ledger as it is now.
+func (s *Site) loadVerification(ctx context.Context, v *view.Facts, now *ledger.Snapshot) error {
+	going, last, err := s.Studies.Verifying(ctx, now.ID)
+	shown := view.Verification{Going: going.Going, Walked: min(going.Walked, going.Going)}
+	if last != nil {
+		shown.Outcome, shown.Version, shown.Hash, shown.At, shown.Known = last.Verification, last.Version, last.Hash, last.At, true
+	}
+	switch {
+	case going.Failed == nil:
+	case errors.Is(going.Failed, context.DeadlineExceeded):
+		shown.Trouble = "It took too long and was paused; press again, and it goes on from where it is."
+	default:
+		shown.Trouble = "It could not be finished: " + going.Failed.Error() + ". Press again, and it goes on from where it is."
+	}
+	v.Board.Entries, v.Board.Hash, v.Board.Verification = now.Version, now.Hash, shown
 	return err
 }
 

@@ -34,7 +34,7 @@ func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request) error {
 		values.Set(unavailableField(i), strings.Join(texts(snap.Definition.Unavailable[p.Name]), ", "))
 	}
 	page.Form = templates.Form{Values: values}
-	return s.showReconfigure(w, r, http.StatusOK, snap, page)
+	return showReconfigure(w, r, http.StatusOK, snap, page)
 }
 
 // chosen is the study's definition as forms show it: a field is blank where the study has what a new one would have.
@@ -67,7 +67,7 @@ func texts(values []design.Value) []string {
 }
 
 // showReconfigure draws the form. What cannot be changed is shown from the study, whatever was sent.
-func (s *Site) showReconfigure(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.DefinePage) error {
+func showReconfigure(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.DefinePage) error {
 	there := chosen(snap)
 	shown := url.Values(maps.Clone(page.Form.Values))
 	for _, f := range studyFields(&there) {
@@ -77,7 +77,7 @@ func (s *Site) showReconfigure(w http.ResponseWriter, r *http.Request, status in
 	}
 	shown.Set("candidates", candidatesText(there))
 	page.Form.Values, page.Reconfigure, page.Study = shown, true, studyHead(r, snap)
-	return s.showDefine(w, r, status, page)
+	return showDefine(w, r, status, page)
 }
 
 // Reconfigure changes the study from the next decision on.
@@ -87,7 +87,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	again := func(status int, form templates.Form) error {
-		return s.showReconfigure(w, r, status, snap, templates.DefinePage{Form: form})
+		return showReconfigure(w, r, status, snap, templates.DefinePage{Form: form})
 	}
 	return submit(w, r, func(form *typed) submission {
 		if form.pressed() == "refresh" || rescale(form.values, form.pressed()) {
@@ -111,7 +111,7 @@ func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request) error {
 			}
 			return visiting(r, snap).ChangeConsequences(change.Constraints, impact), nil
 		}, func(preview *templates.Consequences) error {
-			return s.showReconfigure(w, r, http.StatusOK, snap, templates.DefinePage{Form: form.shown(), Preview: preview})
+			return showReconfigure(w, r, http.StatusOK, snap, templates.DefinePage{Form: form.shown(), Preview: preview})
 		})
 	})
 }

@@ -1,14 +1,11 @@
 package pages
 
 import (
-	"context"
-	"errors"
 	"net/http"
 
 	"headroom/internal/http/request"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
-	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
@@ -48,23 +45,6 @@ func (s *Site) Verifying(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.showVerified(w, r, snap)
-}
-
-// verificationOf reads how a study's verification stands.
-func (s *Site) verificationOf(ctx context.Context, id string) (view.Verification, error) {
-	now, last, err := s.Studies.Verifying(ctx, id)
-	v := view.Verification{Going: now.Going, Walked: min(now.Walked, now.Going)}
-	if last != nil {
-		v.Outcome, v.Version, v.Hash, v.At, v.Known = last.Verification, last.Version, last.Hash, last.At, true
-	}
-	switch {
-	case now.Failed == nil:
-	case errors.Is(now.Failed, context.DeadlineExceeded):
-		v.Trouble = "It took too long and was paused; press again, and it goes on from where it is."
-	default:
-		v.Trouble = "It could not be finished: " + now.Failed.Error() + ". Press again, and it goes on from where it is."
-	}
-	return v, err
 }
 
 // showVerified answers with how the study's verification stands.

@@ -59,6 +59,45 @@ func TestWorkBehindRequestsLastsAsLongAsSomebodyComesBack(t *testing.T) {
 	})
 }
 
+// TestWhatLastsIsDoneForWhoAsksAgain: a client whose patience is shorter than the work has it after some attempts; one who never comes back has it given up.
+func TestWhatLastsIsDoneForWhoAsksAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, 1<<20)
+		defer s.Jobs.Stop()
+		s.Put(page{"slow", 3, ""}) // what is derived from a version that is not kept is not either
+		begun := 0
+		ask := func(of page, takes time.Duration) error {
+			impatient, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := Lasting(impatient, s, of, "fit", func(ctx context.Context) (string, error) {
+				begun++
+				select {
+				case <-time.After(takes):
+					return "done", nil
+				case <-ctx.Done():
+					begun = -1
+					return "", ctx.Err()
+				}
+			})
+			return err
+		}
+		attempts := 1
+		for ; attempts < 10 && ask(page{"slow", 3, ""}, 5*time.Second+time.Millisecond) != nil; attempts++ {
+			time.Sleep(time.Second) // of the test's own clock
+		}
+		if begun != 1 || attempts != 4 {
+			t.Errorf("five seconds of work, asked for in every other second, were begun %d times and there at attempt %d", begun, attempts)
+		}
+		if err := ask(page{"endless", 1, ""}, time.Hour); err == nil {
+			t.Error("endless work was done")
+		}
+		if time.Sleep(leaseTime + time.Second); begun != -1 {
+			t.Error("work that nobody came back for goes on")
+		}
+	})
+}
+
 // TestWorkBehindRequestsTakesTurns: that of one study one after another, that of another at once; a failure is told to those who wait.
 func TestWorkBehindRequestsTakesTurns(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,17 @@ func Get[T any, S Source[S]](ctx context.Context, s *Store[S], of S, what any, c
 
 // Fresh is Get of what is worked out anew when it is older than within.
 func Fresh[T any, S Source[S]](ctx context.Context, s *Store[S], of S, what any, within time.Duration, compute func(ctx context.Context) (T, error)) (T, error) {
-	value, f := s.join(ctx, of, work{what, within, false, func(ctx context.Context) (any, error) { return compute(ctx) }})
+	return await[T](ctx, s, of, work{what, within, false, func(ctx context.Context) (any, error) { return compute(ctx) }})
+}
+
+// Lasting is Get of what takes longer than some wait for one answer: it goes on for leaseTime after the last of them has left, so that who asks again finds it
+// further, and one day done.
+func Lasting[T any, S Source[S]](ctx context.Context, s *Store[S], of S, what any, compute func(ctx context.Context) (T, error)) (T, error) {
+	return await[T](ctx, s, of, work{what, 0, true, func(ctx context.Context) (any, error) { return compute(ctx) }})
+}
+
+func await[T any, S Source[S]](ctx context.Context, s *Store[S], of S, w work) (T, error) {
+	value, f := s.join(ctx, of, w)
 	if f != nil {
 		defer s.leave(f)
 		select {
@@ -133,6 +143,10 @@ func (s *Store[S]) join(ctx context.Context, of S, w work) (value any, f *flight
 func (s *Store[S]) leave(f *flight[S]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.left(f)
+}
+
+func (s *Store[S]) left(f *flight[S]) {
 	if f.waiting--; f.waiting == 0 {
 		f.end()
 		s.hold(f.of, -1)
@@ -158,5 +172,8 @@ func (s *Store[S]) fly(ctx context.Context, k key, f *flight[S], do func(ctx con
 	delete(s.flights, k)
 	if err == nil {
 		s.keep(k, f.value, bytes)
+	}
+	if f.lease != nil && f.lease.Stop() { // who comes back finds what is kept
+		s.left(f)
 	}
 }

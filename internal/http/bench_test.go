@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,6 +204,59 @@ func watchBoard(ctx context.Context, s *sitetest.Site, client *http.Client, cook
 			}
 		}
 	}
+}
+
+// BenchmarkAsksBesideStreams has so many streams open on one study, of five visitors at one address, each of which hears of every change, while somebody asks and
+// tells. It reports the median and the 99th percentile of an ask.
+func BenchmarkAsksBesideStreams(b *testing.B) {
+	for _, count := range []int{0, 1000} {
+		b.Run(fmt.Sprintf("streams=%d", count), func(b *testing.B) { asksBesideStreams(b, count) })
+	}
+}
+
+func asksBesideStreams(b *testing.B, count int) {
+	const visitors = 5
+	s := benchSite(b)
+	id := benchStudy(b, s, 100)
+	ctx, stop := context.WithCancel(b.Context())
+	defer stop()
+	client := &http.Client{Transport: &http.Transport{}}
+	var cookies [visitors]string
+	for i := range cookies {
+		cookies[i] = reviewerCookie(b, s, id)
+	}
+	var heard atomic.Int64
+	var streams sync.WaitGroup
+	for i := range count {
+		stream, err := client.Do(reviewing(ctx, s, id, cookies[i%visitors], "/stream"))
+		if err != nil || stream.StatusCode != http.StatusOK {
+			b.Fatalf("stream %d: %v, %v", i, stream, err)
+		}
+		streams.Go(func() {
+			defer stream.Body.Close()
+			for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
+				if strings.HasPrefix(lines.Text(), "data: ") {
+					heard.Add(1)
+				}
+			}
+		})
+	}
+	var took []time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		numbers := s.API("POST", "/studies/"+id+"/ask", map[string]any{"count": 1}).Want(201).JSON()["trials"].([]any)
+		took = append(took, time.Since(begin))
+		s.API("POST", fmt.Sprintf("/studies/%s/trials/%v/tell", id, numbers[0].(map[string]any)["number"]),
+			map[string]any{"metrics": map[string]any{"yield": 1, "impurity": 0.3, "pressure": 0.2}}).Want(200)
+	}
+	stop()
+	streams.Wait()
+	if count > 0 && heard.Load() == 0 {
+		b.Error("no stream heard of anything")
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ask-p99-ms")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ask-p50-ms")
 }
 
 // BenchmarkTellOverHTTP compares POST …/tell, with its signing in and its answer, with a bare transaction of the rows it writes, on a server that keeps

@@ -54,7 +54,7 @@ type replayed struct {
 // state returns what the algorithm makes of snap, worked out at most once for each version that is kept and, where possible, from the state of another version
 // of the study.
 func (s *Models) state(ctx context.Context, snap *ledger.Snapshot) (*optimizer.State, error) {
-	made, err := derived.Get(ctx, s.Derived, snap, stateOf, func(ctx context.Context) (made replayed, err error) {
+	made, err := derived.Lasting(ctx, s.Derived, snap, stateOf, func(ctx context.Context) (made replayed, err error) {
 		err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 			history := snap.History(snap.Compiled())
 			if prior := s.toExtend(snap); prior != nil {

@@ -130,16 +130,24 @@ func (s *space) along(k int) []float64 { return s.settled(s.recurrence(k)) }
 //
 // after Roberts, "The unreasonable effectiveness of quasirandom sequences" (2018).
 func (s *space) recurrence(k int) []float64 {
-	d := len(s.axes)
+	u := make([]float64, len(s.axes))
+	for i := range u {
+		_, u[i] = math.Modf(0.5 + float64(k+1)*s.steps[i])
+	}
+	return u
+}
+
+// recurrenceSteps are the powers φ^{−i−1} of a recurrence in d dimensions.
+func recurrenceSteps(d int) []float64 {
 	phi := 2.0
 	for range 40 {
 		phi = math.Pow(1+phi, 1/float64(d+1))
 	}
-	u := make([]float64, d)
-	for i := range u {
-		_, u[i] = math.Modf(0.5 + float64(k+1)*math.Pow(phi, -float64(i+1)))
+	steps := make([]float64, d)
+	for i := range steps {
+		steps[i] = math.Pow(phi, -float64(i+1))
 	}
-	return u
+	return steps
 }
 
 // verify tries what Check alone needs to know: that every expression has a value wherever it will be asked for one, that

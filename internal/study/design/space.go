@@ -170,11 +170,12 @@ type space struct {
 	limits []comparison
 	scales []float64   // of the numbers each limit compares, for its slack
 	probes [][]float64 // allowed points spread over the space, or the candidates
+	steps  []float64   // of the recurrence that fills the space
 	rows   *sync.Pool
 }
 
 func newSpace(parameters []Parameter, gone map[string][]Value) *space {
-	s := &space{index: map[string]int{}, rows: &sync.Pool{New: func() any { return new(row) }}}
+	s := &space{index: map[string]int{}, steps: recurrenceSteps(len(parameters)), rows: &sync.Pool{New: func() any { return new(row) }}}
 	for i, p := range parameters {
 		s.index[p.Name] = i
 	}

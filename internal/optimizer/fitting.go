@@ -104,8 +104,9 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	if f.Settings != nil {
 		f.Inflation = max(f.Inflation, 1) // replicates know the noise better than readings of settings that came out quiet
 	}
+	f.Told = result.Told
 	if told := s.toldNoise(metric, rounds, f); told > 0 {
-		f.Lambda = told / f.Inflation // what was told is not for residuals to correct
+		f.Lambda = told / f.Inflation // the factor of what was told is fitted: it is not for residuals to correct
 	}
 	return f, err
 }

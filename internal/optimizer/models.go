@@ -13,6 +13,7 @@ type metricModel struct {
 	noise         *noise // where λ differs from lambda
 	centre, scale float64
 	warp          warp.Warp
+	told          float64 // multiplies the noise variances told with readings
 	inflation     float64 // the part of lambda and of the kernel's variance that is not fitted
 	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
 	fitted        bool    // all free hyperparameters, not only centre and scale
@@ -40,7 +41,7 @@ func (s *study) listRegimes() []*regime {
 func (s *study) firstModels() []metricModel {
 	models := make([]metricModel, len(s.cfg.Metrics))
 	for i, m := range s.cfg.Metrics {
-		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, inflation: 1}
+		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, told: 1, inflation: 1}
 		if s.cfg.Standardize && m.Lambda > 0 {
 			models[i].lambda = m.Lambda
 		}
@@ -86,6 +87,14 @@ func (f FittedMetric) warp() warp.Warp {
 	return warp.Identity
 }
 
+// told is the factor of the noise variances told; a fit that says nothing leaves them as they are.
+func (f FittedMetric) told() float64 {
+	if f.Told > 0 {
+		return f.Told
+	}
+	return 1
+}
+
 // take puts the hyperparameters of a fit in force that are free; what is given stays. The model is a fitted one when all lengthscales and
 // noise that are free, and something at all, was fitted.
 func (m *metricModel) take(f FittedMetric, free Metric) {
@@ -104,7 +113,7 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 	if variance {
 		m.kernel.Variance = f.Variance
 	}
-	m.warp, m.inflation, m.freedom = warp.Identity, 1, f.Freedom
+	m.warp, m.told, m.inflation, m.freedom = warp.Identity, 1, 1, f.Freedom
 	if free.Warp {
 		m.warp = f.warp()
 	}
@@ -116,6 +125,7 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 	}
 	if noise {
 		m.lambda *= m.inflation
+		m.told = f.told()
 	}
 	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
 }
@@ -143,5 +153,5 @@ func (s *study) readingLambda(round int, r Reading, m metricModel) float64 {
 		return m.noise.of(round, s.placeOf(round), m.lambda)
 	}
 	sd := r.SD / m.scale * m.warp.Slope((r.Value-m.centre)/m.scale)
-	return max(min(sd*sd, utmost), leastNoise)
+	return max(min(m.told*sd*sd, utmost), leastNoise)
 }

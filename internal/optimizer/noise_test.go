@@ -3,6 +3,7 @@ package optimizer
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 )
 
@@ -209,7 +210,7 @@ func TestADoubtfulIncumbentIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestToldNoiseIsTheNoiseOfTheNextReading: where every reading comes with its standard deviation, the next one is expected to have it too, whatever residuals say of the rest of the model.
+// TestToldNoiseIsTheNoiseOfTheNextReading: where every reading comes with its standard deviation, the next one is expected to have it too, times the fitted factor, whatever residuals say of the rest of the model.
 func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
 	t.Parallel()
 	cfg, h := lathe(t, 40)
@@ -226,14 +227,36 @@ func TestToldNoiseIsTheNoiseOfTheNextReading(t *testing.T) {
 		t.Error("residuals change nothing here, so this shows nothing")
 	}
 	for k, m := range state.Models() {
-		if sd := math.Sqrt(m.Lambda) * m.Scale; math.Abs(sd-0.2) > 1e-9 {
-			t.Errorf("metric %d: readings are expected to vary by %g, told were 0.2 (inflation %g)", k, sd, whole.Fits[1].Metrics[k].Inflation)
+		f := whole.Fits[1].Metrics[k]
+		if sd := math.Sqrt(m.Lambda) * m.Scale; f.Told == 0 || math.Abs(sd-0.2*math.Sqrt(f.Told)) > 1e-9 {
+			t.Errorf("metric %d: readings are expected to vary by %g, told were 0.2 (factor %g, inflation %g)", k, sd, f.Told, f.Inflation)
 		}
 	}
 	h.Rounds[7].Readings[0].SD = 0 // one that did not tell is what the noise is fitted from
 	state, _ = fitted(t, cfg, h)
 	if m := state.Models()[0]; math.Abs(math.Sqrt(m.Lambda)*m.Scale-0.2) < 1e-9 {
 		t.Error("what was told stands for a reading that did not tell")
+	}
+}
+
+// TestTheFactorOfToldNoiseHolds: a fit that found the variances told too small by a factor 4 stands for standard deviations told twice as large, to the bit.
+func TestTheFactorOfToldNoiseHolds(t *testing.T) {
+	t.Parallel()
+	var beliefs [2][]Belief
+	for i, factor := range []float64{4, 0} {
+		cfg, h := lathe(t, 30)
+		for n := range h.Rounds {
+			for k := range h.Rounds[n].Readings {
+				h.Rounds[n].Readings[k].SD = 0.1 * float64(1+i)
+			}
+		}
+		of := FittedMetric{Set: true, Scale: 1, Lengthscales: []float64{0.4}, Lambda: 0.1, Told: factor, Variance: 2, Count: 30}
+		h.Fits = []Fit{{From: 31, Metrics: []FittedMetric{of, of}}}
+		state := mustReplay(t, cfg, h)
+		beliefs[i] = sure(state.Posterior(t.Context(), []Place{state.placeOf(3), state.placeOf(9)}))
+	}
+	if !reflect.DeepEqual(beliefs[0], beliefs[1]) {
+		t.Errorf("a factor 4 and twice the deviation differ:\n%v\n%v", beliefs[0], beliefs[1])
 	}
 }
 

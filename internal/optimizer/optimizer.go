@@ -200,6 +200,8 @@ type FittedMetric struct {
 	// Inflation multiplies the kernel's variance and λ where they are fitted, so that the study's own earlier predictions would have been as wide as they were
 	// wrong; 0 stands for 1.
 	Inflation float64
+	// Told multiplies the noise variances told with readings, where every reading had one; 0 stands for 1.
+	Told float64
 	// Freedom is the degrees of freedom of the Student-t distribution that bands are taken from; 0 for a normal one.
 	Freedom float64
 	// Where replicates show that noise differs between settings: λ of every setting with some, named by the first of its rounds, in place of

@@ -154,7 +154,7 @@ func (s *shown) modelsAround(metric int, src *source, rows *posterior.Rows) ([]m
 	for _, d := range drawn {
 		next := m
 		next.take(FittedMetric{Lengthscales: d.Lengthscales, Lambda: d.Lambda, Variance: d.Variance, Interaction: d.Interaction,
-			Warp: m.warp, Inflation: m.inflation, Freedom: m.freedom}, s.cfg.Metrics[metric])
+			Warp: m.warp, Told: d.Told, Inflation: m.inflation, Freedom: m.freedom}, s.cfg.Metrics[metric])
 		models = append(models, next)
 	}
 	return models, err

@@ -38,7 +38,7 @@ func (s *study) standard(metric int, rounds []int) (centre, scale float64) {
 // toldNoise is the mean λ of the readings of these rounds where each came with its standard deviation, else 0: no reading is left then to fit the noise of the next one
 // from.
 func (s *study) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
-	m := metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp(), count: f.Count}
+	m := metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp(), told: f.told(), count: f.Count}
 	sum := 0.0
 	for _, n := range rounds {
 		reading := s.history.Rounds[n-1].Readings[metric]
@@ -60,6 +60,9 @@ func (v *view) fitProblem(metric int, rounds []int, f FittedMetric) fit.Problem 
 		Start: fit.Start{Lengthscales: now.kernel.Lengthscales, Lambda: m.lambdaAt(f.Scale), Interaction: now.kernel.Interaction}}
 	if now.fitted && m.FreeNoise {
 		p.Start.Lambda = now.lambda / now.inflation
+	}
+	if now.fitted {
+		p.Start.Told = now.told
 	}
 	if now.fitted && m.FreeVariance {
 		p.Start.Variance = now.kernel.Variance / now.inflation

@@ -391,7 +391,7 @@ func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, tr
 	case !design.Computable(m.Centre) || !(m.Scale > 0) || !design.Computable(m.Scale) || m.Count < 0 || m.Count > trials:
 	case m.Lengthscales != nil && len(m.Lengthscales) != len(metric.Kernel.Lengthscales):
 	case !around(m.Lengthscales, metric.Kernel.Lengthscales):
-	case !aroundOne(m.Lambda, m.Variance, m.Inflation, m.Freedom):
+	case !aroundOne(m.Lambda, m.Variance, m.Told, m.Inflation, m.Freedom):
 	case !isShare(m.Interaction) || m.Interaction > 0 && m.Kernel != kernel.Anova:
 	case m.Warp != nil && (!(m.Warp.Scale > 0) || !aroundOne(m.Warp.Scale) || !(math.Abs(m.Warp.Centre) <= mostFitted) || !(m.Warp.Power >= 0 && m.Warp.Power <= 2)):
 	case slices.ContainsFunc(noises, func(n ledger.NoiseAt) bool {

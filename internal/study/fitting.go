@@ -43,7 +43,7 @@ func fittedData(snap *ledger.Snapshot, fit optimizer.Fit) *ledger.FittedData {
 		data.Metrics[c.MetricNames[k]] = ledger.FittedMetric{
 			Kernel: c.Config.Metrics[k].Kernel.Name, Inputs: c.Def.Model.Inputs, Outputs: c.Def.Model.Outputs,
 			Centre: m.Centre, Scale: m.Scale, Lengthscales: m.Lengthscales, Lambda: m.Lambda, Variance: m.Variance, Interaction: m.Interaction,
-			Warp: ledger.WarpOf(m.Warp), Inflation: m.Inflation, Freedom: m.Freedom, Count: m.Count,
+			Warp: ledger.WarpOf(m.Warp), Told: m.Told, Inflation: m.Inflation, Freedom: m.Freedom, Count: m.Count,
 			NoiseBySetting: ledger.NoisesOf(m.Settings), WrongReadings: ledger.NoisesOf(m.Wrong),
 		}
 	}

@@ -1,5 +1,5 @@
 // Package fit finds the maximum a posteriori hyperparameters of a Gaussian process: lengthscales, noise variance, the
-// kernel's variance and, of an anova kernel, its interaction.
+// kernel's variance and, of an anova kernel, its interaction. Where every reading told its own noise, a factor of what was told stands in the place of the noise variance.
 //
 // With A = σ² C(ℓ) + Λ, L Lᵀ = A and α = A⁻¹y, it maximises
 //
@@ -27,6 +27,8 @@ const (
 	// readings overrule it.
 	medianNoise = 0.05
 	spreadNoise = 1.5
+	// spreadTold takes the place of s_λ for the factor of noise variances told, whose median is 1: 95 % of standard deviations told within a factor 3 of the true ones.
+	spreadTold = 1.12
 	// The kernel's variance exceeds the readings' own where these lie closer together than a lengthscale. ln σ² − σ² is the logarithm of
 	// Gamma(2, 1), largest at 1.
 	shapeVariance, rateVariance = 1, 1
@@ -39,6 +41,8 @@ const (
 	// LeastNoise is the smallest λ, fitted or told: below it the factor gains nothing but rounding error.
 	LeastNoise = 1e-6
 	mostNoise  = 10
+	// farTold bounds the factor of noise variances told, either way: standard deviations are wrong by a factor 10 at most.
+	farTold = 100
 	// leastVariance and mostVariance bound a free σ².
 	leastVariance, mostVariance = 0.01, 100
 	// farInteraction bounds |logit a|: beyond it a kernel is a sum or a product to all purposes.
@@ -59,7 +63,7 @@ type Problem struct {
 	// Categories says which category each coordinate belongs to, −1 for a number; nil: all are numbers.
 	Categories []int
 	Y          []float64 // n readings, standardised, prior mean 0
-	NoiseSD    []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all
+	NoiseSD    []float64 // told standard deviations in the units of Y, 0 where none was told; nil: none at all. They hold unless all are told and the noise is free
 	Median     []float64 // prior median of each lengthscale, in the units of Inputs
 	// What may move. What may not stays as Start has it.
 	FreeLengthscales, FreeNoise, FreeVariance, FreeInteraction bool
@@ -68,10 +72,11 @@ type Problem struct {
 }
 
 // Start holds hyperparameters to start from, such as those of the previous fit; Lengthscales nil, Lambda 0 and Interaction 0 stand for the
-// prior medians, Variance 0 for the problem's.
+// prior medians, Told 0 for 1 and Variance 0 for the problem's.
 type Start struct {
 	Lengthscales []float64
 	Lambda       float64
+	Told         float64 // see Result
 	Variance     float64
 	Interaction  float64 // of an anova kernel
 }
@@ -82,6 +87,7 @@ type Result struct {
 	Lambda       float64
 	Variance     float64
 	Interaction  float64 // 0 but for an anova kernel
+	Told         float64 // the factor of the noise variances told, where it was fitted in the place of Lambda, else 0
 	LogPosterior float64 // nats, without the priors' constants
 	Evaluations  int     // of the posterior, over all starts
 }
@@ -209,6 +215,9 @@ func (p *Problem) checkHyperparameters() error {
 	}
 	if p.Start.Lambda != 0 && !positive(p.Start.Lambda) {
 		return fmt.Errorf("the starting noise variance is %g; it must be positive", p.Start.Lambda)
+	}
+	if p.Start.Told != 0 && !positive(p.Start.Told) {
+		return fmt.Errorf("the starting factor of noise told is %g; it must be positive", p.Start.Told)
 	}
 	if !p.FreeNoise && p.Start.Lambda == 0 {
 		return fmt.Errorf("the noise variance is neither free nor given")

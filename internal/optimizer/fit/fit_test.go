@@ -43,7 +43,12 @@ func drawn(seed uint64, n int, lengthscales []float64, lambda float64) fit.Probl
 	return p
 }
 
-// dense is gonum's factor of the kernel matrix with noise variance lambda, or the one told.
+// scaled tells whether a factor of the noise told is fitted in the place of λ.
+func scaled(p fit.Problem) bool {
+	return p.FreeNoise && p.NoiseSD != nil && !slices.Contains(p.NoiseSD, 0)
+}
+
+// dense is gonum's factor of the kernel matrix with noise variance lambda, or the one told; lambda multiplies that where all told theirs.
 func dense(p fit.Problem, lengthscales []float64, lambda, variance float64) *mat.Cholesky {
 	each := make([]float64, len(p.Dims))
 	for c, g := range p.Dims {
@@ -61,6 +66,9 @@ func dense(p fit.Problem, lengthscales []float64, lambda, variance float64) *mat
 		noise := lambda
 		if p.NoiseSD != nil && p.NoiseSD[i] > 0 {
 			noise = max(p.NoiseSD[i]*p.NoiseSD[i], fit.LeastNoise)
+			if scaled(p) {
+				noise *= lambda
+			}
 		}
 		A.SetSym(i, i, A.At(i, i)+noise)
 	}
@@ -84,7 +92,10 @@ func logPosterior(p fit.Problem, lengthscales []float64, lambda, variance float6
 			value -= 0.5 * math.Pow(math.Log(l/p.Median[g]), 2)
 		}
 	}
-	if p.FreeNoise {
+	switch {
+	case scaled(p):
+		value -= 0.5 * math.Pow(math.Log(lambda)/1.12, 2)
+	case p.FreeNoise:
 		value -= 0.5 * math.Pow(math.Log(lambda/0.05)/1.5, 2)
 	}
 	if p.FreeVariance {
@@ -113,9 +124,16 @@ func TestTheResultIsAMode(t *testing.T) {
 			p.NoiseSD = make([]float64, len(p.Y))
 			p.NoiseSD[0] = 0.3
 		}
+		if rapid.Bool().Draw(t, "all told") {
+			p.NoiseSD = rapid.SliceOfN(rapid.Float64Range(0.05, 1), len(p.Y), len(p.Y)).Draw(t, "deviations")
+		}
 		p.FreeVariance = rapid.Bool().Draw(t, "free variance")
 		got := mustFit(t, p)
-		at := logPosterior(p, got.Lengthscales, got.Lambda, got.Variance)
+		noise, least, most := got.Lambda, fit.LeastNoise, 10.0
+		if scaled(p) {
+			noise, least, most = got.Told, 0.01, 100
+		}
+		at := logPosterior(p, got.Lengthscales, noise, got.Variance)
 		if !(math.Abs(at-got.LogPosterior) <= 1e-8*(1+math.Abs(at))) {
 			t.Fatalf("log posterior %.12g, by gonum %.12g", got.LogPosterior, at)
 		}
@@ -127,24 +145,24 @@ func TestTheResultIsAMode(t *testing.T) {
 				if other[g] < p.Median[g]/50 || other[g] > p.Median[g]*50 {
 					continue
 				}
-				if better := logPosterior(p, other, got.Lambda, got.Variance); better > at+1e-6 {
+				if better := logPosterior(p, other, noise, got.Variance); better > at+1e-6 {
 					t.Fatalf("lengthscales %v have %g, fitted %v %g", other, better, got.Lengthscales, at)
 				}
 			}
 		}
 		for _, by := range []float64{0.9, 1.1} {
-			if got.Lambda*by < fit.LeastNoise || got.Lambda*by > 10 { // the ends of the search
+			if noise*by < least || noise*by > most { // the ends of the search
 				continue
 			}
-			if better := logPosterior(p, got.Lengthscales, got.Lambda*by, got.Variance); better > at+1e-6 {
-				t.Fatalf("λ %g has %g, fitted %g %g", got.Lambda*by, better, got.Lambda, at)
+			if better := logPosterior(p, got.Lengthscales, noise*by, got.Variance); better > at+1e-6 {
+				t.Fatalf("λ, or the factor of what was told, %g has %g, fitted %g %g", noise*by, better, noise, at)
 			}
 		}
 		for _, by := range []float64{0.9, 1.1} {
 			if !p.FreeVariance || got.Variance*by < 0.01 || got.Variance*by > 100 {
 				continue
 			}
-			if better := logPosterior(p, got.Lengthscales, got.Lambda, got.Variance*by); better > at+1e-6 {
+			if better := logPosterior(p, got.Lengthscales, noise, got.Variance*by); better > at+1e-6 {
 				t.Fatalf("σ² %g has %g, fitted %g %g", got.Variance*by, better, got.Variance, at)
 			}
 		}
@@ -221,6 +239,16 @@ func TestToldNoise(t *testing.T) {
 	}
 	if r := told.Lengthscales[0] / 0.3; r < 0.5 || r > 2 {
 		t.Errorf("lengthscale %g, want about 0.3", told.Lengthscales[0])
+	}
+	if r := told.Told; r < 0.6 || r > 1.6 {
+		t.Errorf("what was told is true, and its factor %g", r)
+	}
+	for _, times := range []float64{1. / 3, 3} {
+		p.NoiseSD = slices.Repeat([]float64{times * math.Sqrt(0.2)}, 40)
+		wrong := mustFit(t, p)
+		if r := wrong.Told * times * times / told.Told; r < 0.6 || r > 1.6 {
+			t.Errorf("standard deviations told %g times theirs: factor %g, of the true ones %g", times, wrong.Told, told.Told)
+		}
 	}
 	// Told noise below the floor counts as the floor. The readings are smooth but for noise of about that size.
 	random := rand.New(rand.NewPCG(5, 5))

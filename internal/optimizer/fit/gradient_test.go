@@ -33,19 +33,31 @@ func TestGradientIsTheSlopeOfTheValue(t *testing.T) {
 	t.Parallel()
 	for _, name := range kernel.Names {
 		problem := wavy(17, name)
-		p := newPosterior(&problem)
-		theta := []float64{math.Log(0.4), math.Log(0.9), math.Log(0.07), math.Log(1.3), -0.4}
-		p.value(theta)
-		gradient := p.gradient()
-		for i := range theta {
-			const step = 1e-5
-			up, down := append([]float64{}, theta...), append([]float64{}, theta...)
-			up[i] += step
-			down[i] -= step
-			want := (p.value(up) - p.value(down)) / (2 * step)
-			if !(math.Abs(gradient[i]-want) <= 1e-6*(1+math.Abs(want))) {
-				t.Errorf("%s: gradient[%d] = %.10g, finite difference %.10g", name, i, gradient[i], want)
+		for _, all := range []bool{false, true} {
+			if all {
+				for i := range problem.NoiseSD {
+					problem.NoiseSD[i] = 0.7 + 0.05*float64(i)
+				}
 			}
+			checkGradient(t, name, problem)
+		}
+	}
+}
+
+func checkGradient(t *testing.T, name string, problem Problem) {
+	t.Helper()
+	p := newPosterior(&problem)
+	theta := []float64{math.Log(0.4), math.Log(0.9), math.Log(0.07), math.Log(1.3), -0.4}
+	p.value(theta)
+	gradient := p.gradient()
+	for i := range theta {
+		const step = 1e-5
+		up, down := append([]float64{}, theta...), append([]float64{}, theta...)
+		up[i] += step
+		down[i] -= step
+		want := (p.value(up) - p.value(down)) / (2 * step)
+		if !(math.Abs(gradient[i]-want) <= 1e-6*(1+math.Abs(want))) {
+			t.Errorf("%s: gradient[%d] = %.10g, finite difference %.10g", name, i, gradient[i], want)
 		}
 	}
 }

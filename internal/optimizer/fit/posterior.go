@@ -8,7 +8,8 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// posterior is the negative log posterior of θ = (ln ℓ_1, …, ln ℓ_G, ln λ, ln σ², logit a), of which only the free ones may move. It keeps the
+// posterior is the negative log posterior of θ = (ln ℓ_1, …, ln ℓ_G, ln λ, ln σ², logit a), of which only the free ones may move. Where every reading told its noise, the logarithm of
+// the factor of what was told stands for ln λ. It keeps the
 // factor of the θ evaluated last, for the gradient.
 type posterior struct {
 	problem *Problem
@@ -16,6 +17,7 @@ type posterior struct {
 	columns [][]float64 // the inputs by coordinate
 	y       []float64
 	told    []float64 // noise variance told, or 0 where λ holds
+	scaled  bool      // what was told is multiplied by a factor
 
 	low, high []float64 // equal where θ is fixed
 
@@ -45,6 +47,7 @@ func newPosterior(problem *Problem) *posterior {
 	for i := range p.rows {
 		p.rows[i] = make([]float64, i+1)
 	}
+	p.scaled = problem.FreeNoise && !slices.Contains(p.told, 0)
 	p.weights = make([]float64, len(p.y))
 	p.setBounds()
 	return p
@@ -64,7 +67,10 @@ func (p *posterior) setBounds() {
 		p.low, p.high = append(p.low, low), append(p.high, high)
 	}
 	low, high := math.Log(LeastNoise), math.Log(mostNoise)
-	if !p.problem.FreeNoise {
+	switch {
+	case p.scaled:
+		low, high = math.Log(max(1./farTold, LeastNoise/slices.Min(p.told))), math.Log(farTold)
+	case !p.problem.FreeNoise:
 		low = math.Log(p.problem.Start.Lambda)
 		high = low
 	}
@@ -100,6 +106,7 @@ func logit(share float64) float64 { return math.Log(share / (1 - share)) }
 // little noise, since the same readings may be explained by a wiggly function or by noise.
 func (p *posterior) starts() [][]float64 {
 	var starts [][]float64
+	median, _ := p.noisePrior()
 	add := func(lengthscales []float64, factor, lambda, variance, logitInteraction float64) {
 		start := make([]float64, 0, len(p.low))
 		for _, l := range lengthscales {
@@ -116,22 +123,25 @@ func (p *posterior) starts() [][]float64 {
 		}
 		starts = append(starts, start)
 	}
-	if before := p.problem.Start; before.Lengthscales != nil || before.Lambda != 0 {
+	if before := p.problem.Start; before.Lengthscales != nil || before.Lambda != 0 || before.Told != 0 {
 		lengthscales, lambda, variance := before.Lengthscales, before.Lambda, before.Variance
 		if lengthscales == nil {
 			lengthscales = p.problem.Median
 		}
+		if p.scaled {
+			lambda = before.Told
+		}
 		if lambda == 0 {
-			lambda = medianNoise
+			lambda = median
 		}
 		if variance == 0 {
 			variance = p.problem.Variance
 		}
 		add(lengthscales, 1, lambda, variance, before.logit())
 	}
-	add(p.problem.Median, 1, medianNoise, p.problem.Variance, logit(kernel.MedianInteraction))
-	add(p.problem.Median, 0.4, 0.005, p.problem.Variance, logit(kernel.MedianInteraction))
-	add(p.problem.Median, 2.5, 0.2, p.problem.Variance, logit(kernel.MedianInteraction))
+	add(p.problem.Median, 1, median, p.problem.Variance, logit(kernel.MedianInteraction))
+	add(p.problem.Median, 0.4, median/10, p.problem.Variance, logit(kernel.MedianInteraction))
+	add(p.problem.Median, 2.5, 4*median, p.problem.Variance, logit(kernel.MedianInteraction))
 	return starts
 }
 
@@ -151,6 +161,9 @@ func (p *posterior) hyperparameters(theta []float64) Result {
 	}
 	if !p.problem.FreeNoise {
 		at.Lambda = p.problem.Start.Lambda
+	}
+	if p.scaled {
+		at.Lambda, at.Told = medianNoise, math.Exp(theta[G])
 	}
 	if !p.problem.FreeVariance {
 		at.Variance = p.problem.Variance
@@ -173,11 +186,7 @@ func (p *posterior) value(theta []float64) float64 {
 	}
 	for i, row := range p.rows {
 		k.Row(row, p.inputs.Row(i), p.inputs.Prefix(i+1))
-		noise := p.told[i]
-		if noise == 0 {
-			noise = now.Lambda
-		}
-		row[i] += noise
+		row[i] += p.noise(i, now)
 	}
 	L, err := factor.New(p.rows)
 	if err != nil {
@@ -235,13 +244,33 @@ func (p *posterior) prior(i int, theta float64) (value, slope float64) {
 	case i < G:
 		return logNormal(theta, p.problem.Median[i], spreadLengthscale)
 	case i == G:
-		return logNormal(theta, medianNoise, spreadNoise)
+		median, spread := p.noisePrior()
+		return logNormal(theta, median, spread)
 	case i == G+2:
 		return normal(theta, logit(kernel.MedianInteraction), spreadInteraction)
 	default:
 		variance := math.Exp(theta)
 		return rateVariance*variance - shapeVariance*theta, rateVariance*variance - shapeVariance
 	}
+}
+
+// noisePrior is the prior of λ, or of the factor of what was told.
+func (p *posterior) noisePrior() (median, spread float64) {
+	if p.scaled {
+		return 1, spreadTold
+	}
+	return medianNoise, spreadNoise
+}
+
+// noise is λ of reading i.
+func (p *posterior) noise(i int, at Result) float64 {
+	switch {
+	case p.scaled:
+		return p.told[i] * at.Told
+	case p.told[i] > 0:
+		return p.told[i]
+	}
+	return at.Lambda
 }
 
 // logNormal is ½ ((θ − ln median)/spread)² and its slope.
@@ -269,10 +298,10 @@ func (p *posterior) gradient() []float64 {
 		p.addChoices(gradient, inverse)
 	}
 	if p.problem.FreeNoise {
-		lambda := p.hyperparameters(p.at).Lambda
+		now := p.hyperparameters(p.at)
 		for i, told := range p.told {
-			if told == 0 {
-				gradient[G] -= 0.5 * lambda * (p.weights[i]*p.weights[i] - inverse[i][i])
+			if told == 0 || p.scaled {
+				gradient[G] -= 0.5 * p.noise(i, now) * (p.weights[i]*p.weights[i] - inverse[i][i])
 			}
 		}
 	}
@@ -288,13 +317,10 @@ func (p *posterior) gradient() []float64 {
 
 // signal is tr(W K), as tr(W A) − Σ W_ii Λ_ii with tr(W A) = yᵀα − n.
 func (p *posterior) signal(inverse [][]float64) float64 {
-	lambda := p.hyperparameters(p.at).Lambda
+	now := p.hyperparameters(p.at)
 	trace := factor.Dot(p.y, p.weights) - float64(len(p.y))
-	for i, noise := range p.told {
-		if noise == 0 {
-			noise = lambda
-		}
-		trace -= noise * (p.weights[i]*p.weights[i] - inverse[i][i])
+	for i := range p.told {
+		trace -= p.noise(i, now) * (p.weights[i]*p.weights[i] - inverse[i][i])
 	}
 	return trace
 }

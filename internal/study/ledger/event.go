@@ -336,6 +336,7 @@ type FittedMetric struct {
 	Variance    float64 `json:"variance,omitempty"`
 	Interaction float64 `json:"interaction,omitempty"` // of an anova kernel
 	Warp        *Warp   `json:"warp,omitempty"`
+	Told        float64 `json:"told,omitempty"`      // multiplies the noise variances told with readings
 	Inflation   float64 `json:"inflation,omitempty"` // multiplies variance and lambda
 	Freedom     float64 `json:"freedom,omitempty"`   // degrees of freedom of the bands
 	// Where noise differs by setting: lambda of every setting with replicates, named by its first trial, and of readings that their replicates contradict.

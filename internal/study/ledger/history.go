@@ -91,7 +91,7 @@ func fittedUnder(c *design.Compiled, metric optimizer.Metric, m FittedMetric) op
 	fitted := optimizer.FittedMetric{Set: true, Centre: m.Centre, Scale: m.Scale, Count: m.Count}
 	if m.Kernel == metric.Kernel.Name && m.Inputs == c.Def.Model.Inputs {
 		fitted.Lengthscales, fitted.Lambda, fitted.Variance = m.Lengthscales, m.Lambda, m.Variance
-		fitted.Interaction, fitted.Inflation, fitted.Freedom = m.Interaction, m.Inflation, m.Freedom
+		fitted.Interaction, fitted.Told, fitted.Inflation, fitted.Freedom = m.Interaction, m.Told, m.Inflation, m.Freedom
 		fitted.Settings, fitted.Wrong = noises(m.NoiseBySetting), noises(m.WrongReadings)
 		if m.Warp != nil {
 			fitted.Warp = warp.Warp(*m.Warp)

@@ -95,14 +95,14 @@ func TestClosedSpellsAndExclusion(t *testing.T) {
 
 func TestFitsKeepOnlyWhatTheModelInForceMeans(t *testing.T) {
 	t.Parallel()
-	fit := FittedMetric{Kernel: "matern52", Inputs: "unit", Outputs: "standardize", Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Interaction: 0.3, Inflation: 1.2, Freedom: 8, Count: 9,
+	fit := FittedMetric{Kernel: "matern52", Inputs: "unit", Outputs: "standardize", Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Interaction: 0.3, Told: 0.4, Inflation: 1.2, Freedom: 8, Count: 9,
 		Warp: &Warp{Power: 0.7, Centre: 0.1, Scale: 1.1}, NoiseBySetting: []NoiseAt{{2, 0.03}}, WrongReadings: []NoiseAt{{4, 9}}}
 	under := func(model design.Model) optimizer.FittedMetric {
 		d := oven(t)
 		d.Model = model
 		return FitsUnder(newBench(t, d).snap.Compiled(), []FittedData{{From: 3, Metrics: map[string]FittedMetric{"yield": fit}}})[0].Metrics[0]
 	}
-	whole := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Interaction: 0.3, Inflation: 1.2, Freedom: 8, Count: 9,
+	whole := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Lengthscales: []float64{0.1, 0.2}, Lambda: 0.01, Variance: 1.5, Interaction: 0.3, Told: 0.4, Inflation: 1.2, Freedom: 8, Count: 9,
 		Warp: warp.Warp{Power: 0.7, Centre: 0.1, Scale: 1.1}, Settings: []optimizer.NoiseAt{{Round: 2, Lambda: 0.03}}, Wrong: []optimizer.NoiseAt{{Round: 4, Lambda: 9}}}
 	units := optimizer.FittedMetric{Set: true, Centre: 5, Scale: 2, Count: 9}
 	for name, c := range map[string]struct {

@@ -89,13 +89,4 @@ func TestAThousandTrialsStayLight(t *testing.T) {
 	if height := ask[int](p, `document.documentElement.scrollHeight`); height >= 3000 {
 		t.Errorf("with one trial waiting the page is %d pixels high", height)
 	}
-
-	// Redrawn all together, each chart is a task of its own.
-	ask[any](p, `(() => { window.tasks = []; let task = 0; const next = new MessageChannel(); next.port1.onmessage = () => { task++; next.port2.postMessage(0) }; next.port2.postMessage(0);
-		const picture = plots.picture; plots.picture = (...all) => { window.tasks.push(task); return picture(...all) };
-		document.dispatchEvent(new CustomEvent("htmx:afterSettle", {detail: {elt: document}})); return 0 })()`)
-	p.until("all charts again", `window.tasks.length >= document.querySelectorAll("[data-chart].drawn").length`)
-	if shared := ask[int](p, `window.tasks.length - new Set(window.tasks).size`); shared != 0 {
-		t.Errorf("%d charts were drawn in a task with another", shared)
-	}
 }

@@ -14,9 +14,10 @@ import (
 
 // Gain is the best value of the objective within the limits, as a random variable, in metric units:
 //
-//	f* = max { f(x) : g_j(x) ≤ 0 for all j }
+//	f* = max { f(x) : g_j(x) ≤ 0 for all j, p(x) ≥ v }
 //
-// over all x that may be chosen, f and g being draws from the posterior.
+// over all x that may be chosen, f and g being draws from the posterior, p(x) the chance that a trial works at x, where failures taught it, and v uniform on [0, 1]: a place is one
+// where trials work in p(x) of the draws, and in none of those in which a likelier place is not.
 type Gain struct {
 	Low, High float64 // the central interval that holds f* with probability Level
 	Level     float64
@@ -45,10 +46,21 @@ func chanceLeft(share float64, more int) ChanceLeft {
 // gainLevel is the probability of the interval.
 const gainLevel = 0.9
 
+// chanceAt is the chance of something at some places.
+type chanceAt func(ctx context.Context, at []Place) ([]float64, error)
+
 // Gain draws functions from the posterior (see paths) and takes the best place of each: among a finite set of promising places, and on a continuous space from there
 // up hill. ok is false before every metric has a reading and a scale,
 // and where no draw has a place within the limits. The standard error of a probability p is √(p(1 − p)/256). The error is that of ctx.
-func (s *shown) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
+func (s *decision) Gain(ctx context.Context, known Known, shares ...float64) (gain Gain, ok bool, err error) {
+	if s.works == nil {
+		return s.shown.gainWhere(ctx, known, nil, shares)
+	}
+	return s.shown.gainWhere(ctx, known, s.WorksChance, shares)
+}
+
+// gainWhere is Gain with the chance that a trial works, nil for 1 everywhere.
+func (s *shown) gainWhere(ctx context.Context, known Known, works chanceAt, shares []float64) (gain Gain, ok bool, err error) {
 	if !s.modelStands() {
 		return Gain{}, false, nil
 	}
@@ -56,11 +68,11 @@ func (s *shown) Gain(ctx context.Context, known Known, shares ...float64) (gain 
 	if err != nil {
 		return Gain{}, false, err
 	}
-	at, err := s.contendersForBest(ctx, known, recommended)
+	at, err := s.contendersForBest(ctx, known, works, recommended)
 	if err != nil || len(at) == 0 {
 		return Gain{}, false, err
 	}
-	drawn, err := s.drawPaths(ctx, at, known)
+	drawn, err := s.drawPaths(ctx, at, known, works)
 	if errors.Is(err, factor.ErrNotPositiveDefinite) { // no functions can be drawn of such numbers, so nothing is said
 		return Gain{}, false, nil
 	}
@@ -144,7 +156,7 @@ const optimism = 2
 
 // contendersForBest are places where the best of a draw may lie; what is recommended is the first. They are, of all that may be chosen those that promise
 // most where everything comes out well by optimism, of those played likewise, and some spread over the space. Few are enough to be all.
-func (s *shown) contendersForBest(ctx context.Context, known Known, recommended int) ([]Place, error) {
+func (s *shown) contendersForBest(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
 	var first, played, others []Place
 	if recommended > 0 {
 		first = []Place{s.placeOf(recommended)}
@@ -164,7 +176,7 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, recommended 
 		of   []Place
 		most int
 	}{{played, playedPlaces}, {others, promisingPlaces}} {
-		best, err := s.mostPromising(ctx, some.of, known, some.most)
+		best, err := s.mostPromising(ctx, some.of, known, works, some.most)
 		if err != nil {
 			return nil, err
 		}
@@ -179,9 +191,17 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, recommended 
 	}), nil
 }
 
+// of is the chance at some places, 1 where it is nil.
+func (c chanceAt) of(ctx context.Context, at []Place) ([]float64, error) {
+	if c == nil {
+		return slices.Repeat([]float64{1}, len(at)), nil
+	}
+	return c(ctx, at)
+}
+
 // mostPromising are at most so many places, in their order, that promise most: a reward optimism standard deviations above its mean where no cost as far below its own is beyond
-// its limit, else the smallest such excess.
-func (s *shown) mostPromising(ctx context.Context, at []Place, known Known, most int) ([]Place, error) {
+// its limit and trials are as likely to work as a normal number is to lie as far above its mean, else the smallest such excess.
+func (s *shown) mostPromising(ctx context.Context, at []Place, known Known, works chanceAt, most int) ([]Place, error) {
 	if len(at) <= most {
 		return at, nil
 	}
@@ -189,6 +209,11 @@ func (s *shown) mostPromising(ctx context.Context, at []Place, known Known, most
 	if err != nil {
 		return nil, err
 	}
+	chances, err := works.of(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	least := distuv.UnitNormal.CDF(-optimism)
 	scores, order := make([]search.Score, len(at)), make([]int, len(at))
 	for i := range at {
 		order[i] = i
@@ -196,8 +221,8 @@ func (s *shown) mostPromising(ctx context.Context, at []Place, known Known, most
 		for k := 1; k < len(estimates); k++ {
 			worst = max(worst, estimates[k].Mean[i]-s.margin(k)-optimism*estimates[k].SD[i])
 		}
-		scores[i] = search.Score{Allowed: worst == 0, Value: -worst}
-		if worst == 0 {
+		scores[i] = search.Score{Allowed: worst == 0 && chances[i] >= least, Value: -worst}
+		if scores[i].Allowed {
 			scores[i].Value = estimates[0].Mean[i] + optimism*estimates[0].SD[i]
 		}
 	}

@@ -1,6 +1,7 @@
 package optimizer
 
 import (
+	"context"
 	"errors"
 	"math"
 	"testing"
@@ -58,6 +59,43 @@ func TestGainOfOneUnknownCandidate(t *testing.T) {
 	}
 }
 
+// TestGainKnowsWhereTrialsWork: where trials work at the unknown candidate with a chance of 0.4, that part of what it promises is left.
+func TestGainKnowsWhereTrialsWork(t *testing.T) {
+	t.Parallel()
+	works := func(_ context.Context, at []Place) ([]float64, error) {
+		chances := make([]float64, len(at))
+		for i, place := range at {
+			chances[i] = map[int]float64{0: 1, 1: 0.4}[place.Arm]
+		}
+		return chances, nil
+	}
+	state := apartArms(t, 2, nil)
+	gain, ok, err := state.shown.gainWhere(background, Known{}, works, []float64{0.001})
+	if err != nil || !ok {
+		t.Fatalf("%t, %v", ok, err)
+	}
+	if chance := gain.Left[0].Chance; math.Abs(chance-0.4*0.25) > 0.05 {
+		t.Errorf("the chance that something is left is %g, want 0.1", chance)
+	}
+}
+
+// TestNothingIsPromisedWhereTrialsFail: where what looks better lies beyond the edge of what works, less may be gained than the readings alone promise, and up to that edge more
+// than was found; a draw's best is a place that works in it.
+func TestNothingIsPromisedWhereTrialsFail(t *testing.T) {
+	t.Parallel()
+	steep := func(u []float64) float64 { return 3*u[0] + 2*u[2] }
+	_, state := crashes(t, nil, 1, steep)
+	gain := gained(t, state)
+	bare, _, err := state.shown.gainWhere(background, Known{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const best = 3*1 + 2*0.2 // at the edge, u₀ + u₂ = 1.2
+	if gain.High > bare.High-0.3 || gain.Low > best || gain.High < best-0.1 {
+		t.Errorf("%+v; of the readings alone %+v; the best is %g", gain, bare, best)
+	}
+}
+
 // TestGainIsTheLargestOfManyNormals: of n independent standard normal rewards without a limit in the way, the p-quantile of the largest is Φ⁻¹(p^{1/n}).
 func TestGainIsTheLargestOfManyNormals(t *testing.T) {
 	t.Parallel()
@@ -101,8 +139,8 @@ func TestPathsAreThePosterior(t *testing.T) {
 	cfg, h := hill(t, nil)
 	h.Rounds = h.Rounds[:12]
 	state := mustReplay(t, cfg, h)
-	at := sure(state.contendersForBest(background, Known{}, 1))
-	p := sure(state.drawPaths(background, at, Known{}))
+	at := sure(state.contendersForBest(background, Known{}, nil, 1))
+	p := sure(state.drawPaths(background, at, Known{}, nil))
 	some := append(at[:20:20], asPlaces(candidates(20, 2))...)
 	estimates := sure(state.shown.estimate(background, some, nil))
 	row, values := make([]float64, p.longest()), make([]float64, 2)
@@ -133,8 +171,8 @@ func TestClimbingADrawNeverLowersIt(t *testing.T) {
 	t.Parallel()
 	cfg, h := hill(t, nil)
 	state := mustReplay(t, cfg, h)
-	at := sure(state.contendersForBest(background, Known{}, 1))
-	p := sure(state.drawPaths(background, at, Known{}))
+	at := sure(state.contendersForBest(background, Known{}, nil, 1))
+	p := sure(state.drawPaths(background, at, Known{}, nil))
 	best, raised := sure(p.bests(background)), 0
 	for i, value := range best {
 		before := reward(leaders(at, p.scores(i), 1)[0].score)

@@ -37,6 +37,10 @@ type paths struct {
 	at     []Place       // Z
 	values [][][]float64 // per target, draw and place of Z: see level
 	of     []path
+
+	works  chanceAt
+	chance []float64 // per place of Z, that trials work there
+	needed []float64 // per draw, of places where trials work in it: see Gain
 }
 
 // path are the functions drawn of one metric, in turn from each of some sets of hyperparameters: which are the true ones is not known.
@@ -56,8 +60,14 @@ type pathSet struct {
 }
 
 // drawPaths draws functions of every metric at places.
-func (s *shown) drawPaths(ctx context.Context, at []Place, known Known) (*paths, error) {
-	p := &paths{state: s, known: known, at: at, values: make([][][]float64, len(s.targets))}
+func (s *shown) drawPaths(ctx context.Context, at []Place, known Known, works chanceAt) (_ *paths, err error) {
+	p := &paths{state: s, known: known, at: at, values: make([][][]float64, len(s.targets)), works: works, needed: make([]float64, draws)}
+	if p.chance, err = works.of(ctx, at); err != nil {
+		return nil, err
+	}
+	for i, part := range rand.New(rand.NewPCG(s.cfg.Seed, gainStream-1)).Perm(draws) {
+		p.needed[i] = (float64(part) + 0.5) / draws
+	}
 	given := s.givenEstimates(at, known.at(at))
 	of := make([]*path, len(s.cfg.Metrics))
 	for k, t := range s.targets {
@@ -326,12 +336,10 @@ func (s *shown) scales(metric int) []float64 {
 	return scales
 }
 
-// score judges a place by the targets' values there: it is allowed where every limit holds.
-func score(values []float64) search.Score {
-	for _, g := range values[1:] {
-		if g > 0 {
-			return search.Score{Value: math.Inf(-1)}
-		}
+// score judges a place by the targets' values there: it is allowed where every limit holds and trials work.
+func score(values []float64, works bool) search.Score {
+	if !works || slices.ContainsFunc(values[1:], func(g float64) bool { return g > 0 }) {
+		return search.Score{Value: math.Inf(-1)}
 	}
 	return search.Score{Allowed: true, Value: values[0]}
 }
@@ -343,7 +351,7 @@ func (p *paths) scores(i int) []search.Score {
 		for k := range p.values {
 			values[k] = p.values[k][i][n]
 		}
-		scores[n] = score(values)
+		scores[n] = score(values, p.chance[n] >= p.needed[i])
 	}
 	return scores
 }
@@ -354,6 +362,10 @@ func (p *paths) scorer(ctx context.Context, i int) func(points [][]float64) ([]s
 	row := make([]float64, p.longest())
 	return func(points [][]float64) ([]search.Score, error) {
 		scores := make([]search.Score, len(points))
+		chances, err := p.works.of(ctx, asPlaces(points))
+		if err != nil {
+			return nil, err
+		}
 		for n, u := range points {
 			for j, c := range p.state.cfg.Costs {
 				if c.Knowledge == Given {
@@ -363,7 +375,7 @@ func (p *paths) scorer(ctx context.Context, i int) func(points [][]float64) ([]s
 			for m := range p.of {
 				p.follow(&p.of[m], i, u, row, values)
 			}
-			scores[n] = score(values)
+			scores[n] = score(values, chances[n] >= p.needed[i])
 		}
 		return scores, checkpoint.Reach(ctx)
 	}

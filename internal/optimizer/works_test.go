@@ -10,8 +10,8 @@ import (
 )
 
 // crashes plays an experiment over [0, 1]³ that crashes where x + z > 1.2 and promises most beyond that, with noise; every trial ends before the next is asked for. It returns
-// how many asks failed.
-func crashes(t *testing.T, arms [][]float64, seed uint64, promise func(u []float64) float64) (failed int) {
+// how many asks failed, and the state after them.
+func crashes(t *testing.T, arms [][]float64, seed uint64, promise func(u []float64) float64) (failed int, state *State) {
 	random := rand.New(rand.NewPCG(seed, 5))
 	cfg := plain(t, 3, 1, func(c *Config) {
 		adaptive(c)
@@ -21,7 +21,7 @@ func crashes(t *testing.T, arms [][]float64, seed uint64, promise func(u []float
 		}
 	}, `{}`)
 	h := &History{}
-	state := mustReplay(t, cfg, h)
+	state = mustReplay(t, cfg, h)
 	for n := 1; n <= 16; n++ {
 		if state.FitDue() {
 			h = withFit(t, state, h)
@@ -44,7 +44,7 @@ func crashes(t *testing.T, arms [][]float64, seed uint64, promise func(u []float
 		h = &History{Rounds: append(slices.Clip(h.Rounds), r), Fits: h.Fits}
 		state = sure(state.Extend(background, h))
 	}
-	return failed
+	return failed, state
 }
 
 // TestACrashRegionIsLearned: of 16 asks at most five fail, on average over five seeds, whether what lies beyond the edge looks a little or far better.
@@ -63,7 +63,8 @@ func TestACrashRegionIsLearned(t *testing.T) {
 			sum := 0
 			const seeds = 5
 			for seed := range uint64(seeds) {
-				sum += crashes(t, c.arms, seed, c.promise)
+				failed, _ := crashes(t, c.arms, seed, c.promise)
+				sum += failed
 			}
 			t.Logf("%.1f of 16 failed", float64(sum)/seeds)
 			if sum > 5*seeds {

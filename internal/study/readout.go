@@ -141,6 +141,7 @@ type ViolationOut struct {
 type Posterior struct {
 	Metrics                map[string]Band `json:"metrics"`
 	FeasibilityProbability Series          `json:"feasibility_probability"`
+	Works                  Series          `json:"-"` // the chance that a trial works; nil while that was never taught
 	Unread                 map[string]bool `json:"-"` // metrics that were never read
 	Uncertain              bool            `json:"-"` // one of them has a limit that is learned
 }
@@ -278,6 +279,11 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
 	}
 	return out, nil
+}
+
+// failuresTeach tells whether there are failures because of settings, and an algorithm that learns from them.
+func failuresTeach(snap *ledger.Snapshot, state *optimizer.State) bool {
+	return state.Works().Failed > 0 && !snap.Compiled().Config.Paper
 }
 
 func worksState(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State, recommended *Recommendation) (WorksState, error) {
@@ -479,15 +485,17 @@ func (s *Models) posterior(ctx context.Context, snap *ledger.Snapshot, places []
 		return Posterior{}, err
 	}
 	var beliefs []optimizer.Belief
-	var chances []float64
+	var chances, works []float64
 	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
-		beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points))
+		if beliefs, chances, err = state.Believe(ctx, places, snap.Compiled().KnownOfSettings(places, points)); err == nil && failuresTeach(snap, state) {
+			works, err = state.WorksChance(ctx, places)
+		}
 		return err
 	})
 	if err != nil {
 		return Posterior{}, err
 	}
-	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Unread: map[string]bool{}, Uncertain: !limitsRead(snap.Compiled(), state)}
+	out := Posterior{Metrics: map[string]Band{}, FeasibilityProbability: chances, Works: works, Unread: map[string]bool{}, Uncertain: !limitsRead(snap.Compiled(), state)}
 	for k, belief := range beliefs {
 		name := snap.Compiled().MetricNames[k]
 		out.Metrics[name], out.Unread[name] = band(belief), state.Unread(k)

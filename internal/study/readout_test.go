@@ -2,10 +2,12 @@ package study
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func TestCandidatesCanBeLookedAtFromBetween(t *testing.T) {
@@ -56,5 +58,53 @@ func TestACovarianceKnowsOnlyItsCandidates(t *testing.T) {
 	wantFault(t, faultsOf(t, err), "points[0]", "not one of the 2 candidates")
 	if slices, err := b.service.Slices(t.Context(), b.snap, d.Candidates[0], 7); err != nil || slices != nil {
 		t.Errorf("%v %v", slices, err)
+	}
+}
+
+// TestSlicesAndMapsHaveTheChanceThatATrialWorks once one has failed because of its settings: less at its settings than elsewhere, and nothing where the algorithm does
+// not learn from it.
+func TestSlicesAndMapsHaveTheChanceThatATrialWorks(t *testing.T) {
+	t.Parallel()
+	for _, preset := range []string{"", "paper"} {
+		d := oven()
+		d.Algorithm = design.Algorithm{Name: "ckb-ucb", Horizon: 20, Preset: preset}
+		if preset == "paper" {
+			d.Algorithm.Settings = map[string]json.RawMessage{"beta": json.RawMessage(`{"schedule": "constant", "value": 2}`), "slater": json.RawMessage(`0.1`)}
+		}
+		b := newBench(t, d)
+		for n := range 4 {
+			b.ask(1)
+			b.tell(n+1, map[string]float64{"yield": 60 + float64(n), "impurity": 0.1})
+		}
+		look := func() ([]Slice, Map) {
+			failed := b.snap.Trials[len(b.snap.Trials)-1].Parameters
+			along, err := b.service.Slices(t.Context(), b.snap, failed, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			over, err := b.service.Map(t.Context(), b.snap, "temperature", "cycles", failed, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return along, over
+		}
+		b.ask(1)
+		if along, over := look(); along[0].Works != nil || over.Works != nil {
+			t.Errorf("%q: before a trial failed its chance to work is %v and %v", preset, along[0].Works, over.Works)
+		}
+		b.must(ruleClose(b.snap, ledger.Failed, ledger.ClosedData{Number: 5, Reason: "broke", Cause: ledger.BySettings}))
+		along, over := look()
+		if preset == "paper" {
+			if along[0].Works != nil || over.Works != nil {
+				t.Errorf("an algorithm that learns nothing from failures gives the chances %v and %v", along[0].Works, over.Works)
+			}
+			continue
+		}
+		if lowest, highest := slices.Min(along[0].Works), slices.Max(along[0].Works); lowest >= highest || lowest <= 0 || highest > 1 {
+			t.Errorf("along a parameter through the trial that failed the chances are %v", along[0].Works)
+		}
+		if len(over.Works) != 3 || len(over.Works[0]) != 3 {
+			t.Errorf("over two parameters the chances are %v", over.Works)
+		}
 	}
 }

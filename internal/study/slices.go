@@ -26,6 +26,7 @@ type Slice struct {
 	At        []design.Value  `json:"at"`
 	Metrics   map[string]Band `json:"metrics"`
 	Feasible  []float64       `json:"feasibility_probability"`
+	Works     []float64       `json:"-"` // see Posterior
 }
 
 // Map is the posterior over two parameters: row i is Y[i], column j is X[j].
@@ -34,6 +35,7 @@ type Map struct {
 	Mean     map[string][][]float64
 	SD       map[string][][]float64
 	Feasible [][]float64
+	Works    [][]float64 // see Posterior
 }
 
 // Slices is the posterior along each parameter through a point, what a mixture leaves following the others. There are none when the prior
@@ -59,7 +61,7 @@ func (s *Models) Slices(ctx context.Context, snap *ledger.Snapshot, through desi
 		if err != nil {
 			return nil, err
 		}
-		slice.Metrics, slice.Feasible = posterior.Metrics, posterior.FeasibilityProbability
+		slice.Metrics, slice.Feasible, slice.Works = posterior.Metrics, posterior.FeasibilityProbability, posterior.Works
 		out = append(out, slice)
 	}
 	return out, nil
@@ -95,7 +97,7 @@ func (s *Models) Map(ctx context.Context, snap *ledger.Snapshot, x, y string, pi
 	for name, band := range posterior.Metrics {
 		out.Mean[name], out.SD[name] = inRows(band.Mean, len(out.X)), inRows(band.SD, len(out.X))
 	}
-	out.Feasible = inRows(posterior.FeasibilityProbability, len(out.X))
+	out.Feasible, out.Works = inRows(posterior.FeasibilityProbability, len(out.X)), inRows(posterior.Works, len(out.X))
 	return out, nil
 }
 

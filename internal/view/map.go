@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
@@ -19,10 +18,10 @@ func (o Outlook) mapChart() templates.Chart {
 	d := o.Snap.Definition
 	px, py := parameter(d, o.X), parameter(d, o.Y)
 	unit := UnitOf(d, o.Metric)
-	chances := len(d.Constraints) > 0 && o.ModelStands()
+	chance, aim := o.chances()
 	surface := chart.Surface{Smooth: o.smooth(), Mean: shortRows(drawn.Mean[o.Metric]), MeanName: words.AxisName(o.Metric, unit)}
-	if chances {
-		surface.Chance = shortRows(drawn.Feasible)
+	if chance != nil {
+		surface.Chance = shortRows(chance)
 	}
 	surface.Note = "(± one standard deviation, without the noise of a reading)"
 	for _, x := range drawn.X {
@@ -31,7 +30,7 @@ func (o Outlook) mapChart() templates.Chart {
 	for _, y := range drawn.Y {
 		surface.Y, surface.AtY = append(surface.Y, o.mapValue(y, surface.Smooth, py)), append(surface.AtY, o.Y+" "+words.Setting(py, y))
 	}
-	table := templates.Table{Head: []templates.Column{{Name: o.X, Unit: px.Unit, Number: true}, {Name: o.Y, Unit: py.Unit, Number: true}, {Name: "Expected " + o.Metric, Unit: unit, Number: true}, {Name: "Chance within every limit", Number: true}}}
+	table := templates.Table{Head: []templates.Column{{Name: o.X, Unit: px.Unit, Number: true}, {Name: o.Y, Unit: py.Unit, Number: true}, {Name: "Expected " + o.Metric, Unit: unit, Number: true}, {Name: "Chance " + aim, Number: true}}}
 	bi, bj := 0, 0
 	step := 1
 	if surface.Smooth {
@@ -40,21 +39,22 @@ func (o Outlook) mapChart() templates.Chart {
 	for i, y := range drawn.Y {
 		line, cells, fits := make([]string, len(drawn.X)), make([]string, len(drawn.X)), make([]string, len(drawn.X))
 		for j, x := range drawn.X {
-			mean, sd, chance := drawn.Mean[o.Metric][i][j], drawn.SD[o.Metric][i][j], drawn.Feasible[i][j]
-			cells[j] = words.Alike(sd)(mean)
-			line[j], fits[j] = words.Uncertain(mean, sd, unit), words.Percent(chance)
-			if chances {
+			mean, sd := drawn.Mean[o.Metric][i][j], drawn.SD[o.Metric][i][j]
+			cells[j], fits[j] = words.Alike(sd)(mean), "–"
+			line[j] = words.Uncertain(mean, sd, unit)
+			if chance != nil {
+				fits[j] = words.Percent(chance[i][j])
 				cells[j] += "\n" + fits[j]
+				if chance[i][j] > chance[bi][bj] {
+					bi, bj = i, j
+				}
 			}
 			if i%step == 0 && j%step == 0 {
-				table.Rows = append(table.Rows, []string{words.Setting(px, x), words.Setting(py, y), words.Alike(sd)(mean), o.chanceText(chance)})
-			}
-			if chance > drawn.Feasible[bi][bj] {
-				bi, bj = i, j
+				table.Rows = append(table.Rows, []string{words.Setting(px, x), words.Setting(py, y), words.Alike(sd)(mean), fits[j]})
 			}
 		}
 		surface.Text = append(surface.Text, line)
-		if chances {
+		if chance != nil {
 			surface.Chances = append(surface.Chances, fits)
 		}
 		if !surface.Smooth {
@@ -67,15 +67,16 @@ func (o Outlook) mapChart() templates.Chart {
 	}
 	caption += "."
 	switch {
-	case chances && surface.Smooth:
-		caption += " " + chanceWords(drawn.Feasible) + fmt.Sprintf("; it is best, %s, at %s %s and %s %s.", words.Percent(drawn.Feasible[bi][bj]),
+	case chance != nil && surface.Smooth:
+		caption += " " + chanceWords(chance, aim) + fmt.Sprintf("; it is best, %s, at %s %s and %s %s.", words.Percent(chance[bi][bj]),
 			o.X, words.With(words.Setting(px, drawn.X[bj]), px.Unit), o.Y, words.With(words.Setting(py, drawn.Y[bi]), py.Unit))
-	case chances:
-		caption += " Below it stands the chance to stay within every limit. Choices have no order, so nothing is drawn between them."
-	case len(d.Constraints) > 0:
+	case chance != nil:
+		caption += " Below it stands the chance " + aim + ". Choices have no order, so nothing is drawn between them."
+	}
+	if len(d.Constraints) > 0 && !o.ModelStands() {
 		caption += " " + design.Capitalised(design.Listed(o.unread(), "and")) + " " + words.IsOrAre(len(o.unread())) + " without a reading, so nothing is said of the limits."
 	}
-	if chances && slices.ContainsFunc(o.Snap.Trials, func(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }) {
+	if chance != nil && drawn.Works == nil && slices.ContainsFunc(o.Snap.Trials, failedBySettings) {
 		caption += " That a trial may fail is not counted in this chance."
 	}
 	title := design.Capitalised(o.Metric) + " over " + o.X + " and " + o.Y
@@ -128,17 +129,38 @@ func (o Outlook) observedOn() []chart.Trace {
 	return points.all()
 }
 
+// chances are what is known of how a trial over the map would end, and the words for a good end: within every limit where their model stands, and with a reading
+// where failures taught how likely that is.
+func (o Outlook) chances() (chance [][]float64, aim string) {
+	limits := len(o.Snap.Definition.Constraints) > 0 && o.ModelStands()
+	switch works := o.Map.Works; {
+	case works == nil && limits:
+		return o.Map.Feasible, "to stay within every limit"
+	case works != nil && !limits:
+		return works, "that a trial works"
+	case works != nil:
+		for i, row := range o.Map.Feasible {
+			chance = append(chance, make([]float64, len(row)))
+			for j, within := range row {
+				chance[i][j] = works[i][j] * within
+			}
+		}
+		return chance, "that a trial works and stays within every limit"
+	}
+	return nil, "to stay within every limit"
+}
+
 // chanceWords say what the lines of a map are, or on which side of all of them it lies.
-func chanceWords(chance [][]float64) string {
+func chanceWords(chance [][]float64, aim string) string {
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	for _, row := range chance {
 		lowest, highest = min(lowest, slices.Min(row)), max(highest, slices.Max(row))
 	}
 	switch {
 	case lowest >= 0.9:
-		return "The chance to stay within every limit is 90" + words.Thin + "% or more everywhere here, so no lines are drawn"
+		return "The chance " + aim + " is 90" + words.Thin + "% or more everywhere here, so no lines are drawn"
 	case highest <= 0.1:
-		return "The chance to stay within every limit is 10" + words.Thin + "% or less everywhere here, so no lines are drawn"
+		return "The chance " + aim + " is 10" + words.Thin + "% or less everywhere here, so no lines are drawn"
 	}
-	return "Lines: a chance of 10 (dotted), 50 (dashed) and 90" + words.Thin + "% (bold) to stay within every limit, where there are such"
+	return "Lines: a chance of 10 (dotted), 50 (dashed) and 90" + words.Thin + "% (bold) " + aim + ", where there are such"
 }

@@ -2,8 +2,14 @@ package view
 
 import (
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func TestRangesLeaveOutEarlyOutliers(t *testing.T) {
@@ -94,8 +100,49 @@ func TestWordsOfAMapFollowItsLines(t *testing.T) {
 		"The chance to stay within every limit is 10\u202f% or less everywhere": {{0.05, 0.001}, {0.1, 0}},
 		"Lines: a chance of 10 (dotted)":                                        {{0.05, 0.5}, {0.1, 0}},
 	} {
-		if got := chanceWords(chance); !strings.HasPrefix(got, want) {
+		if got := chanceWords(chance, "to stay within every limit"); !strings.HasPrefix(got, want) {
 			t.Errorf("%v: %s", chance, got)
+		}
+	}
+}
+
+// TestTheChanceThatATrialWorksIsDrawn once failures taught it: along each parameter, with the trials that failed at its foot, and over two in the chance of a good end.
+func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, twoLimits)
+	b.curve(6, 0, "yield", "impurity", "pressure")
+	b.end(ledger.Failed, b.ask(0.9))
+	b.fit()
+	o := b.facts(1).Outlook()
+	flat := study.Band{Mean: []float64{1, 2}, SD: []float64{1, 1}, Lower95: []float64{0, 1}, Upper95: []float64{2, 3}}
+	along := study.Slice{Parameter: "x", At: []design.Value{design.NumberValue(0), design.NumberValue(1)}, Feasible: []float64{0.9, 0.2}, Works: []float64{0.8, 0.25},
+		Metrics: map[string]study.Band{"yield": flat, "impurity": flat, "pressure": flat}}
+	o.Slices = []study.Slice{along}
+	grid := o.sliceGrid()
+	cells := grid.Drawing.Grid.Cells
+	last := cells[len(cells)-1]
+	if len(cells) != 4 || last.Title != "Chance that a trial works (%)" || !reflect.DeepEqual(last.Traces[0].Y, []any{80.0, 25.0}) || !slices.Equal(last.Traces[1].Trial, []int{7}) {
+		t.Errorf("the last of %d cells is %+v", len(cells), last)
+	}
+	says(t, "the table", whole(grid.Table), []string{"Chance that it works", "80 %", "25 %"}, nil)
+	if along.Works = nil; len(Outlook{Facts: Facts{Asked: o.Asked, Snap: o.Snap, Slices: []study.Slice{along}}, Metrics: o.Metrics}.sliceGrid().Drawing.Grid.Cells) != 3 {
+		t.Error("a chance that nothing taught is drawn")
+	}
+
+	within, works := [][]float64{{0.5, 1}}, [][]float64{{0.5, 0.25}}
+	for _, c := range []struct {
+		limits []design.Constraint
+		drawn  study.Map
+		chance [][]float64
+		aim    string
+	}{
+		{o.Snap.Definition.Constraints, study.Map{Feasible: within}, within, "to stay within every limit"},
+		{o.Snap.Definition.Constraints, study.Map{Feasible: within, Works: works}, [][]float64{{0.25, 0.25}}, "that a trial works and stays within every limit"},
+		{nil, study.Map{Feasible: within, Works: works}, works, "that a trial works"},
+	} {
+		o.Map, o.Snap.Definition.Constraints = c.drawn, c.limits
+		if chance, aim := o.chances(); aim != c.aim || !reflect.DeepEqual(chance, c.chance) {
+			t.Errorf("the chance %s is %v; want %s, %v", aim, chance, c.aim, c.chance)
 		}
 	}
 }

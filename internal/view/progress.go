@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -304,7 +303,7 @@ func (m *marks) add(style chart.Style, x, y any, text string, trial int) {
 	trace.X, trace.Y = append(trace.X, x), append(trace.Y, y)
 	trace.Text, trace.Trial = append(trace.Text, text), append(trace.Trial, trial)
 	if m.fade > 0 {
-		trace.Fade = append(trace.Fade, math.Round(100*m.fade)/100)
+		trace.Fade = append(trace.Fade, m.fade)
 	}
 }
 

@@ -79,6 +79,11 @@ func (o Outlook) sliceGrid() templates.Chart {
 			grid.Cells[i].Y.Range = within
 		}
 	}
+	for _, along := range influences {
+		if slice := byName[along.parameter]; slice.Works != nil {
+			grid.Cells = append(grid.Cells, o.worksCell(slice))
+		}
+	}
 	notes := []string{influenceWords(d, influences, o.Held)}
 	points := "Points are the readings; they fade with the distance of their other settings from the line."
 	switch {
@@ -131,13 +136,40 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 		traces = []chart.Trace{mean}
 	}
 	observed, left := o.faded(p.Name, metric, most)
+	return chart.SliceCell{Group: metric, Title: words.AxisName(design.Capitalised(metric), UnitOf(d, metric)), X: sliceAxis(p), Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
+}
+
+func sliceAxis(p design.Parameter) chart.Axis {
 	x := axisOf(p)
 	x.Whole = p.Type == design.Integer
 	if x.Whole {
 		x.Range = []float64{*p.Low - 0.4, *p.High + 0.4}
 	}
-	return chart.SliceCell{Group: metric, Title: words.AxisName(design.Capitalised(metric), UnitOf(d, metric)), X: x, Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
+	return x
 }
+
+// worksCell is the chance that a trial works along a parameter, and at the foot where trials failed because of their settings.
+func (o Outlook) worksCell(slice study.Slice) chart.SliceCell {
+	const name = "Chance that a trial works"
+	p := parameter(o.Snap.Definition, slice.Parameter)
+	chance := chart.Trace{Name: "expected", Style: chart.Line}
+	for i, at := range slice.At {
+		chance.X, chance.Y = append(chance.X, plotValue(at)), append(chance.Y, words.SixDigits(100*slice.Works[i]))
+	}
+	if p.Type == design.Categorical {
+		chance.Style, chance.Low, chance.High = chart.Bars, chance.Y, chance.Y
+	}
+	failed := chart.Trace{Name: "failed because of its settings", Style: chart.Unknown}
+	for _, t := range o.Snap.Trials {
+		if failedBySettings(t) {
+			failed.X, failed.Y, failed.Fade = append(failed.X, plotValue(t.Parameters[p.Name])), append(failed.Y, 0.0), append(failed.Fade, fadeAt(o.distance(t.Parameters, p.Name)))
+			failed.Text, failed.Trial = append(failed.Text, fmt.Sprintf("Trial %d: %s", t.Number, o.StateWords(t))), append(failed.Trial, t.Number)
+		}
+	}
+	return chart.SliceCell{Group: name, Title: name + " (%)", X: sliceAxis(p), Y: chart.Axis{Range: []float64{-4, 104}}, Traces: []chart.Trace{chance, failed}}
+}
+
+func failedBySettings(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }
 
 // mostFaded is about how many readings the slices draw in all.
 const mostFaded = 700
@@ -164,7 +196,7 @@ func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, lef
 	points := noMarks(o.Snap.Definition)
 	for _, r := range list {
 		m := r.trial.Metrics[metric]
-		points.fade = math.Max(faintest, math.Exp(-r.away*r.away/(2*fadeLength*fadeLength)))
+		points.fade = fadeAt(r.away)
 		style, text := styleOf(r.trial), fmt.Sprintf("Trial %d: %s", r.trial.Number, o.Measured(metric, m))
 		if r.trial.Doubted(metric) {
 			style, text = chart.Doubted, text+", in doubt"
@@ -177,6 +209,11 @@ func (o Outlook) faded(name, metric string, most int) (traces []chart.Trace, lef
 			UnitOf(o.Snap.Definition, metric))), recommended.Number)
 	}
 	return points.all(), left
+}
+
+// fadeAt is how much is seen of a mark at that distance.
+func fadeAt(away float64) float64 {
+	return math.Round(100*math.Max(faintest, math.Exp(-away*away/(2*fadeLength*fadeLength)))) / 100
 }
 
 // distance is how far settings lie from the point in all parameters but one, each measured in its range; another choice is a whole range away.
@@ -239,6 +276,10 @@ func (o Outlook) sliceTable(by map[string]study.Slice, influences []influence) t
 	if len(d.Constraints) > 0 {
 		table.Head = append(table.Head, templates.Column{Name: "Chance within every limit", Number: true})
 	}
+	works := slices.ContainsFunc(o.Slices, func(s study.Slice) bool { return s.Works != nil })
+	if works {
+		table.Head = append(table.Head, templates.Column{Name: "Chance that it works", Number: true})
+	}
 	for _, along := range influences {
 		slice, p := by[along.parameter], parameter(d, along.parameter)
 		at := words.Settings(p, slice.At)
@@ -254,6 +295,9 @@ func (o Outlook) sliceTable(by map[string]study.Slice, influences []influence) t
 			}
 			if len(d.Constraints) > 0 {
 				line = append(line, o.chanceText(slice.Feasible[i]))
+			}
+			if works {
+				line = append(line, words.Percent(slice.Works[i]))
 			}
 			table.Rows = append(table.Rows, line)
 		}

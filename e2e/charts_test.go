@@ -93,19 +93,19 @@ func TestChartsAnswer(t *testing.T) {
 
 	within := `[...document.querySelectorAll('#chart-progress .frame [data-name="within the limit"] use')].filter((mark) => mark.checkVisibility()).length`
 	before := ask[int](p, within)
-	p.click(`#chart-progress [data-name="within the limit"]`)
+	p.click(`#chart-progress button[data-name="within the limit"]`)
 	if left := ask[int](p, within); before == 0 || left != 0 {
 		t.Errorf("%d traces of a name were drawn, %d after it was pressed", before, left)
 	}
-	p.click(`#chart-progress [data-name="within the limit"]`)
+	p.click(`#chart-progress button[data-name="within the limit"]`)
 	if again := ask[int](p, within); again != before {
 		t.Errorf("pressed again, %d of %d came back", again, before)
 	}
 
 	// The keyboard does what pressing does, and stays on the name when the chart is drawn again.
-	ask[any](p, `document.querySelector('#chart-progress [data-name="within the limit"]').focus(), 0`)
+	ask[any](p, `document.querySelector('#chart-progress button[data-name="within the limit"]').focus(), 0`)
 	p.keys(" ")
-	if left := ask[int](p, within); left != 0 || p.count(`#chart-progress [data-name="within the limit"][aria-pressed="false"]:focus`) != 1 {
+	if left := ask[int](p, within); left != 0 || p.count(`#chart-progress button[data-name="within the limit"][aria-pressed="false"]:focus`) != 1 {
 		t.Errorf("after the space key %d traces are left, the focus is on %s", left, ask[string](p, "document.activeElement.outerHTML"))
 	}
 	p.keys(" ")

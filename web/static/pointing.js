@@ -228,6 +228,7 @@
     for (const node of root.querySelectorAll("[data-chart]")) {
       if (node.listens) continue;
       node.listens = true;
+      performance.mark(node.id); // for whoever measures
       for (const [kind, act] of Object.entries(actions)) node.addEventListener(kind, (event) => act(node, event));
       if (states.has(node.id)) show(node);
     }

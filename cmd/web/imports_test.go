@@ -1,7 +1,13 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	source "go/token"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +122,41 @@ func TestImportTableForbids(t *testing.T) {
 		for _, to := range tos {
 			if allowed(t, from, to) {
 				t.Errorf("%s may import %s", from, to)
+			}
+		}
+	}
+}
+
+// TestUnwatchedPackagesShareNothing: what make test builds without the race detector starts no goroutine, locks nothing and counts nothing for several.
+func TestUnwatchedPackagesShareNothing(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unwatched := regexp.MustCompile(`(?m)^UNWATCHED := gonum\.org/\.\.\. \$\(addprefix headroom/(.+/),(.+)\)$`).FindSubmatch(rules)
+	if unwatched == nil {
+		t.Fatal("the Makefile does not say what is not watched")
+	}
+	for _, name := range strings.Split(string(unwatched[2]), " ") {
+		files, err := filepath.Glob(filepath.Join("../..", string(unwatched[1]), name, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(name, err)
+		}
+		for _, file := range files {
+			parsed, err := parser.ParseFile(source.NewFileSet(), file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, imported := range parsed.Imports {
+				if path := strings.Trim(imported.Path.Value, `"`); within(path, "sync") || path == "headroom/internal/optimizer/cores" {
+					t.Errorf("%s imports %s", file, path)
+				}
+			}
+			for node := range ast.Preorder(parsed) {
+				if _, starts := node.(*ast.GoStmt); starts {
+					t.Errorf("%s starts a goroutine", file)
+				}
 			}
 		}
 	}

@@ -16,8 +16,8 @@ import (
 //
 //	f* = max { f(x) : g_j(x) ≤ 0 for all j, p(x) ≥ v }
 //
-// over all x that may be chosen, f and g being draws from the posterior, p(x) the chance that a trial works at x, where failures taught it, and v uniform on [0, 1]: a place is one
-// where trials work in p(x) of the draws, and in none of those in which a likelier place is not.
+// over all x that may be chosen, f and g being draws from the posterior, p(x) the chance that a trial works at x, where failures taught it, 1 where one
+// gave a reading, and v uniform on [0, 1]: a place is one where trials work in p(x) of the draws, and in none of those in which a likelier place is not.
 type Gain struct {
 	Low, High float64 // the central interval that holds f* with probability Level
 	Level     float64
@@ -56,7 +56,19 @@ func (s *decision) Gain(ctx context.Context, known Known, shares ...float64) (ga
 	if s.works == nil {
 		return s.shown.gainWhere(ctx, known, nil, shares)
 	}
-	return s.shown.gainWhere(ctx, known, s.WorksChance, shares)
+	read := map[string]bool{}
+	for _, round := range s.told(s.cfg.Objective.Metric) {
+		read[string(bitsOf(s.placeOf(round).U))] = true
+	}
+	return s.shown.gainWhere(ctx, known, func(ctx context.Context, at []Place) ([]float64, error) {
+		chances, err := s.WorksChance(ctx, at)
+		for i, place := range at {
+			if read[string(bitsOf(place.U))] {
+				chances[i] = 1
+			}
+		}
+		return chances, err
+	}, shares)
 }
 
 // gainWhere is Gain with the chance that a trial works, nil for 1 everywhere.

@@ -91,6 +91,9 @@ func TestNothingIsPromisedWhereTrialsFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	const best = 3*1 + 2*0.2 // at the edge, u₀ + u₂ = 1.2
+	if gain.Feasible != 1 {
+		t.Errorf("in %g of the draws something works, where something worked", gain.Feasible)
+	}
 	if gain.High > bare.High-0.3 || gain.Low > best || gain.High < best-0.1 {
 		t.Errorf("%+v; of the readings alone %+v; the best is %g", gain, bare, best)
 	}

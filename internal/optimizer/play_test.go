@@ -233,9 +233,11 @@ func checkSameTrace(t *testing.T, state *State, decisions []Decision) {
 	}
 }
 
-var near9 = cmp.Comparer(func(a, b float64) bool {
-	return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(a)) || math.IsNaN(a) && math.IsNaN(b)
-})
+var near9 = cmp.Comparer(within9)
+
+func within9(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(a)) || math.IsNaN(a) && math.IsNaN(b)
+}
 
 // checkLookingBack compares what replay says that earlier decisions acted on with what they did act on.
 func checkLookingBack(t *testing.T, state *State, h *History) {

@@ -42,10 +42,14 @@ func (v reporting) figures() (list []Figure, note string) {
 	return list, note
 }
 
+// paperHeight is that of a panel that has paper for itself, in pixels.
+const paperHeight = 150
+
 // figuresOf are the panels of a chart one by one.
 func figuresOf(panels chart.Panels) (list []Figure) {
-	for i, panel := range panels.List {
-		one := chart.Panels{X: panels.X, List: panels.List[i : i+1], Events: panels.Events}
+	for _, panel := range panels.List {
+		panel.Height = paperHeight
+		one := chart.Panels{X: panels.X, List: []chart.Panel{panel}, Events: panels.Events}
 		list = append(list, Figure{Title: panel.Title, Caption: panel.Caption, Drawing: chart.Drawing{Panels: &one}})
 	}
 	return list

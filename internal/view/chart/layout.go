@@ -57,8 +57,8 @@ func (s *sheet) axisTitle(title string) {
 // gridColumns is how many small charts stand side by side where there is room, and narrowColumns where there is little.
 const gridColumns, narrowColumns = 4, 2
 
-// gridHeight is that of small charts in pixels.
-const gridHeight = 80
+// gridHeight is that of small charts in pixels, aloneHeight that of one that stands alone.
+const gridHeight, aloneHeight = 80, 170
 
 // grid draws small charts side by side. Those of one group stand in rows of their own; where that is one row each, the columns share the lowest axis.
 func (s *sheet) grid(g Grid) {
@@ -78,6 +78,9 @@ func (s *sheet) grid(g Grid) {
 		for i, cell := range group {
 			f := cell.frame()
 			f.xWords, f.yWords = "all", "all"
+			if len(g.Cells) == 1 {
+				f.height, f.small = aloneHeight, false
+			}
 			if most <= gridColumns && n < len(groups)-1 {
 				f.xWords = "narrow"
 			}

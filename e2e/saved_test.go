@@ -23,8 +23,7 @@ func TestASavedPictureStandsAlone(t *testing.T) {
 			URL.createObjectURL = (blob) => { blob.type === "image/png" ? createImageBitmap(blob).then((made) => { window.wide = made.width }) : blob.text().then((made) => { window.pic = made }); return address(blob) }; 0`)
 		p.click(`[data-save="` + chart + `"][data-format="svg"]`)
 		p.until("the picture", `window.pic`)
-		data := `JSON.parse(document.getElementById("` + chart + `-data").textContent)`
-		caption, foot := ask[string](p, data+`.caption`), ask[string](p, data+`.foot`)
+		caption, foot := p.text("#"+chart+"-caption"), ask[string](p, `document.getElementById("`+chart+`").dataset.foot`)
 		squeezed := `.replace(/\s+/g, "")`
 		text := `new DOMParser().parseFromString(window.pic, "image/svg+xml").documentElement.textContent` + squeezed
 		for _, part := range []string{caption, foot, "Picture of <b>this</b> study", ask[string](p, `document.getElementById("`+chart+`-title").textContent`)} {
@@ -32,9 +31,9 @@ func TestASavedPictureStandsAlone(t *testing.T) {
 				t.Errorf("%s saved lacks %q", chart, part)
 			}
 		}
-		const marks = `querySelectorAll("path, circle, rect, image").length`
-		if drawn, saved := ask[int](p, `document.querySelector("#`+chart+` svg").`+marks), ask[int](p, `new DOMParser().parseFromString(window.pic, "image/svg+xml").`+marks); drawn < 10 || saved <= drawn {
-			t.Errorf("%s saved has %d shapes, on the page it has %d", chart, saved, drawn) // and the paper below them
+		const marks = `querySelectorAll("use, path, rect, image").length`
+		if drawn, saved := ask[int](p, `[...document.querySelectorAll("#`+chart+` svg :is(use, path, rect, image)")].filter((mark) => mark.checkVisibility()).length`), ask[int](p, `new DOMParser().parseFromString(window.pic, "image/svg+xml").`+marks); drawn < 10 || saved < drawn {
+			t.Errorf("%s saved has %d shapes, on the page it has %d", chart, saved, drawn)
 		}
 		if ask[bool](p, `/var\(|http/.test(window.pic.replaceAll("http://www.w3.org/2000/svg", ""))`) {
 			t.Errorf("%s saved needs something outside of it", chart)
@@ -48,7 +47,7 @@ func TestASavedPictureStandsAlone(t *testing.T) {
 			picture.shot("saved-" + chart)
 		}
 	}
-	if len(made.Hash) != 64 || !ask[bool](p, `JSON.parse(document.getElementById("chart-progress-data").textContent).foot.includes(`+quoted(made.Hash)+`)`) {
+	if len(made.Hash) != 64 || !ask[bool](p, `document.getElementById("chart-progress").dataset.foot.includes(`+quoted(made.Hash)+`)`) {
 		t.Error("the foot lacks the head of the ledger")
 	}
 }

@@ -23,10 +23,6 @@ func (o Outlook) mapChart() templates.Chart {
 	if chance != nil {
 		surface.Chance = shortRows(chance)
 	}
-	all := slices.Concat(drawn.Mean[o.Metric]...)
-	low, high := slices.Min(all), slices.Max(all)
-	one := words.Alike((high - low) / 10)
-	surface.Ends = [2]string{words.With(one(low), unit), words.With(one(high), unit)}
 	surface.Note = "(± one standard deviation, without the noise of a reading)"
 	for _, x := range drawn.X {
 		surface.X, surface.AtX = append(surface.X, o.mapValue(x, surface.Smooth, px)), append(surface.AtX, o.X+" "+words.Setting(px, x))
@@ -89,11 +85,11 @@ func (o Outlook) mapChart() templates.Chart {
 	if !surface.Smooth {
 		x, y = gridAxis(x, surface.X), gridAxis(y, surface.Y)
 	}
-	traces := []chart.Trace{}
+	var traces []chart.Trace
 	if surface.Smooth {
 		traces = o.observedOn()
 	}
-	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: title, Caption: caption, Tall: true, Table: table,
+	return o.framed(templates.Chart{ID: "chart-map-" + shortHash([]string{o.Metric, o.X, o.Y}), Title: title, Caption: caption, Table: table,
 		Drawing: chart.Drawing{X: x, Y: y, Traces: traces, Surface: &surface}})
 }
 

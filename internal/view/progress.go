@@ -143,21 +143,11 @@ func (p *panelling) all() []int {
 	return limits
 }
 
-// framed completes a chart: how high it stands, and what a picture of it says that somebody saves, with study, moment and head of the ledger.
+// framed completes a chart with what a picture of it says that somebody saves, study, moment and head of the ledger, and where its marks lead.
 func (v Facts) framed(c templates.Chart) templates.Chart {
 	d := &c.Drawing
-	d.Title, d.Caption = c.Title, cmp.Or(c.Caption, strings.Join(c.Notes, " "))
 	d.Foot = fmt.Sprintf("%s · ledger entry %d, %s · head %s", v.Snap.Definition.Name, v.Snap.Version, words.Exact(v.Snap.UpdatedAt), v.Snap.Hash)
 	d.Trials = strings.TrimSuffix(TrialURL(v.Snap.ID, 0), "0")
-	switch {
-	case d.Panels != nil:
-		c.Height = d.Panels.Height()
-	case d.Grid != nil:
-		c.Height = d.Grid.Height()
-	}
-	if d.Traces == nil {
-		d.Traces = []chart.Trace{}
-	}
 	return c
 }
 

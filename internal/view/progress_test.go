@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -45,7 +44,7 @@ func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
 	if n := pointsOf(drawn.List[1], chart.Violated); n != 3 {
 		t.Errorf("%d readings are marked as beyond the limit of their time, want 3", n)
 	}
-	says(t, "the caption", progress.Chart.Drawing.Caption, []string{"limit broken in 3 of 10 trials", "Each is judged by the limit of its time; by today’s, 0.3 %, it is 6."}, nil)
+	says(t, "the caption", captionOf(progress.Chart), []string{"limit broken in 3 of 10 trials", "Each is judged by the limit of its time; by today’s, 0.3 %, it is 6."}, nil)
 	kinds := map[string]string{}
 	for _, event := range drawn.Events {
 		kinds[event.Kind] = event.Text
@@ -94,12 +93,12 @@ func TestManyTrialsAreDrawnWithoutLying(t *testing.T) {
 		}
 	}
 	progress := v.Progress().Chart
-	says(t, "the caption", progress.Drawing.Caption, []string{"each grey bar spans all readings of 3 trials"}, nil)
+	says(t, "the caption", captionOf(progress), []string{"each grey bar spans all readings of 3 trials"}, nil)
 	if progress.Later == "" || len(progress.Table.Rows) > 0 || len(v.ProgressTable().Rows) != n {
 		t.Error("the table does not wait until it is opened")
 	}
-	if drawing, err := json.Marshal(progress.Drawing); err != nil || len(drawing) > 100_000 {
-		t.Errorf("%v, %d bytes", err, len(drawing))
+	if drawn := progress.Drawing.HTML("chart", "title"); len(drawn) > 100_000 {
+		t.Errorf("drawn it takes %d bytes", len(drawn))
 	}
 	lines := func(v Facts) string {
 		var out strings.Builder
@@ -133,7 +132,7 @@ func TestQuietLimitsFold(t *testing.T) {
 	if n := limits(far.facts(0)); n != 1 {
 		t.Errorf("%d limits are drawn", n)
 	}
-	says(t, "the caption", far.facts(0).Progress().Chart.Drawing.Caption,
+	says(t, "the caption", captionOf(far.facts(0).Progress().Chart),
 		[]string{"Pressure ≤ 4 bar: never broken and far from it, so not drawn; the closest reading was 1.91667 bar at trial 12, 2.08 bar inside."}, nil)
 	far.limit(1, 1.5)
 	for what, b := range map[string]*bench{"near": of(12, 1.65) /* 0.43 bar inside, of readings that lie 0.92 bar apart */, "little read": of(4, 0), "broken by today’s rule": far} {
@@ -158,11 +157,8 @@ func TestProgressDrawsNothingOfThePrior(t *testing.T) {
 	estimate, sums := 0.3, v.Readout.Violation["impurity"]
 	sums.Estimated = &estimate
 	v.Readout.Violation["impurity"], v.History[0].Violation["impurity"] = sums, sums
-	drawing, err := json.Marshal(v.Progress().Chart.Drawing)
-	if err != nil {
-		t.Fatal(err)
-	}
-	says(t, "progress", string(drawing), []string{"Yield: no reading yet.", "limit broken in 1 of 1 trial", "Cumulative violation of impurity"}, []string{"allowing for noise", "model’s estimate of it"})
+	shown := v.Progress().Chart
+	says(t, "progress", captionOf(shown)+shown.Drawing.HTML("chart", "title"), []string{"Yield: no reading yet.", "limit broken in 1 of 1 trial", "Cumulative violation of impurity"}, []string{"allowing for noise", "model’s estimate of it"})
 }
 
 // TestManyLimitsStayCalm: of many limits, those that are broken most are drawn at once and the others stand folded, named with how often they were broken.
@@ -187,13 +183,15 @@ func TestManyLimitsStayCalm(t *testing.T) {
 	}
 	progress := b.facts(0).Progress()
 	for _, c := range []struct{ shown, gone, titles, caption string }{
-		{"Impurity 6: limit broken in 5 of 10 trials", "Impurity 2: limit broken", "Yield; Impurity 4 and its limit; Cumulative violation of impurity 4; Impurity 5 and its limit; Cumulative violation of impurity 5; Impurity 6 and its limit; Cumulative violation of impurity 6", titlesOf(progress.Chart.Drawing) + "\n" + progress.Chart.Drawing.Caption},
-		{"Impurity 2: limit broken in 1 of 10 trials", "Impurity 6", "Impurity 1 and its limit; Impurity 2 and its limit; Cumulative violation of impurity 2; Impurity 3 and its limit; Cumulative violation of impurity 3", titlesOf(progress.More.Drawing) + "\n" + progress.More.Drawing.Caption},
+		{"Impurity 6: limit broken in 5 of 10 trials", "Impurity 2: limit broken", "Yield; Impurity 4 and its limit; Cumulative violation of impurity 4; Impurity 5 and its limit; Cumulative violation of impurity 5; Impurity 6 and its limit; Cumulative violation of impurity 6", titlesOf(progress.Chart.Drawing) + "\n" + captionOf(progress.Chart)},
+		{"Impurity 2: limit broken in 1 of 10 trials", "Impurity 6", "Impurity 1 and its limit; Impurity 2 and its limit; Cumulative violation of impurity 2; Impurity 3 and its limit; Cumulative violation of impurity 3", titlesOf(progress.More.Drawing) + "\n" + captionOf(*progress.More)},
 	} {
 		says(t, "the chart", c.caption, []string{c.shown, c.titles + "\n"}, []string{c.gone + ":"})
 	}
 	says(t, "the fold", progress.MoreLimits, []string{"3 more limits, broken less often: impurity 1 (never broken), impurity 2 (broken in 1 of 10) and impurity 3 (broken in 2 of 10)"}, nil)
 }
+
+func captionOf(c templates.Chart) string { return strings.Join(c.Notes, " ") }
 
 func titlesOf(d chart.Drawing) string {
 	var list []string

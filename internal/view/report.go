@@ -59,7 +59,7 @@ func (v reporting) report() (templates.Report, []Figure, error) {
 	if v.Modelless != "" {
 		return report, nil, nil
 	}
-	report.Theorem, report.NoteKey, report.Trust = trusting{v.Facts}.theorem(), lettersMean, trustLines(trusting{v.Facts}.section())
+	report.Theorem, report.Trust = trusting{v.Facts}.theorem(), trustLines(trusting{v.Facts}.section())
 	var figures []Figure
 	figures, report.FiguresNote = v.figures()
 	return report, figures, nil
@@ -124,6 +124,3 @@ func trustLines(t templates.Trust) []string {
 	}
 	return lines
 }
-
-// lettersMean says what the letters above charts over trials stand for.
-const lettersMean = "Letters above a chart over trials stand where something was changed: c a value corrected, x a trial taken out, i one taken in again, l a limit changed, s other settings of the study changed, f the model refitted."

@@ -10,10 +10,10 @@ import (
 	"headroom/web/templates"
 )
 
-// Figure is a chart of a report: a frame of a chart of the page, with the sentence under it.
+// Figure is a chart of a report: a part of a chart of the page, with the sentence under it.
 type Figure struct {
 	Title, Caption string
-	Frame          chart.Frame
+	Drawing        chart.Drawing
 	Table          templates.Table // behind it, where the trials' table is not
 }
 
@@ -31,7 +31,7 @@ func (v reporting) figures() (list []Figure, note string) {
 	}
 	if prices := v.priceChart(); prices != nil {
 		for i, cell := range prices.Drawing.Grid.Cells {
-			list = append(list, Figure{Title: cell.Title + " by the " + cell.X.Title, Caption: prices.Notes[0] + " " + prices.Notes[i+1], Frame: cell.Frame()})
+			list = append(list, Figure{Title: cell.Title + " by the " + cell.X.Title, Caption: prices.Notes[0] + " " + prices.Notes[i+1], Drawing: alone(cell)})
 		}
 	}
 	if drift := (trusting{v.Facts}).section().Chart; drift != nil {
@@ -42,11 +42,15 @@ func (v reporting) figures() (list []Figure, note string) {
 	return list, note
 }
 
+// paperHeight is that of a panel that has paper for itself, in pixels.
+const paperHeight = 150
+
 // figuresOf are the panels of a chart one by one.
 func figuresOf(panels chart.Panels) (list []Figure) {
-	for i, frame := range panels.Frames() {
-		panel := panels.List[i]
-		list = append(list, Figure{Title: panel.Title, Caption: strings.TrimSpace(panel.Caption + " " + legend(frame)), Frame: frame})
+	for _, panel := range panels.List {
+		panel.Height = paperHeight
+		one := chart.Panels{X: panels.X, List: []chart.Panel{panel}, Events: panels.Events}
+		list = append(list, Figure{Title: panel.Title, Caption: panel.Caption, Drawing: chart.Drawing{Panels: &one}})
 	}
 	return list
 }
@@ -57,7 +61,7 @@ func (v reporting) believedFigures() (list []Figure, note string) {
 	o.Metrics = o.metricsShown()
 	if o.X != "" {
 		shown := o.mapChart()
-		list = append(list, Figure{Title: shown.Title, Caption: shown.Caption + " The table has some of its values.", Frame: shown.Drawing.Frame(), Table: o.mapTable()})
+		list = append(list, Figure{Title: shown.Title, Caption: shown.Caption + " The table has some of its values.", Drawing: shown.Drawing, Table: o.mapTable()})
 	}
 	cells := o.sliceGrid().Drawing.Grid.Cells
 	if len(cells) > mostReportSlices {
@@ -69,36 +73,20 @@ func (v reporting) believedFigures() (list []Figure, note string) {
 		if i == 0 {
 			caption = influenceWords(o.Snap.Definition, o.influences(), o.Held) + " " + caption
 		}
-		list = append(list, Figure{Title: cell.Title + " along " + cell.X.Title, Caption: caption + " " + legend(cell.Frame()), Frame: cell.Frame()})
+		list = append(list, Figure{Title: cell.Title + " along " + cell.X.Title, Caption: caption, Drawing: alone(cell)})
 	}
 	return list, note
 }
 
-// looks are how reports draw what is no mark of a trial.
-var looks = map[chart.Style]string{chart.Step: "black", chart.Line: "blue", chart.Estimate: "broad blue", chart.Second: "dashed", chart.Bound: "dotted", chart.Threshold: "dashed red",
-	chart.BandStyle: "shaded blue", chart.Bars: "blue, shaded", chart.Spans: "grey bars", "metric0": "dots", "metric1": "squares", "metric2": "triangles", "metric3": "crosses"}
-
-// legend says what the lines of a frame are; the marks of trials are the same in all.
-func legend(f chart.Frame) string {
-	var parts []string
-	for _, t := range f.Traces {
-		if look := looks[t.Style]; look != "" && !slices.Contains(parts, look+": "+t.Name) && (t.Style != chart.Threshold || len(f.Limits) == 0) {
-			parts = append(parts, look+": "+t.Name)
-		}
-	}
-	if len(f.Limits) > 0 {
-		parts = append(parts, "dashed red: the limit, the side that breaks it being shaded")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return words.Sentence(strings.Join(parts, "; "))
+// alone is a small chart by itself.
+func alone(cell chart.SliceCell) chart.Drawing {
+	return chart.Drawing{Grid: &chart.Grid{Cells: []chart.SliceCell{cell}}}
 }
 
 // mapTableSide is how many values of each parameter the table of a map has: what fits on a sheet of paper.
 const mapTableSide = 6
 
-// // mapTable has some of the map's values: a row for a value of one parameter, a column for one of the other.
+// mapTable has some of the map's values: a row for a value of one parameter, a column for one of the other.
 func (o Outlook) mapTable() templates.Table {
 	px, py := parameter(o.Snap.Definition, o.X), parameter(o.Snap.Definition, o.Y)
 	rows, columns := spread(len(o.Map.Y)), spread(len(o.Map.X))

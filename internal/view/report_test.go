@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/figure"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -42,11 +41,16 @@ func TestTheReportDrawsThePagesCharts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var titles, captions []string
+	drawings := ""
 	for i, f := range figures {
 		titles, captions = append(titles, f.Title), append(captions, f.Caption)
-		if svg, err := figure.SVG(f.Frame, "title"); err != nil || i < 4 && !strings.Contains(svg, ">lxf<") {
-			t.Errorf("%s: %v, or its changes are not marked", f.Title, err)
+		drawn := f.Drawing.HTML("chart", "title")
+		for _, change := range []string{"change of a limit", "exclusion", "model refitted"} {
+			if strings.Contains(drawn, `data-name="`+change+`"`) != (i < 4) {
+				t.Errorf("%s: is a %s marked? It must be in the charts over trials alone", f.Title, change)
+			}
 		}
+		drawings += drawn
 	}
 	want := []string{"Yield (%)", "Impurity (%) and its limit", "Cumulative violation of impurity (%)", "Pressure (bar) and its limit", "Yield (%) along x", "Impurity (%) along x", "Pressure (bar) along x"}
 	if !slices.Equal(titles, want) {
@@ -58,7 +62,8 @@ func TestTheReportDrawsThePagesCharts(t *testing.T) {
 			t.Errorf("no figure says %q", note)
 		}
 	}
-	says(t, "the captions", all, []string{"Black: best within today’s limits so far.", "Black: violation so far (hard); dashed: with margin paying back (soft).", "Dashed red: the limit", "held as in trial 8", "Shaded blue: model’s 95 % band; blue: expected"}, nil)
+	says(t, "the captions", all, []string{"held as in trial 8"}, nil)
+	says(t, "the legends", drawings, []string{">best within today’s limits so far<", ">violation so far (hard)<", ">with margin paying back (soft)<", ">limit<", ">model’s 95 % band<", ">expected<"}, []string{"<button"})
 	says(t, "the report", whole(report), []string{"0.5 % before trial 13", "Recommended: the settings of trial 8", "the trial counted taken out pump"}, []string{"of 12 trials: the newest"})
 }
 

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"io/fs"
+	"strings"
 )
 
 //go:embed *.css *.js *.svg vendor
@@ -14,6 +15,22 @@ var files embed.FS
 
 // Files are the assets by path, as URL names them.
 func Files() fs.FS { return files }
+
+// Text is the content of an asset, for a page that must stand alone.
+func Text(path string) string {
+	content, err := files.ReadFile(path)
+	if err != nil {
+		panic("static: no asset " + path)
+	}
+	return string(content)
+}
+
+// LightColours are the colours of pages that are not dark, as a rule of styles.
+func LightColours() string {
+	_, rest, _ := strings.Cut(Text("app.css"), ":root {")
+	colours, _, _ := strings.Cut(rest, "}")
+	return ":root {" + colours + "}\n"
+}
 
 var stamps = stampAll()
 

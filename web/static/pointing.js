@@ -1,171 +1,238 @@
-// What a drawn chart does under the pointer: it says what is there, opens a trial, zooms into a part, and hides what is pressed in the legend.
+// What charts do under the pointer: they say what is there, open a trial, zoom into a part, and hide what is pressed in the legend.
 "use strict";
 
 (() => {
-  const { add, at, brief, shown } = plots;
-
   const near = 14; // pixels within which a mark is meant
-  const within = (frame, [px, py]) => px >= frame.left - near && px <= frame.left + frame.width + near && py >= frame.top - near && py <= frame.top + frame.height + near;
+  const states = new Map(); // what was zoomed into and pressed away, by the chart's id: a chart that is fetched again keeps it
+  const stateOf = ({ id }) => states.get(id) ?? states.set(id, { zoomed: {}, hidden: new Set() }).get(id);
+  const framesOf = (node) => [...node.querySelectorAll("svg.frame")];
+  const shared = (node) => node.querySelector(".panels") !== null; // over one x axis
 
-  // marksNear are the marks of a frame by their distance from a place, the nearest first.
-  function marksNear(frame, [px, py]) {
-    const found = [];
-    for (const trace of frame.traces) {
-      if (!trace.text) continue;
-      trace.x.forEach((value, i) => {
-        if (!shown(frame.x, value) || !shown(frame.y, trace.y[i])) return;
-        const away = Math.hypot(at(frame.x, value) - px, frame.y(trace.y[i]) - py);
-        if (away <= near) found.push({ away, text: trace.text[i], trial: trace.trial?.[i] });
-      });
-    }
-    return found.sort((a, b) => a.away - b.away);
+  // ends are those of a frame's axis in values, undefined where it has choices.
+  function ends(frame, name) {
+    const [low, high, log] = frame.dataset[name]?.split(" ") ?? [];
+    return low && { low: Number(low), high: Number(high), log: Boolean(log) };
+  }
+  const valueAt = ({ low, high, log }, part) => (log ? low * (high / low) ** part : low + part * (high - low));
+  const partAt = ({ low, high, log }, value) => (log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
+
+  // keyOf is by what name the state knows a frame's axis; zoomOf is the part of the axis in sight.
+  const keyOf = (node, frame, name) => (name === "x" && shared(node) ? "x" : name + framesOf(node).indexOf(frame));
+  function zoomOf(node, frame, name) {
+    const zoom = stateOf(node).zoomed[keyOf(node, frame, name)];
+    return zoom && ends(frame, name) ? zoom.map((value) => partAt(ends(frame, name), value)) : [0, 1];
   }
 
-  // held is what a line of steps is worth at x, and indexNear where a line has a value nearest to it.
-  const held = (xs, x) => d3.bisectRight(xs, x) - 1;
-  const indexNear = (xs, x) => d3.leastIndex(xs, (value) => Math.abs(value - x));
+  // show puts a chart into its state.
+  function show(node) {
+    const { hidden } = stateOf(node);
+    for (const frame of framesOf(node)) {
+      const [x, y] = [zoomOf(node, frame, "x"), zoomOf(node, frame, "y")], inner = frame.querySelector(".zoom"), wide = x[1] - x[0], tall = y[1] - y[0];
+      const place = { x: -x[0] / wide, width: 1 / wide, y: -(1 - y[1]) / tall, height: 1 / tall };
+      for (const [name, part] of Object.entries(place)) inner.setAttribute(name, 100 * part + "%");
+      frame.querySelector(".clip").setAttribute("overflow", wide < 1 || tall < 1 ? "hidden" : "visible");
+      for (const [name, part] of [["x", x], ["y", y]]) retick(frame, name, part);
+    }
+    for (const part of node.querySelectorAll(".frame [data-name]")) part.style.display = hidden.has(part.dataset.name) ? "none" : "";
+    for (const button of node.querySelectorAll(".legend button")) button.setAttribute("aria-pressed", !hidden.has(button.dataset.name));
+  }
+
+  // retick writes what stands at an axis of which a part is in sight.
+  function retick(frame, name, [from, to]) {
+    const group = frame.querySelector(`[data-axis=${name}]`);
+    group.whole ??= group.innerHTML;
+    group.innerHTML = group.whole;
+    if (from === 0 && to === 1) return;
+    const axis = ends(frame, name), low = valueAt(axis, from), high = valueAt(axis, to), { width, height } = frame.getBoundingClientRect();
+    const model = (group.querySelector("text") ?? group.firstElementChild)?.closest("g");
+    group.replaceChildren(...ticks(low, high, axis.log, name === "x" ? Math.max(2, Math.floor(width / 80)) : height < 100 ? 3 : Math.floor(height / 36)).map(([value, words]) => {
+      const tick = model.cloneNode(true), part = (partAt(axis, value) - from) / (to - from), at = 100 * (name === "x" ? part : 1 - part) + "%";
+      tick.removeAttribute("class");
+      for (const end of [1, 2]) tick.querySelector("line").setAttribute(name + end, at);
+      const text = tick.querySelector("text");
+      if (text) {
+        text.textContent = words;
+        text.setAttribute(name, at);
+        text.removeAttribute("class");
+        if (name === "x") text.removeAttribute("text-anchor");
+      }
+      return tick;
+    }));
+  }
+
+  // ticks are about so many round values between two ends, with their words.
+  function ticks(low, high, log, about) {
+    const decades = log ? Math.log10(high / low) : 0;
+    if (decades > 3) return Array.from({ length: Math.floor(decades) + 1 }, (_, i) => 10 ** (Math.ceil(Math.log10(low)) + i)).filter((x) => x <= high).map((x) => [x, x.toExponential(0).replace("e", "×10^").replace("+", "")]);
+    const rough = (high - low) / about, power = 10 ** Math.floor(Math.log10(rough)), step = power * [1, 2, 5, 10].find((times) => times * power >= rough * 0.75);
+    const digits = Math.max(0, Math.min(20, -Math.floor(Math.log10(step) + 1e-9))), list = [];
+    for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-12); i++) list.push([i * step, words(i * step, digits)]);
+    return list;
+  }
+
+  function words(x, digits) {
+    const size = Math.abs(x);
+    if (size >= 1e7 || (size && digits > 6)) return x.toPrecision(4).replace(/\.?0*(e|$)/, "$1").replace(/e\+?(-?\d+)/, (_, e) => "×10" + [...e].map((d) => (d === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[d])).join("")).replace("-", "−");
+    return x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: size >= 1e4 }).replaceAll(",", "\u202f").replace("-", "−");
+  }
+
+  // traces are what is drawn in a frame and answers: where it stands, in parts of the frame, and what is said there.
+  function traces(frame) {
+    frame.traces ??= [...frame.querySelectorAll("[data-said]")].map((part) => {
+      const { kind, name, said, trials } = part.dataset, d = part.querySelector("path")?.getAttribute("d") ?? "";
+      const uses = [...part.querySelectorAll("use")].map((use) => ["x", "y"].map((at) => parseFloat(use.getAttribute(at)) / 100));
+      return { part, kind, name, said: JSON.parse(said), trials: trials && JSON.parse(trials), places: uses, xs: uses.length ? uses.map(([x]) => x) : [...d.matchAll(/[MLH](-?[\d.]+)/g)].map((match) => match[1] / 1000) };
+    });
+    return frame.traces.filter(({ part }) => part.style.display !== "none" && part.parentNode.style.display !== "none");
+  }
+
+  // placeIn is a place of the window in parts of a frame, from the left and from above.
+  function placeIn(node, frame, event) {
+    const box = frame.getBoundingClientRect(), x = zoomOf(node, frame, "x"), y = zoomOf(node, frame, "y");
+    const px = event.clientX - box.left, py = event.clientY - box.top, scale = [box.width / (x[1] - x[0]), box.height / (y[1] - y[0])];
+    return { box, px, py, scale, x: x[0] + px / scale[0], y: 1 - y[1] + py / scale[1], within: px >= -near && px <= box.width + near && py >= -near && py <= box.height + near };
+  }
+
+  // marksNear are the marks of a frame near a place, the nearest first.
+  function marksNear(frame, { x, y, scale }) {
+    const found = [];
+    for (const { kind, places, said, trials } of traces(frame)) {
+      if (kind === "marks") places.forEach((at, i) => found.push({ away: Math.hypot((at[0] - x) * scale[0], (at[1] - y) * scale[1]), text: said[i], trial: trials?.[i] }));
+    }
+    return found.filter(({ away }) => away <= near).sort((a, b) => a.away - b.away);
+  }
+
+  const held = (xs, x, count) => xs.slice(0, count).findLastIndex((each) => each <= x + 1e-4);
+  const nearest = (xs, x, count = xs.length) => xs.slice(0, count).reduce((best, each, i) => (Math.abs(each - x) < Math.abs(xs[best] - x) ? i : best), 0);
 
   // along says what every panel holds at the trial under the pointer.
-  function along(sheet, [px]) {
-    const frame = sheet.frames[0], trial = Math.round(frame.x.invert(px)), words = [];
-    for (const { traces, limit } of sheet.frames) {
-      for (const trace of traces) words.push(...atTrial(trace, trial));
-      if (limit && held(limit.x, trial) >= 0) words.push(`limit ${brief(limit.y[held(limit.x, trial)])}`);
+  function along(node, place) {
+    const frames = framesOf(node), axis = ends(frames[0], "x"), trial = Math.round(valueAt(axis, place.x)), at = partAt(axis, trial), found = [];
+    for (const frame of frames) {
+      for (const { kind, name, said, xs } of traces(frame)) {
+        const between = frame.matches(".changes"), i = kind === "spans" ? nearest(xs, at, said.length) : held(xs, at, said.length);
+        if (kind === "marks") xs.forEach((x, i) => { if (between ? Math.abs(x - place.x) * place.scale[0] < 6 : Math.round(valueAt(axis, x)) === trial) found.push(said[i]); });
+        else if (kind === "spans") found.push("readings about here, " + said[i]);
+        else if (i >= 0) found.push(name + " " + said[i]);
+      }
     }
-    const events = sheet.events.filter((event) => Math.abs(frame.x(event.x) - px) < 6).map((event) => event.text);
-    return { title: `Trial ${trial}`, words: [...words, ...events], x: frame.x(trial) };
-  }
-
-  function atTrial(trace, trial) {
-    if (trace.text) return trace.x.flatMap((x, i) => (x === trial ? [trace.text[i]] : []));
-    if (trace.style === "spans") {
-      const i = indexNear(trace.x, trial);
-      return [`readings about here, from ${brief(trace.low[i])} to ${brief(trace.high[i])}`];
-    }
-    const i = held(trace.x, trial);
-    return i < 0 ? [] : [`${trace.name} ${brief(trace.y[i])}`];
+    return { title: "Trial " + trial, words: found, at };
   }
 
   // over says what is under the pointer in a small chart or on a map.
   function over(frame, place) {
-    const [first] = marksNear(frame, place);
-    if (first) return { title: "", words: first.text.split("\n") };
-    if (frame.surface) return overSurface(frame, place);
-    const words = [];
+    const [first] = marksNear(frame, place), surface = traces(frame).find(({ kind }) => kind === "surface"), found = [];
+    if (first) return { words: first.text.split("\n") };
+    if (surface) return { words: overSurface(surface.said, place, ends(frame, "x") !== undefined) };
     let where = "";
-    for (const { style, name, x, y, low, high } of frame.traces) {
-      if (!["band", "line", "bars"].includes(style)) continue;
-      const i = d3.leastIndex(x, (value) => Math.abs(at(frame.x, value) - place[0]));
-      where = typeof x[i] === "number" ? brief(x[i]) : x[i];
-      if (y) words.push(`${name} ${brief(y[i])}`);
-      if (low) words.push(`${style === "band" ? name : "band"} ${brief(low[i])} to ${brief(high[i])}`);
+    for (const { kind, name, said, xs } of traces(frame)) {
+      if (kind !== "line" && kind !== "bars") continue;
+      const i = nearest(xs, place.x, said.length), axis = ends(frame, "x");
+      if (axis) where = String(Number(valueAt(axis, xs[i]).toPrecision(4)));
+      found.push(name + " " + said[i]);
     }
-    return words.length ? { title: where, words } : null;
+    return found.length ? { title: where, words: found } : null;
   }
 
-  function overSurface({ x, y, surface }, [px, py]) {
-    const j = d3.leastIndex(surface.x, (value) => Math.abs(at(x, value) - px)), i = d3.leastIndex(surface.y, (value) => Math.abs(at(y, value) - py));
-    const words = [`${surface.atX[j]}, ${surface.atY[i]}`, `expected ${surface.text[i][j]} ${surface.note}`];
-    return { title: "", words: surface.chances ? [...words, "chance within every limit " + surface.chances[i][j]] : words };
+  // overSurface says what is expected at a place of a map, whose outermost values stand at its edges where it is smooth.
+  function overSurface({ x, y, text, note, chances }, place, smooth) {
+    const index = (part, count) => Math.max(0, Math.min(count - 1, smooth ? Math.round(part * (count - 1)) : Math.floor(part * count)));
+    const j = index(place.x, x.length), i = index(1 - place.y, y.length), found = [`${x[j]}, ${y[i]}`, `expected ${text[i][j]} ${note}`];
+    return chances ? [...found, "chance within every limit " + chances[i][j]] : found;
   }
 
-  const placeOf = (node, event) => {
-    const box = node.querySelector("svg").getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
-  };
+  const part = (node, name) => node.querySelector(":scope > ." + name) ?? node.appendChild(Object.assign(document.createElement("div"), { className: name }));
 
-  function say(node, found, [px, py]) {
-    const tip = node.querySelector(".tip");
+  function say(node, found, event) {
+    const tip = part(node, "tip");
     tip.hidden = !found;
     if (!found) return;
     tip.replaceChildren(...[found.title, ...found.words].filter(Boolean).map((words, i) => Object.assign(document.createElement(i || !found.title ? "div" : "b"), { textContent: words })));
+    const box = node.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
     const left = px + 16 + tip.offsetWidth > node.clientWidth ? Math.max(0, px - 16 - tip.offsetWidth) : px + 16;
     Object.assign(tip.style, { left: left + "px", top: Math.max(0, Math.min(py + 12, node.clientHeight - tip.offsetHeight)) + "px" });
   }
 
+  // meant is the frame under the pointer, with the place in it. Between panels it is the first.
+  function meant(node, event) {
+    const places = framesOf(node).map((frame) => ({ frame, ...placeIn(node, frame, event) })), first = places[0], last = places.at(-1);
+    if (!shared(node)) return places.find(({ within }) => within);
+    return first.px >= 0 && first.px <= first.box.width && first.py >= 0 && last.py <= last.box.height + 24 ? places.find(({ within }) => within) ?? first : undefined;
+  }
+
   function point(node, event) {
-    const { sheet } = node, place = placeOf(node, event), drawing = node.drawing;
-    node.querySelector(".guide")?.remove();
-    const frame = sheet.frames.find((each) => within(each, place));
-    if (!frame && !(drawing.panels && inColumn(sheet, place))) return say(node, null, place);
-    if (!drawing.panels) return say(node, over(frame, place), place);
-    const found = along(sheet, place), last = sheet.frames.at(-1);
-    add(sheet.svg, "path", { class: "guide", d: `M${found.x},${sheet.frames[0].top}V${last.top + last.height}`, stroke: "var(--line-strong)", "stroke-dasharray": "2 3", "pointer-events": "none" });
-    say(node, found, place);
-  }
-
-  // inColumn tells whether a place lies between the panels, or on the marks below them.
-  function inColumn({ frames }, [px, py]) {
-    const last = frames.at(-1);
-    return px >= frames[0].left && px <= frames[0].left + frames[0].width && py >= frames[0].top && py <= last.top + last.height + 24;
-  }
-
-  function leave(node) {
-    node.querySelector(".guide")?.remove();
-    say(node, null, [0, 0]);
+    const place = meant(node, event), guide = part(node, "guide");
+    guide.hidden = !place || !shared(node);
+    if (!place) return say(node, null);
+    if (!shared(node)) return say(node, over(place.frame, place), event);
+    const found = along(node, place), frames = framesOf(node), box = node.getBoundingClientRect(), top = frames[0].getBoundingClientRect().top, [from] = zoomOf(node, frames[0], "x");
+    Object.assign(guide.style, { left: place.box.left - box.left + (found.at - from) * place.scale[0] + "px", top: top - box.top + "px", height: frames.at(-1).getBoundingClientRect().bottom - top + "px" });
+    say(node, found, event);
   }
 
   // A drag across a frame zooms into it: along one axis when it goes along that, else both. The panels' x axis is one.
   const least = 8;
 
   function begin(node, event) {
-    if (event.button || event.pointerType !== "mouse") return;
-    const from = placeOf(node, event), frame = node.sheet.frames.find((each) => within(each, from));
-    if (!frame) return;
+    const start = event.button || event.pointerType !== "mouse" || event.target.closest(".legend") ? undefined : meant(node, event);
+    if (!start) return;
     event.preventDefault();
-    const box = add(node.sheet.svg, "rect", { fill: "var(--band)", stroke: "var(--line-strong)", "pointer-events": "none" });
-    const stop = new AbortController(), listen = { signal: stop.signal };
-    addEventListener("pointermove", (moved) => outline(box, partOf(frame, from, placeOf(node, moved))), listen);
-    addEventListener("pointerup", (ended) => {
+    const drawn = part(node, "part"), stop = new AbortController(), listen = { signal: stop.signal }, { box } = start, whole = node.getBoundingClientRect();
+    const side = (from, to, size) => {
+      const [low, high] = [from, to].map((at) => Math.max(0, Math.min(size, at))).sort((a, b) => a - b);
+      return high - low >= least ? { low, high, dragged: true } : { low: 0, high: size, dragged: false };
+    };
+    const sides = (at) => ({ x: side(start.px, at.clientX - box.left, box.width), y: side(start.py, at.clientY - box.top, box.height) });
+    drawn.hidden = true;
+    addEventListener("pointermove", (at) => {
+      const { x, y } = sides(at);
+      drawn.hidden = !x.dragged && !y.dragged;
+      Object.assign(drawn.style, { left: box.left - whole.left + x.low + "px", width: x.high - x.low + "px", top: box.top - whole.top + y.low + "px", height: y.high - y.low + "px" });
+    }, listen);
+    addEventListener("pointerup", (at) => {
       stop.abort();
-      box.remove();
-      zoomInto(node, frame, partOf(frame, from, placeOf(node, ended)));
+      drawn.remove();
+      const { x, y } = sides(at), { zoomed } = stateOf(node);
+      const zoom = (name, from, to) => {
+        const axis = ends(start.frame, name), [low, high] = zoomOf(node, start.frame, name);
+        if (axis) zoomed[keyOf(node, start.frame, name)] = [from, to].map((part) => valueAt(axis, low + part * (high - low)));
+      };
+      if (y.dragged) zoom("y", 1 - y.high / box.height, 1 - y.low / box.height);
+      if (x.dragged) zoom("x", x.low / box.width, x.high / box.width);
+      if (x.dragged || y.dragged) show(node);
     }, listen);
   }
 
-  // partOf is the part of a frame between two places, the whole height or width where they are level.
-  function partOf({ left, top, width, height }, from, to) {
-    const inside = ([px, py]) => [Math.max(left, Math.min(left + width, px)), Math.max(top, Math.min(top + height, py))];
-    const [a, b] = [inside(from), inside(to)], part = { x: d3.extent([a[0], b[0]]), y: d3.extent([a[1], b[1]]) };
-    part.alongX = part.x[1] - part.x[0] >= least;
-    part.alongY = part.y[1] - part.y[0] >= least;
-    if (!part.alongX) part.x = [left, left + width];
-    if (!part.alongY) part.y = [top, top + height];
-    return part;
-  }
-
-  function outline(box, { x, y, alongX, alongY }) {
-    const seen = alongX || alongY;
-    for (const [name, value] of Object.entries({ x: x[0], y: y[0], width: seen ? x[1] - x[0] : 0, height: seen ? y[1] - y[0] : 0 })) box.setAttribute(name, value);
-  }
-
-  function zoomInto(node, frame, { x, y, alongX, alongY }) {
-    if (alongX && frame.x.invert) node.view[frame.xName] = x.map(frame.x.invert);
-    if (alongY && frame.y.invert) node.view[frame.yName] = [y[1], y[0]].map(frame.y.invert);
-    if (alongX || alongY) node.redraw();
-  }
-
   function press(node, event) {
-    const name = event.target.closest("[data-name]")?.dataset.name;
+    const name = event.target.closest("[data-name]:is(button)")?.dataset.name, { hidden } = stateOf(node);
     if (name !== undefined) {
-      if (!node.hiddenNames.delete(name)) node.hiddenNames.add(name);
-      return node.redraw();
+      if (!hidden.delete(name)) hidden.add(name);
+      return show(node);
     }
-    const place = placeOf(node, event), frame = node.sheet.frames.find((each) => within(each, place));
-    const trial = frame && marksNear(frame, place).find((mark) => mark.trial)?.trial;
-    if (trial) location.assign(node.drawing.trials + trial);
+    const place = meant(node, event), trial = place && marksNear(place.frame, place).find((mark) => mark.trial)?.trial;
+    if (trial) location.assign(node.dataset.trials + trial);
   }
 
-  // listen lets a chart answer. It is called once for each; node.redraw draws it again.
-  plots.listen = (node) => {
-    node.addEventListener("pointermove", (event) => point(node, event));
-    node.addEventListener("pointerdown", (event) => begin(node, event));
-    node.addEventListener("pointerleave", () => leave(node));
-    node.addEventListener("click", (event) => press(node, event));
-    node.addEventListener("dblclick", (event) => {
+  const actions = {
+    pointermove: point, pointerdown: begin, click: press,
+    pointerleave: (node) => { part(node, "guide").hidden = true; say(node, null); },
+    dblclick: (node, event) => {
       if (event.target.closest(".legend")) return;
-      node.view = {};
-      node.redraw();
-    });
+      stateOf(node).zoomed = {};
+      show(node);
+    },
   };
+
+  // listen lets the charts of a part of the page that has just arrived answer.
+  function listen(root) {
+    for (const node of root.querySelectorAll("[data-chart]")) {
+      if (node.listens) continue;
+      node.listens = true;
+      performance.mark(node.id); // for whoever measures
+      for (const [kind, act] of Object.entries(actions)) node.addEventListener(kind, (event) => act(node, event));
+      if (states.has(node.id)) show(node);
+    }
+  }
+  document.addEventListener("htmx:afterSettle", (event) => listen(event.detail.elt));
+  listen(document);
 })();

@@ -17,7 +17,6 @@ type Report struct {
 	Facts             []Fact
 	Figures           []ReportFigure
 	FiguresNote       string
-	NoteKey           string // what the letters above charts mean
 	Trials            Table
 	TrialsNote        string
 	Amends            Table
@@ -37,7 +36,6 @@ type ReportVerdict struct {
 
 // ReportFigure is a chart that is drawn already.
 type ReportFigure struct {
-	ID, Title, SVG, Caption string
-	Table                   Table // the numbers behind it; without rows where another table has them
-	Tall                    bool  // it keeps its height on paper, where three others share a sheet
+	ID, Title, Chart, Caption string
+	Table                     Table // the numbers behind it; without rows where another table has them
 }

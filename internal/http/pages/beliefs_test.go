@@ -1,14 +1,12 @@
 package pages_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"headroom/internal/http/sitetest"
-	"headroom/internal/view/chart"
 )
 
 // influenced is a study in which y depends on the second parameter far more than on the first, and on a choice.
@@ -29,18 +27,14 @@ func influencedStudy(s *sitetest.Site) string {
 	return "/studies/" + id
 }
 
-// drawingIn reads what a chart of the page is drawn from.
-func drawingIn(t *testing.T, page, id string) chart.Drawing {
+// chartIn is a chart of the page as it is drawn, with its legend.
+func chartIn(t *testing.T, page, id string) string {
 	t.Helper()
-	found := regexp.MustCompile(`(?s)<script id="` + id + `-data" type="application/json">(.*?)</script>`).FindStringSubmatch(page)
-	if found == nil {
+	found := regexp.MustCompile(`(?s)<div class="plot" id="` + id + `.*?<figcaption`).FindString(page)
+	if found == "" {
 		t.Fatalf("no chart %s in %.400s", id, page)
 	}
-	var drawing chart.Drawing
-	if err := json.Unmarshal([]byte(found[1]), &drawing); err != nil {
-		t.Fatal(err)
-	}
-	return drawing
+	return found
 }
 
 // TestParametersStandInOrderOfInfluence: the slices are sorted, the map opens on the first two, points fade, and a metric without a reading has no slice.
@@ -49,9 +43,10 @@ func TestParametersStandInOrderOfInfluence(t *testing.T) {
 	s := sitetest.New(t)
 	at := influencedStudy(s)
 	beliefs := page(s, at+"/parts/beliefs")
-	grid := drawingIn(t, beliefs, "chart-slices").Grid
-	if len(grid.Cells) != 6 || grid.Cells[0].X.Title != "strong" || grid.Cells[3].Group != "impurity" {
-		t.Fatalf("%d cells, the first along %q", len(grid.Cells), grid.Cells[0].X.Title)
+	slices := chartIn(t, beliefs, "chart-slices")
+	along := regexp.MustCompile(`<div class="(?:title|axis)">[^<]*`).FindAllString(slices, -1)
+	if got, want := strings.Join(along, " "), `<div class="title">Yield (%) <div class="axis">strong <div class="axis">weak <div class="axis">kind <div class="title">Impurity (%) <div class="axis">strong <div class="axis">weak <div class="axis">kind`; got != want {
+		t.Fatalf("the cells are %s", got)
 	}
 	if !strings.Contains(beliefs, "Sorted by how much the expected yield changes from its lowest to its highest along each parameter") {
 		t.Error("the order is not explained")
@@ -59,17 +54,8 @@ func TestParametersStandInOrderOfInfluence(t *testing.T) {
 	if !strings.Contains(beliefs, `<option value="strong" selected`) {
 		t.Error("the map does not open on the most influential parameter")
 	}
-	faint, full := 0, 0
-	for _, trace := range grid.Cells[0].Traces {
-		for _, seen := range trace.Fade {
-			if seen < 0.5 {
-				faint++
-			}
-			if seen > 0.9 {
-				full++
-			}
-		}
-	}
+	first := slices[:strings.Index(slices, `class="axis"`)]
+	faint, full := strings.Count(first, ` opacity="0.1"`)+strings.Count(first, ` opacity="0.2`), len(regexp.MustCompile(`<use href="[^"]*" x="[^"]*" y="[^"]*"/>`).FindAllString(first, -1))
 	if faint == 0 || full == 0 {
 		t.Errorf("%d faint points, %d full ones", faint, full)
 	}
@@ -84,13 +70,11 @@ func TestChoicesAreAGridOfValues(t *testing.T) {
 	s := sitetest.New(t)
 	at := influencedStudy(s)
 	beliefs := page(s, at+"/parts/beliefs?x=kind&y=strong")
-	start := strings.Index(beliefs, `class="plot" id="chart-map-`) + len(`class="plot" id="`)
-	drawing := drawingIn(t, beliefs, beliefs[start:start+strings.Index(beliefs[start:], `"`)])
-	surface := drawing.Surface
-	if surface.Smooth || len(surface.X) != 2 || len(surface.Y) != 7 || len(surface.Cells) != 7 || len(drawing.X.Categories) != 2 || drawing.Y.Categories[0] == drawing.Y.Categories[6] {
-		t.Errorf("%+v", surface)
+	cells := chartIn(t, beliefs, "chart-map-")
+	if rects := strings.Count(cells, "<rect"); strings.Contains(cells, "<image") || rects != 2*7+1 { // and the scale
+		t.Errorf("%d cells", rects)
 	}
-	if smooth := page(s, at+"/parts/beliefs?x=weak&y=strong"); !strings.Contains(smooth, `"smooth":true`) {
+	if smooth := chartIn(t, page(s, at+"/parts/beliefs?x=weak&y=strong"), "chart-map-"); strings.Count(smooth, "<image") != 1 || strings.Count(smooth, "<rect") != 1 {
 		t.Error("the map of two numbers is not smooth")
 	}
 }
@@ -106,7 +90,7 @@ func TestOtherAlgorithmsNext(t *testing.T) {
 			t.Errorf("%s is missing", name)
 		}
 	}
-	if !strings.Contains(beliefs, string(`"style":"`+chart.Other+`"`)) {
+	if !strings.Contains(beliefs, `data-name="other algorithms’ next"`) {
 		t.Error("the map has no mark of them")
 	}
 	if strings.Contains(page(s, at+"/parts/beliefs"), "<dt>scbo</dt>") {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/figure"
 	"headroom/internal/http/request"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
@@ -17,7 +16,7 @@ import (
 )
 
 // reportPolicy lets the browser show a report and fetch nothing for it.
-const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Report is the study in one file, as it is or as it was after an event.
 func (s *Site) Report(w http.ResponseWriter, r *http.Request) error {
@@ -108,9 +107,9 @@ func (s *Site) report(ctx context.Context, v view.Facts, now *ledger.Snapshot) (
 	for i, one := range figures {
 		steps[i] = func() error {
 			id := "figure-" + strconv.Itoa(i+1)
-			svg, err := figure.SVG(one.Frame, id)
-			report.Figures[i] = templates.ReportFigure{ID: id, Title: one.Title, SVG: svg, Caption: one.Caption, Table: one.Table, Tall: one.Frame.Surface != nil}
-			return err
+			one.Drawing.Trials = "" // nothing in a file leads to the server
+			report.Figures[i] = templates.ReportFigure{ID: id, Title: one.Title, Chart: one.Drawing.HTML(id+"-chart", id), Caption: one.Caption, Table: one.Table}
+			return nil
 		}
 	}
 	return report, s.Studies.Derived.Draw(ctx, v.Snap.ID, steps...)

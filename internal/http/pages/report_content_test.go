@@ -42,7 +42,8 @@ func TestTheReportHasTheMap(t *testing.T) {
 	s.API("POST", study+"/ask", nil).Want(201)
 	report := html.UnescapeString(string(s.Call("GET", study+"/report", s.Admin, nil).Want(200).Body))
 	figure := figureOf(t, report, "Yield over ")
-	for what, mark := range map[string]string{"the darkest colour": "#00204D", "the lightest": "#FFEA46", "a dot": "#0072B2", "a triangle": "#C44F00", "the star": "#E69F00", "a dashed contour": "stroke-dasharray:5,3", "the white under marks": "fill:#FFFFFF"} {
+	for what, mark := range map[string]string{"the colours": `<image `, "the darkest colour": "#00204d", "the lightest": "#ffea46", "a dot": `fill="var(--feasible)"`, "a triangle": `fill="var(--violated)"`, "the star": `fill="var(--star)"`,
+		"a dashed contour": `stroke="#111111" stroke-width="2" stroke-dasharray="8 5"`, "the white around marks": `stroke="var(--surface)"`} {
 		if !strings.Contains(figure, mark) {
 			t.Errorf("the map lacks %s", what)
 		}
@@ -66,7 +67,7 @@ func TestTheReportHasTheMap(t *testing.T) {
 	}
 	grid := "/studies/" + strings.TrimPrefix(reviewed(s), "/studies/")
 	choices := html.UnescapeString(string(s.Call("GET", grid+"/report", s.Admin, nil).Want(200).Body))
-	if figure := figureOf(t, choices, "Yield over "); strings.Contains(figure, "stroke-dasharray:5,3") || !strings.Contains(figure, "Choices have no order") {
+	if figure := figureOf(t, choices, "Yield over "); strings.Contains(figure, "stroke-dasharray") || !strings.Contains(figure, "Choices have no order") {
 		t.Error("contours are drawn between choices")
 	}
 }
@@ -82,18 +83,20 @@ func TestTheReportMarksWhatWasChanged(t *testing.T) {
 	s.API("POST", study+"/ask", nil).Want(201)
 	report := string(s.Call("GET", study+"/report", s.Admin, nil).Want(200).Body)
 	for _, title := range []string{"Yield (%)", "Impurity (%) and its limit", "Cumulative violation", "Price of breaking"} {
-		var letters string
-		for _, word := range regexp.MustCompile(`<text[^>]*>([cxilsf]+)</text>`).FindAllStringSubmatch(figureOf(t, report, title), -1) {
-			letters += word[1]
-		}
-		for _, letter := range "cxilsf" {
-			if !strings.ContainsRune(letters, letter) {
-				t.Errorf("%s marks %q, without %c", title, letters, letter)
+		figure := figureOf(t, report, title)
+		for _, change := range []string{"correction", "exclusion", "inclusion", "change of a limit", "change of settings", "model refitted"} {
+			if !regexp.MustCompile(`<g data-name="`+change+`"[^>]*><use `).MatchString(figure) || !strings.Contains(figure, "<span>"+change+"</span>") {
+				t.Errorf("%s does not mark the %s, or does not say which mark that is", title, change)
 			}
 		}
 	}
-	if !strings.Contains(report, "x a trial taken out") || !strings.Contains(report, "Calibration and drift") {
-		t.Error("the report does not say what the letters mean, or nothing of drift")
+	for variable, there := range map[string]bool{"--feasible: #0072b2": true, "--surface: #ffffff": true, "--ink: #e9ecef": false} {
+		if strings.Contains(report, variable) != there {
+			t.Errorf("has the report %s? It must have the light colours and no others", variable)
+		}
+	}
+	if !strings.Contains(report, "Calibration and drift") {
+		t.Error("the report says nothing of drift")
 	}
 }
 

@@ -202,7 +202,7 @@ func TestTheReportOfALongStudySaysThatItIsBeingMade(t *testing.T) {
 		return answer.Status == 200
 	})
 	for _, direct := range []string{made, string(s.Call("GET", study+"/report", s.Admin, nil).Want(200).Body)} {
-		if !strings.Contains(direct, "<figure ") || !strings.Contains(direct, "of 2000 trials") {
+		if !strings.Contains(direct, "<figure>") || !strings.Contains(direct, "of 2000 trials") {
 			t.Errorf("the report that was waited for lacks its charts or trials: %.300s", direct)
 		}
 	}

@@ -1,29 +1,26 @@
-// Package chart is the one model of charts: what pages draw with the script plots.js, and reports with package figure.
+// Package chart is the one model of charts, and how they are drawn: for pages, reports and saved pictures alike.
 package chart
 
-// Drawing is what charts.js gets, as JSON. Its texts are plain: nothing in them is markup, and \n breaks a line.
+// Drawing is a chart. Its texts are plain: nothing in them is markup, and \n breaks a line.
 type Drawing struct {
-	Title   string   `json:"title"`
-	Caption string   `json:"caption"`
-	X       Axis     `json:"x"`
-	Y       Axis     `json:"y"`
-	Traces  []Trace  `json:"traces"`
-	Limits  []Limit  `json:"limits,omitempty"`
-	Surface *Surface `json:"surface,omitempty"`
-	Panels  *Panels  `json:"panels,omitempty"` // in place of X, Y, Traces and Limits
-	Grid    *Grid    `json:"grid,omitempty"`   // likewise
-	Foot    string   `json:"foot"`             // what a saved picture says of where it comes from
-	Trials  string   `json:"trials"`           // address of a trial but for its number
+	X       Axis
+	Y       Axis
+	Traces  []Trace
+	Surface *Surface
+	Panels  *Panels // in place of X, Y, Traces and Limits
+	Grid    *Grid   // likewise
+	Foot    string  // what a saved picture says of where it comes from
+	Trials  string  // address of a trial but for its number
 }
 
 // Axis is an axis with its name and unit.
 type Axis struct {
-	Title      string    `json:"title"`
-	Log        bool      `json:"log,omitempty"`
-	Categories []string  `json:"categories,omitempty"`
-	Plain      bool      `json:"plain,omitempty"` // a logarithmic axis whose numbers need no powers of ten
-	Whole      bool      `json:"whole,omitempty"` // ticks at whole numbers only
-	Range      []float64 `json:"range,omitempty"` // from, to; worked out when empty
+	Title      string
+	Log        bool
+	Categories []string
+	Plain      bool      // a logarithmic axis whose numbers need no powers of ten
+	Whole      bool      // ticks at whole numbers only
+	Range      []float64 // from, to; worked out when empty
 }
 
 // Style is how a trace looks; shape first, then colour.
@@ -52,38 +49,37 @@ const (
 
 // Trace is one series.
 type Trace struct {
-	Name  string    `json:"name"`
-	Style Style     `json:"style"`
-	X     []any     `json:"x"`
-	Y     []any     `json:"y,omitempty"`
-	Low   []any     `json:"low,omitempty"`
-	High  []any     `json:"high,omitempty"`
-	Text  []string  `json:"text,omitempty"`  // what hovering says
-	Trial []int     `json:"trial,omitempty"` // the trials that the marks are of; clicking opens them
-	Fade  []float64 `json:"fade,omitempty"`  // how much of each mark is seen
+	Name  string
+	Style Style
+	X     []any
+	Y     []any
+	Low   []any
+	High  []any
+	Text  []string  // what hovering says
+	Trial []int     // the trials that the marks are of; clicking opens them
+	Fade  []float64 // how much of each mark is seen
 }
 
 // Limit is a threshold, drawn as a dashed line with its value at its end; the side that breaks it is hatched.
 type Limit struct {
-	Value float64 `json:"value"`
-	Label string  `json:"label"`
-	Above bool    `json:"above"` // values above it break it
+	Value float64
+	Label string
+	Above bool // values above it break it
 }
 
 // Surface is a map of two parameters: row i is at Y[i], column j at X[j].
 type Surface struct {
-	X        []any       `json:"x"`
-	Y        []any       `json:"y"`
-	Mean     [][]float64 `json:"mean"`
-	MeanName string      `json:"meanName"`
-	Smooth   bool        `json:"smooth"`           // both axes have numbers
-	Chance   [][]float64 `json:"chance,omitempty"` // of being within every limit
-	Cells    [][]string  `json:"cells,omitempty"`  // written in the cells of a grid
+	X        []any
+	Y        []any
+	Mean     [][]float64
+	MeanName string
+	Smooth   bool        // both axes have numbers
+	Chance   [][]float64 // of being within every limit
+	Cells    [][]string  // written in the cells of a grid
 	// What hovering says: the settings, what is expected there with a note on its ±, and the chance, in words.
-	AtX     []string   `json:"atX"`
-	AtY     []string   `json:"atY"`
-	Text    [][]string `json:"text"`
-	Note    string     `json:"note"`
-	Chances [][]string `json:"chances,omitempty"`
-	Ends    [2]string  `json:"-"` // the lowest and the highest value in words, for paper
+	AtX     []string
+	AtY     []string
+	Text    [][]string
+	Note    string
+	Chances [][]string
 }

@@ -48,6 +48,9 @@ func Raw(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // Rough is a value to three digits, for figures that are only estimates.
 func Rough(x float64) string { return toDigits(x, 3) }
 
+// FourDigits is a value to the digits that somebody who points at it in a chart can tell.
+func FourDigits(x float64) string { return toDigits(x, 4) }
+
 // Brief is a value to two digits, for differences of estimates.
 func Brief(x float64) string { return toDigits(x, 2) }
 

@@ -1,0 +1,460 @@
+package chart
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A chart is HTML around pictures in SVG that are as wide as they are given room: places are parts of the width and the height, while words, marks and
+// lines keep their size. So one picture serves every window, and to zoom is to stretch what lies within its frame.
+
+// sheet is a chart as it is written.
+type sheet struct {
+	strings.Builder
+	id     string
+	looks  []string // of the marks used, each defined once
+	defs   strings.Builder
+	names  []string
+	styles map[string]Style // of names
+}
+
+// HTML is the drawing for a page in which the id is nobody else's, labelled by the elements given for those who do not see it.
+func (d Drawing) HTML(id, labelledBy string) string {
+	s := &sheet{id: id, styles: map[string]Style{}}
+	kind := "map"
+	switch {
+	case d.Panels != nil:
+		kind = "panels"
+		s.panels(*d.Panels)
+	case d.Grid != nil:
+		kind = "cells"
+		s.grid(*d.Grid)
+	default:
+		s.plane(d)
+	}
+	hatch := fmt.Sprintf(`<pattern id="%s-hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0,0V8" stroke="var(--limit)" stroke-width="1.6" opacity="0.55"/></pattern>`, id)
+	return fmt.Sprintf(`<div role="img" aria-labelledby="%s" class="%s"><svg class="defs" width="0" height="0"><defs>%s%s</defs></svg>%s</div>`,
+		html.EscapeString(labelledBy), kind, hatch, s.defs.String(), s.String()) + s.legend(d.Trials != "")
+}
+
+// name puts a name into the legend, once.
+func (s *sheet) name(name string, style Style) {
+	if _, known := s.styles[name]; !known && name != "" {
+		s.names, s.styles[name] = append(s.names, name), style
+	}
+}
+
+// legend says what is what; pressed, a name hides what it stands for.
+func (s *sheet) legend(pressed bool) string {
+	var out strings.Builder
+	out.WriteString(`<div class="legend">`)
+	for _, name := range s.names {
+		escaped := html.EscapeString(name)
+		inner := Key(s.styles[name]) + "<span>" + escaped + "</span>"
+		if pressed {
+			fmt.Fprintf(&out, `<button type="button" data-name="%[1]s" aria-pressed="true" title="%[1]s: press to hide it or to show it again">%[2]s</button>`, escaped, inner)
+		} else {
+			out.WriteString("<span>" + inner + "</span>")
+		}
+	}
+	return out.String() + "</div>"
+}
+
+// frame is one pair of axes with all that is drawn on it.
+type frame struct {
+	x, y           scale
+	xAxis, yAxis   Axis
+	xWords, yWords string // the windows in which something is written at the ticks: "all", "narrow" or "none"
+	traces         []Trace
+	limits         []LimitPath
+	surface        *Surface
+	height         int
+	small          bool
+	class          string
+}
+
+// About how many pixels frames and small ones are wide, at least, in a wide window and in a narrow one.
+var frameWidths, smallWidths = [2]float64{620, 260}, [2]float64{190, 120}
+
+const leftWords, wordSize = 50, 12
+
+func (f frame) widths() [2]float64 {
+	if f.small {
+		return smallWidths
+	}
+	return frameWidths
+}
+
+// draw writes the frame.
+func (s *sheet) draw(f frame) {
+	fmt.Fprintf(s, `<svg class="%s" width="100%%" height="%d" overflow="visible"%s%s>`, strings.TrimSpace("frame "+f.class), f.height, f.x.ends("x"), f.y.ends("y"))
+	s.ticks(f)
+	s.WriteString(`<svg class="clip" overflow="visible"><svg class="zoom" overflow="visible">`)
+	if f.surface != nil {
+		s.surface(f)
+	}
+	var labels []string
+	for _, limit := range f.limits {
+		labels = append(labels, s.limit(f, limit))
+	}
+	for _, t := range f.traces {
+		s.trace(f, t)
+	}
+	s.WriteString(strings.Join(labels, "") + `</svg></svg>`)
+	if f.surface != nil {
+		s.beside(f)
+	}
+	s.WriteString(`</svg>`)
+}
+
+// ends are those of an axis of numbers, for whoever points at it or zooms into it.
+func (s scale) ends(axis string) string {
+	if s.categories != nil {
+		return ""
+	}
+	ends := fmt.Sprintf(` data-%s="%s %s`, axis, strconv.FormatFloat(s.low, 'g', -1, 64), strconv.FormatFloat(s.high, 'g', -1, 64))
+	if s.log {
+		ends += " log"
+	}
+	return ends + `"`
+}
+
+// ticks are the lines across and what is written at them.
+func (s *sheet) ticks(f frame) {
+	fmt.Fprintf(s, `<g data-axis="y" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="end">`, wordSize)
+	for _, one := range f.y.ticks(f.yAxis, f.yTicks()) {
+		at := percent(1 - one.at)
+		fmt.Fprintf(s, `<g><line x1="-4" x2="100%%" y1="%[1]s" y2="%[1]s"/><text x="-7" y="%[1]s" dy="0.32em" stroke="none"%[2]s>%[3]s</text></g>`, at, windows(f.yWords), fitted(one.words, leftWords))
+	}
+	fmt.Fprintf(s, `</g><g data-axis="x" font-size="%d" stroke="var(--grid)" fill="var(--muted)" text-anchor="middle">`, wordSize)
+	for window, width := range f.widths() {
+		s.xTicks(f, width, window)
+	}
+	s.WriteString(`</g><g stroke="var(--line-strong)"><line y2="100%"/><line y1="100%" x2="100%" y2="100%"/></g>`)
+}
+
+func (f frame) yTicks() int {
+	switch {
+	case f.small:
+		return 4
+	case f.height < 100:
+		return 3
+	}
+	return max(2, f.height/36)
+}
+
+// xTicks are those of the x axis that a wide window, or a narrow one, has room for.
+func (s *sheet) xTicks(f frame, width float64, window int) {
+	ticks := f.x.ticks(f.xAxis, max(3, int(width/[2]float64{80, 60}[window])))
+	room := width
+	if f.x.categories != nil {
+		room = max(60, width/float64(len(ticks))-4)
+		for i := range ticks {
+			ticks[i].words = cut(ticks[i].words, room, wordSize)
+		}
+	}
+	for _, one := range spaced(ticks, width, wordSize) {
+		at, below := percent(one.at), ""
+		if f.xWords == "all" || f.xWords == "narrow" && window == 1 {
+			anchor := ""
+			if half := widthOf(one.words, wordSize) / 2; f.small && one.at*width < half {
+				anchor = ` text-anchor="start"`
+			} else if f.small && (1-one.at)*width < half {
+				anchor = ` text-anchor="end"`
+			}
+			below = fmt.Sprintf(`<text x="%s" y="100%%" dy="17" stroke="none"%s>%s</text>`, at, anchor, html.EscapeString(one.words))
+		}
+		fmt.Fprintf(s, `<g class="%s"><line x1="%[2]s" x2="%[2]s" y2="100%%"/>%[3]s</g>`, [2]string{"wide", "narrow"}[window], at, below)
+	}
+}
+
+// windows is the class of what is written in some windows only.
+func windows(which string) string {
+	if which == "all" {
+		return ""
+	}
+	return ` class="` + which + `"`
+}
+
+// fitted is a text as an element holds it, cut off where it does not go into so many pixels, and whole on hover then.
+func fitted(text string, width float64) string {
+	short := cut(text, width, wordSize)
+	if short == text {
+		return html.EscapeString(text)
+	}
+	return html.EscapeString(short) + "<title>" + html.EscapeString(text) + "</title>"
+}
+
+// short is a number with at most so many decimals.
+func short(x float64, decimals int) string {
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	if text == "-0" {
+		return "0"
+	}
+	return text
+}
+
+// percent is a part of the width or the height, of which a place within the zoom counts from the left or from above.
+func percent(part float64) string { return short(100*part, 2) + "%" }
+
+// side is the length of both sides of a plane that is stretched over a frame, in which paths are drawn.
+const side = 1000
+
+func (f frame) px(value any) string { return short(side*f.x.at(value), 1) }
+func (f frame) py(value any) string { return short(side*(1-f.y.at(value)), 1) }
+
+// path draws one that is stretched with its frame; more are further attributes of the plane.
+func (s *sheet) path(d, attributes, more string) {
+	fmt.Fprintf(s, `<svg viewBox="0 0 %[1]d %[1]d" preserveAspectRatio="none" %[2]s><path d="%[3]s" %[4]s/></svg>`, side, more, d, attributes)
+}
+
+// said are the attributes by which what is drawn answers: its name, its kind, and what is said of each of its places.
+func said(t Trace, kind string, texts []string) string {
+	of := fmt.Sprintf(`data-name="%s" data-kind="%s"`, html.EscapeString(t.Name), kind)
+	if len(texts) > 0 {
+		of += " data-said=" + inAttribute(texts)
+	}
+	return of
+}
+
+var quoted = strings.NewReplacer("&", "&amp;", "'", "&#39;")
+
+// inAttribute is a value as JSON in quotes.
+func inAttribute(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return `"null"` // of texts and numbers, which never fail
+	}
+	return "'" + quoted.Replace(string(text)) + "'"
+}
+
+// trace draws one series.
+func (s *sheet) trace(f frame, t Trace) {
+	s.name(t.Name, t.Style)
+	var d strings.Builder
+	line, isLine := lines[t.Style]
+	switch {
+	case len(t.X) == 0:
+	case t.Style == BandStyle:
+		var texts []string
+		letter := "M"
+		for i, x := range t.X {
+			d.WriteString(letter + f.px(x) + "," + f.py(t.High[i]))
+			letter = "L"
+			texts = append(texts, figure(t.Low[i])+" to "+figure(t.High[i]))
+		}
+		for i, x := range slices.Backward(t.X) {
+			d.WriteString("L" + f.px(x) + "," + f.py(t.Low[i]))
+		}
+		s.path(d.String()+"Z", `fill="var(--band)"`, said(t, "line", texts))
+	case t.Style == Spans:
+		var texts []string
+		for i, x := range t.X {
+			d.WriteString("M" + f.px(x) + "," + f.py(t.Low[i]) + "V" + f.py(t.High[i]))
+			texts = append(texts, "from "+figure(t.Low[i])+" to "+figure(t.High[i]))
+		}
+		s.path(d.String(), spanLook, said(t, "spans", texts))
+	case t.Style == Bars:
+		s.bars(f, t)
+	case isLine:
+		var texts []string
+		for i, x := range t.X {
+			switch {
+			case i == 0:
+				d.WriteString("M" + f.px(x) + "," + f.py(t.Y[i]))
+			case line.holds:
+				d.WriteString("H" + f.px(x) + "V" + f.py(t.Y[i]))
+			default:
+				d.WriteString("L" + f.px(x) + "," + f.py(t.Y[i]))
+			}
+			texts = append(texts, figure(t.Y[i]))
+		}
+		kind := "line"
+		if line.holds {
+			kind = "held"
+		}
+		s.path(d.String(), line.attributes(), said(t, kind, texts))
+	default:
+		s.marks(f, t)
+	}
+}
+
+// bars are means with error bars, for choices.
+func (s *sheet) bars(f frame, t Trace) {
+	cap, mean := s.symbol(look{level, 4, "", "feasible"}), s.symbol(look{level, 11, "", "feasible"})
+	var texts []string
+	fmt.Fprintf(s, `<g %s>`, `data-name="`+html.EscapeString(t.Name)+`"`)
+	for i, x := range t.X {
+		at, low, high := percent(f.x.at(x)), percent(1-f.y.at(t.Low[i])), percent(1-f.y.at(t.High[i]))
+		fmt.Fprintf(s, `<line x1="%[1]s" x2="%[1]s" y1="%[2]s" y2="%[3]s" stroke="var(--feasible)" stroke-width="2"/>`, at, low, high)
+		fmt.Fprintf(s, `<use href="#%[1]s" x="%[2]s" y="%[3]s"/><use href="#%[1]s" x="%[2]s" y="%[4]s"/>`, cap, at, low, high)
+		texts = append(texts, figure(t.Y[i])+", "+figure(t.Low[i])+" to "+figure(t.High[i]))
+	}
+	fmt.Fprintf(s, `<g %s>`, said(t, "bars", texts))
+	for i, x := range t.X {
+		fmt.Fprintf(s, `<use href="#%s" x="%s" y="%s"/>`, mean, percent(f.x.at(x)), percent(1-f.y.at(t.Y[i])))
+	}
+	s.WriteString(`</g></g>`)
+}
+
+// symbol is the id of a look that marks are made of.
+func (s *sheet) symbol(l look) string {
+	drawn := fmt.Sprintf(`d="%s" %s`, l.outline(l.r), l.attributes())
+	at := slices.Index(s.looks, drawn)
+	if at < 0 {
+		at = len(s.looks)
+		s.looks = append(s.looks, drawn)
+		fmt.Fprintf(&s.defs, `<path id="%s-%d" %s/>`, s.id, at, drawn)
+	}
+	return s.id + "-" + strconv.Itoa(at)
+}
+
+// crowd is from how many marks of a kind on they are smaller.
+const crowd = 250
+
+// marks draws points: whole, or not at all where they lie beyond the axes.
+func (s *sheet) marks(f frame, t Trace) {
+	mark := marks[t.Style]
+	standing := 0
+	for i, x := range t.X {
+		if f.x.shows(x) && f.y.shows(t.Y[i]) {
+			standing++
+		}
+	}
+	opacity := ""
+	switch {
+	case standing > crowd:
+		mark, opacity = mark.crowded(), ` opacity="0.7"`
+	case f.small && t.Style == Recommended:
+		mark.r *= 0.85
+	case f.small:
+		mark.r *= 0.65
+	}
+	symbol := s.symbol(mark)
+	var marks strings.Builder
+	var texts []string
+	var trials []int
+	for i, x := range t.X {
+		if !f.x.shows(x) || !f.y.shows(t.Y[i]) {
+			continue
+		}
+		seen := ""
+		if len(t.Fade) > 0 && t.Fade[i] < 1 {
+			seen = ` opacity="` + short(t.Fade[i], 2) + `"`
+		}
+		fmt.Fprintf(&marks, `<use href="#%s" x="%s" y="%s"%s/>`, symbol, percent(f.x.at(x)), percent(1-f.y.at(t.Y[i])), seen)
+		if len(t.Text) > 0 {
+			texts = append(texts, t.Text[i])
+		}
+		if len(t.Trial) > 0 {
+			trials = append(trials, t.Trial[i])
+		}
+	}
+	of := said(t, "marks", texts)
+	if len(trials) > 0 {
+		of += " data-trials=" + inAttribute(trials)
+	}
+	fmt.Fprintf(s, `<g %s%s>%s</g>`, of, opacity, marks.String())
+}
+
+// limit is a line of steps, from the left edge where it begins nowhere; the side that breaks it is hatched. Its value is written last, over all else.
+func (s *sheet) limit(f frame, limit LimitPath) (label string) {
+	s.name(limitName, Threshold)
+	from := func(i int) any {
+		if len(limit.X) == 0 {
+			return f.x.low
+		}
+		return limit.X[i]
+	}
+	fmt.Fprintf(s, `<g data-name="%s">`, limitName)
+	d := ""
+	for i, y := range limit.Y {
+		left, right := f.x.at(from(i)), 1.0
+		if f.x.categories != nil {
+			left = 0
+		}
+		if i+1 < len(limit.Y) {
+			right = f.x.at(from(i + 1))
+		}
+		at := math.Max(0, math.Min(1-f.y.at(y), 1))
+		top, height := at, 1-at
+		if limit.Above {
+			top, height = 0, at
+		}
+		fmt.Fprintf(s, `<rect x="%s" y="%s" width="%s" height="%s" fill="url(#%s-hatch)"/>`, percent(left), percent(top), percent(math.Max(0, right-left)), percent(height), s.id)
+		if d == "" {
+			d = "M" + short(side*left, 1) + "," + f.py(y)
+		} else {
+			d += "V" + f.py(y)
+		}
+		d += "H" + short(side*right, 1)
+	}
+	line, texts := lines[Threshold], []string(nil)
+	for _, y := range limit.Y {
+		texts = append(texts, figure(y))
+	}
+	if f.small {
+		line.width = 1.5
+	}
+	s.path(d, line.attributes(), said(Trace{Name: limitName}, "limit", texts))
+	s.WriteString(`</g>`)
+	return s.limitLabel(f, limit)
+}
+
+// limitName is what the legend calls the limit of a panel.
+const limitName = "limit"
+
+// limitLabel stands above its line where values above break it, as long as there is room; on the other side where marks are in the way and that is free.
+func (s *sheet) limitLabel(f frame, limit LimitPath) string {
+	size := 13.0
+	if f.small {
+		size = 11
+	}
+	last := limit.Y[len(limit.Y)-1]
+	if limit.Label == "" || !f.y.shows(last) {
+		return ""
+	}
+	high := float64(f.height)
+	end := (1 - f.y.at(last)) * high
+	taken := func(from, to float64) bool {
+		wide := 1 - (widthOf(limit.Label, size)+10)/f.widths()[0]
+		return slices.ContainsFunc(f.traces, func(t Trace) bool {
+			return marks[t.Style].outline != nil && slices.ContainsFunc(indices(t.X), func(i int) bool {
+				y := (1 - f.y.at(t.Y[i])) * high
+				return f.x.at(t.X[i]) > wide && y > from-6 && y < to+6
+			})
+		})
+	}
+	roomOver, roomUnder := end-size-4 > 0, end+size+6 < high
+	over := limit.Above && roomOver || !limit.Above && !roomUnder
+	overTaken, underTaken := taken(end-size-4, end), taken(end, end+size+4)
+	if over && roomUnder && overTaken && !underTaken || !over && roomOver && underTaken && !overTaken {
+		over = !over
+	}
+	below := size + 2
+	if over {
+		below = -5
+	}
+	return fmt.Sprintf(`<g data-name="%s">%s</g>`, limitName, written("100%", percent(1-f.y.at(last)), limit.Label, fmt.Sprintf(`dx="-3" dy="%g" fill="var(--limit)" stroke="var(--surface)" font-size="%g" text-anchor="end"`, below, size)))
+}
+
+func indices(values []any) []int {
+	list := make([]int, len(values))
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// written is a text that stays readable on whatever lies below it.
+func written(x, y, text, attributes string) string {
+	return fmt.Sprintf(`<text x="%s" y="%s" paint-order="stroke" stroke-width="4" stroke-linejoin="round" %s>%s</text>`, x, y, attributes, html.EscapeString(text))
+}

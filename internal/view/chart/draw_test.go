@@ -1,0 +1,317 @@
+package chart
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// values are numbers as charts have them.
+func values(numbers ...float64) []any {
+	list := make([]any, len(numbers))
+	for i, x := range numbers {
+		list[i] = x
+	}
+	return list
+}
+
+// one is a chart of one panel.
+func one(x, y Axis, limit *LimitPath, traces ...Trace) Drawing {
+	return Drawing{Panels: &Panels{X: x, List: []Panel{{Title: "panel", Height: 100, Y: y, Traces: traces, Limit: limit}}}}
+}
+
+// wellFormed fails for what is no markup, or has a number that is none.
+func wellFormed(t interface{ Fatalf(string, ...any) }, drawn string) {
+	reader := xml.NewDecoder(strings.NewReader("<all>" + drawn + "</all>"))
+	for {
+		if _, err := reader.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("%v in %s", err, drawn)
+		}
+	}
+	if strings.Contains(drawn, "NaN") || strings.Contains(drawn, "Inf") {
+		t.Fatalf("no number in %s", drawn)
+	}
+}
+
+// A chart of everything there is draws each of it differently, is labelled, and names it in the legend.
+func TestChartDrawsEverything(t *testing.T) {
+	t.Parallel()
+	x, y := values(1, 2, 3), values(1, 3, 2)
+	bare := one(Axis{Title: "trial", Whole: true, Range: []float64{0.5, 3.5}}, Axis{}, nil, Trace{Name: "base", Style: Line, X: x, Y: y})
+	before := bare.HTML("id", "title")
+	if !strings.HasPrefix(before, `<div role="img" aria-labelledby="title"`) || !strings.Contains(before, ">panel<") || !strings.Contains(before, `<div class="axis">trial<`) {
+		t.Errorf("the chart begins with %.120s", before)
+	}
+	drawnAlike := map[string]string{before: "nothing more"}
+	check := func(what string, d Drawing) {
+		after := d.HTML("id", "title")
+		wellFormed(t, after)
+		if other := drawnAlike[after]; other != "" {
+			t.Errorf("%s looks like %s", what, other)
+		}
+		drawnAlike[after] = what
+	}
+	more := func(trace Trace) Drawing {
+		trace.Name = "more"
+		d := one(Axis{Title: "trial", Whole: true, Range: []float64{0.5, 3.5}}, Axis{}, nil, bare.Panels.List[0].Traces[0], trace)
+		if !strings.Contains(d.HTML("id", "title"), "<span>more</span>") {
+			t.Errorf("%s is not in the legend", trace.Style)
+		}
+		return d
+	}
+	for _, style := range []Style{Feasible, Violated, Unknown, Waiting, Recommended, Other, Excluded, Original, Doubted, Step, Estimate, Second, Bound, Threshold, "metric0", "metric1", "metric2", "metric3"} {
+		check(string(style), more(Trace{Style: style, X: x, Y: y}))
+	}
+	for _, style := range []Style{Spans, BandStyle, Bars} {
+		check(string(style), more(Trace{Style: style, X: x, Y: y, Low: values(0, 1, 1), High: values(2, 4, 3)}))
+	}
+	check("a faded mark", more(Trace{Style: Feasible, X: x, Y: y, Fade: []float64{1, 0.5, 0.1}}))
+	line := bare.Panels.List[0].Traces[0]
+	check("a limit", one(bare.Panels.X, Axis{}, &LimitPath{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: true}, line))
+	check("a limit from below", one(bare.Panels.X, Axis{}, &LimitPath{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1"}, line))
+	check("a limit that never changed", one(bare.Panels.X, Axis{}, &LimitPath{Y: []float64{1}, Label: "limit 1"}, line))
+	for _, kind := range []string{"correction", "exclusion", "inclusion", "change of a limit", "change of settings", "model refitted"} {
+		d := one(bare.Panels.X, Axis{}, nil, line)
+		d.Panels.Events = []Event{{X: 2, Kind: kind, Text: "a change"}}
+		check(kind, d)
+	}
+	choices := Axis{Categories: []string{"water", "ethanol"}}
+	check("choices", one(choices, Axis{}, nil, Trace{Style: Bars, X: []any{"water", "ethanol"}, Y: values(1, 2), Low: values(0, 1), High: values(2, 3)}))
+}
+
+// What is in a name stays words, in the picture, in what it says and in the legend.
+func TestNamesAreNoMarkup(t *testing.T) {
+	t.Parallel()
+	name := `<b>"it's" & more</b>`
+	d := Drawing{Trials: "/trials/", Grid: &Grid{Cells: []SliceCell{{Group: name, Title: name, X: Axis{Title: name, Categories: []string{name, "b"}}, Limits: []Limit{{Value: 1, Label: name}},
+		Traces: []Trace{{Name: name, Style: Feasible, X: []any{name, "b"}, Y: values(1, 2), Text: []string{name, name}, Trial: []int{1, 2}}}}}}}
+	drawn := d.HTML("id", "title")
+	wellFormed(t, drawn)
+	if strings.Contains(drawn, "<b>") || !strings.Contains(drawn, "<button") {
+		t.Error(drawn)
+	}
+}
+
+// However large, small or near to each other numbers are, they are drawn at places that can be written down.
+func TestChartOfExtremesIsDrawn(t *testing.T) {
+	t.Parallel()
+	extremes := []float64{0, 1, -1, 71.2, 5e-324, 1e-307, 3e-307, -2e-308, 1e-200, 1e-160, 1e30, 1e99, 1e100, -1e100, 1e9, 1e9 + 1e-6}
+	long := regexp.MustCompile(`\d{8}`)
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.SampledFrom(extremes)
+		three := func(label string) []float64 { return rapid.SliceOfN(number, 3, 3).Draw(t, label) }
+		list := func(label string) []any { return values(three(label)...) }
+		on := rapid.SampledFrom([][]float64{{1, 2, 3}, {-1e100, 0, 1e100}, {1e-307, 2e-307, 3e-307}, {1e-200, 1e-190, 1e90}, {1e-290, 2e-290, 3e-290}, {0, 1e-300, 1e-298}, {1e9, 1e9 + 1, 1e9 + 5}}).Draw(t, "x")
+		x := Axis{Title: "x", Range: []float64{on[0], on[2]}, Log: on[0] > 0 && rapid.Bool().Draw(t, "log")}
+		along := values(on...)
+		d := one(x, Axis{}, &LimitPath{X: on, Y: three("limit"), Label: "limit"}, Trace{Style: Line, X: along, Y: list("y")}, Trace{Style: BandStyle, X: along, Low: list("low"), High: list("high")},
+			Trace{Style: Feasible, X: list("where"), Y: list("marks")}, Trace{Style: Spans, X: along, Low: list("from"), High: list("to")})
+		d.Panels.Events = []Event{{X: number.Draw(t, "event"), Kind: "correction"}}
+		if rapid.Bool().Draw(t, "surface") {
+			d = Drawing{X: x, Y: x, Surface: &Surface{Smooth: true, X: along, Y: along, Mean: [][]float64{three("one"), three("two"), three("three")}, Chance: [][]float64{{0, 0.2, 1}, {0.3, 0.5, 0.7}, {1, 1, 0}}}}
+		}
+		drawn := d.HTML("id", "title")
+		wellFormed(t, drawn)
+		for _, path := range regexp.MustCompile(` (?:d|x|y|width|height)="([^"]*)"`).FindAllStringSubmatch(drawn, -1) {
+			if long.MatchString(path[1]) {
+				t.Fatalf("a place is %s", path[1])
+			}
+		}
+	})
+}
+
+// Marks beyond the range are not drawn, and those of hundreds are smaller; of each kind the look is written down once.
+func TestMarksKeepToTheirRange(t *testing.T) {
+	t.Parallel()
+	axis := Axis{Range: []float64{0, 1}}
+	marksOf := func(n int) (count int, drawn string) {
+		trace := Trace{Style: Feasible, X: values(2), Y: values(0.5), Text: []string{"beyond"}}
+		for i := range n {
+			trace.X, trace.Y, trace.Text = append(trace.X, float64(i)/float64(n)), append(trace.Y, 0.5), append(trace.Text, "within")
+		}
+		drawn = one(axis, axis, nil, trace).HTML("id", "title")
+		return strings.Count(drawn, "<use"), drawn
+	}
+	few, drawn := marksOf(3)
+	if few != 3 || strings.Contains(drawn, "beyond") || strings.Count(drawn, "within") != 3 || strings.Count(drawn, `<path id=`) != 1 {
+		t.Errorf("%d marks of 3 in %s", few, drawn)
+	}
+	if many, crowded := marksOf(crowd + 1); many != crowd+1 || !strings.Contains(drawn, "a4.5,4.5 ") || !strings.Contains(crowded, "a2.25,2.25 ") {
+		t.Errorf("%d marks of a crowd, or as large as ever", many)
+	}
+	// What lies far beyond the range, as a line that leaves it, keeps a place that can be written down.
+	if steep := one(axis, axis, nil, Trace{Style: Line, X: values(0, 1), Y: values(0, 1e100)}).HTML("id", "title"); !strings.Contains(steep, `d="M0,1000L1000,-999000"`) {
+		t.Errorf("a line out of sight is drawn as %s", steep)
+	}
+}
+
+// What is drawn stands where its numbers are: marks in parts of the frame, lines on the plane that is stretched over it.
+func TestThingsStandAtTheirNumbers(t *testing.T) {
+	t.Parallel()
+	d := one(Axis{Range: []float64{0, 4}}, Axis{Range: []float64{0, 10}}, &LimitPath{X: []float64{0, 2}, Y: []float64{5, 2}, Label: "limit 2", Above: true},
+		Trace{Name: "marks", Style: Feasible, X: values(1), Y: values(2.5), Text: []string{"said"}, Trial: []int{7}}, Trace{Name: "steps", Style: Step, X: values(1, 2), Y: values(5, 10)},
+		Trace{Name: "band", Style: BandStyle, X: values(0, 4), Low: values(1, 2), High: values(3, 4)})
+	drawn := d.HTML("id", "title")
+	for what, want := range map[string]string{
+		"the mark": `<g data-name="marks" data-kind="marks" data-said='["said"]' data-trials='[7]'><use href="#id-0" x="25%" y="75%"/></g>`, "the steps": `d="M250,500H500V0"`,
+		"the band": `d="M0,700L1000,600L1000,800L0,900Z"`, "what the band says": `data-said='["1 to 3","2 to 4"]'`, "the limit": `d="M0,500H500V800H1000"`,
+		"the side that breaks the first limit": `<rect x="0%" y="0%" width="50%" height="50%"`, "and the second": `<rect x="50%" y="0%" width="50%" height="80%"`, "the value of the last": ">limit 2</text>",
+	} {
+		if !strings.Contains(drawn, want) {
+			t.Errorf("%s: no %s in\n%s", what, want, drawn)
+		}
+	}
+}
+
+// Ticks of an axis have the same decimals, a true minus, and a power of ten where they are very large or small; those of a count are whole.
+func TestTicks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		axis      Axis
+		low, high float64
+		want      []string
+	}{
+		{Axis{}, 40, 84, []string{"40", "50", "60", "70", "80"}},
+		{Axis{}, -0.003, 0.061, []string{"0.00", "0.01", "0.02", "0.03", "0.04", "0.05", "0.06"}},
+		{Axis{}, -125, 130, []string{"−100", "−50", "0", "50", "100"}},
+		{Axis{}, 0.2, 0.6, []string{"0.2", "0.3", "0.4", "0.5", "0.6"}},
+		{Axis{}, 0.2, 0.5, []string{"0.20", "0.25", "0.30", "0.35", "0.40", "0.45", "0.50"}},
+		{Axis{}, 0, 9.3e-7, []string{"0", "2×10⁻⁷", "4×10⁻⁷", "6×10⁻⁷", "8×10⁻⁷"}},
+		{Axis{}, 0, 3e-307, []string{"0", "0.5×10⁻³⁰⁷", "1.0×10⁻³⁰⁷", "1.5×10⁻³⁰⁷", "2.0×10⁻³⁰⁷", "2.5×10⁻³⁰⁷", "3.0×10⁻³⁰⁷"}},
+		{Axis{Whole: true}, 0.5, 1.5, []string{"1"}},
+		{Axis{Whole: true}, 0.5, 9.5, []string{"2", "4", "6", "8"}},
+		{Axis{Whole: true}, 0.5, 5001.5, []string{"1000", "2000", "3000", "4000", "5000"}},
+		{Axis{Log: true}, 6, 9, []string{"6", "6.5", "7", "7.5", "8", "8.5", "9"}},
+		{Axis{Log: true}, 1, 10, []string{"1", "2", "5", "10"}},
+		{Axis{Log: true}, 1e-6, 1e-2, []string{"10⁻⁶", "10⁻⁵", "10⁻⁴", "10⁻³", "10⁻²"}},
+		{Axis{Log: true}, 1e-200, 1e90, []string{"10⁻²⁰⁰", "10⁻¹⁴¹", "10⁻⁸²", "10⁻²³", "10³⁶"}},
+		{Axis{Log: true, Plain: true}, 1e-4, 1e-2, []string{"0.0001", "0.001", "0.01"}},
+		{Axis{Log: true}, 20000, 60000, []string{"20\u202f000", "50\u202f000"}},
+		{Axis{Log: true}, 2.4e7, 2.6e7, []string{"2.4\u202f×\u202f10⁷", "2.45\u202f×\u202f10⁷", "2.5\u202f×\u202f10⁷", "2.55\u202f×\u202f10⁷", "2.6\u202f×\u202f10⁷"}},
+		{Axis{Categories: []string{"b", "a"}}, 0, 1, []string{"b", "a"}},
+	} {
+		c.axis.Range = []float64{c.low, c.high}
+		var got []string
+		for _, one := range scaleOf(c.axis).ticks(c.axis, 5) {
+			got = append(got, one.words)
+			if one.at < -1e-9 || one.at > 1+1e-9 {
+				t.Errorf("a tick of %v to %v stands at %v", c.low, c.high, one.at)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("from %v to %v: %q, want %q", c.low, c.high, got, c.want)
+		}
+	}
+}
+
+// Words at an axis do not touch, also where they are long.
+func TestTicksKeepClear(t *testing.T) {
+	t.Parallel()
+	var crowded []tick
+	for i := range 40 {
+		crowded = append(crowded, tick{float64(i) / 39, strings.Repeat("8", 1+i%5)})
+	}
+	list := spaced(crowded, 300, 12)
+	for i := 1; i < len(list); i++ {
+		if apart := 300*(list[i].at-list[i-1].at) - widthOf(list[i].words, 12)/2 - widthOf(list[i-1].words, 12)/2; apart < 4 {
+			t.Errorf("%q and %q are %v pixels apart", list[i-1].words, list[i].words, apart)
+		}
+	}
+	if len(list) < 4 || len(list) > 20 {
+		t.Errorf("%d of 40 stand", len(list))
+	}
+	if short := cut(strings.Repeat("W", 200), 60, 12); widthOf(short, 12) > 60 || !strings.HasSuffix(short, "…") || cut("water", 60, 12) != "water" {
+		t.Errorf("cut to %q", short)
+	}
+}
+
+// A contour of a distance from the middle is a circle: one closed line, everywhere as far away as its level says. Of a slope it is a straight line.
+func TestContours(t *testing.T) {
+	t.Parallel()
+	const n = 41
+	grid := func(f func(x, y float64) float64) [][]float64 {
+		rows := make([][]float64, n)
+		for i := range rows {
+			for j := range n {
+				rows[i] = append(rows[i], f(float64(j), float64(i)))
+			}
+		}
+		return rows
+	}
+	round := contours(grid(func(x, y float64) float64 { return math.Hypot(x-20, y-20) }), 10.3)
+	if len(round) != 1 || round[0][0] != round[0][len(round[0])-1] {
+		t.Fatalf("a circle is %d lines", len(round))
+	}
+	for _, at := range round[0] {
+		if away := math.Hypot(at[0]-20, at[1]-20); math.Abs(away-10.3) > 0.02 {
+			t.Errorf("the circle passes %v from its middle", away)
+		}
+	}
+	slope := contours(grid(func(x, y float64) float64 { return x + 2*y }), 30.5)
+	if len(slope) != 1 {
+		t.Fatalf("a slope has %d lines", len(slope))
+	}
+	for _, at := range slope[0] {
+		if math.Abs(at[0]+2*at[1]-30.5) > 1e-9 {
+			t.Errorf("the line of a slope passes %v", at)
+		}
+	}
+	// In a saddle the line leaves the middle on the side on which it is.
+	if high := contours([][]float64{{1, 0}, {0.4, 1}}, 0.5); len(high) != 2 || max(high[0][0][0], high[0][1][0]) != 1 {
+		t.Errorf("a saddle above the level is crossed along %v", high)
+	}
+	// Two hills that touch in a saddle are two rings, or one, but each border is crossed once.
+	rapid.Check(t, func(t *rapid.T) {
+		rows := make([][]float64, 5)
+		for i := range rows {
+			rows[i] = rapid.SliceOfN(rapid.SampledFrom([]float64{0, 1}), 5, 5).Draw(t, "row")
+		}
+		seen := map[string]bool{}
+		for _, path := range contours(rows, 0.5) {
+			closed := path[0] == path[len(path)-1]
+			edge := func(at [2]float64) bool { return at[0] == 0 || at[0] == 4 || at[1] == 0 || at[1] == 4 }
+			if !closed && (!edge(path[0]) || !edge(path[len(path)-1])) {
+				t.Fatalf("a line ends within: %v", path)
+			}
+			if closed {
+				path = path[1:]
+			}
+			for _, at := range path {
+				if place := fmt.Sprint(at); seen[place] {
+					t.Fatalf("a border is crossed twice at %s", place)
+				} else {
+					seen[place] = true
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkProgress draws the objective and two limits over a thousand trials, as the study's page has them.
+func BenchmarkProgress(b *testing.B) {
+	d := Drawing{Panels: &Panels{X: Axis{Title: "trial", Whole: true, Range: []float64{0.5, 1001.5}}}, Trials: "/trials/"}
+	for range 3 {
+		var spans, newest Trace
+		spans.Style, newest.Style = Spans, Feasible
+		for i := range 200 {
+			spans.X, spans.Low, spans.High = append(spans.X, float64(5*i+3)), append(spans.Low, math.Sin(float64(i))), append(spans.High, math.Sin(float64(i))+1)
+		}
+		for i := range 60 {
+			newest.X, newest.Y, newest.Text, newest.Trial = append(newest.X, 940+i), append(newest.Y, math.Sin(float64(i))), append(newest.Text, "yield 71.2 %, within"), append(newest.Trial, 940+i)
+		}
+		d.Panels.List = append(d.Panels.List, Panel{Title: "panel", Height: 100, Traces: []Trace{spans, newest}, Limit: &LimitPath{Y: []float64{0.5}, Label: "limit 0.5", Above: true}})
+	}
+	for b.Loop() {
+		d.HTML("chart", "title")
+	}
+}

@@ -1,0 +1,269 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Pixels of a map's height, and of the room that its parts have beside it.
+const mapHeight, mapTitle, barLeft, barWidth = 330, 72, 14, 12
+
+// plane draws a map of two parameters: colour is the mean, lines are chances, marks on top. Beside it stands what the colours mean.
+func (s *sheet) plane(d Drawing) {
+	d.X.Range, d.Y.Range = nil, nil
+	f := frame{x: scaleOf(d.X, d.Surface.X), y: scaleOf(d.Y, d.Surface.Y), xAxis: d.X, yAxis: d.Y, xWords: "all", yWords: "all", traces: d.Traces, surface: d.Surface, height: mapHeight}
+	s.draw(f)
+	s.axisTitle(d.X.Title)
+}
+
+// cividis are twelve steps of the map of that name (Nuñez, Anderton, Renslow 2018), alike to the colour-blind, dark for low.
+var cividis = []color.RGBA{
+	{0x00, 0x20, 0x4d, 0xff}, {0x00, 0x30, 0x6f, 0xff}, {0x2a, 0x40, 0x6c, 0xff}, {0x48, 0x52, 0x6b, 0xff}, {0x5e, 0x62, 0x6e, 0xff}, {0x72, 0x73, 0x74, 0xff},
+	{0x87, 0x84, 0x79, 0xff}, {0x9e, 0x96, 0x77, 0xff}, {0xb6, 0xa9, 0x71, 0xff}, {0xd0, 0xbe, 0x67, 0xff}, {0xea, 0xd3, 0x57, 0xff}, {0xff, 0xea, 0x46, 0xff},
+}
+
+// colourAt is the colour of a part of the scale, 0 to 1, between its steps.
+func colourAt(part float64) color.RGBA {
+	at := math.Max(0, math.Min(part, 1)) * float64(len(cividis)-1)
+	i := min(int(at), len(cividis)-2)
+	between := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + (at-float64(i))*(float64(b)-float64(a)))) }
+	a, b := cividis[i], cividis[i+1]
+	return color.RGBA{between(a.R, b.R), between(a.G, b.G), between(a.B, b.B), 0xff}
+}
+
+func hex(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
+
+// scale is that of the colours.
+func (s Surface) scale() scale {
+	var rows []float64
+	for _, row := range s.Mean {
+		rows = append(rows, slices.Min(row), slices.Max(row))
+	}
+	return scaleOf(Axis{Range: []float64{slices.Min(rows), slices.Max(rows)}})
+}
+
+// surface writes the colours, and the contours or what stands in the cells on top.
+func (s *sheet) surface(f frame) {
+	of, scale := f.surface, f.surface.scale()
+	said := map[string]any{"x": of.AtX, "y": of.AtY, "text": of.Text, "note": of.Note, "chances": of.Chances}
+	fmt.Fprintf(s, `<svg data-kind="surface" data-said=%s>`, inAttribute(said))
+	if of.Smooth {
+		s.shade(f, scale)
+	} else {
+		s.cells(f, scale)
+	}
+	s.WriteString(`</svg>`)
+	if of.Smooth && of.Chance != nil {
+		s.chances(f)
+	}
+}
+
+// spread is where the first value of an axis stands, and how far apart they are: they are evenly spread, and each in the middle of its part.
+func spread(axis scale, values []any) (first, step float64) {
+	first = axis.at(values[0])
+	return first, (axis.at(values[len(values)-1]) - first) / float64(max(1, len(values)-1))
+}
+
+// shade is a picture with a pixel a value; whoever shows it larger blends them.
+func (s *sheet) shade(f frame, scale scale) {
+	of := f.surface
+	picture := image.NewRGBA(image.Rect(0, 0, len(of.X), len(of.Y)))
+	for i, row := range of.Mean {
+		for j, value := range row {
+			picture.SetRGBA(j, len(of.Y)-1-i, colourAt(scale.at(value)))
+		}
+	}
+	var out bytes.Buffer
+	if err := png.Encode(&out, picture); err != nil {
+		panic("chart: " + err.Error()) // memory takes every picture
+	}
+	x, dx := spread(f.x, of.X)
+	y, dy := spread(f.y, of.Y)
+	fmt.Fprintf(s, `<image x="%s" y="%s" width="%s" height="%s" preserveAspectRatio="none" href="data:image/png;base64,%s"/>`, percent(x-dx/2), percent(1-y-dy*(float64(len(of.Y))-0.5)),
+		percent(dx*float64(len(of.X))), percent(dy*float64(len(of.Y))), base64.StdEncoding.EncodeToString(out.Bytes()))
+}
+
+// cells are pairs of choices, which have no order, with their numbers in them.
+func (s *sheet) cells(f frame, scale scale) {
+	of := f.surface
+	wide, tall := 1/float64(len(of.X)), 1/float64(len(of.Y))
+	size := math.Min(13, math.Max(9, f.widths()[0]*wide/5))
+	for i, row := range of.Mean {
+		for j, value := range row {
+			x, y, part := f.x.at(of.X[j]), 1-f.y.at(of.Y[i]), scale.at(value)
+			fmt.Fprintf(s, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s" stroke="var(--surface)" stroke-width="2"/>`, percent(x-wide/2), percent(y-tall/2), percent(wide), percent(tall), hex(colourAt(part)))
+			ink := "#ffffff"
+			if part > 0.5 {
+				ink = "#111111"
+			}
+			var lines []string
+			if of.Cells != nil {
+				lines = strings.Split(terse.Replace(of.Cells[i][j]), "\n")
+			}
+			for k, line := range lines {
+				if float64(len(lines))*(size+2) > tall*float64(f.height) {
+					break
+				}
+				class := ""
+				if widthOf(line, size) > wide*f.widths()[0]-2 {
+					continue
+				} else if widthOf(line, size) > wide*f.widths()[1]-2 {
+					class = ` class="wide"`
+				}
+				fmt.Fprintf(s, `<text%s x="%s" y="%s" dy="%s" font-size="%s" text-anchor="middle" fill="%s">%s</text>`, class, percent(x), percent(y), short((float64(k)-float64(len(lines)-1)/2)*(size+2)+0.35*size, 1), short(size, 1), ink, html.EscapeString(line))
+			}
+		}
+	}
+}
+
+// terse says "over" and "under" as narrow cells have room for.
+var terse = strings.NewReplacer("over ", ">", "under ", "<")
+
+// chanceLines are the levels of the contours, and how each is drawn: dotted, dashed, bold.
+var chanceLines = []struct {
+	level, width float64
+	dash         string
+}{{0.1, 1.5, "2 4"}, {0.5, 2, "8 5"}, {0.9, 3, "none"}}
+
+// chances are lines of the chance to stay within every limit, with their number on them.
+func (s *sheet) chances(f frame) {
+	x, dx := spread(f.x, f.surface.X)
+	y, dy := spread(f.y, f.surface.Y)
+	var labels strings.Builder
+	for _, line := range chanceLines {
+		var d strings.Builder
+		var longest [][2]float64
+		for _, path := range contours(f.surface.Chance, line.level) {
+			letter := "M"
+			var inside [][2]float64
+			for _, at := range path {
+				px, py := x+dx*at[0], 1-y-dy*at[1]
+				d.WriteString(letter + short(side*px, 1) + "," + short(side*py, 1))
+				letter = "L"
+				if px > 0.04 && px < 0.96 && py > 0.04 && py < 0.96 {
+					inside = append(inside, [2]float64{px, py})
+				}
+			}
+			if len(inside) > len(longest) {
+				longest = inside
+			}
+		}
+		if d.Len() == 0 {
+			continue
+		}
+		s.path(d.String(), fmt.Sprintf(`fill="none" stroke="#ffffff" stroke-width="%g" vector-effect="non-scaling-stroke"`, line.width+3), "")
+		s.path(d.String(), fmt.Sprintf(`fill="none" stroke="#111111" stroke-width="%g" stroke-dasharray="%s" vector-effect="non-scaling-stroke"`, line.width, line.dash), "")
+		if len(longest) > 6 {
+			at := longest[int(float64(len(longest))*line.level)]
+			labels.WriteString(written(percent(at[0]), percent(at[1]), fmt.Sprintf("%.0f%%", 100*line.level), `dy="4" fill="#111111" stroke="#ffffff" font-size="13" text-anchor="middle"`))
+		}
+	}
+	s.WriteString(labels.String())
+}
+
+// crossing is a border between two neighbours of a grid, that to the right of a place or that above it, through which a contour goes.
+type crossing struct {
+	column, row int
+	up          bool
+}
+
+// contours are the lines at a level through a grid of values, in its columns and rows, by marching squares (Lorensen and Cline 1987, in two dimensions):
+// through each square of four neighbours the line goes straight.
+func contours(values [][]float64, level float64) (paths [][][2]float64) {
+	next := map[crossing][]crossing{}
+	var order []crossing
+	join := func(a, b crossing) {
+		next[a], next[b] = append(next[a], b), append(next[b], a)
+		order = append(order, a, b)
+	}
+	over := func(i, j int) bool { return values[i][j] >= level }
+	for i := range len(values) - 1 {
+		for j := range len(values[i]) - 1 {
+			// Borders around the square, one after the other, that the level lies between the ends of.
+			var cut []crossing
+			for _, border := range []struct {
+				crossing
+				crossed bool
+			}{
+				{crossing{j, i, false}, over(i, j) != over(i, j+1)}, {crossing{j + 1, i, true}, over(i, j+1) != over(i+1, j+1)},
+				{crossing{j, i + 1, false}, over(i+1, j) != over(i+1, j+1)}, {crossing{j, i, true}, over(i, j) != over(i+1, j)},
+			} {
+				if border.crossed {
+					cut = append(cut, border.crossing)
+				}
+			}
+			switch middle := (values[i][j] + values[i][j+1] + values[i+1][j] + values[i+1][j+1]) / 4; {
+			case len(cut) == 2:
+				join(cut[0], cut[1])
+			case len(cut) == 4 && (middle >= level) == over(i, j): // a saddle, whose middle goes with the corner at its lower left
+				join(cut[0], cut[1])
+				join(cut[2], cut[3])
+			case len(cut) == 4:
+				join(cut[3], cut[0])
+				join(cut[1], cut[2])
+			}
+		}
+	}
+	place := func(c crossing) [2]float64 {
+		here, there := values[c.row][c.column], 0.0
+		if c.up {
+			there = values[c.row+1][c.column]
+			return [2]float64{float64(c.column), float64(c.row) + (level-here)/(there-here)}
+		}
+		there = values[c.row][c.column+1]
+		return [2]float64{float64(c.column) + (level-here)/(there-here), float64(c.row)}
+	}
+	follow := func(start crossing) {
+		path := [][2]float64{place(start)}
+		for at := start; len(next[at]) > 0; {
+			to := next[at][0]
+			next[at] = next[at][1:]
+			back := slices.Index(next[to], at)
+			next[to] = slices.Delete(next[to], back, back+1)
+			path, at = append(path, place(to)), to
+		}
+		paths = append(paths, path)
+	}
+	for _, c := range order { // from the ends at the edges first, then around what is closed
+		if len(next[c]) == 1 {
+			follow(c)
+		}
+	}
+	for _, c := range order {
+		if len(next[c]) > 0 {
+			follow(c)
+		}
+	}
+	return paths
+}
+
+// beside is what stands around a map: the name of its y axis, and the scale of its colours.
+func (s *sheet) beside(f frame) {
+	of, scale := f.surface, f.surface.scale()
+	fmt.Fprintf(&s.defs, `<linearGradient id="%s-colours" x1="0" x2="0" y1="1" y2="0">`, s.id)
+	for i, c := range cividis {
+		fmt.Fprintf(&s.defs, `<stop offset="%s" stop-color="%s"/>`, short(float64(i)/float64(len(cividis)-1), 3), hex(c))
+	}
+	s.defs.WriteString(`</linearGradient>`)
+	fmt.Fprintf(s, `<svg x="100%%" overflow="visible"><g font-size="%d" fill="var(--muted)"><rect x="%d" width="%d" height="100%%" fill="url(#%s-colours)"/>`, wordSize, barLeft, barWidth, s.id)
+	wide := 0.0
+	for _, one := range scale.ticks(Axis{}, f.height/50) {
+		fmt.Fprintf(s, `<text x="%d" y="%s" dy="0.32em">%s</text>`, barLeft+barWidth+4, percent(1-one.at), html.EscapeString(one.words))
+		wide = math.Max(wide, widthOf(one.words, wordSize))
+	}
+	fmt.Fprintf(s, `</g>%s</svg>`, along(barLeft+barWidth+wide+20, f.height, of.MeanName))
+	s.WriteString(along(-mapTitle+6, f.height, f.yAxis.Title))
+}
+
+// along is a text along the height of a frame.
+func along(x float64, height int, text string) string {
+	return fmt.Sprintf(`<text transform="translate(%s,%d) rotate(-90)" font-size="13" text-anchor="middle" fill="var(--muted)">%s</text>`, short(x, 0), height/2, fitted(text, float64(height)))
+}

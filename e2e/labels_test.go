@@ -25,11 +25,11 @@ func TestNamesAreNoMarkup(t *testing.T) {
 	p.signIn(site.link(t))
 	p.open("/studies/" + id)
 	p.drawn()
-	if n := ask[int](p, `document.querySelectorAll(".plot svg :is(a, b, i, sub, br, tspan)").length`); n != 0 {
+	if n := ask[int](p, `document.querySelectorAll(".plot :is(a, b, i, sub, br, tspan)").length`); n != 0 {
 		t.Errorf("%d pieces of charts' texts were read as markup", n)
 	}
 	for _, text := range []string{"<b>yield</b> &amp; <sub>all</sub>", `<a href="https://example.org">heat</a>`, "<b>A</b>", "&lt;B", "$x$", "<br>C", "<i>K</i>"} {
-		if !ask[bool](p, `[...document.querySelectorAll(".plot svg text")].some((t) => t.textContent.includes(`+quoted(text)+`))`) {
+		if !ask[bool](p, `[...document.querySelectorAll(".plot :is(text, .title, .axis)")].some((t) => t.textContent.includes(`+quoted(text)+`))`) {
 			t.Errorf("%s stands in no chart as it is written", text)
 		}
 	}

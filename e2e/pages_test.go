@@ -56,7 +56,7 @@ func TestEveryPageInEveryGuise(t *testing.T) {
 	p.look("studies", "/studies")
 	p.look("new", "/studies/new")
 	p.look("study", "/studies/"+full)
-	p.sees("That a trial may fail is not counted in this chance.")
+	p.sees("that a trial works and stays within every limit")
 	p.sees("failed, or not known yet")
 	p.look("study-empty", "/studies/"+empty)
 	p.look("trial", "/studies/"+full+"/trials/12")

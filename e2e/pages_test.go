@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -58,6 +59,16 @@ func TestEveryPageInEveryGuise(t *testing.T) {
 	p.look("study", "/studies/"+full)
 	p.sees("that a trial works and stays within every limit")
 	p.sees("failed, or not known yet")
+	p.open("/studies/" + full)
+	p.drawn()
+	over := ""
+	for _, part := range []string{"0.2", "0.4", "0.6", "0.8"} { // a mark may stand at one
+		p.mouse("[id^=chart-map-]", 0, [2]string{"frame.width * " + part, "frame.height * 0.5"})
+		over += p.text("[id^=chart-map-] .tip")
+	}
+	if !strings.Contains(over, "chance that a trial works and stays within every limit") {
+		t.Errorf("over the map it says %q", over)
+	}
 	p.look("study-empty", "/studies/"+empty)
 	p.look("trial", "/studies/"+full+"/trials/12")
 	p.look("bench", "/studies/"+full+"/bench")

@@ -21,7 +21,7 @@ func (o Outlook) mapChart() templates.Chart {
 	chance, aim := o.chances()
 	surface := chart.Surface{Smooth: o.smooth(), Mean: shortRows(drawn.Mean[o.Metric]), MeanName: words.AxisName(o.Metric, unit)}
 	if chance != nil {
-		surface.Chance = shortRows(chance)
+		surface.Chance, surface.Aim = shortRows(chance), aim
 	}
 	surface.Note = "(± one standard deviation, without the noise of a reading)"
 	for _, x := range drawn.X {

@@ -135,10 +135,10 @@
   }
 
   // overSurface says what is expected at a place of a map, whose outermost values stand at its edges where it is smooth.
-  function overSurface({ x, y, text, note, chances }, place, smooth) {
+  function overSurface({ x, y, text, note, aim, chances }, place, smooth) {
     const index = (part, count) => Math.max(0, Math.min(count - 1, smooth ? Math.round(part * (count - 1)) : Math.floor(part * count)));
     const j = index(place.x, x.length), i = index(1 - place.y, y.length), found = [`${x[j]}, ${y[i]}`, `expected ${text[i][j]} ${note}`];
-    return chances ? [...found, "chance within every limit " + chances[i][j]] : found;
+    return chances ? [...found, `chance ${aim} ${chances[i][j]}`] : found;
   }
 
   const part = (node, name) => node.querySelector(":scope > ." + name) ?? node.appendChild(Object.assign(document.createElement("div"), { className: name }));

@@ -74,7 +74,8 @@ type Surface struct {
 	Mean     [][]float64
 	MeanName string
 	Smooth   bool        // both axes have numbers
-	Chance   [][]float64 // of being within every limit
+	Chance   [][]float64 // of a good end
+	Aim      string      // of what it is the chance, as in "the chance to …"
 	Cells    [][]string  // written in the cells of a grid
 	// What hovering says: the settings, what is expected there with a note on its ±, and the chance, in words.
 	AtX     []string

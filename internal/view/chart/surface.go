@@ -53,7 +53,7 @@ func (s Surface) scale() scale {
 // surface writes the colours, and the contours or what stands in the cells on top.
 func (s *sheet) surface(f frame) {
 	of, scale := f.surface, f.surface.scale()
-	said := map[string]any{"x": of.AtX, "y": of.AtY, "text": of.Text, "note": of.Note, "chances": of.Chances}
+	said := map[string]any{"x": of.AtX, "y": of.AtY, "text": of.Text, "note": of.Note, "aim": of.Aim, "chances": of.Chances}
 	fmt.Fprintf(s, `<svg data-kind="surface" data-said=%s>`, inAttribute(said))
 	if of.Smooth {
 		s.shade(f, scale)
@@ -133,7 +133,7 @@ var chanceLines = []struct {
 	dash         string
 }{{0.1, 1.5, "2 4"}, {0.5, 2, "8 5"}, {0.9, 3, "none"}}
 
-// chances are lines of the chance to stay within every limit, with their number on them.
+// chances are lines of the chance of a good end, with their number on them.
 func (s *sheet) chances(f frame) {
 	x, dx := spread(f.x, f.surface.X)
 	y, dy := spread(f.y, f.surface.Y)

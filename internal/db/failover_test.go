@@ -181,7 +181,7 @@ func TestACommitWithoutItsStandbyIsToldToNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	pair.Standby.Kill()
-	entering, giveUp := context.WithTimeout(t.Context(), impatience)
+	entering, giveUp := context.WithTimeout(t.Context(), soon)
 	defer giveUp()
 	if _, err := k.d.Accounts.Authenticate(entering, secret); err != nil { // for the first time, which is noted
 		t.Errorf("without a standby nobody can come in: %v", err)

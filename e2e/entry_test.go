@@ -275,7 +275,7 @@ func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	p.sees("Yield 713 %?")
 	p.fill("#f-metric_0", "71.2")
 	p.press("Preview again")
-	p.sees("What this would change")
+	p.until("the preview of 71.2, not that of 713", `document.body && /What this would change/.test(document.body.innerText) && !/Nothing is corrected yet/.test(document.body.innerText)`)
 	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
 	p.press("Correct it")
 	p.sees("Nothing is corrected yet")

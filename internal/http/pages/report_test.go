@@ -114,7 +114,7 @@ func TestBoardShowsWhatWasChanged(t *testing.T) {
 	study := reviewed(s)
 	page := string(s.Call("GET", study+"/board", s.Admin, nil).Want(200).Body)
 	hash := s.API("GET", study, nil).Want(200).JSON()["hash"].(string)
-	for _, want := range []string{hash, "71.2", "17.2", "digits &lt;swapped&gt;", "taken out", "the stirrer stood still", `"style":"original"`, "yield first told as 71.2", `sse-connect`, `hx-trigger="changed from:body"`} {
+	for _, want := range []string{hash, "71.2", "17.2", "digits &lt;swapped&gt;", "taken out", "the stirrer stood still", `data-name="as first told"`, "yield first told as 71.2", `sse-connect`, `hx-trigger="changed from:body"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the board does not have %q", want)
 		}

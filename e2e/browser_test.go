@@ -198,10 +198,11 @@ func replaced(err error) bool {
 	return strings.Contains(err.Error(), "Could not find node") || strings.Contains(err.Error(), "does not belong to the document") || strings.Contains(err.Error(), "No node")
 }
 
-// ready waits until the page and its scripts are there, as a person does.
+// ready waits until the page and its scripts are there and nothing is being swapped, as a person does: what is pressed in that moment may be gone, and
+// chromedp reads a field's attributes while they change.
 func (p *tab) ready() {
 	p.t.Helper()
-	p.until("the page", `document.readyState === "complete"`)
+	p.until("the page at rest", `document.readyState === "complete" && !document.querySelector(".htmx-swapping, .htmx-settling")`)
 }
 
 // open goes to a path of the site, or to a whole address.
@@ -236,8 +237,6 @@ func (p *tab) press(text string) {
 // fill types a text into a field, in place of what it holds.
 func (p *tab) fill(selector, text string) {
 	p.t.Helper()
-	// The page has come to rest: chromedp reads a field's attributes while a page that is being swapped changes them.
-	p.until("the page at rest", `!document.querySelector(".htmx-swapping, .htmx-settling")`)
 	p.ready()
 	field := chromedp.CSS(selector)
 	p.do("finding "+selector, chromedp.ScrollIntoView(field), chromedp.WaitVisible(field))

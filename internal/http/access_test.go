@@ -80,8 +80,7 @@ var verdicts = map[string]map[audience]int{
 }
 
 func TestEveryRouteHasItsAudience(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	mine, other := s.NewStudy(sitetest.Screen), s.NewStudy(sitetest.Screen)
 	callers := map[string]string{
 		"nobody": "", "bad token": "headroom_WRONG", "viewer": s.Token(account.Viewer, ""), "operator": s.Token(account.Operator, ""), "admin": s.Admin,
@@ -110,8 +109,7 @@ func TestEveryRouteHasItsAudience(t *testing.T) {
 
 // TestEveryRouteIsExpected: no route is missing from the lists above.
 func TestEveryRouteIsExpected(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	api, pages := expectedAudiences(apiAudiences), expectedAudiences(pageAudiences)
 	walk(t, s, func(method, pattern string) {
 		_, inAPI := api[method+" "+pattern]
@@ -125,8 +123,7 @@ func TestEveryRouteIsExpected(t *testing.T) {
 // TestPagesHaveTheirAudience: strangers, viewers and other studies' callers are kept out of the pages that are not for them. Whom
 // a page lets in may still be told that there is no such trial, or that only people have devices.
 func TestPagesHaveTheirAudience(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	mine, other := s.NewStudy(sitetest.Screen), s.NewStudy(sitetest.Screen)
 	callers := map[string]string{
 		"nobody": "", "viewer": s.Token(account.Viewer, ""), "operator": s.Token(account.Operator, ""),
@@ -145,8 +142,7 @@ func TestPagesHaveTheirAudience(t *testing.T) {
 }
 
 func TestViewersMayPreviewButNotCorrect(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}, "metrics": {"yield": 71, "impurity": 0.3}}`).Want(201)
 	viewer := s.Token(account.Viewer, id)
@@ -155,9 +151,7 @@ func TestViewersMayPreviewButNotCorrect(t *testing.T) {
 	s.Call("POST", path+"?dry_run=true", viewer, body).Want(200)
 	s.Call("POST", path, viewer, body).Want(403)
 	s.Call("POST", path+"?dry_run=false", viewer, body).Want(403)
-	if faults := s.Call("POST", path+"?dry_run=1", s.Admin, body).Faults(422); faults["query.dry_run"] == "" {
-		t.Errorf("faults %v", faults)
-	}
+	s.Call("POST", path+"?dry_run=1", s.Admin, body).Faults(422, "query.dry_run")
 	if version := s.API("GET", "/studies/"+id, nil).Want(200).JSON()["version"]; version != 3.0 {
 		t.Errorf("version %v: something was stored", version)
 	}
@@ -193,19 +187,14 @@ func fill(pattern, id string) string {
 var unnamed = regexp.MustCompile(`\{\w+\}|\*`)
 
 func TestShareLinkBecomesACookie(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id, other := s.NewStudy(sitetest.Screen), s.NewStudy(sitetest.Screen)
 	opened := s.Call("GET", "/share/"+s.Share(id), "", nil).Want(303)
 	if got := opened.Header.Get("Location"); got != "/studies/"+id+"/board" {
 		t.Errorf("Location %q", got)
 	}
 	cookie := opened.Header.Get("Set-Cookie")
-	for _, part := range []string{"headroom-share=", "HttpOnly", "SameSite=Lax", "Path=/", "Expires="} {
-		if !strings.Contains(cookie, part) {
-			t.Errorf("cookie %q lacks %s", cookie, part)
-		}
-	}
+	sitetest.Says(t, cookie, "headroom-share=", "HttpOnly", "SameSite=Lax", "Path=/", "Expires=")
 	sent, _, _ := strings.Cut(cookie, ";")
 	s.Call("GET", "/api/v1/studies/"+id, "", nil, "Cookie", sent).Want(200)
 	s.Call("GET", "/api/v1/studies/"+other, "", nil, "Cookie", sent).Want(404)
@@ -219,8 +208,7 @@ func TestShareLinkBecomesACookie(t *testing.T) {
 }
 
 func TestSecureSiteMarksItsCookies(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t, func(o *server.Options) { o.PublicURL = "https://headroom.test" })
+	s := sitetest.Beside(t, func(o *server.Options) { o.PublicURL = "https://headroom.test" })
 	id := s.NewStudy(sitetest.Screen)
 	address := s.API("POST", "/studies/"+id+"/shares", `{}`).Want(201).JSON()["url"].(string)
 	opened := s.Call("GET", strings.TrimPrefix(address, "https://headroom.test"), "", nil).Want(303)
@@ -233,8 +221,7 @@ func TestSecureSiteMarksItsCookies(t *testing.T) {
 }
 
 func TestOtherSitesCannotUseCookies(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.test"}} {
 		if detail := s.Call("POST", "/api/v1/studies/"+id+"/verify", "", `{}`, append(headers, "Cookie", "headroom-share="+s.Share(id))...).Want(403).JSON()["detail"]; !strings.Contains(detail.(string), "another site") {
@@ -247,8 +234,7 @@ func TestOtherSitesCannotUseCookies(t *testing.T) {
 // TestARightCredentialIsAlwaysLetIn: whoever tries wrong ones, from the address of all or with the beginning of a good one, is told to wait, and keeps
 // nobody out: not those who were let in before, not those who come for the first time, and no link either.
 func TestARightCredentialIsAlwaysLetIn(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	target, other, known := s.Token(account.Viewer, ""), s.Token(account.Viewer, ""), s.Token(account.Viewer, "")
 	share := s.Share(s.NewStudy(sitetest.Screen))
 	_, invite, err := s.DB.Accounts.CreateInvite(t.Context(), account.Identity{Name: "Setup", Role: account.Admin}, account.NewInvite{Name: "Ana", Role: account.Viewer})
@@ -326,8 +312,7 @@ func (a *slow) Authenticate(ctx context.Context, secret string) (account.Identit
 
 // TestManySignInFromOneAddress: a hundred people of one institute sign in within a minute.
 func TestManySignInFromOneAddress(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	for i := range 100 {
 		_, secret, err := s.DB.Accounts.CreateInvite(t.Context(), account.Identity{Name: "Setup", Role: account.Admin}, account.NewInvite{Name: fmt.Sprint("Person ", i), Role: account.Viewer})
 		if err != nil {

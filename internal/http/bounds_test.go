@@ -112,8 +112,7 @@ func (v *visits) letGo() {
 
 // TestAnswersThatNobodyReadsAreBounded: large answers to one visitor that wait to be read take no more than their share of the memory; all others are served.
 func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	var table strings.Builder
 	table.WriteString("temperature,catalyst,yield,impurity,note\n")
@@ -143,8 +142,7 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 
 // TestOneVisitorHasSoManyRequestsUnderWay: beyond them one is told to wait, and nobody else is.
 func TestOneVisitorHasSoManyRequestsUnderWay(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	secret := s.Token(account.Viewer, "")
 	visitor := visit(t, s, 250+7, "GET", "/api/v1/studies", secret, nil)
 	sitetest.Eventually(t, "as many wait as may", func() bool {
@@ -164,8 +162,7 @@ func TestOneVisitorHasSoManyRequestsUnderWay(t *testing.T) {
 
 // TestOneVisitorHasSoManyStreams: the same of answers that stay open.
 func TestOneVisitorHasSoManyStreams(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	secret := s.Token(account.Viewer, id)
 	paths := []string{"/api/v1/studies/" + id + "/events", "/studies/" + id + "/stream"}
@@ -211,8 +208,7 @@ func (u *unfinished) Read(into []byte) (int, error) {
 
 // TestBodiesOfOneVisitorAreBounded: bodies that do not end take no more than their share of the memory.
 func TestBodiesOfOneVisitorAreBounded(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	secret := s.Token(account.Operator, id)
 	var came atomic.Int64

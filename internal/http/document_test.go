@@ -16,8 +16,7 @@ import (
 
 // TestDocumentMatchesRouter: every route of the API is in the document and nothing else is.
 func TestDocumentMatchesRouter(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	var served, documented []string
 	err := chi.Walk(s.Router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		if strings.HasPrefix(pattern, "/api/") {
@@ -45,8 +44,7 @@ func TestDocumentMatchesRouter(t *testing.T) {
 
 // TestDocumentIsSound: its schemas compile, and every reference leads somewhere.
 func TestDocumentIsSound(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	for name := range s.Document.At("components", "schemas") {
 		if _, err := s.Document.Schema("components", "schemas", name); err != nil {
 			t.Error(err)
@@ -76,8 +74,7 @@ const clientsDocument = "../../clients/openapi.json"
 
 // TestClientsDocumentIsTheServers: the clients in this repository are made from the document as the server gives it now.
 func TestClientsDocumentIsTheServers(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	tree := s.API("GET", "/openapi.json?version=3.0", nil).Want(200).JSON()
 	delete(tree, "servers") // whoever uses a client says where the server is
 	tree["info"].(map[string]any)["version"] = "1"

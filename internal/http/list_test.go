@@ -10,8 +10,7 @@ import (
 )
 
 func TestStudiesAreListedInPages(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	for i := range 5 {
 		s.NewStudy(strings.Replace(sitetest.Screen, "Buffer screen", fmt.Sprint("Study ", i), 1))
 	}
@@ -32,15 +31,12 @@ func TestStudiesAreListedInPages(t *testing.T) {
 		t.Fatalf("listed %s, next %q", got, after)
 	}
 	for query, location := range map[string]string{"limit=0": "query.limit", "limit=1001": "query.limit", "after=x": "query.after", "after=": "query.after"} {
-		if faults := s.API("GET", "/studies?"+query, nil).Faults(422); faults[location] == "" {
-			t.Errorf("%s: %v", query, faults)
-		}
+		s.API("GET", "/studies?"+query, nil).Faults(422, location)
 	}
 }
 
 func TestListCountsWithoutReadingTrials(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/import", "temperature,catalyst,yield,impurity\n30,A,71.2,0.3\n31,A,80,0.9\n32,B,60,0.4\n33,B,,\n", "Content-Type", "text/csv").Want(200)
 	one := s.API("GET", "/studies", nil).Want(200).JSON()["studies"].([]any)[0].(map[string]any)
@@ -50,8 +46,7 @@ func TestListCountsWithoutReadingTrials(t *testing.T) {
 }
 
 func TestStudiesPageGoesOn(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	for i := range 101 {
 		id := s.NewStudy(strings.Replace(sitetest.Screen, "Buffer screen", fmt.Sprintf("Study %03d", i), 1))
 		if i == 0 {
@@ -61,7 +56,7 @@ func TestStudiesPageGoesOn(t *testing.T) {
 	s.NewStudy(strings.Replace(sitetest.Screen, "Buffer screen", "The last one", 1))
 	page := func(path string) string {
 		t.Helper()
-		return string(s.Call("GET", path, s.Admin, nil, "Accept", "text/html").Want(200).Body)
+		return s.Page(path)
 	}
 	first := page("/studies")
 	on := regexp.MustCompile(`href="(/studies\?after=[^"]+)"`).FindStringSubmatch(first)

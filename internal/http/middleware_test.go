@@ -11,8 +11,7 @@ import (
 )
 
 func TestEveryAnswerIsGuarded(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	for _, path := range []string{"/healthz", "/api/v1/studies", "/api/v1/studies/" + id, "/api/v1/docs", "/nosuch", "/api/v1/nosuch"} {
 		h := s.Call("GET", path, s.Admin, nil).Header
@@ -34,8 +33,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 }
 
 func TestCompression(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	packed := s.Call("GET", "/api/v1/openapi.json", s.Admin, nil, "Accept-Encoding", "gzip")
 	if packed.Header.Get("Content-Encoding") != "gzip" || !strings.Contains(packed.Header.Get("Vary"), "Accept-Encoding") {
 		t.Fatalf("headers %v", packed.Header)
@@ -51,8 +49,7 @@ func TestCompression(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
 	s.API("GET", "/studies/"+id+"/state", nil).Want(200)
@@ -66,33 +63,20 @@ func TestMetrics(t *testing.T) {
 		`headroom_cache_bytes{cache="states"} `, `headroom_cache_entries{cache="versions"} 2`, `headroom_turns{state="waiting",urgency="choosing"} 0`,
 		`headroom_turns{state="running",urgency="reading"} 0`, `headroom_computed_seconds_total{urgency="choosing"} `,
 	} {
-		if !strings.Contains(text, sign) {
-			t.Errorf("no %s", sign)
-		}
+		sitetest.Says(t, text, sign)
 	}
-	if strings.Contains(text, `headroom_cache_bytes{cache="states"} 0`) || strings.Contains(text, `headroom_turns_total{urgency="choosing"} 0`) {
-		t.Error("an ask takes no turn and leaves nothing in the cache")
-	}
-	if strings.Contains(text, id) {
-		t.Error("metrics name a study")
-	}
+	sitetest.Lacks(t, text, `headroom_cache_bytes{cache="states"} 0`, `headroom_turns_total{urgency="choosing"} 0`)
+	sitetest.Lacks(t, text, id)
 }
 
 func TestLogNamesRequestsButNoSecrets(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	secret := s.Share(id)
 	opened := s.Call("GET", "/share/"+secret, "", nil).Want(303)
 	log := s.Log.String()
 	for _, sign := range []string{opened.Header.Get("X-Request-Id"), `"route":"/share/{secret}"`, `"status":303`, `"client":"127.0.0.1"`} {
-		if !strings.Contains(log, sign) {
-			t.Errorf("the log lacks %s", sign)
-		}
+		sitetest.Says(t, log, sign)
 	}
-	for _, hidden := range []string{secret, s.Admin} {
-		if strings.Contains(log, hidden) {
-			t.Errorf("the log tells a secret")
-		}
-	}
+	sitetest.Lacks(t, log, secret, s.Admin)
 }

@@ -58,8 +58,7 @@ func (b *browser) id() string {
 }
 
 func TestPINOpensItsBrowserAndNoMore(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	tablet := browserOf(t, s, "Ada", account.Admin)
 	ada, left := tablet.id(), tablet.cookies["headroom"]
 	tablet.send("GET", "/people", nil).Want(200)
@@ -100,8 +99,7 @@ func TestPINOpensItsBrowserAndNoMore(t *testing.T) {
 
 // What a page asks for, and a form sends, in another's name than it was made for, is refused.
 func TestAPageIsOfWhomItWasMadeFor(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/ask", `{"count": 1}`).Want(201)
 	ada, bo := browserOf(t, s, "Ada", account.Operator), browserOf(t, s, "Bo", account.Operator)
@@ -121,9 +119,7 @@ func TestAPageIsOfWhomItWasMadeFor(t *testing.T) {
 	} {
 		form.Set("key", "person:"+ada.id()+" KEY")
 		page := bo.send("POST", "/studies/"+id+form.path, form.Values).Want(422)
-		if !strings.Contains(string(page.Body), "opened under another sign-in, and you are signed in as Bo") {
-			t.Errorf("%s does not say why", form.path)
-		}
+		page.Says("opened under another sign-in, and you are signed in as Bo")
 	}
 	if version := s.API("GET", "/studies/"+id, nil).Want(200).JSON()["version"]; version != 2.0 {
 		t.Errorf("version %v: something was stored in another's name", version)

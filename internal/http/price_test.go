@@ -12,8 +12,7 @@ import (
 // TestPriceOfALimit reads the curve as programs do: it rises as the limit is loosened, its slope is its finite difference, each step is what the posterior says of its
 // settings, and it can be looked back at.
 func TestPriceOfALimit(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	table := "temperature,catalyst,yield,impurity\n"
 	for i := range 16 {

@@ -20,8 +20,7 @@ import (
 const own = `{"parameters": {"temperature": 30, "catalyst": "A"}}`
 
 func TestLedgerAsStream(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	for range 4 {
 		s.API("POST", "/studies/"+id+"/trials", own).Want(201)
@@ -57,8 +56,7 @@ func TestLedgerAsStream(t *testing.T) {
 
 // TestStreamsOutliveTheServersTimeouts: the deadlines that bound other answers do not cut a stream or a wait.
 func TestStreamsOutliveTheServersTimeouts(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	const timeout = 200 * time.Millisecond
 	impatient := httptest.NewUnstartedServer(s.Router)
@@ -94,8 +92,7 @@ func TestStreamsEndWhenTheServerStops(t *testing.T) {
 
 // TestRevokedTokenLosesItsStream: an open stream ends when its credential does, at once.
 func TestRevokedTokenLosesItsStream(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	made := s.API("POST", "/tokens", `{"name": "Screen", "role": "viewer"}`).Want(201).JSON()
 	lines := s.Listen("/api/v1/studies/"+id+"/events", made["token"].(string))
@@ -170,9 +167,7 @@ func TestNoticesAreBelieved(t *testing.T) {
 	var wait sync.WaitGroup
 	for range pages {
 		wait.Go(func() {
-			if drawn := string(s.Call("GET", "/studies/"+id+"/parts/status?seen=2", s.Admin, nil).Want(200).Body); !strings.Contains(drawn, "trial 1 of 20") {
-				t.Errorf("the part is %s", drawn)
-			}
+			s.Call("GET", "/studies/"+id+"/parts/status?seen=2", s.Admin, nil).Want(200).Says("trial 1 of 20")
 		})
 	}
 	wait.Wait()
@@ -190,8 +185,7 @@ func TestNoticesAreBelieved(t *testing.T) {
 
 // TestPartsDoNotStayBehind: a server that missed a change shows it to whoever heard of it elsewhere, and to whoever does not say.
 func TestPartsDoNotStayBehind(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	web := httptest.NewServer(s.Server())
 	t.Cleanup(web.Close)

@@ -14,8 +14,7 @@ var noText = []string{"a\x00b", "a\xffb", "\x00", "\xed\xa0\x80"}
 
 // TestTextThatIsNoneIsTheCallersFault: the character U+0000 and what is not UTF-8 are refused wherever a text enters, and nothing fails of them.
 func TestTextThatIsNoneIsTheCallersFault(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}}`).Want(201)
 	study := "/studies/" + id
@@ -85,8 +84,7 @@ func TestTextThatIsNoneIsTheCallersFault(t *testing.T) {
 }
 
 func TestTimesBeyondTheCalendarAreRefused(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}}`).Want(201)
 	for _, at := range []string{"9999-12-31T23:59:59-12:00", "0000-01-01T00:00:00+12:00", "10000-01-01T00:00:00Z", "+20000-01-01T00:00:00Z"} {

@@ -32,8 +32,7 @@ func admit(t *testing.T, s *sitetest.Site, name string) (personID string, cookie
 // TestNobodyHearsAfterRevocation: whatever a stream came in with, and however many wrong credentials that begin alike came before, no event that is
 // written after the credential ended reaches it.
 func TestNobodyHearsAfterRevocation(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	person, cookie := admit(t, s, "Ana")
 	leaver, leaving := admit(t, s, "Bo")
@@ -160,8 +159,7 @@ func TestRevokedWaitIsNotAnswered(t *testing.T) {
 
 // TestUndoIsForWhoSaved: somebody of the same name, a token of the same name, and whoever imports what was saved elsewhere, are somebody else.
 func TestUndoIsForWhoSaved(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
 	person, _ := admit(t, s, "Ana")
@@ -188,15 +186,12 @@ func serving(t *testing.T, s *sitetest.Site) *httptest.Server {
 
 // TestDisablingSaysWhatEndsWithIt: the page lists what somebody gave out before they are disabled.
 func TestDisablingSaysWhatEndsWithIt(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	person, _ := admit(t, s, "Ana")
 	_, secret, err := s.DB.Accounts.CreateToken(t.Context(), account.Identity{Name: "Ana", Role: account.Operator, OwnerID: person}, account.NewToken{Name: "HPLC upload", Role: account.Operator})
 	must(t, err)
-	page := string(s.Call("GET", "/people", s.Admin, nil, "Accept", "text/html").Want(200).Body)
-	if !strings.Contains(page, "This also ends what Ana gave out, which others may be using: the token “HPLC upload”.") {
-		t.Errorf("the page does not say what ends: %s", page)
-	}
+	page := s.Page("/people")
+	sitetest.Says(t, page, "This also ends what Ana gave out, which others may be using: the token “HPLC upload”.")
 	s.Call("POST", "/people/"+person+"/disable", s.Admin, "", "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded").Want(303)
 	s.Call("GET", "/api/v1/studies", secret, nil).Want(401)
 }

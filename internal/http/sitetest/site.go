@@ -63,6 +63,13 @@ func New(t testing.TB, change ...func(*server.Options)) *Site {
 	return On(t, dbtest.URL(t), change...)
 }
 
+// Beside is New for a test that runs beside others.
+func Beside(t *testing.T, change ...func(*server.Options)) *Site {
+	t.Helper()
+	t.Parallel()
+	return New(t, change...)
+}
+
 // On is New on the database at url.
 func On(t testing.TB, url string, change ...func(*server.Options)) *Site {
 	t.Helper()
@@ -204,8 +211,8 @@ func (a Answer) JSON() map[string]any {
 	return out
 }
 
-// Faults returns the problem's errors, location → message, after checking its form.
-func (a Answer) Faults(status int) map[string]string {
+// Faults returns the problem's errors, location → message, after checking its form, and that something is wrong at each of the places named.
+func (a Answer) Faults(status int, at ...string) map[string]string {
 	a.t.Helper()
 	a.Want(status)
 	if got := a.Header.Get("Content-Type"); got != "application/problem+json" {
@@ -219,7 +226,52 @@ func (a Answer) Faults(status int) map[string]string {
 	for _, f := range p.Errors {
 		out[f.Field] = f.Message
 	}
+	for _, place := range at {
+		if out[place] == "" {
+			a.t.Errorf("nothing is wrong at %s: %v", place, out)
+		}
+	}
 	return out
+}
+
+// Says fails the test where a text lacks some words.
+func Says(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, one := range words {
+		if !strings.Contains(text, one) {
+			t.Errorf("it lacks %q: %.400s", one, text)
+		}
+	}
+}
+
+// Lacks fails the test where a text has some of the words.
+func Lacks(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, one := range words {
+		if at := strings.Index(text, one); at >= 0 {
+			t.Errorf("it has %q: …%.400s", one, text[max(0, at-100):])
+		}
+	}
+}
+
+// Says fails the test where the answer lacks some words.
+func (a Answer) Says(words ...string) Answer {
+	a.t.Helper()
+	Says(a.t, string(a.Body), words...)
+	return a
+}
+
+// Lacks fails the test where the answer has some of the words.
+func (a Answer) Lacks(words ...string) Answer {
+	a.t.Helper()
+	Lacks(a.t, string(a.Body), words...)
+	return a
+}
+
+// Page is what the site's admin sees in a browser.
+func (s *Site) Page(path string) string {
+	s.t.Helper()
+	return string(s.Call("GET", path, s.Admin, nil, "Accept", "text/html").Want(http.StatusOK).Body)
 }
 
 // API makes an admin's request to the API.

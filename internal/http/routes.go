@@ -10,7 +10,11 @@ import (
 
 // routes is the whole table: every address, who may use it, and what answers.
 func (s *Server) routes(a *api.API, p *pages.Site) []route {
-	people := p.People()
+	people, operations := p.People(), a.Operations(s.events)
+	call := func(name, method, pattern string, access Access) route {
+		o := operations[name]
+		return route{method: method, pattern: pattern, access: access, handle: o.Handle, name: name, operation: &o, dryRun: access, staysOpen: o.StaysOpen}
+	}
 	const aStudy, aTrial = "/api/v1/studies/{id}", "/api/v1/studies/{id}/trials/{number}"
 	const study, trial = "/studies/{id}", "/studies/{id}/trials/{number}"
 	return []route{
@@ -20,53 +24,53 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", "/metrics", Viewer, s.figures),
 
 		// The API.
-		call("createStudy", "POST", "/api/v1/studies", Operator, a.CreateStudy()),
-		call("listStudies", "GET", "/api/v1/studies", SignedIn, a.ListStudies()),
-		call("readStudy", "GET", aStudy, StudyViewer, a.ReadStudy()),
-		call("editStudy", "PATCH", aStudy, StudyOperator, a.EditStudy()),
-		call("reconfigureStudy", "POST", aStudy+"/reconfigure", StudyOperator, a.ReconfigureStudy()).dryRunBy(StudyViewer),
+		call("createStudy", "POST", "/api/v1/studies", Operator),
+		call("listStudies", "GET", "/api/v1/studies", SignedIn),
+		call("readStudy", "GET", aStudy, StudyViewer),
+		call("editStudy", "PATCH", aStudy, StudyOperator),
+		call("reconfigureStudy", "POST", aStudy+"/reconfigure", StudyOperator).dryRunBy(StudyViewer),
 
-		call("ask", "POST", aStudy+"/ask", StudyOperator, a.Ask()),
-		call("addTrial", "POST", aStudy+"/trials", StudyOperator, a.AddTrial()),
-		call("listTrials", "GET", aStudy+"/trials", StudyViewer, a.ListTrials()),
-		call("readTrial", "GET", aTrial, StudyViewer, a.ReadTrial()),
-		call("tell", "POST", aTrial+"/tell", StudyOperator, a.Tell()),
-		call("tellMany", "POST", aStudy+"/tell", StudyOperator, a.TellMany()),
-		call("correct", "POST", aTrial+"/corrections", StudyOperator, a.Correct()).dryRunBy(StudyViewer),
-		call("undo", "POST", aTrial+"/undo", StudyOperator, a.Undo()),
-		call("replicate", "POST", aTrial+"/replicates", StudyOperator, a.Replicate()),
-		call("fail", "POST", aTrial+"/fail", StudyOperator, a.Fail()),
-		call("abandon", "POST", aTrial+"/abandon", StudyOperator, a.Abandon()),
-		call("exclude", "POST", aTrial+"/exclude", StudyOperator, a.Exclude()),
-		call("include", "POST", aTrial+"/include", StudyOperator, a.Include()),
-		call("confirm", "POST", aTrial+"/confirm", StudyOperator, a.Confirm()),
+		call("ask", "POST", aStudy+"/ask", StudyOperator),
+		call("addTrial", "POST", aStudy+"/trials", StudyOperator),
+		call("listTrials", "GET", aStudy+"/trials", StudyViewer),
+		call("readTrial", "GET", aTrial, StudyViewer),
+		call("tell", "POST", aTrial+"/tell", StudyOperator),
+		call("tellMany", "POST", aStudy+"/tell", StudyOperator),
+		call("correct", "POST", aTrial+"/corrections", StudyOperator).dryRunBy(StudyViewer),
+		call("undo", "POST", aTrial+"/undo", StudyOperator),
+		call("replicate", "POST", aTrial+"/replicates", StudyOperator),
+		call("fail", "POST", aTrial+"/fail", StudyOperator),
+		call("abandon", "POST", aTrial+"/abandon", StudyOperator),
+		call("exclude", "POST", aTrial+"/exclude", StudyOperator),
+		call("include", "POST", aTrial+"/include", StudyOperator),
+		call("confirm", "POST", aTrial+"/confirm", StudyOperator),
 
-		call("readState", "GET", aStudy+"/state", StudyViewer, a.ReadState()),
-		call("posterior", "POST", aStudy+"/posterior", StudyViewer, a.Posterior()),
-		call("acquisition", "POST", aStudy+"/acquisition", StudyViewer, a.Acquisition()),
-		call("compare", "POST", aStudy+"/compare", StudyViewer, a.Compare()),
-		call("price", "GET", aStudy+"/price", StudyViewer, a.Price()),
-		call("history", "GET", aStudy+"/history", StudyViewer, a.History()),
-		call("verify", "POST", aStudy+"/verify", StudyViewer, a.Verify()),
+		call("readState", "GET", aStudy+"/state", StudyViewer),
+		call("posterior", "POST", aStudy+"/posterior", StudyViewer),
+		call("acquisition", "POST", aStudy+"/acquisition", StudyViewer),
+		call("compare", "POST", aStudy+"/compare", StudyViewer),
+		call("price", "GET", aStudy+"/price", StudyViewer),
+		call("history", "GET", aStudy+"/history", StudyViewer),
+		call("verify", "POST", aStudy+"/verify", StudyViewer),
 
-		call("exportCSV", "GET", aStudy+"/export.csv", StudyViewer, a.ExportCSV()),
-		call("exportBundle", "GET", aStudy+"/export.json", StudyViewer, a.ExportBundle()),
-		call("importCSV", "POST", aStudy+"/import", StudyOperator, a.ImportCSV()).dryRunBy(StudyViewer),
-		call("importBundle", "POST", "/api/v1/studies/import", Operator, a.ImportBundle()),
+		call("exportCSV", "GET", aStudy+"/export.csv", StudyViewer),
+		call("exportBundle", "GET", aStudy+"/export.json", StudyViewer),
+		call("importCSV", "POST", aStudy+"/import", StudyOperator).dryRunBy(StudyViewer),
+		call("importBundle", "POST", "/api/v1/studies/import", Operator),
 
-		call("ledger", "GET", aStudy+"/ledger", StudyViewer, a.Ledger()),
-		call("events", "GET", aStudy+"/events", StudyViewer, a.Events(s.events)),
+		call("ledger", "GET", aStudy+"/ledger", StudyViewer),
+		call("events", "GET", aStudy+"/events", StudyViewer),
 
-		call("createToken", "POST", "/api/v1/tokens", Admin, a.CreateToken()),
-		call("listTokens", "GET", "/api/v1/tokens", Admin, a.ListTokens()),
-		call("revokeToken", "DELETE", "/api/v1/tokens/{token}", Admin, a.RevokeToken()),
-		call("createShare", "POST", aStudy+"/shares", StudyAdmin, a.CreateShare()),
-		call("listShares", "GET", aStudy+"/shares", StudyAdmin, a.ListShares()),
-		call("revokeShare", "DELETE", aStudy+"/shares/{share}", StudyAdmin, a.RevokeShare()),
+		call("createToken", "POST", "/api/v1/tokens", Admin),
+		call("listTokens", "GET", "/api/v1/tokens", Admin),
+		call("revokeToken", "DELETE", "/api/v1/tokens/{token}", Admin),
+		call("createShare", "POST", aStudy+"/shares", StudyAdmin),
+		call("listShares", "GET", aStudy+"/shares", StudyAdmin),
+		call("revokeShare", "DELETE", aStudy+"/shares/{share}", StudyAdmin),
 
-		call("listAlgorithms", "GET", "/api/v1/algorithms", SignedIn, a.ListAlgorithms()),
-		call("readDocument", "GET", "/api/v1/openapi.json", Public, a.ReadDocument()).forAnybody(),
-		call("browseDocument", "GET", "/api/v1/docs", Public, a.BrowseDocument()).forAnybody(),
+		call("listAlgorithms", "GET", "/api/v1/algorithms", SignedIn),
+		call("readDocument", "GET", "/api/v1/openapi.json", Public).forAnybody(),
+		call("browseDocument", "GET", "/api/v1/docs", Public).forAnybody(),
 
 		// The pages and forms of browsers, and what pages are made with.
 		page("GET", "/static/*", Public, p.StaticFile).forAnybody(),
@@ -148,11 +152,6 @@ type route struct {
 	staysOpen       bool           // no write deadline, no compression
 	anybody         bool           // credentials are not looked at, nor so the database
 	shared          bool           // asked for by all open pages at the same moment: answered a few at a time
-}
-
-// call is a line of the API.
-func call(name, method, pattern string, access Access, o api.Operation) route {
-	return route{name: name, method: method, pattern: pattern, access: access, handle: o.Handle, operation: &o, dryRun: access, staysOpen: o.StaysOpen}
 }
 
 // page is a line outside the API.

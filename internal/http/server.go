@@ -4,6 +4,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,13 +52,9 @@ type Options struct {
 
 // Server holds what the middlewares, streams and sign-in share.
 type Server struct {
-	studies   *study.Service
-	accounts  account.Store
-	db        Database
+	Options
 	publicURL *url.URL
 	secure    bool
-	log       *slog.Logger
-	stopping  <-chan struct{}
 	metrics   *metrics
 	guesses   *guesses
 	looking   turns.Queues // see inTurn
@@ -73,38 +70,32 @@ func New(options Options) (http.Handler, error) {
 	if options.Studies == nil || options.Accounts == nil || options.Database == nil {
 		return nil, errors.New("the server needs studies, accounts and a database")
 	}
+	options.Log = cmp.Or(options.Log, slog.Default())
 	s := &Server{
-		studies:   options.Studies,
-		accounts:  options.Accounts,
-		db:        options.Database,
+		Options:   options,
 		publicURL: public,
 		secure:    public.Scheme == "https",
-		log:       options.Log,
-		stopping:  options.Stopping,
 		metrics:   newMetrics(),
 		guesses:   newGuesses(),
 		bounds:    newBounds(),
 		looking:   turns.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
-	if s.log == nil {
-		s.log = slog.Default()
-	}
 	programs := api.New(api.Options{
-		Studies: s.studies, Accounts: s.accounts, Database: s.db, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
-		Version: options.Version, Stopping: s.stopping, StillWelcome: s.stillWelcome, Asks: s.metrics.asks, Replays: s.metrics.replays,
+		Studies: s.Studies, Accounts: s.Accounts, Database: s.Database, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
+		Version: options.Version, Stopping: s.Stopping, StillWelcome: s.stillWelcome, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
-	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public, ModelPatience: options.ModelPatience})
-	s.metrics.registry.MustRegister(serviceFigures{s.studies})
+	people := pages.New(pages.Options{Studies: s.Studies, Accounts: s.Accounts, PublicURL: public, ModelPatience: options.ModelPatience})
+	s.metrics.registry.MustRegister(serviceFigures{s.Studies})
 	table := s.routes(programs, people)
 	if err := programs.Publish(published(table)); err != nil {
 		return nil, err
 	}
-	return s.router(table, options.TrustedProxies)
+	return s.router(table)
 }
 
 // router puts the middlewares, outermost first, around the route table.
-func (s *Server) router(table []route, proxies []string) (http.Handler, error) {
-	address, err := clientAddresses(proxies)
+func (s *Server) router(table []route) (http.Handler, error) {
+	address, err := clientAddresses(s.TrustedProxies)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +139,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	p := problem.Of(err)
 	if p.Status >= http.StatusInternalServerError {
-		s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("error", err.Error()), slog.String("request", requestID(r)))
+		s.Log.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("error", err.Error()), slog.String("request", requestID(r)))
 	}
 	clearRepresentation(w.Header())
 	if p.RetryAfter > 0 {
@@ -159,7 +150,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if err := pages.Problem(w, r, p); err != nil {
-		s.log.LogAttrs(r.Context(), slog.LevelError, "error page failed", slog.String("error", err.Error()))
+		s.Log.LogAttrs(r.Context(), slog.LevelError, "error page failed", slog.String("error", err.Error()))
 		problem.Write(w, p)
 	}
 }
@@ -183,7 +174,7 @@ func (s *Server) healthy(w http.ResponseWriter, r *http.Request) error {
 
 // ready says whether the database can be reached and has this program's schema.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
-	err := s.db.Ready(r.Context())
+	err := s.Database.Ready(r.Context())
 	var behind *study.Behind
 	if errors.As(err, &behind) {
 		return behind

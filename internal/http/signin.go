@@ -23,7 +23,7 @@ func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
 	secret := chi.URLParam(r, "secret")
 	var link account.Link
 	err := s.guesses.look(r, secret, func() (err error) {
-		link, err = s.accounts.Look(r.Context(), secret)
+		link, err = s.Accounts.Look(r.Context(), secret)
 		return err
 	})
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
 	var session account.Session
 	var secret string
 	err := s.guesses.look(r, link, func() (err error) {
-		session, secret, err = s.accounts.Redeem(r.Context(), link, r.UserAgent())
+		session, secret, err = s.Accounts.Redeem(r.Context(), link, r.UserAgent())
 		return err
 	})
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	who, _ := request.Caller(r)
 	if who.Kind == account.BySession {
-		if err := s.accounts.EndSession(r.Context(), who.PersonID, who.ID); err != nil && !errors.Is(err, account.ErrNotFound) {
+		if err := s.Accounts.EndSession(r.Context(), who.PersonID, who.ID); err != nil && !errors.Is(err, account.ErrNotFound) {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (s *Server) switchPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) showSwitch(w http.ResponseWriter, r *http.Request, status int, to string, wrong *account.WrongPIN) error {
-	here, err := s.accounts.OnDevice(r.Context(), s.device(r))
+	here, err := s.Accounts.OnDevice(r.Context(), s.device(r))
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *Server) switchPerson(w http.ResponseWriter, r *http.Request) error {
 		leaving.ID = ""
 	}
 	device := s.device(r)
-	session, secret, err := s.accounts.ComeBack(r.Context(), r.PostFormValue("person"), device, r.PostFormValue("pin"), r.UserAgent(), leaving.ID)
+	session, secret, err := s.Accounts.ComeBack(r.Context(), r.PostFormValue("person"), device, r.PostFormValue("pin"), r.UserAgent(), leaving.ID)
 	var wrong *account.WrongPIN
 	if errors.As(err, &wrong) {
 		return s.showSwitch(w, r, http.StatusUnprocessableEntity, r.PostFormValue("to"), wrong)
@@ -144,7 +144,7 @@ func (s *Server) setPIN(w http.ResponseWriter, r *http.Request) error {
 	if device == "" {
 		device = account.NewSecret()
 	}
-	if err := s.accounts.SetPIN(r.Context(), who.PersonID, device, r.PostFormValue("pin"), r.UserAgent()); err != nil {
+	if err := s.Accounts.SetPIN(r.Context(), who.PersonID, device, r.PostFormValue("pin"), r.UserAgent()); err != nil {
 		return err
 	}
 	s.nameDevice(w, device)
@@ -157,7 +157,7 @@ func (s *Server) forgetPINs(w http.ResponseWriter, r *http.Request) error {
 	if who.Kind != account.BySession {
 		return problem.NoPerson
 	}
-	if err := s.accounts.ForgetPINs(r.Context(), who.PersonID); err != nil {
+	if err := s.Accounts.ForgetPINs(r.Context(), who.PersonID); err != nil {
 		return err
 	}
 	return pages.GoTo(w, r, "/account?done=forgotten")

@@ -46,9 +46,7 @@ func TestStudyIsMadeReadAndChanged(t *testing.T) {
 	s.API("PATCH", "/studies/"+id, `{"name": "Which?"}`, "If-Match", `1`).Faults(400)
 	s.API("PATCH", "/studies/"+id, `{"state": "open"}`).Want(200)
 	after := s.API("POST", "/studies/"+id+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.4, "unit": "%"}], "reason": "stricter"}`).Want(200)
-	if limit := after.JSON()["constraints"].([]any)[0].(map[string]any)["threshold"]; limit != 0.4 {
-		t.Errorf("limit %v", limit)
-	}
+	after.Has("constraints/0/threshold", 0.4)
 	if before := s.API("GET", "/studies/"+id+"?at=1", nil).Want(200); before.JSON()["name"] != "Buffer screen" || before.Header.Get("ETag") != `"1"` {
 		t.Errorf("at 1: %s", before.Body)
 	}
@@ -117,14 +115,8 @@ func TestTheLoop(t *testing.T) {
 	for _, count := range []string{"0", "-1", "51"} {
 		s.API("POST", base+"/ask", `{"count": `+count+`}`).Faults(422, "body.count")
 	}
-	told := s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200).JSON()
-	if told["status"] != "partial" || told["feasible"] != nil {
-		t.Errorf("told %v", told)
-	}
-	told = s.API("POST", base+"/trials/1/tell", `{"metrics": {"impurity": {"value": 0.31, "stddev": 0.02}}}`).Want(200).JSON()
-	if told["status"] != "completed" || told["feasible"] != true {
-		t.Errorf("told %v", told)
-	}
+	s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200).Has("status", "partial", "feasible", nil)
+	s.API("POST", base+"/trials/1/tell", `{"metrics": {"impurity": {"value": 0.31, "stddev": 0.02}}}`).Want(200).Has("status", "completed", "feasible", true)
 	if detail := s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 17.2}}`).Want(409).JSON()["detail"]; !strings.Contains(detail.(string), "corrections") {
 		t.Errorf("detail %v", detail)
 	}
@@ -153,23 +145,14 @@ func TestTheLoop(t *testing.T) {
 	} {
 		s.API("POST", base+"/trials", body).Faults(422, at)
 	}
-	again := s.API("POST", base+"/trials/4/replicates", nil).Want(201).JSON()
-	if again["replicate_of"] != 4.0 || again["number"] != 5.0 {
-		t.Errorf("replicate %v", again)
-	}
+	s.API("POST", base+"/trials/4/replicates", nil).Want(201).Has("replicate_of", 4, "number", 5)
 	for path, want := range map[string]string{"/trials/5/fail": "failed", "/trials/4/abandon": "abandoned"} {
-		if got := s.API("POST", base+path, `{"reason": "leaked"}`).Want(200).JSON(); got["status"] != want || got["reason"] != "leaked" {
-			t.Errorf("%s: %v", path, got)
-		}
+		s.API("POST", base+path, `{"reason": "leaked"}`).Want(200).Has("status", want, "reason", "leaked")
 		s.API("POST", base+path, `{}`).Faults(422, "body.reason")
 	}
 	checkCauses(t, s, base)
-	if got := s.API("POST", base+"/trials/1/exclude", `{"reason": "wrong batch"}`).Want(200).JSON(); got["excluded"] != true {
-		t.Errorf("excluded %v", got)
-	}
-	if got := s.API("POST", base+"/trials/1/include", `{"reason": "right after all"}`).Want(200).JSON(); got["excluded"] != false {
-		t.Errorf("included %v", got)
-	}
+	s.API("POST", base+"/trials/1/exclude", `{"reason": "wrong batch"}`).Want(200).Has("excluded", true)
+	s.API("POST", base+"/trials/1/include", `{"reason": "right after all"}`).Want(200).Has("excluded", false)
 	checkPages(t, s, id)
 }
 
@@ -216,9 +199,7 @@ func TestFailuresAreKnown(t *testing.T) {
 		}
 		said := map[bool]string{true: "1 of 8 trials failed because of their settings; suggestions weigh", false: "the published algorithm takes no account of that"}[knows]
 		s.API("GET", base+"/state", nil).Want(200).Says(said)
-		if verified := s.API("POST", base+"/verify", nil).Want(200).JSON(); verified["ok"] != true {
-			t.Errorf("preset %q: %v", preset, verified)
-		}
+		s.API("POST", base+"/verify", nil).Want(200).Has("ok", true)
 	}
 }
 
@@ -262,9 +243,7 @@ func checkPages(t *testing.T, s *sitetest.Site, id string) {
 	var page trialList
 	read := func(query string) []int {
 		page = trialList{}
-		if err := json.Unmarshal(s.API("GET", "/studies/"+id+"/trials"+query, nil).Want(200).Body, &page); err != nil {
-			t.Fatal(err)
-		}
+		s.API("GET", "/studies/"+id+"/trials"+query, nil).Want(200).Into(&page)
 		var numbers []int
 		for _, trial := range page.Trials {
 			numbers = append(numbers, trial.Number)
@@ -337,9 +316,7 @@ func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
 			t.Errorf("answers differ: %s and %s", a.Body, answers[0].Body)
 		}
 	}
-	if now := version(t, s, id); now != 2 {
-		t.Errorf("version %v after one trial", now)
-	}
+	sitetest.Same(t, "version after one trial", version(t, s, id), 2)
 	s.API("POST", path, own, "Idempotency-Key", "two words").Faults(400)
 	// The same key elsewhere, or from somebody else, is another request.
 	s.API("POST", path+"/1/tell", `{"metrics": {"yield": 1}}`, "Idempotency-Key", "mine").Want(200)
@@ -407,10 +384,7 @@ func TestReplayedState(t *testing.T) {
 	if err := json.Unmarshal(s.API("GET", base+"/state", nil).Want(200).Body, &state); err != nil || state.Round != 9 || state.Metrics["yield"].Count != 7 {
 		t.Errorf("state %+v (%v)", state, err)
 	}
-	early := s.API("GET", base+"/state?at=1", nil).Want(200).JSON()
-	if early["round"] != 1.0 || early["recommendation"] != nil {
-		t.Errorf("at 1: %v", early)
-	}
+	s.API("GET", base+"/state?at=1", nil).Want(200).Has("round", 1, "recommendation", nil)
 	posterior := s.API("POST", base+"/posterior", `{"points": [{"temperature": 30, "catalyst": "A"}, {"temperature": 50, "catalyst": "B"}]}`).Want(200).JSON()
 	if mean := posterior["metrics"].(map[string]any)["yield"].(map[string]any)["mean"].([]any); len(mean) != 2 {
 		t.Errorf("posterior %v", posterior)
@@ -428,10 +402,7 @@ func TestReplayedState(t *testing.T) {
 	if rounds := s.API("GET", base+"/history", nil).Want(200).JSON()["rounds"].([]any); len(rounds) != 8 {
 		t.Errorf("%d rounds", len(rounds))
 	}
-	verified := s.API("POST", base+"/verify", nil).Want(200).JSON()
-	if verified["ok"] != true || verified["ledger_intact"] != true || verified["checked"] != 8.0 {
-		t.Errorf("verified %v", verified)
-	}
+	s.API("POST", base+"/verify", nil).Want(200).Has("ok", true, "ledger_intact", true, "checked", 8)
 }
 
 func TestWaitingForATrial(t *testing.T) {
@@ -449,9 +420,7 @@ func TestWaitingForATrial(t *testing.T) {
 	s.API("POST", path+"/tell", `{"metrics": {"impurity": 1}}`).Want(200)
 	select {
 	case a := <-waited:
-		if got := a.Want(200).JSON()["status"]; got != "completed" {
-			t.Errorf("answered %v", got)
-		}
+		a.Want(200).Has("status", "completed")
 	case <-time.After(patience.Long):
 		t.Error("no answer although the trial is complete")
 	}
@@ -489,17 +458,13 @@ func TestLedgerInPages(t *testing.T) {
 		more         bool
 	}{"": {1, 5, false}, "?limit=2": {1, 2, true}, "?after=2&limit=2": {3, 2, true}, "?after=3&limit=2": {4, 2, false}, "?after=5": {0, 0, false}, "?at=3": {1, 3, false}, "?at=3&after=1&limit=1": {2, 1, true}} {
 		page = ledgerPage{}
-		if err := json.Unmarshal(s.API("GET", "/studies/"+id+"/ledger"+query, nil).Want(200).Body, &page); err != nil {
-			t.Fatal(err)
-		}
+		s.API("GET", "/studies/"+id+"/ledger"+query, nil).Want(200).Into(&page)
 		if len(page.Events) != want.count || want.count > 0 && page.Events[0].Seq != int64(want.first) || (page.Next != nil) != want.more {
 			t.Errorf("%s: %d events, next %v", query, len(page.Events), page.Next)
 		}
 	}
 	for query, want := range map[string]int{"?at=1": 1, "": 5} {
-		if got := s.API("POST", "/studies/"+id+"/verify"+query, nil).Want(200).JSON(); got["ledger_intact"] != true || got["checked"] != float64(want-1) {
-			t.Errorf("verified%s %v", query, got)
-		}
+		s.API("POST", "/studies/"+id+"/verify"+query, nil).Want(200).Has("ledger_intact", true, "checked", float64(want-1))
 	}
 }
 
@@ -527,9 +492,7 @@ func TestEntryOverTheAPI(t *testing.T) {
 	made := s.API("POST", "/studies", `{"name": "Entry", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "seed": 1,
 		"objective": {"metric": "yield", "direction": "maximize", "unit": "%", "plausible": [0, 100]}, "recorded_metrics": [{"metric": "colour", "plausible": [1, 5]}]}`).Want(201).JSON()
 	base := "/studies/" + made["id"].(string)
-	if got := fmt.Sprint(s.API("GET", base, nil).Want(200).JSON()["objective"].(map[string]any)["plausible"]); got != "[0 100]" {
-		t.Errorf("plausible became %s", got)
-	}
+	sitetest.Same(t, "plausible became", fmt.Sprint(s.API("GET", base, nil).Want(200).JSON()["objective"].(map[string]any)["plausible"]), "[0 100]")
 	for _, bounds := range []string{"[1]", "[5, 5]", "[1, 2, 3]", "[]"} {
 		s.API("POST", base+"/reconfigure", `{"recorded_metrics": [{"metric": "colour", "plausible": `+bounds+`}], "reason": "x"}`).Faults(422, "body.recorded_metrics[0].plausible")
 	}

@@ -24,7 +24,7 @@ type Operation struct {
 	Body         any
 	BodyType     string
 	BodyOptional bool
-	// Status and Answer are those of success; AnswerType is the media type when that is not JSON.
+	// Status and Answer are those of success, 200 unless it is said; AnswerType is the media type when that is not JSON.
 	Status     int
 	Answer     any
 	AnswerType string

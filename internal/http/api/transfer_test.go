@@ -93,9 +93,7 @@ func TestOvershootsGoOutAndIn(t *testing.T) {
 	for _, read := range []string{"/state", "/history", "/trials", "/trials/1"} {
 		s.API("GET", path+read, nil).Want(200)
 	}
-	if verified := s.API("POST", path+"/verify", `{}`).Want(200).JSON(); verified["ok"] != true {
-		t.Errorf("verified %v", verified)
-	}
+	s.API("POST", path+"/verify", `{}`).Want(200).Has("ok", true)
 	s.API("POST", "/studies/import", s.API("GET", path+"/export.json", nil).Want(200).Body).Want(201)
 }
 
@@ -157,9 +155,7 @@ func TestAForgedStudyIsRefused(t *testing.T) {
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 1}}`).Want(200)
 	var bundle ledger.Bundle
-	if err := json.Unmarshal(s.API("GET", "/studies/"+id+"/export.json", nil).Want(200).Body, &bundle); err != nil {
-		t.Fatal(err)
-	}
+	s.API("GET", "/studies/"+id+"/export.json", nil).Want(200).Into(&bundle)
 	s.API("POST", "/studies/import", bundle).Want(201)
 	before := &ledger.Snapshot{Version: 2, Hash: bundle.Events[1].Hash}
 	for data, want := range map[string]string{
@@ -169,9 +165,7 @@ func TestAForgedStudyIsRefused(t *testing.T) {
 		`{"number": 1, "metrics": {"yield": {"value": 1}}, "candidate": 0}`: "no request",
 	} {
 		forged, err := ledger.Next(before, bundle.Events[2].At, "Ana", ledger.Draft{Kind: ledger.Told, Data: json.RawMessage(data)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sitetest.Must(t, err)
 		bundle.Events[2], bundle.Hash = forged[0], forged[0].Hash
 		faults := s.API("POST", "/studies/import", bundle).Faults(422)
 		sitetest.Says(t, faults["body.events[2]"], "event 3 (told)", want)

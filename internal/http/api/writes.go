@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -17,44 +18,47 @@ import (
 
 // reply is what a write answers, worked out from the study after it.
 type reply struct {
-	status   int
 	location string
 	body     any
 }
 
+// renders makes an answer of the study afterwards and the trials concerned.
+type renders = func(after *ledger.Snapshot, numbers []int) reply
+
 // changing is the operation that reads a Q, changes a study by it and answers with what render makes of the study afterwards.
-func changing[Q any](a *API, render func(after *ledger.Snapshot, numbers []int) reply, operation Operation,
+func changing[Q any](a *API, render renders, operation Operation,
 	do func(r *http.Request, cmd study.Command, given Q) (*ledger.Snapshot, []int, error),
 ) Operation {
 	var none Q
 	operation.Body, operation.Writes = none, true
+	status := cmp.Or(operation.Status, http.StatusOK)
 	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		var given Q
 		body, err := readJSON(r, &given)
 		if err != nil {
 			return err
 		}
-		return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) { return do(r, cmd, given) })
+		return a.write(w, r, body, status, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) { return do(r, cmd, given) })
 	}
 	return operation
 }
 
 // write is the way every change of a study takes: it makes the command, lets do carry it out, and answers with what render makes of
 // the study afterwards and the trials concerned.
-func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte,
-	render func(after *ledger.Snapshot, numbers []int) reply,
-	do func(study.Command) (*ledger.Snapshot, []int, error),
+func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, status int, render renders,
+	do func(study.Command) (after *ledger.Snapshot, numbers []int, err error),
 ) error {
 	cmd, err := a.command(r, body)
-	if err != nil {
-		return a.answer(w, r, render, nil, nil, err)
+	var after *ledger.Snapshot
+	var numbers []int
+	if err == nil {
+		after, numbers, err = do(cmd)
 	}
-	after, numbers, err := do(cmd)
-	return a.answer(w, r, render, after, numbers, err)
+	return a.answer(w, r, status, render, after, numbers, err)
 }
 
 // answer answers a change: what was carried out before under the same key, with the same answer, since the study as it was then says it.
-func (a *API) answer(w http.ResponseWriter, r *http.Request, render func(after *ledger.Snapshot, numbers []int) reply, after *ledger.Snapshot, numbers []int, err error) error {
+func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render renders, after *ledger.Snapshot, numbers []int, err error) error {
 	var first *study.AlreadyDone
 	if errors.As(err, &first) {
 		numbers = first.Done.Trials
@@ -68,7 +72,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, render func(after *
 		w.Header().Set("Location", out.location)
 	}
 	w.Header().Set("ETag", etag(after.Version))
-	return writeJSON(w, out.status, out.body)
+	return writeJSON(w, status, out.body)
 }
 
 // command builds how a write enters: who, against which version, and under which retry key. A request that was carried out

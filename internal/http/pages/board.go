@@ -45,7 +45,7 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, current view.Fa
 		})
 	}
 	v.Query = v.BoardQuery()
-	page := templates.BoardPage{Page: newPage(r, v.Head.Name)}
+	page := templates.BoardPage{Page: newPage(r, v.Head.Name, "")}
 	page.Charts, page.Live = true, liveOf(now)
 	if page.Board, err = s.board(r.Context(), v, now); err != nil {
 		return err

@@ -49,15 +49,11 @@ func TestTheBoardShowsMoreInPlace(t *testing.T) {
 	older := s.Call("GET", part, s.Admin, nil, "HX-Request", "true", "HX-Current-URL", shown).Want(200)
 	older.Says(`id="trials-newest"`).Lacks("<html", `id="beliefs`, ">72</a>")
 	below := regexp.MustCompile(`below=\d+`).FindString(part)
-	if got, want := older.Header.Get("HX-Replace-Url"), study+"/board?at="+at+"&before=40&"+below+"&metric=impurity"; got != want {
-		t.Errorf("the address becomes %s, want %s", got, want)
-	}
+	sitetest.Same(t, "the address becomes", older.Header.Get("HX-Replace-Url"), study+"/board?at="+at+"&before=40&"+below+"&metric=impurity")
 	whole := s.Page(older.Header.Get("HX-Replace-Url"))
 	sitetest.Says(t, whole, string(older.Body), `data-at="`+at+`"`, `<option value="impurity" selected`)
 	redrawn := s.Call("GET", study+"/board/beliefs?at="+at+"&metric=impurity", s.Admin, nil, "HX-Request", "true", "HX-Current-URL", s.URL+study+"/board?at="+at+"&show=feasible").Want(200)
-	if got, want := redrawn.Header.Get("HX-Replace-Url"), study+"/board?at="+at+"&metric=impurity&show=feasible"; got != want {
-		t.Errorf("redrawn, the address becomes %s, want %s", got, want)
-	}
+	sitetest.Same(t, "redrawn, the address becomes", redrawn.Header.Get("HX-Replace-Url"), study+"/board?at="+at+"&metric=impurity&show=feasible")
 	if open := regexp.MustCompile(`(?s)<details id="beliefs-choose" open>\s*<summary>Show another metric`); !open.MatchString(whole) || open.MatchString(page) {
 		t.Error("the choice of charts is not open just where somebody has chosen")
 	}

@@ -59,8 +59,7 @@ func showDefine(w http.ResponseWriter, r *http.Request, status int, page templat
 	if page.Reconfigure {
 		title = "Change limits or algorithm"
 	}
-	page.Page = newPage(r, title)
-	page.Width = "medium"
+	page.Page = newPage(r, title, "medium")
 	page.Key = page.Form.Value("key")
 	fillDefine(&page)
 	if isPart(r) {

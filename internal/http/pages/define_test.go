@@ -32,9 +32,7 @@ func TestDemoIsMadeAsStudiesAre(t *testing.T) {
 	list := s.Page("/studies")
 	sitetest.Says(t, list, "Make the demo study", "/studies/new?template=reaction", "/studies/new?template=formulation", "/studies/new?template=machine", "welded-beam")
 	form := url.Values{"key": {"once"}}
-	if got := postAs(s, "/studies/demo", s.Token(account.Viewer, ""), form).Status; got != http.StatusForbidden {
-		t.Errorf("a viewer making the demo meets %d", got)
-	}
+	sitetest.Same(t, "a viewer making the demo meets", postAs(s, "/studies/demo", s.Token(account.Viewer, ""), form).Status, http.StatusForbidden)
 	made := postAs(s, "/studies/demo", s.Admin, form).Want(303).Header.Get("Location")
 	study, _, _ := strings.Cut(made, "?")
 	if again := postAs(s, "/studies/demo", s.Admin, form).Want(303).Header.Get("Location"); !strings.HasPrefix(again, study) {
@@ -49,18 +47,11 @@ func TestDemoIsMadeAsStudiesAre(t *testing.T) {
 	if yield["corrected"] != true || math.Abs(yield["original"].(float64)*10-yield["value"].(float64)) > 1e-9 || eleventh["excluded"] != true {
 		t.Errorf("trial 6 reads %v, trial 11 is excluded: %v", yield, eleventh["excluded"])
 	}
-	if by := yield["by"]; by != "Test admin (token) (simulated lab)" {
-		t.Errorf("the ledger names %v", by)
-	}
+	sitetest.Same(t, "the ledger names", yield["by"], "Test admin (token) (simulated lab)")
 	for _, one := range trials {
-		if status := one.(map[string]any)["status"]; status != "completed" {
-			t.Errorf("trial %v is %v", one.(map[string]any)["number"], status)
-		}
+		sitetest.Same(t, "trial is", one.(map[string]any)["status"], "completed")
 	}
-	verified := s.API("POST", study+"/verify", nil).Want(200).JSON()
-	if verified["ok"] != true {
-		t.Errorf("the demo does not verify: %v", verified)
-	}
+	s.API("POST", study+"/verify", nil).Want(200).Has("ok", true)
 	list = s.Page("/studies")
 	sitetest.Says(t, list, "simulated", "impurity ≤ 2", "best reading of yield ", "feasible ")
 	s.Call("GET", study, s.Admin, nil).Want(200).Says("Nobody measures here", "Simulated: the readings come from")
@@ -75,9 +66,7 @@ func TestSimulatedLabRuns(t *testing.T) {
 	study := "/studies/" + id
 	s.API("POST", study+"/ask", `{"count": 2}`).Want(201)
 	s.API("POST", study+"/trials/2/tell", `{"metrics": {"wave": 0.25}}`).Want(200)
-	if got := postAs(s, study+"/simulate", s.Token(account.Viewer, ""), nil).Status; got != http.StatusForbidden {
-		t.Errorf("a viewer running the lab meets %d", got)
-	}
+	sitetest.Same(t, "a viewer running the lab meets", postAs(s, study+"/simulate", s.Token(account.Viewer, ""), nil).Status, http.StatusForbidden)
 	postAs(s, study+"/simulate", s.Admin, url.Values{"do": {"run"}}).Want(303)
 	trials := rested(t, s, study)
 	if len(trials) != 5 {
@@ -88,13 +77,9 @@ func TestSimulatedLabRuns(t *testing.T) {
 		t.Errorf("of trial 2 only wave was told; the lab left %v", told)
 	}
 	s.API("PATCH", study, `{"state": "paused"}`).Want(200)
-	if answer := postAs(s, study+"/simulate", s.Admin, nil); answer.Status != 422 || !strings.Contains(string(answer.Body), "The study is paused") {
-		t.Errorf("in a paused study: %d", answer.Status)
-	}
+	postAs(s, study+"/simulate", s.Admin, nil).Want(422).Says("The study is paused")
 	real := "/studies/" + s.NewStudy(sitetest.Screen)
-	if answer := postAs(s, real+"/simulate", s.Admin, nil); answer.Status != 422 || !strings.Contains(string(answer.Body), "real laboratory") {
-		t.Errorf("in a study of a real laboratory: %d %s", answer.Status, answer.Body)
-	}
+	postAs(s, real+"/simulate", s.Admin, nil).Want(422).Says("real laboratory")
 	if s.API("GET", real, nil).Want(200).JSON()["version"] != 1.0 {
 		t.Error("something was told in a study of a real laboratory")
 	}
@@ -105,9 +90,7 @@ func TestSimulatedLabStops(t *testing.T) {
 	s := sitetest.Beside(t)
 	made := postAs(s, "/studies/demo", s.Admin, nil).Want(303).Header.Get("Location")
 	study, _, _ := strings.Cut(made, "?")
-	if answer := postAs(s, study+"/simulate", s.Admin, nil); answer.Status != 422 || !strings.Contains(string(answer.Body), "at work already") {
-		t.Errorf("a second run meets %d", answer.Status)
-	}
+	postAs(s, study+"/simulate", s.Admin, nil).Want(422).Says("at work already")
 	postAs(s, study+"/simulate", s.Admin, url.Values{"do": {"stop"}}).Want(303)
 	if trials := rested(t, s, study); len(trials) >= 24 {
 		t.Errorf("it went on to trial %d", len(trials))
@@ -176,9 +159,7 @@ func TestWaysChooseAlgorithms(t *testing.T) {
 	} {
 		form.Set("way", way)
 		page := string(postAs(s, "/studies/new", s.Admin, form).Want(200).Body)
-		if got := chosenWay(page); got != way {
-			t.Errorf("%s: %q is chosen", way, got)
-		}
+		sitetest.Same(t, "is chosen", chosenWay(page), way)
 		sitetest.Says(t, page, wants...)
 		for _, once := range []string{"settings.window", "settings.safe_seeds"} {
 			if strings.Count(page, `name="`+once+`"`) > 1 {

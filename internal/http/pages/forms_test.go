@@ -62,9 +62,7 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 			t.Errorf("%s: no fault at %s", path, c.fault)
 		}
 	}
-	if after := events(t, s, study); after != before {
-		t.Errorf("%d events were stored", after-before)
-	}
+	sitetest.Same(t, "events were stored", events(t, s, study), before)
 }
 
 // TestReconfiguringChangesWhatWasTyped, and nothing that has no field.
@@ -148,9 +146,7 @@ func TestPartsAreAnsweredInPlace(t *testing.T) {
 	if asked.Header.Get("HX-Trigger") != `{"changed": {"seen": 4}}` || strings.Contains(string(asked.Body), "<html") {
 		t.Errorf("asked: %v", asked.Header)
 	}
-	if to := post(s, study+"/edit", url.Values{"name": {"Other"}, "state": {"open"}}, inPlace...).Want(204).Header.Get("HX-Redirect"); to != study+"?done=edited" {
-		t.Errorf("sent to %q", to)
-	}
+	sitetest.Same(t, "sent to", post(s, study+"/edit", url.Values{"name": {"Other"}, "state": {"open"}}, inPlace...).Want(204).Header.Get("HX-Redirect"), study+"?done=edited")
 }
 
 // TestRowsBeyondTheBoundsAreAskedBack: a table may tell of a trial that ran where none may be chosen, once somebody says so.
@@ -171,10 +167,7 @@ func TestRowsBeyondTheBoundsAreAskedBack(t *testing.T) {
 	sure, _, _ = strings.Cut(sure, `"`)
 	rows.Set("sure", sure)
 	post(s, study+"/import", rows).Want(303)
-	trial := s.API("GET", study+"/trials/2", nil).Want(200).JSON()
-	if trial["parameters"].(map[string]any)["temperature"] != 61.5 {
-		t.Errorf("imported %v", trial)
-	}
+	s.API("GET", study+"/trials/2", nil).Want(200).Has("parameters/temperature", 61.5)
 	s.Call("GET", study, s.Admin, nil).Want(200)
 }
 
@@ -268,13 +261,9 @@ func TestNumbersThatCanBeReadInTwoWaysAreAskedAbout(t *testing.T) {
 		sitetest.Says(t, page, `value="1,200"`, "can be read as 1.2 or as 1200")
 		post(s, c.path, with(c.form, c.field, "72 73")).Want(422).Says("looks like more than one number")
 	}
-	if after := events(t, s, study); after != before {
-		t.Errorf("%d events were stored", after-before)
-	}
+	sitetest.Same(t, "events were stored", events(t, s, study), before)
 	post(s, study+"/trials/1/tell", url.Values{"metric.1": {"1,200"}, "meant": {" 1.2 metric.1"}}).Want(303)
-	if got := reading(s, study, "1", "impurity"); got != 1.2 {
-		t.Errorf("1.2 was pressed, and %v is stored", got)
-	}
+	sitetest.Same(t, "1.2 was pressed, and stored is", reading(s, study, "1", "impurity"), 1.2)
 }
 
 func reading(s *sitetest.Site, study, number, metric string) any {
@@ -305,9 +294,7 @@ func TestTheReadersLanguageAndOtherReadingsDecide(t *testing.T) {
 		t.Errorf("without a reading of the metric, the buttons are %q", buttons)
 	}
 	for number, want := range map[string]float64{"1": 1.25, "2": 1.225, "5": 1.2} {
-		if got := reading(s, study, number, "impurity"); got != want {
-			t.Errorf("trial %s: stored as %v, want %v", number, got, want)
-		}
+		sitetest.Same[any](t, "trial "+number, reading(s, study, number, "impurity"), want)
 	}
 	page := string(post(s, study+"/trials/2/correct", url.Values{"metric.0": {""}, "metric.1": {"1.225"}, "used.0": {"31"}, "used.1": {"A"}, "reason": {"typo"}, "do": {"preview"}}, german...).Want(200).Body)
 	sitetest.Says(t, page, "What this would change")
@@ -329,9 +316,7 @@ func TestTablesAreAskedHowTheyWriteDecimals(t *testing.T) {
 	s.API("POST", study+"/import?decimal=comma", open, "Content-Type", "text/csv").Want(200)
 	s.API("POST", study+"/import", shown, "Content-Type", "text/csv").Want(200)
 	for _, number := range []string{"2", "4"} {
-		if got := reading(s, study, number, "yield"); got != 1200.0 {
-			t.Errorf("trial %s: stored as %v", number, got)
-		}
+		sitetest.Same(t, "trial "+number, reading(s, study, number, "yield"), 1200.0)
 	}
 	pasted := url.Values{"name": {"New"}, "objective.metric": {"y"}, "objective.direction": {"maximize"}, "algorithm.name": {"log-cei"}, "candidates": {"flow;ligand\n1.200;A\n7;B"}, "do": {"save"}}
 	if buttons := meant(string(post(s, "/studies/new", pasted).Want(422).Body)); buttons["1.200 is 1200"] != "save comma decimal" {
@@ -339,9 +324,7 @@ func TestTablesAreAskedHowTheyWriteDecimals(t *testing.T) {
 	}
 	pasted.Set("meant", "save comma decimal")
 	made := post(s, "/studies/new", pasted).Want(303).Header.Get("Location")
-	if high := s.API("GET", made, nil).Want(200).JSON()["parameters"].([]any)[0].(map[string]any)["high"]; high != 1200.0 {
-		t.Errorf("the highest flow is %v", high)
-	}
+	s.API("GET", made, nil).Want(200).Has("parameters/0/high", 1200)
 }
 
 var shownMark = regexp.MustCompile(`name="shown" value="([^"]+)"`)
@@ -387,7 +370,5 @@ func TestAChangedLimitShowsFirstWhatItDoes(t *testing.T) {
 	form.Set("constraints.0.threshold", "0.35")
 	form.Del("shown")
 	twice(t, s, study+"/reconfigure", form).Want(303)
-	if after := events(t, s, study); after != before+1 {
-		t.Errorf("%d events were stored", after-before)
-	}
+	sitetest.Same(t, "events were stored", events(t, s, study), before+1)
 }

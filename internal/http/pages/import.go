@@ -21,8 +21,7 @@ func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request, v view.Facts) 
 
 func showImport(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.ImportPage) error {
 	d := v.Snap.Definition
-	page.Page, page.Study, page.Key = newPage(r, "Import results"), v.Head, page.Form.Value("key")
-	page.Width = "medium"
+	page.Page, page.Study, page.Key = newPage(r, "Import results", "medium"), v.Head, page.Form.Value("key")
 	var names, cells []string
 	for _, p := range d.Parameters {
 		names, cells = append(names, p.Name), append(cells, exampleCell(p))

@@ -135,8 +135,8 @@ func letPartsFollow(w http.ResponseWriter, after *ledger.Snapshot) {
 }
 
 // newPage is what every page has.
-func newPage(r *http.Request, title string) templates.Page {
-	return templates.Page{Title: title, Viewer: viewerOf(r), Switch: switchURL(r), Now: time.Now(), Done: doneSentence[r.URL.Query().Get("done")]}
+func newPage(r *http.Request, title, width string) templates.Page {
+	return templates.Page{Title: title, Width: width, Viewer: viewerOf(r), Switch: switchURL(r), Now: time.Now(), Done: doneSentence[r.URL.Query().Get("done")]}
 }
 
 // switchURL is where somebody else comes back by their PIN and then to this page, "" where nobody can.
@@ -211,7 +211,7 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 		return SignIn(w, r, p.Status)
 	}
 	view := templates.ProblemPage{
-		Page: narrowPage(r, problemHeading(p.Status)), Status: p.Status, Heading: problemHeading(p.Status), Detail: p.Detail,
+		Page: newPage(r, problemHeading(p.Status), "narrow"), Status: p.Status, Heading: problemHeading(p.Status), Detail: p.Detail,
 		Back: "/studies", BackText: "Go to the studies",
 	}
 	if p.Status == http.StatusNotFound {
@@ -245,11 +245,4 @@ func problemHeading(status int) string {
 		return "Something failed here"
 	}
 	return "This did not work"
-}
-
-// narrowPage is a page of few words.
-func narrowPage(r *http.Request, title string) templates.Page {
-	page := newPage(r, title)
-	page.Width = "narrow"
-	return page
 }

@@ -24,8 +24,7 @@ func (s People) PeoplePage(w http.ResponseWriter, r *http.Request) error {
 
 // showPeople draws the page of people and tokens; change puts a form with its faults or a new secret into it.
 func (s People) showPeople(w http.ResponseWriter, r *http.Request, status int, change func(*templates.PeoplePage)) error {
-	page := templates.PeoplePage{Page: newPage(r, "People and tokens")}
-	page.Width = "medium"
+	page := templates.PeoplePage{Page: newPage(r, "People and tokens", "medium")}
 	page.Invite.Values = url.Values{"invite.role": {string(account.Operator)}}
 	page.Token.Values = url.Values{"token.role": {string(account.Operator)}}
 	for _, fill := range []func(*http.Request, *templates.PeoplePage) error{s.listPeople, s.listInvites, s.listTokensOn} {
@@ -228,8 +227,7 @@ func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, f
 	if err != nil {
 		return err
 	}
-	page := templates.SharesPage{Page: newPage(r, "Share "+snap.Definition.Name), Study: studyHead(r, snap), Form: form, Secret: secret}
-	page.Width = "medium"
+	page := templates.SharesPage{Page: newPage(r, "Share "+snap.Definition.Name, "medium"), Study: studyHead(r, snap), Form: form, Secret: secret}
 	for _, share := range shares {
 		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: view.Stamp(share.ExpiresAt, page.Now), Used: view.OptionalStamp(share.LastUsed, page.Now)})
 	}
@@ -295,8 +293,8 @@ func (s People) showAccount(w http.ResponseWriter, r *http.Request, secret *temp
 	if err != nil {
 		return err
 	}
-	page := templates.AccountPage{Page: newPage(r, "Your devices"), Secret: secret}
-	page.Width, page.ByPIN = "medium", who.ByPIN
+	page := templates.AccountPage{Page: newPage(r, "Your devices", "medium"), Secret: secret}
+	page.ByPIN = who.ByPIN
 	for _, pin := range pins {
 		page.PINs = append(page.PINs, templates.SessionLine{Device: deviceName(pin.Browser), Seen: view.Stamp(pin.LastUsed, page.Now)})
 	}

@@ -149,7 +149,7 @@ func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) er
 }
 
 func showEdit(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form) error {
-	return show(w, r, status, templates.EditView(templates.EditPage{Page: narrowPage(r, "Name and state"), Study: v.Head, Form: form}))
+	return show(w, r, status, templates.EditView(templates.EditPage{Page: newPage(r, "Name and state", "narrow"), Study: v.Head, Form: form}))
 }
 
 // Edit saves what was changed.

@@ -61,7 +61,7 @@ func (s *Site) reportBehind(r *http.Request, v *view.Facts, now *ledger.Snapshot
 // showReportToCome says that a report is being made; the browser looks again by itself.
 func (s *Site) showReportToCome(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	w.Header().Set("Refresh", "2")
-	return show(w, r, http.StatusAccepted, templates.ReportToCome(newPage(r, "Report of "+v.Head.Name), v.Head,
+	return show(w, r, http.StatusAccepted, templates.ReportToCome(newPage(r, "Report of "+v.Head.Name, ""), v.Head,
 		fmt.Sprintf("The report is being made from %s%s. It will open here by itself.", words.Count(len(v.Snap.Trials), "trial", "trials"), words.ForSoLong(v.Now.Sub(v.Since)))))
 }
 

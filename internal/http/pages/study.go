@@ -36,8 +36,8 @@ func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request, v view.Facts) e
 
 // BenchPage is what is waiting, and nothing else: for whoever stands at the bench with a phone or a tablet.
 func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
-	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.Head.Name), Study: v.Head, Next: v.Next()}
-	page.Width, page.Live = "bench", liveOf(v.Snap)
+	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.Head.Name, "bench"), Study: v.Head, Next: v.Next()}
+	page.Live = liveOf(v.Snap)
 	return show(w, r, http.StatusOK, templates.BenchView(page))
 }
 
@@ -59,7 +59,7 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	if err := s.load(r.Context(), &v, needed); err != nil {
 		return err
 	}
-	page := templates.StudyPage{Page: newPage(r, v.Head.Name), Study: v.Head, Description: view.Markdown(v.Snap.Definition.Description), Work: v.Work(),
+	page := templates.StudyPage{Page: newPage(r, v.Head.Name, ""), Study: v.Head, Description: view.Markdown(v.Snap.Definition.Description), Work: v.Work(),
 		Next: v.Next(), Lab: v.Lab(), Status: v.Status(), Verdict: v.Verdict()}
 	page.Charts, page.Live = true, liveOf(v.Snap)
 	if v.Whole {

@@ -11,9 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
-	server "headroom/internal/http"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
@@ -60,9 +58,7 @@ func TestJunkQueriesShareOnePart(t *testing.T) {
 	if grown := heap() - before; grown > 4<<20 {
 		t.Errorf("200 junk queries hold %d bytes", grown)
 	}
-	if parts := figure(t, s, `headroom_cache_entries{cache="rendered"}`); parts != 1 {
-		t.Errorf("%v parts are kept", parts)
-	}
+	sitetest.Same(t, "parts are kept", figure(t, s, `headroom_cache_entries{cache="rendered"}`), 1)
 	if held := figure(t, s, `headroom_cache_bytes{cache="rendered"}`); held < float64(len(first)) || held > 4*float64(len(first)) {
 		t.Errorf("%v bytes are counted for a part of %d", held, len(first))
 	}
@@ -97,12 +93,10 @@ func TestPartsShowWhatTheQueryAsksFor(t *testing.T) {
 func TestTrialPageReadsItsOwnEvents(t *testing.T) {
 	t.Parallel()
 	store := &weighedStore{}
-	s := sitetest.New(t, func(o *server.Options) {
-		store.Store = o.Database.(*db.DB).Studies
-		service := study.NewService(store, study.Options{})
-		t.Cleanup(service.Stop)
-		o.Studies = service
-	})
+	s := sitetest.New(t, sitetest.Asking(t, func(of study.Store) study.Store {
+		store.Store = of
+		return store
+	}))
 	at := toldStudy(s)
 	for i := range 30 {
 		s.API("POST", at+"/trials/2/corrections", fmt.Sprintf(`{"metrics": {"yield": %d}, "reason": "reading %d"}`, 50+i, i)).Want(200)
@@ -171,9 +165,7 @@ func shown(t *testing.T, page, mark string) float64 {
 		t.Fatalf("no %s on the page", mark)
 	}
 	x, err := strconv.ParseFloat(found[1], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sitetest.Must(t, err)
 	return x
 }
 
@@ -202,14 +194,10 @@ func TestVerdictEqualsTheAPI(t *testing.T) {
 		_, row, _ := strings.Cut(verdict, `data-expected="`+metric+`"`)
 		raw := regexp.MustCompile(`<data value="([^"]*)">`).FindAllStringSubmatch(row, 4)
 		for i, field := range []string{"mean", "lower95", "upper95", "reading_sd"} {
-			if got, want := raw[i][1], strconv.FormatFloat(number(t, r, field, metric), 'g', -1, 64); got != want {
-				t.Errorf("%s of %s is %s on the page, %s in the API", field, metric, got, want)
-			}
+			sitetest.Same(t, "of is on the page, in the API", raw[i][1], strconv.FormatFloat(number(t, r, field, metric), 'g', -1, 64))
 		}
 	}
-	if got, want := shown(t, verdict, "data-chance"), number(t, r, "feasibility_probability"); got != want {
-		t.Errorf("chance %v, want %v", got, want)
-	}
+	sitetest.Same(t, "chance", shown(t, verdict, "data-chance"), number(t, r, "feasibility_probability"))
 	_, limit, _ := strings.Cut(verdict, `data-limit="impurity"`)
 	if got, want := shown(t, limit, "data-violation"), number(t, state, "violation", "impurity", "hard"); got != want || got == 0 {
 		t.Errorf("violation %v, want %v", got, want)
@@ -217,9 +205,7 @@ func TestVerdictEqualsTheAPI(t *testing.T) {
 	if got, want := shown(t, limit, "data-largest"), number(t, state, "violation", "impurity", "largest"); got != want || got == 0 {
 		t.Errorf("largest excess %v, want %v", got, want)
 	}
-	if got, want := shown(t, limit, "data-headroom"), 0.5-number(t, r, "mean", "impurity"); got != want {
-		t.Errorf("headroom %v, want %v", got, want)
-	}
+	sitetest.Same(t, "headroom", shown(t, limit, "data-headroom"), 0.5-number(t, r, "mean", "impurity"))
 	if !strings.Contains(limit, "broken in 3 of 12 trials") && !strings.Contains(limit, "broken in 4 of 12 trials") {
 		t.Errorf("limit: %.300s", limit)
 	}
@@ -243,9 +229,7 @@ func TestWhenToStop(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(screened)
 	base := "/studies/" + id
-	if state := s.API("GET", base+"/state", nil).Want(200).JSON(); state["gain"] != nil || state["stop"] != nil {
-		t.Errorf("before a model: gain %v, stop %v", state["gain"], state["stop"])
-	}
+	s.API("GET", base+"/state", nil).Want(200).Has("gain", nil, "stop", nil)
 	curve(s, id, 12, 0, "yield", "impurity", "pressure")
 	settled(s, id, 12)
 	usual := s.API("GET", base+"/state", nil).Want(200).JSON()["stop"]
@@ -291,9 +275,7 @@ func TestRiskAccountEqualsTheAPI(t *testing.T) {
 			}
 			of := func(field string) float64 { return number(t, state, append(slices.Clone(in), field)...) }
 			for mark, field := range map[string]string{"data-allowed": "allowed", "data-expected-beyond": "expected", "data-so-far": "so_far"} {
-				if got := shown(t, part, mark); got != of(field) {
-					t.Errorf("%s: %s of %q is %v on the page, %v in the API", most, field, limit, got, of(field))
-				}
+				sitetest.Same(t, most+" "+limit+" "+field, shown(t, part, mark), of(field))
 			}
 			beyond := 2.0
 			if limit == "pressure" {

@@ -253,8 +253,7 @@ func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request, v view.Facts) err
 
 func (s *Site) showOwn(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form, change func(*templates.OwnPage)) error {
 	d := v.Snap.Definition
-	page := templates.OwnPage{Page: newPage(r, "My own point"), Study: v.Head, Form: form, Key: form.Value("key"), Context: view.ContextInputs(d)}
-	page.Width = "medium"
+	page := templates.OwnPage{Page: newPage(r, "My own point", "medium"), Study: v.Head, Form: form, Key: form.Value("key"), Context: view.ContextInputs(d)}
 	if page.Key == "" {
 		page.Key = newKey(r)
 	}

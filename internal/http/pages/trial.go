@@ -30,8 +30,7 @@ func (s *Site) showTrial(w http.ResponseWriter, r *http.Request, status int, v v
 	if err != nil {
 		return err
 	}
-	page.Page = newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.Head.Name))
-	page.Width = "medium"
+	page.Page = newPage(r, fmt.Sprintf("Trial %d of %s", t.Number, v.Head.Name), "medium")
 	if change != nil {
 		change(&page)
 	}
@@ -107,8 +106,7 @@ func (s *Site) PrintSheet(w http.ResponseWriter, r *http.Request, v view.Facts, 
 	if err != nil {
 		return err
 	}
-	page.Page = newPage(r, fmt.Sprintf("Sheet of trial %d of %s", trial.Number, page.Study.Name))
-	page.Width = "medium"
+	page.Page = newPage(r, fmt.Sprintf("Sheet of trial %d of %s", trial.Number, page.Study.Name), "medium")
 	return show(w, r, http.StatusOK, templates.SheetView(page))
 }
 
@@ -132,8 +130,7 @@ func keptValues(d design.Definition, trial *ledger.Trial) url.Values {
 
 func showCorrect(w http.ResponseWriter, r *http.Request, status int, v view.Facts, t *ledger.Trial, form templates.Form, preview *templates.Consequences) error {
 	d := v.Snap.Definition
-	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", t.Number)), Study: v.Head, Number: t.Number, Form: form, Preview: preview, Key: form.Value("key")}
-	page.Width = "medium"
+	page := templates.CorrectPage{Page: newPage(r, fmt.Sprintf("Correct trial %d", t.Number), "medium"), Study: v.Head, Number: t.Number, Form: form, Preview: preview, Key: form.Value("key")}
 	for i, metric := range view.Told(d) {
 		if m, there := t.Metrics[metric]; there {
 			page.Metrics = append(page.Metrics, templates.Input{Name: view.MetricField(i), Label: metric, Unit: view.UnitOf(d, metric), Kind: "number", Help: "now " + v.Measured(metric, m)})

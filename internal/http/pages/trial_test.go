@@ -56,9 +56,7 @@ func TestATrialChosenBlindlyHasNoPredictions(t *testing.T) {
 	s.API("POST", "/studies/"+id+"/trials/8/tell", `{"metrics": {"yield": 60, "impurity": 0.2, "pressure": 1}, "parameters": {"x": 0.111}}`).Want(200)
 	first := s.Page("/studies/" + id + "/trials/1")
 	sitetest.Lacks(t, first, " ± 1.0", "Chance to stay within every limit", "Optimistic yield", "Estimate for impurity")
-	if got := fact(t, first, "Predicted yield"); got != "nothing" {
-		t.Errorf("of yield it says %q", got)
-	}
+	sitetest.Same(t, "what is said of yield", fact(t, first, "Predicted yield"), "nothing")
 	young := s.NewStudy(screened)
 	s.API("POST", "/studies/"+young+"/ask", nil).Want(201)
 	s.API("POST", "/studies/"+young+"/trials/1/tell", `{"metrics": {"yield": 60, "impurity": 0.2, "pressure": 1}}`).Want(200)
@@ -108,9 +106,7 @@ func TestThePrintSheet(t *testing.T) {
 	}
 	address := "http://headroom.test" + path
 	code, err := qr.Encode(address, qr.M)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sitetest.Must(t, err)
 	drawn := regexp.MustCompile(`(?s)class="qr".*?<path d="([^"]*)"`).FindStringSubmatch(page)
 	if drawn == nil || !strings.Contains(page, fmt.Sprintf(`viewBox="0 0 %d %d"`, code.Size+8, code.Size+8)) {
 		t.Fatal("no code is drawn with its white margin")

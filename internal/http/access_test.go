@@ -80,7 +80,7 @@ var verdicts = map[string]map[audience]int{
 	"share of another":       {public: 0, signedIn: 0, viewer: 403, operator: 403, admin: 403, studyViewer: 404, studyOperator: 404, studyAdmin: 404},
 }
 
-// TestEveryRouteHasItsAudience, those of programs and those of browsers, and none is missing from the lists above: strangers, viewers and callers of other studies are kept
+// TestEveryRouteHasItsAudience, those of programs and those of browsers, none is missing from the lists above, and the document has those of programs: strangers, viewers and callers of other studies are kept
 // out of what is not for them.
 func TestEveryRouteHasItsAudience(t *testing.T) {
 	s := sitetest.Beside(t)
@@ -91,7 +91,7 @@ func TestEveryRouteHasItsAudience(t *testing.T) {
 		"share of this study": s.Share(mine), "share of another": s.Share(other),
 	}
 	api, pages := expectedAudiences(apiAudiences), expectedAudiences(pageAudiences)
-	walked := 0
+	walked, served, documented := 0, 0, 0
 	sitetest.Must(t, chi.Walk(s.Router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		access, inAPI := api[method+" "+pattern]
 		if onPages, is := pages[method+" "+pattern]; is == inAPI {
@@ -100,6 +100,10 @@ func TestEveryRouteHasItsAudience(t *testing.T) {
 			access = onPages
 		}
 		walked++
+		if strings.HasPrefix(pattern, "/api/") {
+			s.Document.At("paths", pattern, strings.ToLower(method))
+			served++
+		}
 		for caller, secret := range callers {
 			want := verdicts[caller][access]
 			if want == 0 && !inAPI {
@@ -115,9 +119,11 @@ func TestEveryRouteHasItsAudience(t *testing.T) {
 		}
 		return nil
 	}))
-	if walked != len(api)+len(pages) {
-		t.Errorf("%d of the %d routes that were expected are served", walked, len(api)+len(pages))
+	sitetest.Same(t, "of the routes that were expected, served are", walked, len(api)+len(pages))
+	for _, operations := range s.Document.At("paths") {
+		documented += len(operations.(map[string]any))
 	}
+	sitetest.Same(t, "operations in the document", documented, served)
 }
 
 func TestViewersMayPreviewButNotCorrect(t *testing.T) {

@@ -84,19 +84,6 @@ func TestStreamsEndWhenTheServerStops(t *testing.T) {
 	stream.UntilEnd()
 }
 
-// TestRevokedTokenLosesItsStream: an open stream ends when its credential does, at once.
-func TestRevokedTokenLosesItsStream(t *testing.T) {
-	s := sitetest.Beside(t)
-	id := s.NewStudy(sitetest.Screen)
-	made := s.API("POST", "/tokens", `{"name": "Screen", "role": "viewer"}`).Want(201).JSON()
-	lines := s.Listen("/api/v1/studies/"+id+"/events", made["token"].(string))
-	if got := lines.Next(); got != "id: 1" {
-		t.Fatalf("the stream begins with %q", got)
-	}
-	s.API("DELETE", "/tokens/"+made["id"].(string), nil).Want(204)
-	lines.UntilEnd()
-}
-
 // countingStore counts the questions that readers ask.
 type countingStore struct {
 	study.Store

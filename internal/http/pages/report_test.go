@@ -64,6 +64,7 @@ func TestReportIsOneFile(t *testing.T) {
 		sitetest.Lacks(t, drawing, "NaN", "Inf")
 	}
 	wantUniqueIDs(t, report)
+	wantStrict(t, report)
 }
 
 // wantUniqueIDs fails when two elements share an id.
@@ -78,7 +79,7 @@ func wantUniqueIDs(t *testing.T, page string) {
 	}
 }
 
-// The report of a moment shows that moment: nothing that came later.
+// The report of a moment shows that moment: nothing that came later. Whoever reads the study gets it: a viewer and a share link; the share of another study does not.
 func TestReportOfAMoment(t *testing.T) {
 	s := sitetest.Beside(t)
 	study := reviewed(s)
@@ -88,17 +89,11 @@ func TestReportOfAMoment(t *testing.T) {
 	for query, status := range map[string]int{"?at=999": 422, "?at=x": 422, "?at=1": 200} {
 		s.Call("GET", study+"/report"+query, s.Admin, nil).Want(status)
 	}
-}
-
-// Whoever reads the study gets its report: a viewer and a share link; the share of another study does not.
-func TestReportForReviewers(t *testing.T) {
-	s := sitetest.Beside(t)
-	study := reviewed(s)
 	s.Call("GET", study+"/report", s.Token(account.Viewer, ""), nil).Want(200)
 	s.Call("GET", study+"/report", s.Share(strings.TrimPrefix(study, "/studies/")), nil).Want(200)
-	s.Call("GET", study+"/report", s.Share(s.NewStudy(sitetest.Screen)), nil).Want(404)
-	empty := "/studies/" + s.NewStudy(sitetest.Screen)
-	s.Call("GET", empty+"/report", s.Admin, nil).Want(200).Says("Nothing has been tried yet.", "No trial was made.")
+	empty := s.NewStudy(sitetest.Screen)
+	s.Call("GET", study+"/report", s.Share(empty), nil).Want(404)
+	sitetest.Says(t, reportOf(s, empty), "Nothing has been tried yet.", "No trial was made.")
 }
 
 // The board has what was corrected and taken out side by side, the head's hash, and follows the study; a moment of the past does not.
@@ -207,26 +202,17 @@ func TestNoWordOfLimitsWithoutAny(t *testing.T) {
 	s.Call("GET", "/studies/"+id+"/board?"+url.Values{"show": {"feasible"}}.Encode(), s.Admin, nil).Want(200)
 }
 
-// An error page says what is wrong once, in the words of the page, and what would be right.
+// An error page says what is wrong once, in the words of the page, and what would be right, and lets whoever is signed in go on as from any page.
 func TestErrorPagesSayWhatWouldBeRight(t *testing.T) {
 	s := sitetest.Beside(t)
 	viewer := s.Token(account.Viewer, "")
-	made := string(s.Call("GET", "/studies/new", viewer, nil, "Accept", "text/html").Want(403).Body)
-	sitetest.Says(t, made, "This needs the role operator, and yours is viewer. An admin can change that.")
+	for path, status := range map[string]int{"/studies/nothing-here": 404, "/people": 403} {
+		s.Call("GET", path, viewer, nil, "Accept", "text/html").Want(status).Says("(viewer)", `<a href="/studies">Studies</a>`)
+	}
+	s.Call("GET", "/studies/new", viewer, nil, "Accept", "text/html").Want(403).Says("This needs the role operator, and yours is viewer. An admin can change that.")
 	at := html.UnescapeString(string(s.Call("GET", "/studies/"+s.NewStudy(screened)+"/board?at=999", viewer, nil, "Accept", "text/html").Want(422).Body))
 	if strings.Contains(at, "query.") || strings.Count(at, "at: the study has 1 event") != 1 {
 		t.Errorf("a moment that never was: %s", at[strings.Index(at, "<main"):])
-	}
-}
-
-// An error page lets whoever is signed in go on as from any page.
-func TestErrorPagesKnowWhoIsSignedIn(t *testing.T) {
-	s := sitetest.Beside(t)
-	operator := s.Token(account.Operator, "")
-	gone, forbidden := "/studies/nothing-here", "/people"
-	for path, status := range map[string]int{gone: 404, forbidden: 403} {
-		answer := string(s.Call("GET", path, operator, nil, "Accept", "text/html").Want(status).Body)
-		sitetest.Says(t, answer, "(operator)", `<a href="/studies">Studies</a>`)
 	}
 }
 
@@ -235,6 +221,10 @@ func TestNumbersBehindChartsAreOfReadings(t *testing.T) {
 	s := sitetest.Beside(t)
 	id := s.NewStudy(screened)
 	curve(s, id, 3, 0, "yield", "impurity")
+	young := s.NewStudy(screened)
+	curve(s, young, 3, 0, "yield", "impurity", "pressure")
+	sitetest.Says(t, s.Page("/studies/"+young+"/board"), "the model begins when the first few trials")
+	sitetest.Lacks(t, s.Page("/studies/"+young+"/board"), "mark star", `data-name="recommended`) // a star marks what is recommended, and nothing while the model has not begun
 	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
 	board := html.UnescapeString(s.Page("/studies/" + id + "/board"))
 	sitetest.Says(t, board, "The study ended before the model had begun.", "Yield")
@@ -249,16 +239,6 @@ func TestNumbersBehindChartsAreOfReadings(t *testing.T) {
 	if len(cells) != 16 || cells[6] == "–" || cells[8] != "–" || strings.Join(cells[12:], "") != "––––" {
 		t.Errorf("the first line is %q", cells)
 	}
-}
-
-// A star marks what is recommended, and nothing while the model has not begun.
-func TestNoStarBeforeTheModelBegins(t *testing.T) {
-	s := sitetest.Beside(t)
-	id := s.NewStudy(screened)
-	curve(s, id, 3, 0, "yield", "impurity", "pressure")
-	board := s.Page("/studies/" + id + "/board")
-	sitetest.Says(t, board, "the model begins when the first few trials")
-	sitetest.Lacks(t, board, "mark star", `data-name="recommended`)
 }
 
 // figureOf is the figure of the report whose title begins so.
@@ -341,12 +321,9 @@ func TestTheReportMarksWhatWasChanged(t *testing.T) {
 	sitetest.Says(t, report, "Calibration and drift")
 }
 
-// The report is strict: every element is closed in its order, no attribute stands twice, and every time has its zone.
-func TestTheReportIsStrict(t *testing.T) {
-	s := sitetest.Beside(t)
-	study := reviewed(s)
-	post(s, study+"/board/verify", nil).Want(303)
-	report := s.Page(study + "/report")
+// wantStrict fails unless every element is closed in its order, no attribute stands twice, and every time has its zone.
+func wantStrict(t *testing.T, report string) {
+	t.Helper()
 	closed := regexp.MustCompile(`<(meta|br|hr|col)((?:\s[^>]*[^/>])?)>`).ReplaceAllString(strings.TrimPrefix(report, "<!doctype html>"), "<$1$2/>")
 	decoder := xml.NewDecoder(strings.NewReader(closed))
 	decoder.Entity = xml.HTMLEntity

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"headroom/internal/http/sitetest"
@@ -45,45 +47,23 @@ func TestVectorsThroughTheAPI(t *testing.T) {
 	sitetest.Must(t, err)
 	var v publishedVectors
 	sitetest.Must(t, json.Unmarshal(data, &v))
-	theory := func(p map[string]any) any {
-		return map[string]any{
-			"default": map[string]any{"schedule": "theory", "B": p["B_f"], "R": p["R"], "p": p["p"]},
-			"cost":    map[string]any{"schedule": "theory", "B": p["B_g"], "R": p["R"], "p": p["p"]}}
-	}
-	constant := func(value any) any { return map[string]any{"schedule": "constant", "value": value} }
-	settings := map[string]func(p map[string]any) (string, map[string]any){
-		"rpol_ucb_theory": func(p map[string]any) (string, map[string]any) {
-			return "rpol-ucb", map[string]any{"beta": theory(p)}
-		},
-		"rpol_ucb_pair": func(p map[string]any) (string, map[string]any) {
-			return "rpol-ucb", map[string]any{"beta": map[string]any{"gain": constant(p["value_f"]), "cost": constant(p["value_g"])}}
-		},
-		"rpol_censored_scaled": func(p map[string]any) (string, map[string]any) {
-			return "rpol-censored-ucb", map[string]any{"beta": constant(p["value"]), "delay_window": p["m"],
-				"response_bound": map[string]any{"gain": p["B_r"], "cost": p["B_c"]}}
-		},
-		"rpol_sw_const": func(p map[string]any) (string, map[string]any) {
-			return "rpol-sw-ucb", map[string]any{"beta": constant(p["value"]), "window": p["W"]}
-		},
-		"config_const": func(p map[string]any) (string, map[string]any) {
-			return "config", map[string]any{"beta": constant(p["value"])}
-		},
-		"scgp_case1_const": func(p map[string]any) (string, map[string]any) {
-			return "scgp-ucb", map[string]any{"beta": constant(p["value"]), "objective_bound": p["B"], "slater": p["slater"],
-				"schedule_bound": p["schedule_B"], "variant": "i"}
-		},
-		"alg3_reuse": func(p map[string]any) (string, map[string]any) {
-			return "penalty-noisy", map[string]any{"beta": map[string]any{"schedule": "theory", "B": p["B"], "R": p["R"], "p": p["delta"]},
-				"epoch_length": p["S"], "reuse": p["reuse"], "step": p["mu"]}
-		},
-		"ckb_ucb_slack": func(p map[string]any) (string, map[string]any) {
-			return "ckb-ucb", map[string]any{"beta": constant(p["value"]), "objective_bound": p["B"], "constraint_bound": p["G"],
-				"multiplier_cap": p["rho"], "step": map[string]any{"limit": p["V"]}, "slack": p["eps"]}
-		},
+	// The algorithm and its settings by the name of the vectors, whose own parameters stand in for {their names}.
+	settings := map[string][2]string{
+		"rpol_ucb_theory": {"rpol-ucb", `{"beta": {"default": {"schedule": "theory", "B": {B_f}, "R": {R}, "p": {p}}, "cost": {"schedule": "theory", "B": {B_g}, "R": {R}, "p": {p}}}}`},
+		"rpol_ucb_pair":   {"rpol-ucb", `{"beta": {"gain": {"schedule": "constant", "value": {value_f}}, "cost": {"schedule": "constant", "value": {value_g}}}}`},
+		"rpol_censored_scaled": {"rpol-censored-ucb", `{"beta": {"schedule": "constant", "value": {value}}, "delay_window": {m},
+			"response_bound": {"gain": {B_r}, "cost": {B_c}}}`},
+		"rpol_sw_const": {"rpol-sw-ucb", `{"beta": {"schedule": "constant", "value": {value}}, "window": {W}}`},
+		"config_const":  {"config", `{"beta": {"schedule": "constant", "value": {value}}}`},
+		"scgp_case1_const": {"scgp-ucb", `{"beta": {"schedule": "constant", "value": {value}}, "objective_bound": {B}, "slater": {slater},
+			"schedule_bound": {schedule_B}, "variant": "i"}`},
+		"alg3_reuse": {"penalty-noisy", `{"beta": {"schedule": "theory", "B": {B}, "R": {R}, "p": {delta}}, "epoch_length": {S}, "reuse": {reuse}, "step": {mu}}`},
+		"ckb_ucb_slack": {"ckb-ucb", `{"beta": {"schedule": "constant", "value": {value}}, "objective_bound": {B}, "constraint_bound": {G},
+			"multiplier_cap": {rho}, "step": {"limit": {V}}, "slack": {eps}}`},
 	}
 	played := 0
 	for _, a := range v.Algorithms {
-		translate, ok := settings[a.Name]
+		chosen, ok := settings[a.Name]
 		if !ok {
 			continue
 		}
@@ -91,7 +71,11 @@ func TestVectorsThroughTheAPI(t *testing.T) {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
 			s := sitetest.New(t)
-			algorithm, values := translate(a.Params)
+			algorithm, values := chosen[0], regexp.MustCompile(`\{\w+\}`).ReplaceAllStringFunc(chosen[1], func(name string) string {
+				value, err := json.Marshal(a.Params[strings.Trim(name, "{}")])
+				sitetest.Must(t, err)
+				return string(value)
+			})
 			kernels := map[string]any{"default": a.Kernel["name"]}
 			lengths := map[string]any{"default": a.Kernel["lengthscale"]}
 			lambdas := map[string]any{"default": a.Lambda}
@@ -115,7 +99,7 @@ func TestVectorsThroughTheAPI(t *testing.T) {
 				"candidates":  candidates,
 				"objective":   map[string]any{"metric": "gain", "direction": "maximize"},
 				"constraints": []map[string]any{limit},
-				"algorithm":   map[string]any{"name": algorithm, "horizon": v.T, "settings": values},
+				"algorithm":   map[string]any{"name": algorithm, "horizon": v.T, "settings": json.RawMessage(values)},
 				"model":       map[string]any{"kernel": kernels, "lengthscales": lengths, "lambda": lambdas, "fit": "fixed", "outputs": "raw"},
 				"seed":        1,
 			}).Want(201).JSON()["id"].(string)

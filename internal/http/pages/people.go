@@ -98,24 +98,37 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 	return err
 }
 
-// InvitePerson makes an invite link, shown once.
-func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *typed) submission {
-	want := account.NewInvite{Name: form.text("invite.name"), Role: account.Role(form.text("invite.role"))}
+// making makes something whose secret tell shows this once.
+func making[T any](r *http.Request, make func(by account.Identity) (T, string, error), tell func(made T, secret string) error) submission {
+	var made T
 	var secret string
 	return submission{
 		do: func(study.Command) (err error) {
 			who, _ := request.Caller(r)
-			_, secret, err = s.Accounts.CreateInvite(r.Context(), who, want)
+			made, secret, err = make(who)
 			return err
 		},
-		done: func() error {
-			return s.showSecret(w, r, s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."))
-		},
-		names: under("invite."),
-		again: func(form templates.Form) error {
-			return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form })
-		},
+		done: func() error { return tell(made, secret) },
 	}
+}
+
+// orAgain shows the form again where something is wrong.
+func (asked submission) orAgain(names func(string) string, again func(templates.Form) error) submission {
+	asked.names, asked.again = names, again
+	return asked
+}
+
+// InvitePerson makes an invite link, shown once.
+func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *typed) submission {
+	want := account.NewInvite{Name: form.text("invite.name"), Role: account.Role(form.text("invite.role"))}
+	asked := making(r, func(by account.Identity) (account.Link, string, error) {
+		return s.Accounts.CreateInvite(r.Context(), by, want)
+	}, func(_ account.Link, secret string) error {
+		return s.showSecret(w, r, s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."))
+	})
+	return asked.orAgain(under("invite."), func(form templates.Form) error {
+		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form })
+	})
 }
 
 // under is the field of a form whose fields are named as those of the API's body, behind a word.
@@ -139,21 +152,14 @@ func (s People) RevokeInvite(w http.ResponseWriter, r *http.Request, _ *typed) s
 // MakeToken makes a token, shown once.
 func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *typed) submission {
 	want := account.NewToken{Name: form.text("token.name"), Role: account.Role(form.text("token.role")), StudyID: form.text("token.study_id"), ExpiresAt: form.day("token.expires_at")}
-	var secret string
-	return submission{
-		do: func(study.Command) (err error) {
-			who, _ := request.Caller(r)
-			_, secret, err = s.Accounts.CreateToken(r.Context(), who, want)
-			return err
-		},
-		done: func() error {
-			return s.showSecret(w, r, &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."})
-		},
-		names: under("token."),
-		again: func(form templates.Form) error {
-			return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form })
-		},
-	}
+	asked := making(r, func(by account.Identity) (account.Token, string, error) {
+		return s.Accounts.CreateToken(r.Context(), by, want)
+	}, func(_ account.Token, secret string) error {
+		return s.showSecret(w, r, &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."})
+	})
+	return asked.orAgain(under("token."), func(form templates.Form) error {
+		return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form })
+	})
 }
 
 // RevokeToken ends a token.
@@ -199,18 +205,11 @@ func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string
 
 // LinkPerson makes a sign-in link for somebody who is locked out.
 func (s People) LinkPerson(w http.ResponseWriter, r *http.Request, _ *typed) submission {
-	var link account.Link
-	var secret string
-	return submission{
-		do: func(study.Command) (err error) {
-			who, _ := request.Caller(r)
-			link, secret, err = s.Accounts.CreateSignInLink(r.Context(), who, chi.URLParam(r, "person"))
-			return err
-		},
-		done: func() error {
-			return s.showSecret(w, r, s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."))
-		},
-	}
+	return making(r, func(by account.Identity) (account.Link, string, error) {
+		return s.Accounts.CreateSignInLink(r.Context(), by, chi.URLParam(r, "person"))
+	}, func(link account.Link, secret string) error {
+		return s.showSecret(w, r, s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."))
+	})
 }
 
 func (s People) SharesPage(w http.ResponseWriter, r *http.Request) error {
@@ -242,20 +241,13 @@ func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *typed) s
 	} else if form.ok() {
 		form.fault("expires_at", "choose the day it ends")
 	}
-	var secret string
-	return submission{
-		do: func(study.Command) (err error) {
-			who, _ := request.Caller(r)
-			_, secret, err = s.Accounts.CreateShare(r.Context(), who, want)
-			return err
-		},
-		done: func() error {
-			made := &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}
-			return s.showShares(w, r, http.StatusOK, templates.Form{Values: url.Values{"expires_at": {form.text("expires_at")}}}, made)
-		},
-		names: itself,
-		again: func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) },
-	}
+	asked := making(r, func(by account.Identity) (account.Share, string, error) {
+		return s.Accounts.CreateShare(r.Context(), by, want)
+	}, func(_ account.Share, secret string) error {
+		made := &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}
+		return s.showShares(w, r, http.StatusOK, templates.Form{Values: url.Values{"expires_at": {form.text("expires_at")}}}, made)
+	})
+	return asked.orAgain(itself, func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) })
 }
 
 // RevokeShare ends a read-only link.
@@ -324,22 +316,18 @@ func deviceName(agent string) string {
 
 // LinkMyDevice makes a link by which the same person signs in elsewhere.
 func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *typed) submission {
-	var secret string
-	return submission{
-		do: func(study.Command) error {
-			who, err := person(r)
-			if err == nil && who.ByPIN {
-				err = problem.FullSignIn
-			}
-			if err == nil {
-				_, secret, err = s.Accounts.CreateSignInLink(r.Context(), who, who.PersonID)
-			}
-			return err
-		},
-		done: func() error {
-			return s.showAccount(w, r, s.linkSecret("Your sign-in link", secret, "Open it on the other device within "+minutes(account.SignInLinkLife)+". It works once."))
-		},
-	}
+	return making(r, func(account.Identity) (link account.Link, secret string, err error) {
+		who, err := person(r)
+		if err == nil && who.ByPIN {
+			err = problem.FullSignIn
+		}
+		if err != nil {
+			return link, "", err
+		}
+		return s.Accounts.CreateSignInLink(r.Context(), who, who.PersonID)
+	}, func(_ account.Link, secret string) error {
+		return s.showAccount(w, r, s.linkSecret("Your sign-in link", secret, "Open it on the other device within "+minutes(account.SignInLinkLife)+". It works once."))
+	})
 }
 
 func minutes(d time.Duration) string { return words.Count(int(d.Minutes()), "minute", "minutes") }

@@ -61,7 +61,7 @@ func simulate(set *flag.FlagSet) action {
 				continue
 			}
 			var err error
-			if *table, err = readReadings(path); err != nil {
+			if *table, err = fromFile(path, problems.ReadReadings); err != nil {
 				return err
 			}
 		}
@@ -110,19 +110,6 @@ func listProblems() error {
 	}
 	fmt.Println("\nalgorithms:", strings.Join(lab.Algorithms(), ", "))
 	return nil
-}
-
-func readReadings(path string) (*problems.Readings, error) {
-	file, err := openFile(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	table, err := problems.ReadReadings(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return table, nil
 }
 
 func writeReadings(problem, path string) error {

@@ -74,6 +74,19 @@ func openFile(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
+// fromFile is what a file, or standard input, holds.
+func fromFile[T any](name string, read func(io.Reader) (T, error)) (content T, err error) {
+	file, err := openFile(name)
+	if err != nil {
+		return content, err
+	}
+	defer file.Close()
+	if content, err = read(file); err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return content, err
+}
+
 // backup writes everything to a file that must not exist yet, whole or not at all, or to standard output.
 func backup(ctx context.Context, c config, args []string) error {
 	path := args[0]
@@ -110,12 +123,7 @@ const largestBundle = 1 << 30
 
 // verify checks an exported study without a server or a database.
 func verify(ctx context.Context, args []string) error {
-	file, err := openFile(args[0])
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, largestBundle+1))
+	text, err := fromFile(args[0], func(file io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(file, largestBundle+1)) })
 	if err != nil {
 		return err
 	}

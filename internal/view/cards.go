@@ -116,7 +116,7 @@ func (v tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
 		Study: v.Head, Number: v.t.Number, Origin: originWords(v.t.Origin), Created: Stamp(v.t.CreatedAt, v.Now), By: v.t.By, Note: v.t.Note,
-		ReplicateOf: v.t.ReplicateOf, Status: v.t.Status, Settings: settingsOf(d, v.t.Parameters), Why: whyOf(v.t),
+		ReplicateOf: v.t.ReplicateOf, Settings: settingsOf(d, v.t.Parameters), Why: whyOf(v.t),
 	}
 	for _, was := range settingsOf(d, v.chosenInstead()) {
 		at := slices.IndexFunc(card.Settings, func(s templates.Setting) bool { return s.Name == was.Name })

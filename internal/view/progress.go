@@ -23,7 +23,7 @@ const mostLines = 500
 
 // Progress is how well the study does: panels over the same trials, of the objective, each limit, its violation and its price.
 func (v Facts) Progress() templates.Progress {
-	progress := templates.Progress{Study: v.Head, Empty: v.Modelless}
+	progress := templates.Progress{Empty: v.Modelless}
 	if len(v.Snap.Trials) == 0 {
 		progress.Empty = "When the first results are in, the best value within the limits will be drawn here, and below it how close each limit is."
 	}

@@ -23,7 +23,7 @@ type answering struct{ Facts }
 // Verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
 func (v Facts) Verdict() templates.Verdict {
 	a := answering{v}
-	verdict := templates.Verdict{Study: v.Head, Heading: "The answer so far", Lucky: a.lucky(), None: a.whyNone()}
+	verdict := templates.Verdict{Heading: "The answer so far", Lucky: a.lucky(), None: a.whyNone()}
 	if v.over() {
 		verdict.Heading = "The answer"
 	}
@@ -150,7 +150,7 @@ func (v answering) expected(metric string, b study.Believed) templates.Expected 
 	show := words.Alike(b.SD[metric])
 	value := func(x float64) templates.Value { return templates.Value{Text: show(x), Raw: words.Raw(x)} }
 	return templates.Expected{Metric: metric, Unit: unit, Mean: value(b.Mean[metric]), Low: value(b.Lower95[metric]), High: value(b.Upper95[metric]),
-		ReadingSD: templates.Value{Text: words.Alike(b.ReadingSD[metric])(b.ReadingSD[metric]), Raw: words.Raw(b.ReadingSD[metric])}, Objective: metric == d.Objective.Metric}
+		ReadingSD: templates.Value{Text: words.Alike(b.ReadingSD[metric])(b.ReadingSD[metric]), Raw: words.Raw(b.ReadingSD[metric])}}
 }
 
 // limitLines say how each limit stands.
@@ -159,7 +159,7 @@ func (v answering) limitLines() []templates.LimitLine {
 	for _, c := range v.Snap.Definition.Constraints {
 		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(chart.Feasible)}
 		broken, known := v.brokenIn(c)
-		line.Count, line.NoReading = "broken in "+strconv.Itoa(broken)+" of "+words.Count(known, "trial", "trials"), known == 0
+		line.Count = "broken in " + strconv.Itoa(broken) + " of " + words.Count(known, "trial", "trials")
 		if broken > 0 {
 			line.Mark = string(chart.Violated)
 		}

@@ -94,7 +94,6 @@ type OwnPage struct {
 
 // Forecast is what is expected of a person's own point before it is begun.
 type Forecast struct {
-	Because string
 	Metrics []ForecastLine
 	Chance  string // to stay within every limit
 	Shown   string // names what it was made for
@@ -243,7 +242,6 @@ type LinkPage struct {
 // ProblemPage is an error.
 type ProblemPage struct {
 	Page
-	Status   int
 	Heading  string
 	Detail   string
 	Faults   []string

@@ -76,7 +76,6 @@ type Input struct {
 	Class       string
 	Required    bool
 	Refreshes   bool // changing it redraws the form, since other fields depend on it
-	HideLabel   bool
 }
 
 // ID is the input's id in the page.

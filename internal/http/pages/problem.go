@@ -13,7 +13,7 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 		return SignIn(w, r, p.Status)
 	}
 	view := templates.ProblemPage{
-		Page: narrowPage(r, problemHeading(p.Status)), Status: p.Status, Heading: problemHeading(p.Status), Detail: p.Detail,
+		Page: narrowPage(r, problemHeading(p.Status)), Heading: problemHeading(p.Status), Detail: p.Detail,
 		Back: "/studies", BackText: "Go to the studies",
 	}
 	if p.Status == http.StatusNotFound {

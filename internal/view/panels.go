@@ -308,13 +308,13 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	if now.Name != now.Metric {
 		title += ", " + now.Name
 	}
-	return chart.Panel{Title: title, Height: limitHeight, Y: chart.Axis{Range: within}, Traces: s.traces(), Limit: path}, p.limitWords(j), beyond
+	return chart.Panel{Title: title, Height: limitHeight, Y: chart.Axis{Range: within}, Traces: s.traces(), Limits: []chart.Limit{path}}, p.limitWords(j), beyond
 }
 
 // limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
-func (p *panelling) limitPath(j int) *chart.LimitPath {
+func (p *panelling) limitPath(j int) chart.Limit {
 	now := p.Snap.Definition.Constraints[j]
-	path := &chart.LimitPath{Label: "limit " + words.Quantity(now.Threshold, now.Unit), Above: now.Op == "<="}
+	path := chart.Limit{Label: "limit " + words.Quantity(now.Threshold, now.Unit), Above: now.Op == "<="}
 	step := func(x, y float64) {
 		if n := len(path.Y); n == 0 || path.Y[n-1] != y {
 			path.X, path.Y = append(path.X, x), append(path.Y, y)

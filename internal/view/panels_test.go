@@ -119,13 +119,13 @@ func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
 		Metrics: map[string]study.Band{"yield": flat, "impurity": flat, "pressure": flat}}
 	o.Slices = []study.Slice{along}
 	grid := o.sliceGrid()
-	cells := grid.Drawing.Grid.Cells
+	cells := grid.Drawing.Cells
 	last := cells[len(cells)-1]
 	if len(cells) != 4 || last.Title != "Chance that a trial works (%)" || !reflect.DeepEqual(last.Traces[0].Y, []any{80.0, 25.0}) || !slices.Equal(last.Traces[1].Trial, []int{7}) {
 		t.Errorf("the last of %d cells is %+v", len(cells), last)
 	}
 	says(t, "the table", whole(grid.Table), []string{"Chance that it works", "80 %", "25 %"}, nil)
-	if along.Works = nil; len(Outlook{Facts: Facts{Asked: o.Asked, Snap: o.Snap, Slices: []study.Slice{along}}, Metrics: o.Metrics}.sliceGrid().Drawing.Grid.Cells) != 3 {
+	if along.Works = nil; len(Outlook{Facts: Facts{Asked: o.Asked, Snap: o.Snap, Slices: []study.Slice{along}}, Metrics: o.Metrics}.sliceGrid().Drawing.Cells) != 3 {
 		t.Error("a chance that nothing taught is drawn")
 	}
 

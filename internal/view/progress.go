@@ -32,8 +32,8 @@ func (v Facts) Progress() templates.Progress {
 	}
 	p := v.panelling()
 	pressing, others := p.byPressure()
-	panels := p.panelsOf(pressing, true)
-	if len(panels.List) == 0 {
+	drawing := p.panelsOf(pressing, true)
+	if len(drawing.Panels) == 0 {
 		progress.Empty = strings.Join(p.notes, " ") + " What comes in will be drawn here."
 		return progress
 	}
@@ -41,11 +41,10 @@ func (v Facts) Progress() templates.Progress {
 	if !v.limited() {
 		title = "Readings over trials"
 	}
-	progress.Chart = p.panelChart("chart-progress", title, panels, slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
+	progress.Chart = p.panelChart("chart-progress", title, drawing, slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
 	if len(others) > 0 {
 		p.notes = nil
-		panels := p.panelsOf(others, false)
-		more := p.panelChart("chart-limits", "The other limits and their violation over trials", panels, others)
+		more := p.panelChart("chart-limits", "The other limits and their violation over trials", p.panelsOf(others, false), others)
 		progress.More, progress.MoreLimits = &more, p.moreWords(others)
 	}
 	return progress
@@ -58,11 +57,11 @@ func (v Facts) ProgressTable() templates.Table {
 }
 
 // panelsOf are the panels of the objective, unless they go with others, and of the limits by their place.
-func (p *panelling) panelsOf(limits []int, first bool) chart.Panels {
-	panels := chart.Panels{X: chart.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
+func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
+	drawing := chart.Drawing{X: chart.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
 	add := func(panel chart.Panel, notes ...string) {
 		panel.Caption = strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), " ")
-		panels.List = append(panels.List, panel)
+		drawing.Panels = append(drawing.Panels, panel)
 		p.note(notes...)
 	}
 	if first {
@@ -82,9 +81,9 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Panels {
 	if panel, notes := p.multiplierPanel(limits); len(panel.Traces) > 0 {
 		add(panel, notes...)
 	}
-	panels.Events = p.events()
+	drawing.Events = p.events()
 	p.note(p.denseWords())
-	return panels
+	return drawing
 }
 
 // noteQuiet notes which limits need no panel.
@@ -152,8 +151,8 @@ func (v Facts) framed(c templates.Chart) templates.Chart {
 }
 
 // panelChart puts panels under one title, with their numbers behind them or the address where those are fetched.
-func (p *panelling) panelChart(id, title string, panels chart.Panels, limits []int) templates.Chart {
-	c := templates.Chart{ID: id, Title: title, Notes: p.notes, Beside: true, Drawing: chart.Drawing{Panels: &panels}}
+func (p *panelling) panelChart(id, title string, drawing chart.Drawing, limits []int) templates.Chart {
+	c := templates.Chart{ID: id, Title: title, Notes: p.notes, Beside: true, Drawing: drawing}
 	if len(p.Snap.Trials) > tableAtOnce && p.Fetches() {
 		c.Later = p.laterPart("progress-table")
 	} else {

@@ -30,14 +30,13 @@ func (v reporting) figures() (list []Figure, note string) {
 		list, note = append(list, believed...), strings.TrimSpace(note+" "+more)
 	}
 	if prices := v.priceChart(); prices != nil {
-		for i, cell := range prices.Drawing.Grid.Cells {
+		for i, cell := range prices.Drawing.Cells {
 			list = append(list, Figure{Title: cell.Title + " by the " + cell.X.Title, Caption: prices.Notes[0] + " " + prices.Notes[i+1], Drawing: alone(cell)})
 		}
 	}
 	if drift := (trusting{v.Facts}).section().Chart; drift != nil {
-		panels := *drift.Drawing.Panels
-		panels.List[0].Caption = drift.Caption
-		list = append(list, figuresOf(panels)...)
+		drift.Drawing.Panels[0].Caption = drift.Caption
+		list = append(list, figuresOf(drift.Drawing)...)
 	}
 	return list, note
 }
@@ -46,11 +45,11 @@ func (v reporting) figures() (list []Figure, note string) {
 const paperHeight = 150
 
 // figuresOf are the panels of a chart one by one.
-func figuresOf(panels chart.Panels) (list []Figure) {
-	for _, panel := range panels.List {
+func figuresOf(d chart.Drawing) (list []Figure) {
+	for _, panel := range d.Panels {
 		panel.Height = paperHeight
-		one := chart.Panels{X: panels.X, List: []chart.Panel{panel}, Events: panels.Events}
-		list = append(list, Figure{Title: panel.Title, Caption: panel.Caption, Drawing: chart.Drawing{Panels: &one}})
+		one := chart.Drawing{X: d.X, Panels: []chart.Panel{panel}, Events: d.Events}
+		list = append(list, Figure{Title: panel.Title, Caption: panel.Caption, Drawing: one})
 	}
 	return list
 }
@@ -63,7 +62,7 @@ func (v reporting) believedFigures() (list []Figure, note string) {
 		shown := o.mapChart()
 		list = append(list, Figure{Title: shown.Title, Caption: shown.Caption + " The table has some of its values.", Drawing: shown.Drawing, Table: o.mapTable()})
 	}
-	cells := o.sliceGrid().Drawing.Grid.Cells
+	cells := o.sliceGrid().Drawing.Cells
 	if len(cells) > mostReportSlices {
 		note = fmt.Sprintf("Of %d charts of the model along one parameter the first %d are drawn; the study’s page has all of them.", len(cells), mostReportSlices)
 		cells = cells[:mostReportSlices]
@@ -79,9 +78,7 @@ func (v reporting) believedFigures() (list []Figure, note string) {
 }
 
 // alone is a small chart by itself.
-func alone(cell chart.SliceCell) chart.Drawing {
-	return chart.Drawing{Grid: &chart.Grid{Cells: []chart.SliceCell{cell}}}
-}
+func alone(cell chart.Panel) chart.Drawing { return chart.Drawing{Cells: []chart.Panel{cell}} }
 
 // mapTableSide is how many values of each parameter the table of a map has: what fits on a sheet of paper.
 const mapTableSide = 6

@@ -207,10 +207,10 @@ func (v trusting) driftChart(list []drifting) templates.Chart {
 	}
 	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
 	sums.Y.Range, _, _ = robustRange(nil, append(ss, study.CUSUMLimit+1, -study.CUSUMLimit-1))
-	sums.Limit = &chart.LimitPath{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}
+	sums.Limits = []chart.Limit{{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}}
 	ends := []float64{0.5, float64(len(v.Snap.Trials)) + 1.5}
 	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
-	panels := chart.Panels{X: chart.Axis{Title: trialAxis, Whole: true, Range: ends}, List: []chart.Panel{residuals, sums}}
+	drawing := chart.Drawing{X: chart.Axis{Title: trialAxis, Whole: true, Range: ends}, Panels: []chart.Panel{residuals, sums}}
 	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
-	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: chart.Drawing{Panels: &panels}})
+	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: drawing})
 }

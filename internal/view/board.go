@@ -121,10 +121,7 @@ func goneWords(outcome study.Verification) string {
 	if n == 0 {
 		return ""
 	}
-	engines := "engine "
-	if len(outcome.GoneEngines) > 1 {
-		engines = "engines "
-	}
+	engines := words.Either(len(outcome.GoneEngines) > 1, "engines ", "engine ")
 	return words.Count(n, "decision was", "decisions were") + " made by rules that this program no longer has (" + engines + design.Listed(outcome.GoneEngines, "and") + "), and cannot be replayed"
 }
 

@@ -220,11 +220,9 @@ func (v tried) savedJustNow() []templates.Saved {
 	return []templates.Saved{{Number: v.t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
 }
 
+// LimitLine is a limit beside the field of its metric.
 func LimitLine(c design.Constraint) string {
-	if c.Name != c.Metric {
-		return "limit " + words.Limit(c) + " (" + c.Name + ")"
-	}
-	return "limit " + words.Limit(c)
+	return "limit " + words.Limit(c) + words.Either(c.Name != c.Metric, " ("+c.Name+")", "")
 }
 
 // MetricField is the field for the metric at that place among the told ones; metrics may have any name, fields not.

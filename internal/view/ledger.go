@@ -104,10 +104,7 @@ func (v teller) inWords(event ledger.Event) (text, reason string, err error) {
 }
 
 func sureWords(confirmed bool) string {
-	if confirmed {
-		return ", and said that it is right as it is"
-	}
-	return ""
+	return words.Either(confirmed, ", and said that it is right as it is", "")
 }
 
 func eventData[T any](event ledger.Event) (T, error) {

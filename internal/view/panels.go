@@ -343,10 +343,7 @@ func (p *panelling) limitWords(j int) string {
 			worst = t.Number
 		}
 	}
-	extreme := "highest"
-	if now.Op == ">=" {
-		extreme = "lowest"
-	}
+	extreme := words.Either(now.Op == ">=", "lowest", "highest")
 	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.Capitalised(now.Name), then, words.Count(known, "trial", "trials"), extreme,
 		p.Measured(now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
 	if today, _ := p.brokenIn(now); today != then {
@@ -519,10 +516,7 @@ func firstOf(text string) string {
 
 func (p *panelling) turnWords(turn ledger.Turn) string {
 	when := fmt.Sprintf(" after trial %d", turn.After)
-	text := turnNames[turn.Kind] + when
-	if turn.Number > 0 {
-		text = fmt.Sprintf("%s of trial %d%s", turnNames[turn.Kind], turn.Number, when)
-	}
+	text := words.Either(turn.Number > 0, fmt.Sprintf("%s of trial %d%s", turnNames[turn.Kind], turn.Number, when), turnNames[turn.Kind]+when)
 	if turn.Reason != "" {
 		text += ": " + turn.Reason
 	}

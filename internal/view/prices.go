@@ -29,10 +29,7 @@ func curveOf(p study.Price) (xs, ys []float64) {
 
 // priceMeaning says what the curves are of.
 func priceMeaning(o design.Objective) string {
-	word := "highest"
-	if o.Direction == "minimize" {
-		word = "lowest"
-	}
+	word := words.Either(o.Direction == "minimize", "lowest", "highest")
 	return fmt.Sprintf("Each line is the %s %s that the model expects among settings with a 90%s%% chance to stay within every limit, one limit being moved and the others not.", word, o.Metric, words.Thin)
 }
 

@@ -37,10 +37,7 @@ func (v Facts) Progress() templates.Progress {
 		progress.Empty = strings.Join(p.notes, " ") + " What comes in will be drawn here."
 		return progress
 	}
-	title := "Readings, limits and violation over trials"
-	if !v.limited() {
-		title = "Readings over trials"
-	}
+	title := words.Either(!v.limited(), "Readings over trials", "Readings, limits and violation over trials")
 	progress.Chart = p.panelChart("chart-progress", title, drawing, slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
 	if len(others) > 0 {
 		p.notes = nil
@@ -124,10 +121,7 @@ func (p *panelling) moreWords(limits []int) string {
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
 		broken, known := p.brokenIn(c)
-		said := "never broken"
-		if broken > 0 {
-			said = fmt.Sprintf("broken in %d of %d", broken, known)
-		}
+		said := words.Either(broken > 0, fmt.Sprintf("broken in %d of %d", broken, known), "never broken")
 		names = append(names, c.Name+" ("+said+")")
 	}
 	return fmt.Sprintf("%d more limits, broken less often: %s", len(limits), design.Listed(names, "and"))

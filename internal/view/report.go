@@ -95,10 +95,7 @@ func optionalNumber(x *float64) string {
 
 // studyFacts are how the study decides.
 func studyFacts(d design.Definition) []templates.Fact {
-	wanted := "as high as possible"
-	if d.Objective.Direction == "minimize" {
-		wanted = "as low as possible"
-	}
+	wanted := words.Either(d.Objective.Direction == "minimize", "as low as possible", "as high as possible")
 	algorithm := Algorithm(d.Algorithm.Name)
 	facts := []templates.Fact{
 		{Name: "Objective", Value: words.AxisName(d.Objective.Metric, d.Objective.Unit) + ", " + wanted},

@@ -113,10 +113,7 @@ func influenceWords(d design.Definition, influences []influence, held string) st
 	if len(parts) > most {
 		parts = append(parts[:most], fmt.Sprintf("%d more", len(influences)-most))
 	}
-	others := ""
-	if len(influences) > 1 {
-		others = ", the others held " + held
-	}
+	others := words.Either(len(influences) > 1, ", the others held "+held, "")
 	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", d.Objective.Metric, others, strings.Join(parts, ", "))
 }
 
@@ -253,10 +250,7 @@ func (o Outlook) sliceWords(metric string, by map[string]study.Slice, influences
 		slice := by[along.parameter]
 		band := slice.Metrics[metric]
 		low, high := extremes(band.Mean)
-		best := high
-		if lowest {
-			best = low
-		}
+		best := words.Either(lowest, low, high)
 		p := parameter(d, along.parameter)
 		parts = append(parts, fmt.Sprintf("%s at %s %s", words.Alike(band.SD[best])(band.Mean[best]), p.Name, words.With(words.Setting(p, slice.At[best]), p.Unit)))
 		if len(parts) == 4 {

@@ -41,10 +41,7 @@ func (v Facts) Status() templates.Status {
 }
 
 func trialCount(n, horizon int) string {
-	if n == 0 {
-		return "no trials yet, " + strconv.Itoa(horizon) + " planned"
-	}
-	return "trial " + strconv.Itoa(n) + " of " + strconv.Itoa(horizon)
+	return words.Either(n == 0, fmt.Sprintf("no trials yet, %d planned", horizon), fmt.Sprintf("trial %d of %d", n, horizon))
 }
 
 // Findings are what is found in a study, each with the way to what helps.

@@ -193,10 +193,7 @@ func (v tried) reasonLine() string {
 	if v.t.Reason == "" {
 		return ""
 	}
-	said := v.StateWords(v.t)
-	if v.t.Cause == ledger.BySettings && !v.t.Excluded {
-		said = "failed because of its settings"
-	}
+	said := words.Either(v.t.Cause == ledger.BySettings && !v.t.Excluded, "failed because of its settings", v.StateWords(v.t))
 	return design.Capitalised(said) + ": " + v.t.Reason
 }
 

@@ -148,23 +148,16 @@ func (d drifting) inWords() string {
 	past := len(d.Past)
 	switch {
 	case d.Since > 0:
-		return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", design.Capitalised(d.metric), higherOrLower(d.Rising), d.Since)
+		return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", design.Capitalised(d.metric), words.Either(d.Rising, "higher", "lower"), d.Since)
 	case past == 0:
 		return fmt.Sprintf("%s: no sign of it in %s.", design.Capitalised(d.metric), words.Count(len(d.Numbers), "reading", "readings"))
 	}
 	last := d.Past[past-1]
-	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", design.Capitalised(d.metric), last.From, last.Until, higherOrLower(last.Rising))
+	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", design.Capitalised(d.metric), last.From, last.Until, words.Either(last.Rising, "higher", "lower"))
 	if past > 1 {
 		said += fmt.Sprintf("; %s before that", words.Count(past-1, "time", "times"))
 	}
 	return said + "."
-}
-
-func higherOrLower(rising bool) string {
-	if rising {
-		return "higher"
-	}
-	return "lower"
 }
 
 // forgets tells whether an algorithm looks only at the last trials.
@@ -248,10 +241,7 @@ func (v trusting) theorem() *templates.Theorem {
 
 // verdictOn says what the figure is worth.
 func verdictOn(grounds *study.Grounds, notMet int) string {
-	if notMet == 0 && grounds.Short == "" {
-		return "It holds if what cannot be known holds."
-	}
-	return "It shows how violation grows with trials, and is no promise."
+	return words.Either(notMet == 0 && grounds.Short == "", "It holds if what cannot be known holds.", "It shows how violation grows with trials, and is no promise.")
 }
 
 // boundKind says what a bound is worth in this study: what the API calls a guarantee is none where an assumption is known not to hold.

@@ -2,7 +2,10 @@ package templates
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
+
+	"github.com/a-h/templ"
 
 	"headroom/internal/study/ledger"
 )
@@ -19,6 +22,11 @@ type StudyHead struct {
 
 // URL is an address under the study.
 func (h StudyHead) URL(rest string) string { return "/studies/" + h.ID + rest }
+
+// Trial is an address under a trial of the study.
+func (h StudyHead) Trial(number int, rest string) templ.SafeURL {
+	return templ.SafeURL(h.URL("/trials/" + strconv.Itoa(number) + rest))
+}
 
 // StudyPage is the study page.
 type StudyPage struct {

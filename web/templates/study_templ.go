@@ -2305,7 +2305,7 @@ func trialLine(row TrialRow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Mark("star").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Mark("recommended").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -54,7 +54,7 @@ func VerdictSection(v Verdict) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Mark("star").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Mark("recommended").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -132,5 +132,5 @@ func TestNoStarBeforeTheModelBegins(t *testing.T) {
 	id := s.NewStudy(screened)
 	curve(s, id, 3, 0, "yield", "impurity", "pressure")
 	board := page(s, "/studies/"+id+"/board")
-	wantWords(t, "three rows imported", board, []string{"the model begins when the first few trials"}, []string{"mark star", `data-name="recommended`})
+	wantWords(t, "three rows imported", board, []string{"the model begins when the first few trials"}, []string{"mark recommended", `data-name="recommended`})
 }

@@ -39,7 +39,7 @@ func (d Drawing) HTML(id, labelledBy string) string {
 	}
 	hatch := fmt.Sprintf(`<pattern id="%s-hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0,0V8" stroke="var(--limit)" stroke-width="1.6" opacity="0.55"/></pattern>`, id)
 	return fmt.Sprintf(`<div role="img" aria-labelledby="%s" class="%s"><svg class="defs" width="0" height="0"><defs>%s%s</defs></svg>%s</div>`,
-		html.EscapeString(labelledBy), kind, hatch, s.defs.String(), s.String()) + s.legend(d.Trials != "")
+		html.EscapeString(labelledBy), kind, hatch, s.defs.String(), s.String()) + s.legend()
 }
 
 // name puts a name into the legend, once.
@@ -49,20 +49,13 @@ func (s *sheet) name(name string, style Style) {
 	}
 }
 
-// legend says what is what; pressed, a name hides what it stands for.
-func (s *sheet) legend(pressed bool) string {
-	var out strings.Builder
-	out.WriteString(`<div class="legend">`)
+// legend says what is what.
+func (s *sheet) legend() string {
+	out := `<div class="legend">`
 	for _, name := range s.names {
-		escaped := html.EscapeString(name)
-		inner := Key(s.styles[name]) + "<span>" + escaped + "</span>"
-		if pressed {
-			fmt.Fprintf(&out, `<button type="button" data-name="%[1]s" aria-pressed="true" title="%[1]s: press to hide it or to show it again">%[2]s</button>`, escaped, inner)
-		} else {
-			out.WriteString("<span>" + inner + "</span>")
-		}
+		out += "<span>" + key(s.styles[name]) + "<span>" + html.EscapeString(name) + "</span></span>"
 	}
-	return out.String() + "</div>"
+	return out + "</div>"
 }
 
 // frame is one pair of axes with all that is drawn on it.

@@ -93,11 +93,11 @@ func TestChartDrawsEverything(t *testing.T) {
 func TestNamesAreNoMarkup(t *testing.T) {
 	t.Parallel()
 	name := `<b>"it's" & more</b>`
-	d := Drawing{Trials: "/trials/", Cells: []Panel{{Group: name, Title: name, X: Axis{Title: name, Categories: []string{name, "b"}}, Limits: []Limit{{Y: []float64{1}, Label: name}},
+	d := Drawing{Cells: []Panel{{Group: name, Title: name, X: Axis{Title: name, Categories: []string{name, "b"}}, Limits: []Limit{{Y: []float64{1}, Label: name}},
 		Traces: []Trace{{Name: name, Style: Feasible, X: []any{name, "b"}, Y: values(1, 2), Text: []string{name, name}, Trial: []int{1, 2}}}}}}
 	drawn := d.HTML("id", "title")
 	wellFormed(t, drawn)
-	if strings.Contains(drawn, "<b>") || !strings.Contains(drawn, "<button") {
+	if strings.Contains(drawn, "<b>") {
 		t.Error(drawn)
 	}
 }

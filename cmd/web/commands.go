@@ -54,7 +54,7 @@ func token(set *flag.FlagSet) action {
 func migrate(set *flag.FlagSet) action {
 	target := set.Uint("to", 0, "the schema to go to, up or down; 0 = this program's. A step down says in its file what it drops")
 	return configured(func(ctx context.Context, c config, _ []string) error {
-		return withDatabase(ctx, c, func(url string) error {
+		return withDatabase(ctx, c, anybodys, func(url string) error {
 			if *target == 0 {
 				return db.Migrate(ctx, url)
 			}
@@ -110,7 +110,7 @@ func restore(ctx context.Context, c config, args []string) error {
 		return err
 	}
 	defer file.Close()
-	return withDatabase(ctx, c, func(url string) error {
+	return withDatabase(ctx, c, anybodys, func(url string) error {
 		if err := db.Restore(ctx, url, file); err != nil {
 			return err
 		}

@@ -224,7 +224,7 @@ func TestNumbersBehindChartsAreOfReadings(t *testing.T) {
 	young := s.NewStudy(screened)
 	curve(s, young, 3, 0, "yield", "impurity", "pressure")
 	sitetest.Says(t, s.Page("/studies/"+young+"/board"), "the model begins when the first few trials")
-	sitetest.Lacks(t, s.Page("/studies/"+young+"/board"), "mark star", `data-name="recommended`) // a star marks what is recommended, and nothing while the model has not begun
+	sitetest.Lacks(t, s.Page("/studies/"+young+"/board"), "mark recommended", `data-name="recommended`) // a star marks what is recommended, and nothing while the model has not begun
 	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
 	board := html.UnescapeString(s.Page("/studies/" + id + "/board"))
 	sitetest.Says(t, board, "The study ended before the model had begun.", "Yield")

@@ -71,7 +71,7 @@ func (w *world) rebuild() {
 // request asks the program, until it answers with something else than 503. A client waits a second for each answer.
 func (w *world) request(method, path, body, key string) (status int, text string) {
 	client, err := &http.Client{Timeout: time.Second}, error(nil)
-	for giveUp := time.Now().Add(2 * patience.Long); time.Now().Before(giveUp); time.Sleep(20 * time.Millisecond) {
+	for giveUp := time.Now().Add(2 * patience.Long); time.Now().Before(giveUp); time.Sleep(pace) {
 		status, text, err = w.server.Load().try(client, method, path, sharedToken, body, "Idempotency-Key", key)
 		if err == nil && status != http.StatusServiceUnavailable {
 			return status, text

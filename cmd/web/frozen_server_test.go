@@ -50,6 +50,7 @@ func (r *running) askUntilAnswered(study, key string) (a asked, refusals int) {
 		case a.status != http.StatusServiceUnavailable || time.Since(begin) > patience.Long:
 			r.t.Fatalf("after %v an ask got %d: %s", time.Since(begin), a.status, a.text)
 		}
+		time.Sleep(pace)
 	}
 }
 
@@ -65,6 +66,9 @@ func (r *running) signal(sent syscall.Signal, state string) {
 	})
 }
 
+// pace is between two questions of whoever waits, who else would take the processor from what is waited for.
+const pace = 20 * time.Millisecond
+
 // eventually asks again and again until it is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
@@ -72,6 +76,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 		if time.Now().After(giveUp) {
 			t.Fatalf("in vain: %s", what)
 		}
+		time.Sleep(pace)
 	}
 }
 

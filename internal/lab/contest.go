@@ -130,8 +130,8 @@ type curve struct {
 }
 
 // cellOf draws curves, with bands of their standard errors behind them where there are several games.
-func cellOf(title, x string, curves []curve) chart.SliceCell {
-	cell := chart.SliceCell{Title: title, X: chart.Axis{Title: x, Whole: true}}
+func cellOf(title, x string, curves []curve) chart.Panel {
+	cell := chart.Panel{Title: title, X: chart.Axis{Title: x, Whole: true}}
 	var lines []chart.Trace
 	for i, c := range curves {
 		line := chart.Trace{Name: c.label, Style: chart.Series(i)}

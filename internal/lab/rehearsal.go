@@ -85,8 +85,8 @@ func (r Rehearsal) Report(folder string, games []Planned) (map[string][]byte, er
 		return nil, err
 	}
 	out := map[string][]byte{"report.md": r.page(all), "games.csv": table(r.gameRows(all)), "asks.csv": table(r.askRows(all))}
-	if shares := r.sharesFigure(all); len(shares.Cells) > 0 {
-		out["figure.svg"] = shares.Figure("share of the best feasible value found")
+	if shares := r.sharesFigure(all); len(shares) > 0 {
+		out["figure.svg"] = chart.Figure("share of the best feasible value found", shares)
 	}
 	out["report.json"], err = r.summary(all)
 	return out, err
@@ -94,8 +94,8 @@ func (r Rehearsal) Report(folder string, games []Planned) (map[string][]byte, er
 
 // sharesFigure draws, for each problem where anything is feasible, the share of the best feasible value found after each ask: mean and standard error
 // over the seeds.
-func (r Rehearsal) sharesFigure(all []contest) chart.Grid {
-	var g chart.Grid
+func (r Rehearsal) sharesFigure(all []contest) []chart.Panel {
+	var cells []chart.Panel
 	for _, c := range all {
 		if !c.Problem.Scale.Any {
 			continue
@@ -113,9 +113,9 @@ func (r Rehearsal) sharesFigure(all []contest) chart.Grid {
 			one.means = along(shares)
 			curves = append(curves, one)
 		}
-		g.Cells = append(g.Cells, cellOf(c.Name, "asks", curves))
+		cells = append(cells, cellOf(c.Name, "asks", curves))
 	}
-	return g
+	return cells
 }
 
 // page is the report in Markdown.

@@ -190,7 +190,7 @@ func (e simulated) atEnd(name string) Estimate { return e.means[name][len(e.mean
 
 // figure has a cell for each quantity that is to be plotted.
 func (s Simulation) figure(all []simulated) []byte {
-	var g chart.Grid
+	var cells []chart.Panel
 	for _, name := range s.Plot {
 		quantity, averaged := strings.CutSuffix(name, "/t")
 		title := titled(quantity)
@@ -201,9 +201,9 @@ func (s Simulation) figure(all []simulated) []byte {
 		for _, e := range all {
 			curves = append(curves, curve{e.Label, e.all[0].Rounds, e.means[name]})
 		}
-		g.Cells = append(g.Cells, cellOf(title, "round t", curves))
+		cells = append(cells, cellOf(title, "round t", curves))
 	}
-	return g.Figure(fmt.Sprintf("%s, %d rounds, %d seeds", all[0].Problem, all[0].T(), s.Seeds))
+	return chart.Figure(fmt.Sprintf("%s, %d rounds, %d seeds", all[0].Problem, all[0].T(), s.Seeds), cells)
 }
 
 // titled is the title of a quantity, "" where there is none of that name.

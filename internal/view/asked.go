@@ -41,10 +41,7 @@ func (v Asked) atMoment(query url.Values) url.Values {
 
 // partURL is where the page fetches one of its sections, to put it in place.
 func (v Asked) partURL(part string, query url.Values) string {
-	if v.Parts {
-		return withQuery(v.Head.URL("/parts/"+part), query)
-	}
-	return withQuery(v.Head.URL("/board/"+part), query)
+	return withQuery(v.Head.URL(words.Either(v.Parts, "/parts/", "/board/")+part), query)
 }
 
 func withQuery(path string, query url.Values) string {
@@ -64,12 +61,7 @@ func (v Asked) link(part string, query url.Values) templates.Filter {
 }
 
 // Without tells the sections drawn without the model from the others.
-func (v Facts) Without() string {
-	if v.Working {
-		return " without the model"
-	}
-	return ""
-}
+func (v Facts) Without() string { return words.Either(v.Working, " without the model", "") }
 
 // ModelPart is the part of a page that says how the work on the model stands, and asks again until it is there.
 const ModelPart = "model"

@@ -38,7 +38,7 @@ type Outlook struct {
 
 // Beliefs is what the model believes: a map of two parameters and a slice along each.
 func (v Facts) Beliefs() templates.Beliefs {
-	section := templates.Beliefs{Study: v.Head, Action: v.URL, At: v.At, Part: v.partURL("beliefs", nil)}
+	section := templates.Beliefs{Action: v.URL, At: v.At, Part: v.partURL("beliefs", nil)}
 	if section.Empty = v.NothingBelieved(); section.Empty != "" {
 		return section
 	}

@@ -1,7 +1,16 @@
 package view
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -34,4 +43,185 @@ func (v Facts) Content(trials templates.Trials) (templates.Board, error) {
 	}
 	board.Ledger, err = v.Ledger()
 	return board, err
+}
+
+// Verification is what is known of verifying a study: the last outcome, and what is under way.
+type Verification struct {
+	Known   bool // there is an outcome
+	Outcome study.Verification
+	Version int64  // that it is of
+	Hash    string // of the ledger's last event then
+	At      time.Time
+	Going   int64  // the version that is being verified now, 0 for none
+	Walked  int64  // how far that is
+	Trouble string // why the last attempt came to no outcome
+}
+
+// Verified puts the last verification into words.
+func (v Facts) Verified() templates.Verified {
+	last := v.Board.Verification
+	shown := templates.Verified{Study: v.Head, Known: last.Known, Trouble: last.Trouble, Head: v.Board.Hash, Events: v.Board.Entries, Going: last.Going, Walked: last.Walked}
+	if !last.Known {
+		return shown
+	}
+	shown.OK, shown.At, shown.Hash = last.Outcome.OK, Stamp(last.At, v.Now), last.Hash
+	shown.Text = fmt.Sprintf("up to ledger entry %d: %s replayed.", last.Version, words.Count(last.Outcome.Checked, "decision", "decisions"))
+	if gone := goneWords(last.Outcome); gone != "" {
+		shown.Text, shown.Partly = shown.Text+" "+design.Capitalised(gone)+".", true
+	}
+	if since := v.Board.Entries - last.Version; since > 0 {
+		shown.Since = words.Count(int(since), "entry has", "entries have") + " been added since."
+	}
+	shown.Different = differences(last.Outcome)
+	return shown
+}
+
+// verificationLines say when the study was verified last, and how far.
+func (v reporting) verificationLines() []string {
+	last := v.Board.Verification
+	if !last.Known {
+		return []string{"not verified yet. Export the study with its ledger and verify it with: headroom verify FILE"}
+	}
+	outcome := "does not verify"
+	gone := goneWords(last.Outcome)
+	switch {
+	case last.Outcome.OK && gone != "":
+		outcome = "verified in part"
+	case last.Outcome.OK:
+		outcome = "verified"
+	}
+	line := fmt.Sprintf("%s %s up to ledger entry %d: %s replayed, hash %s", outcome, words.Exact(last.At), last.Version, words.Count(last.Outcome.Checked, "decision", "decisions"), last.Hash)
+	if gone != "" {
+		line += "; " + gone
+	}
+	if last.Version < v.Snap.Version {
+		line += fmt.Sprintf("; the %s after that not yet", words.Count(int(v.Snap.Version-last.Version), "entry", "entries"))
+	}
+	return append([]string{line + "."}, differences(last.Outcome)...)
+}
+
+// differences say what does not come out as the ledger has it.
+func differences(outcome study.Verification) (list []string) {
+	if !outcome.LedgerIntact {
+		list = append(list, "The ledger’s hashes do not follow from each other: an entry was changed, or one is missing.")
+	}
+	for _, d := range outcome.Different {
+		stored, replayed := plainly(d.Stored, words.Number), plainly(d.Replayed, words.Number)
+		if stored == replayed { // to the digits that people read
+			stored, replayed = plainly(d.Stored, allDigits), plainly(d.Replayed, allDigits)
+		}
+		list = append(list, fmt.Sprintf("Trial %d, %s: the ledger has %s, the replay gives %s.", d.Number, d.Field, stored, replayed))
+	}
+	return list
+}
+
+// goneWords say which decisions were not replayed; "" where all were.
+func goneWords(outcome study.Verification) string {
+	n := outcome.Unchecked
+	if n == 0 {
+		return ""
+	}
+	engines := words.Either(len(outcome.GoneEngines) > 1, "engines ", "engine ")
+	return words.Count(n, "decision was", "decisions were") + " made by rules that this program no longer has (" + engines + design.Listed(outcome.GoneEngines, "and") + "), and cannot be replayed"
+}
+
+func allDigits(x float64) string { return design.Typeset(design.NumberValue(x).String()) }
+
+// plainly writes what a difference holds, which is JSON, its numbers as written does.
+func plainly(value any, written func(float64) string) string {
+	switch x := value.(type) {
+	case nil:
+		return "nothing"
+	case float64:
+		return written(x)
+	case []any:
+		texts := make([]string, len(x))
+		for i, one := range x {
+			texts[i] = plainly(one, written)
+		}
+		return strings.Join(texts, ", ")
+	case map[string]any:
+		texts := make([]string, 0, len(x))
+		for _, name := range slices.Sorted(maps.Keys(x)) {
+			texts = append(texts, name+" "+plainly(x[name], written))
+		}
+		return strings.Join(texts, ", ")
+	}
+	return fmt.Sprint(value)
+}
+
+// MostAmends is how many corrections and exclusions a board has, the newest.
+const MostAmends = 100
+
+// amends are what was changed afterwards, newest first, side by side with what was there: corrections, and trials taken out or in again.
+func (v Facts) amends() (templates.Amends, error) {
+	amends := templates.Amends{Before: v.Board.Unseen}
+	for _, event := range v.Board.Amended {
+		lines, err := v.teller().amendsOf(event)
+		if err != nil {
+			return amends, err
+		}
+		amends.Lines = append(amends.Lines, lines...)
+	}
+	return amends, nil
+}
+
+// Amends tells whether a turn of a study takes back or changes what was there.
+func Amends(turn ledger.Turn) bool {
+	return turn.Kind == ledger.Corrected || turn.Kind == ledger.Excluded || turn.Kind == ledger.Included
+}
+
+func corrected(t *ledger.Trial) bool {
+	for _, m := range t.Metrics {
+		if m.Corrected {
+			return true
+		}
+	}
+	return false
+}
+
+// amendsOf are the lines that one event makes in the table.
+func (v teller) amendsOf(event ledger.Event) ([]templates.Amend, error) {
+	line := templates.Amend{At: clocked(event.At, v.now), By: event.By}
+	switch event.Kind {
+	case ledger.Corrected:
+		data, err := eventData[ledger.CorrectedData](event)
+		if err != nil {
+			return nil, err
+		}
+		line.Number, line.URL, line.Reason = data.Number, TrialURL(v.id, data.Number), data.Reason
+		return v.correctionLines(data, line), nil
+	case ledger.Excluded, ledger.Included:
+		data, err := eventData[ledger.ClosedData](event)
+		line.Number, line.URL, line.Reason = data.Number, TrialURL(v.id, data.Number), data.Reason
+		line.What, line.Before, line.After = "the trial", "counted", "taken out"
+		if event.Kind == ledger.Included {
+			line.Before, line.After = line.After, line.Before
+		}
+		return []templates.Amend{line}, err
+	}
+	return nil, nil
+}
+
+func (v teller) correctionLines(data ledger.CorrectedData, line templates.Amend) []templates.Amend {
+	var lines []templates.Amend
+	for _, metric := range inOrder(v.d, data.Metrics) {
+		value, one := data.Metrics[metric], line
+		one.What = metric
+		one.Before, one.After = v.readingWords(metric, value.Before), v.readingWords(metric, value.After)
+		lines = append(lines, one)
+	}
+	if data.Parameters != nil {
+		line.What = "settings"
+		line.Before, line.After = settingsLine(v.d, data.Parameters.Before), settingsLine(v.d, data.Parameters.After)
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (v teller) readingWords(metric string, reading *ledger.Reading) string {
+	if reading == nil {
+		return "no value"
+	}
+	return words.Quantity(reading.Value, UnitOf(v.d, metric))
 }

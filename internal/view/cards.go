@@ -116,7 +116,7 @@ func (v tried) card() templates.Card {
 	d := v.Snap.Definition
 	card := templates.Card{
 		Study: v.Head, Number: v.t.Number, Origin: originWords(v.t.Origin), Created: Stamp(v.t.CreatedAt, v.Now), By: v.t.By, Note: v.t.Note,
-		ReplicateOf: v.t.ReplicateOf, Status: v.t.Status, Settings: settingsOf(d, v.t.Parameters), Why: whyOf(v.t),
+		ReplicateOf: v.t.ReplicateOf, Settings: settingsOf(d, v.t.Parameters), Why: whyOf(v.t),
 	}
 	for _, was := range settingsOf(d, v.chosenInstead()) {
 		at := slices.IndexFunc(card.Settings, func(s templates.Setting) bool { return s.Name == was.Name })
@@ -220,11 +220,9 @@ func (v tried) savedJustNow() []templates.Saved {
 	return []templates.Saved{{Number: v.t.Number, Text: strings.Join(values, ", "), Left: int(left.Seconds()) + 1, Key: v.Key}}
 }
 
+// LimitLine is a limit beside the field of its metric.
 func LimitLine(c design.Constraint) string {
-	if c.Name != c.Metric {
-		return "limit " + words.Limit(c) + " (" + c.Name + ")"
-	}
-	return "limit " + words.Limit(c)
+	return "limit " + words.Limit(c) + words.Either(c.Name != c.Metric, " ("+c.Name+")", "")
 }
 
 // MetricField is the field for the metric at that place among the told ones; metrics may have any name, fields not.

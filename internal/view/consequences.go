@@ -17,12 +17,8 @@ import (
 func (v Facts) CorrectionConsequences(impact study.Impact) *templates.Consequences {
 	out := v.consequences(v.Snap.Definition.Constraints, impact)
 	out.Summary = fmt.Sprintf("Trial %d would be: %s.", impact.Trial.Number, v.StateWords(impact.Trial))
-	switch impact.DecisionsAfter {
-	case 0:
-		out.Summary += " No decision was made from the old value."
-	default:
-		out.Summary += fmt.Sprintf(" %s made from the old value; they keep what they recorded.", words.Count(impact.DecisionsAfter, "decision was", "decisions were"))
-	}
+	made := fmt.Sprintf(" %s made from the old value; they keep what they recorded.", words.Count(impact.DecisionsAfter, "decision was", "decisions were"))
+	out.Summary += words.Either(impact.DecisionsAfter == 0, " No decision was made from the old value.", made)
 	if len(out.Changes) == 0 {
 		out.Summary += " Nothing else would look different."
 	}

@@ -30,7 +30,7 @@ func (v Facts) LedgerShown(before int64) int {
 // Ledger is what happened last, in plain words, newest first.
 func (v Facts) Ledger() (templates.Ledger, error) {
 	entries, err := v.entries()
-	list := templates.Ledger{Study: v.Head, Entries: entries}
+	list := templates.Ledger{Entries: entries}
 	if v.Earlier > 0 {
 		list.Older = v.link("ledger", url.Values{"before": {strconv.Itoa(v.Earlier + 1)}})
 	}
@@ -62,52 +62,49 @@ func (v Facts) teller() teller { return teller{v.Snap.ID, v.Snap.Definition, v.N
 func (v teller) entryOf(event ledger.Event) (templates.LedgerEntry, error) {
 	entry := templates.LedgerEntry{Seq: event.Seq, At: clocked(event.At, v.now), By: event.By, Hash: event.Hash}
 	var err error
-	entry.Text, entry.Number, entry.Reason, err = v.inWords(event)
+	entry.Text, entry.Reason, err = v.inWords(event)
 	if event.Kind == ledger.Fitted {
 		entry.By = "The model" // nobody asked for it: it was due
 	}
 	return entry, err
 }
 
-// inWords say what an event did, which trial it concerns, and why.
-func (v teller) inWords(event ledger.Event) (text string, number int, reason string, err error) {
+// inWords say what an event did, and why.
+func (v teller) inWords(event ledger.Event) (text, reason string, err error) {
 	switch event.Kind {
 	case ledger.Created:
-		return "made the study", 0, "", nil
+		return "made the study", "", nil
 	case ledger.Edited:
 		data, err := eventData[ledger.EditedData](event)
-		return editedWords(data), 0, "", err
+		return editedWords(data), "", err
 	case ledger.Reconfigured:
 		data, err := eventData[ledger.ReconfiguredData](event)
-		return "changed " + changesWords(data.Definition, data.Changes), 0, data.Reason, err
+		return "changed " + changesWords(data.Definition, data.Changes), data.Reason, err
 	case ledger.Chosen:
 		data, err := eventData[ledger.ChosenData](event)
-		return chosenWords(data), data.Number, data.Note, err
+		return chosenWords(data), data.Note, err
 	case ledger.Told:
 		data, err := eventData[ledger.ToldData](event)
-		return v.toldWords(data) + sureWords(data.Confirmed), data.Number, data.Note, err
+		return v.toldWords(data) + sureWords(data.Confirmed), data.Note, err
 	case ledger.Corrected:
 		data, err := eventData[ledger.CorrectedData](event)
-		return v.correctedWords(data) + sureWords(data.Confirmed), data.Number, data.Reason, err
+		return v.correctedWords(data) + sureWords(data.Confirmed), data.Reason, err
 	case ledger.Confirmed:
 		data, err := eventData[ledger.ConfirmedData](event)
-		return fmt.Sprintf("said that what was doubted of trial %d is right", data.Number), data.Number, "", err
+		return fmt.Sprintf("said that what was doubted of trial %d is right", data.Number), "", err
 	case ledger.Fitted:
-		return "was fitted to the readings", 0, "", nil
+		return "was fitted to the readings", "", nil
 	}
 	data, err := eventData[ledger.ClosedData](event)
 	verbs := map[ledger.Kind]string{ledger.Failed: "said that trial %d failed because of its settings", ledger.Abandoned: "gave up trial %d", ledger.Excluded: "excluded trial %d", ledger.Included: "included trial %d again"}
 	if data.Cause == ledger.ByChance {
 		verbs[ledger.Failed] = "said that trial %d failed by chance"
 	}
-	return fmt.Sprintf(verbs[event.Kind], data.Number), data.Number, data.Reason, err
+	return fmt.Sprintf(verbs[event.Kind], data.Number), data.Reason, err
 }
 
 func sureWords(confirmed bool) string {
-	if confirmed {
-		return ", and said that it is right as it is"
-	}
-	return ""
+	return words.Either(confirmed, ", and said that it is right as it is", "")
 }
 
 func eventData[T any](event ledger.Event) (T, error) {

@@ -32,10 +32,7 @@ func (o Outlook) mapChart() templates.Chart {
 	}
 	table := templates.Table{Head: []templates.Column{{Name: o.X, Unit: px.Unit, Number: true}, {Name: o.Y, Unit: py.Unit, Number: true}, {Name: "Expected " + o.Metric, Unit: unit, Number: true}, {Name: "Chance " + aim, Number: true}}}
 	bi, bj := 0, 0
-	step := 1
-	if surface.Smooth {
-		step = 5
-	}
+	step := words.Either(surface.Smooth, 5, 1)
 	for i, y := range drawn.Y {
 		line, cells, fits := make([]string, len(drawn.X)), make([]string, len(drawn.X)), make([]string, len(drawn.X))
 		for j, x := range drawn.X {

@@ -308,13 +308,13 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	if now.Name != now.Metric {
 		title += ", " + now.Name
 	}
-	return chart.Panel{Title: title, Height: limitHeight, Y: chart.Axis{Range: within}, Traces: s.traces(), Limit: path}, p.limitWords(j), beyond
+	return chart.Panel{Title: title, Height: limitHeight, Y: chart.Axis{Range: within}, Traces: s.traces(), Limits: []chart.Limit{path}}, p.limitWords(j), beyond
 }
 
 // limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
-func (p *panelling) limitPath(j int) *chart.LimitPath {
+func (p *panelling) limitPath(j int) chart.Limit {
 	now := p.Snap.Definition.Constraints[j]
-	path := &chart.LimitPath{Label: "limit " + words.Quantity(now.Threshold, now.Unit), Above: now.Op == "<="}
+	path := chart.Limit{Label: "limit " + words.Quantity(now.Threshold, now.Unit), Above: now.Op == "<="}
 	step := func(x, y float64) {
 		if n := len(path.Y); n == 0 || path.Y[n-1] != y {
 			path.X, path.Y = append(path.X, x), append(path.Y, y)
@@ -343,10 +343,7 @@ func (p *panelling) limitWords(j int) string {
 			worst = t.Number
 		}
 	}
-	extreme := "highest"
-	if now.Op == ">=" {
-		extreme = "lowest"
-	}
+	extreme := words.Either(now.Op == ">=", "lowest", "highest")
 	text := fmt.Sprintf("%s: limit broken in %d of %s; %s %s at trial %d.", design.Capitalised(now.Name), then, words.Count(known, "trial", "trials"), extreme,
 		p.Measured(now.Metric, p.Snap.Trial(worst).Metrics[now.Metric]), worst)
 	if today, _ := p.brokenIn(now); today != then {
@@ -519,10 +516,7 @@ func firstOf(text string) string {
 
 func (p *panelling) turnWords(turn ledger.Turn) string {
 	when := fmt.Sprintf(" after trial %d", turn.After)
-	text := turnNames[turn.Kind] + when
-	if turn.Number > 0 {
-		text = fmt.Sprintf("%s of trial %d%s", turnNames[turn.Kind], turn.Number, when)
-	}
+	text := words.Either(turn.Number > 0, fmt.Sprintf("%s of trial %d%s", turnNames[turn.Kind], turn.Number, when), turnNames[turn.Kind]+when)
 	if turn.Reason != "" {
 		text += ": " + turn.Reason
 	}

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/words"
 )
 
 func TestRangesLeaveOutEarlyOutliers(t *testing.T) {
@@ -119,13 +120,13 @@ func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
 		Metrics: map[string]study.Band{"yield": flat, "impurity": flat, "pressure": flat}}
 	o.Slices = []study.Slice{along}
 	grid := o.sliceGrid()
-	cells := grid.Drawing.Grid.Cells
+	cells := grid.Drawing.Cells
 	last := cells[len(cells)-1]
 	if len(cells) != 4 || last.Title != "Chance that a trial works (%)" || !reflect.DeepEqual(last.Traces[0].Y, []any{80.0, 25.0}) || !slices.Equal(last.Traces[1].Trial, []int{7}) {
 		t.Errorf("the last of %d cells is %+v", len(cells), last)
 	}
 	says(t, "the table", whole(grid.Table), []string{"Chance that it works", "80 %", "25 %"}, nil)
-	if along.Works = nil; len(Outlook{Facts: Facts{Asked: o.Asked, Snap: o.Snap, Slices: []study.Slice{along}}, Metrics: o.Metrics}.sliceGrid().Drawing.Grid.Cells) != 3 {
+	if along.Works = nil; len(Outlook{Facts: Facts{Asked: o.Asked, Snap: o.Snap, Slices: []study.Slice{along}}, Metrics: o.Metrics}.sliceGrid().Drawing.Cells) != 3 {
 		t.Error("a chance that nothing taught is drawn")
 	}
 
@@ -143,6 +144,42 @@ func TestTheChanceThatATrialWorksIsDrawn(t *testing.T) {
 		o.Map, o.Snap.Definition.Constraints = c.drawn, c.limits
 		if chance, aim := o.chances(); aim != c.aim || !reflect.DeepEqual(chance, c.chance) {
 			t.Errorf("the chance %s is %v; want %s, %v", aim, chance, c.aim, c.chance)
+		}
+	}
+}
+
+// TestPriceWords say which way loosens a limit, what a step is worth in the objective's unit, and nothing of what is too little to tell.
+func TestPriceWords(t *testing.T) {
+	t.Parallel()
+	o := design.Objective{Metric: "yield", Direction: "maximize", Unit: "g"}
+	price := func(op string, best ...float64) study.Price {
+		p := study.Price{Constraint: "pH low", Metric: "pH", Op: op, Threshold: 7}
+		sd := 0.2
+		for i, x := range best {
+			step := study.PriceStep{Threshold: 7 + 0.5*float64(i-len(best)/2)}
+			if x > 0 {
+				step.Best, step.SD = &best[i], &sd
+			}
+			p.Curve = append(p.Curve, step)
+		}
+		if best[0] > 0 && best[2] > 0 {
+			slope := best[2] - best[0]
+			p.Slope = &slope
+		}
+		return p
+	}
+	for _, test := range []struct {
+		price study.Price
+		want  string
+	}{
+		{price("<=", 1, 3, 4.25), "Raising the limit of pH low from 7 to 7.5 would be worth about 1.3_g of yield; lowering it to 6.5 would cost about 2_g of yield (slope, the limit’s multiplier: 3.3_g for each unit of pH)."},
+		{price(">=", 4.25, 3, 1), "Lowering the limit of pH low from 7 to 6.5 would be worth about 1.3_g of yield; raising it to 7.5 would cost about 2_g of yield (slope, the limit’s multiplier: −3.3_g for each unit of pH)."},
+		{price("<=", 2.995, 3, 3.005), "Raising the limit of pH low from 7 to 7.5 would gain next to nothing; lowering it to 6.5 would cost next to nothing (slope, the limit’s multiplier: 0.01_g for each unit of pH)."},
+		{price("<=", 0, 3, 4), "Raising the limit of pH low from 7 to 7.5 would be worth about 1_g of yield; lowering it to 6.5 would leave no settings that probably keep every limit."},
+		{price("<=", 0, 0, 4), "pH low: no settings have a 90_% chance to stay within every limit as it is."},
+	} {
+		if got := priceWords(o, test.price); got != strings.ReplaceAll(test.want, "_", words.Thin) {
+			t.Errorf("%q", got)
 		}
 	}
 }

@@ -24,7 +24,6 @@ type Past struct {
 	amends [][]string
 	missed int        // amends that are not kept
 	recent [][]string // lines of the ledger, oldest first
-	refits int
 }
 
 type threshold struct {
@@ -59,8 +58,6 @@ func (p *Past) Take(event ledger.Event) error {
 		return err
 	case ledger.Chosen:
 		p.chosen++
-	case ledger.Fitted:
-		p.refits++
 	case ledger.Reconfigured:
 		data, err := eventData[ledger.ReconfiguredData](event)
 		if err != nil {
@@ -68,14 +65,8 @@ func (p *Past) Take(event ledger.Event) error {
 		}
 		p.define(data.Definition)
 		p.amend(event, "–", "the study", "", changesWords(data.Definition, data.Changes), data.Reason)
-	case ledger.Corrected, ledger.Excluded, ledger.Included:
-		return p.takeAmend(event)
 	}
-	return nil
-}
-
-func (p *Past) takeAmend(event ledger.Event) error {
-	lines, err := p.teller.amendsOf(event)
+	lines, err := p.teller.amendsOf(event) // none of other kinds
 	for _, line := range lines {
 		p.amend(event, strconv.Itoa(line.Number), line.What, line.Before, line.After, line.Reason)
 	}

@@ -29,10 +29,7 @@ func curveOf(p study.Price) (xs, ys []float64) {
 
 // priceMeaning says what the curves are of.
 func priceMeaning(o design.Objective) string {
-	word := "highest"
-	if o.Direction == "minimize" {
-		word = "lowest"
-	}
+	word := words.Either(o.Direction == "minimize", "lowest", "highest")
 	return fmt.Sprintf("Each line is the %s %s that the model expects among settings with a 90%s%% chance to stay within every limit, one limit being moved and the others not.", word, o.Metric, words.Thin)
 }
 
@@ -91,7 +88,8 @@ func (v Facts) priceChart() *templates.Chart {
 	if len(v.Prices) == 0 {
 		return nil
 	}
-	d, grid := v.Snap.Definition, chart.Grid{}
+	d := v.Snap.Definition
+	var cells []chart.Panel
 	notes := []string{priceMeaning(d.Objective) + " Dashed: the limit as it is."}
 	table := templates.Table{Head: []templates.Column{{Name: "Limit"}, {Name: "At", Number: true}, {Name: "Best expected " + d.Objective.Metric, Unit: d.Objective.Unit, Number: true},
 		{Name: "±", Unit: d.Objective.Unit, Number: true}, {Name: "With"}}}
@@ -113,10 +111,10 @@ func (v Facts) priceChart() *templates.Chart {
 			table.Rows = append(table.Rows, row)
 		}
 		limit := chart.Trace{Name: "limit as it is", Style: chart.Threshold, X: []any{p.Threshold, p.Threshold}, Y: []any{low, high}}
-		grid.Cells = append(grid.Cells, chart.SliceCell{Group: "prices", Title: words.AxisName(design.Capitalised(d.Objective.Metric), d.Objective.Unit),
+		cells = append(cells, chart.Panel{Group: "prices", Title: words.AxisName(design.Capitalised(d.Objective.Metric), d.Objective.Unit),
 			X: chart.Axis{Title: words.AxisName("limit of "+p.Constraint, p.Unit)}, Y: chart.Axis{Range: []float64{low, high}}, Traces: []chart.Trace{limit, best}})
 	}
-	shown := v.framed(templates.Chart{ID: "chart-prices", Title: "What moving a limit would be worth", Beside: true, Notes: notes, Table: table, Drawing: chart.Drawing{Grid: &grid}})
+	shown := v.framed(templates.Chart{ID: "chart-prices", Title: "What moving a limit would be worth", Beside: true, Notes: notes, Table: table, Drawing: chart.Drawing{Cells: cells}})
 	return &shown
 }
 

@@ -23,7 +23,7 @@ const mostLines = 500
 
 // Progress is how well the study does: panels over the same trials, of the objective, each limit, its violation and its price.
 func (v Facts) Progress() templates.Progress {
-	progress := templates.Progress{Study: v.Head, Empty: v.Modelless}
+	progress := templates.Progress{Empty: v.Modelless}
 	if len(v.Snap.Trials) == 0 {
 		progress.Empty = "When the first results are in, the best value within the limits will be drawn here, and below it how close each limit is."
 	}
@@ -32,20 +32,16 @@ func (v Facts) Progress() templates.Progress {
 	}
 	p := v.panelling()
 	pressing, others := p.byPressure()
-	panels := p.panelsOf(pressing, true)
-	if len(panels.List) == 0 {
+	drawing := p.panelsOf(pressing, true)
+	if len(drawing.Panels) == 0 {
 		progress.Empty = strings.Join(p.notes, " ") + " What comes in will be drawn here."
 		return progress
 	}
-	title := "Readings, limits and violation over trials"
-	if !v.limited() {
-		title = "Readings over trials"
-	}
-	progress.Chart = p.panelChart("chart-progress", title, panels, slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
+	title := words.Either(!v.limited(), "Readings over trials", "Readings, limits and violation over trials")
+	progress.Chart = p.panelChart("chart-progress", title, drawing, slices.DeleteFunc(p.all(), func(j int) bool { return slices.Contains(others, j) }))
 	if len(others) > 0 {
 		p.notes = nil
-		panels := p.panelsOf(others, false)
-		more := p.panelChart("chart-limits", "The other limits and their violation over trials", panels, others)
+		more := p.panelChart("chart-limits", "The other limits and their violation over trials", p.panelsOf(others, false), others)
 		progress.More, progress.MoreLimits = &more, p.moreWords(others)
 	}
 	return progress
@@ -58,11 +54,11 @@ func (v Facts) ProgressTable() templates.Table {
 }
 
 // panelsOf are the panels of the objective, unless they go with others, and of the limits by their place.
-func (p *panelling) panelsOf(limits []int, first bool) chart.Panels {
-	panels := chart.Panels{X: chart.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
+func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
+	drawing := chart.Drawing{X: chart.Axis{Title: trialAxis, Whole: true, Range: []float64{0.5, float64(len(p.Snap.Trials)) + 1.5}}}
 	add := func(panel chart.Panel, notes ...string) {
 		panel.Caption = strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), " ")
-		panels.List = append(panels.List, panel)
+		drawing.Panels = append(drawing.Panels, panel)
 		p.note(notes...)
 	}
 	if first {
@@ -82,9 +78,9 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Panels {
 	if panel, notes := p.multiplierPanel(limits); len(panel.Traces) > 0 {
 		add(panel, notes...)
 	}
-	panels.Events = p.events()
+	drawing.Events = p.events()
 	p.note(p.denseWords())
-	return panels
+	return drawing
 }
 
 // noteQuiet notes which limits need no panel.
@@ -125,10 +121,7 @@ func (p *panelling) moreWords(limits []int) string {
 	for _, j := range limits {
 		c := p.Snap.Definition.Constraints[j]
 		broken, known := p.brokenIn(c)
-		said := "never broken"
-		if broken > 0 {
-			said = fmt.Sprintf("broken in %d of %d", broken, known)
-		}
+		said := words.Either(broken > 0, fmt.Sprintf("broken in %d of %d", broken, known), "never broken")
 		names = append(names, c.Name+" ("+said+")")
 	}
 	return fmt.Sprintf("%d more limits, broken less often: %s", len(limits), design.Listed(names, "and"))
@@ -152,8 +145,8 @@ func (v Facts) framed(c templates.Chart) templates.Chart {
 }
 
 // panelChart puts panels under one title, with their numbers behind them or the address where those are fetched.
-func (p *panelling) panelChart(id, title string, panels chart.Panels, limits []int) templates.Chart {
-	c := templates.Chart{ID: id, Title: title, Notes: p.notes, Beside: true, Drawing: chart.Drawing{Panels: &panels}}
+func (p *panelling) panelChart(id, title string, drawing chart.Drawing, limits []int) templates.Chart {
+	c := templates.Chart{ID: id, Title: title, Notes: p.notes, Beside: true, Drawing: drawing}
 	if len(p.Snap.Trials) > tableAtOnce && p.Fetches() {
 		c.Later = p.laterPart("progress-table")
 	} else {

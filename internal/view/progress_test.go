@@ -10,12 +10,7 @@ import (
 	"headroom/web/templates"
 )
 
-func panels(v Facts) []chart.Panel {
-	if drawing := v.Progress().Chart.Drawing; drawing.Panels != nil {
-		return drawing.Panels.List
-	}
-	return nil
-}
+func panels(v Facts) []chart.Panel { return v.Progress().Chart.Drawing.Panels }
 
 // pointsOf counts the marks of a style in a panel.
 func pointsOf(p chart.Panel, style chart.Style) (n int) {
@@ -36,12 +31,12 @@ func TestAChangedLimitDoesNotRepaintHistory(t *testing.T) {
 	before := b.snap.Trial(2).Metrics["yield"].Value
 	b.add(ledger.Corrected, ledger.CorrectedData{Number: 2, Reason: "typo", Metrics: map[string]ledger.CorrectedValue{"yield": {Before: &ledger.Reading{Value: before}, After: &ledger.Reading{Value: 61}}}})
 	progress := b.facts(0).Progress()
-	drawn := progress.Chart.Drawing.Panels
-	limit := drawn.List[1].Limit
-	if limit == nil || len(limit.Y) != 2 || limit.Y[0] != 0.5 || limit.Y[1] != 0.3 || limit.X[1] != 10.5 {
+	drawn := progress.Chart.Drawing
+	limit := drawn.Panels[1].Limits[0]
+	if len(limit.Y) != 2 || limit.Y[0] != 0.5 || limit.Y[1] != 0.3 || limit.X[1] != 10.5 {
 		t.Errorf("the limit is drawn as %+v", limit)
 	}
-	if n := pointsOf(drawn.List[1], chart.Violated); n != 3 {
+	if n := pointsOf(drawn.Panels[1], chart.Violated); n != 3 {
 		t.Errorf("%d readings are marked as beyond the limit of their time, want 3", n)
 	}
 	says(t, "the caption", captionOf(progress.Chart), []string{"limit broken in 3 of 10 trials", "Each is judged by the limit of its time; by today’s, 0.3 %, it is 6."}, nil)
@@ -117,9 +112,7 @@ func TestQuietLimitsFold(t *testing.T) {
 	t.Parallel()
 	limits := func(v Facts) (n int) {
 		for _, panel := range panels(v) {
-			if panel.Limit != nil {
-				n++
-			}
+			n += len(panel.Limits)
 		}
 		return n
 	}
@@ -195,7 +188,7 @@ func captionOf(c templates.Chart) string { return strings.Join(c.Notes, " ") }
 
 func titlesOf(d chart.Drawing) string {
 	var list []string
-	for _, panel := range d.Panels.List {
+	for _, panel := range d.Panels {
 		list = append(list, panel.Title)
 	}
 	return strings.Join(list, "; ")

@@ -45,9 +45,10 @@ func (o Outlook) sliceGrid() templates.Chart {
 		byName[slice.Parameter] = slice
 	}
 	most := max(20, mostFaded/max(1, len(o.Metrics)*len(influences)))
-	grid, left := chart.Grid{}, 0
+	var cells []chart.Panel
+	left := 0
 	for _, metric := range o.Metrics {
-		first := len(grid.Cells)
+		first := len(cells)
 		var all []float64
 		var doubted []chart.Trace
 		for _, along := range influences {
@@ -58,7 +59,7 @@ func (o Outlook) sliceGrid() templates.Chart {
 			}
 			cell, out := o.sliceCell(metric, slice, band, most)
 			left += out
-			grid.Cells = append(grid.Cells, cell)
+			cells = append(cells, cell)
 			all = append(append(all, band.Lower95...), band.Upper95...)
 			for _, trace := range cell.Traces {
 				if trace.Style == chart.Doubted {
@@ -71,17 +72,17 @@ func (o Outlook) sliceGrid() templates.Chart {
 			}
 		}
 		for _, limit := range limitsOn(d, metric) {
-			all = append(all, limit.Value)
+			all = append(all, limit.Y...)
 		}
 		within, _, _ := robustRange(nil, all)
 		edged(within, doubted...)
-		for i := first; i < len(grid.Cells); i++ {
-			grid.Cells[i].Y.Range = within
+		for i := first; i < len(cells); i++ {
+			cells[i].Y.Range = within
 		}
 	}
 	for _, along := range influences {
 		if slice := byName[along.parameter]; slice.Works != nil {
-			grid.Cells = append(grid.Cells, o.worksCell(slice))
+			cells = append(cells, o.worksCell(slice))
 		}
 	}
 	notes := []string{influenceWords(d, influences, o.Held)}
@@ -96,7 +97,7 @@ func (o Outlook) sliceGrid() templates.Chart {
 	}
 	notes = append(notes, "The band is the model’s 95"+words.Thin+"% band of the true value, without the noise of a reading. "+points)
 	notes = append(notes, o.sliceWords(o.Metrics[0], byName, influences))
-	return o.framed(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(byName, influences), Drawing: chart.Drawing{Grid: &grid}})
+	return o.framed(templates.Chart{ID: "chart-slices", Title: "Slices " + o.Through, Notes: notes, Table: o.sliceTable(byName, influences), Drawing: chart.Drawing{Cells: cells}})
 }
 
 // influenceWords say in which order the parameters stand and by what.
@@ -112,15 +113,12 @@ func influenceWords(d design.Definition, influences []influence, held string) st
 	if len(parts) > most {
 		parts = append(parts[:most], fmt.Sprintf("%d more", len(influences)-most))
 	}
-	others := ""
-	if len(influences) > 1 {
-		others = ", the others held " + held
-	}
+	others := words.Either(len(influences) > 1, ", the others held "+held, "")
 	return fmt.Sprintf("Sorted by how much the expected %s changes from its lowest to its highest along each parameter%s: %s.", d.Objective.Metric, others, strings.Join(parts, ", "))
 }
 
 // sliceCell is one metric along one parameter; left counts the readings that are too far away to be drawn.
-func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, most int) (cell chart.SliceCell, left int) {
+func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, most int) (cell chart.Panel, left int) {
 	d := o.Snap.Definition
 	p := parameter(d, slice.Parameter)
 	mean := chart.Trace{Name: "expected", Style: chart.Line}
@@ -136,7 +134,7 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 		traces = []chart.Trace{mean}
 	}
 	observed, left := o.faded(p.Name, metric, most)
-	return chart.SliceCell{Group: metric, Title: words.AxisName(design.Capitalised(metric), UnitOf(d, metric)), X: sliceAxis(p), Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
+	return chart.Panel{Group: metric, Title: words.AxisName(design.Capitalised(metric), UnitOf(d, metric)), X: sliceAxis(p), Traces: append(traces, observed...), Limits: limitsOn(d, metric)}, left
 }
 
 func sliceAxis(p design.Parameter) chart.Axis {
@@ -149,7 +147,7 @@ func sliceAxis(p design.Parameter) chart.Axis {
 }
 
 // worksCell is the chance that a trial works along a parameter, and at the foot where trials failed because of their settings.
-func (o Outlook) worksCell(slice study.Slice) chart.SliceCell {
+func (o Outlook) worksCell(slice study.Slice) chart.Panel {
 	const name = "Chance that a trial works"
 	p := parameter(o.Snap.Definition, slice.Parameter)
 	chance := chart.Trace{Name: "expected", Style: chart.Line}
@@ -166,7 +164,7 @@ func (o Outlook) worksCell(slice study.Slice) chart.SliceCell {
 			failed.Text, failed.Trial = append(failed.Text, fmt.Sprintf("Trial %d: %s", t.Number, o.StateWords(t))), append(failed.Trial, t.Number)
 		}
 	}
-	return chart.SliceCell{Group: name, Title: name + " (%)", X: sliceAxis(p), Y: chart.Axis{Range: []float64{-4, 104}}, Traces: []chart.Trace{chance, failed}}
+	return chart.Panel{Group: name, Title: name + " (%)", X: sliceAxis(p), Y: chart.Axis{Range: []float64{-4, 104}}, Traces: []chart.Trace{chance, failed}}
 }
 
 func failedBySettings(t *ledger.Trial) bool { return t.Cause == ledger.BySettings && !t.Excluded }
@@ -252,10 +250,7 @@ func (o Outlook) sliceWords(metric string, by map[string]study.Slice, influences
 		slice := by[along.parameter]
 		band := slice.Metrics[metric]
 		low, high := extremes(band.Mean)
-		best := high
-		if lowest {
-			best = low
-		}
+		best := words.Either(lowest, low, high)
 		p := parameter(d, along.parameter)
 		parts = append(parts, fmt.Sprintf("%s at %s %s", words.Alike(band.SD[best])(band.Mean[best]), p.Name, words.With(words.Setting(p, slice.At[best]), p.Unit)))
 		if len(parts) == 4 {
@@ -317,7 +312,7 @@ func limitsOn(d design.Definition, metric string) []chart.Limit {
 	var limits []chart.Limit
 	for _, c := range d.Constraints {
 		if c.Metric == metric {
-			limits = append(limits, chart.Limit{Value: c.Threshold, Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: c.Op == "<="})
+			limits = append(limits, chart.Limit{Y: []float64{c.Threshold}, Label: "limit " + words.Quantity(c.Threshold, c.Unit), Above: c.Op == "<="})
 		}
 	}
 	return limits

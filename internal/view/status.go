@@ -1,11 +1,15 @@
 package view
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
+	"time"
 
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
@@ -37,10 +41,7 @@ func (v Facts) Status() templates.Status {
 }
 
 func trialCount(n, horizon int) string {
-	if n == 0 {
-		return "no trials yet, " + strconv.Itoa(horizon) + " planned"
-	}
-	return "trial " + strconv.Itoa(n) + " of " + strconv.Itoa(horizon)
+	return words.Either(n == 0, fmt.Sprintf("no trials yet, %d planned", horizon), fmt.Sprintf("trial %d of %d", n, horizon))
 }
 
 // Findings are what is found in a study, each with the way to what helps.
@@ -71,3 +72,60 @@ func (v Facts) inDoubt() (shown []templates.Doubtful, more string) {
 
 // mostInDoubt is how many trials in doubt stand at the top of the page.
 const mostInDoubt = 3
+
+// Line is a study in the list of studies.
+func Line(one ledger.Summary, now time.Time) templates.StudyLine {
+	line := templates.StudyLine{ID: one.ID, Name: one.Name, State: string(one.State), Trials: words.Count(one.Trials, "trial", "trials"), Algorithm: Algorithm(one.Algorithm).Title,
+		Updated: Stamp(one.UpdatedAt, now), Oldest: OptionalStamp(one.OldestWaiting, now), Simulated: one.SimulatedLab != ""}
+	if one.Waiting > 0 {
+		line.Waiting = strconv.Itoa(one.Waiting) + " waiting"
+	}
+	if one.Best != nil {
+		line.Best = fmt.Sprintf("best reading of %s %s at trial %d", one.Best.Metric, words.Quantity(one.Best.Value, one.Best.Unit), one.Best.Number)
+	}
+	for _, limit := range one.Limits {
+		line.Limits = append(line.Limits, limit.Metric+" "+words.Sign(limit.Op)+" "+words.Quantity(limit.Threshold, limit.Unit))
+	}
+	if one.Known > 0 && len(one.Limits) > 0 {
+		line.Feasible, line.FeasibleMark = fmt.Sprintf("feasible %d of %d", one.Feasible, one.Known), string(chart.Feasible)
+		if one.Feasible == 0 {
+			line.FeasibleMark = string(chart.Violated)
+		}
+	}
+	return line
+}
+
+// LabRun is how far a study's simulated lab is with what it was last asked for.
+type LabRun struct {
+	study.Run
+	Known bool
+}
+
+// Lab is the panel of a study's simulated lab; it is empty where a real one measures.
+func (v Facts) Lab() templates.Lab {
+	d := v.Snap.Definition
+	panel := templates.Lab{Study: v.Head, Problem: d.SimulatedLab, Going: v.Run.Going}
+	lab, err := design.FindSimulatedLab(d.SimulatedLab)
+	if err != nil {
+		return panel
+	}
+	panel.Summary = lab.Summary()
+	for _, metric := range tableMetrics(d) {
+		if sd := lab.StdDev()[metric]; sd > 0 {
+			panel.Noise = append(panel.Noise, metric+" ± "+words.Quantity(sd, UnitOf(d, metric)))
+		}
+	}
+	wanted := words.Count(v.Run.Wanted, "trial", "trials")
+	switch {
+	case !v.Run.Known:
+	case v.Run.Going:
+		panel.Text = fmt.Sprintf("It is at work: %d of %s read.", v.Run.Read, wanted)
+	case v.Run.Trouble != "":
+		panel.Text = fmt.Sprintf("It ended after %d of %s: %s", v.Run.Read, wanted, v.Run.Trouble)
+	case v.Run.Stopped:
+		panel.Text = fmt.Sprintf("It was stopped after %d of %s.", v.Run.Read, wanted)
+	default:
+		panel.Text = fmt.Sprintf("It has run %s.", wanted)
+	}
+	return panel
+}

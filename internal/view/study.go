@@ -75,18 +75,12 @@ func axisNames(d design.Definition) []string {
 
 // asks says what a limit asks of which metric.
 func asks(c design.Constraint) string {
-	if c.Name != c.Metric {
-		return c.Metric + " " + words.Limit(c)
-	}
-	return words.Limit(c)
+	return words.Either(c.Name != c.Metric, c.Metric+" ", "") + words.Limit(c)
 }
 
 // constraintTitle names a constraint with what it asks.
 func constraintTitle(c design.Constraint) string {
-	if c.Name != c.Metric {
-		return c.Name + ": " + asks(c)
-	}
-	return c.Metric + " " + asks(c)
+	return c.Name + words.Either(c.Name != c.Metric, ": ", " ") + asks(c)
 }
 
 // limitsText is what the limits of a metric ask.

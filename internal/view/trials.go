@@ -41,7 +41,7 @@ func TrialFilters() []string {
 
 // Trials is the table, newest first: of the trials that pass a filter those below a number, from the newest on where it is 0.
 func (v Facts) Trials(chosen string, below int) templates.Trials {
-	table := templates.Trials{Study: v.Head, Total: len(v.Snap.Trials), Show: chosen, Below: below}
+	table := templates.Trials{Total: len(v.Snap.Trials), Show: chosen, Below: below}
 	for _, f := range trialFilters {
 		current := f.word == chosen
 		if current {
@@ -145,7 +145,7 @@ func (l listing) list(table *templates.Trials, trials []*ledger.Trial) {
 func (l listing) row(t *ledger.Trial) templates.TrialRow {
 	row := templates.TrialRow{
 		Number: t.Number, URL: TrialURL(l.Snap.ID, t.Number), Mark: l.markOf(t), State: l.StateWords(t), Excluded: t.Excluded,
-		Note: t.Note, When: Stamp(t.CreatedAt, l.Now), Operates: l.Head.Operates,
+		Note: t.Note, When: Stamp(t.CreatedAt, l.Now),
 	}
 	chosen := l.of(t).chosenInstead()
 	for i, p := range l.Snap.Definition.Parameters {

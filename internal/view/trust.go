@@ -148,23 +148,16 @@ func (d drifting) inWords() string {
 	past := len(d.Past)
 	switch {
 	case d.Since > 0:
-		return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", design.Capitalised(d.metric), higherOrLower(d.Rising), d.Since)
+		return fmt.Sprintf("%s has come out %s than predicted, again and again, since about trial %d.", design.Capitalised(d.metric), words.Either(d.Rising, "higher", "lower"), d.Since)
 	case past == 0:
 		return fmt.Sprintf("%s: no sign of it in %s.", design.Capitalised(d.metric), words.Count(len(d.Numbers), "reading", "readings"))
 	}
 	last := d.Past[past-1]
-	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", design.Capitalised(d.metric), last.From, last.Until, higherOrLower(last.Rising))
+	said := fmt.Sprintf("%s: no sign of it any more. From trial %d to %d it came out %s than predicted, again and again, until the model had caught up", design.Capitalised(d.metric), last.From, last.Until, words.Either(last.Rising, "higher", "lower"))
 	if past > 1 {
 		said += fmt.Sprintf("; %s before that", words.Count(past-1, "time", "times"))
 	}
 	return said + "."
-}
-
-func higherOrLower(rising bool) string {
-	if rising {
-		return "higher"
-	}
-	return "lower"
 }
 
 // forgets tells whether an algorithm looks only at the last trials.
@@ -207,10 +200,58 @@ func (v trusting) driftChart(list []drifting) templates.Chart {
 	}
 	residuals.Y.Range, _, _ = robustRange(zs, []float64{-3, 3})
 	sums.Y.Range, _, _ = robustRange(nil, append(ss, study.CUSUMLimit+1, -study.CUSUMLimit-1))
-	sums.Limit = &chart.LimitPath{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}
+	sums.Limits = []chart.Limit{{X: []float64{0.5}, Y: []float64{study.CUSUMLimit}, Label: strconv.Itoa(study.CUSUMLimit), Above: true}}
 	ends := []float64{0.5, float64(len(v.Snap.Trials)) + 1.5}
 	sums.Traces = append(sums.Traces, chart.Trace{Name: "limit", Style: chart.Threshold, X: []any{ends[0], ends[1]}, Y: []any{-study.CUSUMLimit, -study.CUSUMLimit}})
-	panels := chart.Panels{X: chart.Axis{Title: trialAxis, Whole: true, Range: ends}, List: []chart.Panel{residuals, sums}}
+	drawing := chart.Drawing{X: chart.Axis{Title: trialAxis, Whole: true, Range: ends}, Panels: []chart.Panel{residuals, sums}}
 	caption := "Residual: each point is a reading minus what was predicted for it beforehand, in standard deviations of a reading (noise included). The sum below grows when readings come out on one side again and again; beyond 5 or −5 the process has probably drifted: one that stands gets there by chance about once in " + strconv.Itoa(study.CUSUMFalseAlarm) + " readings."
-	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: chart.Drawing{Panels: &panels}})
+	return v.framed(templates.Chart{ID: "chart-drift", Title: "Readings against their predictions", Caption: caption, Table: table, Drawing: drawing})
+}
+
+// standingMarks say how an assumption stands, by a shape before the words.
+var standingMarks = map[optimizer.Standing]string{optimizer.Met: "✓ met", optimizer.NotMet: "✗ not met", optimizer.Unknown: "? cannot be known"}
+
+// theorem is what the bounds on violation rest on, nil where none is drawn.
+func (v trusting) theorem() *templates.Theorem {
+	var figures []string
+	for _, c := range v.Snap.Definition.Constraints {
+		if now := v.Readout.Violation[c.Name]; now.Bound != nil && v.Snap.HasReading(c.Metric) {
+			figures = append(figures, fmt.Sprintf("%s%s for %s", words.Rough(*now.Bound), words.UnitAfter(c.Unit), c.Name))
+		}
+	}
+	grounds := study.GroundsOf(v.Snap, v.Readout)
+	if grounds == nil || len(figures) == 0 {
+		return nil
+	}
+	met, notMet, unknown := grounds.Tally()
+	shown := templates.Theorem{
+		Summary: fmt.Sprintf("What does the bound on violation rest on? Of %d assumptions %d are met here, %d are not, and %d cannot be known.",
+			len(grounds.Findings), met, notMet, unknown),
+		Source:      fmt.Sprintf("%s (%s, %d).", grounds.Name, grounds.Paper, grounds.Year),
+		Bounds:      "It bounds " + grounds.Bounds + ".",
+		Here:        "Here, over the trials that the algorithm chose itself: " + design.Listed(figures, "and") + " so far. " + verdictOn(grounds, notMet),
+		Short:       grounds.Short,
+		Assumptions: templates.Table{Head: []templates.Column{{Name: "Here"}, {Name: "The theorem assumes"}, {Name: "Why"}}},
+	}
+	for i, finding := range grounds.Findings {
+		shown.Assumptions.Rows = append(shown.Assumptions.Rows, []string{standingMarks[finding.Standing], grounds.Assumptions[i].Text, words.Sentence(finding.Because)})
+	}
+	return &shown
+}
+
+// verdictOn says what the figure is worth.
+func verdictOn(grounds *study.Grounds, notMet int) string {
+	return words.Either(notMet == 0 && grounds.Short == "", "It holds if what cannot be known holds.", "It shows how violation grows with trials, and is no promise.")
+}
+
+// boundKind says what a bound is worth in this study: what the API calls a guarantee is none where an assumption is known not to hold.
+func boundKind(v Facts, now study.ViolationOut) string {
+	if *now.BoundKind != study.BoundGuarantee {
+		return *now.BoundKind
+	}
+	grounds := study.GroundsOf(v.Snap, v.Readout)
+	if _, notMet, _ := grounds.Tally(); notMet > 0 {
+		return fmt.Sprintf("no guarantee here: %s of its theorem %s not met", words.Count(notMet, "assumption", "assumptions"), words.IsOrAre(notMet))
+	}
+	return "a guarantee, if what its theorem assumes holds"
 }

@@ -23,7 +23,7 @@ type answering struct{ Facts }
 // Verdict is the answer of the study: what to use, how sure that is, and what could still be gained.
 func (v Facts) Verdict() templates.Verdict {
 	a := answering{v}
-	verdict := templates.Verdict{Study: v.Head, Heading: "The answer so far", Lucky: a.lucky(), None: a.whyNone()}
+	verdict := templates.Verdict{Heading: "The answer so far", Lucky: a.lucky(), None: a.whyNone()}
 	if v.over() {
 		verdict.Heading = "The answer"
 	}
@@ -60,7 +60,7 @@ func (v answering) recommend(verdict *templates.Verdict) {
 			verdict.Doubt = strings.TrimSpace(fmt.Sprintf("That rests on trial %d, which is in doubt. %s", r.Number, verdict.Doubt))
 		}
 		if works := v.Readout.Works; works.Failed > 0 && works.Chance != nil {
-			verdict.Answer.Works = &templates.Value{Text: words.Percent(*works.Chance), Raw: words.Raw(*works.Chance)}
+			verdict.Answer.Works = valued(words.Percent(*works.Chance), *works.Chance)
 		}
 	} else {
 		verdict.Closest = v.closest()
@@ -76,10 +76,7 @@ func (v answering) recommend(verdict *templates.Verdict) {
 
 // whyNone says why nothing can be recommended, "" when something is.
 func (v answering) whyNone() string {
-	nothing := "Nothing can be recommended yet"
-	if v.over() {
-		nothing = "Nothing could be recommended"
-	}
+	nothing := words.Either(v.over(), "Nothing could be recommended", "Nothing can be recommended yet")
 	switch {
 	case len(v.Snap.Trials) == 0 && v.over():
 		return "Nothing was tried."
@@ -116,18 +113,17 @@ func (v answering) lucky() *templates.Lucky {
 	}
 	o := v.Snap.Definition.Objective
 	value := best.Metrics[o.Metric].Value
-	return &templates.Lucky{Number: best.Number, URL: TrialURL(v.Snap.ID, best.Number), What: v.luckyWords(), Value: templates.Value{Text: words.Quantity(value, o.Unit), Raw: words.Raw(value)}}
+	return &templates.Lucky{Number: best.Number, URL: TrialURL(v.Snap.ID, best.Number), What: v.luckyWords(), Value: *valued(words.Quantity(value, o.Unit), value)}
 }
 
 func (v answering) luckyWords() string {
-	word := "Highest"
-	if v.Snap.Definition.Objective.Direction == "minimize" {
-		word = "Lowest"
-	}
-	if len(v.Snap.Definition.Constraints) == 0 {
-		return word + " single reading"
-	}
-	return word + " single reading within the limits"
+	word := words.Either(v.Snap.Definition.Objective.Direction == "minimize", "Lowest", "Highest")
+	return word + " single reading" + words.Either(v.limited(), " within the limits", "")
+}
+
+// valued is a number as people read it, with itself.
+func valued(text string, x float64) *templates.Value {
+	return &templates.Value{Text: text, Raw: words.Raw(x)}
 }
 
 // answer is what the model says of settings that were tried.
@@ -138,7 +134,7 @@ func (v answering) answer(r study.Recommendation) *templates.Answer {
 		answer.Expected = append(answer.Expected, v.expected(metric, r.Believed))
 	}
 	if len(d.Constraints) > 0 {
-		answer.Chance = &templates.Value{Text: words.Percent(r.FeasibilityProbability), Raw: words.Raw(r.FeasibilityProbability)}
+		answer.Chance = valued(words.Percent(r.FeasibilityProbability), r.FeasibilityProbability)
 	}
 	return answer
 }
@@ -148,9 +144,9 @@ func (v answering) expected(metric string, b study.Believed) templates.Expected 
 	d := v.Snap.Definition
 	unit := UnitOf(d, metric)
 	show := words.Alike(b.SD[metric])
-	value := func(x float64) templates.Value { return templates.Value{Text: show(x), Raw: words.Raw(x)} }
+	value := func(x float64) templates.Value { return *valued(show(x), x) }
 	return templates.Expected{Metric: metric, Unit: unit, Mean: value(b.Mean[metric]), Low: value(b.Lower95[metric]), High: value(b.Upper95[metric]),
-		ReadingSD: templates.Value{Text: words.Alike(b.ReadingSD[metric])(b.ReadingSD[metric]), Raw: words.Raw(b.ReadingSD[metric])}, Objective: metric == d.Objective.Metric}
+		ReadingSD: *valued(words.Alike(b.ReadingSD[metric])(b.ReadingSD[metric]), b.ReadingSD[metric])}
 }
 
 // limitLines say how each limit stands.
@@ -159,7 +155,7 @@ func (v answering) limitLines() []templates.LimitLine {
 	for _, c := range v.Snap.Definition.Constraints {
 		line := templates.LimitLine{Name: c.Name, Asks: asks(c), Mark: string(chart.Feasible)}
 		broken, known := v.brokenIn(c)
-		line.Count, line.NoReading = "broken in "+strconv.Itoa(broken)+" of "+words.Count(known, "trial", "trials"), known == 0
+		line.Count = "broken in " + strconv.Itoa(broken) + " of " + words.Count(known, "trial", "trials")
 		if broken > 0 {
 			line.Mark = string(chart.Violated)
 		}
@@ -169,9 +165,9 @@ func (v answering) limitLines() []templates.LimitLine {
 			continue
 		}
 		if now, there := v.Readout.Violation[c.Name]; there && now.Hard > 0 {
-			line.Violation = &templates.Value{Text: words.With(words.Rough(now.Hard), c.Unit), Raw: words.Raw(now.Hard)}
+			line.Violation = valued(words.With(words.Rough(now.Hard), c.Unit), now.Hard)
 			if now.Rounds > 1 {
-				line.Largest = &templates.Value{Text: words.With(words.Rough(now.Largest), c.Unit), Raw: words.Raw(now.Largest)}
+				line.Largest = valued(words.With(words.Rough(now.Largest), c.Unit), now.Largest)
 			}
 		}
 		line.Risk = riskOf("this limit", v.Readout.Violation[c.Name].Risk)
@@ -186,9 +182,8 @@ func riskOf(limit string, r *study.Risk) *templates.Risk {
 	if r == nil {
 		return nil
 	}
-	value := func(text string, x float64) templates.Value { return templates.Value{Text: text, Raw: words.Raw(x)} }
 	risk := &templates.Risk{Words: fmt.Sprintf("%s of the %s that the model chooses may break %s", words.Percent(r.Most), words.Count(r.Trials, "trial", "trials"), limit),
-		Allowed: value(words.Brief(r.Allowed), r.Allowed), Expected: value(words.Brief(r.Expected), r.Expected), SoFar: value(strconv.Itoa(r.SoFar), float64(r.SoFar))}
+		Allowed: *valued(words.Brief(r.Allowed), r.Allowed), Expected: *valued(words.Brief(r.Expected), r.Expected), SoFar: *valued(strconv.Itoa(r.SoFar), float64(r.SoFar))}
 	if r.Now < r.Most {
 		risk.Next = "The next may take a chance of " + words.Percent(r.Now) + ", since more than that share were beyond it so far."
 	}
@@ -203,28 +198,20 @@ func (v answering) room(c design.Constraint) (*templates.Value, string) {
 	}
 	if mean, there := r.Mean[c.Metric]; there && v.Snap.HasReading(c.Metric) {
 		room := 0 - c.Excess(mean)
-		return &templates.Value{Text: words.With(words.Alike(r.SD[c.Metric])(math.Abs(room)), c.Unit), Raw: words.Raw(room)}, sideWords(room) + ", as the model expects"
+		return valued(words.With(words.Alike(r.SD[c.Metric])(math.Abs(room)), c.Unit), room), sideWords(room) + ", as the model expects"
 	}
 	if m, there := v.Snap.Trial(r.Number).Metrics[c.Metric]; there {
 		room := 0 - c.Excess(m.Value)
-		return &templates.Value{Text: words.Quantity(math.Abs(room), c.Unit), Raw: words.Raw(room)}, sideWords(room)
+		return valued(words.Quantity(math.Abs(room), c.Unit), room), sideWords(room)
 	}
 	return nil, ""
 }
 
-func sideWords(room float64) string {
-	if room < 0 {
-		return "beyond the limit"
-	}
-	return "inside"
-}
+func sideWords(room float64) string { return words.Either(room < 0, "beyond the limit", "inside") }
 
 // more says what would tell whether undecided settings can be recommended.
 func more(d design.Definition, u study.Undecided) string {
-	text := "Not yet known to be within the limit: "
-	if len(d.Constraints) > 1 {
-		text = "Not yet known to be within every limit: "
-	}
+	text := words.Either(len(d.Constraints) > 1, "Not yet known to be within every limit: ", "Not yet known to be within the limit: ")
 	if u.Readings == nil {
 		return text + "not even a thousand more readings there would tell, should they come out as expected."
 	}
@@ -335,10 +322,7 @@ const fewReadings = 10
 
 func (v answering) waitingWords(waiting int) string {
 	first := v.Snap.WaitingTrials()[0]
-	text := fmt.Sprintf("Run trial %d and enter its results", first.Number)
-	if first.Status == ledger.StatusPartial {
-		text = fmt.Sprintf("Enter the missing results of trial %d", first.Number)
-	}
+	text := words.Either(first.Status == ledger.StatusPartial, fmt.Sprintf("Enter the missing results of trial %d", first.Number), fmt.Sprintf("Run trial %d and enter its results", first.Number))
 	if waiting > 1 {
 		text += fmt.Sprintf("; %s", words.Count(waiting-1, "more waits", "more wait"))
 	}
@@ -366,15 +350,12 @@ func (v Facts) Foreseeable() bool {
 
 // gainOf says what the best may be, and what it would risk to stop.
 func gainOf(d design.Definition, gain *study.Gain) templates.Gain {
-	within := "within every limit"
-	if len(d.Constraints) == 0 {
-		within = "possible"
-	}
+	within := words.Either(len(d.Constraints) == 0, "possible", "within every limit")
 	if gain == nil {
 		return templates.Gain{Words: "As far as the model knows, no settings are " + within + "."}
 	}
 	show := words.Alike((gain.Best.High - gain.Best.Low) / 4)
-	value := func(x float64) templates.Value { return templates.Value{Text: show(x), Raw: words.Raw(x)} }
+	value := func(x float64) templates.Value { return *valued(show(x), x) }
 	out := templates.Gain{Best: &templates.Range{Low: value(gain.Best.Low), High: value(gain.Best.High), Level: words.Percent(gain.Best.Level), Unit: d.Objective.Unit}}
 	if len(gain.ChanceLeft) == 0 {
 		out.Words = "Nothing is recommended yet, so all of that is left to gain."

@@ -228,6 +228,13 @@
     for (const node of root.querySelectorAll("[data-chart]")) {
       if (node.listens) continue;
       node.listens = true;
+      for (const key of node.querySelectorAll(".legend > span")) {
+        const name = key.textContent, button = Object.assign(document.createElement("button"), { type: "button", title: name + ": press to hide it or to show it again" });
+        button.dataset.name = name;
+        button.setAttribute("aria-pressed", "true");
+        button.append(...key.childNodes);
+        key.replaceWith(button);
+      }
       performance.mark(node.id); // for whoever measures
       for (const [kind, act] of Object.entries(actions)) node.addEventListener(kind, (event) => act(node, event));
       if (states.has(node.id)) show(node);

@@ -33,24 +33,26 @@ type Board struct {
 	Ledger      Ledger
 }
 
-// awaits lets a section fetch itself when the model is there.
+// section lets a section of the board fetch itself when the model is there, and stay as it is when the board around it is put in place, where what it
+// shows of the model is to stay until then.
+func (b Board) section(name string) templ.Attributes {
+	attributes := withForm(name, b.awaits(name))
+	if b.Keeps && name != "trials" {
+		attributes["hx-preserve"] = "true"
+	}
+	return attributes
+}
+
+// awaits lets an element fetch itself when the model is there.
 func (b Board) awaits(name string) templ.Attributes {
 	if b.Work.Part == "" {
-		return nil
+		return templ.Attributes{}
 	}
 	url := b.Study.URL("/board/" + name)
 	if b.Past {
 		url += "?at=" + strconv.FormatInt(b.At, 10)
 	}
 	return refreshed(url, "model-ready from:body, again")
-}
-
-// keeps lets a section stay as it is when the board around it is put in place.
-func (b Board) keeps() templ.Attributes {
-	if !b.Keeps {
-		return nil
-	}
-	return templ.Attributes{"hx-preserve": "true"}
 }
 
 // Verified is the outcome of the last verification.
@@ -68,6 +70,17 @@ type Verified struct {
 	Trouble       string // why the last one came to no outcome
 	Head          string // hash of the ledger's last entry now
 	Events        int64  // entries now
+}
+
+// outcome is that in short.
+func (v Verified) outcome() string {
+	switch {
+	case !v.OK:
+		return "does not verify ✗"
+	case v.Partly:
+		return "verified in part"
+	}
+	return "verified"
 }
 
 // Amends are what was changed afterwards.

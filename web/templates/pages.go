@@ -94,7 +94,6 @@ type OwnPage struct {
 
 // Forecast is what is expected of a person's own point before it is begun.
 type Forecast struct {
-	Because string
 	Metrics []ForecastLine
 	Chance  string // to stay within every limit
 	Shown   string // names what it was made for
@@ -243,10 +242,51 @@ type LinkPage struct {
 // ProblemPage is an error.
 type ProblemPage struct {
 	Page
-	Status   int
 	Heading  string
 	Detail   string
 	Faults   []string
 	Back     string
 	BackText string
 }
+
+// Start is what the list of studies offers to begin with.
+type Start struct {
+	Key      string // Idempotency-Key of the demo
+	Examples []Example
+	Problems []Option // of the simulator
+}
+
+// Example is a template of a study.
+type Example struct{ Title, Text, URL string }
+
+// Lab is a study's simulated laboratory; Problem is empty where a real one measures.
+type Lab struct {
+	Study            StudyHead
+	Problem, Summary string
+	Noise            []string // what a reading adds, by metric
+	Going            bool
+	Text             string // how far it is, or how it ended
+	Fault            string
+}
+
+// SheetPage is a trial on paper.
+type SheetPage struct {
+	Page
+	Study   StudyHead
+	Card    Card
+	Lines   []SheetLine
+	Address string // of the trial's page
+	Code    string // the address as the path of a QR code, Size modules wide
+	Size    int
+	Printed string
+}
+
+// BenchPage is what is waiting, and nothing else.
+type BenchPage struct {
+	Page
+	Study StudyHead
+	Next  Next
+}
+
+// SheetLine is a metric to be written down; Value is there, with a note on it, when it was saved already or is known beforehand.
+type SheetLine struct{ Name, Unit, Limit, Value, Note string }

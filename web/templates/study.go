@@ -2,7 +2,10 @@ package templates
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
+
+	"github.com/a-h/templ"
 
 	"headroom/internal/study/ledger"
 )
@@ -19,6 +22,11 @@ type StudyHead struct {
 
 // URL is an address under the study.
 func (h StudyHead) URL(rest string) string { return "/studies/" + h.ID + rest }
+
+// Trial is an address under a trial of the study.
+func (h StudyHead) Trial(number int, rest string) templ.SafeURL {
+	return templ.SafeURL(h.URL("/trials/" + strconv.Itoa(number) + rest))
+}
 
 // StudyPage is the study page.
 type StudyPage struct {
@@ -104,14 +112,12 @@ type Next struct {
 	More      int    // waiting trials not shown
 	Any       bool   // there are trials at all
 	Idle      string // how the trials ended, where none waits
-	Metrics   string // the names that a first design leads to
 	FirstLeft int    // suggestions of the first design still to come
 	AskKey    string
 	Ask       Form
 	Context   []Input // values a known limit needs with each ask
 	Candidate bool    // constraint values for each candidate are needed, so asking goes through the API
 	Nothing   bool    // nothing within the limits is known yet, though trials were made
-	Fit       bool    // a fit is being made
 	Saved     []Saved // by the viewer, in the last minute
 }
 
@@ -138,7 +144,6 @@ type Card struct {
 	Why         string
 	Told        []ToldValue
 	Entry       Entry
-	Status      ledger.Status
 	Ended       *Ended // when it waits no more, and is shown for what was typed in it
 }
 
@@ -216,7 +221,6 @@ func (d Doubts) First() string {
 
 // Progress is "how well".
 type Progress struct {
-	Study StudyHead
 	Empty string // what will appear, when there is nothing yet
 	Chart Chart
 	// Where there are many limits, the chart of those that matter less, and which they are.
@@ -226,7 +230,6 @@ type Progress struct {
 
 // Beliefs is "what the model believes".
 type Beliefs struct {
-	Study      StudyHead
 	Empty      string
 	Through    string // which point the slices pass through
 	Slices     *Chart
@@ -276,7 +279,6 @@ type Theorem struct {
 
 // Trials is the trials table.
 type Trials struct {
-	Study    StudyHead
 	Filters  []Filter
 	Settings []Column
 	Metrics  []Column
@@ -309,7 +311,6 @@ type TrialRow struct {
 	Metrics     []Cell
 	Note        string
 	When        Stamp
-	Operates    bool
 }
 
 // Cell is a value in a table, with the one it replaced.
@@ -322,7 +323,6 @@ type Cell struct {
 
 // Ledger is what happened, in plain words.
 type Ledger struct {
-	Study   StudyHead
 	Entries []LedgerEntry
 	Older   Filter
 }
@@ -331,10 +331,8 @@ type Ledger struct {
 type LedgerEntry struct {
 	Seq    int64
 	At     Stamp
-	Time   string
 	By     string
 	Text   string
-	Number int // the trial it concerns, 0 for none
 	Reason string
 	Hash   string
 }

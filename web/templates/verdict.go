@@ -2,7 +2,6 @@ package templates
 
 // Verdict is the answer of a study, above everything else.
 type Verdict struct {
-	Study   StudyHead
 	Heading string
 	// None says why nothing is recommended, "" when something is.
 	None      string
@@ -44,7 +43,6 @@ type Expected struct {
 	Low, High Value // of the band
 	ReadingSD Value
 	Unit      string
-	Objective bool
 }
 
 // Lucky is the best single reading, which may owe much to luck.
@@ -65,7 +63,6 @@ type LimitLine struct {
 	Risk       *Risk  // nil where none was asked for
 	Headroom   *Value // of the recommended settings, as expected
 	Room       string // "0.06 % inside", in words
-	NoReading  bool
 }
 
 // Risk is the account of the risk that was asked for: trials that may be beyond, are to be expected there, and are.

@@ -2,7 +2,15 @@
 // be read; the handlers in package pages fill them in.
 package templates
 
-import "time"
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"headroom/internal/view/chart"
+)
 
 // Page is what every page needs around its content.
 type Page struct {
@@ -76,7 +84,6 @@ type Input struct {
 	Class       string
 	Required    bool
 	Refreshes   bool // changing it redraws the form, since other fields depend on it
-	HideLabel   bool
 }
 
 // ID is the input's id in the page.
@@ -112,4 +119,37 @@ type Table struct {
 type Column struct {
 	Name, Unit string
 	Number     bool
+}
+
+// Chart is one chart: what is drawn, the sentence under it, and the table behind it.
+type Chart struct {
+	ID      string
+	Title   string
+	Caption string
+	Notes   []string // further sentences of the caption
+	Beside  bool     // the caption stands beside the plot where there is room
+	Drawing chart.Drawing
+	Table   Table
+	Later   string // address of the table, when it is fetched once somebody opens it
+}
+
+// longestWhole is how long a word in a table may be so that it is never broken: more, and a sheet of paper could be too narrow for it.
+const longestWhole = 12
+
+// cell is the class of a cell of a table: a number, or words so long that they may be broken.
+func cell(number bool, text string) templ.Attributes {
+	var classes []string
+	if number {
+		classes = append(classes, "number")
+	}
+	for _, word := range strings.Fields(text) {
+		if utf8.RuneCountInString(word) > longestWhole {
+			classes = append(classes, "long")
+			break
+		}
+	}
+	if classes == nil {
+		return nil
+	}
+	return templ.Attributes{"class": strings.Join(classes, " ")}
 }

@@ -211,7 +211,7 @@ func Problem(w http.ResponseWriter, r *http.Request, p *problem.Problem) error {
 		return SignIn(w, r, p.Status)
 	}
 	view := templates.ProblemPage{
-		Page: newPage(r, problemHeading(p.Status), "narrow"), Status: p.Status, Heading: problemHeading(p.Status), Detail: p.Detail,
+		Page: newPage(r, problemHeading(p.Status), "narrow"), Heading: problemHeading(p.Status), Detail: p.Detail,
 		Back: "/studies", BackText: "Go to the studies",
 	}
 	if p.Status == http.StatusNotFound {

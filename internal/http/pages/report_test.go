@@ -258,7 +258,7 @@ func TestNoStarBeforeTheModelBegins(t *testing.T) {
 	curve(s, id, 3, 0, "yield", "impurity", "pressure")
 	board := s.Page("/studies/" + id + "/board")
 	sitetest.Says(t, board, "the model begins when the first few trials")
-	sitetest.Lacks(t, board, "mark star", `data-name="recommended`)
+	sitetest.Lacks(t, board, "mark recommended", `data-name="recommended`)
 }
 
 // figureOf is the figure of the report whose title begins so.

@@ -209,8 +209,8 @@ func TestVerdictEqualsTheAPI(t *testing.T) {
 	if !strings.Contains(limit, "broken in 3 of 12 trials") && !strings.Contains(limit, "broken in 4 of 12 trials") {
 		t.Errorf("limit: %.300s", limit)
 	}
-	if strings.Count(verdict, "mark star") != 1 {
-		t.Errorf("%d stars in the verdict", strings.Count(verdict, "mark star"))
+	if strings.Count(verdict, "mark recommended") != 1 {
+		t.Errorf("%d stars in the verdict", strings.Count(verdict, "mark recommended"))
 	}
 	_, gain, _ := strings.Cut(verdict, `class="verdict-gain"`)
 	ends := regexp.MustCompile(`<data value="([^"]*)">`).FindAllStringSubmatch(gain, 2)

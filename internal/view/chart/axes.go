@@ -126,7 +126,7 @@ func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) stri
 	if last-first >= 2 {
 		var values []float64
 		for power := first; power <= last; power += (last - first + most) / most {
-			values = append(values, tenTo(1, power))
+			values = append(values, times10(1, power))
 		}
 		add(values, func(x float64) string {
 			if a.Plain {
@@ -138,8 +138,8 @@ func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) stri
 	}
 	var fine []float64
 	for power := first - 1; power <= last+1; power++ {
-		for _, times := range []int{1, 2, 5} {
-			if x := tenTo(times, power); s.shows(x) {
+		for _, times := range []float64{1, 2, 5} {
+			if x := times10(times, power); s.shows(x) {
 				fine = append(fine, x)
 			}
 		}
@@ -153,14 +153,14 @@ func (s scale) logTicks(a Axis, most int, add func([]float64, func(float64) stri
 // even are multiples of 1, 2 or 5 times a power of ten between two ends, about so many.
 func even(low, high float64, about int) (list []float64) {
 	times, power := tidyStep(math.Max((high-low)/float64(about), finestStep))
-	step := tenTo(times, power)
+	step := times10(times, power)
 	for k := math.Ceil(low/step - 1e-9); k*step <= high+step*1e-9 && len(list) < 4*about+4; k++ {
-		list = append(list, times10(k*float64(times), power)+0) // no −0
+		list = append(list, times10(k*times, power)+0) // no −0
 	}
 	return list
 }
 
-// times10 is digits times a power of ten, rounded once.
+// times10 is digits times a power of ten, rounded once, also where that power itself is too small a number.
 func times10(digits float64, power int) float64 {
 	x, err := strconv.ParseFloat(strconv.FormatFloat(digits, 'f', 0, 64)+"e"+strconv.Itoa(power), 64)
 	if err != nil {
@@ -173,9 +173,9 @@ func times10(digits float64, power int) float64 {
 const finestStep = 1e-321
 
 // tidyStep is that of 1, 2, 5 and 10 times a power of ten which is nearest to a step on a logarithmic scale.
-func tidyStep(step float64) (times, power int) {
+func tidyStep(step float64) (times float64, power int) {
 	power = int(math.Floor(math.Log10(step)))
-	switch over := step / tenTo(1, power); {
+	switch over := step / times10(1, power); {
 	case over >= math.Sqrt(50):
 		return 1, power + 1
 	case over >= math.Sqrt(10):
@@ -185,9 +185,6 @@ func tidyStep(step float64) (times, power int) {
 	}
 	return 1, power
 }
-
-// tenTo is some times a power of ten, also where that power itself is too small a number.
-func tenTo(times, power int) float64 { return times10(float64(times), power) }
 
 // alike is how to write the ticks of an axis: all with equally many decimals, or with the same power of ten.
 func alike(ticks []float64) func(float64) string {
@@ -213,7 +210,7 @@ func alike(ticks []float64) func(float64) string {
 		if x == 0 {
 			return "0"
 		}
-		return words.Fixed(x/tenTo(1, power), max(0, power-finest)) + "×10" + words.Raised(power)
+		return words.Fixed(x/times10(1, power), max(0, power-finest)) + "×10" + words.Raised(power)
 	}
 }
 

@@ -1,16 +1,37 @@
 // Package chart is the one model of charts, and how they are drawn: for pages, reports and saved pictures alike.
 package chart
 
-// Drawing is a chart. Its texts are plain: nothing in them is markup, and \n breaks a line.
+// Drawing is a chart: a map, panels one above the other, or cells side by side. Its texts are plain: nothing in them is markup, and \n breaks a line.
 type Drawing struct {
-	X       Axis
-	Y       Axis
+	X       Axis // of the map, or of all panels, which are hovered and zoomed together
+	Y       Axis // of the map
 	Traces  []Trace
 	Surface *Surface
-	Panels  *Panels // in place of X, Y, Traces and Limits
-	Grid    *Grid   // likewise
+	Panels  []Panel
+	Events  []Event // below the panels
+	Cells   []Panel // those of one group in rows of their own
 	Foot    string  // what a saved picture says of where it comes from
 	Trials  string  // address of a trial but for its number
+}
+
+// Panel is one pair of axes in a chart of several.
+type Panel struct {
+	Group  string // of a cell
+	Title  string
+	Height int  // of a panel, in pixels
+	X      Axis // of a cell
+	Y      Axis
+	Traces []Trace
+	Limits []Limit
+	// Caption is what it shows today; a page writes those of all panels together.
+	Caption string
+}
+
+// Event is a mark on the axis: something that happened between two trials.
+type Event struct {
+	X    float64
+	Kind string // what the legend calls it
+	Text string
 }
 
 // Axis is an axis with its name and unit.
@@ -60,11 +81,13 @@ type Trace struct {
 	Fade  []float64 // how much of each mark is seen
 }
 
-// Limit is a threshold, drawn as a dashed line with its value at its end; the side that breaks it is hatched.
+// Limit is a threshold as it stood at each trial, drawn as a dashed line with its value at its end; the side that breaks it is hatched. It holds Y[i]
+// from X[i] on, to the end of the axis. Without X it holds all along.
 type Limit struct {
-	Value float64
-	Label string
-	Above bool // values above it break it
+	X     []float64
+	Y     []float64
+	Label string // of the last
+	Above bool   // values above it break it
 }
 
 // Surface is a map of two parameters: row i is at Y[i], column j at X[j].

@@ -30,15 +30,15 @@ func (d Drawing) HTML(id, labelledBy string) string {
 	switch {
 	case d.Panels != nil:
 		kind = "panels"
-		s.panels(*d.Panels)
-	case d.Grid != nil:
+		s.panels(d)
+	case d.Cells != nil:
 		kind = "cells"
-		s.grid(*d.Grid)
+		s.cells(d.Cells)
 	default:
 		s.plane(d)
 	}
 	return fmt.Sprintf(`<div role="img" aria-labelledby="%s" class="%s"><svg class="defs" width="0" height="0"><defs>%s</defs></svg>%s</div>`,
-		html.EscapeString(labelledBy), kind, s.definitions(), s.String()) + s.legend(d.Trials != "")
+		html.EscapeString(labelledBy), kind, s.definitions(), s.String()) + s.legend()
 }
 
 // definitions are what drawings are made of: the hatching beyond limits, and marks.
@@ -53,20 +53,13 @@ func (s *sheet) name(name string, style Style) {
 	}
 }
 
-// legend says what is what; pressed, a name hides what it stands for.
-func (s *sheet) legend(pressed bool) string {
-	var out strings.Builder
-	out.WriteString(`<div class="legend">`)
+// legend says what is what.
+func (s *sheet) legend() string {
+	out := `<div class="legend">`
 	for _, name := range s.names {
-		escaped := html.EscapeString(name)
-		inner := Key(s.styles[name]) + "<span>" + escaped + "</span>"
-		if pressed {
-			fmt.Fprintf(&out, `<button type="button" data-name="%[1]s" aria-pressed="true" title="%[1]s: press to hide it or to show it again">%[2]s</button>`, escaped, inner)
-		} else {
-			out.WriteString("<span>" + inner + "</span>")
-		}
+		out += "<span>" + key(s.styles[name]) + "<span>" + html.EscapeString(name) + "</span></span>"
 	}
-	return out.String() + "</div>"
+	return out + "</div>"
 }
 
 // frame is one pair of axes with all that is drawn on it.
@@ -75,10 +68,11 @@ type frame struct {
 	xAxis, yAxis   Axis
 	xWords, yWords string // the windows in which something is written at the ticks: "all", "narrow" or "none"
 	traces         []Trace
-	limits         []LimitPath
+	limits         []Limit
 	surface        *Surface
 	height         int
 	small          bool
+	unnamed        bool // the values of its limits stand at another frame
 	class          string
 }
 
@@ -244,6 +238,7 @@ func inAttribute(value any) string {
 func (s *sheet) trace(f frame, t Trace) {
 	s.name(t.Name, t.Style)
 	var d strings.Builder
+	texts, letter, between := make([]string, len(t.X)), "M", ","
 	line, isLine := lines[t.Style]
 	switch {
 	case len(t.X) == 0:
@@ -252,42 +247,30 @@ func (s *sheet) trace(f frame, t Trace) {
 		if isLine {
 			fill = fmt.Sprintf(`fill="var(--%s)" fill-opacity="0.19"`, line.colour)
 		}
-		var texts []string
-		letter := "M"
 		for i, x := range t.X {
 			d.WriteString(letter + f.px(x) + "," + f.py(t.High[i]))
-			letter = "L"
-			texts = append(texts, figure(t.Low[i])+" to "+figure(t.High[i]))
+			texts[i], letter = figure(t.Low[i])+" to "+figure(t.High[i]), "L"
 		}
 		for i, x := range slices.Backward(t.X) {
 			d.WriteString("L" + f.px(x) + "," + f.py(t.Low[i]))
 		}
 		s.path(d.String()+"Z", fill, said(t, "line", texts))
 	case t.Style == Spans:
-		var texts []string
 		for i, x := range t.X {
 			d.WriteString("M" + f.px(x) + "," + f.py(t.Low[i]) + "V" + f.py(t.High[i]))
-			texts = append(texts, "from "+figure(t.Low[i])+" to "+figure(t.High[i]))
+			texts[i] = "from " + figure(t.Low[i]) + " to " + figure(t.High[i])
 		}
 		s.path(d.String(), spanLook, said(t, "spans", texts))
 	case t.Style == Bars:
 		s.bars(f, t)
 	case isLine:
-		var texts []string
-		for i, x := range t.X {
-			switch {
-			case i == 0:
-				d.WriteString("M" + f.px(x) + "," + f.py(t.Y[i]))
-			case line.holds:
-				d.WriteString("H" + f.px(x) + "V" + f.py(t.Y[i]))
-			default:
-				d.WriteString("L" + f.px(x) + "," + f.py(t.Y[i]))
-			}
-			texts = append(texts, figure(t.Y[i]))
-		}
-		kind := "line"
+		next, kind := "L,", "line"
 		if line.holds {
-			kind = "held"
+			next, kind = "HV", "held"
+		}
+		for i, x := range t.X {
+			d.WriteString(letter + f.px(x) + between + f.py(t.Y[i]))
+			texts[i], letter, between = figure(t.Y[i]), next[:1], next[1:]
 		}
 		s.path(d.String(), line.attributes(), said(t, kind, texts))
 	default:
@@ -374,7 +357,7 @@ func (s *sheet) marks(f frame, t Trace) {
 }
 
 // limit is a line of steps, from the left edge where it begins nowhere; the side that breaks it is hatched. Its value is written last, over all else.
-func (s *sheet) limit(f frame, limit LimitPath) (label string) {
+func (s *sheet) limit(f frame, limit Limit) (label string) {
 	s.name(limitName, Threshold)
 	from := func(i int) any {
 		if len(limit.X) == 0 {
@@ -421,25 +404,30 @@ func (s *sheet) limit(f frame, limit LimitPath) (label string) {
 const limitName = "limit"
 
 // limitLabel stands above its line where values above break it, as long as there is room; on the other side where marks are in the way and that is free.
-func (s *sheet) limitLabel(f frame, limit LimitPath) string {
+func (s *sheet) limitLabel(f frame, limit Limit) string {
 	size := 13.0
 	if f.small {
 		size = 11
 	}
 	last := limit.Y[len(limit.Y)-1]
-	if limit.Label == "" || !f.y.shows(last) {
+	if f.unnamed || limit.Label == "" || !f.y.shows(last) {
 		return ""
 	}
 	high := float64(f.height)
 	end := (1 - f.y.at(last)) * high
 	taken := func(from, to float64) bool {
 		wide := 1 - (widthOf(limit.Label, size)+10)/f.widths()[0]
-		return slices.ContainsFunc(f.traces, func(t Trace) bool {
-			return marks[t.Style].outline != nil && slices.ContainsFunc(indices(t.X), func(i int) bool {
-				y := (1 - f.y.at(t.Y[i])) * high
-				return f.x.at(t.X[i]) > wide && y > from-6 && y < to+6
-			})
-		})
+		for _, t := range f.traces {
+			for i, x := range t.X {
+				if marks[t.Style].outline == nil {
+					break
+				}
+				if y := (1 - f.y.at(t.Y[i])) * high; f.x.at(x) > wide && y > from-6 && y < to+6 {
+					return true
+				}
+			}
+		}
+		return false
 	}
 	roomOver, roomUnder := end-size-4 > 0, end+size+6 < high
 	over := limit.Above && roomOver || !limit.Above && !roomUnder
@@ -452,14 +440,6 @@ func (s *sheet) limitLabel(f frame, limit LimitPath) string {
 		below = -5
 	}
 	return fmt.Sprintf(`<g data-name="%s">%s</g>`, limitName, written("100%", percent(1-f.y.at(last)), limit.Label, fmt.Sprintf(`dx="-3" dy="%g" fill="var(--limit)" stroke="var(--surface)" font-size="%g" text-anchor="end"`, below, size)))
-}
-
-func indices(values []any) []int {
-	list := make([]int, len(values))
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 // written is a text that stays readable on whatever lies below it.

@@ -24,8 +24,8 @@ func values(numbers ...float64) []any {
 }
 
 // one is a chart of one panel.
-func one(x, y Axis, limit *LimitPath, traces ...Trace) Drawing {
-	return Drawing{Panels: &Panels{X: x, List: []Panel{{Title: "panel", Height: 100, Y: y, Traces: traces, Limit: limit}}}}
+func one(x, y Axis, limits []Limit, traces ...Trace) Drawing {
+	return Drawing{X: x, Panels: []Panel{{Title: "panel", Height: 100, Y: y, Traces: traces, Limits: limits}}}
 }
 
 // wellFormed fails for what is no markup, or has a number that is none.
@@ -63,7 +63,7 @@ func TestChartDrawsEverything(t *testing.T) {
 	}
 	more := func(trace Trace) Drawing {
 		trace.Name = "more"
-		d := one(Axis{Title: "trial", Whole: true, Range: []float64{0.5, 3.5}}, Axis{}, nil, bare.Panels.List[0].Traces[0], trace)
+		d := one(Axis{Title: "trial", Whole: true, Range: []float64{0.5, 3.5}}, Axis{}, nil, bare.Panels[0].Traces[0], trace)
 		if !strings.Contains(d.HTML("id", "title"), "<span>more</span>") {
 			t.Errorf("%s is not in the legend", trace.Style)
 		}
@@ -76,13 +76,13 @@ func TestChartDrawsEverything(t *testing.T) {
 		check(string(style), more(Trace{Style: style, X: x, Y: y, Low: values(0, 1, 1), High: values(2, 4, 3)}))
 	}
 	check("a faded mark", more(Trace{Style: Feasible, X: x, Y: y, Fade: []float64{1, 0.5, 0.1}}))
-	line := bare.Panels.List[0].Traces[0]
-	check("a limit", one(bare.Panels.X, Axis{}, &LimitPath{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: true}, line))
-	check("a limit from below", one(bare.Panels.X, Axis{}, &LimitPath{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1"}, line))
-	check("a limit that never changed", one(bare.Panels.X, Axis{}, &LimitPath{Y: []float64{1}, Label: "limit 1"}, line))
+	line := bare.Panels[0].Traces[0]
+	check("a limit", one(bare.X, Axis{}, []Limit{{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1", Above: true}}, line))
+	check("a limit from below", one(bare.X, Axis{}, []Limit{{X: []float64{1, 2, 3}, Y: []float64{2, 1, 1}, Label: "limit 1"}}, line))
+	check("a limit that never changed", one(bare.X, Axis{}, []Limit{{Y: []float64{1}, Label: "limit 1"}}, line))
 	for _, kind := range []string{"correction", "exclusion", "inclusion", "change of a limit", "change of settings", "model refitted"} {
-		d := one(bare.Panels.X, Axis{}, nil, line)
-		d.Panels.Events = []Event{{X: 2, Kind: kind, Text: "a change"}}
+		d := one(bare.X, Axis{}, nil, line)
+		d.Events = []Event{{X: 2, Kind: kind, Text: "a change"}}
 		check(kind, d)
 	}
 	choices := Axis{Categories: []string{"water", "ethanol"}}
@@ -93,11 +93,11 @@ func TestChartDrawsEverything(t *testing.T) {
 func TestNamesAreNoMarkup(t *testing.T) {
 	t.Parallel()
 	name := `<b>"it's" & more</b>`
-	d := Drawing{Trials: "/trials/", Grid: &Grid{Cells: []SliceCell{{Group: name, Title: name, X: Axis{Title: name, Categories: []string{name, "b"}}, Limits: []Limit{{Value: 1, Label: name}},
-		Traces: []Trace{{Name: name, Style: Feasible, X: []any{name, "b"}, Y: values(1, 2), Text: []string{name, name}, Trial: []int{1, 2}}}}}}}
+	d := Drawing{Cells: []Panel{{Group: name, Title: name, X: Axis{Title: name, Categories: []string{name, "b"}}, Limits: []Limit{{Y: []float64{1}, Label: name}},
+		Traces: []Trace{{Name: name, Style: Feasible, X: []any{name, "b"}, Y: values(1, 2), Text: []string{name, name}, Trial: []int{1, 2}}}}}}
 	drawn := d.HTML("id", "title")
 	wellFormed(t, drawn)
-	if strings.Contains(drawn, "<b>") || !strings.Contains(drawn, "<button") {
+	if strings.Contains(drawn, "<b>") {
 		t.Error(drawn)
 	}
 }
@@ -114,9 +114,9 @@ func TestChartOfExtremesIsDrawn(t *testing.T) {
 		on := rapid.SampledFrom([][]float64{{1, 2, 3}, {-1e100, 0, 1e100}, {1e-307, 2e-307, 3e-307}, {1e-200, 1e-190, 1e90}, {1e-290, 2e-290, 3e-290}, {0, 1e-300, 1e-298}, {1e9, 1e9 + 1, 1e9 + 5}}).Draw(t, "x")
 		x := Axis{Title: "x", Range: []float64{on[0], on[2]}, Log: on[0] > 0 && rapid.Bool().Draw(t, "log")}
 		along := values(on...)
-		d := one(x, Axis{}, &LimitPath{X: on, Y: three("limit"), Label: "limit"}, Trace{Style: Line, X: along, Y: list("y")}, Trace{Style: BandStyle, X: along, Low: list("low"), High: list("high")},
+		d := one(x, Axis{}, []Limit{{X: on, Y: three("limit"), Label: "limit"}}, Trace{Style: Line, X: along, Y: list("y")}, Trace{Style: BandStyle, X: along, Low: list("low"), High: list("high")},
 			Trace{Style: Feasible, X: list("where"), Y: list("marks")}, Trace{Style: Spans, X: along, Low: list("from"), High: list("to")})
-		d.Panels.Events = []Event{{X: number.Draw(t, "event"), Kind: "correction"}}
+		d.Events = []Event{{X: number.Draw(t, "event"), Kind: "correction"}}
 		if rapid.Bool().Draw(t, "surface") {
 			d = Drawing{X: x, Y: x, Surface: &Surface{Smooth: true, X: along, Y: along, Mean: [][]float64{three("one"), three("two"), three("three")}, Chance: [][]float64{{0, 0.2, 1}, {0.3, 0.5, 0.7}, {1, 1, 0}}}}
 		}
@@ -158,7 +158,7 @@ func TestMarksKeepToTheirRange(t *testing.T) {
 // What is drawn stands where its numbers are: marks in parts of the frame, lines on the plane that is stretched over it.
 func TestThingsStandAtTheirNumbers(t *testing.T) {
 	t.Parallel()
-	d := one(Axis{Range: []float64{0, 4}}, Axis{Range: []float64{0, 10}}, &LimitPath{X: []float64{0, 2}, Y: []float64{5, 2}, Label: "limit 2", Above: true},
+	d := one(Axis{Range: []float64{0, 4}}, Axis{Range: []float64{0, 10}}, []Limit{{X: []float64{0, 2}, Y: []float64{5, 2}, Label: "limit 2", Above: true}},
 		Trace{Name: "marks", Style: Feasible, X: values(1), Y: values(2.5), Text: []string{"said"}, Trial: []int{7}}, Trace{Name: "steps", Style: Step, X: values(1, 2), Y: values(5, 10)},
 		Trace{Name: "band", Style: BandStyle, X: values(0, 4), Low: values(1, 2), High: values(3, 4)})
 	drawn := d.HTML("id", "title")
@@ -299,7 +299,7 @@ func TestContours(t *testing.T) {
 
 // BenchmarkProgress draws the objective and two limits over a thousand trials, as the study's page has them.
 func BenchmarkProgress(b *testing.B) {
-	d := Drawing{Panels: &Panels{X: Axis{Title: "trial", Whole: true, Range: []float64{0.5, 1001.5}}}, Trials: "/trials/"}
+	d := Drawing{X: Axis{Title: "trial", Whole: true, Range: []float64{0.5, 1001.5}}, Trials: "/trials/"}
 	for range 3 {
 		var spans, newest Trace
 		spans.Style, newest.Style = Spans, Feasible
@@ -309,7 +309,7 @@ func BenchmarkProgress(b *testing.B) {
 		for i := range 60 {
 			newest.X, newest.Y, newest.Text, newest.Trial = append(newest.X, 940+i), append(newest.Y, math.Sin(float64(i))), append(newest.Text, "yield 71.2 %, within"), append(newest.Trial, 940+i)
 		}
-		d.Panels.List = append(d.Panels.List, Panel{Title: "panel", Height: 100, Traces: []Trace{spans, newest}, Limit: &LimitPath{Y: []float64{0.5}, Label: "limit 0.5", Above: true}})
+		d.Panels = append(d.Panels, Panel{Title: "panel", Height: 100, Traces: []Trace{spans, newest}, Limits: []Limit{{Y: []float64{0.5}, Label: "limit 0.5", Above: true}}})
 	}
 	for b.Loop() {
 		d.HTML("chart", "title")
@@ -320,10 +320,10 @@ func BenchmarkProgress(b *testing.B) {
 func TestFigureStandsAlone(t *testing.T) {
 	t.Parallel()
 	x, y := values(1, 50, 100), values(2, 0.5, 1)
-	cell := SliceCell{Title: "a & b < c", X: Axis{Title: "round t"}, Limits: []Limit{{Value: 1.5}}, Traces: []Trace{
+	cell := Panel{Title: "a & b < c", X: Axis{Title: "round t"}, Limits: []Limit{{Y: []float64{1.5}}}, Traces: []Trace{
 		{Name: "falling", Style: Series(7), X: x, Low: values(1, 0.4, 0.7), High: values(3, 0.6, 1.5)},
 		{Name: "falling", Style: Series(7), X: x, Y: y}, {Name: "flat", Style: Series(0), X: x, Y: y}, {Name: "mark", Style: Recommended, X: x, Y: y}}}
-	drawn := string(Grid{Cells: []SliceCell{cell, cell, cell, cell}}.Figure("both & all"))
+	drawn := string(Figure("both & all", []Panel{cell, cell, cell, cell}))
 	wellFormed(t, drawn)
 	for text, times := range map[string]int{
 		">both &amp; all<": 1, ">a &amp; b &lt; c<": 4, ">round t<": 4, ">falling<": 1, ">flat<": 1, ">limit<": 1, `fill="#d55e00" fill-opacity`: 4,

@@ -16,13 +16,13 @@ const (
 	figureBorder, figureWords = 12, 13
 )
 
-// Figure is the grid as an SVG file for documents, which stands alone: on white, with its colours written out, and nothing in it that answers a pointer.
-func (g Grid) Figure(title string) []byte {
+// Figure is cells as an SVG file for documents, which stands alone: on white, with its colours written out, and nothing in it that answers a pointer.
+func Figure(title string, cells []Panel) []byte {
 	s := &sheet{id: "figure", styles: map[string]Style{}}
-	columns := max(1, min(len(g.Cells), figureColumns))
-	for i, cell := range g.Cells {
+	columns := max(1, min(len(cells), figureColumns))
+	for i, cell := range cells {
 		f := cell.frame()
-		f.height, f.small, f.xWords, f.yWords = figureHigh, false, "all", "all"
+		f.height = figureHigh
 		if !f.y.log && f.y.low > 0 && f.y.low < f.y.high/2 {
 			f.y.low = 0 // that is not far
 		}
@@ -32,13 +32,13 @@ func (g Grid) Figure(title string) []byte {
 		s.draw(f)
 		fmt.Fprintf(s, `<text x="50%%" y="%d" text-anchor="middle" fill="var(--muted)">%s</text></svg>`, figureHigh+36, html.EscapeString(cell.X.Title))
 	}
-	width, x, y := columns*figureStep, figureBorder, figureTop-30+(len(g.Cells)+columns-1)/columns*figureRow
+	width, x, y := columns*figureStep, figureBorder, figureTop-30+(len(cells)+columns-1)/columns*figureRow
 	for _, name := range s.names {
 		wide := int(widthOf(name, figureWords)) + 46
 		if x > figureBorder && x+wide > width {
 			x, y = figureBorder, y+22
 		}
-		fmt.Fprintf(s, `<svg x="%d" y="%d" overflow="visible">%s<text x="28" y="12">%s</text></svg>`, x, y, Key(s.styles[name]), html.EscapeString(name))
+		fmt.Fprintf(s, `<svg x="%d" y="%d" overflow="visible">%s<text x="28" y="12">%s</text></svg>`, x, y, key(s.styles[name]), html.EscapeString(name))
 		x += wide
 	}
 	drawn := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" `+

@@ -18,24 +18,27 @@ func (s *sheet) title(title string) {
 // Pixels of the row of events, and of the bare axis where there are none.
 const eventsHeight, axisHeight = 18, 8
 
+// frame is a panel's axes and what stands on them.
+func (p Panel) frame() frame {
+	var xs, ys [][]any
+	for _, t := range p.Traces {
+		xs, ys = append(xs, t.X), append(ys, t.Y, t.Low, t.High)
+	}
+	return frame{x: scaleOf(p.X, xs...), y: scaleOf(p.Y, ys...), xAxis: p.X, yAxis: p.Y, xWords: "all", yWords: "all", traces: p.Traces, limits: p.Limits, height: p.Height}
+}
+
 // panels stand above each other over one x axis.
-func (s *sheet) panels(p Panels) {
-	x := scaleOf(p.X)
-	for _, panel := range p.List {
+func (s *sheet) panels(d Drawing) {
+	for _, panel := range d.Panels {
 		s.title(panel.Title)
-		var values [][]any
-		for _, t := range panel.Traces {
-			values = append(values, t.Y, t.Low, t.High)
-		}
-		f := frame{x: x, y: scaleOf(panel.Y, values...), xAxis: p.X, yAxis: panel.Y, xWords: "none", yWords: "all", traces: panel.Traces, height: panel.Height}
-		if panel.Limit != nil {
-			f.limits = []LimitPath{*panel.Limit}
-		}
+		panel.X = d.X
+		f := panel.frame()
+		f.xWords = "none"
 		s.draw(f)
 	}
-	changes := frame{x: x, y: scale{categories: []string{""}}, xAxis: p.X, xWords: "all", yWords: "none", height: axisHeight, class: "changes"}
+	changes := frame{x: scaleOf(d.X), y: scale{categories: []string{""}}, xAxis: d.X, xWords: "all", yWords: "none", height: axisHeight, class: "changes"}
 	at := map[string]int{}
-	for _, event := range p.Events {
+	for _, event := range d.Events {
 		i, there := at[event.Kind]
 		if !there {
 			i = len(changes.traces)
@@ -46,7 +49,7 @@ func (s *sheet) panels(p Panels) {
 		changes.height = eventsHeight
 	}
 	s.draw(changes)
-	s.axisTitle(p.X.Title)
+	s.axisTitle(d.X.Title)
 }
 
 // axisTitle writes the name of the x axis below the frame that has been drawn.
@@ -54,18 +57,18 @@ func (s *sheet) axisTitle(title string) {
 	fmt.Fprintf(s, `<div class="axis">%s</div>`, html.EscapeString(title))
 }
 
-// gridColumns is how many small charts stand side by side where there is room, and narrowColumns where there is little.
-const gridColumns, narrowColumns = 4, 2
+// wideColumns is how many cells stand side by side where there is room, and narrowColumns where there is little.
+const wideColumns, narrowColumns = 4, 2
 
-// gridHeight is that of small charts in pixels, aloneHeight that of one that stands alone.
-const gridHeight, aloneHeight = 80, 170
+// cellHeight is that of cells in pixels, aloneHeight that of one that stands alone.
+const cellHeight, aloneHeight = 80, 170
 
-// grid draws small charts side by side. Those of one group stand in rows of their own; where that is one row each, the columns share the lowest axis.
-func (s *sheet) grid(g Grid) {
-	groups := [][]SliceCell{}
+// cells stand side by side. Those of one group stand in rows of their own; where that is one row each, the columns share the lowest axis.
+func (s *sheet) cells(cells []Panel) {
+	groups := [][]Panel{}
 	most := 0
-	for i, cell := range g.Cells {
-		if i == 0 || cell.Group != g.Cells[i-1].Group {
+	for i, cell := range cells {
+		if i == 0 || cell.Group != cells[i-1].Group {
 			groups = append(groups, nil)
 		}
 		last := &groups[len(groups)-1]
@@ -74,26 +77,21 @@ func (s *sheet) grid(g Grid) {
 	}
 	for n, group := range groups {
 		s.title(group[0].Title)
-		fmt.Fprintf(s, `<div class="abreast" style="--columns:%d">`, min(most, gridColumns))
+		fmt.Fprintf(s, `<div class="abreast" style="--columns:%d">`, min(most, wideColumns))
 		for i, cell := range group {
 			f := cell.frame()
-			f.xWords, f.yWords = "all", "all"
-			if len(g.Cells) == 1 {
+			f.height, f.small, f.unnamed = cellHeight, true, i > 0
+			if len(cells) == 1 {
 				f.height, f.small = aloneHeight, false
 			}
-			if most <= gridColumns && n < len(groups)-1 {
+			if most <= wideColumns && n < len(groups)-1 {
 				f.xWords = "narrow"
 			}
 			switch {
 			case i%narrowColumns != 0:
 				f.yWords = "none"
-			case i%gridColumns != 0:
+			case i%wideColumns != 0:
 				f.yWords = "narrow"
-			}
-			if i > 0 {
-				for j := range f.limits {
-					f.limits[j].Label = ""
-				}
 			}
 			fmt.Fprintf(s, `<div class="cell-%s">`, f.xWords)
 			s.draw(f)
@@ -102,16 +100,4 @@ func (s *sheet) grid(g Grid) {
 		}
 		s.WriteString("</div>")
 	}
-}
-
-func (c SliceCell) frame() frame {
-	var xs, ys [][]any
-	for _, t := range c.Traces {
-		xs, ys = append(xs, t.X), append(ys, t.Y, t.Low, t.High)
-	}
-	f := frame{x: scaleOf(c.X, xs...), y: scaleOf(c.Y, ys...), xAxis: c.X, yAxis: c.Y, traces: c.Traces, height: gridHeight, small: true}
-	for _, limit := range c.Limits {
-		f.limits = append(f.limits, LimitPath{Y: []float64{limit.Value}, Label: limit.Label, Above: limit.Above})
-	}
-	return f
 }

@@ -108,8 +108,18 @@ func (p pen) attributes() string {
 	return fmt.Sprintf(`fill="none" stroke="var(--%s)" stroke-width="%g"%s vector-effect="non-scaling-stroke"`, p.colour, p.width, dash)
 }
 
-// Key is the picture of a style beside its name.
-func Key(style Style) string {
+// drawn is a mark by itself, no larger than a line of text.
+func (l look) drawn() string {
+	return fmt.Sprintf(`<path d="%s" %s/>`, l.outline(math.Min(6.5, l.r)), l.attributes())
+}
+
+// Mark is the mark of a style in a line of text.
+func Mark(style Style) string {
+	return fmt.Sprintf(`<svg class="mark %s" viewBox="-7 -7 14 14" aria-hidden="true">%s</svg>`, style, marks[style].drawn())
+}
+
+// key is the picture of a style beside its name in a legend.
+func key(style Style) string {
 	inner := ""
 	switch {
 	case style == BandStyle:
@@ -121,11 +131,9 @@ func Key(style Style) string {
 	case lines[style].colour != "":
 		inner = `<path d="M-9,0H9" ` + lines[style].attributes() + `/>`
 	default:
-		mark := marks[style]
-		mark.r = math.Min(6.5, mark.r)
-		inner = fmt.Sprintf(`<path d="%s" %s/>`, mark.outline(mark.r), mark.attributes())
+		inner = marks[style].drawn()
 	}
-	return `<svg class="key-mark" width="22" height="16" viewBox="-11 -8 22 16" aria-hidden="true">` + inner + `</svg>`
+	return `<svg width="22" height="16" viewBox="-11 -8 22 16" aria-hidden="true">` + inner + `</svg>`
 }
 
 const spanLook = `fill="none" stroke="var(--unknown)" stroke-width="2" opacity="0.5" vector-effect="non-scaling-stroke"`

@@ -58,7 +58,7 @@ func (s *sheet) surface(f frame) {
 	if of.Smooth {
 		s.shade(f, scale)
 	} else {
-		s.cells(f, scale)
+		s.choices(f, scale)
 	}
 	s.WriteString(`</svg>`)
 	if of.Smooth && of.Chance != nil {
@@ -91,8 +91,8 @@ func (s *sheet) shade(f frame, scale scale) {
 		percent(dx*float64(len(of.X))), percent(dy*float64(len(of.Y))), base64.StdEncoding.EncodeToString(out.Bytes()))
 }
 
-// cells are pairs of choices, which have no order, with their numbers in them.
-func (s *sheet) cells(f frame, scale scale) {
+// choices are pairs of them, which have no order, with their numbers in them.
+func (s *sheet) choices(f frame, scale scale) {
 	of := f.surface
 	wide, tall := 1/float64(len(of.X)), 1/float64(len(of.Y))
 	size := math.Min(13, math.Max(9, f.widths()[0]*wide/5))

@@ -121,12 +121,7 @@ func With(number, unit string) string { return design.WithUnit(number, unit, Thi
 func Quantity(x float64, unit string) string { return With(Number(x), unit) }
 
 // UnitAfter is a unit as it follows a number.
-func UnitAfter(unit string) string {
-	if unit == "" {
-		return ""
-	}
-	return Thin + unit
-}
+func UnitAfter(unit string) string { return With("", unit) }
 
 // Uncertain is a value with its standard deviation and unit.
 func Uncertain(mean, sd float64, unit string) string {
@@ -158,16 +153,17 @@ func Count(n int, one, many string) string {
 }
 
 // IsOrAre is the verb of n things.
-func IsOrAre(n int) string { return oneOrMany(n, "is", "are") }
+func IsOrAre(n int) string { return Either(n == 1, "is", "are") }
 
 // ItOrThem stands for n things.
-func ItOrThem(n int) string { return oneOrMany(n, "it", "them") }
+func ItOrThem(n int) string { return Either(n == 1, "it", "them") }
 
-func oneOrMany(n int, one, many string) string {
-	if n == 1 {
+// Either is one of two words, by a fact.
+func Either[T any](fact bool, one, other T) T {
+	if fact {
 		return one
 	}
-	return many
+	return other
 }
 
 // AxisName is a name with its unit, as axes carry it.
@@ -190,12 +186,7 @@ func Sentence(text string) string {
 func Limit(c design.Constraint) string { return Sign(c.Op) + " " + Quantity(c.Threshold, c.Unit) }
 
 // Sign is how a limit's comparison is written.
-func Sign(op string) string {
-	if op == ">=" {
-		return "≥"
-	}
-	return "≤"
-}
+func Sign(op string) string { return Either(op == ">=", "≥", "≤") }
 
 // mostZeros is beyond what power of ten settings are written with it: there would be more zeros than a float64 has digits.
 const mostZeros = 15

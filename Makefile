@@ -34,9 +34,9 @@ generate: | enough-go
 quick: generate
 	scripts/quick
 
-# The race detector would slow numerical loops tenfold. It does not watch those of gonum, and of packages that start nothing beside their caller and
-# share nothing (TestUnwatchedPackagesShareNothing).
-UNWATCHED := gonum.org/... $(addprefix headroom/internal/optimizer/,descent fit kernel policy probit search warp)
+# The race detector would slow numerical loops tenfold. It does not watch those of gonum, Go's own hashes (every connection to PostgreSQL and every PIN
+# takes thousands), and packages that start nothing beside their caller and share nothing (TestUnwatchedPackagesShareNothing).
+UNWATCHED := gonum.org/... crypto/internal/fips140/... $(addprefix headroom/internal/optimizer/,descent fit kernel policy probit search warp)
 
 # Each parser's fuzz target is tried with random mutations of its seeds for two seconds, other ones at every commit. What go vet finds, check has found. Where
 # packages wait for a browser or for servers, one more than there are processors computes.

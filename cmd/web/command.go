@@ -91,7 +91,7 @@ func help(_ context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return one.help()
+		return say(one.help())
 	}
 	var out bytes.Buffer
 	width := 0
@@ -102,9 +102,7 @@ func help(_ context.Context, args []string) error {
 	for _, one := range commands() {
 		fmt.Fprintf(&out, "  headroom %-*s   %s\n", width, one.called(), one.does)
 	}
-	fmt.Fprint(&out, overview)
-	_, err := out.WriteTo(os.Stdout)
-	return err
+	return say(out.String() + overview)
 }
 
 func named(name string) (command, error) {
@@ -129,8 +127,8 @@ func (one command) flags() (*flag.FlagSet, action) {
 	return set, one.ready(set)
 }
 
-// help prints the command's own help.
-func (one command) help() error {
+// help is the command's own help.
+func (one command) help() string {
 	set, _ := one.flags()
 	var out, flags bytes.Buffer
 	set.SetOutput(&flags)
@@ -142,8 +140,7 @@ func (one command) help() error {
 	if flags.Len() > 0 {
 		fmt.Fprintf(&out, "\nFlags:\n%s", flags.String())
 	}
-	_, err := out.WriteTo(os.Stdout)
-	return err
+	return out.String()
 }
 
 // perform reads the command's flags, which may stand before, between or after its arguments, and does its work.
@@ -152,7 +149,7 @@ func (one command) perform(ctx context.Context, args []string) error {
 	var plain []string
 	for {
 		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
-			return one.help()
+			return say(one.help())
 		} else if err != nil {
 			return fmt.Errorf("%s: %w: see “headroom %s -h”", one.name, err, one.name)
 		}

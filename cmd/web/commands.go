@@ -54,7 +54,7 @@ func token(set *flag.FlagSet) action {
 func migrate(set *flag.FlagSet) action {
 	target := set.Uint("to", 0, "the schema to go to, up or down; 0 = this program's. A step down says in its file what it drops")
 	return configured(func(ctx context.Context, c config, _ []string) error {
-		return withDatabase(ctx, c, func(url string) error {
+		return withDatabase(ctx, c, anybodys, func(url string) error {
 			if *target == 0 {
 				return db.Migrate(ctx, url)
 			}
@@ -72,6 +72,19 @@ func openFile(name string) (io.ReadCloser, error) {
 		return os.Stdin, nil
 	}
 	return os.Open(name)
+}
+
+// fromFile is what a file, or standard input, holds.
+func fromFile[T any](name string, read func(io.Reader) (T, error)) (content T, err error) {
+	file, err := openFile(name)
+	if err != nil {
+		return content, err
+	}
+	defer file.Close()
+	if content, err = read(file); err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return content, err
 }
 
 // backup writes everything to a file that must not exist yet, whole or not at all, or to standard output.
@@ -97,7 +110,7 @@ func restore(ctx context.Context, c config, args []string) error {
 		return err
 	}
 	defer file.Close()
-	return withDatabase(ctx, c, func(url string) error {
+	return withDatabase(ctx, c, anybodys, func(url string) error {
 		if err := db.Restore(ctx, url, file); err != nil {
 			return err
 		}
@@ -110,12 +123,7 @@ const largestBundle = 1 << 30
 
 // verify checks an exported study without a server or a database.
 func verify(ctx context.Context, args []string) error {
-	file, err := openFile(args[0])
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, largestBundle+1))
+	text, err := fromFile(args[0], func(file io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(file, largestBundle+1)) })
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,15 @@ import (
 	"headroom/internal/study"
 )
 
-// withDatabase runs do with the URL of the database: the one that was set, the private one that another copy of this program
-// runs, or a private one of its own, which is stopped after do.
-func withDatabase(ctx context.Context, c config, do func(url string) error) error {
+// Whose private PostgreSQL a command may use: another copy's would stop with that copy.
+const (
+	anybodys = true
+	itsOwn   = false
+)
+
+// withDatabase runs do with the URL of the database: the one that was set, the private one that another copy of this program runs, where that will do,
+// or a private one of its own, which is stopped after do.
+func withDatabase(ctx context.Context, c config, whose bool, do func(url string) error) error {
 	if c.databaseURL != "" {
 		return do(c.databaseURL)
 	}
@@ -24,18 +30,15 @@ func withDatabase(ctx context.Context, c config, do func(url string) error) erro
 	if err != nil {
 		return err
 	}
-	url, err := pglocal.Attach(ctx, folder)
-	if err == nil {
-		return do(url)
+	if whose == anybodys {
+		if url, err := pglocal.Attach(ctx, folder); err == nil {
+			return do(url)
+		} else if !errors.Is(err, pglocal.ErrNotRunning) {
+			return err
+		}
+	} else if c.dataDir == "" && folder == fallbackDataDir {
+		slog.Info("PostgreSQL does not run as root, and its user cannot enter ./data here: everything is kept elsewhere", "folder", folder)
 	}
-	if !errors.Is(err, pglocal.ErrNotRunning) {
-		return err
-	}
-	return withPrivateDatabase(ctx, folder, do)
-}
-
-// withPrivateDatabase runs do with a private PostgreSQL that stops after it.
-func withPrivateDatabase(ctx context.Context, folder string, do func(url string) error) error {
 	server, err := pglocal.Start(ctx, folder)
 	if err != nil {
 		return err
@@ -50,7 +53,7 @@ func withPrivateDatabase(ctx context.Context, folder string, do func(url string)
 
 // withStore is withDatabase, migrated and open.
 func withStore(ctx context.Context, c config, do func(store *db.DB) error) error {
-	return withDatabase(ctx, c, func(url string) error {
+	return withDatabase(ctx, c, anybodys, func(url string) error {
 		store, err := openStore(ctx, c, url)
 		if err != nil {
 			return err

@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"headroom/internal/db/dbtest"
-	"headroom/internal/db/pglocal"
 	"headroom/internal/patience"
 )
 
@@ -94,12 +93,8 @@ func eventually(t *testing.T, what string, so func() bool) {
 // takes results as ever, refuses asks soon, and answers them when the lease is over. What the frozen one decides after it has thawed is not written.
 func TestAFrozenServerLosesItsStudyAndNothingElse(t *testing.T) {
 	t.Parallel()
-	database, err := pglocal.Start(t.Context(), dbtest.Folder(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(database.Stop)
-	settings := []string{"HEADROOM_DATABASE_URL=" + database.URL, "HEADROOM_ADMIN_TOKEN=" + sharedToken}
+	database := ownDatabase(t)
+	settings := []string{"HEADROOM_DATABASE_URL=" + database, "HEADROOM_ADMIN_TOKEN=" + sharedToken}
 	frozen, other := serving(t, dbtest.Folder(t), settings...), serving(t, dbtest.Folder(t), settings...)
 	status, text := frozen.send(http.MethodPost, "/api/v1/studies", sharedToken, newStudy)
 	var created struct{ ID string }
@@ -112,12 +107,12 @@ func TestAFrozenServerLosesItsStudyAndNothingElse(t *testing.T) {
 	}
 
 	// With the table of events locked, an ask takes the choosing lock and waits for what it reads.
-	watcher, err := pgx.Connect(t.Context(), database.URL)
+	watcher, err := pgx.Connect(t.Context(), database)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer watcher.Close(context.Background())
-	holder, err := pgx.Connect(t.Context(), database.URL)
+	holder, err := pgx.Connect(t.Context(), database)
 	if err != nil {
 		t.Fatal(err)
 	}

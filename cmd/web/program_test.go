@@ -43,7 +43,8 @@ func program(t *testing.T, folder string, settings []string, args ...string) *ex
 	ctx, cancel := context.WithTimeout(t.Context(), patience.Long)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Env = append([]string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),
+	// The race detector would have each of many programs wait a second at its end for races yet to come.
+	cmd.Env = append([]string{asProgram + "=1", "GORACE=atexit_sleep_ms=20", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(),
 		"HEADROOM_LISTEN=127.0.0.1:0", "HEADROOM_DATA_DIR=" + folder}, settings...)
 	return cmd
 }
@@ -226,12 +227,7 @@ func TestServerKeepsWhatItWasTold(t *testing.T) {
 // A server that is started before its database waits for it.
 func TestServerWaitsForItsDatabase(t *testing.T) {
 	t.Parallel()
-	late, err := pglocal.Start(t.Context(), dbtest.Folder(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(late.Stop)
-	database, err := url.Parse(late.URL)
+	database, err := url.Parse(ownDatabase(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,6 +271,17 @@ func TestServerWaitsForItsDatabase(t *testing.T) {
 	go forward(gate, socket)
 	await(early.Path + " link") // nobody sees its output, so it says how to get a link
 	await("serving")
+}
+
+// ownDatabase is the URL of a PostgreSQL of the test's own.
+func ownDatabase(t *testing.T) string {
+	t.Helper()
+	server, err := pglocal.Start(t.Context(), dbtest.Folder(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	return server.URL
 }
 
 // forward hands connections on to a Unix socket.

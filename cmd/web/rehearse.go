@@ -238,7 +238,7 @@ func readProblems(names string, specs []string, table string) ([]*lab.Problem, e
 	for _, path := range specs {
 		p, err := readSpec(path, table)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, err
 		}
 		all = append(all, p)
 	}
@@ -251,33 +251,19 @@ func readProblems(names string, specs []string, table string) ([]*lab.Problem, e
 }
 
 func readSpec(path, table string) (*lab.Problem, error) {
-	file, err := openFile(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	spec, err := lab.ReadSpec(file)
+	spec, err := fromFile(path, lab.ReadSpec)
 	if err != nil {
 		return nil, err
 	}
 	if table == "" {
 		if spec.Table == "" {
-			return nil, errors.New("it names no table; give -table")
+			return nil, fmt.Errorf("%s: it names no table; give -table", path)
 		}
 		if table = spec.Table; !filepath.IsAbs(table) {
 			table = filepath.Join(filepath.Dir(path), table)
 		}
 	}
-	rows, err := openFile(table)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	p, err := lab.ReadTable(rows, spec)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", table, err)
-	}
-	return p, nil
+	return fromFile(table, func(rows io.Reader) (*lab.Problem, error) { return lab.ReadTable(rows, spec) })
 }
 
 // thisBuild names this build, so that what another one played is not taken for its own.
@@ -286,14 +272,7 @@ func thisBuild() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	_, err = fromFile(path, func(program io.Reader) (int64, error) { return io.Copy(sum, program) })
+	return hex.EncodeToString(sum.Sum(nil)), err
 }

@@ -87,11 +87,6 @@ func (c config) credentials() (string, error) {
 	return strings.TrimSpace(string(kept)), nil
 }
 
-// get is what the server has of a study under that name.
-func (r *remote) get(ctx context.Context, id, name string) (*http.Response, error) {
-	return r.send(ctx, http.MethodGet, id, name, nil)
-}
-
 // post has the server do something to a study, once however often it is asked, and reads what it answers into answer, or writes it as it is.
 func (r *remote) post(ctx context.Context, id, name string, body, answer any) error {
 	text, err := json.Marshal(body)
@@ -251,7 +246,7 @@ func exportRemote(set *flag.FlagSet) action {
 		if r.asJSON {
 			name = "export.json"
 		}
-		response, err := r.get(ctx, args[0], name)
+		response, err := r.send(ctx, http.MethodGet, args[0], name, nil)
 		if err != nil {
 			return err
 		}
@@ -289,7 +284,7 @@ func (r *remote) watch(ctx context.Context, id string, after int64) error {
 }
 
 func (r *remote) watchOnce(ctx context.Context, id string, after *int64) error {
-	response, err := r.get(ctx, id, fmt.Sprintf("events?after=%d", *after))
+	response, err := r.send(ctx, http.MethodGet, id, fmt.Sprintf("events?after=%d", *after), nil)
 	if err != nil {
 		return err
 	}

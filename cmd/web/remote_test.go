@@ -150,19 +150,28 @@ func TestCommandsAskAgainUnderOneKey(t *testing.T) {
 	}
 }
 
+// clientsOf serves, and returns what makes a program outside one of its clients.
+func clientsOf(t *testing.T) (server *running, client func(name string, args ...string) *exec.Cmd) {
+	t.Helper()
+	folder := dbtest.Folder(t)
+	server = serving(t, folder)
+	token, complaint, err := output(t, program(t, folder, nil, "token", "-name", "client"))
+	if err != nil {
+		t.Fatal(complaint)
+	}
+	return server, func(name string, args ...string) *exec.Cmd {
+		run := exec.CommandContext(t.Context(), name, args...)
+		run.Env = append(run.Environ(), "HEADROOM_URL="+server.url, "HEADROOM_TOKEN="+strings.TrimSpace(token), "TRIALS=6", "PYTHONDONTWRITEBYTECODE=1")
+		return run
+	}
+}
+
 // The examples play their studies to the end.
 func TestExamplesRun(t *testing.T) {
 	t.Parallel()
-	folder := dbtest.Folder(t)
-	server := serving(t, folder)
-	token, _, err := output(t, program(t, folder, nil, "token", "-name", "examples"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, client := clientsOf(t)
 	for _, example := range []struct{ program, file string }{{"bash", "loop.sh"}, {"python3", "loop.py"}} {
-		run := exec.CommandContext(t.Context(), example.program, "../../examples/"+example.file)
-		run.Env = append(run.Environ(), "HEADROOM_URL="+server.url, "HEADROOM_TOKEN="+strings.TrimSpace(token), "TRIALS=6", "PYTHONDONTWRITEBYTECODE=1")
-		text, complaint, err := output(t, run)
+		text, complaint, err := output(t, client(example.program, "../../examples/"+example.file))
 		if err != nil {
 			t.Errorf("%s: %v %s", example.file, err, complaint)
 		}
@@ -176,15 +185,8 @@ func TestExamplesRun(t *testing.T) {
 // The client generated for Python does what its own tests ask of it.
 func TestPythonClient(t *testing.T) {
 	t.Parallel()
-	folder := dbtest.Folder(t)
-	server := serving(t, folder)
-	token, _, err := output(t, program(t, folder, nil, "token", "-name", "python"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := exec.CommandContext(t.Context(), "python3", "../../clients/python/test_headroom_api.py")
-	run.Env = append(run.Environ(), "HEADROOM_URL="+server.url, "HEADROOM_TOKEN="+strings.TrimSpace(token), "PYTHONDONTWRITEBYTECODE=1")
-	if _, said, err := output(t, run); err != nil || !strings.Contains(said, "\nOK\n") {
+	server, client := clientsOf(t)
+	if _, said, err := output(t, client("python3", "../../clients/python/test_headroom_api.py")); err != nil || !strings.Contains(said, "\nOK\n") {
 		t.Errorf("%v\n%s", err, said)
 	}
 	server.interrupt()

@@ -44,7 +44,7 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 		return err
 	}
 	defer listener.Close()
-	return withOwnDatabase(ctx, c, func(url string) error {
+	return withDatabase(ctx, c, itsOwn, func(url string) error {
 		store, err := awaitStore(ctx, c, url)
 		if err != nil {
 			return err
@@ -67,21 +67,6 @@ func serveUntil(ctx context.Context, c config, wantsLink bool) error {
 		}
 		return answer(ctx, c, listener, store, public)
 	})
-}
-
-// withOwnDatabase is withDatabase, but never shares another copy's private PostgreSQL, which would stop with that copy.
-func withOwnDatabase(ctx context.Context, c config, do func(url string) error) error {
-	if c.databaseURL != "" {
-		return do(c.databaseURL)
-	}
-	folder, err := c.folder()
-	if err != nil {
-		return err
-	}
-	if c.dataDir == "" && folder == fallbackDataDir {
-		slog.Info("PostgreSQL does not run as root, and its user cannot enter ./data here: everything is kept elsewhere", "folder", folder)
-	}
-	return withPrivateDatabase(ctx, folder, do)
 }
 
 // answer answers requests until ctx ends, and then lets those under way finish.

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/lab/problems"
 )
 
-const simulateHelp = `It needs -problem P and -algorithm A[,B...], plays over several seeds, and writes runs.csv, summary.csv, summary.json, figure.svg and
-figure.png to -out. Finished seeds are kept there: the same command goes on where it was stopped. An algorithm can be given a
+const simulateHelp = `It needs -problem P and -algorithm A[,B...], plays over several seeds, and writes runs.csv, summary.csv, summary.json and
+figure.svg to -out. Finished seeds are kept there: the same command goes on where it was stopped. An algorithm can be given a
 label, as in "a=ckb-ucb,b=ckb-ucb", to be played with different settings. “headroom simulate -list” names the problems and the algorithms.`
 
 // simulate declares the flags and plays what they ask for.
@@ -61,7 +61,7 @@ func simulate(set *flag.FlagSet) action {
 				continue
 			}
 			var err error
-			if *table, err = readReadings(path); err != nil {
+			if *table, err = fromFile(path, problems.ReadReadings); err != nil {
 				return err
 			}
 		}
@@ -110,19 +110,6 @@ func listProblems() error {
 	}
 	fmt.Println("\nalgorithms:", strings.Join(lab.Algorithms(), ", "))
 	return nil
-}
-
-func readReadings(path string) (*problems.Readings, error) {
-	file, err := openFile(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	table, err := problems.ReadReadings(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return table, nil
 }
 
 func writeReadings(problem, path string) error {

@@ -24,7 +24,7 @@ func simulated(t *testing.T, args []string) {
 func contents(t *testing.T, out string) string {
 	t.Helper()
 	var all bytes.Buffer
-	for _, name := range []string{"runs.csv", "summary.csv", "summary.json", "figure.svg", "figure.png"} {
+	for _, name := range []string{"runs.csv", "summary.csv", "summary.json", "figure.svg"} {
 		content, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {
 			t.Fatal(err)

@@ -161,7 +161,7 @@ func refused(err error) bool {
 // authenticate recognises a token, session or share by its secret, and keeps an account of wrong ones.
 func (s *Server) authenticate(r *http.Request, secret string) (who account.Identity, err error) {
 	err = s.guesses.look(r, secret, func() error {
-		who, err = s.accounts.Authenticate(r.Context(), secret)
+		who, err = s.Accounts.Authenticate(r.Context(), secret)
 		return err
 	})
 	return who, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -79,74 +80,48 @@ var verdicts = map[string]map[audience]int{
 	"share of another":       {public: 0, signedIn: 0, viewer: 403, operator: 403, admin: 403, studyViewer: 404, studyOperator: 404, studyAdmin: 404},
 }
 
+// TestEveryRouteHasItsAudience, those of programs and those of browsers, and none is missing from the lists above: strangers, viewers and callers of other studies are kept
+// out of what is not for them.
 func TestEveryRouteHasItsAudience(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	mine, other := s.NewStudy(sitetest.Screen), s.NewStudy(sitetest.Screen)
 	callers := map[string]string{
-		"nobody": "", "bad token": "headroom_WRONG", "viewer": s.Token(account.Viewer, ""), "operator": s.Token(account.Operator, ""), "admin": s.Admin,
+		"nobody": "", "bad token": "", "viewer": s.Token(account.Viewer, ""), "operator": s.Token(account.Operator, ""), "admin": s.Admin,
 		"viewer of this study": s.Token(account.Viewer, mine), "operator of this study": s.Token(account.Operator, mine), "operator of another": s.Token(account.Operator, other),
 		"share of this study": s.Share(mine), "share of another": s.Share(other),
 	}
-	expected := expectedAudiences(apiAudiences)
+	api, pages := expectedAudiences(apiAudiences), expectedAudiences(pageAudiences)
 	walked := 0
-	walk(t, s, func(method, pattern string) {
-		access, pinned := expected[method+" "+pattern]
-		if !pinned {
-			return // pages: see TestPagesHaveTheirAudience
+	sitetest.Must(t, chi.Walk(s.Router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		access, inAPI := api[method+" "+pattern]
+		if onPages, is := pages[method+" "+pattern]; is == inAPI {
+			t.Errorf("%s %s has no expected audience, or two", method, pattern)
+		} else if is {
+			access = onPages
 		}
 		walked++
 		for caller, secret := range callers {
+			want := verdicts[caller][access]
+			if want == 0 && !inAPI {
+				continue // whom a page lets in may still be told that there is no such trial, or that only people have devices
+			}
+			if caller == "bad token" {
+				secret = fmt.Sprintf("headroom_%08d", walked) // many that begin alike are told to wait
+			}
 			got := s.Knock(method, fill(pattern, mine), secret)
-			if want := verdicts[caller][access]; want == 0 && (got == 401 || got == 403 || got == 404 && strings.HasSuffix(pattern, "{id}")) || want != 0 && got != want {
+			if want == 0 && (got == 401 || got == 403 || got == 404 && strings.HasSuffix(pattern, "{id}")) || want != 0 && got != want {
 				t.Errorf("%s %s by %s: %d, want %d", method, pattern, caller, got, want)
 			}
 		}
-	})
-	if walked != len(expected) {
-		t.Errorf("%d of the %d routes that were expected are served", walked, len(expected))
-	}
-}
-
-// TestEveryRouteIsExpected: no route is missing from the lists above.
-func TestEveryRouteIsExpected(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
-	api, pages := expectedAudiences(apiAudiences), expectedAudiences(pageAudiences)
-	walk(t, s, func(method, pattern string) {
-		_, inAPI := api[method+" "+pattern]
-		_, onPages := pages[method+" "+pattern]
-		if inAPI == onPages {
-			t.Errorf("%s %s has no expected audience, or two", method, pattern)
-		}
-	})
-}
-
-// TestPagesHaveTheirAudience: strangers, viewers and other studies' callers are kept out of the pages that are not for them. Whom
-// a page lets in may still be told that there is no such trial, or that only people have devices.
-func TestPagesHaveTheirAudience(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
-	mine, other := s.NewStudy(sitetest.Screen), s.NewStudy(sitetest.Screen)
-	callers := map[string]string{
-		"nobody": "", "viewer": s.Token(account.Viewer, ""), "operator": s.Token(account.Operator, ""),
-		"viewer of this study": s.Token(account.Viewer, mine), "operator of this study": s.Token(account.Operator, mine), "operator of another": s.Token(account.Operator, other),
-	}
-	for route, access := range expectedAudiences(pageAudiences) {
-		method, pattern, _ := strings.Cut(route, " ")
-		for caller, secret := range callers {
-			if want := verdicts[caller][access]; want != 0 {
-				if got := s.Knock(method, fill(pattern, mine), secret); got != want {
-					t.Errorf("%s by %s: %d, want %d", route, caller, got, want)
-				}
-			}
-		}
+		return nil
+	}))
+	if walked != len(api)+len(pages) {
+		t.Errorf("%d of the %d routes that were expected are served", walked, len(api)+len(pages))
 	}
 }
 
 func TestViewersMayPreviewButNotCorrect(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}, "metrics": {"yield": 71, "impurity": 0.3}}`).Want(201)
 	viewer := s.Token(account.Viewer, id)
@@ -155,12 +130,8 @@ func TestViewersMayPreviewButNotCorrect(t *testing.T) {
 	s.Call("POST", path+"?dry_run=true", viewer, body).Want(200)
 	s.Call("POST", path, viewer, body).Want(403)
 	s.Call("POST", path+"?dry_run=false", viewer, body).Want(403)
-	if faults := s.Call("POST", path+"?dry_run=1", s.Admin, body).Faults(422); faults["query.dry_run"] == "" {
-		t.Errorf("faults %v", faults)
-	}
-	if version := s.API("GET", "/studies/"+id, nil).Want(200).JSON()["version"]; version != 3.0 {
-		t.Errorf("version %v: something was stored", version)
-	}
+	s.Call("POST", path+"?dry_run=1", s.Admin, body).Faults(422, "query.dry_run")
+	s.API("GET", "/studies/"+id, nil).Want(200).Has("version", 3)
 }
 
 func expectedAudiences(lists map[audience]string) map[string]audience {
@@ -173,18 +144,6 @@ func expectedAudiences(lists map[audience]string) map[string]audience {
 	return expected
 }
 
-// walk calls do with every route that is served.
-func walk(t *testing.T, s *sitetest.Site, do func(method, pattern string)) {
-	t.Helper()
-	err := chi.Walk(s.Router, func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		do(method, pattern)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // fill puts this study, and things it does not have, into a pattern.
 func fill(pattern, id string) string {
 	return unnamed.ReplaceAllString(strings.Replace(pattern, "{id}", id, 1), "7")
@@ -193,19 +152,12 @@ func fill(pattern, id string) string {
 var unnamed = regexp.MustCompile(`\{\w+\}|\*`)
 
 func TestShareLinkBecomesACookie(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id, other := s.NewStudy(sitetest.Screen), s.NewStudy(sitetest.Screen)
 	opened := s.Call("GET", "/share/"+s.Share(id), "", nil).Want(303)
-	if got := opened.Header.Get("Location"); got != "/studies/"+id+"/board" {
-		t.Errorf("Location %q", got)
-	}
+	sitetest.Same(t, "Location", opened.Header.Get("Location"), "/studies/"+id+"/board")
 	cookie := opened.Header.Get("Set-Cookie")
-	for _, part := range []string{"headroom-share=", "HttpOnly", "SameSite=Lax", "Path=/", "Expires="} {
-		if !strings.Contains(cookie, part) {
-			t.Errorf("cookie %q lacks %s", cookie, part)
-		}
-	}
+	sitetest.Says(t, cookie, "headroom-share=", "HttpOnly", "SameSite=Lax", "Path=/", "Expires=")
 	sent, _, _ := strings.Cut(cookie, ";")
 	s.Call("GET", "/api/v1/studies/"+id, "", nil, "Cookie", sent).Want(200)
 	s.Call("GET", "/api/v1/studies/"+other, "", nil, "Cookie", sent).Want(404)
@@ -219,8 +171,7 @@ func TestShareLinkBecomesACookie(t *testing.T) {
 }
 
 func TestSecureSiteMarksItsCookies(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t, func(o *server.Options) { o.PublicURL = "https://headroom.test" })
+	s := sitetest.Beside(t, func(o *server.Options) { o.PublicURL = "https://headroom.test" })
 	id := s.NewStudy(sitetest.Screen)
 	address := s.API("POST", "/studies/"+id+"/shares", `{}`).Want(201).JSON()["url"].(string)
 	opened := s.Call("GET", strings.TrimPrefix(address, "https://headroom.test"), "", nil).Want(303)
@@ -233,8 +184,7 @@ func TestSecureSiteMarksItsCookies(t *testing.T) {
 }
 
 func TestOtherSitesCannotUseCookies(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.test"}} {
 		if detail := s.Call("POST", "/api/v1/studies/"+id+"/verify", "", `{}`, append(headers, "Cookie", "headroom-share="+s.Share(id))...).Want(403).JSON()["detail"]; !strings.Contains(detail.(string), "another site") {
@@ -247,12 +197,10 @@ func TestOtherSitesCannotUseCookies(t *testing.T) {
 // TestARightCredentialIsAlwaysLetIn: whoever tries wrong ones, from the address of all or with the beginning of a good one, is told to wait, and keeps
 // nobody out: not those who were let in before, not those who come for the first time, and no link either.
 func TestARightCredentialIsAlwaysLetIn(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	target, other, known := s.Token(account.Viewer, ""), s.Token(account.Viewer, ""), s.Token(account.Viewer, "")
 	share := s.Share(s.NewStudy(sitetest.Screen))
-	_, invite, err := s.DB.Accounts.CreateInvite(t.Context(), account.Identity{Name: "Setup", Role: account.Admin}, account.NewInvite{Name: "Ana", Role: account.Viewer})
-	must(t, err)
+	invite := s.Invite("Ana", account.Viewer)
 	read := func(secret string) int { return s.Call("GET", "/api/v1/studies", secret, nil).Status }
 	if got := read(known); got != 200 {
 		t.Fatalf("a good token got %d", got)
@@ -269,9 +217,7 @@ func TestARightCredentialIsAlwaysLetIn(t *testing.T) {
 		}
 	}
 	for what, secret := range map[string]string{"the one that was guessed at": target, "one never seen": other, "one seen before": known} {
-		if got := read(secret); got != 200 {
-			t.Errorf("%s got %d", what, got)
-		}
+		sitetest.Same(t, what, read(secret), 200)
 	}
 	s.Call("GET", "/sign-in/"+invite, "", nil).Want(200)
 	s.Call("GET", "/share/"+share, "", nil).Want(303)
@@ -296,14 +242,10 @@ func TestUnknownCredentialsAreLookedAtFewAtATime(t *testing.T) {
 	<-accounts.looking
 	s.Call("GET", "/api/v1/studies", known, nil, "X-Forwarded-For", "10.0.0.1").Want(200)
 	s.Call("GET", "/api/v1/studies", s.Token(account.Viewer, ""), nil, "X-Forwarded-For", "10.0.0.2").Want(200)
-	if most := accounts.most.Load(); most != 1 {
-		t.Errorf("%d unknown credentials of one address were looked at at once", most)
-	}
+	sitetest.Same(t, "unknown credentials of one address looked at at once", accounts.most.Load(), 1)
 	close(accounts.goOn)
 	wait.Wait()
-	if most := accounts.most.Load(); most != 1 {
-		t.Errorf("%d unknown credentials of one address were looked at at once", most)
-	}
+	sitetest.Same(t, "unknown credentials of one address looked at at once", accounts.most.Load(), 1)
 }
 
 // slow takes its time to look at some credentials.
@@ -326,14 +268,111 @@ func (a *slow) Authenticate(ctx context.Context, secret string) (account.Identit
 
 // TestManySignInFromOneAddress: a hundred people of one institute sign in within a minute.
 func TestManySignInFromOneAddress(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	for i := range 100 {
-		_, secret, err := s.DB.Accounts.CreateInvite(t.Context(), account.Identity{Name: "Setup", Role: account.Admin}, account.NewInvite{Name: fmt.Sprint("Person ", i), Role: account.Viewer})
-		if err != nil {
-			t.Fatal(err)
-		}
+		secret := s.Invite(fmt.Sprint("Person ", i), account.Viewer)
 		s.Call("GET", "/sign-in/"+secret, "", nil, "Accept", "text/html").Want(200)
 		s.Call("POST", "/sign-in/"+secret, "", nil, "Accept", "text/html").Want(303)
 	}
+}
+
+// browser keeps the cookies that a browser would.
+type browser struct {
+	t       *testing.T
+	s       *sitetest.Site
+	cookies map[string]string
+}
+
+// send makes a request as the browser, with a form when there is one.
+func (b *browser) send(method, path string, form url.Values) sitetest.Answer {
+	b.t.Helper()
+	var sent []string
+	for name, value := range b.cookies {
+		sent = append(sent, name+"="+value)
+	}
+	answer := b.s.Call(method, path, "", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html", "Cookie", strings.Join(sent, "; "))
+	for _, line := range answer.Header.Values("Set-Cookie") {
+		cookie, err := http.ParseSetCookie(line)
+		if err != nil || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode {
+			b.t.Errorf("cookie %q: %v", line, err)
+		}
+		b.cookies[cookie.Name] = cookie.Value
+	}
+	return answer
+}
+
+// browserOf is a new browser in which a new person has signed in.
+func browserOf(t *testing.T, s *sitetest.Site, name string, role account.Role) *browser {
+	t.Helper()
+	b := &browser{t, s, map[string]string{}}
+	b.send("POST", "/sign-in/"+s.Invite(name, role), nil).Want(303)
+	return b
+}
+
+// id is the person who is signed in.
+func (b *browser) id() string {
+	b.t.Helper()
+	who, err := b.s.DB.Accounts.Authenticate(b.t.Context(), b.cookies["headroom"])
+	sitetest.Must(b.t, err)
+	return who.PersonID
+}
+
+func TestPINOpensItsBrowserAndNoMore(t *testing.T) {
+	s := sitetest.Beside(t)
+	tablet := browserOf(t, s, "Ada", account.Admin)
+	ada, left := tablet.id(), tablet.cookies["headroom"]
+	tablet.send("GET", "/people", nil).Want(200)
+	tablet.send("POST", "/account/pin", url.Values{"pin": {"1234"}}).Want(422)
+	tablet.send("POST", "/account/pin", url.Values{"pin": {"4711"}}).Want(303)
+	pin := url.Values{"person": {ada}, "pin": {"4711"}, "to": {"/studies/7/bench"}}
+
+	elsewhere := &browser{t, s, map[string]string{}}
+	elsewhere.send("POST", "/switch", pin).Want(422)
+	elsewhere.cookies["headroom-device"] = account.NewSecret()
+	elsewhere.send("POST", "/switch", pin).Want(422)
+	if elsewhere.cookies["headroom"] != "" {
+		t.Fatal("a PIN signed in on another device")
+	}
+
+	sitetest.Same(t, "the way back is", tablet.send("POST", "/switch", pin).Want(303).Header.Get("Location"), "/studies/7/bench")
+	if tablet.id() != ada || tablet.cookies["headroom"] == left {
+		t.Fatal("the PIN did not begin a session")
+	}
+	(&browser{t, s, map[string]string{"headroom": left}}).send("GET", "/studies", nil).Want(401)
+	// Four digits are no admin, and lead nowhere else.
+	tablet.send("GET", "/studies", nil).Want(200)
+	tablet.send("GET", "/people", nil).Want(403)
+	tablet.send("POST", "/account/link", nil).Want(403)
+	tablet.send("POST", "/account/pin", url.Values{"pin": {"2047"}}).Want(403)
+	for _, to := range []string{"https://evil.test", "//evil.test", `/\evil.test`, "/sign-out", ""} {
+		pin.Set("to", to)
+		sitetest.Same(t, "leads to", tablet.send("POST", "/switch", pin).Want(303).Header.Get("Location"), "/studies")
+	}
+	tablet.send("POST", "/account/pin/forget", nil).Want(303)
+	tablet.send("POST", "/switch", pin).Want(422)
+	s.Call("POST", "/account/pin", s.Admin, "pin=4711", "Content-Type", "application/x-www-form-urlencoded").Want(403)
+}
+
+// What a page asks for, and a form sends, in another's name than it was made for, is refused.
+func TestAPageIsOfWhomItWasMadeFor(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/ask", `{"count": 1}`).Want(201)
+	ada, bo := browserOf(t, s, "Ada", account.Operator), browserOf(t, s, "Bo", account.Operator)
+	header := func(of string) sitetest.Answer {
+		return s.Call("GET", "/studies/"+id+"/parts/next", "", nil, "Cookie", "headroom="+bo.cookies["headroom"], "X-Page-Of", of, "HX-Request", "true")
+	}
+	header("person:" + bo.id()).Want(200)
+	sitetest.Same(t, "the page of another is loaded again", header("person:"+ada.id()).Want(409).Header.Get("HX-Refresh"), "true")
+	for _, form := range []struct {
+		path string
+		url.Values
+	}{
+		{"/trials/1/tell", url.Values{"metric.0": {"71"}}}, {"/trials/1/close", url.Values{"kind": {"abandoned"}, "reason": {"no time"}}}, {"/trials/1/replicate", url.Values{}},
+		{"/ask", url.Values{"count": {"1"}}}, {"/own", url.Values{"used.0": {"30"}, "used.1": {"A"}}}, {"/edit", url.Values{"name": {"Other"}, "state": {"open"}}},
+	} {
+		form.Set("key", "person:"+ada.id()+" KEY")
+		bo.send("POST", "/studies/"+id+form.path, form.Values).Want(422).Says("opened under another sign-in, and you are signed in as Bo")
+	}
+	s.API("GET", "/studies/"+id, nil).Want(200).Has("version", 2)
 }

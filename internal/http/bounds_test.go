@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"headroom/internal/account"
-	"headroom/internal/db"
-	server "headroom/internal/http"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/study"
@@ -112,8 +110,7 @@ func (v *visits) letGo() {
 
 // TestAnswersThatNobodyReadsAreBounded: large answers to one visitor that wait to be read take no more than their share of the memory; all others are served.
 func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	var table strings.Builder
 	table.WriteString("temperature,catalyst,yield,impurity,note\n")
@@ -130,9 +127,7 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	})
 	s.Call("GET", path, s.Admin, nil).Want(200)
 	visitor.letGo()
-	if n := visitor.refused(t, "bytes of answers"); n != 15 {
-		t.Errorf("%d of %d answers of %d bytes were refused, want 15", n, len(visitor.all), size)
-	}
+	sitetest.Same(t, "refused", visitor.refused(t, "bytes of answers"), 15)
 	s.Call("GET", path, secret, nil).Want(200)
 	for _, u := range visitor.all {
 		if u.status.Load() == http.StatusOK && (u.body.Len() != size || len(u.deadlines) < size/(64<<10) || time.Until(u.deadlines[0]) > time.Minute) {
@@ -143,8 +138,7 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 
 // TestOneVisitorHasSoManyRequestsUnderWay: beyond them one is told to wait, and nobody else is.
 func TestOneVisitorHasSoManyRequestsUnderWay(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	secret := s.Token(account.Viewer, "")
 	visitor := visit(t, s, 250+7, "GET", "/api/v1/studies", secret, nil)
 	sitetest.Eventually(t, "as many wait as may", func() bool {
@@ -156,16 +150,13 @@ func TestOneVisitorHasSoManyRequestsUnderWay(t *testing.T) {
 	s.API("GET", "/studies", nil).Want(200)
 	s.Call("GET", "/healthz", "", nil).Want(200)
 	visitor.letGo()
-	if n := visitor.refused(t, "requests under way"); n != 7 {
-		t.Errorf("%d were refused, want 7", n)
-	}
+	sitetest.Same(t, "refused", visitor.refused(t, "requests under way"), 7)
 	s.Call("GET", "/api/v1/studies", secret, nil).Want(200)
 }
 
 // TestOneVisitorHasSoManyStreams: the same of answers that stay open.
 func TestOneVisitorHasSoManyStreams(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	secret := s.Token(account.Viewer, id)
 	paths := []string{"/api/v1/studies/" + id + "/events", "/studies/" + id + "/stream"}
@@ -179,18 +170,12 @@ func TestOneVisitorHasSoManyStreams(t *testing.T) {
 	sitetest.Eventually(t, "the streams are open", func() bool {
 		return strings.Contains(string(s.Call("GET", "/metrics", s.Admin, nil).Body), "headroom_open_streams 300")
 	})
-	if got := s.Knock("GET", paths[0], secret); got != 429 {
-		t.Errorf("one more stream got %d", got)
-	}
+	sitetest.Same(t, "one more stream got", s.Knock("GET", paths[0], secret), 429)
 	s.Call("GET", "/api/v1/studies/"+id, secret, nil).Want(200)
-	if got := s.Knock("GET", paths[0], s.Admin); got != 200 {
-		t.Errorf("somebody else's stream got %d", got)
-	}
+	sitetest.Same(t, "somebody else's stream got", s.Knock("GET", paths[0], s.Admin), 200)
 	leave()
 	wait.Wait()
-	if got := s.Knock("GET", paths[0], secret); got != 200 {
-		t.Errorf("after they ended a stream got %d", got)
-	}
+	sitetest.Same(t, "after they ended a stream got", s.Knock("GET", paths[0], secret), 200)
 }
 
 // unfinished is a body that brings some bytes, and no end until it is let.
@@ -211,8 +196,7 @@ func (u *unfinished) Read(into []byte) (int, error) {
 
 // TestBodiesOfOneVisitorAreBounded: bodies that do not end take no more than their share of the memory.
 func TestBodiesOfOneVisitorAreBounded(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	secret := s.Token(account.Operator, id)
 	var came atomic.Int64
@@ -228,9 +212,7 @@ func TestBodiesOfOneVisitorAreBounded(t *testing.T) {
 	s.API("POST", "/studies/"+id+"/verify", "{}").Want(200)
 	close(end)
 	fit.letGo()
-	if n := fit.turnedAway(); n != 0 {
-		t.Errorf("%d of those that fit were turned away", n)
-	}
+	sitetest.Same(t, "turned away of those that fit", fit.turnedAway(), 0)
 }
 
 // held is a store of studies that keeps readers waiting.
@@ -253,12 +235,10 @@ func (h *held) Events(ctx context.Context, id string, after int64, limit int) ([
 func TestAnswersToOneVisitorAreMadeFewAtATime(t *testing.T) {
 	t.Parallel()
 	store := &held{goOn: make(chan struct{})}
-	s := sitetest.New(t, func(o *server.Options) {
-		store.Store = o.Database.(*db.DB).Studies
-		service := study.NewService(store, study.Options{})
-		t.Cleanup(service.Stop)
-		o.Studies = service
-	})
+	s := sitetest.New(t, sitetest.Asking(t, func(of study.Store) study.Store {
+		store.Store = of
+		return store
+	}))
 	id := s.NewStudy(sitetest.Screen)
 	secret := s.Token(account.Viewer, id)
 	s.Call("GET", "/api/v1/studies/"+id, secret, nil).Want(200)

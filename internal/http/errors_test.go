@@ -14,7 +14,7 @@ import (
 func TestPanicsAndUnknownErrorsTellNothing(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := &Server{log: slog.New(slog.NewJSONHandler(&log, nil)), metrics: newMetrics()}
+	s := &Server{Options: Options{Log: slog.New(slog.NewJSONHandler(&log, nil))}, metrics: newMetrics()}
 	for name, handler := range map[string]http.Handler{
 		"panic": s.recoverPanics(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the password is swordfish") })),
 		"error": s.handle(func(http.ResponseWriter, *http.Request) error { return errors.New("the password is swordfish") }),

@@ -27,8 +27,7 @@ const usualLives = 15
 // TestWholeLives leads random studies of extreme but allowed numbers through random requests of every kind. Nothing that anybody reads of them may
 // fail, or show what is no number or no text; their ledgers verify, and what they export is taken in again.
 func TestWholeLives(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	began, first, long := time.Now(), uint64(1), time.Duration(0)
 	if text, from, _ := strings.Cut(os.Getenv("HEADROOM_LIVES"), ","); text != "" {
 		var err error

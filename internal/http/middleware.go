@@ -60,7 +60,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		status, took := max(seen.Status(), http.StatusOK), time.Since(start)
 		pattern := routePattern(r)
 		s.metrics.request(r.Method, pattern, status, took)
-		s.log.LogAttrs(r.Context(), slog.LevelInfo, "request",
+		s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request",
 			slog.String("request", requestID(r)),
 			slog.String("method", r.Method),
 			slog.String("route", pattern),
@@ -91,7 +91,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 			if cause == http.ErrAbortHandler {
 				panic(cause)
 			}
-			s.log.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("request", requestID(r)),
+			s.Log.LogAttrs(r.Context(), slog.LevelError, "panic", slog.String("request", requestID(r)),
 				slog.String("cause", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
 			if begun, ok := w.(middleware.WrapResponseWriter); ok && begun.Status() != 0 {
 				panic(http.ErrAbortHandler) // too late to say so: break the connection

@@ -10,7 +10,11 @@ import (
 
 // routes is the whole table: every address, who may use it, and what answers.
 func (s *Server) routes(a *api.API, p *pages.Site) []route {
-	people := p.People()
+	people, operations := p.People(), a.Operations(s.events)
+	call := func(name, method, pattern string, access Access) route {
+		o := operations[name]
+		return route{method: method, pattern: pattern, access: access, handle: o.Handle, name: name, operation: &o, dryRun: access, staysOpen: o.StaysOpen}
+	}
 	const aStudy, aTrial = "/api/v1/studies/{id}", "/api/v1/studies/{id}/trials/{number}"
 	const study, trial = "/studies/{id}", "/studies/{id}/trials/{number}"
 	return []route{
@@ -20,53 +24,53 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", "/metrics", Viewer, s.figures),
 
 		// The API.
-		call("createStudy", "POST", "/api/v1/studies", Operator, a.CreateStudy()),
-		call("listStudies", "GET", "/api/v1/studies", SignedIn, a.ListStudies()),
-		call("readStudy", "GET", aStudy, StudyViewer, a.ReadStudy()),
-		call("editStudy", "PATCH", aStudy, StudyOperator, a.EditStudy()),
-		call("reconfigureStudy", "POST", aStudy+"/reconfigure", StudyOperator, a.ReconfigureStudy()).dryRunBy(StudyViewer),
+		call("createStudy", "POST", "/api/v1/studies", Operator),
+		call("listStudies", "GET", "/api/v1/studies", SignedIn),
+		call("readStudy", "GET", aStudy, StudyViewer),
+		call("editStudy", "PATCH", aStudy, StudyOperator),
+		call("reconfigureStudy", "POST", aStudy+"/reconfigure", StudyOperator).dryRunBy(StudyViewer),
 
-		call("ask", "POST", aStudy+"/ask", StudyOperator, a.Ask()),
-		call("addTrial", "POST", aStudy+"/trials", StudyOperator, a.AddTrial()),
-		call("listTrials", "GET", aStudy+"/trials", StudyViewer, a.ListTrials()),
-		call("readTrial", "GET", aTrial, StudyViewer, a.ReadTrial()),
-		call("tell", "POST", aTrial+"/tell", StudyOperator, a.Tell()),
-		call("tellMany", "POST", aStudy+"/tell", StudyOperator, a.TellMany()),
-		call("correct", "POST", aTrial+"/corrections", StudyOperator, a.Correct()).dryRunBy(StudyViewer),
-		call("undo", "POST", aTrial+"/undo", StudyOperator, a.Undo()),
-		call("replicate", "POST", aTrial+"/replicates", StudyOperator, a.Replicate()),
-		call("fail", "POST", aTrial+"/fail", StudyOperator, a.Fail()),
-		call("abandon", "POST", aTrial+"/abandon", StudyOperator, a.Abandon()),
-		call("exclude", "POST", aTrial+"/exclude", StudyOperator, a.Exclude()),
-		call("include", "POST", aTrial+"/include", StudyOperator, a.Include()),
-		call("confirm", "POST", aTrial+"/confirm", StudyOperator, a.Confirm()),
+		call("ask", "POST", aStudy+"/ask", StudyOperator),
+		call("addTrial", "POST", aStudy+"/trials", StudyOperator),
+		call("listTrials", "GET", aStudy+"/trials", StudyViewer),
+		call("readTrial", "GET", aTrial, StudyViewer),
+		call("tell", "POST", aTrial+"/tell", StudyOperator),
+		call("tellMany", "POST", aStudy+"/tell", StudyOperator),
+		call("correct", "POST", aTrial+"/corrections", StudyOperator).dryRunBy(StudyViewer),
+		call("undo", "POST", aTrial+"/undo", StudyOperator),
+		call("replicate", "POST", aTrial+"/replicates", StudyOperator),
+		call("fail", "POST", aTrial+"/fail", StudyOperator),
+		call("abandon", "POST", aTrial+"/abandon", StudyOperator),
+		call("exclude", "POST", aTrial+"/exclude", StudyOperator),
+		call("include", "POST", aTrial+"/include", StudyOperator),
+		call("confirm", "POST", aTrial+"/confirm", StudyOperator),
 
-		call("readState", "GET", aStudy+"/state", StudyViewer, a.ReadState()),
-		call("posterior", "POST", aStudy+"/posterior", StudyViewer, a.Posterior()),
-		call("acquisition", "POST", aStudy+"/acquisition", StudyViewer, a.Acquisition()),
-		call("compare", "POST", aStudy+"/compare", StudyViewer, a.Compare()),
-		call("price", "GET", aStudy+"/price", StudyViewer, a.Price()),
-		call("history", "GET", aStudy+"/history", StudyViewer, a.History()),
-		call("verify", "POST", aStudy+"/verify", StudyViewer, a.Verify()),
+		call("readState", "GET", aStudy+"/state", StudyViewer),
+		call("posterior", "POST", aStudy+"/posterior", StudyViewer),
+		call("acquisition", "POST", aStudy+"/acquisition", StudyViewer),
+		call("compare", "POST", aStudy+"/compare", StudyViewer),
+		call("price", "GET", aStudy+"/price", StudyViewer),
+		call("history", "GET", aStudy+"/history", StudyViewer),
+		call("verify", "POST", aStudy+"/verify", StudyViewer),
 
-		call("exportCSV", "GET", aStudy+"/export.csv", StudyViewer, a.ExportCSV()),
-		call("exportBundle", "GET", aStudy+"/export.json", StudyViewer, a.ExportBundle()),
-		call("importCSV", "POST", aStudy+"/import", StudyOperator, a.ImportCSV()).dryRunBy(StudyViewer),
-		call("importBundle", "POST", "/api/v1/studies/import", Operator, a.ImportBundle()),
+		call("exportCSV", "GET", aStudy+"/export.csv", StudyViewer),
+		call("exportBundle", "GET", aStudy+"/export.json", StudyViewer),
+		call("importCSV", "POST", aStudy+"/import", StudyOperator).dryRunBy(StudyViewer),
+		call("importBundle", "POST", "/api/v1/studies/import", Operator),
 
-		call("ledger", "GET", aStudy+"/ledger", StudyViewer, a.Ledger()),
-		call("events", "GET", aStudy+"/events", StudyViewer, a.Events(s.events)),
+		call("ledger", "GET", aStudy+"/ledger", StudyViewer),
+		call("events", "GET", aStudy+"/events", StudyViewer),
 
-		call("createToken", "POST", "/api/v1/tokens", Admin, a.CreateToken()),
-		call("listTokens", "GET", "/api/v1/tokens", Admin, a.ListTokens()),
-		call("revokeToken", "DELETE", "/api/v1/tokens/{token}", Admin, a.RevokeToken()),
-		call("createShare", "POST", aStudy+"/shares", StudyAdmin, a.CreateShare()),
-		call("listShares", "GET", aStudy+"/shares", StudyAdmin, a.ListShares()),
-		call("revokeShare", "DELETE", aStudy+"/shares/{share}", StudyAdmin, a.RevokeShare()),
+		call("createToken", "POST", "/api/v1/tokens", Admin),
+		call("listTokens", "GET", "/api/v1/tokens", Admin),
+		call("revokeToken", "DELETE", "/api/v1/tokens/{token}", Admin),
+		call("createShare", "POST", aStudy+"/shares", StudyAdmin),
+		call("listShares", "GET", aStudy+"/shares", StudyAdmin),
+		call("revokeShare", "DELETE", aStudy+"/shares/{share}", StudyAdmin),
 
-		call("listAlgorithms", "GET", "/api/v1/algorithms", SignedIn, a.ListAlgorithms()),
-		call("readDocument", "GET", "/api/v1/openapi.json", Public, a.ReadDocument()).forAnybody(),
-		call("browseDocument", "GET", "/api/v1/docs", Public, a.BrowseDocument()).forAnybody(),
+		call("listAlgorithms", "GET", "/api/v1/algorithms", SignedIn),
+		call("readDocument", "GET", "/api/v1/openapi.json", Public).forAnybody(),
+		call("browseDocument", "GET", "/api/v1/docs", Public).forAnybody(),
 
 		// The pages and forms of browsers, and what pages are made with.
 		page("GET", "/static/*", Public, p.StaticFile).forAnybody(),
@@ -82,55 +86,55 @@ func (s *Server) routes(a *api.API, p *pages.Site) []route {
 		page("GET", "/account", SignedIn, people.AccountPage),
 		page("POST", "/account/pin", SignedIn, s.setPIN),
 		page("POST", "/account/pin/forget", SignedIn, s.forgetPINs),
-		page("POST", "/account/link", SignedIn, people.LinkMyDevice),
-		page("POST", "/account/sessions/{session}/end", SignedIn, people.EndSession),
+		page("POST", "/account/link", SignedIn, pages.Form(people.LinkMyDevice)),
+		page("POST", "/account/sessions/{session}/end", SignedIn, pages.Form(people.EndSession)),
 
 		page("GET", "/people", Admin, people.PeoplePage),
-		page("POST", "/people/invites", Admin, people.InvitePerson),
-		page("POST", "/people/invites/{link}/revoke", Admin, people.RevokeInvite),
-		page("POST", "/people/tokens", Admin, people.MakeToken),
-		page("POST", "/people/tokens/{token}/revoke", Admin, people.RevokeToken),
-		page("POST", "/people/{person}/role", Admin, people.ChangeRole),
-		page("POST", "/people/{person}/disable", Admin, people.Disable),
-		page("POST", "/people/{person}/enable", Admin, people.Enable),
-		page("POST", "/people/{person}/link", Admin, people.LinkPerson),
+		page("POST", "/people/invites", Admin, pages.Form(people.InvitePerson)),
+		page("POST", "/people/invites/{link}/revoke", Admin, pages.Form(people.RevokeInvite)),
+		page("POST", "/people/tokens", Admin, pages.Form(people.MakeToken)),
+		page("POST", "/people/tokens/{token}/revoke", Admin, pages.Form(people.RevokeToken)),
+		page("POST", "/people/{person}/role", Admin, pages.Form(people.ChangeRole)),
+		page("POST", "/people/{person}/disable", Admin, pages.Form(people.Disable)),
+		page("POST", "/people/{person}/enable", Admin, pages.Form(people.Enable)),
+		page("POST", "/people/{person}/link", Admin, pages.Form(people.LinkPerson)),
 
 		page("GET", "/studies", SignedIn, p.StudiesPage),
 		page("GET", "/studies/new", Operator, p.NewStudyPage),
-		page("POST", "/studies/new", Operator, p.MakeStudy),
-		page("POST", "/studies/demo", Operator, p.MakeDemo),
+		page("POST", "/studies/new", Operator, pages.Form(p.MakeStudy)),
+		page("POST", "/studies/demo", Operator, pages.Form(p.MakeDemo)),
 
-		page("GET", study, StudyViewer, p.StudyPage),
-		page("GET", study+"/bench", StudyViewer, p.BenchPage),
-		page("GET", study+"/parts/{part}", StudyViewer, p.StudyPart).byAllAtOnce(),
+		page("GET", study, StudyViewer, p.Of(p.StudyPage)),
+		page("GET", study+"/bench", StudyViewer, p.Of(p.BenchPage)),
+		page("GET", study+"/parts/{part}", StudyViewer, p.Of(p.StudyPart)).byAllAtOnce(),
 		page("GET", study+"/stream", StudyViewer, s.changes).open(),
-		page("GET", study+"/edit", StudyOperator, p.EditPage),
-		page("POST", study+"/edit", StudyOperator, p.Edit),
-		page("GET", study+"/reconfigure", StudyOperator, p.ReconfigurePage),
-		page("POST", study+"/reconfigure", StudyOperator, p.Reconfigure),
-		page("GET", study+"/board", StudyViewer, p.BoardPage),
-		page("GET", study+"/board/{part}", StudyViewer, p.BoardPart),
-		page("GET", study+"/board/verify", StudyViewer, p.Verifying),
-		page("POST", study+"/board/verify", StudyViewer, p.Verify),
-		page("GET", study+"/report", StudyViewer, p.Report),
+		page("GET", study+"/edit", StudyOperator, p.Of(p.EditPage)),
+		page("POST", study+"/edit", StudyOperator, p.FormOf(p.Edit)),
+		page("GET", study+"/reconfigure", StudyOperator, p.Of(p.ReconfigurePage)),
+		page("POST", study+"/reconfigure", StudyOperator, p.FormOf(p.Reconfigure)),
+		page("GET", study+"/board", StudyViewer, p.Of(p.BoardPage)),
+		page("GET", study+"/board/{part}", StudyViewer, p.Of(p.BoardPart)),
+		page("GET", study+"/board/verify", StudyViewer, p.Of(p.Verifying)),
+		page("POST", study+"/board/verify", StudyViewer, p.FormOf(p.Verify)),
+		page("GET", study+"/report", StudyViewer, p.Of(p.Report)),
 		page("GET", study+"/shares", StudyAdmin, people.SharesPage),
-		page("POST", study+"/shares", StudyAdmin, people.MakeShare),
-		page("POST", study+"/shares/{share}/revoke", StudyAdmin, people.RevokeShare),
-		page("GET", study+"/import", StudyOperator, p.ImportPage),
-		page("POST", study+"/import", StudyOperator, p.Import),
+		page("POST", study+"/shares", StudyAdmin, pages.Form(people.MakeShare)),
+		page("POST", study+"/shares/{share}/revoke", StudyAdmin, pages.Form(people.RevokeShare)),
+		page("GET", study+"/import", StudyOperator, p.Of(p.ImportPage)),
+		page("POST", study+"/import", StudyOperator, p.FormOf(p.Import)),
 
-		page("POST", study+"/simulate", StudyOperator, p.Simulate),
-		page("POST", study+"/ask", StudyOperator, p.Ask),
-		page("GET", study+"/own", StudyOperator, p.OwnPage),
-		page("POST", study+"/own", StudyOperator, p.AddOwn),
-		page("GET", trial, StudyViewer, p.TrialPage),
-		page("POST", trial+"/tell", StudyOperator, p.Tell),
-		page("GET", trial+"/sheet", StudyViewer, p.PrintSheet),
-		page("POST", trial+"/undo", StudyOperator, p.Undo),
-		page("POST", trial+"/close", StudyOperator, p.Close),
-		page("POST", trial+"/replicate", StudyOperator, p.Replicate),
-		page("GET", trial+"/correct", StudyOperator, p.CorrectPage),
-		page("POST", trial+"/correct", StudyOperator, p.Correct),
+		page("POST", study+"/simulate", StudyOperator, p.FormOf(p.Simulate)),
+		page("POST", study+"/ask", StudyOperator, p.FormOf(p.Ask)),
+		page("GET", study+"/own", StudyOperator, p.Of(p.OwnPage)),
+		page("POST", study+"/own", StudyOperator, p.FormOf(p.AddOwn)),
+		page("GET", trial, StudyViewer, p.OfTrial(p.TrialPage)),
+		page("POST", trial+"/tell", StudyOperator, p.FormOfTrial(p.Tell)),
+		page("GET", trial+"/sheet", StudyViewer, p.OfTrial(p.PrintSheet)),
+		page("POST", trial+"/undo", StudyOperator, p.FormOfTrial(p.Undo)),
+		page("POST", trial+"/close", StudyOperator, p.FormOfTrial(p.Close)),
+		page("POST", trial+"/replicate", StudyOperator, p.FormOfTrial(p.Replicate)),
+		page("GET", trial+"/correct", StudyOperator, p.OfTrial(p.CorrectPage)),
+		page("POST", trial+"/correct", StudyOperator, p.FormOfTrial(p.Correct)),
 	}
 }
 
@@ -148,11 +152,6 @@ type route struct {
 	staysOpen       bool           // no write deadline, no compression
 	anybody         bool           // credentials are not looked at, nor so the database
 	shared          bool           // asked for by all open pages at the same moment: answered a few at a time
-}
-
-// call is a line of the API.
-func call(name, method, pattern string, access Access, o api.Operation) route {
-	return route{name: name, method: method, pattern: pattern, access: access, handle: o.Handle, operation: &o, dryRun: access, staysOpen: o.StaysOpen}
 }
 
 // page is a line outside the API.

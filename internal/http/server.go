@@ -4,6 +4,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -49,13 +52,9 @@ type Options struct {
 
 // Server holds what the middlewares, streams and sign-in share.
 type Server struct {
-	studies   *study.Service
-	accounts  account.Store
-	db        Database
+	Options
 	publicURL *url.URL
 	secure    bool
-	log       *slog.Logger
-	stopping  <-chan struct{}
 	metrics   *metrics
 	guesses   *guesses
 	looking   turns.Queues // see inTurn
@@ -71,38 +70,32 @@ func New(options Options) (http.Handler, error) {
 	if options.Studies == nil || options.Accounts == nil || options.Database == nil {
 		return nil, errors.New("the server needs studies, accounts and a database")
 	}
+	options.Log = cmp.Or(options.Log, slog.Default())
 	s := &Server{
-		studies:   options.Studies,
-		accounts:  options.Accounts,
-		db:        options.Database,
+		Options:   options,
 		publicURL: public,
 		secure:    public.Scheme == "https",
-		log:       options.Log,
-		stopping:  options.Stopping,
 		metrics:   newMetrics(),
 		guesses:   newGuesses(),
 		bounds:    newBounds(),
 		looking:   turns.Queues{Places: 2 * runtime.GOMAXPROCS(0)},
 	}
-	if s.log == nil {
-		s.log = slog.Default()
-	}
 	programs := api.New(api.Options{
-		Studies: s.studies, Accounts: s.accounts, Database: s.db, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
-		Version: options.Version, Stopping: s.stopping, StillWelcome: s.stillWelcome, Asks: s.metrics.asks, Replays: s.metrics.replays,
+		Studies: s.Studies, Accounts: s.Accounts, Database: s.Database, PublicURL: public, SessionCookie: s.cookieName(sessionCookie),
+		Version: options.Version, Stopping: s.Stopping, StillWelcome: s.stillWelcome, Asks: s.metrics.asks, Replays: s.metrics.replays,
 	})
-	people := pages.New(pages.Options{Studies: s.studies, Accounts: s.accounts, PublicURL: public, ModelPatience: options.ModelPatience})
-	s.metrics.registry.MustRegister(serviceFigures{s.studies})
+	people := pages.New(pages.Options{Studies: s.Studies, Accounts: s.Accounts, PublicURL: public, ModelPatience: options.ModelPatience})
+	s.metrics.registry.MustRegister(serviceFigures{s.Studies})
 	table := s.routes(programs, people)
 	if err := programs.Publish(published(table)); err != nil {
 		return nil, err
 	}
-	return s.router(table, options.TrustedProxies)
+	return s.router(table)
 }
 
 // router puts the middlewares, outermost first, around the route table.
-func (s *Server) router(table []route, proxies []string) (http.Handler, error) {
-	address, err := clientAddresses(proxies)
+func (s *Server) router(table []route) (http.Handler, error) {
+	address, err := clientAddresses(s.TrustedProxies)
 	if err != nil {
 		return nil, err
 	}
@@ -128,4 +121,77 @@ func (s *Server) router(table []route, proxies []string) (http.Handler, error) {
 		r.Method(rt.method, rt.pattern, handler)
 	}
 	return r, nil
+}
+
+// handle is the one place where a handler's error becomes what the caller sees.
+func (s *Server) handle(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// fail answers with err: problem+json to programs, a page to browsers.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return // the caller has gone
+	}
+	p := problem.Of(err)
+	if p.Status >= http.StatusInternalServerError {
+		s.Log.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("error", err.Error()), slog.String("request", requestID(r)))
+	}
+	clearRepresentation(w.Header())
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	if wantsProblem(r) {
+		problem.Write(w, p)
+		return
+	}
+	if err := pages.Problem(w, r, p); err != nil {
+		s.Log.LogAttrs(r.Context(), slog.LevelError, "error page failed", slog.String("error", err.Error()))
+		problem.Write(w, p)
+	}
+}
+
+// wantsProblem tells programs from browsers: by the address, then by what they accept.
+func wantsProblem(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/api/") || !strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// clearRepresentation drops headers that described the answer that did not come about.
+func clearRepresentation(h http.Header) {
+	for _, name := range []string{"Etag", "Location", "Content-Disposition", "Last-Modified"} {
+		h.Del(name)
+	}
+}
+
+// healthy says that the process is up.
+func (s *Server) healthy(w http.ResponseWriter, r *http.Request) error {
+	return writeText(w, "ok\n")
+}
+
+// ready says whether the database can be reached and has this program's schema.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	err := s.Database.Ready(r.Context())
+	var behind *study.Behind
+	if errors.As(err, &behind) {
+		return behind
+	}
+	if err != nil {
+		return problem.Unavailable("The database cannot be reached, or has not been migrated.")
+	}
+	return writeText(w, "ready\n")
+}
+
+func (s *Server) figures(w http.ResponseWriter, r *http.Request) error {
+	s.metrics.handler().ServeHTTP(w, r)
+	return nil
+}
+
+func writeText(w http.ResponseWriter, text string) error {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, err := w.Write([]byte(text))
+	return err
 }

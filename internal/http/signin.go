@@ -3,6 +3,8 @@ package http
 import (
 	"errors"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -21,7 +23,7 @@ func (s *Server) linkPage(w http.ResponseWriter, r *http.Request) error {
 	secret := chi.URLParam(r, "secret")
 	var link account.Link
 	err := s.guesses.look(r, secret, func() (err error) {
-		link, err = s.accounts.Look(r.Context(), secret)
+		link, err = s.Accounts.Look(r.Context(), secret)
 		return err
 	})
 	if err != nil {
@@ -36,7 +38,7 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
 	var session account.Session
 	var secret string
 	err := s.guesses.look(r, link, func() (err error) {
-		session, secret, err = s.accounts.Redeem(r.Context(), link, r.UserAgent())
+		session, secret, err = s.Accounts.Redeem(r.Context(), link, r.UserAgent())
 		return err
 	})
 	if err != nil {
@@ -50,7 +52,7 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	who, _ := request.Caller(r)
 	if who.Kind == account.BySession {
-		if err := s.accounts.EndSession(r.Context(), who.PersonID, who.ID); err != nil && !errors.Is(err, account.ErrNotFound) {
+		if err := s.Accounts.EndSession(r.Context(), who.PersonID, who.ID); err != nil && !errors.Is(err, account.ErrNotFound) {
 			return err
 		}
 	}
@@ -75,4 +77,121 @@ func (s *Server) openShare(w http.ResponseWriter, r *http.Request) error {
 	s.setCookie(w, shareCookie, secret, who.ExpiresAt)
 	http.Redirect(w, r, "/studies/"+who.StudyID+"/board", http.StatusSeeOther)
 	return nil
+}
+
+// device is the secret of this browser, "" where nobody has set a PIN.
+func (s *Server) device(r *http.Request) string {
+	cookie, err := r.Cookie(s.cookieName(deviceCookie))
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// nameDevice gives the browser its secret, or lengthens the life of the one it has.
+func (s *Server) nameDevice(w http.ResponseWriter, secret string) {
+	s.setCookie(w, deviceCookie, secret, time.Now().Add(account.SessionLife))
+}
+
+// switchPage shows who can come back in this browser.
+func (s *Server) switchPage(w http.ResponseWriter, r *http.Request) error {
+	return s.showSwitch(w, r, http.StatusOK, r.URL.Query().Get("to"), nil)
+}
+
+func (s *Server) showSwitch(w http.ResponseWriter, r *http.Request, status int, to string, wrong *account.WrongPIN) error {
+	here, err := s.Accounts.OnDevice(r.Context(), s.device(r))
+	if err != nil {
+		return err
+	}
+	return pages.Switch(w, r, status, here, comingBackTo(to), wrong)
+}
+
+// comingBackTo is the page that somebody was at, if it is one of ours.
+func comingBackTo(path string) string {
+	if !strings.HasPrefix(path, "/studies") {
+		return "/studies"
+	}
+	return path
+}
+
+// switchPerson signs somebody in by their PIN; whoever was signed in before is so no more.
+func (s *Server) switchPerson(w http.ResponseWriter, r *http.Request) error {
+	leaving, _ := request.Caller(r)
+	if leaving.Kind != account.BySession {
+		leaving.ID = ""
+	}
+	device := s.device(r)
+	session, secret, err := s.Accounts.ComeBack(r.Context(), r.PostFormValue("person"), device, r.PostFormValue("pin"), r.UserAgent(), leaving.ID)
+	var wrong *account.WrongPIN
+	if errors.As(err, &wrong) {
+		return s.showSwitch(w, r, http.StatusUnprocessableEntity, r.PostFormValue("to"), wrong)
+	}
+	if err != nil {
+		return err
+	}
+	s.setCookie(w, sessionCookie, secret, session.CreatedAt.Add(account.SessionLife))
+	s.nameDevice(w, device)
+	return pages.GoTo(w, r, comingBackTo(r.PostFormValue("to")))
+}
+
+// setPIN lets a person who has signed in fully come back in this browser by a PIN.
+func (s *Server) setPIN(w http.ResponseWriter, r *http.Request) error {
+	who, _ := request.Caller(r)
+	if who.Kind != account.BySession || who.ByPIN {
+		return problem.FullSignIn
+	}
+	device := s.device(r)
+	if device == "" {
+		device = account.NewSecret()
+	}
+	if err := s.Accounts.SetPIN(r.Context(), who.PersonID, device, r.PostFormValue("pin"), r.UserAgent()); err != nil {
+		return err
+	}
+	s.nameDevice(w, device)
+	return pages.GoTo(w, r, "/account?done=pin")
+}
+
+// forgetPINs ends a person's coming back by PIN, in every browser.
+func (s *Server) forgetPINs(w http.ResponseWriter, r *http.Request) error {
+	who, _ := request.Caller(r)
+	if who.Kind != account.BySession {
+		return problem.NoPerson
+	}
+	if err := s.Accounts.ForgetPINs(r.Context(), who.PersonID); err != nil {
+		return err
+	}
+	return pages.GoTo(w, r, "/account?done=forgotten")
+}
+
+// The cookies: a person's session, a share link's study, and a device on which people come back by PIN. A person who opens a share link keeps their session.
+const (
+	sessionCookie = "headroom"
+	shareCookie   = "headroom-share"
+	deviceCookie  = "headroom-device"
+)
+
+// cookieName adds the prefix by which browsers keep a cookie from being set by plain HTTP or another host.
+func (s *Server) cookieName(name string) string {
+	if s.secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// setCookie gives the browser a credential until expires.
+func (s *Server) setCookie(w http.ResponseWriter, name, secret string, expires time.Time) {
+	http.SetCookie(w, &http.Cookie{
+		Name:     s.cookieName(name),
+		Value:    secret,
+		Path:     "/",
+		Expires:  expires,
+		HttpOnly: true,
+		Secure:   s.secure,
+		SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// dropCookie makes the browser forget a credential.
+func (s *Server) dropCookie(w http.ResponseWriter, name string) {
+	http.SetCookie(w, &http.Cookie{Name: s.cookieName(name), Path: "/", MaxAge: -1, HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode})
 }

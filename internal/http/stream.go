@@ -79,13 +79,13 @@ func (e *stream) awaitWelcome() error {
 
 // events is GET …/events: the ledger from after Last-Event-ID on, then every event as it is written.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
-	sent, err := s.resumeAfter(r, 0)
+	sent, err := s.resumeAfter(r)
 	if err != nil {
 		return err
 	}
 	return s.follow(w, r, func(out *stream, heard int64) error {
 		for heard == 0 || heard > sent {
-			events, err := s.studies.Events(r.Context(), request.StudyID(r), sent, streamPage)
+			events, err := s.Studies.Events(r.Context(), request.StudyID(r), sent, streamPage)
 			if err != nil {
 				return err
 			}
@@ -110,13 +110,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 
 // changes is the stream of pages: "changed" with the seq, as often as the study changes, so that they fetch what they show.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
-	sent, err := s.resumeAfter(r, 0)
+	sent, err := s.resumeAfter(r)
 	if err != nil {
 		return err
 	}
 	return s.follow(w, r, func(out *stream, heard int64) error {
 		if heard == 0 {
-			snap, err := s.studies.Snapshot(r.Context(), request.StudyID(r), 0)
+			snap, err := s.Studies.Snapshot(r.Context(), request.StudyID(r), 0)
 			if err != nil {
 				return err
 			}
@@ -130,35 +130,31 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// resumeAfter is the last event that the caller has: Last-Event-ID, else ?after, else absent.
-func (s *Server) resumeAfter(r *http.Request, absent int64) (int64, error) {
-	q, err := request.ReadQuery(r.URL)
-	if err != nil {
-		return 0, err
-	}
-	after := q.Whole("after", 0, request.MaxSeq, absent)
-	if last := r.Header.Get("Last-Event-ID"); last != "" {
+// resumeAfter is the last event that the caller has: Last-Event-ID, else ?after, else 0.
+func (s *Server) resumeAfter(r *http.Request) (int64, error) {
+	after, err := request.Asked(r, func(q *request.Query) int64 { return q.Whole("after", 0, request.MaxSeq, 0) })
+	if last := r.Header.Get("Last-Event-ID"); err == nil && last != "" {
 		after, err = strconv.ParseInt(last, 10, 64)
 		if err != nil || after < 0 {
 			return 0, problem.Malformed("header", "Last-Event-ID", "Last-Event-ID must be the id of an event of this stream, such as 17.")
 		}
 	}
-	return after, q.Err()
+	return after, err
 }
 
 // follow opens a stream and calls news first and whenever the study changed, with the seq that it is said to have reached or 0 when nobody
 // said, until the caller goes, the credential ends or the server stops. Errors before the first byte are answered; later ones end the stream, and the caller resumes.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *stream, heard int64) error) error {
-	changes, unsubscribe := s.db.Subscribe(request.StudyID(r))
+	changes, unsubscribe := s.Database.Subscribe(request.StudyID(r))
 	defer unsubscribe()
-	accounts, unwatch := s.db.SubscribeAccounts()
+	accounts, unwatch := s.Database.SubscribeAccounts()
 	defer unwatch()
-	if _, err := s.studies.Snapshot(r.Context(), request.StudyID(r), 0); err != nil {
+	if _, err := s.Studies.Snapshot(r.Context(), request.StudyID(r), 0); err != nil {
 		return err
 	}
 	ctx, cancel := s.untilExpiry(r)
 	defer cancel()
-	out := &stream{w: w, control: http.NewResponseController(w), accounts: accounts, look: func() error { return s.stillWelcome(r) }, gone: ctx.Done(), stopping: s.stopping}
+	out := &stream{w: w, control: http.NewResponseController(w), accounts: accounts, look: func() error { return s.stillWelcome(r) }, gone: ctx.Done(), stopping: s.Stopping}
 	if err := out.look(); err != nil { // between the guard and the first poke that would be heard
 		return err
 	}
@@ -191,7 +187,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, news func(out *s
 			err = out.send(":\n\n")
 		case <-ctx.Done():
 			return nil
-		case <-s.stopping:
+		case <-s.Stopping:
 			return nil
 		}
 	}
@@ -210,7 +206,7 @@ func (s *Server) untilExpiry(r *http.Request) (context.Context, context.CancelFu
 // stillWelcome is nil when the caller is known to have the right to see the study now, and study.ErrNotFound when it is known not to. Any other error says that
 // it cannot be known. It is no guess at a credential: this one was let in before.
 func (s *Server) stillWelcome(r *http.Request) error {
-	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.accounts.Authenticate(r.Context(), secret) })
+	who, err := s.recognise(r, func(secret string) (account.Identity, error) { return s.Accounts.Authenticate(r.Context(), secret) })
 	if refused(err) || err == nil && !who.MayRead(request.StudyID(r)) {
 		return study.ErrNotFound
 	}

@@ -3,6 +3,7 @@ package http_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -10,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/db"
+	"headroom/internal/account"
 	server "headroom/internal/http"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/study"
@@ -20,8 +21,7 @@ import (
 const own = `{"parameters": {"temperature": 30, "catalyst": "A"}}`
 
 func TestLedgerAsStream(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	for range 4 {
 		s.API("POST", "/studies/"+id+"/trials", own).Want(201)
@@ -30,22 +30,16 @@ func TestLedgerAsStream(t *testing.T) {
 	resumed := s.Listen("/api/v1/studies/"+id+"/events", s.Admin, "Last-Event-ID", "4")
 	changes := s.Listen("/studies/"+id+"/stream?after=5", s.Admin)
 	for _, want := range []string{"1", "2", "3", "4", "5"} {
-		if got := whole.Next(); got != "id: "+want {
-			t.Errorf("line %q, want id %s", got, want)
-		}
+		sitetest.Same(t, "line", whole.Next(), "id: "+want)
 		if got := whole.Next(); !strings.HasPrefix(got, `data: {"seq":`+want) || !strings.Contains(got, `"hash":"`) {
 			t.Errorf("line %q", got)
 		}
 	}
-	if got := resumed.Next(); got != "id: 5" {
-		t.Errorf("resumed at %q", got)
-	}
+	sitetest.Same(t, "resumed at", resumed.Next(), "id: 5")
 	resumed.Next()
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	for _, stream := range []*sitetest.Stream{whole, resumed, changes} {
-		if got := stream.Next(); got != "id: 6" {
-			t.Errorf("news %q", got)
-		}
+		sitetest.Same(t, "news", stream.Next(), "id: 6")
 	}
 	if event, data := changes.Next(), changes.Next(); event != "event: changed" || data != "data: 6" {
 		t.Errorf("changes say %q, %q", event, data)
@@ -57,17 +51,15 @@ func TestLedgerAsStream(t *testing.T) {
 
 // TestStreamsOutliveTheServersTimeouts: the deadlines that bound other answers do not cut a stream or a wait.
 func TestStreamsOutliveTheServersTimeouts(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	const timeout = 200 * time.Millisecond
 	impatient := httptest.NewUnstartedServer(s.Router)
 	impatient.Config.ReadTimeout, impatient.Config.WriteTimeout = timeout, timeout
 	impatient.Start()
-	t.Cleanup(impatient.Close)
-	t.Cleanup(impatient.CloseClientConnections)
 	started := time.Now()
-	there := at(s, impatient)
+	there := s.At(impatient)
+	t.Cleanup(impatient.CloseClientConnections)
 	stream := there.Listen("/studies/"+id+"/stream", s.Admin)
 	stream.Next()
 	sitetest.Eventually(t, "the timeouts pass", func() bool { return time.Since(started) > 3*timeout })
@@ -94,8 +86,7 @@ func TestStreamsEndWhenTheServerStops(t *testing.T) {
 
 // TestRevokedTokenLosesItsStream: an open stream ends when its credential does, at once.
 func TestRevokedTokenLosesItsStream(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	made := s.API("POST", "/tokens", `{"name": "Screen", "role": "viewer"}`).Want(201).JSON()
 	lines := s.Listen("/api/v1/studies/"+id+"/events", made["token"].(string))
@@ -122,33 +113,15 @@ func (c *countingStore) Version(ctx context.Context, id string) (int64, error) {
 	return c.Store.Version(ctx, id)
 }
 
-// counted is a site of which the questions to the store are counted.
-func counted(t *testing.T) (*sitetest.Site, *countingStore) {
-	t.Helper()
-	store := &countingStore{}
-	s := sitetest.New(t, func(o *server.Options) {
-		store.Store = o.Database.(*db.DB).Studies
-		service := study.NewService(store, study.Options{})
-		t.Cleanup(service.Stop)
-		o.Studies = service
-	})
-	return s, store
-}
-
-// at makes requests to another server of the same site.
-func at(s *sitetest.Site, web *httptest.Server) *sitetest.Site {
-	there := *s
-	there.URL = web.URL
-	return &there
-}
-
 // TestNoticesAreBelieved: pages that hear that a study changed ask the store nothing to pass it on, and together once for what it became.
 func TestNoticesAreBelieved(t *testing.T) {
 	t.Parallel()
-	s, store := counted(t)
-	web := httptest.NewServer(s.Server())
-	t.Cleanup(web.Close)
-	elsewhere := at(s, web) // whose own questions are not counted
+	store := &countingStore{}
+	s := sitetest.New(t, sitetest.Asking(t, func(of study.Store) study.Store {
+		store.Store = of
+		return store
+	}))
+	elsewhere := s.Another() // whose own questions are not counted
 	id := s.NewStudy(sitetest.Screen)
 	var pages []*sitetest.Stream
 	for range 5 {
@@ -160,19 +133,13 @@ func TestNoticesAreBelieved(t *testing.T) {
 	before := store.questions.Load()
 	elsewhere.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	for _, page := range pages {
-		if got := page.Next(); got != "id: 2" {
-			t.Errorf("a page hears %q", got)
-		}
+		sitetest.Same(t, "a page hears", page.Next(), "id: 2")
 	}
-	if asked := store.questions.Load() - before; asked != 0 {
-		t.Errorf("the store was asked %d questions about a change whose number was known", asked)
-	}
+	sitetest.Same(t, "questions about a change whose number was known", store.questions.Load()-before, 0)
 	var wait sync.WaitGroup
 	for range pages {
 		wait.Go(func() {
-			if drawn := string(s.Call("GET", "/studies/"+id+"/parts/status?seen=2", s.Admin, nil).Want(200).Body); !strings.Contains(drawn, "trial 1 of 20") {
-				t.Errorf("the part is %s", drawn)
-			}
+			s.Call("GET", "/studies/"+id+"/parts/status?seen=2", s.Admin, nil).Want(200).Says("trial 1 of 20")
 		})
 	}
 	wait.Wait()
@@ -183,22 +150,17 @@ func TestNoticesAreBelieved(t *testing.T) {
 	for _, part := range []string{"status", "progress", "trials", "beliefs", "next"} {
 		s.Call("GET", "/studies/"+id+"/parts/"+part+"?seen=2", s.Admin, nil).Want(200)
 	}
-	if more := store.questions.Load() - before; more != asked {
-		t.Errorf("%d more questions about what is at hand", more-asked)
-	}
+	sitetest.Same(t, "more questions about what is at hand", store.questions.Load()-before, asked)
 }
 
 // TestPartsDoNotStayBehind: a server that missed a change shows it to whoever heard of it elsewhere, and to whoever does not say.
 func TestPartsDoNotStayBehind(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
-	web := httptest.NewServer(s.Server())
-	t.Cleanup(web.Close)
-	other := at(s, web) // has nothing at hand that the first one writes
+	other := s.Another() // has nothing at hand that the first one writes
 	status := func(query string) string {
 		t.Helper()
-		return string(other.Call("GET", "/studies/"+id+"/parts/status"+query, s.Admin, nil).Want(200).Body)
+		return other.Page("/studies/" + id + "/parts/status" + query)
 	}
 	status("")
 	for i, query := range []string{"?seen=2", "", "?seen=4", "?seen=99", "?seen=0"} {
@@ -207,4 +169,159 @@ func TestPartsDoNotStayBehind(t *testing.T) {
 			t.Errorf("with %q, no %q in %s", query, want, part)
 		}
 	}
+}
+
+// admit makes an operator who is signed in, and returns who they are and the header with their cookie.
+func admit(t *testing.T, s *sitetest.Site, name string) (personID string, cookie []string) {
+	t.Helper()
+	session, secret, err := s.DB.Accounts.Redeem(t.Context(), s.Invite(name, account.Operator), "a browser")
+	sitetest.Must(t, err)
+	return session.PersonID, []string{"Cookie", "headroom=" + secret}
+}
+
+// TestNobodyHearsAfterRevocation: whatever a stream came in with, and however many wrong credentials that begin alike came before, no event that is
+// written after the credential ended reaches it.
+func TestNobodyHearsAfterRevocation(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	person, cookie := admit(t, s, "Ana")
+	leaver, leaving := admit(t, s, "Bo")
+	made := s.API("POST", "/tokens", `{"name": "Screen", "role": "viewer"}`).Want(201).JSON()
+	shared := s.API("POST", "/studies/"+id+"/shares", `{}`).Want(201).JSON()
+	share := shared["url"].(string)[len("http://headroom.test/share/"):]
+	sessions, err := s.DB.Accounts.Sessions(t.Context(), person)
+	sitetest.Must(t, err)
+	for what, credential := range map[string]struct {
+		secret  string
+		headers []string
+		guessed string
+		revoke  func()
+	}{
+		"a token":             {secret: made["token"].(string), guessed: made["token"].(string), revoke: func() { s.API("DELETE", "/tokens/"+made["id"].(string), nil).Want(204) }},
+		"a share link":        {headers: []string{"Cookie", "headroom-share=" + share}, guessed: share, revoke: func() { s.API("DELETE", "/studies/"+id+"/shares/"+shared["id"].(string), nil).Want(204) }},
+		"a session":           {headers: cookie, guessed: strings.TrimPrefix(cookie[1], "headroom="), revoke: func() { sitetest.Must(t, s.DB.Accounts.EndSession(t.Context(), person, sessions[0].ID)) }},
+		"a disabled person's": {headers: leaving, guessed: strings.TrimPrefix(leaving[1], "headroom="), revoke: func() { sitetest.Must(t, s.DB.Accounts.SetDisabled(t.Context(), leaver, true)) }},
+	} {
+		var streams []*sitetest.Stream
+		for i := range 30 {
+			path := []string{"/api/v1/studies/" + id + "/events?after=1000", "/studies/" + id + "/stream?after=1000"}[i%2]
+			streams = append(streams, s.Listen(path, credential.secret, credential.headers...))
+		}
+		for i := range 70 {
+			s.Call("GET", "/api/v1/studies", credential.guessed[:20]+fmt.Sprint(i), nil)
+		}
+		credential.revoke()
+		s.API("POST", "/studies/"+id+"/trials", own).Want(201)
+		for i, stream := range streams {
+			if heard := stream.UntilEnd(); len(heard) > 0 {
+				t.Fatalf("%s: stream %d heard %q after its end", what, i, heard)
+			}
+		}
+	}
+}
+
+// doubtful is a store of accounts that at times does not know.
+type doubtful struct {
+	account.Store
+	unknown atomic.Bool
+	asked   atomic.Int64
+}
+
+func (d *doubtful) Authenticate(ctx context.Context, secret string) (account.Identity, error) {
+	if d.unknown.Load() {
+		d.asked.Add(1)
+		return account.Identity{}, fmt.Errorf("%w: no answer", study.ErrUnavailable)
+	}
+	return d.Store.Authenticate(ctx, secret)
+}
+
+// TestNothingIsSentWhileItIsNotKnownWhoMayHear: a database that does not say whether a stream may stay keeps its events back. Who may hear gets them
+// all as soon as that is known, and who may not gets none.
+func TestNothingIsSentWhileItIsNotKnownWhoMayHear(t *testing.T) {
+	t.Parallel()
+	accounts := &doubtful{}
+	s := sitetest.New(t, func(o *server.Options) { accounts.Store, o.Accounts = o.Accounts, accounts })
+	id := s.NewStudy(sitetest.Screen)
+	stays := s.API("POST", "/tokens", `{"name": "Stays", "role": "viewer"}`).Want(201).JSON()
+	goes := s.API("POST", "/tokens", `{"name": "Goes", "role": "viewer"}`).Want(201).JSON()
+	staying := s.Listen("/studies/"+id+"/stream?after=1", stays["token"].(string))
+	going := s.Listen("/studies/"+id+"/stream?after=1", goes["token"].(string))
+	elsewhere := s.Another() // which knows
+	accounts.unknown.Store(true)
+	elsewhere.API("DELETE", "/tokens/"+goes["id"].(string), nil).Want(204)
+	elsewhere.API("POST", "/studies/"+id+"/trials", own).Want(201)
+	sitetest.Eventually(t, "both streams ask twice whether they may stay", func() bool { return accounts.asked.Load() >= 4 })
+	for name, stream := range map[string]*sitetest.Stream{"who stays": staying, "who goes": going} {
+		if heard := stream.SoFar(); len(heard) > 0 {
+			t.Errorf("%s heard %q while nobody knew", name, heard)
+		}
+	}
+	accounts.unknown.Store(false)
+	sitetest.Same(t, "who stays hears", staying.Next(), "id: 2")
+	if heard := going.UntilEnd(); len(heard) > 0 {
+		t.Errorf("who goes heard %q", heard)
+	}
+}
+
+// watching counts those who wait for a study.
+type watching struct {
+	server.Database
+	subscribed atomic.Int64
+}
+
+func (w *watching) Subscribe(studyID string) (<-chan int64, func()) {
+	defer w.subscribed.Add(1)
+	return w.Database.Subscribe(studyID)
+}
+
+// TestRevokedWaitIsNotAnswered: who waits for a trial and loses the right to see it meanwhile is not told of it.
+func TestRevokedWaitIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	watched := &watching{}
+	s := sitetest.New(t, func(o *server.Options) { watched.Database, o.Database = o.Database, watched })
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	made := s.API("POST", "/tokens", `{"name": "Waits", "role": "viewer"}`).Want(201).JSON()
+	answered := make(chan sitetest.Answer, 1)
+	go func() {
+		answered <- s.Call("GET", "/api/v1/studies/"+id+"/trials/1?wait=60", made["token"].(string), nil)
+	}()
+	sitetest.Eventually(t, "somebody waits", func() bool { return watched.subscribed.Load() > 0 })
+	s.API("DELETE", "/tokens/"+made["id"].(string), nil).Want(204)
+	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 71, "impurity": 0.2}}`).Want(200)
+	if got := <-answered; got.Status != http.StatusUnauthorized && got.Status != http.StatusNotFound {
+		t.Errorf("answered with %d: %s", got.Status, got.Body)
+	}
+}
+
+// TestUndoIsForWhoSaved: somebody of the same name, a token of the same name, and whoever imports what was saved elsewhere, are somebody else.
+func TestUndoIsForWhoSaved(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	person, _ := admit(t, s, "Ana")
+	robot := func(owner string) (secret string) {
+		_, secret, err := s.DB.Accounts.CreateToken(t.Context(), account.Identity{Name: "Setup", Role: account.Operator, OwnerID: owner}, account.NewToken{Name: "Robot", Role: account.Operator})
+		sitetest.Must(t, err)
+		return secret
+	}
+	one, other := robot(person), robot("")
+	s.Call("POST", "/api/v1/studies/"+id+"/trials/1/tell", one, `{"metrics": {"yield": 71}}`).Want(200)
+	s.Call("POST", "/api/v1/studies/"+id+"/trials/1/undo", other, nil).Want(409)
+	bundle := s.API("GET", "/studies/"+id+"/export.json", nil).Want(200).Body
+	copied := s.API("POST", "/studies/import", bundle).Want(201).JSON()["id"].(string)
+	s.Call("POST", "/api/v1/studies/"+copied+"/trials/1/undo", one, nil).Want(409)
+	again := s.Another() // which has nothing at hand: what is stored says who saved
+	again.Call("POST", "/api/v1/studies/"+id+"/trials/1/undo", one, nil).Want(200)
+}
+
+// TestDisablingSaysWhatEndsWithIt: the page lists what somebody gave out before they are disabled.
+func TestDisablingSaysWhatEndsWithIt(t *testing.T) {
+	s := sitetest.Beside(t)
+	person, _ := admit(t, s, "Ana")
+	_, secret, err := s.DB.Accounts.CreateToken(t.Context(), account.Identity{Name: "Ana", Role: account.Operator, OwnerID: person}, account.NewToken{Name: "HPLC upload", Role: account.Operator})
+	sitetest.Must(t, err)
+	sitetest.Says(t, s.Page("/people"), "This also ends what Ana gave out, which others may be using: the token “HPLC upload”.")
+	s.Call("POST", "/people/"+person+"/disable", s.Admin, "", "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded").Want(303)
+	s.Call("GET", "/api/v1/studies", secret, nil).Want(401)
 }

@@ -14,8 +14,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"headroom/internal/figure"
 	"headroom/internal/files"
+	"headroom/internal/view/chart"
 )
 
 // Contest is games of several players, who all meet the same in the same seeds, and a report of them.
@@ -122,14 +122,28 @@ func along(games [][]float64) []Estimate {
 	return list
 }
 
-// lineOf draws estimates, with a band of their standard errors where there are several games.
-func lineOf(label string, at []int, estimates []Estimate) figure.Line {
-	line := figure.Line{Name: label}
-	for i, e := range estimates {
-		line.X, line.Y = append(line.X, float64(at[i])), append(line.Y, e.Mean)
-		if e.N > 1 {
-			line.Band = append(line.Band, e.Error)
+// curve is what a label came to, step by step.
+type curve struct {
+	label string
+	at    []int
+	means []Estimate
+}
+
+// cellOf draws curves, with bands of their standard errors behind them where there are several games.
+func cellOf(title, x string, curves []curve) chart.Panel {
+	cell := chart.Panel{Title: title, X: chart.Axis{Title: x, Whole: true}}
+	var lines []chart.Trace
+	for i, c := range curves {
+		line := chart.Trace{Name: c.label, Style: chart.Series(i)}
+		band := line
+		for k, e := range c.means {
+			line.X, line.Y = append(line.X, c.at[k]), append(line.Y, e.Mean)
+			if e.N > 1 {
+				band.X, band.Low, band.High = append(band.X, c.at[k]), append(band.Low, e.Mean-e.Error), append(band.High, e.Mean+e.Error)
+			}
 		}
+		cell.Traces, lines = append(cell.Traces, band), append(lines, line)
 	}
-	return line
+	cell.Traces = append(cell.Traces, lines...)
+	return cell
 }

@@ -63,7 +63,8 @@ func (e Experiment) Check() error {
 		return err
 	}
 	if opponent, ok := opponents[e.Algorithm]; ok {
-		return opponent.check(e, in)
+		_, err = opponent.check(e, in)
+		return err
 	}
 	_, err = e.config(in, 1)
 	return err

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -10,16 +11,30 @@ import (
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func mixed(t testing.TB) Game {
 	return Game{Problem: problem(t, "made-mixed"), Algorithm: design.Algorithm{Name: "ckb-rand"}, Start: 3, Asks: 8, Batch: 1, Noise: Noise{Gaussian, 0.1}, Told: ToldNone, Seed: 2}
 }
 
+// TestGamesRepeat, and their records survive JSON, in which they are kept.
 func TestGamesRepeat(t *testing.T) {
 	t.Parallel()
 	g := mixed(t)
-	first, second := timeless(played(t, g)), timeless(played(t, g))
+	r := played(t, g)
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := new(Record)
+	if err := json.Unmarshal(text, first); err != nil {
+		t.Fatal(err)
+	}
+	if difference := cmp.Diff(r, first); difference != "" {
+		t.Errorf("kept as JSON it is another one:\n%s", difference)
+	}
+	first, second := timeless(first), timeless(played(t, g))
 	if difference := cmp.Diff(first, second); difference != "" {
 		t.Errorf("the same game went another way:\n%s", difference)
 	}
@@ -36,23 +51,6 @@ func settingsOf(trials []Trial) []design.Settings {
 		list = append(list, trial.Settings)
 	}
 	return list
-}
-
-// TestRecordSurvivesJSON, since records are kept as JSON.
-func TestRecordSurvivesJSON(t *testing.T) {
-	t.Parallel()
-	r := played(t, mixed(t))
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var back Record
-	if err := json.Unmarshal(text, &back); err != nil {
-		t.Fatal(err)
-	}
-	if difference := cmp.Diff(*r, back); difference != "" {
-		t.Error(difference)
-	}
 }
 
 // TestPairing: algorithms start from the same rows, and the nth reading of a setting is the same for all of them.
@@ -221,5 +219,94 @@ func TestGameRefusals(t *testing.T) {
 		if err := g.Check(); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("the check says %v, want a word about %q", err, reason)
 		}
+	}
+}
+
+// TestLooks: what a long game says was recommended at 12 trials is what a game of 12 recommends at its end.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	g := Game{Problem: problem(t, "formulation"), Start: 3, Asks: 12, Batch: 1, Noise: Noise{Kind: OwnNoise}, Told: ToldTrue, Seed: 3}
+	long := played(t, g)
+	g.Asks = 9
+	if want, got := played(t, g).end(), long.Looks[0]; !cmp.Equal(got, want) || got.Recommended == 0 || got.Best == nil {
+		t.Errorf("a look at 12 trials finds %+v, a game that ends there %+v", got, want)
+	}
+	if len(long.Looks) != 2 || long.end().Trials != 15 {
+		t.Errorf("the looks are %+v, want 12 and the end at 15", long.Looks)
+	}
+	if g.Start, g.Asks = 14, 2; len(played(t, g).Looks) != 1 {
+		t.Error("there is a look at 12 trials of which 14 were there before the first ask")
+	}
+}
+
+func TestNear(t *testing.T) {
+	t.Parallel()
+	at := func(x, cure float64, solvent string) design.Settings {
+		return design.Settings{"x": design.NumberValue(x), "cure": design.NumberValue(cure), "solvent": design.TextValue(solvent)}
+	}
+	d := design.Definition{Name: "near", Parameters: []design.Parameter{numeric("x", 0, 10), logarithmic("cure", 1, 1000), choices("solvent", 2)}}
+	p := &Problem{Study: d}
+	from := at(5, 10, "solvent A")
+	for what, c := range map[string]struct {
+		at   design.Settings
+		want bool
+	}{
+		"the same":                    {from, true},
+		"a thousandth of the range":   {at(5.01, 10, "solvent A"), true},
+		"three thousandths":           {at(4.97, 10, "solvent A"), false},
+		"a thousandth of the decades": {at(5, 10.07, "solvent A"), true},
+		"three thousandths of them":   {at(5, 10.21, "solvent A"), false},
+		"another choice":              {at(5, 10, "solvent B"), false},
+	} {
+		if got := p.near(from, c.at); got != c.want {
+			t.Errorf("%s: near is %t", what, got)
+		}
+	}
+	p.Study.Candidates = []design.Settings{from, at(5.01, 10, "solvent A")}
+	if p.near(from, p.Study.Candidates[1]) || !p.near(from, p.Study.Candidates[0]) {
+		t.Error("two rows of a table are one")
+	}
+}
+
+// TestBook lets two services write to one study in turn, each unaware of what the other wrote.
+func TestBook(t *testing.T) {
+	t.Parallel()
+	store, by := new(book), study.Command{By: "Ana"}
+	one, other := study.NewService(store, study.Options{}), study.NewService(store, study.Options{})
+	t.Cleanup(one.Stop)
+	t.Cleanup(other.Stop)
+	d := problem(t, "gramacy").Study
+	snap, err := one.Create(t.Context(), by, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := design.Settings{"x1": design.NumberValue(0.5), "x2": design.NumberValue(0.25)}
+	for i, s := range []*study.Service{one, other, one, other} {
+		_, number, err := s.AddTrial(t.Context(), by, snap.ID, study.OwnTrial{Parameters: at})
+		if err != nil || number != i+1 {
+			t.Fatalf("trial %d became %d, %v", i+1, number, err)
+		}
+	}
+	// other has seen everything, one has not seen trial 4.
+	for _, s := range []*study.Service{one, other} {
+		tell := ledger.Telling{Metrics: map[string]ledger.Reading{"reward": {Value: 1}}}
+		number := map[*study.Service]int{one: 4, other: 1}[s]
+		if _, err := s.Tell(t.Context(), by, snap.ID, number, tell); err != nil {
+			t.Errorf("telling trial %d: %v", number, err)
+		}
+	}
+	stale := by
+	stale.IfMatch = 3
+	if _, err := one.Tell(t.Context(), stale, snap.ID, 2, ledger.Telling{Note: "late"}); !errors.Is(err, study.ErrStale) {
+		t.Errorf("a write for version 3 gives %v", err)
+	}
+	if _, err := one.Snapshot(t.Context(), "elsewhere", 0); !errors.Is(err, study.ErrNotFound) {
+		t.Errorf("a study that is not there gives %v", err)
+	}
+	if past, err := one.Snapshot(t.Context(), snap.ID, 3); err != nil || len(past.Trials) != 2 {
+		t.Errorf("after event 3 there are other trials than 2: %v", err)
+	}
+	if version, err := store.Version(t.Context(), snap.ID); err != nil || version != 7 {
+		t.Errorf("the version is %d, %v; want 7 for a study, four trials and two results", version, err)
 	}
 }

@@ -30,7 +30,7 @@ func (l lab) game(t *testing.T, seed uint64) Game {
 	if l.change != nil {
 		l.change(p)
 	}
-	return Game{Problem: p, Start: 5, Asks: 14, Batch: max(1, l.batch), Delay: l.delay, Noise: l.noise, Seed: seed}
+	return Game{Problem: p, Start: 5, Asks: 12, Batch: max(1, l.batch), Delay: l.delay, Noise: l.noise, Seed: seed}
 }
 
 // blind chooses uniformly, learns nothing and says nothing.

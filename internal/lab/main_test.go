@@ -2,6 +2,7 @@ package lab
 
 import (
 	"runtime"
+	"sync"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -11,13 +12,19 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
+// found are the problems that tests have asked for: to draw one takes as long as to play it.
+var found sync.Map
+
+// problem is a copy of its own.
 func problem(t testing.TB, name string) *Problem {
 	t.Helper()
-	p, err := Find(name)
+	make, _ := found.LoadOrStore(name, sync.OnceValues(func() (*Problem, error) { return Find(name) }))
+	p, err := make.(func() (*Problem, error))()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	own := *p
+	return &own
 }
 
 func played(t testing.TB, g Game) *Record {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/figure"
 	"headroom/internal/study/design"
+	"headroom/internal/view/chart"
 )
 
 // Rehearsal is cases, each as every entrant plays it from the same seeds.
@@ -85,10 +85,8 @@ func (r Rehearsal) Report(folder string, games []Planned) (map[string][]byte, er
 		return nil, err
 	}
 	out := map[string][]byte{"report.md": r.page(all), "games.csv": table(r.gameRows(all)), "asks.csv": table(r.askRows(all))}
-	if shares := r.sharesFigure(all); len(shares.Panels) > 0 {
-		if out["figure.svg"], err = shares.SVG(); err != nil {
-			return nil, err
-		}
+	if shares := r.sharesFigure(all); len(shares) > 0 {
+		out["figure.svg"] = chart.Figure("share of the best feasible value found", shares)
 	}
 	out["report.json"], err = r.summary(all)
 	return out, err
@@ -96,27 +94,28 @@ func (r Rehearsal) Report(folder string, games []Planned) (map[string][]byte, er
 
 // sharesFigure draws, for each problem where anything is feasible, the share of the best feasible value found after each ask: mean and standard error
 // over the seeds.
-func (r Rehearsal) sharesFigure(all []contest) figure.Figure {
-	f := figure.Figure{Title: "share of the best feasible value found"}
+func (r Rehearsal) sharesFigure(all []contest) []chart.Panel {
+	var cells []chart.Panel
 	for _, c := range all {
 		if !c.Problem.Scale.Any {
 			continue
 		}
-		panel := figure.Panel{X: "asks", Y: c.Name}
+		var curves []curve
 		for _, e := range r.Entrants {
+			one := curve{label: e.Label}
 			var shares [][]float64
 			for _, g := range c.games[e.Label] {
 				shares = append(shares, g.shares())
 			}
-			asks := make([]int, len(shares[0]))
-			for i := range asks {
-				asks[i] = i + 1
+			for i := range shares[0] {
+				one.at = append(one.at, i+1)
 			}
-			panel.Lines = append(panel.Lines, lineOf(e.Label, asks, along(shares)))
+			one.means = along(shares)
+			curves = append(curves, one)
 		}
-		f.Panels = append(f.Panels, panel)
+		cells = append(cells, cellOf(c.Name, "asks", curves))
 	}
-	return f
+	return cells
 }
 
 // page is the report in Markdown.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"headroom/internal/figure"
 	"headroom/internal/optimizer"
+	"headroom/internal/view/chart"
 )
 
 // Simulation is experiments on one problem, of as many rounds each.
@@ -105,15 +105,8 @@ func (s Simulation) Report(folder string, games []Planned) (map[string][]byte, e
 		curves := records[who{e.Problem, e.Label}]
 		all = append(all, simulated{e, curves, estimates(curves)})
 	}
-	drawn := s.figure(all)
-	out := map[string][]byte{"runs.csv": table(runRows(all)), "summary.csv": table(summaryRows(all)), "summary.txt": s.final(all)}
-	if out["summary.json"], err = indented(summaries(all)); err != nil {
-		return nil, err
-	}
-	if out["figure.svg"], err = drawn.SVG(); err != nil {
-		return nil, err
-	}
-	out["figure.png"], err = drawn.PNG()
+	out := map[string][]byte{"runs.csv": table(runRows(all)), "summary.csv": table(summaryRows(all)), "summary.txt": s.final(all), "figure.svg": s.figure(all)}
+	out["summary.json"], err = indented(summaries(all))
 	return out, err
 }
 
@@ -195,20 +188,22 @@ func summaries(all []simulated) map[string]summary {
 
 func (e simulated) atEnd(name string) Estimate { return e.means[name][len(e.means[name])-1] }
 
-func (s Simulation) figure(all []simulated) figure.Figure {
-	f := figure.Figure{Title: fmt.Sprintf("%s, %d rounds, %d seeds", all[0].Problem, all[0].T(), s.Seeds)}
+// figure has a cell for each quantity that is to be plotted.
+func (s Simulation) figure(all []simulated) []byte {
+	var cells []chart.Panel
 	for _, name := range s.Plot {
 		quantity, averaged := strings.CutSuffix(name, "/t")
-		panel := figure.Panel{X: "round t", Y: titled(quantity)}
+		title := titled(quantity)
 		if averaged {
-			panel.Y += " / t"
+			title += " / t"
 		}
+		var curves []curve
 		for _, e := range all {
-			panel.Lines = append(panel.Lines, lineOf(e.Label, e.all[0].Rounds, e.means[name]))
+			curves = append(curves, curve{e.Label, e.all[0].Rounds, e.means[name]})
 		}
-		f.Panels = append(f.Panels, panel)
+		cells = append(cells, cellOf(title, "round t", curves))
 	}
-	return f
+	return chart.Figure(fmt.Sprintf("%s, %d rounds, %d seeds", all[0].Problem, all[0].T(), s.Seeds), cells)
 }
 
 // titled is the title of a quantity, "" where there is none of that name.

@@ -338,11 +338,7 @@ func TestOpponentsFindSomething(t *testing.T) {
 
 func instance(t testing.TB, name string, seed uint64) *problems.Instance {
 	t.Helper()
-	p, err := problems.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := p.New(seed, nil, nil)
+	in, err := Experiment{Problem: name}.instance(seed)
 	if err != nil {
 		t.Fatal(err)
 	}

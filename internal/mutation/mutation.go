@@ -87,9 +87,14 @@ func values(arguments []reflect.Value) []any {
 	return all
 }
 
-func newMutator(name string, seeds [][]any) mutator {
+// Random draws for the test of that name: the same as long as HEADROOM_FUZZ_SEED is.
+func Random(name string) *rand.Rand {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(name + " " + os.Getenv("HEADROOM_FUZZ_SEED"))) // never fails
+	return rand.New(rand.NewPCG(hash.Sum64(), 0))
+}
+
+func newMutator(name string, seeds [][]any) mutator {
 	var texts []string
 	for _, seed := range seeds {
 		for _, argument := range seed {
@@ -98,5 +103,5 @@ func newMutator(name string, seeds [][]any) mutator {
 			}
 		}
 	}
-	return mutator{random: rand.New(rand.NewPCG(hash.Sum64(), 0)), texts: texts}
+	return mutator{random: Random(name), texts: texts}
 }

@@ -75,6 +75,9 @@ func TestSpacesOfWhichNextToNothingIsAllowed(t *testing.T) {
 				if len(seen) < 5 {
 					t.Errorf("%d different mixtures in 6 trials", len(seen))
 				}
+				if a.Name != "log-cei" { // that the others verify is TestEveryAlgorithmPlaysExplainsAndVerifies
+					return
+				}
 				v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
 				if text, _ := json.Marshal(v); err != nil || !v.OK || v.Checked != 6 {
 					t.Errorf("%v %s", err, text)

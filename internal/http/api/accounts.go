@@ -44,10 +44,60 @@ type shareRequest struct {
 // creating makes a credential. It returns what is stored and repeated, and what the caller is told this once.
 type creating func(ctx context.Context, by account.Identity) (kept, told any, err error)
 
+// ofAccess are those that give out access.
+func (a *API) ofAccess() operations {
+	return operations{
+		"createToken": making(a, Operation{Summary: "Make an API token; its secret is told this once", Answer: madeToken{}}, func(r *http.Request, want account.NewToken) (creating, error) {
+			if want.StudyID != "" {
+				_, err := a.Studies.Snapshot(r.Context(), want.StudyID, 0)
+				if errors.Is(err, study.ErrNotFound) {
+					return nil, design.NewInvalid("study_id", "there is no such study", want.StudyID)
+				}
+				if err != nil {
+					return nil, err
+				}
+			}
+			return func(ctx context.Context, by account.Identity) (any, any, error) {
+				token, secret, err := a.Accounts.CreateToken(ctx, by, want)
+				return madeToken{Token: token}, madeToken{token, secret}, err
+			}, nil
+		}),
+		"listTokens": listing(Operation{Summary: "List the tokens, newest first"}, func(r *http.Request) (tokenList, error) {
+			tokens, err := a.Accounts.Tokens(r.Context())
+			return tokenList{some(tokens)}, err
+		}),
+		"revokeToken": revoking("Revoke a token", func(r *http.Request) error { return a.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) }),
+		"createShare": making(a, Operation{
+			Summary: "Make a read-only link with an expiry; its address is told this once", BodyOptional: true, Answer: madeShare{},
+		}, func(r *http.Request, given shareRequest) (creating, error) {
+			want := account.NewShare{StudyID: request.StudyID(r), Name: cmp.Or(given.Name, "Reader"), ExpiresAt: time.Now().Add(account.UsualShareLife)}
+			if given.ExpiresAt != nil {
+				want.ExpiresAt = *given.ExpiresAt
+			}
+			_, err := a.Studies.Snapshot(r.Context(), want.StudyID, 0)
+			return func(ctx context.Context, by account.Identity) (any, any, error) {
+				share, secret, err := a.Accounts.CreateShare(ctx, by, want)
+				return madeShare{Share: share}, madeShare{share, a.PublicURL.JoinPath("share", secret).String()}, err
+			}, err
+		}),
+		"listShares": listing(Operation{Summary: "List the study's links, newest first"}, func(r *http.Request) (shareList, error) {
+			id := request.StudyID(r)
+			if _, err := a.Studies.Snapshot(r.Context(), id, 0); err != nil {
+				return shareList{}, err
+			}
+			shares, err := a.Accounts.Shares(r.Context(), id)
+			return shareList{some(shares)}, err
+		}),
+		"revokeShare": revoking("Revoke a link", func(r *http.Request) error {
+			return a.Accounts.RevokeShare(r.Context(), request.StudyID(r), chi.URLParam(r, "share"))
+		}),
+	}
+}
+
 // making is the operation that makes a credential at most once for a retry key.
 func making[Q any](a *API, operation Operation, prepare func(r *http.Request, given Q) (creating, error)) Operation {
 	var none Q
-	operation.Tag, operation.Body, operation.Status, operation.Writes = "Access", none, http.StatusCreated, true
+	operation.Body, operation.Status, operation.Writes = none, http.StatusCreated, true
 	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		var given Q
 		body, err := readJSON(r, &given)
@@ -84,7 +134,7 @@ func making[Q any](a *API, operation Operation, prepare func(r *http.Request, gi
 
 // revoking is the operation that takes a credential back, which leaves nothing to say.
 func revoking(summary string, revoke func(r *http.Request) error) Operation {
-	return Operation{Summary: summary, Tag: "Access", Status: http.StatusNoContent, Handle: func(w http.ResponseWriter, r *http.Request) error {
+	return Operation{Summary: summary, Status: http.StatusNoContent, Handle: func(w http.ResponseWriter, r *http.Request) error {
 		err := revoke(r)
 		if err == nil {
 			w.WriteHeader(http.StatusNoContent)
@@ -96,7 +146,7 @@ func revoking(summary string, revoke func(r *http.Request) error) Operation {
 // listing is the operation that answers with a T which no version of a study says.
 func listing[T any](operation Operation, list func(r *http.Request) (T, error)) Operation {
 	var none T
-	operation.Status, operation.Answer = http.StatusOK, none
+	operation.Answer = none
 	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		out, err := list(r)
 		if err != nil {
@@ -105,72 +155,4 @@ func listing[T any](operation Operation, list func(r *http.Request) (T, error)) 
 		return writeJSON(w, http.StatusOK, out)
 	}
 	return operation
-}
-
-// CreateToken is POST …/tokens.
-func (a *API) CreateToken() Operation {
-	return making(a, Operation{Summary: "Make an API token; its secret is told this once", Answer: madeToken{}}, func(r *http.Request, want account.NewToken) (creating, error) {
-		if want.StudyID != "" {
-			_, err := a.Studies.Snapshot(r.Context(), want.StudyID, 0)
-			if errors.Is(err, study.ErrNotFound) {
-				return nil, design.NewInvalid("study_id", "there is no such study", want.StudyID)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		return func(ctx context.Context, by account.Identity) (any, any, error) {
-			token, secret, err := a.Accounts.CreateToken(ctx, by, want)
-			return madeToken{Token: token}, madeToken{token, secret}, err
-		}, nil
-	})
-}
-
-// ListTokens is GET …/tokens.
-func (a *API) ListTokens() Operation {
-	return listing(Operation{Summary: "List the tokens, newest first", Tag: "Access"}, func(r *http.Request) (tokenList, error) {
-		tokens, err := a.Accounts.Tokens(r.Context())
-		return tokenList{some(tokens)}, err
-	})
-}
-
-// RevokeToken is DELETE …/tokens/{token}.
-func (a *API) RevokeToken() Operation {
-	return revoking("Revoke a token", func(r *http.Request) error { return a.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) })
-}
-
-// CreateShare is POST …/shares.
-func (a *API) CreateShare() Operation {
-	return making(a, Operation{
-		Summary: "Make a read-only link with an expiry; its address is told this once", BodyOptional: true, Answer: madeShare{},
-	}, func(r *http.Request, given shareRequest) (creating, error) {
-		want := account.NewShare{StudyID: request.StudyID(r), Name: cmp.Or(given.Name, "Reader"), ExpiresAt: time.Now().Add(account.UsualShareLife)}
-		if given.ExpiresAt != nil {
-			want.ExpiresAt = *given.ExpiresAt
-		}
-		_, err := a.Studies.Snapshot(r.Context(), want.StudyID, 0)
-		return func(ctx context.Context, by account.Identity) (any, any, error) {
-			share, secret, err := a.Accounts.CreateShare(ctx, by, want)
-			return madeShare{Share: share}, madeShare{share, a.PublicURL.JoinPath("share", secret).String()}, err
-		}, err
-	})
-}
-
-// ListShares is GET …/shares.
-func (a *API) ListShares() Operation {
-	return listing(Operation{Summary: "List the study's links, newest first", Tag: "Access"}, func(r *http.Request) (shareList, error) {
-		id := request.StudyID(r)
-		if _, err := a.Studies.Snapshot(r.Context(), id, 0); err != nil {
-			return shareList{}, err
-		}
-		shares, err := a.Accounts.Shares(r.Context(), id)
-		return shareList{some(shares)}, err
-	})
-}
-
-// RevokeShare is DELETE …/shares/{share}.
-func (a *API) RevokeShare() Operation {
-	return revoking("Revoke a link", func(r *http.Request) error {
-		return a.Accounts.RevokeShare(r.Context(), request.StudyID(r), chi.URLParam(r, "share"))
-	})
 }

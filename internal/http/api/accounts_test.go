@@ -1,16 +1,16 @@
 package api_test
 
 import (
-	"strings"
+	"encoding/json"
 	"testing"
 	"time"
 
+	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
 )
 
 func TestTokens(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	made := s.API("POST", "/tokens", map[string]any{"name": "Robot", "role": "operator", "study_id": id, "expires_at": time.Now().Add(time.Hour)}, "Idempotency-Key", "k1").Want(201).JSON()
 	secret, _ := made["token"].(string)
@@ -21,9 +21,7 @@ func TestTokens(t *testing.T) {
 	again := s.API("POST", "/tokens", map[string]any{"name": "Robot", "role": "operator"}, "Idempotency-Key", "k1")
 	again.Want(422)
 	text := s.API("GET", "/tokens", nil).Want(200)
-	if strings.Contains(string(text.Body), secret) {
-		t.Error("the list tells the secret")
-	}
+	text.Lacks(secret)
 	s.API("DELETE", "/tokens/"+made["id"].(string), nil).Want(204)
 	s.Call("GET", "/api/v1/studies/"+id, secret, nil).Want(401)
 	s.API("DELETE", "/tokens/none", nil).Want(404)
@@ -38,8 +36,7 @@ func TestTokens(t *testing.T) {
 }
 
 func TestRepeatedTokenCreationKeepsTheSecret(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	body := `{"name": "Robot", "role": "viewer"}`
 	first := s.API("POST", "/tokens", body, "Idempotency-Key", "k").Want(201).JSON()
 	again := s.API("POST", "/tokens", body, "Idempotency-Key", "k").Want(201).JSON()
@@ -50,3 +47,39 @@ func TestRepeatedTokenCreationKeepsTheSecret(t *testing.T) {
 		t.Errorf("%d tokens", len(tokens))
 	}
 }
+
+func TestReferencePages(t *testing.T) {
+	s := sitetest.Beside(t)
+	docs := s.API("GET", "/docs", nil).Want(200)
+	page := string(docs.Body)
+	for _, sign := range []string{"POST /api/v1/studies/{id}/ask", "Idempotency-Key", "/static/app.css?v=", "additionalProperties"} {
+		sitetest.Says(t, page, sign)
+	}
+	sitetest.Lacks(t, page, "<script", "style=", `\u003c`, "src=\"http", "href=\"http", "url(", " onclick")
+	list := s.API("GET", "/algorithms", nil).Want(200)
+	var algorithms struct {
+		Algorithms []struct {
+			Name, Source, Feedback string
+			Settings               []struct {
+				Name, Type, Meaning string
+				Default             any
+				DefaultMeans        string `json:"default_means"`
+			}
+		}
+	}
+	if err := json.Unmarshal(list.Body, &algorithms); err != nil || len(algorithms.Algorithms) == 0 {
+		t.Fatalf("%v: %s", err, list.Body)
+	}
+	for _, a := range algorithms.Algorithms {
+		if a.Name == "" || a.Source == "" || a.Feedback == "" {
+			t.Errorf("incomplete: %+v", a)
+		}
+		for _, setting := range a.Settings {
+			if setting.Meaning == "" || setting.Type == "" || setting.Default == nil && setting.DefaultMeans == "" {
+				t.Errorf("%s: incomplete setting %+v", a.Name, setting)
+			}
+		}
+	}
+}
+
+func TestMain(m *testing.M) { dbtest.Main(m) }

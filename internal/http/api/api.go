@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -47,3 +48,21 @@ type API struct {
 
 // New makes the API. Publish it before serving.
 func New(options Options) *API { return &API{Options: options} }
+
+// operations are what programs can ask for, by the names that clients call them.
+type operations = map[string]Operation
+
+// Operations are all there are; events answers with a study's ledger as it is written.
+func (a *API) Operations(events func(http.ResponseWriter, *http.Request) error) map[string]Operation {
+	all := operations{}
+	for tag, some := range map[string]operations{
+		"Studies": a.ofStudies(), "The loop": a.ofTrials(), "Replayed state": a.ofReadouts(), "Ledger": a.ofLedger(events), "In and out": a.ofTransfers(), "Access": a.ofAccess(),
+		"Reference": a.ofReference(),
+	} {
+		for name, one := range some {
+			one.Tag, one.Status = tag, cmp.Or(one.Status, http.StatusOK)
+			all[name] = one
+		}
+	}
+	return all
+}

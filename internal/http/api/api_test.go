@@ -27,8 +27,7 @@ type trialList struct {
 const own = `{"parameters": {"temperature": 30, "catalyst": "A"}}`
 
 func TestStudyIsMadeReadAndChanged(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	made := s.API("POST", "/studies", sitetest.Screen).Want(201)
 	id := made.JSON()["id"].(string)
 	if made.Header.Get("Location") != "/api/v1/studies/"+id || made.Header.Get("ETag") != `"1"` || made.JSON()["state"] != "open" || made.JSON()["version"] != 1.0 {
@@ -47,16 +46,12 @@ func TestStudyIsMadeReadAndChanged(t *testing.T) {
 	s.API("PATCH", "/studies/"+id, `{"name": "Which?"}`, "If-Match", `1`).Faults(400)
 	s.API("PATCH", "/studies/"+id, `{"state": "open"}`).Want(200)
 	after := s.API("POST", "/studies/"+id+"/reconfigure", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.4, "unit": "%"}], "reason": "stricter"}`).Want(200)
-	if limit := after.JSON()["constraints"].([]any)[0].(map[string]any)["threshold"]; limit != 0.4 {
-		t.Errorf("limit %v", limit)
-	}
+	after.Has("constraints/0/threshold", 0.4)
 	if before := s.API("GET", "/studies/"+id+"?at=1", nil).Want(200); before.JSON()["name"] != "Buffer screen" || before.Header.Get("ETag") != `"1"` {
 		t.Errorf("at 1: %s", before.Body)
 	}
 	for query, at := range map[string]string{"?at=0": "query.at", "?at=99": "query.at", "?at=x": "query.at"} {
-		if faults := s.API("GET", "/studies/"+id+query, nil).Faults(422); faults[at] == "" {
-			t.Errorf("%s: %v", query, faults)
-		}
+		s.API("GET", "/studies/"+id+query, nil).Faults(422, at)
 	}
 	list := s.API("GET", "/studies", nil).Want(200).JSON()["studies"].([]any)
 	if len(list) != 1 || list[0].(map[string]any)["name"] != "Buffer screen 2" {
@@ -74,8 +69,7 @@ func TestStudyIsMadeReadAndChanged(t *testing.T) {
 }
 
 func TestFaultyDefinitionsAreRefusedFieldByField(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	for body, locations := range map[string][]string{
 		`{`: {"body"},
 		strings.Replace(sitetest.Screen, `"low": 20`, `"low": 80`, 1):                {"body.parameters[0].low"},
@@ -109,8 +103,7 @@ func TestFaultyDefinitionsAreRefusedFieldByField(t *testing.T) {
 }
 
 func TestTheLoop(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	base := "/studies/" + id
 	asked := s.API("POST", base+"/ask", `{"count": 2}`).Want(201)
@@ -120,31 +113,19 @@ func TestTheLoop(t *testing.T) {
 	}
 	s.API("POST", base+"/ask", nil).Want(201) // no body means one
 	for _, count := range []string{"0", "-1", "51"} {
-		if faults := s.API("POST", base+"/ask", `{"count": `+count+`}`).Faults(422); faults["body.count"] == "" {
-			t.Errorf("%s trials: %v", count, faults)
-		}
+		s.API("POST", base+"/ask", `{"count": `+count+`}`).Faults(422, "body.count")
 	}
-	told := s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200).JSON()
-	if told["status"] != "partial" || told["feasible"] != nil {
-		t.Errorf("told %v", told)
-	}
-	told = s.API("POST", base+"/trials/1/tell", `{"metrics": {"impurity": {"value": 0.31, "stddev": 0.02}}}`).Want(200).JSON()
-	if told["status"] != "completed" || told["feasible"] != true {
-		t.Errorf("told %v", told)
-	}
+	s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200).Has("status", "partial", "feasible", nil)
+	s.API("POST", base+"/trials/1/tell", `{"metrics": {"impurity": {"value": 0.31, "stddev": 0.02}}}`).Want(200).Has("status", "completed", "feasible", true)
 	if detail := s.API("POST", base+"/trials/1/tell", `{"metrics": {"yield": 17.2}}`).Want(409).JSON()["detail"]; !strings.Contains(detail.(string), "corrections") {
 		t.Errorf("detail %v", detail)
 	}
-	if faults := s.API("POST", base+"/trials/2/tell", `{"metrics": {"purity": 1}}`).Faults(422); faults["body.metrics.purity"] == "" {
-		t.Errorf("faults %v", faults)
-	}
+	s.API("POST", base+"/trials/2/tell", `{"metrics": {"purity": 1}}`).Faults(422, "body.metrics.purity")
 	s.API("POST", base+"/trials/99/tell", `{"metrics": {"yield": 1}}`).Faults(404)
 	s.API("POST", base+"/trials/01/tell", `{"metrics": {"yield": 1}}`).Faults(404)
 
 	now := version(t, s, id)
-	if faults := s.API("POST", base+"/tell", `{"trials": [{"number": 2, "metrics": {"yield": 5}}, {"number": 3, "metrics": {"nosuch": 5}}]}`).Faults(422); faults["body.trials[1].metrics.nosuch"] == "" {
-		t.Errorf("faults %v", faults)
-	}
+	s.API("POST", base+"/tell", `{"trials": [{"number": 2, "metrics": {"yield": 5}}, {"number": 3, "metrics": {"nosuch": 5}}]}`).Faults(422, "body.trials[1].metrics.nosuch")
 	if version(t, s, id) != now {
 		t.Error("half a bulk tell was stored")
 	}
@@ -162,29 +143,16 @@ func TestTheLoop(t *testing.T) {
 		`{"parameters": {"temperature": 30}}`: "body.parameters.catalyst", `{"parameters": {"temperature": 30, "catalyst": "A", "pressure": 1}}`: "body.parameters.pressure",
 		`{"metrics": {}}`: "body.parameters",
 	} {
-		if faults := s.API("POST", base+"/trials", body).Faults(422); faults[at] == "" {
-			t.Errorf("%s: %v", body, faults)
-		}
+		s.API("POST", base+"/trials", body).Faults(422, at)
 	}
-	again := s.API("POST", base+"/trials/4/replicates", nil).Want(201).JSON()
-	if again["replicate_of"] != 4.0 || again["number"] != 5.0 {
-		t.Errorf("replicate %v", again)
-	}
+	s.API("POST", base+"/trials/4/replicates", nil).Want(201).Has("replicate_of", 4, "number", 5)
 	for path, want := range map[string]string{"/trials/5/fail": "failed", "/trials/4/abandon": "abandoned"} {
-		if got := s.API("POST", base+path, `{"reason": "leaked"}`).Want(200).JSON(); got["status"] != want || got["reason"] != "leaked" {
-			t.Errorf("%s: %v", path, got)
-		}
-		if faults := s.API("POST", base+path, `{}`).Faults(422); faults["body.reason"] == "" {
-			t.Errorf("%s: %v", path, faults)
-		}
+		s.API("POST", base+path, `{"reason": "leaked"}`).Want(200).Has("status", want, "reason", "leaked")
+		s.API("POST", base+path, `{}`).Faults(422, "body.reason")
 	}
 	checkCauses(t, s, base)
-	if got := s.API("POST", base+"/trials/1/exclude", `{"reason": "wrong batch"}`).Want(200).JSON(); got["excluded"] != true {
-		t.Errorf("excluded %v", got)
-	}
-	if got := s.API("POST", base+"/trials/1/include", `{"reason": "right after all"}`).Want(200).JSON(); got["excluded"] != false {
-		t.Errorf("included %v", got)
-	}
+	s.API("POST", base+"/trials/1/exclude", `{"reason": "wrong batch"}`).Want(200).Has("excluded", true)
+	s.API("POST", base+"/trials/1/include", `{"reason": "right after all"}`).Want(200).Has("excluded", false)
 	checkPages(t, s, id)
 }
 
@@ -230,12 +198,8 @@ func TestFailuresAreKnown(t *testing.T) {
 			t.Errorf("preset %q: %s", preset, because)
 		}
 		said := map[bool]string{true: "1 of 8 trials failed because of their settings; suggestions weigh", false: "the published algorithm takes no account of that"}[knows]
-		if state := string(s.API("GET", base+"/state", nil).Want(200).Body); !strings.Contains(state, said) {
-			t.Errorf("preset %q: the notes do not say %q: %s", preset, said, state)
-		}
-		if verified := s.API("POST", base+"/verify", nil).Want(200).JSON(); verified["ok"] != true {
-			t.Errorf("preset %q: %v", preset, verified)
-		}
+		s.API("GET", base+"/state", nil).Want(200).Says(said)
+		s.API("POST", base+"/verify", nil).Want(200).Has("ok", true)
 	}
 }
 
@@ -263,19 +227,13 @@ func checkCauses(t *testing.T, s *sitetest.Site, base string) {
 		}
 	}
 	for _, cause := range []string{`"Settings"`, `""`, `"settings "`, `"luck"`} {
-		if faults := s.API("POST", fail, `{"reason": "x", "cause": `+cause+`}`).Faults(422); faults["body.cause"] == "" {
-			t.Errorf("cause %s: %v", cause, faults)
-		}
+		s.API("POST", fail, `{"reason": "x", "cause": `+cause+`}`).Faults(422, "body.cause")
 	}
 	s.API("POST", fail, `{"reason": "x", "cause": 1}`).Faults(422)
-	if faults := s.API("POST", abandon, `{"reason": "x", "cause": "chance"}`).Faults(422); faults["body.cause"] == "" {
-		t.Errorf("abandoned by chance: %v", faults)
-	}
+	s.API("POST", abandon, `{"reason": "x", "cause": "chance"}`).Faults(422, "body.cause")
 	ledger := string(s.API("GET", strings.TrimSuffix(base, "/trials")+"/ledger", nil).Want(200).Body)
 	for _, kept := range []string{`{"number":5,"reason":"leaked","cause":"settings"}`, `{"number":5,"reason":"a fuse blew","cause":"chance"}`} {
-		if !strings.Contains(ledger, kept) {
-			t.Errorf("the ledger has no %s", kept)
-		}
+		sitetest.Says(t, ledger, kept)
 	}
 }
 
@@ -285,9 +243,7 @@ func checkPages(t *testing.T, s *sitetest.Site, id string) {
 	var page trialList
 	read := func(query string) []int {
 		page = trialList{}
-		if err := json.Unmarshal(s.API("GET", "/studies/"+id+"/trials"+query, nil).Want(200).Body, &page); err != nil {
-			t.Fatal(err)
-		}
+		s.API("GET", "/studies/"+id+"/trials"+query, nil).Want(200).Into(&page)
 		var numbers []int
 		for _, trial := range page.Trials {
 			numbers = append(numbers, trial.Number)
@@ -314,8 +270,7 @@ func version(t *testing.T, s *sitetest.Site, id string) float64 {
 }
 
 func TestCorrections(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	path := "/studies/" + id + "/trials/1/corrections"
 	s.API("POST", "/studies/"+id+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}, "metrics": {"yield": 712, "impurity": 0.3}}`).Want(201)
@@ -333,18 +288,13 @@ func TestCorrections(t *testing.T) {
 		t.Errorf("taken back: %v", corrected)
 	}
 	for body, at := range map[string]string{`{"metrics": {"yield": 1}}`: "body.reason", `{"metrics": {"nosuch": 1}, "reason": "r"}`: "body.metrics.nosuch"} {
-		if faults := s.API("POST", path, body).Faults(422); faults[at] == "" {
-			t.Errorf("%s: %v", body, faults)
-		}
+		s.API("POST", path, body).Faults(422, at)
 	}
-	if ledger := string(s.API("GET", "/studies/"+id+"/ledger", nil).Body); !strings.Contains(ledger, "712") || !strings.Contains(ledger, "typo") {
-		t.Errorf("the old value or the reason is lost: %s", ledger)
-	}
+	s.API("GET", "/studies/"+id+"/ledger", nil).Says("712", "typo")
 }
 
 func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	first := s.API("POST", "/studies", sitetest.Screen, "Idempotency-Key", "make").Want(201)
 	again := s.API("POST", "/studies", sitetest.Screen, "Idempotency-Key", "make").Want(201)
 	if string(first.Body) != string(again.Body) || again.Header.Get("Location") != first.Header.Get("Location") || again.Header.Get("ETag") != `"1"` {
@@ -366,9 +316,7 @@ func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
 			t.Errorf("answers differ: %s and %s", a.Body, answers[0].Body)
 		}
 	}
-	if now := version(t, s, id); now != 2 {
-		t.Errorf("version %v after one trial", now)
-	}
+	sitetest.Same(t, "version after one trial", version(t, s, id), 2)
 	s.API("POST", path, own, "Idempotency-Key", "two words").Faults(400)
 	// The same key elsewhere, or from somebody else, is another request.
 	s.API("POST", path+"/1/tell", `{"metrics": {"yield": 1}}`, "Idempotency-Key", "mine").Want(200)
@@ -401,8 +349,7 @@ func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
 }
 
 func TestConditionalReads(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	for _, path := range []string{"", "/trials", "/trials/1", "/state", "/history", "/ledger", "/export.csv", "/export.json"} {
@@ -424,8 +371,7 @@ func TestConditionalReads(t *testing.T) {
 }
 
 func TestReplayedState(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	base := "/studies/" + id
 	for range 8 {
@@ -438,17 +384,12 @@ func TestReplayedState(t *testing.T) {
 	if err := json.Unmarshal(s.API("GET", base+"/state", nil).Want(200).Body, &state); err != nil || state.Round != 9 || state.Metrics["yield"].Count != 7 {
 		t.Errorf("state %+v (%v)", state, err)
 	}
-	early := s.API("GET", base+"/state?at=1", nil).Want(200).JSON()
-	if early["round"] != 1.0 || early["recommendation"] != nil {
-		t.Errorf("at 1: %v", early)
-	}
+	s.API("GET", base+"/state?at=1", nil).Want(200).Has("round", 1, "recommendation", nil)
 	posterior := s.API("POST", base+"/posterior", `{"points": [{"temperature": 30, "catalyst": "A"}, {"temperature": 50, "catalyst": "B"}]}`).Want(200).JSON()
 	if mean := posterior["metrics"].(map[string]any)["yield"].(map[string]any)["mean"].([]any); len(mean) != 2 {
 		t.Errorf("posterior %v", posterior)
 	}
-	if faults := s.API("POST", base+"/posterior", `{"points": [{"temperature": 30}]}`).Faults(422); faults["body.points[0].catalyst"] == "" {
-		t.Errorf("faults %v", faults)
-	}
+	s.API("POST", base+"/posterior", `{"points": [{"temperature": 30}]}`).Faults(422, "body.points[0].catalyst")
 	acquisition := s.API("POST", base+"/acquisition", `{"points": [{"temperature": 30, "catalyst": "A"}, {"temperature": 50, "catalyst": "B"}]}`).Want(200).JSON()
 	if values := acquisition["values"].([]any); len(values) != 2 {
 		t.Errorf("acquisition %v", acquisition)
@@ -457,21 +398,15 @@ func TestReplayedState(t *testing.T) {
 	if len(choices) != 1 || choices[0].(map[string]any)["because"] == "" {
 		t.Errorf("choices %v", choices)
 	}
-	if faults := s.API("POST", base+"/compare", `{"algorithms": [{"name": "magic"}]}`).Faults(422); faults["body.algorithms[0].name"] == "" {
-		t.Errorf("faults %v", faults)
-	}
+	s.API("POST", base+"/compare", `{"algorithms": [{"name": "magic"}]}`).Faults(422, "body.algorithms[0].name")
 	if rounds := s.API("GET", base+"/history", nil).Want(200).JSON()["rounds"].([]any); len(rounds) != 8 {
 		t.Errorf("%d rounds", len(rounds))
 	}
-	verified := s.API("POST", base+"/verify", nil).Want(200).JSON()
-	if verified["ok"] != true || verified["ledger_intact"] != true || verified["checked"] != 8.0 {
-		t.Errorf("verified %v", verified)
-	}
+	s.API("POST", base+"/verify", nil).Want(200).Has("ok", true, "ledger_intact", true, "checked", 8)
 }
 
 func TestWaitingForATrial(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	path := "/studies/" + id + "/trials/1"
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
@@ -485,21 +420,16 @@ func TestWaitingForATrial(t *testing.T) {
 	s.API("POST", path+"/tell", `{"metrics": {"impurity": 1}}`).Want(200)
 	select {
 	case a := <-waited:
-		if got := a.Want(200).JSON()["status"]; got != "completed" {
-			t.Errorf("answered %v", got)
-		}
+		a.Want(200).Has("status", "completed")
 	case <-time.After(patience.Long):
 		t.Error("no answer although the trial is complete")
 	}
-	if faults := s.API("GET", path+"?wait=61", nil).Faults(422); faults["query.wait"] == "" {
-		t.Errorf("faults %v", faults)
-	}
+	s.API("GET", path+"?wait=61", nil).Faults(422, "query.wait")
 	s.API("GET", "/studies/"+id+"/trials/2?wait=60", nil).Faults(404)
 }
 
 func TestDatabaseAway(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.Call("GET", "/readyz", "", nil).Want(200)
 	s.DB.Close()
@@ -513,8 +443,7 @@ func TestDatabaseAway(t *testing.T) {
 }
 
 func TestLedgerInPages(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	for range 4 {
 		s.API("POST", "/studies/"+id+"/trials", own).Want(201)
@@ -529,24 +458,19 @@ func TestLedgerInPages(t *testing.T) {
 		more         bool
 	}{"": {1, 5, false}, "?limit=2": {1, 2, true}, "?after=2&limit=2": {3, 2, true}, "?after=3&limit=2": {4, 2, false}, "?after=5": {0, 0, false}, "?at=3": {1, 3, false}, "?at=3&after=1&limit=1": {2, 1, true}} {
 		page = ledgerPage{}
-		if err := json.Unmarshal(s.API("GET", "/studies/"+id+"/ledger"+query, nil).Want(200).Body, &page); err != nil {
-			t.Fatal(err)
-		}
+		s.API("GET", "/studies/"+id+"/ledger"+query, nil).Want(200).Into(&page)
 		if len(page.Events) != want.count || want.count > 0 && page.Events[0].Seq != int64(want.first) || (page.Next != nil) != want.more {
 			t.Errorf("%s: %d events, next %v", query, len(page.Events), page.Next)
 		}
 	}
 	for query, want := range map[string]int{"?at=1": 1, "": 5} {
-		if got := s.API("POST", "/studies/"+id+"/verify"+query, nil).Want(200).JSON(); got["ledger_intact"] != true || got["checked"] != float64(want-1) {
-			t.Errorf("verified%s %v", query, got)
-		}
+		s.API("POST", "/studies/"+id+"/verify"+query, nil).Want(200).Has("ledger_intact", true, "checked", float64(want-1))
 	}
 }
 
 // TestReadingsSayWhatIsAbsent: and tell times in UTC, whatever zone they were told in.
 func TestReadingsSayWhatIsAbsent(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	told := s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 1}}`).Want(200)
@@ -558,26 +482,19 @@ func TestReadingsSayWhatIsAbsent(t *testing.T) {
 	}
 	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"impurity": {"value": 0.2, "stddev": 0.1}}, "observed_at": "2026-03-01T08:00:00+05:30"}`).Want(200)
 	for _, path := range []string{"/trials", "/trials/1", "/ledger", "/export.json"} {
-		if body := string(s.API("GET", "/studies/"+id+path, nil).Want(200).Body); strings.Contains(body, "+05:30") || !strings.Contains(body, "2026-03-01T02:30:00Z") {
-			t.Errorf("%s tells another zone than UTC: %s", path, body)
-		}
+		s.API("GET", "/studies/"+id+path, nil).Want(200).Says("2026-03-01T02:30:00Z").Lacks("+05:30")
 	}
 }
 
 // Entry over the API: plausible bounds are kept and never refuse, settings used may lie beyond the bounds, and the last telling can be undone.
 func TestEntryOverTheAPI(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	made := s.API("POST", "/studies", `{"name": "Entry", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "seed": 1,
 		"objective": {"metric": "yield", "direction": "maximize", "unit": "%", "plausible": [0, 100]}, "recorded_metrics": [{"metric": "colour", "plausible": [1, 5]}]}`).Want(201).JSON()
 	base := "/studies/" + made["id"].(string)
-	if got := fmt.Sprint(s.API("GET", base, nil).Want(200).JSON()["objective"].(map[string]any)["plausible"]); got != "[0 100]" {
-		t.Errorf("plausible became %s", got)
-	}
+	sitetest.Same(t, "plausible became", fmt.Sprint(s.API("GET", base, nil).Want(200).JSON()["objective"].(map[string]any)["plausible"]), "[0 100]")
 	for _, bounds := range []string{"[1]", "[5, 5]", "[1, 2, 3]", "[]"} {
-		if faults := s.API("POST", base+"/reconfigure", `{"recorded_metrics": [{"metric": "colour", "plausible": `+bounds+`}], "reason": "x"}`).Faults(422); faults["body.recorded_metrics[0].plausible"] == "" {
-			t.Errorf("%s: faults %v", bounds, faults)
-		}
+		s.API("POST", base+"/reconfigure", `{"recorded_metrics": [{"metric": "colour", "plausible": `+bounds+`}], "reason": "x"}`).Faults(422, "body.recorded_metrics[0].plausible")
 	}
 	s.API("POST", base+"/reconfigure", `{"objective": {"metric": "yield", "direction": "maximize", "unit": "%", "plausible": [0, null]}, "reason": "x"}`).Faults(422)
 	s.API("POST", base+"/reconfigure", `{"recorded_metrics": [{"metric": "colour", "plausible": [0, 9]}], "reason": "wider"}`).Want(200)

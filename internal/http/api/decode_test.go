@@ -1,15 +1,28 @@
 package api
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"headroom/internal/account"
 	"headroom/internal/http/problem"
+	"headroom/internal/http/request"
+	"headroom/internal/memory/memorytest"
 	"headroom/internal/mutation"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -174,6 +187,305 @@ func TestIdempotencyKeyAndIfMatch(t *testing.T) {
 		_, err := ifMatch(&http.Request{Header: http.Header{"If-Match": {header}}})
 		if status, _ := faultsOf(err); err == nil || status != want {
 			t.Errorf("If-Match %s: %v", header, err)
+		}
+	}
+}
+
+// hostile are small requests that are wrong in as many, as deep or as long-winded ways as fit.
+func hostile() map[string]struct {
+	into any
+	text string
+} {
+	members := func(n int) string {
+		var list strings.Builder
+		for i := range n {
+			fmt.Fprintf(&list, `,"a%d":1`, i)
+		}
+		return list.String()[1:]
+	}
+	return map[string]struct {
+		into any
+		text string
+	}{
+		"unknown fields under a long key":  {&design.Definition{}, `{"` + strings.Repeat("K", 10_000) + `": {` + members(20_000) + `}}`},
+		"one key twice, again and again":   {&design.Definition{}, `{"` + strings.Repeat("K", 10_000) + `": {` + strings.Repeat(`"a":1,`, 20_000) + `"a":1}}`},
+		"nested deep under long keys":      {&design.Definition{}, strings.Repeat(`{"`+strings.Repeat("a", 100)+`":`, 2000) + "1" + strings.Repeat("}", 2000)},
+		"nested deep in a free form":       {&design.Model{}, `{"kernel": ` + strings.Repeat(`{"`+strings.Repeat("a", 100)+`":`, 2000) + "1" + strings.Repeat("}", 2000) + "}"},
+		"lists nested deep":                {&design.Model{}, `{"kernel": ` + strings.Repeat(`[`, 9000) + strings.Repeat("]", 9000) + "}"},
+		"many members under a 400 kB key":  {&design.Model{}, `{"kernel": {"` + strings.Repeat("k", 400_000) + `": {` + members(20_000) + `}}}`},
+		"many values of the wrong type":    {&study.Ask{}, `{"context": {` + strings.ReplaceAll(members(60_000), ":1", `:"`+strings.Repeat("x", 50)+`"`) + `}}`},
+		"one value of the wrong type, big": {&pointsRequest{}, `{"points": [{"x": [` + strings.Repeat(`"`+strings.Repeat("x", 50)+`",`, 20_000) + `1]}]}`},
+		"settings that are lists":          {&pointsRequest{}, `{"points": [` + strings.Repeat(`{"x": [1]},`, 100_000) + `{}]}`},
+		"numbers too large":                {&study.AcquisitionQuery{}, `{"constraint_values": {"backlog": [` + strings.Repeat("1e999,", 100_000) + `1]}}`},
+	}
+}
+
+// TestASmallRequestIsNeverLarge: what is wrong with a request is told in little, whatever and however much it is.
+func TestASmallRequestIsNeverLarge(t *testing.T) {
+	for name, attack := range hostile() {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			err := decodeJSON(t.Context(), []byte(attack.text), reflect.New(reflect.TypeOf(attack.into).Elem()).Interface())
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			p, told := problem.Of(err), httptest.NewRecorder()
+			problem.Write(told, p)
+			allocated := after.TotalAlloc - before.TotalAlloc
+			t.Logf("%d bytes in: %d faults, %d bytes out, %d MB allocated, %v", len(attack.text), len(p.Errors), told.Body.Len(), allocated>>20, took)
+			if p.Status == http.StatusInternalServerError && err != nil || len(p.Errors) > 100 || told.Body.Len() > 100<<10 {
+				t.Errorf("%d faults in %d bytes, status %d", len(p.Errors), told.Body.Len(), p.Status)
+			}
+			if allocated > 16<<20+40*uint64(len(attack.text)) {
+				t.Errorf("%d bytes took %d MB", len(attack.text), allocated>>20)
+			}
+			for _, fault := range p.Errors {
+				if len(fault.Message) > 1000 || len(fault.Field) > 2000 {
+					t.Errorf("a message of %d bytes at a location of %d", len(fault.Message), len(fault.Field))
+				}
+			}
+		})
+	}
+}
+
+// TestNamesAreToldWhole: a name as long as names may be is told whole, where it stands and what is wrong with it.
+func TestNamesAreToldWhole(t *testing.T) {
+	t.Parallel()
+	longest := strings.Repeat("ж", 200)
+	_, faults := faultsOf(decodeJSON(t.Context(), []byte(`{"metrics": {"`+longest+`": null, "`+longest+`more": null}}`), &ledger.Telling{}))
+	if faults["metrics."+longest] == "" || faults["metrics."+longest+"…"] == "" || len(faults) != 2 {
+		t.Errorf("faults %v", faults)
+	}
+}
+
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	nested := func(levels int) string {
+		return `{"kernel": ` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + "}"
+	}
+	if err := decodeJSON(t.Context(), []byte(nested(63)), &design.Model{}); err != nil {
+		t.Errorf("64 levels in all: %v", err)
+	}
+	if status, faults := faultsOf(decodeJSON(t.Context(), []byte(nested(64)), &design.Model{})); status != http.StatusUnprocessableEntity || len(faults) != 1 {
+		t.Errorf("65 levels: %d, %v", status, faults)
+	}
+}
+
+// TestACallerWhoHasGoneIsNotReadOn: reading ends with the request.
+func TestACallerWhoHasGoneIsNotReadOn(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	check := jsonCheck{ctx: ctx, read: json.NewDecoder(strings.NewReader("[" + strings.Repeat("1,", 1<<20) + "1]"))}
+	check.value(anyType, false)
+	if check.tokens > 2048 {
+		t.Errorf("%d tokens were read", check.tokens)
+	}
+	if err := decodeJSON(ctx, []byte(`{}`), &study.Ask{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the request ended with %v", err)
+	}
+}
+
+// TestEveryTypeThatReadsItselfIsKnown: the walk must know what a type takes whose JSON is not that of its fields.
+func TestEveryTypeThatReadsItselfIsKnown(t *testing.T) {
+	t.Parallel()
+	unmarshaler, seen := reflect.TypeFor[json.Unmarshaler](), map[reflect.Type]bool{}
+	var visit func(reflect.Type)
+	visit = func(t2 reflect.Type) {
+		if seen[t2] {
+			return
+		}
+		seen[t2] = true
+		if reflect.PointerTo(t2).Implements(unmarshaler) && t2 != rawMessageType && !readsItself(t2) {
+			t.Errorf("the walk does not know %v", t2)
+		}
+		switch t2.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			visit(t2.Elem())
+		case reflect.Struct:
+			for _, f := range fieldsOf(t2) {
+				visit(f.kind)
+			}
+		}
+	}
+	for _, kind := range append(requestTypes, reflect.TypeFor[ledger.Bundle](), reflect.TypeFor[account.NewToken](), reflect.TypeFor[shareRequest]()) {
+		visit(kind)
+	}
+}
+
+// everyBody are the types that bodies of requests are read into.
+var everyBody = append(slices.Clone(requestTypes), reflect.TypeFor[reasonRequest](), reflect.TypeFor[failRequest](), reflect.TypeFor[account.NewToken](), reflect.TypeFor[shareRequest]())
+
+// sent is a body, and what it is read into.
+type sent struct {
+	into reflect.Type
+	text []byte
+}
+
+// large is a quarter of what a body may have: who keeps too much of it does so of this too, and the race detector has less to watch.
+const large = request.MaxBody / 4
+
+// largest are bodies of that size: of each type of list, of object, and of value of any form that occurs in requests one, filled with the least that
+// it holds.
+func largest() map[string]sent {
+	var into reflect.Type
+	bodies, seen := map[string]sent{}, map[reflect.Type]bool{}
+	var fill func(path string, t reflect.Type, before, after string)
+	fill = func(path string, t reflect.Type, before, after string) {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		room := large - len(before) - len(after)
+		list := func(items string) {
+			bodies[path+" of "+items] = sent{into, []byte(before + "[" + strings.Repeat(items+",", (room-2-len(items))/(len(items)+1)) + items + "]" + after)}
+		}
+		object := func(value string) {
+			var members strings.Builder
+			for i := 0; members.Len() < room-20-len(value); i++ {
+				fmt.Fprintf(&members, `"%x":%s,`, i, value)
+			}
+			bodies[path+" by name of "+value] = sent{into, []byte(before + "{" + strings.TrimSuffix(members.String(), ",") + "}" + after)}
+		}
+		switch {
+		case isFree(t):
+			for _, least := range []string{"1", `""`, "[]", "{}", `{"a":1}`} {
+				list(least)
+			}
+			object("1")
+			object("[]")
+		case readsItself(t) || t.Kind() == reflect.String:
+			bodies[path+", a text"] = sent{into, []byte(before + `"` + strings.Repeat("a", room-2) + `"` + after)}
+		case t.Kind() == reflect.Struct:
+			for _, f := range fieldsOf(t) {
+				fill(path+"."+f.name, f.kind, before+"{"+others(t, f.name)+`"`+f.name+`":`, "}"+after)
+			}
+			if t == everyBody[0] {
+				bodies[path+" by name"] = sent{into, []byte(before + `{"` + strings.Repeat("a", room-6) + `":1}` + after)}
+			}
+		case t.Kind() == reflect.Slice:
+			for _, least := range leasts(t.Elem()) {
+				list(least)
+			}
+			fill(path+"[0]", t.Elem(), before+"[", "]"+after)
+		case t.Kind() == reflect.Map:
+			for _, least := range leasts(t.Elem()) {
+				object(least)
+			}
+			fill(path+".x", t.Elem(), before+`{"x":`, "}"+after)
+		}
+	}
+	for _, into = range everyBody {
+		fill(into.String(), into, "", "")
+	}
+	return bodies
+}
+
+// others are the members beside one that a struct must have.
+func others(t reflect.Type, but string) string {
+	var text strings.Builder
+	for _, f := range fieldsOf(t) {
+		if f.required && f.name != but {
+			fmt.Fprintf(&text, `"%s":%s,`, f.name, leasts(f.kind)[0])
+		}
+	}
+	return text.String()
+}
+
+// leasts are the shortest values of a type.
+func leasts(t reflect.Type) []string {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return append(leasts(t.Elem()), "null")
+	case t == timeType:
+		return []string{`"2026-05-01T14:02:00Z"`}
+	case isFree(t), t == readingType, t == valueType, t.Kind() == reflect.Float64, t.Kind() == reflect.Int, t.Kind() == reflect.Int64, t.Kind() == reflect.Uint64:
+		return []string{"1"}
+	case t.Kind() == reflect.Slice:
+		return []string{"[]", "[" + leasts(t.Elem())[0] + "]"}
+	case t.Kind() == reflect.Map:
+		return []string{"{}", `{"x":` + leasts(t.Elem())[0] + "}"}
+	case t.Kind() == reflect.Struct:
+		return []string{"{" + strings.TrimSuffix(others(t, ""), ",") + "}"}
+	case t.Kind() == reflect.Bool:
+		return []string{"true"}
+	}
+	return []string{`""`}
+}
+
+// TestLargeBodiesAreReadInLittleMore: whatever a large body holds, reading it takes little more than its bytes: limits are looked at on the way.
+func TestLargeBodiesAreReadInLittleMore(t *testing.T) {
+	for shape, sent := range largest() {
+		if len(sent.text) > large || len(sent.text) < large-100 {
+			t.Fatalf("%s: %d bytes that say %.100s", shape, len(sent.text), sent.text)
+		}
+		into := reflect.New(sent.into).Interface()
+		var err error
+		allocated := memorytest.Allocated(func() { err = decodeJSON(t.Context(), sent.text, into) })
+		if status := problem.Of(err).Status; err != nil && status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %v", shape, err)
+		}
+		t.Logf("%s: %.1f times its size, %v", shape, float64(allocated)/float64(len(sent.text)), err)
+		if allocated > 10*len(sent.text) {
+			t.Errorf("%s: %d bytes took %d", shape, len(sent.text), allocated)
+		}
+	}
+}
+
+// aStudy is a whole definition.
+const aStudy = `{"name": "Buffer screen",
+	"parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60, "unit": "°C"}, {"name": "catalyst", "type": "categorical", "choices": ["A", "B"]}],
+	"objective": {"metric": "yield", "direction": "maximize", "unit": "%"},
+	"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}],
+	"algorithm": {"name": "rpol-ucb", "horizon": 20}, "seed": 7}`
+
+// TestRequestSchemasAgreeWithDecoder: what the decoder says about these bodies, the documented schema says too.
+func TestRequestSchemasAgreeWithDecoder(t *testing.T) {
+	t.Parallel()
+	a := New(Options{PublicURL: &url.URL{}, Studies: &study.Service{}})
+	operations := a.Operations(nil)
+	bodied := []string{"createStudy", "ask", "tell", "tellMany", "addTrial", "correct", "posterior", "compare"}
+	var routes []Route
+	for _, name := range bodied {
+		routes = append(routes, Route{Name: name, Method: "POST", Pattern: name, Operation: operations[name]})
+	}
+	if err := a.Publish(routes); err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("openapi.json", document); err != nil {
+		t.Fatal(err)
+	}
+	bodies := []string{
+		`{}`, `{"metrics": {}}`, `{"metrics": {"y": 1}, "note": null}`, `{"metrics": {"y": {"value": 1, "stddev": 2}}}`, `{"metrics": {"y": {"stddev": 2}}}`,
+		`{"metrics": {"y": null}}`, `{"metrics": {"y": null}, "reason": "typo"}`, `{"reason": "r"}`, `{"points": [{"x": 1, "c": "A"}]}`, `{"points": [{"x": null}]}`, `{"points": {}}`,
+		`{"count": 2}`, `{"count": 1.5}`, `{"Count": 2}`, `{"count": null}`, `{"trials": [{"number": 1, "metrics": {}}]}`, `{"trials": [{"metrics": {}}]}`,
+		`{"algorithms": [{"name": "rpol-ucb", "settings": {"eta": 1}}]}`, aStudy, strings.Replace(aStudy, `"threshold": 0.5, `, "", 1), strings.Replace(aStudy, `"seed"`, `"sead"`, 1),
+		`{"parameters": {"x": true}}`, `{"parameters": {"x": "A"}, "metrics": {"y": 1}}`,
+	}
+	for _, name := range bodied {
+		schema, err := compiler.Compile("openapi.json#/paths/" + url.PathEscape(name) + "/post/requestBody/content/application~1json/schema")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range bodies {
+			value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			decoded := decodeJSON(t.Context(), []byte(body), reflect.New(reflect.TypeOf(operations[name].Body)).Interface())
+			documented := schema.Validate(value)
+			if (decoded == nil) != (documented == nil) {
+				t.Errorf("%s with %s: decoder %v, schema %v", name, body, decoded, documented)
+			}
 		}
 	}
 }

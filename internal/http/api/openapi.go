@@ -1,6 +1,7 @@
 package api
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -23,7 +24,7 @@ type Operation struct {
 	Body         any
 	BodyType     string
 	BodyOptional bool
-	// Status and Answer are those of success; AnswerType is the media type when that is not JSON.
+	// Status and Answer are those of success, 200 unless it is said; AnswerType is the media type when that is not JSON.
 	Status     int
 	Answer     any
 	AnswerType string
@@ -177,3 +178,108 @@ func parameters(rt Route, schemas *schemas) []object {
 	}
 	return list
 }
+
+// inVersion30 rewrites the text of an OpenAPI 3.1 document.
+func inVersion30(document []byte) ([]byte, error) {
+	var tree any
+	if err := json.Unmarshal(document, &tree); err != nil {
+		return nil, err
+	}
+	return json.Marshal(asVersion30(tree))
+}
+
+// asVersion30 is an OpenAPI 3.1 document as generators that know only 3.0 read it: what may be null says so with `nullable` instead of
+// with the type "null", and a value of several types says nothing of its type.
+func asVersion30(document any) any {
+	switch node := document.(type) {
+	case []any:
+		list := make([]any, len(node))
+		for i, item := range node {
+			list[i] = asVersion30(item)
+		}
+		return list
+	case map[string]any:
+		out := make(object, len(node))
+		for key, value := range node {
+			if key == "example" { // data, not a schema
+				out[key] = value
+				continue
+			}
+			out[key] = asVersion30(value)
+		}
+		if _, whole := out["openapi"].(string); whole {
+			out["openapi"] = "3.0.3"
+		}
+		nullableType(out)
+		nullableChoice(out)
+		return out
+	}
+	return document
+}
+
+// nullableType turns {"type": ["string", "null"]} into {"type": "string", "nullable": true}.
+func nullableType(schema object) {
+	types, several := schema["type"].([]any)
+	if !several {
+		return
+	}
+	rest := without(types, func(name any) bool { return name == "null" })
+	delete(schema, "type")
+	if len(rest) < len(types) {
+		schema["nullable"] = true
+	}
+	if len(rest) == 1 {
+		schema["type"] = rest[0]
+	}
+}
+
+// nullableChoice turns {"anyOf": [X, {"type": "null"}]} into {"allOf": [X], "nullable": true}. A choice between several types says nothing.
+func nullableChoice(schema object) {
+	choices, there := schema["anyOf"].([]any)
+	if !there {
+		return
+	}
+	rest := without(choices, func(choice any) bool {
+		named, ok := choice.(object)
+		return ok && named["type"] == "null"
+	})
+	delete(schema, "anyOf")
+	if len(rest) < len(choices) {
+		schema["nullable"] = true
+	}
+	if len(rest) == 1 {
+		schema["allOf"] = rest
+	}
+}
+
+func without(list []any, drop func(any) bool) []any {
+	var rest []any
+	for _, item := range list {
+		if !drop(item) {
+			rest = append(rest, item)
+		}
+	}
+	return rest
+}
+
+// examplesText holds a request and its answer for every operation, by the operation's id. A test plays them against a server as one
+// story and writes them anew: they are what was really sent and answered.
+//
+//go:embed examples.json
+var examplesText []byte
+
+type example struct {
+	Path    string `json:"path"`
+	Request any    `json:"request,omitempty"`
+	Answer  any    `json:"answer,omitempty"`
+}
+
+var examples = func() map[string]example {
+	var all map[string]example
+	if err := json.Unmarshal(examplesText, &all); err != nil {
+		panic("api: examples.json: " + err.Error()) // it is part of the program
+	}
+	return all
+}()
+
+func exampleOf(rt Route) example { return examples[rt.Name] }

@@ -18,6 +18,74 @@ type choiceList struct {
 	Choices []study.Choice `json:"choices"`
 }
 
+// ofReadouts are those that read the replayed state.
+func (a *API) ofReadouts() operations {
+	return operations{
+		"readState": reading(a, Operation{Summary: "What the next decision would use, recommendation and violation so far"}, nothing,
+			replayed(a, func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (state stateDocument, err error) {
+				if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil {
+					state.Gain, err = a.Studies.GainOf(ctx, snap)
+					state.Stop = state.Gain.Stop(*snap.Definition.Stop)
+				}
+				return state, err
+			})),
+		"history": reading(a, Operation{Summary: "One row a round"}, nothing,
+			replayed(a, func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (historyDocument, error) {
+				rows, err := a.Studies.HistoryOf(ctx, snap)
+				return historyDocument{some(rows)}, err
+			})),
+		"price": reading(a, Operation{
+			Summary: "What moving a limit would be worth: the best expected value by its threshold",
+			Query:   []queryParameter{{"constraint", "Which limit, by its name", ""}},
+		}, func(q *request.Query) string {
+			name, _ := q.One("constraint")
+			return name
+		}, replayed(a, a.Studies.PriceOf)),
+		"posterior": asking(a, Operation{Summary: "What the model believes at some points", Answer: study.Posterior{}},
+			func(ctx context.Context, snap *ledger.Snapshot, asked pointsRequest) (any, error) {
+				return a.Studies.PosteriorAt(ctx, snap, asked.Points)
+			}),
+		"acquisition": asking(a, Operation{Summary: "What the next ask would maximise", BodyOptional: true, Answer: study.Acquisition{}},
+			func(ctx context.Context, snap *ledger.Snapshot, asked study.AcquisitionQuery) (any, error) {
+				return a.Studies.AcquisitionAt(ctx, snap, asked)
+			}),
+		"compare": asking(a, Operation{Summary: "What other algorithms would choose on this same history", Answer: choiceList{}},
+			func(ctx context.Context, snap *ledger.Snapshot, asked compareRequest) (any, error) {
+				choices, err := a.Studies.Compare(ctx, snap, asked.Algorithms)
+				return choiceList{some(choices)}, err
+			}),
+		"verify": asking(a, Operation{Summary: "Replay every decision and check the ledger's hashes", BodyOptional: true, Answer: study.Verification{}},
+			func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (any, error) {
+				return a.Studies.Verify(ctx, snap)
+			}),
+	}
+}
+
+// ofLedger are those that read the ledger.
+func (a *API) ofLedger(events func(http.ResponseWriter, *http.Request) error) operations {
+	return operations{
+		"ledger": reading(a, Operation{
+			Summary: "The study's append-only events",
+			Query:   []queryParameter{{"after", "Only events with a higher seq", int64(0)}, limitParameter},
+		}, pageIn, func(ctx context.Context, snap *ledger.Snapshot, asked pageAsked) (ledgerPage, error) {
+			limit := min(asked.limit, snap.Version-asked.after) // never past the version that the ETag names
+			if limit <= 0 {
+				return ledgerPage{Events: []ledger.Event{}}, nil
+			}
+			events, err := a.Studies.Events(ctx, snap.ID, asked.after, int(limit))
+			page := ledgerPage{Events: some(events)}
+			if last := asked.after + int64(len(events)); len(events) > 0 && last < snap.Version {
+				page.Next = &last
+			}
+			return page, err
+		}),
+		"events": Operation{
+			Handle: events, StaysOpen: true, Summary: "The events as they are written; resumable by Last-Event-ID", Answer: "", AnswerType: "text/event-stream",
+			Query: []queryParameter{{"after", "Start after this seq; Last-Event-ID, when sent, counts instead", int64(0)}},
+		},
+	}
+}
+
 // replayed times what needs the replayed state.
 func replayed[Q, T any](a *API, answer func(context.Context, *ledger.Snapshot, Q) (T, error)) func(context.Context, *ledger.Snapshot, Q) (T, error) {
 	return func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error) {
@@ -34,42 +102,10 @@ type stateDocument struct {
 	Stop *study.StopStatement `json:"stop"` // null where nothing is recommended
 }
 
-// ReadState is GET …/state.
-func (a *API) ReadState() Operation {
-	return reading(a, Operation{Summary: "What the next decision would use, recommendation and violation so far", Tag: "Replayed state"}, nothing,
-		replayed(a, func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (state stateDocument, err error) {
-			if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil {
-				state.Gain, err = a.Studies.GainOf(ctx, snap)
-				state.Stop = state.Gain.Stop(*snap.Definition.Stop)
-			}
-			return state, err
-		}))
-}
-
-// History is GET …/history.
-func (a *API) History() Operation {
-	return reading(a, Operation{Summary: "One row a round", Tag: "Replayed state"}, nothing,
-		replayed(a, func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (historyDocument, error) {
-			rows, err := a.Studies.HistoryOf(ctx, snap)
-			return historyDocument{some(rows)}, err
-		}))
-}
-
-// Price is GET …/price.
-func (a *API) Price() Operation {
-	return reading(a, Operation{
-		Summary: "What moving a limit would be worth: the best expected value by its threshold", Tag: "Replayed state",
-		Query: []queryParameter{{"constraint", "Which limit, by its name", ""}},
-	}, func(q *request.Query) string {
-		name, _ := q.One("constraint")
-		return name
-	}, replayed(a, a.Studies.PriceOf))
-}
-
 // asking is the operation that only reads: its body is a Q, and answer works on the study at ?at.
 func asking[Q any](a *API, operation Operation, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (any, error)) Operation {
 	var none Q
-	operation.Body, operation.Tag, operation.Query, operation.Status = none, "Replayed state", atOnly, http.StatusOK
+	operation.Body, operation.Query = none, atOnly
 	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		var asked Q
 		if _, err := readJSON(r, &asked); err != nil {
@@ -89,35 +125,14 @@ func asking[Q any](a *API, operation Operation, answer func(ctx context.Context,
 	return operation
 }
 
-// Posterior is POST …/posterior.
-func (a *API) Posterior() Operation {
-	return asking(a, Operation{Summary: "What the model believes at some points", Answer: study.Posterior{}},
-		func(ctx context.Context, snap *ledger.Snapshot, asked pointsRequest) (any, error) {
-			return a.Studies.PosteriorAt(ctx, snap, asked.Points)
-		})
+type ledgerPage struct {
+	Events []ledger.Event `json:"events"`
+	Next   *int64         `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
-// Acquisition is POST …/acquisition.
-func (a *API) Acquisition() Operation {
-	return asking(a, Operation{Summary: "What the next ask would maximise", BodyOptional: true, Answer: study.Acquisition{}},
-		func(ctx context.Context, snap *ledger.Snapshot, asked study.AcquisitionQuery) (any, error) {
-			return a.Studies.AcquisitionAt(ctx, snap, asked)
-		})
-}
+// pageAsked is a part of a list.
+type pageAsked struct{ after, limit int64 }
 
-// Compare is POST …/compare.
-func (a *API) Compare() Operation {
-	return asking(a, Operation{Summary: "What other algorithms would choose on this same history", Answer: choiceList{}},
-		func(ctx context.Context, snap *ledger.Snapshot, asked compareRequest) (any, error) {
-			choices, err := a.Studies.Compare(ctx, snap, asked.Algorithms)
-			return choiceList{some(choices)}, err
-		})
-}
-
-// Verify is POST …/verify.
-func (a *API) Verify() Operation {
-	return asking(a, Operation{Summary: "Replay every decision and check the ledger's hashes", BodyOptional: true, Answer: study.Verification{}},
-		func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (any, error) {
-			return a.Studies.Verify(ctx, snap)
-		})
+func pageIn(q *request.Query) pageAsked {
+	return pageAsked{q.Whole("after", 0, request.MaxSeq, 0), limitIn(q)}
 }

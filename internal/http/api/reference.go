@@ -51,25 +51,52 @@ type settingDescription struct {
 	Meaning      string       `json:"meaning"`
 }
 
+// ofReference are those that describe the API.
+func (a *API) ofReference() operations {
+	return operations{
+		"listAlgorithms": listing(Operation{Summary: "Every algorithm with its settings, source and the feedback it assumes"}, func(*http.Request) (algorithmList, error) {
+			list := algorithmList{Algorithms: []algorithmDescription{}}
+			for _, a := range optimizer.Algorithms() {
+				list.Algorithms = append(list.Algorithms, algorithmDescription{
+					Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Summary,
+					NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: settingDescriptions(a.Settings),
+				})
+			}
+			return list, nil
+		}),
+		"readDocument": Operation{
+			Summary: "This document", Answer: map[string]any{},
+			Query: []queryParameter{{"version", "3.1 (default), or 3.0 for generators that do not know 3.1", ""}},
+			Handle: func(w http.ResponseWriter, r *http.Request) error {
+				old, err := request.Asked(r, func(q *request.Query) bool { return slices.Contains(request.Among(q, "version", "3.0", "3.1"), "3.0") })
+				if err != nil {
+					return err
+				}
+				document := a.document
+				if old {
+					document = a.document30
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, err = w.Write(document)
+				return err
+			},
+		},
+		"browseDocument": Operation{
+			Summary: "This document as a page", Answer: "", AnswerType: "text/html",
+			Handle: func(w http.ResponseWriter, r *http.Request) error {
+				w.Header().Set("Content-Type", "text/html; charset=utf-8")
+				_, err := w.Write(a.page)
+				return err
+			},
+		},
+	}
+}
+
 type settingRange struct {
 	Low          *float64 `json:"low"`
 	High         *float64 `json:"high"`
 	LowExclusive bool     `json:"low_exclusive"`
 	Choices      []string `json:"choices,omitempty"`
-}
-
-// ListAlgorithms is GET …/algorithms.
-func (a *API) ListAlgorithms() Operation {
-	return listing(Operation{Summary: "Every algorithm with its settings, source and the feedback it assumes", Tag: "Reference"}, func(*http.Request) (algorithmList, error) {
-		list := algorithmList{Algorithms: []algorithmDescription{}}
-		for _, a := range optimizer.Algorithms() {
-			list.Algorithms = append(list.Algorithms, algorithmDescription{
-				Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Summary,
-				NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: settingDescriptions(a.Settings),
-			})
-		}
-		return list, nil
-	})
 }
 
 func theoremOf(t *optimizer.Theorem) *theoremDescription {
@@ -99,98 +126,33 @@ func settingDescriptions(settings []optimizer.Setting) []settingDescription {
 	return list
 }
 
-// ReadDocument is GET …/openapi.json.
-func (a *API) ReadDocument() Operation {
-	return Operation{
-		Summary: "This document", Tag: "Reference", Status: 200, Answer: map[string]any{},
-		Query: []queryParameter{{"version", "3.1 (default), or 3.0 for generators that do not know 3.1", ""}},
-		Handle: func(w http.ResponseWriter, r *http.Request) error {
-			q, err := request.ReadQuery(r.URL)
-			if err != nil {
-				return err
-			}
-			document := a.document
-			if slices.Contains(request.Among(q, "version", "3.0", "3.1"), "3.0") {
-				document = a.document30
-			}
-			if err := q.Err(); err != nil {
-				return err
-			}
-			w.Header().Set("Content-Type", "application/json")
-			_, err = w.Write(document)
-			return err
-		},
-	}
-}
-
-// BrowseDocument is GET …/docs.
-func (a *API) BrowseDocument() Operation {
-	return Operation{
-		Summary: "This document as a page", Tag: "Reference", Status: 200, Answer: "", AnswerType: "text/html",
-		Handle: func(w http.ResponseWriter, r *http.Request) error {
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, err := w.Write(a.page)
-			return err
-		},
-	}
-}
-
 //go:embed docs.html
 var docsText string
-
-var docsTemplate = template.Must(template.New("docs").Parse(docsText))
-
-// docsSection is the operations under one tag.
-type docsSection struct {
-	Tag        string
-	Operations []docsOperation
-}
-
-type docsOperation struct {
-	Route
-	ID         string
-	Parameters []object
-	Body       string
-	Answer     string
-}
 
 // docsPage writes the OpenAPI document as a page: no script, nothing from elsewhere.
 func docsPage(routes []Route) ([]byte, error) {
 	all := newSchemas()
-	var sections []*docsSection
+	var tags []string
+	tagged := map[string][]Route{}
 	for _, rt := range routes {
-		i := slices.IndexFunc(sections, func(section *docsSection) bool { return section.Tag == rt.Tag })
-		if i < 0 {
-			i = len(sections)
-			sections = append(sections, &docsSection{Tag: rt.Tag})
+		if tagged[rt.Tag] == nil {
+			tags = append(tags, rt.Tag)
 		}
-		sections[i].Operations = append(sections[i].Operations, docsOperationOf(rt, all))
+		tagged[rt.Tag] = append(tagged[rt.Tag], rt)
+	}
+	docs, err := template.New("docs").Funcs(template.FuncMap{
+		"asset": static.URL, "indented": indented,
+		"parameters": func(rt Route) []object { return parameters(rt, all) },
+		"body":       func(rt Route) any { return operationObject(rt, all)["requestBody"] },
+		"answer":     func(rt Route) object { return success(rt, all) },
+		"schemas":    func() object { return all.named }, // once all others are written
+	}).Parse(docsText)
+	if err != nil {
+		return nil, err
 	}
 	var page bytes.Buffer
-	err := docsTemplate.Execute(&page, struct {
-		Style    string
-		Icon     string
-		Sections []*docsSection
-		Schemas  map[string]string
-	}{static.URL("app.css"), static.URL("icon.svg"), sections, pretty(all.named)})
+	err = docs.Execute(&page, map[string]any{"Tags": tags, "Tagged": tagged})
 	return page.Bytes(), err
-}
-
-func docsOperationOf(rt Route, all *schemas) docsOperation {
-	out := docsOperation{Route: rt, ID: rt.Name, Parameters: parameters(rt, all)}
-	if body, ok := operationObject(rt, all)["requestBody"]; ok {
-		out.Body = indented(body)
-	}
-	out.Answer = indented(success(rt, all))
-	return out
-}
-
-func pretty(named object) map[string]string {
-	out := make(map[string]string, len(named))
-	for name, schema := range named {
-		out[name] = indented(schema)
-	}
-	return out
 }
 
 // indented writes what was made to be JSON for people to read.

@@ -30,6 +30,55 @@ type studyList struct {
 	Next    *string          `json:"next"` // ask for ?after=next to go on; null at the end
 }
 
+// ofStudies are the operations on studies.
+func (a *API) ofStudies() operations {
+	return operations{
+		"createStudy": changing(a, madeStudy, Operation{
+			Summary: "Make a study", Status: 201, Answer: studyDocument{},
+		}, func(r *http.Request, cmd study.Command, d design.Definition) (*ledger.Snapshot, []int, error) {
+			after, err := a.Studies.Create(r.Context(), cmd, d)
+			return after, nil, err
+		}),
+		"listStudies": listing(Operation{
+			Summary: "List the studies, newest change first",
+			Query:   []queryParameter{{"after", "Go on where a page ended: its next", ""}, limitParameter},
+		}, func(r *http.Request) (studyList, error) {
+			wanted, err := request.Asked(r, func(q *request.Query) study.Listing {
+				return study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: int(limitIn(q))}
+			})
+			if err != nil {
+				return studyList{}, err
+			}
+			list, next, err := a.Studies.Summaries(r.Context(), wanted)
+			page := studyList{Studies: some(list)}
+			if next != nil {
+				mark := next.String()
+				page.Next = &mark
+			}
+			return page, err
+		}),
+		"readStudy": reading(a, Operation{Summary: "Read a study"}, nothing,
+			func(_ context.Context, snap *ledger.Snapshot, _ struct{}) (studyDocument, error) {
+				return documentOf(snap), nil
+			}),
+		"editStudy": changing(a, changedStudy, Operation{
+			Summary: "Change name, description or state", Answer: studyDocument{},
+		}, func(r *http.Request, cmd study.Command, edit ledger.EditedData) (*ledger.Snapshot, []int, error) {
+			after, err := a.Studies.Edit(r.Context(), cmd, request.StudyID(r), edit)
+			return after, nil, err
+		}),
+		"reconfigureStudy": previewing(changing(a, changedStudy, Operation{
+			Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change",
+			Answer:  oneOf{studyDocument{}, preview{}}, Query: []queryParameter{dryRun},
+		}, func(r *http.Request, cmd study.Command, change design.Reconfiguration) (*ledger.Snapshot, []int, error) {
+			after, err := a.Studies.Reconfigure(r.Context(), cmd, request.StudyID(r), change)
+			return after, nil, err
+		}), func(r *http.Request, change design.Reconfiguration) (study.Impact, error) {
+			return a.Studies.PreviewReconfiguration(r.Context(), request.StudyID(r), change)
+		}),
+	}
+}
+
 var (
 	atParameter = queryParameter{Name: "at", Meaning: "The study as it was after this ledger event", Type: int64(0)}
 	atOnly      = []queryParameter{atParameter}
@@ -42,77 +91,12 @@ func documentOf(snap *ledger.Snapshot) studyDocument {
 	}
 }
 
-// CreateStudy is POST …/studies.
-func (a *API) CreateStudy() Operation {
-	return changing(a, madeStudy, Operation{
-		Summary: "Make a study", Tag: "Studies", Status: 201, Answer: studyDocument{},
-	}, func(r *http.Request, cmd study.Command, d design.Definition) (*ledger.Snapshot, []int, error) {
-		after, err := a.Studies.Create(r.Context(), cmd, d)
-		return after, nil, err
-	})
-}
-
 func madeStudy(after *ledger.Snapshot, _ []int) reply {
-	return reply{http.StatusCreated, "/api/v1/studies/" + after.ID, documentOf(after)}
-}
-
-// ListStudies is GET …/studies.
-func (a *API) ListStudies() Operation {
-	return listing(Operation{
-		Summary: "List the studies, newest change first", Tag: "Studies",
-		Query: []queryParameter{{"after", "Go on where a page ended: its next", ""}, limitParameter},
-	}, func(r *http.Request) (studyList, error) {
-		q, err := request.ReadQuery(r.URL)
-		if err != nil {
-			return studyList{}, err
-		}
-		wanted := study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: int(limitIn(q))}
-		if err := q.Err(); err != nil {
-			return studyList{}, err
-		}
-		list, next, err := a.Studies.Summaries(r.Context(), wanted)
-		page := studyList{Studies: some(list)}
-		if next != nil {
-			mark := next.String()
-			page.Next = &mark
-		}
-		return page, err
-	})
-}
-
-// ReadStudy is GET …/studies/{id}.
-func (a *API) ReadStudy() Operation {
-	return reading(a, Operation{Summary: "Read a study", Tag: "Studies"}, nothing,
-		func(_ context.Context, snap *ledger.Snapshot, _ struct{}) (studyDocument, error) {
-			return documentOf(snap), nil
-		})
-}
-
-// EditStudy is PATCH …/studies/{id}.
-func (a *API) EditStudy() Operation {
-	return changing(a, changedStudy, Operation{
-		Summary: "Change name, description or state", Tag: "Studies", Status: 200, Answer: studyDocument{},
-	}, func(r *http.Request, cmd study.Command, edit ledger.EditedData) (*ledger.Snapshot, []int, error) {
-		after, err := a.Studies.Edit(r.Context(), cmd, request.StudyID(r), edit)
-		return after, nil, err
-	})
-}
-
-// ReconfigureStudy is POST …/reconfigure.
-func (a *API) ReconfigureStudy() Operation {
-	return previewing(changing(a, changedStudy, Operation{
-		Summary: "Change limits, algorithm, model, bounds or available choices from the next decision on; with dry_run, say what that would change", Tag: "Studies", Status: 200,
-		Answer: oneOf{studyDocument{}, preview{}}, Query: []queryParameter{dryRun},
-	}, func(r *http.Request, cmd study.Command, change design.Reconfiguration) (*ledger.Snapshot, []int, error) {
-		after, err := a.Studies.Reconfigure(r.Context(), cmd, request.StudyID(r), change)
-		return after, nil, err
-	}), func(r *http.Request, change design.Reconfiguration) (study.Impact, error) {
-		return a.Studies.PreviewReconfiguration(r.Context(), request.StudyID(r), change)
-	})
+	return reply{"/api/v1/studies/" + after.ID, documentOf(after)}
 }
 
 func changedStudy(after *ledger.Snapshot, _ []int) reply {
-	return reply{status: http.StatusOK, body: documentOf(after)}
+	return reply{body: documentOf(after)}
 }
 
 // maxPage is the longest page of a list, and the usual one.
@@ -125,14 +109,10 @@ func limitIn(q *request.Query) int64 { return q.Whole("limit", 1, maxPage, maxPa
 // reading is the operation that reads one study, at ?at: 304 when the caller has that version, else what answer makes of it and of what was asked in the query.
 func reading[Q, T any](a *API, operation Operation, ask func(*request.Query) Q, answer func(ctx context.Context, snap *ledger.Snapshot, asked Q) (T, error)) Operation {
 	var none T
-	operation.Query, operation.Status, operation.Answer = append(operation.Query, atParameter), http.StatusOK, none
+	operation.Query, operation.Answer = append(operation.Query, atParameter), none
 	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
-		q, err := request.ReadQuery(r.URL)
+		asked, err := request.Asked(r, ask)
 		if err != nil {
-			return err
-		}
-		asked := ask(q)
-		if err := q.Err(); err != nil {
 			return err
 		}
 		snap, err := a.snapshot(r)

@@ -13,8 +13,7 @@ import (
 )
 
 func TestTableGoesOutAndIn(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	path := "/studies/" + id
 	table := "Temperature;CATALYST;yield;impurity;colour\n30,5;A;71,2;0,3;red\n40;B;PENDING;;blue\n"
@@ -52,8 +51,7 @@ func TestTableGoesOutAndIn(t *testing.T) {
 // TestOvershootsGoOutAndIn: a trial that ran beyond the bounds comes back with the exported table as it was; another row there is refused unless
 // it is said to have been run so.
 func TestOvershootsGoOutAndIn(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	ran := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+ran+"/ask", `{"count": 3}`).Want(201)
 	s.API("POST", "/studies/"+ran+"/trials/1/tell", `{"metrics": {"yield": 71.2, "impurity": 0.3}, "parameters": {"temperature": 61.73, "catalyst": "A"}}`).Want(200)
@@ -95,15 +93,12 @@ func TestOvershootsGoOutAndIn(t *testing.T) {
 	for _, read := range []string{"/state", "/history", "/trials", "/trials/1"} {
 		s.API("GET", path+read, nil).Want(200)
 	}
-	if verified := s.API("POST", path+"/verify", `{}`).Want(200).JSON(); verified["ok"] != true {
-		t.Errorf("verified %v", verified)
-	}
+	s.API("POST", path+"/verify", `{}`).Want(200).Has("ok", true)
 	s.API("POST", "/studies/import", s.API("GET", path+"/export.json", nil).Want(200).Body).Want(201)
 }
 
 func TestBundleGoesOutAndIn(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 71.2}}`).Want(200)
@@ -129,8 +124,7 @@ func TestBundleGoesOutAndIn(t *testing.T) {
 
 // A study that can be exported can be imported, however large it has grown.
 func TestLargeBundleGoesOutAndIn(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	table := "temperature,catalyst,yield,impurity,note\n" + strings.Repeat("30,A,71.2,0.25,noted\n", 300) // more events than are read at once
 	s.API("POST", "/studies/"+id+"/import", table, "Content-Type", "text/csv").Want(200)
@@ -156,15 +150,12 @@ func TestLargeBundleGoesOutAndIn(t *testing.T) {
 
 // TestAForgedStudyIsRefused: a ledger whose hashes fit, but which no requests could have led to.
 func TestAForgedStudyIsRefused(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(sitetest.Screen)
 	s.API("POST", "/studies/"+id+"/trials", own).Want(201)
 	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 1}}`).Want(200)
 	var bundle ledger.Bundle
-	if err := json.Unmarshal(s.API("GET", "/studies/"+id+"/export.json", nil).Want(200).Body, &bundle); err != nil {
-		t.Fatal(err)
-	}
+	s.API("GET", "/studies/"+id+"/export.json", nil).Want(200).Into(&bundle)
 	s.API("POST", "/studies/import", bundle).Want(201)
 	before := &ledger.Snapshot{Version: 2, Hash: bundle.Events[1].Hash}
 	for data, want := range map[string]string{
@@ -174,13 +165,9 @@ func TestAForgedStudyIsRefused(t *testing.T) {
 		`{"number": 1, "metrics": {"yield": {"value": 1}}, "candidate": 0}`: "no request",
 	} {
 		forged, err := ledger.Next(before, bundle.Events[2].At, "Ana", ledger.Draft{Kind: ledger.Told, Data: json.RawMessage(data)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sitetest.Must(t, err)
 		bundle.Events[2], bundle.Hash = forged[0], forged[0].Hash
 		faults := s.API("POST", "/studies/import", bundle).Faults(422)
-		if message := faults["body.events[2]"]; !strings.Contains(message, "event 3 (told)") || !strings.Contains(message, want) {
-			t.Errorf("%s: %v", data, faults)
-		}
+		sitetest.Says(t, faults["body.events[2]"], "event 3 (told)", want)
 	}
 }

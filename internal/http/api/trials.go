@@ -27,6 +27,99 @@ type preview struct {
 
 var dryRun = queryParameter{"dry_run", "Store nothing, answer the impact", false}
 
+// ofTrials are the operations of the loop.
+func (a *API) ofTrials() operations {
+	return operations{
+		"listTrials": a.listTrials(),
+		"correct":    a.correct(),
+		"ask": changing(a, severalTrials, Operation{
+			Summary: "Ask for suggestions, each a round of its own", BodyOptional: true, Status: 201, Answer: trialList{},
+		}, func(r *http.Request, cmd study.Command, ask study.Ask) (*ledger.Snapshot, []int, error) {
+			start := time.Now()
+			defer func() { a.Asks.Observe(time.Since(start).Seconds()) }()
+			return a.Studies.Ask(r.Context(), cmd, request.StudyID(r), ask)
+		}),
+		"addTrial": changing(a, madeTrial, Operation{
+			Summary: "Add a trial of your own choice", Status: 201, Answer: ledger.Trial{},
+		}, func(r *http.Request, cmd study.Command, own study.OwnTrial) (*ledger.Snapshot, []int, error) {
+			return one(a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own))
+		}),
+		"replicate": changing(a, madeTrial, Operation{
+			Summary: "Ask for the same settings again on purpose", BodyOptional: true, Status: 201, Answer: ledger.Trial{},
+		}, func(r *http.Request, cmd study.Command, _ struct{}) (*ledger.Snapshot, []int, error) {
+			number, err := request.TrialNumber(r)
+			if err != nil {
+				return nil, nil, err
+			}
+			return one(a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number))
+		}),
+		"tell": changingTrial(a, Operation{Summary: "Report results of a trial"}, a.Studies.Tell),
+		"undo": changingTrial(a, Operation{Summary: "Take back your own last telling of a trial, within a minute", BodyOptional: true},
+			func(ctx context.Context, cmd study.Command, id string, number int, _ struct{}) (*ledger.Snapshot, error) {
+				return a.Studies.Undo(ctx, cmd, id, number)
+			}),
+		"tellMany": changing(a, severalTrials, Operation{
+			Summary: "Report results of several trials, all or none", Answer: trialList{},
+		}, func(r *http.Request, cmd study.Command, told bulkTellRequest) (*ledger.Snapshot, []int, error) {
+			numbers := make([]int, len(told.Trials))
+			for i, t := range told.Trials {
+				numbers[i] = t.Number
+			}
+			after, err := a.Studies.TellMany(r.Context(), cmd, request.StudyID(r), told.Trials)
+			return after, numbers, err
+		}),
+		"fail": changingTrial(a, Operation{Summary: "Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that"},
+			func(ctx context.Context, cmd study.Command, id string, number int, why failRequest) (*ledger.Snapshot, error) {
+				cause := ledger.BySettings
+				if why.Cause != nil {
+					cause = *why.Cause
+				}
+				return a.Studies.Fail(ctx, cmd, id, number, cause, why.Reason)
+			}),
+		"abandon": a.closing(ledger.Abandoned, "Close a trial that will not be run"),
+		"exclude": a.closing(ledger.Excluded, "Leave a trial out of the model"),
+		"include": a.closing(ledger.Included, "Take an excluded trial back in"),
+		"confirm": changingTrial(a, Operation{Summary: "Say that what is doubted of a trial is right", BodyOptional: true},
+			func(ctx context.Context, cmd study.Command, id string, number int, _ struct{}) (*ledger.Snapshot, error) {
+				return a.Studies.Confirm(ctx, cmd, id, number)
+			}),
+		"readTrial": Operation{
+			StaysOpen: true, Summary: "Read a trial", Answer: ledger.Trial{},
+			Query: []queryParameter{{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter},
+			Handle: func(w http.ResponseWriter, r *http.Request) error {
+				number, err := request.TrialNumber(r)
+				if err != nil {
+					return err
+				}
+				wait, err := request.Asked(r, func(q *request.Query) time.Duration { return time.Duration(q.Whole("wait", 0, 60, 0)) * time.Second })
+				if err != nil {
+					return err
+				}
+				if wait > 0 {
+					if err := a.awaitTrial(r, number, wait); err != nil {
+						return err
+					}
+					if err := a.StillWelcome(r); err != nil {
+						return err
+					}
+				}
+				snap, err := a.snapshot(r)
+				if err != nil {
+					return err
+				}
+				trial, err := trialOf(snap, number)
+				if err != nil {
+					return err
+				}
+				if unchanged(w, r, snap.Version) {
+					return nil
+				}
+				return writeJSON(w, http.StatusOK, trial)
+			},
+		},
+	}
+}
+
 // trialOf returns trial number of the snapshot.
 func trialOf(snap *ledger.Snapshot, number int) (*ledger.Trial, error) {
 	trial := snap.Trial(number)
@@ -45,40 +138,16 @@ func trialsOf(snap *ledger.Snapshot, numbers []int) []ledger.Trial {
 }
 
 func changedTrial(after *ledger.Snapshot, numbers []int) reply {
-	return reply{status: http.StatusOK, body: after.Trials[numbers[0]-1]}
+	return reply{body: after.Trials[numbers[0]-1]}
 }
 
-func changedTrials(after *ledger.Snapshot, numbers []int) reply {
-	return reply{status: http.StatusOK, body: trialList{trialsOf(after, numbers)}}
+func severalTrials(after *ledger.Snapshot, numbers []int) reply {
+	return reply{body: trialList{trialsOf(after, numbers)}}
 }
 
 func madeTrial(after *ledger.Snapshot, numbers []int) reply {
 	made := after.Trials[numbers[0]-1]
-	return reply{http.StatusCreated, fmt.Sprintf("/api/v1/studies/%s/trials/%d", after.ID, made.Number), made}
-}
-
-func madeTrials(after *ledger.Snapshot, numbers []int) reply {
-	return reply{status: http.StatusCreated, body: trialList{trialsOf(after, numbers)}}
-}
-
-// Ask is POST …/ask.
-func (a *API) Ask() Operation {
-	return changing(a, madeTrials, Operation{
-		Summary: "Ask for suggestions, each a round of its own", Tag: "The loop", BodyOptional: true, Status: 201, Answer: trialList{},
-	}, func(r *http.Request, cmd study.Command, ask study.Ask) (*ledger.Snapshot, []int, error) {
-		start := time.Now()
-		defer func() { a.Asks.Observe(time.Since(start).Seconds()) }()
-		return a.Studies.Ask(r.Context(), cmd, request.StudyID(r), ask)
-	})
-}
-
-// AddTrial is POST …/trials.
-func (a *API) AddTrial() Operation {
-	return changing(a, madeTrial, Operation{
-		Summary: "Add a trial of your own choice", Tag: "The loop", Status: 201, Answer: ledger.Trial{},
-	}, func(r *http.Request, cmd study.Command, own study.OwnTrial) (*ledger.Snapshot, []int, error) {
-		return one(a.Studies.AddTrial(r.Context(), cmd, request.StudyID(r), own))
-	})
+	return reply{fmt.Sprintf("/api/v1/studies/%s/trials/%d", after.ID, made.Number), made}
 }
 
 // one is a change that concerns one trial.
@@ -86,22 +155,8 @@ func one(after *ledger.Snapshot, number int, err error) (*ledger.Snapshot, []int
 	return after, []int{number}, err
 }
 
-// Replicate is POST …/trials/{number}/replicates.
-func (a *API) Replicate() Operation {
-	return changing(a, madeTrial, Operation{
-		Summary: "Ask for the same settings again on purpose", Tag: "The loop", BodyOptional: true, Status: 201, Answer: ledger.Trial{},
-	}, func(r *http.Request, cmd study.Command, _ struct{}) (*ledger.Snapshot, []int, error) {
-		number, err := request.TrialNumber(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		return one(a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number))
-	})
-}
-
 // changingTrial is an operation that changes the trial in the path.
 func changingTrial[Q any](a *API, operation Operation, do func(ctx context.Context, cmd study.Command, id string, number int, given Q) (*ledger.Snapshot, error)) Operation {
-	operation.Tag, operation.Status = "The loop", http.StatusOK
 	if operation.Answer == nil {
 		operation.Answer = ledger.Trial{}
 	}
@@ -115,35 +170,8 @@ func changingTrial[Q any](a *API, operation Operation, do func(ctx context.Conte
 	})
 }
 
-// Tell is POST …/trials/{number}/tell.
-func (a *API) Tell() Operation {
-	return changingTrial(a, Operation{Summary: "Report results of a trial"}, a.Studies.Tell)
-}
-
-// Undo is POST …/trials/{number}/undo.
-func (a *API) Undo() Operation {
-	return changingTrial(a, Operation{Summary: "Take back your own last telling of a trial, within a minute", BodyOptional: true},
-		func(ctx context.Context, cmd study.Command, id string, number int, _ struct{}) (*ledger.Snapshot, error) {
-			return a.Studies.Undo(ctx, cmd, id, number)
-		})
-}
-
-// TellMany is POST …/tell.
-func (a *API) TellMany() Operation {
-	return changing(a, changedTrials, Operation{
-		Summary: "Report results of several trials, all or none", Tag: "The loop", Status: 200, Answer: trialList{},
-	}, func(r *http.Request, cmd study.Command, told bulkTellRequest) (*ledger.Snapshot, []int, error) {
-		numbers := make([]int, len(told.Trials))
-		for i, t := range told.Trials {
-			numbers[i] = t.Number
-		}
-		after, err := a.Studies.TellMany(r.Context(), cmd, request.StudyID(r), told.Trials)
-		return after, numbers, err
-	})
-}
-
-// Correct is POST …/trials/{number}/corrections.
-func (a *API) Correct() Operation {
+// correct corrects a trial, or says what that would change.
+func (a *API) correct() Operation {
 	correcting := changingTrial(a, Operation{
 		Summary: "Correct what was told; with dry_run, say what that would change", Answer: oneOf{ledger.Trial{}, preview{}}, Query: []queryParameter{dryRun},
 	}, func(ctx context.Context, cmd study.Command, id string, number int, given study.Correction) (*ledger.Snapshot, error) {
@@ -162,12 +190,8 @@ func (a *API) Correct() Operation {
 func previewing[Q any](changing Operation, foresee func(r *http.Request, given Q) (study.Impact, error)) Operation {
 	change := changing.Handle
 	changing.Handle = func(w http.ResponseWriter, r *http.Request) error {
-		q, err := request.ReadQuery(r.URL)
+		only, err := request.Asked(r, func(q *request.Query) bool { return q.Yes("dry_run") })
 		if err != nil {
-			return err
-		}
-		only := q.Yes("dry_run")
-		if err := q.Err(); err != nil {
 			return err
 		}
 		if !only {
@@ -186,41 +210,6 @@ func previewing[Q any](changing Operation, foresee func(r *http.Request, given Q
 	return changing
 }
 
-// Fail is POST …/trials/{number}/fail.
-func (a *API) Fail() Operation {
-	return changingTrial(a, Operation{Summary: "Close a trial that failed, because of its settings or by chance; failing it again with the other cause corrects that"},
-		func(ctx context.Context, cmd study.Command, id string, number int, why failRequest) (*ledger.Snapshot, error) {
-			cause := ledger.BySettings
-			if why.Cause != nil {
-				cause = *why.Cause
-			}
-			return a.Studies.Fail(ctx, cmd, id, number, cause, why.Reason)
-		})
-}
-
-// Abandon is POST …/trials/{number}/abandon.
-func (a *API) Abandon() Operation {
-	return a.closing(ledger.Abandoned, "Close a trial that will not be run")
-}
-
-// Exclude is POST …/trials/{number}/exclude.
-func (a *API) Exclude() Operation {
-	return a.closing(ledger.Excluded, "Leave a trial out of the model")
-}
-
-// Include is POST …/trials/{number}/include.
-func (a *API) Include() Operation {
-	return a.closing(ledger.Included, "Take an excluded trial back in")
-}
-
-// Confirm is POST …/trials/{number}/confirm.
-func (a *API) Confirm() Operation {
-	return changingTrial(a, Operation{Summary: "Say that what is doubted of a trial is right", BodyOptional: true},
-		func(ctx context.Context, cmd study.Command, id string, number int, _ struct{}) (*ledger.Snapshot, error) {
-			return a.Studies.Confirm(ctx, cmd, id, number)
-		})
-}
-
 // closing ends a trial, or sets it aside, for a reason.
 func (a *API) closing(kind ledger.Kind, summary string) Operation {
 	return changingTrial(a, Operation{Summary: summary}, func(ctx context.Context, cmd study.Command, id string, number int, why reasonRequest) (*ledger.Snapshot, error) {
@@ -228,15 +217,15 @@ func (a *API) closing(kind ledger.Kind, summary string) Operation {
 	})
 }
 
-// ListTrials is GET …/trials.
-func (a *API) ListTrials() Operation {
+// listTrials is the operation that lists trials by number and state.
+func (a *API) listTrials() Operation {
 	type trialsAsked struct {
 		pageAsked
 		statuses []ledger.Status
 	}
 	return reading(a, Operation{
-		Summary: "List trials by number", Tag: "The loop",
-		Query: []queryParameter{{"after", "Only trials with a higher number", 0}, limitParameter, {"status", "Only trials of these states, comma-separated", ""}},
+		Summary: "List trials by number",
+		Query:   []queryParameter{{"after", "Only trials with a higher number", 0}, limitParameter, {"status", "Only trials of these states, comma-separated", ""}},
 	}, func(q *request.Query) trialsAsked {
 		return trialsAsked{pageIn(q), request.Among(q, "status", ledger.StatusSuggested, ledger.StatusPartial, ledger.StatusCompleted, ledger.StatusFailed, ledger.StatusAbandoned)}
 	}, func(_ context.Context, snap *ledger.Snapshot, asked trialsAsked) (trialPage, error) {
@@ -259,48 +248,6 @@ func pageOf(trials []*ledger.Trial, after, limit int, statuses []ledger.Status) 
 		page.Trials = append(page.Trials, *t)
 	}
 	return page
-}
-
-// ReadTrial is GET …/trials/{number}.
-func (a *API) ReadTrial() Operation {
-	return Operation{
-		StaysOpen: true, Summary: "Read a trial", Tag: "The loop", Status: 200, Answer: ledger.Trial{},
-		Query: []queryParameter{{"wait", "Answer when the trial is complete, or after so many seconds (at most 60)", 0}, atParameter},
-		Handle: func(w http.ResponseWriter, r *http.Request) error {
-			number, err := request.TrialNumber(r)
-			if err != nil {
-				return err
-			}
-			q, err := request.ReadQuery(r.URL)
-			if err != nil {
-				return err
-			}
-			wait := time.Duration(q.Whole("wait", 0, 60, 0)) * time.Second
-			if err := q.Err(); err != nil {
-				return err
-			}
-			if wait > 0 {
-				if err := a.awaitTrial(r, number, wait); err != nil {
-					return err
-				}
-				if err := a.StillWelcome(r); err != nil {
-					return err
-				}
-			}
-			snap, err := a.snapshot(r)
-			if err != nil {
-				return err
-			}
-			trial, err := trialOf(snap, number)
-			if err != nil {
-				return err
-			}
-			if unchanged(w, r, snap.Version) {
-				return nil
-			}
-			return writeJSON(w, http.StatusOK, trial)
-		},
-	}
 }
 
 // awaitTrial returns when nothing more is expected of the trial, when the time is up, or when the server stops.

@@ -42,13 +42,9 @@ type publishedVectors struct {
 func TestVectorsThroughTheAPI(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../optimizer/testdata/algorithms.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sitetest.Must(t, err)
 	var v publishedVectors
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
+	sitetest.Must(t, json.Unmarshal(data, &v))
 	theory := func(p map[string]any) any {
 		return map[string]any{
 			"default": map[string]any{"schedule": "theory", "B": p["B_f"], "R": p["R"], "p": p["p"]},
@@ -182,10 +178,7 @@ func TestVectorsThroughTheAPI(t *testing.T) {
 					}
 				}
 			}
-			verified := s.API("POST", at+"/verify", map[string]any{}).Want(200).JSON()
-			if verified["ok"] != true || verified["checked"] != float64(len(a.Rounds)) {
-				t.Errorf("verify says %v", verified)
-			}
+			s.API("POST", at+"/verify", map[string]any{}).Want(200).Has("ok", true, "checked", float64(len(a.Rounds)))
 		})
 	}
 	if played != len(settings) {

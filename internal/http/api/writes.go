@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -10,49 +12,53 @@ import (
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
 // reply is what a write answers, worked out from the study after it.
 type reply struct {
-	status   int
 	location string
 	body     any
 }
 
+// renders makes an answer of the study afterwards and the trials concerned.
+type renders = func(after *ledger.Snapshot, numbers []int) reply
+
 // changing is the operation that reads a Q, changes a study by it and answers with what render makes of the study afterwards.
-func changing[Q any](a *API, render func(after *ledger.Snapshot, numbers []int) reply, operation Operation,
+func changing[Q any](a *API, render renders, operation Operation,
 	do func(r *http.Request, cmd study.Command, given Q) (*ledger.Snapshot, []int, error),
 ) Operation {
 	var none Q
 	operation.Body, operation.Writes = none, true
+	status := cmp.Or(operation.Status, http.StatusOK)
 	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		var given Q
 		body, err := readJSON(r, &given)
 		if err != nil {
 			return err
 		}
-		return a.write(w, r, body, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) { return do(r, cmd, given) })
+		return a.write(w, r, body, status, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) { return do(r, cmd, given) })
 	}
 	return operation
 }
 
 // write is the way every change of a study takes: it makes the command, lets do carry it out, and answers with what render makes of
 // the study afterwards and the trials concerned.
-func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte,
-	render func(after *ledger.Snapshot, numbers []int) reply,
-	do func(study.Command) (*ledger.Snapshot, []int, error),
+func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, status int, render renders,
+	do func(study.Command) (after *ledger.Snapshot, numbers []int, err error),
 ) error {
 	cmd, err := a.command(r, body)
-	if err != nil {
-		return a.answer(w, r, render, nil, nil, err)
+	var after *ledger.Snapshot
+	var numbers []int
+	if err == nil {
+		after, numbers, err = do(cmd)
 	}
-	after, numbers, err := do(cmd)
-	return a.answer(w, r, render, after, numbers, err)
+	return a.answer(w, r, status, render, after, numbers, err)
 }
 
 // answer answers a change: what was carried out before under the same key, with the same answer, since the study as it was then says it.
-func (a *API) answer(w http.ResponseWriter, r *http.Request, render func(after *ledger.Snapshot, numbers []int) reply, after *ledger.Snapshot, numbers []int, err error) error {
+func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render renders, after *ledger.Snapshot, numbers []int, err error) error {
 	var first *study.AlreadyDone
 	if errors.As(err, &first) {
 		numbers = first.Done.Trials
@@ -66,7 +72,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, render func(after *
 		w.Header().Set("Location", out.location)
 	}
 	w.Header().Set("ETag", etag(after.Version))
-	return writeJSON(w, out.status, out.body)
+	return writeJSON(w, status, out.body)
 }
 
 // command builds how a write enters: who, against which version, and under which retry key. A request that was carried out
@@ -130,4 +136,56 @@ func ifMatch(r *http.Request) (int64, error) {
 		return 0, study.ErrStale
 	}
 	return version, nil
+}
+
+// writeJSON answers with value. It is rendered whole before a byte is sent, so that a failure can still be told.
+func writeJSON(w http.ResponseWriter, status int, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, err = w.Write(body)
+	return err
+}
+
+// etag is the strong entity tag of a study's version.
+func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+// unchanged sets the ETag of what is about to be read and, when the caller has it already, answers 304.
+func unchanged(w http.ResponseWriter, r *http.Request, version int64) bool {
+	tag := etag(version)
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Cache-Control", "private, no-cache")
+	for _, have := range strings.Split(r.Header.Get("If-None-Match"), ",") {
+		if have = strings.TrimPrefix(strings.TrimSpace(have), "W/"); have == tag || have == "*" {
+			w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}
+
+// What enters the API where it differs from the domain's own types.
+
+type bulkTellRequest struct {
+	Trials []study.NumberedTelling `json:"trials"`
+}
+
+type reasonRequest struct {
+	Reason string `json:"reason"`
+}
+
+type failRequest struct {
+	Reason string        `json:"reason"`
+	Cause  *ledger.Cause `json:"cause"` // absent: the settings
+}
+
+type pointsRequest struct {
+	Points []design.Settings `json:"points"`
+}
+
+type compareRequest struct {
+	Algorithms []design.Algorithm `json:"algorithms"`
 }

@@ -13,6 +13,7 @@ import (
 
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
+	"headroom/internal/study"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
 	"headroom/web/templates"
@@ -20,8 +21,9 @@ import (
 
 // BoardPage is the reviewer's board: the study without entry. It follows the study as it goes on, and the slider on top moves it in place to how it
 // was after any event of its ledger.
-func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
-	v, now, err := s.boardVisit(r)
+func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request, current view.Facts) error {
+	now := current.Snap
+	v, err := s.boardVisit(r, now)
 	if err != nil {
 		return err
 	}
@@ -43,7 +45,7 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 		})
 	}
 	v.Query = v.BoardQuery()
-	page := templates.BoardPage{Page: newPage(r, v.Head.Name)}
+	page := templates.BoardPage{Page: newPage(r, v.Head.Name, "")}
 	page.Charts, page.Live = true, liveOf(now)
 	if page.Board, err = s.board(r.Context(), v, now); err != nil {
 		return err
@@ -54,28 +56,24 @@ func (s *Site) BoardPage(w http.ResponseWriter, r *http.Request) error {
 // boardMoment is the id of the element that fetches the board again when the study has changed.
 const boardMoment = "board-moment"
 
-// boardVisit is the study at the moment that the request asks for, and the study now.
-func (s *Site) boardVisit(r *http.Request) (v view.Facts, now *ledger.Snapshot, err error) {
-	at, err := request.At(r)
-	if err != nil {
-		return v, nil, err
-	}
-	seen, err := request.Seen(r)
-	if err != nil {
-		return v, nil, err
-	}
-	if now, err = s.Studies.Since(r.Context(), request.StudyID(r), seen); err != nil {
-		return v, nil, err
-	}
+// atMoment is the study at the moment that the request asks for, 0 being now.
+func (s *Site) atMoment(r *http.Request, now *ledger.Snapshot) (v view.Facts, at int64, err error) {
+	at, err = request.At(r)
 	snap := now
-	if at > 0 {
-		if snap, err = s.Studies.Snapshot(r.Context(), now.ID, at); err != nil {
-			return v, nil, err
-		}
+	if err == nil && at > 0 {
+		snap, err = s.Studies.Snapshot(r.Context(), now.ID, at)
 	}
-	v = visiting(r, snap)
+	if err != nil {
+		return v, 0, err
+	}
+	return visiting(r, snap), at, nil
+}
+
+// boardVisit is the same as a board shows it.
+func (s *Site) boardVisit(r *http.Request, now *ledger.Snapshot) (view.Facts, error) {
+	v, at, err := s.atMoment(r, now)
 	v.Head.Operates, v.Parts, v.URL, v.At = false, false, v.Head.URL("/board"), at
-	return v, now, nil
+	return v, err
 }
 
 // boardPart names a part of the board, "" being all of it, at its moment.
@@ -85,37 +83,21 @@ func boardPart(v view.Facts, name string) string { return "board" + strconv.Form
 var boardLater = []string{view.ModelPart, "status", "verdict", "gain", "progress", "progress-table"}
 
 // BoardPart is one section of the board at a moment. Where the reader has chosen what it shows, the browser's address is told to say so.
-func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request) error {
+func (s *Site) BoardPart(w http.ResponseWriter, r *http.Request, current view.Facts) error {
 	name := chi.URLParam(r, "part")
 	_, chosen := view.BoardSections[name]
 	if !chosen && !slices.Contains(boardLater, name) {
 		return problem.NoSuchThing
 	}
-	v, now, err := s.boardVisit(r)
+	v, err := s.boardVisit(r, current.Snap)
 	if err != nil {
 		return err
 	}
-	if name == view.ModelPart {
-		return s.showWork(w, r, v)
-	}
-	if err := s.awaitModel(r.Context(), &v); err != nil {
-		return err
-	}
-	part := parts[name]
 	address := ""
 	if chosen {
 		address = v.BoardAddress(name, shownQuery(r))
 	}
-	v.Query = part.asked(v)
-	if part.modelled {
-		if ready, err := s.drawnBehind(r.Context(), name, v); err != nil || !ready {
-			return leaveAsIs(w, v, err)
-		}
-	}
-	if chosen {
-		w.Header().Set("HX-Replace-Url", address)
-	}
-	return s.showShared(w, r, now, partKey{v.Head, boardPart(v, name) + v.Without(), v.Query.Encode()}, s.section(part, v))
+	return s.showPart(w, r, current.Snap, v, name, boardPart(v, name), address)
 }
 
 // shownQuery is the query of the page that sent the request.
@@ -138,4 +120,31 @@ func (s *Site) board(ctx context.Context, v view.Facts, now *ledger.Snapshot) (t
 		return templates.Board{}, err
 	}
 	return v.Content(trials)
+}
+
+// Verify verifies the study. With scripts the page shows how far it is; without them it is answered when it is done.
+func (s *Site) Verify(w http.ResponseWriter, r *http.Request, v view.Facts, _ *typed) submission {
+	return submission{
+		do: func(study.Command) error {
+			if isPart(r) {
+				return s.Studies.VerifyBehind(v.Snap)
+			}
+			_, err := s.Studies.Verify(r.Context(), v.Snap)
+			return err
+		},
+		done: func() error {
+			if !isPart(r) {
+				return GoTo(w, r, "/studies/"+v.Snap.ID+"/board#verified")
+			}
+			return s.Verifying(w, r, v)
+		},
+	}
+}
+
+// Verifying says how far a verification is, or how it ended.
+func (s *Site) Verifying(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	if err := s.loadVerification(r.Context(), &v, v.Snap); err != nil {
+		return err
+	}
+	return show(w, r, http.StatusOK, templates.VerifiedLine(v.Verified()))
 }

@@ -1,11 +1,20 @@
 package pages
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/http/request"
+	"headroom/internal/memory/memorytest"
 	"headroom/internal/study/design"
 )
 
@@ -100,5 +109,137 @@ func TestDefaultsAreInWords(t *testing.T) {
 		if got := plainSetting([]byte(text)); got != want {
 			t.Errorf("%s is said as %q, want %q", text, got, want)
 		}
+	}
+}
+
+// TestTheLargestFormIsReadInLittleMore: whatever a form of the largest size holds, reading it takes little more than its bytes; so do the sheets in it.
+func TestTheLargestFormIsReadInLittleMore(t *testing.T) {
+	upTo := func(before, text string) string {
+		return before + strings.Repeat(text, (request.MaxBody-len(before))/len(text))
+	}
+	var names, parts bytes.Buffer
+	for i := 0; names.Len() < request.MaxBody-20; i++ {
+		fmt.Fprintf(&names, "%x=1&", i)
+	}
+	form := multipart.NewWriter(&parts)
+	for i := 0; parts.Len() < request.MaxBody-200; i++ {
+		form.WriteField(fmt.Sprintf("%x", i), "1")
+	}
+	form.Close()
+	check := func(shape string, size int, read func() error) {
+		var err error
+		allocated := memorytest.Allocated(func() { err = read() })
+		t.Logf("%s: %.1f times its size, %.200v", shape, float64(allocated)/float64(size), err)
+		if allocated > 20*size {
+			t.Errorf("%s: %d bytes took %d", shape, size, allocated)
+		}
+	}
+	for shape, sent := range map[string]struct{ kind, text string }{
+		"many names":   {"application/x-www-form-urlencoded", names.String()},
+		"one name":     {"application/x-www-form-urlencoded", upTo("", "a=1&")},
+		"a long value": {"application/x-www-form-urlencoded", upTo("text=", "1")},
+		"escapes":      {"application/x-www-form-urlencoded", upTo("text=", "%00")},
+		"many parts":   {form.FormDataContentType(), parts.String()},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(sent.text))
+		r.Header.Set("Content-Type", sent.kind)
+		check(shape, len(sent.text), func() error { _, err := readForm(r); return err })
+	}
+	for shape, text := range map[string]string{
+		"a sheet of commas":               upTo("", "a,"),
+		"a sheet of semicolons":           upTo("", "a;"),
+		"a sheet of quotes":               upTo("", `"a"b",`),
+		"a sheet whose record goes on":    upTo("", "a,\"\n\","),
+		"a sheet of rows":                 upTo("a\n", "1\n"),
+		"a sheet of empty rows":           upTo("a,b\n", ",\n"),
+		"a sheet with a row that is long": upTo("a,b\n", "1,"),
+	} {
+		check(shape, len(text), func() error {
+			s, err := readSheet(text, design.Marks{}, "")
+			if err == nil {
+				s.candidates()
+			}
+			return err
+		})
+	}
+}
+
+// TestADeclinedWarpStaysDeclined sends the form of a study's model, which does not show the warp.
+func TestADeclinedWarpStaysDeclined(t *testing.T) {
+	t.Parallel()
+	sent := url.Values{"model.fit": {"fixed"}, "model.outputs": {"standardize"}, "model.inputs": {"unit"}}
+	for before, want := range map[string]string{design.WarpNone: design.WarpNone, "yeo_johnson": "", "": ""} {
+		d := design.Definition{Model: design.Model{Warp: before}}
+		newTyped(sent).fill(&d, true)
+		if got := d.Model.Warp; got != want {
+			t.Errorf("after %q the form says %q, want %q", before, got, want)
+		}
+	}
+}
+
+// rich is a definition with something in every field that a form has.
+func rich() design.Definition {
+	at := func(x float64) *float64 { return &x }
+	return design.Definition{
+		Name: "Rich", Description: "two\nlines",
+		Parameters: []design.Parameter{
+			{Name: "a", Type: design.Real, Low: at(0.5), High: at(60), Unit: "°C", Scale: "log", Step: at(0.5)},
+			{Name: "b", Type: design.Integer, Low: at(1), High: at(9), Scale: "linear"},
+			{Name: "c", Type: design.Categorical, Choices: []string{"x", "y"}},
+			{Name: "d", Type: design.Real, Low: at(0), High: at(1)},
+			{Name: "e", Type: design.Remainder, Total: at(1), Of: []string{"d"}, Low: at(0), High: at(1), Unit: "%"},
+		},
+		Objective:        design.Objective{Metric: "yield", Direction: "maximize", Unit: "%", Plausible: []float64{0, 100}},
+		Constraints:      []design.Constraint{{Metric: "load", Name: "at most", Op: "<=", Threshold: 1.25, Unit: "kg", Expression: "a*w", Context: []string{"w", "v"}, Plausible: []float64{-1, 3}}, {Metric: "s", Op: ">=", Sampled: true}},
+		RecordedMetrics:  []design.RecordedMetric{{Metric: "colour", Unit: "nm", Plausible: []float64{400, 700}}},
+		Stop:             &design.Stop{Within: 0.02, Risk: 0.1},
+		SimulatedLab:     "reaction",
+		Algorithm:        design.Algorithm{Name: "rpol-sw-ucb", Preset: "paper", Horizon: 120, Settings: map[string]json.RawMessage{"window": json.RawMessage("30")}},
+		Model:            design.Model{Kernel: json.RawMessage(`"se"`), Inputs: "unit", Outputs: "raw", Fit: "fixed", Lengthscales: json.RawMessage("[0.5,2]"), NoiseVariance: json.RawMessage("0.25"), Lambda: json.RawMessage("1")},
+		InputConstraints: []string{"a + b <= 60", "b <= 8"},
+	}
+}
+
+// What a form shows of a study is what it reads again.
+func TestAFormReadsWhatItShows(t *testing.T) {
+	t.Parallel()
+	want := rich()
+	form := newTyped(definitionValues(want))
+	got := form.definition()
+	if want.Seed = got.Seed; !form.ok() {
+		t.Fatalf("%v", form.faults)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A form of changes changes what it has fields for; the rest stays as the study has it, whatever is sent.
+func TestAFormOfChangesKeepsWhatIsFixed(t *testing.T) {
+	t.Parallel()
+	study := rich()
+	other := definitionValues(study)
+	for _, name := range []string{"name", "parameters.0.name", "parameters.2.choices", "objective.metric", "constraints.0.metric", "constraints.0.expression", "constraints.0.name", "recorded_metrics.0.unit", "simulated_lab"} {
+		other.Set(name, "something else")
+	}
+	for name, text := range map[string]string{"parameters.0.type": "integer", "parameters.0.step": "7", "parameters.0.high": "70", "constraints.0.threshold": "2", "model.fit": "marginal_likelihood", "stop.within": "", "reason": "x"} {
+		other.Set(name, text)
+	}
+	form := newTyped(other)
+	change := form.reconfiguration(study)
+	if !form.ok() {
+		t.Fatalf("%v", form.faults)
+	}
+	want := rich()
+	seventy := 70.0
+	want.Parameters[0].High, want.Constraints[0].Threshold, want.Model.Fit, want.Stop.Within = &seventy, 2, "marginal_likelihood", design.UsualStop().Within
+	got := study
+	got.Parameters, got.Constraints, got.RecordedMetrics, got.Objective = change.Parameters, change.Constraints, change.RecordedMetrics, *change.Objective
+	got.Algorithm, got.Model, got.InputConstraints, got.Stop = *change.Algorithm, *change.Model, *change.InputConstraints, change.Stop
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(rich(), study); diff != "" {
+		t.Errorf("the study itself was changed: %s", diff)
 	}
 }

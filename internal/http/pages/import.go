@@ -10,24 +10,18 @@ import (
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
-	"headroom/internal/study/ledger"
 	"headroom/internal/view"
 	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
-func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request) error {
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	return showImport(w, r, http.StatusOK, snap, templates.ImportPage{Form: templates.Form{Values: url.Values{"key": {newKey(r)}}}})
+func (s *Site) ImportPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	return showImport(w, r, http.StatusOK, v, templates.ImportPage{Form: templates.Form{Values: url.Values{"key": {newKey(r)}}}})
 }
 
-func showImport(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.ImportPage) error {
-	d := snap.Definition
-	page.Page, page.Study, page.Key = newPage(r, "Import results"), studyHead(r, snap), page.Form.Value("key")
-	page.Width = "medium"
+func showImport(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.ImportPage) error {
+	d := v.Snap.Definition
+	page.Page, page.Study, page.Key = newPage(r, "Import results", "medium"), v.Head, page.Form.Value("key")
 	var names, cells []string
 	for _, p := range d.Parameters {
 		names, cells = append(names, p.Name), append(cells, exampleCell(p))
@@ -51,50 +45,44 @@ func exampleCell(p design.Parameter) string {
 }
 
 // Import checks rows, or imports them.
-func (s *Site) Import(w http.ResponseWriter, r *http.Request) error {
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
+func (s *Site) Import(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
+	rows, unread := importedText(r, form.values)
+	form.values.Set("text", rows) // the next press of a button has them too
+	if unread == nil && strings.TrimSpace(rows) == "" {
+		form.fault("text", "choose a file above, or paste rows here")
 	}
-	return submit(w, r, func(form *typed) submission {
-		rows, unread := importedText(r, form.values)
-		form.values.Set("text", rows) // the next press of a button has them too
-		if unread == nil && strings.TrimSpace(rows) == "" {
-			form.fault("text", "choose a file above, or paste rows here")
-		}
-		options := study.ImportOptions{DryRun: form.pressed() != "import", IgnoreUnknown: form.text("ignore") != "", BeyondBounds: true, Decimals: form.decimals()} // beyond bounds is doubted
-		var page templates.ImportPage
-		asked := submission{
-			do: func(cmd study.Command) error {
-				if unread != nil {
-					return unread
-				}
-				result, err := s.Studies.ImportCSV(r.Context(), cmd, snap.ID, strings.NewReader(rows), options)
-				page.Ready = "All good: " + words.Count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
-				page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
-				form.askDecimals("text", page.Faults)
-				page.Found = view.Findings(studyHead(r, snap), result.Health)
-				if len(result.Doubts) > 0 {
-					page.Ready, page.Doubts = oddRows, doubtfulRows(result.Doubts)
-				}
-				return err
-			},
-			to: "/studies/" + snap.ID + "?done=imported#trials",
-			again: func(form templates.Form) error {
-				return showImport(w, r, http.StatusUnprocessableEntity, snap, templates.ImportPage{Form: form, Faults: page.Faults})
-			},
-		}
-		asked.doubted = func(form templates.Form, doubts []study.Doubt) error {
-			return showImport(w, r, http.StatusUnprocessableEntity, snap, templates.ImportPage{Form: form, Ready: oddRows, Doubts: doubtfulRows(doubts)})
-		}
-		if options.DryRun {
-			asked.done = func() error {
-				page.Form = form.shown()
-				return showImport(w, r, http.StatusOK, snap, page)
+	options := study.ImportOptions{DryRun: form.pressed() != "import", IgnoreUnknown: form.text("ignore") != "", BeyondBounds: true, Decimals: form.decimals()} // beyond bounds is doubted
+	var page templates.ImportPage
+	asked := submission{
+		do: func(cmd study.Command) error {
+			if unread != nil {
+				return unread
 			}
+			result, err := s.Studies.ImportCSV(r.Context(), cmd, v.Snap.ID, strings.NewReader(rows), options)
+			page.Ready = "All good: " + words.Count(result.Rows, "row is", "rows are") + " ready to be imported. Press Import."
+			page.Unknown, page.Faults = result.UnknownColumns, fileFaults(err)
+			form.askDecimals("text", page.Faults)
+			page.Found = view.Findings(v.Head, result.Health)
+			if len(result.Doubts) > 0 {
+				page.Ready, page.Doubts = oddRows, doubtfulRows(result.Doubts)
+			}
+			return err
+		},
+		to: "/studies/" + v.Snap.ID + "?done=imported#trials",
+		again: func(form templates.Form) error {
+			return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Faults: page.Faults})
+		},
+	}
+	asked.doubted = func(form templates.Form, doubts []study.Doubt) error {
+		return showImport(w, r, http.StatusUnprocessableEntity, v, templates.ImportPage{Form: form, Ready: oddRows, Doubts: doubtfulRows(doubts)})
+	}
+	if options.DryRun {
+		asked.done = func() error {
+			page.Form = form.shown()
+			return showImport(w, r, http.StatusOK, v, page)
 		}
-		return asked
-	})
+	}
+	return asked
 }
 
 const oddRows = "The rows can be imported, but some of it looks odd."

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -13,6 +14,7 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/view"
+	"headroom/internal/view/words"
 	"headroom/web/templates"
 )
 
@@ -22,8 +24,7 @@ func (s People) PeoplePage(w http.ResponseWriter, r *http.Request) error {
 
 // showPeople draws the page of people and tokens; change puts a form with its faults or a new secret into it.
 func (s People) showPeople(w http.ResponseWriter, r *http.Request, status int, change func(*templates.PeoplePage)) error {
-	page := templates.PeoplePage{Page: newPage(r, "People and tokens")}
-	page.Width = "medium"
+	page := templates.PeoplePage{Page: newPage(r, "People and tokens", "medium")}
 	page.Invite.Values = url.Values{"invite.role": {string(account.Operator)}}
 	page.Token.Values = url.Values{"token.role": {string(account.Operator)}}
 	for _, fill := range []func(*http.Request, *templates.PeoplePage) error{s.listPeople, s.listInvites, s.listTokensOn} {
@@ -98,25 +99,23 @@ func (s People) listTokensOn(r *http.Request, page *templates.PeoplePage) error 
 }
 
 // InvitePerson makes an invite link, shown once.
-func (s People) InvitePerson(w http.ResponseWriter, r *http.Request) error {
-	return submit(w, r, func(form *typed) submission {
-		want := account.NewInvite{Name: form.text("invite.name"), Role: account.Role(form.text("invite.role"))}
-		var secret string
-		return submission{
-			do: func(study.Command) (err error) {
-				who, _ := request.Caller(r)
-				_, secret, err = s.Accounts.CreateInvite(r.Context(), who, want)
-				return err
-			},
-			done: func() error {
-				return s.showSecret(w, r, s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."))
-			},
-			names: under("invite."),
-			again: func(form templates.Form) error {
-				return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form })
-			},
-		}
-	})
+func (s People) InvitePerson(w http.ResponseWriter, r *http.Request, form *typed) submission {
+	want := account.NewInvite{Name: form.text("invite.name"), Role: account.Role(form.text("invite.role"))}
+	var secret string
+	return submission{
+		do: func(study.Command) (err error) {
+			who, _ := request.Caller(r)
+			_, secret, err = s.Accounts.CreateInvite(r.Context(), who, want)
+			return err
+		},
+		done: func() error {
+			return s.showSecret(w, r, s.linkSecret("Invite link for "+want.Name, secret, "Send it to them. It works once, within seven days, and cannot be shown again."))
+		},
+		names: under("invite."),
+		again: func(form templates.Form) error {
+			return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Invite = form })
+		},
+	}
 }
 
 // under is the field of a form whose fields are named as those of the API's body, behind a word.
@@ -130,50 +129,44 @@ func (s People) showSecret(w http.ResponseWriter, r *http.Request, secret *templ
 }
 
 // RevokeInvite ends an invite that has not been used.
-func (s People) RevokeInvite(w http.ResponseWriter, r *http.Request) error {
-	return submit(w, r, func(*typed) submission {
-		return submission{
-			do: func(study.Command) error { return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link")) },
-			to: "/people?done=revoked",
-		}
-	})
+func (s People) RevokeInvite(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+	return submission{
+		do: func(study.Command) error { return s.Accounts.RevokeInvite(r.Context(), chi.URLParam(r, "link")) },
+		to: "/people?done=revoked",
+	}
 }
 
 // MakeToken makes a token, shown once.
-func (s People) MakeToken(w http.ResponseWriter, r *http.Request) error {
-	return submit(w, r, func(form *typed) submission {
-		want := account.NewToken{Name: form.text("token.name"), Role: account.Role(form.text("token.role")), StudyID: form.text("token.study_id"), ExpiresAt: form.day("token.expires_at")}
-		var secret string
-		return submission{
-			do: func(study.Command) (err error) {
-				who, _ := request.Caller(r)
-				_, secret, err = s.Accounts.CreateToken(r.Context(), who, want)
-				return err
-			},
-			done: func() error {
-				return s.showSecret(w, r, &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."})
-			},
-			names: under("token."),
-			again: func(form templates.Form) error {
-				return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form })
-			},
-		}
-	})
+func (s People) MakeToken(w http.ResponseWriter, r *http.Request, form *typed) submission {
+	want := account.NewToken{Name: form.text("token.name"), Role: account.Role(form.text("token.role")), StudyID: form.text("token.study_id"), ExpiresAt: form.day("token.expires_at")}
+	var secret string
+	return submission{
+		do: func(study.Command) (err error) {
+			who, _ := request.Caller(r)
+			_, secret, err = s.Accounts.CreateToken(r.Context(), who, want)
+			return err
+		},
+		done: func() error {
+			return s.showSecret(w, r, &templates.Secret{Title: "Token “" + want.Name + "”", Text: secret, Help: "Copy it now: it cannot be shown again. Scripts send it as “Authorization: Bearer …”."})
+		},
+		names: under("token."),
+		again: func(form templates.Form) error {
+			return s.showPeople(w, r, http.StatusUnprocessableEntity, func(page *templates.PeoplePage) { page.Token = form })
+		},
+	}
 }
 
 // RevokeToken ends a token.
-func (s People) RevokeToken(w http.ResponseWriter, r *http.Request) error {
-	return submit(w, r, func(*typed) submission {
-		return submission{
-			do: func(study.Command) error { return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) },
-			to: "/people?done=revoked",
-		}
-	})
+func (s People) RevokeToken(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+	return submission{
+		do: func(study.Command) error { return s.Accounts.RevokeToken(r.Context(), chi.URLParam(r, "token")) },
+		to: "/people?done=revoked",
+	}
 }
 
 // ChangeRole gives somebody another role.
-func (s People) ChangeRole(w http.ResponseWriter, r *http.Request) error {
-	return s.changePerson(w, r, "role", func(form *typed, id string) error {
+func (s People) ChangeRole(w http.ResponseWriter, r *http.Request, form *typed) submission {
+	return s.changePerson(w, r, "role", func(id string) error {
 		role, err := account.ParseRole(form.text("role"))
 		if err != nil {
 			return problem.Malformed("body", "role", err.Error())
@@ -183,43 +176,189 @@ func (s People) ChangeRole(w http.ResponseWriter, r *http.Request) error {
 }
 
 // Disable ends somebody's access for now.
-func (s People) Disable(w http.ResponseWriter, r *http.Request) error {
-	return s.changePerson(w, r, "disabled", func(_ *typed, id string) error { return s.Accounts.SetDisabled(r.Context(), id, true) })
+func (s People) Disable(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+	return s.changePerson(w, r, "disabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, true) })
 }
 
 // Enable gives it back.
-func (s People) Enable(w http.ResponseWriter, r *http.Request) error {
-	return s.changePerson(w, r, "enabled", func(_ *typed, id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
+func (s People) Enable(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+	return s.changePerson(w, r, "enabled", func(id string) error { return s.Accounts.SetDisabled(r.Context(), id, false) })
 }
 
 // changePerson changes the person in the path; that somebody must stay admin is said above the list.
-func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string, change func(form *typed, id string) error) error {
-	return submit(w, r, func(form *typed) submission {
-		return submission{
-			do:    func(study.Command) error { return change(form, chi.URLParam(r, "person")) },
-			to:    "/people?done=" + done,
-			names: nowhere,
-			again: func(form templates.Form) error {
-				return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = design.Capitalised(form.General) + "." })
-			},
-		}
-	})
+func (s People) changePerson(w http.ResponseWriter, r *http.Request, done string, change func(id string) error) submission {
+	return submission{
+		do:    func(study.Command) error { return change(chi.URLParam(r, "person")) },
+		to:    "/people?done=" + done,
+		names: nowhere,
+		again: func(form templates.Form) error {
+			return s.showPeople(w, r, http.StatusConflict, func(page *templates.PeoplePage) { page.Error = design.Capitalised(form.General) + "." })
+		},
+	}
 }
 
 // LinkPerson makes a sign-in link for somebody who is locked out.
-func (s People) LinkPerson(w http.ResponseWriter, r *http.Request) error {
-	return submit(w, r, func(*typed) submission {
-		var link account.Link
-		var secret string
-		return submission{
-			do: func(study.Command) (err error) {
-				who, _ := request.Caller(r)
-				link, secret, err = s.Accounts.CreateSignInLink(r.Context(), who, chi.URLParam(r, "person"))
-				return err
-			},
-			done: func() error {
-				return s.showSecret(w, r, s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."))
-			},
+func (s People) LinkPerson(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+	var link account.Link
+	var secret string
+	return submission{
+		do: func(study.Command) (err error) {
+			who, _ := request.Caller(r)
+			link, secret, err = s.Accounts.CreateSignInLink(r.Context(), who, chi.URLParam(r, "person"))
+			return err
+		},
+		done: func() error {
+			return s.showSecret(w, r, s.linkSecret("Sign-in link for "+link.Name, secret, "Send it to them. It works once, within "+minutes(account.SignInLinkLife)+"."))
+		},
+	}
+}
+
+func (s People) SharesPage(w http.ResponseWriter, r *http.Request) error {
+	form := templates.Form{Values: url.Values{"expires_at": {time.Now().Add(account.UsualShareLife).UTC().Format(time.DateOnly)}}}
+	return s.showShares(w, r, http.StatusOK, form, nil)
+}
+
+func (s People) showShares(w http.ResponseWriter, r *http.Request, status int, form templates.Form, secret *templates.Secret) error {
+	snap, err := s.Studies.Snapshot(r.Context(), request.StudyID(r), 0)
+	if err != nil {
+		return err
+	}
+	shares, err := s.Accounts.Shares(r.Context(), snap.ID)
+	if err != nil {
+		return err
+	}
+	page := templates.SharesPage{Page: newPage(r, "Share "+snap.Definition.Name, "medium"), Study: studyHead(r, snap), Form: form, Secret: secret}
+	for _, share := range shares {
+		page.Shares = append(page.Shares, templates.ShareLine{Share: share, Expires: view.Stamp(share.ExpiresAt, page.Now), Used: view.OptionalStamp(share.LastUsed, page.Now)})
+	}
+	return show(w, r, status, templates.SharesView(page))
+}
+
+// MakeShare makes a read-only link, shown once.
+func (s People) MakeShare(w http.ResponseWriter, r *http.Request, form *typed) submission {
+	want := account.NewShare{StudyID: request.StudyID(r), Name: form.text("name")}
+	if at := form.day("expires_at"); at != nil {
+		want.ExpiresAt = *at
+	} else if form.ok() {
+		form.fault("expires_at", "choose the day it ends")
+	}
+	var secret string
+	return submission{
+		do: func(study.Command) (err error) {
+			who, _ := request.Caller(r)
+			_, secret, err = s.Accounts.CreateShare(r.Context(), who, want)
+			return err
+		},
+		done: func() error {
+			made := &templates.Secret{Title: "Link for " + want.Name, Text: s.PublicURL.JoinPath("share", secret).String(), Help: "Send it to them. It cannot be shown again."}
+			return s.showShares(w, r, http.StatusOK, templates.Form{Values: url.Values{"expires_at": {form.text("expires_at")}}}, made)
+		},
+		names: itself,
+		again: func(form templates.Form) error { return s.showShares(w, r, http.StatusUnprocessableEntity, form, nil) },
+	}
+}
+
+// RevokeShare ends a read-only link.
+func (s People) RevokeShare(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+	id := request.StudyID(r)
+	return submission{
+		do: func(study.Command) error { return s.Accounts.RevokeShare(r.Context(), id, chi.URLParam(r, "share")) },
+		to: "/studies/" + id + "/shares?done=revoked",
+	}
+}
+
+// person is who is signed in; tokens and links have no devices.
+func person(r *http.Request) (account.Identity, error) {
+	who, _ := request.Caller(r)
+	if who.Kind != account.BySession {
+		return who, problem.NoPerson
+	}
+	return who, nil
+}
+
+func (s People) AccountPage(w http.ResponseWriter, r *http.Request) error {
+	return s.showAccount(w, r, nil)
+}
+
+func (s People) showAccount(w http.ResponseWriter, r *http.Request, secret *templates.Secret) error {
+	who, err := person(r)
+	if err != nil {
+		return err
+	}
+	sessions, err := s.Accounts.Sessions(r.Context(), who.PersonID)
+	if err != nil {
+		return err
+	}
+	pins, err := s.Accounts.PINs(r.Context(), who.PersonID)
+	if err != nil {
+		return err
+	}
+	page := templates.AccountPage{Page: newPage(r, "Your devices", "medium"), Secret: secret}
+	page.ByPIN = who.ByPIN
+	for _, pin := range pins {
+		page.PINs = append(page.PINs, templates.SessionLine{Device: deviceName(pin.Browser), Seen: view.Stamp(pin.LastUsed, page.Now)})
+	}
+	for _, session := range sessions {
+		page.Sessions = append(page.Sessions, templates.SessionLine{ID: session.ID, Device: deviceName(session.Device), Seen: view.Stamp(session.LastSeen, page.Now), This: session.ID == who.ID})
+	}
+	return show(w, r, http.StatusOK, templates.AccountView(page))
+}
+
+// deviceName makes a browser's description of itself short enough to recognise it by.
+func deviceName(agent string) string {
+	browser, system := "A browser", ""
+	for _, known := range []struct{ sign, name string }{{"Edg/", "Edge"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}} {
+		if strings.Contains(agent, known.sign) {
+			browser = known.name
+			break
 		}
-	})
+	}
+	for _, known := range []struct{ sign, name string }{{"Android", "Android"}, {"iPhone", "an iPhone"}, {"iPad", "an iPad"}, {"Windows", "Windows"}, {"Mac OS", "a Mac"}, {"Linux", "Linux"}} {
+		if strings.Contains(agent, known.sign) {
+			system = " on " + known.name
+			break
+		}
+	}
+	return browser + system
+}
+
+// LinkMyDevice makes a link by which the same person signs in elsewhere.
+func (s People) LinkMyDevice(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+	var secret string
+	return submission{
+		do: func(study.Command) error {
+			who, err := person(r)
+			if err == nil && who.ByPIN {
+				err = problem.FullSignIn
+			}
+			if err == nil {
+				_, secret, err = s.Accounts.CreateSignInLink(r.Context(), who, who.PersonID)
+			}
+			return err
+		},
+		done: func() error {
+			return s.showAccount(w, r, s.linkSecret("Your sign-in link", secret, "Open it on the other device within "+minutes(account.SignInLinkLife)+". It works once."))
+		},
+	}
+}
+
+func minutes(d time.Duration) string { return words.Count(int(d.Minutes()), "minute", "minutes") }
+
+// linkSecret shows a link this once.
+func (s People) linkSecret(title, secret, help string) *templates.Secret {
+	return &templates.Secret{Title: title, Text: s.PublicURL.JoinPath("sign-in", secret).String(), Help: help}
+}
+
+// EndSession signs one of the person's browsers out.
+func (s People) EndSession(_ http.ResponseWriter, r *http.Request, _ *typed) submission {
+	return submission{
+		do: func(study.Command) error {
+			who, err := person(r)
+			if err == nil {
+				err = s.Accounts.EndSession(r.Context(), who.PersonID, chi.URLParam(r, "session"))
+			}
+			return err
+		},
+		to: "/account?done=ended",
+	}
 }

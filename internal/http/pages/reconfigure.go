@@ -12,29 +12,26 @@ import (
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
+	"headroom/internal/view"
 	"headroom/web/templates"
 )
 
 // ReconfigurePage is the form that changes limits, bounds, units, what has run out, the algorithm and the model.
-func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request) error {
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	values := definitionValues(chosen(snap))
+func (s *Site) ReconfigurePage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	values := definitionValues(chosen(v.Snap))
 	values.Set("key", newKey(r))
 	page := templates.DefinePage{}
 	if r.URL.Query().Get("way") == driftWay {
-		page.Offered = offerWindow(values, snap, r.URL.Query().Get("since"))
+		page.Offered = offerWindow(values, v.Snap, r.URL.Query().Get("since"))
 	}
 	if name := r.URL.Query().Get("log"); name != "" {
-		page.Offered = offerLog(values, snap, name)
+		page.Offered = offerLog(values, v.Snap, name)
 	}
-	for i, p := range snap.Definition.Parameters {
-		values.Set(unavailableField(i), strings.Join(texts(snap.Definition.Unavailable[p.Name]), ", "))
+	for i, p := range v.Snap.Definition.Parameters {
+		values.Set(unavailableField(i), strings.Join(texts(v.Snap.Definition.Unavailable[p.Name]), ", "))
 	}
 	page.Form = templates.Form{Values: values}
-	return showReconfigure(w, r, http.StatusOK, snap, page)
+	return showReconfigure(w, r, http.StatusOK, v, page)
 }
 
 // chosen is the study's definition as forms show it: a field is blank where the study has what a new one would have.
@@ -67,8 +64,8 @@ func texts(values []design.Value) []string {
 }
 
 // showReconfigure draws the form. What cannot be changed is shown from the study, whatever was sent.
-func showReconfigure(w http.ResponseWriter, r *http.Request, status int, snap *ledger.Snapshot, page templates.DefinePage) error {
-	there := chosen(snap)
+func showReconfigure(w http.ResponseWriter, r *http.Request, status int, v view.Facts, page templates.DefinePage) error {
+	there := chosen(v.Snap)
 	shown := url.Values(maps.Clone(page.Form.Values))
 	for _, f := range studyFields(&there) {
 		if f.once {
@@ -76,43 +73,37 @@ func showReconfigure(w http.ResponseWriter, r *http.Request, status int, snap *l
 		}
 	}
 	shown.Set("candidates", candidatesText(there))
-	page.Form.Values, page.Reconfigure, page.Study = shown, true, studyHead(r, snap)
+	page.Form.Values, page.Reconfigure, page.Study = shown, true, v.Head
 	return showDefine(w, r, status, page)
 }
 
 // Reconfigure changes the study from the next decision on.
-func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request) error {
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
+func (s *Site) Reconfigure(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
 	again := func(status int, form templates.Form) error {
-		return showReconfigure(w, r, status, snap, templates.DefinePage{Form: form})
+		return showReconfigure(w, r, status, v, templates.DefinePage{Form: form})
 	}
-	return submit(w, r, func(form *typed) submission {
-		if form.pressed() == "refresh" || rescale(form.values, form.pressed()) {
-			return submission{done: func() error { return again(http.StatusOK, form.shown()) }}
+	if form.pressed() == "refresh" || rescale(form.values, form.pressed()) {
+		return submission{done: func() error { return again(http.StatusOK, form.shown()) }}
+	}
+	change := form.reconfiguration(chosen(v.Snap))
+	asked := submission{
+		do: func(cmd study.Command) error {
+			cmd.IfMatch = v.Snap.Version
+			_, err := s.Studies.Reconfigure(r.Context(), cmd, v.Snap.ID, change)
+			return err
+		},
+		to:    "/studies/" + v.Snap.ID + "?done=changed",
+		names: defineNames(formFields(form.shown())),
+		again: func(form templates.Form) error { return again(http.StatusUnprocessableEntity, form) },
+	}
+	return asked.previewed(form, v.Snap, "changed", func() (*templates.Consequences, error) {
+		impact, err := s.Studies.PreviewReconfiguration(r.Context(), v.Snap.ID, change)
+		if err != nil {
+			return nil, err
 		}
-		change := form.reconfiguration(chosen(snap))
-		asked := submission{
-			do: func(cmd study.Command) error {
-				cmd.IfMatch = snap.Version
-				_, err := s.Studies.Reconfigure(r.Context(), cmd, snap.ID, change)
-				return err
-			},
-			to:    "/studies/" + snap.ID + "?done=changed",
-			names: defineNames(formFields(form.shown())),
-			again: func(form templates.Form) error { return again(http.StatusUnprocessableEntity, form) },
-		}
-		return asked.previewed(form, snap, "changed", func() (*templates.Consequences, error) {
-			impact, err := s.Studies.PreviewReconfiguration(r.Context(), snap.ID, change)
-			if err != nil {
-				return nil, err
-			}
-			return visiting(r, snap).ChangeConsequences(change.Constraints, impact), nil
-		}, func(preview *templates.Consequences) error {
-			return showReconfigure(w, r, http.StatusOK, snap, templates.DefinePage{Form: form.shown(), Preview: preview})
-		})
+		return v.ChangeConsequences(change.Constraints, impact), nil
+	}, func(preview *templates.Consequences) error {
+		return showReconfigure(w, r, http.StatusOK, v, templates.DefinePage{Form: form.shown(), Preview: preview})
 	})
 }
 
@@ -149,4 +140,46 @@ func (t *typed) runOut(i int, p design.Parameter, unavailable map[string][]desig
 		}
 		unavailable[p.Name] = append(unavailable[p.Name], design.TextValue(choice))
 	}
+}
+
+// EditPage changes what does not touch the algorithm.
+func (s *Site) EditPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	d := v.Snap.Definition
+	return showEdit(w, r, http.StatusOK, v, templates.Form{Values: url.Values{"key": {newKey(r)}, "name": {d.Name}, "description": {d.Description}, "state": {string(v.Snap.State)}}})
+}
+
+func showEdit(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form) error {
+	return show(w, r, status, templates.EditView(templates.EditPage{Page: newPage(r, "Name and state", "narrow"), Study: v.Head, Form: form}))
+}
+
+// Edit saves what was changed.
+func (s *Site) Edit(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
+	edit := changedParts(v.Snap, form)
+	asked := submission{
+		to:    "/studies/" + v.Snap.ID + "?done=edited",
+		names: itself,
+		again: func(form templates.Form) error { return showEdit(w, r, http.StatusUnprocessableEntity, v, form) },
+	}
+	if edit != (ledger.EditedData{}) {
+		asked.do = func(cmd study.Command) error {
+			_, err := s.Studies.Edit(r.Context(), cmd, v.Snap.ID, edit)
+			return err
+		}
+	}
+	return asked
+}
+
+// changedParts are the parts of the form that differ from the study.
+func changedParts(snap *ledger.Snapshot, form *typed) ledger.EditedData {
+	var edit ledger.EditedData
+	if name := form.text("name"); name != snap.Definition.Name {
+		edit.Name = &name
+	}
+	if description := strings.ReplaceAll(form.text("description"), "\r\n", "\n"); description != snap.Definition.Description {
+		edit.Description = &description
+	}
+	if state := ledger.State(form.text("state")); state != snap.State {
+		edit.State = &state
+	}
+	return edit
 }

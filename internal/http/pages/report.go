@@ -19,22 +19,12 @@ import (
 const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Report is the study in one file, as it is or as it was after an event.
-func (s *Site) Report(w http.ResponseWriter, r *http.Request) error {
-	at, err := request.At(r)
+func (s *Site) Report(w http.ResponseWriter, r *http.Request, current view.Facts) error {
+	now := current.Snap
+	v, _, err := s.atMoment(r, now)
 	if err != nil {
 		return err
 	}
-	now, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	snap := now
-	if at > 0 {
-		if snap, err = s.Studies.Snapshot(r.Context(), now.ID, at); err != nil {
-			return err
-		}
-	}
-	v := visiting(r, snap)
 	if ready, err := s.reportBehind(r, &v, now); err != nil {
 		return err
 	} else if !ready {
@@ -46,7 +36,7 @@ func (s *Site) Report(w http.ResponseWriter, r *http.Request) error {
 	}
 	who, _ := request.Caller(r)
 	report.For = who.Name
-	name := mime.FormatMediaType("inline", map[string]string{"filename": fmt.Sprintf("%s, entry %d.html", fileName(v.Head.Name), snap.Version)})
+	name := mime.FormatMediaType("inline", map[string]string{"filename": fmt.Sprintf("%s, entry %d.html", fileName(v.Head.Name), v.Snap.Version)})
 	w.Header().Set("Content-Disposition", name)
 	w.Header().Set("Content-Security-Policy", reportPolicy)
 	return show(w, r, http.StatusOK, templates.ReportView(report))
@@ -71,7 +61,7 @@ func (s *Site) reportBehind(r *http.Request, v *view.Facts, now *ledger.Snapshot
 // showReportToCome says that a report is being made; the browser looks again by itself.
 func (s *Site) showReportToCome(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	w.Header().Set("Refresh", "2")
-	return show(w, r, http.StatusAccepted, templates.ReportToCome(newPage(r, "Report of "+v.Head.Name), v.Head,
+	return show(w, r, http.StatusAccepted, templates.ReportToCome(newPage(r, "Report of "+v.Head.Name, ""), v.Head,
 		fmt.Sprintf("The report is being made from %s%s. It will open here by itself.", words.Count(len(v.Snap.Trials), "trial", "trials"), words.ForSoLong(v.Now.Sub(v.Since)))))
 }
 

@@ -1,7 +1,12 @@
 package pages_test
 
 import (
+	"encoding/xml"
+	"errors"
 	"fmt"
+	"html"
+	"io"
+	"math"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -25,31 +30,26 @@ func reviewed(s *sitetest.Site) string {
 
 // The report is one file that asks nobody for anything, names what it shows, and has the numbers of the API.
 func TestReportIsOneFile(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := reviewed(s)
 	s.API("POST", study+"/verify", nil).Want(200)
 	post(s, study+"/board/verify", nil).Want(303)
 	answer := s.Call("GET", study+"/report", s.Admin, nil).Want(200)
 	report := string(answer.Body)
 	for _, policy := range []string{answer.Header.Get("Content-Security-Policy"), regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindString(report)} {
-		if !strings.Contains(policy, "default-src") || !strings.Contains(policy, "none") {
-			t.Errorf("the policy is %q", policy)
-		}
+		sitetest.Says(t, policy, "default-src", "none")
 	}
 	if asks := regexp.MustCompile(`(?i)<(script|link|img|iframe|object|form|base)[\s>]|\ssrc=|url\([^#]|href="[^#d]|@import|\son\w+=`).FindString(report); asks != "" {
 		t.Errorf("the report has %q", asks)
 	}
 	snap := s.API("GET", study, nil).Want(200).JSON()
 	state := s.API("GET", study+"/state", nil).Want(200).JSON()
-	for what, want := range map[string]string{
+	for _, want := range map[string]string{
 		"the head's hash": snap["hash"].(string), "the version": fmt.Sprintf("entry %v of %v", snap["version"], snap["version"]),
 		"the verification": "verified ", "the first value": "(first told 71.2)", "the correction's reason": "digits &lt;swapped&gt;", "the exclusion": "the stirrer stood still",
 		"the limit before": "before trial 9", "whose limits": "The results are by the limits as they are now.", "the change in words": "limit of impurity from 0.5 to 0.4",
 	} {
-		if !strings.Contains(report, want) {
-			t.Errorf("the report does not have %s: %q", what, want)
-		}
+		sitetest.Says(t, report, want)
 	}
 	if r, ok := state["recommendation"].(map[string]any); ok && !strings.Contains(report, fmt.Sprintf("the settings of trial %v", r["number"])) {
 		t.Error("the report recommends something else")
@@ -59,10 +59,9 @@ func TestReportIsOneFile(t *testing.T) {
 	if figures < 5 || len(drawings) != figures {
 		t.Errorf("%d figures, %d of them drawn", figures, len(drawings))
 	}
-	for i, drawing := range drawings {
-		if !strings.Contains(drawing, "data-said=") || strings.Contains(drawing, "NaN") || strings.Contains(drawing, "Inf") {
-			t.Errorf("figure %d is empty or broken", i+1)
-		}
+	for _, drawing := range drawings {
+		sitetest.Says(t, drawing, "data-said=")
+		sitetest.Lacks(t, drawing, "NaN", "Inf")
 	}
 	wantUniqueIDs(t, report)
 }
@@ -81,13 +80,11 @@ func wantUniqueIDs(t *testing.T, page string) {
 
 // The report of a moment shows that moment: nothing that came later.
 func TestReportOfAMoment(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := reviewed(s)
-	report := string(s.Call("GET", study+"/report?at=3", s.Admin, nil).Want(200).Body)
-	if !strings.Contains(report, "after ledger entry 3 of ") || strings.Contains(report, "swapped") || strings.Contains(report, "stirrer") || strings.Contains(report, "17.2") {
-		t.Error("the report of entry 3 knows what came after it")
-	}
+	report := s.Page(study + "/report?at=3")
+	sitetest.Says(t, report, "after ledger entry 3 of ")
+	sitetest.Lacks(t, report, "swapped", "stirrer", "17.2")
 	for query, status := range map[string]int{"?at=999": 422, "?at=x": 422, "?at=1": 200} {
 		s.Call("GET", study+"/report"+query, s.Admin, nil).Want(status)
 	}
@@ -95,41 +92,31 @@ func TestReportOfAMoment(t *testing.T) {
 
 // Whoever reads the study gets its report: a viewer and a share link; the share of another study does not.
 func TestReportForReviewers(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := reviewed(s)
 	s.Call("GET", study+"/report", s.Token(account.Viewer, ""), nil).Want(200)
 	s.Call("GET", study+"/report", s.Share(strings.TrimPrefix(study, "/studies/")), nil).Want(200)
 	s.Call("GET", study+"/report", s.Share(s.NewStudy(sitetest.Screen)), nil).Want(404)
 	empty := "/studies/" + s.NewStudy(sitetest.Screen)
-	if page := string(s.Call("GET", empty+"/report", s.Admin, nil).Want(200).Body); !strings.Contains(page, "Nothing has been tried yet.") || !strings.Contains(page, "No trial was made.") {
-		t.Error("the report of a study without trials does not say so")
-	}
+	s.Call("GET", empty+"/report", s.Admin, nil).Want(200).Says("Nothing has been tried yet.", "No trial was made.")
 }
 
 // The board has what was corrected and taken out side by side, the head's hash, and follows the study; a moment of the past does not.
 func TestBoardShowsWhatWasChanged(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := reviewed(s)
-	page := string(s.Call("GET", study+"/board", s.Admin, nil).Want(200).Body)
+	page := s.Page(study + "/board")
 	hash := s.API("GET", study, nil).Want(200).JSON()["hash"].(string)
-	for _, want := range []string{hash, "71.2", "17.2", "digits &lt;swapped&gt;", "taken out", "the stirrer stood still", `data-name="as first told"`, "yield first told as 71.2", `sse-connect`, `hx-trigger="changed from:body"`} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the board does not have %q", want)
-		}
-	}
+	sitetest.Says(t, page, hash, "71.2", "17.2", "digits &lt;swapped&gt;", "taken out", "the stirrer stood still", `data-name="as first told"`, "yield first told as 71.2", `sse-connect`, `hx-trigger="changed from:body"`)
 	wantUniqueIDs(t, page)
 	part := string(s.Call("GET", study+"/board?at=3", s.Admin, nil, "HX-Request", "true").Want(200).Body)
-	if strings.Contains(part, "<html") || strings.Contains(part, "swapped") || strings.Contains(part, "changed from:body") || !strings.Contains(part, `data-at="3"`) || !strings.Contains(part, "Hash of entry 3:") {
-		t.Errorf("the part of entry 3: %.400s", part)
-	}
+	sitetest.Says(t, part, `data-at="3"`, "Hash of entry 3:")
+	sitetest.Lacks(t, part, "<html", "swapped", "changed from:body")
 }
 
 // A verification behind the page says how far it is, then what came of it, with the hash it came to; a new entry is told of.
 func TestVerifyingShowsItsProgress(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := reviewed(s)
 	started := string(post(s, study+"/board/verify", url.Values{}, "HX-Request", "true").Want(200).Body)
 	if !strings.Contains(started, "<progress") && !strings.Contains(started, "✓") {
@@ -137,15 +124,13 @@ func TestVerifyingShowsItsProgress(t *testing.T) {
 	}
 	var line string
 	sitetest.Eventually(t, "the verification ends", func() bool {
-		line = string(s.Call("GET", study+"/board/verify", s.Admin, nil).Want(200).Body)
+		line = s.Page(study + "/board/verify")
 		return !strings.Contains(line, "<progress")
 	})
 	snap := s.API("GET", study, nil).Want(200).JSON()
-	if !strings.Contains(line, "✓") || !strings.Contains(line, snap["hash"].(string)) || !strings.Contains(line, "up to ledger entry "+strconv.Itoa(int(snap["version"].(float64)))) {
-		t.Errorf("it ended with %s", line)
-	}
+	sitetest.Says(t, line, "✓", snap["hash"].(string), "up to ledger entry "+strconv.Itoa(int(snap["version"].(float64))))
 	s.API("POST", study+"/ask", nil).Want(201)
-	line = string(s.Call("GET", study+"/board/verify", s.Admin, nil).Want(200).Body)
+	line = s.Page(study + "/board/verify")
 	if !strings.Contains(line, "1 entry has been added since") && !strings.Contains(line, "2 entries have been added since") || !strings.Contains(line, snap["hash"].(string)) {
 		t.Errorf("after a new entry: %s", line)
 	}
@@ -153,8 +138,7 @@ func TestVerifyingShowsItsProgress(t *testing.T) {
 
 // A long study's report stays a file that can be opened, and says what it leaves out.
 func TestReportOfALongStudyIsBounded(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := "/studies/" + s.NewStudy(strings.Replace(sitetest.Screen, `"algorithm"`, `"model": {"fit": "fixed"}, "algorithm"`, 1))
 	var table strings.Builder
 	table.WriteString("temperature,catalyst,yield,impurity\n")
@@ -166,10 +150,241 @@ func TestReportOfALongStudyIsBounded(t *testing.T) {
 	if len(report) > 3<<20 {
 		t.Errorf("the report of 1600 trials has %d bytes", len(report))
 	}
-	for _, said := range []string{"of 1600 trials: the newest", "The newest 1500 of 32", "each grey bar spans all readings of 8 trials, lowest to highest"} {
-		if !strings.Contains(report, said) {
-			t.Errorf("the report does not say %q", said)
+	sitetest.Says(t, report, "of 1600 trials: the newest", "The newest 1500 of 32", "each grey bar spans all readings of 8 trials, lowest to highest")
+	t.Logf("%d bytes", len(report))
+}
+
+func reportOf(s *sitetest.Site, id string) string {
+	return html.UnescapeString(s.Page("/studies/" + id + "/report"))
+}
+
+// The report answers as the page does, in every state: what is over is not "yet", what comes closest is named, and no chart is drawn of nothing.
+func TestTheReportAnswersAsThePage(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(screened)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	sitetest.Says(t, reportOf(s, id), "are without a reading.")
+	sitetest.Lacks(t, reportOf(s, id), "<figure", "chance to stay within every limit, as far")
+	s.API("POST", "/studies/"+id+"/trials/1/fail", `{"reason": "pump"}`).Want(200)
+	curve(s, id, 8, 5, "yield", "impurity", "pressure")
+	settled(s, id, 9)
+	sitetest.Says(t, reportOf(s, id), ">The answer so far<", "Nothing can be recommended yet: no settings tried are more likely to stay within every limit than to break one", "Closest to the limits: trial 2, with x ", "binds: 5.1")
+	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
+	sitetest.Says(t, reportOf(s, id), ">The answer<", "This study is finished.", "Nothing could be recommended: no settings tried are more likely to stay within every limit than to break one")
+	sitetest.Lacks(t, reportOf(s, id), "recommended yet")
+	empty := s.NewStudy(screened)
+	s.API("PATCH", "/studies/"+empty, `{"state": "archived"}`).Want(200)
+	sitetest.Says(t, reportOf(s, empty)+s.Page("/studies/"+empty+"/board"), "Nothing was tried.", "No trial was made.")
+	sitetest.Lacks(t, reportOf(s, empty)+s.Page("/studies/"+empty+"/board"), "Nothing has been tried yet")
+}
+
+// The report's table has what was chosen beside what was used, as the page's has.
+func TestTheReportHasWhatWasChosen(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(screened)
+	chosen := s.API("POST", "/studies/"+id+"/ask", nil).Want(201).JSON()["trials"].([]any)[0].(map[string]any)["parameters"].(map[string]any)["x"].(float64)
+	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 50, "impurity": 0.2, "pressure": 1}, "parameters": {"x": 0.123}}`).Want(200)
+	used := regexp.MustCompile(`<td[^>]*>0\.123\d* \(chosen (0\.\d+)\)</td>`).FindStringSubmatch(reportOf(s, id))
+	if used == nil {
+		t.Fatal("the report does not say beside 0.123 what was chosen")
+	}
+	if said, err := strconv.ParseFloat(used[1], 64); err != nil || math.Abs(said-chosen) > 0.005 {
+		t.Errorf("it says that %s was chosen instead of %v", used[1], chosen)
+	}
+}
+
+// A study without limits speaks of none.
+func TestNoWordOfLimitsWithoutAny(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(`{"name": "Free", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"}}`)
+	curve(s, id, 8, 0, "yield")
+	settled(s, id, 8)
+	for _, at := range []string{"report", "board"} {
+		text := html.UnescapeString(s.Page("/studies/" + id + "/" + at))
+		sitetest.Says(t, text, ">measured<")
+		sitetest.Lacks(t, text, ">within limits<", ">Within limits<", ">Limit broken<", "Distance to the limit")
+	}
+	s.Call("GET", "/studies/"+id+"/board?"+url.Values{"show": {"feasible"}}.Encode(), s.Admin, nil).Want(200)
+}
+
+// An error page says what is wrong once, in the words of the page, and what would be right.
+func TestErrorPagesSayWhatWouldBeRight(t *testing.T) {
+	s := sitetest.Beside(t)
+	viewer := s.Token(account.Viewer, "")
+	made := string(s.Call("GET", "/studies/new", viewer, nil, "Accept", "text/html").Want(403).Body)
+	sitetest.Says(t, made, "This needs the role operator, and yours is viewer. An admin can change that.")
+	at := html.UnescapeString(string(s.Call("GET", "/studies/"+s.NewStudy(screened)+"/board?at=999", viewer, nil, "Accept", "text/html").Want(422).Body))
+	if strings.Contains(at, "query.") || strings.Count(at, "at: the study has 1 event") != 1 {
+		t.Errorf("a moment that never was: %s", at[strings.Index(at, "<main"):])
+	}
+}
+
+// An error page lets whoever is signed in go on as from any page.
+func TestErrorPagesKnowWhoIsSignedIn(t *testing.T) {
+	s := sitetest.Beside(t)
+	operator := s.Token(account.Operator, "")
+	gone, forbidden := "/studies/nothing-here", "/people"
+	for path, status := range map[string]int{gone: 404, forbidden: 403} {
+		answer := string(s.Call("GET", path, operator, nil, "Accept", "text/html").Want(status).Body)
+		sitetest.Says(t, answer, "(operator)", `<a href="/studies">Studies</a>`)
+	}
+}
+
+// The numbers behind the charts have nothing from the prior alone, and no sum of what was never read.
+func TestNumbersBehindChartsAreOfReadings(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 3, 0, "yield", "impurity")
+	s.API("PATCH", "/studies/"+id, `{"state": "finished"}`).Want(200)
+	board := html.UnescapeString(s.Page("/studies/" + id + "/board"))
+	sitetest.Says(t, board, "The study ended before the model had begun.", "Yield")
+	sitetest.Lacks(t, board, "The model begins when")
+	_, table, _ := strings.Cut(board, "model’s estimate")
+	row := regexp.MustCompile(`(?s)<tbody>\s*<tr>(.*?)</tr>`).FindStringSubmatch(table)
+	var cells []string
+	for _, cell := range regexp.MustCompile(`<td[^>]*>([^<]*)</td>`).FindAllStringSubmatch(row[1], -1) {
+		cells = append(cells, cell[1])
+	}
+	// Trial, result, yield, best; impurity, its limit and three sums, its bound; pressure, its limit and as many.
+	if len(cells) != 16 || cells[6] == "–" || cells[8] != "–" || strings.Join(cells[12:], "") != "––––" {
+		t.Errorf("the first line is %q", cells)
+	}
+}
+
+// A star marks what is recommended, and nothing while the model has not begun.
+func TestNoStarBeforeTheModelBegins(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 3, 0, "yield", "impurity", "pressure")
+	board := s.Page("/studies/" + id + "/board")
+	sitetest.Says(t, board, "the model begins when the first few trials")
+	sitetest.Lacks(t, board, "mark recommended", `data-name="recommended`)
+}
+
+// figureOf is the figure of the report whose title begins so.
+func figureOf(t *testing.T, report, title string) string {
+	t.Helper()
+	for _, figure := range regexp.MustCompile(`(?s)<figure[ >].*?</figure>`).FindAllString(report, -1) {
+		if strings.Contains(figure, ". "+title) {
+			return figure
 		}
 	}
-	t.Logf("%d bytes", len(report))
+	t.Fatalf("no figure %s", title)
+	return ""
+}
+
+// The report has the map of the page: colours, contours of the chance, readings, the star, and a table whose numbers are those of the API.
+func TestTheReportHasTheMap(t *testing.T) {
+	s := sitetest.Beside(t)
+	continuous := strings.Replace(sitetest.Screen, `{"name": "catalyst", "type": "categorical", "choices": ["A", "B"]}`, `{"name": "salt", "type": "real", "low": 0, "high": 10, "unit": "mM"}`, 1)
+	study := "/studies/" + s.NewStudy(continuous)
+	var rows strings.Builder
+	rows.WriteString("temperature,salt,yield,impurity\n")
+	for i := range 16 {
+		x, y := float64(i%4), float64(i/4)
+		fmt.Fprintf(&rows, "%g,%g,%g,%g\n", 22+10*x, 1+2.5*y, 60+8*x-x*x*x+y, 0.2+0.1*x+0.02*y)
+	}
+	s.API("POST", study+"/import", rows.String(), "Content-Type", "text/csv").Want(200)
+	s.API("POST", study+"/ask", nil).Want(201)
+	report := html.UnescapeString(s.Page(study + "/report"))
+	figure := figureOf(t, report, "Yield over ")
+	for _, mark := range map[string]string{"the colours": `<image `, "the darkest colour": "#00204d", "the lightest": "#ffea46", "a dot": `fill="var(--feasible)"`, "a triangle": `fill="var(--violated)"`, "the star": `fill="var(--star)"`,
+		"a dashed contour": `stroke="#111111" stroke-width="2" stroke-dasharray="8 5"`, "the white around marks": `stroke="var(--surface)"`} {
+		sitetest.Says(t, figure, mark)
+	}
+	cell := regexp.MustCompile(`<td[^>]*>(.*?)</td>`)
+	row := regexp.MustCompile(`(?s)<tbody>\s*<tr>.*?</tr>`).FindString(figure)
+	head := regexp.MustCompile(`<th[^>]*class="number"[^>]*>\s*([^<\s]+)`).FindAllStringSubmatch(figure, -1)
+	cells := cell.FindAllStringSubmatch(row, -1)
+	if len(cells) != 7 || len(head) != 6 || !strings.Contains(figure, "temperature") {
+		t.Fatalf("the map's table has %d columns and %d heads", len(cells), len(head))
+	}
+	across, up := "salt", "temperature"
+	if strings.Contains(figure, "salt ↓") {
+		across, up = up, across
+	}
+	asked := fmt.Sprintf(`{"points": [{%q: %s, %q: %s}]}`, across, head[3][1], up, cells[0][1])
+	metrics := s.API("POST", study+"/posterior", asked).Want(200).JSON()["metrics"].(map[string]any)["yield"].(map[string]any)
+	shown, err := strconv.ParseFloat(strings.Fields(cells[4][1])[0], 64)
+	if mean := metrics["mean"].([]any)[0].(float64); err != nil || shown < mean-0.6 || shown > mean+0.6 {
+		t.Errorf("the map has %s where the API has %v", cells[4][1], mean)
+	}
+	grid := "/studies/" + strings.TrimPrefix(reviewed(s), "/studies/")
+	choices := html.UnescapeString(s.Page(grid + "/report"))
+	if figure := figureOf(t, choices, "Yield over "); strings.Contains(figure, "stroke-dasharray") || !strings.Contains(figure, "Choices have no order") {
+		t.Error("contours are drawn between choices")
+	}
+}
+
+// Charts over trials mark corrections, exclusions, changes of limits and refits; a trial that was taken out has a mark of its own.
+func TestTheReportMarksWhatWasChanged(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := reviewed(s)
+	s.API("POST", study+"/trials/3/include", `{"reason": "it stirred"}`).Want(200)
+	s.API("POST", study+"/trials/4/exclude", `{"reason": "spilled"}`).Want(200)
+	s.API("POST", study+"/reconfigure", `{"algorithm": {"name": "rpol-ucb", "horizon": 40}, "reason": "more time"}`).Want(200)
+	s.API("POST", study+"/ask", nil).Want(201)
+	report := s.Page(study + "/report")
+	for _, title := range []string{"Yield (%)", "Impurity (%) and its limit", "Cumulative violation", "Price of breaking"} {
+		figure := figureOf(t, report, title)
+		for _, change := range []string{"correction", "exclusion", "inclusion", "change of a limit", "change of settings", "model refitted"} {
+			if !regexp.MustCompile(`<g data-name="`+change+`"[^>]*><use `).MatchString(figure) || !strings.Contains(figure, "<span>"+change+"</span>") {
+				t.Errorf("%s does not mark the %s, or does not say which mark that is", title, change)
+			}
+		}
+	}
+	for variable, there := range map[string]bool{"--feasible: #0072b2": true, "--surface: #ffffff": true, "--ink: #e9ecef": false} {
+		if strings.Contains(report, variable) != there {
+			t.Errorf("has the report %s? It must have the light colours and no others", variable)
+		}
+	}
+	sitetest.Says(t, report, "Calibration and drift")
+}
+
+// The report is strict: every element is closed in its order, no attribute stands twice, and every time has its zone.
+func TestTheReportIsStrict(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := reviewed(s)
+	post(s, study+"/board/verify", nil).Want(303)
+	report := s.Page(study + "/report")
+	closed := regexp.MustCompile(`<(meta|br|hr|col)((?:\s[^>]*[^/>])?)>`).ReplaceAllString(strings.TrimPrefix(report, "<!doctype html>"), "<$1$2/>")
+	decoder := xml.NewDecoder(strings.NewReader(closed))
+	decoder.Entity = xml.HTMLEntity
+	elements := 0
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("after %d elements: %v: %.200s", elements, err, closed[max(0, int(decoder.InputOffset())-150):])
+		}
+		if start, is := token.(xml.StartElement); is {
+			elements++
+			seen := map[string]bool{}
+			for _, a := range start.Attr {
+				if key := a.Name.Space + ":" + a.Name.Local; seen[key] {
+					t.Errorf("%s has %s twice", start.Name.Local, a.Name.Local)
+				} else {
+					seen[key] = true
+				}
+			}
+		}
+	}
+	if elements < 200 {
+		t.Errorf("only %d elements", elements)
+	}
+	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(report, "\x00")
+	zoned := regexp.MustCompile(`\d\d:\d\d(:\d\d)?( UTC)?`)
+	for _, table := range regexp.MustCompile(`(?s)<table>.*?</table>`).FindAllString(report, -1) {
+		if zoned.MatchString(table) && !strings.Contains(table, "(UTC)") {
+			t.Errorf("a table has times without a zone: %.200s", table)
+		}
+		text = strings.Replace(text, regexp.MustCompile(`<[^>]*>`).ReplaceAllString(table, "\x00"), "", 1)
+	}
+	for _, at := range zoned.FindAllString(text, -1) {
+		if !strings.HasSuffix(at, " UTC") {
+			t.Errorf("the time %s has no zone", at)
+		}
+	}
 }

@@ -23,12 +23,12 @@ func (s *Site) Home(w http.ResponseWriter, r *http.Request) error {
 
 // SignIn says how people sign in.
 func SignIn(w http.ResponseWriter, r *http.Request, status int) error {
-	return show(w, r, status, templates.SignInView(narrowPage(r, "Sign in")))
+	return show(w, r, status, templates.SignInView(newPage(r, "Sign in", "narrow")))
 }
 
 // Switch shows who can come back in this browser by their PIN; wrong is what became of the last one.
 func Switch(w http.ResponseWriter, r *http.Request, status int, here []account.OnDevice, to string, wrong *account.WrongPIN) error {
-	page := templates.SwitchPage{Page: narrowPage(r, "Who is here?"), To: to, Chosen: r.PostFormValue("person")}
+	page := templates.SwitchPage{Page: newPage(r, "Who is here?", "narrow"), To: to, Chosen: r.PostFormValue("person")}
 	page.Switch = ""
 	who, _ := request.Caller(r)
 	for _, person := range here {
@@ -57,7 +57,7 @@ func initials(name string) string {
 
 // Link says what a single-use link would do. Only its button uses the link up, since mail programs open links unasked.
 func Link(w http.ResponseWriter, r *http.Request, link account.Link) error {
-	page := templates.LinkPage{Page: narrowPage(r, "Sign in"), Usable: true, Action: r.URL.Path, Heading: "Sign in as " + link.Name, Button: "Sign in"}
+	page := templates.LinkPage{Page: newPage(r, "Sign in", "narrow"), Usable: true, Action: r.URL.Path, Heading: "Sign in as " + link.Name, Button: "Sign in"}
 	page.Text = "This link works once. Press the button in the browser that you want to use."
 	if link.Kind == account.Invite {
 		page.Heading = "Welcome, " + link.Name
@@ -69,7 +69,7 @@ func Link(w http.ResponseWriter, r *http.Request, link account.Link) error {
 
 // DeadLink says what to do about a link that does not work any more; err is why.
 func DeadLink(w http.ResponseWriter, r *http.Request, err error) error {
-	page := templates.LinkPage{Page: narrowPage(r, "Sign in")}
+	page := templates.LinkPage{Page: newPage(r, "Sign in", "narrow")}
 	switch {
 	case errors.Is(err, account.ErrUsed):
 		page.Heading, page.Text = "This link has been used", "A sign-in link works once, and this one has been used already."

@@ -2,9 +2,12 @@ package pages
 
 import (
 	"net/http"
+	"net/url"
 
+	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study"
+	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 	"headroom/internal/view"
 	"headroom/web/templates"
@@ -15,16 +18,13 @@ const studiesOnPage = 100
 
 // StudiesPage lists the studies that the caller may see.
 func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
-	q, err := request.ReadQuery(r.URL)
+	wanted, err := request.Asked(r, func(q *request.Query) study.Listing {
+		return study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: studiesOnPage}
+	})
 	if err != nil {
 		return err
 	}
-	wanted := study.Listing{Only: request.Studies(r), After: q.Mark("after"), Limit: studiesOnPage}
-	if err := q.Err(); err != nil {
-		return err
-	}
-	page := templates.StudiesPage{Page: newPage(r, "Studies"), Archived: r.URL.Query().Get("archived") == "yes", Later: wanted.After != nil}
-	page.Width = "medium"
+	page := templates.StudiesPage{Page: newPage(r, "Studies", "medium"), Archived: r.URL.Query().Get("archived") == "yes", Later: wanted.After != nil}
 	if !page.Archived {
 		wanted.States = []ledger.State{ledger.Open, ledger.Paused, ledger.Finished}
 		hidden, _, err := s.Studies.Summaries(r.Context(), study.Listing{Only: wanted.Only, States: []ledger.State{ledger.Archived}, Limit: 1})
@@ -47,4 +47,91 @@ func (s *Site) StudiesPage(w http.ResponseWriter, r *http.Request) error {
 		page.Start = start(r)
 	}
 	return show(w, r, http.StatusOK, templates.StudiesView(page))
+}
+
+// example is a study to start from.
+type example struct{ problem, title, text string }
+
+// examples are the templates that are offered.
+var examples = []example{
+	{"reaction", "Reaction", "Yield as high as possible by temperature, time and catalyst, with a limit on an impurity."},
+	{"formulation", "Formulation", "A mixture of four parts that adds up to 100 %, as stable as possible, with a limit on its viscosity."},
+	{"machine", "Machine settings", "Parts an hour by speed, feed and coolant, with a limit on the temperature of the tool."},
+}
+
+// start is what the list of studies offers to begin with.
+func start(r *http.Request) templates.Start {
+	offer := templates.Start{Key: newKey(r)}
+	for _, e := range examples {
+		offer.Examples = append(offer.Examples, templates.Example{Title: e.title, Text: e.text, URL: "/studies/new?" + url.Values{"template": {e.problem}}.Encode()})
+	}
+	for _, lab := range design.SimulatedLabs() {
+		offer.Problems = append(offer.Problems, templates.Option{Value: lab.Name(), Label: lab.Name() + ": " + lab.Summary()})
+	}
+	return offer
+}
+
+// simulationValues fills the form of a new study from a problem of the simulator; answers says whether its simulated lab answers too.
+func simulationValues(name string, answers bool) (url.Values, error) {
+	lab, err := design.FindSimulatedLab(name)
+	if err != nil {
+		return nil, problem.InQuery(design.NewInvalid("template", err.Error(), name))
+	}
+	d := lab.Study()
+	if !answers {
+		d.SimulatedLab = ""
+	}
+	values := definitionValues(d)
+	values.Set("lab", name)
+	return values, nil
+}
+
+// MakeDemo makes the demo study and lets its simulated lab fill it.
+func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *typed) submission {
+	var made string
+	return submission{
+		do: func(cmd study.Command) error {
+			d, err := study.Demo()
+			if err != nil {
+				return err
+			}
+			after, err := s.Studies.Create(r.Context(), cmd, d)
+			if made = madeAt(after, err, "?done=demo"); err != nil {
+				return err
+			}
+			return s.Studies.Simulate(r.Context(), cmd, after.ID, study.DemoTrials, study.DemoSlips...)
+		},
+		done: func() error { return GoTo(w, r, made) },
+	}
+}
+
+// simulatedAtOnce is how many trials a press of the button lets the simulated lab run.
+const simulatedAtOnce = 5
+
+// Simulate lets the study's simulated lab run some trials, or stops it.
+func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
+	show := func(again templates.Form) error {
+		if !isPart(r) {
+			if again.Faulty() {
+				return s.showStudy(w, r, http.StatusUnprocessableEntity, v, func(page *templates.StudyPage) { page.Error = again.General })
+			}
+			return GoTo(w, r, "/studies/"+v.Snap.ID+"#lab")
+		}
+		v.Run.Run, v.Run.Known = s.Studies.Simulated(v.Snap.ID)
+		panel := v.Lab()
+		panel.Fault = again.General
+		return show(w, r, http.StatusOK, templates.LabPanel(panel))
+	}
+	return submission{
+		do: func(cmd study.Command) error {
+			if form.pressed() == "stop" {
+				s.Studies.StopSimulating(v.Snap.ID)
+				return nil
+			}
+			return s.Studies.Simulate(r.Context(), cmd, v.Snap.ID, simulatedAtOnce)
+		},
+		done:  func() error { return show(templates.Form{}) },
+		names: nowhere,
+		again: show,
+	}
 }

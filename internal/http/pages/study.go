@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/go-chi/chi/v5"
 
+	"headroom/internal/derived"
 	"headroom/internal/http/problem"
 	"headroom/internal/http/request"
 	"headroom/internal/study/design"
@@ -28,23 +30,14 @@ func visiting(r *http.Request, snap *ledger.Snapshot) view.Facts {
 }
 
 // StudyPage is the study, top to bottom.
-func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request) error {
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	return s.showStudy(w, r, http.StatusOK, visiting(r, snap), nil)
+func (s *Site) StudyPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	return s.showStudy(w, r, http.StatusOK, v, nil)
 }
 
 // BenchPage is what is waiting, and nothing else: for whoever stands at the bench with a phone or a tablet.
-func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request) error {
-	snap, err := s.studyNow(r)
-	if err != nil {
-		return err
-	}
-	v := visiting(r, snap)
-	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.Head.Name), Study: v.Head, Next: v.Next()}
-	page.Width, page.Live = "bench", liveOf(snap)
+func (s *Site) BenchPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	page := templates.BenchPage{Page: newPage(r, "Bench of "+v.Head.Name, "bench"), Study: v.Head, Next: v.Next()}
+	page.Live = liveOf(v.Snap)
 	return show(w, r, http.StatusOK, templates.BenchView(page))
 }
 
@@ -66,7 +59,7 @@ func (s *Site) showStudy(w http.ResponseWriter, r *http.Request, status int, v v
 	if err := s.load(r.Context(), &v, needed); err != nil {
 		return err
 	}
-	page := templates.StudyPage{Page: newPage(r, v.Head.Name), Study: v.Head, Description: view.Markdown(v.Snap.Definition.Description), Work: v.Work(),
+	page := templates.StudyPage{Page: newPage(r, v.Head.Name, ""), Study: v.Head, Description: view.Markdown(v.Snap.Definition.Description), Work: v.Work(),
 		Next: v.Next(), Lab: v.Lab(), Status: v.Status(), Verdict: v.Verdict()}
 	page.Charts, page.Live = true, liveOf(v.Snap)
 	if v.Whole {
@@ -174,22 +167,19 @@ func (s *Site) section(p part, v view.Facts) func(ctx context.Context) (templ.Co
 	}
 }
 
-// StudyPart is one section of the study page, as it is after the event that the page has heard of, or later.
-func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
+// StudyPart is one section of the study page.
+func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request, v view.Facts) error {
 	name := chi.URLParam(r, "part")
-	part, there := parts[name]
-	if !there && name != view.ModelPart {
+	if _, there := parts[name]; !there && name != view.ModelPart {
 		return problem.NoSuchThing
 	}
-	seen, err := request.Seen(r)
-	if err != nil {
-		return err
-	}
-	snap, err := s.Studies.Since(r.Context(), request.StudyID(r), seen)
-	if err != nil {
-		return err
-	}
-	v := visiting(r, snap)
+	return s.showPart(w, r, v.Snap, v, name, name, "")
+}
+
+// showPart answers with the section of that name, which is kept under key while the study is as now, once what it needs is there. The browser's address
+// is told to be that one, unless it is empty.
+func (s *Site) showPart(w http.ResponseWriter, r *http.Request, now *ledger.Snapshot, v view.Facts, name, key, address string) error {
+	part := parts[name]
 	if name == view.ModelPart {
 		return s.showWork(w, r, v)
 	}
@@ -202,6 +192,9 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
 			return leaveAsIs(w, v, err)
 		}
 	}
+	if address != "" {
+		w.Header().Set("HX-Replace-Url", address)
+	}
 	if part.personal {
 		drawn, err := s.section(part, v)(r.Context())
 		if err != nil {
@@ -209,5 +202,93 @@ func (s *Site) StudyPart(w http.ResponseWriter, r *http.Request) error {
 		}
 		return show(w, r, http.StatusOK, drawn)
 	}
-	return s.showShared(w, r, snap, partKey{v.Head, name + v.Without(), v.Query.Encode()}, s.section(part, v))
+	return s.showShared(w, r, now, partKey{v.Head, key + v.Without(), v.Query.Encode()}, s.section(part, v))
+}
+
+// shareFor is how long a rendered part serves others: its times are written as "2 min ago".
+const shareFor = 5 * time.Second
+
+// partKey is all that a rendered part depends on, besides the study's version and the moment.
+type partKey struct {
+	study templates.StudyHead // with what the viewer may do
+	part  string
+	query string // canonical
+}
+
+// Kind groups rendered parts in the server's figures.
+func (partKey) Kind() string { return "rendered" }
+
+// showShared answers with a section of a study as it is now that is the same for everybody with the same rights. When a result comes in, everybody who looks at the study
+// asks for the same sections at the same moment; each is worked out, rendered and compressed once.
+func (s *Site) showShared(w http.ResponseWriter, r *http.Request, now *ledger.Snapshot, key partKey, section func(ctx context.Context) (templ.Component, error)) error {
+	drawn, err := derived.Fresh(r.Context(), s.Studies.Derived, now, key, shareFor, func(ctx context.Context) (asset, error) {
+		fresh, err := section(ctx)
+		if err != nil {
+			return asset{}, err
+		}
+		var out bytes.Buffer
+		if err := fresh.Render(ctx, &out); err != nil {
+			return asset{}, err
+		}
+		return asset{bytes.Clone(out.Bytes()), packed(out.Bytes())}, nil
+	})
+	if err != nil {
+		return err
+	}
+	beHTML(w)
+	return drawn.write(w, r)
+}
+
+// modelReady is the event that lets the sections that wait for the model fetch themselves.
+const modelReady = "model-ready"
+
+// awaitModel gives the model of a long study a moment to be there, and notes where it is not.
+func (s *Site) awaitModel(ctx context.Context, v *view.Facts) error {
+	if !v.Long() || v.Whole {
+		return nil
+	}
+	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
+	defer cancel()
+	ready, since, err := s.Studies.Prepare(patient, v.Snap)
+	v.Working, v.Since = !ready, since
+	return err
+}
+
+// showWork answers whoever waits for the model. Once it is there, the sections that need it are told.
+func (s *Site) showWork(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	if err := s.awaitModel(r.Context(), &v); err != nil {
+		return err
+	}
+	if !v.Working {
+		w.Header().Set("HX-Trigger", modelReady)
+	}
+	return show(w, r, http.StatusOK, templates.ModelWork(v.Work()))
+}
+
+// drawnBehind tells whether a section that needs the model can be drawn from what is at hand, having given it a moment. Of a long study what a slow
+// one needs beyond the model is worked out behind the request too.
+func (s *Site) drawnBehind(ctx context.Context, name string, v view.Facts) (ready bool, err error) {
+	if !v.Long() || v.Working || !parts[name].slow {
+		return !v.Working, nil
+	}
+	patient, cancel := context.WithTimeout(ctx, s.ModelPatience)
+	defer cancel()
+	ready, _, err = s.Studies.Derived.Behind(patient, v.Snap, name+"?"+v.Query.Encode(), func(ctx context.Context) error {
+		of := v
+		return s.load(ctx, &of, parts[name].needs)
+	})
+	return ready, err
+}
+
+// leaveAsIs lets what a page shows stay until there is something better. What waits for the model is told when that is there; what waits for more
+// asks again.
+func leaveAsIs(w http.ResponseWriter, v view.Facts, err error) error {
+	if err != nil {
+		return err
+	}
+	if !v.Working {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }

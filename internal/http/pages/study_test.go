@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"headroom/internal/db"
-	server "headroom/internal/http"
+	"headroom/internal/db/dbtest"
 	"headroom/internal/http/sitetest"
 	"headroom/internal/study"
 	"headroom/internal/study/ledger"
@@ -40,7 +41,7 @@ func TestJunkQueriesShareOnePart(t *testing.T) {
 	s := sitetest.New(t)
 	study := toldStudy(s)
 	get := func(query string) string {
-		return string(s.Call("GET", study+"/parts/"+query, s.Admin, nil).Want(200).Body)
+		return s.Page(study + "/parts/" + query)
 	}
 	first := get("beliefs")
 	before := heap()
@@ -57,9 +58,7 @@ func TestJunkQueriesShareOnePart(t *testing.T) {
 	if grown := heap() - before; grown > 4<<20 {
 		t.Errorf("200 junk queries hold %d bytes", grown)
 	}
-	if parts := figure(t, s, `headroom_cache_entries{cache="rendered"}`); parts != 1 {
-		t.Errorf("%v parts are kept", parts)
-	}
+	sitetest.Same(t, "parts are kept", figure(t, s, `headroom_cache_entries{cache="rendered"}`), 1)
 	if held := figure(t, s, `headroom_cache_bytes{cache="rendered"}`); held < float64(len(first)) || held > 4*float64(len(first)) {
 		t.Errorf("%v bytes are counted for a part of %d", held, len(first))
 	}
@@ -76,16 +75,13 @@ func heap() int64 {
 
 // TestPartsShowWhatTheQueryAsksFor: what a part depends on reaches it, also when another part of the same study was kept.
 func TestPartsShowWhatTheQueryAsksFor(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := toldStudy(s)
 	for query, sign := range map[string]string{
 		"trials?show=violated": "1–1 of 1 trial", "trials": "1–3 of 3 trials", "trials?below=2": "3–3 of 3 trials", "trials?below=99&show=": "1–3 of 3 trials",
 		"ledger?before=2": "made the study", "beliefs?metric=impurity": `<option value="impurity" selected`, "beliefs?pin.0=44": `value="44"`,
 	} {
-		if part := string(s.Call("GET", study+"/parts/"+query, s.Admin, nil).Want(200).Body); !strings.Contains(part, sign) {
-			t.Errorf("%s: no %q", query, sign)
-		}
+		s.Call("GET", study+"/parts/"+query, s.Admin, nil).Want(200).Says(sign)
 	}
 	for _, query := range []string{"trials?show=nosuch", "trials?below=x", "ledger?before=x", "trials?seen=-1"} {
 		s.Call("GET", study+"/parts/"+query, s.Admin, nil).Want(422)
@@ -97,32 +93,24 @@ func TestPartsShowWhatTheQueryAsksFor(t *testing.T) {
 func TestTrialPageReadsItsOwnEvents(t *testing.T) {
 	t.Parallel()
 	store := &weighedStore{}
-	s := sitetest.New(t, func(o *server.Options) {
-		store.Store = o.Database.(*db.DB).Studies
-		service := study.NewService(store, study.Options{})
-		t.Cleanup(service.Stop)
-		o.Studies = service
-	})
+	s := sitetest.New(t, sitetest.Asking(t, func(of study.Store) study.Store {
+		store.Store = of
+		return store
+	}))
 	at := toldStudy(s)
 	for i := range 30 {
 		s.API("POST", at+"/trials/2/corrections", fmt.Sprintf(`{"metrics": {"yield": %d}, "reason": "reading %d"}`, 50+i, i)).Want(200)
 	}
 	s.API("POST", at+"/trials/1/exclude", `{"reason": "wrong batch"}`).Want(200)
 	store.events.Store(0)
-	first := string(s.Call("GET", at+"/trials/1", s.Admin, nil).Want(200).Body)
+	first := s.Page(at + "/trials/1")
 	if read := store.events.Load(); read != 3 { // chosen, told, excluded
 		t.Errorf("%d events were read", read)
 	}
-	for _, sign := range []string{"imported trial 1", "saved yield 71.2", "excluded trial 1", "wrong batch"} {
-		if !strings.Contains(first, sign) {
-			t.Errorf("the history lacks %q", sign)
-		}
-	}
-	if strings.Contains(first, "corrected yield") {
-		t.Error("the history is another trial's too")
-	}
+	sitetest.Says(t, first, "imported trial 1", "saved yield 71.2", "excluded trial 1", "wrong batch")
+	sitetest.Lacks(t, first, "corrected yield")
 	store.events.Store(0)
-	second := string(s.Call("GET", at+"/trials/2", s.Admin, nil).Want(200).Body)
+	second := s.Page(at + "/trials/2")
 	if read := store.events.Load(); read != 25 || !strings.Contains(second, "reading 29") || strings.Contains(second, "reading 4<") || !strings.Contains(second, "7 earlier entries are") {
 		t.Errorf("of a long history %d events were read", read)
 	}
@@ -139,3 +127,262 @@ func (w *weighedStore) Events(ctx context.Context, id string, after int64, limit
 	w.events.Add(int64(len(events)))
 	return events, err
 }
+
+// screened is a study of two limits with enough results for a model.
+const screened = `{"name": "Two limits",
+	"parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}],
+	"objective": {"metric": "yield", "direction": "maximize", "unit": "%"},
+	"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}, {"metric": "pressure", "op": "<=", "threshold": 4, "unit": "bar"}],
+	"algorithm": {"name": "log-cei", "horizon": 20}, "seed": 7}`
+
+// curve imports n results of screened; metrics names the columns told.
+func curve(s *sitetest.Site, id string, n int, shift float64, metrics ...string) {
+	csv := "x," + strings.Join(metrics, ",") + "\n"
+	for i := range n {
+		x := float64(i) / float64(n)
+		values := map[string]float64{"yield": 60 + 30*x + float64(i%3)*0.3, "impurity": 0.1 + 0.6*x + shift + float64(i%2)*0.01, "pressure": 1 + x + shift}
+		csv += strconv.FormatFloat(x, 'g', -1, 64)
+		for _, metric := range metrics {
+			csv += "," + strconv.FormatFloat(values[metric], 'g', 5, 64)
+		}
+		csv += "\n"
+	}
+	s.API("POST", "/studies/"+id+"/import", csv, "Content-Type", "text/csv").Want(200)
+}
+
+// settled asks once, so that the model is fitted, and takes the trial away again.
+func settled(s *sitetest.Site, id string, n int) {
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	s.API("POST", fmt.Sprintf("/studies/%s/trials/%d/abandon", id, n+1), `{"reason": "not run"}`).Want(200)
+}
+
+// shown reads the number that programs find in the page after a mark.
+func shown(t *testing.T, page, mark string) float64 {
+	t.Helper()
+	_, rest, there := strings.Cut(page, mark)
+	found := regexp.MustCompile(`<data value="([^"]*)">`).FindStringSubmatch(rest)
+	if !there || found == nil {
+		t.Fatalf("no %s on the page", mark)
+	}
+	x, err := strconv.ParseFloat(found[1], 64)
+	sitetest.Must(t, err)
+	return x
+}
+
+func number(t *testing.T, in any, path ...string) float64 {
+	t.Helper()
+	for _, name := range path {
+		in = in.(map[string]any)[name]
+	}
+	x, ok := in.(float64)
+	if !ok {
+		t.Fatalf("%v is no number", path)
+	}
+	return x
+}
+
+func TestVerdictEqualsTheAPI(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 12, 0, "yield", "impurity", "pressure")
+	settled(s, id, 12)
+	state := s.API("GET", "/studies/"+id+"/state", nil).Want(200).JSON()
+	r := state["recommendation"].(map[string]any)
+	verdict := s.Page("/studies/" + id + "/parts/verdict")
+	sitetest.Says(t, verdict, fmt.Sprintf("the settings of <a href=\"/studies/%s/trials/%v\">", id, r["number"]))
+	for _, metric := range []string{"yield", "impurity", "pressure"} {
+		_, row, _ := strings.Cut(verdict, `data-expected="`+metric+`"`)
+		raw := regexp.MustCompile(`<data value="([^"]*)">`).FindAllStringSubmatch(row, 4)
+		for i, field := range []string{"mean", "lower95", "upper95", "reading_sd"} {
+			sitetest.Same(t, "of is on the page, in the API", raw[i][1], strconv.FormatFloat(number(t, r, field, metric), 'g', -1, 64))
+		}
+	}
+	sitetest.Same(t, "chance", shown(t, verdict, "data-chance"), number(t, r, "feasibility_probability"))
+	_, limit, _ := strings.Cut(verdict, `data-limit="impurity"`)
+	if got, want := shown(t, limit, "data-violation"), number(t, state, "violation", "impurity", "hard"); got != want || got == 0 {
+		t.Errorf("violation %v, want %v", got, want)
+	}
+	if got, want := shown(t, limit, "data-largest"), number(t, state, "violation", "impurity", "largest"); got != want || got == 0 {
+		t.Errorf("largest excess %v, want %v", got, want)
+	}
+	sitetest.Same(t, "headroom", shown(t, limit, "data-headroom"), 0.5-number(t, r, "mean", "impurity"))
+	if !strings.Contains(limit, "broken in 3 of 12 trials") && !strings.Contains(limit, "broken in 4 of 12 trials") {
+		t.Errorf("limit: %.300s", limit)
+	}
+	if strings.Count(verdict, "mark recommended") != 1 {
+		t.Errorf("%d stars in the verdict", strings.Count(verdict, "mark recommended"))
+	}
+	_, gain, _ := strings.Cut(verdict, `class="verdict-gain"`)
+	ends := regexp.MustCompile(`<data value="([^"]*)">`).FindAllStringSubmatch(gain, 2)
+	for i, end := range []string{"low", "high"} {
+		if want := strconv.FormatFloat(number(t, state, "gain", "best", end), 'g', -1, 64); ends[i][1] != want {
+			t.Errorf("the best is shown from or to %s, the API says %s", ends[i][1], want)
+		}
+	}
+	if number(t, state, "gain", "best", "level") != 0.9 || !(number(t, state, "gain", "best", "high") >= number(t, r, "mean", "yield")) {
+		t.Errorf("%v, though %v is expected of what is recommended", state["gain"], r["mean"])
+	}
+}
+
+// TestWhenToStop follows the target that the owner sets: the chance of the API is of that share, and held against that risk.
+func TestWhenToStop(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(screened)
+	base := "/studies/" + id
+	s.API("GET", base+"/state", nil).Want(200).Has("gain", nil, "stop", nil)
+	curve(s, id, 12, 0, "yield", "impurity", "pressure")
+	settled(s, id, 12)
+	usual := s.API("GET", base+"/state", nil).Want(200).JSON()["stop"]
+	if number(t, usual, "within") != 0.01 || number(t, usual, "risk") != 0.05 {
+		t.Errorf("the usual target is %v", usual)
+	}
+	s.API("POST", base+"/reconfigure", `{"stop": {"within": 0.9, "risk": 0.1}, "reason": "a rough answer will do"}`).Want(200)
+	state := s.API("GET", base+"/state", nil).Want(200).JSON()
+	left := state["gain"].(map[string]any)["chance_left"].([]any)[0]
+	stop := state["stop"]
+	if number(t, stop, "within") != 0.9 || number(t, left, "more_than") != 0.9 || number(t, stop, "chance") != number(t, left, "chance") || stop.(map[string]any)["reached"] != true {
+		t.Errorf("stop %v, left %v", stop, left)
+	}
+	verdict := s.Page(base + "/parts/verdict")
+	sitetest.Says(t, verdict, "Little is left to gain: the chance", "You could stop here")
+	sitetest.Says(t, s.Page(base+"/reconfigure"), `name="stop.within"`, `value="90"`)
+	for said, field := range map[string]string{`{"risk": 0.1}`: "body.stop.within", `{"within": 0, "risk": 0.1}`: "body.stop.within", `{"within": 0.1, "risk": 0}`: "body.stop.risk"} {
+		s.API("POST", base+"/reconfigure", `{"stop": `+said+`, "reason": "x"}`).Faults(422, field)
+	}
+	s.API("POST", base+"/reconfigure", `{"stop": {"within": 0.01, "risk": 1.5}, "reason": "x"}`).Faults(422, "body.stop.risk")
+}
+
+// TestRiskAccountEqualsTheAPI: what may be beyond each limit, or any, is said on the page as the API has it, of the trials that the model chose.
+func TestRiskAccountEqualsTheAPI(t *testing.T) {
+	s := sitetest.Beside(t)
+	for most, limits := range map[string][]string{`{"impurity": 0.1, "pressure": 0.5}`: {"impurity", "pressure"}, `0.2`: {""}} {
+		id := s.NewStudy(strings.Replace(screened, `"horizon": 20`, `"horizon": 20, "settings": {"most_risk": `+most+`}`, 1))
+		curve(s, id, 12, 0, "yield", "impurity", "pressure")
+		for n := 13; n < 16; n++ {
+			s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+			if n < 15 {
+				s.API("POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, n), `{"metrics": {"yield": 70, "impurity": 0.7, "pressure": 1.5}}`).Want(200)
+			}
+		}
+		state := s.API("GET", "/studies/"+id+"/state", nil).Want(200).JSON()
+		verdict := s.Page("/studies/" + id + "/parts/verdict")
+		for _, limit := range limits {
+			in, part := []string{"violation", limit, "risk"}, verdict
+			if limit == "" {
+				in = in[2:]
+			} else {
+				_, part, _ = strings.Cut(verdict, `data-limit="`+limit+`"`)
+			}
+			of := func(field string) float64 { return number(t, state, append(slices.Clone(in), field)...) }
+			for mark, field := range map[string]string{"data-allowed": "allowed", "data-expected-beyond": "expected", "data-so-far": "so_far"} {
+				sitetest.Same(t, most+" "+limit+" "+field, shown(t, part, mark), of(field))
+			}
+			beyond := 2.0
+			if limit == "pressure" {
+				beyond = 0
+			}
+			if of("trials") != 8 || of("allowed") != 8*of("most") || of("so_far") != beyond || !(of("expected") > 0) || (beyond > 0) != (of("now") < of("most")) {
+				t.Errorf("%s: the account of %q is %v", most, limit, state["violation"])
+			}
+		}
+		if _, told := state["violation"].(map[string]any)["pressure"].(map[string]any)["risk"]; told != (limits[0] != "") || (state["risk"] == nil) != told {
+			t.Errorf("%s: risk %v beside %v", most, state["risk"], state["violation"])
+		}
+	}
+}
+
+// TestTheChanceThatATrialWorks stands beside the recommendation once settings have failed, as the API has it.
+func TestTheChanceThatATrialWorks(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(screened)
+	curve(s, id, 8, 0, "yield", "impurity", "pressure")
+	settled(s, id, 8)
+	const words = "Chance that a trial works there"
+	sitetest.Lacks(t, s.Page("/studies/"+id+"?whole=yes"), words)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	s.API("POST", "/studies/"+id+"/trials/10/fail", `{"reason": "gelled"}`).Want(200)
+	settled(s, id, 10)
+	chance := s.API("GET", "/studies/"+id+"/state", nil).Want(200).JSON()["works"].(map[string]any)["chance"].(float64)
+	verdict := s.Page("/studies/" + id + "/parts/verdict")
+	if want := `data-works><data value="` + strconv.FormatFloat(chance, 'g', -1, 64) + `">`; chance >= 1 || !strings.Contains(strings.Join(strings.Fields(verdict), " "), want) {
+		t.Errorf("%s is not on the page: %s", want, verdict)
+	}
+	sitetest.Says(t, reportOf(s, id), words)
+}
+
+// influenced is a study in which y depends on the second parameter far more than on the first, and on a choice.
+const influenced = `{"name": "Influence",
+	"parameters": [{"name": "weak", "type": "real", "low": 0, "high": 1}, {"name": "strong", "type": "real", "low": 0, "high": 1}, {"name": "kind", "type": "categorical", "choices": ["A", "B"]}],
+	"objective": {"metric": "yield", "direction": "maximize", "unit": "%"},
+	"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5, "unit": "%"}, {"metric": "pressure", "op": "<=", "threshold": 4, "unit": "bar"}],
+	"algorithm": {"name": "rpol-ucb", "horizon": 20}, "model": {"outputs": "raw"}, "seed": 7}`
+
+func influencedStudy(s *sitetest.Site) string {
+	id := s.NewStudy(influenced)
+	csv := "weak,strong,kind,yield,impurity\n"
+	for i := range 16 {
+		weak, strong := float64(i%4)/3, float64(i/4)/3
+		csv += fmt.Sprintf("%.3f,%.3f,%s,%.3f,%.3f\n", weak, strong, []string{"A", "B"}[(i+i/4)%2], 2*strong+0.1*weak, 0.1+0.2*weak)
+	}
+	s.API("POST", "/studies/"+id+"/import", csv, "Content-Type", "text/csv").Want(200)
+	return "/studies/" + id
+}
+
+// chartIn is a chart of the page as it is drawn, with its legend.
+func chartIn(t *testing.T, page, id string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?s)<div class="plot" id="` + id + `.*?<figcaption`).FindString(page)
+	if found == "" {
+		t.Fatalf("no chart %s in %.400s", id, page)
+	}
+	return found
+}
+
+// TestParametersStandInOrderOfInfluence: the slices are sorted, the map opens on the first two, points fade, and a metric without a reading has no slice.
+func TestParametersStandInOrderOfInfluence(t *testing.T) {
+	s := sitetest.Beside(t)
+	at := influencedStudy(s)
+	beliefs := s.Page(at + "/parts/beliefs")
+	slices := chartIn(t, beliefs, "chart-slices")
+	along := regexp.MustCompile(`<div class="(?:title|axis)">[^<]*`).FindAllString(slices, -1)
+	if got, want := strings.Join(along, " "), `<div class="title">Yield (%) <div class="axis">strong <div class="axis">weak <div class="axis">kind <div class="title">Impurity (%) <div class="axis">strong <div class="axis">weak <div class="axis">kind`; got != want {
+		t.Fatalf("the cells are %s", got)
+	}
+	sitetest.Says(t, beliefs, "Sorted by how much the expected yield changes from its lowest to its highest along each parameter")
+	sitetest.Says(t, beliefs, `<option value="strong" selected`)
+	first := slices[:strings.Index(slices, `class="axis"`)]
+	faint, full := strings.Count(first, ` opacity="0.1"`)+strings.Count(first, ` opacity="0.2`), len(regexp.MustCompile(`<use href="[^"]*" x="[^"]*" y="[^"]*"/>`).FindAllString(first, -1))
+	if faint == 0 || full == 0 {
+		t.Errorf("%d faint points, %d full ones", faint, full)
+	}
+	sitetest.Says(t, beliefs, "Pressure is without a reading, so nothing is said of the limits.")
+	sitetest.Lacks(t, beliefs, "Pressure (bar)", "hance within every limit 9")
+}
+
+// TestChoicesAreAGridOfValues: nothing is drawn between choices, which have no order.
+func TestChoicesAreAGridOfValues(t *testing.T) {
+	s := sitetest.Beside(t)
+	at := influencedStudy(s)
+	beliefs := s.Page(at + "/parts/beliefs?x=kind&y=strong")
+	cells := chartIn(t, beliefs, "chart-map-")
+	if rects := strings.Count(cells, "<rect"); strings.Contains(cells, "<image") || rects != 2*7+1 { // and the scale
+		t.Errorf("%d cells", rects)
+	}
+	if smooth := chartIn(t, s.Page(at+"/parts/beliefs?x=weak&y=strong"), "chart-map-"); strings.Count(smooth, "<image") != 1 || strings.Count(smooth, "<rect") != 1 {
+		t.Error("the map of two numbers is not smooth")
+	}
+}
+
+// TestOtherAlgorithmsNext are named with what they would do, and marked on the map.
+func TestOtherAlgorithmsNext(t *testing.T) {
+	s := sitetest.Beside(t)
+	at := influencedStudy(s)
+	beliefs := s.Page(at + "/parts/beliefs?others=yes&x=weak&y=strong")
+	for _, name := range []string{"log-cei", "ckb-ucb", "scbo"} {
+		sitetest.Says(t, beliefs, "<dt>"+name+"</dt>")
+	}
+	sitetest.Says(t, beliefs, `data-name="other algorithms’ next"`)
+	sitetest.Lacks(t, s.Page(at+"/parts/beliefs"), "<dt>scbo</dt>")
+}
+
+func TestMain(m *testing.M) { dbtest.Main(m) }

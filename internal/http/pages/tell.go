@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,35 +19,32 @@ import (
 )
 
 // Tell saves what was measured. Values that look wrong are asked back once.
-func (s *Site) Tell(w http.ResponseWriter, r *http.Request) error {
-	snap, trial, err := s.trialNow(r)
-	if err != nil {
-		return err
+func (s *Site) Tell(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial, form *typed) submission {
+	telling, names := form.telling(v.Snap, trial), formNames(v.Snap.Definition)
+	var after *ledger.Snapshot
+	return submission{
+		do: func(cmd study.Command) (err error) {
+			after, err = s.Studies.Tell(r.Context(), cmd, v.Snap.ID, trial.Number, telling)
+			return err
+		},
+		done:  func() error { return s.afterTelling(w, r, trial.Number, after) },
+		names: names,
+		again: func(form templates.Form) error { // beside what others saved of the trial meanwhile
+			return s.OfTrial(func(w http.ResponseWriter, r *http.Request, v view.Facts, trial *ledger.Trial) error {
+				return s.tellAgain(w, r, v, trial, form, templates.Doubts{})
+			})(w, r)
+		},
+		doubted: func(form templates.Form, doubts []study.Doubt) error {
+			return s.tellAgain(w, r, v, trial, form, doubtful(doubts, names))
+		},
 	}
-	v := visiting(r, snap)
-	return submit(w, r, func(form *typed) submission {
-		telling := form.telling(snap, trial)
-		var after *ledger.Snapshot
-		return submission{
-			do: func(cmd study.Command) (err error) {
-				after, err = s.Studies.Tell(r.Context(), cmd, snap.ID, trial.Number, telling)
-				return err
-			},
-			done:  func() error { return s.afterTelling(w, r, trial.Number, after) },
-			names: formNames(snap.Definition, view.MetricField, view.SettingField),
-			again: func(form templates.Form) error { return s.tellBesideOthers(w, r, form) },
-			doubted: func(form templates.Form, doubts []study.Doubt) error {
-				return s.tellAgain(w, r, v, trial, form, doubtful(doubts, formNames(snap.Definition, view.MetricField, view.SettingField)))
-			},
-		}
-	})
 }
 
 // telling reads the entry form of a trial.
 func (t *typed) telling(snap *ledger.Snapshot, trial *ledger.Trial) ledger.Telling {
 	d := snap.Definition
 	telling := ledger.Telling{Metrics: t.readings(snap, trial), Note: t.text("note")}
-	if used := t.settings(d, view.SettingField, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
+	if used := t.settings(d, trial.Parameters); used != nil && !used.Equal(trial.Parameters) {
 		telling.Parameters = used
 	}
 	if t.ok() && len(telling.Metrics) == 0 && telling.Parameters == nil && telling.Note == "" {
@@ -81,10 +80,10 @@ func (t *typed) firstAsked(metrics []string) string {
 }
 
 // settings reads a field for each parameter; nil when the form has none of them. base fills what it has not.
-func (t *typed) settings(d design.Definition, field func(int) string, base design.Settings) design.Settings {
+func (t *typed) settings(d design.Definition, base design.Settings) design.Settings {
 	settings, any := design.Settings{}, false
 	for i, p := range d.Parameters {
-		name := field(i)
+		name := view.SettingField(i)
 		if !t.values.Has(name) {
 			if value, there := base[p.Name]; there {
 				settings[p.Name] = value
@@ -125,18 +124,18 @@ func (t *typed) settings(d design.Definition, field func(int) string, base desig
 }
 
 // formNames turns the fields of faults in a telling, a correction or an own trial into the names of fields.
-func formNames(d design.Definition, metric, setting func(int) string) func(string) string {
+func formNames(d design.Definition) func(string) string {
 	return func(field string) string {
 		if name, ok := strings.CutPrefix(field, "metrics."); ok {
 			name = strings.TrimSuffix(name, ".stddev")
 			if i := slices.Index(view.Told(d), name); i >= 0 {
-				return metric(i)
+				return view.MetricField(i)
 			}
 		}
 		if name, ok := strings.CutPrefix(field, "parameters."); ok {
 			for i, p := range d.Parameters {
 				if p.Name == name {
-					return setting(i)
+					return view.SettingField(i)
 				}
 			}
 		}
@@ -148,15 +147,6 @@ func formNames(d design.Definition, metric, setting func(int) string) func(strin
 		}
 		return ""
 	}
-}
-
-// tellBesideOthers shows the entry form again with what is wrong, and what others saved of the trial meanwhile beside what was typed.
-func (s *Site) tellBesideOthers(w http.ResponseWriter, r *http.Request, form templates.Form) error {
-	snap, trial, err := s.trialNow(r)
-	if err != nil {
-		return err
-	}
-	return s.tellAgain(w, r, visiting(r, snap), trial, form, templates.Doubts{})
 }
 
 // tellAgain shows the entry form again, as typed, with what is wrong or odd.
@@ -202,4 +192,169 @@ func currentPath(r *http.Request) string {
 		return ""
 	}
 	return page.Path
+}
+
+// Ask asks for the next trials.
+func (s *Site) Ask(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
+	ask := study.Ask{Count: new(form.whole("count", 1)), Brought: design.Brought{Context: form.context(v.Snap.Definition)}}
+	return submission{
+		do: func(cmd study.Command) error {
+			_, _, err := s.Studies.Ask(r.Context(), cmd, v.Snap.ID, ask)
+			return err
+		},
+		done:  func() error { return s.afterAsking(w, r) },
+		names: nowhere,
+		again: func(shown templates.Form) error {
+			for _, name := range form.order { // the form has no room beside its fields
+				shown.General = strings.TrimPrefix(shown.General+"; "+form.faults[name], "; ")
+			}
+			return s.askAgain(w, r, v, shown)
+		},
+	}
+}
+
+// askAgain shows the form again, with what is wrong.
+func (s *Site) askAgain(w http.ResponseWriter, r *http.Request, v view.Facts, form templates.Form) error {
+	next := v.Next()
+	next.Ask = form
+	if isPart(r) {
+		return show(w, r, http.StatusUnprocessableEntity, templates.NextSection(next))
+	}
+	return s.showStudy(w, r, http.StatusUnprocessableEntity, v, func(page *templates.StudyPage) { page.Next = next })
+}
+
+func (s *Site) afterAsking(w http.ResponseWriter, r *http.Request) error {
+	if !isPart(r) {
+		return GoTo(w, r, "/studies/"+request.StudyID(r)+"?done=asked#next")
+	}
+	return s.Of(func(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+		letPartsFollow(w, v.Snap)
+		return show(w, r, http.StatusOK, templates.NextSection(v.Next()))
+	})(w, r)
+}
+
+// context reads the values that limits of known form need.
+func (t *typed) context(d design.Definition) map[string]float64 {
+	var context map[string]float64
+	for _, in := range view.ContextInputs(d) {
+		value := t.required(in.Name, in.Label+" is needed")
+		if context == nil {
+			context = map[string]float64{}
+		}
+		context[in.Label] = value
+	}
+	return context
+}
+
+// OwnPage is a form for a person's own point.
+func (s *Site) OwnPage(w http.ResponseWriter, r *http.Request, v view.Facts) error {
+	return s.showOwn(w, r, http.StatusOK, v, templates.Form{Values: map[string][]string{}}, nil)
+}
+
+func (s *Site) showOwn(w http.ResponseWriter, r *http.Request, status int, v view.Facts, form templates.Form, change func(*templates.OwnPage)) error {
+	d := v.Snap.Definition
+	page := templates.OwnPage{Page: newPage(r, "My own point", "medium"), Study: v.Head, Form: form, Key: form.Value("key"), Context: view.ContextInputs(d)}
+	if page.Key == "" {
+		page.Key = newKey(r)
+	}
+	for i, p := range d.Parameters {
+		in := view.SettingInput(view.SettingField(i), p)
+		if in.Kind == "select" {
+			in.Options = slices.Insert(in.Options, 0, templates.Option{Label: "choose…"}) // nobody's choice is made for them
+		}
+		page.Settings = append(page.Settings, in)
+	}
+	for i, metric := range view.Told(d) {
+		in := templates.Input{Name: view.MetricField(i), Label: metric, Unit: view.UnitOf(d, metric), Kind: "number"}
+		for _, c := range d.Constraints {
+			if c.Metric == metric {
+				in.Help = strings.TrimPrefix(in.Help+", "+view.LimitLine(c), ", ")
+			}
+		}
+		page.Metrics = append(page.Metrics, in)
+	}
+	if change != nil {
+		change(&page)
+	}
+	return show(w, r, status, templates.OwnView(page))
+}
+
+// AddOwn makes a person's own point a trial, once what is expected of it was seen.
+func (s *Site) AddOwn(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
+	names := formNames(v.Snap.Definition)
+	own := form.own(v.Snap)
+	asked := submission{
+		do: func(cmd study.Command) error {
+			_, _, err := s.Studies.AddTrial(r.Context(), cmd, v.Snap.ID, own)
+			return err
+		},
+		to:    "/studies/" + v.Snap.ID + "?done=own&saved=" + url.QueryEscape(v.Snap.ID+"/own") + "#next",
+		names: names,
+		again: func(form templates.Form) error {
+			return s.showOwn(w, r, http.StatusUnprocessableEntity, v, form, nil)
+		},
+	}
+	expect := func(status int) error { return s.showForecast(w, r, status, form, own) }
+	asked.doubted = func(templates.Form, []study.Doubt) error { return expect(http.StatusUnprocessableEntity) }
+	switch seen := form.text("shown"); {
+	case form.pressed() == "forecast":
+		asked.do, asked.done = nil, func() error { return expect(http.StatusOK) }
+	case seen != "" && seen != form.asShown(""):
+		asked.do, asked.done = nil, func() error { return expect(http.StatusUnprocessableEntity) }
+	}
+	return asked
+}
+
+// showForecast shows the form again with what is expected of the point, and what is odd about it.
+func (s *Site) showForecast(w http.ResponseWriter, r *http.Request, status int, form *typed, own study.OwnTrial) error {
+	who, _ := request.Caller(r)
+	snap, forecast, err := s.Studies.Forecast(r.Context(), study.Command{By: who.By()}, request.StudyID(r), own)
+	if snap == nil {
+		return err
+	}
+	names := formNames(snap.Definition)
+	if err != nil {
+		if !form.place(err, names) {
+			return err
+		}
+		return s.showOwn(w, r, http.StatusUnprocessableEntity, visiting(r, snap), form.shown(), nil)
+	}
+	return s.showOwn(w, r, status, visiting(r, snap), form.shown(), func(page *templates.OwnPage) {
+		page.Doubts = doubtful(study.DoubtOwn(snap, own, forecast), names)
+		page.Forecast = view.ForecastOf(snap, forecast, knownAt(snap, own))
+		page.Forecast.Shown = form.asShown("")
+	})
+}
+
+// knownAt are the limits' metrics that need no model, at a person's own point, by the limit's name.
+func knownAt(snap *ledger.Snapshot, own study.OwnTrial) map[string]float64 {
+	settings, place, faults := snap.Compiled().Place(own.Parameters, "parameters")
+	if len(faults) > 0 {
+		return nil
+	}
+	values, _ := snap.Compiled().KnownAt(settings, place, own.Brought)
+	return values
+}
+
+func (t *typed) own(snap *ledger.Snapshot) study.OwnTrial {
+	d := snap.Definition
+	return study.OwnTrial{
+		Parameters: t.settings(d, nil), Note: t.text("note"), Brought: design.Brought{Context: t.context(d)}, Metrics: t.readings(snap, &ledger.Trial{}),
+	}
+}
+
+// doubtful is what a form shows of doubts; names turns their fields into the form's.
+func doubtful(doubts []study.Doubt, names func(field string) string) templates.Doubts {
+	shown := templates.Doubts{Sure: study.Doubted(doubts)}
+	for _, d := range doubts {
+		shown.List = append(shown.List, templates.Doubt{Field: names(d.Field), Text: d.Text})
+	}
+	return shown
+}
+
+// asShown names what a form said when its preview was made, and what else the preview was made from: what is carried out later must be the same.
+func (t *typed) asShown(from string) string {
+	said := strings.ReplaceAll(withoutButtons(t.values).Encode(), "%0D%0A", "%0A") // browsers end lines in their own way
+	sum := sha256.Sum256([]byte(from + "\x00" + said))
+	return hex.EncodeToString(sum[:12])
 }

@@ -2,10 +2,13 @@ package pages_test
 
 import (
 	"fmt"
+	"html"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+
+	"rsc.io/qr"
 
 	"headroom/internal/http/sitetest"
 )
@@ -21,8 +24,7 @@ func fact(t *testing.T, page, name string) string {
 }
 
 func TestALimitOnTheObjectiveIsShownWithItsOwnEstimate(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Oven", "parameters": [{"name": "temperature", "type": "real", "low": 20, "high": 60}],
 		"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [{"metric": "yield", "op": ">=", "threshold": 3}],
 		"algorithm": {"name": "rpol-ucb", "horizon": 20}, "model": {"fit": "fixed"}, "seed": 1}`)
@@ -36,7 +38,7 @@ func TestALimitOnTheObjectiveIsShownWithItsOwnEstimate(t *testing.T) {
 	if objective == limit {
 		t.Fatalf("the test needs two different estimates, not %v", estimates)
 	}
-	page := string(s.Call("GET", "/studies/"+id+"/trials/3", s.Admin, nil, "Accept", "text/html").Want(200).Body)
+	page := s.Page("/studies/" + id + "/trials/3")
 	if a, b := fact(t, page, "Optimistic yield"), fact(t, page, "Estimate for yield"); a == b || strings.HasPrefix(b, "−") != (limit < 0) {
 		t.Errorf("objective %v shown as %s, limit %v as %s", objective, a, limit, b)
 	}
@@ -45,71 +47,129 @@ func TestALimitOnTheObjectiveIsShownWithItsOwnEstimate(t *testing.T) {
 // TestATrialChosenBlindlyHasNoPredictions: what nobody had read when it was chosen has no number, no chance and no estimate; later trials have them,
 // each ± with its name.
 func TestATrialChosenBlindlyHasNoPredictions(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(screened)
 	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
 	s.API("POST", "/studies/"+id+"/trials/1/tell", `{"metrics": {"yield": 60, "impurity": 0.2, "pressure": 1}}`).Want(200)
 	curve(s, id, 6, 0, "yield", "impurity", "pressure")
 	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
 	s.API("POST", "/studies/"+id+"/trials/8/tell", `{"metrics": {"yield": 60, "impurity": 0.2, "pressure": 1}, "parameters": {"x": 0.111}}`).Want(200)
-	first := page(s, "/studies/"+id+"/trials/1")
-	for _, forbidden := range []string{" ± 1.0", "Chance to stay within every limit", "Optimistic yield", "Estimate for impurity"} {
-		if strings.Contains(first, forbidden) {
-			t.Errorf("the page of the first trial has %q from the prior alone", forbidden)
-		}
-	}
-	if got := fact(t, first, "Predicted yield"); got != "nothing" {
-		t.Errorf("of yield it says %q", got)
-	}
+	first := s.Page("/studies/" + id + "/trials/1")
+	sitetest.Lacks(t, first, " ± 1.0", "Chance to stay within every limit", "Optimistic yield", "Estimate for impurity")
+	sitetest.Same(t, "what is said of yield", fact(t, first, "Predicted yield"), "nothing")
 	young := s.NewStudy(screened)
 	s.API("POST", "/studies/"+young+"/ask", nil).Want(201)
 	s.API("POST", "/studies/"+young+"/trials/1/tell", `{"metrics": {"yield": 60, "impurity": 0.2, "pressure": 1}}`).Want(200)
 	s.API("POST", "/studies/"+young+"/ask", nil).Want(201)
-	if second := page(s, "/studies/"+young+"/trials/2"); strings.Contains(second, "Expected improvement") {
-		t.Error("the second trial, chosen before the model stood, has an expected improvement")
-	}
-	last := page(s, "/studies/"+id+"/trials/8")
-	for _, wanted := range []string{"Chance to stay within every limit", "without the noise of a reading", "noise included", "at the settings chosen"} {
-		if !strings.Contains(last, wanted) {
-			t.Errorf("the page of trial 8 lacks %q", wanted)
-		}
-	}
+	sitetest.Lacks(t, s.Page("/studies/"+young+"/trials/2"), "Expected improvement")
+	last := s.Page("/studies/" + id + "/trials/8")
+	sitetest.Says(t, last, "Chance to stay within every limit", "without the noise of a reading", "noise included", "at the settings chosen")
 }
 
 // TestWhyATrialFailed: one press says whether the settings or bad luck made a trial fail, the page says so, and it can be said otherwise afterwards.
 func TestWhyATrialFailed(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := newTrial(s)
 	address := study + "/trials/1"
 	page := func() string {
-		return string(s.Call("GET", address, s.Admin, nil, "Accept", "text/html").Want(200).Body)
+		return s.Page(address)
 	}
 	for _, step := range []struct{ kind, reason, shown, ledger, cause string }{
 		{"settings", "it leaked", "Failed because of its settings: it leaked", "said that trial 1 failed because of its settings", "settings"},
 		{"chance", "a fuse blew", "Failed by chance: a fuse blew", "said that trial 1 failed by chance", "chance"},
 		{"abandoned", "never begun", "Not run: never begun", "gave up trial 1", ""},
 	} {
-		for _, button := range []string{`value="settings">These settings failed`, `value="chance">Bad luck`, `value="abandoned">It will not be run`} {
-			if !strings.Contains(page(), button) {
-				t.Errorf("before %s: no button %s", step.kind, button)
-			}
-		}
+		sitetest.Says(t, page(), `value="settings">These settings failed`, `value="chance">Bad luck`, `value="abandoned">It will not be run`)
 		post(s, address+"/close", url.Values{"kind": {step.kind}, "reason": {step.reason}}).Want(303)
-		for _, said := range []string{step.shown, step.ledger} {
-			if !strings.Contains(page(), said) {
-				t.Errorf("%s: the page does not say %q", step.kind, said)
-			}
-		}
+		sitetest.Says(t, page(), step.shown, step.ledger)
 		trial := s.API("GET", address, nil).Want(200).JSON()
 		if got, _ := trial["cause"].(string); got != step.cause {
 			t.Errorf("%s: cause %q", step.kind, got)
 		}
 	}
 	again := string(post(s, address+"/close", url.Values{"kind": {"abandoned"}, "reason": {"as I said"}}).Want(422).Body)
-	if !strings.Contains(again, "abandoned already") || !strings.Contains(again, "as I said") {
-		t.Error("what was typed in vain is lost, or nothing says why")
-	}
+	sitetest.Says(t, again, "abandoned already", "as I said")
 	post(s, address+"/close", url.Values{"kind": {"failed"}, "reason": {"x"}}).Want(400)
+}
+
+// The sheet on paper has what to set, each metric with its limit and a blank or what was saved, and a code that opens the trial's page.
+func TestThePrintSheet(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := toldStudy(s)
+	trial := s.API("POST", study+"/ask", nil).Want(201).JSON()["trials"].([]any)[0].(map[string]any)
+	path := fmt.Sprintf("%s/trials/%v", study, trial["number"])
+	s.API("POST", path+"/tell", `{"metrics": {"impurity": 0.37}}`).Want(200)
+	page := s.Page(path + "/sheet")
+	sitetest.Says(t, page, "Buffer screen", fmt.Sprintf("Trial %v", trial["number"]), "temperature", "catalyst", trial["parameters"].(map[string]any)["catalyst"].(string), "≤ 0.5", "0.37", "saved already", `<span class="line">`)
+	if blanks := regexp.MustCompile(`(?s)yield</th>.{0,200}<span class="line">`); !blanks.MatchString(page) {
+		t.Error("there is no blank for the yield")
+	}
+	address := "http://headroom.test" + path
+	code, err := qr.Encode(address, qr.M)
+	sitetest.Must(t, err)
+	drawn := regexp.MustCompile(`(?s)class="qr".*?<path d="([^"]*)"`).FindStringSubmatch(page)
+	if drawn == nil || !strings.Contains(page, fmt.Sprintf(`viewBox="0 0 %d %d"`, code.Size+8, code.Size+8)) {
+		t.Fatal("no code is drawn with its white margin")
+	}
+	black := map[[2]int]bool{}
+	for _, run := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-\d+z`).FindAllStringSubmatch(drawn[1], -1) {
+		var x, y, length int
+		if _, err := fmt.Sscan(run[1]+" "+run[2]+" "+run[3], &x, &y, &length); err != nil {
+			t.Fatal(err)
+		}
+		for i := range length {
+			black[[2]int{x + i, y}] = true
+		}
+	}
+	for y := -4; y < code.Size+4; y++ {
+		for x := -4; x < code.Size+4; x++ {
+			if black[[2]int{x + 4, y + 4}] != code.Black(x, y) {
+				t.Fatalf("module %d, %d of the code for %s is wrong", x, y, address)
+			}
+		}
+	}
+	sitetest.Says(t, page, address)
+}
+
+// The theorem behind a bound stands on the page, on the board and in the report, each assumption with how it stands here, and in the API's description
+// of the algorithm in the same words; what the API calls a guarantee is not called one where an assumption is known not to hold.
+func TestTheTheoremBehindABound(t *testing.T) {
+	s := sitetest.Beside(t)
+	proven := strings.Replace(sitetest.Screen, `"seed": 7`, `"model": {"outputs": "raw", "fit": "fixed"}, "seed": 7`, 1)
+	proven = strings.Replace(proven, `"name": "rpol-ucb"`, `"name": "rpol-ucb", "settings": {"beta": {"schedule": "theory", "B": 2, "R": 0.5}}`, 1)
+	study := "/studies/" + s.NewStudy(proven)
+	for i := range 4 {
+		s.API("POST", study+"/ask", nil).Want(201)
+		s.API("POST", fmt.Sprintf("%s/trials/%d/tell", study, i+1), fmt.Sprintf(`{"metrics": {"yield": 0.%d, "impurity": 0.%d}}`, 6-i, 3+i)).Want(200)
+	}
+	var described map[string]any
+	for _, a := range s.API("GET", "/algorithms", nil).Want(200).JSON()["algorithms"].([]any) {
+		if a := a.(map[string]any); a["name"] == "rpol-ucb" {
+			described = a["theorem"].(map[string]any)
+		} else if a["name"] == "log-cei" && a["theorem"] != nil {
+			t.Errorf("log-cei draws no bound, and has the theorem %v", a["theorem"])
+		}
+	}
+	assumptions := described["assumptions"].([]any)
+	if described["name"] != "Theorem 1 with Lemma 1" || described["year"] != 2022.0 || len(assumptions) != 16 {
+		t.Fatalf("the API describes %v", described)
+	}
+	kind := s.API("GET", study+"/state", nil).Want(200).JSON()["violation"].(map[string]any)["impurity"].(map[string]any)["bound_kind"]
+	if kind != "guarantee" {
+		t.Fatalf("the bound is a %v", kind)
+	}
+	everywhere := func(want ...string) {
+		t.Helper()
+		for _, path := range []string{"?whole", "/board", "/report"} {
+			page := html.UnescapeString(s.Page(study + path))
+			if strings.Count(page, `id="theorem"`) != 1 {
+				t.Errorf("%s has the theorem %d times", path, strings.Count(page, `id="theorem"`))
+			}
+			sitetest.Says(t, page, want...)
+		}
+	}
+	everywhere("Theorem 1 with Lemma 1 (Guo, Zhu, Liu: Rectified Pessimistic-Optimistic Learning", "? cannot be known", "B is set to 2 for yield, 2 for impurity", "It holds if what cannot be known holds",
+		"a guarantee, if what its theorem assumes holds", assumptions[0].(string), assumptions[15].(string))
+	s.API("POST", study+"/trials/2/exclude", `{"reason": "spilled"}`).Want(200)
+	everywhere("✗ not met", "No trial corrected, 1 taken out", "is no promise", "no guarantee here: 1 assumption of its theorem is not met")
 }

@@ -2,6 +2,7 @@ package request
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -25,6 +26,16 @@ func ReadQuery(u *url.URL) (*Query, error) {
 		return nil, problem.Malformed("query", "", "The query string cannot be read: "+err.Error()+".")
 	}
 	return QueryOf(values), nil
+}
+
+// Asked is what read makes of the query of a request.
+func Asked[T any](r *http.Request, read func(*Query) T) (asked T, err error) {
+	q, err := ReadQuery(r.URL)
+	if err != nil {
+		return asked, err
+	}
+	asked = read(q)
+	return asked, q.Err()
 }
 
 // QueryOf reads values that were parsed before.

@@ -44,22 +44,12 @@ func StudyID(r *http.Request) string { return chi.URLParam(r, "id") }
 
 // At is the ledger event after which the caller wants to see the study, 0 for as it is now.
 func At(r *http.Request) (int64, error) {
-	q, err := ReadQuery(r.URL)
-	if err != nil {
-		return 0, err
-	}
-	at := q.Whole("at", 1, MaxSeq, 0)
-	return at, q.Err()
+	return Asked(r, func(q *Query) int64 { return q.Whole("at", 1, MaxSeq, 0) })
 }
 
 // Seen is the ledger event that the caller has heard of, 0 when it is for the store to say how far the study is.
 func Seen(r *http.Request) (int64, error) {
-	q, err := ReadQuery(r.URL)
-	if err != nil {
-		return 0, err
-	}
-	seen := q.Whole("seen", 0, MaxSeq, 0)
-	return seen, q.Err()
+	return Asked(r, func(q *Query) int64 { return q.Whole("seen", 0, MaxSeq, 0) })
 }
 
 // TrialNumber is the trial in the path; what is no number is no trial.

@@ -26,13 +26,9 @@ func newDocument(t testing.TB, s *Site) *Document {
 	t.Helper()
 	text := s.Call("GET", "/api/v1/openapi.json", s.Admin, nil).Want(http.StatusOK).Body
 	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("openapi.json", tree); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, compiler.AddResource("openapi.json", tree))
 	return &Document{t: t, router: s.Router, tree: tree.(map[string]any), compiler: compiler}
 }
 
@@ -101,9 +97,7 @@ func (d *Document) check(method, target string, a Answer) {
 func (d *Document) validate(a Answer, keys ...string) {
 	d.t.Helper()
 	schema, err := d.Schema(keys...)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	Must(d.t, err)
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.Body))
 	if err != nil {
 		d.t.Errorf("%v in %s", err, a.Body)

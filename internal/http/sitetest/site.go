@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -63,13 +65,18 @@ func New(t testing.TB, change ...func(*server.Options)) *Site {
 	return On(t, dbtest.URL(t), change...)
 }
 
+// Beside is New for a test that runs beside others.
+func Beside(t *testing.T, change ...func(*server.Options)) *Site {
+	t.Helper()
+	t.Parallel()
+	return New(t, change...)
+}
+
 // On is New on the database at url.
 func On(t testing.TB, url string, change ...func(*server.Options)) *Site {
 	t.Helper()
 	store, err := db.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(store.Close)
 	s := &Site{t: t, DB: store, Log: &Log{}}
 	handler := s.Server(change...)
@@ -98,10 +105,35 @@ func (s *Site) Server(change ...func(*server.Options)) http.Handler {
 		c(&options)
 	}
 	handler, err := server.New(options)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	Must(s.t, err)
 	return handler
+}
+
+// Asking is an option: the service asks the store that wrap makes of the site's.
+func Asking(t testing.TB, wrap func(study.Store) study.Store) func(*server.Options) {
+	return func(o *server.Options) {
+		o.Studies = study.NewService(wrap(o.Database.(*db.DB).Studies), study.Options{})
+		t.Cleanup(o.Studies.Stop)
+	}
+}
+
+// Another is another server of the same site, with nothing at hand.
+func (s *Site) Another() *Site { return s.At(httptest.NewServer(s.Server())) }
+
+// At is the site as that server answers for it.
+func (s *Site) At(web *httptest.Server) *Site {
+	s.t.Cleanup(web.Close)
+	there := *s
+	there.URL = web.URL
+	return &there
+}
+
+// Invite makes a link for somebody new straight in the store.
+func (s *Site) Invite(name string, role account.Role) (secret string) {
+	s.t.Helper()
+	_, secret, err := s.DB.Accounts.CreateInvite(s.t.Context(), account.Identity{Name: "Setup", Role: account.Admin}, account.NewInvite{Name: name, Role: role})
+	Must(s.t, err)
+	return secret
 }
 
 // Token makes an API token straight in the store.
@@ -114,9 +146,7 @@ func (s *Site) Token(role account.Role, studyID string) string {
 		if errors.As(err, &taken) {
 			continue
 		}
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		Must(s.t, err)
 		return secret
 	}
 }
@@ -135,14 +165,10 @@ func (s *Site) Call(method, path, token string, body any, headers ...string) Ans
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience.Long)
 	defer cancel()
 	response, err := NoRedirects.Do(s.Request(ctx, method, path, token, body, headers...))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	Must(s.t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	Must(s.t, err)
 	out := Answer{response.StatusCode, response.Header, text, s.t}
 	if s.Document != nil {
 		s.Document.check(method, path, out)
@@ -164,15 +190,11 @@ func (s *Site) Request(ctx context.Context, method, path, token string, body any
 		reader = bytes.NewReader(body)
 	default:
 		text, err := json.Marshal(body)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		Must(s.t, err)
 		reader = bytes.NewReader(text)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, s.URL+path, reader)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	Must(s.t, err)
 	if reader != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
@@ -204,8 +226,23 @@ func (a Answer) JSON() map[string]any {
 	return out
 }
 
-// Faults returns the problem's errors, location → message, after checking its form.
-func (a Answer) Faults(status int) map[string]string {
+// Into reads the body into what value points to.
+func (a Answer) Into(value any) Answer {
+	a.t.Helper()
+	Must(a.t, json.Unmarshal(a.Body, value))
+	return a
+}
+
+// Must fails the test at once where something went wrong.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Faults returns the problem's errors, location → message, after checking its form, and that something is wrong at each of the places named.
+func (a Answer) Faults(status int, at ...string) map[string]string {
 	a.t.Helper()
 	a.Want(status)
 	if got := a.Header.Get("Content-Type"); got != "application/problem+json" {
@@ -219,7 +256,119 @@ func (a Answer) Faults(status int) map[string]string {
 	for _, f := range p.Errors {
 		out[f.Field] = f.Message
 	}
+	for _, place := range at {
+		if out[place] == "" {
+			a.t.Errorf("nothing is wrong at %s: %v", place, out)
+		}
+	}
 	return out
+}
+
+// Says fails the test where a text lacks some words.
+func Says(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, one := range words {
+		if !strings.Contains(text, one) {
+			t.Errorf("it lacks %q: %.400s", one, text)
+		}
+	}
+}
+
+// Lacks fails the test where a text has some of the words.
+func Lacks(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, one := range words {
+		if at := strings.Index(text, one); at >= 0 {
+			t.Errorf("it has %q: …%.400s", one, text[max(0, at-100):])
+		}
+	}
+}
+
+// Says fails the test where the answer lacks some words.
+func (a Answer) Says(words ...string) Answer {
+	a.t.Helper()
+	Says(a.t, string(a.Body), words...)
+	return a
+}
+
+// Lacks fails the test where the answer has some of the words.
+func (a Answer) Lacks(words ...string) Answer {
+	a.t.Helper()
+	Lacks(a.t, string(a.Body), words...)
+	return a
+}
+
+// At follows a path of names and indices through the body; what is not there at all is not null.
+func (a Answer) At(path string) any {
+	a.t.Helper()
+	return At(a.t, a.JSON(), path)
+}
+
+// At follows a path of names and indices through JSON.
+func At(t testing.TB, value any, path string) any {
+	t.Helper()
+	for _, step := range strings.Split(path, "/") {
+		switch v := value.(type) {
+		case map[string]any:
+			next, there := v[step]
+			if !there {
+				t.Fatalf("%s: there is no %s", path, step)
+			}
+			value = next
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(v) {
+				t.Fatalf("%s: there is no item %s", path, step)
+			}
+			value = v[i]
+		default:
+			t.Fatalf("%s: %v has no %s", path, value, step)
+		}
+	}
+	return value
+}
+
+// Has fails the test unless the body has the values, each behind its path; a path that is not there is null.
+func (a Answer) Has(wants ...any) Answer {
+	a.t.Helper()
+	body := a.JSON()
+	for i := 0; i < len(wants); i += 2 {
+		path, want := wants[i].(string), wants[i+1]
+		if n, is := want.(int); is {
+			want = float64(n)
+		}
+		within, last := any(body), path
+		if above, name, deep := cutLast(path); deep {
+			within, last = At(a.t, body, above), name
+		}
+		got := any(nil)
+		if object, is := within.(map[string]any); !is || object[last] != nil {
+			got = At(a.t, within, last)
+		}
+		if !reflect.DeepEqual(got, want) {
+			a.t.Errorf("%s is %v, want %v: %.400s", path, got, want, a.Body)
+		}
+	}
+	return a
+}
+
+func cutLast(path string) (above, name string, deep bool) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:max(i, 0)], path[i+1:], i >= 0
+}
+
+// Same fails the test unless got is as wanted.
+func Same[T any](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// Page is what the site's admin sees in a browser.
+func (s *Site) Page(path string) string {
+	s.t.Helper()
+	return string(s.Call("GET", path, s.Admin, nil, "Accept", "text/html").Want(http.StatusOK).Body)
 }
 
 // API makes an admin's request to the API.
@@ -276,9 +425,7 @@ func (s *Site) Knock(method, path, secret string) int {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience.Long)
 	defer cancel()
 	response, err := NoRedirects.Do(s.Request(ctx, method, path, secret, nil))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	Must(s.t, err)
 	response.Body.Close()
 	return response.StatusCode
 }

@@ -23,9 +23,7 @@ func (s *Site) Listen(path, secret string, headers ...string) *Stream {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	s.t.Cleanup(cancel)
 	response, err := NoRedirects.Do(s.Request(ctx, "GET", path, secret, nil, headers...))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	Must(s.t, err)
 	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
 		s.t.Fatalf("status %d, %v", response.StatusCode, response.Header)
 	}

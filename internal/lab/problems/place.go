@@ -3,6 +3,8 @@ package problems
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
 )
@@ -93,5 +95,5 @@ func (in *Instance) nearestArm(x []float64) int {
 			distances[i] += square(arm[k] - x[k])
 		}
 	}
-	return lowest(distances)
+	return floats.MinIdx(distances)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 var rkhsProblems = []Problem{
@@ -39,7 +41,7 @@ func rkhs(seed uint64, share float64) (*Instance, error) {
 	random := rand.New(rand.NewPCG(seed, 0x726b6873))
 	for range rkhsTries {
 		f, g := smoothDraw(random), smoothDraw(random)
-		bound := largestSize(f)
+		bound := floats.Norm(f, math.Inf(1))
 		if share != independent {
 			for i := range g {
 				g[i] = share*bound - f[i]
@@ -47,7 +49,7 @@ func rkhs(seed uint64, share float64) (*Instance, error) {
 		}
 		in := rkhsInstance(f, g)
 		best, err := in.bestArm(1)
-		if err != nil || g[lowest(g)] > -rkhsSlack*bound {
+		if err != nil || floats.Min(g) > -rkhsSlack*bound {
 			continue
 		}
 		in.Optima = []Optimum{best}
@@ -74,21 +76,6 @@ func rkhsInstance(f, g []float64) *Instance {
 func rkhsPoint(i int) float64  { return float64(i) / (rkhsArms - 1) }
 func rkhsArm(x []float64) int  { return int(math.Round(x[0] * (rkhsArms - 1))) }
 func square(v float64) float64 { return v * v }
-func lowest(v []float64) (at int) {
-	for i := range v {
-		if v[i] < v[at] {
-			at = i
-		}
-	}
-	return at
-}
-
-func largestSize(v []float64) (size float64) {
-	for _, x := range v {
-		size = math.Max(size, math.Abs(x))
-	}
-	return size
-}
 
 func smoothDraw(random *rand.Rand) []float64 {
 	f := make([]float64, rkhsArms)

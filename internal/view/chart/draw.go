@@ -37,9 +37,13 @@ func (d Drawing) HTML(id, labelledBy string) string {
 	default:
 		s.plane(d)
 	}
-	hatch := fmt.Sprintf(`<pattern id="%s-hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0,0V8" stroke="var(--limit)" stroke-width="1.6" opacity="0.55"/></pattern>`, id)
-	return fmt.Sprintf(`<div role="img" aria-labelledby="%s" class="%s"><svg class="defs" width="0" height="0"><defs>%s%s</defs></svg>%s</div>`,
-		html.EscapeString(labelledBy), kind, hatch, s.defs.String(), s.String()) + s.legend()
+	return fmt.Sprintf(`<div role="img" aria-labelledby="%s" class="%s"><svg class="defs" width="0" height="0"><defs>%s</defs></svg>%s</div>`,
+		html.EscapeString(labelledBy), kind, s.definitions(), s.String()) + s.legend()
+}
+
+// definitions are what drawings are made of: the hatching beyond limits, and marks.
+func (s *sheet) definitions() string {
+	return fmt.Sprintf(`<pattern id="%s-hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0,0V8" stroke="var(--limit)" stroke-width="1.6" opacity="0.55"/></pattern>`, s.id) + s.defs.String()
 }
 
 // name puts a name into the legend, once.
@@ -238,7 +242,11 @@ func (s *sheet) trace(f frame, t Trace) {
 	line, isLine := lines[t.Style]
 	switch {
 	case len(t.X) == 0:
-	case t.Style == BandStyle:
+	case t.Style == BandStyle || isLine && t.Y == nil:
+		fill := `fill="var(--band)"`
+		if isLine {
+			fill = fmt.Sprintf(`fill="var(--%s)" fill-opacity="0.19"`, line.colour)
+		}
 		for i, x := range t.X {
 			d.WriteString(letter + f.px(x) + "," + f.py(t.High[i]))
 			texts[i], letter = figure(t.Low[i])+" to "+figure(t.High[i]), "L"
@@ -246,7 +254,7 @@ func (s *sheet) trace(f frame, t Trace) {
 		for i, x := range slices.Backward(t.X) {
 			d.WriteString("L" + f.px(x) + "," + f.py(t.Low[i]))
 		}
-		s.path(d.String()+"Z", `fill="var(--band)"`, said(t, "line", texts))
+		s.path(d.String()+"Z", fill, said(t, "line", texts))
 	case t.Style == Spans:
 		for i, x := range t.X {
 			d.WriteString("M" + f.px(x) + "," + f.py(t.Low[i]) + "V" + f.py(t.High[i]))

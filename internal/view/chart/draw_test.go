@@ -315,3 +315,23 @@ func BenchmarkProgress(b *testing.B) {
 		d.HTML("chart", "title")
 	}
 }
+
+// A figure stands alone: it has its title, its cells and each name once, bands below lines in the colour of theirs, and nothing that needs a page.
+func TestFigureStandsAlone(t *testing.T) {
+	t.Parallel()
+	x, y := values(1, 50, 100), values(2, 0.5, 1)
+	cell := Panel{Title: "a & b < c", X: Axis{Title: "round t"}, Limits: []Limit{{Y: []float64{1.5}}}, Traces: []Trace{
+		{Name: "falling", Style: Series(7), X: x, Low: values(1, 0.4, 0.7), High: values(3, 0.6, 1.5)},
+		{Name: "falling", Style: Series(7), X: x, Y: y}, {Name: "flat", Style: Series(0), X: x, Y: y}, {Name: "mark", Style: Recommended, X: x, Y: y}}}
+	drawn := string(Figure("both & all", []Panel{cell, cell, cell, cell}))
+	wellFormed(t, drawn)
+	for text, times := range map[string]int{
+		">both &amp; all<": 1, ">a &amp; b &lt; c<": 4, ">round t<": 4, ">falling<": 1, ">flat<": 1, ">limit<": 1, `fill="#d55e00" fill-opacity`: 4,
+		`stroke="#d55e00" stroke-width="2" stroke-dasharray`: 4 + 1, `stroke="#0072b2" stroke-width="2" vector`: 4 + 1, `fill="url(#figure-hatch)"`: 4,
+		">0.0<": 4, "var(": 0, "data-": 0, `<svg x="64" y="374"`: 1,
+	} {
+		if n := strings.Count(drawn, text); n != times {
+			t.Errorf("%q is %d times in the figure, not %d", text, n, times)
+		}
+	}
+}

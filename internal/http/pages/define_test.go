@@ -21,25 +21,18 @@ func postAs(s *sitetest.Site, path, token string, form url.Values) sitetest.Answ
 func rested(t *testing.T, s *sitetest.Site, study string) []any {
 	t.Helper()
 	sitetest.Eventually(t, "the simulated lab rests", func() bool {
-		return !strings.Contains(string(s.Call("GET", study+"/parts/lab", s.Admin, nil).Want(200).Body), "at work")
+		return !strings.Contains(s.Page(study+"/parts/lab"), "at work")
 	})
 	return s.API("GET", study+"/trials?limit=100", nil).Want(200).JSON()["trials"].([]any)
 }
 
 // A fresh server makes the demo: through the service, as everybody's events, with a slip, an exclusion and nothing waiting; the list shows it.
 func TestDemoIsMadeAsStudiesAre(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
-	list := string(s.Call("GET", "/studies", s.Admin, nil).Want(200).Body)
-	for _, offered := range []string{"Make the demo study", "/studies/new?template=reaction", "/studies/new?template=formulation", "/studies/new?template=machine", "welded-beam"} {
-		if !strings.Contains(list, offered) {
-			t.Errorf("a fresh server does not offer %q", offered)
-		}
-	}
+	s := sitetest.Beside(t)
+	list := s.Page("/studies")
+	sitetest.Says(t, list, "Make the demo study", "/studies/new?template=reaction", "/studies/new?template=formulation", "/studies/new?template=machine", "welded-beam")
 	form := url.Values{"key": {"once"}}
-	if got := postAs(s, "/studies/demo", s.Token(account.Viewer, ""), form).Status; got != http.StatusForbidden {
-		t.Errorf("a viewer making the demo meets %d", got)
-	}
+	sitetest.Same(t, "a viewer making the demo meets", postAs(s, "/studies/demo", s.Token(account.Viewer, ""), form).Status, http.StatusForbidden)
 	made := postAs(s, "/studies/demo", s.Admin, form).Want(303).Header.Get("Location")
 	study, _, _ := strings.Cut(made, "?")
 	if again := postAs(s, "/studies/demo", s.Admin, form).Want(303).Header.Get("Location"); !strings.HasPrefix(again, study) {
@@ -54,42 +47,26 @@ func TestDemoIsMadeAsStudiesAre(t *testing.T) {
 	if yield["corrected"] != true || math.Abs(yield["original"].(float64)*10-yield["value"].(float64)) > 1e-9 || eleventh["excluded"] != true {
 		t.Errorf("trial 6 reads %v, trial 11 is excluded: %v", yield, eleventh["excluded"])
 	}
-	if by := yield["by"]; by != "Test admin (token) (simulated lab)" {
-		t.Errorf("the ledger names %v", by)
-	}
+	sitetest.Same(t, "the ledger names", yield["by"], "Test admin (token) (simulated lab)")
 	for _, one := range trials {
-		if status := one.(map[string]any)["status"]; status != "completed" {
-			t.Errorf("trial %v is %v", one.(map[string]any)["number"], status)
-		}
+		sitetest.Same(t, "trial is", one.(map[string]any)["status"], "completed")
 	}
-	verified := s.API("POST", study+"/verify", nil).Want(200).JSON()
-	if verified["ok"] != true {
-		t.Errorf("the demo does not verify: %v", verified)
-	}
-	list = string(s.Call("GET", "/studies", s.Admin, nil).Want(200).Body)
-	for _, shown := range []string{"simulated", "impurity ≤ 2", "best reading of yield ", "feasible "} {
-		if !strings.Contains(list, shown) {
-			t.Errorf("the list does not show %q", shown)
-		}
-	}
-	if page := string(s.Call("GET", study, s.Admin, nil).Want(200).Body); !strings.Contains(page, "Nobody measures here") || !strings.Contains(page, "Simulated: the readings come from") {
-		t.Error("the page does not say that the study is simulated")
-	}
+	s.API("POST", study+"/verify", nil).Want(200).Has("ok", true)
+	list = s.Page("/studies")
+	sitetest.Says(t, list, "simulated", "impurity ≤ 2", "best reading of yield ", "feasible ")
+	s.Call("GET", study, s.Admin, nil).Want(200).Says("Nobody measures here", "Simulated: the readings come from")
 }
 
 // The simulated lab first answers what waits, then asks; it runs 5 trials, only in a study that has one, only for those who may, and only while
 // the study is open.
 func TestSimulatedLabRuns(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Beam", "simulated_lab": "gramacy", "parameters": [{"name": "x1", "type": "real", "low": 0, "high": 1}, {"name": "x2", "type": "real", "low": 0, "high": 1}],
 		"objective": {"metric": "reward", "direction": "maximize"}, "constraints": [{"metric": "wave", "op": "<=", "threshold": 0}, {"metric": "disk", "op": "<=", "threshold": 0}], "seed": 3}`)
 	study := "/studies/" + id
 	s.API("POST", study+"/ask", `{"count": 2}`).Want(201)
 	s.API("POST", study+"/trials/2/tell", `{"metrics": {"wave": 0.25}}`).Want(200)
-	if got := postAs(s, study+"/simulate", s.Token(account.Viewer, ""), nil).Status; got != http.StatusForbidden {
-		t.Errorf("a viewer running the lab meets %d", got)
-	}
+	sitetest.Same(t, "a viewer running the lab meets", postAs(s, study+"/simulate", s.Token(account.Viewer, ""), nil).Status, http.StatusForbidden)
 	postAs(s, study+"/simulate", s.Admin, url.Values{"do": {"run"}}).Want(303)
 	trials := rested(t, s, study)
 	if len(trials) != 5 {
@@ -100,13 +77,9 @@ func TestSimulatedLabRuns(t *testing.T) {
 		t.Errorf("of trial 2 only wave was told; the lab left %v", told)
 	}
 	s.API("PATCH", study, `{"state": "paused"}`).Want(200)
-	if answer := postAs(s, study+"/simulate", s.Admin, nil); answer.Status != 422 || !strings.Contains(string(answer.Body), "The study is paused") {
-		t.Errorf("in a paused study: %d", answer.Status)
-	}
+	postAs(s, study+"/simulate", s.Admin, nil).Want(422).Says("The study is paused")
 	real := "/studies/" + s.NewStudy(sitetest.Screen)
-	if answer := postAs(s, real+"/simulate", s.Admin, nil); answer.Status != 422 || !strings.Contains(string(answer.Body), "real laboratory") {
-		t.Errorf("in a study of a real laboratory: %d %s", answer.Status, answer.Body)
-	}
+	postAs(s, real+"/simulate", s.Admin, nil).Want(422).Says("real laboratory")
 	if s.API("GET", real, nil).Want(200).JSON()["version"] != 1.0 {
 		t.Error("something was told in a study of a real laboratory")
 	}
@@ -114,30 +87,24 @@ func TestSimulatedLabRuns(t *testing.T) {
 
 // A run ends when somebody stops it, and a second one is refused while one is under way.
 func TestSimulatedLabStops(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	made := postAs(s, "/studies/demo", s.Admin, nil).Want(303).Header.Get("Location")
 	study, _, _ := strings.Cut(made, "?")
-	if answer := postAs(s, study+"/simulate", s.Admin, nil); answer.Status != 422 || !strings.Contains(string(answer.Body), "at work already") {
-		t.Errorf("a second run meets %d", answer.Status)
-	}
+	postAs(s, study+"/simulate", s.Admin, nil).Want(422).Says("at work already")
 	postAs(s, study+"/simulate", s.Admin, url.Values{"do": {"stop"}}).Want(303)
 	if trials := rested(t, s, study); len(trials) >= 24 {
 		t.Errorf("it went on to trial %d", len(trials))
 	}
-	if panel := string(s.Call("GET", study+"/parts/lab", s.Admin, nil).Want(200).Body); !strings.Contains(panel, "It was stopped after") {
-		t.Errorf("the panel says %s", panel)
-	}
+	s.Call("GET", study+"/parts/lab", s.Admin, nil).Want(200).Says("It was stopped after")
 }
 
 var field = regexp.MustCompile(`(?s)name="([^"]+)"[^>]*? value="([^"]*)"`)
 
 // Every template and simulated lab makes a study as it stands.
 func TestTemplatesMakeStudies(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	for _, query := range []string{"template=reaction", "template=formulation", "template=machine", "simulated=welded-beam", "simulated=rkhs-100"} {
-		page := string(s.Call("GET", "/studies/new?"+query, s.Admin, nil).Want(200).Body)
+		page := s.Page("/studies/new?" + query)
 		form := url.Values{}
 		for _, found := range field.FindAllStringSubmatch(page, -1) {
 			if !strings.HasSuffix(found[1], ".sampled") && found[1] != "way" { // an empty check box, and answers of which one is chosen
@@ -183,8 +150,7 @@ func htmlText(text string) string {
 
 // Each answer to how an experiment goes sets its algorithm and settings and says why; what a person chose under Advanced stays.
 func TestWaysChooseAlgorithms(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	form := url.Values{"do": {"refresh"}, "way.was": {"usual"}, "algorithm.name": {"log-cei"}, "algorithm.drawn": {"log-cei"},
 		"parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "settings.beta.schedule": {"constant"}, "settings.beta.value": {"3"}}
 	for way, wants := range map[string][]string{
@@ -193,14 +159,8 @@ func TestWaysChooseAlgorithms(t *testing.T) {
 	} {
 		form.Set("way", way)
 		page := string(postAs(s, "/studies/new", s.Admin, form).Want(200).Body)
-		if got := chosenWay(page); got != way {
-			t.Errorf("%s: %q is chosen", way, got)
-		}
-		for _, want := range wants {
-			if !strings.Contains(page, want) {
-				t.Errorf("%s: no %q", way, want)
-			}
-		}
+		sitetest.Same(t, "is chosen", chosenWay(page), way)
+		sitetest.Says(t, page, wants...)
 		for _, once := range []string{"settings.window", "settings.safe_seeds"} {
 			if strings.Count(page, `name="`+once+`"`) > 1 {
 				t.Errorf("%s: two fields %s", way, once)
@@ -226,20 +186,91 @@ func TestWaysChooseAlgorithms(t *testing.T) {
 			form.Del(name)
 		}
 	}
-	if page := string(postAs(s, "/studies/new", s.Admin, form).Want(422).Body); !strings.Contains(page, `id="f-settings_safe_seeds-fault"`) {
-		t.Error("the missing safe settings are not asked for beside their field")
-	}
+	postAs(s, "/studies/new", s.Admin, form).Want(422).Says(`id="f-settings_safe_seeds-fault"`)
 	form.Set("settings.safe_seeds", "x\n0.5")
 	postAs(s, "/studies/new", s.Admin, form).Want(303)
 }
 
 // TestACloneHasTheCandidates as they could have been pasted: a line of names, and one for each.
 func TestACloneHasTheCandidates(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Listed", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 2}, {"name": "base", "type": "categorical", "choices": ["K", "Cs"]}],
 		"candidates": [{"x": 0.5, "base": "K"}, {"x": 2, "base": "Cs"}], "objective": {"metric": "yield", "direction": "maximize"}, "algorithm": {"name": "log-cei", "horizon": 20}}`)
-	if form := page(s, "/studies/new?from="+id); !strings.Contains(form, ">x\tbase\n0.5\tK\n2\tCs</textarea>") {
-		t.Error("the clone's form lacks the candidates")
+	sitetest.Says(t, s.Page("/studies/new?from="+id), ">x\tbase\n0.5\tK\n2\tCs</textarea>")
+}
+
+func wideForm(scale string) url.Values {
+	return url.Values{"key": {"k" + scale}, "name": {"Flow screen"}, "description": {"half a sentence"}, "parameters.0.name": {"flow"}, "parameters.0.type": {"real"}, "parameters.0.low": {"0,1"}, "parameters.0.high": {"100"},
+		"parameters.0.scale": {scale}, "objective.metric": {"y"}, "objective.direction": {"maximize"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"20"}}
+}
+
+// TestTheFormSaysWhichScaleSuits while it is filled in, and a button beside the scale does what it says and leaves the rest as it was typed.
+func TestTheFormSaysWhichScaleSuits(t *testing.T) {
+	s := sitetest.Beside(t)
+	press := func(form url.Values, do string) string {
+		t.Helper()
+		form.Set("do", do)
+		return string(post(s, "/studies/new", form).Want(200).Body)
+	}
+	const will, should = "This will be on a logarithmic scale: 100 is 1000 times 0.1.", "This belongs on a logarithmic scale: 100 is 1000 times 0.1."
+	for name, c := range map[string]struct {
+		form url.Values
+		do   string
+		says string
+		now  string // the scale chosen
+	}{
+		"nothing said":      {wideForm(""), "refresh", will, ""},
+		"linear":            {wideForm("linear"), "refresh", should, "linear"},
+		"log":               {wideForm("log"), "refresh", "", "log"},
+		"made logarithmic":  {wideForm("linear"), "log-parameters.0", "", "log"},
+		"kept linear":       {wideForm(""), "linear-parameters.0", should, "linear"},
+		"with a model":      {with(wideForm(""), "model.kernel", "se"), "refresh", should, ""},
+		"fixed":             {with(wideForm(""), "model.fit", "fixed"), "refresh", "", ""},
+		"a narrow one":      {with(wideForm(""), "parameters.0.high", "9"), "refresh", "", ""},
+		"levels by factors": {with(with(wideForm(""), "candidates", "flow\n1\n3\n9\n27"), "parameters.0.high", "27"), "refresh", "This will be on a logarithmic scale: its 4 values from 1 to 27 are spaced by factors", ""},
+	} {
+		page := press(c.form, c.do)
+		if !strings.Contains(page, c.says) || c.says == "" && strings.Contains(page, "on a logarithmic scale:") {
+			t.Errorf("%s: the form does not say %q", name, c.says)
+		}
+		sitetest.Says(t, page, `<option value="`+c.now+`" selected>`+map[string]string{"": "as suits it", "linear": "linear", "log": "logarithmic"}[c.now])
+		sitetest.Says(t, page, "half a sentence", `value="0,1"`)
+	}
+}
+
+func with(form url.Values, name, value string) url.Values {
+	form.Set(name, value)
+	return form
+}
+
+// TestAScaleIsPutRight: a study whose scale does not suit says so on top, to those who can change it; the way from there leads to a form that is filled in.
+func TestAScaleIsPutRight(t *testing.T) {
+	s := sitetest.Beside(t)
+	made := func(scale string) string {
+		path, _, _ := strings.Cut(post(s, "/studies/new", wideForm(scale)).Want(303).Header.Get("Location"), "?")
+		return path
+	}
+	scaleOf := func(study string) any {
+		return s.API("GET", study, nil).Want(200).JSON()["parameters"].([]any)[0].(map[string]any)["scale"]
+	}
+	page := func(path, token string) string { return string(s.Call("GET", path, token, nil).Want(200).Body) }
+	if study := made(""); scaleOf(study) != "log" || strings.Contains(page(study, s.Admin), "on a linear scale") {
+		t.Errorf("the scale is %v", scaleOf(study))
+	}
+	study := made("linear")
+	const says = "flow is on a linear scale, but 100 is 1000 times 0.1"
+	if scaleOf(study) != "linear" || strings.Count(page(study, s.Admin), says) != 1 {
+		t.Errorf("linear as said: %v, said %d times", scaleOf(study), strings.Count(page(study, s.Admin), says))
+	}
+	sitetest.Lacks(t, page(study, s.Token(account.Viewer, "")), says)
+	if check := post(s, study+"/import", url.Values{"text": {"flow,y\n1,2\n"}, "do": {"check"}}).Want(200); !strings.Contains(string(check.Body), says) {
+		t.Error("the check of an import does not say it")
+	}
+	form := page(study+"/reconfigure?log=flow", s.Admin)
+	sitetest.Says(t, form, `<option value="log" selected>`, "Filled in below, and not changed yet: flow", `value="`+says)
+	sitetest.Lacks(t, page(study+"/reconfigure?log=none", s.Admin), "Filled in below")
+	twice(t, s, study+"/reconfigure", url.Values{"parameters.0.low": {"0.1"}, "parameters.0.high": {"100"}, "parameters.0.scale": {"log"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"20"}, "reason": {"decades"}}).Want(303)
+	if scaleOf(study) != "log" || strings.Contains(page(study, s.Admin), says) {
+		t.Errorf("after it was put right: %v", scaleOf(study))
 	}
 }

@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"fmt"
+	"html"
 	"maps"
 	"net/url"
 	"reflect"
@@ -34,8 +35,7 @@ func events(t *testing.T, s *sitetest.Site, study string) int {
 
 // TestFaultyFormsComeBackAsTyped: every form that is refused stands there again, with what was typed, the fault beside its field, and nothing stored.
 func TestFaultyFormsComeBackAsTyped(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := newTrial(s)
 	s.API("POST", study+"/trials/1/tell", `{"metrics": {"yield": 71}}`).Want(200)
 	before := events(t, s, study)
@@ -57,22 +57,17 @@ func TestFaultyFormsComeBackAsTyped(t *testing.T) {
 		study + "/import":           {url.Values{"text": {"temperature,catalyst,yield\n999,A,1"}, "do": {"import"}}, "999,A,1", "line 2, temperature"},
 	} {
 		page := string(post(s, path, c.form).Want(422).Body)
-		if !strings.Contains(page, c.typed) {
-			t.Errorf("%s: %q, which was typed, is lost", path, c.typed)
-		}
+		sitetest.Says(t, page, c.typed)
 		if marked := regexp.MustCompile(`id="` + c.fault + `"[^>]*aria-invalid="true"`); !marked.MatchString(page) && !strings.Contains(page, c.fault+"</td>") {
 			t.Errorf("%s: no fault at %s", path, c.fault)
 		}
 	}
-	if after := events(t, s, study); after != before {
-		t.Errorf("%d events were stored", after-before)
-	}
+	sitetest.Same(t, "events were stored", events(t, s, study), before)
 }
 
 // TestReconfiguringChangesWhatWasTyped, and nothing that has no field.
 func TestReconfiguringChangesWhatWasTyped(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := newTrial(s)
 	before := s.API("GET", study, nil).Want(200).JSON()
 	twice(t, s, study+"/reconfigure", url.Values{"parameters.0.low": {"10"}, "parameters.0.high": {"80,5"}, "parameters.0.unit": {"°C"}, "unavailable.1.choices": {"B"}, "constraints.0.threshold": {"0,4"}, "constraints.0.unit": {"%"},
@@ -95,8 +90,7 @@ func TestReconfiguringChangesWhatWasTyped(t *testing.T) {
 
 // TestFormSentTwiceWorksOnce: the second sending is led to the same place, and nothing is stored again.
 func TestFormSentTwiceWorksOnce(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := newTrial(s)
 	for path, c := range map[string]struct {
 		form url.Values
@@ -132,24 +126,18 @@ func TestFormSentTwiceWorksOnce(t *testing.T) {
 
 // TestAnotherFormUnderTheSameKeyIsRefused: a key that was used for something else does not pass for having worked.
 func TestAnotherFormUnderTheSameKeyIsRefused(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := newTrial(s)
 	post(s, study+"/own", url.Values{"key": {"k"}, "used.0": {"31"}, "used.1": {"A"}}).Want(303)
-	if page := string(post(s, study+"/own", url.Values{"key": {"k"}, "used.0": {"50"}, "used.1": {"A"}}).Want(422).Body); !strings.Contains(page, `value="50"`) {
-		t.Error("what was typed is lost")
-	}
+	post(s, study+"/own", url.Values{"key": {"k"}, "used.0": {"50"}, "used.1": {"A"}}).Want(422).Says(`value="50"`)
 }
 
 // TestPartsAreAnsweredInPlace: htmx gets the form, or where to go, without a page around it.
 func TestPartsAreAnsweredInPlace(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := newTrial(s)
 	inPlace := []string{"HX-Request", "true", "HX-Current-URL", "http://headroom.test" + study}
-	if form := string(post(s, study+"/trials/1/tell", url.Values{"metric.0": {"x"}}, inPlace...).Want(422).Body); strings.Contains(form, "<html") || !strings.Contains(form, `aria-invalid="true"`) {
-		t.Errorf("a faulty entry answers %s", form)
-	}
+	post(s, study+"/trials/1/tell", url.Values{"metric.0": {"x"}}, inPlace...).Want(422).Says(`aria-invalid="true"`).Lacks("<html")
 	saved := post(s, study+"/trials/1/tell", url.Values{"metric.0": {"71"}}, inPlace...).Want(200)
 	if len(saved.Body) != 0 || saved.Header.Get("HX-Trigger") != `{"changed": {"seen": 3}}` || saved.Header.Get("X-Saved") != "1" {
 		t.Errorf("saved: %v %s", saved.Header, saved.Body)
@@ -158,15 +146,12 @@ func TestPartsAreAnsweredInPlace(t *testing.T) {
 	if asked.Header.Get("HX-Trigger") != `{"changed": {"seen": 4}}` || strings.Contains(string(asked.Body), "<html") {
 		t.Errorf("asked: %v", asked.Header)
 	}
-	if to := post(s, study+"/edit", url.Values{"name": {"Other"}, "state": {"open"}}, inPlace...).Want(204).Header.Get("HX-Redirect"); to != study+"?done=edited" {
-		t.Errorf("sent to %q", to)
-	}
+	sitetest.Same(t, "sent to", post(s, study+"/edit", url.Values{"name": {"Other"}, "state": {"open"}}, inPlace...).Want(204).Header.Get("HX-Redirect"), study+"?done=edited")
 }
 
 // TestRowsBeyondTheBoundsAreAskedBack: a table may tell of a trial that ran where none may be chosen, once somebody says so.
 func TestRowsBeyondTheBoundsAreAskedBack(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := newTrial(s)
 	before := events(t, s, study)
 	rows := url.Values{"text": {"temperature,catalyst,yield\n61.5,A,71"}}
@@ -182,17 +167,13 @@ func TestRowsBeyondTheBoundsAreAskedBack(t *testing.T) {
 	sure, _, _ = strings.Cut(sure, `"`)
 	rows.Set("sure", sure)
 	post(s, study+"/import", rows).Want(303)
-	trial := s.API("GET", study+"/trials/2", nil).Want(200).JSON()
-	if trial["parameters"].(map[string]any)["temperature"] != 61.5 {
-		t.Errorf("imported %v", trial)
-	}
+	s.API("GET", study+"/trials/2", nil).Want(200).Has("parameters/temperature", 61.5)
 	s.Call("GET", study, s.Admin, nil).Want(200)
 }
 
 // TestOddValuesAreAskedBackOnce: a value far outside is stored only when the person is sure.
 func TestOddValuesAreAskedBackOnce(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	study := newTrial(s)
 	for _, yield := range []string{"70", "71", "72", "73"} {
 		s.API("POST", study+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}, "metrics": {"yield": `+yield+`}}`).Want(201)
@@ -222,8 +203,7 @@ func TestOddValuesAreAskedBackOnce(t *testing.T) {
 // TestAPointIsForetoldWithWhatIsKnownOfIt: a limit that follows from the settings and from what a trial brings stands in the forecast, and what could still
 // be gained is not denied where it depends on that.
 func TestAPointIsForetoldWithWhatIsKnownOfIt(t *testing.T) {
-	t.Parallel()
-	s := sitetest.New(t)
+	s := sitetest.Beside(t)
 	id := s.NewStudy(`{"name": "Power", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 10}], "objective": {"metric": "yield", "direction": "maximize"},
 		"constraints": [{"metric": "room", "op": ">=", "threshold": 0, "unit": "kW", "expression": "omega - 3*x", "context": ["omega"]}], "algorithm": {"name": "log-cei", "horizon": 20}, "seed": 7}`)
 	for i := range 5 {
@@ -231,10 +211,164 @@ func TestAPointIsForetoldWithWhatIsKnownOfIt(t *testing.T) {
 	}
 	s.API("POST", "/studies/"+id+"/ask", `{"context": {"omega": 30}}`).Want(201)
 	form := url.Values{"used.0": {"8"}, "context.omega": {"20"}, "do": {"forecast"}}
-	if forecast := string(post(s, "/studies/"+id+"/own", form).Want(200).Body); !strings.Contains(forecast, "−4\u202fkW, known beforehand") || !strings.Contains(forecast, "≥ 0\u202fkW") {
-		t.Errorf("the forecast does not say what breaks the limit: %s", forecast[strings.Index(forecast, "What to expect"):])
-	}
-	if verdict := page(s, "/studies/"+id+"/parts/verdict"); !strings.Contains(verdict, "That depends on what each trial brings with it") || strings.Contains(verdict, "no settings have a 90") {
+	post(s, "/studies/"+id+"/own", form).Want(200).Says("−4\u202fkW, known beforehand", "≥ 0\u202fkW")
+	if verdict := s.Page("/studies/" + id + "/parts/verdict"); !strings.Contains(verdict, "That depends on what each trial brings with it") || strings.Contains(verdict, "no settings have a 90") {
 		t.Errorf("the verdict denies what it cannot know: %s", verdict)
 	}
+}
+
+var meantButton = regexp.MustCompile(`<button type="submit" name="meant" value="([^"]*)">([^<]*)</button>`)
+
+// meant are the buttons that ask which number is meant: what they send by what they say.
+func meant(page string) map[string]string {
+	buttons := map[string]string{}
+	for _, found := range meantButton.FindAllStringSubmatch(page, -1) {
+		buttons[html.UnescapeString(found[2])] = html.UnescapeString(found[1])
+	}
+	return buttons
+}
+
+// weighed has a limit of 500 g, beside which neither 1.2 g nor 1200 g is odd.
+var weighed = strings.NewReplacer(`"%"`, `"g"`, "0.5", "500").Replace(sitetest.Screen)
+
+// TestNumbersThatCanBeReadInTwoWaysAreAskedAbout: wherever a number is typed, nothing is stored until one of the two was pressed; then that one is.
+func TestNumbersThatCanBeReadInTwoWaysAreAskedAbout(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrialOf(s, weighed)
+	changed := url.Values{"parameters.0.low": {"20"}, "parameters.0.high": {"60"}, "parameters.0.unit": {"°C"}, "constraints.0.threshold": {"500"}, "constraints.0.unit": {"g"},
+		"objective.unit": {"g"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"30"}, "reason": {"new"}, "do": {"save"}}
+	with := func(form url.Values, field, text string) url.Values {
+		form = maps.Clone(form)
+		form.Set(field, text)
+		return form
+	}
+	before := events(t, s, study)
+	for _, c := range []struct {
+		path, field string
+		form        url.Values
+	}{
+		{study + "/trials/1/tell", "metric.1", url.Values{"note": {"cloudy"}}},
+		{study + "/own", "metric.1", url.Values{"used.0": {"30"}, "used.1": {"A"}, "note": {"cloudy"}, "do": {"forecast"}}},
+		{study + "/reconfigure", "constraints.0.threshold", changed},
+		{study + "/reconfigure", "parameters.0.high", changed},
+		{study + "/reconfigure", "stop.risk", changed},
+		{"/studies/new", "constraints.0.threshold", url.Values{"name": {"New"}, "parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "parameters.0.low": {"1"}, "parameters.0.high": {"2"}, "do": {"save"}}},
+	} {
+		page := string(post(s, c.path, with(c.form, c.field, "1,200")).Want(422).Body)
+		if buttons := meant(page); len(buttons) != 2 || buttons["1.2"] != c.form.Get("do")+" 1.2 "+c.field || buttons["1200"] != c.form.Get("do")+" 1200 "+c.field {
+			t.Errorf("%s, %s: the buttons are %q", c.path, c.field, buttons)
+		}
+		sitetest.Says(t, page, `value="1,200"`, "can be read as 1.2 or as 1200")
+		post(s, c.path, with(c.form, c.field, "72 73")).Want(422).Says("looks like more than one number")
+	}
+	sitetest.Same(t, "events were stored", events(t, s, study), before)
+	post(s, study+"/trials/1/tell", url.Values{"metric.1": {"1,200"}, "meant": {" 1.2 metric.1"}}).Want(303)
+	sitetest.Same(t, "1.2 was pressed, and stored is", reading(s, study, "1", "impurity"), 1.2)
+}
+
+func reading(s *sitetest.Site, study, number, metric string) any {
+	read := s.API("GET", study+"/trials/"+number, nil).Want(200).JSON()["metrics"].(map[string]any)[metric]
+	if read == nil {
+		return nil
+	}
+	return read.(map[string]any)["value"]
+}
+
+// TestTheReadersLanguageAndOtherReadingsDecide what they can decide, and what a form was filled in with is not asked about.
+func TestTheReadersLanguageAndOtherReadingsDecide(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrialOf(s, weighed)
+	for range 4 {
+		s.API("POST", study+"/trials", `{"parameters": {"temperature": 30, "catalyst": "A"}}`).Want(201)
+	}
+	german := []string{"Accept-Language", "de-AT,de;q=0.9,en;q=0.5"}
+	if buttons := meant(string(post(s, study+"/trials/1/tell", url.Values{"metric.1": {"1.200"}}, german...).Want(422).Body)); buttons["1.2"] != " 1,2 metric.1" || buttons["1200"] != " 1200 metric.1" {
+		t.Errorf("with decimal commas, 1.200 offers %q", buttons)
+	}
+	post(s, study+"/trials/1/tell", url.Values{"metric.1": {"1,250"}}, german...).Want(303)
+	post(s, study+"/trials/2/tell", url.Values{"metric.1": {"1.225"}}, "Accept-Language", "en-GB").Want(303)
+	post(s, study+"/trials/3/tell", url.Values{"metric.1": {"1.4"}}).Want(303)
+	post(s, study+"/trials/4/tell", url.Values{"metric.1": {"1.1"}}).Want(303)
+	post(s, study+"/trials/5/tell", url.Values{"metric.1": {"1,200"}}).Want(303) // and 1200 is unlike these
+	if buttons := meant(string(post(s, study+"/trials/5/tell", url.Values{"metric.0": {"1,200"}}).Want(422).Body)); len(buttons) != 2 {
+		t.Errorf("without a reading of the metric, the buttons are %q", buttons)
+	}
+	for number, want := range map[string]float64{"1": 1.25, "2": 1.225, "5": 1.2} {
+		sitetest.Same[any](t, "trial "+number, reading(s, study, number, "impurity"), want)
+	}
+	page := string(post(s, study+"/trials/2/correct", url.Values{"metric.0": {""}, "metric.1": {"1.225"}, "used.0": {"31"}, "used.1": {"A"}, "reason": {"typo"}, "do": {"preview"}}, german...).Want(200).Body)
+	sitetest.Says(t, page, "What this would change")
+}
+
+// TestTablesAreAskedHowTheyWriteDecimals where their own numbers do not show it.
+func TestTablesAreAskedHowTheyWriteDecimals(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrialOf(s, weighed)
+	open, shown := "temperature;catalyst;yield\n31;A;1.200\n40;A;7\n", "temperature,catalyst,yield\n30.5,A,\"1,200\"\n"
+	page := string(post(s, study+"/import", url.Values{"text": {open}, "do": {"check"}}).Want(422).Body)
+	if buttons := meant(page); buttons["1.200 is 1.2"] != "check point decimal" || buttons["1.200 is 1200"] != "check comma decimal" || !strings.Contains(page, "line 2, yield") {
+		t.Errorf("the buttons are %q", buttons)
+	}
+	page = string(post(s, study+"/import", url.Values{"text": {open}, "meant": {"check comma decimal"}}).Want(200).Body)
+	sitetest.Says(t, page, "2 rows are ready", `name="decimal" value="comma"`)
+	s.API("POST", study+"/import", open, "Content-Type", "text/csv").Want(422)
+	s.API("POST", study+"/import?decimal=full", open, "Content-Type", "text/csv").Want(422)
+	s.API("POST", study+"/import?decimal=comma", open, "Content-Type", "text/csv").Want(200)
+	s.API("POST", study+"/import", shown, "Content-Type", "text/csv").Want(200)
+	for _, number := range []string{"2", "4"} {
+		sitetest.Same(t, "trial "+number, reading(s, study, number, "yield"), 1200.0)
+	}
+	pasted := url.Values{"name": {"New"}, "objective.metric": {"y"}, "objective.direction": {"maximize"}, "algorithm.name": {"log-cei"}, "candidates": {"flow;ligand\n1.200;A\n7;B"}, "do": {"save"}}
+	if buttons := meant(string(post(s, "/studies/new", pasted).Want(422).Body)); buttons["1.200 is 1200"] != "save comma decimal" {
+		t.Errorf("pasted combinations: the buttons are %q", buttons)
+	}
+	pasted.Set("meant", "save comma decimal")
+	made := post(s, "/studies/new", pasted).Want(303).Header.Get("Location")
+	s.API("GET", made, nil).Want(200).Has("parameters/0/high", 1200)
+}
+
+var shownMark = regexp.MustCompile(`name="shown" value="([^"]+)"`)
+
+// twice sends a form, sees what it would change, and confirms that.
+func twice(t *testing.T, s *sitetest.Site, path string, form url.Values) sitetest.Answer {
+	t.Helper()
+	page := string(post(s, path, form).Want(200).Body)
+	shown := shownMark.FindStringSubmatch(page)
+	if shown == nil {
+		t.Fatalf("%s shows no preview:\n%s", path, page)
+	}
+	form = maps.Clone(form)
+	form.Set("do", "save")
+	form.Set("shown", shown[1])
+	return post(s, path, form)
+}
+
+// TestAChangedLimitShowsFirstWhatItDoes: what becomes of the trials, and nothing stored until it was seen; nor when something else was typed, or told
+// meanwhile.
+func TestAChangedLimitShowsFirstWhatItDoes(t *testing.T) {
+	s := sitetest.Beside(t)
+	study := newTrial(s)
+	s.API("POST", study+"/trials", `{"parameters": {"temperature": 40, "catalyst": "B"}}`).Want(201)
+	s.API("POST", study+"/trials", `{"parameters": {"temperature": 50, "catalyst": "B"}}`).Want(201)
+	s.API("POST", study+"/tell", `{"trials": [{"number": 1, "metrics": {"yield": 71, "impurity": 0.4}}, {"number": 2, "metrics": {"yield": 75, "impurity": 0.3}}]}`).Want(200)
+	before := events(t, s, study)
+	form := url.Values{"parameters.0.low": {"20"}, "parameters.0.high": {"60"}, "parameters.0.unit": {"°C"}, "constraints.0.threshold": {"0.35"}, "constraints.0.unit": {"%"},
+		"objective.unit": {"%"}, "algorithm.name": {"log-cei"}, "algorithm.horizon": {"30"}, "reason": {"purer"}, "do": {"save"}}
+	page := string(post(s, study+"/reconfigure", form).Want(200).Body)
+	sitetest.Says(t, page, "Limit of impurity from 0.5 to 0.35", "Trial 1 would break a limit", "<th scope=\"row\">Trials within every limit</th><td>2 of 3</td><td>1 of 3</td>", "Change it")
+	form.Set("shown", shownMark.FindStringSubmatch(page)[1])
+	form.Set("constraints.0.threshold", "0.25")
+	post(s, study+"/reconfigure", form).Want(200).Says("Nothing is changed yet", "Trials 1 and 2 would break a limit")
+	if after := events(t, s, study); after != before {
+		t.Fatalf("%d events were stored", after-before)
+	}
+	impact := s.API("POST", study+"/reconfigure?dry_run=true", `{"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.35, "unit": "%"}], "reason": "purer"}`).Want(200).JSON()["impact"].(map[string]any)
+	turned := impact["turned"].([]any)
+	if len(turned) != 1 || turned[0].(map[string]any)["number"] != 1.0 || turned[0].(map[string]any)["after"] != false || impact["trials"].([]any)[1].(map[string]any)["within"] != 1.0 || impact["next_after"] == nil {
+		t.Errorf("the API's impact is %v", impact)
+	}
+	form.Set("constraints.0.threshold", "0.35")
+	form.Del("shown")
+	twice(t, s, study+"/reconfigure", form).Want(303)
+	sitetest.Same(t, "events were stored", events(t, s, study), before+1)
 }

@@ -1,0 +1,121 @@
+package api_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"headroom/internal/account"
+	"headroom/internal/http/sitetest"
+)
+
+// TestWhatWasNeverReadIsNull: of a metric without a single reading there is no number anywhere, nor is there one of the chance to keep a limit on it. Once it is
+// read there are both.
+func TestWhatWasNeverReadIsNull(t *testing.T) {
+	t.Parallel()
+	for name, algorithm := range map[string]string{"paper's": `"algorithm": {"name": "rpol-ucb", "horizon": 20}`, "default": `"algorithm": {"name": "log-cei", "horizon": 20}`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sitetest.New(t)
+			study := "/studies/" + s.NewStudy(strings.Replace(sitetest.Screen, `"algorithm": {"name": "rpol-ucb", "horizon": 20}`, algorithm, 1))
+			s.API("POST", study+"/import", "temperature,catalyst,yield\n30,A,71\n35,A,80\n50,B,60\n45,B,66\n25,A,70\n55,B,58\n", "Content-Type", "text/csv").Want(200)
+			look := func() map[string]any {
+				asked := s.API("POST", study+"/ask", `{}`).Want(201).JSON()
+				events := s.API("GET", study+"/ledger?limit=1000", nil).Want(200).JSON()["events"].([]any)
+				return map[string]any{
+					"trial":     sitetest.At(t, asked, "trials/0"),
+					"stored":    sitetest.At(t, events[len(events)-1], "data"),
+					"state":     s.API("GET", study+"/state", nil).Want(200).JSON(),
+					"posterior": s.API("POST", study+"/posterior", `{"points": [{"temperature": 40, "catalyst": "A"}, {"temperature": 41, "catalyst": "B"}]}`).Want(200).JSON(),
+					"history":   s.API("GET", study+"/history", nil).Want(200).JSON(),
+				}
+			}
+			ofMetric := []string{"trial/decision/mean/%s", "trial/decision/sd/%s", "stored/decision/mean/%s", "stored/decision/sd/%s",
+				"posterior/metrics/%s/mean/1", "posterior/metrics/%s/sd/1", "posterior/metrics/%s/lower/0", "posterior/metrics/%s/upper/0", "posterior/metrics/%s/lower95/1", "posterior/metrics/%s/upper95/1",
+				"history/rounds/5/ahead/%s"}
+			ofLimits := []string{"trial/decision/feasibility_probability", "stored/decision/feasibility_probability", "posterior/feasibility_probability/0", "posterior/feasibility_probability/1",
+				"state/violation/impurity/estimated", "history/rounds/5/violation/impurity/estimated", "state/recommendation"}
+			before := look()
+			for _, path := range ofMetric {
+				if got := sitetest.At(t, before, fmt.Sprintf(path, "impurity")); got != nil {
+					t.Errorf("%s is %v", fmt.Sprintf(path, "impurity"), got)
+				}
+				if sitetest.At(t, before, fmt.Sprintf(path, "yield")) == nil {
+					t.Errorf("%s is null, and it was read", fmt.Sprintf(path, "yield"))
+				}
+			}
+			for _, path := range ofLimits {
+				if got := sitetest.At(t, before, path); got != nil {
+					t.Errorf("%s is %v", path, got)
+				}
+			}
+			if got := sitetest.At(t, before, "state/undecided"); got != nil {
+				t.Errorf("state/undecided is %v", got)
+			}
+			because := s.API("POST", study+"/compare", `{"algorithms": [{"name": "cei"}, {"name": "rpol-ucb"}]}`).Want(200).JSON()
+			for i := range 2 {
+				sitetest.Lacks(t, sitetest.At(t, because, fmt.Sprintf("choices/%d/because", i)).(string), "chance to stay within", "impurity 0")
+			}
+			for i, impurity := range []float64{0.3, 0.31, 0.2, 0.25, 0.28, 0.33} {
+				s.API("POST", fmt.Sprintf("%s/trials/%d/tell", study, i+1), fmt.Sprintf(`{"metrics": {"impurity": %g}}`, impurity)).Want(200)
+			}
+			after := look()
+			for _, path := range append(ofLimits, ofMetric...) {
+				if strings.Contains(path, "%s") {
+					path = fmt.Sprintf(path, "impurity")
+				}
+				if sitetest.At(t, after, path) == nil {
+					t.Errorf("%s stays null after impurity was read", path)
+				}
+			}
+			s.API("POST", study+"/verify", `{}`).Want(200).Has("ok", true)
+		})
+	}
+}
+
+// TestPriceOfALimit reads the curve as programs do: it rises as the limit is loosened, its slope is its finite difference, each step is what the posterior says of its
+// settings, and it can be looked back at.
+func TestPriceOfALimit(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	table := "temperature,catalyst,yield,impurity\n"
+	for i := range 16 {
+		x := 20 + 2.5*float64(i)
+		table += fmt.Sprintf("%g,%s,%g,%g\n", x, "AB"[i%2:i%2+1], 60+0.4*x+float64(i%3)*0.2, 0.01*x+0.05*float64(i%2))
+	}
+	s.API("POST", "/studies/"+id+"/import", table, "Content-Type", "text/csv").Want(200)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201) // fits the model
+	price := s.Call("GET", "/api/v1/studies/"+id+"/price?constraint=Impurity", s.Token(account.Viewer, id), nil).Want(200).JSON()
+	curve := price["curve"].([]any)
+	if price["metric"] != "impurity" || price["op"] != "<=" || price["threshold"] != 0.5 || price["unit"] != "%" || len(curve) != 11 {
+		t.Fatalf("%v", price)
+	}
+	at := func(i int, field string) float64 {
+		value, known := curve[i].(map[string]any)[field].(float64)
+		if !known {
+			t.Fatalf("step %d has no %s: %v", i, field, curve[i])
+		}
+		return value
+	}
+	for i := 1; i < len(curve); i++ {
+		if at(i, "threshold") <= at(i-1, "threshold") || at(i, "best") < at(i-1, "best") || at(i, "sd") <= 0 {
+			t.Errorf("step %v follows %v", curve[i], curve[i-1])
+		}
+	}
+	if want := (at(6, "best") - at(4, "best")) / (at(6, "threshold") - at(4, "threshold")); math.Abs(price["slope"].(float64)-want) > 1e-9 || want <= 1 {
+		t.Errorf("slope %v, want %g", price["slope"], want)
+	}
+	settings := curve[5].(map[string]any)["parameters"]
+	posterior := s.API("POST", "/studies/"+id+"/posterior", map[string]any{"points": []any{settings}}).Want(200).JSON()
+	mean := posterior["metrics"].(map[string]any)["yield"].(map[string]any)["mean"].([]any)[0].(float64)
+	if chance := posterior["feasibility_probability"].([]any)[0].(float64); math.Abs(mean-at(5, "best")) > 1e-3 || chance < 0.899 {
+		t.Errorf("%v is expected to give %g with a chance of %g, the curve says %g", settings, mean, chance, at(5, "best"))
+	}
+	if early := s.API("GET", "/studies/"+id+"/price?constraint=impurity&at=1", nil).Want(200).JSON(); len(early["curve"].([]any)) != 0 || early["slope"] != nil {
+		t.Errorf("before any reading: %v", early)
+	}
+	s.API("GET", "/studies/"+id+"/price?constraint=purity", nil).Want(422)
+	s.API("GET", "/studies/"+id+"/price", nil).Want(422)
+	s.API("GET", "/studies/"+id+"/price?constraint=impurity&at=1000", nil).Want(422)
+}

@@ -1,9 +1,0 @@
-package http_test
-
-import (
-	"testing"
-
-	"headroom/internal/db/dbtest"
-)
-
-func TestMain(m *testing.M) { dbtest.Main(m) }

@@ -1,0 +1,219 @@
+package http_test
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"headroom/internal/account"
+	"headroom/internal/db/dbtest"
+	"headroom/internal/http/sitetest"
+	"headroom/internal/patience"
+)
+
+func TestEveryAnswerIsGuarded(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	for _, path := range []string{"/healthz", "/api/v1/studies", "/api/v1/studies/" + id, "/api/v1/docs", "/nosuch", "/api/v1/nosuch"} {
+		h := s.Call("GET", path, s.Admin, nil).Header
+		if policy := h.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self';") || strings.Contains(policy, "unsafe-eval") {
+			t.Errorf("%s: policy %q", path, policy)
+		}
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"} {
+			sitetest.Same(t, name, h.Get(name), want)
+		}
+		if cache := h.Get("Cache-Control"); cache != "no-store" && cache != "private, no-cache" {
+			t.Errorf("%s: Cache-Control %q", path, cache)
+		}
+		if h.Get("X-Request-Id") == "" {
+			t.Errorf("%s: no request id", path)
+		}
+	}
+}
+
+func TestCompression(t *testing.T) {
+	s := sitetest.Beside(t)
+	packed := s.Call("GET", "/api/v1/openapi.json", s.Admin, nil, "Accept-Encoding", "gzip")
+	if packed.Header.Get("Content-Encoding") != "gzip" || !strings.Contains(packed.Header.Get("Vary"), "Accept-Encoding") {
+		t.Fatalf("headers %v", packed.Header)
+	}
+	unpack, err := gzip.NewReader(strings.NewReader(string(packed.Body)))
+	sitetest.Must(t, err)
+	text, err := io.ReadAll(unpack)
+	if err != nil || !strings.Contains(string(text), `"openapi":"3.1.0"`) {
+		t.Errorf("%v: %.80s", err, text)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+	s.API("GET", "/studies/"+id+"/state", nil).Want(200)
+	s.API("GET", "/nosuch/"+id, nil).Want(404)
+	s.Listen("/studies/"+id+"/stream", s.Admin).Next()
+	s.Call("GET", "/metrics", "", nil).Want(401)
+	text := string(s.Call("GET", "/metrics", s.Token(account.Viewer, ""), nil).Want(200).Body)
+	for _, sign := range []string{
+		`headroom_http_request_duration_seconds_count{method="POST",route="/api/v1/studies/{id}/ask",status="201"} 1`,
+		"headroom_ask_duration_seconds_count 1", "headroom_replay_duration_seconds_count 1", "headroom_open_streams 1", "go_goroutines",
+		`headroom_cache_bytes{cache="states"} `, `headroom_cache_entries{cache="versions"} 2`, `headroom_turns{state="waiting",urgency="choosing"} 0`,
+		`headroom_turns{state="running",urgency="reading"} 0`, `headroom_computed_seconds_total{urgency="choosing"} `,
+	} {
+		sitetest.Says(t, text, sign)
+	}
+	sitetest.Lacks(t, text, `headroom_cache_bytes{cache="states"} 0`, `headroom_turns_total{urgency="choosing"} 0`)
+	sitetest.Lacks(t, text, id)
+}
+
+func TestLogNamesRequestsButNoSecrets(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	secret := s.Share(id)
+	opened := s.Call("GET", "/share/"+secret, "", nil).Want(303)
+	log := s.Log.String()
+	for _, sign := range []string{opened.Header.Get("X-Request-Id"), `"route":"/share/{secret}"`, `"status":303`, `"client":"127.0.0.1"`} {
+		sitetest.Says(t, log, sign)
+	}
+	sitetest.Lacks(t, log, secret, s.Admin)
+}
+
+// While the database is frozen every request that needs it is answered with 503 within 5 seconds, and those that do not need it as ever.
+func TestFrozenDatabaseIsToldSoon(t *testing.T) {
+	t.Parallel()
+	cluster := dbtest.Own(t)
+	s := sitetest.On(t, cluster.URL(t))
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/ask", `{"count": 2}`).Want(201)
+	study := "/studies/" + id
+	requests := []struct {
+		method, path, body, accept string
+	}{
+		{"GET", "/api/v1/studies", "", ""},
+		{"GET", "/api/v1" + study, "", ""},
+		{"GET", "/api/v1" + study + "/state", "", ""},
+		{"GET", "/api/v1" + study + "/events", "", ""},
+		{"POST", "/api/v1/studies", sitetest.Screen, ""},
+		{"POST", "/api/v1" + study + "/ask", "{}", ""},
+		{"POST", "/api/v1" + study + "/trials/1/tell", `{"metrics": {"yield": 50}}`, ""},
+		{"POST", "/api/v1/tokens", `{"name": "Robot", "role": "viewer"}`, ""},
+		{"GET", "/studies", "", "text/html"},
+		{"GET", study, "", "text/html"},
+		{"GET", "/sign-in/some-secret", "", "text/html"},
+		{"GET", "/readyz", "", ""},
+	}
+	ask := func(method, path, body, accept string) (status int, took time.Duration) {
+		begin := time.Now()
+		var sent any
+		if body != "" {
+			sent = body
+		}
+		answer := s.Call(method, path, s.Admin, sent, "Accept", accept, "Idempotency-Key", "key"+method+path)
+		return answer.Status, time.Since(begin)
+	}
+	s.Call("GET", "/static/app.css", "", nil).Want(200)
+	cluster.Freeze(t)
+	for wave := range 2 {
+		var wait sync.WaitGroup
+		for _, r := range requests {
+			wait.Go(func() {
+				if status, took := ask(r.method, r.path, r.body, r.accept); status != 503 || took > patience.Long {
+					t.Errorf("wave %d: %s %s was answered with %d after %v", wave, r.method, r.path, status, took)
+				}
+			})
+		}
+		for _, path := range []string{"/healthz", "/static/app.css"} {
+			wait.Go(func() {
+				if status, took := ask("GET", path, "", ""); status != 200 || took > patience.Long {
+					t.Errorf("wave %d: %s was answered with %d after %v", wave, path, status, took)
+				}
+			})
+		}
+		wait.Wait()
+	}
+	cluster.Thaw(t)
+	sitetest.Eventually(t, "the database answers again", func() bool { return s.Call("GET", "/readyz", "", nil).Status == 200 })
+	// What got 503 was not stored, and is now, once.
+	for _, want := range []int{1, 1} {
+		var asked sitetest.Answer
+		sitetest.Eventually(t, "an ask finds a connection that lives", func() bool { // as scripts do, which repeat what got 503 under its key
+			asked = s.API("POST", "/studies/"+id+"/ask", "{}", "Idempotency-Key", "again")
+			return asked.Status != 503
+		})
+		asked.Want(201)
+		if trials := s.API("GET", "/studies/"+id, nil).Want(200).JSON()["trials"]; fmt.Sprint(trials) != fmt.Sprint(2+want) {
+			t.Fatalf("%v trials", trials)
+		}
+	}
+}
+
+func TestStudiesAreListedInPages(t *testing.T) {
+	s := sitetest.Beside(t)
+	for i := range 5 {
+		s.NewStudy(strings.Replace(sitetest.Screen, "Buffer screen", fmt.Sprint("Study ", i), 1))
+	}
+	var names []string
+	after := ""
+	for range 3 {
+		page := s.API("GET", "/studies?limit=2"+after, nil).Want(200).JSON()
+		for _, one := range page["studies"].([]any) {
+			names = append(names, one.(map[string]any)["name"].(string))
+		}
+		if next, more := page["next"].(string); more {
+			after = "&after=" + next
+		} else {
+			after = ""
+		}
+	}
+	if got := strings.Join(names, ", "); got != "Study 4, Study 3, Study 2, Study 1, Study 0" || after != "" {
+		t.Fatalf("listed %s, next %q", got, after)
+	}
+	for query, location := range map[string]string{"limit=0": "query.limit", "limit=1001": "query.limit", "after=x": "query.after", "after=": "query.after"} {
+		s.API("GET", "/studies?"+query, nil).Faults(422, location)
+	}
+}
+
+func TestListCountsWithoutReadingTrials(t *testing.T) {
+	s := sitetest.Beside(t)
+	id := s.NewStudy(sitetest.Screen)
+	s.API("POST", "/studies/"+id+"/import", "temperature,catalyst,yield,impurity\n30,A,71.2,0.3\n31,A,80,0.9\n32,B,60,0.4\n33,B,,\n", "Content-Type", "text/csv").Want(200)
+	one := s.API("GET", "/studies", nil).Want(200).JSON()["studies"].([]any)[0].(map[string]any)
+	if got := fmt.Sprint(one["trials"], one["waiting"], one["feasible"], one["feasibility_known"], one["best"]); got != "4 1 2 3 map[metric:yield number:1 unit:% value:71.2]" {
+		t.Fatalf("the list says %s", got)
+	}
+}
+
+func TestStudiesPageGoesOn(t *testing.T) {
+	s := sitetest.Beside(t)
+	for i := range 101 {
+		id := s.NewStudy(strings.Replace(sitetest.Screen, "Buffer screen", fmt.Sprintf("Study %03d", i), 1))
+		if i == 0 {
+			s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
+		}
+	}
+	s.NewStudy(strings.Replace(sitetest.Screen, "Buffer screen", "The last one", 1))
+	page := func(path string) string {
+		t.Helper()
+		return s.Page(path)
+	}
+	first := page("/studies")
+	on := regexp.MustCompile(`href="(/studies\?after=[^"]+)"`).FindStringSubmatch(first)
+	if on == nil || !strings.Contains(first, "The last one") || strings.Contains(first, "Study 001") || !strings.Contains(first, "Show archived") {
+		t.Fatalf("the first page: %s", first)
+	}
+	second := page(on[1])
+	if !strings.Contains(second, "Study 001") || strings.Contains(second, "Study 000") || strings.Contains(second, "Study 002") || strings.Contains(second, "Changed earlier") {
+		t.Fatalf("the second page: %s", second)
+	}
+	if all := page(strings.Replace(on[1], "?", "?archived=yes&", 1)); !strings.Contains(all, "Study 000") || strings.Contains(all, "Show archived") {
+		t.Fatalf("with archived ones: %s", all)
+	}
+	s.Call("GET", "/studies?after=x", s.Admin, nil, "Accept", "text/html").Want(422)
+}
+
+func TestMain(m *testing.M) { dbtest.Main(m) }

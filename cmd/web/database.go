@@ -14,15 +14,17 @@ import (
 	"headroom/internal/study"
 )
 
-// Whose private PostgreSQL a command may use: another copy's would stop with that copy.
+// owner is whose private PostgreSQL a command may use: another copy's would stop with that copy.
+type owner int
+
 const (
-	anybodys = true
-	itsOwn   = false
+	anybodys owner = iota
+	itsOwn
 )
 
 // withDatabase runs do with the URL of the database: the one that was set, the private one that another copy of this program runs, where that will do,
 // or a private one of its own, which is stopped after do.
-func withDatabase(ctx context.Context, c config, whose bool, do func(url string) error) error {
+func withDatabase(ctx context.Context, c config, whose owner, do func(url string) error) error {
 	if c.databaseURL != "" {
 		return do(c.databaseURL)
 	}

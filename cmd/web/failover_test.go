@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -71,30 +70,14 @@ func (w *world) rebuild() {
 
 // request asks the program, until it answers with something else than 503. A client waits a second for each answer.
 func (w *world) request(method, path, body, key string) (status int, text string) {
-	client := http.Client{Timeout: time.Second}
-	for giveUp := time.Now().Add(2 * patience.Long); time.Now().Before(giveUp); time.Sleep(20 * time.Millisecond) {
-		request, err := http.NewRequestWithContext(w.t.Context(), method, w.server.Load().url+path, strings.NewReader(body))
-		if err != nil {
-			return 0, err.Error()
-		}
-		for name, value := range map[string]string{"Authorization": "Bearer " + sharedToken, "Content-Type": "application/json"} {
-			request.Header.Set(name, value)
-		}
-		if key != "" {
-			request.Header.Set("Idempotency-Key", key)
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			text = err.Error()
-			continue
-		}
-		read, err := io.ReadAll(response.Body)
-		response.Body.Close()
-		if status, text = response.StatusCode, string(read); err == nil && status != http.StatusServiceUnavailable {
+	client, err := &http.Client{Timeout: time.Second}, error(nil)
+	for giveUp := time.Now().Add(2 * patience.Long); time.Now().Before(giveUp); time.Sleep(pace) {
+		status, text, err = w.server.Load().try(client, method, path, sharedToken, body, "Idempotency-Key", key)
+		if err == nil && status != http.StatusServiceUnavailable {
 			return status, text
 		}
 	}
-	return status, text
+	return status, fmt.Sprint(text, err)
 }
 
 // make makes a study.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os/exec"
 	"strconv"
@@ -29,23 +28,10 @@ type asked struct {
 }
 
 // ask asks for a trial of a study under a retry key.
-func (r *running) ask(ctx context.Context, study, key string) (a asked) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/api/v1/studies/"+study+"/ask", strings.NewReader("{}"))
-	if err != nil {
-		return asked{err: err}
-	}
-	for name, value := range map[string]string{"Authorization": "Bearer " + sharedToken, "Content-Type": "application/json", "Idempotency-Key": key} {
-		request.Header.Set(name, value)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return asked{err: err}
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	a = asked{status: response.StatusCode, text: string(text), err: err}
+func (r *running) ask(study, key string) (a asked) {
+	a.status, a.text, a.err = r.try(http.DefaultClient, http.MethodPost, "/api/v1/studies/"+study+"/ask", sharedToken, "{}", "Idempotency-Key", key)
 	var answer struct{ Trials []struct{ Number int } }
-	if json.Unmarshal(text, &answer) == nil && len(answer.Trials) == 1 {
+	if json.Unmarshal([]byte(a.text), &answer) == nil && len(answer.Trials) == 1 {
 		a.number = answer.Trials[0].Number
 	}
 	return a
@@ -55,7 +41,7 @@ func (r *running) ask(ctx context.Context, study, key string) (a asked) {
 func (r *running) askUntilAnswered(study, key string) (a asked, refusals int) {
 	r.t.Helper()
 	for begin := time.Now(); ; refusals++ {
-		a = r.ask(r.t.Context(), study, key)
+		a = r.ask(study, key)
 		switch {
 		case a.err != nil:
 			r.t.Fatal(a.err)
@@ -64,6 +50,7 @@ func (r *running) askUntilAnswered(study, key string) (a asked, refusals int) {
 		case a.status != http.StatusServiceUnavailable || time.Since(begin) > patience.Long:
 			r.t.Fatalf("after %v an ask got %d: %s", time.Since(begin), a.status, a.text)
 		}
+		time.Sleep(pace)
 	}
 }
 
@@ -79,6 +66,9 @@ func (r *running) signal(sent syscall.Signal, state string) {
 	})
 }
 
+// pace is between two questions of whoever waits, who else would take the processor from what is waited for.
+const pace = 20 * time.Millisecond
+
 // eventually asks again and again until it is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
@@ -86,6 +76,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 		if time.Now().After(giveUp) {
 			t.Fatalf("in vain: %s", what)
 		}
+		time.Sleep(pace)
 	}
 }
 
@@ -121,7 +112,7 @@ func TestAFrozenServerLosesItsStudyAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := make(chan asked, 1)
-	go func() { late <- frozen.ask(t.Context(), created.ID, "while-frozen") }()
+	go func() { late <- frozen.ask(created.ID, "while-frozen") }()
 	eventually(t, "an ask holds the choosing lock and waits for the events", func() bool {
 		var so bool
 		if err := watcher.QueryRow(t.Context(), `

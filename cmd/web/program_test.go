@@ -118,25 +118,32 @@ func (r *running) get(folder, path string) (int, string) {
 
 func (r *running) send(method, path, token, body string, headers ...string) (int, string) {
 	r.t.Helper()
+	status, text, err := r.try(http.DefaultClient, method, path, token, body, headers...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return status, text
+}
+
+// try asks once, with the headers that are not empty.
+func (r *running) try(client *http.Client, method, path, token, body string, headers ...string) (status int, text string, err error) {
 	request, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, strings.NewReader(body))
 	if err != nil {
-		r.t.Fatal(err)
+		return 0, "", err
 	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set("Content-Type", "application/json")
+	headers = append(headers, "Authorization", "Bearer "+token, "Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
+		if headers[i+1] != "" {
+			request.Header.Set(headers[i], headers[i+1])
+		}
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
-		r.t.Fatal(err)
+		return 0, "", err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return response.StatusCode, string(text)
+	read, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(read), err
 }
 
 // interrupt is Ctrl-C; the program must end well.

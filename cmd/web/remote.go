@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -21,6 +22,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"headroom/internal/account"
 	"headroom/internal/http/problem"
@@ -333,4 +336,44 @@ func (r *remote) writeTrial(trial remoteTrial) error {
 	}
 	_, err := io.WriteString(r.out, words.String())
 	return err
+}
+
+// health asks the server at HEADROOM_URL, or on HEADROOM_LISTEN as a container's health check does, whether it is ready.
+func health(ctx context.Context, c config, _ []string) error {
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
+	defer cancel()
+	c.publicURL = ""
+	address := c.server()
+	// Asked on this machine, the certificate names another host than the one we ask.
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: c.serverURL == ""}}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return hinted(address, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the server says %s", response.Status)
+	}
+	return say("ready")
+}
+
+// errReaderGone says that nobody reads what this program writes.
+var errReaderGone = errors.New("the reader of the output went away")
+
+// untilReaderGone waits until nobody can read what is written to file. Go ends a program that writes to a pipe without a reader, but one that
+// waits for something to write would not notice.
+func untilReaderGone(file *os.File) error {
+	ask := []unix.PollFd{{Fd: int32(file.Fd())}} // without events: errors and hang-ups are told unasked
+	for {
+		switch _, err := unix.Poll(ask, -1); {
+		case err == nil:
+			return errReaderGone
+		case !errors.Is(err, unix.EINTR):
+			return err
+		}
+	}
 }

@@ -399,7 +399,7 @@ func (o Outlook) mapTable() templates.Table {
 		for _, j := range columns {
 			cell := mean(o.Map.Mean[o.Metric][i][j])
 			if chances {
-				cell += " (" + terse.Replace(words.Percent(o.Map.Feasible[i][j])) + ")"
+				cell += " (" + words.Terse(words.Percent(o.Map.Feasible[i][j])) + ")"
 			}
 			row = append(row, cell)
 		}
@@ -407,9 +407,6 @@ func (o Outlook) mapTable() templates.Table {
 	}
 	return table
 }
-
-// terse says "over" and "under" as narrow columns have room for.
-var terse = strings.NewReplacer("over ", ">", "under ", "<")
 
 // spread are at most mapTableSide of n places, evenly, both ends among them.
 func spread(n int) []int {

@@ -104,61 +104,58 @@ func (v tried) foreseen(metric string) bool {
 	}))
 }
 
-// decisionFacts are the numbers behind a decision.
-func (v tried) decisionFacts() []templates.Fact {
+// decisionFacts are the numbers behind a decision, but of metrics that it was blind to.
+func (v tried) decisionFacts() (facts []templates.Fact) {
 	d, decision := v.Snap.Definition, v.t.Decision
 	if decision == nil {
 		return nil
 	}
-	blind := slices.DeleteFunc(Modelled(d), func(metric string) bool { return v.foreseen(metric) })
-	facts := []templates.Fact{
-		{Name: "Algorithm", Value: decision.Algorithm},
-		{Name: "Decided from", Value: fmt.Sprintf("ledger entry %d", decision.Seen), Meaning: "the last one it saw"},
+	add := func(name, value, meaning string) {
+		facts = append(facts, templates.Fact{Name: name, Value: value, Meaning: meaning})
 	}
+	objective := d.Objective.Metric
+	blind := slices.DeleteFunc(Modelled(d), func(metric string) bool { return v.foreseen(metric) })
+	add("Algorithm", decision.Algorithm, "")
+	add("Decided from", fmt.Sprintf("ledger entry %d", decision.Seen), "the last one it saw")
 	for _, metric := range Modelled(d) {
 		if slices.Contains(blind, metric) {
-			facts = append(facts, templates.Fact{Name: "Predicted " + metric, Value: "nothing", Meaning: "no reading that the model could learn from yet"})
+			add("Predicted "+metric, "nothing", "no reading that the model could learn from yet")
 		} else if mean, there := decision.Mean[metric]; there {
-			facts = append(facts, templates.Fact{Name: "Predicted " + metric, Value: words.Uncertain(mean, decision.SD[metric], UnitOf(d, metric)), Meaning: "posterior mean ± standard deviation at this point, without the noise of a reading"})
+			add("Predicted "+metric, words.Uncertain(mean, decision.SD[metric], UnitOf(d, metric)), "posterior mean ± standard deviation at this point, without the noise of a reading")
 		}
 		if beta, there := decision.Beta[metric]; there {
-			facts = append(facts, templates.Fact{Name: "Width for " + metric + " (β)", Value: words.Rough(beta), Meaning: "how many standard deviations of doubt it allowed for"})
+			add("Width for "+metric+" (β)", words.Rough(beta), "how many standard deviations of doubt it allowed for")
 		}
 	}
-	facts = append(facts, estimateFacts(d, decision, blind)...)
-	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && len(blind) == 0 && chance != nil {
-		facts = append(facts, templates.Fact{Name: "Chance to stay within every limit", Value: words.Percent(*chance)})
-	}
-	if w := decision.Works; w != nil {
-		facts = append(facts, templates.Fact{Name: "Chance that it works", Value: words.Percent(w.Chance), Meaning: fmt.Sprintf("%d of %d trials before it had failed because of their settings", w.Failed, w.Of)})
-	}
-	if decision.ExpectedImprovement != nil && !slices.Contains(blind, d.Objective.Metric) {
-		facts = append(facts, templates.Fact{Name: "Expected improvement", Value: words.With(words.Rough(*decision.ExpectedImprovement), UnitOf(d, d.Objective.Metric)),
-			Meaning: fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent)})
-	}
-	if decision.Acquisition != nil {
-		facts = append(facts, templates.Fact{Name: "Score (acquisition)", Value: words.Rough(*decision.Acquisition), Meaning: "what was maximised, modelled units"})
-	}
-	if decision.RunnerUp != nil {
-		facts = append(facts, templates.Fact{Name: "Runner-up", Value: settingsLine(d, decision.RunnerUp.Parameters), Meaning: "score " + words.Rough(decision.RunnerUp.Acquisition)})
-	}
-	return append(facts, templates.Fact{Name: "Random seed", Value: strconv.FormatUint(decision.RandomSeed, 10)}, templates.Fact{Name: "Engine", Value: decision.Engine, Meaning: "version of the optimizer"})
-}
-
-// estimateFacts are the estimates that a decision used, but of metrics that it was blind to.
-func estimateFacts(d design.Definition, decision *ledger.Decision, blind []string) []templates.Fact {
-	var facts []templates.Fact
-	if x, there := decision.Estimates[d.Objective.Metric]; there && !slices.Contains(blind, d.Objective.Metric) {
-		facts = append(facts, templates.Fact{Name: "Optimistic " + d.Objective.Metric, Value: words.Rough(x), Meaning: "estimate used, modelled units"})
+	if x, there := decision.Estimates[objective]; there && !slices.Contains(blind, objective) {
+		add("Optimistic "+objective, words.Rough(x), "estimate used, modelled units")
 	}
 	for _, c := range d.Constraints {
 		if x, there := decision.LimitEstimate(d, c); there && !slices.Contains(blind, c.Metric) {
-			facts = append(facts, templates.Fact{Name: "Estimate for " + c.Name, Value: words.Rough(x), Meaning: "modelled units; 0 or less stays within the limit"})
+			add("Estimate for "+c.Name, words.Rough(x), "modelled units; 0 or less stays within the limit")
 		}
 		if x, there := decision.Multipliers[c.Name]; there {
-			facts = append(facts, templates.Fact{Name: "Multiplier of " + c.Name, Value: words.Rough(x), Meaning: "the price of breaking the limit"})
+			add("Multiplier of "+c.Name, words.Rough(x), "the price of breaking the limit")
 		}
 	}
+	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && len(blind) == 0 && chance != nil {
+		add("Chance to stay within every limit", words.Percent(*chance), "")
+	}
+	if w := decision.Works; w != nil {
+		add("Chance that it works", words.Percent(w.Chance), fmt.Sprintf("%d of %d trials before it had failed because of their settings", w.Failed, w.Of))
+	}
+	if decision.ExpectedImprovement != nil && !slices.Contains(blind, objective) {
+		add("Expected improvement", words.With(words.Rough(*decision.ExpectedImprovement), UnitOf(d, objective)),
+			fmt.Sprintf("on average over trial %d, the best so far as the model sees it; a worse result counts as no improvement", decision.Incumbent))
+	}
+	if decision.Acquisition != nil {
+		add("Score (acquisition)", words.Rough(*decision.Acquisition), "what was maximised, modelled units")
+	}
+	if decision.RunnerUp != nil {
+		add("Runner-up", settingsLine(d, decision.RunnerUp.Parameters), "score "+words.Rough(decision.RunnerUp.Acquisition))
+	}
+	add("Random seed", strconv.FormatUint(decision.RandomSeed, 10), "")
+	add("Engine", decision.Engine, "version of the optimizer")
 	return facts
 }
 

@@ -297,25 +297,6 @@ func TestContours(t *testing.T) {
 	})
 }
 
-// BenchmarkProgress draws the objective and two limits over a thousand trials, as the study's page has them.
-func BenchmarkProgress(b *testing.B) {
-	d := Drawing{X: Axis{Title: "trial", Whole: true, Range: []float64{0.5, 1001.5}}, Trials: "/trials/"}
-	for range 3 {
-		var spans, newest Trace
-		spans.Style, newest.Style = Spans, Feasible
-		for i := range 200 {
-			spans.X, spans.Low, spans.High = append(spans.X, float64(5*i+3)), append(spans.Low, math.Sin(float64(i))), append(spans.High, math.Sin(float64(i))+1)
-		}
-		for i := range 60 {
-			newest.X, newest.Y, newest.Text, newest.Trial = append(newest.X, 940+i), append(newest.Y, math.Sin(float64(i))), append(newest.Text, "yield 71.2 %, within"), append(newest.Trial, 940+i)
-		}
-		d.Panels = append(d.Panels, Panel{Title: "panel", Height: 100, Traces: []Trace{spans, newest}, Limits: []Limit{{Y: []float64{0.5}, Label: "limit 0.5", Above: true}}})
-	}
-	for b.Loop() {
-		d.HTML("chart", "title")
-	}
-}
-
 // A figure stands alone: it has its title, its cells and each name once, bands below lines in the colour of theirs, and nothing that needs a page.
 func TestFigureStandsAlone(t *testing.T) {
 	t.Parallel()

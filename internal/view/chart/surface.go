@@ -11,6 +11,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"headroom/internal/view/words"
 )
 
 // Pixels of a map's height, and of the room that its parts have beside it.
@@ -106,7 +108,7 @@ func (s *sheet) choices(f frame, scale scale) {
 			}
 			var lines []string
 			if of.Cells != nil {
-				lines = strings.Split(terse.Replace(of.Cells[i][j]), "\n")
+				lines = strings.Split(words.Terse(of.Cells[i][j]), "\n")
 			}
 			for k, line := range lines {
 				if float64(len(lines))*(size+2) > tall*float64(f.height) {
@@ -123,9 +125,6 @@ func (s *sheet) choices(f frame, scale scale) {
 		}
 	}
 }
-
-// terse says "over" and "under" as narrow cells have room for.
-var terse = strings.NewReplacer("over ", ">", "under ", "<")
 
 // chanceLines are the levels of the contours, and how each is drawn: dotted, dashed, bold.
 var chanceLines = []struct {

@@ -139,6 +139,11 @@ func Percent(probability float64) string {
 	return strings.ReplaceAll(design.FormatPercent(probability), " %", Thin+"%")
 }
 
+// Terse says "over" and "under" of a probability as narrow cells have room for.
+func Terse(text string) string {
+	return strings.NewReplacer("over ", ">", "under ", "<").Replace(text)
+}
+
 // InPercent writes a share in per cent, without what binary fractions add.
 func InPercent(share float64) string {
 	return strconv.FormatFloat(Unsubtracted(100*share, 100*share), 'f', -1, 64)

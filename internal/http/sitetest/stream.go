@@ -38,23 +38,29 @@ func (s *Site) Listen(path, secret string, headers ...string) *Stream {
 	return out
 }
 
-// Next returns the next line that says something.
-func (l *Stream) Next() string {
+// line returns the next line that says something, unless the stream has ended; in vain is what is said when none comes in time.
+func (l *Stream) line(deadline <-chan time.Time, inVain string) (line string, open bool) {
 	l.t.Helper()
-	deadline := time.After(patience.Long)
 	for {
 		select {
 		case line, open := <-l.lines:
-			if !open {
-				l.t.Fatal("the stream ended")
-			}
-			if says(line) {
-				return line
+			if !open || says(line) {
+				return line, open
 			}
 		case <-deadline:
-			l.t.Fatal("the stream is silent")
+			l.t.Fatal(inVain)
 		}
 	}
+}
+
+// Next returns the next line that says something.
+func (l *Stream) Next() string {
+	l.t.Helper()
+	line, open := l.line(time.After(patience.Long), "the stream is silent")
+	if !open {
+		l.t.Fatal("the stream ended")
+	}
+	return line
 }
 
 // SoFar returns the lines that came and say something.
@@ -75,16 +81,10 @@ func (l *Stream) UntilEnd() (said []string) {
 	l.t.Helper()
 	deadline := time.After(patience.Long)
 	for {
-		select {
-		case line, open := <-l.lines:
-			if !open {
-				return said
-			}
-			if says(line) {
-				said = append(said, line)
-			}
-		case <-deadline:
-			l.t.Fatal("the stream did not end")
+		line, open := l.line(deadline, "the stream did not end")
+		if !open {
+			return said
 		}
+		said = append(said, line)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 )
 
@@ -213,7 +213,7 @@ func listRehearsals() error {
 	}
 	fmt.Println("A made-up table can be drawn again: made-mixed-2, made-mixed-3, …")
 	names := []string{defaultAlgorithm}
-	for _, a := range optimizer.Algorithms() {
+	for _, a := range policy.Descriptions() {
 		names = append(names, a.Name)
 	}
 	fmt.Println("\nalgorithms:", strings.Join(names, ", "))

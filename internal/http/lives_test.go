@@ -17,7 +17,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"headroom/internal/http/sitetest"
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 )
 
 // usualLives is how many studies an ordinary test leads through whole lives; HEADROOM_LIVES says for how long to go on instead, as 1h, and from which
@@ -213,7 +213,7 @@ func (l *life) definition() map[string]any {
 	if l.chance(0.3) {
 		d["recorded_metrics"] = []any{map[string]any{"metric": "colour"}}
 	}
-	algorithm := one(l, optimizer.Algorithms()...)
+	algorithm := one(l, policy.Descriptions()...)
 	given := map[string]any{}
 	for _, setting := range algorithm.Settings {
 		switch setting.Name {

@@ -46,7 +46,7 @@ func metricsOf(in *problems.Instance) []string { return append([]string{rewardNa
 // Algorithms lists what can be played: every algorithm of a study, and opponents that only the simulator plays.
 func Algorithms() []string {
 	var names []string
-	for _, d := range optimizer.Algorithms() {
+	for _, d := range policy.Descriptions() {
 		names = append(names, d.Name)
 	}
 	for name := range opponents {
@@ -178,9 +178,9 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 	if !slices.Contains(Algorithms(), e.Algorithm) {
 		return nil, fmt.Errorf("there is no algorithm %q; there are %s", e.Algorithm, strings.Join(Algorithms(), ", "))
 	}
-	var faults []optimizer.Fault
+	var faults []policy.Fault
 	var wrong []string
-	cfg.Settings, faults = optimizer.ResolveSettings(e.Algorithm, e.Settings, cfg.Context())
+	cfg.Settings, faults = policy.Resolve(e.Algorithm, e.Settings, cfg.Context())
 	for _, f := range faults {
 		wrong = append(wrong, strings.TrimSpace(f.Path+": "+f.Message))
 	}
@@ -199,8 +199,8 @@ const mostDrawn = 2000
 // suits tells whether the algorithm can be played on the problem.
 func (e Experiment) suits(in *problems.Instance, cfg *optimizer.Config) error {
 	p, _ := policy.New(cfg.Algorithm, cfg.Context(), cfg.Settings)
-	all := optimizer.Algorithms()
-	d := all[slices.IndexFunc(all, func(d optimizer.Algorithm) bool { return d.Name == e.Algorithm })]
+	all := policy.Descriptions()
+	d := all[slices.IndexFunc(all, func(d policy.Description) bool { return d.Name == e.Algorithm })]
 	switch {
 	case p.Traits().Drawn != nil && len(in.Arms) > mostDrawn:
 		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", e.Algorithm, len(in.Arms), mostDrawn)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
 
@@ -281,7 +282,7 @@ func family(b *testing.B, algorithm string) (*Config, *History) {
 
 // BenchmarkTellFamilies tells the readings of round 2000, the multipliers and the trace included.
 func BenchmarkTellFamilies(b *testing.B) {
-	for _, a := range Algorithms() {
+	for _, a := range policy.Descriptions() {
 		b.Run(a.Name, func(b *testing.B) {
 			cfg, h := family(b, a.Name)
 			s := mustReplay(b, cfg, seenAt(h, len(h.Rounds)))
@@ -295,7 +296,7 @@ func BenchmarkTellFamilies(b *testing.B) {
 
 // BenchmarkAskFamilies suggests the round after.
 func BenchmarkAskFamilies(b *testing.B) {
-	for _, a := range Algorithms() {
+	for _, a := range policy.Descriptions() {
 		b.Run(a.Name, func(b *testing.B) {
 			cfg, h := family(b, a.Name)
 			s := mustReplay(b, cfg, h)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -100,7 +101,7 @@ func asked(cfg *Config, n int, random *rand.Rand) Round {
 // what replay makes of its history: to the last bit, or to 1e-9 where a window slid.
 func TestExtendFollowsEveryEdit(t *testing.T) {
 	t.Parallel()
-	for _, a := range Algorithms() {
+	for _, a := range policy.Descriptions() {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
 			for life := range uint64(16) {
@@ -120,7 +121,7 @@ func live(t *testing.T, algorithm string, random *rand.Rand) {
 		}
 	}
 	same := sameBits
-	if a, _ := FindAlgorithm(algorithm); a.ForDrift { // a window that slides
+	if a, _ := policy.Find(algorithm); a.ForDrift { // a window that slides
 		same = within9
 	}
 	h := &History{}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
 
@@ -22,7 +23,7 @@ func ended(cfg *Config, h *History, d Decision, cause Cause) *History {
 // TestWhatFailedIsNotAskedAgain lets trials end without results one after another: no algorithm asks for the same settings again.
 func TestWhatFailedIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
-	for i, a := range Algorithms() {
+	for i, a := range policy.Descriptions() {
 		for place, g := range []ground{grounds()[0], grounds()[2], grounds()[3]} {
 			for begun := range 2 { // with nothing read, and after some readings
 				if (i+place+begun)%2 == 0 { // in turn
@@ -88,7 +89,7 @@ func TestNothingButFailures(t *testing.T) {
 	t.Parallel()
 	few := ground{"few arms", Space{Dims: []Dim{{High: 1}}, Arms: [][]float64{{0}, {0.5}, {1}}}, Place{U: []float64{0}, Arm: 0}}
 	steps := ground{"few steps", Space{Dims: []Dim{{High: 1, Levels: 3}}, Settle: func(u []float64) bool { u[0] = []float64{0, 0.5, 1}[min(int(3*u[0]), 2)]; return true }}, Place{U: []float64{0}, Arm: -1}}
-	for _, a := range Algorithms() {
+	for _, a := range policy.Descriptions() {
 		for _, g := range []ground{few, steps} {
 			cfg := toyConfig(t, a.Name, g, 1)
 			h, state := &History{}, mustReplay(t, cfg, &History{})

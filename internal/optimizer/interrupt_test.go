@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"headroom/internal/optimizer/policy"
 )
 
 // TestDrawsEnd asks for draws of functions that the data determine, up to the rounding that a prior ten orders larger leaves.
@@ -74,7 +76,7 @@ func work(ctx context.Context, cfg *Config, h *History) error {
 func TestWorkEnds(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("stop")
-	for _, a := range Algorithms() {
+	for _, a := range policy.Descriptions() {
 		for _, g := range grounds()[:2] {
 			t.Run(a.Name+" on "+g.name, func(t *testing.T) {
 				t.Parallel()

@@ -13,18 +13,22 @@
 // minimised), a cost g is ±(modelled − modelled threshold) and holds when g ≤ 0.
 package optimizer
 
-import "headroom/internal/optimizer/warp"
+import (
+	"headroom/internal/optimizer/warp"
+
+	"headroom/internal/optimizer/policy"
+)
 
 // Config is everything an algorithm is told about a study. It is immutable once made.
 type Config struct {
 	Space     Space
-	Metrics   []Metric  // the modelled metrics: the objective's and those of learned constraints
-	Objective Objective // what to improve
-	Costs     []Cost    // one for each constraint, in the order of the study
-	Algorithm string    // a name from Algorithms
-	Settings  Settings  // that algorithm's settings, resolved by ResolveSettings
-	Horizon   int       // T ≥ 1, the number of rounds planned
-	SafeSeeds []Place   // points known to be within every limit, for the algorithms that need them
+	Metrics   []Metric        // the modelled metrics: the objective's and those of learned constraints
+	Objective Objective       // what to improve
+	Costs     []Cost          // one for each constraint, in the order of the study
+	Algorithm string          // a name from policy.Descriptions
+	Settings  policy.Settings // that algorithm's settings, resolved by policy.Resolve
+	Horizon   int             // T ≥ 1, the number of rounds planned
+	SafeSeeds []Place         // points known to be within every limit, for the algorithms that need them
 	Seed      uint64
 
 	// Paper tells that absent settings mean the published ones.

@@ -76,7 +76,7 @@ func toyConfig(t *testing.T, algorithm string, g ground, costs int) *Config {
 		Objective: Objective{Sign: 1}, Metrics: []Metric{{Name: "yield"}}}
 	for j := range costs {
 		c := Cost{Name: fmt.Sprint("limit ", j), Metric: 1 + j, Sign: 1}
-		if a, _ := FindAlgorithm(algorithm); a.NeedsGivenConstraint {
+		if a, _ := policy.Find(algorithm); a.NeedsGivenConstraint {
 			c.Metric, c.Knowledge = -1, Given
 		} else {
 			cfg.Metrics = append(cfg.Metrics, Metric{Name: fmt.Sprint("cost ", j)})
@@ -143,7 +143,7 @@ func told(cfg *Config, h *History, d Decision) *History {
 
 func TestEveryAlgorithmPlays(t *testing.T) {
 	t.Parallel()
-	for i, a := range Algorithms() {
+	for i, a := range policy.Descriptions() {
 		for place, g := range grounds() {
 			if place == 1+i%2 { // one dimension or two, in turn
 				continue
@@ -361,7 +361,7 @@ func TestRandomIsUniform(t *testing.T) {
 // TestCorrectedIsToldRight corrects a reading, and excludes a round, in the middle; the state must be that of a history told right at once.
 func TestCorrectedIsToldRight(t *testing.T) {
 	t.Parallel()
-	for _, a := range Algorithms() {
+	for _, a := range policy.Descriptions() {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
 			cfg := toyConfig(t, a.Name, grounds()[0], 1)
@@ -401,7 +401,7 @@ func TestNothingAllowed(t *testing.T) {
 	t.Parallel()
 	g := grounds()[0]
 	g.space.Available = make([]bool, len(g.space.Arms))
-	for _, a := range Algorithms() {
+	for _, a := range policy.Descriptions() {
 		state, err := Replay(background, toyConfig(t, a.Name, g, 1), &History{})
 		if err != nil {
 			t.Fatal(err)

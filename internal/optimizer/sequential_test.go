@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/posterior"
 )
 
@@ -45,7 +46,7 @@ func byRowsInstead(cfg *Config, h *History) (*Config, *History) {
 
 // crowds are the algorithms that can be regressed over all candidates together.
 func crowds(t *testing.T) (names []string) {
-	for _, a := range Algorithms() {
+	for _, a := range policy.Descriptions() {
 		if s := mustReplay(t, toyConfig(t, a.Name, grounds()[0], 1), &History{}); s.traits.First == nil && !s.traits.ActsOnOwnData() {
 			names = append(names, a.Name)
 		}

@@ -15,7 +15,7 @@ type study struct {
 	history  *History
 	policy   policy.Policy
 	traits   policy.Traits // of the policy
-	settings Settings
+	settings policy.Settings
 	targets  []target
 	arms     *arms
 }
@@ -24,8 +24,8 @@ type study struct {
 func (s *study) Round() int { return len(s.history.Rounds) + 1 }
 
 // Context is what the algorithm's settings are read against.
-func (cfg *Config) Context() SettingsContext {
-	c := SettingsContext{Horizon: cfg.Horizon, Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit, Listed: cfg.Space.Arms != nil}
+func (cfg *Config) Context() policy.Context {
+	c := policy.Context{Horizon: cfg.Horizon, Paper: cfg.Paper, Standardized: cfg.Standardize, Fitted: cfg.Fit, Listed: cfg.Space.Arms != nil}
 	for _, d := range cfg.Space.Dims {
 		if !d.Derived {
 			c.Dimensions++

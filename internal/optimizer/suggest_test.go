@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"headroom/internal/optimizer/policy"
 )
 
 // plain is a study of d continuous parameters with one cost a metric, rpol-ucb with a constant width.
@@ -34,8 +36,8 @@ func plain(t testing.TB, d, costs int, change func(*Config), settings string) *C
 	if err := json.Unmarshal([]byte(settings), &raw); err != nil {
 		t.Fatal(err)
 	}
-	var faults []Fault
-	if cfg.Settings, faults = ResolveSettings(cfg.Algorithm, raw, cfg.Context()); len(faults) > 0 {
+	var faults []policy.Fault
+	if cfg.Settings, faults = policy.Resolve(cfg.Algorithm, raw, cfg.Context()); len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	return cfg

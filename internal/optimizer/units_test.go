@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 )
 
 // unit is an affine change of a metric's unit.
@@ -32,7 +33,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	none := []int{0, 1, 2, 3, 4}
 	plain := units{metrics: []unit{{1, 0}, {1, 0}, {1, 0}}, parameters: []unit{{1, 0}, {1, 0}}, order: none}
 	other := units{metrics: []unit{{1000, -17}, {0.002, 40}, {3e6, 5e5}}, parameters: []unit{{40, -3}, {0.01, 7}}, order: []int{3, 0, 4, 2, 1}, extend: true}
-	for i, a := range optimizer.Algorithms() {
+	for i, a := range policy.Descriptions() {
 		for n, c := range []struct {
 			name, settings, kernel string
 			late                   int
@@ -60,7 +61,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 }
 
 // playTable plays 14 rounds on 30 arms and returns the arms and the multipliers before each round. Readings arrive late rounds after theirs.
-func playTable(t *testing.T, a optimizer.Algorithm, settings, kernel string, late int, in units) (arms []int, multipliers [][]float64) {
+func playTable(t *testing.T, a policy.Description, settings, kernel string, late int, in units) (arms []int, multipliers [][]float64) {
 	t.Helper()
 	ctx := context.Background()
 	random := rand.New(rand.NewPCG(3, 5))
@@ -101,12 +102,12 @@ func playTable(t *testing.T, a optimizer.Algorithm, settings, kernel string, lat
 		t.Fatal(err)
 	}
 	for name, v := range map[string]string{"epoch_length": "3", "window": "8", "delay_window": "4", "response_bound": "0.5", "restart_every": "6"} {
-		if slices.ContainsFunc(a.Settings, func(s optimizer.Setting) bool { return s.Name == name }) {
+		if slices.ContainsFunc(a.Settings, func(s policy.Setting) bool { return s.Name == name }) {
 			raw[name] = json.RawMessage(v)
 		}
 	}
-	var faults []optimizer.Fault
-	if cfg.Settings, faults = optimizer.ResolveSettings(a.Name, raw, cfg.Context()); len(faults) > 0 {
+	var faults []policy.Fault
+	if cfg.Settings, faults = policy.Resolve(a.Name, raw, cfg.Context()); len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	var known optimizer.Known

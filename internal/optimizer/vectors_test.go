@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"headroom/internal/optimizer/policy"
 )
 
 // vectors are numbers worked out by an independent implementation: 12 rounds of each algorithm on 25 arms.
@@ -172,7 +174,7 @@ func vectorConfig(t *testing.T, v vectors, i int) *Config {
 }
 
 // resolved are settings that must be without fault.
-func resolved(t *testing.T, cfg *Config, settings map[string]any) Settings {
+func resolved(t *testing.T, cfg *Config, settings map[string]any) policy.Settings {
 	t.Helper()
 	raw := map[string]json.RawMessage{}
 	for key, value := range settings {
@@ -181,7 +183,7 @@ func resolved(t *testing.T, cfg *Config, settings map[string]any) Settings {
 			t.Fatal(err)
 		}
 	}
-	out, faults := ResolveSettings(cfg.Algorithm, raw, cfg.Context())
+	out, faults := policy.Resolve(cfg.Algorithm, raw, cfg.Context())
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
 // ovenWith is the oven on a grid of candidates, with what the algorithm needs.
-func ovenWith(a optimizer.Algorithm) design.Definition {
+func ovenWith(a policy.Description) design.Definition {
 	d := oven()
 	for i := range 6 {
 		for j := range 6 {
@@ -39,7 +40,7 @@ func ovenWith(a optimizer.Algorithm) design.Definition {
 // TestEventsNameEverySetting: the events that define a study say all that is in force, of every algorithm, whoever left what out.
 func TestEventsNameEverySetting(t *testing.T) {
 	t.Parallel()
-	for _, a := range optimizer.Algorithms() {
+	for _, a := range policy.Descriptions() {
 		b := newBench(t, ovenWith(a))
 		change := b.snap.Definition.Constraints[0]
 		change.Threshold += 0.1
@@ -73,7 +74,7 @@ func TestEventsNameEverySetting(t *testing.T) {
 
 func TestEveryAlgorithmPlaysExplainsAndVerifies(t *testing.T) {
 	t.Parallel()
-	for _, a := range optimizer.Algorithms() {
+	for _, a := range policy.Descriptions() {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, ovenWith(a))

@@ -4,22 +4,23 @@ import (
 	"math"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/ledger"
 )
 
 // Grounds are what the bound on violation rests on: the theorem, and how its assumptions stand in a study.
 type Grounds struct {
-	optimizer.Theorem
-	Findings []optimizer.Finding // one for each of its assumptions
+	policy.Theorem
+	Findings []policy.Finding // one for each of its assumptions
 }
 
 // Tally counts the assumptions by how they stand.
 func (g Grounds) Tally() (met, notMet, unknown int) {
 	for _, f := range g.Findings {
 		switch f.Standing {
-		case optimizer.Met:
+		case policy.Met:
 			met++
-		case optimizer.NotMet:
+		case policy.NotMet:
 			notMet++
 		default:
 			unknown++
@@ -30,7 +31,7 @@ func (g Grounds) Tally() (met, notMet, unknown int) {
 
 // GroundsOf holds the theorem of the study's algorithm against the study; nil for an algorithm that draws no bound.
 func GroundsOf(snap *ledger.Snapshot, state Readout) *Grounds {
-	described, _ := optimizer.FindAlgorithm(snap.Definition.Algorithm.Name)
+	described, _ := policy.Find(snap.Definition.Algorithm.Name)
 	if described.Theorem == nil {
 		return nil
 	}
@@ -42,9 +43,9 @@ func GroundsOf(snap *ledger.Snapshot, state Readout) *Grounds {
 	return g
 }
 
-func circumstances(snap *ledger.Snapshot, state Readout) optimizer.Circumstances {
+func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	config := snap.Compiled().Config
-	c := optimizer.Circumstances{Context: config.Context(), Settings: config.Settings, Listed: config.Space.Arms != nil,
+	c := policy.Circumstances{Context: config.Context(), Settings: config.Settings, Listed: config.Space.Arms != nil,
 		Rounds: len(snap.Trials)}
 	corrected := map[int]bool{}
 	for _, turn := range snap.Turns {
@@ -79,7 +80,7 @@ func circumstances(snap *ledger.Snapshot, state Readout) optimizer.Circumstances
 }
 
 // countTrial adds what one trial is.
-func countTrial(c *optimizer.Circumstances, t *ledger.Trial) {
+func countTrial(c *policy.Circumstances, t *ledger.Trial) {
 	switch {
 	case t.Origin == ledger.Imported:
 		c.Imported++

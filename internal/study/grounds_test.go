@@ -8,20 +8,21 @@ import (
 	"testing"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
 
 // provenOven is the oven with candidates, and all that the theorem of rpol-ucb asks of the settings.
 func provenOven() design.Definition {
-	d := ovenWith(optimizer.Algorithm{Name: "rpol-ucb"})
+	d := ovenWith(policy.Description{Name: "rpol-ucb"})
 	d.Algorithm.Settings = map[string]json.RawMessage{"beta": rawJSON(`{"schedule": "theory", "B": 2, "R": 0.1}`)}
 	d.Model = design.Model{Fit: "fixed", Outputs: "raw"}
 	return d
 }
 
 // standings are the assumptions of a study's theorem by the beginning of their text.
-func (b *bench) standings() map[string]optimizer.Finding {
+func (b *bench) standings() map[string]policy.Finding {
 	b.Helper()
 	state, err := b.service.StateOf(b.Context(), b.snap)
 	if err != nil {
@@ -31,7 +32,7 @@ func (b *bench) standings() map[string]optimizer.Finding {
 	if grounds == nil || len(grounds.Findings) != len(grounds.Assumptions) {
 		b.Fatalf("the bound rests on %+v", grounds)
 	}
-	found := map[string]optimizer.Finding{}
+	found := map[string]policy.Finding{}
 	for i, f := range grounds.Findings {
 		found[grounds.Assumptions[i].Text] = f
 	}
@@ -43,7 +44,7 @@ func (b *bench) standings() map[string]optimizer.Finding {
 }
 
 // wantStanding fails unless the assumption whose text contains about stands so, for a reason that contains because.
-func (b *bench) wantStanding(about string, want optimizer.Standing, because string) {
+func (b *bench) wantStanding(about string, want policy.Standing, because string) {
 	b.Helper()
 	for text, f := range b.standings() {
 		if strings.Contains(text, about) {
@@ -65,53 +66,53 @@ func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 		b.tell(i+1, map[string]float64{"yield": 0.2 * float64(i%3), "impurity": 0.1 * float64(i)})
 	}
 	for text, f := range b.standings() {
-		if f.Standing == optimizer.NotMet {
+		if f.Standing == policy.NotMet {
 			t.Errorf("in a study that contradicts nothing: %s %s", text, f.Because)
 		}
 	}
-	b.wantStanding("Some settings are within", optimizer.Unknown, "6 trials read within every limit")
-	b.wantStanding("maximises the acquisition", optimizer.Met, "every candidate")
-	b.wantStanding("before the next trial", optimizer.Met, "")
+	b.wantStanding("Some settings are within", policy.Unknown, "6 trials read within every limit")
+	b.wantStanding("maximises the acquisition", policy.Met, "every candidate")
+	b.wantStanding("before the next trial", policy.Met, "")
 	b.ask(2) // trial 7 waits while 8 is chosen
-	b.wantStanding("before the next trial", optimizer.NotMet, "1 trial")
+	b.wantStanding("before the next trial", policy.NotMet, "1 trial")
 	b.tell(7, map[string]float64{"yield": 0.3, "impurity": 0.2})
 	b.tell(8, map[string]float64{"yield": 0.3, "impurity": 0.2})
-	b.wantStanding("before the next trial", optimizer.NotMet, "1 trial")
+	b.wantStanding("before the next trial", policy.NotMet, "1 trial")
 
 	b.must(ruleCorrect(b.snap, Correction{Number: 2, Metrics: map[string]*ledger.Reading{"yield": {Value: 0.1}}, Reason: "typo"}))
 	b.must(ruleClose(b.snap, ledger.Excluded, ledger.ClosedData{Number: 3, Reason: "spilled"}))
-	b.wantStanding("readings that count now", optimizer.NotMet, "1 trial corrected, 1 taken out")
+	b.wantStanding("readings that count now", policy.NotMet, "1 trial corrected, 1 taken out")
 
-	b.wantStanding("chosen by the rule", optimizer.Met, "no trial")
+	b.wantStanding("chosen by the rule", policy.Met, "no trial")
 	b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1]}))
-	b.wantStanding("chosen by the rule", optimizer.Met, "1 trial chosen otherwise")
-	b.wantStanding("Rows brought from elsewhere", optimizer.Met, "")
+	b.wantStanding("chosen by the rule", policy.Met, "1 trial chosen otherwise")
+	b.wantStanding("Rows brought from elsewhere", policy.Met, "")
 	b.table(t, "temperature,cycles,yield,impurity\n20,1,0.2,0.1\n")
-	b.wantStanding("Rows brought from elsewhere", optimizer.Unknown, "1 trial")
-	b.wantStanding("chosen by the rule", optimizer.Met, "2 trials chosen otherwise")
+	b.wantStanding("Rows brought from elsewhere", policy.Unknown, "1 trial")
+	b.wantStanding("chosen by the rule", policy.Met, "2 trials chosen otherwise")
 
-	b.wantStanding("those of the first round", optimizer.Met, "")
+	b.wantStanding("those of the first round", policy.Met, "")
 	widths := map[string]json.RawMessage{"beta": b.snap.Definition.Algorithm.Settings["beta"]}
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 5, Settings: widths}, Reason: "averages will do"}))
-	b.wantStanding("those of the first round", optimizer.NotMet, "10 trials")
-	b.wantStanding("no more rounds than T", optimizer.NotMet, "10 trials of 5")
-	b.wantStanding("Slater", optimizer.Unknown, "no δ is given")
-	b.wantStanding("chosen by the rule", optimizer.NotMet, "1 chosen by people, 1 imported")
+	b.wantStanding("those of the first round", policy.NotMet, "10 trials")
+	b.wantStanding("no more rounds than T", policy.NotMet, "10 trials of 5")
+	b.wantStanding("Slater", policy.Unknown, "no δ is given")
+	b.wantStanding("chosen by the rule", policy.NotMet, "1 chosen by people, 1 imported")
 }
 
 // TestAFittedStudyRestsOnLess: the usual study meets neither the kernel, nor the units, nor the widths of the theorem.
 func TestAFittedStudyRestsOnLess(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, ovenWith(optimizer.Algorithm{Name: "rpol-ucb"}))
+	b := newBench(t, ovenWith(policy.Description{Name: "rpol-ucb"}))
 	for i := range 7 {
 		b.ask(1)
 		b.tell(i+1, map[string]float64{"yield": float64(i % 5), "impurity": 0.1 * float64(i)})
 	}
-	b.wantStanding("given before the first reading", optimizer.NotMet, "fitted")
-	b.wantStanding("modelled as they are told", optimizer.NotMet, "standardised")
-	b.wantStanding("The widths are", optimizer.NotMet, "a constant")
-	b.wantStanding("chosen by the rule", optimizer.NotMet, "4 trials of the first design")
-	b = newBench(t, ovenWith(optimizer.Algorithm{Name: "log-cei"}))
+	b.wantStanding("given before the first reading", policy.NotMet, "fitted")
+	b.wantStanding("modelled as they are told", policy.NotMet, "standardised")
+	b.wantStanding("The widths are", policy.NotMet, "a constant")
+	b.wantStanding("chosen by the rule", policy.NotMet, "4 trials of the first design")
+	b = newBench(t, ovenWith(policy.Description{Name: "log-cei"}))
 	b.ask(1)
 	state, err := b.service.StateOf(t.Context(), b.snap)
 	if err != nil || GroundsOf(b.snap, state) != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -32,7 +32,7 @@ func recipe(n int, remainder bool) design.Definition {
 // asks for mixtures that were not asked for before.
 func TestSpacesOfWhichNextToNothingIsAllowed(t *testing.T) {
 	t.Parallel()
-	for i, a := range optimizer.Algorithms() {
+	for i, a := range policy.Descriptions() {
 		if a.NeedsGivenConstraint {
 			continue
 		}

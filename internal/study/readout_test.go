@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -13,7 +13,7 @@ import (
 func TestCandidatesCanBeLookedAtFromBetween(t *testing.T) {
 	t.Parallel()
 	ctx, between := t.Context(), design.Settings{"temperature": design.NumberValue(23.4), "cycles": design.NumberValue(4)}
-	d := ovenWith(optimizer.Algorithm{Name: "rpol-ucb"})
+	d := ovenWith(policy.Description{Name: "rpol-ucb"})
 	b := newBench(t, d)
 	for i := range 8 {
 		b.ask(1)
@@ -41,7 +41,7 @@ func TestCandidatesCanBeLookedAtFromBetween(t *testing.T) {
 
 func TestACovarianceKnowsOnlyItsCandidates(t *testing.T) {
 	t.Parallel()
-	d := ovenWith(optimizer.Algorithm{Name: "rpol-ucb"})
+	d := ovenWith(policy.Description{Name: "rpol-ucb"})
 	d.Candidates = d.Candidates[:2]
 	matrix, err := json.Marshal(map[string]any{"name": "covariance", "matrix": [][]float64{{1, 0.5}, {0.5, 1}}})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -50,7 +51,7 @@ func playedForRelease(t *testing.T) map[string]*bench {
 	answer(standard, 9)
 	standard.ask(1)
 
-	d = ovenWith(optimizer.Algorithm{Name: "ckb-ucb"})
+	d = ovenWith(policy.Description{Name: "ckb-ucb"})
 	d.Model = design.Model{Fit: "fixed"}
 	published := newBench(t, d)
 	for i := range 5 {

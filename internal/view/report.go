@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -111,9 +111,9 @@ func studyFacts(d design.Definition) []templates.Fact {
 }
 
 // Algorithm is the description of an algorithm, of the first one when there is none of that name.
-func Algorithm(name string) optimizer.Algorithm {
-	all := optimizer.Algorithms()
-	return all[max(0, slices.IndexFunc(all, func(a optimizer.Algorithm) bool { return a.Name == name }))]
+func Algorithm(name string) policy.Description {
+	all := policy.Descriptions()
+	return all[max(0, slices.IndexFunc(all, func(a policy.Description) bool { return a.Name == name }))]
 }
 
 // trustLines say how far the model's bands can be trusted, and whether the process has drifted.

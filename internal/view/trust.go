@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/view/chart"
@@ -162,7 +162,7 @@ func (d drifting) inWords() string {
 
 // forgets tells whether an algorithm looks only at the last trials.
 func forgets(name string) bool {
-	a, _ := optimizer.FindAlgorithm(name)
+	a, _ := policy.Find(name)
 	return a.ForDrift
 }
 
@@ -209,7 +209,7 @@ func (v trusting) driftChart(list []drifting) templates.Chart {
 }
 
 // standingMarks say how an assumption stands, by a shape before the words.
-var standingMarks = map[optimizer.Standing]string{optimizer.Met: "✓ met", optimizer.NotMet: "✗ not met", optimizer.Unknown: "? cannot be known"}
+var standingMarks = map[policy.Standing]string{policy.Met: "✓ met", policy.NotMet: "✗ not met", policy.Unknown: "? cannot be known"}
 
 // theorem is what the bounds on violation rest on, nil where none is drawn.
 func (v trusting) theorem() *templates.Theorem {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"headroom/internal/http/request"
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/web/static"
 )
 
@@ -56,7 +56,7 @@ func (a *API) ofReference() operations {
 	return operations{
 		"listAlgorithms": listing(Operation{Summary: "Every algorithm with its settings, source and the feedback it assumes"}, func(*http.Request) (algorithmList, error) {
 			list := algorithmList{Algorithms: []algorithmDescription{}}
-			for _, a := range optimizer.Algorithms() {
+			for _, a := range policy.Descriptions() {
 				list.Algorithms = append(list.Algorithms, algorithmDescription{
 					Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Summary,
 					NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: settingDescriptions(a.Settings),
@@ -99,7 +99,7 @@ type settingRange struct {
 	Choices      []string `json:"choices,omitempty"`
 }
 
-func theoremOf(t *optimizer.Theorem) *theoremDescription {
+func theoremOf(t *policy.Theorem) *theoremDescription {
 	if t == nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func theoremOf(t *optimizer.Theorem) *theoremDescription {
 	return out
 }
 
-func settingDescriptions(settings []optimizer.Setting) []settingDescription {
+func settingDescriptions(settings []policy.Setting) []settingDescription {
 	list := make([]settingDescription, len(settings))
 	for i, setting := range settings {
 		paper := setting.Paper

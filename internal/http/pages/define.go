@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -87,7 +87,7 @@ func fillDefine(page *templates.DefinePage) {
 	if problem := values.Get("lab"); problem != "" {
 		page.Labs = []templates.Option{{Value: "", Label: "a laboratory"}, {Value: problem, Label: "a simulated lab: " + problem}}
 	}
-	for _, a := range optimizer.Algorithms() {
+	for _, a := range policy.Descriptions() {
 		page.Algorithms = append(page.Algorithms, templates.Option{Value: a.Name, Label: a.Title})
 	}
 	chosen := view.Algorithm(values.Get("algorithm.name"))

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/view"
 	"headroom/web/templates"
@@ -21,20 +21,20 @@ import (
 func randomSeed() uint64 { return rand.Uint64N(1 << 32) }
 
 // partsOf are the fields of a setting that is an object, the word that names its kind first.
-func partsOf(setting optimizer.Setting) (word string, kinds, numbers []string) {
+func partsOf(setting policy.Setting) (word string, kinds, numbers []string) {
 	switch setting.Type {
-	case optimizer.Schedule:
+	case policy.Schedule:
 		return "schedule", []string{"constant", "sqrt_log", "theory"}, []string{"value", "B", "R", "p"}
-	case optimizer.Form:
+	case policy.Form:
 		return "form", []string{"exponential", "polynomial"}, []string{"rate", "power"}
 	}
 	return "", nil, nil
 }
 
-func settingName(setting optimizer.Setting) string { return "settings." + setting.Name }
+func settingName(setting policy.Setting) string { return "settings." + setting.Name }
 
 // settingGroups are the inputs for an algorithm's settings.
-func settingGroups(a optimizer.Algorithm, values url.Values) []templates.SettingGroup {
+func settingGroups(a policy.Description, values url.Values) []templates.SettingGroup {
 	var groups []templates.SettingGroup
 	for _, setting := range a.Settings {
 		name := settingName(setting)
@@ -57,7 +57,7 @@ func settingGroups(a optimizer.Algorithm, values url.Values) []templates.Setting
 	return groups
 }
 
-func settingInputs(setting optimizer.Setting) []templates.Input {
+func settingInputs(setting policy.Setting) []templates.Input {
 	name := settingName(setting)
 	if word, kinds, numbers := partsOf(setting); word != "" {
 		inputs := []templates.Input{{Name: name + "." + word, Label: word, Kind: "select", Options: withDefault(kinds)}}
@@ -68,14 +68,14 @@ func settingInputs(setting optimizer.Setting) []templates.Input {
 	}
 	in := templates.Input{Name: name, Label: "value", Kind: "number", Placeholder: "default"}
 	switch setting.Type {
-	case optimizer.Boolean:
+	case policy.Boolean:
 		in.Kind, in.Options = "select", []templates.Option{{Value: "", Label: "default"}, {Value: "true", Label: "yes"}, {Value: "false", Label: "no"}}
-	case optimizer.Text:
+	case policy.Text:
 		in.Kind, in.Options = "select", withDefault(setting.Choices)
-	case optimizer.Points:
+	case policy.Points:
 		in.Kind, in.Help = "area", "paste from a spreadsheet: parameter names in the first row, one point in each further row"
 	}
-	if setting.Per != optimizer.PerStudy && setting.Type != optimizer.Points {
+	if setting.Per != policy.PerStudy && setting.Type != policy.Points {
 		in.Help = "One value for all, or JSON by " + string(setting.Per) + `, such as {"default": 1}`
 	}
 	return []templates.Input{in}
@@ -89,7 +89,7 @@ func withDefault(words []string) []templates.Option {
 	return options
 }
 
-func settingMeaning(setting optimizer.Setting) string {
+func settingMeaning(setting policy.Setting) string {
 	meaning := design.Capitalised(setting.Meaning)
 	switch {
 	case setting.DefaultMeans != "":
@@ -174,7 +174,7 @@ func same(shown, values url.Values, name string) bool {
 }
 
 // setting reads one setting; nil leaves it at its default.
-func (t *typed) setting(setting optimizer.Setting) json.RawMessage {
+func (t *typed) setting(setting policy.Setting) json.RawMessage {
 	name := settingName(setting)
 	if word, _, numbers := partsOf(setting); word != "" && t.text(name) == "" {
 		return t.objectSetting(name, word, numbers)
@@ -189,11 +189,11 @@ func (t *typed) setting(setting optimizer.Setting) json.RawMessage {
 			return nil
 		}
 		return json.RawMessage(text)
-	case setting.Type == optimizer.Points:
+	case setting.Type == policy.Points:
 		return t.points(name)
-	case setting.Type == optimizer.Boolean:
+	case setting.Type == policy.Boolean:
 		return json.RawMessage(text)
-	case setting.Type == optimizer.Text:
+	case setting.Type == policy.Text:
 		return asJSON(text)
 	}
 	x := t.number(name)

@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
 )
 
 const (
@@ -141,7 +141,7 @@ func (c *checker) stop() {
 
 func algorithmNames() []string {
 	var names []string
-	for _, a := range optimizer.Algorithms() {
+	for _, a := range policy.Descriptions() {
 		names = append(names, a.Name)
 	}
 	return names

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 )
 
 // Compiled is a checked definition made ready to compute with. It is immutable and safe for concurrent use.
@@ -66,7 +67,7 @@ func compileStored(d Definition, completes bool) (*Compiled, error) {
 
 // Chosen is d, of which c was compiled, without what the defaults of now would say of it: checked, it is whole again.
 func (c *Compiled) Chosen(d Definition) Definition {
-	d.Algorithm.Settings = optimizer.ChosenSettings(d.Algorithm.Name, d.Algorithm.Settings, c.Config.Context())
+	d.Algorithm.Settings = policy.Chosen(d.Algorithm.Name, d.Algorithm.Settings, c.Config.Context())
 	if *d.Stop == UsualStop() {
 		d.Stop = nil
 	}
@@ -275,19 +276,19 @@ func (b *compiler) given(i int, k Constraint) {
 // settings resolves the algorithm's settings and what the algorithm needs of the study.
 func (b *compiler) settings() {
 	c := b.out
-	algorithms := optimizer.Algorithms()
-	found := slices.IndexFunc(algorithms, func(a optimizer.Algorithm) bool { return a.Name == c.Def.Algorithm.Name })
+	algorithms := policy.Descriptions()
+	found := slices.IndexFunc(algorithms, func(a policy.Description) bool { return a.Name == c.Def.Algorithm.Name })
 	if found < 0 {
 		return // Check has said so
 	}
 	const at = "algorithm.settings"
-	whole, settings, wrong := c.Def.Algorithm.Settings, optimizer.Settings{}, []optimizer.Fault(nil)
+	whole, settings, wrong := c.Def.Algorithm.Settings, policy.Settings{}, []policy.Fault(nil)
 	if b.completes {
-		whole, wrong = optimizer.CompleteSettings(c.Def.Algorithm.Name, whole, c.Config.Context())
+		whole, wrong = policy.Complete(c.Def.Algorithm.Name, whole, c.Config.Context())
 	}
 	if len(wrong) == 0 {
 		c.Def.Algorithm.Settings = whole
-		settings, wrong = optimizer.ReadSettings(c.Def.Algorithm.Name, whole, c.Config.Context())
+		settings, wrong = policy.Read(c.Def.Algorithm.Name, whole, c.Config.Context())
 	}
 	for _, fault := range wrong {
 		location := at

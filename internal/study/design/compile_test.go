@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 )
 
 func TestCostsAndMetrics(t *testing.T) {
@@ -164,7 +165,7 @@ func TestKnownAnywhere(t *testing.T) {
 func TestSafeSeedsArePlaced(t *testing.T) {
 	t.Parallel()
 	var name string
-	for _, a := range optimizer.Algorithms() {
+	for _, a := range policy.Descriptions() {
 		if a.NeedsSafeSeeds {
 			name = a.Name
 			break
@@ -189,7 +190,7 @@ func TestSafeSeedsArePlaced(t *testing.T) {
 func TestKnownConstraintIsNeeded(t *testing.T) {
 	t.Parallel()
 	var name string
-	for _, a := range optimizer.Algorithms() {
+	for _, a := range policy.Descriptions() {
 		if a.NeedsGivenConstraint {
 			name = a.Name
 			break

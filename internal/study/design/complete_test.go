@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 
 	"pgregory.net/rapid"
 )
@@ -63,7 +63,7 @@ func TestNothingIsLeftToDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		described, _ := optimizer.FindAlgorithm(d.Algorithm.Name)
+		described, _ := policy.Find(d.Algorithm.Name)
 		if len(checked.Algorithm.Settings) != len(described.Settings) {
 			t.Fatalf("%d of %d settings are written out", len(checked.Algorithm.Settings), len(described.Settings))
 		}

@@ -27,8 +27,21 @@ func (p *tab) look(name, path string) {
 	guise("huge", p.sound)
 	p.size(390, 844)
 	p.open(path)
-	guise("phone", p.audit)
+	guise("phone", func(what string) {
+		p.audit(what)
+		p.fingers(what)
+	})
 	p.size(1440, 1000)
+}
+
+// fingers finds what is pressed and lower than a finger needs; what stands below a chart is pressed less, and may be lower.
+func (p *tab) fingers(what string) {
+	p.t.Helper()
+	if low := ask[[]string](p, `[...document.querySelectorAll("main button, main .button, main summary, .tools > a")]
+		.filter((e) => e.checkVisibility() && !e.closest("figure.chart") && e.getBoundingClientRect().height < 44)
+		.map((e) => e.textContent.trim() + " " + Math.round(e.getBoundingClientRect().height))`); len(low) > 0 {
+		p.t.Errorf("%s: too low for a finger: %q", what, low)
+	}
 }
 
 // drawn waits until every section of the page has been scrolled to and fetched, and every chart drawn.

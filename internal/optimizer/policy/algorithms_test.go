@@ -22,9 +22,7 @@ func studyOf(m int) Context {
 // knownBefore makes every constraint of a study one that is known before the choice.
 func knownBefore(c Context) Context {
 	c.Metrics = c.Metrics[:1]
-	for j := range c.CostMetrics {
-		c.CostMetrics[j] = ""
-	}
+	c.CostMetrics = make([]string, len(c.CostMetrics))
 	return c
 }
 

@@ -42,8 +42,9 @@ func (r *resolver) parseBeta(_ Setting, path string, raw json.RawMessage) (Beta,
 		return b, r.want(given["value"] && b.Value >= 0, path+".value", "a width of at least 0 is needed") &&
 			r.want(!given["B"] && !given["R"] && !given["p"], path, "B, R and p belong to the theory schedule")
 	case "theory":
-		return b, r.want(given["B"] && b.B >= 0, path+".B", "a bound on the function's norm is needed, at least 0") &&
-			r.want(given["R"] && b.R >= 0, path+".R", "the noise scale is needed, at least 0") &&
+		bound := r.want(given["B"] && b.B >= 0, path+".B", "a bound on the function's norm is needed, at least 0")
+		noise := r.want(given["R"] && b.R >= 0, path+".R", "the noise scale is needed, at least 0")
+		return b, bound && noise &&
 			r.want(b.P > 0 && b.P < 1, path+".p", "must be between 0 and 1") &&
 			r.want(!given["value"], path+".value", "belongs to the constant and sqrt_log schedules")
 	}

@@ -100,13 +100,3 @@ func (w widths) Beta(in Width) []float64 {
 func (b Beta) width(noise, gain, union float64) float64 {
 	return b.B + noise*math.Sqrt(2*(gain+1+math.Log(union/b.P)))
 }
-
-// theoretical tells whether the width of every target with a posterior follows the theory.
-func (w widths) theoretical() bool {
-	for k, b := range w.of {
-		if w.learned[k] && b.Schedule != "theory" {
-			return false
-		}
-	}
-	return true
-}

@@ -112,7 +112,7 @@ func newCKB(c Context, s Settings) ckb {
 }
 
 func (a ckb) Traits() Traits {
-	return Traits{RisesWithUncertainty: true, MovesByEstimate: true, Ceiling: a.ceiling, Bound: a.violationBound, Guaranteed: a.theoretical()}
+	return Traits{RisesWithUncertainty: true, MovesByEstimate: true, Ceiling: a.ceiling, Bound: a.violationBound}
 }
 
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }

@@ -44,7 +44,7 @@ type randomised struct {
 // logarithms. A drawn width may be negative, so the score does not always rise with the uncertainty.
 func (a randomised) Traits() Traits {
 	t := a.ckb.Traits()
-	t.RisesWithUncertainty, t.Draws, t.Guaranteed = false, a.draws, false
+	t.RisesWithUncertainty, t.Draws = false, a.draws
 	return t
 }
 

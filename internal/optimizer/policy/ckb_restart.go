@@ -29,7 +29,7 @@ type restarting struct {
 // Traits: there is no guarantee, since the bound is for functions that stay the same.
 func (a restarting) Traits() Traits {
 	t := a.ckb.Traits()
-	t.First, t.Guaranteed = func(t int) int { return epochStart(t, a.every) }, false
+	t.First = func(t int) int { return epochStart(t, a.every) }
 	return t
 }
 

@@ -35,7 +35,7 @@ type thompson struct{ ckb }
 // logarithms.
 func (a thompson) Traits() Traits {
 	t := a.ckb.Traits()
-	t.LooksAtAll, t.RisesWithUncertainty, t.Drawn, t.Guaranteed = true, false, a.drawn, false
+	t.LooksAtAll, t.RisesWithUncertainty, t.Drawn = true, false, a.drawn
 	return t
 }
 

@@ -28,7 +28,7 @@ type windowed struct {
 // Traits: there is no guarantee, since the bound is for functions that stay the same.
 func (a windowed) Traits() Traits {
 	t := a.ckb.Traits()
-	t.First, t.Guaranteed = lastRounds(a.window), false
+	t.First = lastRounds(a.window)
 	return t
 }
 

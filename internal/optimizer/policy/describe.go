@@ -15,6 +15,8 @@ type Description struct {
 	// What a study must offer before the algorithm can run.
 	NeedsGivenConstraint bool // at least one known-form or sampled constraint
 	NeedsSafeSeeds       bool
+	// Compares: it says how much a place improves on the best one so far, where one is likely to be within the limits.
+	Compares bool
 	// ForDrift: it looks only at the last trials, for functions that change with time.
 	ForDrift bool
 

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/derived"
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -296,12 +297,15 @@ func worksState(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Sta
 	return out, nil
 }
 
-// Notes are sentences on what a reader of the study's figures has to know: that nobody measured them, what failed, and what is not computed as it was told,
+// Notes are sentences on what a reader of the study's figures has to know: that nobody measured them, what the algorithm does not keep, what failed, and what is not computed as it was told,
 // values from before their size was bounded.
 func Notes(snap *ledger.Snapshot) []string {
 	notes := []string{}
 	if lab := snap.Definition.SimulatedLab; lab != "" {
 		notes = append(notes, fmt.Sprintf("Simulated: the readings come from the problem %s of the simulator, not from a laboratory.", lab))
+	}
+	if algorithm, _ := policy.Find(snap.Definition.Algorithm.Name); algorithm.Beware != "" && len(snap.Definition.Constraints) > 0 {
+		notes = append(notes, algorithm.Beware)
 	}
 	failed := 0
 	for _, t := range snap.Trials {

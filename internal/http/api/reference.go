@@ -58,7 +58,7 @@ func (a *API) ofReference() operations {
 			list := algorithmList{Algorithms: []algorithmDescription{}}
 			for _, a := range policy.Descriptions() {
 				list.Algorithms = append(list.Algorithms, algorithmDescription{
-					Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Summary,
+					Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Advice(),
 					NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: settingDescriptions(a.Settings),
 				})
 			}

@@ -73,11 +73,15 @@ var ckbUCB = Description{
 	Source:   "Zhou, Ji: On Kernelized Multi-Armed Bandits with Constraints, 2022",
 	Feedback: "noisy readings of the objective and of every constraint",
 	Summary:  "When violation in one trial may be paid back by another: keeps the average of every limit, not each trial.",
+	Beware:   keepsTheSum,
 	Settings: ckbWith(),
 	Theorem:  &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual()},
 	check:    ckbCheck,
 	build:    func(c Context, s Settings) Policy { return newCKB(c, s) },
 }
+
+// keepsTheSum is what a method does that competes with the best mixture of settings.
+const keepsTheSum = "The algorithm may break a limit in many trials where mixing settings from both sides of it pays; the sum over all trials is what it keeps."
 
 // primalDual is what Zhou and Ji's theorems assume, and more.
 func primalDual(more ...Assumption) []Assumption {

@@ -10,6 +10,7 @@ var ckbRand = Description{
 	Source:   ckbUCB.Source,
 	Feedback: ckbUCB.Feedback,
 	Summary:  "Primal-dual with one random width per function and round: the variety of Thompson sampling at the cost of confidence bounds.",
+	Beware:   keepsTheSum,
 	Settings: ckbWith(
 		Setting{Name: "distribution", Type: Text, Default: "gaussian", Choices: []string{"gaussian", "uniform", "truncated_gaussian"},
 			Meaning: "what the width Z is drawn from: N(0, β²); equally likely points of [0, 2β]; the same points weighted by exp(−½(z/(β·spread))²)"},

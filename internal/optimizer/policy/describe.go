@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Description describes one algorithm to people, to the settings form and to the API.
 type Description struct {
@@ -9,6 +12,7 @@ type Description struct {
 	Source   string // the paper
 	Feedback string // what it assumes of the readings
 	Summary  string // when to use it, one sentence
+	Beware   string // what one who runs it has to know of it, a sentence; "" for nothing
 	Settings []Setting
 	// Theorem is what was proved of the bound that the algorithm draws, nil for one that draws none.
 	Theorem *Theorem
@@ -22,6 +26,11 @@ type Description struct {
 
 	build func(Context, Settings) Policy
 	check func(Context, Settings) []Fault // rules between settings as they were given; nil for none
+}
+
+// Advice is when to use it, and what to know before.
+func (d Description) Advice() string {
+	return strings.TrimSpace(d.Summary + " " + d.Beware)
 }
 
 // SettingType is how a setting is written.

@@ -103,10 +103,10 @@ func (s *account) takeIn(ctx context.Context, t int, q []float64, scaled []int) 
 	for j, from := range scaled {
 		others[j] = from != t+1
 	}
-	e := s.regimeAt(t + 1)
+	regime := s.regimeAt(t + 1)
 	for n := 1; n <= t; n++ {
 		var err error
-		if q, err = s.step(ctx, n, q, moment{e, others, others, nil}); err != nil {
+		if q, err = s.step(ctx, n, q, moment{regime, others, others, nil}); err != nil {
 			return nil, err
 		}
 	}

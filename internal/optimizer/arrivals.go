@@ -99,7 +99,7 @@ func byArrival(order []arrival) {
 }
 
 // chosenOrder lists every included round; round n is seen by the decisions after it, read or not.
-func (s *study) chosenOrder(m metricModel, until int) []arrival {
+func (s *task) chosenOrder(m metricModel, until int) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
 		if !s.history.Rounds[n-1].Excluded {
@@ -110,7 +110,7 @@ func (s *study) chosenOrder(m metricModel, until int) []arrival {
 }
 
 // completeOrder lists the included rounds by when the last reading that the penalised response needs was told.
-func (s *study) completeOrder(m metricModel, until int) []arrival {
+func (s *task) completeOrder(m metricModel, until int) []arrival {
 	var order []arrival
 	for n := 1; n < until-1; n++ {
 		if last, ok := s.completed(n); ok && last < until-1 {
@@ -124,8 +124,8 @@ func (s *study) completeOrder(m metricModel, until int) []arrival {
 // pending lists the rounds in the window that are chosen, not closed, not excluded, and whose reading of the metric
 // decision t does not see.
 func (s *evidence) pending(t, metric int) []int {
-	e := s.regimeAt(t)
-	read := e.groups[e.groupOf[metric]].seen(t)
+	regime := s.regimeAt(t)
+	read := regime.groups[regime.groupOf[metric]].seen(t)
 	if excluded, _ := slices.BinarySearch(s.excluded, t); read+excluded == t-1 {
 		return nil
 	}

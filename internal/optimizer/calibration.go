@@ -19,12 +19,12 @@ func (s *account) Calibrations(ctx context.Context) ([]Calibration, error) {
 	}
 	for i := range out {
 		for n, r := range s.history.Rounds {
-			e := s.regimeAt(n + 1)
-			unscaled := s.cfg.Standardize && e.models[i].count == 0
+			regime := s.regimeAt(n + 1)
+			unscaled := s.cfg.Standardize && regime.models[i].count == 0
 			if r.Excluded || !r.Readings[i].Told || trace[n].Ahead == nil || unscaled {
 				continue
 			}
-			out[i].add(n+1, trace[n].residuals[i], e.models[i].freedom, s.readAmong(before[n], n+1, i))
+			out[i].add(n+1, trace[n].residuals[i], regime.models[i].freedom, s.readAmong(before[n], n+1, i))
 		}
 		for _, c := range []*Coverage{&out[i].Coverage, &out[i].New, &out[i].Repeated} {
 			c.divide()

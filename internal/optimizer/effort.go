@@ -25,7 +25,7 @@ const fewRounds = 300
 
 // effort falls as the data grow, since an evaluation costs O(n²): all of it up to fewRounds; beyond, about 25 million multiplications for
 // each parameter of a start, but at least 16 evaluations.
-func (s *study) effort() effort {
+func (s *task) effort() effort {
 	d, n := len(s.cfg.Space.Dims), len(s.history.Rounds)
 	if n <= fewRounds {
 		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6}
@@ -35,6 +35,6 @@ func (s *study) effort() effort {
 }
 
 // spacing is the typical distance between neighbouring screening points in unit coordinates.
-func (s *study) spacing() float64 {
+func (s *task) spacing() float64 {
 	return math.Max(0.02, 0.5*math.Pow(screenPoints, -1/float64(len(s.cfg.Space.Dims))))
 }

@@ -10,7 +10,7 @@ import (
 
 // evidence are the regressions of a study's readings, from which the view of every decision is made.
 type evidence struct {
-	*study
+	*task
 	regimes  []*regime
 	excluded []int                 // rounds
 	path     appendOnly[[]float64] // multipliers of rounds 1..n, before each round's feedback
@@ -48,9 +48,9 @@ type group struct {
 }
 
 func (s *evidence) regimeAt(t int) *regime {
-	for _, e := range s.regimes {
-		if t < e.until {
-			return e
+	for _, regime := range s.regimes {
+		if t < regime.until {
+			return regime
 		}
 	}
 	return s.regimes[len(s.regimes)-1]
@@ -87,9 +87,9 @@ func (s *evidence) scaledFrom() []int {
 			continue
 		}
 		from[j] = s.Round() + 1
-		for _, e := range s.regimes {
-			if e.models[c.Metric].count > 0 {
-				from[j] = e.from
+		for _, regime := range s.regimes {
+			if regime.models[c.Metric].count > 0 {
+				from[j] = regime.from
 				break
 			}
 		}
@@ -100,8 +100,8 @@ func (s *evidence) scaledFrom() []int {
 // letGo forgets the prior state once nothing more is taken from it.
 func (s *evidence) letGo() {
 	s.prior = nil
-	for _, e := range s.regimes {
-		for _, g := range slices.Concat(e.groups, e.own) {
+	for _, regime := range s.regimes {
+		for _, g := range slices.Concat(regime.groups, regime.own) {
 			g.begun, g.came = nil, continuation{}
 		}
 	}

@@ -28,7 +28,7 @@ func (r *Round) closedAt(t int) bool {
 func (r Reading) seenAt(t int) bool { return r.Told && r.Revealed < t }
 
 // told lists the included rounds with a reading of the metric that the next decision sees.
-func (s *study) told(metric int) []int {
+func (s *task) told(metric int) []int {
 	var rounds []int
 	for i, r := range s.history.Rounds {
 		if !r.Excluded && r.Readings[metric].Told {
@@ -39,17 +39,17 @@ func (s *study) told(metric int) []int {
 }
 
 // Unread tells whether the next decision sees no reading of the metric, so that all that is believed of it is its prior.
-func (s *study) Unread(metric int) bool { return len(s.told(metric)) == 0 }
+func (s *task) Unread(metric int) bool { return len(s.told(metric)) == 0 }
 
 // readSince tells whether a reading that counts was told after decision t was made, which the next decision sees.
-func (s *study) readSince(t int) bool {
+func (s *task) readSince(t int) bool {
 	return slices.ContainsFunc(s.history.Rounds, func(r Round) bool {
 		return !r.Excluded && slices.ContainsFunc(r.Readings, func(reading Reading) bool { return reading.Revealed >= t && reading.seenAt(s.Round()) })
 	})
 }
 
 // readAmong tells whether decision t had seen a reading of the metric in one of the rounds given.
-func (s *study) readAmong(rounds []int, t, metric int) bool {
+func (s *task) readAmong(rounds []int, t, metric int) bool {
 	return slices.ContainsFunc(rounds, func(n int) bool {
 		r := &s.history.Rounds[n-1]
 		return !r.Excluded && r.Readings[metric].seenAt(t)
@@ -60,7 +60,7 @@ func (s *study) readAmong(rounds []int, t, metric int) bool {
 const placeWork = 8
 
 // playedBefore lists for each round the rounds before it that were played at the same place. The error is that of ctx.
-func (s *study) playedBefore(ctx context.Context) ([][]int, error) {
+func (s *task) playedBefore(ctx context.Context) ([][]int, error) {
 	before := make([][]int, len(s.history.Rounds))
 	work := checkpoint.NewMeter(ctx)
 	for n := range before {
@@ -78,7 +78,7 @@ func (s *study) playedBefore(ctx context.Context) ([][]int, error) {
 }
 
 // excess is g_j of a round's reading in metric units, against the true threshold.
-func (s *study) excess(round int, c Cost, j int) (float64, bool) {
+func (s *task) excess(round int, c Cost, j int) (float64, bool) {
 	r := &s.history.Rounds[round-1]
 	if c.Knowledge == Given {
 		return c.Excess(r.Costs[j]), true
@@ -88,7 +88,7 @@ func (s *study) excess(round int, c Cost, j int) (float64, bool) {
 }
 
 // readBeyond tells whether a reading of round n is beyond a learned limit.
-func (s *study) readBeyond(n int) bool {
+func (s *task) readBeyond(n int) bool {
 	return slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool {
 		if c.Knowledge == Given {
 			return false
@@ -100,7 +100,7 @@ func (s *study) readBeyond(n int) bool {
 
 // readingsVary tells whether there is reason to believe that a second reading of the same settings would differ from the first: the noise of
 // some metric is given, or came with a reading, or two readings of the same settings differed.
-func (s *study) readingsVary() bool {
+func (s *task) readingsVary() bool {
 	for i, m := range s.cfg.Metrics {
 		if !s.cfg.Fit || !m.FreeNoise {
 			return true
@@ -123,7 +123,7 @@ func (s *study) readingsVary() bool {
 }
 
 // tried tells which places a round that counts has tried or asked for.
-func (s *study) tried() func(Place) bool {
+func (s *task) tried() func(Place) bool {
 	key := func(u []float64) string { return string(bitsOf(u)) }
 	if s.cfg.Space.Arms == nil { // a ledger keeps settings in clean decimals, a little beside the place that was found
 		key = func(u []float64) string {
@@ -173,12 +173,12 @@ func samePlace(a, b Place) bool {
 }
 
 // costsOf are the values of constraints that were known beforehand, at the points of some rounds.
-func (s *study) costsOf(rounds []int) func(j, i int) float64 {
+func (s *task) costsOf(rounds []int) func(j, i int) float64 {
 	return func(j, i int) float64 { return s.history.Rounds[rounds[i]-1].Costs[j] }
 }
 
 // givenAt are the given constraints' values at x_t, 0 for learned ones.
-func (s *study) givenAt(t int) []float64 {
+func (s *task) givenAt(t int) []float64 {
 	out := make([]float64, len(s.cfg.Costs))
 	for j, c := range s.cfg.Costs {
 		if c.Knowledge == Given {
@@ -189,11 +189,11 @@ func (s *study) givenAt(t int) []float64 {
 }
 
 // designed tells whether decision t, if it is the algorithm's, belongs to a first design of so many rounds.
-func (s *study) designed(t, design int) bool { return t <= design || design > 0 && s.blind(t) }
+func (s *task) designed(t, design int) bool { return t <= design || design > 0 && s.blind(t) }
 
 // blind tells that a policy which weighs what was read would have nothing to weigh at decision t: its first design goes on until the first reading, so that a
 // plate of fifty asked for at once is fifty places.
-func (s *study) blind(t int) bool {
+func (s *task) blind(t int) bool {
 	if s.traits.Incumbent == nil {
 		return false
 	}
@@ -203,7 +203,7 @@ func (s *study) blind(t int) bool {
 }
 
 // chosenBefore are the rounds before decision t that the algorithm chose by its model.
-func (s *study) chosenBefore(t int) []int {
+func (s *task) chosenBefore(t int) []int {
 	var chosen []int
 	design := s.settings.InitialDesign()
 	for n := 1; n < t; n++ {
@@ -216,7 +216,7 @@ func (s *study) chosenBefore(t int) []int {
 
 // beyond tells whether a reading of round n that decision t sees is beyond one of the limits, and whether that is known of the round. Readings of excluded
 // rounds count: they happened.
-func (s *study) beyond(n, t int, costs []int) (broken, known bool) {
+func (s *task) beyond(n, t int, costs []int) (broken, known bool) {
 	known = true
 	for _, j := range costs {
 		c := s.cfg.Costs[j]
@@ -231,7 +231,7 @@ func (s *study) beyond(n, t int, costs []int) (broken, known bool) {
 }
 
 // completed is the round during which the last reading of round n that any target needs was told, if the round is included and all were.
-func (s *study) completed(n int) (last int, ok bool) {
+func (s *task) completed(n int) (last int, ok bool) {
 	r := &s.history.Rounds[n-1]
 	if r.Excluded {
 		return 0, false

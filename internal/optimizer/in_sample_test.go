@@ -61,7 +61,7 @@ func TestCalibrationsGiveWay(t *testing.T) {
 	reached := 0
 	ctx := checkpoint.With(t.Context(), func(context.Context) error { reached++; return nil })
 	begun := time.Now()
-	if _, err := (&study{history: h}).playedBefore(ctx); err != nil {
+	if _, err := (&task{history: h}).playedBefore(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if reached == 0 {

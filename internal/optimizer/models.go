@@ -21,7 +21,7 @@ type metricModel struct {
 }
 
 // listRegimes cuts the history at its fits.
-func (s *study) listRegimes() []*regime {
+func (s *task) listRegimes() []*regime {
 	next := len(s.history.Rounds) + 1
 	list := []*regime{{from: 1, models: s.firstModels()}}
 	for _, fit := range s.history.Fits {
@@ -38,7 +38,7 @@ func (s *study) listRegimes() []*regime {
 	return list
 }
 
-func (s *study) firstModels() []metricModel {
+func (s *task) firstModels() []metricModel {
 	models := make([]metricModel, len(s.cfg.Metrics))
 	for i, m := range s.cfg.Metrics {
 		models[i] = metricModel{kernel: m.Kernel, lambda: m.lambdaAt(1), scale: 1, warp: warp.Identity, told: 1, inflation: 1}
@@ -57,7 +57,7 @@ func (m Metric) lambdaAt(scale float64) float64 {
 	return m.Lambda
 }
 
-func (s *study) refitted(models []metricModel, fit Fit) []metricModel {
+func (s *task) refitted(models []metricModel, fit Fit) []metricModel {
 	models = slices.Clone(models)
 	for i, f := range fit.Metrics {
 		if !f.Set {
@@ -148,7 +148,7 @@ func sameKernel(a, b Kernel) bool {
 const leastNoise = 1e-6
 
 // readingLambda is λ of round's reading: what was told with it, else what is known of it and of the settings.
-func (s *study) readingLambda(round int, r Reading, m metricModel) float64 {
+func (s *task) readingLambda(round int, r Reading, m metricModel) float64 {
 	if !s.cfg.Fit || r.SD <= 0 || !s.scaled(m) {
 		return m.noise.of(round, s.placeOf(round), m.lambda)
 	}

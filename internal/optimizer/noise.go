@@ -10,7 +10,7 @@ type noise struct {
 }
 
 // noiseKnown looks up the places that a fit names; every λ is multiplied by factor.
-func (s *study) noiseKnown(f FittedMetric, factor float64) *noise {
+func (s *task) noiseKnown(f FittedMetric, factor float64) *noise {
 	if f.Settings == nil && f.Wrong == nil {
 		return nil
 	}

@@ -41,7 +41,7 @@ func (a *arms) inputs(k Kernel) *kernel.Inputs {
 }
 
 // everyArm tells whether the places are all candidates in their order.
-func (s *study) everyArm(at []Place) bool {
+func (s *task) everyArm(at []Place) bool {
 	if s.arms == nil || len(at) != len(s.arms.places) {
 		return false
 	}
@@ -84,10 +84,10 @@ func (k Known) at(places []Place) func(j, i int) float64 {
 }
 
 // left tells whether a place has not run out.
-func (s *study) left(p Place) bool { return p.Arm < 0 || s.cfg.Space.available(p.Arm) }
+func (s *task) left(p Place) bool { return p.Arm < 0 || s.cfg.Space.available(p.Arm) }
 
 // allowedArms are the candidates that may be chosen.
-func (s *study) allowedArms() []Place {
+func (s *task) allowedArms() []Place {
 	var at []Place
 	for i, place := range s.arms.places {
 		if s.cfg.Space.available(i) {
@@ -98,7 +98,7 @@ func (s *study) allowedArms() []Place {
 }
 
 // knownRows tabulates the given constraints' values; nil when there are none.
-func (s *study) knownRows(places []Place, known Known) [][]float64 {
+func (s *task) knownRows(places []Place, known Known) [][]float64 {
 	if !slices.ContainsFunc(s.cfg.Costs, func(c Cost) bool { return c.Knowledge == Given }) {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (s *study) knownRows(places []Place, known Known) [][]float64 {
 }
 
 // keepsKnownLimits tells of a place whether all costs of known form are at most 0 there.
-func (s *study) keepsKnownLimits(known Known) func(Place) bool {
+func (s *task) keepsKnownLimits(known Known) func(Place) bool {
 	return func(at Place) bool {
 		for _, row := range s.knownRows([]Place{at}, known) {
 			if slices.Max(row) > 0 { // costs of other kinds are 0 in it
@@ -128,12 +128,12 @@ func (s *study) keepsKnownLimits(known Known) func(Place) bool {
 }
 
 // placesOf are the space-filling points that are allowed, settled, and of some others those that are.
-func (s *study) placesOf(points, others [][]float64) []Place {
+func (s *task) placesOf(points, others [][]float64) []Place {
 	return asPlaces(append(s.cfg.Space.allowed(points, s.cfg.Seed), s.cfg.Space.settled(others)...))
 }
 
 // placesFrom are the space-filling points that are allowed, settled, and of some others and the points tried before those that are.
-func (s *study) placesFrom(points [][]float64, others ...[]float64) []Place {
+func (s *task) placesFrom(points [][]float64, others ...[]float64) []Place {
 	for _, r := range s.history.Rounds {
 		others = append(others, r.Point)
 	}
@@ -141,7 +141,7 @@ func (s *study) placesFrom(points [][]float64, others ...[]float64) []Place {
 }
 
 // allowedPlaces settles points and keeps the allowed ones, each once.
-func (s *study) allowedPlaces(points [][]float64) []Place {
+func (s *task) allowedPlaces(points [][]float64) []Place {
 	var at []Place
 	listed := map[string]bool{}
 	for _, u := range points {
@@ -155,12 +155,12 @@ func (s *study) allowedPlaces(points [][]float64) []Place {
 }
 
 // screeningPlaces are the space-filling points that are allowed, and the points tried before.
-func (s *study) screeningPlaces() []Place {
+func (s *task) screeningPlaces() []Place {
 	return s.placesFrom(search.Halton(screenPoints, len(s.cfg.Space.Dims), s.cfg.Seed))
 }
 
 // anyPlace is an allowed point of a finer search, for spaces that the sequence hardly meets.
-func (s *study) anyPlace() (Place, bool) {
+func (s *task) anyPlace() (Place, bool) {
 	places := s.screeningPlaces()
 	if len(places) == 0 {
 		return Place{}, false
@@ -169,7 +169,7 @@ func (s *study) anyPlace() (Place, bool) {
 }
 
 // overhanging are points spread over a box that reaches beyond the space, drawn back to its sides.
-func (s *study) overhanging(count int, seed uint64) [][]float64 {
+func (s *task) overhanging(count int, seed uint64) [][]float64 {
 	points := search.Halton(count, len(s.cfg.Space.Dims), seed)
 	for _, u := range points {
 		for k := range u {
@@ -180,7 +180,7 @@ func (s *study) overhanging(count int, seed uint64) [][]float64 {
 }
 
 // features are the places' kernel inputs.
-func (s *study) features(at []Place) [][]float64 {
+func (s *task) features(at []Place) [][]float64 {
 	x := make([][]float64, len(at))
 	for i, p := range at {
 		x[i] = s.cfg.Space.features(p.U)

@@ -196,17 +196,17 @@ func (s *shown) priceOf(ctx context.Context, j int, at []Place, known Known) ([]
 }
 
 func (s *shown) pricedAt(j int, at []Place, estimates []policy.Estimate, known [][]float64) []priced {
-	e, list := s.regime, make([]priced, len(at))
+	regime, list := s.regime, make([]priced, len(at))
 	for i, place := range at {
 		c := priced{place: place, others: 1}
-		c.best, c.sd = e.transforms[0].moments(estimates[0].Mean[i], estimates[0].SD[i])
-		c.reward = e.transforms[0].sign * c.best
+		c.best, c.sd = regime.transforms[0].moments(estimates[0].Mean[i], estimates[0].SD[i])
+		c.reward = regime.transforms[0].sign * c.best
 		for k, cost := range s.cfg.Costs {
 			switch {
 			case k == j && cost.Knowledge == Given:
 				c.mean = cost.Excess(known[i][k])
 			case k == j:
-				c.mean, c.dev = estimates[1+k].Mean[i]-e.transforms[1+k].shift, estimates[1+k].SD[i]
+				c.mean, c.dev = estimates[1+k].Mean[i]-regime.transforms[1+k].shift, estimates[1+k].SD[i]
 			case cost.Knowledge == Given && cost.Excess(known[i][k]) > 0:
 				c.others = 0
 			default:

@@ -9,13 +9,13 @@ import (
 )
 
 // fittable tells whether a metric has hyperparameters to fit.
-func (s *study) fittable(metric int) bool {
+func (s *task) fittable(metric int) bool {
 	m := s.cfg.Metrics[metric]
 	return s.cfg.Fit && (m.FreeLengthscales || m.FreeNoise || m.FreeVariance) && m.Kernel.Name != "covariance"
 }
 
 // standard is the mean and the standard deviation (÷n) of the readings; the latter 1 if they are all equal.
-func (s *study) standard(metric int, rounds []int) (centre, scale float64) {
+func (s *task) standard(metric int, rounds []int) (centre, scale float64) {
 	n := float64(len(rounds))
 	for _, r := range rounds {
 		centre += s.history.Rounds[r-1].Readings[metric].Value / n
@@ -37,7 +37,7 @@ func (s *study) standard(metric int, rounds []int) (centre, scale float64) {
 
 // toldNoise is the mean λ of the readings of these rounds where each came with its standard deviation, else 0: no reading is left then to fit the noise of the next one
 // from.
-func (s *study) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
+func (s *task) toldNoise(metric int, rounds []int, f FittedMetric) float64 {
 	m := metricModel{centre: f.Centre, scale: f.Scale, warp: f.warp(), told: f.told(), count: f.Count}
 	sum := 0.0
 	for _, n := range rounds {
@@ -149,7 +149,7 @@ func (v *view) fitNoise(ctx context.Context, metric int, rounds []int, f *Fitted
 
 // replicated are the readings of these rounds, standardised by f, and the first round with the same settings as each; −1 for a reading
 // that told its own noise.
-func (s *study) replicated(metric int, rounds []int, f FittedMetric) (y []float64, settings []int) {
+func (s *task) replicated(metric int, rounds []int, f FittedMetric) (y []float64, settings []int) {
 	first := map[string]int{}
 	plain := transform{sign: 1, centre: f.Centre, scale: f.Scale, warp: warp.Identity}
 	for _, n := range rounds {

@@ -15,8 +15,8 @@ func (s *evidence) regressAll(ctx context.Context) error {
 	s.regimes = s.listRegimes()
 	s.agreed = s.agree()
 	s.excluded = s.listExcluded()
-	for _, e := range s.regimes {
-		if err := s.build(ctx, e); err != nil {
+	for _, regime := range s.regimes {
+		if err := s.build(ctx, regime); err != nil {
 			return err
 		}
 	}
@@ -24,62 +24,62 @@ func (s *evidence) regressAll(ctx context.Context) error {
 }
 
 // build works out the regressions of a regime, taking over what the prior state's worked out for the same rounds.
-func (s *evidence) build(ctx context.Context, e *regime) error {
-	if err := s.regressMetrics(ctx, e); err != nil {
+func (s *evidence) build(ctx context.Context, regime *regime) error {
+	if err := s.regressMetrics(ctx, regime); err != nil {
 		return err
 	}
 	for _, k := range s.targets {
 		var m metricModel
 		if k.metric >= 0 {
-			m = e.models[k.metric]
+			m = regime.models[k.metric]
 		} else {
 			m.scale, m.warp = 1, warp.Identity
 		}
-		e.transforms = append(e.transforms, s.cfg.transform(k, m))
+		regime.transforms = append(regime.transforms, s.cfg.transform(k, m))
 	}
-	e.answers, e.whitened = make([]appendOnly[float64], len(s.targets)), make([][]float64, len(s.targets))
+	regime.answers, regime.whitened = make([]appendOnly[float64], len(s.targets)), make([][]float64, len(s.targets))
 	for k, t := range s.targets {
 		if t.metric < 0 {
 			continue
 		}
-		g := e.groups[e.groupOf[t.metric]]
-		e.answers[k] = s.responses(e, k, g)
+		g := regime.groups[regime.groupOf[t.metric]]
+		regime.answers[k] = s.responses(regime, k, g)
 		if g.Data == nil {
 			continue
 		}
-		e.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, e.answers[k].items), e.answers[k].items)
+		regime.whitened[k] = g.Data.Whiten(s.whitenedBefore(k, g, regime.answers[k].items), regime.answers[k].items)
 	}
-	for _, g := range e.groups {
+	for _, g := range regime.groups {
 		if g.Data != nil {
 			continue
 		}
-		if err := s.updateSequentially(ctx, e, g); err != nil {
+		if err := s.updateSequentially(ctx, regime, g); err != nil {
 			return err
 		}
 	}
-	return s.buildOwn(ctx, e)
+	return s.buildOwn(ctx, regime)
 }
 
 // regressMetrics makes the distinct regressions of the metrics, on all cores.
-func (s *evidence) regressMetrics(ctx context.Context, e *regime) error {
-	e.groupOf = make([]int, len(s.cfg.Metrics))
+func (s *evidence) regressMetrics(ctx context.Context, regime *regime) error {
+	regime.groupOf = make([]int, len(s.cfg.Metrics))
 	work := cores.New()
-	for i, m := range e.models {
-		came := s.arrivals(i, m, e.until)
-		found := slices.IndexFunc(e.groups, func(g *group) bool { return g.model.sameRegression(m) && g.came.same(came) })
+	for i, m := range regime.models {
+		came := s.arrivals(i, m, regime.until)
+		found := slices.IndexFunc(regime.groups, func(g *group) bool { return g.model.sameRegression(m) && g.came.same(came) })
 		if found < 0 {
-			found = len(e.groups)
+			found = len(regime.groups)
 			order := came.order()
 			g := &group{model: m, order: order.items, arrivals: order, came: came}
-			e.groups = append(e.groups, g)
+			regime.groups = append(regime.groups, g)
 			work.Go(func() error {
-				if err := s.regress(ctx, g, s.inSequence(e, len(g.order))); err != nil {
+				if err := s.regress(ctx, g, s.inSequence(regime, len(g.order))); err != nil {
 					return fmt.Errorf("metric %s: %w", s.cfg.Metrics[i].Name, err)
 				}
 				return nil
 			})
 		}
-		e.groupOf[i] = found
+		regime.groupOf[i] = found
 	}
 	return work.Wait()
 }
@@ -105,8 +105,8 @@ func (s *evidence) regress(ctx context.Context, g *group, inSequence bool) (err 
 		return err
 	}
 	g.Data = gp.NewData(g.function, s.inputWidth(g.model.kernel))
-	for _, e := range s.priorRegimes() {
-		for _, old := range slices.Concat(e.groups, e.own) {
+	for _, regime := range s.priorRegimes() {
+		for _, old := range slices.Concat(regime.groups, regime.own) {
 			same := s.agreeing(old, g)
 			if same > g.known {
 				g.function, g.Data, g.begun, g.known = old.function, old.Data.Prefix(same), old, same
@@ -134,13 +134,13 @@ func (s *evidence) agreeing(old, now *group) int {
 }
 
 // responses are target k's responses for the arrivals, in modelled units, going on from those of the prior state.
-func (s *evidence) responses(e *regime, k int, g *group) appendOnly[float64] {
+func (s *evidence) responses(regime *regime, k int, g *group) appendOnly[float64] {
 	metric := s.targets[k].metric
 	answer := func(a arrival) float64 {
-		return e.transforms[k].response(s.history.Rounds[a.round-1].Readings[metric].Value)
+		return regime.transforms[k].response(s.history.Rounds[a.round-1].Readings[metric].Value)
 	}
 	var y appendOnly[float64]
-	if before := s.arrivedBefore(metric, e.models[metric], e.until); before != nil {
+	if before := s.arrivedBefore(metric, regime.models[metric], regime.until); before != nil {
 		answers, n := s.prior.regimes[len(s.prior.regimes)-1].answers[k], before.seen(s.agreed.seen-1)
 		for n < len(before.order) && n < len(g.order) && before.order[n] == g.order[n] && answers.items[n] == answer(g.order[n]) {
 			n++
@@ -155,10 +155,10 @@ func (s *evidence) responses(e *regime, k int, g *group) appendOnly[float64] {
 }
 
 // buildOwn works out the regressions of an algorithm that does not act on the arrived readings of each metric.
-func (s *evidence) buildOwn(ctx context.Context, e *regime) error {
-	e.ownOf = make([]int, len(s.targets))
-	for k := range e.ownOf {
-		e.ownOf[k] = -1
+func (s *evidence) buildOwn(ctx context.Context, regime *regime) error {
+	regime.ownOf = make([]int, len(s.targets))
+	for k := range regime.ownOf {
+		regime.ownOf[k] = -1
 	}
 	switch {
 	case s.traits.Censoring != nil:
@@ -166,29 +166,29 @@ func (s *evidence) buildOwn(ctx context.Context, e *regime) error {
 			if t.metric < 0 {
 				continue
 			}
-			if err := s.addOwn(ctx, e, k, s.chosenOrder(e.models[t.metric], e.until)); err != nil {
+			if err := s.addOwn(ctx, regime, k, s.chosenOrder(regime.models[t.metric], regime.until)); err != nil {
 				return err
 			}
 		}
 	case s.traits.Response != nil:
-		return s.addOwn(ctx, e, 0, s.completeOrder(e.models[s.targets[0].metric], e.until))
+		return s.addOwn(ctx, regime, 0, s.completeOrder(regime.models[s.targets[0].metric], regime.until))
 	}
 	return nil
 }
 
 // addOwn regresses target k on the points in that order, with its metric's model.
-func (s *evidence) addOwn(ctx context.Context, e *regime, k int, order []arrival) error {
+func (s *evidence) addOwn(ctx context.Context, regime *regime, k int, order []arrival) error {
 	metric := s.targets[k].metric
-	m := e.models[metric]
-	e.ownOf[k] = slices.IndexFunc(e.own, func(g *group) bool { return g.model.sameRegression(m) })
-	if e.ownOf[k] >= 0 {
+	m := regime.models[metric]
+	regime.ownOf[k] = slices.IndexFunc(regime.own, func(g *group) bool { return g.model.sameRegression(m) })
+	if regime.ownOf[k] >= 0 {
 		return nil
 	}
 	g := &group{model: m, order: order}
 	if err := s.regress(ctx, g, false); err != nil {
 		return fmt.Errorf("metric %s: %w", s.cfg.Metrics[metric].Name, err)
 	}
-	e.ownOf[k] = len(e.own)
-	e.own = append(e.own, g)
+	regime.ownOf[k] = len(regime.own)
+	regime.own = append(regime.own, g)
 	return nil
 }

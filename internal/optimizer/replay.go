@@ -40,8 +40,8 @@ func replay(ctx context.Context, cfg *Config, h *History, prior *State) (*State,
 	if !ok {
 		return nil, fmt.Errorf("there is no algorithm %q", cfg.Algorithm)
 	}
-	given := &study{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg)}
-	e := &evidence{study: given}
+	given := &task{cfg: cfg, history: h, policy: p, traits: p.Traits(), settings: cfg.Settings, targets: targets(cfg)}
+	e := &evidence{task: given}
 	if prior == nil {
 		prior = &State{}
 		given.arms = cfg.Space.newArms()

@@ -24,7 +24,7 @@ type allowance struct {
 }
 
 // allowancesAt are the risks that decision t may take; none where any is taken that is worth it.
-func (s *study) allowancesAt(t int) []allowance {
+func (s *task) allowancesAt(t int) []allowance {
 	list := s.risksAsked()
 	if len(list) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (s *study) allowancesAt(t int) []allowance {
 }
 
 // risksAsked are the limits that are read, each with its risk or all with one.
-func (s *study) risksAsked() []allowance {
+func (s *task) risksAsked() []allowance {
 	var list []allowance
 	together := allowance{most: s.settings.Value(mostRisk, "")}
 	for j, c := range s.cfg.Costs {

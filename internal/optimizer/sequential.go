@@ -28,8 +28,8 @@ const (
 
 // inSequence tells whether so many readings of a regime are regressed by the posterior over all candidates. Algorithms that forget, or that act on
 // data of their own, need the rows; so does looking at rounds before the regime.
-func (s *evidence) inSequence(e *regime, readings int) bool {
-	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() || s.traits.MovesByEstimate && e.from > 1 && slices.Contains(s.scaledFrom(), e.from) {
+func (s *evidence) inSequence(regime *regime, readings int) bool {
+	if s.arms == nil || s.traits.First != nil || s.traits.ActsOnOwnData() || s.traits.MovesByEstimate && regime.from > 1 && slices.Contains(s.scaledFrom(), regime.from) {
 		return false
 	}
 	M := len(s.arms.places)
@@ -37,18 +37,18 @@ func (s *evidence) inSequence(e *regime, readings int) bool {
 }
 
 // updateSequentially works out the posterior over all candidates for a regime's regression.
-func (s *evidence) updateSequentially(ctx context.Context, e *regime, g *group) error {
-	targets := s.targetsOf(e, g)
-	st, come, err := s.sequentialBefore(ctx, e, g, targets)
+func (s *evidence) updateSequentially(ctx context.Context, regime *regime, g *group) error {
+	targets := s.targetsOf(regime, g)
+	st, come, err := s.sequentialBefore(ctx, regime, g, targets)
 	if err != nil {
 		return err
 	}
 	g.sequential = st
-	for t := st.from + len(st.noted.items); t < e.until; t++ {
+	for t := st.from + len(st.noted.items); t < regime.until; t++ {
 		for len(come) > 0 && g.order[come[0]].revealed < t {
 			i := come[0]
 			come = come[1:]
-			if err := s.takeReading(ctx, e, g, targets, i); err != nil {
+			if err := s.takeReading(ctx, regime, g, targets, i); err != nil {
 				return err
 			}
 		}
@@ -66,10 +66,10 @@ func (s *evidence) updateSequentially(ctx context.Context, e *regime, g *group) 
 }
 
 // targetsOf are the targets that a regime's regression serves, in order.
-func (s *evidence) targetsOf(e *regime, g *group) []int {
+func (s *evidence) targetsOf(regime *regime, g *group) []int {
 	var list []int
 	for k, t := range s.targets {
-		if t.metric >= 0 && e.groups[e.groupOf[t.metric]] == g {
+		if t.metric >= 0 && regime.groups[regime.groupOf[t.metric]] == g {
 			list = append(list, k)
 		}
 	}
@@ -77,10 +77,10 @@ func (s *evidence) targetsOf(e *regime, g *group) []int {
 }
 
 // takeReading brings in the i-th reading of the regression.
-func (s *evidence) takeReading(ctx context.Context, e *regime, g *group, targets []int, i int) error {
+func (s *evidence) takeReading(ctx context.Context, regime *regime, g *group, targets []int, i int) error {
 	ys := make([]float64, len(targets))
 	for n, k := range targets {
-		ys[n] = e.answers[k].items[i]
+		ys[n] = regime.answers[k].items[i]
 	}
 	a := g.order[i]
 	return g.sequential.arms.Update(ctx, s.history.Rounds[a.round-1].Arm, ys, a.lambda)
@@ -119,13 +119,13 @@ func (s *evidence) narrowed(ctx context.Context, g *group, arms *gp.Arms, waitin
 
 // sequentialBefore is what the prior state had come to, where everything that it went through still holds, else the prior over the candidates; come
 // are the readings, by their position in the order, that are not in it yet.
-func (s *evidence) sequentialBefore(ctx context.Context, e *regime, g *group, targets []int) (st *sequential, come []int, err error) {
+func (s *evidence) sequentialBefore(ctx context.Context, regime *regime, g *group, targets []int) (st *sequential, come []int, err error) {
 	for _, old := range s.priorRegimes() {
 		for _, before := range old.groups {
-			if before.sequential == nil || old.from > e.from || !before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
+			if before.sequential == nil || old.from > regime.from || !before.model.sameRegression(g.model) || !slices.Equal(s.prior.targetsOf(old, before), targets) {
 				continue
 			}
-			if st, come := s.continued(old, before, e, g, targets); st != nil {
+			if st, come := s.continued(old, before, regime, g, targets); st != nil {
 				return st, come, nil
 			}
 		}
@@ -134,39 +134,39 @@ func (s *evidence) sequentialBefore(ctx context.Context, e *regime, g *group, ta
 	for i := range g.order {
 		come = append(come, i)
 	}
-	return &sequential{arms: fresh, from: e.from}, come, err
+	return &sequential{arms: fresh, from: regime.from}, come, err
 }
 
 // continued is what a regression had come to of the prior state for one with the same kernel and noise; nil where what it went through does not hold.
-func (s *evidence) continued(old *regime, before *group, e *regime, g *group, targets []int) (st *sequential, come []int) {
-	first, known := e.from-old.from, before.sequential.noted
+func (s *evidence) continued(old *regime, before *group, regime *regime, g *group, targets []int) (st *sequential, come []int) {
+	first, known := regime.from-old.from, before.sequential.noted
 	for _, k := range targets {
-		if old.transforms[k] != e.transforms[k] {
+		if old.transforms[k] != regime.transforms[k] {
 			return nil, nil
 		}
 	}
-	if last := e.until - old.from; e.until <= s.agreed.seen && last <= len(known.items) {
-		return &sequential{from: e.from, noted: appendOnly[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the regime has changed
+	if last := regime.until - old.from; regime.until <= s.agreed.seen && last <= len(known.items) {
+		return &sequential{from: regime.from, noted: appendOnly[posterior.Noted]{items: known.items[first:last]}}, nil // nothing of the regime has changed
 	}
 	if before.sequential.arms == nil || s.agreed.seen < s.prior.Round() || first > len(known.items) {
 		return nil, nil
 	}
-	come, ok := added(old, before, e, g, targets, before.seen(s.agreed.seen-1))
+	come, ok := added(old, before, regime, g, targets, before.seen(s.agreed.seen-1))
 	if !ok {
 		return nil, nil
 	}
 	if first > 0 {
 		known = appendOnly[posterior.Noted]{items: known.items[first:]}
 	}
-	return &sequential{before.sequential.arms.Clone(), e.from, known}, come
+	return &sequential{before.sequential.arms.Clone(), regime.from, known}, come
 }
 
 // added are the positions of the readings that a regression has beyond those of an earlier one, which begins with the same ones; not ok when it
 // lacks some, or has others.
-func added(old *regime, before *group, e *regime, g *group, targets []int, same int) (come []int, ok bool) {
+func added(old *regime, before *group, regime *regime, g *group, targets []int, same int) (come []int, ok bool) {
 	has := func(i, j int) bool {
 		return before.order[i] == g.order[j] &&
-			!slices.ContainsFunc(targets, func(k int) bool { return old.answers[k].items[i] != e.answers[k].items[j] })
+			!slices.ContainsFunc(targets, func(k int) bool { return old.answers[k].items[i] != regime.answers[k].items[j] })
 	}
 	i := same
 	for j := same; j < len(g.order); j++ {

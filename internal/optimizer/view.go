@@ -36,10 +36,10 @@ func (s *evidence) acting(ctx context.Context, t int, q []float64, slid windows)
 
 // actingIn is acting with the hyperparameters of a regime. A metric without a scale yet is seen by its prior alone, centred on the limit: its
 // readings have units of which nothing is known.
-func (s *evidence) actingIn(ctx context.Context, e *regime, t int, q []float64, slid windows) (*view, error) {
-	v := &view{evidence: s, round: t, regime: e, transforms: slices.Clone(e.transforms), multipliers: q, slid: slid}
+func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []float64, slid windows) (*view, error) {
+	v := &view{evidence: s, round: t, regime: regime, transforms: slices.Clone(regime.transforms), multipliers: q, slid: slid}
 	for k, target := range s.targets {
-		if target.metric >= 0 && !s.scaled(e.models[target.metric]) {
+		if target.metric >= 0 && !s.scaled(regime.models[target.metric]) {
 			blind := transform{warp: warp.Identity, blind: true}
 			if target.cost >= 0 {
 				blind.margin = s.cfg.Costs[target.cost].Margin
@@ -65,8 +65,8 @@ func (s *evidence) actingIn(ctx context.Context, e *regime, t int, q []float64, 
 
 // observed returns the view that posteriors are shown from: arrived data in the window, nothing else.
 func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, error) {
-	e := s.regimeAt(t)
-	v := &view{evidence: s, round: t, regime: e, transforms: e.transforms, slid: slid}
+	regime := s.regimeAt(t)
+	v := &view{evidence: s, round: t, regime: regime, transforms: regime.transforms, slid: slid}
 	return v, v.sourcesArrived(ctx, false)
 }
 

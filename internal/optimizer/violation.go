@@ -76,12 +76,12 @@ func (s *account) bounds(ctx context.Context) ([][]float64, error) {
 func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 	f := policy.Footstep{Suggested: s.history.Rounds[t-1].Suggested && !s.history.Rounds[t-1].Excluded, Multipliers: trace.Multipliers,
 		Beta: make([]float64, len(s.targets)), SD: make([]float64, len(s.targets)), Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets)), Scale: make([]float64, len(s.targets))}
-	e := s.regimeAt(t)
+	regime := s.regimeAt(t)
 	for k, target := range s.targets {
 		f.Scale[k] = 1
 		if m := target.metric; m >= 0 && trace.latent != nil {
-			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], e.transforms[k].scale
-			f.Lambda[k] = e.models[m].lambda
+			f.Beta[k], f.SD[k], f.Gain[k], f.Scale[k] = trace.Beta[m], trace.latent[m], trace.InformationGain[m], regime.transforms[k].scale
+			f.Lambda[k] = regime.models[m].lambda
 		}
 	}
 	return f

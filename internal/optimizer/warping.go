@@ -8,12 +8,12 @@ import (
 )
 
 // fitWarp warps the readings, standardised by f, to be most like a normal sample.
-func (s *study) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
+func (s *task) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
 	return warp.Fit(s.standardised(metric, rounds, f))
 }
 
 // standardised are the readings as f centres and scales them.
-func (s *study) standardised(metric int, rounds []int, f FittedMetric) []float64 {
+func (s *task) standardised(metric int, rounds []int, f FittedMetric) []float64 {
 	z := make([]float64, len(rounds))
 	for i, n := range rounds {
 		z[i] = (s.history.Rounds[n-1].Readings[metric].Value - f.Centre) / f.Scale

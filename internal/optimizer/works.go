@@ -106,7 +106,7 @@ func logPrior(v, median, spread float64) float64 {
 	return -z * z / 2
 }
 
-func (s *study) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function, error) {
+func (s *task) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function, error) {
 	k.Variance = latent * latent
 	if k.Matrix != nil {
 		mean := 0.0
@@ -123,7 +123,7 @@ func (s *study) worksKernel(k Kernel, stretch, latent float64) (*kernel.Function
 }
 
 // outcomes are those that the next decision sees.
-func (s *study) outcomes(k Kernel) (all outcomes) {
+func (s *task) outcomes(k Kernel) (all outcomes) {
 	t := s.Round()
 	for i := range s.history.Rounds {
 		r := &s.history.Rounds[i]
@@ -262,7 +262,7 @@ func (s *decision) worksSlopes(ctx context.Context, at []Place, latent *policy.E
 }
 
 // Works tells how many trials failed because of their settings and of how many, whether or not the algorithm takes account of it.
-func (s *study) Works() Works {
+func (s *task) Works() Works {
 	all := s.outcomes(Kernel{})
 	return Works{Failed: all.failed(), Of: len(all.worked)}
 }

@@ -150,22 +150,7 @@ func (v *verifier) finish() {
 }
 
 func (v *verifier) event(ctx context.Context, e ledger.Event) error {
-	switch e.Kind {
-	case ledger.Fitted:
-		var fit ledger.FittedData
-		if err := e.Decode(&fit); err != nil {
-			return err
-		}
-		v.kept.fits = append(v.kept.fits, fit)
-	case ledger.Chosen:
-		var chosen ledger.ChosenData
-		if err := e.Decode(&chosen); err != nil {
-			return err
-		}
-		chosen, err := v.kept.values.Resolve(chosen)
-		if err != nil {
-			return err
-		}
+	err := v.kept.take(e, func(chosen ledger.ChosenData) error {
 		if err := v.kept.advance(chosen.Seen); err != nil {
 			return err
 		}
@@ -184,7 +169,10 @@ func (v *verifier) event(ctx context.Context, e ledger.Event) error {
 			}
 			v.checked = append(v.checked, e.Seq)
 		}
-		v.kept.choose(chosen)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	v.kept.tail = append(v.kept.tail, e)
 	return nil
@@ -198,24 +186,35 @@ func (v *verifier) resume(snap *ledger.Snapshot, tail []ledger.Event) error {
 		v.kept.fits, v.kept.values = append(v.kept.fits, snap.Fits...), snap.Resolver()
 	}
 	for _, e := range tail {
-		switch e.Kind {
-		case ledger.Fitted:
-			var fit ledger.FittedData
-			if err := e.Decode(&fit); err != nil {
-				return err
-			}
-			v.kept.fits = append(v.kept.fits, fit)
-		case ledger.Chosen:
-			var chosen ledger.ChosenData
-			if err := e.Decode(&chosen); err != nil {
-				return err
-			}
-			chosen, err := v.kept.values.Resolve(chosen)
-			if err != nil {
-				return err
-			}
-			v.kept.choose(chosen)
+		if err := v.kept.take(e, func(ledger.ChosenData) error { return nil }); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// take reads a fit or a decision; look has the decision before later ones see it as pending.
+func (k *replaying) take(e ledger.Event, look func(ledger.ChosenData) error) error {
+	switch e.Kind {
+	case ledger.Fitted:
+		var fit ledger.FittedData
+		if err := e.Decode(&fit); err != nil {
+			return err
+		}
+		k.fits = append(k.fits, fit)
+	case ledger.Chosen:
+		var chosen ledger.ChosenData
+		if err := e.Decode(&chosen); err != nil {
+			return err
+		}
+		chosen, err := k.values.Resolve(chosen)
+		if err != nil {
+			return err
+		}
+		if err := look(chosen); err != nil {
+			return err
+		}
+		k.choose(chosen)
 	}
 	return nil
 }

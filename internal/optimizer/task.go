@@ -9,8 +9,8 @@ import (
 	"headroom/internal/optimizer/policy"
 )
 
-// study is what an algorithm is given: a configuration, and what happened.
-type study struct {
+// task is what an algorithm is given: a configuration, and what happened.
+type task struct {
 	cfg      *Config
 	history  *History
 	policy   policy.Policy
@@ -21,7 +21,7 @@ type study struct {
 }
 
 // Round is the number of the next decision.
-func (s *study) Round() int { return len(s.history.Rounds) + 1 }
+func (s *task) Round() int { return len(s.history.Rounds) + 1 }
 
 // Context is what the algorithm's settings are read against.
 func (cfg *Config) Context() policy.Context {
@@ -54,18 +54,18 @@ func (cfg *Config) DecisionSeed(t int) uint64 {
 }
 
 // placeOf is where round t was played.
-func (s *study) placeOf(t int) Place {
+func (s *task) placeOf(t int) Place {
 	r := &s.history.Rounds[t-1]
 	return Place{r.Point, r.Arm}
 }
 
 // targetOf is the first target that a metric serves.
-func (s *study) targetOf(metric int) int {
+func (s *task) targetOf(metric int) int {
 	return slices.IndexFunc(s.targets, func(t target) bool { return t.metric == metric })
 }
 
 // draw is what chance contributes to decision t: what was recorded, else its seed, from which numbers are drawn when they are needed.
-func (s *study) draw(t int) Draw {
+func (s *task) draw(t int) Draw {
 	d := Draw{Seed: s.cfg.DecisionSeed(t)}
 	if t <= len(s.history.Rounds) {
 		if recorded := s.history.Rounds[t-1].Draw; recorded.Z != nil || recorded.Seed != 0 {
@@ -76,9 +76,9 @@ func (s *study) draw(t int) Draw {
 }
 
 // scaled tells whether a metric's unit is known: outputs are modelled as they are, or a fit has given a scale.
-func (s *study) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
+func (s *task) scaled(m metricModel) bool { return !s.cfg.Standardize || m.count > 0 }
 
-func (s *study) function(k Kernel) (*kernel.Function, error) {
+func (s *task) function(k Kernel) (*kernel.Function, error) {
 	if k.Name == "covariance" {
 		return kernel.NewCovariance(k.Matrix, k.Variance)
 	}
@@ -93,7 +93,7 @@ func (s *study) function(k Kernel) (*kernel.Function, error) {
 	return f.WithInteraction(k.Interaction)
 }
 
-func (s *study) inputWidth(k Kernel) int {
+func (s *task) inputWidth(k Kernel) int {
 	if k.Name == "covariance" {
 		return 1
 	}
@@ -101,14 +101,14 @@ func (s *study) inputWidth(k Kernel) int {
 }
 
 // kernelInput is what the kernel sees of a place: its features, or its arm's index.
-func (s *study) kernelInput(k Kernel, at Place) []float64 {
+func (s *task) kernelInput(k Kernel, at Place) []float64 {
 	if k.Name == "covariance" {
 		return []float64{float64(at.Arm)}
 	}
 	return s.cfg.Space.features(at.U)
 }
 
-func (s *study) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival) error {
+func (s *task) appendRounds(ctx context.Context, d *gp.Data, k Kernel, order []arrival) error {
 	xs := make([][]float64, len(order))
 	lambdas := make([]float64, len(order))
 	for i, a := range order {

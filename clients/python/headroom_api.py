@@ -1048,6 +1048,7 @@ Verification = TypedDict("Verification", {
 ViolationOut = TypedDict("ViolationOut", {
     "bound": "Optional[float]",
     "bound_kind": "Optional[str]",
+    "bound_why": "Optional[str]",
     "estimated": "Optional[float]",
     "hard": "float",
     "largest": "float",

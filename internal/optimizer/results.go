@@ -76,9 +76,8 @@ type Violation struct {
 	// Estimated is the model's own Σ_s E[g⁺(x_s)] over the same trials.
 	Estimated float64
 	// Bound is the algorithm's bound on it; HasBound is false where there is none to draw.
-	Bound     float64
-	HasBound  bool
-	Guarantee bool // the bound's assumptions are those in force; otherwise it shows a growth rate only
+	Bound    float64
+	HasBound bool
 }
 
 // Decision is one choice and every number behind it. Units are modelled unless said otherwise.

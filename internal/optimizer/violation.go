@@ -42,7 +42,7 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 				v.Estimated += expected(i, j)
 			}
 			if bounds != nil {
-				v.Bound, v.HasBound, v.Guarantee = bounds.upTo[i][j], true, bounds.guarantee
+				v.Bound, v.HasBound = bounds[i][j], true
 			}
 			trace[i][j] = v
 		}
@@ -50,32 +50,26 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	return trace, nil
 }
 
-// bounds is the algorithm's bound on the cumulative violation after each round, in metric units.
-type bounds struct {
-	upTo      [][]float64 // [round][constraint]
-	guarantee bool
-}
-
-// bounds follows the algorithm's own bound along the rounds; nil for algorithms without one.
-func (s *account) bounds(ctx context.Context) (*bounds, error) {
+// bounds follows the algorithm's own bound on the cumulative violation after each round, [round][constraint] in metric units; nil for algorithms without one.
+func (s *account) bounds(ctx context.Context) ([][]float64, error) {
 	if s.traits.Bound == nil || len(s.history.Rounds) == 0 || len(s.cfg.Costs) == 0 {
 		return nil, nil
 	}
-	b := &bounds{guarantee: s.traits.Guaranteed && !s.cfg.Fit, upTo: make([][]float64, len(s.history.Rounds))}
+	upTo := make([][]float64, len(s.history.Rounds))
 	trace, err := s.Trace(ctx)
 	if err != nil {
 		return nil, err
 	}
 	steps := make([]policy.Footstep, len(trace))
 	for i, t := range trace {
-		b.upTo[i], steps[i] = make([]float64, len(s.cfg.Costs)), s.footstep(i+1, t)
+		upTo[i], steps[i] = make([]float64, len(s.cfg.Costs)), s.footstep(i+1, t)
 	}
 	for j := range s.cfg.Costs {
 		for i, bound := range s.traits.Bound(j, steps) {
-			b.upTo[i][j] = bound
+			upTo[i][j] = bound
 		}
 	}
-	return b, nil
+	return upTo, nil
 }
 
 // footstep is what the bound needs to know of one round.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -181,8 +182,9 @@ func because(d design.Definition, p chosenPoint, who chosenBy) string {
 func improves(d design.Definition, p chosenPoint, who chosenBy) string {
 	limits := limitNames(d)
 	compared := p.decision.ExpectedImprovement != nil
+	algorithm, _ := policy.Find(p.decision.Algorithm)
 	switch {
-	case limits != "" && !compared && (p.decision.Algorithm == "log-cei" || !who.withinLimits):
+	case limits != "" && !compared && (algorithm.Compares || !who.withinLimits):
 		return fmt.Sprintf("Chosen because it has the best chance to keep %s within the limit.", limits) + noneYet(who)
 	case limits == "":
 		return fmt.Sprintf("Chosen because it promises the largest improvement of %s%s.", d.Objective.Metric, over(d, p))

@@ -1,7 +1,10 @@
 package study
 
 import (
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
@@ -27,6 +30,30 @@ func (g Grounds) Tally() (met, notMet, unknown int) {
 		}
 	}
 	return met, notMet, unknown
+}
+
+// The kinds of a bound, for the API.
+const (
+	BoundGuarantee = "guarantee"
+	boundGrowth    = "growth"
+)
+
+// Worth is what kind of bound it is, and why, in words that the API and the pages share: a guarantee only while no assumption is known not to hold and the
+// figure is the theorem's own.
+func (g Grounds) Worth() (kind, why string) {
+	met, notMet, unknown := g.Tally()
+	switch {
+	case notMet > 0:
+		first := slices.IndexFunc(g.Findings, func(f policy.Finding) bool { return f.Standing == policy.NotMet })
+		why = "growth rate only, because " + g.Findings[first].Because
+		if notMet > 1 {
+			why += fmt.Sprintf("; %d of the %d assumptions of its theorem are not met", notMet, met+notMet+unknown)
+		}
+		return boundGrowth, why
+	case g.Short != "":
+		return boundGrowth, "growth rate only, because " + strings.TrimSuffix(strings.ToLower(g.Short[:1])+g.Short[1:], ".")
+	}
+	return BoundGuarantee, fmt.Sprintf("a guarantee, if what cannot be known holds: %d of the %d assumptions of its theorem", unknown, met+unknown)
 }
 
 // GroundsOf holds the theorem of the study's algorithm against the study; nil for an algorithm that draws no bound.

@@ -57,6 +57,27 @@ func (b *bench) wantStanding(about string, want policy.Standing, because string)
 	b.Errorf("nothing is assumed of %q", about)
 }
 
+// wantWorth fails unless state and history call the bound on impurity so, in these words.
+func (b *bench) wantWorth(kind, why string) {
+	b.Helper()
+	state, err := b.service.StateOf(b.Context(), b.snap)
+	if err != nil {
+		b.Fatal(err)
+	}
+	rows, err := b.service.HistoryOf(b.Context(), b.snap)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, v := range []ViolationOut{state.Violation["impurity"], rows[0].Violation["impurity"], rows[len(rows)-1].Violation["impurity"]} {
+		if v.BoundKind == nil || v.BoundWhy == nil {
+			b.Fatalf("a bound of no kind: %+v", v)
+		}
+		if *v.BoundKind != kind || *v.BoundWhy != why {
+			b.Errorf("the bound is %s, %s; want %s, %s", *v.BoundKind, *v.BoundWhy, kind, why)
+		}
+	}
+}
+
 // TestABoundRestsOnWhatTheStudyIs plays a study that meets its theorem as far as can be known, and then breaks one assumption after another.
 func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 	t.Parallel()
@@ -73,8 +94,10 @@ func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 	b.wantStanding("Some settings are within", policy.Unknown, "6 trials read within every limit")
 	b.wantStanding("maximises the acquisition", policy.Met, "every candidate")
 	b.wantStanding("before the next trial", policy.Met, "")
+	b.wantWorth("guarantee", "a guarantee, if what cannot be known holds: 4 of the 16 assumptions of its theorem")
 	b.ask(2) // trial 7 waits while 8 is chosen
 	b.wantStanding("before the next trial", policy.NotMet, "1 trial")
+	b.wantWorth("growth", "growth rate only, because 1 trial had a reading told only after the next one was chosen")
 	b.tell(7, map[string]float64{"yield": 0.3, "impurity": 0.2})
 	b.tell(8, map[string]float64{"yield": 0.3, "impurity": 0.2})
 	b.wantStanding("before the next trial", policy.NotMet, "1 trial")
@@ -95,7 +118,7 @@ func TestABoundRestsOnWhatTheStudyIs(t *testing.T) {
 	widths := map[string]json.RawMessage{"beta": b.snap.Definition.Algorithm.Settings["beta"]}
 	b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: "ckb-ucb", Horizon: 5, Settings: widths}, Reason: "averages will do"}))
 	b.wantStanding("those of the first round", policy.NotMet, "10 trials")
-	b.wantStanding("no more rounds than T", policy.NotMet, "10 trials of 5")
+	b.wantStanding("no more rounds than T", policy.NotMet, "10 trials where 5")
 	b.wantStanding("Slater", policy.Unknown, "no δ is given")
 	b.wantStanding("chosen by the rule", policy.NotMet, "1 chosen by people, 1 imported")
 }
@@ -112,6 +135,13 @@ func TestAFittedStudyRestsOnLess(t *testing.T) {
 	b.wantStanding("modelled as they are told", policy.NotMet, "standardised")
 	b.wantStanding("The widths are", policy.NotMet, "a constant")
 	b.wantStanding("chosen by the rule", policy.NotMet, "4 trials of the first design")
+	b.wantWorth("growth", "growth rate only, because no B is given for yield, impurity; 8 of the 16 assumptions of its theorem are not met")
+	d := provenOven()
+	d.Algorithm.Name = "ckb-ts"
+	drawn := newBench(t, d)
+	drawn.ask(1)
+	drawn.tell(1, map[string]float64{"yield": 0.2, "impurity": 0.1})
+	drawn.wantWorth("growth", "growth rate only, because the theorem hides its constants, so no sum follows from it: the figure is that of Theorem 1 for upper confidence bounds, and shows a rate")
 	b = newBench(t, ovenWith(policy.Description{Name: "log-cei"}))
 	b.ask(1)
 	state, err := b.service.StateOf(t.Context(), b.snap)

@@ -47,10 +47,15 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	if err != nil {
 		return nil, err
 	}
+	readout, err := s.readout(ctx, snap, state)
+	if err != nil {
+		return nil, err
+	}
+	grounds := GroundsOf(snap, readout) // as they stand now: what breaks a proof breaks it for every row
 	rows := make([]HistoryRow, len(snap.Trials))
 	for i := range snap.Trials {
 		rows[i] = historyRow(snap, i, trace[i])
-		rows[i].Violation = violations(snap, running[i])
+		rows[i].Violation = violations(snap, running[i], grounds)
 	}
 	return rows, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/derived"
 	"headroom/internal/optimizer"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -132,7 +133,8 @@ type ViolationOut struct {
 	Rounds    int      `json:"rounds"`
 	Estimated *float64 `json:"estimated"`
 	Bound     *float64 `json:"bound"`
-	BoundKind *string  `json:"bound_kind"` // "guarantee" or "growth rate only, no guarantee"; null without a bound
+	BoundKind *string  `json:"bound_kind"` // "guarantee" only while no assumption of the theorem is known not to hold, else "growth"; null without a bound
+	BoundWhy  *string  `json:"bound_why"`  // what it is worth and why, in a sentence; null without a bound
 	Risk      *Risk    `json:"risk,omitempty"`
 }
 
@@ -206,12 +208,6 @@ type Choice struct {
 	Because    string           `json:"because"`
 }
 
-// BoundGuarantee is the kind of a bound whose widths and hyperparameters are those of its theorem.
-const (
-	BoundGuarantee  = "guarantee"
-	boundGrowthRate = "growth rate only, no guarantee"
-)
-
 // mostPoints is how many points one request can ask about.
 const mostPoints = 10000
 
@@ -260,13 +256,12 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	out := Readout{
 		Version: snap.Version, Round: state.Round(), Algorithm: c.Def.Algorithm.Name, FitPending: state.FitDue(),
 		Metrics: map[string]MetricState{}, Multipliers: keyed(c.ConstraintNames, state.Multipliers()),
-		Calibration: map[string]Calibration{}, Violation: violations(snap, violated),
+		Calibration:    map[string]Calibration{},
 		Recommendation: recommended, Undecided: open, AtCeiling: []string{}, Notes: Notes(snap), Health: append(InDoubt(snap), Health(snap)...),
 	}
 	if out.Works, err = worksState(ctx, snap, state, recommended); err != nil {
 		return Readout{}, err
 	}
-	out.account(c, budgets)
 	for j, at := range state.AtCeiling() {
 		if at {
 			out.AtCeiling = append(out.AtCeiling, c.ConstraintNames[j])
@@ -278,6 +273,8 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	for k, calibration := range calibrations {
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
 	}
+	out.Violation = violations(snap, violated, GroundsOf(snap, out))
+	out.account(c, budgets)
 	return out, nil
 }
 
@@ -300,12 +297,15 @@ func worksState(ctx context.Context, snap *ledger.Snapshot, state *optimizer.Sta
 	return out, nil
 }
 
-// Notes are sentences on what a reader of the study's figures has to know: that nobody measured them, what failed, and what is not computed as it was told,
+// Notes are sentences on what a reader of the study's figures has to know: that nobody measured them, what the algorithm does not keep, what failed, and what is not computed as it was told,
 // values from before their size was bounded.
 func Notes(snap *ledger.Snapshot) []string {
 	notes := []string{}
 	if lab := snap.Definition.SimulatedLab; lab != "" {
 		notes = append(notes, fmt.Sprintf("Simulated: the readings come from the problem %s of the simulator, not from a laboratory.", lab))
+	}
+	if algorithm, _ := policy.Find(snap.Definition.Algorithm.Name); algorithm.Beware != "" && len(snap.Definition.Constraints) > 0 {
+		notes = append(notes, algorithm.Beware)
 	}
 	failed := 0
 	for _, t := range snap.Trials {
@@ -385,16 +385,14 @@ func calibrated(c optimizer.Calibration) Calibration {
 	return out
 }
 
-func violations(snap *ledger.Snapshot, by []optimizer.Violation) map[string]ViolationOut {
+// violations are told with what a bound rests on, nil where none is drawn.
+func violations(snap *ledger.Snapshot, by []optimizer.Violation, grounds *Grounds) map[string]ViolationOut {
 	out := map[string]ViolationOut{}
 	for j, v := range by {
 		told := ViolationOut{Soft: v.Soft, Hard: v.Hard, Largest: v.Largest, Rounds: v.Rounds, Estimated: finiteOrNil(v.Estimated)}
 		if v.HasBound {
-			kind := boundGrowthRate
-			if v.Guarantee {
-				kind = BoundGuarantee
-			}
-			told.Bound, told.BoundKind = finiteOrNil(v.Bound), &kind
+			kind, why := grounds.Worth()
+			told.Bound, told.BoundKind, told.BoundWhy = finiteOrNil(v.Bound), &kind, &why
 		}
 		k := snap.Definition.Constraints[j]
 		if !k.Given() && !snap.HasReading(k.Metric) {

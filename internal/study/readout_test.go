@@ -69,7 +69,7 @@ func TestSlicesAndMapsHaveTheChanceThatATrialWorks(t *testing.T) {
 		d := oven()
 		d.Algorithm = design.Algorithm{Name: "ckb-ucb", Horizon: 20, Preset: preset}
 		if preset == "paper" {
-			d.Algorithm.Settings = map[string]json.RawMessage{"beta": json.RawMessage(`{"schedule": "constant", "value": 2}`), "slater": json.RawMessage(`0.1`)}
+			d.Algorithm.Settings = map[string]json.RawMessage{"beta": json.RawMessage(`{"schedule": "theory", "B": 2, "R": 0.1}`), "slater": json.RawMessage(`0.1`)}
 		}
 		b := newBench(t, d)
 		for n := range 4 {

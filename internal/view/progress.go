@@ -332,7 +332,7 @@ func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut
 		caption += fmt.Sprintf(" The model, allowing for noise, estimates %s%s.", words.Rough(*now.Estimated), words.UnitAfter(c.Unit))
 	}
 	if now.Bound != nil {
-		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", words.Rough(*now.Bound), words.UnitAfter(c.Unit), boundKind(p.Facts, now))
+		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", words.Rough(*now.Bound), words.UnitAfter(c.Unit), *now.BoundWhy)
 		if dwarfs(now) {
 			caption += " It is too far away to be drawn beside them."
 		}

@@ -243,15 +243,3 @@ func (v trusting) theorem() *templates.Theorem {
 func verdictOn(grounds *study.Grounds, notMet int) string {
 	return words.Either(notMet == 0 && grounds.Short == "", "It holds if what cannot be known holds.", "It shows how violation grows with trials, and is no promise.")
 }
-
-// boundKind says what a bound is worth in this study: what the API calls a guarantee is none where an assumption is known not to hold.
-func boundKind(v Facts, now study.ViolationOut) string {
-	if *now.BoundKind != study.BoundGuarantee {
-		return *now.BoundKind
-	}
-	grounds := study.GroundsOf(v.Snap, v.Readout)
-	if _, notMet, _ := grounds.Tally(); notMet > 0 {
-		return fmt.Sprintf("no guarantee here: %s of its theorem %s not met", words.Count(notMet, "assumption", "assumptions"), words.IsOrAre(notMet))
-	}
-	return "a guarantee, if what its theorem assumes holds"
-}

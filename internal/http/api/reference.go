@@ -46,7 +46,7 @@ type settingDescription struct {
 	Per          string       `json:"per,omitempty"` // metric or constraint: may be an object by its name
 	Default      any          `json:"default"`
 	DefaultMeans string       `json:"default_means,omitempty"`
-	Paper        any          `json:"paper"` // the default with preset "paper"
+	Paper        any          `json:"paper"` // the default with preset "paper"; null where it is worked out or must be given, as default_means says
 	Range        settingRange `json:"range"`
 	Meaning      string       `json:"meaning"`
 }
@@ -58,7 +58,7 @@ func (a *API) ofReference() operations {
 			list := algorithmList{Algorithms: []algorithmDescription{}}
 			for _, a := range policy.Descriptions() {
 				list.Algorithms = append(list.Algorithms, algorithmDescription{
-					Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Summary,
+					Name: a.Name, Title: a.Title, Source: a.Source, Feedback: a.Feedback, Summary: a.Advice(),
 					NeedsGivenConstraint: a.NeedsGivenConstraint, NeedsSafeSeeds: a.NeedsSafeSeeds, Theorem: theoremOf(a.Theorem), Settings: settingDescriptions(a.Settings),
 				})
 			}
@@ -114,7 +114,9 @@ func settingDescriptions(settings []policy.Setting) []settingDescription {
 	list := make([]settingDescription, len(settings))
 	for i, setting := range settings {
 		paper := setting.Paper
-		if paper == nil {
+		if _, asked := paper.(policy.LeftToUser); asked {
+			paper = nil
+		} else if paper == nil {
 			paper = setting.Default
 		}
 		list[i] = settingDescription{

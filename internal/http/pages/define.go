@@ -91,7 +91,7 @@ func fillDefine(page *templates.DefinePage) {
 		page.Algorithms = append(page.Algorithms, templates.Option{Value: a.Name, Label: a.Title})
 	}
 	chosen := view.Algorithm(values.Get("algorithm.name"))
-	page.Summary, page.Source = chosen.Summary, chosen.Source
+	page.Summary, page.Source = chosen.Advice(), chosen.Source
 	page.Settings = settingGroups(chosen, values)
 	if !page.Reconfigure {
 		fillWay(page, values)
@@ -276,7 +276,7 @@ func fillWay(page *templates.DefinePage, values url.Values) {
 		if w.name != now {
 			continue
 		}
-		page.Why = w.why
+		page.Why = strings.TrimSpace(w.why + " " + view.Algorithm(w.algorithm).Beware)
 		for _, asked := range w.asks {
 			at := slices.IndexFunc(page.Settings, func(g templates.SettingGroup) bool { return g.Name == asked })
 			if at >= 0 {

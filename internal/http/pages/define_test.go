@@ -155,7 +155,7 @@ func TestWaysChooseAlgorithms(t *testing.T) {
 		"parameters.0.name": {"x"}, "parameters.0.type": {"real"}, "settings.beta.schedule": {"constant"}, "settings.beta.value": {"3"}}
 	for way, wants := range map[string][]string{
 		"usual": {"(log-cei)", "fewest trials"}, "late": {"(log-cei)", "any order"}, "drift": {"(rpol-sw-ucb)", `name="settings.window" value="30"`},
-		"safe": {"(stageopt)", `name="settings.safe_seeds"`, "spreadsheet"}, "average": {"(ckb-ucb)", "paid back"}, "many": {"(scbo)"},
+		"safe": {"(stageopt)", `name="settings.safe_seeds"`, "spreadsheet"}, "average": {"(ckb-ucb)", "paid back", "in many trials where mixing settings from both sides of it pays"}, "many": {"(scbo)"},
 	} {
 		form.Set("way", way)
 		page := string(postAs(s, "/studies/new", s.Admin, form).Want(200).Body)

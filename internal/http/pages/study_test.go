@@ -373,6 +373,18 @@ func TestChoicesAreAGridOfValues(t *testing.T) {
 	}
 }
 
+// TestWhatOnlyTheSumKeeps is said on the page and in the report of a study whose algorithm mixes, and on no other's.
+func TestWhatOnlyTheSumKeeps(t *testing.T) {
+	s := sitetest.Beside(t)
+	const said = "may break a limit in many trials where mixing settings from both sides of it pays; the sum over all trials is what it keeps"
+	for name, says := range map[string]func(testing.TB, string, ...string){"ckb-ucb": sitetest.Says, "rpol-ucb": sitetest.Lacks} {
+		study := "/studies/" + s.NewStudy(strings.Replace(sitetest.Screen, "rpol-ucb", name, 1))
+		s.API("POST", study+"/ask", nil).Want(201)
+		says(t, s.Page(study), said)
+		says(t, s.Page(study+"/report"), said)
+	}
+}
+
 // TestOtherAlgorithmsNext are named with what they would do, and marked on the map.
 func TestOtherAlgorithmsNext(t *testing.T) {
 	s := sitetest.Beside(t)

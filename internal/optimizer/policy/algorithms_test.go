@@ -22,9 +22,7 @@ func studyOf(m int) Context {
 // knownBefore makes every constraint of a study one that is known before the choice.
 func knownBefore(c Context) Context {
 	c.Metrics = c.Metrics[:1]
-	for j := range c.CostMetrics {
-		c.CostMetrics[j] = ""
-	}
+	c.CostMetrics = make([]string, len(c.CostMetrics))
 	return c
 }
 
@@ -351,17 +349,4 @@ func TestViolationBounds(t *testing.T) {
 	equal(t, "ckb", primal.Bound(0, steps), filled(2, 10*(2*chi/2-0.1)))
 	queue := made(t, "ckb-lyapunov", `{`+theory+`, "constraint_bound": 3, "slack": 0.1}`, studyOf(1)).Traits()
 	equal(t, "lyapunov", queue.Bound(0, steps), []float64{10 * (4 + 3 + 2*3*0.25), 10 * (5 + 3 + 2*3*0.25)})
-	for algorithm, settings := range map[string]string{"ckb-ts": "", "ckb-rand": "", "ckb-sw-ucb": `, "window": 3`, "ckb-restart-ucb": `, "restart_every": 3`, "rpol-censored-ucb": `, "delay_window": 3`} {
-		if made(t, algorithm, "{"+theory+settings+"}", studyOf(1)).Traits().Guaranteed {
-			t.Errorf("%s promises a bound that was not proved for it", algorithm)
-		}
-	}
-	for name, b := range map[string]Traits{"rpol": rpol, "ckb": primal, "lyapunov": queue} {
-		if !b.Guaranteed {
-			t.Errorf("%s does not promise the bound that was proved for it", name)
-		}
-	}
-	if made(t, "rpol-ucb", `{"beta": {"f": {"schedule": "theory", "B": 1, "R": 1}}}`, studyOf(1)).Traits().Guaranteed {
-		t.Error("a constant width promises a bound")
-	}
 }

@@ -58,7 +58,7 @@ var (
 		judge: func(c Circumstances) Finding {
 			for k, peak := range c.Peak {
 				if peak > 1+1e-9 {
-					return notMet("that of %s reaches %s", c.Metrics[k], short(peak))
+					return notMet("the kernel of %s reaches %s", c.Metrics[k], short(peak))
 				}
 			}
 			return met("none is larger")
@@ -81,7 +81,7 @@ var (
 		Text: "The kernel, its lengthscales and λ are given before the first reading.",
 		judge: func(c Circumstances) Finding {
 			if c.Fitted {
-				return notMet("they are fitted to the readings, which no theorem covers")
+				return notMet("kernel and λ are fitted to the readings, which no theorem covers")
 			}
 			return met("the model is fixed")
 		}}
@@ -102,7 +102,7 @@ var (
 			largest := 1 + 2/float64(c.Horizon)
 			for k, lambda := range c.Lambda {
 				if lambda <= 1 || lambda > largest*(1+1e-9) {
-					return notMet("λ of %s is %s", c.Metrics[k], short(lambda))
+					return notMet("λ of %s is %s, not 1 + 2/T", c.Metrics[k], short(lambda))
 				}
 			}
 			return met("with T = %d", c.Horizon)
@@ -112,7 +112,7 @@ var (
 		Text: "There are no more rounds than T, which is known beforehand.",
 		judge: func(c Circumstances) Finding {
 			if c.Rounds > c.Horizon {
-				return notMet("%s of %d planned", trials(c.Rounds), c.Horizon)
+				return notMet("there are %s where %d were planned", trials(c.Rounds), c.Horizon)
 			}
 			return met("%s of %d planned", trials(c.Rounds), c.Horizon)
 		}}
@@ -130,7 +130,7 @@ var (
 		Text: "Limits, algorithm, settings and model are those of the first round throughout.",
 		judge: func(c Circumstances) Finding {
 			if c.Reconfigured > 0 {
-				return notMet("they were changed after %s", trials(c.Reconfigured))
+				return notMet("limits, algorithm, settings or model were changed after %s", trials(c.Reconfigured))
 			}
 			return met("never changed since the first trial")
 		}}
@@ -139,7 +139,7 @@ var (
 		Text: "Every reading is told before the next trial is chosen.",
 		judge: func(c Circumstances) Finding {
 			if c.Late > 0 {
-				return notMet("not so for %s", trials(c.Late))
+				return notMet("%s had a reading told only after the next one was chosen", trials(c.Late))
 			}
 			return met("no reading was late")
 		}}
@@ -260,7 +260,7 @@ var cuts = Assumption{
 	judge: func(c Circumstances) Finding {
 		a := newCKB(c.Context, c.Settings)
 		if !a.truncate {
-			return notMet("they are not cut")
+			return notMet("estimates are not cut")
 		}
 		for j, g := range a.bounds {
 			if norm := a.of[1+j].B; a.of[1+j].Schedule != "theory" || norm > g {

@@ -42,8 +42,9 @@ func (r *resolver) parseBeta(_ Setting, path string, raw json.RawMessage) (Beta,
 		return b, r.want(given["value"] && b.Value >= 0, path+".value", "a width of at least 0 is needed") &&
 			r.want(!given["B"] && !given["R"] && !given["p"], path, "B, R and p belong to the theory schedule")
 	case "theory":
-		return b, r.want(given["B"] && b.B >= 0, path+".B", "a bound on the function's norm is needed, at least 0") &&
-			r.want(given["R"] && b.R >= 0, path+".R", "the noise scale is needed, at least 0") &&
+		bound := r.want(given["B"] && b.B >= 0, path+".B", "a bound on the function's norm is needed, at least 0")
+		noise := r.want(given["R"] && b.R >= 0, path+".R", "the noise scale is needed, at least 0")
+		return b, bound && noise &&
 			r.want(b.P > 0 && b.P < 1, path+".p", "must be between 0 and 1") &&
 			r.want(!given["value"], path+".value", "belongs to the constant and sqrt_log schedules")
 	}
@@ -98,14 +99,4 @@ func (w widths) Beta(in Width) []float64 {
 // width is B + R√(2(γ + 1 + ln(union/p))) for a noise scale R.
 func (b Beta) width(noise, gain, union float64) float64 {
 	return b.B + noise*math.Sqrt(2*(gain+1+math.Log(union/b.P)))
-}
-
-// theoretical tells whether the width of every target with a posterior follows the theory.
-func (w widths) theoretical() bool {
-	for k, b := range w.of {
-		if w.learned[k] && b.Schedule != "theory" {
-			return false
-		}
-	}
-	return true
 }

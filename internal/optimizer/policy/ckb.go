@@ -1,10 +1,13 @@
 package policy
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 var ckbSettings = []Setting{
-	{Name: "objective_bound", Type: Number, Default: 5.0, Low: limit(0), LowExclusive: true, Meaning: "B: estimates of the objective are cut at ±B"},
-	{Name: "constraint_bound", Type: Number, Per: PerConstraint, Default: 5.0, Low: limit(0), LowExclusive: true, Meaning: "G: estimates of a constraint are cut at ±G"},
+	{Name: "objective_bound", Type: Number, Default: 5.0, DefaultMeans: boundOfWidth, Paper: askedBound, workOut: objectiveNorm, Low: limit(0), LowExclusive: true, Meaning: "B: estimates of the objective are cut at ±B"},
+	{Name: "constraint_bound", Type: Number, Per: PerConstraint, Default: 5.0, DefaultMeans: boundOfWidth, Paper: askedBound, workOut: constraintNorm, Low: limit(0), LowExclusive: true, Meaning: "G: estimates of a constraint are cut at ±G"},
 	{Name: "multiplier_cap", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "4B/δ when δ is given, otherwise 10", workOut: publishedCap, Meaning: "ρ: the largest multiplier"},
 	{Name: "step", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "G√T/ρ", workOut: publishedStep, Meaning: "V: the multiplier moves by the estimate divided by V"},
 	{Name: "slack", Type: Number, Per: PerConstraint, Low: limit(0), DefaultMeans: "0.05 on standardised outputs without the paper preset, otherwise 0", workOut: practicalSlack, Meaning: "ε: added to the estimate when the multiplier moves; 0 < ε ≤ δ/2 buys bounded or zero violation"},
@@ -12,7 +15,24 @@ var ckbSettings = []Setting{
 	{Name: "slater", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used", Meaning: "δ: some point keeps every constraint by at least this much"},
 }
 
-// ckbWith are the settings of a primal-dual algorithm, its own ones between the width and the common ones.
+const (
+	boundOfWidth = "5; with the paper preset the B of the width that it belongs to"
+	askedBound   = LeftToUser("the published algorithm cuts estimates at the B of their width: give a width with B, or this bound itself")
+)
+
+// objectiveNorm is the B of the objective's width, of one that states B and R.
+func objectiveNorm(c Context, s Settings, _ string) (float64, bool) {
+	b := s.BetaFor(c.Metrics[0])
+	return b.B, b.Schedule == "theory"
+}
+
+// constraintNorm is that of a constraint which is learned.
+func constraintNorm(c Context, s Settings, constraint string) (float64, bool) {
+	metric := c.CostMetrics[slices.Index(c.Constraints, constraint)]
+	b := s.BetaFor(metric)
+	return b.B, b.Schedule == "theory" && slices.Contains(c.Metrics, metric)
+}
+
 func publishedCap(_ Context, s Settings, _ string) (float64, bool) {
 	if delta, given := s.Number("slater", ""); given {
 		return 4 * s.Value("objective_bound", "") / delta, true
@@ -31,6 +51,7 @@ func practicalSlack(c Context, _ Settings, _ string) (float64, bool) {
 	return 0, true
 }
 
+// ckbWith are the settings of a primal-dual algorithm, its own ones between the width and the common ones.
 func ckbWith(own ...Setting) []Setting {
 	return settings(append(append([]Setting{betaSetting}, own...), ckbSettings...)...)
 }
@@ -52,11 +73,15 @@ var ckbUCB = Description{
 	Source:   "Zhou, Ji: On Kernelized Multi-Armed Bandits with Constraints, 2022",
 	Feedback: "noisy readings of the objective and of every constraint",
 	Summary:  "When violation in one trial may be paid back by another: keeps the average of every limit, not each trial.",
+	Beware:   keepsTheSum,
 	Settings: ckbWith(),
 	Theorem:  &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual()},
 	check:    ckbCheck,
 	build:    func(c Context, s Settings) Policy { return newCKB(c, s) },
 }
+
+// keepsTheSum is what a method does that competes with the best mixture of settings.
+const keepsTheSum = "The algorithm may break a limit in many trials where mixing settings from both sides of it pays; the sum over all trials is what it keeps."
 
 // primalDual is what Zhou and Ji's theorems assume, and more.
 func primalDual(more ...Assumption) []Assumption {
@@ -91,7 +116,7 @@ func newCKB(c Context, s Settings) ckb {
 }
 
 func (a ckb) Traits() Traits {
-	return Traits{RisesWithUncertainty: true, MovesByEstimate: true, Ceiling: a.ceiling, Bound: a.violationBound, Guaranteed: a.theoretical()}
+	return Traits{RisesWithUncertainty: true, MovesByEstimate: true, Ceiling: a.ceiling, Bound: a.violationBound}
 }
 
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }

@@ -5,6 +5,7 @@ var ckbLyapunov = Description{
 	Source:   ckbUCB.Source + ", appendix on the Lyapunov-drift method",
 	Feedback: ckbUCB.Feedback,
 	Summary:  "Primal-dual whose price of violation has no ceiling: use it when no cap on the multiplier can be justified.",
+	Beware:   keepsTheSum,
 	Settings: lyapunovSettings(),
 	Theorem: &Theorem{Name: "Appendix F, by the growth of the virtual queue", Paper: primalDualPaper, Year: 2022,
 		Bounds: "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept pays back excess, by [Q_n + G + ε + Σ_s 2β^g σ^g(x_s) − nε]⁺ over n rounds, with probability 1 − p",

@@ -10,6 +10,7 @@ var ckbRand = Description{
 	Source:   ckbUCB.Source,
 	Feedback: ckbUCB.Feedback,
 	Summary:  "Primal-dual with one random width per function and round: the variety of Thompson sampling at the cost of confidence bounds.",
+	Beware:   keepsTheSum,
 	Settings: ckbWith(
 		Setting{Name: "distribution", Type: Text, Default: "gaussian", Choices: []string{"gaussian", "uniform", "truncated_gaussian"},
 			Meaning: "what the width Z is drawn from: N(0, β²); equally likely points of [0, 2β]; the same points weighted by exp(−½(z/(β·spread))²)"},
@@ -44,7 +45,7 @@ type randomised struct {
 // logarithms. A drawn width may be negative, so the score does not always rise with the uncertainty.
 func (a randomised) Traits() Traits {
 	t := a.ckb.Traits()
-	t.RisesWithUncertainty, t.Draws, t.Guaranteed = false, a.draws, false
+	t.RisesWithUncertainty, t.Draws = false, a.draws
 	return t
 }
 

@@ -5,6 +5,7 @@ var ckbRestart = Description{
 	Source:   "Deng, Zhou, Ghosh, Gupta, Shroff: Interference Constrained Beam Alignment for Time-Varying Channels via Kernelized Bandits, 2022",
 	Feedback: "noisy readings of functions that drift with time",
 	Summary:  "For drifting functions, as the published comparison to a sliding window: forgets everything every H rounds.",
+	Beware:   keepsTheSum,
 	Settings: ckbWith(
 		Setting{Name: "restart_every", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "none: must be given", Meaning: "H: data and information gain start afresh before rounds H+1, 2H+1, …"},
 		Setting{Name: "reset_multiplier", Type: Boolean, Default: false, Meaning: "whether the multipliers go back to 0 as well"}),
@@ -29,7 +30,7 @@ type restarting struct {
 // Traits: there is no guarantee, since the bound is for functions that stay the same.
 func (a restarting) Traits() Traits {
 	t := a.ckb.Traits()
-	t.First, t.Guaranteed = func(t int) int { return epochStart(t, a.every) }, false
+	t.First = func(t int) int { return epochStart(t, a.every) }
 	return t
 }
 

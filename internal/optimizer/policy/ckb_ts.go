@@ -10,6 +10,7 @@ var ckbTS = Description{
 	Source:   ckbUCB.Source,
 	Feedback: ckbUCB.Feedback,
 	Summary:  "Primal-dual with random draws of whole functions: explores without a confidence width to argue about.",
+	Beware:   keepsTheSum,
 	Settings: ckbWith(),
 	Theorem: &Theorem{Name: "Theorem 2 with Corollary 1 (ii)", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate, Assumptions: primalDual(deterministicBest),
 		Short: hiddenConstants},
@@ -35,7 +36,7 @@ type thompson struct{ ckb }
 // logarithms.
 func (a thompson) Traits() Traits {
 	t := a.ckb.Traits()
-	t.LooksAtAll, t.RisesWithUncertainty, t.Drawn, t.Guaranteed = true, false, a.drawn, false
+	t.LooksAtAll, t.RisesWithUncertainty, t.Drawn = true, false, a.drawn
 	return t
 }
 

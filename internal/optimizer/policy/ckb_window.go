@@ -5,6 +5,7 @@ var ckbSW = Description{
 	Source:   "after " + ckbRestart.Source + "; window after Zhou, Shroff: No-Regret Algorithms for Time-Varying Bayesian Optimization, 2021",
 	Feedback: ckbRestart.Feedback,
 	Summary:  "For drifting functions when violation may be paid back over time: ckb-ucb on the last W rounds.",
+	Beware:   keepsTheSum,
 	Settings: ckbWith(windowSetting),
 	Theorem: &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual(remembers),
 		Short: "The theorem is one for functions that stay the same, and for an algorithm that forgets nothing: the figure shows a rate."},
@@ -28,7 +29,7 @@ type windowed struct {
 // Traits: there is no guarantee, since the bound is for functions that stay the same.
 func (a windowed) Traits() Traits {
 	t := a.ckb.Traits()
-	t.First, t.Guaranteed = lastRounds(a.window), false
+	t.First = lastRounds(a.window)
 	return t
 }
 

@@ -19,8 +19,16 @@ func Complete(algorithm string, raw map[string]json.RawMessage, c Context) (map[
 
 func (d Description) complete(raw map[string]json.RawMessage, c Context) (map[string]json.RawMessage, []Fault) {
 	r := d.resolve(raw, c, false)
-	if len(r.faults) == 0 && d.check != nil {
-		r.faults = d.check(c, r.out)
+	if len(r.faults) > 0 {
+		return nil, r.faults
+	}
+	for _, s := range d.Settings {
+		if words, left := s.Paper.(LeftToUser); left && c.Paper && len(r.faults) == 0 && !r.known(s) {
+			r.fault(s.Name, "%s", words)
+		}
+	}
+	if d.check != nil {
+		r.faults = append(r.faults, d.check(c, r.out)...)
 	}
 	if len(r.faults) > 0 {
 		return nil, r.faults
@@ -31,6 +39,19 @@ func (d Description) complete(raw map[string]json.RawMessage, c Context) (map[st
 		whole[s.Name] = r.written(s, raw[s.Name])
 	}
 	return whole, r.faults
+}
+
+// known tells whether a setting has a value for every name, given or worked out.
+func (r *resolver) known(s Setting) bool {
+	r.workOut(s)
+	for _, name := range r.names(s) {
+		_, number := r.out.Number(s.Name, name)
+		_, width := r.out.betas.at(name)
+		if !number && (s.Type != Schedule || !width) {
+			return false
+		}
+	}
+	return true
 }
 
 // workOut gives an absent setting the value that follows from the others.

@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Description describes one algorithm to people, to the settings form and to the API.
 type Description struct {
@@ -9,17 +12,25 @@ type Description struct {
 	Source   string // the paper
 	Feedback string // what it assumes of the readings
 	Summary  string // when to use it, one sentence
+	Beware   string // what one who runs it has to know of it, a sentence; "" for nothing
 	Settings []Setting
 	// Theorem is what was proved of the bound that the algorithm draws, nil for one that draws none.
 	Theorem *Theorem
 	// What a study must offer before the algorithm can run.
 	NeedsGivenConstraint bool // at least one known-form or sampled constraint
 	NeedsSafeSeeds       bool
+	// Compares: it says how much a place improves on the best one so far, where one is likely to be within the limits.
+	Compares bool
 	// ForDrift: it looks only at the last trials, for functions that change with time.
 	ForDrift bool
 
 	build func(Context, Settings) Policy
 	check func(Context, Settings) []Fault // rules between settings as they were given; nil for none
+}
+
+// Advice is when to use it, and what to know before.
+func (d Description) Advice() string {
+	return strings.TrimSpace(d.Summary + " " + d.Beware)
 }
 
 // SettingType is how a setting is written.
@@ -61,6 +72,9 @@ type Setting struct {
 	// one or stand before it; false where it is not used. Nil where an absent setting never is.
 	workOut func(c Context, s Settings, name string) (float64, bool)
 }
+
+// LeftToUser is the Paper of a setting for which the papers have no value: it is asked for, in these words, unless it follows from what was given.
+type LeftToUser string
 
 // Context is what the meaning of an absent setting depends on.
 type Context struct {
@@ -151,15 +165,17 @@ func keepingClear(list []Setting) []Setting {
 
 // common are the settings that every algorithm understands, beside designSetting.
 var common = []Setting{
-	{Name: "pending", Type: Text, Default: "variance", Choices: []string{"variance", "ignore"}, Paper: "variance",
+	{Name: "pending", Type: Text, Default: "variance", Choices: []string{"variance", "ignore"}, Paper: "ignore",
 		Meaning: "whether trials without a result yet narrow the uncertainty, so that the same point is not asked twice"},
 	{Name: "margin", Type: Number, Per: PerConstraint, Default: 0.0, Low: limit(0), High: limit(10), Paper: 0.0,
 		Meaning: "distance to keep from the limit, in standard deviations of the metric"},
 }
 
 var betaSetting = Setting{Name: "beta", Type: Schedule, Per: PerMetric,
-	Default: Beta{Schedule: "constant", Value: 2}, Paper: Beta{Schedule: "theory", B: 1, R: 0.1, P: 0.1},
-	Meaning: "confidence width: constant, sqrt_log (value·√ln(1+t)), or the paper's formula with norm bound B, noise scale R and confidence p"}
+	Default:      Beta{Schedule: "constant", Value: 2},
+	Paper:        LeftToUser(`the published width needs B, a bound on the function's norm, and R, the scale of the noise: give {"schedule": "theory", "B": …, "R": …}, or a width of your own`),
+	DefaultMeans: "constant 2; with the paper preset none: B and R must be given, or a width of your own",
+	Meaning:      "confidence width: constant, sqrt_log (value·√ln(1+t)), or the paper's formula with norm bound B, noise scale R and confidence p"}
 
 // settings completes an algorithm's own settings with the common ones.
 func settings(own ...Setting) []Setting {

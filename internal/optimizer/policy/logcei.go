@@ -13,6 +13,7 @@ var logCEI = Description{
 		"Ament, Daulton, Eriksson, Balandat, Bakshy: Unexpected Improvements to Expected Improvement for Bayesian Optimization, 2023",
 	Feedback: rpolUCB.Feedback,
 	Summary:  "The default: finds the best settings within the limits in few trials, weighing what a trial may gain with its chance to stay within every limit.",
+	Compares: true,
 	Settings: append([]Setting{cautionSetting, mostRiskSetting, designSetting("5", func(int) int { return 5 })}, common...),
 	build:    func(c Context, s Settings) Policy { return newCautious(c, s) },
 	check:    checkRisk,

@@ -32,7 +32,7 @@ func newRPOL(c Context, s Settings) rpol {
 }
 
 func (a rpol) Traits() Traits {
-	return Traits{RisesWithUncertainty: true, Bound: a.violationBound, Guaranteed: a.theoretical()}
+	return Traits{RisesWithUncertainty: true, Bound: a.violationBound}
 }
 
 func (a rpol) Start() []float64 { return filled(a.costs, 1) }

@@ -85,7 +85,7 @@ func newCensored(c Context, s Settings) censored {
 // Traits: there is no guarantee, since the bound would have to be divided by the probability that a reading comes in time, which nobody knows.
 func (a censored) Traits() Traits {
 	t := a.rpol.Traits()
-	t.Censoring, t.Guaranteed = &Censoring{Window: a.window, Widen: a.widen}, false
+	t.Censoring = &Censoring{Window: a.window, Widen: a.widen}
 	return t
 }
 

@@ -11,7 +11,7 @@ var scgpUCB = Description{
 	Feedback: "noisy readings of the objective; every constraint's value in this round is known at every point before choosing (a formula with this round's context, or sampled values)",
 	Summary:  "When the limits are known each time but vary, like a queue of arrivals: no violation in expectation.",
 	Settings: settings(betaSetting,
-		Setting{Name: "objective_bound", Type: Number, Default: 5.0, Low: limit(0), LowExclusive: true, Meaning: "B: the estimate of the objective is cut at ±B"},
+		Setting{Name: "objective_bound", Type: Number, Default: 5.0, DefaultMeans: boundOfWidth, Paper: askedBound, workOut: objectiveNorm, Low: limit(0), LowExclusive: true, Meaning: "B: the estimate of the objective is cut at ±B"},
 		Setting{Name: "schedule_bound", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "objective_bound", workOut: func(_ Context, s Settings, _ string) (float64, bool) { return s.Value("objective_bound", ""), true },
 			Meaning: "the B in the published V_t"},
 		Setting{Name: "slater", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used", Meaning: "δ: some point keeps every constraint by at least this much on average"},

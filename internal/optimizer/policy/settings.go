@@ -169,6 +169,9 @@ func (r *resolver) fallback(s Setting) any {
 		return nil
 	}
 	if r.context.Paper && s.Paper != nil {
+		if _, left := s.Paper.(LeftToUser); left {
+			return nil
+		}
 		return s.Paper
 	}
 	return s.Default
@@ -218,10 +221,13 @@ func resolveKeyed[T any](r *resolver, s Setting, raw json.RawMessage, parse func
 
 // names are those that the setting may be keyed by.
 func (r *resolver) names(s Setting) []string {
-	if s.Per == PerConstraint {
+	switch s.Per {
+	case PerConstraint:
 		return r.context.Constraints
+	case PerMetric:
+		return r.context.Metrics
 	}
-	return r.context.Metrics
+	return []string{""}
 }
 
 // as converts a described default; integers in descriptions serve as numbers.

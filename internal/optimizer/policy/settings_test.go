@@ -47,7 +47,7 @@ func TestFaults(t *testing.T) {
 		{"rpol-censored-ucb", `{"delay_window": 3, "response_bound": {"g1": 1}}`, studyOf(1), "response_bound"},
 		{"rpol-censored-ucb", `{"response_bound": 0}`, studyOf(1), "delay_window"},
 		{"rpol-censored-ucb", `{"delay_window": 3}`, studyOf(1), "response_bound"},
-		{"rpol-censored-ucb", `{"delay_window": 3}`, paper, ""},
+		{"rpol-censored-ucb", `{"delay_window": 3, ` + theory + `}`, paper, ""},
 		{"rpol-sw-ucb", `{}`, studyOf(1), "window"},
 		{"rpol-sw-ucb", `{"window": 5}`, studyOf(1), ""},
 		{"rpol-sw-ucb", `{"window": 0}`, studyOf(1), "window"},
@@ -57,22 +57,31 @@ func TestFaults(t *testing.T) {
 		{"rpol-sw-ucb", `{"window": 5, "drift_per_round": {"g1": 1}}`, studyOf(1), "gamma_T"},
 		{"rpol-sw-ucb", `{"window": 5, "drift_per_round": 1, "gamma_T": 2}`, studyOf(1), ""},
 		{"rpol-sw-ucb", `{"window": 5, "drift_per_round": 1, "gamma_T": 2, "drift_width": 1}`, studyOf(1), "drift_per_round"},
-		{"ckb-ucb", `{}`, paper, "slater"},
-		{"ckb-ucb", `{"slater": 0.5}`, paper, ""},
-		{"ckb-ucb", `{"multiplier_cap": {"limit1": 4}}`, paper, ""},
-		{"ckb-ts", `{}`, paper, "slater"},
+		{"rpol-ucb", `{}`, paper, "beta"},
+		{"rpol-ucb", `{"beta": {"f": 2}}`, paper, "beta"},
+		{"rpol-ucb", `{"beta": {"f": 2, "g1": {"schedule": "theory", "B": 1, "R": 1}}}`, paper, ""},
+		{"rpol-ucb", `{"beta": {"schedule": "theory"}}`, paper, "beta.B beta.R"},
+		{"log-cei", `{}`, paper, ""},
+		{"ckb-ucb", `{}`, paper, "beta slater"},
+		{"ckb-ucb", `{"slater": 0.5, ` + theory + `}`, paper, ""},
+		{"ckb-ucb", `{"slater": 0.5, "beta": 2}`, paper, "objective_bound"},
+		{"ckb-ucb", `{"slater": 0.5, "beta": 2, "objective_bound": 3}`, paper, "constraint_bound"},
+		{"ckb-ucb", `{"slater": 0.5, "beta": 2, "objective_bound": 3, "constraint_bound": 1}`, paper, ""},
+		{"ckb-ucb", `{"multiplier_cap": {"limit1": 4}, ` + theory + `}`, paper, ""},
+		{"ckb-ts", `{` + theory + `}`, paper, "slater"},
 		{"ckb-ucb", `{"multiplier_cap": 0}`, studyOf(1), "multiplier_cap"},
 		{"ckb-ucb", `{"truncate": "no"}`, studyOf(1), "truncate"},
 		{"ckb-rand", `{"distribution": "cauchy", "points": 1, "spread": 0}`, studyOf(1), "distribution points spread"},
 		{"ckb-restart-ucb", `{}`, studyOf(1), "restart_every"},
-		{"ckb-restart-ucb", `{}`, paper, "slater restart_every"},
+		{"ckb-restart-ucb", `{}`, paper, "beta slater restart_every"},
 		{"ckb-sw-ucb", `{}`, studyOf(1), "window"},
 		{"scgp-ucb", `{}`, studyOf(1), ""},
 		{"scgp-ucb", `{}`, knownBefore(studyOf(1)), ""},
 		{"scgp-ucb", `{"variant": "ii"}`, knownBefore(studyOf(1)), "slater"},
 		{"scgp-ucb", `{"variant": "iii"}`, knownBefore(studyOf(1)), "variant"},
-		{"scgp-ucb", `{}`, knownBefore(paper), "slater"},
-		{"scgp-ucb", `{"slater": 1}`, knownBefore(paper), ""},
+		{"scgp-ucb", `{}`, knownBefore(paper), "beta slater"},
+		{"scgp-ucb", `{"slater": 1, ` + theory + `}`, knownBefore(paper), ""},
+		{"scgp-ucb", `{"slater": 1, "beta": 2}`, knownBefore(paper), "objective_bound"},
 		{"scgp-ucb", `{"schedule_bound": -1}`, knownBefore(studyOf(1)), "schedule_bound"},
 		{"penalty-noiseless", `{"psi": {"form": "exponential", "rate": 0}}`, studyOf(1), "psi.rate"},
 		{"penalty-noiseless", `{"psi": {"form": "polynomial", "power": 1}}`, studyOf(1), "psi.power"},
@@ -259,9 +268,29 @@ func TestPracticalMargin(t *testing.T) {
 	equal(t, "practical", margins("rpol-ucb", `{}`, study), []float64{0.05, 0.05, 0})
 	equal(t, "set to 0", margins("rpol-ucb", `{"margin": 0}`, study), []float64{0, 0, 0})
 	equal(t, "set for one", margins("rpol-ucb", `{"margin": {"limit1": 0.3}}`, study), []float64{0.3, 0.05, 0})
-	equal(t, "as published", margins("rpol-ucb", `{}`, published), make([]float64, 3))
+	equal(t, "as published", margins("rpol-ucb", `{"beta": 2}`, published), make([]float64, 3))
 	equal(t, "raw outputs", margins("rpol-ucb", `{}`, raw), make([]float64, 3))
 	equal(t, "log-cei", margins("log-cei", `{}`, study), make([]float64, 3))
+}
+
+// TestPublishedBounds: as published, estimates are cut at the B and G of their widths, ρ = 4B/δ has the same B, and waiting trials do not count.
+func TestPublishedBounds(t *testing.T) {
+	t.Parallel()
+	paper := studyOf(2)
+	paper.Paper = true
+	widths := `"beta": {"f": {"schedule": "theory", "B": 3, "R": 1}, "g1": {"schedule": "theory", "B": 2, "R": 1}, "default": {"schedule": "theory", "B": 7, "R": 1}}, "slater": 0.5`
+	s, faults := settle(t, "ckb-ucb", `{`+widths+`, "objective_bound": null}`, paper)
+	if len(faults) > 0 || s.PendingNarrows() {
+		t.Fatalf("%v; waiting trials narrow: %v", faults, s.PendingNarrows())
+	}
+	equal(t, "B, G, G, ρ", []float64{s.Value("objective_bound", ""), s.Value("constraint_bound", "limit1"), s.Value("constraint_bound", "limit2"), s.Value("multiplier_cap", "limit1")},
+		[]float64{3, 2, 7, 24})
+	paper = knownBefore(paper)
+	s, faults = settle(t, "scgp-ucb", `{"beta": {"schedule": "theory", "B": 3, "R": 1}, "slater": 0.5}`, paper)
+	equal(t, "B, B of V, V", []float64{s.Value("objective_bound", ""), s.Value("schedule_bound", ""), s.Value("penalty_scale", "")}, []float64{3, 3, 0.5 / 24})
+	if len(faults) > 0 {
+		t.Error(faults)
+	}
 }
 
 // TestFirstDesign is five rounds for the default, and by the number of parameters for the others.

@@ -16,8 +16,6 @@ type Traits struct {
 	AvoidsKnown bool
 	// Expects: its score is the logarithm of an expectation, to which that of the chance that a trial works at the place is added.
 	Expects bool
-	// Guaranteed: the widths are those that Bound was proved for; otherwise the bound shows a growth rate only.
-	Guaranteed bool
 
 	// Upper returns scores that are at least those of Score whenever every deviation is at most the one of the input, for an algorithm whose
 	// score may fall when a deviation rises; nil where none is known.

@@ -13,8 +13,8 @@ func describe(d Description, t Traits) string {
 		is   bool
 		word string
 	}{
-		{t.LooksBack, "back"}, {t.LooksAtAll, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {t.Guaranteed, "guaranteed"},
-		{t.First != nil, "forgets"}, {d.ForDrift, "drift"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil, "compares"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"},
+		{t.LooksBack, "back"}, {t.LooksAtAll, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {d.Theorem != nil && d.Theorem.Short == "", "guaranteed"},
+		{t.First != nil, "forgets"}, {d.ForDrift, "drift"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil || d.Compares, "compares"}, {t.Incumbent != nil != d.Compares, "only half"}, {t.MovesByEstimate != (d.Beware != ""), "breaks limits unsaid"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"},
 		{t.Censoring != nil, "censored"}, {t.Response != nil, "penalised"}, {t.Ceiling != nil, "capped"}, {t.Bound != nil, "bounded"},
 	} {
 		if w.is {

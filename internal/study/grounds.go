@@ -34,7 +34,7 @@ func (g Grounds) Tally() (met, notMet, unknown int) {
 
 // The kinds of a bound, for the API.
 const (
-	BoundGuarantee = "guarantee"
+	boundGuarantee = "guarantee"
 	boundGrowth    = "growth"
 )
 
@@ -53,7 +53,7 @@ func (g Grounds) Worth() (kind, why string) {
 	case g.Short != "":
 		return boundGrowth, "growth rate only, because " + strings.TrimSuffix(strings.ToLower(g.Short[:1])+g.Short[1:], ".")
 	}
-	return BoundGuarantee, fmt.Sprintf("a guarantee, if what cannot be known holds: %d of the %d assumptions of its theorem", unknown, met+unknown)
+	return boundGuarantee, fmt.Sprintf("a guarantee, if what cannot be known holds: %d of the %d assumptions of its theorem", unknown, met+unknown)
 }
 
 // GroundsOf holds the theorem of the study's algorithm against the study; nil for an algorithm that draws no bound.

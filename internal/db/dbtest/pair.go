@@ -64,17 +64,10 @@ func URLOf(servers ...*Replica) string {
 
 func newReplica(t testing.TB) *Replica {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "headroom-pair-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &Replica{t: t, dir: dir}
-	t.Cleanup(func() {
-		r.Kill()
-		_ = os.RemoveAll(dir)
-	})
+	r := &Replica{t: t, dir: Folder(t)}
+	t.Cleanup(r.Kill)
 	if as := r.program("postgres").SysProcAttr.Credential; as != nil {
-		if err := os.Chown(dir, int(as.Uid), int(as.Gid)); err != nil {
+		if err := os.Chown(r.dir, int(as.Uid), int(as.Gid)); err != nil {
 			t.Fatal(err)
 		}
 	}

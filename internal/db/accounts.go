@@ -47,7 +47,7 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (account.Ide
 		}
 	}
 	if expires != nil {
-		who.ExpiresAt = expires.UTC()
+		who.ExpiresAt = *expires
 	}
 	if who.ByPIN {
 		who.Role = account.RoleByPIN(who.Role)
@@ -88,11 +88,7 @@ func (a *Accounts) change(ctx context.Context, do func(tx pgx.Tx) error) error {
 // changeOne is change by one statement, which must find a row.
 func (a *Accounts) changeOne(ctx context.Context, statement string, args ...any) error {
 	return a.change(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, statement, args...)
-		if err == nil && tag.RowsAffected() == 0 {
-			return account.ErrNotFound
-		}
-		return err
+		return changeRow(ctx, tx, statement, args...)
 	})
 }
 

@@ -30,8 +30,12 @@ func TestTokenIsRecognisedUntilItIsRevoked(t *testing.T) {
 	if err != nil || who.Kind != account.ByToken || who.ID != token.ID || who.Name != "robot" || who.Role != account.Operator {
 		t.Fatalf("got %+v, %v", who, err)
 	}
-	if tokens, err := d.Accounts.Tokens(ctx); err != nil || len(tokens) != 1 || tokens[0].LastUsed == nil {
+	tokens, err := d.Accounts.Tokens(ctx)
+	if err != nil || len(tokens) != 1 || tokens[0].LastUsed == nil {
 		t.Fatalf("the use was not noted: %+v, %v", tokens, err)
+	}
+	if made, used := tokens[0].CreatedAt, *tokens[0].LastUsed; made.Location() != time.UTC || used.Location() != time.UTC {
+		t.Errorf("times are not in UTC: made %v, used %v", made, used)
 	}
 	pokes, cancel := d.SubscribeAccounts()
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"headroom/internal/account"
@@ -112,6 +113,11 @@ func (s *seen) open(ctx context.Context, url string) (*DB, error) {
 	s.risen = pulse.lost
 	config.ConnConfig.Tracer, config.PingTimeout = pulse, patience
 	config.ConnConfig.ValidateConnect, config.ConnConfig.OnNotice, config.BeforeConnect = s.admit, hearNotice, s.prepare
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error { // every time is read in UTC, as ledgers have it
+		codec := &pgtype.TimestamptzCodec{ScanLocation: time.UTC}
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: codec})
+		return nil
+	}
 	config.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) { return s.stands(conn), nil }
 	config.ShouldPing = func(_ context.Context, idle pgxpool.ShouldPingParams) bool {
 		return idle.IdleDuration > time.Second && s.stands(idle.Conn) // of another server it is not used anyway

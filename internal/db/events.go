@@ -47,7 +47,6 @@ func queueEvents(batch *pgx.Batch, id string, after int64, limit int, found *[]l
 func scanEvent(row pgx.CollectableRow) (ledger.Event, error) {
 	var e ledger.Event
 	err := row.Scan(&e.Seq, &e.At, &e.By, &e.Kind, (*[]byte)(&e.Data), &e.Hash, &e.Author)
-	e.At = e.At.UTC()
 	return e, err
 }
 

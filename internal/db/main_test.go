@@ -3,6 +3,7 @@ package db_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"headroom/internal/db/dbtest"
 )
@@ -12,5 +13,6 @@ func TestMain(m *testing.M) {
 		holdForever(url)
 		return
 	}
+	time.Local = time.FixedZone("far away", 5*60*60) // no machine is asked to be in UTC
 	dbtest.Main(m)
 }

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -11,8 +10,7 @@ import (
 )
 
 const selectPeople = `
-	SELECT id, name, role, created_at, disabled_at,
-		(SELECT max(last_seen) FROM sessions WHERE person_id = people.id),
+	SELECT id, name, role, created_at, (SELECT max(last_seen) FROM sessions WHERE person_id = people.id), disabled_at,
 		ARRAY(SELECT name FROM tokens WHERE owner = people.id AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) ORDER BY lower(name)),
 		ARRAY(SELECT name FROM links WHERE owner = people.id AND used_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name)),
 		ARRAY(SELECT name FROM shares WHERE owner = people.id AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name))
@@ -20,14 +18,7 @@ const selectPeople = `
 
 // People lists everybody, by name.
 func (a *Accounts) People(ctx context.Context) ([]account.Person, error) {
-	return list(ctx, a.db.in(ctx), scanPerson, selectPeople+` ORDER BY lower(name)`)
-}
-
-func scanPerson(row pgx.CollectableRow) (account.Person, error) {
-	var p account.Person
-	err := row.Scan(&p.ID, &p.Name, &p.Role, &p.CreatedAt, &p.DisabledAt, &p.LastSeen, &p.Tokens, &p.Links, &p.Shares)
-	p.CreatedAt, p.DisabledAt, p.LastSeen = p.CreatedAt.UTC(), utc(p.DisabledAt), utc(p.LastSeen)
-	return p, err
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.Person], selectPeople+` ORDER BY lower(name)`)
 }
 
 // person finds somebody who may sign in.
@@ -37,7 +28,7 @@ func (a *Accounts) person(ctx context.Context, q querier, id string) (account.Pe
 
 // onePerson finds the one person whom a condition names, or ErrNotFound.
 func onePerson(ctx context.Context, q querier, condition string, args ...any) (account.Person, error) {
-	found, err := list(ctx, q, scanPerson, selectPeople+" "+condition, args...)
+	found, err := list(ctx, q, pgx.RowToStructByPos[account.Person], selectPeople+" "+condition, args...)
 	if err == nil && len(found) == 0 {
 		err = account.ErrNotFound
 	}
@@ -70,7 +61,7 @@ func (a *Accounts) SetRole(ctx context.Context, personID string, role account.Ro
 				return err
 			}
 		}
-		return changePerson(ctx, tx, `UPDATE people SET role = $2 WHERE id = $1`, personID, role)
+		return changeRow(ctx, tx, `UPDATE people SET role = $2 WHERE id = $1`, personID, role)
 	})
 }
 
@@ -87,33 +78,29 @@ func (a *Accounts) takeBack(ctx context.Context, tx pgx.Tx, personID string, rol
 func (a *Accounts) SetDisabled(ctx context.Context, personID string, disabled bool) error {
 	return a.changeAlone(ctx, func(tx pgx.Tx) error {
 		if !disabled {
-			return changePerson(ctx, tx, `UPDATE people SET disabled_at = NULL WHERE id = $1`, personID)
+			return changeRow(ctx, tx, `UPDATE people SET disabled_at = NULL WHERE id = $1`, personID)
 		}
 		if err := a.keepAnAdmin(ctx, tx, personID); err != nil {
 			return err
 		}
 		now := a.db.now()
-		if err := changePerson(ctx, tx, `UPDATE people SET disabled_at = coalesce(disabled_at, $2) WHERE id = $1`, personID, now); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `UPDATE links SET revoked_at = $2 WHERE person_id = $1 AND used_at IS NULL AND revoked_at IS NULL`, personID, now); err != nil {
+		if err := changeRow(ctx, tx, `UPDATE people SET disabled_at = coalesce(disabled_at, $2) WHERE id = $1`, personID, now); err != nil {
 			return err
 		}
 		if err := a.takeBack(ctx, tx, personID, account.Roles); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `UPDATE shares SET revoked_at = $2 WHERE owner = $1 AND revoked_at IS NULL`, personID, now); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `DELETE FROM pins WHERE person_id = $1`, personID); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `DELETE FROM sessions WHERE person_id = $1`, personID)
-		return err
+		batch := &pgx.Batch{}
+		batch.Queue(`UPDATE links SET revoked_at = $2 WHERE person_id = $1 AND used_at IS NULL AND revoked_at IS NULL`, personID, now)
+		batch.Queue(`UPDATE shares SET revoked_at = $2 WHERE owner = $1 AND revoked_at IS NULL`, personID, now)
+		batch.Queue(`DELETE FROM pins WHERE person_id = $1`, personID)
+		batch.Queue(`DELETE FROM sessions WHERE person_id = $1`, personID)
+		return tx.SendBatch(ctx, batch).Close()
 	})
 }
 
-func changePerson(ctx context.Context, tx pgx.Tx, statement string, args ...any) error {
+// changeRow runs a statement that must find a row.
+func changeRow(ctx context.Context, tx pgx.Tx, statement string, args ...any) error {
 	tag, err := tx.Exec(ctx, statement, args...)
 	if err == nil && tag.RowsAffected() == 0 {
 		return account.ErrNotFound
@@ -137,12 +124,9 @@ func (a *Accounts) keepAnAdmin(ctx context.Context, tx pgx.Tx, personID string) 
 // nameIsFree makes sure that nobody has the name.
 func (a *Accounts) nameIsFree(ctx context.Context, name string) error {
 	var taken bool
-	err := a.db.in(ctx).QueryRow(ctx, `SELECT true FROM people WHERE lower(name) = lower($1)`, name).Scan(&taken)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return nil
-	case err != nil:
-		return away(ctx, err)
+	err := a.db.in(ctx).QueryRow(ctx, `SELECT EXISTS (SELECT FROM people WHERE lower(name) = lower($1))`, name).Scan(&taken)
+	if err == nil && taken {
+		err = account.ErrNameTaken
 	}
-	return account.ErrNameTaken
+	return away(ctx, err)
 }

@@ -38,16 +38,9 @@ func printable(header string) string {
 
 // Sessions lists a person's live sessions, latest visit first.
 func (a *Accounts) Sessions(ctx context.Context, personID string) ([]account.Session, error) {
-	return list(ctx, a.db.in(ctx), scanSession, `
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.Session], `
 		SELECT id, person_id, device, created_at, last_seen, expires_at FROM sessions
 		WHERE person_id = $1 AND expires_at > $2 ORDER BY last_seen DESC, id`, personID, a.db.now())
-}
-
-func scanSession(row pgx.CollectableRow) (account.Session, error) {
-	var s account.Session
-	err := row.Scan(&s.ID, &s.PersonID, &s.Device, &s.CreatedAt, &s.LastSeen, &s.ExpiresAt)
-	s.CreatedAt, s.LastSeen, s.ExpiresAt = s.CreatedAt.UTC(), s.LastSeen.UTC(), s.ExpiresAt.UTC()
-	return s, err
 }
 
 // EndSession signs a browser out at once.

@@ -35,16 +35,9 @@ func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want ac
 
 // Shares lists a study's links, newest first.
 func (a *Accounts) Shares(ctx context.Context, studyID string) ([]account.Share, error) {
-	return list(ctx, a.db.in(ctx), scanShare, `
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.Share], `
 		SELECT id, study_id, name, by, created_at, expires_at, last_used, revoked_at FROM shares
 		WHERE study_id = $1 ORDER BY created_at DESC, id`, studyID)
-}
-
-func scanShare(row pgx.CollectableRow) (account.Share, error) {
-	var s account.Share
-	err := row.Scan(&s.ID, &s.StudyID, &s.Name, &s.By, &s.CreatedAt, &s.ExpiresAt, &s.LastUsed, &s.RevokedAt)
-	s.CreatedAt, s.ExpiresAt, s.LastUsed, s.RevokedAt = s.CreatedAt.UTC(), s.ExpiresAt.UTC(), utc(s.LastUsed), utc(s.RevokedAt)
-	return s, err
 }
 
 // RevokeShare ends a link at once, for everybody who has it open.

@@ -39,8 +39,8 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(add.Events, got); diff != "" {
-		t.Fatalf("(-written +read)\n%s", diff)
+	if diff := cmp.Diff(add.Events, got); diff != "" || got[0].At.Location() != time.UTC {
+		t.Fatalf("at %v (-written +read)\n%s", got[0].At, diff)
 	}
 	if err := d.Studies.CheckLedger(ctx, "two"); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -21,7 +20,10 @@ func (s *Studies) Summaries(ctx context.Context, wanted study.Listing) ([]ledger
 	ends := map[string]study.Known{}
 	vouch := s.db.voucher(ctx)
 	found, err := list(ctx, s.db.in(ctx), func(row pgx.CollectableRow) (ledger.Summary, error) {
-		one, hash, err := scanSummary(row)
+		var one ledger.Summary
+		var hash string
+		err := row.Scan(&one.ID, &one.Name, &one.State, &one.Algorithm, &one.Version, &one.CreatedAt, &one.UpdatedAt,
+			&one.Trials, &one.Waiting, &one.OldestWaiting, &one.Feasible, &one.Known, &one.Best, &one.Limits, &one.SimulatedLab, &hash)
 		ends[one.ID] = study.Known{Version: one.Version, Hash: hash}
 		return one, err
 	}, listStudies, before, id, wanted.Only, wanted.States, wanted.Limit)
@@ -36,21 +38,6 @@ const listStudies = `
 	FROM studies
 	WHERE (updated_at, id) < ($1, $2) AND ($3::text[] IS NULL OR id = ANY ($3)) AND ($4::text[] IS NULL OR state = ANY ($4))
 	ORDER BY updated_at DESC, id DESC LIMIT nullif($5::bigint, 0)`
-
-func scanSummary(row pgx.CollectableRow) (one ledger.Summary, hash string, err error) {
-	err = row.Scan(&one.ID, &one.Name, &one.State, &one.Algorithm, &one.Version, &one.CreatedAt, &one.UpdatedAt,
-		&one.Trials, &one.Waiting, &one.OldestWaiting, &one.Feasible, &one.Known, &one.Best, &one.Limits, &one.SimulatedLab, &hash)
-	one.CreatedAt, one.UpdatedAt, one.OldestWaiting = one.CreatedAt.UTC(), one.UpdatedAt.UTC(), utc(one.OldestWaiting)
-	return one, hash, err
-}
-
-func utc(at *time.Time) *time.Time {
-	if at == nil {
-		return nil
-	}
-	in := at.UTC()
-	return &in
-}
 
 // count works out from the ledgers what stands on the rows of studies, where a migration left it open. A ledger that cannot
 // be folded leaves its study uncounted, and the server starts.

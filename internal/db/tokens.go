@@ -24,7 +24,11 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 		return account.Token{}, "", err
 	}
 	token := account.Token{
-		ID: account.NewID(), Name: want.Name, Role: want.Role, StudyID: want.StudyID, By: by.By(), CreatedAt: now, ExpiresAt: utc(want.ExpiresAt),
+		ID: account.NewID(), Name: want.Name, Role: want.Role, StudyID: want.StudyID, By: by.By(), CreatedAt: now,
+	}
+	if want.ExpiresAt != nil {
+		expires := want.ExpiresAt.UTC()
+		token.ExpiresAt = &expires
 	}
 	secret := account.NewSecret()
 	err := a.giving(ctx, by, func(tx pgx.Tx) error {
@@ -59,16 +63,9 @@ func tokenNameIsFree(ctx context.Context, tx pgx.Tx, owner, name string, now tim
 
 // Tokens lists all tokens, newest first.
 func (a *Accounts) Tokens(ctx context.Context) ([]account.Token, error) {
-	return list(ctx, a.db.in(ctx), scanToken, `
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.Token], `
 		SELECT id, name, role, coalesce(study_id, ''), by, created_at, expires_at, last_used, revoked_at
 		FROM tokens ORDER BY created_at DESC, id`)
-}
-
-func scanToken(row pgx.CollectableRow) (account.Token, error) {
-	var t account.Token
-	err := row.Scan(&t.ID, &t.Name, &t.Role, &t.StudyID, &t.By, &t.CreatedAt, &t.ExpiresAt, &t.LastUsed, &t.RevokedAt)
-	t.CreatedAt, t.ExpiresAt, t.LastUsed, t.RevokedAt = t.CreatedAt.UTC(), utc(t.ExpiresAt), utc(t.LastUsed), utc(t.RevokedAt)
-	return t, err
 }
 
 // RevokeToken ends a token at once.

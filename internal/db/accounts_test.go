@@ -22,10 +22,7 @@ var terminal = account.Identity{Kind: account.ByToken, Name: "terminal", Role: a
 func TestTokenIsRecognisedUntilItIsRevoked(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	token, secret, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Operator})
-	if err != nil {
-		t.Fatal(err)
-	}
+	token, secret := robot(t, d, account.NewToken{Name: "robot", Role: account.Operator})
 	who, err := d.Accounts.Authenticate(ctx, secret)
 	if err != nil || who.Kind != account.ByToken || who.ID != token.ID || who.Name != "robot" || who.Role != account.Operator {
 		t.Fatalf("got %+v, %v", who, err)
@@ -57,10 +54,7 @@ func TestTokenIsRecognisedUntilItIsRevoked(t *testing.T) {
 func TestSecretsAreNotStored(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	_, secret, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Viewer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, secret := robot(t, d, account.NewToken{Name: "robot", Role: account.Viewer})
 	var stored string
 	if err := d.Pool().QueryRow(ctx, `SELECT tokens::text || encode(hash, 'escape') FROM tokens`).Scan(&stored); err != nil {
 		t.Fatal(err)
@@ -74,10 +68,7 @@ func TestExpiredTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	soon := time.Now().Add(time.Hour)
-	_, secret, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Viewer, ExpiresAt: &soon})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, secret := robot(t, d, account.NewToken{Name: "robot", Role: account.Viewer, ExpiresAt: &soon})
 	d.SetClock(func() time.Time { return soon })
 	if _, err := d.Accounts.Authenticate(ctx, secret); !errors.Is(err, account.ErrExpired) {
 		t.Fatalf("got %v", err)
@@ -246,6 +237,16 @@ func TestShareReadsOneStudy(t *testing.T) {
 	}
 }
 
+// robot makes a token.
+func robot(t *testing.T, d *db.DB, want account.NewToken) (account.Token, string) {
+	t.Helper()
+	token, secret, err := d.Accounts.CreateToken(t.Context(), terminal, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token, secret
+}
+
 // admitted tries a secret as an admin's.
 func admitted(t *testing.T, d *db.DB, secret string, want error) {
 	t.Helper()
@@ -296,10 +297,7 @@ func TestARevokedAdminTokenStaysRevoked(t *testing.T) {
 			admitted(t, d, secret, account.ErrExpired)
 		}
 	}
-	token, secret, err := d.Accounts.CreateToken(ctx, terminal, account.NewToken{Name: "robot", Role: account.Viewer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	token, secret := robot(t, d, account.NewToken{Name: "robot", Role: account.Viewer})
 	if err := d.Accounts.AdmitServer(ctx, secret, true); err == nil || errors.Is(err, account.ErrExpired) {
 		t.Errorf("the secret of token %s got %v", token.ID, err)
 	}

@@ -33,9 +33,8 @@ func away(ctx context.Context, err error) error {
 }
 
 func lostConnection(err error) bool {
-	var answered *pgconn.PgError
-	if errors.As(err, &answered) {
-		return goingDown(answered.Code)
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return goingDown(said.Code)
 	}
 	var connecting *pgconn.ConnectError
 	var network net.Error
@@ -50,20 +49,11 @@ func goingDown(code string) bool {
 	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57") || code == "55P03" || code == "25P03" || code == "25006"
 }
 
-// constraintOf returns the name of the constraint that err says was broken, else "".
-func constraintOf(err error) string {
-	var answered *pgconn.PgError
-	if errors.As(err, &answered) {
-		return answered.ConstraintName
+// answered is what PostgreSQL says in err: its code, and the constraint that was broken. It is empty
+// where err comes from elsewhere.
+func answered(err error) pgconn.PgError {
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return *said
 	}
-	return ""
-}
-
-// sqlState returns PostgreSQL's code for err, else "".
-func sqlState(err error) string {
-	var answered *pgconn.PgError
-	if errors.As(err, &answered) {
-		return answered.Code
-	}
-	return ""
+	return pgconn.PgError{}
 }

@@ -49,7 +49,7 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and writes through the other pool.
 	defer unlock(lock)
 	if _, err := lock.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom choosing'), hashtext($1))`, id); err != nil {
-		if sqlState(err) == tookTooLong && ctx.Err() == nil {
+		if answered(err).Code == tookTooLong && ctx.Err() == nil {
 			return fmt.Errorf("another server has been choosing for the study for more than %v: %w", lockTime, study.ErrUnavailable)
 		}
 		return away(ctx, err)

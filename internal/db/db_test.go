@@ -38,8 +38,7 @@ func TestFewConnectionsAreEnough(t *testing.T) {
 	t.Parallel()
 	url, ctx := dbtest.URL(t), t.Context()
 	d := open(t, url+"&pool_max_conns=3")
-	service := study.NewService(d.Studies, study.Options{})
-	t.Cleanup(service.Stop)
+	service := serve(t, d)
 	looker, err := pgx.Connect(ctx, url)
 	if err != nil {
 		t.Fatal(err)

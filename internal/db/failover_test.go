@@ -38,8 +38,7 @@ func keep(t *testing.T, url string) *kept {
 		t.Fatal(err)
 	}
 	k := &kept{t: t, d: open(t, url)}
-	k.service = study.NewService(k.d.Studies, study.Options{})
-	t.Cleanup(k.service.Stop)
+	k.service = serve(t, k.d)
 	k.id = create(t, k.service, reactor()).ID
 	after, numbers := ask(t, k.service, k.id, 1)
 	k.number, k.before = numbers[0], after.Version
@@ -51,8 +50,7 @@ func (k *kept) elsewhere(url string) *kept {
 	k.t.Helper()
 	other := *k
 	other.d = open(k.t, url)
-	other.service = study.NewService(other.d.Studies, study.Options{})
-	k.t.Cleanup(other.service.Stop)
+	other.service = serve(k.t, other.d)
 	return &other
 }
 
@@ -237,7 +235,7 @@ func TestALocalCommitIsToldWhenTheStandbyHasIt(t *testing.T) {
 			for _, write := range writes {
 				go func() { said <- write() }()
 			}
-			pair.Primary.Await(`SELECT count(*) = 4 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+			pair.Primary.Await(`SELECT count(*) >= 4 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 			end(pair)
 			for range writes {
 				if err := <-said; acknowledges(err) {

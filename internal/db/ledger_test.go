@@ -52,6 +52,16 @@ func (l *book) noted(before *ledger.Snapshot, data string) study.Append {
 	return study.Append{Events: []ledger.Event{e}, After: &after}
 }
 
+// note writes such an event and returns the study after it.
+func (l *book) note(t *testing.T, d *db.DB, id string, before *ledger.Snapshot) *ledger.Snapshot {
+	t.Helper()
+	add := l.noted(before, `{"name":"a"}`)
+	if err := write(t, d, id, before, study.Command{}, add); err != nil {
+		t.Fatal(err)
+	}
+	return add.After
+}
+
 // createStudy puts a study into the database and returns its ledger and its state.
 func createStudy(t *testing.T, d *db.DB, id string) (*book, *ledger.Snapshot) {
 	t.Helper()

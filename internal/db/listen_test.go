@@ -93,11 +93,7 @@ func TestEveryServerHearsOfChanges(t *testing.T) {
 	other, cancelOther := reader.Subscribe("another")
 	defer cancelOther()
 	for range 30 {
-		add := l.noted(state, `{"name":"a"}`)
-		if err := write(t, writer, "with:colon", state, study.Command{}, add); err != nil {
-			t.Fatal(err)
-		}
-		state = add.After
+		state = l.note(t, writer, "with:colon", state)
 	}
 	hears(t, changes, 31)
 	select {
@@ -120,10 +116,7 @@ func TestChangesWithoutNoticeAreFound(t *testing.T) {
 	l, state := createStudy(t, reader, "one")
 	hears(t, changes, 1)
 	writer.StopBackground()
-	add := l.noted(state, `{"name":"a"}`)
-	if err := write(t, writer, "one", state, study.Command{}, add); err != nil {
-		t.Fatal(err)
-	}
+	l.note(t, writer, "one", state)
 	hears(t, changes, 2)
 }
 
@@ -139,10 +132,7 @@ func TestListenerComesBackAndPokes(t *testing.T) {
 		t.Fatal(err)
 	}
 	hears(t, changes, 0) // whatever was missed, look
-	add := l.noted(state, `{"name":"a"}`)
-	if err := write(t, d, "one", state, study.Command{}, add); err != nil {
-		t.Fatal(err)
-	}
+	l.note(t, d, "one", state)
 	hears(t, changes, 2)
 }
 

@@ -79,17 +79,15 @@ func (s *seen) migrateTo(ctx context.Context, url string, target uint) error {
 	case present > latest:
 		return newerDatabase(present, latest)
 	}
-	if err := stepsTo(steps, target); err != nil && !errors.Is(err, migrate.ErrNoChange) {
+	if target == 0 {
+		err = steps.Down()
+	} else {
+		err = steps.Migrate(target)
+	}
+	if err != nil && !errors.Is(err, migrate.ErrNoChange) {
 		return away(ctx, fmt.Errorf("migrating the database: %w", err))
 	}
 	return nil
-}
-
-func stepsTo(steps *migrate.Migrate, target uint) error {
-	if target == 0 {
-		return steps.Down()
-	}
-	return steps.Migrate(target)
 }
 
 func newMigrate(pool *sql.DB) (*migrate.Migrate, error) {
@@ -118,7 +116,7 @@ func (d *DB) Ready(ctx context.Context) error {
 	var dirty bool
 	err = d.pool.QueryRow(ctx, `SELECT version, dirty FROM schema_migrations`).Scan(&present, &dirty)
 	switch {
-	case sqlState(err) == "42P01", errors.Is(err, pgx.ErrNoRows):
+	case answered(err).Code == "42P01", errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("the database has not been migrated: %w", study.ErrUnavailable)
 	case err != nil:
 		return away(ctx, err)

@@ -94,15 +94,6 @@ func wantCounts(t *testing.T, url string) {
 	}
 }
 
-func TestVersion1UpgradesWithItsCounts(t *testing.T) {
-	t.Parallel()
-	url := dbtest.EmptyURL(t)
-	if err := db.Restore(t.Context(), url, bytes.NewReader(version1(t))); err != nil {
-		t.Fatal(err)
-	}
-	wantCounts(t, url)
-}
-
 // studiesOfVersion1 serves what an earlier program wrote, of which list tells.
 func studiesOfVersion1(t *testing.T) (service *study.Service, list []ledger.Summary) {
 	t.Helper()
@@ -111,9 +102,7 @@ func studiesOfVersion1(t *testing.T) (service *study.Service, list []ledger.Summ
 		t.Fatal(err)
 	}
 	d := open(t, url)
-	t.Cleanup(d.Close)
-	service = study.NewService(d.Studies, study.Options{})
-	t.Cleanup(service.Stop)
+	service = serve(t, d)
 	list, err := d.Studies.Summaries(t.Context(), study.Listing{})
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%v, %v", list, err)

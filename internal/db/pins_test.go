@@ -8,8 +8,21 @@ import (
 	"time"
 
 	"headroom/internal/account"
+	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 )
+
+// refused wants a PIN to be wrong, and returns how many tries are left.
+func refused(t *testing.T, d *db.DB, what, person, device, pin string) int {
+	t.Helper()
+	_, _, err := d.Accounts.ComeBack(t.Context(), person, device, pin, "", "")
+	wrong, ok := errors.AsType[*account.WrongPIN](err)
+	if !ok {
+		t.Errorf("%s got %v", what, err)
+		return -1
+	}
+	return wrong.Left
+}
 
 func TestPINBringsBackOnItsDeviceOnly(t *testing.T) {
 	t.Parallel()
@@ -33,10 +46,7 @@ func TestPINBringsBackOnItsDeviceOnly(t *testing.T) {
 	for what, try := range map[string]struct{ person, device, pin string }{
 		"another device": {bo, other, "4711"}, "a wrong PIN": {bo, tablet, "4712"}, "nobody": {"nobody", tablet, "4711"}, "no PIN": {bo, tablet, ""},
 	} {
-		var wrong *account.WrongPIN
-		if _, _, err := d.Accounts.ComeBack(ctx, try.person, try.device, try.pin, "", ""); !errors.As(err, &wrong) {
-			t.Errorf("%s got %v", what, err)
-		}
+		refused(t, d, what, try.person, try.device, try.pin)
 	}
 	_, secret, err := d.Accounts.ComeBack(ctx, bo, tablet, "4711", "Tablet", left.ID)
 	if err != nil {
@@ -62,10 +72,7 @@ func TestPINBringsBackOnItsDeviceOnly(t *testing.T) {
 		t.Errorf("on the device are %+v, %v", here, err)
 	}
 	d.SetClock(func() time.Time { return time.Now().Add(account.SessionLife + time.Hour) })
-	var wrong *account.WrongPIN
-	if _, _, err := d.Accounts.ComeBack(ctx, admin.ID, tablet, "4711", "", ""); !errors.As(err, &wrong) {
-		t.Errorf("a PIN that nobody used for half a year got %v", err)
-	}
+	refused(t, d, "a PIN that nobody used for half a year", admin.ID, tablet, "4711")
 }
 
 // However many try at once, few PINs are looked at; then the right one does not work either, until it is set anew.
@@ -84,12 +91,8 @@ func TestFewPINsAreTried(t *testing.T) {
 	looked := make(chan int, 3*account.PINTries)
 	for range 3 * account.PINTries {
 		tries.Go(func() {
-			_, _, err := d.Accounts.ComeBack(ctx, bo, tablet, "1147", "", "")
-			var wrong *account.WrongPIN
-			if !errors.As(err, &wrong) {
-				t.Errorf("a wrong PIN got %v", err)
-			} else if wrong.Left > 0 {
-				looked <- wrong.Left
+			if left := refused(t, d, "a wrong PIN", bo, tablet, "1147"); left > 0 {
+				looked <- left
 			}
 		})
 	}
@@ -97,9 +100,8 @@ func TestFewPINsAreTried(t *testing.T) {
 	if len(looked) != account.PINTries-1 { // after the last of them none is left
 		t.Errorf("%d wrong PINs were told that tries are left, not %d", len(looked), account.PINTries-1)
 	}
-	var wrong *account.WrongPIN
-	if _, _, err := d.Accounts.ComeBack(ctx, bo, tablet, "4711", "", ""); !errors.As(err, &wrong) || wrong.Left != 0 {
-		t.Fatalf("after too many wrong ones the right PIN got %v", err)
+	if left := refused(t, d, "the right PIN after too many wrong ones", bo, tablet, "4711"); left != 0 {
+		t.Fatalf("after too many wrong ones %d tries are left", left)
 	}
 	if _, _, err := d.Accounts.ComeBack(ctx, cy, tablet, "4711", "", ""); err != nil {
 		t.Errorf("somebody else on the device got %v", err)
@@ -125,10 +127,7 @@ func TestPINOfADisabledPersonNeverWorks(t *testing.T) {
 		if err := d.Accounts.SetDisabled(ctx, bo, disabled); err != nil {
 			t.Fatal(err)
 		}
-		var wrong *account.WrongPIN
-		if _, _, err := d.Accounts.ComeBack(ctx, bo, tablet, "4711", "", ""); !errors.As(err, &wrong) {
-			t.Errorf("disabled %t: %v", disabled, err)
-		}
+		refused(t, d, "somebody who is or was disabled", bo, tablet, "4711")
 		if here, err := d.Accounts.OnDevice(ctx, tablet); err != nil || len(here) > 0 {
 			t.Errorf("disabled %t: on the device are %+v, %v", disabled, here, err)
 		}

@@ -32,8 +32,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{}
 	for range 2 {
 		store := open(t, url)
-		service := study.NewService(store.Studies, study.Options{})
-		t.Cleanup(service.Stop)
+		service := serve(t, store)
 		b.stores, b.services = append(b.stores, store), append(b.services, service)
 	}
 	snap, err := b.services[0].Create(t.Context(), study.Command{By: "Ana"}, definition())

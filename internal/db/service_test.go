@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"headroom/internal/db"
 	"headroom/internal/db/dbtest"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
@@ -25,7 +26,13 @@ import (
 
 func newService(t testing.TB) *study.Service {
 	t.Helper()
-	s := study.NewService(dbtest.New(t).Studies, study.Options{})
+	return serve(t, dbtest.New(t))
+}
+
+// serve runs a service on a database until the test ends.
+func serve(t testing.TB, d *db.DB) *study.Service {
+	t.Helper()
+	s := study.NewService(d.Studies, study.Options{})
 	t.Cleanup(s.Stop)
 	return s
 }

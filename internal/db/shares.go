@@ -24,7 +24,7 @@ func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want ac
 			share.ID, account.Hash(secret), share.StudyID, share.Name, share.By, share.CreatedAt, share.ExpiresAt, by.OwnerID)
 		return err
 	})
-	if constraintOf(err) == "shares_study_id_fkey" {
+	if answered(err).ConstraintName == "shares_study_id_fkey" {
 		return account.Share{}, "", account.ErrNotFound
 	}
 	if err != nil {

@@ -58,7 +58,7 @@ func (s *Studies) Create(ctx context.Context, id string, cmd study.Command, part
 	if refused != nil {
 		return refused
 	}
-	switch constraintOf(err) {
+	switch answered(err).ConstraintName {
 	case "studies_pkey":
 		return fmt.Errorf("a study %s exists already: %w", id, study.ErrConflict)
 	case "retries_pkey":
@@ -97,7 +97,7 @@ func (s *Studies) appendIfUnmoved(ctx context.Context, id string, retry *study.R
 		stored, err = s.execute(confirmed, conn, appending(updateRow, id, known.Hash, retry, add, s.db.now()))
 		return err
 	})
-	if constraintOf(err) == "retries_pkey" {
+	if answered(err).ConstraintName == "retries_pkey" {
 		return false, nil
 	}
 	if stored && err == nil {

@@ -167,10 +167,7 @@ func TestTamperingIsFound(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
 	l, before := createStudy(t, d, "one")
-	add := l.noted(before, `{"name":"a"}`)
-	if err := write(t, d, "one", before, study.Command{}, add); err != nil {
-		t.Fatal(err)
-	}
+	l.note(t, d, "one", before)
 	if err := d.Studies.CheckLedger(ctx, "one"); err != nil {
 		t.Fatal(err)
 	}
@@ -192,8 +189,7 @@ func TestTamperingIsFound(t *testing.T) {
 func TestRowFollowsTheLedger(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	s := study.NewService(d.Studies, study.Options{})
-	t.Cleanup(s.Stop)
+	s := serve(t, d)
 	snap := create(t, s, reactor())
 	add := func(metrics map[string]ledger.Reading) {
 		t.Helper()
@@ -259,8 +255,7 @@ func TestRowFollowsTheLedger(t *testing.T) {
 func TestListGoesOnWhereAPageEnded(t *testing.T) {
 	t.Parallel()
 	d, ctx := dbtest.New(t), t.Context()
-	service := study.NewService(d.Studies, study.Options{})
-	t.Cleanup(service.Stop)
+	service := serve(t, d)
 	var want []string
 	for i := range 7 {
 		l := newBook()

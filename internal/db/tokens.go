@@ -41,7 +41,7 @@ func (a *Accounts) CreateToken(ctx context.Context, by account.Identity, want ac
 			token.ID, account.Hash(secret), token.Name, token.Role, token.StudyID, token.By, token.CreatedAt, token.ExpiresAt, by.OwnerID)
 		return err
 	})
-	if constraintOf(err) == "tokens_study_id_fkey" {
+	if answered(err).ConstraintName == "tokens_study_id_fkey" {
 		return account.Token{}, "", &account.Invalid{Field: "study_id", Message: "there is no such study"}
 	}
 	if err != nil {

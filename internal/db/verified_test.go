@@ -11,9 +11,7 @@ import (
 func TestAVerificationIsKnownToAllServers(t *testing.T) {
 	t.Parallel()
 	d := open(t, dbtest.URL(t))
-	one, other := study.NewService(d.Studies, study.Options{}), study.NewService(d.Studies, study.Options{})
-	t.Cleanup(one.Stop)
-	t.Cleanup(other.Stop)
+	one, other := serve(t, d), serve(t, d)
 	created := create(t, one, reactor())
 	last := func() *study.Verified {
 		t.Helper()

@@ -17,8 +17,7 @@ func BenchmarkTell(b *testing.B) {
 	for _, trials := range []int{10, 300, 1000} {
 		b.Run(fmt.Sprintf("trials=%d", trials), func(b *testing.B) {
 			url := dbtest.Own(b).URL(b)
-			service := study.NewService(open(b, url).Studies, study.Options{})
-			b.Cleanup(service.Stop)
+			service := serve(b, open(b, url))
 			fill := func() (ids []string) {
 				for range dbtest.LoadStudies {
 					id := create(b, service, reactor()).ID

@@ -223,55 +223,30 @@ func (c *cluster) create(ctx context.Context) error {
 	if err := c.own(draft); err != nil {
 		return err
 	}
-	password := rand.Text()
-	if err := c.initialise(ctx, draft, password); err != nil {
+	password := c.data + ".password" // initdb wants its folder empty
+	if err := os.WriteFile(password, []byte(rand.Text()), 0o600); err != nil {
 		return err
 	}
-	kept := filepath.Join(draft, "password")
-	if err := os.WriteFile(kept, []byte(password), 0o600); err != nil {
+	if err := c.own(password); err != nil {
 		return err
 	}
-	if err := c.own(kept); err != nil {
+	said, err := c.command(ctx, "initdb", "-D", draft, "--username="+superuser, "--pwfile="+password,
+		"--auth-local=scram-sha-256", "--auth-host=reject", "--encoding=UTF8", "--locale=C").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, lastLine(said))
+	}
+	if err := os.Rename(password, filepath.Join(draft, "password")); err != nil {
 		return err
 	}
 	return os.Rename(draft, c.data)
 }
 
-// initialise runs initdb, which reads the password from a file that lives no longer than it.
-func (c *cluster) initialise(ctx context.Context, folder, password string) error {
-	temp, err := c.privateTemp("headroom-initdb-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(temp)
-	file := filepath.Join(temp, "password")
-	if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
-		return err
-	}
-	if err := c.own(file); err != nil {
-		return err
-	}
-	said, err := c.command(ctx, "initdb", "-D", folder, "--username="+superuser, "--pwfile="+file,
-		"--auth-local=scram-sha-256", "--auth-host=reject", "--encoding=UTF8", "--locale=C").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, lastLine(said))
-	}
-	return nil
-}
-
-// privateTemp makes a temporary folder that only the server's user (and root) may enter. Its path is short, as paths of sockets must be.
-func (c *cluster) privateTemp(prefix string) (string, error) {
-	folder, err := os.MkdirTemp("", prefix)
-	if err != nil {
-		return "", err
-	}
-	return folder, c.own(folder)
-}
-
 // socketPrefix begins the names of socket folders.
 const socketPrefix = "headroom-sockets-"
 
-// newSockets makes a folder for the socket. A link to it in the data folder finds the one that a killed program left, to remove it.
+// newSockets makes a folder for the socket, which only the server's user (and root) may enter. Its
+// path is short, as paths of sockets must be. A link to it in the data folder finds the one that a
+// killed program left, to remove it.
 func (c *cluster) newSockets() (string, error) {
 	link := filepath.Join(c.dir, "sockets")
 	if old, err := os.Readlink(link); err == nil && strings.HasPrefix(filepath.Base(old), socketPrefix) {
@@ -279,9 +254,12 @@ func (c *cluster) newSockets() (string, error) {
 			return "", err
 		}
 	}
-	folder, err := c.privateTemp(socketPrefix)
+	folder, err := os.MkdirTemp("", socketPrefix)
 	if err != nil {
 		return "", err
+	}
+	if err := c.own(folder); err != nil {
+		return folder, err
 	}
 	return folder, os.Symlink(folder, link)
 }

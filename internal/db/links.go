@@ -9,7 +9,7 @@ import (
 )
 
 const selectLinks = `
-	SELECT id, kind, coalesce(person_id, ''), name, role, by, created_at, expires_at, used_at, revoked_at FROM links`
+	SELECT id, kind, coalesce(person_id, '') AS person_id, name, role, by, created_at, expires_at, used_at, revoked_at FROM links`
 
 // CreateSignInLink makes a link by which a person signs in on another device.
 func (a *Accounts) CreateSignInLink(ctx context.Context, by account.Identity, personID string) (account.Link, string, error) {
@@ -59,7 +59,7 @@ func (a *Accounts) addLink(ctx context.Context, by account.Identity, l account.L
 
 // Invites lists all invites, newest first.
 func (a *Accounts) Invites(ctx context.Context) ([]account.Link, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.Link], selectLinks+` WHERE kind = 'invite' ORDER BY created_at DESC, id`)
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Link], selectLinks+` WHERE kind = 'invite' ORDER BY created_at DESC, id`)
 }
 
 // RevokeInvite ends an invite that nobody has used.
@@ -75,7 +75,7 @@ func (a *Accounts) Look(ctx context.Context, secret string) (account.Link, error
 
 // usable finds the link of a secret and checks that it can be used. lock is "" or FOR UPDATE.
 func (a *Accounts) usable(ctx context.Context, q querier, secret, lock string) (account.Link, error) {
-	found, err := list(ctx, q, pgx.RowToStructByPos[account.Link], selectLinks+` WHERE hash = $1 `+lock, account.Hash(secret))
+	found, err := list(ctx, q, pgx.RowToStructByName[account.Link], selectLinks+` WHERE hash = $1 `+lock, account.Hash(secret))
 	switch {
 	case err != nil:
 		return account.Link{}, err

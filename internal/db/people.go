@@ -10,15 +10,15 @@ import (
 )
 
 const selectPeople = `
-	SELECT id, name, role, created_at, (SELECT max(last_seen) FROM sessions WHERE person_id = people.id), disabled_at,
-		ARRAY(SELECT name FROM tokens WHERE owner = people.id AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) ORDER BY lower(name)),
-		ARRAY(SELECT name FROM links WHERE owner = people.id AND used_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name)),
-		ARRAY(SELECT name FROM shares WHERE owner = people.id AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name))
+	SELECT id, name, role, created_at, (SELECT max(last_seen) FROM sessions WHERE person_id = people.id) AS last_seen, disabled_at,
+		ARRAY(SELECT name FROM tokens WHERE owner = people.id AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) ORDER BY lower(name)) AS tokens,
+		ARRAY(SELECT name FROM links WHERE owner = people.id AND used_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name)) AS links,
+		ARRAY(SELECT name FROM shares WHERE owner = people.id AND revoked_at IS NULL AND expires_at > now() ORDER BY lower(name)) AS shares
 	FROM people`
 
 // People lists everybody, by name.
 func (a *Accounts) People(ctx context.Context) ([]account.Person, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.Person], selectPeople+` ORDER BY lower(name)`)
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Person], selectPeople+` ORDER BY lower(name)`)
 }
 
 // person finds somebody who may sign in.
@@ -28,7 +28,7 @@ func (a *Accounts) person(ctx context.Context, q querier, id string) (account.Pe
 
 // onePerson finds the one person whom a condition names, or ErrNotFound.
 func onePerson(ctx context.Context, q querier, condition string, args ...any) (account.Person, error) {
-	found, err := list(ctx, q, pgx.RowToStructByPos[account.Person], selectPeople+" "+condition, args...)
+	found, err := list(ctx, q, pgx.RowToStructByName[account.Person], selectPeople+" "+condition, args...)
 	if err == nil && len(found) == 0 {
 		err = account.ErrNotFound
 	}

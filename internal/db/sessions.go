@@ -38,7 +38,7 @@ func printable(header string) string {
 
 // Sessions lists a person's live sessions, latest visit first.
 func (a *Accounts) Sessions(ctx context.Context, personID string) ([]account.Session, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.Session], `
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Session], `
 		SELECT id, person_id, device, created_at, last_seen, expires_at FROM sessions
 		WHERE person_id = $1 AND expires_at > $2 ORDER BY last_seen DESC, id`, personID, a.db.now())
 }

@@ -35,7 +35,7 @@ func (a *Accounts) CreateShare(ctx context.Context, by account.Identity, want ac
 
 // Shares lists a study's links, newest first.
 func (a *Accounts) Shares(ctx context.Context, studyID string) ([]account.Share, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.Share], `
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Share], `
 		SELECT id, study_id, name, by, created_at, expires_at, last_used, revoked_at FROM shares
 		WHERE study_id = $1 ORDER BY created_at DESC, id`, studyID)
 }

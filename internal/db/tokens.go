@@ -63,8 +63,8 @@ func tokenNameIsFree(ctx context.Context, tx pgx.Tx, owner, name string, now tim
 
 // Tokens lists all tokens, newest first.
 func (a *Accounts) Tokens(ctx context.Context) ([]account.Token, error) {
-	return list(ctx, a.db.in(ctx), pgx.RowToStructByPos[account.Token], `
-		SELECT id, name, role, coalesce(study_id, ''), by, created_at, expires_at, last_used, revoked_at
+	return list(ctx, a.db.in(ctx), pgx.RowToStructByName[account.Token], `
+		SELECT id, name, role, coalesce(study_id, '') AS study_id, by, created_at, expires_at, last_used, revoked_at
 		FROM tokens ORDER BY created_at DESC, id`)
 }
 

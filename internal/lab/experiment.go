@@ -162,7 +162,7 @@ func (e Experiment) config(in *problems.Instance, seed uint64) (*optimizer.Confi
 	}
 	for i, name := range metricsOf(in) {
 		m := optimizer.Metric{Name: name, Kernel: prior, Lambda: e.lambda(in, i), FreeLengthscales: fitted, FreeNoise: fitted, FreeVariance: fitted, Warp: fitted}
-		given := i > 0 && in.Sample != nil
+		given := i > 0 && in.Given != nil
 		if !given {
 			cfg.Metrics = append(cfg.Metrics, m)
 		}
@@ -204,7 +204,7 @@ func (e Experiment) suits(in *problems.Instance, cfg *optimizer.Config) error {
 	switch {
 	case p.Traits().Drawn != nil && len(in.Arms) > mostDrawn:
 		return fmt.Errorf("%s draws whole functions, which takes too long over %d arms; it needs a grid of at most %d", e.Algorithm, len(in.Arms), mostDrawn)
-	case d.NeedsGivenConstraint && in.Sample == nil:
+	case d.NeedsGivenConstraint && in.Given == nil:
 		return fmt.Errorf("%s needs a constraint known before each round, as the problem queue has", e.Algorithm)
 	case d.NeedsSafeSeeds && len(cfg.SafeSeeds) == 0:
 		return fmt.Errorf("%s needs safe seeds, and %s has none on this grid", e.Algorithm, e.Problem)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -28,11 +29,11 @@ func newFunction(p problems.Problem, in *problems.Instance) function {
 		LimitUnits: make([]string, len(in.Limits)), Levels: make([]float64, len(in.Limits))}}
 }
 
-// functions are the problems that a laboratory could have, settled once: some are drawn, or look for their best arm.
+// functions are the problems that bring no prior of their own, settled once: some are drawn, or look for their best arm.
 var functions = sync.OnceValue(func() []function {
 	var list []function
 	for _, p := range problems.Menu() {
-		if in, err := p.New(1, nil, nil); err == nil && in.StandsStill() {
+		if in, err := p.New(1, nil, nil); err == nil && in.Matrix == nil {
 			list = append(list, newFunction(p, in))
 		}
 	}
@@ -59,10 +60,18 @@ func (f function) Name() string { return f.problem.Name }
 // Summary says what it tests.
 func (f function) Summary() string { return f.problem.Summary }
 
-// Study is the definition with who answers, and the rounds that are usually played.
+// Study is the definition with who answers, the rounds that are usually played, and the algorithm that is made for what the problem does.
 func (f function) Study() design.Definition {
 	d := f.definition()
 	d.SimulatedLab, d.Algorithm.Horizon = f.problem.Name, f.problem.Horizon
+	switch {
+	case f.in.Given != nil:
+		d.Algorithm.Name = "scgp-ucb"
+	case len(f.in.Optima) > 1:
+		d.Algorithm.Name, d.Algorithm.Settings = "rpol-sw-ucb", map[string]json.RawMessage{"window": json.RawMessage(strconv.Itoa(f.problem.Horizon / 10))}
+	case f.in.Delay > 0:
+		d.Algorithm.Name = "rpol-ucb"
+	}
 	return d
 }
 
@@ -90,7 +99,11 @@ func (f function) definition() design.Definition {
 		d.Candidates = append(d.Candidates, f.settings(x))
 	}
 	for j, limit := range f.in.Limits {
-		d.Constraints = append(d.Constraints, design.Constraint{Metric: limit, Op: "<=", Threshold: f.words.Levels[j], Unit: f.words.LimitUnits[j]})
+		c := design.Constraint{Metric: limit, Op: "<=", Threshold: f.words.Levels[j], Unit: f.words.LimitUnits[j]}
+		if f.in.Given != nil {
+			c.Expression, c.Context = f.in.Given.Forms[j], []string{f.in.Given.Number}
+		}
+		d.Constraints = append(d.Constraints, c)
 	}
 	return d
 }
@@ -116,26 +129,46 @@ func (f function) point(at design.Settings) []float64 {
 	return x
 }
 
-// metrics are the objective's metric and the limits', in the order of the problem's noise.
-func (f function) metrics() []string { return append([]string{f.words.Objective}, f.in.Limits...) }
+// metrics are those that are read, the objective's and the limits', in the order of the problem's noise.
+func (f function) metrics() []string {
+	if f.in.Given != nil {
+		return []string{f.words.Objective}
+	}
+	return append([]string{f.words.Objective}, f.in.Limits...)
+}
 
-// truth is every metric's value at the settings, without noise.
-func (f function) truth(at design.Settings) Values {
+// Truth is every metric's value at the settings in a trial, without noise.
+func (f function) Truth(number int, at design.Settings) map[string]float64 {
 	x := f.point(at)
-	truth := Values{f.words.Objective: f.in.Reward(1, x)}
-	for j, g := range f.in.CostsAt(1, x) {
+	truth := Values{f.words.Objective: f.in.Reward(number, x)}
+	for j, g := range f.in.CostsAt(number, x) {
 		truth[f.in.Limits[j]] = g + f.words.Levels[j]
 	}
 	return truth
 }
 
-// Read is a reading of every metric at the settings.
-func (f function) Read(at design.Settings, random *rand.Rand) map[string]float64 {
-	read, x := f.truth(at), f.point(at)
+// Best are the best settings within the limits.
+func (f function) Best(number int) design.Settings { return f.settings(f.in.Optimum(number).Point) }
+
+// Read is a reading of every metric that is read, and how late each comes.
+func (f function) Read(number int, at design.Settings, random *rand.Rand) map[string]design.SimulatedReading {
+	truth, x, read := f.Truth(number, at), f.point(at), map[string]design.SimulatedReading{}
 	for k, name := range f.metrics() {
-		read[name] += f.in.Noise[k].Draw(random, x)
+		reading := design.SimulatedReading{Value: truth[name] + f.in.Noise[k].Draw(random, x)}
+		if f.in.Delay > 0 {
+			reading.Late = problems.Poisson(random, f.in.Delay)
+		}
+		read[name] = reading
 	}
 	return read
+}
+
+// Brings is the number from which the limits of a trial follow, where they are known before it.
+func (f function) Brings(random *rand.Rand) design.Brought {
+	if f.in.Given == nil {
+		return design.Brought{}
+	}
+	return design.Brought{Context: map[string]float64{f.in.Given.Number: f.in.Given.Draw(random)}}
 }
 
 // StdDev is the standard deviation of a reading of each metric, as the problem declares it.
@@ -172,7 +205,15 @@ func (f function) rehearsed() (*Problem, error) {
 	best := f.in.Optimum(1)
 	p := &Problem{
 		Name: f.Name(), Study: f.definition(), fingerprint: "simulator " + f.Name(), draw: f.draw,
-		truth: f.truth, read: f.Read, own: func(design.Settings) Values { return f.StdDev() },
+		truth: func(at design.Settings) Values { return f.Truth(1, at) },
+		read: func(at design.Settings, random *rand.Rand) Values {
+			read := Values{}
+			for name, reading := range f.Read(1, at, random) {
+				read[name] = reading.Value
+			}
+			return read
+		},
+		own: func(design.Settings) Values { return f.StdDev() },
 	}
 	p.Study.Name = f.Name()
 	if f.in.Arms == nil {
@@ -215,7 +256,9 @@ func Menu() []Listed {
 	}
 	list = append(list, Listed{crash.Name(), crash.Summary(), crashing}, Listed{demoName, demoSummary, newDemo})
 	for _, f := range functions() {
-		list = append(list, Listed{f.Name(), f.Summary(), f.rehearsed})
+		if f.in.StandsStill() {
+			list = append(list, Listed{f.Name(), f.Summary(), f.rehearsed})
+		}
 	}
 	return list
 }
@@ -245,7 +288,7 @@ func Find(name string) (*Problem, error) {
 		}
 	}
 	if _, err := problems.Find(name); err == nil {
-		return nil, fmt.Errorf("%s changes over the rounds, delays its readings or brings a prior of its own, which a study in a lab does not have; play it with headroom simulate", name)
+		return nil, fmt.Errorf("%s changes over the rounds, delays its readings or brings a prior of its own, which a rehearsal does not; play it with headroom simulate, or let it answer in a study as a simulated lab", name)
 	}
 	return nil, fmt.Errorf("there is no problem %q; there are %s", name, strings.Join(names, ", "))
 }

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
 )
 
 func functionNamed(t testing.TB, name string) function {
@@ -28,7 +30,11 @@ func TestFunctionsTellTheTruth(t *testing.T) {
 			t.Errorf("%s: %v", l.Name(), err)
 			continue
 		}
-		f, p := functionNamed(t, l.Name()), problem(t, l.Name())
+		f := functionNamed(t, l.Name())
+		if !f.in.StandsStill() {
+			continue
+		}
+		p := problem(t, l.Name())
 		best := f.in.Optimum(1)
 		at := f.settings(best.Point)
 		truth, sd := p.truth(at), l.StdDev()
@@ -43,8 +49,8 @@ func TestFunctionsTellTheTruth(t *testing.T) {
 		random, n := rand.New(rand.NewPCG(1, 2)), 400.0
 		squares := map[string]float64{}
 		for range int(n) {
-			for metric, value := range l.Read(at, random) {
-				squares[metric] += math.Pow(value-truth[metric], 2) / n
+			for metric, value := range l.Read(1, at, random) {
+				squares[metric] += math.Pow(value.Value-truth[metric], 2) / n
 			}
 		}
 		for metric, want := range sd {
@@ -99,6 +105,109 @@ func TestFunctionsKeepTheirSteps(t *testing.T) {
 	}
 }
 
+// answeredBy lets the lab of that name answer in a study of its own until it has answered so many trials, after those that were imported.
+func answeredBy(t *testing.T, name string, count int, imported string) (*study.Service, *ledger.Snapshot) {
+	t.Helper()
+	l, err := design.FindSimulatedLab(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := study.NewService(new(book), study.Options{})
+	t.Cleanup(service.Stop)
+	d := l.Study()
+	d.Seed = 5
+	snap, err := service.Create(t.Context(), by, d)
+	if err == nil && imported != "" {
+		_, err = service.ImportCSV(t.Context(), by, snap.ID, strings.NewReader(imported), study.ImportOptions{})
+	}
+	for range count {
+		if err == nil {
+			_, err = service.SimulateOne(t.Context(), by, l, snap.ID)
+		}
+	}
+	if err == nil {
+		snap, err = service.Snapshot(t.Context(), snap.ID, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service, snap
+}
+
+// TestSimulatedLabIsLate: every reading is told after as many further trials as it is late, and what is not told yet is due later.
+func TestSimulatedLabIsLate(t *testing.T) {
+	t.Parallel()
+	l := functionNamed(t, "sine-pocket-delayed")
+	_, snap := answeredBy(t, l.Name(), 4, "")
+	told, completed := 0, 0
+	for _, trial := range snap.Trials {
+		if trial.Status == ledger.StatusCompleted {
+			completed++
+		}
+		random := rand.New(rand.NewPCG(snap.Definition.Seed, uint64(trial.Number)))
+		for metric, reading := range l.Read(trial.Number, trial.Parameters, random) {
+			m, there := trial.Metrics[metric]
+			begun := len(snap.Trials)
+			if there {
+				told++
+				begun = 0
+				for _, other := range snap.Trials {
+					if other.ChosenSeq < m.ToldSeq {
+						begun++
+					}
+				}
+			}
+			if late := begun - trial.Number; there && late != reading.Late || !there && late > reading.Late {
+				t.Errorf("%s of trial %d: %d trials were begun since, told: %v, and it is %d late", metric, trial.Number, late, there, reading.Late)
+			}
+		}
+	}
+	if completed != 4 || told < 8 || len(snap.Trials) < 12 {
+		t.Errorf("%d trials are answered and %d readings told, of %d trials; want 4 answered while a dozen or more wait", completed, told, len(snap.Trials))
+	}
+}
+
+// TestSimulatedLabDrifts: a trial is read by what is true at its number.
+func TestSimulatedLabDrifts(t *testing.T) {
+	t.Parallel()
+	l := functionNamed(t, "sine-pocket-drift")
+	_, snap := answeredBy(t, l.Name(), 1, "x1,x2,reward,g\n"+strings.Repeat("1,1,0,0\n", 100))
+	last := snap.Trials[100]
+	now, before := l.Truth(101, last.Parameters), l.Truth(1, last.Parameters)
+	for metric, sd := range l.StdDev() {
+		if read := last.Metrics[metric].Value; math.Abs(read-now[metric]) > 4*sd || math.Abs(now[metric]-before[metric]) < 0.1 {
+			t.Errorf("%s of trial 101 at %v is read as %v, and is %v; in the beginning it was %v", metric, last.Parameters, read, now[metric], before[metric])
+		}
+	}
+	if a, b := l.Best(100), l.Best(101); a.Equal(b) || l.Truth(101, b)["reward"] < 0.67 {
+		t.Errorf("the best are %v and then %v", a, b)
+	}
+}
+
+// TestSimulatedLabBringsArrivals: the lab asks with the arrivals, from which the queue follows, reads the reward alone, and another algorithm can be asked on them.
+func TestSimulatedLabBringsArrivals(t *testing.T) {
+	t.Parallel()
+	service, snap := answeredBy(t, "queue", 6, "")
+	seen := map[float64]bool{}
+	for _, trial := range snap.Trials {
+		jobs, there := trial.Context["arrivals"]
+		seen[jobs] = true
+		if want := jobs - 3*trial.Parameters["node1"].Number - 2*trial.Parameters["node2"].Number; !there || math.Abs(trial.Metrics["queue"].Value-want) > 1e-9 {
+			t.Errorf("trial %d with %v has a queue of %v, want %v", trial.Number, trial.Context, trial.Metrics["queue"].Value, want)
+		}
+		if _, told := trial.Metrics["reward"]; !told {
+			t.Errorf("trial %d has no reward", trial.Number)
+		}
+	}
+	if len(snap.Trials) != 6 || len(seen) < 2 {
+		t.Errorf("%d trials with the arrivals %v, want 6 with different ones", len(snap.Trials), seen)
+	}
+	choices, err := service.Compare(t.Context(), snap, []design.Algorithm{{Name: "rpol-ucb"}})
+	if err != nil || choices[0].Parameters == nil {
+		t.Errorf("another algorithm chooses %+v, %v", choices, err)
+	}
+}
+
 // TestSimulatedLabMustFit: a study needs the parameters and metrics of the lab that is to answer in it.
 func TestSimulatedLabMustFit(t *testing.T) {
 	t.Parallel()
@@ -109,7 +218,8 @@ func TestSimulatedLabMustFit(t *testing.T) {
 	for name, spoil := range map[string]func(*design.Definition){
 		"needs the parameter time, the metric yield": func(d *design.Definition) { d.Parameters[1].Name, d.Objective.Metric = "duration", "amount" },
 		"there is no problem":                        func(d *design.Definition) { d.SimulatedLab = "moonshot" },
-		"headroom simulate":                          func(d *design.Definition) { d.SimulatedLab = "queue" },
+		"the context arrivals":                       func(d *design.Definition) { d.SimulatedLab = "queue" },
+		"headroom simulate":                          func(d *design.Definition) { d.SimulatedLab = "sensors" },
 	} {
 		d := l.Study()
 		spoil(&d)

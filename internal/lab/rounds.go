@@ -80,10 +80,11 @@ func newRounds(in *problems.Instance, seed uint64) *rounds {
 // known draws the constraint functions of the next round, where they are known everywhere before it.
 func (w *rounds) known() optimizer.Known {
 	var k optimizer.Known
-	if w.in.Sample == nil {
+	if w.in.Given == nil {
 		return k
 	}
-	w.costs = w.in.Sample(len(w.curves.Rounds)+1, w.samples)
+	number := w.in.Given.Draw(w.samples)
+	w.costs = func(x, g []float64) { w.in.Given.Costs(number, x, g) }
 	at := func(place optimizer.Place) []float64 { // searches ask from many goroutines
 		g := make([]float64, len(w.in.Limits))
 		w.costs(w.in.Point(place), g)
@@ -107,7 +108,7 @@ func (w *rounds) visit(at move, _ float64, tell func(late int, o outcome)) {
 	t, x := len(w.curves.Rounds)+1, w.in.Point(at.place)
 	costs := w.in.CostsAt(t, x)
 	truth := append([]float64{w.in.Reward(t, x)}, costs...)
-	if w.in.Sample != nil {
+	if w.in.Given != nil {
 		w.costs(x, costs)
 		truth = truth[:1]
 	}

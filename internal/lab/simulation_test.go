@@ -115,7 +115,7 @@ func TestEveryProblem(t *testing.T) {
 				}
 				regret += in.Optimum(i+1).Value - in.Reward(i+1, x)
 				utility += in.Reward(i+1, x)
-				if in.Sample == nil {
+				if in.Given == nil {
 					for _, g := range in.CostsAt(i+1, x) {
 						hard += math.Max(g, 0)
 					}

@@ -19,7 +19,11 @@ func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []desi
 	if len(with) == 0 || len(with) > mostCompared {
 		return nil, design.NewInvalid("algorithms", fmt.Sprintf("1 to %d algorithms are needed", mostCompared), len(with))
 	}
-	known, faults := snap.Compiled().Known(design.Brought{})
+	var brought design.Brought
+	if lab, err := labOf(snap); err == nil {
+		brought = broughtBy(lab, snap)
+	}
+	known, faults := snap.Compiled().Known(brought)
 	if len(faults) > 0 {
 		return nil, design.NewInvalid("algorithms", "a study whose constraints need a context or sampled values at each decision cannot be compared", nil)
 	}
@@ -33,7 +37,7 @@ func (s *Models) Compare(ctx context.Context, snap *ledger.Snapshot, with []desi
 	choices := make([]Choice, len(with))
 	for i, c := range others {
 		var err error
-		if choices[i], err = s.choiceOf(ctx, snap, c, known); err != nil {
+		if choices[i], err = s.choiceOf(ctx, snap, c, known, brought); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +57,7 @@ func compileWith(d design.Definition, algorithm design.Algorithm) (*design.Compi
 	return design.Compile(checked)
 }
 
-func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, known optimizer.Known) (Choice, error) {
+func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.Compiled, known optimizer.Known, brought design.Brought) (Choice, error) {
 	var state *optimizer.State
 	var d optimizer.Decision
 	err := s.Derived.Compute(turns.With(ctx, turns.Checking), snap.ID, func(ctx context.Context) (err error) {
@@ -66,7 +70,7 @@ func (s *Models) choiceOf(ctx context.Context, snap *ledger.Snapshot, c *design.
 		return noChoice(ctx, c, err)
 	}
 	settings := c.Settings(d.Place)
-	kept, faults := c.KnownAt(settings, d.Place, design.Brought{})
+	kept, faults := c.KnownAt(settings, d.Place, brought)
 	if err := faults.Err(); err != nil {
 		return Choice{}, err
 	}

@@ -101,23 +101,32 @@ func labOf(snap *ledger.Snapshot) (design.SimulatedLab, error) {
 	return design.FindSimulatedLab(name)
 }
 
-// SimulateOne lets a simulated laboratory answer one trial, the first that waits or one that it asks for, and returns its number when it has.
+// SimulateOne lets a simulated laboratory answer one trial to its end, the first of those whose readings are due, and returns its number when it has. Where none
+// are, it asks for more trials: those of a laboratory whose readings come late wait until enough have been begun after them.
 func (s *Service) SimulateOne(ctx context.Context, by Command, lab design.SimulatedLab, id string, slips ...Slip) (number int, err error) {
-	snap, trial, err := s.nextToAnswer(ctx, by, lab, id)
-	if err != nil {
-		return 0, err
+	snap, err := s.latest(ctx, id)
+	for err == nil {
+		trial, due, later := nextToAnswer(lab, snap)
+		if trial == nil {
+			snap, _, err = s.Ask(ctx, by, id, Ask{Brought: broughtBy(lab, snap)})
+			continue
+		}
+		if !later {
+			s.simulations.on(id, func(r *run) { r.Read++ }) // before they are told: whoever hears of the last finds the run complete
+		}
+		var slip Slip
+		if at := slices.IndexFunc(slips, func(slip Slip) bool { return slip.Number == trial.Number }); at >= 0 {
+			slip = slips[at]
+		}
+		if snap, err = s.answer(ctx, by, id, trial.Number, due, slip); err == nil && !later {
+			return trial.Number, nil
+		}
 	}
-	readings := readingsOf(lab, snap, trial)
-	s.simulations.on(id, func(r *run) { r.Read++ }) // before they are told: whoever hears of the last finds the run complete
-	var slip Slip
-	if at := slices.IndexFunc(slips, func(slip Slip) bool { return slip.Number == trial.Number }); at >= 0 {
-		slip = slips[at]
-	}
-	return trial.Number, s.answer(ctx, by, id, trial.Number, readings, slip)
+	return 0, err
 }
 
 // answer tells a trial's readings, with what slips.
-func (s *Service) answer(ctx context.Context, by Command, id string, number int, readings map[string]ledger.Reading, slip Slip) error {
+func (s *Service) answer(ctx context.Context, by Command, id string, number int, readings map[string]ledger.Reading, slip Slip) (*ledger.Snapshot, error) {
 	told := ledger.Telling{Metrics: maps.Clone(readings)}
 	right, slipped := readings[slip.Metric]
 	if slipped {
@@ -125,55 +134,53 @@ func (s *Service) answer(ctx context.Context, by Command, id string, number int,
 		wrong.Value *= slip.Factor
 		told.Metrics[slip.Metric] = wrong
 	}
-	if _, err := s.Tell(ctx, by, id, number, told); err != nil {
-		return err
+	snap, err := s.Tell(ctx, by, id, number, told)
+	if err == nil && slipped {
+		snap, err = s.Correct(ctx, by, id, Correction{Number: number, Metrics: map[string]*ledger.Reading{slip.Metric: &right}, Reason: slip.Reason})
 	}
-	if slipped {
-		correction := Correction{Number: number, Metrics: map[string]*ledger.Reading{slip.Metric: &right}, Reason: slip.Reason}
-		if _, err := s.Correct(ctx, by, id, correction); err != nil {
-			return err
-		}
+	if err == nil && slip.Exclude {
+		snap, err = s.Close(ctx, by, id, ledger.Excluded, number, slip.Reason)
 	}
-	if slip.Exclude {
-		_, err := s.Close(ctx, by, id, ledger.Excluded, number, slip.Reason)
-		return err
-	}
-	return nil
+	return snap, err
 }
 
-// nextToAnswer is the first waiting trial of which the laboratory could read something, or a new one.
-func (s *Service) nextToAnswer(ctx context.Context, by Command, lab design.SimulatedLab, id string) (*ledger.Snapshot, *ledger.Trial, error) {
-	snap, err := s.latest(ctx, id)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i, t := range snap.Trials {
-		if t.Waiting() && len(readingsOf(lab, snap, t)) > 0 {
-			return snap, snap.Trials[i], nil
+// nextToAnswer is the first waiting trial of which readings are due, nil where there is none, and whether others of it come later.
+func nextToAnswer(lab design.SimulatedLab, snap *ledger.Snapshot) (trial *ledger.Trial, due map[string]ledger.Reading, later bool) {
+	for _, t := range snap.Trials {
+		if !t.Waiting() {
+			continue
+		}
+		if due, later = readingsOf(lab, snap, t); len(due) > 0 {
+			return t, due, later
 		}
 	}
-	snap, numbers, err := s.Ask(ctx, by, id, Ask{})
-	if err != nil {
-		return nil, nil, err
-	}
-	return snap, snap.Trial(numbers[0]), nil
+	return nil, nil, false
 }
 
-// readingsOf is what the laboratory reads of the metrics not yet told, the same whenever it is asked.
-func readingsOf(lab design.SimulatedLab, snap *ledger.Snapshot, t *ledger.Trial) map[string]ledger.Reading {
+// readingsOf is what the laboratory reads of the metrics not yet told, the same whenever it is asked, of those that have come by now.
+func readingsOf(lab design.SimulatedLab, snap *ledger.Snapshot, t *ledger.Trial) (due map[string]ledger.Reading, later bool) {
 	random := rand.New(rand.NewPCG(snap.Definition.Seed, uint64(t.Number)))
-	readings, sd := map[string]ledger.Reading{}, lab.StdDev()
-	for metric, value := range lab.Read(t.Parameters, random) {
+	due, sd := map[string]ledger.Reading{}, lab.StdDev()
+	for metric, read := range lab.Read(t.Number, t.Parameters, random) {
 		if _, told := t.Metrics[metric]; told {
 			continue
 		}
-		reading := ledger.Reading{Value: asDisplayed(value, sd[metric])}
+		if t.Number+read.Late > len(snap.Trials) {
+			later = true
+			continue
+		}
+		reading := ledger.Reading{Value: asDisplayed(read.Value, sd[metric])}
 		if noise := sd[metric]; noise > 0 {
 			reading.StdDev = &noise
 		}
-		readings[metric] = reading
+		due[metric] = reading
 	}
-	return readings
+	return due, later
+}
+
+// broughtBy is what the laboratory knows before the next trial, drawn apart from the readings.
+func broughtBy(lab design.SimulatedLab, snap *ledger.Snapshot) design.Brought {
+	return lab.Brings(rand.New(rand.NewPCG(snap.Definition.Seed, ^uint64(len(snap.Trials)+1))))
 }
 
 // asDisplayed is a value with the digits that an instrument of that noise displays: two digits of the noise, six of the value without any.

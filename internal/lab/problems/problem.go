@@ -54,11 +54,10 @@ type Instance struct {
 	// Reward is f and Costs writes g_j to g, as they are in round t, without noise.
 	Reward func(t int, x []float64) float64
 	Costs  func(t int, x, g []float64)
-	// Sample, when not nil, draws the constraint function g_t that is known everywhere before round t is chosen; its
-	// expectation is Costs.
-	Sample func(t int, random *rand.Rand) func(x, g []float64)
-	Noise  []Noise // of a reading: the reward's, then each cost's
-	Delay  float64 // mean of the Poisson distributed number of rounds until a reading arrives, each metric's by itself
+	// Given, when not nil, is how the constraint functions g_t are known everywhere before round t is chosen; their expectation is Costs.
+	Given *Given
+	Noise []Noise // of a reading: the reward's, then each cost's
+	Delay float64 // mean of the Poisson distributed number of rounds until a reading arrives, each metric's by itself
 	// Kernel, its lengthscale in units of 𝒳 and its variance are a model that suits the functions; Matrix, when not nil, is the
 	// arms' prior covariance instead.
 	Kernel      string
@@ -71,6 +70,15 @@ type Instance struct {
 	Optima []Optimum   // in order of From
 	Safe   [][]float64 // points known to be within the limits, for the algorithms that start from some
 	Lab    *Laboratory // how its numbers are called and read, nil for a problem without names and units
+}
+
+// Given are constraint functions that follow from one number, which is known before each round.
+type Given struct {
+	Number string   // how it is called
+	Forms  []string // g_j as a formula of the number and the axes
+	// Draw is the number in a round, Costs writes g_j to g as they are with it.
+	Draw  func(random *rand.Rand) float64
+	Costs func(number float64, x, g []float64)
 }
 
 // Menu lists every problem, in the order to offer them.
@@ -133,7 +141,7 @@ func (in *Instance) Optimum(t int) Optimum {
 // StandsStill tells whether the problem is one that a laboratory could have: its functions do not change over the rounds, readings come at
 // once, and it brings no prior of its own.
 func (in *Instance) StandsStill() bool {
-	return in.Sample == nil && in.Delay == 0 && in.Matrix == nil && len(in.Optima) == 1
+	return in.Given == nil && in.Delay == 0 && in.Matrix == nil && len(in.Optima) == 1
 }
 
 // CostsAt are g_j(x) in round t.

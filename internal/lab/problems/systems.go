@@ -30,9 +30,10 @@ var systemProblems = []Problem{
 			Axes: alike(1, "node1", "node2"), Limits: []string{"queue"},
 			Reward: func(_ int, x []float64) float64 { return -x[0]*x[0] - x[1]*x[1]/2 },
 			Costs:  func(_ int, x, g []float64) { g[0] = arrivals - served(x) },
-			Sample: func(_ int, random *rand.Rand) func(x, g []float64) {
-				jobs := float64(Poisson(random, arrivals))
-				return func(x, g []float64) { g[0] = jobs - served(x) }
+			Given: &Given{
+				Number: "arrivals", Forms: []string{"arrivals - 3*node1 - 2*node2"},
+				Draw:  func(random *rand.Rand) float64 { return float64(Poisson(random, arrivals)) },
+				Costs: func(jobs float64, x, g []float64) { g[0] = jobs - served(x) },
 			},
 			Noise:  []Noise{Gaussian(0.01), Noiseless()},
 			Kernel: "se", Lengthscale: 0.5,

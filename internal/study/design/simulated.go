@@ -13,9 +13,21 @@ type SimulatedLab interface {
 	Summary() string // what it tests, one sentence
 	// Study is what a lab would write down of it, with its own name as who answers.
 	Study() Definition
-	// Read is a reading of every metric at the settings, StdDev the standard deviation of the noise in it.
-	Read(at Settings, random *rand.Rand) map[string]float64
+	// Brings is what is known before a trial, if anything has to be.
+	Brings(random *rand.Rand) Brought
+	// Read is a reading of every metric that is read at the settings, in the trial of that number; StdDev is the standard deviation of the noise in it.
+	Read(number int, at Settings, random *rand.Rand) map[string]SimulatedReading
 	StdDev() map[string]float64
+	// Truth is every metric's value there without noise, where a metric is known before a trial, what is to be expected of it. Best are the best
+	// settings within the limits of Study.
+	Truth(number int, at Settings) map[string]float64
+	Best(number int) Settings
+}
+
+// SimulatedReading is a reading of one metric that is told when Late further trials have been begun.
+type SimulatedReading struct {
+	Value float64
+	Late  int
 }
 
 // provided lists the simulated laboratories of this program.
@@ -51,6 +63,13 @@ func (d Definition) lacks(lab SimulatedLab) string {
 	for _, metric := range own.MetricNames() {
 		if !slices.Contains(d.MetricNames(), metric) {
 			list = append(list, "the metric "+metric)
+		}
+	}
+	for _, c := range own.Constraints {
+		for _, number := range c.Context {
+			if !slices.ContainsFunc(d.Constraints, func(k Constraint) bool { return slices.Contains(k.Context, number) }) {
+				list = append(list, "the context "+number)
+			}
 		}
 	}
 	return strings.Join(list, ", ")

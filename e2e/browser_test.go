@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -232,6 +233,22 @@ func (p *tab) press(text string) {
 	p.ready()
 	path := fmt.Sprintf(`//*[self::button or self::a or self::summary][normalize-space(.)=%q]`, text)
 	p.do("pressing "+text, chromedp.ScrollIntoView(chromedp.Search(path)), chromedp.Click(chromedp.Search(path), chromedp.NodeVisible))
+}
+
+// pressSlowly is press by somebody who lets go after the part of the page around the button was drawn anew.
+func (p *tab) pressSlowly(text string) {
+	p.t.Helper()
+	p.ready()
+	at := ask[[]float64](p, fmt.Sprintf(`(() => {
+		window.slow = [...document.querySelectorAll("button")].find((button) => button.textContent.trim() === %q);
+		slow.scrollIntoView({ block: "center", behavior: "instant" });
+		const box = slow.getBoundingClientRect();
+		return [box.x + box.width / 2, box.y + box.height / 2];
+	})()`, text))
+	p.do("pressing "+text, chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, at[0], at[1], chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	p.until("drawn anew", "!slow.isConnected")
+	p.ready()
+	p.do("letting go of "+text, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, at[0], at[1], chromedp.ButtonLeft, chromedp.ClickCount(1)))
 }
 
 // fill types a text into a field, in place of what it holds.

@@ -19,7 +19,7 @@ func TestScaleHint(t *testing.T) {
 	}
 	p.audit("a scale that is chosen")
 	p.shot("scale-wide")
-	p.press("Keep it linear")
+	p.pressSlowly("Keep it linear") // leaving the field has the hint fetched again
 	p.sees("This belongs on a logarithmic scale")
 	p.size(390, 844)
 	p.audit("a scale that does not suit, on a phone")

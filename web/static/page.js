@@ -142,6 +142,19 @@ document.addEventListener("htmx:afterSwap", regain);
 document.addEventListener("htmx:afterRequest", regain);
 document.addEventListener("htmx:afterSettle", regain);
 
+// Where a part of the page is drawn anew between pressing and letting go, browsers forget the press. What stands in the place of what was pressed,
+// and says the same, is pressed then. A finger needs no help: its press begins when it lets go.
+const pressable = "button, a[href], summary";
+const meaning = (element) => element && [element.tagName, element.textContent, element.name, element.value, element.href].join("\n");
+let held = null;
+document.addEventListener("pointerdown", (event) => { held = event.pointerType === "touch" ? null : event.target.closest(pressable); }, true);
+document.addEventListener("click", (event) => { if (event.target.closest(pressable)) held = null; }, true);
+document.addEventListener("pointerup", ({ clientX, clientY }) => setTimeout(() => {
+  const now = document.elementFromPoint(clientX, clientY)?.closest(pressable);
+  if (held && !held.isConnected && meaning(now) === meaning(held)) now.click();
+  held = null;
+}), true);
+
 // What somebody has unfolded stays so when the part around it is fetched again, and what comes with unfolding is fetched, too.
 let unfolded = [];
 document.addEventListener("htmx:beforeSwap", (event) => {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -32,11 +33,16 @@ type panelling struct {
 	Facts
 	limits [][]design.Constraint // as they stood when each trial was chosen
 	best   []int
-	notes  []string
+	sums   [][]optimizer.Tally // of each limit up to each trial
+	// In truth, where it is known: the best that could be had in each trial, and how far behind it they are on average.
+	reachable, regret []float64
+	notes             []string
 }
 
 func (v Facts) panelling() *panelling {
-	return &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar()}
+	p := &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar(), sums: v.Snap.ViolationSoFar()}
+	p.reachable, p.regret = v.behind()
+	return p
 }
 
 // note adds sentences to the caption.
@@ -223,10 +229,10 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 		}
 	}
 	s := p.plot(o.Metric, func(t *ledger.Trial, _ float64) chart.Style { return styleUnder(p.limits[t.Number-1], t) }, func(t *ledger.Trial) bool { return improved[t.Number] })
-	var must []float64
+	truth, must, said := p.trueLines()
 	if n := len(line.Y); n > 0 {
-		line.X, line.Y = append(line.X, len(p.Snap.Trials)+1), append(line.Y, line.Y[n-1])
-		must = append(must, line.Y[n-1].(float64))
+		held(len(p.Snap.Trials), &line)
+		must = append(must, line.Y[n].(float64))
 	}
 	if r := p.recommended(); r != nil {
 		mean := r.Mean[o.Metric]
@@ -237,7 +243,7 @@ func (p *panelling) bestPanel() (panel chart.Panel, best, beyond string) {
 			o.Metric, words.Uncertain(mean, r.SD[o.Metric], o.Unit)), r.Number)
 	}
 	within, beyond := s.within(o.Metric, must)
-	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: chart.Axis{Range: within}, Traces: s.traces(line)}, p.bestWords(), beyond
+	return chart.Panel{Title: words.AxisName(design.Capitalised(o.Metric), o.Unit), Height: bestHeight, Y: chart.Axis{Range: within}, Traces: s.traces(append(truth, line)...)}, strings.TrimSpace(p.bestWords() + " " + said), beyond
 }
 
 func prefixed(name, said string) string {
@@ -303,12 +309,16 @@ func (p *panelling) limitPanel(j int) (panel chart.Panel, said, beyond string) {
 	}
 	s := p.plot(now.Metric, style, func(t *ledger.Trial) bool { return style(t, t.Metrics[now.Metric].Value) == chart.Violated })
 	path := p.limitPath(j)
+	said, lines := p.limitWords(j), []chart.Trace(nil)
+	if _, priced := p.Readout.Multipliers[now.Name]; priced {
+		lines, said = append(lines, p.averageLine(j)), said+" "+p.averageWords(j)
+	}
 	within, beyond := s.within(now.Metric, path.Y)
 	title := words.AxisName(design.Capitalised(now.Metric), now.Unit) + " and its limit"
 	if now.Name != now.Metric {
 		title += ", " + now.Name
 	}
-	return chart.Panel{Title: title, Height: limitHeight, Y: chart.Axis{Range: within}, Traces: s.traces(), Limits: []chart.Limit{path}}, p.limitWords(j), beyond
+	return chart.Panel{Title: title, Height: limitHeight, Y: chart.Axis{Range: within}, Traces: s.traces(lines...), Limits: []chart.Limit{path}}, said, beyond
 }
 
 // limitPath is the threshold as it stood at each trial; the next one is under the limit of now.
@@ -361,8 +371,8 @@ func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said
 	now := p.Readout.Violation[c.Name]
 	var all []float64
 	for i, row := range p.History {
-		if p.dense() && i%max(1, len(p.History)/spans) != 0 && i+1 < len(p.History) {
-			continue // running sums: those between lie between
+		if p.between(i) {
+			continue
 		}
 		v := row.Violation[c.Name]
 		push(&hard, row.Number, &v.Hard)
@@ -377,11 +387,7 @@ func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said
 			all = append(all, *v.Bound)
 		}
 	}
-	for _, trace := range []*chart.Trace{&hard, &soft, &estimated, &bound} { // the last holds until the next trial
-		if n := len(trace.X); n > 0 {
-			trace.X, trace.Y = append(trace.X, len(p.Snap.Trials)+1), append(trace.Y, trace.Y[n-1])
-		}
-	}
+	held(len(p.Snap.Trials), &hard, &soft, &estimated, &bound)
 	within, _, _ := robustRange(nil, append(all, 0))
 	return chart.Panel{Title: "Cumulative violation of " + words.AxisName(c.Name, c.Unit), Height: lesserHeight, Y: chart.Axis{Range: within},
 		Traces: drawable(bound, estimated, hard, soft)}, p.violationCaption(c, now)

@@ -180,13 +180,16 @@ func (p *panelling) table(limits []int) templates.Table {
 	d := p.Snap.Definition
 	o := d.Objective
 	table := templates.Table{Head: []templates.Column{{Name: "Trial", Number: true}, {Name: "Result"}, {Name: design.Capitalised(o.Metric), Unit: o.Unit, Number: true}, {Name: "Best so far", Unit: o.Unit, Number: true}}}
+	if len(p.regret) > 0 {
+		table.Head = append(table.Head, templates.Column{Name: "Best in truth", Unit: o.Unit, Number: true}, templates.Column{Name: "behind it on average, R(t)/t", Unit: o.Unit, Number: true})
+	}
 	for _, j := range limits {
 		c := d.Constraints[j]
 		table.Head = append(table.Head, templates.Column{Name: design.Capitalised(c.Metric), Unit: c.Unit, Number: true}, templates.Column{Name: "Limit then", Unit: c.Unit, Number: true},
 			templates.Column{Name: "Violation so far, hard", Unit: c.Unit, Number: true}, templates.Column{Name: "soft", Unit: c.Unit, Number: true},
 			templates.Column{Name: "model’s estimate", Unit: c.Unit, Number: true}, templates.Column{Name: "bound", Unit: c.Unit, Number: true})
 		if _, priced := p.Readout.Multipliers[c.Name]; priced {
-			table.Head = append(table.Head, templates.Column{Name: "Multiplier", Number: true})
+			table.Head = append(table.Head, templates.Column{Name: "Average so far", Unit: c.Unit, Number: true}, templates.Column{Name: "Multiplier", Number: true})
 		}
 	}
 	show := p.metricColumns()
@@ -205,13 +208,20 @@ func (p *panelling) table(limits []int) templates.Table {
 			best = cell(p.Snap.Trial(p.best[i]), o.Metric)
 		}
 		line := []string{strconv.Itoa(t.Number), p.StateWords(t), cell(t, o.Metric), best}
+		if len(p.regret) > 0 {
+			line = append(line, words.Rough(p.reachable[i]), words.Rough(p.regret[i]))
+		}
 		for _, j := range limits {
 			c := d.Constraints[j]
 			v := p.History[i].Violation[c.Name]
 			line = append(line, cell(t, c.Metric), words.Number(p.limits[i][j].Threshold))
 			line = append(line, p.violationCells(v, p.Snap.HasReading(c.Metric))...)
 			if _, priced := p.Readout.Multipliers[c.Name]; priced {
-				line = append(line, words.Rough(p.History[i].Multipliers[c.Name]))
+				average := "–"
+				if p.sums[i][j].Known > 0 {
+					average = words.Rough(p.averageOf(j, i))
+				}
+				line = append(line, average, words.Rough(p.History[i].Multipliers[c.Name]))
 			}
 		}
 		table.Rows = append(table.Rows, line)
@@ -323,8 +333,9 @@ func styleOf(t *ledger.Trial) chart.Style {
 }
 
 func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut) string {
-	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, over %s, at most %s%s in one (hard); counting margin against it leaves %s%s (soft).",
-		words.Rough(now.Hard), words.UnitAfter(c.Unit), words.Count(now.Rounds, "trial", "trials"), words.Rough(now.Largest), words.UnitAfter(c.Unit), words.Rough(now.Soft), words.UnitAfter(c.Unit))
+	_, known := p.brokenIn(c)
+	caption := fmt.Sprintf("Violation of "+c.Name+": readings exceeded the limit by %s%s in sum, %s%s per trial, over %s, at most %s%s in one (hard); counting margin against it leaves %s%s (soft).",
+		words.Rough(now.Hard), words.UnitAfter(c.Unit), words.Rough(now.Hard/float64(max(1, known))), words.UnitAfter(c.Unit), words.Count(now.Rounds, "trial", "trials"), words.Rough(now.Largest), words.UnitAfter(c.Unit), words.Rough(now.Soft), words.UnitAfter(c.Unit))
 	if now.Hard == 0 {
 		caption = "Violation of " + c.Name + ": no reading has exceeded the limit so far."
 	}

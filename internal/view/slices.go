@@ -128,7 +128,7 @@ func (o Outlook) sliceCell(metric string, slice study.Slice, band study.Band, mo
 		mean.X, mean.Y = append(mean.X, x), append(mean.Y, words.SixDigits(band.Mean[i]))
 		spread.X, spread.Low, spread.High = append(spread.X, x), append(spread.Low, words.SixDigits(band.Lower95[i])), append(spread.High, words.SixDigits(band.Upper95[i]))
 	}
-	traces := []chart.Trace{spread, mean}
+	traces := drawable(spread, mean, o.trueAlong(metric, p.Name, slice.At))
 	if p.Type == design.Categorical {
 		mean.Style, mean.Name, mean.Low, mean.High = chart.Bars, "expected, with the model’s 95"+words.Thin+"% band", spread.Low, spread.High
 		traces = []chart.Trace{mean}

@@ -265,6 +265,7 @@ type Lab struct {
 	Problem, Summary string
 	Noise            []string // what a reading adds, by metric
 	Going            bool
+	AtOnce           int    // trials that it runs when asked
 	Text             string // how far it is, or how it ended
 	Fault            string
 }

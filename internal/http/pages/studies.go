@@ -105,8 +105,6 @@ func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *typed) submis
 	}
 }
 
-// simulatedAtOnce is how many trials a press of the button lets the simulated lab run.
-const simulatedAtOnce = 5
 
 // Simulate lets the study's simulated lab run some trials, or stops it.
 func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
@@ -128,7 +126,7 @@ func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, fo
 				s.Studies.StopSimulating(v.Snap.ID)
 				return nil
 			}
-			return s.Studies.Simulate(r.Context(), cmd, v.Snap.ID, simulatedAtOnce)
+			return s.Studies.Simulate(r.Context(), cmd, v.Snap.ID, v.SimulatedAtOnce())
 		},
 		done:  func() error { return show(templates.Form{}) },
 		names: nowhere,

@@ -75,6 +75,20 @@ func (d Definition) lacks(lab SimulatedLab) string {
 	return strings.Join(list, ", ")
 }
 
+// Poses tells whether the study asks the problem of a simulated lab as it stands: the same space, objective and limits, so that the best settings of both are the same.
+func (d Definition) Poses(lab SimulatedLab) bool {
+	own := lab.Study()
+	like := func(p, q *float64) bool { return p == q || p != nil && q != nil && *p == *q }
+	return len(d.InputConstraints) == 0 && d.Objective.Metric == own.Objective.Metric && d.Objective.Direction == own.Objective.Direction &&
+		slices.EqualFunc(d.Parameters, own.Parameters, func(p, q Parameter) bool {
+			return p.Name == q.Name && p.Type == q.Type && like(p.Low, q.Low) && like(p.High, q.High) && like(p.Step, q.Step)
+		}) &&
+		slices.EqualFunc(d.Candidates, own.Candidates, Settings.Equal) &&
+		slices.EqualFunc(d.Constraints, own.Constraints, func(c, k Constraint) bool {
+			return c.Metric == k.Metric && c.Op == k.Op && c.Threshold == k.Threshold && c.Expression == k.Expression
+		})
+}
+
 // simulatedLab checks that the simulated lab, if there is one, could answer.
 func (c *checker) simulatedLab() {
 	name := c.d.SimulatedLab

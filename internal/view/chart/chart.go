@@ -63,6 +63,7 @@ const (
 	Estimate    Style = "estimate" // a line that holds its value, of what a model makes of it
 	Second      Style = "second"   // a second line that holds its value, dashed
 	Bound       Style = "bound"    // a bound, dotted
+	Truth       Style = "truth"    // a line of what is true, where that is known
 	Threshold   Style = "limit"    // a limit beside another, without its hatched side
 	BandStyle   Style = "band"     // between Low and High
 	Bars        Style = "bars"     // means with error bars, for categories

@@ -97,6 +97,7 @@ var lines = map[Style]pen{
 	Estimate:  {"feasible", 4, "", true}, // wider, so that it is seen below what it agrees with
 	Second:    {"second", 2, "8 5", true},
 	Bound:     {"muted", 2, "2 4", true},
+	Truth:     {"ink", 1.5, "2 3", false},
 	Threshold: {"limit", 2, "8 5", true},
 }
 

@@ -1,0 +1,150 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
+	"headroom/internal/view/words"
+)
+
+// truth is the simulated laboratory that answers, of which it is known what its readings are readings of; nil of a real one.
+func (v Facts) truth() design.SimulatedLab {
+	lab, err := design.FindSimulatedLab(v.Snap.Definition.SimulatedLab)
+	if err != nil {
+		return nil
+	}
+	return lab
+}
+
+// posed is the same where the study has asked its problem as it stands all along, so that the problem's best settings are its own.
+func (v Facts) posed() design.SimulatedLab {
+	lab, d := v.truth(), v.Snap.Definition
+	if lab == nil {
+		return nil
+	}
+	for _, turn := range v.Snap.Turns {
+		if d.Constraints = turn.Limits; (turn.Kind == ledger.Created || turn.Kind == ledger.Reconfigured) && !d.Poses(lab) {
+			return nil
+		}
+	}
+	return lab
+}
+
+// truthName is what legends call what is true.
+const truthName = "the truth, which only the simulated lab knows"
+
+// trueAlong is a metric along a parameter as it is in truth at the next trial, nothing where nobody knows it or only listed settings can be played.
+func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Trace {
+	line, lab := chart.Trace{Name: truthName, Style: chart.Truth}, o.truth()
+	if lab == nil || len(o.Snap.Definition.Candidates) > 0 {
+		return line
+	}
+	settings := o.Point.Clone()
+	for _, value := range at {
+		settings[parameter] = value
+		if y, there := lab.Truth(len(o.Snap.Trials)+1, settings)[metric]; there {
+			line.X, line.Y = append(line.X, plotValue(value)), append(line.Y, words.SixDigits(y))
+		}
+	}
+	return line
+}
+
+// behind are, for each trial, the best that could be had then, and how far those up to it are behind it on average, in truth:
+//
+//	f*_t and R(t)/t = (1/t) Σ_{s≤t} (f*_s − f_s(x_s))
+//
+// nil where it is not known. Where limits were broken it may be negative.
+func (v Facts) behind() (best, average []float64) {
+	lab := v.posed()
+	if lab == nil {
+		return nil, nil
+	}
+	objective, sum := v.Snap.Definition.Objective.Metric, 0.0
+	for _, t := range v.Snap.Trials {
+		most := lab.Truth(t.Number, lab.Best(t.Number))[objective]
+		sum += most - lab.Truth(t.Number, t.Parameters)[objective]
+		best, average = append(best, most), append(average, sum/float64(t.Number))
+	}
+	return best, average
+}
+
+// trueLines are the best that could be had over trials, and below it by R(t)/t the average; must are their ends, said what they come to.
+func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said string) {
+	if len(p.regret) == 0 {
+		return nil, nil, ""
+	}
+	best := chart.Trace{Name: "best within the limits, in truth", Style: chart.Truth}
+	mean := chart.Trace{Name: "average of the trials so far, in truth", Style: chart.Second}
+	last, unit := len(p.regret)-1, p.Snap.Definition.Objective.Unit
+	for i := range p.regret {
+		if !p.between(i) {
+			y := p.reachable[i] - p.regret[i]
+			push(&best, i+1, &p.reachable[i])
+			push(&mean, i+1, &y)
+			must = append(must, p.reachable[i])
+		}
+	}
+	held(len(p.Snap.Trials), &best, &mean)
+	behind := p.regret[last]
+	return []chart.Trace{best, mean}, append(must, p.reachable[last]-behind), fmt.Sprintf("In truth %s can be had within the limits; on average per trial those so far are %s%s it (R(t)/t).",
+		words.With(words.Rough(p.reachable[last]), unit), words.With(words.Rough(max(behind, -behind)), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
+}
+
+// averageLine is the average of a limit's metric over trials, drawn where the limit's own average excess V(t)/t has it.
+func (p *panelling) averageLine(j int) chart.Trace {
+	line := chart.Trace{Name: "average of the trials so far", Style: chart.Second}
+	for i, sums := range p.sums {
+		if sum := sums[j]; sum.Known > 0 && !p.between(i) {
+			y := p.averageOf(j, i)
+			push(&line, i+1, &y)
+		}
+	}
+	held(len(p.Snap.Trials), &line)
+	return line
+}
+
+// averageOf is the threshold and V(t)/t = (1/t) Σ_{s≤t} g_s after trial i+1, in the metric's unit: the average of its readings.
+func (p *panelling) averageOf(j, i int) float64 {
+	c, sum := p.Snap.Definition.Constraints[j], p.sums[i][j]
+	return c.Threshold + words.Either(c.Op == ">=", -1.0, 1.0)*sum.Balance/float64(sum.Known)
+}
+
+// averageWords say where the average stands, and what is left to spend before the sum of all trials breaks the limit.
+func (p *panelling) averageWords(j int) string {
+	last := len(p.sums) - 1
+	c, sum := p.Snap.Definition.Constraints[j], p.sums[last][j]
+	if sum.Known == 0 {
+		return ""
+	}
+	said := fmt.Sprintf("On average %s is %s per trial against its limit of %s (V(t)/t is %s): ", c.Metric, words.With(words.Rough(p.averageOf(j, last)), c.Unit),
+		words.Quantity(c.Threshold, c.Unit), words.With(words.Rough(sum.Balance/float64(sum.Known)), c.Unit))
+	if sum.Balance > 0 {
+		said += words.With(words.Rough(sum.Balance), c.Unit) + " in sum is overspent"
+	} else {
+		said += "where margin pays for excess, " + words.With(words.Rough(-sum.Balance), c.Unit) + " in sum is left to spend"
+	}
+	if left := p.Snap.Definition.Algorithm.Horizon - sum.Known; left > 0 && !p.over() {
+		share := words.Either(c.Op == ">=", 1.0, -1.0) * sum.Balance / float64(left)
+		said += fmt.Sprintf(", so that the %s still planned may average %s or %s", words.Count(left, "trial", "trials"),
+			words.With(words.Rough(c.Threshold+share), c.Unit), words.Either(c.Op == ">=", "more", "less"))
+	}
+	return said + "."
+}
+
+// between tells whether a trial, counted from 0, needs no point of its own in a running sum: those between lie between.
+func (p *panelling) between(i int) bool {
+	n := len(p.Snap.Trials)
+	return p.dense() && i%max(1, n/spans) != 0 && i+1 < n
+}
+
+// held lets lines hold what they came to until the next trial.
+func held(trials int, lines ...*chart.Trace) {
+	for _, line := range lines {
+		if n := len(line.X); n > 0 {
+			line.X, line.Y = append(slices.Clip(line.X), trials+1), append(line.Y, line.Y[n-1])
+		}
+	}
+}

@@ -76,7 +76,7 @@ func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said strin
 	if len(p.regret) == 0 {
 		return nil, nil, ""
 	}
-	best := chart.Trace{Name: "best within the limits, in truth", Style: chart.Truth}
+	best := chart.Trace{Name: "best that can be had, in truth", Style: chart.Truth}
 	mean := chart.Trace{Name: "average of the trials so far, in truth", Style: chart.Second}
 	last, unit := len(p.regret)-1, p.Snap.Definition.Objective.Unit
 	for i := range p.regret {
@@ -88,9 +88,12 @@ func (p *panelling) trueLines() (lines []chart.Trace, must []float64, said strin
 		}
 	}
 	held(len(p.Snap.Trials), &best, &mean)
-	behind := p.regret[last]
-	return []chart.Trace{best, mean}, append(must, p.reachable[last]-behind), fmt.Sprintf("In truth %s can be had within the limits; on average per trial those so far are %s%s it (R(t)/t).",
-		words.With(words.Rough(p.reachable[last]), unit), words.With(words.Rough(max(behind, -behind)), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
+	behind, within := p.regret[last], "within the limits"
+	if slices.ContainsFunc(p.Snap.Definition.Constraints, design.Constraint.Given) { // known anew for each trial
+		within += " on average"
+	}
+	return []chart.Trace{best, mean}, append(must, p.reachable[last]-behind), fmt.Sprintf("In truth %s can be had %s; on average per trial those so far are %s%s it (R(t)/t).",
+		words.With(words.Rough(p.reachable[last]), unit), within, words.With(words.Rough(max(behind, -behind)), unit), words.Either(behind < 0, " above, beyond a limit,", " behind"))
 }
 
 // averageLine is the average of a limit's metric over trials, drawn where the limit's own average excess V(t)/t has it.

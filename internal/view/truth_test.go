@@ -1,0 +1,98 @@
+package view
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"headroom/internal/study"
+	"headroom/internal/study/design"
+)
+
+// known is a lab in which yield is 10x, of which 5 can be had up to trial 2 and 8 later.
+type known struct{ design.SimulatedLab }
+
+func (known) Name() string    { return "known" }
+func (known) Summary() string { return "a line" }
+func (known) Study() design.Definition {
+	low, high := 0.0, 1.0
+	return design.Definition{Parameters: []design.Parameter{{Name: "x", Type: design.Real, Low: &low, High: &high}},
+		Objective:   design.Objective{Metric: "yield", Direction: "maximize"},
+		Constraints: []design.Constraint{{Metric: "energy", Op: "<=", Threshold: 4, Unit: "kWh"}}}
+}
+func (known) Read(int, design.Settings, *rand.Rand) map[string]design.SimulatedReading { return nil }
+func (known) StdDev() map[string]float64                                               { return nil }
+func (known) Truth(_ int, at design.Settings) map[string]float64 {
+	return map[string]float64{"yield": 10 * at["x"].Number}
+}
+func (known) Best(number int) design.Settings {
+	if number <= 2 {
+		return design.Settings{"x": design.NumberValue(0.5)}
+	}
+	return design.Settings{"x": design.NumberValue(0.8)}
+}
+
+const ofKnown = `{"name": "Truth", "simulated_lab": "known", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}],
+	"objective": {"metric": "yield", "direction": "maximize", "unit": "%"}, "constraints": [{"metric": "energy", "op": "<=", "threshold": 4, "unit": "kWh"}],
+	"algorithm": {"name": "ckb-ucb", "horizon": 13}, "seed": 7}`
+
+func init() {
+	design.ProvideSimulatedLabs(func() []design.SimulatedLab { return []design.SimulatedLab{known{}} })
+}
+
+// TestTruthStandsBesideReadings: where the lab knows it, the best of each trial and R(t)/t are said and drawn, and no more once the limit is another than
+// the problem's, or where somebody measures; what is true along a parameter is drawn all the same.
+func TestTruthStandsBesideReadings(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ofKnown)
+	for _, x := range []float64{0.3, 0.4, 0.2} { // behind by 2, 1 and 6
+		b.tell(b.ask(x), map[string]float64{"yield": 10 * x, "energy": 3})
+	}
+	v := b.facts(0)
+	p := v.panelling()
+	panel, said, _ := p.bestPanel()
+	says(t, "the objective", said, []string{"In truth 8 % can be had within the limits; on average per trial those so far are 3 % behind it (R(t)/t)."}, nil)
+	says(t, "its panel", whole(panel), []string{"[5 5 8 8]", "[3 3.5 5 5]"}, nil)
+	says(t, "the table", whole(p.table(nil)), []string{"Best in truth", "R(t)/t"}, nil)
+	at := []design.Value{design.NumberValue(0), design.NumberValue(0.25)}
+	slice := func(v Facts) string {
+		line := Outlook{Facts: v, Point: design.Settings{"x": design.NumberValue(0)}}.trueAlong("yield", "x", at)
+		return whole(line.Y)
+	}
+	if got := slice(v); got != "[0 2.5]" {
+		t.Errorf("the truth along x is %s", got)
+	}
+	b.limit(0, 5)
+	v = b.facts(0)
+	_, said, _ = v.panelling().bestPanel()
+	says(t, "the objective of another limit", said, nil, []string{"In truth"})
+	if got := slice(v); got != "[0 2.5]" {
+		t.Errorf("under another limit the truth along x is %s", got)
+	}
+	real := newBench(t, twoLimits)
+	real.curve(3, 0, "yield", "impurity", "pressure")
+	if got := slice(real.facts(0)); got != "[]" {
+		t.Errorf("of a real laboratory the truth is known: %s", got)
+	}
+}
+
+// TestAverageAgainstItsLimit: a limit that has a price says where its average stands and what is left to spend; one that has none does not.
+func TestAverageAgainstItsLimit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ofKnown)
+	for _, energy := range []float64{6, 1, 2} {
+		b.tell(b.ask(0.5), map[string]float64{"yield": 5, "energy": energy})
+	}
+	v := b.facts(0)
+	_, said, _ := v.panelling().limitPanel(0)
+	says(t, "a limit without a price", said, nil, []string{"On average"})
+	v.Readout.Multipliers = map[string]float64{"energy": 1}
+	panel, said, _ := v.panelling().limitPanel(0)
+	says(t, "a limit with room", said, []string{"On average energy is 3 kWh per trial against its limit of 4 kWh (V(t)/t is −1 kWh)", "3 kWh in sum is left to spend, so that the 10 trials still planned may average 4.3 kWh or less."}, nil)
+	says(t, "its panel", whole(panel), []string{"[6 3.5 3 3]"}, nil)
+	says(t, "the violation", v.panelling().violationCaption(b.snap.Definition.Constraints[0], study.ViolationOut{Hard: 6, Rounds: 1, Largest: 6}), []string{"by 6 kWh in sum, 2 kWh per trial, over 1 trial"}, nil)
+	b.tell(b.ask(0.5), map[string]float64{"yield": 5, "energy": 11})
+	v = b.facts(0)
+	v.Readout.Multipliers = map[string]float64{"energy": 1}
+	_, said, _ = v.panelling().limitPanel(0)
+	says(t, "an overspent limit", said, []string{"(V(t)/t is 1 kWh): 4 kWh in sum is overspent, so that the 9 trials still planned may average 3.56 kWh or less."}, []string{"left to spend"})
+}

@@ -174,9 +174,12 @@ func TestSimulatedLabDrifts(t *testing.T) {
 	_, snap := answeredBy(t, l.Name(), 1, "x1,x2,reward,g\n"+strings.Repeat("1,1,0,0\n", 100))
 	last := snap.Trials[100]
 	now, before := l.Truth(101, last.Parameters), l.Truth(1, last.Parameters)
-	for metric, sd := range l.StdDev() {
-		if read := last.Metrics[metric].Value; math.Abs(read-now[metric]) > 4*sd || math.Abs(now[metric]-before[metric]) < 0.1 {
-			t.Errorf("%s of trial 101 at %v is read as %v, and is %v; in the beginning it was %v", metric, last.Parameters, read, now[metric], before[metric])
+	for metric, reading := range l.Read(101, last.Parameters, rand.New(rand.NewPCG(snap.Definition.Seed, 101))) {
+		if read := last.Metrics[metric].Value; math.Abs(read-reading.Value) > 0.01 || math.Abs(now[metric]-before[metric]) < 0.1 {
+			t.Errorf("%s of trial 101 at %v is read as %v, want %v; the truth is %v, and was %v", metric, last.Parameters, read, reading.Value, now[metric], before[metric])
+		}
+		if noise := reading.Value - now[metric]; math.Abs(noise) > 4*l.StdDev()[metric] {
+			t.Errorf("%s of trial 101 carries a noise of %v", metric, noise)
 		}
 	}
 	if a, b := l.Best(100), l.Best(101); a.Equal(b) || l.Truth(101, b)["reward"] < 0.67 {

@@ -103,8 +103,12 @@ var field = regexp.MustCompile(`(?s)name="([^"]+)"[^>]*? value="([^"]*)"`)
 // Every template and simulated lab makes a study as it stands.
 func TestTemplatesMakeStudies(t *testing.T) {
 	s := sitetest.Beside(t)
-	for _, query := range []string{"template=reaction", "template=formulation", "template=machine", "simulated=welded-beam", "simulated=rkhs-100"} {
+	for _, query := range []string{"template=reaction", "template=formulation", "template=machine", "simulated=welded-beam", "simulated=rkhs-100",
+		"simulated=sine-pocket-delayed", "simulated=sine-pocket-drift", "simulated=queue"} {
 		page := s.Page("/studies/new?" + query)
+		if way, made := map[string]string{"simulated=sine-pocket-delayed": "each", "simulated=sine-pocket-drift": "drift", "simulated=queue": "known"}[query]; made {
+			sitetest.Same(t, query+" is", chosenWay(page), way)
+		}
 		form := url.Values{}
 		for _, found := range field.FindAllStringSubmatch(page, -1) {
 			if !strings.HasSuffix(found[1], ".sampled") && found[1] != "way" { // an empty check box, and answers of which one is chosen
@@ -156,12 +160,14 @@ func TestWaysChooseAlgorithms(t *testing.T) {
 	for way, wants := range map[string][]string{
 		"usual": {"(log-cei)", "fewest trials"}, "late": {"(log-cei)", "any order"}, "drift": {"(rpol-sw-ucb)", `name="settings.window" value="30"`},
 		"safe": {"(stageopt)", `name="settings.safe_seeds"`, "spreadsheet"}, "average": {"(ckb-ucb)", "paid back", "in many trials where mixing settings from both sides of it pays"}, "many": {"(scbo)"},
+		"each": {"(rpol-ucb)", "no margin pays"}, "censored": {"(rpol-censored-ucb)", `name="settings.delay_window"`, `name="settings.response_bound" value="0"`, "Trials to wait for a result"},
+		"known": {"(scgp-ucb)", "as a formula"},
 	} {
 		form.Set("way", way)
 		page := string(postAs(s, "/studies/new", s.Admin, form).Want(200).Body)
 		sitetest.Same(t, "is chosen", chosenWay(page), way)
 		sitetest.Says(t, page, wants...)
-		for _, once := range []string{"settings.window", "settings.safe_seeds"} {
+		for _, once := range []string{"settings.window", "settings.delay_window", "settings.safe_seeds"} {
 			if strings.Count(page, `name="`+once+`"`) > 1 {
 				t.Errorf("%s: two fields %s", way, once)
 			}

@@ -105,7 +105,6 @@ func (s *Site) MakeDemo(w http.ResponseWriter, r *http.Request, _ *typed) submis
 	}
 }
 
-
 // Simulate lets the study's simulated lab run some trials, or stops it.
 func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, form *typed) submission {
 	show := func(again templates.Form) error {

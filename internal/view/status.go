@@ -115,7 +115,7 @@ func (v Facts) Lab() templates.Lab {
 	panel.Summary = lab.Summary()
 	for _, metric := range tableMetrics(d) {
 		if sd := lab.StdDev()[metric]; sd > 0 {
-			panel.Noise = append(panel.Noise, metric+" ± "+words.Quantity(sd, UnitOf(d, metric)))
+			panel.Noise = append(panel.Noise, metric+" ± "+words.With(words.Brief(sd), UnitOf(d, metric)))
 		}
 	}
 	wanted := words.Count(v.Run.Wanted, "trial", "trials")

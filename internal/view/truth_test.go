@@ -2,6 +2,7 @@ package view
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"headroom/internal/study"
@@ -95,4 +96,15 @@ func TestAverageAgainstItsLimit(t *testing.T) {
 	v.Readout.Multipliers = map[string]float64{"energy": 1}
 	_, said, _ = v.panelling().limitPanel(0)
 	says(t, "an overspent limit", said, []string{"(V(t)/t is 1 kWh): 4 kWh in sum is overspent, so that the 9 trials still planned may average 3.56 kWh or less."}, []string{"left to spend"})
+}
+
+// TestLongStudiesRunFaster: a press lets the lab run a twentieth of what is planned, no fewer than 5 trials and no more than a run may have.
+func TestLongStudiesRunFaster(t *testing.T) {
+	t.Parallel()
+	for horizon, want := range map[string]int{"13": 5, "350": 17, "10000": 25} {
+		b := newBench(t, strings.Replace(ofKnown, `"horizon": 13`, `"horizon": `+horizon, 1))
+		if panel := b.facts(0).Lab(); panel.AtOnce != want {
+			t.Errorf("of %s trials %d are run at once, want %d", horizon, panel.AtOnce, want)
+		}
+	}
 }

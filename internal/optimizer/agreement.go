@@ -92,7 +92,7 @@ func firstEffect(n int, a, b *Round) (decision, seen int) {
 // firstOtherModel is the first decision that is made with other hyperparameters.
 func firstOtherModel(old, now []*regime) int {
 	for i, j := 0, 0; i < len(old) && j < len(now); {
-		if !reflect.DeepEqual(old[i].models, now[j].models) {
+		if !reflect.DeepEqual(old[i].models, now[j].models) || !reflect.DeepEqual(old[i].said, now[j].said) {
 			return max(old[i].from, now[j].from)
 		}
 		switch a, b := old[i].until, now[j].until; {

@@ -26,13 +26,12 @@ func (v *view) estimate(ctx context.Context, at []Place, known func(j, i int) fl
 
 // take turns what a source predicts into estimates of its targets.
 func (v *view) take(src *source, p posterior.Prediction, out []policy.Estimate) {
-	sd := roots(p.Variances)
 	for n, k := range src.targets {
 		if v.transforms[k].blind {
 			clear(p.Means[n])
 		}
 		shift(p.Means[n], v.transforms[k].shift)
-		out[k] = policy.Estimate{Mean: p.Means[n], SD: sd}
+		out[k] = policy.Estimate{Mean: p.Means[n], SD: roots(p.Variances, v.width(v.targets[k].metric))}
 	}
 }
 
@@ -53,10 +52,11 @@ func (v *view) givenEstimates(at []Place, known func(j, i int) float64) []policy
 	return out
 }
 
-func roots(variances []float64) []float64 {
+// roots are the standard deviations of these variances, times a factor.
+func roots(variances []float64, factor float64) []float64 {
 	sd := make([]float64, len(variances))
 	for i, v := range variances {
-		sd[i] = math.Sqrt(max(v, 0))
+		sd[i] = factor * math.Sqrt(max(v, 0))
 	}
 	return sd
 }
@@ -101,17 +101,14 @@ func (v *view) played(ctx context.Context, t int, known func(j, i int) float64) 
 			if err != nil {
 				return nil, err
 			}
-			variance = p.Variances[0]
-			for n := range p.Means {
-				means = append(means, p.Means[n][0])
-			}
+			v.take(src, p, out)
+			continue
 		}
-		for n, k := range src.targets {
-			if v.transforms[k].blind {
-				means[n] = 0
-			}
-			out[k] = policy.Estimate{Mean: []float64{means[n] + v.transforms[k].shift}, SD: []float64{math.Sqrt(max(variance, 0))}}
+		p := posterior.Prediction{Variances: []float64{variance}}
+		for _, mean := range means {
+			p.Means = append(p.Means, []float64{mean})
 		}
+		v.take(src, p, out)
 	}
 	return out, nil
 }
@@ -201,7 +198,7 @@ func (v *view) noiseAt(k int, at Place) float64 {
 	if metric < 0 {
 		return 0
 	}
-	m := v.regime.models[metric]
+	m := v.model(metric)
 	return m.noise.at(at, m.lambda)
 }
 
@@ -234,7 +231,7 @@ func (v *view) chances(estimates []policy.Estimate, places int, known [][]float6
 
 // readingSDs are the standard deviations, in metric units, of readings of target k's metric at places where the function has these estimates.
 func (v *view) readingSDs(k int, at []Place, estimate policy.Estimate) []float64 {
-	t, m := v.regime.transforms[k], v.regime.models[v.targets[k].metric]
+	t, m := v.regime.transforms[k], v.model(v.targets[k].metric)
 	out := make([]float64, len(at))
 	for i, place := range at {
 		sd := estimate.SD[i]
@@ -249,7 +246,7 @@ type forecast struct{ mean, sd float64 }
 // ahead predicts the reading of round t's own point from what decision t expected of the function there.
 func (v *view) ahead(t, k int, latent policy.Estimate) forecast {
 	metric := v.targets[k].metric
-	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.regime.models[metric])
+	lambda := v.readingLambda(t, v.history.Rounds[t-1].Readings[metric], v.model(metric))
 	return forecast{latent.Mean[0] - v.transforms[k].shift, math.Sqrt(latent.SD[0]*latent.SD[0] + lambda)}
 }
 

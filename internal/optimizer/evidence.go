@@ -23,7 +23,8 @@ type evidence struct {
 // that its last decision sees, in the order of their arrival, so that each decision's data are a prefix.
 type regime struct {
 	from, until int
-	models      []metricModel
+	models      []metricModel         // what is regressed, and decided by
+	said        []metricModel         // what is said: as wide as residuals ask for
 	transforms  []transform           // per target
 	groups      []*group              // distinct regressions
 	groupOf     []int                 // by metric

@@ -106,7 +106,7 @@ func (s *State) fitMetric(ctx context.Context, metric int) (FittedMetric, error)
 	}
 	f.Told = result.Told
 	if told := s.toldNoise(metric, rounds, f); told > 0 {
-		f.Lambda = told / f.Inflation // the factor of what was told is fitted: it is not for residuals to correct
+		f.Lambda = told
 	}
 	return f, err
 }

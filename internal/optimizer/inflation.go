@@ -21,7 +21,7 @@ func (s *account) inflation(ctx context.Context, metric int) (float64, error) {
 	}
 	var squares []float64
 	for i, t := range trace {
-		r, m := &s.history.Rounds[i], s.regimeAt(i + 1).models[metric]
+		r, m := &s.history.Rounds[i], s.regimeAt(i + 1).said[metric]
 		if !m.fitted || r.Excluded || !r.Readings[metric].Told || t.residuals == nil {
 			continue
 		}

@@ -74,12 +74,12 @@ func (s *decision) score(input *policy.Input) (policy.Scores, error) {
 }
 
 // tooRisky tells of each place whether its chance to break a limit is larger than what is left of the risk asked for; nil where none was. The chance is the one
-// that the decision states, of the readings alone: beside a trial that waits nothing is less risky before its result has come.
+// that the decision states, of the readings alone and as wide as is said: beside a trial that waits nothing is less risky before its result has come.
 func (s *decision) tooRisky(ctx context.Context, at []Place, estimates []policy.Estimate) ([]bool, error) {
 	if len(s.allowances) == 0 {
 		return nil, nil
 	}
-	if slices.ContainsFunc(s.sources, func(src source) bool { return len(src.waiting) > 0 }) {
+	if s.shown.otherwise() || slices.ContainsFunc(s.sources, func(src source) bool { return len(src.waiting) > 0 }) {
 		var err error
 		if estimates, err = s.shown.estimate(ctx, at, nil); err != nil {
 			return nil, err

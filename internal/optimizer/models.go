@@ -14,7 +14,7 @@ type metricModel struct {
 	centre, scale float64
 	warp          warp.Warp
 	told          float64 // multiplies the noise variances told with readings
-	inflation     float64 // the part of lambda and of the kernel's variance that is not fitted
+	inflation     float64 // the part of lambda, unless it was told, and of the kernel's variance that is not fitted
 	freedom       float64 // degrees of freedom of the bands, 0 for normal ones
 	fitted        bool    // all free hyperparameters, not only centre and scale
 	count         int     // readings the last fit was made from
@@ -23,16 +23,21 @@ type metricModel struct {
 // listRegimes cuts the history at its fits.
 func (s *task) listRegimes() []*regime {
 	next := len(s.history.Rounds) + 1
-	list := []*regime{{from: 1, models: s.firstModels()}}
+	first := s.firstModels()
+	list := []*regime{{from: 1, models: first, said: first}}
 	for _, fit := range s.history.Fits {
 		last := list[len(list)-1]
-		models := s.refitted(last.models, fit)
+		said := s.refitted(last.said, fit)
+		models := said
+		if s.traits.Expects {
+			models = s.refitted(last.models, fit.uninflated())
+		}
 		if fit.From <= last.from {
-			last.models = models
+			last.models, last.said = models, said
 			continue
 		}
 		last.until = fit.From
-		list = append(list, &regime{from: fit.From, models: models})
+		list = append(list, &regime{from: fit.From, models: models, said: said})
 	}
 	list[len(list)-1].until = next + 1
 	return list
@@ -55,6 +60,18 @@ func (m Metric) lambdaAt(scale float64) float64 {
 		return max(1/utmost, min(m.NoiseVariance/(scale*scale), utmost))
 	}
 	return m.Lambda
+}
+
+// uninflated is the fit without inflation where the noise was told. Residuals are noise for the most part then, and how wide that is was told: they say little of how
+// wide the function's own uncertainty is, enough for what is said of it on average, and too little to decide by.
+func (f Fit) uninflated() Fit {
+	f.Metrics = slices.Clone(f.Metrics)
+	for i := range f.Metrics {
+		if f.Metrics[i].Told > 0 {
+			f.Metrics[i].Inflation = 1
+		}
+	}
+	return f
 }
 
 func (s *task) refitted(models []metricModel, fit Fit) []metricModel {
@@ -124,8 +141,10 @@ func (m *metricModel) take(f FittedMetric, free Metric) {
 		m.kernel.Variance *= m.inflation
 	}
 	if noise {
-		m.lambda *= m.inflation
 		m.told = f.told()
+	}
+	if noise && f.Told == 0 { // what was told is not for residuals to correct
+		m.lambda *= m.inflation
 	}
 	m.fitted = (lengthscales || noise || variance) && lengthscales == free.FreeLengthscales && noise == free.FreeNoise
 }

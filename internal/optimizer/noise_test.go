@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -257,6 +258,43 @@ func TestTheFactorOfToldNoiseHolds(t *testing.T) {
 	}
 	if !reflect.DeepEqual(beliefs[0], beliefs[1]) {
 		t.Errorf("a factor 4 and twice the deviation differ:\n%v\n%v", beliefs[0], beliefs[1])
+	}
+}
+
+// TestInflationIsNotDecidedByWhereNoiseWasTold: two fits that differ in inflation alone choose alike then, and what they say differs in width; where nothing was told the
+// decision knows of it, too.
+func TestInflationIsNotDecidedByWhereNoiseWasTold(t *testing.T) {
+	t.Parallel()
+	for _, told := range []float64{1, 0} {
+		var decisions, others [2]Decision
+		for i, inflation := range []float64{1, 0.25} {
+			cfg, h := lathe(t, 30)
+			for n := range h.Rounds {
+				for k := range h.Rounds[n].Readings {
+					h.Rounds[n].Readings[k].SD = 2 * told
+				}
+			}
+			of := FittedMetric{Set: true, Scale: 1, Lengthscales: []float64{0.4}, Lambda: 0.1, Told: told, Variance: 2, Inflation: inflation, Freedom: 5, Count: 30}
+			h.Fits = []Fit{{From: 31, Metrics: []FittedMetric{of, of}}}
+			state := mustReplay(t, cfg, h)
+			decisions[i] = sure(state.Suggest(background, Known{}))
+			others[i] = sure(state.Own(background, state.placeOf(5), Known{}))
+		}
+		as, by := decisions[0], decisions[1]
+		if same := slices.Equal(as.Estimates, by.Estimates) && as.Acquisition == by.Acquisition && as.Place.Arm == by.Place.Arm; same != (told == 1) {
+			t.Errorf("told %t: the decisions\n%+v\n%+v", told == 1, as, by)
+		}
+		if as.Place.Arm != by.Place.Arm {
+			continue
+		}
+		for k := range as.SD {
+			if math.Abs(by.SD[k]/as.SD[k]-0.5) > 1e-9 {
+				t.Errorf("told %t: metric %d has deviation %g in place of %g, want half", told == 1, k, by.SD[k], as.SD[k])
+			}
+		}
+		if gains := []float64{others[0].ExpectedImprovement, others[1].ExpectedImprovement}; told == 1 && (as.FeasibilityProbability == by.FeasibilityProbability || !(gains[1] < gains[0])) {
+			t.Errorf("a quarter of the variance says chances of %g and %g and gains of %g elsewhere", as.FeasibilityProbability, by.FeasibilityProbability, gains)
+		}
 	}
 }
 

@@ -201,8 +201,9 @@ type FittedMetric struct {
 	Interaction float64
 	// Warp warps standardised readings; the zero value leaves them as they are.
 	Warp warp.Warp
-	// Inflation multiplies the kernel's variance and λ where they are fitted, so that the study's own earlier predictions would have been as wide as they were
-	// wrong; 0 stands for 1.
+	// Inflation multiplies the kernel's variance and λ where they are fitted, λ not where it was told, so that the study's own earlier predictions would have been as wide
+	// as they were wrong; 0 stands for 1. Where noise was told, an algorithm that weighs expectations decides without it
+	// (policy.Traits.Expects): it is of what is said alone then.
 	Inflation float64
 	// Told multiplies the noise variances told with readings, where every reading had one; 0 stands for 1.
 	Told float64

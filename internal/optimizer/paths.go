@@ -28,7 +28,7 @@ const draws = 256
 //
 //	f(Z) = μ(Z) + τ L ξ,   f(x) = μ(x) + c(x, Z) w,   w = τ L⁻ᵀ ξ,   c(x, Z) w = k(x, Z) w − k(x, X) A⁻¹ k(X, Z) w,
 //
-// ξ being normal, and τ² = ν/χ²_ν, one for each metric and draw, where predictions are Student-t with ν degrees of freedom, else τ = 1. So a path is the sum of n + |Z| kernels, as a
+// ξ being normal, and τ² = c ν/χ²_ν, one for each metric and draw, c being what is said beyond what is regressed (view.width²), where predictions are Student-t with ν degrees of freedom, else τ² = c. So a path is the sum of n + |Z| kernels, as a
 // posterior mean is of n. (Wilson, Borovitskiy, Terenin, Mostowsky, Deisenroth: Pathwise Conditioning of Gaussian Processes, 2021, with the process at Z in place of random features,
 // which not every kernel has.) ξ belongs to the place and τ to the draw, not to the study's version: what is made of the draws changes as the posterior does, and not by chance.
 type paths struct {
@@ -326,11 +326,11 @@ func (p *paths) normals(metric int) [][]float64 {
 func (s *shown) scales(metric int) []float64 {
 	random := rand.New(rand.NewPCG(s.cfg.Seed, gainStream+uint64(metric)))
 	scales := make([]float64, draws)
-	freedom := s.regime.models[metric].freedom
+	freedom, width := s.regime.models[metric].freedom, s.width(metric)
 	for i := range scales {
-		scales[i] = 1
+		scales[i] = width
 		if u := random.Float64(); freedom > 0 {
-			scales[i] = math.Sqrt(freedom / distuv.ChiSquared{K: freedom}.Quantile(u))
+			scales[i] *= math.Sqrt(freedom / distuv.ChiSquared{K: freedom}.Quantile(u))
 		}
 	}
 	return scales

@@ -12,7 +12,7 @@ import (
 func (s *shown) Models() []Model {
 	out := make([]Model, len(s.cfg.Metrics))
 	for i := range out {
-		m := s.next.regime.models[i]
+		m := s.regime.said[i]
 		k := s.targetOf(i)
 		beta := betaOf(s.next, k)
 		out[i] = Model{Kernel: m.kernel, Lambda: m.lambda, Centre: m.centre, Scale: m.scale, Warp: m.warp, Inflation: m.inflation,

@@ -3,6 +3,7 @@ package optimizer
 import (
 	"context"
 	"math"
+	"slices"
 
 	"headroom/internal/optimizer/policy"
 )
@@ -36,8 +37,29 @@ func (s *decision) decision(ctx context.Context, at Place, known Known, draw Dra
 	}
 	if input.Rival != nil {
 		best, t := s.incumbent, s.transforms[0]
-		improvement := policy.ExpectedGain(input, 0)
+		improvement := policy.ExpectedGain(s.believed(input, at), 0)
 		d.ExpectedImprovement, d.Incumbent = math.Abs(t.metric(best.mean[0]+improvement)-t.metric(best.mean[0])), best.round
 	}
 	return d, nil
+}
+
+// believed is the input of one place with what is believed there and at x* in place of what is decided by: the same means, and the widths that are said.
+func (s *decision) believed(input *policy.Input, at Place) *policy.Input {
+	said, rival := *input, *input.Rival
+	said.Rival, said.Costs = &rival, slices.Clone(input.Costs)
+	rival.SD, rival.Together, rival.Noise = slices.Clone(rival.SD), slices.Clone(rival.Together), slices.Clone(rival.Noise)
+	for k, t := range s.targets {
+		if t.metric < 0 {
+			continue
+		}
+		width, estimate := s.shown.width(t.metric), &said.Reward
+		if k > 0 {
+			estimate = &said.Costs[k-1]
+		}
+		estimate.SD = []float64{width * estimate.SD[0]}
+		rival.SD[k] *= width
+		rival.Together[k] = []float64{width * width * rival.Together[k][0]}
+		rival.Noise[k] = []float64{s.shown.noiseAt(k, at)}
+	}
+	return &said
 }

@@ -17,7 +17,7 @@ type Model struct {
 	Lambda        float64 // λ, modelled units
 	Centre, Scale float64
 	Warp          warp.Warp
-	Inflation     float64 // by which the fitted variances were multiplied: Kernel.Variance and Lambda hold it
+	Inflation     float64 // see FittedMetric: Kernel.Variance and Lambda hold it
 	Freedom       float64 // degrees of freedom of the bands, 0 for normal ones
 	// Settings and Wrong are the settings and readings with a λ of their own: see FittedMetric.
 	Settings, Wrong []NoiseAt

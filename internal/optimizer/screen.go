@@ -126,7 +126,7 @@ func (s *decision) boundScores(ctx context.Context, of screened, rows int, known
 		if err != nil {
 			return nil, err
 		}
-		sd := roots(variances)
+		sd := roots(variances, 1)
 		for _, k := range src.targets {
 			mean := slices.Clone(of.means[k])
 			shift(mean, s.transforms[k].shift)

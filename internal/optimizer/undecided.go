@@ -75,7 +75,7 @@ func (s *shown) chanceAfter(round, n int, sure bool) float64 {
 			}
 			continue
 		}
-		m, e := s.regime.models[c.Metric], s.soFar.estimates[1+j]
+		m, e := s.model(c.Metric), s.soFar.estimates[1+j]
 		mean, variance := e.Mean[round-1]-s.regime.transforms[1+j].margin, e.SD[round-1]*e.SD[round-1]
 		if variance > 0 && !sure {
 			variance = 1 / (1/variance + float64(n)/m.noise.at(s.placeOf(round), m.lambda))

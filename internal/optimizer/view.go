@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"headroom/internal/optimizer/policy"
@@ -27,6 +28,36 @@ type view struct {
 	allowances  []allowance
 	shortlist   *shortlist // where the search looks while many trials wait, else nil
 	slid        windows    // what earlier rounds left, while rounds are gone through in order; else nil
+	says        bool       // it is what is told, not what is decided by
+}
+
+// model is a metric's model.
+func (v *view) model(metric int) metricModel {
+	if v.says {
+		return v.regime.said[metric]
+	}
+	return v.regime.models[metric]
+}
+
+// otherwise tells whether a metric is believed otherwise than it is decided by.
+func (v *view) otherwise() bool {
+	for metric := range v.regime.models {
+		if v.width(metric) != 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// width is by how much wider than the regression a metric is believed to be,
+//
+//	√(σ²/σ₀²),   σ₀² being the kernel's variance that is regressed.
+func (v *view) width(metric int) float64 {
+	regressed, believed := v.regime.models[metric].kernel.Variance, v.model(metric).kernel.Variance
+	if regressed == believed {
+		return 1
+	}
+	return math.Sqrt(believed / regressed)
 }
 
 // acting returns the view of decision t under multipliers q: what has arrived, in the algorithm's window, and what is pending.
@@ -66,7 +97,7 @@ func (s *evidence) actingIn(ctx context.Context, regime *regime, t int, q []floa
 // observed returns the view that posteriors are shown from: arrived data in the window, nothing else.
 func (s *evidence) observed(ctx context.Context, t int, slid windows) (*view, error) {
 	regime := s.regimeAt(t)
-	v := &view{evidence: s, round: t, regime: regime, transforms: regime.transforms, slid: slid}
+	v := &view{evidence: s, round: t, regime: regime, transforms: regime.transforms, slid: slid, says: true}
 	return v, v.sourcesArrived(ctx, false)
 }
 
@@ -165,7 +196,7 @@ func (v *view) widths(ctx context.Context) error {
 		Gain: make([]float64, len(v.targets)), Lambda: make([]float64, len(v.targets))}
 	for k, t := range v.targets {
 		if t.metric >= 0 {
-			w.Lambda[k] = v.regime.models[t.metric].lambda
+			w.Lambda[k] = v.model(t.metric).lambda
 		}
 		if i := v.sourceOf[k]; i >= 0 {
 			w.Gain[k] = v.sources[i].Gain()

@@ -209,7 +209,7 @@ func (o outcomes) telling(ctx context.Context, lengthscales []float64) (outcomes
 // at is the latent function at some places.
 func (w *works) at(ctx context.Context, v *view, at []Place) (*policy.Estimate, error) {
 	means, variances, err := w.model.Predict(ctx, v.points(w.kernel, at).Inputs)
-	return &policy.Estimate{Mean: means, SD: roots(variances)}, err
+	return &policy.Estimate{Mean: means, SD: roots(variances, 1)}, err
 }
 
 // worksAt is the latent function of whether trials work at some places; nil while none has failed.

@@ -14,7 +14,8 @@ type Traits struct {
 	MovesByEstimate bool
 	// AvoidsKnown: it does not choose a candidate again while no reading has shown that it would teach anything.
 	AvoidsKnown bool
-	// Expects: its score is the logarithm of an expectation, to which that of the chance that a trial works at the place is added.
+	// Expects: its score is the logarithm of an expectation, to which that of the chance that a trial works at the place is added. Where readings told
+	// their noise it is one under the model as it was fitted, whatever inflation widens or narrows what is said of it.
 	Expects bool
 
 	// Upper returns scores that are at least those of Score whenever every deviation is at most the one of the input, for an algorithm whose

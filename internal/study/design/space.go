@@ -74,7 +74,7 @@ func (a *axis) setStep() {
 		a.decimals = max(12, min(10+magnitude(a.high/(a.high-a.low)), 15))
 	default:
 		// Ten digits across the range, as far as floating point has them.
-		a.decimals = max(0, min(15-magnitude(size), 10-magnitude(a.high-a.low)))
+		a.decimals = min(15-magnitude(size), max(0, 10-magnitude(a.high-a.low)))
 	}
 	if a.step > 0 {
 		a.levels = int(math.Floor((a.high-a.low)/a.step+1e-9)) + 1
@@ -102,8 +102,11 @@ func (a *axis) snap(x float64) float64 {
 // clean is x in the decimals that people write.
 func (a *axis) clean(x float64) float64 {
 	format, digits := byte('f'), a.decimals
-	if a.log && a.step == 0 {
+	switch {
+	case a.log && a.step == 0:
 		format, digits = 'e', a.decimals-1
+	case digits < 0:
+		return Rounded(x, digits)
 	}
 	cleaned, err := strconv.ParseFloat(strconv.FormatFloat(x, format, digits, 64), 64)
 	if err != nil {

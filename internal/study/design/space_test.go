@@ -83,6 +83,21 @@ func TestSettingsRoundTrip(t *testing.T) {
 	})
 }
 
+// TestLargeSettingsAreClean: where a unit is finer than floating point is, decimals are counted before the point.
+func TestLargeSettingsAreClean(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := compileDrawn(t, Definition{Name: "large", Objective: Objective{Metric: "yield", Direction: "maximize"},
+			Parameters: []Parameter{{Name: "a", Type: Real, Low: pointer(1e95), High: pointer(8.79e95)}}})
+		u := rapid.Float64Range(0, 1).Draw(t, "u")
+		settings := c.Settings(optimizer.Place{U: []float64{u}, Arm: -1})
+		_, place, _ := c.Place(settings, "parameters")
+		if digits, _ := decimal(settings["a"].Number); len(digits) > 16 || !c.Settings(place).Equal(settings) {
+			t.Fatalf("%v came back as %v", settings, c.Settings(place))
+		}
+	})
+}
+
 func compileDrawn(t *rapid.T, d Definition) *Compiled {
 	checked, err := d.Check()
 	if err != nil {

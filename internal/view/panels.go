@@ -41,7 +41,7 @@ type panelling struct {
 
 func (v Facts) panelling() *panelling {
 	p := &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar(), sums: v.Snap.ViolationSoFar()}
-	p.reachable, p.regret = v.behind()
+	p.reachable, p.regret = p.behind()
 	return p
 }
 

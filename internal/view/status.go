@@ -102,12 +102,12 @@ type LabRun struct {
 }
 
 // SimulatedAtOnce is how many trials a press of the button lets the simulated lab run: a twentieth of those planned, 5 to 25.
-func (v Facts) SimulatedAtOnce() int { return min(max(5, v.Snap.Definition.Algorithm.Horizon/20), 25) }
+func SimulatedAtOnce(d design.Definition) int { return min(max(5, d.Algorithm.Horizon/20), 25) }
 
 // Lab is the panel of a study's simulated lab; it is empty where a real one measures.
 func (v Facts) Lab() templates.Lab {
 	d := v.Snap.Definition
-	panel := templates.Lab{Study: v.Head, Problem: d.SimulatedLab, Going: v.Run.Going, AtOnce: v.SimulatedAtOnce()}
+	panel := templates.Lab{Study: v.Head, Problem: d.SimulatedLab, Going: v.Run.Going, AtOnce: SimulatedAtOnce(d)}
 	lab, err := design.FindSimulatedLab(d.SimulatedLab)
 	if err != nil {
 		return panel

@@ -10,22 +10,14 @@ import (
 	"headroom/internal/view/words"
 )
 
-// truth is the simulated laboratory that answers, of which it is known what its readings are readings of; nil of a real one.
-func (v Facts) truth() design.SimulatedLab {
-	lab, err := design.FindSimulatedLab(v.Snap.Definition.SimulatedLab)
+// posed is the simulated laboratory that answers, where the study has asked its problem as it stands all along, so that the problem's best settings are its own; else nil.
+func (p *panelling) posed() design.SimulatedLab {
+	d := p.Snap.Definition
+	lab, err := design.FindSimulatedLab(d.SimulatedLab)
 	if err != nil {
 		return nil
 	}
-	return lab
-}
-
-// posed is the same where the study has asked its problem as it stands all along, so that the problem's best settings are its own.
-func (v Facts) posed() design.SimulatedLab {
-	lab, d := v.truth(), v.Snap.Definition
-	if lab == nil {
-		return nil
-	}
-	for _, turn := range v.Snap.Turns {
+	for _, turn := range p.Snap.Turns {
 		if d.Constraints = turn.Limits; (turn.Kind == ledger.Created || turn.Kind == ledger.Reconfigured) && !d.Poses(lab) {
 			return nil
 		}
@@ -38,8 +30,9 @@ const truthName = "the truth, which only the simulated lab knows"
 
 // trueAlong is a metric along a parameter as it is in truth at the next trial, nothing where nobody knows it or only listed settings can be played.
 func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Trace {
-	line, lab := chart.Trace{Name: truthName, Style: chart.Truth}, o.truth()
-	if lab == nil || len(o.Snap.Definition.Candidates) > 0 {
+	line := chart.Trace{Name: truthName, Style: chart.Truth}
+	lab, err := design.FindSimulatedLab(o.Snap.Definition.SimulatedLab)
+	if err != nil || len(o.Snap.Definition.Candidates) > 0 {
 		return line
 	}
 	settings := o.Point.Clone()
@@ -57,13 +50,13 @@ func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Tr
 //	f*_t and R(t)/t = (1/t) Σ_{s≤t} (f*_s − f_s(x_s))
 //
 // nil where it is not known. Where limits were broken it may be negative.
-func (v Facts) behind() (best, average []float64) {
-	lab := v.posed()
+func (p *panelling) behind() (best, average []float64) {
+	lab := p.posed()
 	if lab == nil {
 		return nil, nil
 	}
-	objective, sum := v.Snap.Definition.Objective.Metric, 0.0
-	for _, t := range v.Snap.Trials {
+	objective, sum := p.Snap.Definition.Objective.Metric, 0.0
+	for _, t := range p.Snap.Trials {
 		most := lab.Truth(t.Number, lab.Best(t.Number))[objective]
 		sum += most - lab.Truth(t.Number, t.Parameters)[objective]
 		best, average = append(best, most), append(average, sum/float64(t.Number))

@@ -125,7 +125,7 @@ func (s *Site) Simulate(w http.ResponseWriter, r *http.Request, v view.Facts, fo
 				s.Studies.StopSimulating(v.Snap.ID)
 				return nil
 			}
-			return s.Studies.Simulate(r.Context(), cmd, v.Snap.ID, v.SimulatedAtOnce())
+			return s.Studies.Simulate(r.Context(), cmd, v.Snap.ID, view.SimulatedAtOnce(v.Snap.Definition))
 		},
 		done:  func() error { return show(templates.Form{}) },
 		names: nowhere,

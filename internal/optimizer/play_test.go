@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,8 +55,46 @@ func toy(u []float64, round, costs int) []float64 {
 // givenValue is the toy's first cost as a formula.
 func givenValue(_ int, u []float64) float64 { return toy(u, 0, 1)[1] }
 
-// toySettings are the settings without which an algorithm does not start.
+// options are settings under which a round depends on others than it does without them. Each is played like an algorithm of its own, under the
+// algorithm's name with a comma and its own.
+var options = []struct {
+	name     string
+	settings map[string]any
+}{
+	{"ckb-ucb, doubling", map[string]any{"horizon": "doubling"}},
+	{"ckb-ucb, doubling and reuse", map[string]any{"horizon": "doubling_reuse"}},
+	{"ckb-lyapunov, doubling", map[string]any{"horizon": "doubling"}},
+	{"ckb-rand, doubling", map[string]any{"horizon": "doubling", "distribution": "uniform"}},
+	{"ckb, thompson and random", map[string]any{"explore_limits": "random"}},
+	{"ckb, ucb and thompson", map[string]any{"explore_objective": "ucb", "explore_limits": "thompson", "horizon": "doubling"}},
+	{"ckb, random and ucb", map[string]any{"explore_objective": "random"}},
+}
+
+// algorithms are the names of all, and of their options.
+func algorithms() (names []string) {
+	for _, a := range policy.Descriptions() {
+		names = append(names, a.Name)
+	}
+	for _, o := range options {
+		names = append(names, o.name)
+	}
+	return names
+}
+
+// described is the description of an algorithm by its name or an option's.
+func described(name string) policy.Description {
+	algorithm, _, _ := strings.Cut(name, ",")
+	a, _ := policy.Find(algorithm)
+	return a
+}
+
+// toySettings are the settings without which an algorithm does not start, or those of an option.
 func toySettings(algorithm string) map[string]any {
+	for _, o := range options {
+		if o.name == algorithm {
+			return o.settings
+		}
+	}
 	switch algorithm {
 	case "rpol-censored-ucb":
 		return map[string]any{"delay_window": 3, "response_bound": 0.1}
@@ -72,11 +111,12 @@ func toySettings(algorithm string) map[string]any {
 // toyConfig is a study of the toy under an algorithm.
 func toyConfig(t *testing.T, algorithm string, g ground, costs int) *Config {
 	t.Helper()
-	cfg := &Config{Space: g.space, Algorithm: algorithm, Horizon: 40, Seed: 11, SafeSeeds: []Place{g.safe},
+	a := described(algorithm)
+	cfg := &Config{Space: g.space, Algorithm: a.Name, Horizon: 40, Seed: 11, SafeSeeds: []Place{g.safe},
 		Objective: Objective{Sign: 1}, Metrics: []Metric{{Name: "yield"}}}
 	for j := range costs {
 		c := Cost{Name: fmt.Sprint("limit ", j), Metric: 1 + j, Sign: 1}
-		if a, _ := policy.Find(algorithm); a.NeedsGivenConstraint {
+		if a.NeedsGivenConstraint {
 			c.Metric, c.Knowledge = -1, Given
 		} else {
 			cfg.Metrics = append(cfg.Metrics, Metric{Name: fmt.Sprint("cost ", j)})
@@ -143,7 +183,7 @@ func told(cfg *Config, h *History, d Decision) *History {
 
 func TestEveryAlgorithmPlays(t *testing.T) {
 	t.Parallel()
-	for i, a := range policy.Descriptions() {
+	for i, name := range algorithms() {
 		for place, g := range grounds() {
 			if place == 1+i%2 { // one dimension or two, in turn
 				continue
@@ -152,11 +192,11 @@ func TestEveryAlgorithmPlays(t *testing.T) {
 				if costs != 1 && costs != 2*(place%2) { // every ground with one cost, and with none or two in turn
 					continue
 				}
-				cfg := toyConfig(t, a.Name, g, costs)
-				if a.NeedsGivenConstraint && costs == 0 || samples(cfg) && costs != 1 {
+				cfg := toyConfig(t, name, g, costs)
+				if described(name).NeedsGivenConstraint && costs == 0 || samples(cfg) && costs != 1 {
 					continue
 				}
-				t.Run(fmt.Sprintf("%s/%s/%d", a.Name, g.name, costs), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/%d", name, g.name, costs), func(t *testing.T) {
 					t.Parallel()
 					playAndReplay(t, cfg)
 				})
@@ -361,10 +401,10 @@ func TestRandomIsUniform(t *testing.T) {
 // TestCorrectedIsToldRight corrects a reading, and excludes a round, in the middle; the state must be that of a history told right at once.
 func TestCorrectedIsToldRight(t *testing.T) {
 	t.Parallel()
-	for _, a := range policy.Descriptions() {
-		t.Run(a.Name, func(t *testing.T) {
+	for _, name := range algorithms() {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg := toyConfig(t, a.Name, grounds()[0], 1)
+			cfg := toyConfig(t, name, grounds()[0], 1)
 			h, _ := play(t, cfg, 12)
 			wrong := &History{Rounds: slices.Clone(h.Rounds)}
 			wrong.Rounds[4].Readings = slices.Clone(wrong.Rounds[4].Readings)

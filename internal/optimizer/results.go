@@ -44,6 +44,7 @@ type RoundTrace struct {
 	Beta            []float64 // per metric, as decision t used it
 	Multipliers     []float64 // per constraint, before this round's feedback; nil for algorithms without
 	InformationGain []float64 // per metric, of the data decision t saw
+	Horizon         int       // T of the algorithm's constants, 0 where it is the number of rounds planned
 	// Ahead is, per metric, the one-step-ahead prediction of the reading of round t in metric units, made
 	// from what decision t saw; its standard deviation includes the noise.
 	Ahead []Prediction
@@ -88,6 +89,7 @@ type Decision struct {
 	Round       int
 	Beta        []float64 // per metric; nil where the algorithm has none
 	Multipliers []float64 // per constraint; nil where the algorithm has none
+	Horizon     int       // T of the algorithm's constants, 0 where it is the number of rounds planned
 	Mean, SD    []float64 // per metric, metric units, latent, at the chosen point, arrived data only
 	// Estimates are what the acquisition was computed from: the reward's estimate first, then one per constraint.
 	Estimates   []float64

@@ -53,6 +53,14 @@ func (cfg *Config) DecisionSeed(t int) uint64 {
 	return (z ^ (z >> 31)) >> 11
 }
 
+// horizon is the T of the algorithm's constants in round t, 0 where it is the number of rounds planned.
+func (s *task) horizon(t int) int {
+	if s.traits.Horizon == nil {
+		return 0
+	}
+	return s.traits.Horizon(t)
+}
+
 // placeOf is where round t was played.
 func (s *task) placeOf(t int) Place {
 	r := &s.history.Rounds[t-1]

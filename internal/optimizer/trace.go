@@ -55,7 +55,7 @@ func (s *account) traceFurther(ctx context.Context) (done bool, err error) {
 	}
 	if err != nil {
 		// What was regressed once can be again, so an error would have shown in Replay. Should it not, the round is traced without numbers.
-		round = RoundTrace{Multipliers: round.Multipliers}
+		round = RoundTrace{Multipliers: round.Multipliers, Horizon: round.Horizon}
 	}
 	l.rounds = append(l.rounds, round)
 	return false, nil
@@ -63,7 +63,7 @@ func (s *account) traceFurther(ctx context.Context) (done bool, err error) {
 
 // traceRound looks back at decision t.
 func (s *account) traceRound(ctx context.Context, t int, slid windows) (RoundTrace, error) {
-	trace := RoundTrace{Multipliers: s.path.items[t-1]}
+	trace := RoundTrace{Multipliers: s.path.items[t-1], Horizon: s.horizon(t)}
 	shown, err := s.observed(ctx, t, slid)
 	if err != nil {
 		return trace, err

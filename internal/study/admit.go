@@ -12,6 +12,7 @@ import (
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/kernel"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -134,12 +135,18 @@ func wordOfEngine(engine string) error {
 	return nil
 }
 
-// asWritten is a definition as it stands in a ledger, if what Check made of it differs only in what was left to defaults before events named the engine.
+// asWritten is a definition as it stands in a ledger, if what Check made of it differs only in what was left to defaults before events named the engine, or in settings that have
+// come since.
 func asWritten(written, checked design.Definition, engine string) design.Definition {
-	if engine == "" && design.Completes(written, checked) {
+	if engine == "" && design.Completes(written, checked) || engine != "" && sameDefinition(design.Grown(written), checked) {
 		return written
 	}
 	return checked
+}
+
+func sameDefinition(a, b design.Definition) bool {
+	changes, err := design.Differences(a, b)
+	return err == nil && len(changes) == 0
 }
 
 // admitEdited takes names that could be given before they were held to the rules of the others.
@@ -175,6 +182,10 @@ func admitReconfigured(now *ledger.Snapshot, data ledger.ReconfiguredData) (any,
 	if data.Engine == "" { // what was written of the changes left out what neither definition wrote out
 		reconfigured.Changes = data.Changes
 	}
+	reconfigured.Changes = slices.DeleteFunc(reconfigured.Changes, func(c design.Change) bool {
+		setting, is := strings.CutPrefix(c.Path, "algorithm.settings.")
+		return is && policy.CameLater(setting) && !slices.ContainsFunc(data.Changes, func(told design.Change) bool { return told.Path == c.Path })
+	})
 	return reconfigured, wordOfEngine(data.Engine)
 }
 

@@ -2,6 +2,10 @@ package study
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
 	"testing"
 
 	"headroom/internal/optimizer"
@@ -75,30 +79,57 @@ func TestEventsNameEverySetting(t *testing.T) {
 func TestEveryAlgorithmPlaysExplainsAndVerifies(t *testing.T) {
 	t.Parallel()
 	for _, a := range policy.Descriptions() {
-		t.Run(a.Name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, ovenWith(a))
-			for i := range 12 {
-				question := Ask{Count: new(1 + i%3)}
-				if a.NeedsGivenConstraint {
-					question.Context = map[string]float64{"slack": float64(i)}
-				}
-				b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, question))
-				asked := b.snap.Trial(len(b.snap.Trials))
-				if asked.Decision.Because == "" || asked.Decision.Algorithm != a.Name {
-					t.Errorf("%+v", asked.Decision)
-				}
-				x := asked.Parameters["temperature"].Number / 60
-				b.tell(asked.Number, map[string]float64{"yield": 70 + 20*x - 30*x*x, "impurity": x * x})
-			}
-			v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
-			if text, _ := json.Marshal(v); err != nil || !v.OK || v.Checked != len(b.snap.Trials) {
-				t.Errorf("%v %s", err, text)
-			}
-			state, err := b.service.StateOf(t.Context(), b.snap)
-			must(t, state, err)
-			rows, err := b.service.HistoryOf(t.Context(), b.snap)
-			must(t, rows, err)
-		})
+		playExplainAndVerify(t, a, "")
 	}
+	option := func(algorithm, setting, value string) {
+		a, _ := policy.Find(algorithm)
+		playExplainAndVerify(t, a, setting, value)
+	}
+	option("ckb-ucb", "horizon", "doubling")
+	option("ckb-ts", "horizon", "doubling_reuse")
+	option("ckb", "explore_limits", "random")
+}
+
+// playExplainAndVerify plays an algorithm with a setting that has one of several words.
+func playExplainAndVerify(t *testing.T, a policy.Description, setting string, word ...string) {
+	t.Helper()
+	t.Run(strings.TrimSpace(strings.Join(append([]string{a.Name, setting}, word...), " ")), func(t *testing.T) {
+		t.Parallel()
+		d := ovenWith(a)
+		for _, w := range word {
+			d.Algorithm.Settings[setting] = rawJSON(strconv.Quote(w))
+		}
+		b := newBench(t, d)
+		for i := range 12 {
+			question := Ask{Count: new(1 + i%3)}
+			if a.NeedsGivenConstraint {
+				question.Context = map[string]float64{"slack": float64(i)}
+			}
+			b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, question))
+			asked := b.snap.Trial(len(b.snap.Trials))
+			if asked.Decision.Because == "" || asked.Decision.Algorithm != a.Name {
+				t.Errorf("%+v", asked.Decision)
+			}
+			x := asked.Parameters["temperature"].Number / 60
+			b.tell(asked.Number, map[string]float64{"yield": 70 + 20*x - 30*x*x, "impurity": x * x})
+		}
+		v, err := verifyEvents(t.Context(), b.events, ledger.CheckChain(b.events))
+		if text, _ := json.Marshal(v); err != nil || !v.OK || v.Checked != len(b.snap.Trials) {
+			t.Errorf("%v %s", err, text)
+		}
+		state, err := b.service.StateOf(t.Context(), b.snap)
+		must(t, state, err)
+		rows, err := b.service.HistoryOf(t.Context(), b.snap)
+		must(t, rows, err)
+		for i, row := range rows {
+			phase := 0
+			if setting == "horizon" {
+				phase = 1 << (bits.Len(uint(i+1)) - 1)
+			}
+			because := strings.Contains(b.snap.Trial(i+1).Decision.Because, fmt.Sprintf("those of T = %d, the length of the phase that began with trial %d.", phase, phase))
+			if row.Horizon != phase || b.snap.Trial(i+1).Decision.Horizon != phase || because != (phase > 0 && b.snap.Trial(i+1).Decision.Reason != policy.FirstDesign) {
+				t.Errorf("trial %d was decided in a phase of %d trials, is traced in one of %d, and is in one of %d: %s", i+1, b.snap.Trial(i+1).Decision.Horizon, row.Horizon, phase, b.snap.Trial(i+1).Decision.Because)
+			}
+		}
+	})
 }

@@ -153,6 +153,9 @@ func (c *comparison) compareNumbers(replayed ledger.Decision) {
 	c.compareMaps("feasibility_probability", chanceOf(stored), chanceOf(&replayed))
 	c.compareMaps("expected_improvement", improvementOf(stored), improvementOf(&replayed))
 	c.compareMaps("works", worksOf(stored), worksOf(&replayed))
+	if stored.Horizon != replayed.Horizon {
+		c.differ("horizon", stored.Horizon, replayed.Horizon)
+	}
 	if stored.RandomSeed != replayed.RandomSeed {
 		c.differ("random_seed", stored.RandomSeed, replayed.RandomSeed)
 	}

@@ -147,7 +147,7 @@ func candidateOf(place optimizer.Place) *int {
 func decisionRecord(c *design.Compiled, state *optimizer.State, d optimizer.Decision) ledger.Decision {
 	kept := ledger.Decision{
 		Engine: optimizer.Engine, Algorithm: c.Def.Algorithm.Name,
-		Beta: keyed(c.MetricNames, d.Beta), Multipliers: keyed(c.ConstraintNames, d.Multipliers),
+		Beta: keyed(c.MetricNames, d.Beta), Multipliers: keyed(c.ConstraintNames, d.Multipliers), Horizon: d.Horizon,
 		Mean: keyed(c.MetricNames, d.Mean), SD: keyed(c.MetricNames, d.SD), Estimates: ledger.Estimates(c.Def, d.Estimates),
 		RandomSeed: d.Draw.Seed, Draws: d.Draw.Z, Model: map[string]ledger.MetricModel{},
 		Reason: string(d.Reason),

@@ -31,10 +31,22 @@ func explain(d design.Definition, number int, p chosenPoint, who chosenBy) strin
 		predicted += fmt.Sprintf(", chance that it works %s: %d of %d trials failed because of their settings", design.FormatPercent(w.Chance), w.Failed, w.Of)
 	}
 	sentence := tries + ": " + predicted + ". " + because(d, p, who)
+	if reason != optimizer.ReasonOwn {
+		sentence += phase(p.decision.Horizon)
+	}
 	if strings.Contains(predicted, "±") {
 		sentence += " Here ± is one standard deviation, without the noise of a reading."
 	}
 	return sentence
+}
+
+// phase says whose T the algorithm's constants follow from, where it is not the number of trials planned:
+// a phase of T trials begins with trial T.
+func phase(horizon int) string {
+	if horizon == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" The algorithm’s constants are those of T = %d, the length of the phase that began with trial %d.", horizon, horizon)
 }
 
 // unread are the study's metrics of which there is no reading yet.

@@ -85,6 +85,10 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	if got := explain(d, 24, predicted(optimizer.ReasonOwn), chosenBy{by: "Ana", replicateOf: 12}); !strings.Contains(got, "Repeats trial 12 on purpose") {
 		t.Error(got)
 	}
+	own := predicted(optimizer.ReasonOwn)
+	if own.decision.Horizon = 16; strings.Contains(explain(d, 24, own, chosenBy{by: "Ana"}), "T = 16") {
+		t.Error("a person's choice follows from the algorithm's constants")
+	}
 	free := design.Definition{Parameters: d.Parameters, Objective: design.Objective{Metric: "cost", Direction: "minimize"}}
 	if got := explain(free, 2, predicted(optimizer.ReasonOptimistic), chosenBy{}); !strings.Contains(got, "its optimistic cost is the lowest of all") {
 		t.Error(got)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headroom/internal/mutation"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -72,6 +73,58 @@ func (b *bench) table(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 	b.must(ruleImport(b.snap, b.snap, rows))
+}
+
+// TestLedgersOfBeforeASettingAreTakenIn takes a setting out of a ledger in which its algorithm comes and goes, as a program wrote it that did
+// not know the setting.
+func TestLedgersOfBeforeASettingAreTakenIn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	for i, name := range []string{"ckb-ucb", "config", "ckb-restart-ucb", "penalty-noiseless"} {
+		b.ask(1)
+		b.tell(i+1, map[string]float64{"yield": 60 + float64(i), "impurity": 0.3})
+		settings := map[string]json.RawMessage{}
+		if name == "ckb-restart-ucb" {
+			settings["restart_every"] = json.RawMessage("3")
+		}
+		b.must(ruleReconfigure(b.snap, design.Reconfiguration{Algorithm: &design.Algorithm{Name: name, Horizon: 20, Settings: settings}, Reason: "another"}))
+	}
+	old := slices.Clone(b.events)
+	for i, e := range old {
+		var data map[string]any
+		if e.Kind != ledger.Reconfigured {
+			continue
+		}
+		if err := json.Unmarshal(e.Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		settings := data["definition"].(map[string]any)["algorithm"].(map[string]any)["settings"].(map[string]any)
+		changes := data["changes"].([]any)
+		for name := range settings {
+			if policy.CameLater(name) {
+				delete(settings, name)
+			}
+		}
+		data["changes"] = slices.DeleteFunc(changes, func(c any) bool {
+			name, _ := strings.CutPrefix(c.(map[string]any)["path"].(string), "algorithm.settings.")
+			return policy.CameLater(name)
+		})
+		if len(data["changes"].([]any)) == len(changes) {
+			t.Fatalf("event %d changes no setting that came later: %v", e.Seq, changes)
+		}
+		text, err := json.Marshal(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old[i].Data = text
+	}
+	after, err := b.service.takeIn(newID(), nil, rehashed(t, old, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !sameDefinition(after.Definition, b.snap.Definition) {
+		t.Errorf("it is now\n%+v\nand was\n%+v", after.Definition, b.snap.Definition)
+	}
 }
 
 // rehashed makes the hashes of events fit again, from the i-th on.

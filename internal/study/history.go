@@ -19,7 +19,8 @@ type HistoryRow struct {
 	Values          map[string]float64      `json:"values"`
 	Beta            map[string]float64      `json:"beta"`
 	Multipliers     map[string]float64      `json:"multipliers"`
-	Ahead           map[string]*Predicted   `json:"ahead"` // one-step-ahead, with noise; null for a metric never read
+	Horizon         int                     `json:"horizon,omitempty"` // T of the algorithm's constants, absent where it is the number of trials planned
+	Ahead           map[string]*Predicted   `json:"ahead"`             // one-step-ahead, with noise; null for a metric never read
 	InformationGain map[string]float64      `json:"information_gain"`
 	Violation       map[string]ViolationOut `json:"violation"` // running
 }
@@ -65,7 +66,7 @@ func historyRow(snap *ledger.Snapshot, i int, trace optimizer.RoundTrace) Histor
 	row := HistoryRow{
 		Number: t.Number, Origin: t.Origin, Status: t.Status, Excluded: t.Excluded, Feasible: t.Feasible, Parameters: t.Parameters,
 		Values: map[string]float64{}, Ahead: map[string]*Predicted{}, Beta: keyed(c.MetricNames, trace.Beta),
-		Multipliers: keyed(c.ConstraintNames, trace.Multipliers), InformationGain: keyed(c.MetricNames, trace.InformationGain),
+		Multipliers: keyed(c.ConstraintNames, trace.Multipliers), InformationGain: keyed(c.MetricNames, trace.InformationGain), Horizon: trace.Horizon,
 	}
 	for name, m := range t.Metrics {
 		row.Values[name] = m.Value

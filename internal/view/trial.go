@@ -138,6 +138,9 @@ func (v tried) decisionFacts() (facts []templates.Fact) {
 			add("Multiplier of "+c.Name, words.Rough(x), "the price of breaking the limit")
 		}
 	}
+	if t := decision.Horizon; t > 0 {
+		add("Horizon (T)", strconv.Itoa(t), fmt.Sprintf("length of the phase that began with trial %d, from which the algorithm’s constants follow", t))
+	}
 	if chance := decision.FeasibilityProbability; len(d.Constraints) > 0 && len(blind) == 0 && chance != nil {
 		add("Chance to stay within every limit", words.Percent(*chance), "")
 	}

@@ -81,7 +81,11 @@ func TestTheoryWidths(t *testing.T) {
 		{"rpol-ucb", "", 3, standard(4)},
 		{"ckb-ucb", "", 1, standard(2)},
 		{"ckb-rand", "", 2, standard(3)},
+		{"ckb", "", 2, standard(3)},
 		{"ckb-lyapunov", "", 2, standard(3)},
+		{"ckb-ucb", `,"horizon": "doubling_reuse"`, 1, standard(2)},
+		{"ckb-ucb", `,"horizon": "doubling"`, 1, standard(2 * 3 * 4)}, // round 5 is in phase 2
+		{"ckb-ts", `,"horizon": "doubling"`, 2, standard(3 * 3 * 4)},
 		{"ckb-restart-ucb", `,"restart_every": 4`, 1, standard(2)},
 		{"ckb-sw-ucb", `,"window": 4`, 1, standard(2)},
 		{"config", "", 2, standard(3)},
@@ -312,7 +316,7 @@ func same(a, b []bool) bool {
 func TestRandomWidths(t *testing.T) {
 	t.Parallel()
 	beta := []float64{2, 0.5}
-	grid := made(t, "ckb-rand", `{"distribution": "uniform", "points": 5}`, studyOf(1)).(randomised)
+	grid := made(t, "ckb-rand", `{"distribution": "uniform", "points": 5}`, studyOf(1)).(explorer)
 	counts := map[float64]int{}
 	for seed := range uint64(2000) {
 		z := grid.draws(seed, beta)
@@ -323,7 +327,7 @@ func TestRandomWidths(t *testing.T) {
 			t.Errorf("width %d is drawn %d times of 2000, want about 400: %v", k, n, counts)
 		}
 	}
-	narrow := made(t, "ckb-rand", `{"distribution": "truncated_gaussian", "points": 3, "spread": 0.5}`, studyOf(1)).(randomised)
+	narrow := made(t, "ckb-rand", `{"distribution": "truncated_gaussian", "points": 3, "spread": 0.5}`, studyOf(1)).(explorer)
 	weights := []float64{1, math.Exp(-2), math.Exp(-8)}
 	total := weights[0] + weights[1] + weights[2]
 	for _, c := range [][2]float64{{weights[0]/total - 1e-9, 0}, {weights[0]/total + 1e-9, 1}, {1 - weights[2]/total + 1e-9, 2}} {
@@ -331,7 +335,7 @@ func TestRandomWidths(t *testing.T) {
 			t.Errorf("a uniform number of %g gives point %g, want %g", c[0], got, c[1])
 		}
 	}
-	gaussian := made(t, "ckb-rand", `{}`, studyOf(1)).(randomised)
+	gaussian := made(t, "ckb-rand", `{}`, studyOf(1)).(explorer)
 	source := rand.New(rand.NewPCG(7, 0))
 	equal(t, "Gaussian", gaussian.draws(7, beta), []float64{2 * source.NormFloat64(), 0.5 * source.NormFloat64()})
 }

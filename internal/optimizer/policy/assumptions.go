@@ -99,18 +99,21 @@ var (
 	regulariser = Assumption{
 		Text: "The regulariser is λ = 1 + 2/T (or nearer to 1 from above), as in the result of Chowdhury and Gopalan (2017, Theorem 2) that the width is taken from.",
 		judge: func(c Circumstances) Finding {
-			largest := 1 + 2/float64(c.Horizon)
+			largest := 1 + 2/float64(c.lastHorizon())
 			for k, lambda := range c.Lambda {
 				if lambda <= 1 || lambda > largest*(1+1e-9) {
 					return notMet("λ of %s is %s, not 1 + 2/T", c.Metrics[k], short(lambda))
 				}
 			}
-			return met("with T = %d", c.Horizon)
+			return met("with T = %d", c.lastHorizon())
 		}}
 
 	withinHorizon = Assumption{
 		Text: "There are no more rounds than T, which is known beforehand.",
 		judge: func(c Circumstances) Finding {
+			if !c.Settings.plannedHorizon() {
+				return met("T is that of each phase, %d now; the figure adds up the phases’ bounds", c.lastHorizon())
+			}
 			if c.Rounds > c.Horizon {
 				return notMet("there are %s where %d were planned", trials(c.Rounds), c.Horizon)
 			}

@@ -9,10 +9,11 @@ var ckbSettings = []Setting{
 	{Name: "objective_bound", Type: Number, Default: 5.0, DefaultMeans: boundOfWidth, Paper: askedBound, workOut: objectiveNorm, Low: limit(0), LowExclusive: true, Meaning: "B: estimates of the objective are cut at ±B"},
 	{Name: "constraint_bound", Type: Number, Per: PerConstraint, Default: 5.0, DefaultMeans: boundOfWidth, Paper: askedBound, workOut: constraintNorm, Low: limit(0), LowExclusive: true, Meaning: "G: estimates of a constraint are cut at ±G"},
 	{Name: "multiplier_cap", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "4B/δ when δ is given, otherwise 10", workOut: publishedCap, Meaning: "ρ: the largest multiplier"},
-	{Name: "step", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "G√T/ρ", workOut: publishedStep, Meaning: "V: the multiplier moves by the estimate divided by V"},
+	{Name: "step", Type: Number, Per: PerConstraint, Low: limit(0), LowExclusive: true, DefaultMeans: "G√T/ρ, of each phase's T where the horizon doubles", workOut: plannedStep, Meaning: "V: the multiplier moves by the estimate divided by V"},
 	{Name: "slack", Type: Number, Per: PerConstraint, Low: limit(0), DefaultMeans: "0.05 on standardised outputs without the paper preset, otherwise 0", workOut: practicalSlack, Meaning: "ε: added to the estimate when the multiplier moves; 0 < ε ≤ δ/2 buys bounded or zero violation"},
 	{Name: "truncate", Type: Boolean, Default: true, Meaning: "whether estimates are cut at ±B and ±G"},
 	{Name: "slater", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "not used", Meaning: "δ: some point keeps every constraint by at least this much"},
+	horizonSetting,
 }
 
 const (
@@ -40,8 +41,14 @@ func publishedCap(_ Context, s Settings, _ string) (float64, bool) {
 	return 10, true
 }
 
-func publishedStep(c Context, s Settings, constraint string) (float64, bool) {
-	return s.Value("constraint_bound", constraint) * math.Sqrt(float64(c.Horizon)) / s.Value("multiplier_cap", constraint), true
+// plannedStep is not used where each phase has a step of its own.
+func plannedStep(c Context, s Settings, constraint string) (float64, bool) {
+	return publishedStep(c, s, constraint), s.plannedHorizon()
+}
+
+// publishedStep is V = G√T/ρ.
+func publishedStep(c Context, s Settings, constraint string) float64 {
+	return s.Value("constraint_bound", constraint) * math.Sqrt(float64(c.Horizon)) / s.Value("multiplier_cap", constraint)
 }
 
 func practicalSlack(c Context, _ Settings, _ string) (float64, bool) {
@@ -57,6 +64,13 @@ func ckbWith(own ...Setting) []Setting {
 }
 
 func ckbCheck(c Context, s Settings) []Fault {
+	if !s.plannedHorizon() {
+		for _, name := range c.Constraints {
+			if _, given := s.Number("step", name); given {
+				return []Fault{{"step", "V follows from the length of each phase where the horizon doubles: leave it out"}}
+			}
+		}
+	}
 	if _, ok := s.Number("slater", ""); !c.Paper || ok {
 		return nil
 	}
@@ -77,7 +91,7 @@ var ckbUCB = Description{
 	Settings: ckbWith(),
 	Theorem:  &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual()},
 	check:    ckbCheck,
-	build:    func(c Context, s Settings) Policy { return newCKB(c, s) },
+	build:    phased(func(c Context, s Settings) Policy { return newCKB(c, s) }),
 }
 
 // keepsTheSum is what a method does that competes with the best mixture of settings.
@@ -109,7 +123,11 @@ func newCKB(c Context, s Settings) ckb {
 	for _, name := range c.Constraints {
 		a.bounds = append(a.bounds, s.Value("constraint_bound", name))
 		a.cap = append(a.cap, s.Value("multiplier_cap", name))
-		a.step = append(a.step, s.Value("step", name))
+		step, planned := s.Number("step", name)
+		if !planned {
+			step = publishedStep(c, s, name)
+		}
+		a.step = append(a.step, step)
 		a.slack = append(a.slack, s.Value("slack", name))
 	}
 	return a

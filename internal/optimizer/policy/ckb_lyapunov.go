@@ -12,7 +12,7 @@ var ckbLyapunov = Description{
 		Assumptions: []Assumption{boundedNorm, unitKernel, subGaussian, cuts, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
 			stationary, unchanged, prompt, uncorrected, everyRoundByRule}},
 	check: ckbCheck,
-	build: func(c Context, s Settings) Policy { return lyapunov{newCKB(c, s)} },
+	build: phased(func(c Context, s Settings) Policy { return lyapunov{newCKB(c, s)} }),
 }
 
 // lyapunovSettings says what ρ and V mean without a cap.

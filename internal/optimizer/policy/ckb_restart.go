@@ -15,9 +15,9 @@ var ckbRestart = Description{
 	check: func(c Context, s Settings) []Fault {
 		return append(ckbCheck(c, s), required(s, "restart_every", "say after how many rounds to start afresh")...)
 	},
-	build: func(c Context, s Settings) Policy {
+	build: phased(func(c Context, s Settings) Policy {
 		return restarting{newCKB(c, s), int(s.Value("restart_every", "")), s.Flag("reset_multiplier")}
-	},
+	}),
 }
 
 // restarting is ckb-ucb whose data and γ start afresh every H rounds.

@@ -13,9 +13,9 @@ var ckbSW = Description{
 	check: func(c Context, s Settings) []Fault {
 		return append(ckbCheck(c, s), required(s, "window", "say how many of the last rounds count")...)
 	},
-	build: func(c Context, s Settings) Policy {
+	build: phased(func(c Context, s Settings) Policy {
 		return windowed{newCKB(c, s), int(s.Value("window", ""))}
-	},
+	}),
 }
 
 var windowSetting = Setting{Name: "window", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "none: must be given", Meaning: "W: only the last W rounds count"}

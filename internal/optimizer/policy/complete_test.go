@@ -51,7 +51,8 @@ func drawStudied(t *rapid.T) (Description, map[string]json.RawMessage, Context) 
 	study.Paper, study.Standardized, study.Fitted = rapid.Bool().Draw(t, "paper"), rapid.Bool().Draw(t, "standardized"), rapid.Bool().Draw(t, "fitted")
 	settable := map[string][]string{"window": {"5"}, "restart_every": {"7"}, "slater": {"0.5"}, "delay_window": {"2"}, "response_bound": {"0", `{"f": 1, "default": 2}`},
 		"beta": {"1.5", `{"schedule": "theory", "B": 1, "R": 0.5}`, `{"f": 3}`, `{"f": {"schedule": "sqrt_log", "value": 0}, "default": null}`}, "variant": {`"ii"`}, "psi": {`{"form": "polynomial"}`},
-		"gamma_T": {"4"}, "variation_budget": {"0.1"}, "drift_per_round": {"0.1"}, "multiplier_cap": {"4"}, "most_risk": {"0.1", `{"default": 0.2}`}, "margin": {"0.2", "{}"}}
+		"gamma_T": {"4"}, "variation_budget": {"0.1"}, "drift_per_round": {"0.1"}, "multiplier_cap": {"4"}, "most_risk": {"0.1", `{"default": 0.2}`}, "margin": {"0.2", "{}"},
+		"horizon": {`"doubling"`, `"doubling_reuse"`, "null"}, "explore_limits": {`"thompson"`}}
 	raw := map[string]json.RawMessage{}
 	for _, s := range d.Settings {
 		if values := settable[s.Name]; values != nil && rapid.Bool().Draw(t, s.Name) {
@@ -125,5 +126,25 @@ func TestWorkedOutOfRange(t *testing.T) {
 	_, faults := Complete("ckb-ucb", map[string]json.RawMessage{"constraint_bound": json.RawMessage("1e12"), "multiplier_cap": json.RawMessage("1e-6")}, studyOf(1))
 	if len(faults) != 1 || faults[0].Path != "step" {
 		t.Errorf("faults %v", faults)
+	}
+}
+
+// TestStoredSettingsGrow: whole settings of before there was one go on as they were, whatever its default becomes.
+func TestStoredSettingsGrow(t *testing.T) {
+	t.Parallel()
+	study := studyOf(1)
+	whole, _ := Complete("ckb-ucb", nil, study)
+	stored := maps.Clone(whole)
+	delete(stored, "horizon")
+	if grown := Grown("ckb-ucb", stored); !agree(grown, whole) || len(stored) != len(whole)-1 {
+		t.Errorf("%s, stored as %s, has grown to %s", whole, stored, grown)
+	}
+	delete(stored, "slack")
+	if _, faults := Read("ckb-ucb", Grown("ckb-ucb", stored), study); len(faults) != 1 || faults[0].Path != "slack" {
+		t.Errorf("what was always written out is missed: %v", faults)
+	}
+	other, _ := Complete("ckb-ucb", map[string]json.RawMessage{"horizon": json.RawMessage(`"doubling"`)}, study)
+	if grown := Grown("ckb-ucb", other); !agree(grown, other) {
+		t.Errorf("%s has become %s", other, grown)
 	}
 }

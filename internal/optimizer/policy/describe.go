@@ -67,6 +67,9 @@ type Setting struct {
 	Choices      []string
 	Meaning      string
 	Paper        any // the value with preset "paper"; nil = Default
+	// Once is what whole settings mean that were written before there was this one; nil for one that
+	// has been there from the first.
+	Once any
 
 	// workOut is the value of an absent setting without Default, for each name that it may be keyed by ("" for one of the study), from settings that have
 	// one or stand before it; false where it is not used. Nil where an absent setting never is.
@@ -96,7 +99,7 @@ type Fault struct{ Path, Message string }
 var registry = []Description{
 	logCEI,
 	rpolUCB, rpolCensored, rpolSW,
-	ckbUCB, ckbTS, ckbRand, ckbLyapunov, ckbRestart, ckbSW,
+	ckbUCB, ckbTS, ckbRand, ckbAny, ckbLyapunov, ckbRestart, ckbSW,
 	scgpUCB,
 	penaltyNoiseless, penaltyNoisy, igpUCB,
 	config, epbo, cei, scbo,

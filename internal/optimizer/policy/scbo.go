@@ -178,7 +178,7 @@ func (a trustRegion) Score(s *Input) (Scores, error) {
 		}
 		return scores, nil
 	}
-	drawn, err := drawFunctions(s, filled(1+len(s.Costs), 1), among)
+	drawn, err := drawFunctions(s, filled(1+len(s.Costs), 1), among, nil)
 	if err != nil {
 		return scores, err
 	}
@@ -238,11 +238,11 @@ func (a trustRegion) drawn(s *Input, i int) ([]float64, error) {
 	if r.opening > 0 || n < 0 {
 		return make([]float64, 1+len(s.Costs)), nil
 	}
-	drawn, err := drawFunctions(s, filled(1+len(s.Costs), 1), among)
+	drawn, err := drawFunctions(s, filled(1+len(s.Costs), 1), among, nil)
 	if err != nil {
 		return nil, err
 	}
 	return standardised(s, drawn, i, n), nil
 }
 
-func (trustRegion) Estimates(s *Input, i int) []float64 { return drawnAt(s, i) }
+func (trustRegion) Estimates(s *Input, i int) []float64 { return drawnAt(s, s.Draw.Z, i) }

@@ -59,7 +59,7 @@ func TestEveryBoundNamesItsTheorem(t *testing.T) {
 			t.Errorf("%s: %+v", d.Name, th)
 		}
 	}
-	if drawn != 9 {
+	if drawn != 10 {
 		t.Errorf("%d algorithms draw a bound", drawn)
 	}
 }
@@ -125,6 +125,7 @@ func TestAssumptionsOnSettings(t *testing.T) {
 		{"ckb-ucb", `{` + theory + `, "slater": 1, "objective_bound": 2, "slack": 1}`, "Slater"},
 		{"ckb-ucb", `{` + theory + `, "objective_bound": 2}`, ""}, // without δ nobody can know
 		{"ckb-lyapunov", `{` + theory + `, "truncate": false}`, "Estimates are cut"},
+		{"ckb", `{` + theory + `, "explore_limits": "random", "distribution": "uniform"}`, ""},
 	} {
 		d, _ := Find(test.algorithm)
 		c := ideal(t, d)

@@ -45,6 +45,8 @@ type Traits struct {
 	Response func(reward float64, costs, multipliers []float64) float64
 	// Ceiling returns the largest value that a cost's multiplier can have.
 	Ceiling func(cost int) float64
+	// Horizon returns the T of a round's constants; nil where it is the number of rounds planned.
+	Horizon func(round int) int
 	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric units.
 	Bound func(j int, rounds []Footstep) []float64
 }

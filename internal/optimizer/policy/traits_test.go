@@ -59,6 +59,7 @@ func TestTraits(t *testing.T) {
 		"ckb-ucb":           "rises estimate guaranteed capped bounded",
 		"ckb-ts":            "all estimate functions capped bounded",
 		"ckb-rand":          "estimate numbers capped bounded",
+		"ckb":               "all estimate functions capped bounded",
 		"ckb-lyapunov":      "rises estimate guaranteed bounded",
 		"ckb-restart-ucb":   "rises estimate forgets drift capped bounded",
 		"ckb-sw-ucb":        "rises estimate forgets drift capped bounded",

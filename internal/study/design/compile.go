@@ -51,6 +51,13 @@ func Complete(d Definition) (Definition, error) {
 	return c.Def, nil
 }
 
+// Grown is a stored definition with the settings of its algorithm that have come since it was written, each
+// as all was before it.
+func Grown(d Definition) Definition {
+	d.Algorithm.Settings = policy.Grown(d.Algorithm.Name, d.Algorithm.Settings)
+	return d
+}
+
 func compileStored(d Definition, completes bool) (*Compiled, error) {
 	var f Faults
 	b := newCompiler(d, &f)

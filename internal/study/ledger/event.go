@@ -121,7 +121,8 @@ type Decision struct {
 	Algorithm              string                 `json:"algorithm"`
 	Beta                   map[string]float64     `json:"beta"`
 	Multipliers            map[string]float64     `json:"multipliers"`
-	Mean                   Numbers                `json:"mean"` // of metrics that were read
+	Horizon                int                    `json:"horizon,omitempty"` // T of the algorithm's constants, absent where it is the number of trials planned
+	Mean                   Numbers                `json:"mean"`              // of metrics that were read
 	SD                     Numbers                `json:"sd"`
 	Estimates              map[string]float64     `json:"estimates"` // see Estimates and LimitEstimate
 	Acquisition            *float64               `json:"acquisition"`

@@ -144,10 +144,11 @@ func (b *builder) created(data CreatedData) error {
 	return nil
 }
 
-// whole is a definition as an event has it, completed where that was not done when the event was made.
+// whole is a definition as an event has it, completed where that was not done when the event was made, and
+// with the settings that have come since.
 func whole(d design.Definition, engine string) (design.Definition, error) {
 	if engine != "" {
-		return d, nil
+		return design.Grown(d), nil
 	}
 	return design.Complete(d)
 }

@@ -21,7 +21,7 @@ func TestFunctionsAreDrawnOnce(t *testing.T) {
 			return values
 		}, nil
 	}
-	first := sure(drawFunctions(s, []float64{1, 2}, nil))
+	first := sure(drawFunctions(s, []float64{1, 2}, nil, nil))
 	for i, c := range []struct {
 		seed  uint64
 		width []float64
@@ -36,7 +36,7 @@ func TestFunctionsAreDrawnOnce(t *testing.T) {
 		{0, []float64{1, 2}, nil, 5, true},
 	} {
 		s.Draw.Seed = c.seed
-		again := sure(drawFunctions(s, c.width, c.among))
+		again := sure(drawFunctions(s, c.width, c.among, nil))
 		if times != c.times || slices.EqualFunc(again, first, slices.Equal) != c.same {
 			t.Errorf("call %d: after %d preparations %v, first %v", i, times, again, first)
 		}

@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// The rules of exploration, from which an estimate of a function is made.
+const (
+	upperBounds       = "ucb"      // f_t = μ + βσ, g_t = μ − βσ
+	thompsonSampling  = "thompson" // f_t, g_t ~ GP(μ, β²k_t), drawn jointly over the candidates
+	randomExploration = "random"   // f_t = μ + Zσ, g_t = μ − Zσ, one Z per function and round
+)
+
+// explorer is ckb whose estimates come from a rule of exploration for the reward, A_f, and one for the
+// costs, A_g (Zhou and Ji, Algorithm 1), independently of each other.
+type explorer struct {
+	ckb
+	rules        []string // per target
+	distribution string   // of Z
+	points       int
+	spread       float64
+}
+
+// newExplorer makes ckb with two rules of exploration.
+func newExplorer(c Context, s Settings, objective, limits string) explorer {
+	a := explorer{ckb: newCKB(c, s), rules: []string{objective}, distribution: s.Text("distribution"),
+		points: int(s.Value("points", "")), spread: s.Value("spread", "")}
+	for range c.Constraints {
+		a.rules = append(a.rules, limits)
+	}
+	return a
+}
+
+func (a explorer) has(rule string) bool { return slices.Contains(a.rules, rule) }
+
+// Traits: there is no guarantee where anything is drawn, since Theorem 1 is for upper confidence bounds,
+// and Theorem 2 only says that the same rate holds up to logarithms. A drawn width may be negative, so
+// the score does not always rise with the uncertainty.
+func (a explorer) Traits() Traits {
+	t := a.ckb.Traits()
+	switch {
+	case a.has(thompsonSampling):
+		t.LooksAtAll, t.RisesWithUncertainty, t.Drawn = true, false, a.drawn
+	case a.has(randomExploration):
+		t.RisesWithUncertainty, t.Draws = false, a.draws
+	}
+	return t
+}
+
+func (a explorer) Score(s *Input) (Scores, error) {
+	functions, widths, err := a.explore(s)
+	if err != nil {
+		return Scores{}, err
+	}
+	estimate := func(k int, bound func(Estimate, float64) []float64, e Estimate) []float64 {
+		if functions[k] != nil {
+			return functions[k]
+		}
+		return bound(e, widths[k])
+	}
+	scores := a.lagrangian(estimate(0, upper, s.Reward),
+		func(j int) []float64 { return estimate(1+j, lower, s.Costs[j]) }, s.Multipliers)
+	if a.has(thompsonSampling) || a.has(randomExploration) {
+		scores.Reason = Sample
+	}
+	return scores, nil
+}
+
+// explore returns, per target, the function drawn over all places, nil where none is, and the width of
+// its bound elsewhere, β or Z.
+func (a explorer) explore(s *Input) (functions [][]float64, widths []float64, err error) {
+	functions = make([][]float64, len(a.rules))
+	switch {
+	case a.has(thompsonSampling):
+		sampled := make([]bool, len(a.rules))
+		for k, rule := range a.rules {
+			sampled[k] = rule == thompsonSampling
+		}
+		functions, err = drawFunctions(s, s.Beta, nil, sampled)
+		return functions, a.draws(s.Draw.Seed, s.Beta), err
+	case a.has(randomExploration):
+		return functions, s.Draw.Z, nil
+	}
+	return functions, s.Beta, nil
+}
+
+// drawn is what Z is at place i: of a function that was drawn there (f − μ)/σ, else the width.
+func (a explorer) drawn(s *Input, i int) ([]float64, error) {
+	functions, widths, err := a.explore(s)
+	if err != nil {
+		return nil, err
+	}
+	z := standardised(s, functions, i, i)
+	for k := range z {
+		if functions[k] == nil {
+			z[k] = widths[k]
+		}
+	}
+	return z, nil
+}
+
+// Estimates are μ + Zσ with the recorded Z, and μ − Zσ for a cost that was bounded.
+func (a explorer) Estimates(s *Input, i int) []float64 {
+	z := slices.Clone(s.Draw.Z)
+	if !a.has(thompsonSampling) && !a.has(randomExploration) {
+		z = slices.Clone(s.Beta)
+	}
+	for k := 1; k < len(z); k++ {
+		if a.rules[k] != thompsonSampling {
+			z[k] = -z[k]
+		}
+	}
+	return a.cut(drawnAt(s, z, i))
+}
+
+// draws are the Z of a decision: β itself, or a standard normal number per function times β, or β times
+// the point that a uniform number picks. The numbers are others than those that functions are drawn by.
+func (a explorer) draws(seed uint64, beta []float64) []float64 {
+	stream := uint64(0)
+	if a.has(thompsonSampling) {
+		stream = 1
+	}
+	random := rand.New(rand.NewPCG(seed, stream))
+	z := make([]float64, len(beta))
+	for k, b := range beta {
+		switch {
+		case a.rules[k] != randomExploration:
+			z[k] = b
+		case a.distribution == "gaussian":
+			z[k] = b * random.NormFloat64()
+		default:
+			z[k] = b * a.point(random.Float64())
+		}
+	}
+	return z
+}
+
+// point is the first of the points 2k/(n−1), k = 0..n−1, up to which the probability exceeds u.
+func (a explorer) point(u float64) float64 {
+	weights := make([]float64, a.points)
+	total := 0.0
+	for k := range weights {
+		weights[k] = 1
+		if a.distribution == "truncated_gaussian" {
+			z := a.at(k) / a.spread
+			weights[k] = math.Exp(-z * z / 2)
+		}
+		total += weights[k]
+	}
+	sum := 0.0
+	for k, w := range weights {
+		if sum += w / total; sum > u {
+			return a.at(k)
+		}
+	}
+	return a.at(a.points - 1)
+}
+
+// at is point k in units of β.
+func (a explorer) at(k int) float64 { return 2 * float64(k) / float64(a.points-1) }

@@ -67,6 +67,9 @@ var options = []struct {
 	{"ckb-rand, doubling", map[string]any{"horizon": "doubling", "distribution": "uniform"}},
 	{"ckb, thompson and random", map[string]any{"explore_limits": "random"}},
 	{"ckb, ucb and thompson", map[string]any{"explore_objective": "ucb", "explore_limits": "thompson", "horizon": "doubling"}},
+	{"penalty-noiseless, thompson", map[string]any{"epoch_length": 4, "acquisition": "thompson"}},
+	{"penalty-noiseless, thompson afresh", map[string]any{"epoch_length": 4, "acquisition": "thompson", "reuse": false}},
+	{"rpol-ucb, srinivas", map[string]any{"beta": map[string]any{"schedule": "srinivas", "B": 0.1}}},
 	{"ckb, random and ucb", map[string]any{"explore_objective": "random"}},
 }
 

@@ -88,6 +88,7 @@ func TestEveryAlgorithmPlaysExplainsAndVerifies(t *testing.T) {
 	option("ckb-ucb", "horizon", "doubling")
 	option("ckb-ts", "horizon", "doubling_reuse")
 	option("ckb", "explore_limits", "random")
+	option("penalty-noiseless", "acquisition", "thompson")
 }
 
 // playExplainAndVerify plays an algorithm with a setting that has one of several words.

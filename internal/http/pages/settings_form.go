@@ -24,7 +24,7 @@ func randomSeed() uint64 { return rand.Uint64N(1 << 32) }
 func partsOf(setting policy.Setting) (word string, kinds, numbers []string) {
 	switch setting.Type {
 	case policy.Schedule:
-		return "schedule", []string{"constant", "sqrt_log", "theory"}, []string{"value", "B", "R", "p"}
+		return "schedule", setting.Choices, []string{"value", "B", "R", "p"}
 	case policy.Form:
 		return "form", []string{"exponential", "polynomial"}, []string{"rate", "power"}
 	}

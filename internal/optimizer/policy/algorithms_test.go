@@ -100,6 +100,7 @@ func TestTheoryWidths(t *testing.T) {
 		{"rpol-sw-ucb", `,"window": 9`, 1, b + r/math.Sqrt(lambda)*math.Sqrt(2*gamma+2*math.Log(2*50/p))},
 		{"rpol-sw-ucb", `,"window": 9`, 2, b + r/math.Sqrt(lambda)*math.Sqrt(2*gamma+2*math.Log(3*50/p))},
 		{"penalty-noiseless", `,"epoch_length": 7`, 2, standard(8)},
+		{"penalty-noiseless", `,"epoch_length": 7, "acquisition": "thompson"`, 2, standard(16)},
 		{"penalty-noisy", `,"epoch_length": 7`, 2, b + r*math.Sqrt(1+0.25+9)*math.Sqrt(2*(gamma+1+math.Log(16/p)))},
 	} {
 		study := studyOf(c.constraints)
@@ -117,7 +118,10 @@ func TestTheoryWidths(t *testing.T) {
 
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	w := Width{Round: 6, Gain: filled(2, 1), Lambda: filled(2, 1)}
+	w := Width{Round: 6, Gain: filled(3, 1), Lambda: filled(3, 1)}
+	log := math.Log(3 * 6 / 0.05)
+	equal(t, "srinivas", made(t, "rpol-ucb", `{"beta": {"f": {"schedule": "srinivas", "B": 2, "p": 0.05}, "g1": 4, "default": {"schedule": "srinivas", "B": 0, "p": 0.05}}}`, studyOf(2)).Beta(w),
+		[]float64{math.Sqrt(2*4 + 300*log*log*log), 4, math.Sqrt(300 * log * log * log)})
 	equal(t, "sqrt_log", made(t, "rpol-ucb", `{"beta": {"schedule": "sqrt_log", "value": 3}}`, studyOf(1)).Beta(w), filled(2, 3*math.Sqrt(math.Log(7))))
 	equal(t, "by metric", made(t, "rpol-ucb", `{"beta": {"g1": 4, "default": {"schedule": "constant", "value": 1}}}`, studyOf(1)).Beta(w), []float64{1, 4})
 	equal(t, "by default", made(t, "rpol-ucb", `{}`, studyOf(1)).Beta(w), []float64{2, 2})

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,13 +33,18 @@ func (c Circumstances) stated(of func(Beta) float64) (text string, untold []stri
 	var parts []string
 	for _, metric := range c.Metrics {
 		b := c.Settings.BetaFor(metric)
-		if b.Schedule != "theory" {
+		if !b.statesNorm() {
 			untold = append(untold, metric)
 			continue
 		}
 		parts = append(parts, short(of(b))+" for "+metric)
 	}
 	return strings.Join(parts, ", "), untold
+}
+
+// widthsOf are the metrics whose width has that schedule.
+func (c Circumstances) widthsOf(schedule string) []string {
+	return slices.DeleteFunc(slices.Clone(c.Metrics), func(metric string) bool { return c.Settings.BetaFor(metric).Schedule != schedule })
 }
 
 // The assumptions that several theorems share.
@@ -68,11 +74,14 @@ var (
 		Text: "The noise of readings is independent and alike from reading to reading, and no wider than a normal distribution of deviation R (R-sub-Gaussian).",
 		judge: func(c Circumstances) Finding {
 			r, untold := c.stated(func(b Beta) float64 { return b.R })
+			bounded := c.widthsOf("srinivas")
 			switch {
 			case len(c.Uneven) > 0:
 				return notMet("repeated settings show that the noise of %s differs from one to another", strings.Join(c.Uneven, ", "))
 			case len(untold) > 0:
 				return notMet("no R is given for %s", strings.Join(untold, ", "))
+			case len(bounded) > 0:
+				return unknown("the width of %s asks for more, noise of at most √λ in size; readings can contradict that, not prove it", strings.Join(bounded, ", "))
 			}
 			return unknown("R is set to %s; readings can contradict that, not prove it", r)
 		}}
@@ -101,6 +110,9 @@ var (
 		judge: func(c Circumstances) Finding {
 			largest := 1 + 2/float64(c.lastHorizon())
 			for k, lambda := range c.Lambda {
+				if c.Settings.BetaFor(c.Metrics[k]).Schedule == "srinivas" {
+					continue // its λ is the square of what the noise is at most
+				}
 				if lambda <= 1 || lambda > largest*(1+1e-9) {
 					return notMet("λ of %s is %s, not 1 + 2/T", c.Metrics[k], short(lambda))
 				}
@@ -213,9 +225,12 @@ func theoryWidths(formula string) Assumption {
 		Text: "The widths are the theorem’s: β_t = " + formula + ".",
 		judge: func(c Circumstances) Finding {
 			for _, metric := range c.Metrics {
-				if schedule := c.Settings.BetaFor(metric).Schedule; schedule != "theory" {
-					return notMet("the width of %s is %s", metric, map[string]string{"constant": "a constant", "sqrt_log": "a multiple of √ln(1+t)"}[schedule])
+				if b := c.Settings.BetaFor(metric); !b.statesNorm() {
+					return notMet("the width of %s is %s", metric, map[string]string{"constant": "a constant", "sqrt_log": "a multiple of √ln(1+t)"}[b.Schedule])
 				}
+			}
+			if other := c.widthsOf("srinivas"); len(other) > 0 {
+				return unknown("that of %s is √(2B² + 300 γ_t ln³((m+1)t/p)), of Srinivas and others (2010, Theorem 6), which holds with the largest gain of t readings for γ_t; here it is that of the readings told", strings.Join(other, ", "))
 			}
 			return met("the same formula, with m constraints in place of one")
 		}}

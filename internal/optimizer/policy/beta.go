@@ -4,11 +4,16 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Beta is how a confidence width β_t is set for one metric.
 //
-//	constant: Value;  sqrt_log: Value·√ln(1+t);  theory: the algorithm's own formula with B, R and p.
+//	constant: Value;  sqrt_log: Value·√ln(1+t);  theory: the algorithm's own formula with B, R and p;
+//	srinivas: √(2B² + 300 γ_t ln³((m+1)t/p)), m the number of constraints.
+//
+// The last is the width of Srinivas, Krause, Kakade and Seeger (2010), Theorems 3 and 6, whose β_t is its
+// square, over m+1 functions: it holds for a norm of at most B and noise of at most √λ in size.
 type Beta struct {
 	Schedule string
 	Value    float64
@@ -19,13 +24,16 @@ type Beta struct {
 
 // MarshalJSON writes what belongs to the schedule, all of it.
 func (b Beta) MarshalJSON() ([]byte, error) {
-	if b.Schedule == "theory" {
+	switch b.Schedule {
+	case "theory":
 		return json.Marshal(map[string]any{"schedule": b.Schedule, "B": b.B, "R": b.R, "p": b.P})
+	case "srinivas":
+		return json.Marshal(map[string]any{"schedule": b.Schedule, "B": b.B, "p": b.P})
 	}
 	return json.Marshal(map[string]any{"schedule": b.Schedule, "value": b.Value})
 }
 
-func (r *resolver) parseBeta(_ Setting, path string, raw json.RawMessage) (Beta, bool) {
+func (r *resolver) parseBeta(s Setting, path string, raw json.RawMessage) (Beta, bool) {
 	var number float64
 	if json.Unmarshal(raw, &number) == nil {
 		return Beta{Schedule: "constant", Value: number},
@@ -37,20 +45,25 @@ func (r *resolver) parseBeta(_ Setting, path string, raw json.RawMessage) (Beta,
 		return b, false
 	}
 	b.Schedule = word
+	if !slices.Contains(s.Choices, word) {
+		r.fault(path+".schedule", "must be one of %s", strings.Join(s.Choices, ", "))
+		return b, false
+	}
 	switch word {
 	case "constant", "sqrt_log":
 		return b, r.want(given["value"] && b.Value >= 0, path+".value", "a width of at least 0 is needed") &&
 			r.want(!given["B"] && !given["R"] && !given["p"], path, "B, R and p belong to the theory schedule")
-	case "theory":
-		bound := r.want(given["B"] && b.B >= 0, path+".B", "a bound on the function's norm is needed, at least 0")
-		noise := r.want(given["R"] && b.R >= 0, path+".R", "the noise scale is needed, at least 0")
-		return b, bound && noise &&
-			r.want(b.P > 0 && b.P < 1, path+".p", "must be between 0 and 1") &&
-			r.want(!given["value"], path+".value", "belongs to the constant and sqrt_log schedules")
 	}
-	r.fault(path+".schedule", "must be theory, constant or sqrt_log")
-	return b, false
+	bound := r.want(given["B"] && b.B >= 0, path+".B", "a bound on the function's norm is needed, at least 0")
+	noise := word == "srinivas" && r.want(!given["R"], path+".R", "belongs to the theory schedule: this one is for noise of at most √λ") ||
+		word == "theory" && r.want(given["R"] && b.R >= 0, path+".R", "the noise scale is needed, at least 0")
+	return b, bound && noise &&
+		r.want(b.P > 0 && b.P < 1, path+".p", "must be between 0 and 1") &&
+		r.want(!given["value"], path+".value", "belongs to the constant and sqrt_log schedules")
 }
+
+// statesNorm tells whether the width states B.
+func (b Beta) statesNorm() bool { return b.Schedule == "theory" || b.Schedule == "srinivas" }
 
 func (r *resolver) want(ok bool, path, message string) bool {
 	if !ok {
@@ -84,6 +97,8 @@ func (w widths) each(in Width, theory func(k int, b Beta, gain, lambda float64) 
 			beta[k] = b.Value
 		case "sqrt_log":
 			beta[k] = b.Value * math.Sqrt(math.Log(1+float64(in.Round)))
+		case "srinivas":
+			beta[k] = math.Sqrt(2*b.B*b.B + 300*in.Gain[k]*math.Pow(math.Log(w.union*float64(in.Round)/b.P), 3))
 		default:
 			beta[k] = theory(k, b, in.Gain[k], in.Lambda[k])
 		}

@@ -50,9 +50,9 @@ func drawStudied(t *rapid.T) (Description, map[string]json.RawMessage, Context) 
 	study.Horizon = rapid.SampledFrom([]int{1, 2, 50, 10000}).Draw(t, "horizon")
 	study.Paper, study.Standardized, study.Fitted = rapid.Bool().Draw(t, "paper"), rapid.Bool().Draw(t, "standardized"), rapid.Bool().Draw(t, "fitted")
 	settable := map[string][]string{"window": {"5"}, "restart_every": {"7"}, "slater": {"0.5"}, "delay_window": {"2"}, "response_bound": {"0", `{"f": 1, "default": 2}`},
-		"beta": {"1.5", `{"schedule": "theory", "B": 1, "R": 0.5}`, `{"f": 3}`, `{"f": {"schedule": "sqrt_log", "value": 0}, "default": null}`}, "variant": {`"ii"`}, "psi": {`{"form": "polynomial"}`},
+		"beta": {"1.5", `{"schedule": "theory", "B": 1, "R": 0.5}`, `{"schedule": "srinivas", "B": 1}`, `{"f": 3}`, `{"f": {"schedule": "sqrt_log", "value": 0}, "default": null}`}, "variant": {`"ii"`}, "psi": {`{"form": "polynomial"}`},
 		"gamma_T": {"4"}, "variation_budget": {"0.1"}, "drift_per_round": {"0.1"}, "multiplier_cap": {"4"}, "most_risk": {"0.1", `{"default": 0.2}`}, "margin": {"0.2", "{}"},
-		"horizon": {`"doubling"`, `"doubling_reuse"`, "null"}, "explore_limits": {`"thompson"`}}
+		"horizon": {`"doubling"`, `"doubling_reuse"`, "null"}, "explore_limits": {`"thompson"`}, "acquisition": {`"thompson"`}}
 	raw := map[string]json.RawMessage{}
 	for _, s := range d.Settings {
 		if values := settable[s.Name]; values != nil && rapid.Bool().Draw(t, s.Name) {

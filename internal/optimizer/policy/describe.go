@@ -175,6 +175,7 @@ var common = []Setting{
 }
 
 var betaSetting = Setting{Name: "beta", Type: Schedule, Per: PerMetric,
+	Choices:      []string{"constant", "sqrt_log", "theory"},
 	Default:      Beta{Schedule: "constant", Value: 2},
 	Paper:        LeftToUser(`the published width needs B, a bound on the function's norm, and R, the scale of the noise: give {"schedule": "theory", "B": …, "R": …}, or a width of your own`),
 	DefaultMeans: "constant 2; with the paper preset none: B and R must be given, or a width of your own",

@@ -60,10 +60,10 @@ func standardised(s *Input, drawn [][]float64, i, n int) []float64 {
 	return z
 }
 
-// drawnAt is μ + zσ of every target at place i.
+// drawnAt is μ + zσ of the first targets at place i, as many as there are z.
 func drawnAt(s *Input, z []float64, i int) []float64 {
 	v := make([]float64, len(z))
-	for k, e := range append([]Estimate{s.Reward}, s.Costs...) {
+	for k, e := range append([]Estimate{s.Reward}, s.Costs...)[:len(z)] {
 		v[k] = e.Mean[i] + z[k]*e.SD[i]
 	}
 	return v

@@ -1,18 +1,30 @@
 package policy
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 var rpolUCB = Description{
 	Name: "rpol-ucb", Title: "Rectified pessimistic-optimistic learning",
 	Source:   "Guo, Zhu, Liu: Rectified Pessimistic-Optimistic Learning for Stochastic Continuum-armed Bandit with Constraints, 2022",
 	Feedback: "noisy readings of the objective and of every constraint, in any order; late readings count when they arrive",
 	Summary:  "For hundreds of trials: keeps the sum of violation of every limit small on the way to the best settings, without having to start from a safe point.",
-	Settings: keepingClear(settings(betaSetting, etaSetting)),
+	Settings: keepingClear(settings(rpolBeta, etaSetting)),
 	Theorem: &Theorem{Name: "Theorem 1 with Lemma 1", Paper: rectifiedPaper, Year: 2022, Bounds: rectifiedSum, Assumptions: []Assumption{
 		boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
 		stationary, unchanged, prompt, uncorrected, rectifiedRule, untouchedRows, exactMaximum}},
 	build: func(c Context, s Settings) Policy { return newRPOL(c, s) },
 }
+
+// rpolBeta offers the width of Srinivas and others too, which Guo, Zhu and Liu name beside the improved one
+// that has taken its place: Theorem 1 needs no more of a width than Condition 1.
+var rpolBeta = func() Setting {
+	s := betaSetting
+	s.Choices = append(slices.Clone(s.Choices), "srinivas")
+	s.Meaning += "; or srinivas, the wider formula of the first GP-UCB with B and p"
+	return s
+}()
 
 var etaSetting = Setting{Name: "eta", Type: Number, Default: 1.0, Low: limit(0),
 	Meaning: "least price of violation at the end of round t, as a multiple of √t"}
@@ -81,7 +93,7 @@ func (a rpol) bound(j int, rounds []Footstep, e func(r Footstep, k int) float64)
 	for i, r := range rounds {
 		if r.Suggested {
 			norm := a.of[0].B
-			if a.of[0].Schedule != "theory" {
+			if !a.of[0].statesNorm() {
 				norm = r.Beta[0]
 			}
 			sum += r.Scale[1+j] * (e(r, 1+j) + (e(r, 0)+2*norm)/r.Multipliers[j])

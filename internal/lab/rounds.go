@@ -27,6 +27,9 @@ func (e Experiment) Play(ctx context.Context, seed uint64, progress func()) (*Cu
 		return nil, err
 	}
 	w := newRounds(in, seed)
+	if err := w.compareMixtures(); err != nil {
+		return nil, err
+	}
 	p, err := e.player(w, seed)
 	if err != nil {
 		return nil, err
@@ -62,6 +65,7 @@ type rounds struct {
 	samples *rand.Rand
 	costs   func(x, g []float64) // realised in the round under way, where they are known before it
 	broken  []optimizer.Tally    // per limit
+	mixed   map[int]float64      // what the best mixture is worth, by the round from which it is; nil on a continuous space
 	curves  *Curves
 }
 
@@ -75,6 +79,22 @@ func newRounds(in *problems.Instance, seed uint64) *rounds {
 		w.noise = append(w.noise, rand.New(rand.NewPCG(seed, noiseStream+uint64(i))))
 	}
 	return w
+}
+
+// compareMixtures finds the best mixture of arms for each of the problem's optima.
+func (w *rounds) compareMixtures() error {
+	if w.in.Arms == nil {
+		return nil
+	}
+	w.mixed = map[int]float64{}
+	for _, o := range w.in.Optima {
+		value, err := w.in.Mixture(o.From)
+		if err != nil {
+			return err
+		}
+		w.mixed[o.From] = value
+	}
+	return nil
 }
 
 // known draws the constraint functions of the next round, where they are known everywhere before it.
@@ -142,6 +162,9 @@ func (w *rounds) record(t int, at move, x, costs []float64) {
 		c.Values[name] = append(c.Values[name], sum+more)
 	}
 	add("regret", loss)
+	if w.mixed != nil {
+		add("regret_plus", w.mixed[w.in.Optimum(t).From]-f)
+	}
 	add("positive", math.Max(loss, 0))
 	add("violated", indicator(!problems.Within(costs)))
 	add("utility", f)
@@ -156,7 +179,7 @@ type Curves struct {
 	Seed    uint64
 	Rounds  []int
 	Optimum float64 // f* of the last round, among the points that could be played
-	// Values has, for each of Quantities, one entry a round.
+	// Values has, for each of Quantities, one entry a round, or none where it has no meaning.
 	Values map[string][]float64
 	Points [][]float64 // chosen in the rounds
 
@@ -168,14 +191,15 @@ type Quantity struct{ Name, Title string }
 
 // Quantities are sums over rounds 1..t except for the multiplier, with the true f and g, or the realised g where it is known before the round.
 var Quantities = []Quantity{
-	{"regret", "regret"},                    // Σ (f* − f(x_s)), negative where violation pays
-	{"positive", "positive part of regret"}, // Σ [f* − f(x_s)]⁺
-	{"hard", "hard violation"},              // Σ_j Σ_s [g_j(x_s)]⁺
-	{"soft", "soft violation"},              // Σ_j [Σ_s g_j(x_s)]⁺
-	{"balance", "sum of g"},                 // Σ_j Σ_s g_j(x_s)
-	{"violated", "rounds in violation"},     // in which some g_j(x_s) > 0
-	{"utility", "sum of f"},                 // Σ f(x_s)
-	{"multiplier", "largest multiplier"},    // before the round's feedback
+	{"regret", "regret"}, // Σ (f* − f(x_s)), negative where violation pays
+	{"regret_plus", "regret against the best mixture"}, // R₊, Σ (E_π* f − f(x_s)); none on a continuous space
+	{"positive", "positive part of regret"},            // Σ [f* − f(x_s)]⁺
+	{"hard", "hard violation"},                         // Σ_j Σ_s [g_j(x_s)]⁺
+	{"soft", "soft violation"},                         // Σ_j [Σ_s g_j(x_s)]⁺
+	{"balance", "sum of g"},                            // Σ_j Σ_s g_j(x_s)
+	{"violated", "rounds in violation"},                // in which some g_j(x_s) > 0
+	{"utility", "sum of f"},                            // Σ f(x_s)
+	{"multiplier", "largest multiplier"},               // before the round's feedback
 }
 
 // keptRounds is about how many rounds are kept of a simulation.
@@ -191,6 +215,14 @@ func Kept(horizon int) []int {
 		}
 	}
 	return list
+}
+
+// at is a quantity at the k-th of the rounds, NaN for one without meaning.
+func (c *Curves) at(name string, k int) float64 {
+	if list := c.Values[name]; list != nil {
+		return list[k]
+	}
+	return math.NaN()
 }
 
 // Few are the curves at some of all their rounds: small enough to keep.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,9 @@ func (s Simulation) Games() ([]Planned, error) {
 			}
 			return nil, fmt.Errorf("%q cannot be plotted; there are %s, each also with /t", name, strings.Join(known, ", "))
 		}
+		if strings.TrimSuffix(name, "/t") == "regret_plus" && !s.armed() {
+			return nil, fmt.Errorf("%q cannot be plotted: a continuous space has no best mixture of arms; -grid makes some", name)
+		}
 	}
 	var all []Planned
 	for seed := uint64(1); seed <= uint64(s.Seeds); seed++ {
@@ -61,6 +65,14 @@ func (s Simulation) Games() ([]Planned, error) {
 	return all, nil
 }
 
+// armed tells whether something is played on arms.
+func (s Simulation) armed() bool {
+	return slices.ContainsFunc(s.Entries, func(e Entry) bool {
+		in, err := e.instance(1)
+		return err == nil && in.Arms != nil
+	})
+}
+
 // Page is a table of the last round's figures.
 func (s Simulation) Page() string { return "summary.txt" }
 
@@ -77,8 +89,8 @@ func estimates(all []*Curves) map[string][]Estimate {
 	for _, q := range Quantities {
 		sums, averages := make([][]float64, len(all)), make([][]float64, len(all))
 		for i, c := range all {
-			sums[i] = c.Values[q.Name]
 			for k, t := range c.Rounds {
+				sums[i] = append(sums[i], c.at(q.Name, k))
 				averages[i] = append(averages[i], sums[i][k]/float64(t))
 			}
 		}
@@ -122,7 +134,7 @@ func runRows(all []simulated) [][]string {
 			for i, t := range c.Rounds {
 				row := []string{e.Label, strconv.FormatUint(c.Seed, 10), strconv.Itoa(t)}
 				for _, q := range Quantities {
-					row = append(row, number(c.Values[q.Name][i]))
+					row = append(row, written(c.at(q.Name, i), 8))
 				}
 				var point []string
 				for _, x := range c.Points[i] {
@@ -135,12 +147,20 @@ func runRows(all []simulated) [][]string {
 	return rows
 }
 
+// written is a number of a quantity, nothing of one that has no meaning.
+func written(v float64, digits int) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', digits, 64)
+}
+
 // summaryEvery leaves out of the summary most of the rounds that are kept.
 const summaryEvery = 4
 
 // summaryRows are means and standard errors over seeds.
 func summaryRows(all []simulated) [][]string {
-	brief := func(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
+	brief := func(v float64) string { return written(v, 5) }
 	header := []string{"algorithm", "round", "seeds"}
 	for _, q := range Quantities {
 		header = append(header, q.Name, q.Name+"_se")
@@ -177,8 +197,11 @@ func summaries(all []simulated) map[string]summary {
 		for _, c := range e.all {
 			one.MeanOptimum += c.Optimum / float64(len(e.all))
 		}
-		for _, q := range append(slices.Clone(Quantities), Quantity{Name: "regret/t"}) {
+		for _, q := range append(slices.Clone(Quantities), Quantity{Name: "regret/t"}, Quantity{Name: "regret_plus/t"}) {
 			last := e.atEnd(q.Name)
+			if last.N == 0 {
+				continue
+			}
 			one.Final[q.Name] = map[string]float64{"mean": last.Mean, "standard_error": last.Error}
 		}
 		out[e.Label] = one
@@ -220,10 +243,14 @@ func titled(name string) string {
 func (s Simulation) final(all []simulated) []byte {
 	var out bytes.Buffer
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "%s, T = %d, %d seeds\tregret/t\thard\tsoft\tsum of g\trounds in violation\t\n", all[0].Problem, all[0].T(), s.Seeds)
+	fmt.Fprintf(w, "%s, T = %d, %d seeds\tregret/t\tR₊/t\thard\tsoft\tsum of g\trounds in violation\t\n", all[0].Problem, all[0].T(), s.Seeds)
 	for _, e := range all {
 		fmt.Fprintf(w, "%s\t", e.Label)
-		for _, name := range []string{"regret/t", "hard", "soft", "balance", "violated"} {
+		for _, name := range []string{"regret/t", "regret_plus/t", "hard", "soft", "balance", "violated"} {
+			if e.atEnd(name).N == 0 { // a space that is continuous has no mixture of arms
+				fmt.Fprint(w, "–\t")
+				continue
+			}
 			fmt.Fprintf(w, "%.4g ± %.2g\t", e.atEnd(name).Mean, e.atEnd(name).Error)
 		}
 		fmt.Fprintln(w)

@@ -3,9 +3,11 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -125,6 +127,14 @@ func TestEveryProblem(t *testing.T) {
 				}
 				if math.Abs(utility-run.Values["utility"][i]) > 1e-9*math.Max(1, math.Abs(utility)) || run.Values["positive"][i] < run.Values["regret"][i] {
 					t.Errorf("round %d: utility %v, recomputed %v; regret %v, its positive part %v", i+1, run.Values["utility"][i], utility, run.Values["regret"][i], run.Values["positive"][i])
+				}
+				if plus := run.Values["regret_plus"]; (plus == nil) != (in.Arms == nil) {
+					t.Fatalf("arms: %v; regret against their best mixture: %v", in.Arms != nil, plus)
+				} else if in.Arms != nil {
+					mixture, err := in.Mixture(i + 1)
+					if ahead := float64(i+1) * (mixture - in.Optimum(i+1).Value); err != nil || ahead < 0 || math.Abs(regret+ahead-plus[i]) > 1e-9*math.Max(1, math.Abs(plus[i])) {
+						t.Errorf("round %d: regret against the best mixture %v, recomputed %v, %v", i+1, plus[i], regret+ahead, err)
+					}
 				}
 				if math.Abs(regret-run.Values["regret"][i]) > 1e-9*math.Max(1, math.Abs(regret)) {
 					t.Errorf("round %d: regret %v, recomputed %v", i+1, run.Values["regret"][i], regret)
@@ -286,6 +296,31 @@ func TestAveraged(t *testing.T) {
 	}
 	if kept := Kept(10_000); kept[0] != 1 || kept[len(kept)-1] != 10_000 || len(kept) != 201 {
 		t.Errorf("keeps %d rounds from %d to %d", len(kept), kept[0], kept[len(kept)-1])
+	}
+}
+
+// TestMixturesAreReportedWhereThereAreArms: beside the regret stands that against the best mixture, which is left blank on a continuous space and in games kept by a program
+// that did not know it.
+func TestMixturesAreReportedWhereThereAreArms(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		grid int
+		want string
+	}{{13, `ckb-ucb +-?[0-9.]+ ± 0 +[0-9.]+ ± 0 `}, {0, `ckb-ucb +-?[0-9.]+ ± 0 +– `}} {
+		e := Entry{"ckb-ucb", Experiment{Problem: "sine-pocket", Algorithm: "ckb-ucb", Horizon: 6, Grid: c.grid}}
+		curves := []*Curves{curvesOf(t, e.Experiment, 1).Few()}
+		all := []simulated{{e, curves, estimates(curves)}}
+		if text := string(Simulation{Seeds: 1}.final(all)); !regexp.MustCompile(c.want).MatchString(text) || !strings.Contains(text, "R₊/t") {
+			t.Errorf("of a grid of %d is said\n%s", c.grid, text)
+		}
+		_, told := summaries(all)["ckb-ucb"].Final["regret_plus/t"]
+		if csv := fmt.Sprint(runRows(all), summaryRows(all)); told != (c.grid > 0) || strings.Contains(csv, "NaN") {
+			t.Errorf("of a grid of %d is told %v, and written\n%s", c.grid, told, csv)
+		}
+		_, err := Simulation{Entries: []Entry{e}, Seeds: 1, Plot: []string{"regret_plus/t"}}.Games()
+		if (err == nil) != (c.grid > 0) {
+			t.Errorf("of a grid of %d it is plotted: %v", c.grid, err)
+		}
 	}
 }
 

@@ -155,3 +155,20 @@ func TestDriftWithinTheWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundedNoiseAsksForNoLambda: the width of Srinivas and others holds with whatever bounds the noise for √λ.
+func TestBoundedNoiseAsksForNoLambda(t *testing.T) {
+	t.Parallel()
+	d, _ := Find("rpol-ucb")
+	for settings, want := range map[string]int{
+		`{"beta": {"schedule": "srinivas", "B": 1}}`:                                                            0,
+		`{"beta": {"g1": {"schedule": "srinivas", "B": 1}, "default": {"schedule": "theory", "B": 1, "R": 1}}}`: 1,
+	} {
+		c := ideal(t, d)
+		c.Settings, _ = settle(t, d.Name, settings, c.Context)
+		c.Lambda = filled(2, 0.1)
+		if got := broken(d, c); len(got) != want {
+			t.Errorf("%s: %q", settings, got)
+		}
+	}
+}

@@ -191,8 +191,7 @@ type Quantity struct{ Name, Title string }
 
 // Quantities are sums over rounds 1..t except for the multiplier, with the true f and g, or the realised g where it is known before the round.
 var Quantities = []Quantity{
-	{"regret", "regret"}, // Σ (f* − f(x_s)), negative where violation pays
-	{"regret_plus", "regret against the best mixture"}, // R₊, Σ (E_π* f − f(x_s)); none on a continuous space
+	{"regret", "regret"},                               // Σ (f* − f(x_s)), negative where violation pays
 	{"positive", "positive part of regret"},            // Σ [f* − f(x_s)]⁺
 	{"hard", "hard violation"},                         // Σ_j Σ_s [g_j(x_s)]⁺
 	{"soft", "soft violation"},                         // Σ_j [Σ_s g_j(x_s)]⁺
@@ -200,6 +199,7 @@ var Quantities = []Quantity{
 	{"violated", "rounds in violation"},                // in which some g_j(x_s) > 0
 	{"utility", "sum of f"},                            // Σ f(x_s)
 	{"multiplier", "largest multiplier"},               // before the round's feedback
+	{"regret_plus", "regret against the best mixture"}, // R₊, Σ (E_π* f − f(x_s)); none on a continuous space
 }
 
 // keptRounds is about how many rounds are kept of a simulation.

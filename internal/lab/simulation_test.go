@@ -324,6 +324,35 @@ func TestMixturesAreReportedWhereThereAreArms(t *testing.T) {
 	}
 }
 
+// TestMixtureOfTheRound: the best mixture is that of the round's functions, and is worth more than the best arm where that pays.
+func TestMixtureOfTheRound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		e     Experiment
+		round int
+	}{{Experiment{Problem: "sine-pocket-drift", Grid: 13}, 200}, {Experiment{Problem: "rkhs-100"}, 1}} {
+		var in *problems.Instance
+		mixture := 0.0
+		for seed := uint64(1); in == nil || mixture <= in.Optimum(c.round).Value+0.01; seed++ {
+			var err, wrong error
+			in, err = c.e.instance(seed)
+			mixture, wrong = in.Mixture(c.round)
+			if err != nil || wrong != nil {
+				t.Fatal(err, wrong)
+			}
+		}
+		w := newRounds(in, 1)
+		if err := w.compareMixtures(); err != nil {
+			t.Fatal(err)
+		}
+		x := in.Arms[3]
+		w.record(c.round, move{}, x, in.CostsAt(c.round, x))
+		if got, want := last(w.curves.Values["regret_plus"]), mixture-in.Reward(c.round, x); got != want {
+			t.Errorf("%s, round %d: against the best mixture regret is %v, want %v", c.e.Problem, c.round, got, want)
+		}
+	}
+}
+
 // TestRefusals checks that errors list what exists.
 func TestRefusals(t *testing.T) {
 	t.Parallel()

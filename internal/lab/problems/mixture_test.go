@@ -48,7 +48,7 @@ func TestMixture(t *testing.T) {
 	for range 300 {
 		n := 2 + random.IntN(60)
 		rewards, costs := make([]float64, n), make([][]float64, n)
-		unit := math.Pow(10, float64(random.IntN(7)-3))
+		unit := math.Pow(10, float64(random.IntN(19)-9)) // of the limit
 		for i := range n {
 			rewards[i], costs[i] = random.NormFloat64(), []float64{unit * (0.5 + random.NormFloat64())}
 		}

@@ -230,7 +230,7 @@ func theoryWidths(formula string) Assumption {
 				}
 			}
 			if other := c.widthsOf("srinivas"); len(other) > 0 {
-				return unknown("that of %s is √(2B² + 300 γ_t ln³((m+1)t/p)), of Srinivas and others (2010, Theorem 6), which holds with the largest gain of t readings for γ_t; here it is that of the readings told", strings.Join(other, ", "))
+				return notMet("that of %s is the one of Srinivas and others (2010, Theorem 6), which is proved with the largest gain that any t readings have for γ_t; here it is that of the readings told", strings.Join(other, ", "))
 			}
 			return met("the same formula, with m constraints in place of one")
 		}}

@@ -117,7 +117,7 @@ func TestAssumptionsOnSettings(t *testing.T) {
 	for _, test := range []struct{ algorithm, settings, want string }{
 		{"rpol-ucb", `{"beta": 2}`, "norm of at most B|no wider than a normal|The widths are the theorem’s"},
 		{"rpol-ucb", `{"beta": {"default": {"schedule": "theory", "B": 1, "R": 1}, "f": {"schedule": "sqrt_log", "value": 2}}}`, "norm of at most B|no wider than a normal|The widths are the theorem’s"},
-		{"rpol-ucb", `{"beta": {"schedule": "srinivas", "B": 1}}`, ""},
+		{"rpol-ucb", `{"beta": {"schedule": "srinivas", "B": 1}}`, "The widths are the theorem’s"},
 		{"rpol-ucb", `{"beta": {"default": {"schedule": "srinivas", "B": 1}, "f": 2}}`, "norm of at most B|no wider than a normal|The widths are the theorem’s"},
 		{"rpol-censored-ucb", `{` + theory + `, "delay_window": 3, "response_bound": 0}`, "B_r = B + R"},
 		{"ckb-ucb", `{` + theory + `, "slater": 1, "objective_bound": 2, "multiplier_cap": 7}`, "Slater"},
@@ -161,8 +161,8 @@ func TestBoundedNoiseAsksForNoLambda(t *testing.T) {
 	t.Parallel()
 	d, _ := Find("rpol-ucb")
 	for settings, want := range map[string]int{
-		`{"beta": {"schedule": "srinivas", "B": 1}}`:                                                            0,
-		`{"beta": {"g1": {"schedule": "srinivas", "B": 1}, "default": {"schedule": "theory", "B": 1, "R": 1}}}`: 1,
+		`{"beta": {"schedule": "srinivas", "B": 1}}`:                                                            1,
+		`{"beta": {"g1": {"schedule": "srinivas", "B": 1}, "default": {"schedule": "theory", "B": 1, "R": 1}}}`: 2,
 	} {
 		c := ideal(t, d)
 		c.Settings, _ = settle(t, d.Name, settings, c.Context)

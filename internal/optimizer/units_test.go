@@ -33,6 +33,29 @@ func TestUnitsDoNotMatter(t *testing.T) {
 	none := []int{0, 1, 2, 3, 4}
 	plain := units{metrics: []unit{{1, 0}, {1, 0}, {1, 0}}, parameters: []unit{{1, 0}, {1, 0}}, order: none}
 	other := units{metrics: []unit{{1000, -17}, {0.002, 40}, {3e6, 5e5}}, parameters: []unit{{40, -3}, {0.01, 7}}, order: []int{3, 0, 4, 2, 1}, extend: true}
+	compare := func(a policy.Description, name, settings, kernel string, late int) {
+		t.Run(a.Name+" "+name, func(t *testing.T) {
+			t.Parallel()
+			want, wantPrices := playTable(t, a, settings, kernel, late, plain)
+			got, gotPrices := playTable(t, a, settings, kernel, late, other)
+			if !slices.Equal(got, want) {
+				t.Errorf("it suggests %v, not %v", got, want)
+			}
+			for i, p := range wantPrices {
+				for j := range p {
+					if math.Abs(gotPrices[i][j]-p[j]) > 1e-6*max(1, math.Abs(p[j])) {
+						t.Fatalf("round %d: multipliers %v, %v as it was", i+1, gotPrices[i], p)
+					}
+				}
+			}
+		})
+	}
+	for algorithm, settings := range map[string]string{"ckb-ucb": `{"horizon": "doubling"}`, "ckb-lyapunov": `{"horizon": "doubling_reuse"}`,
+		"ckb": `{"horizon": "doubling", "explore_limits": "random"}`, "penalty-noiseless": `{"acquisition": "thompson"}`} {
+		a, _ := policy.Find(algorithm)
+		compare(a, settings, settings, "mixed", 0)
+		compare(a, settings+" late", settings, "matern52", 3)
+	}
 	for i, a := range policy.Descriptions() {
 		for n, c := range []struct {
 			name, settings, kernel string
@@ -41,21 +64,7 @@ func TestUnitsDoNotMatter(t *testing.T) {
 			if n == 2+i%2 { // without a first design or late, in turn
 				continue
 			}
-			t.Run(a.Name+" "+c.name, func(t *testing.T) {
-				t.Parallel()
-				want, wantPrices := playTable(t, a, c.settings, c.kernel, c.late, plain)
-				got, gotPrices := playTable(t, a, c.settings, c.kernel, c.late, other)
-				if !slices.Equal(got, want) {
-					t.Errorf("it suggests %v, not %v", got, want)
-				}
-				for i, p := range wantPrices {
-					for j := range p {
-						if math.Abs(gotPrices[i][j]-p[j]) > 1e-6*max(1, math.Abs(p[j])) {
-							t.Fatalf("round %d: multipliers %v, %v as it was", i+1, gotPrices[i], p)
-						}
-					}
-				}
-			})
+			compare(a, c.name, c.settings, c.kernel, c.late)
 		}
 	}
 }

@@ -44,6 +44,26 @@ func TestALimitOnTheObjectiveIsShownWithItsOwnEstimate(t *testing.T) {
 	}
 }
 
+// TestATrialTellsItsPhase: where nobody knows how many trials there will be, a trial's page says which T it was decided with; elsewhere it says nothing of it.
+func TestATrialTellsItsPhase(t *testing.T) {
+	s := sitetest.Beside(t)
+	for _, horizon := range []string{"planned", "doubling"} {
+		id := s.NewStudy(`{"name": "` + horizon + `", "parameters": [{"name": "x", "type": "real", "low": 0, "high": 1}], "objective": {"metric": "yield", "direction": "maximize"},
+			"constraints": [{"metric": "impurity", "op": "<=", "threshold": 0.5}],
+			"algorithm": {"name": "ckb-ucb", "horizon": 20, "settings": {"horizon": "` + horizon + `"}}, "model": {"fit": "fixed"}, "seed": 1}`)
+		for range 5 {
+			s.API("POST", "/studies/"+id+"/ask", nil).Want(201)
+		}
+		page := s.Page("/studies/" + id + "/trials/5")
+		if horizon == "planned" {
+			sitetest.Lacks(t, page, "Horizon (T)")
+		} else {
+			sitetest.Same(t, "the horizon", fact(t, page, "Horizon (T)"), "4")
+			sitetest.Says(t, page, "length of the phase that began with trial 4")
+		}
+	}
+}
+
 // TestATrialChosenBlindlyHasNoPredictions: what nobody had read when it was chosen has no number, no chance and no estimate; later trials have them,
 // each ± with its name.
 func TestATrialChosenBlindlyHasNoPredictions(t *testing.T) {

@@ -358,6 +358,8 @@ func admitDecision(now *ledger.Snapshot, d *ledger.Decision) error {
 		return errors.New("its random seed is too large")
 	case len(d.Draws) > 1+len(c.ConstraintNames) || slices.ContainsFunc(d.Draws, func(z float64) bool { return !design.Computable(z) }):
 		return errors.New("its random draws cannot be")
+	case d.Horizon < 0 || d.Horizon > len(now.Trials)+1: // a phase begins with the trial of its length's number
+		return errors.New("its horizon is that of no phase")
 	case d.Incumbent < 0 || d.Incumbent > len(now.Trials):
 		return errors.New("it is compared with a trial that there is not")
 	case !isWord(d.Reason) || utf8.RuneCountInString(d.Because) > longestSentence:

@@ -171,6 +171,20 @@ func TestHonestLedgersAreTakenIn(t *testing.T) {
 	}
 }
 
+// TestNoPhaseIsLongerThanItsFirstTrialsNumber: the phase of trial t has a length of at most t.
+func TestNoPhaseIsLongerThanItsFirstTrialsNumber(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oven())
+	b.ask(3)
+	next := *b.snap.Trial(3).Decision
+	for horizon, good := range map[int]bool{-1: false, 0: true, 4: true, 5: false} {
+		next.Horizon = horizon
+		if err := admitDecision(b.snap, &next); (err == nil) != good {
+			t.Errorf("a fourth trial with T = %d: %v", horizon, err)
+		}
+	}
+}
+
 // mutants are versions of a JSON value in which one thing differs.
 func mutants(value any) []any {
 	var all []any

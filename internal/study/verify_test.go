@@ -58,6 +58,7 @@ func TestVerifyFindsForgedDecisions(t *testing.T) {
 		"estimates.yield":         func(c *ledger.ChosenData) { delete(c.Decision.Estimates, "yield") },
 		"acquisition":             func(c *ledger.ChosenData) { *c.Decision.Acquisition += 0.01 },
 		"random_seed":             func(c *ledger.ChosenData) { c.Decision.RandomSeed++ },
+		"horizon":                 func(c *ledger.ChosenData) { c.Decision.Horizon++ },
 		"feasibility_probability": func(c *ledger.ChosenData) { *c.Decision.FeasibilityProbability += 0.01 },
 		"model.yield.lambda": func(c *ledger.ChosenData) {
 			m := c.Decision.Model["yield"]

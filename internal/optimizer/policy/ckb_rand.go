@@ -16,7 +16,7 @@ var ckbRand = Description{
 			Meaning: "what the width Z is drawn from: N(0, β²); equally likely points of [0, 2β]; the same points weighted by exp(−½(z/(β·spread))²)"},
 		Setting{Name: "points", Type: Integer, Default: 20.0, Low: limit(2), High: limit(10000), Meaning: "number of equally spaced points in [0, 2β]"},
 		Setting{Name: "spread", Type: Number, Default: 1.0, Low: limit(0), LowExclusive: true, Meaning: "standard deviation of the truncated Gaussian, in β"}),
-	Theorem: &Theorem{Name: "Theorem 2 with Corollary 2", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate, Assumptions: primalDual(normalWidths), Short: hiddenConstants},
+	Theorem: &Theorem{Name: "Theorem 2 with Corollary 2", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate, Soft: true, Regret: primalDualRegretRate, ForRegret: []Assumption{slackPaid}, Assumptions: primalDual(normalWidths), Short: hiddenConstants},
 	check:   ckbCheck,
 	build: func(c Context, s Settings) Policy {
 		return randomised{newCKB(c, s), s.Text("distribution"), int(s.Value("points", "")), s.Value("spread", "")}

@@ -439,6 +439,7 @@ HistoryRow = TypedDict("HistoryRow", {
     "number": "int",
     "origin": "Literal['suggested', 'manual', 'imported']",
     "parameters": "Dict[str, Any]",
+    "regret": "NotRequired[Optional[RegretOut]]",
     "status": "Literal['suggested', 'partial', 'completed', 'failed', 'abandoned']",
     "values": "Dict[str, float]",
     "violation": "Dict[str, ViolationOut]",
@@ -772,6 +773,13 @@ RecordedMetricRequest = TypedDict("RecordedMetricRequest", {
 })
 
 
+RegretOut = TypedDict("RegretOut", {
+    "bound": "Optional[float]",
+    "bound_kind": "str",
+    "bound_why": "str",
+})
+
+
 Risk = TypedDict("Risk", {
     "allowed": "float",
     "expected": "float",
@@ -863,6 +871,7 @@ State = TypedDict("State", {
     "multipliers": "Dict[str, float]",
     "notes": "List[str]",
     "recommendation": "Optional[Recommendation]",
+    "regret": "NotRequired[Optional[RegretOut]]",
     "risk": "Optional[Risk]",
     "round": "int",
     "stop": "Optional[StopStatement]",
@@ -955,9 +964,12 @@ TellingRequest = TypedDict("TellingRequest", {
 TheoremDescription = TypedDict("TheoremDescription", {
     "assumptions": "List[str]",
     "bounds": "str",
+    "for_regret": "NotRequired[List[str]]",
     "name": "str",
     "paper": "str",
+    "regret": "str",
     "short": "str",
+    "soft": "bool",
     "year": "int",
 })
 
@@ -1052,6 +1064,7 @@ ViolationOut = TypedDict("ViolationOut", {
     "estimated": "Optional[float]",
     "hard": "float",
     "largest": "float",
+    "left": "NotRequired[Optional[float]]",
     "risk": "NotRequired[Optional[Risk]]",
     "rounds": "int",
     "soft": "float",

@@ -402,7 +402,7 @@ func (p *panelling) regretPanel() (panel chart.Panel, said string) {
 		return panel, ""
 	}
 	bound := chart.Trace{Name: "algorithm’s bound", Style: chart.Bound}
-	truth := chart.Trace{Name: truthName, Style: chart.Truth}
+	truth := chart.Trace{Name: "regret so far, in truth", Style: chart.Step}
 	far := len(p.regretted) > 0 && *now.Bound > 10*slices.Max(p.regretted)
 	all := []float64{0}
 	for i, row := range p.History {

@@ -354,10 +354,10 @@ func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut
 	}
 	if now.Bound != nil {
 		caption += fmt.Sprintf(" The algorithm’s bound, on the trials it chose itself, is %s%s (%s).", words.Rough(*now.Bound), words.UnitAfter(c.Unit), *now.BoundWhy)
-		caption += " " + leftWords(now, c.Unit)
 		if dwarfs(now) {
 			caption += " It is too far away to be drawn beside them."
 		}
+		caption = strings.TrimSpace(caption + " " + leftWords(now, c.Unit))
 	}
 	return caption
 }
@@ -379,7 +379,7 @@ func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
 	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
 		words.Either(p.limited(), " within the limits", ""), words.With(words.Rough(*now.Bound), unit), now.BoundWhy)
 	if p.keepsMargins() {
-		caption += " It counts from what keeps the margins too."
+		caption += " The bound counts from the best that keeps the margins too."
 	}
 	if last >= 0 {
 		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.With(words.Rough(p.regretted[last]), unit))

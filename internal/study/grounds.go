@@ -92,7 +92,7 @@ func GroundsOf(snap *ledger.Snapshot, state Readout) *Grounds {
 func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	config := snap.Compiled().Config
 	c := policy.Circumstances{Context: config.Context(), Settings: config.Settings, Listed: config.Space.Arms != nil,
-		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: reread(snap)}
+		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: func() []string { return reread(snap) }}
 	corrected := map[int]bool{}
 	for _, turn := range snap.Turns {
 		switch turn.Kind {

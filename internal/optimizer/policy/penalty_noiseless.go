@@ -81,8 +81,8 @@ func (a noiseless) violationBound(j int, rounds []Footstep) []float64 {
 var exactLimits = Assumption{
 	Text: "Constraints are read without noise.",
 	judge: func(c Circumstances) Finding {
-		if len(c.Reread) > 0 {
-			return notMet("the same settings were read differently: %s", strings.Join(c.Reread, ", "))
+		if reread := c.Reread(); len(reread) > 0 {
+			return notMet("the same settings were read differently: %s", strings.Join(reread, ", "))
 		}
 		return unknown("no settings were read differently, which proves nothing of others")
 	}}

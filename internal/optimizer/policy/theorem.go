@@ -60,10 +60,13 @@ type Circumstances struct {
 	Within       int // read within every limit
 
 	Capped  []string  // constraints whose multiplier is as large as the algorithm lets it be
-	Reread  []string  // constraints of which the same settings were read differently
 	Lambda  []float64 // λ per modelled metric
 	Peak    []float64 // largest k(x, x) per modelled metric, in modelled units
 	Uneven  []string  // metrics whose noise differs between settings, or of which a reading counts as wrong
 	Drifted []string  // metrics whose readings have come out on one side again and again
 	Watched int       // readings looked at for drift
+
+	// Reread are the constraints of which the same settings were read differently, looked for when a
+	// theorem asks.
+	Reread func() []string
 }

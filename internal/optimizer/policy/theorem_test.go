@@ -36,7 +36,8 @@ func ideal(t *testing.T, d Description, own ...string) Circumstances {
 		t.Fatalf("%s: %v", d.Name, faults)
 	}
 	return Circumstances{Context: context, Settings: s, Listed: true, Rounds: 40, Within: 12, Watched: 60,
-		Lambda: filled(len(context.Metrics), 1.04), Peak: filled(len(context.Metrics), 1)}
+		Lambda: filled(len(context.Metrics), 1.04), Peak: filled(len(context.Metrics), 1),
+		Reread: func() []string { return nil }}
 }
 
 // broken are the texts of the assumptions known not to hold.
@@ -190,9 +191,9 @@ func TestAssumptionsOfPenalties(t *testing.T) {
 		want      string
 	}{
 		{"penalty-noiseless", func(c *Circumstances) { c.Capped = []string{"limit1"} }, "grow without a largest value"},
-		{"penalty-noiseless", func(c *Circumstances) { c.Reread = []string{"limit1"} }, "read without noise"},
+		{"penalty-noiseless", func(c *Circumstances) { c.Reread = func() []string { return []string{"limit1"} } }, "read without noise"},
 		{"penalty-noiseless", func(c *Circumstances) { c.Uneven = []string{"g1"} }, ""},
-		{"penalty-noisy", func(c *Circumstances) { c.Reread = []string{"limit1"} }, ""},
+		{"penalty-noisy", func(c *Circumstances) { c.Reread = func() []string { return []string{"limit1"} } }, ""},
 		{"penalty-noisy", func(c *Circumstances) { c.Uneven = []string{"g1"} }, "with the same R"},
 		{"penalty-noisy", func(c *Circumstances) { c.Lambda[0] = 1.25 }, ""}, // 1 + 2/S with S = ⌈√50⌉ = 8
 		{"penalty-noisy", func(c *Circumstances) { c.Lambda[0] = 1.26 }, "λ = 1 + 2/S"},

@@ -341,3 +341,41 @@ func TestExactReadingsAgree(t *testing.T) {
 	b.wantStanding("read without noise", policy.NotMet, "impurity")
 	b.wantStanding("without a largest value", policy.NotMet, "impurity has reached kappa_max")
 }
+
+// TestBoundsOnSampledLimits: of limits that are known before the choice a bound on the sum of their samples is told, never as a guarantee,
+// and one on regret where δ says what the slack costs.
+func TestBoundsOnSampledLimits(t *testing.T) {
+	t.Parallel()
+	scgp, _ := policy.Find("scgp-ucb")
+	for settings, bounds := range map[string]bool{`{}`: false, `{"slater": 0.5}`: true} {
+		d := ovenWith(scgp)
+		d.Model = design.Model{Fit: "fixed", Outputs: "raw"}
+		if err := json.Unmarshal([]byte(settings), &d.Algorithm.Settings); err != nil {
+			t.Fatal(err)
+		}
+		d.Algorithm.Settings["beta"] = provenOven().Algorithm.Settings["beta"]
+		b := newBench(t, d)
+		sum := 0.0
+		for i := range 5 {
+			room := -40.0 + 2*float64(i) // so that no settings keep the limit
+			b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Brought: design.Brought{Context: map[string]float64{"slack": room}}}))
+			b.tell(i+1, map[string]float64{"yield": 0.2 * float64(i%3), "impurity": 1})
+			at := b.snap.Trial(i + 1).Parameters
+			sum += at["temperature"].Number + at["cycles"].Number - room - 50
+		}
+		state, err := b.service.StateOf(t.Context(), b.snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := state.Violation["load"]
+		if v.Bound == nil || sum <= 0 || math.Abs(*v.Bound-sum) > 1e-9 || math.Abs(*v.Left) > 1e-9 || *v.BoundKind != "growth" {
+			t.Errorf("with %s samples come to %g, and their bound is %+v", settings, sum, v)
+		}
+		if told := state.Regret != nil; told != bounds {
+			t.Errorf("with %s regret is bounded by %+v", settings, state.Regret)
+		}
+		if bounds && !strings.HasPrefix(state.Regret.BoundWhy, "growth rate only, because what was proved is about expectations") {
+			t.Errorf("the bound on regret is %s", state.Regret.BoundWhy)
+		}
+	}
+}

@@ -441,6 +441,7 @@ HistoryRow = TypedDict("HistoryRow", {
     "number": "int",
     "origin": "Literal['suggested', 'manual', 'imported']",
     "parameters": "Dict[str, Any]",
+    "regret": "NotRequired[Optional[RegretOut]]",
     "status": "Literal['suggested', 'partial', 'completed', 'failed', 'abandoned']",
     "values": "Dict[str, float]",
     "violation": "Dict[str, ViolationOut]",
@@ -774,6 +775,13 @@ RecordedMetricRequest = TypedDict("RecordedMetricRequest", {
 })
 
 
+RegretOut = TypedDict("RegretOut", {
+    "bound": "Optional[float]",
+    "bound_kind": "str",
+    "bound_why": "str",
+})
+
+
 Risk = TypedDict("Risk", {
     "allowed": "float",
     "expected": "float",
@@ -865,6 +873,7 @@ State = TypedDict("State", {
     "multipliers": "Dict[str, float]",
     "notes": "List[str]",
     "recommendation": "Optional[Recommendation]",
+    "regret": "NotRequired[Optional[RegretOut]]",
     "risk": "Optional[Risk]",
     "round": "int",
     "stop": "Optional[StopStatement]",
@@ -957,9 +966,12 @@ TellingRequest = TypedDict("TellingRequest", {
 TheoremDescription = TypedDict("TheoremDescription", {
     "assumptions": "List[str]",
     "bounds": "str",
+    "for_regret": "NotRequired[List[str]]",
     "name": "str",
     "paper": "str",
+    "regret": "str",
     "short": "str",
+    "soft": "bool",
     "year": "int",
 })
 
@@ -1054,6 +1066,7 @@ ViolationOut = TypedDict("ViolationOut", {
     "estimated": "Optional[float]",
     "hard": "float",
     "largest": "float",
+    "left": "NotRequired[Optional[float]]",
     "risk": "NotRequired[Optional[Risk]]",
     "rounds": "int",
     "soft": "float",

@@ -76,9 +76,11 @@ type Violation struct {
 	Tally
 	// Estimated is the model's own Σ_s E[g⁺(x_s)] over the same trials.
 	Estimated float64
-	// Bound is the algorithm's bound on it; HasBound is false where there is none to draw.
+	// Bound is the algorithm's bound on it; HasBound is false where there is none to draw. Bounded is
+	// the same sums over the rounds that it is for, the algorithm's own.
 	Bound    float64
 	HasBound bool
+	Bounded  Tally
 }
 
 // Decision is one choice and every number behind it. Units are modelled unless said otherwise.

@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -220,28 +221,127 @@ func TestCeiling(t *testing.T) {
 // TestBoundsHold plays algorithms with the widths of the theory on a function of the assumed norm; their bounds must hold at every round.
 func TestBoundsHold(t *testing.T) {
 	t.Parallel()
-	for _, algorithm := range []string{"rpol-ucb", "ckb-ucb", "ckb-lyapunov"} {
+	for algorithm, own := range map[string]map[string]any{
+		"rpol-ucb": nil, "rpol-sw-ucb": {"window": 30}, "ckb-ucb": {"slater": 0.6, "slack": 0}, "ckb-lyapunov": {"slater": 0.6, "slack": 0.1},
+		"scgp-ucb": {"slater": 0.6}, "penalty-noiseless": {"epoch_length": 4, "reuse": false}, "penalty-noisy": {"epoch_length": 4, "reuse": false},
+	} {
 		cfg := toyConfig(t, algorithm, grounds()[0], 1)
 		settings := map[string]any{"beta": map[string]any{"schedule": "theory", "B": 6, "R": 0.05, "p": 0.1}}
-		if algorithm != "rpol-ucb" {
-			settings["slater"], settings["slack"] = 0.6, 0
-		}
+		maps.Copy(settings, own)
 		cfg.Settings = resolved(t, cfg, settings)
 		h, _ := play(t, cfg, 20)
 		state, err := Replay(background, cfg, h)
 		if err != nil {
 			t.Fatal(err)
 		}
+		best := math.Inf(-1)
+		for _, u := range cfg.Space.Arms {
+			if givenValue(0, u) <= 0 {
+				best = max(best, toy(u, 0, 0)[0])
+			}
+		}
+		regret, bounds := 0.0, sure(state.RegretBounds(background))
 		for i, row := range sure(state.ViolationTrace(background)) {
 			v := row[0]
 			suffered := v.Soft
-			if algorithm == "rpol-ucb" {
+			if d, _ := policy.Find(algorithm); !d.Theorem.Soft {
 				suffered = v.Hard
 			}
 			if !v.HasBound || suffered > v.Bound {
 				t.Errorf("%s round %d: %+v", algorithm, i+1, v)
 			}
+			if regret += best - toy(h.Rounds[i].Point, 0, 0)[0]; regret > bounds[i] {
+				t.Errorf("%s round %d: regret %g, bound %g", algorithm, i+1, regret, bounds[i])
+			}
 		}
+	}
+}
+
+// TestRegretBoundIsOfTheDecisions: in units of the objective, whatever those are modelled in, the bound on
+// regret is Σ 2βσ of the decisions that the algorithm made, and of no others; it needs no limits.
+func TestRegretBoundIsOfTheDecisions(t *testing.T) {
+	t.Parallel()
+	for _, costs := range []int{0, 2} {
+		cfg := toyConfig(t, "rpol-ucb", grounds()[1], costs)
+		cfg.Standardize, cfg.Objective.Sign = true, -1
+		h, decisions := play(t, cfg, 12)
+		h.Rounds[5].Suggested, h.Rounds[7].Excluded = false, true
+		state, err := Replay(background, cfg, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trace := sure(state.Trace(background))
+		want, bounds := 0.0, sure(state.RegretBounds(background))
+		for i := range trace {
+			if i != 5 && i != 7 {
+				shown := trace[i].latent[0] * state.regimeAt(i + 1).transforms[0].scale
+				want += 2 * trace[i].Beta[0] * shown
+				if i < 5 {
+					near(t, i+1, "deviation", decisions[i].SD[0], shown)
+				}
+			}
+			near(t, i+1, "bound on regret", bounds[i], want)
+		}
+		for j := range cfg.Costs {
+			v := sure(state.Violations(background))[j]
+			if v.Known < 11 || v.Bounded.Known != v.Known-2 {
+				t.Errorf("the bound is for %d of %d rounds", v.Bounded.Known, v.Known)
+			}
+		}
+	}
+	cfg := toyConfig(t, "log-cei", grounds()[1], 1)
+	h, _ := play(t, cfg, 2)
+	if state, err := Replay(background, cfg, h); err != nil || sure(state.RegretBounds(background)) != nil {
+		t.Errorf("%v, and a bound on regret of an algorithm that draws none", err)
+	}
+}
+
+// TestBoundsFollowWhatWasRead compares bounds that readings and multipliers go into with their formulas.
+func TestBoundsFollowWhatWasRead(t *testing.T) {
+	t.Parallel()
+	cfg := toyConfig(t, "scgp-ucb", grounds()[0], 1)
+	cfg.Costs[0].Threshold, cfg.Costs[0].Margin = -0.7, 0.1
+	cfg.Settings = resolved(t, cfg, map[string]any{"slater": 0.6, "objective_bound": 2})
+	h, _ := play(t, cfg, 9)
+	state, err := Replay(background, cfg, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue, slack, regret, trace, bounds := 0.0, 0.0, 0.0, sure(state.Trace(background)), sure(state.RegretBounds(background))
+	for i, row := range sure(state.ViolationTrace(background)) {
+		root := math.Sqrt(float64(i + 1))
+		moved := h.Rounds[i].Costs[0] + 0.7 + 0.1 + 1/root
+		regret += 2*trace[i].Beta[0]*trace[i].latent[0] + 2*2*min(1/root/0.6, 1) + (moved*moved/2+queue*max(1/root-0.6, 0))/(0.6*root/16)
+		queue, slack = max(queue+moved, 0), slack+1/root
+		near(t, i+1, "bound of the queue", row[0].Bound, max(queue-slack, 0))
+		near(t, i+1, "bound on regret", bounds[i], regret)
+	}
+	if queue < slack {
+		t.Errorf("the queue %g is shorter than the slack %g", queue, slack)
+	}
+
+	cfg = toyConfig(t, "penalty-noisy", grounds()[0], 1)
+	cfg.Costs[0].Threshold = -0.4
+	cfg.Settings = resolved(t, cfg, map[string]any{"epoch_length": 4, "step": 0.5, "reuse": false, "beta": map[string]any{"schedule": "theory", "B": 1, "R": 0.05, "p": 0.1}})
+	h, _ = play(t, cfg, 11)
+	if state, err = Replay(background, cfg, h); err != nil {
+		t.Fatal(err)
+	}
+	noise := 2 * 0.05 * (math.Sqrt(4*4) + math.Sqrt(4*math.Log(2*10/0.1)))
+	sum := 0.0
+	regret, trace, bounds = 0, sure(state.Trace(background)), sure(state.RegretBounds(background))
+	for i, row := range sure(state.ViolationTrace(background)) {
+		if i%4 == 0 {
+			sum, regret = 0, regret+trace[i].Multipliers[0]*noise
+		}
+		cost := h.Rounds[i].Readings[1].Value + 0.4
+		sum += cost
+		regret += 2*trace[i].Beta[0]*trace[i].latent[0] - trace[i].Multipliers[0]*cost
+		near(t, i+1, "bound of the epochs", row[0].Bound, max(4*trace[i].Multipliers[0]/0.5+sum+float64(1+i/4)*noise, 0))
+		near(t, i+1, "bound on regret", bounds[i], regret)
+	}
+	if trace[10].Multipliers[0] == 0 {
+		t.Error("no multiplier moved")
 	}
 }
 

@@ -2,6 +2,7 @@ package optimizer
 
 import (
 	"context"
+	"math"
 
 	"headroom/internal/optimizer/policy"
 )
@@ -25,7 +26,7 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	for i := range trace {
 		trace[i] = make([]Violation, len(s.cfg.Costs))
 	}
-	bounds, err := s.bounds(ctx)
+	steps, err := s.footsteps(ctx, s.traits.Bound != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -36,13 +37,20 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	expected := s.shown.expectedExcess(estimates)
 	for j, c := range s.cfg.Costs {
 		var v Violation
+		var bound []float64
+		if steps != nil {
+			bound = s.traits.Bound(j, steps)
+		}
 		for i := range n {
 			if excess, ok := s.excess(i+1, c, j); ok {
 				v.Add(excess)
 				v.Estimated += expected(i, j)
+				if bound != nil && steps[i].Suggested {
+					v.Bounded.Add(excess)
+				}
 			}
-			if bounds != nil {
-				v.Bound, v.HasBound = bounds[i][j], true
+			if bound != nil {
+				v.Bound, v.HasBound = bound[i], true
 			}
 			trace[i][j] = v
 		}
@@ -50,33 +58,38 @@ func (s *account) ViolationTrace(ctx context.Context) ([][]Violation, error) {
 	return trace, nil
 }
 
-// bounds follows the algorithm's own bound on the cumulative violation after each round, [round][constraint] in metric units; nil for algorithms without one.
-func (s *account) bounds(ctx context.Context) ([][]float64, error) {
-	if s.traits.Bound == nil || len(s.history.Rounds) == 0 || len(s.cfg.Costs) == 0 {
+// RegretBounds returns the algorithm's bound on the cumulative regret after each round, in units of the
+// objective; nil for algorithms without one. The error is that of ctx.
+func (s *account) RegretBounds(ctx context.Context) ([]float64, error) {
+	steps, err := s.footsteps(ctx, s.traits.RegretBound != nil)
+	if steps == nil || err != nil {
+		return nil, err
+	}
+	return s.traits.RegretBound(steps), nil
+}
+
+// footsteps are what bounds need to know of the rounds; nil where they are not wanted, or there are none.
+func (s *account) footsteps(ctx context.Context, wanted bool) ([]policy.Footstep, error) {
+	if !wanted || len(s.history.Rounds) == 0 {
 		return nil, nil
 	}
-	upTo := make([][]float64, len(s.history.Rounds))
 	trace, err := s.Trace(ctx)
 	if err != nil {
 		return nil, err
 	}
 	steps := make([]policy.Footstep, len(trace))
 	for i, t := range trace {
-		upTo[i], steps[i] = make([]float64, len(s.cfg.Costs)), s.footstep(i+1, t)
+		steps[i] = s.footstep(i+1, t)
 	}
-	for j := range s.cfg.Costs {
-		for i, bound := range s.traits.Bound(j, steps) {
-			upTo[i][j] = bound
-		}
-	}
-	return upTo, nil
+	return steps, nil
 }
 
-// footstep is what the bound needs to know of one round.
+// footstep is what bounds need to know of one round.
 func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 	f := policy.Footstep{Suggested: s.history.Rounds[t-1].Suggested && !s.history.Rounds[t-1].Excluded, Multipliers: trace.Multipliers,
 		Beta: make([]float64, len(s.targets)), SD: make([]float64, len(s.targets)), Gain: make([]float64, len(s.targets)), Lambda: make([]float64, len(s.targets)), Scale: make([]float64, len(s.targets))}
 	regime := s.regimeAt(t)
+	f.Costs, f.After = s.costsAt(t, regime), s.multipliersAt(t+1)
 	for k, target := range s.targets {
 		f.Scale[k] = 1
 		if m := target.metric; m >= 0 && trace.latent != nil {
@@ -85,4 +98,29 @@ func (s *account) footstep(t int, trace RoundTrace) policy.Footstep {
 		}
 	}
 	return f
+}
+
+// costsAt are the costs at x_t in modelled units, as multipliers move by them, NaN where nothing counts.
+func (s *account) costsAt(t int, regime *regime) []float64 {
+	out := make([]float64, len(s.cfg.Costs))
+	r := &s.history.Rounds[t-1]
+	for j, c := range s.cfg.Costs {
+		out[j] = math.NaN()
+		switch k := s.targets[1+j].metric; {
+		case r.Excluded:
+		case k < 0:
+			out[j] = c.given(r.Costs[j])
+		case r.Readings[k].Told:
+			out[j] = regime.transforms[1+j].function(r.Readings[k].Value)
+		}
+	}
+	return out
+}
+
+// multipliersAt are those of decision t, at most the next one.
+func (s *account) multipliersAt(t int) []float64 {
+	if t <= len(s.path.items) {
+		return s.path.items[t-1]
+	}
+	return s.multipliers
 }

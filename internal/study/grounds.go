@@ -11,10 +11,18 @@ import (
 	"headroom/internal/study/ledger"
 )
 
-// Grounds are what the bound on violation rests on: the theorem, and how its assumptions stand in a study.
+// Grounds are what the bounds on violation and regret rest on: the theorem, and how its assumptions stand in a study.
 type Grounds struct {
 	policy.Theorem
-	Findings []policy.Finding // one for each of its assumptions
+	Findings    []policy.Finding // one for each of its assumptions
+	RegretFinds []policy.Finding // one for each of those that the bound on regret needs beside them
+}
+
+// OnRegret are the grounds of the bound on regret, all of its assumptions together.
+func (g Grounds) OnRegret() Grounds {
+	g.Assumptions = slices.Concat(g.Assumptions, g.ForRegret)
+	g.Findings = slices.Concat(g.Findings, g.RegretFinds)
+	return g
 }
 
 // Tally counts the assumptions by how they stand.
@@ -56,6 +64,14 @@ func (g Grounds) Worth() (kind, why string) {
 	return boundGuarantee, fmt.Sprintf("a guarantee, if what cannot be known holds: %d of the %d assumptions of its theorem", unknown, met+unknown)
 }
 
+// sum is the one that the theorem bounds.
+func (g Grounds) sum(t optimizer.Tally) float64 {
+	if g.Soft {
+		return t.Soft
+	}
+	return t.Hard
+}
+
 // GroundsOf holds the theorem of the study's algorithm against the study; nil for an algorithm that draws no bound.
 func GroundsOf(snap *ledger.Snapshot, state Readout) *Grounds {
 	described, _ := policy.Find(snap.Definition.Algorithm.Name)
@@ -67,13 +83,16 @@ func GroundsOf(snap *ledger.Snapshot, state Readout) *Grounds {
 	for _, a := range g.Assumptions {
 		g.Findings = append(g.Findings, a.Judge(known))
 	}
+	for _, a := range g.ForRegret {
+		g.RegretFinds = append(g.RegretFinds, a.Judge(known))
+	}
 	return g
 }
 
 func circumstances(snap *ledger.Snapshot, state Readout) policy.Circumstances {
 	config := snap.Compiled().Config
 	c := policy.Circumstances{Context: config.Context(), Settings: config.Settings, Listed: config.Space.Arms != nil,
-		Rounds: len(snap.Trials)}
+		Rounds: len(snap.Trials), Capped: state.AtCeiling, Reread: func() []string { return reread(snap) }}
 	corrected := map[int]bool{}
 	for _, turn := range snap.Turns {
 		switch turn.Kind {
@@ -135,6 +154,26 @@ func lateBy(snap *ledger.Snapshot, t *ledger.Trial, next int64) bool {
 		}
 	}
 	return false
+}
+
+// reread are the constraints whose metric was read differently at the same settings.
+func reread(snap *ledger.Snapshot) (names []string) {
+	for _, c := range snap.Definition.Constraints {
+		first := map[string]float64{}
+		for _, t := range snap.Trials {
+			m, there := t.Metrics[c.Metric]
+			if !there || t.Excluded || c.Given() {
+				continue
+			}
+			at := fmt.Sprint(t.Parameters)
+			if value, before := first[at]; before && value != m.Value {
+				names = append(names, c.Name)
+				break
+			}
+			first[at] = m.Value
+		}
+	}
+	return names
 }
 
 // peak is the largest k(x, x) of a kernel in the space: its variance for stationary kernels, σ² max_i M[i][i] for a given covariance, and at most

@@ -2,10 +2,13 @@ package study
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"headroom/internal/optimizer"
 	"headroom/internal/optimizer/policy"
@@ -228,5 +231,151 @@ func TestTwoReadingsFarOutAreNoDrift(t *testing.T) {
 	}
 	if d := DriftOf(list); d.Since != 5 || d.Rising {
 		t.Errorf("five readings far below are a drift since trial %d, upwards: %v", d.Since, d.Rising)
+	}
+}
+
+// sixTold is a study of which six trials were told.
+func sixTold(t *testing.T, d design.Definition) *bench {
+	t.Helper()
+	b := newBench(t, d)
+	for i := range 6 {
+		b.ask(1)
+		b.tell(i+1, map[string]float64{"yield": 0.2 * float64(i%3), "impurity": 0.8 * float64(i)})
+	}
+	return b
+}
+
+// bounds are what state and the last row of the history say of impurity and regret.
+func (b *bench) bounds() (ViolationOut, *RegretOut) {
+	b.Helper()
+	state, err := b.service.StateOf(b.Context(), b.snap)
+	if err != nil {
+		b.Fatal(err)
+	}
+	rows, err := b.service.HistoryOf(b.Context(), b.snap)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if diff := cmp.Diff(state.Regret, rows[len(rows)-1].Regret); diff != "" {
+		b.Errorf("state and history differ: %s", diff)
+	}
+	return state.Violation["impurity"], state.Regret
+}
+
+// TestWhatIsLeftUnderABound: the bound less the sum that it is for, over the algorithm's own trials.
+func TestWhatIsLeftUnderABound(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]string{"rpol-ucb": `{}`, "ckb-ucb": `{"slater": 0.5}`} {
+		d := provenOven()
+		d.Algorithm.Name = name
+		extra := map[string]json.RawMessage{}
+		if err := json.Unmarshal([]byte(settings), &extra); err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(d.Algorithm.Settings, extra)
+		b := sixTold(t, d)
+		v, regret := b.bounds()
+		excess, balance := 0.0, 0.0
+		for _, trial := range b.snap.Trials {
+			g := trial.Metrics["impurity"].Value - b.snap.Definition.Constraints[0].Threshold
+			excess, balance = excess+max(g, 0), balance+g
+		}
+		if name == "ckb-ucb" {
+			excess = max(balance, 0)
+		}
+		if v.Left == nil || math.Abs(*v.Left-(*v.Bound-excess)) > 1e-9 || excess == 0 {
+			t.Errorf("%s: of %g there were %g, and %g is left", name, *v.Bound, excess, *v.Left)
+		}
+		if regret == nil || regret.Bound == nil || *regret.Bound <= 0 || regret.BoundKind != *v.BoundKind || !strings.HasPrefix(regret.BoundWhy, "a guarantee, if") {
+			t.Errorf("%s: regret is bounded by %+v, violation by %+v", name, regret, v)
+		}
+		own := b.snap.Definition.Candidates[1]
+		b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: own}))
+		b.tell(7, map[string]float64{"yield": 0.3, "impurity": 20})
+		with, regretWith := b.bounds()
+		if want := *with.Bound - excess; math.Abs(*with.Left-want) > 1e-9 {
+			t.Errorf("%s: with a trial of somebody's own %g is left, want %g", name, *with.Left, want)
+		}
+		if *regretWith.Bound != *regret.Bound {
+			t.Errorf("%s: a trial of somebody's own is in the bound on regret: %g after %g", name, *regretWith.Bound, *regret.Bound)
+		}
+	}
+	b := sixTold(t, ovenWith(policy.Description{Name: "log-cei"}))
+	if v, regret := b.bounds(); v.Left != nil || regret != nil {
+		t.Errorf("log-cei draws no bound, and %v is left, regret %v", v.Left, regret)
+	}
+}
+
+// TestRegretRestsOnMore: the queue bounds violation whatever the slack; regret takes what the slack costs.
+func TestRegretRestsOnMore(t *testing.T) {
+	t.Parallel()
+	d := provenOven()
+	d.Algorithm.Name = "ckb-lyapunov"
+	d.Algorithm.Settings["slack"] = rawJSON(`0.1`)
+	v, regret := sixTold(t, d).bounds()
+	if *v.BoundKind != "guarantee" || regret.BoundKind != "growth" || !strings.Contains(regret.BoundWhy, "growth rate only, because no δ is given") {
+		t.Errorf("violation is bounded by a %s, regret by %+v", *v.BoundKind, regret)
+	}
+	d.Algorithm.Settings["slater"] = rawJSON(`0.5`)
+	if _, regret = sixTold(t, d).bounds(); regret.BoundKind != "guarantee" {
+		t.Errorf("with δ regret is bounded by %+v", regret)
+	}
+}
+
+// TestExactReadingsAgree: a theorem on constraints read exactly is contradicted by settings that were read twice, and by a multiplier at its cap.
+func TestExactReadingsAgree(t *testing.T) {
+	t.Parallel()
+	d := provenOven()
+	d.Algorithm.Name = "penalty-noiseless"
+	maps.Copy(d.Algorithm.Settings, map[string]json.RawMessage{"reuse": rawJSON(`false`), "epoch_length": rawJSON(`1`), "kappa_max": rawJSON(`1000`)})
+	b := newBench(t, d)
+	own := func(number int, impurity float64) {
+		b.must(b.service.ruleOwn(t.Context(), Command{By: "Ana"}, b.snap, OwnTrial{Parameters: b.snap.Definition.Candidates[1]}))
+		b.tell(number, map[string]float64{"yield": 0.3, "impurity": impurity})
+	}
+	own(1, 0.2)
+	own(2, 0.2)
+	b.wantStanding("read without noise", policy.Unknown, "")
+	b.wantStanding("without a largest value", policy.Met, "")
+	own(3, 20)
+	b.wantStanding("read without noise", policy.NotMet, "impurity")
+	b.wantStanding("without a largest value", policy.NotMet, "impurity has reached kappa_max")
+}
+
+// TestBoundsOnSampledLimits: of limits that are known before the choice a bound on the sum of their samples is told, never as a guarantee,
+// and one on regret where δ says what the slack costs.
+func TestBoundsOnSampledLimits(t *testing.T) {
+	t.Parallel()
+	scgp, _ := policy.Find("scgp-ucb")
+	for settings, bounds := range map[string]bool{`{}`: false, `{"slater": 0.5}`: true} {
+		d := ovenWith(scgp)
+		d.Model = design.Model{Fit: "fixed", Outputs: "raw"}
+		if err := json.Unmarshal([]byte(settings), &d.Algorithm.Settings); err != nil {
+			t.Fatal(err)
+		}
+		d.Algorithm.Settings["beta"] = provenOven().Algorithm.Settings["beta"]
+		b := newBench(t, d)
+		sum := 0.0
+		for i := range 5 {
+			room := -40.0 + 2*float64(i) // so that no settings keep the limit
+			b.must(b.service.ruleAsk(t.Context(), Command{By: "Ana"}, b.snap, Ask{Brought: design.Brought{Context: map[string]float64{"slack": room}}}))
+			b.tell(i+1, map[string]float64{"yield": 0.2 * float64(i%3), "impurity": 1})
+			at := b.snap.Trial(i + 1).Parameters
+			sum += at["temperature"].Number + at["cycles"].Number - room - 50
+		}
+		state, err := b.service.StateOf(t.Context(), b.snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := state.Violation["load"]
+		if v.Bound == nil || sum <= 0 || math.Abs(*v.Bound-sum) > 1e-9 || math.Abs(*v.Left) > 1e-9 || *v.BoundKind != "growth" {
+			t.Errorf("with %s samples come to %g, and their bound is %+v", settings, sum, v)
+		}
+		if told := state.Regret != nil; told != bounds {
+			t.Errorf("with %s regret is bounded by %+v", settings, state.Regret)
+		}
+		if bounds && !strings.HasPrefix(state.Regret.BoundWhy, "growth rate only, because what was proved is about expectations") {
+			t.Errorf("the bound on regret is %s", state.Regret.BoundWhy)
+		}
 	}
 }

@@ -22,7 +22,8 @@ type HistoryRow struct {
 	Horizon         int                     `json:"horizon,omitempty"` // T of the algorithm's constants, absent where it is the number of trials planned
 	Ahead           map[string]*Predicted   `json:"ahead"`             // one-step-ahead, with noise; null for a metric never read
 	InformationGain map[string]float64      `json:"information_gain"`
-	Violation       map[string]ViolationOut `json:"violation"` // running
+	Violation       map[string]ViolationOut `json:"violation"`        // running
+	Regret          *RegretOut              `json:"regret,omitempty"` // likewise; absent where the algorithm draws no bound on it
 }
 
 type Predicted struct {
@@ -38,11 +39,15 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	}
 	var trace []optimizer.RoundTrace
 	var running [][]optimizer.Violation
+	var regret []float64
 	err = s.Derived.Compute(ctx, snap.ID, func(ctx context.Context) (err error) {
 		if trace, err = state.Trace(ctx); err != nil {
 			return err
 		}
-		running, err = state.ViolationTrace(ctx)
+		if running, err = state.ViolationTrace(ctx); err != nil {
+			return err
+		}
+		regret, err = state.RegretBounds(ctx)
 		return err
 	})
 	if err != nil {
@@ -57,6 +62,9 @@ func (s *Models) HistoryOf(ctx context.Context, snap *ledger.Snapshot) ([]Histor
 	for i := range snap.Trials {
 		rows[i] = historyRow(snap, i, trace[i])
 		rows[i].Violation = violations(snap, running[i], grounds)
+		if regret != nil {
+			rows[i].Regret = regretOut(regret[i], grounds)
+		}
 	}
 	return rows, nil
 }

@@ -30,7 +30,8 @@ type Readout struct {
 	Undecided  *Undecided              `json:"undecided"`
 	Works      WorksState              `json:"works"`
 	Violation  map[string]ViolationOut `json:"violation"`
-	Risk       *Risk                   `json:"risk"` // of breaking any limit, where most_risk is one number for several; null otherwise
+	Regret     *RegretOut              `json:"regret,omitempty"` // absent where the algorithm draws no bound on it
+	Risk       *Risk                   `json:"risk"`             // of breaking any limit, where most_risk is one number for several; null otherwise
 	FitPending bool                    `json:"fit_pending"`
 	Notes      []string                `json:"notes"`  // see Notes
 	Health     []Finding               `json:"health"` // see Health
@@ -133,9 +134,18 @@ type ViolationOut struct {
 	Rounds    int      `json:"rounds"`
 	Estimated *float64 `json:"estimated"`
 	Bound     *float64 `json:"bound"`
-	BoundKind *string  `json:"bound_kind"` // "guarantee" only while no assumption of the theorem is known not to hold, else "growth"; null without a bound
-	BoundWhy  *string  `json:"bound_why"`  // what it is worth and why, in a sentence; null without a bound
+	BoundKind *string  `json:"bound_kind"`     // "guarantee" only while no assumption of the theorem is known not to hold, else "growth"; null without a bound
+	BoundWhy  *string  `json:"bound_why"`      // what it is worth and why, in a sentence; null without a bound
+	Left      *float64 `json:"left,omitempty"` // the bound less what it bounds so far, by the readings of the algorithm's own trials; absent without a bound
 	Risk      *Risk    `json:"risk,omitempty"`
+}
+
+// RegretOut is the bound on cumulative regret over the algorithm's own trials, in units of the objective,
+// and its worth as ViolationOut has it.
+type RegretOut struct {
+	Bound     *float64 `json:"bound"`
+	BoundKind string   `json:"bound_kind"`
+	BoundWhy  string   `json:"bound_why"`
 }
 
 // Posterior is what is believed at points. Where Unread names a metric, all that is said of it is its prior, and JSON has null in its place; so with the chance, where
@@ -236,6 +246,10 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	if err != nil {
 		return Readout{}, err
 	}
+	regret, err := state.RegretBounds(ctx)
+	if err != nil {
+		return Readout{}, err
+	}
 	recommended, err := recommendation(ctx, snap, state)
 	if err != nil {
 		return Readout{}, err
@@ -273,7 +287,11 @@ func readout(ctx context.Context, snap *ledger.Snapshot, state *optimizer.State)
 	for k, calibration := range calibrations {
 		out.Calibration[c.MetricNames[k]] = calibrated(calibration)
 	}
-	out.Violation = violations(snap, violated, GroundsOf(snap, out))
+	grounds := GroundsOf(snap, out)
+	out.Violation = violations(snap, violated, grounds)
+	if n := len(regret); n > 0 {
+		out.Regret = regretOut(regret[n-1], grounds)
+	}
 	out.account(c, budgets)
 	return out, nil
 }
@@ -393,6 +411,7 @@ func violations(snap *ledger.Snapshot, by []optimizer.Violation, grounds *Ground
 		if v.HasBound {
 			kind, why := grounds.Worth()
 			told.Bound, told.BoundKind, told.BoundWhy = finiteOrNil(v.Bound), &kind, &why
+			told.Left = finiteOrNil(v.Bound - grounds.sum(v.Bounded))
 		}
 		k := snap.Definition.Constraints[j]
 		if !k.Given() && !snap.HasReading(k.Metric) {
@@ -401,6 +420,11 @@ func violations(snap *ledger.Snapshot, by []optimizer.Violation, grounds *Ground
 		out[k.Name] = told
 	}
 	return out
+}
+
+func regretOut(bound float64, grounds *Grounds) *RegretOut {
+	kind, why := grounds.OnRegret().Worth()
+	return &RegretOut{finiteOrNil(bound), kind, why}
 }
 
 func finiteOrNil(x float64) *float64 {

@@ -36,12 +36,13 @@ type panelling struct {
 	sums   [][]optimizer.Tally // of each limit up to each trial
 	// In truth, where it is known: the best that could be had in each trial, and how far behind it they are on average.
 	reachable, regret []float64
+	regretted         []float64 // the sum of how far the algorithm's own trials are behind it
 	notes             []string
 }
 
 func (v Facts) panelling() *panelling {
 	p := &panelling{Facts: v, limits: v.Snap.LimitsThrough(), best: v.Snap.BestSoFar(), sums: v.Snap.ViolationSoFar()}
-	p.reachable, p.regret = p.behind()
+	p.reachable, p.regret, p.regretted = p.behind()
 	return p
 }
 
@@ -391,6 +392,36 @@ func (p *panelling) violationPanel(c design.Constraint) (panel chart.Panel, said
 	within, _, _ := robustRange(nil, append(all, 0))
 	return chart.Panel{Title: "Cumulative violation of " + words.AxisName(c.Name, c.Unit), Height: lesserHeight, Y: chart.Axis{Range: within},
 		Traces: drawable(bound, estimated, hard, soft)}, p.violationCaption(c, now)
+}
+
+// regretPanel is how far the algorithm's own trials can be behind what can be had, in sum, and how far they
+// are where that is known; it has no traces where no bound is drawn.
+func (p *panelling) regretPanel() (panel chart.Panel, said string) {
+	now, o := p.Readout.Regret, p.Snap.Definition.Objective
+	if now == nil || now.Bound == nil {
+		return panel, ""
+	}
+	bound := chart.Trace{Name: "algorithm’s bound", Style: chart.Bound}
+	truth := chart.Trace{Name: "regret so far, in truth", Style: chart.Step}
+	far := len(p.regretted) > 0 && *now.Bound > 10*slices.Max(p.regretted)
+	all := []float64{0}
+	for i, row := range p.History {
+		if p.between(i) {
+			continue
+		}
+		if !far && row.Regret != nil && row.Regret.Bound != nil {
+			push(&bound, row.Number, row.Regret.Bound)
+			all = append(all, *row.Regret.Bound)
+		}
+		if i < len(p.regretted) {
+			push(&truth, row.Number, &p.regretted[i])
+			all = append(all, p.regretted[i])
+		}
+	}
+	held(len(p.Snap.Trials), &bound, &truth)
+	within, _, _ := robustRange(nil, all)
+	return chart.Panel{Title: "Cumulative regret of " + words.AxisName(o.Metric, o.Unit), Height: lesserHeight,
+		Y: chart.Axis{Range: within}, Traces: drawable(bound, truth)}, p.regretCaption(*now, far)
 }
 
 // multiplierPanel is what breaking each of some limits costs in the eyes of the algorithm; it has no traces where nothing is priced.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/optimizer"
 	"headroom/internal/study"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -66,6 +67,9 @@ func (p *panelling) panelsOf(limits []int, first bool) chart.Drawing {
 			add(p.bestPanel())
 		} else {
 			p.note(design.Capitalised(o.Metric) + ": no reading yet.")
+		}
+		if panel, said := p.regretPanel(); len(panel.Traces) > 0 {
+			add(panel, said)
 		}
 		p.noteQuiet()
 	}
@@ -183,6 +187,9 @@ func (p *panelling) table(limits []int) templates.Table {
 	if len(p.regret) > 0 {
 		table.Head = append(table.Head, templates.Column{Name: "Best in truth", Unit: o.Unit, Number: true}, templates.Column{Name: "behind it on average, R(t)/t", Unit: o.Unit, Number: true})
 	}
+	if p.Readout.Regret != nil {
+		table.Head = append(table.Head, templates.Column{Name: "Bound on regret so far", Unit: o.Unit, Number: true})
+	}
 	for _, j := range limits {
 		c := d.Constraints[j]
 		table.Head = append(table.Head, templates.Column{Name: design.Capitalised(c.Metric), Unit: c.Unit, Number: true}, templates.Column{Name: "Limit then", Unit: c.Unit, Number: true},
@@ -210,6 +217,9 @@ func (p *panelling) table(limits []int) templates.Table {
 		line := []string{strconv.Itoa(t.Number), p.StateWords(t), cell(t, o.Metric), best}
 		if len(p.regret) > 0 {
 			line = append(line, words.Rough(p.reachable[i]), words.Rough(p.regret[i]))
+		}
+		if p.Readout.Regret != nil {
+			line = append(line, words.RoughOr(p.History[i].Regret.Bound))
 		}
 		for _, j := range limits {
 			c := d.Constraints[j]
@@ -347,8 +357,42 @@ func (p *panelling) violationCaption(c design.Constraint, now study.ViolationOut
 		if dwarfs(now) {
 			caption += " It is too far away to be drawn beside them."
 		}
+		caption = strings.TrimSpace(caption + " " + leftWords(now, c.Unit))
 	}
 	return caption
+}
+
+// leftWords say what is left under a bound.
+func leftWords(now study.ViolationOut, unit string) string {
+	switch {
+	case now.Left == nil:
+		return ""
+	case *now.Left < 0:
+		return fmt.Sprintf("Left under it: nothing; readings, noise and all, are beyond it by %s.", words.With(words.Rough(-*now.Left), unit))
+	}
+	return fmt.Sprintf("Left under it: %s.", words.With(words.Rough(*now.Left), unit))
+}
+
+// regretCaption says what is bounded, how far and for what it is worth, and how it is in truth where that is known.
+func (p *panelling) regretCaption(now study.RegretOut, far bool) string {
+	unit, last := p.Snap.Definition.Objective.Unit, len(p.regretted)-1
+	caption := fmt.Sprintf("Regret is how far trials are behind the best that can be had%s, in sum. Over those that the algorithm chose itself its bound is %s (%s).",
+		words.Either(p.limited(), " within the limits", ""), words.With(words.Rough(*now.Bound), unit), now.BoundWhy)
+	if p.keepsMargins() {
+		caption += " The bound counts from the best that keeps the margins too."
+	}
+	if last >= 0 {
+		caption += fmt.Sprintf(" In truth, which only the simulated lab knows, it is %s.", words.With(words.Rough(p.regretted[last]), unit))
+	}
+	if far {
+		caption += " The bound is too far away to be drawn beside it."
+	}
+	return caption
+}
+
+// keepsMargins tells whether the algorithm stays clear of a limit by a margin.
+func (p *panelling) keepsMargins() bool {
+	return slices.ContainsFunc(p.Snap.Compiled().Config.Costs, func(c optimizer.Cost) bool { return c.Margin > 0 })
 }
 
 // dwarfs tells whether the bound is so far away that drawing it would flatten everything else.

@@ -211,35 +211,48 @@ func (v trusting) driftChart(list []drifting) templates.Chart {
 // standingMarks say how an assumption stands, by a shape before the words.
 var standingMarks = map[policy.Standing]string{policy.Met: "✓ met", policy.NotMet: "✗ not met", policy.Unknown: "? cannot be known"}
 
-// theorem is what the bounds on violation rest on, nil where none is drawn.
+// theorem is what the bounds on violation and regret rest on, nil where none is drawn.
 func (v trusting) theorem() *templates.Theorem {
 	var figures []string
 	for _, c := range v.Snap.Definition.Constraints {
 		if now := v.Readout.Violation[c.Name]; now.Bound != nil && v.Snap.HasReading(c.Metric) {
-			figures = append(figures, fmt.Sprintf("%s%s for %s", words.Rough(*now.Bound), words.UnitAfter(c.Unit), c.Name))
+			figures = append(figures, strings.TrimSuffix(fmt.Sprintf("%s%s for %s. %s", words.Rough(*now.Bound), words.UnitAfter(c.Unit), c.Name, leftWords(now, c.Unit)), "."))
 		}
 	}
-	grounds := study.GroundsOf(v.Snap, v.Readout)
-	if grounds == nil || len(figures) == 0 {
+	grounds, regret := study.GroundsOf(v.Snap, v.Readout), v.Readout.Regret
+	bounded := regret != nil && regret.Bound != nil
+	if grounds == nil || len(figures) == 0 && !bounded {
 		return nil
 	}
-	met, notMet, unknown := grounds.Tally()
+	whole := *grounds
 	shown := templates.Theorem{
-		Summary: fmt.Sprintf("What does the bound on violation rest on? Of %d assumptions %d are met here, %d are not, and %d cannot be known.",
-			len(grounds.Findings), met, notMet, unknown),
 		Source:      fmt.Sprintf("%s (%s, %d).", grounds.Name, grounds.Paper, grounds.Year),
-		Bounds:      "It bounds " + grounds.Bounds + ".",
-		Here:        "Here, over the trials that the algorithm chose itself: " + design.Listed(figures, "and") + " so far. " + verdictOn(grounds, notMet),
 		Short:       grounds.Short,
 		Assumptions: templates.Table{Head: []templates.Column{{Name: "Here"}, {Name: "The theorem assumes"}, {Name: "Why"}}},
 	}
-	for i, finding := range grounds.Findings {
-		shown.Assumptions.Rows = append(shown.Assumptions.Rows, []string{standingMarks[finding.Standing], grounds.Assumptions[i].Text, words.Sentence(finding.Because)})
+	var drawn []string
+	if len(figures) > 0 {
+		drawn = append(drawn, "violation")
+		shown.Bounds = "It bounds " + grounds.Bounds + "."
+		shown.Here = "Here, over the trials that the algorithm chose itself: " + strings.Join(figures, "; ") + ". " + verdictOn(*grounds, "violation")
+	}
+	if bounded {
+		drawn, whole = append(drawn, "regret"), grounds.OnRegret()
+		shown.Regret = "It bounds " + grounds.Regret + "."
+		shown.RegretHere = fmt.Sprintf("Here, over the same trials: %s. %s", words.With(words.Rough(*regret.Bound), v.Snap.Definition.Objective.Unit), verdictOn(whole, "regret"))
+	}
+	met, notMet, unknown := whole.Tally()
+	shown.Summary = fmt.Sprintf("What %s on %s rest on? Of %d assumptions %d are met here, %d are not, and %d cannot be known.",
+		words.Either(len(drawn) == 1, "does the bound", "do the bounds"), design.Listed(drawn, "and"), len(whole.Findings), met, notMet, unknown)
+	for i, finding := range whole.Findings {
+		text := words.Either(i < len(grounds.Findings), "", "For the bound on regret: ") + whole.Assumptions[i].Text
+		shown.Assumptions.Rows = append(shown.Assumptions.Rows, []string{standingMarks[finding.Standing], text, words.Sentence(finding.Because)})
 	}
 	return &shown
 }
 
-// verdictOn says what the figure is worth.
-func verdictOn(grounds *study.Grounds, notMet int) string {
-	return words.Either(notMet == 0 && grounds.Short == "", "It holds if what cannot be known holds.", "It shows how violation grows with trials, and is no promise.")
+// verdictOn says what the figure for violation or regret is worth.
+func verdictOn(grounds study.Grounds, of string) string {
+	_, notMet, _ := grounds.Tally()
+	return words.Either(notMet == 0 && grounds.Short == "", "It holds if what cannot be known holds.", "It shows how "+of+" grows with trials, and is no promise.")
 }

@@ -49,19 +49,23 @@ func (o Outlook) trueAlong(metric, parameter string, at []design.Value) chart.Tr
 //
 //	f*_t and R(t)/t = (1/t) Σ_{s≤t} (f*_s − f_s(x_s))
 //
-// nil where it is not known. Where limits were broken it may be negative.
-func (p *panelling) behind() (best, average []float64) {
+// and own is the sum over those that the algorithm chose and that count; nil where it is not known. Where limits were broken it may be negative.
+func (p *panelling) behind() (best, average, own []float64) {
 	lab := p.posed()
 	if lab == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	objective, sum := p.Snap.Definition.Objective.Metric, 0.0
+	objective, sum, chosen := p.Snap.Definition.Objective.Metric, 0.0, 0.0
 	for _, t := range p.Snap.Trials {
 		most := lab.Truth(t.Number, lab.Best(t.Number))[objective]
-		sum += most - lab.Truth(t.Number, t.Parameters)[objective]
-		best, average = append(best, most), append(average, sum/float64(t.Number))
+		behind := most - lab.Truth(t.Number, t.Parameters)[objective]
+		sum += behind
+		if t.Origin == ledger.Suggested && !t.Excluded {
+			chosen += behind
+		}
+		best, average, own = append(best, most), append(average, sum/float64(t.Number)), append(own, chosen)
 	}
-	return best, average
+	return best, average, own
 }
 
 // trueLines are the best that could be had over trials, and below it by R(t)/t the average; must are their ends, said what they come to.

@@ -7,6 +7,8 @@ import (
 
 	"headroom/internal/study"
 	"headroom/internal/study/design"
+	"headroom/internal/study/ledger"
+	"headroom/internal/view/chart"
 )
 
 // known is a lab in which yield is 10x, of which 5 can be had up to trial 2 and 8 later.
@@ -107,4 +109,78 @@ func TestLongStudiesRunFaster(t *testing.T) {
 			t.Errorf("of %s trials %d are run at once, want %d", horizon, panel.AtOnce, want)
 		}
 	}
+}
+
+// bounded says of every row that regret is bounded by 4 a trial, and of the last one that violation of a limit is by 9, of which left is left.
+func bounded(v *Facts, limit string, left float64) {
+	why, nine := "growth rate only, because it is a test", 9.0
+	for i := range v.History {
+		bound := 4 * float64(i+1)
+		v.History[i].Regret = &study.RegretOut{Bound: &bound, BoundKind: "growth", BoundWhy: why}
+		v.Readout.Regret = v.History[i].Regret
+	}
+	out := v.Readout.Violation[limit]
+	out.Bound, out.BoundKind, out.BoundWhy, out.Left = &nine, &why, &why, &left
+	v.Readout.Violation[limit] = out
+}
+
+// TestRegretStandsBesideItsBound: the bound is drawn and said, in the objective's unit, and beside it the true regret of the algorithm's own trials where a
+// lab knows it; a bound that would flatten the truth is said only.
+func TestRegretStandsBesideItsBound(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ofKnown)
+	for _, x := range []float64{0.3, 0.4, 0.2} { // behind by 2, 1 and 6
+		b.tell(b.ask(x), map[string]float64{"yield": 10 * x, "energy": 3})
+	}
+	b.add(ledger.Chosen, ledger.ChosenData{Number: 4, Origin: ledger.Manual, Seen: b.snap.Version, Engine: "1", Parameters: design.Settings{"x": design.NumberValue(0)}})
+	b.tell(4, map[string]float64{"yield": 0, "energy": 3}) // behind by 8, and nobody's but Ana's
+	v := b.facts(0)
+	if panel, said := v.panelling().regretPanel(); len(panel.Traces) > 0 || said != "" {
+		t.Errorf("without a bound %q is said", said)
+	}
+	bounded(&v, "energy", 9)
+	panel, said := v.panelling().regretPanel()
+	says(t, "regret", said, []string{"behind the best that can be had within the limits, in sum.", "its bound is 16 % (growth rate only, because it is a test).",
+		"In truth, which only the simulated lab knows, it is 9 %."}, []string{"margins", "too far away"})
+	says(t, "its panel", whole(panel), []string{"Cumulative regret of yield (%)", "[4 8 12 16 16]", "[2 3 9 9 9]"}, nil)
+	says(t, "the page", whole(panels(v)), []string{"Cumulative regret of yield"}, nil)
+	says(t, "the table", whole(v.ProgressTable()), []string{"Bound on regret so far", "12"}, nil)
+	says(t, "what it rests on", whole(*trusting{v}.theorem()), []string{"What do the bounds on violation and regret rest on? Of 17 assumptions", "It bounds the regret Σ_s [E f(π*)",
+		"Here, over the same trials: 16 %. It shows how regret grows with trials, and is no promise.", "For the bound on regret: A slack ε is one that", "9 kWh for energy. Left under it: 9 kWh."}, nil)
+	v.Readout.Violation = nil // as before the limit is read
+	says(t, "what it rests on without limits", whole(*trusting{v}.theorem()), []string{"What does the bound on regret rest on? Of 17 assumptions"}, []string{"violation ["})
+	for i := range v.History {
+		*v.History[i].Regret.Bound *= 6
+	}
+	panel, said = v.panelling().regretPanel()
+	says(t, "regret far below its bound", said, []string{"its bound is 96 %", "The bound is too far away to be drawn beside it."}, nil)
+	if len(panel.Traces) != 1 || panel.Traces[0].Style != chart.Step {
+		t.Errorf("beside a bound far away %+v is drawn", panel.Traces)
+	}
+	real := newBench(t, twoLimits)
+	real.curve(3, 0, "yield", "impurity", "pressure")
+	v = real.facts(0)
+	bounded(&v, "impurity", 9)
+	panel, said = v.panelling().regretPanel()
+	says(t, "regret of a real laboratory", said, []string{"its bound is 12"}, []string{"In truth"})
+	if len(panel.Traces) != 1 || panel.Traces[0].Style != chart.Bound {
+		t.Errorf("of a real laboratory %+v is drawn", panel.Traces)
+	}
+}
+
+// TestWhatIsLeftIsSaid beside the bound it is left of.
+func TestWhatIsLeftIsSaid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ofKnown)
+	b.tell(b.ask(0.5), map[string]float64{"yield": 5, "energy": 6})
+	v := b.facts(0)
+	limit := b.snap.Definition.Constraints[0]
+	caption := func() string {
+		return v.panelling().violationCaption(limit, v.Readout.Violation["energy"])
+	}
+	says(t, "without a bound", caption(), nil, []string{"Left under it"})
+	bounded(&v, "energy", 7)
+	says(t, "with room", caption(), []string{"is 9 kWh (growth rate only, because it is a test). Left under it: 7 kWh."}, nil)
+	bounded(&v, "energy", -0.5)
+	says(t, "beyond", caption(), []string{"Left under it: nothing; readings, noise and all, are beyond it by 0.5 kWh."}, nil)
 }

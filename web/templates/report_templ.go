@@ -621,7 +621,7 @@ func ReportView(r Report) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = chapter("theorem", "What the bound on violation rests on").Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = chapter("theorem", "What the bounds rest on").Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -267,12 +267,14 @@ type Drift struct {
 	Offer string // address of the form that offers an algorithm which forgets, "" when there is no reason
 }
 
-// Theorem is what a bound on violation rests on.
+// Theorem is what bounds on violation and regret rest on.
 type Theorem struct {
 	Summary     string
 	Source      string // number, paper, year
 	Bounds      string // what it bounds
 	Here        string // the figures, and what they are worth
+	Regret      string // likewise of regret, "" where no bound on it is drawn
+	RegretHere  string
 	Short       string // how far they fall short of the theorem, "" where they do not
 	Assumptions Table
 }

@@ -26,18 +26,21 @@ type algorithmDescription struct {
 	Summary              string               `json:"summary"`
 	NeedsGivenConstraint bool                 `json:"needs_given_constraint"`
 	NeedsSafeSeeds       bool                 `json:"needs_safe_seeds"`
-	Theorem              *theoremDescription  `json:"theorem"` // null for an algorithm that draws no bound on violation
+	Theorem              *theoremDescription  `json:"theorem"` // null for an algorithm that draws no bounds
 	Settings             []settingDescription `json:"settings"`
 }
 
-// theoremDescription is what was proved about an algorithm's bound on violation.
+// theoremDescription is what was proved about an algorithm's bounds on violation and regret.
 type theoremDescription struct {
 	Name        string   `json:"name"`
 	Paper       string   `json:"paper"`
 	Year        int      `json:"year"`
 	Bounds      string   `json:"bounds"`
-	Short       string   `json:"short"` // how far the bound drawn falls short of what was proved; empty where it does not
+	Soft        bool     `json:"soft"` // the sum is one in which distance kept pays back excess
+	Regret      string   `json:"regret"`
+	Short       string   `json:"short"` // how far the bounds drawn fall short of what was proved; empty where they do not
 	Assumptions []string `json:"assumptions"`
+	ForRegret   []string `json:"for_regret,omitempty"` // what the bound on regret assumes beside them
 }
 
 type settingDescription struct {
@@ -103,9 +106,12 @@ func theoremOf(t *policy.Theorem) *theoremDescription {
 	if t == nil {
 		return nil
 	}
-	out := &theoremDescription{Name: t.Name, Paper: t.Paper, Year: t.Year, Bounds: t.Bounds, Short: t.Short}
+	out := &theoremDescription{Name: t.Name, Paper: t.Paper, Year: t.Year, Bounds: t.Bounds, Soft: t.Soft, Regret: t.Regret, Short: t.Short}
 	for _, a := range t.Assumptions {
 		out.Assumptions = append(out.Assumptions, a.Text)
+	}
+	for _, a := range t.ForRegret {
+		out.ForRegret = append(out.ForRegret, a.Text)
 	}
 	return out
 }

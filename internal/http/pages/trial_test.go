@@ -177,7 +177,14 @@ func TestTheTheoremBehindABound(t *testing.T) {
 	worth := func() map[string]any {
 		return s.API("GET", study+"/state", nil).Want(200).JSON()["violation"].(map[string]any)["impurity"].(map[string]any)
 	}
+	if described["soft"] != false || described["for_regret"] != nil || !strings.HasPrefix(described["regret"].(string), "the regret") {
+		t.Errorf("the API describes %v", described)
+	}
 	proof := worth()
+	regret := s.API("GET", study+"/state", nil).Want(200).JSON()["regret"].(map[string]any)
+	if regret["bound_kind"] != "guarantee" || regret["bound"].(float64) <= 0 || proof["left"].(float64) > proof["bound"].(float64) {
+		t.Errorf("regret is bounded by %v, and of %v is left %v", regret, proof["bound"], proof["left"])
+	}
 	if proof["bound_kind"] != "guarantee" {
 		t.Fatalf("the bound is %v", proof)
 	}
@@ -192,7 +199,9 @@ func TestTheTheoremBehindABound(t *testing.T) {
 		}
 	}
 	everywhere("Theorem 1 with Lemma 1 (Guo, Zhu, Liu: Rectified Pessimistic-Optimistic Learning", "? cannot be known", "B is set to 2 for yield, 2 for impurity", "It holds if what cannot be known holds",
-		proof["bound_why"].(string), assumptions[0].(string), assumptions[15].(string))
+		proof["bound_why"].(string), assumptions[0].(string), assumptions[15].(string), "It bounds "+described["regret"].(string)+".",
+		"Here, over the same trials:", "Left under it:")
+	sitetest.Says(t, html.UnescapeString(s.Page(study+"?whole")), "What do the bounds on violation and regret rest on? Of 16 assumptions")
 	s.API("POST", study+"/trials/2/exclude", `{"reason": "spilled"}`).Want(200)
-	everywhere("✗ not met", "No trial corrected, 1 taken out", "is no promise", "growth rate only, because no trial corrected, 1 taken out)")
+	everywhere("✗ not met", "No trial corrected, 1 taken out", "It shows how violation grows with trials, and is no promise", "It shows how regret grows with trials, and is no promise", "growth rate only, because no trial corrected, 1 taken out)")
 }

@@ -241,8 +241,9 @@ const improvedWidth = "B + R√(2(γ_t + 1 + ln((m+1)/p)))"
 
 // The rectified papers' theorem, and what all its variants assume.
 const (
-	rectifiedPaper = "Guo, Zhu, Liu: Rectified Pessimistic-Optimistic Learning for Stochastic Continuum-armed Bandit with Constraints"
-	rectifiedSum   = "the cumulative violation Σ_s [g(x_s)]⁺ of each limit, by Σ_s [2β^g σ^g(x_s) + (2β^f σ^f(x_s) + 2B_f)/Q_s] with the Q, β and σ of the decisions themselves, with probability 1 − p"
+	rectifiedPaper  = "Guo, Zhu, Liu: Rectified Pessimistic-Optimistic Learning for Stochastic Continuum-armed Bandit with Constraints"
+	rectifiedRegret = "the regret Σ_s [f(x*) − f(x_s)] behind the best settings within every limit and the margin that is kept, by Σ_s 2β^f σ^f(x_s) with the β and σ of the decisions themselves, with probability 1 − p"
+	rectifiedSum    = "the cumulative violation Σ_s [g(x_s)]⁺ of each limit, by Σ_s [2β^g σ^g(x_s) + (2β^f σ^f(x_s) + 2B_f)/Q_s] with the Q, β and σ of the decisions themselves, with probability 1 − p"
 )
 
 // The primal-dual paper.
@@ -250,6 +251,9 @@ const (
 	primalDualPaper = "Zhou, Ji: On Kernelized Multi-Armed Bandits with Constraints"
 	primalDualSum   = "the soft violation [Σ_s g(x_s)]⁺ of each limit, in which distance kept pays back excess, by [2χ/ρ − nε]⁺ over n rounds, χ = Σ_s 2β^f σ^f(x_s) + Σ_k [ρ_k Σ_s 2β^{g_k} σ^{g_k}(x_s) + V_k ρ_k²/2 + n(G_k + ε_k)²/(2V_k)], with probability 1 − p"
 )
+
+// primalDualRegret is what the proofs of Theorem 1 (at φ = 0) and of appendices E and F bound.
+const primalDualRegret = "the regret Σ_s [E f(π*) − f(x_s)] behind the best mixture of settings that keeps every limit and its margin, by Σ_s 2β^f σ^f(x_s) + n Σ_k (G_k + ε_k)²/(2V_k) + 2Bn max_k ε_k/δ over n rounds, with probability 1 − p"
 
 // slater is Slater's condition with the cap on the multiplier that goes with it. With slack the proof works on g + ε, so that δ − ε stands for δ.
 var slater = Assumption{
@@ -272,6 +276,26 @@ var slater = Assumption{
 		return unknown("δ is set to %s; readings cannot prove that some settings keep it", short(delta))
 	}}
 
+// slackPaid is what Claim 1 of Zhou and Ji needs, that a slack ε costs at most 2Bε/δ a round.
+var slackPaid = Assumption{
+	Text: "A slack ε is one that some mixture of settings can keep (ε ≤ δ): regret is bounded behind what can be had with it, which is at most 2Bε/δ a round behind the best.",
+	judge: func(c Circumstances) Finding {
+		a := newCKB(c.Context, c.Settings)
+		for j, slack := range a.slack {
+			switch {
+			case slack == 0:
+			case a.slater == 0:
+				return notMet("no δ is given that would say what the slack %s of %s costs, so that regret is counted behind what keeps it", short(slack), c.Constraints[j])
+			case slack > a.slater:
+				return notMet("the slack %s of %s is larger than δ = %s", short(slack), c.Constraints[j], short(a.slater))
+			}
+		}
+		if slices.Max(append(a.slack, 0)) == 0 {
+			return met("there is no slack")
+		}
+		return unknown("δ is set to %s; readings cannot prove that some settings keep it", short(a.slater))
+	}}
+
 // cuts is that estimates are cut no closer than the functions go.
 var cuts = Assumption{
 	Text: "Estimates are cut at ±B and ±G, and no response goes beyond: |f| ≤ B, |g| ≤ G.",
@@ -290,6 +314,21 @@ var cuts = Assumption{
 		}
 		return met("they are cut no closer than the norms that are assumed")
 	}}
+
+// ofObjective is an assumption held against the objective alone, in words of its own: for algorithms that
+// model nothing else.
+func ofObjective(text string, a Assumption) Assumption {
+	return Assumption{Text: text, judge: func(c Circumstances) Finding {
+		var uneven []string
+		for _, metric := range c.Uneven {
+			if metric == c.Metrics[0] {
+				uneven = append(uneven, metric)
+			}
+		}
+		c.Metrics, c.Lambda, c.Peak, c.Uneven = c.Metrics[:1], c.Lambda[:1], c.Peak[:1], uneven
+		return a.judge(c)
+	}}
+}
 
 // remembers is that nothing told is forgotten.
 var remembers = Assumption{

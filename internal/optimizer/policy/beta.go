@@ -111,6 +111,14 @@ func (w widths) Beta(in Width) []float64 {
 	return w.each(in, func(_ int, b Beta, gain, _ float64) float64 { return b.width(b.R, gain, w.union) })
 }
 
+// norm is B, and of a schedule that states none the width in its place.
+func (b Beta) norm(width float64) float64 {
+	if !b.statesNorm() {
+		return width
+	}
+	return b.B
+}
+
 // width is B + R√(2(γ + 1 + ln(union/p))) for a noise scale R.
 func (b Beta) width(noise, gain, union float64) float64 {
 	return b.B + noise*math.Sqrt(2*(gain+1+math.Log(union/b.P)))

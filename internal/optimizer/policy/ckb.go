@@ -89,7 +89,7 @@ var ckbUCB = Description{
 	Summary:  "When violation in one trial may be paid back by another: keeps the average of every limit, not each trial.",
 	Beware:   keepsTheSum,
 	Settings: ckbWith(),
-	Theorem:  &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual()},
+	Theorem:  &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Soft: true, Regret: primalDualRegret, Assumptions: primalDual(), ForRegret: []Assumption{slackPaid}},
 	check:    ckbCheck,
 	build:    phased(func(c Context, s Settings) Policy { return newCKB(c, s) }),
 }
@@ -116,6 +116,7 @@ type ckb struct {
 	bounds           []float64 // G per cost
 	cap, step, slack []float64 // ρ, V, ε per cost
 	truncate         bool
+	slater           float64 // δ, 0 where it is not given
 }
 
 func newCKB(c Context, s Settings) ckb {
@@ -130,11 +131,12 @@ func newCKB(c Context, s Settings) ckb {
 		a.step = append(a.step, step)
 		a.slack = append(a.slack, s.Value("slack", name))
 	}
+	a.slater, _ = s.Number("slater", "")
 	return a
 }
 
 func (a ckb) Traits() Traits {
-	return Traits{RisesWithUncertainty: true, MovesByEstimate: true, Ceiling: a.ceiling, Bound: a.violationBound}
+	return Traits{RisesWithUncertainty: true, MovesByEstimate: true, Ceiling: a.ceiling, Bound: a.violationBound, RegretBound: a.regretBound}
 }
 
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }
@@ -221,4 +223,24 @@ func (a ckb) violationBound(j int, rounds []Footstep) []float64 {
 		out[i] = r.Scale[1+j] * positive(2*chi/a.cap[j]-n*a.slack[j])
 	}
 	return out
+}
+
+// regretBound bounds regret behind the best mixture of settings, R_+ of Zhou and Ji, over suggested
+// rounds s = 1..n. Their (12) at φ = 0 with T1 ≤ 0 and T2 ≤ Σ_s 2β^f σ^f(x_s), written for several
+// constraints and with the slack, whose price is that of their Claim 1:
+//
+//	R_+(n) ≤ Σ_s 2β^f σ^f(x_s) + n Σ_k (G_k + ε_k)²/(2V_k) + 2Bn max_k ε_k/δ.
+//
+// Where no δ is given the last term is left out: the mixture then is the best of those that keep the slack.
+// The drift of a virtual queue (their appendix F, terms 1 to 4) comes to the same.
+func (a ckb) regretBound(rounds []Footstep) []float64 {
+	perRound := 0.0
+	for k := range a.cap {
+		estimate := a.bounds[k] + a.slack[k]
+		perRound += estimate * estimate / (2 * a.step[k])
+	}
+	if a.slater > 0 && len(a.slack) > 0 {
+		perRound += 2 * a.bound * slices.Max(a.slack) / a.slater
+	}
+	return summed(rounds, func(r Footstep) float64 { return r.spread(0) + perRound })
 }

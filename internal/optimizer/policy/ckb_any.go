@@ -12,6 +12,7 @@ var ckbAny = Description{
 		explorationOf("explore_objective", thompsonSampling, "the objective is", "A_f"),
 		explorationOf("explore_limits", upperBounds, "the limits are", "A_g")}, randomWidths)...),
 	Theorem: &Theorem{Name: "Theorem 2 with Corollaries 1 and 2", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate,
+		Soft: true, Regret: primalDualRegretRate, ForRegret: []Assumption{slackPaid},
 		Assumptions: primalDual(whereExplored(thompsonSampling, deterministicBest), whereExplored(randomExploration, normalWidths)), Short: hiddenConstants},
 	check: ckbCheck,
 	build: phased(func(c Context, s Settings) Policy {

@@ -7,7 +7,7 @@ var ckbRand = Description{
 	Summary:  "Primal-dual with one random width per function and round: the variety of Thompson sampling at the cost of confidence bounds.",
 	Beware:   keepsTheSum,
 	Settings: ckbWith(randomWidths...),
-	Theorem:  &Theorem{Name: "Theorem 2 with Corollary 2", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate, Assumptions: primalDual(normalWidths), Short: hiddenConstants},
+	Theorem:  &Theorem{Name: "Theorem 2 with Corollary 2", Paper: primalDualPaper, Year: 2022, Bounds: primalDualRate, Soft: true, Regret: primalDualRegretRate, ForRegret: []Assumption{slackPaid}, Assumptions: primalDual(normalWidths), Short: hiddenConstants},
 	check:    ckbCheck,
 	build: phased(func(c Context, s Settings) Policy {
 		return newExplorer(c, s, randomExploration, randomExploration)

@@ -9,7 +9,7 @@ var ckbRestart = Description{
 	Settings: ckbWith(
 		Setting{Name: "restart_every", Type: Integer, Low: limit(1), High: limit(1e6), DefaultMeans: "none: must be given", Meaning: "H: data and information gain start afresh before rounds H+1, 2H+1, …"},
 		Setting{Name: "reset_multiplier", Type: Boolean, Default: false, Meaning: "whether the multipliers go back to 0 as well"}),
-	Theorem: &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual(remembers),
+	Theorem: &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Soft: true, Regret: primalDualRegret, ForRegret: []Assumption{slackPaid}, Assumptions: primalDual(remembers),
 		Short: "The theorem is one for functions that stay the same, and for an algorithm that forgets nothing: the figure shows a rate."},
 	ForDrift: true,
 	check: func(c Context, s Settings) []Fault {

@@ -7,7 +7,7 @@ var ckbSW = Description{
 	Summary:  "For drifting functions when violation may be paid back over time: ckb-ucb on the last W rounds.",
 	Beware:   keepsTheSum,
 	Settings: ckbWith(windowSetting),
-	Theorem: &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Assumptions: primalDual(remembers),
+	Theorem: &Theorem{Name: "Theorem 1", Paper: primalDualPaper, Year: 2022, Bounds: primalDualSum, Soft: true, Regret: primalDualRegret, ForRegret: []Assumption{slackPaid}, Assumptions: primalDual(remembers),
 		Short: "The theorem is one for functions that stay the same, and for an algorithm that forgets nothing: the figure shows a rate."},
 	ForDrift: true,
 	check: func(c Context, s Settings) []Fault {

@@ -103,6 +103,9 @@ func (a doubling) Traits() Traits {
 	if t.Bound != nil {
 		t.Bound = a.violationBound
 	}
+	if t.RegretBound != nil {
+		t.RegretBound = a.regretBound
+	}
 	t.Horizon = func(round int) int { return phaseStart(phaseOf(round)) }
 	return t
 }
@@ -121,11 +124,21 @@ func (a doubling) Step(q []float64, r *Revealed) []float64 {
 // violationBound adds up the bounds of the phases: [Σ_s g(x_s)]⁺ over all rounds is at most the sum
 // of that over each phase.
 func (a doubling) violationBound(j int, rounds []Footstep) []float64 {
+	return a.overPhases(rounds, func(t Traits, phase []Footstep) []float64 { return t.Bound(j, phase) })
+}
+
+// regretBound adds up the bounds of the phases, as regret does.
+func (a doubling) regretBound(rounds []Footstep) []float64 {
+	return a.overPhases(rounds, func(t Traits, phase []Footstep) []float64 { return t.RegretBound(phase) })
+}
+
+// overPhases is what each phase's algorithm bounds over its rounds, added to that of the phases before.
+func (a doubling) overPhases(rounds []Footstep, bound func(Traits, []Footstep) []float64) []float64 {
 	out := make([]float64, 0, len(rounds))
 	for i, before := 0, 0.0; len(out) < len(rounds); i++ {
 		phase := rounds[len(out):min(phaseStart(i+1)-1, len(rounds))]
-		for _, bound := range a.phases[i].Traits().Bound(j, phase) {
-			out = append(out, before+bound)
+		for _, sum := range bound(a.phases[i].Traits(), phase) {
+			out = append(out, before+sum)
 		}
 		before = out[len(out)-1]
 	}

@@ -55,17 +55,23 @@ func TestDoubledBoundAddsUp(t *testing.T) {
 	for i := range 6 {
 		steps = append(steps, Footstep{Suggested: i != 3, Beta: []float64{2, 3}, SD: []float64{0.5, 1 / float64(i+1)}, Scale: []float64{1, 10}, Multipliers: []float64{1}})
 	}
-	got := made(t, "ckb-ucb", `{"horizon": "doubling", `+settings+`}`, studyOf(1)).Traits().Bound(0, steps)
+	doubled := made(t, "ckb-ucb", `{"horizon": "doubling", `+settings+`}`, studyOf(1)).Traits()
 	before, want := 0.0, []float64{}
+	regretBefore, regret := 0.0, []float64{}
 	for _, phase := range []struct{ horizon, first, next int }{{1, 1, 2}, {2, 2, 4}, {4, 4, 7}} {
 		study := studyOf(1)
 		study.Horizon = phase.horizon
-		for _, bound := range made(t, "ckb-ucb", "{"+settings+"}", study).Traits().Bound(0, steps[phase.first-1:phase.next-1]) {
+		own := made(t, "ckb-ucb", "{"+settings+"}", study).Traits()
+		for _, bound := range own.Bound(0, steps[phase.first-1:phase.next-1]) {
 			want = append(want, before+bound)
 		}
-		before = want[len(want)-1]
+		for _, bound := range own.RegretBound(steps[phase.first-1 : phase.next-1]) {
+			regret = append(regret, regretBefore+bound)
+		}
+		before, regretBefore = want[len(want)-1], regret[len(regret)-1]
 	}
-	equal(t, "bound", got, want)
+	equal(t, "bound", doubled.Bound(0, steps), want)
+	equal(t, "bound on regret", doubled.RegretBound(steps), regret)
 }
 
 // TestDoublingNeedsNoHorizon: the theorem that asks for T is content with phases, and λ is held against the T in force.

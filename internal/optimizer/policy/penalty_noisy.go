@@ -1,6 +1,9 @@
 package policy
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 var penaltyNoisy = Description{
 	Name: "penalty-noisy", Title: "Moving penalties, constraints read with noise",
@@ -13,6 +16,11 @@ var penaltyNoisy = Description{
 				return 1 / math.Sqrt(newEpochs(c, s).count), true
 			},
 			Meaning: "μ: how far the mean cost of an epoch moves the multiplier"}),
+	Theorem: &Theorem{Name: "Theorem 2", Paper: penaltyPaper, Year: 2022, Soft: true,
+		Bounds: penaltySum + "Sκ_l/μ + Σ_s c(x_s) + lN in epoch l, with its κ, the readings c of its rounds so far, and N = 2R(√(4mS) + √(S ln(2L/p))), with probability 1 − p",
+		Regret: penaltyRegret + "Σ_s [2βσ(x_s) − Σ_j κ_j c_j(x_s)] + Σ_l ‖κ_l‖N with the β, σ, κ and readings c of the rounds themselves and N = 2R(√(4mS) + √(S ln(2L/p))), with probability 1 − p",
+		Assumptions: penalised("B + R√(1 + Σκ²)·√(2(γ_t + 1 + ln(2L/p)))",
+			alikeNoise, boundedResponses, wideSlater)},
 	build: func(c Context, s Settings) Policy {
 		a := noisy{epochs: newEpochs(c, s)}
 		for _, name := range c.Constraints {
@@ -31,7 +39,7 @@ type noisy struct {
 
 func (a noisy) Traits() Traits {
 	t := a.epochs.Traits()
-	t.Response = a.respond
+	t.Response, t.Bound, t.RegretBound = a.respond, a.violationBound, a.regretBound
 	return t
 }
 
@@ -55,3 +63,94 @@ func (noisy) respond(reward float64, costs, kappa []float64) float64 {
 func (a noisy) Step(kappa []float64, r *Revealed) []float64 {
 	return a.epochs.step(kappa, r, func(j int, k, mean float64) float64 { return positive(k + a.step[j]*mean) })
 }
+
+// allowance is what the noise of one epoch's costs comes to, N = 2R(√(4mS) + √(S ln(2L/p))): the event
+// G_l in Shi and Eryilmaz's proof of Theorem 2, in which √(Σ_j (Σ_s ε_{j,s})²) ≤ N. By Doob's inequality
+// it is also that of a part of the epoch. False for a schedule without R.
+func (a noisy) allowance() (float64, bool) {
+	b, length := a.schedule.of[0], float64(a.length)
+	return 2 * b.R * (math.Sqrt(4*float64(a.costs)*length) + math.Sqrt(length*math.Log(2*a.count/b.P))), b.Schedule == "theory"
+}
+
+// regretBound is (25) with Σ_s 2βσ(x_s) for its right-hand side, over all epochs, and with c = g + ε for
+// g, where Σ_s Σ_j κ_j ε_{j,s} ≤ ‖κ‖N by G_l:
+//
+//	Σ_s [f(x*) − f(x_s)] ≤ Σ_s [2βσ(x_s) − Σ_j κ_j c_j(x_s)] + Σ_l ‖κ_l‖N.
+//
+// The proof bounds −Σ_s Σ_j κ_j c_j(x_s) further, by (28). Rounds that wait for a reading do not count.
+func (a noisy) regretBound(rounds []Footstep) []float64 {
+	noise, known := a.allowance()
+	if !known {
+		return nil
+	}
+	out := make([]float64, len(rounds))
+	sum, epoch := 0.0, 0
+	for i, r := range rounds {
+		if r.Suggested && r.complete() {
+			term, squares := r.spread(0), 0.0
+			for j, kappa := range r.Multipliers {
+				term -= kappa * r.Costs[j]
+				squares += kappa * kappa
+			}
+			if start := epochStart(i+1, a.length); start != epoch {
+				epoch, term = start, term+math.Sqrt(squares)*noise
+			}
+			sum += r.Scale[0] * term
+		}
+		out[i] = sum
+	}
+	return out
+}
+
+// violationBound is (27) for one constraint: κ_{l+1} ≥ κ_l + μ Σ_s c(x_s)/S over the S rounds of epoch l, and
+// κ_1 = 0, so in epoch l, with c = g + ε and G of each epoch,
+//
+//	[Σ_s g_j(x_s)]⁺ ≤ [S κ_{j,l}/μ_j + Σ_{s in l} c_j(x_s) + lN]⁺.
+func (a noisy) violationBound(j int, rounds []Footstep) []float64 {
+	noise, known := a.allowance()
+	if !known {
+		return nil
+	}
+	out := make([]float64, len(rounds))
+	sum, length := 0.0, float64(a.length)
+	for i, r := range rounds {
+		begun := i / a.length // epochs before that of round i+1
+		if i%a.length == 0 {
+			sum = 0
+		}
+		if r.Suggested && !math.IsNaN(r.Costs[j]) {
+			sum += r.Costs[j]
+		}
+		out[i] = r.Scale[1+j] * positive(length*r.Multipliers[j]/a.step[j]+sum+float64(1+begun)*noise)
+	}
+	return out
+}
+
+// alikeNoise is Assumption 4.
+var alikeNoise = Assumption{
+	Text: "The noise of the constraints’ readings is as that of the objective’s, with the same R.",
+	judge: func(c Circumstances) Finding {
+		for _, metric := range c.Uneven {
+			if slices.Contains(c.CostMetrics, metric) {
+				return notMet("repeated settings show that the noise of %s differs from one to another", metric)
+			}
+		}
+		return unknown("readings can contradict that, not prove it")
+	}}
+
+// boundedResponses is Assumption 6.
+var boundedResponses = Assumption{
+	Text:  "Objective and constraints are bounded (by constants Q and M that the figures do not need).",
+	judge: func(Circumstances) Finding { return unknown("no number of readings can show it") }}
+
+// wideSlater is Assumption 7 with what Theorem 2 asks of its ε.
+var wideSlater = Assumption{
+	Text: "Some settings keep every limit by ε > 4R√(2γ_S + 2 + 2 ln(2L/p))·√((S+2)γ_S)/S + 2R(√(4m/S) + √(ln(2L/p)/S)), which keeps κ bounded (the figures have the κ themselves).",
+	judge: func(c Circumstances) Finding {
+		b, a := c.Settings.BetaFor(c.Metrics[0]), newEpochs(c.Context, c.Settings)
+		if b.Schedule != "theory" {
+			return unknown("no R is given that would say how much it is")
+		}
+		noise, _ := noisy{epochs: a}.allowance()
+		return unknown("the last term alone is %s; readings cannot prove that some settings keep as much", short(noise/float64(a.length)))
+	}}

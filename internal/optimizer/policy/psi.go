@@ -26,6 +26,14 @@ func (p Psi) At(x float64) float64 {
 	return math.Min(math.Exp(p.Rate*x), largestPsi)
 }
 
+// Inverse returns the x ≥ 0 at which e^{ax} or (ax+1)ⁿ is y ≥ 1.
+func (p Psi) Inverse(y float64) float64 {
+	if p.Form == "polynomial" {
+		return (math.Pow(y, 1/p.Power) - 1) / p.Rate
+	}
+	return math.Log(y) / p.Rate
+}
+
 func (r *resolver) resolvePsi(s Setting, raw json.RawMessage) Psi {
 	p, _ := r.fallback(s).(Psi)
 	if absent(raw) {

@@ -11,7 +11,7 @@ var rpolUCB = Description{
 	Feedback: "noisy readings of the objective and of every constraint, in any order; late readings count when they arrive",
 	Summary:  "For hundreds of trials: keeps the sum of violation of every limit small on the way to the best settings, without having to start from a safe point.",
 	Settings: keepingClear(settings(rpolBeta, etaSetting)),
-	Theorem: &Theorem{Name: "Theorem 1 with Lemma 1", Paper: rectifiedPaper, Year: 2022, Bounds: rectifiedSum, Assumptions: []Assumption{
+	Theorem: &Theorem{Name: "Theorem 1 with Lemma 1", Paper: rectifiedPaper, Year: 2022, Bounds: rectifiedSum, Regret: rectifiedRegret, Assumptions: []Assumption{
 		boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser, withinHorizon,
 		stationary, unchanged, prompt, uncorrected, rectifiedRule, untouchedRows, exactMaximum}},
 	build: func(c Context, s Settings) Policy { return newRPOL(c, s) },
@@ -44,7 +44,7 @@ func newRPOL(c Context, s Settings) rpol {
 }
 
 func (a rpol) Traits() Traits {
-	return Traits{RisesWithUncertainty: true, Bound: a.violationBound}
+	return Traits{RisesWithUncertainty: true, Bound: a.violationBound, RegretBound: a.regretBound}
 }
 
 func (a rpol) Start() []float64 { return filled(a.costs, 1) }
@@ -83,7 +83,13 @@ func (a rpol) Step(q []float64, r *Revealed) []float64 {
 //
 // where a schedule that states no B_f has β^f in its place.
 func (a rpol) violationBound(j int, rounds []Footstep) []float64 {
-	return a.bound(j, rounds, func(r Footstep, k int) float64 { return 2 * r.Beta[k] * r.SD[k] })
+	return a.bound(j, rounds, Footstep.spread)
+}
+
+// regretBound is the bound on regret of the same theorem, Σ_s e^f(x_s) with e^f = 2β^f σ^f: at x* no
+// limit is broken even optimistically, so the rule's choice has f̂(x_s) ≥ f̂(x*) ≥ f(x*).
+func (a rpol) regretBound(rounds []Footstep) []float64 {
+	return summed(rounds, func(r Footstep) float64 { return r.spread(0) })
 }
 
 // bound is Σ_s [e^g + (e^f + 2B_f)/Q_s], e being the error of the band of target k in a round.
@@ -92,11 +98,7 @@ func (a rpol) bound(j int, rounds []Footstep, e func(r Footstep, k int) float64)
 	sum := 0.0
 	for i, r := range rounds {
 		if r.Suggested {
-			norm := a.of[0].B
-			if !a.of[0].statesNorm() {
-				norm = r.Beta[0]
-			}
-			sum += r.Scale[1+j] * (e(r, 1+j) + (e(r, 0)+2*norm)/r.Multipliers[j])
+			sum += r.Scale[1+j] * (e(r, 1+j) + (e(r, 0)+2*a.of[0].norm(r.Beta[0]))/r.Multipliers[j])
 		}
 		out[i] = sum
 	}

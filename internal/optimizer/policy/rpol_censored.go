@@ -14,6 +14,7 @@ var rpolCensored = Description{
 			Meaning: "B_r: bound on what is read, which widens the band by the uncertainty of the trials still waiting; 0 gives the practical form"})),
 	Theorem: &Theorem{Name: "Theorem 1 with Lemma 3", Paper: rectifiedPaper, Year: 2022,
 		Bounds: "the cumulative violation Σ_s [g(x_s)]⁺ of each limit, by (1/ρ_m)Σ_s 2v^g σ^g(x_s) + Σ_s (2v^f σ^f(x_s) + 2ρ_m B_f)/Q_s with the Q, v and σ of the decisions themselves, with probability 1 − p − 2/T",
+		Regret: "the regret Σ_s [f(x*) − f(x_s)] behind the best settings within every limit and the margin that is kept, by (1/ρ_m)Σ_s 2v^f σ^f(x_s) with the v and σ of the decisions themselves, with probability 1 − p − 2/T",
 		Short:  "ρ_m, the probability that a reading comes within the delay window, is not known to anybody: the figure is drawn as if it were 1, and is too low where it is not.",
 		Assumptions: []Assumption{
 			boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths("B + (R + B_r)√(2(γ_t + 1 + ln(2(m+1)/p)))"), responsesBounded, regulariser,

@@ -19,6 +19,7 @@ var rpolSW = Description{
 		Setting{Name: "drift_per_round", Type: Number, Per: PerMetric, Low: limit(0), DefaultMeans: "not used",
 			Meaning: "change of the function from one round to the next, in norm; gives Γ = (1/λ)√(2W(1+λ)γ_T)·W·drift"})),
 	Theorem: &Theorem{Name: "Theorem 1 with Lemma 5", Paper: rectifiedPaper, Year: 2022,
+		Regret: "the regret Σ_s [f_s(x*_s) − f_s(x_s)] behind the best settings within every limit of each round and the margin that is kept, by Σ_s [2β^f σ^f(x_s) + 2Γ^f] with the β and σ of the decisions themselves, with probability 1 − p",
 		Bounds: "the cumulative violation Σ_s [g_s(x_s)]⁺ of each limit, by Σ_s [2β^g σ^g(x_s) + 2Γ^g + (2β^f σ^f(x_s) + 2Γ^f + 2B_f)/Q_s] with the Q, β and σ of the decisions themselves, with probability 1 − p",
 		Assumptions: []Assumption{
 			boundedNorm, unitKernel, subGaussian, feasiblePoint, givenKernel, fixedUnits, theoryWidths("B + (R/√λ)√(2γ_t + 2 ln((m+1)T/p))"), withinHorizon,
@@ -99,7 +100,7 @@ func publishedWindow(c Context, s Settings, _ string) (float64, bool) {
 
 func (a sliding) Traits() Traits {
 	t := a.rpol.Traits()
-	t.First, t.Bound = lastRounds(a.window), a.violationBound
+	t.First, t.Bound, t.RegretBound = lastRounds(a.window), a.violationBound, a.regretBound
 	return t
 }
 
@@ -147,5 +148,15 @@ func (a sliding) Estimates(s *Input, i int) []float64 { return a.rpol.Estimates(
 
 // violationBound is rpol's with the error of the window added: Γ widens each of the bands once more on either side, 2βσ becoming 2βσ + 2Γ.
 func (a sliding) violationBound(j int, rounds []Footstep) []float64 {
-	return a.bound(j, rounds, func(r Footstep, k int) float64 { return 2*r.Beta[k]*r.SD[k] + 2*a.widening(k, r.Lambda[k]) })
+	return a.bound(j, rounds, a.spread)
+}
+
+// spread is 2βσ + 2Γ of target k.
+func (a sliding) spread(r Footstep, k int) float64 {
+	return r.spread(k) + 2*a.widening(k, r.Lambda[k])
+}
+
+// regretBound is Σ_s [2β^f σ^f(x_s) + 2Γ^f].
+func (a sliding) regretBound(rounds []Footstep) []float64 {
+	return summed(rounds, func(r Footstep) float64 { return a.spread(r, 0) })
 }

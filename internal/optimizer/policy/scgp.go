@@ -18,8 +18,16 @@ var scgpUCB = Description{
 		Setting{Name: "variant", Type: Text, Default: "i", Choices: []string{"i", "ii"}, Meaning: "i: ε_t = 1/√t, V_t = δ√t/(8B); ii: ε_t = δ/(2√t), V_t = δ²√t/(16B)"},
 		Setting{Name: "penalty_scale", Type: Number, Low: limit(0), LowExclusive: true, DefaultMeans: "the published V_t when δ is given, otherwise 1", workOut: publishedPrice, Meaning: "V_t = penalty_scale·√t in place of the published one, which is very timid"}),
 	NeedsGivenConstraint: true,
-	check:                checkSCGP,
-	build:                func(c Context, s Settings) Policy { return newSCGP(c, s) },
+	Theorem: &Theorem{Name: "Theorem 4 (Theorem 3 is its case i)", Paper: "Provably Efficient Bayesian Optimization with Unknown Constraints, the earlier version of " + primalDualPaper, Year: 2022,
+		Bounds: "the expected sum E[Σ_s g_s(x_s)] of each limit’s samples, in which distance kept pays back excess, by E[Q_{n+1}] − Σ_s ε_s after n rounds, which is 0 or less from some O(1/δ⁴) rounds on",
+		Soft:   true,
+		Regret: "the expected regret E[Σ_s (E f(π*) − f(x_s))] behind the best mixture of settings that keeps every limit and its margin on average, by the expectation of Σ_s [2β^f σ^f(x_s) + 2B min(ε_s/δ, 1) + Σ_k ((g_{k,s}(x_s) + ε_s)²/2 + Q_{k,s} [ε_s − δ]⁺)/V_s]",
+		Short:  "What was proved is about expectations, over all that the noise and the samples could have been: the figures are what stands under them, as it came out in this study.",
+		Assumptions: []Assumption{
+			boundedNorm, unitKernel, subGaussian, sampledLimits, slaterOnAverage, objectiveCut, publishedSchedules, givenKernel, fixedUnits, theoryWidths(improvedWidth), regulariser,
+			withinHorizon, stationary, unchanged, prompt, uncorrected, everyRoundByRule, exactMaximum}},
+	check: checkSCGP,
+	build: func(c Context, s Settings) Policy { return newSCGP(c, s) },
 }
 
 func checkSCGP(c Context, s Settings) []Fault {
@@ -48,6 +56,7 @@ type scgp struct {
 	bound        float64 // B
 	costs        int
 	price, slack float64 // V_t and ε_t at t = 1; V_t grows and ε_t falls with √t
+	slater       float64 // δ, 0 where it is not given
 }
 
 // publishedPrice is V_t/√t.
@@ -68,10 +77,13 @@ func newSCGP(c Context, s Settings) scgp {
 	if s.Text("variant") == "ii" {
 		a.slack = s.Value("slater", "") / 2
 	}
+	a.slater, _ = s.Number("slater", "")
 	return a
 }
 
-func (scgp) Traits() Traits { return Traits{RisesWithUncertainty: true} }
+func (a scgp) Traits() Traits {
+	return Traits{RisesWithUncertainty: true, Bound: a.violationBound, RegretBound: a.regretBound}
+}
 
 func (a scgp) Start() []float64 { return make([]float64, a.costs) }
 
@@ -84,7 +96,7 @@ func (a scgp) Score(s *Input) (Scores, error) {
 	for i, v := range scores.Untruncated {
 		scores.Value[i] = clip(v, -a.bound, a.bound)
 	}
-	price := a.price * math.Sqrt(float64(s.Round))
+	price, _ := a.schedules(s.Round)
 	for j, g := range s.Costs {
 		for i, v := range g.Mean {
 			penalty := s.Multipliers[j] / price * v
@@ -106,8 +118,105 @@ func (a scgp) Step(queue []float64, r *Revealed) []float64 {
 	if r.Excluded {
 		return next
 	}
+	_, slack := a.schedules(r.Round)
 	for j := range next {
-		next[j] = positive(queue[j] + r.Given[j] + a.slack/math.Sqrt(float64(r.Round)))
+		next[j] = positive(queue[j] + r.Given[j] + slack)
 	}
 	return next
 }
+
+// schedules are V_t and ε_t.
+func (a scgp) schedules(t int) (price, slack float64) {
+	root := math.Sqrt(float64(t))
+	return a.price * root, a.slack / root
+}
+
+// violationBound is the first step of the proof of Theorem 4: Q_{t+1} ≥ Q_t + g_t(x_t) + ε_t and Q_1 = 0, so
+//
+//	Σ_{s≤n} g_{j,s}(x_s) ≤ Q_{j,n+1} − Σ_{s≤n} ε_s.
+func (a scgp) violationBound(j int, rounds []Footstep) []float64 {
+	out := make([]float64, len(rounds))
+	slack := 0.0
+	for i, r := range rounds {
+		if r.Suggested {
+			_, epsilon := a.schedules(i + 1)
+			slack += epsilon
+		}
+		out[i] = r.Scale[1+j] * positive(r.After[j]-slack)
+	}
+	return out
+}
+
+// regretBound is what stands under the expectation in the proof of Theorem 4: its (22) with T2 ≤ 0 and
+// T3 ≤ 2β^f σ^f(x_s), 2B min(ε_s/δ, 1) for T1, and Lemma 4 before (G + ε)² is put for (g + ε)² and
+// t(G + ε)ε for Q(ε − δ). The sum of −Δ(s)/V_s is at most 0, since V_s grows:
+//
+//	Σ_s [2β^f σ^f(x_s) + 2B min(ε_s/δ, 1) + Σ_k ((g_{k,s}(x_s) + ε_s)²/2 + Q_{k,s} [ε_s − δ]⁺)/V_s].
+//
+// It takes δ.
+func (a scgp) regretBound(rounds []Footstep) []float64 {
+	if a.slater == 0 {
+		return nil
+	}
+	out := make([]float64, len(rounds))
+	sum := 0.0
+	for i, r := range rounds {
+		if r.Suggested && r.complete() {
+			price, slack := a.schedules(i + 1)
+			term := r.spread(0) + 2*a.bound*min(slack/a.slater, 1)
+			for k, g := range r.Costs {
+				term += ((g+slack)*(g+slack)/2 + r.Multipliers[k]*positive(slack-a.slater)) / price
+			}
+			sum += r.Scale[0] * term
+		}
+		out[i] = sum
+	}
+	return out
+}
+
+// sampledLimits are Assumptions 5 and 6 of the theorem.
+var sampledLimits = Assumption{
+	Text: "The limits of each round are a sample of its own, alike from round to round and independent of everything else, and never beyond ±G.",
+	judge: func(Circumstances) Finding {
+		return unknown("how the samples come about is not recorded")
+	}}
+
+// slaterOnAverage is Slater's condition for the mean of the samples.
+var slaterOnAverage = Assumption{
+	Text: "Some mixture of settings keeps every limit and its margin by δ ≤ 1 on average (Slater’s condition).",
+	judge: func(c Circumstances) Finding {
+		switch delta, given := c.Settings.Number("slater", ""); {
+		case !given:
+			return notMet("no δ is given, which ε and V are made from")
+		case delta > 1:
+			return notMet("δ is %s", short(delta))
+		default:
+			return unknown("δ is set to %s; readings cannot prove that some settings keep it", short(delta))
+		}
+	}}
+
+// objectiveCut is that the objective's estimate is cut no closer than the objective goes.
+var objectiveCut = Assumption{
+	Text: "The estimate of the objective is cut at ±B, and the objective goes no further: |f| ≤ B.",
+	judge: func(c Circumstances) Finding {
+		a := newSCGP(c.Context, c.Settings)
+		if a.of[0].Schedule != "theory" || a.of[0].B > a.bound {
+			return unknown("B is %s; readings cannot prove that the objective goes no further", short(a.bound))
+		}
+		return met("it is cut no closer than the norm that is assumed")
+	}}
+
+// publishedSchedules are V_t and ε_t as Theorem 4 has them; ε_t is not settable.
+var publishedSchedules = Assumption{
+	Text: "V_t and ε_t are the theorem’s: ε_t = 1/√t and V_t = δ√t/(8B), or ε_t = δ/(2√t) and V_t = δ²√t/(16B).",
+	judge: func(c Circumstances) Finding {
+		a := newSCGP(c.Context, c.Settings)
+		factor := 8 * a.bound / a.slater
+		if c.Settings.Text("variant") == "ii" {
+			factor = 16 * a.bound / (a.slater * a.slater)
+		}
+		if a.slater == 0 || math.Abs(a.price*factor-1) > 1e-9 {
+			return notMet("V_t is %s·√t", short(a.price))
+		}
+		return met("with δ = %s and B = %s", short(a.slater), short(a.bound))
+	}}

@@ -1,15 +1,21 @@
 package policy
 
-// Theorem is what was proved about the bound on violation that an algorithm draws, for whoever has to judge whether it holds.
+// Theorem is what was proved about the bounds on violation and regret that an algorithm draws, for
+// whoever has to judge whether they hold.
 type Theorem struct {
 	Name  string // its number, and those of the lemmas that it is used with
 	Paper string
 	Year  int
 	// Bounds says which sum is bounded, and by what.
 	Bounds string
-	// Short says how far the figure that is drawn falls short of what was proved; "" where it is just that.
+	// Soft tells that the sum is one in which distance kept pays back excess.
+	Soft bool
+	// Regret says which regret is bounded, and by what.
+	Regret string
+	// Short says how far the figures that are drawn fall short of what was proved; "" where they are just that.
 	Short       string
 	Assumptions []Assumption
+	ForRegret   []Assumption // what the bound on regret needs beside them
 }
 
 // Assumption is one thing that a theorem assumes.
@@ -53,9 +59,14 @@ type Circumstances struct {
 	Reconfigured int // chosen before the algorithm, its model and the limits were set as they are
 	Within       int // read within every limit
 
+	Capped  []string  // constraints whose multiplier is as large as the algorithm lets it be
 	Lambda  []float64 // λ per modelled metric
 	Peak    []float64 // largest k(x, x) per modelled metric, in modelled units
 	Uneven  []string  // metrics whose noise differs between settings, or of which a reading counts as wrong
 	Drifted []string  // metrics whose readings have come out on one side again and again
 	Watched int       // readings looked at for drift
+
+	// Reread are the constraints of which the same settings were read differently, looked for when a
+	// theorem asks.
+	Reread func() []string
 }

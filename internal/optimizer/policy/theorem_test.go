@@ -9,7 +9,7 @@ import (
 // withTheory are the settings of an algorithm that draws a bound: what it needs, widths from theory, and some of its own.
 func withTheory(d Description, own ...string) string {
 	parts := append([]string{theory}, own...)
-	if needed[d.Name] != "" {
+	if needed[d.Name] != "" && !slices.Contains(own, needed[d.Name]) {
 		parts = append(parts, needed[d.Name])
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
@@ -19,20 +19,30 @@ func withTheory(d Description, own ...string) string {
 func ideal(t *testing.T, d Description, own ...string) Circumstances {
 	t.Helper()
 	context := studyOf(1)
-	if slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Name == "slater" }) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Name == name })
+	}
+	switch {
+	case d.NeedsGivenConstraint:
+		context = knownBefore(context)
+		own = append(own, `"slater": 1, "objective_bound": 2`)
+	case has("slater"):
 		own = append(own, `"slater": 1, "objective_bound": 2, "multiplier_cap": 20`)
+	case has("reuse"):
+		own = append(own, `"reuse": false`)
 	}
 	s, faults := settle(t, d.Name, withTheory(d, own...), context)
 	if len(faults) > 0 {
 		t.Fatalf("%s: %v", d.Name, faults)
 	}
 	return Circumstances{Context: context, Settings: s, Listed: true, Rounds: 40, Within: 12, Watched: 60,
-		Lambda: []float64{1.04, 1.04}, Peak: []float64{1, 1}}
+		Lambda: filled(len(context.Metrics), 1.04), Peak: filled(len(context.Metrics), 1),
+		Reread: func() []string { return nil }}
 }
 
 // broken are the texts of the assumptions known not to hold.
 func broken(d Description, c Circumstances) (list []string) {
-	for _, a := range d.Theorem.Assumptions {
+	for _, a := range slices.Concat(d.Theorem.Assumptions, d.Theorem.ForRegret) {
 		if f := a.Judge(c); f.Standing == NotMet {
 			list = append(list, a.Text)
 		} else if f.Because == "" {
@@ -51,6 +61,9 @@ func TestEveryBoundNamesItsTheorem(t *testing.T) {
 		if draws := p.Traits().Bound != nil; draws != (d.Theorem != nil) {
 			t.Errorf("%s draws a bound: %v; names a theorem: %v", d.Name, draws, d.Theorem != nil)
 		}
+		if draws := p.Traits().RegretBound != nil; draws != (d.Theorem != nil && d.Theorem.Regret != "") {
+			t.Errorf("%s draws a bound on regret: %v, and its theorem is %+v", d.Name, draws, d.Theorem)
+		}
 		if d.Theorem == nil {
 			continue
 		}
@@ -59,7 +72,7 @@ func TestEveryBoundNamesItsTheorem(t *testing.T) {
 			t.Errorf("%s: %+v", d.Name, th)
 		}
 	}
-	if drawn != 10 {
+	if drawn != 13 {
 		t.Errorf("%d algorithms draw a bound", drawn)
 	}
 }
@@ -68,6 +81,8 @@ func TestEveryBoundNamesItsTheorem(t *testing.T) {
 func TestAssumptionsAreHeldAgainstTheStudy(t *testing.T) {
 	t.Parallel()
 	forgetful := []string{"ckb-sw-ucb", "ckb-restart-ucb"}
+	alone := []string{"scgp-ucb", "penalty-noiseless", "penalty-noisy"} // those that model the objective alone
+	epochs := alone[1:]
 	for _, test := range []struct {
 		what   string
 		change func(*Circumstances)
@@ -77,12 +92,13 @@ func TestAssumptionsAreHeldAgainstTheStudy(t *testing.T) {
 		{what: "nothing", change: func(*Circumstances) {}},
 		{what: "fitted", change: func(c *Circumstances) { c.Fitted = true }, want: "given before the first reading"},
 		{what: "standardised", change: func(c *Circumstances) { c.Standardized = true }, want: "modelled as they are told"},
-		{what: "a wide kernel", change: func(c *Circumstances) { c.Peak = []float64{1, 1.5} }, want: "k(x, x) ≤ 1"},
-		{what: "a small λ", change: func(c *Circumstances) { c.Lambda[1] = 0.1 }, want: "λ = 1 + 2/T", except: []string{"rpol-sw-ucb"}},
-		{what: "a large λ", change: func(c *Circumstances) { c.Lambda[0] = 1.05 }, want: "λ = 1 + 2/T", except: []string{"rpol-sw-ucb"}},
+		{what: "a wide kernel", change: func(c *Circumstances) { c.Peak = slices.Concat(c.Peak[:1], filled(len(c.Peak)-1, 1.5)) }, want: "k(x, x) ≤ 1", except: alone},
+		{what: "a wide kernel of the objective", change: func(c *Circumstances) { c.Peak[0] = 1.5 }, want: "k(x, x) ≤ 1"},
+		{what: "a small λ", change: func(c *Circumstances) { c.Lambda[len(c.Lambda)-1] = 0.1 }, want: "λ = 1 + 2/T", except: append([]string{"rpol-sw-ucb"}, epochs...)},
+		{what: "a large λ", change: func(c *Circumstances) { c.Lambda[0] = 1.05 }, want: "λ = 1 + 2/T", except: append([]string{"rpol-sw-ucb"}, epochs...)},
 		{what: "past the horizon", change: func(c *Circumstances) { c.Rounds = 51 }, want: "no more rounds than T"},
 		{what: "uneven noise", change: func(c *Circumstances) { c.Uneven = []string{"f"} }, want: "alike from reading to reading"},
-		{what: "drift", change: func(c *Circumstances) { c.Drifted = []string{"g1"} }, want: "Nothing changes with time", except: []string{"rpol-sw-ucb"}},
+		{what: "drift", change: func(c *Circumstances) { c.Drifted = []string{"f"} }, want: "Nothing changes with time", except: []string{"rpol-sw-ucb"}},
 		{what: "a change", change: func(c *Circumstances) { c.Reconfigured = 3 }, want: "those of the first round"},
 		{what: "late readings", change: func(c *Circumstances) { c.Late = 2 }, want: "told before the next trial", except: []string{"rpol-censored-ucb"}},
 		{what: "a correction", change: func(c *Circumstances) { c.Corrected = 1 }, want: "readings that count now"},
@@ -128,6 +144,20 @@ func TestAssumptionsOnSettings(t *testing.T) {
 		{"ckb-ucb", `{` + theory + `, "objective_bound": 2}`, ""}, // without δ nobody can know
 		{"ckb-lyapunov", `{` + theory + `, "truncate": false}`, "Estimates are cut"},
 		{"ckb", `{` + theory + `, "explore_limits": "random", "distribution": "uniform"}`, ""},
+		{"ckb-lyapunov", `{` + theory + `, "slack": 0.2}`, "A slack ε is one that"}, // without δ nobody knows what it costs
+		{"ckb-lyapunov", `{` + theory + `, "slack": 0.2, "slater": 0.1}`, "A slack ε is one that"},
+		{"ckb-lyapunov", `{` + theory + `, "slack": 0.2, "slater": 0.2}`, ""},
+		{"scgp-ucb", `{` + theory + `, "slater": 0.5, "objective_bound": 2}`, ""},
+		{"scgp-ucb", `{` + theory + `, "slater": 0.5, "objective_bound": 2, "variant": "ii"}`, ""},
+		{"scgp-ucb", `{` + theory + `, "slater": 0.5, "objective_bound": 2, "schedule_bound": 3}`, "V_t and ε_t are the theorem’s"},
+		{"scgp-ucb", `{` + theory + `, "slater": 1.5, "objective_bound": 2}`, "keeps every limit and its margin by δ ≤ 1"},
+		{"scgp-ucb", `{` + theory + `, "objective_bound": 2}`, "keeps every limit and its margin by δ ≤ 1|V_t and ε_t are the theorem’s"},
+		{"penalty-noiseless", `{` + theory + `}`, "Every epoch regresses its own rounds alone"},
+		{"penalty-noiseless", `{` + theory + `, "reuse": false, "acquisition": "thompson"}`, "Within an epoch each trial maximises"},
+		{"penalty-noisy", `{` + theory + `}`, "Every epoch regresses its own rounds alone"},
+		{"penalty-noisy", `{` + theory + `, "reuse": false, "epoch_length": 50}`, ""}, // λ = 1.04 = 1 + 2/50
+		{"penalty-noisy", `{"beta": 2, "reuse": false}`, "with a norm of at most B|no wider than a normal|The width is the theorem’s"},
+		{"penalty-noiseless", `{"beta": 2, "reuse": false}`, "with a norm of at most B|no wider than a normal|The width is the theorem’s|The objective stays within ±B"},
 	} {
 		d, _ := Find(test.algorithm)
 		c := ideal(t, d)
@@ -169,6 +199,31 @@ func TestBoundedNoiseAsksForNoLambda(t *testing.T) {
 		c.Lambda = filled(2, 0.1)
 		if got := broken(d, c); len(got) != want {
 			t.Errorf("%s: %q", settings, got)
+		}
+	}
+}
+
+// TestAssumptionsOfPenalties: what the theorems on epochs of one penalised response ask beside the others.
+func TestAssumptionsOfPenalties(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		algorithm string
+		change    func(*Circumstances)
+		want      string
+	}{
+		{"penalty-noiseless", func(c *Circumstances) { c.Capped = []string{"limit1"} }, "grow without a largest value"},
+		{"penalty-noiseless", func(c *Circumstances) { c.Reread = func() []string { return []string{"limit1"} } }, "read without noise"},
+		{"penalty-noiseless", func(c *Circumstances) { c.Uneven = []string{"g1"} }, ""},
+		{"penalty-noisy", func(c *Circumstances) { c.Reread = func() []string { return []string{"limit1"} } }, ""},
+		{"penalty-noisy", func(c *Circumstances) { c.Uneven = []string{"g1"} }, "with the same R"},
+		{"penalty-noisy", func(c *Circumstances) { c.Lambda[0] = 1.25 }, ""}, // 1 + 2/S with S = ⌈√50⌉ = 8
+		{"penalty-noisy", func(c *Circumstances) { c.Lambda[0] = 1.26 }, "λ = 1 + 2/S"},
+	} {
+		d, _ := Find(test.algorithm)
+		c := ideal(t, d)
+		test.change(&c)
+		if got := broken(d, c); len(got) != min(len(test.want), 1) || len(got) == 1 && !strings.Contains(got[0], test.want) {
+			t.Errorf("%s: %q, want %q", test.algorithm, got, test.want)
 		}
 	}
 }

@@ -1,5 +1,10 @@
 package policy
 
+import (
+	"math"
+	"slices"
+)
+
 // Traits are what an algorithm is, and what it can do beyond what every algorithm does; a function it does not have is nil. An algorithm
 // made from another takes that one's traits and changes what differs.
 type Traits struct {
@@ -47,8 +52,11 @@ type Traits struct {
 	Ceiling func(cost int) float64
 	// Horizon returns the T of a round's constants; nil where it is the number of rounds planned.
 	Horizon func(round int) int
-	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric units.
+	// Bound returns the bound on cost j's cumulative violation after each of the rounds, in metric units; nil where the settings do not say what it takes.
 	Bound func(j int, rounds []Footstep) []float64
+	// RegretBound returns the bound on cumulative regret after each of the rounds, in units of the
+	// objective; nil where the settings do not say what it takes.
+	RegretBound func(rounds []Footstep) []float64
 }
 
 // ActsOnOwnData tells whether the algorithm's regressions are others than the arrived readings' of each metric.
@@ -78,9 +86,29 @@ type Censoring struct {
 }
 
 // Footstep is what a bound needs to know of one round; slices are per target. SD is σ(x_s) of the decision, Scale
-// brings a modelled quantity to metric units.
+// brings a modelled quantity to metric units. Per cost there are the multipliers of the decision, and
+// After the round, and what was read or known of the costs at x_s, in modelled units, NaN if nothing.
 type Footstep struct {
 	Suggested                     bool
 	Beta, SD, Gain, Lambda, Scale []float64
-	Multipliers                   []float64
+	Multipliers, After, Costs     []float64
+}
+
+// spread is 2βσ of target k: how far its band's edge can be from the function.
+func (f Footstep) spread(k int) float64 { return 2 * f.Beta[k] * f.SD[k] }
+
+// complete tells whether every cost is known.
+func (f Footstep) complete() bool { return !slices.ContainsFunc(f.Costs, math.IsNaN) }
+
+// summed adds up a term of each suggested round, in units of the objective.
+func summed(rounds []Footstep, term func(Footstep) float64) []float64 {
+	out := make([]float64, len(rounds))
+	sum := 0.0
+	for i, r := range rounds {
+		if r.Suggested {
+			sum += r.Scale[0] * term(r)
+		}
+		out[i] = sum
+	}
+	return out
 }

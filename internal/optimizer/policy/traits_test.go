@@ -15,7 +15,7 @@ func describe(d Description, t Traits) string {
 	}{
 		{t.LooksBack, "back"}, {t.LooksAtAll, "all"}, {t.RisesWithUncertainty, "rises"}, {t.MovesByEstimate, "estimate"}, {d.Theorem != nil && d.Theorem.Short == "", "guaranteed"},
 		{t.First != nil, "forgets"}, {d.ForDrift, "drift"}, {t.Draws != nil, "numbers"}, {t.Drawn != nil, "functions"}, {t.AvoidsKnown, "new"}, {t.Incumbent != nil || d.Compares, "compares"}, {t.Incumbent != nil != d.Compares, "only half"}, {t.MovesByEstimate != (d.Beware != ""), "breaks limits unsaid"}, {t.Upper != nil, "bounds scores"}, {t.Propose != nil, "proposes"},
-		{t.Censoring != nil, "censored"}, {t.Response != nil, "penalised"}, {t.Ceiling != nil, "capped"}, {t.Bound != nil, "bounded"},
+		{t.Censoring != nil, "censored"}, {t.Response != nil, "penalised"}, {t.Ceiling != nil, "capped"}, {t.Bound != nil, "bounded"}, {(t.RegretBound != nil) != (t.Bound != nil), "one of two bounds"},
 	} {
 		if w.is {
 			words = append(words, w.word)
@@ -63,9 +63,9 @@ func TestTraits(t *testing.T) {
 		"ckb-lyapunov":      "rises estimate guaranteed bounded",
 		"ckb-restart-ucb":   "rises estimate forgets drift capped bounded",
 		"ckb-sw-ucb":        "rises estimate forgets drift capped bounded",
-		"scgp-ucb":          "rises",
-		"penalty-noiseless": "rises forgets penalised capped",
-		"penalty-noisy":     "rises penalised",
+		"scgp-ucb":          "rises bounded",
+		"penalty-noiseless": "rises guaranteed forgets penalised capped bounded",
+		"penalty-noisy":     "rises guaranteed penalised bounded",
 		"igp-ucb":           "rises",
 		"config":            "rises",
 		"epbo":              "rises",

@@ -32,7 +32,9 @@ func (b *bench) measures() []measure {
 	return append(list,
 		b.single("default"+long+": first ask after an import", b.askAfterImport),
 		b.single("rpol-ucb"+long+": state after a tell", b.readAfterTell(fixedModel, "/state")),
+		b.single("rpol-ucb"+long+": state without gain", b.readAfterTell(fixedModel, "/state?without_gain=true")),
 		b.single("default"+long+": state after a tell", b.readAfterTell(defaults, "/state")),
+		b.single("default"+long+": state without gain", b.readAfterTell(defaults, "/state?without_gain=true")),
 		b.single("rpol-ucb"+long+": history after a tell", b.readAfterTell(fixedModel, "/history")),
 		measure{fmt.Sprintf("default: %d clients on one study", b.clients), b.crowd},
 	)

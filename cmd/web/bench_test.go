@@ -30,9 +30,10 @@ func TestBenchReportsEveryMeasure(t *testing.T) {
 	rows := run("-trials", "46", "-times", "2", "-clients", "3")
 	const reference = "R: Cholesky factor of 1000 rows, one thread"
 	want := map[string]string{
-		reference: "45", "rpol-ucb, 46 trials: first ask after a restart": "2", "rpol-ucb, 46 trials: tell and ask": "2",
+		reference: "55", "rpol-ucb, 46 trials: first ask after a restart": "2", "rpol-ucb, 46 trials: tell and ask": "2",
 		"default, 45 trials: ask": "2", "default, 46 trials: ask": "2", "default, 46 trials: first ask after an import": "2",
 		"rpol-ucb, 46 trials: state after a tell": "2", "default, 46 trials: state after a tell": "2",
+		"rpol-ucb, 46 trials: state without gain": "2", "default, 46 trials: state without gain": "2",
 		"rpol-ucb, 46 trials: history after a tell": "2",
 		"default, 3 clients on one study: ask":      "15", "default, 3 clients on one study: tell": "15",
 	}

@@ -40,6 +40,28 @@ func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
 	}
 }
 
+// inSampleOf is estimate at the points of these rounds, to the same bits, by what is known of all.
+func (s *shown) inSampleOf(ctx context.Context, rounds []int, known func(j, i int) float64) ([]policy.Estimate, error) {
+	all, err := s.inSample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]Place, len(rounds))
+	for i, round := range rounds {
+		places[i] = s.placeOf(round)
+	}
+	out := s.givenEstimates(places, known)
+	for k, of := range s.sourceOf {
+		if of < 0 {
+			continue
+		}
+		for _, round := range rounds {
+			out[k].Mean, out[k].SD = append(out[k].Mean, all[k].Mean[round-1]), append(out[k].SD, all[k].SD[round-1])
+		}
+	}
+	return out, nil
+}
+
 // known are the posteriors of the rounds looked at.
 func (l *inSample) known(targets int) (rounds int, estimates []policy.Estimate) {
 	l.mu.Lock()

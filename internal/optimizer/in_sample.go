@@ -18,6 +18,7 @@ type inSample struct {
 	mu        sync.Mutex
 	rounds    int
 	estimates []policy.Estimate
+	rewards   []float64 // expected at the points of all rounds; nil until they are asked for
 }
 
 // inSample returns the posteriors shown, at the points of all rounds. The error is that of ctx, later calls going on from there.
@@ -70,6 +71,19 @@ func (l *inSample) known(targets int) (rounds int, estimates []policy.Estimate) 
 		l.estimates = make([]policy.Estimate, targets)
 	}
 	return l.rounds, l.estimates
+}
+
+// expected are the rewards expected, if they were asked for before; expect keeps them.
+func (l *inSample) expected() []float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rewards
+}
+
+func (l *inSample) expect(rewards []float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rewards = rewards
 }
 
 // add keeps the posteriors of the rounds from+1 to until, unless somebody else was first.

@@ -50,8 +50,9 @@ func (b *bench) single(name string, run func(ctx context.Context, s *site) (took
 
 // What the studies differ in: rpol-ucb on a fixed model, and what a study gets that says nothing.
 const (
-	fixedModel = `, "algorithm": {"name": "rpol-ucb", "horizon": 2000}, "model": {"fit": "fixed", "outputs": "standardize", "lambda": 0.01}`
-	defaults   = ``
+	fixedModel = `, "algorithm": {"name": "rpol-ucb", "horizon": 2000},
+		"model": {"fit": "fixed", "outputs": "standardize", "lambda": 0.01}`
+	defaults = ``
 )
 
 // benchStudy is a study that a server has, of four parameters and two limits.
@@ -70,11 +71,13 @@ type askedTrial struct {
 func makeStudy(ctx context.Context, s *site, differing string, trials int) (benchStudy, error) {
 	var parameters []string
 	for _, name := range []string{"a", "b", "c", "d"} {
-		parameters = append(parameters, fmt.Sprintf(`{"name": %q, "type": "real", "low": 0, "high": 1}`, name))
+		parameters = append(parameters, fmt.Sprintf(
+			`{"name": %q, "type": "real", "low": 0, "high": 1}`, name))
 	}
 	definition := `{"name": "Bench", "parameters": [` + strings.Join(parameters, ",") + `],
 		"objective": {"metric": "yield", "direction": "maximize"}, "constraints": [
-		{"metric": "impurity", "op": "<=", "threshold": 0.5}, {"metric": "pressure", "op": "<=", "threshold": 0.7}], "seed": 1` + differing + `}`
+		{"metric": "impurity", "op": "<=", "threshold": 0.5},
+		{"metric": "pressure", "op": "<=", "threshold": 0.7}], "seed": 1` + differing + `}`
 	made := benchStudy{site: s}
 	var answer struct{ ID string }
 	if err := s.call(ctx, http.MethodPost, "", jsonKind, definition, &answer); err != nil {
@@ -84,12 +87,14 @@ func makeStudy(ctx context.Context, s *site, differing string, trials int) (benc
 	if trials == 0 {
 		return made, nil
 	}
-	return made, made.call(ctx, http.MethodPost, "/"+made.id+"/import", "text/csv", table(trials), nil)
+	path := "/" + made.id + "/import"
+	return made, made.call(ctx, http.MethodPost, path, "text/csv", table(trials), nil)
 }
 
 const jsonKind = "application/json"
 
-// table is a CSV file of trials spread evenly over the parameters, by the multiples of the powers of 1/1.1673, the root of x⁵ = x + 1.
+// table is a CSV file of trials spread evenly over the parameters, by the multiples of the powers
+// of 1/1.1673, the root of x⁵ = x + 1.
 func table(trials int) string {
 	var rows strings.Builder
 	rows.WriteString("a,b,c,d,yield,impurity,pressure\n")
@@ -99,7 +104,8 @@ func table(trials int) string {
 			_, x[k] = math.Modf(float64(i+1) * step)
 		}
 		yield, impurity, pressure := outcome(x[0], x[1], x[2], x[3])
-		fmt.Fprintf(&rows, "%.4f,%.4f,%.4f,%.4f,%.5f,%.5f,%.5f\n", x[0], x[1], x[2], x[3], yield, impurity, pressure)
+		fmt.Fprintf(&rows, "%.4f,%.4f,%.4f,%.4f,%.5f,%.5f,%.5f\n",
+			x[0], x[1], x[2], x[3], yield, impurity, pressure)
 	}
 	return rows.String()
 }
@@ -132,8 +138,10 @@ func (s benchStudy) askTimed(ctx context.Context, t *took) (trial askedTrial, er
 func (s benchStudy) tell(ctx context.Context, trial askedTrial) error {
 	x := trial.Parameters
 	yield, impurity, pressure := outcome(x["a"], x["b"], x["c"], x["d"])
-	body := fmt.Sprintf(`{"metrics": {"yield": %g, "impurity": %g, "pressure": %g}}`, yield, impurity, pressure)
-	return s.call(ctx, http.MethodPost, fmt.Sprintf("/%s/trials/%d/tell", s.id, trial.Number), jsonKind, body, nil)
+	body := fmt.Sprintf(`{"metrics": {"yield": %g, "impurity": %g, "pressure": %g}}`,
+		yield, impurity, pressure)
+	path := fmt.Sprintf("/%s/trials/%d/tell", s.id, trial.Number)
+	return s.call(ctx, http.MethodPost, path, jsonKind, body, nil)
 }
 
 // read reads what the API says of the study.
@@ -141,7 +149,8 @@ func (s benchStudy) read(ctx context.Context, path string) error {
 	return s.call(ctx, http.MethodGet, "/"+s.id+path, jsonKind, "", nil)
 }
 
-// askAfterRestart asks a server that has nothing at hand, as often as the bench is told to; each trial is told before the next.
+// askAfterRestart asks a server that has nothing at hand, as often as the bench is told to; each
+// trial is told before the next.
 func (b *bench) askAfterRestart(ctx context.Context, s *site) (took, error) {
 	return b.rounds(ctx, s, fixedModel, b.trials, func(t *took, study benchStudy) error {
 		if err := s.restart(ctx); err != nil {
@@ -190,7 +199,8 @@ func (b *bench) ask(trials int) func(ctx context.Context, s *site) (took, error)
 // mostImports is how often imports are measured at most: each is of a study of its own.
 const mostImports = 5
 
-// askAfterImport asks default studies that were just imported, so that the first fits of all metrics are waited for.
+// askAfterImport asks default studies that were just imported, so that the first fits of all
+// metrics are waited for.
 func (b *bench) askAfterImport(ctx context.Context, s *site) (times took, err error) {
 	for range min(b.times, mostImports) {
 		study, err := makeStudy(ctx, s, defaults, b.trials)
@@ -204,8 +214,11 @@ func (b *bench) askAfterImport(ctx context.Context, s *site) (times took, err er
 	return times, nil
 }
 
-// readAfterTell reads what the API says at path of a study in which a trial was just asked for and told.
-func (b *bench) readAfterTell(differing, path string) func(ctx context.Context, s *site) (took, error) {
+// readAfterTell reads what the API says at path of a study in which a trial was just asked for and
+// told.
+func (b *bench) readAfterTell(
+	differing, path string,
+) func(ctx context.Context, s *site) (took, error) {
 	return func(ctx context.Context, s *site) (took, error) {
 		return b.rounds(ctx, s, differing, b.trials, func(t *took, study benchStudy) error {
 			trial, err := study.ask(ctx)
@@ -220,8 +233,12 @@ func (b *bench) readAfterTell(differing, path string) func(ctx context.Context, 
 	}
 }
 
-// rounds makes a study, whose first decision and readout are not measured, and does something in it as often as the bench is told to.
-func (b *bench) rounds(ctx context.Context, s *site, differing string, trials int, do func(t *took, study benchStudy) error) (times took, err error) {
+// rounds makes a study, whose first decision and readout are not measured, and does something in it
+// as often as the bench is told to.
+func (b *bench) rounds(
+	ctx context.Context, s *site, differing string, trials int,
+	do func(t *took, study benchStudy) error,
+) (times took, err error) {
 	study, err := makeStudy(ctx, s, differing, trials)
 	if err != nil {
 		return nil, err
@@ -249,7 +266,8 @@ func (b *bench) rounds(ctx context.Context, s *site, differing string, trials in
 // trialsOfClient is how many trials each of many clients asks for and tells.
 const trialsOfClient = 5
 
-// crowd has many clients work on one default study, each asking for a trial, telling its results and asking again at once.
+// crowd has many clients work on one default study, each asking for a trial, telling its results
+// and asking again at once.
 func (b *bench) crowd(ctx context.Context, s *site) ([]line, error) {
 	study, err := makeStudy(ctx, s, defaults, 0)
 	if err != nil {
@@ -275,5 +293,7 @@ func (b *bench) crowd(ctx context.Context, s *site) ([]line, error) {
 		return nil, err
 	}
 	with := fmt.Sprintf("default, %d clients on one study: ", b.clients)
-	return []line{{with + "ask", slices.Concat(asks...)}, {with + "tell", slices.Concat(tells...)}}, nil
+	return []line{
+		{with + "ask", slices.Concat(asks...)}, {with + "tell", slices.Concat(tells...)},
+	}, nil
 }

@@ -46,10 +46,11 @@ func withSite(ctx context.Context, do func(s *site) error) (err error) {
 		return err
 	}
 	// Answers come as they are, which is how the Python client asks.
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000, DisableCompression: true}}
-	s := &site{store: store, client: client}
+	transport := &http.Transport{MaxIdleConnsPerHost: 1000, DisableCompression: true}
+	s := &site{store: store, client: &http.Client{Transport: transport}}
 	bench := account.Identity{Kind: account.BySession, Name: "headroom bench", Role: account.Admin}
-	if _, s.token, err = store.Accounts.CreateToken(ctx, bench, account.NewToken{Name: bench.Name, Role: account.Admin}); err != nil {
+	want := account.NewToken{Name: bench.Name, Role: account.Admin}
+	if _, s.token, err = store.Accounts.CreateToken(ctx, bench, want); err != nil {
 		return err
 	}
 	if err := s.start(ctx); err != nil {
@@ -85,9 +86,11 @@ func (s *site) restart(ctx context.Context) error {
 	return s.start(ctx)
 }
 
-// call makes a request, with a body of that type unless it is empty, and reads the answer into answer, unless that is nil.
+// call makes a request, with a body of that type unless it is empty, and reads the answer into
+// answer, unless that is nil.
 func (s *site) call(ctx context.Context, method, path, kind, body string, answer any) error {
-	request, err := http.NewRequestWithContext(ctx, method, s.address+"/api/v1/studies"+path, strings.NewReader(body))
+	address := s.address + "/api/v1/studies" + path
+	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,8 @@ import (
 	"headroom/internal/db/dbtest"
 )
 
-// TestBenchReportsEveryMeasure: a short run names each measure with how often it was done, and its numbers are in order; nothing of it stays behind.
+// TestBenchReportsEveryMeasure: a short run names each measure with how often it was done, and its
+// numbers are in order; nothing of it stays behind.
 func TestBenchReportsEveryMeasure(t *testing.T) {
 	t.Parallel()
 	temporary := dbtest.Folder(t)
@@ -87,7 +88,8 @@ func rowsOf(t *testing.T, table string) map[string][]string {
 	return rows
 }
 
-// TestBenchTable: each share of the times stands in its column, in milliseconds and in the median of R.
+// TestBenchTable: each share of the times stands in its column, in milliseconds and in the median
+// of R.
 func TestBenchTable(t *testing.T) {
 	t.Parallel()
 	var hundred took

@@ -54,10 +54,12 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 	return holding(ctx, lock, choose)
 }
 
-// beginLocked begins a transaction that has the study's choosing lock, in one round trip. Such statements take no arguments, so the id, which anybody may have
-// made up, is written in hexadecimal digits.
+// beginLocked begins a transaction that has the study's choosing lock, in one round trip. Such
+// statements take no arguments, so the id, which anybody may have made up, is written in
+// hexadecimal digits.
 func beginLocked(id string) string {
-	return fmt.Sprintf(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('headroom choosing'), hashtext(convert_from(decode('%x', 'hex'), 'UTF8')))`, id)
+	return fmt.Sprintf(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('headroom choosing'),
+		hashtext(convert_from(decode('%x', 'hex'), 'UTF8')))`, id)
 }
 
 // unlock gives the lock back. Should that fail the connection is closed, which gives it back too; what was chosen stands either way.

@@ -526,7 +526,8 @@ func TestChoosingIsSerialAmongServers(t *testing.T) {
 	}
 }
 
-// Whoever takes the lock of a study's name, whatever is in that, keeps servers from choosing for it, and for no other: earlier builds and people at a prompt do.
+// Whoever takes the lock of a study's name, whatever is in that, keeps servers from choosing for
+// it, and for no other: earlier builds and people at a prompt do.
 func TestChoosingLockIsOfTheName(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)

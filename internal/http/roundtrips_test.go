@@ -17,8 +17,9 @@ import (
 	"headroom/internal/http/sitetest"
 )
 
-// TestRoundTrips: what an ask, a tell and a replayed state wait for PostgreSQL for, as docs/architecture.md says
-// (“Round trips”). A server that has been at work for a while has prepared its statements, once a connection.
+// TestRoundTrips: what an ask, a tell and a replayed state wait for PostgreSQL for, as
+// docs/architecture.md says (“Round trips”). A server that has been at work for a while has
+// prepared its statements, once a connection.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	wire, url := tapped(t, dbtest.URL(t))
@@ -59,7 +60,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// afterwards begins what nobody waits for: the lock of an ask that was answered is given back, and changes are announced.
+// afterwards begins what nobody waits for: the lock of an ask that was answered is given back, and
+// changes are announced.
 var afterwards = []string{"rollback", "SELECT set_config('synchronous_commit', 'off', true), pg_notify("}
 
 // tap is what a program and PostgreSQL say to each other on all their connections.
@@ -130,7 +132,8 @@ func (w *tap) connect(program net.Conn, address string) {
 	w.listen(program, server)
 }
 
-// listen passes on what the program says, message by message. A trip ends where it waits for the answer: at a simple query or a Sync.
+// listen passes on what the program says, message by message. A trip ends where it waits for the
+// answer: at a simple query or a Sync.
 func (w *tap) listen(program io.Reader, server io.Writer) {
 	prepared := map[string]string{}
 	var trip []string

@@ -136,8 +136,9 @@ func TestGainOfAKnownTable(t *testing.T) {
 	}
 }
 
-// TestPathsAreThePosterior: over the draws, values at the places drawn at have the posterior's means and standard deviations, and so, to what is lost between them, have others;
-// whether metrics share a kernel or not.
+// TestPathsAreThePosterior: over the draws, values at the places drawn at have the posterior's
+// means and standard deviations, and so, to what is lost between them, have others; whether metrics
+// share a kernel or not.
 func TestPathsAreThePosterior(t *testing.T) {
 	t.Parallel()
 	pathsAreThePosterior(t, nil)

@@ -9,8 +9,9 @@ import (
 	"headroom/internal/optimizer/checkpoint"
 )
 
-// TestLookingBackIsThePosteriorThere: at the points of all rounds, those whose readings wait, came late or were taken out among them, to the bit, from nothing and
-// from what states before looked back at.
+// TestLookingBackIsThePosteriorThere: at the points of all rounds, those whose readings wait, came
+// late or were taken out among them, to the bit, from nothing and from what states before looked
+// back at.
 func TestLookingBackIsThePosteriorThere(t *testing.T) {
 	t.Parallel()
 	for algorithm, settings := range map[string]string{"rpol-ucb": `{}`, "ckb-sw-ucb": `{"window": 20}`} {
@@ -39,7 +40,8 @@ func TestLookingBackIsThePosteriorThere(t *testing.T) {
 	}
 }
 
-// compareLookingBack holds what a state says in looking back against what it predicts at the same places.
+// compareLookingBack holds what a state says in looking back against what it predicts at the same
+// places.
 func compareLookingBack(t *testing.T, what string, s *State) {
 	t.Helper()
 	var at []Place

@@ -125,7 +125,8 @@ func (s *shown) Recommendation(ctx context.Context) (int, error) {
 	return round, nil
 }
 
-// expectedRewards are the expected rewards at the points of all rounds whose reward was told, of which the estimate is given.
+// expectedRewards are the expected rewards at the points of all rounds whose reward was told, of
+// which the estimate is given.
 func (s *shown) expectedRewards(estimate policy.Estimate) []float64 {
 	if rewards := s.soFar.expected(); rewards != nil {
 		return rewards

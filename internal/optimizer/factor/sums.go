@@ -20,7 +20,8 @@ func NewSums(M int) *Sums {
 	return s
 }
 
-// Begin makes Σ_s a_s b_s over the length of a what sum i has of the terms so far, or, before any was added to the others, of the first terms: it takes part in those to come.
+// Begin makes Σ_s a_s b_s over the length of a what sum i has of the terms so far, or, before any
+// was added to the others, of the first terms: it takes part in those to come.
 func (s *Sums) Begin(i int, a, b []float64) {
 	for l, sum := range inLanes(a, b) {
 		s.lanes[l][i] = sum

@@ -7,10 +7,10 @@ import (
 	"headroom/internal/optimizer/factor"
 )
 
-// Own keeps the solutions v(x_i) at the data's own points, so that the posterior there costs O(n²) after
-// a reading instead of O(n³), to the same bits. What row i of L has before its diagonal begins v(x_i)
-// (see PredictOwn), so that only v_s(x_i) with s ≥ i is kept: 4n² bytes. Own is immutable; what is made
-// from it shares its rows. The zero value is that of no data.
+// Own keeps the solutions v(x_i) at the data's own points, so that the posterior there costs O(n²)
+// after a reading instead of O(n³), to the same bits. What row i of L has before its diagonal
+// begins v(x_i) (see PredictOwn), so that only v_s(x_i) with s ≥ i is kept: 4n² bytes. Own is
+// immutable; what is made from it shares its rows. The zero value is that of no data.
 type Own struct {
 	rows    [][]float64  // row s holds v_s of the points 0 to s
 	squares *factor.Sums // Σ_s v_s², per point; nil until they are wanted
@@ -27,8 +27,8 @@ func (o *Own) Prefix(n int) *Own {
 	return &Own{rows: o.rows[:n:n]}
 }
 
-// Extend returns the solutions for d, o being those of a prefix of d. It costs O(n²) a row and reaches
-// checkpoints on the way; the error is that of ctx.
+// Extend returns the solutions for d, o being those of a prefix of d. It costs O(n²) a row and
+// reaches checkpoints on the way; the error is that of ctx.
 func (o *Own) Extend(ctx context.Context, d *Data) (*Own, error) {
 	known := o.Len()
 	grown := &Own{rows: o.rows[:known:known]}
@@ -98,10 +98,12 @@ func (o *Own) addSquares(d *Data, known int) {
 	}
 }
 
-// Predict returns the posterior means, one slice per response, and the latent variances at the data's own
-// points from to to−1, to the same bits as PredictOwn of the data that o was made for. It costs O(n) a
-// point and reaches checkpoints on the way; the error is that of ctx.
-func (o *Own) Predict(ctx context.Context, d *Data, from, to int, zs [][]float64) (means [][]float64, variances []float64, err error) {
+// Predict returns the posterior means, one slice per response, and the latent variances at the
+// data's own points from to to−1, to the same bits as PredictOwn of the data that o was made for.
+// It costs O(n) a point and reaches checkpoints on the way; the error is that of ctx.
+func (o *Own) Predict(
+	ctx context.Context, d *Data, from, to int, zs [][]float64,
+) (means [][]float64, variances []float64, err error) {
 	work := checkpoint.NewMeter(ctx)
 	means, variances = matrix(len(zs), to-from), make([]float64, to-from)
 	for r, z := range zs {

@@ -9,8 +9,9 @@ import (
 	"headroom/internal/optimizer/gp"
 )
 
-// TestOwnIsPredictMany grows the solutions at the data's own points in random steps, forgets some and grows
-// again; they must predict to the same bits as what knows nothing of it, at any stretch of the points.
+// TestOwnIsPredictMany grows the solutions at the data's own points in random steps, forgets some
+// and grows again; they must predict to the same bits as what knows nothing of it, at any stretch
+// of the points.
 func TestOwnIsPredictMany(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

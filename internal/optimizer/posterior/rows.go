@@ -129,7 +129,8 @@ func (r *Rows) PredictOwn(ctx context.Context, at Points, of []int) (Prediction,
 	return out, nil
 }
 
-// predictRows predicts at the points of some rows, in ascending order, by what is kept of them where that is not too much.
+// predictRows predicts at the points of some rows, in ascending order, by what is kept of them
+// where that is not too much.
 func (r *Rows) predictRows(ctx context.Context, rows []int) (Prediction, error) {
 	n := r.Data.Len()
 	if len(rows) == 0 || r.Of == nil || r.waiting != nil || n*(n+1)/2 > MostKept {

@@ -8,7 +8,8 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// Solutions keeps the solutions of a list of points, and of the readings' own points, for the rows of a regression as far as they have been asked for.
+// Solutions keeps the solutions of a list of points, and of the readings' own points, for the rows
+// of a regression as far as they have been asked for.
 type Solutions struct {
 	mu    sync.Mutex
 	fixed *gp.Fixed
@@ -28,7 +29,8 @@ func (c *Solutions) of(ctx context.Context, points *kernel.Inputs, data *gp.Data
 	return fixed, err
 }
 
-// ofOwn returns the solutions of the points of all rows of data. Callers that ask at the same time may do the same work.
+// ofOwn returns the solutions of the points of all rows of data. Callers that ask at the same time
+// may do the same work.
 func (c *Solutions) ofOwn(ctx context.Context, data *gp.Data) (*gp.Own, error) {
 	own, err := c.ownUpTo(data.Len()).Extend(ctx, data)
 	if err == nil {

@@ -57,6 +57,7 @@ func commands() []command {
 		{"simulate", "", "play an algorithm on a test problem with a known optimum", simulateHelp, simulate},
 		{"rehearse", "", "play whole studies of a table or problem whose truth is known, and judge them", rehearseHelp, rehearse},
 		{"judge", "", "play the standard set of rehearsals and print one table", judgeHelp, judge},
+		{"bench", "", "measure this machine: what asks, tells and readouts take, in ms and in Cholesky factors", benchHelp, benchmark},
 		{"ask", "STUDY", "ask a running server for the next trial", remoteHelp, askRemote},
 		{"tell", "STUDY NUMBER METRIC=VALUE …", "say what came out, as in yield=71.2 impurity=0.31±0.02", remoteHelp, tellRemote},
 		{"export", "STUDY", "write the study's trials as CSV, with -json the study with its ledger", remoteHelp, exportRemote},

@@ -42,19 +42,24 @@ func (s *Studies) Choosing(ctx context.Context, id string, choose func(ctx conte
 		return err
 	}
 	defer leave()
-	lock, err := s.choosing.pool.Begin(ctx)
+	lock, err := s.choosing.pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginLocked(id)})
 	if err != nil {
-		return away(ctx, err)
-	}
-	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and writes through the other pool.
-	defer unlock(lock)
-	if _, err := lock.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('headroom choosing'), hashtext($1))`, id); err != nil {
 		if answered(err).Code == tookTooLong && ctx.Err() == nil {
 			return fmt.Errorf("another server has been choosing for the study for more than %v: %w", lockTime, study.ErrUnavailable)
 		}
 		return away(ctx, err)
 	}
+	// The lock lasts as long as this transaction, in which nothing else happens: choose reads and writes through the other pool.
+	defer unlock(lock)
 	return holding(ctx, lock, choose)
+}
+
+// beginLocked begins a transaction that has the study's choosing lock, in one round trip. Such
+// statements take no arguments, so the id, which anybody may have made up, is written in
+// hexadecimal digits.
+func beginLocked(id string) string {
+	return fmt.Sprintf(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('headroom choosing'),
+		hashtext(convert_from(decode('%x', 'hex'), 'UTF8')))`, id)
 }
 
 // unlock gives the lock back. Should that fail the connection is closed, which gives it back too; what was chosen stands either way.

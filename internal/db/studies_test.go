@@ -525,3 +525,28 @@ func TestChoosingIsSerialAmongServers(t *testing.T) {
 		}
 	}
 }
+
+// Whoever takes the lock of a study's name, whatever is in that, keeps servers from choosing for
+// it, and for no other: earlier builds and people at a prompt do.
+func TestChoosingLockIsOfTheName(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	for _, id := range []string{"abc", "o'clock", `\x6162'; --`, "größer 日本", ""} {
+		free := func(name string) (free bool) {
+			t.Helper()
+			if err := d.Pool().QueryRow(t.Context(), `
+				SELECT pg_try_advisory_xact_lock(hashtext('headroom choosing'), hashtext($1))`, name).Scan(&free); err != nil {
+				t.Fatal(err)
+			}
+			return free
+		}
+		if err := d.Studies.Choosing(t.Context(), id, func(context.Context) error {
+			if free(id) || !free(id+"2") {
+				t.Errorf("of %q: %t, of another: %t", id, free(id), free(id+"2"))
+			}
+			return nil
+		}); err != nil || !free(id) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}

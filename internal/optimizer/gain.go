@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
 
@@ -170,12 +171,13 @@ const optimism = 2
 // most where everything comes out well by optimism, of those played likewise, and some spread over the space. Few are enough to be all.
 func (s *shown) contendersForBest(ctx context.Context, known Known, works chanceAt, recommended int) ([]Place, error) {
 	var first, played, others []Place
+	var rounds []int
 	if recommended > 0 {
 		first = []Place{s.placeOf(recommended)}
 	}
-	for _, r := range s.history.Rounds {
+	for i, r := range s.history.Rounds {
 		if s.arms == nil || s.cfg.Space.available(r.Arm) {
-			played = append(played, Place{r.Point, r.Arm})
+			played, rounds = append(played, Place{r.Point, r.Arm}), append(rounds, i+1)
 		}
 	}
 	if s.arms == nil {
@@ -185,10 +187,14 @@ func (s *shown) contendersForBest(ctx context.Context, known Known, works chance
 	}
 	at := slices.Concat(first, others[:min(spreadPlaces, len(others))])
 	for _, some := range []struct {
-		of   []Place
-		most int
-	}{{played, playedPlaces}, {others, promisingPlaces}} {
-		best, err := s.mostPromising(ctx, some.of, known, works, some.most)
+		of       []Place
+		most     int
+		estimate func() ([]policy.Estimate, error)
+	}{
+		{played, playedPlaces, func() ([]policy.Estimate, error) { return s.inSampleOf(ctx, rounds, known.at(played)) }},
+		{others, promisingPlaces, func() ([]policy.Estimate, error) { return s.estimate(ctx, others, known.at(others)) }},
+	} {
+		best, err := s.mostPromising(ctx, some.of, some.estimate, works, some.most)
 		if err != nil {
 			return nil, err
 		}
@@ -213,11 +219,11 @@ func (c chanceAt) of(ctx context.Context, at []Place) ([]float64, error) {
 
 // mostPromising are at most so many places, in their order, that promise most: a reward optimism standard deviations above its mean where no cost as far below its own is beyond
 // its limit and trials are as likely to work as a normal number is to lie as far above its mean, else the smallest such excess.
-func (s *shown) mostPromising(ctx context.Context, at []Place, known Known, works chanceAt, most int) ([]Place, error) {
+func (s *shown) mostPromising(ctx context.Context, at []Place, estimate func() ([]policy.Estimate, error), works chanceAt, most int) ([]Place, error) {
 	if len(at) <= most {
 		return at, nil
 	}
-	estimates, err := s.estimate(ctx, at, known.at(at))
+	estimates, err := estimate()
 	if err != nil {
 		return nil, err
 	}

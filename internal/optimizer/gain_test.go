@@ -136,10 +136,18 @@ func TestGainOfAKnownTable(t *testing.T) {
 	}
 }
 
-// TestPathsAreThePosterior: over the draws, values at the places drawn at have the posterior's means and standard deviations, and so, to what is lost between them, have others.
+// TestPathsAreThePosterior: over the draws, values at the places drawn at have the posterior's
+// means and standard deviations, and so, to what is lost between them, have others; whether metrics
+// share a kernel or not.
 func TestPathsAreThePosterior(t *testing.T) {
 	t.Parallel()
-	cfg, h := hill(t, nil)
+	pathsAreThePosterior(t, nil)
+	pathsAreThePosterior(t, func(c *Config) { c.Metrics[1].Kernel.Lengthscales = []float64{0.5, 0.2} })
+}
+
+func pathsAreThePosterior(t *testing.T, change func(*Config)) {
+	t.Helper()
+	cfg, h := hill(t, change)
 	h.Rounds = h.Rounds[:12]
 	state := mustReplay(t, cfg, h)
 	at := sure(state.contendersForBest(background, Known{}, nil, 1))
@@ -150,9 +158,7 @@ func TestPathsAreThePosterior(t *testing.T) {
 	for n, place := range some {
 		var drawn [2][]float64
 		for i := range draws {
-			for m := range p.of {
-				p.follow(&p.of[m], i, place.U, row, values)
-			}
+			p.follow(i, place.U, row, values)
 			for k, v := range values {
 				drawn[k] = append(drawn[k], v)
 				if n < 20 && math.Abs(v-p.values[k][i][n]) > 1e-3 {

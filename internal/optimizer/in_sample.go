@@ -18,6 +18,7 @@ type inSample struct {
 	mu        sync.Mutex
 	rounds    int
 	estimates []policy.Estimate
+	rewards   []float64 // expected at the points of all rounds; nil until they are asked for
 }
 
 // inSample returns the posteriors shown, at the points of all rounds. The error is that of ctx, later calls going on from there.
@@ -40,6 +41,28 @@ func (s *shown) inSample(ctx context.Context) ([]policy.Estimate, error) {
 	}
 }
 
+// inSampleOf is estimate at the points of these rounds, to the same bits, by what is known of all.
+func (s *shown) inSampleOf(ctx context.Context, rounds []int, known func(j, i int) float64) ([]policy.Estimate, error) {
+	all, err := s.inSample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]Place, len(rounds))
+	for i, round := range rounds {
+		places[i] = s.placeOf(round)
+	}
+	out := s.givenEstimates(places, known)
+	for k, of := range s.sourceOf {
+		if of < 0 {
+			continue
+		}
+		for _, round := range rounds {
+			out[k].Mean, out[k].SD = append(out[k].Mean, all[k].Mean[round-1]), append(out[k].SD, all[k].SD[round-1])
+		}
+	}
+	return out, nil
+}
+
 // known are the posteriors of the rounds looked at.
 func (l *inSample) known(targets int) (rounds int, estimates []policy.Estimate) {
 	l.mu.Lock()
@@ -48,6 +71,19 @@ func (l *inSample) known(targets int) (rounds int, estimates []policy.Estimate) 
 		l.estimates = make([]policy.Estimate, targets)
 	}
 	return l.rounds, l.estimates
+}
+
+// expected are the rewards expected, if they were asked for before; expect keeps them.
+func (l *inSample) expected() []float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rewards
+}
+
+func (l *inSample) expect(rewards []float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rewards = rewards
 }
 
 // add keeps the posteriors of the rounds from+1 to until, unless somebody else was first.

@@ -9,14 +9,17 @@ import (
 	"headroom/internal/optimizer/checkpoint"
 )
 
-// TestLookingBackIsThePosteriorThere: at the points of all rounds, those whose readings wait, came late or were taken out among them, to the bit.
+// TestLookingBackIsThePosteriorThere: at the points of all rounds, those whose readings wait, came
+// late or were taken out among them, to the bit, from nothing and from what states before looked
+// back at.
 func TestLookingBackIsThePosteriorThere(t *testing.T) {
 	t.Parallel()
 	for algorithm, settings := range map[string]string{"rpol-ucb": `{}`, "ckb-sw-ucb": `{"window": 20}`} {
-		cfg := plain(t, 2, 1, func(c *Config) { c.Algorithm = algorithm }, settings)
+		cfg := plain(t, 2, 2, func(c *Config) { c.Algorithm, c.Costs[1].Metric, c.Costs[1].Knowledge = algorithm, -1, Given }, settings)
 		h := played(cfg, 60, 1)
 		for i := range h.Rounds {
 			r := &h.Rounds[i]
+			r.Costs = []float64{0, float64(i % 3)}
 			switch i % 7 {
 			case 2:
 				r.Readings[0].Told = false
@@ -26,24 +29,39 @@ func TestLookingBackIsThePosteriorThere(t *testing.T) {
 				r.Readings[1].Revealed += 9
 			}
 		}
-		s := mustReplay(t, cfg, h)
-		found, err := s.inSample(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		s := mustReplay(t, cfg, seenAt(h, 30))
+		for _, n := range []int{31, 32, 35, 60} {
+			sure(s.inSample(t.Context()))
+			s = sure(s.Extend(t.Context(), seenAt(h, n)))
 		}
-		var at []Place
-		for n := range h.Rounds {
-			at = append(at, s.placeOf(n+1))
+		for how, s := range map[string]*State{"from nothing": mustReplay(t, cfg, h), "from before": s} {
+			compareLookingBack(t, algorithm+" "+how, s)
 		}
-		want, err := s.shown.estimate(t.Context(), at, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k := range want {
-			for i := range at {
-				if found[k].Mean[i] != want[k].Mean[i] || found[k].SD[i] != want[k].SD[i] {
-					t.Errorf("%s, target %d, round %d: %v ± %v looking back, %v ± %v there", algorithm, k, i+1, found[k].Mean[i], found[k].SD[i], want[k].Mean[i], want[k].SD[i])
-				}
+	}
+}
+
+// compareLookingBack holds what a state says in looking back against what it predicts at the same
+// places.
+func compareLookingBack(t *testing.T, what string, s *State) {
+	t.Helper()
+	var at []Place
+	var rounds []int
+	for n := range s.history.Rounds {
+		at, rounds = append(at, s.placeOf(n+1)), append(rounds, n+1)
+	}
+	known := func(j, i int) float64 { return s.history.Rounds[i].Costs[j] }
+	found, err := s.inSampleOf(t.Context(), rounds, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.shown.estimate(t.Context(), at, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range want {
+		for i := range at {
+			if found[k].Mean[i] != want[k].Mean[i] || found[k].SD[i] != want[k].SD[i] {
+				t.Errorf("%s, target %d, round %d: %v ± %v looking back, %v ± %v there", what, k, i+1, found[k].Mean[i], found[k].SD[i], want[k].Mean[i], want[k].SD[i])
 			}
 		}
 	}

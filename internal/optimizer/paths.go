@@ -372,9 +372,7 @@ func (p *paths) scorer(ctx context.Context, i int) func(points [][]float64) ([]s
 					values[1+j] = c.Excess(p.known.At(j, u))
 				}
 			}
-			for m := range p.of {
-				p.follow(&p.of[m], i, u, row, values)
-			}
+			p.follow(i, u, row, values)
 			scores[n] = score(values, chances[n] >= p.needed[i])
 		}
 		return scores, checkpoint.Reach(ctx)
@@ -390,13 +388,21 @@ func (p *paths) longest() int {
 	return most
 }
 
-// follow writes the values of the path's targets of draw i at u; row is to be written to.
-func (p *paths) follow(of *path, i int, u, row, values []float64) {
-	s, set := p.state, &of.sets[i%len(of.sets)]
-	row = row[:set.points.Len()]
-	set.data.Kernel().Row(row, s.kernelInput(of.kernel, Place{U: u, Arm: -1}), set.points)
-	deviation := factor.Dot(set.weights[i/len(of.sets)], row)
-	for t, k := range of.targets {
-		values[k] = factor.Dot(set.means[t], row) + s.regime.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+// follow writes the values of draw i at u; row is to be written to.
+func (p *paths) follow(i int, u, row, values []float64) {
+	s := p.state
+	var rowOf *gp.Data // metrics of one regression have the same covariances
+	for m := range p.of {
+		of := &p.of[m]
+		set := &of.sets[i%len(of.sets)]
+		row := row[:set.points.Len()]
+		if set.data != rowOf {
+			rowOf = set.data
+			rowOf.Kernel().Row(row, s.kernelInput(of.kernel, Place{U: u, Arm: -1}), set.points)
+		}
+		deviation := factor.Dot(set.weights[i/len(of.sets)], row)
+		for t, k := range of.targets {
+			values[k] = factor.Dot(set.means[t], row) + s.regime.transforms[k].shift - s.margin(k) + s.targets[k].sign*deviation
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/warp"
 )
 
@@ -107,21 +108,35 @@ func (s *shown) Recommendation(ctx context.Context) (int, error) {
 		}
 	}
 	chances := s.chances(estimates, len(s.history.Rounds), known)
-	told := s.told(s.cfg.Objective.Metric)
+	told, rewards := s.told(s.cfg.Objective.Metric), s.expectedRewards(estimates[0])
 	least := math.Inf(1)
 	for _, n := range told {
-		least = min(least, s.expectedReward(estimates[0].Mean[n-1], estimates[0].SD[n-1]))
+		least = min(least, rewards[n-1])
 	}
 	most, round, exact := math.Inf(-1), 0, !s.readingsVary()
 	for _, n := range told {
 		if chances[n-1] < likelier || exact && s.readBeyond(n) {
 			continue
 		}
-		if worth := chances[n-1] * (s.expectedReward(estimates[0].Mean[n-1], estimates[0].SD[n-1]) - least); worth > most {
+		if worth := chances[n-1] * (rewards[n-1] - least); worth > most {
 			most, round = worth, n
 		}
 	}
 	return round, nil
+}
+
+// expectedRewards are the expected rewards at the points of all rounds whose reward was told, of
+// which the estimate is given.
+func (s *shown) expectedRewards(estimate policy.Estimate) []float64 {
+	if rewards := s.soFar.expected(); rewards != nil {
+		return rewards
+	}
+	rewards := make([]float64, len(s.history.Rounds))
+	for _, n := range s.told(s.cfg.Objective.Metric) {
+		rewards[n-1] = s.expectedReward(estimate.Mean[n-1], estimate.SD[n-1])
+	}
+	s.soFar.expect(rewards)
+	return rewards
 }
 
 // modelStands tells whether something can be said of every metric that decides: each has a scale, and a reading that counts.

@@ -28,17 +28,18 @@ func (s *shown) Undecided(ctx context.Context) (Undecided, error) {
 	if err != nil {
 		return Undecided{}, err
 	}
+	rewards := s.expectedRewards(estimates[0])
 	best, found := math.Inf(-1), Undecided{}
 	if recommended > 0 {
-		best = s.expectedReward(estimates[0].Mean[recommended-1], estimates[0].SD[recommended-1])
+		best = rewards[recommended-1]
 		found = Undecided{Round: recommended, Chance: s.chanceAfter(recommended, 0, false)}
 	}
 	if recommended == 0 || found.Chance >= safeEnough {
 		found = Undecided{}
 		for _, n := range s.told(s.cfg.Objective.Metric) {
 			chance := s.chanceAfter(n, 0, false)
-			if value := s.expectedReward(estimates[0].Mean[n-1], estimates[0].SD[n-1]); value > best && chance < safeEnough && s.chanceAfter(n, 0, true) > 0 {
-				best, found = value, Undecided{Round: n, Chance: chance}
+			if rewards[n-1] > best && chance < safeEnough && s.chanceAfter(n, 0, true) > 0 {
+				best, found = rewards[n-1], Undecided{Round: n, Chance: chance}
 			}
 		}
 	}

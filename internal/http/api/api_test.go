@@ -334,14 +334,25 @@ func TestRepeatedRequestsAreAnsweredOnce(t *testing.T) {
 	asked := func() sitetest.Answer {
 		return s.API("POST", "/studies/"+id+"/ask", `{"count": 2}`, "Idempotency-Key", "asked").Want(201)
 	}
-	imported, chosen := table(), asked()
+	told := func() sitetest.Answer {
+		return s.API("POST", path+"/3/tell", `{"metrics": {"yield": 4}}`, "Idempotency-Key", "told").Want(200)
+	}
+	toldMany := func() sitetest.Answer {
+		return s.API("POST", "/studies/"+id+"/tell", `{"trials": [{"number": 4, "metrics": {"yield": 5}}]}`, "Idempotency-Key", "told").Want(200)
+	}
+	imported, chosen, one, many := table(), asked(), told(), toldMany()
+	before := version(t, s, id)
+	told()
+	toldMany()
+	sitetest.Same(t, "version after telling again", version(t, s, id), before)
 	s.API("POST", path+"/2/tell", `{"metrics": {"yield": 3}, "note": "later"}`).Want(200)
+	s.API("POST", path+"/3/tell", `{"metrics": {"yield": 44}}`, "Idempotency-Key", "told").Want(422)
 	// Answered before, although the study has moved on.
 	s.API("PATCH", "/studies/"+id, `{"state": "archived"}`).Want(200)
 	if late := s.API("POST", path, own, "Idempotency-Key", "mine").Want(201); string(late.Body) != string(answers[0].Body) {
 		t.Errorf("late %s", late.Body)
 	}
-	for _, both := range [][2]sitetest.Answer{{imported, table()}, {chosen, asked()}} {
+	for _, both := range [][2]sitetest.Answer{{imported, table()}, {chosen, asked()}, {one, told()}, {many, toldMany()}} {
 		if string(both[0].Body) != string(both[1].Body) || both[0].Header.Get("ETag") != both[1].Header.Get("ETag") || !strings.Contains(string(imported.Body), `"mood"`) {
 			t.Errorf("first %s, late %s", both[0].Body, both[1].Body)
 		}

@@ -32,6 +32,9 @@ type Operation struct {
 	Largest int64
 	// Writes marks what changes something: it takes Idempotency-Key.
 	Writes bool
+	// Light marks a change for which nothing is worked out: its write finds out whether it was
+	// carried out before (study.Store's Write), so the database is not asked ahead of it.
+	Light bool
 	// StaysOpen marks answers that may take long to come to an end: no write deadline, no compression.
 	StaysOpen bool
 }

@@ -21,9 +21,12 @@ type choiceList struct {
 // ofReadouts are those that read the replayed state.
 func (a *API) ofReadouts() operations {
 	return operations{
-		"readState": reading(a, Operation{Summary: "What the next decision would use, recommendation and violation so far"}, nothing,
-			replayed(a, func(ctx context.Context, snap *ledger.Snapshot, _ struct{}) (state stateDocument, err error) {
-				if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil {
+		"readState": reading(a, Operation{
+			Summary: "What the next decision would use, recommendation and violation so far",
+			Query:   []queryParameter{{"without_gain", "Leave out gain and stop, which are null then: drawing functions takes longer than all the rest", false}},
+		}, func(q *request.Query) (without bool) { return q.Yes("without_gain") },
+			replayed(a, func(ctx context.Context, snap *ledger.Snapshot, without bool) (state stateDocument, err error) {
+				if state.Readout, err = a.Studies.StateOf(ctx, snap); err == nil && !without {
 					state.Gain, err = a.Studies.GainOf(ctx, snap)
 					state.Stop = state.Gain.Stop(*snap.Definition.Stop)
 				}

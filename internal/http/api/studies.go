@@ -231,7 +231,7 @@ func (a *API) ofTransfers() operations {
 				render := func(after *ledger.Snapshot, numbers []int) reply {
 					return reply{body: importDocument{Rows: len(numbers), Numbers: some(numbers), UnknownColumns: study.UnknownColumns(after, body)}}
 				}
-				return a.write(w, r, body, http.StatusOK, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
+				return a.write(w, r, body, Operation{}, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) {
 					result, err := a.Studies.ImportCSV(r.Context(), cmd, id, bytes.NewReader(body), options)
 					return result.Snapshot, result.Numbers, err
 				})

@@ -53,13 +53,13 @@ func (a *API) ofTrials() operations {
 			}
 			return one(a.Studies.Replicate(r.Context(), cmd, request.StudyID(r), number))
 		}),
-		"tell": changingTrial(a, Operation{Summary: "Report results of a trial"}, a.Studies.Tell),
+		"tell": changingTrial(a, Operation{Summary: "Report results of a trial", Light: true}, a.Studies.Tell),
 		"undo": changingTrial(a, Operation{Summary: "Take back your own last telling of a trial, within a minute", BodyOptional: true},
 			func(ctx context.Context, cmd study.Command, id string, number int, _ struct{}) (*ledger.Snapshot, error) {
 				return a.Studies.Undo(ctx, cmd, id, number)
 			}),
 		"tellMany": changing(a, severalTrials, Operation{
-			Summary: "Report results of several trials, all or none", Answer: trialList{},
+			Summary: "Report results of several trials, all or none", Answer: trialList{}, Light: true,
 		}, func(r *http.Request, cmd study.Command, told bulkTellRequest) (*ledger.Snapshot, []int, error) {
 			numbers := make([]int, len(told.Trials))
 			for i, t := range told.Trials {

@@ -31,30 +31,32 @@ func changing[Q any](a *API, render renders, operation Operation,
 ) Operation {
 	var none Q
 	operation.Body, operation.Writes = none, true
-	status := cmp.Or(operation.Status, http.StatusOK)
 	operation.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		var given Q
 		body, err := readJSON(r, &given)
 		if err != nil {
 			return err
 		}
-		return a.write(w, r, body, status, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) { return do(r, cmd, given) })
+		return a.write(w, r, body, operation, render, func(cmd study.Command) (*ledger.Snapshot, []int, error) { return do(r, cmd, given) })
 	}
 	return operation
 }
 
 // write is the way every change of a study takes: it makes the command, lets do carry it out, and answers with what render makes of
-// the study afterwards and the trials concerned.
-func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, status int, render renders,
+// the study afterwards and the trials concerned. A request that was carried out before ends here, whatever the study has become since.
+func (a *API) write(w http.ResponseWriter, r *http.Request, body []byte, operation Operation, render renders,
 	do func(study.Command) (after *ledger.Snapshot, numbers []int, err error),
 ) error {
 	cmd, err := a.command(r, body)
+	if err == nil && !operation.Light {
+		err = a.Database.Before(r.Context(), cmd.Retry)
+	}
 	var after *ledger.Snapshot
 	var numbers []int
 	if err == nil {
 		after, numbers, err = do(cmd)
 	}
-	return a.answer(w, r, status, render, after, numbers, err)
+	return a.answer(w, r, cmp.Or(operation.Status, http.StatusOK), render, after, numbers, err)
 }
 
 // answer answers a change: what was carried out before under the same key, with the same answer, since the study as it was then says it.
@@ -75,30 +77,38 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request, status int, render 
 	return writeJSON(w, status, out.body)
 }
 
-// command builds how a write enters: who, against which version, and under which retry key. A request that was carried out
-// before ends here, whatever the study has become since.
+// command builds how a write enters: who, against which version, and under which retry key.
 func (a *API) command(r *http.Request, body []byte) (study.Command, error) {
 	who, _ := request.Caller(r)
 	version, err := ifMatch(r)
 	if err != nil {
 		return study.Command{}, err
 	}
-	retry, err := a.retry(r, body)
+	retry, err := readRetry(r, body)
 	if err != nil {
 		return study.Command{}, err
 	}
 	return study.Command{By: who.By(), Author: who.Caller(), IfMatch: version, Retry: retry}, nil
 }
 
-// retry reads Idempotency-Key; nil when there is none. The error says what this request did if it came before.
+// retry is readRetry; its error says what this request did if it came before.
 func (a *API) retry(r *http.Request, body []byte) (*study.Retry, error) {
+	retry, err := readRetry(r, body)
+	if err == nil {
+		err = a.Database.Before(r.Context(), retry)
+	}
+	return retry, err
+}
+
+// readRetry reads Idempotency-Key; nil when there is none.
+func readRetry(r *http.Request, body []byte) (*study.Retry, error) {
 	key, err := idempotencyKey(r.Header)
 	if err != nil || key == "" {
 		return nil, err
 	}
 	retry := retryOf(r, key)
 	retry.Body.Write(body)
-	return retry, a.Database.Before(r.Context(), retry)
+	return retry, nil
 }
 
 // retryOf is a key of the request, whose body is yet to be written into its sum.

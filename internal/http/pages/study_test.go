@@ -3,6 +3,7 @@ package pages_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"runtime"
 	"slices"
@@ -240,6 +241,9 @@ func TestWhenToStop(t *testing.T) {
 	state := s.API("GET", base+"/state", nil).Want(200).JSON()
 	left := state["gain"].(map[string]any)["chance_left"].([]any)[0]
 	stop := state["stop"]
+	brief := maps.Clone(state)
+	brief["gain"], brief["stop"] = nil, nil
+	sitetest.Same(t, "the state without gain", s.API("GET", base+"/state?without_gain=true", nil).Want(200).JSON(), brief)
 	if number(t, stop, "within") != 0.9 || number(t, left, "more_than") != 0.9 || number(t, stop, "chance") != number(t, left, "chance") || stop.(map[string]any)["reached"] != true {
 		t.Errorf("stop %v, left %v", stop, left)
 	}

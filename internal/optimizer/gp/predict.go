@@ -62,6 +62,17 @@ func (d *Data) PredictMany(ctx context.Context, X *kernel.Inputs, zs [][]float64
 //	L v(x_s) = (K + Λ) e_s − λ_s e_s,   so   v(x_s)_j = L_sj for j < s.
 func (d *Data) PredictOwn(ctx context.Context, own []int, zs [][]float64) (means [][]float64, variances []float64, err error) {
 	means, variances = matrix(len(zs), len(own)), make([]float64, len(own))
+	err = d.solveBlocksOwn(ctx, own, func(i int, v []float64) {
+		for r, z := range zs {
+			means[r][i] = factor.Dot(z, v)
+		}
+		variances[i] = d.variance(d.inputs.Row(own[i]), v)
+	})
+	return means, variances, err
+}
+
+// solveBlocksOwn calls use with v(x_own[i]) for each i in turn; v is overwritten afterwards.
+func (d *Data) solveBlocksOwn(ctx context.Context, own []int, use func(i int, v []float64)) error {
 	work := checkpoint.NewMeter(ctx)
 	block := matrix(min(blockPoints, len(own)), d.Len())
 	for first := 0; first < len(own); first += blockPoints {
@@ -72,20 +83,17 @@ func (d *Data) PredictOwn(ctx context.Context, own []int, zs [][]float64) (means
 			copy(v, d.factor.Row(points[i])[:from])
 			d.kernel.Row(v[from:], d.inputs.Row(points[i]), d.inputs.Slice(from, d.Len()))
 			if err := work.Spend(kernelWork * (d.Len() - from)); err != nil {
-				return nil, nil, err
+				return err
 			}
 		}
 		if err := d.factor.SolveLowerManyFrom(ctx, block, from); err != nil {
-			return nil, nil, err
+			return err
 		}
 		for i, v := range block {
-			for r, z := range zs {
-				means[r][first+i] = factor.Dot(z, v)
-			}
-			variances[first+i] = d.variance(d.inputs.Row(points[i]), v)
+			use(first+i, v)
 		}
 	}
-	return means, variances, nil
+	return nil
 }
 
 // solveBlocks calls use with v(X_i) for each point in turn; v is overwritten afterwards.
@@ -112,12 +120,16 @@ func (d *Data) solveBlocks(ctx context.Context, X *kernel.Inputs, use func(i int
 
 // solveShared is solveBlocks on all cores: use is called from several goroutines, for different points.
 func (d *Data) solveShared(ctx context.Context, X *kernel.Inputs, use func(i int, v []float64)) error {
+	return shared(X.Len(), func(from, to int) error {
+		return d.solveBlocks(ctx, X.Slice(from, to), func(i int, v []float64) { use(from+i, v) })
+	})
+}
+
+// shared does a stretch of n pieces of work on each core.
+func shared(n int, stretch func(from, to int) error) error {
 	work, shares := cores.New(), cores.Count()
 	for share := range shares {
-		from, to := share*X.Len()/shares, (share+1)*X.Len()/shares
-		work.Go(func() error {
-			return d.solveBlocks(ctx, X.Slice(from, to), func(i int, v []float64) { use(from+i, v) })
-		})
+		work.Go(func() error { return stretch(share*n/shares, (share+1)*n/shares) })
 	}
 	return work.Wait()
 }

@@ -117,9 +117,7 @@ func (r *Rows) PredictOwn(ctx context.Context, at Points, of []int) (Prediction,
 		}
 	}
 	out := unpredicted(len(r.Z), len(read))
-	p, err := onAllCores(len(rows), len(r.Z), func(from, to int) ([][]float64, []float64, error) {
-		return r.Data.PredictOwn(ctx, rows[from:to], r.Z)
-	})
+	p, err := r.predictRows(ctx, rows)
 	if err != nil {
 		return out, err
 	}
@@ -128,6 +126,33 @@ func (r *Rows) PredictOwn(ctx context.Context, at Points, of []int) (Prediction,
 		return out, err
 	}
 	out.put(others, p)
+	return out, nil
+}
+
+// predictRows predicts at the points of some rows, in ascending order, by what is kept of them
+// where that is not too much.
+func (r *Rows) predictRows(ctx context.Context, rows []int) (Prediction, error) {
+	n := r.Data.Len()
+	if len(rows) == 0 || r.Of == nil || r.waiting != nil || n*(n+1)/2 > MostKept {
+		return onAllCores(len(rows), len(r.Z), func(from, to int) ([][]float64, []float64, error) {
+			return r.Data.PredictOwn(ctx, rows[from:to], r.Z)
+		})
+	}
+	own, err := r.Of.Kept.ofOwn(ctx, r.Data)
+	if err != nil {
+		return Prediction{}, err
+	}
+	out, first := unpredicted(len(r.Z), len(rows)), rows[0]
+	means, variances, err := own.Predict(ctx, r.Data, first, rows[len(rows)-1]+1, r.Z)
+	if err != nil {
+		return out, err
+	}
+	for i, row := range rows {
+		out.Variances[i] = variances[row-first]
+		for n := range means {
+			out.Means[n][i] = means[n][row-first]
+		}
+	}
 	return out, nil
 }
 

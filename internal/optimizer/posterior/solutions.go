@@ -8,10 +8,12 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// Solutions keeps the solutions of a list of points for the rows of a regression as far as they have been asked for.
+// Solutions keeps the solutions of a list of points, and of the readings' own points, for the rows
+// of a regression as far as they have been asked for.
 type Solutions struct {
 	mu    sync.Mutex
 	fixed *gp.Fixed
+	own   *gp.Own
 }
 
 // of returns the solutions for all rows of data. Callers that ask at the same time may do the same work.
@@ -27,8 +29,21 @@ func (c *Solutions) of(ctx context.Context, points *kernel.Inputs, data *gp.Data
 	return fixed, err
 }
 
+// ofOwn returns the solutions of the points of all rows of data. Callers that ask at the same time
+// may do the same work.
+func (c *Solutions) ofOwn(ctx context.Context, data *gp.Data) (*gp.Own, error) {
+	own, err := c.ownUpTo(data.Len()).Extend(ctx, data)
+	if err == nil {
+		c.keepOwn(own)
+	}
+	return own, err
+}
+
 // Take takes over what another keeps of the first n rows.
-func (c *Solutions) Take(from *Solutions, n int) { c.keep(from.upTo(n)) }
+func (c *Solutions) Take(from *Solutions, n int) {
+	c.keep(from.upTo(n))
+	c.keepOwn(from.ownUpTo(n))
+}
 
 // upTo is what is kept of the first n rows, nil for nothing.
 func (c *Solutions) upTo(n int) *gp.Fixed {
@@ -46,5 +61,24 @@ func (c *Solutions) keep(fixed *gp.Fixed) {
 	defer c.mu.Unlock()
 	if fixed != nil && (c.fixed == nil || fixed.Len() > c.fixed.Len() || fixed.Points() != c.fixed.Points()) {
 		c.fixed = fixed
+	}
+}
+
+// ownUpTo is what is kept of the points of the first n rows.
+func (c *Solutions) ownUpTo(n int) *gp.Own {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own == nil {
+		return new(gp.Own)
+	}
+	return c.own.Prefix(min(n, c.own.Len()))
+}
+
+// keepOwn takes what has been worked out, unless more is kept.
+func (c *Solutions) keepOwn(own *gp.Own) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if own.Len() > 0 && (c.own == nil || own.Len() > c.own.Len()) {
+		c.own = own
 	}
 }

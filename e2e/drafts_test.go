@@ -55,8 +55,7 @@ func TestWhatOnePersonTypedIsNotSavedByAnother(t *testing.T) {
 	name, link := site.invite(t, "Ben", "operator")
 	id := site.makeStudy(t, buffer("Shared tablet"))
 	site.asks(t, id, 2)
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.listening()
 	p.fill(result(1, 0), "61.5")
@@ -157,8 +156,7 @@ func TestKeystrokesStayInTheirTrial(t *testing.T) {
 		t.Run(browser.name, func(t *testing.T) {
 			id := site.makeStudy(t, buffer("Keystrokes "+browser.name))
 			site.asks(t, id, 4)
-			p := newTab(t, site.base)
-			p.signIn(site.link(t))
+			p := newAdmin(t)
 			p.open("/studies/" + id + "/bench")
 			p.listening()
 			ask[int](p, browser.script)
@@ -225,8 +223,7 @@ func TestTwoTabsKeepWhatWasTypedInEach(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Two tabs"))
 	site.asks(t, id, 1)
-	one := newTab(t, site.base)
-	one.signIn(site.link(t))
+	one := newAdmin(t)
 	one.open("/studies/" + id + "/bench")
 	two := one.another()
 	two.open("/studies/" + id + "/bench")
@@ -265,8 +262,7 @@ func TestTwoTabsKeepWhatWasTypedInEach(t *testing.T) {
 
 func TestANewStudySaysWhenItsDraftWasTyped(t *testing.T) {
 	t.Parallel()
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/new")
 	p.fill("#f-name", "Half a study")
 	p.press("+ Add a parameter")
@@ -293,8 +289,7 @@ func TestNoCategoryIsChosenForAnybody(t *testing.T) {
 	definition := choicesOnly()
 	definition["name"] = "Nothing preselected"
 	id := site.makeStudy(t, definition)
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/" + id + "/own")
 	if got := p.value("#f-used_0"); got != "" {
 		t.Errorf("%q is chosen before anybody chose", got)

@@ -33,8 +33,7 @@ func TestADriftIsAnsweredByClicks(t *testing.T) {
 	definition["parameters"] = definition["parameters"].([]map[string]any)[:1]
 	id := site.makeStudy(t, definition)
 	site.playDrifting(t, id, 1, 26, falls)
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.drawn()
 	p.sees("the process may have drifted.")

@@ -21,8 +21,7 @@ func TestNamesAreNoMarkup(t *testing.T) {
 			"metrics":    map[string]any{"<b>yield</b> &amp; <sub>all</sub>": 60 + 3*i, `<span style="color:red">impurity</span>`: 0.1 * float64(i)},
 		}, nil)
 	}
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.drawn()
 	if n := ask[int](p, `document.querySelectorAll(".plot :is(a, b, i, sub, br, tspan)").length`); n != 0 {

@@ -55,8 +55,7 @@ func (p *tab) timed(turn string) {
 func TestAThousandTrialsStayLight(t *testing.T) {
 	t.Parallel()
 	id := titration(t, 1000)
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.size(1440, 900)
 	for _, turn := range []string{"cold", "warm"} {
 		p.open("/studies/" + id)

@@ -14,8 +14,7 @@ func TestASavedPictureStandsAlone(t *testing.T) {
 		Hash string `json:"hash"`
 	}
 	site.api(t, "GET", "/studies/"+id, nil, &made)
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.drawn()
 	for _, chart := range []string{"chart-progress", "chart-slices"} {

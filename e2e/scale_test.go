@@ -5,8 +5,7 @@ import "testing"
 // TestScaleHint: while a range is typed the form says that it asks for a log scale, and leaves alone what is being typed elsewhere; a press does what it offers.
 func TestScaleHint(t *testing.T) {
 	t.Parallel()
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/new")
 	p.fill(`[name="name"]`, "Scales")
 	p.fill(`[name="parameters.0.name"]`, "flow")

@@ -30,8 +30,7 @@ func TestVerdictSaysWhatTheAPISays(t *testing.T) {
 	if r.Number == 0 {
 		t.Fatal("the journey needs a recommendation")
 	}
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.sees("Recommended: the settings of trial " + strconv.Itoa(r.Number))
 	raw := func(selector string) []float64 {

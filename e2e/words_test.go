@@ -23,8 +23,7 @@ func TestALimitOfTwelveHundred(t *testing.T) {
 		site.api(t, "GET", "/studies/"+id, nil, &read)
 		return read.Constraints[0].Threshold
 	}
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/" + id + "/reconfigure")
 	p.fill("#f-constraints_0_threshold", "1,200")
 	p.fill("#f-reason", "a stronger vessel")
@@ -65,8 +64,7 @@ func TestFirstReadingsAreAskedAbout(t *testing.T) {
 	for i, yield := range []float64{61.7, 75.8, 58.4} {
 		site.api(t, "POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, i+1), map[string]any{"metrics": map[string]any{"yield": yield, "impurity": 0.3 + 0.04*float64(i)}}, nil)
 	}
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/" + id)
 	save := func(number int, yield, impurity string) {
 		p.fill(result(number, 0), yield)
@@ -113,8 +111,7 @@ func TestWhatAScriptTellsStandsInDoubt(t *testing.T) {
 		}
 	}
 	told(13, 900)
-	p := newTab(t, site.base)
-	p.signIn(site.link(t))
+	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.sees("Trial 13 is in doubt, and not counted as the best reading. Yield 900")
 	p.drawn()

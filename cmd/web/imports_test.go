@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	source "go/token"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,5 +159,42 @@ func TestUnwatchedPackagesShareNothing(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestUnwatchedFunctionsShareNothing: a function that the race detector is told to pass over (go:norace), since it adds products up and does nothing else, starts and
+// sends nothing, and calls of other packages math alone.
+func TestUnwatchedFunctionsShareNothing(t *testing.T) {
+	t.Parallel()
+	unwatched := 0
+	err := filepath.WalkDir("../../internal", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".go" {
+			return err
+		}
+		parsed, err := parser.ParseFile(source.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		for _, declared := range parsed.Decls {
+			function, is := declared.(*ast.FuncDecl)
+			if !is || function.Doc == nil || !slices.ContainsFunc(function.Doc.List, func(c *ast.Comment) bool { return c.Text == "//go:norace" }) {
+				continue
+			}
+			unwatched++
+			for node := range ast.Preorder(function.Body) {
+				switch node := node.(type) {
+				case *ast.GoStmt, *ast.SendStmt, *ast.SelectStmt:
+					t.Errorf("%s: %s starts or sends something", file, function.Name)
+				case *ast.SelectorExpr:
+					if from, is := node.X.(*ast.Ident); is && from.Obj == nil && from.Name != "math" {
+						t.Errorf("%s: %s uses %s.%s", file, function.Name, from.Name, node.Sel)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || unwatched == 0 {
+		t.Fatal(unwatched, err)
 	}
 }

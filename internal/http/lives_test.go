@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -102,6 +103,27 @@ func (l *life) number() float64 {
 // poison is what no answer may show: what is no number, what is no text, and what a format string left behind.
 var poison = regexp.MustCompile(`\bNaN\b|\b[+-]?Inf(inity)?\b|M-?Inf|%![a-zA-Z(]|\\u0001|\x01`)
 
+// poisoned is where a text has poison, nil where it has none: most have nothing that poison begins with, which is found faster.
+func poisoned(text []byte) []int {
+	for _, sign := range []string{"NaN", "Inf", "%!", `\u0001`, "\x01"} {
+		if bytes.Contains(text, []byte(sign)) {
+			return poison.FindIndex(text)
+		}
+	}
+	return nil
+}
+
+func TestPoisonIsFound(t *testing.T) {
+	t.Parallel()
+	for text, is := range map[string]bool{
+		"it is NaN": true, "a +Inf b": true, "-Infinity": true, "MInf": true, "%!s(int=1)": true, `"\u0001"`: true, "\x01": true, "Information, NaNo, 50 %! done": false,
+	} {
+		if got := poisoned([]byte(text)) != nil; got != is {
+			t.Errorf("%q is poisoned: %t", text, got)
+		}
+	}
+}
+
 // call makes a request and holds its answer against what no answer may be.
 func (l *life) call(method, path string, body any) sitetest.Answer {
 	accept := "text/html"
@@ -112,7 +134,7 @@ func (l *life) call(method, path string, body any) sitetest.Answer {
 	if a.Status >= 500 {
 		l.fault("%s %s: %d %.300s", method, path, a.Status, a.Body)
 	}
-	if at := poison.FindIndex(a.Body); at != nil && !strings.Contains(path, "/static/") {
+	if at := poisoned(a.Body); at != nil && !strings.Contains(path, "/static/") {
 		l.fault("%s %s shows %q: …%s…", method, path, a.Body[at[0]:at[1]], a.Body[max(0, at[0]-150):min(len(a.Body), at[1]+150)])
 	}
 	return a
@@ -296,7 +318,7 @@ func (l *life) hold() {
 	if state := l.call("GET", at, nil).JSON()["state"]; state != "open" || l.trials == 0 {
 		return
 	}
-	if a := l.site.Call("POST", at+"/import?dry_run=true", l.site.Admin, table.Body, "Content-Type", "text/csv"); a.Status != 200 || poison.Match(a.Body) {
+	if a := l.site.Call("POST", at+"/import?dry_run=true", l.site.Admin, table.Body, "Content-Type", "text/csv"); a.Status != 200 || poisoned(a.Body) != nil {
 		l.fault("an exported table is refused, or poisoned: %d %.600s\n%.600s", a.Status, a.Body, table.Body)
 	}
 }
@@ -457,7 +479,7 @@ func (l *life) importRows() {
 		path := "/api/v1/studies/" + l.id + "/import" + query
 		a := l.site.Call("POST", path, l.site.Admin, table, "Content-Type", "text/csv")
 		l.said = append(l.said, fmt.Sprintf("POST %s %q → %d", path, table, a.Status))
-		if a.Status >= 500 || poison.Match(a.Body) {
+		if a.Status >= 500 || poisoned(a.Body) != nil {
 			l.fault("%s: %d %s", path, a.Status, a.Body)
 		}
 	}

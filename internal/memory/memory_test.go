@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/memory"
+	"headroom/internal/memory/memorytest"
 )
 
 type leaf struct {
@@ -37,15 +38,9 @@ func grown(n int) *tree {
 
 // The heap says what is held; the meter must agree, and count what is shared once.
 func TestTheMeterAgreesWithTheHeap(t *testing.T) {
-	heap := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
+	before := memorytest.Held()
 	value := grown(20_000)
-	held := heap() - before
+	held := memorytest.Held() - before
 	said := memory.NewMeter().Of(value)
 	if ratio := float64(said) / float64(held); ratio < 0.8 || ratio > 1.25 {
 		t.Errorf("the meter says %d bytes, the heap %d", said, held)

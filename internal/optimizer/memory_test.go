@@ -6,21 +6,16 @@ import (
 	"testing"
 
 	"headroom/internal/memory"
+	"headroom/internal/memory/memorytest"
 )
 
 // TestBytesAreThoseHeld compares what states say they hold with what the heap says: states of long histories, with factors of several regimes, and
 // states that share all but their end.
 func TestBytesAreThoseHeld(t *testing.T) {
-	heap := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	for _, fits := range []int{0, 3} {
 		t.Run(fmt.Sprint(fits, " fits"), func(t *testing.T) {
 			cfg, h := longHistory(t, 500, fits)
-			before := heap()
+			before := memorytest.Held()
 			s, err := Replay(t.Context(), cfg, h)
 			if err != nil {
 				t.Fatal(err)
@@ -28,7 +23,7 @@ func TestBytesAreThoseHeld(t *testing.T) {
 			if _, err := s.Trace(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			held, m := heap()-before, memory.NewMeter()
+			held, m := memorytest.Held()-before, memory.NewMeter()
 			m.Of(cfg)
 			m.Of(h)
 			said := m.Of(s)

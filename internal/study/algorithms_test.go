@@ -22,21 +22,13 @@ func ovenWith(a policy.Description) design.Definition {
 			d.Candidates = append(d.Candidates, design.Settings{"temperature": design.NumberValue(20 + 8*float64(i)), "cycles": design.NumberValue(1 + 2*float64(j))})
 		}
 	}
-	d.Algorithm.Name, d.Algorithm.Settings = a.Name, map[string]json.RawMessage{}
+	d.Algorithm.Name, d.Algorithm.Settings = a.Name, neededSettings(a)
 	if a.NeedsSafeSeeds {
 		d.Algorithm.Settings["safe_seeds"] = rawJSON(`[{"temperature": 20, "cycles": 1}, {"temperature": 28, "cycles": 3}]`)
 	}
 	if a.NeedsGivenConstraint {
 		d.Constraints = []design.Constraint{{Metric: "load", Op: "<=", Threshold: 50, Expression: "temperature + cycles - slack", Context: []string{"slack"}}}
 		d.RecordedMetrics = []design.RecordedMetric{{Metric: "impurity"}}
-	}
-	for _, needed := range a.Settings {
-		switch needed.Name {
-		case "window", "delay_window", "restart_every":
-			d.Algorithm.Settings[needed.Name] = rawJSON(`5`)
-		case "response_bound":
-			d.Algorithm.Settings[needed.Name] = rawJSON(`0`)
-		}
 	}
 	return d
 }

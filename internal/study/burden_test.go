@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"headroom/internal/memory/memorytest"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
 )
@@ -108,22 +108,7 @@ func TestWhatIsWrongIsToldInLittleAndWithoutALock(t *testing.T) {
 			return err
 		},
 	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		start := time.Now()
-		err := send()
-		took := time.Since(start)
-		runtime.ReadMemStats(&after)
-		faults := faultsOf(t, err)
-		told, err := json.Marshal(faults)
-		if err != nil {
-			t.Fatal(err)
-		}
-		allocated := (after.TotalAlloc - before.TotalAlloc) >> 20
-		t.Logf("%s: %d faults in %d bytes, %d MB, %v", what, len(faults), len(told), allocated, took)
-		if len(faults) > design.MostFaults || len(told) > 200<<10 || allocated > 64 {
-			t.Errorf("%s: %d faults in %d bytes, %d MB", what, len(faults), len(told), allocated)
-		}
+		toldInLittle(t, what, 64, send)
 	}
 }
 
@@ -182,21 +167,27 @@ func TestDefinitionsThatAreWrongInManyWays(t *testing.T) {
 	} {
 		d := oven()
 		change(&d)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		start := time.Now()
-		_, wrong := d.Check()
-		took := time.Since(start)
-		runtime.ReadMemStats(&after)
-		faults := faultsOf(t, wrong)
-		told, err := json.Marshal(faults)
-		if err != nil {
-			t.Fatal(err)
-		}
-		allocated := (after.TotalAlloc - before.TotalAlloc) >> 20
-		t.Logf("%s: %d faults in %d bytes, %d MB, %v", what, len(faults), len(told), allocated, took)
-		if len(faults) > design.MostFaults || len(told) > 200<<10 || allocated > 128 {
-			t.Errorf("%s: %d faults in %d bytes, %d MB", what, len(faults), len(told), allocated)
-		}
+		toldInLittle(t, what, 128, func() error {
+			_, err := d.Check()
+			return err
+		})
+	}
+}
+
+// toldInLittle: what is found wrong is told in little, and finding it allocates no more than so many MB.
+func toldInLittle(t *testing.T, what string, most int, find func() error) {
+	t.Helper()
+	start := time.Now()
+	var err error
+	allocated := memorytest.Allocated(func() { err = find() }) >> 20
+	took := time.Since(start)
+	faults := faultsOf(t, err)
+	told, err := json.Marshal(faults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %d faults in %d bytes, %d MB, %v", what, len(faults), len(told), allocated, took)
+	if len(faults) > design.MostFaults || len(told) > 200<<10 || allocated > most {
+		t.Errorf("%s: %d faults in %d bytes, %d MB", what, len(faults), len(told), allocated)
 	}
 }

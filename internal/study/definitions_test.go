@@ -2,10 +2,10 @@ package study
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 	"time"
 
+	"headroom/internal/memory/memorytest"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -30,13 +30,7 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heap := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
+	before := memorytest.Held()
 	c := NewService(nil, Options{CacheBytes: limit})
 	var snap *ledger.Snapshot
 	add := func(draft ledger.Draft) {
@@ -62,7 +56,7 @@ func TestReconfiguredCandidatesStayWithinTheCache(t *testing.T) {
 			continue
 		}
 		said, versions := size(c)
-		held := heap() - before
+		held := memorytest.Held() - before
 		t.Logf("%d versions made, %d kept: %d MiB said, %d MiB held", n+2, versions, said>>20, held>>20)
 		if said > limit+one || held > 13*(limit+one)/10 || one < 1<<20 || int64(versions)*one > 2*(limit+one) {
 			t.Errorf("after %d: %d versions of %d bytes, it says that it holds %d, and holds %d", n+1, versions, one, said, held)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/optimizer/policy"
 	"headroom/internal/study/design"
 )
 
@@ -63,6 +64,20 @@ func wantFault(t testing.TB, faults design.Faults, location, message string) {
 	if len(faults) != 1 || faults[0].Field != location || !strings.Contains(faults[0].Message, message) {
 		t.Errorf("faults %v\nwant one at %s containing %q", faults, location, message)
 	}
+}
+
+// neededSettings are values of those settings of an algorithm that have no default in every study, as some of them have to be given.
+func neededSettings(a policy.Description) map[string]json.RawMessage {
+	given := map[string]json.RawMessage{}
+	for _, s := range a.Settings {
+		switch s.Name {
+		case "window", "delay_window", "restart_every":
+			given[s.Name] = rawJSON(`5`)
+		case "response_bound":
+			given[s.Name] = rawJSON(`0`)
+		}
+	}
+	return given
 }
 
 func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }

@@ -2,9 +2,9 @@ package study
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 
+	"headroom/internal/memory/memorytest"
 	"headroom/internal/optimizer"
 	"headroom/internal/study/design"
 	"headroom/internal/study/ledger"
@@ -36,18 +36,12 @@ func size(s *Service) (bytes int64, versions int) {
 
 // A service is led through every version of some studies, replayed; what it says it keeps is what the heap holds, and within its limit.
 func TestNoMoreIsKeptThanTheLimit(t *testing.T) {
-	heap := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	all := ledgers(t, 4, 25)
 	for _, limit := range []int64{1 << 30, 2 << 20, 600 << 10} {
-		before := heap()
+		before := memorytest.Held()
 		s := NewService(nil, Options{CacheBytes: limit})
 		fill(t, s, all)
-		held := heap() - before
+		held := memorytest.Held() - before
 		said, versions := size(s)
 		if said > limit || versions < 2 {
 			t.Errorf("limit %d: %d bytes in %d versions", limit, said, versions)

@@ -43,15 +43,7 @@ func TestSpacesOfWhichNextToNothingIsAllowed(t *testing.T) {
 			t.Run(fmt.Sprint(a.Name, " remainder ", remainder), func(t *testing.T) {
 				t.Parallel()
 				d := recipe(12, remainder)
-				d.Algorithm = design.Algorithm{Name: a.Name, Horizon: 20, Settings: map[string]json.RawMessage{}}
-				for _, needed := range a.Settings {
-					switch needed.Name {
-					case "window", "delay_window", "restart_every":
-						d.Algorithm.Settings[needed.Name] = rawJSON(`5`)
-					case "response_bound":
-						d.Algorithm.Settings[needed.Name] = rawJSON(`0`)
-					}
-				}
+				d.Algorithm = design.Algorithm{Name: a.Name, Horizon: 20, Settings: neededSettings(a)}
 				if a.NeedsSafeSeeds {
 					seed := design.Settings{}
 					for i := range 11 {

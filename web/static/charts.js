@@ -31,7 +31,7 @@
       const place = part.getBoundingClientRect(), x = border + place.left - box.left, y = top + place.top - box.top;
       if (part.parentNode.closest("svg") || !place.width && !part.matches(".defs")) continue;
       if (part.matches("svg")) sheet.append(inked(part.cloneNode(true), getComputedStyle(part), { x, y, width: place.width, height: place.height }));
-      else add(sheet, "text", wordsOf(part, getComputedStyle(part), x, y + place.height / 2, place.width), part.textContent);
+      else add(sheet, "text", wordsOf(getComputedStyle(part), x, y + place.height / 2, place.width), part.textContent);
     }
     shown.remove();
     words.forEach((line, i) => add(sheet, "text", { x: border, y: top + box.height + (i + 1.5) * lineHeight, "font-size": 12 }, line));
@@ -47,7 +47,7 @@
     return svg;
   }
 
-  function wordsOf(part, style, x, y, width) {
+  function wordsOf(style, x, y, width) {
     const anchor = { center: "middle", right: "end" }[style.textAlign] ?? "start";
     return { x: x + { start: 0, middle: width / 2, end: width }[anchor], y, dy: "0.35em", fill: style.color, "font-size": parseFloat(style.fontSize), "font-weight": style.fontWeight, "text-anchor": anchor };
   }

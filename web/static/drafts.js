@@ -219,7 +219,7 @@ document.addEventListener("htmx:load", (event) => {
     const { then } = form.dataset;
     delete form.dataset.then;
     const key = drafts.key(form.dataset.draft);
-    const { unsent, ...kept } = drafts.read(key) || {};
+    const { unsent: _, ...kept } = drafts.read(key) || {};
     if (!kept.fields) continue;
     drafts.store(key, kept); // sent once
     if (then === "redraw") drafts.redraw(form, kept.fields);

@@ -41,9 +41,9 @@ type Options struct {
 // API holds what the handlers share.
 type API struct {
 	Options
-	document   []byte // the OpenAPI document
-	document30 []byte // the same in OpenAPI 3.0
-	page       []byte // the same for people
+	document   []byte                 // the OpenAPI document
+	document30 func() ([]byte, error) // the same in OpenAPI 3.0
+	page       func() ([]byte, error) // the same for people
 }
 
 // New makes the API. Publish it before serving.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"headroom/internal/http/problem"
 	"headroom/internal/study"
@@ -61,15 +62,11 @@ type oneOf []any
 
 type object = map[string]any
 
-// Publish makes the OpenAPI document of the routes, for programs and for people.
+// Publish makes the OpenAPI document of the routes, and once somebody asks for them its other forms.
 func (a *API) Publish(routes []Route) (err error) {
-	if a.document, err = a.openAPI(routes); err != nil {
-		return err
-	}
-	if a.document30, err = inVersion30(a.document); err != nil {
-		return err
-	}
-	a.page, err = docsPage(routes)
+	a.document30 = sync.OnceValues(func() ([]byte, error) { return inVersion30(a.document) })
+	a.page = sync.OnceValues(func() ([]byte, error) { return docsPage(routes) })
+	a.document, err = a.openAPI(routes)
 	return err
 }
 

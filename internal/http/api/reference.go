@@ -72,12 +72,12 @@ func (a *API) ofReference() operations {
 			Query: []queryParameter{{"version", "3.1 (default), or 3.0 for generators that do not know 3.1", ""}},
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
 				old, err := request.Asked(r, func(q *request.Query) bool { return slices.Contains(request.Among(q, "version", "3.0", "3.1"), "3.0") })
+				document := a.document
+				if err == nil && old {
+					document, err = a.document30()
+				}
 				if err != nil {
 					return err
-				}
-				document := a.document
-				if old {
-					document = a.document30
 				}
 				w.Header().Set("Content-Type", "application/json")
 				_, err = w.Write(document)
@@ -87,8 +87,12 @@ func (a *API) ofReference() operations {
 		"browseDocument": Operation{
 			Summary: "This document as a page", Answer: "", AnswerType: "text/html",
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
+				page, err := a.page()
+				if err != nil {
+					return err
+				}
 				w.Header().Set("Content-Type", "text/html; charset=utf-8")
-				_, err := w.Write(a.page)
+				_, err = w.Write(page)
 				return err
 			},
 		},

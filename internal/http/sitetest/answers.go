@@ -13,23 +13,38 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Document is the OpenAPI document that a site serves, against which all its answers are held.
+// Document is the OpenAPI document that sites serve, against which all their answers are held.
 type Document struct {
-	t        testing.TB
-	router   chi.Router
+	t      testing.TB
+	router chi.Router
+	*described
+}
+
+// described is what all sites of a test binary, which have the same routes, share of it, as the first of them served it.
+type described struct {
 	tree     map[string]any
-	mu       sync.Mutex
+	mu       sync.Mutex // of the compiler, which keeps what it has compiled
 	compiler *jsonschema.Compiler
+}
+
+var first struct {
+	sync.Mutex
+	*described
 }
 
 func newDocument(t testing.TB, s *Site) *Document {
 	t.Helper()
-	text := s.Call("GET", "/api/v1/openapi.json", s.Admin, nil).Want(http.StatusOK).Body
-	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	Must(t, err)
-	compiler := jsonschema.NewCompiler()
-	Must(t, compiler.AddResource("openapi.json", tree))
-	return &Document{t: t, router: s.Router, tree: tree.(map[string]any), compiler: compiler}
+	first.Lock()
+	defer first.Unlock()
+	if first.described == nil {
+		text := s.Call("GET", "/api/v1/openapi.json", s.Admin, nil).Want(http.StatusOK).Body
+		tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		Must(t, err)
+		compiler := jsonschema.NewCompiler()
+		Must(t, compiler.AddResource("openapi.json", tree))
+		first.described = &described{tree: tree.(map[string]any), compiler: compiler}
+	}
+	return &Document{t, s.Router, first.described}
 }
 
 // Tree is the whole document.

@@ -176,8 +176,11 @@ func (s *Site) Call(method, path, token string, body any, headers ...string) Ans
 	return out
 }
 
-// NoRedirects is a client that stays where it is sent from.
-var NoRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+// NoRedirects is a client that stays where it is sent from, and asks for answers that are not compressed.
+var NoRedirects = &http.Client{
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	Transport:     &http.Transport{DisableCompression: true},
+}
 
 func (s *Site) Request(ctx context.Context, method, path, token string, body any, headers ...string) *http.Request {
 	s.t.Helper()

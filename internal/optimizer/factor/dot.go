@@ -20,6 +20,8 @@ type partial [lanes]float64
 func (s *partial) total() float64 { return (s[0] + s[1]) + (s[2] + s[3]) }
 
 // Dot returns Σ a_i b_i over the length of a in the order of this package; b must be at least as long.
+//
+//go:norace
 func Dot(a, b []float64) float64 {
 	s := inLanes(a, b)
 	return s.total()
@@ -40,6 +42,8 @@ func inLanes(a, b []float64) partial {
 }
 
 // Axpy adds alpha·x to y, y_i ← alpha x_i + y_i with one rounding each; y must be at least as long as x.
+//
+//go:norace
 func Axpy(alpha float64, x, y []float64) {
 	y = y[:len(x)]
 	whole := len(x) &^ (lanes - 1)

@@ -80,6 +80,8 @@ func gram(work *checkpoint.Meter, dst, rows [][]float64, of strip, rising bool) 
 }
 
 // products fills s_{3r+c} with the lanes of a_r·b_c for up to four a and three b, from entry start, a multiple of lanes, on.
+//
+//go:norace
 func products(s *[12]partial, a, b [][]float64, start int) {
 	n := len(a[0])
 	whole := n &^ (lanes - 1)

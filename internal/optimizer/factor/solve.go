@@ -95,6 +95,8 @@ func (c *Cholesky) tile(j int) tile {
 }
 
 // solve1 solves the tile's four rows, j to j+3, for one right-hand side.
+//
+//go:norace
 func (t *tile) solve1(b []float64, j int) {
 	var s [4]partial
 	if j > 0 {
@@ -107,6 +109,8 @@ func (t *tile) solve1(b []float64, j int) {
 const stretch = 384
 
 // solveMany solves the tile's four rows, j to j+3, for up to panelRows right-hand sides, three at a time.
+//
+//go:norace
 func (t *tile) solveMany(B [][]float64, j int) {
 	var sums [panelRows / 3][12]partial
 	threes := len(B) / 3
@@ -128,6 +132,8 @@ func (t *tile) solveMany(B [][]float64, j int) {
 }
 
 // finish takes the sums over columns before j on through the tile's own triangle: b holds entries j to j+3.
+//
+//go:norace
 func (t *tile) finish(b []float64, j int, s0, s1, s2, s3 *partial) {
 	b = b[:4]
 	l1, l2, l3 := t[1][j:j+2], t[2][j:j+3], t[3][j:j+4]

@@ -50,7 +50,7 @@ type cautious struct {
 	weight float64 // ω
 }
 
-// amongNeighbours is ω/w on a continuous space. Docs/algorithms.md has what 1 and ½ bring on either.
+// amongNeighbours is ω/w on a continuous space. Docs/tried.md has what 1 and ½ bring on either.
 const amongNeighbours = 0.5
 
 func newCautious(c Context, s Settings) cautious {

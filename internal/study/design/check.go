@@ -40,7 +40,7 @@ const (
 // Check returns the definition complete, with its defaults written out, or *Invalid naming every fault. A seed is not
 // drawn here. A definition that Check returned passes Check unchanged.
 func (d Definition) Check() (Definition, error) {
-	c := checker{d: d, names: nameBook{taken: map[string]string{}}}
+	c := checker{d: d, taken: map[string]string{}}
 	c.general()
 	parametersGood := c.parameters()
 	metricsGood := c.metrics()
@@ -66,7 +66,7 @@ func (d Definition) Check() (Definition, error) {
 // checker goes through a definition part by part, writing out defaults. It changes only copies.
 type checker struct {
 	d      Definition
-	names  nameBook
+	taken  map[string]string // by folded name, what has it
 	faults Faults
 }
 

@@ -41,7 +41,7 @@ func constraintAt(i int) string { return fmt.Sprintf("constraints[%d]", i) }
 
 func (c *checker) objective() {
 	o := c.d.Objective
-	c.names.claim(o.Metric, "the objective's metric", "objective.metric", &c.faults)
+	c.claim(o.Metric, "the objective's metric", "objective.metric")
 	c.unit(o.Unit, "objective.unit")
 	c.plausible(o.Plausible, "objective.plausible")
 	if o.Direction != "maximize" && o.Direction != "minimize" {
@@ -54,7 +54,7 @@ func (c *checker) constraintMetrics() {
 	seen := map[string]bool{c.d.Objective.Metric: true}
 	for i, k := range c.d.Constraints {
 		if !seen[k.Metric] {
-			c.names.claim(k.Metric, "the metric of "+constraintAt(i), constraintAt(i)+".metric", &c.faults)
+			c.claim(k.Metric, "the metric of "+constraintAt(i), constraintAt(i)+".metric")
 		}
 		seen[k.Metric] = true
 	}
@@ -70,7 +70,7 @@ func (c *checker) constraintNames() {
 		}
 		switch {
 		case k.Name != k.Metric:
-			c.names.claim(k.Name, "the name of "+constraintAt(i), constraintAt(i)+".name", &c.faults)
+			c.claim(k.Name, "the name of "+constraintAt(i), constraintAt(i)+".name")
 		case seen[k.Name] && k.Name != "":
 			c.faults.Add(constraintAt(i)+".name", k.Name, "%s has another limit; give each limit on it a name of its own", k.Metric)
 		}
@@ -159,7 +159,7 @@ func (c *checker) sharedMetrics() {
 func (c *checker) recorded() {
 	for i, r := range c.d.RecordedMetrics {
 		at := fmt.Sprintf("recorded_metrics[%d]", i)
-		c.names.claim(r.Metric, "another recorded metric", at+".metric", &c.faults)
+		c.claim(r.Metric, "another recorded metric", at+".metric")
 		c.unit(r.Unit, at+".unit")
 		c.plausible(r.Plausible, at+".plausible")
 	}

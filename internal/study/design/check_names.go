@@ -52,28 +52,22 @@ func CheckName(text string) string {
 	return ""
 }
 
-// nameBook knows every name of a study and what it is, so that each is used once, ignoring case.
-type nameBook struct {
-	taken map[string]string // folded name → what it is
-}
-
-// claim takes name for what, e.g. "a parameter"; it reports a name that cannot be used.
-func (r *nameBook) claim(name, what, location string, f *Faults) bool {
+// claim takes a name for what, e.g. "a parameter", and finds fault with one that cannot be used. Each name of a study is used once, ignoring case.
+func (c *checker) claim(name, what, location string) {
 	if wrong := CheckName(name); wrong != "" {
-		f.Add(location, name, "the name %s", wrong)
-		return false
+		c.faults.Add(location, name, "the name %s", wrong)
+		return
 	}
 	folded := FoldCase(name)
 	if slices.ContainsFunc(reserved, func(word string) bool { return FoldCase(word) == folded }) {
-		f.Add(location, name, "%q cannot be a name; the words %s have a meaning of their own", name, strings.Join(reserved, ", "))
-		return false
+		c.faults.Add(location, name, "%q cannot be a name; the words %s have a meaning of their own", name, strings.Join(reserved, ", "))
+		return
 	}
-	if other, ok := r.taken[folded]; ok {
-		f.Add(location, name, "the name %q is taken by %s (upper and lower case do not make a difference)", name, other)
-		return false
+	if other, ok := c.taken[folded]; ok {
+		c.faults.Add(location, name, "the name %q is taken by %s (upper and lower case do not make a difference)", name, other)
+		return
 	}
-	r.taken[folded] = what
-	return true
+	c.taken[folded] = what
 }
 
 // isIdentifier tells whether expressions can use name.

@@ -32,7 +32,7 @@ func (c *checker) parameters() bool {
 		for i := range c.d.Parameters {
 			p := &c.d.Parameters[i]
 			at := fmt.Sprintf("parameters[%d]", i)
-			c.names.claim(p.Name, "another parameter", at+".name", &c.faults)
+			c.claim(p.Name, "another parameter", at+".name")
 			c.unit(p.Unit, at+".unit")
 			c.parameter(p, at)
 		}

@@ -116,12 +116,28 @@ func TestCheckOfRemainderFillsInBounds(t *testing.T) {
 	}
 }
 
-// checkFaults is one definition with one thing wrong, and what is said about it.
-var checkFaults = []struct {
+// checkFault is a definition with one thing wrong, and what is said about it.
+type checkFault struct {
 	name              string
 	change            func(*Definition)
 	location, message string
-}{
+}
+
+// namesEach changes a definition in each of the ways, and holds what is said against it.
+func namesEach(t *testing.T, of func() Definition, faults []checkFault) {
+	t.Parallel()
+	for _, test := range faults {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := of()
+			test.change(&d)
+			_, err := d.Check()
+			wantFault(t, faultsOf(t, err), test.location, test.message)
+		})
+	}
+}
+
+var checkFaults = []checkFault{
 	{"no name", func(d *Definition) { d.Name = "" }, "name", "must not be empty"},
 	{"long name", func(d *Definition) { d.Name = strings.Repeat("é", 201) }, "name", "201 characters; at most 200"},
 	{"NUL in the description", func(d *Definition) { d.Description = "a\x00b" }, "description", "U+0000"},
@@ -240,18 +256,7 @@ var checkFaults = []struct {
 	{"unknown inputs", func(d *Definition) { d.Model.Inputs = "cube" }, "model.inputs", `must be "unit" or "raw"`},
 }
 
-func TestCheckNamesEveryFault(t *testing.T) {
-	t.Parallel()
-	for _, test := range checkFaults {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			d := bufferScreen()
-			test.change(&d)
-			_, err := d.Check()
-			wantFault(t, faultsOf(t, err), test.location, test.message)
-		})
-	}
-}
+func TestCheckNamesEveryFault(t *testing.T) { namesEach(t, bufferScreen, checkFaults) }
 
 func TestCheckListsAllFaults(t *testing.T) {
 	t.Parallel()
@@ -306,12 +311,7 @@ func TestCheckOfRemainders(t *testing.T) {
 }
 
 func TestCheckOfCandidates(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name              string
-		change            func(*Definition)
-		location, message string
-	}{
+	namesEach(t, queue, []checkFault{
 		{"a value out of range", func(d *Definition) { d.Candidates[2]["x"] = NumberValue(4) }, "candidates[2].x", "4 is above the highest, 3"},
 		{"a missing value", func(d *Definition) { delete(d.Candidates[3], "mode") }, "candidates[3].mode", "is missing"},
 		{"an unknown parameter", func(d *Definition) { d.Candidates[3]["y"] = NumberValue(1) }, "candidates[3].y", "there is no parameter"},
@@ -321,15 +321,7 @@ func TestCheckOfCandidates(t *testing.T) {
 		}, "unavailable", "nothing is left"},
 		{"no value at a candidate", func(d *Definition) { d.Constraints[0].Expression = "omega/(x - 3)" }, "constraints[0].expression", `no finite value at x = 3, mode = fast`},
 		{"expression and sampled", func(d *Definition) { d.Constraints[0].Sampled = true }, "constraints[0].sampled", "not both"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			d := queue()
-			test.change(&d)
-			_, err := d.Check()
-			wantFault(t, faultsOf(t, err), test.location, test.message)
-		})
-	}
+	})
 }
 
 // A formula is not at fault for a context that nobody has brought yet, unless no context could help.

@@ -162,20 +162,21 @@ func TestKnownAnywhere(t *testing.T) {
 	}
 }
 
+// firstThat is the first algorithm that needs something.
+func firstThat(t *testing.T, needs func(policy.Description) bool) string {
+	t.Helper()
+	all := policy.Descriptions()
+	i := slices.IndexFunc(all, needs)
+	if i < 0 {
+		t.Fatal("no algorithm needs it")
+	}
+	return all[i].Name
+}
+
 func TestSafeSeedsArePlaced(t *testing.T) {
 	t.Parallel()
-	var name string
-	for _, a := range policy.Descriptions() {
-		if a.NeedsSafeSeeds {
-			name = a.Name
-			break
-		}
-	}
-	if name == "" {
-		t.Fatal("no algorithm needs safe seeds")
-	}
 	d := bufferScreen()
-	d.Algorithm.Name = name
+	d.Algorithm.Name = firstThat(t, func(a policy.Description) bool { return a.NeedsSafeSeeds })
 	_, err := d.Check()
 	wantFault(t, faultsOf(t, err), "algorithm.settings.safe_seeds", "give at least one")
 	d.Algorithm.Settings = map[string]json.RawMessage{"safe_seeds": rawJSON(`[{"temperature": 30, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}, {"temperature": 300, "cycles": 3, "salt": 0.1, "time": 0.8, "catalyst": "B"}]`)}
@@ -189,16 +190,7 @@ func TestSafeSeedsArePlaced(t *testing.T) {
 
 func TestKnownConstraintIsNeeded(t *testing.T) {
 	t.Parallel()
-	var name string
-	for _, a := range policy.Descriptions() {
-		if a.NeedsGivenConstraint {
-			name = a.Name
-			break
-		}
-	}
-	if name == "" {
-		t.Fatal("no algorithm needs a constraint of known form")
-	}
+	name := firstThat(t, func(a policy.Description) bool { return a.NeedsGivenConstraint })
 	d := bufferScreen()
 	d.Algorithm = Algorithm{Name: name, Preset: "paper"}
 	_, err := d.Check()

@@ -37,7 +37,7 @@ func (s *space) sample(arms [][]float64) {
 		visit(x)
 	}
 	for _, x := range points {
-		if s.inBounds(x, searchSlack) {
+		if s.inBounds(x) {
 			s.keep(x)
 		}
 	}
@@ -45,7 +45,7 @@ func (s *space) sample(arms [][]float64) {
 		s.keepFilled(k)
 	}
 	for k := probePoints; len(s.probes) == 0 && k < searchPoints; k++ {
-		if x := s.along(k); s.inBounds(x, searchSlack) {
+		if x := s.along(k); s.inBounds(x) {
 			s.keep(x)
 		}
 		s.keepFilled(k)
@@ -59,7 +59,7 @@ func (s *space) keepFilled(k int) {
 	}
 	u := s.recurrence(k)
 	s.fill(u)
-	if x := s.settled(u); s.inBounds(x, searchSlack) {
+	if x := s.settled(u); s.inBounds(x) {
 		s.keep(x)
 	}
 }
@@ -203,7 +203,7 @@ func (b *compiler) verifyLimits() {
 	}
 	for _, limit := range s.limits {
 		for _, x := range points {
-			if _, _, defined := limit.sides(x); !defined && (b.out.arms != nil || s.inBounds(x, searchSlack)) {
+			if _, _, defined := limit.sides(x); !defined && (b.out.arms != nil || s.inBounds(x)) {
 				b.faults.Add(fmt.Sprintf("input_constraints[%d]", limit.number), limit.text,
 					"has no finite value at %s (a division by zero, an overflow, or a root or logarithm of a negative number)", s.describe(x))
 				break

@@ -224,14 +224,14 @@ func (s *space) remainders(x []float64) {
 	}
 }
 
-// inBounds tells whether the remainders stay within their bounds.
-func (s *space) inBounds(x []float64, slack float64) bool {
+// inBounds tells whether the remainders stay within their bounds, as far as a search has to mind.
+func (s *space) inBounds(x []float64) bool {
 	for i := range s.axes {
 		a := &s.axes[i]
 		if a.Type != Remainder {
 			continue
 		}
-		if forgiven := slack * a.size(); x[i] < a.low-forgiven || x[i] > a.high+forgiven {
+		if forgiven := searchSlack * a.size(); x[i] < a.low-forgiven || x[i] > a.high+forgiven {
 			return false
 		}
 	}
@@ -290,7 +290,7 @@ func (s *space) settle(u []float64) bool {
 		}
 	}
 	s.remainders(x)
-	inBounds := s.inBounds(x, searchSlack)
+	inBounds := s.inBounds(x)
 	for i := range s.axes {
 		if a := &s.axes[i]; a.Type == Remainder {
 			x[i] = a.snap(x[i])

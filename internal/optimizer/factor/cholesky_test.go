@@ -147,6 +147,9 @@ func TestSolves(t *testing.T) {
 			if !slices.Equal(whole, level[r]) {
 				t.Fatalf("right-hand side %d of Lᵀ: many %v, alone %v", r, level[r], whole)
 			}
+			if each := upwards(c, b, n); !slices.Equal(whole, each) {
+				t.Fatalf("right-hand side %d of Lᵀ: %v, an entry at a time %v", r, whole, each)
+			}
 			v := make([]float64, len(b))
 			c.SolveLower(v, b)
 			if !slices.Equal(v, many[r]) {
@@ -175,6 +178,19 @@ func TestSolves(t *testing.T) {
 			}
 		}
 	})
+}
+
+// upwards solves Lᵀ x = b, zeros following b, in the order that SolveUpper says.
+func upwards(c *factor.Cholesky, b []float64, n int) []float64 {
+	x := make([]float64, n)
+	copy(x, b)
+	for i := n - 1; i >= 0; i-- {
+		x[i] /= c.Row(i)[i]
+		for k := range i {
+			x[k] = math.FMA(-x[i], c.Row(i)[k], x[k])
+		}
+	}
+	return x
 }
 
 func TestPrefixIsTheFactorOfTheLeadingBlock(t *testing.T) {

@@ -67,7 +67,7 @@ func gram(work *checkpoint.Meter, dst, rows [][]float64, of strip, rising bool) 
 			for r := range height {
 				for c := range width {
 					if j+c <= i+r {
-						dst[i+r][j+c] = s[3*r+c].total()
+						dst[i+r][j+c] = s[4*c+r].total()
 					}
 				}
 			}
@@ -79,7 +79,7 @@ func gram(work *checkpoint.Meter, dst, rows [][]float64, of strip, rising bool) 
 	return nil
 }
 
-// products fills s_{3r+c} with the lanes of a_r·b_c for up to four a and three b, from entry start, a multiple of lanes, on.
+// products fills s_{4c+r} with the lanes of a_r·b_c for up to four a and three b, from entry start, a multiple of lanes, on.
 func products(s *[12]partial, a, b [][]float64, start int) {
 	n := len(a[0])
 	whole := n &^ (lanes - 1)
@@ -91,7 +91,7 @@ func products(s *[12]partial, a, b [][]float64, start int) {
 	for r := range a {
 		for c := range b {
 			for k := max(whole, start); k < n; k++ {
-				s[3*r+c][k-whole] = math.FMA(a[r][k], b[c][k], s[3*r+c][k-whole])
+				s[4*c+r][k-whole] = math.FMA(a[r][k], b[c][k], s[4*c+r][k-whole])
 			}
 		}
 	}

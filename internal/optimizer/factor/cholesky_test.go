@@ -77,9 +77,16 @@ func TestFactorMatchesGonum(t *testing.T) {
 		for i := range got {
 			got[i] = make([]float64, i+1)
 		}
-		c.Inverse(got)
+		c.Inverse(got, factor.Square(n))
+		units := make([][]float64, n)
 		for i := range n {
+			units[i] = make([]float64, n)
+			units[i][i] = 1
+			c.SolveLower(units[i], units[i])
 			for j := range i + 1 {
+				if want := factor.Dot(units[i], units[j]); got[i][j] != want {
+					t.Fatalf("n=%d: inverse[%d,%d] = %v, of columns one by one %v", n, i, j, got[i][j], want)
+				}
 				if !(math.Abs(c.Row(i)[j]-lower.At(i, j)) <= 1e-12) {
 					t.Fatalf("n=%d: L[%d,%d] = %.15g, want %.15g", n, i, j, c.Row(i)[j], lower.At(i, j))
 				}

@@ -15,44 +15,6 @@
 	VFMADD231PD     Z14, Z12, s01  \
 	VFMADD231PD     Z14, Z13, s23
 
-// func dot12AVX512(s *[12]partial, a0, a1, a2, a3, b0, b1, b2 *float64, n int)
-TEXT ·dot12AVX512(SB), NOSPLIT, $0-72
-	MOVQ    a0+8(FP), R8
-	MOVQ    a1+16(FP), R9
-	MOVQ    a2+24(FP), R10
-	MOVQ    a3+32(FP), R11
-	MOVQ    b0+40(FP), SI
-	MOVQ    b1+48(FP), DI
-	MOVQ    b2+56(FP), DX
-	MOVQ    n+64(FP), CX
-	MOVQ    s+0(FP), AX
-	VMOVUPD (AX), Z0
-	VMOVUPD 64(AX), Z1
-	VMOVUPD 128(AX), Z2
-	VMOVUPD 192(AX), Z3
-	VMOVUPD 256(AX), Z4
-	VMOVUPD 320(AX), Z5
-	XORQ    AX, AX
-
-twelve:
-	PAIR(R8, R9, Y12, Z12)
-	PAIR(R10, R11, Y13, Z13)
-	BOTH(SI, Z0, Z1)
-	BOTH(DI, Z2, Z3)
-	BOTH(DX, Z4, Z5)
-	ADDQ    $4, AX
-	CMPQ    AX, CX
-	JLT     twelve
-	MOVQ    s+0(FP), AX
-	VMOVUPD Z0, (AX)
-	VMOVUPD Z1, 64(AX)
-	VMOVUPD Z2, 128(AX)
-	VMOVUPD Z3, 192(AX)
-	VMOVUPD Z4, 256(AX)
-	VMOVUPD Z5, 320(AX)
-	VZEROUPPER
-	RET
-
 // func dot24AVX512(s *[24]partial, a0, a1, a2, a3, b0, b1, b2, b3, b4, b5 *float64, n int)
 TEXT ·dot24AVX512(SB), NOSPLIT, $0-96
 	MOVQ    a0+8(FP), R8

@@ -19,9 +19,6 @@ func dot4AVX2(s *[4]partial, a0, a1, a2, a3, b *float64, n int)
 func dot12AVX2(s *[12]partial, a0, a1, a2, a3, b0, b1, b2 *float64, n int)
 
 //go:noescape
-func dot12AVX512(s *[12]partial, a0, a1, a2, a3, b0, b1, b2 *float64, n int)
-
-//go:noescape
 func dot24AVX512(s *[24]partial, a0, a1, a2, a3, b0, b1, b2, b3, b4, b5 *float64, n int)
 
 //go:noescape
@@ -32,6 +29,12 @@ func axpy4AVX2(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int)
 
 //go:noescape
 func axpy4AVX512(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int)
+
+//go:noescape
+func finish4AVX2(s *[16]partial, l0, l1, l2, l3, b0, b1, b2, b3 *float64)
+
+//go:noescape
+func totals4AVX2(to *[4]float64, s *[4]partial)
 
 func dot1(s *[1]partial, a, b *float64, n int) {
 	if fast {
@@ -50,12 +53,9 @@ func dot4(s *[4]partial, a0, a1, a2, a3, b *float64, n int) {
 }
 
 func dot12(s *[12]partial, a0, a1, a2, a3, b0, b1, b2 *float64, n int) {
-	switch {
-	case wide:
-		dot12AVX512(s, a0, a1, a2, a3, b0, b1, b2, n)
-	case fast:
+	if fast {
 		dot12AVX2(s, a0, a1, a2, a3, b0, b1, b2, n)
-	default:
+	} else {
 		dot12Go(s, a0, a1, a2, a3, b0, b1, b2, n)
 	}
 }
@@ -85,5 +85,21 @@ func axpy4(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int) {
 		axpy4AVX2(alpha, x0, x1, x2, x3, y, n)
 	default:
 		axpy4Go(alpha, x0, x1, x2, x3, y, n)
+	}
+}
+
+func finish4(s *[16]partial, l0, l1, l2, l3, b0, b1, b2, b3 *float64) {
+	if fast {
+		finish4AVX2(s, l0, l1, l2, l3, b0, b1, b2, b3)
+	} else {
+		finish4Go(s, l0, l1, l2, l3, b0, b1, b2, b3)
+	}
+}
+
+func totals4(to *[4]float64, s *[4]partial) {
+	if fast {
+		totals4AVX2(to, s)
+	} else {
+		totals4Go(to, s)
 	}
 }

@@ -117,6 +117,9 @@ func (t *tile) solveMany(sums []partial, B [][]float64, j int) {
 			c += t.add(sums[4*c:], B[c:], from, length)
 		}
 	}
+	for ; len(B) >= 4; B, sums = B[4:], sums[16:] {
+		finish4((*[16]partial)(sums), &t[0][j], &t[1][j], &t[2][j], &t[3][j], &B[0][j], &B[1][j], &B[2][j], &B[3][j])
+	}
 	for c, b := range B {
 		t.finish(b[j:j+4], j, (*[4]partial)(sums[4*c:]))
 	}
@@ -143,10 +146,12 @@ func (t *tile) add(sums []partial, B [][]float64, from, length int) int {
 
 // finish takes the sums over columns before j on through the tile's own triangle: b holds entries j to j+3.
 func (t *tile) finish(b []float64, j int, s *[4]partial) {
-	b = b[:4]
+	finish((*[4]float64)(b), &t[0][j], (*[2]float64)(t[1][j:]), (*[3]float64)(t[2][j:]), (*[4]float64)(t[3][j:]), s)
+}
+
+func finish(b *[4]float64, l0 *float64, l1 *[2]float64, l2 *[3]float64, l3 *[4]float64, s *[4]partial) {
 	s0, s1, s2, s3 := &s[0], &s[1], &s[2], &s[3]
-	l1, l2, l3 := t[1][j:j+2], t[2][j:j+3], t[3][j:j+4]
-	v0 := (b[0] - s0.total()) / t[0][j]
+	v0 := (b[0] - s0.total()) / *l0
 	s1[0] = math.FMA(l1[0], v0, s1[0])
 	v1 := (b[1] - s1.total()) / l1[1]
 	s2[0] = math.FMA(l2[0], v0, s2[0])

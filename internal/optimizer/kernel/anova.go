@@ -62,12 +62,12 @@ func (f *Function) prepare() {
 	f.categories = categories
 }
 
-// together turns the correlations of the numbers between x and points y_i, lying one after another in ys, into k(x, y_i), in place.
-func (f *Function) together(dst, x, ys []float64) {
+// together turns the correlations of the numbers between x and X_i into k(x, X_i), in place.
+func (f *Function) together(dst, x []float64, X *Inputs) {
 	for i, m := range dst {
 		dst[i] = math.FMA(-f.interaction, 1-m, 1)
 	}
-	f.choose(dst, x, ys)
+	f.choose(dst, x, X)
 	for i, product := range dst {
 		dst[i] = float64((product - f.constant) * f.scale)
 	}
@@ -93,7 +93,7 @@ func (f *Function) RowAndSlopes(row, slopes, x []float64, X *Inputs) {
 	if len(row) == 0 {
 		return
 	}
-	squaredDistances(row, x, f.inverse, X.values)
+	f.distances(row, x, X)
 	shape(matern52, row, 1)
 	chosen := make([]int, len(f.categories))
 	for c := range chosen {

@@ -21,6 +21,20 @@ func Gram(ctx context.Context, dst, rows [][]float64) error {
 	return group.Wait()
 }
 
+// Products writes Dot(a[r], b[c]) to dst[c][r] for rows of one length, up to four a.
+func Products(dst, a, b [][]float64) {
+	for first := 0; first < len(b); first += 6 {
+		some := b[first:min(first+6, len(b))]
+		var s [24]partial
+		products(&s, a, some, 0)
+		for c := range some {
+			for r := range a {
+				dst[first+c][r] = s[4*c+r].total()
+			}
+		}
+	}
+}
+
 // strip is the groups of four rows of a product that begin at first, first + stride, first + 2 stride, ….
 type strip struct{ first, stride int }
 
@@ -93,7 +107,11 @@ func products(s *[24]partial, a, b [][]float64, start int) {
 	if whole > start {
 		// Absent rows repeat the last one; their sums are not looked at.
 		row := func(m [][]float64, r int) *float64 { return &m[min(r, len(m)-1)][start] }
-		dot24(s, row(a, 0), row(a, 1), row(a, 2), row(a, 3), row(b, 0), row(b, 1), row(b, 2), row(b, 3), row(b, 4), row(b, 5), whole-start)
+		if len(b) <= 3 {
+			dot12((*[12]partial)(s[:12]), row(a, 0), row(a, 1), row(a, 2), row(a, 3), row(b, 0), row(b, 1), row(b, 2), whole-start)
+		} else {
+			dot24(s, row(a, 0), row(a, 1), row(a, 2), row(a, 3), row(b, 0), row(b, 1), row(b, 2), row(b, 3), row(b, 4), row(b, 5), whole-start)
+		}
 	}
 	for r := range a {
 		for c := range b {

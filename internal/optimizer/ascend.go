@@ -89,13 +89,31 @@ func (s *decision) slopes(known Known, draw Draw) *slopes {
 	return up
 }
 
-// rise scores points of the space on all cores, to the same bits as scoreAll, and gives the slopes of the scores along each coordinate.
+// rise scores points of the space to the same bits as scoreAll, and gives the slopes of the scores along each coordinate.
 func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, [][]float64, error) {
 	return func(points [][]float64) ([]search.Score, [][]float64, error) {
-		scores, along := make([]search.Score, len(points)), make([][]float64, len(points))
-		work, shares := cores.New(), cores.Count()
-		for share := range shares {
-			from, to := share*len(points)/shares, (share+1)*len(points)/shares
+		places := asPlaces(points)
+		inclined, err := up.incline(ctx, places)
+		if err != nil {
+			return nil, nil, err
+		}
+		return up.at(ctx, places, inclined)
+	}
+}
+
+// incline works out the posterior of every source at some places, with its slopes, on all cores. What takes longest is to fetch the factors: each core passes over those
+// of its own sources for all places, and only over what then is left for some of them.
+func (up *slopes) incline(ctx context.Context, places []Place) ([]gp.Inclined, error) {
+	s, work, count := up.state, cores.New(), cores.Count()
+	inclined := make([]gp.Inclined, len(s.sources))
+	for i := range s.sources {
+		inputs, zs, pieces := s.points(s.sources[i].kernel, places).Inputs, up.zs[i], 1
+		inclined[i] = gp.NewInclined(len(zs), len(places))
+		if i >= len(s.sources)/count*count {
+			pieces = count
+		}
+		for piece := range pieces {
+			from, to := piece*len(places)/pieces, (piece+1)*len(places)/pieces
 			if from == to {
 				continue
 			}
@@ -103,34 +121,26 @@ func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.S
 				if err := checkpoint.Reach(ctx); err != nil {
 					return err
 				}
-				some, slopes, err := up.at(ctx, points[from:to])
-				copy(scores[from:to], some)
-				copy(along[from:to], slopes)
-				return err
+				return up.rows[i].Data.InclineInto(ctx, inclined[i].Part(from, to), inputs.Slice(from, to), zs, up.backward[i])
 			})
 		}
-		return scores, along, work.Wait()
 	}
+	return inclined, work.Wait()
 }
 
-func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [][]float64, error) {
-	s, places := up.state, asPlaces(points)
+// at are the scores with their slopes at places where the posterior is this.
+func (up *slopes) at(ctx context.Context, places []Place, inclined []gp.Inclined) ([]search.Score, [][]float64, error) {
+	s := up.state
 	input := s.bareInput(up.draw)
 	estimates := s.givenEstimates(places, up.known.at(places))
 	input.Rival = s.rival(places)
-	inclined := make([]gp.Inclined, len(s.sources))
 	for i := range s.sources {
-		src := &s.sources[i]
-		inputs, rows := s.points(src.kernel, places).Inputs, up.rows[i]
-		var err error
-		if inclined[i], err = rows.Data.Incline(ctx, inputs, up.zs[i], up.backward[i]); err != nil {
-			return nil, nil, err
-		}
+		src, rows := &s.sources[i], up.rows[i]
 		s.take(src, posterior.Prediction{Means: inclined[i].Means[:len(rows.Z)], Variances: inclined[i].Variances}, estimates)
 		if input.Rival == nil {
 			continue
 		}
-		together := rows.Together(s.beside(i), inputs, inclined[i].Means[len(rows.Z)])
+		together := rows.Together(s.beside(i), s.points(src.kernel, places).Inputs, inclined[i].Means[len(rows.Z)])
 		for _, k := range src.targets {
 			input.Rival.Together[k] = together
 		}
@@ -153,13 +163,13 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 	}
 	scores, _ := s.order(raw, places)
 	by := s.traits.Slopes(input)
-	along := make([][]float64, len(points))
-	for n, u := range points {
-		inputs := up.alongInputs(n, u, inclined, input, by)
+	along := make([][]float64, len(places))
+	for n, place := range places {
+		inputs := up.alongInputs(n, place.U, inclined, input, by)
 		if working != nil {
 			factor.Axpy(1, working[n], inputs)
 		}
-		along[n] = s.cfg.Space.alongUnits(u, inputs)
+		along[n] = s.cfg.Space.alongUnits(place.U, inputs)
 	}
 	return scores, along, nil
 }

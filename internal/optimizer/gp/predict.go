@@ -164,6 +164,21 @@ type Inclined struct {
 	VarianceGradients [][]float64   // per point and coordinate
 }
 
+// NewInclined has room for the posterior of some responses at some points.
+func NewInclined(responses, points int) Inclined {
+	return Inclined{Means: matrix(responses, points), Variances: make([]float64, points),
+		MeanGradients: make([][][]float64, points), VarianceGradients: make([][]float64, points)}
+}
+
+// Part is that of points from to to−1, in the same memory.
+func (in Inclined) Part(from, to int) Inclined {
+	part := Inclined{Variances: in.Variances[from:to], MeanGradients: in.MeanGradients[from:to], VarianceGradients: in.VarianceGradients[from:to]}
+	for _, means := range in.Means {
+		part.Means = append(part.Means, means[from:to])
+	}
+	return part
+}
+
 // Incline returns the posterior at the points X to the same bits as PredictMany, with
 //
 //	∂mean/∂x = Σ_s (L⁻ᵀz)_s ∂k(x, X_s)/∂x,   ∂variance/∂x = −2 Σ_s (L⁻ᵀv(x))_s ∂k(x, X_s)/∂x
@@ -171,14 +186,18 @@ type Inclined struct {
 // for a stationary kernel. backward holds L⁻ᵀz for each z, both as long as there are data, of which there must be some. It costs O(n²) a point and reaches checkpoints on the way;
 // the error is that of ctx.
 func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]float64) (Inclined, error) {
-	M, p := X.Len(), X.Coordinates()
-	out := Inclined{Means: matrix(len(zs), M), Variances: make([]float64, M), MeanGradients: make([][][]float64, M), VarianceGradients: make([][]float64, M)}
-	block := matrix(M, d.Len())
+	out := NewInclined(len(zs), X.Len())
+	return out, d.InclineInto(ctx, out, X, zs, backward)
+}
+
+// InclineInto is Incline, written to out.
+func (d *Data) InclineInto(ctx context.Context, out Inclined, X *kernel.Inputs, zs, backward [][]float64) error {
+	p, block := X.Coordinates(), matrix(X.Len(), d.Len())
 	for i, v := range block {
 		d.kernel.Row(v, X.Row(i), d.inputs)
 	}
 	if err := d.factor.SolveLowerMany(ctx, block); err != nil {
-		return out, err
+		return err
 	}
 	for i, v := range block {
 		for r, z := range zs {
@@ -187,7 +206,7 @@ func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]f
 		out.Variances[i] = d.variance(X.Row(i), v)
 	}
 	if err := d.factor.SolveUpperMany(ctx, block); err != nil {
-		return out, err
+		return err
 	}
 	weights := append(backward[:len(backward):len(backward)], nil)
 	for i, w := range block {
@@ -199,7 +218,7 @@ func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]f
 			out.VarianceGradients[i][c] *= -2
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // Covariance returns the joint posterior covariance of the latent function at the M points X, the lower triangle of an M×M matrix: row i has i+1 entries. It costs

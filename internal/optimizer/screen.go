@@ -107,7 +107,11 @@ func (s *decision) prune(ctx context.Context, from screened, rows int, known Kno
 	least := list[min(2*s.effort().fine, len(list))-1].score // twice as many as are polished to the end
 	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
 	least.Tie = math.Inf(-1)
-	return from.keep(bounds, least), nil
+	kept := from.keep(bounds, least)
+	if len(kept.at) == 0 { // a bound that falls short of what it bounds says nothing: see Upper of policy.Traits
+		return from, nil
+	}
+	return kept, nil
 }
 
 // boundScores bounds the scores of places by the standard deviations that the first rows of each factor leave.

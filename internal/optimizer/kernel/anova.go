@@ -95,21 +95,20 @@ func (f *Function) RowAndSlopes(row, slopes, x []float64, X *Inputs) {
 	}
 	f.distances(row, x, X)
 	shape(matern52, row, 1)
-	chosen := make([]int, len(f.categories))
-	for c := range chosen {
-		chosen[c] = f.categories[c].Chosen(x)
-	}
 	for i, m := range row {
-		product := math.FMA(-f.interaction, 1-m, 1)
-		rise := (m - 1) / product
-		y := X.Row(i)
-		for c, at := range chosen {
-			if y[at] != 1 {
-				product *= f.categories[c].factor
-				rise += f.categories[c].rise
+		row[i] = math.FMA(-f.interaction, 1-m, 1)
+		slopes[i] = (m - 1) / row[i]
+	}
+	for _, c := range f.categories {
+		for i, is := range X.column(c.Chosen(x)) {
+			if is != 1 {
+				row[i] *= c.factor
+				slopes[i] += c.rise
 			}
 		}
+	}
+	for i, product := range row {
 		row[i] = float64((product - f.constant) * f.scale)
-		slopes[i] = f.scale * (product*rise + f.slope - (product-f.constant)*f.slope/(1-f.constant))
+		slopes[i] = f.scale * (product*slopes[i] + f.slope - (product-f.constant)*f.slope/(1-f.constant))
 	}
 }

@@ -214,9 +214,16 @@ func (f *Function) fill(dst, x []float64, X *Inputs) {
 	}
 }
 
-// distances writes the squared distances w² between x and X_i to dst[i].
+// distances writes the squared distances w² between x and X_i to dst[i]. The coordinates before the first and after the last that have a lengthscale are not looked at.
 func (f *Function) distances(dst, x []float64, X *Inputs) {
-	squaredDistances(dst, x, f.inverse, X.columns, X.stride)
+	first, end := 0, len(x)
+	for first < end-1 && f.inverse[first] == 0 {
+		first++
+	}
+	for first < end-1 && f.inverse[end-1] == 0 {
+		end--
+	}
+	squaredDistances(dst, x[first:end], f.inverse[first:end], X.columns[first*X.stride:], X.stride)
 }
 
 func arm(x []float64) int { return int(x[0]) }

@@ -89,43 +89,71 @@ func (s *decision) slopes(known Known, draw Draw) *slopes {
 	return up
 }
 
-// rise scores points of the space to the same bits as scoreAll, and gives the slopes of the scores along each coordinate.
+// rise scores points of the space on all cores, to the same bits as scoreAll, and gives the slopes of the scores along each coordinate.
 func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, [][]float64, error) {
 	return func(points [][]float64) ([]search.Score, [][]float64, error) {
-		places := asPlaces(points)
-		inclined, err := up.incline(ctx, places)
-		if err != nil {
-			return nil, nil, err
+		places, inclined := asPlaces(points), make([]gp.Inclined, len(up.rows))
+		for i := range inclined {
+			inclined[i] = gp.NewInclined(len(up.zs[i]), len(points))
 		}
-		return up.at(ctx, places, inclined)
+		large := up.rows[0].Data.Len() >= largeFrom
+		if large {
+			if err := up.inclineBySource(ctx, places, inclined); err != nil {
+				return nil, nil, err
+			}
+		}
+		scores, along := make([]search.Score, len(places)), make([][]float64, len(places))
+		work, shares := cores.New(), min(cores.Count(), len(places))
+		for share := range shares {
+			from, to := share*len(places)/shares, (share+1)*len(places)/shares
+			work.Go(func() error {
+				some := make([]gp.Inclined, len(inclined))
+				for i := range some {
+					some[i] = inclined[i].Part(from, to)
+					if large {
+						continue
+					}
+					if err := up.incline(ctx, i, places[from:to], some[i]); err != nil {
+						return err
+					}
+				}
+				values, slopes, err := up.at(ctx, places[from:to], some)
+				copy(scores[from:to], values)
+				copy(along[from:to], slopes)
+				return err
+			})
+		}
+		return scores, along, work.Wait()
 	}
 }
 
-// incline works out the posterior of every source at some places, with its slopes, on all cores. What takes longest is to fetch the factors: each core passes over those
-// of its own sources for all places, and only over what then is left for some of them.
-func (up *slopes) incline(ctx context.Context, places []Place) ([]gp.Inclined, error) {
-	s, work, count := up.state, cores.New(), cores.Count()
-	inclined := make([]gp.Inclined, len(s.sources))
-	for i := range s.sources {
-		inputs, zs, pieces := s.points(s.sources[i].kernel, places).Inputs, up.zs[i], 1
-		inclined[i] = gp.NewInclined(len(zs), len(places))
-		if i >= len(s.sources)/count*count {
-			pieces = count
+// incline works out the posterior of a source at some places, with its slopes.
+func (up *slopes) incline(ctx context.Context, source int, places []Place, out gp.Inclined) error {
+	if err := checkpoint.Reach(ctx); err != nil {
+		return err
+	}
+	inputs := up.state.points(up.state.sources[source].kernel, places).Inputs
+	return up.rows[source].Data.InclineInto(ctx, out, inputs, up.zs[source], up.backward[source])
+}
+
+// largeFrom is from how many rows on a factor, of a megabyte and more, does not stay in a core's cache from one step to the next.
+const largeFrom = 512
+
+// inclineBySource is incline of every source on all cores, for large factors. What takes longest is to fetch them: each core passes over those of its own sources for all
+// places, and only over what then is left for some of the places.
+func (up *slopes) inclineBySource(ctx context.Context, places []Place, out []gp.Inclined) error {
+	work, count := cores.New(), cores.Count()
+	for i := range up.rows {
+		pieces := 1
+		if i >= len(up.rows)/count*count {
+			pieces = min(count, len(places))
 		}
 		for piece := range pieces {
 			from, to := piece*len(places)/pieces, (piece+1)*len(places)/pieces
-			if from == to {
-				continue
-			}
-			work.Go(func() error {
-				if err := checkpoint.Reach(ctx); err != nil {
-					return err
-				}
-				return up.rows[i].Data.InclineInto(ctx, inclined[i].Part(from, to), inputs.Slice(from, to), zs, up.backward[i])
-			})
+			work.Go(func() error { return up.incline(ctx, i, places[from:to], out[i].Part(from, to)) })
 		}
 	}
-	return inclined, work.Wait()
+	return work.Wait()
 }
 
 // at are the scores with their slopes at places where the posterior is this.

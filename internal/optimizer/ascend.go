@@ -136,10 +136,12 @@ func (up *slopes) incline(ctx context.Context, source int, places []Place, out g
 	return up.rows[source].Data.InclineInto(ctx, out, inputs, up.zs[source], up.backward[source])
 }
 
-// largeFrom is from how many rows on a factor, of a megabyte and more, does not stay in a core's cache from one step to the next.
+// largeFrom is from how many rows on a factor, of a megabyte and more, does not stay in a core's
+// cache from one step to the next.
 const largeFrom = 512
 
-// inclineBySource is incline of every source on all cores, for large factors. What takes longest is to fetch them: each core passes over those of its own sources for all
+// inclineBySource is incline of every source on all cores, for large factors. What takes longest is
+// to fetch them: each core passes over those of its own sources for all
 // places, and only over what then is left for some of the places.
 func (up *slopes) inclineBySource(ctx context.Context, places []Place, out []gp.Inclined) error {
 	work, count := cores.New(), cores.Count()

@@ -37,7 +37,8 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 	}
 }
 
-// TestScreeningLeavesSomething: along one parameter, where many readings tell nearly all, the default's bound falls short of scores, and used to leave no place at all.
+// TestScreeningLeavesSomething: along one parameter, where many readings tell nearly all, the
+// default's bound falls short of scores, and used to leave no place at all.
 func TestScreeningLeavesSomething(t *testing.T) {
 	t.Parallel()
 	cfg := plain(t, 1, 2, func(c *Config) {

@@ -103,7 +103,8 @@ func BenchmarkSolves(b *testing.B) {
 	})
 }
 
-// BenchmarkPanels solves with several right-hand sides at once, and inverts, at the sizes of fits and of long studies.
+// BenchmarkPanels solves with several right-hand sides at once, and inverts, at the sizes of fits
+// and of long studies.
 func BenchmarkPanels(b *testing.B) {
 	for _, n := range []int{250, 1000} {
 		c, err := factor.New(correlated(n))

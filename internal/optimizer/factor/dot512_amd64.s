@@ -1,7 +1,9 @@
 #include "textflag.h"
 
-// The loops of dot_amd64.s in words of eight numbers. A register holds the four lanes of one sum beside those of
-// another, so that every lane takes the same products in the same order. AX counts the numbers done, CX is how many
+// The loops of dot_amd64.s in words of eight numbers. A register holds the four lanes of one sum
+// beside those of
+// another, so that every lane takes the same products in the same order. AX counts the numbers
+// done, CX is how many
 // there are.
 
 // PAIR loads the next four numbers of two rows into the halves of a register.
@@ -9,7 +11,8 @@
 	VMOVUPD      (first)(AX*8), low            \
 	VINSERTF64X4 $1, (second)(AX*8), to, to
 
-// BOTH adds the products of the next four numbers of b and those of all four rows, which are in Z12 and Z13.
+// BOTH adds the products of the next four numbers of b and those of all four rows, which are in Z12
+// and Z13.
 #define BOTH(b, s01, s23) \
 	VBROADCASTF64X4 (b)(AX*8), Z14 \
 	VFMADD231PD     Z14, Z12, s01  \

@@ -2,7 +2,8 @@ package factor
 
 import "golang.org/x/sys/cpu"
 
-// fast and wide tell that the processor has the instructions of dot_amd64.s and of dot512_amd64.s. Tests turn them off to
+// fast and wide tell that the processor has the instructions of dot_amd64.s and of dot512_amd64.s.
+// Tests turn them off to
 // compare.
 var (
 	fast = cpu.X86.HasAVX2 && cpu.X86.HasFMA

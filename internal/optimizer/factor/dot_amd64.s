@@ -161,7 +161,8 @@ addfour:
 	VZEROUPPER
 	RET
 
-// TRANSPOSE turns Y0 to Y3 into the registers of their first, second, third and fourth lanes. It uses Y4 to Y7.
+// TRANSPOSE turns Y0 to Y3 into the registers of their first, second, third and fourth lanes. It
+// uses Y4 to Y7.
 #define TRANSPOSE \
 	VUNPCKLPD  Y1, Y0, Y4        \
 	VUNPCKHPD  Y1, Y0, Y5        \

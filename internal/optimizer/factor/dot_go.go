@@ -43,7 +43,8 @@ func axpy4Go(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int) {
 	}
 }
 
-// finish4Go is finish for four right-hand sides b: those of the entries in question, l_r being the entries of row r of L from the same column on.
+// finish4Go is finish for four right-hand sides b: those of the entries in question, l_r being the
+// entries of row r of L from the same column on.
 func finish4Go(s *[16]partial, l0, l1, l2, l3, b0, b1, b2, b3 *float64) {
 	for c, b := range [4]*float64{b0, b1, b2, b3} {
 		finish((*[4]float64)(unsafe.Pointer(b)), l0, (*[2]float64)(unsafe.Pointer(l1)), (*[3]float64)(unsafe.Pointer(l2)), (*[4]float64)(unsafe.Pointer(l3)), (*[4]partial)(s[4*c:]))

@@ -42,9 +42,11 @@ type strip struct{ first, stride int }
 var every = strip{0, 4}
 
 // Inverse writes the lower triangle of A⁻¹ = L⁻ᵀ L⁻¹ to dst, whose row i has at least i+1 entries. It costs about
-// as much as the factor did twice over, in one slice: it is for some hundred rows. It works in room, a Square of n rows.
+// as much as the factor did twice over, in one slice: it is for some hundred rows. It works in
+// room, a Square of n rows.
 func (c *Cholesky) Inverse(dst, room [][]float64) {
-	// Row j of columns is column j of L⁻¹, which is zero before entry j. Zeros at the end change no sum, and whole lanes are summed faster.
+	// Row j of columns is column j of L⁻¹, which is zero before entry j. Zeros at the end change no
+	// sum, and whole lanes are summed faster.
 	n := c.Len()
 	columns := make([][]float64, n)
 	for j := range columns {
@@ -58,7 +60,8 @@ func (c *Cholesky) Inverse(dst, room [][]float64) {
 	gram(nil, dst, columns, every, true)
 }
 
-// solveUnits solves L v = e_j in place for consecutive unit vectors, the first of them e_first, a multiple of lanes. The zeros before it add nothing to any sum, so that
+// solveUnits solves L v = e_j in place for consecutive unit vectors, the first of them e_first, a
+// multiple of lanes. The zeros before it add nothing to any sum, so that
 // the rows and columns before it are left out.
 func (c *Cholesky) solveUnits(units [][]float64, first int) {
 	rest := &Cholesky{make([][]float64, c.Len()-first)}
@@ -100,7 +103,8 @@ func gram(work *checkpoint.Meter, dst, rows [][]float64, of strip, rising bool) 
 	return nil
 }
 
-// products fills s_{4c+r} with the lanes of a_r·b_c for up to four a and six b, from entry start, a multiple of lanes, on.
+// products fills s_{4c+r} with the lanes of a_r·b_c for up to four a and six b, from entry start, a
+// multiple of lanes, on.
 func products(s *[24]partial, a, b [][]float64, start int) {
 	n := len(a[0])
 	whole := n &^ (lanes - 1)

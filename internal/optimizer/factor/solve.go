@@ -108,7 +108,8 @@ func (t *tile) solve1(b []float64, j int) {
 // stretch is how many columns are summed over at a time: those of a tile and of three right-hand sides fit into the processor's nearest cache.
 const stretch = 384
 
-// solveMany solves the tile's four rows, j to j+3, for right-hand sides of which sums has four each, and more for those that add leaves idle.
+// solveMany solves the tile's four rows, j to j+3, for right-hand sides of which sums has four
+// each, and more for those that add leaves idle.
 func (t *tile) solveMany(sums []partial, B [][]float64, j int) {
 	clear(sums)
 	for from := 0; from < j; from += stretch {
@@ -128,7 +129,8 @@ func (t *tile) solveMany(sums []partial, B [][]float64, j int) {
 // idle is how many right-hand sides add may repeat.
 const idle = 2
 
-// add adds to the sums of the first few right-hand sides, six at most, and says of how many. Absent ones repeat the last one; their sums are not looked at.
+// add adds to the sums of the first few right-hand sides, six at most, and says of how many. Absent
+// ones repeat the last one; their sums are not looked at.
 func (t *tile) add(sums []partial, B [][]float64, from, length int) int {
 	b := func(c int) *float64 { return &B[min(c, len(B)-1)][from] }
 	t0, t1, t2, t3 := &t[0][from], &t[1][from], &t[2][from], &t[3][from]
@@ -178,7 +180,8 @@ func (c *Cholesky) SolveUpperMany(ctx context.Context, B [][]float64) error {
 	return c.solveUpper(checkpoint.NewMeter(ctx), B)
 }
 
-// solveUpper finishes four entries at a time, from the last ones on, and then takes what they make off all those before, so that those are gone through once for four rows of L.
+// solveUpper finishes four entries at a time, from the last ones on, and then takes what they make
+// off all those before, so that those are gone through once for four rows of L.
 func (c *Cholesky) solveUpper(work *checkpoint.Meter, B [][]float64) error {
 	for end := len(B[0]); end > 0; {
 		first := (end - 1) &^ 3
@@ -203,7 +206,8 @@ func (c *Cholesky) solveUpper(work *checkpoint.Meter, B [][]float64) error {
 	return nil
 }
 
-// finishUpper works out entries first to end−1 of x in place, from which those that follow are taken off already.
+// finishUpper works out entries first to end−1 of x in place, from which those that follow are
+// taken off already.
 func (c *Cholesky) finishUpper(b []float64, first, end int) {
 	for i := end - 1; i >= first; i-- {
 		row := c.Row(i)

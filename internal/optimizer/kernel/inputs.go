@@ -2,8 +2,10 @@ package kernel
 
 import "fmt"
 
-// Inputs are n input vectors of p coordinates, row after row, and once more coordinate after coordinate, as distances take them. They grow at the end; a prefix shares
-// what it has and is never overwritten: appended to, it copies. Do not copy Inputs; take a Prefix. Coordinates are kept as given, not divided by lengthscales, so
+// Inputs are n input vectors of p coordinates, row after row, and once more coordinate after
+// coordinate, as distances take them. They grow at the end; a prefix shares
+// what it has and is never overwritten: appended to, it copies. Do not copy Inputs; take a Prefix.
+// Coordinates are kept as given, not divided by lengthscales, so
 // that metrics with different kernels share them.
 type Inputs struct {
 	p      int

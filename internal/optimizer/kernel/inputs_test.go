@@ -8,7 +8,8 @@ import (
 	"headroom/internal/optimizer/kernel"
 )
 
-// TestInputsShareAndGrow grows inputs, prefixes and parts of them at will: each sees its own vectors only, by rows and by distances.
+// TestInputsShareAndGrow grows inputs, prefixes and parts of them at will: each sees its own
+// vectors only, by rows and by distances.
 func TestInputsShareAndGrow(t *testing.T) {
 	t.Parallel()
 	k, err := kernel.New("se", []float64{0.3, 0.7}, 1)

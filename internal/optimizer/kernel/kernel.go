@@ -214,7 +214,8 @@ func (f *Function) fill(dst, x []float64, X *Inputs) {
 	}
 }
 
-// distances writes the squared distances w² between x and X_i to dst[i]. The coordinates before the first and after the last that have a lengthscale are not looked at.
+// distances writes the squared distances w² between x and X_i to dst[i]. The coordinates before the
+// first and after the last that have a lengthscale are not looked at.
 func (f *Function) distances(dst, x []float64, X *Inputs) {
 	first, end := 0, len(x)
 	for first < end-1 && f.inverse[first] == 0 {

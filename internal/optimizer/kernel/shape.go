@@ -5,7 +5,8 @@ import "math"
 // farthest bounds squared distances, so that far points have correlation 0 and not ∞·0.
 const farthest = 1e300
 
-// squaredDistancesGo writes w² = Σ_c ((x_c − y_c)/ℓ_c)² to dst, at most farthest; ℓ is given by its inverses, coordinates with an inverse of 0 count for
+// squaredDistancesGo writes w² = Σ_c ((x_c − y_c)/ℓ_c)² to dst, at most farthest; ℓ is given by its
+// inverses, coordinates with an inverse of 0 count for
 // nothing, and coordinate c of y_i is ys[c*stride+i].
 func squaredDistancesGo(dst, x, inverse, ys []float64, stride int) {
 	for i := range dst {

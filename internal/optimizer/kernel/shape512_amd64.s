@@ -1,6 +1,7 @@
 #include "textflag.h"
 
-// The loops of shape_amd64.s in words of eight numbers, of which the last may hold fewer: K2 says which are there. The steps are the same for each number. The
+// The loops of shape_amd64.s in words of eight numbers, of which the last may hold fewer: K2 says
+// which are there. The steps are the same for each number. The
 // constants are those of shape_amd64.go, by their place in its table.
 #define LOG2E     0(DX)
 #define LN2HIGH   32(DX)

@@ -2,7 +2,8 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// fast and wide tell that the processor has the instructions of shape_amd64.s and of shape512_amd64.s.
+// fast and wide tell that the processor has the instructions of shape_amd64.s and of
+// shape512_amd64.s.
 var (
 	fast = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	wide = fast && cpu.X86.HasAVX512F

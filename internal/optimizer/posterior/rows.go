@@ -200,7 +200,8 @@ const (
 // solving is the work of predicting at one point.
 func solving(d *gp.Data) int { return d.Len() * (kernelWork + d.Len()/2) }
 
-// onAllCores predicts a share of the points, each so much work, on each core. Points are independent of each other, so the result is the same to the last bit.
+// onAllCores predicts a share of the points, each so much work, on each core. Points are
+// independent of each other, so the result is the same to the last bit.
 func onAllCores(points, work, functions int, predict func(from, to int) (means [][]float64, variances []float64, err error)) (Prediction, error) {
 	shares := min(cores.Count(), points)
 	if points*work < splitFrom || shares <= 1 {

@@ -92,19 +92,33 @@ func (s *decision) slopes(known Known, draw Draw) *slopes {
 // rise scores points of the space on all cores, to the same bits as scoreAll, and gives the slopes of the scores along each coordinate.
 func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, [][]float64, error) {
 	return func(points [][]float64) ([]search.Score, [][]float64, error) {
-		scores, along := make([]search.Score, len(points)), make([][]float64, len(points))
-		work, shares := cores.New(), cores.Count()
-		for share := range shares {
-			from, to := share*len(points)/shares, (share+1)*len(points)/shares
-			if from == to {
-				continue
+		places, inclined := asPlaces(points), make([]gp.Inclined, len(up.rows))
+		for i := range inclined {
+			inclined[i] = gp.NewInclined(len(up.zs[i]), len(points))
+		}
+		large := up.rows[0].Data.Len() >= largeFrom
+		if large {
+			if err := up.inclineBySource(ctx, places, inclined); err != nil {
+				return nil, nil, err
 			}
+		}
+		scores, along := make([]search.Score, len(places)), make([][]float64, len(places))
+		work, shares := cores.New(), min(cores.Count(), len(places))
+		for share := range shares {
+			from, to := share*len(places)/shares, (share+1)*len(places)/shares
 			work.Go(func() error {
-				if err := checkpoint.Reach(ctx); err != nil {
-					return err
+				some := make([]gp.Inclined, len(inclined))
+				for i := range some {
+					some[i] = inclined[i].Part(from, to)
+					if large {
+						continue
+					}
+					if err := up.incline(ctx, i, places[from:to], some[i]); err != nil {
+						return err
+					}
 				}
-				some, slopes, err := up.at(ctx, points[from:to])
-				copy(scores[from:to], some)
+				values, slopes, err := up.at(ctx, places[from:to], some)
+				copy(scores[from:to], values)
 				copy(along[from:to], slopes)
 				return err
 			})
@@ -113,24 +127,50 @@ func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.S
 	}
 }
 
-func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [][]float64, error) {
-	s, places := up.state, asPlaces(points)
+// incline works out the posterior of a source at some places, with its slopes.
+func (up *slopes) incline(ctx context.Context, source int, places []Place, out gp.Inclined) error {
+	if err := checkpoint.Reach(ctx); err != nil {
+		return err
+	}
+	inputs := up.state.points(up.state.sources[source].kernel, places).Inputs
+	return up.rows[source].Data.InclineInto(ctx, out, inputs, up.zs[source], up.backward[source])
+}
+
+// largeFrom is from how many rows on a factor, of a megabyte and more, does not stay in a core's
+// cache from one step to the next.
+const largeFrom = 512
+
+// inclineBySource is incline of every source on all cores, for large factors. What takes longest is
+// to fetch them: each core passes over those of its own sources for all
+// places, and only over what then is left for some of the places.
+func (up *slopes) inclineBySource(ctx context.Context, places []Place, out []gp.Inclined) error {
+	work, count := cores.New(), cores.Count()
+	for i := range up.rows {
+		pieces := 1
+		if i >= len(up.rows)/count*count {
+			pieces = min(count, len(places))
+		}
+		for piece := range pieces {
+			from, to := piece*len(places)/pieces, (piece+1)*len(places)/pieces
+			work.Go(func() error { return up.incline(ctx, i, places[from:to], out[i].Part(from, to)) })
+		}
+	}
+	return work.Wait()
+}
+
+// at are the scores with their slopes at places where the posterior is this.
+func (up *slopes) at(ctx context.Context, places []Place, inclined []gp.Inclined) ([]search.Score, [][]float64, error) {
+	s := up.state
 	input := s.bareInput(up.draw)
 	estimates := s.givenEstimates(places, up.known.at(places))
 	input.Rival = s.rival(places)
-	inclined := make([]gp.Inclined, len(s.sources))
 	for i := range s.sources {
-		src := &s.sources[i]
-		inputs, rows := s.points(src.kernel, places).Inputs, up.rows[i]
-		var err error
-		if inclined[i], err = rows.Data.Incline(ctx, inputs, up.zs[i], up.backward[i]); err != nil {
-			return nil, nil, err
-		}
+		src, rows := &s.sources[i], up.rows[i]
 		s.take(src, posterior.Prediction{Means: inclined[i].Means[:len(rows.Z)], Variances: inclined[i].Variances}, estimates)
 		if input.Rival == nil {
 			continue
 		}
-		together := rows.Together(s.beside(i), inputs, inclined[i].Means[len(rows.Z)])
+		together := rows.Together(s.beside(i), s.points(src.kernel, places).Inputs, inclined[i].Means[len(rows.Z)])
 		for _, k := range src.targets {
 			input.Rival.Together[k] = together
 		}
@@ -153,13 +193,13 @@ func (up *slopes) at(ctx context.Context, points [][]float64) ([]search.Score, [
 	}
 	scores, _ := s.order(raw, places)
 	by := s.traits.Slopes(input)
-	along := make([][]float64, len(points))
-	for n, u := range points {
-		inputs := up.alongInputs(n, u, inclined, input, by)
+	along := make([][]float64, len(places))
+	for n, place := range places {
+		inputs := up.alongInputs(n, place.U, inclined, input, by)
 		if working != nil {
 			factor.Axpy(1, working[n], inputs)
 		}
-		along[n] = s.cfg.Space.alongUnits(u, inputs)
+		along[n] = s.cfg.Space.alongUnits(place.U, inputs)
 	}
 	return scores, along, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"headroom/internal/optimizer/cores"
 	"headroom/internal/optimizer/policy"
 	"headroom/internal/optimizer/search"
 )
@@ -86,7 +87,7 @@ func (c screened) keep(bounds []search.Score, least search.Score) screened {
 
 // prune keeps the places whose bound from the first rows of the factor reaches the best exact score among a few promising ones.
 func (s *decision) prune(ctx context.Context, from screened, rows int, known Known, draw Draw) (screened, error) {
-	bounds, err := s.boundScores(ctx, from, rows, known, draw)
+	bounds, err := s.boundAll(ctx, from, rows, known, draw)
 	if err != nil {
 		return from, err
 	}
@@ -107,7 +108,39 @@ func (s *decision) prune(ctx context.Context, from screened, rows int, known Kno
 	least := list[min(2*s.effort().fine, len(list))-1].score // twice as many as are polished to the end
 	least.Value -= 1e-9 * math.Max(1, math.Abs(least.Value))
 	least.Tie = math.Inf(-1)
-	return from.keep(bounds, least), nil
+	kept := from.keep(bounds, least)
+	if len(kept.at) == 0 { // a bound that falls short of what it bounds says nothing: see Upper of policy.Traits
+		return from, nil
+	}
+	return kept, nil
+}
+
+// part are the places from from to to−1.
+func (c screened) part(from, to int) screened {
+	part := func(values [][]float64) [][]float64 {
+		some := make([][]float64, len(values))
+		for k, v := range values {
+			if v != nil {
+				some[k] = v[from:to]
+			}
+		}
+		return some
+	}
+	return screened{at: c.at[from:to], means: part(c.means), explained: part(c.explained)}
+}
+
+// boundAll is boundScores on all cores; a place's bound does not depend on the others.
+func (s *decision) boundAll(ctx context.Context, of screened, rows int, known Known, draw Draw) ([]search.Score, error) {
+	bounds, work, shares := make([]search.Score, len(of.at)), cores.New(), min(cores.Count(), len(of.at))
+	for share := range shares {
+		from, to := share*len(of.at)/shares, (share+1)*len(of.at)/shares
+		work.Go(func() error {
+			some, err := s.boundScores(ctx, of.part(from, to), rows, known, draw)
+			copy(bounds[from:to], some)
+			return err
+		})
+	}
+	return bounds, work.Wait()
 }
 
 // boundScores bounds the scores of places by the standard deviations that the first rows of each factor leave.

@@ -36,3 +36,21 @@ func TestScreeningKeepsTheBest(t *testing.T) {
 		}
 	}
 }
+
+// TestScreeningLeavesSomething: along one parameter, where many readings tell nearly all, the
+// default's bound falls short of scores, and used to leave no place at all.
+func TestScreeningLeavesSomething(t *testing.T) {
+	t.Parallel()
+	cfg := plain(t, 1, 2, func(c *Config) {
+		c.Algorithm, c.Standardize, c.Fit = "log-cei", true, true
+		for i := range c.Metrics {
+			m := &c.Metrics[i]
+			m.FreeLengthscales, m.FreeNoise, m.FreeVariance = true, true, true
+		}
+	}, `{}`)
+	h := played(cfg, 210, 1)
+	h.Fits = []Fit{sure(mustReplay(t, cfg, h).FitNow(background))}
+	if _, err := mustReplay(t, cfg, h).Suggest(background, Known{}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,6 +1,7 @@
 package factor_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -100,4 +101,41 @@ func BenchmarkSolves(b *testing.B) {
 			c.Prefix(1000).DropFirst()
 		}
 	})
+}
+
+// BenchmarkPanels solves with several right-hand sides at once, and inverts, at the sizes of fits
+// and of long studies.
+func BenchmarkPanels(b *testing.B) {
+	for _, n := range []int{250, 1000} {
+		c, err := factor.New(correlated(n))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, sides := range []int{6, 48} {
+			B := make([][]float64, sides)
+			for r := range B {
+				B[r] = make([]float64, n)
+			}
+			solve := func(name string, solve func(ctx context.Context, B [][]float64) error) {
+				b.Run(fmt.Sprintf("n=%d/%s/%d", n, name, sides), func(b *testing.B) {
+					for b.Loop() {
+						for _, v := range B {
+							v[0], v[n-1] = 1, 1
+						}
+						if err := solve(b.Context(), B); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+			solve("lower", c.SolveLowerMany)
+			solve("upper", c.SolveUpperMany)
+		}
+		inverse, room := factor.Triangle(0, n), factor.Square(n)
+		b.Run(fmt.Sprintf("n=%d/inverse", n), func(b *testing.B) {
+			for b.Loop() {
+				c.Inverse(inverse, room)
+			}
+		})
+	}
 }

@@ -125,6 +125,17 @@ func Triangle(n, count int) [][]float64 {
 	return rows
 }
 
+// Square returns n rows of n zeros and up to seven more. Each starts on a cache line.
+func Square(n int) [][]float64 {
+	const line = 8
+	width := (n + line - 1) &^ (line - 1)
+	memory, rows := make([]float64, n*width), make([][]float64, n)
+	for r := range rows {
+		rows[r] = memory[r*width : (r+1)*width]
+	}
+	return rows
+}
+
 // sharedFrom is from how many rows on the next ones are worth sharing among cores.
 const sharedFrom = 256
 

@@ -77,9 +77,16 @@ func TestFactorMatchesGonum(t *testing.T) {
 		for i := range got {
 			got[i] = make([]float64, i+1)
 		}
-		c.Inverse(got)
+		c.Inverse(got, factor.Square(n))
+		units := make([][]float64, n)
 		for i := range n {
+			units[i] = make([]float64, n)
+			units[i][i] = 1
+			c.SolveLower(units[i], units[i])
 			for j := range i + 1 {
+				if want := factor.Dot(units[i], units[j]); got[i][j] != want {
+					t.Fatalf("n=%d: inverse[%d,%d] = %v, of columns one by one %v", n, i, j, got[i][j], want)
+				}
 				if !(math.Abs(c.Row(i)[j]-lower.At(i, j)) <= 1e-12) {
 					t.Fatalf("n=%d: L[%d,%d] = %.15g, want %.15g", n, i, j, c.Row(i)[j], lower.At(i, j))
 				}
@@ -147,6 +154,9 @@ func TestSolves(t *testing.T) {
 			if !slices.Equal(whole, level[r]) {
 				t.Fatalf("right-hand side %d of Lᵀ: many %v, alone %v", r, level[r], whole)
 			}
+			if each := upwards(c, b, n); !slices.Equal(whole, each) {
+				t.Fatalf("right-hand side %d of Lᵀ: %v, an entry at a time %v", r, whole, each)
+			}
 			v := make([]float64, len(b))
 			c.SolveLower(v, b)
 			if !slices.Equal(v, many[r]) {
@@ -175,6 +185,19 @@ func TestSolves(t *testing.T) {
 			}
 		}
 	})
+}
+
+// upwards solves Lᵀ x = b, zeros following b, in the order that SolveUpper says.
+func upwards(c *factor.Cholesky, b []float64, n int) []float64 {
+	x := make([]float64, n)
+	copy(x, b)
+	for i := n - 1; i >= 0; i-- {
+		x[i] /= c.Row(i)[i]
+		for k := range i {
+			x[k] = math.FMA(-x[i], c.Row(i)[k], x[k])
+		}
+	}
+	return x
 }
 
 func TestPrefixIsTheFactorOfTheLeadingBlock(t *testing.T) {

@@ -11,3 +11,18 @@ func dot12(s *[12]partial, a0, a1, a2, a3, b0, b1, b2 *float64, n int) {
 }
 
 func axpy(alpha float64, x, y *float64, n int) { axpyGo(alpha, x, y, n) }
+
+func dot24(s *[24]partial, a0, a1, a2, a3, b0, b1, b2, b3, b4, b5 *float64, n int) {
+	dot12Go((*[12]partial)(s[:12]), a0, a1, a2, a3, b0, b1, b2, n)
+	dot12Go((*[12]partial)(s[12:]), a0, a1, a2, a3, b3, b4, b5, n)
+}
+
+func axpy4(alpha *[4]float64, x0, x1, x2, x3, y *float64, n int) {
+	axpy4Go(alpha, x0, x1, x2, x3, y, n)
+}
+
+func finish4(s *[16]partial, l0, l1, l2, l3, b0, b1, b2, b3 *float64) {
+	finish4Go(s, l0, l1, l2, l3, b0, b1, b2, b3)
+}
+
+func totals4(to *[4]float64, s *[4]partial) { totals4Go(to, s) }

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -25,7 +26,8 @@ type posterior struct {
 	kernel  *kernel.Function
 	factor  *factor.Cholesky
 	weights []float64 // α = A⁻¹ y
-	rows    [][]float64
+
+	rows, inverse, room [][]float64 // of the factor, of A⁻¹, and for working that out
 }
 
 func newPosterior(problem *Problem) *posterior {
@@ -43,10 +45,7 @@ func newPosterior(problem *Problem) *posterior {
 			p.columns[c] = append(p.columns[c], v)
 		}
 	}
-	p.rows = make([][]float64, len(p.y))
-	for i := range p.rows {
-		p.rows[i] = make([]float64, i+1)
-	}
+	p.rows, p.inverse, p.room = factor.Triangle(0, len(p.y)), factor.Triangle(0, len(p.y)), factor.Square(len(p.y))
 	p.scaled = problem.FreeNoise && !slices.Contains(p.told, 0)
 	p.weights = make([]float64, len(p.y))
 	p.setBounds()
@@ -188,8 +187,8 @@ func (p *posterior) value(theta []float64) float64 {
 		k.Row(row, p.inputs.Row(i), p.inputs.Prefix(i+1))
 		row[i] += p.noise(i, now)
 	}
-	L, err := factor.New(p.rows)
-	if err != nil {
+	L := new(factor.Cholesky)
+	if L.Adopt(context.Background(), p.rows) != nil {
 		return math.Inf(1)
 	}
 	value := p.unexplained(L, p.y)
@@ -289,8 +288,8 @@ func normal(theta, mean, spread float64) (value, slope float64) {
 func (p *posterior) gradient() []float64 {
 	G := len(p.problem.Median)
 	gradient := make([]float64, G+3)
-	inverse := p.rows // no longer needed as the kernel matrix
-	p.factor.Inverse(inverse)
+	inverse := p.inverse
+	p.factor.Inverse(inverse, p.room)
 	if p.problem.FreeLengthscales {
 		p.addLengthscales(gradient, inverse)
 	}

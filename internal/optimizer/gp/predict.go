@@ -138,17 +138,22 @@ func shared(n int, stretch func(from, to int) error) error {
 // Predict to rounding. It reaches checkpoints on the way; the error is that of ctx.
 func (d *Data) MeanMany(ctx context.Context, X *kernel.Inputs, zs [][]float64) ([][]float64, error) {
 	work := checkpoint.NewMeter(ctx)
-	means, weights := matrix(len(zs), X.Len()), make([][]float64, len(zs))
+	const height = 4
+	whole := (d.Len() + 3) &^ 3 // zeros at the end change no sum, and whole lanes are summed faster
+	means, weights, rows, some := matrix(len(zs), X.Len()), matrix(len(zs), whole), matrix(height, whole), make([][]float64, len(zs))
 	for r, z := range zs {
-		weights[r] = d.Backward(z)
+		copy(weights[r], d.Backward(z))
 	}
-	row := make([]float64, d.Len())
-	for i := range X.Len() {
-		d.kernel.Row(row, X.Row(i), d.inputs)
-		for r, w := range weights {
-			means[r][i] = factor.Dot(w, row)
+	for i := 0; i < X.Len(); i += height {
+		rows = rows[:min(height, X.Len()-i)]
+		for n, row := range rows {
+			d.kernel.Row(row, X.Row(i+n), d.inputs)
 		}
-		if err := work.Spend((kernelWork + len(zs)) * len(row)); err != nil {
+		for r := range some {
+			some[r] = means[r][i:]
+		}
+		factor.Products(some, rows, weights)
+		if err := work.Spend(len(rows) * (kernelWork + len(zs)) * whole); err != nil {
 			return nil, err
 		}
 	}
@@ -171,6 +176,21 @@ type Inclined struct {
 	VarianceGradients [][]float64   // per point and coordinate
 }
 
+// NewInclined has room for the posterior of some responses at some points.
+func NewInclined(responses, points int) Inclined {
+	return Inclined{Means: matrix(responses, points), Variances: make([]float64, points),
+		MeanGradients: make([][][]float64, points), VarianceGradients: make([][]float64, points)}
+}
+
+// Part is that of points from to to−1, in the same memory.
+func (in Inclined) Part(from, to int) Inclined {
+	part := Inclined{Variances: in.Variances[from:to], MeanGradients: in.MeanGradients[from:to], VarianceGradients: in.VarianceGradients[from:to]}
+	for _, means := range in.Means {
+		part.Means = append(part.Means, means[from:to])
+	}
+	return part
+}
+
 // Incline returns the posterior at the points X to the same bits as PredictMany, with
 //
 //	∂mean/∂x = Σ_s (L⁻ᵀz)_s ∂k(x, X_s)/∂x,   ∂variance/∂x = −2 Σ_s (L⁻ᵀv(x))_s ∂k(x, X_s)/∂x
@@ -178,14 +198,18 @@ type Inclined struct {
 // for a stationary kernel. backward holds L⁻ᵀz for each z, both as long as there are data, of which there must be some. It costs O(n²) a point and reaches checkpoints on the way;
 // the error is that of ctx.
 func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]float64) (Inclined, error) {
-	M, p := X.Len(), X.Coordinates()
-	out := Inclined{Means: matrix(len(zs), M), Variances: make([]float64, M), MeanGradients: make([][][]float64, M), VarianceGradients: make([][]float64, M)}
-	block := matrix(M, d.Len())
+	out := NewInclined(len(zs), X.Len())
+	return out, d.InclineInto(ctx, out, X, zs, backward)
+}
+
+// InclineInto is Incline, written to out.
+func (d *Data) InclineInto(ctx context.Context, out Inclined, X *kernel.Inputs, zs, backward [][]float64) error {
+	p, block := X.Coordinates(), matrix(X.Len(), d.Len())
 	for i, v := range block {
 		d.kernel.Row(v, X.Row(i), d.inputs)
 	}
 	if err := d.factor.SolveLowerMany(ctx, block); err != nil {
-		return out, err
+		return err
 	}
 	for i, v := range block {
 		for r, z := range zs {
@@ -194,7 +218,7 @@ func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]f
 		out.Variances[i] = d.variance(X.Row(i), v)
 	}
 	if err := d.factor.SolveUpperMany(ctx, block); err != nil {
-		return out, err
+		return err
 	}
 	weights := append(backward[:len(backward):len(backward)], nil)
 	for i, w := range block {
@@ -206,7 +230,7 @@ func (d *Data) Incline(ctx context.Context, X *kernel.Inputs, zs, backward [][]f
 			out.VarianceGradients[i][c] *= -2
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // Covariance returns the joint posterior covariance of the latent function at the M points X, the lower triangle of an M×M matrix: row i has i+1 entries. It costs

@@ -62,12 +62,12 @@ func (f *Function) prepare() {
 	f.categories = categories
 }
 
-// together turns the correlations of the numbers between x and points y_i, lying one after another in ys, into k(x, y_i), in place.
-func (f *Function) together(dst, x, ys []float64) {
+// together turns the correlations of the numbers between x and X_i into k(x, X_i), in place.
+func (f *Function) together(dst, x []float64, X *Inputs) {
 	for i, m := range dst {
 		dst[i] = math.FMA(-f.interaction, 1-m, 1)
 	}
-	f.choose(dst, x, ys)
+	f.choose(dst, x, X)
 	for i, product := range dst {
 		dst[i] = float64((product - f.constant) * f.scale)
 	}
@@ -93,23 +93,22 @@ func (f *Function) RowAndSlopes(row, slopes, x []float64, X *Inputs) {
 	if len(row) == 0 {
 		return
 	}
-	squaredDistances(row, x, f.inverse, X.values)
+	f.distances(row, x, X)
 	shape(matern52, row, 1)
-	chosen := make([]int, len(f.categories))
-	for c := range chosen {
-		chosen[c] = f.categories[c].Chosen(x)
-	}
 	for i, m := range row {
-		product := math.FMA(-f.interaction, 1-m, 1)
-		rise := (m - 1) / product
-		y := X.Row(i)
-		for c, at := range chosen {
-			if y[at] != 1 {
-				product *= f.categories[c].factor
-				rise += f.categories[c].rise
+		row[i] = math.FMA(-f.interaction, 1-m, 1)
+		slopes[i] = (m - 1) / row[i]
+	}
+	for _, c := range f.categories {
+		for i, is := range X.column(c.Chosen(x)) {
+			if is != 1 {
+				row[i] *= c.factor
+				slopes[i] += c.rise
 			}
 		}
+	}
+	for i, product := range row {
 		row[i] = float64((product - f.constant) * f.scale)
-		slopes[i] = f.scale * (product*rise + f.slope - (product-f.constant)*f.slope/(1-f.constant))
+		slopes[i] = f.scale * (product*slopes[i] + f.slope - (product-f.constant)*f.slope/(1-f.constant))
 	}
 }

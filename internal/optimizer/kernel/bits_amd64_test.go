@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -27,31 +28,44 @@ func equalBits(t rapid.TB, what string, got, want []float64) {
 func TestAssemblyAgreesWithGoToTheBit(t *testing.T) {
 	t.Parallel()
 	needFast(t)
-	loops := map[form]func(*float64, float64, int){
-		squaredExponential: squaredExponentialAVX2, matern12: matern12AVX2, matern32: matern32AVX2, matern52: matern52AVX2,
+	if !wide {
+		t.Log("this processor has no AVX-512: its loops are not compared")
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		p, n := rapid.IntRange(1, 9).Draw(t, "p"), 4*rapid.IntRange(1, 9).Draw(t, "n/4")
+		p, n, more := rapid.IntRange(1, 9).Draw(t, "p"), rapid.IntRange(1, 37).Draw(t, "n"), rapid.IntRange(0, 3).Draw(t, "more")
 		number := rapid.OneOf(rapid.Float64Range(-3, 3), rapid.Float64Range(-1e4, 1e4), rapid.Float64())
 		x, inverse := make([]float64, p), make([]float64, p)
+		ys := rapid.SliceOfN(number, (n+more)*p, (n+more)*p).Draw(t, "ys")
 		for c := range p {
 			x[c] = number.Draw(t, "x")
-			inverse[c] = rapid.Float64Range(1e-3, 1e3).Draw(t, "1/ℓ")
+			inverse[c] = rapid.OneOf(rapid.Float64Range(1e-3, 1e3), rapid.Just(0.)).Draw(t, "1/ℓ")
+			ys[c*(n+more)] = x[c] // one point coincides
 		}
-		ys := rapid.SliceOfN(number, n*p, n*p).Draw(t, "ys")
-		copy(ys, x) // one point coincides
-		got, want := make([]float64, n), make([]float64, n)
-		squaredDistancesAVX2(&got[0], &x[0], &inverse[0], &ys[0], p, n)
-		squaredDistancesGo(want, x, inverse, ys)
-		equalBits(t, "distance", got, want)
-		for form, loop := range loops {
-			assembly, pure := append([]float64{}, got...), append([]float64{}, got...)
-			loop(&assembly[0], 1.7, n)
-			shapeGo(form, pure, 1.7)
-			equalBits(t, Names[form], assembly, pure)
-			if !(pure[0] == 1.7) {
-				t.Fatalf("%s: k(x, x) = %v, want the variance", Names[form], pure[0])
+		want := make([]float64, n)
+		squaredDistancesGo(want, x, inverse, ys, n+more)
+		if want[0] != 0 {
+			t.Fatalf("%v from a point that coincides", want[0])
+		}
+		check := func(what string, count int, distances func(dst *float64, n int), loops func(form, []float64, float64)) {
+			got := make([]float64, count+1)
+			got[count] = 7 // what lies behind is left alone
+			distances(&got[0], count)
+			equalBits(t, what+" distance", got, append(want[:count:count], 7))
+			for _, form := range []form{squaredExponential, matern12, matern32, matern52} {
+				assembly, pure := slices.Clone(got), slices.Clone(got[:count])
+				loops(form, assembly[:count], 1.7)
+				shapeGo(form, pure, 1.7)
+				equalBits(t, what+" "+Names[form], assembly, append(pure, 7))
+				if !(pure[0] == 1.7) {
+					t.Fatalf("%s: k(x, x) = %v, want the variance", Names[form], pure[0])
+				}
 			}
+		}
+		if n >= 4 {
+			check("AVX2", n&^3, func(dst *float64, n int) { squaredDistancesAVX2(dst, &x[0], &inverse[0], &ys[0], len(ys)/p, p, n) }, shapeAVX2)
+		}
+		if wide {
+			check("AVX-512", n, func(dst *float64, n int) { squaredDistancesAVX512(dst, &x[0], &inverse[0], &ys[0], len(ys)/p, p, n) }, shapeAVX512)
 		}
 	})
 }

@@ -177,20 +177,20 @@ func (f *Function) Diagonal(x []float64) float64 {
 // At returns k(x, y).
 func (f *Function) At(x, y []float64) float64 {
 	var value [1]float64
-	f.fill(value[:], x, y)
+	f.fill(value[:], x, &Inputs{p: len(y), values: y, columns: y, stride: 1, shared: true})
 	return value[0]
 }
 
 // Row writes k(x, X_i) to dst[i] for every i < X.Len().
 func (f *Function) Row(dst []float64, x []float64, X *Inputs) {
-	f.fill(dst[:X.Len()], x, X.values)
+	f.fill(dst[:X.Len()], x, X)
 }
 
-// fill writes k(x, y_i) to dst[i], the vectors y_i lying one after another in ys.
-func (f *Function) fill(dst, x, ys []float64) {
+// fill writes k(x, X_i) to dst[i].
+func (f *Function) fill(dst, x []float64, X *Inputs) {
 	p := f.Coordinates()
-	if len(x) != p || len(ys) != p*len(dst) {
-		panic(fmt.Sprintf("kernel: %d values from vectors of %d and %d coordinates, for a kernel of %d", len(dst), len(x), len(ys), p))
+	if len(x) != p || X.p != p || len(X.values) != p*len(dst) {
+		panic(fmt.Sprintf("kernel: %d values from vectors of %d and %d coordinates, for a kernel of %d", len(dst), len(x), len(X.values), p))
 	}
 	if len(dst) == 0 {
 		return
@@ -199,19 +199,32 @@ func (f *Function) fill(dst, x, ys []float64) {
 	case covariance:
 		row := f.matrix[arm(x)]
 		for i := range dst {
-			dst[i] = f.variance * row[arm(ys[i:i+1])]
+			dst[i] = f.variance * row[arm(X.Row(i))]
 		}
 	case linear:
-		f.products(dst, x, ys)
+		f.products(dst, x, X.values)
 	case anova:
-		squaredDistances(dst, x, f.inverse, ys)
+		f.distances(dst, x, X)
 		shape(matern52, dst, 1)
-		f.together(dst, x, ys)
+		f.together(dst, x, X)
 	default:
-		squaredDistances(dst, x, f.inverse, ys)
+		f.distances(dst, x, X)
 		shape(f.form.numeric(), dst, f.variance)
-		f.choose(dst, x, ys)
+		f.choose(dst, x, X)
 	}
+}
+
+// distances writes the squared distances w² between x and X_i to dst[i]. The coordinates before the
+// first and after the last that have a lengthscale are not looked at.
+func (f *Function) distances(dst, x []float64, X *Inputs) {
+	first, end := 0, len(x)
+	for first < end-1 && f.inverse[first] == 0 {
+		first++
+	}
+	for first < end-1 && f.inverse[end-1] == 0 {
+		end--
+	}
+	squaredDistances(dst, x[first:end], f.inverse[first:end], X.columns[first*X.stride:], X.stride)
 }
 
 func arm(x []float64) int { return int(x[0]) }
@@ -247,7 +260,7 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	if len(dst) == 0 {
 		return
 	}
-	squaredDistances(dst, x, f.inverse, X.values)
+	f.distances(dst, x, X)
 	switch f.form {
 	case squaredExponential: // σ² e^{−w²/2}
 		shape(squaredExponential, dst, f.variance)
@@ -264,11 +277,11 @@ func (f *Function) Slopes(dst []float64, x []float64, X *Inputs) {
 	case matern52, mixed: // (5/3) σ² (1 + √5 w) e^{−√5 w}
 		scale(dst, 5./3)
 		shape(matern32, dst, 5./3*f.variance)
-		f.choose(dst, x, X.values)
+		f.choose(dst, x, X)
 	case anova: // the same times a/(1 − (1 − a)^C)
 		scale(dst, 5./3)
 		shape(matern32, dst, 5./3*f.interaction*f.scale)
-		f.choose(dst, x, X.values)
+		f.choose(dst, x, X)
 	default:
 		panic("kernel: slopes of a kernel without distances")
 	}

@@ -76,15 +76,14 @@ func (c Category) Chosen(x []float64) int {
 // Categories lists the categories of a mixed or an anova kernel.
 func (f *Function) Categories() []Category { return f.categories }
 
-// choose multiplies dst[i] by the factors of the categories in which x and y_i differ, the vectors y_i lying one after another in ys.
-func (f *Function) choose(dst, x, ys []float64) {
+// choose multiplies dst[i] by the factors of the categories in which x and X_i differ.
+func (f *Function) choose(dst, x []float64, X *Inputs) {
 	for _, c := range f.categories {
-		at := c.Chosen(x)
-		for i := range dst {
-			if ys[at] != 1 {
+		chosen := X.column(c.Chosen(x))[:len(dst)]
+		for i, is := range chosen {
+			if is != 1 {
 				dst[i] *= c.factor
 			}
-			at += len(x)
 		}
 	}
 }

@@ -5,15 +5,17 @@ import "math"
 // farthest bounds squared distances, so that far points have correlation 0 and not ∞·0.
 const farthest = 1e300
 
-// squaredDistancesGo writes w² = Σ_c ((x_c − y_c)/ℓ_c)² to dst, at most farthest; ℓ is given by its inverses.
-func squaredDistancesGo(dst, x, inverse, ys []float64) {
-	p := len(x)
+// squaredDistancesGo writes w² = Σ_c ((x_c − y_c)/ℓ_c)² to dst, at most farthest; ℓ is given by its
+// inverses, coordinates with an inverse of 0 count for
+// nothing, and coordinate c of y_i is ys[c*stride+i].
+func squaredDistancesGo(dst, x, inverse, ys []float64, stride int) {
 	for i := range dst {
-		y := ys[i*p : (i+1)*p]
 		sum := 0.0
-		for c, v := range y {
-			d := float64((x[c] - v) * inverse[c])
-			sum = math.FMA(d, d, sum)
+		for c, by := range inverse {
+			if by != 0 {
+				d := float64((x[c] - ys[c*stride+i]) * by)
+				sum = math.FMA(d, d, sum)
+			}
 		}
 		dst[i] = min(sum, farthest)
 	}

@@ -111,45 +111,43 @@ fivehalves:
 	VMULPD      Y5, Y0, Y0
 	NEXT(fivehalves)
 
-// func squaredDistancesAVX2(dst, x, inverse, ys *float64, p, n int)
-TEXT ·squaredDistancesAVX2(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), BX
-	MOVQ x+8(FP), SI
-	MOVQ inverse+16(FP), DI
-	MOVQ ys+24(FP), R8
-	MOVQ p+32(FP), R12
-	MOVQ n+40(FP), CX
-	LEAQ ·constants(SB), DX
+// func squaredDistancesAVX2(dst, x, inverse, ys *float64, stride, p, n int)
+TEXT ·squaredDistancesAVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), BX
+	MOVQ    x+8(FP), SI
+	MOVQ    inverse+16(FP), DI
+	MOVQ    ys+24(FP), R8
+	MOVQ    stride+32(FP), R13
+	MOVQ    p+40(FP), R12
+	MOVQ    n+48(FP), CX
+	LEAQ    ·constants(SB), DX
 	VMOVUPD FARTHEST, Y5
-	MOVQ R12, R13
-	SHLQ $3, R13 // bytes of one vector
+	SHLQ    $3, R13 // bytes between coordinates
 
 points:
-	LEAQ   (R8)(R13*1), R9
-	LEAQ   (R9)(R13*1), R10
-	LEAQ   (R10)(R13*1), R11
+	MOVQ   R8, R9
 	VXORPD Y0, Y0, Y0
 	XORQ   AX, AX
 
 coordinates:
-	VMOVSD       (R8)(AX*8), X1
-	VMOVHPD      (R9)(AX*8), X1, X1
-	VMOVSD       (R10)(AX*8), X2
-	VMOVHPD      (R11)(AX*8), X2, X2
-	VINSERTF128  $1, X2, Y1, Y1
+	CMPQ         (DI)(AX*8), $0
+	JEQ          next
 	VBROADCASTSD (SI)(AX*8), Y3
 	VBROADCASTSD (DI)(AX*8), Y4
-	VSUBPD       Y1, Y3, Y3
+	VSUBPD       (R9), Y3, Y3
 	VMULPD       Y4, Y3, Y3
 	VFMADD231PD  Y3, Y3, Y0
-	INCQ         AX
-	CMPQ         AX, R12
-	JLT          coordinates
-	VMINPD       Y0, Y5, Y0
-	VMOVUPD      Y0, (BX)
-	ADDQ         $32, BX
-	LEAQ         (R11)(R13*1), R8
-	SUBQ         $4, CX
-	JGT          points
+
+next:
+	ADDQ    R13, R9
+	INCQ    AX
+	CMPQ    AX, R12
+	JLT     coordinates
+	VMINPD  Y0, Y5, Y0
+	VMOVUPD Y0, (BX)
+	ADDQ    $32, BX
+	ADDQ    $32, R8
+	SUBQ    $4, CX
+	JGT     points
 	VZEROUPPER
 	RET

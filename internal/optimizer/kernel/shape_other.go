@@ -2,6 +2,8 @@
 
 package kernel
 
-func squaredDistances(dst, x, inverse, ys []float64) { squaredDistancesGo(dst, x, inverse, ys) }
+func squaredDistances(dst, x, inverse, ys []float64, stride int) {
+	squaredDistancesGo(dst, x, inverse, ys, stride)
+}
 
 func shape(form form, values []float64, variance float64) { shapeGo(form, values, variance) }

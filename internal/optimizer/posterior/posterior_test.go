@@ -22,7 +22,7 @@ func TestPanicsBesideOthersReachTheCaller(t *testing.T) {
 			t.Errorf("the caller panics with %q", cause)
 		}
 	}()
-	_, err := onAllCores(2*splitFrom, 1, func(int, int) ([][]float64, []float64, error) { falls(); return nil, nil, nil })
+	_, err := onAllCores(2, splitFrom, 1, func(int, int) ([][]float64, []float64, error) { falls(); return nil, nil, nil })
 	t.Errorf("returns %v", err)
 }
 

@@ -134,7 +134,7 @@ func (r *Rows) PredictOwn(ctx context.Context, at Points, of []int) (Prediction,
 func (r *Rows) predictRows(ctx context.Context, rows []int) (Prediction, error) {
 	n := r.Data.Len()
 	if len(rows) == 0 || r.Of == nil || r.waiting != nil || n*(n+1)/2 > MostKept {
-		return onAllCores(len(rows), len(r.Z), func(from, to int) ([][]float64, []float64, error) {
+		return onAllCores(len(rows), solving(r.Data), len(r.Z), func(from, to int) ([][]float64, []float64, error) {
 			return r.Data.PredictOwn(ctx, rows[from:to], r.Z)
 		})
 	}
@@ -204,32 +204,40 @@ func (r *Rows) Same(o *Rows) bool {
 }
 
 func predictMany(ctx context.Context, d *gp.Data, at *kernel.Inputs, zs [][]float64) (Prediction, error) {
-	return onAllCores(at.Len(), len(zs), func(from, to int) ([][]float64, []float64, error) { return d.PredictMany(ctx, at.Slice(from, to), zs) })
+	return onAllCores(at.Len(), solving(d), len(zs), func(from, to int) ([][]float64, []float64, error) { return d.PredictMany(ctx, at.Slice(from, to), zs) })
 }
 
 func means(ctx context.Context, d *gp.Data, at *kernel.Inputs, zs [][]float64) ([][]float64, error) {
-	p, err := onAllCores(at.Len(), len(zs), func(from, to int) ([][]float64, []float64, error) {
+	p, err := onAllCores(at.Len(), kernelWork*d.Len(), len(zs), func(from, to int) ([][]float64, []float64, error) {
 		some, err := d.MeanMany(ctx, at.Slice(from, to), zs)
 		return some, nil, err
 	})
 	return p.Means, err
 }
 
-// splitFrom is the number of points from which a prediction is shared among the cores.
-const splitFrom = 256
+const (
+	// splitFrom is the work, in multiplications, from which a prediction is shared among the cores.
+	splitFrom = 1_000_000
+	// kernelWork is about how many multiplications take as long as one covariance.
+	kernelWork = 20
+)
 
-// onAllCores predicts a share of the points on each core. Points are independent of each other, so the result is the same to the last bit.
-func onAllCores(points, functions int, predict func(from, to int) (means [][]float64, variances []float64, err error)) (Prediction, error) {
-	shares := cores.Count()
-	if points < splitFrom || shares == 1 {
+// solving is the work of predicting at one point.
+func solving(d *gp.Data) int { return d.Len() * (kernelWork + d.Len()/2) }
+
+// onAllCores predicts a share of the points, each so much work, on each core. Points are
+// independent of each other, so the result is the same to the last bit.
+func onAllCores(points, work, functions int, predict func(from, to int) (means [][]float64, variances []float64, err error)) (Prediction, error) {
+	shares := min(cores.Count(), points)
+	if points*work < splitFrom || shares <= 1 {
 		means, variances, err := predict(0, points)
 		return Prediction{Means: means, Variances: variances}, err
 	}
 	out := unpredicted(functions, points)
-	work := cores.New()
+	pieces := cores.New()
 	for share := range shares {
 		from, to := share*points/shares, (share+1)*points/shares
-		work.Go(func() error {
+		pieces.Go(func() error {
 			means, variances, err := predict(from, to)
 			copy(out.Variances[from:], variances)
 			for r, values := range means {
@@ -238,7 +246,7 @@ func onAllCores(points, functions int, predict func(from, to int) (means [][]flo
 			return err
 		})
 	}
-	return out, work.Wait()
+	return out, pieces.Wait()
 }
 
 // unpredicted has room for the predictions of so many functions at so many points.

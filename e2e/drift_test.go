@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -20,7 +19,7 @@ func (s *server) playDrifting(t *testing.T, id string, from, to, falls int) {
 		if number >= falls {
 			yield -= 9
 		}
-		s.api(t, "POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, number), map[string]any{"metrics": map[string]any{"yield": yield, "impurity": 0.1 + 0.007*(temperature-20)}}, nil)
+		s.tell(t, id, number, map[string]any{"yield": yield, "impurity": 0.1 + 0.007*(temperature-20)})
 	}
 }
 

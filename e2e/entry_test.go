@@ -101,17 +101,17 @@ func TestTypingThroughRefreshes(t *testing.T) {
 		t.Run(browser.name, func(t *testing.T) {
 			id := site.makeStudy(t, buffer("Typing "+browser.name))
 			site.play(t, id, 2)
-			site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 4}, nil)
+			site.ask(t, id, 4)
 			p := newAdmin(t)
 			p.open("/studies/" + id)
-			p.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+			p.listening()
 			ask[int](p, browser.script)
 			p.slow(4)
 			p.click(result(3, 0))
 			other := 4
 			for _, key := range "71,25\r0.31" {
 				if key == ',' || key == '\r' {
-					site.api(t, "POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, other), map[string]any{"metrics": map[string]any{"yield": 60 + float64(other), "impurity": 0.3}}, nil)
+					site.tell(t, id, other, map[string]any{"yield": 60 + float64(other), "impurity": 0.3})
 					p.until("the other's card gone", fmt.Sprintf(`!document.querySelector("#card-%d")`, other))
 					other++
 				}
@@ -132,7 +132,7 @@ func TestUndoRightAfterSaving(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Undo"))
 	site.play(t, id, 2)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 2}, nil)
+	site.ask(t, id, 2)
 	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.fill(result(3, 0), "61.5")
@@ -159,7 +159,7 @@ func TestUndoRightAfterSaving(t *testing.T) {
 func TestUndoOnTheTrialsPage(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Undo on a page"))
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	site.ask(t, id, 1)
 	p := newAdmin(t)
 	p.open("/studies/" + id + "/trials/1")
 	p.fill(result(1, 0), "61.5")
@@ -178,13 +178,13 @@ func TestSomebodyElseWasQuicker(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Quicker"))
 	site.play(t, id, 2)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 2}, nil)
+	site.ask(t, id, 2)
 	tell := func(number int, metrics map[string]any) {
-		site.api(t, "POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, number), map[string]any{"metrics": metrics}, nil)
+		site.tell(t, id, number, metrics)
 	}
 	p := newAdmin(t)
 	p.open("/studies/" + id)
-	p.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+	p.listening()
 
 	p.fill(result(3, 1), "0.29")
 	p.fill(result(3, 0), "61.5")
@@ -209,7 +209,7 @@ func TestSomebodyElseWasQuicker(t *testing.T) {
 	p.until("the card gone", `!document.querySelector("#card-4")`)
 
 	// Without scripts, the answer to the form says so.
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	site.ask(t, id, 1)
 	plain := newTab(t, site.base)
 	plain.withoutScripts()
 	plain.open(site.link(t))
@@ -232,7 +232,7 @@ func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	study["objective"].(map[string]any)["plausible"] = []float64{0, 100}
 	id := site.makeStudy(t, study)
 	site.play(t, id, 6)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	site.ask(t, id, 1)
 	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.fill(result(7, 0), "712")
@@ -270,7 +270,7 @@ func TestDoubtIsOfOneValueAndNeverConfirmedByEnter(t *testing.T) {
 	p.fill("#f-metric_0", "71.2")
 	p.press("Preview again")
 	p.until("the preview of 71.2, not that of 713", `document.body && /What this would change/.test(document.body.innerText) && !/Nothing is corrected yet/.test(document.body.innerText)`)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	site.ask(t, id, 1)
 	p.press("Correct it")
 	p.sees("Nothing is corrected yet")
 	p.press("Correct it")
@@ -317,10 +317,10 @@ func TestSignInEnds(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Signed out"))
 	site.play(t, id, 2)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	site.ask(t, id, 1)
 	p := newAdmin(t)
 	p.open("/studies/" + id)
-	p.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+	p.listening()
 	p.fill(result(3, 0), "61.5")
 	p.fill(result(3, 1), "0.31")
 	p.forgive(true)
@@ -340,7 +340,7 @@ func TestSignInEnds(t *testing.T) {
 	}
 
 	// The same, when they sign in on the very page.
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	site.ask(t, id, 1)
 	p.until("the next card", `document.querySelector("#card-4")`)
 	p.fill(result(4, 0), "62.5")
 	p.fill(result(4, 1), "0.32")

@@ -81,10 +81,10 @@ func TestTwoTabsKeepWhatIsTyped(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Two tabs"))
 	site.play(t, id, 6)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 2}, nil)
+	site.ask(t, id, 2)
 	mine := newAdmin(t)
 	mine.open("/studies/" + id)
-	mine.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+	mine.listening()
 	mine.drawn()
 	zoomed := zoomTrials(mine, "#chart-progress", 2, 5)
 	mine.fill(result(7, 0), "84.")
@@ -124,16 +124,16 @@ func TestHiddenTabRestsAndCatchesUp(t *testing.T) {
 	id := site.makeStudy(t, buffer("Hidden"))
 	p := newAdmin(t)
 	p.open("/studies/" + id)
-	p.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+	p.listening()
 	ask[any](p, `Object.defineProperty(document, "visibilityState", {get: () => window.pretend, configurable: true}); window.pretend = "hidden"; document.dispatchEvent(new Event("visibilitychange")); 0`)
 	p.until("no stream", `!document.querySelector("#live") && document.querySelector("[data-live]").dataset.state === "rest"`)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	site.ask(t, id, 1)
 	if p.count("#card-1") != 0 {
 		t.Error("a hidden page fetched")
 	}
 	ask[any](p, `window.pretend = "visible"; document.dispatchEvent(new Event("visibilitychange")); 0`)
 	p.until("what was missed", `document.querySelector("#card-1")`)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	site.ask(t, id, 1)
 	p.until("what comes after", `document.querySelector("#card-2")`)
 }
 
@@ -180,7 +180,7 @@ func TestOddValueIsAskedBack(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Odd value"))
 	site.play(t, id, 6)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	site.ask(t, id, 1)
 	p := newAdmin(t)
 	p.open("/studies/" + id)
 	p.fill(result(7, 0), "82")
@@ -246,7 +246,7 @@ func TestRoles(t *testing.T) {
 	t.Parallel()
 	id := site.makeStudy(t, buffer("Roles"))
 	site.play(t, id, 2)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	site.ask(t, id, 1)
 	admin := newAdmin(t)
 	admin.open("/people")
 	name := "Vera " + rand.Text()[:6]
@@ -320,11 +320,11 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	t.Cleanup(func() { own.stop() })
 	id := own.makeStudy(t, buffer("Restart"))
 	own.play(t, id, 3)
-	own.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	own.ask(t, id, 1)
 	p := newTab(t, own.base)
 	p.signIn(own.link(t))
 	p.open("/studies/" + id)
-	p.until("the stream", `document.querySelector("[data-live]").dataset.state === "on"`)
+	p.listening()
 	p.fill(result(4, 0), "63.5")
 	p.fill(result(4, 1), "0.41")
 	p.forgive(true)
@@ -341,7 +341,7 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	}
 	p.drawn()
 	p.until("the result saved by itself", `document.querySelector("#trial-4").innerText.includes("63.5")`)
-	p.until("the stream again", `document.querySelector("[data-live]").dataset.state === "on"`)
+	p.listening()
 	p.until("no banner", `document.querySelector("#connection").hidden`)
 	p.forgive(false)
 	var ledger struct {
@@ -359,7 +359,7 @@ func TestConnectionLostAndServerRestart(t *testing.T) {
 	if told != 4 {
 		t.Errorf("the ledger has %d readings told, not 4", told)
 	}
-	own.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+	own.ask(t, id, 1)
 	p.until("life after the restart", `document.querySelector("#card-5")`)
 }
 

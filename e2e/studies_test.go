@@ -37,6 +37,18 @@ func (s *server) makeStudy(t *testing.T, definition map[string]any) string {
 	return made.ID
 }
 
+// ask asks for so many trials.
+func (s *server) ask(t *testing.T, id string, count int) {
+	t.Helper()
+	s.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": count}, nil)
+}
+
+// tell tells what a trial brought.
+func (s *server) tell(t *testing.T, id string, number int, metrics map[string]any) {
+	t.Helper()
+	s.api(t, "POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, number), map[string]any{"metrics": metrics}, nil)
+}
+
 // play asks for n trials and tells what a made-up laboratory measures.
 func (s *server) play(t *testing.T, id string, n int) {
 	t.Helper()
@@ -48,7 +60,7 @@ func (s *server) play(t *testing.T, id string, n int) {
 		chosen := asked.Trials[0]
 		temperature, cycles := chosen.Parameters["temperature"].(float64), chosen.Parameters["cycles"].(float64)
 		yield, impurity := laboratory(temperature, cycles)
-		s.api(t, "POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, chosen.Number), map[string]any{"metrics": map[string]any{"yield": yield, "impurity": impurity}}, nil)
+		s.tell(t, id, chosen.Number, map[string]any{"yield": yield, "impurity": impurity})
 	}
 }
 

@@ -60,9 +60,9 @@ func TestFirstReadingsAreAskedAbout(t *testing.T) {
 	study["objective"] = map[string]any{"metric": "yield", "direction": "maximize", "unit": "g"}
 	delete(study, "recorded_metrics")
 	id := site.makeStudy(t, study)
-	site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 5}, nil)
+	site.ask(t, id, 5)
 	for i, yield := range []float64{61.7, 75.8, 58.4} {
-		site.api(t, "POST", fmt.Sprintf("/studies/%s/trials/%d/tell", id, i+1), map[string]any{"metrics": map[string]any{"yield": yield, "impurity": 0.3 + 0.04*float64(i)}}, nil)
+		site.tell(t, id, i+1, map[string]any{"yield": yield, "impurity": 0.3 + 0.04*float64(i)})
 	}
 	p := newAdmin(t)
 	p.open("/studies/" + id)
@@ -99,7 +99,7 @@ func TestWhatAScriptTellsStandsInDoubt(t *testing.T) {
 	id := site.makeStudy(t, buffer("Told by a script"))
 	site.play(t, id, 12)
 	told := func(number int, yield float64) {
-		site.api(t, "POST", "/studies/"+id+"/ask", map[string]any{"count": 1}, nil)
+		site.ask(t, id, 1)
 		var answer struct {
 			Doubts []struct {
 				Metric string `json:"metric"`

@@ -117,6 +117,11 @@ func (cfg *Config) transform(k target, m metricModel) transform {
 		t.shift = utmostly(-t.sign*(c.Threshold-t.centre)/t.scale) + c.Margin
 		return t
 	}
+	if t.warp.Logarithmic() { // its scale is that of the largest readings, and may be many times the limit
+		t.margin = c.Margin
+		t.shift = c.Margin - t.response(c.Threshold)
+		return t
+	}
 	// The limit with its margin is a reading like any other: it is moved in scales, then warped.
 	t.shift = -t.response(c.Threshold - t.sign*c.Margin*t.scale)
 	t.margin = t.shift + t.response(c.Threshold)

@@ -61,6 +61,47 @@ func TestTheLimitMovesWithTheWarp(t *testing.T) {
 	}
 }
 
+// TestALimitOverDecades: readings from 1 to 100,000 and a limit of 30. In their own unit nothing lies
+// between 3 and 300; by their ratios the model tells which settings keep the limit.
+func TestALimitOverDecades(t *testing.T) {
+	t.Parallel()
+	for _, margin := range []float64{0, 0.05} {
+		cfg := plain(t, 1, 1, adaptive, `{}`)
+		cfg.Costs[0].Sign, cfg.Costs[0].Threshold, cfg.Costs[0].Margin = 1, 30, margin
+		cfg.Fit, cfg.Standardize = true, true
+		for i := range cfg.Metrics {
+			m := &cfg.Metrics[i]
+			m.Warp, m.FreeLengthscales, m.FreeNoise, m.FreeVariance = true, true, true, true
+		}
+		h := played(cfg, 12, 12)
+		for i := range h.Rounds {
+			u := (float64(i) + 0.5) / 12
+			h.Rounds[i].Point = []float64{u}
+			h.Rounds[i].Readings[0].Value = u
+			h.Rounds[i].Readings[1].Value = math.Pow(10, 5*u)
+		}
+		s := mustReplay(t, cfg, h)
+		f, err := s.FitNow(background)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !f.Metrics[1].Warp.Logarithmic() {
+			t.Fatalf("the limit's readings are fitted with %+v", f.Metrics[1].Warp)
+		}
+		h.Fits = append(h.Fits, f)
+		s = mustReplay(t, cfg, h)
+		at := []Place{{U: []float64{0.15}, Arm: -1}, {U: []float64{0.45}, Arm: -1}}
+		chances := sure(s.FeasibilityProbability(background, at, nil))
+		if !(chances[0] > 0.9 && chances[1] < 0.1) {
+			t.Errorf("margin %g: where 6 is read the chance to keep the limit of 30 is %.3g, where 180 is read %.3g", margin, chances[0], chances[1])
+		}
+		b := sure(s.Posterior(background, []Place{{U: []float64{1}, Arm: -1}, {U: []float64{0}, Arm: -1}}))[1]
+		if finite(t, b.Mean[0], b.SD[0], b.Upper95[0]); !(b.Lower95[1] > -1 && b.Mean[0] > 1e4 && b.Mean[0] < 1e6) {
+			t.Errorf("expected are %v to %v, from %v", b.Mean[1], b.Mean[0], b.Lower95[1])
+		}
+	}
+}
+
 // TestExpectedExcessOfAWarpedCost compares the model's estimate of the violation with the mean over the band's own distribution.
 func TestExpectedExcessOfAWarpedCost(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,11 @@ import (
 
 // fitWarp warps the readings, standardised by f, to be most like a normal sample.
 func (s *task) fitWarp(metric int, rounds []int, f FittedMetric) warp.Warp {
-	return warp.Fit(s.standardised(metric, rounds, f))
+	return warp.Fit(s.standardised(metric, rounds, f), f.zero())
 }
+
+// zero is the value 0 as f centres and scales it.
+func (f FittedMetric) zero() float64 { return -f.Centre / f.Scale }
 
 // standardised are the readings as f centres and scales them.
 func (s *task) standardised(metric int, rounds []int, f FittedMetric) []float64 {
@@ -28,16 +31,16 @@ const mostTurns = 4
 // sample are not what to look for. From the hyperparameters found under f's warp, it looks for those under none; from the better of both it goes on to the warp
 // that explains the readings best as the hyperparameters stand, and to the hyperparameters from there, in turn.
 func (v *view) warpWithFit(ctx context.Context, metric int, rounds []int, f FittedMetric, found fit.Result) (warp.Warp, fit.Result, error) {
-	candidates := warp.Candidates(v.standardised(metric, rounds, f))
+	candidates := warp.Candidates(v.standardised(metric, rounds, f), f.zero())
 	if candidates == nil {
 		return f.Warp, found, nil
 	}
 	at, straight := 0, 0
 	for i, c := range candidates {
-		switch c.Power {
-		case f.Warp.Power:
+		switch {
+		case c.Warp == f.Warp:
 			at = i
-		case 1:
+		case c.Power == 1:
 			straight = i
 		}
 	}

@@ -20,21 +20,28 @@ func TestASumIsNotWarped(t *testing.T) {
 	for _, r := range twentyRounds(price) {
 		z = append(z, (r.Readings[0].Value-product.Centre)/product.Scale)
 	}
-	if want := warp.Fit(z); product.Warp != want || want.Power == 1 || product.Interaction != 0 {
+	if want := warp.Fit(z, -product.Centre/product.Scale); product.Warp != want || want.Power == 1 || product.Interaction != 0 {
 		t.Errorf("under a kernel without interaction (%g) the warp is %+v; most like a normal sample are the readings with %+v", product.Interaction, product.Warp, want)
 	}
 }
 
-// TestWhatMultipliesIsBentFar: factors that multiply add up as logarithms, for which a square root is not enough; without an interaction nothing tells that from chance.
-func TestWhatMultipliesIsBentFar(t *testing.T) {
+// TestWhatMultipliesIsALogarithm: factors that multiply add up as logarithms, under any kernel.
+func TestWhatMultipliesIsALogarithm(t *testing.T) {
 	t.Parallel()
 	factors := [2][]float64{{1, 2, 4, 30, 3, 12}, {1, 3, 10, 5}}
 	price := func(a, b int) float64 { return factors[0][a] * factors[1][b] }
-	if f := fittedCosts(t, "anova", price); !(f.Warp.Power < 0.5) {
-		t.Errorf("a product is warped by the power %g", f.Warp.Power)
+	for _, kernel := range []string{"anova", "mixed"} {
+		if f := fittedCosts(t, kernel, price); !f.Warp.Logarithmic() {
+			t.Errorf("under the kernel %s a product is warped by %+v", kernel, f.Warp)
+		}
 	}
-	if f := fittedCosts(t, "mixed", price); f.Warp.Power != 0.5 {
-		t.Errorf("under a kernel without interaction a product is warped by the power %g", f.Warp.Power)
+	// Below zero there is no logarithm, and a square root is the farthest that chance is told from.
+	below := func(a, b int) float64 { return price(a, b) - 2 }
+	if f := fittedCosts(t, "anova", below); !(f.Warp.Power < 0.5) || f.Warp.Logarithmic() {
+		t.Errorf("a product less 2 is warped by %+v", f.Warp)
+	}
+	if f := fittedCosts(t, "mixed", below); f.Warp.Power != 0.5 {
+		t.Errorf("under a kernel without interaction a product less 2 is warped by %+v", f.Warp)
 	}
 }
 

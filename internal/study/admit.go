@@ -397,6 +397,12 @@ func checkFit(now *ledger.Snapshot, data ledger.FittedData) error {
 // How far hyperparameters can be from 1, or from what they were before any fit. Fits do not come near it.
 const mostFitted = 1e12
 
+// warps tells whether a warp is one that can be computed with.
+func warps(w ledger.Warp) bool {
+	return w.Scale > 0 && aroundOne(w.Scale) && math.Abs(w.Centre) <= mostFitted && w.Power >= 0 && w.Power <= 2 &&
+		math.Abs(w.Origin) <= mostFitted && w.Unit >= 0 && w.Unit <= mostFitted
+}
+
 func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, trials int) bool {
 	noises := append(slices.Clone(m.NoiseBySetting), m.WrongReadings...)
 	switch {
@@ -406,7 +412,7 @@ func fits(c *design.Compiled, metric optimizer.Metric, m ledger.FittedMetric, tr
 	case !around(m.Lengthscales, metric.Kernel.Lengthscales):
 	case !aroundOne(m.Lambda, m.Variance, m.Told, m.Inflation, m.Freedom):
 	case !isShare(m.Interaction) || m.Interaction > 0 && m.Kernel != kernel.Anova:
-	case m.Warp != nil && (!(m.Warp.Scale > 0) || !aroundOne(m.Warp.Scale) || !(math.Abs(m.Warp.Centre) <= mostFitted) || !(m.Warp.Power >= 0 && m.Warp.Power <= 2)):
+	case m.Warp != nil && !warps(*m.Warp):
 	case slices.ContainsFunc(noises, func(n ledger.NoiseAt) bool {
 		return n.Number < 1 || n.Number > trials || !(n.Lambda > 0) || !aroundOne(n.Lambda)
 	}):

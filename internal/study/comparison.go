@@ -218,6 +218,7 @@ func modelNumbers(m ledger.MetricModel) map[string]float64 {
 		"inflation": m.Inflation, "freedom": m.Freedom, "interaction": m.Interaction}
 	if m.Warp != nil {
 		numbers["warp.power"], numbers["warp.centre"], numbers["warp.scale"] = m.Warp.Power, m.Warp.Centre, m.Warp.Scale
+		numbers["warp.origin"], numbers["warp.unit"] = m.Warp.Origin, m.Warp.Unit
 	}
 	return numbers
 }

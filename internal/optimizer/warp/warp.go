@@ -5,16 +5,32 @@
 //
 // with z a standardised reading, so that no unit matters. ψ_p rises, with slope 1 at 0, and ψ_1 is the identity. For p
 // between 0 and 2 it takes every value, so its inverse is defined everywhere.
+//
+// Readings of one sign that reach over decades are compared by their ratios instead: by ψ_0 of
+// (z − Origin)/Unit, which is their logarithm as far below the least of them as they reach above it.
 package warp
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// Warp is w(z) = (ψ_Power(z) − Centre)/Scale. Power lies in [0, 2], Scale is positive.
-type Warp struct{ Power, Centre, Scale float64 }
+// Warp is w(z) = (ψ_Power((z − Origin)/Unit) − Centre)/Scale. Power lies in [0, 2], Scale is positive,
+// and so is Unit, of which 0 stands for 1.
+type Warp struct{ Power, Centre, Scale, Origin, Unit float64 }
+
+// Logarithmic tells whether w is that of the logarithm of readings.
+func (w Warp) Logarithmic() bool { return w.Unit > 0 }
+
+// input is (z − Origin)/Unit.
+func (w Warp) input(z float64) float64 {
+	if !w.Logarithmic() {
+		return z
+	}
+	return (z - w.Origin) / w.Unit
+}
 
 // Identity changes nothing.
 var Identity = Warp{Power: 1, Scale: 1}
@@ -40,9 +56,10 @@ type Candidate struct {
 	LogStretch float64
 }
 
-// Candidates are the warps of the powers 0.25, 0.3, …, 1.75, each with the warped readings' mean and standard deviation (÷n) as Centre and Scale; none for readings
-// that are all equal.
-func Candidates(z []float64) []Candidate {
+// Candidates are the warps of the powers 0.25, 0.3, …, 1.75, and, where all readings lie above zero, the
+// z of the value 0, their logarithm, which has the prior of power 0; each with the warped readings' mean
+// and standard deviation (÷n) as Centre and Scale; none for readings that are all equal.
+func Candidates(z []float64, zero float64) []Candidate {
 	var all []Candidate
 	for step := range int(math.Round((mostPower-leastPower)/powerStep)) + 1 {
 		power := math.Round(100*(leastPower+powerStep*float64(step))) / 100
@@ -50,18 +67,44 @@ func Candidates(z []float64) []Candidate {
 		if !(w.Scale > 0) {
 			return nil
 		}
-		deviation := (power - 1) / spreadPower
-		all = append(all, Candidate{w, likelihood - deviation*deviation/2})
+		all = append(all, Candidate{w, likelihood - penalty(power)})
 	}
-	return all
+	return append(all, logarithms(z, zero)...)
 }
 
-// Fit is the candidate of the powers from 0.5 to 1.5 that makes readings z most like a normal sample, the one with the largest LogStretch: the profile likelihood with the prior. It is
+// penalty is −ln of the power's prior, up to a constant.
+func penalty(power float64) float64 {
+	deviation := (power - 1) / spreadPower
+	return deviation * deviation / 2
+}
+
+// logarithms is the candidate ln(z − zero), if there is one: with d the distances of the readings above
+// zero and Unit = (min d)²/max d, ψ_0((z − zero − Unit)/Unit) = ln(d/Unit) for d ≥ Unit.
+func logarithms(z []float64, zero float64) []Candidate {
+	least, most := slices.Min(z)-zero, slices.Max(z)-zero
+	unit := least * (least / most)
+	if !(least > 0 && most > least && unit > 0) {
+		return nil
+	}
+	w := Warp{Origin: zero + unit, Unit: unit}
+	inputs := make([]float64, len(z))
+	for i, v := range z {
+		inputs[i] = w.input(v)
+	}
+	of, likelihood := standardised(inputs, w.Power)
+	if !(of.Scale > 0) {
+		return nil
+	}
+	w.Centre, w.Scale = of.Centre, of.Scale
+	return []Candidate{{w, likelihood - float64(len(z))*math.Log(unit) - penalty(w.Power)}}
+}
+
+// Fit is the candidate of the powers from 0.5 to 1.5, or the logarithm, that makes readings z most like a normal sample, the one with the largest LogStretch: the profile likelihood with the prior. It is
 // the identity for readings that are all equal.
-func Fit(z []float64) Warp {
+func Fit(z []float64, zero float64) Warp {
 	best, most := Identity, math.Inf(-1)
-	for _, c := range Candidates(z) {
-		if math.Abs(c.Power-1) <= fitReach && c.LogStretch > most {
+	for _, c := range Candidates(z, zero) {
+		if (math.Abs(c.Power-1) <= fitReach || c.Logarithmic()) && c.LogStretch > most {
 			best, most = c.Warp, c.LogStretch
 		}
 	}
@@ -90,7 +133,7 @@ func (w Warp) To(z float64) float64 {
 	if w == Identity {
 		return z
 	}
-	return (psi(z, w.Power) - w.Centre) / w.Scale
+	return (psi(w.input(z), w.Power) - w.Centre) / w.Scale
 }
 
 // From is w⁻¹(u).
@@ -98,7 +141,11 @@ func (w Warp) From(u float64) float64 {
 	if w == Identity {
 		return u
 	}
-	return inverse(w.Centre+w.Scale*u, w.Power)
+	x := inverse(w.Centre+w.Scale*u, w.Power)
+	if !w.Logarithmic() {
+		return x
+	}
+	return w.Origin + w.Unit*x
 }
 
 // Slope is dw/dz.
@@ -106,7 +153,11 @@ func (w Warp) Slope(z float64) float64 {
 	if w == Identity {
 		return 1
 	}
-	return math.Exp(logSlope(z, w.Power)) / w.Scale
+	slope := math.Exp(logSlope(w.input(z), w.Power)) / w.Scale
+	if !w.Logarithmic() {
+		return slope
+	}
+	return slope / w.Unit
 }
 
 // logSlope is ln dψ_p/dz = (p−1) ln(1+z) for z ≥ 0, (1−p) ln(1−z) for z < 0.
@@ -141,10 +192,13 @@ func inverse(u, p float64) float64 {
 	return -unpower(-u, 2-p)
 }
 
+// mostExponent keeps what is brought back from a logarithm, and its square, within a float64.
+const mostExponent = 230
+
 // unpower is (1+pu)^{1/p} − 1 for u ≥ 0.
 func unpower(u, p float64) float64 {
 	if p == 0 {
-		return math.Expm1(u)
+		return math.Expm1(min(u, mostExponent))
 	}
 	return math.Expm1(math.Log1p(p*u) / p)
 }
@@ -169,10 +223,16 @@ func (w Warp) Expect(mean, sd float64, f func(z float64) float64) float64 {
 	return sum
 }
 
-// Moments are the mean and the standard deviation of w⁻¹(U) for U ~ N(mean, sd²): exact for the identity, else by Expect's rule.
+// Moments are the mean and the standard deviation of w⁻¹(U) for U ~ N(mean, sd²): exact for the
+// identity, else by Expect's rule. Those of a logarithm are made by tails that nobody believes in, a mean
+// of e^{sd²/2} times the median: of a logarithm they are the median, and half the central interval of
+// two standard deviations.
 func (w Warp) Moments(mean, sd float64) (m, s float64) {
-	if w == Identity {
+	switch {
+	case w == Identity:
 		return mean, sd
+	case w.Logarithmic():
+		return w.From(mean), (w.From(mean+sd) - w.From(mean-sd)) / 2
 	}
 	m = w.Expect(mean, sd, func(z float64) float64 { return z })
 	variance := w.Expect(mean, sd, func(z float64) float64 { return (z - m) * (z - m) })

@@ -10,9 +10,16 @@ import (
 
 // drawn is a warp of any power from 0 to 2.
 func drawn(t *rapid.T) Warp {
+	if rapid.Bool().Draw(t, "logarithmic") {
+		return Warp{Centre: rapid.Float64Range(-3, 3).Draw(t, "centre"), Scale: rapid.Float64Range(0.1, 3).Draw(t, "scale"),
+			Origin: rapid.Float64Range(-3, 3).Draw(t, "origin"), Unit: rapid.Float64Range(0.1, 3).Draw(t, "unit")}
+	}
 	return Warp{Power: rapid.OneOf(rapid.Float64Range(0, 2), rapid.SampledFrom([]float64{0, 1, 2})).Draw(t, "power"),
 		Centre: rapid.Float64Range(-3, 3).Draw(t, "centre"), Scale: rapid.Float64Range(0.1, 10).Draw(t, "scale")}
 }
+
+// nowhere is the zero of readings that have none.
+var nowhere = math.Inf(-1)
 
 func TestPublishedValues(t *testing.T) {
 	t.Parallel()
@@ -92,7 +99,7 @@ func TestFit(t *testing.T) {
 	}
 	for _, power := range []float64{0.5, 0.8, 1, 1.3, 1.5} {
 		z := bend(power)
-		w := Fit(z)
+		w := Fit(z, nowhere)
 		if math.Abs(w.Power-power) > 0.15 {
 			t.Errorf("readings bent with power %g are fitted with %g", power, w.Power)
 		}
@@ -106,17 +113,68 @@ func TestFit(t *testing.T) {
 		}
 	}
 	// Limits of the search, the prior, and readings that say nothing.
-	if w := Fit(bend(0.1)); w.Power != 0.5 {
+	if w := Fit(bend(0.1), nowhere); w.Power != 0.5 {
 		t.Errorf("very skew readings are fitted with power %g, want the limit 0.5", w.Power)
 	}
-	if w := Fit([]float64{-1, 1}); w.Power != 1 {
+	if w := Fit([]float64{-1, 1}, nowhere); w.Power != 1 {
 		t.Errorf("two readings are fitted with power %g, want 1", w.Power)
 	}
-	if w := Fit([]float64{-0.7, -0.7, 1.4}); w.Power != 0.8 { // 0.5 without the prior
+	if w := Fit([]float64{-0.7, -0.7, 1.4}, nowhere); w.Power != 0.8 { // 0.5 without the prior
 		t.Errorf("three readings, one apart, are fitted with power %g, want 0.8", w.Power)
 	}
-	if w := Fit([]float64{2, 2, 2}); w != Identity {
+	if w := Fit([]float64{2, 2, 2}, nowhere); w != Identity {
 		t.Errorf("equal readings are fitted with %v", w)
+	}
+}
+
+// TestDecadesAreALogarithm: readings above zero that reach over decades are compared by their ratios,
+// in any unit; readings of a narrow range, or of which one lies below zero, are not.
+func TestDecadesAreALogarithm(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	var decades, narrow []float64
+	for range 20 {
+		decades = append(decades, math.Exp(4*random.NormFloat64()))
+		narrow = append(narrow, 40+5*random.NormFloat64())
+	}
+	standard := func(values []float64) (z []float64, zero float64) {
+		mean, square := 0.0, 0.0
+		for _, v := range values {
+			mean += v / float64(len(values))
+		}
+		for _, v := range values {
+			square += (v - mean) * (v - mean) / float64(len(values))
+		}
+		for _, v := range values {
+			z = append(z, (v-mean)/math.Sqrt(square))
+		}
+		return z, -mean / math.Sqrt(square)
+	}
+	for _, unit := range []float64{1, 1000, 1e-9} {
+		values := make([]float64, len(decades))
+		for i, v := range decades {
+			values[i] = unit * v
+		}
+		z, zero := standard(values)
+		w := Fit(z, zero)
+		if !w.Logarithmic() {
+			t.Fatalf("readings over decades are fitted with %+v", w)
+		}
+		for i := range z[1:] {
+			if got, want := (w.To(z[i+1])-w.To(z[i]))*w.Scale, math.Log(values[i+1]/values[i]); math.Abs(got-want) > 1e-6 {
+				t.Errorf("%g and %g lie %g apart, their logarithms %g", values[i], values[i+1], got, want)
+			}
+		}
+		m, s := w.Moments(0.5, 0.25)
+		if low, high := w.From(0.25), w.From(0.75); m != w.From(0.5) || math.Abs(s-(high-low)/2) > 1e-12*s {
+			t.Errorf("a belief is said to be %g ± %g, its median is %g and the interval of two deviations from %g to %g", m, s, w.From(0.5), low, high)
+		}
+	}
+	if z, zero := standard(narrow); Fit(z, zero).Logarithmic() {
+		t.Error("a narrow range is compared by ratios")
+	}
+	if z, zero := standard(append(decades, -1e-3)); Fit(z, zero).Logarithmic() {
+		t.Error("the logarithm of a reading below zero is taken")
 	}
 }
 
@@ -124,7 +182,7 @@ func TestNothingLeavesTheNumbers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		z := rapid.SliceOfN(rapid.Float64Range(-1e3, 1e3), 1, 20).Draw(t, "z")
-		w := Fit(z)
+		w := Fit(z, rapid.Float64Range(-2e3, 0).Draw(t, "zero"))
 		mean, sd := rapid.Float64Range(-50, 50).Draw(t, "mean"), rapid.Float64Range(0, 20).Draw(t, "sd")
 		m, s := w.Moments(mean, sd)
 		for _, v := range []float64{w.Power, w.Centre, w.Scale, w.To(z[0]), w.From(mean), w.Slope(z[0]), m, s} {

@@ -167,11 +167,14 @@ type MetricModel struct {
 	Freedom   float64 `json:"freedom,omitempty"`
 }
 
-// Warp bends standardised readings z to (ψ(z) − centre)/scale, ψ being the transform of Yeo and Johnson with that power.
+// Warp bends standardised readings z to (ψ(x) − centre)/scale, ψ being the transform of Yeo and Johnson
+// with that power and x = z or, of readings that are compared by their ratios, (z − origin)/unit.
 type Warp struct {
 	Power  float64 `json:"power"`
 	Centre float64 `json:"centre"`
 	Scale  float64 `json:"scale"`
+	Origin float64 `json:"origin,omitempty"`
+	Unit   float64 `json:"unit,omitempty"`
 }
 
 // NoiseAt is the noise of a trial's reading, or of all readings with its settings, in modelled units.

@@ -45,9 +45,11 @@ type randomised struct {
 // logarithms. A drawn width may be negative, so the score does not always rise with the uncertainty.
 func (a randomised) Traits() Traits {
 	t := a.ckb.Traits()
-	t.RisesWithUncertainty, t.Draws = false, a.draws
+	t.RisesWithUncertainty, t.Draws, t.Slopes = false, a.draws, a.slopes
 	return t
 }
+
+func (a randomised) slopes(s *Input) Slopes { return a.lagrangianSlopes(s, s.Draw.Z, s.Multipliers) }
 
 func (a randomised) Score(s *Input) (Scores, error) {
 	z := s.Draw.Z

@@ -99,7 +99,7 @@ func publishedWindow(c Context, s Settings, _ string) (float64, bool) {
 
 func (a sliding) Traits() Traits {
 	t := a.rpol.Traits()
-	t.First, t.Bound = lastRounds(a.window), a.violationBound
+	t.First, t.Bound, t.Slopes = lastRounds(a.window), a.violationBound, a.slopes
 	return t
 }
 
@@ -142,6 +142,8 @@ func (e Estimate) shifted(by float64) Estimate {
 }
 
 func (a sliding) Score(s *Input) (Scores, error) { return a.rpol.Score(a.drifted(s)) }
+
+func (a sliding) slopes(s *Input) Slopes { return a.rpol.slopes(a.drifted(s)) }
 
 func (a sliding) Estimates(s *Input, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
 

@@ -71,7 +71,7 @@ func newSCGP(c Context, s Settings) scgp {
 	return a
 }
 
-func (scgp) Traits() Traits { return Traits{RisesWithUncertainty: true} }
+func (a scgp) Traits() Traits { return Traits{RisesWithUncertainty: true, Slopes: a.slopes} }
 
 func (a scgp) Start() []float64 { return make([]float64, a.costs) }
 
@@ -84,15 +84,31 @@ func (a scgp) Score(s *Input) (Scores, error) {
 	for i, v := range scores.Untruncated {
 		scores.Value[i] = clip(v, -a.bound, a.bound)
 	}
-	price := a.price * math.Sqrt(float64(s.Round))
 	for j, g := range s.Costs {
+		price := a.priceOf(s, j)
 		for i, v := range g.Mean {
-			penalty := s.Multipliers[j] / price * v
+			penalty := price * v
 			scores.Value[i] -= penalty
 			scores.Untruncated[i] -= penalty
 		}
 	}
 	return scores, nil
+}
+
+// priceOf is Q_j/V_t.
+func (a scgp) priceOf(s *Input, j int) float64 {
+	return s.Multipliers[j] / (a.price * math.Sqrt(float64(s.Round)))
+}
+
+func (a scgp) slopes(s *Input) Slopes {
+	out := linear(s, s.Beta[0])
+	out.Kinks = cut(0, s.Reward, s.Beta[0], 1, a.bound)
+	for j, g := range out.Costs {
+		for i := range g.Mean {
+			g.Mean[i] = -a.priceOf(s, j)
+		}
+	}
+	return out
 }
 
 func (a scgp) Estimates(s *Input, i int) []float64 {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 
 	"headroom/internal/optimizer/descent"
 )
@@ -19,15 +20,86 @@ type Ascent struct {
 // joined is how near, in every coordinate, a point comes to a higher one to be taken for another on its way to the same top.
 const joined = 0.02
 
-// Ascend moves allowed points uphill along the slopes of their value, which Rise gives, on the axes that are continuous, until a step brings
-// less than least. All are worked out together, a step of each at a time; one that joins a higher one goes no further. The error is that of Rise.
-func (p Problem) Ascend(from []Ascent, least float64) error {
-	limits := descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
-	climbs := make([]*descent.Descent, len(from))
+// Slope is how a value v(x) − Σ_k p_k [h_k(x)]⁺ changes around a point: Along holds the slopes of v along every
+// axis, Kinks the other terms.
+type Slope struct {
+	Along []float64
+	Kinks []descent.Kink
+}
+
+// down is the same of the value turned upside down.
+func (s Slope) down() descent.Local {
+	local := descent.Local{Gradient: make([]float64, len(s.Along)), Kinks: s.Kinks}
+	for k, v := range s.Along {
+		local.Gradient[k] = -v
+	}
+	return local
+}
+
+// Effort is how far ascents go: each until a step brings less than Least, and, where values have kinks, the
+// highest Fine of them from there until it would bring less than Finest.
+type Effort struct {
+	Least, Finest float64
+	Fine          int
+}
+
+// climb is a descent of a value turned upside down.
+type climb interface {
+	Next() []float64
+	Tell(value float64, local func() descent.Local)
+}
+
+// smoothClimb has no kinks.
+type smoothClimb struct{ *descent.Descent }
+
+func (c smoothClimb) Tell(value float64, local func() descent.Local) {
+	c.Descent.Tell(value, func() []float64 { return local().Gradient })
+}
+
+// Ascend moves allowed points uphill along the slopes of their value, which Rise gives, on the axes that are continuous. All are worked out
+// together, a step of each at a time; one that joins a higher one goes no further. The error is that of Rise.
+func (p Problem) Ascend(from []Ascent, effort Effort) error {
+	limits := descent.Limits{Flat: 1e-5, Least: effort.Least, Steps: 40, First: 0.05, Longest: 0.25}
+	climbs := make([]climb, len(from))
 	for i, a := range from {
 		low, high := p.room(a.U)
-		climbs[i] = descent.New(a.U, low, high, limits)
+		if p.Kinked {
+			climbs[i] = descent.NewKinked(a.U, low, high, limits)
+		} else {
+			climbs[i] = smoothClimb{descent.New(a.U, low, high, limits)}
+		}
 	}
+	err := p.ascend(from, climbs)
+	if err != nil || !p.Kinked {
+		return err
+	}
+	for _, i := range highest(from, effort.Fine) {
+		climbs[i].(*descent.Kinked).Resume(effort.Finest)
+	}
+	return p.ascend(from, climbs)
+}
+
+// highest are the ascents that stand highest of those that went on.
+func highest(from []Ascent, count int) (list []int) {
+	for i, a := range from {
+		if !a.Joined {
+			list = append(list, i)
+		}
+	}
+	slices.SortStableFunc(list, func(i, j int) int {
+		switch {
+		case from[i].Score.Above(from[j].Score):
+			return -1
+		case from[j].Score.Above(from[i].Score):
+			return 1
+		}
+		return 0
+	})
+	return list[:min(count, len(list))]
+}
+
+// ascend follows climbs until none asks for more.
+func (p Problem) ascend(from []Ascent, climbs []climb) error {
 	for {
 		points, whose := p.nextSteps(climbs, from)
 		if len(points) == 0 {
@@ -46,13 +118,13 @@ func (p Problem) Ascend(from []Ascent, least float64) error {
 			if scores[n].Above(from[i].Score) {
 				from[i].U, from[i].Score = points[n], scores[n]
 			}
-			climbs[i].Tell(-scores[n].Value, func() []float64 { return negative(slopes[n]) })
+			climbs[i].Tell(-scores[n].Value, slopes[n].down)
 		}
 	}
 }
 
 // nextSteps are the points that the climbs ask for next, and whose they are; those that are not allowed are refused at once.
-func (p Problem) nextSteps(climbs []*descent.Descent, from []Ascent) (points [][]float64, whose []int) {
+func (p Problem) nextSteps(climbs []climb, from []Ascent) (points [][]float64, whose []int) {
 	for i, climb := range climbs {
 		if from[i].Joined = hasJoined(from, i); from[i].Joined {
 			continue
@@ -100,12 +172,4 @@ func (p Problem) room(u []float64) (low, high []float64) {
 		}
 	}
 	return low, high
-}
-
-func negative(slopes []float64) []float64 {
-	down := make([]float64, len(slopes))
-	for k, v := range slopes {
-		down[k] = -v
-	}
-	return down
 }

@@ -9,15 +9,15 @@ import (
 )
 
 // twoTops is −100 (x − 0.25)² (x − 0.8)² − y² with its slopes, highest at (0.25, 0) and (0.8, 0); asked counts the points.
-func twoTops(asked *int, allowed func(u []float64) bool) func(points [][]float64) ([]search.Score, [][]float64, error) {
-	return func(points [][]float64) ([]search.Score, [][]float64, error) {
+func twoTops(asked *int, allowed func(u []float64) bool) func(points [][]float64) ([]search.Score, []search.Slope, error) {
+	return func(points [][]float64) ([]search.Score, []search.Slope, error) {
 		var scores []search.Score
-		var slopes [][]float64
+		var slopes []search.Slope
 		for _, u := range points {
 			*asked++
 			a, b := u[0]-0.25, u[0]-0.8
 			scores = append(scores, search.Score{Allowed: allowed(u), Value: -100*a*a*b*b - u[1]*u[1]})
-			slopes = append(slopes, []float64{-200 * a * b * (a + b), -2 * u[1]})
+			slopes = append(slopes, search.Slope{Along: []float64{-200 * a * b * (a + b), -2 * u[1]}})
 		}
 		return scores, slopes, nil
 	}
@@ -37,7 +37,7 @@ func ascended(t *testing.T, axes []search.Axis, allowed func(u []float64) bool, 
 		ascents = append(ascents, search.Ascent{U: u, Score: scores[i]})
 	}
 	asked = 0
-	if err := (search.Problem{Axes: axes, Rise: rise}).Ascend(ascents, 1e-12); err != nil {
+	if err := (search.Problem{Axes: axes, Rise: rise}).Ascend(ascents, search.Effort{Least: 1e-12}); err != nil {
 		t.Fatal(err)
 	}
 	return ascents, asked
@@ -76,11 +76,11 @@ func TestAscendLeavesLevelsAndRefusesWhatIsNotAllowed(t *testing.T) {
 	asked, stop := 0, errors.New("stop")
 	problem := search.Problem{Axes: make([]search.Axis, 2), Settle: func(u []float64) bool { return u[0] < 0.2 }, Rise: twoTops(&asked, everywhere)}
 	ascents = []search.Ascent{{U: []float64{0.1, 0.7}, Score: search.Score{Allowed: true, Value: -10}}}
-	if err := problem.Ascend(ascents, 1e-12); err != nil || !ascents[0].Refused || ascents[0].U[0] >= 0.2 {
+	if err := problem.Ascend(ascents, search.Effort{Least: 1e-12}); err != nil || !ascents[0].Refused || ascents[0].U[0] >= 0.2 {
 		t.Errorf("at an edge of the space it ends at %+v, %v", ascents[0], err)
 	}
-	problem.Rise = func([][]float64) ([]search.Score, [][]float64, error) { return nil, nil, stop }
-	if err := problem.Ascend(ascents, 1e-12); !errors.Is(err, stop) {
+	problem.Rise = func([][]float64) ([]search.Score, []search.Slope, error) { return nil, nil, stop }
+	if err := problem.Ascend(ascents, search.Effort{Least: 1e-12}); !errors.Is(err, stop) {
 		t.Errorf("an error of Rise comes back as %v", err)
 	}
 }

@@ -1,0 +1,163 @@
+package optimizer
+
+import (
+	"math"
+	"slices"
+
+	"headroom/internal/optimizer/descent"
+	"headroom/internal/optimizer/factor"
+	"headroom/internal/optimizer/gp"
+	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
+)
+
+// How closely scores with kinks are climbed, as shares of how large and how different scores are.
+const (
+	nearTop    = 1e-4
+	onTop      = 1e-11
+	certifying = 2e-5 // step of the polls around what was found, in unit coordinates
+	hopLevels  = 4    // places of each coordinate, from 0 to 1, that are looked at from a top
+)
+
+// ascendKinks is ascend for scores with kinks, whose scale is that of the metrics: all starts go up until hardly more is
+// to be gained, the highest to the top, and so do what lies across the space from there and promises most. Polls
+// around the best certify it. It returns climbers in the order of their scores.
+func (s *decision) ascendKinks(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
+	e := s.effortFor(s.rows())
+	climbers = climbers[:min(e.ascents, len(climbers))]
+	risen, err := rise(problem, climbers, e)
+	if err != nil {
+		return nil, err
+	}
+	hops, err := hops(problem, risen[:min(e.hops/hopsEach, len(risen))], e.hops)
+	if err != nil {
+		return nil, err
+	}
+	more, err := rise(problem, hops, e)
+	if err != nil {
+		return nil, err
+	}
+	risen = slices.Concat(risen, more)
+	slices.SortStableFunc(risen, byHeight)
+	list := make([]climber, len(risen))
+	for i, a := range risen {
+		list[i] = climber{a.U, a.Score}
+	}
+	if slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) || slices.ContainsFunc(risen, atEdge) {
+		err = polish(problem, list[:min(e.fine, len(list))], s.spacing()/8, finestStep, e.budget/2, seed)
+	} else {
+		err = polish(problem, list[:1], certifying, finestStep, 8*len(problem.Axes), seed)
+	}
+	slices.SortStableFunc(list, byScore)
+	return list, err
+}
+
+// rows is how many data the largest regression has.
+func (s *decision) rows() int {
+	most := 0
+	for i := range s.sources {
+		most = max(most, len(s.sources[i].rounds))
+	}
+	return most
+}
+
+// rise leads climbers up, and returns those that did not join others on the way, the highest first.
+func rise(problem search.Problem, climbers []climber, e effort) ([]search.Ascent, error) {
+	var ascents []search.Ascent
+	for _, c := range climbers {
+		if c.score.Allowed {
+			ascents = append(ascents, search.Ascent{U: c.u, Score: c.score})
+		}
+	}
+	if len(ascents) == 0 {
+		return nil, nil
+	}
+	highest, spread := ascents[0].Score.Value, 0.0
+	for _, a := range ascents {
+		spread = max(spread, math.Abs(highest-a.Score.Value))
+	}
+	err := problem.Ascend(ascents, search.Effort{Least: nearTop * max(math.Abs(highest), spread), Fine: e.tops,
+		Finest: onTop * max(math.Abs(highest), spread/1000)})
+	ascents = slices.DeleteFunc(ascents, func(a search.Ascent) bool { return a.Joined })
+	slices.SortStableFunc(ascents, byHeight)
+	return ascents, err
+}
+
+func byHeight(a, b search.Ascent) int {
+	return byScore(climber{a.U, a.Score}, climber{b.U, b.Score})
+}
+
+// atEdge tells whether an ascent ended where slopes may not tell all: at what is not allowed, or where the score
+// is cut, so that only its ties differ.
+func atEdge(a search.Ascent) bool {
+	return a.Refused || a.Score.Tie != 0 && a.Score.Tie != a.Score.Value
+}
+
+// hops are the most promising places that differ from some tops in one coordinate. A score with kinks has many tops, in
+// corners and along sides.
+func hops(problem search.Problem, tops []search.Ascent, count int) ([]climber, error) {
+	var points [][]float64
+	for _, top := range tops {
+		for k, axis := range problem.Axes {
+			for level := range hopLevels {
+				u := slices.Clone(top.U)
+				u[k] = float64(level) / (hopLevels - 1)
+				if !axis.Fixed && axis.Levels == 0 && u[k] != top.U[k] && (problem.Settle == nil || problem.Settle(u)) {
+					points = append(points, u)
+				}
+			}
+		}
+	}
+	if len(points) == 0 {
+		return nil, nil
+	}
+	scores, err := problem.Score(points)
+	if err != nil {
+		return nil, err
+	}
+	return leaders(asPlaces(points), scores, count), nil
+}
+
+// addKink adds a kink of the score of place n to its slope: where that bends upwards, the slope on the side
+// where the place is, since no maximum lies on it.
+func (up *slopes) addKink(to *search.Slope, kink policy.Kink, n int, u []float64, inclined []gp.Inclined, input *policy.Input) {
+	s, height := up.state, kink.Height[n]
+	if kink.Price == 0 || kink.Price < 0 && height <= 0 {
+		return
+	}
+	var along []float64
+	if i := s.sourceOf[kink.Target]; i >= 0 {
+		inputs := make([]float64, s.cfg.Space.width())
+		up.addTarget(inputs, n, i, slices.Index(s.sources[i].targets, kink.Target), inclined, input, kink.ByMean, kink.BySD)
+		along = s.cfg.Space.alongUnits(u, inputs)
+	} else {
+		along = up.givenSlopes(kink.Target-1, u)
+		for k := range along {
+			along[k] *= kink.ByMean
+		}
+	}
+	if kink.Price < 0 {
+		factor.Axpy(-kink.Price, along, to.Along)
+		return
+	}
+	to.Kinks = append(to.Kinks, descent.Kink{Price: kink.Price, Height: height, Slopes: along})
+}
+
+// givenStep is half the distance of the points that slopes of given costs are taken from.
+const givenStep = 1e-6
+
+// givenSlopes are those of a given cost along the unit coordinates, by differences.
+func (up *slopes) givenSlopes(j int, u []float64) []float64 {
+	s := up.state
+	along := make([]float64, len(u))
+	for k, d := range s.cfg.Space.Dims {
+		if d.Kind == Categorical || d.Levels > 0 {
+			continue
+		}
+		above, below := slices.Clone(u), slices.Clone(u)
+		above[k], below[k] = min(u[k]+givenStep, 1), max(u[k]-givenStep, 0)
+		value := up.known.at(asPlaces([][]float64{above, below}))
+		along[k] = (s.cfg.Costs[j].given(value(j, 0)) - s.cfg.Costs[j].given(value(j, 1))) / (above[k] - below[k])
+	}
+	return along
+}

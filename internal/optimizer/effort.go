@@ -29,16 +29,19 @@ const fewRounds = 300
 // each parameter of a start, but at least 16 evaluations.
 func (s *task) effort() effort { return s.effortFor(len(s.history.Rounds)) }
 
-// hopsEach is how many hops are taken for each top that is looked around from.
-const hopsEach = 3
+// Hops are taken by hopsEach for each top that is looked around from.
+const (
+	hopsEach = 3
+	mostHops = 12 * hopsEach
+)
 
 func (s *task) effortFor(n int) effort {
 	d := len(s.cfg.Space.Dims)
 	if n <= fewRounds {
-		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6, mostAscents, 3 * hopsEach}
+		return effort{mostAscents, starts, 3, 400 * d, 40 * d, 24, 1e-6, mostAscents, mostHops}
 	}
 	budget := max(16, 50_000_000/(n*n)) * d
-	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4, 2, hopsEach * min(max(500_000/(n*n), 1), 3)}
+	return effort{8, 6, 2, min(budget, 400*d), 0, 6, 1e-4, 2, hopsEach * max(mostHops/hopsEach*fewRounds*fewRounds/(n*n), 1)}
 }
 
 // spacing is the typical distance between neighbouring screening points in unit coordinates.

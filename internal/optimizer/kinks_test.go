@@ -8,7 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"headroom/internal/optimizer/factor"
 	"headroom/internal/optimizer/policy"
+	"headroom/internal/optimizer/search"
 )
 
 var kinkedStudies = flag.Int("kinked-studies", 40, "how many random studies the search along kinks is compared with polls on")
@@ -126,4 +128,62 @@ func TestKinksAreFollowedAsHighAsPollsGo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKinksRiseWithTheScore compares with scoreAll to the bit, and slopes, kinks among them and those of given costs, with differences.
+func TestKinksRiseWithTheScore(t *testing.T) {
+	t.Parallel()
+	above, given := 0, 0
+	for seed := range uint64(60) {
+		s, known := randomKinks(t, seed)
+		draw := s.draw(s.Round())
+		var points [][]float64
+		for _, u := range search.Halton(6, len(s.cfg.Space.Dims), seed) {
+			u, _ = s.cfg.Space.settle(u)
+			points = append(points, u)
+		}
+		scores, slopes, err := s.slopes(known, draw).rise(background)(points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := sure(scored(s, points, known))
+		for i, u := range points {
+			if scores[i] != want[i] {
+				t.Errorf("study %d: %v scores %+v, want %+v", seed, u, scores[i], want[i])
+			}
+			slope := slices.Clone(slopes[i].Along)
+			for _, kink := range slopes[i].Kinks {
+				if kink.Height > 0 {
+					above++
+					factor.Axpy(-kink.Price, kink.Slopes, slope)
+				}
+			}
+			for k, d := range s.cfg.Space.Dims {
+				const step = 1e-6
+				if d.Levels > 0 || u[k] < step || u[k] > 1-step {
+					continue
+				}
+				if known.At != nil {
+					given++
+				}
+				up, down := slices.Clone(u), slices.Clone(u)
+				up[k] += step
+				down[k] -= step
+				beside := sure(scored(s, [][]float64{up, down}, known))
+				want, size := (beside[0].Value-beside[1].Value)/(2*step), 1+math.Abs(scores[i].Value)
+				if math.Abs(slope[k]-want) > 1e-4*(size+math.Abs(want)) {
+					t.Errorf("study %d, %s: along %d at %v the slope is %g, by differences %g", seed, s.cfg.Algorithm, k, u, slope[k], want)
+				}
+			}
+		}
+	}
+	if above < 50 || given < 50 {
+		t.Errorf("%d kinks, %d slopes beside given costs", above, given)
+	}
+}
+
+// scored are the scores of points, each by itself.
+func scored(s *State, points [][]float64, known Known) ([]search.Score, error) {
+	scores, _, err := s.scoreAll(background, asPlaces(points), known, s.draw(s.Round()))
+	return scores, err
 }

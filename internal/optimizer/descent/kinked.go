@@ -55,10 +55,10 @@ func NewKinked(start, low, high []float64, limits Limits) *Kinked {
 }
 
 // Next is the point whose value is asked for, to be read only; nil when the descent has ended.
+func (d *Kinked) Next() []float64 { return d.trial }
+
 // Best is the best point found and its value; nil when none had a finite one.
 func (d *Kinked) Best() (at []float64, value float64) { return d.at, d.value }
-
-func (d *Kinked) Next() []float64 { return d.trial }
 
 // Resume goes on with a smaller least gain, if the descent ended since little was left to gain.
 func (d *Kinked) Resume(least float64) {
@@ -74,28 +74,15 @@ func (d *Kinked) Tell(value float64, local func() Local) {
 	case d.at == nil && !(value < math.Inf(1)):
 		d.trial = nil
 	case d.at == nil:
-		d.at, d.value, d.here = d.trial, value, d.movable(local())
+		d.at, d.value, d.here = d.trial, value, local()
 		d.turn()
 	case value <= d.value+sufficient*d.promised:
-		d.arrive(value, d.movable(local()))
+		d.arrive(value, local())
 	case len(d.here.Kinks) > 0 && !d.corrected && value < math.Inf(1):
 		d.correct(value, local().heights())
 	default:
 		d.shorten(value)
 	}
-}
-
-// movable leaves out the slopes along coordinates that do not move.
-func (d *Kinked) movable(l Local) Local {
-	for i := range d.low {
-		if d.low[i] == d.high[i] {
-			l.Gradient[i] = 0
-			for _, k := range l.Kinks {
-				k.Slopes[i] = 0
-			}
-		}
-	}
-	return l
 }
 
 // heights are those of the kinks.
@@ -189,9 +176,8 @@ func (d *Kinked) program(heights []float64) program {
 		p.inverse = unlearned(len(d.at), longest/max(largest(p.gradient, nil), math.SmallestNonzeroFloat64))
 	}
 	for i, x := range d.at {
-		if d.low[i] < d.high[i] {
-			p.kinks = append(p.kinks, bound(len(d.at), i, 1, -min(d.high[i]-x, longest)), bound(len(d.at), i, -1, max(d.low[i]-x, -longest)))
-		}
+		up, down := min(d.high[i]-x, longest), max(d.low[i]-x, -longest)
+		p.kinks = append(p.kinks, bound(len(d.at), i, 1, -up), bound(len(d.at), i, -1, down))
 	}
 	return p
 }

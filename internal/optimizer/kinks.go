@@ -99,10 +99,10 @@ func hops(problem search.Problem, tops []search.Ascent, count int) ([]climber, e
 	var points [][]float64
 	for _, top := range tops {
 		for k, axis := range problem.Axes {
-			for level := range hopLevels {
+			for _, v := range across(axis) {
 				u := slices.Clone(top.U)
-				u[k] = float64(level) / (hopLevels - 1)
-				if !axis.Fixed && axis.Levels == 0 && u[k] != top.U[k] && (problem.Settle == nil || problem.Settle(u)) {
+				u[k] = v
+				if (problem.Settle == nil || problem.Settle(u)) && !slices.Equal(u, top.U) {
 					points = append(points, u)
 				}
 			}
@@ -116,6 +116,21 @@ func hops(problem search.Problem, tops []search.Ascent, count int) ([]climber, e
 		return nil, err
 	}
 	return leaders(asPlaces(points), scores, count), nil
+}
+
+// across are values all along an axis.
+func across(axis search.Axis) (values []float64) {
+	switch {
+	case axis.Choice:
+		for c := range axis.Levels {
+			values = append(values, (float64(c)+0.5)/float64(axis.Levels))
+		}
+	case !axis.Fixed:
+		for level := range hopLevels {
+			values = append(values, float64(level)/(hopLevels-1))
+		}
+	}
+	return values
 }
 
 // addKink adds a kink of the score of place n to its slope: where that bends upwards, the slope on the side

@@ -45,17 +45,29 @@ type randomised struct {
 // logarithms. A drawn width may be negative, so the score does not always rise with the uncertainty.
 func (a randomised) Traits() Traits {
 	t := a.ckb.Traits()
-	t.RisesWithUncertainty, t.Draws, t.Slopes = false, a.draws, a.slopes
+	t.RisesWithUncertainty, t.Draws, t.Upper, t.Slopes = false, a.draws, a.upper, a.slopes
 	return t
+}
+
+// upper is the score with [Z]⁺: where Z < 0 the estimate is at best the mean.
+func (a randomised) upper(s *Input) Scores {
+	wide := *s
+	wide.Draw.Z = make([]float64, len(s.Draw.Z))
+	for k, z := range s.Draw.Z {
+		wide.Draw.Z[k] = positive(z)
+	}
+	return a.lagrangianOf(&wide)
 }
 
 func (a randomised) slopes(s *Input) Slopes { return a.lagrangianSlopes(s, s.Draw.Z, s.Multipliers) }
 
-func (a randomised) Score(s *Input) (Scores, error) {
+func (a randomised) Score(s *Input) (Scores, error) { return a.lagrangianOf(s), nil }
+
+func (a randomised) lagrangianOf(s *Input) Scores {
 	z := s.Draw.Z
 	scores := a.lagrangian(upper(s.Reward, z[0]), func(j int) []float64 { return lower(s.Costs[j], z[1+j]) }, s.Multipliers)
 	scores.Reason = Sample
-	return scores, nil
+	return scores
 }
 
 func (a randomised) Estimates(s *Input, i int) []float64 {

@@ -43,7 +43,7 @@ func (s *decision) ascend(problem search.Problem, climbers []climber, seed uint6
 			ascents = append(ascents, search.Ascent{U: c.u, Score: c.score})
 		}
 	}
-	if err := problem.Ascend(ascents, search.Effort{Least: e.least, Fine: e.fine}); err != nil {
+	if err := problem.Ascend(ascents, e.least); err != nil {
 		return nil, err
 	}
 	budget := e.settling

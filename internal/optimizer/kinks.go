@@ -20,36 +20,85 @@ const (
 )
 
 // ascendKinks is ascend for scores with kinks, whose scale is that of the metrics: all starts go up until hardly more is
-// to be gained, the highest to the top, and so do what lies across the space from there and promises most. Polls
-// around the best certify it. It returns climbers in the order of their scores.
+// to be gained, so does what lies across the space from the highest and promises most, and the highest of all go to the
+// top. Polls around the best certify it. It returns climbers in the order of their scores.
 func (s *decision) ascendKinks(problem search.Problem, climbers []climber, seed uint64) ([]climber, error) {
 	e := s.effortFor(s.rows())
 	climbers = climbers[:min(e.ascents, len(climbers))]
-	risen, err := rise(problem, climbers, e)
+	ridges := &search.Ridges{Problem: problem}
+	highest, spread := extent(climbers)
+	if err := lead(ridges, climbers, nearTop*max(highest, spread)); err != nil {
+		return nil, err
+	}
+	hops, err := hops(problem, standing(ridges, e.hops/hopsEach), e.hops)
 	if err != nil {
 		return nil, err
 	}
-	hops, err := hops(problem, risen[:min(e.hops/hopsEach, len(risen))], e.hops)
-	if err != nil {
+	if err := lead(ridges, hops, nearTop*max(highest, spread)); err != nil {
 		return nil, err
 	}
-	more, err := rise(problem, hops, e)
-	if err != nil {
+	order := ridges.Highest()
+	for _, i := range order[:min(e.tops, len(order))] {
+		ridges.Resume(i, onTop*max(highest, spread/1000))
+	}
+	if err := ridges.Follow(); err != nil {
 		return nil, err
 	}
-	risen = slices.Concat(risen, more)
-	slices.SortStableFunc(risen, byHeight)
-	list := make([]climber, len(risen))
-	for i, a := range risen {
-		list[i] = climber{a.U, a.Score}
+	risen := standing(ridges, len(order))
+	if len(risen) == 0 {
+		return climbers, nil
 	}
-	if slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) || slices.ContainsFunc(risen, atEdge) {
-		err = polish(problem, list[:min(e.fine, len(list))], s.spacing()/8, finestStep, e.budget/2, seed)
-	} else {
-		err = polish(problem, list[:1], certifying, finestStep, 8*len(problem.Axes), seed)
+	return s.certify(problem, ridges, risen, seed)
+}
+
+// extent is how large the highest score is, and by how much scores of allowed climbers differ.
+func extent(climbers []climber) (highest, spread float64) {
+	highest = climbers[0].score.Value
+	for _, c := range climbers {
+		if c.score.Allowed {
+			spread = max(spread, math.Abs(highest-c.score.Value))
+		}
 	}
-	slices.SortStableFunc(list, byScore)
-	return list, err
+	return math.Abs(highest), spread
+}
+
+// lead leads climbers up until steps bring less than least, beside those that have gone before.
+func lead(ridges *search.Ridges, climbers []climber, least float64) error {
+	for _, c := range climbers {
+		if c.score.Allowed {
+			ridges.Add(c.u, c.score, least)
+		}
+	}
+	return ridges.Follow()
+}
+
+// standing are the highest ascents, at most so many.
+func standing(ridges *search.Ridges, count int) (list []climber) {
+	order := ridges.Highest()
+	for _, i := range order[:min(count, len(order))] {
+		list = append(list, climber{ridges.Ascents[i].U, ridges.Ascents[i].Score})
+	}
+	return list
+}
+
+// certify polls around the best, closely and once along the axes and once across them where slopes tell all. Where they do not, or where polls
+// find something higher, it polishes.
+func (s *decision) certify(problem search.Problem, ridges *search.Ridges, risen []climber, seed uint64) ([]climber, error) {
+	e, d := s.effortFor(s.rows()), len(problem.Axes)
+	doubtful := slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) || slices.ContainsFunc(ridges.Ascents, atEdge)
+	if !doubtful {
+		top := risen[0].u
+		if err := polish(problem, risen[:1], certifying, finestStep, 4*d, seed); err != nil {
+			return nil, err
+		}
+		doubtful = !slices.Equal(top, risen[0].u)
+	}
+	var err error
+	if doubtful {
+		err = polish(problem, risen[:min(e.fine, len(risen))], s.spacing()/8, finestStep, e.budget/2, seed)
+	}
+	slices.SortStableFunc(risen, byScore)
+	return risen, err
 }
 
 // rows is how many data the largest regression has.
@@ -61,32 +110,6 @@ func (s *decision) rows() int {
 	return most
 }
 
-// rise leads climbers up, and returns those that did not join others on the way, the highest first.
-func rise(problem search.Problem, climbers []climber, e effort) ([]search.Ascent, error) {
-	var ascents []search.Ascent
-	for _, c := range climbers {
-		if c.score.Allowed {
-			ascents = append(ascents, search.Ascent{U: c.u, Score: c.score})
-		}
-	}
-	if len(ascents) == 0 {
-		return nil, nil
-	}
-	highest, spread := ascents[0].Score.Value, 0.0
-	for _, a := range ascents {
-		spread = max(spread, math.Abs(highest-a.Score.Value))
-	}
-	err := problem.Ascend(ascents, search.Effort{Least: nearTop * max(math.Abs(highest), spread), Fine: e.tops,
-		Finest: onTop * max(math.Abs(highest), spread/1000)})
-	ascents = slices.DeleteFunc(ascents, func(a search.Ascent) bool { return a.Joined })
-	slices.SortStableFunc(ascents, byHeight)
-	return ascents, err
-}
-
-func byHeight(a, b search.Ascent) int {
-	return byScore(climber{a.U, a.Score}, climber{b.U, b.Score})
-}
-
 // atEdge tells whether an ascent ended where slopes may not tell all: at what is not allowed, or where the score
 // is cut, so that only its ties differ.
 func atEdge(a search.Ascent) bool {
@@ -95,14 +118,14 @@ func atEdge(a search.Ascent) bool {
 
 // hops are the most promising places that differ from some tops in one coordinate. A score with kinks has many tops, in
 // corners and along sides.
-func hops(problem search.Problem, tops []search.Ascent, count int) ([]climber, error) {
+func hops(problem search.Problem, tops []climber, count int) ([]climber, error) {
 	var points [][]float64
 	for _, top := range tops {
 		for k, axis := range problem.Axes {
 			for _, v := range across(axis) {
-				u := slices.Clone(top.U)
+				u := slices.Clone(top.u)
 				u[k] = v
-				if (problem.Settle == nil || problem.Settle(u)) && !slices.Equal(u, top.U) {
+				if (problem.Settle == nil || problem.Settle(u)) && !slices.Equal(u, top.u) {
 					points = append(points, u)
 				}
 			}

@@ -63,7 +63,7 @@ func (s *decision) climb(ctx context.Context, at []Place, known Known) (maximum,
 		problem.Rise = s.slopes(known, draw).rise(ctx)
 		climbers, err = s.ascend(problem, climbers, draw.Seed+starts)
 	default:
-		problem.Rise, problem.Kinked = s.slopes(known, draw).rise(ctx), true
+		problem.Rise = s.slopes(known, draw).rise(ctx)
 		climbers, err = s.ascendKinks(problem, climbers, draw.Seed+starts)
 	}
 	if err != nil {

@@ -36,13 +36,6 @@ func (s Slope) down() descent.Local {
 	return local
 }
 
-// Effort is how far ascents go: each until a step brings less than Least, and, where values have kinks, the
-// highest Fine of them from there until it would bring less than Finest.
-type Effort struct {
-	Least, Finest float64
-	Fine          int
-}
-
 // climb is a descent of a value turned upside down.
 type climb interface {
 	Next() []float64
@@ -56,46 +49,58 @@ func (c smoothClimb) Tell(value float64, local func() descent.Local) {
 	c.Descent.Tell(value, func() []float64 { return local().Gradient })
 }
 
-// Ascend moves allowed points uphill along the slopes of their value, which Rise gives, on the axes that are continuous. All are worked out
-// together, a step of each at a time; one that joins a higher one goes no further. The error is that of Rise.
-func (p Problem) Ascend(from []Ascent, effort Effort) error {
-	limits := descent.Limits{Flat: 1e-5, Least: effort.Least, Steps: 40, First: 0.05, Longest: 0.25}
+// Ascend moves allowed points uphill along the slopes of their value, which Rise gives and which has no kinks, on the axes that are continuous, until a step brings
+// less than least. All are worked out together, a step of each at a time; one that joins a higher one goes no further. The error is that of Rise.
+func (p Problem) Ascend(from []Ascent, least float64) error {
 	climbs := make([]climb, len(from))
 	for i, a := range from {
 		low, high := p.room(a.U)
-		if p.Kinked {
-			climbs[i] = descent.NewKinked(a.U, low, high, limits)
-		} else {
-			climbs[i] = smoothClimb{descent.New(a.U, low, high, limits)}
-		}
-	}
-	err := p.ascend(from, climbs)
-	if err != nil || !p.Kinked {
-		return err
-	}
-	for _, i := range highest(from, effort.Fine) {
-		climbs[i].(*descent.Kinked).Resume(effort.Finest)
+		climbs[i] = smoothClimb{descent.New(a.U, low, high, limits(least))}
 	}
 	return p.ascend(from, climbs)
 }
 
-// highest are the ascents that stand highest of those that went on.
-func highest(from []Ascent, count int) (list []int) {
-	for i, a := range from {
+func limits(least float64) descent.Limits {
+	return descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
+}
+
+// Ridges are ascents of a problem whose values have kinks. They can be joined by others on the way, and go on where they stopped.
+type Ridges struct {
+	Problem Problem
+	Ascents []Ascent
+	climbs  []climb
+}
+
+// Add adds an allowed point, to be led up until a step would bring less than least.
+func (r *Ridges) Add(u []float64, score Score, least float64) {
+	low, high := r.Problem.room(u)
+	r.Ascents = append(r.Ascents, Ascent{U: u, Score: score})
+	r.climbs = append(r.climbs, descent.NewKinked(u, low, high, limits(least)))
+}
+
+// Resume lets ascent i go on until a step would bring less than least.
+func (r *Ridges) Resume(i int, least float64) { r.climbs[i].(*descent.Kinked).Resume(least) }
+
+// Follow moves all on, as Ascend does, as far as they go. The error is that of Rise.
+func (r *Ridges) Follow() error { return r.Problem.ascend(r.Ascents, r.climbs) }
+
+// Highest are the numbers of the ascents that joined no other, the highest first.
+func (r *Ridges) Highest() (order []int) {
+	for i, a := range r.Ascents {
 		if !a.Joined {
-			list = append(list, i)
+			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(list, func(i, j int) int {
-		switch {
-		case from[i].Score.Above(from[j].Score):
+	slices.SortStableFunc(order, func(i, j int) int {
+		switch a, b := r.Ascents[i].Score, r.Ascents[j].Score; {
+		case a.Above(b):
 			return -1
-		case from[j].Score.Above(from[i].Score):
+		case b.Above(a):
 			return 1
 		}
 		return 0
 	})
-	return list[:min(count, len(list))]
+	return order
 }
 
 // ascend follows climbs until none asks for more.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"headroom/internal/optimizer/descent"
 	"headroom/internal/optimizer/search"
 )
 
@@ -37,7 +38,7 @@ func ascended(t *testing.T, axes []search.Axis, allowed func(u []float64) bool, 
 		ascents = append(ascents, search.Ascent{U: u, Score: scores[i]})
 	}
 	asked = 0
-	if err := (search.Problem{Axes: axes, Rise: rise}).Ascend(ascents, search.Effort{Least: 1e-12}); err != nil {
+	if err := (search.Problem{Axes: axes, Rise: rise}).Ascend(ascents, 1e-12); err != nil {
 		t.Fatal(err)
 	}
 	return ascents, asked
@@ -76,11 +77,53 @@ func TestAscendLeavesLevelsAndRefusesWhatIsNotAllowed(t *testing.T) {
 	asked, stop := 0, errors.New("stop")
 	problem := search.Problem{Axes: make([]search.Axis, 2), Settle: func(u []float64) bool { return u[0] < 0.2 }, Rise: twoTops(&asked, everywhere)}
 	ascents = []search.Ascent{{U: []float64{0.1, 0.7}, Score: search.Score{Allowed: true, Value: -10}}}
-	if err := problem.Ascend(ascents, search.Effort{Least: 1e-12}); err != nil || !ascents[0].Refused || ascents[0].U[0] >= 0.2 {
+	if err := problem.Ascend(ascents, 1e-12); err != nil || !ascents[0].Refused || ascents[0].U[0] >= 0.2 {
 		t.Errorf("at an edge of the space it ends at %+v, %v", ascents[0], err)
 	}
 	problem.Rise = func([][]float64) ([]search.Score, []search.Slope, error) { return nil, nil, stop }
-	if err := problem.Ascend(ascents, search.Effort{Least: 1e-12}); !errors.Is(err, stop) {
+	if err := problem.Ascend(ascents, 1e-12); !errors.Is(err, stop) {
 		t.Errorf("an error of Rise comes back as %v", err)
+	}
+}
+
+// TestRidgesAreFollowed leads two starts up a roof whose ridge runs across the axes, −8·|y − 0.7x − 0.1| − (x − 0.62)², lets a third join them, and goes on to the top.
+func TestRidgesAreFollowed(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	rise := func(points [][]float64) (scores []search.Score, slopes []search.Slope, err error) {
+		for _, u := range points {
+			asked++
+			across, along := u[1]-0.7*u[0]-0.1, u[0]-0.62
+			scores = append(scores, search.Score{Allowed: true, Value: -8*math.Abs(across) - along*along})
+			slopes = append(slopes, search.Slope{Along: []float64{-2 * along, 0}, Kinks: []descent.Kink{
+				{Price: 8, Height: across, Slopes: []float64{-0.7, 1}}, {Price: 8, Height: -across, Slopes: []float64{0.7, -1}}}})
+		}
+		return scores, slopes, nil
+	}
+	ridges := &search.Ridges{Problem: search.Problem{Axes: make([]search.Axis, 2), Rise: rise}}
+	add := func(u ...float64) {
+		scores, _, _ := rise([][]float64{u})
+		ridges.Add(u, scores[0], 0.02)
+		if err := ridges.Follow(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(0.1, 0.8)
+	add(0.9, 0.1)
+	add(0.61, 0.52)
+	order := ridges.Highest()
+	first := ridges.Ascents[order[0]]
+	if first.Score.Value > -1e-9 || first.Score.Value < -0.05 || len(order) > 2 {
+		t.Errorf("%v stand, the highest at %+v", order, first)
+	}
+	ridges.Resume(order[0], 1e-14)
+	if err := ridges.Follow(); err != nil {
+		t.Fatal(err)
+	}
+	if top := ridges.Ascents[ridges.Highest()[0]]; math.Abs(top.U[0]-0.62) > 1e-6 || math.Abs(top.U[1]-0.534) > 1e-6 {
+		t.Errorf("it ends at %+v, the top is at 0.62, 0.534", top)
+	}
+	if asked > 80 {
+		t.Errorf("it asks for %d points", asked)
 	}
 }

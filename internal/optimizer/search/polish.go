@@ -44,8 +44,6 @@ type Problem struct {
 	Score func(points [][]float64) ([]Score, error)
 	// Rise is Score with how the values change around the points, for Ascend; nil where they have no slopes.
 	Rise func(points [][]float64) ([]Score, []Slope, error)
-	// Kinked tells that slopes may have kinks.
-	Kinked bool
 }
 
 // Polish improves start, whose score is known, by polling around it: along every axis and, because a maximum often lies on a kink that

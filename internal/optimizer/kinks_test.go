@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"headroom/internal/optimizer/factor"
@@ -27,8 +28,8 @@ func kinkedAlgorithms() (list []string) {
 	return list
 }
 
-// randomKinks is a random study under an algorithm whose score has kinks, and its known constraints.
-func randomKinks(t *testing.T, seed uint64) (*State, Known) {
+// randomKinks is a random study under an algorithm whose score has kinks, and its known constraints; where it is tight, estimates are cut that can be.
+func randomKinks(t *testing.T, seed uint64, tight bool) (*State, Known) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 9))
 	names := kinkedAlgorithms()
@@ -40,6 +41,10 @@ func randomKinks(t *testing.T, seed uint64) (*State, Known) {
 		"ckb-sw-ucb": `{"window": 40}`, "ckb-restart-ucb": `{"restart_every": 1000}`}[name]
 	if settings == "" {
 		settings = `{}`
+	}
+	if tight && strings.HasPrefix(name, "ckb") {
+		settings = strings.Replace(settings, "{", `{"beta": 0.2, "objective_bound": 0.5, "constraint_bound": 0.3, `, 1)
+		settings = strings.Replace(settings, ", }", "}", 1)
 	}
 	d, costs := 1+random.IntN(6), random.IntN(4)
 	known := Known{}
@@ -118,7 +123,7 @@ func TestKinksAreFollowedAsHighAsPollsGo(t *testing.T) {
 	for seed := range uint64(*kinkedStudies) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			s, known := randomKinks(t, seed)
+			s, known := randomKinks(t, seed, false)
 			now := sure(s.Suggest(background, known))
 			polled := polledBest(t, s, known).score.Value
 			if short := polled - now.Acquisition; short > 1e-9*math.Max(1, math.Abs(polled)) {
@@ -134,8 +139,8 @@ func TestKinksAreFollowedAsHighAsPollsGo(t *testing.T) {
 func TestKinksRiseWithTheScore(t *testing.T) {
 	t.Parallel()
 	above, given := 0, 0
-	for seed := range uint64(60) {
-		s, known := randomKinks(t, seed)
+	for seed := range uint64(100) {
+		s, known := randomKinks(t, seed, seed%2 == 0)
 		draw := s.draw(s.Round())
 		var points [][]float64
 		for _, u := range search.Halton(6, len(s.cfg.Space.Dims), seed) {

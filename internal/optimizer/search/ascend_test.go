@@ -110,7 +110,8 @@ func TestRidgesAreFollowed(t *testing.T) {
 	}
 	add(0.1, 0.8)
 	add(0.9, 0.1)
-	add(0.61, 0.52)
+	before := ridges.Ascents[ridges.Highest()[0]]
+	add(before.U[0]+0.001, before.U[1]-0.01)
 	order := ridges.Highest()
 	first := ridges.Ascents[order[0]]
 	if first.Score.Value > -1e-9 || first.Score.Value < -0.05 || len(order) > 2 {

@@ -81,14 +81,14 @@ func standing(ridges *search.Ridges, count int) (list []climber) {
 	return list
 }
 
-// certify polls around the best, closely and once along the axes and once across them where slopes tell all. Where they do not, or where polls
+// certify polls closely around the best, at least once along the axes and once across them, where slopes tell all. Where they do not, or where polls
 // find something higher, it polishes.
 func (s *decision) certify(problem search.Problem, ridges *search.Ridges, risen []climber, seed uint64) ([]climber, error) {
 	e, d := s.effortFor(s.rows()), len(problem.Axes)
 	doubtful := slices.ContainsFunc(problem.Axes, func(a search.Axis) bool { return a.Levels > 0 }) || slices.ContainsFunc(ridges.Ascents, atEdge)
 	if !doubtful {
 		top := risen[0].u
-		if err := polish(problem, risen[:1], certifying, finestStep, 4*d, seed); err != nil {
+		if err := polish(problem, risen[:1], certifying, finestStep, max(4*d, e.settling), seed); err != nil {
 			return nil, err
 		}
 		doubtful = !slices.Equal(top, risen[0].u)

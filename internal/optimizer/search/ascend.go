@@ -75,7 +75,9 @@ type Ridges struct {
 func (r *Ridges) Add(u []float64, score Score, least float64) {
 	low, high := r.Problem.room(u)
 	r.Ascents = append(r.Ascents, Ascent{U: u, Score: score})
-	r.climbs = append(r.climbs, descent.NewKinked(u, low, high, limits(least)))
+	far := limits(least)
+	far.Steps *= 3
+	r.climbs = append(r.climbs, descent.NewKinked(u, low, high, far))
 }
 
 // Resume lets ascent i go on until a step would bring less than least.

@@ -90,8 +90,8 @@ func (s *decision) slopes(known Known, draw Draw) *slopes {
 }
 
 // rise scores points of the space on all cores, to the same bits as scoreAll, and gives the slopes of the scores along each coordinate.
-func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, [][]float64, error) {
-	return func(points [][]float64) ([]search.Score, [][]float64, error) {
+func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.Score, []search.Slope, error) {
+	return func(points [][]float64) ([]search.Score, []search.Slope, error) {
 		places, inclined := asPlaces(points), make([]gp.Inclined, len(up.rows))
 		for i := range inclined {
 			inclined[i] = gp.NewInclined(len(up.zs[i]), len(points))
@@ -102,7 +102,7 @@ func (up *slopes) rise(ctx context.Context) func(points [][]float64) ([]search.S
 				return nil, nil, err
 			}
 		}
-		scores, along := make([]search.Score, len(places)), make([][]float64, len(places))
+		scores, along := make([]search.Score, len(places)), make([]search.Slope, len(places))
 		work, shares := cores.New(), min(cores.Count(), len(places))
 		for share := range shares {
 			from, to := share*len(places)/shares, (share+1)*len(places)/shares
@@ -159,7 +159,7 @@ func (up *slopes) inclineBySource(ctx context.Context, places []Place, out []gp.
 }
 
 // at are the scores with their slopes at places where the posterior is this.
-func (up *slopes) at(ctx context.Context, places []Place, inclined []gp.Inclined) ([]search.Score, [][]float64, error) {
+func (up *slopes) at(ctx context.Context, places []Place, inclined []gp.Inclined) ([]search.Score, []search.Slope, error) {
 	s := up.state
 	input := s.bareInput(up.draw)
 	estimates := s.givenEstimates(places, up.known.at(places))
@@ -193,13 +193,22 @@ func (up *slopes) at(ctx context.Context, places []Place, inclined []gp.Inclined
 	}
 	scores, _ := s.order(raw, places)
 	by := s.traits.Slopes(input)
-	along := make([][]float64, len(places))
+	along := make([]search.Slope, len(places))
 	for n, place := range places {
-		inputs := up.alongInputs(n, place.U, inclined, input, by)
+		u := place.U
+		inputs := up.alongInputs(n, u, inclined, input, by)
 		if working != nil {
 			factor.Axpy(1, working[n], inputs)
 		}
-		along[n] = s.cfg.Space.alongUnits(place.U, inputs)
+		along[n].Along = s.cfg.Space.alongUnits(u, inputs)
+		for j, g := range by.Costs {
+			if v := s.sourceOf[1+j]; v < 0 && g.Mean[n] != 0 {
+				factor.Axpy(g.Mean[n], up.givenSlopes(j, u), along[n].Along)
+			}
+		}
+		for _, kink := range by.Kinks {
+			up.addKink(&along[n], kink, n, u, inclined, input)
+		}
 	}
 	return scores, along, nil
 }
@@ -210,22 +219,17 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input 
 	along := make([]float64, up.state.cfg.Space.width())
 	for i := range v.sources {
 		src := &v.sources[i]
-		means, variance := inclined[i].MeanGradients[n], inclined[i].VarianceGradients[n]
 		for m, k := range src.targets {
-			slope, estimate := by.Reward, input.Reward
+			slope := by.Reward
 			if k > 0 {
-				slope, estimate = by.Costs[k-1], input.Costs[k-1]
+				slope = by.Costs[k-1]
 			}
-			if !v.transforms[k].blind {
-				factor.Axpy(slope.Mean[n], means[m], along)
-			}
-			if sd := estimate.SD[n]; sd > 0 {
-				factor.Axpy(slope.SD[n]/(2*sd), variance, along)
-			}
+			up.addTarget(along, n, i, m, inclined, input, slope.Mean[n], slope.SD[n])
 		}
 		if by.Together == nil {
 			continue
 		}
+		means := inclined[i].MeanGradients[n]
 		slope := 0.0
 		for _, k := range src.targets {
 			slope += by.Together[k][n]
@@ -236,6 +240,22 @@ func (up *slopes) alongInputs(n int, u []float64, inclined []gp.Inclined, input 
 		factor.Axpy(-slope, means[len(up.rows[i].Z)], along)
 	}
 	return along
+}
+
+// addTarget adds, along the kernel inputs, the slopes at place n of what moves so much with the mean and with the
+// deviation of source i's target number m.
+func (up *slopes) addTarget(to []float64, n, i, m int, inclined []gp.Inclined, input *policy.Input, byMean, bySD float64) {
+	v := up.state.view
+	k, estimate := v.sources[i].targets[m], input.Reward
+	if k > 0 {
+		estimate = input.Costs[k-1]
+	}
+	if !v.transforms[k].blind {
+		factor.Axpy(byMean, inclined[i].MeanGradients[n][m], to)
+	}
+	if sd := estimate.SD[n]; sd > 0 {
+		factor.Axpy(bySD/(2*sd), inclined[i].VarianceGradients[n], to)
+	}
 }
 
 // alongUnits turns slopes along the kernel inputs at a point into those along its unit coordinates, 0 for a category.

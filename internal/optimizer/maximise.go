@@ -56,11 +56,15 @@ func (s *decision) climb(ctx context.Context, at []Place, known Known) (maximum,
 			scores, _, err := s.scoreAll(ctx, asPlaces(points), known, draw)
 			return scores, err
 		}}
-	if climbers[0].score.Allowed && s.smooth() {
+	switch climbing := climbers[0].score.Allowed && s.smooth(); {
+	case !climbing:
+		climbers, err = s.poll(problem, climbers, draw.Seed)
+	case s.traits.Expects:
 		problem.Rise = s.slopes(known, draw).rise(ctx)
 		climbers, err = s.ascend(problem, climbers, draw.Seed+starts)
-	} else {
-		climbers, err = s.poll(problem, climbers, draw.Seed)
+	default:
+		problem.Rise = s.slopes(known, draw).rise(ctx)
+		climbers, err = s.ascendKinks(problem, climbers, draw.Seed+starts)
 	}
 	if err != nil {
 		return maximum{}, err

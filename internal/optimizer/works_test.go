@@ -163,8 +163,8 @@ func checkSlopes(t *testing.T, s *State) {
 			if math.Abs(want) > 1e4 { // so far down a tail that differences of this step have no digits
 				continue
 			}
-			if math.Abs(slopes[i][k]-want) > 1e-4*(1+math.Abs(want)) {
-				t.Errorf("along %d at %v the slope is %g, by differences %g", k, u, slopes[i][k], want)
+			if math.Abs(slopes[i].Along[k]-want) > 1e-4*(1+math.Abs(want)) {
+				t.Errorf("along %d at %v the slope is %g, by differences %g", k, u, slopes[i].Along[k], want)
 			}
 		}
 	}

@@ -78,14 +78,18 @@ func (d *Descent) arrive(value float64, gradient []float64) {
 
 // shorten tries less of the direction: the parabola through both values and the slope says how much, within reason.
 func (d *Descent) shorten(value float64) {
-	shorter := 0.5
-	if !math.IsInf(value, 1) {
-		shorter = min(max(-0.5*d.promised/(value-d.value-d.promised), 0.1), 0.5)
-	}
-	d.step *= shorter
+	d.step *= shorter(value-d.value, d.promised)
 	if d.shortened++; d.shortened == mostHalves || !d.propose() {
 		d.turnBack()
 	}
+}
+
+// shorter is by how much to shorten a step that brought a change where its gradient promised another.
+func shorter(change, promised float64) float64 {
+	if math.IsInf(change, 1) {
+		return 0.5
+	}
+	return min(max(-0.5*promised/(change-promised), 0.1), 0.5)
 }
 
 // turn looks for a direction from the best point on.
@@ -141,7 +145,7 @@ func (d *Descent) free() []bool {
 func largest(gradient []float64, free []bool) float64 {
 	most := 0.0
 	for i, g := range gradient {
-		if free[i] {
+		if free == nil || free[i] {
 			most = max(most, math.Abs(g))
 		}
 	}
@@ -202,18 +206,10 @@ func (c *inverseHessian) learn(s, y []float64) *inverseHessian {
 	if !(rho > 1e-10*math.Sqrt(product(s, s)*product(y, y))) {
 		return c
 	}
-	n := len(s)
 	if c == nil {
-		c = &inverseHessian{make([][]float64, n)}
-		for i := range c.h {
-			c.h[i] = make([]float64, n)
-			c.h[i][i] = rho / product(y, y)
-		}
+		c = unlearned(len(s), rho/product(y, y))
 	}
-	hy := make([]float64, n)
-	for i := range hy {
-		hy[i] = product(c.h[i], y)
-	}
+	hy := c.times(y)
 	scale := (1 + product(y, hy)/rho) / rho
 	for i := range c.h {
 		for j := range c.h[i] {
@@ -221,4 +217,23 @@ func (c *inverseHessian) learn(s, y []float64) *inverseHessian {
 		}
 	}
 	return c
+}
+
+// unlearned is H = scale·I.
+func unlearned(n int, scale float64) *inverseHessian {
+	c := &inverseHessian{make([][]float64, n)}
+	for i := range c.h {
+		c.h[i] = make([]float64, n)
+		c.h[i][i] = scale
+	}
+	return c
+}
+
+// times is H v.
+func (c *inverseHessian) times(v []float64) []float64 {
+	out := make([]float64, len(v))
+	for i := range out {
+		out[i] = product(c.h[i], v)
+	}
+	return out
 }

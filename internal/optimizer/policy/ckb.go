@@ -136,7 +136,7 @@ func newCKB(c Context, s Settings) ckb {
 }
 
 func (a ckb) Traits() Traits {
-	return Traits{RisesWithUncertainty: true, MovesByEstimate: true, Ceiling: a.ceiling, Bound: a.violationBound, RegretBound: a.regretBound}
+	return Traits{RisesWithUncertainty: true, MovesByEstimate: true, Slopes: a.slopes, Ceiling: a.ceiling, Bound: a.violationBound, RegretBound: a.regretBound}
 }
 
 func (a ckb) Start() []float64 { return make([]float64, len(a.bounds)) }
@@ -158,6 +158,36 @@ func (a ckb) lagrangian(f []float64, g func(j int) []float64, phi []float64) Sco
 		}
 	}
 	return scores
+}
+
+func (a ckb) slopes(s *Input) Slopes { return a.lagrangianSlopes(s, s.Beta, s.Multipliers) }
+
+// lagrangianSlopes are those of the lagrangian of μ + βσ and μ − βσ.
+func (a ckb) lagrangianSlopes(s *Input, beta, phi []float64) Slopes {
+	out := linear(s, beta[0])
+	if a.truncate {
+		out.Kinks = cut(0, s.Reward, beta[0], 1, a.bound)
+	}
+	for j, g := range s.Costs {
+		for i := range g.Mean {
+			out.Costs[j].Mean[i], out.Costs[j].SD[i] = -phi[j], phi[j]*beta[1+j]
+		}
+		if a.truncate {
+			out.Kinks = append(out.Kinks, cut(1+j, g, -beta[1+j], -phi[j], a.bounds[j])...)
+		}
+	}
+	return out
+}
+
+// cut are the kinks by which weight·clip(v, ±B), v = μ + βσ, differs from weight·v:
+//
+//	clip(v, ±B) = v − [v − B]⁺ + [−B − v]⁺.
+func cut(target int, e Estimate, beta, weight, bound float64) []Kink {
+	above, below := upper(e, beta), make([]float64, len(e.Mean))
+	for i, v := range above {
+		above[i], below[i] = v-bound, -bound-v
+	}
+	return []Kink{{target, weight, above, 1, beta}, {target, -weight, below, -1, -beta}}
 }
 
 func (a ckb) cutReward(v float64) float64 {

@@ -35,19 +35,24 @@ func lyapunovSettings() []Setting {
 //	x_t = argmax f̄ − Σ_j (Q_j/V_j) ḡ_j,   Q_j ← [Q_j + ḡ_j(x_t) + ε_j]⁺,   Q_j = 0 at first.
 type lyapunov struct{ ckb }
 
-func (a lyapunov) Score(s *Input) (Scores, error) {
+func (a lyapunov) Score(s *Input) (Scores, error) { return a.ckb.Score(a.priced(s)) }
+
+func (a lyapunov) slopes(s *Input) Slopes { return a.ckb.slopes(a.priced(s)) }
+
+// priced has Q/V for multipliers.
+func (a lyapunov) priced(s *Input) *Input {
 	priced := *s
 	priced.Multipliers = make([]float64, len(s.Multipliers))
 	for j, q := range s.Multipliers {
 		priced.Multipliers[j] = q / a.step[j]
 	}
-	return a.ckb.Score(&priced)
+	return &priced
 }
 
 // Traits: the queue has no ceiling.
 func (a lyapunov) Traits() Traits {
 	t := a.ckb.Traits()
-	t.Ceiling, t.Bound = nil, a.violationBound
+	t.Ceiling, t.Bound, t.Slopes = nil, a.violationBound, a.slopes
 	return t
 }
 

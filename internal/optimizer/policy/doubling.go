@@ -100,6 +100,12 @@ func (a doubling) Traits() Traits {
 			return start
 		}
 	}
+	if t.Upper != nil {
+		t.Upper = func(s *Input) Scores { return a.at(s.Round).Traits().Upper(s) }
+	}
+	if t.Slopes != nil {
+		t.Slopes = func(s *Input) Slopes { return a.at(s.Round).Traits().Slopes(s) }
+	}
 	if t.Bound != nil {
 		t.Bound = a.violationBound
 	}

@@ -19,10 +19,12 @@ type exactPenalty struct {
 	penalty float64
 }
 
-func (exactPenalty) Traits() Traits { return Traits{RisesWithUncertainty: true} }
+func (a exactPenalty) Traits() Traits { return Traits{RisesWithUncertainty: true, Slopes: a.slopes} }
 
-func (a exactPenalty) Score(s *Input) (Scores, error) {
-	return rectified(s, filled(len(s.Costs), a.penalty)), nil
-}
+func (a exactPenalty) prices(s *Input) []float64 { return filled(len(s.Costs), a.penalty) }
+
+func (a exactPenalty) Score(s *Input) (Scores, error) { return rectified(s, a.prices(s)), nil }
+
+func (a exactPenalty) slopes(s *Input) Slopes { return rectifiedSlopes(s, a.prices(s)) }
 
 func (exactPenalty) Estimates(s *Input, i int) []float64 { return optimistic(s, i) }

@@ -42,11 +42,31 @@ func (a explorer) Traits() Traits {
 	t := a.ckb.Traits()
 	switch {
 	case a.has(thompsonSampling):
-		t.LooksAtAll, t.RisesWithUncertainty, t.Drawn = true, false, a.drawn
+		t.LooksAtAll, t.RisesWithUncertainty, t.Drawn, t.Slopes = true, false, a.drawn, nil
 	case a.has(randomExploration):
-		t.RisesWithUncertainty, t.Draws = false, a.draws
+		t.RisesWithUncertainty, t.Draws, t.Upper, t.Slopes = false, a.draws, a.upper, a.slopes
 	}
 	return t
+}
+
+// upper is the score with [Z]⁺: where Z < 0 the estimate is at best the mean.
+func (a explorer) upper(s *Input) Scores {
+	wide := *s
+	wide.Draw.Z = make([]float64, len(s.Draw.Z))
+	for k, z := range s.Draw.Z {
+		wide.Draw.Z[k] = positive(z)
+	}
+	return a.bounded(&wide, wide.Draw.Z)
+}
+
+func (a explorer) slopes(s *Input) Slopes { return a.lagrangianSlopes(s, s.Draw.Z, s.Multipliers) }
+
+// bounded is the score with bounds of these widths for every function.
+func (a explorer) bounded(s *Input, widths []float64) Scores {
+	scores := a.lagrangian(upper(s.Reward, widths[0]),
+		func(j int) []float64 { return lower(s.Costs[j], widths[1+j]) }, s.Multipliers)
+	scores.Reason = Sample
+	return scores
 }
 
 func (a explorer) Score(s *Input) (Scores, error) {

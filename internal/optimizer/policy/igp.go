@@ -15,7 +15,7 @@ type igp struct {
 	objectiveWidth
 }
 
-func (igp) Traits() Traits                      { return Traits{RisesWithUncertainty: true} }
+func (igp) Traits() Traits                      { return Traits{RisesWithUncertainty: true, Slopes: upperSlopes} }
 func (a igp) Beta(w Width) []float64            { return a.width(w, 1, 1) }
 func (igp) Score(s *Input) (Scores, error)      { return upperScores(s), nil }
 func (igp) Estimates(s *Input, i int) []float64 { return upperEstimate(s, i) }
@@ -38,6 +38,9 @@ func (o objectiveWidth) width(w Width, noise, union float64) []float64 {
 func upperScores(s *Input) Scores {
 	return Scores{Value: upper(s.Reward, s.Beta[0]), Reason: Optimistic}
 }
+
+// upperSlopes are those of upperScores.
+func upperSlopes(s *Input) Slopes { return linear(s, s.Beta[0]) }
 
 func upperEstimate(s *Input, i int) []float64 {
 	return []float64{s.Reward.Mean[i] + s.Beta[0]*s.Reward.SD[i]}

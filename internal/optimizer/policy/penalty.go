@@ -40,7 +40,7 @@ func newEpochs(c Context, s Settings) epochs {
 }
 
 func (a epochs) Traits() Traits {
-	t := Traits{RisesWithUncertainty: true}
+	t := Traits{RisesWithUncertainty: true, Slopes: upperSlopes}
 	if !a.reuse {
 		t.First = func(t int) int { return epochStart(t, a.length) }
 	}

@@ -37,7 +37,7 @@ func (a noiseless) Traits() Traits {
 	t.Response, t.Ceiling = a.respond, func(int) float64 { return a.max }
 	t.Bound, t.RegretBound = a.violationBound, a.regretBound
 	if a.samples {
-		t.LooksAtAll, t.RisesWithUncertainty, t.Drawn = true, false, a.drawn
+		t.LooksAtAll, t.RisesWithUncertainty, t.Drawn, t.Slopes = true, false, a.drawn, nil
 	}
 	return t
 }

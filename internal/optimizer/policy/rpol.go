@@ -44,7 +44,7 @@ func newRPOL(c Context, s Settings) rpol {
 }
 
 func (a rpol) Traits() Traits {
-	return Traits{RisesWithUncertainty: true, Bound: a.violationBound, RegretBound: a.regretBound}
+	return Traits{RisesWithUncertainty: true, Slopes: a.slopes, Bound: a.violationBound, RegretBound: a.regretBound}
 }
 
 func (a rpol) Start() []float64 { return filled(a.costs, 1) }
@@ -60,6 +60,18 @@ func rectified(s *Input, prices []float64) Scores {
 		}
 	}
 	return scores
+}
+
+func (rpol) slopes(s *Input) Slopes { return rectifiedSlopes(s, s.Multipliers) }
+
+// rectifiedSlopes are those of rectified.
+func rectifiedSlopes(s *Input, prices []float64) Slopes {
+	out := linear(s, s.Beta[0])
+	for j, g := range s.Costs {
+		beta := s.Beta[1+j]
+		out.Kinks = append(out.Kinks, Kink{1 + j, prices[j], lower(g, beta), 1, -beta})
+	}
+	return out
 }
 
 func (rpol) Estimates(s *Input, i int) []float64 { return optimistic(s, i) }

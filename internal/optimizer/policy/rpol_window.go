@@ -100,7 +100,8 @@ func publishedWindow(c Context, s Settings, _ string) (float64, bool) {
 
 func (a sliding) Traits() Traits {
 	t := a.rpol.Traits()
-	t.First, t.Bound, t.RegretBound = lastRounds(a.window), a.violationBound, a.regretBound
+	t.First, t.Slopes = lastRounds(a.window), a.slopes
+	t.Bound, t.RegretBound = a.violationBound, a.regretBound
 	return t
 }
 
@@ -143,6 +144,8 @@ func (e Estimate) shifted(by float64) Estimate {
 }
 
 func (a sliding) Score(s *Input) (Scores, error) { return a.rpol.Score(a.drifted(s)) }
+
+func (a sliding) slopes(s *Input) Slopes { return a.rpol.slopes(a.drifted(s)) }
 
 func (a sliding) Estimates(s *Input, i int) []float64 { return a.rpol.Estimates(a.drifted(s), i) }
 

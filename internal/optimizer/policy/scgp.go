@@ -82,7 +82,7 @@ func newSCGP(c Context, s Settings) scgp {
 }
 
 func (a scgp) Traits() Traits {
-	return Traits{RisesWithUncertainty: true, Bound: a.violationBound, RegretBound: a.regretBound}
+	return Traits{RisesWithUncertainty: true, Slopes: a.slopes, Bound: a.violationBound, RegretBound: a.regretBound}
 }
 
 func (a scgp) Start() []float64 { return make([]float64, a.costs) }
@@ -96,15 +96,32 @@ func (a scgp) Score(s *Input) (Scores, error) {
 	for i, v := range scores.Untruncated {
 		scores.Value[i] = clip(v, -a.bound, a.bound)
 	}
-	price, _ := a.schedules(s.Round)
 	for j, g := range s.Costs {
+		price := a.priceOf(s, j)
 		for i, v := range g.Mean {
-			penalty := s.Multipliers[j] / price * v
+			penalty := price * v
 			scores.Value[i] -= penalty
 			scores.Untruncated[i] -= penalty
 		}
 	}
 	return scores, nil
+}
+
+// priceOf is Q_j/V_t.
+func (a scgp) priceOf(s *Input, j int) float64 {
+	price, _ := a.schedules(s.Round)
+	return s.Multipliers[j] / price
+}
+
+func (a scgp) slopes(s *Input) Slopes {
+	out := linear(s, s.Beta[0])
+	out.Kinks = cut(0, s.Reward, s.Beta[0], 1, a.bound)
+	for j, g := range out.Costs {
+		for i := range g.Mean {
+			g.Mean[i] = -a.priceOf(s, j)
+		}
+	}
+	return out
 }
 
 func (a scgp) Estimates(s *Input, i int) []float64 {

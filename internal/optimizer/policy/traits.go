@@ -27,7 +27,7 @@ type Traits struct {
 	// score may fall when a deviation rises; nil where none is known.
 	Upper func(s *Input) Scores
 	// Slopes returns the derivatives of the scores by the means and deviations of the input, for an algorithm whose score is smooth in them wherever
-	// a place is allowed; nil for others. Where a deviation is 0, so are its derivatives.
+	// a place is allowed, but for kinks; nil for others. Where a deviation is 0, so are its derivatives.
 	Slopes func(s *Input) Slopes
 	// First returns the earliest round whose data enter decision t; nil for an algorithm that never forgets.
 	First func(t int) int
@@ -71,11 +71,31 @@ func (t Traits) Earliest(decision int) int {
 }
 
 // Slopes are derivatives of scores, each estimate holding at place i those of the score there by its mean and by its deviation, and Together, per target,
-// those by the covariance with the rival; nil where Input.Rival is.
+// those by the covariance with the rival; nil where Input.Rival is. They are those of what the score is without its kinks.
 type Slopes struct {
 	Reward   Estimate
 	Costs    []Estimate
 	Together [][]float64
+	Kinks    []Kink
+}
+
+// Kink is a term −Price·[h]⁺ of a score. At place i h is Height[i]; it moves by ByMean with the mean of
+// the target there and by BySD with its deviation. Where Price is negative the score bends upwards.
+type Kink struct {
+	Target       int
+	Price        float64
+	Height       []float64
+	ByMean, BySD float64
+}
+
+// linear are the slopes of μ + βσ of the reward for n places, the costs having none.
+func linear(s *Input, beta float64) Slopes {
+	n := len(s.Reward.Mean)
+	out := Slopes{Reward: Estimate{filled(n, 1), filled(n, beta)}, Costs: make([]Estimate, len(s.Costs))}
+	for j := range out.Costs {
+		out.Costs[j] = noEstimates(n)
+	}
+	return out
 }
 
 // Censoring is how late responses count.

@@ -58,7 +58,7 @@ func TestTraits(t *testing.T) {
 		"rpol-sw-ucb":       "rises guaranteed forgets drift bounded",
 		"ckb-ucb":           "rises estimate guaranteed capped bounded",
 		"ckb-ts":            "all estimate functions capped bounded",
-		"ckb-rand":          "estimate numbers capped bounded",
+		"ckb-rand":          "estimate numbers bounds scores capped bounded",
 		"ckb":               "all estimate functions capped bounded",
 		"ckb-lyapunov":      "rises estimate guaranteed bounded",
 		"ckb-restart-ucb":   "rises estimate forgets drift capped bounded",
@@ -164,14 +164,15 @@ func shrink(random *rand.Rand, s *Input) {
 func TestUpperScores(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(2, 0))
-	for _, settings := range []string{`{}`, `{"caution": 4}`, `{"most_risk": 0.2}`} {
-		a := made(t, "log-cei", settings, studyOf(1))
+	for _, of := range [][2]string{{"log-cei", `{}`}, {"log-cei", `{"caution": 4}`}, {"log-cei", `{"most_risk": 0.2}`}, {"ckb-rand", `{}`}} {
+		a, settings := made(t, of[0], of[1], studyOf(1)), of[1]
 		for range 5000 {
 			s := line(0, []float64{0}, []float64{1}, []float64{2 * random.NormFloat64()}, []float64{random.Float64()})
 			s.Rival = someRival(random, s)
-			if random.IntN(4) == 0 {
+			if random.IntN(4) == 0 || of[0] == "ckb-rand" {
 				s.Rival = nil
 			}
+			s.Draw.Z = []float64{2 * random.NormFloat64(), 2 * random.NormFloat64()}
 			upper := a.Traits().Upper(s)
 			shrink(random, s)
 			score := sure(a.Score(s))

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 
 	"headroom/internal/optimizer/descent"
 )
@@ -19,15 +20,93 @@ type Ascent struct {
 // joined is how near, in every coordinate, a point comes to a higher one to be taken for another on its way to the same top.
 const joined = 0.02
 
-// Ascend moves allowed points uphill along the slopes of their value, which Rise gives, on the axes that are continuous, until a step brings
+// Slope is how a value v(x) − Σ_k p_k [h_k(x)]⁺ changes around a point: Along holds the slopes of v along every
+// axis, Kinks the other terms.
+type Slope struct {
+	Along []float64
+	Kinks []descent.Kink
+}
+
+// down is the same of the value turned upside down.
+func (s Slope) down() descent.Local {
+	local := descent.Local{Gradient: make([]float64, len(s.Along)), Kinks: s.Kinks}
+	for k, v := range s.Along {
+		local.Gradient[k] = -v
+	}
+	return local
+}
+
+// climb is a descent of a value turned upside down.
+type climb interface {
+	Next() []float64
+	Tell(value float64, local func() descent.Local)
+}
+
+// smoothClimb has no kinks.
+type smoothClimb struct{ *descent.Descent }
+
+func (c smoothClimb) Tell(value float64, local func() descent.Local) {
+	c.Descent.Tell(value, func() []float64 { return local().Gradient })
+}
+
+// Ascend moves allowed points uphill along the slopes of their value, which Rise gives and which has no kinks, on the axes that are continuous, until a step brings
 // less than least. All are worked out together, a step of each at a time; one that joins a higher one goes no further. The error is that of Rise.
 func (p Problem) Ascend(from []Ascent, least float64) error {
-	limits := descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
-	climbs := make([]*descent.Descent, len(from))
+	climbs := make([]climb, len(from))
 	for i, a := range from {
 		low, high := p.room(a.U)
-		climbs[i] = descent.New(a.U, low, high, limits)
+		climbs[i] = smoothClimb{descent.New(a.U, low, high, limits(least))}
 	}
+	return p.ascend(from, climbs)
+}
+
+func limits(least float64) descent.Limits {
+	return descent.Limits{Flat: 1e-5, Least: least, Steps: 40, First: 0.05, Longest: 0.25}
+}
+
+// Ridges are ascents of a problem whose values have kinks. They can be joined by others on the way, and go on where they stopped.
+type Ridges struct {
+	Problem Problem
+	Ascents []Ascent
+	climbs  []climb
+}
+
+// Add adds an allowed point, to be led up until a step would bring less than least.
+func (r *Ridges) Add(u []float64, score Score, least float64) {
+	low, high := r.Problem.room(u)
+	r.Ascents = append(r.Ascents, Ascent{U: u, Score: score})
+	far := limits(least)
+	far.Steps *= 3
+	r.climbs = append(r.climbs, descent.NewKinked(u, low, high, far))
+}
+
+// Resume lets ascent i go on until a step would bring less than least.
+func (r *Ridges) Resume(i int, least float64) { r.climbs[i].(*descent.Kinked).Resume(least) }
+
+// Follow moves all on, as Ascend does, as far as they go. The error is that of Rise.
+func (r *Ridges) Follow() error { return r.Problem.ascend(r.Ascents, r.climbs) }
+
+// Highest are the numbers of the ascents that joined no other, the highest first.
+func (r *Ridges) Highest() (order []int) {
+	for i, a := range r.Ascents {
+		if !a.Joined {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		switch a, b := r.Ascents[i].Score, r.Ascents[j].Score; {
+		case a.Above(b):
+			return -1
+		case b.Above(a):
+			return 1
+		}
+		return 0
+	})
+	return order
+}
+
+// ascend follows climbs until none asks for more.
+func (p Problem) ascend(from []Ascent, climbs []climb) error {
 	for {
 		points, whose := p.nextSteps(climbs, from)
 		if len(points) == 0 {
@@ -46,13 +125,13 @@ func (p Problem) Ascend(from []Ascent, least float64) error {
 			if scores[n].Above(from[i].Score) {
 				from[i].U, from[i].Score = points[n], scores[n]
 			}
-			climbs[i].Tell(-scores[n].Value, func() []float64 { return negative(slopes[n]) })
+			climbs[i].Tell(-scores[n].Value, slopes[n].down)
 		}
 	}
 }
 
 // nextSteps are the points that the climbs ask for next, and whose they are; those that are not allowed are refused at once.
-func (p Problem) nextSteps(climbs []*descent.Descent, from []Ascent) (points [][]float64, whose []int) {
+func (p Problem) nextSteps(climbs []climb, from []Ascent) (points [][]float64, whose []int) {
 	for i, climb := range climbs {
 		if from[i].Joined = hasJoined(from, i); from[i].Joined {
 			continue
@@ -100,12 +179,4 @@ func (p Problem) room(u []float64) (low, high []float64) {
 		}
 	}
 	return low, high
-}
-
-func negative(slopes []float64) []float64 {
-	down := make([]float64, len(slopes))
-	for k, v := range slopes {
-		down[k] = -v
-	}
-	return down
 }

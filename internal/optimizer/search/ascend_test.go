@@ -5,19 +5,20 @@ import (
 	"math"
 	"testing"
 
+	"headroom/internal/optimizer/descent"
 	"headroom/internal/optimizer/search"
 )
 
 // twoTops is −100 (x − 0.25)² (x − 0.8)² − y² with its slopes, highest at (0.25, 0) and (0.8, 0); asked counts the points.
-func twoTops(asked *int, allowed func(u []float64) bool) func(points [][]float64) ([]search.Score, [][]float64, error) {
-	return func(points [][]float64) ([]search.Score, [][]float64, error) {
+func twoTops(asked *int, allowed func(u []float64) bool) func(points [][]float64) ([]search.Score, []search.Slope, error) {
+	return func(points [][]float64) ([]search.Score, []search.Slope, error) {
 		var scores []search.Score
-		var slopes [][]float64
+		var slopes []search.Slope
 		for _, u := range points {
 			*asked++
 			a, b := u[0]-0.25, u[0]-0.8
 			scores = append(scores, search.Score{Allowed: allowed(u), Value: -100*a*a*b*b - u[1]*u[1]})
-			slopes = append(slopes, []float64{-200 * a * b * (a + b), -2 * u[1]})
+			slopes = append(slopes, search.Slope{Along: []float64{-200 * a * b * (a + b), -2 * u[1]}})
 		}
 		return scores, slopes, nil
 	}
@@ -79,8 +80,51 @@ func TestAscendLeavesLevelsAndRefusesWhatIsNotAllowed(t *testing.T) {
 	if err := problem.Ascend(ascents, 1e-12); err != nil || !ascents[0].Refused || ascents[0].U[0] >= 0.2 {
 		t.Errorf("at an edge of the space it ends at %+v, %v", ascents[0], err)
 	}
-	problem.Rise = func([][]float64) ([]search.Score, [][]float64, error) { return nil, nil, stop }
+	problem.Rise = func([][]float64) ([]search.Score, []search.Slope, error) { return nil, nil, stop }
 	if err := problem.Ascend(ascents, 1e-12); !errors.Is(err, stop) {
 		t.Errorf("an error of Rise comes back as %v", err)
+	}
+}
+
+// TestRidgesAreFollowed leads two starts up a roof whose ridge runs across the axes, −8·|y − 0.7x − 0.1| − (x − 0.62)², lets a third join them, and goes on to the top.
+func TestRidgesAreFollowed(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	rise := func(points [][]float64) (scores []search.Score, slopes []search.Slope, err error) {
+		for _, u := range points {
+			asked++
+			across, along := u[1]-0.7*u[0]-0.1, u[0]-0.62
+			scores = append(scores, search.Score{Allowed: true, Value: -8*math.Abs(across) - along*along})
+			slopes = append(slopes, search.Slope{Along: []float64{-2 * along, 0}, Kinks: []descent.Kink{
+				{Price: 8, Height: across, Slopes: []float64{-0.7, 1}}, {Price: 8, Height: -across, Slopes: []float64{0.7, -1}}}})
+		}
+		return scores, slopes, nil
+	}
+	ridges := &search.Ridges{Problem: search.Problem{Axes: make([]search.Axis, 2), Rise: rise}}
+	add := func(u ...float64) {
+		scores, _, _ := rise([][]float64{u})
+		ridges.Add(u, scores[0], 0.02)
+		if err := ridges.Follow(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(0.1, 0.8)
+	add(0.9, 0.1)
+	before := ridges.Ascents[ridges.Highest()[0]]
+	add(before.U[0]+0.001, before.U[1]-0.01)
+	order := ridges.Highest()
+	first := ridges.Ascents[order[0]]
+	if first.Score.Value > -1e-9 || first.Score.Value < -0.05 || len(order) > 2 {
+		t.Errorf("%v stand, the highest at %+v", order, first)
+	}
+	ridges.Resume(order[0], 1e-14)
+	if err := ridges.Follow(); err != nil {
+		t.Fatal(err)
+	}
+	if top := ridges.Ascents[ridges.Highest()[0]]; math.Abs(top.U[0]-0.62) > 1e-6 || math.Abs(top.U[1]-0.534) > 1e-6 {
+		t.Errorf("it ends at %+v, the top is at 0.62, 0.534", top)
+	}
+	if asked > 80 {
+		t.Errorf("it asks for %d points", asked)
 	}
 }

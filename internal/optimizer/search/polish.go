@@ -42,8 +42,8 @@ type Problem struct {
 	Settle func(u []float64) bool
 	// Score scores many points at once.
 	Score func(points [][]float64) ([]Score, error)
-	// Rise is Score with the slopes of the values along every axis, for Ascend; nil where they have none.
-	Rise func(points [][]float64) ([]Score, [][]float64, error)
+	// Rise is Score with how the values change around the points, for Ascend; nil where they have no slopes.
+	Rise func(points [][]float64) ([]Score, []Slope, error)
 }
 
 // Polish improves start, whose score is known, by polling around it: along every axis and, because a maximum often lies on a kink that

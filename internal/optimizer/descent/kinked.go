@@ -1,0 +1,258 @@
+package descent
+
+import (
+	"math"
+	"slices"
+)
+
+// Kink is a term p·[h(x)]⁺ of a function at a point: the price p > 0, h there and the slopes of h.
+type Kink struct {
+	Price, Height float64
+	Slopes        []float64
+}
+
+// Local is what f(x) + Σ_k p_k [h_k(x)]⁺ is like at a point: the gradient of f, and the kinks,
+// the same ones in the same order at every point.
+type Local struct {
+	Gradient []float64
+	Kinks    []Kink
+}
+
+// Kinked is a Descent of f(x) + Σ_k p_k [h_k(x)]⁺, f and h_k being smooth. Each direction solves
+//
+//	min_d  gᵀd + ½ dᵀBd + Σ_k p_k [h_k + a_kᵀd]⁺   between the bounds,
+//
+// g and a_k being the gradients of f and h_k, B the Hessian of f + Σ_k λ_k h_k as learned so far, and
+// λ_k ∈ [0, p_k] the program's multipliers: it follows one smooth piece of the function until it meets
+// a kink, and moves along a kink as long as that holds it. A full step along the tangent of a kink
+// that bends may miss it, and is corrected once by what h_k came out as there.
+//
+// See Fletcher (1987), Practical Methods of Optimization, 14.4, and Nocedal & Wright (2006), Numerical
+// Optimization, 18.5 and, for B, procedure 18.2.
+type Kinked struct {
+	limits    Limits
+	low, high []float64
+
+	at        []float64 // the best point so far, nil before the first finite value
+	value     float64
+	here      Local
+	curvature *inverseHessian
+
+	trial            []float64 // the point asked for, nil at the end
+	way              solution  // which leads there
+	step, promised   float64   // the share of it, and the change that promises
+	shortened, steps int
+	rested           bool // the descent has ended since little was left to gain
+
+	corrected bool      // the way was
+	tangent   *solution // from which, while what came of that is not known
+	missed    float64   // the value at its end
+}
+
+// NewKinked starts a descent; coordinates whose bounds are equal do not move.
+func NewKinked(start, low, high []float64, limits Limits) *Kinked {
+	return &Kinked{limits: limits, low: low, high: high, trial: slices.Clone(start)}
+}
+
+// Next is the point whose value is asked for, to be read only; nil when the descent has ended.
+func (d *Kinked) Next() []float64 { return d.trial }
+
+// Best is the best point found and its value; nil when none had a finite one.
+func (d *Kinked) Best() (at []float64, value float64) { return d.at, d.value }
+
+// Resume goes on with a smaller least gain, if the descent ended since little was left to gain.
+func (d *Kinked) Resume(least float64) {
+	d.limits.Least = least
+	if d.rested {
+		d.turn()
+	}
+}
+
+// Tell answers Next with the value there, +∞ where there is none, and what the function is like there.
+func (d *Kinked) Tell(value float64, local func() Local) {
+	switch {
+	case d.at == nil && !(value < math.Inf(1)):
+		d.trial = nil
+	case d.at == nil:
+		d.at, d.value, d.here = d.trial, value, local()
+		d.turn()
+	case value <= d.value+sufficient*d.promised:
+		d.arrive(value, local())
+	case len(d.here.Kinks) > 0 && !d.corrected && value < math.Inf(1):
+		d.correct(value, local().heights())
+	default:
+		d.shorten(value)
+	}
+}
+
+// heights are those of the kinks.
+func (l Local) heights() []float64 {
+	heights := make([]float64, len(l.Kinks))
+	for k, kink := range l.Kinks {
+		heights[k] = kink.Height
+	}
+	return heights
+}
+
+// arrive takes the step.
+func (d *Kinked) arrive(value float64, there Local) {
+	gained := d.value - value
+	d.learn(there)
+	d.at, d.value, d.here = d.trial, value, there
+	if gained < d.limits.Least {
+		d.trial, d.rested = nil, true
+		return
+	}
+	d.turn()
+}
+
+// straight is the share of the gradient by which it counts as changing over the longest step where it
+// changes less, so that directions can be told from rounding.
+const straight = 1e-6
+
+// learn tells B how the gradient of f + Σ λ_k h_k changed over the step or, so that it stays positive
+// definite, a mean of that and of what B itself expected (Powell's damping).
+func (d *Kinked) learn(there Local) {
+	s := difference(d.trial, d.at)
+	y := difference(there.lagrangian(d.way.multipliers), d.here.lagrangian(d.way.multipliers))
+	expected := make([]float64, len(s)) // B s = −step (g + Aᵀλ + ν)
+	for i, v := range d.way.left {
+		expected[i] = -d.step * v
+	}
+	if curved, real := product(s, expected), product(s, y); real < 0.2*curved {
+		part := 0.8 * curved / (curved - real)
+		for i := range y {
+			y[i] = part*y[i] + (1-part)*expected[i]
+		}
+	}
+	pull := max(largest(d.here.Gradient, nil), largest(d.way.left, nil))
+	for k, kink := range d.here.Kinks {
+		pull = max(pull, d.way.multipliers[k]*largest(kink.Slopes, nil))
+	}
+	if least := straight * pull / d.limits.Longest; product(s, y) < least*product(s, s) {
+		for i := range y {
+			y[i] = least * s[i]
+		}
+	}
+	d.curvature = d.curvature.learn(s, y)
+}
+
+// lagrangian is the gradient of f + Σ λ_k h_k.
+func (l Local) lagrangian(multipliers []float64) []float64 {
+	sum := slices.Clone(l.Gradient)
+	for k, kink := range l.Kinks {
+		for i, slope := range kink.Slopes {
+			sum[i] += multipliers[k] * slope
+		}
+	}
+	return sum
+}
+
+// turn looks for a way from the best point on.
+func (d *Kinked) turn() {
+	d.trial, d.tangent, d.rested, d.corrected = nil, nil, false, false
+	if d.steps == d.limits.Steps {
+		return
+	}
+	d.steps++
+	d.way = d.program(d.here.heights()).solve()
+	d.step, d.shortened = 1, 0
+	if expected := product(d.way.step, d.way.left)/2 - d.change(d.way.step); !(expected > d.limits.Least) {
+		d.rested = true
+	} else if !d.propose() {
+		d.turnBack()
+	}
+}
+
+// program is the one whose solution leads from the best point on, by what heights the kinks have there.
+func (d *Kinked) program(heights []float64) program {
+	p := program{gradient: d.here.Gradient, inverse: d.curvature}
+	for k, kink := range d.here.Kinks {
+		p.kinks = append(p.kinks, Kink{kink.Price, heights[k], kink.Slopes})
+	}
+	longest := d.limits.Longest
+	if d.curvature == nil {
+		longest = d.limits.First
+		p.inverse = unlearned(len(d.at), longest/max(largest(p.gradient, nil), math.SmallestNonzeroFloat64))
+	}
+	for i, x := range d.at {
+		up, down := min(d.high[i]-x, longest), max(d.low[i]-x, -longest)
+		p.kinks = append(p.kinks, bound(len(d.at), i, 1, -up), bound(len(d.at), i, -1, down))
+	}
+	return p
+}
+
+// bound is sign·d_i + height ≤ 0.
+func bound(n, i int, sign, height float64) Kink {
+	slopes := make([]float64, n)
+	slopes[i] = sign
+	return Kink{math.Inf(1), height, slopes}
+}
+
+// change is how the function changes over a step by its gradients.
+func (d *Kinked) change(step []float64) float64 {
+	change := product(d.here.Gradient, step)
+	for _, k := range d.here.Kinks {
+		change += k.Price * (max(k.Height+product(k.Slopes, step), 0) - max(k.Height, 0))
+	}
+	return change
+}
+
+// propose asks for the point at the present share of the way, unless that does not lead down.
+func (d *Kinked) propose() bool {
+	d.trial = make([]float64, len(d.at))
+	for i, x := range d.at {
+		d.trial[i] = d.settled(i, x+d.step*d.way.step[i])
+	}
+	d.promised = d.change(difference(d.trial, d.at))
+	return d.promised < 0
+}
+
+// settled keeps coordinate i between its bounds, and at one that it hardly misses.
+func (d *Kinked) settled(i int, v float64) float64 {
+	const hardly = 1e-12
+	switch {
+	case v < d.low[i]+hardly:
+		return d.low[i]
+	case v > d.high[i]-hardly:
+		return d.high[i]
+	}
+	return v
+}
+
+// correct leads a full step that was missed by the bend of kinks to where these are by what their heights
+// were there.
+func (d *Kinked) correct(value float64, heights []float64) {
+	s := difference(d.trial, d.at)
+	for k, kink := range d.here.Kinks {
+		heights[k] -= product(kink.Slopes, s)
+	}
+	tangent := d.way
+	d.corrected, d.tangent, d.missed = true, &tangent, value
+	d.way = d.program(heights).solve()
+	if !d.propose() {
+		d.shorten(value)
+	}
+}
+
+// shorten tries less of the way along the tangents: the parabola through both values and the slope says
+// how much, within reason.
+func (d *Kinked) shorten(value float64) {
+	if d.tangent != nil {
+		d.way, value, d.tangent = *d.tangent, d.missed, nil
+		d.promised = d.change(d.way.step)
+	}
+	d.step *= shorter(value-d.value, d.promised)
+	if d.shortened++; d.shortened == mostHalves || !d.propose() {
+		d.turnBack()
+	}
+}
+
+// turnBack follows a way that led nowhere: what was learned of the curvature misleads.
+func (d *Kinked) turnBack() {
+	d.trial = nil
+	if d.curvature != nil {
+		d.curvature = nil
+		d.turn()
+	}
+}

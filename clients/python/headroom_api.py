@@ -1075,8 +1075,10 @@ ViolationOut = TypedDict("ViolationOut", {
 
 Warp = TypedDict("Warp", {
     "centre": "float",
+    "origin": "NotRequired[float]",
     "power": "float",
     "scale": "float",
+    "unit": "NotRequired[float]",
 })
 
 
